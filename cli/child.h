@@ -12,20 +12,24 @@
 #include <sys/types.h>
 
 struct wp_child {
-    const char *name;   /* borrowed; for messages */
-    pid_t pid;          /* 0: never started */
-    int pidfd;          /* readable when it has ended; -1 none */
-    int gate_fd;        /* a byte lets a held child go on to its exec; -1 not held */
-    int exec_fd;        /* errno of a failed exec comes here; ends with nothing when it succeeded */
+    const char *name; /* borrowed; for messages */
+    pid_t pid;        /* 0: never started */
+    int pidfd;        /* readable when it has ended; -1 none */
+    int gate_fd;      /* a byte lets a held child go on to its exec; -1 not held */
+    int exec_fd;      /* errno of a failed exec comes here; ends with nothing when it succeeded */
     bool running;
-    int status;         /* as from waitpid, once it has ended */
+    int status; /* as from waitpid, once it has ended */
 };
 
-#define WP_CHILD_NONE {.pidfd = -1, .gate_fd = -1, .exec_fd = -1}
+#define WP_CHILD_NONE                                                                                                  \
+    {                                                                                                                  \
+        .pidfd = -1, .gate_fd = -1, .exec_fd = -1                                                                      \
+    }
 
 enum wp_child_kind {
-    WP_CHILD_COMMAND,   /* the user's: same process group, standard files untouched */
-    WP_CHILD_PART,      /* ours: own group (a terminal's ^C passes it by), no input, output to the log, killed when we are gone */
+    WP_CHILD_COMMAND, /* the user's: same process group, standard files untouched */
+    WP_CHILD_PART,    /* ours: own group (a terminal's ^C passes it by), no input, output to the log, killed when we are
+                         gone */
 };
 
 struct wp_child_options {
@@ -33,10 +37,10 @@ struct wp_child_options {
     char *const *argv;
     enum wp_child_kind kind;
     const sigset_t *mask; /* signal mask that it starts with */
-    mode_t file_mask;   /* COMMAND: its umask */
-    int log_fd;         /* PART: its standard output and error */
-    int keep_fd;        /* stays open across the exec; -1 none */
-    bool is_held;       /* waits before its exec until wp_child_release */
+    mode_t file_mask;     /* COMMAND: its umask */
+    int log_fd;           /* PART: its standard output and error */
+    int keep_fd;          /* stays open across the exec; -1 none */
+    bool is_held;         /* waits before its exec until wp_child_release */
 };
 
 int wp_child_start(struct wp_child *child, const struct wp_child_options *options, struct wp_error *err);

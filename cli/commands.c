@@ -38,7 +38,8 @@ static const struct command commands[] = {
     {"collector", run_program, "wakepath-collector", "record this host's events and send them to an aggregator"},
     {"aggregator", run_program, "wakepath-aggregator", "receive events, work out who waited for whom, file it"},
     {"reporter", run_program, "wakepath-reporter", "make pages, JSON or text from a store"},
-    {"query", run_mode, "wakepath-reporter", "sum up the time of releases by process, function, host, category or path"},
+    {"query", run_mode, "wakepath-reporter",
+        "sum up the time of releases by process, function, host, category or path"},
     {"store", run_program, "wakepath-store", "look into a store and check it"},
     {"status", run_status, NULL, "how the daemons are"},
     {"doctor", run_doctor, NULL, "look whether this host can do it, and say how to mend what cannot"},
@@ -148,7 +149,8 @@ static int run_mode(const struct command *command, int argc, char **argv)
 static void list(FILE *out)
 {
     fputs("Usage: wakepath COMMAND [ARG...]\n\n"
-          "Where did the time go, and who was being waited for?\n\n", out);
+          "Where did the time go, and who was being waited for?\n\n",
+        out);
     for (size_t i = 0; i < COMMANDS; i++)
         fprintf(out, "  %-11s %s\n", commands[i].name, commands[i].help);
     fputs("\n`wakepath COMMAND --help` tells more. Begin with: wakepath record -- CMD\n", out);

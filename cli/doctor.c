@@ -17,9 +17,14 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
 {
     bool *is_json = state->input;
     switch (key) {
-    case KEY_JSON: *is_json = true; break;
-    case ARGP_KEY_ARG: argp_error(state, "unexpected argument '%s'", argument); break;
-    default: return ARGP_ERR_UNKNOWN;
+    case KEY_JSON:
+        *is_json = true;
+        break;
+    case ARGP_KEY_ARG:
+        argp_error(state, "unexpected argument '%s'", argument);
+        break;
+    default:
+        return ARGP_ERR_UNKNOWN;
     }
     return 0;
 }

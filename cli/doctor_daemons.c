@@ -23,9 +23,9 @@
 #define VALUE 512u
 #define DIAL_MS 2000u
 #define MIB ((uint64_t)1 << 20)
-#define LEAST_BYTES (64 * MIB)   /* wrong below it */
+#define LEAST_BYTES (64 * MIB) /* wrong below it */
 #define LOW_BYTES (1024 * MIB)
-#define SPOOL_BYTES (256 * MIB)  /* what a spool may hold if nothing is said */
+#define SPOOL_BYTES (256 * MIB) /* what a spool may hold if nothing is said */
 
 /* --- settings, and whether it runs --- */
 
@@ -41,7 +41,8 @@ static bool look_at_settings(struct wp_findings *f, const struct wp_installed *i
     return false;
 }
 
-/* True when it answers: then its ports are its own. *is_unheard: of a collector, no aggregator takes what it sends, as far as is known. */
+/* True when it answers: then its ports are its own. *is_unheard: of a collector, no aggregator takes what it sends, as
+ * far as is known. */
 static bool look_at_running(
     struct wp_findings *f, const struct wp_installed *installed, enum wp_watched_kind want, bool *is_unheard)
 {
@@ -70,10 +71,13 @@ static bool look_at_running(
             f, WP_FINDING_WRONG, subject, "wakepath status tells more", "it runs and is not well: %s", watched.trouble);
     else
         wp_findings_add(f, WP_FINDING_GOOD, subject, NULL, "it runs and is well");
-    if (is_it && want == WP_WATCHED_COLLECTOR && wp_samples_value(&watched.samples, "wakepath_collector_sampling", 1) < 1)
+    if (is_it && want == WP_WATCHED_COLLECTOR &&
+        wp_samples_value(&watched.samples, "wakepath_collector_sampling", 1) < 1)
         wp_findings_add(f, WP_FINDING_WRONG, subject,
-            "CAP_SYS_ADMIN in AmbientCapabilities= and CapabilityBoundingSet= of its unit (it gives it up once it samples), or sysctl "
-            "kernel.perf_event_paranoid=2; then start it anew", "it runs without CPU samples: functions that run stay unknown");
+            "CAP_SYS_ADMIN in AmbientCapabilities= and CapabilityBoundingSet= of its unit (it gives it up once it "
+            "samples), or sysctl "
+            "kernel.perf_event_paranoid=2; then start it anew",
+            "it runs without CPU samples: functions that run stay unknown");
     wp_watched_fini(&watched);
     return is_it;
 }
@@ -282,7 +286,8 @@ static bool mentions_prune(const char *folder, const char *name)
     char path[VALUE];
     struct wp_buffer text = {0};
     snprintf(path, sizeof(path), "%s/%s", folder, name);
-    bool is_there = !wp_file_read(path, 1u << 20, &text, NULL) && text.data && strstr((const char *)text.data, "wakepath-store prune");
+    bool is_there = !wp_file_read(path, 1u << 20, &text, NULL) && text.data &&
+        strstr((const char *)text.data, "wakepath-store prune");
     wp_buffer_fini(&text);
     return is_there;
 }
@@ -291,7 +296,8 @@ static bool mentions_prune(const char *folder, const char *name)
 static bool is_pruned(void)
 {
     static const char *const wants[] = {"/etc/systemd/system", "/run/systemd/system"};
-    static const char *const crons[] = {"/etc/cron.d", "/etc/cron.daily", "/etc/cron.weekly", "/var/spool/cron/crontabs"};
+    static const char *const crons[] = {
+        "/etc/cron.d", "/etc/cron.daily", "/etc/cron.weekly", "/var/spool/cron/crontabs"};
     char path[VALUE];
     bool is_there = mentions_prune("/etc", "crontab");
     for (size_t i = 0; i < sizeof(wants) / sizeof(*wants); i++) {
@@ -314,7 +320,8 @@ static void look_at_retention(struct wp_findings *f, const char *store)
     if (is_pruned())
         wp_findings_add(f, WP_FINDING_GOOD, "retention", NULL, "%s is pruned from time to time", store);
     else
-        wp_findings_add(f, WP_FINDING_NOTE, "retention", "systemctl enable --now wakepath-prune.timer, or the cron line of docs/store.md",
+        wp_findings_add(f, WP_FINDING_NOTE, "retention",
+            "systemctl enable --now wakepath-prune.timer, or the cron line of docs/store.md",
             "nothing prunes %s: it grows for as long as there is something to record", store);
 }
 

@@ -8,18 +8,18 @@
 
 enum wp_finding_kind {
     WP_FINDING_GOOD,
-    WP_FINDING_NOTE,    /* works, and could be better */
-    WP_FINDING_WRONG,   /* something will not work */
+    WP_FINDING_NOTE,  /* works, and could be better */
+    WP_FINDING_WRONG, /* something will not work */
 };
 
 struct wp_findings {
     struct wp_finding {
         enum wp_finding_kind kind;
-        const char *subject;  /* borrowed: a literal */
+        const char *subject; /* borrowed: a literal */
         char text[600];
-        const char *mend;     /* borrowed: a literal; NULL: the text says it, or there is nothing to do */
+        const char *mend; /* borrowed: a literal; NULL: the text says it, or there is nothing to do */
     } items[WP_FINDINGS];
-    unsigned count;           /* more than there is room for are left out */
+    unsigned count; /* more than there is room for are left out */
 };
 
 /* Adds one. */

@@ -44,8 +44,10 @@ static void look_at_kernel(struct wp_findings *f)
     int parts = sscanf(name.release, "%u.%u", &major, &minor);
     unsigned version = major * 1000 + minor;
     if (parts != 2 || version < 5018)
-        wp_findings_add(f, WP_FINDING_WRONG, "kernel", "Linux 5.18 or later; a recording of perf can be read on any: "
-            "--source perf-script:FILE", "Linux %s does not say in what state a thread leaves its processor", name.release);
+        wp_findings_add(f, WP_FINDING_WRONG, "kernel",
+            "Linux 5.18 or later; a recording of perf can be read on any: "
+            "--source perf-script:FILE",
+            "Linux %s does not say in what state a thread leaves its processor", name.release);
     else if (version < 6001 || strcmp(name.machine, "x86_64"))
         wp_findings_add(f, WP_FINDING_NOTE, "kernel",
             "Linux 6.1 on x86-64 unwinds the others too; or build with -fno-omit-frame-pointer",
@@ -117,7 +119,8 @@ static void look_at_perf(struct wp_findings *f)
             f, WP_FINDING_WRONG, "perf", "a kernel with CONFIG_PERF_EVENTS=y", "the kernel has no perf events");
     else if (wp_privilege_check(NULL) && paranoid > 0) /* else the collector is asked: wp_doctor_probe */
         wp_findings_add(f, WP_FINDING_NOTE, "perf",
-            paranoid > 2 ? "CAP_SYS_ADMIN for the collector, which gives it up; or sysctl kernel.perf_event_paranoid=2 and CAP_PERFMON"
+            paranoid > 2 ? "CAP_SYS_ADMIN for the collector, which gives it up; or sysctl kernel.perf_event_paranoid=2 "
+                           "and CAP_PERFMON"
                          : "CAP_PERFMON is not bound by it; prefer that to lowering it",
             "kernel.perf_event_paranoid is %ld: no samples of the host for this user", paranoid);
     if (number_in("/proc/sys/kernel/perf_event_max_sample_rate", &rate) && rate < USUAL_HZ)

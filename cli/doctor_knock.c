@@ -51,7 +51,8 @@ static void look_at_public(struct wp_findings *f, const struct wp_installed *col
     wp_host_format(host, text);
     if (public.kind == WP_KEY_OF_ANY || (public.kind == WP_KEY_OF_HOST && !memcmp(public.host, host, 16)))
         return;
-    wp_findings_add(f, WP_FINDING_WRONG, "key", "make this host's own: wakepath keygen --host this, and list its .pub at the aggregator",
+    wp_findings_add(f, WP_FINDING_WRONG, "key",
+        "make this host's own: wakepath keygen --host this, and list its .pub at the aggregator",
         "%s does not speak for this host, which is %s", key, text);
 }
 
@@ -61,15 +62,20 @@ void wp_doctor_knock(struct wp_findings *f, const struct wp_installed *collector
     if (!wp_installed_value(collector, "key", 0, key, sizeof(key)))
         return;
     look_at_public(f, collector, key);
-    for (unsigned i = 0; i < WP_INSTALLED_VALUES && wp_installed_value(collector, "connect", i, endpoint, sizeof(endpoint)); i++) {
+    for (unsigned i = 0;
+         i < WP_INSTALLED_VALUES && wp_installed_value(collector, "connect", i, endpoint, sizeof(endpoint)); i++) {
         struct wp_error err = {0};
-        if (strncmp(endpoint, "tcp://", 6) || (!wp_installed_value(collector, "server-key", i, server, sizeof(server)) &&
-            !wp_installed_value(collector, "server-key", 0, server, sizeof(server))))
+        if (strncmp(endpoint, "tcp://", 6) ||
+            (!wp_installed_value(collector, "server-key", i, server, sizeof(server)) &&
+                !wp_installed_value(collector, "server-key", 0, server, sizeof(server))))
             continue;
-        int rc = knock(&(struct wp_client_options){.endpoint = endpoint, .key_path = key, .server_key_path = server}, &err);
+        int rc =
+            knock(&(struct wp_client_options){.endpoint = endpoint, .key_path = key, .server_key_path = server}, &err);
         if (rc == -ECONNREFUSED)
-            wp_findings_add(f, WP_FINDING_WRONG, "key", "at the aggregator, put this collector's NAME.pub into its --allow; here, its NAME.pub is the "
-                "--server-key (docs/security.md)", "%s", err.text);
+            wp_findings_add(f, WP_FINDING_WRONG, "key",
+                "at the aggregator, put this collector's NAME.pub into its --allow; here, its NAME.pub is the "
+                "--server-key (docs/security.md)",
+                "%s", err.text);
         else if (!rc)
             wp_findings_add(f, WP_FINDING_GOOD, "key", NULL, "%s takes this collector's key", endpoint);
     }

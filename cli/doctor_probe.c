@@ -31,15 +31,18 @@ static bool is_told(struct json_object *fact, const char **why)
     return is_used;
 }
 
-/* Without samples every report is short of what a profiler is for. Judged by the collector itself, as it is once it has dropped capabilities. */
+/* Without samples every report is short of what a profiler is for. Judged by the collector itself, as it is once it has
+ * dropped capabilities. */
 static void look_at_samples(struct wp_findings *f, bool are_told, const char *why)
 {
     if (are_told)
         wp_findings_add(f, WP_FINDING_GOOD, "perf", NULL, "the collector can take CPU samples");
     else
         wp_findings_add(f, WP_FINDING_WRONG, "perf",
-            "give the collector CAP_SYS_ADMIN, which it gives up once it samples (its unit does), or sysctl kernel.perf_event_paranoid=2 in "
-            "/etc/sysctl.d; docs/kernels.md", "no CPU samples: functions that run stay unknown: %s", why);
+            "give the collector CAP_SYS_ADMIN, which it gives up once it samples (its unit does), or sysctl "
+            "kernel.perf_event_paranoid=2 in "
+            "/etc/sysctl.d; docs/kernels.md",
+            "no CPU samples: functions that run stay unknown: %s", why);
 }
 
 /* How many facts there are; what the kernel cannot tell is a finding each. */
@@ -56,7 +59,8 @@ static size_t look_at_facts(struct wp_findings *f, struct json_object *facts, si
             continue;
         bool is_needed = json_object_object_get_ex(fact, "is_needed", &needed) && json_object_get_boolean(needed);
         wp_findings_add(f, is_needed ? WP_FINDING_WRONG : WP_FINDING_NOTE, "probe",
-            is_needed ? "a newer kernel, or one of a distribution" : "reports go without; docs/kernels.md says what each is for",
+            is_needed ? "a newer kernel, or one of a distribution"
+                      : "reports go without; docs/kernels.md says what each is for",
             "this kernel cannot tell of %s%s%s", text_of(fact, "what"), *why ? ": " : "", why);
     }
     return json_object_array_length(facts);
@@ -76,7 +80,8 @@ void wp_doctor_probe(struct wp_findings *f)
         if (!missing)
             wp_findings_add(f, WP_FINDING_GOOD, "probe", NULL, "this kernel tells all %zu kinds of facts", count);
     } else {
-        wp_findings_add(f, WP_FINDING_WRONG, "probe", "wakepath-collector --probe says more", "the kernel cannot be asked what it tells");
+        wp_findings_add(f, WP_FINDING_WRONG, "probe", "wakepath-collector --probe says more",
+            "the kernel cannot be asked what it tells");
     }
     json_object_put(root);
     wp_buffer_fini(&text);

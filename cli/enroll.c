@@ -31,12 +31,16 @@ static const struct argp_option option_table[] = {
     {"connect", 'c', "ENDPOINT", 0, "the desk beside an aggregator, tcp://address:port; may be repeated", 0},
     {"server-key", KEY_SERVER_KEY, "FILE", 0, "the aggregator's public key", 0},
     {"host", KEY_HOST, "UUID", 0, "the host that the key is to speak for: its UUID, or `this` (default)", 0},
-    {"every", KEY_EVERY, "S", 0, "do not end: ask again every S seconds, for an aggregator that was away or has lost its list", 0},
+    {"every", KEY_EVERY, "S", 0,
+        "do not end: ask again every S seconds, for an aggregator that was away or has lost its list", 0},
     {"wait", KEY_WAIT, "S", 0, "give up when no desk has listed the key for so long (default: never)", 0},
     {"listen", KEY_LISTEN, "ENDPOINT", 0, "be the desk, there", 1},
     {"allow", KEY_ALLOW, "DIR", 0, "the aggregator's --allow folder, where the desk writes HOST.pub", 1},
     {"key", KEY_KEY, "FILE", 0, "the secret key: this host's, or as a desk the aggregator's", 2},
-    {"token", KEY_TOKEN, "FILE", 0, "what hosts of the fleet know: lines of 32 to 128 characters, of which a host says the first and a desk takes each", 2},
+    {"token", KEY_TOKEN, "FILE", 0,
+        "what hosts of the fleet know: lines of 32 to 128 characters, of which a host says the first and a desk takes "
+        "each",
+        2},
     {0},
 };
 
@@ -64,7 +68,8 @@ static void check_words(const struct enroll *e, struct argp_state *state)
     if (e->listen ? !e->allow : !e->count || !e->server_key)
         argp_error(state, e->listen ? "--allow is needed with --listen" : "--connect and --server-key are needed");
     if (e->listen ? e->count || e->server_key || e->every_s || e->wait_s || e->is_host_given : e->allow != NULL)
-        argp_error(state, e->listen ? "--listen is for a desk: with --key, --token and --allow alone" : "--allow goes with --listen");
+        argp_error(state,
+            e->listen ? "--listen is for a desk: with --key, --token and --allow alone" : "--allow goes with --listen");
 }
 
 static error_t parse_option(int key, char *argument, struct argp_state *state)
@@ -76,17 +81,38 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
             argp_error(state, "more than %u desks", DESKS);
         e->desks[e->count++] = argument;
         break;
-    case KEY_KEY: e->key = argument; break;
-    case KEY_SERVER_KEY: e->server_key = argument; break;
-    case KEY_TOKEN: e->token = argument; break;
-    case KEY_LISTEN: e->listen = argument; break;
-    case KEY_ALLOW: e->allow = argument; break;
-    case KEY_HOST: take_host(e, state, argument); break;
-    case KEY_EVERY: e->every_s = number_of(state, "--every", argument); break;
-    case KEY_WAIT: e->wait_s = number_of(state, "--wait", argument); break;
-    case ARGP_KEY_ARG: argp_error(state, "unexpected argument '%s'", argument); break;
-    case ARGP_KEY_END: check_words(e, state); break;
-    default: return ARGP_ERR_UNKNOWN;
+    case KEY_KEY:
+        e->key = argument;
+        break;
+    case KEY_SERVER_KEY:
+        e->server_key = argument;
+        break;
+    case KEY_TOKEN:
+        e->token = argument;
+        break;
+    case KEY_LISTEN:
+        e->listen = argument;
+        break;
+    case KEY_ALLOW:
+        e->allow = argument;
+        break;
+    case KEY_HOST:
+        take_host(e, state, argument);
+        break;
+    case KEY_EVERY:
+        e->every_s = number_of(state, "--every", argument);
+        break;
+    case KEY_WAIT:
+        e->wait_s = number_of(state, "--wait", argument);
+        break;
+    case ARGP_KEY_ARG:
+        argp_error(state, "unexpected argument '%s'", argument);
+        break;
+    case ARGP_KEY_END:
+        check_words(e, state);
+        break;
+    default:
+        return ARGP_ERR_UNKNOWN;
     }
     return 0;
 }
@@ -134,7 +160,8 @@ static int ask(const struct enroll *e, const struct wp_logger *logger, const sig
         if (was_listed && !e->every_s)
             return 0;
         if (!was_listed && e->wait_s && time(NULL) - begin >= (time_t)e->wait_s)
-            return wp_error_wrap(err, wp_error_set(err, why.code, "%s", why.text), "no desk has listed the key within %u s", e->wait_s);
+            return wp_error_wrap(
+                err, wp_error_set(err, why.code, "%s", why.text), "no desk has listed the key within %u s", e->wait_s);
         if (pause_s(ends, was_listed ? e->every_s : 2))
             return was_listed ? 0 : wp_error_set(err, -EINTR, "ended before a desk had listed the key");
     }
@@ -145,7 +172,8 @@ static int serve(const struct enroll *e, const struct wp_logger *logger, const s
     struct wp_enrolment_desk *desk = NULL;
     struct wp_enrolment_desk_options options = {e->listen, e->key, e->token, e->allow, logger};
     int stop = signalfd(-1, ends, SFD_CLOEXEC);
-    int rc = stop < 0 ? wp_error_errno(err, -errno, "cannot wait for signals") : wp_enrolment_desk_open(&desk, &options, err);
+    int rc = stop < 0 ? wp_error_errno(err, -errno, "cannot wait for signals")
+                      : wp_enrolment_desk_open(&desk, &options, err);
     if (!rc) {
         wp_log(logger, WP_LOG_INFO, "hosts may enrol endpoint=%s allow=%s", e->listen, e->allow);
         rc = wp_enrolment_desk_serve(desk, stop, err);
@@ -159,11 +187,15 @@ static int serve(const struct enroll *e, const struct wp_logger *logger, const s
 int wp_enroll_run(int argc, char **argv, struct wp_error *err)
 {
     static const struct argp argp = {option_table, parse_option, NULL,
-        "Gets the key of a host listed by aggregators without an operator: a desk beside each of them lists the first key of a host for whoever "
+        "Gets the key of a host listed by aggregators without an operator: a desk beside each of them lists the first "
+        "key of a host for whoever "
         "knows the fleet's token.\v"
-        "The key is made by `wakepath keygen --host this NAME`. A host's first key stays: to list another one, take HOST.pub out of the "
-        "desk's folder; to lock a host out, leave a file of that name with a comment alone (#). Exit status: 0 a desk has listed the key, "
-        "1 none has, 64 wrong use.", NULL, NULL, NULL};
+        "The key is made by `wakepath keygen --host this NAME`. A host's first key stays: to list another one, take "
+        "HOST.pub out of the "
+        "desk's folder; to lock a host out, leave a file of that name with a comment alone (#). Exit status: 0 a desk "
+        "has listed the key, "
+        "1 none has, 64 wrong use.",
+        NULL, NULL, NULL};
     struct enroll e = {0};
     struct wp_logger logger = {"wakepath-enroll", WP_LOG_INFO, 2};
     sigset_t ends;

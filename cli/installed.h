@@ -10,9 +10,9 @@
 #define WP_INSTALLED_VALUES 64u
 
 struct wp_installed {
-    bool is_set_up;       /* there is a file of settings, or a variable that names one */
-    bool is_missing;      /* the program is not there */
-    bool is_sound;        /* and the daemon takes it */
+    bool is_set_up;  /* there is a file of settings, or a variable that names one */
+    bool is_missing; /* the program is not there */
+    bool is_sound;   /* and the daemon takes it */
     char file[256];
     struct wp_buffer text; /* what it printed; of a refusal, its complaint */
 };

@@ -20,7 +20,8 @@ struct keygen {
 
 static const struct argp_option option_table[] = {
     {"dir", 'd', "DIR", 0, "write there (default: here)", 0},
-    {"host", KEY_HOST, "UUID", 0, "a collector's key, for this host: its UUID, `this` for the host that this runs on, or `any`", 0},
+    {"host", KEY_HOST, "UUID", 0,
+        "a collector's key, for this host: its UUID, `this` for the host that this runs on, or `any`", 0},
     {"netns", KEY_NETNS, "PATH", 0, "with --host this: of a collector that has this --netns", 0},
     {"shard", KEY_SHARD, 0, 0, "a key of an aggregator that others list as their peer (--peer)", 0},
     {"force", 'f', 0, 0, "replace files that are there", 0},
@@ -40,11 +41,21 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
 {
     struct keygen *k = state->input;
     switch (key) {
-    case 'd': k->files.dir = argument; break;
-    case KEY_HOST: take_host(k, state, argument); break;
-    case KEY_NETNS: k->netns = argument; break;
-    case KEY_SHARD: k->files.kind = WP_KEY_OF_SHARD; break;
-    case 'f': k->files.may_replace = true; break;
+    case 'd':
+        k->files.dir = argument;
+        break;
+    case KEY_HOST:
+        take_host(k, state, argument);
+        break;
+    case KEY_NETNS:
+        k->netns = argument;
+        break;
+    case KEY_SHARD:
+        k->files.kind = WP_KEY_OF_SHARD;
+        break;
+    case 'f':
+        k->files.may_replace = true;
+        break;
     case ARGP_KEY_ARG:
         if (k->files.name)
             argp_error(state, "one NAME, not also '%s'", argument);
@@ -60,7 +71,8 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
         if (k->is_this)
             wp_identity_host(k->host, k->netns);
         break;
-    default: return ARGP_ERR_UNKNOWN;
+    default:
+        return ARGP_ERR_UNKNOWN;
     }
     return 0;
 }
@@ -68,8 +80,10 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
 int wp_keygen_run(int argc, char **argv, FILE *out, struct wp_error *err)
 {
     static const struct argp argp = {option_table, parse_option, "NAME",
-        "Makes a key pair: NAME.key is secret and stays where it is used, NAME.pub goes to the other side. A collector's NAME.pub "
-        "is a line of its aggregator's --allow list; an aggregator's is its collectors' --server-key.", NULL, NULL, NULL};
+        "Makes a key pair: NAME.key is secret and stays where it is used, NAME.pub goes to the other side. A "
+        "collector's NAME.pub "
+        "is a line of its aggregator's --allow list; an aggregator's is its collectors' --server-key.",
+        NULL, NULL, NULL};
     struct keygen k = {.files = {.dir = "."}};
     struct wp_key_pair pair;
     k.files.host = k.host;

@@ -21,21 +21,21 @@
 #define MARK "~recording" /* '~' is in no id: it is no release */
 #define MARK_WORDS "wakepath recording "
 #define MARK_BYTES 4096u
-#define LOCKS 8u          /* writers of a store at once that are reckoned with */
+#define LOCKS 8u /* writers of a store at once that are reckoned with */
 #define BLOCK ((size_t)1 << 20)
 
 /* What stands in the mark. */
 struct mark {
     bool is_there, is_sealed;
     char release[129];
-    uint64_t digest;      /* of the release's data.mdb, when sealed */
+    uint64_t digest; /* of the release's data.mdb, when sealed */
 };
 
 struct store {
     const char *path;
-    int fd;               /* of the folder; -1: there is none */
+    int fd; /* of the folder; -1: there is none */
     struct mark mark;
-    int locks[LOCKS];     /* of its writers, held */
+    int locks[LOCKS]; /* of its writers, held */
     unsigned lock_count;
 };
 
@@ -181,15 +181,19 @@ static bool is_empty(const struct store *store)
 static bool is_as_it_was(const struct store *store)
 {
     uint64_t digest;
-    return !store->mark.is_sealed || (!data_digest(store->fd, store->mark.release, &digest) && digest == store->mark.digest);
+    return !store->mark.is_sealed ||
+        (!data_digest(store->fd, store->mark.release, &digest) && digest == store->mark.digest);
 }
 
 static int check(const struct store *store, struct wp_error *err)
 {
-    if (is_empty(store) || (store->mark.is_there && all_names(store->fd, is_of_store, &store->mark) && is_as_it_was(store)))
+    if (is_empty(store) ||
+        (store->mark.is_there && all_names(store->fd, is_of_store, &store->mark) && is_as_it_was(store)))
         return 0;
-    return wp_error_set(err, -EEXIST, "'%s' is not a recording's own store, or was changed since: it is not removed. Add to it with "
-        "--store '%s', move it away, or give another --out", store->path, store->path);
+    return wp_error_set(err, -EEXIST,
+        "'%s' is not a recording's own store, or was changed since: it is not removed. Add to it with "
+        "--store '%s', move it away, or give another --out",
+        store->path, store->path);
 }
 
 static void remove_release(int folder, const char *release)

@@ -2,13 +2,15 @@
 #ifndef WP_CLI_OWN_STORE_H
 #define WP_CLI_OWN_STORE_H
 /*
- * A store that a recording makes for itself, and that a later recording into the same folder replaces. Its file `~recording`
- * says whose it is: first the release that is being written, and when that is whole a digest of the release's data. Only what
- * these two account for is ever removed, file by file; one file more, or data that changed since, and all of it stays.
+ * A store that a recording makes for itself, and that a later recording into the same folder replaces. Its file
+ * `~recording` says whose it is: first the release that is being written, and when that is whole a digest of the
+ * release's data. Only what these two account for is ever removed, file by file; one file more, or data that changed
+ * since, and all of it stays.
  */
 #include "common/error.h"
 
-/* 0: nothing is at `path`, or an empty folder, or a recording's store as that left it, finished or not. -EEXIST: something else. */
+/* 0: nothing is at `path`, or an empty folder, or a recording's store as that left it, finished or not. -EEXIST:
+ * something else. */
 int wp_own_store_check(const char *path, struct wp_error *err);
 /* Removes it if wp_own_store_check agrees. */
 int wp_own_store_remove(const char *path, struct wp_error *err);
@@ -16,7 +18,8 @@ int wp_own_store_remove(const char *path, struct wp_error *err);
 int wp_own_store_begin(const char *path, const char *release, struct wp_error *err);
 /* The recording is whole and nobody writes to it any more: notes what it is. */
 int wp_own_store_seal(const char *path, const char *release, struct wp_error *err);
-/* Removes a store at `path` that has no such file, when it holds this one release and nobody writes to it; else it stays. */
+/* Removes a store at `path` that has no such file, when it holds this one release and nobody writes to it; else it
+ * stays. */
 void wp_own_store_take_back(const char *path, const char *release);
 
 #endif

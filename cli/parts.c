@@ -30,8 +30,8 @@ static int open_log(const struct wp_parts *parts, const char *name, struct wp_er
 }
 
 /* `args` lacks the program's own name; it is put in front by the caller as item 0. */
-static int start(const struct wp_parts *parts, struct wp_child *child, struct wp_args *args, int keep_fd,
-    struct wp_error *err)
+static int start(
+    const struct wp_parts *parts, struct wp_child *child, struct wp_args *args, int keep_fd, struct wp_error *err)
 {
     char path[PATH_MAX];
     const char *name = args->count ? args->items[0] : "";
@@ -43,15 +43,22 @@ static int start(const struct wp_parts *parts, struct wp_child *child, struct wp
     int log_fd = open_log(parts, name, err);
     if (log_fd < 0)
         return log_fd;
-    rc = wp_child_start(child, &(struct wp_child_options){.name = child->name, .path = path, .argv = args->items,
-        .kind = WP_CHILD_PART, .mask = parts->mask, .log_fd = log_fd, .keep_fd = keep_fd}, err);
+    rc = wp_child_start(child,
+        &(struct wp_child_options){.name = child->name,
+            .path = path,
+            .argv = args->items,
+            .kind = WP_CHILD_PART,
+            .mask = parts->mask,
+            .log_fd = log_fd,
+            .keep_fd = keep_fd},
+        err);
     close(log_fd);
     return rc;
 }
 
 /* As start, with a pipe for the part's word that it is ready. */
-static int start_with_ready(const struct wp_parts *parts, struct wp_child *child, struct wp_args *args, int *ready_fd,
-    struct wp_error *err)
+static int start_with_ready(
+    const struct wp_parts *parts, struct wp_child *child, struct wp_args *args, int *ready_fd, struct wp_error *err)
 {
     int ready[2];
     if (pipe2(ready, O_CLOEXEC))
@@ -104,7 +111,8 @@ int wp_parts_start_aggregator(const struct wp_parts *parts, struct wp_child *chi
     return rc;
 }
 
-/* Unwind rows that one recording made are there from the start of the next: programs that live shortly have whole stacks. */
+/* Unwind rows that one recording made are there from the start of the next: programs that live shortly have whole
+ * stacks. */
 static void add_cache(struct wp_args *args)
 {
     const char *own = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");

@@ -13,17 +13,19 @@ struct wp_parts {
     const struct wp_record_options *options; /* borrowed, as the next two */
     const struct wp_place *place;
     const char *release;
-    const sigset_t *mask;                    /* what the parts start with */
-    const char *command_path;                /* of the command; NULL: none */
-    pid_t command_pid;                       /* 0: none */
+    const sigset_t *mask;     /* what the parts start with */
+    const char *command_path; /* of the command; NULL: none */
+    pid_t command_pid;        /* 0: none */
 };
 
 /* Both start at once and say on *ready_fd (the caller's to close) when they are ready: a line, or the end of file when
  * they never will be. */
-int wp_parts_start_aggregator(const struct wp_parts *parts, struct wp_child *child, int *ready_fd, struct wp_error *err);
+int wp_parts_start_aggregator(
+    const struct wp_parts *parts, struct wp_child *child, int *ready_fd, struct wp_error *err);
 int wp_parts_start_collector(const struct wp_parts *parts, struct wp_child *child, int *ready_fd, struct wp_error *err);
 int wp_parts_start_reporter(const struct wp_parts *parts, struct wp_child *child, struct wp_error *err);
 /* Sets `err` to "the NAME ...: its last words" and returns -EIO. */
-int wp_parts_explain(const struct wp_parts *parts, const struct wp_child *child, const char *what, struct wp_error *err);
+int wp_parts_explain(
+    const struct wp_parts *parts, const struct wp_child *child, const char *what, struct wp_error *err);
 
 #endif

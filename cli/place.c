@@ -39,8 +39,10 @@ static int check_out(const char *out, bool has_own_store, struct wp_error *err)
             strcmp(entry->d_name, STORE_IN_OUT) && strcmp(entry->d_name, STORE_UNFINISHED);
     }
     closedir(dir);
-    int rc = is_foreign && !is_ours ? wp_error_set(err, -EEXIST,
-        "'%s' holds files that are not a report of Wakepath: give another folder with --out DIR", out) : 0;
+    int rc = is_foreign && !is_ours
+        ? wp_error_set(err, -EEXIST,
+              "'%s' holds files that are not a report of Wakepath: give another folder with --out DIR", out)
+        : 0;
     for (size_t i = 0; !rc && has_own_store && i < sizeof(stores) / sizeof(stores[0]); i++) {
         snprintf(path, sizeof(path), "%.*s/%s", PATH_MAX - 32, out, stores[i]);
         rc = wp_own_store_check(path, err);
@@ -81,8 +83,9 @@ static int lock_out(struct wp_place *place, struct wp_error *err)
         return wp_error_errno(err, -errno, "cannot open '%s'", place->out);
     if (!flock(place->lock_fd, LOCK_EX | LOCK_NB))
         return 0;
-    return errno == EWOULDBLOCK ? wp_error_set(err, -EBUSY, "another recording into '%s' runs: give another folder with --out DIR", place->out)
-                                : wp_error_errno(err, -errno, "cannot lock '%s'", place->out);
+    return errno == EWOULDBLOCK
+        ? wp_error_set(err, -EBUSY, "another recording into '%s' runs: give another folder with --out DIR", place->out)
+        : wp_error_errno(err, -errno, "cannot lock '%s'", place->out);
 }
 
 static int make_store(struct wp_place *place, struct wp_error *err)

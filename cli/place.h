@@ -12,7 +12,8 @@
 #include <stdbool.h>
 
 struct wp_place_options {
-    const char *out, *store; /* store NULL: a new one inside `out`, beside that of the last recording until wp_place_keep_store */
+    const char *out,
+        *store; /* store NULL: a new one inside `out`, beside that of the last recording until wp_place_keep_store */
     const char *release;
 };
 
@@ -24,12 +25,13 @@ struct wp_place {
     bool is_own_store;         /* inside out, and new with each recording; else it is the user's, and is added to */
 };
 
-/* Refuses an --out that holds something else than a report of ours or that another recording has, and places that cannot be
- * written. Makes the folders. */
+/* Refuses an --out that holds something else than a report of ours or that another recording has, and places that
+ * cannot be written. Makes the folders. */
 int wp_place_prepare(struct wp_place *place, const struct wp_place_options *options, struct wp_error *err);
 /* The recording is whole: its own store takes the place of the last one. When that was changed meanwhile both stay. */
 int wp_place_keep_store(struct wp_place *place, struct wp_error *err);
-/* Removes the private folder, and with `undo` also what the recording made of out and store, but nothing that others put there. */
+/* Removes the private folder, and with `undo` also what the recording made of out and store, but nothing that others
+ * put there. */
 void wp_place_fini(struct wp_place *place, bool undo);
 
 #endif

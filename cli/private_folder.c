@@ -13,8 +13,8 @@
 #include <unistd.h>
 
 #define PREFIX "wakepath-"
-#define LETTERS 6u      /* of mkdtemp */
-#define BASE_BYTES 60u  /* an ipc:// socket's whole name must fit in 107 */
+#define LETTERS 6u     /* of mkdtemp */
+#define BASE_BYTES 60u /* an ipc:// socket's whole name must fit in 107 */
 #define FRESH "lock.new"
 
 static const char *base_folder(void)
@@ -26,8 +26,8 @@ static const char *base_folder(void)
 /* Everything that a recording makes in there. The lock goes last: until then the next one can go on. */
 static void empty_folder(int fd)
 {
-    static const char *const names[] = {"events", "wakepath-aggregator.log", "wakepath-collector.log", "wakepath-reporter.log",
-        FRESH, "lock"};
+    static const char *const names[] = {
+        "events", "wakepath-aggregator.log", "wakepath-collector.log", "wakepath-reporter.log", FRESH, "lock"};
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
         unlinkat(fd, names[i], 0);
 }

@@ -16,7 +16,8 @@ struct wp_private_folder {
 
 /* Removes what killed recordings of this user left beside it, and makes it: 0700. */
 int wp_private_folder_make(struct wp_private_folder *folder, struct wp_error *err);
-/* NULL-safe in that it does nothing where none was made. A file that no recording makes stays, and the folder with it. */
+/* NULL-safe in that it does nothing where none was made. A file that no recording makes stays, and the folder with it.
+ */
 void wp_private_folder_remove(struct wp_private_folder *folder);
 
 #endif

@@ -49,7 +49,8 @@ void wp_privilege_missing(char *text, size_t room)
     static const struct {
         int capability;
         const char *name;
-    } rows[] = {{CAP_SYSLOG, "CAP_SYSLOG"}, {CAP_SYS_PTRACE, "CAP_SYS_PTRACE"}, {CAP_DAC_READ_SEARCH, "CAP_DAC_READ_SEARCH"}};
+    } rows[] = {
+        {CAP_SYSLOG, "CAP_SYSLOG"}, {CAP_SYS_PTRACE, "CAP_SYS_PTRACE"}, {CAP_DAC_READ_SEARCH, "CAP_DAC_READ_SEARCH"}};
     uint64_t set = effective_capabilities();
     size_t used = 0;
     *text = 0;

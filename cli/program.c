@@ -28,8 +28,8 @@ static int search_path(const char *command, char *path, size_t room)
         at = "/usr/local/bin:/usr/bin:/bin";
     for (;; at++) {
         size_t size = strcspn(at, ":");
-        int written = size ? snprintf(path, room, "%.*s/%s", (int)size, at, command)
-                           : snprintf(path, room, "./%s", command);
+        int written =
+            size ? snprintf(path, room, "%.*s/%s", (int)size, at, command) : snprintf(path, room, "./%s", command);
         at += size;
         if (written > 0 && (size_t)written < room) {
             int rc = judge(path);
@@ -56,8 +56,8 @@ int wp_program_resolve(const char *command, char *path, size_t room, struct wp_e
     if (rc == -EACCES)
         return wp_error_set(err, rc, "command '%.300s' cannot be run: it is not an executable file", command);
     if (rc)
-        return wp_error_set(err, rc, "command '%.300s' was not found%s", command,
-            strchr(command, '/') ? "" : " in PATH");
+        return wp_error_set(
+            err, rc, "command '%.300s' was not found%s", command, strchr(command, '/') ? "" : " in PATH");
     return 0;
 }
 
@@ -75,6 +75,6 @@ int wp_program_sibling(const char *name, char *path, size_t room, struct wp_erro
     }
     if (!search_path(name, path, room))
         return 0;
-    return wp_error_set(err, -ENOENT, "program '%s' is neither beside wakepath nor in PATH: install all of Wakepath",
-        name);
+    return wp_error_set(
+        err, -ENOENT, "program '%s' is neither beside wakepath nor in PATH: install all of Wakepath", name);
 }

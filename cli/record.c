@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #define SECOND 1000000000ull
-#define START_LIMIT (60 * SECOND)     /* loading and verifying the BPF programs takes seconds on a slow machine */
+#define START_LIMIT (60 * SECOND) /* loading and verifying the BPF programs takes seconds on a slow machine */
 #define DRAIN_LIMIT (120 * SECOND)
 #define RESOLVE_LIMIT (600 * SECOND)
 #define REPORT_LIMIT (1800 * SECOND)
@@ -38,11 +38,11 @@ struct recording {
     struct wp_child command, aggregator, collector, reporter;
     char release[129], command_path[PATH_MAX];
     enum stage stage;
-    mode_t file_mask;          /* the caller's, for CMD */
-    uint64_t interrupted_ns;   /* the last interruption; 0 none */
-    int gave_up;               /* the signal that made us give up */
-    bool is_over;              /* without a command: the user ended it */
-    bool keep_store;           /* what is in the store is whole */
+    mode_t file_mask;        /* the caller's, for CMD */
+    uint64_t interrupted_ns; /* the last interruption; 0 none */
+    int gave_up;             /* the signal that made us give up */
+    bool is_over;            /* without a command: the user ended it */
+    bool keep_store;         /* what is in the store is whole */
 };
 
 static void say(const struct recording *recording, const char *text)
@@ -80,7 +80,8 @@ static void take_signal(struct recording *recording, const struct wp_wake *wake)
 }
 
 /* Waits until `child` has ended (fd -1) or `fd` is readable. -ECANCELED: the user gave up; -ETIMEDOUT. */
-static int await(struct recording *recording, const struct wp_child *child, int fd, uint64_t limit, struct wp_error *err)
+static int await(
+    struct recording *recording, const struct wp_child *child, int fd, uint64_t limit, struct wp_error *err)
 {
     uint64_t deadline = wp_supervisor_now() + limit;
     while (child->running) {
@@ -119,10 +120,17 @@ static int hold_command(struct recording *recording, struct wp_error *err)
 {
     if (!recording->options->command)
         return 0;
-    int rc = wp_child_start(&recording->command, &(struct wp_child_options){.name = recording->options->command[0],
-        .path = recording->command_path, .argv = recording->options->command, .kind = WP_CHILD_COMMAND,
-        .mask = &recording->supervisor.previous, .file_mask = recording->file_mask, .log_fd = -1, .keep_fd = -1,
-        .is_held = true}, err);
+    int rc = wp_child_start(&recording->command,
+        &(struct wp_child_options){.name = recording->options->command[0],
+            .path = recording->command_path,
+            .argv = recording->options->command,
+            .kind = WP_CHILD_COMMAND,
+            .mask = &recording->supervisor.previous,
+            .file_mask = recording->file_mask,
+            .log_fd = -1,
+            .keep_fd = -1,
+            .is_held = true},
+        err);
     recording->parts.command_pid = recording->command.pid;
     recording->parts.command_path = recording->command_path;
     return rc;
@@ -209,7 +217,9 @@ static int report(struct recording *recording, struct wp_error *err)
     if (!rc)
         rc = check_end(recording, &recording->reporter, "failed", err);
     return rc && !recording->gave_up
-        ? wp_error_wrap(err, rc, "what was recorded is in '%s' (wakepath-reporter --store makes pages of it)", recording->place.store) : rc;
+        ? wp_error_wrap(err, rc, "what was recorded is in '%s' (wakepath-reporter --store makes pages of it)",
+              recording->place.store)
+        : rc;
 }
 
 static int tell(const struct recording *recording, FILE *print, struct wp_error *err)
@@ -262,7 +272,8 @@ static void end_children(struct recording *recording)
 static int exit_code(const struct recording *recording, int rc)
 {
     int code = recording->options->command && recording->stage != STAGE_STARTING && !recording->command.running
-        ? wp_child_exit_code(&recording->command) : WP_EXIT_OK;
+        ? wp_child_exit_code(&recording->command)
+        : WP_EXIT_OK;
     if (recording->gave_up)
         return 128 + recording->gave_up;
     return code || !rc ? code : WP_EXIT_FAILURE;
@@ -286,17 +297,22 @@ static int run(struct recording *recording, FILE *print, struct wp_error *err)
 
 int wp_record_run(const struct wp_record_options *options, FILE *say_to, FILE *print, struct wp_error *err)
 {
-    struct recording recording = {.options = options, .say = say_to, .command = WP_CHILD_NONE,
-        .aggregator = WP_CHILD_NONE, .collector = WP_CHILD_NONE, .reporter = WP_CHILD_NONE};
-    recording.file_mask = umask(0077); /* what a host did is for who recorded it: the store and the pages as the capture */
+    struct recording recording = {.options = options,
+        .say = say_to,
+        .command = WP_CHILD_NONE,
+        .aggregator = WP_CHILD_NONE,
+        .collector = WP_CHILD_NONE,
+        .reporter = WP_CHILD_NONE};
+    recording.file_mask =
+        umask(0077); /* what a host did is for who recorded it: the store and the pages as the capture */
     int code = prepare(&recording, err);
     if (!code && wp_supervisor_init(&recording.supervisor, err)) {
         code = WP_EXIT_FAILURE;
     } else if (!code) {
-        recording.parts = (struct wp_parts){options, &recording.place, recording.release,
-            &recording.supervisor.previous, NULL, 0};
-        struct wp_child *children[] = {&recording.command, &recording.aggregator, &recording.collector,
-            &recording.reporter};
+        recording.parts =
+            (struct wp_parts){options, &recording.place, recording.release, &recording.supervisor.previous, NULL, 0};
+        struct wp_child *children[] = {
+            &recording.command, &recording.aggregator, &recording.collector, &recording.reporter};
         for (size_t i = 0; i < sizeof(children) / sizeof(children[0]); i++)
             wp_supervisor_add(&recording.supervisor, children[i]);
         code = run(&recording, print, err);

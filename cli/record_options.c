@@ -21,7 +21,9 @@ static const struct argp_option option_table[] = {
     {"store", 's', "ROOT", 0, "Store to add the recording to (default: a new one in DIR/store)", 0},
     {"release", 'r', "ID", 0, "Release to file it under (default: what git says of this folder, else unversioned)", 0},
     {"aggregate", 'a', "NAME=SELECTOR", 0, "Report on the processes that the selector picks; may be repeated", 0},
-    {"threads", KEY_THREADS, NULL, 0, "All threads of CMD are the base of the report, each a path of its own, not the progress of its main thread", 0},
+    {"threads", KEY_THREADS, NULL, 0,
+        "All threads of CMD are the base of the report, each a path of its own, not the progress of its main thread",
+        0},
     {"duration", 'd', "SECONDS", 0, "Record no longer than that (without CMD: 10)", 0},
     {"frequency", 'F', "HZ", 0, "Samples a second on each CPU, 0 for none (default: 997)", 0},
     {"keep-capture", KEY_CAPTURE, "FILE", 0, "Keep the stream of events in FILE, to be replayed", 0},
@@ -92,24 +94,49 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 {
     struct wp_record_options *options = state->input;
     switch (key) {
-    case 'o': options->out = arg; break;
-    case 's': options->store = arg; break;
+    case 'o':
+        options->out = arg;
+        break;
+    case 's':
+        options->store = arg;
+        break;
     case 'r':
         if (!wp_id_valid(arg))
             argp_error(state, "'%.200s' is not a release id: letters, digits and ._+-, 1 to 128 of them", arg);
         options->release = arg;
         break;
-    case 'a': add_aggregate(options, state, arg); break;
-    case 'd': options->duration_ns = (uint64_t)(number(state, "--duration", arg, 0.01, 86400) * 1e9); break;
-    case 'F': options->frequency_hz = (unsigned)number(state, "--frequency", arg, 0, 20000); break;
-    case KEY_CAPTURE: options->capture = arg; break;
-    case 'q': options->is_quiet = true; break;
-    case 'v': options->is_verbose = true; break;
-    case KEY_THREADS: options->by_threads = true; break;
-    case KEY_JSON: options->is_json = true; break;
-    case ARGP_KEY_ARGS: options->command = state->argv + state->next; break;
-    case ARGP_KEY_SUCCESS: finish(options, state); break;
-    default: return ARGP_ERR_UNKNOWN;
+    case 'a':
+        add_aggregate(options, state, arg);
+        break;
+    case 'd':
+        options->duration_ns = (uint64_t)(number(state, "--duration", arg, 0.01, 86400) * 1e9);
+        break;
+    case 'F':
+        options->frequency_hz = (unsigned)number(state, "--frequency", arg, 0, 20000);
+        break;
+    case KEY_CAPTURE:
+        options->capture = arg;
+        break;
+    case 'q':
+        options->is_quiet = true;
+        break;
+    case 'v':
+        options->is_verbose = true;
+        break;
+    case KEY_THREADS:
+        options->by_threads = true;
+        break;
+    case KEY_JSON:
+        options->is_json = true;
+        break;
+    case ARGP_KEY_ARGS:
+        options->command = state->argv + state->next;
+        break;
+    case ARGP_KEY_SUCCESS:
+        finish(options, state);
+        break;
+    default:
+        return ARGP_ERR_UNKNOWN;
     }
     return 0;
 }
@@ -120,7 +147,8 @@ void wp_record_options_parse(struct wp_record_options *options, int argc, char *
         "Runs CMD, or watches the whole host for a while, and shows where the time went and who was being waited for."
         "\vCMD's output, signals and exit status pass through. A ^C reaches CMD as ever and the report tells what ran "
         "until then; a second one within two seconds gives up.\n"
-        "Selectors: comm=NAME, exe=PATH, cgroup=PATH, unit=NAME, container=ID, pod=UID, namespace=NAME, pid=N, cmdline~REGEX, "
+        "Selectors: comm=NAME, exe=PATH, cgroup=PATH, unit=NAME, container=ID, pod=UID, namespace=NAME, pid=N, "
+        "cmdline~REGEX, "
         "command, thread=NAME, tid=N; ',' means and; progress, busy and threads say whose time the total is.\n"
         "Exit status: CMD's (126: not executable, 127: not found), else 0 all is well, 1 failure, 64 usage.",
         NULL, NULL, NULL};

@@ -10,15 +10,15 @@
 #define WP_RECORD_PATTERNS 64u
 
 struct wp_record_options {
-    const char *out, *store, *release, *capture;         /* borrowed from argv; store, release, capture may be NULL */
-    const char *aggregates[WP_RECORD_AGGREGATES];        /* "NAME=SELECTOR", checked */
+    const char *out, *store, *release, *capture;  /* borrowed from argv; store, release, capture may be NULL */
+    const char *aggregates[WP_RECORD_AGGREGATES]; /* "NAME=SELECTOR", checked */
     unsigned aggregate_count;
-    char *patterns[WP_RECORD_PATTERNS];                  /* owned; the cmdline~ terms of the selectors */
+    char *patterns[WP_RECORD_PATTERNS]; /* owned; the cmdline~ terms of the selectors */
     unsigned pattern_count;
-    uint64_t duration_ns;                                /* 0: as long as the command runs */
+    uint64_t duration_ns; /* 0: as long as the command runs */
     unsigned frequency_hz;
     bool is_quiet, by_threads, is_json, is_verbose;
-    char **command;                                      /* ends with NULL; NULL: the whole host */
+    char **command; /* ends with NULL; NULL: the whole host */
 };
 
 /* Parses; prints usage and exits 64 on a bad command line (argp). */

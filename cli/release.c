@@ -34,7 +34,8 @@ static int become_owner(void)
 static void git_main(const char *git, int out)
 {
     int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-    char *const argv[] = {"git", "describe", "--always", "--dirty", "--tags", NULL}; /* a tag without a message is one */
+    char *const argv[] = {
+        "git", "describe", "--always", "--dirty", "--tags", NULL}; /* a tag without a message is one */
     if (null < 0 || dup2(null, 0) < 0 || dup2(out, 1) < 0 || dup2(null, 2) < 0 || become_owner())
         _exit(127);
     setenv("GIT_OPTIONAL_LOCKS", "0", 1);
@@ -82,8 +83,8 @@ static ssize_t describe(const char *git, char *text, size_t room, int timeout_ms
 void wp_release_here(char *id, size_t room, int timeout_ms)
 {
     char git[PATH_MAX], text[256];
-    ssize_t size = wp_program_resolve("git", git, sizeof(git), NULL) ? -1
-                                                                     : describe(git, text, sizeof(text) - 1, timeout_ms);
+    ssize_t size =
+        wp_program_resolve("git", git, sizeof(git), NULL) ? -1 : describe(git, text, sizeof(text) - 1, timeout_ms);
     if (size > 0) {
         text[size] = 0;
         text[strcspn(text, "\r\n")] = 0;

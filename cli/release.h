@@ -6,9 +6,9 @@
 
 #define WP_RELEASE_UNVERSIONED "unversioned"
 
-/* `git describe --always --dirty` of the current folder as an id, or WP_RELEASE_UNVERSIONED when it is no work tree, git
- * is not there or does not answer in timeout_ms. As root, git runs as the folder's owner: a work tree can make git run
- * programs of its own. */
+/* `git describe --always --dirty` of the current folder as an id, or WP_RELEASE_UNVERSIONED when it is no work tree,
+ * git is not there or does not answer in timeout_ms. As root, git runs as the folder's owner: a work tree can make git
+ * run programs of its own. */
 void wp_release_here(char *id, size_t room, int timeout_ms);
 
 #endif

@@ -77,7 +77,8 @@ static const char *next_category(struct json_object *categories, const char *key
     const char *best = NULL;
     bool is_past = false;
     *ns = 0;
-    json_object_object_foreach(categories, name, value) {
+    json_object_object_foreach(categories, name, value)
+    {
         uint64_t amount = json_object_get_uint64(value);
         if ((amount < below || (amount == below && is_past)) && amount > *ns) {
             best = name;
@@ -125,14 +126,15 @@ static void put_unsampled(struct wp_buffer *out, struct json_object *root)
         wp_buffer_printf(out, " and %zu other host%s", others, others == 1 ? "" : "s");
     wp_buffer_puts(out, ": ");
     put_clean(out, text_of(first, "why"));
-    wp_buffer_puts(out, "\n  time is accounted for, but which functions ran is not known; `wakepath doctor` says what to do\n");
+    wp_buffer_puts(
+        out, "\n  time is accounted for, but which functions ran is not known; `wakepath doctor` says what to do\n");
 }
 
 /* What the total is of, which percentages are of. */
 static void put_base(struct wp_buffer *out, const char *base)
 {
-    static const char *const words[][2] = {{"progress", "progress of the main thread"}, {"busy", "all threads, idle workers aside"},
-        {"threads", "all threads"}};
+    static const char *const words[][2] = {{"progress", "progress of the main thread"},
+        {"busy", "all threads, idle workers aside"}, {"threads", "all threads"}};
     wp_buffer_puts(out, " total");
     for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
         if (!strcmp(base, words[i][0]))

@@ -31,13 +31,16 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
 {
     struct status *s = state->input;
     switch (key) {
-    case KEY_JSON: s->is_json = true; break;
+    case KEY_JSON:
+        s->is_json = true;
+        break;
     case ARGP_KEY_ARG:
         if (s->count == ADDRESSES)
             argp_error(state, "more than %u addresses", ADDRESSES);
         s->addresses[s->count++] = argument;
         break;
-    default: return ARGP_ERR_UNKNOWN;
+    default:
+        return ARGP_ERR_UNKNOWN;
     }
     return 0;
 }

@@ -101,7 +101,8 @@ static void put_cost(const struct wp_samples *samples, FILE *out)
         line(out, "", "%.1f %% of a CPU in its BPF programs", age > 0 ? 100 * bpf / age : 0);
     double level = wp_samples_value(samples, "wakepath_collector_thinning_level", 0);
     if (level > 0)
-        line(out, "", "leaves out %s to stay within %.3g %% of a CPU (--overhead-limit)", level >= 3 ? "stretches of time" : "stacks",
+        line(out, "", "leaves out %s to stay within %.3g %% of a CPU (--overhead-limit)",
+            level >= 3 ? "stretches of time" : "stacks",
             100 * wp_samples_value(samples, "wakepath_collector_overhead_limit_ratio", 0));
 }
 
@@ -123,7 +124,8 @@ static void put_collector(const struct wp_samples *samples, FILE *out)
         line(out, "samples", "none can be had: functions that run stay unknown; wakepath doctor says what to do");
     double unsampled = wp_samples_value(samples, "wakepath_collector_unsampled_cpus", 0);
     if (unsampled > 0)
-        line(out, "samples", "none of %s CPUs that came online since it started: start it anew", count_text(unsampled, &one));
+        line(out, "samples", "none of %s CPUs that came online since it started: start it anew",
+            count_text(unsampled, &one));
     put_events(samples, "wakepath_collector_events_total", "wakepath_collector_dropped_events_total", out);
     line(out, "sent", "%s batches, %s",
         count_text(wp_samples_value(samples, "wakepath_collector_batches_total", 0), &one),
@@ -173,7 +175,10 @@ static void put_host(const struct wp_samples *samples, const char *host, FILE *o
         time_text(of_host(samples, "wakepath_aggregator_host_lag_seconds", host, -1), &lag),
         time_text(of_host(samples, "wakepath_aggregator_host_silence_seconds", host, -1), &silence),
         time_text(of_host(samples, "wakepath_aggregator_host_clock_bound_seconds", host, -1), &bound),
-        known < 0 ? "gone" : usable == 0 ? "contradicts itself" : known > 0 ? "known" : "not compared");
+        known < 0         ? "gone"
+            : usable == 0 ? "contradicts itself"
+            : known > 0   ? "known"
+                          : "not compared");
 }
 
 static void put_hosts(const struct wp_samples *samples, FILE *out)

@@ -69,8 +69,8 @@ static bool take_signal(const struct wp_supervisor *supervisor, struct wp_wake *
     struct signalfd_siginfo info;
     if (read(supervisor->signal_fd, &info, sizeof(info)) != sizeof(info))
         return false;
-    *wake = (struct wp_wake){.kind = WP_WAKE_SIGNAL, .signal = (int)info.ssi_signo,
-        .is_from_terminal = info.ssi_code == SI_KERNEL};
+    *wake = (struct wp_wake){
+        .kind = WP_WAKE_SIGNAL, .signal = (int)info.ssi_signo, .is_from_terminal = info.ssi_code == SI_KERNEL};
     return true;
 }
 
@@ -86,12 +86,12 @@ static bool take_child(const struct wp_supervisor *supervisor, struct wp_wake *w
     return false;
 }
 
-int wp_supervisor_wait(struct wp_supervisor *supervisor, int fd, uint64_t deadline_ns, struct wp_wake *wake,
-    struct wp_error *err)
+int wp_supervisor_wait(
+    struct wp_supervisor *supervisor, int fd, uint64_t deadline_ns, struct wp_wake *wake, struct wp_error *err)
 {
     for (;;) {
-        struct pollfd polled[WP_SUPERVISOR_CHILDREN + 2] = {{.fd = supervisor->signal_fd, .events = POLLIN},
-            {.fd = fd, .events = POLLIN}};
+        struct pollfd polled[WP_SUPERVISOR_CHILDREN + 2] = {
+            {.fd = supervisor->signal_fd, .events = POLLIN}, {.fd = fd, .events = POLLIN}};
         nfds_t count = 2;
         for (unsigned i = 0; i < supervisor->count; i++)
             if (supervisor->children[i]->running)

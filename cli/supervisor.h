@@ -25,17 +25,17 @@ enum wp_wake_kind { WP_WAKE_DEADLINE, WP_WAKE_SIGNAL, WP_WAKE_CHILD, WP_WAKE_REA
 
 struct wp_wake {
     enum wp_wake_kind kind;
-    int signal;               /* SIGNAL */
-    bool is_from_terminal;    /* SIGNAL: the whole foreground group has got it, not we alone */
-    struct wp_child *child;   /* CHILD: collected already */
+    int signal;             /* SIGNAL */
+    bool is_from_terminal;  /* SIGNAL: the whole foreground group has got it, not we alone */
+    struct wp_child *child; /* CHILD: collected already */
 };
 
 int wp_supervisor_init(struct wp_supervisor *supervisor, struct wp_error *err);
 void wp_supervisor_fini(struct wp_supervisor *supervisor);
 void wp_supervisor_add(struct wp_supervisor *supervisor, struct wp_child *child);
 /* `fd` may be -1. deadline_ns is CLOCK_MONOTONIC, 0 for none. Signals come before children before the descriptor. */
-int wp_supervisor_wait(struct wp_supervisor *supervisor, int fd, uint64_t deadline_ns, struct wp_wake *wake,
-    struct wp_error *err);
+int wp_supervisor_wait(
+    struct wp_supervisor *supervisor, int fd, uint64_t deadline_ns, struct wp_wake *wake, struct wp_error *err);
 /* CLOCK_MONOTONIC now. */
 uint64_t wp_supervisor_now(void);
 

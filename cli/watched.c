@@ -76,6 +76,7 @@ void wp_watched_fini(struct wp_watched *watched)
 
 const char *wp_watched_name(const struct wp_watched *watched)
 {
-    return watched->kind == WP_WATCHED_COLLECTOR ? "wakepath-collector" :
-        watched->kind == WP_WATCHED_AGGREGATOR ? "wakepath-aggregator" : "?";
+    return watched->kind == WP_WATCHED_COLLECTOR ? "wakepath-collector"
+        : watched->kind == WP_WATCHED_AGGREGATOR ? "wakepath-aggregator"
+                                                 : "?";
 }

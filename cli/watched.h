@@ -20,7 +20,7 @@ struct wp_watched {
     char address[300];
     enum wp_watched_kind kind;
     bool is_well;
-    char trouble[512];        /* why it is not, fit for a terminal */
+    char trouble[512]; /* why it is not, fit for a terminal */
     struct wp_buffer text;
     struct wp_samples samples;
 };

@@ -10,10 +10,10 @@
 #include <stdint.h>
 
 struct wp_buffer {
-    uint8_t *data;    /* owned */
-    size_t size;      /* bytes in use */
-    size_t capacity;  /* bytes allocated */
-    bool failed;      /* an append ran out of memory */
+    uint8_t *data;   /* owned */
+    size_t size;     /* bytes in use */
+    size_t capacity; /* bytes allocated */
+    bool failed;     /* an append ran out of memory */
 };
 
 void wp_buffer_fini(struct wp_buffer *buffer);

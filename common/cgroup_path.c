@@ -5,9 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#define ID 64u      /* digits of a container */
+#define ID 64u /* digits of a container */
 #define ID_SHORT 12u
-#define UID 32u     /* digits of a pod */
+#define UID 32u /* digits of a pod */
 
 static size_t hex_digits(const char *text, size_t size)
 {
@@ -28,8 +28,8 @@ static void copy(char *to, size_t room, const char *part, size_t size)
     snprintf(to, room, "%.*s", (int)(size < room ? size : room - 1), part);
 }
 
-/* "<id>", "docker-<id>.scope", "libpod-<id>", "...slice:cri-containerd:<id>"; of "crio-conmon-<id>.scope": nothing, for what
- * watches over a container is not in it. */
+/* "<id>", "docker-<id>.scope", "libpod-<id>", "...slice:cri-containerd:<id>"; of "crio-conmon-<id>.scope": nothing, for
+ * what watches over a container is not in it. */
 static void take_container(struct wp_cgroup_path *p, const char *part, size_t size)
 {
     if (size > 12 && !memcmp(part, "lxc.payload.", 12)) {
@@ -110,7 +110,8 @@ bool wp_cgroup_path_in_container(const struct wp_cgroup_path *p, const char *id)
     size_t size = strlen(id);
     if (!*p->container)
         return false;
-    return !strcmp(p->container, id) || (size >= ID_SHORT && strlen(p->container) == ID && !strncmp(p->container, id, size));
+    return !strcmp(p->container, id) ||
+        (size >= ID_SHORT && strlen(p->container) == ID && !strncmp(p->container, id, size));
 }
 
 bool wp_cgroup_path_in_pod(const struct wp_cgroup_path *p, const char *uid)

@@ -24,12 +24,12 @@ struct wp_config {
     struct argp_option all[KEYS + 1]; /* every row of the table and its children's */
     struct argp_option keys[KEYS + 1];
     char prefix[64];
-    char *path;                       /* the file, NULL: none; owned */
-    bool is_off, checks, prints;      /* --no-config, --check-config, --print-config */
-    struct wp_settings settings;      /* what the program began with */
-    struct wp_settings reread;        /* what the last sound reload found */
-    bool is_reread;                   /* there was one */
-    char **argv;                      /* owned; its strings are the settings' and the caller's */
+    char *path;                  /* the file, NULL: none; owned */
+    bool is_off, checks, prints; /* --no-config, --check-config, --print-config */
+    struct wp_settings settings; /* what the program began with */
+    struct wp_settings reread;   /* what the last sound reload found */
+    bool is_reread;              /* there was one */
+    char **argv;                 /* owned; its strings are the settings' and the caller's */
 };
 
 enum { KEY_CONFIG = 0x7c00, KEY_NO_CONFIG, KEY_CHECK, KEY_PRINT };
@@ -67,7 +67,8 @@ static void choose_keys(struct wp_config *config, size_t all)
 {
     size_t count = 0;
     for (const struct argp_option *o = config->all; o < config->all + all; o++)
-        if (o->name && o->key && !(o->flags & (OPTION_ALIAS | OPTION_DOC)) && !is_listed(config->spec->flags_only, o->name))
+        if (o->name && o->key && !(o->flags & (OPTION_ALIAS | OPTION_DOC)) &&
+            !is_listed(config->spec->flags_only, o->name))
             config->keys[count++] = *o;
 }
 
@@ -77,15 +78,24 @@ static error_t scan_option(int key, char *argument, struct argp_state *state)
 {
     struct wp_config *config = state->input;
     switch (key) {
-    case ARGP_KEY_INIT: state->child_inputs[0] = config; return 0;
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = config;
+        return 0;
     case KEY_CONFIG:
         free(config->path);
         config->path = strdup(argument);
         return config->path ? 0 : ENOMEM;
-    case KEY_NO_CONFIG: config->is_off = true; return 0;
-    case KEY_CHECK: config->checks = true; return 0;
-    case KEY_PRINT: config->prints = true; return 0;
-    default: return ARGP_ERR_UNKNOWN;
+    case KEY_NO_CONFIG:
+        config->is_off = true;
+        return 0;
+    case KEY_CHECK:
+        config->checks = true;
+        return 0;
+    case KEY_PRINT:
+        config->prints = true;
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
     }
 }
 
@@ -121,9 +131,9 @@ struct parse {
     struct wp_config *config;
     const struct argp *inner;
     void *input;
-    FILE *errors;      /* stderr without argp's line about --help, which is of no help with a file */
-    size_t *origins;   /* of argv[1 + i]: which setting; owned */
-    size_t count;      /* of settings put before the command line */
+    FILE *errors;    /* stderr without argp's line about --help, which is of no help with a file */
+    size_t *origins; /* of argv[1 + i]: which setting; owned */
+    size_t count;    /* of settings put before the command line */
 };
 
 static ssize_t write_error(void *cookie, const char *text, size_t size)
@@ -166,9 +176,16 @@ static error_t parse_outer(int key, char *argument, struct argp_state *state)
     struct parse *parse = state->input;
     (void)argument;
     switch (key) {
-    case ARGP_KEY_INIT: state->child_inputs[0] = parse; return 0;
-    case KEY_CONFIG: case KEY_NO_CONFIG: case KEY_CHECK: case KEY_PRINT: return 0; /* the scan took them */
-    default: return ARGP_ERR_UNKNOWN;
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = parse;
+        return 0;
+    case KEY_CONFIG:
+    case KEY_NO_CONFIG:
+    case KEY_CHECK:
+    case KEY_PRINT:
+        return 0; /* the scan took them */
+    default:
+        return ARGP_ERR_UNKNOWN;
     }
 }
 
@@ -189,8 +206,8 @@ static void parse_all(struct parse *parse, int argc, char **argv)
     const struct argp *given = parse->inner;
     const struct argp inner = {given->options, parse_inner, NULL, NULL, given->children, NULL, given->argp_domain};
     const struct argp_child children[] = {{&inner, 0, NULL, 0}, {0}};
-    const struct argp outer = {own_options, parse_outer, given->args_doc, given->doc, children, given->help_filter,
-        given->argp_domain};
+    const struct argp outer = {
+        own_options, parse_outer, given->args_doc, given->doc, children, given->help_filter, given->argp_domain};
     size_t most = parse->config->settings.count;
     int total = 1;
     parse->config->argv = calloc((size_t)argc + most + 1, sizeof(*argv));
@@ -251,8 +268,8 @@ static struct wp_config *create(const struct wp_config_spec *spec, const struct 
     return config;
 }
 
-void wp_config_parse(struct wp_config **config_out, const struct wp_config_spec *spec, const struct argp *argp, int argc,
-    char **argv, void *input)
+void wp_config_parse(struct wp_config **config_out, const struct wp_config_spec *spec, const struct argp *argp,
+    int argc, char **argv, void *input)
 {
     struct wp_config *config = *config_out = create(spec, argp);
     struct parse parse = {.config = config, .inner = argp, .input = input};
@@ -283,10 +300,10 @@ void wp_config_destroy(struct wp_config *config)
 
 /* --- reload --- */
 
-struct refusal {             /* where a parser goes that finds a wrong value */
+struct refusal { /* where a parser goes that finds a wrong value */
     jmp_buf back;
     struct wp_error *err;
-    const char *origin;      /* of the value; NULL: it is about several */
+    const char *origin; /* of the value; NULL: it is about several */
 };
 
 void wp_config_refuse(const struct argp_state *state, const char *format, ...)
@@ -298,18 +315,24 @@ void wp_config_refuse(const struct argp_state *state, const char *format, ...)
     vsnprintf(text, sizeof(text), format, arguments);
     va_end(arguments);
     if (refusal) {
-        wp_error_set(refusal->err, -EINVAL, "%s%s%s", refusal->origin ? refusal->origin : "", refusal->origin ? ": " : "", text);
+        wp_error_set(
+            refusal->err, -EINVAL, "%s%s%s", refusal->origin ? refusal->origin : "", refusal->origin ? ": " : "", text);
         longjmp(refusal->back, 1);
     }
     argp_error(state, "%s", text);
     exit(WP_EXIT_USAGE);
 }
 
-/* What argp does with a command line, of words that it has judged before or that come from elsewhere: from the weakest on. */
-static int parse_again(const struct wp_config *config, const struct wp_settings *settings, void *input, struct wp_error *err)
+/* What argp does with a command line, of words that it has judged before or that come from elsewhere: from the weakest
+ * on. */
+static int parse_again(
+    const struct wp_config *config, const struct wp_settings *settings, void *input, struct wp_error *err)
 {
     struct refusal refusal = {.err = err};
-    struct argp_state state = {.input = input, .hook = &refusal, .name = program_invocation_short_name, .err_stream = stderr,
+    struct argp_state state = {.input = input,
+        .hook = &refusal,
+        .name = program_invocation_short_name,
+        .err_stream = stderr,
         .out_stream = stdout};
     if (setjmp(refusal.back))
         return -EINVAL;
@@ -343,7 +366,8 @@ static int copy_flags(struct wp_settings *to, const struct wp_settings *from, st
     int rc = 0;
     for (size_t i = 0; !rc && i < from->count; i++)
         if (from->items[i].level == WP_SET_BY_FLAG)
-            rc = wp_settings_add(to, from->items[i].option, WP_SET_BY_FLAG, from->items[i].value, from->items[i].origin, err);
+            rc = wp_settings_add(
+                to, from->items[i].option, WP_SET_BY_FLAG, from->items[i].value, from->items[i].origin, err);
     return rc;
 }
 
@@ -354,7 +378,8 @@ static void tell_change(const char *key, const char *const *values, size_t count
     for (size_t i = 0; !rc && i < count && text.size < 512; i++)
         rc = wp_buffer_printf(&text, "%s%s", i ? ", " : "", values[i]);
     if (!rc)
-        wp_log(logger, WP_LOG_INFO, "a setting has changed key=%s value=\"%.*s\"", key, (int)text.size, (const char *)text.data);
+        wp_log(logger, WP_LOG_INFO, "a setting has changed key=%s value=\"%.*s\"", key, (int)text.size,
+            (const char *)text.data);
     wp_buffer_fini(&text);
 }
 

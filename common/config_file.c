@@ -18,7 +18,7 @@ struct reading {
     wp_config_take take;
     void *context;
     unsigned count;
-    unsigned *first_lines;   /* a key each, 0: not yet; owned */
+    unsigned *first_lines; /* a key each, 0: not yet; owned */
     struct wp_error *err;
     bool has_failed;
 };
@@ -72,8 +72,8 @@ static int take_value(struct reading *reading, cfg_t *cfg, cfg_opt_t *opt, const
     unsigned *first = &reading->first_lines[at];
     bool is_on;
     if (strlen(value) > WP_CONFIG_VALUE_LIMIT || ++reading->count > WP_CONFIG_VALUES)
-        return wp_error_set(err, -E2BIG, "more than %u values, or one of more than %u bytes", WP_CONFIG_VALUES,
-            WP_CONFIG_VALUE_LIMIT);
+        return wp_error_set(
+            err, -E2BIG, "more than %u values, or one of more than %u bytes", WP_CONFIG_VALUES, WP_CONFIG_VALUE_LIMIT);
     if (*first && !wp_config_repeats(option))
         return wp_error_set(err, -EINVAL, "'%s' has one value, and has it from line %u", option->name, *first);
     if (*first && opt->nvalues == 1) /* the place for this one is counted already: "=" began anew */
@@ -110,8 +110,8 @@ static cfg_opt_t *options_of(const struct reading *reading, void **context, size
     return opts;
 }
 
-/* Comments become blanks, for libconfuse 3.3 counts the line of a comment three times. A `//` inside a word is none, so that
- * an endpoint needs no quotes. */
+/* Comments become blanks, for libconfuse 3.3 counts the line of a comment three times. A `//` inside a word is none, so
+ * that an endpoint needs no quotes. */
 static void blank_comments(char *text)
 {
     char quote = 0, before = '\n';

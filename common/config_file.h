@@ -10,13 +10,13 @@
 #include <argp.h>
 #include <stdbool.h>
 
-#define WP_CONFIG_FILE_LIMIT (1u << 20)  /* bytes of a file */
-#define WP_CONFIG_VALUES 1024u           /* values in one */
-#define WP_CONFIG_VALUE_LIMIT 4096u      /* bytes of a value */
+#define WP_CONFIG_FILE_LIMIT (1u << 20) /* bytes of a file */
+#define WP_CONFIG_VALUES 1024u          /* values in one */
+#define WP_CONFIG_VALUE_LIMIT 4096u     /* bytes of a value */
 
 /* One value, as it stands in the file, in the file's order. A refusal is given at its line. */
-typedef int (*wp_config_take)(void *context, const struct argp_option *option, const char *value, unsigned line,
-    struct wp_error *err);
+typedef int (*wp_config_take)(
+    void *context, const struct argp_option *option, const char *value, unsigned line, struct wp_error *err);
 
 /* `keys` ends with {0} and has only rows that may be set by a file. An error begins with "PATH:LINE: ". */
 int wp_config_file_parse(const char *path, const char *text, const struct argp_option *keys, wp_config_take take,

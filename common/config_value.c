@@ -8,7 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-uint32_t wp_config_number(const struct argp_state *state, const char *option, const char *text, uint32_t low, uint32_t high)
+uint32_t wp_config_number(
+    const struct argp_state *state, const char *option, const char *text, uint32_t low, uint32_t high)
 {
     char *end;
     unsigned long value = strtoul(text, &end, 10);
@@ -41,8 +42,8 @@ struct wp_window wp_config_window(const struct argp_state *state, const char *te
     return window;
 }
 
-void wp_config_named_selector(const struct argp_state *state, const char *takes, const char *text, char name[129],
-    struct wp_selector *selector)
+void wp_config_named_selector(
+    const struct argp_state *state, const char *takes, const char *text, char name[129], struct wp_selector *selector)
 {
     struct wp_error err = {0};
     const char *equals = strchr(text, '=');

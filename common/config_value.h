@@ -13,14 +13,15 @@
 #include <stdint.h>
 
 /* A decimal number from low to high of the option `option` ("--epoch"). */
-uint32_t wp_config_number(const struct argp_state *state, const char *option, const char *text, uint32_t low, uint32_t high);
+uint32_t wp_config_number(
+    const struct argp_state *state, const char *option, const char *text, uint32_t low, uint32_t high);
 /* `text`, as wp_id_valid has it; `what` is said of a wrong one: "a release", "a shard". */
 const char *wp_config_id(const struct argp_state *state, const char *what, const char *text);
 enum wp_log_level wp_config_log_level(const struct argp_state *state, const char *text);
 struct wp_window wp_config_window(const struct argp_state *state, const char *text);
-/* NAME=SELECTOR: the name (1 to 128 bytes, not judged otherwise) goes to name, the selector to *selector, for wp_selector_fini;
- * `takes` is said of what has no such form: "--aggregate takes NAME=SELECTOR". */
-void wp_config_named_selector(const struct argp_state *state, const char *takes, const char *text, char name[129],
-    struct wp_selector *selector);
+/* NAME=SELECTOR: the name (1 to 128 bytes, not judged otherwise) goes to name, the selector to *selector, for
+ * wp_selector_fini; `takes` is said of what has no such form: "--aggregate takes NAME=SELECTOR". */
+void wp_config_named_selector(
+    const struct argp_state *state, const char *takes, const char *text, char name[129], struct wp_selector *selector);
 
 #endif

@@ -11,7 +11,7 @@ static void set_text(struct wp_error *err, int code, const char *format, va_list
     vsnprintf(err->text, sizeof(err->text), format, args);
 }
 
-int (wp_error_set)(struct wp_error *err, int code, const char *format, ...)
+int(wp_error_set)(struct wp_error *err, int code, const char *format, ...)
 {
     if (err) {
         va_list args;
@@ -22,7 +22,7 @@ int (wp_error_set)(struct wp_error *err, int code, const char *format, ...)
     return code;
 }
 
-int (wp_error_errno)(struct wp_error *err, int code, const char *format, ...)
+int(wp_error_errno)(struct wp_error *err, int code, const char *format, ...)
 {
     if (err) {
         va_list args;

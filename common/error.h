@@ -11,11 +11,12 @@
 #define WP_ERROR_TEXT 1024
 
 struct wp_error {
-    int code;                  /* -errno of the innermost cause, 0: none */
-    char text[WP_ERROR_TEXT];  /* "outermost: ...: innermost", always terminated */
+    int code;                 /* -errno of the innermost cause, 0: none */
+    char text[WP_ERROR_TEXT]; /* "outermost: ...: innermost", always terminated */
 };
 
-/* Starts an error afresh. Returns `code` (a negative errno), so that `return wp_error_set(err, -EINVAL, "...")` reads well. */
+/* Starts an error afresh. Returns `code` (a negative errno), so that `return wp_error_set(err, -EINVAL, "...")` reads
+ * well. */
 int wp_error_set(struct wp_error *err, int code, const char *format, ...) __attribute__((format(printf, 3, 4)));
 /* As wp_error_set, and ends the text with strerror(-code). */
 int wp_error_errno(struct wp_error *err, int code, const char *format, ...) __attribute__((format(printf, 3, 4)));

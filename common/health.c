@@ -19,18 +19,18 @@
 #include <time.h>
 #include <unistd.h>
 
-#define CONNECTIONS 256u       /* at a time ... */
-#define ROOM 32u               /* ... but so many are kept free: the oldest goes for a new one */
+#define CONNECTIONS 256u /* at a time ... */
+#define ROOM 32u         /* ... but so many are kept free: the oldest goes for a new one */
 #define BACKLOG 128
 #define CONNECTION_BYTES 8192u
-#define CONNECTION_S 10u       /* from its beginning to the end of its answer, however much it sends meanwhile */
+#define CONNECTION_S 10u /* from its beginning to the end of its answer, however much it sends meanwhile */
 #define STACK_BYTES (256u << 10)
-#define ROUND_MS 1000          /* connections are looked at */
+#define ROUND_MS 1000 /* connections are looked at */
 #define STALE_NS 30000000000u
 
 struct client {
-    int fd;                    /* the daemon's; only while is_open */
-    bool is_open, is_shut;     /* is_shut: told to go */
+    int fd;                /* the daemon's; only while is_open */
+    bool is_open, is_shut; /* is_shut: told to go */
     uint64_t since_ns;
 };
 
@@ -39,9 +39,9 @@ struct wp_health {
     pthread_t thread;
     bool has_thread;
     struct client clients[CONNECTIONS]; /* the thread's */
-    int epoll, stop;           /* the daemon's, and an eventfd that ends the thread, owned; -1 none */
-    pthread_mutex_t lock;      /* of what follows */
-    char *metrics;             /* owned */
+    int epoll, stop;                    /* the daemon's, and an eventfd that ends the thread, owned; -1 none */
+    pthread_mutex_t lock;               /* of what follows */
+    char *metrics;                      /* owned */
     size_t size;
     bool is_well;
     char trouble[512];
@@ -136,7 +136,8 @@ static enum MHD_Result answer(
     }
     MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, type);
     MHD_add_response_header(response, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
-    MHD_add_response_header(response, MHD_HTTP_HEADER_CONNECTION, "close"); /* a request each: who holds one holds no other's place */
+    MHD_add_response_header(
+        response, MHD_HTTP_HEADER_CONNECTION, "close"); /* a request each: who holds one holds no other's place */
     MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
     if (status == MHD_HTTP_METHOD_NOT_ALLOWED)
         MHD_add_response_header(response, MHD_HTTP_HEADER_ALLOW, "GET, HEAD");
@@ -201,7 +202,8 @@ static enum MHD_Result handle(void *context, struct MHD_Connection *connection, 
 
 /* --- who is there --- */
 
-static void note_client(void *context, struct MHD_Connection *connection, void **slot, enum MHD_ConnectionNotificationCode code)
+static void note_client(
+    void *context, struct MHD_Connection *connection, void **slot, enum MHD_ConnectionNotificationCode code)
 {
     struct wp_health *health = context;
     const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
@@ -224,7 +226,8 @@ static void shut(struct client *client)
     client->is_shut = true;
 }
 
-/* Who takes too long goes, and where there is no room the oldest: a crowd that says nothing, or a byte now and then, keeps nobody out. */
+/* Who takes too long goes, and where there is no room the oldest: a crowd that says nothing, or a byte now and then,
+ * keeps nobody out. */
 static void look_at_clients(struct wp_health *health)
 {
     uint64_t now_ns = wp_clock_ns();
@@ -249,8 +252,9 @@ static void look_at_clients(struct wp_health *health)
 /* --- life --- */
 
 /*
- * The thread is ours and not the library's, so that it has ended when the daemon is stopped: libmicrohttpd 0.9.75 follows a null pointer
- * when a request must be answered with an error (one that is too long) while MHD_stop_daemon waits for its thread.
+ * The thread is ours and not the library's, so that it has ended when the daemon is stopped: libmicrohttpd 0.9.75
+ * follows a null pointer when a request must be answered with an error (one that is too long) while MHD_stop_daemon
+ * waits for its thread.
  */
 static void *serve(void *context)
 {
@@ -286,10 +290,12 @@ static int start_thread(struct wp_health *health)
 static int start(struct wp_health *health, int fd)
 {
     health->stop = eventfd(0, EFD_CLOEXEC);
-    health->daemon = health->stop < 0 ? NULL : MHD_start_daemon(MHD_USE_EPOLL, 0, NULL, NULL, handle, health,
-        MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT, CONNECTIONS, MHD_OPTION_CONNECTION_TIMEOUT,
-        CONNECTION_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_BYTES, MHD_OPTION_NOTIFY_CONNECTION, note_client, health,
-        MHD_OPTION_END);
+    health->daemon = health->stop < 0
+        ? NULL
+        : MHD_start_daemon(MHD_USE_EPOLL, 0, NULL, NULL, handle, health, MHD_OPTION_LISTEN_SOCKET, fd,
+              MHD_OPTION_CONNECTION_LIMIT, CONNECTIONS, MHD_OPTION_CONNECTION_TIMEOUT, CONNECTION_S,
+              MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_BYTES, MHD_OPTION_NOTIFY_CONNECTION, note_client,
+              health, MHD_OPTION_END);
     if (!health->daemon) {
         close(fd);
         return -ENOMEM;

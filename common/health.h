@@ -4,8 +4,8 @@
 /*
  * What a daemon tells those who watch it, by HTTP (libmicrohttpd) from a thread of its own: /metrics is the text that
  * the daemon's loop published last, /healthz is 200 while all is well and else 503 with the reason, also when the loop
- * has not published for half a minute; /livez is 503 for the latter alone. The thread shares a locked snapshot with the loop and nothing else, blocks all
- * signals, and has the capabilities of the thread that opens it.
+ * has not published for half a minute; /livez is 503 for the latter alone. The thread shares a locked snapshot with the
+ * loop and nothing else, blocks all signals, and has the capabilities of the thread that opens it.
  */
 #include "common/buffer.h"
 #include "common/error.h"

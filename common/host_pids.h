@@ -3,8 +3,8 @@
 #define WP_COMMON_HOST_PIDS_H
 #include <stdbool.h>
 
-/* Whether /proc here has processes by the ids that the kernel's events tell: false in a pid namespace other than the host's, where files and
- * functions of processes cannot be found. True as well where it cannot be known. */
+/* Whether /proc here has processes by the ids that the kernel's events tell: false in a pid namespace other than the
+ * host's, where files and functions of processes cannot be found. True as well where it cannot be known. */
 bool wp_host_pids_are_seen(void);
 
 #endif

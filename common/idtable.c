@@ -6,7 +6,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#define PAGE ((size_t)4096)           /* counted by; the kernel's is this or a multiple, whose advice on less is refused and harmless */
+#define PAGE                                                                                                           \
+    ((size_t)4096) /* counted by; the kernel's is this or a multiple, whose advice on less is refused and harmless */
 #define SMALL_BYTES ((size_t)64 << 10) /* up to there on the heap */
 #define FIRST_ITEMS 64u
 
@@ -115,7 +116,8 @@ static int grow_pages(struct wp_idtable *table, uint32_t room)
     if (!kept)
         return -ENOMEM;
     table->kept = kept;
-    void *items = mremap(table->items, pages_of(table, table->room) * PAGE, pages_of(table, room) * PAGE, MREMAP_MAYMOVE);
+    void *items =
+        mremap(table->items, pages_of(table, table->room) * PAGE, pages_of(table, room) * PAGE, MREMAP_MAYMOVE);
     if (items == MAP_FAILED)
         return -ENOMEM;
     table->items = items;
@@ -137,7 +139,8 @@ int wp_idtable_reserve(struct wp_idtable *table, uint32_t index)
         return rc;
     if (table->kept)
         return grow_pages(table, (uint32_t)room);
-    return room * table->item_size > SMALL_BYTES ? begin_pages(table, (uint32_t)room) : grow_on_heap(table, (uint32_t)room);
+    return room * table->item_size > SMALL_BYTES ? begin_pages(table, (uint32_t)room)
+                                                 : grow_on_heap(table, (uint32_t)room);
 }
 
 /* --- items --- */

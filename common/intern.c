@@ -14,9 +14,9 @@ struct entry {
 
 struct wp_intern {
     struct wp_buffer block;
-    struct entry *entries;  /* by id */
+    struct entry *entries; /* by id */
     uint32_t count, room;
-    uint32_t *slots;        /* open addressing, id + 1; 0: free */
+    uint32_t *slots; /* open addressing, id + 1; 0: free */
     uint32_t mask;
 };
 
@@ -139,5 +139,6 @@ uint32_t wp_intern_count(const struct wp_intern *in)
 
 size_t wp_intern_bytes(const struct wp_intern *in)
 {
-    return sizeof(*in) + in->block.capacity + in->room * sizeof(*in->entries) + (in->mask + (size_t)1) * sizeof(*in->slots);
+    return sizeof(*in) + in->block.capacity + in->room * sizeof(*in->entries) +
+        (in->mask + (size_t)1) * sizeof(*in->slots);
 }

@@ -12,9 +12,9 @@
 enum wp_log_level { WP_LOG_ERROR, WP_LOG_WARN, WP_LOG_INFO, WP_LOG_DEBUG };
 
 struct wp_logger {
-    const char *program;      /* borrowed, stands before each line */
-    enum wp_log_level level;  /* lines above it are dropped; wp_log_set_level once other threads log */
-    int fd;                   /* usually 2 */
+    const char *program;     /* borrowed, stands before each line */
+    enum wp_log_level level; /* lines above it are dropped; wp_log_set_level once other threads log */
+    int fd;                  /* usually 2 */
 };
 
 /* One line. What is no text in it, as in names that a peer has given, is written as \xNN. */

@@ -108,7 +108,8 @@ static int write_all(int fd, const char *bytes, size_t size)
     return 0;
 }
 
-/* "PATH.tmp.RANDOM", as mkstemp but with the mode that an ordinary file gets. Nothing that is there is opened, nor a link followed. */
+/* "PATH.tmp.RANDOM", as mkstemp but with the mode that an ordinary file gets. Nothing that is there is opened, nor a
+ * link followed. */
 static int make_temporary(const char *path, char temporary[PATH_MAX])
 {
     uint64_t random;

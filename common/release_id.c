@@ -14,12 +14,14 @@
 static bool ends_with_digest(const char *name)
 {
     size_t size = strlen(name);
-    return size > DIGITS && name[size - DIGITS - 1] == '+' && strspn(name + size - DIGITS, "0123456789abcdef") == DIGITS;
+    return size > DIGITS && name[size - DIGITS - 1] == '+' &&
+        strspn(name + size - DIGITS, "0123456789abcdef") == DIGITS;
 }
 
 void wp_release_id(const char *name, char id[WP_RELEASE_ID_ROOM])
 {
-    static const uuid_t releases = {0x0b, 0x6a, 0x41, 0x9f, 0x3c, 0x55, 0x4d, 0x0e, 0x8f, 0x12, 0xd2, 0x71, 0x9a, 0x5e, 0x24, 0x6b};
+    static const uuid_t releases = {
+        0x0b, 0x6a, 0x41, 0x9f, 0x3c, 0x55, 0x4d, 0x0e, 0x8f, 0x12, 0xd2, 0x71, 0x9a, 0x5e, 0x24, 0x6b};
     char kept[KEPT + 1];
     uuid_t digest;
     if (wp_id_valid(name) && !ends_with_digest(name)) {

@@ -28,7 +28,7 @@ static int hold(int parent, const char *name, int how)
     if (fd < 0)
         return -1;
     if (!fstat(fd, &st) && st.st_uid == geteuid() && (st.st_mode & 0777) == 0700 && !flock(fd, how) &&
-            !fstatat(parent, name, &named, AT_SYMLINK_NOFOLLOW) && named.st_ino == st.st_ino && named.st_dev == st.st_dev)
+        !fstatat(parent, name, &named, AT_SYMLINK_NOFOLLOW) && named.st_ino == st.st_ino && named.st_dev == st.st_dev)
         return fd;
     close(fd);
     return -1;
@@ -63,11 +63,14 @@ int wp_scratch_make(struct wp_scratch *scratch, const char *prefix, const char *
     const char *base = base_of();
     *scratch = (struct wp_scratch){.socket = socket, .fd = -1};
     wp_scratch_sweep(prefix, socket);
-    for (int tries = 0; scratch->fd < 0 && tries < TRIES; tries++) { /* another run may take it for a dead one before its lock is there */
-        if ((size_t)snprintf(scratch->path, sizeof(scratch->path), "%s/%sXXXXXX", base, prefix) >= sizeof(scratch->path))
+    for (int tries = 0; scratch->fd < 0 && tries < TRIES;
+         tries++) { /* another run may take it for a dead one before its lock is there */
+        if ((size_t)snprintf(scratch->path, sizeof(scratch->path), "%s/%sXXXXXX", base, prefix) >=
+            sizeof(scratch->path))
             return wp_error_set(err, -ENAMETOOLONG, "the name of a private folder in '%s' is too long", base);
         if (!mkdtemp(scratch->path)) {
-            int rc = wp_error_errno(err, -errno, "cannot make a private folder in '%s' (TMPDIR names another place)", base);
+            int rc =
+                wp_error_errno(err, -errno, "cannot make a private folder in '%s' (TMPDIR names another place)", base);
             *scratch->path = 0;
             return rc;
         }

@@ -2,8 +2,8 @@
 #ifndef WP_COMMON_SCRATCH_H
 #define WP_COMMON_SCRATCH_H
 /*
- * A private folder in TMPDIR for one run of a program: "<TMPDIR>/<prefix>XXXXXX". Who made it holds a lock on it, and so do the processes that it starts:
- * a folder whose lock is free belongs to nobody who lives, however its owner ended.
+ * A private folder in TMPDIR for one run of a program: "<TMPDIR>/<prefix>XXXXXX". Who made it holds a lock on it, and
+ * so do the processes that it starts: a folder whose lock is free belongs to nobody who lives, however its owner ended.
  */
 #include "common/error.h"
 

@@ -12,12 +12,21 @@ static const struct {
     const char *prefix;
     enum wp_selector_field field;
 } fields[] = {
-    {"comm=", WP_SELECT_COMM}, {"exe=", WP_SELECT_EXE}, {"cgroup=", WP_SELECT_CGROUP}, {"unit=", WP_SELECT_UNIT},
-    {"container=", WP_SELECT_CONTAINER}, {"pod=", WP_SELECT_POD}, {"namespace=", WP_SELECT_NAMESPACE}, {"pid=", WP_SELECT_PID}, {"cmdline~", WP_SELECT_CMDLINE},
-    {"thread=", WP_SELECT_THREAD}, {"tid=", WP_SELECT_TID},
+    {"comm=", WP_SELECT_COMM},
+    {"exe=", WP_SELECT_EXE},
+    {"cgroup=", WP_SELECT_CGROUP},
+    {"unit=", WP_SELECT_UNIT},
+    {"container=", WP_SELECT_CONTAINER},
+    {"pod=", WP_SELECT_POD},
+    {"namespace=", WP_SELECT_NAMESPACE},
+    {"pid=", WP_SELECT_PID},
+    {"cmdline~", WP_SELECT_CMDLINE},
+    {"thread=", WP_SELECT_THREAD},
+    {"tid=", WP_SELECT_TID},
 };
 
-static const char *const views[] = {[WP_VIEW_BUSY] = "busy", [WP_VIEW_PROGRESS] = "progress", [WP_VIEW_THREADS] = "threads"};
+static const char *const views[] = {
+    [WP_VIEW_BUSY] = "busy", [WP_VIEW_PROGRESS] = "progress", [WP_VIEW_THREADS] = "threads"};
 #define VIEWS (sizeof(views) / sizeof(views[0]))
 
 static unsigned view_of(const char *word)
@@ -97,7 +106,8 @@ static int parse_value(struct wp_selector_term *term, struct wp_error *err)
         errno = 0;
         unsigned long pid = strtoul(term->text, &end, 10);
         if (errno || *end || !pid || pid > 4194304 || *term->text == '-')
-            return wp_error_set(err, -EINVAL, "'%s' is not a %s id", term->text, term->field == WP_SELECT_PID ? "process" : "thread");
+            return wp_error_set(
+                err, -EINVAL, "'%s' is not a %s id", term->text, term->field == WP_SELECT_PID ? "process" : "thread");
         term->pid = (uint32_t)pid;
     } else if (term->field == WP_SELECT_CMDLINE) {
         regex_t regex;
@@ -129,8 +139,10 @@ static int parse_term(struct wp_selector *selector, char *text, struct wp_error 
         return parse_value(term, err);
     }
     return wp_error_set(err, -EINVAL,
-        "'%s' is not a selector term; known are comm=, exe=, cgroup=, unit=, container=, pod=, namespace=, pid=, cmdline~, thread=, tid=, "
-        "command, progress, busy and threads", text);
+        "'%s' is not a selector term; known are comm=, exe=, cgroup=, unit=, container=, pod=, namespace=, pid=, "
+        "cmdline~, thread=, tid=, "
+        "command, progress, busy and threads",
+        text);
 }
 
 int wp_selector_parse(struct wp_selector *selector, const char *text, struct wp_error *err)
@@ -176,7 +188,7 @@ static bool container_is(const char *cgroup, const struct wp_selector_term *term
     struct wp_cgroup_path parsed;
     wp_cgroup_path_parse(&parsed, cgroup);
     return term->field == WP_SELECT_POD ? wp_cgroup_path_in_pod(&parsed, term->text)
-        : wp_cgroup_path_in_container(&parsed, term->text);
+                                        : wp_cgroup_path_in_container(&parsed, term->text);
 }
 
 /* Names: of "shop/web-7d9f/app" the container is "app", the pod "web-7d9f" or "shop/web-7d9f", the namespace "shop". */
@@ -198,7 +210,8 @@ static bool term_matches(const struct wp_selector_term *term, const struct wp_se
 {
     switch (term->field) {
     case WP_SELECT_COMM:
-        return !strcmp(subject->comm, term->text) || (subject->process_comm && !strcmp(subject->process_comm, term->text));
+        return !strcmp(subject->comm, term->text) ||
+            (subject->process_comm && !strcmp(subject->process_comm, term->text));
     case WP_SELECT_THREAD:
         return !strcmp(subject->comm, term->text);
     case WP_SELECT_TID:

@@ -3,10 +3,11 @@
 #define WP_COMMON_SELECTOR_H
 /*
  * Selectors name a process of interest: "comm=nginx", "exe=/usr/sbin/nginx", "cgroup=/system.slice/nginx.service",
- * "pid=1234", "cmdline~worker [0-9]+", "unit=nginx.service", "container=3f4e8d1c2b5a", "pod=UID", "namespace=shop", joined by ',' for "and"; a ',' or '\' inside a value is
- * written "\,"/"\\". The word "command" alone selects the recorded command from its exec on, in all its threads. "thread=poolworker" and
- * "tid=1235" name single threads. A selector matches the names that the process has at that time.
- * The words "progress", "busy" and "threads" match everything: they say which threads' time is the base (enum wp_selector_view).
+ * "pid=1234", "cmdline~worker [0-9]+", "unit=nginx.service", "container=3f4e8d1c2b5a", "pod=UID", "namespace=shop",
+ * joined by ',' for "and"; a ',' or '\' inside a value is written "\,"/"\\". The word "command" alone selects the
+ * recorded command from its exec on, in all its threads. "thread=poolworker" and "tid=1235" name single threads. A
+ * selector matches the names that the process has at that time. The words "progress", "busy" and "threads" match
+ * everything: they say which threads' time is the base (enum wp_selector_view).
  */
 #include "common/buffer.h"
 #include "common/error.h"
@@ -15,7 +16,7 @@
 #include <stdint.h>
 
 enum wp_selector_field {
-    WP_SELECT_COMM,      /* of the process, or of the thread itself */
+    WP_SELECT_COMM, /* of the process, or of the thread itself */
     WP_SELECT_EXE,
     WP_SELECT_CGROUP,    /* the cgroup path or a folder above it */
     WP_SELECT_UNIT,      /* the systemd unit, the last *.service or *.scope part of the cgroup path */
@@ -23,25 +24,25 @@ enum wp_selector_field {
     WP_SELECT_POD,       /* a Kubernetes pod's uid; likewise, or NAME or NAMESPACE/NAME */
     WP_SELECT_NAMESPACE, /* of Kubernetes */
     WP_SELECT_PID,
-    WP_SELECT_CMDLINE,   /* extended regular expression; judged on the host: command lines never travel */
-    WP_SELECT_COMMAND,   /* the recorded command */
-    WP_SELECT_THREAD,    /* the thread's own name */
+    WP_SELECT_CMDLINE, /* extended regular expression; judged on the host: command lines never travel */
+    WP_SELECT_COMMAND, /* the recorded command */
+    WP_SELECT_THREAD,  /* the thread's own name */
     WP_SELECT_TID,
-    WP_SELECT_VIEW,      /* no condition: one of the words of enum wp_selector_view */
+    WP_SELECT_VIEW, /* no condition: one of the words of enum wp_selector_view */
 };
 
 /* Whose time is the base of a report on what a selector picks (docs/engine.md, "What a total is"). */
 enum wp_selector_view {
-    WP_VIEW_BUSY,        /* all threads, without the sleeps of idle workers */
-    WP_VIEW_PROGRESS,    /* main threads, followed into the other threads of their process */
-    WP_VIEW_THREADS,     /* all threads, all the time */
+    WP_VIEW_BUSY,     /* all threads, without the sleeps of idle workers */
+    WP_VIEW_PROGRESS, /* main threads, followed into the other threads of their process */
+    WP_VIEW_THREADS,  /* all threads, all the time */
 };
 
 #define WP_SELECTOR_TERMS 8
 
 struct wp_selector_term {
     enum wp_selector_field field;
-    char *text;    /* owned; the value as written, unescaped */
+    char *text; /* owned; the value as written, unescaped */
     uint32_t pid;
 };
 
@@ -54,7 +55,7 @@ struct wp_selector {
 struct wp_selector_subject {
     const char *comm, *exe, *cgroup;
     const char *process_comm; /* of its process, where that is another; may be NULL */
-    const char *workload; /* "NAMESPACE/POD/CONTAINER", or the name of a container that is in no pod; may be NULL */
+    const char *workload;     /* "NAMESPACE/POD/CONTAINER", or the name of a container that is in no pod; may be NULL */
     uint32_t pid, tid;
     bool is_command;
     /* Says whether the host found its command line to match `pattern`; may be NULL (no match). */
@@ -67,7 +68,8 @@ int wp_selector_parse(struct wp_selector *selector, const char *text, struct wp_
 /* The selector as text that wp_selector_parse takes, terms in the order of their text: equal ones are printed alike. */
 void wp_selector_print(const struct wp_selector *selector, struct wp_buffer *out);
 void wp_selector_fini(struct wp_selector *selector);
-/* What the selector says by a word; else PROGRESS of the recorded command, BUSY of all others. Single threads are not followed into others. */
+/* What the selector says by a word; else PROGRESS of the recorded command, BUSY of all others. Single threads are not
+ * followed into others. */
 enum wp_selector_view wp_selector_view(const struct wp_selector *selector);
 bool wp_selector_matches(const struct wp_selector *selector, const struct wp_selector_subject *subject);
 

@@ -11,18 +11,19 @@
 #include <stdint.h>
 
 struct wp_service {
-    int fd;                               /* -1: nobody listens */
-    uint64_t watchdog_ns, alive_ns;       /* period of the signs of life, 0 none; the last one */
-    volatile sig_atomic_t *reload;        /* borrowed, set by a signal; NULL: none */
-    void (*on_reload)(void *context);     /* called by wp_service_tick */
+    int fd;                           /* -1: nobody listens */
+    uint64_t watchdog_ns, alive_ns;   /* period of the signs of life, 0 none; the last one */
+    volatile sig_atomic_t *reload;    /* borrowed, set by a signal; NULL: none */
+    void (*on_reload)(void *context); /* called by wp_service_tick */
     void *context;
-    bool is_stopping;                     /* and has said so */
+    bool is_stopping; /* and has said so */
 };
 
 /* Takes the variables out of the environment: they are not for what we start. */
 void wp_service_init(struct wp_service *service);
 void wp_service_ready(struct wp_service *service);
-/* From the daemon's loop, at least some times a second. Work that takes longer lets the watchdog bite: that is its use. */
+/* From the daemon's loop, at least some times a second. Work that takes longer lets the watchdog bite: that is its use.
+ */
 void wp_service_tick(struct wp_service *service);
 /* When it begins to end: said once, at the latest by fini. */
 void wp_service_stopping(struct wp_service *service);

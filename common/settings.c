@@ -32,7 +32,8 @@ const struct argp_option *wp_settings_key(const struct wp_settings *settings, co
     return NULL;
 }
 
-static bool is_set_above(const struct wp_settings *settings, const struct argp_option *option, enum wp_setting_level level)
+static bool is_set_above(
+    const struct wp_settings *settings, const struct argp_option *option, enum wp_setting_level level)
 {
     for (size_t i = 0; i < settings->count; i++)
         if (settings->items[i].option == option && settings->items[i].level > level)
@@ -98,8 +99,8 @@ static bool names_key(const char *rest, const char *key)
     return *rest == '=';
 }
 
-static int add_lines(struct wp_settings *settings, const struct argp_option *option, const char *value, const char *origin,
-    struct wp_error *err)
+static int add_lines(struct wp_settings *settings, const struct argp_option *option, const char *value,
+    const char *origin, struct wp_error *err)
 {
     char *copy = strdup(value), *rest = copy;
     int rc = copy ? 0 : wp_error_set(err, -ENOMEM, "out of memory for settings");
@@ -126,8 +127,8 @@ static int take_variable(struct wp_settings *settings, const char *variable, siz
     return wp_settings_add(settings, key, WP_SET_BY_ENVIRONMENT, equals + 1, origin, err);
 }
 
-int wp_settings_environment(struct wp_settings *settings, const char *prefix, char *const *environment,
-    struct wp_error *err)
+int wp_settings_environment(
+    struct wp_settings *settings, const char *prefix, char *const *environment, struct wp_error *err)
 {
     size_t size = strlen(prefix);
     for (; environment && *environment; environment++) {
@@ -145,8 +146,8 @@ struct file_reading {
     const char *path;
 };
 
-static int take_from_file(void *context, const struct argp_option *option, const char *value, unsigned line,
-    struct wp_error *err)
+static int take_from_file(
+    void *context, const struct argp_option *option, const char *value, unsigned line, struct wp_error *err)
 {
     struct file_reading *reading = context;
     char *origin = NULL;
@@ -172,8 +173,8 @@ int wp_settings_file(struct wp_settings *settings, const char *path, struct wp_e
 
 /* --- what is in force --- */
 
-size_t wp_settings_values(const struct wp_settings *settings, const struct argp_option *option, const char **values,
-    size_t room)
+size_t wp_settings_values(
+    const struct wp_settings *settings, const struct argp_option *option, const char **values, size_t room)
 {
     size_t count = 0;
     for (size_t i = 0; i < settings->count && count < room; i++) {

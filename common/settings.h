@@ -14,10 +14,10 @@ enum wp_setting_level { WP_SET_BY_FILE, WP_SET_BY_ENVIRONMENT, WP_SET_BY_FLAG };
 struct wp_setting {
     const struct argp_option *option;
     enum wp_setting_level level;
-    char *text;    /* owned: "--key=value", what argp gets */
-    char *value;   /* inside text; NULL: an option without argument */
-    char *origin;  /* owned: "FILE:LINE", "$VARIABLE", "command line" */
-    bool is_off;   /* a switch that is said not to be on */
+    char *text;   /* owned: "--key=value", what argp gets */
+    char *value;  /* inside text; NULL: an option without argument */
+    char *origin; /* owned: "FILE:LINE", "$VARIABLE", "command line" */
+    bool is_off;  /* a switch that is said not to be on */
 };
 
 struct wp_settings {
@@ -30,19 +30,20 @@ void wp_settings_fini(struct wp_settings *settings);
 /* Adds a value unless the same key is set on a stronger level. -EINVAL for a switch that is neither on nor off. */
 int wp_settings_add(struct wp_settings *settings, const struct argp_option *option, enum wp_setting_level level,
     const char *value, const char *origin, struct wp_error *err);
-/* All variables that begin with `prefix`. One that no key has is refused, unless Kubernetes may have made it. A key that may be
- * repeated has one value a line. An empty variable is none. */
-int wp_settings_environment(struct wp_settings *settings, const char *prefix, char *const *environment,
-    struct wp_error *err);
+/* All variables that begin with `prefix`. One that no key has is refused, unless Kubernetes may have made it. A key
+ * that may be repeated has one value a line. An empty variable is none. */
+int wp_settings_environment(
+    struct wp_settings *settings, const char *prefix, char *const *environment, struct wp_error *err);
 /* A whole file. */
 int wp_settings_file(struct wp_settings *settings, const char *path, struct wp_error *err);
 /* NULL: there is no such key. */
 const struct argp_option *wp_settings_key(const struct wp_settings *settings, const char *name);
-/* Copies pointers to the values of `option` that are in force, "" for a switch that is on; at most `room`. The count. */
-size_t wp_settings_values(const struct wp_settings *settings, const struct argp_option *option, const char **values,
-    size_t room);
-/* Writes a file that says what is in force, with the origins; what is not set is a comment. Keys of `live` (ends with NULL; NULL:
- * none) are marked: a reload changes them. */
+/* Copies pointers to the values of `option` that are in force, "" for a switch that is on; at most `room`. The count.
+ */
+size_t wp_settings_values(
+    const struct wp_settings *settings, const struct argp_option *option, const char **values, size_t room);
+/* Writes a file that says what is in force, with the origins; what is not set is a comment. Keys of `live` (ends with
+ * NULL; NULL: none) are marked: a reload changes them. */
 void wp_settings_print(const struct wp_settings *settings, const char *const *live, FILE *out);
 
 #endif

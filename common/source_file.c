@@ -12,10 +12,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-static const char *const endings[] = {"c", "h", "cc", "hh", "cpp", "hpp", "cxx", "hxx", "c++", "h++", "inc", "inl", "ipp", "tcc",
-    "def", "m", "mm", "s", "S", "asm", "rs", "go", "zig", "d", "f", "f90", "f95", "f03", "f08", "for", "pas", "adb", "ads", "y", "yy",
-    "l", "ll", "py", "pyx", "pxd", "js", "mjs", "ts", "java", "kt", "scala", "swift", "hs", "ml", "mli", "v", "nim", "cu", "cuh", "gperf",
-    "re", "rl", "vala", "cr", "jl"};
+static const char *const endings[] = {"c", "h", "cc", "hh", "cpp", "hpp", "cxx", "hxx", "c++", "h++", "inc", "inl",
+    "ipp", "tcc", "def", "m", "mm", "s", "S", "asm", "rs", "go", "zig", "d", "f", "f90", "f95", "f03", "f08", "for",
+    "pas", "adb", "ads", "y", "yy", "l", "ll", "py", "pyx", "pxd", "js", "mjs", "ts", "java", "kt", "scala", "swift",
+    "hs", "ml", "mli", "v", "nim", "cu", "cuh", "gperf", "re", "rl", "vala", "cr", "jl"};
 
 bool wp_source_is_named_so(const char *path)
 {
@@ -26,7 +26,8 @@ bool wp_source_is_named_so(const char *path)
     return false;
 }
 
-static int read_open(int fd, const char *path, size_t limit, struct wp_buffer *out, uint64_t *changed_ns, struct wp_error *err)
+static int read_open(
+    int fd, const char *path, size_t limit, struct wp_buffer *out, uint64_t *changed_ns, struct wp_error *err)
 {
     struct stat st;
     char bytes[65536];
@@ -51,10 +52,11 @@ static int read_open(int fd, const char *path, size_t limit, struct wp_buffer *o
     return 0;
 }
 
-int wp_source_read_beneath(const char *dir, const char *path, size_t limit, struct wp_buffer *out, uint64_t *changed_ns,
-    struct wp_error *err)
+int wp_source_read_beneath(
+    const char *dir, const char *path, size_t limit, struct wp_buffer *out, uint64_t *changed_ns, struct wp_error *err)
 {
-    struct open_how how = {.flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, .resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS};
+    struct open_how how = {
+        .flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, .resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS};
     int root = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
     if (root < 0)
         return wp_error_errno(err, -errno, "cannot open %s", dir);
@@ -70,7 +72,8 @@ int wp_source_read_beneath(const char *dir, const char *path, size_t limit, stru
 static bool is_own(const struct stat *st)
 {
     const char *sudo = getenv("SUDO_UID");
-    return st->st_uid == geteuid() ? geteuid() != 0 : sudo && *sudo && strtoul(sudo, NULL, 10) == st->st_uid && st->st_uid;
+    return st->st_uid == geteuid() ? geteuid() != 0
+                                   : sudo && *sudo && strtoul(sudo, NULL, 10) == st->st_uid && st->st_uid;
 }
 
 /* Every folder on the way can be searched by everybody. */
@@ -98,22 +101,25 @@ static const char *beneath(const char *real, const char *dir)
     return !strncmp(real, folder, size) && real[size] == '/' ? real + size + 1 : NULL;
 }
 
-/* The path is resolved first: the file behind all links must itself be one that may be shown. It is then opened from the folder and along no
- * link: what was looked at, whatever happens to the way. */
-int wp_source_read_public(const char *dir, const char *path, size_t limit, struct wp_buffer *out, uint64_t *changed_ns, struct wp_error *err)
+/* The path is resolved first: the file behind all links must itself be one that may be shown. It is then opened from
+ * the folder and along no link: what was looked at, whatever happens to the way. */
+int wp_source_read_public(
+    const char *dir, const char *path, size_t limit, struct wp_buffer *out, uint64_t *changed_ns, struct wp_error *err)
 {
     char real[PATH_MAX];
     struct stat st;
     if (*path != '/')
         return wp_error_set(err, -EPERM, "its path is relative");
     if (!realpath(path, real))
-        return errno == ENOENT ? wp_error_set(err, -ENOENT, "it is not there") : wp_error_errno(err, -errno, "cannot open it");
+        return errno == ENOENT ? wp_error_set(err, -ENOENT, "it is not there")
+                               : wp_error_errno(err, -errno, "cannot open it");
     const char *rest = beneath(real, dir);
     if (!rest)
         return wp_error_set(err, -EPERM, "it is not in %s", dir);
     if (!wp_source_is_named_so(path) || !wp_source_is_named_so(real))
         return wp_error_set(err, -EPERM, "it is not named like source");
-    struct open_how how = {.flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, .resolve = RESOLVE_NO_SYMLINKS | RESOLVE_BENEATH};
+    struct open_how how = {
+        .flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, .resolve = RESOLVE_NO_SYMLINKS | RESOLVE_BENEATH};
     int root = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
     int fd = root < 0 ? -1 : (int)syscall(SYS_openat2, root, rest, &how, sizeof(how));
     int rc = fd < 0 ? wp_error_errno(err, -errno, "cannot open it") : 0;

@@ -2,8 +2,8 @@
 #ifndef WP_COMMON_SOURCE_FILE_H
 #define WP_COMMON_SOURCE_FILE_H
 /*
- * Source files from disk. Their paths come from programs that were recorded, and what is read is published: a path is hostile.
- * *changed_ns: when the file was changed last. -EFBIG over `limit` bytes.
+ * Source files from disk. Their paths come from programs that were recorded, and what is read is published: a path is
+ * hostile. *changed_ns: when the file was changed last. -EFBIG over `limit` bytes.
  */
 #include "common/buffer.h"
 #include "common/error.h"
@@ -11,11 +11,13 @@
 #include <stdbool.h>
 
 /* A file beneath a folder that was given on purpose; the folder is not left, by ".." or by links. */
-int wp_source_read_beneath(const char *dir, const char *path, size_t limit, struct wp_buffer *out, uint64_t *changed_ns,
-    struct wp_error *err);
-/* A file by its whole path, behind all links beneath `dir` (absolute): only a regular one that is named like source, and that everybody on
- * this machine may read (or the user who runs this, or has run sudo, owns). -EPERM: it is something else, or elsewhere. */
-int wp_source_read_public(const char *dir, const char *path, size_t limit, struct wp_buffer *out, uint64_t *changed_ns, struct wp_error *err);
+int wp_source_read_beneath(
+    const char *dir, const char *path, size_t limit, struct wp_buffer *out, uint64_t *changed_ns, struct wp_error *err);
+/* A file by its whole path, behind all links beneath `dir` (absolute): only a regular one that is named like source,
+ * and that everybody on this machine may read (or the user who runs this, or has run sudo, owns). -EPERM: it is
+ * something else, or elsewhere. */
+int wp_source_read_public(
+    const char *dir, const char *path, size_t limit, struct wp_buffer *out, uint64_t *changed_ns, struct wp_error *err);
 /* Whether a path ends like that of a source file. */
 bool wp_source_is_named_so(const char *path);
 

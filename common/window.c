@@ -52,7 +52,8 @@ int wp_window_parse(struct wp_window *window, const char *text, struct wp_error 
     at += is_two ? 5 : 0;
     said.every_ns = is_two ? duration(&at) : 0;
     if (!said.every_ns || *at || wp_window_check(&said))
-        return wp_error_set(err, -EINVAL, "a window is 'always' or such as '1s every 60s' (ms, s, m, h; 10ms to 24h), not '%.100s'", text);
+        return wp_error_set(err, -EINVAL,
+            "a window is 'always' or such as '1s every 60s' (ms, s, m, h; 10ms to 24h), not '%.100s'", text);
     *window = said;
     return 0;
 }

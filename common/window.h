@@ -2,16 +2,16 @@
 #ifndef WP_COMMON_WINDOW_H
 #define WP_COMMON_WINDOW_H
 /*
- * When to record, if not always: so long of each period of wall time, counted from the epoch (1970-01-01), so that hosts whose
- * clocks are set record the same stretches without talking to each other.
+ * When to record, if not always: so long of each period of wall time, counted from the epoch (1970-01-01), so that
+ * hosts whose clocks are set record the same stretches without talking to each other.
  */
 #include "common/error.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#define WP_WINDOW_LEAST_NS 10000000ull       /* 10 ms */
-#define WP_WINDOW_MOST_NS 86400000000000ull  /* a day */
+#define WP_WINDOW_LEAST_NS 10000000ull      /* 10 ms */
+#define WP_WINDOW_MOST_NS 86400000000000ull /* a day */
 
 struct wp_window {
     uint64_t length_ns, every_ns; /* 0 and 0: nothing is said; equal: always */

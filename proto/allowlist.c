@@ -33,10 +33,10 @@ struct looks {
 
 struct wp_allowlist {
     char *path;
-    pthread_mutex_t lock;        /* guards all below */
+    pthread_mutex_t lock; /* guards all below */
     struct keys keys;
-    struct wp_log_limit bad;     /* what the log is told of it */
-    uint64_t seen;               /* looks of the files when they were read last; 0: read them again */
+    struct wp_log_limit bad; /* what the log is told of it */
+    uint64_t seen;           /* looks of the files when they were read last; 0: read them again */
 };
 
 static int compare(const void *a, const void *b)
@@ -81,9 +81,10 @@ static int read_file(struct keys *keys, const char *path, struct wp_error *err)
     return rc;
 }
 
-/* Calls for the file, or for each *.pub of the folder in no particular order; *.pub files that vanish meanwhile are none. */
-static int each_file(const char *path, int (*call)(void *context, const char *path, struct wp_error *err), void *context,
-    struct wp_error *err)
+/* Calls for the file, or for each *.pub of the folder in no particular order; *.pub files that vanish meanwhile are
+ * none. */
+static int each_file(const char *path, int (*call)(void *context, const char *path, struct wp_error *err),
+    void *context, struct wp_error *err)
 {
     struct stat status;
     if (stat(path, &status))
@@ -120,8 +121,8 @@ static int call_look(void *context, const char *path, struct wp_error *err)
     struct stat st;
     if (stat(path, &st))
         return wp_error_errno(err, -errno, "cannot read '%s'", path);
-    uint64_t values[] = {st.st_dev, st.st_ino, (uint64_t)st.st_size, (uint64_t)st.st_mtim.tv_sec, (uint64_t)st.st_mtim.tv_nsec,
-        (uint64_t)st.st_ctim.tv_sec, (uint64_t)st.st_ctim.tv_nsec};
+    uint64_t values[] = {st.st_dev, st.st_ino, (uint64_t)st.st_size, (uint64_t)st.st_mtim.tv_sec,
+        (uint64_t)st.st_mtim.tv_nsec, (uint64_t)st.st_ctim.tv_sec, (uint64_t)st.st_ctim.tv_nsec};
     looks->hash += XXH3_64bits_withSeed(values, sizeof(values), XXH3_64bits(path, strlen(path)));
     looks->youngest = st.st_ctim.tv_sec > looks->youngest ? st.st_ctim.tv_sec : looks->youngest;
     return 0;
@@ -135,7 +136,8 @@ static int check(struct keys *keys, const char *path, struct wp_error *err)
     for (uint32_t i = 1; i < keys->count; i++) {
         const struct wp_public_key *a = &keys->items[i - 1], *b = &keys->items[i];
         if (!compare(a, b) && (a->kind != b->kind || memcmp(a->host, b->host, 16)))
-            return wp_error_set(err, -EINVAL, "'%s' lists the key %s for two hosts ('%s' and '%s')", path, a->text, a->name, b->name);
+            return wp_error_set(
+                err, -EINVAL, "'%s' lists the key %s for two hosts ('%s' and '%s')", path, a->text, a->name, b->name);
     }
     return 0;
 }
@@ -145,7 +147,8 @@ static int load(struct wp_allowlist *list, struct wp_error *err)
 {
     struct looks looks = {.hash = 1};
     struct keys keys = {0};
-    int rc = each_file(list->path, call_look, &looks, err); /* before it is read: what changes meanwhile is seen next time */
+    int rc =
+        each_file(list->path, call_look, &looks, err); /* before it is read: what changes meanwhile is seen next time */
     list->seen = rc || time(NULL) - looks.youngest <= UNSETTLED_S ? 0 : looks.hash;
     if (!rc)
         rc = each_file(list->path, call_read, &keys, err);
@@ -227,8 +230,8 @@ bool wp_allowlist_find(struct wp_allowlist *list, const uint8_t bytes[WP_KEY_BYT
     struct wp_public_key wanted;
     memcpy(wanted.bytes, bytes, WP_KEY_BYTES);
     pthread_mutex_lock(&list->lock);
-    const struct wp_public_key *found = list->keys.count
-        ? bsearch(&wanted, list->keys.items, list->keys.count, sizeof(wanted), compare) : NULL;
+    const struct wp_public_key *found =
+        list->keys.count ? bsearch(&wanted, list->keys.items, list->keys.count, sizeof(wanted), compare) : NULL;
     if (found)
         *key = *found;
     pthread_mutex_unlock(&list->lock);

@@ -16,66 +16,67 @@
 #include <stdint.h>
 
 #define WP_BATCH_EVENTS 65536u
-#define WP_BATCH_ENTRIES 262144u    /* of one dictionary array in one batch */
-#define WP_STRING_BYTES 4096u       /* of one dictionary string */
+#define WP_BATCH_ENTRIES 262144u /* of one dictionary array in one batch */
+#define WP_STRING_BYTES 4096u    /* of one dictionary string */
 
 struct wp_bytes {
-    const char *data;  /* not terminated; any bytes */
+    const char *data; /* not terminated; any bytes */
     uint32_t size;
 };
 
 struct wp_thread_entry {
-    uint32_t tid, pid;        /* as the host's first namespace numbers them; pid = thread group */
-    uint64_t start_ns;        /* CLOCK_MONOTONIC; 0 unknown */
-    uint32_t comm, exe, cgroup; /* string ids; 0 unknown */
-    uint32_t parent;          /* thread id of the creator, 0 unknown */
-    uint32_t flags;           /* WP_THREAD_* */
-    uint32_t release;         /* string id: what code it says it runs, 0: it does not say */
-    uint32_t workload;        /* string id: what its container is called, "NAMESPACE/POD/CONTAINER" or "NAME" */
+    uint32_t tid, pid;           /* as the host's first namespace numbers them; pid = thread group */
+    uint64_t start_ns;           /* CLOCK_MONOTONIC; 0 unknown */
+    uint32_t comm, exe, cgroup;  /* string ids; 0 unknown */
+    uint32_t parent;             /* thread id of the creator, 0 unknown */
+    uint32_t flags;              /* WP_THREAD_* */
+    uint32_t release;            /* string id: what code it says it runs, 0: it does not say */
+    uint32_t workload;           /* string id: what its container is called, "NAMESPACE/POD/CONTAINER" or "NAME" */
     uint32_t cmdline_matches[4]; /* string ids of the patterns that its command line matches, 0: none */
 };
 #define WP_THREAD_KERNEL 1u
-#define WP_THREAD_COMMAND 2u  /* the recorded command, from its exec on */
-#define WP_THREAD_SELF 4u     /* Wakepath's own */
+#define WP_THREAD_COMMAND 2u /* the recorded command, from its exec on */
+#define WP_THREAD_SELF 4u    /* Wakepath's own */
 #define WP_THREAD_IDLE 8u
 
 struct wp_socket_entry {
-    uint8_t family;            /* AF_INET, AF_INET6 */
-    uint8_t protocol;          /* IPPROTO_TCP, IPPROTO_UDP */
-    uint16_t local_port, remote_port;   /* host order */
-    uint8_t local[16], remote[16];      /* IPv4 in the first four bytes */
-    uint32_t netns;            /* inode number of the network namespace */
+    uint8_t family;                   /* AF_INET, AF_INET6 */
+    uint8_t protocol;                 /* IPPROTO_TCP, IPPROTO_UDP */
+    uint16_t local_port, remote_port; /* host order */
+    uint8_t local[16], remote[16];    /* IPv4 in the first four bytes */
+    uint32_t netns;                   /* inode number of the network namespace */
 };
 
 struct wp_object_entry {
-    uint32_t path;             /* string id: file, "[kernel]", "[module]", "[vdso]", "[jit]" */
+    uint32_t path; /* string id: file, "[kernel]", "[module]", "[vdso]", "[jit]" */
     uint8_t build_id[20];
-    uint8_t build_id_size;     /* 0: none */
+    uint8_t build_id_size; /* 0: none */
 };
 
 struct wp_frame_entry {
-    uint32_t object;           /* object id, 0 unknown */
-    uint32_t function;         /* string id, 0 unknown */
-    uint64_t offset;           /* file offset (user), address - _text (kernel), in the object */
+    uint32_t object;   /* object id, 0 unknown */
+    uint32_t function; /* string id, 0 unknown */
+    uint64_t offset;   /* file offset (user), address - _text (kernel), in the object */
     bool is_kernel;
-    uint32_t file, line;       /* string id of the source file, 0 unknown; line in it, 0 unknown: where it called on */
-    uint32_t inlined;          /* frame id, larger than its own, of the function that was inlined at this place; 0: none */
+    uint32_t file, line; /* string id of the source file, 0 unknown; line in it, 0 unknown: where it called on */
+    uint32_t inlined;    /* frame id, larger than its own, of the function that was inlined at this place; 0: none */
 };
 
-/* Stacks are a trie: a stack is its caller's stack plus one frame. parent 0: outermost. Kernel frames stand on user frames. */
+/* Stacks are a trie: a stack is its caller's stack plus one frame. parent 0: outermost. Kernel frames stand on user
+ * frames. */
 struct wp_stack_entry {
     uint32_t parent, frame;
 };
 
 struct wp_device_entry {
-    uint32_t device;  /* major << 20 | minor */
-    uint32_t name;    /* string id */
+    uint32_t device; /* major << 20 | minor */
+    uint32_t name;   /* string id */
 };
 
 enum wp_drop_reason {
     WP_DROP_NO_ROOM,
-    WP_DROP_PAUSED,   /* it would have cost too much: says why the recording paused (WP_EVENT_WINDOW) */
-    WP_DROP_STACKS,   /* so many sleeps are without their stack for the same reason */
+    WP_DROP_PAUSED, /* it would have cost too much: says why the recording paused (WP_EVENT_WINDOW) */
+    WP_DROP_STACKS, /* so many sleeps are without their stack for the same reason */
     WP_DROP_REASONS
 };
 
@@ -83,17 +84,17 @@ enum wp_drop_reason {
 struct wp_drop {
     uint32_t kind, cpu;
     uint64_t count, from_ns, to_ns;
-    uint32_t reason;   /* enum wp_drop_reason; unknown ones are no reason to refuse */
+    uint32_t reason; /* enum wp_drop_reason; unknown ones are no reason to refuse */
 };
 
 struct wp_batch {
-    uint8_t session[16];       /* UUID */
-    uint64_t seq;              /* from 1 */
-    uint64_t watermark_ns;     /* no later batch holds an event before this */
-    uint64_t anchor_mono_ns;   /* CLOCK_REALTIME was anchor_real_ns at this CLOCK_MONOTONIC instant */
+    uint8_t session[16];     /* UUID */
+    uint64_t seq;            /* from 1 */
+    uint64_t watermark_ns;   /* no later batch holds an event before this */
+    uint64_t anchor_mono_ns; /* CLOCK_REALTIME was anchor_real_ns at this CLOCK_MONOTONIC instant */
     uint64_t anchor_real_ns;
-    bool is_last;              /* the session ends with it */
-    struct wp_event *events;   /* sorted by time_ns inside the batch */
+    bool is_last;            /* the session ends with it */
+    struct wp_event *events; /* sorted by time_ns inside the batch */
     uint32_t event_count;
     uint32_t first_string, string_count;
     uint32_t first_thread, thread_count;
@@ -110,7 +111,7 @@ struct wp_batch {
     struct wp_stack_entry *stacks;
     struct wp_device_entry *devices;
     struct wp_drop *drops;
-    void *storage;             /* what wp_batch_decode allocated; NULL in a batch that the caller built */
+    void *storage; /* what wp_batch_decode allocated; NULL in a batch that the caller built */
 };
 
 /* Appends the protobuf form. The batch is the caller's and must be sorted. -ENOMEM, -EINVAL. */

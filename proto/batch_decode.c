@@ -71,7 +71,8 @@ static void free_blocks(struct block *block)
     }
 }
 
-/* What the last one did not need, beyond the first block, goes: one large batch must not be paid for as long as a session lasts. */
+/* What the last one did not need, beyond the first block, goes: one large batch must not be paid for as long as a
+ * session lasts. */
 static void rewind_arena(struct storage *s)
 {
     if (s->blocks && s->current == s->blocks && s->blocks->next) {
@@ -118,8 +119,15 @@ static int decode_threads(struct wp_batch *b, const Wakepath__Wire__Batch *m, st
     for (size_t i = 0; i < m->n_threads; i++) {
         const Wakepath__Wire__Thread *t = m->threads[i];
         struct wp_thread_entry *e = &b->threads[i];
-        *e = (struct wp_thread_entry){.tid = t->tid, .pid = t->pid, .start_ns = t->start_ns, .comm = t->comm, .exe = t->exe,
-            .cgroup = t->cgroup, .parent = t->parent, .flags = t->flags, .release = t->release,
+        *e = (struct wp_thread_entry){.tid = t->tid,
+            .pid = t->pid,
+            .start_ns = t->start_ns,
+            .comm = t->comm,
+            .exe = t->exe,
+            .cgroup = t->cgroup,
+            .parent = t->parent,
+            .flags = t->flags,
+            .release = t->release,
             .workload = t->workload};
         if (t->n_cmdline_matches > sizeof(e->cmdline_matches) / sizeof(e->cmdline_matches[0]))
             return bad(err, "a thread matches too many patterns");
@@ -139,8 +147,11 @@ static int decode_sockets(struct wp_batch *b, const Wakepath__Wire__Batch *m, st
             (s->protocol != IPPROTO_TCP && s->protocol != IPPROTO_UDP))
             return bad(err, "a socket that is none");
         struct wp_socket_entry *e = &b->sockets[i];
-        *e = (struct wp_socket_entry){.family = (uint8_t)s->family, .protocol = (uint8_t)s->protocol,
-            .local_port = (uint16_t)s->local_port, .remote_port = (uint16_t)s->remote_port, .netns = s->netns};
+        *e = (struct wp_socket_entry){.family = (uint8_t)s->family,
+            .protocol = (uint8_t)s->protocol,
+            .local_port = (uint16_t)s->local_port,
+            .remote_port = (uint16_t)s->remote_port,
+            .netns = s->netns};
         memcpy(e->local, s->local.data, size);
         memcpy(e->remote, s->remote.data, size);
     }
@@ -166,8 +177,8 @@ static int decode_objects(struct wp_batch *b, const Wakepath__Wire__Batch *m, st
         const Wakepath__Wire__Drop *d = m->drops[i];
         if (d->to_ns < d->from_ns)
             return bad(err, "drops that end before they begin");
-        b->drops[i] = (struct wp_drop){d->kind, d->cpu, d->reason == WP_DROP_STACKS ? d->left_out : d->count, d->from_ns,
-            d->to_ns, d->reason};
+        b->drops[i] = (struct wp_drop){
+            d->kind, d->cpu, d->reason == WP_DROP_STACKS ? d->left_out : d->count, d->from_ns, d->to_ns, d->reason};
     }
     b->drop_count = (uint32_t)m->n_drops;
     return 0;
@@ -183,9 +194,13 @@ static int decode_stacks(struct wp_batch *b, const Wakepath__Wire__Batch *m, str
         (m->n_frame_inlined && m->n_frame_inlined != n))
         return bad(err, "columns of frames of different length");
     for (size_t i = 0; i < n; i++)
-        b->frames[i] = (struct wp_frame_entry){.object = m->frame_object[i], .function = m->frame_function[i],
-            .offset = m->frame_offset[i], .is_kernel = m->frame_kernel.data[i], .file = m->n_frame_file ? m->frame_file[i] : 0,
-            .line = m->n_frame_line ? m->frame_line[i] : 0, .inlined = m->n_frame_inlined ? m->frame_inlined[i] : 0};
+        b->frames[i] = (struct wp_frame_entry){.object = m->frame_object[i],
+            .function = m->frame_function[i],
+            .offset = m->frame_offset[i],
+            .is_kernel = m->frame_kernel.data[i],
+            .file = m->n_frame_file ? m->frame_file[i] : 0,
+            .line = m->n_frame_line ? m->frame_line[i] : 0,
+            .inlined = m->n_frame_inlined ? m->frame_inlined[i] : 0};
     b->frame_count = (uint32_t)m->n_frame_object;
     for (size_t i = 0; i < m->n_stack_frame; i++)
         b->stacks[i] = (struct wp_stack_entry){m->stack_parent[i], m->stack_frame[i]};
@@ -206,8 +221,8 @@ static int decode_strings(struct wp_batch *b, const Wakepath__Wire__Batch *m, st
 
 static int make_room(struct wp_batch *b, struct storage *s, const Wakepath__Wire__Batch *m, struct wp_error *err)
 {
-    const size_t counts[] = {m->n_strings, m->n_threads, m->n_sockets, m->n_objects, m->n_frame_object, m->n_stack_frame,
-        m->n_devices, m->n_drops};
+    const size_t counts[] = {m->n_strings, m->n_threads, m->n_sockets, m->n_objects, m->n_frame_object,
+        m->n_stack_frame, m->n_devices, m->n_drops};
     for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++)
         if (counts[i] > WP_BATCH_ENTRIES)
             return bad(err, "too many dictionary entries");
@@ -219,12 +234,14 @@ static int make_room(struct wp_batch *b, struct storage *s, const Wakepath__Wire
     b->stacks = arena_alloc(s, m->n_stack_frame * sizeof(*b->stacks));
     b->devices = arena_alloc(s, m->n_devices * sizeof(*b->devices));
     b->drops = arena_alloc(s, m->n_drops * sizeof(*b->drops));
-    if (!b->strings || !b->threads || !b->sockets || !b->objects || !b->frames || !b->stacks || !b->devices || !b->drops)
+    if (!b->strings || !b->threads || !b->sockets || !b->objects || !b->frames || !b->stacks || !b->devices ||
+        !b->drops)
         return wp_error_set(err, -ENOMEM, "out of memory for a batch");
     return 0;
 }
 
-/* Parts the batch into its events, of which there are most, and the rest, which protobuf-c unpacks. Collectors write the events last. */
+/* Parts the batch into its events, of which there are most, and the rest, which protobuf-c unpacks. Collectors write
+ * the events last. */
 static int part(struct storage *s, struct wp_wire_span *rest, struct wp_wire_span *events, struct wp_error *err)
 {
     struct wp_wire_span fields = *rest;

@@ -32,7 +32,8 @@ static size_t scratch_size(const struct wp_batch *b)
     size += b->frame_count * 29 + b->stack_count * 8;
     size += b->device_count * (sizeof(Wakepath__Wire__Device) + 8);
     size += b->drop_count * (sizeof(Wakepath__Wire__Drop) + 8);
-    return size + 64 * 16 + (b->thread_count + b->socket_count + b->object_count + b->device_count + b->drop_count) * 32;
+    return size + 64 * 16 +
+        (b->thread_count + b->socket_count + b->object_count + b->device_count + b->drop_count) * 32;
 }
 
 static int check_counts(const struct wp_batch *b, struct wp_error *err)
@@ -43,7 +44,8 @@ static int check_counts(const struct wp_batch *b, struct wp_error *err)
         return wp_error_set(err, -EINVAL, "a batch of %u events, at most %u fit", b->event_count, WP_BATCH_EVENTS);
     for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++)
         if (counts[i] > WP_BATCH_ENTRIES)
-            return wp_error_set(err, -EINVAL, "a batch of %u dictionary entries, at most %u fit", counts[i], WP_BATCH_ENTRIES);
+            return wp_error_set(
+                err, -EINVAL, "a batch of %u dictionary entries, at most %u fit", counts[i], WP_BATCH_ENTRIES);
     return 0;
 }
 

@@ -31,7 +31,10 @@ void wp_key_pair_forget(struct wp_key_pair *pair)
 
 static int nibble(char c)
 {
-    return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+    return c >= '0' && c <= '9' ? c - '0'
+        : c >= 'a' && c <= 'f'  ? c - 'a' + 10
+        : c >= 'A' && c <= 'F'  ? c - 'A' + 10
+                                : -1;
 }
 
 int wp_host_parse(uint8_t host[16], const char *text, struct wp_error *err)
@@ -84,7 +87,8 @@ static int parse_host(struct wp_public_key *key, const char *word, size_t size, 
         return 0;
     }
     if (size >= sizeof(text))
-        return wp_error_set(err, -EINVAL, "'%.*s' is not the UUID of a host, nor *, shard or -", (int)(size < 60 ? size : 60), word);
+        return wp_error_set(
+            err, -EINVAL, "'%.*s' is not the UUID of a host, nor *, shard or -", (int)(size < 60 ? size : 60), word);
     memcpy(text, word, size);
     text[size] = 0;
     key->kind = WP_KEY_OF_HOST;
@@ -103,7 +107,8 @@ int wp_public_key_parse(struct wp_public_key *key, const char *line, size_t size
     if (length == WP_KEY_TEXT - 1)
         memcpy(key->text, word, length);
     if (length != WP_KEY_TEXT - 1 || !zmq_z85_decode(key->bytes, key->text))
-        return wp_error_set(err, -EINVAL, "'%.*s' is not a public key: 40 characters of Z85", (int)(length < 60 ? length : 60), word);
+        return wp_error_set(
+            err, -EINVAL, "'%.*s' is not a public key: 40 characters of Z85", (int)(length < 60 ? length : 60), word);
     word += length;
     length = take_word(&word, end);
     int rc = parse_host(key, word, length, err);
@@ -152,7 +157,8 @@ static int write_file(const char *path, mode_t mode, const char *text, bool may_
     return 0;
 }
 
-static int write_public(const struct wp_key_files *files, const struct wp_key_pair *pair, const char *path, struct wp_error *err)
+static int write_public(
+    const struct wp_key_files *files, const struct wp_key_pair *pair, const char *path, struct wp_error *err)
 {
     char host[WP_HOST_TEXT] = "-", text[256];
     if (files->kind == WP_KEY_OF_ANY)
@@ -165,11 +171,14 @@ static int write_public(const struct wp_key_files *files, const struct wp_key_pa
     return write_file(path, 0644, text, files->may_replace, err);
 }
 
-static int write_secret(const struct wp_key_files *files, const struct wp_key_pair *pair, const char *path, struct wp_error *err)
+static int write_secret(
+    const struct wp_key_files *files, const struct wp_key_pair *pair, const char *path, struct wp_error *err)
 {
     char text[512];
-    snprintf(text, sizeof(text), "# Wakepath secret key '%s'. Who has it can speak in its owner's name: it stays where it is used.\n"
-        SECRET_WORD "%s\n", files->name, pair->secret_key);
+    snprintf(text, sizeof(text),
+        "# Wakepath secret key '%s'. Who has it can speak in its owner's name: it stays where it is used.\n" SECRET_WORD
+        "%s\n",
+        files->name, pair->secret_key);
     int rc = write_file(path, 0600, text, files->may_replace, err);
     explicit_bzero(text, sizeof(text));
     return rc;
@@ -219,8 +228,10 @@ static int check_secrecy(const char *path, int fd, struct wp_error *err)
         return wp_error_set(err, -EINVAL, "'%s' is not a file", path);
     bool is_roots = status.st_uid == 0 && geteuid() != 0;
     if (status.st_mode & (is_roots ? 0037 : 0077))
-        return wp_error_set(err, -EPERM, "the secret key '%s' has mode %04o: others can get at it; chmod 600 it, or make a new key "
-            "if somebody may have read it", path, (unsigned)(status.st_mode & 07777));
+        return wp_error_set(err, -EPERM,
+            "the secret key '%s' has mode %04o: others can get at it; chmod 600 it, or make a new key "
+            "if somebody may have read it",
+            path, (unsigned)(status.st_mode & 07777));
     return 0;
 }
 
@@ -256,8 +267,9 @@ int wp_key_pair_read(struct wp_key_pair *pair, const char *path, struct wp_error
         if (!strncmp(line, SECRET_WORD, strlen(SECRET_WORD)) && strlen(line) == strlen(SECRET_WORD) + WP_KEY_TEXT - 1)
             memcpy(pair->secret_key, line + strlen(SECRET_WORD), WP_KEY_TEXT);
     }
-    if (!rc && (!pair->secret_key[0] || !zmq_z85_decode(bytes, pair->secret_key) ||
-        zmq_curve_public(pair->public_key, pair->secret_key)))
+    if (!rc &&
+        (!pair->secret_key[0] || !zmq_z85_decode(bytes, pair->secret_key) ||
+            zmq_curve_public(pair->public_key, pair->secret_key)))
         rc = wp_error_set(err, -EINVAL, "'%s' has no secret key; `wakepath keygen` makes one", path);
     explicit_bzero(text, sizeof(text));
     explicit_bzero(bytes, sizeof(bytes));

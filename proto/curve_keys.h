@@ -2,8 +2,9 @@
 #ifndef WP_PROTO_CURVE_KEYS_H
 #define WP_PROTO_CURVE_KEYS_H
 /*
- * CURVE key pairs (ZeroMQ RFC 26; Curve25519) and their files, which are text. NAME.key has the secret half and is for its
- * owner alone; NAME.pub is a line of an allowlist (proto/allowlist.h): public key, the host that the key speaks for (or `shard`), a name.
+ * CURVE key pairs (ZeroMQ RFC 26; Curve25519) and their files, which are text. NAME.key has the secret half and is for
+ * its owner alone; NAME.pub is a line of an allowlist (proto/allowlist.h): public key, the host that the key speaks for
+ * (or `shard`), a name.
  */
 #include "common/error.h"
 
@@ -11,24 +12,29 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define WP_KEY_TEXT 41u   /* 32 bytes in Z85 (ZeroMQ RFC 32) and a terminator */
+#define WP_KEY_TEXT 41u /* 32 bytes in Z85 (ZeroMQ RFC 32) and a terminator */
 #define WP_KEY_BYTES 32u
-#define WP_HOST_TEXT 37u  /* a UUID as text */
+#define WP_HOST_TEXT 37u /* a UUID as text */
 
 struct wp_key_pair {
     char public_key[WP_KEY_TEXT], secret_key[WP_KEY_TEXT];
 };
 
 /* Who a key speaks for. */
-enum wp_key_host { WP_KEY_OF_NONE, WP_KEY_OF_HOST, WP_KEY_OF_ANY, WP_KEY_OF_SHARD /* another aggregator: for no host */ };
+enum wp_key_host {
+    WP_KEY_OF_NONE,
+    WP_KEY_OF_HOST,
+    WP_KEY_OF_ANY,
+    WP_KEY_OF_SHARD /* another aggregator: for no host */
+};
 
 /* A public key and what it may do: a line of an allowlist. */
 struct wp_public_key {
     char text[WP_KEY_TEXT];
     uint8_t bytes[WP_KEY_BYTES];
     enum wp_key_host kind;
-    uint8_t host[16];      /* of WP_KEY_OF_HOST */
-    char name[129];        /* as wp_id_valid has it; "" when the line has none */
+    uint8_t host[16]; /* of WP_KEY_OF_HOST */
+    char name[129];   /* as wp_id_valid has it; "" when the line has none */
 };
 
 /* -ENOTSUP when this libzmq has no CURVE. */
@@ -36,10 +42,10 @@ int wp_key_pair_make(struct wp_key_pair *pair, struct wp_error *err);
 void wp_key_pair_forget(struct wp_key_pair *pair); /* wipes it */
 
 struct wp_key_files {
-    const char *dir, *name;      /* DIR/NAME.key, DIR/NAME.pub; the folder is made (0700) when it is missing */
+    const char *dir, *name; /* DIR/NAME.key, DIR/NAME.pub; the folder is made (0700) when it is missing */
     enum wp_key_host kind;
-    const uint8_t *host;         /* of WP_KEY_OF_HOST */
-    bool may_replace;            /* else -EEXIST when either file is there */
+    const uint8_t *host; /* of WP_KEY_OF_HOST */
+    bool may_replace;    /* else -EEXIST when either file is there */
 };
 int wp_key_files_write(const struct wp_key_files *files, const struct wp_key_pair *pair, struct wp_error *err);
 /* Reads a NAME.key. -EPERM when others than its owner can get at it; the text then says what to do. */
@@ -48,8 +54,8 @@ int wp_key_pair_read(struct wp_key_pair *pair, const char *path, struct wp_error
 int wp_secret_read(const char *path, char *text, size_t room, struct wp_error *err);
 /* Reads the one key of a NAME.pub. */
 int wp_public_key_read(struct wp_public_key *key, const char *path, struct wp_error *err);
-/* One line of `size` bytes: 1 and *key, 0 when it is empty or a comment, -EINVAL. A comment begins with '#': no key does,
- * for 84 * 85^4 is more than the 32 bits that five characters of Z85 stand for. */
+/* One line of `size` bytes: 1 and *key, 0 when it is empty or a comment, -EINVAL. A comment begins with '#': no key
+ * does, for 84 * 85^4 is more than the 32 bits that five characters of Z85 stand for. */
 int wp_public_key_parse(struct wp_public_key *key, const char *line, size_t size, struct wp_error *err);
 
 /* "xxxxxxxx-xxxx-...", with or without the hyphens. -EINVAL. */

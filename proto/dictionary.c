@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ENTRIES_LIMIT (1u << 26)          /* of one kind in one session */
-#define BYTES_LIMIT ((size_t)1 << 30)     /* of all strings and entries of one session */
+#define ENTRIES_LIMIT (1u << 26)        /* of one kind in one session */
+#define BYTES_LIMIT ((size_t)1 << 30)   /* of all strings and entries of one session */
 #define BLOCK_BYTES ((size_t)256 << 10) /* the first one is small, and each twice the one before up to there */
 #define FIRST_BLOCK_BYTES ((size_t)4 << 10)
 #define DEVICES 4096u
@@ -78,8 +78,8 @@ size_t wp_dictionary_bytes(const struct wp_dictionary *d)
 
 size_t wp_dictionary_bytes_of(const struct wp_batch *b)
 {
-    const uint32_t count[TABLES] = {b->string_count, b->thread_count, b->socket_count, b->object_count, b->frame_count,
-        b->stack_count};
+    const uint32_t count[TABLES] = {
+        b->string_count, b->thread_count, b->socket_count, b->object_count, b->frame_count, b->stack_count};
     size_t bytes = 0;
     for (int i = 0; i < TABLES; i++)
         bytes += (size_t)count[i] * sizes[i];
@@ -98,27 +98,31 @@ struct totals {
     uint32_t count[TABLES];
 };
 
-static int count_all(const struct wp_dictionary *d, const struct wp_batch *b, struct totals *totals, struct wp_error *err)
+static int count_all(
+    const struct wp_dictionary *d, const struct wp_batch *b, struct totals *totals, struct wp_error *err)
 {
     static const char *const names[TABLES] = {"string", "thread", "socket", "object", "frame", "stack"};
-    const uint32_t first[TABLES] = {b->first_string, b->first_thread, b->first_socket, b->first_object, b->first_frame,
-        b->first_stack};
-    const uint32_t count[TABLES] = {b->string_count, b->thread_count, b->socket_count, b->object_count, b->frame_count,
-        b->stack_count};
+    const uint32_t first[TABLES] = {
+        b->first_string, b->first_thread, b->first_socket, b->first_object, b->first_frame, b->first_stack};
+    const uint32_t count[TABLES] = {
+        b->string_count, b->thread_count, b->socket_count, b->object_count, b->frame_count, b->stack_count};
     size_t bytes = d->text_bytes;
     for (int i = 0; i < TABLES; i++) {
         uint32_t known = d->tables[i].count;
         if (count[i] && first[i] != known + 1)
-            return wp_error_set(err, -EINVAL, "bad batch: its %ss begin with id %u, the session has %u", names[i], first[i], known);
+            return wp_error_set(
+                err, -EINVAL, "bad batch: its %ss begin with id %u, the session has %u", names[i], first[i], known);
         if (count[i] > ENTRIES_LIMIT - known)
-            return wp_error_set(err, -E2BIG, "more than %u %ss in one session: " WP_REFUSED_TOO_LARGE, ENTRIES_LIMIT, names[i]);
+            return wp_error_set(
+                err, -E2BIG, "more than %u %ss in one session: " WP_REFUSED_TOO_LARGE, ENTRIES_LIMIT, names[i]);
         totals->count[i] = known + count[i];
         bytes += (size_t)(totals->count[i] - d->tables[i].gone) * sizes[i];
     }
     for (uint32_t i = 0; i < b->string_count; i++)
         bytes += b->strings[i].size + 1;
     if (bytes > d->limit_bytes)
-        return wp_error_set(err, -E2BIG, "a dictionary of more than %zu bytes in one session: " WP_REFUSED_TOO_LARGE, d->limit_bytes);
+        return wp_error_set(
+            err, -E2BIG, "a dictionary of more than %zu bytes in one session: " WP_REFUSED_TOO_LARGE, d->limit_bytes);
     return 0;
 }
 
@@ -127,7 +131,8 @@ static int check_threads(const struct wp_batch *b, const struct totals *t, struc
     uint32_t strings = t->count[STRINGS];
     for (uint32_t i = 0; i < b->thread_count; i++) {
         const struct wp_thread_entry *e = &b->threads[i];
-        if (e->comm > strings || e->exe > strings || e->cgroup > strings || e->release > strings || e->workload > strings)
+        if (e->comm > strings || e->exe > strings || e->cgroup > strings || e->release > strings ||
+            e->workload > strings)
             return refuse(err, "thread", i, "names a string that does not exist");
         for (size_t j = 0; j < sizeof(e->cmdline_matches) / sizeof(e->cmdline_matches[0]); j++)
             if (e->cmdline_matches[j] > strings)
@@ -196,7 +201,9 @@ static char *make_text(struct wp_dictionary *d, const struct wp_bytes *bytes)
 {
     size_t size = (size_t)bytes->size + 1;
     if (!d->blocks || d->blocks->size - d->blocks->used < size) {
-        size_t wanted = !d->blocks ? FIRST_BLOCK_BYTES : d->blocks->size < BLOCK_BYTES / 2 ? d->blocks->size * 2 : BLOCK_BYTES;
+        size_t wanted = !d->blocks              ? FIRST_BLOCK_BYTES
+            : d->blocks->size < BLOCK_BYTES / 2 ? d->blocks->size * 2
+                                                : BLOCK_BYTES;
         size_t room = size > wanted ? size : wanted;
         struct block *block = malloc(sizeof(*block) + room);
         if (!block)
@@ -231,7 +238,8 @@ static int take_strings(struct wp_dictionary *d, const struct wp_batch *b)
 static void append(struct table *table, const void *items, uint32_t count)
 {
     if (count && items)
-        memcpy((char *)table->items.items + (size_t)table->count * table->items.item_size, items, (size_t)count * table->items.item_size);
+        memcpy((char *)table->items.items + (size_t)table->count * table->items.item_size, items,
+            (size_t)count * table->items.item_size);
     for (uint32_t i = 0; i < count; i++)
         wp_idtable_use(&table->items, table->count + i);
     table->count += count;
@@ -239,8 +247,8 @@ static void append(struct table *table, const void *items, uint32_t count)
 
 static int take(struct wp_dictionary *d, const struct wp_batch *b)
 {
-    const uint32_t count[TABLES] = {b->string_count, b->thread_count, b->socket_count, b->object_count, b->frame_count,
-        b->stack_count};
+    const uint32_t count[TABLES] = {
+        b->string_count, b->thread_count, b->socket_count, b->object_count, b->frame_count, b->stack_count};
     int rc = 0;
     for (int i = 0; !rc && i < TABLES; i++)
         rc = make_room(&d->tables[i], count[i]);
@@ -279,7 +287,8 @@ int wp_dictionary_apply(struct wp_dictionary *d, const struct wp_batch *b, struc
 static const void *item(const struct wp_dictionary *d, int which, uint32_t id)
 {
     const struct table *table = &d->tables[which];
-    return id && id <= table->count ? (const char *)table->items.items + (size_t)(id - 1) * table->items.item_size : NULL;
+    return id && id <= table->count ? (const char *)table->items.items + (size_t)(id - 1) * table->items.item_size
+                                    : NULL;
 }
 
 /* Of those kinds that are forgotten. */

@@ -10,7 +10,8 @@
 struct wp_dictionary;
 
 struct wp_dictionary *wp_dictionary_create(void);
-/* How many bytes a session's dictionary may have, strings and entries together that are not forgotten; 1 GiB unless said. */
+/* How many bytes a session's dictionary may have, strings and entries together that are not forgotten; 1 GiB unless
+ * said. */
 void wp_dictionary_limit(struct wp_dictionary *dictionary, size_t limit_bytes);
 void wp_dictionary_destroy(struct wp_dictionary *dictionary);
 /* What it counts against the limit of those so far, and what the entries of a batch add to that. */

@@ -35,7 +35,8 @@ int wp_token_each(const char *path, wp_token_call *call, void *context, struct w
         int got = judge_line(line, strlen(line));
         number++;
         if (got < 0)
-            rc = wp_error_set(err, -EINVAL, "%s:%u: a token is %u to %u characters without a space", path, number, WP_TOKEN_LEAST, WP_TOKEN_ROOM - 1);
+            rc = wp_error_set(err, -EINVAL, "%s:%u: a token is %u to %u characters without a space", path, number,
+                WP_TOKEN_LEAST, WP_TOKEN_ROOM - 1);
         if (got <= 0)
             continue;
         line[strcspn(line, " \t\r")] = 0;
@@ -44,7 +45,8 @@ int wp_token_each(const char *path, wp_token_call *call, void *context, struct w
     }
     explicit_bzero(text, sizeof(text));
     if (rc >= 0 && !found)
-        rc = wp_error_set(err, -EINVAL, "'%s' has no token: a line of %u to %u characters", path, WP_TOKEN_LEAST, WP_TOKEN_ROOM - 1);
+        rc = wp_error_set(
+            err, -EINVAL, "'%s' has no token: a line of %u to %u characters", path, WP_TOKEN_LEAST, WP_TOKEN_ROOM - 1);
     return rc < 0 ? rc : 0;
 }
 

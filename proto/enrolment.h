@@ -2,45 +2,50 @@
 #ifndef WP_PROTO_ENROLMENT_H
 #define WP_PROTO_ENROLMENT_H
 /*
- * How a host whose key nobody has listed gets it listed, without an operator: it makes its key, and says to the enrolment desk beside the
- * aggregator which host it is and the token that all hosts of the fleet share. The talk is CURVE with the aggregator's key, so the token is read by
- * nobody on the way, and by the host's key, so it has that key. The desk writes HOST.pub into the aggregator's allowlist folder.
+ * How a host whose key nobody has listed gets it listed, without an operator: it makes its key, and says to the
+ * enrolment desk beside the aggregator which host it is and the token that all hosts of the fleet share. The talk is
+ * CURVE with the aggregator's key, so the token is read by nobody on the way, and by the host's key, so it has that
+ * key. The desk writes HOST.pub into the aggregator's allowlist folder.
  *
- * The token makes nobody speak for a host that has a key: the first key of a host stays until an operator takes its file away.
+ * The token makes nobody speak for a host that has a key: the first key of a host stays until an operator takes its
+ * file away.
  *
- * A request is one message: "WPENROL1", the host's UUID (16 bytes), the token. An answer is one message: '+' or '-' and a text.
+ * A request is one message: "WPENROL1", the host's UUID (16 bytes), the token. An answer is one message: '+' or '-' and
+ * a text.
  */
 #include "common/error.h"
 #include "common/log.h"
 
 #include <stdint.h>
 
-#define WP_TOKEN_ROOM 129u  /* 32 to 128 characters and a terminator */
+#define WP_TOKEN_ROOM 129u /* 32 to 128 characters and a terminator */
 
 /* The first token of a file of lines; '#' begins a comment. The file is as secret as a key. */
 int wp_token_read(const char *path, char token[WP_TOKEN_ROOM], struct wp_error *err);
 
 struct wp_enrolment {
-    const char *endpoint;        /* of the desk */
+    const char *endpoint; /* of the desk */
     const char *key_path, *server_key_path, *token_path;
-    const uint8_t *host;         /* 16 bytes */
+    const uint8_t *host; /* 16 bytes */
     int timeout_ms;
 };
 
-/* 0: the key is listed for the host there. -EACCES: the desk refuses, and err says why; -ETIMEDOUT: nobody answers who has that server key. */
+/* 0: the key is listed for the host there. -EACCES: the desk refuses, and err says why; -ETIMEDOUT: nobody answers who
+ * has that server key. */
 int wp_enrolment_ask(const struct wp_enrolment *enrolment, struct wp_error *err);
 
 struct wp_enrolment_desk;
 
 struct wp_enrolment_desk_options {
-    const char *endpoint;        /* tcp:// */
-    const char *key_path;        /* the aggregator's NAME.key */
-    const char *token_path;      /* each line's token is good; read at each request */
-    const char *allow_path;      /* the allowlist's folder */
+    const char *endpoint;           /* tcp:// */
+    const char *key_path;           /* the aggregator's NAME.key */
+    const char *token_path;         /* each line's token is good; read at each request */
+    const char *allow_path;         /* the allowlist's folder */
     const struct wp_logger *logger; /* borrowed */
 };
 
-int wp_enrolment_desk_open(struct wp_enrolment_desk **desk, const struct wp_enrolment_desk_options *options, struct wp_error *err);
+int wp_enrolment_desk_open(
+    struct wp_enrolment_desk **desk, const struct wp_enrolment_desk_options *options, struct wp_error *err);
 /* Answers what comes until `stop_fd` can be read. */
 int wp_enrolment_desk_serve(struct wp_enrolment_desk *desk, int stop_fd, struct wp_error *err);
 void wp_enrolment_desk_close(struct wp_enrolment_desk *desk);

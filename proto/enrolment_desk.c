@@ -16,9 +16,9 @@
 #define ZAP_ENDPOINT "inproc://zeromq.zap.01"
 #define ZAP_PARTS 7
 #define PART_BYTES 256u
-#define HOSTS 4096u                   /* that the list may have: who has the token can invent hosts */
-#define MESSAGE_BYTES 1024            /* the handshake has some of 300 */
-#define WAITING 64                    /* messages of one connection */
+#define HOSTS 4096u        /* that the list may have: who has the token can invent hosts */
+#define MESSAGE_BYTES 1024 /* the handshake has some of 300 */
+#define WAITING 64         /* messages of one connection */
 #define FILE_BYTES 4096u
 #define LOG_NS (uint64_t)100000000
 
@@ -107,7 +107,8 @@ static int match(void *context, const char *token)
     return 0;
 }
 
-/* What HOST.pub says: 1: this key for this host; 0: there is none; -EEXIST: something else, such as another key, or none any more. */
+/* What HOST.pub says: 1: this key for this host; 0: there is none; -EEXIST: something else, such as another key, or
+ * none any more. */
 static int look_at_file(const char *path, const struct asker *a, struct wp_error *err)
 {
     struct wp_buffer text = {0};
@@ -116,8 +117,8 @@ static int look_at_file(const char *path, const struct asker *a, struct wp_error
         struct wp_public_key key;
         const char *line = (const char *)text.data + at, *end = memchr(line, '\n', text.size - at);
         size_t size = end ? (size_t)(end - line) : text.size - at;
-        if (wp_public_key_parse(&key, line, size, err) > 0 && key.kind == WP_KEY_OF_HOST && !memcmp(key.host, a->host_bytes, 16) &&
-            !memcmp(key.bytes, a->key_bytes, WP_KEY_BYTES))
+        if (wp_public_key_parse(&key, line, size, err) > 0 && key.kind == WP_KEY_OF_HOST &&
+            !memcmp(key.host, a->host_bytes, 16) && !memcmp(key.bytes, a->key_bytes, WP_KEY_BYTES))
             found = 1;
         at += size + 1;
     }
@@ -197,7 +198,8 @@ static void answer_one(struct wp_enrolment_desk *d)
     if (why && wp_log_allowed(&d->limit, wp_clock_ns(), LOG_NS))
         wp_log(d->options.logger, WP_LOG_WARN, "refused host=%s key=%s reason=\"%s\"", asker.host, asker.key, why);
     snprintf(text, sizeof(text), "%c%s", why ? '-' : '+', why ? why : "");
-    zmq_send(d->socket, p.bytes[0], p.sizes[0], ZMQ_SNDMORE | ZMQ_DONTWAIT); /* who does not read its answer asks again */
+    zmq_send(
+        d->socket, p.bytes[0], p.sizes[0], ZMQ_SNDMORE | ZMQ_DONTWAIT); /* who does not read its answer asks again */
     zmq_send(d->socket, text, strlen(text), ZMQ_DONTWAIT);
 }
 
@@ -227,7 +229,10 @@ static int listen_at(struct wp_enrolment_desk *d, struct wp_error *err)
     bool is_network;
     int rc = wp_endpoint_is_network(d->options.endpoint, &is_network, err);
     if (rc || !is_network)
-        return rc ? rc : wp_error_set(err, -EINVAL, "'%.100s' is no tcp:// endpoint: hosts that come by a socket's file need no key", d->options.endpoint);
+        return rc ? rc
+                  : wp_error_set(err, -EINVAL,
+                        "'%.100s' is no tcp:// endpoint: hosts that come by a socket's file need no key",
+                        d->options.endpoint);
     d->context = zmq_ctx_new();
     d->socket = d->context ? zmq_socket(d->context, ZMQ_ROUTER) : NULL;
     d->zap = d->socket ? zmq_socket(d->context, ZMQ_REP) : NULL;
@@ -243,7 +248,8 @@ static int listen_at(struct wp_enrolment_desk *d, struct wp_error *err)
     return rc ? rc : wp_endpoint_bind(d->socket, d->options.endpoint, err);
 }
 
-int wp_enrolment_desk_open(struct wp_enrolment_desk **out, const struct wp_enrolment_desk_options *options, struct wp_error *err)
+int wp_enrolment_desk_open(
+    struct wp_enrolment_desk **out, const struct wp_enrolment_desk_options *options, struct wp_error *err)
 {
     struct wp_enrolment_desk *d = calloc(1, sizeof(*d));
     if (!d)

@@ -13,9 +13,9 @@
 enum wp_event_kind {
     /* A CPU goes from one thread to another. cpu; thread = prev; other = next; stack = where prev stopped;
      * c = enum wp_task_state of prev; d = syscall number of prev + 1, 0: in none; wait = string id of what
-     * that call waits for ("pipe", "tcp 10.0.0.7:5432", "queue_lock (server)"), 0 not known; flags: WP_SWITCH_*; with WP_SWITCH_TIMED:
-     * a = ns after which its call would time out; with WP_SWITCH_RAN: b = ns that prev was on the CPU without a break, as the
-     * scheduler says (these three travel in columns of their own). */
+     * that call waits for ("pipe", "tcp 10.0.0.7:5432", "queue_lock (server)"), 0 not known; flags: WP_SWITCH_*; with
+     * WP_SWITCH_TIMED: a = ns after which its call would time out; with WP_SWITCH_RAN: b = ns that prev was on the CPU
+     * without a break, as the scheduler says (these three travel in columns of their own). */
     WP_EVENT_SWITCH = 1,
     /* sched_waking, fired in the waker's context. cpu; thread = the thread current on that CPU (in an interrupt: the
      * interrupted one); other = the woken; c = enum wp_cause; flags: WP_CONTEXT_*; by cause:
@@ -33,9 +33,9 @@ enum wp_event_kind {
      * wp_task_state; a = in that state since (ns, 0: unknown); d = syscall number + 1; stack. */
     WP_EVENT_STATE = 7,
     /* Block requests. thread = current (INSERT: the issuer); d = device number (major << 20 | minor); b = request key,
-     * unique on the device while in flight; a = first sector; c = bytes; flags: WP_BLOCK_*; other = string id of the file that
-     * it is for, 0 unknown (it travels in a column of its own). An ISSUE with WP_BLOCK_SERVED comes later: the thread has served the
-     * request itself, as loop devices' workers do. */
+     * unique on the device while in flight; a = first sector; c = bytes; flags: WP_BLOCK_*; other = string id of the
+     * file that it is for, 0 unknown (it travels in a column of its own). An ISSUE with WP_BLOCK_SERVED comes later:
+     * the thread has served the request itself, as loop devices' workers do. */
     WP_EVENT_BLOCK_INSERT = 8,
     WP_EVENT_BLOCK_ISSUE = 9,
     WP_EVENT_BLOCK_COMPLETE = 10,
@@ -44,7 +44,8 @@ enum wp_event_kind {
     WP_EVENT_SOCK_SEND = 11,
     /* Bytes arrived for a socket (before any reader is woken). thread = current; d, a, c, flags as for SEND. */
     WP_EVENT_SOCK_ARRIVE = 12,
-    /* Bytes copied to the application. thread = reader; d = socket id; a = position behind the last byte read; c = bytes. */
+    /* Bytes copied to the application. thread = reader; d = socket id; a = position behind the last byte read; c =
+       bytes. */
     WP_EVENT_SOCK_RECV = 13,
     /* TCP state change. thread = current; d = socket id; c = new state (TCP_ESTABLISHED = 1 ...); b = old state;
      * a = initial sequence numbers: sent | received << 32, 0 when unknown. */
@@ -54,8 +55,9 @@ enum wp_event_kind {
     /* For the first time bytes up to there go to the network device (not of loopback); told of one in 10 ms a socket.
      * d = socket id; a = stream position behind the last byte. */
     WP_EVENT_SOCK_LEAVE = 17,
-    /* The recording goes on here (c = 1) or pauses (c = 0). Between a pause and the next beginning only births, programs, names
-     * and deaths of threads are told; STATE says of each thread that is there how it stands at the beginning. */
+    /* The recording goes on here (c = 1) or pauses (c = 0). Between a pause and the next beginning only births,
+     * programs, names and deaths of threads are told; STATE says of each thread that is there how it stands at the
+     * beginning. */
     WP_EVENT_WINDOW = 18,
     WP_EVENT_KINDS
 };
@@ -63,56 +65,60 @@ enum wp_event_kind {
 /* What stands behind a waking; decided in the kernel at that moment (10-events-and-wire). */
 enum wp_cause {
     WP_CAUSE_UNKNOWN = 0,
-    WP_CAUSE_TASK,     /* the current thread itself */
+    WP_CAUSE_TASK, /* the current thread itself */
     WP_CAUSE_TIMER,
     WP_CAUSE_MESSAGE,
     WP_CAUSE_BLOCK,
-    WP_CAUSE_IRQ,      /* a device interrupt with nothing traced behind it */
-    WP_CAUSE_SOFTIRQ,  /* a soft interrupt with nothing traced behind it */
+    WP_CAUSE_IRQ,     /* a device interrupt with nothing traced behind it */
+    WP_CAUSE_SOFTIRQ, /* a soft interrupt with nothing traced behind it */
     WP_CAUSES
 };
 
 /* The state a thread left the CPU in. */
 enum wp_task_state {
-    WP_STATE_RUNNING = 0,      /* preempted or yielded: still runnable */
-    WP_STATE_INTERRUPTIBLE,    /* S */
-    WP_STATE_UNINTERRUPTIBLE,  /* D */
-    WP_STATE_STOPPED,          /* T */
-    WP_STATE_TRACED,           /* t */
-    WP_STATE_DEAD,             /* X, Z: its last switch */
-    WP_STATE_IDLE,             /* I: a kernel thread that waits for work */
-    WP_STATE_PARKED,           /* P */
+    WP_STATE_RUNNING = 0,     /* preempted or yielded: still runnable */
+    WP_STATE_INTERRUPTIBLE,   /* S */
+    WP_STATE_UNINTERRUPTIBLE, /* D */
+    WP_STATE_STOPPED,         /* T */
+    WP_STATE_TRACED,          /* t */
+    WP_STATE_DEAD,            /* X, Z: its last switch */
+    WP_STATE_IDLE,            /* I: a kernel thread that waits for work */
+    WP_STATE_PARKED,          /* P */
     WP_STATES
 };
 
-#define WP_SWITCH_PREEMPTED 1u   /* SWITCH: taken off the CPU by preemption */
-#define WP_SWITCH_DELIBERATE 2u  /* SWITCH: a call whose only purpose is to sleep (nanosleep, poll without files ...) */
-#define WP_SWITCH_TIMED 4u       /* SWITCH: it sleeps in a call that times out, and `a` is known */
-#define WP_SWITCH_RAN 8u         /* SWITCH: the CPU was last seen going to another thread than prev; `b` is known */
-#define WP_CONTEXT_HARDIRQ 1u    /* WAKING: in a hard interrupt */
-#define WP_CONTEXT_SOFTIRQ 2u    /* WAKING: in a soft interrupt (also of ksoftirqd or inline after a send) */
+#define WP_SWITCH_PREEMPTED 1u /* SWITCH: taken off the CPU by preemption */
+#define WP_SWITCH_DELIBERATE                                                                                           \
+    2u                        /* SWITCH: a call whose only purpose is to sleep (nanosleep, poll without files ...)     \
+                               */
+#define WP_SWITCH_TIMED 4u    /* SWITCH: it sleeps in a call that times out, and `a` is known */
+#define WP_SWITCH_RAN 8u      /* SWITCH: the CPU was last seen going to another thread than prev; `b` is known */
+#define WP_CONTEXT_HARDIRQ 1u /* WAKING: in a hard interrupt */
+#define WP_CONTEXT_SOFTIRQ 2u /* WAKING: in a soft interrupt (also of ksoftirqd or inline after a send) */
 #define WP_CONTEXT_NMI 4u
-#define WP_FORK_THREAD 1u        /* FORK: CLONE_THREAD */
-#define WP_FORK_VFORK 2u         /* FORK: the parent waits for exec or exit */
-#define WP_STATE_ON_CPU 1u       /* STATE: is running on `cpu` */
+#define WP_FORK_THREAD 1u  /* FORK: CLONE_THREAD */
+#define WP_FORK_VFORK 2u   /* FORK: the parent waits for exec or exit */
+#define WP_STATE_ON_CPU 1u /* STATE: is running on `cpu` */
 #define WP_BLOCK_WRITE 1u
 #define WP_BLOCK_FLUSH 2u
 #define WP_BLOCK_READAHEAD 4u
 #define WP_BLOCK_SYNC 8u
 #define WP_BLOCK_DISCARD 16u
-#define WP_BLOCK_ERROR 32u       /* COMPLETE: failed */
-#define WP_BLOCK_SERVED 64u      /* ISSUE: the driver is done with it, by that thread's work and no interrupt's */
-/* STATE, SOCK_STATE: said to a session that continues another one of what that one knew; it is not counted as an event. */
+#define WP_BLOCK_ERROR 32u  /* COMPLETE: failed */
+#define WP_BLOCK_SERVED 64u /* ISSUE: the driver is done with it, by that thread's work and no interrupt's */
+/* STATE, SOCK_STATE: said to a session that continues another one of what that one knew; it is not counted as an event.
+ */
 #define WP_EVENT_RETOLD 128u
 #define WP_SOCK_DATAGRAM 1u
-#define WP_SOCK_SYN 2u           /* SEND/ARRIVE: the connection request or its answer, counted as one byte at the ISN */
+#define WP_SOCK_SYN 2u /* SEND/ARRIVE: the connection request or its answer, counted as one byte at the ISN */
 #define WP_SOCK_FIN 4u
-/* WAKING by a message, in `a` beside the stream position: it brought nothing to read, only word that the peer had taken something. */
+/* WAKING by a message, in `a` beside the stream position: it brought nothing to read, only word that the peer had taken
+ * something. */
 #define WP_POSITION_ACKNOWLEDGES ((uint64_t)1 << 32)
 
 struct wp_event {
     uint64_t time_ns;
-    uint8_t kind;    /* enum wp_event_kind */
+    uint8_t kind; /* enum wp_event_kind */
     uint8_t flags;
     uint16_t cpu;
     uint32_t thread;

@@ -8,7 +8,25 @@
 #include <string.h>
 
 /* Field numbers of message Events. */
-enum { BASE = 1, KIND, FLAGS, DT, CPU, THREAD, OTHER, STACK, A, B, C, D, BLOCK_FILE, SWITCH_TIMEOUT, SWITCH_RAN, WAIT, COLUMNS };
+enum {
+    BASE = 1,
+    KIND,
+    FLAGS,
+    DT,
+    CPU,
+    THREAD,
+    OTHER,
+    STACK,
+    A,
+    B,
+    C,
+    D,
+    BLOCK_FILE,
+    SWITCH_TIMEOUT,
+    SWITCH_RAN,
+    WAIT,
+    COLUMNS
+};
 
 _Static_assert(COLUMNS == WP_EVENT_COLUMNS, "a column a field");
 
@@ -49,11 +67,12 @@ int wp_event_open(struct wp_event_reader *r, struct wp_wire_span message, struct
 struct state {
     struct wp_event_reader *reader;
     uint64_t last_a[WP_EVENT_KINDS], last_b[WP_EVENT_KINDS];
-    unsigned short_of;         /* the column that ended before its events, or holds no number; 0: none did */
+    unsigned short_of; /* the column that ended before its events, or holds no number; 0: none did */
     bool has_file, has_wait, has_timeout, has_ran;
 };
 
-/* All but a byte or two; 0 where there is none. Its address stays out of the loop's way: hardly one number in a hundred comes here. */
+/* All but a byte or two; 0 where there is none. Its address stays out of the loop's way: hardly one number in a hundred
+ * comes here. */
 static __attribute__((noinline)) uint64_t take_long(struct state *s, unsigned column)
 {
     uint64_t value = 0;
@@ -111,7 +130,8 @@ static inline void take_columns(struct state *s, struct wp_event *e, unsigned co
 
 static inline int take_switch(struct state *s, struct wp_event *e, struct wp_error *err)
 {
-    take_columns(s, e, WP_COLUMN_CPU | WP_COLUMN_THREAD | WP_COLUMN_OTHER | WP_COLUMN_STACK | WP_COLUMN_C | WP_COLUMN_D);
+    take_columns(
+        s, e, WP_COLUMN_CPU | WP_COLUMN_THREAD | WP_COLUMN_OTHER | WP_COLUMN_STACK | WP_COLUMN_C | WP_COLUMN_D);
     if (e->cpu == WP_EVENT_CPUS)
         return bad(err, "a CPU out of range");
     uint32_t *at = &s->reader->on_cpu[e->cpu];
@@ -132,7 +152,8 @@ static inline int take_event(struct state *s, struct wp_event *e, struct wp_erro
     if (e->kind == WP_EVENT_SWITCH) {
         rc = take_switch(s, e, err);
     } else if (e->kind == WP_EVENT_WAKING) { /* these two are most of all, so the compiler knows their columns */
-        take_columns(s, e, WP_COLUMN_CPU | WP_COLUMN_THREAD | WP_COLUMN_OTHER | WP_COLUMN_A | WP_COLUMN_C | WP_COLUMN_D);
+        take_columns(
+            s, e, WP_COLUMN_CPU | WP_COLUMN_THREAD | WP_COLUMN_OTHER | WP_COLUMN_A | WP_COLUMN_C | WP_COLUMN_D);
     } else {
         unsigned columns = wp_event_columns(e->kind);
         if (!columns)
@@ -151,7 +172,8 @@ static inline int take_event(struct state *s, struct wp_event *e, struct wp_erro
 static int check_ends(const struct state *s, struct wp_error *err)
 {
     if (s->short_of)
-        return wp_error_set(err, -EINVAL, "bad batch: column %u has fewer entries than the events ask for", s->short_of);
+        return wp_error_set(
+            err, -EINVAL, "bad batch: column %u has fewer entries than the events ask for", s->short_of);
     for (unsigned i = DT; i < COLUMNS; i++)
         if (s->reader->columns[i].at != s->reader->columns[i].end)
             return wp_error_set(err, -EINVAL, "bad batch: column %u has more entries than the events ask for", i);
@@ -163,7 +185,8 @@ int wp_event_read(struct wp_event_reader *r, struct wp_event *events, struct wp_
     const uint8_t *kinds = r->columns[KIND].at, *flags = r->columns[FLAGS].at;
     bool has_flags = flags != r->columns[FLAGS].end;
     uint64_t time = r->base_ns;
-    struct state s = {.reader = r, .has_file = r->columns[BLOCK_FILE].at != r->columns[BLOCK_FILE].end,
+    struct state s = {.reader = r,
+        .has_file = r->columns[BLOCK_FILE].at != r->columns[BLOCK_FILE].end,
         .has_wait = r->columns[WAIT].at != r->columns[WAIT].end,
         .has_timeout = r->columns[SWITCH_TIMEOUT].at != r->columns[SWITCH_TIMEOUT].end,
         .has_ran = r->columns[SWITCH_RAN].at != r->columns[SWITCH_RAN].end};

@@ -13,7 +13,25 @@
 #define EVENTS_FIELD 7u /* of message Batch */
 
 /* Field numbers of message Events. */
-enum { BASE = 1, KIND, FLAGS, DT, CPU, THREAD, OTHER, STACK, A, B, C, D, BLOCK_FILE, SWITCH_TIMEOUT, SWITCH_RAN, WAIT, COLUMNS };
+enum {
+    BASE = 1,
+    KIND,
+    FLAGS,
+    DT,
+    CPU,
+    THREAD,
+    OTHER,
+    STACK,
+    A,
+    B,
+    C,
+    D,
+    BLOCK_FILE,
+    SWITCH_TIMEOUT,
+    SWITCH_RAN,
+    WAIT,
+    COLUMNS
+};
 
 enum { VARINT = 0, BYTES = 2 }; /* wire types */
 
@@ -54,9 +72,20 @@ static uint64_t zigzag(uint64_t difference)
 
 static struct columns *open_columns(uint32_t count)
 {
-    static const uint8_t most[COLUMNS] = {[KIND] = 1, [FLAGS] = 1, [DT] = U64_BYTES, [CPU] = U32_BYTES, [THREAD] = U32_BYTES,
-        [OTHER] = U32_BYTES, [STACK] = U32_BYTES, [A] = U64_BYTES, [B] = U64_BYTES, [C] = U32_BYTES, [D] = U32_BYTES,
-        [BLOCK_FILE] = U32_BYTES, [SWITCH_TIMEOUT] = U64_BYTES, [SWITCH_RAN] = U64_BYTES,
+    static const uint8_t most[COLUMNS] = {[KIND] = 1,
+        [FLAGS] = 1,
+        [DT] = U64_BYTES,
+        [CPU] = U32_BYTES,
+        [THREAD] = U32_BYTES,
+        [OTHER] = U32_BYTES,
+        [STACK] = U32_BYTES,
+        [A] = U64_BYTES,
+        [B] = U64_BYTES,
+        [C] = U32_BYTES,
+        [D] = U32_BYTES,
+        [BLOCK_FILE] = U32_BYTES,
+        [SWITCH_TIMEOUT] = U64_BYTES,
+        [SWITCH_RAN] = U64_BYTES,
         [WAIT] = U32_BYTES};
     size_t size = 0;
     for (unsigned i = 0; i < COLUMNS; i++)

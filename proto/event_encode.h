@@ -2,14 +2,15 @@
 #ifndef WP_PROTO_EVENT_ENCODE_H
 #define WP_PROTO_EVENT_ENCODE_H
 /*
- * The column that events travel in, written without the messages of protobuf-c in between: a batch is nearly nothing else, and
- * a collector writes one for every hundred thousand events of a host.
+ * The column that events travel in, written without the messages of protobuf-c in between: a batch is nearly nothing
+ * else, and a collector writes one for every hundred thousand events of a host.
  */
 #include "common/buffer.h"
 #include "common/error.h"
 #include "proto/event.h"
 
-/* Appends the field `events` of message Batch (wakepath.proto). At most WP_BATCH_EVENTS, in order of time. -EINVAL, -ENOMEM. */
+/* Appends the field `events` of message Batch (wakepath.proto). At most WP_BATCH_EVENTS, in order of time. -EINVAL,
+ * -ENOMEM. */
 int wp_event_encode(const struct wp_event *events, uint32_t count, struct wp_buffer *out, struct wp_error *err);
 
 #endif

@@ -10,8 +10,8 @@
 #include <xxhash.h>
 #include <zstd.h>
 
-#define WINDOW_LOG 25       /* 32 MiB: no frame needs more, none may ask for more */
-#define PLAIN_BELOW 128u    /* smaller payloads are not worth compressing */
+#define WINDOW_LOG 25    /* 32 MiB: no frame needs more, none may ask for more */
+#define PLAIN_BELOW 128u /* smaller payloads are not worth compressing */
 
 enum { CODEC_PLAIN, CODEC_ZSTD };
 
@@ -20,8 +20,8 @@ struct header {
     char magic[4];
     uint8_t major, type, codec, zero;
     uint32_t raw_size, payload_size;
-    uint64_t checksum;      /* XXH3-64 of the payload as it travels */
-    uint64_t reserved;      /* 0 */
+    uint64_t checksum; /* XXH3-64 of the payload as it travels */
+    uint64_t reserved; /* 0 */
 };
 _Static_assert(sizeof(struct header) == WP_FRAME_HEADER, "the header has no holes");
 
@@ -77,8 +77,12 @@ int wp_frame_write(struct wp_frame_writer *writer, enum wp_frame_type type, cons
         if (size)
             memcpy(payload, raw, size);
     }
-    struct header header = {.major = WP_WIRE_MAJOR, .type = (uint8_t)type, .codec = codec, .raw_size = htole32((uint32_t)size),
-        .payload_size = htole32((uint32_t)payload_size), .checksum = htole64(XXH3_64bits(payload, payload_size))};
+    struct header header = {.major = WP_WIRE_MAJOR,
+        .type = (uint8_t)type,
+        .codec = codec,
+        .raw_size = htole32((uint32_t)size),
+        .payload_size = htole32((uint32_t)payload_size),
+        .checksum = htole64(XXH3_64bits(payload, payload_size))};
     memcpy(header.magic, magic, sizeof(magic));
     memcpy(out->data + out->size, &header, sizeof(header));
     out->size += sizeof(header) + payload_size;
@@ -124,13 +128,15 @@ static int check_header(const struct header *header, uint32_t raw_size, uint32_t
     if (header->zero || header->reserved)
         return wp_error_set(err, -EBADMSG, "a frame with reserved bits set");
     if (raw_size > WP_FRAME_RAW_LIMIT || payload_size > WP_FRAME_RAW_LIMIT)
-        return wp_error_set(err, -E2BIG, "a frame that claims %u bytes, at most %u are taken", raw_size, WP_FRAME_RAW_LIMIT);
+        return wp_error_set(
+            err, -E2BIG, "a frame that claims %u bytes, at most %u are taken", raw_size, WP_FRAME_RAW_LIMIT);
     if (header->codec == CODEC_PLAIN && raw_size != payload_size)
         return wp_error_set(err, -EBADMSG, "a plain frame of two sizes, %u and %u", raw_size, payload_size);
     return 0;
 }
 
-static int inflate(struct wp_frame_reader *reader, const uint8_t *payload, size_t size, size_t raw_size, struct wp_error *err)
+static int inflate(
+    struct wp_frame_reader *reader, const uint8_t *payload, size_t size, size_t raw_size, struct wp_error *err)
 {
     wp_buffer_clear(&reader->raw);
     if (wp_buffer_reserve(&reader->raw, raw_size))
@@ -144,8 +150,8 @@ static int inflate(struct wp_frame_reader *reader, const uint8_t *payload, size_
     return 0;
 }
 
-int wp_frame_read(struct wp_frame_reader *reader, const uint8_t *bytes, size_t size, struct wp_frame *frame,
-    struct wp_error *err)
+int wp_frame_read(
+    struct wp_frame_reader *reader, const uint8_t *bytes, size_t size, struct wp_frame *frame, struct wp_error *err)
 {
     struct header header;
     if (size < sizeof(header)) {
@@ -164,8 +170,8 @@ int wp_frame_read(struct wp_frame_reader *reader, const uint8_t *bytes, size_t s
     const uint8_t *payload = bytes + sizeof(header);
     if (XXH3_64bits(payload, payload_size) != le64toh(header.checksum))
         return wp_error_set(err, -EBADMSG, "a damaged frame: its checksum is wrong");
-    *frame = (struct wp_frame){.type = header.type, .payload = payload, .size = payload_size,
-        .consumed = sizeof(header) + payload_size};
+    *frame = (struct wp_frame){
+        .type = header.type, .payload = payload, .size = payload_size, .consumed = sizeof(header) + payload_size};
     if (header.codec == CODEC_PLAIN)
         return 0;
     rc = inflate(reader, payload, payload_size, raw_size, err);

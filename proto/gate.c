@@ -18,22 +18,22 @@
 #define MONITOR_ENDPOINT "inproc://gate"
 #define ZAP_PARTS 7
 #define PART_BYTES 256u
-#define KNOWN 65536u                         /* peers whose handshakes are counted; addresses that were logged */
-#define HANDSHAKE_NS (uint64_t)1000000000    /* of one peer: one in so long, */
-#define HANDSHAKE_BURST 60u                  /* and so many at once */
+#define KNOWN 65536u                      /* peers whose handshakes are counted; addresses that were logged */
+#define HANDSHAKE_NS (uint64_t)1000000000 /* of one peer: one in so long, */
+#define HANDSHAKE_BURST 60u               /* and so many at once */
 #define LOG_NS (uint64_t)100000000
-#define LOOK_NS (uint64_t)100000000          /* looks at the allowlist for keys that are new to it: one in so long, */
-#define LOOK_BURST 100u                      /* and so many at once */
+#define LOOK_NS (uint64_t)100000000 /* looks at the allowlist for keys that are new to it: one in so long, */
+#define LOOK_BURST 100u             /* and so many at once */
 
 struct wp_gate {
     struct wp_gate_options options;
     pthread_t thread;
     void *zap, *monitor;
-    struct wp_intmap keys;      /* hash of a peer -> index of its rate */
-    struct wp_rate *rates;      /* KNOWN, owned */
-    struct wp_intmap logged;    /* hash of address and reason */
+    struct wp_intmap keys;   /* hash of a peer -> index of its rate */
+    struct wp_rate *rates;   /* KNOWN, owned */
+    struct wp_intmap logged; /* hash of address and reason */
     struct wp_log_limit limit;
-    struct wp_rate looks;       /* at the allowlist */
+    struct wp_rate looks; /* at the allowlist */
 };
 
 /* A request: version, id, domain, address, identity, mechanism, credentials. */
@@ -111,7 +111,8 @@ static struct verdict judge(struct wp_gate *gate, const struct request *r)
 {
     struct wp_public_key key;
     const uint8_t *bytes = r->parts[ZAP_CREDENTIALS];
-    if (!part_is(r, ZAP_VERSION, "1.0") || !part_is(r, ZAP_MECHANISM, "CURVE") || r->sizes[ZAP_CREDENTIALS] != WP_KEY_BYTES)
+    if (!part_is(r, ZAP_VERSION, "1.0") || !part_is(r, ZAP_MECHANISM, "CURVE") ||
+        r->sizes[ZAP_CREDENTIALS] != WP_KEY_BYTES)
         return (struct verdict){"400", "a peer without a key", ""};
     if (!is_listed(gate, bytes, &key))
         return (struct verdict){"400", "a key that is not listed", ""};
@@ -180,8 +181,8 @@ static void take_event(struct wp_gate *gate)
     const char *reason = "a connection that ended in its handshake";
     if (event == ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL)
         reason = value == ZMQ_PROTOCOL_ERROR_ZMTP_MECHANISM_MISMATCH ? "a peer that does not speak CURVE"
-            : value == ZMQ_PROTOCOL_ERROR_ZMTP_CRYPTOGRAPHIC ? "a peer that knows another server key"
-            : "a handshake against the protocol";
+            : value == ZMQ_PROTOCOL_ERROR_ZMTP_CRYPTOGRAPHIC         ? "a peer that knows another server key"
+                                                                     : "a handshake against the protocol";
     else if (event != ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL)
         return;
     wp_refusals_add(gate->options.refusals, reason);
@@ -192,7 +193,8 @@ static void take_event(struct wp_gate *gate)
 static void *serve(void *context)
 {
     struct wp_gate *gate = context;
-    zmq_pollitem_t items[2] = {{.socket = gate->zap, .events = ZMQ_POLLIN}, {.socket = gate->monitor, .events = ZMQ_POLLIN}};
+    zmq_pollitem_t items[2] = {
+        {.socket = gate->zap, .events = ZMQ_POLLIN}, {.socket = gate->monitor, .events = ZMQ_POLLIN}};
     while (zmq_poll(items, 2, -1) >= 0 || zmq_errno() == EINTR) {
         if (items[0].revents)
             take_request(gate);

@@ -2,8 +2,9 @@
 #ifndef WP_PROTO_GATE_H
 #define WP_PROTO_GATE_H
 /*
- * Who may connect to a server's TCP socket: the ZAP handler (ZeroMQ RFC 27) of its context, on a thread of its own, with an
- * allowlist. The User-Id of an accepted peer's messages is its public key as text. Handshakes that fail are counted.
+ * Who may connect to a server's TCP socket: the ZAP handler (ZeroMQ RFC 27) of its context, on a thread of its own,
+ * with an allowlist. The User-Id of an accepted peer's messages is its public key as text. Handshakes that fail are
+ * counted.
  */
 #include "common/log.h"
 #include "proto/allowlist.h"
@@ -12,8 +13,8 @@
 struct wp_gate;
 
 struct wp_gate_options {
-    void *context, *socket;          /* of ZeroMQ; the socket is not bound yet */
-    struct wp_allowlist *allowlist;  /* all borrowed */
+    void *context, *socket;         /* of ZeroMQ; the socket is not bound yet */
+    struct wp_allowlist *allowlist; /* all borrowed */
     struct wp_refusals *refusals;
     const struct wp_logger *logger;
 };

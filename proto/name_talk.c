@@ -42,9 +42,11 @@ int wp_name_question_encode(const struct wp_name_question *q, struct wp_buffer *
     return pack(&m.base, out, err);
 }
 
-int wp_name_question_decode(struct wp_name_question *q, void **owned, const uint8_t *bytes, size_t size, struct wp_error *err)
+int wp_name_question_decode(
+    struct wp_name_question *q, void **owned, const uint8_t *bytes, size_t size, struct wp_error *err)
 {
-    Wakepath__Wire__NameQuestion *m = size > MESSAGE_BYTES ? NULL : wakepath__wire__name_question__unpack(NULL, size, bytes);
+    Wakepath__Wire__NameQuestion *m =
+        size > MESSAGE_BYTES ? NULL : wakepath__wire__name_question__unpack(NULL, size, bytes);
     int rc = 0;
     if (!m)
         return bad(err, "not a message");
@@ -125,11 +127,14 @@ struct decoded {
 
 int wp_name_answer_decode(struct wp_name_answer *a, const uint8_t *bytes, size_t size, struct wp_error *err)
 {
-    Wakepath__Wire__NameAnswer *m = size > MESSAGE_BYTES ? NULL : wakepath__wire__name_answer__unpack(NULL, size, bytes);
+    Wakepath__Wire__NameAnswer *m =
+        size > MESSAGE_BYTES ? NULL : wakepath__wire__name_answer__unpack(NULL, size, bytes);
     *a = (struct wp_name_answer){0}; /* nothing to be freed, whatever the caller's was */
     if (!m)
         return bad(err, "not a message");
-    *a = (struct wp_name_answer){.id = m->id, .is_yours = m->is_yours, .row_count = (uint32_t)m->n_offset,
+    *a = (struct wp_name_answer){.id = m->id,
+        .is_yours = m->is_yours,
+        .row_count = (uint32_t)m->n_offset,
         .level_count = (uint32_t)m->n_function};
     int rc = take_build(&a->build, &m->build_id) ? check_answer(m, err) : bad(err, "an answer without an object");
     struct decoded *d = rc ? NULL : malloc(sizeof(*d) + m->n_function * sizeof(d->levels[0]));

@@ -2,9 +2,9 @@
 #ifndef WP_PROTO_NAME_TALK_H
 #define WP_PROTO_NAME_TALK_H
 /*
- * What places in objects are called, asked and answered between collectors and an aggregator (docs/wire.md), so that a fleet reads
- * an object once. Plain forms of NameQuestion and NameAnswer. A place is an offset in the file whose build id it is: the instruction
- * itself, or of a return address the call before it.
+ * What places in objects are called, asked and answered between collectors and an aggregator (docs/wire.md), so that a
+ * fleet reads an object once. Plain forms of NameQuestion and NameAnswer. A place is an offset in the file whose build
+ * id it is: the instruction itself, or of a return address the call before it.
  */
 #include "common/buffer.h"
 #include "common/error.h"
@@ -13,13 +13,13 @@
 #include <stdint.h>
 
 #define WP_BUILD_BYTES 20u
-#define WP_NAME_PLACES 512u   /* of one message */
-#define WP_NAME_LEVELS 16u    /* the function, and those inlined in it */
-#define WP_NAME_BYTES 4096u   /* of one text */
+#define WP_NAME_PLACES 512u /* of one message */
+#define WP_NAME_LEVELS 16u  /* the function, and those inlined in it */
+#define WP_NAME_BYTES 4096u /* of one text */
 
 struct wp_build {
     uint8_t bytes[WP_BUILD_BYTES];
-    uint8_t size;             /* 1 to WP_BUILD_BYTES */
+    uint8_t size; /* 1 to WP_BUILD_BYTES */
 };
 
 /* One function at a place; outermost first. */
@@ -30,32 +30,33 @@ struct wp_name_level {
 
 struct wp_name_row {
     uint64_t offset;
-    uint32_t first, count;    /* of the levels; count 0: it has no name */
+    uint32_t first, count; /* of the levels; count 0: it has no name */
 };
 
 struct wp_name_question {
-    uint32_t id;              /* of the one who asks; comes back */
+    uint32_t id; /* of the one who asks; comes back */
     struct wp_build build;
     const uint64_t *offsets;
     uint32_t count;
 };
 
 struct wp_name_answer {
-    uint32_t id;              /* of the question; 0: nobody asked, the object was read for oneself */
+    uint32_t id; /* of the question; 0: nobody asked, the object was read for oneself */
     struct wp_build build;
-    /* From the aggregator: read the object yourself, and tell what you find. From a collector: it has not the object. There are
-     * no levels then. */
+    /* From the aggregator: read the object yourself, and tell what you find. From a collector: it has not the object.
+     * There are no levels then. */
     bool is_yours;
     const struct wp_name_row *rows;
     uint32_t row_count;
     const struct wp_name_level *levels;
     uint32_t level_count;
-    void *owned;              /* of a decoded one */
+    void *owned; /* of a decoded one */
 };
 
 int wp_name_question_encode(const struct wp_name_question *question, struct wp_buffer *out, struct wp_error *err);
 /* -EINVAL: out of its bounds. Freed by _fini, the caller's, unless it failed. */
-int wp_name_question_decode(struct wp_name_question *question, void **owned, const uint8_t *bytes, size_t size, struct wp_error *err);
+int wp_name_question_decode(
+    struct wp_name_question *question, void **owned, const uint8_t *bytes, size_t size, struct wp_error *err);
 void wp_name_question_free(void *owned);
 int wp_name_answer_encode(const struct wp_name_answer *answer, struct wp_buffer *out, struct wp_error *err);
 int wp_name_answer_decode(struct wp_name_answer *answer, const uint8_t *bytes, size_t size, struct wp_error *err);

@@ -11,17 +11,17 @@
 
 #define PEERS 262144u
 #define FORGET_NS (86400 * (uint64_t)1000000000)
-#define SESSION_BURST 256u            /* of one host: new ones at once, */
+#define SESSION_BURST 256u              /* of one host: new ones at once, */
 #define SESSION_NS (uint64_t)1000000000 /* and one in so long after that */
 
 struct wp_peers {
-    struct wp_peer *items;      /* owned */
+    struct wp_peer *items; /* owned */
     uint32_t count, room, last_number;
     struct wp_intmap by_session, by_number; /* -> index */
-    struct wp_intmap by_host;   /* -> index of its rate */
-    struct wp_rate *hosts;      /* owned; as many as items at most: each peer has one host */
+    struct wp_intmap by_host;               /* -> index of its rate */
+    struct wp_rate *hosts;                  /* owned; as many as items at most: each peer has one host */
     uint32_t host_count;
-    uint64_t seed;              /* peers choose their UUIDs: they must not choose their place in a table */
+    uint64_t seed; /* peers choose their UUIDs: they must not choose their place in a table */
 };
 
 static struct wp_intkey key_of(const struct wp_peers *peers, const uint8_t uuid[16])
@@ -132,8 +132,8 @@ static int count_session(struct wp_peers *peers, const uint8_t host[16], uint64_
     return wp_rate_allow(&peers->hosts[index], now_ns, SESSION_NS, SESSION_BURST) ? 0 : -EBUSY;
 }
 
-int wp_peers_add(struct wp_peers *peers, const uint8_t session[16], const uint8_t host[16], uint64_t now_ns,
-    struct wp_peer **out)
+int wp_peers_add(
+    struct wp_peers *peers, const uint8_t session[16], const uint8_t host[16], uint64_t now_ns, struct wp_peer **out)
 {
     int rc = make_room(peers, now_ns);
     if (!rc)

@@ -9,7 +9,8 @@ struct wp_refusals;
 
 struct wp_refusals *wp_refusals_create(void);
 void wp_refusals_destroy(struct wp_refusals *refusals);
-/* Numbers in the reason count as one ("batch N came where N is next"), so that a peer cannot make reasons without end. */
+/* Numbers in the reason count as one ("batch N came where N is next"), so that a peer cannot make reasons without end.
+ */
 void wp_refusals_add(struct wp_refusals *refusals, const char *reason);
 /* index < wp_refusals_count */
 size_t wp_refusals_count(struct wp_refusals *refusals);

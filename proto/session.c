@@ -97,9 +97,10 @@ static int copy_text(char **to, const char *from, struct wp_error *err)
 
 static int copy_texts(struct wp_hello *hello, const Wakepath__Wire__Hello *m, struct wp_error *err)
 {
-    char **const to[] = {&hello->hostname, &hello->kernel, &hello->machine, &hello->boot_id, &hello->version, &hello->source,
-        &hello->release, &hello->no_samples};
-    const char *const from[] = {m->hostname, m->kernel, m->machine, m->boot_id, m->version, m->source, m->release, m->no_samples};
+    char **const to[] = {&hello->hostname, &hello->kernel, &hello->machine, &hello->boot_id, &hello->version,
+        &hello->source, &hello->release, &hello->no_samples};
+    const char *const from[] = {
+        m->hostname, m->kernel, m->machine, m->boot_id, m->version, m->source, m->release, m->no_samples};
     int rc = 0;
     for (size_t i = 0; !rc && i < sizeof(to) / sizeof(to[0]); i++)
         rc = copy_text(to[i], from[i], err);
@@ -151,8 +152,8 @@ int wp_hello_decode(struct wp_hello *hello, const uint8_t *bytes, size_t size, s
 int wp_hello_copy(struct wp_hello *to, const struct wp_hello *from)
 {
     *to = *from;
-    char **const texts[] = {&to->hostname, &to->kernel, &to->machine, &to->boot_id, &to->version, &to->source, &to->release,
-        &to->no_samples};
+    char **const texts[] = {&to->hostname, &to->kernel, &to->machine, &to->boot_id, &to->version, &to->source,
+        &to->release, &to->no_samples};
     const char *const old[] = {from->hostname, from->kernel, from->machine, from->boot_id, from->version, from->source,
         from->release, from->no_samples};
     bool has_failed = false;
@@ -173,7 +174,8 @@ int wp_hello_check_clock(const struct wp_hello *hello, uint64_t now_real_ns, str
     if (hello->start_mono_ns > UPTIME_NS)
         return bad(err, "hello", "a host that has been up for more than a century");
     if (hello->start_real_ns > now_real_ns && hello->start_real_ns - now_real_ns > WP_AHEAD_NS)
-        return bad(err, "hello", "the host's clock is more than a day ahead of the aggregator's; set one of them right");
+        return bad(
+            err, "hello", "the host's clock is more than a day ahead of the aggregator's; set one of them right");
     return 0;
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef WP_PROTO_SESSION_H
 #define WP_PROTO_SESSION_H
-/* The small messages of a session in plain form, and their protobuf encoding. Strings are owned by the caller on encode,
- * by the struct on decode (free with the _fini). All of them are bounded: 256 bytes, labels 64 x 256. */
+/* The small messages of a session in plain form, and their protobuf encoding. Strings are owned by the caller on
+ * encode, by the struct on decode (free with the _fini). All of them are bounded: 256 bytes, labels 64 x 256. */
 #include "common/buffer.h"
 #include "common/error.h"
 #include "common/window.h"
@@ -12,15 +12,16 @@
 #define WP_WIRE_MAJOR 1u
 #define WP_WIRE_MINOR 4u
 #define WP_WIRE_WINDOWS 2u /* the minor version from which on a peer knows that recordings pause (WP_EVENT_WINDOW) */
-#define WP_WIRE_NAMES 4u /* the minor version from which on a peer talks of names (proto/name_talk.h) */
+#define WP_WIRE_NAMES 4u   /* the minor version from which on a peer talks of names (proto/name_talk.h) */
 #define WP_LABELS 64u
-/* The reason of a fatal Refused ends so when the session is too large, and what it has still to say is welcome in another one. */
+/* The reason of a fatal Refused ends so when the session is too large, and what it has still to say is welcome in
+ * another one. */
 #define WP_REFUSED_TOO_LARGE "it must begin anew"
 #define WP_AHEAD_NS ((uint64_t)86400 * 1000000000) /* what a host's clock may be ahead of an aggregator's */
 
 /* Whether a session has samples of what ran. */
 enum wp_samples_state {
-    WP_SAMPLES_UNSAID,     /* a peer that does not say */
+    WP_SAMPLES_UNSAID, /* a peer that does not say */
     WP_SAMPLES_TAKEN,
     WP_SAMPLES_UNASKED,
     WP_SAMPLES_IMPOSSIBLE, /* asked for; the kernel gives none: no_samples says why */
@@ -32,40 +33,40 @@ struct wp_label {
 
 struct wp_hello {
     uint32_t wire_major, wire_minor;
-    uint8_t host[16];          /* stable host UUID (from /etc/machine-id when there is one) */
+    uint8_t host[16]; /* stable host UUID (from /etc/machine-id when there is one) */
     uint8_t session[16];
     char *hostname, *kernel, *machine, *boot_id, *version, *source; /* source: "bpf", "perf-script" ... */
-    char *release;             /* what code runs; "" leaves it to the aggregator's default */
+    char *release; /* what code runs; "" leaves it to the aggregator's default */
     uint32_t cpus;
     uint64_t start_mono_ns, start_real_ns; /* anchor */
-    uint32_t sample_period_ns; /* as asked for; 0: no samples */
-    uint32_t samples;          /* enum wp_samples_state; what a later peer may say besides is UNSAID */
+    uint32_t sample_period_ns;             /* as asked for; 0: no samples */
+    uint32_t samples;                      /* enum wp_samples_state; what a later peer may say besides is UNSAID */
     char *no_samples;
-    struct wp_window window;   /* when it records, as far as it says */
-    uint8_t continues[16];     /* the session that it goes on behind; zeros: none */
+    struct wp_window window; /* when it records, as far as it says */
+    uint8_t continues[16];   /* the session that it goes on behind; zeros: none */
     struct wp_label labels[WP_LABELS];
     uint32_t label_count;
 };
 
 struct wp_welcome {
     uint32_t wire_major, wire_minor;
-    uint64_t resume_seq;       /* the first batch wanted */
-    uint32_t credit;           /* batches that may be in flight unacknowledged */
-    struct wp_window window;   /* when the collector shall record; unsaid: as it likes */
+    uint64_t resume_seq;     /* the first batch wanted */
+    uint32_t credit;         /* batches that may be in flight unacknowledged */
+    struct wp_window window; /* when the collector shall record; unsaid: as it likes */
 };
 
 struct wp_bye {
     uint64_t last_seq;
     uint64_t events, dropped;
-    uint8_t successor[16];     /* the session that goes on behind it; zeros: none */
+    uint8_t successor[16]; /* the session that goes on behind it; zeros: none */
 };
 
 int wp_hello_encode(const struct wp_hello *hello, struct wp_buffer *out, struct wp_error *err);
 int wp_hello_decode(struct wp_hello *hello, const uint8_t *bytes, size_t size, struct wp_error *err);
 /* A deep copy; texts that are NULL become empty. -ENOMEM. */
 int wp_hello_copy(struct wp_hello *to, const struct wp_hello *from);
-/* The anchor's times against this host's clock: a clock that is days ahead, or an uptime of centuries, is -EINVAL. One that is
- * behind is good: captures are replayed long after. */
+/* The anchor's times against this host's clock: a clock that is days ahead, or an uptime of centuries, is -EINVAL. One
+ * that is behind is good: captures are replayed long after. */
 int wp_hello_check_clock(const struct wp_hello *hello, uint64_t now_real_ns, struct wp_error *err);
 void wp_hello_fini(struct wp_hello *hello);
 int wp_welcome_encode(const struct wp_welcome *welcome, struct wp_buffer *out, struct wp_error *err);

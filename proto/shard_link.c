@@ -21,7 +21,7 @@ struct wp_shard_link {
     struct wp_frame_reader *reader;
     struct wp_frame_writer *writer;
     struct wp_buffer frame;
-    zmq_msg_t message;           /* the last one: a plain payload lies in it */
+    zmq_msg_t message; /* the last one: a plain payload lies in it */
 };
 
 static int zmq_failed(struct wp_error *err, const char *what)
@@ -61,8 +61,10 @@ static int secure(struct wp_shard_link *link, struct wp_error *err)
     if (link->key_path && link->peer_key_path)
         return use_keys(link, err);
     if (link->peer_key_path || !link->is_insecure)
-        return wp_error_set(err, -EACCES, "'%s' would be plaintext to whoever answers: give --key and the peer's public key "
-            "(--peer ENDPOINT=FILE), or --insecure if that is meant", link->endpoint);
+        return wp_error_set(err, -EACCES,
+            "'%s' would be plaintext to whoever answers: give --key and the peer's public key "
+            "(--peer ENDPOINT=FILE), or --insecure if that is meant",
+            link->endpoint);
     return 0;
 }
 
@@ -79,7 +81,8 @@ static int connect_to(struct wp_shard_link *link, struct wp_error *err)
     set_int(link->socket, ZMQ_LINGER, 200);
     set_int(link->socket, ZMQ_SNDHWM, SEND_LIMIT);
     set_int(link->socket, ZMQ_RCVHWM, SEND_LIMIT);
-    set_int(link->socket, ZMQ_IMMEDIATE, 1); /* nothing is kept for a peer that is away: it would be old when it comes */
+    set_int(
+        link->socket, ZMQ_IMMEDIATE, 1); /* nothing is kept for a peer that is away: it would be old when it comes */
     set_int(link->socket, ZMQ_RECONNECT_IVL, 100);
     set_int(link->socket, ZMQ_RECONNECT_IVL_MAX, 2000);
     zmq_setsockopt(link->socket, ZMQ_MAXMSGSIZE, &limit, sizeof(limit));
@@ -115,7 +118,8 @@ int wp_shard_link_open(struct wp_shard_link **out, const struct wp_shard_link_op
     link->writer = wp_frame_writer_create(1);
     link->context = zmq_ctx_new();
     int rc = link->reader && link->writer && link->context && link->endpoint
-        ? connect_to(link, err) : wp_error_set(err, -ENOMEM, "out of memory for a socket");
+        ? connect_to(link, err)
+        : wp_error_set(err, -ENOMEM, "out of memory for a socket");
     if (rc) {
         wp_shard_link_close(link);
         return rc;

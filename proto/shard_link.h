@@ -2,8 +2,8 @@
 #ifndef WP_PROTO_SHARD_LINK_H
 #define WP_PROTO_SHARD_LINK_H
 /*
- * An aggregator's connection to another one: DEALER to the ROUTER that collectors connect to, frames as theirs. Each way has
- * a connection of its own. Nothing waits; one thread. What is lost on the way is said again by who uses it.
+ * An aggregator's connection to another one: DEALER to the ROUTER that collectors connect to, frames as theirs. Each
+ * way has a connection of its own. Nothing waits; one thread. What is lost on the way is said again by who uses it.
  */
 #include "common/error.h"
 #include "proto/frame.h"
@@ -14,16 +14,16 @@ struct wp_shard_link;
 
 struct wp_shard_link_options {
     const char *endpoint;
-    const char *key_path;        /* this side's NAME.key; NULL: none */
-    const char *peer_key_path;   /* the other one's NAME.pub; NULL: none */
-    bool is_insecure;            /* tcp:// without keys is meant so */
+    const char *key_path;      /* this side's NAME.key; NULL: none */
+    const char *peer_key_path; /* the other one's NAME.pub; NULL: none */
+    bool is_insecure;          /* tcp:// without keys is meant so */
 };
 
 /* All are copied. -EACCES: tcp:// without keys. */
 int wp_shard_link_open(struct wp_shard_link **link, const struct wp_shard_link_options *options, struct wp_error *err);
 void wp_shard_link_close(struct wp_shard_link *link);
-/* Connects anew, as somebody else: what was on its way is lost. After silence, whatever its reason (a key that was not listed, a
- * restart, a cable). */
+/* Connects anew, as somebody else: what was on its way is lost. After silence, whatever its reason (a key that was not
+ * listed, a restart, a cable). */
 int wp_shard_link_renew(struct wp_shard_link *link, struct wp_error *err);
 const char *wp_shard_link_endpoint(const struct wp_shard_link *link);
 /* -EAGAIN: it takes no more now. */

@@ -25,7 +25,8 @@ static bool bad(struct wp_error *err, const char *message, const char *what)
     return false;
 }
 
-static void *unpack(const ProtobufCMessageDescriptor *descriptor, const uint8_t *bytes, size_t size, struct wp_error *err)
+static void *unpack(
+    const ProtobufCMessageDescriptor *descriptor, const uint8_t *bytes, size_t size, struct wp_error *err)
 {
     void *message = size > WP_SHARD_MESSAGE_BYTES ? NULL : protobuf_c_message_unpack(descriptor, NULL, size, bytes);
     if (!message)
@@ -49,8 +50,8 @@ static bool is_uuid(const ProtobufCBinaryData *data)
 static bool check_hello(const Wakepath__Shard__Hello *m, struct wp_error *err)
 {
     if (m->wire_major != WP_WIRE_MAJOR) {
-        wp_error_set(err, -EPROTONOSUPPORT, "a shard of wire version %u.%u, this side speaks %u.%u", m->wire_major, m->wire_minor,
-            WP_WIRE_MAJOR, WP_WIRE_MINOR);
+        wp_error_set(err, -EPROTONOSUPPORT, "a shard of wire version %u.%u, this side speaks %u.%u", m->wire_major,
+            m->wire_minor, WP_WIRE_MAJOR, WP_WIRE_MINOR);
         return false;
     }
     if (!is_uuid(&m->run))
@@ -139,8 +140,8 @@ Wakepath__Shard__Facts *wp_shard_facts_unpack(const uint8_t *bytes, size_t size,
 
 static bool check_question(const Wakepath__Shard__Question *m, struct wp_error *err)
 {
-    const uint64_t times[] = {m->from_ns, m->to_ns, m->arrival_ns, m->start_ns, m->request_ns, m->bound_ns, m->wait_bound_ns,
-        m->horizon_ns, m->lateness_ns};
+    const uint64_t times[] = {m->from_ns, m->to_ns, m->arrival_ns, m->start_ns, m->request_ns, m->bound_ns,
+        m->wait_bound_ns, m->horizon_ns, m->lateness_ns};
     for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++)
         if (!is_time(times[i]))
             return bad(err, "question", "an absurd time");
@@ -188,21 +189,23 @@ static bool parents_first(const uint32_t *parents, size_t count)
 static bool check_texts(const Wakepath__Shard__Answer *m, struct wp_error *err)
 {
     for (size_t i = 0; i < m->n_strings; i++)
-        if (m->strings[i].len >= WP_SHARD_STRING_BYTES || memchr(m->strings[i].data ? (const char *)m->strings[i].data : "", 0,
-                m->strings[i].len))
+        if (m->strings[i].len >= WP_SHARD_STRING_BYTES ||
+            memchr(m->strings[i].data ? (const char *)m->strings[i].data : "", 0, m->strings[i].len))
             return bad(err, "answer", "a text that is too long, or has a zero byte");
     return true;
 }
 
-static bool check_tables(const Wakepath__Shard__Answer *m, const struct wp_shard_vocabulary *words, struct wp_error *err)
+static bool check_tables(
+    const Wakepath__Shard__Answer *m, const struct wp_shard_vocabulary *words, struct wp_error *err)
 {
     size_t strings = m->n_strings ? m->n_strings : 1;
     if (m->n_strings > WP_SHARD_STRINGS || m->n_frame_style > WP_SHARD_STRINGS || m->n_node_parent > WP_SHARD_STRINGS ||
         m->n_process_host > WP_SHARD_STRINGS || m->n_layer_parent > WP_SHARD_STRINGS)
         return bad(err, "answer", "a table that is too long");
-    if (m->n_frame_name != m->n_frame_style || m->n_frame_object != m->n_frame_style || m->n_node_frame != m->n_node_parent ||
-        m->n_process_comm != m->n_process_host || m->n_process_pid != m->n_process_host ||
-        m->n_process_start_ns != m->n_process_host || m->n_layer_process != m->n_layer_parent)
+    if (m->n_frame_name != m->n_frame_style || m->n_frame_object != m->n_frame_style ||
+        m->n_node_frame != m->n_node_parent || m->n_process_comm != m->n_process_host ||
+        m->n_process_pid != m->n_process_host || m->n_process_start_ns != m->n_process_host ||
+        m->n_layer_process != m->n_layer_parent)
         return bad(err, "answer", "columns of unequal length");
     for (size_t i = 0; i < m->n_frame_style; i++)
         if (!m->frame_style[i] || m->frame_style[i] >= words->styles)
@@ -210,24 +213,29 @@ static bool check_tables(const Wakepath__Shard__Answer *m, const struct wp_shard
     for (size_t i = 0; i < m->n_node_frame; i++)
         if (!m->node_frame[i] || m->node_frame[i] > m->n_frame_style)
             return bad(err, "answer", "a node without a frame");
-    bool are_ids = all_below(m->frame_name, m->n_frame_name, strings) && all_below(m->frame_object, m->n_frame_object, strings) &&
-        all_below(m->process_host, m->n_process_host, strings) && all_below(m->process_comm, m->n_process_comm, strings) &&
+    bool are_ids = all_below(m->frame_name, m->n_frame_name, strings) &&
+        all_below(m->frame_object, m->n_frame_object, strings) &&
+        all_below(m->process_host, m->n_process_host, strings) &&
+        all_below(m->process_comm, m->n_process_comm, strings) &&
         all_below(m->layer_process, m->n_layer_process, m->n_process_host);
-    if (!are_ids || !parents_first(m->node_parent, m->n_node_parent) || !parents_first(m->layer_parent, m->n_layer_parent))
+    if (!are_ids || !parents_first(m->node_parent, m->n_node_parent) ||
+        !parents_first(m->layer_parent, m->n_layer_parent))
         return bad(err, "answer", "an id of nothing");
     return true;
 }
 
-static bool check_pieces(const Wakepath__Shard__Answer *m, const struct wp_shard_vocabulary *words, struct wp_error *err)
+static bool check_pieces(
+    const Wakepath__Shard__Answer *m, const struct wp_shard_vocabulary *words, struct wp_error *err)
 {
     size_t count = m->n_piece_ns, strings = m->n_strings ? m->n_strings : 1;
-    if (count > WP_SHARD_PIECES || m->n_piece_node != count || m->n_piece_layer != count || m->n_piece_category != count ||
-        m->n_piece_flags != count || m->n_piece_reason != count)
+    if (count > WP_SHARD_PIECES || m->n_piece_node != count || m->n_piece_layer != count ||
+        m->n_piece_category != count || m->n_piece_flags != count || m->n_piece_reason != count)
         return bad(err, "answer", "too many pieces, or columns of unequal length");
     for (size_t i = 0; i < count; i++)
         if (!is_time(m->piece_ns[i]))
             return bad(err, "answer", "an absurd time");
-    if (!all_below(m->piece_node, count, m->n_node_parent + 1) || !all_below(m->piece_layer, count, m->n_layer_parent + 1) ||
+    if (!all_below(m->piece_node, count, m->n_node_parent + 1) ||
+        !all_below(m->piece_layer, count, m->n_layer_parent + 1) ||
         !all_below(m->piece_category, count, words->categories) || !all_below(m->piece_reason, count, strings))
         return bad(err, "answer", "an id of nothing");
     return true;
@@ -236,8 +244,9 @@ static bool check_pieces(const Wakepath__Shard__Answer *m, const struct wp_shard
 static bool check_rest(const Wakepath__Shard__Answer *m, struct wp_error *err)
 {
     size_t count = m->n_edge_from, strings = m->n_strings ? m->n_strings : 1;
-    if (count > WP_SHARD_PIECES || m->n_edge_to != count || m->n_edge_waited_ns != count || m->n_edge_transit_ns != count ||
-        m->n_edge_bound_ns != count || m->n_limit_count > 16 || m->n_limit_ns != m->n_limit_count || strlen(m->missing) > TEXT_BYTES)
+    if (count > WP_SHARD_PIECES || m->n_edge_to != count || m->n_edge_waited_ns != count ||
+        m->n_edge_transit_ns != count || m->n_edge_bound_ns != count || m->n_limit_count > 16 ||
+        m->n_limit_ns != m->n_limit_count || strlen(m->missing) > TEXT_BYTES)
         return bad(err, "answer", "columns of unequal length");
     for (size_t i = 0; i < count; i++)
         if (!is_time(m->edge_waited_ns[i]) || !is_time(m->edge_transit_ns[i]) || !is_time(m->edge_bound_ns[i]))
@@ -249,8 +258,8 @@ static bool check_rest(const Wakepath__Shard__Answer *m, struct wp_error *err)
         bad(err, "answer", "an id of nothing");
 }
 
-Wakepath__Shard__Answers *wp_shard_answers_unpack(const uint8_t *bytes, size_t size,
-    const struct wp_shard_vocabulary *vocabulary, struct wp_error *err)
+Wakepath__Shard__Answers *wp_shard_answers_unpack(
+    const uint8_t *bytes, size_t size, const struct wp_shard_vocabulary *vocabulary, struct wp_error *err)
 {
     Wakepath__Shard__Answers *m = unpack(&wakepath__shard__answers__descriptor, bytes, size, err);
     bool is_good = m && (m->n_answers <= WP_SHARD_QUESTIONS || bad(err, "answers", "too many"));

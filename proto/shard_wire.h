@@ -2,8 +2,9 @@
 #ifndef WP_PROTO_SHARD_WIRE_H
 #define WP_PROTO_SHARD_WIRE_H
 /*
- * What aggregators say to each other (proto/shard.proto), packed and unpacked. What is unpacked has been checked: sizes,
- * counts, ids, times and texts are within their bounds, columns of equal length. Free it with the generated _free_unpacked.
+ * What aggregators say to each other (proto/shard.proto), packed and unpacked. What is unpacked has been checked:
+ * sizes, counts, ids, times and texts are within their bounds, columns of equal length. Free it with the generated
+ * _free_unpacked.
  */
 #include "common/buffer.h"
 #include "common/error.h"
@@ -14,14 +15,14 @@
 #define WP_SHARD_MESSAGE_BYTES (1u << 20) /* more is refused unread */
 #define WP_SHARD_HOSTS 4096u              /* of one Facts */
 #define WP_SHARD_ENDS 1024u
-#define WP_SHARD_MARKS 128u               /* of one End and kind */
-#define WP_SHARD_DATAGRAMS 16384u         /* of one Facts and kind */
-#define WP_SHARD_QUESTIONS 256u           /* of one message */
-#define WP_SHARD_PIECES 4096u             /* of one Answer; a longer one is cut, and says so */
-#define WP_SHARD_STRINGS 4096u            /* of one Answer, as frames, nodes, processes, layers */
+#define WP_SHARD_MARKS 128u       /* of one End and kind */
+#define WP_SHARD_DATAGRAMS 16384u /* of one Facts and kind */
+#define WP_SHARD_QUESTIONS 256u   /* of one message */
+#define WP_SHARD_PIECES 4096u     /* of one Answer; a longer one is cut, and says so */
+#define WP_SHARD_STRINGS 4096u    /* of one Answer, as frames, nodes, processes, layers */
 #define WP_SHARD_STRING_BYTES 4608u
-#define WP_SHARD_LAYERS 256u              /* of one piece */
-#define WP_SHARD_HOPS 8u                  /* from shard to shard, for one wait */
+#define WP_SHARD_LAYERS 256u /* of one piece */
+#define WP_SHARD_HOPS 8u     /* from shard to shard, for one wait */
 
 enum { WP_SHARD_PIECE_RUN = 1, WP_SHARD_PIECE_UNCERTAIN = 2 };
 
@@ -37,7 +38,7 @@ Wakepath__Shard__Questions *wp_shard_questions_unpack(const uint8_t *bytes, size
 struct wp_shard_vocabulary {
     uint32_t styles, categories; /* valid: 1 <= style < styles, category < categories */
 };
-Wakepath__Shard__Answers *wp_shard_answers_unpack(const uint8_t *bytes, size_t size,
-    const struct wp_shard_vocabulary *vocabulary, struct wp_error *err);
+Wakepath__Shard__Answers *wp_shard_answers_unpack(
+    const uint8_t *bytes, size_t size, const struct wp_shard_vocabulary *vocabulary, struct wp_error *err);
 
 #endif

@@ -15,33 +15,35 @@
 #include <zmq.h>
 
 #define LINGER_MS 1000
-#define HELLO_NS 1000000000u        /* between two tries to be welcomed */
-#define SILENCE_NS 10000000000u     /* nothing heard for so long while batches are out: say hello again; then connect anew */
-#define SEND_LIMIT 1024             /* messages; credit is less */
+#define HELLO_NS 1000000000u /* between two tries to be welcomed */
+#define SILENCE_NS                                                                                                     \
+    10000000000u        /* nothing heard for so long while batches are out: say hello again; then connect anew */
+#define SEND_LIMIT 1024 /* messages; credit is less */
 #define REASON_BYTES 512
-#define AGAIN_NS 2000000000u        /* between two tries to connect after the keys did not fit */
-#define EVENTS (ZMQ_EVENT_DISCONNECTED | ZMQ_EVENT_HANDSHAKE_SUCCEEDED | ZMQ_EVENT_HANDSHAKE_FAILED_AUTH | \
-    ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL | ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL)
+#define AGAIN_NS 2000000000u /* between two tries to connect after the keys did not fit */
+#define EVENTS                                                                                                         \
+    (ZMQ_EVENT_DISCONNECTED | ZMQ_EVENT_HANDSHAKE_SUCCEEDED | ZMQ_EVENT_HANDSHAKE_FAILED_AUTH |                        \
+        ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL | ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL)
 
 struct wp_client {
     void *context, *socket, *monitor;
     char *endpoint;
     struct wp_frame_reader *reader;
     struct wp_frame_writer *writer;
-    struct wp_buffer hello;          /* its frame, sent at each connection */
+    struct wp_buffer hello; /* its frame, sent at each connection */
     struct wp_buffer scratch, raw;
     struct wp_welcome welcome;
-    struct wp_window window;         /* the last that was said */
+    struct wp_window window; /* the last that was said */
     uint64_t welcomes, acked, taken, sent, hello_ns, heard_ns;
-    uint64_t again_ns;               /* when to connect anew; 0: ZeroMQ does it by itself */
+    uint64_t again_ns; /* when to connect anew; 0: ZeroMQ does it by itself */
     void (*take_names)(void *context, enum wp_frame_type type, const uint8_t *raw, size_t size); /* NULL: nobody */
     void *names_context;
     uint64_t (*clock_ns)(const void *context); /* NULL: probes are not answered */
     const void *clock_context;
     char trouble[REASON_BYTES];
     bool is_welcome, is_connected;
-    unsigned strange_frames;         /* of another wire version, before the first Welcome */
-    bool owes_hello;                 /* a connection is new, or had no room for it */
+    unsigned strange_frames; /* of another wire version, before the first Welcome */
+    bool owes_hello;         /* a connection is new, or had no room for it */
 };
 
 static int zmq_failed(struct wp_error *err, const char *what)
@@ -85,13 +87,14 @@ static void set_options(void *socket, const struct wp_hello *hello)
     zmq_setsockopt(socket, ZMQ_ROUTING_ID, identity, sizeof(identity));
     set_int(socket, ZMQ_LINGER, LINGER_MS);
     set_int(socket, ZMQ_SNDHWM, SEND_LIMIT);
-    /* No limit on what waits to be read (answers, small and drained at every poll): libzmq 4.3.4 aborts the program when the heartbeat's
-     * timer finds a connection that ended while its input was held back. */
+    /* No limit on what waits to be read (answers, small and drained at every poll): libzmq 4.3.4 aborts the program
+     * when the heartbeat's timer finds a connection that ended while its input was held back. */
     set_int(socket, ZMQ_RCVHWM, 0);
     set_int(socket, ZMQ_RECONNECT_IVL, 100);
     set_int(socket, ZMQ_RECONNECT_IVL_MAX, 5000);
-    /* No ZeroMQ heartbeat: a 4.3.4 server aborts when it comes to a ping behind more messages than its limit and we are gone by
-     * then (stream_engine_base.cpp: restart_input answers it, out_event asserts !_io_error). TCP finds the dead. */
+    /* No ZeroMQ heartbeat: a 4.3.4 server aborts when it comes to a ping behind more messages than its limit and we are
+     * gone by then (stream_engine_base.cpp: restart_input answers it, out_event asserts !_io_error). TCP finds the
+     * dead. */
     set_int(socket, ZMQ_TCP_KEEPALIVE, 1);
     set_int(socket, ZMQ_TCP_KEEPALIVE_IDLE, 10);
     set_int(socket, ZMQ_TCP_KEEPALIVE_INTVL, 10);
@@ -124,7 +127,8 @@ static int secure(struct wp_client *c, const struct wp_client_options *options, 
         return rc;
     if (options->key_path && options->server_key_path)
         return use_keys(c, options, err);
-    return wp_endpoint_check_keys(options->endpoint, false, options->key_path || options->server_key_path, options->is_insecure, err);
+    return wp_endpoint_check_keys(
+        options->endpoint, false, options->key_path || options->server_key_path, options->is_insecure, err);
 }
 
 static int connect_to(struct wp_client *c, struct wp_error *err)
@@ -132,12 +136,12 @@ static int connect_to(struct wp_client *c, struct wp_error *err)
     if (!zmq_connect(c->socket, c->endpoint))
         return 0;
     int code = zmq_errno();
-    return wp_error_set(err, -code, "cannot connect to '%s': %s (endpoints are ipc:///path or tcp://address:port)", c->endpoint,
-        zmq_strerror(code));
+    return wp_error_set(err, -code, "cannot connect to '%s': %s (endpoints are ipc:///path or tcp://address:port)",
+        c->endpoint, zmq_strerror(code));
 }
 
-static int open_sockets(struct wp_client *c, const struct wp_client_options *options, const struct wp_hello *hello,
-    struct wp_error *err)
+static int open_sockets(
+    struct wp_client *c, const struct wp_client_options *options, const struct wp_hello *hello, struct wp_error *err)
 {
     c->context = zmq_ctx_new();
     c->socket = c->context ? zmq_socket(c->context, ZMQ_DEALER) : NULL;
@@ -156,8 +160,8 @@ static int open_sockets(struct wp_client *c, const struct wp_client_options *opt
     return connect_to(c, err);
 }
 
-int wp_client_open_with(struct wp_client **client, const struct wp_client_options *options, const struct wp_hello *hello,
-    struct wp_error *err)
+int wp_client_open_with(struct wp_client **client, const struct wp_client_options *options,
+    const struct wp_hello *hello, struct wp_error *err)
 {
     struct wp_client *c = calloc(1, sizeof(*c));
     if (!c)
@@ -223,7 +227,8 @@ static int take_refused(struct wp_client *c, const struct wp_frame *frame, struc
     else
         set_trouble(c, m->reason);
     wakepath__wire__refused__free_unpacked(m, NULL);
-    if (!c->is_welcome && !c->again_ns) /* the Hello itself: again in a while; it may be the connection that is spoilt */
+    if (!c->is_welcome &&
+        !c->again_ns) /* the Hello itself: again in a while; it may be the connection that is spoilt */
         c->again_ns = wp_clock_ns() + AGAIN_NS;
     if (rc || !c->is_welcome)
         return rc;
@@ -282,7 +287,8 @@ static int take_frame(struct wp_client *c, const struct wp_frame *frame, struct 
         c->is_welcome = true;
         c->again_ns = 0;
         c->window = c->welcome.window;
-        c->taken = c->welcome.resume_seq ? c->welcome.resume_seq - 1 : 0; /* one that restarted has taken less than it had */
+        c->taken =
+            c->welcome.resume_seq ? c->welcome.resume_seq - 1 : 0; /* one that restarted has taken less than it had */
         c->trouble[0] = 0;
         c->welcomes++;
     } else if (frame->type == WP_FRAME_ACK) {
@@ -318,9 +324,9 @@ static int receive(struct wp_client *c, struct wp_error *err)
 }
 
 /*
- * The cable: while it is cut nothing is sent; when it is back a server that is new must hear Hello before anything else.
- * ZeroMQ (4.3.4, session_base.cpp, engine_error) gives up for good when a handshake fails against the protocol or the server
- * refuses the key. But keys are listed and servers get their keys while we run, so we connect anew.
+ * The cable: while it is cut nothing is sent; when it is back a server that is new must hear Hello before anything
+ * else. ZeroMQ (4.3.4, session_base.cpp, engine_error) gives up for good when a handshake fails against the protocol or
+ * the server refuses the key. But keys are listed and servers get their keys while we run, so we connect anew.
  */
 static void take_event(struct wp_client *c, uint16_t event)
 {
@@ -338,7 +344,9 @@ static void take_event(struct wp_client *c, uint16_t event)
         c->again_ns = wp_clock_ns() + AGAIN_NS;
         break;
     case ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL:
-        set_trouble(c, "the aggregator ends the connection during the handshake: does it have another key than --server-key says?");
+        set_trouble(c,
+            "the aggregator ends the connection during the handshake: does it have another key than --server-key "
+            "says?");
         break;
     default: /* disconnected */
         break;
@@ -360,10 +368,12 @@ static void take_monitor(struct wp_client *c)
     zmq_msg_close(&part);
 }
 
-/* A connection can be there and deaf: ZeroMQ (4.3.4, router.cpp) keeps one open whose identity another one has taken. */
+/* A connection can be there and deaf: ZeroMQ (4.3.4, router.cpp) keeps one open whose identity another one has taken.
+ */
 static bool is_deaf(const struct wp_client *c, uint64_t now)
 {
-    return c->is_connected && now - c->heard_ns > (c->is_welcome ? 2 : 1) * (uint64_t)SILENCE_NS && (!c->is_welcome || c->sent > c->acked);
+    return c->is_connected && now - c->heard_ns > (c->is_welcome ? 2 : 1) * (uint64_t)SILENCE_NS &&
+        (!c->is_welcome || c->sent > c->acked);
 }
 
 static int connect_anew(struct wp_client *c, struct wp_error *err)
@@ -377,7 +387,8 @@ static int connect_anew(struct wp_client *c, struct wp_error *err)
 static int say_what_is_due(struct wp_client *c, bool may_write, struct wp_error *err)
 {
     uint64_t now = wp_clock_ns();
-    bool is_silent = c->is_welcome && c->sent > c->acked && now - c->heard_ns > SILENCE_NS && now - c->hello_ns > SILENCE_NS;
+    bool is_silent =
+        c->is_welcome && c->sent > c->acked && now - c->heard_ns > SILENCE_NS && now - c->hello_ns > SILENCE_NS;
     bool is_unheard = !c->is_welcome && !c->owes_hello && now - c->hello_ns > HELLO_NS;
     bool is_due = (c->owes_hello && may_write) || is_unheard || is_silent;
     int rc = (c->again_ns && now >= c->again_ns) || is_deaf(c, now) ? connect_anew(c, err) : 0;
@@ -387,8 +398,8 @@ static int say_what_is_due(struct wp_client *c, bool may_write, struct wp_error 
 int wp_client_poll(struct wp_client *c, int timeout_ms, struct wp_error *err)
 {
     short writes = c->is_connected && c->owes_hello ? ZMQ_POLLOUT : 0;
-    zmq_pollitem_t items[2] = {{.socket = c->socket, .events = (short)(ZMQ_POLLIN | writes)},
-        {.socket = c->monitor, .events = ZMQ_POLLIN}};
+    zmq_pollitem_t items[2] = {
+        {.socket = c->socket, .events = (short)(ZMQ_POLLIN | writes)}, {.socket = c->monitor, .events = ZMQ_POLLIN}};
     int rc = zmq_poll(items, 2, timeout_ms);
     if (rc < 0)
         return zmq_errno() == EINTR ? 0 : zmq_failed(err, "cannot wait");
@@ -416,14 +427,15 @@ void wp_client_answer_probes(struct wp_client *c, uint64_t (*clock_ns)(const voi
     c->clock_context = context;
 }
 
-void wp_client_take_names(struct wp_client *c, void (*take)(void *context, enum wp_frame_type type, const uint8_t *raw, size_t size),
-    void *context)
+void wp_client_take_names(struct wp_client *c,
+    void (*take)(void *context, enum wp_frame_type type, const uint8_t *raw, size_t size), void *context)
 {
     c->take_names = take;
     c->names_context = context;
 }
 
-int wp_client_send_names(struct wp_client *c, enum wp_frame_type type, const uint8_t *raw, size_t size, struct wp_error *err)
+int wp_client_send_names(
+    struct wp_client *c, enum wp_frame_type type, const uint8_t *raw, size_t size, struct wp_error *err)
 {
     wp_buffer_clear(&c->scratch);
     int rc = wp_frame_write(c->writer, type, raw, size, &c->scratch, err);

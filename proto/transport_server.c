@@ -17,10 +17,10 @@
 
 #define LINGER_MS 1000
 #define MESSAGE_LIMIT ((int64_t)WP_FRAME_RAW_LIMIT + (1 << 20))
-#define RECEIVE_LIMIT 16          /* messages a peer that wait here; then TCP holds it up. Each may have MESSAGE_LIMIT bytes */
-#define SEND_LIMIT 64             /* answers a peer that does not read them; each is said again at its Hello */
+#define RECEIVE_LIMIT 16 /* messages a peer that wait here; then TCP holds it up. Each may have MESSAGE_LIMIT bytes */
+#define SEND_LIMIT 64    /* answers a peer that does not read them; each is said again at its Hello */
 #define HELLO_NS (uint64_t)500000000 /* of one peer: one in so long, */
-#define HELLO_BURST 20u           /* and so many at once */
+#define HELLO_BURST 20u              /* and so many at once */
 #define RELOAD_NS (uint64_t)1000000000
 #define LOG_NS (uint64_t)1000000000
 #define PROBE_NS (uint64_t)10000000000 /* an answer that took longer says too little */
@@ -35,11 +35,11 @@ struct wp_server {
     struct wp_peers *peers;
     struct wp_refusals *refusals;
     bool has_shards;
-    struct wp_hello hello;        /* of the last message */
+    struct wp_hello hello; /* of the last message */
     struct wp_buffer raw, frame;
-    zmq_msg_t identity, body;     /* of the last message: a plain payload lies in the body */
-    struct wp_window window;      /* when collectors shall record */
-    uint64_t looked_ns;           /* at the allowlist */
+    zmq_msg_t identity, body; /* of the last message: a plain payload lies in the body */
+    struct wp_window window;  /* when collectors shall record */
+    uint64_t looked_ns;       /* at the allowlist */
     struct wp_log_limit strangers;
 };
 
@@ -62,8 +62,9 @@ static void set_options(struct wp_server *s)
     set_int(s->socket, ZMQ_LINGER, LINGER_MS);
     set_int(s->socket, ZMQ_RCVHWM, RECEIVE_LIMIT);
     set_int(s->socket, ZMQ_SNDHWM, SEND_LIMIT);
-    /* No ZeroMQ heartbeat here: with 4.3.4 its timer aborts the program when a peer leaves while more of its messages wait than
-     * the limit (stream_engine_base.cpp, out_event asserts !_io_error). TCP finds the dead; clients send no heartbeats either. */
+    /* No ZeroMQ heartbeat here: with 4.3.4 its timer aborts the program when a peer leaves while more of its messages
+     * wait than the limit (stream_engine_base.cpp, out_event asserts !_io_error). TCP finds the dead; clients send no
+     * heartbeats either. */
     set_int(s->socket, ZMQ_TCP_KEEPALIVE, 1);
     set_int(s->socket, ZMQ_TCP_KEEPALIVE_IDLE, 30);
     set_int(s->socket, ZMQ_TCP_KEEPALIVE_INTVL, 10);
@@ -86,7 +87,8 @@ static int open_gate(struct wp_server *s, const struct wp_server_options *option
         rc = zmq_failed(err, "cannot use the key");
     wp_key_pair_forget(&pair);
     if (!rc)
-        rc = wp_gate_open(&s->gate, &(struct wp_gate_options){s->context, s->socket, s->allowlist, s->refusals, s->logger}, err);
+        rc = wp_gate_open(
+            &s->gate, &(struct wp_gate_options){s->context, s->socket, s->allowlist, s->refusals, s->logger}, err);
     if (!rc && !wp_allowlist_count(s->allowlist))
         wp_log(s->logger, WP_LOG_WARN, "the allowlist is empty: nobody may connect path=%s", options->allow_path);
     return rc;
@@ -101,10 +103,11 @@ static int listen_at(struct wp_server *s, const struct wp_server_options *option
     if (is_network && options->key_path && options->allow_path)
         rc = open_gate(s, options, err);
     else if (is_network)
-        rc = wp_endpoint_check_keys(options->endpoint, true, options->key_path || options->allow_path, options->is_insecure, err);
+        rc = wp_endpoint_check_keys(
+            options->endpoint, true, options->key_path || options->allow_path, options->is_insecure, err);
     if (!rc && is_network && !options->key_path)
-        wp_log(s->logger, WP_LOG_WARN, "insecure: everybody who reaches this endpoint may read along and send endpoint=%s",
-            options->endpoint);
+        wp_log(s->logger, WP_LOG_WARN,
+            "insecure: everybody who reaches this endpoint may read along and send endpoint=%s", options->endpoint);
     return rc ? rc : wp_endpoint_bind(s->socket, options->endpoint, err);
 }
 
@@ -310,13 +313,15 @@ static int receive(struct wp_server *s, bool *is_whole, struct wp_error *err)
 {
     if (zmq_msg_recv(&s->identity, s->socket, ZMQ_DONTWAIT) < 0)
         return zmq_errno() == EAGAIN || zmq_errno() == EINTR ? 0 : zmq_failed(err, "cannot receive");
-    *is_whole = zmq_msg_more(&s->identity) && zmq_msg_recv(&s->body, s->socket, ZMQ_DONTWAIT) >= 0 && !zmq_msg_more(&s->body);
+    *is_whole =
+        zmq_msg_more(&s->identity) && zmq_msg_recv(&s->body, s->socket, ZMQ_DONTWAIT) >= 0 && !zmq_msg_more(&s->body);
     while (zmq_msg_more(&s->body) && zmq_msg_recv(&s->body, s->socket, ZMQ_DONTWAIT) >= 0)
         continue;
     return 1;
 }
 
-/* May the sender of the last message speak for a host (NULL: as a shard) now? Keys can leave the list while they are connected. */
+/* May the sender of the last message speak for a host (NULL: as a shard) now? Keys can leave the list while they are
+ * connected. */
 static bool speaks_for(struct wp_server *s, const uint8_t *host, const char **why, bool *is_fatal)
 {
     struct wp_public_key key;
@@ -326,7 +331,8 @@ static bool speaks_for(struct wp_server *s, const uint8_t *host, const char **wh
     const char *user = zmq_msg_gets(&s->body, "User-Id");
     *is_fatal = false; /* it may be listed again */
     *why = "a key that is no longer listed";
-    if (!user || strlen(user) != WP_KEY_TEXT - 1 || !zmq_z85_decode(bytes, user) || !wp_allowlist_find(s->allowlist, bytes, &key))
+    if (!user || strlen(user) != WP_KEY_TEXT - 1 || !zmq_z85_decode(bytes, user) ||
+        !wp_allowlist_find(s->allowlist, bytes, &key))
         return false;
     if (host ? key.kind == WP_KEY_OF_ANY || (key.kind == WP_KEY_OF_HOST && !memcmp(key.host, host, 16))
              : key.kind == WP_KEY_OF_SHARD)
@@ -347,8 +353,8 @@ static void log_stranger(struct wp_server *s, const uint8_t host[16], const char
         user ? user : "-", text, why);
 }
 
-/* A Hello of the identity that is made of its session, from somebody who may speak for its host. Another identity may be a flipped bit in
- * ZeroMQ's own words: the next connection is better. */
+/* A Hello of the identity that is made of its session, from somebody who may speak for its host. Another identity may
+ * be a flipped bit in ZeroMQ's own words: the next connection is better. */
 static int admit(struct wp_server *s, struct wp_peer **peer)
 {
     const char *why;
@@ -397,11 +403,12 @@ static int take_time(const struct wp_frame *frame, struct wp_server_message *mes
 {
     uint64_t now = wp_clock_ns();
     Wakepath__Wire__TimeReply *m = wakepath__wire__time_reply__unpack(NULL, frame->size, frame->payload);
-    bool is_sane = m && m->probe_sent_ns <= now && now - m->probe_sent_ns < PROBE_NS && m->received_ns <= m->answered_ns &&
-        m->answered_ns < UINT64_MAX / 4;
+    bool is_sane = m && m->probe_sent_ns <= now && now - m->probe_sent_ns < PROBE_NS &&
+        m->received_ns <= m->answered_ns && m->answered_ns < UINT64_MAX / 4;
     message->kind = WP_SERVER_TIME;
     if (is_sane)
-        memcpy(message->times_ns, (uint64_t[4]){m->probe_sent_ns, m->received_ns, m->answered_ns, now}, sizeof(message->times_ns));
+        memcpy(message->times_ns, (uint64_t[4]){m->probe_sent_ns, m->received_ns, m->answered_ns, now},
+            sizeof(message->times_ns));
     if (m)
         wakepath__wire__time_reply__free_unpacked(m, NULL);
     return is_sane ? 0 : wp_error_set(err, -EINVAL, "an answer to no probe of late");
@@ -447,8 +454,8 @@ static int take_shard(struct wp_server *s, const struct wp_frame *frame, struct 
 {
     const char *why;
     bool is_fatal;
-    *message = (struct wp_server_message){.kind = WP_SERVER_SHARD, .type = frame->type, .batch = frame->payload,
-        .batch_size = frame->size};
+    *message = (struct wp_server_message){
+        .kind = WP_SERVER_SHARD, .type = frame->type, .batch = frame->payload, .batch_size = frame->size};
     memcpy(message->caller.identity, zmq_msg_data(&s->identity), sizeof(message->caller.identity));
     if (!s->has_shards)
         return refuse_last(s, "a shard where there are no others (--peer)", false);
@@ -460,7 +467,8 @@ static int take_shard(struct wp_server *s, const struct wp_frame *frame, struct 
 /* Collectors' identities begin with W. */
 static bool is_shard(struct wp_server *s)
 {
-    return zmq_msg_size(&s->identity) == sizeof(struct wp_server_caller) && *(const char *)zmq_msg_data(&s->identity) == 'P';
+    return zmq_msg_size(&s->identity) == sizeof(struct wp_server_caller) &&
+        *(const char *)zmq_msg_data(&s->identity) == 'P';
 }
 
 /* 1: *message is filled. 0: refused. */

@@ -2,8 +2,8 @@
 #ifndef WP_PROTO_WIRE_FIELDS_H
 #define WP_PROTO_WIRE_FIELDS_H
 /*
- * The fields of a message of Protocol Buffers as they lie in the frame: a number each, its type, and its bytes. For what is read
- * too often to be unpacked into structs first. Nothing is read outside [at, end), whatever stands there.
+ * The fields of a message of Protocol Buffers as they lie in the frame: a number each, its type, and its bytes. For
+ * what is read too often to be unpacked into structs first. Nothing is read outside [at, end), whatever stands there.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -23,7 +23,8 @@ struct wp_wire_field {
     enum wp_wire_type type;
 };
 
-/* A number of at most ten bytes; of more than 64 bits those that do not fit are lost, as everywhere. False: it goes on behind the end. */
+/* A number of at most ten bytes; of more than 64 bits those that do not fit are lost, as everywhere. False: it goes on
+ * behind the end. */
 static inline bool wp_wire_number(struct wp_wire_span *span, uint64_t *value)
 {
     uint64_t result = 0;

@@ -18,9 +18,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define EXEMPLARS 8u /* sessions that keep one for an aggregate; only one is stored in the end, and each takes megabytes */
+#define EXEMPLARS                                                                                                      \
+    8u /* sessions that keep one for an aggregate; only one is stored in the end, and each takes megabytes */
 
-static const char *const limit_names[WP_LIMITS] = {"depth", "width", "budget", "history", "shards", "join", "late sample", "loop"};
+static const char *const limit_names[WP_LIMITS] = {
+    "depth", "width", "budget", "history", "shards", "join", "late sample", "loop"};
 
 _Static_assert(WP_LIMITS <= WP_FLEET_LIMITS, "a fleet counts them all");
 
@@ -36,8 +38,11 @@ static void take_crossed(void *context, const struct wp_crossed *crossed)
         return;
     uint64_t times = crossed->times ? crossed->times : 1;
     wp_report_edge(aggregate->report, crossed->from, crossed->to,
-        &(struct wp_report_edge){.messages = times, .waited_ns = wp_times(crossed->waited_ns, times),
-            .transit_ns = wp_times(crossed->transit_ns, times), .transit_max_ns = crossed->transit_ns, .bound_max_ns = crossed->bound_ns});
+        &(struct wp_report_edge){.messages = times,
+            .waited_ns = wp_times(crossed->waited_ns, times),
+            .transit_ns = wp_times(crossed->transit_ns, times),
+            .transit_max_ns = crossed->transit_ns,
+            .bound_max_ns = crossed->bound_ns});
 }
 
 /* --- base threads --- */
@@ -62,7 +67,8 @@ static void tell_activity(struct wp_aggregate *aggregate)
 {
     uint64_t offset_ns = (uint64_t)aggregate->real_offset_ns;
     if (!aggregate->is_rehearsal)
-        wp_report_activity(aggregate->report, aggregate->active_from_ns + offset_ns, aggregate->active_to_ns + offset_ns);
+        wp_report_activity(
+            aggregate->report, aggregate->active_from_ns + offset_ns, aggregate->active_to_ns + offset_ns);
     aggregate->active_from_ns = aggregate->active_to_ns = 0;
 }
 
@@ -84,8 +90,8 @@ static void account(struct wp_aggregate *aggregate, uint32_t thread, uint64_t sl
 }
 
 /* True when the sleep of this slice can be accounted for. */
-static bool sleep_is_ready(struct wp_aggregate *aggregate, uint32_t thread, uint64_t ordinal, uint64_t until_ns,
-    bool is_final)
+static bool sleep_is_ready(
+    struct wp_aggregate *aggregate, uint32_t thread, uint64_t ordinal, uint64_t until_ns, bool is_final)
 {
     const struct wp_slice *slice = wp_thread_slice(&aggregate->timeline->threads[thread], ordinal);
     if (!slice->in_ns || slice->in_ns > until_ns)
@@ -94,18 +100,20 @@ static bool sleep_is_ready(struct wp_aggregate *aggregate, uint32_t thread, uint
         !wp_explain_pending(&aggregate->explainer, thread, ordinal);
 }
 
-/* The recording ends while the recorded command sleeps: that is where its time went. Of others the sleeps that did not end are
- * left out, since a host is full of threads that wait for nothing in particular; where it goes on in another session they are told there. */
+/* The recording ends while the recorded command sleeps: that is where its time went. Of others the sleeps that did not
+ * end are left out, since a host is full of threads that wait for nothing in particular; where it goes on in another
+ * session they are told there. */
 static bool is_unended(const struct wp_aggregate *aggregate, const struct wp_slice *slice, uint64_t until_ns)
 {
     const struct wp_timeline *timeline = aggregate->timeline;
     const struct wp_thread_entry *entry =
         wp_dictionary_thread(timeline->dictionary, timeline->identities[slice->identity].entry);
-    return (!slice->in_ns || slice->in_ns > until_ns) && slice->out_ns < until_ns && entry && entry->flags & WP_THREAD_COMMAND &&
-        !timeline->paused_ns && !timeline->goes_on;
+    return (!slice->in_ns || slice->in_ns > until_ns) && slice->out_ns < until_ns && entry &&
+        entry->flags & WP_THREAD_COMMAND && !timeline->paused_ns && !timeline->goes_on;
 }
 
-/* Where the account of the thread goes on. Ordinals stay what they are until its host forgets, at the end of an epoch. */
+/* Where the account of the thread goes on. Ordinals stay what they are until its host forgets, at the end of an epoch.
+ */
 static uint64_t first_slice(struct wp_aggregate *aggregate, const struct wp_thread *thread, uint64_t from)
 {
     bool goes_on = aggregate->walk.goes_on;
@@ -116,15 +124,20 @@ static uint64_t first_slice(struct wp_aggregate *aggregate, const struct wp_thre
 
 static struct wp_mates mates_of(const struct wp_aggregate *aggregate)
 {
-    return (struct wp_mates){.timeline = aggregate->timeline, .report = aggregate->report, .bit = aggregate->bit,
-        .taken = wp_taken_mark(aggregate->bit), .slept = wp_taken_sleep_mark(aggregate->bit),
+    return (struct wp_mates){.timeline = aggregate->timeline,
+        .report = aggregate->report,
+        .bit = aggregate->bit,
+        .taken = wp_taken_mark(aggregate->bit),
+        .slept = wp_taken_sleep_mark(aggregate->bit),
         .is_progress = aggregate->view == WP_VIEW_PROGRESS};
 }
 
 /* What is accounted for of this slice begins behind the sleep of an idle worker. */
-static uint64_t leave_idle_out(struct wp_aggregate *aggregate, uint32_t thread, const struct wp_slice *slice, uint64_t from)
+static uint64_t leave_idle_out(
+    struct wp_aggregate *aggregate, uint32_t thread, const struct wp_slice *slice, uint64_t from)
 {
-    if (aggregate->view != WP_VIEW_BUSY || from >= slice->wake_ns || !wp_mates_is_idle(&aggregate->explainer, thread, slice))
+    if (aggregate->view != WP_VIEW_BUSY || from >= slice->wake_ns ||
+        !wp_mates_is_idle(&aggregate->explainer, thread, slice))
         return from;
     struct wp_mates mates = mates_of(aggregate);
     if (!aggregate->is_rehearsal)
@@ -132,8 +145,10 @@ static uint64_t leave_idle_out(struct wp_aggregate *aggregate, uint32_t thread, 
     return slice->wake_ns;
 }
 
-/* Accounts for the thread from `from` on as far as it goes, or as the part allows that is explained now (walk.goes_on); returns how far. */
-static uint64_t resolve_thread(struct wp_aggregate *aggregate, uint32_t index, uint64_t from, uint64_t until_ns, bool is_final)
+/* Accounts for the thread from `from` on as far as it goes, or as the part allows that is explained now (walk.goes_on);
+ * returns how far. */
+static uint64_t resolve_thread(
+    struct wp_aggregate *aggregate, uint32_t index, uint64_t from, uint64_t until_ns, bool is_final)
 {
     const struct wp_thread *thread = &aggregate->timeline->threads[index];
     for (uint64_t ordinal = first_slice(aggregate, thread, from); ordinal < thread->slice_end; ordinal++) {
@@ -207,7 +222,8 @@ static bool resolve_base(struct wp_aggregate *aggregate, uint64_t until_ns, bool
         uint32_t i = walk->at;
         if (!walk->goes_on)
             aggregate->base[i].from_ns = aggregate->base[i].until_ns;
-        aggregate->base[i].until_ns = resolve_thread(aggregate, aggregate->base[i].thread, aggregate->base[i].until_ns, until_ns, is_final);
+        aggregate->base[i].until_ns =
+            resolve_thread(aggregate, aggregate->base[i].thread, aggregate->base[i].until_ns, until_ns, is_final);
         if (walk->goes_on)
             return false;
     }
@@ -246,13 +262,16 @@ bool wp_aggregate_resolve(struct wp_aggregate *aggregate, uint64_t until_ns, boo
 {
     struct wp_walk *walk = &aggregate->walk;
     if (!walk->is_on)
-        *walk = (struct wp_walk){.is_on = true, .end = aggregate->base_count}; /* who comes up from now on is the next epoch's */
+        *walk = (struct wp_walk){
+            .is_on = true, .end = aggregate->base_count}; /* who comes up from now on is the next epoch's */
     if (is_final && until_ns > aggregate->timeline->now_ns)
         until_ns = aggregate->timeline->now_ns;
     aggregate->resolving_ns = until_ns;
     for (; walk->step < WP_WALK_STEPS; walk->step++) {
         bool is_whole = walk_step(aggregate, until_ns, is_final);
-        wp_shared_settle(&aggregate->explainer); /* hosts may come and go before it goes on, and what is explained aside counts anew */
+        wp_shared_settle(
+            &aggregate
+                 ->explainer); /* hosts may come and go before it goes on, and what is explained aside counts anew */
         if (!is_whole)
             return false;
     }
@@ -411,12 +430,18 @@ void wp_aggregate_next_delta(struct wp_aggregate *aggregate)
     wp_pieces_next_delta(aggregate);
 }
 
-int wp_aggregate_init(struct wp_aggregate *aggregate, struct wp_fleet *fleet, uint32_t home, uint32_t number,
-    int64_t real_offset_ns)
+int wp_aggregate_init(
+    struct wp_aggregate *aggregate, struct wp_fleet *fleet, uint32_t home, uint32_t number, int64_t real_offset_ns)
 {
     uint64_t bit = (uint64_t)1 << number;
-    *aggregate = (struct wp_aggregate){.bit = bit, .fleet = fleet, .home = home, .timeline = fleet->hosts[home].timeline,
-        .followed = &fleet->followed[number], .real_offset_ns = real_offset_ns, .history_ns = 10000000000, .reach_ns = 10000000000};
+    *aggregate = (struct wp_aggregate){.bit = bit,
+        .fleet = fleet,
+        .home = home,
+        .timeline = fleet->hosts[home].timeline,
+        .followed = &fleet->followed[number],
+        .real_offset_ns = real_offset_ns,
+        .history_ns = 10000000000,
+        .reach_ns = 10000000000};
     snprintf(aggregate->name, sizeof(aggregate->name), "%s", fleet->names[number]);
     snprintf(aggregate->release, sizeof(aggregate->release), "%s", fleet->releases[number]);
     aggregate->hostname = strdup(fleet->hosts[home].hostname);

@@ -2,17 +2,17 @@
 #ifndef WP_AGGREGATOR_ACCOUNT_AGGREGATE_H
 #define WP_AGGREGATOR_ACCOUNT_AGGREGATE_H
 /*
- * One aggregate of one session: accounts for the time of its base threads epoch by epoch, explains their sleeps, follows
- * the other paths that were waited for, and gathers all of it in a report (the delta since the last commit) and an
- * exemplar.
+ * One aggregate of one session: accounts for the time of its base threads epoch by epoch, explains their sleeps,
+ * follows the other paths that were waited for, and gathers all of it in a report (the delta since the last commit) and
+ * an exemplar.
  */
 #include "aggregator/account/aggregate_types.h"
 
 /* As the report calls it. */
 const char *wp_limit_name(enum wp_limit limit);
 /* Of host `home`; `number` is the aggregate's in the fleet. */
-int wp_aggregate_init(struct wp_aggregate *aggregate, struct wp_fleet *fleet, uint32_t home, uint32_t number,
-    int64_t real_offset_ns);
+int wp_aggregate_init(
+    struct wp_aggregate *aggregate, struct wp_fleet *fleet, uint32_t home, uint32_t number, int64_t real_offset_ns);
 void wp_aggregate_fini(struct wp_aggregate *aggregate);
 /* A thread has an identity of interest from now on. */
 void wp_aggregate_add_base(struct wp_aggregate *aggregate, uint32_t thread);
@@ -24,11 +24,11 @@ void wp_aggregate_set_resumed(struct wp_aggregate *aggregate, uint64_t resolved_
 void wp_aggregate_skip_counts(struct wp_aggregate *aggregate, const uint64_t *drops);
 /* All that was resolved so far, up to there, is in the store already. */
 void wp_aggregate_skip_time(struct wp_aggregate *aggregate, uint64_t until_ns);
-/* Accounts for all that is complete up to `until_ns`; at the end of a session for all there is. False: a part of it (wp_fleet_pauses), to be
- * called again for the same. */
+/* Accounts for all that is complete up to `until_ns`; at the end of a session for all there is. False: a part of it
+ * (wp_fleet_pauses), to be called again for the same. */
 bool wp_aggregate_resolve(struct wp_aggregate *aggregate, uint64_t until_ns, bool is_final);
-/* Goes through what wp_aggregate_resolve would account for, so that other shards are asked what it needs of them; counts nothing.
- * At UINT64_MAX: only the paths that others asked for. */
+/* Goes through what wp_aggregate_resolve would account for, so that other shards are asked what it needs of them;
+ * counts nothing. At UINT64_MAX: only the paths that others asked for. */
 void wp_aggregate_rehearse(struct wp_aggregate *aggregate, uint64_t until_ns, bool is_final);
 /* Puts events, drops (by kind), window and limits since the last delta into the report. */
 void wp_aggregate_close_delta(struct wp_aggregate *aggregate, const uint64_t *drops, uint64_t until_ns);

@@ -39,12 +39,17 @@ static struct wp_exemplars *set_at(struct wp_chosen *chosen, uint64_t real_ns)
     return &boxes[chosen->box_count++].set;
 }
 
-static void offer(struct wp_aggregate *aggregate, const char *service, uint32_t thread, uint64_t start_ns, uint64_t end_ns)
+static void offer(
+    struct wp_aggregate *aggregate, const char *service, uint32_t thread, uint64_t start_ns, uint64_t end_ns)
 {
     struct wp_chosen *chosen = &aggregate->chosen;
-    struct wp_exemplar_window window = {.service = (char *)(uintptr_t)service, .host = aggregate->hostname,
-        .start_ns = start_ns + (uint64_t)aggregate->real_offset_ns, .length_ns = end_ns - start_ns,
-        .tid = aggregate->timeline->threads[thread].tid, .thread = thread, .is_new = true};
+    struct wp_exemplar_window window = {.service = (char *)(uintptr_t)service,
+        .host = aggregate->hostname,
+        .start_ns = start_ns + (uint64_t)aggregate->real_offset_ns,
+        .length_ns = end_ns - start_ns,
+        .tid = aggregate->timeline->threads[thread].tid,
+        .thread = thread,
+        .is_new = true};
     struct wp_exemplars *set = set_at(chosen, window.start_ns);
     if (set && wp_exemplars_want(set, &window) && !wp_exemplars_add(set, &window))
         chosen->has_news = true;
@@ -58,7 +63,8 @@ void wp_chosen_request(struct wp_aggregate *aggregate, const char *service, cons
 void wp_chosen_wait(struct wp_aggregate *aggregate, uint32_t thread, const struct wp_slice *slice)
 {
     uint64_t ns = slice->in_ns - slice->out_ns;
-    if (slice->in_ns > slice->out_ns && ns >= WAIT_LEAST_NS && ns <= aggregate->reach_ns && !(slice->flags & WP_SLICE_PREEMPTED))
+    if (slice->in_ns > slice->out_ns && ns >= WAIT_LEAST_NS && ns <= aggregate->reach_ns &&
+        !(slice->flags & WP_SLICE_PREEMPTED))
         offer(aggregate, "", thread, slice->out_ns, slice->in_ns);
 }
 
@@ -78,9 +84,10 @@ static void take_piece(void *context, const struct wp_piece *piece)
     wp_exemplar_piece(aggregate->chosen.building, aggregate->path_host, aggregate->path_thread, piece);
 }
 
-/* `pieces`: empty the first time, and then what the first time has found; NULL: the first ones are kept, and *is_whole tells if all. */
-static int look_at(struct wp_aggregate *aggregate, const struct wp_exemplar_window *window, uint32_t row_limit, struct wp_largest *pieces,
-    struct wp_buffer *out, bool *is_whole)
+/* `pieces`: empty the first time, and then what the first time has found; NULL: the first ones are kept, and *is_whole
+ * tells if all. */
+static int look_at(struct wp_aggregate *aggregate, const struct wp_exemplar_window *window, uint32_t row_limit,
+    struct wp_largest *pieces, struct wp_buffer *out, bool *is_whole)
 {
     struct wp_exemplar exemplar;
     uint64_t start_ns = window->start_ns - (uint64_t)aggregate->real_offset_ns, end_ns = start_ns + window->length_ns;
@@ -95,7 +102,8 @@ static int look_at(struct wp_aggregate *aggregate, const struct wp_exemplar_wind
     aggregate->path_thread = window->thread;
     wp_exemplar_begin(&exemplar, start_ns, aggregate->real_offset_ns);
     wp_exemplar_path(&exemplar, aggregate->home, window->thread);
-    if (exemplar.trace->path_count) { /* a thread of the aggregate when the window began, whatever it is called by its end */
+    if (exemplar.trace
+            ->path_count) { /* a thread of the aggregate when the window began, whatever it is called by its end */
         struct wp_trace_path *path = &exemplar.trace->paths[0];
         path->is_base = exemplar.trace->threads[path->thread].is_base = true;
     }
@@ -114,14 +122,15 @@ static int look_at(struct wp_aggregate *aggregate, const struct wp_exemplar_wind
     return rc;
 }
 
-/* Most windows fit whole; of one that does not the longest rows are kept, fewer until they fit into the window's bytes. */
+/* Most windows fit whole; of one that does not the longest rows are kept, fewer until they fit into the window's bytes.
+ */
 static void look(struct wp_aggregate *aggregate, struct wp_exemplar_window *window)
 {
     struct wp_largest pieces = {0};
     bool is_whole, has_fit = false;
     window->is_new = false;
     if (!look_at(aggregate, window, WINDOW_ROWS, NULL, &window->trace, &is_whole) && is_whole &&
-            window->trace.size <= WP_EXEMPLARS_BYTES)
+        window->trace.size <= WP_EXEMPLARS_BYTES)
         return;
     for (uint32_t rows = WINDOW_ROWS;; rows /= 2) {
         wp_buffer_clear(&window->trace);

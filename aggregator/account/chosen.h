@@ -2,9 +2,9 @@
 #ifndef WP_AGGREGATOR_ACCOUNT_CHOSEN_H
 #define WP_AGGREGATOR_ACCOUNT_CHOSEN_H
 /*
- * The windows of one aggregate of one session that are kept event by event: the slowest and the typical requests and waits of
- * each timebox, by the rule of storage/report/exemplars.h. A window is offered when it is over; what it consisted of is looked up only
- * if it is kept when its epoch is resolved, while the timelines still know.
+ * The windows of one aggregate of one session that are kept event by event: the slowest and the typical requests and
+ * waits of each timebox, by the rule of storage/report/exemplars.h. A window is offered when it is over; what it
+ * consisted of is looked up only if it is kept when its epoch is resolved, while the timelines still know.
  */
 #include "aggregator/account/aggregate_types.h"
 
@@ -18,7 +18,8 @@ void wp_chosen_fini(struct wp_chosen *chosen);
 void wp_chosen_request(struct wp_aggregate *aggregate, const char *service, const struct wp_reply *reply);
 /* A thread of interest slept until that slice began. */
 void wp_chosen_wait(struct wp_aggregate *aggregate, uint32_t thread, const struct wp_slice *slice);
-/* The epoch is resolved: what was offered and is to be kept is looked up now. False: a part of it, as much as wp_fleet_pauses() allows. */
+/* The epoch is resolved: what was offered and is to be kept is looked up now. False: a part of it, as much as
+ * wp_fleet_pauses() allows. */
 bool wp_chosen_look(struct wp_aggregate *aggregate);
 /* All of it is in the store: only names and times are remembered, and those of late timeboxes alone. */
 void wp_chosen_stored(struct wp_chosen *chosen);

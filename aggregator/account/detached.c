@@ -20,8 +20,8 @@ static bool is_mate(const struct wp_aggregate *aggregate, uint32_t identity)
 /* Work of a base path is its own, and the recorder's is the cost of recording. */
 static bool can_be_detached(const struct wp_aggregate *aggregate, const struct wp_slice *slice)
 {
-    return slice->in_ns && !(slice->taken & wp_taken_mark(aggregate->bit)) && !is_of_interest(aggregate, slice->identity) &&
-        !is_mate(aggregate, slice->identity) &&
+    return slice->in_ns && !(slice->taken & wp_taken_mark(aggregate->bit)) &&
+        !is_of_interest(aggregate, slice->identity) && !is_mate(aggregate, slice->identity) &&
         !wp_is_recorder(aggregate->timeline, slice->identity);
 }
 
@@ -31,23 +31,25 @@ static bool goes_on(const struct wp_slice *slice)
     return slice->flags & (WP_SLICE_PREEMPTED | WP_SLICE_EXEC | WP_SLICE_RENAME) || slice->cause == WP_CAUSE_BLOCK;
 }
 
-/* Where the work that this slice is a part of was set going, when that of the slice before it is known; NULL: before `oldest_ns`, or
- * that is not known. */
-static const struct wp_slice *beginning_after(const struct wp_thread *thread, uint64_t ordinal, const struct wp_slice *before,
-    uint64_t oldest_ns)
+/* Where the work that this slice is a part of was set going, when that of the slice before it is known; NULL: before
+ * `oldest_ns`, or that is not known. */
+static const struct wp_slice *beginning_after(
+    const struct wp_thread *thread, uint64_t ordinal, const struct wp_slice *before, uint64_t oldest_ns)
 {
     const struct wp_slice *slice = wp_thread_slice(thread, ordinal);
     if (slice->out_ns < oldest_ns || slice->flags & WP_SLICE_UNCERTAIN)
         return NULL;
     if (!goes_on(slice))
         return slice;
-    return ordinal > thread->first_slice && wp_thread_slice(thread, ordinal - 1)->end_ns == slice->out_ns ? before : NULL;
+    return ordinal > thread->first_slice && wp_thread_slice(thread, ordinal - 1)->end_ns == slice->out_ns ? before
+                                                                                                          : NULL;
 }
 
 static const struct wp_slice *beginning(const struct wp_thread *thread, uint64_t ordinal, uint64_t oldest_ns)
 {
     uint64_t first = ordinal;
-    while (first > thread->first_slice && goes_on(wp_thread_slice(thread, first)) && wp_thread_slice(thread, first)->out_ns >= oldest_ns)
+    while (first > thread->first_slice && goes_on(wp_thread_slice(thread, first)) &&
+        wp_thread_slice(thread, first)->out_ns >= oldest_ns)
         first--;
     const struct wp_slice *found = NULL;
     for (; first <= ordinal; first++)
@@ -55,7 +57,8 @@ static const struct wp_slice *beginning(const struct wp_thread *thread, uint64_t
     return found;
 }
 
-/* Was this work set going by a base thread, as it was then, of which all that it waited for until `until_ns` has been asked? */
+/* Was this work set going by a base thread, as it was then, of which all that it waited for until `until_ns` has been
+ * asked? */
 static bool is_started(const struct wp_aggregate *aggregate, const struct wp_slice *first, uint64_t until_ns)
 {
     uint32_t waker = first->cause == WP_CAUSE_TASK || first->flags & WP_SLICE_BORN ? first->waker : 0, row = 0;
@@ -64,14 +67,16 @@ static bool is_started(const struct wp_aggregate *aggregate, const struct wp_sli
         return false;
     while (row < aggregate->base_count && aggregate->base[row].thread != waker)
         row++;
-    if (row == aggregate->base_count || (!wp_thread_is_dead(thread, aggregate->resolving_ns) && aggregate->base[row].until_ns < until_ns))
+    if (row == aggregate->base_count ||
+        (!wp_thread_is_dead(thread, aggregate->resolving_ns) && aggregate->base[row].until_ns < until_ns))
         return false;
     uint64_t ordinal = wp_thread_find(thread, first->wake_ns);
     uint32_t identity = ordinal == thread->slice_end ? thread->identity : wp_thread_slice(thread, ordinal)->identity;
     return is_of_interest(aggregate, identity);
 }
 
-static uint64_t of_slice(const struct wp_aggregate *aggregate, const struct wp_slice *slice, const struct wp_slice *first)
+static uint64_t of_slice(
+    const struct wp_aggregate *aggregate, const struct wp_slice *slice, const struct wp_slice *first)
 {
     if (!first || !can_be_detached(aggregate, slice) || !is_started(aggregate, first, slice->end_ns))
         return 0;
@@ -79,8 +84,8 @@ static uint64_t of_slice(const struct wp_aggregate *aggregate, const struct wp_s
     return slice->end_ns > start_ns ? slice->end_ns - start_ns : 0;
 }
 
-static uint64_t of_thread(const struct wp_aggregate *aggregate, const struct wp_thread *thread, uint64_t from_ns, uint64_t to_ns,
-    uint64_t oldest_ns)
+static uint64_t of_thread(const struct wp_aggregate *aggregate, const struct wp_thread *thread, uint64_t from_ns,
+    uint64_t to_ns, uint64_t oldest_ns)
 {
     uint64_t sum = 0, ordinal = wp_thread_find(thread, from_ns);
     if (ordinal == thread->slice_end)

@@ -3,8 +3,9 @@
 #define WP_AGGREGATOR_ACCOUNT_DETACHED_H
 /*
  * Work that the process of interest set going and that nobody waited for: runs of other threads of its host that a base
- * thread woke or created, on to where that thread next waits for somebody, as far as no control path holds them. Beside the
- * total ("A Recursive Systemic Profiler" leaves it out; a caller that never joins its worker pays for it all the same).
+ * thread woke or created, on to where that thread next waits for somebody, as far as no control path holds them. Beside
+ * the total ("A Recursive Systemic Profiler" leaves it out; a caller that never joins its worker pays for it all the
+ * same).
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -13,16 +14,18 @@ struct wp_aggregate;
 struct wp_slice;
 struct wp_thread;
 
-/* Up to when it is told of slices once all is explained up to `until_ns`: whoever waits for them has half the history for it. */
+/* Up to when it is told of slices once all is explained up to `until_ns`: whoever waits for them has half the history
+ * for it. */
 static inline uint64_t wp_detached_until(uint64_t until_ns, uint64_t history_ns)
 {
     return until_ns > history_ns / 2 ? until_ns - history_ns / 2 : 0;
 }
 
 /*
- * Nanoseconds of such work in slices that ended in (from_ns, to_ns]. What was set going by a thread that has slept ever since is
- * left out, it may still turn out to wait for it; so is what was set going before `oldest_ns`.
+ * Nanoseconds of such work in slices that ended in (from_ns, to_ns]. What was set going by a thread that has slept ever
+ * since is left out, it may still turn out to wait for it; so is what was set going before `oldest_ns`.
  */
-uint64_t wp_detached_between(const struct wp_aggregate *aggregate, uint64_t from_ns, uint64_t to_ns, uint64_t oldest_ns);
+uint64_t wp_detached_between(
+    const struct wp_aggregate *aggregate, uint64_t from_ns, uint64_t to_ns, uint64_t oldest_ns);
 
 #endif

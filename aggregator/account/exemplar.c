@@ -9,11 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-int wp_exemplar_init(struct wp_exemplar *exemplar, struct wp_fleet *fleet, uint32_t home, const struct wp_pathtree *tree,
-    uint64_t bit)
+int wp_exemplar_init(
+    struct wp_exemplar *exemplar, struct wp_fleet *fleet, uint32_t home, const struct wp_pathtree *tree, uint64_t bit)
 {
-    *exemplar = (struct wp_exemplar){.fleet = fleet, .home = home, .tree = tree, .bit = bit,
-        .row_limit = WP_EXEMPLAR_ROWS};
+    *exemplar =
+        (struct wp_exemplar){.fleet = fleet, .home = home, .tree = tree, .bit = bit, .row_limit = WP_EXEMPLAR_ROWS};
     exemplar->trace = wp_trace_create();
     return exemplar->trace ? 0 : -ENOMEM;
 }
@@ -114,8 +114,8 @@ static uint32_t trace_node(struct wp_exemplar *exemplar, uint32_t node)
         const struct wp_node *from = &exemplar->tree->nodes[node];
         const struct wp_path_frame *info = &exemplar->tree->frames[from->frame];
         const struct wp_intern *strings = exemplar->tree->strings;
-        uint32_t frame = wp_trace_frame(exemplar->trace, info->style, wp_intern_text(strings, info->name),
-            wp_intern_text(strings, info->object));
+        uint32_t frame = wp_trace_frame(
+            exemplar->trace, info->style, wp_intern_text(strings, info->name), wp_intern_text(strings, info->object));
         exemplar->nodes[node] = wp_trace_child(exemplar->trace, trace_node(exemplar, from->parent), frame);
     }
     return exemplar->nodes[node];
@@ -134,7 +134,8 @@ static uint32_t comm_string(struct wp_exemplar *exemplar, uint32_t host, uint32_
     return string;
 }
 
-/* Whose thread it was at the window's end; what it has become since does not matter, or later looks would see another window. */
+/* Whose thread it was at the window's end; what it has become since does not matter, or later looks would see another
+ * window. */
 static uint32_t identity_of(const struct wp_exemplar *exemplar, uint32_t host, uint32_t index)
 {
     const struct wp_thread *thread = &timeline_of(exemplar, host)->threads[index];
@@ -156,11 +157,12 @@ static uint32_t trace_thread(struct wp_exemplar *exemplar, uint32_t host, uint32
         uint32_t whose = identity_of(exemplar, host, thread);
         const struct wp_identity *identity = &timeline->identities[whose];
         if (trace->thread_count >= exemplar->row_limit ||
-            wp_trace_add_thread(trace, &(struct wp_trace_thread){
-                .host = wp_trace_string(trace, exemplar->fleet->hosts[host].hostname),
-                .comm = comm_string(exemplar, host, whose),
-                .pid = timeline->processes[identity->process].pid, .tid = timeline->threads[thread].tid,
-                .is_base = (identity->aggregates & exemplar->bit) != 0}))
+            wp_trace_add_thread(trace,
+                &(struct wp_trace_thread){.host = wp_trace_string(trace, exemplar->fleet->hosts[host].hostname),
+                    .comm = comm_string(exemplar, host, whose),
+                    .pid = timeline->processes[identity->process].pid,
+                    .tid = timeline->threads[thread].tid,
+                    .is_base = (identity->aggregates & exemplar->bit) != 0}))
             return UINT32_MAX;
         row->trace_thread = trace->thread_count;
         row->until_ns = exemplar->origin_ns - (uint64_t)exemplar->hosts[host].shift_ns;
@@ -175,8 +177,8 @@ static uint32_t path_of(struct wp_exemplar *exemplar, uint32_t host, uint32_t ba
     if (thread == UINT32_MAX || !row)
         return UINT32_MAX;
     if (!row->path) {
-        if (wp_trace_add_path(exemplar->trace, &(struct wp_trace_path){.thread = thread,
-                .is_base = exemplar->trace->threads[thread].is_base}))
+        if (wp_trace_add_path(exemplar->trace,
+                &(struct wp_trace_path){.thread = thread, .is_base = exemplar->trace->threads[thread].is_base}))
             return UINT32_MAX;
         row->path = exemplar->trace->path_count;
     }
@@ -196,7 +198,8 @@ void wp_exemplar_begin(struct wp_exemplar *exemplar, uint64_t origin_ns, int64_t
     exemplar->trace->start_ns = origin_ns + (uint64_t)real_offset_ns;
 }
 
-void wp_exemplar_keep_piece(struct wp_exemplar *exemplar, uint32_t base_host, uint32_t base, const struct wp_piece *piece)
+void wp_exemplar_keep_piece(
+    struct wp_exemplar *exemplar, uint32_t base_host, uint32_t base, const struct wp_piece *piece)
 {
     struct wp_trace *trace = exemplar->trace;
     exemplar->now_ns = piece->end_ns;
@@ -207,8 +210,9 @@ void wp_exemplar_keep_piece(struct wp_exemplar *exemplar, uint32_t base_host, ui
     }
     trace_thread(exemplar, piece->host, piece->thread);
     uint64_t start = piece->start_ns > exemplar->origin_ns ? piece->start_ns : exemplar->origin_ns;
-    wp_trace_add_piece(trace, &(struct wp_trace_piece){path, trace_node(exemplar, piece->node),
-        start - exemplar->origin_ns, piece->end_ns - start, piece->category});
+    wp_trace_add_piece(trace,
+        &(struct wp_trace_piece){path, trace_node(exemplar, piece->node), start - exemplar->origin_ns,
+            piece->end_ns - start, piece->category});
     uint64_t end = piece->end_ns - exemplar->origin_ns;
     if (end > trace->length_ns)
         trace->length_ns = end;
@@ -236,7 +240,8 @@ static uint32_t new_label(struct wp_exemplar *exemplar, uint32_t host, const str
         }
         at = entry->parent;
     }
-    wp_name_sleep(slice, false, wp_dictionary_string(dictionary, wp_timeline_wait(timeline_of(exemplar, host), slice)), name, sizeof(name));
+    wp_name_sleep(slice, false, wp_dictionary_string(dictionary, wp_timeline_wait(timeline_of(exemplar, host), slice)),
+        name, sizeof(name));
     return wp_trace_string(exemplar->trace, slice->flags & WP_SLICE_PREEMPTED ? "preempted" : name + 6);
 }
 
@@ -244,7 +249,8 @@ static uint32_t new_label(struct wp_exemplar *exemplar, uint32_t host, const str
 static uint32_t sleep_label(struct wp_exemplar *exemplar, uint32_t host, const struct wp_slice *slice)
 {
     struct wp_intmap *labels = &exemplar->hosts[host].labels;
-    uint64_t how = (uint64_t)slice->wait << 32 | (uint64_t)slice->syscall << 16 | (uint64_t)slice->state << 8 | slice->flags;
+    uint64_t how =
+        (uint64_t)slice->wait << 32 | (uint64_t)slice->syscall << 16 | (uint64_t)slice->state << 8 | slice->flags;
     struct wp_intkey key = {(uint64_t)slice->stack << 1, how};
     uint32_t label;
     if (wp_intmap_get(labels, key, &label))
@@ -257,9 +263,13 @@ static uint32_t sleep_label(struct wp_exemplar *exemplar, uint32_t host, const s
 
 static uint32_t sleep_category(const struct wp_slice *slice)
 {
-    static const uint8_t by_cause[WP_CAUSES] = {[WP_CAUSE_UNKNOWN] = WP_UNACCOUNTED, [WP_CAUSE_TASK] = WP_OTHER_PATH,
-        [WP_CAUSE_TIMER] = WP_TIMEOUT, [WP_CAUSE_MESSAGE] = WP_MESSAGE_IN_FLIGHT, [WP_CAUSE_BLOCK] = WP_BLOCKING_IO,
-        [WP_CAUSE_IRQ] = WP_HARDWARE_WAIT, [WP_CAUSE_SOFTIRQ] = WP_HARDWARE_WAIT};
+    static const uint8_t by_cause[WP_CAUSES] = {[WP_CAUSE_UNKNOWN] = WP_UNACCOUNTED,
+        [WP_CAUSE_TASK] = WP_OTHER_PATH,
+        [WP_CAUSE_TIMER] = WP_TIMEOUT,
+        [WP_CAUSE_MESSAGE] = WP_MESSAGE_IN_FLIGHT,
+        [WP_CAUSE_BLOCK] = WP_BLOCKING_IO,
+        [WP_CAUSE_IRQ] = WP_HARDWARE_WAIT,
+        [WP_CAUSE_SOFTIRQ] = WP_HARDWARE_WAIT};
     if (slice->flags & WP_SLICE_PREEMPTED)
         return WP_INVOLUNTARY;
     if (slice->cause == WP_CAUSE_TIMER && slice->flags & WP_SLICE_DELIBERATE)
@@ -280,16 +290,17 @@ static void add_link(struct wp_exemplar *exemplar, enum wp_link_kind kind, uint3
         trace->omitted++;
         return;
     }
-    wp_trace_add_link(trace, &(struct wp_trace_link){kind, row->trace_thread - 1, to_thread, from - exemplar->origin_ns,
-        (to > from ? to : from) - exemplar->origin_ns});
+    wp_trace_add_link(trace,
+        &(struct wp_trace_link){kind, row->trace_thread - 1, to_thread, from - exemplar->origin_ns,
+            (to > from ? to : from) - exemplar->origin_ns});
 }
 
 /* A slice of a thread that is in the trace. */
 struct kept_slice {
     uint32_t host, index, thread; /* thread: in the trace */
     const struct wp_slice *slice;
-    uint64_t end_ns;              /* of the run, as far as it is kept; its host's time */
-    uint64_t shift_ns;            /* its time + shift = home's, modulo 2^64 */
+    uint64_t end_ns;   /* of the run, as far as it is kept; its host's time */
+    uint64_t shift_ns; /* its time + shift = home's, modulo 2^64 */
 };
 
 static void message_link(struct wp_exemplar *exemplar, const struct kept_slice *kept)
@@ -301,15 +312,17 @@ static void message_link(struct wp_exemplar *exemplar, const struct kept_slice *
     struct wp_send send;
     struct wp_far_end far;
     uint64_t wake = slice->wake_ns + kept->shift_ns, to = slice->in_ns + kept->shift_ns;
-    if (wp_messages_match(&timeline->messages, slice->cause_d, slice->cause_a, slice->wake_ns, &send) == WP_MATCH_FOUND) {
+    if (wp_messages_match(&timeline->messages, slice->cause_d, slice->cause_a, slice->wake_ns, &send) ==
+        WP_MATCH_FOUND) {
         uint64_t sent = send.time_ns + kept->shift_ns;
         if (send.thread)
             add_link(exemplar, WP_LINK_MESSAGE, kept->host, send.thread, sent < wake ? sent : wake, kept->thread, to);
     } else if (wp_connections_peer(exemplar->fleet->connections, kept->host, slice->cause_d, &far) == WP_PAIR_FOUND &&
-               far.host < exemplar->host_room && exemplar->hosts[far.host].has_shift) {
+        far.host < exemplar->host_room && exemplar->hosts[far.host].has_shift) {
         uint64_t shift = (uint64_t)exemplar->hosts[far.host].shift_ns;
-        if (!wp_messages_sent(&timeline_of(exemplar, far.host)->messages, far.socket, (uint32_t)slice->cause_a, wake - shift,
-                &send) || !send.thread)
+        if (!wp_messages_sent(&timeline_of(exemplar, far.host)->messages, far.socket, (uint32_t)slice->cause_a,
+                wake - shift, &send) ||
+            !send.thread)
             return;
         uint64_t sent = send.time_ns + shift;
         add_link(exemplar, WP_LINK_MESSAGE, far.host, send.thread, sent < wake ? sent : wake, kept->thread, to);
@@ -320,7 +333,8 @@ static void links_to(struct wp_exemplar *exemplar, const struct kept_slice *kept
 {
     const struct wp_timeline *timeline = timeline_of(exemplar, kept->host);
     const struct wp_slice *slice = kept->slice;
-    uint64_t out = slice->out_ns + kept->shift_ns, wake = slice->wake_ns + kept->shift_ns, in = slice->in_ns + kept->shift_ns;
+    uint64_t out = slice->out_ns + kept->shift_ns, wake = slice->wake_ns + kept->shift_ns,
+             in = slice->in_ns + kept->shift_ns;
     if (slice->flags & WP_SLICE_EXEC) {
         add_link(exemplar, WP_LINK_EXEC, kept->host, kept->index, out, kept->thread, in);
     } else if (slice->flags & WP_SLICE_PREEMPTED) {
@@ -357,14 +371,16 @@ static void add_slice(struct wp_exemplar *exemplar, const struct kept_slice *kep
     uint64_t end = kept->end_ns + kept->shift_ns, from = out > origin ? out : origin;
     bool is_shown = !exemplar->pieces; /* a link leads from a sleep's end to a run: to one of them that is there */
     if (in > out && in > origin && has_place(exemplar, &exemplar->sleeps, trace->sleep_count, in - from)) {
-        wp_trace_add_sleep(trace, &(struct wp_trace_sleep){kept->thread, sleep_label(exemplar, kept->host, slice),
-            sleep_category(slice), from - origin, in - from});
+        wp_trace_add_sleep(trace,
+            &(struct wp_trace_sleep){kept->thread, sleep_label(exemplar, kept->host, slice), sleep_category(slice),
+                from - origin, in - from});
         is_shown = true;
     }
     from = in > origin ? in : origin;
     if (end > from && has_place(exemplar, &exemplar->runs, trace->run_count, end - from)) {
-        wp_trace_add_run(trace, &(struct wp_trace_run){kept->thread, comm_string(exemplar, kept->host, slice->identity),
-            from - origin, end - from});
+        wp_trace_add_run(trace,
+            &(struct wp_trace_run){
+                kept->thread, comm_string(exemplar, kept->host, slice->identity), from - origin, end - from});
         is_shown = true;
     }
     if (in >= origin && is_shown)
@@ -382,12 +398,15 @@ static void extend_thread(struct wp_exemplar *exemplar, uint32_t host, uint32_t 
     for (; ordinal < thread->slice_end; ordinal++) {
         const struct wp_slice *slice = wp_thread_slice(thread, ordinal);
         bool is_open = !slice->end_ns || slice->end_ns > until_ns;
-        if (is_open && (!exemplar->end_ns || !slice->in_ns || slice->in_ns > until_ns)) /* what begins at the end ended the window's sleep */
+        if (is_open &&
+            (!exemplar->end_ns || !slice->in_ns ||
+                slice->in_ns > until_ns)) /* what begins at the end ended the window's sleep */
             break;
         uint64_t end_ns = is_open ? until_ns : slice->end_ns;
         if (end_ns <= row->until_ns)
             continue;
-        add_slice(exemplar, &(struct kept_slice){host, index, row->trace_thread - 1, slice, end_ns, (uint64_t)on->shift_ns});
+        add_slice(
+            exemplar, &(struct kept_slice){host, index, row->trace_thread - 1, slice, end_ns, (uint64_t)on->shift_ns});
         row->until_ns = end_ns;
     }
     if (exemplar->is_measuring)

@@ -2,9 +2,9 @@
 #ifndef WP_AGGREGATOR_ACCOUNT_EXEMPLAR_H
 #define WP_AGGREGATOR_ACCOUNT_EXEMPLAR_H
 /*
- * A window of an aggregate kept whole, piece by piece, with the runs, sleeps and links of every thread that came into an
- * explanation: its first one, or one that has been chosen (chosen.h). Bounded in rows; what does not fit is counted: of the first
- * one what comes last, of a chosen one, which is gone through twice, the shortest.
+ * A window of an aggregate kept whole, piece by piece, with the runs, sleeps and links of every thread that came into
+ * an explanation: its first one, or one that has been chosen (chosen.h). Bounded in rows; what does not fit is counted:
+ * of the first one what comes last, of a chosen one, which is gone through twice, the shortest.
  */
 #include "aggregator/account/largest.h"
 #include "aggregator/explain/explain.h"
@@ -13,38 +13,38 @@
 #define WP_EXEMPLAR_ROWS 60000u /* of each kind */
 
 struct wp_exemplar {
-    struct wp_trace *trace;          /* owned */
-    struct wp_fleet *fleet;          /* borrowed */
-    const struct wp_pathtree *tree;  /* borrowed */
-    uint32_t home;                   /* the aggregate's own host: times are its */
-    uint64_t origin_ns;              /* host time of the trace's time 0; 0: nothing yet */
-    uint64_t now_ns;                 /* of the last piece */
-    uint64_t bit;                    /* of the aggregate */
-    uint32_t row_limit;              /* of each kind */
-    struct wp_largest *pieces;       /* borrowed: which ones are kept of more than fit; NULL: the first */
-    struct wp_largest runs, sleeps;  /* the same, where `pieces` is there */
-    bool is_measuring;               /* runs and sleeps are only gone through */
-    uint64_t end_ns;                 /* of a window that is over (host time): what goes on then is kept up to there; 0: open */
-    uint32_t *nodes;                 /* tree node -> trace node, 0 not yet */
+    struct wp_trace *trace;         /* owned */
+    struct wp_fleet *fleet;         /* borrowed */
+    const struct wp_pathtree *tree; /* borrowed */
+    uint32_t home;                  /* the aggregate's own host: times are its */
+    uint64_t origin_ns;             /* host time of the trace's time 0; 0: nothing yet */
+    uint64_t now_ns;                /* of the last piece */
+    uint64_t bit;                   /* of the aggregate */
+    uint32_t row_limit;             /* of each kind */
+    struct wp_largest *pieces;      /* borrowed: which ones are kept of more than fit; NULL: the first */
+    struct wp_largest runs, sleeps; /* the same, where `pieces` is there */
+    bool is_measuring;              /* runs and sleeps are only gone through */
+    uint64_t end_ns; /* of a window that is over (host time): what goes on then is kept up to there; 0: open */
+    uint32_t *nodes; /* tree node -> trace node, 0 not yet */
     uint32_t node_room;
     struct wp_exemplar_host {
         struct wp_exemplar_row *rows; /* by thread, owned */
         uint32_t row_room, generation;
-        struct wp_intmap labels;     /* what sleeps are called and who ran, in the trace's strings */
-        int64_t shift_ns;            /* its time + shift = home's */
+        struct wp_intmap labels; /* what sleeps are called and who ran, in the trace's strings */
+        int64_t shift_ns;        /* its time + shift = home's */
         bool has_shift;
-    } *hosts;                        /* by host, owned */
+    } * hosts; /* by host, owned */
     uint32_t host_room;
 };
 
 struct wp_exemplar_row {
-    uint32_t trace_thread;           /* index + 1 in the trace, 0: not in it */
-    uint32_t path;                   /* control path + 1, 0: none */
-    uint64_t until_ns;               /* runs and sleeps are in the trace up to here; its host's time */
+    uint32_t trace_thread; /* index + 1 in the trace, 0: not in it */
+    uint32_t path;         /* control path + 1, 0: none */
+    uint64_t until_ns;     /* runs and sleeps are in the trace up to here; its host's time */
 };
 
-int wp_exemplar_init(struct wp_exemplar *exemplar, struct wp_fleet *fleet, uint32_t home, const struct wp_pathtree *tree,
-    uint64_t bit);
+int wp_exemplar_init(
+    struct wp_exemplar *exemplar, struct wp_fleet *fleet, uint32_t home, const struct wp_pathtree *tree, uint64_t bit);
 /* The control path of that thread is in it, whether pieces follow or not. */
 void wp_exemplar_path(struct wp_exemplar *exemplar, uint32_t host, uint32_t thread);
 void wp_exemplar_fini(struct wp_exemplar *exemplar);
@@ -53,14 +53,16 @@ void wp_exemplar_clear(struct wp_exemplar *exemplar);
 /* The window begins here (host time) when none has begun yet. */
 void wp_exemplar_begin(struct wp_exemplar *exemplar, uint64_t origin_ns, int64_t real_offset_ns);
 /* A piece of the control path that stands on thread `base` of host `base_host`. */
-void wp_exemplar_keep_piece(struct wp_exemplar *exemplar, uint32_t base_host, uint32_t base, const struct wp_piece *piece);
+void wp_exemplar_keep_piece(
+    struct wp_exemplar *exemplar, uint32_t base_host, uint32_t base, const struct wp_piece *piece);
 /* As much of it as lies in the window. */
 static inline uint64_t wp_exemplar_length(const struct wp_exemplar *exemplar, const struct wp_piece *piece)
 {
     uint64_t start_ns = piece->start_ns > exemplar->origin_ns ? piece->start_ns : exemplar->origin_ns;
     return piece->end_ns > start_ns ? piece->end_ns - start_ns : 0;
 }
-static inline void wp_exemplar_piece(struct wp_exemplar *exemplar, uint32_t base_host, uint32_t base, const struct wp_piece *piece)
+static inline void wp_exemplar_piece(
+    struct wp_exemplar *exemplar, uint32_t base_host, uint32_t base, const struct wp_piece *piece)
 {
     bool is_kept = piece->end_ns > exemplar->origin_ns &&
         (!exemplar->pieces || wp_largest_has(exemplar->pieces, wp_exemplar_length(exemplar, piece)));

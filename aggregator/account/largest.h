@@ -2,22 +2,23 @@
 #ifndef WP_AGGREGATOR_ACCOUNT_LARGEST_H
 #define WP_AGGREGATOR_ACCOUNT_LARGEST_H
 /*
- * The longest so many of a number of rows: all lengths are gone through first, then the rows are asked for one by one in the same
- * order. Of rows of just the least length that is kept the first ones are.
+ * The longest so many of a number of rows: all lengths are gone through first, then the rows are asked for one by one
+ * in the same order. Of rows of just the least length that is kept the first ones are.
  */
 #include <stdbool.h>
 #include <stdint.h>
 
 struct wp_largest {
-    uint64_t *lengths;  /* owned */
+    uint64_t *lengths; /* owned */
     uint32_t count, room;
-    bool has_failed;    /* no memory: all are kept, as far as there is room for them */
-    uint64_t least;     /* longer ones are kept */
-    uint32_t ties;      /* and so many more of just that length */
+    bool has_failed; /* no memory: all are kept, as far as there is room for them */
+    uint64_t least;  /* longer ones are kept */
+    uint32_t ties;   /* and so many more of just that length */
 };
 
 void wp_largest_add(struct wp_largest *largest, uint64_t length);
-/* From here on wp_largest_has answers for the longest `limit` of what was added. May be called again with another limit. */
+/* From here on wp_largest_has answers for the longest `limit` of what was added. May be called again with another
+ * limit. */
 void wp_largest_choose(struct wp_largest *largest, uint32_t limit);
 /* Whether the next row is one of them. Of nothing that was chosen: always. */
 bool wp_largest_has(struct wp_largest *largest, uint64_t length);

@@ -111,7 +111,7 @@ static struct wp_line_sum *row_of(struct wp_line_sums *s, uint32_t node)
     if (!s->nodes[node].row) {
         uint32_t row = s->row_count;
         if (wp_rows_grow(&s->rows, &s->row_room, row, sizeof(*s->rows)) ||
-                wp_rows_grow(&s->row_node, &s->row_node_room, row, sizeof(*s->row_node)))
+            wp_rows_grow(&s->row_node, &s->row_node_room, row, sizeof(*s->row_node)))
             return NULL;
         s->rows[row] = (struct wp_line_sum){0};
         s->row_node[row] = node;
@@ -167,7 +167,8 @@ static uint64_t total_of(const struct wp_line_sum *sum)
 }
 
 /* The report's site for a frame; UINT32_MAX when no more fit. */
-static uint32_t site_of(struct wp_line_sums *s, const struct wp_pathtree *tree, struct wp_report *report, uint32_t frame)
+static uint32_t site_of(
+    struct wp_line_sums *s, const struct wp_pathtree *tree, struct wp_report *report, uint32_t frame)
 {
     if (frame >= s->frame_room) {
         uint32_t *sites = realloc(s->frame_site, tree->frame_room * sizeof(*sites));
@@ -182,8 +183,9 @@ static uint32_t site_of(struct wp_line_sums *s, const struct wp_pathtree *tree, 
         if (s->site_count >= WP_LINE_SITES)
             return UINT32_MAX;
         s->site_count++;
-        s->frame_site[frame] = 1 + wp_report_site(report, wp_intern_text(tree->strings, f->file), f->line,
-            wp_intern_text(tree->strings, f->name));
+        s->frame_site[frame] = 1 +
+            wp_report_site(
+                report, wp_intern_text(tree->strings, f->file), f->line, wp_intern_text(tree->strings, f->name));
     }
     return s->frame_site[frame] - 1;
 }
@@ -191,7 +193,8 @@ static uint32_t site_of(struct wp_line_sums *s, const struct wp_pathtree *tree, 
 static void tell_line(const struct wp_line_sum *sum, uint8_t flags, uint32_t site, struct wp_report *report)
 {
     for (uint32_t i = 0; i < WP_CATEGORIES; i++) {
-        struct wp_report_line line = {.site = site, .category = i, .total_ns = flags & SITE_AGAIN ? 0 : sum->total_ns[i]};
+        struct wp_report_line line = {
+            .site = site, .category = i, .total_ns = flags & SITE_AGAIN ? 0 : sum->total_ns[i]};
         if (i == WP_UNDERSTOOD_FUNCTIONS) {
             line.run_ns = flags & SITE_AGAIN_IN_LAYER ? 0 : sum->run_ns;
             line.self_ns = sum->self_ns;
@@ -214,8 +217,11 @@ static void tell(struct wp_line_sums *s, const struct wp_pathtree *tree, struct 
     if (!is_call(tree, node))
         return;
     site = site_of(s, tree, report, tree->nodes[tree->nodes[node].parent].frame);
-    struct wp_report_call call = {.site = site, .style = frame->style, .is_inlined = frame->is_inlined,
-        .total_ns = flags & CALL_AGAIN ? 0 : total_of(sum), .run_ns = flags & CALL_AGAIN_IN_LAYER ? 0 : sum->run_ns};
+    struct wp_report_call call = {.site = site,
+        .style = frame->style,
+        .is_inlined = frame->is_inlined,
+        .total_ns = flags & CALL_AGAIN ? 0 : total_of(sum),
+        .run_ns = flags & CALL_AGAIN_IN_LAYER ? 0 : sum->run_ns};
     if (site == UINT32_MAX || (!call.total_ns && !call.run_ns))
         return;
     call.callee = wp_report_string(report, wp_intern_text(tree->strings, frame->name));

@@ -2,9 +2,9 @@
 #ifndef WP_AGGREGATOR_ACCOUNT_LINE_SUMS_H
 #define WP_AGGREGATOR_ACCOUNT_LINE_SUMS_H
 /*
- * Time by line of source, of one aggregate since its last delta. A piece adds to the node that it stands on, and nothing more;
- * when the delta is closed the sums go down the tree, once a node, and to the report's sites and calls. Nodes under which no
- * function has a line cost a look at one byte.
+ * Time by line of source, of one aggregate since its last delta. A piece adds to the node that it stands on, and
+ * nothing more; when the delta is closed the sums go down the tree, once a node, and to the report's sites and calls.
+ * Nodes under which no function has a line cost a look at one byte.
  */
 #include "aggregator/explain/pathtree.h"
 
@@ -13,7 +13,7 @@
 #define WP_LINE_SITES 65536u /* of one delta; more are left out, and counted */
 
 struct wp_line_node {
-    uint32_t row;            /* + 1 of the sums, 0: none */
+    uint32_t row; /* + 1 of the sums, 0: none */
     uint8_t flags;
 };
 
@@ -25,10 +25,10 @@ struct wp_line_sum {
 struct wp_line_sums {
     struct wp_line_node *nodes; /* by node of the tree; owned */
     uint32_t node_count, node_room;
-    struct wp_line_sum *rows;   /* owned */
-    uint32_t *row_node;         /* owned */
+    struct wp_line_sum *rows; /* owned */
+    uint32_t *row_node;       /* owned */
     uint32_t row_count, row_room, row_node_room;
-    uint32_t *frame_site;       /* by frame of the tree: site in the report + 1, 0 none; owned */
+    uint32_t *frame_site; /* by frame of the tree: site in the report + 1, 0 none; owned */
     uint32_t frame_room, site_count;
     uint64_t left_out, left_out_ns; /* sites that did not fit, and their time */
 };
@@ -37,8 +37,8 @@ void wp_line_sums_fini(struct wp_line_sums *sums);
 /* Forgets what was not flushed, and which sites the report has. */
 void wp_line_sums_clear(struct wp_line_sums *sums);
 /* So much time stands on the node; `is_run`: on a CPU. Out of memory: the time has no lines. */
-void wp_line_sums_add(struct wp_line_sums *sums, const struct wp_pathtree *tree, uint32_t node, enum wp_category category,
-    uint64_t ns, bool is_run);
+void wp_line_sums_add(struct wp_line_sums *sums, const struct wp_pathtree *tree, uint32_t node,
+    enum wp_category category, uint64_t ns, bool is_run);
 /* What was added since the last time goes to the report, always the same one until wp_line_sums_clear. */
 void wp_line_sums_flush(struct wp_line_sums *sums, const struct wp_pathtree *tree, struct wp_report *report);
 

@@ -45,16 +45,17 @@ static bool is_by_own(const struct wp_explainer *x, const struct wp_slice *slice
     const struct wp_thread *waker = &timeline->threads[slice->waker];
     uint64_t ordinal = waker->slices ? wp_thread_find(waker, slice->wake_ns) : waker->slice_end;
     uint32_t identity = ordinal == waker->slice_end ? waker->identity : wp_thread_slice(waker, ordinal)->identity;
-    return timeline->identities[identity].aggregates & x->base_bit && timeline->processes[timeline->identities[identity].process].pid ==
+    return timeline->identities[identity].aggregates & x->base_bit &&
+        timeline->processes[timeline->identities[identity].process].pid ==
         timeline->processes[timeline->identities[slice->identity].process].pid;
 }
 
 bool wp_mates_is_idle(struct wp_explainer *x, uint32_t thread, const struct wp_slice *slice)
 {
     const uint8_t others = WP_SLICE_BORN | WP_SLICE_EXEC | WP_SLICE_RENAME | WP_SLICE_PREEMPTED | WP_SLICE_DELIBERATE;
-    if (slice->cause != WP_CAUSE_TASK || !slice->wake_ns || !slice->waker || slice->waker == thread || !slice->syscall || slice->is_inferred ||
-        slice->state != WP_STATE_INTERRUPTIBLE || slice->flags & others || !is_by_own(x, slice) ||
-        waits_for_lock(x->timeline, slice))
+    if (slice->cause != WP_CAUSE_TASK || !slice->wake_ns || !slice->waker || slice->waker == thread ||
+        !slice->syscall || slice->is_inferred || slice->state != WP_STATE_INTERRUPTIBLE || slice->flags & others ||
+        !is_by_own(x, slice) || waits_for_lock(x->timeline, slice))
         return false;
     x->oldest_ns = slice->in_ns > x->options.origin_ns ? slice->in_ns - x->options.origin_ns : 0;
     struct wp_layer sleeper = {.host = x->host, .thread = thread};
@@ -105,17 +106,21 @@ bool wp_mates_tell_idle(const struct wp_mates *mates, uint32_t identity, uint64_
 static bool tell_slice(const struct wp_mates *mates, const struct wp_slice *slice, uint64_t end_ns)
 {
     bool has_told = false;
-    uint64_t in_ns = slice->in_ns ? slice->in_ns : end_ns, wake_ns = slice->wake_ns > slice->out_ns ? slice->wake_ns : in_ns;
-    bool goes_on = slice->flags & (WP_SLICE_PREEMPTED | WP_SLICE_EXEC | WP_SLICE_RENAME | WP_SLICE_BORN) || slice->cause == WP_CAUSE_BLOCK;
+    uint64_t in_ns = slice->in_ns ? slice->in_ns : end_ns,
+             wake_ns = slice->wake_ns > slice->out_ns ? slice->wake_ns : in_ns;
+    bool goes_on = slice->flags & (WP_SLICE_PREEMPTED | WP_SLICE_EXEC | WP_SLICE_RENAME | WP_SLICE_BORN) ||
+        slice->cause == WP_CAUSE_BLOCK;
     if (!goes_on && wake_ns > slice->out_ns && !(slice->taken & mates->slept))
         has_told |= tell(mates, WP_REPORT_IDLE, slice->identity, wake_ns - slice->out_ns);
-    uint64_t own_ns = slice->cause == WP_CAUSE_BLOCK ? wake_ns - slice->out_ns : 0; /* its own I/O; a CPU that is busy is no work */
+    uint64_t own_ns =
+        slice->cause == WP_CAUSE_BLOCK ? wake_ns - slice->out_ns : 0; /* its own I/O; a CPU that is busy is no work */
     if (slice->in_ns && end_ns > slice->in_ns && !(slice->taken & mates->taken))
         has_told |= tell(mates, WP_REPORT_UNWAITED, slice->identity, end_ns - slice->in_ns + own_ns);
     return has_told;
 }
 
-static bool tell_thread(const struct wp_mates *mates, const struct wp_thread *thread, uint64_t from_ns, uint64_t to_ns, bool is_final)
+static bool tell_thread(
+    const struct wp_mates *mates, const struct wp_thread *thread, uint64_t from_ns, uint64_t to_ns, bool is_final)
 {
     bool has_told = false;
     uint64_t ordinal = wp_thread_find(thread, from_ns);

@@ -32,8 +32,9 @@ static uint32_t first_after(const struct wp_stretches *followed, uint32_t known,
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
         const struct wp_stretch *row = &followed->rows[middle];
-        bool is_before = row->host != stretch->host ? row->host < stretch->host : row->thread != stretch->thread ?
-            row->thread < stretch->thread : row->end_ns <= stretch->start_ns;
+        bool is_before = row->host != stretch->host ? row->host < stretch->host
+            : row->thread != stretch->thread        ? row->thread < stretch->thread
+                                                    : row->end_ns <= stretch->start_ns;
         if (is_before)
             low = middle + 1;
         else
@@ -89,7 +90,8 @@ static void follow_next(struct wp_aggregate *aggregate)
     aggregate->following.at = i;
     wp_stretches_sort(aggregate->followed);
     if (merged.host == aggregate->home && !aggregate->explainer.leaves_no_marks)
-        wp_slices_followed(&aggregate->timeline->threads[merged.thread], merged.start_ns, merged.end_ns, aggregate->bit);
+        wp_slices_followed(
+            &aggregate->timeline->threads[merged.thread], merged.start_ns, merged.end_ns, aggregate->bit);
     follow(aggregate, &merged, aggregate->followed->count);
 }
 
@@ -151,7 +153,8 @@ void wp_other_paths_forget(struct wp_aggregate *aggregate, uint64_t horizon_ns)
     struct wp_stretches *followed = aggregate->followed;
     uint32_t kept = 0;
     for (uint32_t i = 0; i < followed->count; i++)
-        if (followed->rows[i].host != aggregate->home || (followed->rows[i].end_ns >= horizon_ns && kept < FOLLOWED_LIMIT))
+        if (followed->rows[i].host != aggregate->home ||
+            (followed->rows[i].end_ns >= horizon_ns && kept < FOLLOWED_LIMIT))
             followed->rows[kept++] = followed->rows[i];
     followed->count = kept;
 }

@@ -2,8 +2,8 @@
 #ifndef WP_AGGREGATOR_ACCOUNT_OTHER_PATHS_H
 #define WP_AGGREGATOR_ACCOUNT_OTHER_PATHS_H
 /*
- * What was waited for on other control paths: each stretch is explained as a path of its own, once, however many waited for it;
- * what it waits for on others again in the next round. Of an aggregate, which includes wp_aggregate_ask() and
+ * What was waited for on other control paths: each stretch is explained as a path of its own, once, however many waited
+ * for it; what it waits for on others again in the next round. Of an aggregate, which includes wp_aggregate_ask() and
  * wp_aggregate_follow_asked().
  */
 #include "aggregator/fleet/fleet.h"

@@ -18,7 +18,8 @@ static uint32_t report_node(struct wp_aggregate *aggregate, uint32_t node)
         uint32_t *nodes = realloc(aggregate->pieces.report_nodes, room * sizeof(*nodes));
         if (!nodes)
             return 0;
-        memset(nodes + aggregate->pieces.report_node_room, 0, (room - aggregate->pieces.report_node_room) * sizeof(*nodes));
+        memset(nodes + aggregate->pieces.report_node_room, 0,
+            (room - aggregate->pieces.report_node_room) * sizeof(*nodes));
         aggregate->pieces.report_nodes = nodes;
         aggregate->pieces.report_node_room = room;
     }
@@ -26,9 +27,10 @@ static uint32_t report_node(struct wp_aggregate *aggregate, uint32_t node)
         const struct wp_node *from = &aggregate->tree.nodes[node];
         const struct wp_path_frame *info = &aggregate->tree.frames[from->frame];
         const struct wp_intern *strings = aggregate->tree.strings;
-        uint32_t frame = wp_report_frame(aggregate->report, info->style, wp_intern_text(strings, info->name),
-            wp_intern_text(strings, info->object));
-        aggregate->pieces.report_nodes[node] = wp_report_child(aggregate->report, report_node(aggregate, from->parent), frame);
+        uint32_t frame = wp_report_frame(
+            aggregate->report, info->style, wp_intern_text(strings, info->name), wp_intern_text(strings, info->object));
+        aggregate->pieces.report_nodes[node] =
+            wp_report_child(aggregate->report, report_node(aggregate, from->parent), frame);
     }
     return aggregate->pieces.report_nodes[node];
 }
@@ -63,7 +65,8 @@ static uint32_t process_row(struct wp_aggregate *aggregate, const struct wp_laye
     struct wp_shard_process foreign;
     if (layer->host == WP_LAYER_FOREIGN)
         return wp_shards_process(aggregate->fleet->shards, layer->process, &foreign)
-            ? wp_report_process(aggregate->report, foreign.hostname, foreign.comm, foreign.pid, foreign.start_real_ns) : UINT32_MAX;
+            ? wp_report_process(aggregate->report, foreign.hostname, foreign.comm, foreign.pid, foreign.start_real_ns)
+            : UINT32_MAX;
     const struct wp_fleet_host *there = &aggregate->fleet->hosts[layer->host];
     struct wp_process_row *row = row_of_process(aggregate, layer);
     const struct wp_process *p = &there->timeline->processes[layer->process];
@@ -71,9 +74,10 @@ static uint32_t process_row(struct wp_aggregate *aggregate, const struct wp_laye
         return UINT32_MAX;
     if (!row->row || row->comm != p->comm) {
         row->comm = p->comm;
-        row->row = 1 + wp_report_process(aggregate->report, there->hostname,
-            wp_dictionary_string(there->timeline->dictionary, p->comm), p->pid,
-            p->start_ns ? p->start_ns + (uint64_t)there->real_offset_ns : 0);
+        row->row = 1 +
+            wp_report_process(aggregate->report, there->hostname,
+                wp_dictionary_string(there->timeline->dictionary, p->comm), p->pid,
+                p->start_ns ? p->start_ns + (uint64_t)there->real_offset_ns : 0);
     }
     return row->row - 1;
 }
@@ -83,7 +87,8 @@ static bool is_same_layer(const struct wp_layer *a, const struct wp_layer *b)
     return a->host == b->host && a->process == b->process;
 }
 
-static void count_processes(struct wp_aggregate *aggregate, const struct wp_layer *layers, uint32_t count, bool is_run, uint64_t ns)
+static void count_processes(
+    struct wp_aggregate *aggregate, const struct wp_layer *layers, uint32_t count, bool is_run, uint64_t ns)
 {
     for (uint32_t i = 0; i < count; i++) {
         const struct wp_layer *layer = &layers[i];
@@ -133,12 +138,16 @@ static bool is_alike(const struct wp_pieces_slot *slot, const struct wp_piece *p
 
 static void begin(struct wp_aggregate *aggregate, struct wp_pieces_slot *slot, const struct wp_piece *piece)
 {
-    uint64_t offset_ns = (uint64_t)aggregate->real_offset_ns, bucket = (piece->start_ns + offset_ns) >> WP_REPORT_BUCKET_SHIFT;
+    uint64_t offset_ns = (uint64_t)aggregate->real_offset_ns,
+             bucket = (piece->start_ns + offset_ns) >> WP_REPORT_BUCKET_SHIFT;
     if (slot->count)
         empty(aggregate, slot);
     *slot = (struct wp_pieces_slot){.from_ns = (bucket << WP_REPORT_BUCKET_SHIFT) - offset_ns,
-        .until_ns = ((bucket + 1) << WP_REPORT_BUCKET_SHIFT) - offset_ns, .node = piece->node, .category = piece->category,
-        .layer_count = piece->layer_count, .is_run = piece->is_run};
+        .until_ns = ((bucket + 1) << WP_REPORT_BUCKET_SHIFT) - offset_ns,
+        .node = piece->node,
+        .category = piece->category,
+        .layer_count = piece->layer_count,
+        .is_run = piece->is_run};
     memcpy(slot->layers, piece->layers, piece->layer_count * sizeof(*piece->layers));
 }
 
@@ -192,7 +201,8 @@ static uint64_t uncertain_ns(const struct wp_aggregate *aggregate, const struct 
 {
     if (piece->is_uncertain)
         return piece->end_ns - piece->start_ns;
-    return aggregate->uncertain ? aggregate->uncertain(aggregate->uncertain_context, piece->start_ns, piece->end_ns) : 0;
+    return aggregate->uncertain ? aggregate->uncertain(aggregate->uncertain_context, piece->start_ns, piece->end_ns)
+                                : 0;
 }
 
 /* Nobody's in particular: the exemplar is full, or would have wanted each. */

@@ -43,7 +43,8 @@ static void put_plain(struct wp_buffer *out, const char *frame)
         wp_buffer_puts(out, frame);
 }
 
-static struct wp_transaction_name name_of(struct wp_transactions *transactions, const struct wp_pathtree *tree, uint32_t node)
+static struct wp_transaction_name name_of(
+    struct wp_transactions *transactions, const struct wp_pathtree *tree, uint32_t node)
 {
     const struct wp_path_frame *frame = &tree->frames[tree->nodes[node].frame];
     struct wp_transaction_name name = transactions->by_node[tree->nodes[node].parent];
@@ -76,7 +77,7 @@ static bool name_nodes(struct wp_transactions *transactions, const struct wp_pat
     }
     for (uint32_t i = transactions->node_count; i < tree->node_count; i++)
         transactions->by_node[i] = i ? name_of(transactions, tree, i)
-            : (struct wp_transaction_name){wp_intern_id(transactions->names, "", 0), 0};
+                                     : (struct wp_transaction_name){wp_intern_id(transactions->names, "", 0), 0};
     transactions->node_count = tree->node_count;
     return true;
 }
@@ -102,10 +103,13 @@ static void tell(struct wp_aggregate *aggregate, struct wp_transaction_sum *sum)
         return;
     struct wp_transaction_name name = transactions->by_node[sum->node];
     const char *what = name.function && names_function(sum->category)
-        ? wp_intern_text(tree->strings, tree->frames[name.function].name) : "";
+        ? wp_intern_text(tree->strings, tree->frames[name.function].name)
+        : "";
     name_service(sum->port, service);
-    wp_report_transaction_parts(aggregate->report, &(struct wp_transaction_part){service,
-        wp_intern_text(transactions->names, name.who), what, sum->category, sum->bucket, sum->ns}, sum->count);
+    wp_report_transaction_parts(aggregate->report,
+        &(struct wp_transaction_part){
+            service, wp_intern_text(transactions->names, name.who), what, sum->category, sum->bucket, sum->ns},
+        sum->count);
     sum->ns = sum->count = 0;
 }
 
@@ -123,7 +127,9 @@ static void take_piece(void *context, const struct wp_piece *piece)
     if (sum->node != piece->node || sum->category != (uint32_t)piece->category || sum->bucket != transactions->bucket ||
         sum->port != transactions->port) {
         tell(aggregate, sum);
-        *sum = (struct wp_transaction_sum){.node = piece->node, .category = piece->category, .bucket = transactions->bucket,
+        *sum = (struct wp_transaction_sum){.node = piece->node,
+            .category = piece->category,
+            .bucket = transactions->bucket,
             .port = transactions->port};
     }
     sum->ns += piece->end_ns - piece->start_ns;
@@ -139,13 +145,15 @@ static void file(struct wp_aggregate *aggregate, const struct wp_reply *reply)
     name_service(transactions->port, transactions->service);
     transactions->bucket = wp_latency_bucket(ns);
     aggregate->has_news = true;
-    wp_report_transaction(aggregate->report, transactions->service, reply->arrived_ns + (uint64_t)aggregate->real_offset_ns, ns);
+    wp_report_transaction(
+        aggregate->report, transactions->service, reply->arrived_ns + (uint64_t)aggregate->real_offset_ns, ns);
     if (reply->arrived_ns < reply->read_ns)
-        wp_report_transaction_part(aggregate->report, &(struct wp_transaction_part){transactions->service, "", "",
-            WP_PART_UNREAD, transactions->bucket, reply->read_ns - reply->arrived_ns});
+        wp_report_transaction_part(aggregate->report,
+            &(struct wp_transaction_part){transactions->service, "", "", WP_PART_UNREAD, transactions->bucket,
+                reply->read_ns - reply->arrived_ns});
     if (reply->read_ns < reply->time_ns) /* the time itself is accounted for elsewhere */
-        wp_explain_aside(&aggregate->explainer, &(struct wp_stretch){aggregate->home, reply->thread, reply->read_ns, reply->time_ns},
-            take_piece);
+        wp_explain_aside(&aggregate->explainer,
+            &(struct wp_stretch){aggregate->home, reply->thread, reply->read_ns, reply->time_ns}, take_piece);
     wp_chosen_request(aggregate, transactions->service, reply);
 }
 
@@ -180,8 +188,10 @@ bool wp_transactions_file(struct wp_aggregate *aggregate)
         if (!wp_intmap_get(&aggregate->transactions.slots, (struct wp_intkey){reply->thread, 0}, &slot) ||
             reply->time_ns <= aggregate->base[slot].from_ns || reply->time_ns > aggregate->base[slot].until_ns)
             continue;
-        /* What is older than the history may be forgotten, or not yet there after a restart: never counted by chance. */
-        if (reply->time_ns - reply->arrived_ns > aggregate->reach_ns || !is_base_at(aggregate, reply->thread, reply->time_ns))
+        /* What is older than the history may be forgotten, or not yet there after a restart: never counted by chance.
+         */
+        if (reply->time_ns - reply->arrived_ns > aggregate->reach_ns ||
+            !is_base_at(aggregate, reply->thread, reply->time_ns))
             continue;
         if (wp_fleet_pauses(aggregate->fleet))
             return false;

@@ -2,9 +2,9 @@
 #ifndef WP_AGGREGATOR_ACCOUNT_TRANSACTIONS_H
 #define WP_AGGREGATOR_ACCOUNT_TRANSACTIONS_H
 /*
- * Transactions of an aggregate: a request that came in on a connection others had opened, until its reply begins to leave. The
- * time of the thread that replies, from the read on, is explained once more and filed by the latency of the whole, so that a
- * reader can ask what the slow ones did that the usual ones did not.
+ * Transactions of an aggregate: a request that came in on a connection others had opened, until its reply begins to
+ * leave. The time of the thread that replies, from the read on, is explained once more and filed by the latency of the
+ * whole, so that a reader can ask what the slow ones did that the usual ones did not.
  */
 #include "aggregator/account/aggregate_types.h"
 
@@ -12,8 +12,8 @@ struct wp_aggregate;
 
 int wp_transactions_init(struct wp_transactions *transactions);
 void wp_transactions_fini(struct wp_transactions *transactions);
-/* Files those whose reply left in what has just been accounted for: of each base thread, from its from_ns on up to its until_ns.
- * False: a part of them, as many as wp_fleet_pauses() allows. */
+/* Files those whose reply left in what has just been accounted for: of each base thread, from its from_ns on up to its
+ * until_ns. False: a part of them, as many as wp_fleet_pauses() allows. */
 bool wp_transactions_file(struct wp_aggregate *aggregate);
 
 #endif

@@ -7,18 +7,18 @@
 #include <string.h>
 
 #define SLOPE_PERIOD_NS (1u << 30)
-#define KEPT 128u                /* points that stay however old they are */
-#define FINE_NS 4000000000u      /* points this new stay as they are; of older ones, one in 268 ms */
+#define KEPT 128u           /* points that stay however old they are */
+#define FINE_NS 4000000000u /* points this new stay as they are; of older ones, one in 268 ms */
 #define COARSE_BITS 28
 #define BACK_NS 1000000000u
 #define NEIGHBOURS 12u
 #define EXCHANGE_NS 300000000u
-#define LATE_LIMIT 4u            /* late points in a row: the clock itself went back */
+#define LATE_LIMIT 4u /* late points in a row: the clock itself went back */
 /* The kernel lets nobody run a clock more than 10 % fast or slow (adjtimex(2), ADJ_TICK). */
 #define IMPOSSIBLE_SHIFT 3
 #define CONTRADICTION_PERIOD_NS (1u << 29) /* one step shows in several points */
 #define CONDEMNED 8u
-#define CLEAN 8u                 /* good points that outweigh a contradiction */
+#define CLEAN 8u /* good points that outweigh a contradiction */
 
 void wp_clock_pair_fini(struct wp_clock_pair *pair)
 {
@@ -113,14 +113,14 @@ static bool is_impossible(enum wp_wedge_side side, struct wp_clock_point point, 
     int64_t lacking = side == WP_UPPER ? other->offset_ns - point.offset_ns : point.offset_ns - other->offset_ns;
     return lacking > 0 && (uint64_t)lacking > apart >> IMPOSSIBLE_SHIFT &&
         !wp_clock_steps_between(steps[0], point.at_ns, other->at_ns) &&
-        !wp_clock_steps_between(steps[1], point.at_ns + (uint64_t)point.offset_ns,
-            other->at_ns + (uint64_t)other->offset_ns);
+        !wp_clock_steps_between(
+            steps[1], point.at_ns + (uint64_t)point.offset_ns, other->at_ns + (uint64_t)other->offset_ns);
 }
 
 static enum wp_clock_news condemn(struct wp_clock_pair *pair, uint64_t at_ns)
 {
-    uint64_t since = at_ns > pair->contradicted_at_ns ? at_ns - pair->contradicted_at_ns :
-        pair->contradicted_at_ns - at_ns;
+    uint64_t since =
+        at_ns > pair->contradicted_at_ns ? at_ns - pair->contradicted_at_ns : pair->contradicted_at_ns - at_ns;
     pair->clean = 0;
     if (since < CONTRADICTION_PERIOD_NS)
         return WP_CLOCK_TIGHTER;

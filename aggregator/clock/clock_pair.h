@@ -9,13 +9,13 @@
  */
 #include "aggregator/clock/clock_types.h"
 
-#define WP_CLOCK_CELL_BITS 25            /* 34 ms */
+#define WP_CLOCK_CELL_BITS 25 /* 34 ms */
 #define WP_CLOCK_HISTORY_NS 60000000000u
-#define WP_CLOCK_POINTS 512u             /* of one kind; when there are as many, old cells are thinned out */
+#define WP_CLOCK_POINTS 512u /* of one kind; when there are as many, old cells are thinned out */
 
 enum wp_clock_news {
-    WP_CLOCK_NOTHING,      /* others say as much */
-    WP_CLOCK_LATE,         /* older than the history */
+    WP_CLOCK_NOTHING, /* others say as much */
+    WP_CLOCK_LATE,    /* older than the history */
     WP_CLOCK_TIGHTER,
     WP_CLOCK_CONTRADICTION /* kept, but no clock that runs can fulfil it together with what was known */
 };

@@ -31,13 +31,13 @@ static int64_t middle_of(const struct knot *knot)
 static struct wp_clock_span line_of(const struct span_maker *maker, double *half_ns)
 {
     const struct knot *first = &maker->knots[0], *last = &maker->knots[maker->count - 1];
-    struct wp_clock_span span = {.from_ns = first->at_ns, .to_ns = last->at_ns, .offset_ns = middle_of(first),
-        .is_settled = maker->is_settled};
+    struct wp_clock_span span = {
+        .from_ns = first->at_ns, .to_ns = last->at_ns, .offset_ns = middle_of(first), .is_settled = maker->is_settled};
     double bound = 0;
     *half_ns = INFINITY;
     if (span.to_ns > span.from_ns)
-        span.drift_ppb = (int64_t)round(1e9 * (double)(middle_of(last) - span.offset_ns) /
-            (double)(span.to_ns - span.from_ns));
+        span.drift_ppb =
+            (int64_t)round(1e9 * (double)(middle_of(last) - span.offset_ns) / (double)(span.to_ns - span.from_ns));
     for (unsigned i = 0; i < maker->count; i++) {
         const struct knot *knot = &maker->knots[i];
         double line = (double)span.drift_ppb * (double)(knot->at_ns - span.from_ns) / 1e9;

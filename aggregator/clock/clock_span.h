@@ -13,11 +13,11 @@ struct wp_clock_steps;
 
 /* A stretch in which the offset of a node to a reference stays within `bound_ns` of a line. */
 struct wp_clock_span {
-    uint64_t from_ns, to_ns;  /* node's clock */
-    int64_t offset_ns;        /* reference's time - node's time, at from_ns */
-    int64_t drift_ppb;        /* how the offset grows: ns a second */
+    uint64_t from_ns, to_ns; /* node's clock */
+    int64_t offset_ns;       /* reference's time - node's time, at from_ns */
+    int64_t drift_ppb;       /* how the offset grows: ns a second */
     uint64_t bound_ns;
-    bool is_settled;          /* by constraints on both sides; at the ends of what is known one side has to do */
+    bool is_settled; /* by constraints on both sides; at the ends of what is known one side has to do */
 };
 /* As wp_clocks_spans; `from`: 0 seen from the first host, 1 from the second. */
 size_t wp_clock_spans_make(const struct wp_clock_pair *pair, int from, uint64_t from_ns, uint64_t to_ns,

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #define NEAR_NS 20000000u /* so long before all it knows of a pair the first constraints settle a moment alone */
-#define GRID_BITS 24 /* views begin and end at multiples of 17 ms, so that the next query finds them */
+#define GRID_BITS 24      /* views begin and end at multiples of 17 ms, so that the next query finds them */
 
 bool wp_clock_steps_between(const struct wp_clock_steps *steps, uint64_t a_ns, uint64_t b_ns)
 {
@@ -86,8 +86,8 @@ static uint64_t narrow(const struct wp_clock_pair *pair, int from, bool is_after
 
 /* The points of a kind on one side, outward. The farther, the fewer are needed: of those within an eighth of their
  * distance the tightest stays, going by the pair's drift. To leave one out is always right. */
-static struct seen_list list_of(const struct wp_clock_pair *pair, int from, enum wp_wedge_side side, bool is_after,
-    uint64_t edge_ns)
+static struct seen_list list_of(
+    const struct wp_clock_pair *pair, int from, enum wp_wedge_side side, bool is_after, uint64_t edge_ns)
 {
     /* at most x ahead is at least x behind */
     const struct wp_clock_points *points = &pair->sides[from ? !side : side];
@@ -128,19 +128,19 @@ struct walk {
     const struct wp_clock_steps *own, *other;
     uint64_t edge_ns;
     int64_t origin_ns;
-    bool is_after, is_short;  /* short: no farther than the nearest constraint of each kind */
+    bool is_after, is_short; /* short: no farther than the nearest constraint of each kind */
 };
 
 /* Goes outward from the edge until the constraints contradict each other or a step was told: what is beyond says
  * nothing of this side. `other_ns`: the other host's clock at the nearest point. */
-static void walk_out(const struct walk *walk, const struct seen_list lists[2], struct wp_wedge *wedge,
-    uint64_t *other_ns)
+static void walk_out(
+    const struct walk *walk, const struct seen_list lists[2], struct wp_wedge *wedge, uint64_t *other_ns)
 {
     unsigned next[2] = {0, 0};
     wp_wedge_init(wedge);
     while (next[0] < lists[0].count || next[1] < lists[1].count) {
-        bool is_lower = next[0] == lists[0].count || (next[1] < lists[1].count &&
-            lists[1].points[next[1]].distance_ns < lists[0].points[next[0]].distance_ns);
+        bool is_lower = next[0] == lists[0].count ||
+            (next[1] < lists[1].count && lists[1].points[next[1]].distance_ns < lists[0].points[next[0]].distance_ns);
         const struct seen *seen = &lists[is_lower].points[next[is_lower]++];
         uint64_t at_ns = walk->is_after ? walk->edge_ns + seen->distance_ns : walk->edge_ns - seen->distance_ns;
         if (next[0] + next[1] == 1)
@@ -166,8 +166,8 @@ static struct wp_clock_interval interval_of(const struct wp_clock_view *view, in
 enum crossing { CROSSED_NOT, CROSSED_PERHAPS, CROSSED };
 
 /* The other host was told to have stepped between the nearest point and the stretch, going by that point's offset. */
-static enum crossing crossing(const struct wp_clock_view *view, bool is_after, const struct wp_clock_steps *other,
-    uint64_t other_ns)
+static enum crossing crossing(
+    const struct wp_clock_view *view, bool is_after, const struct wp_clock_steps *other, uint64_t other_ns)
 {
     if (!other->count)
         return CROSSED_NOT;
@@ -187,10 +187,13 @@ static void make_flank(struct wp_clock_view *view, const struct wp_clock_pair *p
     bool is_short, const struct wp_clock_steps *const steps[2], enum crossing *crossed)
 {
     struct wp_clock_flank *flank = &view->flanks[is_after];
-    struct walk walk = {.own = steps[from], .other = steps[!from], .edge_ns = is_after ? view->high_ns : view->low_ns,
-        .is_after = is_after, .is_short = is_short};
-    struct seen_list lists[2] = {list_of(pair, from, WP_UPPER, is_after, walk.edge_ns),
-        list_of(pair, from, WP_LOWER, is_after, walk.edge_ns)};
+    struct walk walk = {.own = steps[from],
+        .other = steps[!from],
+        .edge_ns = is_after ? view->high_ns : view->low_ns,
+        .is_after = is_after,
+        .is_short = is_short};
+    struct seen_list lists[2] = {
+        list_of(pair, from, WP_UPPER, is_after, walk.edge_ns), list_of(pair, from, WP_LOWER, is_after, walk.edge_ns)};
     if (!lists[0].count || !lists[1].count)
         return;
     uint64_t other_ns = 0;
@@ -207,8 +210,8 @@ void wp_clock_view_make(struct wp_clock_view *view, const struct wp_clock_pair *
     uint64_t high_ns, const struct wp_clock_steps *const steps[2])
 {
     enum crossing crossed[2] = {CROSSED_NOT, CROSSED_NOT};
-    *view = (struct wp_clock_view){.low_ns = low_ns, .high_ns = high_ns, .version = pair->version,
-        .told = steps[0]->told + steps[1]->told};
+    *view = (struct wp_clock_view){
+        .low_ns = low_ns, .high_ns = high_ns, .version = pair->version, .told = steps[0]->told + steps[1]->told};
     for (int i = 0; i < 2; i++)
         make_flank(view, pair, from, i, false, steps, &crossed[i]);
     for (int i = 0; i < 2; i++)
@@ -267,6 +270,7 @@ bool wp_clock_view_map(struct wp_clock_pair *pair, int from, uint64_t at_ns, uin
         return false;
     interval->low_ns = last.low_ns < interval->low_ns ? last.low_ns : interval->low_ns;
     interval->high_ns = last.high_ns > interval->high_ns ? last.high_ns : interval->high_ns;
-    *is_settled = view->is_settled || (view->flanks[1].is_closed && high_ns - last_ns <= NEAR_NS && is_beginning(pair, from, last_ns));
+    *is_settled = view->is_settled ||
+        (view->flanks[1].is_closed && high_ns - last_ns <= NEAR_NS && is_beginning(pair, from, last_ns));
     return true;
 }

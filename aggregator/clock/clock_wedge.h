@@ -10,22 +10,22 @@
  */
 #include <stdbool.h>
 
-#define WP_CLOCK_RATE 1e-3        /* how fast two clocks may drift apart; faster is treated as a step */
-#define WP_CLOCK_WANDER 5e-15     /* how fast that may change, per ns: 5 ppm a second */
-#define WP_WEDGE_POINTS 128       /* constraints of one kind */
+#define WP_CLOCK_RATE 1e-3    /* how fast two clocks may drift apart; faster is treated as a step */
+#define WP_CLOCK_WANDER 5e-15 /* how fast that may change, per ns: 5 ppm a second */
+#define WP_WEDGE_POINTS 128   /* constraints of one kind */
 
-struct wp_wedge_hull {            /* from below: of upper constraints, or of lower ones with their sign turned */
+struct wp_wedge_hull { /* from below: of upper constraints, or of lower ones with their sign turned */
     double distance[WP_WEDGE_POINTS], value[WP_WEDGE_POINTS];
     unsigned count;
-    unsigned touched;             /* the constraint that the extreme line passes through; only moves outward */
+    unsigned touched; /* the constraint that the extreme line passes through; only moves outward */
 };
 
 enum wp_wedge_side { WP_UPPER, WP_LOWER };
 
 /* The two extreme lines, by enum wp_wedge_side; of the lower side with the sign turned, so that both are "at most". */
 struct wp_wedge_lines {
-    double slope[2];              /* outward, the least that the constraints allow */
-    double top[2];                /* height at the origin: the most that they allow */
+    double slope[2]; /* outward, the least that the constraints allow */
+    double top[2];   /* height at the origin: the most that they allow */
 };
 
 struct wp_wedge {

@@ -9,26 +9,26 @@
 #include <stdlib.h>
 
 #define OFFSET_LIMIT_NS (INT64_MAX / 4) /* 73 years: sums of a few stay representable */
-#define BETWEEN_LIMIT 8u    /* hosts between two that are tried, of those that talk with both */
+#define BETWEEN_LIMIT 8u                /* hosts between two that are tried, of those that talk with both */
 #define HOPS 4u
-#define TRIED_LIMIT 256u    /* pairs asked for one way of more than two hops */
+#define TRIED_LIMIT 256u /* pairs asked for one way of more than two hops */
 
 struct clock_node {
     struct wp_clock_steps steps;
-    uint32_t *pairs; /* owned, ids */
+    uint32_t *pairs;                               /* owned, ids */
     uint32_t pair_count, pair_room, two_way_count; /* pairs; those that talk both ways */
-    uint32_t search, hops; /* of a search: its number, hops to the goal */
+    uint32_t search, hops;                         /* of a search: its number, hops to the goal */
     struct wp_clock_health counts;
     bool is_there;
 };
 
 struct wp_clocks {
-    struct clock_node *nodes;     /* owned */
+    struct clock_node *nodes; /* owned */
     uint32_t node_count, node_room;
-    struct wp_clock_pair **pairs; /* by id, owned; NULL: free */
+    struct wp_clock_pair **pairs;              /* by id, owned; NULL: free */
     uint32_t pair_count, pair_room, free_pair; /* free_pair: the lowest that may be free */
-    struct wp_intmap pair_index;  /* (first, second) -> id; first < second */
-    uint32_t *queue;              /* of a search, room for all nodes */
+    struct wp_intmap pair_index;               /* (first, second) -> id; first < second */
+    uint32_t *queue;                           /* of a search, room for all nodes */
     uint32_t search;
 };
 
@@ -179,15 +179,15 @@ void wp_clocks_remove(struct wp_clocks *clocks, uint32_t node)
 
 /* --- constraints --- */
 
-static void steps_of(const struct wp_clocks *clocks, const struct wp_clock_pair *pair,
-    const struct wp_clock_steps *steps[2])
+static void steps_of(
+    const struct wp_clocks *clocks, const struct wp_clock_pair *pair, const struct wp_clock_steps *steps[2])
 {
     steps[0] = &clocks->nodes[pair->nodes[0]].steps;
     steps[1] = &clocks->nodes[pair->nodes[1]].steps;
 }
 
-static void take_in(struct wp_clocks *clocks, struct wp_clock_pair *pair, enum wp_wedge_side side,
-    struct wp_clock_point point)
+static void take_in(
+    struct wp_clocks *clocks, struct wp_clock_pair *pair, enum wp_wedge_side side, struct wp_clock_point point)
 {
     const struct wp_clock_steps *steps[2];
     struct wp_clock_health *counts[2];
@@ -265,8 +265,8 @@ size_t wp_clocks_spans(struct wp_clocks *clocks, uint32_t node, uint32_t referen
 
 /* --- the way from one to the other --- */
 
-struct way { /* from where the question was asked to here */
-    uint64_t at_ns;    /* here, about */
+struct way {        /* from where the question was asked to here */
+    uint64_t at_ns; /* here, about */
     int64_t offset_ns;
     uint64_t bound_ns;
     bool is_settled;
@@ -312,8 +312,8 @@ static void choose(struct way *best, const struct way *way, bool *is_found)
     *is_found = true;
 }
 
-static void try_between(struct wp_clocks *clocks, uint32_t from, uint32_t to, const struct way *start, struct way *best,
-    bool *is_found)
+static void try_between(
+    struct wp_clocks *clocks, uint32_t from, uint32_t to, const struct way *start, struct way *best, bool *is_found)
 {
     bool is_fewer = clocks->nodes[from].pair_count <= clocks->nodes[to].pair_count;
     uint32_t near = is_fewer ? from : to, far = is_fewer ? to : from;

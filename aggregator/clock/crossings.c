@@ -3,8 +3,8 @@
 
 #include <stdlib.h>
 
-#define ENDS 16384u         /* connections that are asked; others get their clocks from these */
-#define LEAVINGS 32u        /* the collector tells of one in 10 ms */
+#define ENDS 16384u  /* connections that are asked; others get their clocks from these */
+#define LEAVINGS 32u /* the collector tells of one in 10 ms */
 #define ARRIVALS 128u
 #define SPACING_NS 1000000u /* arrivals closer than that to the last one kept are left out */
 
@@ -139,8 +139,10 @@ void wp_crossings_arrived(struct wp_crossings *crossings, uint32_t end, uint32_t
     if (row->peer) {
         if (from->left > LEAVINGS && from->met < from->left - LEAVINGS)
             from->met = from->left - LEAVINGS;
-        for (; from->met < from->left && is_at_or_after(position, from->leavings[from->met % LEAVINGS].position); from->met++)
-            wp_clocks_message(crossings->clocks, from->clock, from->leavings[from->met % LEAVINGS].time_ns, row->clock, time_ns);
+        for (; from->met < from->left && is_at_or_after(position, from->leavings[from->met % LEAVINGS].position);
+             from->met++)
+            wp_clocks_message(
+                crossings->clocks, from->clock, from->leavings[from->met % LEAVINGS].time_ns, row->clock, time_ns);
     }
     if (!ring(&row->arrivals, ARRIVALS))
         return;

@@ -3,17 +3,17 @@
 #define WP_AGGREGATOR_CLOCK_CROSSINGS_H
 /*
  * What the connections between two hosts say of their clocks: bytes that left one host (a packet queued at its device)
- * arrived at the other no earlier. The facts of both ends come in any order and some while apart, some before it is known
- * that the two ends are one connection: a few of each end are kept until they meet. Facts that are missed only make the
- * answer looser: any arrival of the byte or of later ones is after its leaving.
+ * arrived at the other no earlier. The facts of both ends come in any order and some while apart, some before it is
+ * known that the two ends are one connection: a few of each end are kept until they meet. Facts that are missed only
+ * make the answer looser: any arrival of the byte or of later ones is after its leaving.
  */
 #include "aggregator/clock/clocks.h"
 
 #include <stdint.h>
 
 struct wp_crossings {
-    struct wp_clocks *clocks;     /* borrowed */
-    struct wp_crossing *rows;     /* owned; [0] unused */
+    struct wp_clocks *clocks; /* borrowed */
+    struct wp_crossing *rows; /* owned; [0] unused */
     uint32_t count, room, free;
 };
 

@@ -26,7 +26,7 @@
 #define CHUNK 1024u
 #define CLOCK_SPANS 64u
 #define EXEMPLAR_NS 30000000000u /* of the host, between two states of one exemplar */
-#define METADATA_S 10u /* what is said of a host is written so often, and at its session's begin and end */
+#define METADATA_S 10u           /* what is said of a host is written so often, and at its session's begin and end */
 
 /* One transaction: of one release, what those sessions have for it. */
 struct work {
@@ -38,14 +38,15 @@ struct work {
     struct wp_timebox_notes notes; /* owned */
 };
 
-/* What the sessions of one host say of one aggregate in one timebox is one delta; of hosts without reports of their own, what they all say. */
+/* What the sessions of one host say of one aggregate in one timebox is one delta; of hosts without reports of their
+ * own, what they all say. */
 struct delta {
-    const char *bucket;               /* of the aggregate, as the store names it */
-    const char *host;                 /* NULL: several */
+    const char *bucket;                 /* of the aggregate, as the store names it */
+    const char *host;                   /* NULL: several */
     const struct wp_bucket_fact *facts; /* to be said of it; NULL: the store has them */
     uint64_t timebox_s;
-    const struct wp_report *report;   /* of a session, or `merged` */
-    struct wp_report *merged;         /* owned */
+    const struct wp_report *report; /* of a session, or `merged` */
+    struct wp_report *merged;       /* owned */
 };
 
 struct deltas {
@@ -90,38 +91,43 @@ static int add_delta(struct deltas *deltas, const struct wp_aggregate *aggregate
     if (!rows)
         return -ENOMEM;
     deltas->rows = rows;
-    rows[deltas->count++] = (struct delta){.bucket = aggregate->bucket, .host = host, .facts = facts, .timebox_s = timebox_s,
-        .report = report};
+    rows[deltas->count++] = (struct delta){
+        .bucket = aggregate->bucket, .host = host, .facts = facts, .timebox_s = timebox_s, .report = report};
     return 0;
 }
 
-static int add_deltas(const struct work *work, const struct wp_host_session *session, const struct wp_aggregate *aggregate,
-    struct deltas *deltas, struct wp_error *err)
+static int add_deltas(const struct work *work, const struct wp_host_session *session,
+    const struct wp_aggregate *aggregate, struct deltas *deltas, struct wp_error *err)
 {
     const char *host = wp_host_parts_has(work->options->host_parts, session->hostname) ? session->hostname : NULL;
     int rc = 0;
     for (uint32_t i = 0; !rc && i < aggregate->sealed_count; i++)
         rc = add_delta(deltas, aggregate, host, aggregate->sealed[i].timebox_s, aggregate->sealed[i].report, err);
-    return rc ? rc : add_delta(deltas, aggregate, host, wp_host_session_timebox(session, work->options->timebox_s),
-        aggregate->report, err);
+    return rc ? rc
+              : add_delta(deltas, aggregate, host, wp_host_session_timebox(session, work->options->timebox_s),
+                    aggregate->report, err);
 }
 
 /* Of a live session too: now and then, while it changes. */
 static bool wants_exemplar(const struct wp_host_session *session, const struct wp_aggregate *aggregate)
 {
     uint32_t pieces = aggregate->exemplar.trace->piece_count;
-    return pieces && (session->is_ended || (pieces != aggregate->exemplar_pieces &&
-        (!aggregate->exemplar_ns || session->resolved_ns > aggregate->exemplar_ns + EXEMPLAR_NS)));
+    return pieces &&
+        (session->is_ended ||
+            (pieces != aggregate->exemplar_pieces &&
+                (!aggregate->exemplar_ns || session->resolved_ns > aggregate->exemplar_ns + EXEMPLAR_NS)));
 }
 
 /* Under the timebox in which it begins, where a longer state of it replaces it. */
-static int put_exemplar(const struct work *work, const struct wp_host_session *session, const struct wp_aggregate *aggregate,
-    struct wp_error *err)
+static int put_exemplar(const struct work *work, const struct wp_host_session *session,
+    const struct wp_aggregate *aggregate, struct wp_error *err)
 {
     uint64_t length_s = work->options->timebox_s;
     uint64_t real_s = (aggregate->exemplar.origin_ns + (uint64_t)session->real_offset_ns) / 1000000000;
-    return wants_exemplar(session, aggregate) ? wp_txn_put_trace(work->txn, aggregate->bucket, real_s / length_s * length_s,
-        work->options->shard, aggregate->exemplar.trace, err) : 0;
+    return wants_exemplar(session, aggregate)
+        ? wp_txn_put_trace(work->txn, aggregate->bucket, real_s / length_s * length_s, work->options->shard,
+              aggregate->exemplar.trace, err)
+        : 0;
 }
 
 static int put_chosen(const struct work *work, const struct wp_aggregate *aggregate, struct wp_error *err)
@@ -133,7 +139,8 @@ static int put_chosen(const struct work *work, const struct wp_aggregate *aggreg
         for (uint32_t j = 0; j < box->set.count; j++)
             has_news |= box->set.rows[j].trace.size != 0;
         if (has_news)
-            rc = wp_txn_join_exemplars(work->txn, aggregate->bucket, box->timebox_s, work->options->shard, &box->set, err);
+            rc = wp_txn_join_exemplars(
+                work->txn, aggregate->bucket, box->timebox_s, work->options->shard, &box->set, err);
     }
     return rc;
 }
@@ -141,7 +148,8 @@ static int put_chosen(const struct work *work, const struct wp_aggregate *aggreg
 /* What the host is, once in each timebox. */
 static int note_host(struct work *work, const struct wp_host_session *session, const struct wp_aggregate *aggregate)
 {
-    uint64_t noted_s = aggregate->has_noted ? aggregate->noted_timebox_s : UINT64_MAX, now_s = wp_host_session_timebox(session, work->options->timebox_s);
+    uint64_t noted_s = aggregate->has_noted ? aggregate->noted_timebox_s : UINT64_MAX,
+             now_s = wp_host_session_timebox(session, work->options->timebox_s);
     int rc = 0;
     for (uint32_t i = 0; !rc && i < aggregate->sealed_count; i++) {
         uint64_t timebox_s = aggregate->sealed[i].timebox_s;
@@ -166,7 +174,8 @@ static int gather(struct work *work, const struct wp_host_session *session, stru
         if (!rc)
             rc = put_chosen(work, aggregate, err);
         if (rc)
-            return rc == -ENOMEM ? wp_error_set(err, rc, "out of memory for a report") : wp_error_wrap(err, rc, "aggregate '%s'", aggregate->name);
+            return rc == -ENOMEM ? wp_error_set(err, rc, "out of memory for a report")
+                                 : wp_error_wrap(err, rc, "aggregate '%s'", aggregate->name);
     }
     return 0;
 }
@@ -188,11 +197,12 @@ static int put_reports(struct work *work, struct wp_error *err)
         const struct delta *delta = &deltas.rows[i];
         if (!rc && delta->facts)
             rc = wp_bucket_put(work->txn, work->options->shard, delta->facts, work->options->real_now_s, err);
-        if (!rc && (rc = wp_txn_add_host_report(work->txn, delta->bucket, delta->timebox_s, work->options->shard, delta->host,
-                delta->report, err)))
+        if (!rc &&
+            (rc = wp_txn_add_host_report(
+                 work->txn, delta->bucket, delta->timebox_s, work->options->shard, delta->host, delta->report, err)))
             wp_error_wrap(err, rc, "aggregate '%s'", delta->bucket);
         if (!rc && is_late(work->options, delta->timebox_s) &&
-                (rc = wp_timebox_notes_late(&work->notes, delta->bucket, delta->timebox_s, delta->host, delta->report)))
+            (rc = wp_timebox_notes_late(&work->notes, delta->bucket, delta->timebox_s, delta->host, delta->report)))
             wp_error_set(err, rc, "out of memory for metadata");
     }
     if (!rc)
@@ -218,8 +228,10 @@ static int put_genealogy(struct work *work, const struct wp_host_session *sessio
         const struct wp_thread_entry *parent = wp_dictionary_thread(dictionary, child->parent);
         uint64_t offset = (uint64_t)session->real_offset_ns;
         rows[rows_count++] = (struct wp_genealogy_row){.host = session->hostname,
-            .comm = wp_dictionary_string(dictionary, child->comm), .exe = wp_dictionary_string(dictionary, child->exe),
-            .pid = child->pid, .parent_pid = parent ? parent->pid : 0,
+            .comm = wp_dictionary_string(dictionary, child->comm),
+            .exe = wp_dictionary_string(dictionary, child->exe),
+            .pid = child->pid,
+            .parent_pid = parent ? parent->pid : 0,
             .start_ns = child->start_ns ? child->start_ns + offset : 0,
             .parent_start_ns = parent && parent->start_ns ? parent->start_ns + offset : 0};
         if (rows_count == CHUNK) {
@@ -239,7 +251,8 @@ static int put_sourcemap(struct work *work, const struct wp_host_session *sessio
     uint32_t count = wp_dictionary_frame_count(dictionary), rows_count = 0;
     uint32_t first = (uint32_t)session->sourcemap_done + 1;
     struct wp_sourcemap_row *rows = calloc(CHUNK, sizeof(*rows));
-    uint8_t *levels = calloc(count - first + 2, 1); /* how many functions a frame is inlined in; its id is behind theirs */
+    uint8_t *levels =
+        calloc(count - first + 2, 1); /* how many functions a frame is inlined in; its id is behind theirs */
     int rc = rows && levels ? 0 : wp_error_set(err, -ENOMEM, "out of memory for the source map");
     for (uint32_t id = first; !rc && id <= count; id++) {
         const struct wp_frame_entry *frame = wp_dictionary_frame(dictionary, id);
@@ -248,10 +261,14 @@ static int put_sourcemap(struct work *work, const struct wp_host_session *sessio
         const struct wp_object_entry *object = wp_dictionary_object(dictionary, frame->object);
         if (!frame->function || !object || !object->build_id_size)
             continue;
-        rows[rows_count++] = (struct wp_sourcemap_row){.build_id = object->build_id, .build_id_size = object->build_id_size,
+        rows[rows_count++] = (struct wp_sourcemap_row){.build_id = object->build_id,
+            .build_id_size = object->build_id_size,
             .object = wp_dictionary_string(dictionary, object->path),
-            .function = wp_dictionary_string(dictionary, frame->function), .offset = frame->offset,
-            .file = wp_dictionary_string(dictionary, frame->file), .line = frame->line, .level = levels[id - first]};
+            .function = wp_dictionary_string(dictionary, frame->function),
+            .offset = frame->offset,
+            .file = wp_dictionary_string(dictionary, frame->file),
+            .line = frame->line,
+            .level = levels[id - first]};
         if (rows_count == CHUNK) {
             rc = wp_txn_add_sourcemap(work->txn, work->options->shard, rows, rows_count, err);
             rows_count = 0;
@@ -275,18 +292,27 @@ static size_t clock_rows(const struct work *work, const struct wp_host_session *
 {
     const struct wp_fleet *fleet = session->fleet;
     uint64_t step_ns = work->options->timebox_s * 1000000000, from_ns = session->timeline.start_ns;
-    uint64_t to_ns = session->resolved_ns > from_ns ? session->resolved_ns : from_ns; /* epochs begin before the session does */
+    uint64_t to_ns =
+        session->resolved_ns > from_ns ? session->resolved_ns : from_ns; /* epochs begin before the session does */
     size_t count = 0;
-    rows[0] = (struct wp_clock_row){.hostname = session->hostname, .method = "anchor", .from_mono_ns = from_ns,
-        .to_mono_ns = to_ns, .offset_ns = session->real_offset_ns, .bound_ns = UINT64_MAX};
+    rows[0] = (struct wp_clock_row){.hostname = session->hostname,
+        .method = "anchor",
+        .from_mono_ns = from_ns,
+        .to_mono_ns = to_ns,
+        .offset_ns = session->real_offset_ns,
+        .bound_ns = UINT64_MAX};
     if (session->is_ended || session->resolved_ns / step_ns != session->committed_ns / step_ns) {
         struct wp_clock_span spans[CLOCK_SPANS];
         from_ns = session->resolved_ns > from_ns + step_ns ? session->resolved_ns - step_ns : from_ns;
         count = wp_clocks_spans(fleet->clocks, fleet->hosts[session->home].clock, fleet->reference, from_ns,
             session->resolved_ns, spans, CLOCK_SPANS);
         for (size_t i = 0; i < count; i++)
-            rows[1 + i] = (struct wp_clock_row){.hostname = session->hostname, .method = "probes", .from_mono_ns = spans[i].from_ns,
-                .to_mono_ns = spans[i].to_ns, .offset_ns = spans[i].offset_ns, .bound_ns = spans[i].bound_ns};
+            rows[1 + i] = (struct wp_clock_row){.hostname = session->hostname,
+                .method = "probes",
+                .from_mono_ns = spans[i].from_ns,
+                .to_mono_ns = spans[i].to_ns,
+                .offset_ns = spans[i].offset_ns,
+                .bound_ns = spans[i].bound_ns};
     }
     for (size_t i = 0; i <= count; i++)
         memcpy(rows[i].host, session->host, 16);
@@ -308,7 +334,8 @@ static int put_clocks(struct work *work, struct wp_error *err)
 
 static int put_resume(struct work *work, const struct wp_host_session *session, struct wp_error *err)
 {
-    struct wp_resume resume = {.seq = session->counted_seq, .until_mono_ns = session->closed_ns, .ended = session->is_ended};
+    struct wp_resume resume = {
+        .seq = session->counted_seq, .until_mono_ns = session->closed_ns, .ended = session->is_ended};
     memcpy(resume.session, session->id, 16);
     memcpy(resume.host, session->host, 16);
     snprintf(resume.hostname, sizeof(resume.hostname), "%s", session->hostname);
@@ -317,14 +344,15 @@ static int put_resume(struct work *work, const struct wp_host_session *session, 
 
 static int put_state(struct work *work, struct wp_error *err)
 {
-    uint8_t (*ids)[16] = calloc(work->count, sizeof(*ids));
+    uint8_t(*ids)[16] = calloc(work->count, sizeof(*ids));
     int rc = ids ? 0 : wp_error_set(err, -ENOMEM, "out of memory for the last samples");
     for (size_t i = 0; !rc && i < work->count; i++) {
         memcpy(ids[i], work->sessions[i]->id, 16);
         rc = put_resume(work, work->sessions[i], err);
     }
     if (!rc)
-        rc = wp_txn_put_last_samples(work->txn, work->options->shard, (const uint8_t (*)[16])ids, work->count, work->options->real_now_s, err);
+        rc = wp_txn_put_last_samples(
+            work->txn, work->options->shard, (const uint8_t(*)[16])ids, work->count, work->options->real_now_s, err);
     free(ids);
     return rc ? rc : put_clocks(work, err);
 }
@@ -333,7 +361,8 @@ static int put_state(struct work *work, struct wp_error *err)
 static bool wants_metadata(const struct work *work, const struct wp_host_session *session)
 {
     uint64_t now_s = work->options->real_now_s;
-    return session->is_ended || !session->metadata_s || now_s < session->metadata_s || now_s - session->metadata_s >= METADATA_S;
+    return session->is_ended || !session->metadata_s || now_s < session->metadata_s ||
+        now_s - session->metadata_s >= METADATA_S;
 }
 
 static int put_metadata(struct work *work, struct wp_error *err)

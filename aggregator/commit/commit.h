@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef WP_AGGREGATOR_COMMIT_COMMIT_H
 #define WP_AGGREGATOR_COMMIT_COMMIT_H
-/* Writes what sessions have resolved since the last commit to the store: a transaction a release for all of them, all or nothing. */
+/* Writes what sessions have resolved since the last commit to the store: a transaction a release for all of them, all
+ * or nothing. */
 #include "aggregator/commit/commit_options.h"
 #include "aggregator/session/host_session.h"
 #include "storage/env/store.h"

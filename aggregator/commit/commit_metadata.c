@@ -25,8 +25,8 @@ static void put(struct facts *facts, const char *key, const char *value)
 }
 
 /* Writes them, and forgets them. */
-static int write_facts_of(struct facts *facts, struct wp_txn *txn, const char *aggregate, const struct wp_commit_options *options,
-    uint64_t real_s, struct wp_error *err)
+static int write_facts_of(struct facts *facts, struct wp_txn *txn, const char *aggregate,
+    const struct wp_commit_options *options, uint64_t real_s, struct wp_error *err)
 {
     struct wp_metadata_entry *entries = calloc(facts->count + 1, sizeof(*entries));
     if (!entries || facts->texts.failed) {
@@ -46,14 +46,15 @@ static int write_facts_of(struct facts *facts, struct wp_txn *txn, const char *a
     return rc;
 }
 
-static int write_facts(struct facts *facts, struct wp_txn *txn, const char *aggregate, const struct wp_commit_options *options,
-    struct wp_error *err)
+static int write_facts(struct facts *facts, struct wp_txn *txn, const char *aggregate,
+    const struct wp_commit_options *options, struct wp_error *err)
 {
     return write_facts_of(facts, txn, aggregate, options, options->real_now_s, err);
 }
 
 /* They are said once, when the aggregator begins: what somebody sets later holds. */
-static int write_labels(struct facts *facts, struct wp_txn *txn, const struct wp_commit_options *options, struct wp_error *err)
+static int write_labels(
+    struct facts *facts, struct wp_txn *txn, const struct wp_commit_options *options, struct wp_error *err)
 {
     for (uint32_t i = 0; i < options->label_count; i++) {
         char key[280];
@@ -64,7 +65,8 @@ static int write_labels(struct facts *facts, struct wp_txn *txn, const struct wp
 }
 
 /* host.NAME.`key` = the formatted value. */
-static void __attribute__((format(printf, 3, 4))) put_host(struct facts *facts, const char *key, const char *format, ...)
+static void __attribute__((format(printf, 3, 4)))
+put_host(struct facts *facts, const char *key, const char *format, ...)
 {
     char path[600], value[512];
     va_list arguments;
@@ -98,8 +100,8 @@ static void put_identity(struct facts *facts)
 {
     const struct wp_hello *hello = &facts->session->hello;
     const uint8_t *u = hello->host;
-    put_host(facts, "uuid", "%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", u[0], u[1], u[2], u[3], u[4],
-        u[5], u[6], u[7], u[8], u[9], u[10], u[11], u[12], u[13], u[14], u[15]);
+    put_host(facts, "uuid", "%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", u[0], u[1], u[2],
+        u[3], u[4], u[5], u[6], u[7], u[8], u[9], u[10], u[11], u[12], u[13], u[14], u[15]);
     put_host(facts, "kernel", "%s", hello->kernel);
     put_host(facts, "machine", "%s", hello->machine);
     put_host(facts, "cpus", "%u", hello->cpus);
@@ -144,7 +146,8 @@ static int put_traffic(struct facts *facts, struct wp_host_session *const *sessi
         are_written[sessions[i]->home] = true;
     const struct wp_traffic *rows = wp_connections_traffic(fleet->connections, &count);
     for (uint32_t i = 0; i < count; i++)
-        if (rows[i].to < fleet->count && (are_written[rows[i].to] || (rows[i].from < fleet->count && are_written[rows[i].from])))
+        if (rows[i].to < fleet->count &&
+            (are_written[rows[i].to] || (rows[i].from < fleet->count && are_written[rows[i].from])))
             put_row(facts, fleet, &rows[i]);
     free(are_written);
     return 0;
@@ -188,7 +191,8 @@ static void put_counts(struct facts *facts)
     put_host(facts, "dropped", "%" PRIu64, dropped);
 }
 
-static const struct wp_aggregate *find_aggregate(const struct wp_host_session *session, const char *name, const char *release)
+static const struct wp_aggregate *find_aggregate(
+    const struct wp_host_session *session, const char *name, const char *release)
 {
     for (uint32_t i = 0; i < session->aggregate_count; i++)
         if (!strcmp(session->aggregates[i]->name, name) && !strcmp(session->aggregates[i]->release, release))
@@ -198,7 +202,8 @@ static const struct wp_aggregate *find_aggregate(const struct wp_host_session *s
 
 /* A bucket has the counts of the sessions that go into it. */
 static int write_bucket(struct facts *facts, struct wp_txn *txn, const struct wp_aggregate *bucket,
-    struct wp_host_session *const *sessions, size_t count, const struct wp_commit_options *options, struct wp_error *err)
+    struct wp_host_session *const *sessions, size_t count, const struct wp_commit_options *options,
+    struct wp_error *err)
 {
     for (size_t i = 0; i < WP_BUCKET_FACTS; i++)
         put(facts, bucket->bucket_facts[i].key, bucket->bucket_facts[i].value);

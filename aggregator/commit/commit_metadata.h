@@ -4,8 +4,8 @@
 /*
  * What sessions say of their hosts, as metadata of the release and of its aggregates. Keys (docs/store-format.md):
  * host.NAME.{uuid,kernel,machine,cpus,boot,source,version,label.KEY}, its events and drops, its clock, and
- * network.TO.FROM.{messages,bytes,retransmits,retransmit_bytes}: what was received from hosts that are recorded, and what those
- * sent again; network.TO.{unpaired,ambiguous}: what was not found there.
+ * network.TO.FROM.{messages,bytes,retransmits,retransmit_bytes}: what was received from hosts that are recorded, and
+ * what those sent again; network.TO.{unpaired,ambiguous}: what was not found there.
  */
 #include "aggregator/commit/commit_options.h"
 #include "aggregator/session/host_session.h"

@@ -13,11 +13,11 @@ struct wp_late_counts {
 
 struct wp_commit_options {
     const char *shard;
-    uint64_t timebox_s;      /* length of a timebox: 3600 */
+    uint64_t timebox_s; /* length of a timebox: 3600 */
     uint64_t real_now_s;
-    uint64_t late_after_s;   /* what comes so long behind the end of its timebox is late; UINT64_MAX: nothing is */
+    uint64_t late_after_s;       /* what comes so long behind the end of its timebox is late; UINT64_MAX: nothing is */
     struct wp_late_counts *late; /* added to; NULL: nobody counts */
-    struct wp_host_parts *host_parts; /* borrowed; NULL: no host has reports of its own */
+    struct wp_host_parts *host_parts;       /* borrowed; NULL: no host has reports of its own */
     const struct wp_metadata_entry *labels; /* of each release that is written, said at labels_s; borrowed */
     uint32_t label_count;
     uint64_t labels_s;

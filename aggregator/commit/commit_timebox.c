@@ -13,7 +13,7 @@
 #define KEY_ROOM 512u
 
 struct late {
-    const char *host;               /* NULL: several */
+    const char *host; /* NULL: several */
     uint64_t events, total_ns;
 };
 
@@ -22,7 +22,7 @@ struct wp_timebox_note {
     uint64_t timebox_s;
     const struct wp_host_session **sessions; /* that are new in it; owned array */
     size_t session_count;
-    struct late *late;              /* owned */
+    struct late *late; /* owned */
     size_t late_count;
 };
 
@@ -39,7 +39,8 @@ static struct wp_timebox_note *note_of(struct wp_timebox_notes *notes, const cha
     return &rows[notes->count++];
 }
 
-int wp_timebox_notes_late(struct wp_timebox_notes *notes, const char *bucket, uint64_t timebox_s, const char *host, const struct wp_report *report)
+int wp_timebox_notes_late(struct wp_timebox_notes *notes, const char *bucket, uint64_t timebox_s, const char *host,
+    const struct wp_report *report)
 {
     struct late late = {.host = host, .total_ns = wp_report_total(report)};
     uint32_t count;
@@ -57,10 +58,12 @@ int wp_timebox_notes_late(struct wp_timebox_notes *notes, const char *bucket, ui
     return 0;
 }
 
-int wp_timebox_notes_host(struct wp_timebox_notes *notes, const char *bucket, uint64_t timebox_s, const struct wp_host_session *session)
+int wp_timebox_notes_host(
+    struct wp_timebox_notes *notes, const char *bucket, uint64_t timebox_s, const struct wp_host_session *session)
 {
     struct wp_timebox_note *note = note_of(notes, bucket, timebox_s);
-    const struct wp_host_session **rows = note ? reallocarray(note->sessions, note->session_count + 1, sizeof(*rows)) : NULL;
+    const struct wp_host_session **rows =
+        note ? reallocarray(note->sessions, note->session_count + 1, sizeof(*rows)) : NULL;
     if (!rows)
         return -ENOMEM;
     note->sessions = rows;
@@ -71,7 +74,7 @@ int wp_timebox_notes_host(struct wp_timebox_notes *notes, const char *bucket, ui
 /* --- what is written --- */
 
 struct said {
-    char *key;                         /* owned */
+    char *key; /* owned */
     uint64_t number;
 };
 
@@ -79,7 +82,7 @@ struct writing {
     const struct wp_commit_options *options;
     struct wp_metadata_entry *entries; /* owned, and their texts */
     size_t count, room;
-    struct said *said;                 /* by this shard so far of what was late, by key; owned */
+    struct said *said; /* by this shard so far of what was late, by key; owned */
     size_t said_count, said_room;
     bool failed;
 };
@@ -104,7 +107,8 @@ static void say(struct writing *w, const char *key, const char *value)
 static void say_host(struct writing *w, const struct wp_host_session *session)
 {
     const struct wp_hello *hello = &session->hello;
-    const struct wp_metadata_entry facts[] = {{"kernel", hello->kernel}, {"boot", hello->boot_id}, {"version", hello->version}};
+    const struct wp_metadata_entry facts[] = {
+        {"kernel", hello->kernel}, {"boot", hello->boot_id}, {"version", hello->version}};
     char key[KEY_ROOM];
     for (size_t i = 0; i < sizeof(facts) / sizeof(facts[0]); i++) {
         snprintf(key, sizeof(key), "host.%.200s.%s", session->hostname, facts[i].key);
@@ -152,8 +156,8 @@ static void say_more(struct writing *w, const char *key, uint64_t more)
     say(w, key, value);
 }
 
-static int say_late(struct writing *w, struct wp_txn *txn, const struct wp_metadata_place *place, const struct wp_timebox_note *note,
-    struct wp_error *err)
+static int say_late(struct writing *w, struct wp_txn *txn, const struct wp_metadata_place *place,
+    const struct wp_timebox_note *note, struct wp_error *err)
 {
     uint64_t events = 0, total_ns = 0;
     char key[KEY_ROOM];
@@ -176,7 +180,8 @@ static int say_late(struct writing *w, struct wp_txn *txn, const struct wp_metad
     return rc;
 }
 
-static int write_note(const struct wp_timebox_note *note, struct wp_txn *txn, const struct wp_commit_options *options, struct wp_error *err)
+static int write_note(const struct wp_timebox_note *note, struct wp_txn *txn, const struct wp_commit_options *options,
+    struct wp_error *err)
 {
     struct wp_metadata_place place = {note->bucket, true, note->timebox_s};
     struct writing w = {.options = options};
@@ -198,7 +203,8 @@ static int write_note(const struct wp_timebox_note *note, struct wp_txn *txn, co
     return rc;
 }
 
-int wp_timebox_notes_write(const struct wp_timebox_notes *notes, struct wp_txn *txn, const struct wp_commit_options *options, struct wp_error *err)
+int wp_timebox_notes_write(const struct wp_timebox_notes *notes, struct wp_txn *txn,
+    const struct wp_commit_options *options, struct wp_error *err)
 {
     int rc = 0;
     for (size_t i = 0; !rc && i < notes->count; i++)

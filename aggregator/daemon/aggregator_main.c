@@ -43,7 +43,8 @@ int main(int argc, char **argv)
     sigaction(SIGTERM, &action, NULL);
     sigaction(SIGINT, &action, NULL);
     signal(SIGPIPE, SIG_IGN);
-    /* Buffers of an epoch go back to the system; else one large one makes malloc keep all smaller ones between what lives on. */
+    /* Buffers of an epoch go back to the system; else one large one makes malloc keep all smaller ones between what
+     * lives on. */
     mallopt(M_MMAP_THRESHOLD, LARGE_BYTES);
     struct wp_service service = {.reload = &reload_asked, .on_reload = reload, .context = &daemon};
     struct wp_error err = {0};

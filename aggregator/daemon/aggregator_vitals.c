@@ -22,10 +22,10 @@
 #include <unistd.h>
 
 #define LOOK_NS 1000000000u
-#define SHARE 100u                /* a look is followed by so many times of what it took */
+#define SHARE 100u /* a look is followed by so many times of what it took */
 #define STORE_NS 10000000000u
-#define RELEASES 65536u           /* counted at most */
-#define LOW_BYTES (64u << 20)     /* free on the store's disk: the next growth may fail */
+#define RELEASES 65536u       /* counted at most */
+#define LOW_BYTES (64u << 20) /* free on the store's disk: the next growth may fail */
 
 struct wp_aggregator_vitals {
     struct wp_aggregator_vitals_options options;
@@ -39,8 +39,8 @@ struct wp_aggregator_vitals {
     uint32_t releases;
 };
 
-int wp_aggregator_vitals_open(struct wp_aggregator_vitals **out, const struct wp_aggregator_vitals_options *options,
-    struct wp_error *err)
+int wp_aggregator_vitals_open(
+    struct wp_aggregator_vitals **out, const struct wp_aggregator_vitals_options *options, struct wp_error *err)
 {
     struct wp_aggregator_vitals *v = calloc(1, sizeof(*v));
     int rc = v ? 0 : wp_error_set(err, -ENOMEM, "out of memory");
@@ -127,9 +127,10 @@ static void put_sums(struct wp_aggregator_vitals *v, const struct wp_engine_coun
     put(v, "wakepath_aggregator_sessions", WP_GAUGE, "Sessions that are here.", counts->live);
     put(v, "wakepath_aggregator_sessions_ended_total", WP_COUNTER, "Sessions that said Bye and are on disk.",
         counts->ended);
-    put(v, "wakepath_aggregator_held_bytes", WP_GAUGE, "Memory that sessions hold; --memory bounds it.", (double)counts->held_bytes);
-    put(v, "wakepath_aggregator_sessions_shed_total", WP_COUNTER, "Sessions that were ended because they held too much of it.",
-        (double)counts->shed);
+    put(v, "wakepath_aggregator_held_bytes", WP_GAUGE, "Memory that sessions hold; --memory bounds it.",
+        (double)counts->held_bytes);
+    put(v, "wakepath_aggregator_sessions_shed_total", WP_COUNTER,
+        "Sessions that were ended because they held too much of it.", (double)counts->shed);
     put(v, "wakepath_aggregator_hosts", WP_GAUGE, "Hosts that are recorded.", sums->hosts);
     put(v, "wakepath_aggregator_hosts_unlisted", WP_GAUGE, "Hosts of them that have no line of their own.",
         sums->unlisted_hosts);
@@ -157,9 +158,11 @@ static void put_messages(struct wp_aggregator_vitals *v)
 
 static void put_limits(struct wp_aggregator_vitals *v)
 {
-    static const char times[] = "wakepath_aggregator_limits_total", seconds[] = "wakepath_aggregator_limited_seconds_total";
+    static const char times[] = "wakepath_aggregator_limits_total",
+                      seconds[] = "wakepath_aggregator_limited_seconds_total";
     const struct wp_fleet *fleet = wp_engine_fleet(v->options.engine);
-    wp_metric_begin(&v->text, times, WP_COUNTER, "How often a bound of the explanation bit, of all aggregates, by its name.");
+    wp_metric_begin(
+        &v->text, times, WP_COUNTER, "How often a bound of the explanation bit, of all aggregates, by its name.");
     for (unsigned i = 0; i < WP_LIMITS; i++)
         wp_metric_labelled(&v->text, times, "bound", wp_limit_name(i), (double)fleet->limits[i].count);
     wp_metric_begin(&v->text, seconds, WP_COUNTER, "Time that it touched.");
@@ -167,8 +170,8 @@ static void put_limits(struct wp_aggregator_vitals *v)
         wp_metric_labelled(&v->text, seconds, "bound", wp_limit_name(i), (double)fleet->limits[i].ns / 1e9);
 }
 
-static void put_shard(struct wp_aggregator_vitals *v, const struct wp_shards *shards, const char *name, const char *help,
-    double (*value)(const struct wp_shard_state *state))
+static void put_shard(struct wp_aggregator_vitals *v, const struct wp_shards *shards, const char *name,
+    const char *help, double (*value)(const struct wp_shard_state *state))
 {
     wp_metric_begin(&v->text, name, WP_GAUGE, help);
     for (uint32_t i = 0; i < wp_shards_count(shards); i++) {
@@ -195,7 +198,8 @@ static double bound_of(const struct wp_shard_state *state)
 
 static void put_shards(struct wp_aggregator_vitals *v)
 {
-    static const char questions[] = "wakepath_aggregator_shard_questions_total", ends[] = "wakepath_aggregator_shard_ends_total";
+    static const char questions[] = "wakepath_aggregator_shard_questions_total",
+                      ends[] = "wakepath_aggregator_shard_ends_total";
     static const char datagrams[] = "wakepath_aggregator_shard_datagrams_total";
     const struct wp_shards *shards = wp_engine_fleet(v->options.engine)->shards;
     if (!shards)
@@ -204,36 +208,41 @@ static void put_shards(struct wp_aggregator_vitals *v)
     put_shard(v, shards, "wakepath_aggregator_shard_up", "1: that other aggregator answers.", up_of);
     put_shard(v, shards, "wakepath_aggregator_shard_hosts", "Its hosts that are known here.", hosts_of);
     put_shard(v, shards, "wakepath_aggregator_shard_clock_bound_seconds", "How well its clock is known.", bound_of);
-    wp_metric_begin(&v->text, questions, WP_COUNTER, "Waits on hosts of other shards, by what became of asking for them.");
+    wp_metric_begin(
+        &v->text, questions, WP_COUNTER, "Waits on hosts of other shards, by what became of asking for them.");
     wp_metric_labelled(&v->text, questions, "answer", "explained", (double)counts->answered);
     wp_metric_labelled(&v->text, questions, "answer", "refused", (double)counts->refused);
     wp_metric_labelled(&v->text, questions, "answer", "none", (double)counts->unanswered);
-    put(v, "wakepath_aggregator_shard_asked_total", WP_COUNTER, "Questions of other shards.", (double)counts->questions);
+    put(v, "wakepath_aggregator_shard_asked_total", WP_COUNTER, "Questions of other shards.",
+        (double)counts->questions);
     put(v, "wakepath_aggregator_shard_asked_refused_total", WP_COUNTER, "Of them, those that could not be answered.",
         (double)counts->late);
     wp_metric_begin(&v->text, ends, WP_COUNTER, "Ends of connections that shards told each other.");
     wp_metric_labelled(&v->text, ends, "way", "told", (double)counts->ends_told);
     wp_metric_labelled(&v->text, ends, "way", "heard", (double)counts->ends_heard);
     wp_metric_labelled(&v->text, ends, "way", "lost", (double)counts->ends_lost);
-    wp_metric_begin(&v->text, datagrams, WP_COUNTER, "Datagrams from elsewhere, and who sent them, told to other shards.");
+    wp_metric_begin(
+        &v->text, datagrams, WP_COUNTER, "Datagrams from elsewhere, and who sent them, told to other shards.");
     wp_metric_labelled(&v->text, datagrams, "way", "told", (double)counts->datagrams_told);
     wp_metric_labelled(&v->text, datagrams, "way", "lost", (double)counts->datagrams_lost);
-    put(v, "wakepath_aggregator_shard_paths_lost_total", WP_COUNTER, "Paths that others waited on, of sessions that are over.",
-        (double)counts->paths_lost);
-    put(v, "wakepath_aggregator_shard_bad_messages_total", WP_COUNTER, "Messages of shards that broke a rule.", (double)counts->bad);
+    put(v, "wakepath_aggregator_shard_paths_lost_total", WP_COUNTER,
+        "Paths that others waited on, of sessions that are over.", (double)counts->paths_lost);
+    put(v, "wakepath_aggregator_shard_bad_messages_total", WP_COUNTER, "Messages of shards that broke a rule.",
+        (double)counts->bad);
 }
 
 static void put_names(struct wp_aggregator_vitals *v)
 {
     static const char name[] = "wakepath_aggregator_names_asked_total";
     const struct wp_name_desk_counts counts = wp_name_desk_counts(v->options.names);
-    wp_metric_begin(&v->text, name, WP_COUNTER, "Places in objects that collectors asked the names of, by what answered.");
+    wp_metric_begin(
+        &v->text, name, WP_COUNTER, "Places in objects that collectors asked the names of, by what answered.");
     wp_metric_labelled(&v->text, name, "by", "memory", (double)counts.known);
     wp_metric_labelled(&v->text, name, "by", "reader", (double)counts.awaited);
     wp_metric_labelled(&v->text, name, "by", "nobody", (double)(counts.asked - counts.known - counts.awaited));
     put(v, "wakepath_aggregator_names_known", WP_GAUGE, "Places whose names are in memory.", counts.places);
-    put(v, "wakepath_aggregator_names_refused_total", WP_COUNTER, "Questions and names of collectors that broke a rule.",
-        (double)counts.refused);
+    put(v, "wakepath_aggregator_names_refused_total", WP_COUNTER,
+        "Questions and names of collectors that broke a rule.", (double)counts.refused);
 }
 
 static void put_refusals(struct wp_aggregator_vitals *v)
@@ -256,8 +265,10 @@ static void put_store(struct wp_aggregator_vitals *v, const struct wp_late_count
         (double)v->commit_last_ns / 1e9);
     put(v, "wakepath_aggregator_commit_failures_total", WP_COUNTER,
         "Rounds that could not be written, and are tried again.", (double)v->failures);
-    put(v, "wakepath_aggregator_late_reports_total", WP_COUNTER, "Additions to hours that had been over for --late-after.", (double)late->reports);
-    put(v, "wakepath_aggregator_late_seconds_total", WP_COUNTER, "Time of control paths in them.", (double)late->total_ns / 1e9);
+    put(v, "wakepath_aggregator_late_reports_total", WP_COUNTER,
+        "Additions to hours that had been over for --late-after.", (double)late->reports);
+    put(v, "wakepath_aggregator_late_seconds_total", WP_COUNTER, "Time of control paths in them.",
+        (double)late->total_ns / 1e9);
     put(v, "wakepath_aggregator_store_bytes", WP_GAUGE, "The store on its disk.", (double)v->store_bytes);
     put(v, "wakepath_aggregator_store_free_bytes", WP_GAUGE, "What is free there.", (double)v->free_bytes);
     put(v, "wakepath_aggregator_store_releases", WP_GAUGE, "Releases in the store.", v->releases);

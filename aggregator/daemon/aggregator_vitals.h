@@ -17,8 +17,8 @@ struct wp_aggregator_vitals_options {
     const struct wp_logger *logger;
 };
 
-int wp_aggregator_vitals_open(struct wp_aggregator_vitals **vitals, const struct wp_aggregator_vitals_options *options,
-    struct wp_error *err);
+int wp_aggregator_vitals_open(
+    struct wp_aggregator_vitals **vitals, const struct wp_aggregator_vitals_options *options, struct wp_error *err);
 /* NULL-safe, as the next ones. */
 void wp_aggregator_vitals_close(struct wp_aggregator_vitals *vitals);
 /* The engine was asked to commit, which took so long; `code` is its answer. */

@@ -19,21 +19,21 @@ struct ingest {
     struct wp_aggregator_vitals *vitals; /* NULL: nobody watches */
     struct wp_shard_net *shards;         /* NULL: there are no others */
     struct wp_name_desk *names;
-    struct wp_name_keep *kept;           /* NULL: names are not kept */
+    struct wp_name_keep *kept; /* NULL: names are not kept */
     const struct wp_logger *logger;
     struct wp_log_limit refusals, full;
     uint64_t stepped_ns;
-    uint32_t heard;                      /* since a part was explained */
+    uint32_t heard; /* since a part was explained */
     bool is_explaining;
 };
 
 #define WAIT_MS 50
-#define SHARDS_WAIT_MS 5       /* others wait for our answers, and have sockets of their own */
+#define SHARDS_WAIT_MS 5 /* others wait for our answers, and have sockets of their own */
 #define STEP_NS 20000000u
 #define SHARDS_STEP_NS 5000000u
-#define PART 20000u            /* slices that are looked at before the socket is: some milliseconds */
-#define HEARD 16u              /* messages between two such parts, while there are some */
-#define TURNS 256u             /* of batches that waited, before the socket is looked at again */
+#define PART 20000u /* slices that are looked at before the socket is: some milliseconds */
+#define HEARD 16u   /* messages between two such parts, while there are some */
+#define TURNS 256u  /* of batches that waited, before the socket is looked at again */
 
 static uint64_t now(clockid_t clock)
 {
@@ -79,7 +79,8 @@ static int take(struct ingest *ingest, const struct wp_server_message *message, 
         wp_engine_probed(ingest->engine, message->peer, message->times_ns);
         break;
     case WP_SERVER_NAMES: /* out of bounds: counted there; nothing is lost by it */
-        if (wp_name_desk_take(ingest->names, message->peer, message->type, message->batch, message->batch_size, wp_clock_ms(), &why) &&
+        if (wp_name_desk_take(ingest->names, message->peer, message->type, message->batch, message->batch_size,
+                wp_clock_ms(), &why) &&
             wp_log_allowed(&ingest->refusals, now(CLOCK_MONOTONIC), 1000000000))
             wp_log(ingest->logger, WP_LOG_WARN, "refused peer=%u reason=\"%s\"", message->peer, why.text);
         break;
@@ -222,24 +223,35 @@ int wp_ingest_run(const struct wp_engine_options *engine, const struct wp_ingest
     struct ingest ingest = {.logger = logger};
     struct wp_engine_options in_parts = *engine;
     in_parts.part = PART;
-    struct wp_server_options server = {.endpoint = options->endpoint, .key_path = options->key_path,
-        .allow_path = options->allow_path, .is_insecure = options->is_insecure, .has_shards = options->peer_count, .logger = logger};
+    struct wp_server_options server = {.endpoint = options->endpoint,
+        .key_path = options->key_path,
+        .allow_path = options->allow_path,
+        .is_insecure = options->is_insecure,
+        .has_shards = options->peer_count,
+        .logger = logger};
     struct wp_error why = {0};
     int rc = wp_engine_create(&ingest.engine, &in_parts, logger, err);
     if (!rc)
         rc = wp_server_open_with(&ingest.server, &server, err);
-    if (!rc && !(ingest.names = wp_name_desk_create(&(struct wp_name_desk_options){.send = send_names, .keep = keep_names,
-            .context = &ingest})))
+    if (!rc &&
+        !(ingest.names = wp_name_desk_create(
+              &(struct wp_name_desk_options){.send = send_names, .keep = keep_names, .context = &ingest})))
         rc = wp_error_set(err, -ENOMEM, "out of memory");
-    if (!rc && engine->resume && wp_name_keep_open(&ingest.kept, engine->resume, engine->shard, ingest.names, logger, &why))
+    if (!rc && engine->resume &&
+        wp_name_keep_open(&ingest.kept, engine->resume, engine->shard, ingest.names, logger, &why))
         wp_log(logger, WP_LOG_WARN, "objects will be read again after a restart: %s", why.text);
     if (!rc && options->window)
         wp_server_set_window(ingest.server, options->window);
     if (!rc)
-        rc = wp_shard_net_open(&ingest.shards, &(struct wp_shard_net_options){wp_engine_fleet(ingest.engine), ingest.server,
-            options, engine->shard, logger}, err);
-    if (!rc && options->metrics && wp_aggregator_vitals_open(&ingest.vitals, &(struct wp_aggregator_vitals_options){
-        options->metrics, engine->store, engine->shard, ingest.engine, ingest.server, ingest.names, logger}, &why))
+        rc = wp_shard_net_open(&ingest.shards,
+            &(struct wp_shard_net_options){
+                wp_engine_fleet(ingest.engine), ingest.server, options, engine->shard, logger},
+            err);
+    if (!rc && options->metrics &&
+        wp_aggregator_vitals_open(&ingest.vitals,
+            &(struct wp_aggregator_vitals_options){
+                options->metrics, engine->store, engine->shard, ingest.engine, ingest.server, ingest.names, logger},
+            &why))
         wp_log(logger, WP_LOG_WARN, "goes on without metrics: %s", why.text);
     if (!rc && options->ready_fd >= 0) {
         ssize_t done = write(options->ready_fd, "ready\n", 6);

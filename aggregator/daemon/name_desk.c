@@ -13,17 +13,17 @@
 #define LEVELS (4u << 20)
 #define TEXT_BYTES ((size_t)256 << 20)
 #define WAITING 65536u
-#define PATIENCE_MS 1500u   /* for a reader; collectors have twice as much for us */
+#define PATIENCE_MS 1500u /* for a reader; collectors have twice as much for us */
 #define STEP_MS 100u
 #define NOBODY UINT32_MAX
 
 struct object {
     struct wp_build build;
-    uint32_t reader;        /* peer; NOBODY */
+    uint32_t reader; /* peer; NOBODY */
 };
 
 struct place {
-    uint32_t first, count;  /* of the levels */
+    uint32_t first, count; /* of the levels */
 };
 
 struct level {
@@ -38,12 +38,12 @@ struct waiting {
 struct wp_name_desk {
     struct wp_name_desk_options options;
     struct wp_intern *texts;
-    struct wp_intmap by_build;      /* build id, halves of a hash of it -> object */
-    struct wp_intmap by_place;      /* (offset, object) -> place */
+    struct wp_intmap by_build; /* build id, halves of a hash of it -> object */
+    struct wp_intmap by_place; /* (offset, object) -> place */
     struct object *objects;
     struct place *places;
     struct level *levels;
-    struct waiting *waiting;        /* in the order they came */
+    struct waiting *waiting; /* in the order they came */
     uint32_t object_count, object_room, place_count, place_room, level_count, level_room, waiting_room;
     size_t text_bytes;
     uint64_t stepped_ms;
@@ -140,20 +140,22 @@ static void flush(struct wp_name_desk *d, struct answering *a)
     if (!rc && a->peer == NOBODY)
         d->options.keep(d->options.context, d->raw.data, d->raw.size);
     else if (!rc)
-        d->options.send(d->options.context, a->peer, WP_FRAME_NAME_ANSWER, d->raw.data, d->raw.size); /* if not, it stops waiting by itself */
+        d->options.send(d->options.context, a->peer, WP_FRAME_NAME_ANSWER, d->raw.data,
+            d->raw.size); /* if not, it stops waiting by itself */
     a->answer.row_count = a->answer.level_count = 0;
 }
 
 static void add(struct wp_name_desk *d, struct answering *a, uint64_t offset, const struct place *place)
 {
     uint32_t count = place ? place->count : 0;
-    if (a->answer.row_count == WP_NAME_PLACES || a->answer.level_count + count > sizeof(a->levels) / sizeof(a->levels[0]))
+    if (a->answer.row_count == WP_NAME_PLACES ||
+        a->answer.level_count + count > sizeof(a->levels) / sizeof(a->levels[0]))
         flush(d, a);
     a->rows[a->answer.row_count++] = (struct wp_name_row){offset, a->answer.level_count, count};
     for (uint32_t i = 0; i < count; i++) {
         const struct level *level = &d->levels[place->first + i];
-        a->levels[a->answer.level_count++] = (struct wp_name_level){wp_intern_text(d->texts, level->function),
-            wp_intern_text(d->texts, level->file), level->line};
+        a->levels[a->answer.level_count++] = (struct wp_name_level){
+            wp_intern_text(d->texts, level->function), wp_intern_text(d->texts, level->file), level->line};
     }
 }
 
@@ -176,8 +178,8 @@ static void end(struct wp_name_desk *d, struct answering *a)
 
 /* --- who waits --- */
 
-/* All that wait for the object, one question after the other: those whose place is known get it; with `to` somebody, he is its reader
- * now and is told to read what he waits for himself. */
+/* All that wait for the object, one question after the other: those whose place is known get it; with `to` somebody, he
+ * is its reader now and is told to read what he waits for himself. */
 static void serve(struct wp_name_desk *d, uint32_t object, uint32_t to)
 {
     uint32_t kept = 0, count = d->counts.waiting;
@@ -215,7 +217,9 @@ static int ask_reader(struct wp_name_desk *d, uint32_t object, const uint64_t *o
     struct wp_name_question q = {.build = d->objects[object].build, .offsets = offsets, .count = count};
     wp_buffer_clear(&d->raw);
     int rc = wp_name_question_encode(&q, &d->raw, NULL);
-    return rc ? rc : d->options.send(d->options.context, d->objects[object].reader, WP_FRAME_NAME_QUESTION, d->raw.data, d->raw.size);
+    return rc ? rc
+              : d->options.send(
+                    d->options.context, d->objects[object].reader, WP_FRAME_NAME_QUESTION, d->raw.data, d->raw.size);
 }
 
 /* Its reader does not answer, or has it not: the first who waits reads it, and is asked for what the others want. */
@@ -242,7 +246,8 @@ static void replace_reader(struct wp_name_desk *d, uint32_t object, uint64_t now
 
 static bool await(struct wp_name_desk *d, const struct waiting *waiting)
 {
-    if (d->counts.waiting >= WAITING || !has_room(&d->waiting, d->counts.waiting, &d->waiting_room, sizeof(*d->waiting)))
+    if (d->counts.waiting >= WAITING ||
+        !has_room(&d->waiting, d->counts.waiting, &d->waiting_room, sizeof(*d->waiting)))
         return false;
     d->waiting[d->counts.waiting++] = *waiting;
     return true;
@@ -295,7 +300,8 @@ static uint32_t text_of(struct wp_name_desk *d, const char *text)
     return id == UINT32_MAX ? 0 : id;
 }
 
-/* What has names, of the places from `first` on; what has none may have some after a restart, as when debug files are installed. */
+/* What has names, of the places from `first` on; what has none may have some after a restart, as when debug files are
+ * installed. */
 static void keep(struct wp_name_desk *d, uint32_t object, const struct wp_name_answer *told, uint32_t first)
 {
     struct answering *a = d->options.keep ? begin(d, NOBODY, 0, object, false) : NULL;
@@ -312,14 +318,17 @@ static void learn(struct wp_name_desk *d, uint32_t object, const struct wp_name_
 {
     for (uint32_t i = 0; i < told->row_count; i++) {
         const struct wp_name_row *row = &told->rows[i];
-        bool is_full = d->place_count >= d->options.places || d->level_count + row->count > LEVELS || d->text_bytes > TEXT_BYTES;
+        bool is_full =
+            d->place_count >= d->options.places || d->level_count + row->count > LEVELS || d->text_bytes > TEXT_BYTES;
         if (is_full || place_of(d, object, row->offset) ||
             !has_room(&d->places, d->place_count, &d->place_room, sizeof(*d->places)))
             continue;
         struct place place = {.first = d->level_count};
-        for (uint32_t j = 0; j < row->count && has_room(&d->levels, d->level_count, &d->level_room, sizeof(*d->levels)); j++) {
+        for (uint32_t j = 0; j < row->count && has_room(&d->levels, d->level_count, &d->level_room, sizeof(*d->levels));
+             j++) {
             const struct wp_name_level *level = &told->levels[row->first + j];
-            d->levels[d->level_count++] = (struct level){text_of(d, level->function), text_of(d, level->file), level->line};
+            d->levels[d->level_count++] =
+                (struct level){text_of(d, level->function), text_of(d, level->file), level->line};
             place.count++;
         }
         if (!wp_intmap_put(&d->by_place, (struct wp_intkey){row->offset, object}, d->place_count))
@@ -354,8 +363,8 @@ int wp_name_desk_recall(struct wp_name_desk *d, const uint8_t *raw, size_t size,
     return rc;
 }
 
-int wp_name_desk_take(struct wp_name_desk *d, uint32_t peer, enum wp_frame_type type, const uint8_t *raw, size_t size, uint64_t now_ms,
-    struct wp_error *err)
+int wp_name_desk_take(struct wp_name_desk *d, uint32_t peer, enum wp_frame_type type, const uint8_t *raw, size_t size,
+    uint64_t now_ms, struct wp_error *err)
 {
     struct wp_name_question question;
     struct wp_name_answer told;

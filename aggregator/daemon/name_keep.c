@@ -12,7 +12,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#define LIMIT_BYTES ((size_t)64 << 20) /* more is not appended; of more than half of it the newest quarter is left at the next start */
+#define LIMIT_BYTES                                                                                                    \
+    ((size_t)64 << 20) /* more is not appended; of more than half of it the newest quarter is left at the next start   \
+                        */
 
 struct wp_name_keep {
     struct wp_frame_writer *writer;
@@ -25,14 +27,15 @@ struct wp_name_keep {
 };
 
 /* Where the frames end that can be used; those before `from` are passed over. *first: the first that was told. */
-static size_t read_frames(struct wp_frame_reader *reader, const struct wp_buffer *bytes, size_t from, struct wp_name_desk *desk,
-    size_t *first)
+static size_t read_frames(struct wp_frame_reader *reader, const struct wp_buffer *bytes, size_t from,
+    struct wp_name_desk *desk, size_t *first)
 {
     struct wp_frame frame;
     size_t at = 0;
     *first = SIZE_MAX;
     while (at < bytes->size && !wp_frame_read(reader, bytes->data + at, bytes->size - at, &frame, NULL)) {
-        if (frame.type != WP_FRAME_NAME_ANSWER || (at >= from && wp_name_desk_recall(desk, frame.payload, frame.size, NULL)))
+        if (frame.type != WP_FRAME_NAME_ANSWER ||
+            (at >= from && wp_name_desk_recall(desk, frame.payload, frame.size, NULL)))
             break;
         if (at >= from && *first == SIZE_MAX)
             *first = at;
@@ -46,7 +49,8 @@ static int take_file(struct wp_name_keep *keep, struct wp_name_desk *desk, struc
     struct wp_buffer bytes = {0};
     struct wp_frame_reader *reader = wp_frame_reader_create();
     size_t first, end;
-    int rc = reader ? wp_file_read(keep->path, 2 * LIMIT_BYTES, &bytes, err) : wp_error_set(err, -ENOMEM, "out of memory for names");
+    int rc = reader ? wp_file_read(keep->path, 2 * LIMIT_BYTES, &bytes, err)
+                    : wp_error_set(err, -ENOMEM, "out of memory for names");
     if (!rc) {
         bool is_large = bytes.size > LIMIT_BYTES / 2;
         end = read_frames(reader, &bytes, is_large ? bytes.size - LIMIT_BYTES / 4 : 0, desk, &first);
@@ -105,7 +109,8 @@ void wp_name_keep_add(struct wp_name_keep *keep, const uint8_t *raw, size_t size
     int rc = wp_frame_write(keep->writer, WP_FRAME_NAME_ANSWER, raw, size, &keep->frame, &err);
     if (rc || keep->size + keep->frame.size > LIMIT_BYTES)
         return;
-    ssize_t done = pwrite(keep->fd, keep->frame.data, keep->frame.size, (off_t)keep->size); /* the next one goes over half a frame */
+    ssize_t done = pwrite(
+        keep->fd, keep->frame.data, keep->frame.size, (off_t)keep->size); /* the next one goes over half a frame */
     if (done == (ssize_t)keep->frame.size)
         keep->size += keep->frame.size;
     else if (wp_log_allowed(&keep->failures, wp_clock_ms() * 1000000, 60000000000u))

@@ -20,55 +20,114 @@
 
 #define HOST_MEMORY ((uint64_t)4096 << 20)
 
-enum { KEY_BIND = 'b', KEY_STORE = 's', KEY_RELEASE = 'r', KEY_AGGREGATE = 'a', KEY_SHARD = 256, KEY_AUTO, KEY_EXIT, KEY_READY,
-    KEY_LOG, KEY_EPOCH, KEY_LATENESS, KEY_HISTORY, KEY_LOOKBACK, KEY_LOOKBACK_MEMORY, KEY_FIT, KEY_JOIN, KEY_LATE_SAMPLE, KEY_DEPTH, KEY_WIDTH, KEY_BUDGET, KEY_HOSTS, KEY_MEMORY, KEY_HOST_MEMORY,
-    KEY_EXPECT, KEY_GIVE_UP, KEY_RELEASE_RULE, KEY_KEY, KEY_ALLOW, KEY_INSECURE, KEY_RESUME, KEY_NO_RESUME, KEY_METRICS, KEY_PEER, KEY_WINDOW, KEY_LABEL, KEY_LATE_AFTER };
+enum {
+    KEY_BIND = 'b',
+    KEY_STORE = 's',
+    KEY_RELEASE = 'r',
+    KEY_AGGREGATE = 'a',
+    KEY_SHARD = 256,
+    KEY_AUTO,
+    KEY_EXIT,
+    KEY_READY,
+    KEY_LOG,
+    KEY_EPOCH,
+    KEY_LATENESS,
+    KEY_HISTORY,
+    KEY_LOOKBACK,
+    KEY_LOOKBACK_MEMORY,
+    KEY_FIT,
+    KEY_JOIN,
+    KEY_LATE_SAMPLE,
+    KEY_DEPTH,
+    KEY_WIDTH,
+    KEY_BUDGET,
+    KEY_HOSTS,
+    KEY_MEMORY,
+    KEY_HOST_MEMORY,
+    KEY_EXPECT,
+    KEY_GIVE_UP,
+    KEY_RELEASE_RULE,
+    KEY_KEY,
+    KEY_ALLOW,
+    KEY_INSECURE,
+    KEY_RESUME,
+    KEY_NO_RESUME,
+    KEY_METRICS,
+    KEY_PEER,
+    KEY_WINDOW,
+    KEY_LABEL,
+    KEY_LATE_AFTER
+};
 
 #define LABELS 64u
 
 static const struct argp_option option_table[] = {
     {"bind", KEY_BIND, "ENDPOINT", 0, "listen there: ipc:///path or tcp://address:port", 0},
     {"key", KEY_KEY, "FILE", 0, "this aggregator's secret key for tcp:// (wakepath keygen makes one)", 0},
-    {"allow", KEY_ALLOW, "FILE", 0, "who may connect by tcp://: a list of public keys, or a folder of *.pub; read again when it changes", 0},
+    {"allow", KEY_ALLOW, "FILE", 0,
+        "who may connect by tcp://: a list of public keys, or a folder of *.pub; read again when it changes", 0},
     {"insecure", KEY_INSECURE, 0, 0, "let everybody read and send by tcp://, without keys", 0},
-    {"peer", KEY_PEER, "ENDPOINT[=FILE]", 0, "another aggregator of the fleet, which names this one as its peer, too; FILE is its "
-        "public key, for tcp://. May be repeated", 0},
+    {"peer", KEY_PEER, "ENDPOINT[=FILE]", 0,
+        "another aggregator of the fleet, which names this one as its peer, too; FILE is its "
+        "public key, for tcp://. May be repeated",
+        0},
     {"store", KEY_STORE, "ROOT", 0, "the store's folder", 0},
     {"release", KEY_RELEASE, "ID", 0, "release of hosts that do not say theirs (default: unversioned)", 0},
-    {"release-rule", KEY_RELEASE_RULE, "ID=SELECTOR", 0, "what the selector picks runs that release, if it does not say itself "
-        "(WAKEPATH_RELEASE in its environment); may be repeated", 0},
+    {"release-rule", KEY_RELEASE_RULE, "ID=SELECTOR", 0,
+        "what the selector picks runs that release, if it does not say itself "
+        "(WAKEPATH_RELEASE in its environment); may be repeated",
+        0},
     {"shard", KEY_SHARD, "ID", 0, "this aggregator's share of the data (default: local)", 0},
     {"label", KEY_LABEL, "KEY=VALUE", 0, "say this of each release, as label.KEY of its metadata; may be repeated", 0},
-    {"aggregate", KEY_AGGREGATE, "NAME=SELECTOR", 0, "report on the processes that the selector picks; may be repeated", 0},
+    {"aggregate", KEY_AGGREGATE, "NAME=SELECTOR", 0, "report on the processes that the selector picks; may be repeated",
+        0},
     {"auto-aggregates", KEY_AUTO, "N", 0, "one aggregate a service besides, the N busiest", 0},
     {"exit-after-sessions", KEY_EXIT, "N", 0, "end when so many sessions have ended", 0},
     {"ready-fd", KEY_READY, "FD", 0, "write a line there when listening", 0},
-    {"window", KEY_WINDOW, "WINDOW", 0, "let all hosts record only so long of each period of wall time, such as \"1s every 60s\", or always (default: as "
-        "each host's --window says)", 0},
+    {"window", KEY_WINDOW, "WINDOW", 0,
+        "let all hosts record only so long of each period of wall time, such as \"1s every 60s\", or always (default: "
+        "as "
+        "each host's --window says)",
+        0},
     {"epoch", KEY_EPOCH, "MS", 0, "length of an epoch (default 1000)", 0},
     {"lateness", KEY_LATENESS, "MS", 0, "how long an epoch waits for late data (default 2000)", 0},
     {"history", KEY_HISTORY, "MS", 0, "how far back explanations reach (default 10000)", 0},
-    {"lookback", KEY_LOOKBACK, "MS", 0, "keep more than the history to explain long waits with, while memory allows; needs --no-resume (default: the "
-        "history)", 0},
-    {"lookback-memory", KEY_LOOKBACK_MEMORY, "MIB", 0, "of --lookback: so much for a host's switches and samples (default 1024)", 0},
+    {"lookback", KEY_LOOKBACK, "MS", 0,
+        "keep more than the history to explain long waits with, while memory allows; needs --no-resume (default: the "
+        "history)",
+        0},
+    {"lookback-memory", KEY_LOOKBACK_MEMORY, "MIB", 0,
+        "of --lookback: so much for a host's switches and samples (default 1024)", 0},
     {"fit", KEY_FIT, "US", 0, "overlap that still is the same control path (default 100)", 0},
     {"join", KEY_JOIN, "US", 0, "a run shorter than this parts no loop of sleeps that time out (default 100)", 0},
-    {"late-sample", KEY_LATE_SAMPLE, "US", 0, "how late a sample may come and still belong to the run before (default 20)", 0},
-    {"late-after", KEY_LATE_AFTER, "S", 0, "what comes so long after its hour was over is counted as late, or never (default 3600)", 0},
+    {"late-sample", KEY_LATE_SAMPLE, "US", 0,
+        "how late a sample may come and still belong to the run before (default 20)", 0},
+    {"late-after", KEY_LATE_AFTER, "S", 0,
+        "what comes so long after its hour was over is counted as late, or never (default 3600)", 0},
     {"depth", KEY_DEPTH, "N", 0, "layers of waiting for somebody who waits (default 64)", 0},
     {"width", KEY_WIDTH, "N", 0, "stretches looked at for one sleep (default 200000)", 0},
     {"budget", KEY_BUDGET, "N", 0, "stretches looked at for one host's epoch (default 10000000)", 0},
-    {"host-reports", KEY_HOSTS, "N", 0, "so many hosts have reports of their own and can be told apart; what further ones do is added up (default 256)", 0},
-    {"memory", KEY_MEMORY, "MIB", 0, "so much may all sessions hold of memory; the largest session of the host that holds most is ended when they hold "
-        "more (default: three quarters of the machine's; 0: no bound)", 0},
-    {"host-memory", KEY_HOST_MEMORY, "MIB", 0, "so much may the sessions of one host hold of memory; its largest is ended when they hold more (default 4096; "
-        "0: no bound)", 0},
+    {"host-reports", KEY_HOSTS, "N", 0,
+        "so many hosts have reports of their own and can be told apart; what further ones do is added up (default 256)",
+        0},
+    {"memory", KEY_MEMORY, "MIB", 0,
+        "so much may all sessions hold of memory; the largest session of the host that holds most is ended when they "
+        "hold "
+        "more (default: three quarters of the machine's; 0: no bound)",
+        0},
+    {"host-memory", KEY_HOST_MEMORY, "MIB", 0,
+        "so much may the sessions of one host hold of memory; its largest is ended when they hold more (default 4096; "
+        "0: no bound)",
+        0},
     {"expect-hosts", KEY_EXPECT, "N", 0, "explain nothing before so many hosts have come (for replays; default 0)", 0},
     {"give-up", KEY_GIVE_UP, "MS", 0, "a host that says nothing for so long is not waited for (default 5000)", 0},
-    {"resume", KEY_RESUME, "DIR", 0, "keep there what live sessions need to go on after a restart (default: STORE.resume, beside the store)", 0},
+    {"resume", KEY_RESUME, "DIR", 0,
+        "keep there what live sessions need to go on after a restart (default: STORE.resume, beside the store)", 0},
     {"no-resume", KEY_NO_RESUME, 0, 0, "keep nothing: after a restart sessions begin anew", 0},
-    {"metrics", KEY_METRICS, "ADDRESS:PORT", 0, "answer /metrics (Prometheus) and /healthz there by HTTP, or none (default: none; the "
-        "service's file says 127.0.0.1:9470); port 0 takes a free one", 0},
+    {"metrics", KEY_METRICS, "ADDRESS:PORT", 0,
+        "answer /metrics (Prometheus) and /healthz there by HTTP, or none (default: none; the "
+        "service's file says 127.0.0.1:9470); port 0 takes a free one",
+        0},
     {"log-level", KEY_LOG, "LEVEL", 0, "error, warn, info or debug (default info)", 0},
     {0},
 };
@@ -112,7 +171,8 @@ static void add_peer(struct wp_aggregator_options *options, struct argp_state *s
     if (count == WP_SHARD_LINKS)
         wp_config_refuse(state, "more than %u peers", WP_SHARD_LINKS);
     if (strncmp(text, "ipc://", 6) && strncmp(text, "tcp://", 6))
-        wp_config_refuse(state, "--peer takes ENDPOINT (ipc:///path or tcp://address:port) or ENDPOINT=FILE, not '%s'", text);
+        wp_config_refuse(
+            state, "--peer takes ENDPOINT (ipc:///path or tcp://address:port) or ENDPOINT=FILE, not '%s'", text);
     options->peers = realloc(options->peers, (count + 1) * sizeof(*options->peers));
     char *endpoint = options->peers ? strdup(text) : NULL;
     if (!endpoint)
@@ -160,73 +220,149 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
             wp_config_refuse(state, "--bind: %s", err.text);
         options->ingest.endpoint = argument;
         break;
-    case KEY_KEY: options->ingest.key_path = argument; break;
-    case KEY_ALLOW: options->ingest.allow_path = argument; break;
-    case KEY_INSECURE: options->ingest.is_insecure = true; break;
-    case KEY_PEER: add_peer(options, state, argument); break;
-    case KEY_STORE: engine->store = argument; break;
-    case KEY_RELEASE: engine->default_release = wp_config_id(state, "a release", argument); break;
-    case KEY_SHARD: engine->shard = wp_config_id(state, "a shard", argument); break;
-    case KEY_LABEL: add_label(options, state, argument); break;
-    case KEY_AGGREGATE: add_rule(options, state, argument); break;
-    case KEY_AUTO: engine->session.auto_aggregates = wp_config_number(state, "--auto-aggregates", argument, 0, 60); break;
-    case KEY_EXIT: options->ingest.exit_after_sessions = wp_config_number(state, "--exit-after-sessions", argument, 0, 1000000); break;
-    case KEY_READY: options->ingest.ready_fd = (int)wp_config_number(state, "--ready-fd", argument, 0, 1 << 20); break;
-    case KEY_WINDOW: options->window = wp_config_window(state, argument); break;
-    case KEY_EPOCH: engine->session.epoch_ns = wp_config_number(state, "--epoch", argument, 10, 60000) * 1000000ull; break;
-    case KEY_LATENESS: engine->session.lateness_ns = wp_config_number(state, "--lateness", argument, 0, 600000) * 1000000ull; break;
-    case KEY_HISTORY: engine->session.history_ns = wp_config_number(state, "--history", argument, 1000, 3600000) * 1000000ull; break;
-    case KEY_FIT: engine->session.fit_ns = wp_config_number(state, "--fit", argument, 1, 100000) * 1000ull; break;
-    case KEY_JOIN: engine->session.join_ns = wp_config_number(state, "--join", argument, 1, 100000) * 1000ull; break;
-    case KEY_LOOKBACK: engine->session.lookback_ns = wp_config_number(state, "--lookback", argument, 1000, 86400000) * 1000000ull; break;
-    case KEY_LOOKBACK_MEMORY: engine->session.lookback_bytes = (uint64_t)wp_config_number(state, "--lookback-memory", argument, 1, 1048576) << 20; break;
-    case KEY_LATE_SAMPLE: engine->session.late_sample_ns = wp_config_number(state, "--late-sample", argument, 1, 100000) * 1000ull; break;
-    case KEY_LATE_AFTER:
-        engine->late_after_s = strcmp(argument, "never") ? wp_config_number(state, "--late-after", argument, 0, UINT32_MAX) : UINT64_MAX;
+    case KEY_KEY:
+        options->ingest.key_path = argument;
         break;
-    case KEY_MEMORY: engine->memory = (uint64_t)wp_config_number(state, "--memory", argument, 0, 1 << 26) << 20; break;
-    case KEY_HOST_MEMORY: engine->host_memory = (uint64_t)wp_config_number(state, "--host-memory", argument, 0, 1 << 26) << 20; break;
-    case KEY_HOSTS: engine->host_parts = wp_config_number(state, "--host-reports", argument, 0, WP_HOST_PARTS_LIMIT); break;
-    case KEY_DEPTH: engine->session.depth = wp_config_number(state, "--depth", argument, 2, WP_DEPTH_LIMIT); break;
-    case KEY_BUDGET: engine->session.budget = wp_config_number(state, "--budget", argument, 10000, 2000000000); break;
-    case KEY_WIDTH: engine->session.width = wp_config_number(state, "--width", argument, 100, 100000000); break;
-    case KEY_RELEASE_RULE: add_release_rule(options, state, argument); break;
-    case KEY_RESUME: options->resume = argument; options->is_resumed = true; break;
-    case KEY_NO_RESUME: options->is_resumed = false; break;
-    case KEY_EXPECT: engine->expected_hosts = wp_config_number(state, "--expect-hosts", argument, 0, WP_FLEET_HOSTS); break;
-    case KEY_GIVE_UP: engine->give_up_ns = wp_config_number(state, "--give-up", argument, 100, 3600000) * 1000000ull; break;
+    case KEY_ALLOW:
+        options->ingest.allow_path = argument;
+        break;
+    case KEY_INSECURE:
+        options->ingest.is_insecure = true;
+        break;
+    case KEY_PEER:
+        add_peer(options, state, argument);
+        break;
+    case KEY_STORE:
+        engine->store = argument;
+        break;
+    case KEY_RELEASE:
+        engine->default_release = wp_config_id(state, "a release", argument);
+        break;
+    case KEY_SHARD:
+        engine->shard = wp_config_id(state, "a shard", argument);
+        break;
+    case KEY_LABEL:
+        add_label(options, state, argument);
+        break;
+    case KEY_AGGREGATE:
+        add_rule(options, state, argument);
+        break;
+    case KEY_AUTO:
+        engine->session.auto_aggregates = wp_config_number(state, "--auto-aggregates", argument, 0, 60);
+        break;
+    case KEY_EXIT:
+        options->ingest.exit_after_sessions = wp_config_number(state, "--exit-after-sessions", argument, 0, 1000000);
+        break;
+    case KEY_READY:
+        options->ingest.ready_fd = (int)wp_config_number(state, "--ready-fd", argument, 0, 1 << 20);
+        break;
+    case KEY_WINDOW:
+        options->window = wp_config_window(state, argument);
+        break;
+    case KEY_EPOCH:
+        engine->session.epoch_ns = wp_config_number(state, "--epoch", argument, 10, 60000) * 1000000ull;
+        break;
+    case KEY_LATENESS:
+        engine->session.lateness_ns = wp_config_number(state, "--lateness", argument, 0, 600000) * 1000000ull;
+        break;
+    case KEY_HISTORY:
+        engine->session.history_ns = wp_config_number(state, "--history", argument, 1000, 3600000) * 1000000ull;
+        break;
+    case KEY_FIT:
+        engine->session.fit_ns = wp_config_number(state, "--fit", argument, 1, 100000) * 1000ull;
+        break;
+    case KEY_JOIN:
+        engine->session.join_ns = wp_config_number(state, "--join", argument, 1, 100000) * 1000ull;
+        break;
+    case KEY_LOOKBACK:
+        engine->session.lookback_ns = wp_config_number(state, "--lookback", argument, 1000, 86400000) * 1000000ull;
+        break;
+    case KEY_LOOKBACK_MEMORY:
+        engine->session.lookback_bytes = (uint64_t)wp_config_number(state, "--lookback-memory", argument, 1, 1048576)
+            << 20;
+        break;
+    case KEY_LATE_SAMPLE:
+        engine->session.late_sample_ns = wp_config_number(state, "--late-sample", argument, 1, 100000) * 1000ull;
+        break;
+    case KEY_LATE_AFTER:
+        engine->late_after_s =
+            strcmp(argument, "never") ? wp_config_number(state, "--late-after", argument, 0, UINT32_MAX) : UINT64_MAX;
+        break;
+    case KEY_MEMORY:
+        engine->memory = (uint64_t)wp_config_number(state, "--memory", argument, 0, 1 << 26) << 20;
+        break;
+    case KEY_HOST_MEMORY:
+        engine->host_memory = (uint64_t)wp_config_number(state, "--host-memory", argument, 0, 1 << 26) << 20;
+        break;
+    case KEY_HOSTS:
+        engine->host_parts = wp_config_number(state, "--host-reports", argument, 0, WP_HOST_PARTS_LIMIT);
+        break;
+    case KEY_DEPTH:
+        engine->session.depth = wp_config_number(state, "--depth", argument, 2, WP_DEPTH_LIMIT);
+        break;
+    case KEY_BUDGET:
+        engine->session.budget = wp_config_number(state, "--budget", argument, 10000, 2000000000);
+        break;
+    case KEY_WIDTH:
+        engine->session.width = wp_config_number(state, "--width", argument, 100, 100000000);
+        break;
+    case KEY_RELEASE_RULE:
+        add_release_rule(options, state, argument);
+        break;
+    case KEY_RESUME:
+        options->resume = argument;
+        options->is_resumed = true;
+        break;
+    case KEY_NO_RESUME:
+        options->is_resumed = false;
+        break;
+    case KEY_EXPECT:
+        engine->expected_hosts = wp_config_number(state, "--expect-hosts", argument, 0, WP_FLEET_HOSTS);
+        break;
+    case KEY_GIVE_UP:
+        engine->give_up_ns = wp_config_number(state, "--give-up", argument, 100, 3600000) * 1000000ull;
+        break;
     case KEY_METRICS:
         options->ingest.metrics = strcmp(argument, "none") ? argument : NULL;
         if (options->ingest.metrics && wp_health_check(argument, &err))
             wp_config_refuse(state, "--metrics: %s", err.text);
         break;
-    case KEY_LOG: options->log_level = wp_config_log_level(state, argument); break;
-    case ARGP_KEY_ARG: wp_config_refuse(state, "unexpected argument '%s'", argument); break;
+    case KEY_LOG:
+        options->log_level = wp_config_log_level(state, argument);
+        break;
+    case ARGP_KEY_ARG:
+        wp_config_refuse(state, "unexpected argument '%s'", argument);
+        break;
     case ARGP_KEY_END:
         if (!options->ingest.endpoint || !engine->store)
             wp_config_refuse(state, "--bind and --store are needed");
         if (engine->session.lookback_ns && options->is_resumed)
-            wp_config_refuse(state, "--lookback needs --no-resume: what is kept for a restart reaches back over the history only");
-        if (wp_endpoint_check_keys(options->ingest.endpoint, true, (options->ingest.key_path != NULL) + (options->ingest.allow_path != NULL),
-                options->ingest.is_insecure, &err))
+            wp_config_refuse(
+                state, "--lookback needs --no-resume: what is kept for a restart reaches back over the history only");
+        if (wp_endpoint_check_keys(options->ingest.endpoint, true,
+                (options->ingest.key_path != NULL) + (options->ingest.allow_path != NULL), options->ingest.is_insecure,
+                &err))
             wp_config_refuse(state, "%s", err.text);
         if (options->is_resumed && options->resume)
             options->resume_owned = strdup(options->resume);
-        else if (options->is_resumed && asprintf(&options->resume_owned, "%.*s.resume", (int)strlen_without_slashes(engine->store), engine->store) < 0)
+        else if (options->is_resumed &&
+            asprintf(&options->resume_owned, "%.*s.resume", (int)strlen_without_slashes(engine->store), engine->store) <
+                0)
             options->resume_owned = NULL;
         engine->resume = options->resume_owned;
         if (!engine->session.rule_count && !engine->session.auto_aggregates)
             engine->session.auto_aggregates = 20;
         break;
-    default: return ARGP_ERR_UNKNOWN;
+    default:
+        return ARGP_ERR_UNKNOWN;
     }
     return 0;
 }
 
 static void set_defaults(struct wp_aggregator_options *options)
 {
-    *options = (struct wp_aggregator_options){.engine = WP_ENGINE_DEFAULTS, .ingest = {.ready_fd = -1},
-        .is_resumed = true, .log_level = WP_LOG_INFO};
+    *options = (struct wp_aggregator_options){
+        .engine = WP_ENGINE_DEFAULTS, .ingest = {.ready_fd = -1}, .is_resumed = true, .log_level = WP_LOG_INFO};
     options->engine.labels_s = (uint64_t)time(NULL);
     options->engine.host_memory = HOST_MEMORY;
     options->engine.memory = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE) / 4 * 3;
@@ -235,10 +371,12 @@ static void set_defaults(struct wp_aggregator_options *options)
 void wp_aggregator_options_parse(struct wp_aggregator_options *options, int argc, char **argv)
 {
     static const char *const flags_only[] = {"ready-fd", NULL};
-    static const char *const live_keys[] = {"aggregate", "auto-aggregates", "log-level", "release-rule", "window", NULL};
+    static const char *const live_keys[] = {
+        "aggregate", "auto-aggregates", "log-level", "release-rule", "window", NULL};
     static const struct wp_config_spec spec = {"aggregator", "/etc/wakepath/aggregator.conf", flags_only, live_keys};
     static const struct argp argp = {option_table, parse_option, NULL,
-        "Receives the events of collectors, rebuilds who waited for whom, and files reports in a store.", NULL, NULL, NULL};
+        "Receives the events of collectors, rebuilds who waited for whom, and files reports in a store.", NULL, NULL,
+        NULL};
     set_defaults(options);
     argp_err_exit_status = WP_EXIT_USAGE;
     argp_program_version = "wakepath-aggregator " WP_VERSION;

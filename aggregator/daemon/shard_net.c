@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#define MESSAGES 256u     /* of a link in one poll */
+#define MESSAGES 256u /* of a link in one poll */
 #define LOG_NS 10000000000u
 
 struct wp_shard_net {
@@ -25,7 +25,8 @@ static int tell(void *context, uint32_t link, enum wp_frame_type type, const uin
     return wp_shard_link_send(net->links[link], type, raw, size);
 }
 
-static int answer(void *context, const struct wp_server_caller *caller, enum wp_frame_type type, const uint8_t *raw, size_t size)
+static int answer(
+    void *context, const struct wp_server_caller *caller, enum wp_frame_type type, const uint8_t *raw, size_t size)
 {
     struct wp_shard_net *net = context;
     return wp_server_answer(net->options.server, caller, type, raw, size);
@@ -61,13 +62,21 @@ int wp_shard_net_open(struct wp_shard_net **out, const struct wp_shard_net_optio
     if (!net)
         return wp_error_set(err, -ENOMEM, "out of memory");
     net->options = *options;
-    struct wp_shards_options shards = {.fleet = options->fleet, .name = options->shard, .links = ingest->peer_count,
-        .logger = options->logger, .tell = tell, .answer = answer, 
-        .renew = renew, .clock_ns = clock_ns, .context = net};
+    struct wp_shards_options shards = {.fleet = options->fleet,
+        .name = options->shard,
+        .links = ingest->peer_count,
+        .logger = options->logger,
+        .tell = tell,
+        .answer = answer,
+        .renew = renew,
+        .clock_ns = clock_ns,
+        .context = net};
     int rc = wp_shards_create(&net->shards, &shards, err);
     for (uint32_t i = 0; !rc && i < ingest->peer_count; i++) {
-        struct wp_shard_link_options link = {.endpoint = ingest->peers[i].endpoint, .key_path = ingest->key_path,
-            .peer_key_path = ingest->peers[i].key_path, .is_insecure = ingest->is_insecure};
+        struct wp_shard_link_options link = {.endpoint = ingest->peers[i].endpoint,
+            .key_path = ingest->key_path,
+            .peer_key_path = ingest->peers[i].key_path,
+            .is_insecure = ingest->is_insecure};
         rc = wp_shard_link_open(&net->links[i], &link, err);
         net->count += !rc;
     }
@@ -107,7 +116,8 @@ bool wp_shard_net_poll(struct wp_shard_net *net)
 void wp_shard_net_take(struct wp_shard_net *net, const struct wp_server_message *message)
 {
     struct wp_error why = {0};
-    if (net && wp_shards_called(net->shards, &message->caller, message->type, message->batch, message->batch_size, &why))
+    if (net &&
+        wp_shards_called(net->shards, &message->caller, message->type, message->batch, message->batch_size, &why))
         complain(net, "caller", why.text);
 }
 

@@ -15,25 +15,25 @@
 struct row {
     uint8_t host[16];
     char name[NAME_BYTES];
-    uint64_t seen_ns;           /* 0: the row is free */
+    uint64_t seen_ns; /* 0: the row is free */
     uint64_t events, drops;
-    uint32_t sessions;          /* now; what follows is of them */
+    uint32_t sessions; /* now; what follows is of them */
     double lag_s, silence_s, bound_s;
     bool has_lag, is_known, is_settled, is_usable;
     uint64_t contradictions, unmatched, ambiguous;
 };
 
 struct pair {
-    uint32_t to, from;          /* rows */
+    uint32_t to, from; /* rows */
     uint64_t messages, bytes;
 };
 
 struct wp_vital_hosts {
-    struct row *rows;           /* owned */
-    struct wp_intmap by_host;   /* UUID -> row */
-    uint32_t *row_of;           /* owned: number in the fleet -> row, NO_ROW */
+    struct row *rows;         /* owned */
+    struct wp_intmap by_host; /* UUID -> row */
+    uint32_t *row_of;         /* owned: number in the fleet -> row, NO_ROW */
     uint32_t fleet_room;
-    struct pair *pairs;         /* owned */
+    struct pair *pairs; /* owned */
     uint32_t pair_count;
     struct wp_intmap by_pair;
     struct wp_vital_sums sums;
@@ -294,18 +294,54 @@ static void put_rows(const struct wp_vital_hosts *h, struct wp_buffer *out, cons
     }
 }
 
-static double events(const struct row *row) { return (double)row->events; }
-static double drops(const struct row *row) { return (double)row->drops; }
-static double sessions(const struct row *row) { return row->sessions; }
-static double silence(const struct row *row) { return row->sessions ? row->silence_s : -1; }
-static double lag(const struct row *row) { return row->has_lag ? row->lag_s : -1; }
-static double bound(const struct row *row) { return row->is_known ? row->bound_s : -1; }
-static double known(const struct row *row) { return row->sessions ? row->is_known : -1; }
-static double settled(const struct row *row) { return row->sessions ? row->is_settled : -1; }
-static double usable(const struct row *row) { return row->sessions ? row->is_usable : -1; }
-static double contradictions(const struct row *row) { return row->sessions ? (double)row->contradictions : -1; }
-static double unmatched(const struct row *row) { return row->sessions ? (double)row->unmatched : -1; }
-static double ambiguous(const struct row *row) { return row->sessions ? (double)row->ambiguous : -1; }
+static double events(const struct row *row)
+{
+    return (double)row->events;
+}
+static double drops(const struct row *row)
+{
+    return (double)row->drops;
+}
+static double sessions(const struct row *row)
+{
+    return row->sessions;
+}
+static double silence(const struct row *row)
+{
+    return row->sessions ? row->silence_s : -1;
+}
+static double lag(const struct row *row)
+{
+    return row->has_lag ? row->lag_s : -1;
+}
+static double bound(const struct row *row)
+{
+    return row->is_known ? row->bound_s : -1;
+}
+static double known(const struct row *row)
+{
+    return row->sessions ? row->is_known : -1;
+}
+static double settled(const struct row *row)
+{
+    return row->sessions ? row->is_settled : -1;
+}
+static double usable(const struct row *row)
+{
+    return row->sessions ? row->is_usable : -1;
+}
+static double contradictions(const struct row *row)
+{
+    return row->sessions ? (double)row->contradictions : -1;
+}
+static double unmatched(const struct row *row)
+{
+    return row->sessions ? (double)row->unmatched : -1;
+}
+static double ambiguous(const struct row *row)
+{
+    return row->sessions ? (double)row->ambiguous : -1;
+}
 
 static void put_pairs(
     const struct wp_vital_hosts *h, struct wp_buffer *out, const char *name, const char *help, bool is_bytes)

@@ -17,12 +17,12 @@ struct wp_vital_hosts;
 /* Of all hosts, also those without a row. Counters only grow. */
 struct wp_vital_sums {
     uint64_t events, drops;
-    uint32_t hosts;               /* that are recorded now */
+    uint32_t hosts; /* that are recorded now */
     uint32_t unlisted_hosts, unlisted_pairs;
-    uint32_t edges;               /* pairs of hosts that talk, one way each */
-    uint32_t silent;              /* sessions not heard of for longer than the aggregator waits */
-    double lag_s;                 /* the greatest of those that are not silent */
-    double bound_s;               /* the greatest of those that are known */
+    uint32_t edges;  /* pairs of hosts that talk, one way each */
+    uint32_t silent; /* sessions not heard of for longer than the aggregator waits */
+    double lag_s;    /* the greatest of those that are not silent */
+    double bound_s;  /* the greatest of those that are known */
 };
 
 struct wp_vital_hosts *wp_vital_hosts_create(void);

@@ -24,7 +24,7 @@
 
 #define VERSION 3u
 #define FILE_LIMIT ((size_t)1 << 30)
-#define LEFT_S (30 * 86400)     /* as wakepath-store prune keeps the state of sessions */
+#define LEFT_S (30 * 86400) /* as wakepath-store prune keeps the state of sessions */
 
 typedef Wakepath__Resume__Checkpoint message_type;
 
@@ -52,7 +52,8 @@ static bool session_of(const char *name, uint8_t session[16], const char **end)
     return false;
 }
 
-/* What one that was killed, or whose disk failed, was about to write. The shard is ours alone, but its folder may hold others' files. */
+/* What one that was killed, or whose disk failed, was about to write. The shard is ours alone, but its folder may hold
+ * others' files. */
 static void sweep(const char *folder)
 {
     DIR *entries = opendir(folder);
@@ -65,8 +66,8 @@ static void sweep(const char *folder)
         closedir(entries);
 }
 
-int wp_checkpoints_open(struct wp_checkpoints **out, const char *folder, const char *shard, const struct wp_logger *logger,
-    struct wp_error *err)
+int wp_checkpoints_open(struct wp_checkpoints **out, const char *folder, const char *shard,
+    const struct wp_logger *logger, struct wp_error *err)
 {
     struct wp_checkpoints *c = calloc(1, sizeof(*c));
     if (!c || asprintf(&c->folder, "%s/%s", folder, shard) < 0) {
@@ -125,7 +126,8 @@ void wp_checkpoints_remove(struct wp_checkpoints *c, const uint8_t session[16])
 /* --- writing --- */
 
 /* Appends what the batches up to `seq` defined to the file behind what is valid of it, and waits for the disk. */
-static int append_dictionary(struct wp_checkpoints *c, struct wp_host_session *session, uint64_t seq, struct wp_error *err)
+static int append_dictionary(
+    struct wp_checkpoints *c, struct wp_host_session *session, uint64_t seq, struct wp_error *err)
 {
     char path[4096];
     size_t size = 0;
@@ -137,7 +139,8 @@ static int append_dictionary(struct wp_checkpoints *c, struct wp_host_session *s
         return wp_error_errno(err, -errno, "cannot open '%s'", path);
     int rc = ftruncate(fd, (off_t)session->dictionary_bytes) ? -errno : 0;
     for (size_t done = 0; !rc && done < size;) {
-        ssize_t n = pwrite(fd, session->pending_bytes.data + done, size - done, (off_t)(session->dictionary_bytes + done));
+        ssize_t n =
+            pwrite(fd, session->pending_bytes.data + done, size - done, (off_t)(session->dictionary_bytes + done));
         if (n < 0)
             rc = -errno;
         else
@@ -150,8 +153,8 @@ static int append_dictionary(struct wp_checkpoints *c, struct wp_host_session *s
 }
 
 /* A row for each name that the thread has had: by one of them it comes up again. */
-static bool put_late(const struct wp_host_session *session, Wakepath__Resume__Aggregate *to, uint32_t thread, uint64_t start_ns,
-    uint64_t end_ns)
+static bool put_late(const struct wp_host_session *session, Wakepath__Resume__Aggregate *to, uint32_t thread,
+    uint64_t start_ns, uint64_t end_ns)
 {
     const struct wp_timeline *timeline = &session->timeline;
     for (uint32_t i = 1; i < timeline->identity_count; i++) {
@@ -242,8 +245,8 @@ static bool put_aggregates(const struct wp_host_session *session, const uint32_t
         m->aggregates[m->n_aggregates++] = to;
         to->name = strdup(from->name);
         to->release = strdup(from->release);
-        if (!to->name || !to->release || !put_base(session, from, rows, m->horizon_ns, to) || !put_followed(session, from, rows, to) ||
-            !put_counts(from, to))
+        if (!to->name || !to->release || !put_base(session, from, rows, m->horizon_ns, to) ||
+            !put_followed(session, from, rows, to) || !put_counts(from, to))
             return false;
     }
     m->counted_seq = session->counted_seq;
@@ -251,7 +254,8 @@ static bool put_aggregates(const struct wp_host_session *session, const uint32_t
 }
 
 /* What is behind the horizon comes again. */
-static bool put_spans(const struct wp_drop_spans *spans, uint64_t horizon_ns, Wakepath__Resume__Span ***rows, size_t *count)
+static bool put_spans(
+    const struct wp_drop_spans *spans, uint64_t horizon_ns, Wakepath__Resume__Span ***rows, size_t *count)
 {
     *rows = calloc(spans->count + 1, sizeof(**rows));
     for (uint32_t i = 0; *rows && i < spans->count && spans->rows[i].from_ns < horizon_ns; i++) {
@@ -297,8 +301,8 @@ static bool put_session(const struct wp_host_session *session, message_type *m)
         put_spans(&session->thinned_spans, m->horizon_ns, &m->thinned_spans, &m->n_thinned_spans);
 }
 
-static int write_message(struct wp_checkpoints *c, const struct wp_host_session *session, const message_type *m,
-    struct wp_error *err)
+static int write_message(
+    struct wp_checkpoints *c, const struct wp_host_session *session, const message_type *m, struct wp_error *err)
 {
     char path[4096];
     size_t size = wakepath__resume__checkpoint__get_packed_size(m);
@@ -317,9 +321,11 @@ static int write_message(struct wp_checkpoints *c, const struct wp_host_session 
 int wp_checkpoints_write(struct wp_checkpoints *c, struct wp_host_session *session, struct wp_error *err)
 {
     uint64_t history_ns = session->options->history_ns;
-    bool is_due = session->resolved_ns > history_ns && session->resolved_ns >= session->checkpoint_ns + session->options->checkpoint_ns &&
+    bool is_due = session->resolved_ns > history_ns &&
+        session->resolved_ns >= session->checkpoint_ns + session->options->checkpoint_ns &&
         (session->is_auto_chosen || !session->options->auto_aggregates) && !session->is_catching_up;
-    const struct wp_batch_mark *mark = is_due ? wp_host_session_boundary(session, session->resolved_ns - history_ns) : NULL;
+    const struct wp_batch_mark *mark =
+        is_due ? wp_host_session_boundary(session, session->resolved_ns - history_ns) : NULL;
     if (!mark || mark->seq <= session->acked_seq)
         return 0;
     message_type *m = malloc(sizeof(*m));
@@ -357,7 +363,8 @@ int wp_checkpoints_write(struct wp_checkpoints *c, struct wp_host_session *sessi
 
 /* --- reading --- */
 
-static int read_dictionary(struct wp_checkpoints *c, struct wp_host_session *session, const message_type *m, struct wp_error *err)
+static int read_dictionary(
+    struct wp_checkpoints *c, struct wp_host_session *session, const message_type *m, struct wp_error *err)
 {
     uint64_t size = m->dictionary_bytes;
     char path[4096];
@@ -421,12 +428,14 @@ static int take_aggregates(struct wp_host_session *session, const message_type *
         for (size_t j = 0; j < row->n_followed; j++) {
             const Wakepath__Resume__Followed *followed = row->followed[j];
             if (threads[followed->thread])
-                wp_stretches_add(aggregate->followed, &(struct wp_stretch){session->home, threads[followed->thread],
-                    followed->start_ns, followed->end_ns});
+                wp_stretches_add(aggregate->followed,
+                    &(struct wp_stretch){
+                        session->home, threads[followed->thread], followed->start_ns, followed->end_ns});
         }
         for (size_t j = 0; j < row->n_late; j++)
-            if (wp_host_session_add_late(session, &(struct wp_late_thread){aggregate, row->late[j]->entry, row->late[j]->start_ns,
-                    row->late[j]->end_ns}))
+            if (wp_host_session_add_late(session,
+                    &(struct wp_late_thread){
+                        aggregate, row->late[j]->entry, row->late[j]->start_ns, row->late[j]->end_ns}))
                 return -ENOMEM;
     }
     return 0;
@@ -487,8 +496,9 @@ static int read_message(struct wp_checkpoints *c, const uint8_t session[16], mes
         return rc == -ENOENT ? rc : wp_error_errno(err, rc, "cannot read '%s'", path);
     }
     rc = wp_frame_read(c->reader, bytes.data, bytes.size, &frame, err);
-    message_type *m = !rc && frame.type == WP_FRAME_CHECKPOINT ? wakepath__resume__checkpoint__unpack(NULL, frame.size, frame.payload)
-                                                                : NULL;
+    message_type *m = !rc && frame.type == WP_FRAME_CHECKPOINT
+        ? wakepath__resume__checkpoint__unpack(NULL, frame.size, frame.payload)
+        : NULL;
     wp_buffer_fini(&bytes);
     if (m && m->version == VERSION && m->session.len == 16 && !memcmp(m->session.data, session, 16)) {
         *out = m;
@@ -530,8 +540,8 @@ static bool is_over(struct wp_checkpoints *c, const uint8_t session[16],
     return is;
 }
 
-void wp_checkpoints_sweep(struct wp_checkpoints *c, bool (*has_ended)(void *context, const uint8_t session[16], const char *release),
-    void *context)
+void wp_checkpoints_sweep(struct wp_checkpoints *c,
+    bool (*has_ended)(void *context, const uint8_t session[16], const char *release), void *context)
 {
     DIR *entries = opendir(c->folder);
     uint8_t session[16];
@@ -552,5 +562,6 @@ void wp_checkpoints_sweep(struct wp_checkpoints *c, bool (*has_ended)(void *cont
     if (entries)
         closedir(entries);
     if (c->logger && over + left)
-        wp_log(c->logger, WP_LOG_INFO, "what sessions left to go on with is removed ended=%u silent_for_a_month=%u", over, left);
+        wp_log(c->logger, WP_LOG_INFO, "what sessions left to go on with is removed ended=%u silent_for_a_month=%u",
+            over, left);
 }

@@ -5,7 +5,8 @@
 
 #include <errno.h>
 
-#define OFFSET_NS ((int64_t)10 * 366 * 86400 * 1000000000) /* a host's clocks were set so far apart at most since its Hello */
+#define OFFSET_NS                                                                                                      \
+    ((int64_t)10 * 366 * 86400 * 1000000000) /* a host's clocks were set so far apart at most since its Hello */
 
 typedef Wakepath__Resume__Checkpoint message_type;
 
@@ -21,7 +22,8 @@ static int check_times(const struct wp_host_session *session, const message_type
         return wp_error_set(err, -EBADMSG, "it is of no batch");
     if (!m->horizon_ns || m->horizon_ns > m->resolved_ns || m->resolved_ns > session->latest_ns)
         return wp_error_set(err, -EBADMSG, "its times are not in order");
-    if (m->start_ns >= m->horizon_ns || m->paused_ns > m->horizon_ns || m->window_ns > m->horizon_ns || m->past_pauses_ns > m->horizon_ns)
+    if (m->start_ns >= m->horizon_ns || m->paused_ns > m->horizon_ns || m->window_ns > m->horizon_ns ||
+        m->past_pauses_ns > m->horizon_ns)
         return wp_error_set(err, -EBADMSG, "the recording began or paused after its horizon");
     if (m->real_offset_ns > offset_ns + OFFSET_NS || m->real_offset_ns < offset_ns - OFFSET_NS)
         return wp_error_set(err, -EBADMSG, "its wall time is not the session's");
@@ -52,7 +54,8 @@ static int check_threads(const struct wp_host_session *session, const message_ty
     return 0;
 }
 
-static int check_base(const Wakepath__Resume__Aggregate *row, const message_type *m, struct wp_error *err, size_t number)
+static int check_base(
+    const Wakepath__Resume__Aggregate *row, const message_type *m, struct wp_error *err, size_t number)
 {
     if (row->n_base_thread != row->n_base_until_ns)
         return bad(err, "threads and times that are not as many, in aggregate", number);

@@ -2,13 +2,15 @@
 #ifndef WP_AGGREGATOR_ENGINE_CHECKPOINT_CHECK_H
 #define WP_AGGREGATOR_ENGINE_CHECKPOINT_CHECK_H
 /*
- * Whether a checkpoint can be what an aggregator wrote: its rows are there, its values are of their kinds, its times in order. A file that was
- * written whole and with garbage passes its checksum; what is read from it indexes and is subtracted from.
+ * Whether a checkpoint can be what an aggregator wrote: its rows are there, its values are of their kinds, its times in
+ * order. A file that was written whole and with garbage passes its checksum; what is read from it indexes and is
+ * subtracted from.
  */
 #include "aggregator/session/host_session.h"
 #include "proto/resume.pb-c.h"
 
 /* Before anything is taken from it, by the session's dictionary. -EBADMSG, and `err` says what is wrong. */
-int wp_checkpoint_check(const struct wp_host_session *session, const Wakepath__Resume__Checkpoint *m, struct wp_error *err);
+int wp_checkpoint_check(
+    const struct wp_host_session *session, const Wakepath__Resume__Checkpoint *m, struct wp_error *err);
 
 #endif

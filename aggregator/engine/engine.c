@@ -15,11 +15,8 @@
 #include <string.h>
 
 #define CREDIT 256u
-#define FIRST_PROBES 8u      /* of a host's clock, close together */
-#define FIRST_PROBES_NS 100000000u
-#define PROBES_NS 1000000000u
-#define SESSIONS 4096u       /* live ones */
-#define HOST_SESSIONS 64u    /* live ones of one host; a collector that never says Bye leaves one behind at each start */
+#define SESSIONS 4096u    /* live ones */
+#define HOST_SESSIONS 64u /* live ones of one host; a collector that never says Bye leaves one behind at each start */
 
 struct wp_engine {
     struct wp_engine_options options;
@@ -31,18 +28,19 @@ struct wp_engine {
     struct wp_seats seats;
     struct wp_held held;
     uint32_t ended;
-    bool is_due;                /* a commit, when what is being explained is done */
-    bool has_acks;              /* since the last ones there was a commit, or a Hello again */
-    struct wp_batch batch;      /* decoded in place, kept for its storage */
+    bool is_due;           /* a commit, when what is being explained is done */
+    bool has_acks;         /* since the last ones there was a commit, or a Hello again */
+    struct wp_batch batch; /* decoded in place, kept for its storage */
     uint64_t last_commit_ns, messages, commits;
     struct wp_late_counts late;
-    uint64_t round_ns;          /* how far those that are replayed together have come, in rounds */
+    uint64_t round_ns; /* how far those that are replayed together have come, in rounds */
     struct wp_host_parts host_parts;
-    uint64_t turn_ns;           /* when one of those had its turn last, 0 never */
+    uint64_t turn_ns; /* when one of those had its turn last, 0 never */
 };
 
 /* What the store says of a session: false, nothing. */
-static bool read_resume(const struct wp_engine *engine, const uint8_t session[16], const char *release, struct wp_resume *resume)
+static bool read_resume(
+    const struct wp_engine *engine, const uint8_t session[16], const char *release, struct wp_resume *resume)
 {
     struct wp_txn *txn;
     if (wp_txn_begin(&txn, engine->store, release, false, NULL))
@@ -72,7 +70,8 @@ int wp_engine_create(struct wp_engine **out, const struct wp_engine_options *opt
     struct wp_error *err)
 {
     if (!wp_id_valid(options->shard))
-        return wp_error_set(err, -EINVAL, "'%.100s' is not a shard id: use [A-Za-z0-9._+-], at most 128", options->shard);
+        return wp_error_set(
+            err, -EINVAL, "'%.100s' is not a shard id: use [A-Za-z0-9._+-], at most 128", options->shard);
     struct wp_engine *engine = calloc(1, sizeof(*engine));
     if (!engine)
         return wp_error_set(err, -ENOMEM, "out of memory");
@@ -88,7 +87,8 @@ int wp_engine_create(struct wp_engine **out, const struct wp_engine_options *opt
         free(engine);
         return rc;
     }
-    if (options->resume && (rc = wp_checkpoints_open(&engine->checkpoints, options->resume, options->shard, logger, err))) {
+    if (options->resume &&
+        (rc = wp_checkpoints_open(&engine->checkpoints, options->resume, options->shard, logger, err))) {
         wp_engine_destroy(engine);
         return rc;
     }
@@ -100,7 +100,8 @@ int wp_engine_create(struct wp_engine **out, const struct wp_engine_options *opt
     engine->options.session.stored = is_stored;
     engine->options.session.stored_context = engine;
     engine->fleet->expected = options->expected_hosts;
-    if (options->expected_hosts > 1) /* how far they have come when an epoch is explained must not depend on what that takes */
+    if (options->expected_hosts >
+        1) /* how far they have come when an epoch is explained must not depend on what that takes */
         engine->options.part = 0;
     engine->fleet->pause_at = engine->options.part;
     engine->host_parts.limit = options->host_parts;
@@ -131,7 +132,8 @@ void wp_engine_destroy(struct wp_engine *engine)
 /* --- seats --- */
 
 /* A session that has ended, here or under an aggregator before this one: *last_seq is its last batch. */
-static bool is_known_ended(const struct wp_engine *engine, const struct wp_hello *hello, const char *release, uint64_t *last_seq)
+static bool is_known_ended(
+    const struct wp_engine *engine, const struct wp_hello *hello, const char *release, uint64_t *last_seq)
 {
     struct wp_resume resume;
     bool ended = read_resume(engine, hello->session, release, &resume) && resume.ended;
@@ -147,35 +149,26 @@ static void end_session(struct wp_engine *engine, struct wp_host_session *sessio
         (unsigned long long)(session->timeline.counts.healed_in + session->timeline.counts.healed_out));
 }
 
-/* A host has its share of the seats: when it takes more, the one of its sessions that was silent longest is ended for it. */
+/* A host has its share of the seats: when it takes more, the one of its sessions that was silent longest is ended for
+ * it. */
 static void make_place(struct wp_engine *engine, const uint8_t host[16])
 {
-    struct wp_host_session *oldest = NULL;
-    uint64_t heard = UINT64_MAX;
-    uint32_t live = 0;
-    for (uint32_t i = 0; i < engine->seats.count; i++) {
-        struct wp_seat *seat = &engine->seats.all[i];
-        if (!seat->session || seat->session->is_closing || memcmp(seat->session->host, host, 16))
-            continue;
-        live++;
-        if (seat->heard < heard) {
-            heard = seat->heard;
-            oldest = seat->session;
-        }
-    }
-    if (live < HOST_SESSIONS)
+    struct wp_host_session *oldest;
+    if (wp_seats_of_host(&engine->seats, host, &oldest) < HOST_SESSIONS)
         return;
-    wp_log(engine->logger, WP_LOG_WARN, "more than %u sessions of one host, the one that was silent longest is ended host=%s",
-        HOST_SESSIONS, oldest->hostname);
+    wp_log(engine->logger, WP_LOG_WARN,
+        "more than %u sessions of one host, the one that was silent longest is ended host=%s", HOST_SESSIONS,
+        oldest->hostname);
     end_session(engine, oldest);
 }
 
 /* The session, where a checkpoint left it if there is one: what is in the store is not counted again. */
-static int make_session(struct wp_engine *engine, const struct wp_hello *hello, struct wp_host_session **session,
-    struct wp_error *err)
+static int make_session(
+    struct wp_engine *engine, const struct wp_hello *hello, struct wp_host_session **session, struct wp_error *err)
 {
     struct wp_error why = {0};
-    int rc = wp_host_session_create(session, hello, engine->options.default_release, &engine->options.session, engine->logger, err);
+    int rc = wp_host_session_create(
+        session, hello, engine->options.default_release, &engine->options.session, engine->logger, err);
     if (rc || !engine->checkpoints)
         return rc;
     rc = wp_checkpoints_read(engine->checkpoints, *session, &why);
@@ -185,14 +178,16 @@ static int make_session(struct wp_engine *engine, const struct wp_hello *hello, 
     if (!rc || (rc == -ENOENT && !(*session)->skip_seq))
         return 0;
     if (rc != -ENOENT)
-        wp_log(engine->logger, WP_LOG_WARN, "a checkpoint is of no use, its session is asked for from its first batch: %s", why.text);
+        wp_log(engine->logger, WP_LOG_WARN,
+            "a checkpoint is of no use, its session is asked for from its first batch: %s", why.text);
     wp_host_session_destroy(*session);
     wp_checkpoints_remove(engine->checkpoints, hello->session);
-    return wp_host_session_create(session, hello, engine->options.default_release, &engine->options.session, engine->logger, err);
+    return wp_host_session_create(
+        session, hello, engine->options.default_release, &engine->options.session, engine->logger, err);
 }
 
-static int seat_session(struct wp_engine *engine, uint32_t peer, const struct wp_hello *hello, struct wp_seat **out,
-    struct wp_error *err)
+static int seat_session(
+    struct wp_engine *engine, uint32_t peer, const struct wp_hello *hello, struct wp_seat **out, struct wp_error *err)
 {
     struct wp_host_session *session;
     uint64_t last_seq;
@@ -235,13 +230,9 @@ static int seat_session(struct wp_engine *engine, uint32_t peer, const struct wp
 static void shed(struct wp_engine *engine, struct wp_seat *seat, uint64_t limit)
 {
     struct wp_host_session *session = seat->session;
-    wp_log(engine->logger, WP_LOG_WARN, "a session is ended that holds too much memory host=%s bytes=%llu limit=%llu", session->hostname,
-        (unsigned long long)seat->held_bytes, (unsigned long long)limit);
-    for (uint32_t i = 0; i < session->aggregate_count; i++)
-        wp_report_limit(session->aggregates[i]->report, "memory", 1, 0);
-    seat->is_shed = session->timeline.goes_on = true;
-    engine->held.shed++;
-    wp_lineup_clear(&seat->lineup);
+    wp_log(engine->logger, WP_LOG_WARN, "a session is ended that holds too much memory host=%s bytes=%llu limit=%llu",
+        session->hostname, (unsigned long long)seat->held_bytes, (unsigned long long)limit);
+    wp_held_shed(&engine->held, seat);
     end_session(engine, session);
 }
 
@@ -266,14 +257,15 @@ int wp_engine_hello(struct wp_engine *engine, uint32_t peer, const struct wp_hel
     if (rc)
         return rc;
     seat->heard = ++engine->messages;
-    wp_lineup_clear(&seat->lineup); /* it is sent again */
+    wp_lineup_clear(&seat->lineup);        /* it is sent again */
     seat->told_seq = seat->told_taken = 0; /* what was said to it before may be lost */
     engine->has_acks = true;
     welcome->resume_seq = seat->session ? seat->session->next_seq : seat->last_seq + 1;
     return 0;
 }
 
-static int take_batch(struct wp_engine *engine, struct wp_seat *seat, const uint8_t *bytes, size_t size, struct wp_error *err)
+static int take_batch(
+    struct wp_engine *engine, struct wp_seat *seat, const uint8_t *bytes, size_t size, struct wp_error *err)
 {
     int rc = wp_batch_decode(&engine->batch, bytes, size, err);
     if (rc)
@@ -289,10 +281,13 @@ static int take_batch(struct wp_engine *engine, struct wp_seat *seat, const uint
 }
 
 /* Of a session that is over: what was taken in may come again, and what comes behind it nobody would account for. */
-static int take_over(struct wp_engine *engine, const struct wp_seat *seat, const uint8_t *bytes, size_t size, struct wp_error *err)
+static int take_over(
+    struct wp_engine *engine, const struct wp_seat *seat, const uint8_t *bytes, size_t size, struct wp_error *err)
 {
     int rc = wp_batch_decode(&engine->batch, bytes, size, err);
-    return rc || engine->batch.seq <= seat->last_seq ? rc : wp_error_set(err, -E2BIG, "the session is over: " WP_REFUSED_TOO_LARGE);
+    return rc || engine->batch.seq <= seat->last_seq
+        ? rc
+        : wp_error_set(err, -E2BIG, "the session is over: " WP_REFUSED_TOO_LARGE);
 }
 
 /* True when what it says has to wait for its turn. */
@@ -318,7 +313,9 @@ int wp_engine_batch(struct wp_engine *engine, uint32_t peer, const uint8_t *byte
     int rc = wp_lineup_put(&seat->lineup, bytes, size);
     if (!rc)
         bound_memory(engine, size);
-    return rc ? wp_error_set(err, rc, rc == -ENOMEM ? "out of memory for a batch" : "more batches than it has credit for") : 0;
+    return rc
+        ? wp_error_set(err, rc, rc == -ENOMEM ? "out of memory for a batch" : "more batches than it has credit for")
+        : 0;
 }
 
 static void resolve_blocked(struct wp_engine *engine)
@@ -372,19 +369,22 @@ static struct wp_seat *next_seat(struct wp_engine *engine, uint64_t *age_ns)
         const struct wp_fleet_host *host = &engine->fleet->hosts[seat->session->home];
         bool is_silent = !seat->lineup.is_leaving && engine->fleet->now_ns > host->heard_ns + engine->fleet->give_up_ns;
         uint64_t seat_ns = wp_host_session_age(seat->session);
-        bool is_first = !next || seat_ns < *age_ns || (seat_ns == *age_ns && memcmp(seat->session->id, next->session->id, 16) < 0);
+        bool is_first =
+            !next || seat_ns < *age_ns || (seat_ns == *age_ns && memcmp(seat->session->id, next->session->id, 16) < 0);
         if (!is_first || (is_silent && !seat->lineup.count))
             continue;
         next = seat;
         *age_ns = seat_ns;
     }
     bool has_turn = next && (next->lineup.count || next->lineup.is_leaving);
-    if (has_turn && engine->fleet->shards && !wp_shards_may_go(engine->fleet->shards, *age_ns, engine->options.session.epoch_ns))
+    if (has_turn && engine->fleet->shards &&
+        !wp_shards_may_go(engine->fleet->shards, *age_ns, engine->options.session.epoch_ns))
         return NULL;
     return has_turn && (next->is_live || engine->fleet->joined >= engine->fleet->expected) ? next : NULL;
 }
 
-static int finish_bye(struct wp_engine *engine, struct wp_host_session *session, uint64_t last_seq, struct wp_error *err)
+static int finish_bye(
+    struct wp_engine *engine, struct wp_host_session *session, uint64_t last_seq, struct wp_error *err)
 {
     int rc = wp_host_session_has_all(session, last_seq, err);
     if (!rc)
@@ -429,17 +429,12 @@ void wp_engine_step(struct wp_engine *engine, uint64_t now_ns)
         resolve_blocked(engine);
 }
 
-void wp_engine_probes(struct wp_engine *engine, uint64_t now_ns, void (*probe)(void *context, uint32_t peer), void *context)
+void wp_engine_probes(
+    struct wp_engine *engine, uint64_t now_ns, void (*probe)(void *context, uint32_t peer), void *context)
 {
-    for (uint32_t i = 0; i < engine->seats.count; i++) {
-        struct wp_seat *seat = &engine->seats.all[i];
-        uint64_t interval_ns = seat->probes < FIRST_PROBES ? FIRST_PROBES_NS : PROBES_NS;
-        if (!seat->session || seat->session->is_closing || now_ns - seat->probed_ns < interval_ns)
-            continue;
-        seat->probed_ns = now_ns;
-        seat->probes++;
-        probe(context, seat->peer);
-    }
+    for (uint32_t i = 0; i < engine->seats.count; i++)
+        if (wp_seat_is_due(&engine->seats.all[i], now_ns))
+            probe(context, engine->seats.all[i].peer);
 }
 
 void wp_engine_probed(struct wp_engine *engine, uint32_t peer, const uint64_t times_ns[4])
@@ -493,8 +488,10 @@ static void keep(struct wp_engine *engine, struct wp_host_session *session, uint
     struct wp_error why = {0};
     if (!engine->checkpoints || !session || session->is_ended)
         return;
-    if (wp_checkpoints_write(engine->checkpoints, session, &why) && wp_log_allowed(&engine->unkept, now_ns, 10000000000u))
-        wp_log(engine->logger, WP_LOG_WARN, "a session's state cannot be kept, collectors keep their data: %s", why.text);
+    if (wp_checkpoints_write(engine->checkpoints, session, &why) &&
+        wp_log_allowed(&engine->unkept, now_ns, 10000000000u))
+        wp_log(
+            engine->logger, WP_LOG_WARN, "a session's state cannot be kept, collectors keep their data: %s", why.text);
 }
 
 static void finish(struct wp_engine *engine, struct wp_seat *seat)
@@ -535,8 +532,9 @@ int wp_engine_commit(struct wp_engine *engine, uint64_t now_ns, uint64_t real_no
     engine->is_due = engine->fleet->walking; /* what was taken in can be said; half an epoch is not for the store */
     if (engine->is_due)
         return 0;
-    struct wp_commit_options options = {engine->options.shard, engine->options.timebox_s, real_now_s, engine->options.late_after_s, &engine->late,
-        &engine->host_parts, engine->options.labels, engine->options.label_count, engine->options.labels_s};
+    struct wp_commit_options options = {engine->options.shard, engine->options.timebox_s, real_now_s,
+        engine->options.late_after_s, &engine->late, &engine->host_parts, engine->options.labels,
+        engine->options.label_count, engine->options.labels_s};
     int rc = commit_all(engine, &options, err);
     if (rc)
         return rc;
@@ -557,8 +555,8 @@ int wp_engine_commit(struct wp_engine *engine, uint64_t now_ns, uint64_t real_no
     return 0;
 }
 
-void wp_engine_acks(struct wp_engine *engine, void (*ack)(void *context, uint32_t peer, uint64_t seq, uint64_t taken),
-    void *context)
+void wp_engine_acks(
+    struct wp_engine *engine, void (*ack)(void *context, uint32_t peer, uint64_t seq, uint64_t taken), void *context)
 {
     for (uint32_t i = 0; engine->has_acks && i < engine->seats.count; i++) {
         struct wp_seat *seat = &engine->seats.all[i];
@@ -575,8 +573,8 @@ void wp_engine_acks(struct wp_engine *engine, void (*ack)(void *context, uint32_
 
 void wp_engine_count(const struct wp_engine *engine, struct wp_engine_counts *counts)
 {
-    *counts = (struct wp_engine_counts){engine->seats.live, engine->ended, engine->commits,
-        engine->held.bytes, engine->held.shed, engine->late};
+    *counts = (struct wp_engine_counts){
+        engine->seats.live, engine->ended, engine->commits, engine->held.bytes, engine->held.shed, engine->late};
 }
 
 struct wp_fleet *wp_engine_fleet(const struct wp_engine *engine)

@@ -6,7 +6,8 @@
 #include <errno.h>
 #include <string.h>
 
-#define LOOK_BYTES ((uint64_t)1 << 20) /* of batches; a batch may become so many times its size, and is bounded itself */
+#define LOOK_BYTES                                                                                                     \
+    ((uint64_t)1 << 20) /* of batches; a batch may become so many times its size, and is bounded itself */
 #define LOOK_NS 1000000000u
 
 static uint64_t by_tree(const struct wp_pathtree *tree)
@@ -18,8 +19,9 @@ static uint64_t by_tree(const struct wp_pathtree *tree)
 
 static uint64_t by_aggregate(const struct wp_aggregate *aggregate)
 {
-    uint64_t bytes = by_tree(&aggregate->tree) + wp_intmap_bytes(&aggregate->explainer.sites) + wp_report_bytes(aggregate->report) +
-        wp_intern_bytes(aggregate->transactions.names) + aggregate->base_room * sizeof(*aggregate->base) +
+    uint64_t bytes = by_tree(&aggregate->tree) + wp_intmap_bytes(&aggregate->explainer.sites) +
+        wp_report_bytes(aggregate->report) + wp_intern_bytes(aggregate->transactions.names) +
+        aggregate->base_room * sizeof(*aggregate->base) +
         (aggregate->waiting.room + aggregate->asked.room) * sizeof(*aggregate->asked.rows);
     for (uint32_t i = 0; i < aggregate->sealed_count; i++)
         bytes += wp_report_bytes(aggregate->sealed[i].report);
@@ -28,8 +30,9 @@ static uint64_t by_aggregate(const struct wp_aggregate *aggregate)
 
 uint64_t wp_held_by_session(const struct wp_host_session *session)
 {
-    uint64_t bytes = sizeof(*session) + wp_dictionary_held(session->dictionary) + wp_timeline_bytes(&session->timeline) +
-        wp_mappings_bytes(&session->mappings) + session->pending_bytes.capacity + session->scratch.capacity +
+    uint64_t bytes = sizeof(*session) + wp_dictionary_held(session->dictionary) +
+        wp_timeline_bytes(&session->timeline) + wp_mappings_bytes(&session->mappings) +
+        session->pending_bytes.capacity + session->scratch.capacity +
         session->pending_room * sizeof(*session->pending) + session->mark_room * sizeof(*session->marks);
     for (uint32_t i = 0; i < session->aggregate_count; i++)
         bytes += by_aggregate(session->aggregates[i]);
@@ -75,7 +78,8 @@ static struct wp_seat *largest_of(const struct wp_seats *seats, const uint8_t ho
     struct wp_seat *largest = NULL;
     for (uint32_t i = 0; i < seats->count; i++) {
         struct wp_seat *seat = &seats->all[i];
-        if (is_live(seat) && !memcmp(seat->session->host, host, 16) && (!largest || seat->held_bytes > largest->held_bytes))
+        if (is_live(seat) && !memcmp(seat->session->host, host, 16) &&
+            (!largest || seat->held_bytes > largest->held_bytes))
             largest = seat;
     }
     return largest;
@@ -103,14 +107,27 @@ struct wp_seat *wp_held_excess(const struct wp_held *held, const struct wp_seats
     return largest_of(seats, of_most->session->host);
 }
 
-int wp_held_admit(const struct wp_held *held, const struct wp_seats *seats, const uint8_t host[16], struct wp_error *err)
+void wp_held_shed(struct wp_held *held, struct wp_seat *seat)
+{
+    struct wp_host_session *session = seat->session;
+    for (uint32_t i = 0; i < session->aggregate_count; i++)
+        wp_report_limit(session->aggregates[i]->report, "memory", 1, 0);
+    seat->is_shed = session->timeline.goes_on = true;
+    held->shed++;
+    wp_lineup_clear(&seat->lineup);
+}
+
+int wp_held_admit(
+    const struct wp_held *held, const struct wp_seats *seats, const uint8_t host[16], struct wp_error *err)
 {
     uint64_t bytes = held->host_limit ? by_host(seats, host, true) : 0;
     if (held->host_limit && bytes > held->host_limit)
-        return wp_error_set(err, -EAGAIN, "the sessions of this host hold %llu bytes of %llu (--host-memory): try again when they are written",
+        return wp_error_set(err, -EAGAIN,
+            "the sessions of this host hold %llu bytes of %llu (--host-memory): try again when they are written",
             (unsigned long long)bytes, (unsigned long long)held->host_limit);
     if (held->limit && held->bytes > held->limit && bytes)
-        return wp_error_set(err, -EAGAIN, "all sessions hold %llu bytes of %llu (--memory): try again when some are written",
+        return wp_error_set(err, -EAGAIN,
+            "all sessions hold %llu bytes of %llu (--memory): try again when some are written",
             (unsigned long long)held->bytes, (unsigned long long)held->limit);
     return 0;
 }

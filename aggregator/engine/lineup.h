@@ -2,9 +2,9 @@
 #ifndef WP_AGGREGATOR_ENGINE_LINEUP_H
 #define WP_AGGREGATOR_ENGINE_LINEUP_H
 /*
- * Recordings of several hosts that are replayed come as fast as each can send, so that one may be told whole before another
- * begins; what is compared across hosts (clocks, connections) remembers no more than the recent past. So their batches wait
- * here, and the session that has come least far has its turn. Collectors that are live need none of this.
+ * Recordings of several hosts that are replayed come as fast as each can send, so that one may be told whole before
+ * another begins; what is compared across hosts (clocks, connections) remembers no more than the recent past. So their
+ * batches wait here, and the session that has come least far has its turn. Collectors that are live need none of this.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -22,9 +22,9 @@ struct wp_lineup_batch {
 struct wp_lineup {
     struct wp_lineup_batch *first, *last; /* owned */
     uint32_t count;
-    size_t bytes;              /* of them */
-    bool is_leaving;           /* behind its last batch it has said Bye ... */
-    uint64_t last_seq;         /* ... and that this is its last one */
+    size_t bytes;      /* of them */
+    bool is_leaving;   /* behind its last batch it has said Bye ... */
+    uint64_t last_seq; /* ... and that this is its last one */
 };
 
 /* A copy of it. -ENOMEM; -ENOBUFS: there are too many. */

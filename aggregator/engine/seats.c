@@ -5,7 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FINISHED 65536u      /* remembered ones; of those before them the store knows */
+#define FIRST_PROBES 8u /* of a host's clock, close together */
+#define FIRST_PROBES_NS 100000000u
+#define PROBES_NS 1000000000u
+#define FINISHED 65536u /* remembered ones; of those before them the store knows */
 
 void wp_seats_fini(struct wp_seats *seats)
 {
@@ -67,7 +70,36 @@ struct wp_seat *wp_seats_add(struct wp_seats *seats, uint32_t peer, struct wp_er
     return seat;
 }
 
-int wp_seats_move(struct wp_seats *seats, uint32_t peer, const struct wp_hello *hello, struct wp_seat **out, struct wp_error *err)
+uint32_t wp_seats_of_host(const struct wp_seats *seats, const uint8_t host[16], struct wp_host_session **oldest)
+{
+    uint64_t heard = UINT64_MAX;
+    uint32_t live = 0;
+    *oldest = NULL;
+    for (uint32_t i = 0; i < seats->count; i++) {
+        struct wp_seat *seat = &seats->all[i];
+        if (!seat->session || seat->session->is_closing || memcmp(seat->session->host, host, 16))
+            continue;
+        live++;
+        if (seat->heard < heard) {
+            heard = seat->heard;
+            *oldest = seat->session;
+        }
+    }
+    return live;
+}
+
+bool wp_seat_is_due(struct wp_seat *seat, uint64_t now_ns)
+{
+    uint64_t interval_ns = seat->probes < FIRST_PROBES ? FIRST_PROBES_NS : PROBES_NS;
+    if (!seat->session || seat->session->is_closing || now_ns - seat->probed_ns < interval_ns)
+        return false;
+    seat->probed_ns = now_ns;
+    seat->probes++;
+    return true;
+}
+
+int wp_seats_move(
+    struct wp_seats *seats, uint32_t peer, const struct wp_hello *hello, struct wp_seat **out, struct wp_error *err)
 {
     for (uint32_t i = 0; i < seats->count; i++) {
         struct wp_seat *seat = &seats->all[i];
@@ -86,18 +118,21 @@ int wp_seats_move(struct wp_seats *seats, uint32_t peer, const struct wp_hello *
     return 0;
 }
 
-int wp_seats_refuse_clone(const struct wp_seats *seats, const struct wp_fleet *fleet, const struct wp_hello *hello, struct wp_error *err)
+int wp_seats_refuse_clone(
+    const struct wp_seats *seats, const struct wp_fleet *fleet, const struct wp_hello *hello, struct wp_error *err)
 {
     for (uint32_t i = 0; i < seats->count; i++) {
         const struct wp_host_session *other = seats->all[i].session;
-        if (!other || other->is_closing || memcmp(other->host, hello->host, 16) || !hello->boot_id || !*hello->boot_id ||
-            !strcmp(other->hello.boot_id, hello->boot_id))
+        if (!other || other->is_closing || memcmp(other->host, hello->host, 16) || !hello->boot_id ||
+            !*hello->boot_id || !strcmp(other->hello.boot_id, hello->boot_id))
             continue;
         const struct wp_fleet_host *host = &fleet->hosts[other->home];
         if (fleet->now_ns > host->heard_ns + fleet->give_up_ns)
             continue;
-        return wp_error_set(err, -EACCES, "host '%.100s' has the UUID of host '%.100s', which is recorded now: a cloned machine? "
-            "Remove its /etc/machine-id and run systemd-machine-id-setup", hello->hostname ? hello->hostname : "", other->hostname);
+        return wp_error_set(err, -EACCES,
+            "host '%.100s' has the UUID of host '%.100s', which is recorded now: a cloned machine? "
+            "Remove its /etc/machine-id and run systemd-machine-id-setup",
+            hello->hostname ? hello->hostname : "", other->hostname);
     }
     return 0;
 }

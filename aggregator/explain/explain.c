@@ -14,12 +14,20 @@
 #include <string.h>
 
 #define SITE_LIMIT 2000000u
-#define RELAY_UNKNOWN 8u /* without stacks a call is no place: only where so many wait for each other is it taken to be one */
+#define RELAY_UNKNOWN                                                                                                  \
+    8u /* without stacks a call is no place: only where so many wait for each other is it taken to be one */
 
 int wp_explainer_init(struct wp_explainer *x, struct wp_fleet *fleet, uint32_t home, struct wp_pathtree *tree)
 {
-    *x = (struct wp_explainer){.fleet = fleet, .home = home, .host = home, .timeline = fleet->hosts[home].timeline,
-        .tree = tree, .options = WP_EXPLAIN_DEFAULTS, .leaves = fleet->leaves, .owner = home, .hops = WP_SHARD_HOPS};
+    *x = (struct wp_explainer){.fleet = fleet,
+        .home = home,
+        .host = home,
+        .timeline = fleet->hosts[home].timeline,
+        .tree = tree,
+        .options = WP_EXPLAIN_DEFAULTS,
+        .leaves = fleet->leaves,
+        .owner = home,
+        .hops = WP_SHARD_HOPS};
     return 0;
 }
 
@@ -138,8 +146,10 @@ static uint32_t process_frame(struct wp_explainer *x, uint32_t identity)
         return *slot;
     char name[WP_EXPLAIN_NAME];
     wp_explain_name_process(x, identity, name, sizeof(name));
-    uint32_t of = x->timeline->identities[identity].process_comm; /* a thread that names itself stands under its process */
-    uint32_t frame = wp_pathtree_frame(x->tree, WP_STYLE_PROCESS, name, of ? wp_dictionary_string(x->timeline->dictionary, of) : "");
+    uint32_t of =
+        x->timeline->identities[identity].process_comm; /* a thread that names itself stands under its process */
+    uint32_t frame =
+        wp_pathtree_frame(x->tree, WP_STYLE_PROCESS, name, of ? wp_dictionary_string(x->timeline->dictionary, of) : "");
     if (slot && frame != UINT32_MAX)
         *slot = frame;
     return frame;
@@ -166,7 +176,8 @@ static uint32_t frame_of(struct wp_explainer *x, uint32_t id, bool is_inlined)
     const struct wp_frame_entry *entry = wp_dictionary_frame(x->timeline->dictionary, id);
     uint32_t frame = wp_pathtree_frame(x->tree, style, name, object);
     if (entry && entry->function)
-        frame = wp_pathtree_at_line(x->tree, frame, wp_dictionary_string(x->timeline->dictionary, entry->file), entry->line, is_inlined);
+        frame = wp_pathtree_at_line(
+            x->tree, frame, wp_dictionary_string(x->timeline->dictionary, entry->file), entry->line, is_inlined);
     if (slot && frame != UINT32_MAX)
         *slot = frame;
     return frame;
@@ -190,7 +201,8 @@ uint32_t wp_explain_stack_node(struct wp_explainer *x, uint32_t parent, uint32_t
     }
     node = parent;
     while (count) /* a place may be in functions that were inlined there, each a frame of its own */
-        for (uint32_t id = path[--count], levels = 0; id && levels < 64; id = wp_dictionary_inlined(dictionary, id), levels++)
+        for (uint32_t id = path[--count], levels = 0; id && levels < 64;
+             id = wp_dictionary_inlined(dictionary, id), levels++)
             node = wp_pathtree_child(x->tree, node, frame_of(x, id, levels > 0));
     wp_explain_remember(x, key, node);
     return node;
@@ -230,16 +242,21 @@ void wp_explain_emit(struct wp_explainer *x, struct wp_piece *piece)
 
 /* --- runs --- */
 
-static void emit_run(struct wp_explainer *x, uint32_t parent, uint32_t index, const struct wp_slice *slice, uint64_t from,
-    uint64_t to, enum wp_category category, uint32_t stack)
+static void emit_run(struct wp_explainer *x, uint32_t parent, uint32_t index, const struct wp_slice *slice,
+    uint64_t from, uint64_t to, enum wp_category category, uint32_t stack)
 {
-    wp_explain_emit(x, &(struct wp_piece){.node = wp_explain_stack_node(x, parent, stack), .thread = index,
-        .category = category, .start_ns = from, .end_ns = to, .is_run = true,
-        .is_uncertain = slice->flags & WP_SLICE_UNCERTAIN});
+    wp_explain_emit(x,
+        &(struct wp_piece){.node = wp_explain_stack_node(x, parent, stack),
+            .thread = index,
+            .category = category,
+            .start_ns = from,
+            .end_ns = to,
+            .is_run = true,
+            .is_uncertain = slice->flags & WP_SLICE_UNCERTAIN});
 }
 
-/* The part of a run that lies in one cell of the grid, with samples: its time is divided equally among them. `last` is the first
- * sample behind it. */
+/* The part of a run that lies in one cell of the grid, with samples: its time is divided equally among them. `last` is
+ * the first sample behind it. */
 static void cover_chunk(struct wp_explainer *x, uint32_t parent, uint32_t index, const struct wp_slice *slice,
     uint64_t start, uint64_t end, uint64_t last, uint64_t from, uint64_t to)
 {
@@ -266,8 +283,8 @@ static uint64_t cell_of(struct wp_explainer *x, uint64_t at_ns)
     return x->cell_ns;
 }
 
-static void cover_run(struct wp_explainer *x, uint32_t parent, uint32_t index, const struct wp_slice *slice, uint64_t from,
-    uint64_t to)
+static void cover_run(
+    struct wp_explainer *x, uint32_t parent, uint32_t index, const struct wp_slice *slice, uint64_t from, uint64_t to)
 {
     const struct wp_thread *thread = &x->timeline->threads[index];
     uint64_t grid = x->options.chunk_ns, horizon = wp_explain_horizon(x);
@@ -321,11 +338,16 @@ static void cover_before(struct wp_explainer *x, uint32_t parent, uint32_t index
             wp_explain_cover(x, parent, creator, from, to);
         return;
     }
-    bool is_beginning = thread->first_slice == thread->slice_end ? !thread->slice_end :
-        wp_thread_slice(thread, thread->first_slice)->flags & (WP_SLICE_FIRST | WP_SLICE_BORN);
-    wp_explain_emit(x, &(struct wp_piece){.node = wp_explain_process_node(x, parent, thread->identity), .thread = index,
-        .category = WP_UNACCOUNTED, .start_ns = from, .end_ns = to,
-        .reason = is_beginning ? "before the thread was first seen" : "before what is remembered of the thread"});
+    bool is_beginning = thread->first_slice == thread->slice_end
+        ? !thread->slice_end
+        : wp_thread_slice(thread, thread->first_slice)->flags & (WP_SLICE_FIRST | WP_SLICE_BORN);
+    wp_explain_emit(x,
+        &(struct wp_piece){.node = wp_explain_process_node(x, parent, thread->identity),
+            .thread = index,
+            .category = WP_UNACCOUNTED,
+            .start_ns = from,
+            .end_ns = to,
+            .reason = is_beginning ? "before the thread was first seen" : "before what is remembered of the thread"});
     if (is_beginning)
         return;
     x->limit_count[WP_LIMIT_HISTORY]++;
@@ -341,10 +363,13 @@ void wp_explain_taken(struct wp_explainer *x, uint32_t thread, uint64_t from, ui
 bool wp_explain_relays(struct wp_explainer *x, uint32_t waker, uint64_t slice, uint64_t to)
 {
     uint32_t top = x->depth - 1, first = x->depth;
-    if (x->depth < 2 || !x->asleep[top].site || (!(x->asleep[top].site >> 32) && x->depth < RELAY_UNKNOWN) || x->layers[top].host != x->host || !waker ||
+    if (x->depth < 2 || !x->asleep[top].site || (!(x->asleep[top].site >> 32) && x->depth < RELAY_UNKNOWN) ||
+        x->layers[top].host != x->host || !waker ||
         x->layers[top].process != x->timeline->identities[x->timeline->threads[waker].identity].process)
         return false;
-    for (uint32_t i = top; i > 0 && x->asleep[i - 1].site && x->layers[i - 1].host == x->host && x->layers[i - 1].process == x->layers[top].process; i--) {
+    for (uint32_t i = top; i > 0 && x->asleep[i - 1].site && x->layers[i - 1].host == x->host &&
+         x->layers[i - 1].process == x->layers[top].process;
+         i--) {
         if (x->asleep[i - 1].site == x->asleep[top].site)
             first = i;
         if (x->recording && i - 1 < x->recording_depth) /* others who wait for it may wait elsewhere */
@@ -369,7 +394,8 @@ static void take_relay(struct wp_explainer *x, struct wp_shared_use *walk)
  * recorder's is the cost of recording. */
 static bool is_of_interest(const struct wp_explainer *x, const struct wp_slice *slice)
 {
-    return x->timeline->identities[slice->identity].aggregates & x->base_bit || wp_is_recorder(x->timeline, slice->identity);
+    return x->timeline->identities[slice->identity].aggregates & x->base_bit ||
+        wp_is_recorder(x->timeline, slice->identity);
 }
 
 void wp_explain_cover(struct wp_explainer *x, uint32_t parent, uint32_t index, uint64_t from, uint64_t to)
@@ -385,9 +411,14 @@ static void cut_short(struct wp_explainer *x, const struct wp_shared_use *walk, 
     x->limit_count[limit]++;
     x->limit_ns[limit] += to - from;
     wp_explain_taken(x, walk->thread, from, to);
-    wp_explain_emit(x, &(struct wp_piece){.node = walk->parent, .thread = walk->thread, .category = WP_UNACCOUNTED,
-        .start_ns = from, .end_ns = to,
-        .reason = limit == WP_LIMIT_BUDGET ? "the host's epoch took too much explaining" : "the explanation grew too wide"});
+    wp_explain_emit(x,
+        &(struct wp_piece){.node = walk->parent,
+            .thread = walk->thread,
+            .category = WP_UNACCOUNTED,
+            .start_ns = from,
+            .end_ns = to,
+            .reason = limit == WP_LIMIT_BUDGET ? "the host's epoch took too much explaining"
+                                               : "the explanation grew too wide"});
 }
 
 /* The slice of the last instant of what is left; false: that was all. */
@@ -400,7 +431,8 @@ static bool cover_slice(struct wp_explainer *x, struct wp_shared_use *walk)
         cover_before(x, parent, index, from, to);
         return false;
     }
-    /* A path's own slices are as many as its events: only what they wait for of others is cut by the width and the budget. */
+    /* A path's own slices are as many as its events: only what they wait for of others is cut by the width and the
+     * budget. */
     bool is_own = x->timeline->identities[wp_thread_slice(thread, ordinal)->identity].mates & x->base_bit;
     bool is_spent = ++x->fleet->visits - x->fleet->visits_before > x->options.budget && x->depth && !is_own;
     x->visited += !is_own;
@@ -410,7 +442,8 @@ static bool cover_slice(struct wp_explainer *x, struct wp_shared_use *walk)
     }
     struct wp_slice *slice = wp_thread_slice(thread, ordinal);
     walk->ordinal = ordinal == thread->first_slice ? thread->slice_end : ordinal - 1;
-    if (x->host == x->home && !x->leaves_no_marks) /* what other hosts' paths hold is theirs, and known only when they have got that far */
+    if (x->host == x->home &&
+        !x->leaves_no_marks) /* what other hosts' paths hold is theirs, and known only when they have got that far */
         wp_slice_taken(slice, x->base_bit);
     if (is_of_interest(x, slice) && (x->depth || x->is_other_path) && slice->out_ns < to) {
         uint64_t low = slice->out_ns > from ? slice->out_ns : from;
@@ -424,9 +457,14 @@ static bool cover_slice(struct wp_explainer *x, struct wp_shared_use *walk)
     if (slice->in_ns && slice->in_ns < to) {
         if (slice->end_ns && slice->end_ns < to) { /* after its last run: it was dead */
             uint64_t low = slice->end_ns > from ? slice->end_ns : from;
-            wp_explain_emit(x, &(struct wp_piece){.node = node, .thread = index, .category = WP_UNACCOUNTED,
-                .start_ns = low, .end_ns = to, .reason = slice->is_cut ? "that host's recording paused" : "the thread had ended",
-                .is_uncertain = !slice->is_cut});
+            wp_explain_emit(x,
+                &(struct wp_piece){.node = node,
+                    .thread = index,
+                    .category = WP_UNACCOUNTED,
+                    .start_ns = low,
+                    .end_ns = to,
+                    .reason = slice->is_cut ? "that host's recording paused" : "the thread had ended",
+                    .is_uncertain = !slice->is_cut});
             to = low;
         }
         uint64_t low = slice->in_ns > from ? slice->in_ns : from;
@@ -445,7 +483,8 @@ static bool cover_slice(struct wp_explainer *x, struct wp_shared_use *walk)
     return true;
 }
 
-void wp_explain_cover_from(struct wp_explainer *x, uint32_t parent, uint32_t index, uint64_t ordinal, uint64_t from, uint64_t to)
+void wp_explain_cover_from(
+    struct wp_explainer *x, uint32_t parent, uint32_t index, uint64_t ordinal, uint64_t from, uint64_t to)
 {
     struct wp_shared_use walk = {.parent = parent, .thread = index, .ordinal = ordinal, .from_ns = from, .to_ns = to};
     bool goes_on = true, is_shared = wp_shared_may(x, &walk) && wp_shared_begin(x, &walk);
@@ -485,14 +524,16 @@ static void begin(struct wp_explainer *x, uint64_t end_ns)
 void wp_explain_slice(struct wp_explainer *x, uint32_t thread, uint64_t slice, uint64_t from_ns, uint64_t to_ns)
 {
     const struct wp_slice *asleep = wp_thread_slice(&x->timeline->threads[thread], slice);
-    begin(x, asleep->in_ns && asleep->in_ns < to_ns ? asleep->in_ns : to_ns); /* between explanations the walk is at home */
+    begin(x,
+        asleep->in_ns && asleep->in_ns < to_ns ? asleep->in_ns : to_ns); /* between explanations the walk is at home */
     wp_explain_cover_from(x, 0, thread, slice, from_ns, to_ns);
 }
 
 int wp_explain(struct wp_explainer *x, const struct wp_stretch *stretch)
 {
     struct wp_offset offset = {.offset_ns = 0};
-    if (stretch->host != x->home && (stretch->host >= x->fleet->count || !x->fleet->hosts[stretch->host].timeline ||
+    if (stretch->host != x->home &&
+        (stretch->host >= x->fleet->count || !x->fleet->hosts[stretch->host].timeline ||
             !wp_fleet_offset(x->fleet, stretch->host, stretch->end_ns, x->home, &offset)))
         return -ENODATA;
     begin(x, stretch->end_ns + (uint64_t)offset.offset_ns);

@@ -6,21 +6,23 @@
 #include "aggregator/explain/explain_wait.h"
 
 #define JOIN_LIMIT 65536u
-#define SLICE_LIMIT 65536u  /* slices behind a sleep that are looked at for the end of its loop ... */
-#define END_LIMIT 64u       /* ... and ends: a thread that so much else came to does not wait for one thing */
+#define SLICE_LIMIT 65536u /* slices behind a sleep that are looked at for the end of its loop ... */
+#define END_LIMIT 64u      /* ... and ends: a thread that so much else came to does not wait for one thing */
 
 /* --- the paper's rule: hardly anything was run in between --- */
 
 static bool timed_out(const struct wp_slice *slice)
 {
-    return slice->cause == WP_CAUSE_TIMER && slice->wake_ns && !(slice->flags & (WP_SLICE_DELIBERATE | WP_SLICE_PREEMPTED));
+    return slice->cause == WP_CAUSE_TIMER && slice->wake_ns &&
+        !(slice->flags & (WP_SLICE_DELIBERATE | WP_SLICE_PREEMPTED));
 }
 
 /* What ended it says nothing of what it waited for: a timeout, or a message with nothing to read. */
 static bool may_go_on(const struct wp_slice *slice)
 {
-    return timed_out(slice) || (slice->cause == WP_CAUSE_MESSAGE && slice->cause_a & WP_POSITION_ACKNOWLEDGES && slice->wake_ns &&
-        !(slice->flags & WP_SLICE_PREEMPTED) && !wp_wait_is_sending(slice));
+    return timed_out(slice) ||
+        (slice->cause == WP_CAUSE_MESSAGE && slice->cause_a & WP_POSITION_ACKNOWLEDGES && slice->wake_ns &&
+            !(slice->flags & WP_SLICE_PREEMPTED) && !wp_wait_is_sending(slice));
 }
 
 /* That message found it with nothing to send, either: it goes on waiting for what it waited for. */
@@ -31,17 +33,18 @@ static bool woken_in_vain(const struct wp_explainer *x, const struct wp_slice *s
         sent.time_ns < slice->wake_ns;
 }
 
-/* A run that is as long parts two sleeps of a loop: of one that timed out a tenth of its timeout, if that is more than the bound. */
+/* A run that is as long parts two sleeps of a loop: of one that timed out a tenth of its timeout, if that is more than
+ * the bound. */
 static uint64_t parts_ns(const struct wp_explainer *x, const struct wp_slice *slice)
 {
     uint64_t tenth = timed_out(slice) && slice->wake_ns > slice->out_ns ? (slice->wake_ns - slice->out_ns) / 10 : 0;
     return tenth > x->options.join_ns ? tenth : x->options.join_ns;
 }
 
-/* What the thread ran from that sleep on, parted by nothing but preemption; `*after` is the first slice behind it that is not
- * seen yet at the horizon or no preemption. */
-static uint64_t ran_until(const struct wp_explainer *x, const struct wp_thread *thread, uint64_t ordinal, uint64_t enough_ns,
-    uint64_t *after)
+/* What the thread ran from that sleep on, parted by nothing but preemption; `*after` is the first slice behind it that
+ * is not seen yet at the horizon or no preemption. */
+static uint64_t ran_until(
+    const struct wp_explainer *x, const struct wp_thread *thread, uint64_t ordinal, uint64_t enough_ns, uint64_t *after)
 {
     uint64_t horizon = wp_explain_horizon(x), ran = 0;
     for (;; ordinal++) {
@@ -50,27 +53,31 @@ static uint64_t ran_until(const struct wp_explainer *x, const struct wp_thread *
         ran += slice->in_ns && slice->in_ns < end ? end - slice->in_ns : 0;
         *after = ordinal + 1;
         if (ran >= enough_ns || *after == thread->slice_end || wp_thread_slice(thread, *after)->out_ns > horizon ||
-            !(wp_thread_slice(thread, *after)->flags & WP_SLICE_PREEMPTED) || wp_thread_slice(thread, *after)->out_ns != slice->end_ns)
+            !(wp_thread_slice(thread, *after)->flags & WP_SLICE_PREEMPTED) ||
+            wp_thread_slice(thread, *after)->out_ns != slice->end_ns)
             return ran;
     }
 }
 
-/* The sleep behind this one in a loop: this one timed out or was ended in vain, and little was run in between, whoever else had the
- * CPU meanwhile. */
+/* The sleep behind this one in a loop: this one timed out or was ended in vain, and little was run in between, whoever
+ * else had the CPU meanwhile. */
 static bool next_of_loop(const struct wp_explainer *x, const struct wp_thread *thread, uint64_t ordinal, uint64_t *next)
 {
     const struct wp_slice *before = wp_thread_slice(thread, ordinal);
-    if (!may_go_on(before) || !before->in_ns || ran_until(x, thread, ordinal, parts_ns(x, before), next) >= parts_ns(x, before) || *next == thread->slice_end)
+    if (!may_go_on(before) || !before->in_ns ||
+        ran_until(x, thread, ordinal, parts_ns(x, before), next) >= parts_ns(x, before) || *next == thread->slice_end)
         return false;
     const struct wp_slice *after = wp_thread_slice(thread, *next);
-    bool may_join = timed_out(before) ||
-        woken_in_vain(x, before, (uint32_t)(thread - x->timeline->threads), after->out_ns);
-    return may_join && after->out_ns <= wp_explain_horizon(x) && wp_thread_slice(thread, *next - 1)->end_ns == after->out_ns &&
-        before->stack == after->stack && before->syscall == after->syscall &&
+    bool may_join =
+        timed_out(before) || woken_in_vain(x, before, (uint32_t)(thread - x->timeline->threads), after->out_ns);
+    return may_join && after->out_ns <= wp_explain_horizon(x) &&
+        wp_thread_slice(thread, *next - 1)->end_ns == after->out_ns && before->stack == after->stack &&
+        before->syscall == after->syscall &&
         !(after->flags & (WP_SLICE_PREEMPTED | WP_SLICE_DELIBERATE | WP_SLICE_EXEC));
 }
 
-static bool before_in_loop(const struct wp_explainer *x, const struct wp_thread *thread, uint64_t ordinal, uint64_t *before)
+static bool before_in_loop(
+    const struct wp_explainer *x, const struct wp_thread *thread, uint64_t ordinal, uint64_t *before)
 {
     uint64_t next, candidate = ordinal;
     while (candidate-- > thread->first_slice)
@@ -107,9 +114,9 @@ bool wp_explain_is_parted(const struct wp_explainer *x, const struct wp_thread *
         return false;
     const struct wp_slice *after = wp_thread_slice(thread, next);
     uint64_t parts = parts_ns(x, before);
-    return after->out_ns <= wp_explain_horizon(x) && before->stack == after->stack && before->syscall == after->syscall &&
-        after->out_ns - before->in_ns >= parts && after->out_ns - before->in_ns < 3 * parts &&
-        !(after->flags & (WP_SLICE_DELIBERATE | WP_SLICE_EXEC));
+    return after->out_ns <= wp_explain_horizon(x) && before->stack == after->stack &&
+        before->syscall == after->syscall && after->out_ns - before->in_ns >= parts &&
+        after->out_ns - before->in_ns < 3 * parts && !(after->flags & (WP_SLICE_DELIBERATE | WP_SLICE_EXEC));
 }
 
 /* --- what was outstanding --- */
@@ -122,12 +129,14 @@ static uint64_t outstanding_since(struct wp_explainer *x, uint32_t index, const 
     struct wp_handover handover;
     switch (end->cause) {
     case WP_CAUSE_MESSAGE:
-        return end->cause_a & WP_POSITION_ACKNOWLEDGES || wp_wait_is_sending(end) ? 0 :
-            wp_messages_asked(&timeline->messages, end->cause_d, end->wake_ns);
+        return end->cause_a & WP_POSITION_ACKNOWLEDGES || wp_wait_is_sending(end)
+            ? 0
+            : wp_messages_asked(&timeline->messages, end->cause_d, end->wake_ns);
     case WP_CAUSE_TASK:
         if (!end->waker)
             return 0;
-        handover = wp_explain_origin(x, &(struct wp_layer){.host = x->host, .thread = index}, 1, end->waker, end->wake_ns);
+        handover =
+            wp_explain_origin(x, &(struct wp_layer){.host = x->host, .thread = index}, 1, end->waker, end->wake_ns);
         return handover.origin == WP_ORIGIN_PATH ? handover.at_ns : 0;
     case WP_CAUSE_BLOCK:
         op = wp_blockops_at(&timeline->blockops, end->cause_a);
@@ -143,17 +152,20 @@ static bool is_alike(const struct wp_slice *first, const struct wp_slice *slice)
     return slice->syscall == first->syscall && !(slice->flags & (WP_SLICE_PREEMPTED | WP_SLICE_DELIBERATE));
 }
 
-/* It had been outstanding since before what counts. What was sent last on a connection is kept however old it is, and counts always. */
+/* It had been outstanding since before what counts. What was sent last on a connection is kept however old it is, and
+ * counts always. */
 static bool is_too_old(const struct wp_explainer *x, uint64_t since_ns)
 {
     bool is_old = since_ns <= wp_explain_oldest(x);
     if (x->recording && since_ns)
-        wp_shared_holds(x, is_old ? (int64_t)since_ns - 1 : -WP_SHARED_ALWAYS, is_old ? WP_SHARED_ALWAYS : (int64_t)since_ns - 1);
+        wp_shared_holds(
+            x, is_old ? (int64_t)since_ns - 1 : -WP_SHARED_ALWAYS, is_old ? WP_SHARED_ALWAYS : (int64_t)since_ns - 1);
     return is_old;
 }
 
 /* The answer that the thread read first of what it had asked for before that sleep. */
-static bool find_answer(const struct wp_explainer *x, uint32_t index, const struct wp_slice *first, struct wp_answer *answer, uint32_t *passed)
+static bool find_answer(const struct wp_explainer *x, uint32_t index, const struct wp_slice *first,
+    struct wp_answer *answer, uint32_t *passed)
 {
     struct wp_answer_wanted wanted = {first->out_ns, wp_explain_horizon(x), first->out_ns + x->options.fit_ns};
     return wp_asked_answered(&x->timeline->messages.asked, index, &wanted, answer, passed);
@@ -170,8 +182,14 @@ static enum wp_loop find_end(struct wp_explainer *x, uint32_t index, uint64_t or
     for (uint64_t i = ordinal + 1; ends < END_LIMIT && i - ordinal < SLICE_LIMIT; i++) {
         const struct wp_slice *slice = i < thread->slice_end ? wp_thread_slice(thread, i) : NULL;
         if (is_answered && (!slice || slice->out_ns >= answer.read_ns)) {
-            *found = (struct wp_loop_cache){.host = x->host, .thread = index, .first = ordinal, .end = i, .since_ns = answer.asked_ns,
-                .answer = answer, .is_lasting = true, .is_exact = !ends && !passed};
+            *found = (struct wp_loop_cache){.host = x->host,
+                .thread = index,
+                .first = ordinal,
+                .end = i,
+                .since_ns = answer.asked_ns,
+                .answer = answer,
+                .is_lasting = true,
+                .is_exact = !ends && !passed};
             return WP_LOOP_ENDED;
         }
         if (!slice || slice->out_ns > horizon)
@@ -186,10 +204,16 @@ static enum wp_loop find_end(struct wp_explainer *x, uint32_t index, uint64_t or
             continue;
         uint64_t since_ns = outstanding_since(x, index, slice);
         ends++;
-        if (!since_ns || since_ns > first->out_ns + x->options.fit_ns || (slice->cause != WP_CAUSE_MESSAGE && is_too_old(x, since_ns)))
+        if (!since_ns || since_ns > first->out_ns + x->options.fit_ns ||
+            (slice->cause != WP_CAUSE_MESSAGE && is_too_old(x, since_ns)))
             continue;
-        *found = (struct wp_loop_cache){.host = x->host, .thread = index, .first = ordinal, .end = i, .since_ns = since_ns,
-            .is_lasting = slice->cause == WP_CAUSE_MESSAGE, .is_exact = ends == 1};
+        *found = (struct wp_loop_cache){.host = x->host,
+            .thread = index,
+            .first = ordinal,
+            .end = i,
+            .since_ns = since_ns,
+            .is_lasting = slice->cause == WP_CAUSE_MESSAGE,
+            .is_exact = ends == 1};
         return WP_LOOP_ENDED;
     }
     return WP_LOOP_NONE;
@@ -201,14 +225,16 @@ static bool is_known(const struct wp_explainer *x, const struct wp_loop_cache *c
     const struct wp_thread *thread = &x->timeline->threads[index];
     const struct wp_slice *slice = wp_thread_slice(thread, ordinal);
     if (!cache->end || !cache->is_exact || cache->host != x->host || cache->thread != index || cache->first > ordinal ||
-        ordinal >= cache->end || (!cache->is_lasting && is_too_old(x, cache->since_ns)) || cache->leaves != x->fleet->leaves)
+        ordinal >= cache->end || (!cache->is_lasting && is_too_old(x, cache->since_ns)) ||
+        cache->leaves != x->fleet->leaves)
         return false;
     if (cache->answer.read_ns)
         return cache->answer.arrived_ns > slice->out_ns && is_alike(wp_thread_slice(thread, cache->first), slice);
     return is_alike(wp_thread_slice(thread, cache->end), slice);
 }
 
-static struct wp_loop_end end_of(const struct wp_thread *thread, const struct wp_slice *first, const struct wp_loop_cache *found)
+static struct wp_loop_end end_of(
+    const struct wp_thread *thread, const struct wp_slice *first, const struct wp_loop_cache *found)
 {
     const struct wp_answer *answer = &found->answer;
     if (!answer->read_ns)

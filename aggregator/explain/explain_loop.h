@@ -2,33 +2,36 @@
 #ifndef WP_AGGREGATOR_EXPLAIN_EXPLAIN_LOOP_H
 #define WP_AGGREGATOR_EXPLAIN_EXPLAIN_LOOP_H
 /*
- * Sleeps that time out again and again: `while (!done) poll(timeout)`, an event loop with a timer. All of them wait for what
- * finally ends the loop, provided that the thread had it outstanding: a request without an answer, work handed to another
- * thread, a child. Without that the paper's rule joins sleeps that hardly anything parts. Private to the explanation.
+ * Sleeps that time out again and again: `while (!done) poll(timeout)`, an event loop with a timer. All of them wait for
+ * what finally ends the loop, provided that the thread had it outstanding: a request without an answer, work handed to
+ * another thread, a child. Without that the paper's rule joins sleeps that hardly anything parts. Private to the
+ * explanation.
  */
 #include "aggregator/explain/explain.h"
 
 enum wp_loop {
-    WP_LOOP_NONE,   /* the sleep stands for itself */
-    WP_LOOP_ENDED,  /* what ended it is known */
-    WP_LOOP_OPEN,   /* what ends it may still come */
+    WP_LOOP_NONE,  /* the sleep stands for itself */
+    WP_LOOP_ENDED, /* what ended it is known */
+    WP_LOOP_OPEN,  /* what ends it may still come */
 };
 
 struct wp_loop_end {
-    uint64_t ordinal;       /* the sleep that was ended so; is_awake: the first one behind it */
-    struct wp_slice slice;  /* that sleep; is_awake: one that the answer would have ended, had it not come while the thread ran */
+    uint64_t ordinal; /* the sleep that was ended so; is_awake: the first one behind it */
+    struct wp_slice
+        slice; /* that sleep; is_awake: one that the answer would have ended, had it not come while the thread ran */
     bool is_awake;
 };
 
-/* For what the sleep of this slice went on: what came first of an end, by something that the thread had set going or asked for before
- * this one began, of a sleep behind it in the same call, and the read of an answer to what it had asked for before. `*end` is set
- * with ENDED. */
+/* For what the sleep of this slice went on: what came first of an end, by something that the thread had set going or
+ * asked for before this one began, of a sleep behind it in the same call, and the read of an answer to what it had
+ * asked for before. `*end` is set with ENDED. */
 enum wp_loop wp_explain_loop(struct wp_explainer *x, uint32_t thread, uint64_t slice, struct wp_loop_end *end);
 
 /* The paper's rule: the start of the first, and the last, of the sleeps that are joined with this one. */
 uint64_t wp_explain_defacto_start(const struct wp_explainer *x, const struct wp_thread *thread, uint64_t slice);
 uint64_t wp_explain_join_end(const struct wp_explainer *x, const struct wp_thread *thread, uint64_t slice);
-/* This one timed out, and the same sleep follows after a run that is longer than what still joins them, but not three times as long. */
+/* This one timed out, and the same sleep follows after a run that is longer than what still joins them, but not three
+ * times as long. */
 bool wp_explain_is_parted(const struct wp_explainer *x, const struct wp_thread *thread, uint64_t slice);
 
 #endif

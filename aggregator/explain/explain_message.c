@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A sleep that a message ended: the message's transit, then the sender's time back to the request that it answers, on this
- * host or on another one. Times of another host are translated at once by the clocks as they stand at the arrival; what
- * lies within their bound of an end (and the fit) is taken to be at that end.
+ * A sleep that a message ended: the message's transit, then the sender's time back to the request that it answers, on
+ * this host or on another one. Times of another host are translated at once by the clocks as they stand at the arrival;
+ * what lies within their bound of an end (and the fit) is taken to be at that end.
  */
 #include "aggregator/explain/explain_shared.h"
 #include "aggregator/explain/explain_wait.h"
@@ -19,18 +19,24 @@
 
 /* The other end of a socket: where, and what to add to a time here to get the time there. */
 struct far {
-    uint32_t host, socket;   /* socket 0: a datagram's sender */
-    uint64_t datagram;       /* its number there; of another host its key */
+    uint32_t host, socket; /* socket 0: a datagram's sender */
+    uint64_t datagram;     /* its number there; of another host its key */
     struct wp_offset clock;
     const struct wp_timeline *timeline;
-    const char *missing;     /* why there is none */
+    const char *missing;                  /* why there is none */
     const struct wp_explain_asked *asked; /* another shard asks, and says what its host had sent; NULL: look there */
 };
 
 bool wp_wait_is_sending(const struct wp_slice *slice)
 {
     switch (slice->syscall - 1) { /* write, writev, sendfile, sendto, sendmsg, splice, sendmmsg */
-    case 1: case 20: case 40: case 44: case 46: case 275: case 307:
+    case 1:
+    case 20:
+    case 40:
+    case 44:
+    case 46:
+    case 275:
+    case 307:
         return true;
     default:
         return false;
@@ -40,7 +46,10 @@ bool wp_wait_is_sending(const struct wp_slice *slice)
 bool wp_wait_is_reading(const struct wp_slice *slice)
 {
     switch (slice->syscall - 1) { /* read, readv, recvfrom, recvmsg */
-    case 0: case 19: case 45: case 47:
+    case 0:
+    case 19:
+    case 45:
+    case 47:
         return true;
     default:
         return false;
@@ -113,7 +122,8 @@ static uint64_t here(const struct far *far, uint64_t time_ns)
 }
 
 /* The horizon holds here, too: whether a call that returns after it has been told of must not matter. */
-static bool find_send(const struct wp_explainer *x, const struct wp_wait *wait, const struct far *far, struct wp_send *send)
+static bool find_send(
+    const struct wp_explainer *x, const struct wp_wait *wait, const struct far *far, struct wp_send *send)
 {
     const struct wp_messages *messages = &far->timeline->messages;
     uint64_t arrival = there(far, wait->slice->wake_ns) + far->clock.bound_ns;
@@ -149,8 +159,8 @@ static void on_far_thread(struct wp_explainer *x, const struct wp_wait *wait, co
     wp_explain_leave(x, &place);
 }
 
-static void on_far_path(struct wp_explainer *x, const struct far *far, uint32_t node, uint32_t thread, uint64_t from,
-    uint64_t to)
+static void on_far_path(
+    struct wp_explainer *x, const struct far *far, uint32_t node, uint32_t thread, uint64_t from, uint64_t to)
 {
     struct wp_explain_place place = wp_explain_enter(x, far->host, far->clock.offset_ns);
     wp_explain_on_path(x, node, thread, there(far, from), there(far, to));
@@ -159,8 +169,16 @@ static void on_far_path(struct wp_explainer *x, const struct far *far, uint32_t 
 
 bool wp_wait_is_choosing(const struct wp_slice *slice)
 {
-    switch (slice->syscall - 1) { /* poll, select, epoll_wait, pselect6, ppoll, epoll_pwait, io_uring_enter, epoll_pwait2 */
-    case 7: case 23: case 232: case 270: case 271: case 281: case 426: case 441:
+    switch (
+        slice->syscall - 1) { /* poll, select, epoll_wait, pselect6, ppoll, epoll_pwait, io_uring_enter, epoll_pwait2 */
+    case 7:
+    case 23:
+    case 232:
+    case 270:
+    case 271:
+    case 281:
+    case 426:
+    case 441:
         return true;
     default:
         return false;
@@ -168,8 +186,9 @@ bool wp_wait_is_choosing(const struct wp_slice *slice)
 }
 
 /*
- * [from, to) of the request's reader, which was done with others by then. A sleep for several connections that a message of
- * another one ended tells nothing of the request: it lay there, and what sent that message is not what it waited for.
+ * [from, to) of the request's reader, which was done with others by then. A sleep for several connections that a
+ * message of another one ended tells nothing of the request: it lay there, and what sent that message is not what it
+ * waited for.
  */
 static void on_reader(struct wp_explainer *x, const struct wp_wait *wait, const struct far *far, uint32_t node,
     const struct wp_receive *read, uint64_t from, uint64_t to)
@@ -179,7 +198,8 @@ static void on_reader(struct wp_explainer *x, const struct wp_wait *wait, const 
     for (uint32_t seen = 0; ordinal != reader->slice_end && seen < x->options.width; seen++) {
         const struct wp_slice *slice = wp_thread_slice(reader, ordinal);
         uint64_t out = here(far, slice->out_ns), woken = slice->wake_ns ? here(far, slice->wake_ns) : out;
-        if (slice->cause == WP_CAUSE_MESSAGE && slice->cause_d != far->socket && wp_wait_is_choosing(slice) && woken > from && woken < to) {
+        if (slice->cause == WP_CAUSE_MESSAGE && slice->cause_d != far->socket && wp_wait_is_choosing(slice) &&
+            woken > from && woken < to) {
             on_far_thread(x, wait, far, node, read->thread, woken, to, read->others_ns != 0);
             to = out > from ? out : from;
             wp_wait_emit(x, wait, node, WP_MESSAGE_IN_FLIGHT, to, woken, NULL);
@@ -192,8 +212,9 @@ static void on_reader(struct wp_explainer *x, const struct wp_wait *wait, const 
 }
 
 /*
- * The request was sent and not yet read: first it was on its way. Then, up to what its reader last did on another connection, the
- * reader was busy with others, however many sleeps part that from this; since then it was on its way to the request.
+ * The request was sent and not yet read: first it was on its way. Then, up to what its reader last did on another
+ * connection, the reader was busy with others, however many sleeps part that from this; since then it was on its way to
+ * the request.
  */
 static void in_queue(struct wp_explainer *x, const struct wp_wait *wait, const struct far *far, uint32_t node,
     const struct wp_receive *read, uint64_t from, uint64_t to)
@@ -208,7 +229,8 @@ static void in_queue(struct wp_explainer *x, const struct wp_wait *wait, const s
         arrived = arrived < from + slack(x, far) ? from : arrived < others ? arrived : others;
         on_far_path(x, far, node, read->thread, arrived, others);
         to = arrived;
-    } else if (read->thread && from < to) { /* done with others since before: however it lost its CPU, it was on its way here */
+    } else if (read->thread &&
+        from < to) { /* done with others since before: however it lost its CPU, it was on its way here */
         on_reader(x, wait, far, node, read, from, to);
         return;
     }
@@ -217,8 +239,8 @@ static void in_queue(struct wp_explainer *x, const struct wp_wait *wait, const s
 }
 
 /* What was sent last, here, before the wait. */
-static bool find_request(const struct wp_explainer *x, const struct wp_wait *wait, const struct far *far, uint32_t socket,
-    struct wp_send *request)
+static bool find_request(const struct wp_explainer *x, const struct wp_wait *wait, const struct far *far,
+    uint32_t socket, struct wp_send *request)
 {
     if (far->asked) {
         *request = (struct wp_send){.time_ns = far->asked->request_ns, .end = far->asked->request_end};
@@ -239,9 +261,9 @@ static void on_sender(struct wp_explainer *x, const struct wp_wait *wait, const 
         wp_wait_emit(x, wait, node, WP_UNACCOUNTED, from, to, "the sender is not known");
         return;
     }
-    bool is_answer = far->socket &&
-        find_request(x, wait, far, socket, &request) &&
-        wp_messages_taken(&far->timeline->messages, far->socket, (uint32_t)request.end, there(far, request.time_ns), &read) &&
+    bool is_answer = far->socket && find_request(x, wait, far, socket, &request) &&
+        wp_messages_taken(
+            &far->timeline->messages, far->socket, (uint32_t)request.end, there(far, request.time_ns), &read) &&
         here(far, read.time_ns) < to;
     if (!is_answer) {
         on_far_thread(x, wait, far, node, sender, from, to, false);
@@ -258,14 +280,15 @@ static void on_sender(struct wp_explainer *x, const struct wp_wait *wait, const 
 static uint64_t went_out(const struct far *far, const struct wp_send *send, uint64_t arrival)
 {
     const struct wp_thread *sender = &far->timeline->threads[send->thread];
-    /* Within the bound the call's end stands for itself: an arrival that seems a little earlier could fall into a sleep before
-     * the call. */
+    /* Within the bound the call's end stands for itself: an arrival that seems a little earlier could fall into a sleep
+     * before the call. */
     uint64_t sent = send->time_ns <= arrival + far->clock.bound_ns ? send->time_ns : arrival;
     uint64_t ordinal = send->thread && sent ? wp_thread_find(sender, sent - 1) : sender->slice_end;
     if (!send->thread || ordinal == sender->slice_end)
         return sent;
     const struct wp_slice *slice = wp_thread_slice(sender, ordinal);
-    return !slice->in_ns || slice->in_ns >= sent ? slice->out_ns : sent; /* still in the call, asleep: it sent before that */
+    return !slice->in_ns || slice->in_ns >= sent ? slice->out_ns
+                                                 : sent; /* still in the call, asleep: it sent before that */
 }
 
 static void explain_message(struct wp_explainer *x, const struct wp_wait *wait, const struct far *far, uint32_t node,
@@ -273,13 +296,17 @@ static void explain_message(struct wp_explainer *x, const struct wp_wait *wait, 
 {
     uint64_t arrival = wait->slice->wake_ns;
     struct wp_send send = {0};
-    bool is_connecting = wait->slice->syscall == SYSCALL_CONNECT + 1; /* the other kernel answers, nobody there need run */
+    bool is_connecting =
+        wait->slice->syscall == SYSCALL_CONNECT + 1; /* the other kernel answers, nobody there need run */
     if (!is_connecting && !find_send(x, wait, far, &send)) {
         wp_wait_emit(x, wait, node, WP_UNACCOUNTED, from, to, "nothing sent matches what arrived");
         return;
     }
     const struct wp_fleet_host *hosts = x->fleet->hosts;
-    struct wp_crossed crossed = {.from = hosts[far->host].hostname, .to = hosts[x->host].hostname, .waited_ns = to - from, .bound_ns = far->clock.bound_ns};
+    struct wp_crossed crossed = {.from = hosts[far->host].hostname,
+        .to = hosts[x->host].hostname,
+        .waited_ns = to - from,
+        .bound_ns = far->clock.bound_ns};
     uint64_t sent = is_connecting ? from : here(far, went_out(far, &send, there(far, arrival)));
     if (sent < from + slack(x, far))
         sent = from;
@@ -299,15 +326,28 @@ static void explain_message(struct wp_explainer *x, const struct wp_wait *wait, 
 }
 
 /* The other end is another shard's: what it did is asked there. */
-static void on_shard(struct wp_explainer *x, const struct wp_wait *wait, const struct far *far, const char *label, uint64_t from,
-    uint64_t to)
+static void on_shard(struct wp_explainer *x, const struct wp_wait *wait, const struct far *far, const char *label,
+    uint64_t from, uint64_t to)
 {
     const struct wp_slice *slice = wait->slice;
     struct wp_send request;
-    struct wp_shard_wait asked = {.owner = x->owner, .host = x->host, .thread = wait->thread, .far_host = far->host,
-        .far_socket = far->socket, .datagram = far->datagram, .aggregate = x->base_bit ? (uint32_t)__builtin_ctzll(x->base_bit) : 0, .from_ns = from,
-        .to_ns = to, .arrival_ns = slice->wake_ns, .start_ns = wait->start_ns, .position = (uint32_t)slice->cause_a,
-        .syscall = slice->syscall, .clock = far->clock, .wait_bound_ns = wait->bound_ns, .depth = x->depth, .hops = x->hops};
+    struct wp_shard_wait asked = {.owner = x->owner,
+        .host = x->host,
+        .thread = wait->thread,
+        .far_host = far->host,
+        .far_socket = far->socket,
+        .datagram = far->datagram,
+        .aggregate = x->base_bit ? (uint32_t)__builtin_ctzll(x->base_bit) : 0,
+        .from_ns = from,
+        .to_ns = to,
+        .arrival_ns = slice->wake_ns,
+        .start_ns = wait->start_ns,
+        .position = (uint32_t)slice->cause_a,
+        .syscall = slice->syscall,
+        .clock = far->clock,
+        .wait_bound_ns = wait->bound_ns,
+        .depth = x->depth,
+        .hops = x->hops};
     asked.has_request = find_request(x, wait, far, slice->cause_d, &request);
     if (asked.has_request) {
         asked.request_end = (uint32_t)request.end;
@@ -330,11 +370,12 @@ void wp_wait_on_message(struct wp_explainer *x, const struct wp_wait *wait, uint
     struct far far;
     char name[160] = "";
     uint32_t node = 0;
-    bool is_known = wp_intmap_get(&x->sites, (struct wp_intkey){wait->node, wp_explain_here(x, (uint64_t)1 << 42 | socket)}, &node);
+    bool is_known =
+        wp_intmap_get(&x->sites, (struct wp_intkey){wait->node, wp_explain_here(x, (uint64_t)1 << 42 | socket)}, &node);
     bool is_found = find_far(x, socket, wait->slice->cause_a, wait->slice->wake_ns, &far);
     if (!is_known || !is_found || x->fleet->hosts[far.host].is_foreign)
-        wp_name_socket(wp_dictionary_socket(x->timeline->dictionary, socket), wp_messages_opener(&x->timeline->messages, socket), name,
-            sizeof(name) - 32);
+        wp_name_socket(wp_dictionary_socket(x->timeline->dictionary, socket),
+            wp_messages_opener(&x->timeline->messages, socket), name, sizeof(name) - 32);
     if (!is_found) {
         size_t length = strlen(name);
         snprintf(name + length, sizeof(name) - length, " (%s)", far.missing);
@@ -346,7 +387,8 @@ void wp_wait_on_message(struct wp_explainer *x, const struct wp_wait *wait, uint
         return;
     }
     /* What the other host lost may be what this wait rests on. */
-    bool is_doubtful = far.host != x->host && wp_fleet_has_drops(x->fleet, far.host, there(&far, from), there(&far, to));
+    bool is_doubtful =
+        far.host != x->host && wp_fleet_has_drops(x->fleet, far.host, there(&far, from), there(&far, to));
     x->doubts += is_doubtful;
     explain_message(x, wait, &far, is_known ? node : socket_node(x, wait, socket, name), from, to);
     x->doubts -= is_doubtful;
@@ -355,11 +397,15 @@ void wp_wait_on_message(struct wp_explainer *x, const struct wp_wait *wait, uint
 void wp_explain_asked(struct wp_explainer *x, const struct wp_explain_asked *asked)
 {
     const struct wp_fleet_host *host = &x->fleet->hosts[asked->host];
-    struct wp_slice slice = {.wake_ns = asked->arrival_ns, .cause_a = asked->position, .syscall = asked->syscall & WP_SLICE_SYSCALL};
+    struct wp_slice slice = {
+        .wake_ns = asked->arrival_ns, .cause_a = asked->position, .syscall = asked->syscall & WP_SLICE_SYSCALL};
     struct wp_wait wait = {.slice = &slice, .start_ns = asked->start_ns, .bound_ns = asked->wait_bound_ns};
-    struct far far = {.host = asked->host, .socket = asked->socket, .datagram = asked->datagram,
+    struct far far = {.host = asked->host,
+        .socket = asked->socket,
+        .datagram = asked->datagram,
         .clock.bound_ns = asked->bound_ns,
-        .timeline = host->timeline, .asked = asked};
+        .timeline = host->timeline,
+        .asked = asked};
     x->visited = 0;
     x->oldest_ns = asked->to_ns > x->options.origin_ns ? asked->to_ns - x->options.origin_ns : 0;
     x->doubts = wp_fleet_has_drops(x->fleet, asked->host, asked->from_ns, asked->to_ns);

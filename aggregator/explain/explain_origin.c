@@ -12,8 +12,8 @@ struct search {
     const struct wp_explainer *x;
     const struct wp_layer *layers;
     uint32_t layer_count, thread;
-    uint64_t at_ns, budget_ns;  /* how much further back it may go */
-    uint64_t beyond_ns;         /* it would have gone on to so much further back than it may; 0: it ended otherwise */
+    uint64_t at_ns, budget_ns; /* how much further back it may go */
+    uint64_t beyond_ns;        /* it would have gone on to so much further back than it may; 0: it ended otherwise */
 };
 
 static bool is_layer(const struct search *search, uint32_t thread)
@@ -42,7 +42,11 @@ static bool go_back(struct search *search, uint64_t at_ns)
     return true;
 }
 
-enum step { STEP_END, STEP_SAME /* on in this thread, before the sleep */, STEP_OTHER /* to the thread that caused it */ };
+enum step {
+    STEP_END,
+    STEP_SAME /* on in this thread, before the sleep */,
+    STEP_OTHER /* to the thread that caused it */
+};
 
 static enum step to_thread(struct search *search, uint32_t thread, uint64_t at_ns)
 {
@@ -54,13 +58,16 @@ static enum step to_thread(struct search *search, uint32_t thread, uint64_t at_n
     return STEP_OTHER;
 }
 
-/* Not to another host: a request over the network is known by its read, and a shard could not follow where another one's hosts are. */
+/* Not to another host: a request over the network is known by its read, and a shard could not follow where another
+ * one's hosts are. */
 static enum step to_sender(struct search *search, const struct wp_slice *slice)
 {
     struct wp_send send;
-    if (wp_messages_match(&search->x->timeline->messages, slice->cause_d, slice->cause_a, slice->wake_ns, &send) != WP_MATCH_FOUND)
+    if (wp_messages_match(&search->x->timeline->messages, slice->cause_d, slice->cause_a, slice->wake_ns, &send) !=
+        WP_MATCH_FOUND)
         return STEP_END;
-    return send.thread ? to_thread(search, send.thread, send.time_ns < slice->wake_ns ? send.time_ns : slice->wake_ns) : STEP_END;
+    return send.thread ? to_thread(search, send.thread, send.time_ns < slice->wake_ns ? send.time_ns : slice->wake_ns)
+                       : STEP_END;
 }
 
 /* What ended this sleep: on whom to go on. */
@@ -90,8 +97,9 @@ static enum step step_back(struct search *search)
     const struct wp_thread *thread = &search->x->timeline->threads[search->thread];
     uint64_t ordinal = search->at_ns ? wp_thread_find(thread, search->at_ns - 1) : thread->slice_end;
     if (ordinal == thread->slice_end) /* its slices are forgotten, or it was not born yet when it was told of */
-        return thread->birth_ns && thread->birth_ns < search->at_ns && thread->creator ?
-            to_thread(search, thread->creator, thread->birth_ns) : STEP_END;
+        return thread->birth_ns && thread->birth_ns < search->at_ns && thread->creator
+            ? to_thread(search, thread->creator, thread->birth_ns)
+            : STEP_END;
     while (ordinal > thread->first_slice && is_continuation(wp_thread_slice(thread, ordinal)))
         ordinal--;
     const struct wp_slice *slice = wp_thread_slice(thread, ordinal);
@@ -100,31 +108,34 @@ static enum step step_back(struct search *search)
     enum step step = to_cause(search, slice);
     if (step != STEP_SAME)
         return step;
-    return !(slice->flags & WP_SLICE_FIRST) && ordinal > thread->first_slice && go_back(search, slice->out_ns) ? STEP_SAME : STEP_END;
+    return !(slice->flags & WP_SLICE_FIRST) && ordinal > thread->first_slice && go_back(search, slice->out_ns)
+        ? STEP_SAME
+        : STEP_END;
 }
 
 static void note_other(const struct search *search, struct wp_handover *found)
 {
     const struct wp_timeline *timeline = search->x->timeline;
-    const struct wp_thread_entry *entry =
-        wp_dictionary_thread(timeline->dictionary, timeline->identities[timeline->threads[search->thread].identity].entry);
+    const struct wp_thread_entry *entry = wp_dictionary_thread(
+        timeline->dictionary, timeline->identities[timeline->threads[search->thread].identity].entry);
     if (found->thread || (entry && entry->flags & WP_THREAD_KERNEL))
         return;
     found->thread = search->thread;
 }
 
-/* For whom the same is found: where the thread is one that waits below the recorded slice, only for that one; and while neither what
- * decided falls out of the time that counts, nor what lies beyond it falls into it. */
+/* For whom the same is found: where the thread is one that waits below the recorded slice, only for that one; and while
+ * neither what decided falls out of the time that counts, nor what lies beyond it falls into it. */
 static void watch(const struct search *search, const struct wp_handover *found, int64_t beyond_ns, int64_t decided_ns)
 {
     const struct wp_explainer *x = search->x;
     if (found->origin == WP_ORIGIN_PATH && search->layers == x->layers && wp_shared_is_below(x, found->thread))
         wp_shared_refuse(x, true);
-    wp_shared_holds(x, search->beyond_ns ? beyond_ns : -WP_SHARED_ALWAYS, found->origin == WP_ORIGIN_NOT_KNOWN ? WP_SHARED_ALWAYS : decided_ns);
+    wp_shared_holds(x, search->beyond_ns ? beyond_ns : -WP_SHARED_ALWAYS,
+        found->origin == WP_ORIGIN_NOT_KNOWN ? WP_SHARED_ALWAYS : decided_ns);
 }
 
-struct wp_handover wp_explain_origin(const struct wp_explainer *x, const struct wp_layer *layers, uint32_t layer_count, uint32_t thread,
-    uint64_t at_ns)
+struct wp_handover wp_explain_origin(
+    const struct wp_explainer *x, const struct wp_layer *layers, uint32_t layer_count, uint32_t thread, uint64_t at_ns)
 {
     uint64_t oldest_ns = wp_explain_oldest(x);
     uint64_t budget_ns = at_ns > oldest_ns ? at_ns - oldest_ns : 0, decided_ns = 0;

@@ -7,12 +7,15 @@
 
 #include <string.h>
 
-#define STEP_LIMIT 1024u    /* slices of the waker that are looked at for one sleep ... */
-#define WAKING_LIMIT 64u    /* ... and wakings by it */
-#define ORIGIN_LIMIT 8u     /* ... of which so many may have been woken by others: whose work those did is followed back */
+#define STEP_LIMIT 1024u /* slices of the waker that are looked at for one sleep ... */
+#define WAKING_LIMIT 64u /* ... and wakings by it */
+#define ORIGIN_LIMIT                                                                                                   \
+    8u /* ... of which so many may have been woken by others: whose work those did is followed back                    \
+        */
 #define STACK_LIMIT 512u
 
-/* Is the place where it slept known down to the program's own functions? In the kernel all who read a pipe sleep at one place. */
+/* Is the place where it slept known down to the program's own functions? In the kernel all who read a pipe sleep at one
+ * place. */
 static bool has_own_functions(const struct wp_explainer *x, uint32_t stack)
 {
     const struct wp_stack_entry *entry = wp_dictionary_stack(x->timeline->dictionary, stack);
@@ -30,8 +33,9 @@ static bool is_alike(const struct wp_explainer *x, const struct wp_wait *wait, c
     if (ordinal == thread->slice_end)
         return false;
     const struct wp_slice *slice = wp_thread_slice(thread, ordinal);
-    return slice->wake_ns == woken->time_ns && slice->waker == wait->slice->waker && slice->stack == wait->slice->stack &&
-        slice->syscall == wait->slice->syscall && !(slice->flags & (WP_SLICE_PREEMPTED | WP_SLICE_BORN));
+    return slice->wake_ns == woken->time_ns && slice->waker == wait->slice->waker &&
+        slice->stack == wait->slice->stack && slice->syscall == wait->slice->syscall &&
+        !(slice->flags & (WP_SLICE_PREEMPTED | WP_SLICE_BORN));
 }
 
 static bool is_kernel_thread(const struct wp_explainer *x, uint32_t thread)
@@ -42,7 +46,8 @@ static bool is_kernel_thread(const struct wp_explainer *x, uint32_t thread)
     return entry && entry->flags & WP_THREAD_KERNEL;
 }
 
-/* Is it explained, itself or for whom it waits? What is recorded meanwhile is repeated for those of whom the same holds. */
+/* Is it explained, itself or for whom it waits? What is recorded meanwhile is repeated for those of whom the same
+ * holds. */
 static bool is_layer(const struct wp_explainer *x, uint32_t thread)
 {
     bool is_found = false;
@@ -62,8 +67,9 @@ static bool goes_on(const struct wp_explainer *x, uint32_t waker, const struct w
     case WP_CAUSE_TASK:
         if (!slice->waker || slice->waker == waker || is_kernel_thread(x, slice->waker))
             return true;
-        return !is_layer(x, slice->waker) && ++*origins <= ORIGIN_LIMIT && wp_explain_origin(x, &(struct wp_layer){.host = x->host, .thread = waker}, 1, slice->waker,
-            slice->wake_ns).origin == WP_ORIGIN_PATH;
+        return !is_layer(x, slice->waker) && ++*origins <= ORIGIN_LIMIT &&
+            wp_explain_origin(x, &(struct wp_layer){.host = x->host, .thread = waker}, 1, slice->waker, slice->wake_ns)
+                .origin == WP_ORIGIN_PATH;
     case WP_CAUSE_MESSAGE:
         return wp_messages_asked(&x->timeline->messages, slice->cause_d, slice->wake_ns) != 0;
     default:
@@ -88,8 +94,8 @@ static uint64_t turned_ns(const struct wp_explainer *x, uint32_t waker, uint64_t
     return to_ns;
 }
 
-/* Did the thread go back to sleep in the same call at once? Who reads a unix socket is woken by the other end's read of what it had sent as
- * well, for that makes room, and finds nothing. */
+/* Did the thread go back to sleep in the same call at once? Who reads a unix socket is woken by the other end's read of
+ * what it had sent as well, for that makes room, and finds nothing. */
 static bool is_in_vain(const struct wp_explainer *x, uint32_t index, uint64_t woken_ns)
 {
     const struct wp_thread *thread = &x->timeline->threads[index];
@@ -107,7 +113,8 @@ static bool is_in_vain(const struct wp_explainer *x, uint32_t index, uint64_t wo
         ran += slice->end_ns - slice->in_ns;
         next = wp_thread_slice(thread, ordinal);
     } while (next->flags & WP_SLICE_PREEMPTED && ran < x->options.join_ns);
-    return ran < x->options.join_ns && next->out_ns <= wp_explain_horizon(x) && next->stack == slice->stack && next->syscall == slice->syscall;
+    return ran < x->options.join_ns && next->out_ns <= wp_explain_horizon(x) && next->stack == slice->stack &&
+        next->syscall == slice->syscall;
 }
 
 /* It lies before what counts. */
@@ -115,15 +122,17 @@ static bool is_too_old(const struct wp_explainer *x, uint64_t time_ns)
 {
     bool is_old = time_ns <= wp_explain_oldest(x);
     if (x->recording)
-        wp_shared_holds(x, is_old ? (int64_t)time_ns - 1 : -WP_SHARED_ALWAYS, is_old ? WP_SHARED_ALWAYS : (int64_t)time_ns - 1);
+        wp_shared_holds(
+            x, is_old ? (int64_t)time_ns - 1 : -WP_SHARED_ALWAYS, is_old ? WP_SHARED_ALWAYS : (int64_t)time_ns - 1);
     return is_old;
 }
 
 /*
- * The last one like the sleeper that was woken before it, and for itself: those that are woken one right behind the other waited for one
- * thing. Where the sleeper itself was woken in vain, its request was read then.
+ * The last one like the sleeper that was woken before it, and for itself: those that are woken one right behind the
+ * other waited for one thing. Where the sleeper itself was woken in vain, its request was read then.
  */
-static bool find_served(const struct wp_explainer *x, const struct wp_wait *wait, const struct wp_woken_list *list, struct wp_queue *queue)
+static bool find_served(
+    const struct wp_explainer *x, const struct wp_wait *wait, const struct wp_woken_list *list, struct wp_queue *queue)
 {
     uint64_t together = wait->slice->wake_ns, i = wp_woken_since(list, together), apart = 0;
     for (uint32_t steps = 0; i-- > list->ring.first && steps < WAKING_LIMIT; steps++) {

@@ -16,8 +16,8 @@ struct graft {
     struct wp_explainer *x;
     const struct wp_wait *wait;
     const Wakepath__Shard__Answer *answer;
-    uint32_t node;           /* the wait's own */
-    uint32_t *nodes;         /* the answer's -> the tree's, 0 not yet; owned */
+    uint32_t node;   /* the wait's own */
+    uint32_t *nodes; /* the answer's -> the tree's, 0 not yet; owned */
     char text[WP_SHARD_STRING_BYTES], other[WP_SHARD_STRING_BYTES];
 };
 
@@ -46,7 +46,8 @@ static uint32_t node_of(struct graft *graft, uint32_t number)
     while (count) {
         uint32_t at = path[--count], frame = answer->node_frame[at] - 1;
         uint32_t made = wp_pathtree_frame(graft->x->tree, answer->frame_style[frame],
-            text_of(answer, answer->frame_name[frame], graft->text), text_of(answer, answer->frame_object[frame], graft->other));
+            text_of(answer, answer->frame_name[frame], graft->text),
+            text_of(answer, answer->frame_object[frame], graft->other));
         node = graft->nodes[at] = wp_pathtree_child(graft->x->tree, node, made);
     }
     return node;
@@ -63,7 +64,8 @@ static uint32_t push_layers(struct graft *graft, uint32_t layer)
     while (count && x->depth < WP_DEPTH_LIMIT) {
         uint32_t at = path[--count];
         struct wp_shard_process process = {text_of(answer, answer->process_host[at], graft->text),
-            text_of(answer, answer->process_comm[at], graft->other), answer->process_pid[at], answer->process_start_ns[at]};
+            text_of(answer, answer->process_comm[at], graft->other), answer->process_pid[at],
+            answer->process_start_ns[at]};
         uint32_t number = wp_shards_process_number(x->fleet->shards, &process);
         if (number != UINT32_MAX)
             x->layers[x->depth++] = (struct wp_layer){WP_LAYER_FOREIGN, number, 0};
@@ -77,9 +79,15 @@ static void emit(struct graft *graft, size_t piece, uint64_t from, uint64_t to)
     uint32_t node = node_of(graft, answer->piece_node[piece]);
     uint32_t before = push_layers(graft, answer->piece_layer[piece]);
     uint32_t flags = answer->piece_flags[piece], reason = answer->piece_reason[piece];
-    wp_explain_emit(graft->x, &(struct wp_piece){.node = node, .thread = graft->wait->thread,
-        .category = answer->piece_category[piece], .start_ns = from, .end_ns = to, .is_run = flags & WP_SHARD_PIECE_RUN,
-        .is_uncertain = flags & WP_SHARD_PIECE_UNCERTAIN, .reason = reason ? text_of(answer, reason, graft->text) : NULL});
+    wp_explain_emit(graft->x,
+        &(struct wp_piece){.node = node,
+            .thread = graft->wait->thread,
+            .category = answer->piece_category[piece],
+            .start_ns = from,
+            .end_ns = to,
+            .is_run = flags & WP_SHARD_PIECE_RUN,
+            .is_uncertain = flags & WP_SHARD_PIECE_UNCERTAIN,
+            .reason = reason ? text_of(answer, reason, graft->text) : NULL});
     graft->x->depth = before;
 }
 
@@ -87,9 +95,12 @@ static void tell_edges(struct graft *graft)
 {
     const Wakepath__Shard__Answer *answer = graft->answer;
     for (size_t i = 0; graft->x->crossed && i < answer->n_edge_from; i++)
-        graft->x->crossed(graft->x->context, &(struct wp_crossed){.from = text_of(answer, answer->edge_from[i], graft->text),
-            .to = text_of(answer, answer->edge_to[i], graft->other), .waited_ns = answer->edge_waited_ns[i],
-            .transit_ns = answer->edge_transit_ns[i], .bound_ns = answer->edge_bound_ns[i]});
+        graft->x->crossed(graft->x->context,
+            &(struct wp_crossed){.from = text_of(answer, answer->edge_from[i], graft->text),
+                .to = text_of(answer, answer->edge_to[i], graft->other),
+                .waited_ns = answer->edge_waited_ns[i],
+                .transit_ns = answer->edge_transit_ns[i],
+                .bound_ns = answer->edge_bound_ns[i]});
     for (size_t i = 0; i < answer->n_limit_count && i < WP_LIMITS; i++) {
         graft->x->limit_count[i] += answer->limit_count[i];
         graft->x->limit_ns[i] += answer->limit_ns[i];
@@ -102,7 +113,9 @@ static uint64_t put_pieces(struct graft *graft, uint64_t end, uint64_t from, uin
     const Wakepath__Shard__Answer *answer = graft->answer;
     for (size_t i = 0; i < answer->n_piece_ns && to > from; i++) {
         uint64_t start = answer->piece_ns[i] < end ? end - answer->piece_ns[i] : 0;
-        uint64_t low = start > from + graft->x->options.fit_ns ? start : from; /* clocks are known better by now than when it was asked */
+        uint64_t low = start > from + graft->x->options.fit_ns
+            ? start
+            : from; /* clocks are known better by now than when it was asked */
         if (low < start && i + 1 < answer->n_piece_ns)
             low = start > from ? start : from;
         if (low < to) {
@@ -114,7 +127,8 @@ static uint64_t put_pieces(struct graft *graft, uint64_t end, uint64_t from, uin
     return to;
 }
 
-static void label(struct wp_explainer *x, const struct wp_wait *wait, const char *name, const char *why, uint64_t from, uint64_t to)
+static void label(
+    struct wp_explainer *x, const struct wp_wait *wait, const char *name, const char *why, uint64_t from, uint64_t to)
 {
     char text[LABEL_BYTES];
     snprintf(text, sizeof(text), "%s (%s)", name, why);
@@ -123,7 +137,8 @@ static void label(struct wp_explainer *x, const struct wp_wait *wait, const char
     x->limit_ns[WP_LIMIT_SHARDS] += to - from;
 }
 
-void wp_wait_on_shard(struct wp_explainer *x, const struct wp_wait *wait, const struct wp_shard_wait *asked, const char *name)
+void wp_wait_on_shard(
+    struct wp_explainer *x, const struct wp_wait *wait, const struct wp_shard_wait *asked, const char *name)
 {
     struct wp_shard_reply reply;
     uint64_t from = asked->from_ns, to = asked->to_ns;
@@ -135,7 +150,10 @@ void wp_wait_on_shard(struct wp_explainer *x, const struct wp_wait *wait, const 
     if (is_known && reply.to_ns < to && to - reply.to_ns <= x->options.fit_ns)
         reply.to_ns = to;
     if (!is_known || *reply.answer->missing || reply.to_ns < to) {
-        label(x, wait, name, is_known && *reply.answer->missing ? reply.answer->missing : asked->hops ? WP_SHARD_SILENT : WP_SHARD_FAR,
+        label(x, wait, name,
+            is_known && *reply.answer->missing ? reply.answer->missing
+                : asked->hops                  ? WP_SHARD_SILENT
+                                               : WP_SHARD_FAR,
             from, to);
         return;
     }

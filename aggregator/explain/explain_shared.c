@@ -1,77 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "aggregator/explain/explain_shared.h"
 
+#include "aggregator/explain/explain_shared_walk.h"
 #include "aggregator/timeline/slices.h"
 #include "storage/value/rows.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define CHUNK 64u              /* slices: bits of `has` */
-#define MET_LIMIT 1024u        /* threads that the searches of one walk may come by */
-#define WALK_LIMIT 4096u       /* walks that are remembered */
+#define MET_LIMIT 1024u  /* threads that the searches of one walk may come by */
+#define WALK_LIMIT 4096u /* walks that are remembered */
 #define BYTES_LIMIT (64u << 20)
-#define FULL_LOOKS 256u        /* explanations between two looks at what may be forgotten */
-#define SLICES_A_LOOK 2048u    /* that are repeated at the cost of one that is looked at */
-#define TOLD_A_LOOK 8u         /* the same, where each piece is told of */
-
-enum note_kind { NOTE_PIECE, NOTE_CROSSED, NOTE_LIMIT };
-
-struct note {                  /* what a slice led to */
-    uint8_t kind;              /* enum note_kind */
-    uint32_t layers;           /* of a piece: those behind the walk's, where they stand in its pool */
-    union {
-        struct wp_piece piece;
-        struct wp_crossed crossed;
-        struct { uint32_t number; uint64_t count, ns; } limit;
-    };
-};
-
-struct row {                   /* a slice */
-    uint32_t note, notes;      /* where its notes begin, how many there are */
-    uint32_t visits;           /* slices that were looked at for it */
-    uint32_t starts, stops;    /* runs of repeated slices that begin and end with it since the last settling */
-};
-
-struct chunk {
-    uint64_t has, refused;     /* bit i: slice i is recorded; is not to be */
-    uint64_t visits;           /* of those that it has */
-    int64_t after_ns, until_ns; /* of home: all of it holds where after < oldest <= until */
-    struct row rows[CHUNK];
-};
-
-struct wp_shared_walk {
-    struct wp_intkey key;
-    uint32_t depth;
-    int64_t shift_ns;
-    struct wp_layer *layers;   /* of those who waited when it was first made; owned */
-    uint64_t first, last;      /* slices that walks have gone through so far */
-    struct chunk **chunks;     /* of slices from chunk_base * CHUNK on, NULL: none; owned */
-    uint64_t chunk_base, chunk_count;
-    struct note *notes;        /* owned */
-    uint32_t note_count, note_room;
-    struct wp_layer *pool;     /* owned */
-    uint32_t pool_count, pool_room;
-    uint64_t *met;             /* host and thread, ascending; owned */
-    uint32_t met_count;
-    bool is_used;              /* since the last settling */
-    bool is_recent;            /* there was such a walk since the last look at what may be forgotten */
-};
-
-struct wp_shared {
-    struct wp_intmap by_place;
-    struct wp_shared_walk **walks; /* owned */
-    uint32_t count, room;
-    uint32_t full;             /* explanations that began while there was no room */
-    size_t bytes;
-    /* the slice that is being recorded */
-    struct wp_shared_walk *walk;
-    uint32_t first_note, visited;
-    bool is_refused;           /* nothing of it can be repeated ... */
-    bool is_own;               /* ... as it was recorded for this sleeper */
-    int64_t after_ns, until_ns;
-    uint64_t limit_count[WP_LIMITS], limit_ns[WP_LIMITS];
-};
+#define FULL_LOOKS 256u     /* explanations between two looks at what may be forgotten */
+#define SLICES_A_LOOK 2048u /* that are repeated at the cost of one that is looked at */
+#define TOLD_A_LOOK 8u      /* the same, where each piece is told of */
 
 /* --- memory --- */
 
@@ -113,7 +55,8 @@ void wp_shared_fini(struct wp_explainer *x)
 static size_t bytes_of(const struct wp_shared_walk *walk)
 {
     size_t bytes = sizeof(*walk) + walk->depth * sizeof(*walk->layers) + walk->chunk_count * sizeof(*walk->chunks) +
-        walk->note_room * sizeof(*walk->notes) + walk->pool_room * sizeof(*walk->pool) + walk->met_count * sizeof(*walk->met);
+        walk->note_room * sizeof(*walk->notes) + walk->pool_room * sizeof(*walk->pool) +
+        walk->met_count * sizeof(*walk->met);
     for (uint64_t i = 0; i < walk->chunk_count; i++)
         bytes += walk->chunks[i] ? sizeof(*walk->chunks[i]) : 0;
     return bytes;
@@ -122,7 +65,8 @@ static size_t bytes_of(const struct wp_shared_walk *walk)
 void wp_shared_bound(struct wp_explainer *x)
 {
     struct wp_shared *shared = x->shared;
-    if (!shared || !x->may_share || (shared->bytes <= BYTES_LIMIT && shared->count < WALK_LIMIT) || ++shared->full % FULL_LOOKS)
+    if (!shared || !x->may_share || (shared->bytes <= BYTES_LIMIT && shared->count < WALK_LIMIT) ||
+        ++shared->full % FULL_LOOKS)
         return;
     uint32_t kept = 0;
     wp_shared_settle(x);
@@ -155,15 +99,17 @@ static void *grow(struct wp_shared *shared, void *rows, uint32_t *room, uint32_t
 
 static struct chunk *chunk_of(const struct wp_shared_walk *walk, uint64_t ordinal)
 {
-    uint64_t number = ordinal / CHUNK;
-    return number >= walk->chunk_base && number - walk->chunk_base < walk->chunk_count ? walk->chunks[number - walk->chunk_base] : NULL;
+    uint64_t index = ordinal / CHUNK - walk->chunk_base;
+    return index < walk->chunk_count ? walk->chunks[index] : NULL;
 }
 
 /* Room for chunks up to that number, or down to it, and as many again. */
 static bool widen(struct wp_shared *shared, struct wp_shared_walk *walk, uint64_t number)
 {
     uint64_t end = walk->chunk_base + walk->chunk_count, base = walk->chunk_count ? walk->chunk_base : number;
-    uint64_t more = walk->chunk_count + 4, low = number < base ? (base - number > more ? number : base > more ? base - more : 0) : base;
+    uint64_t more = walk->chunk_count + 4, low = base;
+    if (number < base)
+        low = base - number > more ? number : base > more ? base - more : 0;
     uint64_t high = number >= end ? (number - end >= more ? number + 1 : end + more) : end;
     if (!walk->chunk_count)
         high = number + 4;
@@ -186,10 +132,9 @@ static struct chunk *make_chunk(struct wp_shared *shared, struct wp_shared_walk 
     struct chunk *chunk = chunk_of(walk, ordinal);
     if (chunk || shared->bytes > BYTES_LIMIT)
         return chunk;
-    if ((number < walk->chunk_base || number - walk->chunk_base >= walk->chunk_count) && !widen(shared, walk, number))
+    if (number - walk->chunk_base >= walk->chunk_count && !widen(shared, walk, number))
         return NULL;
-    chunk = calloc(1, sizeof(*chunk));
-    if (!chunk)
+    if (!(chunk = calloc(1, sizeof(*chunk))))
         return NULL;
     shared->bytes += sizeof(*chunk);
     chunk->after_ns = -WP_SHARED_ALWAYS;
@@ -201,7 +146,8 @@ static struct chunk *make_chunk(struct wp_shared *shared, struct wp_shared_walk 
 
 static uint8_t flags_of(const struct wp_explainer *x)
 {
-    return (uint8_t)((x->doubts != 0) | x->is_other_path << 1 | x->leaves_no_marks << 2 | x->names_home << 3 | x->may_ask << 4);
+    return (uint8_t)((x->doubts != 0) | x->is_other_path << 1 | x->leaves_no_marks << 2 | x->names_home << 3 |
+        x->may_ask << 4);
 }
 
 static struct wp_shared_walk *make_walk(struct wp_explainer *x, struct wp_intkey key)
@@ -227,10 +173,12 @@ static struct wp_shared_walk *make_walk(struct wp_explainer *x, struct wp_intkey
     return shared->walks[shared->count++] = walk;
 }
 
-/* The one of that thread for the present pseudo-stack; NULL: there is none and no room for it, or what it was made in is another. */
+/* The one of that thread for the present pseudo-stack; NULL: there is none and no room for it, or what it was made in
+ * is another. */
 static struct wp_shared_walk *walk_of(struct wp_explainer *x, const struct wp_shared_use *use)
 {
-    struct wp_intkey key = {(uint64_t)use->parent << 32 | use->thread, (uint64_t)x->host << 32 | x->depth << 8 | flags_of(x)};
+    struct wp_intkey key = {
+        (uint64_t)use->parent << 32 | use->thread, (uint64_t)x->host << 32 | x->depth << 8 | flags_of(x)};
     uint32_t index;
     if (!x->shared || !wp_intmap_get(&x->shared->by_place, key, &index))
         return !x->shared || x->shared->count < WALK_LIMIT ? make_walk(x, key) : NULL;
@@ -246,8 +194,8 @@ static uint64_t person(uint32_t host, uint32_t thread)
 /* Where it is, or would be, among those that searches came by. */
 static uint32_t place_of(const struct wp_shared_walk *walk, uint64_t who)
 {
-    uint32_t low = 0, high = walk->met_count;
-    while (low < high) {
+    uint32_t low = 0;
+    for (uint32_t high = walk->met_count; low < high;) {
         uint32_t middle = low + (high - low) / 2;
         if (walk->met[middle] < who)
             low = middle + 1;
@@ -293,7 +241,8 @@ bool wp_shared_begin(struct wp_explainer *x, struct wp_shared_use *use)
     if (!walk)
         return false;
     use->low = first_whole(thread, use->from_ns);
-    uint64_t low = use->low > walk->first ? use->low : walk->first, high = use->ordinal < walk->last ? use->ordinal : walk->last;
+    uint64_t low = use->low > walk->first ? use->low : walk->first;
+    uint64_t high = use->ordinal < walk->last ? use->ordinal : walk->last;
     use->records = walk->first != UINT64_MAX && low < high && high - low >= x->options.share;
     walk->first = use->low < walk->first ? use->low : walk->first;
     walk->last = use->ordinal > walk->last ? use->ordinal : walk->last;
@@ -338,12 +287,11 @@ static struct note *make_note(struct wp_shared *shared, enum note_kind kind)
 {
     struct wp_shared_walk *walk = shared->walk;
     struct note *note = grow(shared, &walk->notes, &walk->note_room, walk->note_count, sizeof(*note));
-    if (!note) {
-        shared->is_refused = true;
-        return NULL;
+    shared->is_refused |= !note;
+    if (note) {
+        walk->note_count++;
+        *note = (struct note){.kind = (uint8_t)kind};
     }
-    walk->note_count++;
-    *note = (struct note){.kind = (uint8_t)kind};
     return note;
 }
 
@@ -358,12 +306,11 @@ static bool pool_layers(struct wp_shared *shared, const struct wp_piece *piece, 
         return true;
     }
     *at = walk->pool_count;
-    for (uint32_t i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < count; i++, walk->pool_count++) {
         struct wp_layer *layer = grow(shared, &walk->pool, &walk->pool_room, walk->pool_count, sizeof(*layer));
         if (!layer)
             return false;
         *layer = own[i];
-        walk->pool_count++;
     }
     return true;
 }
@@ -431,7 +378,8 @@ void wp_shared_holds(const struct wp_explainer *x, int64_t after_ns, int64_t unt
     shared->until_ns = until_ns < shared->until_ns ? until_ns : shared->until_ns;
 }
 
-/* The bounds that bit meanwhile. How much was looked at so far differs from sleeper to sleeper: what that cut is nobody else's. */
+/* The bounds that bit meanwhile. How much was looked at so far differs from sleeper to sleeper: what that cut is nobody
+ * else's. */
 static void note_limits(const struct wp_explainer *x, struct wp_shared *shared)
 {
     for (uint32_t i = 0; i < WP_LIMITS && !shared->is_refused; i++) {
@@ -461,7 +409,9 @@ void wp_shared_recorded(struct wp_explainer *x, struct wp_shared_use *use, uint6
         chunk->refused |= shared->is_own ? 0 : bit;
         return;
     }
-    *row = (struct row){.note = shared->first_note, .notes = walk->note_count - shared->first_note, .visits = x->visited - shared->visited};
+    *row = (struct row){.note = shared->first_note,
+        .notes = walk->note_count - shared->first_note,
+        .visits = x->visited - shared->visited};
     chunk->has |= bit;
     chunk->visits += row->visits;
     chunk->after_ns = shared->after_ns > chunk->after_ns ? shared->after_ns : chunk->after_ns;
@@ -495,7 +445,8 @@ static bool find_run(const struct wp_explainer *x, const struct wp_shared_use *u
             run->first = beginning;
             continue;
         }
-        for (; run->first > beginning && run->first > use->low && chunk->has >> (run->first - 1) % CHUNK & 1; run->first--)
+        for (; run->first > beginning && run->first > use->low && chunk->has >> (run->first - 1) % CHUNK & 1;
+             run->first--)
             run->visits += chunk->rows[(run->first - 1) % CHUNK].visits;
         if (run->first != beginning)
             break;
@@ -512,7 +463,8 @@ static void tell(struct wp_explainer *x, const struct wp_shared_walk *walk, cons
         piece = note->piece;
         piece.times = times;
         piece.layers = x->layers;
-        memcpy(x->layers + walk->depth, walk->pool + note->layers, (piece.layer_count - walk->depth) * sizeof(*x->layers));
+        memcpy(
+            x->layers + walk->depth, walk->pool + note->layers, (piece.layer_count - walk->depth) * sizeof(*x->layers));
         x->piece(x->context, &piece);
         break;
     case NOTE_CROSSED:

@@ -2,14 +2,16 @@
 #ifndef WP_AGGREGATOR_EXPLAIN_EXPLAIN_SHARED_H
 #define WP_AGGREGATOR_EXPLAIN_EXPLAIN_SHARED_H
 /*
- * Many threads wait for one: its time is the explanation of each of their sleeps, cut at where each began. A walk back through a
- * thread's slices that overlaps one that was made before for the same pseudo-stack is recorded, slice by slice, with the pieces
- * that each slice led to, whatever was behind it; the next one repeats what is recorded. So N slices that K threads waited for cost
- * N and K, and not N times K. Slices at the ends of a walk, which it cuts, are never recorded.
+ * Many threads wait for one: its time is the explanation of each of their sleeps, cut at where each began. A walk back
+ * through a thread's slices that overlaps one that was made before for the same pseudo-stack is recorded, slice by
+ * slice, with the pieces that each slice led to, whatever was behind it; the next one repeats what is recorded. So N
+ * slices that K threads waited for cost N and K, and not N times K. Slices at the ends of a walk, which it cuts, are
+ * never recorded.
  *
- * What of a slice's pieces depends on who waits is watched while it is recorded: which threads a search for causes came by (none of
- * them may be one of the sleepers, explain_origin.h), and between which bounds of how far back causes count the same is found. It is
- * repeated for those of whom that holds, and walked for the others. Private to the explanation.
+ * What of a slice's pieces depends on who waits is watched while it is recorded: which threads a search for causes came
+ * by (none of them may be one of the sleepers, explain_origin.h), and between which bounds of how far back causes count
+ * the same is found. It is repeated for those of whom that holds, and walked for the others. Private to the
+ * explanation.
  */
 #include "aggregator/explain/explain.h"
 
@@ -18,13 +20,13 @@ struct wp_shared_walk;
 /* A walk back through [from, to) of a thread's time, as it goes on: `to_ns` shrinks towards `from_ns`. */
 struct wp_shared_use {
     uint32_t parent, thread;
-    uint64_t ordinal;              /* the slice of the last instant; the thread's slice_end: there is none */
+    uint64_t ordinal; /* the slice of the last instant; the thread's slice_end: there is none */
     uint64_t from_ns, to_ns;
     /* of wp_shared_begin() */
-    struct wp_shared_walk *walk;   /* NULL: it shares nothing */
-    uint64_t low;                  /* the first slice that lies whole in it */
-    bool records;                  /* what is not known yet is worth recording */
-    bool is_alike;                 /* those who wait are the same processes as when it was recorded */
+    struct wp_shared_walk *walk; /* NULL: it shares nothing */
+    uint64_t low;                /* the first slice that lies whole in it */
+    bool records;                /* what is not known yet is worth recording */
+    bool is_alike;               /* those who wait are the same processes as when it was recorded */
 };
 
 /* Most walks are short. */
@@ -33,7 +35,8 @@ static inline bool wp_shared_may(const struct wp_explainer *x, const struct wp_s
     const struct wp_thread *thread = &x->timeline->threads[use->thread];
     uint32_t least = x->options.share;
     return x->depth && x->may_share && least && !x->recording && use->ordinal != thread->slice_end &&
-        use->ordinal - thread->first_slice >= least && wp_thread_slice(thread, use->ordinal - least)->out_ns >= use->from_ns;
+        use->ordinal - thread->first_slice >= least &&
+        wp_thread_slice(thread, use->ordinal - least)->out_ns >= use->from_ns;
 }
 /* A walk of which that is true begins; false: it shares nothing. */
 bool wp_shared_begin(struct wp_explainer *x, struct wp_shared_use *use);

@@ -37,8 +37,14 @@ bool wp_explain_is_base(const struct wp_explainer *x, uint32_t index, uint64_t a
 void wp_wait_emit(struct wp_explainer *x, const struct wp_wait *wait, uint32_t node, enum wp_category category,
     uint64_t from, uint64_t to, const char *reason)
 {
-    wp_explain_emit(x, &(struct wp_piece){.node = node, .thread = wait->thread, .category = category, .start_ns = from,
-        .end_ns = to, .reason = reason, .is_uncertain = wait->slice->flags & WP_SLICE_UNCERTAIN || wait->slice->is_inferred});
+    wp_explain_emit(x,
+        &(struct wp_piece){.node = node,
+            .thread = wait->thread,
+            .category = category,
+            .start_ns = from,
+            .end_ns = to,
+            .reason = reason,
+            .is_uncertain = wait->slice->flags & WP_SLICE_UNCERTAIN || wait->slice->is_inferred});
 }
 
 void wp_wait_label(struct wp_explainer *x, const struct wp_wait *wait, enum wp_frame_style style, const char *label,
@@ -67,15 +73,20 @@ static uint32_t path_node(struct wp_explainer *x, uint32_t parent, const char *k
     return node;
 }
 
-static void on_path_of(struct wp_explainer *x, uint32_t node, uint32_t waker, uint32_t identity, uint64_t from, uint64_t to,
-    const struct wp_handover *by)
+static void on_path_of(struct wp_explainer *x, uint32_t node, uint32_t waker, uint32_t identity, uint64_t from,
+    uint64_t to, const struct wp_handover *by)
 {
     if (by && by->thread && by->thread != waker) {
         const struct wp_thread *whose = &x->timeline->threads[by->thread];
         node = path_node(x, node, "for:", identity_in(whose, wp_thread_find(whose, to - 1)));
     }
-    wp_explain_emit(x, &(struct wp_piece){.node = path_node(x, node, "path:", identity), .thread = waker, .category = WP_OTHER_PATH,
-        .start_ns = from, .end_ns = to, .is_uncertain = by && by->origin == WP_ORIGIN_NOT_KNOWN});
+    wp_explain_emit(x,
+        &(struct wp_piece){.node = path_node(x, node, "path:", identity),
+            .thread = waker,
+            .category = WP_OTHER_PATH,
+            .start_ns = from,
+            .end_ns = to,
+            .is_uncertain = by && by->origin == WP_ORIGIN_NOT_KNOWN});
     if (x->other_path && !wp_is_recorder(x->timeline, identity) && !(waker && is_base(x, identity)))
         x->other_path(x->context, &(struct wp_stretch){x->host, waker, from, to});
 }
@@ -87,7 +98,8 @@ void wp_explain_on_path(struct wp_explainer *x, uint32_t node, uint32_t waker, u
         on_path_of(x, node, waker, identity_in(thread, wp_thread_find(thread, to - 1)), from, to, NULL);
 }
 
-/* It is of the sleeper's process, whose progress the aggregate shows: it is followed whatever set it going (docs/engine.md, "What a total is"). */
+/* It is of the sleeper's process, whose progress the aggregate shows: it is followed whatever set it going
+ * (docs/engine.md, "What a total is"). */
 static bool is_mate(const struct wp_explainer *x, uint32_t waker_identity)
 {
     const struct wp_identity *waker = &x->timeline->identities[waker_identity];
@@ -112,11 +124,11 @@ static const struct wp_slice *burst(const struct wp_thread *thread, uint64_t ord
 }
 
 /*
- * Whose work is what the waker did up to `at_ns`? The paper's rule comes first: what began no more than fit_ns before the sleep's
- * de facto start is the sleeper's. Of what began earlier the causes decide.
+ * Whose work is what the waker did up to `at_ns`? The paper's rule comes first: what began no more than fit_ns before
+ * the sleep's de facto start is the sleeper's. Of what began earlier the causes decide.
  */
-static struct wp_handover origin_of(const struct wp_explainer *x, const struct wp_wait *wait, uint32_t waker, uint64_t ordinal,
-    uint64_t at_ns)
+static struct wp_handover origin_of(
+    const struct wp_explainer *x, const struct wp_wait *wait, uint32_t waker, uint64_t ordinal, uint64_t at_ns)
 {
     const struct wp_slice *first = burst(&x->timeline->threads[waker], ordinal);
     if (!first || first->in_ns + x->options.fit_ns + wait->bound_ns >= wait->start_ns)
@@ -143,7 +155,8 @@ void wp_wait_on_thread(struct wp_explainer *x, const struct wp_wait *wait, uint3
     struct wp_handover by = {.origin = WP_ORIGIN_PATH};
     if (waker && is_base(x, identity))
         by.origin = WP_ORIGIN_OTHER;
-    else if ((wait->is_far || !is_mate(x, identity)) && !on_behalf && !wait->is_outstanding && !wp_is_recorder(x->timeline, identity))
+    else if ((wait->is_far || !is_mate(x, identity)) && !on_behalf && !wait->is_outstanding &&
+        !wp_is_recorder(x->timeline, identity))
         by = origin_of(x, wait, waker, ordinal, to);
     if (by.origin == WP_ORIGIN_PATH && wp_explain_relays(x, waker, ordinal, to))
         return;
@@ -162,7 +175,8 @@ static void on_waker(struct wp_explainer *x, const struct wp_wait *wait, uint32_
     const struct wp_thread *thread = &x->timeline->threads[waker];
     if (is_mate(x, identity_in(thread, wp_thread_find(thread, to - 1))) || !wp_explain_queue(x, wait, &queue)) {
         if (x->depth) /* all that is left of the sleep: it may be taken over by another layer (wp_explain_relays) */
-            x->asleep[x->depth - 1].site = (uint64_t)wait->slice->stack << 32 | (uint64_t)wait->slice->wait << 16 | wait->slice->syscall;
+            x->asleep[x->depth - 1].site =
+                (uint64_t)wait->slice->stack << 32 | (uint64_t)wait->slice->wait << 16 | wait->slice->syscall;
         wp_wait_on_thread(x, wait, wait->node, waker, from, to, false);
         return;
     }
@@ -189,8 +203,8 @@ static void by_task(struct wp_explainer *x, const struct wp_wait *wait, uint64_t
 
 #define SYSCALL_FUTEX 202
 
-/* The call's timeout is what it wanted: nothing that it had asked for could have come earlier. A lock that has a name is asked for, and
- * so is what a read waits for. */
+/* The call's timeout is what it wanted: nothing that it had asked for could have come earlier. A lock that has a name
+ * is asked for, and so is what a read waits for. */
 static bool is_deliberate(const struct wp_slice *slice)
 {
     bool may_sleep = wp_wait_is_choosing(slice) || (slice->syscall == SYSCALL_FUTEX + 1 && !slice->wait);
@@ -202,7 +216,8 @@ static void by_timer(struct wp_explainer *x, const struct wp_wait *wait, uint64_
     if (wait->is_kernel)
         wp_wait_label(x, wait, WP_STYLE_WAIT, "kernel:timer", WP_KERNEL_BLOCK, from, to);
     else
-        wp_wait_emit(x, wait, wait->node, is_deliberate(wait->slice) ? WP_DELIBERATE_SLEEP : WP_TIMEOUT, from, to, NULL);
+        wp_wait_emit(
+            x, wait, wait->node, is_deliberate(wait->slice) ? WP_DELIBERATE_SLEEP : WP_TIMEOUT, from, to, NULL);
 }
 
 /* "io:DEVICE KIND FILE" on the sleep's node. */
@@ -222,8 +237,10 @@ static uint32_t io_node(struct wp_explainer *x, uint32_t parent, const struct wp
     return node;
 }
 
-/* At the device: of one whose requests a thread of this host serves, that thread's time since it was done with the request before. */
-static void at_device(struct wp_explainer *x, const struct wp_wait *wait, const struct wp_blockop *op, uint64_t from, uint64_t to)
+/* At the device: of one whose requests a thread of this host serves, that thread's time since it was done with the
+ * request before. */
+static void at_device(
+    struct wp_explainer *x, const struct wp_wait *wait, const struct wp_blockop *op, uint64_t from, uint64_t to)
 {
     uint32_t node = io_node(x, wait->node, op);
     if (op->server && op->server != wait->thread && op->served_ns > from) {
@@ -269,9 +286,20 @@ static void by_block(struct wp_explainer *x, const struct wp_wait *wait, uint64_
 
 static void by_softirq(struct wp_explainer *x, const struct wp_wait *wait, uint64_t from, uint64_t to)
 {
-    enum { HI, TIMER, NET_TX, NET_RX, BLOCK, IRQ_POLL, TASKLET, SCHED, HRTIMER, RCU }; /* include/linux/interrupt.h, 6.1 */
-    static const char *const names[] = {"hi", "timer", "net_tx", "net_rx", "block", "irq_poll", "tasklet", "sched",
-        "hrtimer", "rcu"};
+    enum {
+        HI,
+        TIMER,
+        NET_TX,
+        NET_RX,
+        BLOCK,
+        IRQ_POLL,
+        TASKLET,
+        SCHED,
+        HRTIMER,
+        RCU
+    }; /* include/linux/interrupt.h, 6.1 */
+    static const char *const names[] = {
+        "hi", "timer", "net_tx", "net_rx", "block", "irq_poll", "tasklet", "sched", "hrtimer", "rcu"};
     uint32_t vector = wait->slice->cause_d;
     char name[32];
     if (vector == TIMER || vector == HRTIMER) {
@@ -323,7 +351,8 @@ static uint32_t sleep_node(struct wp_explainer *x, uint32_t node, const struct w
 {
     uint32_t on = wp_explain_stack_node(x, node, slice->stack), found;
     uint64_t stop = slice->state == WP_STATE_STOPPED || slice->state == WP_STATE_TRACED ? slice->state : 0;
-    struct wp_intkey key = {on, (uint64_t)1 << 40 | (uint64_t)is_kernel << 38 | (uint64_t)slice->wait << 20 | stop << 16 | slice->syscall};
+    struct wp_intkey key = {
+        on, (uint64_t)1 << 40 | (uint64_t)is_kernel << 38 | (uint64_t)slice->wait << 20 | stop << 16 | slice->syscall};
     if (slice->wait) /* its number is the timeline's own */
         key.b = wp_explain_here(x, key.b);
     if (wp_intmap_get(&x->sites, key, &found))
@@ -343,15 +372,17 @@ static const char *why_unwoken(const struct wp_slice *slice)
     return slice->in_ns ? "its waking was not seen" : "the recording ended before it did";
 }
 
-void wp_explain_sleep(struct wp_explainer *x, uint32_t node, uint32_t index, uint64_t ordinal, uint64_t from, uint64_t to)
+void wp_explain_sleep(
+    struct wp_explainer *x, uint32_t node, uint32_t index, uint64_t ordinal, uint64_t from, uint64_t to)
 {
     const struct wp_thread *thread = &x->timeline->threads[index];
     const struct wp_slice *slice = wp_thread_slice(thread, ordinal);
-    struct wp_wait wait = {.thread = index, .slice = slice, .node = node,
-        .is_kernel = is_kernel_thread(x, slice->identity)};
+    struct wp_wait wait = {
+        .thread = index, .slice = slice, .node = node, .is_kernel = is_kernel_thread(x, slice->identity)};
     if (slice->flags & WP_SLICE_PREEMPTED) {
         if (from < to)
-            wp_wait_emit(x, &wait, wp_explain_literal(x, node, WP_STYLE_SCHED, "sched:preempted"), WP_INVOLUNTARY, from, to, NULL);
+            wp_wait_emit(x, &wait, wp_explain_literal(x, node, WP_STYLE_SCHED, "sched:preempted"), WP_INVOLUNTARY, from,
+                to, NULL);
         return;
     }
     if (!(slice->flags & WP_SLICE_BORN))
@@ -359,22 +390,28 @@ void wp_explain_sleep(struct wp_explainer *x, uint32_t node, uint32_t index, uin
     uint64_t wake = slice->wake_ns > slice->out_ns ? slice->wake_ns : slice->out_ns;
     if (!slice->wake_ns) {
         bool is_deliberate = !slice->in_ns && slice->flags & WP_SLICE_DELIBERATE; /* whenever it would have ended */
-        wp_explain_emit(x, &(struct wp_piece){.node = wait.node, .thread = index,
-            .category = is_deliberate ? WP_DELIBERATE_SLEEP : WP_UNACCOUNTED, .start_ns = from, .end_ns = to,
-            .reason = is_deliberate ? NULL : why_unwoken(slice),
-            .is_uncertain = (slice->in_ns && !slice->is_cut) || slice->flags & WP_SLICE_UNCERTAIN});
+        wp_explain_emit(x,
+            &(struct wp_piece){.node = wait.node,
+                .thread = index,
+                .category = is_deliberate ? WP_DELIBERATE_SLEEP : WP_UNACCOUNTED,
+                .start_ns = from,
+                .end_ns = to,
+                .reason = is_deliberate ? NULL : why_unwoken(slice),
+                .is_uncertain = (slice->in_ns && !slice->is_cut) || slice->flags & WP_SLICE_UNCERTAIN});
         return;
     }
     uint64_t low = wake > from ? wake : from;
     if (low < to)
-        wp_wait_emit(x, &wait, wp_explain_literal(x, wait.node, WP_STYLE_SCHED, "sched:runnable"), WP_SCHEDULER, low, to, NULL);
+        wp_wait_emit(
+            x, &wait, wp_explain_literal(x, wait.node, WP_STYLE_SCHED, "sched:runnable"), WP_SCHEDULER, low, to, NULL);
     to = low < to ? low : to;
     if (from >= to)
         return;
     wait.start_ns = wp_explain_defacto_start(x, thread, ordinal);
     uint64_t last = wp_explain_join_end(x, thread, ordinal);
     const struct wp_slice *end = wp_thread_slice(thread, last);
-    bool is_other = end->cause != WP_CAUSE_TIMER || slice->cause != WP_CAUSE_TIMER; /* timeouts of a loop stand each for itself */
+    bool is_other =
+        end->cause != WP_CAUSE_TIMER || slice->cause != WP_CAUSE_TIMER; /* timeouts of a loop stand each for itself */
     if (last != ordinal && end->in_ns && end->in_ns <= wp_explain_horizon(x) && end->wake_ns && is_other) {
         wait.slice = end;
     }

@@ -6,13 +6,13 @@
 
 /* One sleep while it is being explained; [from, to) is what is left of it, to shrinking towards from. */
 struct wp_wait {
-    uint32_t thread;        /* who sleeps; on another host (is_far): who is asked there */
+    uint32_t thread;              /* who sleeps; on another host (is_far): who is asked there */
     const struct wp_slice *slice; /* whose waking explains it (the last of joined sleeps) */
-    uint32_t node;          /* "sleep:..." */
-    uint64_t start_ns;      /* de facto start, in the present host's clock */
-    uint64_t bound_ns;      /* of that clock */
+    uint32_t node;                /* "sleep:..." */
+    uint64_t start_ns;            /* de facto start, in the present host's clock */
+    uint64_t bound_ns;            /* of that clock */
     bool is_kernel, is_far;
-    bool is_outstanding;    /* a sleep of a loop, for what the sleeper had asked for: who brings it works on its behalf */
+    bool is_outstanding; /* a sleep of a loop, for what the sleeper had asked for: who brings it works on its behalf */
 };
 
 /* --- parts of a sleep, for its explanations by cause --- */
@@ -21,10 +21,10 @@ void wp_wait_emit(struct wp_explainer *x, const struct wp_wait *wait, uint32_t n
 /* The same under a label on the sleep's node. */
 void wp_wait_label(struct wp_explainer *x, const struct wp_wait *wait, enum wp_frame_style style, const char *label,
     enum wp_category category, uint64_t from_ns, uint64_t to_ns);
-/* [from, to) is the time of `waker` up to its doing at `to`, if that fits or is on the sleeper's behalf; else the wait is
- * on another path. */
-void wp_wait_on_thread(struct wp_explainer *x, const struct wp_wait *wait, uint32_t node, uint32_t waker, uint64_t from_ns,
-    uint64_t to_ns, bool on_behalf);
+/* [from, to) is the time of `waker` up to its doing at `to`, if that fits or is on the sleeper's behalf; else the wait
+ * is on another path. */
+void wp_wait_on_thread(struct wp_explainer *x, const struct wp_wait *wait, uint32_t node, uint32_t waker,
+    uint64_t from_ns, uint64_t to_ns, bool on_behalf);
 /* It was ended by a message (explain_message.c). */
 void wp_wait_on_message(struct wp_explainer *x, const struct wp_wait *wait, uint64_t from_ns, uint64_t to_ns);
 
@@ -39,20 +39,23 @@ bool wp_wait_is_choosing(const struct wp_slice *slice);
 
 /* It was ended by a message from a host of another shard (explain_shard.c); `label` is the other end's. */
 struct wp_shard_wait;
-void wp_wait_on_shard(struct wp_explainer *x, const struct wp_wait *wait, const struct wp_shard_wait *asked, const char *label);
+void wp_wait_on_shard(
+    struct wp_explainer *x, const struct wp_wait *wait, const struct wp_shard_wait *asked, const char *label);
 
 /* [from, to) of the thread's time as a layer on `parent`. */
 void wp_explain_cover(struct wp_explainer *x, uint32_t parent, uint32_t thread, uint64_t from_ns, uint64_t to_ns);
 /* The same for who knows the slice of the last instant (wp_thread_find). */
-void wp_explain_cover_from(struct wp_explainer *x, uint32_t parent, uint32_t thread, uint64_t slice, uint64_t from_ns, uint64_t to_ns);
+void wp_explain_cover_from(
+    struct wp_explainer *x, uint32_t parent, uint32_t thread, uint64_t slice, uint64_t from_ns, uint64_t to_ns);
 /*
- * A thread waits for one of its own process that waits in the same place, for `waker`: a queue for one lock, a token that goes round. All that
- * the first one waits for stand above it side by side, not each on top of the other. True: all that is left before `to_ns` of the first one's sleep
- * will be covered so.
+ * A thread waits for one of its own process that waits in the same place, for `waker`: a queue for one lock, a token
+ * that goes round. All that the first one waits for stand above it side by side, not each on top of the other. True:
+ * all that is left before `to_ns` of the first one's sleep will be covered so.
  */
 bool wp_explain_relays(struct wp_explainer *x, uint32_t waker, uint64_t slice, uint64_t to_ns);
 /* [from, to), which lies in the sleep of this slice; `node` is the thread's process node. */
-void wp_explain_sleep(struct wp_explainer *x, uint32_t node, uint32_t thread, uint64_t slice, uint64_t from_ns, uint64_t to_ns);
+void wp_explain_sleep(
+    struct wp_explainer *x, uint32_t node, uint32_t thread, uint64_t slice, uint64_t from_ns, uint64_t to_ns);
 /* It was waited for, though it is not looked at. */
 void wp_explain_taken(struct wp_explainer *x, uint32_t thread, uint64_t from_ns, uint64_t to_ns);
 /* [from, to) waits on what `waker` does on its own path. */

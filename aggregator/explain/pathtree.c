@@ -30,7 +30,8 @@ void wp_pathtree_fini(struct wp_pathtree *tree)
     *tree = (struct wp_pathtree){0};
 }
 
-static uint32_t new_frame(struct wp_pathtree *tree, struct wp_intmap *index, struct wp_intkey key, struct wp_path_frame frame)
+static uint32_t new_frame(
+    struct wp_pathtree *tree, struct wp_intmap *index, struct wp_intkey key, struct wp_path_frame frame)
 {
     if (tree->frame_count == tree->frame_room) {
         struct wp_path_frame *bigger = realloc(tree->frames, (size_t)tree->frame_room * 2 * sizeof(*bigger));
@@ -47,7 +48,8 @@ static uint32_t new_frame(struct wp_pathtree *tree, struct wp_intmap *index, str
 
 uint32_t wp_pathtree_frame(struct wp_pathtree *tree, enum wp_frame_style style, const char *name, const char *object)
 {
-    uint32_t name_id = wp_intern_str(tree->strings, name), object_id = wp_intern_str(tree->strings, object ? object : "");
+    uint32_t name_id = wp_intern_str(tree->strings, name),
+             object_id = wp_intern_str(tree->strings, object ? object : "");
     struct wp_intkey key = {(uint64_t)name_id << 32 | object_id, style};
     uint32_t frame;
     if (wp_intmap_get(&tree->frame_index, key, &frame))
@@ -100,7 +102,8 @@ uint32_t wp_pathtree_child(struct wp_pathtree *tree, uint32_t parent, uint32_t f
         return node;
     if (wp_intmap_get(&tree->node_index, key, &node))
         return tree->recent[parent] = node;
-    if ((tree->node_count == tree->node_room && grow_nodes(tree)) || wp_intmap_put(&tree->node_index, key, tree->node_count))
+    if ((tree->node_count == tree->node_room && grow_nodes(tree)) ||
+        wp_intmap_put(&tree->node_index, key, tree->node_count))
         return UINT32_MAX;
     tree->nodes[tree->node_count] = (struct wp_node){parent, frame};
     return tree->recent[parent] = tree->node_count++;
@@ -108,5 +111,6 @@ uint32_t wp_pathtree_child(struct wp_pathtree *tree, uint32_t parent, uint32_t f
 
 const char *wp_pathtree_name(const struct wp_pathtree *tree, uint32_t node)
 {
-    return node && node < tree->node_count ? wp_intern_text(tree->strings, tree->frames[tree->nodes[node].frame].name) : "";
+    return node && node < tree->node_count ? wp_intern_text(tree->strings, tree->frames[tree->nodes[node].frame].name)
+                                           : "";
 }

@@ -37,8 +37,8 @@ void wp_fleet_destroy(struct wp_fleet *fleet)
     free(fleet);
 }
 
-int wp_fleet_join(struct wp_fleet *fleet, struct wp_timeline *timeline, const char *hostname, int64_t real_offset_ns,
-    uint32_t *out)
+int wp_fleet_join(
+    struct wp_fleet *fleet, struct wp_timeline *timeline, const char *hostname, int64_t real_offset_ns, uint32_t *out)
 {
     uint32_t host = 0, clock;
     while (host < fleet->count && fleet->hosts[host].timeline)
@@ -60,8 +60,13 @@ int wp_fleet_join(struct wp_fleet *fleet, struct wp_timeline *timeline, const ch
     if (rc)
         return rc;
     uint32_t generation = fleet->hosts[host].generation;
-    fleet->hosts[host] = (struct wp_fleet_host){.timeline = timeline, .hostname = hostname, .clock = clock,
-        .generation = generation, .real_offset_ns = real_offset_ns, .horizon_ns = UINT64_MAX, .frame = WP_FRAME_NONE,
+    fleet->hosts[host] = (struct wp_fleet_host){.timeline = timeline,
+        .hostname = hostname,
+        .clock = clock,
+        .generation = generation,
+        .real_offset_ns = real_offset_ns,
+        .horizon_ns = UINT64_MAX,
+        .frame = WP_FRAME_NONE,
         .heard_ns = fleet->now_ns};
     fleet->joined++;
     if (host == fleet->count)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Who waits for whom among the sessions themselves. An epoch of one host can be explained when every host that it talks to,
- * directly or over others, has told what it did up to there. The clocks are brought together roughly here, once an epoch;
- * explanations ask for each offset and its bound.
+ * Who waits for whom among the sessions themselves. An epoch of one host can be explained when every host that it talks
+ * to, directly or over others, has told what it did up to there. The clocks are brought together roughly here, once an
+ * epoch; explanations ask for each offset and its bound.
  */
 #include "aggregator/fleet/fleet_pace.h"
 
@@ -72,13 +72,15 @@ static bool has_told(const struct wp_fleet_host *row, const struct wp_fleet_host
     return age > GETTING_ACQUAINTED_NS || (other->timeline->start_ns && other_age >= age);
 }
 
-/* It goes on being given up, though it may be heard again, until it has told what was wanted of it: a host that comes back an
- * hour late does not hold up the others for as long as it takes to catch up. What is yet to come is not wanted of anybody:
- * one that says it is ahead of the aggregator waits, and the others are none the worse for it. */
-static void give_up(const struct wp_fleet *fleet, const struct wp_fleet_host *row, struct wp_fleet_host *other, uint64_t until_ns)
+/* It goes on being given up, though it may be heard again, until it has told what was wanted of it: a host that comes
+ * back an hour late does not hold up the others for as long as it takes to catch up. What is yet to come is not wanted
+ * of anybody: one that says it is ahead of the aggregator waits, and the others are none the worse for it. */
+static void give_up(
+    const struct wp_fleet *fleet, const struct wp_fleet_host *row, struct wp_fleet_host *other, uint64_t until_ns)
 {
     int64_t at_ns = aligned(row, until_ns), wanted_ns = at_ns - other->align_ns;
-    if (row->frame != WP_FRAME_REFERENCE || other->frame != WP_FRAME_REFERENCE || at_ns > (int64_t)fleet->now_ns || wanted_ns < 0)
+    if (row->frame != WP_FRAME_REFERENCE || other->frame != WP_FRAME_REFERENCE || at_ns > (int64_t)fleet->now_ns ||
+        wanted_ns < 0)
         return;
     other->given_up_count += !other->is_given_up;
     other->is_given_up = true;
@@ -87,9 +89,9 @@ static void give_up(const struct wp_fleet *fleet, const struct wp_fleet_host *ro
 }
 
 /*
- * Not silent, and no use waiting for: so far behind the aggregator's clock, and for that long no nearer to it. One that sends
- * what it had to keep while the aggregator was away comes nearer. Of clocks that cannot be compared with the aggregator's
- * it only counts how long the other one has been held up.
+ * Not silent, and no use waiting for: so far behind the aggregator's clock, and for that long no nearer to it. One that
+ * sends what it had to keep while the aggregator was away comes nearer. Of clocks that cannot be compared with the
+ * aggregator's it only counts how long the other one has been held up.
  */
 static bool is_hopeless(const struct wp_fleet *fleet, const struct wp_fleet_host *row, struct wp_fleet_host *other)
 {
@@ -188,9 +190,10 @@ bool wp_fleet_is_asked(struct wp_fleet *fleet, uint32_t host)
 {
     for (uint32_t i = 0; fleet->shards && i < fleet->count; i++) {
         const struct wp_fleet_host *row = &fleet->hosts[host], *other = &fleet->hosts[i];
-        bool is_behind = other->frame == row->frame && aligned(other, other->resolved_ns) < aligned(row, row->timeline->now_ns);
-        if (other->is_foreign && !other->is_resolved && is_behind && fleet->now_ns <= other->heard_ns + fleet->give_up_ns &&
-            wp_connections_talk(fleet->connections, host, i))
+        bool is_behind =
+            other->frame == row->frame && aligned(other, other->resolved_ns) < aligned(row, row->timeline->now_ns);
+        if (other->is_foreign && !other->is_resolved && is_behind &&
+            fleet->now_ns <= other->heard_ns + fleet->give_up_ns && wp_connections_talk(fleet->connections, host, i))
             return true;
     }
     return false;
@@ -201,8 +204,8 @@ bool wp_fleet_may_leave(const struct wp_fleet *fleet, uint32_t host)
     const struct wp_fleet_host *row = &fleet->hosts[host];
     for (uint32_t i = 0; i < fleet->count; i++) {
         const struct wp_fleet_host *other = &fleet->hosts[i];
-        if (i == host || !other->timeline || (other->is_foreign ? other->is_followed : other->is_resolved) || is_silent(fleet, other) || other->is_given_up ||
-            !wp_connections_talk(fleet->connections, host, i))
+        if (i == host || !other->timeline || (other->is_foreign ? other->is_followed : other->is_resolved) ||
+            is_silent(fleet, other) || other->is_given_up || !wp_connections_talk(fleet->connections, host, i))
             continue;
         if (other->is_resolved || other->frame != row->frame ||
             aligned(other, other->resolved_ns) < aligned(row, row->timeline->now_ns))

@@ -4,8 +4,8 @@
 /* Pacing: an explanation needs what the others did. */
 #include "aggregator/fleet/fleet.h"
 
-/* True when all facts that the time of `host` up to until_ns can rest on are there, or their hosts have been given up; sets
- * the horizons of them all. */
+/* True when all facts that the time of `host` up to until_ns can rest on are there, or their hosts have been given up;
+ * sets the horizons of them all. */
 bool wp_fleet_may_resolve(struct wp_fleet *fleet, uint32_t host, uint64_t until_ns, uint64_t lateness_ns);
 /* What of the host's own time others may still ask for: from here on. */
 uint64_t wp_fleet_needed_since(const struct wp_fleet *fleet, uint32_t host, uint64_t resolved_ns);

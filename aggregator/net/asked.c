@@ -3,8 +3,10 @@
 
 #include <stdlib.h>
 
-#define NEXT_NS 1000000u  /* a read so soon after another one of the same answer is the same to who sleeps: timers count milliseconds */
-#define ANSWER_LIMIT 64u  /* looked at for one sleep */
+#define NEXT_NS                                                                                                        \
+    1000000u /* a read so soon after another one of the same answer is the same to who sleeps: timers count            \
+                milliseconds */
+#define ANSWER_LIMIT 64u /* looked at for one sleep */
 
 void wp_asked_init(struct wp_asked *asked)
 {
@@ -50,7 +52,9 @@ size_t wp_asked_bytes(const struct wp_asked *asked)
 /* Its requests; NULL: it never had one. */
 static struct wp_asked_request *of_thread(const struct wp_asked *asked, uint32_t thread)
 {
-    return wp_idtable_has(&asked->threads, thread) ? (struct wp_asked_request *)asked->threads.items + (size_t)thread * WP_ASKED : NULL;
+    return wp_idtable_has(&asked->threads, thread)
+        ? (struct wp_asked_request *)asked->threads.items + (size_t)thread * WP_ASKED
+        : NULL;
 }
 
 void wp_asked_send(struct wp_asked *asked, uint32_t thread, uint32_t socket, uint64_t time_ns)
@@ -100,8 +104,10 @@ void wp_asked_read(struct wp_asked *asked, uint32_t thread, const struct wp_answ
         return;
     wp_idtable_use(&asked->answers, thread);
     struct wp_answers *answers = answers_of(asked, thread);
-    const struct wp_answer *last = answers->ring.end > answers->ring.first ? answer_at(answers, answers->ring.end - 1) : NULL;
-    if (last && last->socket == answer->socket && last->asked_ns == answer->asked_ns && answer->read_ns - last->read_ns < NEXT_NS)
+    const struct wp_answer *last =
+        answers->ring.end > answers->ring.first ? answer_at(answers, answers->ring.end - 1) : NULL;
+    if (last && last->socket == answer->socket && last->asked_ns == answer->asked_ns &&
+        answer->read_ns - last->read_ns < NEXT_NS)
         return;
     void *rows = answers->rows;
     asked->answer_bytes -= answer_bytes(answers);
@@ -126,8 +132,8 @@ static uint64_t answers_after(const struct wp_answers *answers, uint64_t time_ns
     return low;
 }
 
-bool wp_asked_answered(const struct wp_asked *asked, uint32_t thread, const struct wp_answer_wanted *wanted, struct wp_answer *answer,
-    uint32_t *passed)
+bool wp_asked_answered(const struct wp_asked *asked, uint32_t thread, const struct wp_answer_wanted *wanted,
+    struct wp_answer *answer, uint32_t *passed)
 {
     const struct wp_answers *answers = answers_of(asked, thread);
     uint64_t first = answers ? answers_after(answers, wanted->after_ns) : 0;

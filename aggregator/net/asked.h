@@ -2,31 +2,33 @@
 #ifndef WP_AGGREGATOR_NET_ASKED_H
 #define WP_AGGREGATOR_NET_ASKED_H
 /*
- * Requests that a thread has sent over TCP connections that its side opened, and that have not been answered yet: does a sleep that
- * times out wait for something? The last few of each thread are remembered, and the answers that it read: one that comes while the
- * thread runs wakes nobody. Fed in the order of time. Not thread safe.
+ * Requests that a thread has sent over TCP connections that its side opened, and that have not been answered yet: does
+ * a sleep that times out wait for something? The last few of each thread are remembered, and the answers that it read:
+ * one that comes while the thread runs wakes nobody. Fed in the order of time. Not thread safe.
  */
 #include "aggregator/net/message_ring.h"
 #include "common/idtable.h"
 
-#define WP_ASKED 8u                      /* of a thread; a further one takes the place of the oldest */
-#define WP_ASKED_SPAN_NS 10000000000u    /* one that was last sent before that does not count: a restart does not know it */
+#define WP_ASKED 8u /* of a thread; a further one takes the place of the oldest */
+#define WP_ASKED_SPAN_NS                                                                                               \
+    10000000000u /* one that was last sent before that does not count: a restart does not know it */
 
 struct wp_asked_request {
-    uint64_t sent_ns;        /* the last send; 0: none */
+    uint64_t sent_ns; /* the last send; 0: none */
     uint32_t socket;
 };
 
-/* One read on a connection that the thread's side opened. Those that follow on the same one within a millisecond are not told apart. */
+/* One read on a connection that the thread's side opened. Those that follow on the same one within a millisecond are
+ * not told apart. */
 struct wp_answer {
     uint64_t read_ns;
-    uint64_t asked_ns;       /* what was last sent there before */
-    uint64_t arrived_ns;     /* the last byte that was read */
-    uint32_t socket, end;    /* position behind that byte */
+    uint64_t asked_ns;    /* what was last sent there before */
+    uint64_t arrived_ns;  /* the last byte that was read */
+    uint32_t socket, end; /* position behind that byte */
 };
 
 struct wp_answers {
-    struct wp_answer *rows;  /* owned */
+    struct wp_answer *rows; /* owned */
     struct wp_message_ring ring;
 };
 
@@ -48,11 +50,13 @@ bool wp_asked_is_waiting(const struct wp_asked *asked, uint32_t thread, uint64_t
 
 /* It read that. */
 void wp_asked_read(struct wp_asked *asked, uint32_t thread, const struct wp_answer *answer);
-/* The first answer that was read in (`after_ns`, `until_ns`], arrived after that, and had been asked for by `asked_ns`; of the first 64
- * there. `*passed` others came before it. */
-struct wp_answer_wanted { uint64_t after_ns, until_ns, asked_ns; };
-bool wp_asked_answered(const struct wp_asked *asked, uint32_t thread, const struct wp_answer_wanted *wanted, struct wp_answer *answer,
-    uint32_t *passed);
+/* The first answer that was read in (`after_ns`, `until_ns`], arrived after that, and had been asked for by `asked_ns`;
+ * of the first 64 there. `*passed` others came before it. */
+struct wp_answer_wanted {
+    uint64_t after_ns, until_ns, asked_ns;
+};
+bool wp_asked_answered(const struct wp_asked *asked, uint32_t thread, const struct wp_answer_wanted *wanted,
+    struct wp_answer *answer, uint32_t *passed);
 size_t wp_asked_bytes(const struct wp_asked *asked);
 
 #endif

@@ -10,26 +10,29 @@
 #include <stdlib.h>
 
 #define NOBODY UINT32_MAX
-#define AGREEMENT (1 << 26)    /* bytes on the way, or not yet told of: tcp_rmem allows far less than the protocol's 2^30 */
+#define AGREEMENT                                                                                                      \
+    (1 << 26) /* bytes on the way, or not yet told of: tcp_rmem allows far less than the protocol's 2^30 */
 #define ONE_WAY_AGREEMENT (1 << 20) /* when just one direction is there to go by */
 #define ONE_WAY_TRIES 32u
 #define LAST_TRY 1024u
-#define FIRST_TRIES 16u        /* of an unpaired socket: a look for its other end at each event, then at one in so many */
-#define LOOKS 64u              /* at candidates with the same key */
-#define TCP_ESTABLISHED 1      /* include/net/tcp_states.h */
+#define FIRST_TRIES 16u   /* of an unpaired socket: a look for its other end at each event, then at one in so many */
+#define LOOKS 64u         /* at candidates with the same key */
+#define TCP_ESTABLISHED 1 /* include/net/tcp_states.h */
 
 enum key_space { BY_SOCKET = 1, BY_SEQUENCE, BY_ADDRESS };
 
 /* One end; [0] is unused. */
 struct end {
-    uint64_t sequence;          /* own initial sequence number | the other's << 32; 0 unknown */
-    struct wp_intkey address;   /* how it is found by its own address */
-    struct wp_intkey mirror;    /* how its other end would be */
+    uint64_t sequence;        /* own initial sequence number | the other's << 32; 0 unknown */
+    struct wp_intkey address; /* how it is found by its own address */
+    struct wp_intkey mirror;  /* how its other end would be */
     uint32_t host, socket;
-    struct link { uint32_t next, before; } by_sequence, by_address; /* with the same key: the older one, the newer one */
-    uint32_t peer;              /* index of the other end, 0 unknown */
+    struct link {
+        uint32_t next, before;
+    } by_sequence, by_address; /* with the same key: the older one, the newer one */
+    uint32_t peer;             /* index of the other end, 0 unknown */
     uint32_t sent_end, arrived_end;
-    uint32_t crossing;          /* its number in crossings, 0 none */
+    uint32_t crossing;               /* its number in crossings, 0 none */
     uint32_t alone, alone_ambiguous; /* reads that were counted while it had no peer */
     uint64_t alone_bytes, alone_ambiguous_bytes;
     uint16_t tries;
@@ -41,7 +44,9 @@ struct wp_connections {
     uint32_t count, room, free; /* free: list through `peer` */
     struct wp_intmap index;     /* key_space in the top of b */
     struct wp_datagrams datagrams;
-    struct host { uint32_t clock, group; } *hosts; /* owned; group: parent in the union-find forest */
+    struct host {
+        uint32_t clock, group;
+    } * hosts; /* owned; group: parent in the union-find forest */
     uint32_t host_count;
     struct wp_traffics traffic;
     struct wp_traffic_totals totals;
@@ -194,10 +199,13 @@ static void unchain(struct wp_connections *connections, struct wp_intkey key, ui
 static void count_read(struct wp_connections *connections, struct end *end, uint32_t bytes)
 {
     uint32_t from = end->peer ? connections->ends[end->peer].host : NOBODY;
-    struct wp_traffic *traffic = end->is_loopback || from == end->host ? NULL : wp_traffics_row(&connections->traffic, end->host, from);
+    struct wp_traffic *traffic =
+        end->is_loopback || from == end->host ? NULL : wp_traffics_row(&connections->traffic, end->host, from);
     if (!traffic)
         return;
-    ++*(end->peer ? &connections->totals.matched : end->is_ambiguous ? &connections->totals.ambiguous : &connections->totals.unmatched);
+    ++*(end->peer               ? &connections->totals.matched
+            : end->is_ambiguous ? &connections->totals.ambiguous
+                                : &connections->totals.unmatched);
     traffic->messages++;
     traffic->bytes += bytes;
     if (end->peer)
@@ -217,7 +225,8 @@ static void count_resent(struct wp_connections *connections, const struct end *e
 {
     uint32_t to = end->peer ? connections->ends[end->peer].host : NOBODY;
     struct wp_traffic *traffic = end->is_loopback || to == end->host ? NULL
-        : to == NOBODY ? wp_traffics_row(&connections->traffic, end->host, NOBODY) : wp_traffics_row(&connections->traffic, to, end->host);
+        : to == NOBODY ? wp_traffics_row(&connections->traffic, end->host, NOBODY)
+                       : wp_traffics_row(&connections->traffic, to, end->host);
     if (!traffic)
         return;
     traffic->resent++;
@@ -235,7 +244,8 @@ static void count_again(struct wp_connections *connections, struct end *end)
         nobody->ambiguous -= end->alone_ambiguous;
         nobody->ambiguous_bytes -= end->alone_ambiguous_bytes;
     }
-    struct wp_traffic *traffic = nobody && from != end->host ? wp_traffics_row(&connections->traffic, end->host, from) : NULL;
+    struct wp_traffic *traffic =
+        nobody && from != end->host ? wp_traffics_row(&connections->traffic, end->host, from) : NULL;
     if (traffic) {
         traffic->messages += end->alone;
         traffic->bytes += end->alone_bytes;
@@ -290,7 +300,8 @@ static void look_by_sequence(struct wp_connections *connections, uint32_t index)
     uint64_t sequence = connections->ends[index].sequence;
     uint32_t found = 0, looks = 0;
     struct wp_intkey key = sequence_key(sequence >> 32 | sequence << 32);
-    for (uint32_t at = head_of(connections, key); at && looks < LOOKS; at = connections->ends[at].by_sequence.next, looks++) {
+    for (uint32_t at = head_of(connections, key); at && looks < LOOKS;
+         at = connections->ends[at].by_sequence.next, looks++) {
         if (at == index || connections->ends[at].peer)
             continue;
         if (found) {
@@ -334,8 +345,8 @@ static void doubt(struct wp_connections *connections, uint32_t index)
     end->is_ambiguous = 1;
 }
 
-/* What is paired by its addresses has one candidate, and is that one's only one. A pair of which a second candidate turns up
- * is none any more: which of them was told of first says nothing. */
+/* What is paired by its addresses has one candidate, and is that one's only one. A pair of which a second candidate
+ * turns up is none any more: which of them was told of first says nothing. */
 static void look_by_address(struct wp_connections *connections, uint32_t index)
 {
     uint32_t found = 0, back = 0;
@@ -378,8 +389,8 @@ static uint32_t take_end(struct wp_connections *connections)
     return connections->count++;
 }
 
-void wp_connections_add(struct wp_connections *connections, uint32_t host, uint32_t socket,
-    const struct wp_socket_entry *entry)
+void wp_connections_add(
+    struct wp_connections *connections, uint32_t host, uint32_t socket, const struct wp_socket_entry *entry)
 {
     if (!entry->remote_port || host >= connections->host_count || end_of(connections, host, socket))
         return;
@@ -387,8 +398,11 @@ void wp_connections_add(struct wp_connections *connections, uint32_t host, uint3
     if (!index)
         return;
     struct end *end = &connections->ends[index];
-    *end = (struct end){.host = host, .socket = socket, .address = wp_socket_key(entry, false, 0),
-        .mirror = wp_socket_key(entry, true, 0), .is_loopback = wp_socket_is_loopback(entry)};
+    *end = (struct end){.host = host,
+        .socket = socket,
+        .address = wp_socket_key(entry, false, 0),
+        .mirror = wp_socket_key(entry, true, 0),
+        .is_loopback = wp_socket_is_loopback(entry)};
     if (wp_intmap_put(&connections->index, socket_key(host, socket), index) ||
         chain(connections, address_key(end->address), index, BY_ADDRESS)) {
         wp_intmap_remove(&connections->index, socket_key(host, socket));
@@ -504,8 +518,8 @@ void wp_connections_watch(struct wp_connections *connections, wp_connections_wat
     connections->watcher_context = context;
 }
 
-enum wp_pairing wp_connections_peer(const struct wp_connections *connections, uint32_t host, uint32_t socket,
-    struct wp_far_end *peer)
+enum wp_pairing wp_connections_peer(
+    const struct wp_connections *connections, uint32_t host, uint32_t socket, struct wp_far_end *peer)
 {
     const struct end *end = end_of(connections, host, socket);
     if (!end || !end->peer)

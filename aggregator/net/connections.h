@@ -2,12 +2,12 @@
 #ifndef WP_AGGREGATOR_NET_CONNECTIONS_H
 #define WP_AGGREGATOR_NET_CONNECTIONS_H
 /*
- * The TCP connections of all hosts: which two sockets are the ends of one stream. Ends are known by their pair of initial
- * sequence numbers, which no address translation changes (RFC 9293, section 3.4.1: 32 unguessable bits each), and where a
- * connection is older than the recording, by their addresses if just one other end has them and the stream positions of
- * both agree. A wrong pair is worse than none: what fits two others is ambiguous, stays unpaired and is counted.
- * A pair on two hosts is also what tells their clocks apart: what left one was at the other no earlier.
- * Hosts are dense numbers, sockets their session's dictionary ids. Not thread safe.
+ * The TCP connections of all hosts: which two sockets are the ends of one stream. Ends are known by their pair of
+ * initial sequence numbers, which no address translation changes (RFC 9293, section 3.4.1: 32 unguessable bits each),
+ * and where a connection is older than the recording, by their addresses if just one other end has them and the stream
+ * positions of both agree. A wrong pair is worse than none: what fits two others is ambiguous, stays unpaired and is
+ * counted. A pair on two hosts is also what tells their clocks apart: what left one was at the other no earlier. Hosts
+ * are dense numbers, sockets their session's dictionary ids. Not thread safe.
  */
 #include "aggregator/clock/clocks.h"
 #include "aggregator/net/traffic.h"
@@ -23,8 +23,8 @@ int wp_connections_create(struct wp_connections **connections, struct wp_clocks 
 void wp_connections_destroy(struct wp_connections *connections);
 int wp_connections_host(struct wp_connections *connections, uint32_t host, uint32_t clock);
 /* A socket and its addresses; told once. */
-void wp_connections_add(struct wp_connections *connections, uint32_t host, uint32_t socket,
-    const struct wp_socket_entry *entry);
+void wp_connections_add(
+    struct wp_connections *connections, uint32_t host, uint32_t socket, const struct wp_socket_entry *entry);
 bool wp_connections_has(const struct wp_connections *connections, uint32_t host, uint32_t socket);
 /* A socket event of it (wp_event's SOCK kinds of TCP). */
 void wp_connections_event(struct wp_connections *connections, uint32_t host, const struct wp_event *event);
@@ -37,13 +37,14 @@ void wp_connections_datagram(struct wp_connections *connections, uint64_t key, u
 void wp_connections_datagram_taken(struct wp_connections *connections, uint64_t key, uint32_t host);
 bool wp_connections_datagram_host(const struct wp_connections *connections, uint64_t key, uint32_t *host);
 
-/* Told of each event of an end that is not known to be of one host alone, and (event NULL) of its removal; `peer` is the
- * host of its other end, UINT32_MAX unknown. */
-typedef void wp_connections_watcher(void *context, uint32_t host, uint32_t socket, const struct wp_event *event, uint32_t peer);
+/* Told of each event of an end that is not known to be of one host alone, and (event NULL) of its removal; `peer` is
+ * the host of its other end, UINT32_MAX unknown. */
+typedef void wp_connections_watcher(
+    void *context, uint32_t host, uint32_t socket, const struct wp_event *event, uint32_t peer);
 void wp_connections_watch(struct wp_connections *connections, wp_connections_watcher *watcher, void *context);
 
-/* Told of each datagram that was sent from that host, or arrived there; `other` is the host at its other end, UINT32_MAX not
- * known yet. */
+/* Told of each datagram that was sent from that host, or arrived there; `other` is the host at its other end,
+ * UINT32_MAX not known yet. */
 typedef void wp_datagram_watcher(void *context, uint64_t key, uint32_t host, bool is_sent, uint32_t other);
 void wp_connections_watch_datagrams(struct wp_connections *connections, wp_datagram_watcher *watcher, void *context);
 
@@ -52,8 +53,8 @@ struct wp_far_end {
 };
 
 enum wp_pairing { WP_PAIR_FOUND, WP_PAIR_NONE /* the other end is not recorded */, WP_PAIR_AMBIGUOUS };
-enum wp_pairing wp_connections_peer(const struct wp_connections *connections, uint32_t host, uint32_t socket,
-    struct wp_far_end *peer);
+enum wp_pairing wp_connections_peer(
+    const struct wp_connections *connections, uint32_t host, uint32_t socket, struct wp_far_end *peer);
 /* Its initial sequence numbers as SOCK_STATE says them; 0: not known. */
 uint64_t wp_connections_sequence(const struct wp_connections *connections, uint32_t host, uint32_t socket);
 /* True when what happens on one can matter to the other: a chain of pairs, or of datagrams lately, connects them. */

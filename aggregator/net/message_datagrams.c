@@ -8,7 +8,8 @@
 
 #define DATAGRAMS 16384u
 
-/* Most hosts send few datagrams or none: the ring is made at the first one and doubles until it is full, before it goes round. */
+/* Most hosts send few datagrams or none: the ring is made at the first one and doubles until it is full, before it goes
+ * round. */
 static bool make_datagram_room(struct wp_messages *messages)
 {
     if (messages->datagram_count < messages->datagram_room || messages->datagram_room == DATAGRAMS)

@@ -73,7 +73,8 @@ static bool alive(const struct wp_messages *messages, uint32_t id)
 /* At the end of the list of those that may be forgotten, where it is not in it yet. */
 static void list(struct wp_messages *messages, uint32_t id, uint64_t time_ns)
 {
-    struct wp_socket *socket = at(messages, id), *last = messages->last_closed ? at(messages, messages->last_closed) : NULL;
+    struct wp_socket *socket = at(messages, id),
+                     *last = messages->last_closed ? at(messages, messages->last_closed) : NULL;
     if (socket->listed_ns)
         return;
     socket->listed_ns = last && last->listed_ns > time_ns ? last->listed_ns : time_ns ? time_ns : 1;
@@ -92,7 +93,8 @@ static void end_socket(struct wp_messages *messages, uint32_t id, uint64_t time_
 }
 
 /* Finds it by its addresses from now on. An older one with the same ones has ended, though nobody said so. */
-static void index_socket(struct wp_messages *messages, uint32_t id, const struct wp_socket_entry *entry, uint64_t time_ns)
+static void index_socket(
+    struct wp_messages *messages, uint32_t id, const struct wp_socket_entry *entry, uint64_t time_ns)
 {
     struct wp_intkey here = wp_socket_key(entry, false, entry->netns), anywhere = wp_socket_key(entry, false, 0);
     uint32_t other;
@@ -100,8 +102,8 @@ static void index_socket(struct wp_messages *messages, uint32_t id, const struct
         wp_messages_socket(messages, other) && !at(messages, other)->over_ns)
         end_socket(messages, other, time_ns);
     wp_intmap_put(&messages->by_address, here, id);
-    bool is_taken = wp_intmap_get(&messages->by_address, anywhere, &other) && other != AMBIGUOUS && alive(messages, other) &&
-        wp_dictionary_socket(messages->dictionary, other)->netns != entry->netns;
+    bool is_taken = wp_intmap_get(&messages->by_address, anywhere, &other) && other != AMBIGUOUS &&
+        alive(messages, other) && wp_dictionary_socket(messages->dictionary, other)->netns != entry->netns;
     wp_intmap_put(&messages->by_address, anywhere, is_taken ? AMBIGUOUS : id);
 }
 
@@ -201,7 +203,8 @@ static size_t ring_size(const void *entries, const struct wp_message_ring *ring)
     return entries ? ring->mask + (size_t)1 : 0;
 }
 
-static void add_send(struct wp_messages *messages, struct wp_socket *socket, const struct wp_event *event, uint32_t thread)
+static void add_send(
+    struct wp_messages *messages, struct wp_socket *socket, const struct wp_event *event, uint32_t thread)
 {
     void *entries = socket->sends;
     size_t before = ring_size(entries, &socket->send_ring);
@@ -239,7 +242,8 @@ static uint64_t arrival_of(const struct wp_socket *socket, uint32_t end)
     return 0;
 }
 
-/* Others opened it: they ask, and this end answers. Of a connection that is older than the recording the smaller port. */
+/* Others opened it: they ask, and this end answers. Of a connection that is older than the recording the smaller port.
+ */
 static bool is_served(const struct wp_messages *messages, const struct wp_socket *socket, uint32_t id)
 {
     const struct wp_socket_entry *entry = wp_dictionary_socket(messages->dictionary, id);
@@ -254,7 +258,8 @@ static struct wp_reply *new_reply(struct wp_messages *messages)
 {
     if (messages->reply_first > messages->reply_room / 2) {
         messages->reply_end -= messages->reply_first;
-        memmove(messages->replies, messages->replies + messages->reply_first, messages->reply_end * sizeof(*messages->replies));
+        memmove(messages->replies, messages->replies + messages->reply_first,
+            messages->reply_end * sizeof(*messages->replies));
         messages->reply_first = 0;
     }
     if (messages->reply_end == messages->reply_room) {
@@ -269,10 +274,12 @@ static struct wp_reply *new_reply(struct wp_messages *messages)
 }
 
 /* Is this send, not yet among the socket's, the first one after a read? */
-static void note_reply(struct wp_messages *messages, const struct wp_socket *socket, const struct wp_event *event, uint32_t thread)
+static void note_reply(
+    struct wp_messages *messages, const struct wp_socket *socket, const struct wp_event *event, uint32_t thread)
 {
     uint64_t i = socket->receive_ring.end, first = i;
-    uint64_t before = socket->send_ring.end > socket->send_ring.first ? send_at(socket, socket->send_ring.end - 1)->time_ns : 0;
+    uint64_t before =
+        socket->send_ring.end > socket->send_ring.first ? send_at(socket, socket->send_ring.end - 1)->time_ns : 0;
     if (!thread || !event->c || event->flags & WP_SOCK_SYN || !is_served(messages, socket, event->d))
         return;
     for (; i > socket->receive_ring.first && receive_at(socket, i - 1)->time_ns > before; i--)
@@ -283,7 +290,8 @@ static void note_reply(struct wp_messages *messages, const struct wp_socket *soc
     struct wp_reply *reply = new_reply(messages);
     bool has_arrived = read->arrived_ns && read->arrived_ns <= read->time_ns && read->arrived_ns > before;
     if (reply)
-        *reply = (struct wp_reply){event->time_ns, read->time_ns, has_arrived ? read->arrived_ns : read->time_ns, event->d, thread};
+        *reply = (struct wp_reply){
+            event->time_ns, read->time_ns, has_arrived ? read->arrived_ns : read->time_ns, event->d, thread};
 }
 
 static void add_receive(struct wp_messages *messages, const struct wp_event *event, uint32_t thread, uint64_t others_ns)
@@ -295,12 +303,13 @@ static void add_receive(struct wp_messages *messages, const struct wp_event *eve
     socket->receives = entries;
     messages->ring_bytes += (ring_size(entries, &socket->receive_ring) - before) * sizeof(*socket->receives);
     if (has_room)
-        socket->receives[socket->receive_ring.end++ & socket->receive_ring.mask] =
-            (struct wp_receive){event->time_ns, others_ns, arrival_of(socket, (uint32_t)event->a), (uint32_t)event->a, thread};
+        socket->receives[socket->receive_ring.end++ & socket->receive_ring.mask] = (struct wp_receive){
+            event->time_ns, others_ns, arrival_of(socket, (uint32_t)event->a), (uint32_t)event->a, thread};
 }
 
 /* Shut down in one direction at least, or closed: then nothing comes any more. */
-static void on_state(struct wp_messages *messages, struct wp_socket *socket, const struct wp_event *event, uint32_t thread)
+static void on_state(
+    struct wp_messages *messages, struct wp_socket *socket, const struct wp_event *event, uint32_t thread)
 {
     if (event->c == TCP_SYN_SENT || (event->c == TCP_ESTABLISHED && event->b == TCP_SYN_SENT))
         socket->opener = WP_OPENER_HERE;
@@ -310,7 +319,8 @@ static void on_state(struct wp_messages *messages, struct wp_socket *socket, con
         socket->opened_ns = event->time_ns;
     if (event->c == TCP_SYN_SENT) {
         socket->connecting = (struct wp_send){event->time_ns, 0, 0, thread};
-    } else if (event->c != TCP_ESTABLISHED && event->c != TCP_CLOSE_WAIT && event->b != TCP_SYN_SENT && !socket->closing.time_ns) {
+    } else if (event->c != TCP_ESTABLISHED && event->c != TCP_CLOSE_WAIT && event->b != TCP_SYN_SENT &&
+        !socket->closing.time_ns) {
         socket->closing = (struct wp_send){event->time_ns, 0, 0, thread};
         list(messages, event->d, event->time_ns);
     }
@@ -318,23 +328,27 @@ static void on_state(struct wp_messages *messages, struct wp_socket *socket, con
         end_socket(messages, event->d, event->time_ns);
 }
 
-static void note_answer(struct wp_messages *messages, const struct wp_socket *socket, const struct wp_event *event, uint32_t thread)
+static void note_answer(
+    struct wp_messages *messages, const struct wp_socket *socket, const struct wp_event *event, uint32_t thread)
 {
-    uint64_t asked_ns = wp_messages_asked(messages, event->d, event->time_ns), arrived_ns = arrival_of(socket, (uint32_t)event->a);
-    struct wp_answer answer = {event->time_ns, asked_ns, arrived_ns && arrived_ns < event->time_ns ? arrived_ns : event->time_ns, event->d,
-        (uint32_t)event->a};
+    uint64_t asked_ns = wp_messages_asked(messages, event->d, event->time_ns),
+             arrived_ns = arrival_of(socket, (uint32_t)event->a);
+    struct wp_answer answer = {event->time_ns, asked_ns,
+        arrived_ns && arrived_ns < event->time_ns ? arrived_ns : event->time_ns, event->d, (uint32_t)event->a};
     if (asked_ns)
         wp_asked_read(&messages->asked, thread, &answer);
 }
 
 /* A client's thread has asked, or was answered. */
-static void note_asked(struct wp_messages *messages, const struct wp_socket *socket, const struct wp_event *event, uint32_t thread)
+static void note_asked(
+    struct wp_messages *messages, const struct wp_socket *socket, const struct wp_event *event, uint32_t thread)
 {
     if (event->kind == WP_EVENT_SOCK_RECV)
         note_answer(messages, socket, event, thread);
     if (event->kind == WP_EVENT_SOCK_SEND && !(event->flags & WP_SOCK_FIN) && !is_served(messages, socket, event->d))
         wp_asked_send(&messages->asked, thread, event->d, event->time_ns);
-    else if (event->kind == WP_EVENT_SOCK_RECV || (event->kind == WP_EVENT_SOCK_STATE && event->c > TCP_ESTABLISHED && event->b != TCP_SYN_SENT))
+    else if (event->kind == WP_EVENT_SOCK_RECV ||
+        (event->kind == WP_EVENT_SOCK_STATE && event->c > TCP_ESTABLISHED && event->b != TCP_SYN_SENT))
         wp_asked_answer(&messages->asked, thread, event->d);
 }
 
@@ -398,9 +412,10 @@ void wp_messages_forget_thread(struct wp_messages *messages, uint32_t thread)
 size_t wp_messages_bytes(const struct wp_messages *messages)
 {
     size_t per_datagram = sizeof(*messages->datagram_ring) + sizeof(*messages->datagram_before);
-    return wp_idtable_bytes(&messages->table) + wp_idtable_bytes(&messages->last) + wp_asked_bytes(&messages->asked) + messages->ring_bytes +
-        messages->datagram_room * per_datagram + messages->reply_room * sizeof(*messages->replies) +
-        wp_intmap_bytes(&messages->by_address) + wp_intmap_bytes(&messages->datagrams);
+    return wp_idtable_bytes(&messages->table) + wp_idtable_bytes(&messages->last) + wp_asked_bytes(&messages->asked) +
+        messages->ring_bytes + messages->datagram_room * per_datagram +
+        messages->reply_room * sizeof(*messages->replies) + wp_intmap_bytes(&messages->by_address) +
+        wp_intmap_bytes(&messages->datagrams);
 }
 
 uint32_t wp_messages_peer(const struct wp_messages *messages, uint32_t id)
@@ -453,8 +468,8 @@ static bool find_send(const struct wp_socket *socket, uint32_t position, uint64_
     return false;
 }
 
-bool wp_messages_sent(const struct wp_messages *messages, uint32_t id, uint32_t position, uint64_t arrival_ns,
-    struct wp_send *send)
+bool wp_messages_sent(
+    const struct wp_messages *messages, uint32_t id, uint32_t position, uint64_t arrival_ns, struct wp_send *send)
 {
     const struct wp_socket *socket = wp_messages_socket(messages, id);
     if (!socket)
@@ -473,8 +488,8 @@ bool wp_messages_sent(const struct wp_messages *messages, uint32_t id, uint32_t 
     return false;
 }
 
-enum wp_match wp_messages_match(const struct wp_messages *messages, uint32_t id, uint64_t position, uint64_t arrival_ns,
-    struct wp_send *send)
+enum wp_match wp_messages_match(
+    const struct wp_messages *messages, uint32_t id, uint64_t position, uint64_t arrival_ns, struct wp_send *send)
 {
     if (is_datagram_socket(messages, id))
         return wp_messages_datagram(messages, position, send) ? WP_MATCH_FOUND : WP_MATCH_NO_PEER;
@@ -522,11 +537,13 @@ uint64_t wp_messages_asked(const struct wp_messages *messages, uint32_t id, uint
     if (!socket || is_served(messages, socket, id))
         return 0;
     uint64_t connecting_ns = socket->connecting.time_ns; /* the other end may speak first */
-    return wp_messages_last_send(messages, id, before_ns, &send) ? send.time_ns : connecting_ns < before_ns ? connecting_ns : 0;
+    return wp_messages_last_send(messages, id, before_ns, &send) ? send.time_ns
+        : connecting_ns < before_ns                              ? connecting_ns
+                                                                 : 0;
 }
 
-bool wp_messages_taken(const struct wp_messages *messages, uint32_t id, uint32_t end, uint64_t sent_ns,
-    struct wp_receive *read)
+bool wp_messages_taken(
+    const struct wp_messages *messages, uint32_t id, uint32_t end, uint64_t sent_ns, struct wp_receive *read)
 {
     const struct wp_socket *socket = wp_messages_socket(messages, id);
     if (!socket)

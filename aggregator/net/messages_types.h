@@ -11,17 +11,17 @@
 #include <stdint.h>
 
 struct wp_send {
-    uint64_t time_ns;      /* when the call returned (data may have arrived before that) */
-    uint64_t end;          /* position behind the last byte, or datagram key */
+    uint64_t time_ns; /* when the call returned (data may have arrived before that) */
+    uint64_t end;     /* position behind the last byte, or datagram key */
     uint32_t bytes;
-    uint32_t thread;       /* index */
+    uint32_t thread; /* index */
 };
 
 struct wp_receive {
     uint64_t time_ns;
-    uint64_t others_ns;    /* when its thread last sent or received on another socket before this, or 0 */
-    uint64_t arrived_ns;   /* when the last byte read had arrived; 0 unknown */
-    uint32_t end;          /* position behind the last byte read */
+    uint64_t others_ns;  /* when its thread last sent or received on another socket before this, or 0 */
+    uint64_t arrived_ns; /* when the last byte read had arrived; 0 unknown */
+    uint32_t end;        /* position behind the last byte read */
     uint32_t thread;
 };
 
@@ -29,7 +29,7 @@ struct wp_receive {
 
 struct wp_arrival {
     uint64_t time_ns;
-    uint32_t end;          /* position behind the last byte */
+    uint32_t end; /* position behind the last byte */
 };
 
 enum wp_opener { WP_OPENER_UNKNOWN, WP_OPENER_HERE, WP_OPENER_THERE }; /* which end asked for the connection */
@@ -40,20 +40,20 @@ struct wp_socket {
     struct wp_arrival *arrivals; /* ring of the last few, owned, made at the first one */
     uint32_t arrival_count;
     struct wp_message_ring send_ring, receive_ring;
-    struct wp_send closing;      /* who closed or shut it down, and when; time 0: not yet */
-    struct wp_send connecting;   /* who asked for the connection */
-    uint64_t opened_ns;          /* when it was established, 0 unknown */
-    uint64_t over_ns;            /* nothing comes of it any more since then, 0: it may */
-    uint64_t listed_ns;          /* in the list of those that may be forgotten, since then; 0: it is not */
-    uint32_t next_closed;        /* the one behind it there, 0 none */
-    uint8_t opener;              /* enum wp_opener */
+    struct wp_send closing;    /* who closed or shut it down, and when; time 0: not yet */
+    struct wp_send connecting; /* who asked for the connection */
+    uint64_t opened_ns;        /* when it was established, 0 unknown */
+    uint64_t over_ns;          /* nothing comes of it any more since then, 0: it may */
+    uint64_t listed_ns;        /* in the list of those that may be forgotten, since then; 0: it is not */
+    uint32_t next_closed;      /* the one behind it there, 0 none */
+    uint8_t opener;            /* enum wp_opener */
 };
 
 /* The first send on a connection that others opened, after something was read there: a reply begins to leave. */
 struct wp_reply {
     uint64_t time_ns;
-    uint64_t read_ns;      /* when the request began to be read: the first read since the send before */
-    uint64_t arrived_ns;   /* when what that read took had arrived; read_ns when that is not known */
+    uint64_t read_ns;    /* when the request began to be read: the first read since the send before */
+    uint64_t arrived_ns; /* when what that read took had arrived; read_ns when that is not known */
     uint32_t socket, thread;
 };
 
@@ -66,22 +66,22 @@ struct wp_last_message {
 struct wp_connections;
 
 struct wp_messages {
-    struct wp_dictionary *dictionary;       /* borrowed */
-    struct wp_connections *connections;     /* of all hosts, borrowed; NULL: this host is alone */
-    uint32_t host;               /* its number there */
-    struct wp_idtable last;      /* struct wp_last_message by thread index */
-    struct wp_idtable table;     /* struct wp_socket by dictionary id; of datagram sockets nothing is kept */
+    struct wp_dictionary *dictionary;   /* borrowed */
+    struct wp_connections *connections; /* of all hosts, borrowed; NULL: this host is alone */
+    uint32_t host;                      /* its number there */
+    struct wp_idtable last;             /* struct wp_last_message by thread index */
+    struct wp_idtable table;            /* struct wp_socket by dictionary id; of datagram sockets nothing is kept */
     uint32_t first_closed, last_closed; /* list of those that closed, in the order of time; 0 none */
-    size_t ring_bytes;           /* of sends, receives and arrivals */
-    struct wp_intmap by_address; /* hash of (addresses, ports, protocol, namespace) -> socket id */
-    struct wp_intmap datagrams;  /* key -> low half of the datagram's number */
-    struct wp_send *datagram_ring; /* owned; of datagram number n at n - 1 */
-    uint64_t *datagram_before;   /* number of the one before it with the same key, 0 none; owned */
+    size_t ring_bytes;                  /* of sends, receives and arrivals */
+    struct wp_intmap by_address;        /* hash of (addresses, ports, protocol, namespace) -> socket id */
+    struct wp_intmap datagrams;         /* key -> low half of the datagram's number */
+    struct wp_send *datagram_ring;      /* owned; of datagram number n at n - 1 */
+    uint64_t *datagram_before;          /* number of the one before it with the same key, 0 none; owned */
     uint64_t datagram_count;
-    uint32_t datagram_room;      /* of both; a power of two */
-    struct wp_asked asked;       /* by thread index */
+    uint32_t datagram_room; /* of both; a power of two */
+    struct wp_asked asked;  /* by thread index */
     uint64_t matched, unmatched;
-    struct wp_reply *replies;    /* in the order of time, owned; kept as long as the closed sockets */
+    struct wp_reply *replies; /* in the order of time, owned; kept as long as the closed sockets */
     uint32_t reply_first, reply_end, reply_room;
 };
 /* Of a datagram's position: its key, since nobody here sent it. */

@@ -19,7 +19,8 @@ struct wp_intkey wp_socket_key(const struct wp_socket_entry *entry, bool mirrore
         const uint8_t *from = is_v4 && entry->family != AF_INET ? ends[i] + 12 : ends[i];
         memcpy(bytes + 16 * i, from, is_v4 ? 4 : 16);
     }
-    uint16_t ports[2] = {mirrored ? entry->remote_port : entry->local_port, mirrored ? entry->local_port : entry->remote_port};
+    uint16_t ports[2] = {
+        mirrored ? entry->remote_port : entry->local_port, mirrored ? entry->local_port : entry->remote_port};
     memcpy(bytes + 32, ports, 4);
     uint64_t h[2] = {0xcbf29ce484222325u ^ netns, 0x84222325cbf29ce4u + entry->protocol};
     for (size_t i = 0; i < sizeof(bytes); i += 8) {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef WP_AGGREGATOR_NET_TRAFFIC_H
 #define WP_AGGREGATOR_NET_TRAFFIC_H
-/* What went from host to host on paired connections, and what of a host's traffic has no other end; loopback is left out. */
+/* What went from host to host on paired connections, and what of a host's traffic has no other end; loopback is left
+ * out. */
 #include "common/intmap.h"
 
 #include <stdint.h>
@@ -9,9 +10,10 @@
 /* What was received on one host from another (UINT32_MAX: from nobody known). */
 struct wp_traffic {
     uint32_t to, from;
-    uint64_t messages, bytes;           /* reads of paired sockets, or of unpaired ones where `from` is UINT32_MAX */
+    uint64_t messages, bytes;            /* reads of paired sockets, or of unpaired ones where `from` is UINT32_MAX */
     uint64_t ambiguous, ambiguous_bytes; /* of those, unpaired because two fitted */
-    uint64_t resent, resent_bytes;      /* segments that `from` sent again; where it is UINT32_MAX: that `to` sent again to nobody known */
+    uint64_t resent, resent_bytes; /* segments that `from` sent again; where it is UINT32_MAX: that `to` sent again to
+                                      nobody known */
 };
 
 struct wp_traffics {

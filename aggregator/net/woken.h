@@ -2,21 +2,22 @@
 #ifndef WP_AGGREGATOR_NET_WOKEN_H
 #define WP_AGGREGATOR_NET_WOKEN_H
 /*
- * Whom a thread woke, in the order of time: of several wakings of one thread with no other in between the last is kept. So of two
- * threads that wake each other in turns next to nothing is held. Remembered as long as messages are. Not thread safe.
+ * Whom a thread woke, in the order of time: of several wakings of one thread with no other in between the last is kept.
+ * So of two threads that wake each other in turns next to nothing is held. Remembered as long as messages are. Not
+ * thread safe.
  */
 #include "aggregator/net/message_ring.h"
 #include "common/idtable.h"
 
 struct wp_woken_one {
     uint64_t time_ns;
-    uint32_t thread;         /* index */
+    uint32_t thread; /* index */
 };
 
 struct wp_woken_list {
     struct wp_woken_one *rows; /* owned */
     struct wp_message_ring ring;
-    struct wp_woken_one last;  /* not among the rows as long as nobody else is woken; thread 0: there is none yet */
+    struct wp_woken_one last; /* not among the rows as long as nobody else is woken; thread 0: there is none yet */
 };
 
 struct wp_woken {
@@ -39,7 +40,8 @@ static inline const struct wp_woken_one *wp_woken_at(const struct wp_woken_list 
     return &list->rows[i & list->ring.mask];
 }
 /* Its next waking; `thread` is not 0. */
-void wp_woken_turn(struct wp_woken *woken, uint32_t waker, uint32_t thread, uint64_t time_ns); /* another thread than the last time */
+void wp_woken_turn(
+    struct wp_woken *woken, uint32_t waker, uint32_t thread, uint64_t time_ns); /* another thread than the last time */
 static inline void wp_woken_add(struct wp_woken *woken, uint32_t waker, uint32_t thread, uint64_t time_ns)
 {
     if (wp_idtable_has(&woken->threads, waker)) {

@@ -57,7 +57,8 @@ void wp_shards_remove_stub(struct wp_shards *shards, uint32_t index)
 
 uint32_t wp_shards_open(const struct wp_shards *shards, uint32_t owner)
 {
-    return owner & WP_SHARDS_ASKED ? shards->asked_open[owner & ~WP_SHARDS_ASKED] : shards->fleet->hosts[owner].open_questions;
+    return owner & WP_SHARDS_ASKED ? shards->asked_open[owner & ~WP_SHARDS_ASKED]
+                                   : shards->fleet->hosts[owner].open_questions;
 }
 
 bool wp_shards_concern(const struct wp_shards *shards, uint32_t host)
@@ -80,8 +81,8 @@ bool wp_shards_is_lost(const struct wp_shards *shards, const struct wp_socket_en
 
 uint32_t wp_shards_process_number(struct wp_shards *shards, const struct wp_shard_process *process)
 {
-    struct wp_shard_row row = {wp_intern_str(shards->strings, process->hostname), wp_intern_str(shards->strings, process->comm),
-        process->pid, process->start_real_ns};
+    struct wp_shard_row row = {wp_intern_str(shards->strings, process->hostname),
+        wp_intern_str(shards->strings, process->comm), process->pid, process->start_real_ns};
     struct wp_intkey key = {(uint64_t)row.host << 32 | row.comm, (uint64_t)row.pid << 40 ^ row.start_ns};
     uint32_t number;
     if (wp_intmap_get(&shards->process_index, key, &number))
@@ -105,8 +106,8 @@ bool wp_shards_process(const struct wp_shards *shards, uint32_t number, struct w
     if (number >= shards->process_count)
         return false;
     const struct wp_shard_row *row = &shards->processes[number];
-    *process = (struct wp_shard_process){wp_intern_text(shards->strings, row->host), wp_intern_text(shards->strings, row->comm),
-        row->pid, row->start_ns};
+    *process = (struct wp_shard_process){wp_intern_text(shards->strings, row->host),
+        wp_intern_text(shards->strings, row->comm), row->pid, row->start_ns};
     return true;
 }
 

@@ -4,8 +4,8 @@
 /* Who is there of the other shards, and what of them the explanation sees. For shard_state.h. */
 #include "aggregator/peer/shard_state.h"
 
-bool wp_shards_has_link(const struct wp_shards *shards, uint32_t shard); /* welcome or not */
-uint32_t wp_shards_link_to(const struct wp_shards *shards, uint32_t shard); /* UINT32_MAX: none that is welcome */
+bool wp_shards_has_link(const struct wp_shards *shards, uint32_t shard);       /* welcome or not */
+uint32_t wp_shards_link_to(const struct wp_shards *shards, uint32_t shard);    /* UINT32_MAX: none that is welcome */
 struct wp_stub *wp_shards_stub(const struct wp_shards *shards, uint32_t host); /* of a foreign host */
 const uint8_t *wp_shards_own_session(const struct wp_shards *shards, uint32_t host); /* 16 bytes */
 int wp_shards_tell(struct wp_shards *shards, uint32_t link, enum wp_frame_type type, const ProtobufCMessage *message);

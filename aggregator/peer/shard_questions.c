@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What we ask other shards: one question a wait, for all that look at it. A question is out until it is answered, or its shard
- * is down or has answered nothing for as long as a silent host is waited for. What was answered is kept a while: the epoch that
- * asked for it is explained then, and later ones may come by the same wait.
+ * What we ask other shards: one question a wait, for all that look at it. A question is out until it is answered, or
+ * its shard is down or has answered nothing for as long as a silent host is waited for. What was answered is kept a
+ * while: the epoch that asked for it is explained then, and later ones may come by the same wait.
  */
 #include "aggregator/peer/shard_questions.h"
 
@@ -13,8 +13,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define QUESTIONS 65536u      /* that are known at once */
-#define WINDOW 256u           /* out to one shard at once; those that others' answers wait for go in any case, or all could wait for each other */
+#define QUESTIONS 65536u /* that are known at once */
+#define WINDOW                                                                                                         \
+    256u /* out to one shard at once; those that others' answers wait for go in any case, or all could wait for each   \
+            other */
 #define KEEP_NS 30000000000u
 #define SWEEP_NS 5000000000u
 
@@ -23,20 +25,20 @@ enum state { WAITS, OUT, ANSWERED, FAILED };
 struct question {
     struct wp_intkey key;
     uint64_t id, used_ns, made_ns;
-    uint64_t from_ns, to_ns;   /* of the wait, in the waiting host's time */
+    uint64_t from_ns, to_ns;    /* of the wait, in the waiting host's time */
     uint32_t owner, generation; /* of the owner, when it is a host */
     uint32_t shard;
     enum state state;
-    struct wp_buffer packed;   /* the message; owned until it is answered */
+    struct wp_buffer packed;         /* the message; owned until it is answered */
     Wakepath__Shard__Answer *answer; /* owned */
 };
 
 struct wp_shard_questions {
-    struct question *rows;     /* owned */
+    struct question *rows; /* owned */
     uint32_t count, room;
     struct wp_intmap by_key, by_id;
     uint64_t last_id, swept_ns;
-    uint32_t waiting;          /* rows that WAIT */
+    uint32_t waiting; /* rows that WAIT */
 };
 
 int wp_shard_questions_create(struct wp_shard_questions **questions)
@@ -218,11 +220,13 @@ static void widen(struct wp_shards *shards, struct question *row, const struct w
         settle(shards, row, FAILED);
 }
 
-bool wp_shards_look(struct wp_shards *shards, const struct wp_shard_wait *wait, bool may_ask, struct wp_shard_reply *reply)
+bool wp_shards_look(
+    struct wp_shards *shards, const struct wp_shard_wait *wait, bool may_ask, struct wp_shard_reply *reply)
 {
     struct wp_shard_questions *questions = shards->questions;
     uint64_t owner = (wait->owner & 0x7fff) | wait->owner >> 31 << 15; /* each waits for its own */
-    struct wp_intkey key = {owner << 48 | (uint64_t)wait->host << 32 | wait->thread, wait->arrival_ns << 6 | wait->aggregate};
+    struct wp_intkey key = {
+        owner << 48 | (uint64_t)wait->host << 32 | wait->thread, wait->arrival_ns << 6 | wait->aggregate};
     struct question *row = find(questions, &questions->by_key, key);
     if (!row && may_ask && wait->hops && wp_shards_stub(shards, wait->far_host))
         row = make_row(questions, key);
@@ -250,7 +254,8 @@ static uint32_t send(struct wp_shards *shards, uint32_t shard, uint32_t link, st
     uint64_t now_ns = shards->fleet->now_ns;
     uint32_t unpacked = 0;
     for (; unpacked < count; unpacked++)
-        if (!(questions[unpacked] = wakepath__shard__question__unpack(NULL, rows[unpacked]->packed.size, rows[unpacked]->packed.data)))
+        if (!(questions[unpacked] =
+                    wakepath__shard__question__unpack(NULL, rows[unpacked]->packed.size, rows[unpacked]->packed.data)))
             break;
     m.questions = questions;
     m.n_questions = unpacked;

@@ -9,9 +9,11 @@ void wp_shard_questions_destroy(struct wp_shard_questions *questions);
 void wp_shard_questions_step(struct wp_shards *shards);
 /* What was said is lost: what is out is asked again. */
 void wp_shard_questions_again(struct wp_shards *shards, uint32_t shard);
-void wp_shard_questions_take(struct wp_shards *shards, uint32_t shard, Wakepath__Shard__Answers *answers); /* takes what it needs out of it */
+void wp_shard_questions_take(
+    struct wp_shards *shards, uint32_t shard, Wakepath__Shard__Answers *answers); /* takes what it needs out of it */
 
 /* What is known of it, and when `may_ask`, asks if nothing is. False: nothing (yet). */
-bool wp_shards_look(struct wp_shards *shards, const struct wp_shard_wait *wait, bool may_ask, struct wp_shard_reply *reply);
+bool wp_shards_look(
+    struct wp_shards *shards, const struct wp_shard_wait *wait, bool may_ask, struct wp_shard_reply *reply);
 
 #endif

@@ -12,8 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define STUB_ENDS 262144u      /* of one host of another shard */
-#define TCP_ESTABLISHED 1      /* include/net/tcp_states.h */
+#define STUB_ENDS 262144u /* of one host of another shard */
+#define TCP_ESTABLISHED 1 /* include/net/tcp_states.h */
 
 static int make_stub(struct wp_shards *shards, uint32_t shard, const Wakepath__Shard__Host *m)
 {
@@ -83,7 +83,9 @@ static void take_host(struct wp_shards *shards, uint32_t shard, const Wakepath__
 
 static void add_end(struct wp_shards *shards, struct wp_stub *stub, const Wakepath__Shard__End *m)
 {
-    struct wp_socket_entry entry = {.family = (uint8_t)m->family, .protocol = IPPROTO_TCP, .local_port = (uint16_t)m->local_port,
+    struct wp_socket_entry entry = {.family = (uint8_t)m->family,
+        .protocol = IPPROTO_TCP,
+        .local_port = (uint16_t)m->local_port,
         .remote_port = (uint16_t)m->remote_port};
     if (stub->ends >= STUB_ENDS) {
         shards->counts.ends_lost++;
@@ -100,7 +102,8 @@ static void add_end(struct wp_shards *shards, struct wp_stub *stub, const Wakepa
         wp_intmap_put(&shards->addresses, wp_socket_key(&entry, false, 0), stub->shard);
 }
 
-static void replay(struct wp_shards *shards, const struct wp_stub *stub, const Wakepath__Shard__End *m, struct wp_event event)
+static void replay(
+    struct wp_shards *shards, const struct wp_stub *stub, const Wakepath__Shard__End *m, struct wp_event event)
 {
     event.d = m->socket;
     wp_connections_event(shards->fleet->connections, stub->host, &event);
@@ -120,9 +123,11 @@ static void take_end(struct wp_shards *shards, struct wp_stub *stub, const Wakep
     if (m->sequence)
         replay(shards, stub, m, (struct wp_event){.kind = WP_EVENT_SOCK_STATE, .c = TCP_ESTABLISHED, .a = m->sequence});
     for (size_t i = 0; i < m->n_left; i++)
-        replay(shards, stub, m, (struct wp_event){.kind = WP_EVENT_SOCK_LEAVE, .a = m->left[i], .time_ns = m->left_ns[i]});
+        replay(
+            shards, stub, m, (struct wp_event){.kind = WP_EVENT_SOCK_LEAVE, .a = m->left[i], .time_ns = m->left_ns[i]});
     for (size_t i = 0; i < m->n_arrived; i++)
-        replay(shards, stub, m, (struct wp_event){.kind = WP_EVENT_SOCK_ARRIVE, .a = m->arrived[i], .time_ns = m->arrived_ns[i]});
+        replay(shards, stub, m,
+            (struct wp_event){.kind = WP_EVENT_SOCK_ARRIVE, .a = m->arrived[i], .time_ns = m->arrived_ns[i]});
     if (m->has_sent)
         replay(shards, stub, m, (struct wp_event){.kind = WP_EVENT_SOCK_SEND, .a = m->sent_end});
 }

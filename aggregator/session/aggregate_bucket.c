@@ -18,9 +18,13 @@ static void print_selector(struct wp_buffer *text, const struct wp_host_session_
 int wp_aggregate_choose_bucket(struct wp_aggregate *aggregate, const struct wp_host_session *session)
 {
     const struct wp_explain_options *explain = &aggregate->explainer.options;
-    struct wp_bucket bucket = {.sample_period_ns = session->hello.sample_period_ns, .depth = explain->depth,
-        .width = explain->width, .fit_ns = explain->fit_ns, .history_ns = aggregate->history_ns,
-        .join_ns = explain->join_ns, .late_sample_ns = session->timeline.late_sample_ns};
+    struct wp_bucket bucket = {.sample_period_ns = session->hello.sample_period_ns,
+        .depth = explain->depth,
+        .width = explain->width,
+        .fit_ns = explain->fit_ns,
+        .history_ns = aggregate->history_ns,
+        .join_ns = explain->join_ns,
+        .late_sample_ns = session->timeline.late_sample_ns};
     struct wp_buffer selector = {0};
     print_selector(&selector, session->options, aggregate->name);
     aggregate->bucket_facts = calloc(WP_BUCKET_FACTS, sizeof(*aggregate->bucket_facts));

@@ -19,9 +19,10 @@
 #include <string.h>
 
 #define AUTO_CHOICE_NS 5000000000u /* services are picked after this much of the recording */
-#define BURY_REACHES 5u           /* so long after a thread is gone nothing speaks of it; base threads are kept for four */
-#define GAP_EPOCHS 3600u           /* without an event: taken in one step */
-#define SESSION_NS ((uint64_t)10 * 366 * 86400 * 1000000000) /* from its anchor; a trace may be of a host that was up for years */
+#define BURY_REACHES 5u  /* so long after a thread is gone nothing speaks of it; base threads are kept for four */
+#define GAP_EPOCHS 3600u /* without an event: taken in one step */
+#define SESSION_NS                                                                                                     \
+    ((uint64_t)10 * 366 * 86400 * 1000000000) /* from its anchor; a trace may be of a host that was up for years */
 
 /* --- drops --- */
 
@@ -39,9 +40,10 @@ static void take_drops(struct wp_host_session *session, const struct wp_batch *b
 {
     for (uint32_t i = 0; i < batch->drop_count; i++) {
         const struct wp_drop *drop = &batch->drops[i];
-        if (drop->reason == WP_DROP_STACKS || drop->reason == WP_DROP_PAUSED) { /* no event is missing, or WINDOW events say so */
-            wp_drop_spans_add(drop->reason == WP_DROP_STACKS ? &session->thinned_spans : &session->paused_spans, drop->from_ns,
-                drop->to_ns);
+        if (drop->reason == WP_DROP_STACKS ||
+            drop->reason == WP_DROP_PAUSED) { /* no event is missing, or WINDOW events say so */
+            wp_drop_spans_add(drop->reason == WP_DROP_STACKS ? &session->thinned_spans : &session->paused_spans,
+                drop->from_ns, drop->to_ns);
             continue;
         }
         session->drops[drop->kind < WP_EVENT_KINDS ? drop->kind : 0] += drop->count;
@@ -73,8 +75,7 @@ int wp_host_session_create(struct wp_host_session **out, const struct wp_hello *
     rc = -ENOMEM;
     session->fleet = options->fleet;
     session->has_own_fleet = !options->fleet;
-    if (!session->dictionary ||
-        wp_timeline_init(&session->timeline, session->dictionary) ||
+    if (!session->dictionary || wp_timeline_init(&session->timeline, session->dictionary) ||
         (!session->fleet && wp_fleet_create(&session->fleet)))
         goto fail;
     if (options->late_sample_ns)
@@ -95,8 +96,9 @@ int wp_host_session_create(struct wp_host_session **out, const struct wp_hello *
         if (!wp_host_session_aggregate(session, options->rules[i].name, session->release))
             goto fail;
     session->is_auto_chosen = false;
-    if (options->stored && options->stored(options->stored_context, session->id, session->release, &session->skip_seq,
-            &session->committed_ns))
+    if (options->stored &&
+        options->stored(
+            options->stored_context, session->id, session->release, &session->skip_seq, &session->committed_ns))
         session->is_catching_up = true;
     session->counted_seq = session->skip_seq;
     session->closed_ns = session->committed_ns;
@@ -107,7 +109,8 @@ int wp_host_session_create(struct wp_host_session **out, const struct wp_hello *
     return 0;
 fail:
     wp_host_session_destroy(session);
-    return wp_error_set(err, rc, rc == -ENOSPC ? "more hosts than %u at once" : "out of memory for a session", WP_FLEET_HOSTS);
+    return wp_error_set(
+        err, rc, rc == -ENOSPC ? "more hosts than %u at once" : "out of memory for a session", WP_FLEET_HOSTS);
 }
 
 static void free_taken(struct wp_host_session *session)
@@ -187,13 +190,15 @@ static uint64_t checkpoint_needs(const struct wp_host_session *session, uint64_t
     return mark ? mark->bound_ns + 1 : session->horizon_ns;
 }
 
-/* What is older may be forgotten: the history is kept always, what lies before it while it takes no more than is allowed. */
+/* What is older may be forgotten: the history is kept always, what lies before it while it takes no more than is
+ * allowed. */
 static uint64_t horizon(struct wp_host_session *session, uint64_t needed_ns)
 {
     const struct wp_host_session_options *o = session->options;
     uint64_t history_ns = o->history_ns < needed_ns ? needed_ns - o->history_ns : 0;
     uint64_t lookback_ns = o->lookback_ns < needed_ns ? needed_ns - o->lookback_ns : 0;
-    if (session->timeline.held_bytes > o->lookback_bytes) { /* a quarter of the time goes, so that it is not each epoch's work */
+    if (session->timeline.held_bytes >
+        o->lookback_bytes) { /* a quarter of the time goes, so that it is not each epoch's work */
         uint64_t since_ns = later(session->horizon_ns, session->timeline.start_ns);
         lookback_ns = later(lookback_ns, since_ns + (later(needed_ns, since_ns) - since_ns) / 4);
     }
@@ -202,8 +207,8 @@ static uint64_t horizon(struct wp_host_session *session, uint64_t needed_ns)
 }
 
 /*
- * A part of the epoch at a time, when its fleet wants that: then no other epoch begins, what is taken in meanwhile is behind the horizon, and
- * nothing is committed. What comes out is what would have at once.
+ * A part of the epoch at a time, when its fleet wants that: then no other epoch begins, what is taken in meanwhile is
+ * behind the horizon, and nothing is committed. What comes out is what would have at once.
  */
 static bool walk(struct wp_host_session *session, uint64_t until_ns, bool is_final)
 {
@@ -265,14 +270,15 @@ static void keep_timeboxes_apart(struct wp_host_session *session)
     if (timebox_at(session, session->resolved_ns, timebox_s) <= before)
         return;
     for (uint32_t i = 0; i < session->aggregate_count; i++)
-        if (session->aggregates[i]->has_news && wp_aggregate_seal(session->aggregates[i], session->drops, session->resolved_ns, before))
+        if (session->aggregates[i]->has_news &&
+            wp_aggregate_seal(session->aggregates[i], session->drops, session->resolved_ns, before))
             return; /* no memory: it is filed with what follows */
     session->delta_ns = session->resolved_ns;
 }
 
 /*
- * What the epoch needs of other shards is asked for first, by going through it; true when all of that has been answered or
- * given up. What the store has already is not worth asking for.
+ * What the epoch needs of other shards is asked for first, by going through it; true when all of that has been answered
+ * or given up. What the store has already is not worth asking for.
  */
 static bool has_answers(struct wp_host_session *session, uint64_t until_ns, bool is_final)
 {
@@ -290,12 +296,13 @@ static bool has_answers(struct wp_host_session *session, uint64_t until_ns, bool
 /* All that the epoch needs is there, or it has begun. */
 static bool may_walk(struct wp_host_session *session, uint64_t until_ns)
 {
-    return session->walk_ns || (wp_fleet_may_resolve(session->fleet, session->home, until_ns, session->options->lateness_ns) &&
-        has_answers(session, until_ns, false));
+    return session->walk_ns ||
+        (wp_fleet_may_resolve(session->fleet, session->home, until_ns, session->options->lateness_ns) &&
+            has_answers(session, until_ns, false));
 }
 
-int wp_host_session_follow(struct wp_host_session *session, const char *name, const char *release,
-    const struct wp_stretch *stretch)
+int wp_host_session_follow(
+    struct wp_host_session *session, const char *name, const char *release, const struct wp_stretch *stretch)
 {
     if (session->is_ended)
         return -ESTALE;
@@ -305,8 +312,9 @@ int wp_host_session_follow(struct wp_host_session *session, const char *name, co
 
 /*
  * Resolves the epochs that may be resolved when everything before `known_ns` is in the timeline and nothing after it.
- * Called before each event: what comes out depends on the events alone, not on how they came in batches. Others that must
- * tell first what they did leave it blocked; events are taken in all the same, and not looked at before their time.
+ * Called before each event: what comes out depends on the events alone, not on how they came in batches. Others that
+ * must tell first what they did leave it blocked; events are taken in all the same, and not looked at before their
+ * time.
  */
 static void resolve_before(struct wp_host_session *session, uint64_t known_ns)
 {
@@ -452,18 +460,21 @@ static void resolve_rest(struct wp_host_session *session)
         return;
     if (has_events && session->options->auto_aggregates && !session->is_auto_chosen)
         wp_membership_choose(session);
-    session->is_blocked = has_events && ((!session->walk_ns && !has_answers(session, end_ns, true)) || !resolve_until(session, end_ns, true));
+    session->is_blocked = has_events &&
+        ((!session->walk_ns && !has_answers(session, end_ns, true)) || !resolve_until(session, end_ns, true));
     if (session->is_blocked)
         return;
     session->is_final = session->fleet->hosts[session->home].is_resolved = true;
 }
 
-/* Hosts of other shards that talked with this one have resolved all they had, and what they asked for has been followed. */
+/* Hosts of other shards that talked with this one have resolved all they had, and what they asked for has been
+ * followed. */
 static bool has_followed(struct wp_host_session *session)
 {
     if (!session->fleet->shards || !session->timeline.start_ns)
         return true;
-    if (session->fleet->walking || wp_fleet_is_asked(session->fleet, session->home) || !has_answers(session, UINT64_MAX, true))
+    if (session->fleet->walking || wp_fleet_is_asked(session->fleet, session->home) ||
+        !has_answers(session, UINT64_MAX, true))
         return false;
     for (uint32_t i = 0; i < session->aggregate_count; i++)
         wp_aggregate_follow_asked(session->aggregates[i], UINT64_MAX);
@@ -493,8 +504,9 @@ uint64_t wp_host_session_age(const struct wp_host_session *session)
 
 int wp_host_session_has_all(const struct wp_host_session *session, uint64_t last_seq, struct wp_error *err)
 {
-    return session->next_seq > last_seq ? 0 : wp_error_set(err, -ESTALE, "Bye after batch %llu came where %llu is next",
-        (unsigned long long)last_seq, (unsigned long long)session->next_seq);
+    return session->next_seq > last_seq ? 0
+                                        : wp_error_set(err, -ESTALE, "Bye after batch %llu came where %llu is next",
+                                              (unsigned long long)last_seq, (unsigned long long)session->next_seq);
 }
 
 void wp_host_session_close(struct wp_host_session *session)

@@ -2,9 +2,9 @@
 #ifndef WP_AGGREGATOR_SESSION_HOST_SESSION_H
 #define WP_AGGREGATOR_SESSION_HOST_SESSION_H
 /*
- * One collector session inside the aggregator: its dictionary, timeline, drops and aggregates, and how far it is resolved.
- * Time is resolved in epochs of the host's own clock once events or watermark have passed them by the lateness allowance;
- * what a commit then writes is one transaction (see commit.h).
+ * One collector session inside the aggregator: its dictionary, timeline, drops and aggregates, and how far it is
+ * resolved. Time is resolved in epochs of the host's own clock once events or watermark have passed them by the
+ * lateness allowance; what a commit then writes is one transaction (see commit.h).
  */
 #include "aggregator/session/host_session_types.h"
 
@@ -22,15 +22,16 @@ int wp_host_session_take(struct wp_host_session *session, const struct wp_batch 
 void wp_host_session_resolve(struct wp_host_session *session);
 /* All it had has come: what is left is resolved as soon as the other hosts allow, and is_ended set then. */
 void wp_host_session_close(struct wp_host_session *session);
-/* A host of another shard waited on what a thread of this one did: it is followed for that aggregate. -ESTALE: the session is
- * over; other -errno: there is no room. */
-int wp_host_session_follow(struct wp_host_session *session, const char *aggregate, const char *release,
-    const struct wp_stretch *stretch);
+/* A host of another shard waited on what a thread of this one did: it is followed for that aggregate. -ESTALE: the
+ * session is over; other -errno: there is no room. */
+int wp_host_session_follow(
+    struct wp_host_session *session, const char *aggregate, const char *release, const struct wp_stretch *stretch);
 int wp_host_session_add_late(struct wp_host_session *session, const struct wp_late_thread *late);
 
 /* How far it has come since it began, ns of the host. */
 uint64_t wp_host_session_age(const struct wp_host_session *session);
-/* 0 when it has all batches up to that one; else -ESTALE: one was lost on the way, and the session goes on from there. */
+/* 0 when it has all batches up to that one; else -ESTALE: one was lost on the way, and the session goes on from there.
+ */
 int wp_host_session_has_all(const struct wp_host_session *session, uint64_t last_seq, struct wp_error *err);
 
 /* Events before that resolve nothing, so that they need not be asked; 0: it is not known yet. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What of a session is taken in and not yet durable: its batches' marks, and what they defined that no checkpoint holds. */
+/* What of a session is taken in and not yet durable: its batches' marks, and what they defined that no checkpoint
+ * holds. */
 #include "aggregator/session/host_session_durable.h"
 
 #include <errno.h>
@@ -21,10 +22,12 @@ void wp_host_session_mark(struct wp_host_session *session, const struct wp_batch
     uint64_t last_ns = batch->event_count ? batch->events[batch->event_count - 1].time_ns : 0;
     session->bound_ns = mark->bound_ns = last_ns > session->bound_ns ? last_ns : session->bound_ns;
     for (uint32_t i = 0; i < batch->event_count; i++)
-        mark->events[batch->events[i].kind < WP_EVENT_KINDS ? batch->events[i].kind : 0] += !wp_event_is_retold(&batch->events[i]);
+        mark->events[batch->events[i].kind < WP_EVENT_KINDS ? batch->events[i].kind : 0] +=
+            !wp_event_is_retold(&batch->events[i]);
     for (uint32_t i = 0; i < batch->drop_count; i++)
         if (batch->drops[i].reason != WP_DROP_STACKS)
-            mark->drops[batch->drops[i].kind < WP_EVENT_KINDS ? batch->drops[i].kind : 0] += (uint32_t)batch->drops[i].count;
+            mark->drops[batch->drops[i].kind < WP_EVENT_KINDS ? batch->drops[i].kind : 0] +=
+                (uint32_t)batch->drops[i].count;
 }
 
 const struct wp_batch_mark *wp_host_session_boundary(const struct wp_host_session *session, uint64_t before_ns)
@@ -42,7 +45,8 @@ const struct wp_batch_mark *wp_host_session_boundary(const struct wp_host_sessio
 int wp_host_session_keep_entries(struct wp_host_session *session, const struct wp_batch *batch, struct wp_error *err)
 {
     struct wp_batch entries = *batch;
-    if (!session->writer || !(batch->string_count || batch->thread_count || batch->socket_count || batch->object_count ||
+    if (!session->writer ||
+        !(batch->string_count || batch->thread_count || batch->socket_count || batch->object_count ||
             batch->frame_count || batch->stack_count || batch->device_count))
         return 0;
     entries.event_count = entries.drop_count = 0;
@@ -57,9 +61,11 @@ int wp_host_session_keep_entries(struct wp_host_session *session, const struct w
     wp_buffer_clear(&session->scratch);
     int rc = wp_batch_encode(&entries, &session->scratch, err);
     if (!rc)
-        rc = wp_frame_write(session->writer, WP_FRAME_BATCH, session->scratch.data, session->scratch.size, &session->pending_bytes, err);
+        rc = wp_frame_write(session->writer, WP_FRAME_BATCH, session->scratch.data, session->scratch.size,
+            &session->pending_bytes, err);
     if (!rc)
-        session->pending[session->pending_count++] = (struct wp_pending_entries){batch->seq, session->pending_bytes.size};
+        session->pending[session->pending_count++] =
+            (struct wp_pending_entries){batch->seq, session->pending_bytes.size};
     return rc;
 }
 

@@ -6,8 +6,8 @@
 
 /* The batch has been taken in; without memory for its mark it is acknowledged with a later one. */
 void wp_host_session_mark(struct wp_host_session *session, const struct wp_batch *batch);
-/* The last batch whose events are all before that instant, and none of a later batch is before their end: where a checkpoint can
- * begin. NULL: there is none. Borrowed until the next batch. */
+/* The last batch whose events are all before that instant, and none of a later batch is before their end: where a
+ * checkpoint can begin. NULL: there is none. Borrowed until the next batch. */
 const struct wp_batch_mark *wp_host_session_boundary(const struct wp_host_session *session, uint64_t before_ns);
 /* What the batch defined is kept until a checkpoint holds it. -ENOMEM, or what encoding says. */
 int wp_host_session_keep_entries(struct wp_host_session *session, const struct wp_batch *batch, struct wp_error *err);

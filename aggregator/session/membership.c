@@ -105,7 +105,8 @@ static uint64_t by_service(struct wp_host_session *session, uint32_t identity, c
 }
 
 /* The view by threads that stands beside the progress of a process, from its second thread on; NULL: no room. */
-static struct wp_aggregate *by_threads(struct wp_host_session *session, const struct wp_aggregate_rule *rule, const char *release)
+static struct wp_aggregate *by_threads(
+    struct wp_host_session *session, const struct wp_aggregate_rule *rule, const char *release)
 {
     char name[sizeof(rule->name) + sizeof(WP_MATES_THREADS)];
     snprintf(name, sizeof(name), "%s" WP_MATES_THREADS, rule->name);
@@ -115,7 +116,8 @@ static struct wp_aggregate *by_threads(struct wp_host_session *session, const st
     return aggregate;
 }
 
-/* All threads of its process, by all identities that they had, are of that aggregate: it has just been made for its second thread. */
+/* All threads of its process, by all identities that they had, are of that aggregate: it has just been made for its
+ * second thread. */
 static void add_process(struct wp_host_session *session, uint32_t process, uint64_t bit)
 {
     struct wp_timeline *timeline = &session->timeline;
@@ -124,7 +126,8 @@ static void add_process(struct wp_host_session *session, uint32_t process, uint6
             add(session, i, bit);
 }
 
-static uint64_t by_rule(struct wp_host_session *session, uint32_t identity, const struct wp_aggregate_rule *rule, const char *release)
+static uint64_t by_rule(
+    struct wp_host_session *session, uint32_t identity, const struct wp_aggregate_rule *rule, const char *release)
 {
     struct wp_aggregate *aggregate = wp_host_session_aggregate(session, rule->name, release);
     struct wp_identity *who = &session->timeline.identities[identity];
@@ -149,7 +152,8 @@ static uint64_t by_rule(struct wp_host_session *session, uint32_t identity, cons
 void wp_membership_of(void *context, struct wp_timeline *timeline, uint32_t identity)
 {
     struct wp_host_session *session = context;
-    struct match_context match = {session, wp_dictionary_thread(session->dictionary, timeline->identities[identity].entry)};
+    struct match_context match = {
+        session, wp_dictionary_thread(session->dictionary, timeline->identities[identity].entry)};
     if (!match.entry || match.entry->flags & WP_THREAD_SELF) /* the recorder is not the recorded */
         return;
     struct wp_selector_subject subject = subject_of(&match, &timeline->identities[identity]);

@@ -26,8 +26,9 @@ struct wp_aggregate *wp_host_session_aggregate(struct wp_host_session *session, 
             return session->aggregates[i];
     if (number < 0) {
         if (!session->refused_aggregates++ && session->logger)
-            wp_log(session->logger, WP_LOG_WARN, "there are %u aggregates already: the time of '%s' in release '%s' is not reported",
-                WP_AGGREGATES, name, release);
+            wp_log(session->logger, WP_LOG_WARN,
+                "there are %u aggregates already: the time of '%s' in release '%s' is not reported", WP_AGGREGATES,
+                name, release);
         return NULL;
     }
     struct wp_aggregate *aggregate = calloc(1, sizeof(*aggregate));
@@ -63,8 +64,9 @@ struct wp_aggregate *wp_host_session_aggregate(struct wp_host_session *session, 
     aggregate->paused = &session->paused_spans;
     aggregate->thinned = &session->thinned_spans;
     session->aggregates[session->aggregate_count++] = aggregate;
-    if (session->options->stored && session->options->stored(session->options->stored_context, session->id, release,
-            &aggregate->skip_seq, &aggregate->skip_until_ns))
+    if (session->options->stored &&
+        session->options->stored(
+            session->options->stored_context, session->id, release, &aggregate->skip_seq, &aggregate->skip_until_ns))
         session->is_catching_up = true;
     return aggregate;
 }
@@ -78,7 +80,8 @@ void wp_host_session_take_late(struct wp_host_session *session, uint32_t identit
         if (late->entry != who->entry)
             session->late[kept++] = *late;
         else if (late->start_ns)
-            wp_stretches_add(late->aggregate->followed, &(struct wp_stretch){session->home, who->thread, late->start_ns, late->end_ns});
+            wp_stretches_add(late->aggregate->followed,
+                &(struct wp_stretch){session->home, who->thread, late->start_ns, late->end_ns});
         else
             wp_aggregate_set_base(late->aggregate, who->thread, late->end_ns);
     }

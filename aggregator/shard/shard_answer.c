@@ -7,21 +7,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ROOM WP_SHARD_STRINGS /* of each table: what a reader takes */
+#define ROOM WP_SHARD_STRINGS              /* of each table: what a reader takes */
 #define BYTES (WP_SHARD_MESSAGE_BYTES / 2) /* of texts, before the answer is cut */
 
 /* Rows of columns as the message has them, in place. */
 struct wp_shard_answer {
     const struct wp_pathtree *tree;
-    struct wp_explainer *explainer;   /* borrowed */
+    struct wp_explainer *explainer; /* borrowed */
     uint32_t depth;
-    struct wp_intern *strings;        /* owned; [0] is empty */
+    struct wp_intern *strings;                         /* owned; [0] is empty */
     struct wp_intmap frames, nodes, processes, layers; /* what they were -> number here */
     uint32_t frame_count, node_count, process_count, layer_count, piece_count, edge_count;
     uint64_t limit_count[WP_LIMITS], limit_ns[WP_LIMITS], limit_count_before[WP_LIMITS], limit_ns_before[WP_LIMITS];
     struct wp_stretches paths;
     size_t bytes;
-    uint64_t cut_ns;                  /* of what no longer had room */
+    uint64_t cut_ns; /* of what no longer had room */
     bool is_cut;
     /* What is behind `count` of each is not set: from here on nothing is cleared. */
     uint32_t frame_style[ROOM], frame_name[ROOM], frame_object[ROOM], node_parent[ROOM], node_frame[ROOM];
@@ -91,7 +91,8 @@ static uint32_t frame_number(struct wp_shard_answer *answer, uint32_t frame)
     uint32_t name = text(answer, wp_intern_text(answer->tree->strings, info->name));
     uint32_t object = text(answer, wp_intern_text(answer->tree->strings, info->object));
     number = answer->frame_count;
-    if (name == UINT32_MAX || object == UINT32_MAX || number == ROOM || wp_intmap_put(&answer->frames, (struct wp_intkey){frame, 0}, number + 1))
+    if (name == UINT32_MAX || object == UINT32_MAX || number == ROOM ||
+        wp_intmap_put(&answer->frames, (struct wp_intkey){frame, 0}, number + 1))
         return UINT32_MAX;
     answer->frame_style[number] = info->style;
     answer->frame_name[number] = name;
@@ -103,13 +104,15 @@ static uint32_t frame_number(struct wp_shard_answer *answer, uint32_t frame)
 static uint32_t node_number(struct wp_shard_answer *answer, uint32_t node)
 {
     uint32_t path[1024], count = 0, number = 0;
-    for (; node && !wp_intmap_get(&answer->nodes, (struct wp_intkey){node, 0}, &number); node = answer->tree->nodes[node].parent) {
+    for (; node && !wp_intmap_get(&answer->nodes, (struct wp_intkey){node, 0}, &number);
+         node = answer->tree->nodes[node].parent) {
         if (count == sizeof(path) / sizeof(path[0]))
             return UINT32_MAX;
         path[count++] = node;
     }
     while (count) {
-        uint32_t at = path[--count], frame = frame_number(answer, answer->tree->nodes[at].frame), i = answer->node_count;
+        uint32_t at = path[--count], frame = frame_number(answer, answer->tree->nodes[at].frame),
+                 i = answer->node_count;
         if (frame == UINT32_MAX || i == ROOM || wp_intmap_put(&answer->nodes, (struct wp_intkey){at, 0}, i + 1))
             return UINT32_MAX;
         answer->node_parent[i] = number;
@@ -119,15 +122,16 @@ static uint32_t node_number(struct wp_shard_answer *answer, uint32_t node)
     return number;
 }
 
-static bool describe(const struct wp_shard_answer *answer, const struct wp_layer *layer, struct wp_shard_process *process)
+static bool describe(
+    const struct wp_shard_answer *answer, const struct wp_layer *layer, struct wp_shard_process *process)
 {
     const struct wp_fleet *fleet = answer->explainer->fleet;
     if (layer->host == WP_LAYER_FOREIGN)
         return wp_shards_process(fleet->shards, layer->process, process);
     const struct wp_fleet_host *host = &fleet->hosts[layer->host];
     const struct wp_process *row = &host->timeline->processes[layer->process];
-    *process = (struct wp_shard_process){host->hostname, wp_dictionary_string(host->timeline->dictionary, row->comm), row->pid,
-        row->start_ns ? row->start_ns + (uint64_t)host->real_offset_ns : 0};
+    *process = (struct wp_shard_process){host->hostname, wp_dictionary_string(host->timeline->dictionary, row->comm),
+        row->pid, row->start_ns ? row->start_ns + (uint64_t)host->real_offset_ns : 0};
     return true;
 }
 
@@ -192,7 +196,8 @@ static void take_piece(void *context, const struct wp_piece *piece)
     answer->piece_node[i] = node;
     answer->piece_layer[i] = layer;
     answer->piece_category[i] = piece->category;
-    answer->piece_flags[i] = (piece->is_run ? WP_SHARD_PIECE_RUN : 0u) | (piece->is_uncertain ? WP_SHARD_PIECE_UNCERTAIN : 0u);
+    answer->piece_flags[i] =
+        (piece->is_run ? WP_SHARD_PIECE_RUN : 0u) | (piece->is_uncertain ? WP_SHARD_PIECE_UNCERTAIN : 0u);
     answer->piece_reason[i] = reason;
     answer->piece_count++;
 }
@@ -270,14 +275,16 @@ static void point(struct wp_shard_answer *answer, Wakepath__Shard__Answer *m)
     m->n_layer_parent = m->n_layer_process = answer->layer_count;
     m->layer_parent = answer->layer_parent;
     m->layer_process = answer->layer_process;
-    m->n_piece_ns = m->n_piece_node = m->n_piece_layer = m->n_piece_category = m->n_piece_flags = m->n_piece_reason = answer->piece_count;
+    m->n_piece_ns = m->n_piece_node = m->n_piece_layer = m->n_piece_category = m->n_piece_flags = m->n_piece_reason =
+        answer->piece_count;
     m->piece_ns = answer->piece_ns;
     m->piece_node = answer->piece_node;
     m->piece_layer = answer->piece_layer;
     m->piece_category = answer->piece_category;
     m->piece_flags = answer->piece_flags;
     m->piece_reason = answer->piece_reason;
-    m->n_edge_from = m->n_edge_to = m->n_edge_waited_ns = m->n_edge_transit_ns = m->n_edge_bound_ns = answer->edge_count;
+    m->n_edge_from = m->n_edge_to = m->n_edge_waited_ns = m->n_edge_transit_ns = m->n_edge_bound_ns =
+        answer->edge_count;
     m->edge_from = answer->edge_from;
     m->edge_to = answer->edge_to;
     m->edge_waited_ns = answer->edge_waited_ns;
@@ -292,13 +299,14 @@ static void point(struct wp_shard_answer *answer, Wakepath__Shard__Answer *m)
 static Wakepath__Shard__Answer *copy(const Wakepath__Shard__Answer *m)
 {
     struct wp_buffer raw = {0};
-    Wakepath__Shard__Answer *made = wp_shard_pack(&m->base, &raw) ? NULL : wakepath__shard__answer__unpack(NULL, raw.size, raw.data);
+    Wakepath__Shard__Answer *made =
+        wp_shard_pack(&m->base, &raw) ? NULL : wakepath__shard__answer__unpack(NULL, raw.size, raw.data);
     wp_buffer_fini(&raw);
     return made;
 }
 
-Wakepath__Shard__Answer *wp_shard_answer_end(struct wp_shard_answer *answer, const Wakepath__Shard__Question *question,
-    const struct wp_explainer *x)
+Wakepath__Shard__Answer *wp_shard_answer_end(
+    struct wp_shard_answer *answer, const Wakepath__Shard__Question *question, const struct wp_explainer *x)
 {
     Wakepath__Shard__Answer m = WAKEPATH__SHARD__ANSWER__INIT;
     if (!answer->strings)
@@ -315,7 +323,8 @@ Wakepath__Shard__Answer *wp_shard_answer_end(struct wp_shard_answer *answer, con
     if (!m.strings)
         return NULL;
     for (uint32_t i = 0; i < m.n_strings; i++)
-        m.strings[i] = (ProtobufCBinaryData){wp_intern_size(answer->strings, i), (uint8_t *)(uintptr_t)wp_intern_text(answer->strings, i)};
+        m.strings[i] = (ProtobufCBinaryData){
+            wp_intern_size(answer->strings, i), (uint8_t *)(uintptr_t)wp_intern_text(answer->strings, i)};
     point(answer, &m);
     Wakepath__Shard__Answer *made = copy(&m);
     free(m.strings);

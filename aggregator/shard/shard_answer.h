@@ -15,8 +15,8 @@ void wp_shard_answer_listen(struct wp_shard_answer *answer, struct wp_explainer 
 /* An empty one; `depth` layers are the asker's own. */
 void wp_shard_answer_begin(struct wp_shard_answer *answer, uint32_t depth);
 /* The message, the caller's (_free_unpacked); NULL: out of memory. */
-Wakepath__Shard__Answer *wp_shard_answer_end(struct wp_shard_answer *answer, const Wakepath__Shard__Question *question,
-    const struct wp_explainer *explainer);
+Wakepath__Shard__Answer *wp_shard_answer_end(
+    struct wp_shard_answer *answer, const Wakepath__Shard__Question *question, const struct wp_explainer *explainer);
 /* Paths that its waits were on. */
 const struct wp_stretch *wp_shard_answer_paths(const struct wp_shard_answer *answer, uint32_t *count);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What other shards ask us. A question waits until the facts that its answer rests on are here (as an epoch of the host that
- * is asked about would wait), and until what it leads to on other shards again has been answered; but not for long. Paths
- * that its waits are on are followed here, for the asker's aggregate. What its asker is too busy to read is kept and said again: an
- * answer that is lost would be waited for until patience ends.
+ * What other shards ask us. A question waits until the facts that its answer rests on are here (as an epoch of the host
+ * that is asked about would wait), and until what it leads to on other shards again has been answered; but not for
+ * long. Paths that its waits are on are followed here, for the asker's aggregate. What its asker is too busy to read is
+ * kept and said again: an answer that is lost would be waited for until patience ends.
  */
 #include "aggregator/shard/shard_answers.h"
 
@@ -17,24 +17,24 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PARKED 16384u        /* questions of all others at once */
+#define PARKED 16384u /* questions of all others at once */
 #define FIRST_PARKED 64u
-#define ANSWERS 64u          /* of one message */
-#define TREE_NODES 500000u   /* then the tree of names begins anew */
+#define ANSWERS 64u        /* of one message */
+#define TREE_NODES 500000u /* then the tree of names begins anew */
 
 struct parked {
     struct wp_server_caller caller;
     Wakepath__Shard__Questions *holder; /* owned; its one question */
-    Wakepath__Shard__Answer *row; /* owned; has yet to go. NULL: not explained yet */
+    Wakepath__Shard__Answer *row;       /* owned; has yet to go. NULL: not explained yet */
     uint64_t since_ns;
     bool is_used;
 };
 
 struct wp_shard_answers {
-    struct wp_fleet *fleet;  /* borrowed */
-    struct parked *parked;   /* owned, PARKED of them at most */
+    struct wp_fleet *fleet; /* borrowed */
+    struct parked *parked;  /* owned, PARKED of them at most */
     uint32_t room;
-    uint32_t used, end;      /* none is used from `end` on */
+    uint32_t used, end; /* none is used from `end` on */
     struct wp_pathtree tree;
     struct wp_explainer explainer;
     bool has_explainer;
@@ -101,7 +101,8 @@ static void refuse(struct wp_shards *shards, const struct wp_server_caller *call
     shards->counts.late++;
     wp_buffer_clear(&shards->raw);
     if (!wp_shard_pack(&m.base, &shards->raw))
-        shards->options.answer(shards->options.context, caller, WP_FRAME_SHARD_ANSWERS, shards->raw.data, shards->raw.size);
+        shards->options.answer(
+            shards->options.context, caller, WP_FRAME_SHARD_ANSWERS, shards->raw.data, shards->raw.size);
 }
 
 /* The question moves into a message of its own. */
@@ -143,7 +144,8 @@ static uint32_t place(struct wp_shards *shards)
     return at;
 }
 
-void wp_shard_answers_take(struct wp_shards *shards, const struct wp_server_caller *caller, const Wakepath__Shard__Questions *m)
+void wp_shard_answers_take(
+    struct wp_shards *shards, const struct wp_server_caller *caller, const Wakepath__Shard__Questions *m)
 {
     struct wp_shard_answers *answers = shards->answers;
     for (size_t i = 0; i < m->n_questions; i++) {
@@ -157,7 +159,8 @@ void wp_shard_answers_take(struct wp_shards *shards, const struct wp_server_call
             refuse(shards, caller, id, "its shard is asked too much");
             continue;
         }
-        answers->parked[at] = (struct parked){.caller = *caller, .holder = holder, .since_ns = shards->fleet->now_ns, .is_used = true};
+        answers->parked[at] =
+            (struct parked){.caller = *caller, .holder = holder, .since_ns = shards->fleet->now_ns, .is_used = true};
         shards->asked_open[at] = 0;
         answers->used++;
         answers->end = at >= answers->end ? at + 1 : answers->end;
@@ -185,7 +188,8 @@ static bool is_there(struct wp_shards *shards, const Wakepath__Shard__Question *
     bool is_silent = shards->fleet->now_ns > row->heard_ns + shards->fleet->give_up_ns;
     if (row->known_ns < question->horizon_ns && !row->is_over && !is_silent)
         return false;
-    return wp_fleet_may_resolve(shards->fleet, host, question->horizon_ns - question->lateness_ns + 1, question->lateness_ns);
+    return wp_fleet_may_resolve(
+        shards->fleet, host, question->horizon_ns - question->lateness_ns + 1, question->lateness_ns);
 }
 
 /* Its numbers of names and of hosts hold for one explanation: hosts come and go. */
@@ -218,11 +222,23 @@ static void explain(struct wp_explainer *x, const struct parked *parked, uint32_
     x->may_ask = may_ask;
     x->hops = q->hops;
     x->fleet->visits_before = x->fleet->visits;
-    wp_explain_asked(x, &(struct wp_explain_asked){.asker = asker, .host = far, .socket = q->socket,
-        .datagram = q->datagram, .from_ns = q->from_ns,
-        .to_ns = q->to_ns, .arrival_ns = q->arrival_ns, .start_ns = q->start_ns, .position = q->position,
-        .syscall = (uint16_t)q->syscall, .has_request = q->has_request, .request_end = q->request_end,
-        .request_ns = q->request_ns, .bound_ns = q->bound_ns, .wait_bound_ns = q->wait_bound_ns, .depth = q->depth});
+    wp_explain_asked(x,
+        &(struct wp_explain_asked){.asker = asker,
+            .host = far,
+            .socket = q->socket,
+            .datagram = q->datagram,
+            .from_ns = q->from_ns,
+            .to_ns = q->to_ns,
+            .arrival_ns = q->arrival_ns,
+            .start_ns = q->start_ns,
+            .position = q->position,
+            .syscall = (uint16_t)q->syscall,
+            .has_request = q->has_request,
+            .request_end = q->request_end,
+            .request_ns = q->request_ns,
+            .bound_ns = q->bound_ns,
+            .wait_bound_ns = q->wait_bound_ns,
+            .depth = q->depth});
 }
 
 static void follow(struct wp_shards *shards, const Wakepath__Shard__Question *q)
@@ -297,7 +313,8 @@ struct outgoing {
     Wakepath__Shard__Answer *rows[ANSWERS]; /* borrowed from their questions */
     uint32_t places[ANSWERS];
     size_t bytes;
-    struct wp_server_caller stuck[WP_SHARDS]; /* does not read what it asked for: no more of it is explained until it does */
+    struct wp_server_caller
+        stuck[WP_SHARDS]; /* does not read what it asked for: no more of it is explained until it does */
     uint32_t stuck_count;
 };
 
@@ -314,7 +331,8 @@ static void flush(struct wp_shards *shards, struct outgoing *out)
     int rc = 0;
     wp_buffer_clear(&shards->raw);
     if (out->m.n_answers && !wp_shard_pack(&out->m.base, &shards->raw))
-        rc = shards->options.answer(shards->options.context, &out->caller, WP_FRAME_SHARD_ANSWERS, shards->raw.data, shards->raw.size);
+        rc = shards->options.answer(
+            shards->options.context, &out->caller, WP_FRAME_SHARD_ANSWERS, shards->raw.data, shards->raw.size);
     if (rc == -EAGAIN && out->stuck_count < WP_SHARDS)
         out->stuck[out->stuck_count++] = out->caller;
     for (size_t i = 0; rc != -EAGAIN && i < out->m.n_answers; i++) /* said, or its asker is gone */

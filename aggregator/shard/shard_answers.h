@@ -6,7 +6,8 @@
 
 int wp_shard_answers_create(struct wp_shard_answers **answers, struct wp_fleet *fleet);
 void wp_shard_answers_destroy(struct wp_shard_answers *answers);
-void wp_shard_answers_take(struct wp_shards *shards, const struct wp_server_caller *caller, const Wakepath__Shard__Questions *questions);
+void wp_shard_answers_take(
+    struct wp_shards *shards, const struct wp_server_caller *caller, const Wakepath__Shard__Questions *questions);
 void wp_shard_answers_step(struct wp_shards *shards);
 
 #endif

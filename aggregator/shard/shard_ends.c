@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Facts that are told: how far each host is, and which ends of connections have no other end here. An end is told when it is new, when
- * something of it changed, and ever more seldom while nobody has its other end; of those that are matched with a host of
- * another shard the marks that compare the clocks go on being told. Datagrams have a key each, which who got one asks for.
+ * Facts that are told: how far each host is, and which ends of connections have no other end here. An end is told when
+ * it is new, when something of it changed, and ever more seldom while nobody has its other end; of those that are
+ * matched with a host of another shard the marks that compare the clocks go on being told. Datagrams have a key each,
+ * which who got one asks for.
  */
 #include "aggregator/shard/shard_ends.h"
 
@@ -17,24 +18,24 @@
 
 #define FLUSH_NS 100000000u
 #define SELDOM_NS 10000000000u
-#define ENDS 65536u            /* that are remembered to be told */
-#define FRAMES 8u              /* of ends in one flush */
-#define MARKS WP_SHARD_MARKS   /* of an end and kind between two tellings, the latest */
-#define SPACING_NS 5000000u    /* between two of them; */
+#define ENDS 65536u                /* that are remembered to be told */
+#define FRAMES 8u                  /* of ends in one flush */
+#define MARKS WP_SHARD_MARKS       /* of an end and kind between two tellings, the latest */
+#define SPACING_NS 5000000u        /* between two of them; */
 #define REPLAY_SPACING_NS 1000000u /* of recordings that are replayed, which have no time probes */
-#define FRAME_MARKS 20000u     /* then a frame is full */
-#define TCP_ESTABLISHED 1      /* include/net/tcp_states.h */
+#define FRAME_MARKS 20000u         /* then a frame is full */
+#define TCP_ESTABLISHED 1          /* include/net/tcp_states.h */
 
 struct marks {
     uint64_t time_ns[MARKS];
     uint32_t position[MARKS];
-    uint32_t count, told;      /* ever; at i % MARKS */
+    uint32_t count, told; /* ever; at i % MARKS */
 };
 
 struct own_end {
-    uint32_t host, socket;     /* socket 0: free, host is the next free one */
+    uint32_t host, socket; /* socket 0: free, host is the next free one */
     uint32_t sent_end;
-    uint32_t told;             /* how often */
+    uint32_t told; /* how often */
     uint64_t due_ns;
     struct marks left, arrived;
     bool has_sent, is_dirty, is_closed, is_matched;
@@ -48,22 +49,22 @@ struct told_host {
 
 /* Keys to be told, and of which host. */
 struct keys {
-    uint64_t *key;             /* owned, WP_SHARD_DATAGRAMS of them from the first one on */
+    uint64_t *key; /* owned, WP_SHARD_DATAGRAMS of them from the first one on */
     uint32_t *place;
     uint32_t count;
 };
 
 struct wp_shard_ends {
     struct keys taken, sent;
-    struct own_end *rows;      /* owned */
+    struct own_end *rows; /* owned */
     uint32_t count, room, free;
-    struct wp_intmap index;    /* host and socket -> row */
-    uint32_t *dirty;           /* rows, owned */
+    struct wp_intmap index; /* host and socket -> row */
+    uint32_t *dirty;        /* rows, owned */
     uint32_t dirty_count, dirty_room;
-    struct told_host *hosts;   /* by number in the fleet, owned */
+    struct told_host *hosts; /* by number in the fleet, owned */
     uint32_t host_room;
     uint64_t flushed_ns;
-    struct frame *frame;       /* owned, made at the first flush */
+    struct frame *frame; /* owned, made at the first flush */
 };
 
 /* Recordings that are replayed come faster than any clock. */
@@ -258,7 +259,10 @@ struct frame {
     Wakepath__Shard__End *ends[WP_SHARD_ENDS], end_rows[WP_SHARD_ENDS];
     Wakepath__Shard__Host *hosts[WP_SHARD_HOSTS], host_rows[WP_SHARD_HOSTS];
     size_t mark_count;
-    struct { uint64_t left_ns[MARKS], arrived_ns[MARKS]; uint32_t left[MARKS], arrived[MARKS]; } marks[WP_SHARD_ENDS];
+    struct {
+        uint64_t left_ns[MARKS], arrived_ns[MARKS];
+        uint32_t left[MARKS], arrived[MARKS];
+    } marks[WP_SHARD_ENDS];
 };
 
 static void begin(struct frame *frame, const struct wp_shards *shards)
@@ -294,7 +298,8 @@ static size_t put_marks(struct marks *marks, uint64_t *times, uint32_t *position
     return count;
 }
 
-static void put_end(struct wp_shards *shards, struct frame *frame, struct own_end *end, const struct wp_socket_entry *entry)
+static void put_end(
+    struct wp_shards *shards, struct frame *frame, struct own_end *end, const struct wp_socket_entry *entry)
 {
     size_t i = frame->facts.n_ends++;
     Wakepath__Shard__End *m = frame->ends[i] = &frame->end_rows[i];
@@ -348,7 +353,8 @@ static bool tell_ends(struct wp_shards *shards, struct frame *frame)
         uint32_t index = ends->dirty[i];
         struct own_end *end = &ends->rows[index];
         const struct wp_timeline *timeline = shards->fleet->hosts[end->host].timeline;
-        const struct wp_socket_entry *entry = end->is_closed || !timeline ? NULL : wp_dictionary_socket(timeline->dictionary, end->socket);
+        const struct wp_socket_entry *entry =
+            end->is_closed || !timeline ? NULL : wp_dictionary_socket(timeline->dictionary, end->socket);
         bool is_due = end->is_closed || is_prompt(shards) || now_ns >= end->due_ns;
         if (!is_due || frames == FRAMES) {
             is_all &= !is_due;
@@ -408,10 +414,11 @@ static void tell_host(struct wp_shards *shards, struct frame *frame, uint32_t nu
     struct wp_fleet_host *host = &shards->fleet->hosts[number];
     const struct wp_host_session *session = host->session;
     if (told->known_ns == host->known_ns && told->resolved_ns == host->resolved_ns && told->is_over == host->is_over &&
-        told->is_resolved == host->is_resolved && told->is_followed == host->is_followed && told->is_told && !host->probed_ns[0])
+        told->is_resolved == host->is_resolved && told->is_followed == host->is_followed && told->is_told &&
+        !host->probed_ns[0])
         return;
-    *told = (struct told_host){host->generation, host->known_ns, host->resolved_ns, true, host->is_over, host->is_resolved,
-        host->is_followed};
+    *told = (struct told_host){
+        host->generation, host->known_ns, host->resolved_ns, true, host->is_over, host->is_resolved, host->is_followed};
     Wakepath__Shard__Host *m = put_host(shards, frame, number);
     m->session = (ProtobufCBinaryData){16, (uint8_t *)(uintptr_t)session->id};
     m->host = (ProtobufCBinaryData){16, (uint8_t *)(uintptr_t)session->host};
@@ -489,7 +496,8 @@ static void tell_all_again(struct wp_shards *shards)
 void wp_shard_ends_flush(struct wp_shards *shards)
 {
     struct wp_shard_ends *ends = shards->ends;
-    uint64_t now_ns = shards->fleet->now_ns, interval_ns = shards->options.flush_ns ? shards->options.flush_ns : FLUSH_NS;
+    uint64_t now_ns = shards->fleet->now_ns,
+             interval_ns = shards->options.flush_ns ? shards->options.flush_ns : FLUSH_NS;
     bool is_heard = false;
     tell_all_again(shards);
     for (uint32_t i = 0; i < shards->options.links; i++)

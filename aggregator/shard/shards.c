@@ -21,7 +21,7 @@
 #define FIRST_PROBES 8u
 #define FIRST_PROBES_NS 100000000u
 #define PROBES_NS 500000000u
-#define RENEW_NS 3000000000u     /* of silence */
+#define RENEW_NS 3000000000u /* of silence */
 #define PROBE_LIMIT_NS 10000000000u
 
 int wp_shards_create(struct wp_shards **out, const struct wp_shards_options *options, struct wp_error *err)
@@ -118,7 +118,8 @@ static uint32_t meet(struct wp_shards *shards, const Wakepath__Shard__Hello *hel
 {
     uint32_t i = 0;
     if (!memcmp(hello->run.data, shards->run, 16) || !strcmp(hello->shard, shards->options.name)) {
-        wp_error_set(err, -EINVAL, "the other aggregator is shard '%s', too: give each a --shard of its own", hello->shard);
+        wp_error_set(
+            err, -EINVAL, "the other aggregator is shard '%s', too: give each a --shard of its own", hello->shard);
         return WP_NO_SHARD;
     }
     while (i < shards->count && strcmp(shards->shards[i].name, hello->shard))
@@ -150,7 +151,8 @@ static void heard(struct wp_shards *shards, uint32_t index)
 static void go_down(struct wp_shards *shards, uint32_t index)
 {
     shards->shards[index].is_up = false;
-    say(shards, WP_LOG_WARN, "a shard does not answer: what waits for its hosts is not explained", shards->shards[index].name);
+    say(shards, WP_LOG_WARN, "a shard does not answer: what waits for its hosts is not explained",
+        shards->shards[index].name);
     for (uint32_t i = 0; i < shards->stub_count; i++)
         if (shards->stubs[i]->shard == index) {
             struct wp_fleet_host *host = &shards->fleet->hosts[shards->stubs[i]->host];
@@ -175,11 +177,12 @@ static void welcome(struct wp_shards *shards, const struct wp_server_caller *cal
     Wakepath__Shard__Hello m = own_hello(shards);
     wp_buffer_clear(&shards->raw);
     if (!wp_shard_pack(&m.base, &shards->raw))
-        shards->options.answer(shards->options.context, caller, WP_FRAME_SHARD_WELCOME, shards->raw.data, shards->raw.size);
+        shards->options.answer(
+            shards->options.context, caller, WP_FRAME_SHARD_WELCOME, shards->raw.data, shards->raw.size);
 }
 
-static int take_hello(struct wp_shards *shards, const struct wp_server_caller *caller, const uint8_t *bytes, size_t size,
-    struct wp_error *err)
+static int take_hello(struct wp_shards *shards, const struct wp_server_caller *caller, const uint8_t *bytes,
+    size_t size, struct wp_error *err)
 {
     Wakepath__Shard__Hello *hello = wp_shard_hello_unpack(bytes, size, err);
     uint32_t index = hello ? meet(shards, hello, err) : WP_NO_SHARD;
@@ -239,7 +242,8 @@ int wp_shards_called(struct wp_shards *shards, const struct wp_server_caller *ca
     return rc;
 }
 
-static int take_welcome(struct wp_shards *shards, uint32_t link, const uint8_t *bytes, size_t size, struct wp_error *err)
+static int take_welcome(
+    struct wp_shards *shards, uint32_t link, const uint8_t *bytes, size_t size, struct wp_error *err)
 {
     struct wp_shard_link_state *state = &shards->links[link];
     Wakepath__Shard__Hello *hello = wp_shard_hello_unpack(bytes, size, err);
@@ -250,7 +254,8 @@ static int take_welcome(struct wp_shards *shards, uint32_t link, const uint8_t *
     if (index == WP_NO_SHARD)
         return -EINVAL;
     heard(shards, index);
-    if (!is_new && shards->fleet->now_ns - state->hello_ns > HELLO_NS) { /* unasked: it does not know us, so we say who we are */
+    if (!is_new &&
+        shards->fleet->now_ns - state->hello_ns > HELLO_NS) { /* unasked: it does not know us, so we say who we are */
         state->is_welcome = false;
         return 0;
     }
@@ -269,7 +274,8 @@ static int take_time(struct wp_shards *shards, uint32_t link, const uint8_t *byt
     bool is_sane = m && m->probe_sent_ns <= now_ns && now_ns - m->probe_sent_ns < PROBE_LIMIT_NS &&
         m->received_ns <= m->answered_ns && m->answered_ns < UINT64_MAX / 4;
     if (is_sane && shard && shard->has_clock) {
-        wp_clocks_message(shards->fleet->clocks, shards->fleet->reference, m->probe_sent_ns, shard->clock, m->received_ns);
+        wp_clocks_message(
+            shards->fleet->clocks, shards->fleet->reference, m->probe_sent_ns, shard->clock, m->received_ns);
         wp_clocks_message(shards->fleet->clocks, shard->clock, m->answered_ns, shards->fleet->reference, now_ns);
     }
     if (m)
@@ -277,7 +283,8 @@ static int take_time(struct wp_shards *shards, uint32_t link, const uint8_t *byt
     return is_sane ? 0 : -EINVAL;
 }
 
-static int take_answers(struct wp_shards *shards, uint32_t shard, const uint8_t *bytes, size_t size, struct wp_error *err)
+static int take_answers(
+    struct wp_shards *shards, uint32_t shard, const uint8_t *bytes, size_t size, struct wp_error *err)
 {
     static const struct wp_shard_vocabulary words = {WP_STYLES, WP_CATEGORIES};
     Wakepath__Shard__Answers *answers = wp_shard_answers_unpack(bytes, size, &words, err);
@@ -288,8 +295,8 @@ static int take_answers(struct wp_shards *shards, uint32_t shard, const uint8_t 
     return 0;
 }
 
-int wp_shards_answered(struct wp_shards *shards, uint32_t link, enum wp_frame_type type, const uint8_t *bytes, size_t size,
-    struct wp_error *err)
+int wp_shards_answered(struct wp_shards *shards, uint32_t link, enum wp_frame_type type, const uint8_t *bytes,
+    size_t size, struct wp_error *err)
 {
     struct wp_shard_link_state *state = &shards->links[link];
     int rc = 0;
@@ -300,7 +307,8 @@ int wp_shards_answered(struct wp_shards *shards, uint32_t link, enum wp_frame_ty
     else if (type == WP_FRAME_SHARD_ANSWERS && state->shard != WP_NO_SHARD)
         rc = take_answers(shards, state->shard, bytes, size, err);
     else if (type == WP_FRAME_REFUSED)
-        rc = wp_error_set(err, -EACCES, "another shard refuses us: does its list have our key as a shard's, and has it peers?");
+        rc = wp_error_set(
+            err, -EACCES, "another shard refuses us: does its list have our key as a shard's, and has it peers?");
     state->heard_ns = shards->fleet->now_ns;
     if (!rc && state->shard != WP_NO_SHARD)
         heard(shards, state->shard);
@@ -398,5 +406,6 @@ void wp_shards_state(const struct wp_shards *shards, uint32_t index, struct wp_s
     struct wp_offset offset;
     bool is_known = shard->has_clock &&
         wp_clocks_map(shards->fleet->clocks, shards->fleet->reference, shards->fleet->now_ns, shard->clock, &offset);
-    *state = (struct wp_shard_state){shard->name, shard->is_up, shard->hosts, shard->open, is_known ? offset.bound_ns : UINT64_MAX};
+    *state = (struct wp_shard_state){
+        shard->name, shard->is_up, shard->hosts, shard->open, is_known ? offset.bound_ns : UINT64_MAX};
 }

@@ -2,24 +2,24 @@
 #ifndef WP_AGGREGATOR_SHARD_SHARDS_H
 #define WP_AGGREGATOR_SHARD_SHARDS_H
 /*
- * The other aggregators (shards) of a fleet: which connections end at hosts of theirs, how their clocks stand to ours, and
- * what their hosts did while ours waited for them. Their hosts are in our fleet with an empty timeline, so that matching,
- * clocks and pacing hold for them as for our own; what a thread there did is asked of its shard. docs/shards.md has the talk.
- * Knows no sockets: it is told what came and says what is to go. Not thread safe.
+ * The other aggregators (shards) of a fleet: which connections end at hosts of theirs, how their clocks stand to ours,
+ * and what their hosts did while ours waited for them. Their hosts are in our fleet with an empty timeline, so that
+ * matching, clocks and pacing hold for them as for our own; what a thread there did is asked of its shard.
+ * docs/shards.md has the talk. Knows no sockets: it is told what came and says what is to go. Not thread safe.
  */
 #include "aggregator/peer/shard_types.h"
 
 int wp_shards_create(struct wp_shards **shards, const struct wp_shards_options *options, struct wp_error *err);
 void wp_shards_destroy(struct wp_shards *shards);
-/* The time (the fleet's now_ns) has gone on: tells facts, asks, answers what can be answered, gives up. A few times a second
- * at least; each answer waits for one. */
+/* The time (the fleet's now_ns) has gone on: tells facts, asks, answers what can be answered, gives up. A few times a
+ * second at least; each answer waits for one. */
 void wp_shards_step(struct wp_shards *shards);
 /* What one that connected to us says. -EINVAL: it is bad, `err` says why. */
 int wp_shards_called(struct wp_shards *shards, const struct wp_server_caller *caller, enum wp_frame_type type,
     const uint8_t *bytes, size_t size, struct wp_error *err);
 /* What came over a link of ours. */
-int wp_shards_answered(struct wp_shards *shards, uint32_t link, enum wp_frame_type type, const uint8_t *bytes, size_t size,
-    struct wp_error *err);
+int wp_shards_answered(struct wp_shards *shards, uint32_t link, enum wp_frame_type type, const uint8_t *bytes,
+    size_t size, struct wp_error *err);
 
 /* --- for the engine --- */
 
@@ -36,8 +36,8 @@ const struct wp_shard_counts *wp_shards_counts(const struct wp_shards *shards);
 struct wp_shard_state {
     const char *name;
     bool is_up;
-    uint32_t hosts, open;            /* its hosts here; questions out */
-    uint64_t bound_ns;               /* of its clock to ours; UINT64_MAX unknown */
+    uint32_t hosts, open; /* its hosts here; questions out */
+    uint64_t bound_ns;    /* of its clock to ours; UINT64_MAX unknown */
 };
 uint32_t wp_shards_count(const struct wp_shards *shards);
 void wp_shards_state(const struct wp_shards *shards, uint32_t index, struct wp_shard_state *state);

@@ -7,7 +7,7 @@
 
 #define RING 262144u /* operations remembered, once there were so many */
 #define RING_START 32u
-#define BACK 4096u    /* of one thread that are looked at */
+#define BACK 4096u             /* of one thread that are looked at */
 #define AFTER_FLUSH_NS 100000u /* the kernel ends in one go all that waited for a flush */
 
 int wp_blockops_init(struct wp_blockops *blockops)
@@ -28,8 +28,8 @@ void wp_blockops_fini(struct wp_blockops *blockops)
     *blockops = (struct wp_blockops){0};
 }
 
-/* Operation n; NULL when the ring does not hold it. The one way to a place of the ring: what lies outside [first, count) was never written
- * since the ring grew, or is of an operation that is forgotten. */
+/* Operation n; NULL when the ring does not hold it. The one way to a place of the ring: what lies outside [first,
+ * count) was never written since the ring grew, or is of an operation that is forgotten. */
 static struct wp_blockop *held(const struct wp_blockops *blockops, uint64_t n)
 {
     return n >= blockops->first && n < blockops->count ? &blockops->ops[n & blockops->mask] : NULL;
@@ -94,8 +94,13 @@ static struct wp_blockop *make(struct wp_blockops *blockops, const struct wp_eve
     make_room(blockops, event->time_ns);
     uint64_t n = blockops->count++;
     struct wp_blockop *op = &blockops->ops[n & blockops->mask];
-    *op = (struct wp_blockop){.key = event->b, .sector = event->a, .device = event->d, .bytes = event->c, .file = event->other,
-        .thread = thread, .flags = event->flags};
+    *op = (struct wp_blockop){.key = event->b,
+        .sector = event->a,
+        .device = event->d,
+        .bytes = event->c,
+        .file = event->other,
+        .thread = thread,
+        .flags = event->flags};
     wp_intmap_put(&blockops->by_key, (struct wp_intkey){event->b, event->d}, (uint32_t)n);
     if (thread)
         wp_intmap_put(&blockops->begun, (struct wp_intkey){thread, 0}, (uint32_t)n);
@@ -112,21 +117,24 @@ static void complete(struct wp_blockops *blockops, struct wp_blockop *op, const 
     }
     if (op->thread) {
         op->has_before = wp_intmap_get(&blockops->by_thread, (struct wp_intkey){op->thread, 0}, &op->before);
-        wp_intmap_put(&blockops->by_thread, (struct wp_intkey){op->thread, 0}, (uint32_t)(wp_blockops_number_of(blockops, op) - 1));
+        wp_intmap_put(&blockops->by_thread, (struct wp_intkey){op->thread, 0},
+            (uint32_t)(wp_blockops_number_of(blockops, op) - 1));
     }
 }
 
 /*
- * Done without having been begun under this key, whatever that named before. A request that waits for a flush of the device is neither
- * queued nor issued: one flush is, for all that wait, and they end with it (block/blk-flush.c, 6.1). It is that flush under another name;
- * anything else is not known.
+ * Done without having been begun under this key, whatever that named before. A request that waits for a flush of the
+ * device is neither queued nor issued: one flush is, for all that wait, and they end with it (block/blk-flush.c, 6.1).
+ * It is that flush under another name; anything else is not known.
  */
 static void ended_unbegun(struct wp_blockops *blockops, const struct wp_event *event)
 {
     uint32_t low;
-    struct wp_blockop *flush = wp_intmap_get(&blockops->flushes, (struct wp_intkey){event->d, 0}, &low) ? at(blockops, low) : NULL;
+    struct wp_blockop *flush =
+        wp_intmap_get(&blockops->flushes, (struct wp_intkey){event->d, 0}, &low) ? at(blockops, low) : NULL;
     bool is_of_device = flush && flush->device == event->d && flush->flags & WP_BLOCK_FLUSH && flush->done_ns;
-    if (event->c || !is_of_device || flush->done_ns > event->time_ns || event->time_ns - flush->done_ns > AFTER_FLUSH_NS) {
+    if (event->c || !is_of_device || flush->done_ns > event->time_ns ||
+        event->time_ns - flush->done_ns > AFTER_FLUSH_NS) {
         wp_intmap_remove(&blockops->by_key, (struct wp_intkey){event->b, event->d});
         return;
     }
@@ -145,19 +153,23 @@ static void ended_unbegun(struct wp_blockops *blockops, const struct wp_event *e
 static void note_flush(struct wp_blockops *blockops, const struct wp_blockop *op)
 {
     if (op->flags & WP_BLOCK_FLUSH && !op->bytes)
-        wp_intmap_put(&blockops->flushes, (struct wp_intkey){op->device, 0}, (uint32_t)(wp_blockops_number_of(blockops, op) - 1));
+        wp_intmap_put(
+            &blockops->flushes, (struct wp_intkey){op->device, 0}, (uint32_t)(wp_blockops_number_of(blockops, op) - 1));
 }
 
-static void note_server(struct wp_blockops *blockops, struct wp_blockop *op, const struct wp_event *event, uint32_t thread)
+static void note_server(
+    struct wp_blockops *blockops, struct wp_blockop *op, const struct wp_event *event, uint32_t thread)
 {
     uint32_t low;
     if (!op || op->done_ns || op->server || !thread)
         return;
-    const struct wp_blockop *before = wp_intmap_get(&blockops->served, (struct wp_intkey){thread, 0}, &low) ? at(blockops, low) : NULL;
+    const struct wp_blockop *before =
+        wp_intmap_get(&blockops->served, (struct wp_intkey){thread, 0}, &low) ? at(blockops, low) : NULL;
     op->server = thread;
     op->served_ns = event->time_ns;
     op->taken_ns = before && before->server == thread && before->served_ns <= event->time_ns ? before->served_ns : 0;
-    wp_intmap_put(&blockops->served, (struct wp_intkey){thread, 0}, (uint32_t)(wp_blockops_number_of(blockops, op) - 1));
+    wp_intmap_put(
+        &blockops->served, (struct wp_intkey){thread, 0}, (uint32_t)(wp_blockops_number_of(blockops, op) - 1));
 }
 
 void wp_blockops_event(struct wp_blockops *blockops, const struct wp_event *event, uint32_t thread)
@@ -218,7 +230,8 @@ const struct wp_blockop *wp_blockops_at(const struct wp_blockops *blockops, uint
 const struct wp_blockop *wp_blockops_last_begun(const struct wp_blockops *blockops, uint32_t thread)
 {
     uint32_t low;
-    const struct wp_blockop *op = wp_intmap_get(&blockops->begun, (struct wp_intkey){thread, 0}, &low) ? at(blockops, low) : NULL;
+    const struct wp_blockop *op =
+        wp_intmap_get(&blockops->begun, (struct wp_intkey){thread, 0}, &low) ? at(blockops, low) : NULL;
     return op && op->thread == thread ? op : NULL;
 }
 
@@ -240,8 +253,8 @@ const struct wp_blockop *wp_blockops_last_of(const struct wp_blockops *blockops,
 
 size_t wp_blockops_bytes(const struct wp_blockops *blockops)
 {
-    return (blockops->ops ? (blockops->mask + (size_t)1) * sizeof(*blockops->ops) : 0) + wp_intmap_bytes(&blockops->by_key) +
-        wp_intmap_bytes(&blockops->by_thread) + wp_intmap_bytes(&blockops->begun) +
+    return (blockops->ops ? (blockops->mask + (size_t)1) * sizeof(*blockops->ops) : 0) +
+        wp_intmap_bytes(&blockops->by_key) + wp_intmap_bytes(&blockops->by_thread) + wp_intmap_bytes(&blockops->begun) +
         wp_intmap_bytes(&blockops->served) + wp_intmap_bytes(&blockops->flushes);
 }
 

@@ -51,7 +51,8 @@ static void join_nearest(struct wp_drop_spans *spans)
 {
     uint32_t nearest = 1;
     for (uint32_t i = 2; i < spans->count; i++)
-        if (spans->rows[i].from_ns - spans->rows[i - 1].to_ns < spans->rows[nearest].from_ns - spans->rows[nearest - 1].to_ns)
+        if (spans->rows[i].from_ns - spans->rows[i - 1].to_ns <
+            spans->rows[nearest].from_ns - spans->rows[nearest - 1].to_ns)
             nearest = i;
     spans->rows[nearest - 1].to_ns = spans->rows[nearest].to_ns;
     remove_rows(spans, nearest, nearest + 1);

@@ -64,18 +64,20 @@ static const struct wp_slice *sleep_before(const struct wp_thread *thread)
 static bool is_as_before(const struct wp_thread *thread, const struct wp_slice *slice)
 {
     const struct wp_slice *before = slice->in_ns - slice->out_ns < WP_UNSEEN_LOOP_NS ? sleep_before(thread) : NULL;
-    if (!before || before->cause != WP_CAUSE_TIMER || !before->wake_ns || !slice->syscall || before->syscall != slice->syscall ||
-        before->stack != slice->stack)
+    if (!before || before->cause != WP_CAUSE_TIMER || !before->wake_ns || !slice->syscall ||
+        before->syscall != slice->syscall || before->stack != slice->stack)
         return false;
     uint64_t was = before->wake_ns - before->out_ns, is = slice->in_ns - slice->out_ns;
     return is + WP_UNSEEN_SLACK_NS >= was && is <= was + WP_UNSEEN_SLACK_NS;
 }
 
-/* One that ended in the sleep, or, where the disk's interrupt was not seen either, one that has not ended and was there before it. */
+/* One that ended in the sleep, or, where the disk's interrupt was not seen either, one that has not ended and was there
+ * before it. */
 static bool by_disk(struct wp_timeline *timeline, uint32_t index, struct wp_slice *slice)
 {
     const struct wp_blockops *blockops = &timeline->blockops;
-    const struct wp_blockop *op = slice->state == WP_STATE_UNINTERRUPTIBLE ? wp_blockops_last_of(blockops, index, slice->in_ns) : NULL;
+    const struct wp_blockop *op =
+        slice->state == WP_STATE_UNINTERRUPTIBLE ? wp_blockops_last_of(blockops, index, slice->in_ns) : NULL;
     if (op && op->done_ns > slice->out_ns) {
         slice->cause_a = wp_blockops_number_of(blockops, op);
         infer(timeline, slice, WP_CAUSE_BLOCK, op->done_ns);
@@ -110,7 +112,11 @@ void wp_unseen_waking(struct wp_timeline *timeline, uint32_t index)
 static bool is_reading(const struct wp_slice *slice)
 {
     switch (slice->syscall - 1) { /* read, readv, recvfrom, recvmsg, recvmmsg */
-    case 0: case 19: case 45: case 47: case 299:
+    case 0:
+    case 19:
+    case 45:
+    case 47:
+    case 299:
         return true;
     default:
         return false;
@@ -120,8 +126,9 @@ static bool is_reading(const struct wp_slice *slice)
 void wp_unseen_read(struct wp_timeline *timeline, uint32_t index, const struct wp_event *event)
 {
     struct wp_slice *slice = index ? wp_thread_last(&timeline->threads[index]) : NULL;
-    if (!slice || slice->wake_ns || !slice->in_ns || slice->end_ns || slice->flags & (WP_SLICE_PREEMPTED | WP_SLICE_FIRST) ||
-        !is_reading(slice) || event->time_ns - slice->in_ns > WP_UNSEEN_READ_NS)
+    if (!slice || slice->wake_ns || !slice->in_ns || slice->end_ns ||
+        slice->flags & (WP_SLICE_PREEMPTED | WP_SLICE_FIRST) || !is_reading(slice) ||
+        event->time_ns - slice->in_ns > WP_UNSEEN_READ_NS)
         return;
     slice->cause_a = wp_messages_position(&timeline->messages, event->d, event->a);
     slice->cause_d = event->d;

@@ -2,24 +2,25 @@
 #ifndef WP_AGGREGATOR_TIMELINE_HEALING_H
 #define WP_AGGREGATOR_TIMELINE_HEALING_H
 /*
- * What was not seen of a thread: that it came onto a CPU, that it left it, or what woke it. The first two are healed at the next fact
- * that contradicts; a sleep without a waking gets one where what is known leaves only one, else it stays without. All of it is marked
- * uncertain, and nothing here looks ahead of the fact that is being taken in by more than WP_UNSEEN_READ_NS. Part of timeline.c.
+ * What was not seen of a thread: that it came onto a CPU, that it left it, or what woke it. The first two are healed at
+ * the next fact that contradicts; a sleep without a waking gets one where what is known leaves only one, else it stays
+ * without. All of it is marked uncertain, and nothing here looks ahead of the fact that is being taken in by more than
+ * WP_UNSEEN_READ_NS. Part of timeline.c.
  */
 #include "aggregator/timeline/timeline_types.h"
 
-#define WP_UNSEEN_SLACK_NS 100000u     /* a sleep this much shorter than its timeout: the call began that much earlier */
-#define WP_UNSEEN_LOOP_NS 2000000000u  /* a sleep longer than that is not compared with the one before it in a loop */
-#define WP_UNSEEN_READ_NS 1000000u     /* a read this soon after a sleep in a call that reads is what it slept for */
+#define WP_UNSEEN_SLACK_NS 100000u    /* a sleep this much shorter than its timeout: the call began that much earlier */
+#define WP_UNSEEN_LOOP_NS 2000000000u /* a sleep longer than that is not compared with the one before it in a loop */
+#define WP_UNSEEN_READ_NS 1000000u    /* a read this soon after a sleep in a call that reads is what it slept for */
 
 /* The thread must be running from `at_ns` on, and is not: its switch-in was lost. */
 void wp_heal_in(struct wp_timeline *timeline, uint32_t thread, uint64_t at_ns);
 /* The thread must have left the CPU by `at_ns`, and has not: its switch-out was lost. */
 void wp_heal_out(struct wp_timeline *timeline, uint32_t thread, uint64_t at_ns);
 /*
- * The thread's sleep ends, in_ns is set, and no waking of it was seen. It was a timer if the call's timeout had passed by then, or if the
- * sleep before it at the same place timed out after the same time; it was the disk if that ended a request of this thread meanwhile, or
- * one that waits for its end since before the sleep.
+ * The thread's sleep ends, in_ns is set, and no waking of it was seen. It was a timer if the call's timeout had passed
+ * by then, or if the sleep before it at the same place timed out after the same time; it was the disk if that ended a
+ * request of this thread meanwhile, or one that waits for its end since before the sleep.
  */
 void wp_unseen_waking(struct wp_timeline *timeline, uint32_t thread);
 /* The thread has read from a socket: if that is what it slept for, the message woke it. */

@@ -8,16 +8,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define JIT (UINT64_C(1) << 32)       /* an element is an object, or a frame of a JIT map */
-#define SET (UINT64_C(1) << 33)       /* in `known`: not an element */
+#define JIT (UINT64_C(1) << 32) /* an element is an object, or a frame of a JIT map */
+#define SET (UINT64_C(1) << 33) /* in `known`: not an element */
 
 struct wp_mapping_set {
-    uint32_t less;                    /* the set without ... */
-    uint64_t element;                 /* ... this */
+    uint32_t less;    /* the set without ... */
+    uint64_t element; /* ... this */
 };
 
 struct wp_mapping {
-    uint32_t process;                 /* of the timeline */
+    uint32_t process; /* of the timeline */
     uint64_t element;
 };
 
@@ -34,8 +34,9 @@ void wp_mappings_fini(struct wp_mappings *m)
 
 size_t wp_mappings_bytes(const struct wp_mappings *m)
 {
-    return m->stack_room * sizeof(*m->set_of_stack) + m->set_room * sizeof(*m->sets) + m->process_room * sizeof(*m->last_set) +
-        m->news_room * sizeof(*m->news) + wp_intmap_bytes(&m->set_of) + wp_intmap_bytes(&m->known);
+    return m->stack_room * sizeof(*m->set_of_stack) + m->set_room * sizeof(*m->sets) +
+        m->process_room * sizeof(*m->last_set) + m->news_room * sizeof(*m->news) + wp_intmap_bytes(&m->set_of) +
+        wp_intmap_bytes(&m->known);
 }
 
 void wp_mappings_done(struct wp_mappings *m)
@@ -73,7 +74,8 @@ static bool is_jit(const char *path)
 static uint64_t element_of(const struct wp_dictionary *dictionary, uint32_t frame_id)
 {
     const struct wp_frame_entry *frame = wp_dictionary_frame(dictionary, frame_id);
-    const struct wp_object_entry *object = frame && !frame->is_kernel ? wp_dictionary_object(dictionary, frame->object) : NULL;
+    const struct wp_object_entry *object =
+        frame && !frame->is_kernel ? wp_dictionary_object(dictionary, frame->object) : NULL;
     if (!object)
         return 0;
     return is_jit(wp_dictionary_string(dictionary, object->path)) ? JIT | frame_id : frame->object;
@@ -96,7 +98,7 @@ static uint32_t set_with(struct wp_mappings *m, uint32_t set, uint64_t element)
     if (has_element(m, set, element))
         return set;
     if (m->set_count >= WP_MAPPINGS_LIMIT || grow(&m->sets, &m->set_room, m->set_count, sizeof(*m->sets)) ||
-            wp_intmap_put(&m->set_of, key, m->set_count)) {
+        wp_intmap_put(&m->set_of, key, m->set_count)) {
         m->omitted++;
         return set;
     }
@@ -174,7 +176,8 @@ static int compare_news(const void *left, const void *right)
     return a->element < b->element ? -1 : a->element > b->element;
 }
 
-/* What is known of a file: its name and the digest that its linker gave it. Alike on all hosts that have the same one. */
+/* What is known of a file: its name and the digest that its linker gave it. Alike on all hosts that have the same one.
+ */
 static void describe_object(struct wp_buffer *text, const struct wp_dictionary *dictionary, uint32_t id)
 {
     const struct wp_object_entry *object = wp_dictionary_object(dictionary, id);
@@ -198,7 +201,7 @@ static void describe_function(struct wp_buffer *text, const struct wp_dictionary
 struct writing {
     const struct wp_timeline *timeline;
     struct wp_txn *txn;
-    struct wp_source_row *rows;       /* owned */
+    struct wp_source_row *rows; /* owned */
     size_t count;
     struct wp_buffer text;
 };
@@ -217,8 +220,8 @@ static int add_row(struct writing *writing, const struct wp_source_row *process,
 }
 
 /* All news of one process, from `news` on; its functions make one blob. */
-static int put_process(struct writing *writing, const struct wp_mapping *news, uint32_t count, const struct wp_source_row *process,
-    struct wp_error *err)
+static int put_process(struct writing *writing, const struct wp_mapping *news, uint32_t count,
+    const struct wp_source_row *process, struct wp_error *err)
 {
     const struct wp_dictionary *dictionary = writing->timeline->dictionary;
     uint32_t i = 0;
@@ -233,11 +236,12 @@ static int put_process(struct writing *writing, const struct wp_mapping *news, u
     const struct wp_frame_entry *frame = wp_dictionary_frame(dictionary, (uint32_t)(news[i].element & UINT32_MAX));
     for (; i < count; i++)
         describe_function(&writing->text, dictionary, (uint32_t)(news[i].element & UINT32_MAX));
-    return add_row(writing, process, wp_dictionary_string(dictionary, wp_dictionary_object(dictionary, frame->object)->path), err);
+    return add_row(
+        writing, process, wp_dictionary_string(dictionary, wp_dictionary_object(dictionary, frame->object)->path), err);
 }
 
-int wp_mappings_put(const struct wp_mappings *m, const struct wp_timeline *timeline, struct wp_txn *txn, const char *shard,
-    const char *hostname, int64_t real_offset_ns, struct wp_error *err)
+int wp_mappings_put(const struct wp_mappings *m, const struct wp_timeline *timeline, struct wp_txn *txn,
+    const char *shard, const char *hostname, int64_t real_offset_ns, struct wp_error *err)
 {
     struct writing writing = {.timeline = timeline, .txn = txn};
     if (!m->news_count)
@@ -247,7 +251,8 @@ int wp_mappings_put(const struct wp_mappings *m, const struct wp_timeline *timel
     int rc = writing.rows ? 0 : wp_error_set(err, -ENOMEM, "out of memory for the objects of processes");
     for (uint32_t i = 0, end; !rc && i < m->news_count; i = end) {
         const struct wp_process *process = &timeline->processes[m->news[i].process];
-        struct wp_source_row row = {.host = hostname, .pid = process->pid,
+        struct wp_source_row row = {.host = hostname,
+            .pid = process->pid,
             .start_ns = process->start_ns ? process->start_ns + (uint64_t)real_offset_ns : 0};
         for (end = i; end < m->news_count && m->news[end].process == m->news[i].process; end++)
             ;

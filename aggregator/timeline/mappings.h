@@ -2,27 +2,28 @@
 #ifndef WP_AGGREGATOR_TIMELINE_MAPPINGS_H
 #define WP_AGGREGATOR_TIMELINE_MAPPINGS_H
 /*
- * Which objects each process of a session was seen to run in, and which functions of a JIT map: what its stacks go through.
- * A stack's objects are a set that is numbered once, when the stack is defined, so that an event costs a look at the
- * process' last set. The store gets what is new of it with each commit ("__state__/source.<shard>" and its blobs).
+ * Which objects each process of a session was seen to run in, and which functions of a JIT map: what its stacks go
+ * through. A stack's objects are a set that is numbered once, when the stack is defined, so that an event costs a look
+ * at the process' last set. The store gets what is new of it with each commit ("__state__/source.<shard>" and its
+ * blobs).
  */
 #include "aggregator/timeline/timeline.h"
 #include "storage/env/store.h"
 
 #define WP_MAPPINGS_LIMIT 262144u /* of what is remembered in a session */
 
-struct wp_mappings {              /* init with {0} */
-    uint32_t *set_of_stack;       /* owned */
+struct wp_mappings {        /* init with {0} */
+    uint32_t *set_of_stack; /* owned */
     uint32_t stack_count, stack_room;
-    struct wp_mapping_set *sets;  /* [0] is the empty one; owned */
+    struct wp_mapping_set *sets; /* [0] is the empty one; owned */
     uint32_t set_count, set_room;
-    struct wp_intmap set_of;      /* (set, element) -> the set with it */
-    struct wp_intmap known;       /* (process, set) and (process, element) */
-    uint32_t *last_set;           /* by process, + 1; owned */
+    struct wp_intmap set_of; /* (set, element) -> the set with it */
+    struct wp_intmap known;  /* (process, set) and (process, element) */
+    uint32_t *last_set;      /* by process, + 1; owned */
     uint32_t process_room;
-    struct wp_mapping *news;      /* since the last commit; owned */
+    struct wp_mapping *news; /* since the last commit; owned */
     uint32_t news_count, news_room;
-    uint64_t omitted;             /* beyond the limit, or out of memory */
+    uint64_t omitted; /* beyond the limit, or out of memory */
 };
 
 /* What it takes of memory. */
@@ -31,8 +32,8 @@ void wp_mappings_fini(struct wp_mappings *mappings);
 /* After the timeline has taken it. */
 void wp_mappings_event(struct wp_mappings *mappings, const struct wp_timeline *timeline, const struct wp_event *event);
 /* Writes the news. */
-int wp_mappings_put(const struct wp_mappings *mappings, const struct wp_timeline *timeline, struct wp_txn *txn, const char *shard,
-    const char *hostname, int64_t real_offset_ns, struct wp_error *err);
+int wp_mappings_put(const struct wp_mappings *mappings, const struct wp_timeline *timeline, struct wp_txn *txn,
+    const char *shard, const char *hostname, int64_t real_offset_ns, struct wp_error *err);
 /* They are in the store. */
 void wp_mappings_done(struct wp_mappings *mappings);
 

@@ -16,8 +16,8 @@ void wp_name_process(const struct wp_timeline *timeline, uint32_t identity, char
     snprintf(name, room, "[%s]", *comm ? comm : identity ? "?" : "idle");
 }
 
-enum wp_frame_style wp_name_frame(const struct wp_dictionary *dictionary, uint32_t id, char *name, size_t room,
-    const char **object)
+enum wp_frame_style wp_name_frame(
+    const struct wp_dictionary *dictionary, uint32_t id, char *name, size_t room, const char **object)
 {
     const struct wp_frame_entry *frame = wp_dictionary_frame(dictionary, id);
     *object = "";
@@ -61,8 +61,10 @@ void wp_name_sleep(const struct wp_slice *slice, bool is_kernel, const char *wai
 
 void wp_name_io(const struct wp_dictionary *dictionary, const struct wp_blockop *op, char *name, size_t room)
 {
-    const char *kind = op->flags & WP_BLOCK_FLUSH ? "flush" : op->flags & WP_BLOCK_DISCARD ? "discard"
-        : op->flags & WP_BLOCK_WRITE ? "write" : "read";
+    const char *kind = op->flags & WP_BLOCK_FLUSH ? "flush"
+        : op->flags & WP_BLOCK_DISCARD            ? "discard"
+        : op->flags & WP_BLOCK_WRITE              ? "write"
+                                                  : "read";
     const char *device = wp_dictionary_device(dictionary, op->device);
     const char *file = op->file ? wp_dictionary_string(dictionary, op->file) : "";
     char number[32];

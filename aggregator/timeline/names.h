@@ -8,10 +8,10 @@
 /* "[comm]". */
 void wp_name_process(const struct wp_timeline *timeline, uint32_t identity, char *name, size_t room);
 /* A function, or "[object]" when its name is not known; *object is the file's path ("" unknown). */
-enum wp_frame_style wp_name_frame(const struct wp_dictionary *dictionary, uint32_t frame, char *name, size_t room,
-    const char **object);
-/* "sleep:wait4", and behind it what the call waits for, when `wait` is not empty: "sleep:read pipe"; of a thread in no system call
- * "sleep:fault" (user) or "sleep:kernel" (kernel thread). */
+enum wp_frame_style wp_name_frame(
+    const struct wp_dictionary *dictionary, uint32_t frame, char *name, size_t room, const char **object);
+/* "sleep:wait4", and behind it what the call waits for, when `wait` is not empty: "sleep:read pipe"; of a thread in no
+ * system call "sleep:fault" (user) or "sleep:kernel" (kernel thread). */
 void wp_name_sleep(const struct wp_slice *slice, bool is_kernel, const char *wait, char *name, size_t room);
 /* "io:vda read", and behind it the file, when it is known: "io:vda write /var/lib/db/wal". */
 void wp_name_io(const struct wp_dictionary *dictionary, const struct wp_blockop *op, char *name, size_t room);

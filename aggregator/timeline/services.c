@@ -51,7 +51,8 @@ static bool from_workload(const char *workload, char *name, size_t room)
     if (container && pod == workload) /* Podman's pods are in no namespace */
         snprintf(text, sizeof(text), "%.253s", container + 1);
     else if (container)
-        snprintf(text, sizeof(text), "%.*s-%.253s", (int)(pod - workload < 253 ? pod - workload : 253), workload, container + 1);
+        snprintf(text, sizeof(text), "%.*s-%.253s", (int)(pod - workload < 253 ? pod - workload : 253), workload,
+            container + 1);
     else
         snprintf(text, sizeof(text), "%.253s", workload);
     wp_id_from(text, name, room);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef WP_AGGREGATOR_TIMELINE_SERVICES_H
 #define WP_AGGREGATOR_TIMELINE_SERVICES_H
-/* Services of a host that nobody named: the container ("NAMESPACE-CONTAINER" in Kubernetes), else the systemd unit, else the cgroup,
- * else the name of the process. */
+/* Services of a host that nobody named: the container ("NAMESPACE-CONTAINER" in Kubernetes), else the systemd unit,
+ * else the cgroup, else the name of the process. */
 #include "aggregator/timeline/timeline.h"
 
 #include <stdbool.h>

@@ -5,8 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SMALL_RING 256u        /* slices; smaller ones grow by half and more */
-#define LARGE_RING 16384u      /* slices, a megabyte: larger ones grow by an eighth, since what is beyond need is nobody's */
+#define SMALL_RING 256u /* slices; smaller ones grow by half and more */
+#define LARGE_RING                                                                                                     \
+    16384u /* slices, a megabyte: larger ones grow by an eighth, since what is beyond need is nobody's                 \
+            */
 
 /* --- slices come and go --- */
 
@@ -19,7 +21,8 @@ static uint32_t larger(uint32_t room)
 static bool grow_ring(struct wp_timeline *timeline, struct wp_thread *thread)
 {
     uint32_t room = larger(thread->slice_room);
-    struct wp_slice *slices = room > thread->slice_room ? realloc(thread->slices, room * sizeof(*slices)) : NULL; /* large ones are not even copied */
+    struct wp_slice *slices = room > thread->slice_room ? realloc(thread->slices, room * sizeof(*slices))
+                                                        : NULL; /* large ones are not even copied */
     if (!slices)
         return false;
     uint64_t older = thread->first_slice < thread->slice_base ? thread->slice_base - thread->first_slice : 0;
@@ -69,8 +72,8 @@ struct wp_slice *wp_timeline_push_slice(struct wp_timeline *timeline, struct wp_
 /* --- looking things up --- */
 
 /*
- * Narrows [*low, *high) around the place found last: sleeps are explained in the order of time, so the next one is a few
- * slices away, and a search through the whole ring would miss the cache at each step.
+ * Narrows [*low, *high) around the place found last: sleeps are explained in the order of time, so the next one is a
+ * few slices away, and a search through the whole ring would miss the cache at each step.
  */
 static void narrow(const struct wp_thread *thread, uint64_t at_ns, uint64_t *low, uint64_t *high)
 {
@@ -171,7 +174,8 @@ void wp_timeline_forget(struct wp_timeline *timeline, uint64_t horizon_ns)
     uint64_t pauses_ns = wp_drop_spans_overlap(&timeline->pauses, 0, UINT64_MAX);
     wp_drop_spans_forget(&timeline->pauses, horizon_ns);
     timeline->past_pauses_ns += pauses_ns - wp_drop_spans_overlap(&timeline->pauses, 0, UINT64_MAX);
-    wp_messages_forget(&timeline->messages, horizon_ns > WP_MESSAGE_HISTORY_NS ? horizon_ns - WP_MESSAGE_HISTORY_NS : 0);
+    wp_messages_forget(
+        &timeline->messages, horizon_ns > WP_MESSAGE_HISTORY_NS ? horizon_ns - WP_MESSAGE_HISTORY_NS : 0);
     timeline->held_bytes = 0;
     for (uint32_t i = 0; i < timeline->live_count; i++) {
         struct wp_thread *thread = &timeline->threads[timeline->live[i]];
@@ -183,7 +187,7 @@ void wp_timeline_forget(struct wp_timeline *timeline, uint64_t horizon_ns)
         }
         shrink_ring(timeline, thread);
         while (thread->first_sample < thread->sample_end &&
-               thread->samples[thread->first_sample & thread->sample_mask].time_ns < horizon_ns)
+            thread->samples[thread->first_sample & thread->sample_mask].time_ns < horizon_ns)
             thread->first_sample++;
         if (thread->is_dead && thread->slice_end - thread->first_slice == 1 &&
             wp_thread_slice(thread, thread->first_slice)->end_ns < horizon_ns) {

@@ -12,8 +12,8 @@ static inline uint16_t wp_taken_mark(uint64_t bit)
 
 /* A control path of the aggregate holds (a part of) this slice. `bit` is the aggregate's. */
 void wp_slice_taken(struct wp_slice *slice, uint64_t bit);
-/* One holds its sleep from there to there. The mark is that for runs of the aggregate that is eight further on; with so many some work is not
- * told. */
+/* One holds its sleep from there to there. The mark is that for runs of the aggregate that is eight further on; with so
+ * many some work is not told. */
 static inline uint16_t wp_taken_sleep_mark(uint64_t bit)
 {
     return (uint16_t)(1u << (__builtin_ctzll(bit) + 8) % 16);

@@ -85,14 +85,16 @@ static uint16_t as_now(uint32_t mark, const uint16_t marks[16])
     return now;
 }
 
-static void take_runs(struct wp_thread *thread, uint64_t ordinal, const Wakepath__Resume__Taken *row, const uint16_t marks[16])
+static void take_runs(
+    struct wp_thread *thread, uint64_t ordinal, const Wakepath__Resume__Taken *row, const uint16_t marks[16])
 {
     for (size_t i = 0; i + 1 < row->n_runs; i += 2)
         for (uint32_t left = row->runs[i]; left && ordinal < thread->slice_end; left--)
             wp_thread_slice(thread, ordinal++)->taken |= as_now(row->runs[i + 1], marks);
 }
 
-void wp_taken_slices_restore(struct wp_timeline *timeline, Wakepath__Resume__Taken *const *rows, size_t count, const uint16_t marks[16])
+void wp_taken_slices_restore(
+    struct wp_timeline *timeline, Wakepath__Resume__Taken *const *rows, size_t count, const uint16_t marks[16])
 {
     for (size_t i = 0; i < count; i++) {
         uint32_t known = rows[i]->entry < timeline->entry_room ? timeline->thread_of_entry[rows[i]->entry] : 0;

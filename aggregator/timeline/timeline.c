@@ -7,36 +7,31 @@
 #include "aggregator/timeline/timeline_wait.h"
 #include "aggregator/timeline/timeline_window.h"
 #include "proto/resume.pb-c.h"
+#include "storage/value/rows.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define TRY_GROW(timeline, array, room, index)                                                                        \
+#define TRY_GROW(timeline, array, room, index)                                                                         \
     (grow((void **)&(timeline)->array, &(timeline)->room, (index), sizeof(*(timeline)->array)) ||                      \
         ((timeline)->failed = true, false))
 
 static bool grow(void **array, uint32_t *room, uint32_t index, size_t size)
 {
-    if (index < *room)
-        return true;
-    uint32_t wanted = *room ? *room : 64;
-    while (wanted <= index)
-        wanted *= 2;
-    void *bigger = realloc(*array, wanted * size);
-    if (!bigger)
-        return false;
-    memset((char *)bigger + *room * size, 0, (wanted - *room) * size);
-    *array = bigger;
-    *room = wanted;
+    uint32_t before = *room;
+    while (*room <= index)
+        if (wp_rows_grow(array, room, *room, size))
+            return false;
+    memset(*(char **)array + before * size, 0, (*room - before) * size);
     return true;
 }
 
 /* The array's item `index` is in use. */
-#define TRY_MAKE(timeline, array, count, index)                                                                       \
-    (make(&(timeline)->array##_table, (index))                                                                         \
-        ? ((timeline)->array = (timeline)->array##_table.items, (timeline)->count = (timeline)->array##_table.room, true) \
-        : ((timeline)->failed = true, false))
+#define TRY_MAKE(timeline, array, count, index)                                                                        \
+    (make(&(timeline)->array##_table, (index)) ? ((timeline)->array = (timeline)->array##_table.items,                 \
+                                                     (timeline)->count = (timeline)->array##_table.room, true)         \
+                                               : ((timeline)->failed = true, false))
 
 static bool make(struct wp_idtable *table, uint32_t index)
 {
@@ -48,7 +43,11 @@ static bool make(struct wp_idtable *table, uint32_t index)
 
 int wp_timeline_init(struct wp_timeline *timeline, struct wp_dictionary *dictionary)
 {
-    *timeline = (struct wp_timeline){.dictionary = dictionary, .late_sample_ns = WP_LATE_SAMPLE_NS, .thread_count = 1, .identity_count = 1, .process_count = 1};
+    *timeline = (struct wp_timeline){.dictionary = dictionary,
+        .late_sample_ns = WP_LATE_SAMPLE_NS,
+        .thread_count = 1,
+        .identity_count = 1,
+        .process_count = 1};
     wp_idtable_init(&timeline->threads_table, sizeof(*timeline->threads));
     wp_idtable_init(&timeline->identities_table, sizeof(*timeline->identities));
     wp_idtable_init(&timeline->processes_table, sizeof(*timeline->processes));
@@ -106,8 +105,11 @@ static uint32_t process_of(struct wp_timeline *timeline, const struct wp_thread_
     if (!TRY_MAKE(timeline, processes, process_room, process))
         return 0;
     timeline->process_count++;
-    timeline->processes[process] = (struct wp_process){.pid = entry->pid, .comm = entry->comm, .start_ns = entry->start_ns,
-        .made_ns = timeline->now_ns, .is_recorder = entry->flags & WP_THREAD_SELF};
+    timeline->processes[process] = (struct wp_process){.pid = entry->pid,
+        .comm = entry->comm,
+        .start_ns = entry->start_ns,
+        .made_ns = timeline->now_ns,
+        .is_recorder = entry->flags & WP_THREAD_SELF};
     wp_intmap_put(&timeline->process_of_pid, (struct wp_intkey){entry->pid, 0}, process);
     return process;
 }
@@ -116,18 +118,20 @@ static uint32_t process_of(struct wp_timeline *timeline, const struct wp_thread_
 static uint32_t other_comm(const struct wp_timeline *timeline, uint32_t entry_id, uint32_t comm, uint32_t process)
 {
     const struct wp_thread_entry *entry = wp_dictionary_thread(timeline->dictionary, entry_id);
-    return entry && entry->tid != entry->pid && timeline->processes[process].comm != comm ? timeline->processes[process].comm : 0;
+    return entry && entry->tid != entry->pid && timeline->processes[process].comm != comm
+        ? timeline->processes[process].comm
+        : 0;
 }
 
-static uint32_t make_identity(struct wp_timeline *timeline, uint32_t entry_id, uint32_t comm, uint32_t process, uint32_t thread,
-    uint32_t process_comm)
+static uint32_t make_identity(struct wp_timeline *timeline, uint32_t entry_id, uint32_t comm, uint32_t process,
+    uint32_t thread, uint32_t process_comm)
 {
     uint32_t identity = timeline->identity_count;
     if (!TRY_MAKE(timeline, identities, identity_room, identity))
         return 0;
     timeline->identity_count++;
-    timeline->identities[identity] = (struct wp_identity){entry_id, comm, process, thread, 0, 0, timeline->now_ns,
-        timeline->threads[thread].identity, process_comm};
+    timeline->identities[identity] = (struct wp_identity){
+        entry_id, comm, process, thread, 0, 0, timeline->now_ns, timeline->threads[thread].identity, process_comm};
     timeline->processes[process].identities++;
     if (timeline->identity_made)
         timeline->identity_made(timeline->context, timeline, identity);
@@ -146,8 +150,8 @@ static bool bind_entry(struct wp_timeline *timeline, uint32_t entry_id, uint32_t
     if (!entry || !room_for_entry(timeline, entry_id))
         return false;
     uint32_t process = process_of(timeline, entry, is_new_process);
-    uint32_t identity = make_identity(timeline, entry_id, entry->comm, process, thread,
-        other_comm(timeline, entry_id, entry->comm, process));
+    uint32_t identity = make_identity(
+        timeline, entry_id, entry->comm, process, thread, other_comm(timeline, entry_id, entry->comm, process));
     timeline->thread_of_entry[entry_id] = thread + 1;
     timeline->identity_of_entry[entry_id] = identity;
     timeline->threads[thread].identity = identity;
@@ -220,7 +224,8 @@ static void sleep_begins(struct wp_timeline *timeline, struct wp_thread *thread,
     }
     if (event->flags & WP_SWITCH_DELIBERATE)
         slice->flags |= WP_SLICE_DELIBERATE;
-    slice->is_asking = wp_asked_is_waiting(&timeline->messages.asked, (uint32_t)(thread - timeline->threads), event->time_ns);
+    slice->is_asking =
+        wp_asked_is_waiting(&timeline->messages.asked, (uint32_t)(thread - timeline->threads), event->time_ns);
     if (event->flags & WP_SWITCH_TIMED && !slice->wake_ns)
         slice->cause_a = event->a;
     thread->early.time_ns = 0;
@@ -266,20 +271,23 @@ static void on_switch_in(struct wp_timeline *timeline, uint32_t index, const str
 static bool room_for_cpu(struct wp_timeline *timeline, uint32_t cpu)
 {
     uint32_t room = timeline->cpu_room;
-    return cpu < room || (grow((void **)&timeline->cpu_time, &room, cpu, sizeof(*timeline->cpu_time)) &&
-        TRY_GROW(timeline, cpu_thread, cpu_room, cpu));
+    return cpu < room ||
+        (grow((void **)&timeline->cpu_time, &room, cpu, sizeof(*timeline->cpu_time)) &&
+            TRY_GROW(timeline, cpu_thread, cpu_room, cpu));
 }
 
 /*
- * When a thread that goes from this CPU had come, should that not have been seen: the collector may know; else as early as it can be.
- * `is_break`: the CPU had gone to another one. Of a sleeper without a waking nothing says since when then: all that time is its sleep's.
+ * When a thread that goes from this CPU had come, should that not have been seen: the collector may know; else as early
+ * as it can be. `is_break`: the CPU had gone to another one. Of a sleeper without a waking nothing says since when
+ * then: all that time is its sleep's.
  */
 static uint64_t came_at(const struct wp_timeline *timeline, uint32_t prev, const struct wp_event *event, bool is_break)
 {
     if (event->flags & WP_SWITCH_RAN && event->b && event->b < event->time_ns)
         return event->time_ns - event->b;
     const struct wp_slice *slice = wp_thread_last(&timeline->threads[prev]);
-    if (is_break && slice && !slice->in_ns && !slice->wake_ns && !(slice->flags & (WP_SLICE_PREEMPTED | WP_SLICE_FIRST)))
+    if (is_break && slice && !slice->in_ns && !slice->wake_ns &&
+        !(slice->flags & (WP_SLICE_PREEMPTED | WP_SLICE_FIRST)))
         return event->time_ns;
     uint64_t since = timeline->cpu_time[event->cpu];
     return since ? since : wp_timeline_window_start(timeline);
@@ -357,8 +365,8 @@ static void split_run(struct wp_timeline *timeline, uint32_t index, uint64_t at_
     struct wp_slice *slice = wp_thread_last(thread);
     if (!slice)
         return;
-    /* Only who runs calls exec, and who was woken most likely took the name itself: its switch-in was lost, and its sleep is
-     * the old one's. */
+    /* Only who runs calls exec, and who was woken most likely took the name itself: its switch-in was lost, and its
+     * sleep is the old one's. */
     if (!slice->in_ns && (flag == WP_SLICE_EXEC || slice->wake_ns))
         wp_heal_in(timeline, index, at_ns);
     if (!slice->in_ns || slice->end_ns) { /* renamed in its sleep: it wakes as the new one */
@@ -394,8 +402,8 @@ static void on_rename(struct wp_timeline *timeline, const struct wp_event *event
     struct wp_identity old = timeline->identities[thread->identity];
     if (old.comm == event->c)
         return;
-    thread->identity = make_identity(timeline, old.entry, event->c, old.process, index,
-        other_comm(timeline, old.entry, event->c, old.process));
+    thread->identity = make_identity(
+        timeline, old.entry, event->c, old.process, index, other_comm(timeline, old.entry, event->c, old.process));
     timeline->identity_of_entry[event->thread] = thread->identity;
     const struct wp_thread_entry *entry = wp_dictionary_thread(timeline->dictionary, event->thread);
     if (entry && entry->tid == entry->pid)
@@ -407,7 +415,8 @@ static void on_rename(struct wp_timeline *timeline, const struct wp_event *event
 static uint64_t asleep_since(const struct wp_timeline *timeline, const struct wp_event *event)
 {
     uint64_t start_ns = wp_timeline_window_start(timeline);
-    bool is_older = timeline->continues && !timeline->window_ns && event->c != WP_STATE_RUNNING && event->a && event->a < start_ns;
+    bool is_older =
+        timeline->continues && !timeline->window_ns && event->c != WP_STATE_RUNNING && event->a && event->a < start_ns;
     return is_older ? event->a : start_ns;
 }
 
@@ -486,7 +495,9 @@ void wp_timeline_event(struct wp_timeline *timeline, const struct wp_event *orig
         event = &copy;
     }
     timeline->now_ns = event->time_ns;
-    switch (timeline->paused_ns && !wp_event_is_told_always(event) ? 0 : event->kind) { /* others were taken as the pause began */
+    switch (timeline->paused_ns && !wp_event_is_told_always(event)
+            ? 0
+            : event->kind) { /* others were taken as the pause began */
     case WP_EVENT_SWITCH:
         on_switch(timeline, event);
         break;
@@ -539,21 +550,6 @@ void wp_timeline_event(struct wp_timeline *timeline, const struct wp_event *orig
 }
 
 /* --- as it once was --- */
-
-int wp_timeline_set_processes(struct wp_timeline *timeline, Wakepath__Resume__Process *const *rows, size_t count)
-{
-    if (count > UINT32_MAX / 2 || (count && !TRY_MAKE(timeline, processes, process_room, (uint32_t)count - 1)))
-        return -ENOMEM;
-    for (uint32_t i = 0; i < count; i++) {
-        wp_idtable_use(&timeline->processes_table, i);
-        timeline->processes[i] = (struct wp_process){.pid = rows[i]->pid, .comm = rows[i]->comm, .start_ns = rows[i]->start_ns,
-            .running_ns = rows[i]->running_ns, .is_recorder = rows[i]->is_recorder};
-        if (i && wp_intmap_put(&timeline->process_of_pid, (struct wp_intkey){rows[i]->pid, 0}, i)) /* the later one has the number */
-            return -ENOMEM;
-    }
-    timeline->process_count = count ? (uint32_t)count : 1;
-    return 0;
-}
 
 uint32_t wp_timeline_set_thread(struct wp_timeline *timeline, const Wakepath__Resume__Thread *row)
 {

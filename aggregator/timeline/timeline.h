@@ -2,10 +2,10 @@
 #ifndef WP_AGGREGATOR_TIMELINE_TIMELINE_H
 #define WP_AGGREGATOR_TIMELINE_TIMELINE_H
 /*
- * The timeline of one session: per thread a ring of slices (a sleep and the run after it) and of samples, per device the
- * block operations, per socket the sends and receives. Fed with events in time order; read by the explanation. Times are
- * the host's own. What is missing (a lost switch, a lost fork) is healed at the next fact about that thread or CPU, marked
- * uncertain and counted. Not thread safe.
+ * The timeline of one session: per thread a ring of slices (a sleep and the run after it) and of samples, per device
+ * the block operations, per socket the sends and receives. Fed with events in time order; read by the explanation.
+ * Times are the host's own. What is missing (a lost switch, a lost fork) is healed at the next fact about that thread
+ * or CPU, marked uncertain and counted. Not thread safe.
  */
 #include "aggregator/timeline/timeline_types.h"
 
@@ -14,10 +14,8 @@ void wp_timeline_fini(struct wp_timeline *timeline);
 /* Takes one event; events of a session come in time order (a late one is taken at the session's time, counted). */
 void wp_timeline_event(struct wp_timeline *timeline, const struct wp_event *event);
 /* --- for timeline_state.c: a timeline is made as it once was --- */
-struct Wakepath__Resume__Process;
 struct Wakepath__Resume__Thread;
-int wp_timeline_set_processes(struct wp_timeline *timeline, struct Wakepath__Resume__Process *const *rows, size_t count);
-/* Its index; 0: out of memory. The row's process is a row of those. */
+/* Its index; 0: out of memory. The row's process is one of wp_timeline_set_processes(). */
 uint32_t wp_timeline_set_thread(struct wp_timeline *timeline, const struct Wakepath__Resume__Thread *row);
 /* A block or socket event of before, in the order of time; counts nothing. */
 void wp_timeline_fact(struct wp_timeline *timeline, const struct wp_event *event);

@@ -65,10 +65,12 @@ void wp_timeline_bury(struct wp_timeline *timeline, uint64_t before_ns, uint32_t
 
 size_t wp_timeline_bytes(const struct wp_timeline *timeline)
 {
-    return timeline->ring_bytes + wp_idtable_bytes(&timeline->threads_table) + wp_idtable_bytes(&timeline->identities_table) +
-        wp_idtable_bytes(&timeline->processes_table) + wp_idtable_bytes(&timeline->thread_of_entry_table) +
-        wp_idtable_bytes(&timeline->identity_of_entry_table) + timeline->live_room * sizeof(*timeline->live) +
+    return timeline->ring_bytes + wp_idtable_bytes(&timeline->threads_table) +
+        wp_idtable_bytes(&timeline->identities_table) + wp_idtable_bytes(&timeline->processes_table) +
+        wp_idtable_bytes(&timeline->thread_of_entry_table) + wp_idtable_bytes(&timeline->identity_of_entry_table) +
+        timeline->live_room * sizeof(*timeline->live) +
         timeline->cpu_room * (sizeof(*timeline->cpu_thread) + sizeof(*timeline->cpu_time)) +
         wp_intmap_bytes(&timeline->process_of_pid) + wp_intmap_bytes(&timeline->wait_of_string) +
-        wp_messages_bytes(&timeline->messages) + wp_blockops_bytes(&timeline->blockops) + wp_woken_bytes(&timeline->woken);
+        wp_messages_bytes(&timeline->messages) + wp_blockops_bytes(&timeline->blockops) +
+        wp_woken_bytes(&timeline->woken);
 }

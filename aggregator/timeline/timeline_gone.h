@@ -7,8 +7,8 @@
 /* What it takes of memory. */
 size_t wp_timeline_bytes(const struct wp_timeline *timeline);
 
-/* Forgets all of threads that were gone before `before_ns`: nothing of the time since then names one. Those with an entry of the dictionary
- * behind `known_entry` stay, since the store has yet to be told of it. */
+/* Forgets all of threads that were gone before `before_ns`: nothing of the time since then names one. Those with an
+ * entry of the dictionary behind `known_entry` stay, since the store has yet to be told of it. */
 void wp_timeline_bury(struct wp_timeline *timeline, uint64_t before_ns, uint32_t known_entry);
 
 #endif

@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SOCKET_SENDS 64u          /* of a socket, that a later read may ask for */
-#define DONE_NS 1000000000u       /* a request that was done so long before may still wake somebody */
-#define RUNS 1024u                /* of ids: room for so many more at once */
+#define SOCKET_SENDS 64u    /* of a socket, that a later read may ask for */
+#define DONE_NS 1000000000u /* a request that was done so long before may still wake somebody */
+#define RUNS 1024u          /* of ids: room for so many more at once */
 #define TCP_ESTABLISHED 1
 #define TCP_SYN_SENT 2
 #define TCP_SYN_RECV 3
@@ -23,8 +23,9 @@ struct save {
     uint64_t horizon_ns;
     Wakepath__Resume__Checkpoint *out;
     uint32_t *rows;
-    uint32_t *process_rows;   /* process index -> its row, 0: it has none */
-    uint32_t *names;          /* thread index -> its identity at the horizon (a later one may stand in a sleep's slice already) */
+    uint32_t *process_rows; /* process index -> its row, 0: it has none */
+    uint32_t
+        *names; /* thread index -> its identity at the horizon (a later one may stand in a sleep's slice already) */
     struct wp_event *facts;
     size_t fact_count, fact_room;
     bool has_failed;
@@ -56,7 +57,8 @@ static void save_slice(struct save *save, const struct wp_slice *slice, Wakepath
     wakepath__resume__slice__init(s);
     s->out_ns = slice->out_ns;
     s->in_ns = slice->in_ns < save->horizon_ns ? slice->in_ns : 0;
-    bool is_woken = slice->wake_ns && slice->wake_ns < save->horizon_ns && (s->in_ns || !slice->is_inferred); /* inferred at its end */
+    bool is_woken = slice->wake_ns && slice->wake_ns < save->horizon_ns &&
+        (s->in_ns || !slice->is_inferred); /* inferred at its end */
     s->wake_ns = is_woken ? slice->wake_ns : 0;
     s->timeout_ns = !slice->wake_ns || (slice->is_inferred && slice->cause == WP_CAUSE_TIMER) ? slice->cause_a : 0;
     s->is_inferred = is_woken && slice->is_inferred;
@@ -180,7 +182,8 @@ static void save_processes(struct save *save, const uint64_t *later_ns)
     for (uint32_t i = 1; !save->has_failed && i < timeline->identity_count; i++) { /* a later renaming comes again */
         const struct wp_identity *identity = &timeline->identities[i];
         const struct wp_thread_entry *entry = wp_dictionary_thread(timeline->dictionary, identity->entry);
-        if (identity->made_ns < save->horizon_ns && save->process_rows[identity->process] && entry && entry->tid == entry->pid)
+        if (identity->made_ns < save->horizon_ns && save->process_rows[identity->process] && entry &&
+            entry->tid == entry->pid)
             save->out->processes[save->process_rows[identity->process]]->comm = identity->comm;
     }
 }
@@ -216,8 +219,15 @@ static void save_block(struct save *save)
         const struct wp_blockop *op = wp_blockops_at(ops, number);
         if (op->done_ns && op->done_ns + DONE_NS < save->horizon_ns)
             continue;
-        struct wp_event event = {.time_ns = op->insert_ns, .kind = WP_EVENT_BLOCK_INSERT, .flags = op->flags,
-            .thread = entry_of(save, op->thread), .a = op->sector, .b = op->key, .c = op->bytes, .d = op->device, .other = op->file};
+        struct wp_event event = {.time_ns = op->insert_ns,
+            .kind = WP_EVENT_BLOCK_INSERT,
+            .flags = op->flags,
+            .thread = entry_of(save, op->thread),
+            .a = op->sector,
+            .b = op->key,
+            .c = op->bytes,
+            .d = op->device,
+            .other = op->file};
         add_fact(save, &event);
         event.kind = WP_EVENT_BLOCK_ISSUE;
         event.time_ns = op->issue_ns;
@@ -235,10 +245,11 @@ static void save_block(struct save *save)
     }
 }
 
-static struct wp_event socket_event(const struct save *save, uint8_t kind, uint32_t socket, uint64_t time_ns, uint32_t thread,
-    uint64_t a, uint32_t c)
+static struct wp_event socket_event(
+    const struct save *save, uint8_t kind, uint32_t socket, uint64_t time_ns, uint32_t thread, uint64_t a, uint32_t c)
 {
-    return (struct wp_event){.time_ns = time_ns, .kind = kind, .thread = entry_of(save, thread), .a = a, .c = c, .d = socket};
+    return (struct wp_event){
+        .time_ns = time_ns, .kind = kind, .thread = entry_of(save, thread), .a = a, .c = c, .d = socket};
 }
 
 static void save_arrival(struct save *save, uint32_t id, uint64_t time_ns, uint32_t end)
@@ -256,7 +267,8 @@ static void save_transfers(struct save *save, uint32_t id, const struct wp_socke
         end--;
     for (uint64_t i = end - ring->first > SOCKET_SENDS ? end - SOCKET_SENDS : ring->first; i < end; i++) {
         const struct wp_send *send = &socket->sends[i & ring->mask];
-        struct wp_event event = socket_event(save, WP_EVENT_SOCK_SEND, id, send->time_ns, send->thread, send->end, send->bytes);
+        struct wp_event event =
+            socket_event(save, WP_EVENT_SOCK_SEND, id, send->time_ns, send->thread, send->end, send->bytes);
         add_fact(save, &event);
     }
     ring = &socket->receive_ring;
@@ -265,7 +277,8 @@ static void save_transfers(struct save *save, uint32_t id, const struct wp_socke
         end--;
     for (uint64_t i = end - ring->first > SOCKET_SENDS ? end - SOCKET_SENDS : ring->first; i < end; i++) {
         const struct wp_receive *receive = &socket->receives[i & ring->mask];
-        struct wp_event event = socket_event(save, WP_EVENT_SOCK_RECV, id, receive->time_ns, receive->thread, receive->end, 1);
+        struct wp_event event =
+            socket_event(save, WP_EVENT_SOCK_RECV, id, receive->time_ns, receive->thread, receive->end, 1);
         save_arrival(save, id, receive->arrived_ns, receive->end);
         add_fact(save, &event);
     }
@@ -281,13 +294,16 @@ static void save_sockets(struct save *save)
         if (!socket)
             continue;
         uint64_t isn = messages->connections ? wp_connections_sequence(messages->connections, messages->host, id) : 0;
-        struct wp_event event = socket_event(save, WP_EVENT_SOCK_STATE, id, socket->connecting.time_ns, socket->connecting.thread, 0,
-            TCP_SYN_SENT);
+        struct wp_event event = socket_event(
+            save, WP_EVENT_SOCK_STATE, id, socket->connecting.time_ns, socket->connecting.thread, 0, TCP_SYN_SENT);
         event.b = TCP_CLOSE;
         add_fact(save, &event);
         if (isn && socket->opened_ns < save->horizon_ns) {
-            event = socket_event(save, WP_EVENT_SOCK_STATE, id, socket->opened_ns ? socket->opened_ns : 1, 0, isn, TCP_ESTABLISHED);
-            event.b = socket->opener == WP_OPENER_HERE ? TCP_SYN_SENT : socket->opener == WP_OPENER_THERE ? TCP_SYN_RECV : 0;
+            event = socket_event(
+                save, WP_EVENT_SOCK_STATE, id, socket->opened_ns ? socket->opened_ns : 1, 0, isn, TCP_ESTABLISHED);
+            event.b = socket->opener == WP_OPENER_HERE ? TCP_SYN_SENT
+                : socket->opener == WP_OPENER_THERE    ? TCP_SYN_RECV
+                                                       : 0;
             add_fact(save, &event);
         }
         save_transfers(save, id, socket);
@@ -370,7 +386,8 @@ static void save_gone(struct save *save, const struct kind *kind, uint32_t **run
 }
 
 /* Those behind what the batches of the checkpoint defined come again, if only to be spoken of no more. */
-static void restore_gone(struct wp_dictionary *dictionary, const struct kind *kind, const uint32_t *runs, size_t run_count)
+static void restore_gone(
+    struct wp_dictionary *dictionary, const struct kind *kind, const uint32_t *runs, size_t run_count)
 {
     uint64_t id = 1, count = kind->count(dictionary);
     for (size_t i = 0; i < run_count; i++) {
@@ -396,14 +413,21 @@ static void save_facts(struct save *save)
     save_sockets(save);
     if (save->fact_count)
         qsort(save->facts, save->fact_count, sizeof(*save->facts), compare_times);
-    struct wp_batch batch = {.seq = 1, .first_string = 1, .first_thread = 1, .first_socket = 1, .first_object = 1, .first_frame = 1,
+    struct wp_batch batch = {.seq = 1,
+        .first_string = 1,
+        .first_thread = 1,
+        .first_socket = 1,
+        .first_object = 1,
+        .first_frame = 1,
         .first_stack = 1};
     size_t done = 0;
-    for (; !save->has_failed && done < save->fact_count; done += batch.event_count) { /* batches one behind the other, with sizes */
+    for (; !save->has_failed && done < save->fact_count;
+         done += batch.event_count) { /* batches one behind the other, with sizes */
         size_t at = bytes.size;
         uint32_t size = 0;
         batch.events = save->facts + done;
-        batch.event_count = (uint32_t)(save->fact_count - done < WP_BATCH_EVENTS ? save->fact_count - done : WP_BATCH_EVENTS);
+        batch.event_count =
+            (uint32_t)(save->fact_count - done < WP_BATCH_EVENTS ? save->fact_count - done : WP_BATCH_EVENTS);
         save->has_failed = wp_buffer_append(&bytes, &size, sizeof(size)) || wp_batch_encode(&batch, &bytes, NULL);
         size = (uint32_t)(bytes.size - at - sizeof(size));
         if (!save->has_failed)
@@ -412,8 +436,8 @@ static void save_facts(struct save *save)
     save->out->facts = (ProtobufCBinaryData){bytes.size, bytes.data};
 }
 
-int wp_timeline_save(const struct wp_timeline *timeline, uint64_t horizon_ns, Wakepath__Resume__Checkpoint *out,
-    uint32_t **rows)
+int wp_timeline_save(
+    const struct wp_timeline *timeline, uint64_t horizon_ns, Wakepath__Resume__Checkpoint *out, uint32_t **rows)
 {
     struct save save = {.timeline = timeline, .horizon_ns = horizon_ns, .out = out};
     out->start_ns = timeline->start_ns;
@@ -439,8 +463,10 @@ int wp_timeline_save(const struct wp_timeline *timeline, uint64_t horizon_ns, Wa
 
 /* --- back --- */
 
-/* In the order of time, as events come; thread and socket may be such as nobody has defined yet: those are passed over. */
-static int restore_batch(struct wp_timeline *timeline, const struct wp_batch *batch, uint64_t horizon_ns, uint64_t *last_ns)
+/* In the order of time, as events come; thread and socket may be such as nobody has defined yet: those are passed over.
+ */
+static int restore_batch(
+    struct wp_timeline *timeline, const struct wp_batch *batch, uint64_t horizon_ns, uint64_t *last_ns)
 {
     for (uint32_t i = 0; i < batch->event_count; i++) {
         const struct wp_event *event = &batch->events[i];
@@ -472,6 +498,28 @@ static int restore_facts(struct wp_timeline *timeline, const ProtobufCBinaryData
     }
     wp_batch_fini(&batch);
     return rc;
+}
+
+int wp_timeline_set_processes(struct wp_timeline *timeline, Wakepath__Resume__Process *const *rows, size_t count)
+{
+    if (count > UINT32_MAX / 2 || (count && wp_idtable_reserve(&timeline->processes_table, (uint32_t)count - 1)))
+        return -ENOMEM;
+    timeline->processes = timeline->processes_table.items;
+    timeline->process_room = timeline->processes_table.room;
+    for (uint32_t i = 0; i < count; i++) {
+        wp_idtable_use(&timeline->processes_table, i);
+        timeline->processes[i] = (struct wp_process){.pid = rows[i]->pid,
+            .comm = rows[i]->comm,
+            .start_ns = rows[i]->start_ns,
+            .running_ns = rows[i]->running_ns,
+            .is_recorder = rows[i]->is_recorder};
+        if (i &&
+            wp_intmap_put(
+                &timeline->process_of_pid, (struct wp_intkey){rows[i]->pid, 0}, i)) /* the later one has the number */
+            return -ENOMEM;
+    }
+    timeline->process_count = count ? (uint32_t)count : 1;
+    return 0;
 }
 
 int wp_timeline_restore(struct wp_timeline *timeline, const Wakepath__Resume__Checkpoint *from, uint32_t **threads)

@@ -11,18 +11,19 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define WP_LATE_SAMPLE_NS 20000u      /* a sample may come this long after its run ended (RSP paper, 5.2), if nothing else is set */
-#define WP_EARLY_WAKING_NS 100000u    /* a waking may be stamped this long before the switch-out that it ends */
+#define WP_LATE_SAMPLE_NS                                                                                              \
+    20000u /* a sample may come this long after its run ended (RSP paper, 5.2), if nothing else is set */
+#define WP_EARLY_WAKING_NS 100000u /* a waking may be stamped this long before the switch-out that it ends */
 
 enum wp_slice_flag {
-    WP_SLICE_BORN = 1,          /* the thread's first: out == wake == birth, waker = creator */
-    WP_SLICE_EXEC = 2,          /* no sleep: exec began a new identity */
-    WP_SLICE_RENAME = 4,        /* no sleep: the thread took another name */
-    WP_SLICE_UNCERTAIN = 8,     /* an end of it was healed */
+    WP_SLICE_BORN = 1,      /* the thread's first: out == wake == birth, waker = creator */
+    WP_SLICE_EXEC = 2,      /* no sleep: exec began a new identity */
+    WP_SLICE_RENAME = 4,    /* no sleep: the thread took another name */
+    WP_SLICE_UNCERTAIN = 8, /* an end of it was healed */
     WP_SLICE_PREEMPTED = 16,
-    WP_SLICE_DELIBERATE = 32,   /* asleep in a call whose only purpose is to sleep */
-    WP_SLICE_FIRST = 64,        /* begins where the recording begins */
-    WP_SLICE_IN_IRQ = 128,      /* the waking came in interrupt context */
+    WP_SLICE_DELIBERATE = 32, /* asleep in a call whose only purpose is to sleep */
+    WP_SLICE_FIRST = 64,      /* begins where the recording begins */
+    WP_SLICE_IN_IRQ = 128,    /* the waking came in interrupt context */
 };
 
 #define WP_SLICE_SYSCALL 0x3fffu /* what fits of a call: the kernel has hundreds */
@@ -30,31 +31,31 @@ enum wp_slice_flag {
 /* A sleep and the run after it: [out, in) and [in, end). 0 stands for "not yet". */
 struct wp_slice {
     uint64_t out_ns, wake_ns, in_ns, end_ns;
-    uint64_t cause_a;           /* of the waking event: stream position; number of the datagram or block operation. While it sleeps:
-                                 * ns after which its call times out, 0 unknown */
-    uint32_t cause_d;           /* of the waking event: socket, device, irq, vector */
-    uint32_t stack;             /* where it went to sleep */
-    uint32_t waker;             /* thread index current at the waking, 0 idle or none */
-    uint32_t identity;          /* index: who it was in this run */
-    uint16_t syscall : 14;      /* number + 1, 0 none */
-    bool is_asking : 1;         /* as it began the thread had asked over TCP and not been answered (asked.h) */
-    bool has_late_sample : 1;   /* one came later than allowed after its run: it is nobody's */
-    uint8_t state : 3;          /* enum wp_task_state at out */
-    uint8_t cause : 3;          /* enum wp_cause */
-    bool is_cut : 1;            /* its sleep or run went on when the recording paused: in_ns, end_ns are of then */
-    bool is_inferred : 1;       /* its waking was not seen: the cause is what else is known leaves (healing.h) */
-    uint8_t flags;              /* enum wp_slice_flag */
-    uint16_t taken;             /* by control paths of which aggregates (detached.h) */
-    uint16_t wait;              /* what the call waited for or was ready: in the timeline's `waits`, 0 not known */
+    uint64_t cause_a;      /* of the waking event: stream position; number of the datagram or block operation. While it
+                            * sleeps:      ns after which its call times out, 0 unknown */
+    uint32_t cause_d;      /* of the waking event: socket, device, irq, vector */
+    uint32_t stack;        /* where it went to sleep */
+    uint32_t waker;        /* thread index current at the waking, 0 idle or none */
+    uint32_t identity;     /* index: who it was in this run */
+    uint16_t syscall : 14; /* number + 1, 0 none */
+    bool is_asking : 1;    /* as it began the thread had asked over TCP and not been answered (asked.h) */
+    bool has_late_sample : 1; /* one came later than allowed after its run: it is nobody's */
+    uint8_t state : 3;        /* enum wp_task_state at out */
+    uint8_t cause : 3;        /* enum wp_cause */
+    bool is_cut : 1;          /* its sleep or run went on when the recording paused: in_ns, end_ns are of then */
+    bool is_inferred : 1;     /* its waking was not seen: the cause is what else is known leaves (healing.h) */
+    uint8_t flags;            /* enum wp_slice_flag */
+    uint16_t taken;           /* by control paths of which aggregates (detached.h) */
+    uint16_t wait;            /* what the call waited for or was ready: in the timeline's `waits`, 0 not known */
 };
 
 _Static_assert(sizeof(struct wp_slice) == 64, "a slice is a line of the cache");
 _Static_assert(WP_STATES <= 8 && WP_CAUSES <= 8, "three bits");
 
 struct wp_waking {
-    uint64_t time_ns, a;        /* a, d: as cause_a, cause_d of a slice */
+    uint64_t time_ns, a; /* a, d: as cause_a, cause_d of a slice */
     uint32_t waker, d;
-    uint16_t wait;              /* what was ready */
+    uint16_t wait; /* what was ready */
     uint8_t cause;
     bool in_irq;
 };
@@ -66,100 +67,102 @@ struct wp_sample {
 
 /* Who a thread is between two execs or renames. */
 struct wp_identity {
-    uint32_t entry;             /* dictionary thread id */
-    uint32_t comm;              /* dictionary string id */
-    uint32_t process;           /* index of the process */
+    uint32_t entry;   /* dictionary thread id */
+    uint32_t comm;    /* dictionary string id */
+    uint32_t process; /* index of the process */
     uint32_t thread;
-    uint64_t aggregates;        /* bit i: base of aggregate i; set by the session */
-    uint64_t mates;             /* bit i: no base of aggregate i, but a thread of a process whose progress that shows (mates.h) */
-    uint64_t made_ns;           /* when it came up */
-    uint32_t before;            /* the identity that its thread had before, 0 none */
-    uint32_t process_comm;      /* dictionary string id: what its process was called as it came up, where it has a name of its own; else 0 */
+    uint64_t aggregates; /* bit i: base of aggregate i; set by the session */
+    uint64_t mates;   /* bit i: no base of aggregate i, but a thread of a process whose progress that shows (mates.h) */
+    uint64_t made_ns; /* when it came up */
+    uint32_t before;  /* the identity that its thread had before, 0 none */
+    uint32_t process_comm; /* dictionary string id: what its process was called as it came up, where it has a name of
+                              its own; else 0 */
 };
 
 /* A thread group between two execs. */
 struct wp_process {
     uint32_t pid;
-    uint32_t comm;              /* dictionary string id of its leader (or of the first thread seen) */
-    uint32_t identities;        /* of its threads */
+    uint32_t comm;       /* dictionary string id of its leader (or of the first thread seen) */
+    uint32_t identities; /* of its threads */
     uint64_t start_ns;
-    uint64_t running_ns;        /* time on a CPU so far, for "busiest" */
-    uint64_t made_ns;           /* when it came up */
-    bool is_recorder;           /* Wakepath's own */
-    uint64_t with_threads;      /* bit i: aggregate i shows its progress, and threads beside its main one have come up */
+    uint64_t running_ns;   /* time on a CPU so far, for "busiest" */
+    uint64_t made_ns;      /* when it came up */
+    bool is_recorder;      /* Wakepath's own */
+    uint64_t with_threads; /* bit i: aggregate i shows its progress, and threads beside its main one have come up */
 };
 
 struct wp_thread {
-    struct wp_slice *slices;    /* ring, owned */
-    struct wp_sample *samples;  /* ring, owned */
+    struct wp_slice *slices;         /* ring, owned */
+    struct wp_sample *samples;       /* ring, owned */
     uint64_t first_slice, slice_end; /* ordinals [first, end) */
     uint64_t first_sample, sample_end;
-    uint64_t slice_base;        /* ordinal in the ring's first place; those before it stand behind the last that is in use */
-    uint32_t slice_room;        /* of the ring: as much as is needed and a little more, no power of two */
-    uint32_t sample_mask;       /* size - 1; a ring with a NULL pointer has none */
+    uint64_t slice_base;  /* ordinal in the ring's first place; those before it stand behind the last that is in use */
+    uint32_t slice_room;  /* of the ring: as much as is needed and a little more, no power of two */
+    uint32_t sample_mask; /* size - 1; a ring with a NULL pointer has none */
     uint64_t found, found_sample; /* places that were just looked up: the next ones are near them */
-    uint32_t identity;          /* index, now */
+    uint32_t identity;            /* index, now */
     uint32_t tid;
-    uint32_t cpu;               /* of its last run */
-    uint32_t creator;           /* thread index, 0 unknown */
-    uint64_t birth_ns;          /* 0 unknown */
-    struct wp_waking early;     /* seen while it still ran; time_ns 0: none */
-    uint64_t gone_ns;           /* it is dead, its last run ended then, and its slices have been forgotten; 0: no */
+    uint32_t cpu;           /* of its last run */
+    uint32_t creator;       /* thread index, 0 unknown */
+    uint64_t birth_ns;      /* 0 unknown */
+    struct wp_waking early; /* seen while it still ran; time_ns 0: none */
+    uint64_t gone_ns;       /* it is dead, its last run ended then, and its slices have been forgotten; 0: no */
     bool is_dead;
 };
 
 struct wp_timeline_counts {
     uint64_t events[WP_EVENT_KINDS];
-    uint64_t chain_breaks;      /* a CPU's prev was not its last next */
+    uint64_t chain_breaks; /* a CPU's prev was not its last next */
     uint64_t healed_in, healed_out;
     uint64_t late_samples, lost_samples;
     uint64_t wakings_of_running, wakings_of_dead;
     uint64_t unseen_wakings, inferred_wakings; /* of sleeps that ended: of these the cause is inferred */
-    uint64_t recorder_ns;       /* time on CPUs of Wakepath's own processes, of runs that are over */
-    uint64_t out_of_order;      /* events behind the session's time, taken at its time */
+    uint64_t recorder_ns;                      /* time on CPUs of Wakepath's own processes, of runs that are over */
+    uint64_t out_of_order;                     /* events behind the session's time, taken at its time */
 };
 
 struct wp_timeline {
-    struct wp_dictionary *dictionary;   /* borrowed */
-    struct wp_thread *threads;          /* [0] is the idle task */
+    struct wp_dictionary *dictionary; /* borrowed */
+    struct wp_thread *threads;        /* [0] is the idle task */
     uint32_t thread_count, thread_room;
-    uint32_t *live;                     /* indices of threads that are not buried, ascending; owned */
+    uint32_t *live; /* indices of threads that are not buried, ascending; owned */
     uint32_t live_count, live_room;
-    struct wp_identity *identities;     /* [0] idle */
+    struct wp_identity *identities; /* [0] idle */
     uint32_t identity_count, identity_room;
-    struct wp_process *processes;       /* [0] idle */
+    struct wp_process *processes; /* [0] idle */
     uint32_t process_count, process_room;
-    struct wp_idtable threads_table, identities_table, processes_table, identity_of_entry_table, thread_of_entry_table; /* own those
-                                         * that the pointers show; what is buried is zeros */
-    uint32_t *thread_of_entry;          /* dictionary thread id -> thread index + 1 */
-    uint32_t *identity_of_entry;        /* dictionary thread id -> identity */
+    struct wp_idtable threads_table, identities_table, processes_table, identity_of_entry_table,
+        thread_of_entry_table;   /* own those
+                                  * that the pointers show; what is buried is zeros */
+    uint32_t *thread_of_entry;   /* dictionary thread id -> thread index + 1 */
+    uint32_t *identity_of_entry; /* dictionary thread id -> identity */
     uint32_t entry_room, entry_identity_room;
     struct wp_intmap process_of_pid;
-    uint32_t *cpu_thread;               /* thread index + 1 that runs there; 0 unknown */
-    uint64_t *cpu_time;                 /* last switch there */
+    uint32_t *cpu_thread; /* thread index + 1 that runs there; 0 unknown */
+    uint64_t *cpu_time;   /* last switch there */
     uint32_t cpu_room;
-    uint32_t *waits;                    /* string ids of what calls wait for; [0] is none. Past 65535 there are no more */
+    uint32_t *waits; /* string ids of what calls wait for; [0] is none. Past 65535 there are no more */
     uint32_t wait_count, wait_room;
     struct wp_intmap wait_of_string;
-    uint32_t last_wait;                 /* string that was looked up last ... */
-    uint16_t last_wait_number;          /* ... and what was found */
+    uint32_t last_wait;        /* string that was looked up last ... */
+    uint16_t last_wait_number; /* ... and what was found */
     struct wp_blockops blockops;
     struct wp_messages messages;
-    struct wp_woken woken;              /* by tasks, of these */
-    uint64_t late_sample_ns;            /* a sample may come this long after its run ended */
-    uint64_t start_ns, now_ns;          /* first and last event */
-    uint64_t ring_bytes;                /* rings of slices and samples, as they are on the heap */
-    bool continues, goes_on;            /* the recording began before it, in another session; ends in another one */
-    uint64_t held_bytes;                /* slices and samples that wp_timeline_forget() left, the last time */
-    uint64_t window_ns;                 /* when the recording last went on; 0: it never paused */
-    uint64_t paused_ns;                 /* since when it pauses; 0: it does not */
-    struct wp_drop_spans pauses;        /* those that are over ... */
-    uint64_t past_pauses_ns;            /* ... and how long were those that are forgotten */
+    struct wp_woken woken;       /* by tasks, of these */
+    uint64_t late_sample_ns;     /* a sample may come this long after its run ended */
+    uint64_t start_ns, now_ns;   /* first and last event */
+    uint64_t ring_bytes;         /* rings of slices and samples, as they are on the heap */
+    bool continues, goes_on;     /* the recording began before it, in another session; ends in another one */
+    uint64_t held_bytes;         /* slices and samples that wp_timeline_forget() left, the last time */
+    uint64_t window_ns;          /* when the recording last went on; 0: it never paused */
+    uint64_t paused_ns;          /* since when it pauses; 0: it does not */
+    struct wp_drop_spans pauses; /* those that are over ... */
+    uint64_t past_pauses_ns;     /* ... and how long were those that are forgotten */
     struct wp_timeline_counts counts;
     /* Called for each new identity, so that its base memberships can be set. May be NULL. */
     void (*identity_made)(void *context, struct wp_timeline *timeline, uint32_t identity);
     void *context;
-    bool failed;                        /* out of memory: events were lost */
+    bool failed; /* out of memory: events were lost */
 };
 
 /* What a slice's call waited for, as a string id; 0: not known. */
@@ -177,7 +180,8 @@ static inline struct wp_slice *wp_thread_slice(const struct wp_thread *thread, u
 /* What the thread does now; NULL: not known, it was never seen or not since the recording paused. */
 static inline struct wp_slice *wp_thread_last(const struct wp_thread *thread)
 {
-    struct wp_slice *slice = thread->slice_end > thread->first_slice ? wp_thread_slice(thread, thread->slice_end - 1) : NULL;
+    struct wp_slice *slice =
+        thread->slice_end > thread->first_slice ? wp_thread_slice(thread, thread->slice_end - 1) : NULL;
     return slice && slice->is_cut ? NULL : slice;
 }
 

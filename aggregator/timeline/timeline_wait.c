@@ -46,13 +46,18 @@ static uint64_t cause_of(const struct wp_timeline *timeline, const struct wp_eve
     return event->a;
 }
 
-struct wp_waking wp_timeline_waking(struct wp_timeline *timeline, const struct wp_event *event, uint32_t waker, uint32_t target)
+struct wp_waking wp_timeline_waking(
+    struct wp_timeline *timeline, const struct wp_event *event, uint32_t waker, uint32_t target)
 {
     bool in_irq = event->flags & (WP_CONTEXT_HARDIRQ | WP_CONTEXT_SOFTIRQ | WP_CONTEXT_NMI);
     if (event->c == WP_CAUSE_TASK && waker && waker != target && !in_irq)
         wp_woken_add(&timeline->woken, waker, target, event->time_ns);
-    return (struct wp_waking){.time_ns = event->time_ns, .a = cause_of(timeline, event), .waker = waker, .d = event->d,
-        .wait = wp_timeline_set_wait(timeline, event->wait), .cause = (uint8_t)event->c,
+    return (struct wp_waking){.time_ns = event->time_ns,
+        .a = cause_of(timeline, event),
+        .waker = waker,
+        .d = event->d,
+        .wait = wp_timeline_set_wait(timeline, event->wait),
+        .cause = (uint8_t)event->c,
         .in_irq = in_irq};
 }
 

@@ -10,6 +10,7 @@ void wp_timeline_wait_fini(struct wp_timeline *timeline);
 /* The sleep ends so. */
 void wp_timeline_wake(struct wp_slice *slice, const struct wp_waking *waking);
 /* A waking event: what it says of the thread of that index, noted at its waker if that is a task. */
-struct wp_waking wp_timeline_waking(struct wp_timeline *timeline, const struct wp_event *event, uint32_t waker, uint32_t target);
+struct wp_waking wp_timeline_waking(
+    struct wp_timeline *timeline, const struct wp_event *event, uint32_t waker, uint32_t target);
 
 #endif

@@ -3,7 +3,8 @@
 
 #include <string.h>
 
-/* Each thread that is there is told of at the beginning of a window: one that was not, and did nothing either, is gone. */
+/* Each thread that is there is told of at the beginning of a window: one that was not, and did nothing either, is gone.
+ */
 static void cut(struct wp_thread *thread, uint64_t at_ns)
 {
     if (thread->slice_end == thread->first_slice)
@@ -13,7 +14,9 @@ static void cut(struct wp_thread *thread, uint64_t at_ns)
         thread->is_dead = true;
     if (slice->end_ns)
         return;
-    uint64_t earliest_ns = slice->in_ns ? slice->in_ns : slice->wake_ns > slice->out_ns ? slice->wake_ns : slice->out_ns;
+    uint64_t earliest_ns = slice->in_ns  ? slice->in_ns
+        : slice->wake_ns > slice->out_ns ? slice->wake_ns
+                                         : slice->out_ns;
     slice->end_ns = at_ns > earliest_ns ? at_ns : earliest_ns;
     if (!slice->in_ns)
         slice->in_ns = slice->end_ns;
@@ -24,7 +27,8 @@ static void pause_at(struct wp_timeline *timeline, uint64_t at_ns)
 {
     for (uint32_t i = 0; i < timeline->live_count; i++) {
         struct wp_thread *thread = &timeline->threads[timeline->live[i]];
-        const struct wp_slice *run = thread->slice_end > thread->first_slice ? wp_thread_slice(thread, thread->slice_end - 1) : NULL;
+        const struct wp_slice *run =
+            thread->slice_end > thread->first_slice ? wp_thread_slice(thread, thread->slice_end - 1) : NULL;
         if (run && run->in_ns && !run->end_ns && at_ns > run->in_ns)
             wp_timeline_add_running(timeline, run->identity, at_ns - run->in_ns);
         cut(thread, at_ns);

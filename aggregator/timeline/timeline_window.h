@@ -2,7 +2,8 @@
 #ifndef WP_AGGREGATOR_TIMELINE_TIMELINE_WINDOW_H
 #define WP_AGGREGATOR_TIMELINE_TIMELINE_WINDOW_H
 /*
- * A recording in windows (WP_EVENT_WINDOW): what goes on when one ends is cut there, and nothing is known until the next begins.
+ * A recording in windows (WP_EVENT_WINDOW): what goes on when one ends is cut there, and nothing is known until the
+ * next begins.
  */
 #include "aggregator/timeline/timeline_types.h"
 

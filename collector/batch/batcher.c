@@ -20,13 +20,15 @@
 
 #define CUT_NS 100000000u   /* a batch at least so often while there are events ... */
 #define QUIET_NS 500000000u /* ... and so often when there are none: it carries the watermark */
-/* Frames get their names before they travel, which takes as long as reading an object takes: until then events wait here. */
-#define NAMES_NS 10000000000u      /* at most so long ... */
-#define NAMES_EVENTS (1u << 20)    /* ... and so many */
-#define NAMES_MS 5u                /* that the source may stand still for names that are nearly there */
-#define NAMES_LAST_MS 20000u       /* for all that is left at the end */
-#define SWEEP_NS 60000000000u /* between two looks for who is gone without a word: longer than the source is ever late */
-#define RENAME_REACH 4096u  /* events between the renaming and the end of an exec */
+/* Frames get their names before they travel, which takes as long as reading an object takes: until then events wait
+ * here. */
+#define NAMES_NS 10000000000u   /* at most so long ... */
+#define NAMES_EVENTS (1u << 20) /* ... and so many */
+#define NAMES_MS 5u             /* that the source may stand still for names that are nearly there */
+#define NAMES_LAST_MS 20000u    /* for all that is left at the end */
+#define SWEEP_NS                                                                                                       \
+    60000000000u           /* between two looks for who is gone without a word: longer than the source is ever late */
+#define RENAME_REACH 4096u /* events between the renaming and the end of an exec */
 
 struct wp_batcher {
     struct wp_batcher_options options;
@@ -37,18 +39,18 @@ struct wp_batcher {
     struct wp_wait_table *waits;
     struct wp_event_queue queue;
     struct wp_socket_table *sockets;
-    struct wp_intmap devices;      /* told */
+    struct wp_intmap devices; /* told */
     struct wp_intern *exes;
-    struct wp_intmap exe_of;       /* pid -> the first file mapped since its exec; UINT32_MAX: none yet */
+    struct wp_intmap exe_of; /* pid -> the first file mapped since its exec; UINT32_MAX: none yet */
     struct wp_batcher_stats stats;
     uint64_t seq, watermark_ns, cut_ns;
     uint64_t paused_ns, resumed_ns; /* the last ones */
     uint64_t swept_ns;
-    size_t session_bytes;          /* of the session's dictionary, as who receives it counts */
-    size_t inherited_bytes;        /* of them, what it began with */
+    size_t session_bytes;   /* of the session's dictionary, as who receives it counts */
+    size_t inherited_bytes; /* of them, what it began with */
     bool must_renew;
-    bool is_successor;             /* the session goes on behind another one */
-    struct wp_delta *before;       /* while the session is renewed: of the old one; else NULL */
+    bool is_successor;       /* the session goes on behind another one */
+    struct wp_delta *before; /* while the session is renewed: of the old one; else NULL */
 };
 
 int wp_batcher_create(struct wp_batcher **batcher, const struct wp_batcher_options *options, struct wp_error *err)
@@ -61,14 +63,22 @@ int wp_batcher_create(struct wp_batcher **batcher, const struct wp_batcher_optio
     b->exes = wp_intern_create();
     if (options->has_addresses)
         b->spaces = wp_address_spaces_create();
-    int rc = !b->delta || !b->exes || (options->has_addresses && !b->spaces) ? wp_error_set(err, -ENOMEM, "out of memory") : 0;
+    int rc = !b->delta || !b->exes || (options->has_addresses && !b->spaces)
+        ? wp_error_set(err, -ENOMEM, "out of memory")
+        : 0;
     if (!rc)
-        rc = wp_thread_table_create(&b->threads, &(struct wp_thread_table_options){.delta = b->delta,
-            .command_pid = options->command_pid, .self_pid = options->self_pid,
-            .recorder_pid = options->recorder_pid, .reads_proc = options->reads_proc,
-            .patterns = options->patterns, .pattern_count = options->pattern_count}, err);
-    if (!rc && (!(b->waits = wp_wait_table_create(b->delta)) || !(b->sockets = wp_socket_table_create(b->delta)) ||
-        !(b->stacks = wp_stack_table_create(b->delta, b->spaces, b->waits, &options->names, options->logger))))
+        rc = wp_thread_table_create(&b->threads,
+            &(struct wp_thread_table_options){.delta = b->delta,
+                .command_pid = options->command_pid,
+                .self_pid = options->self_pid,
+                .recorder_pid = options->recorder_pid,
+                .reads_proc = options->reads_proc,
+                .patterns = options->patterns,
+                .pattern_count = options->pattern_count},
+            err);
+    if (!rc &&
+        (!(b->waits = wp_wait_table_create(b->delta)) || !(b->sockets = wp_socket_table_create(b->delta)) ||
+            !(b->stacks = wp_stack_table_create(b->delta, b->spaces, b->waits, &options->names, options->logger))))
         rc = wp_error_set(err, -ENOMEM, "out of memory");
     if (rc) {
         wp_batcher_destroy(b);
@@ -110,8 +120,11 @@ static uint64_t clock_ns(clockid_t clock)
 
 static int send_batch(struct wp_batcher *b, size_t events, uint64_t watermark_ns, bool is_last, struct wp_error *err)
 {
-    struct wp_batch batch = {.seq = b->seq + 1, .watermark_ns = watermark_ns, .is_last = is_last,
-        .anchor_mono_ns = clock_ns(CLOCK_MONOTONIC), .anchor_real_ns = clock_ns(CLOCK_REALTIME)};
+    struct wp_batch batch = {.seq = b->seq + 1,
+        .watermark_ns = watermark_ns,
+        .is_last = is_last,
+        .anchor_mono_ns = clock_ns(CLOCK_MONOTONIC),
+        .anchor_real_ns = clock_ns(CLOCK_REALTIME)};
     memcpy(batch.session, b->options.session, sizeof(batch.session));
     wp_wait_table_settle(b->waits, b->queue.events, events);
     if (wp_delta_fill(b->delta, &batch))
@@ -262,7 +275,8 @@ static int renew(struct wp_batcher *b, struct wp_error *err)
     return rc ? wp_error_set(err, rc, "the recording cannot go on in another session") : 0;
 }
 
-/* Between two windows nothing says so to the new session: it begins with the next one. What lives may be more than is allowed. */
+/* Between two windows nothing says so to the new session: it begins with the next one. What lives may be more than is
+ * allowed. */
 static bool is_renewal_due(const struct wp_batcher *b)
 {
     bool is_paused = b->paused_ns > b->resumed_ns;
@@ -444,8 +458,10 @@ static void fill_threads(struct wp_batcher *b, const struct wp_fact *fact, struc
 /* Its last switch is told, but not while the recording pauses. */
 static bool is_end_of_thread(const struct wp_batcher *b, const struct wp_event *event)
 {
-    bool is_between = b->paused_ns && event->time_ns >= b->paused_ns && (b->resumed_ns < b->paused_ns || event->time_ns < b->resumed_ns);
-    return (event->kind == WP_EVENT_SWITCH && event->c == WP_STATE_DEAD) || (event->kind == WP_EVENT_EXIT && is_between);
+    bool is_between = b->paused_ns && event->time_ns >= b->paused_ns &&
+        (b->resumed_ns < b->paused_ns || event->time_ns < b->resumed_ns);
+    return (event->kind == WP_EVENT_SWITCH && event->c == WP_STATE_DEAD) ||
+        (event->kind == WP_EVENT_EXIT && is_between);
 }
 
 /* What a thread or a socket leaves behind when it is gone. */

@@ -3,8 +3,8 @@
 #define WP_COLLECTOR_BATCH_BATCHER_H
 /*
  * Facts in, batches out: ids for raw names, events in order of time, cut when 64 Ki events or a tenth of a second are
- * certain (the source's watermark), or when the dictionary has grown by a batchful. The batch handed out is valid during
- * the call.
+ * certain (the source's watermark), or when the dictionary has grown by a batchful. The batch handed out is valid
+ * during the call.
  */
 #include "collector/batch/stack_table.h"
 #include "collector/batch/thread_table.h"
@@ -16,16 +16,16 @@ struct wp_batcher;
 struct wp_batcher_options {
     uint8_t session[16];
     uint32_t command_pid, self_pid, recorder_pid;
-    bool has_addresses;             /* stacks come as addresses of this host's processes */
-    bool reads_proc;                /* unknown threads are looked up in /proc */
-    const char *const *patterns;    /* borrowed until create returns */
+    bool has_addresses;          /* stacks come as addresses of this host's processes */
+    bool reads_proc;             /* unknown threads are looked up in /proc */
+    const char *const *patterns; /* borrowed until create returns */
     size_t pattern_count;
     struct wp_names_from names;     /* what it has is borrowed */
     const struct wp_logger *logger; /* borrowed, NULL for none */
     /* 0 or -errno, which ends the source's poll. */
     int (*batch)(void *context, const struct wp_batch *batch, struct wp_error *err);
-    /* The session's dictionary has grown to session_bytes, as who receives it counts: what follows belongs to another session, whose id
-     * is put into `session`. NULL: it grows on. may_renew: not now (false). */
+    /* The session's dictionary has grown to session_bytes, as who receives it counts: what follows belongs to another
+     * session, whose id is put into `session`. NULL: it grows on. may_renew: not now (false). */
     bool (*may_renew)(void *context);
     int (*renew)(void *context, uint8_t session[16], struct wp_error *err);
     size_t session_bytes;
@@ -34,14 +34,14 @@ struct wp_batcher_options {
 
 struct wp_batcher_stats {
     uint64_t events, dropped, batches;
-    uint64_t late;                  /* facts older than the watermark said: moved up to it */
-    uint64_t taken_kinds[WP_EVENT_KINDS]; /* of the source, by kind; some of them wait to be sent */
+    uint64_t late;                          /* facts older than the watermark said: moved up to it */
+    uint64_t taken_kinds[WP_EVENT_KINDS];   /* of the source, by kind; some of them wait to be sent */
     uint64_t dropped_kinds[WP_EVENT_KINDS]; /* [0]: of what is no event itself, such as the name of a socket */
 };
 
 int wp_batcher_create(struct wp_batcher **batcher, const struct wp_batcher_options *options, struct wp_error *err);
-/* Other patterns of command lines, for what is executed from now on; borrowed until it returns. -EINVAL, -ENOMEM: those before
- * stay. */
+/* Other patterns of command lines, for what is executed from now on; borrowed until it returns. -EINVAL, -ENOMEM: those
+ * before stay. */
 int wp_batcher_match(struct wp_batcher *batcher, const char *const *patterns, size_t count, struct wp_error *err);
 void wp_batcher_destroy(struct wp_batcher *batcher);
 /* Reads what takes long, when the source exists and before its first facts are taken. */

@@ -11,7 +11,8 @@
 #define FULL_ENTRIES (WP_BATCH_ENTRIES / 2)
 #define FULL_BYTES ((size_t)4 << 20)
 
-/* Entries of one kind that were not sent: ids first .. first + count - 1. Of kinds that are kept those that were sent stand before them. */
+/* Entries of one kind that were not sent: ids first .. first + count - 1. Of kinds that are kept those that were sent
+ * stand before them. */
 struct pending {
     void *items;
     size_t item_size;
@@ -24,7 +25,7 @@ enum { THREADS, SOCKETS, OBJECTS, FRAMES, STACKS, DEVICES, DROPS, KINDS };
 struct wp_delta {
     struct wp_intern *strings; /* their ids are the dictionary's */
     uint32_t strings_sent;
-    size_t string_bytes;       /* not sent */
+    size_t string_bytes; /* not sent */
     struct wp_bytes *string_views;
     uint32_t string_room;
     struct pending pending[KINDS];
@@ -41,7 +42,8 @@ struct wp_delta *wp_delta_create(void)
     if (!d)
         return NULL;
     for (int i = 0; i < KINDS; i++)
-        d->pending[i] = (struct pending){.item_size = sizes[i], .first = 1, .is_kept = i == OBJECTS || i == FRAMES || i == STACKS};
+        d->pending[i] =
+            (struct pending){.item_size = sizes[i], .first = 1, .is_kept = i == OBJECTS || i == FRAMES || i == STACKS};
     d->strings = wp_intern_create();
     if (!d->strings) {
         free(d);
@@ -156,7 +158,8 @@ uint32_t wp_delta_object(struct wp_delta *d, const struct wp_object_entry *entry
 
 uint32_t wp_delta_frame(struct wp_delta *d, const struct wp_frame_entry *entry)
 {
-    struct wp_intkey key = {entry->offset ^ (uint64_t)entry->is_kernel << 63, (uint64_t)entry->object << 32 | entry->function};
+    struct wp_intkey key = {
+        entry->offset ^ (uint64_t)entry->is_kernel << 63, (uint64_t)entry->object << 32 | entry->function};
     return add_once(d, &d->frames, key, FRAMES, entry);
 }
 
@@ -226,7 +229,8 @@ static int fill_strings(struct wp_delta *d, struct wp_batch *batch)
     }
     for (uint32_t i = 0; i < count; i++) {
         uint32_t id = d->strings_sent + 1 + i;
-        d->string_views[i] = (struct wp_bytes){wp_intern_text(d->strings, id), (uint32_t)wp_intern_size(d->strings, id)};
+        d->string_views[i] =
+            (struct wp_bytes){wp_intern_text(d->strings, id), (uint32_t)wp_intern_size(d->strings, id)};
     }
     batch->first_string = d->strings_sent + 1;
     batch->string_count = count;

@@ -28,7 +28,8 @@ uint32_t wp_delta_stack(struct wp_delta *delta, uint32_t parent, uint32_t frame)
 void wp_delta_device(struct wp_delta *delta, uint32_t device, const char *name);
 void wp_delta_drop(struct wp_delta *delta, const struct wp_drop *drop);
 
-/* What an id stands for, also when it was sent; NULL for 0 and ids that were not given out. Valid until the next call that makes one. */
+/* What an id stands for, also when it was sent; NULL for 0 and ids that were not given out. Valid until the next call
+ * that makes one. */
 const struct wp_object_entry *wp_delta_object_entry(const struct wp_delta *delta, uint32_t id);
 const struct wp_frame_entry *wp_delta_frame_entry(const struct wp_delta *delta, uint32_t id);
 const struct wp_stack_entry *wp_delta_stack_entry(const struct wp_delta *delta, uint32_t id);
@@ -38,7 +39,8 @@ const char *wp_delta_text(const struct wp_delta *delta, uint32_t string); /* "" 
 bool wp_delta_is_full(const struct wp_delta *delta);
 bool wp_delta_is_empty(const struct wp_delta *delta);
 bool wp_delta_failed(const struct wp_delta *delta);
-/* Points the batch's dictionary at what was not sent; valid until the next call of anything but wp_delta_sent. -ENOMEM. */
+/* Points the batch's dictionary at what was not sent; valid until the next call of anything but wp_delta_sent. -ENOMEM.
+ */
 int wp_delta_fill(struct wp_delta *delta, struct wp_batch *batch);
 /* What the last wp_delta_fill gave out was sent. */
 void wp_delta_sent(struct wp_delta *delta);

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define RUN 16u /* shorter runs are sorted in place */
-#define NEAR 64u /* how far an event is moved when it comes */
+#define RUN 16u                 /* shorter runs are sorted in place */
+#define NEAR 64u                /* how far an event is moved when it comes */
 #define LEAST ((size_t)1 << 17) /* room that stays, of events */
 
 void wp_event_queue_fini(struct wp_event_queue *q)
@@ -62,7 +62,8 @@ static void merge(const struct wp_event *from, size_t low, size_t middle, size_t
 {
     size_t left = low, right = middle;
     for (size_t i = low; i < high; i++)
-        to[i] = left < middle && (right == high || from[left].time_ns <= from[right].time_ns) ? from[left++] : from[right++];
+        to[i] = left < middle && (right == high || from[left].time_ns <= from[right].time_ns) ? from[left++]
+                                                                                              : from[right++];
 }
 
 /* Bottom-up merge sort of what is out of order, from the first event that some later one precedes. */
@@ -90,7 +91,8 @@ int wp_event_queue_sort(struct wp_event_queue *q)
         sort_run(from + at, count - at < RUN ? count - at : RUN);
     for (size_t width = RUN; width < count; width *= 2) {
         for (size_t at = 0; at < count; at += 2 * width) {
-            size_t middle = at + width < count ? at + width : count, end = at + 2 * width < count ? at + 2 * width : count;
+            size_t middle = at + width < count ? at + width : count,
+                   end = at + 2 * width < count ? at + 2 * width : count;
             merge(from, at, middle, end, to);
         }
         struct wp_event *swap = from;

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CREATORS 64u      /* of a thread, that are named for its sake */
-#define INLINED 64u       /* functions at one place */
+#define CREATORS 64u /* of a thread, that are named for its sake */
+#define INLINED 64u  /* functions at one place */
 #define MATCHES (sizeof(((struct wp_thread_entry *)0)->cmdline_matches) / sizeof(uint32_t))
 
 enum { STRING = 1, THREAD, SOCKET, OBJECT, FRAME, STACK };
@@ -18,8 +18,8 @@ struct wp_heir {
     wp_heir_full *full;
     void *context;
     int failed;
-    struct wp_intmap ids;     /* (old id, kind) -> new */
-    uint32_t *chain;          /* of a stack, innermost first; owned */
+    struct wp_intmap ids; /* (old id, kind) -> new */
+    uint32_t *chain;      /* of a stack, innermost first; owned */
     uint32_t chain_room;
 };
 
@@ -162,7 +162,8 @@ static uint32_t frame(struct wp_heir *h, uint32_t id)
     const struct wp_frame_entry *entry = h->from.frame(h->from.context, id);
     struct wp_frame_entry made = frame_entry(h, entry ? entry : &nameless), outer;
     if (!entry || !entry->inlined) /* one with a line is not equal to the one without it */
-        return remember(h, FRAME, id, made.file || made.line ? wp_delta_frame_apart(h->to, &made) : wp_delta_frame(h->to, &made));
+        return remember(
+            h, FRAME, id, made.file || made.line ? wp_delta_frame_apart(h->to, &made) : wp_delta_frame(h->to, &made));
     uint32_t first = wp_delta_frame_apart(h->to, &made), at = first;
     for (unsigned i = 0; i < INLINED && at && entry && entry->inlined; i++) {
         outer = made;

@@ -2,9 +2,9 @@
 #ifndef WP_COLLECTOR_BATCH_HEIR_H
 #define WP_COLLECTOR_BATCH_HEIR_H
 /*
- * A session's dictionary grows as long as it lives, so a long recording goes on in another session. What the new one still
- * speaks of is put into its dictionary when it is first used: an heir gives the new id for the old one. What the old session
- * cannot tell of an id becomes a nameless entry, or 0 where the kind has none.
+ * A session's dictionary grows as long as it lives, so a long recording goes on in another session. What the new one
+ * still speaks of is put into its dictionary when it is first used: an heir gives the new id for the old one. What the
+ * old session cannot tell of an id becomes a nameless entry, or 0 where the kind has none.
  */
 #include "collector/batch/delta.h"
 
@@ -12,7 +12,7 @@ struct wp_heir;
 
 /* The old session's entries; NULL for ids that are not there. All of one context. */
 struct wp_heir_from {
-    const void *context; /* borrowed */
+    const void *context;                                     /* borrowed */
     const char *(*string)(const void *context, uint32_t id); /* "" for those */
     const struct wp_thread_entry *(*thread)(const void *context, uint32_t id);
     const struct wp_socket_entry *(*socket)(const void *context, uint32_t id); /* NULL: sockets are left as they are */

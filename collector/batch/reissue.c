@@ -17,17 +17,17 @@ struct wp_reissue {
     struct wp_reissue_to to;
     struct wp_dictionary *dictionary; /* the session's, so far */
     struct wp_standing *standing;
-    struct wp_delta *delta;          /* of the part; NULL: none was begun */
+    struct wp_delta *delta; /* of the part; NULL: none was begun */
     struct wp_heir *heir;
-    struct wp_intmap devices;        /* that the part was told */
-    struct wp_event *events;         /* owned */
+    struct wp_intmap devices; /* that the part was told */
+    struct wp_event *events;  /* owned */
     uint32_t event_count;
     uint32_t part;
-    uint64_t seq, told, dropped;     /* of the part */
-    size_t bytes, inherited;         /* likewise: of its dictionary; what it began with */
-    uint64_t watermark_ns;           /* of the batches so far */
-    const struct wp_batch *source;   /* which is told */
-    struct wp_error why;             /* of what was sent by the way */
+    uint64_t seq, told, dropped;   /* of the part */
+    size_t bytes, inherited;       /* likewise: of its dictionary; what it began with */
+    uint64_t watermark_ns;         /* of the batches so far */
+    const struct wp_batch *source; /* which is told */
+    struct wp_error why;           /* of what was sent by the way */
 };
 
 void wp_reissue_id(const uint8_t session[16], uint32_t part, uint8_t id[16])
@@ -71,7 +71,8 @@ static const struct wp_stack_entry *stack(const void *context, uint32_t id)
     return wp_dictionary_stack(context, id);
 }
 
-int wp_reissue_create(struct wp_reissue **reissue, const struct wp_hello *hello, const struct wp_reissue_to *to, struct wp_error *err)
+int wp_reissue_create(
+    struct wp_reissue **reissue, const struct wp_hello *hello, const struct wp_reissue_to *to, struct wp_error *err)
 {
     struct wp_reissue *r = calloc(1, sizeof(*r));
     if (r) {
@@ -118,8 +119,13 @@ void wp_reissue_destroy(struct wp_reissue *r)
 static int send(struct wp_reissue *r, uint64_t watermark_ns, bool is_last, struct wp_error *err)
 {
     const struct wp_batch *source = r->source;
-    struct wp_batch batch = {.seq = r->seq + 1, .watermark_ns = watermark_ns, .is_last = is_last, .anchor_mono_ns = source->anchor_mono_ns,
-        .anchor_real_ns = source->anchor_real_ns, .events = r->events, .event_count = r->event_count};
+    struct wp_batch batch = {.seq = r->seq + 1,
+        .watermark_ns = watermark_ns,
+        .is_last = is_last,
+        .anchor_mono_ns = source->anchor_mono_ns,
+        .anchor_real_ns = source->anchor_real_ns,
+        .events = r->events,
+        .event_count = r->event_count};
     memcpy(batch.session, r->hello.session, sizeof(batch.session));
     if (wp_delta_fill(r->delta, &batch))
         return wp_error_set(err, -ENOMEM, "out of memory for the dictionary");

@@ -9,20 +9,21 @@
 
 #define TCP_ESTABLISHED_STATE 1
 #define TCP_CLOSE_STATE 7
-#define CLOSED 16384u           /* closed streams that are still known: more than close while events wait to be sent */
-#define STREAMS (1u << 19)      /* in each generation; a host with more that are open and quiet has some without a name */
+#define CLOSED 16384u      /* closed streams that are still known: more than close while events wait to be sent */
+#define STREAMS (1u << 19) /* in each generation; a host with more that are open and quiet has some without a name */
 #define OTHERS (1u << 16)
 
 struct slot {
-    uint64_t key, began;        /* began: initial sequence numbers, 0 not seen */
+    uint64_t key, began; /* began: initial sequence numbers, 0 not seen */
     struct wp_socket_entry entry;
-    uint32_t id, id_before;     /* in this session, 0 not used yet; in the one before */
-    uint32_t state_before;      /* out of which it became established */
-    uint8_t generation;         /* of its family's */
+    uint32_t id, id_before; /* in this session, 0 not used yet; in the one before */
+    uint32_t state_before;  /* out of which it became established */
+    uint8_t generation;     /* of its family's */
     bool is_used, is_closed;
 };
 
-/* Keys by when they were used last: what is used moves to `recent`; when that is full it is the one before, and what was there goes. */
+/* Keys by when they were used last: what is used moves to `recent`; when that is full it is the one before, and what
+ * was there goes. */
 struct family {
     struct wp_intmap recent, before;
     uint32_t room;
@@ -31,13 +32,13 @@ struct family {
 
 struct wp_socket_table {
     struct wp_delta *delta;
-    struct slot *slots;         /* owned */
+    struct slot *slots; /* owned */
     uint32_t count, room;
     uint32_t *free_slots, free_count; /* owned; as much room */
     struct family streams, others;
-    uint64_t *closed;           /* keys, a ring; owned */
+    uint64_t *closed; /* keys, a ring; owned */
     uint32_t closed_count;
-    struct wp_intmap before;    /* id in the session before -> slot, of those that had one */
+    struct wp_intmap before; /* id in the session before -> slot, of those that had one */
 };
 
 struct wp_socket_table *wp_socket_table_create(struct wp_delta *delta)
@@ -146,7 +147,8 @@ static uint32_t define(struct wp_socket_table *t, uint64_t key, const struct wp_
     uint32_t index = slot ? (uint32_t)(slot - t->slots) : new_slot(t);
     if (index == UINT32_MAX)
         return wp_delta_socket(t->delta, entry); /* known by this once */
-    t->slots[index] = (struct slot){.key = key, .entry = *entry, .is_used = true, .id = wp_delta_socket(t->delta, entry)};
+    t->slots[index] =
+        (struct slot){.key = key, .entry = *entry, .is_used = true, .id = wp_delta_socket(t->delta, entry)};
     remember(t, family_of(t, entry), key, index);
     return t->slots[index].id;
 }
@@ -218,7 +220,8 @@ uint32_t wp_socket_table_again(struct wp_socket_table *t, uint32_t id_before)
     return t->slots[index].id;
 }
 
-int wp_socket_table_tell(struct wp_socket_table *t, int (*tell)(void *context, const struct wp_event *event), void *context)
+int wp_socket_table_tell(
+    struct wp_socket_table *t, int (*tell)(void *context, const struct wp_event *event), void *context)
 {
     int rc = 0;
     for (uint32_t i = 0; !rc && i < t->count; i++) {
@@ -227,9 +230,13 @@ int wp_socket_table_tell(struct wp_socket_table *t, int (*tell)(void *context, c
             continue;
         if (!slot->id)
             slot->id = wp_delta_socket(t->delta, &slot->entry);
-        rc = tell(context, &(struct wp_event){.kind = WP_EVENT_SOCK_STATE, .flags = WP_EVENT_RETOLD,
-            .a = slot->began, .b = slot->state_before,
-            .c = TCP_ESTABLISHED_STATE, .d = slot->id});
+        rc = tell(context,
+            &(struct wp_event){.kind = WP_EVENT_SOCK_STATE,
+                .flags = WP_EVENT_RETOLD,
+                .a = slot->began,
+                .b = slot->state_before,
+                .c = TCP_ESTABLISHED_STATE,
+                .d = slot->id});
     }
     return rc;
 }

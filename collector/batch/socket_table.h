@@ -2,8 +2,9 @@
 #ifndef WP_COLLECTOR_BATCH_SOCKET_TABLE_H
 #define WP_COLLECTOR_BATCH_SOCKET_TABLE_H
 /*
- * Which socket of the dictionary a key of the source means now. A stream is forgotten a while after it closed: a reset closes
- * first and then wakes who waited. Of others, and of streams whose close was not seen, those go that were not used for longest.
+ * Which socket of the dictionary a key of the source means now. A stream is forgotten a while after it closed: a reset
+ * closes first and then wakes who waited. Of others, and of streams whose close was not seen, those go that were not
+ * used for longest.
  */
 #include "collector/batch/delta.h"
 #include "collector/host/source.h"
@@ -13,7 +14,8 @@ struct wp_socket_table;
 /* delta: borrowed. NULL when out of memory. */
 struct wp_socket_table *wp_socket_table_create(struct wp_delta *delta);
 void wp_socket_table_destroy(struct wp_socket_table *table);
-/* The id of the fact's socket, 0: none, or never heard of it. A fact of kind 0 says what its key stands for from now on. */
+/* The id of the fact's socket, 0: none, or never heard of it. A fact of kind 0 says what its key stands for from now
+ * on. */
 uint32_t wp_socket_table_id(struct wp_socket_table *table, const struct wp_fact *fact);
 /* Takes note of a SOCK_STATE fact: of how the connection began, or that it is closed. */
 void wp_socket_table_state(struct wp_socket_table *table, const struct wp_fact *fact);
@@ -23,7 +25,9 @@ uint32_t wp_socket_table_count(const struct wp_socket_table *table);
 void wp_socket_table_renew(struct wp_socket_table *table, struct wp_delta *delta);
 /* The id of the socket that had this one before the last renewal; 0: it is not there any more. */
 uint32_t wp_socket_table_again(struct wp_socket_table *table, uint32_t id_before);
-/* Says of each connection that is open and whose beginning was seen how it began, as a SOCK_STATE event without a thread. */
-int wp_socket_table_tell(struct wp_socket_table *table, int (*tell)(void *context, const struct wp_event *event), void *context);
+/* Says of each connection that is open and whose beginning was seen how it began, as a SOCK_STATE event without a
+ * thread. */
+int wp_socket_table_tell(
+    struct wp_socket_table *table, int (*tell)(void *context, const struct wp_event *event), void *context);
 
 #endif

@@ -7,17 +7,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CACHED (1u << 18) /* frames remembered by their place before all are forgotten */
-#define KEYS (1u << 17)   /* of stacks, before the source is asked to tell them anew */
+#define CACHED (1u << 18)       /* frames remembered by their place before all are forgotten */
+#define KEYS (1u << 17)         /* of stacks, before the source is asked to tell them anew */
 #define LOCK_TICKET 0x80000000u /* of a lock; frames' numbers are below */
-#define LATE 64u        /* processes whose last new stack is at hand; a power of two */
-#define OBJECTS_MOST 65536u /* of the address spaces: no waiting for names any more */
-#define DEEPEST 256u    /* frames of a part of a stack that are looked at */
-#define TRACING 0x80000000u /* of the value in `frames`: a kernel function of tracing itself */
+#define LATE 64u                /* processes whose last new stack is at hand; a power of two */
+#define OBJECTS_MOST 65536u     /* of the address spaces: no waiting for names any more */
+#define DEEPEST 256u            /* frames of a part of a stack that are looked at */
+#define TRACING 0x80000000u     /* of the value in `frames`: a kernel function of tracing itself */
 
 /* A process' stacks share their outer frames: those need not be looked up again. Outermost first. */
 struct late {
-    uint64_t space;          /* as in the key of `frames`; 0: none */
+    uint64_t space; /* as in the key of `frames`; 0: none */
     uint32_t count;
     uint64_t ips[DEEPEST];
     uint32_t stacks[DEEPEST];
@@ -28,15 +28,16 @@ struct wp_stack_table {
     struct wp_address_spaces *spaces;
     struct wp_symbolizer *symbolizer;
     struct wp_wait_table *waits;
-    struct wp_intmap recent, before; /* what the source calls a stack -> id; `before`: until it told all anew, which may still be on the way */
-    struct wp_intmap frames;      /* (address, process and generation) -> frame id */
-    struct wp_intmap places;      /* (place in a file, object) -> frame id */
-    struct late late[LATE];       /* by process */
+    struct wp_intmap recent, before; /* what the source calls a stack -> id; `before`: until it told all anew, which may
+                                        still be on the way */
+    struct wp_intmap frames;         /* (address, process and generation) -> frame id */
+    struct wp_intmap places;         /* (place in a file, object) -> frame id */
+    struct late late[LATE];          /* by process */
     struct wp_stack_counts counts;
 };
 
-struct wp_stack_table *wp_stack_table_create(struct wp_delta *delta, struct wp_address_spaces *spaces, struct wp_wait_table *waits,
-    const struct wp_names_from *from, const struct wp_logger *logger)
+struct wp_stack_table *wp_stack_table_create(struct wp_delta *delta, struct wp_address_spaces *spaces,
+    struct wp_wait_table *waits, const struct wp_names_from *from, const struct wp_logger *logger)
 {
     struct wp_stack_table *t = calloc(1, sizeof(*t));
     if (!t)
@@ -66,8 +67,8 @@ void wp_stack_table_destroy(struct wp_stack_table *t)
 /* What our own tracepoint put on the kernel's stack. */
 static bool is_of_tracing(const char *function)
 {
-    static const char *const prefixes[] = {"bpf_prog_", "bpf_trace_run", "__bpf_trace_", "__traceiter_", "bpf_get_stack",
-        "bpf_trampoline_", "__bpf_get_stack", "bpf_overflow_handler", "__perf_event_overflow"};
+    static const char *const prefixes[] = {"bpf_prog_", "bpf_trace_run", "__bpf_trace_", "__traceiter_",
+        "bpf_get_stack", "bpf_trampoline_", "__bpf_get_stack", "bpf_overflow_handler", "__perf_event_overflow"};
     for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++)
         if (!strncmp(function, prefixes[i], strlen(prefixes[i])))
             return true;
@@ -87,8 +88,10 @@ static uint32_t object_id(struct wp_stack_table *t, const char *path, const uint
 /* With its name, which is known. */
 static uint32_t named_frame(struct wp_stack_table *t, const struct wp_named_frame *f)
 {
-    struct wp_frame_entry frame = {.function = wp_delta_string(t->delta, f->function), .offset = f->offset,
-        .is_kernel = f->is_kernel, .object = object_id(t, f->object ? f->object : "", NULL, 0)};
+    struct wp_frame_entry frame = {.function = wp_delta_string(t->delta, f->function),
+        .offset = f->offset,
+        .is_kernel = f->is_kernel,
+        .object = object_id(t, f->object ? f->object : "", NULL, 0)};
     return wp_delta_frame(t->delta, &frame);
 }
 
@@ -115,8 +118,8 @@ static uint32_t user_frame(struct wp_stack_table *t, uint32_t pid, uint64_t addr
     uint32_t id;
     if (is_file && wp_intmap_get(&t->places, key, &id))
         return id;
-    struct wp_frame_entry frame = {.offset = offset + is_return,
-        .object = object_id(t, object.path, object.build_id, object.build_id_size)};
+    struct wp_frame_entry frame = {
+        .offset = offset + is_return, .object = object_id(t, object.path, object.build_id, object.build_id_size)};
     id = wp_delta_frame_apart(t->delta, &frame);
     if (!id)
         return 0;
@@ -176,7 +179,8 @@ static void fill_frame(struct wp_stack_table *t, uint32_t id, const struct wp_pl
 /* Better when nothing waits for a name, for the fleet's answers to what was asked before are lost. */
 static void forget_objects(struct wp_stack_table *t, bool is_settled)
 {
-    if (!t->spaces || (!is_settled && wp_address_spaces_objects(t->spaces) < OBJECTS_MOST) || !wp_address_spaces_forget_objects(t->spaces))
+    if (!t->spaces || (!is_settled && wp_address_spaces_objects(t->spaces) < OBJECTS_MOST) ||
+        !wp_address_spaces_forget_objects(t->spaces))
         return;
     wp_symbolizer_renumber(t->symbolizer);
     wp_intmap_clear(&t->places);
@@ -210,7 +214,8 @@ void wp_stack_table_forget(struct wp_stack_table *t, uint32_t pid)
         wp_symbolizer_forget(t->symbolizer, pid);
 }
 
-/* How many outer frames are those of the process' last new stack. The innermost one is no return address, so never the same. */
+/* How many outer frames are those of the process' last new stack. The innermost one is no return address, so never the
+ * same. */
 static uint32_t outer_frames(const struct late *late, uint64_t space, const uint64_t *ips, uint32_t count)
 {
     uint32_t same = 0, most = late->count < count ? late->count : count;

@@ -15,17 +15,19 @@
 struct wp_stack_table;
 
 struct wp_stack_counts {
-    uint64_t known;     /* stacks that the source named and that were there already */
-    uint64_t made;      /* put together from their frames */
-    uint64_t lost;      /* named, but their frames never came */
+    uint64_t known; /* stacks that the source named and that were there already */
+    uint64_t made;  /* put together from their frames */
+    uint64_t lost;  /* named, but their frames never came */
 };
 
-/* All are borrowed. `spaces` may be NULL for a source that gives names, `from` and `logger` too. NULL when out of memory. */
+/* All are borrowed. `spaces` may be NULL for a source that gives names, `from` and `logger` too. NULL when out of
+ * memory. */
 struct wp_names_from;
-struct wp_stack_table *wp_stack_table_create(struct wp_delta *delta, struct wp_address_spaces *spaces, struct wp_wait_table *waits,
-    const struct wp_names_from *from, const struct wp_logger *logger);
+struct wp_stack_table *wp_stack_table_create(struct wp_delta *delta, struct wp_address_spaces *spaces,
+    struct wp_wait_table *waits, const struct wp_names_from *from, const struct wp_logger *logger);
 void wp_stack_table_destroy(struct wp_stack_table *table);
-/* Reads what takes long before the first stack comes; when the programs are loaded, for their names are the kernel's too. */
+/* Reads what takes long before the first stack comes; when the programs are loaded, for their names are the kernel's
+ * too. */
 void wp_stack_table_prepare(struct wp_stack_table *table);
 /* Puts the names into the frames that have got them since, and says whether none is still missing. Frames that are sent
  * before stay without. Waits at most so long. */
@@ -37,8 +39,8 @@ void wp_stack_table_lock(struct wp_stack_table *table, const struct wp_lock_plac
 /* So many stacks are remembered that the source must tell all anew; and: it does so from now on. */
 bool wp_stack_table_is_full(const struct wp_stack_table *table);
 void wp_stack_table_turn(struct wp_stack_table *table);
-/* The session goes on in another one, whose dictionary is `delta`. The stacks that the source may name again are put there; nothing
- * may be waiting for its name. The source must tell stacks anew. */
+/* The session goes on in another one, whose dictionary is `delta`. The stacks that the source may name again are put
+ * there; nothing may be waiting for its name. The source must tell stacks anew. */
 void wp_stack_table_renew(struct wp_stack_table *table, struct wp_delta *delta, struct wp_heir *heir);
 /* The fact's stack, 0: none. */
 uint32_t wp_stack_table_id(struct wp_stack_table *table, const struct wp_fact *fact);

@@ -11,7 +11,7 @@
 #define TCP_CLOSE_STATE 7
 
 struct thread {
-    uint64_t since_ns;        /* off the CPU */
+    uint64_t since_ns; /* off the CPU */
     uint32_t id, stack, call;
     uint16_t cpu;
     uint8_t state;
@@ -19,12 +19,12 @@ struct thread {
 };
 
 struct connection {
-    uint64_t began;           /* initial sequence numbers; 0: the place is free */
+    uint64_t began; /* initial sequence numbers; 0: the place is free */
     uint32_t id, state_before;
 };
 
 struct wp_standing {
-    struct thread *threads;   /* owned */
+    struct thread *threads; /* owned */
     uint32_t thread_count, thread_room;
     uint32_t *free_threads, free_thread_count; /* owned; as much room */
     struct wp_intmap thread_of;
@@ -121,8 +121,13 @@ static void on_switch(struct wp_standing *s, const struct wp_event *event)
     } else {
         struct thread *thread = thread_of(s, event->thread);
         if (thread)
-            *thread = (struct thread){.id = event->thread, .since_ns = event->time_ns, .stack = event->stack, .call = event->d,
-                .cpu = event->cpu, .state = (uint8_t)event->c, .is_known = true};
+            *thread = (struct thread){.id = event->thread,
+                .since_ns = event->time_ns,
+                .stack = event->stack,
+                .call = event->d,
+                .cpu = event->cpu,
+                .state = (uint8_t)event->c,
+                .is_known = true};
     }
     runs(s, event->other, event->cpu);
 }
@@ -131,8 +136,14 @@ static void on_state(struct wp_standing *s, const struct wp_event *event)
 {
     struct thread *thread = thread_of(s, event->thread);
     if (thread && !thread->is_known)
-        *thread = (struct thread){.id = event->thread, .since_ns = event->a, .stack = event->stack, .call = event->d, .cpu = event->cpu,
-            .state = (uint8_t)event->c, .is_on_cpu = event->flags & WP_STATE_ON_CPU, .is_known = true};
+        *thread = (struct thread){.id = event->thread,
+            .since_ns = event->a,
+            .stack = event->stack,
+            .call = event->d,
+            .cpu = event->cpu,
+            .state = (uint8_t)event->c,
+            .is_on_cpu = event->flags & WP_STATE_ON_CPU,
+            .is_known = true};
 }
 
 static void on_connection(struct wp_standing *s, const struct wp_event *event)
@@ -148,7 +159,8 @@ static void on_connection(struct wp_standing *s, const struct wp_event *event)
     if (event->c != TCP_ESTABLISHED_STATE || !event->a)
         return;
     if (!is_there) {
-        if (!s->free_count && s->count == s->room && grow(&s->connections, &s->free_places, &s->room, sizeof(*s->connections)))
+        if (!s->free_count && s->count == s->room &&
+            grow(&s->connections, &s->free_places, &s->room, sizeof(*s->connections)))
             return;
         at = s->free_count ? s->free_places[--s->free_count] : s->count++;
         wp_intmap_put(&s->connection_of, key, at);
@@ -206,20 +218,33 @@ void wp_standing_take(struct wp_standing *s, const struct wp_event *event)
     }
 }
 
-int wp_standing_tell(const struct wp_standing *s, uint64_t time_ns, int (*tell)(void *context, struct wp_event *event), void *context)
+int wp_standing_tell(
+    const struct wp_standing *s, uint64_t time_ns, int (*tell)(void *context, struct wp_event *event), void *context)
 {
     int rc = 0;
     for (uint32_t i = 0; !rc && i < s->thread_count; i++) {
         const struct thread *thread = &s->threads[i];
         if (thread->is_known)
-            rc = tell(context, &(struct wp_event){.time_ns = time_ns, .kind = WP_EVENT_STATE, .thread = thread->id, .cpu = thread->cpu,
-                .c = thread->state, .a = thread->state == WP_STATE_RUNNING ? 0 : thread->since_ns, .d = thread->call,
-                .stack = thread->stack, .flags = WP_EVENT_RETOLD | (thread->is_on_cpu ? WP_STATE_ON_CPU : 0)});
+            rc = tell(context,
+                &(struct wp_event){.time_ns = time_ns,
+                    .kind = WP_EVENT_STATE,
+                    .thread = thread->id,
+                    .cpu = thread->cpu,
+                    .c = thread->state,
+                    .a = thread->state == WP_STATE_RUNNING ? 0 : thread->since_ns,
+                    .d = thread->call,
+                    .stack = thread->stack,
+                    .flags = WP_EVENT_RETOLD | (thread->is_on_cpu ? WP_STATE_ON_CPU : 0)});
     }
     for (uint32_t i = 0; !rc && i < s->count; i++)
         if (s->connections[i].began)
-            rc = tell(context, &(struct wp_event){.time_ns = time_ns, .kind = WP_EVENT_SOCK_STATE, .flags = WP_EVENT_RETOLD,
-                .a = s->connections[i].began,
-                .b = s->connections[i].state_before, .c = TCP_ESTABLISHED_STATE, .d = s->connections[i].id});
+            rc = tell(context,
+                &(struct wp_event){.time_ns = time_ns,
+                    .kind = WP_EVENT_SOCK_STATE,
+                    .flags = WP_EVENT_RETOLD,
+                    .a = s->connections[i].began,
+                    .b = s->connections[i].state_before,
+                    .c = TCP_ESTABLISHED_STATE,
+                    .d = s->connections[i].id});
     return rc;
 }

@@ -38,10 +38,12 @@ static void measure(struct wp_thinning *t, struct wp_source_counts *counts)
 static void tell(struct wp_thinning *t, enum wp_drop_reason reason, uint64_t count, uint64_t from_ns, uint64_t to_ns)
 {
     t->left_out_ns[reason == WP_DROP_PAUSED] += to_ns - from_ns;
-    wp_batcher_left_out(t->batcher, &(struct wp_drop){.count = count, .from_ns = from_ns, .to_ns = to_ns, .reason = reason});
+    wp_batcher_left_out(
+        t->batcher, &(struct wp_drop){.count = count, .from_ns = from_ns, .to_ns = to_ns, .reason = reason});
 }
 
-/* What was left out since the last time. A pause that goes on is told of piece by piece: batches do not wait for its end. */
+/* What was left out since the last time. A pause that goes on is told of piece by piece: batches do not wait for its
+ * end. */
 static void tell_all(struct wp_thinning *t, uint64_t unwalked, uint64_t now_ns)
 {
     if (t->is_paused) {
@@ -61,7 +63,9 @@ static void apply(struct wp_thinning *t, uint64_t now_ns, uint64_t real_ns)
     if (pauses && !t->is_paused)
         t->paused_ns = now_ns;
     t->source->ops->thin(t->source,
-        level >= WP_BUDGET_NO_STACKS ? 0 : level >= WP_BUDGET_FEW_STACKS ? WP_BUDGET_STACK_ONE_IN : 1);
+        level >= WP_BUDGET_NO_STACKS        ? 0
+            : level >= WP_BUDGET_FEW_STACKS ? WP_BUDGET_STACK_ONE_IN
+                                            : 1);
     if (!pauses && t->is_paused)
         tell(t, WP_DROP_PAUSED, 0, t->paused_ns, now_ns);
     t->is_paused = pauses;
@@ -84,8 +88,9 @@ void wp_thinning_tick(struct wp_thinning *t, uint64_t now_ns, uint64_t real_ns)
     }
     if (t->budget.level != before)
         wp_log(t->logger, t->budget.level > before ? WP_LOG_WARN : WP_LOG_INFO,
-            "%s overhead-limit=%g%% took=%.2f%% recorded=\"%s\"", t->budget.level > before ? "records less, it cost too much" :
-            "records more again", t->budget.limit_percent, t->budget.share_percent, wp_budget_name(t->budget.level));
+            "%s overhead-limit=%g%% took=%.2f%% recorded=\"%s\"",
+            t->budget.level > before ? "records less, it cost too much" : "records more again", t->budget.limit_percent,
+            t->budget.share_percent, wp_budget_name(t->budget.level));
     if (t->budget.level != before || t->budget.level >= WP_BUDGET_WINDOWS)
         apply(t, now_ns, real_ns);
 }

@@ -2,9 +2,9 @@
 #ifndef WP_COLLECTOR_BATCH_THINNING_H
 #define WP_COLLECTOR_BATCH_THINNING_H
 /*
- * Keeps a live source within the budget: measures what the collector costs, tells the source what to leave out, and puts
- * what was left out, and when, into the batches. What is read once for each object (names, unwind rows) is told apart and
- * does not count: it has bounds of its own (docs/names.md), and thinning would not make it less.
+ * Keeps a live source within the budget: measures what the collector costs, tells the source what to leave out, and
+ * puts what was left out, and when, into the batches. What is read once for each object (names, unwind rows) is told
+ * apart and does not count: it has bounds of its own (docs/names.md), and thinning would not make it less.
  */
 #include "collector/batch/batcher.h"
 #include "collector/host/budget.h"
@@ -13,16 +13,16 @@
 
 struct wp_thinning {
     struct wp_budget budget;
-    const double *limit_percent;     /* borrowed: it may change at any time */
-    struct wp_source *source;        /* borrowed, as the next two */
+    const double *limit_percent; /* borrowed: it may change at any time */
+    struct wp_source *source;    /* borrowed, as the next two */
     struct wp_batcher *batcher;
     const struct wp_logger *logger;
     uint64_t looked_ns, told_ns;
-    uint64_t cost_ns, reading_ns;    /* so far: what counts, what does not */
-    uint64_t unwalked;               /* told of */
-    uint64_t left_out_ns[2];         /* with fewer stacks, without events */
-    bool is_paused;                  /* nothing is to be recorded now: the loop pauses the source, as between two windows */
-    uint64_t paused_ns;              /* since when */
+    uint64_t cost_ns, reading_ns; /* so far: what counts, what does not */
+    uint64_t unwalked;            /* told of */
+    uint64_t left_out_ns[2];      /* with fewer stacks, without events */
+    bool is_paused;     /* nothing is to be recorded now: the loop pauses the source, as between two windows */
+    uint64_t paused_ns; /* since when */
 };
 
 void wp_thinning_init(struct wp_thinning *thinning, const double *limit_percent, struct wp_source *source,

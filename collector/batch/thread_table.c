@@ -18,13 +18,13 @@
 #define RECENT 1024u      /* a power of two */
 #define MATCHES (sizeof(((struct wp_thread_entry *)0)->cmdline_matches) / sizeof(uint32_t))
 
-#define GRAVES 16384u     /* that are remembered: more than die while events wait to be sent */
+#define GRAVES 16384u /* that are remembered: more than die while events wait to be sent */
 
 struct slot {
     struct wp_thread_entry entry;
     uint32_t id, comm_before;
-    uint64_t left_ns;         /* when it left the CPU last, 0 not seen */
-    bool is_missing;          /* by the last sweep */
+    uint64_t left_ns; /* when it left the CPU last, 0 not seen */
+    bool is_missing;  /* by the last sweep */
 };
 
 struct grave {
@@ -38,8 +38,8 @@ struct recent {
 };
 
 struct patterns {
-    regex_t *compiled;        /* owned */
-    uint32_t *texts;          /* string ids; owned */
+    regex_t *compiled; /* owned */
+    uint32_t *texts;   /* string ids; owned */
     size_t count;
 };
 
@@ -54,7 +54,7 @@ struct wp_thread_table {
     uint32_t slot_count, slot_room;
     uint32_t *free_slots;
     uint32_t free_count, free_room;
-    struct grave *graves;     /* owned; a ring, of identities that have ended */
+    struct grave *graves; /* owned; a ring, of identities that have ended */
     uint32_t grave_count;
     char environment[ENVIRONMENT];
     struct recent recent[RECENT];
@@ -69,7 +69,8 @@ static void patterns_fini(struct patterns *patterns)
     *patterns = (struct patterns){0};
 }
 
-static int compile(struct patterns *patterns, const char *const *texts, size_t count, struct wp_delta *delta, struct wp_error *err)
+static int compile(
+    struct patterns *patterns, const char *const *texts, size_t count, struct wp_delta *delta, struct wp_error *err)
 {
     patterns->compiled = calloc(count + 1, sizeof(*patterns->compiled));
     patterns->texts = calloc(count + 1, sizeof(*patterns->texts));
@@ -101,7 +102,8 @@ int wp_thread_table_match(struct wp_thread_table *t, const char *const *texts, s
     return 0;
 }
 
-int wp_thread_table_create(struct wp_thread_table **table, const struct wp_thread_table_options *options, struct wp_error *err)
+int wp_thread_table_create(
+    struct wp_thread_table **table, const struct wp_thread_table_options *options, struct wp_error *err)
 {
     struct wp_thread_table *t = calloc(1, sizeof(*t));
     if (!t)
@@ -111,7 +113,7 @@ int wp_thread_table_create(struct wp_thread_table **table, const struct wp_threa
     /* The files of the host's first process, should this one be in a container itself. */
     t->containers = wp_containers_create(access("/proc/1/root/proc", X_OK) ? "" : "/proc/1/root");
     int rc = t->cgroups && t->containers ? wp_thread_table_match(t, options->patterns, options->pattern_count, err)
-        : wp_error_set(err, -ENOMEM, "out of memory");
+                                         : wp_error_set(err, -ENOMEM, "out of memory");
     if (rc) {
         wp_thread_table_destroy(t);
         return rc;
@@ -260,8 +262,8 @@ static size_t read_proc(uint32_t id, const char *name, char *text, size_t room)
     return (size_t)size;
 }
 
-/* WAKEPATH_RELEASE of the process' environment as a string's id, 0 when it says none that could be a release. Unchanged when
- * the environment cannot be read (the process may be gone already): what was inherited holds then. */
+/* WAKEPATH_RELEASE of the process' environment as a string's id, 0 when it says none that could be a release. Unchanged
+ * when the environment cannot be read (the process may be gone already): what was inherited holds then. */
 static void read_release(struct wp_thread_table *t, uint32_t pid, uint32_t *release)
 {
     static const char name[] = "WAKEPATH_RELEASE=";
@@ -277,7 +279,8 @@ static void read_release(struct wp_thread_table *t, uint32_t pid, uint32_t *rele
     *release = 0;
     for (const char *at = text; at < text + size; at += strlen(at) + 1)
         if (!strncmp(at, name, sizeof(name) - 1))
-            *release = wp_id_valid(at + sizeof(name) - 1) ? wp_delta_string(t->options.delta, at + sizeof(name) - 1) : 0;
+            *release =
+                wp_id_valid(at + sizeof(name) - 1) ? wp_delta_string(t->options.delta, at + sizeof(name) - 1) : 0;
 }
 
 static uint32_t read_exe(struct wp_thread_table *t, uint32_t pid)
@@ -303,7 +306,8 @@ static bool is_own(const struct wp_thread_table *t, uint32_t pid)
         return false;
     if (!pid || pid == self || !recorder || pid == recorder || !t->options.reads_proc)
         return pid && (pid == self || pid == recorder);
-    const char *name_end = read_proc(pid, "stat", text, sizeof(text)) ? strrchr(text, ')') : NULL; /* the name may hold anything */
+    const char *name_end =
+        read_proc(pid, "stat", text, sizeof(text)) ? strrchr(text, ')') : NULL; /* the name may hold anything */
     unsigned parent = 0;
     return name_end && sscanf(name_end, ") %*c %u", &parent) == 1 && parent == recorder;
 }
@@ -358,7 +362,8 @@ static uint32_t read_pid(uint32_t tid)
 }
 
 /* Of a thread that was not asked for lately. Apart, so that the usual answer needs no room on the stack. */
-static __attribute__((noinline)) uint32_t look_up(struct wp_thread_table *t, uint32_t tid, uint32_t pid, const char *comm)
+static __attribute__((noinline)) uint32_t look_up(
+    struct wp_thread_table *t, uint32_t tid, uint32_t pid, const char *comm)
 {
     const struct slot *slot = find(t, tid);
     if (slot && (!pid || !slot->entry.pid || slot->entry.pid == pid)) { /* else: its birth was dropped */
@@ -389,8 +394,11 @@ uint32_t wp_thread_table_existing(struct wp_thread_table *t, const struct wp_fac
     const struct slot *slot = find(t, fact->tid);
     if (slot && slot->entry.start_ns && slot->entry.start_ns == fact->start_ns)
         return slot->id; /* born after the source had begun to watch */
-    struct wp_thread_entry entry = {.tid = fact->tid, .pid = fact->pid, .start_ns = fact->start_ns,
-        .comm = wp_delta_string(t->options.delta, fact->comm), .flags = fact->thread_flags};
+    struct wp_thread_entry entry = {.tid = fact->tid,
+        .pid = fact->pid,
+        .start_ns = fact->start_ns,
+        .comm = wp_delta_string(t->options.delta, fact->comm),
+        .flags = fact->thread_flags};
     set_cgroup(t, &entry, fact->cgroup_id, fact->tid == fact->pid);
     fill_process(t, &entry);
     return enter(t, &entry);
@@ -398,8 +406,11 @@ uint32_t wp_thread_table_existing(struct wp_thread_table *t, const struct wp_fac
 
 uint32_t wp_thread_table_born(struct wp_thread_table *t, const struct wp_fact *fact)
 {
-    struct wp_thread_entry entry = {.tid = fact->other_tid, .pid = fact->other_pid, .start_ns = fact->start_ns,
-        .comm = wp_delta_string(t->options.delta, fact->other_comm), .flags = fact->thread_flags};
+    struct wp_thread_entry entry = {.tid = fact->other_tid,
+        .pid = fact->other_pid,
+        .start_ns = fact->start_ns,
+        .comm = wp_delta_string(t->options.delta, fact->other_comm),
+        .flags = fact->thread_flags};
     entry.parent = wp_thread_table_id(t, fact->tid, fact->pid, fact->comm);
     const struct slot *parent = find(t, fact->tid);
     bool is_thread = fact->event.flags & WP_FORK_THREAD;

@@ -14,19 +14,23 @@
 struct wp_thread_table;
 
 struct wp_thread_table_options {
-    struct wp_delta *delta;         /* borrowed */
-    uint32_t command_pid;           /* its program, from its exec on, is the recorded command; 0: none */
-    uint32_t self_pid;              /* Wakepath's own; 0: none */
-    uint32_t recorder_pid;          /* who records: it and its children are Wakepath's own, but for the command's program; 0: none */
-    bool reads_proc;                /* the host that is looked at is this one */
-    const char *const *patterns;    /* of command lines, extended regular expressions; at most 4 match a thread */
+    struct wp_delta *delta; /* borrowed */
+    uint32_t command_pid;   /* its program, from its exec on, is the recorded command; 0: none */
+    uint32_t self_pid;      /* Wakepath's own; 0: none */
+    uint32_t
+        recorder_pid; /* who records: it and its children are Wakepath's own, but for the command's program; 0: none */
+    bool reads_proc;  /* the host that is looked at is this one */
+    const char *const *patterns; /* of command lines, extended regular expressions; at most 4 match a thread */
     size_t pattern_count;
 };
 
 /* -EINVAL: a pattern is none. */
-int wp_thread_table_create(struct wp_thread_table **table, const struct wp_thread_table_options *options, struct wp_error *err);
-/* Command lines are judged by these patterns from now on, which are borrowed until it returns. -EINVAL, -ENOMEM: by those before. */
-int wp_thread_table_match(struct wp_thread_table *table, const char *const *patterns, size_t count, struct wp_error *err);
+int wp_thread_table_create(
+    struct wp_thread_table **table, const struct wp_thread_table_options *options, struct wp_error *err);
+/* Command lines are judged by these patterns from now on, which are borrowed until it returns. -EINVAL, -ENOMEM: by
+ * those before. */
+int wp_thread_table_match(
+    struct wp_thread_table *table, const char *const *patterns, size_t count, struct wp_error *err);
 void wp_thread_table_destroy(struct wp_thread_table *table);
 
 /* The id of thread number tid; 0 for 0. pid and comm may be unknown (0, NULL). */
@@ -36,7 +40,8 @@ uint32_t wp_thread_table_existing(struct wp_thread_table *table, const struct wp
 /* The child of a FORK fact. */
 uint32_t wp_thread_table_born(struct wp_thread_table *table, const struct wp_fact *fact);
 /* An EXEC fact; exe: the file that runs, or NULL for what the fact says. *before gets the identity that ended. */
-uint32_t wp_thread_table_exec(struct wp_thread_table *table, const struct wp_fact *fact, const char *exe, uint32_t *before);
+uint32_t wp_thread_table_exec(
+    struct wp_thread_table *table, const struct wp_fact *fact, const char *exe, uint32_t *before);
 /* A new comm; its string id. */
 uint32_t wp_thread_table_rename(struct wp_thread_table *table, uint32_t tid, const char *comm);
 /* The comm (string id) that the last renaming of this identity replaced; 0: none. */
@@ -51,11 +56,11 @@ uint32_t wp_thread_table_count(const struct wp_thread_table *table);
 void wp_thread_table_left(struct wp_thread_table *table, uint32_t tid, uint64_t time_ns);
 uint64_t wp_thread_table_left_ns(const struct wp_thread_table *table, uint32_t tid);
 
-/* The session goes on in another one, whose dictionary is `delta`: all threads that live get their ids there, which `heir` is told.
- * -ENOMEM. */
+/* The session goes on in another one, whose dictionary is `delta`: all threads that live get their ids there, which
+ * `heir` is told. -ENOMEM. */
 int wp_thread_table_renew(struct wp_thread_table *table, struct wp_delta *delta, struct wp_heir *heir);
-/* The entry of one that died, or became another one, lately; NULL: it is not there any more. Of the session before the last renewal
- * while that goes on. */
+/* The entry of one that died, or became another one, lately; NULL: it is not there any more. Of the session before the
+ * last renewal while that goes on. */
 const struct wp_thread_entry *wp_thread_table_dead_entry(const struct wp_thread_table *table, uint32_t id);
 void wp_thread_table_forget_dead(struct wp_thread_table *table);
 

@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define KEYS 65536u            /* in each generation: more than the source remembers to have told */
+#define KEYS 65536u /* in each generation: more than the source remembers to have told */
 #define NUMBERS (4u << 20)
-#define DIFFERENT 16384u       /* names; what comes later has none */
+#define DIFFERENT 16384u /* names; what comes later has none */
 #define NO_NAME UINT32_MAX
 
 struct wait {
@@ -21,8 +21,9 @@ struct wait {
 struct wp_wait_table {
     struct wp_delta *delta;
     struct wp_intern *texts;
-    struct wp_intmap recent, before; /* key -> number. What is used moves to `recent`; when that is full it is the one before */
-    struct wait *waits;              /* owned; by number, [0] is none */
+    struct wp_intmap recent,
+        before;         /* key -> number. What is used moves to `recent`; when that is full it is the one before */
+    struct wait *waits; /* owned; by number, [0] is none */
     uint32_t count, room;
 };
 
@@ -63,7 +64,8 @@ static void remember(struct wp_wait_table *t, struct wp_intkey key, uint32_t num
 
 static uint32_t text_of(struct wp_wait_table *t, const char *name)
 {
-    return wp_intern_count(t->texts) < DIFFERENT ? wp_intern_str(t->texts, name) : wp_intern_find(t->texts, name, strlen(name));
+    return wp_intern_count(t->texts) < DIFFERENT ? wp_intern_str(t->texts, name)
+                                                 : wp_intern_find(t->texts, name, strlen(name));
 }
 
 uint32_t wp_wait_table_define(struct wp_wait_table *t, uint64_t key, const char *name)
@@ -123,7 +125,8 @@ static uint32_t move(struct wp_wait_table *to, const struct wp_wait_table *from,
     return moved[number];
 }
 
-static void move_keys(struct wp_wait_table *to, struct wp_intmap *keys, const struct wp_wait_table *from, uint32_t *moved)
+static void move_keys(
+    struct wp_wait_table *to, struct wp_intmap *keys, const struct wp_wait_table *from, uint32_t *moved)
 {
     for (uint32_t i = 0; keys->slots && i <= keys->mask; i++)
         if (keys->slots[i].used)

@@ -2,8 +2,8 @@
 #ifndef WP_COLLECTOR_BATCH_WAIT_TABLE_H
 #define WP_COLLECTOR_BATCH_WAIT_TABLE_H
 /*
- * What system calls wait for, by the source's keys. While an event waits to be sent it names what it waits for by a number of
- * this table, for the name of a lock may come later; when it is sent, by a string of the dictionary.
+ * What system calls wait for, by the source's keys. While an event waits to be sent it names what it waits for by a
+ * number of this table, for the name of a lock may come later; when it is sent, by a string of the dictionary.
  */
 #include "collector/batch/delta.h"
 #include "proto/event.h"
@@ -19,8 +19,8 @@ uint32_t wp_wait_table_define(struct wp_wait_table *table, uint64_t key, const c
 void wp_wait_table_name(struct wp_wait_table *table, uint32_t number, const char *name);
 /* 0: never heard of it. */
 uint32_t wp_wait_table_number(struct wp_wait_table *table, uint64_t key);
-/* The session goes on in another one, whose dictionary is `delta`. Numbers that no key stands for any more go; those of `events`,
- * which wait to be sent, are changed. -ENOMEM. */
+/* The session goes on in another one, whose dictionary is `delta`. Numbers that no key stands for any more go; those of
+ * `events`, which wait to be sent, are changed. -ENOMEM. */
 int wp_wait_table_renew(struct wp_wait_table *table, struct wp_delta *delta, struct wp_event *events, size_t count);
 /* Numbers become strings; of events that are about to be sent. */
 void wp_wait_table_settle(struct wp_wait_table *table, struct wp_event *events, size_t count);

@@ -22,7 +22,7 @@ static __always_inline __u8 block_flags(__u32 command)
     __u32 operation = command & 0xff;
     __u8 flags = 0;
     if (operation & 1)
-        flags |= 1; /* WP_BLOCK_WRITE */
+        flags |= 1;                           /* WP_BLOCK_WRITE */
     if (operation == 2 || command & 1u << 18) /* REQ_OP_FLUSH, REQ_PREFLUSH */
         flags |= 2;
     if (command & 1u << 19) /* REQ_RAHEAD */
@@ -66,8 +66,8 @@ int WORK_PROG(wp_block_issue, struct request *rq)
 }
 
 /*
- * The driver says that it is done. One of a device interrupts; a thread that says so has done the work itself: of a loop device, a network
- * block device, one in user space. A driver's thread for interrupts is none of those.
+ * The driver says that it is done. One of a device interrupts; a thread that says so has done the work itself: of a
+ * loop device, a network block device, one in user space. A driver's thread for interrupts is none of those.
  */
 SEC("fentry/blk_mq_complete_request")
 int WORK_PROG(wp_block_served, struct request *rq)

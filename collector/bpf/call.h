@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 #ifndef WP_COLLECTOR_BPF_CALL_H
 #define WP_COLLECTOR_BPF_CALL_H
-/* What the scheduler and the kernel's entry know of a task that leaves the CPU: its system call, when that times out, how long it ran. */
+/* What the scheduler and the kernel's entry know of a task that leaves the CPU: its system call, when that times out,
+ * how long it ran. */
 #include "cause.h"
 
 struct call {
@@ -50,7 +51,8 @@ static __always_inline struct call call_of(struct task_struct *task, struct pt_r
 static __always_inline __u64 user_time(unsigned long address, __u64 unit_ns)
 {
     __s64 time[2];
-    if (!address || bpf_probe_read_user(time, sizeof(time), (void *)address) || time[0] < 0 || time[0] > 1000000000 || time[1] < 0)
+    if (!address || bpf_probe_read_user(time, sizeof(time), (void *)address) || time[0] < 0 || time[0] > 1000000000 ||
+        time[1] < 0)
         return 0;
     return (__u64)time[0] * 1000000000 + (__u64)time[1] * unit_ns;
 }
@@ -64,8 +66,9 @@ static __always_inline __u64 user_moment(unsigned long address)
 #endif
 
 /*
- * Nanoseconds from now after which the call (number + 1) of the current task, which leaves the CPU, ends by itself; 0: it does not, or
- * that is not known. `regs` are the task's. A relative time counts from the call's beginning, which was a little before.
+ * Nanoseconds from now after which the call (number + 1) of the current task, which leaves the CPU, ends by itself; 0:
+ * it does not, or that is not known. `regs` are the task's. A relative time counts from the call's beginning, which was
+ * a little before.
  */
 static __always_inline __u64 timeout_of(struct pt_regs *regs, __u32 number)
 {
@@ -77,7 +80,8 @@ static __always_inline __u64 timeout_of(struct pt_regs *regs, __u32 number)
     case 7: /* poll */
         ms = (int)regs->dx;
         break;
-    case 232: case 281: /* epoll_wait, epoll_pwait */
+    case 232:
+    case 281: /* epoll_wait, epoll_pwait */
         ms = (int)regs->r10;
         break;
     case 23: /* select */
@@ -90,9 +94,11 @@ static __always_inline __u64 timeout_of(struct pt_regs *regs, __u32 number)
         return regs->di == 1 ? user_moment(regs->dx) : 0;
     case 270: /* pselect6 */
         return user_time(regs->r8, 1);
-    case 128: case 271: /* rt_sigtimedwait, ppoll */
+    case 128:
+    case 271: /* rt_sigtimedwait, ppoll */
         return user_time(regs->dx, 1);
-    case 220: case 441: /* semtimedop, epoll_pwait2 */
+    case 220:
+    case 441: /* semtimedop, epoll_pwait2 */
         return user_time(regs->r10, 1);
     case 202: /* futex: FUTEX_WAIT is relative, FUTEX_WAIT_BITSET a moment, with bit 256 of the real time */
         if ((regs->si & 0x7f) == 0)
@@ -106,14 +112,16 @@ static __always_inline __u64 timeout_of(struct pt_regs *regs, __u32 number)
 }
 
 /*
- * A CPU goes from prev to next: 0 if it was last seen going to prev. Else what it did meanwhile was not told to us, and this is for how
- * long prev has been here, 0: not known. The kernel's sched_info.last_arrival is of the scheduler's clock, which is compared with ours at
- * each prev that was seen to come.
+ * A CPU goes from prev to next: 0 if it was last seen going to prev. Else what it did meanwhile was not told to us, and
+ * this is for how long prev has been here, 0: not known. The kernel's sched_info.last_arrival is of the scheduler's
+ * clock, which is compared with ours at each prev that was seen to come.
  */
-static __always_inline __u64 ran_unseen_ns(struct cpu_context *context, struct task_struct *prev, struct task_struct *next, __u64 now_ns)
+static __always_inline __u64 ran_unseen_ns(
+    struct cpu_context *context, struct task_struct *prev, struct task_struct *next, __u64 now_ns)
 {
     __u64 came_ns = context->switched_ns, ran = 0;
-    __u64 arrived = prev->pid && bpf_core_field_exists(prev->sched_info.last_arrival) ? prev->sched_info.last_arrival : 0;
+    __u64 arrived =
+        prev->pid && bpf_core_field_exists(prev->sched_info.last_arrival) ? prev->sched_info.last_arrival : 0;
     if (context->running_tid == (__u32)prev->pid) {
         if (arrived && came_ns)
             context->clock_offset_ns = came_ns - arrived;

@@ -2,10 +2,11 @@
 #ifndef WP_COLLECTOR_BPF_CAUSE_H
 #define WP_COLLECTOR_BPF_CAUSE_H
 /*
- * What is behind a waking. Three contexts may be stacked on a CPU (a task, a soft interrupt, a hard interrupt); each has
- * a mark that says what is being handled there. Tracepoints set and clear marks; sched_waking reads the innermost one.
- * A mark without a tracepoint for its end (a task that works off its socket's backlog or completes block requests itself)
- * is believed for MARK_NS, and only while the task is in the kernel for the same reason, which never is past a switch.
+ * What is behind a waking. Three contexts may be stacked on a CPU (a task, a soft interrupt, a hard interrupt); each
+ * has a mark that says what is being handled there. Tracepoints set and clear marks; sched_waking reads the innermost
+ * one. A mark without a tracepoint for its end (a task that works off its socket's backlog or completes block requests
+ * itself) is believed for MARK_NS, and only while the task is in the kernel for the same reason, which never is past a
+ * switch.
  */
 #include "emit.h"
 
@@ -14,29 +15,37 @@
 
 #define SOFTIRQ_OFFSET 0x100 /* include/linux/preempt.h */
 
-const volatile bool wp_counts_contexts = false; /* set before loading: there is a __preempt_count, and it says so of soft interrupts */
+const volatile bool wp_counts_contexts =
+    false; /* set before loading: there is a __preempt_count, and it says so of soft interrupts */
 #ifndef WP_UNCOUNTED
-extern const int __preempt_count __ksym __weak; /* x86, but for Linux 6.2 to 6.14; only a program that is not loaded without may name it */
+extern const int __preempt_count __ksym
+    __weak; /* x86, but for Linux 6.2 to 6.14; only a program that is not loaded without may name it */
 #endif
 
 enum level { LEVEL_TASK, LEVEL_SOFT, LEVEL_HARD, LEVELS };
 
 enum { /* as enum wp_cause of proto/event.h */
-    CAUSE_UNKNOWN, CAUSE_TASK, CAUSE_TIMER, CAUSE_MESSAGE, CAUSE_BLOCK, CAUSE_IRQ, CAUSE_SOFTIRQ
+    CAUSE_UNKNOWN,
+    CAUSE_TASK,
+    CAUSE_TIMER,
+    CAUSE_MESSAGE,
+    CAUSE_BLOCK,
+    CAUSE_IRQ,
+    CAUSE_SOFTIRQ
 };
 
 struct mark {
     __u64 a, d, time_ns;
-    __u64 entry;    /* of a task's mark: see entry_of */
-    __u32 tid;      /* who set it */
+    __u64 entry; /* of a task's mark: see entry_of */
+    __u32 tid;   /* who set it */
     __u8 cause;
-    __u8 has_end;   /* a tracepoint will clear it */
-    __u8 timers;    /* functions of timers that are running, a hard one on top of a soft one */
+    __u8 has_end; /* a tracepoint will clear it */
+    __u8 timers;  /* functions of timers that are running, a hard one on top of a soft one */
     __u8 reserved;
 };
 
 struct packet {
-    __u64 key;      /* of the datagram that is being received */
+    __u64 key;                     /* of the datagram that is being received */
     __u16 remote_port, local_port; /* host order */
     __u32 reserved;
 };
@@ -44,10 +53,10 @@ struct packet {
 struct cpu_context {
     struct mark marks[LEVELS];
     struct packet packets[LEVELS];
-    __u64 ready[LEVELS]; /* the socket of the mark, when that is a message */
-    __u64 places[2];  /* of number_of */
-    __u64 count_at;   /* where this CPU's __preempt_count is; 0: no soft interrupt has begun here yet */
-    __u32 in_irq, in_softirq; /* neither kind nests on a CPU */
+    __u64 ready[LEVELS];         /* the socket of the mark, when that is a message */
+    __u64 places[2];             /* of number_of */
+    __u64 count_at;              /* where this CPU's __preempt_count is; 0: no soft interrupt has begun here yet */
+    __u32 in_irq, in_softirq;    /* neither kind nests on a CPU */
     __u32 running_tid, reserved; /* the task that this CPU was last seen going to ... */
     __u64 switched_ns, clock_offset_ns; /* ... and when; our clock - the scheduler's */
 };
@@ -66,8 +75,8 @@ static __always_inline struct cpu_context *cpu_context(void)
 }
 
 /*
- * Is a soft interrupt being handled here? Where the kernel's own count can be read nothing needs to be called at its end: what is left of
- * its mark is not looked at any more, and the next one's beginning clears it.
+ * Is a soft interrupt being handled here? Where the kernel's own count can be read nothing needs to be called at its
+ * end: what is left of its mark is not looked at any more, and the next one's beginning clears it.
  */
 static __always_inline bool is_in_softirq(const struct cpu_context *context)
 {
@@ -82,8 +91,8 @@ static __always_inline __u32 level_now(const struct cpu_context *context)
 }
 
 /*
- * Is this the stack of the current task? Interrupts that have no tracepoint (of the local timer, between processors) run
- * on a stack of their own, and what they wake is not the task's doing. The arguments of a program lie on the stack.
+ * Is this the stack of the current task? Interrupts that have no tracepoint (of the local timer, between processors)
+ * run on a stack of their own, and what they wake is not the task's doing. The arguments of a program lie on the stack.
  */
 static __always_inline bool is_on_task_stack(void *ctx, struct cpu_context *context)
 {
@@ -122,8 +131,9 @@ static __always_inline void fill_cause(void *ctx, struct wp_record *r, struct cp
 {
     __u32 level = level_now(context);
     struct mark *m = &context->marks[level];
-    bool is_fresh = m->has_end || (m->cause && m->tid == (__u32)current_task()->pid && r->time_ns - m->time_ns < MARK_NS &&
-        m->entry == entry_of(current_task()));
+    bool is_fresh = m->has_end ||
+        (m->cause && m->tid == (__u32)current_task()->pid && r->time_ns - m->time_ns < MARK_NS &&
+            m->entry == entry_of(current_task()));
     r->flags = level == LEVEL_HARD ? 1 : level == LEVEL_SOFT ? 2 : 0; /* WP_CONTEXT_* */
     r->c = level == LEVEL_TASK ? CAUSE_TASK : CAUSE_UNKNOWN;
     if (m->timers) {

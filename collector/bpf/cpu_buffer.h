@@ -2,10 +2,10 @@
 #ifndef WP_COLLECTOR_BPF_CPU_BUFFER_H
 #define WP_COLLECTOR_BPF_CPU_BUFFER_H
 /*
- * Switches, wakings and messages, which are most of what is recorded, do not go through the ring: to take a place there costs a lock that
- * all processors share and two barriers, as much as all else that is done at a switch that is like the last one. Each processor has a
- * buffer of its own, which user space reads in memory as well. A program that interrupts another one while that writes a slot uses the
- * ring, and so do all when a buffer is full.
+ * Switches, wakings and messages, which are most of what is recorded, do not go through the ring: to take a place there
+ * costs a lock that all processors share and two barriers, as much as all else that is done at a switch that is like
+ * the last one. Each processor has a buffer of its own, which user space reads in memory as well. A program that
+ * interrupts another one while that writes a slot uses the ring, and so do all when a buffer is full.
  *
  * A slot says where the ring was when it was written, so that all records have one order: see collector/live/records.h.
  */
@@ -30,7 +30,8 @@ struct {
     __type(value, struct wp_cpu_slot);
 } cpu_slots SEC(".maps");
 
-/* The slot is written before it is counted: x86 keeps the order of stores, elsewhere what is fetched and added is a barrier. */
+/* The slot is written before it is counted: x86 keeps the order of stores, elsewhere what is fetched and added is a
+ * barrier. */
 static __always_inline void count_slot(struct wp_cpu_cursor *cursor, __u64 head)
 {
 #if defined(__TARGET_ARCH_x86)

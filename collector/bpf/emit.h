@@ -13,25 +13,32 @@
 #define PF_KTHREAD 0x00200000u /* include/linux/sched.h */
 
 /* Set before loading. */
-const volatile __u32 wp_netns_inum = 0;   /* only threads and sockets of this network namespace; 0: all */
-const volatile __u32 wp_self_pid = 0;     /* the collector: no stacks and no samples of it */
+const volatile __u32 wp_netns_inum = 0;        /* only threads and sockets of this network namespace; 0: all */
+const volatile __u32 wp_self_pid = 0;          /* the collector: no stacks and no samples of it */
 const volatile bool wp_is_chosen_only = false; /* stacks and samples only of the processes in `chosen` */
-const volatile __u64 wp_wake_bytes = 1 << 20; /* wake the reader when so much waits; it looks by itself now and then */
+const volatile __u64 wp_wake_bytes = 1 << 20;  /* wake the reader when so much waits; it looks by itself now and then */
 
-/* Grows by one at each end and each beginning of a window of the recording (WP_EVENT_WINDOW): odd between two of them. */
+/* Grows by one at each end and each beginning of a window of the recording (WP_EVENT_WINDOW): odd between two of them.
+ */
 volatile __u32 wp_window_number SEC(".data") = 0;
 
-const volatile bool wp_casts = false; /* the kernel lets any address be read as a type of its own, without a helper (6.2) */
+const volatile bool wp_casts =
+    false; /* the kernel lets any address be read as a type of its own, without a helper (6.2) */
 /* One member, by an address. */
 #ifdef WP_PLAIN
-#define GET(type, address, member) ({ type *at_ = (type *)(address); BPF_CORE_READ(at_, member); })
+#define GET(type, address, member)                                                                                     \
+    ({                                                                                                                 \
+        type *at_ = (type *)(address);                                                                                 \
+        BPF_CORE_READ(at_, member);                                                                                    \
+    })
 #else
 extern void *bpf_rdonly_cast(const void *address, __u32 type) __ksym __weak;
 #define CAST(type, address) ((type *)bpf_rdonly_cast((const void *)(address), bpf_core_type_id_kernel(type)))
-#define GET(type, address, member) ({ \
-    type *at_ = (type *)(address); \
-    wp_casts ? CAST(type, at_)->member : BPF_CORE_READ(at_, member); \
-})
+#define GET(type, address, member)                                                                                     \
+    ({                                                                                                                 \
+        type *at_ = (type *)(address);                                                                                 \
+        wp_casts ? CAST(type, at_)->member : BPF_CORE_READ(at_, member);                                               \
+    })
 #endif
 
 volatile bool wp_wants_cmdline SEC(".data") = false; /* somebody judges command lines */
@@ -147,12 +154,13 @@ static __always_inline void fill_head(struct wp_record *r, __u8 kind, struct tas
 }
 
 /* A fixed-size record in the ring, or NULL (counted). */
-#define RESERVE(type, kind) ({ \
-    type *made = bpf_ringbuf_reserve(&ring, sizeof(type), 0); \
-    if (!made) \
-        count_drop(kind); \
-    made; \
-})
+#define RESERVE(type, kind)                                                                                            \
+    ({                                                                                                                 \
+        type *made = bpf_ringbuf_reserve(&ring, sizeof(type), 0);                                                      \
+        if (!made)                                                                                                     \
+            count_drop(kind);                                                                                          \
+        made;                                                                                                          \
+    })
 
 static __always_inline void submit(void *record)
 {

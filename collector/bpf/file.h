@@ -2,13 +2,14 @@
 #ifndef WP_COLLECTOR_BPF_FILE_H
 #define WP_COLLECTOR_BPF_FILE_H
 /*
- * Which file a block request is for: in a call of direct I/O by its descriptor, else by the direct I/O that the kernel keeps with the
- * request (what io_uring and AIO have asked for), else by the page cache that the request's first page belongs to. Its path is told once (told_path.h).
+ * Which file a block request is for: in a call of direct I/O by its descriptor, else by the direct I/O that the kernel
+ * keeps with the request (what io_uring and AIO have asked for), else by the page cache that the request's first page
+ * belongs to. Its path is told once (told_path.h).
  */
 #include "sched.h"
 
 #define TMPFS_MAGIC 0x01021994 /* include/uapi/linux/magic.h */
-#define O_DIRECT 040000 /* x86 */
+#define O_DIRECT 040000        /* x86 */
 
 /* Of the descriptor of the system call that the thread is in, when that is direct I/O; else NULL. */
 static __always_inline struct inode *inode_of_call(void)
@@ -23,7 +24,8 @@ static __always_inline struct inode *inode_of_call(void)
         return 0; /* read, write, pread64 to writev, preadv, pwritev, preadv2, pwritev2 */
     struct fdtable *table = BPF_CORE_READ(task, files, fdt);
     struct file **files = BPF_CORE_READ(table, fd), *file = 0;
-    if (!files || fd >= BPF_CORE_READ(table, max_fds) || bpf_probe_read_kernel(&file, sizeof(file), files + fd) || !file)
+    if (!files || fd >= BPF_CORE_READ(table, max_fds) || bpf_probe_read_kernel(&file, sizeof(file), files + fd) ||
+        !file)
         return 0;
     return BPF_CORE_READ(file, f_flags) & O_DIRECT ? BPF_CORE_READ(file, f_inode) : 0;
 #else
@@ -31,7 +33,8 @@ static __always_inline struct inode *inode_of_call(void)
 #endif
 }
 
-extern const void iomap_dio_bio_end_io __ksym __weak; /* fs/iomap/direct-io.c; of file systems that do their direct I/O by it */
+extern const void iomap_dio_bio_end_io __ksym
+    __weak; /* fs/iomap/direct-io.c; of file systems that do their direct I/O by it */
 
 /* Of the direct I/O whose part the request is, whoever has asked for it and by which call; else NULL. */
 static __always_inline struct inode *inode_of_direct(struct request *rq)
@@ -44,7 +47,8 @@ static __always_inline struct inode *inode_of_direct(struct request *rq)
     return dio ? BPF_CORE_READ(dio, iocb, ki_filp, f_inode) : 0;
 }
 
-/* Of the page cache that the request's first page is in; of none, and of anonymous memory (include/linux/page-flags.h): NULL. */
+/* Of the page cache that the request's first page is in; of none, and of anonymous memory (include/linux/page-flags.h):
+ * NULL. */
 static __always_inline struct inode *inode_of_page(struct request *rq)
 {
     struct bio *bio = BPF_CORE_READ(rq, bio);

@@ -347,7 +347,8 @@ struct pt_regs {
 
 #pragma clang attribute pop
 
-/* Of user mode: where it is, its frame pointer, the register that a caller may be in (WP_CFA_DI), and the number of its call. */
+/* Of user mode: where it is, its frame pointer, the register that a caller may be in (WP_CFA_DI), and the number of its
+ * call. */
 #if defined(__TARGET_ARCH_x86)
 #define REGS_IP(regs) ((regs)->ip)
 #define REGS_BP(regs) ((regs)->bp)

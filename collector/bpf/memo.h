@@ -2,9 +2,9 @@
 #ifndef WP_COLLECTOR_BPF_MEMO_H
 #define WP_COLLECTOR_BPF_MEMO_H
 /*
- * Most sleeps of a thread are at the place of its last one. A thread remembers that stack with every word of memory that the
- * walk had read, and the words that hold the kernel's return addresses. While the registers and all those words are the
- * same a walk would find the same stack: it need not be walked again. Nothing is guessed.
+ * Most sleeps of a thread are at the place of its last one. A thread remembers that stack with every word of memory
+ * that the walk had read, and the words that hold the kernel's return addresses. While the registers and all those
+ * words are the same a walk would find the same stack: it need not be walked again. Nothing is guessed.
  */
 #include "cause.h"
 #include "stack.h"
@@ -14,12 +14,12 @@
 
 struct memo {
     __u64 ip, sp, bp, exec_vm, epoch, key;
-    __u64 place;                 /* of number_of */
-    __u64 kernel_at;             /* of the search: where the window begins */
+    __u64 place;     /* of number_of */
+    __u64 kernel_at; /* of the search: where the window begins */
     __u32 generation, exec_id;
     __u32 user_count, kernel_count;
     __u32 kernel_words, kernel_next; /* of the search */
-    __u32 near_size;             /* bytes from sp on that hold all words of `user`; 0: they lie farther apart */
+    __u32 near_size;                 /* bytes from sp on that hold all words of `user`; 0: they lie farther apart */
     __u32 reserved;
     struct word user[WALK_WORDS];
     struct word kernel[KERNEL_WORDS]; /* `at`: see kernel_word */
@@ -42,8 +42,9 @@ static __always_inline __u64 stack_top(struct memo *m, struct task_struct *task)
 }
 
 /*
- * The kernel shifts its stack by a random amount at each system call (randomize_kstack_offset), just below the frame of the
- * entry code: the outermost word has its distance from the stack's top, all others theirs from the tracepoint's frame.
+ * The kernel shifts its stack by a random amount at each system call (randomize_kstack_offset), just below the frame of
+ * the entry code: the outermost word has its distance from the stack's top, all others theirs from the tracepoint's
+ * frame.
  */
 static __always_inline __u64 kernel_word(const struct memo *m, __u32 index, __u64 frame, __u64 top)
 {
@@ -84,8 +85,8 @@ static __always_inline bool is_far_same(struct memo *m)
 static __always_inline bool is_as_remembered(void *ctx, struct memo *m, struct task_struct *task, struct pt_regs *regs)
 {
     if (!m->key || m->ip != REGS_IP(regs) || m->sp != regs->sp || m->bp != REGS_BP(regs) ||
-        m->exec_vm != task->mm->exec_vm || m->epoch != wp_stack_epoch ||
-        m->generation != wp_unwind_generation || m->exec_id != task->self_exec_id)
+        m->exec_vm != task->mm->exec_vm || m->epoch != wp_stack_epoch || m->generation != wp_unwind_generation ||
+        m->exec_id != task->self_exec_id)
         return false;
     __u64 frame = number_of(&m->place, ctx), top = stack_top(m, task);
     for (__u32 i = 0; i < KERNEL_WORDS; i++) {
@@ -103,7 +104,8 @@ struct search {
     struct window *window;
 };
 
-/* One word of the kernel's stack: is it the next return address? The innermost ones lie below it, in this program's frame. */
+/* One word of the kernel's stack: is it the next return address? The innermost ones lie below it, in this program's
+ * frame. */
 static long look_at_word(__u32 index, void *argument)
 {
     struct search *search = argument;
@@ -156,8 +158,8 @@ static __always_inline bool find_kernel_words(struct memo *m, struct stack_recor
     return true;
 }
 
-static __always_inline void remember(void *ctx, struct memo *m, struct stack_record *r, struct task_struct *task,
-    struct pt_regs *regs, __u32 which)
+static __always_inline void remember(
+    void *ctx, struct memo *m, struct stack_record *r, struct task_struct *task, struct pt_regs *regs, __u32 which)
 {
     struct walk *w = bpf_map_lookup_elem(&walks, &which);
     m->key = 0;

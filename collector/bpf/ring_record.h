@@ -2,9 +2,9 @@
 #ifndef WP_COLLECTOR_BPF_RING_RECORD_H
 #define WP_COLLECTOR_BPF_RING_RECORD_H
 /*
- * What the BPF programs write into the ring buffer and collector/live/source_bpf.c reads: a fixed head, then a tail that the
- * kind names. Shared by both sides, fixed-width types only. Kinds below WP_RECORD_SOCKET are enum wp_event_kind
- * (proto/event.h) and use thread, other, a, b, c as said there, with raw thread numbers.
+ * What the BPF programs write into the ring buffer and collector/live/source_bpf.c reads: a fixed head, then a tail
+ * that the kind names. Shared by both sides, fixed-width types only. Kinds below WP_RECORD_SOCKET are enum
+ * wp_event_kind (proto/event.h) and use thread, other, a, b, c as said there, with raw thread numbers.
  */
 #ifdef __bpf__
 typedef unsigned char wp_u8;
@@ -19,15 +19,18 @@ typedef uint32_t wp_u32;
 typedef uint64_t wp_u64;
 #endif
 
-#define WP_RECORD_SOCKET 32u      /* tail: struct wp_record_socket; d = its key. Comes before the first use of the key */
-#define WP_RECORD_FILE 33u        /* code of an unknown file: a = inode, d = device, pid,
-                                   * b = address of the mapping, 0: the program itself */
-#define WP_RECORD_PATH 34u        /* what a file is called: a = its key, b = its filesystem's magic number, c = its mode, d = its
-                                   * filesystem's device. Tail: struct wp_record_path.
-                                   * The stack_key of a block request is the key of the file that it is for, 0: not known */
-#define WP_RECORD_WAIT 35u        /* what a socket or a lock is that threads wait for: a = its key, pid. Tail: struct wp_record_wait.
-                                   * d of SWITCH is that number in its low two bytes and above them the key of what is waited for; the
-                                   * stack_key of WAKING is the key of what was ready (a file, or such a one) */
+#define WP_RECORD_SOCKET 32u /* tail: struct wp_record_socket; d = its key. Comes before the first use of the key */
+#define WP_RECORD_FILE                                                                                                 \
+    33u /* code of an unknown file: a = inode, d = device, pid,                                                        \
+         * b = address of the mapping, 0: the program itself */
+#define WP_RECORD_PATH                                                                                                 \
+    34u /* what a file is called: a = its key, b = its filesystem's magic number, c = its mode, d = its                \
+         * filesystem's device. Tail: struct wp_record_path.                                                           \
+         * The stack_key of a block request is the key of the file that it is for, 0: not known */
+#define WP_RECORD_WAIT                                                                                                 \
+    35u /* what a socket or a lock is that threads wait for: a = its key, pid. Tail: struct wp_record_wait.            \
+         * d of SWITCH is that number in its low two bytes and above them the key of what is waited for; the           \
+         * stack_key of WAKING is the key of what was ready (a file, or such a one) */
 #define WP_RECORD_KINDS 36u
 
 #define WP_RECORD_COMM 16
@@ -37,18 +40,18 @@ typedef uint64_t wp_u64;
 #define WP_RECORD_USER_DEPTH 127
 
 struct wp_record {
-    wp_u64 time_ns;     /* bpf_ktime_get_ns: CLOCK_MONOTONIC */
+    wp_u64 time_ns; /* bpf_ktime_get_ns: CLOCK_MONOTONIC */
     wp_u8 kind, flags;
     wp_u16 cpu;
-    wp_u32 tid, pid;    /* thread (FORK: parent, EXEC: after) */
+    wp_u32 tid, pid; /* thread (FORK: parent, EXEC: after) */
     wp_u32 other_tid, other_pid;
     wp_u32 c;
-    wp_u64 d;           /* device, syscall number + 1, irq, vector, or socket key */
-    wp_u64 stack_key;   /* 0: no stack */
+    wp_u64 d;         /* device, syscall number + 1, irq, vector, or socket key */
+    wp_u64 stack_key; /* 0: no stack */
     /* A record may end here: what follows is 0. Most do, for the ring's memory is what they cost. */
     wp_u64 a, b;
     wp_u16 kernel_ips, user_ips; /* in the tail, innermost first; both 0 with a key: seen before */
-    wp_u32 tail;        /* bytes behind the head */
+    wp_u32 tail;                 /* bytes behind the head */
 };
 
 #define WP_RECORD_SHORT 48u
@@ -65,7 +68,7 @@ struct wp_record_task {
 struct wp_record_exec {
     struct wp_record_task task;
     char path[WP_RECORD_EXE];
-    wp_u32 cmdline_size; /* 0 when it was not asked for */
+    wp_u32 cmdline_size;             /* 0 when it was not asked for */
     char cmdline[WP_RECORD_CMDLINE]; /* arguments, each with its NUL */
 };
 
@@ -80,10 +83,11 @@ struct wp_record_socket {
 #define WP_RECORD_NAMES 16
 #define WP_RECORD_NAME 64
 
-/* From the file up; `count` full: there may be more above. None: memory of the device itself (a filesystem's own data). */
+/* From the file up; `count` full: there may be more above. None: memory of the device itself (a filesystem's own data).
+ */
 struct wp_record_path {
     wp_u32 count;
-    wp_u32 special; /* device of a device file */
+    wp_u32 special;                              /* device of a device file */
     char names[WP_RECORD_NAMES][WP_RECORD_NAME]; /* cut to fit, each with its NUL */
 };
 
@@ -101,16 +105,16 @@ struct wp_record_drops {
     wp_u64 last_ns[WP_RECORD_KINDS];
 };
 
-#define WP_WORK_CPUS 1024u       /* more of them share */
+#define WP_WORK_CPUS 1024u /* more of them share */
 #define WP_WORK_ONE_IN 61u
-#define WP_WORK_MOST_NS 100000u  /* what takes longer was interrupted, by the host of a virtual machine maybe */
+#define WP_WORK_MOST_NS 100000u /* what takes longer was interrupted, by the host of a virtual machine maybe */
 
 /* Of one CPU, ever growing. The programs may interrupt each other: a run may be lost here and there. */
 struct wp_work {
     wp_u64 runs, taken, taken_ns; /* taken: runs whose time was taken; their times */
     wp_u64 unwalked;              /* stacks of sleeps that were left out */
     wp_u32 until_next, unwalked_run;
-    wp_u64 reserved[3];           /* a cache line each */
+    wp_u64 reserved[3]; /* a cache line each */
 };
 
 /* A CPU's buffer of records without tails (collector/bpf/cpu_buffer.h): head and tail count slots and only grow. */
@@ -118,7 +122,7 @@ struct wp_cpu_cursor {
     wp_u64 head, tail_seen; /* the programs' */
     wp_u32 is_busy, reserved;
     wp_u64 apart[5];
-    wp_u64 tail;            /* the reader's, on a cache line of its own */
+    wp_u64 tail; /* the reader's, on a cache line of its own */
     wp_u64 to_the_end[7];
 };
 

@@ -2,19 +2,15 @@
 #ifndef WP_COLLECTOR_BPF_SOCK_H
 #define WP_COLLECTOR_BPF_SOCK_H
 /*
- * Sockets: what was sent, what arrived, what was read. A socket is named by a number of its own, kept in its storage, so
- * that reused memory is a new socket. TCP is located by stream positions, a UDP datagram by a hash of its headers that
- * both ends compute alike.
+ * Sockets: what was sent, what arrived, what was read. A socket is named by a number of its own, kept in its storage,
+ * so that reused memory is a new socket. TCP is located by stream positions, a UDP datagram by a hash of its headers
+ * that both ends compute alike.
  */
 #include "cpu_buffer.h"
+#include "datagram.h"
 #include "sched.h"
 
-#include <bpf/bpf_endian.h>
-
-#define AF_INET 2
-#define AF_INET6 10
 #define IPPROTO_TCP 6
-#define IPPROTO_UDP 17
 #define TCP_ESTABLISHED 1
 #define TCP_SYN_SENT 2
 #define TCP_SYN_RECV 3
@@ -26,13 +22,13 @@
 
 struct socket {
     __u64 key;
-    __u64 left_ns;         /* when the reader was last told of bytes that left */
-    __u32 sent_end;        /* write_seq behind the last send */
-    __u32 left_end;        /* position behind the last byte that went to the device */
-    __u32 read_end;        /* copied_seq behind the last read */
-    __u32 window;          /* in which these were so */
+    __u64 left_ns;  /* when the reader was last told of bytes that left */
+    __u32 sent_end; /* write_seq behind the last send */
+    __u32 left_end; /* position behind the last byte that went to the device */
+    __u32 read_end; /* copied_seq behind the last read */
+    __u32 window;   /* in which these were so */
     __u8 has_sent_end, has_connecting, has_left, has_read_end;
-    __u32 ports;           /* both, as the kernel keeps them */
+    __u32 ports;                  /* both, as the kernel keeps them */
     struct wp_record_socket told; /* as the reader knows it; family 0: it does not */
 };
 
@@ -114,7 +110,8 @@ static __always_inline bool is_as_told(const struct socket *s, const struct sock
     __u32 differs = 0;
 #pragma unroll
     for (int i = 0; i < 4; i++)
-        differs |= (common->skc_v6_rcv_saddr.in6_u.u6_addr32[i] ^ local[i]) | (common->skc_v6_daddr.in6_u.u6_addr32[i] ^ remote[i]);
+        differs |= (common->skc_v6_rcv_saddr.in6_u.u6_addr32[i] ^ local[i]) |
+            (common->skc_v6_daddr.in6_u.u6_addr32[i] ^ remote[i]);
     return !differs;
 }
 
@@ -235,20 +232,22 @@ static __always_inline bool is_full(struct sock *sk, __u32 write_seq)
 
 enum progress { SENDS_ALL, SENDS_SOME, SENDS_NONE };
 
-/* How much of the bytes that are `left` to a send is handed over now: SOME: this will be asked again before it is over; NONE: it waits. */
-static __always_inline enum progress progress_of(struct cpu_context *context, struct sock *sk, struct sk_buff *last, __u32 write_seq,
-    __s64 left, int size_goal)
+/* How much of the bytes that are `left` to a send is handed over now: SOME: this will be asked again before it is over;
+ * NONE: it waits. */
+static __always_inline enum progress progress_of(
+    struct cpu_context *context, struct sock *sk, struct sk_buff *last, __u32 write_seq, __s64 left, int size_goal)
 {
     __u64 at = number_of(&context->places[0], last); /* the last packet that was not sent yet; there may be none */
-    if (is_full(sk, write_seq)) /* what that one has room for goes there */
+    if (is_full(sk, write_seq))                      /* what that one has room for goes there */
         return at && left <= size_goal - (__s64)GET(struct sk_buff, at, len) ? SENDS_ALL : SENDS_NONE;
     __s64 room = (__s64)sk->sk_sndbuf - sk->sk_wmem_queued;
     return left <= size_goal || 2 * left <= room ? SENDS_ALL : SENDS_SOME;
 }
 
 /*
- * Of TCP alone, and so nothing that sockets of other families pay for: in a send, before the next of its bytes are copied, some packets' worth at
- * a time. The rest of them is told of once nothing can hold it up; of a large send that has to wait, what went before.
+ * Of TCP alone, and so nothing that sockets of other families pay for: in a send, before the next of its bytes are
+ * copied, some packets' worth at a time. The rest of them is told of once nothing can hold it up; of a large send that
+ * has to wait, what went before.
  */
 SEC("tp_btf/tcp_sendmsg_locked")
 int WORK_PROG(wp_tcp_send, struct sock *sk, struct msghdr *message, struct sk_buff *last, int size_goal)
@@ -297,8 +296,8 @@ int WORK_PROG(wp_sock_page_exit, struct sock *sk, void *page, int offset, unsign
 }
 
 /*
- * The start of tcp_rcv_space_adjust: the next piece of what was received has been copied, or only looked at. Unlike sock_recv_length
- * this is called for TCP alone. What the kernel takes for its own use, in an interrupt, is no read.
+ * The start of tcp_rcv_space_adjust: the next piece of what was received has been copied, or only looked at. Unlike
+ * sock_recv_length this is called for TCP alone. What the kernel takes for its own use, in an interrupt, is no read.
  */
 SEC("tp_btf/tcp_rcv_space_adjust")
 int WORK_PROG(wp_tcp_read, struct sock *sk)
@@ -365,7 +364,8 @@ static __always_inline bool is_marked(struct cpu_context *context, __u32 level, 
         context->ready[level] == number_of(&context->places[0], sk);
 }
 
-/* The start of sock_def_readable: its waiters are woken next, for the segment that came or for all bytes up to rcv_nxt. */
+/* The start of sock_def_readable: its waiters are woken next, for the segment that came or for all bytes up to rcv_nxt.
+ */
 static __always_inline int data_ready(struct sock *sk)
 {
     struct cpu_context *context = cpu_context();
@@ -374,7 +374,8 @@ static __always_inline int data_ready(struct sock *sk)
     __u32 level = level_now(context);
     if (is_tcp(sk) && is_marked(context, level, sk))
         return 0;
-    if (is_between_windows() || !is_inet(sk) || sk->__sk_common.skc_state == TCP_LISTEN) /* of a listener: the accepted socket is marked */
+    if (is_between_windows() || !is_inet(sk) ||
+        sk->__sk_common.skc_state == TCP_LISTEN) /* of a listener: the accepted socket is marked */
         return 0;
     struct packet *packet = &context->packets[level];
     if (sk->sk_protocol == IPPROTO_UDP && (!packet->key || packet->local_port != sk->__sk_common.skc_num))
@@ -408,7 +409,7 @@ int WORK_PROG(wp_sock_state, struct sock *sk, int before, int after)
 {
     if (!is_inet(sk) || !is_tcp(sk) || after == TCP_LISTEN || after == TCP_SYN_SENT || after == TCP_SYN_RECV ||
         after == TCP_NEW_SYN_RECV)
-        return 0; /* a connecting socket has no port yet: wp_packet_out tells of it */
+        return 0;                                   /* a connecting socket has no port yet: wp_packet_out tells of it */
     if (is_between_windows() && after != TCP_CLOSE) /* the reader has to forget it */
         return 0;
     /* A closed one has lost its addresses: it is what it was told to be, or nothing ever happened on it. */
@@ -451,50 +452,6 @@ int WORK_PROG(wp_retransmit, struct sock *sk, struct sk_buff *skb)
     return 0;
 }
 
-struct headers {
-    __u64 key;
-    __u16 source, destination; /* ports, host order */
-};
-
-/* A UDP datagram's name, the same where it leaves and where it arrives: addresses, ports, length, IPv4 identification. */
-static __always_inline bool name_datagram(struct sk_buff *skb, struct headers *out)
-{
-    unsigned char *head = skb->head;
-    __u16 network = skb->network_header;
-    struct { __u8 version_ihl, tos; __be16 total, id, fragment; __u8 ttl, protocol; __be16 check; __u8 address[8]; } v4;
-    struct { __be32 flow; __be16 length; __u8 next, hops; __u8 address[32]; } v6;
-    struct { __be16 source, destination, length, check; } udp;
-    __u64 h = 0;
-    __u32 offset = network;
-    if (skb->protocol == bpf_htons(0x0800)) {
-        if (GET(struct iphdr, head + network, protocol) != IPPROTO_UDP)
-            return false;
-        if (bpf_probe_read_kernel(&v4, sizeof(v4), head + network) || v4.protocol != IPPROTO_UDP)
-            return false;
-        __u64 addresses;
-        __builtin_memcpy(&addresses, v4.address, 8);
-        h = mix(mix(AF_INET, addresses), v4.id);
-        offset += (v4.version_ihl & 15u) * 4;
-    } else if (skb->protocol == bpf_htons(0x86dd)) {
-        if (GET(struct ipv6hdr, head + network, nexthdr) != IPPROTO_UDP)
-            return false;
-        if (bpf_probe_read_kernel(&v6, sizeof(v6), head + network) || v6.next != IPPROTO_UDP)
-            return false;
-        __u64 words[4];
-        __builtin_memcpy(words, v6.address, 32);
-        h = mix(mix(mix(mix(AF_INET6, words[0]), words[1]), words[2]), words[3]);
-        offset += 40;
-    } else {
-        return false;
-    }
-    if (bpf_probe_read_kernel(&udp, sizeof(udp), head + offset))
-        return false;
-    out->source = bpf_ntohs(udp.source);
-    out->destination = bpf_ntohs(udp.destination);
-    out->key = mix(h, (__u64)udp.source << 32 | (__u32)udp.destination << 16 | udp.length);
-    return true;
-}
-
 #define LEAVE_INTERVAL_NS 10000000 /* clocks need no more */
 #define IFF_LOOPBACK 8
 
@@ -503,7 +460,11 @@ static __noinline int segment_out(struct sock *sk, struct sk_buff *skb)
 {
     if (!sk || !skb)
         return 0;
-    struct { __be16 source, destination; __be32 seq, ack; __u8 offset, flags; } tcp;
+    struct {
+        __be16 source, destination;
+        __be32 seq, ack;
+        __u8 offset, flags;
+    } tcp;
     unsigned char *header = skb->head + skb->transport_header;
     if (bpf_probe_read_kernel(&tcp, sizeof(tcp), header))
         return 0;

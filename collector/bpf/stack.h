@@ -38,8 +38,8 @@ static __always_inline struct stack_record *stack_scratch(__u32 which)
 }
 
 /* Takes the stacks of `task`, which is the one that runs here; `regs`: its registers in user mode, NULL without any. */
-static __always_inline void take_stacks(void *ctx, struct stack_record *r, struct task_struct *task, struct pt_regs *regs,
-    __u32 which)
+static __always_inline void take_stacks(
+    void *ctx, struct stack_record *r, struct task_struct *task, struct pt_regs *regs, __u32 which)
 {
     long got = bpf_get_stack(ctx, r->ips, WP_RECORD_KERNEL_DEPTH * 8, 0);
     __u32 kernel = got > 0 ? (__u32)got / 8 : 0;
@@ -65,7 +65,8 @@ static __always_inline void take_stacks(void *ctx, struct stack_record *r, struc
     r->head.stack_key = h ? h : 1;
 }
 
-/* Sends the record, with the addresses when they are new. True: the reader knows the stack from now on. `is_quick`: see send_quick. */
+/* Sends the record, with the addresses when they are new. True: the reader knows the stack from now on. `is_quick`: see
+ * send_quick. */
 static __always_inline bool send_with_stack(struct stack_record *r, bool is_quick)
 {
     __u32 count = (__u32)r->head.kernel_ips + r->head.user_ips;

@@ -36,7 +36,8 @@ static __always_inline __u64 name_key(__u64 hash)
 
 static __always_inline __u64 inode_key(struct inode *inode)
 {
-    return name_key(mix(mix(BPF_CORE_READ(inode, i_sb, s_dev), BPF_CORE_READ(inode, i_ino)), BPF_CORE_READ(inode, i_generation)));
+    return name_key(
+        mix(mix(BPF_CORE_READ(inode, i_sb, s_dev), BPF_CORE_READ(inode, i_ino)), BPF_CORE_READ(inode, i_generation)));
 }
 
 static __always_inline struct dentry *dentry_of(struct inode *inode)
@@ -45,7 +46,8 @@ static __always_inline struct dentry *dentry_of(struct inode *inode)
     struct dentry *none = 0;
     if (!node || !bpf_core_field_exists(none->d_u.d_alias))
         return 0;
-    return (struct dentry *)((__u64)(unsigned long)node - __builtin_preserve_field_info(none->d_u.d_alias, BPF_FIELD_BYTE_OFFSET));
+    return (struct dentry *)((__u64)(unsigned long)node -
+        __builtin_preserve_field_info(none->d_u.d_alias, BPF_FIELD_BYTE_OFFSET));
 }
 
 /* dentry NULL: it has no path. What is in no folder (a pipe, "[eventfd]") has the name of its kind. */

@@ -2,10 +2,10 @@
 #ifndef WP_COLLECTOR_BPF_UNWIND_H
 #define WP_COLLECTOR_BPF_UNWIND_H
 /*
- * User stacks without frame pointers: the rows that collector/unwind/unwind_rows.c makes of an object's .eh_frame say, for every
- * place in its code, where the caller's frame is. What is mapped at an address is read from the kernel's own tree of the
- * process's memory, so that a process that lives a millisecond is unwound as well as any. Code without rows (made at run
- * time, or not yet known) is walked by frame pointer.
+ * User stacks without frame pointers: the rows that collector/unwind/unwind_rows.c makes of an object's .eh_frame say,
+ * for every place in its code, where the caller's frame is. What is mapped at an address is read from the kernel's own
+ * tree of the process's memory, so that a process that lives a millisecond is unwound as well as any. Code without rows
+ * (made at run time, or not yet known) is walked by frame pointer.
  */
 #include "emit.h"
 #include "unwind_row.h"
@@ -22,7 +22,7 @@ struct area {
 struct space {
     __u64 exec_vm, start_code;
     __u32 tgid, generation;
-    __u32 epoch, reserved;  /* areas of another epoch are void */
+    __u32 epoch, reserved; /* areas of another epoch are void */
     struct area areas[AREAS];
 };
 
@@ -80,8 +80,8 @@ const volatile bool wp_unwinds = false; /* the kernel keeps memory in a tree tha
 __u32 wp_unwind_generation = 1;         /* changed by the reader when a file has become known */
 
 /*
- * The number of a process's file, 0 when it has no rows, WP_UNWIND_UNKNOWN when it is not known yet: the reader is told of
- * it. start: where it is mapped, 0 when it is the program that the process runs.
+ * The number of a process's file, 0 when it has no rows, WP_UNWIND_UNKNOWN when it is not known yet: the reader is told
+ * of it. start: where it is mapped, 0 when it is the program that the process runs.
  */
 static __always_inline __u32 file_number(struct file *file, __u32 pid, __u64 start)
 {
@@ -112,13 +112,14 @@ static __always_inline __u32 mask_less(__u64 x, __u64 y)
     __s64 difference = (__s64)(x - y);
     barrier_var(difference); /* else the compiler makes a branch of it again, here ... */
     __s64 mask = difference >> 63;
-    barrier_var(mask);       /* ... or there */
+    barrier_var(mask); /* ... or there */
     return (__u32)mask;
 }
 
 /*
- * The memory area at an address from mm_struct.mm_mt, a maple tree (include/linux/maple_tree.h, Linux 6.1 to 6.18). Programs
- * run within RCU, which nodes are freed by. A node that is changed meanwhile may mislead: the answer is checked by the caller.
+ * The memory area at an address from mm_struct.mm_mt, a maple tree (include/linux/maple_tree.h, Linux 6.1 to 6.18).
+ * Programs run within RCU, which nodes are freed by. A node that is changed meanwhile may mislead: the answer is
+ * checked by the caller.
  */
 static __always_inline struct vm_area_struct *find_area(struct mm_struct *mm, __u64 address, __u32 which)
 {
@@ -128,7 +129,8 @@ static __always_inline struct vm_area_struct *find_area(struct mm_struct *mm, __
         return 0;
 #pragma unroll
     for (int level = 0; level < 5; level++) {
-        if ((entry & 3) != (level ? 0 : 2) || entry < 4096) /* the root alone has bit 1; else: an empty tree, or one entry */
+        if ((entry & 3) != (level ? 0 : 2) ||
+            entry < 4096) /* the root alone has bit 1; else: an empty tree, or one entry */
             return 0;
         __u32 type = (entry >> 3) & 15; /* 1: leaf of ranges, 2: ranges, 3: ranges with gaps */
         if (type < 1 || type > 3 || bpf_probe_read_kernel(node, sizeof(*node), (void *)(entry & ~255ull)))
@@ -183,12 +185,12 @@ struct word {
 struct walk {
     __u64 ip, sp, bp;
     __u32 count;
-    __u32 end;        /* enum wp_unwind_end */
-    __u32 is_exact;   /* ip is an instruction, not the one behind a call */
-    __u32 word_count; /* past WALK_WORDS: not all of them are there */
+    __u32 end;            /* enum wp_unwind_end */
+    __u32 is_exact;       /* ip is an instruction, not the one behind a call */
+    __u32 word_count;     /* past WALK_WORDS: not all of them are there */
     __u64 highest, mixed; /* the last of their addresses; all of them or-ed, and odd when one lies below the stack */
     __u64 floor, di;      /* sp and di at the start */
-    __u64 held[WP_CFA_HELDS]; /* other registers then */
+    __u64 held[WP_CFA_HELDS];      /* other registers then */
     struct word words[WALK_WORDS]; /* all that was read: the same words lead to the same walk */
 };
 
@@ -220,7 +222,8 @@ static __always_inline bool area_of(struct space *space, __u64 address, __u32 wh
     struct vm_area_struct *vma = mm ? find_area(mm, address, which) : 0;
     if (!vma || !(BPF_CORE_READ(vma, vm_flags) & VM_EXEC))
         return false;
-    struct area found = {.start = BPF_CORE_READ(vma, vm_start), .end = BPF_CORE_READ(vma, vm_end), .epoch = space->epoch};
+    struct area found = {
+        .start = BPF_CORE_READ(vma, vm_start), .end = BPF_CORE_READ(vma, vm_end), .epoch = space->epoch};
     if (address < found.start || address >= found.end)
         return false;
     if (found.start == (__u64)BPF_CORE_READ(mm, context.vdso)) {
@@ -288,12 +291,18 @@ static __always_inline bool read_word(struct walk *w, __u64 address, __u64 *word
 #if defined(__TARGET_ARCH_x86)
 enum { SIGNAL_IP = 40 + 128, SIGNAL_BP = 40 + 80, SIGNAL_SP = 40 + 120 };
 #elif defined(__TARGET_ARCH_arm64)
-enum { SIGNAL_REGS = 128 + 176 + 8, SIGNAL_BP = SIGNAL_REGS + 29 * 8, SIGNAL_SP = SIGNAL_REGS + 31 * 8, SIGNAL_IP = SIGNAL_SP + 8 };
+enum {
+    SIGNAL_REGS = 128 + 176 + 8,
+    SIGNAL_BP = SIGNAL_REGS + 29 * 8,
+    SIGNAL_SP = SIGNAL_REGS + 31 * 8,
+    SIGNAL_IP = SIGNAL_SP + 8
+};
 #endif
 static __always_inline long step_signal(struct walk *w)
 {
     __u64 at = w->sp;
-    if (!read_word(w, at + SIGNAL_IP, &w->ip) || !read_word(w, at + SIGNAL_BP, &w->bp) || !read_word(w, at + SIGNAL_SP, &w->sp)) {
+    if (!read_word(w, at + SIGNAL_IP, &w->ip) || !read_word(w, at + SIGNAL_BP, &w->bp) ||
+        !read_word(w, at + SIGNAL_SP, &w->sp)) {
         w->end = WP_UNWIND_UNREADABLE;
         return 1;
     }
@@ -335,18 +344,28 @@ static __always_inline long step_row(struct walk *w, struct wp_unwind_row row)
     __s64 offset = (__s16)row.cfa >> 3 << 3; /* the low bits are the kind */
     __u64 cfa;
     switch (row.cfa & 7) {
-    case WP_CFA_SP: cfa = w->sp + offset; break;
-    case WP_CFA_BP: cfa = w->bp + offset; break;
-    case WP_CFA_PLT: cfa = w->sp + 8 + ((w->ip & 15) >= 11 ? 8 : 0); break;
+    case WP_CFA_SP:
+        cfa = w->sp + offset;
+        break;
+    case WP_CFA_BP:
+        cfa = w->bp + offset;
+        break;
+    case WP_CFA_PLT:
+        cfa = w->sp + 8 + ((w->ip & 15) >= 11 ? 8 : 0);
+        break;
     case WP_CFA_BP_AT:
         if (!read_word(w, w->bp + offset, &cfa)) {
             w->end = WP_UNWIND_UNREADABLE;
             return 1;
         }
         break;
-    case WP_CFA_SIGNAL: return step_signal(w);
-    case WP_CFA_END: w->end = WP_UNWIND_COMPLETE; return 1;
-    case WP_CFA_DI: return step_register(w, offset);
+    case WP_CFA_SIGNAL:
+        return step_signal(w);
+    case WP_CFA_END:
+        w->end = WP_UNWIND_COMPLETE;
+        return 1;
+    case WP_CFA_DI:
+        return step_register(w, offset);
     default:
         if (!row.cfa)
             return step_pointer(w); /* code that has no rule may still keep a frame pointer */

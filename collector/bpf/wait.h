@@ -2,9 +2,10 @@
 #ifndef WP_COLLECTOR_BPF_WAIT_H
 #define WP_COLLECTOR_BPF_WAIT_H
 /*
- * What a system call waits for: the file or socket of its descriptor, the lock of futex; for epoll what was ready at the
- * waking, and for poll and select of several what the waker wrote to or the network brought. Each is named once and by a key from then on; a thread remembers its last one, so that waiting there again takes a
- * few reads. x86-64 alone: the calls are known by number.
+ * What a system call waits for: the file or socket of its descriptor, the lock of futex; for epoll what was ready at
+ * the waking, and for poll and select of several what the waker wrote to or the network brought. Each is named once and
+ * by a key from then on; a thread remembers its last one, so that waiting there again takes a few reads. x86-64 alone:
+ * the calls are known by number.
  */
 #include "cause.h"
 #include "memo.h"
@@ -31,7 +32,7 @@ struct known_file {
 
 struct waits {
     struct known_file own, ready;
-    __u64 eventpoll;         /* that the thread sleeps in; 0: in none */
+    __u64 eventpoll; /* that the thread sleeps in; 0: in none */
     __u64 lock, space, lock_key;
     __u64 nameless, nameless_end; /* memory of no file, in that space */
 };
@@ -67,17 +68,21 @@ struct wait_record {
 
 /* Bits of the calls whose first argument is the descriptor that they wait for. */
 #define BIT(number, word) ((number) / 64 == (word) ? 1ull << (number) % 64 : 0)
-#define FD_CALLS(word) ( \
-    BIT(0, word) | BIT(1, word) | BIT(16, word) | BIT(17, word) | BIT(18, word) | BIT(19, word) | BIT(20, word) | /* read to writev */ \
-    BIT(40, word) | BIT(42, word) | BIT(43, word) | BIT(44, word) | BIT(45, word) | BIT(46, word) | BIT(47, word) | /* sockets */ \
-    BIT(72, word) | BIT(73, word) | BIT(74, word) | BIT(75, word) | BIT(77, word) | BIT(78, word) | /* fcntl to getdents */ \
-    BIT(187, word) | BIT(217, word) | BIT(221, word) | BIT(232, word) | BIT(242, word) | BIT(243, word) | /* readahead to queues */ \
-    BIT(275, word) | BIT(276, word) | BIT(277, word) | BIT(278, word) | BIT(281, word) | BIT(285, word) | BIT(288, word) | \
-    BIT(295, word) | BIT(296, word) | BIT(299, word) | BIT(306, word) | BIT(307, word) | BIT(326, word) | BIT(327, word) | \
-    BIT(328, word) | BIT(426, word) | BIT(441, word))
+#define FD_CALLS(word)                                                                                                 \
+    (BIT(0, word) | BIT(1, word) | BIT(16, word) | BIT(17, word) | BIT(18, word) | BIT(19, word) |                     \
+        BIT(20, word) | /* read to writev */                                                                           \
+        BIT(40, word) | BIT(42, word) | BIT(43, word) | BIT(44, word) | BIT(45, word) | BIT(46, word) |                \
+        BIT(47, word) | /* sockets */                                                                                  \
+        BIT(72, word) | BIT(73, word) | BIT(74, word) | BIT(75, word) | BIT(77, word) |                                \
+        BIT(78, word) | /* fcntl to getdents */                                                                        \
+        BIT(187, word) | BIT(217, word) | BIT(221, word) | BIT(232, word) | BIT(242, word) |                           \
+        BIT(243, word) | /* readahead to queues */                                                                     \
+        BIT(275, word) | BIT(276, word) | BIT(277, word) | BIT(278, word) | BIT(281, word) | BIT(285, word) |          \
+        BIT(288, word) | BIT(295, word) | BIT(296, word) | BIT(299, word) | BIT(306, word) | BIT(307, word) |          \
+        BIT(326, word) | BIT(327, word) | BIT(328, word) | BIT(426, word) | BIT(441, word))
 
-static const volatile __u64 fd_calls[8] = {FD_CALLS(0), FD_CALLS(1), FD_CALLS(2), FD_CALLS(3), FD_CALLS(4), FD_CALLS(5),
-    FD_CALLS(6), FD_CALLS(7)};
+static const volatile __u64 fd_calls[8] = {
+    FD_CALLS(0), FD_CALLS(1), FD_CALLS(2), FD_CALLS(3), FD_CALLS(4), FD_CALLS(5), FD_CALLS(6), FD_CALLS(7)};
 
 static __always_inline bool is_fd_call(__u32 number)
 {
@@ -99,7 +104,8 @@ static __always_inline bool is_epoll(__u32 number)
 /* Waits for several descriptors, or for as many as a mask may have. */
 static __always_inline bool is_many(__u32 number, struct pt_regs *regs)
 {
-    return number == CALL_SELECT || number == CALL_PSELECT || ((number == CALL_POLL || number == CALL_PPOLL) && regs->si != 1);
+    return number == CALL_SELECT || number == CALL_PSELECT ||
+        ((number == CALL_POLL || number == CALL_PPOLL) && regs->si != 1);
 }
 
 static __always_inline struct file *file_at(struct task_struct *task, __u32 fd)
@@ -114,16 +120,21 @@ static __always_inline struct file *file_at(struct task_struct *task, __u32 fd)
 static __always_inline __u64 check_of(const struct known_file *k, struct file *file, struct inode *inode)
 {
     switch (k->how) {
-    case CHECK_KIND: return (__u64)(unsigned long)GET(struct file, file, f_op);
-    case CHECK_PORTS: return GET(struct sock, k->sk, __sk_common.skc_portpair);
-    case CHECK_PEER: return (__u64)(unsigned long)GET(struct unix_sock, k->sk, peer);
-    default: return GET(struct inode, inode, i_ino);
+    case CHECK_KIND:
+        return (__u64)(unsigned long)GET(struct file, file, f_op);
+    case CHECK_PORTS:
+        return GET(struct sock, k->sk, __sk_common.skc_portpair);
+    case CHECK_PEER:
+        return (__u64)(unsigned long)GET(struct unix_sock, k->sk, peer);
+    default:
+        return GET(struct inode, inode, i_ino);
     }
 }
 
 /*
- * Is this the end that serves? A port that connect chose is in a bucket that says -1 (net/ipv4/inet_hashtables.c), one that was
- * bound, and so that of an accepted connection, is not. Of what has no bucket the lower port is taken to be the known one.
+ * Is this the end that serves? A port that connect chose is in a bucket that says -1 (net/ipv4/inet_hashtables.c), one
+ * that was bound, and so that of an accepted connection, is not. Of what has no bucket the lower port is taken to be
+ * the known one.
  */
 static __always_inline bool is_serving(struct sock *sk, __u8 protocol, __u16 local, __u16 remote)
 {
@@ -252,7 +263,8 @@ static __noinline __u64 file_key(struct known_file *k, struct file *file, struct
         return k->key;
     k->file = (__u64)(unsigned long)file;
     k->inode = (__u64)(unsigned long)inode;
-    k->key = (BPF_CORE_READ(inode, i_mode) & S_IFMT) == S_IFSOCK ? socket_key(k, file, task, which) : path_key(k, file, inode);
+    k->key = (BPF_CORE_READ(inode, i_mode) & S_IFMT) == S_IFSOCK ? socket_key(k, file, task, which)
+                                                                 : path_key(k, file, inode);
     k->check = check_of(k, file, inode);
     return k->key;
 }
@@ -310,7 +322,8 @@ static __noinline __u64 lock_key(struct waits *w, struct task_struct *task, __u6
     return w->lock_key;
 }
 
-/* A unix socket that has no room for one more connection: the call says which. 0: of another family, or it cannot be read now. */
+/* A unix socket that has no room for one more connection: the call says which. 0: of another family, or it cannot be
+ * read now. */
 static __noinline __u64 connecting_key(struct task_struct *task, __u64 address, __u64 size)
 {
     struct wait_record *r = new_wait(0);
@@ -334,7 +347,8 @@ static __noinline __u64 connecting_key(struct task_struct *task, __u64 address, 
 static __noinline __u64 only_lock_key(struct waits *w, struct task_struct *task, __u64 vector, __u64 count)
 {
     __u64 address;
-    if (!w || count != 1 || bpf_probe_read_user(&address, sizeof(address), (void *)(vector + 8))) /* struct futex_waitv.uaddr */
+    if (!w || count != 1 ||
+        bpf_probe_read_user(&address, sizeof(address), (void *)(vector + 8))) /* struct futex_waitv.uaddr */
         return 0;
     return lock_key(w, task, address);
 }
@@ -350,7 +364,9 @@ static __always_inline __u64 wait_of(struct waits *w, struct task_struct *task, 
     if (is_many(number, regs) || (is_poll && bpf_probe_read_user(&fd, sizeof(fd), (void *)first)))
         return 0; /* of several any may be the one */
     if (is_futex(number))
-        return !wp_unwinds ? 0 : number == CALL_FUTEX_WAITV ? only_lock_key(w, task, first, regs->si) : lock_key(w, task, first);
+        return !wp_unwinds               ? 0
+            : number == CALL_FUTEX_WAITV ? only_lock_key(w, task, first, regs->si)
+                                         : lock_key(w, task, first);
     if (number == CALL_CONNECT) {
         __u64 key = connecting_key(task, regs->si, regs->dx);
         if (key)
@@ -366,8 +382,8 @@ static __always_inline __u64 wait_of(struct waits *w, struct task_struct *task, 
     return file_key(&w->own, file, task, 0);
 }
 
-/* Of those that poll or select wait for: the socket whose message it is, or the file that the waker has a call on, for such calls
- * wake those who wait for that file, or for its other end. */
+/* Of those that poll or select wait for: the socket whose message it is, or the file that the waker has a call on, for
+ * such calls wake those who wait for that file, or for its other end. */
 static __always_inline __u64 ready_of_many(struct waits *w, const struct wp_record *waking, struct cpu_context *context)
 {
     struct task_struct *waker = current_task();
@@ -382,9 +398,10 @@ static __always_inline __u64 ready_of_many(struct waits *w, const struct wp_reco
     return file ? file_key(&w->ready, file, waker, 1) : 0;
 }
 
-/* What was ready when `woken` is woken in epoll_wait, in poll or select of several; 0: nothing that is known. Of an epoll the last one
- * that was added has caused the waking. */
-static __always_inline __u64 ready_of(struct task_struct *woken, const struct wp_record *waking, struct cpu_context *context)
+/* What was ready when `woken` is woken in epoll_wait, in poll or select of several; 0: nothing that is known. Of an
+ * epoll the last one that was added has caused the waking. */
+static __always_inline __u64 ready_of(
+    struct task_struct *woken, const struct wp_record *waking, struct cpu_context *context)
 {
     if (woken->flags & PF_KTHREAD || !bpf_core_type_exists(struct eventpoll))
         return 0;
@@ -418,7 +435,8 @@ static __always_inline __u64 wait_of(struct waits *w, struct task_struct *task, 
     return 0;
 }
 
-static __always_inline __u64 ready_of(struct task_struct *woken, const struct wp_record *waking, struct cpu_context *context)
+static __always_inline __u64 ready_of(
+    struct task_struct *woken, const struct wp_record *waking, struct cpu_context *context)
 {
     return 0;
 }

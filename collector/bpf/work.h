@@ -2,9 +2,9 @@
 #ifndef WP_COLLECTOR_BPF_WORK_H
 #define WP_COLLECTOR_BPF_WORK_H
 /*
- * What the programs cost, and what they leave out when that is too much (collector/host/budget.h). The time of one run in
- * WP_WORK_ONE_IN is taken: statistics of the kernel's own need CAP_SYS_ADMIN and two readings of the clock a run. A prime, so
- * that programs that take turns are all met.
+ * What the programs cost, and what they leave out when that is too much (collector/host/budget.h). The time of one run
+ * in WP_WORK_ONE_IN is taken: statistics of the kernel's own need CAP_SYS_ADMIN and two readings of the clock a run. A
+ * prime, so that programs that take turns are all met.
  */
 #include "ring_record.h"
 
@@ -12,7 +12,8 @@
 #include <bpf/bpf_tracing.h>
 
 struct wp_work wp_work[WP_WORK_CPUS];
-__u32 wp_walk_one_in = 1;  /* of the switches whose stack is not known already one in so many is walked; 0: none has a stack */
+__u32 wp_walk_one_in =
+    1; /* of the switches whose stack is not known already one in so many is walked; 0: none has a stack */
 
 static __always_inline struct wp_work *work_here(void)
 {
@@ -38,45 +39,42 @@ static __always_inline void end_work(__u64 began_ns)
         return;
     struct wp_work *work = work_here();
     __u64 ended_ns = bpf_ktime_get_ns();
-    __u64 ns = ended_ns - began_ns, clock_ns = bpf_ktime_get_ns() - ended_ns; /* reading it takes as long as a short run */
+    __u64 ns = ended_ns - began_ns,
+          clock_ns = bpf_ktime_get_ns() - ended_ns; /* reading it takes as long as a short run */
     ns = ns > clock_ns ? ns - clock_ns : 0;
     work->taken++;
     work->taken_ns += ns < WP_WORK_MOST_NS ? ns : WP_WORK_MOST_NS;
 }
 
 /* The body of a program with what it does as ____name: the time it takes is counted. */
-#define WORK_TIMED(name, args...) \
-    { \
-        __u64 began_ns = begin_work(); \
-        _Pragma("GCC diagnostic push") \
-        _Pragma("GCC diagnostic ignored \"-Wint-conversion\"") \
-        int rc = ____##name(___bpf_ctx_cast(args)); \
-        _Pragma("GCC diagnostic pop") \
-        end_work(began_ns); \
-        return rc; \
+#define WORK_TIMED(name, args...)                                                                                      \
+    {                                                                                                                  \
+        __u64 began_ns = begin_work();                                                                                 \
+        _Pragma("GCC diagnostic push") _Pragma("GCC diagnostic ignored \"-Wint-conversion\"") int rc =                 \
+            ____##name(___bpf_ctx_cast(args));                                                                         \
+        _Pragma("GCC diagnostic pop") end_work(began_ns);                                                              \
+        return rc;                                                                                                     \
     }
 
 /* As BPF_PROG of libbpf, with its time taken. */
-#define WORK_PROG(name, args...) \
-    name(unsigned long long *ctx); \
-    static __always_inline int ____##name(unsigned long long *ctx, ##args); \
-    int name(unsigned long long *ctx) \
-    WORK_TIMED(name, args) \
-    static __always_inline int ____##name(unsigned long long *ctx, ##args)
+#define WORK_PROG(name, args...)                                                                                       \
+    name(unsigned long long *ctx);                                                                                     \
+    static __always_inline int ____##name(unsigned long long *ctx, ##args);                                            \
+    int name(unsigned long long *ctx)                                                                                  \
+        WORK_TIMED(name, args) static __always_inline int ____##name(unsigned long long *ctx, ##args)
 
 /*
- * The same at a socket. Most calls are about sockets that are none of the internet's and return at once: these pay for nothing that the
- * rest needs, not even for its registers, and are not counted.
+ * The same at a socket. Most calls are about sockets that are none of the internet's and return at once: these pay for
+ * nothing that the rest needs, not even for its registers, and are not counted.
  */
-#define WORK_PROG_INET(name, args...) \
-    name(unsigned long long *ctx); \
-    static __always_inline int ____##name(unsigned long long *ctx, ##args); \
-    static __noinline int name##_inet(unsigned long long *ctx) \
-    WORK_TIMED(name, args) \
-    int name(unsigned long long *ctx) \
-    { \
-        return is_internet((const struct sock *)(unsigned long)ctx[0]) ? name##_inet(ctx) : 0; \
-    } \
+#define WORK_PROG_INET(name, args...)                                                                                  \
+    name(unsigned long long *ctx);                                                                                     \
+    static __always_inline int ____##name(unsigned long long *ctx, ##args);                                            \
+    static __noinline int name##_inet(unsigned long long *ctx) WORK_TIMED(name, args) int name(                        \
+        unsigned long long *ctx)                                                                                       \
+    {                                                                                                                  \
+        return is_internet((const struct sock *)(unsigned long)ctx[0]) ? name##_inet(ctx) : 0;                         \
+    }                                                                                                                  \
     static __always_inline int ____##name(unsigned long long *ctx, ##args)
 
 /* Is a walk of this switch's stack wanted? Those that are not are counted. */

@@ -32,8 +32,8 @@ struct collector {
     struct wp_source *source;
     struct wp_batcher *batcher;
     struct wp_outlet *outlet;
-    struct wp_fleet_names *fleet;       /* NULL: names are this host's own affair */
-    struct wp_debug_fetch *fetch;       /* NULL: no server is asked for debug files */
+    struct wp_fleet_names *fleet; /* NULL: names are this host's own affair */
+    struct wp_debug_fetch *fetch; /* NULL: no server is asked for debug files */
     struct wp_sandbox sandbox;
     struct wp_thinning thinning;
     struct wp_collector_vitals *vitals; /* NULL: nobody watches */
@@ -119,14 +119,23 @@ static int open_batcher(struct collector *c, struct wp_error *err)
 {
     const struct wp_collector_options *o = c->options;
     bool is_live = o->source == WP_FROM_BPF;
-    struct wp_batcher_options options = {.command_pid = o->command_pid, .self_pid = is_live ? (uint32_t)getpid() : 0,
+    struct wp_batcher_options options = {.command_pid = o->command_pid,
+        .self_pid = is_live ? (uint32_t)getpid() : 0,
         .recorder_pid = o->recorder_pid,
-        .has_addresses = is_live, .reads_proc = is_live, .patterns = o->patterns, .pattern_count = o->pattern_count,
-        .logger = c->logger, .batch = on_batch, .may_renew = may_renew, .renew = renew, .session_bytes = o->outlet.session_bytes,
+        .has_addresses = is_live,
+        .reads_proc = is_live,
+        .patterns = o->patterns,
+        .pattern_count = o->pattern_count,
+        .logger = c->logger,
+        .batch = on_batch,
+        .may_renew = may_renew,
+        .renew = renew,
+        .session_bytes = o->outlet.session_bytes,
         .context = c};
     memcpy(options.session, c->hello.session, sizeof(options.session));
     options.names.fetch = c->fetch;
-    if (is_live && !o->command_pid && !(options.names.fleet = c->fleet = wp_fleet_names_create())) /* a recording is of one host */
+    if (is_live && !o->command_pid &&
+        !(options.names.fleet = c->fleet = wp_fleet_names_create())) /* a recording is of one host */
         return wp_error_set(err, -ENOMEM, "out of memory");
     if (c->fleet)
         wp_outlet_ask_names(c->outlet, c->fleet);
@@ -210,8 +219,9 @@ static int say_samples(struct collector *c, struct wp_error *err)
     char why[128];
     if (o->source != WP_FROM_BPF)
         return 0;
-    c->hello.samples = !o->bpf.frequency_hz ? WP_SAMPLES_UNASKED
-        : wp_probe_samples(o->bpf.left_out, why, sizeof(why)) ? WP_SAMPLES_TAKEN : WP_SAMPLES_IMPOSSIBLE;
+    c->hello.samples = !o->bpf.frequency_hz                   ? WP_SAMPLES_UNASKED
+        : wp_probe_samples(o->bpf.left_out, why, sizeof(why)) ? WP_SAMPLES_TAKEN
+                                                              : WP_SAMPLES_IMPOSSIBLE;
     if (c->hello.samples == WP_SAMPLES_IMPOSSIBLE && !(c->hello.no_samples = strdup(why)))
         return wp_error_set(err, -ENOMEM, "out of memory");
     return 0;
@@ -220,8 +230,8 @@ static int say_samples(struct collector *c, struct wp_error *err)
 static int say_hello(struct collector *c, struct wp_error *err)
 {
     const struct wp_collector_options *o = c->options;
-    int rc = wp_identity_hello(&c->hello, o->source == WP_FROM_BPF ? "bpf" : "perf-script", o->hostname, o->part, o->release,
-        o->source == WP_FROM_BPF ? o->bpf.frequency_hz : 0, err);
+    int rc = wp_identity_hello(&c->hello, o->source == WP_FROM_BPF ? "bpf" : "perf-script", o->hostname, o->part,
+        o->release, o->source == WP_FROM_BPF ? o->bpf.frequency_hz : 0, err);
     if (!rc)
         rc = say_samples(c, err);
     for (unsigned i = 0; !rc && i < o->label_count; i++)
@@ -262,13 +272,15 @@ static struct wp_window window_now(const struct collector *c)
     return told.every_ns || !c->options->window ? told : *c->options->window;
 }
 
-/* Begins or ends a window when it is time, or when the overhead limit wants it; *wait_ms: until there is something to look at. */
+/* Begins or ends a window when it is time, or when the overhead limit wants it; *wait_ms: until there is something to
+ * look at. */
 static int keep_window(struct collector *c, const struct wp_sink *sink, int *wait_ms, struct wp_error *err)
 {
     struct wp_window window = window_now(c);
     char text[64];
     if (memcmp(&window, &c->window, sizeof(window)))
-        wp_log(c->logger, WP_LOG_INFO, "the window of the recording changes window=\"%s\"", wp_window_text(&window, text));
+        wp_log(
+            c->logger, WP_LOG_INFO, "the window of the recording changes window=\"%s\"", wp_window_text(&window, text));
     c->window = window;
     uint64_t real_ns = wp_test_clock_real(&c->options->test_clock, now_ns(CLOCK_REALTIME));
     uint64_t left_ns = wp_window_left(&window, real_ns);
@@ -324,7 +336,8 @@ static int run_source(struct collector *c, struct wp_error *err)
 static void start_fetching(struct collector *c)
 {
     struct wp_error why = {0};
-    if (c->options->debuginfod && c->options->source == WP_FROM_BPF && wp_debug_fetch_start(&c->fetch, c->options->debuginfod, &why))
+    if (c->options->debuginfod && c->options->source == WP_FROM_BPF &&
+        wp_debug_fetch_start(&c->fetch, c->options->debuginfod, &why))
         wp_log(c->logger, WP_LOG_WARN, "no debug files are fetched: %s", why.text);
 }
 
@@ -349,7 +362,8 @@ static int run_live(struct collector *c, struct wp_error *err)
     if (rc)
         return rc;
     if (c->options->source == WP_FROM_BPF && !wp_host_pids_are_seen())
-        wp_log(c->logger, WP_LOG_WARN, "this is a pid namespace of its own: what the kernel tells of processes is told, their functions and files "
+        wp_log(c->logger, WP_LOG_WARN,
+            "this is a pid namespace of its own: what the kernel tells of processes is told, their functions and files "
             "have no names; run in the host's (hostPID, --pid=host)");
     tell_ready(c->options);
     wp_log(c->logger, WP_LOG_INFO, "collecting source=%s", c->source->ops->name);
@@ -375,7 +389,8 @@ static int run_live(struct collector *c, struct wp_error *err)
     return rc;
 }
 
-/* Says what the kernel offers to a collector, which has given up most capabilities by then; an error when that does not suffice for the live source. */
+/* Says what the kernel offers to a collector, which has given up most capabilities by then; an error when that does not
+ * suffice for the live source. */
 static int say_probe(struct collector *c, struct wp_error *err)
 {
     enum wp_collector_probe form = c->options->probe;

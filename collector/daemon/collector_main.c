@@ -53,7 +53,8 @@ int main(int argc, char **argv)
     sigaction(SIGTERM, &action, NULL);
     sigaction(SIGINT, &action, NULL);
     signal(SIGPIPE, SIG_IGN);
-    /* What is read of a file goes back to the system; else malloc learns to keep up to 32 MiB of it, in the arena of each thread that reads. */
+    /* What is read of a file goes back to the system; else malloc learns to keep up to 32 MiB of it, in the arena of
+     * each thread that reads. */
     mallopt(M_MMAP_THRESHOLD, LARGE_BYTES);
     wp_service_init(&service);
     daemon.options.stop = &stop_asked;

@@ -15,11 +15,42 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { KEY_SOURCE = 's', KEY_CONNECT = 'c', KEY_OUTPUT = 'o', KEY_FREQUENCY = 'F', KEY_DURATION = 'd', KEY_RELEASE = 'r',
-    KEY_FILTER = 256, KEY_COMMAND, KEY_RECORDER, KEY_NETNS, KEY_MATCH, KEY_HOSTNAME, KEY_LABEL, KEY_READY, KEY_LOG, KEY_RING, KEY_SPEED,
-    KEY_STATS, KEY_TEST_CLOCK, KEY_SPOOL, KEY_SPOOL_LIMIT, KEY_KEY, KEY_SERVER_KEY, KEY_INSECURE, KEY_NO_SECCOMP, KEY_PROBE,
-    KEY_LEFT_OUT, KEY_METRICS, KEY_OVERHEAD, KEY_CACHE, KEY_WINDOW, KEY_LEARN,
-    KEY_DEBUGINFOD, KEY_SESSION_LIMIT };
+enum {
+    KEY_SOURCE = 's',
+    KEY_CONNECT = 'c',
+    KEY_OUTPUT = 'o',
+    KEY_FREQUENCY = 'F',
+    KEY_DURATION = 'd',
+    KEY_RELEASE = 'r',
+    KEY_FILTER = 256,
+    KEY_COMMAND,
+    KEY_RECORDER,
+    KEY_NETNS,
+    KEY_MATCH,
+    KEY_HOSTNAME,
+    KEY_LABEL,
+    KEY_READY,
+    KEY_LOG,
+    KEY_RING,
+    KEY_SPEED,
+    KEY_STATS,
+    KEY_TEST_CLOCK,
+    KEY_SPOOL,
+    KEY_SPOOL_LIMIT,
+    KEY_KEY,
+    KEY_SERVER_KEY,
+    KEY_INSECURE,
+    KEY_NO_SECCOMP,
+    KEY_PROBE,
+    KEY_LEFT_OUT,
+    KEY_METRICS,
+    KEY_OVERHEAD,
+    KEY_CACHE,
+    KEY_WINDOW,
+    KEY_LEARN,
+    KEY_DEBUGINFOD,
+    KEY_SESSION_LIMIT
+};
 
 #define DEFAULT_SPOOL "/var/spool/wakepath"
 #define OVERHEAD_LEAST 0.01
@@ -33,47 +64,76 @@ enum { KEY_SOURCE = 's', KEY_CONNECT = 'c', KEY_OUTPUT = 'o', KEY_FREQUENCY = 'F
 
 static const struct argp_option option_table[] = {
     {"source", KEY_SOURCE, "SOURCE", 0, "bpf (default: the live kernel), perf-script:FILE (or -), capture:FILE", 0},
-    {"connect", KEY_CONNECT, "ENDPOINT", 0, "send to the aggregator there: ipc:///path or tcp://address:port; may be repeated, the next "
-        "one is for when one does not answer", 0},
+    {"connect", KEY_CONNECT, "ENDPOINT", 0,
+        "send to the aggregator there: ipc:///path or tcp://address:port; may be repeated, the next "
+        "one is for when one does not answer",
+        0},
     {"key", KEY_KEY, "FILE", 0, "this host's secret key for tcp:// (wakepath keygen makes one)", 0},
-    {"server-key", KEY_SERVER_KEY, "FILE", 0, "the aggregator's public key; one for all --connect, or one for each; may be repeated", 0},
+    {"server-key", KEY_SERVER_KEY, "FILE", 0,
+        "the aggregator's public key; one for all --connect, or one for each; may be repeated", 0},
     {"insecure", KEY_INSECURE, 0, 0, "send by tcp:// in plaintext, without keys", 0},
-    {"spool", KEY_SPOOL, "DIR", 0, "keep there what no aggregator has acknowledged, or none for memory (default: " DEFAULT_SPOOL
-        " for the live kernel and a tcp endpoint)", 0},
-    {"spool-limit", KEY_SPOOL_LIMIT, "BYTES", 0, "of the spool, with K, M or G; the oldest goes when it is full (default 256M)", 0},
-    {"session-limit", KEY_SESSION_LIMIT, "BYTES", 0, "of what a session has named (threads, sockets, stacks, strings), with K, M or G: then it goes "
-        "on in another one; from 64K to 768M (default 64M)", 0},
-    {"unwind-cache", KEY_CACHE, "DIR", 0, "keep there the unwind rows of objects, by build id, so that they are not read again after a restart; "
-        "or none (default none; the service's file names one)", 0},
-    {"debuginfod", KEY_DEBUGINFOD, "URLS", 0, "ask these servers for debug files by build id, as elfutils' debuginfod(8) answers, with blanks "
-        "between; or none (default none: build ids leave the host)", 0},
-    {"learn", KEY_LEARN, "PROGRAM", 0, "know its unwind rows, and those of the libraries that it is linked with, before the first event (it takes "
-        "ten seconds at most); may be repeated", 0},
+    {"spool", KEY_SPOOL, "DIR", 0,
+        "keep there what no aggregator has acknowledged, or none for memory (default: " DEFAULT_SPOOL
+        " for the live kernel and a tcp endpoint)",
+        0},
+    {"spool-limit", KEY_SPOOL_LIMIT, "BYTES", 0,
+        "of the spool, with K, M or G; the oldest goes when it is full (default 256M)", 0},
+    {"session-limit", KEY_SESSION_LIMIT, "BYTES", 0,
+        "of what a session has named (threads, sockets, stacks, strings), with K, M or G: then it goes "
+        "on in another one; from 64K to 768M (default 64M)",
+        0},
+    {"unwind-cache", KEY_CACHE, "DIR", 0,
+        "keep there the unwind rows of objects, by build id, so that they are not read again after a restart; "
+        "or none (default none; the service's file names one)",
+        0},
+    {"debuginfod", KEY_DEBUGINFOD, "URLS", 0,
+        "ask these servers for debug files by build id, as elfutils' debuginfod(8) answers, with blanks "
+        "between; or none (default none: build ids leave the host)",
+        0},
+    {"learn", KEY_LEARN, "PROGRAM", 0,
+        "know its unwind rows, and those of the libraries that it is linked with, before the first event (it takes "
+        "ten seconds at most); may be repeated",
+        0},
     {"output", KEY_OUTPUT, "FILE", 0, "write a capture; with or without --connect", 0},
     {"frequency", KEY_FREQUENCY, "HZ", 0, "samples a second and CPU, 0 for none (default 99)", 0},
-    {"window", KEY_WINDOW, "WINDOW", 0, "record only so long of each period of wall time, such as \"1s every 60s\", or always (default); "
-        "what an aggregator says comes first", 0},
+    {"window", KEY_WINDOW, "WINDOW", 0,
+        "record only so long of each period of wall time, such as \"1s every 60s\", or always (default); "
+        "what an aggregator says comes first",
+        0},
     {"filter-pid", KEY_FILTER, "PID", 0, "stacks and samples only of this process and those it starts", 0},
-    {"recorder-pid", KEY_RECORDER, "PID", 0, "this process and its children record: what they do is the cost of recording", 0},
+    {"recorder-pid", KEY_RECORDER, "PID", 0,
+        "this process and its children record: what they do is the cost of recording", 0},
     {"command-pid", KEY_COMMAND, "PID", 0, "what this process runs from its exec on is the recorded command", 0},
     {"netns", KEY_NETNS, "PATH", 0, "the host is this network namespace, such as /run/netns/web", 0},
-    {"match-cmdline", KEY_MATCH, "REGEX", 0, "judge command lines by this pattern (they do not leave the host); may be repeated", 0},
+    {"match-cmdline", KEY_MATCH, "REGEX", 0,
+        "judge command lines by this pattern (they do not leave the host); may be repeated", 0},
     {"release", KEY_RELEASE, "ID", 0, "the release that runs here", 0},
     {"hostname", KEY_HOSTNAME, "NAME", 0, "this host's name in reports (default: its own)", 0},
     {"label", KEY_LABEL, "KEY=VALUE", 0, "a label of this host; may be repeated", 0},
     {"duration", KEY_DURATION, "SECONDS", 0, "end after so long", 0},
     {"ready-fd", KEY_READY, "FD", 0, "write a line there when tracing is on and the aggregator has answered", 0},
-    {"overhead-limit", KEY_OVERHEAD, "PERCENT", 0, "of one CPU: what costs more is left out, stacks first, then stretches of time, and "
-        "told; none: no limit (default 1)", 0},
-    {"metrics", KEY_METRICS, "ADDRESS:PORT", 0, "answer /metrics (Prometheus) and /healthz there by HTTP, or none (default: none; the "
-        "service's file says 127.0.0.1:9469); port 0 takes a free one", 0},
+    {"overhead-limit", KEY_OVERHEAD, "PERCENT", 0,
+        "of one CPU: what costs more is left out, stacks first, then stretches of time, and "
+        "told; none: no limit (default 1)",
+        0},
+    {"metrics", KEY_METRICS, "ADDRESS:PORT", 0,
+        "answer /metrics (Prometheus) and /healthz there by HTTP, or none (default: none; the "
+        "service's file says 127.0.0.1:9469); port 0 takes a free one",
+        0},
     {"log-level", KEY_LOG, "LEVEL", 0, "error, warn, info or debug (default info)", 0},
-    {"ring-size", KEY_RING, "BYTES", 0, "of the ring between kernel and collector, a power of two (default 16777216); the CPUs' buffers together take as much", 0},
+    {"ring-size", KEY_RING, "BYTES", 0,
+        "of the ring between kernel and collector, a power of two (default 16777216); the CPUs' buffers together take "
+        "as much",
+        0},
     {"replay-speed", KEY_SPEED, "SPEED", 0, "of a capture: recorded or fast (default fast)", 0},
-    {"test-clock", KEY_TEST_CLOCK, "OFFSET_MS[,PPM[,AFTER_S:STEP_MS]]", OPTION_HIDDEN, "be wrong about the time on purpose", 0},
-    {"probe", KEY_PROBE, "FORM", OPTION_ARG_OPTIONAL, "only say what this kernel offers and what would be used, as text (default) or "
-        "json", 0},
-    {"test-left-out", KEY_LEFT_OUT, "PROGRAMS", OPTION_HIDDEN, "do without these, as on a kernel that does not have them", 0},
+    {"test-clock", KEY_TEST_CLOCK, "OFFSET_MS[,PPM[,AFTER_S:STEP_MS]]", OPTION_HIDDEN,
+        "be wrong about the time on purpose", 0},
+    {"probe", KEY_PROBE, "FORM", OPTION_ARG_OPTIONAL,
+        "only say what this kernel offers and what would be used, as text (default) or "
+        "json",
+        0},
+    {"test-left-out", KEY_LEFT_OUT, "PROGRAMS", OPTION_HIDDEN,
+        "do without these, as on a kernel that does not have them", 0},
     {"stats", KEY_STATS, 0, 0, "print counts as JSON at the end", 0},
     {"no-seccomp", KEY_NO_SECCOMP, 0, 0, "go without the filter of system calls", 0},
     {0},
@@ -115,7 +175,8 @@ static int take_overhead(const char *text, double *percent, struct wp_error *err
     if (!strcmp(text, "none"))
         value = 0;
     else if (*end || end == text || !(value >= OVERHEAD_LEAST && value <= OVERHEAD_MOST))
-        return wp_error_set(err, -EINVAL, "--overhead-limit takes percent of a CPU from %g to %g, or none, not '%.100s'", OVERHEAD_LEAST,
+        return wp_error_set(err, -EINVAL,
+            "--overhead-limit takes percent of a CPU from %g to %g, or none, not '%.100s'", OVERHEAD_LEAST,
             OVERHEAD_MOST, text);
     *percent = value;
     return 0;
@@ -182,7 +243,8 @@ static void take_server_key(struct wp_endpoints *endpoints, struct argp_state *s
     endpoints->server_key_paths[endpoints->server_key_count++] = text;
 }
 
-static uint64_t take_bytes(struct argp_state *state, const char *text, uint64_t least, uint64_t most, const char *refusal)
+static uint64_t take_bytes(
+    struct argp_state *state, const char *text, uint64_t least, uint64_t most, const char *refusal)
 {
     char *end;
     unsigned long long value = strtoull(text, &end, 10);
@@ -214,11 +276,12 @@ static void check(const struct wp_collector_options *o, struct argp_state *state
         wp_config_refuse(state, "--connect or --output is needed");
     unsigned keys = o->outlet.endpoints.server_key_count;
     if (keys > 1 && keys != o->outlet.endpoints.count)
-        wp_config_refuse(state, "%u of --server-key for %u of --connect: give one for all or one for each", keys, o->outlet.endpoints.count);
+        wp_config_refuse(state, "%u of --server-key for %u of --connect: give one for all or one for each", keys,
+            o->outlet.endpoints.count);
     for (unsigned i = 0; i < o->outlet.endpoints.count; i++) {
         struct wp_error err = {0};
-        if (wp_endpoint_check_keys(o->outlet.endpoints.names[i], false, (o->outlet.endpoints.key_path != NULL) + (keys > 0),
-                o->outlet.endpoints.is_insecure, &err))
+        if (wp_endpoint_check_keys(o->outlet.endpoints.names[i], false,
+                (o->outlet.endpoints.key_path != NULL) + (keys > 0), o->outlet.endpoints.is_insecure, &err))
             wp_config_refuse(state, "%s", err.text);
     }
     if (!o->outlet.endpoints.count && o->outlet.spool)
@@ -235,36 +298,78 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
     struct wp_collector_options *o = parse->options;
     struct wp_error err = {0};
     switch (key) {
-    case KEY_SOURCE: take_source(o, state, argument); break;
-    case KEY_CONNECT: take_endpoint(&o->outlet.endpoints, state, argument); break;
-    case KEY_KEY: o->outlet.endpoints.key_path = argument; break;
-    case KEY_SERVER_KEY: take_server_key(&o->outlet.endpoints, state, argument); break;
-    case KEY_INSECURE: o->outlet.endpoints.is_insecure = true; break;
-    case KEY_SPOOL: o->outlet.spool = argument; break;
+    case KEY_SOURCE:
+        take_source(o, state, argument);
+        break;
+    case KEY_CONNECT:
+        take_endpoint(&o->outlet.endpoints, state, argument);
+        break;
+    case KEY_KEY:
+        o->outlet.endpoints.key_path = argument;
+        break;
+    case KEY_SERVER_KEY:
+        take_server_key(&o->outlet.endpoints, state, argument);
+        break;
+    case KEY_INSECURE:
+        o->outlet.endpoints.is_insecure = true;
+        break;
+    case KEY_SPOOL:
+        o->outlet.spool = argument;
+        break;
     case KEY_SPOOL_LIMIT:
-        o->outlet.spool_limit = take_bytes(state, argument, SPOOL_LEAST, SPOOL_MOST, "--spool-limit takes bytes from 1M to 1024G");
+        o->outlet.spool_limit =
+            take_bytes(state, argument, SPOOL_LEAST, SPOOL_MOST, "--spool-limit takes bytes from 1M to 1024G");
         break;
     case KEY_SESSION_LIMIT:
-        o->outlet.session_bytes = take_bytes(state, argument, SESSION_LEAST, SESSION_MOST, "--session-limit takes bytes from 64K to 768M");
+        o->outlet.session_bytes =
+            take_bytes(state, argument, SESSION_LEAST, SESSION_MOST, "--session-limit takes bytes from 64K to 768M");
         break;
-    case KEY_OUTPUT: o->outlet.output = argument; break;
-    case KEY_FREQUENCY: o->bpf.frequency_hz = wp_config_number(state, "--frequency", argument, 0, 50000); break;
-    case KEY_WINDOW: *parse->live->window = wp_config_window(state, argument); break;
-    case KEY_FILTER: o->bpf.filter_pid = wp_config_number(state, "--filter-pid", argument, 1, 1u << 22); break;
-    case KEY_RECORDER: o->recorder_pid = wp_config_number(state, "--recorder-pid", argument, 1, 1u << 22); break;
-    case KEY_COMMAND: o->command_pid = wp_config_number(state, "--command-pid", argument, 1, 1u << 22); break;
-    case KEY_NETNS: take_netns(o, state, argument); break;
+    case KEY_OUTPUT:
+        o->outlet.output = argument;
+        break;
+    case KEY_FREQUENCY:
+        o->bpf.frequency_hz = wp_config_number(state, "--frequency", argument, 0, 50000);
+        break;
+    case KEY_WINDOW:
+        *parse->live->window = wp_config_window(state, argument);
+        break;
+    case KEY_FILTER:
+        o->bpf.filter_pid = wp_config_number(state, "--filter-pid", argument, 1, 1u << 22);
+        break;
+    case KEY_RECORDER:
+        o->recorder_pid = wp_config_number(state, "--recorder-pid", argument, 1, 1u << 22);
+        break;
+    case KEY_COMMAND:
+        o->command_pid = wp_config_number(state, "--command-pid", argument, 1, 1u << 22);
+        break;
+    case KEY_NETNS:
+        take_netns(o, state, argument);
+        break;
     case KEY_MATCH:
         check_pattern(state, argument);
         take_listed(state, o->patterns, &o->pattern_count, argument);
         break;
-    case KEY_RELEASE: o->release = wp_config_id(state, "a release", argument); break;
-    case KEY_HOSTNAME: o->hostname = argument; break;
-    case KEY_LABEL: take_listed(state, o->labels, &o->label_count, argument); break;
-    case KEY_DURATION: take_duration(o, state, argument); break;
-    case KEY_READY: o->ready_fd = (int)wp_config_number(state, "--ready-fd", argument, 0, 1 << 20); break;
-    case KEY_LOG: *parse->live->log_level = wp_config_log_level(state, argument); break;
-    case KEY_RING: take_ring(o, state, argument); break;
+    case KEY_RELEASE:
+        o->release = wp_config_id(state, "a release", argument);
+        break;
+    case KEY_HOSTNAME:
+        o->hostname = argument;
+        break;
+    case KEY_LABEL:
+        take_listed(state, o->labels, &o->label_count, argument);
+        break;
+    case KEY_DURATION:
+        take_duration(o, state, argument);
+        break;
+    case KEY_READY:
+        o->ready_fd = (int)wp_config_number(state, "--ready-fd", argument, 0, 1 << 20);
+        break;
+    case KEY_LOG:
+        *parse->live->log_level = wp_config_log_level(state, argument);
+        break;
+    case KEY_RING:
+        take_ring(o, state, argument);
+        break;
     case KEY_SPEED:
         if (strcmp(argument, "fast") && strcmp(argument, "recorded"))
             wp_config_refuse(state, "--replay-speed takes recorded or fast, not '%s'", argument);
@@ -274,37 +379,58 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
         if (wp_test_clock_parse(&o->test_clock, argument, &err))
             wp_config_refuse(state, "%s", err.text);
         break;
-    case KEY_PROBE: take_probe(o, state, argument); break;
-    case KEY_LEFT_OUT: o->bpf.left_out = argument; break;
+    case KEY_PROBE:
+        take_probe(o, state, argument);
+        break;
+    case KEY_LEFT_OUT:
+        o->bpf.left_out = argument;
+        break;
     case KEY_METRICS:
         o->metrics = strcmp(argument, "none") ? argument : NULL;
         if (o->metrics && wp_health_check(o->metrics, &err))
             wp_config_refuse(state, "--metrics: %s", err.text);
         break;
-    case KEY_CACHE: o->bpf.unwind_cache = strcmp(argument, "none") ? argument : NULL; break;
-    case KEY_DEBUGINFOD: o->debuginfod = strcmp(argument, "none") ? argument : NULL; break;
-    case KEY_LEARN: take_listed(state, o->learned, &o->learned_count, argument); break;
+    case KEY_CACHE:
+        o->bpf.unwind_cache = strcmp(argument, "none") ? argument : NULL;
+        break;
+    case KEY_DEBUGINFOD:
+        o->debuginfod = strcmp(argument, "none") ? argument : NULL;
+        break;
+    case KEY_LEARN:
+        take_listed(state, o->learned, &o->learned_count, argument);
+        break;
     case KEY_OVERHEAD:
         if (take_overhead(argument, &o->overhead_percent, &err))
             wp_config_refuse(state, "%s", err.text);
         break;
-    case KEY_STATS: o->says_stats = true; break;
-    case KEY_NO_SECCOMP: o->is_unfiltered = true; break;
-    case ARGP_KEY_ARG: wp_config_refuse(state, "unexpected argument '%s'", argument); break;
+    case KEY_STATS:
+        o->says_stats = true;
+        break;
+    case KEY_NO_SECCOMP:
+        o->is_unfiltered = true;
+        break;
+    case ARGP_KEY_ARG:
+        wp_config_refuse(state, "unexpected argument '%s'", argument);
+        break;
     case ARGP_KEY_END:
         check(o, state);
         o->outlet.is_replay = o->source == WP_FROM_CAPTURE;
         choose_spool(o);
         break;
-    default: return ARGP_ERR_UNKNOWN;
+    default:
+        return ARGP_ERR_UNKNOWN;
     }
     return 0;
 }
 
 static void set_defaults(struct wp_collector_options *options, const struct wp_collector_live *live)
 {
-    *options = (struct wp_collector_options){.bpf = {.frequency_hz = 99}, .is_fast = true, .ready_fd = -1,
-        .overhead_percent = WP_OVERHEAD_DEFAULT, .window = live->window, .outlet = {.spool_limit = SPOOL_LIMIT, .session_bytes = SESSION_LIMIT}};
+    *options = (struct wp_collector_options){.bpf = {.frequency_hz = 99},
+        .is_fast = true,
+        .ready_fd = -1,
+        .overhead_percent = WP_OVERHEAD_DEFAULT,
+        .window = live->window,
+        .outlet = {.spool_limit = SPOOL_LIMIT, .session_bytes = SESSION_LIMIT}};
     *live->log_level = WP_LOG_INFO;
     *live->window = (struct wp_window){0};
 }
@@ -316,7 +442,8 @@ void wp_collector_options_parse(struct wp_collector_options *options, const stru
     static const char *const live_keys[] = {"log-level", "match-cmdline", "overhead-limit", "window", NULL};
     static const struct wp_config_spec spec = {"collector", "/etc/wakepath/collector.conf", flags_only, live_keys};
     static const struct argp argp = {option_table, parse_option, NULL,
-        "Records what a host's threads wait for and what runs, and sends it to an aggregator or into a file.", NULL, NULL, NULL};
+        "Records what a host's threads wait for and what runs, and sends it to an aggregator or into a file.", NULL,
+        NULL, NULL};
     struct parse parse = {options, live};
     set_defaults(options, live);
     argp_err_exit_status = WP_EXIT_USAGE;

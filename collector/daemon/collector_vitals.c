@@ -13,8 +13,8 @@
 #include <stdlib.h>
 
 #define LOOK_NS 1000000000u
-#define ABSENT_MS 30000u  /* an aggregator that restarts is no trouble yet */
-#define FULL_PERCENT 90u  /* of the spool ... */
+#define ABSENT_MS 30000u     /* an aggregator that restarts is no trouble yet */
+#define FULL_PERCENT 90u     /* of the spool ... */
 #define LATE_NS 30000000000u /* ... while this waits: what was acknowledged may fill it */
 
 struct wp_collector_vitals {
@@ -24,8 +24,8 @@ struct wp_collector_vitals {
     uint64_t looked_ns;
 };
 
-int wp_collector_vitals_open(struct wp_collector_vitals **out, const char *listen, const struct wp_logger *logger,
-    struct wp_error *err)
+int wp_collector_vitals_open(
+    struct wp_collector_vitals **out, const char *listen, const struct wp_logger *logger, struct wp_error *err)
 {
     struct wp_collector_vitals *v = calloc(1, sizeof(*v));
     if (!v)
@@ -85,11 +85,12 @@ static void put_names(struct wp_buffer *out, const struct wp_fleet_names *fleet)
     if (!fleet)
         return;
     struct wp_fleet_names_counts counts = wp_fleet_names_counts(fleet);
-    wp_metric_begin(out, name, WP_COUNTER, "Places in objects that the aggregator was asked for: it knew, or the file was read here.");
+    wp_metric_begin(out, name, WP_COUNTER,
+        "Places in objects that the aggregator was asked for: it knew, or the file was read here.");
     wp_metric_labelled(out, name, "from", "fleet", (double)counts.named);
     wp_metric_labelled(out, name, "from", "file", (double)counts.read);
-    wp_metric_put(out, "wakepath_collector_names_told_total", WP_COUNTER, "Places that were named here and told to the fleet.",
-        (double)counts.told);
+    wp_metric_put(out, "wakepath_collector_names_told_total", WP_COUNTER,
+        "Places that were named here and told to the fleet.", (double)counts.told);
 }
 
 static void put_source(struct wp_buffer *out, const struct wp_source *source)
@@ -123,7 +124,8 @@ static void put_choices(struct wp_buffer *out, const struct wp_source *source)
     const struct wp_probe *probe = source->ops->probe ? source->ops->probe(source) : NULL;
     if (!probe)
         return;
-    wp_metric_begin(out, name, WP_GAUGE, "Which programs tell of what: 1 the best ones, 2 and 3 others, 0 none can (docs/kernels.md).");
+    wp_metric_begin(out, name, WP_GAUGE,
+        "Which programs tell of what: 1 the best ones, 2 and 3 others, 0 none can (docs/kernels.md).");
     for (unsigned i = 0; i < wp_probe_count(probe); i++) {
         const struct wp_probe_fact *fact = wp_probe_fact(probe, i);
         const struct wp_probe_choice *used = wp_probe_used(fact);
@@ -169,7 +171,8 @@ static void put_delivery(struct wp_buffer *out, const struct wp_outlet_counts *c
             out, "wakepath_collector_lag_seconds", WP_GAUGE, "Age of the oldest of them.", (double)lag_ns / 1e9);
     }
     wp_metric_put(out, "wakepath_collector_sessions_renewed_total", WP_COUNTER,
-        "Sessions that went on in another one, because what they had named had grown to --session-limit or an aggregator took no more.",
+        "Sessions that went on in another one, because what they had named had grown to --session-limit or an "
+        "aggregator took no more.",
         (double)counts->renewals);
     wp_metric_put(out, "wakepath_collector_refused_events_total", WP_COUNTER,
         "Events of sessions that no aggregator takes: lost, and told as dropped.", (double)counts->refused_events);

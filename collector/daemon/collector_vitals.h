@@ -9,8 +9,8 @@
 
 struct wp_collector_vitals;
 
-int wp_collector_vitals_open(struct wp_collector_vitals **vitals, const char *listen, const struct wp_logger *logger,
-    struct wp_error *err);
+int wp_collector_vitals_open(
+    struct wp_collector_vitals **vitals, const char *listen, const struct wp_logger *logger, struct wp_error *err);
 /* NULL-safe, as the next one. */
 void wp_collector_vitals_close(struct wp_collector_vitals *vitals);
 

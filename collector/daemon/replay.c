@@ -18,12 +18,12 @@ struct replay {
     const struct wp_collector_options *options;
     struct wp_capture_reader *reader;
     struct wp_outlet *outlet;
-    struct wp_hello hello;              /* texts are the reader's, or the options' */
-    uint64_t first_mono_ns, started_ns; /* of the recording and of this run */
-    size_t bytes;                       /* of the dictionary of the session that is sent */
-    uint64_t sent, dropped;             /* events, likewise */
-    struct wp_reissue *reissue;         /* the rest of the session is told anew; NULL: it goes as it is */
-    bool is_file;                       /* it can be read again; what cannot goes as it is */
+    struct wp_hello hello;                         /* texts are the reader's, or the options' */
+    uint64_t first_mono_ns, started_ns;            /* of the recording and of this run */
+    size_t bytes;                                  /* of the dictionary of the session that is sent */
+    uint64_t sent, dropped;                        /* events, likewise */
+    struct wp_reissue *reissue;                    /* the rest of the session is told anew; NULL: it goes as it is */
+    bool is_file;                                  /* it can be read again; what cannot goes as it is */
     uint64_t all_events, all_dropped, all_batches; /* of all sessions, as the capture has them */
 };
 
@@ -92,7 +92,8 @@ static int begin_reissue(struct replay *r, uint64_t until_seq, struct wp_error *
     int rc = wp_capture_reader_open(&again, r->options->source_path, err);
     if (rc)
         return rc;
-    while (memcmp(wp_capture_reader_hello(again)->session, r->hello.session, 16) && rc >= 0) /* of several behind each other */
+    while (memcmp(wp_capture_reader_hello(again)->session, r->hello.session, 16) &&
+        rc >= 0) /* of several behind each other */
         if (!(rc = wp_capture_reader_next(again, &frame, &size, &seq, err)) && !wp_capture_reader_turn(again))
             rc = wp_error_set(err, -EBADMSG, "the capture is another one than before");
     if (rc >= 0)
@@ -108,7 +109,8 @@ static int begin_reissue(struct replay *r, uint64_t until_seq, struct wp_error *
     return rc;
 }
 
-static int send_batch(struct replay *r, const struct wp_batch *batch, const uint8_t *frame, size_t size, struct wp_error *err)
+static int send_batch(
+    struct replay *r, const struct wp_batch *batch, const uint8_t *frame, size_t size, struct wp_error *err)
 {
     size_t more = wp_dictionary_bytes_of(batch);
     int rc = 0;
@@ -185,8 +187,9 @@ static int run(struct replay *r, const struct wp_logger *logger, struct wp_error
         return rc;
     rc = wp_outlet_finish(r->outlet, r->sent, r->dropped, err);
     if (!rc && o->says_stats)
-        printf("{\"events\":%llu,\"dropped\":%llu,\"batches\":%llu,\"bytes\":%llu}\n", (unsigned long long)r->all_events,
-            (unsigned long long)r->all_dropped, (unsigned long long)r->all_batches, (unsigned long long)wp_outlet_bytes(r->outlet));
+        printf("{\"events\":%llu,\"dropped\":%llu,\"batches\":%llu,\"bytes\":%llu}\n",
+            (unsigned long long)r->all_events, (unsigned long long)r->all_dropped, (unsigned long long)r->all_batches,
+            (unsigned long long)wp_outlet_bytes(r->outlet));
     return rc;
 }
 

@@ -4,9 +4,9 @@
 #include <dwarf.h>
 #include <string.h>
 
-#define REGISTERS 256u      /* x86-64 and arm64 have numbers below 146 */
-#define REMEMBERED 16u      /* states at once: compilers nest one or two */
-#define RULES_LIMIT 65536u  /* bytes */
+#define REGISTERS 256u     /* x86-64 and arm64 have numbers below 146 */
+#define REMEMBERED 16u     /* states at once: compilers nest one or two */
+#define RULES_LIMIT 65536u /* bytes */
 
 struct cursor {
     const uint8_t *at, *end;
@@ -43,21 +43,39 @@ static void take_register(struct cursor *c)
 static void take_rule(struct cursor *c, uint8_t code, unsigned *remembered)
 {
     switch (code) {
-    case DW_CFA_advance_loc1: skip(c, 1); break;
-    case DW_CFA_advance_loc2: skip(c, 2); break;
-    case DW_CFA_advance_loc4: skip(c, 4); break;
-    case DW_CFA_offset_extended: case DW_CFA_register: case DW_CFA_def_cfa: case DW_CFA_offset_extended_sf: case DW_CFA_def_cfa_sf:
-    case DW_CFA_val_offset: case DW_CFA_val_offset_sf: case DW_CFA_GNU_negative_offset_extended:
+    case DW_CFA_advance_loc1:
+        skip(c, 1);
+        break;
+    case DW_CFA_advance_loc2:
+        skip(c, 2);
+        break;
+    case DW_CFA_advance_loc4:
+        skip(c, 4);
+        break;
+    case DW_CFA_offset_extended:
+    case DW_CFA_register:
+    case DW_CFA_def_cfa:
+    case DW_CFA_offset_extended_sf:
+    case DW_CFA_def_cfa_sf:
+    case DW_CFA_val_offset:
+    case DW_CFA_val_offset_sf:
+    case DW_CFA_GNU_negative_offset_extended:
         take_register(c);
         take_leb128(c);
         break;
-    case DW_CFA_restore_extended: case DW_CFA_undefined: case DW_CFA_same_value: case DW_CFA_def_cfa_register:
+    case DW_CFA_restore_extended:
+    case DW_CFA_undefined:
+    case DW_CFA_same_value:
+    case DW_CFA_def_cfa_register:
         take_register(c);
         break;
-    case DW_CFA_def_cfa_offset: case DW_CFA_def_cfa_offset_sf: case DW_CFA_GNU_args_size:
+    case DW_CFA_def_cfa_offset:
+    case DW_CFA_def_cfa_offset_sf:
+    case DW_CFA_GNU_args_size:
         take_leb128(c);
         break;
-    case DW_CFA_expression: case DW_CFA_val_expression:
+    case DW_CFA_expression:
+    case DW_CFA_val_expression:
         take_register(c);
         skip(c, take_leb128(c));
         break;
@@ -70,7 +88,8 @@ static void take_rule(struct cursor *c, uint8_t code, unsigned *remembered)
     case DW_CFA_restore_state:
         *remembered -= *remembered > 0;
         break;
-    case DW_CFA_nop: case DW_CFA_GNU_window_save:
+    case DW_CFA_nop:
+    case DW_CFA_GNU_window_save:
         break;
     default: /* also DW_CFA_set_loc, which compilers do not write */
         c->is_bad = true;
@@ -123,7 +142,8 @@ static bool check_fde(struct wp_cfi_check *check, Dwarf_Off offset)
     Dwarf_CFI_Entry fde, cie;
     Dwarf_Off next;
     if (dwarf_next_cfi(check->ident, check->data, check->is_eh_frame, offset, &next, &fde) || dwarf_cfi_cie_p(&fde) ||
-        dwarf_next_cfi(check->ident, check->data, check->is_eh_frame, fde.fde.CIE_pointer, &next, &cie) || !dwarf_cfi_cie_p(&cie))
+        dwarf_next_cfi(check->ident, check->data, check->is_eh_frame, fde.fde.CIE_pointer, &next, &cie) ||
+        !dwarf_cfi_cie_p(&cie))
         return false;
     bool is_sized = *cie.cie.augmentation == 'z';
     unsigned size = is_sized || !*cie.cie.augmentation ? address_size(&cie.cie) : 0;
@@ -131,7 +151,8 @@ static bool check_fde(struct wp_cfi_check *check, Dwarf_Off offset)
     skip(&c, 2 * (uint64_t)size);
     if (is_sized)
         skip(&c, take_leb128(&c));
-    if (c.is_bad || !are_modest(c.at, c.end) || !are_modest(cie.cie.initial_instructions, cie.cie.initial_instructions_end))
+    if (c.is_bad || !are_modest(c.at, c.end) ||
+        !are_modest(cie.cie.initial_instructions, cie.cie.initial_instructions_end))
         return false;
     size_t bytes = (size_t)(c.end - c.at);
     check->longest = bytes > check->longest ? bytes : check->longest;
@@ -157,7 +178,8 @@ bool wp_cfi_check_all(struct wp_cfi_check *check)
         int rc = dwarf_next_cfi(check->ident, check->data, check->is_eh_frame, at, &next, &entry);
         if (rc > 0 || next <= at)
             return true;
-        if (!rc && !dwarf_cfi_cie_p(&entry) && !check_fde(check, at)) /* one that is damaged is passed over by libdw, too */
+        if (!rc && !dwarf_cfi_cie_p(&entry) &&
+            !check_fde(check, at)) /* one that is damaged is passed over by libdw, too */
             return false;
     }
 }

@@ -2,8 +2,9 @@
 #ifndef WP_COLLECTOR_ELF_CODE_EXTENT_H
 #define WP_COLLECTOR_ELF_CODE_EXTENT_H
 /*
- * Where a function of x86-64 ends whose symbol has no size, as hand-written code often has. In a stripped file the symbols behind it are
- * gone, and without an end it would lend them its name: musl's memset, say, to all calls that may sleep.
+ * Where a function of x86-64 ends whose symbol has no size, as hand-written code often has. In a stripped file the
+ * symbols behind it are gone, and without an end it would lend them its name: musl's memset, say, to all calls that may
+ * sleep.
  */
 #include <stddef.h>
 #include <stdint.h>

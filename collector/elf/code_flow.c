@@ -7,17 +7,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TABLE_MOST 1024u  /* jumps of one table */
-#define PASSES 8u         /* each knows more functions that do not return */
-#define CALLER 8          /* the return address alone lies between sp and the CFA */
+#define TABLE_MOST 1024u /* jumps of one table */
+#define PASSES 8u        /* each knows more functions that do not return */
+#define CALLER 8         /* the return address alone lies between sp and the CFA */
 #define DEEPEST 32760
 
-/* Of the first byte of a function. RETURNED: in the pass before, in some way. IS_FOUND: in this pass, by what stands before it. */
+/* Of the first byte of a function. RETURNED: in the pass before, in some way. IS_FOUND: in this pass, by what stands
+ * before it. */
 enum mark { BEGINS = 1, IS_FIRST = 2, RETURNS = 4, RETURNED = 8, IS_ODD = 16, IS_FOUND = 32 };
 
 struct state {
-    int16_t depth;  /* CFA = sp + depth; -1: not known */
-    int16_t above;  /* CFA = bp + above; 0: not so */
+    int16_t depth; /* CFA = sp + depth; -1: not known */
+    int16_t above; /* CFA = bp + above; 0: not so */
     int16_t bp_at;
 };
 
@@ -37,15 +38,16 @@ struct wp_code_flow {
     uint64_t address;
     wp_code_flow_data data;
     void *data_context;
-    struct place *places;   /* owned; by byte */
-    uint8_t *marks;         /* owned; by byte */
-    struct path *paths;     /* owned; to be followed */
+    struct place *places; /* owned; by byte */
+    uint8_t *marks;       /* owned; by byte */
+    struct path *paths;   /* owned; to be followed */
     size_t path_count, path_room;
-    size_t ways_left;       /* of tables in this pass: as many as there are bytes, whatever a file claims */
+    size_t ways_left; /* of tables in this pass: as many as there are bytes, whatever a file claims */
     bool has_failed;
 };
 
-struct wp_code_flow *wp_code_flow_create(const uint8_t *code, size_t size, uint64_t address, wp_code_flow_data data, void *context)
+struct wp_code_flow *wp_code_flow_create(
+    const uint8_t *code, size_t size, uint64_t address, wp_code_flow_data data, void *context)
 {
     struct wp_code_flow *f = size && size <= WP_CODE_FLOW_BYTES ? calloc(1, sizeof(*f)) : NULL;
     if (!f)
@@ -86,7 +88,8 @@ void wp_code_flow_enter(struct wp_code_flow *f, uint64_t address, bool is_end)
 /* Code of another function may return, however it came to it. */
 static bool is_foreign(const struct wp_code_flow *f, uint32_t at, uint32_t owner)
 {
-    return at >= f->size || (f->places[at].owner && f->places[at].owner != owner) || (f->marks[at] & BEGINS && at + 1 != owner);
+    return at >= f->size || (f->places[at].owner && f->places[at].owner != owner) ||
+        (f->marks[at] & BEGINS && at + 1 != owner);
 }
 
 static void go(struct wp_code_flow *f, uint32_t at, struct state state, uint32_t owner)
@@ -110,7 +113,8 @@ static void go(struct wp_code_flow *f, uint32_t at, struct state state, uint32_t
     f->paths[f->path_count++] = (struct path){state, at, owner};
 }
 
-/* Compilers compare with a constant before a jump by a table: there are as many ways, plus one. False: there is no such table. */
+/* Compilers compare with a constant before a jump by a table: there are as many ways, plus one. False: there is no such
+ * table. */
 static bool go_by_table(struct wp_code_flow *f, const struct path *p, uint64_t table, bool is_relative, int64_t most)
 {
     bool is_one = false;
@@ -119,7 +123,8 @@ static bool go_by_table(struct wp_code_flow *f, const struct path *p, uint64_t t
         int32_t near = 0;
         uint64_t to = 0;
         uint32_t at;
-        if (!(is_relative ? f->data(f->data_context, table + 4 * i, &near, 4) : f->data(f->data_context, table + 8 * i, &to, 8)))
+        if (!(is_relative ? f->data(f->data_context, table + 4 * i, &near, 4)
+                          : f->data(f->data_context, table + 8 * i, &to, 8)))
             break;
         if (is_relative)
             to = table + (uint64_t)(int64_t)near;
@@ -177,23 +182,25 @@ static bool returns(const struct wp_code_flow *f, uint32_t at)
     return !(f->marks[at] & BEGINS) || f->marks[at] & RETURNED;
 }
 
-/* A jump out of the function ends it as a return does. With another stack than it began with the flow has come from a call that does not
- * return into what stands behind it: that is no way back. */
+/* A jump out of the function ends it as a return does. With another stack than it began with the flow has come from a
+ * call that does not return into what stands behind it: that is no way back. */
 static void leave(struct wp_code_flow *f, const struct path *p)
 {
     f->marks[p->owner - 1] |= p->state.depth == CALLER ? RETURNS : f->marks[p->owner - 1] & IS_FIRST ? 0 : IS_ODD;
 }
 
 struct hints {
-    uint64_t table;   /* the last place beside the code whose address was taken */
+    uint64_t table; /* the last place beside the code whose address was taken */
     int64_t compared;
 };
 
 /* By a register or memory, or to another function. */
-static void jump_away(struct wp_code_flow *f, const struct path *p, const struct wp_x86_insn *insn, const struct hints *hints)
+static void jump_away(
+    struct wp_code_flow *f, const struct path *p, const struct wp_x86_insn *insn, const struct hints *hints)
 {
     uint64_t table = insn->has_address ? (uint64_t)insn->address : hints->table;
-    bool is_by_table = !insn->is_direct && hints->compared >= 0 && table && go_by_table(f, p, table, !insn->has_address, hints->compared);
+    bool is_by_table = !insn->is_direct && hints->compared >= 0 && table &&
+        go_by_table(f, p, table, !insn->has_address, hints->compared);
     if (!is_by_table)
         leave(f, p);
     else if (p->state.depth == CALLER) /* it may be a call in the last place all the same */
@@ -201,7 +208,8 @@ static void jump_away(struct wp_code_flow *f, const struct path *p, const struct
 }
 
 /* False: the path ends here. */
-static bool step(struct wp_code_flow *f, struct path *p, const struct wp_x86_insn *insn, struct hints *hints, bool is_first_pass)
+static bool step(
+    struct wp_code_flow *f, struct path *p, const struct wp_x86_insn *insn, struct hints *hints, bool is_first_pass)
 {
     uint64_t after = f->address + p->at + insn->size;
     uint32_t to = 0;
@@ -301,8 +309,8 @@ static bool pass(struct wp_code_flow *f, bool is_first_pass)
     return is_first_pass || returned != before;
 }
 
-/* What nobody calls by name and nothing jumps to, behind what goes on elsewhere: functions that are called by their address. Each is
- * followed at once, for what it jumps to is no function. */
+/* What nobody calls by name and nothing jumps to, behind what goes on elsewhere: functions that are called by their
+ * address. Each is followed at once, for what it jumps to is no function. */
 static void find_others(struct wp_code_flow *f, bool is_first_pass)
 {
     struct wp_x86_insn insn;
@@ -313,7 +321,8 @@ static void find_others(struct wp_code_flow *f, bool is_first_pass)
             is_over = false;
             continue;
         }
-        bool is_seen = f->places[at].owner, is_padding = insn.kind == WP_X86_STOP || f->code[at] == 0x90 || f->code[at] == 0x66 ||
+        bool is_seen = f->places[at].owner,
+             is_padding = insn.kind == WP_X86_STOP || f->code[at] == 0x90 || f->code[at] == 0x66 ||
             (f->code[at] == 0x0f && insn.size > 2 && f->code[at + 1] == 0x1f);
         if (is_over && !is_seen && !is_padding) {
             f->marks[at] |= BEGINS | IS_FOUND;
@@ -322,7 +331,8 @@ static void find_others(struct wp_code_flow *f, bool is_first_pass)
         uint32_t to = 0;
         bool ends = insn.kind == WP_X86_CALL && insn.is_direct && f->places[at].owner && !is_first_pass &&
             inside(f, f->address + at + insn.size + (uint64_t)insn.value, &to) && !returns(f, to);
-        is_over = ends || insn.kind == WP_X86_RETURN || insn.kind == WP_X86_STOP || insn.kind == WP_X86_JUMP || (is_over && is_padding && !is_seen);
+        is_over = ends || insn.kind == WP_X86_RETURN || insn.kind == WP_X86_STOP || insn.kind == WP_X86_JUMP ||
+            (is_over && is_padding && !is_seen);
     }
 }
 
@@ -342,7 +352,8 @@ static struct wp_code_place place_of(const struct wp_code_flow *f, uint32_t at)
 
 static bool is_same(const struct wp_code_place *a, const struct wp_code_place *b)
 {
-    return a->is_known == b->is_known && a->is_end == b->is_end && a->cfa_sp == b->cfa_sp && a->cfa_bp == b->cfa_bp && a->bp_at == b->bp_at;
+    return a->is_known == b->is_known && a->is_end == b->is_end && a->cfa_sp == b->cfa_sp && a->cfa_bp == b->cfa_bp &&
+        a->bp_at == b->bp_at;
 }
 
 /* Code that keeps no stack as C does (Haskell's) looks odd all over. */
@@ -356,7 +367,8 @@ static bool is_understood(const struct wp_code_flow *f)
     return odd * 5 <= functions;
 }
 
-int wp_code_flow_run(struct wp_code_flow *f, int (*tell)(void *context, const struct wp_code_place *place), void *context)
+int wp_code_flow_run(
+    struct wp_code_flow *f, int (*tell)(void *context, const struct wp_code_place *place), void *context)
 {
     struct wp_code_place last = {0};
     int rc = 0;

@@ -10,9 +10,9 @@
 
 #define UNITS_LIMIT (1u << 20)
 #define RANGES_LIMIT (4u << 20)
-#define NESTING 32u                        /* of namespaces and classes around a function, and of blocks in it */
-#define VISITS 200000u                     /* entries looked at for one address */
-#define PATH_BYTES 1024u                   /* a longer one stays as the debug info has it */
+#define NESTING 32u                          /* of namespaces and classes around a function, and of blocks in it */
+#define VISITS 200000u                       /* entries looked at for one address */
+#define PATH_BYTES 1024u                     /* a longer one stays as the debug info has it */
 #define CPU_LIMIT_NS ((uint64_t)10000000000) /* that one object may cost; then it has no lines any more */
 
 struct range {
@@ -130,7 +130,8 @@ static int list_units(struct wp_debug_lines *l)
     Dwarf_Off at = 0, next;
     size_t header;
     int rc = 0;
-    for (; !rc && l->unit_count < UNITS_LIMIT && !dwarf_nextcu(l->dwarf, at, &next, &header, NULL, NULL, NULL); at = next) {
+    for (; !rc && l->unit_count < UNITS_LIMIT && !dwarf_nextcu(l->dwarf, at, &next, &header, NULL, NULL, NULL);
+         at = next) {
         Dwarf_Die die;
         if (next <= at)
             break;
@@ -152,7 +153,8 @@ static int list_units(struct wp_debug_lines *l)
     return rc;
 }
 
-int wp_debug_lines_open(struct wp_debug_lines **lines, const struct wp_elf_file *file, uint64_t limit, struct wp_error *err)
+int wp_debug_lines_open(
+    struct wp_debug_lines **lines, const struct wp_elf_file *file, uint64_t limit, struct wp_error *err)
 {
     bool has_info = false;
     uint64_t bytes = debug_bytes(file, &has_info);
@@ -198,7 +200,8 @@ static int list_functions(struct ranges *functions, Dwarf_Die *parent, unsigned 
         int tag = dwarf_tag(&die);
         if (tag == DW_TAG_subprogram)
             rc = add_ranges(functions, &die, dwarf_dieoffset(&die));
-        else if (tag == DW_TAG_namespace || tag == DW_TAG_module || tag == DW_TAG_class_type || tag == DW_TAG_structure_type)
+        else if (tag == DW_TAG_namespace || tag == DW_TAG_module || tag == DW_TAG_class_type ||
+            tag == DW_TAG_structure_type)
             rc = list_functions(functions, &die, depth + 1);
     } while (!rc && functions->count < RANGES_LIMIT && !dwarf_siblingof(&die, &die));
     return rc;
@@ -207,7 +210,8 @@ static int list_functions(struct ranges *functions, Dwarf_Die *parent, unsigned 
 static const char *function_of(Dwarf_Die *die)
 {
     Dwarf_Attribute attribute;
-    if (dwarf_attr_integrate(die, DW_AT_linkage_name, &attribute) || dwarf_attr_integrate(die, DW_AT_MIPS_linkage_name, &attribute))
+    if (dwarf_attr_integrate(die, DW_AT_linkage_name, &attribute) ||
+        dwarf_attr_integrate(die, DW_AT_MIPS_linkage_name, &attribute))
         return dwarf_formstring(&attribute);
     return dwarf_diename(die);
 }
@@ -253,7 +257,8 @@ static size_t add_steps(char out[PATH_BYTES], size_t size, const char *path)
 static const char *whole_path(char room[PATH_BYTES], Dwarf_Die *unit, const char *file)
 {
     Dwarf_Attribute attribute;
-    const char *folder = !file || *file == '/' || !dwarf_attr(unit, DW_AT_comp_dir, &attribute) ? NULL : dwarf_formstring(&attribute);
+    const char *folder =
+        !file || *file == '/' || !dwarf_attr(unit, DW_AT_comp_dir, &attribute) ? NULL : dwarf_formstring(&attribute);
     if (!folder || *folder != '/')
         return file;
     size_t size = add_steps(room, add_steps(room, 0, folder), file);
@@ -270,7 +275,8 @@ static void fill_call(struct wp_debug_level *outer, Dwarf_Die *unit, Dwarf_Die *
     Dwarf_Word number;
     Dwarf_Files *files;
     size_t count;
-    if (dwarf_attr(inlined, DW_AT_call_line, &attribute) && !dwarf_formudata(&attribute, &number) && number <= UINT32_MAX)
+    if (dwarf_attr(inlined, DW_AT_call_line, &attribute) && !dwarf_formudata(&attribute, &number) &&
+        number <= UINT32_MAX)
         outer->line = (uint32_t)number;
     if (dwarf_attr(inlined, DW_AT_call_file, &attribute) && !dwarf_formudata(&attribute, &number) &&
         !dwarf_getsrcfiles(unit, &files, &count) && number < count)
@@ -307,7 +313,8 @@ static unsigned find(struct wp_debug_lines *l, uint64_t address, struct wp_debug
     levels[count++] = (struct wp_debug_level){0};
     if (function && dwarf_offdie(l->dwarf, function->entry, &die)) {
         levels[0].function = function_of(&die);
-        for (unsigned depth = 0; depth < NESTING && count < WP_INLINE_LEVELS && descend(&die, address, &visits, &die); depth++) {
+        for (unsigned depth = 0; depth < NESTING && count < WP_INLINE_LEVELS && descend(&die, address, &visits, &die);
+             depth++) {
             if (dwarf_tag(&die) != DW_TAG_inlined_subroutine)
                 continue;
             fill_call(&levels[count - 1], &unit_die, &die);

@@ -5,7 +5,7 @@
 #include <setjmp.h>
 #include <string.h>
 
-#define NAME_BYTES 4096u        /* longer ones stay as they are */
+#define NAME_BYTES 4096u         /* longer ones stay as they are */
 #define PIECES ((size_t)1 << 16) /* that a name may unfold to: an honest one of 4 KiB has a few thousand */
 
 struct sink {

@@ -13,9 +13,9 @@
 
 #define FILE_LIMIT ((off_t)4 << 30)
 #define NOTE_BYTES ((size_t)1 << 16)
-#define MINI_BYTES ((size_t)16 << 20)      /* compressed */
+#define MINI_BYTES ((size_t)16 << 20) /* compressed */
 #define MINI_OUT_BYTES ((size_t)64 << 20)
-#define MINI_MEMORY ((uint64_t)128 << 20)  /* that the decoder may take: xz -9 needs 65 MiB */
+#define MINI_MEMORY ((uint64_t)128 << 20) /* that the decoder may take: xz -9 needs 65 MiB */
 
 /* NT_GNU_BUILD_ID among some notes. */
 static bool take_build_id(struct wp_elf_file *f, Elf_Data *data)
@@ -23,8 +23,8 @@ static bool take_build_id(struct wp_elf_file *f, Elf_Data *data)
     GElf_Nhdr note;
     size_t name, content;
     for (size_t at = 0; data && (at = gelf_getnote(data, at, &note, &name, &content)) > 0;)
-        if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 && note.n_descsz && note.n_descsz <= WP_BUILD_ID_BYTES &&
-            !memcmp((char *)data->d_buf + name, "GNU", 4)) {
+        if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 && note.n_descsz &&
+            note.n_descsz <= WP_BUILD_ID_BYTES && !memcmp((char *)data->d_buf + name, "GNU", 4)) {
             memcpy(f->build_id, (char *)data->d_buf + content, note.n_descsz);
             f->build_id_size = note.n_descsz;
             return true;
@@ -40,8 +40,9 @@ static void find_build_id(struct wp_elf_file *f)
     for (size_t i = 0; i < count && i < 4096; i++) {
         GElf_Phdr header;
         if (gelf_getphdr(f->elf, (int)i, &header) && header.p_type == PT_NOTE && header.p_filesz <= NOTE_BYTES &&
-            take_build_id(f, elf_getdata_rawchunk(f->elf, (int64_t)header.p_offset, header.p_filesz,
-                header.p_align == 8 ? ELF_T_NHDR8 : ELF_T_NHDR)))
+            take_build_id(f,
+                elf_getdata_rawchunk(
+                    f->elf, (int64_t)header.p_offset, header.p_filesz, header.p_align == 8 ? ELF_T_NHDR8 : ELF_T_NHDR)))
             return;
     }
     Elf_Scn *section = NULL;
@@ -192,7 +193,8 @@ Elf_Data *wp_elf_file_section(const struct wp_elf_file *f, const char *name, siz
     while ((section = elf_nextscn(f->elf, section))) {
         const char *found = gelf_getshdr(section, header) ? elf_strptr(f->elf, names, header->sh_name) : NULL;
         if (found && !strcmp(found, name))
-            return header->sh_type == SHT_NOBITS || header->sh_flags & SHF_COMPRESSED || header->sh_size > limit ? NULL
+            return header->sh_type == SHT_NOBITS || header->sh_flags & SHF_COMPRESSED || header->sh_size > limit
+                ? NULL
                 : elf_getdata(section, NULL);
     }
     return NULL;

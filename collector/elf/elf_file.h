@@ -2,8 +2,9 @@
 #ifndef WP_COLLECTOR_ELF_ELF_FILE_H
 #define WP_COLLECTOR_ELF_ELF_FILE_H
 /*
- * An ELF file (elf(5)) open for reading, and what belongs to it but is kept apart: separate debug files by build id (gdb's
- * manual, "Separate Debug Files") and the compressed table of functions that Fedora and RHEL leave in stripped files
+ * An ELF file (elf(5)) open for reading, and what belongs to it but is kept apart: separate debug files by build id
+ * (gdb's manual, "Separate Debug Files") and the compressed table of functions that Fedora and RHEL leave in stripped
+ * files
  * (.gnu_debugdata, "MiniDebugInfo"). Files are hostile: read, never mapped, and bounded.
  */
 #include "common/buffer.h"
@@ -40,7 +41,8 @@ void wp_elf_file_done(struct wp_elf_file *file);
 void wp_elf_file_close(struct wp_elf_file *file);
 
 bool wp_elf_file_is_build(const struct wp_elf_file *file, const uint8_t *build_id, uint32_t build_id_size);
-/* A section that can be read (neither compressed nor larger than `limit`); NULL. Names of sections may come more than once. */
+/* A section that can be read (neither compressed nor larger than `limit`); NULL. Names of sections may come more than
+ * once. */
 Elf_Data *wp_elf_file_section(const struct wp_elf_file *file, const char *name, size_t limit, GElf_Shdr *header);
 
 #endif

@@ -7,7 +7,7 @@
 #define TABLE_BYTES ((uint64_t)512 << 20)
 #define FUNCTIONS (4u << 20)
 #define NAME_BYTES 4095u
-#define STEPS (64u << 20)           /* of all functions together: they may share their tables */
+#define STEPS (64u << 20) /* of all functions together: they may share their tables */
 #define MAGIC_2 0xfffffffbu
 #define MAGIC_16 0xfffffffau
 #define MAGIC_18 0xfffffff0u
@@ -17,15 +17,14 @@
 struct table {
     const uint8_t *bytes;
     uint64_t size, functions;
-    uint64_t list, list_base;   /* entries; what their second number counts from */
-    uint64_t names, text;       /* what names and (with short entries) addresses count from */
-    unsigned pointer;           /* bytes of one */
-    unsigned number;            /* bytes of a number in an entry: 4, or as a pointer */
-    uint64_t steps;             /* what places of tables by pc count from */
-    unsigned quantum;           /* bytes that a step of pc counts */
+    uint64_t list, list_base; /* entries; what their second number counts from */
+    uint64_t names, text;     /* what names and (with short entries) addresses count from */
+    unsigned pointer;         /* bytes of one */
+    unsigned number;          /* bytes of a number in an entry: 4, or as a pointer */
+    uint64_t steps;           /* what places of tables by pc count from */
+    unsigned quantum;         /* bytes that a step of pc counts */
     bool is_placed;
 };
-
 
 /* 0 beyond the end: nothing of it is believed without a check. */
 static uint64_t number_at(const struct table *t, uint64_t at, unsigned bytes)
@@ -87,7 +86,8 @@ static const char *name_of(const struct table *t, uint64_t function)
     return *name && memchr(name, 0, room) ? name : NULL;
 }
 
-static int read_functions(const struct table *t, int (*add)(void *context, uint64_t address, uint64_t size, const char *name), void *context)
+static int read_functions(
+    const struct table *t, int (*add)(void *context, uint64_t address, uint64_t size, const char *name), void *context)
 {
     int rc = 0;
     for (uint64_t i = 0; !rc && i < t->functions; i++) {
@@ -130,7 +130,8 @@ static bool find_table(Elf *elf, struct table *table)
     return is;
 }
 
-int wp_elf_go_functions(Elf *elf, int (*add)(void *context, uint64_t address, uint64_t size, const char *name), void *context)
+int wp_elf_go_functions(
+    Elf *elf, int (*add)(void *context, uint64_t address, uint64_t size, const char *name), void *context)
 {
     struct table table;
     return find_table(elf, &table) ? read_functions(&table, add, context) : 0;
@@ -168,7 +169,8 @@ struct frames {
     uint32_t steps;
 };
 
-/* One function's sp by pc (runtime/symtab.go, step, of Go): how far it is below where the caller's return address stands. */
+/* One function's sp by pc (runtime/symtab.go, step, of Go): how far it is below where the caller's return address
+ * stands. */
 static int read_frames(const struct table *t, struct frames *f, uint64_t at, uint64_t begin, uint64_t end)
 {
     int64_t distance = -1;
@@ -189,8 +191,8 @@ static int read_frames(const struct table *t, struct frames *f, uint64_t at, uin
     return rc ? rc : f->add(f->context, t->text + end, -1); /* until the next one begins */
 }
 
-int wp_elf_go_frames(Elf *elf, bool (*wants)(void *context, uint64_t address), int (*add)(void *context, uint64_t address, int64_t frame),
-    void *context)
+int wp_elf_go_frames(Elf *elf, bool (*wants)(void *context, uint64_t address),
+    int (*add)(void *context, uint64_t address, int64_t frame), void *context)
 {
     struct table table, *t = &table;
     struct frames frames = {.wants = wants, .add = add, .context = context};
@@ -203,7 +205,8 @@ int wp_elf_go_frames(Elf *elf, bool (*wants)(void *context, uint64_t address), i
         uint64_t function = t->list_base + number_at(t, at + t->number, t->number);
         if (begin >= end || at + 3 * t->number > t->size)
             break;
-        /* Its address, name, size of arguments and where deferred calls return come before the place of its sp by pc. */
+        /* Its address, name, size of arguments and where deferred calls return come before the place of its sp by pc.
+         */
         uint64_t steps = number_at(t, function + (t->number == 4 ? 4 : t->pointer) + 12, 4);
         if (steps && frames.wants(context, t->text + begin))
             rc = read_frames(t, &frames, t->steps + steps, begin, end);

@@ -15,7 +15,7 @@
 struct slots {
     struct wp_intmap by_address; /* -> symbol */
     Elf_Data *symbols;
-    size_t names;                /* the section */
+    size_t names; /* the section */
 };
 
 /* Whose address each slot gets. */
@@ -76,8 +76,8 @@ static int read_stubs(const struct slots *slots, const struct wp_elf_file *f, co
     return rc;
 }
 
-int wp_elf_plt_read(const struct wp_elf_file *f, int (*stub)(void *context, uint64_t address, uint64_t size, const char *name),
-    void *context)
+int wp_elf_plt_read(const struct wp_elf_file *f,
+    int (*stub)(void *context, uint64_t address, uint64_t size, const char *name), void *context)
 {
     static const char *const sections[] = {".plt", ".plt.sec", ".plt.got"};
     struct slots slots = {0};
@@ -87,8 +87,8 @@ int wp_elf_plt_read(const struct wp_elf_file *f, int (*stub)(void *context, uint
     if (!gelf_getehdr(f->elf, &elf) || elf.e_machine != EM_X86_64)
         return 0;
     slots.symbols = wp_elf_file_section(f, ".dynsym", RELOCATIONS_BYTES, &header);
-    if (!slots.symbols || !gelf_getshdr(elf_getscn(f->elf, header.sh_link), &names) || names.sh_flags & SHF_COMPRESSED ||
-        names.sh_size > RELOCATIONS_BYTES)
+    if (!slots.symbols || !gelf_getshdr(elf_getscn(f->elf, header.sh_link), &names) ||
+        names.sh_flags & SHF_COMPRESSED || names.sh_size > RELOCATIONS_BYTES)
         return 0;
     slots.names = header.sh_link;
     rc = read_slots(&slots, f, ".rela.plt");

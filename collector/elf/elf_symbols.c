@@ -15,23 +15,23 @@
 #define SECTION_BYTES ((uint64_t)512 << 20)
 #define CODE_BYTES ((size_t)64 << 20) /* of a file whose functions' ends are looked for */
 #define LOOKED_AT ((size_t)32 << 20)  /* of it, in all: many symbols may begin at the same code */
-#define NAME_BYTES 4095u /* what is cut cannot be demangled */
+#define NAME_BYTES 4095u              /* what is cut cannot be demangled */
 #define LOADS 64u
-#define TABLES 4u /* a file has two at most */
+#define TABLES 4u       /* a file has two at most */
 #define ENTRY_BYTES 48u /* of _start, which glibc and musl write by hand: up to 38 on x86-64 */
 #define LABEL_RANK 254u /* what has no type says the least of all symbols, and still more than a stub */
 
 struct symbol {
-    uint64_t offset;      /* in the file */
-    uint32_t size;        /* 0: up to the next one */
-    uint32_t name;        /* in names */
-    uint8_t rank;         /* of names for one place, lower is better */
-    bool is_label;        /* hand-written code whose author gave it no type: it may be inside of a function */
+    uint64_t offset; /* in the file */
+    uint32_t size;   /* 0: up to the next one */
+    uint32_t name;   /* in names */
+    uint8_t rank;    /* of names for one place, lower is better */
+    bool is_label;   /* hand-written code whose author gave it no type: it may be inside of a function */
 };
 
 struct load {
     uint64_t address, offset, size, memory;
-    bool is_data;         /* it may be written */
+    bool is_data; /* it may be written */
 };
 
 struct list {
@@ -41,7 +41,7 @@ struct list {
 
 struct wp_elf_symbols {
     struct list functions;
-    struct list data;     /* by address: what begins as zeros is not in the file */
+    struct list data; /* by address: what begins as zeros is not in the file */
     struct wp_buffer names;
     struct load loads[LOADS];
     unsigned load_count;
@@ -64,8 +64,8 @@ static void read_loads(struct wp_elf_symbols *s, Elf *elf)
     for (size_t i = 0; i < count && i < 4096 && s->load_count < LOADS; i++) {
         GElf_Phdr header;
         if (gelf_getphdr(elf, (int)i, &header) && header.p_type == PT_LOAD)
-            s->loads[s->load_count++] = (struct load){header.p_vaddr, header.p_offset, header.p_filesz,
-                header.p_memsz, header.p_flags & PF_W};
+            s->loads[s->load_count++] =
+                (struct load){header.p_vaddr, header.p_offset, header.p_filesz, header.p_memsz, header.p_flags & PF_W};
     }
 }
 
@@ -176,9 +176,11 @@ static int read_table(struct wp_elf_symbols *s, Elf *elf, Elf_Scn *section, cons
             continue;
         unsigned type = GELF_ST_TYPE(symbol.st_info);
         bool is_function = type == STT_FUNC || type == STT_GNU_IFUNC;
-        bool is_variable = type == STT_OBJECT && symbol.st_size && symbol.st_size <= UINT32_MAX && is_data(s, symbol.st_value);
+        bool is_variable =
+            type == STT_OBJECT && symbol.st_size && symbol.st_size <= UINT32_MAX && is_data(s, symbol.st_value);
         bool is_label = type == STT_NOTYPE;
-        const char *name = is_function || is_variable || is_label ? elf_strptr(elf, header->sh_link, symbol.st_name) : NULL;
+        const char *name =
+            is_function || is_variable || is_label ? elf_strptr(elf, header->sh_link, symbol.st_name) : NULL;
         if (!name || !*name)
             continue;
         if (is_label) {
@@ -186,8 +188,10 @@ static int read_table(struct wp_elf_symbols *s, Elf *elf, Elf_Scn *section, cons
             continue;
         }
         uint8_t rank = rank_of(name, GELF_ST_BIND(symbol.st_info));
-        rc = is_function ? add_function(s, symbol.st_value, symbol.st_size, rank, name)
-            : add(s, &s->data, (struct symbol){.offset = symbol.st_value, .size = (uint32_t)symbol.st_size, .rank = rank}, name);
+        rc = is_function
+            ? add_function(s, symbol.st_value, symbol.st_size, rank, name)
+            : add(s, &s->data,
+                  (struct symbol){.offset = symbol.st_value, .size = (uint32_t)symbol.st_size, .rank = rank}, name);
     }
     return rc;
 }
@@ -273,7 +277,8 @@ static bool is_program(const struct wp_elf_file *file)
     return is_dynamic_linker(file);
 }
 
-/* Stripped programs do not say what they begin with, and nearly all stacks end there. A symbol at or behind it is better. */
+/* Stripped programs do not say what they begin with, and nearly all stacks end there. A symbol at or behind it is
+ * better. */
 static int add_entry(struct wp_elf_symbols *s, const struct wp_elf_file *file)
 {
     GElf_Ehdr elf;
@@ -323,8 +328,8 @@ static int read_all(struct wp_elf_symbols *s, const struct wp_elf_file *file, co
     return rc ? rc : wp_elf_plt_read(file, add_stub, s);
 }
 
-int wp_elf_symbols_read(struct wp_elf_symbols **symbols, const struct wp_elf_file *file, const struct wp_elf_file *separate,
-    struct wp_error *err)
+int wp_elf_symbols_read(struct wp_elf_symbols **symbols, const struct wp_elf_file *file,
+    const struct wp_elf_file *separate, struct wp_error *err)
 {
     struct wp_elf_symbols *s = calloc(1, sizeof(*s));
     if (!s)

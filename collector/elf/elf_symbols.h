@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef WP_COLLECTOR_ELF_ELF_SYMBOLS_H
 #define WP_COLLECTOR_ELF_ELF_SYMBOLS_H
-/* The functions of an ELF file by their place in the file, its stubs ("write@plt") where it calls others, and its variables. */
+/* The functions of an ELF file by their place in the file, its stubs ("write@plt") where it calls others, and its
+ * variables. */
 #include "collector/elf/elf_file.h"
 
 struct wp_elf_symbols;
 
 /* `separate`: its debug file, or NULL. Both may be closed afterwards. -ENOMEM. */
-int wp_elf_symbols_read(struct wp_elf_symbols **symbols, const struct wp_elf_file *file, const struct wp_elf_file *separate,
-    struct wp_error *err);
+int wp_elf_symbols_read(struct wp_elf_symbols **symbols, const struct wp_elf_file *file,
+    const struct wp_elf_file *separate, struct wp_error *err);
 void wp_elf_symbols_destroy(struct wp_elf_symbols *symbols);
 /* The address that the file was linked for, of a file offset; false: in no segment. */
 bool wp_elf_symbols_address(const struct wp_elf_symbols *symbols, uint64_t file_offset, uint64_t *address);

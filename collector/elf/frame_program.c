@@ -142,18 +142,28 @@ static bool instruct(struct run *r, uint8_t op, struct cursor *c)
 {
     uint64_t number;
     switch (op) {
-    case DW_CFA_nop: return true;
-    case DW_CFA_advance_loc1: return advance(r, take(c, 1));
-    case DW_CFA_advance_loc2: return advance(r, take(c, 2));
-    case DW_CFA_advance_loc4: return advance(r, take(c, 4));
+    case DW_CFA_nop:
+        return true;
+    case DW_CFA_advance_loc1:
+        return advance(r, take(c, 1));
+    case DW_CFA_advance_loc2:
+        return advance(r, take(c, 2));
+    case DW_CFA_advance_loc4:
+        return advance(r, take(c, 4));
     case DW_CFA_offset_extended:
     case DW_CFA_offset_extended_sf:
         number = take_leb(c, false);
         set_rule(r, number, WP_FRAME_AT, scaled(r, take_leb(c, op == DW_CFA_offset_extended_sf)));
         return true;
-    case DW_CFA_restore_extended: restore_rule(r, take_leb(c, false)); return r->function;
-    case DW_CFA_undefined: set_rule(r, take_leb(c, false), WP_FRAME_UNDEFINED, 0); return true;
-    case DW_CFA_same_value: set_rule(r, take_leb(c, false), WP_FRAME_SAME, 0); return true;
+    case DW_CFA_restore_extended:
+        restore_rule(r, take_leb(c, false));
+        return r->function;
+    case DW_CFA_undefined:
+        set_rule(r, take_leb(c, false), WP_FRAME_UNDEFINED, 0);
+        return true;
+    case DW_CFA_same_value:
+        set_rule(r, take_leb(c, false), WP_FRAME_SAME, 0);
+        return true;
     case DW_CFA_register:
         number = take_leb(c, false);
         set_rule(r, number, WP_FRAME_REGISTER, (int64_t)take_leb(c, false));
@@ -176,9 +186,15 @@ static bool instruct(struct run *r, uint8_t op, struct cursor *c)
         number = take_leb(c, op == DW_CFA_def_cfa_sf);
         r->now.cfa_offset = op == DW_CFA_def_cfa_sf ? scaled(r, number) : (int64_t)number;
         return true;
-    case DW_CFA_def_cfa_register: r->now.cfa_register = take_leb(c, false); return true;
-    case DW_CFA_def_cfa_offset: r->now.cfa_offset = (int64_t)take_leb(c, false); return true;
-    case DW_CFA_def_cfa_offset_sf: r->now.cfa_offset = scaled(r, take_leb(c, true)); return true;
+    case DW_CFA_def_cfa_register:
+        r->now.cfa_register = take_leb(c, false);
+        return true;
+    case DW_CFA_def_cfa_offset:
+        r->now.cfa_offset = (int64_t)take_leb(c, false);
+        return true;
+    case DW_CFA_def_cfa_offset_sf:
+        r->now.cfa_offset = scaled(r, take_leb(c, true));
+        return true;
     case DW_CFA_expression:
     case DW_CFA_val_expression:
         if (rule_of(r, take_leb(c, false)))
@@ -190,8 +206,11 @@ static bool instruct(struct run *r, uint8_t op, struct cursor *c)
         number = take_leb(c, false);
         take_leb(c, op == DW_CFA_val_offset_sf);
         return !rule_of(r, number);
-    case DW_CFA_GNU_args_size: take_leb(c, false); return true;
-    default: return false;
+    case DW_CFA_GNU_args_size:
+        take_leb(c, false);
+        return true;
+    default:
+        return false;
     }
 }
 
@@ -201,13 +220,18 @@ static bool execute(struct run *r, struct cursor *c)
         uint8_t op = (uint8_t)take(c, 1), low = op & 63;
         bool is_read = true;
         switch (op & 0xc0) {
-        case DW_CFA_advance_loc: is_read = advance(r, low); break;
-        case DW_CFA_offset: set_rule(r, low, WP_FRAME_AT, scaled(r, take_leb(c, false))); break;
+        case DW_CFA_advance_loc:
+            is_read = advance(r, low);
+            break;
+        case DW_CFA_offset:
+            set_rule(r, low, WP_FRAME_AT, scaled(r, take_leb(c, false)));
+            break;
         case DW_CFA_restore:
             restore_rule(r, low);
             is_read = r->function;
             break;
-        default: is_read = instruct(r, op, c);
+        default:
+            is_read = instruct(r, op, c);
         }
         if (!is_read || c->has_failed)
             return false;
@@ -274,7 +298,8 @@ static const struct wp_frame_cie *cie_at(struct wp_frame_section *s, size_t at)
 }
 
 /* What a description says before its program, which is left to read. */
-static const struct wp_frame_cie *begin_reading(struct wp_frame_section *s, uint64_t address, struct wp_frame_function *f, struct cursor *c)
+static const struct wp_frame_cie *begin_reading(
+    struct wp_frame_section *s, uint64_t address, struct wp_frame_function *f, struct cursor *c)
 {
     uint64_t size;
     if (address < s->address || address - s->address >= s->size || !entry_at(s, (size_t)(address - s->address), c))
@@ -305,8 +330,9 @@ bool wp_frame_program_range(struct wp_frame_section *s, uint64_t address, struct
 uint64_t wp_frame_program_next(const struct wp_frame_section *s, uint64_t address)
 {
     struct cursor c;
-    return address >= s->address && address - s->address < s->size && entry_at(s, (size_t)(address - s->address), &c) ?
-        s->address + (uint64_t)(c.end - s->bytes) : 0;
+    return address >= s->address && address - s->address < s->size && entry_at(s, (size_t)(address - s->address), &c)
+        ? s->address + (uint64_t)(c.end - s->bytes)
+        : 0;
 }
 
 bool wp_frame_program_read(struct wp_frame_section *s, uint64_t address, struct wp_frame_function *f)

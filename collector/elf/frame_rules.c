@@ -32,8 +32,8 @@ static bool is_register(const Dwarf_Op *op, unsigned *reg, int64_t *offset)
 /* 8 + (((pc & 15) >= 11) << 3) on sp: what linkers write for .plt. */
 static bool is_plt(const Dwarf_Op *ops, size_t count)
 {
-    static const uint8_t atoms[] = {DW_OP_breg7, DW_OP_breg16, DW_OP_lit15, DW_OP_and, DW_OP_lit11, DW_OP_ge, DW_OP_lit3,
-        DW_OP_shl, DW_OP_plus};
+    static const uint8_t atoms[] = {
+        DW_OP_breg7, DW_OP_breg16, DW_OP_lit15, DW_OP_and, DW_OP_lit11, DW_OP_ge, DW_OP_lit3, DW_OP_shl, DW_OP_plus};
     if (count != sizeof(atoms))
         return false;
     for (size_t i = 0; i < count; i++)
@@ -80,7 +80,10 @@ static enum caller caller_of(const struct wp_frame_machine *m, Dwarf_Frame *fram
         return CALLER_IN_LINK;
     if (!m->is_caller_behind_bp)
         return CALLER_KEPT;
-    int64_t at = ops[0].atom != DW_OP_call_frame_cfa ? 1 : count == 1 ? 0 : ops[1].atom == DW_OP_plus_uconst ? (int64_t)ops[1].number : 1;
+    int64_t at = ops[0].atom != DW_OP_call_frame_cfa ? 1
+        : count == 1                                 ? 0
+        : ops[1].atom == DW_OP_plus_uconst           ? (int64_t)ops[1].number
+                                                     : 1;
     return at % 8 || at / 8 != bp_of(m, frame) + 1 ? CALLER_ODD : CALLER_KEPT;
 }
 
@@ -104,27 +107,35 @@ static bool bp_code(int16_t bp, unsigned *code)
 }
 
 /* The row of a rule with a CFA far above sp, which `cfa` has no room for; of no rule when this has none either. */
-static struct wp_unwind_row wide_row(const struct wp_frame_machine *m, uint64_t reg, int64_t offset, enum caller caller, int16_t bp)
+static struct wp_unwind_row wide_row(
+    const struct wp_frame_machine *m, uint64_t reg, int64_t offset, enum caller caller, int16_t bp)
 {
     unsigned code;
-    if (reg != m->sp || offset <= 0 || offset % 8 || (uint64_t)offset > WP_CFA_WIDE_MOST || caller != CALLER_KEPT || !bp_code(bp, &code))
+    if (reg != m->sp || offset <= 0 || offset % 8 || (uint64_t)offset > WP_CFA_WIDE_MOST || caller != CALLER_KEPT ||
+        !bp_code(bp, &code))
         return (struct wp_unwind_row){.cfa = WP_CFA_NONE, .bp = bp};
-    return (struct wp_unwind_row){.cfa = WP_CFA_WIDE((unsigned)(offset >> 19), code), .bp = (int16_t)(uint16_t)(offset >> 3)};
+    return (struct wp_unwind_row){
+        .cfa = WP_CFA_WIDE((unsigned)(offset >> 19), code), .bp = (int16_t)(uint16_t)(offset >> 3)};
 }
 
-/* The row of a rule with another register, which hand-written code keeps its caller's stack pointer in; of no rule when there is none. */
-static struct wp_unwind_row held_row(const struct wp_frame_machine *m, uint64_t reg, int64_t offset, enum caller caller, int16_t bp)
+/* The row of a rule with another register, which hand-written code keeps its caller's stack pointer in; of no rule when
+ * there is none. */
+static struct wp_unwind_row held_row(
+    const struct wp_frame_machine *m, uint64_t reg, int64_t offset, enum caller caller, int16_t bp)
 {
-    static const uint8_t held[WP_CFA_HELDS] = {[WP_CFA_HELD_AX] = 0, [WP_CFA_HELD_SI] = 4, [WP_CFA_HELD_R9] = 9, [WP_CFA_HELD_R11] = 11};
+    static const uint8_t held[WP_CFA_HELDS] = {
+        [WP_CFA_HELD_AX] = 0, [WP_CFA_HELD_SI] = 4, [WP_CFA_HELD_R9] = 9, [WP_CFA_HELD_R11] = 11};
     unsigned code;
-    if (m->elf == EM_X86_64 && caller == CALLER_KEPT && offset % 8 == 0 && offset >= -8 && offset <= WP_CFA_SP_AT_MOST && bp_code(bp, &code))
+    if (m->elf == EM_X86_64 && caller == CALLER_KEPT && offset % 8 == 0 && offset >= -8 &&
+        offset <= WP_CFA_SP_AT_MOST && bp_code(bp, &code))
         for (unsigned i = 0; i < WP_CFA_HELDS; i++)
             if (held[i] == reg)
                 return (struct wp_unwind_row){.cfa = WP_CFA_HELD(i), .bp = WP_CFA_SP_AT_BP(offset, code)};
     return (struct wp_unwind_row){.cfa = WP_CFA_NONE, .bp = bp};
 }
 
-static struct wp_unwind_row row_at(const struct wp_frame_machine *m, uint64_t reg, int64_t offset, enum caller caller, int16_t bp)
+static struct wp_unwind_row row_at(
+    const struct wp_frame_machine *m, uint64_t reg, int64_t offset, enum caller caller, int16_t bp)
 {
     uint16_t cfa = cfa_at(m, reg, offset, caller);
     if (cfa)
@@ -136,13 +147,14 @@ static struct wp_unwind_row row_at(const struct wp_frame_machine *m, uint64_t re
 static bool is_kept_sp(const struct wp_frame_machine *m, const Dwarf_Op *ops, size_t count, int64_t *offset)
 {
     unsigned reg;
-    return count == 3 && is_register(&ops[0], &reg, offset) && reg == m->sp && ops[1].atom == DW_OP_deref && ops[2].atom == DW_OP_plus_uconst &&
-        *offset % 8 == 0 && *offset >= -8 && *offset <= WP_CFA_SP_AT_MOST && ops[2].number % 8 == 0 && ops[2].number >= 8 &&
-        ops[2].number <= WP_CFA_SP_AT_MOST_ABOVE;
+    return count == 3 && is_register(&ops[0], &reg, offset) && reg == m->sp && ops[1].atom == DW_OP_deref &&
+        ops[2].atom == DW_OP_plus_uconst && *offset % 8 == 0 && *offset >= -8 && *offset <= WP_CFA_SP_AT_MOST &&
+        ops[2].number % 8 == 0 && ops[2].number >= 8 && ops[2].number <= WP_CFA_SP_AT_MOST_ABOVE;
 }
 
 /* A rule that is not register + offset. */
-static struct wp_unwind_row special_row(const struct wp_frame_machine *m, const Dwarf_Op *ops, size_t count, enum caller caller, int16_t bp)
+static struct wp_unwind_row special_row(
+    const struct wp_frame_machine *m, const Dwarf_Op *ops, size_t count, enum caller caller, int16_t bp)
 {
     struct wp_unwind_row row = {.cfa = WP_CFA_NONE, .bp = bp};
     unsigned reg, code;
@@ -179,20 +191,27 @@ struct wp_unwind_row wp_frame_rules_of(const struct wp_frame_machine *m, Dwarf_F
 static enum caller caller_in(const struct wp_frame_machine *m, const struct wp_frame_row *row, int16_t bp)
 {
     switch (row->ra.kind) {
-    case WP_FRAME_UNDEFINED: return CALLER_NONE;
-    case WP_FRAME_SAME: return m->is_caller_behind_bp ? CALLER_IN_LINK : CALLER_KEPT;
+    case WP_FRAME_UNDEFINED:
+        return CALLER_NONE;
+    case WP_FRAME_SAME:
+        return m->is_caller_behind_bp ? CALLER_IN_LINK : CALLER_KEPT;
     case WP_FRAME_REGISTER:
         return row->ra.value == (int64_t)m->link ? CALLER_IN_LINK : m->is_caller_behind_bp ? CALLER_ODD : CALLER_KEPT;
-    case WP_FRAME_AT: break;
+    case WP_FRAME_AT:
+        break;
     }
     return m->is_caller_behind_bp && (row->ra.value % 8 || row->ra.value / 8 != bp + 1) ? CALLER_ODD : CALLER_KEPT;
 }
 
-struct wp_unwind_row wp_frame_rules_row(const struct wp_frame_machine *m, const struct wp_frame_row *row, bool is_signal)
+struct wp_unwind_row wp_frame_rules_row(
+    const struct wp_frame_machine *m, const struct wp_frame_row *row, bool is_signal)
 {
     int16_t bp = row->bp.kind == WP_FRAME_AT ? bp_at(row->bp.value) : WP_BP_SAME;
     enum caller caller = caller_in(m, row, bp);
     if (is_signal || caller == CALLER_NONE || caller == CALLER_ODD)
-        return (struct wp_unwind_row){.cfa = is_signal ? WP_CFA_SIGNAL : caller == CALLER_NONE ? WP_CFA_END : WP_CFA_NONE, .bp = bp};
+        return (struct wp_unwind_row){.cfa = is_signal ? WP_CFA_SIGNAL
+                : caller == CALLER_NONE                ? WP_CFA_END
+                                                       : WP_CFA_NONE,
+            .bp = bp};
     return row_at(m, row->cfa_register, row->cfa_offset, caller, bp);
 }

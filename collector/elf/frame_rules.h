@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef WP_COLLECTOR_ELF_FRAME_RULES_H
 #define WP_COLLECTOR_ELF_FRAME_RULES_H
-/* Call frame rules, as libdw or the quick reader (frame_program.h) tells them, in the form of an unwind row; without its start. */
+/* Call frame rules, as libdw or the quick reader (frame_program.h) tells them, in the form of an unwind row; without
+ * its start. */
 #include "collector/bpf/unwind_row.h"
 #include "collector/elf/frame_program.h"
 
@@ -18,6 +19,7 @@ struct wp_frame_machine {
 const struct wp_frame_machine *wp_frame_machine_of(unsigned elf_machine);
 
 struct wp_unwind_row wp_frame_rules_of(const struct wp_frame_machine *machine, Dwarf_Frame *frame, bool is_signal);
-struct wp_unwind_row wp_frame_rules_row(const struct wp_frame_machine *machine, const struct wp_frame_row *row, bool is_signal);
+struct wp_unwind_row wp_frame_rules_row(
+    const struct wp_frame_machine *machine, const struct wp_frame_row *row, bool is_signal);
 
 #endif

@@ -54,5 +54,6 @@ Elf_Data *wp_frame_section_debug(Elf *elf)
 {
     Elf_Scn *section = find_debug_frame(elf); /* libdw has unpacked it */
     GElf_Shdr header;
-    return section && gelf_getshdr(section, &header) && !(header.sh_flags & SHF_COMPRESSED) ? elf_getdata(section, NULL) : NULL;
+    return section && gelf_getshdr(section, &header) && !(header.sh_flags & SHF_COMPRESSED) ? elf_getdata(section, NULL)
+                                                                                            : NULL;
 }

@@ -7,8 +7,8 @@
 
 /* With contents; NULL: there is none of that name. */
 Elf_Scn *wp_frame_section_find(Elf *elf, const char *name);
-/* Whether there is a .debug_frame that libdw may be told to read: it unpacks all debug sections at once, and what would not fit says so
- * before. */
+/* Whether there is a .debug_frame that libdw may be told to read: it unpacks all debug sections at once, and what would
+ * not fit says so before. */
 bool wp_frame_section_has_debug(Elf *elf);
 /* Its contents, when libdw has unpacked them; NULL. */
 Elf_Data *wp_frame_section_debug(Elf *elf);

@@ -6,11 +6,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define MAGIC 0x4a695444u             /* "DTiJ" on x86-64 and arm64; the other byte order is refused */
+#define MAGIC 0x4a695444u /* "DTiJ" on x86-64 and arm64; the other byte order is refused */
 #define FILE_BYTES ((uint64_t)4 << 30)
 #define RECORD_BYTES (64u << 20)
-#define NAME_BYTES 1024u              /* of a longer name that much */
-#define RECORDS 65536u              /* in one call */
+#define NAME_BYTES 1024u /* of a longer name that much */
+#define RECORDS 65536u   /* in one call */
 
 struct file_header {
     uint32_t magic, version, size, machine, padding, pid;

@@ -10,7 +10,7 @@
 struct reader {
     const uint8_t *bytes;
     size_t size, at;
-    bool is_short;      /* what is read lies behind the end */
+    bool is_short; /* what is read lies behind the end */
     bool has_16, rex_w, is_address_32;
     unsigned rex;
     /* of the ModRM byte */
@@ -72,7 +72,8 @@ static void read_prefixes(struct reader *r)
             r->has_16 = true;
         else if (b == 0x67)
             r->is_address_32 = true;
-        else if (b != 0xf0 && b != 0xf2 && b != 0xf3 && b != 0x2e && b != 0x36 && b != 0x3e && b != 0x26 && b != 0x64 && b != 0x65)
+        else if (b != 0xf0 && b != 0xf2 && b != 0xf3 && b != 0x2e && b != 0x36 && b != 0x3e && b != 0x26 && b != 0x64 &&
+            b != 0x65)
             break;
     }
     if (r->at < r->size && r->bytes[r->at] >> 4 == 4) {
@@ -90,7 +91,8 @@ static bool read_vector(struct reader *r, unsigned opcode)
     if (opcode == 0x62)
         byte(r);
     unsigned code = byte(r);
-    bool has_value = map == 3 || (map == 1 && ((code >= 0x70 && code <= 0x73) || code == 0xc2 || (code >= 0xc4 && code <= 0xc6)));
+    bool has_value =
+        map == 3 || (map == 1 && ((code >= 0x70 && code <= 0x73) || code == 0xc2 || (code >= 0xc4 && code <= 0xc6)));
     if (map == 1 && code == 0x77)
         return true;
     read_modrm(r);
@@ -108,7 +110,8 @@ static void take_target(struct reader *r, struct wp_x86_insn *insn, enum wp_x86_
 /* Opcodes after 0x0f. */
 static bool read_two(struct reader *r, struct wp_x86_insn *insn)
 {
-    static const uint8_t plain[] = {0x05, 0x06, 0x07, 0x08, 0x09, 0x0b, 0x0e, 0x30, 0x31, 0x32, 0x33, 0x34, 0x35, 0x37, 0x77, 0xa2, 0xaa};
+    static const uint8_t plain[] = {
+        0x05, 0x06, 0x07, 0x08, 0x09, 0x0b, 0x0e, 0x30, 0x31, 0x32, 0x33, 0x34, 0x35, 0x37, 0x77, 0xa2, 0xaa};
     unsigned code = byte(r);
     if (code == 0x38 || code == 0x3a) {
         byte(r);
@@ -124,12 +127,14 @@ static bool read_two(struct reader *r, struct wp_x86_insn *insn)
         *insn = (struct wp_x86_insn){.kind = WP_X86_PUSH, .value = 8};
     if (code == 0xa1 || code == 0xa9)
         *insn = (struct wp_x86_insn){.kind = WP_X86_POP, .value = 8};
-    bool is_plain = code >> 4 == 8 || (code >= 0xc8 && code <= 0xcf) || code == 0xa0 || code == 0xa1 || code == 0xa8 || code == 0xa9 ||
-        memchr(plain, (int)code, sizeof(plain));
+    bool is_plain = code >> 4 == 8 || (code >= 0xc8 && code <= 0xcf) || code == 0xa0 || code == 0xa1 || code == 0xa8 ||
+        code == 0xa9 || memchr(plain, (int)code, sizeof(plain));
     if (is_plain)
         return true;
     read_modrm(r);
-    number(r, (code >= 0x70 && code <= 0x73) || code == 0xa4 || code == 0xac || code == 0xba || code == 0xc2 || (code >= 0xc4 && code <= 0xc6));
+    number(r,
+        (code >= 0x70 && code <= 0x73) || code == 0xa4 || code == 0xac || code == 0xba || code == 0xc2 ||
+            (code >= 0xc4 && code <= 0xc6));
     return true;
 }
 
@@ -190,7 +195,8 @@ static void take_group_5(const struct reader *r, struct wp_x86_insn *insn)
 static void take_upper(struct reader *r, struct wp_x86_insn *insn, unsigned opcode, unsigned size_z)
 {
     switch (opcode) {
-    case 0x80: case 0x83:
+    case 0x80:
+    case 0x83:
         take_sum(r, insn, number(r, 1));
         break;
     case 0x81:
@@ -221,13 +227,16 @@ static void take_upper(struct reader *r, struct wp_x86_insn *insn, unsigned opco
     case 0x8f:
         *insn = (struct wp_x86_insn){.kind = WP_X86_POP, .value = 8};
         break;
-    case 0xc0: case 0xc1: case 0xc6:
+    case 0xc0:
+    case 0xc1:
+    case 0xc6:
         number(r, 1);
         break;
     case 0xc7:
         number(r, size_z);
         break;
-    case 0xf6: case 0xf7:
+    case 0xf6:
+    case 0xf7:
         if ((r->reg & 7) < 2)
             number(r, opcode == 0xf6 ? 1 : size_z);
         break;
@@ -324,7 +333,8 @@ bool wp_x86_insn_read(struct wp_x86_insn *insn, const uint8_t *bytes, size_t siz
         is_one = read_below_80(&r, insn, opcode, size_z);
     else {
         bool has_modrm = opcode <= 0x8f || opcode == 0xc0 || opcode == 0xc1 || opcode == 0xc6 || opcode == 0xc7 ||
-            (opcode >= 0xd0 && opcode <= 0xd3) || (opcode >= 0xd8 && opcode <= 0xdf) || opcode == 0xf6 || opcode == 0xf7 || opcode >= 0xfe;
+            (opcode >= 0xd0 && opcode <= 0xd3) || (opcode >= 0xd8 && opcode <= 0xdf) || opcode == 0xf6 ||
+            opcode == 0xf7 || opcode >= 0xfe;
         is_one = opcode != 0x82;
         if (has_modrm)
             read_modrm(&r);

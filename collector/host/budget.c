@@ -4,15 +4,15 @@
 #include <math.h>
 
 #define SECOND 1000000000u
-#define FAR_OVER 8.0           /* times the limit: stacks alone will not do */
+#define FAR_OVER 8.0 /* times the limit: stacks alone will not do */
 #define WAIT_NS (4ull * SECOND)
 #define WAIT_MOST_NS (64ull * SECOND)
 #define CALM_NS (60ull * SECOND) /* without too much: earlier mistakes are forgotten */
 
 void wp_budget_init(struct wp_budget *b, double limit_percent)
 {
-    *b = (struct wp_budget){.limit_percent = limit_percent, .wait_ns = WAIT_NS,
-        .credit_ns = limit_percent / 100 * WP_BUDGET_CREDIT_NS};
+    *b = (struct wp_budget){
+        .limit_percent = limit_percent, .wait_ns = WAIT_NS, .credit_ns = limit_percent / 100 * WP_BUDGET_CREDIT_NS};
 }
 
 void wp_budget_change(struct wp_budget *b, double limit_percent)
@@ -81,7 +81,8 @@ static bool judge(struct wp_budget *b, uint64_t now_ns)
         b->changed_ns = 0; /* one mistake is counted once */
         b->level = less(b);
         b->over_ns = now_ns;
-    } else if (b->level && b->credit_ns >= 0 && b->share_percent * 2 < b->limit_percent && now_ns - b->over_ns >= b->wait_ns) {
+    } else if (b->level && b->credit_ns >= 0 && b->share_percent * 2 < b->limit_percent &&
+        now_ns - b->over_ns >= b->wait_ns) {
         b->level--;
         b->changed_ns = now_ns;
     }
@@ -99,7 +100,8 @@ bool wp_budget_look(struct wp_budget *b, uint64_t now_ns, uint64_t cost_ns)
     uint64_t since = now_ns - b->judged_ns, whole = judging_ns(b);
     double spent = cost_ns > b->judged_cost_ns ? (double)(cost_ns - b->judged_cost_ns) : 0;
     /* A window that has cost twice what its whole period may is judged at once, as if the rest of it cost nothing. */
-    bool is_far_over = b->level >= WP_BUDGET_WINDOWS && b->limit_percent > 0 && spent > 2 * b->limit_percent / 100 * (double)whole;
+    bool is_far_over =
+        b->level >= WP_BUDGET_WINDOWS && b->limit_percent > 0 && spent > 2 * b->limit_percent / 100 * (double)whole;
     if (since < whole && !is_far_over)
         return false;
     b->share_percent = 100 * spent / (double)(since > whole ? since : whole);
@@ -118,7 +120,7 @@ bool wp_budget_pauses(const struct wp_budget *b, uint64_t real_ns)
 
 const char *wp_budget_name(unsigned level)
 {
-    static const char *const names[WP_BUDGET_LEVELS] = {"whole", "few stacks", "no stacks", "1/2", "1/4", "1/8", "1/16", "1/32",
-        "1/64"};
+    static const char *const names[WP_BUDGET_LEVELS] = {
+        "whole", "few stacks", "no stacks", "1/2", "1/4", "1/8", "1/16", "1/32", "1/64"};
     return level < WP_BUDGET_LEVELS ? names[level] : "";
 }

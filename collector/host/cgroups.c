@@ -22,8 +22,8 @@
 #define FILEID_KERNFS 0xfe /* include/linux/exportfs.h */
 
 struct wp_cgroups {
-    int mount_fd;                /* -1: none */
-    bool has_first;              /* version 1 is mounted too */
+    int mount_fd;   /* -1: none */
+    bool has_first; /* version 1 is mounted too */
     char mount[PATH_MAX];
     struct wp_intmap by_id;
     struct wp_intern *paths;
@@ -98,7 +98,8 @@ static void look_up(const struct wp_cgroups *c, uint64_t id, char *path, size_t 
 /* A path that is returned stays until the next one is asked for. */
 static uint32_t keep(struct wp_cgroups *c, const char *path)
 {
-    struct wp_intern *paths = wp_intern_count(c->paths) >= GROUPS || c->by_id.count >= GROUPS ? wp_intern_create() : NULL;
+    struct wp_intern *paths =
+        wp_intern_count(c->paths) >= GROUPS || c->by_id.count >= GROUPS ? wp_intern_create() : NULL;
     if (paths) {
         wp_intern_destroy(c->paths);
         c->paths = paths;
@@ -137,7 +138,9 @@ static void pick(char *text, char *path, size_t room)
             continue;
         *group++ = 0;
         wp_cgroup_path_parse(&parsed, group);
-        unsigned rank = *parsed.container || *parsed.pod ? 3 : !strcmp(controllers, ":name=systemd") && group[1] ? 2 : 1;
+        unsigned rank = *parsed.container || *parsed.pod        ? 3
+            : !strcmp(controllers, ":name=systemd") && group[1] ? 2
+                                                                : 1;
         if (rank < best || (rank == best && strlen(group) <= strlen(path)))
             continue;
         best = rank;

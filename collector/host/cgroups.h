@@ -2,8 +2,8 @@
 #ifndef WP_COLLECTOR_HOST_CGROUPS_H
 #define WP_COLLECTOR_HOST_CGROUPS_H
 /*
- * Paths of control groups: of version 2 by the kernel's id of them, which is their inode number; on hosts where version 1 manages
- * processes (all are in the root of version 2 then) as /proc/PID/cgroup says.
+ * Paths of control groups: of version 2 by the kernel's id of them, which is their inode number; on hosts where version
+ * 1 manages processes (all are in the root of version 2 then) as /proc/PID/cgroup says.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -18,10 +18,11 @@ struct wp_cgroup {
     uint64_t id;      /* 0: not known. Of version 1 a hash of the path, with the highest bit */
     const char *path; /* as of wp_cgroups_path */
 };
-/* That of a process, whose group of version 2 is `id`; with `reads_proc` version 1 is asked too where it counts. path "" and id 0:
- * not known, or it would have to be asked. */
+/* That of a process, whose group of version 2 is `id`; with `reads_proc` version 1 is asked too where it counts. path
+ * "" and id 0: not known, or it would have to be asked. */
 struct wp_cgroup wp_cgroups_of(struct wp_cgroups *cgroups, uint64_t id, uint32_t pid, bool reads_proc);
-/* "/system.slice/nginx.service", "/" for the root, "" when it is not known (it may be gone). Valid until the next call. */
+/* "/system.slice/nginx.service", "/" for the root, "" when it is not known (it may be gone). Valid until the next call.
+ */
 const char *wp_cgroups_path(struct wp_cgroups *cgroups, uint64_t id);
 
 #endif

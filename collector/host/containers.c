@@ -20,9 +20,9 @@
 #define NAME_BYTES 512u
 #define PATH_BYTES 1024u
 #define FILE_BYTES ((size_t)4 << 20)
-#define ENTRIES 65536u  /* of a folder that are looked at */
-#define TRIES 4u        /* files come a little later than the first process */
-#define GROUPS 65536u   /* remembered */
+#define ENTRIES 65536u /* of a folder that are looked at */
+#define TRIES 4u       /* files come a little later than the first process */
+#define GROUPS 65536u  /* remembered */
 
 struct wp_containers {
     char root[256];
@@ -69,8 +69,8 @@ static bool put(char *name, const char *space, const char *pod, const char *cont
 }
 
 /* Calls `take` for the names in a folder until it says true. */
-static bool each_in(const char *root, const char *folder, bool (*take)(const char *entry, const char *wanted, char *name),
-    const char *wanted, char *name)
+static bool each_in(const char *root, const char *folder,
+    bool (*take)(const char *entry, const char *wanted, char *name), const char *wanted, char *name)
 {
     char path[PATH_BYTES];
     snprintf(path, sizeof(path), "%s%s", root, folder);
@@ -106,7 +106,8 @@ static bool take_pod(const char *entry, const char *uid, char *name)
 {
     char copy[NAME_BYTES];
     size_t size = strlen(entry), uid_size = strlen(uid);
-    if (size < uid_size + 4 || size >= sizeof(copy) || strcmp(entry + size - uid_size, uid) || entry[size - uid_size - 1] != '_')
+    if (size < uid_size + 4 || size >= sizeof(copy) || strcmp(entry + size - uid_size, uid) ||
+        entry[size - uid_size - 1] != '_')
         return false;
     memcpy(copy, entry, size + 1);
     copy[size - uid_size - 1] = 0;
@@ -145,7 +146,8 @@ static bool take_annotations(json_object *in, char *name)
         {"io.kubernetes.cri.sandbox-namespace", "io.kubernetes.cri.sandbox-name", "io.kubernetes.cri.container-name"},
         {"io.kubernetes.pod.namespace", "io.kubernetes.pod.name", "io.kubernetes.container.name"}};
     for (size_t i = 0; in && i < sizeof(keys) / sizeof(keys[0]); i++) {
-        const char *space = text_at(in, keys[i][0]), *pod = text_at(in, keys[i][1]), *container = text_at(in, keys[i][2]);
+        const char *space = text_at(in, keys[i][0]), *pod = text_at(in, keys[i][1]),
+                   *container = text_at(in, keys[i][2]);
         if (space && pod && put(name, space, pod, container ? container : ""))
             return true;
     }
@@ -156,9 +158,10 @@ static bool take_annotations(json_object *in, char *name)
 static bool from_bundle(const char *path, char *name)
 {
     json_object *json = read_json(path), *annotations = NULL;
-    bool is_found = json_object_is_type(json, json_type_object) && json_object_object_get_ex(json, "annotations", &annotations) &&
-        take_annotations(annotations, name);
-    const char *own = text_at(annotations, "io.container.manager") ? text_at(annotations, "org.opencontainers.image.name") : NULL;
+    bool is_found = json_object_is_type(json, json_type_object) &&
+        json_object_object_get_ex(json, "annotations", &annotations) && take_annotations(annotations, name);
+    const char *own =
+        text_at(annotations, "io.container.manager") ? text_at(annotations, "org.opencontainers.image.name") : NULL;
     if (!own)
         own = text_at(annotations, "nerdctl/name");
     if (!is_found && own && is_name(own)) {
@@ -174,7 +177,8 @@ static bool from_containerd(const char *root, const char *id, char *name)
     static const char *const spaces[] = {"k8s.io", "default", "moby"};
     char path[PATH_BYTES];
     for (size_t i = 0; i < sizeof(spaces) / sizeof(spaces[0]); i++) {
-        snprintf(path, sizeof(path), "%s/run/containerd/io.containerd.runtime.v2.task/%s/%s/config.json", root, spaces[i], id);
+        snprintf(path, sizeof(path), "%s/run/containerd/io.containerd.runtime.v2.task/%s/%s/config.json", root,
+            spaces[i], id);
         if (from_bundle(path, name))
             return true;
     }
@@ -237,7 +241,8 @@ static bool home_of(const char *root, const char *cgroup_path, char *home)
     *home = 0;
     if (!wp_file_read(path, FILE_BYTES, &text, NULL) && !wp_buffer_append(&text, "", 1)) {
         char *rest = NULL;
-        for (char *line = strtok_r((char *)text.data, "\n", &rest); line && !*home; line = strtok_r(NULL, "\n", &rest)) {
+        for (char *line = strtok_r((char *)text.data, "\n", &rest); line && !*home;
+             line = strtok_r(NULL, "\n", &rest)) {
             const char *fields[7] = {NULL};
             for (size_t i = 0; i < 7 && line; i++)
                 fields[i] = strsep(&line, ":");
@@ -264,7 +269,8 @@ static bool from_storage_at(const char *storage, const char *id, char *name)
 static bool from_storage(const char *root, const struct wp_cgroup_path *path, const char *cgroup_path, char *name)
 {
     char storage[PATH_BYTES], home[PATH_BYTES / 2];
-    snprintf(storage, sizeof(storage), "%s/run/containers/storage/overlay-containers/%s/userdata/config.json", root, path->container);
+    snprintf(storage, sizeof(storage), "%s/run/containers/storage/overlay-containers/%s/userdata/config.json", root,
+        path->container);
     if (from_bundle(storage, name))
         return true;
     snprintf(storage, sizeof(storage), "%s/var/lib/containers/storage", root);
@@ -298,10 +304,12 @@ static bool from_docker(const char *root, const char *id, char *name)
 static bool exists(const char *root, const char *folder, const char *name, const char *file)
 {
     char path[PATH_BYTES];
-    return snprintf(path, sizeof(path), "%s%s/%s%s", root, folder, name, file) < (int)sizeof(path) && !access(path, F_OK);
+    return snprintf(path, sizeof(path), "%s%s/%s%s", root, folder, name, file) < (int)sizeof(path) &&
+        !access(path, F_OK);
 }
 
-/* What was started without an engine (`ctr run`, `runc run`, `crun run`) has the name that it was given: "/default/web", "/web" or
+/* What was started without an engine (`ctr run`, `runc run`, `crun run`) has the name that it was given:
+ * "/default/web", "/web" or
  * "/system.slice/runc-web.scope", and a folder of that name at the one that runs it. */
 static bool from_state(const char *root, const char *cgroup_path, char *name)
 {
@@ -316,8 +324,10 @@ static bool from_state(const char *root, const char *cgroup_path, char *name)
             own = part + 5;
         }
         snprintf(task, sizeof(task), "%s/%s", before, own);
-        if (is_name(own) && (exists(root, "/run/runc", own, "/state.json") || exists(root, "/run/crun", own, "/status") ||
-            (is_name(before) && exists(root, "/run/containerd/io.containerd.runtime.v2.task", task, "/config.json")))) {
+        if (is_name(own) &&
+            (exists(root, "/run/runc", own, "/state.json") || exists(root, "/run/crun", own, "/status") ||
+                (is_name(before) &&
+                    exists(root, "/run/containerd/io.containerd.runtime.v2.task", task, "/config.json")))) {
             snprintf(name, NAME_BYTES, "%s", own);
             return true;
         }
@@ -326,16 +336,19 @@ static bool from_state(const char *root, const char *cgroup_path, char *name)
     return false;
 }
 
-static bool look_up(const struct wp_containers *c, const struct wp_cgroup_path *path, const char *cgroup_path, char *name)
+static bool look_up(
+    const struct wp_containers *c, const struct wp_cgroup_path *path, const char *cgroup_path, char *name)
 {
     if (!strcmp(path->runtime, "lxc") && is_name(path->container)) {
         snprintf(name, NAME_BYTES, "%s", path->container);
         return true;
     }
-    return (*path->container && (each_in(c->root, "/var/log/containers", take_log, path->container, name) ||
-                                 from_containerd(c->root, path->container, name) || from_storage(c->root, path, cgroup_path, name) ||
-                                 from_docker(c->root, path->container, name))) ||
-        (*path->pod && each_in(c->root, "/var/log/pods", take_pod, path->pod, name)) || from_state(c->root, cgroup_path, name);
+    return (*path->container &&
+               (each_in(c->root, "/var/log/containers", take_log, path->container, name) ||
+                   from_containerd(c->root, path->container, name) || from_storage(c->root, path, cgroup_path, name) ||
+                   from_docker(c->root, path->container, name))) ||
+        (*path->pod && each_in(c->root, "/var/log/pods", take_pod, path->pod, name)) ||
+        from_state(c->root, cgroup_path, name);
 }
 
 const char *wp_containers_name(struct wp_containers *c, uint64_t id, const char *cgroup_path)

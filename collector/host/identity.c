@@ -50,10 +50,17 @@ int wp_identity_hello(struct wp_hello *hello, const char *source, const char *ho
     char boot[64];
     uname(&name);
     read_line("/proc/sys/kernel/random/boot_id", boot, sizeof(boot));
-    *hello = (struct wp_hello){.wire_major = WP_WIRE_MAJOR, .wire_minor = WP_WIRE_MINOR,
-        .hostname = strdup(hostname ? hostname : name.nodename), .kernel = strdup(name.release), .machine = strdup(name.machine),
-        .boot_id = strdup(boot), .version = strdup(wp_version()), .source = strdup(source), .release = strdup(release ? release : ""),
-        .cpus = (uint32_t)sysconf(_SC_NPROCESSORS_ONLN), .sample_period_ns = frequency_hz ? 1000000000u / frequency_hz : 0};
+    *hello = (struct wp_hello){.wire_major = WP_WIRE_MAJOR,
+        .wire_minor = WP_WIRE_MINOR,
+        .hostname = strdup(hostname ? hostname : name.nodename),
+        .kernel = strdup(name.release),
+        .machine = strdup(name.machine),
+        .boot_id = strdup(boot),
+        .version = strdup(wp_version()),
+        .source = strdup(source),
+        .release = strdup(release ? release : ""),
+        .cpus = (uint32_t)sysconf(_SC_NPROCESSORS_ONLN),
+        .sample_period_ns = frequency_hz ? 1000000000u / frequency_hz : 0};
     if (!hello->hostname || !hello->kernel || !hello->machine || !hello->boot_id || !hello->version || !hello->source ||
         !hello->release) {
         wp_hello_fini(hello);

@@ -4,8 +4,8 @@
 /* What a collector says of itself and its host when it says Hello. */
 #include "proto/session.h"
 
-/* Fills a Hello of a new session on this host; wp_hello_fini frees it. hostname and release may be NULL; `part` names what of
- * the machine the host is, when it is not all of it: its UUID is then of its own. -ENOMEM. */
+/* Fills a Hello of a new session on this host; wp_hello_fini frees it. hostname and release may be NULL; `part` names
+ * what of the machine the host is, when it is not all of it: its UUID is then of its own. -ENOMEM. */
 int wp_identity_hello(struct wp_hello *hello, const char *source, const char *hostname, const char *part,
     const char *release, uint32_t frequency_hz, struct wp_error *err);
 /* A Hello of another session that goes on behind the one that it was of. */

@@ -15,7 +15,7 @@ struct wp_lag {
         uint64_t seq, at_ns; /* batches up to this one were there at that time */
     } marks[WP_LAG_MARKS];   /* not acknowledged, oldest first */
     uint32_t count;
-    uint64_t apart_ns;       /* so far apart are they at least; doubled when there is no room */
+    uint64_t apart_ns; /* so far apart are they at least; doubled when there is no room */
 };
 
 /* A look: returns the lag. */

@@ -10,8 +10,8 @@
 #define FILE_BYTES ((size_t)16 << 20)
 #define PATH_BYTES 1024u
 
-/* Both databases keep a pod as its JSON, which begins with id and name, in one piece: it is looked for, for the files may be in use, and
- * what was deleted of them does no harm, as ids are never used again. */
+/* Both databases keep a pod as its JSON, which begins with id and name, in one piece: it is looked for, for the files
+ * may be in use, and what was deleted of them does no harm, as ids are never used again. */
 static bool find_in(const char *path, const char *pod_id, char *name, size_t room)
 {
     struct wp_buffer bytes = {0};
@@ -38,6 +38,7 @@ bool wp_podman_pod(const char *storage, const char *pod_id, char *name, size_t r
     char path[PATH_BYTES];
     bool is_found = false;
     for (size_t i = 0; !is_found && i < sizeof(files) / sizeof(files[0]); i++)
-        is_found = (size_t)snprintf(path, sizeof(path), "%s/%s", storage, files[i]) < sizeof(path) && find_in(path, pod_id, name, room);
+        is_found = (size_t)snprintf(path, sizeof(path), "%s/%s", storage, files[i]) < sizeof(path) &&
+            find_in(path, pod_id, name, room);
     return is_found;
 }

@@ -17,7 +17,10 @@ static int regular(int fd, uint64_t inode)
     struct stat status;
     if (fd < 0)
         return -errno;
-    int rc = fstat(fd, &status) ? -errno : !S_ISREG(status.st_mode) ? -EACCES : inode && status.st_ino != inode ? -ESTALE : 0;
+    int rc = fstat(fd, &status)           ? -errno
+        : !S_ISREG(status.st_mode)        ? -EACCES
+        : inode && status.st_ino != inode ? -ESTALE
+                                          : 0;
     if (rc)
         close(fd);
     return rc ? rc : fd;

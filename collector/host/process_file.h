@@ -2,16 +2,16 @@
 #ifndef WP_COLLECTOR_HOST_PROCESS_FILE_H
 #define WP_COLLECTOR_HOST_PROCESS_FILE_H
 /*
- * Files as another process sees them: it may live in a container, its program may have been deleted or replaced since. A path
- * that the process chose is looked up inside its own root and cannot lead out of it. Opening never waits for a FIFO or a
- * terminal. Only regular files are given out. All return an open file or -errno.
+ * Files as another process sees them: it may live in a container, its program may have been deleted or replaced since.
+ * A path that the process chose is looked up inside its own root and cannot lead out of it. Opening never waits for a
+ * FIFO or a terminal. Only regular files are given out. All return an open file or -errno.
  */
 #include <stdint.h>
 
 struct wp_process_mapping {
-    uint64_t start, end;   /* of the mapping in the process */
-    uint64_t inode;        /* 0: unknown; a file at the path with another one is not it */
-    const char *path;      /* absolute */
+    uint64_t start, end; /* of the mapping in the process */
+    uint64_t inode;      /* 0: unknown; a file at the path with another one is not it */
+    const char *path;    /* absolute */
 };
 
 /* A lock at `address` of process pid, in memory that shows a file from `start` to `end`, or just behind it. */
@@ -26,8 +26,8 @@ int wp_process_root(uint32_t pid);
 int wp_process_file_below(int root_fd, const char *path);
 /*
  * The file behind a mapping, by one of several ways, the best first: the mapped file itself, where the kernel lets us
- * (CAP_CHECKPOINT_RESTORE); the running program; the path in the process' root; the path in our own, for a process that is
- * gone. Any of them may give another file that has taken the place: compare build ids, and try the next way.
+ * (CAP_CHECKPOINT_RESTORE); the running program; the path in the process' root; the path in our own, for a process that
+ * is gone. Any of them may give another file that has taken the place: compare build ids, and try the next way.
  */
 #define WP_PROCESS_FILE_WAYS 4u
 int wp_process_file_mapped(uint32_t pid, const struct wp_process_mapping *mapping, unsigned way);

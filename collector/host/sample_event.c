@@ -11,8 +11,11 @@
 
 int wp_sample_event_open(int cpu, uint32_t frequency_hz)
 {
-    struct perf_event_attr attr = {.type = PERF_TYPE_SOFTWARE, .size = sizeof(attr), .config = PERF_COUNT_SW_CPU_CLOCK,
-        .freq = 1, .sample_freq = frequency_hz};
+    struct perf_event_attr attr = {.type = PERF_TYPE_SOFTWARE,
+        .size = sizeof(attr),
+        .config = PERF_COUNT_SW_CPU_CLOCK,
+        .freq = 1,
+        .sample_freq = frequency_hz};
     int fd = (int)syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
     return fd < 0 ? -errno : fd;
 }

@@ -21,7 +21,8 @@
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-/* Links of other processes (SYS_PTRACE), their files (DAC_READ_SEARCH, also for cgroups by number), deleted ones of them. */
+/* Links of other processes (SYS_PTRACE), their files (DAC_READ_SEARCH, also for cgroups by number), deleted ones of
+ * them. */
 static const unsigned for_names[] = {CAP_SYS_PTRACE, CAP_DAC_READ_SEARCH, CAP_CHECKPOINT_RESTORE};
 /* Programs and events; the kernel's names; memory that the buffers lock. */
 static const unsigned for_attaching[] = {CAP_BPF, CAP_PERFMON, CAP_SYSLOG, CAP_IPC_LOCK, CAP_SYS_RESOURCE};
@@ -31,7 +32,8 @@ static bool maps_are_free(void)
 {
     struct utsname name;
     unsigned major = 0, minor = 0;
-    return !uname(&name) && sscanf(name.release, "%u.%u", &major, &minor) == 2 && (major > 5 || (major == 5 && minor >= 19));
+    return !uname(&name) && sscanf(name.release, "%u.%u", &major, &minor) == 2 &&
+        (major > 5 || (major == 5 && minor >= 19));
 }
 
 static bool has(unsigned capability)
@@ -107,8 +109,8 @@ static bool put_in_effect(const struct wanted *w)
 }
 
 /*
- * Some kernels ask CAP_SYS_ADMIN of perf events, some by their settings, and none says so: it is tried with what is kept anyway. What is
- * kept then is given up with the rest once the events are there (wp_sandbox_enter).
+ * Some kernels ask CAP_SYS_ADMIN of perf events, some by their settings, and none says so: it is tried with what is
+ * kept anyway. What is kept then is given up with the rest once the events are there (wp_sandbox_enter).
  */
 static void want_samples(struct wanted *w)
 {
@@ -131,7 +133,8 @@ static bool suffices(const struct wp_sandbox_place *places, unsigned count, int 
     return is_enough;
 }
 
-int wp_sandbox_begin(struct wp_sandbox *sandbox, const struct wp_sandbox_place *places, unsigned count, struct wp_error *err)
+int wp_sandbox_begin(
+    struct wp_sandbox *sandbox, const struct wp_sandbox_place *places, unsigned count, struct wp_error *err)
 {
     static const unsigned instead = CAP_SYS_ADMIN;
     struct wanted w = {.count = 0};
@@ -217,32 +220,140 @@ void wp_sandbox_thread(void)
 #define FILTERS 1
 #endif
 
-/* Memory and threads; time; files; the aggregator's socket and names of hosts; nothing that starts or touches a process. */
+/* Memory and threads; time; files; the aggregator's socket and names of hosts; nothing that starts or touches a
+ * process. */
 static const int calls[] = {
-    SCMP_SYS(brk), SCMP_SYS(mmap), SCMP_SYS(munmap), SCMP_SYS(mremap), SCMP_SYS(mprotect), SCMP_SYS(madvise),
-    SCMP_SYS(futex), SCMP_SYS(sched_yield), SCMP_SYS(sched_getaffinity), SCMP_SYS(set_robust_list), SCMP_SYS(rseq),
-    SCMP_SYS(sched_getscheduler), SCMP_SYS(sched_setscheduler), SCMP_SYS(sched_getparam), SCMP_SYS(sched_setparam), /* ZeroMQ */
-    SCMP_SYS(sched_get_priority_min), SCMP_SYS(sched_get_priority_max), SCMP_SYS(sched_setaffinity),
-    SCMP_SYS(clone), SCMP_SYS(clone3), SCMP_SYS(exit), SCMP_SYS(exit_group), SCMP_SYS(gettid), SCMP_SYS(getpid),
-    SCMP_SYS(getppid), SCMP_SYS(getuid), SCMP_SYS(geteuid), SCMP_SYS(getgid), SCMP_SYS(getegid), SCMP_SYS(tgkill),
-    SCMP_SYS(rt_sigreturn), SCMP_SYS(rt_sigaction), SCMP_SYS(rt_sigprocmask), SCMP_SYS(sigaltstack),
-    SCMP_SYS(restart_syscall), SCMP_SYS(setpriority), SCMP_SYS(getpriority), SCMP_SYS(prlimit64), SCMP_SYS(getrlimit),
-    SCMP_SYS(getrusage), SCMP_SYS(uname), SCMP_SYS(sysinfo), SCMP_SYS(getrandom), SCMP_SYS(getcpu), SCMP_SYS(times),
-    SCMP_SYS(clock_gettime), SCMP_SYS(clock_getres), SCMP_SYS(clock_nanosleep), SCMP_SYS(nanosleep), SCMP_SYS(gettimeofday),
-    SCMP_SYS(time), SCMP_SYS(open), SCMP_SYS(openat), SCMP_SYS(openat2), SCMP_SYS(close), SCMP_SYS(close_range),
-    SCMP_SYS(read), SCMP_SYS(pread64), SCMP_SYS(readv), SCMP_SYS(preadv), SCMP_SYS(write), SCMP_SYS(pwrite64),
-    SCMP_SYS(writev), SCMP_SYS(pwritev), SCMP_SYS(lseek), SCMP_SYS(fsync), SCMP_SYS(fdatasync), SCMP_SYS(ftruncate),
-    SCMP_SYS(fallocate), SCMP_SYS(flock), SCMP_SYS(fadvise64), SCMP_SYS(stat), SCMP_SYS(fstat), SCMP_SYS(lstat),
-    SCMP_SYS(newfstatat), SCMP_SYS(statx), SCMP_SYS(statfs), SCMP_SYS(fstatfs), SCMP_SYS(access), SCMP_SYS(faccessat),
-    SCMP_SYS(faccessat2), SCMP_SYS(readlink), SCMP_SYS(readlinkat), SCMP_SYS(getdents64), SCMP_SYS(getcwd), SCMP_SYS(rename),
-    SCMP_SYS(renameat), SCMP_SYS(renameat2), SCMP_SYS(unlink), SCMP_SYS(unlinkat), SCMP_SYS(mkdir), SCMP_SYS(mkdirat),
-    SCMP_SYS(rmdir), SCMP_SYS(umask), SCMP_SYS(fcntl), SCMP_SYS(dup), SCMP_SYS(dup2), SCMP_SYS(dup3), SCMP_SYS(pipe),
-    SCMP_SYS(pipe2), SCMP_SYS(open_by_handle_at), SCMP_SYS(poll), SCMP_SYS(ppoll), SCMP_SYS(select), SCMP_SYS(pselect6),
-    SCMP_SYS(epoll_create), SCMP_SYS(epoll_create1), SCMP_SYS(epoll_ctl), SCMP_SYS(epoll_wait), SCMP_SYS(epoll_pwait), SCMP_SYS(epoll_pwait2),
-    SCMP_SYS(eventfd2), SCMP_SYS(timerfd_create), SCMP_SYS(timerfd_settime), SCMP_SYS(socket), SCMP_SYS(socketpair),
-    SCMP_SYS(connect), SCMP_SYS(bind), SCMP_SYS(accept4), SCMP_SYS(getsockname), SCMP_SYS(getpeername), SCMP_SYS(getsockopt),
-    SCMP_SYS(setsockopt), SCMP_SYS(shutdown), SCMP_SYS(sendto), SCMP_SYS(sendmsg), SCMP_SYS(sendmmsg), SCMP_SYS(recvfrom),
-    SCMP_SYS(recvmsg), SCMP_SYS(recvmmsg), SCMP_SYS(membarrier),
+    SCMP_SYS(brk),
+    SCMP_SYS(mmap),
+    SCMP_SYS(munmap),
+    SCMP_SYS(mremap),
+    SCMP_SYS(mprotect),
+    SCMP_SYS(madvise),
+    SCMP_SYS(futex),
+    SCMP_SYS(sched_yield),
+    SCMP_SYS(sched_getaffinity),
+    SCMP_SYS(set_robust_list),
+    SCMP_SYS(rseq),
+    SCMP_SYS(sched_getscheduler),
+    SCMP_SYS(sched_setscheduler),
+    SCMP_SYS(sched_getparam),
+    SCMP_SYS(sched_setparam), /* ZeroMQ */
+    SCMP_SYS(sched_get_priority_min),
+    SCMP_SYS(sched_get_priority_max),
+    SCMP_SYS(sched_setaffinity),
+    SCMP_SYS(clone),
+    SCMP_SYS(clone3),
+    SCMP_SYS(exit),
+    SCMP_SYS(exit_group),
+    SCMP_SYS(gettid),
+    SCMP_SYS(getpid),
+    SCMP_SYS(getppid),
+    SCMP_SYS(getuid),
+    SCMP_SYS(geteuid),
+    SCMP_SYS(getgid),
+    SCMP_SYS(getegid),
+    SCMP_SYS(tgkill),
+    SCMP_SYS(rt_sigreturn),
+    SCMP_SYS(rt_sigaction),
+    SCMP_SYS(rt_sigprocmask),
+    SCMP_SYS(sigaltstack),
+    SCMP_SYS(restart_syscall),
+    SCMP_SYS(setpriority),
+    SCMP_SYS(getpriority),
+    SCMP_SYS(prlimit64),
+    SCMP_SYS(getrlimit),
+    SCMP_SYS(getrusage),
+    SCMP_SYS(uname),
+    SCMP_SYS(sysinfo),
+    SCMP_SYS(getrandom),
+    SCMP_SYS(getcpu),
+    SCMP_SYS(times),
+    SCMP_SYS(clock_gettime),
+    SCMP_SYS(clock_getres),
+    SCMP_SYS(clock_nanosleep),
+    SCMP_SYS(nanosleep),
+    SCMP_SYS(gettimeofday),
+    SCMP_SYS(time),
+    SCMP_SYS(open),
+    SCMP_SYS(openat),
+    SCMP_SYS(openat2),
+    SCMP_SYS(close),
+    SCMP_SYS(close_range),
+    SCMP_SYS(read),
+    SCMP_SYS(pread64),
+    SCMP_SYS(readv),
+    SCMP_SYS(preadv),
+    SCMP_SYS(write),
+    SCMP_SYS(pwrite64),
+    SCMP_SYS(writev),
+    SCMP_SYS(pwritev),
+    SCMP_SYS(lseek),
+    SCMP_SYS(fsync),
+    SCMP_SYS(fdatasync),
+    SCMP_SYS(ftruncate),
+    SCMP_SYS(fallocate),
+    SCMP_SYS(flock),
+    SCMP_SYS(fadvise64),
+    SCMP_SYS(stat),
+    SCMP_SYS(fstat),
+    SCMP_SYS(lstat),
+    SCMP_SYS(newfstatat),
+    SCMP_SYS(statx),
+    SCMP_SYS(statfs),
+    SCMP_SYS(fstatfs),
+    SCMP_SYS(access),
+    SCMP_SYS(faccessat),
+    SCMP_SYS(faccessat2),
+    SCMP_SYS(readlink),
+    SCMP_SYS(readlinkat),
+    SCMP_SYS(getdents64),
+    SCMP_SYS(getcwd),
+    SCMP_SYS(rename),
+    SCMP_SYS(renameat),
+    SCMP_SYS(renameat2),
+    SCMP_SYS(unlink),
+    SCMP_SYS(unlinkat),
+    SCMP_SYS(mkdir),
+    SCMP_SYS(mkdirat),
+    SCMP_SYS(rmdir),
+    SCMP_SYS(umask),
+    SCMP_SYS(fcntl),
+    SCMP_SYS(dup),
+    SCMP_SYS(dup2),
+    SCMP_SYS(dup3),
+    SCMP_SYS(pipe),
+    SCMP_SYS(pipe2),
+    SCMP_SYS(open_by_handle_at),
+    SCMP_SYS(poll),
+    SCMP_SYS(ppoll),
+    SCMP_SYS(select),
+    SCMP_SYS(pselect6),
+    SCMP_SYS(epoll_create),
+    SCMP_SYS(epoll_create1),
+    SCMP_SYS(epoll_ctl),
+    SCMP_SYS(epoll_wait),
+    SCMP_SYS(epoll_pwait),
+    SCMP_SYS(epoll_pwait2),
+    SCMP_SYS(eventfd2),
+    SCMP_SYS(timerfd_create),
+    SCMP_SYS(timerfd_settime),
+    SCMP_SYS(socket),
+    SCMP_SYS(socketpair),
+    SCMP_SYS(connect),
+    SCMP_SYS(bind),
+    SCMP_SYS(accept4),
+    SCMP_SYS(getsockname),
+    SCMP_SYS(getpeername),
+    SCMP_SYS(getsockopt),
+    SCMP_SYS(setsockopt),
+    SCMP_SYS(shutdown),
+    SCMP_SYS(sendto),
+    SCMP_SYS(sendmsg),
+    SCMP_SYS(sendmmsg),
+    SCMP_SYS(recvfrom),
+    SCMP_SYS(recvmsg),
+    SCMP_SYS(recvmmsg),
+    SCMP_SYS(membarrier),
 };
 
 /* Of these only some requests, the first or second argument. */
@@ -251,11 +362,20 @@ static const struct {
     unsigned argument;
     uint64_t value;
 } requests[] = {
-    {SCMP_SYS(bpf), 0, BPF_MAP_LOOKUP_ELEM}, {SCMP_SYS(bpf), 0, BPF_MAP_UPDATE_ELEM}, {SCMP_SYS(bpf), 0, BPF_MAP_DELETE_ELEM},
-    {SCMP_SYS(bpf), 0, BPF_MAP_GET_NEXT_KEY}, {SCMP_SYS(bpf), 0, BPF_MAP_LOOKUP_BATCH}, {SCMP_SYS(bpf), 0, BPF_LINK_DETACH},
-    {SCMP_SYS(bpf), 0, BPF_OBJ_GET_INFO_BY_FD}, {SCMP_SYS(bpf), 0, BPF_ITER_CREATE}, /* a window begins: what threads there are */
-    {SCMP_SYS(ioctl), 1, PERF_EVENT_IOC_DISABLE}, {SCMP_SYS(ioctl), 1, PERF_EVENT_IOC_ENABLE}, {SCMP_SYS(ioctl), 1, FIONREAD},
-    {SCMP_SYS(ioctl), 1, FIONBIO}, {SCMP_SYS(ioctl), 1, TCGETS}, {SCMP_SYS(prctl), 0, PR_SET_NAME},
+    {SCMP_SYS(bpf), 0, BPF_MAP_LOOKUP_ELEM},
+    {SCMP_SYS(bpf), 0, BPF_MAP_UPDATE_ELEM},
+    {SCMP_SYS(bpf), 0, BPF_MAP_DELETE_ELEM},
+    {SCMP_SYS(bpf), 0, BPF_MAP_GET_NEXT_KEY},
+    {SCMP_SYS(bpf), 0, BPF_MAP_LOOKUP_BATCH},
+    {SCMP_SYS(bpf), 0, BPF_LINK_DETACH},
+    {SCMP_SYS(bpf), 0, BPF_OBJ_GET_INFO_BY_FD},
+    {SCMP_SYS(bpf), 0, BPF_ITER_CREATE}, /* a window begins: what threads there are */
+    {SCMP_SYS(ioctl), 1, PERF_EVENT_IOC_DISABLE},
+    {SCMP_SYS(ioctl), 1, PERF_EVENT_IOC_ENABLE},
+    {SCMP_SYS(ioctl), 1, FIONREAD},
+    {SCMP_SYS(ioctl), 1, FIONBIO},
+    {SCMP_SYS(ioctl), 1, TCGETS},
+    {SCMP_SYS(prctl), 0, PR_SET_NAME},
 };
 
 static int load_filter(struct wp_error *err)

@@ -2,9 +2,9 @@
 #ifndef WP_COLLECTOR_HOST_SOURCE_H
 #define WP_COLLECTOR_HOST_SOURCE_H
 /*
- * A source turns something into ordered facts; the batcher (collector/batch/batcher.h) turns facts into batches: it gives
- * threads, stacks and sockets their dictionary ids, sorts by time, and cuts. A fact is an event with the raw names of
- * the host instead of ids. Times are CLOCK_MONOTONIC nanoseconds.
+ * A source turns something into ordered facts; the batcher (collector/batch/batcher.h) turns facts into batches: it
+ * gives threads, stacks and sockets their dictionary ids, sorts by time, and cuts. A fact is an event with the raw
+ * names of the host instead of ids. Times are CLOCK_MONOTONIC nanoseconds.
  */
 #include "collector/host/process_file.h"
 #include "common/error.h"
@@ -22,27 +22,27 @@ struct wp_named_frame {
 
 /* A fact of kind 0 says what a key stands for; later facts name the key alone. */
 struct wp_fact_socket {
-    uint64_t key;                 /* what the source tells sockets apart by; 0: none */
+    uint64_t key; /* what the source tells sockets apart by; 0: none */
     struct wp_socket_entry entry;
 };
 
 /* What a system call waits for. As for sockets: a fact of kind 0 says what a key stands for. */
 struct wp_fact_wait {
-    uint64_t key;                /* 0: none */
-    const char *name;            /* kind 0: "pipe", "/var/lib/db/wal"; NULL: it is the lock */
+    uint64_t key;     /* 0: none */
+    const char *name; /* kind 0: "pipe", "/var/lib/db/wal"; NULL: it is the lock */
     struct wp_lock_place lock;
 };
 
 struct wp_fact {
-    struct wp_event event;        /* thread, other, stack and, for sockets, d are filled in by the batcher */
-    uint32_t tid, other_tid;      /* raw; 0 is the idle task. EXEC: tid after it, other_tid the thread that called it */
-    uint32_t pid, other_pid;      /* thread group, 0: unknown */
+    struct wp_event event;   /* thread, other, stack and, for sockets, d are filled in by the batcher */
+    uint32_t tid, other_tid; /* raw; 0 is the idle task. EXEC: tid after it, other_tid the thread that called it */
+    uint32_t pid, other_pid; /* thread group, 0: unknown */
     const char *comm, *other_comm; /* "" or NULL when unknown; valid during the call */
-    const char *file;             /* BLOCK_INSERT, BLOCK_ISSUE: what it is for; NULL not known */
-    const char *exe, *cmdline;    /* EXEC only; cmdline never leaves the host */
-    uint64_t start_ns;            /* of other (FORK, EXEC) or of tid (STATE); 0 unknown */
-    uint64_t cgroup_id;           /* of other (FORK) or tid (STATE, EXEC); 0 unknown */
-    uint32_t thread_flags;        /* WP_THREAD_* of other (FORK) or tid (STATE, EXEC) */
+    const char *file;              /* BLOCK_INSERT, BLOCK_ISSUE: what it is for; NULL not known */
+    const char *exe, *cmdline;     /* EXEC only; cmdline never leaves the host */
+    uint64_t start_ns;             /* of other (FORK, EXEC) or of tid (STATE); 0 unknown */
+    uint64_t cgroup_id;            /* of other (FORK) or tid (STATE, EXEC); 0 unknown */
+    uint32_t thread_flags;         /* WP_THREAD_* of other (FORK) or tid (STATE, EXEC) */
     /* The stack, in one of two forms: addresses, innermost first ... */
     const uint64_t *kernel_ips, *user_ips;
     uint32_t kernel_ip_count, user_ip_count;
@@ -52,7 +52,7 @@ struct wp_fact {
     /* A source that dedupes stacks says the same non-zero number for the same addresses of the same address space. */
     uint64_t stack_key;
     struct wp_fact_socket socket;
-    struct wp_fact_wait wait;     /* SWITCH: of the call; WAKING: what was ready of an epoll's files */
+    struct wp_fact_wait wait; /* SWITCH: of the call; WAKING: what was ready of an epoll's files */
 };
 
 /* Where facts go. Each returns 0 or -errno; a source stops at the first error. */
@@ -61,7 +61,8 @@ struct wp_sink {
     int (*drops)(void *context, const struct wp_drop *drop, struct wp_error *err);
     /* No later fact is before this time. */
     int (*watermark)(void *context, uint64_t time_ns, struct wp_error *err);
-    /* A file was mapped executable in a process (or at its exec: clears == true first). Times order these with facts. */
+    /* A file was mapped executable in a process (or at its exec: clears == true first). Times order these with facts.
+     */
     int (*mapped)(void *context, uint64_t time_ns, uint32_t pid, bool clears, uint64_t start, uint64_t size,
         uint64_t file_offset, const char *path, const uint8_t *build_id, uint32_t build_id_size, struct wp_error *err);
     void *context;
@@ -76,9 +77,9 @@ struct wp_source_counts {
     uint64_t walks_complete, walks_not_yet, walks_no_rows, walks_not_code, walks_unreadable, walks_too_deep;
     uint64_t lost_mappings;
     uint64_t program_runs, program_ns; /* of the BPF programs: counted; by the time of one run in sixty-one */
-    uint64_t reading_ns;  /* CPU time of what is read once for each object */
-    uint64_t list_ns;     /* CPU time of the last list of all threads, in the kernel and here */
-    uint64_t unwalked;    /* stacks left out because of wp_source_ops.thin */
+    uint64_t reading_ns;               /* CPU time of what is read once for each object */
+    uint64_t list_ns;                  /* CPU time of the last list of all threads, in the kernel and here */
+    uint64_t unwalked;                 /* stacks left out because of wp_source_ops.thin */
 };
 
 struct wp_source_ops {
@@ -87,20 +88,23 @@ struct wp_source_ops {
     int (*poll)(struct wp_source *source, int timeout_ms, const struct wp_sink *sink, struct wp_error *err);
     /* Asks for the end: everything that happened before the call is still delivered by poll, then it returns 0. */
     void (*stop)(struct wp_source *source);
-    /* From now on only births, programs, names and deaths of threads are told (true), or all again, beginning with what exists
-     * (false); told by a WINDOW fact. NULL: this source cannot. */
+    /* From now on only births, programs, names and deaths of threads are told (true), or all again, beginning with what
+     * exists (false); told by a WINDOW fact. NULL: this source cannot. */
     int (*pause)(struct wp_source *source, bool is_paused, const struct wp_sink *sink, struct wp_error *err);
     void (*destroy)(struct wp_source *source);
     void (*count)(const struct wp_source *source, struct wp_source_counts *counts); /* NULL: nothing to tell */
     /* Leaves out of the stacks of sleeps all but one in so many (0: all). NULL: cannot. */
     void (*thin)(struct wp_source *source, uint32_t stack_one_in);
-    /* poll returns early when `fd` can be read; told again now and then, for it may be another one by the same number. NULL: cannot. */
+    /* poll returns early when `fd` can be read; told again now and then, for it may be another one by the same number.
+     * NULL: cannot. */
     void (*watch)(struct wp_source *source, int fd);
-    /* Tells, with what it delivers next, which threads exist, as at the beginning (`threads`), and of stacks what they are when they come
-     * up again. NULL: cannot; then it always says what stacks are. */
+    /* Tells, with what it delivers next, which threads exist, as at the beginning (`threads`), and of stacks what they
+     * are when they come up again. NULL: cannot; then it always says what stacks are. */
     int (*retell)(struct wp_source *source, bool threads, struct wp_error *err);
-    const struct wp_probe *(*probe)(const struct wp_source *source); /* what it chose of what the kernel offers; NULL: nothing to choose */
-    unsigned (*unsampled_cpus)(struct wp_source *source); /* that came online after samples began, and have none; NULL: not known */
+    const struct wp_probe *(*probe)(
+        const struct wp_source *source); /* what it chose of what the kernel offers; NULL: nothing to choose */
+    unsigned (*unsampled_cpus)(
+        struct wp_source *source); /* that came online after samples began, and have none; NULL: not known */
 };
 
 /* First member of each source. */

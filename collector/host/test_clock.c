@@ -16,11 +16,15 @@ int wp_test_clock_parse(struct wp_test_clock *clock, const char *text, struct wp
     fields = sscanf(text, "%lld%n,%lld%n,%lld:%lld%n", &offset_ms, &end, &ppm, &end, &after_s, &step_ms, &end);
     if (fields < 1 || fields == 3 || text[end] || offset_ms > 100000000 || offset_ms < -100000000 || ppm > 100000 ||
         ppm < -100000 || after_s < 0 || after_s > 1000000 || step_ms < 0 || step_ms > 1000000000)
-        return wp_error_set(err, -EINVAL, "a test clock is OFFSET_MS[,DRIFT_PPM[,STEP_AFTER_S:STEP_MS]], not '%s'", text);
+        return wp_error_set(
+            err, -EINVAL, "a test clock is OFFSET_MS[,DRIFT_PPM[,STEP_AFTER_S:STEP_MS]], not '%s'", text);
     /* A monotonic clock has no times before 0: this host has been up for longer. */
-    *clock = (struct wp_test_clock){.offset_ns = offset_ms * 1000000, .real_offset_ns = offset_ms * 1000000, .drift_ppm = ppm,
+    *clock = (struct wp_test_clock){.offset_ns = offset_ms * 1000000,
+        .real_offset_ns = offset_ms * 1000000,
+        .drift_ppm = ppm,
         .start_ns = wp_clock_ns(),
-        .step_after_ns = (uint64_t)after_s * 1000000000, .step_ns = (uint64_t)step_ms * 1000000};
+        .step_after_ns = (uint64_t)after_s * 1000000000,
+        .step_ns = (uint64_t)step_ms * 1000000};
     if (clock->offset_ns < 0)
         clock->offset_ns += LONGER_UP_NS;
     return 0;

@@ -11,10 +11,10 @@
 
 struct wp_test_clock {
     int64_t offset_ns, real_offset_ns; /* of CLOCK_MONOTONIC, of CLOCK_REALTIME */
-    int64_t drift_ppm;         /* of the time since start_ns */
-    uint64_t start_ns;         /* CLOCK_MONOTONIC; 0: the clock is right */
-    uint64_t step_after_ns;    /* since start_ns; 0: no step */
-    uint64_t step_ns;          /* forward: a monotonic clock that stood still elsewhere */
+    int64_t drift_ppm;                 /* of the time since start_ns */
+    uint64_t start_ns;                 /* CLOCK_MONOTONIC; 0: the clock is right */
+    uint64_t step_after_ns;            /* since start_ns; 0: no step */
+    uint64_t step_ns;                  /* forward: a monotonic clock that stood still elsewhere */
 };
 
 /* "OFFSET_MS[,DRIFT_PPM[,STEP_AFTER_S:STEP_MS]]". -EINVAL. */

@@ -20,7 +20,8 @@
 #include "wakepath_uncounted.skel.h"
 #pragma GCC diagnostic pop
 
-#define KERNEL_LOG (UINT32_MAX >> 8) /* the most that old kernels allow; one that does not suffice is an error to them */
+#define KERNEL_LOG                                                                                                     \
+    (UINT32_MAX >> 8) /* the most that old kernels allow; one that does not suffice is an error to them */
 #define KERNEL_LOG_END 1500u
 #define LINKS 64u
 #define BUFFER_SLOTS_LEAST 512u
@@ -36,7 +37,7 @@ struct wp_programs {
     struct bpf_link *tasks;         /* of the snapshot: kept, for once capabilities are gone it could not be made */
     unsigned cpus;                  /* possible ones */
     char *kernel_log;
-    struct wp_probe *probe;         /* what was chosen */
+    struct wp_probe *probe; /* what was chosen */
 };
 
 /* The tracepoint or function that a program is attached to; NULL for those that are not attached so. */
@@ -54,18 +55,21 @@ static void tell(const struct wp_programs *p, const struct wp_probe_fact *fact)
 {
     const struct wp_probe_choice *used = wp_probe_used(fact), *best = &fact->choices[0];
     if (!used)
-        wp_log(p->logger, WP_LOG_WARN, "this kernel cannot tell of %s reason=\"%s\" instead=\"%s\"", fact->name, best->why, fact->without);
+        wp_log(p->logger, WP_LOG_WARN, "this kernel cannot tell of %s reason=\"%s\" instead=\"%s\"", fact->name,
+            best->why, fact->without);
     else if (used != best)
-        wp_log(p->logger, WP_LOG_INFO, "second choice for %s reason=\"%s\" programs=\"%s\"", fact->name, best->why, used->programs);
+        wp_log(p->logger, WP_LOG_INFO, "second choice for %s reason=\"%s\" programs=\"%s\"", fact->name, best->why,
+            used->programs);
 }
 
 /* All objects have the same maps, programs and variables. */
 static int open_object(struct wp_programs *p, struct wp_error *err)
 {
-    static const void *(*const elves[2][2])(size_t *) = {
-        {wakepath_bare_bpf__elf_bytes, wakepath_plain_bpf__elf_bytes}, {wakepath_uncounted_bpf__elf_bytes, wakepath_bpf__elf_bytes}};
+    static const void *(*const elves[2][2])(size_t *) = {{wakepath_bare_bpf__elf_bytes, wakepath_plain_bpf__elf_bytes},
+        {wakepath_uncounted_bpf__elf_bytes, wakepath_bpf__elf_bytes}};
     bool casts = wp_probe_wants(p->probe, "kfunc/bpf_rdonly_cast"), counts = wp_probe_has_count(p->probe);
-    LIBBPF_OPTS(bpf_object_open_opts, opts, .kernel_log_buf = p->kernel_log, .kernel_log_size = p->kernel_log ? KERNEL_LOG : 0);
+    LIBBPF_OPTS(
+        bpf_object_open_opts, opts, .kernel_log_buf = p->kernel_log, .kernel_log_size = p->kernel_log ? KERNEL_LOG : 0);
     p->object = calloc(1, sizeof(*p->object));
     int rc = p->object ? wakepath_bpf__create_skeleton(p->object) : -ENOMEM;
     if (!rc) {
@@ -100,18 +104,22 @@ static int explain_load(struct wp_programs *p, int rc, struct wp_error *err)
 {
     size_t said = p->kernel_log ? strlen(p->kernel_log) : 0; /* what it stumbled over is at the end */
     if (said)
-        wp_log(p->logger, WP_LOG_DEBUG, "the kernel said: %s", p->kernel_log + (said > KERNEL_LOG_END ? said - KERNEL_LOG_END : 0));
+        wp_log(p->logger, WP_LOG_DEBUG, "the kernel said: %s",
+            p->kernel_log + (said > KERNEL_LOG_END ? said - KERNEL_LOG_END : 0));
     if (rc == -EPERM || rc == -EACCES)
-        return wp_error_set(err, rc, "not allowed to load BPF programs: run as root, or with CAP_BPF and CAP_PERFMON "
+        return wp_error_set(err, rc,
+            "not allowed to load BPF programs: run as root, or with CAP_BPF and CAP_PERFMON "
             "(and kernel.perf_event_paranoid, lockdown permitting)");
     return wp_error_errno(err, rc, "the kernel refused the BPF programs");
 }
 
-/* Together as large as the ring, but for machines with very many processors: a processor that has no buffer uses the ring. */
+/* Together as large as the ring, but for machines with very many processors: a processor that has no buffer uses the
+ * ring. */
 static void size_buffers(struct wp_programs *p)
 {
     long present = sysconf(_SC_NPROCESSORS_CONF);
-    uint32_t all = bpf_map__max_entries(p->object->maps.ring) / (uint32_t)sizeof(struct wp_cpu_slot), slots = BUFFER_SLOTS_LEAST;
+    uint32_t all = bpf_map__max_entries(p->object->maps.ring) / (uint32_t)sizeof(struct wp_cpu_slot),
+             slots = BUFFER_SLOTS_LEAST;
     uint32_t cpus = present > 0 && (unsigned long)present < p->cpus ? (uint32_t)present : p->cpus;
     while (slots < BUFFER_SLOTS_MOST && 2 * slots * cpus <= all)
         slots *= 2;
@@ -154,7 +162,8 @@ int wp_programs_load(struct wp_programs **programs, const struct wp_source_bpf_o
     }
     if (!rc && options->filter_pid) {
         uint8_t one = 1;
-        rc = bpf_map__update_elem(p->object->maps.chosen, &options->filter_pid, sizeof(options->filter_pid), &one, 1, BPF_ANY);
+        rc = bpf_map__update_elem(
+            p->object->maps.chosen, &options->filter_pid, sizeof(options->filter_pid), &one, 1, BPF_ANY);
         if (rc)
             wp_error_errno(err, rc, "cannot set the process to follow");
     }
@@ -177,8 +186,8 @@ static int attach_samples(struct wp_programs *p, uint32_t frequency_hz, struct w
         if (fd == -ENODEV || fd == -ENXIO) /* offline */
             continue;
         if (fd < 0)
-            return wp_error_errno(err, fd, "cannot sample CPU %u at %u Hz (kernel.perf_event_max_sample_rate is the most)",
-                cpu, frequency_hz);
+            return wp_error_errno(err, fd,
+                "cannot sample CPU %u at %u Hz (kernel.perf_event_max_sample_rate is the most)", cpu, frequency_hz);
         p->sample_links[cpu] = bpf_program__attach_perf_event(p->object->progs.wp_sample, fd);
         if (!p->sample_links[cpu]) {
             int rc = -errno;
@@ -197,9 +206,11 @@ static int attach_one(struct wp_programs *p, struct bpf_program *program, struct
     struct bpf_link *link = bpf_program__attach(program);
     if (link) {
         p->links[p->link_count++] = link;
-    } else if (bpf_program__type(program) == BPF_PROG_TYPE_TRACING && bpf_program__expected_attach_type(program) != BPF_TRACE_RAW_TP) { /* what it would tell has a substitute */
-        wp_log(p->logger, WP_LOG_WARN, "cannot attach to the function, what it would tell is missing function=%s reason=\"%s\"",
-            hook_of(program), strerror(errno));
+    } else if (bpf_program__type(program) == BPF_PROG_TYPE_TRACING &&
+        bpf_program__expected_attach_type(program) != BPF_TRACE_RAW_TP) { /* what it would tell has a substitute */
+        wp_log(p->logger, WP_LOG_WARN,
+            "cannot attach to the function, what it would tell is missing function=%s reason=\"%s\"", hook_of(program),
+            strerror(errno));
     } else {
         return wp_error_errno(err, -errno, "cannot attach to the tracepoint %s", hook_of(program));
     }
@@ -219,7 +230,8 @@ int wp_programs_attach(struct wp_programs *p, uint32_t frequency_hz, struct wp_e
 {
     struct bpf_program *program;
     for (int phase = 0; phase < 3; phase++)
-        bpf_object__for_each_program(program, p->object->obj) {
+        bpf_object__for_each_program(program, p->object->obj)
+        {
             const char *hook = hook_of(program);
             if (!hook || !bpf_program__autoload(program) || phase_of(hook) != phase)
                 continue;
@@ -295,8 +307,10 @@ void wp_programs_records(const struct wp_programs *p, struct wp_records_options 
 {
     *options = (struct wp_records_options){.ring_fd = bpf_map__fd(p->object->maps.ring),
         .ring_bytes = bpf_map__max_entries(p->object->maps.ring),
-        .buffers = {.cursors_fd = bpf_map__fd(p->object->maps.cpu_cursors), .slots_fd = bpf_map__fd(p->object->maps.cpu_slots),
-            .cpus = p->object->rodata->wp_buffer_cpus, .slots = p->object->rodata->wp_buffer_slots}};
+        .buffers = {.cursors_fd = bpf_map__fd(p->object->maps.cpu_cursors),
+            .slots_fd = bpf_map__fd(p->object->maps.cpu_slots),
+            .cpus = p->object->rodata->wp_buffer_cpus,
+            .slots = p->object->rodata->wp_buffer_slots}};
 }
 
 unsigned wp_programs_cpus(const struct wp_programs *p)
@@ -315,7 +329,8 @@ bool wp_programs_unwinding(const struct wp_programs *p, struct wp_unwinder_optio
     if (!p->object->rodata->wp_unwinds)
         return false;
     *options = (struct wp_unwinder_options){.files_fd = bpf_map__fd(p->object->maps.unwind_files),
-        .pages_fd = bpf_map__fd(p->object->maps.unwind_pages), .generation = &p->object->data->wp_unwind_generation,
+        .pages_fd = bpf_map__fd(p->object->maps.unwind_pages),
+        .generation = &p->object->data->wp_unwind_generation,
         .logger = p->logger};
     return true;
 }
@@ -325,7 +340,8 @@ void wp_programs_unwind_counts(const struct wp_programs *p, struct wp_unwind_cou
     uint32_t zero = 0;
     struct wp_unwind_counts *all = calloc(p->cpus, sizeof(*all));
     *counts = (struct wp_unwind_counts){0};
-    if (all && !bpf_map__lookup_elem(p->object->maps.unwind_counts, &zero, sizeof(zero), all, p->cpus * sizeof(*all), 0))
+    if (all &&
+        !bpf_map__lookup_elem(p->object->maps.unwind_counts, &zero, sizeof(zero), all, p->cpus * sizeof(*all), 0))
         for (unsigned cpu = 0; cpu < p->cpus; cpu++)
             for (unsigned i = 0; i < WP_UNWIND_ENDS; i++)
                 counts->ends[i] += all[cpu].ends[i];

@@ -39,7 +39,8 @@ bool wp_programs_unwinding(const struct wp_programs *programs, struct wp_unwinde
 void wp_programs_unwind_counts(const struct wp_programs *programs, struct wp_unwind_counts *counts);
 /* How often all programs ran and, by those runs whose time was taken, how long. */
 void wp_programs_run_time(const struct wp_programs *programs, uint64_t *runs, uint64_t *ns);
-/* CPUs that came online after wp_programs_attach: there are no samples of them. To be looked at now and then (sample_event.h). */
+/* CPUs that came online after wp_programs_attach: there are no samples of them. To be looked at now and then
+ * (sample_event.h). */
 unsigned wp_programs_unsampled(struct wp_programs *programs);
 /* Stacks that were not walked because of wp_programs_thin. */
 uint64_t wp_programs_unwalked(const struct wp_programs *programs);

@@ -19,10 +19,10 @@ struct buffer {
 struct wp_cpu_buffers {
     unsigned cpus;
     uint32_t slots;
-    struct wp_cpu_cursor *cursors;   /* one a CPU, which the programs write too */
-    const struct wp_cpu_slot *all;   /* `slots` a CPU */
+    struct wp_cpu_cursor *cursors; /* one a CPU, which the programs write too */
+    const struct wp_cpu_slot *all; /* `slots` a CPU */
     struct buffer *buffers;
-    struct front *heap;              /* of the CPUs that have something left in this round */
+    struct front *heap; /* of the CPUs that have something left in this round */
     unsigned count;
 };
 
@@ -47,8 +47,9 @@ int wp_cpu_buffers_create(struct wp_cpu_buffers **buffers, const struct wp_cpu_b
     b->buffers = calloc(b->cpus, sizeof(*b->buffers));
     b->heap = calloc(b->cpus, sizeof(*b->heap));
     int rc = b->buffers && b->heap ? 0 : -ENOMEM;
-    if (!rc && (!(b->cursors = map(options->cursors_fd, b->cpus * sizeof(*b->cursors), PROT_READ | PROT_WRITE)) ||
-        !(b->all = map(options->slots_fd, slot_bytes(b), PROT_READ))))
+    if (!rc &&
+        (!(b->cursors = map(options->cursors_fd, b->cpus * sizeof(*b->cursors), PROT_READ | PROT_WRITE)) ||
+            !(b->all = map(options->slots_fd, slot_bytes(b), PROT_READ))))
         rc = -errno;
     if (rc) {
         wp_cpu_buffers_destroy(b);

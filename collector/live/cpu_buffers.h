@@ -2,8 +2,8 @@
 #ifndef WP_COLLECTOR_LIVE_CPU_BUFFERS_H
 #define WP_COLLECTOR_LIVE_CPU_BUFFERS_H
 /*
- * Reads the processors' buffers of records without tails (collector/bpf/cpu_buffer.h) in place, a round at a time, all in one order: by
- * where the ring was, then by time.
+ * Reads the processors' buffers of records without tails (collector/bpf/cpu_buffer.h) in place, a round at a time, all
+ * in one order: by where the ring was, then by time.
  */
 #include "collector/bpf/ring_record.h"
 
@@ -20,8 +20,8 @@ int wp_cpu_buffers_create(struct wp_cpu_buffers **buffers, const struct wp_cpu_b
 void wp_cpu_buffers_destroy(struct wp_cpu_buffers *buffers);
 /* A round begins: of what is there now. */
 void wp_cpu_buffers_begin(struct wp_cpu_buffers *buffers);
-/* The round's next slot that was written when no more than so many bytes had been given out in the ring; NULL: there is none. Valid until
- * the next call. */
+/* The round's next slot that was written when no more than so many bytes had been given out in the ring; NULL: there is
+ * none. Valid until the next call. */
 const struct wp_cpu_slot *wp_cpu_buffers_next(struct wp_cpu_buffers *buffers, uint64_t position);
 /* The round is over, whether all was taken or not. */
 void wp_cpu_buffers_end(struct wp_cpu_buffers *buffers);

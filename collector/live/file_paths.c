@@ -12,10 +12,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define KEYS 65536u       /* in each generation: more than the source remembers to have told */
-#define WHOLE 4096u       /* different paths that are told whole; then their folders, as many, then nothing */
-#define DIGITS 4u         /* in a row: a number that a program gave */
-#define HEX 16u           /* in a row: a hash */
+#define KEYS 65536u /* in each generation: more than the source remembers to have told */
+#define WHOLE 4096u /* different paths that are told whole; then their folders, as many, then nothing */
+#define DIGITS 4u   /* in a row: a number that a program gave */
+#define HEX 16u     /* in a row: a hash */
 #define MOUNT_LINE 8192
 #define MOUNTS 65536u
 
@@ -27,12 +27,13 @@ struct mount {
 
 struct wp_file_paths {
     const char *mounts;
-    FILE *file;             /* of them: /proc says by it when they change. NULL: it cannot be read */
-    struct mount *known;    /* owned */
+    FILE *file;          /* of them: /proc says by it when they change. NULL: it cannot be read */
+    struct mount *known; /* owned */
     uint32_t known_count, known_room;
     bool has_read;
     struct wp_intern *texts;
-    struct wp_intmap recent, before; /* key -> id of its text. What is used moves to `recent`; when that is full it is the one before */
+    struct wp_intmap recent,
+        before; /* key -> id of its text. What is used moves to `recent`; when that is full it is the one before */
 };
 
 struct wp_file_paths *wp_file_paths_create(const char *mounts)
@@ -99,7 +100,8 @@ static void add_mount(struct wp_file_paths *p, uint32_t device, char *root, char
     }
     unescape(root);
     unescape(point);
-    struct mount mount = {.device = device, .root = strdup(strcmp(root, "/") ? root : ""),
+    struct mount mount = {.device = device,
+        .root = strdup(strcmp(root, "/") ? root : ""),
         .point = strdup(strcmp(point, "/") ? point : "")};
     snprintf(mount.type, sizeof(mount.type), "%s", type);
     if (mount.root && mount.point) {
@@ -123,12 +125,14 @@ static void read_mounts(struct wp_file_paths *p)
     rewind(p->file);
     while (fgets(line, sizeof(line), p->file)) {
         const char *dash = strstr(line, " - ");
-        if (dash && sscanf(line, "%*u %*u %u:%u %1023s %1023s", &major, &minor, root, point) == 4 && sscanf(dash, " - %31s", type) == 1)
+        if (dash && sscanf(line, "%*u %*u %u:%u %1023s %1023s", &major, &minor, root, point) == 4 &&
+            sscanf(dash, " - %31s", type) == 1)
             add_mount(p, major << 20 | minor, root, point, type);
     }
 }
 
-/* The mount of that device whose root is above `path`; of several the one that shows most of it, the first of equal ones. */
+/* The mount of that device whose root is above `path`; of several the one that shows most of it, the first of equal
+ * ones. */
 static const struct mount *find_mount(struct wp_file_paths *p, uint32_t device, const char *path)
 {
     const struct mount *best = NULL;

@@ -2,9 +2,9 @@
 #ifndef WP_COLLECTOR_LIVE_FILE_PATHS_H
 #define WP_COLLECTOR_LIVE_FILE_PATHS_H
 /*
- * Paths of the files that block requests are for: from the names that the kernel side tells (up to the filesystem's root) and
- * from where the filesystem is mounted. Many files of one kind are one: what a program numbers or names by a hash is
- * replaced, so that reports stay small. Bounded. One thread.
+ * Paths of the files that block requests are for: from the names that the kernel side tells (up to the filesystem's
+ * root) and from where the filesystem is mounted. Many files of one kind are one: what a program numbers or names by a
+ * hash is replaced, so that reports stay small. Bounded. One thread.
  */
 #include <stdint.h>
 

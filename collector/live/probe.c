@@ -27,18 +27,26 @@ static const struct fact facts[] = {
     {"execs", {"tp_btf/sched_process_exec"}, "a process keeps the name that it had"},
     {"exits", {"tp_btf/sched_process_exit"}, "a number that is used again may be taken for the old thread"},
     {"renamed threads", {"tp_btf/task_rename"}, "a thread keeps the name that it had"},
-    {"hard interrupts", {"tp_btf/irq_handler_entry tp_btf/irq_handler_exit"}, "what they wake is the running thread's doing"},
+    {"hard interrupts", {"tp_btf/irq_handler_entry tp_btf/irq_handler_exit"},
+        "what they wake is the running thread's doing"},
     {"soft interrupts", {"tp_btf/softirq_entry variable/__preempt_count", "raw_tp/softirq_entry tp_btf/softirq_exit"},
         "what they wake is the running thread's doing"},
-    {"timers", {"tp_btf/timer_expire_entry tp_btf/timer_expire_exit"}, "the cause of such a waking is a soft interrupt"},
-    {"precise timers", {"tp_btf/hrtimer_expire_entry tp_btf/hrtimer_expire_exit"}, "the cause of such a waking is unknown"},
-    {"block requests", {"tp_btf/block_rq_insert tp_btf/block_rq_issue tp_btf/block_rq_complete",
-        "tp_btf/block_rq_issue tp_btf/block_rq_complete"}, "waits for disks have no request"},
+    {"timers", {"tp_btf/timer_expire_entry tp_btf/timer_expire_exit"},
+        "the cause of such a waking is a soft interrupt"},
+    {"precise timers", {"tp_btf/hrtimer_expire_entry tp_btf/hrtimer_expire_exit"},
+        "the cause of such a waking is unknown"},
+    {"block requests",
+        {"tp_btf/block_rq_insert tp_btf/block_rq_issue tp_btf/block_rq_complete",
+            "tp_btf/block_rq_issue tp_btf/block_rq_complete"},
+        "waits for disks have no request"},
     {"who serves them", {"fentry/blk_mq_complete_request", "tp_btf/block_rq_issue"}, /* else: the device */
         "a wait for a loop device is not followed to the device below"},
-    {"TCP bytes sent", {"tp_btf/tcp_sendmsg_locked", "tp_btf/sock_send_length", "fexit/tcp_sendmsg fexit/tcp_sendpage", "fexit/tcp_sendmsg"},
+    {"TCP bytes sent",
+        {"tp_btf/tcp_sendmsg_locked", "tp_btf/sock_send_length", "fexit/tcp_sendmsg fexit/tcp_sendpage",
+            "fexit/tcp_sendmsg"},
         "messages are not followed to other hosts"},
-    {"TCP bytes arrived", {"tp_btf/tcp_probe", "fentry/tcp_rcv_established"}, "messages are not followed to other hosts"},
+    {"TCP bytes arrived", {"tp_btf/tcp_probe", "fentry/tcp_rcv_established"},
+        "messages are not followed to other hosts"},
     {"TCP bytes read", {"tp_btf/tcp_rcv_space_adjust"}, "arrived is taken for read"},
     {"wakings by a message", {"tp_btf/sk_data_ready", "fentry/sock_def_readable"},
         "the last arrival on the processor in this interrupt; datagrams do not arrive"},
@@ -54,19 +62,30 @@ static const struct fact facts[] = {
 #define FACTS (sizeof(facts) / sizeof(facts[0]))
 
 /* Where arguments are told apart by their place, their number says whether they are the ones that the programs know. */
-static const struct { const char *name; unsigned args; } shapes[] = {
-    {"sched_switch", 4},   /* prev_state since Linux 5.18 */
-    {"sched_waking", 1}, {"sk_data_ready", 1}, {"sock_send_length", 3}, {"tcp_sendmsg_locked", 4}, {"tcp_rcv_space_adjust", 1}, {"tcp_probe", 2},
-    {"tcp_sendmsg", 3}, {"tcp_sendpage", 5}, /* until Linux 6.4 */
-    {"tcp_rcv_established", 2}, {"sock_def_readable", 1}, {"blk_mq_complete_request", 1},
+static const struct {
+    const char *name;
+    unsigned args;
+} shapes[] = {
+    {"sched_switch", 4}, /* prev_state since Linux 5.18 */
+    {"sched_waking", 1},
+    {"sk_data_ready", 1},
+    {"sock_send_length", 3},
+    {"tcp_sendmsg_locked", 4},
+    {"tcp_rcv_space_adjust", 1},
+    {"tcp_probe", 2},
+    {"tcp_sendmsg", 3},
+    {"tcp_sendpage", 5}, /* until Linux 6.4 */
+    {"tcp_rcv_established", 2},
+    {"sock_def_readable", 1},
+    {"blk_mq_complete_request", 1},
 };
 
 struct wp_probe {
     struct btf *btf;
     struct wp_probe_fact facts[FACTS];
     const char *left_out; /* borrowed; NULL: none */
-    bool is_tried;   /* a program at a function */
-    int function_rc; /* what the kernel said of it */
+    bool is_tried;        /* a program at a function */
+    int function_rc;      /* what the kernel said of it */
 };
 
 static bool lacks(struct wp_probe_choice *choice, const char *format, const char *name)
@@ -102,13 +121,14 @@ static bool has_tracepoint(const struct wp_probe *p, const char *name, struct wp
 /* Does the kernel take programs at functions? One that does nothing, at a function that is there for tests. */
 static int try_function(struct wp_probe *p)
 {
-    static const struct bpf_insn nothing[] = {{.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = 0, .imm = 0},
-        {.code = BPF_JMP | BPF_EXIT}};
+    static const struct bpf_insn nothing[] = {
+        {.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = 0, .imm = 0}, {.code = BPF_JMP | BPF_EXIT}};
     int id = btf__find_by_name_kind(p->btf, "bpf_fentry_test1", BTF_KIND_FUNC);
     if (id <= 0)
         return 0; /* attaching will tell */
     LIBBPF_OPTS(bpf_prog_load_opts, options, .expected_attach_type = BPF_TRACE_FENTRY, .attach_btf_id = (uint32_t)id);
-    int fd = bpf_prog_load(BPF_PROG_TYPE_TRACING, "wp_try", "GPL", nothing, sizeof(nothing) / sizeof(nothing[0]), &options);
+    int fd =
+        bpf_prog_load(BPF_PROG_TYPE_TRACING, "wp_try", "GPL", nothing, sizeof(nothing) / sizeof(nothing[0]), &options);
     if (fd < 0)
         return fd;
     int link = bpf_raw_tracepoint_open(NULL, fd);
@@ -149,7 +169,8 @@ static bool has_helper(const struct wp_probe *p, const char *name, struct wp_pro
 /* A function that the kernel lets programs call. */
 static bool has_kfunc(const struct wp_probe *p, const char *name, struct wp_probe_choice *choice)
 {
-    return btf__find_by_name_kind(p->btf, name, BTF_KIND_FUNC) > 0 || lacks(choice, "no function %s for programs", name);
+    return btf__find_by_name_kind(p->btf, name, BTF_KIND_FUNC) > 0 ||
+        lacks(choice, "no function %s for programs", name);
 }
 
 /* Does the kernel find the variable? It may have a type and no address. */
@@ -178,14 +199,18 @@ static bool has_variable(const struct wp_probe *p, const char *name, struct wp_p
     if (id <= 0)
         return lacks(choice, "no variable %s of each processor", name);
     int rc = try_variable(id);
-    return !rc || lacks(choice, rc == -ENOENT ? "the kernel does not know where %s is: no CONFIG_KALLSYMS_ALL" : "no program with %s loads", name);
+    return !rc ||
+        lacks(choice,
+            rc == -ENOENT ? "the kernel does not know where %s is: no CONFIG_KALLSYMS_ALL" : "no program with %s loads",
+            name);
 }
 
 static bool has_iterator(const struct wp_probe *p, const char *name, struct wp_probe_choice *choice)
 {
     char type[64];
     snprintf(type, sizeof(type), "bpf_iter__%s", name);
-    return btf__find_by_name_kind(p->btf, type, BTF_KIND_STRUCT) > 0 || lacks(choice, "no iterator over every %s", name);
+    return btf__find_by_name_kind(p->btf, type, BTF_KIND_STRUCT) > 0 ||
+        lacks(choice, "no iterator over every %s", name);
 }
 
 static bool has_samples(struct wp_probe_choice *choice)
@@ -284,8 +309,8 @@ int wp_probe_create(struct wp_probe **probe, const char *left_out, struct wp_err
     p->btf = btf__load_vmlinux_btf();
     if (!p->btf) {
         free(p);
-        return wp_error_set(err, -ENOENT, "this kernel has no BTF (/sys/kernel/btf/vmlinux): it needs CONFIG_DEBUG_INFO_BTF=y; "
-            NO_BPF);
+        return wp_error_set(err, -ENOENT,
+            "this kernel has no BTF (/sys/kernel/btf/vmlinux): it needs CONFIG_DEBUG_INFO_BTF=y; " NO_BPF);
     }
     p->left_out = left_out;
     look(p);
@@ -340,7 +365,8 @@ int wp_probe_suffices(const struct wp_probe *p, struct wp_error *err)
 {
     for (size_t i = 0; i < FACTS; i++)
         if (!p->facts[i].without && !wp_probe_used(&p->facts[i]))
-            return wp_error_set(err, -EOPNOTSUPP, "this kernel is too old (%s: %s), Linux 5.18 is the first that will do; "
-                NO_BPF, p->facts[i].name, p->facts[i].choices[p->facts[i].count - 1].why);
+            return wp_error_set(err, -EOPNOTSUPP,
+                "this kernel is too old (%s: %s), Linux 5.18 is the first that will do; " NO_BPF, p->facts[i].name,
+                p->facts[i].choices[p->facts[i].count - 1].why);
     return 0;
 }

@@ -2,8 +2,9 @@
 #ifndef WP_COLLECTOR_LIVE_PROBE_H
 #define WP_COLLECTOR_LIVE_PROBE_H
 /*
- * What the running kernel offers: for every fact that the collector tells of, the BPF programs that can tell it, best first,
- * whether this kernel can have them, and why not. docs/kernels.md has the table and what was seen on which kernel.
+ * What the running kernel offers: for every fact that the collector tells of, the BPF programs that can tell it, best
+ * first, whether this kernel can have them, and why not. docs/kernels.md has the table and what was seen on which
+ * kernel.
  */
 #include "common/buffer.h"
 #include "common/error.h"
@@ -19,14 +20,14 @@ enum wp_probe_state {
 };
 
 struct wp_probe_choice {
-    const char *programs;      /* their sections, one blank between: all of them or none. Borrowed from the program */
+    const char *programs; /* their sections, one blank between: all of them or none. Borrowed from the program */
     enum wp_probe_state state;
     char why[96];
 };
 
 struct wp_probe_fact {
     const char *name;
-    const char *without;       /* what stands in when no choice is left; NULL: the collector cannot start */
+    const char *without; /* what stands in when no choice is left; NULL: the collector cannot start */
     unsigned count;
     struct wp_probe_choice choices[WP_PROBE_CHOICES];
 };
@@ -34,9 +35,9 @@ struct wp_probe_fact {
 struct wp_probe;
 
 /*
- * Looks at the kernel, with the capabilities that are in effect. Loads nothing but, where a program at a function's start or end may come to be needed, one that does
- * nothing. left_out: sections, one blank between, that are not to be used, or NULL. -ENOENT when the kernel describes itself
- * nowhere (BTF): nothing can be loaded then.
+ * Looks at the kernel, with the capabilities that are in effect. Loads nothing but, where a program at a function's
+ * start or end may come to be needed, one that does nothing. left_out: sections, one blank between, that are not to be
+ * used, or NULL. -ENOENT when the kernel describes itself nowhere (BTF): nothing can be loaded then.
  */
 int wp_probe_create(struct wp_probe **probe, const char *left_out, struct wp_error *err);
 /* Whether there can be CPU samples, as "perf_event" of wp_probe_wants; *why: why not. Needs no BTF. */

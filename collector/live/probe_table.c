@@ -22,7 +22,8 @@ int wp_probe_text(const struct wp_probe *p, struct wp_buffer *text)
     for (unsigned i = 0; i < wp_probe_count(p); i++) {
         const struct wp_probe_fact *fact = wp_probe_fact(p, i);
         for (unsigned j = 0; j < fact->count; j++)
-            add_line(text, j ? "" : fact->name, fact->choices[j].programs, states[fact->choices[j].state], fact->choices[j].why);
+            add_line(text, j ? "" : fact->name, fact->choices[j].programs, states[fact->choices[j].state],
+                fact->choices[j].why);
         if (!wp_probe_used(fact))
             add_line(text, "", fact->without ? fact->without : "cannot do without", "", "");
     }

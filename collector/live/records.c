@@ -9,7 +9,7 @@
 struct wp_records {
     struct wp_ring_reader *ring;
     struct wp_cpu_buffers *buffers;
-    const void *next;  /* of the ring: what comes after the slots that were written before it; NULL: none is there */
+    const void *next; /* of the ring: what comes after the slots that were written before it; NULL: none is there */
     size_t next_size;
     uint64_t position; /* where it begins; without one, where the round of the ring ended */
     bool is_over;      /* that round is */

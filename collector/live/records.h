@@ -2,8 +2,9 @@
 #ifndef WP_COLLECTOR_LIVE_RECORDS_H
 #define WP_COLLECTOR_LIVE_RECORDS_H
 /*
- * All that the BPF programs write (collector/bpf/ring_record.h), from the ring and from the processors' buffers, in one order: what a
- * record of a buffer refers to was put into the ring before it was written, and comes before it; what was put there after it comes after.
+ * All that the BPF programs write (collector/bpf/ring_record.h), from the ring and from the processors' buffers, in one
+ * order: what a record of a buffer refers to was put into the ring before it was written, and comes before it; what was
+ * put there after it comes after.
  */
 #include "collector/live/cpu_buffers.h"
 
@@ -13,7 +14,7 @@
 struct wp_records;
 
 struct wp_records_options {
-    int ring_fd;       /* of the map; borrowed, until destroy */
+    int ring_fd; /* of the map; borrowed, until destroy */
     size_t ring_bytes;
     struct wp_cpu_buffers_options buffers;
 };
@@ -25,7 +26,8 @@ void wp_records_destroy(struct wp_records *records);
 int wp_records_watch(struct wp_records *records, int fd);
 void wp_records_wait(struct wp_records *records, int timeout_ms);
 void wp_records_begin(struct wp_records *records, size_t most);
-/* The round's next record, of WP_RECORD_SHORT or WP_RECORD_QUICK bytes or with its tail; valid until the next call. NULL: the round is over. */
+/* The round's next record, of WP_RECORD_SHORT or WP_RECORD_QUICK bytes or with its tail; valid until the next call.
+ * NULL: the round is over. */
 const void *wp_records_next(struct wp_records *records, size_t *size);
 /* As wp_ring_reader_end. */
 bool wp_records_end(struct wp_records *records);

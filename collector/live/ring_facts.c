@@ -15,14 +15,17 @@ static void fill_task(struct wp_fact *fact, const struct wp_record_task *task)
 
 static void fill_socket(struct wp_socket_entry *entry, const struct wp_record_socket *socket)
 {
-    *entry = (struct wp_socket_entry){.family = socket->family, .protocol = socket->protocol,
-        .local_port = socket->local_port, .remote_port = socket->remote_port, .netns = socket->netns};
+    *entry = (struct wp_socket_entry){.family = socket->family,
+        .protocol = socket->protocol,
+        .local_port = socket->local_port,
+        .remote_port = socket->remote_port,
+        .netns = socket->netns};
     memcpy(entry->local, socket->local, sizeof(entry->local));
     memcpy(entry->remote, socket->remote, sizeof(entry->remote));
 }
 
-static int deliver_exec(const struct wp_record *r, const uint8_t *tail, struct wp_fact *fact, const struct wp_sink *sink,
-    struct wp_error *err)
+static int deliver_exec(const struct wp_record *r, const uint8_t *tail, struct wp_fact *fact,
+    const struct wp_sink *sink, struct wp_error *err)
 {
     const struct wp_record_exec *exec = (const void *)tail;
     char cmdline[WP_RECORD_CMDLINE + 1];
@@ -51,11 +54,18 @@ static int tell_path(struct wp_file_paths *paths, const struct wp_record *r, con
     return sink->fact(sink->context, &fact, err);
 }
 
-static int tell_wait(const struct wp_record *r, const struct wp_record_wait *wait, const struct wp_sink *sink, struct wp_error *err)
+static int tell_wait(
+    const struct wp_record *r, const struct wp_record_wait *wait, const struct wp_sink *sink, struct wp_error *err)
 {
     char name[256];
-    struct wp_fact fact = {.wait = {.key = r->a, .name = wait->socket.family ? name : NULL, .lock = {.pid = r->pid,
-        .address = wait->address, .start = wait->start, .end = wait->end, .file_offset = wait->offset, .inode = wait->inode}}};
+    struct wp_fact fact = {.wait = {.key = r->a,
+                               .name = wait->socket.family ? name : NULL,
+                               .lock = {.pid = r->pid,
+                                   .address = wait->address,
+                                   .start = wait->start,
+                                   .end = wait->end,
+                                   .file_offset = wait->offset,
+                                   .inode = wait->inode}}};
     if (wait->socket.family)
         wp_wait_name_socket(wait, name, sizeof(name));
     return sink->fact(sink->context, &fact, err);
@@ -89,8 +99,14 @@ static bool is_whole(const struct wp_record *r, size_t tail_size)
 
 static void fill(struct wp_fact *fact, const struct wp_record *r, const uint8_t *tail)
 {
-    fact->event = (struct wp_event){.time_ns = r->time_ns, .kind = r->kind, .flags = r->flags, .cpu = r->cpu, .a = r->a,
-        .b = r->b, .c = r->c, .d = (uint32_t)r->d};
+    fact->event = (struct wp_event){.time_ns = r->time_ns,
+        .kind = r->kind,
+        .flags = r->flags,
+        .cpu = r->cpu,
+        .a = r->a,
+        .b = r->b,
+        .c = r->c,
+        .d = (uint32_t)r->d};
     fact->tid = r->tid;
     fact->pid = r->pid;
     fact->other_tid = r->other_tid;

@@ -8,14 +8,16 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define TELL_BYTES ((size_t)256 << 10) /* the kernel is told of so much at once, and of the rest at the end of a round */
+#define TELL_BYTES                                                                                                     \
+    ((size_t)256 << 10) /* the kernel is told of so much at once, and of the rest at the end of a round */
 #define HEADER 8u
 
 struct wp_ring_reader {
     int epoll_fd;
     size_t page, size;
-    uint64_t *consumed;           /* a page that the kernel reads */
-    const uint64_t *produced;     /* a page that it writes, and behind it the ring, twice: records are never in two pieces */
+    uint64_t *consumed; /* a page that the kernel reads */
+    const uint64_t
+        *produced; /* a page that it writes, and behind it the ring, twice: records are never in two pieces */
     const uint8_t *data;
     uint64_t at, told, end, last; /* of the round. last: where what was given out the time before began, or earlier */
     uint64_t given;               /* where what was given out begins */

@@ -2,11 +2,13 @@
 #ifndef WP_COLLECTOR_LIVE_RING_READER_H
 #define WP_COLLECTOR_LIVE_RING_READER_H
 /*
- * Reads a BPF ring buffer (BPF_MAP_TYPE_RINGBUF, kernel/bpf/ringbuf.c) in place, a round at a time: what is in it when the round
- * begins, or less. libbpf's reader calls back for each record and tells the kernel of each; this one tells now and then.
+ * Reads a BPF ring buffer (BPF_MAP_TYPE_RINGBUF, kernel/bpf/ringbuf.c) in place, a round at a time: what is in it when
+ * the round begins, or less. libbpf's reader calls back for each record and tells the kernel of each; this one tells
+ * now and then.
  *
- * A wait ends when the programs wake the reader, when a watched descriptor can be read, and at its time. It does not end because
- * there is something in the ring, which there always is: libbpf's descriptor, polled, would make of that a busy loop.
+ * A wait ends when the programs wake the reader, when a watched descriptor can be read, and at its time. It does not
+ * end because there is something in the ring, which there always is: libbpf's descriptor, polled, would make of that a
+ * busy loop.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -28,7 +30,8 @@ const void *wp_ring_reader_next(struct wp_ring_reader *reader, size_t *size);
 uint64_t wp_ring_reader_position(const struct wp_ring_reader *reader);
 /* What was given out last will be given out once more. */
 void wp_ring_reader_back(struct wp_ring_reader *reader);
-/* The round is over, whether all was taken or not: what was taken is the kernel's again. True: the bound of `most` ended it. */
+/* The round is over, whether all was taken or not: what was taken is the kernel's again. True: the bound of `most`
+ * ended it. */
 bool wp_ring_reader_end(struct wp_ring_reader *reader);
 
 #endif

@@ -12,9 +12,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#define PAGES 64u         /* a CPU; what an ordinary perf_event_mlock_kb allows */
+#define PAGES 64u /* a CPU; what an ordinary perf_event_mlock_kb allows */
 #define PATH_BYTES 4096u
-#define TAKEN 1024u       /* records that were taken and are still kept, when there are always some that wait */
+#define TAKEN 1024u              /* records that were taken and are still kept, when there are always some that wait */
 #define MISC_BUILD_ID (1u << 14) /* PERF_RECORD_MISC_MMAP_BUILD_ID, Linux 5.12 */
 
 struct ring {
@@ -41,9 +41,20 @@ struct wp_sideband {
 
 static int open_event(int cpu)
 {
-    struct perf_event_attr attr = {.type = PERF_TYPE_SOFTWARE, .size = sizeof(attr), .config = PERF_COUNT_SW_DUMMY,
-        .mmap = 1, .mmap2 = 1, .comm = 1, .comm_exec = 1, .sample_id_all = 1, .sample_type = PERF_SAMPLE_TIME,
-        .use_clockid = 1, .clockid = CLOCK_MONOTONIC, .watermark = 1, .wakeup_watermark = 1u << 30, .build_id = 1};
+    struct perf_event_attr attr = {.type = PERF_TYPE_SOFTWARE,
+        .size = sizeof(attr),
+        .config = PERF_COUNT_SW_DUMMY,
+        .mmap = 1,
+        .mmap2 = 1,
+        .comm = 1,
+        .comm_exec = 1,
+        .sample_id_all = 1,
+        .sample_type = PERF_SAMPLE_TIME,
+        .use_clockid = 1,
+        .clockid = CLOCK_MONOTONIC,
+        .watermark = 1,
+        .wakeup_watermark = 1u << 30,
+        .build_id = 1};
     int fd = (int)syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
     if (fd < 0 && errno == EINVAL) { /* before 5.12 */
         attr.build_id = 0;
@@ -121,7 +132,8 @@ static struct entry *add_entry(struct wp_sideband *s)
     return entry;
 }
 
-/* struct { header; u32 pid, tid; u64 addr, len, pgoff; union { dev and inode; build id }; u32 prot, flags; path; time } */
+/* struct { header; u32 pid, tid; u64 addr, len, pgoff; union { dev and inode; build id }; u32 prot, flags; path; time }
+ */
 static int take_mapping(struct wp_sideband *s, const struct perf_event_header *header, const uint8_t *body, size_t size)
 {
     if (size < 64 + 8 + 8)

@@ -2,9 +2,9 @@
 #ifndef WP_COLLECTOR_LIVE_SIDEBAND_H
 #define WP_COLLECTOR_LIVE_SIDEBAND_H
 /*
- * What is mapped where, from the kernel's own record of it: PERF_RECORD_MMAP2 and the exec form of PERF_RECORD_COMM of a
- * dummy software event on every CPU (perf_event_open(2)). It sees the mappings of processes that are gone before anybody
- * could read their /proc/PID/maps. Times are CLOCK_MONOTONIC nanoseconds.
+ * What is mapped where, from the kernel's own record of it: PERF_RECORD_MMAP2 and the exec form of PERF_RECORD_COMM of
+ * a dummy software event on every CPU (perf_event_open(2)). It sees the mappings of processes that are gone before
+ * anybody could read their /proc/PID/maps. Times are CLOCK_MONOTONIC nanoseconds.
  */
 #include "common/error.h"
 
@@ -16,11 +16,11 @@ struct wp_sideband;
 struct wp_sideband_record {
     uint64_t time_ns;
     uint32_t pid;
-    bool is_exec;               /* everything that was mapped before is gone; the rest is 0 */
+    bool is_exec; /* everything that was mapped before is gone; the rest is 0 */
     uint64_t start, size, file_offset;
-    const char *path;           /* "//anon", "[vdso]" ...; valid until the next read */
+    const char *path; /* "//anon", "[vdso]" ...; valid until the next read */
     uint8_t build_id[20];
-    uint8_t build_id_size;      /* 0: the kernel could not tell */
+    uint8_t build_id_size; /* 0: the kernel could not tell */
 };
 
 /* -errno when the kernel refuses; the collector then goes without. */

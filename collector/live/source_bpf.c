@@ -16,8 +16,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#define ROUND_BYTES ((size_t)8 << 20)  /* that are worked on before something else is looked at */
-#define LOOK_MS 40                     /* the ring is looked at so often when nothing wakes the reader */
+#define ROUND_BYTES ((size_t)8 << 20) /* that are worked on before something else is looked at */
+#define LOOK_MS 40                    /* the ring is looked at so often when nothing wakes the reader */
 /* A record is stamped before its place in the ring is taken; an interrupt, or a hypervisor, may stand between. */
 #define MARGIN_NS 50000000u
 #define SETTLE_MS 2000u /* for the C library to be known to the unwinder */
@@ -27,12 +27,12 @@ struct source_bpf {
     struct wp_source base;
     struct wp_programs *programs;
     struct wp_records *records;
-    struct wp_unwinder *unwinder;      /* NULL when this kernel cannot */
+    struct wp_unwinder *unwinder; /* NULL when this kernel cannot */
     struct wp_file_paths *paths;
-    struct wp_sideband *sideband;      /* NULL when the kernel refuses it */
+    struct wp_sideband *sideband; /* NULL when the kernel refuses it */
     struct wp_record_drops *drops, *drops_before;
     uint64_t drops_read_ns, newest_ns, sideband_lost;
-    uint64_t list_ns;                  /* of the last list of all threads */
+    uint64_t list_ns; /* of the last list of all threads */
     const struct wp_logger *logger;
     bool is_stopping, is_full;
 };
@@ -90,8 +90,11 @@ static int deliver_drops(struct source_bpf *s, const struct wp_sink *sink, struc
             if (!count)
                 continue;
             uint64_t last = s->drops[cpu].last_ns[kind];
-            struct wp_drop drop = {.kind = kind < WP_EVENT_KINDS ? kind : 0, .cpu = cpu, .count = count,
-                .from_ns = s->drops_read_ns < last ? s->drops_read_ns : last, .to_ns = last};
+            struct wp_drop drop = {.kind = kind < WP_EVENT_KINDS ? kind : 0,
+                .cpu = cpu,
+                .count = count,
+                .from_ns = s->drops_read_ns < last ? s->drops_read_ns : last,
+                .to_ns = last};
             rc = sink->drops(sink->context, &drop, err);
             if (rc)
                 return rc;
@@ -156,7 +159,8 @@ static int list_threads(struct source_bpf *s, struct wp_error *err)
     return rc;
 }
 
-/* The mark of a beginning is older than all that the programs tell from then on, that of an end newer than all before. */
+/* The mark of a beginning is older than all that the programs tell from then on, that of an end newer than all before.
+ */
 static int pause_source(struct wp_source *source, bool is_paused, const struct wp_sink *sink, struct wp_error *err)
 {
     struct source_bpf *s = (struct source_bpf *)source;
@@ -176,11 +180,11 @@ static void say_unwound(const struct source_bpf *s)
     if (!s->unwinder)
         return;
     wp_programs_unwind_counts(s->programs, &counts);
-    wp_log(s->logger, WP_LOG_DEBUG, "user stacks complete=%llu not_yet=%llu no_rows=%llu not_code=%llu unreadable=%llu too_deep=%llu",
+    wp_log(s->logger, WP_LOG_DEBUG,
+        "user stacks complete=%llu not_yet=%llu no_rows=%llu not_code=%llu unreadable=%llu too_deep=%llu",
         (unsigned long long)counts.ends[WP_UNWIND_COMPLETE], (unsigned long long)counts.ends[WP_UNWIND_NOT_YET],
-        (unsigned long long)counts.ends[WP_UNWIND_NO_ROWS],
-        (unsigned long long)counts.ends[WP_UNWIND_NOT_CODE], (unsigned long long)counts.ends[WP_UNWIND_UNREADABLE],
-        (unsigned long long)counts.ends[WP_UNWIND_TOO_DEEP]);
+        (unsigned long long)counts.ends[WP_UNWIND_NO_ROWS], (unsigned long long)counts.ends[WP_UNWIND_NOT_CODE],
+        (unsigned long long)counts.ends[WP_UNWIND_UNREADABLE], (unsigned long long)counts.ends[WP_UNWIND_TOO_DEEP]);
 }
 
 static void destroy_source(struct wp_source *source)
@@ -205,9 +209,12 @@ static void count(const struct wp_source *source, struct wp_source_counts *count
     struct wp_unwind_counts unwound = {0};
     if (s->unwinder)
         wp_programs_unwind_counts(s->programs, &unwound);
-    *counts = (struct wp_source_counts){.walks_complete = unwound.ends[WP_UNWIND_COMPLETE], .walks_not_yet = unwound.ends[WP_UNWIND_NOT_YET],
-        .walks_no_rows = unwound.ends[WP_UNWIND_NO_ROWS], .walks_not_code = unwound.ends[WP_UNWIND_NOT_CODE],
-        .walks_unreadable = unwound.ends[WP_UNWIND_UNREADABLE], .walks_too_deep = unwound.ends[WP_UNWIND_TOO_DEEP],
+    *counts = (struct wp_source_counts){.walks_complete = unwound.ends[WP_UNWIND_COMPLETE],
+        .walks_not_yet = unwound.ends[WP_UNWIND_NOT_YET],
+        .walks_no_rows = unwound.ends[WP_UNWIND_NO_ROWS],
+        .walks_not_code = unwound.ends[WP_UNWIND_NOT_CODE],
+        .walks_unreadable = unwound.ends[WP_UNWIND_UNREADABLE],
+        .walks_too_deep = unwound.ends[WP_UNWIND_TOO_DEEP],
         .lost_mappings = s->sideband_lost};
     wp_programs_run_time(s->programs, &counts->program_runs, &counts->program_ns);
     counts->unwalked = wp_programs_unwalked(s->programs);
@@ -242,8 +249,8 @@ static int retell(struct wp_source *source, bool threads, struct wp_error *err)
     return threads ? list_threads(s, err) : 0;
 }
 
-static const struct wp_source_ops ops = {"bpf", poll_source, stop_source, pause_source, destroy_source, count, thin, watch, retell, probe,
-    unsampled_cpus};
+static const struct wp_source_ops ops = {
+    "bpf", poll_source, stop_source, pause_source, destroy_source, count, thin, watch, retell, probe, unsampled_cpus};
 
 static int start(struct source_bpf *s, const struct wp_source_bpf_options *options, struct wp_error *err)
 {
@@ -259,7 +266,8 @@ static int start(struct source_bpf *s, const struct wp_source_bpf_options *optio
             wp_unwinder_learn(s->unwinder, options->learn[i]);
     }
     if (wp_sideband_open(&s->sideband, &why))
-        wp_log(s->logger, WP_LOG_WARN, "functions of processes that live shortly will have no names reason=\"%s\"", why.text);
+        wp_log(s->logger, WP_LOG_WARN, "functions of processes that live shortly will have no names reason=\"%s\"",
+            why.text);
     s->drops = calloc(wp_programs_cpus(s->programs), sizeof(*s->drops));
     s->drops_before = calloc(wp_programs_cpus(s->programs), sizeof(*s->drops));
     s->paths = wp_file_paths_create("/proc/self/mountinfo");
@@ -283,8 +291,8 @@ void wp_source_bpf_want_cmdlines(struct wp_source *source, bool is_wanted)
 }
 
 /*
- * The kernel stamps events by its own monotonic clock (bpf_ktime_get_ns). In a time namespace (time_namespaces(7), Linux 5.6) ours is
- * another one: all that happened would be filed so much earlier or later, without a sign of it.
+ * The kernel stamps events by its own monotonic clock (bpf_ktime_get_ns). In a time namespace (time_namespaces(7),
+ * Linux 5.6) ours is another one: all that happened would be filed so much earlier or later, without a sign of it.
  */
 static int refuse_time_namespace(struct wp_error *err)
 {
@@ -296,8 +304,10 @@ static int refuse_time_namespace(struct wp_error *err)
     fclose(file);
     if (found < 2 || (!seconds && !ns))
         return 0;
-    return wp_error_set(err, -EINVAL, "this is a time namespace whose monotonic clock is %lld s from the kernel's, which stamps events: times "
-        "would be wrong by that; start the collector outside of it (nsenter -T -t 1)", seconds);
+    return wp_error_set(err, -EINVAL,
+        "this is a time namespace whose monotonic clock is %lld s from the kernel's, which stamps events: times "
+        "would be wrong by that; start the collector outside of it (nsenter -T -t 1)",
+        seconds);
 }
 
 int wp_source_bpf_create(struct wp_source **source, const struct wp_source_bpf_options *options,

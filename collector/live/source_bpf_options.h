@@ -6,15 +6,15 @@
 #include <stdint.h>
 
 struct wp_source_bpf_options {
-    uint32_t frequency_hz;  /* samples a second and CPU; 0: none */
-    uint32_t ring_bytes;    /* a power of two; 0: 16 MiB */
-    uint32_t filter_pid;    /* stacks and samples only of this process and those it starts; 0: of all */
-    uint32_t netns_inum;    /* only threads and sockets of this network namespace; 0: all */
+    uint32_t frequency_hz; /* samples a second and CPU; 0: none */
+    uint32_t ring_bytes;   /* a power of two; 0: 16 MiB */
+    uint32_t filter_pid;   /* stacks and samples only of this process and those it starts; 0: of all */
+    uint32_t netns_inum;   /* only threads and sockets of this network namespace; 0: all */
     bool wants_cmdline;
     const char *const *learn; /* programs whose unwind rows are to be known from the start. Borrowed */
     unsigned learn_count;
     const char *unwind_cache; /* folder of unwind rows that are kept; NULL: none are. Borrowed */
-    const char *left_out;   /* programs that are not to be used (collector/live/probe.h); NULL: none. Borrowed */
+    const char *left_out;     /* programs that are not to be used (collector/live/probe.h); NULL: none. Borrowed */
 };
 
 #endif

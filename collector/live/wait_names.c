@@ -13,7 +13,8 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 
-#define PIPE_MAGIC 0x50495045u   /* PIPEFS_MAGIC, PID_FS_MAGIC of include/uapi/linux/magic.h, which older headers do not have */
+#define PIPE_MAGIC                                                                                                     \
+    0x50495045u /* PIPEFS_MAGIC, PID_FS_MAGIC of include/uapi/linux/magic.h, which older headers do not have */
 #define PIDFD_MAGIC 0x50494446u
 
 /* Documentation/admin-guide/devices.txt of Linux: consoles, serial lines, both ends of pseudo terminals. */
@@ -35,7 +36,8 @@ static void kind_name(const struct wp_record_path *record, char *name, size_t ro
     snprintf(name, room, "%.*s", (int)size, size ? kind : "anonymous");
 }
 
-void wp_wait_name_file(const struct wp_record_path *record, uint32_t mode, uint64_t magic, const char *path, char *name, size_t room)
+void wp_wait_name_file(
+    const struct wp_record_path *record, uint32_t mode, uint64_t magic, const char *path, char *name, size_t room)
 {
     if (magic == PIPE_MAGIC)
         snprintf(name, room, "pipe");
@@ -57,8 +59,11 @@ static void inet_name(const struct wp_record_wait *r, char *name, size_t room)
     const struct wp_record_socket *s = &r->socket;
     char text[INET6_ADDRSTRLEN] = "?", other[16];
     snprintf(other, sizeof(other), "ip%u", s->protocol);
-    const char *protocol = s->protocol == IPPROTO_UDP ? "udp" : s->protocol == IPPROTO_TCP ? "tcp" :
-        s->protocol == IPPROTO_ICMP || s->protocol == IPPROTO_ICMPV6 ? "icmp" : s->protocol == IPPROTO_SCTP ? "sctp" : other;
+    const char *protocol = s->protocol == IPPROTO_UDP                  ? "udp"
+        : s->protocol == IPPROTO_TCP                                   ? "tcp"
+        : s->protocol == IPPROTO_ICMP || s->protocol == IPPROTO_ICMPV6 ? "icmp"
+        : s->protocol == IPPROTO_SCTP                                  ? "sctp"
+                                                                       : other;
     if (!s->remote_port) {
         snprintf(name, room, s->local_port ? "%s :%u" : "%s", protocol, s->local_port);
         return;
@@ -70,7 +75,8 @@ static void inet_name(const struct wp_record_wait *r, char *name, size_t room)
     snprintf(name, room, strchr(text, ':') ? "%s [%s]:%u" : "%s %s:%u", protocol, text, s->remote_port);
 }
 
-/* Abstract names begin with a NUL and are written with an "@", as in /proc/net/unix. Those that the kernel made up are numbers. */
+/* Abstract names begin with a NUL and are written with an "@", as in /proc/net/unix. Those that the kernel made up are
+ * numbers. */
 static void unix_name(const struct wp_record_wait *r, char *name, size_t room)
 {
     char path[sizeof(r->path) + 1];

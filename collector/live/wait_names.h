@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef WP_COLLECTOR_LIVE_WAIT_NAMES_H
 #define WP_COLLECTOR_LIVE_WAIT_NAMES_H
-/* What a descriptor is that a system call waits for, in words: "pipe", "eventfd", "tty", "tcp 10.0.0.7:5432", "unix /run/x", a path. */
+/* What a descriptor is that a system call waits for, in words: "pipe", "eventfd", "tty", "tcp 10.0.0.7:5432", "unix
+ * /run/x", a path. */
 #include <stddef.h>
 #include <stdint.h>
 
 struct wp_record_path;
 struct wp_record_wait;
 
-/* mode: as stat(2) says it; magic: of the filesystem (linux/magic.h); path: as it is told of for block requests, "" unknown. */
-void wp_wait_name_file(const struct wp_record_path *record, uint32_t mode, uint64_t magic, const char *path, char *name, size_t room);
+/* mode: as stat(2) says it; magic: of the filesystem (linux/magic.h); path: as it is told of for block requests, ""
+ * unknown. */
+void wp_wait_name_file(
+    const struct wp_record_path *record, uint32_t mode, uint64_t magic, const char *path, char *name, size_t room);
 void wp_wait_name_socket(const struct wp_record_wait *record, char *name, size_t room);
 
 #endif

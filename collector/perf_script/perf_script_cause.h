@@ -2,18 +2,15 @@
 #ifndef WP_COLLECTOR_PERF_SCRIPT_PERF_SCRIPT_CAUSE_H
 #define WP_COLLECTOR_PERF_SCRIPT_PERF_SCRIPT_CAUSE_H
 /*
- * What stacks say. The text of perf has no cause of a waking, so it is judged from the waking's own kernel stack, from the
- * innermost frame outwards; the first frame that means something decides:
- *   timer functions                         TIMER
- *   block requests that end                 BLOCK
- *   the receiving end of the network        the task, when it runs at the end of the task's own transmission (loopback);
- *                                           else SOFTIRQ of vector 3: the text says nothing about sockets
- *   other soft interrupts                   SOFTIRQ
+ * What stacks say. The text of perf has no cause of a waking, so it is judged from the waking's own kernel stack, from
+ * the innermost frame outwards; the first frame that means something decides: timer functions TIMER block requests that
+ * end                 BLOCK the receiving end of the network        the task, when it runs at the end of the task's own
+ * transmission (loopback); else SOFTIRQ of vector 3: the text says nothing about sockets other soft interrupts SOFTIRQ
  *   handlers of devices                     IRQ
  *   calls between processors                UNKNOWN: the waker is on another processor
  *   nothing of these                        TASK
- * What stands outside an interrupt's entry belongs to the interrupted and is not looked at. Names are those of Linux 3.13
- * to 6.18 on x86-64 and arm64.
+ * What stands outside an interrupt's entry belongs to the interrupted and is not looked at. Names are those of
+ * Linux 3.13 to 6.18 on x86-64 and arm64.
  */
 #include "collector/host/source.h"
 
@@ -25,13 +22,13 @@ struct wp_perf_marks {
 
 struct wp_perf_cause {
     enum wp_cause cause;
-    uint8_t context;   /* WP_CONTEXT_* */
-    uint32_t number;   /* IRQ: irq; SOFTIRQ: vector */
+    uint8_t context; /* WP_CONTEXT_* */
+    uint32_t number; /* IRQ: irq; SOFTIRQ: vector */
 };
 
 /* Frames outermost first. tid is the thread that was interrupted or acts: the idle task (0) never does. */
-struct wp_perf_cause wp_perf_cause_of(const struct wp_named_frame *frames, uint32_t count, const struct wp_perf_marks *marks,
-    uint32_t tid);
+struct wp_perf_cause wp_perf_cause_of(
+    const struct wp_named_frame *frames, uint32_t count, const struct wp_perf_marks *marks, uint32_t tid);
 
 /* The system call that the thread is in, x86-64's number + 1; 0: in none, or not known. */
 uint32_t wp_perf_stack_syscall(const struct wp_named_frame *frames, uint32_t count);

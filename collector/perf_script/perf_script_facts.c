@@ -10,7 +10,7 @@
 #define COMM_ROOM 16u          /* TASK_COMM_LEN */
 #define DONE_FRESH_NS 1000000u /* a request that ended longer ago did not cause this waking */
 #define KTHREADD 2u
-#define FIRST_CPUS 64u         /* a power of two, as WP_PERF_CPUS is */
+#define FIRST_CPUS 64u /* a power of two, as WP_PERF_CPUS is */
 
 int wp_perf_state_reach(struct wp_perf_state *state, uint32_t cpu)
 {
@@ -55,7 +55,11 @@ bool wp_perf_event_begin(struct wp_perf_event *event, enum wp_perf_kind kind, co
 bool wp_perf_event_wants_stack(const struct wp_perf_event *event)
 {
     switch (event->kind) {
-    case WP_PERF_SWITCH: case WP_PERF_WAKING: case WP_PERF_WAKEUP: case WP_PERF_FORK: case WP_PERF_SAMPLE:
+    case WP_PERF_SWITCH:
+    case WP_PERF_WAKING:
+    case WP_PERF_WAKEUP:
+    case WP_PERF_FORK:
+    case WP_PERF_SAMPLE:
         return true;
     default:
         return false;
@@ -172,7 +176,8 @@ static int fill_fork(struct wp_perf_event *event, struct wp_perf_state *state, s
     return set_pid(state, fact->other_tid, fact->other_pid);
 }
 
-/* As sources say it: the thread after the exec, and in other_* the one that called, which may be another of the group. */
+/* As sources say it: the thread after the exec, and in other_* the one that called, which may be another of the group.
+ */
 static int fill_exec(struct wp_perf_event *event, struct wp_perf_state *state, struct wp_fact *fact)
 {
     struct wp_perf_cpu *cpu = &state->cpus[event->cpu];
@@ -214,8 +219,9 @@ static void fill_exit(struct wp_perf_event *event, struct wp_perf_state *state, 
 static void fill_block(struct wp_perf_event *event, struct wp_perf_state *state, struct wp_fact *fact)
 {
     const struct wp_perf_trace *trace = &event->trace;
-    fact->event.kind = event->kind == WP_PERF_BLOCK_INSERT ? WP_EVENT_BLOCK_INSERT :
-        event->kind == WP_PERF_BLOCK_ISSUE                 ? WP_EVENT_BLOCK_ISSUE : WP_EVENT_BLOCK_COMPLETE;
+    fact->event.kind = event->kind == WP_PERF_BLOCK_INSERT ? WP_EVENT_BLOCK_INSERT
+        : event->kind == WP_PERF_BLOCK_ISSUE               ? WP_EVENT_BLOCK_ISSUE
+                                                           : WP_EVENT_BLOCK_COMPLETE;
     fact->event.a = trace->sector == UINT64_MAX ? 0 : trace->sector;
     fact->event.b = trace->request;
     fact->event.c = trace->bytes;
@@ -268,7 +274,9 @@ static int fill(struct wp_perf_event *event, struct wp_perf_state *state, struct
     case WP_PERF_RENAME:
         fill_rename(event, state, fact);
         break;
-    case WP_PERF_BLOCK_INSERT: case WP_PERF_BLOCK_ISSUE: case WP_PERF_BLOCK_COMPLETE:
+    case WP_PERF_BLOCK_INSERT:
+    case WP_PERF_BLOCK_ISSUE:
+    case WP_PERF_BLOCK_COMPLETE:
         fill_block(event, state, fact);
         break;
     case WP_PERF_SAMPLE:
@@ -283,8 +291,8 @@ static int fill(struct wp_perf_event *event, struct wp_perf_state *state, struct
     return rc ? rc : 1;
 }
 
-int wp_perf_event_deliver(struct wp_perf_event *event, struct wp_perf_state *state, const struct wp_sink *sink,
-    struct wp_error *err)
+int wp_perf_event_deliver(
+    struct wp_perf_event *event, struct wp_perf_state *state, const struct wp_sink *sink, struct wp_error *err)
 {
     struct wp_fact fact = {.event = {.time_ns = event->time_ns, .cpu = (uint16_t)event->cpu}};
     wp_perf_stack_frames(&event->stack);

@@ -2,8 +2,8 @@
 #ifndef WP_COLLECTOR_PERF_SCRIPT_PERF_SCRIPT_FACTS_H
 #define WP_COLLECTOR_PERF_SCRIPT_PERF_SCRIPT_FACTS_H
 /*
- * One event of perf's text, its head and its stack, to a fact. What a single event does not say is remembered here: who is
- * on each CPU, which request ended there last, which interrupt is being handled, which process a thread belongs to.
+ * One event of perf's text, its head and its stack, to a fact. What a single event does not say is remembered here: who
+ * is on each CPU, which request ended there last, which interrupt is being handled, which process a thread belongs to.
  */
 #include "collector/perf_script/perf_script_cause.h"
 #include "collector/perf_script/perf_script_stack.h"
@@ -17,29 +17,29 @@
 struct wp_perf_event {
     enum wp_perf_kind kind;
     uint64_t time_ns;
-    uint32_t cpu, pid, tid;       /* pid 0: unknown */
+    uint32_t cpu, pid, tid; /* pid 0: unknown */
     bool has_tid;
     char head_comm[WP_PERF_COMM], comm[WP_PERF_COMM], other_comm[WP_PERF_COMM];
     char file[WP_PERF_PATH];
-    struct wp_perf_trace trace;   /* its pieces of text are void: see the copies */
+    struct wp_perf_trace trace; /* its pieces of text are void: see the copies */
     struct wp_perf_stack stack;
 };
 
 struct wp_perf_cpu {
-    uint64_t last_ns;             /* of its last event */
-    uint32_t tid;                 /* who runs there, if has_tid */
+    uint64_t last_ns; /* of its last event */
+    uint32_t tid;     /* who runs there, if has_tid */
     bool has_tid;
     char comm[WP_PERF_COMM];
     struct wp_perf_marks marks;
-    uint64_t request, done_ns;    /* the request that ended there last */
+    uint64_t request, done_ns; /* the request that ended there last */
     uint32_t device;
 };
 
 struct wp_perf_state {
-    struct wp_perf_cpu *cpus;     /* owned, cpu_count of them */
+    struct wp_perf_cpu *cpus; /* owned, cpu_count of them */
     uint32_t cpu_count;
-    struct wp_intmap pids;        /* tid -> pid of threads that are no leaders */
-    bool has_waking;              /* a sched_waking was seen: wakeups say nothing new */
+    struct wp_intmap pids; /* tid -> pid of threads that are no leaders */
+    bool has_waking;       /* a sched_waking was seen: wakeups say nothing new */
 };
 
 /* There is a row for this processor (< WP_PERF_CPUS) from now on. Starts zeroed. -ENOMEM. */
@@ -50,7 +50,7 @@ bool wp_perf_event_begin(struct wp_perf_event *event, enum wp_perf_kind kind, co
 /* Does its stack matter? */
 bool wp_perf_event_wants_stack(const struct wp_perf_event *event);
 /* Gives the event to the sink; 0 also when it only changes what is remembered. */
-int wp_perf_event_deliver(struct wp_perf_event *event, struct wp_perf_state *state, const struct wp_sink *sink,
-    struct wp_error *err);
+int wp_perf_event_deliver(
+    struct wp_perf_event *event, struct wp_perf_state *state, const struct wp_sink *sink, struct wp_error *err);
 
 #endif

@@ -39,7 +39,8 @@ void wp_perf_input_close(struct wp_perf_input *input)
 /* A line that fills half the room and has no end yet goes; then what is left moves to the front. */
 static void make_room(struct wp_perf_input *input)
 {
-    if (input->end - input->start > WP_PERF_LINE_LIMIT && !memchr(input->bytes + input->start, '\n', input->end - input->start)) {
+    if (input->end - input->start > WP_PERF_LINE_LIMIT &&
+        !memchr(input->bytes + input->start, '\n', input->end - input->start)) {
         input->too_long += !input->is_skipping;
         input->is_skipping = true;
         input->start = input->end;
@@ -62,7 +63,8 @@ int wp_perf_input_read(struct wp_perf_input *input, int timeout_ms, struct wp_er
         return 0;
     ssize_t got = rc < 0 ? -1 : read(input->fd, input->bytes + input->end, ROOM - input->end);
     if (got < 0)
-        return errno == EINTR || errno == EAGAIN ? 0 : wp_error_errno(err, -errno, "cannot read the text of perf script");
+        return errno == EINTR || errno == EAGAIN ? 0
+                                                 : wp_error_errno(err, -errno, "cannot read the text of perf script");
     input->is_at_end = got == 0;
     input->end += (size_t)got;
     return got > 0;

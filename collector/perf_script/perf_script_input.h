@@ -10,11 +10,11 @@
 struct wp_perf_input {
     int fd;
     bool owns_fd;
-    bool is_at_end;       /* nothing more will come */
-    bool is_skipping;     /* inside a line that is too long */
-    char *bytes;          /* owned */
-    size_t start, end;    /* what is not yet given out */
-    uint64_t too_long;    /* lines dropped */
+    bool is_at_end;    /* nothing more will come */
+    bool is_skipping;  /* inside a line that is too long */
+    char *bytes;       /* owned */
+    size_t start, end; /* what is not yet given out */
+    uint64_t too_long; /* lines dropped */
 };
 
 /* path "-": standard input, which stays open. */

@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-#define PREFIX_LIMIT 256u  /* up to the end of the time */
-#define COMM_LIMIT 64u     /* perf takes names of kernel workers from /proc, where they are longer than 15 */
+#define PREFIX_LIMIT 256u /* up to the end of the time */
+#define COMM_LIMIT 64u    /* perf takes names of kernel workers from /proc, where they are longer than 15 */
 #define SECONDS_LIMIT 4000000000u
 
 /* --- heads --- */
@@ -171,8 +171,8 @@ static bool is_module_file(struct wp_text object)
 
 static bool is_kernel_object(struct wp_text object)
 {
-    static const char *const user[] = {"[vdso]", "[vdso32]", "[vdsox32]", "[vsyscall]", "[heap]", "[stack]", "[anon]",
-        "[uprobes]", "[vvar]"};
+    static const char *const user[] = {
+        "[vdso]", "[vdso32]", "[vdsox32]", "[vsyscall]", "[heap]", "[stack]", "[anon]", "[uprobes]", "[vvar]"};
     for (size_t i = 0; i < sizeof(user) / sizeof(user[0]); i++)
         if (wp_text_is(object, user[i]))
             return false;

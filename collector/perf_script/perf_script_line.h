@@ -11,26 +11,26 @@
  */
 #include "collector/perf_script/perf_script_text.h"
 
-#define WP_PERF_CPUS 8192u        /* the kernel's own bound (NR_CPUS) */
-#define WP_PERF_TIDS 4194304u     /* PID_MAX_LIMIT */
+#define WP_PERF_CPUS 8192u    /* the kernel's own bound (NR_CPUS) */
+#define WP_PERF_TIDS 4194304u /* PID_MAX_LIMIT */
 
 struct wp_perf_head {
     struct wp_text comm;
-    uint32_t pid, tid;      /* pid 0: not said */
-    bool has_tid;           /* false: perf no longer knew the thread (-1) */
-    uint32_t cpu;           /* 0 when not said */
+    uint32_t pid, tid; /* pid 0: not said */
+    bool has_tid;      /* false: perf no longer knew the thread (-1) */
+    uint32_t cpu;      /* 0 when not said */
     uint64_t time_ns;
-    struct wp_text event;   /* without its colon: "sched:sched_switch", "cycles:P", "PERF_RECORD_LOST" */
-    struct wp_text trace;   /* what stands behind it */
+    struct wp_text event; /* without its colon: "sched:sched_switch", "cycles:P", "PERF_RECORD_LOST" */
+    struct wp_text trace; /* what stands behind it */
 };
 
 struct wp_perf_frame {
     uint64_t address;
-    uint64_t offset;          /* in the function; 0 when not said */
-    struct wp_text function;  /* empty: unknown */
-    struct wp_text object;    /* empty: unknown */
+    uint64_t offset;         /* in the function; 0 when not said */
+    struct wp_text function; /* empty: unknown */
+    struct wp_text object;   /* empty: unknown */
     bool is_kernel;
-    bool is_inlined;          /* the object is that of the frame below (outer) */
+    bool is_inlined; /* the object is that of the frame below (outer) */
 };
 
 bool wp_perf_head_parse(struct wp_text line, struct wp_perf_head *head);

@@ -16,9 +16,9 @@ struct wp_perf_stack_slot {
 };
 
 struct wp_perf_stack {
-    struct wp_buffer text;   /* terminated names */
+    struct wp_buffer text; /* terminated names */
     uint32_t count;
-    struct wp_perf_stack_slot slots[WP_PERF_STACK_DEPTH];  /* innermost first */
+    struct wp_perf_stack_slot slots[WP_PERF_STACK_DEPTH]; /* innermost first */
     struct wp_named_frame frames[WP_PERF_STACK_DEPTH];
 };
 
@@ -26,9 +26,9 @@ void wp_perf_stack_fini(struct wp_perf_stack *stack);
 void wp_perf_stack_clear(struct wp_perf_stack *stack);
 /* Adds the next outer frame; past WP_PERF_STACK_DEPTH the outermost ones are left out. -ENOMEM. */
 int wp_perf_stack_add(struct wp_perf_stack *stack, const struct wp_perf_frame *frame);
-/* Fills `frames`, outermost first, and returns how many; they are valid until the stack is changed. The offset of a user
- * frame is its address in the object, that of a kernel frame the distance from its function: kernel addresses do not
- * leave the host. */
+/* Fills `frames`, outermost first, and returns how many; they are valid until the stack is changed. The offset of a
+ * user frame is its address in the object, that of a kernel frame the distance from its function: kernel addresses do
+ * not leave the host. */
 uint32_t wp_perf_stack_frames(struct wp_perf_stack *stack);
 
 #endif

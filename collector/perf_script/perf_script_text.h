@@ -2,8 +2,8 @@
 #ifndef WP_COLLECTOR_PERF_SCRIPT_PERF_SCRIPT_TEXT_H
 #define WP_COLLECTOR_PERF_SCRIPT_PERF_SCRIPT_TEXT_H
 /*
- * A piece of a line: any bytes, not terminated, borrowed. The "take" functions eat from the front and leave the piece as
- * it was when what they look for is not there.
+ * A piece of a line: any bytes, not terminated, borrowed. The "take" functions eat from the front and leave the piece
+ * as it was when what they look for is not there.
  */
 #include <stdbool.h>
 #include <stddef.h>

@@ -12,14 +12,25 @@ static const struct {
     const char *name;
     enum wp_perf_kind kind;
 } events[] = {
-    {"sched_switch", WP_PERF_SWITCH}, {"sched_waking", WP_PERF_WAKING}, {"sched_wakeup", WP_PERF_WAKEUP},
-    {"sched_wakeup_new", WP_PERF_WAKEUP}, {"sched_process_fork", WP_PERF_FORK}, {"sched_process_exec", WP_PERF_EXEC},
-    {"sched_process_exit", WP_PERF_EXIT}, {"sched_migrate_task", WP_PERF_IGNORED}, {"task_rename", WP_PERF_RENAME},
-    {"block_rq_insert", WP_PERF_BLOCK_INSERT}, {"block_rq_issue", WP_PERF_BLOCK_ISSUE},
-    {"block_rq_complete", WP_PERF_BLOCK_COMPLETE}, {"irq_handler_entry", WP_PERF_IRQ_ENTRY},
-    {"irq_handler_exit", WP_PERF_IRQ_EXIT}, {"softirq_entry", WP_PERF_SOFTIRQ_ENTRY},
-    {"softirq_exit", WP_PERF_SOFTIRQ_EXIT}, {"softirq_raise", WP_PERF_IGNORED},
-    {"PERF_RECORD_LOST", WP_PERF_LOST}, {"PERF_RECORD_LOST_SAMPLES", WP_PERF_LOST},
+    {"sched_switch", WP_PERF_SWITCH},
+    {"sched_waking", WP_PERF_WAKING},
+    {"sched_wakeup", WP_PERF_WAKEUP},
+    {"sched_wakeup_new", WP_PERF_WAKEUP},
+    {"sched_process_fork", WP_PERF_FORK},
+    {"sched_process_exec", WP_PERF_EXEC},
+    {"sched_process_exit", WP_PERF_EXIT},
+    {"sched_migrate_task", WP_PERF_IGNORED},
+    {"task_rename", WP_PERF_RENAME},
+    {"block_rq_insert", WP_PERF_BLOCK_INSERT},
+    {"block_rq_issue", WP_PERF_BLOCK_ISSUE},
+    {"block_rq_complete", WP_PERF_BLOCK_COMPLETE},
+    {"irq_handler_entry", WP_PERF_IRQ_ENTRY},
+    {"irq_handler_exit", WP_PERF_IRQ_EXIT},
+    {"softirq_entry", WP_PERF_SOFTIRQ_ENTRY},
+    {"softirq_exit", WP_PERF_SOFTIRQ_EXIT},
+    {"softirq_raise", WP_PERF_IGNORED},
+    {"PERF_RECORD_LOST", WP_PERF_LOST},
+    {"PERF_RECORD_LOST_SAMPLES", WP_PERF_LOST},
 };
 
 static const char *const samples[] = {"cycles", "cpu-cycles", "cpu-clock", "task-clock"};
@@ -68,24 +79,51 @@ static enum wp_task_state state_of_bits(uint64_t bits)
 static bool state_of_letter(char letter, enum wp_task_state *state)
 {
     switch (letter) {
-    case 'R': case 'W': *state = WP_STATE_RUNNING; return true; /* W: is being woken */
-    case 'S': *state = WP_STATE_INTERRUPTIBLE; return true;
-    case 'D': case 'K': *state = WP_STATE_UNINTERRUPTIBLE; return true; /* K: but for fatal signals */
-    case 'T': *state = WP_STATE_STOPPED; return true;
-    case 't': *state = WP_STATE_TRACED; return true;
-    case 'X': case 'x': case 'Z': *state = WP_STATE_DEAD; return true;
-    case 'I': case 'N': *state = WP_STATE_IDLE; return true; /* D|N: idle, before 4.14 */
-    case 'P': *state = WP_STATE_PARKED; return true;
-    default: return false;
+    case 'R':
+    case 'W':
+        *state = WP_STATE_RUNNING;
+        return true; /* W: is being woken */
+    case 'S':
+        *state = WP_STATE_INTERRUPTIBLE;
+        return true;
+    case 'D':
+    case 'K':
+        *state = WP_STATE_UNINTERRUPTIBLE;
+        return true; /* K: but for fatal signals */
+    case 'T':
+        *state = WP_STATE_STOPPED;
+        return true;
+    case 't':
+        *state = WP_STATE_TRACED;
+        return true;
+    case 'X':
+    case 'x':
+    case 'Z':
+        *state = WP_STATE_DEAD;
+        return true;
+    case 'I':
+    case 'N':
+        *state = WP_STATE_IDLE;
+        return true; /* D|N: idle, before 4.14 */
+    case 'P':
+        *state = WP_STATE_PARKED;
+        return true;
+    default:
+        return false;
     }
 }
 
 /* Of several, the one that says most: D|K is a sleep in D, S|X is dead, D|N is idle. */
 static enum wp_task_state stronger(enum wp_task_state a, enum wp_task_state b)
 {
-    static const uint8_t rank[WP_STATES] = {[WP_STATE_RUNNING] = 0, [WP_STATE_INTERRUPTIBLE] = 1,
-        [WP_STATE_UNINTERRUPTIBLE] = 2, [WP_STATE_STOPPED] = 3, [WP_STATE_TRACED] = 4, [WP_STATE_IDLE] = 5,
-        [WP_STATE_PARKED] = 6, [WP_STATE_DEAD] = 7};
+    static const uint8_t rank[WP_STATES] = {[WP_STATE_RUNNING] = 0,
+        [WP_STATE_INTERRUPTIBLE] = 1,
+        [WP_STATE_UNINTERRUPTIBLE] = 2,
+        [WP_STATE_STOPPED] = 3,
+        [WP_STATE_TRACED] = 4,
+        [WP_STATE_IDLE] = 5,
+        [WP_STATE_PARKED] = 6,
+        [WP_STATE_DEAD] = 7};
     return rank[a] >= rank[b] ? a : b;
 }
 
@@ -98,7 +136,8 @@ bool wp_perf_state_parse(struct wp_text text, enum wp_task_state *state, bool *i
     if (wp_text_ends(text, "|"))
         text.size--;
     struct wp_text number = text;
-    bool is_number = wp_text_take(&number, "0x") ? wp_text_take_hex(&number, &bits) : wp_text_take_number(&number, &bits);
+    bool is_number =
+        wp_text_take(&number, "0x") ? wp_text_take_hex(&number, &bits) : wp_text_take_number(&number, &bits);
     if (is_number && !number.size) {
         *state = *is_preempted ? WP_STATE_RUNNING : state_of_bits(bits);
         return true;
@@ -170,7 +209,8 @@ static bool parse_switch_fields(struct wp_text text, struct wp_perf_trace *trace
     if (!wp_text_take(&text, "prev_comm="))
         return false;
     struct wp_text rest = {0};
-    for (size_t from = 0, at; (at = wp_text_find(wp_text_tail(text, from), " prev_pid=")) != WP_TEXT_NONE; from += at + 1)
+    for (size_t from = 0, at; (at = wp_text_find(wp_text_tail(text, from), " prev_pid=")) != WP_TEXT_NONE;
+         from += at + 1)
         if (switch_middle(wp_text_tail(text, from + at), trace, &rest)) {
             trace->comm = wp_text_head(text, from + at);
             break;
@@ -233,7 +273,8 @@ static bool parse_waking(struct wp_text text, struct wp_perf_trace *trace)
         trace->other_comm = wp_text_head(fields, priority - wp_text_of("comm=").size);
         return take_last_tid(&trace->other_comm, " pid=", &trace->other_tid);
     }
-    return last_plugin_task(wp_text_head(text, wp_text_rfind(text, "CPU:")), &trace->other_comm, &trace->other_tid, &rest) &&
+    return last_plugin_task(
+               wp_text_head(text, wp_text_rfind(text, "CPU:")), &trace->other_comm, &trace->other_tid, &rest) &&
         wp_text_rfind(text, "CPU:") != WP_TEXT_NONE;
 }
 
@@ -279,7 +320,8 @@ static bool parse_exit(struct wp_text text, struct wp_perf_trace *trace)
 /* "[pid=N ]oldcomm=C newcomm=D oom_score_adj=N"; without the number it is the thread of the head (tid 0). */
 static bool parse_rename(struct wp_text text, struct wp_perf_trace *trace)
 {
-    if (wp_text_take(&text, "pid=") && (!wp_text_take_u32(&text, WP_PERF_TIDS, &trace->tid) || !wp_text_take(&text, " ")))
+    if (wp_text_take(&text, "pid=") &&
+        (!wp_text_take_u32(&text, WP_PERF_TIDS, &trace->tid) || !wp_text_take(&text, " ")))
         return false;
     size_t score = wp_text_rfind(text, " oom_score_adj=");
     if (score == WP_TEXT_NONE || !wp_text_take(&text, "oldcomm="))
@@ -301,11 +343,20 @@ static uint8_t block_flags(struct wp_text letters)
     uint8_t flags = wp_text_starts(letters, "F") ? WP_BLOCK_FLUSH : 0;
     for (size_t i = 0; i < letters.size; i++)
         switch (letters.at[i]) {
-        case 'W': flags |= WP_BLOCK_WRITE; break;
-        case 'A': flags |= WP_BLOCK_READAHEAD; break;
-        case 'S': flags |= WP_BLOCK_SYNC; break;
-        case 'D': flags |= WP_BLOCK_DISCARD; break;
-        default: break;
+        case 'W':
+            flags |= WP_BLOCK_WRITE;
+            break;
+        case 'A':
+            flags |= WP_BLOCK_READAHEAD;
+            break;
+        case 'S':
+            flags |= WP_BLOCK_SYNC;
+            break;
+        case 'D':
+            flags |= WP_BLOCK_DISCARD;
+            break;
+        default:
+            break;
         }
     return flags;
 }
@@ -323,7 +374,8 @@ static uint64_t request_key(uint32_t device, uint64_t sector)
 static bool take_device(struct wp_text *text, uint32_t *device)
 {
     uint32_t major, minor;
-    if (!wp_text_take_u32(text, 4095, &major) || !wp_text_take(text, ",") || !wp_text_take_u32(text, (1u << 20) - 1, &minor))
+    if (!wp_text_take_u32(text, 4095, &major) || !wp_text_take(text, ",") ||
+        !wp_text_take_u32(text, (1u << 20) - 1, &minor))
         return false;
     *device = major << 20 | minor;
     return wp_text_take(text, " ");

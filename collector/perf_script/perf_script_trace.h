@@ -2,19 +2,20 @@
 #ifndef WP_COLLECTOR_PERF_SCRIPT_PERF_SCRIPT_TRACE_H
 #define WP_COLLECTOR_PERF_SCRIPT_PERF_SCRIPT_TRACE_H
 /*
- * What an event says behind its name: the print formats of the kernel's tracepoints (include/trace/events/{sched,task,block,irq}.h,
- * Linux 3.13 to 6.12) and, for switches and wakings, the shorter ones of libtraceevent's plugins. Names in them may hold the
- * words that part the fields, so fields are found by more of their surroundings than fits into a name (15 bytes).
+ * What an event says behind its name: the print formats of the kernel's tracepoints
+ * (include/trace/events/{sched,task,block,irq}.h, Linux 3.13 to 6.12) and, for switches and wakings, the shorter ones
+ * of libtraceevent's plugins. Names in them may hold the words that part the fields, so fields are found by more of
+ * their surroundings than fits into a name (15 bytes).
  */
 #include "collector/perf_script/perf_script_text.h"
 #include "proto/event.h"
 
 enum wp_perf_kind {
-    WP_PERF_OTHER = 0,   /* nothing for us */
-    WP_PERF_IGNORED,     /* known, and says nothing that the others do not */
+    WP_PERF_OTHER = 0, /* nothing for us */
+    WP_PERF_IGNORED,   /* known, and says nothing that the others do not */
     WP_PERF_SWITCH,
     WP_PERF_WAKING,
-    WP_PERF_WAKEUP,      /* sched_wakeup and sched_wakeup_new */
+    WP_PERF_WAKEUP, /* sched_wakeup and sched_wakeup_new */
     WP_PERF_FORK,
     WP_PERF_EXEC,
     WP_PERF_EXIT,
@@ -31,16 +32,16 @@ enum wp_perf_kind {
 };
 
 struct wp_perf_trace {
-    struct wp_text comm, other_comm;  /* SWITCH: prev, next; WAKING: the woken in other_comm; FORK: parent, child;
-                                       * RENAME: before, after */
-    struct wp_text file;              /* EXEC */
-    uint32_t tid, other_tid;          /* as comm; EXEC: before, after */
-    enum wp_task_state state;         /* SWITCH */
-    bool is_preempted;                /* SWITCH: R+ */
-    uint32_t device, bytes;           /* BLOCK_* */
-    uint64_t sector, request;         /* BLOCK_*: request = its key */
-    uint8_t block_flags;              /* WP_BLOCK_* */
-    uint32_t number;                  /* IRQ_*, SOFTIRQ_* */
+    struct wp_text comm, other_comm; /* SWITCH: prev, next; WAKING: the woken in other_comm; FORK: parent, child;
+                                      * RENAME: before, after */
+    struct wp_text file;             /* EXEC */
+    uint32_t tid, other_tid;         /* as comm; EXEC: before, after */
+    enum wp_task_state state;        /* SWITCH */
+    bool is_preempted;               /* SWITCH: R+ */
+    uint32_t device, bytes;          /* BLOCK_* */
+    uint64_t sector, request;        /* BLOCK_*: request = its key */
+    uint8_t block_flags;             /* WP_BLOCK_* */
+    uint32_t number;                 /* IRQ_*, SOFTIRQ_* */
 };
 
 /* "sched:sched_switch", "sched_switch", "cycles:P", "cpu-clock/freq=99/" ... */

@@ -14,21 +14,22 @@
 #define GIVE_UP_LINES 10000u
 #define EXCERPT_ROOM 61u
 
-#define RECORD_HINT "record with: perf record -a -g -k CLOCK_MONOTONIC -e sched:sched_switch,sched:sched_waking," \
-    "sched:sched_process_fork,sched:sched_process_exec,sched:sched_process_exit,block:block_rq_issue," \
+#define RECORD_HINT                                                                                                    \
+    "record with: perf record -a -g -k CLOCK_MONOTONIC -e sched:sched_switch,sched:sched_waking,"                      \
+    "sched:sched_process_fork,sched:sched_process_exec,sched:sched_process_exit,block:block_rq_issue,"                 \
     "block:block_rq_complete,irq:irq_handler_entry,task:task_rename,cpu-clock/freq=99/ -- CMD; perf script > FILE"
 
 /* What the lines below a head are. */
 enum stack_of { STACK_OF_NOTHING, STACK_WANTED, STACK_UNWANTED };
 
 struct source_perf_script {
-    struct wp_source source;       /* first */
+    struct wp_source source; /* first */
     struct wp_perf_input input;
     struct wp_perf_state state;
-    char *path;                    /* owned */
+    char *path; /* owned */
     atomic_bool is_stopping;
     bool has_ended;
-    bool is_pending;               /* `event` waits for the rest of its stack */
+    bool is_pending; /* `event` waits for the rest of its stack */
     enum stack_of below;
     uint64_t printed_ns, last_ns, told_ns; /* the latest printed time, the last given, the last watermark */
     uint64_t lines, heads, known, skipped, late;
@@ -61,8 +62,8 @@ static uint64_t take_time(struct source_perf_script *s, uint64_t printed_ns)
     return s->last_ns;
 }
 
-static int on_lost(struct source_perf_script *s, uint32_t cpu, uint64_t count, uint64_t to_ns, const struct wp_sink *sink,
-    struct wp_error *err)
+static int on_lost(struct source_perf_script *s, uint32_t cpu, uint64_t count, uint64_t to_ns,
+    const struct wp_sink *sink, struct wp_error *err)
 {
     if (wp_perf_state_reach(&s->state, cpu))
         return wp_error_set(err, -ENOMEM, "out of memory");
@@ -90,8 +91,8 @@ static int add_frame(struct source_perf_script *s, struct wp_text line, struct w
     return wp_perf_stack_add(&s->event.stack, &frame) ? wp_error_set(err, -ENOMEM, "out of memory") : 0;
 }
 
-static int on_head(struct source_perf_script *s, const struct wp_perf_head *head, const struct wp_sink *sink,
-    struct wp_error *err)
+static int on_head(
+    struct source_perf_script *s, const struct wp_perf_head *head, const struct wp_sink *sink, struct wp_error *err)
 {
     uint64_t lost;
     int rc = flush(s, sink, err);
@@ -155,16 +156,20 @@ static int on_line(struct source_perf_script *s, struct wp_text line, const stru
 static int refuse(const struct source_perf_script *s, struct wp_error *err)
 {
     if (!strncmp(s->first_line, "PERFILE2", 8))
-        return wp_error_set(err, -EINVAL, "%s is a recording of perf itself, not its text: give the output of "
-            "`perf script -i %s`", s->path, s->path);
+        return wp_error_set(err, -EINVAL,
+            "%s is a recording of perf itself, not its text: give the output of "
+            "`perf script -i %s`",
+            s->path, s->path);
     if (s->heads && s->first_unknown[0])
-        return wp_error_set(err, -EINVAL, "%s has events of perf script, but none that is known here (the first is %s); %s",
-            s->path, s->first_unknown, RECORD_HINT);
+        return wp_error_set(err, -EINVAL,
+            "%s has events of perf script, but none that is known here (the first is %s); %s", s->path,
+            s->first_unknown, RECORD_HINT);
     if (!s->lines)
         return wp_error_set(err, -EINVAL, "%s is empty; expected the text of perf script; %s", s->path, RECORD_HINT);
-    return wp_error_set(err, -EINVAL, "%s is not the text of perf script: none of its first %llu lines is like "
-        "\"COMM PID [CPU] SECONDS.FRACTION: EVENT: ...\", the first is \"%s\"; %s", s->path,
-        (unsigned long long)s->lines, s->first_line, RECORD_HINT);
+    return wp_error_set(err, -EINVAL,
+        "%s is not the text of perf script: none of its first %llu lines is like "
+        "\"COMM PID [CPU] SECONDS.FRACTION: EVENT: ...\", the first is \"%s\"; %s",
+        s->path, (unsigned long long)s->lines, s->first_line, RECORD_HINT);
 }
 
 /* --- the source --- */
@@ -244,7 +249,8 @@ static void destroy_source(struct wp_source *source)
     free(s);
 }
 
-static const struct wp_source_ops ops = {"perf-script", poll_source, stop_source, NULL, destroy_source, NULL, NULL, NULL, NULL, NULL, NULL};
+static const struct wp_source_ops ops = {
+    "perf-script", poll_source, stop_source, NULL, destroy_source, NULL, NULL, NULL, NULL, NULL, NULL};
 
 int wp_source_perf_script_create(struct wp_source **source, const char *path, struct wp_error *err)
 {

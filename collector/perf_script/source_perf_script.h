@@ -12,13 +12,13 @@
  * All events but sched_switch are optional. sched_wakeup and sched_wakeup_new stand in for sched_waking until the first
  * sched_waking comes.
  *
- * What the text does not say stays unknown: which socket (a waking by the network is the task's own over loopback, else a
- * soft interrupt), since when threads exist. A thread whose group is not (yet) said counts as a process of its own.
+ * What the text does not say stays unknown: which socket (a waking by the network is the task's own over loopback, else
+ * a soft interrupt), since when threads exist. A thread whose group is not (yet) said counts as a process of its own.
  * Causes, system calls and kinds of forks are judged from stacks (perf_script_cause.h).
  *
- * Time: perf writes in order of time. Each fact gets a time of its own: one printed with the same microsecond as the fact
- * before is put 1 ns behind it, so the order of the lines is kept; one printed with an earlier time too (counted as late).
- * The watermark is the last time. Memory does not grow with the input, but for one small entry a thread id.
+ * Time: perf writes in order of time. Each fact gets a time of its own: one printed with the same microsecond as the
+ * fact before is put 1 ns behind it, so the order of the lines is kept; one printed with an earlier time too (counted
+ * as late). The watermark is the last time. Memory does not grow with the input, but for one small entry a thread id.
  */
 #include "collector/host/source.h"
 

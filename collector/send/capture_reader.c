@@ -15,15 +15,15 @@
 struct wp_capture_reader {
     FILE *file;
     struct wp_frame_reader *frames;
-    struct wp_buffer bytes;    /* read, from `at` on not yet given out */
+    struct wp_buffer bytes; /* read, from `at` on not yet given out */
     size_t at;
-    uint64_t offset;           /* of bytes.data[at] in the file */
+    uint64_t offset; /* of bytes.data[at] in the file */
     uint64_t batches, last_seq;
     struct wp_batch batch;
     struct wp_hello hello;
     struct wp_bye bye;
     bool has_bye;
-    struct wp_hello next;      /* of the session behind it */
+    struct wp_hello next; /* of the session behind it */
     bool has_next;
 };
 
@@ -196,7 +196,8 @@ static int take_bye(struct wp_capture_reader *r, const struct wp_frame *frame, s
     return 0;
 }
 
-int wp_capture_reader_next(struct wp_capture_reader *r, const uint8_t **bytes, size_t *size, uint64_t *seq, struct wp_error *err)
+int wp_capture_reader_next(
+    struct wp_capture_reader *r, const uint8_t **bytes, size_t *size, uint64_t *seq, struct wp_error *err)
 {
     struct wp_frame frame;
     if (r->has_bye)

@@ -13,15 +13,16 @@ struct wp_capture_reader;
 int wp_capture_reader_open(struct wp_capture_reader **reader, const char *path, struct wp_error *err);
 void wp_capture_reader_close(struct wp_capture_reader *reader);
 const struct wp_hello *wp_capture_reader_hello(const struct wp_capture_reader *reader);
-/* 1: the next BATCH frame, bit for bit, valid until the next call, and its number. 0: the end of the session, all of it was good.
- * -errno: damaged or cut short; err says at which byte and how many batches were good before it. */
-int wp_capture_reader_next(struct wp_capture_reader *reader, const uint8_t **frame, size_t *size, uint64_t *seq,
-    struct wp_error *err);
+/* 1: the next BATCH frame, bit for bit, valid until the next call, and its number. 0: the end of the session, all of it
+ * was good. -errno: damaged or cut short; err says at which byte and how many batches were good before it. */
+int wp_capture_reader_next(
+    struct wp_capture_reader *reader, const uint8_t **frame, size_t *size, uint64_t *seq, struct wp_error *err);
 /* The batch that was given out last, decoded; valid as long as its frame. */
 const struct wp_batch *wp_capture_reader_batch(const struct wp_capture_reader *reader);
 /* NULL before the end of the session. */
 const struct wp_bye *wp_capture_reader_bye(const struct wp_capture_reader *reader);
-/* At the end of a session: goes on to the one behind it, whose Hello and batches are given out then. False: there is none. */
+/* At the end of a session: goes on to the one behind it, whose Hello and batches are given out then. False: there is
+ * none. */
 bool wp_capture_reader_turn(struct wp_capture_reader *reader);
 
 #endif

@@ -19,7 +19,7 @@ struct wp_capture_writer {
     char path[PATH_MAX], partial[PATH_MAX]; /* the same: a device or a pipe, which is written to and never replaced */
     struct wp_frame_writer *frames;
     struct wp_buffer raw, frame;
-    int failed;                /* the first error: what is behind it would not be a capture */
+    int failed; /* the first error: what is behind it would not be a capture */
 };
 
 static bool is_file(const struct wp_capture_writer *w)
@@ -101,8 +101,11 @@ static int check_target(const char *path, struct wp_error *err)
         return wp_error_errno(err, -errno, "cannot see whether '%s' is a capture, which may be replaced", path);
     bool is_ours = is_capture(fd);
     close(fd);
-    return is_ours ? 0 : wp_error_set(err, -EEXIST, "'%s' is there and is no capture of Wakepath: it is not replaced. Name another file, or "
-        "move it away", path);
+    return is_ours ? 0
+                   : wp_error_set(err, -EEXIST,
+                         "'%s' is there and is no capture of Wakepath: it is not replaced. Name another file, or "
+                         "move it away",
+                         path);
 }
 
 /* The file of this name may be what a killed collector left, one that another writes, or no capture at all. */
@@ -113,7 +116,8 @@ static int take_partial(struct wp_capture_writer *w, struct wp_error *err)
     if (fd < 0)
         return wp_error_errno(err, -errno, "cannot write the capture '%s'", w->partial);
     if (fstat(fd, &status) || !S_ISREG(status.st_mode) || (status.st_size && !is_capture(fd)))
-        rc = wp_error_set(err, -EEXIST, "'%s' is there and is no unfinished capture: name another file, or move it away", w->partial);
+        rc = wp_error_set(
+            err, -EEXIST, "'%s' is there and is no unfinished capture: name another file, or move it away", w->partial);
     else if (flock(fd, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK)
         rc = wp_error_set(err, -EBUSY, "another collector writes the capture '%s'", w->partial);
     else if (ftruncate(fd, 0))
@@ -131,7 +135,8 @@ static int open_special(struct wp_capture_writer *w, struct wp_error *err)
     return w->fd < 0 ? wp_error_errno(err, -errno, "cannot write the capture '%s'", w->path) : 0;
 }
 
-int wp_capture_writer_open(struct wp_capture_writer **writer, const char *path, const struct wp_hello *hello, struct wp_error *err)
+int wp_capture_writer_open(
+    struct wp_capture_writer **writer, const char *path, const struct wp_hello *hello, struct wp_error *err)
 {
     struct wp_capture_writer *w = calloc(1, sizeof(*w));
     if (!w)
@@ -139,8 +144,10 @@ int wp_capture_writer_open(struct wp_capture_writer **writer, const char *path, 
     w->fd = -1;
     w->frames = wp_frame_writer_create(1);
     int rc = w->frames ? 0 : wp_error_set(err, -ENOMEM, "out of memory");
-    if (!rc && (snprintf(w->path, sizeof(w->path), "%s", path) >= (int)sizeof(w->path) ||
-                snprintf(w->partial, sizeof(w->partial), "%s%s", path, is_special(path) ? "" : ".partial") >= (int)sizeof(w->partial)))
+    if (!rc &&
+        (snprintf(w->path, sizeof(w->path), "%s", path) >= (int)sizeof(w->path) ||
+            snprintf(w->partial, sizeof(w->partial), "%s%s", path, is_special(path) ? "" : ".partial") >=
+                (int)sizeof(w->partial)))
         rc = wp_error_set(err, -ENAMETOOLONG, "the name of the capture is too long");
     if (!rc)
         rc = is_file(w) ? check_target(w->path, err) : open_special(w, err);
@@ -170,7 +177,8 @@ static int write_bye(struct wp_capture_writer *w, const struct wp_bye *bye, stru
     return rc ? rc : write_message(w, WP_FRAME_BYE, err);
 }
 
-int wp_capture_writer_next(struct wp_capture_writer *w, const struct wp_bye *bye, const struct wp_hello *hello, struct wp_error *err)
+int wp_capture_writer_next(
+    struct wp_capture_writer *w, const struct wp_bye *bye, const struct wp_hello *hello, struct wp_error *err)
 {
     int rc = write_bye(w, bye, err);
     wp_buffer_clear(&w->raw);
@@ -187,7 +195,8 @@ int wp_capture_writer_finish(struct wp_capture_writer *w, const struct wp_bye *b
     if (!rc && is_file(w) && rename(w->partial, w->path))
         rc = wp_error_errno(err, -errno, "cannot name the capture '%s'", w->path);
     if (!rc && is_file(w))
-        wp_name_sync(w->path, NULL); /* it is whole; a folder that may not be read (as by the sandbox) is no reason to fail */
+        wp_name_sync(
+            w->path, NULL); /* it is whole; a folder that may not be read (as by the sandbox) is no reason to fail */
     if (rc && is_file(w))
         unlink(w->partial);
     destroy(w);

@@ -16,12 +16,13 @@ struct wp_leftovers {
     struct wp_spool_session *session; /* the spool's; NULL: none is being delivered */
     struct wp_outbox *outbox;
     struct wp_sender *sender;
-    struct wp_retelling *retelling;   /* it was too large: what it has still to say goes as another one */
+    struct wp_retelling *retelling; /* it was too large: what it has still to say goes as another one */
     struct wp_bye bye;
     char name[37];
 };
 
-int wp_leftovers_create(struct wp_leftovers **leftovers, const struct wp_leftovers_options *options, struct wp_error *err)
+int wp_leftovers_create(
+    struct wp_leftovers **leftovers, const struct wp_leftovers_options *options, struct wp_error *err)
 {
     struct wp_leftovers *l = calloc(1, sizeof(*l));
     if (!l)
@@ -55,7 +56,8 @@ static int open_session(struct wp_leftovers *l, struct wp_error *err)
     const struct wp_hello *hello = wp_spool_session_hello(l->session);
     uuid_unparse_lower(hello->session, l->name);
     wp_spool_session_bye(l->session, &l->bye);
-    wp_log(l->options.logger, WP_LOG_INFO, "delivering what was left in the spool session=%s batches=%llu acknowledged=%llu", l->name,
+    wp_log(l->options.logger, WP_LOG_INFO,
+        "delivering what was left in the spool session=%s batches=%llu acknowledged=%llu", l->name,
         (unsigned long long)l->bye.last_seq, (unsigned long long)wp_spool_session_acked(l->session));
     int rc = wp_outbox_create(&l->outbox, l->options.spool, l->session, l->options.logger, err);
     return rc ? rc : wp_sender_open(&l->sender, l->options.endpoints, hello, l->outbox, l->options.logger, err);
@@ -66,29 +68,34 @@ static int begin_retelling(struct wp_leftovers *l, const struct wp_error *why, s
 {
     if (wp_sender_wanted(l->sender))
         wp_outbox_acknowledge(l->outbox, wp_sender_wanted(l->sender) - 1, "");
-    wp_log(l->options.logger, WP_LOG_INFO, "the rest of a session in the spool goes on in another one: %s session=%s batches=%llu", why->text,
-        l->name, (unsigned long long)wp_outbox_waiting(l->outbox));
+    wp_log(l->options.logger, WP_LOG_INFO,
+        "the rest of a session in the spool goes on in another one: %s session=%s batches=%llu", why->text, l->name,
+        (unsigned long long)wp_outbox_waiting(l->outbox));
     wp_sender_close(l->sender);
     l->sender = NULL;
-    return wp_retelling_create(&l->retelling, &(struct wp_retelling_options){l->session, l->outbox, l->options.endpoints, l->options.logger,
-        l->bye.successor}, err);
+    return wp_retelling_create(&l->retelling,
+        &(struct wp_retelling_options){
+            l->session, l->outbox, l->options.endpoints, l->options.logger, l->bye.successor},
+        err);
 }
 
-/* Whoever set an aggregator wrong may have set it right by the next start; after some of them it is lost, and said so. */
+/* Whoever set an aggregator wrong may have set it right by the next start; after some of them it is lost, and said so.
+ */
 static void take_refusal(struct wp_leftovers *l, struct wp_spool_session *session, const struct wp_error *why)
 {
     unsigned starts = wp_spool_session_refused(session);
     if (strstr(why->text, WP_REFUSED_TOO_LARGE) == NULL && starts < REFUSALS) {
-        wp_log(l->options.logger, WP_LOG_ERROR, "a session stays in the spool, for the %s start: %s session=%s", starts == 1 ? "next" : "last",
-            why->text, l->name);
+        wp_log(l->options.logger, WP_LOG_ERROR, "a session stays in the spool, for the %s start: %s session=%s",
+            starts == 1 ? "next" : "last", why->text, l->name);
         close_session(l);
         wp_spool_set_aside(l->options.spool, session);
         return;
     }
     uint64_t before = l->options.losses->events;
     wp_losses_outbox(l->options.losses, l->outbox);
-    wp_log(l->options.logger, WP_LOG_ERROR, "a session in the spool is taken by nobody, it is counted as lost: %s session=%s events=%llu",
-        why->text, l->name, (unsigned long long)(l->options.losses->events - before));
+    wp_log(l->options.logger, WP_LOG_ERROR,
+        "a session in the spool is taken by nobody, it is counted as lost: %s session=%s events=%llu", why->text,
+        l->name, (unsigned long long)(l->options.losses->events - before));
     close_session(l);
     wp_spool_remove(l->options.spool, session);
 }

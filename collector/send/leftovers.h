@@ -2,8 +2,8 @@
 #ifndef WP_COLLECTOR_SEND_LEFTOVERS_H
 #define WP_COLLECTOR_SEND_LEFTOVERS_H
 /*
- * What earlier collectors left in the spool: each session is delivered as the one it was, over one more connection beside
- * the current one, oldest first, and then removed.
+ * What earlier collectors left in the spool: each session is delivered as the one it was, over one more connection
+ * beside the current one, oldest first, and then removed.
  */
 #include "collector/send/sender.h"
 
@@ -15,11 +15,12 @@ struct wp_leftovers_options {
     struct wp_spool *spool;
     const struct wp_endpoints *endpoints;
     const struct wp_logger *logger;
-    size_t session_bytes;             /* bound of the dictionary of a session that is told anew */
-    struct wp_losses *losses;         /* gets what nobody takes */
+    size_t session_bytes;     /* bound of the dictionary of a session that is told anew */
+    struct wp_losses *losses; /* gets what nobody takes */
 };
 
-int wp_leftovers_create(struct wp_leftovers **leftovers, const struct wp_leftovers_options *options, struct wp_error *err);
+int wp_leftovers_create(
+    struct wp_leftovers **leftovers, const struct wp_leftovers_options *options, struct wp_error *err);
 void wp_leftovers_destroy(struct wp_leftovers *leftovers);
 /* Does what can be done without waiting. What fails is logged and stays in the spool. */
 void wp_leftovers_pump(struct wp_leftovers *leftovers);

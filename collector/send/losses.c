@@ -37,7 +37,8 @@ void wp_losses_outbox(struct wp_losses *l, struct wp_outbox *outbox)
     size_t size;
     l->sessions++;
     for (uint64_t seq = wp_outbox_acked(outbox) + 1; reader && seq <= wp_outbox_last(outbox); seq++) {
-        bool is_there = !wp_outbox_read(outbox, &seq, "", &bytes, &size, NULL) && !wp_frame_read(reader, bytes, size, &frame, NULL) &&
+        bool is_there = !wp_outbox_read(outbox, &seq, "", &bytes, &size, NULL) &&
+            !wp_frame_read(reader, bytes, size, &frame, NULL) &&
             !wp_batch_decode(&batch, frame.payload, frame.size, NULL);
         if (is_there)
             wp_losses_batch(l, &batch);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef WP_COLLECTOR_SEND_LOSSES_H
 #define WP_COLLECTOR_SEND_LOSSES_H
-/* Events that were put into batches and that nobody takes: counted, and told as Drops of the session that goes on. Embedded: init with {0}. */
+/* Events that were put into batches and that nobody takes: counted, and told as Drops of the session that goes on.
+ * Embedded: init with {0}. */
 #include "collector/send/outbox.h"
 #include "proto/batch.h"
 

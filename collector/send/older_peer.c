@@ -67,10 +67,12 @@ static void take_out(struct wp_older_peer *p, struct wp_drop *drops)
             continue;
         }
         uint64_t from_ns = p->paused_ns && p->paused_ns < event.time_ns ? p->paused_ns : event.time_ns;
-        drops[batch->drop_count++] = (struct wp_drop){.from_ns = from_ns, .to_ns = event.time_ns, .reason = WP_DROP_PAUSED};
+        drops[batch->drop_count++] =
+            (struct wp_drop){.from_ns = from_ns, .to_ns = event.time_ns, .reason = WP_DROP_PAUSED};
     }
     if (is_paused && batch->watermark_ns > p->paused_ns && !batch->is_last)
-        drops[batch->drop_count++] = (struct wp_drop){.from_ns = p->paused_ns, .to_ns = batch->watermark_ns, .reason = WP_DROP_PAUSED};
+        drops[batch->drop_count++] =
+            (struct wp_drop){.from_ns = p->paused_ns, .to_ns = batch->watermark_ns, .reason = WP_DROP_PAUSED};
     batch->event_count = kept;
 }
 
@@ -96,7 +98,8 @@ static int write_without(struct wp_older_peer *p, uint32_t windows, struct wp_er
     return rc;
 }
 
-int wp_older_peer_batch(struct wp_older_peer *p, uint32_t minor, const uint8_t **frame, size_t *size, struct wp_error *err)
+int wp_older_peer_batch(
+    struct wp_older_peer *p, uint32_t minor, const uint8_t **frame, size_t *size, struct wp_error *err)
 {
     struct wp_frame said;
     if (minor >= WP_WIRE_WINDOWS)

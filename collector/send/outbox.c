@@ -11,7 +11,7 @@
 
 #define LIMIT_BYTES ((size_t)256 << 20)
 #define LIMIT_FRAMES 65536u
-#define MEMORY_FIRST ((size_t)32 << 20) /* on a full disk, before unacknowledged batches in the spool go */
+#define MEMORY_FIRST ((size_t)32 << 20)  /* on a full disk, before unacknowledged batches in the spool go */
 #define UNSYNCED_BYTES ((size_t)8 << 20) /* in the spool and in memory, before the spool is synced for it */
 #define TEND_NS 1000000000u
 #define SAY_NS 60000000000u
@@ -23,9 +23,9 @@ struct frame {
 };
 
 /*
- * In memory: what is behind the spool's last batch, or without a spool what is not acknowledged. A ring. Before it stands what the spool has
- * been given since it was synced: a file system that fails throws such pages away (ext4 once its journal is aborted, Linux 6.18), and
- * then reads zeros there.
+ * In memory: what is behind the spool's last batch, or without a spool what is not acknowledged. A ring. Before it
+ * stands what the spool has been given since it was synced: a file system that fails throws such pages away (ext4 once
+ * its journal is aborted, Linux 6.18), and then reads zeros there.
  */
 struct wp_outbox {
     struct wp_spool *spool;
@@ -33,11 +33,11 @@ struct wp_outbox {
     const struct wp_logger *logger;
     struct frame *frames;
     uint32_t first, count;
-    uint32_t unsynced;          /* of `count`, the first ones: in the spool as well */
+    uint32_t unsynced; /* of `count`, the first ones: in the spool as well */
     size_t bytes, unsynced_bytes;
     uint64_t last_seq, acked, tended_ns;
-    bool is_broken;             /* batches are missing behind the spool's last one: it takes no more */
-    bool owes_bye;              /* the session is over and the spool does not say so yet */
+    bool is_broken; /* batches are missing behind the spool's last one: it takes no more */
+    bool owes_bye;  /* the session is over and the spool does not say so yet */
     struct wp_bye bye;
     struct wp_log_limit trouble, damage;
     struct wp_frame_reader *reader;
@@ -107,7 +107,8 @@ static uint32_t waiting(const struct wp_outbox *o)
     return o->count - o->unsynced;
 }
 
-/* What could not be synced may be gone: then it is the memory that has it. Nor is a later sync to be believed, which no longer knows of it. */
+/* What could not be synced may be gone: then it is the memory that has it. Nor is a later sync to be believed, which no
+ * longer knows of it. */
 static void sync_spool(struct wp_outbox *o)
 {
     struct wp_error why = {0};
@@ -127,10 +128,12 @@ static void sync_spool(struct wp_outbox *o)
 static void say_trouble(struct wp_outbox *o, const struct wp_error *why)
 {
     if (wp_log_allowed(&o->trouble, wp_clock_ns(), SAY_NS))
-        wp_log(o->logger, WP_LOG_WARN, "the spool cannot be written, batches wait in memory: %s waiting_batches=%u", why->text, waiting(o) + 1);
+        wp_log(o->logger, WP_LOG_WARN, "the spool cannot be written, batches wait in memory: %s waiting_batches=%u",
+            why->text, waiting(o) + 1);
 }
 
-/* The oldest in memory is acknowledged and nobody has room for it: what comes behind it cannot go to the spool any more. */
+/* The oldest in memory is acknowledged and nobody has room for it: what comes behind it cannot go to the spool any
+ * more. */
 static void give_spool_up(struct wp_outbox *o)
 {
     wp_log(o->logger, WP_LOG_ERROR, "the spool cannot be written for too long: this session goes on in memory alone");
@@ -205,7 +208,8 @@ static int keep(struct wp_outbox *o, uint64_t seq, const uint8_t *bytes, size_t 
     return 0;
 }
 
-int wp_outbox_push(struct wp_outbox *o, const struct wp_batch *batch, const uint8_t *bytes, size_t size, struct wp_error *err)
+int wp_outbox_push(
+    struct wp_outbox *o, const struct wp_batch *batch, const uint8_t *bytes, size_t size, struct wp_error *err)
 {
     struct wp_error why = {0};
     bool is_spooled = false;
@@ -230,17 +234,20 @@ int wp_outbox_push(struct wp_outbox *o, const struct wp_batch *batch, const uint
     return rc;
 }
 
-static int read_spool(struct wp_outbox *o, uint64_t seq, const char *endpoint, const uint8_t **frame, size_t *size, struct wp_error *err)
+static int read_spool(
+    struct wp_outbox *o, uint64_t seq, const char *endpoint, const uint8_t **frame, size_t *size, struct wp_error *err)
 {
     uint64_t before = wp_spool_session_damaged(o->session);
     int rc = wp_spool_session_read(o->session, seq, endpoint, frame, size, err);
     if (wp_spool_session_damaged(o->session) > before && wp_log_allowed(&o->damage, wp_clock_ns(), SAY_NS))
-        wp_log(o->logger, WP_LOG_ERROR, "a batch in the spool is damaged or gone: its events are counted as lost batch=%llu", (unsigned long long)seq);
+        wp_log(o->logger, WP_LOG_ERROR,
+            "a batch in the spool is damaged or gone: its events are counted as lost batch=%llu",
+            (unsigned long long)seq);
     return rc;
 }
 
-int wp_outbox_read(struct wp_outbox *o, uint64_t *seq, const char *endpoint, const uint8_t **frame, size_t *size,
-    struct wp_error *err)
+int wp_outbox_read(
+    struct wp_outbox *o, uint64_t *seq, const char *endpoint, const uint8_t **frame, size_t *size, struct wp_error *err)
 {
     bool is_spooled = o->session && *seq <= wp_spool_session_last(o->session);
     if (is_spooled && (!o->count || *seq < frame_at(o, 0)->seq || wp_spool_session_is_past(o->session, *seq, endpoint)))
@@ -267,7 +274,8 @@ void wp_outbox_acknowledge(struct wp_outbox *o, uint64_t seq, const char *endpoi
     if (seq <= o->acked)
         return;
     o->acked = seq;
-    if (o->session && wp_spool_session_acknowledge(o->session, seq, endpoint, &why) && wp_log_allowed(&o->trouble, wp_clock_ns(), SAY_NS))
+    if (o->session && wp_spool_session_acknowledge(o->session, seq, endpoint, &why) &&
+        wp_log_allowed(&o->trouble, wp_clock_ns(), SAY_NS))
         wp_log(o->logger, WP_LOG_WARN, "what was acknowledged stays in the spool: %s", why.text);
     while (!takes_spool(o) && o->count && frame_at(o, 0)->seq <= seq)
         forget_first(o);

@@ -3,7 +3,8 @@
 #define WP_COLLECTOR_SEND_OUTBOX_H
 /*
  * The batches of one session that may still be asked for: in the spool when there is one, else in memory until they are
- * acknowledged; what the spool was given is kept in memory as well until it is synced. When the spool cannot be written they wait in memory, and go there as soon as it can.
+ * acknowledged; what the spool was given is kept in memory as well until it is synced. When the spool cannot be written
+ * they wait in memory, and go there as soon as it can.
  */
 #include "collector/spool/spool.h"
 
@@ -14,20 +15,23 @@ int wp_outbox_create(struct wp_outbox **outbox, struct wp_spool *spool, struct w
     const struct wp_logger *logger, struct wp_error *err);
 void wp_outbox_destroy(struct wp_outbox *outbox);
 /* Copies a whole frame. -EAGAIN: memory is full, something must be acknowledged first. */
-int wp_outbox_push(struct wp_outbox *outbox, const struct wp_batch *batch, const uint8_t *frame, size_t size, struct wp_error *err);
-/* The first batch from *seq on (as a rule just it), valid until the next call; *seq becomes its number. -ENOENT: none. */
+int wp_outbox_push(
+    struct wp_outbox *outbox, const struct wp_batch *batch, const uint8_t *frame, size_t size, struct wp_error *err);
+/* The first batch from *seq on (as a rule just it), valid until the next call; *seq becomes its number. -ENOENT: none.
+ */
 int wp_outbox_read(struct wp_outbox *outbox, uint64_t *seq, const char *endpoint, const uint8_t **frame, size_t *size,
     struct wp_error *err);
 void wp_outbox_acknowledge(struct wp_outbox *outbox, uint64_t seq, const char *endpoint);
 /* What is due once a second, when it is: syncs, and tries again to get from memory into the spool. */
 void wp_outbox_tend(struct wp_outbox *outbox);
-/* There will be no more batches: the spool keeps Bye, as soon as it holds all of them. -errno: not yet, it is tried again. */
+/* There will be no more batches: the spool keeps Bye, as soon as it holds all of them. -errno: not yet, it is tried
+ * again. */
 int wp_outbox_end(struct wp_outbox *outbox, const struct wp_bye *bye, struct wp_error *err);
 /* At the end: what waits in memory goes to the spool, also when the oldest there must go for it. */
 void wp_outbox_settle(struct wp_outbox *outbox);
-uint64_t wp_outbox_last(const struct wp_outbox *outbox);        /* batch, 0: none yet */
+uint64_t wp_outbox_last(const struct wp_outbox *outbox); /* batch, 0: none yet */
 uint64_t wp_outbox_acked(const struct wp_outbox *outbox);
-uint64_t wp_outbox_waiting(const struct wp_outbox *outbox);     /* batches that are not acknowledged */
-bool wp_outbox_is_safe(const struct wp_outbox *outbox);         /* what waits is on disk */
+uint64_t wp_outbox_waiting(const struct wp_outbox *outbox); /* batches that are not acknowledged */
+bool wp_outbox_is_safe(const struct wp_outbox *outbox);     /* what waits is on disk */
 
 #endif

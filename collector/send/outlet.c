@@ -16,27 +16,27 @@
 
 #define ZSTD_LEVEL 1
 #define ACK_MS 60000u
-#define LEFT_MS 10000u     /* at the end, for what others left: the next collector can do it as well */
+#define LEFT_MS 10000u /* at the end, for what others left: the next collector can do it as well */
 
 /* A session on its way. */
 struct lane {
-    struct wp_hello *hello;             /* a copy; owned */
-    struct wp_spool_session *session;   /* the spool's; NULL: none */
+    struct wp_hello *hello;           /* a copy; owned */
+    struct wp_spool_session *session; /* the spool's; NULL: none */
     struct wp_outbox *outbox;
-    struct wp_sender *sender;           /* NULL: none, or it was refused */
-    struct wp_bye bye;                  /* of one that goes on in another one */
+    struct wp_sender *sender; /* NULL: none, or it was refused */
+    struct wp_bye bye;        /* of one that goes on in another one */
     uint64_t last_seq;
 };
 
 struct wp_outlet {
     const struct wp_outlet_options *options; /* borrowed */
     const struct wp_logger *logger;
-    struct wp_spool *spool;             /* NULL: none */
+    struct wp_spool *spool; /* NULL: none */
     struct wp_leftovers *leftovers;
-    struct lane now, before;            /* before: the session that goes on in `now`, until it has arrived */
-    bool keeps_leftovers;               /* until the end */
-    bool has_before, is_refused;        /* is_refused: `now` is too large for the aggregator */
-    struct wp_fleet_names *names;       /* borrowed; NULL: nobody asks */
+    struct lane now, before;                   /* before: the session that goes on in `now`, until it has arrived */
+    bool keeps_leftovers;                      /* until the end */
+    bool has_before, is_refused;               /* is_refused: `now` is too large for the aggregator */
+    struct wp_fleet_names *names;              /* borrowed; NULL: nobody asks */
     uint64_t (*clock_ns)(const void *context); /* of time probes, NULL: none */
     const void *clock_context;
     struct wp_capture_writer *capture;
@@ -54,8 +54,10 @@ static int open_spool(struct wp_outlet *o, struct wp_error *err)
     if (!rc)
         rc = wp_spool_begin(o->spool, o->now.hello, &o->now.session, &why);
     if (!rc)
-        rc = wp_leftovers_create(&o->leftovers, &(struct wp_leftovers_options){o->spool, &options->endpoints, o->logger,
-            options->session_bytes, &o->losses}, &why);
+        rc = wp_leftovers_create(&o->leftovers,
+            &(struct wp_leftovers_options){
+                o->spool, &options->endpoints, o->logger, options->session_bytes, &o->losses},
+            &why);
     o->keeps_leftovers = !rc && options->is_replay && wp_spool_has_successors(o->spool);
     if (!rc)
         return 0;
@@ -275,7 +277,8 @@ static void put_before(struct wp_outlet *o, const struct wp_bye *bye)
         wp_spool_hold(o->spool, o->before.session);
 }
 
-int wp_outlet_renew(struct wp_outlet *o, const struct wp_hello *hello, uint64_t events, uint64_t dropped, struct wp_error *err)
+int wp_outlet_renew(
+    struct wp_outlet *o, const struct wp_hello *hello, uint64_t events, uint64_t dropped, struct wp_error *err)
 {
     struct wp_bye bye = {.last_seq = o->now.last_seq, .events = events, .dropped = dropped};
     memcpy(bye.successor, hello->session, sizeof(bye.successor));
@@ -296,7 +299,8 @@ int wp_outlet_renew(struct wp_outlet *o, const struct wp_hello *hello, uint64_t 
     if (!o->options->endpoints.count)
         return 0;
     if (o->spool && wp_spool_begin(o->spool, hello, &o->now.session, err)) {
-        wp_log(o->logger, WP_LOG_ERROR, "the new session has no spool, what an aggregator does not have waits in memory: %s", err->text);
+        wp_log(o->logger, WP_LOG_ERROR,
+            "the new session has no spool, what an aggregator does not have waits in memory: %s", err->text);
         o->now.session = NULL;
     }
     return open_lane(o, err);
@@ -309,7 +313,8 @@ bool wp_outlet_next_drop(struct wp_outlet *o, struct wp_drop *drop)
 
 /* --- batches --- */
 
-int wp_outlet_frame(struct wp_outlet *o, const struct wp_batch *batch, const uint8_t *frame, size_t size, struct wp_error *err)
+int wp_outlet_frame(
+    struct wp_outlet *o, const struct wp_batch *batch, const uint8_t *frame, size_t size, struct wp_error *err)
 {
     struct wp_error why = {0};
     o->bytes += size;
@@ -317,7 +322,8 @@ int wp_outlet_frame(struct wp_outlet *o, const struct wp_batch *batch, const uin
     int rc = o->capture ? wp_capture_writer_batch(o->capture, frame, size, err) : 0;
     if (rc || !o->now.outbox)
         return rc;
-    rc = o->now.sender ? wp_sender_push(o->now.sender, batch, frame, size, &why) : wp_outbox_push(o->now.outbox, batch, frame, size, &why);
+    rc = o->now.sender ? wp_sender_push(o->now.sender, batch, frame, size, &why)
+                       : wp_outbox_push(o->now.outbox, batch, frame, size, &why);
     if (rc != -ECONNREFUSED)
         return rc == -EAGAIN ? wp_losses_batch(&o->losses, batch) : rc ? wp_error_set(err, rc, "%s", why.text) : 0;
     rc = take_refusal(o, rc, &why, err); /* it was met before the batch was put */
@@ -342,7 +348,8 @@ static void finish_leftovers(struct wp_outlet *o)
         usleep(1000);
     }
     if (!wp_leftovers_are_done(o->leftovers))
-        wp_log(o->logger, WP_LOG_WARN, "batches that others left stay in the spool, the next collector there delivers them");
+        wp_log(o->logger, WP_LOG_WARN,
+            "batches that others left stay in the spool, the next collector there delivers them");
 }
 
 /* The session before is given as long as the last one. */
@@ -392,7 +399,8 @@ int wp_outlet_finish(struct wp_outlet *o, uint64_t events, uint64_t dropped, str
     if (rc || !o->now.outbox)
         return rc;
     rc = o->has_before ? finish_before(o, err) : 0;
-    if (!rc && o->renewals && o->leftovers) /* earlier parts of the recording, before the one whose end is the end of all */
+    if (!rc && o->renewals &&
+        o->leftovers) /* earlier parts of the recording, before the one whose end is the end of all */
         finish_leftovers(o);
     if (!rc)
         rc = finish_now(o, &bye, err);
@@ -408,8 +416,11 @@ uint64_t wp_outlet_bytes(const struct wp_outlet *o)
 
 void wp_outlet_count(const struct wp_outlet *o, struct wp_outlet_counts *counts)
 {
-    *counts = (struct wp_outlet_counts){.last_seq = o->now.last_seq, .trouble = "", .renewals = o->renewals,
-        .refused_sessions = o->losses.sessions, .refused_events = o->losses.events};
+    *counts = (struct wp_outlet_counts){.last_seq = o->now.last_seq,
+        .trouble = "",
+        .renewals = o->renewals,
+        .refused_sessions = o->losses.sessions,
+        .refused_events = o->losses.events};
     if (o->spool) {
         counts->has_spool = true;
         counts->spool_bytes = wp_spool_bytes(o->spool);

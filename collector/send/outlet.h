@@ -12,13 +12,13 @@ struct wp_outlet;
 
 /* Borrowed for the outlet's life. */
 struct wp_outlet_options {
-    struct wp_endpoints endpoints;  /* count 0: no aggregator */
-    const char *output;             /* NULL: no capture */
-    const char *spool;              /* folder for what is not yet acknowledged; NULL: memory */
-    uint64_t spool_limit;           /* bytes */
-    bool needs_spool;               /* else it is done without when it cannot be had */
-    bool is_replay;                 /* sessions that go on in others do so again, so that what is there of them is no leftover */
-    size_t session_bytes;           /* bound of a session's dictionary: it then goes on in another one */
+    struct wp_endpoints endpoints; /* count 0: no aggregator */
+    const char *output;            /* NULL: no capture */
+    const char *spool;             /* folder for what is not yet acknowledged; NULL: memory */
+    uint64_t spool_limit;          /* bytes */
+    bool needs_spool;              /* else it is done without when it cannot be had */
+    bool is_replay;       /* sessions that go on in others do so again, so that what is there of them is no leftover */
+    size_t session_bytes; /* bound of a session's dictionary: it then goes on in another one */
 };
 
 /* `hello` is copied. */
@@ -38,28 +38,31 @@ struct wp_window wp_outlet_window(const struct wp_outlet *outlet);
 int wp_outlet_pump(struct wp_outlet *outlet, int timeout_ms, struct wp_error *err);
 int wp_outlet_batch(struct wp_outlet *outlet, const struct wp_batch *batch, struct wp_error *err);
 /* A batch that is a frame already. */
-int wp_outlet_frame(struct wp_outlet *outlet, const struct wp_batch *batch, const uint8_t *frame, size_t size, struct wp_error *err);
-/* The session goes on in another one: what there is of it is delivered beside that. -EAGAIN while that is so of the one before. The
- * counts are the session's. */
+int wp_outlet_frame(
+    struct wp_outlet *outlet, const struct wp_batch *batch, const uint8_t *frame, size_t size, struct wp_error *err);
+/* The session goes on in another one: what there is of it is delivered beside that. -EAGAIN while that is so of the one
+ * before. The counts are the session's. */
 bool wp_outlet_may_renew(const struct wp_outlet *outlet);
-int wp_outlet_renew(struct wp_outlet *outlet, const struct wp_hello *hello, uint64_t events, uint64_t dropped, struct wp_error *err);
+int wp_outlet_renew(
+    struct wp_outlet *outlet, const struct wp_hello *hello, uint64_t events, uint64_t dropped, struct wp_error *err);
 /* The aggregator takes nothing more of this session, but of another one. */
 bool wp_outlet_wants_renewal(const struct wp_outlet *outlet);
 /* What was lost since the last call because nobody takes it: Drops for the session that goes on. */
 bool wp_outlet_next_drop(struct wp_outlet *outlet, struct wp_drop *drop);
-/* The session is over: everything has arrived and is on disk when it returns 0; or, with a log line, waits in the spool. */
+/* The session is over: everything has arrived and is on disk when it returns 0; or, with a log line, waits in the
+ * spool. */
 int wp_outlet_finish(struct wp_outlet *outlet, uint64_t events, uint64_t dropped, struct wp_error *err);
 /* Of the frames so far. */
 uint64_t wp_outlet_bytes(const struct wp_outlet *outlet);
 
 struct wp_outlet_counts {
     bool has_aggregator, is_welcome, has_spool;
-    uint64_t last_seq, acked_seq, waiting; /* batches */
-    uint64_t absent_ms;             /* since an aggregator was there */
-    const char *trouble;            /* why none is; "" unknown; valid until the next call */
+    uint64_t last_seq, acked_seq, waiting;         /* batches */
+    uint64_t absent_ms;                            /* since an aggregator was there */
+    const char *trouble;                           /* why none is; "" unknown; valid until the next call */
     uint64_t spool_bytes, spool_limit, spool_lost; /* lost: batches of this session, unacknowledged */
-    uint64_t renewals;              /* sessions that went on in another one */
-    uint64_t refused_sessions, refused_events; /* that nobody takes, and what they held */
+    uint64_t renewals;                             /* sessions that went on in another one */
+    uint64_t refused_sessions, refused_events;     /* that nobody takes, and what they held */
 };
 void wp_outlet_count(const struct wp_outlet *outlet, struct wp_outlet_counts *counts);
 

@@ -27,15 +27,15 @@ struct wp_retelling {
     struct wp_frame_writer *writer;
     struct wp_buffer raw, frame;
     struct wp_batch batch;
-    struct wp_hello hello;      /* of the session that is told; texts are the original's */
-    struct wp_outbox *outbox;   /* likewise; NULL: it did not begin */
+    struct wp_hello hello;    /* of the session that is told; texts are the original's */
+    struct wp_outbox *outbox; /* likewise; NULL: it did not begin */
     struct wp_sender *sender;
     struct wp_bye bye;
     struct step steps[STEPS];
-    uint64_t from, next;        /* taken up to there; the next one that is read */
+    uint64_t from, next; /* taken up to there; the next one that is read */
     uint32_t step_count;
     unsigned fruitless;
-    bool is_over, was_asked;    /* all is read; after its refusal, how much of it was taken */
+    bool is_over, was_asked; /* all is read; after its refusal, how much of it was taken */
 };
 
 static int begin_session(void *context, const struct wp_hello *hello, struct wp_error *err)
@@ -80,14 +80,16 @@ static void close_session(struct wp_retelling *t)
 static int begin(struct wp_retelling *t, struct wp_error *err)
 {
     t->from = wp_outbox_acked(t->options.source);
-    const struct wp_reissue_to to = {begin_session, put_batch, end_session, t, SIZE_MAX / 2, (uint32_t)t->from | NUMBERS};
+    const struct wp_reissue_to to = {
+        begin_session, put_batch, end_session, t, SIZE_MAX / 2, (uint32_t)t->from | NUMBERS};
     t->next = 1;
     t->step_count = 0;
     t->is_over = t->was_asked = false;
     return wp_reissue_create(&t->reissue, wp_spool_session_hello(t->options.session), &to, err);
 }
 
-int wp_retelling_create(struct wp_retelling **retelling, const struct wp_retelling_options *options, struct wp_error *err)
+int wp_retelling_create(
+    struct wp_retelling **retelling, const struct wp_retelling_options *options, struct wp_error *err)
 {
     struct wp_retelling *t = calloc(1, sizeof(*t));
     if (!t)
@@ -95,7 +97,8 @@ int wp_retelling_create(struct wp_retelling **retelling, const struct wp_retelli
     t->options = *options;
     t->reader = wp_frame_reader_create();
     t->writer = wp_frame_writer_create(ZSTD_LEVEL);
-    int rc = !t->reader || !t->writer ? wp_error_set(err, -ENOMEM, "out of memory to tell a session anew") : begin(t, err);
+    int rc =
+        !t->reader || !t->writer ? wp_error_set(err, -ENOMEM, "out of memory to tell a session anew") : begin(t, err);
     if (rc) {
         wp_retelling_destroy(t);
         return rc;
@@ -129,7 +132,8 @@ static int take(struct wp_retelling *t, struct wp_error *err)
     if (!rc)
         rc = wp_batch_decode(&t->batch, frame.payload, frame.size, err);
     if (!rc)
-        rc = t->next <= t->from ? wp_reissue_pass(t->reissue, &t->batch, err) : wp_reissue_batch(t->reissue, &t->batch, err);
+        rc = t->next <= t->from ? wp_reissue_pass(t->reissue, &t->batch, err)
+                                : wp_reissue_batch(t->reissue, &t->batch, err);
     if (rc)
         return rc;
     if (t->next > t->from)
@@ -142,7 +146,8 @@ static int read_some(struct wp_retelling *t, struct wp_error *err)
 {
     uint64_t last = wp_outbox_last(t->options.source);
     int rc = 0;
-    for (unsigned i = 0; !rc && i < READS && t->next <= last && (!t->outbox || wp_outbox_waiting(t->outbox) < WAITING); i++)
+    for (unsigned i = 0; !rc && i < READS && t->next <= last && (!t->outbox || wp_outbox_waiting(t->outbox) < WAITING);
+         i++)
         rc = take(t, err);
     if (rc || t->next <= last || t->is_over)
         return rc;
@@ -152,7 +157,8 @@ static int read_some(struct wp_retelling *t, struct wp_error *err)
 
 static uint64_t taken(const struct wp_retelling *t)
 {
-    uint64_t acked = t->outbox ? wp_outbox_acked(t->outbox) : 0, source = t->from, wanted = t->sender ? wp_sender_wanted(t->sender) : 0;
+    uint64_t acked = t->outbox ? wp_outbox_acked(t->outbox) : 0, source = t->from,
+             wanted = t->sender ? wp_sender_wanted(t->sender) : 0;
     acked = wanted > acked ? wanted - 1 : acked;
     for (uint32_t i = t->step_count > STEPS ? t->step_count - STEPS : 0; i < t->step_count; i++)
         if (t->steps[i % STEPS].told <= acked)

@@ -2,8 +2,9 @@
 #ifndef WP_COLLECTOR_SEND_RETELLING_H
 #define WP_COLLECTOR_SEND_RETELLING_H
 /*
- * A session in the spool that an aggregator takes no further, since it is too large: what it has still to say is told as another one.
- * Which one, and what it says, follows from the session and from how far it was taken: told again after a crash it is the same.
+ * A session in the spool that an aggregator takes no further, since it is too large: what it has still to say is told
+ * as another one. Which one, and what it says, follows from the session and from how far it was taken: told again after
+ * a crash it is the same.
  */
 #include "collector/send/sender.h"
 
@@ -12,16 +13,17 @@ struct wp_retelling;
 /* All borrowed. */
 struct wp_retelling_options {
     struct wp_spool_session *session;
-    struct wp_outbox *source;           /* of the session */
+    struct wp_outbox *source; /* of the session */
     const struct wp_endpoints *endpoints;
     const struct wp_logger *logger;
-    const uint8_t *successor;           /* 16 bytes: of the session; zeros: none */
+    const uint8_t *successor; /* 16 bytes: of the session; zeros: none */
 };
 
-int wp_retelling_create(struct wp_retelling **retelling, const struct wp_retelling_options *options, struct wp_error *err);
+int wp_retelling_create(
+    struct wp_retelling **retelling, const struct wp_retelling_options *options, struct wp_error *err);
 void wp_retelling_destroy(struct wp_retelling *retelling);
-/* Does what can be done without waiting. 1: all has arrived, 0: not yet. -ECONNREFUSED: nobody takes it; what has arrived is acknowledged in
- * the source. */
+/* Does what can be done without waiting. 1: all has arrived, 0: not yet. -ECONNREFUSED: nobody takes it; what has
+ * arrived is acknowledged in the source. */
 int wp_retelling_pump(struct wp_retelling *retelling, struct wp_error *err);
 bool wp_retelling_is_moving(const struct wp_retelling *retelling);
 

@@ -11,14 +11,14 @@
 #include <sys/random.h>
 #include <time.h>
 
-#define FIRST_MS 5000u       /* a recording in windows begins without them for so long at most */
+#define FIRST_MS 5000u /* a recording in windows begins without them for so long at most */
 #define ABSENT_MS 5000u
 #define ABSENT_NS 60000000000u
-#define GONE_MS 20000u      /* an aggregator that restarts is back sooner */
-#define SAFE_GONE_MS 5000u  /* what is on disk need not wait for it */
-#define BACKOFF_MS 1000u    /* after a round of all endpoints; doubles */
+#define GONE_MS 20000u     /* an aggregator that restarts is back sooner */
+#define SAFE_GONE_MS 5000u /* what is on disk need not wait for it */
+#define BACKOFF_MS 1000u   /* after a round of all endpoints; doubles */
 #define BACKOFF_MOST 60000u
-#define BURST 256u          /* batches in one go: the source is waiting */
+#define BURST 256u /* batches in one go: the source is waiting */
 
 /* Batches before `next` were sent to the aggregator that it talks to. */
 struct wp_sender {
@@ -26,21 +26,21 @@ struct wp_sender {
     const struct wp_hello *hello;
     const struct wp_logger *logger;
     struct wp_outbox *outbox;
-    struct wp_client *client;   /* NULL: between two tries */
-    struct wp_older_peer *older; /* NULL: it met none */
-    unsigned current;           /* endpoint */
-    unsigned failures;          /* endpoints tried in vain, one after the other */
-    unsigned refusals;          /* of them, those that refused the session */
-    uint64_t next, wanted;      /* wanted: by the last Welcome, from there on */
-    uint64_t told;              /* Bye was said after this Welcome */
-    uint64_t heard_ms;          /* when it was last welcome */
-    uint64_t tried_ms;          /* when it was last welcome or the client was opened */
-    uint64_t retry_ms;          /* when to open the next one */
+    struct wp_client *client;                  /* NULL: between two tries */
+    struct wp_older_peer *older;               /* NULL: it met none */
+    unsigned current;                          /* endpoint */
+    unsigned failures;                         /* endpoints tried in vain, one after the other */
+    unsigned refusals;                         /* of them, those that refused the session */
+    uint64_t next, wanted;                     /* wanted: by the last Welcome, from there on */
+    uint64_t told;                             /* Bye was said after this Welcome */
+    uint64_t heard_ms;                         /* when it was last welcome */
+    uint64_t tried_ms;                         /* when it was last welcome or the client was opened */
+    uint64_t retry_ms;                         /* when to open the next one */
     uint64_t (*clock_ns)(const void *context); /* of time probes, NULL: none */
     const void *clock_context;
     void (*take_names)(void *context, enum wp_frame_type type, const uint8_t *raw, size_t size); /* NULL: nobody */
     void *names_context;
-    struct wp_window window;    /* said last */
+    struct wp_window window; /* said last */
     struct wp_log_limit absence;
     bool was_welcome;
 };
@@ -56,8 +56,12 @@ static int open_client(struct wp_sender *s, struct wp_error *err)
     s->told = 0;
     const struct wp_endpoints *all = s->endpoints;
     const char *server_key = all->server_key_count > 1 ? all->server_key_paths[s->current] : all->server_key_paths[0];
-    int rc = wp_client_open_with(&s->client, &(struct wp_client_options){.endpoint = endpoint(s), .key_path = all->key_path,
-        .server_key_path = server_key, .is_insecure = all->is_insecure}, s->hello, err);
+    int rc = wp_client_open_with(&s->client,
+        &(struct wp_client_options){.endpoint = endpoint(s),
+            .key_path = all->key_path,
+            .server_key_path = server_key,
+            .is_insecure = all->is_insecure},
+        s->hello, err);
     if (!rc && s->clock_ns)
         wp_client_answer_probes(s->client, s->clock_ns, s->clock_context);
     if (!rc && s->take_names)
@@ -108,8 +112,8 @@ bool wp_sender_is_welcome(const struct wp_sender *s)
     return s->client && wp_client_is_welcome(s->client);
 }
 
-void wp_sender_take_names(struct wp_sender *s, void (*take)(void *context, enum wp_frame_type type, const uint8_t *raw, size_t size),
-    void *context)
+void wp_sender_take_names(struct wp_sender *s,
+    void (*take)(void *context, enum wp_frame_type type, const uint8_t *raw, size_t size), void *context)
 {
     s->take_names = take;
     s->names_context = context;
@@ -132,7 +136,8 @@ int wp_sender_fd(const struct wp_sender *s)
     return s->client ? wp_client_fd(s->client) : -1;
 }
 
-/* One that says 1.1 hears nothing of windows (older_peer.h) and may as well have all, so the first answer is waited for, if not for long. */
+/* One that says 1.1 hears nothing of windows (older_peer.h) and may as well have all, so the first answer is waited
+ * for, if not for long. */
 struct wp_window wp_sender_window(struct wp_sender *s)
 {
     const struct wp_window always = {WP_WINDOW_MOST_NS, WP_WINDOW_MOST_NS};
@@ -169,7 +174,8 @@ static int send_some(struct wp_sender *s, struct wp_error *err)
 {
     const uint8_t *frame;
     size_t size;
-    for (unsigned i = 0; i < BURST && s->next <= wp_outbox_last(s->outbox) && wp_client_may_send(s->client, s->next); i++) {
+    for (unsigned i = 0; i < BURST && s->next <= wp_outbox_last(s->outbox) && wp_client_may_send(s->client, s->next);
+         i++) {
         uint64_t seq = s->next;
         int rc = wp_outbox_read(s->outbox, &seq, endpoint(s), &frame, &size, err);
         if (rc == -ENOENT)
@@ -192,7 +198,8 @@ static void resume(struct wp_sender *s)
     uint64_t from = wp_client_welcome(s->client)->resume_seq;
     s->next = s->wanted = from ? from : 1;
     if (s->was_welcome)
-        wp_log(s->logger, WP_LOG_INFO, "the aggregator is back endpoint=%s resume=%llu", endpoint(s), (unsigned long long)from);
+        wp_log(s->logger, WP_LOG_INFO, "the aggregator is back endpoint=%s resume=%llu", endpoint(s),
+            (unsigned long long)from);
     s->was_welcome = true;
 }
 
@@ -207,7 +214,8 @@ static void warn_of_absence(struct wp_sender *s)
     uint64_t now = wp_clock_ms();
     const char *trouble = wp_client_trouble(s->client);
     if (now - s->heard_ms > ABSENT_MS && wp_log_allowed(&s->absence, now * 1000000, ABSENT_NS))
-        wp_log(s->logger, WP_LOG_WARN, "no aggregator answers endpoint=%s since_s=%llu waiting_batches=%llu reason=\"%s\"", endpoint(s),
+        wp_log(s->logger, WP_LOG_WARN,
+            "no aggregator answers endpoint=%s since_s=%llu waiting_batches=%llu reason=\"%s\"", endpoint(s),
             (unsigned long long)(now - s->heard_ms) / 1000, (unsigned long long)wp_outbox_waiting(s->outbox),
             *trouble ? trouble : "nobody listens there, or it is out of reach");
 }
@@ -238,8 +246,8 @@ static void leave(struct wp_sender *s, const char *why)
     s->current = (s->current + 1) % s->endpoints->count;
     uint64_t wait = backoff_ms(s);
     s->retry_ms = wp_clock_ms() + wait;
-    wp_log(s->logger, WP_LOG_WARN, "the aggregator is left for the next one: %s endpoint=%s next=%s wait_ms=%llu", why, from, endpoint(s),
-        (unsigned long long)wait);
+    wp_log(s->logger, WP_LOG_WARN, "the aggregator is left for the next one: %s endpoint=%s next=%s wait_ms=%llu", why,
+        from, endpoint(s), (unsigned long long)wait);
 }
 
 /* 1: there is a client to talk to. */
@@ -301,7 +309,8 @@ int wp_sender_pump(struct wp_sender *s, int timeout_ms, struct wp_error *err)
     return wp_sender_is_welcome(s) ? send_some(s, err) : 0;
 }
 
-int wp_sender_push(struct wp_sender *s, const struct wp_batch *batch, const uint8_t *bytes, size_t size, struct wp_error *err)
+int wp_sender_push(
+    struct wp_sender *s, const struct wp_batch *batch, const uint8_t *bytes, size_t size, struct wp_error *err)
 {
     int rc = wp_sender_pump(s, 0, err);
     if (!rc)
@@ -345,14 +354,17 @@ int wp_sender_finish(struct wp_sender *s, const struct wp_bye *bye, uint64_t tim
         rc = wp_sender_pump(s, 50, err);
         if (rc)
             return rc;
-        uint64_t now = wp_clock_ms(), patience = wp_outbox_waiting(s->outbox) && !wp_outbox_is_safe(s->outbox) ? GONE_MS : SAFE_GONE_MS;
-        patience += (uint64_t)(s->endpoints->count - 1) * (ABSENT_MS + BACKOFF_MS); /* each endpoint is given its turn */
+        uint64_t now = wp_clock_ms(),
+                 patience = wp_outbox_waiting(s->outbox) && !wp_outbox_is_safe(s->outbox) ? GONE_MS : SAFE_GONE_MS;
+        patience +=
+            (uint64_t)(s->endpoints->count - 1) * (ABSENT_MS + BACKOFF_MS); /* each endpoint is given its turn */
         if (wp_sender_is_welcome(s))
             heard = now;
         if (now - heard > patience)
             return give_up(s, "the aggregator is gone", err);
         uint64_t waiting = wp_outbox_waiting(s->outbox), taken = s->client ? wp_client_taken(s->client) : taken_before;
-        if ((waiting < waited_for || taken != taken_before) && !wp_outbox_is_safe(s->outbox)) { /* it is slow, but it goes on; what is left here would be lost */
+        if ((waiting < waited_for || taken != taken_before) &&
+            !wp_outbox_is_safe(s->outbox)) { /* it is slow, but it goes on; what is left here would be lost */
             waited_for = waiting;
             start = now;
         }

@@ -17,12 +17,12 @@
 #include <unistd.h>
 #include <uuid/uuid.h>
 
-#define SEGMENTS 32u                        /* about so many in a full spool */
+#define SEGMENTS 32u /* about so many in a full spool */
 #define SEGMENT_LEAST (64u << 10)
-#define SEGMENT_MOST (8u << 20)             /* compacting one holds the collector up for less than its ring lasts */
+#define SEGMENT_MOST (8u << 20) /* compacting one holds the collector up for less than its ring lasts */
 #define RESERVE_LEAST (64u << 10)
 #define RESERVE_MOST (4u << 20)
-#define RECORD 256u                         /* of a batch, beside its frame */
+#define RECORD 256u /* of a batch, beside its frame */
 #define FULL_NS 10000000000u
 #define SESSIONS 4096u
 
@@ -31,11 +31,11 @@ struct wp_spool {
     char *path;
     const struct wp_logger *logger;
     int lock_fd;
-    uint64_t limit, reserve;                /* bytes */
-    struct wp_spool_session **sessions;     /* owned */
+    uint64_t limit, reserve;            /* bytes */
+    struct wp_spool_session **sessions; /* owned */
     size_t count;
-    struct wp_spool_session *current;       /* of them, NULL: none */
-    const struct wp_spool_session *held;    /* likewise */
+    struct wp_spool_session *current;    /* of them, NULL: none */
+    const struct wp_spool_session *held; /* likewise */
     struct wp_log_limit full;
 };
 
@@ -54,7 +54,8 @@ static uint64_t segment_bytes(const struct wp_spool *s)
 /* The folder is the user's choice, and may hold files of these names. */
 static int refuse(const struct wp_spool *s, const char *name, struct wp_error *err)
 {
-    return wp_error_set(err, -EEXIST, "'%s/%s' is there and is no spool's: give an empty folder with --spool, or --spool none", s->path, name);
+    return wp_error_set(err, -EEXIST,
+        "'%s/%s' is there and is no spool's: give an empty folder with --spool, or --spool none", s->path, name);
 }
 
 /* Nothing, or the id of a process. */
@@ -90,7 +91,9 @@ static int check_reserve(const struct wp_spool *s, struct wp_error *err)
     snprintf(path, sizeof(path), "%s/reserve", s->path);
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (fd < 0)
-        return errno == ENOENT ? 0 : errno == ELOOP ? refuse(s, "reserve", err) : wp_error_errno(err, -errno, "cannot read '%s'", path);
+        return errno == ENOENT ? 0
+            : errno == ELOOP   ? refuse(s, "reserve", err)
+                               : wp_error_errno(err, -errno, "cannot read '%s'", path);
     bool is = is_reserve(fd);
     close(fd);
     return is ? 0 : refuse(s, "reserve", err);
@@ -110,8 +113,10 @@ static int take_lock(struct wp_spool *s, struct wp_error *err)
             return wp_error_errno(err, -errno, "cannot lock '%s'", path);
         ssize_t got = pread(s->lock_fd, pid, sizeof(pid) - 1, 0);
         pid[got > 0 ? strspn(pid, "0123456789") : 0] = 0;
-        return wp_error_set(err, -EBUSY, "the spool '%s' is locked: another collector (pid %s) uses it; give this one its own with "
-            "--spool, or --spool none", s->path, *pid ? pid : "unknown");
+        return wp_error_set(err, -EBUSY,
+            "the spool '%s' is locked: another collector (pid %s) uses it; give this one its own with "
+            "--spool, or --spool none",
+            s->path, *pid ? pid : "unknown");
     }
     int size = snprintf(pid, sizeof(pid), "%d\n", (int)getpid());
     if (ftruncate(s->lock_fd, 0) || pwrite(s->lock_fd, pid, (size_t)size, 0) < 0)
@@ -147,7 +152,8 @@ static int add_session(struct wp_spool *s, struct wp_spool_session *session, str
     return 0;
 }
 
-/* A session that was left there. One that cannot be read stays as it is: it is somebody's evidence, not ours to remove. */
+/* A session that was left there. One that cannot be read stays as it is: it is somebody's evidence, not ours to remove.
+ */
 static int take_session(struct wp_spool *s, const char *name, struct wp_error *err)
 {
     struct wp_spool_session *session;
@@ -212,7 +218,8 @@ int wp_spool_open(struct wp_spool **spool, const char *path, uint64_t limit_byte
     if (!rc)
         wp_name_sync(path, NULL); /* the folder above need not be this user's to read */
     if (rc == -EACCES)
-        wp_error_wrap(err, rc, "cannot have this spool (make its folder for this user, or --spool names another, or none)");
+        wp_error_wrap(
+            err, rc, "cannot have this spool (make its folder for this user, or --spool names another, or none)");
     umask(before);
     if (!rc)
         rc = take_lock(s, err);
@@ -242,7 +249,8 @@ void wp_spool_close(struct wp_spool *s)
     free(s);
 }
 
-int wp_spool_begin(struct wp_spool *s, const struct wp_hello *hello, struct wp_spool_session **session, struct wp_error *err)
+int wp_spool_begin(
+    struct wp_spool *s, const struct wp_hello *hello, struct wp_spool_session **session, struct wp_error *err)
 {
     char path[PATH_MAX], name[37];
     for (size_t i = 0; i < s->count; i++) {
@@ -353,8 +361,10 @@ static uint64_t lost_batches(const struct wp_spool *s)
 static void say_full(struct wp_spool *s, const char *why)
 {
     if (wp_log_allowed(&s->full, wp_clock_ns(), FULL_NS))
-        wp_log(s->logger, WP_LOG_WARN, "the spool is full (%s): the oldest batches go, counted as lost spool=%s bytes=%llu "
-            "lost_batches=%llu", why, s->path, (unsigned long long)wp_spool_bytes(s), (unsigned long long)lost_batches(s));
+        wp_log(s->logger, WP_LOG_WARN,
+            "the spool is full (%s): the oldest batches go, counted as lost spool=%s bytes=%llu "
+            "lost_batches=%llu",
+            why, s->path, (unsigned long long)wp_spool_bytes(s), (unsigned long long)lost_batches(s));
 }
 
 /* The disk may be full while the oldest is made small: then the reserve is given back for it. */
@@ -369,8 +379,8 @@ static int drop_with_reserve(struct wp_spool *s, bool may_lose, struct wp_error 
     return rc;
 }
 
-int wp_spool_append(struct wp_spool *s, struct wp_spool_session *session, const struct wp_batch *batch, const uint8_t *frame,
-    size_t size, bool may_go, struct wp_error *err)
+int wp_spool_append(struct wp_spool *s, struct wp_spool_session *session, const struct wp_batch *batch,
+    const uint8_t *frame, size_t size, bool may_go, struct wp_error *err)
 {
     int rc = 1;
     uint64_t lost = lost_batches(s);

@@ -2,9 +2,10 @@
 #ifndef WP_COLLECTOR_SPOOL_SPOOL_H
 #define WP_COLLECTOR_SPOOL_SPOOL_H
 /*
- * The spool: a folder with one folder a session (spool_session.h), bounded as a whole. What is not yet acknowledged waits
- * there, through crashes of the collector and of the machine. One collector at a time: `lock` is held while it is open.
- * When it is full, by its limit or because the disk is, whole oldest segments go: their events are counted as lost.
+ * The spool: a folder with one folder a session (spool_session.h), bounded as a whole. What is not yet acknowledged
+ * waits there, through crashes of the collector and of the machine. One collector at a time: `lock` is held while it is
+ * open. When it is full, by its limit or because the disk is, whole oldest segments go: their events are counted as
+ * lost.
  */
 #include "collector/spool/spool_session.h"
 #include "common/log.h"
@@ -17,17 +18,19 @@ int wp_spool_open(struct wp_spool **spool, const char *path, uint64_t limit_byte
 /* Everything stays on disk. */
 void wp_spool_close(struct wp_spool *spool);
 /* The session that is recorded now; what the spool already has of it stays. The spool owns it. */
-int wp_spool_begin(struct wp_spool *spool, const struct wp_hello *hello, struct wp_spool_session **session, struct wp_error *err);
+int wp_spool_begin(
+    struct wp_spool *spool, const struct wp_hello *hello, struct wp_spool_session **session, struct wp_error *err);
 /* True when one of the others goes on behind a session. */
 bool wp_spool_has_successors(const struct wp_spool *spool);
-/* The session that is recorded goes on in another one and is still being delivered: it is no leftover until it is let go (NULL). */
+/* The session that is recorded goes on in another one and is still being delivered: it is no leftover until it is let
+ * go (NULL). */
 void wp_spool_hold(struct wp_spool *spool, const struct wp_spool_session *session);
 /* The oldest of the other sessions, NULL: none is left. */
 struct wp_spool_session *wp_spool_leftover(struct wp_spool *spool);
 /* As wp_spool_session_append; makes room first. When the disk is full before the limit is reached, batches that are not
  * acknowledged go only if they `may_go`: else -ENOSPC. */
-int wp_spool_append(struct wp_spool *spool, struct wp_spool_session *session, const struct wp_batch *batch, const uint8_t *frame,
-    size_t size, bool may_go, struct wp_error *err);
+int wp_spool_append(struct wp_spool *spool, struct wp_spool_session *session, const struct wp_batch *batch,
+    const uint8_t *frame, size_t size, bool may_go, struct wp_error *err);
 /* The session that is recorded is a leftover from now on. */
 void wp_spool_let_go(struct wp_spool *spool, const struct wp_spool_session *session);
 /* All of it has arrived: its folder is removed. */

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define STRETCHES 256u          /* a session that moves more often forgets who had the oldest: nobody gets them again */
+#define STRETCHES 256u /* a session that moves more often forgets who had the oldest: nobody gets them again */
 #define FILE_BYTES ((size_t)STRETCHES * 600)
 
 void wp_spool_acks_fini(struct wp_spool_acks *a)

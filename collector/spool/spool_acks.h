@@ -11,8 +11,8 @@
 #include <stdint.h>
 
 struct wp_spool_ack {
-    uint64_t last_seq;          /* of a stretch that begins behind the one before */
-    char *endpoint;             /* owned */
+    uint64_t last_seq; /* of a stretch that begins behind the one before */
+    char *endpoint;    /* owned */
 };
 
 struct wp_spool_acks {

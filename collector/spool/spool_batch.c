@@ -14,11 +14,11 @@
 static const char lost_name[] = "[lost]";
 
 struct wp_spool_batches {
-    struct wp_batch batch;      /* decoded; its storage is kept */
-    struct wp_batch made;       /* of a gap, on the arrays below */
+    struct wp_batch batch; /* decoded; its storage is kept */
+    struct wp_batch made;  /* of a gap, on the arrays below */
     struct wp_buffer drops, entries[WP_SPOOL_KINDS];
-    struct wp_intmap renamed;   /* thread -> index of its event in `names` */
-    struct wp_buffer names;     /* struct wp_event */
+    struct wp_intmap renamed; /* thread -> index of its event in `names` */
+    struct wp_buffer names;   /* struct wp_event */
 };
 
 struct wp_spool_batches *wp_spool_batches_create(void)
@@ -39,12 +39,18 @@ void wp_spool_batches_destroy(struct wp_spool_batches *b)
     free(b);
 }
 
-void wp_spool_head_of(struct wp_spool_head *head, const struct wp_batch *batch, const uint32_t known[WP_SPOOL_KINDS], uint64_t last_ns)
+void wp_spool_head_of(
+    struct wp_spool_head *head, const struct wp_batch *batch, const uint32_t known[WP_SPOOL_KINDS], uint64_t last_ns)
 {
-    const uint32_t counts[WP_SPOOL_KINDS] = {batch->string_count, batch->thread_count, batch->socket_count, batch->object_count,
-        batch->frame_count, batch->stack_count};
-    *head = (struct wp_spool_head){.first_seq = batch->seq, .last_seq = batch->seq, .first_ns = last_ns, .last_ns = last_ns,
-        .events = batch->event_count, .anchor_mono_ns = batch->anchor_mono_ns, .anchor_real_ns = batch->anchor_real_ns};
+    const uint32_t counts[WP_SPOOL_KINDS] = {batch->string_count, batch->thread_count, batch->socket_count,
+        batch->object_count, batch->frame_count, batch->stack_count};
+    *head = (struct wp_spool_head){.first_seq = batch->seq,
+        .last_seq = batch->seq,
+        .first_ns = last_ns,
+        .last_ns = last_ns,
+        .events = batch->event_count,
+        .anchor_mono_ns = batch->anchor_mono_ns,
+        .anchor_real_ns = batch->anchor_real_ns};
     if (batch->event_count) {
         head->first_ns = batch->events[0].time_ns;
         head->last_ns = batch->events[batch->event_count - 1].time_ns;
@@ -57,8 +63,8 @@ void wp_spool_head_of(struct wp_spool_head *head, const struct wp_batch *batch, 
     }
 }
 
-int wp_spool_batches_decode(struct wp_spool_batches *b, const uint8_t *raw, size_t size, struct wp_batch **batch,
-    struct wp_error *err)
+int wp_spool_batches_decode(
+    struct wp_spool_batches *b, const uint8_t *raw, size_t size, struct wp_batch **batch, struct wp_error *err)
 {
     *batch = &b->batch;
     return wp_batch_decode(&b->batch, raw, size, err);
@@ -90,7 +96,8 @@ int wp_spool_batches_strip(struct wp_spool_batches *b, bool is_lost, struct wp_e
     for (uint32_t kind = 0; is_lost && kind < WP_EVENT_KINDS; kind++) {
         if (!counts[kind])
             continue;
-        struct wp_drop drop = {.kind = kind, .count = counts[kind], .from_ns = first_ns, .to_ns = lost_until(batch, last_ns)};
+        struct wp_drop drop = {
+            .kind = kind, .count = counts[kind], .from_ns = first_ns, .to_ns = lost_until(batch, last_ns)};
         wp_buffer_append(&b->drops, &drop, sizeof(drop));
     }
     if (b->drops.failed)
@@ -103,8 +110,8 @@ int wp_spool_batches_strip(struct wp_spool_batches *b, bool is_lost, struct wp_e
 
 bool wp_spool_batch_is_empty(const struct wp_batch *b)
 {
-    return !(b->event_count || b->string_count || b->thread_count || b->socket_count || b->object_count || b->frame_count ||
-             b->stack_count || b->device_count || b->drop_count || b->is_last);
+    return !(b->event_count || b->string_count || b->thread_count || b->socket_count || b->object_count ||
+        b->frame_count || b->stack_count || b->device_count || b->drop_count || b->is_last);
 }
 
 void wp_spool_batches_forget_names(struct wp_spool_batches *b)
@@ -122,15 +129,17 @@ int wp_spool_batches_take_names(struct wp_spool_batches *b, struct wp_batch *bat
             continue;
         if (wp_intmap_get(&b->renamed, key, &index))
             memcpy(b->names.data + index * sizeof(struct wp_event), &batch->events[i], sizeof(struct wp_event));
-        else if (index < WP_BATCH_EVENTS && (wp_intmap_put(&b->renamed, key, index) ||
-                                             wp_buffer_append(&b->names, &batch->events[i], sizeof(struct wp_event))))
+        else if (index < WP_BATCH_EVENTS &&
+            (wp_intmap_put(&b->renamed, key, index) ||
+                wp_buffer_append(&b->names, &batch->events[i], sizeof(struct wp_event))))
             return wp_error_set(err, -ENOMEM, "out of memory for the spool");
     }
     batch->event_count = batch->drop_count = 0;
     return 0;
 }
 
-int wp_spool_batches_give_names(struct wp_spool_batches *b, struct wp_batch *batch, uint64_t time_ns, struct wp_error *err)
+int wp_spool_batches_give_names(
+    struct wp_spool_batches *b, struct wp_batch *batch, uint64_t time_ns, struct wp_error *err)
 {
     batch->events = (struct wp_event *)(void *)b->names.data;
     batch->event_count = (uint32_t)(b->names.size / sizeof(struct wp_event));
@@ -175,8 +184,8 @@ static uint32_t share(const struct wp_spool_gap *gap, unsigned kind, uint64_t nt
     return left < WP_BATCH_ENTRIES ? (uint32_t)left : WP_BATCH_ENTRIES;
 }
 
-int wp_spool_batches_gap(struct wp_spool_batches *b, const struct wp_spool_gap *gap, uint64_t seq, struct wp_batch **batch,
-    struct wp_error *err)
+int wp_spool_batches_gap(struct wp_spool_batches *b, const struct wp_spool_gap *gap, uint64_t seq,
+    struct wp_batch **batch, struct wp_error *err)
 {
     struct wp_batch *m = &b->made;
     uint64_t nth = seq - gap->first_seq;
@@ -199,7 +208,8 @@ int wp_spool_batches_gap(struct wp_spool_batches *b, const struct wp_spool_gap *
         return wp_error_set(err, -ENOMEM, "out of memory for the spool");
     fill_nameless(m, m->first_frame - 1 + m->frame_count);
     if (!nth && gap->count) {
-        m->drops[0] = (struct wp_drop){.count = gap->count, .from_ns = gap->from_ns,
+        m->drops[0] = (struct wp_drop){.count = gap->count,
+            .from_ns = gap->from_ns,
             .to_ns = gap->to_ns > gap->from_ns ? gap->to_ns : gap->from_ns};
         m->drop_count = 1;
     }

@@ -12,34 +12,34 @@
 #include <unistd.h>
 #include <xxhash.h>
 
-#define MAGIC 0x31535057u                               /* "WPS1" */
-#define FRAME_LIMIT (WP_FRAME_RAW_LIMIT + (1u << 20))   /* what a frame can take at most */
-#define SEARCH ((size_t)2 * FRAME_LIMIT)                /* behind a damaged head, for the next good one */
+#define MAGIC 0x31535057u                             /* "WPS1" */
+#define FRAME_LIMIT (WP_FRAME_RAW_LIMIT + (1u << 20)) /* what a frame can take at most */
+#define SEARCH ((size_t)2 * FRAME_LIMIT)              /* behind a damaged head, for the next good one */
 
 struct disk_head {
-    uint32_t magic, size;                               /* of the frame behind it */
+    uint32_t magic, size; /* of the frame behind it */
     uint64_t first_seq, last_seq, first_ns, last_ns, events, dropped, anchor_mono_ns, anchor_real_ns;
     uint32_t before[WP_SPOOL_KINDS], after[WP_SPOOL_KINDS];
     uint32_t is_stretch, reserved;
-    uint64_t frame_sum, head_sum;                       /* XXH3-64 of the frame, and of all before head_sum */
+    uint64_t frame_sum, head_sum; /* XXH3-64 of the frame, and of all before head_sum */
 };
 _Static_assert(sizeof(struct disk_head) == 144, "the head has no holes");
 
 struct place {
-    uint32_t offset;            /* in the file */
-    uint32_t first, count;      /* batches, counted from the segment's first */
+    uint32_t offset;       /* in the file */
+    uint32_t first, count; /* batches, counted from the segment's first */
 };
 
 struct wp_spool_segment {
-    char *path;                 /* owned */
-    int fd;                     /* -1: at rest */
-    struct place *places;       /* owned, by number */
+    char *path;           /* owned */
+    int fd;               /* -1: at rest */
+    struct place *places; /* owned, by number */
     size_t count, room;
-    uint64_t base, last_ns;     /* first number; of the last event */
-    uint64_t end, size;         /* behind the last whole record; of the file */
+    uint64_t base, last_ns; /* first number; of the last event */
+    uint64_t end, size;     /* behind the last whole record; of the file */
     uint64_t torn;
     bool is_dirty;
-    int sync_rc;                /* of a sync that failed: the kernel calls those pages clean, so a later one says nothing */
+    int sync_rc; /* of a sync that failed: the kernel calls those pages clean, so a later one says nothing */
 };
 
 static uint64_t head_sum(const struct disk_head *head)
@@ -82,8 +82,8 @@ static int add_place(struct wp_spool_segment *s, const struct disk_head *head, u
     }
     s->base = base;
     s->last_ns = head->last_ns > s->last_ns ? head->last_ns : s->last_ns;
-    s->places[s->count++] = (struct place){(uint32_t)offset, (uint32_t)(head->first_seq - base),
-        (uint32_t)(head->last_seq - head->first_seq + 1)};
+    s->places[s->count++] = (struct place){
+        (uint32_t)offset, (uint32_t)(head->first_seq - base), (uint32_t)(head->last_seq - head->first_seq + 1)};
     return 0;
 }
 
@@ -96,7 +96,8 @@ uint64_t wp_spool_segment_last(const struct wp_spool_segment *s)
 /* A whole record at `offset` that may follow. */
 static bool is_record(const struct wp_spool_segment *s, const struct disk_head *head, uint64_t offset)
 {
-    return is_head(head) && head->first_seq > wp_spool_segment_last(s) && head->size <= s->size - offset - sizeof(*head);
+    return is_head(head) && head->first_seq > wp_spool_segment_last(s) &&
+        head->size <= s->size - offset - sizeof(*head);
 }
 
 /* The next good head behind a damaged one. -ENODATA: none. */
@@ -109,7 +110,8 @@ static int search(struct wp_spool_segment *s, uint64_t from, struct disk_head *h
     int rc = wp_buffer_reserve(&bytes, size) ? -ENOMEM : read_at(s->fd, bytes.data, size, from);
     const uint8_t *at = bytes.data, *end = at + size;
     bool is_found = false;
-    while (!rc && !is_found && (at = memmem(at, (size_t)(end - at), &magic, sizeof(magic))) && (size_t)(end - at) >= sizeof(*head)) {
+    while (!rc && !is_found && (at = memmem(at, (size_t)(end - at), &magic, sizeof(magic))) &&
+        (size_t)(end - at) >= sizeof(*head)) {
         memcpy(head, at, sizeof(*head));
         *offset = from + (uint64_t)(at - bytes.data);
         is_found = is_record(s, head, *offset);
@@ -203,9 +205,10 @@ static int write_record(struct wp_spool_segment *s, const struct disk_head *head
 {
     size_t size = sizeof(*head) + head->size, done = 0;
     while (done < size) {
-        size_t in_head = done < sizeof(*head) ? sizeof(*head) - done : 0, in_frame = done < sizeof(*head) ? 0 : done - sizeof(*head);
-        struct iovec parts[2] = {{(char *)head + (sizeof(*head) - in_head), in_head},
-            {(uint8_t *)frame + in_frame, head->size - in_frame}};
+        size_t in_head = done < sizeof(*head) ? sizeof(*head) - done : 0,
+               in_frame = done < sizeof(*head) ? 0 : done - sizeof(*head);
+        struct iovec parts[2] = {
+            {(char *)head + (sizeof(*head) - in_head), in_head}, {(uint8_t *)frame + in_frame, head->size - in_frame}};
         ssize_t got = pwritev(s->fd, parts, 2, (off_t)(s->end + done));
         if (got < 0 && errno == EINTR)
             continue;
@@ -216,12 +219,20 @@ static int write_record(struct wp_spool_segment *s, const struct disk_head *head
     return 0;
 }
 
-int wp_spool_segment_append(struct wp_spool_segment *s, const struct wp_spool_head *head, const uint8_t *frame, size_t size,
-    struct wp_error *err)
+int wp_spool_segment_append(struct wp_spool_segment *s, const struct wp_spool_head *head, const uint8_t *frame,
+    size_t size, struct wp_error *err)
 {
-    struct disk_head disk = {.magic = MAGIC, .size = (uint32_t)size, .first_seq = head->first_seq, .last_seq = head->last_seq,
-        .first_ns = head->first_ns, .last_ns = head->last_ns, .events = head->events, .dropped = head->dropped,
-        .anchor_mono_ns = head->anchor_mono_ns, .anchor_real_ns = head->anchor_real_ns, .is_stretch = head->is_stretch,
+    struct disk_head disk = {.magic = MAGIC,
+        .size = (uint32_t)size,
+        .first_seq = head->first_seq,
+        .last_seq = head->last_seq,
+        .first_ns = head->first_ns,
+        .last_ns = head->last_ns,
+        .events = head->events,
+        .dropped = head->dropped,
+        .anchor_mono_ns = head->anchor_mono_ns,
+        .anchor_real_ns = head->anchor_real_ns,
+        .is_stretch = head->is_stretch,
         .frame_sum = XXH3_64bits(frame, size)};
     memcpy(disk.before, head->before, sizeof(disk.before));
     memcpy(disk.after, head->after, sizeof(disk.after));
@@ -254,7 +265,8 @@ int wp_spool_segment_sync(struct wp_spool_segment *s, struct wp_error *err)
         return 0;
     if (!rc)
         rc = wake(s);
-    if (!rc && (fdatasync(s->fd) || fdatasync(s->fd))) /* pages given up while the first one went on: only the second knows (ext4 asks at its start) */
+    if (!rc && (fdatasync(s->fd) || fdatasync(s->fd))) /* pages given up while the first one went on: only the second
+                                                          knows (ext4 asks at its start) */
         rc = s->sync_rc = -errno;
     s->is_dirty = rc != 0;
     return rc ? wp_error_errno(err, rc, "cannot sync '%s'", s->path) : 0;
@@ -299,7 +311,8 @@ bool wp_spool_segment_find(const struct wp_spool_segment *s, uint64_t seq, size_
     return low > 0;
 }
 
-static int read_head(struct wp_spool_segment *s, size_t index, struct disk_head *disk, struct wp_spool_head *head, struct wp_error *err)
+static int read_head(
+    struct wp_spool_segment *s, size_t index, struct disk_head *disk, struct wp_spool_head *head, struct wp_error *err)
 {
     const struct place *place = &s->places[index];
     *head = (struct wp_spool_head){0};
@@ -310,9 +323,15 @@ static int read_head(struct wp_spool_segment *s, size_t index, struct disk_head 
         return wp_error_errno(err, rc, "cannot read '%s'", s->path);
     if (rc || !is_head(disk) || disk->first_seq != s->base + place->first)
         return wp_error_set(err, -EBADMSG, "a damaged head in '%s' at byte %u", s->path, place->offset);
-    *head = (struct wp_spool_head){.first_seq = disk->first_seq, .last_seq = disk->last_seq, .first_ns = disk->first_ns,
-        .last_ns = disk->last_ns, .events = disk->events, .dropped = disk->dropped, .anchor_mono_ns = disk->anchor_mono_ns,
-        .anchor_real_ns = disk->anchor_real_ns, .is_stretch = disk->is_stretch};
+    *head = (struct wp_spool_head){.first_seq = disk->first_seq,
+        .last_seq = disk->last_seq,
+        .first_ns = disk->first_ns,
+        .last_ns = disk->last_ns,
+        .events = disk->events,
+        .dropped = disk->dropped,
+        .anchor_mono_ns = disk->anchor_mono_ns,
+        .anchor_real_ns = disk->anchor_real_ns,
+        .is_stretch = disk->is_stretch};
     memcpy(head->before, disk->before, sizeof(head->before));
     memcpy(head->after, disk->after, sizeof(head->after));
     return 0;
@@ -324,8 +343,8 @@ int wp_spool_segment_head(struct wp_spool_segment *s, size_t index, struct wp_sp
     return read_head(s, index, &disk, head, err);
 }
 
-int wp_spool_segment_read(struct wp_spool_segment *s, size_t index, struct wp_spool_head *head, struct wp_buffer *frame,
-    struct wp_error *err)
+int wp_spool_segment_read(
+    struct wp_spool_segment *s, size_t index, struct wp_spool_head *head, struct wp_buffer *frame, struct wp_error *err)
 {
     struct disk_head disk;
     int rc = read_head(s, index, &disk, head, err);

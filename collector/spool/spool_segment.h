@@ -2,12 +2,13 @@
 #ifndef WP_COLLECTOR_SPOOL_SPOOL_SEGMENT_H
 #define WP_COLLECTOR_SPOOL_SPOOL_SEGMENT_H
 /*
- * One file of the spool: records one behind the other, appended only. A record is a head (the batches it stands for, what
- * they hold, the ids the session has before and after them) and one frame; head and frame have an XXH3-64 each, so that
- * a head still tells what was lost when its frame is damaged. Numbers are in the host's order: the file stays there.
+ * One file of the spool: records one behind the other, appended only. A record is a head (the batches it stands for,
+ * what they hold, the ids the session has before and after them) and one frame; head and frame have an XXH3-64 each, so
+ * that a head still tells what was lost when its frame is damaged. Numbers are in the host's order: the file stays
+ * there.
  *
- * Opening takes what is whole. What stands behind the last whole record is torn and is cut by the next append; a damaged
- * head in the middle is passed over to the next good one, and leaves a hole in the numbers.
+ * Opening takes what is whole. What stands behind the last whole record is torn and is cut by the next append; a
+ * damaged head in the middle is passed over to the next good one, and leaves a hole in the numbers.
  */
 #include "common/buffer.h"
 #include "common/error.h"
@@ -16,12 +17,20 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { WP_SPOOL_STRINGS, WP_SPOOL_THREADS, WP_SPOOL_SOCKETS, WP_SPOOL_OBJECTS, WP_SPOOL_FRAMES, WP_SPOOL_STACKS, WP_SPOOL_KINDS };
+enum {
+    WP_SPOOL_STRINGS,
+    WP_SPOOL_THREADS,
+    WP_SPOOL_SOCKETS,
+    WP_SPOOL_OBJECTS,
+    WP_SPOOL_FRAMES,
+    WP_SPOOL_STACKS,
+    WP_SPOOL_KINDS
+};
 
 struct wp_spool_head {
-    uint64_t first_seq, last_seq;       /* one batch, or those of a stretch (spool_stretch.h) */
-    uint64_t first_ns, last_ns;         /* of their events */
-    uint64_t events, dropped;           /* as the batches say */
+    uint64_t first_seq, last_seq; /* one batch, or those of a stretch (spool_stretch.h) */
+    uint64_t first_ns, last_ns;   /* of their events */
+    uint64_t events, dropped;     /* as the batches say */
     uint64_t anchor_mono_ns, anchor_real_ns;
     uint32_t before[WP_SPOOL_KINDS], after[WP_SPOOL_KINDS]; /* the session's last ids */
     bool is_stretch;
@@ -42,9 +51,10 @@ int wp_spool_segment_append(struct wp_spool_segment *segment, const struct wp_sp
 /* fdatasync, when something was appended since the last one. */
 int wp_spool_segment_sync(struct wp_spool_segment *segment, struct wp_error *err);
 
-size_t wp_spool_segment_count(const struct wp_spool_segment *segment);   /* records */
+size_t wp_spool_segment_count(const struct wp_spool_segment *segment); /* records */
 uint64_t wp_spool_segment_bytes(const struct wp_spool_segment *segment);
-uint64_t wp_spool_segment_torn(const struct wp_spool_segment *segment);  /* bytes behind the last whole record at opening */
+uint64_t wp_spool_segment_torn(
+    const struct wp_spool_segment *segment); /* bytes behind the last whole record at opening */
 /* 0 without records. */
 uint64_t wp_spool_segment_first(const struct wp_spool_segment *segment);
 uint64_t wp_spool_segment_last(const struct wp_spool_segment *segment);
@@ -52,9 +62,10 @@ uint64_t wp_spool_segment_last_ns(const struct wp_spool_segment *segment);
 /* The last record that begins at `seq` or before it; false when there is none. */
 bool wp_spool_segment_find(const struct wp_spool_segment *segment, uint64_t seq, size_t *index);
 /* -EBADMSG: damaged since it was written. */
-int wp_spool_segment_head(struct wp_spool_segment *segment, size_t index, struct wp_spool_head *head, struct wp_error *err);
+int wp_spool_segment_head(
+    struct wp_spool_segment *segment, size_t index, struct wp_spool_head *head, struct wp_error *err);
 /* Head and frame, which replaces what is in `frame`. -EBADMSG: the frame is damaged, *head is good. */
-int wp_spool_segment_read(struct wp_spool_segment *segment, size_t index, struct wp_spool_head *head, struct wp_buffer *frame,
-    struct wp_error *err);
+int wp_spool_segment_read(struct wp_spool_segment *segment, size_t index, struct wp_spool_head *head,
+    struct wp_buffer *frame, struct wp_error *err);
 
 #endif

@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define HISTORY_NS 30000000000u     /* of acknowledged events, for an aggregator that restarts */
+#define HISTORY_NS 30000000000u /* of acknowledged events, for an aggregator that restarts */
 #define SMALL_FILE 65536u
 
 struct wp_spool_session {
@@ -32,7 +32,8 @@ struct wp_spool_session {
 
 /* --- opening --- */
 
-static int small_file(struct wp_spool_session *s, const char *name, enum wp_frame_type type, struct wp_frame *frame, struct wp_error *err)
+static int small_file(
+    struct wp_spool_session *s, const char *name, enum wp_frame_type type, struct wp_frame *frame, struct wp_error *err)
 {
     char path[PATH_MAX];
     snprintf(path, sizeof(path), "%s/%s", s->path, name);
@@ -85,7 +86,8 @@ static int make_folder(struct wp_spool_session *s, const struct wp_hello *hello,
 
 static int by_number(const void *a, const void *b)
 {
-    uint64_t x = wp_spool_segment_first(*(struct wp_spool_segment *const *)a), y = wp_spool_segment_first(*(struct wp_spool_segment *const *)b);
+    uint64_t x = wp_spool_segment_first(*(struct wp_spool_segment *const *)a),
+             y = wp_spool_segment_first(*(struct wp_spool_segment *const *)b);
     return x < y ? -1 : x > y;
 }
 
@@ -235,7 +237,8 @@ bool wp_spool_session_is_past(const struct wp_spool_session *s, uint64_t seq, co
 }
 
 /* Behind the last batch without events those who follow begin: with the names that threads have by then. */
-static int read_past(struct wp_spool_session *s, uint64_t seq, const char *endpoint, struct wp_batch **batch, struct wp_error *err)
+static int read_past(
+    struct wp_spool_session *s, uint64_t seq, const char *endpoint, struct wp_batch **batch, struct wp_error *err)
 {
     struct wp_spool_head next;
     bool is_whole;
@@ -249,8 +252,8 @@ static int read_past(struct wp_spool_session *s, uint64_t seq, const char *endpo
     return wp_spool_batches_give_names(s->shelf.batches, *batch, next.first_ns, err);
 }
 
-int wp_spool_session_read(struct wp_spool_session *s, uint64_t seq, const char *endpoint, const uint8_t **frame, size_t *size,
-    struct wp_error *err)
+int wp_spool_session_read(struct wp_spool_session *s, uint64_t seq, const char *endpoint, const uint8_t **frame,
+    size_t *size, struct wp_error *err)
 {
     struct wp_spool_head head;
     struct wp_batch *batch;
@@ -263,7 +266,8 @@ int wp_spool_session_read(struct wp_spool_session *s, uint64_t seq, const char *
         *size = s->shelf.record.size;
         return 0;
     }
-    int rc = is_after ? wp_spool_shelf_decode(&s->shelf, seq, &batch, &is_whole, err) : read_past(s, seq, endpoint, &batch, err);
+    int rc = is_after ? wp_spool_shelf_decode(&s->shelf, seq, &batch, &is_whole, err)
+                      : read_past(s, seq, endpoint, &batch, err);
     wp_buffer_clear(&s->raw);
     wp_buffer_clear(&s->frame);
     if (!rc)
@@ -295,8 +299,8 @@ static int next_segment(struct wp_spool_session *s, uint64_t seq, struct wp_erro
     return add_segment(s, segment, err);
 }
 
-int wp_spool_session_append(struct wp_spool_session *s, const struct wp_batch *batch, const uint8_t *frame, size_t size,
-    struct wp_error *err)
+int wp_spool_session_append(
+    struct wp_spool_session *s, const struct wp_batch *batch, const uint8_t *frame, size_t size, struct wp_error *err)
 {
     struct wp_spool_head head;
     if (batch->seq <= s->shelf.last_seq)
@@ -337,8 +341,8 @@ static int end_stretch(struct wp_spool_session *s, struct wp_spool_head *head, u
 }
 
 /* `known`: ids before it. */
-static int add_to_stretch(struct wp_spool_session *s, uint64_t seq, uint32_t known[WP_SPOOL_KINDS], struct wp_spool_head *head,
-    uint64_t *losing, struct wp_error *err)
+static int add_to_stretch(struct wp_spool_session *s, uint64_t seq, uint32_t known[WP_SPOOL_KINDS],
+    struct wp_spool_head *head, uint64_t *losing, struct wp_error *err)
 {
     struct wp_spool_head one;
     struct wp_batch *batch;
@@ -389,7 +393,8 @@ static int put_in_dictionary(struct wp_spool_session *s, uint64_t first, uint64_
     return rc ? rc : wp_spool_segment_sync(s->shelf.dictionary, err);
 }
 
-/* The oldest segment goes, its dictionary entries stay. They are written before it is removed: a crash leaves one of the two. */
+/* The oldest segment goes, its dictionary entries stay. They are written before it is removed: a crash leaves one of
+ * the two. */
 static int compact(struct wp_spool_session *s, struct wp_error *err)
 {
     struct wp_spool_segment *segment = s->shelf.segments[0];
@@ -507,7 +512,8 @@ uint64_t wp_spool_session_acked(const struct wp_spool_session *s)
 
 uint64_t wp_spool_session_oldest(const struct wp_spool_session *s)
 {
-    return s->shelf.count && wp_spool_segment_count(s->shelf.segments[0]) ? wp_spool_segment_first(s->shelf.segments[0]) : wp_spool_session_last(s) + 1;
+    return s->shelf.count && wp_spool_segment_count(s->shelf.segments[0]) ? wp_spool_segment_first(s->shelf.segments[0])
+                                                                          : wp_spool_session_last(s) + 1;
 }
 
 uint64_t wp_spool_session_bytes(const struct wp_spool_session *s)
@@ -548,7 +554,8 @@ uint64_t wp_spool_session_lost(const struct wp_spool_session *s)
 
 void wp_spool_session_bye(const struct wp_spool_session *s, struct wp_bye *bye)
 {
-    *bye = s->has_bye ? s->bye : (struct wp_bye){.last_seq = s->shelf.last_seq, .events = s->events, .dropped = s->dropped};
+    *bye = s->has_bye ? s->bye
+                      : (struct wp_bye){.last_seq = s->shelf.last_seq, .events = s->events, .dropped = s->dropped};
 }
 
 int wp_spool_session_set_bye(struct wp_spool_session *s, const struct wp_bye *bye, struct wp_error *err)

@@ -22,23 +22,26 @@ void wp_spool_session_close(struct wp_spool_session *session);
 void wp_spool_session_remove(struct wp_spool_session *session);
 
 const struct wp_hello *wp_spool_session_hello(const struct wp_spool_session *session);
-uint64_t wp_spool_session_last(const struct wp_spool_session *session);     /* batch, 0: none yet */
+uint64_t wp_spool_session_last(const struct wp_spool_session *session); /* batch, 0: none yet */
 uint64_t wp_spool_session_acked(const struct wp_spool_session *session);
-uint64_t wp_spool_session_oldest(const struct wp_spool_session *session);   /* batch that still has its events; last + 1: none */
+uint64_t wp_spool_session_oldest(
+    const struct wp_spool_session *session); /* batch that still has its events; last + 1: none */
 uint64_t wp_spool_session_bytes(const struct wp_spool_session *session);
 /* Times that a batch was asked for of which something is lost: damaged, or not there. */
 uint64_t wp_spool_session_damaged(const struct wp_spool_session *session);
-uint64_t wp_spool_session_torn(const struct wp_spool_session *session);     /* bytes that were cut at opening */
+uint64_t wp_spool_session_torn(const struct wp_spool_session *session); /* bytes that were cut at opening */
 /* It was refused once more: how often that was, by this collector and those before. */
 unsigned wp_spool_session_refused(struct wp_spool_session *session);
-uint64_t wp_spool_session_lost(const struct wp_spool_session *session);     /* batches dropped before they were acknowledged */
+uint64_t wp_spool_session_lost(
+    const struct wp_spool_session *session); /* batches dropped before they were acknowledged */
 /* Its Bye: what was set, or as the records say. */
 void wp_spool_session_bye(const struct wp_spool_session *session, struct wp_bye *bye);
 int wp_spool_session_set_bye(struct wp_spool_session *session, const struct wp_bye *bye, struct wp_error *err);
 
-/* `frame` is the batch as it travels. A number that is there already is ignored. -ENOSPC and the like: nothing changed. */
-int wp_spool_session_append(struct wp_spool_session *session, const struct wp_batch *batch, const uint8_t *frame, size_t size,
-    struct wp_error *err);
+/* `frame` is the batch as it travels. A number that is there already is ignored. -ENOSPC and the like: nothing changed.
+ */
+int wp_spool_session_append(struct wp_spool_session *session, const struct wp_batch *batch, const uint8_t *frame,
+    size_t size, struct wp_error *err);
 /* The aggregator at `endpoint` has no use for its events: they are counted, there or at another one. */
 bool wp_spool_session_is_past(const struct wp_spool_session *session, uint64_t seq, const char *endpoint);
 /* A whole BATCH frame for `endpoint`, valid until the next call. What another aggregator has acknowledged comes without
@@ -46,13 +49,16 @@ bool wp_spool_session_is_past(const struct wp_spool_session *session, uint64_t s
 int wp_spool_session_read(struct wp_spool_session *session, uint64_t seq, const char *endpoint, const uint8_t **frame,
     size_t *size, struct wp_error *err);
 /* Durable at `endpoint` up to `seq`. Segments that are older than that by the history go into the dictionary. */
-int wp_spool_session_acknowledge(struct wp_spool_session *session, uint64_t seq, const char *endpoint, struct wp_error *err);
-/* Makes room: the oldest segment goes into the dictionary, and what was not acknowledged in it is counted as lost. 0 when
- * there is none, or when something would be lost and that is not wanted. */
+int wp_spool_session_acknowledge(
+    struct wp_spool_session *session, uint64_t seq, const char *endpoint, struct wp_error *err);
+/* Makes room: the oldest segment goes into the dictionary, and what was not acknowledged in it is counted as lost. 0
+ * when there is none, or when something would be lost and that is not wanted. */
 int wp_spool_session_shrink(struct wp_spool_session *session, bool may_lose, struct wp_error *err);
-/* The last resort: 1 when the dictionary was given up, and what it named is nameless to an aggregator that begins anew. */
+/* The last resort: 1 when the dictionary was given up, and what it named is nameless to an aggregator that begins anew.
+ */
 int wp_spool_session_forget(struct wp_spool_session *session);
-/* Once a second: what was written is synced. What could not be may read as zeros from now on, and each later call fails as well. */
+/* Once a second: what was written is synced. What could not be may read as zeros from now on, and each later call fails
+ * as well. */
 int wp_spool_session_sync(struct wp_spool_session *session, struct wp_error *err);
 
 #endif

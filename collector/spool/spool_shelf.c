@@ -45,7 +45,8 @@ static bool neighbour_in(struct wp_spool_segment *segment, uint64_t seq, bool is
     return false;
 }
 
-static bool look_in(struct wp_spool_shelf *s, struct wp_spool_segment *segment, uint64_t seq, bool is_before, struct wp_spool_head *head)
+static bool look_in(struct wp_spool_shelf *s, struct wp_spool_segment *segment, uint64_t seq, bool is_before,
+    struct wp_spool_head *head)
 {
     bool has = neighbour_in(segment, seq, is_before, head);
     if (segment != s->awake && segment != s->dictionary && segment != s->segments[s->count - 1])
@@ -100,14 +101,19 @@ static void gap_between(struct wp_spool_shelf *s, uint64_t seq, struct wp_spool_
 /* The frame is damaged, its head is not. */
 static void gap_of(const struct wp_spool_head *head, struct wp_spool_gap *gap)
 {
-    *gap = (struct wp_spool_gap){.first_seq = head->first_seq, .last_seq = head->last_seq, .from_ns = head->first_ns,
-        .to_ns = head->last_ns, .count = head->is_stretch ? head->dropped : head->events + head->dropped,
-        .anchor_mono_ns = head->anchor_mono_ns, .anchor_real_ns = head->anchor_real_ns};
+    *gap = (struct wp_spool_gap){.first_seq = head->first_seq,
+        .last_seq = head->last_seq,
+        .from_ns = head->first_ns,
+        .to_ns = head->last_ns,
+        .count = head->is_stretch ? head->dropped : head->events + head->dropped,
+        .anchor_mono_ns = head->anchor_mono_ns,
+        .anchor_real_ns = head->anchor_real_ns};
     memcpy(gap->before, head->before, sizeof(gap->before));
     memcpy(gap->after, head->after, sizeof(gap->after));
 }
 
-static int decode_gap(struct wp_spool_shelf *s, const struct wp_spool_head *head, uint64_t seq, struct wp_batch **batch, struct wp_error *err)
+static int decode_gap(struct wp_spool_shelf *s, const struct wp_spool_head *head, uint64_t seq, struct wp_batch **batch,
+    struct wp_error *err)
 {
     struct wp_spool_gap gap;
     if (head)
@@ -121,7 +127,8 @@ static int decode_gap(struct wp_spool_shelf *s, const struct wp_spool_head *head
     return wp_spool_batches_gap(s->batches, &gap, seq, batch, err);
 }
 
-static int decode_stretch(struct wp_spool_shelf *s, size_t index, uint64_t seq, struct wp_batch **batch, struct wp_error *err)
+static int decode_stretch(
+    struct wp_spool_shelf *s, size_t index, uint64_t seq, struct wp_batch **batch, struct wp_error *err)
 {
     struct wp_spool_head head;
     const uint8_t *raw;
@@ -145,7 +152,9 @@ static int decode_stretch(struct wp_spool_shelf *s, size_t index, uint64_t seq, 
         return rc;
     if (size)
         return wp_spool_batches_decode(s->batches, raw, size, batch, err);
-    struct wp_spool_gap none = {.first_seq = seq, .last_seq = seq, .anchor_mono_ns = head.anchor_mono_ns,
+    struct wp_spool_gap none = {.first_seq = seq,
+        .last_seq = seq,
+        .anchor_mono_ns = head.anchor_mono_ns,
         .anchor_real_ns = head.anchor_real_ns};
     memcpy(none.session, s->session, 16);
     return wp_spool_batches_gap(s->batches, &none, seq, batch, err);
@@ -167,7 +176,8 @@ int wp_spool_shelf_fetch(struct wp_spool_shelf *s, uint64_t seq, struct wp_spool
 }
 
 /* Only what is not in a segment is in the dictionary: a crash may leave it in both, and the segment has its events. */
-static int decode_rest(struct wp_spool_shelf *s, const struct wp_spool_head *head, uint64_t seq, struct wp_batch **batch, struct wp_error *err)
+static int decode_rest(struct wp_spool_shelf *s, const struct wp_spool_head *head, uint64_t seq,
+    struct wp_batch **batch, struct wp_error *err)
 {
     struct wp_spool_head stretch;
     size_t index;
@@ -179,7 +189,8 @@ static int decode_rest(struct wp_spool_shelf *s, const struct wp_spool_head *hea
     return decode_gap(s, head->first_seq ? head : NULL, seq, batch, err);
 }
 
-int wp_spool_shelf_decode(struct wp_spool_shelf *s, uint64_t seq, struct wp_batch **batch, bool *is_whole, struct wp_error *err)
+int wp_spool_shelf_decode(
+    struct wp_spool_shelf *s, uint64_t seq, struct wp_batch **batch, bool *is_whole, struct wp_error *err)
 {
     struct wp_spool_head head;
     struct wp_frame frame;

@@ -2,8 +2,8 @@
 #ifndef WP_COLLECTOR_SPOOL_SPOOL_SHELF_H
 #define WP_COLLECTOR_SPOOL_SPOOL_SHELF_H
 /*
- * The files of one session of the spool, and how a batch is found in them: whole in a segment, without its events in the
- * dictionary, or as a gap between its neighbours. Embedded in a session (spool_session.h), which fills and owns it.
+ * The files of one session of the spool, and how a batch is found in them: whole in a segment, without its events in
+ * the dictionary, or as a gap between its neighbours. Embedded in a session (spool_session.h), which fills and owns it.
  */
 #include "collector/spool/spool_acks.h"
 #include "collector/spool/spool_batch.h"
@@ -15,24 +15,26 @@ struct wp_spool_shelf {
     struct wp_spool_segment *dictionary; /* of the batches before the segments */
     struct wp_spool_segment **segments;  /* by number; the last is written */
     size_t count, room;
-    struct wp_spool_segment *awake;      /* read last: its file is open */
+    struct wp_spool_segment *awake; /* read last: its file is open */
     struct wp_spool_acks *acks;
-    uint64_t last_seq, last_ns;          /* of what is in the files */
-    uint64_t claimed_seq;                /* the last batch, as Bye says; 0: unknown */
-    uint32_t known[WP_SPOOL_KINDS];      /* ids after the last batch */
+    uint64_t last_seq, last_ns;     /* of what is in the files */
+    uint64_t claimed_seq;           /* the last batch, as Bye says; 0: unknown */
+    uint32_t known[WP_SPOOL_KINDS]; /* ids after the last batch */
     struct wp_frame_reader *reader;
     struct wp_spool_batches *batches;
     struct wp_spool_stretch *stretch;
-    uint64_t damaged;                    /* times that a batch was asked for of which something is lost */
-    size_t stretch_index;                /* + 1 in the dictionary: what `stretch` holds */
+    uint64_t damaged;     /* times that a batch was asked for of which something is lost */
+    size_t stretch_index; /* + 1 in the dictionary: what `stretch` holds */
     struct wp_buffer record;
 };
 
 /* The nearest good head before batch `seq` (is_before), or behind it. */
 bool wp_spool_shelf_neighbour(struct wp_spool_shelf *shelf, uint64_t seq, bool is_before, struct wp_spool_head *head);
-/* 1: the whole batch, its frame in shelf->record. 0: there is none, or it is damaged; *head is good, or first_seq is 0. */
+/* 1: the whole batch, its frame in shelf->record. 0: there is none, or it is damaged; *head is good, or first_seq is 0.
+ */
 int wp_spool_shelf_fetch(struct wp_spool_shelf *shelf, uint64_t seq, struct wp_spool_head *head, struct wp_error *err);
 /* The batch as far as it is there, valid until the next call; is_whole: with its events. */
-int wp_spool_shelf_decode(struct wp_spool_shelf *shelf, uint64_t seq, struct wp_batch **batch, bool *is_whole, struct wp_error *err);
+int wp_spool_shelf_decode(
+    struct wp_spool_shelf *shelf, uint64_t seq, struct wp_batch **batch, bool *is_whole, struct wp_error *err);
 
 #endif

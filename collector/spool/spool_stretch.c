@@ -10,7 +10,7 @@
 
 #define FULL ((size_t)1 << 20)
 
-struct entry {                  /* and `size` bytes behind it */
+struct entry { /* and `size` bytes behind it */
     uint64_t first_seq, last_seq;
     uint32_t size, reserved;
 };
@@ -18,10 +18,10 @@ struct entry {                  /* and `size` bytes behind it */
 struct wp_spool_stretch {
     struct wp_frame_writer *writer;
     struct wp_frame_reader *reader;
-    struct wp_buffer made;      /* entries */
-    size_t last_entry;          /* in `made` */
-    struct wp_buffer loaded;    /* entries */
-    size_t cursor;              /* in `loaded`: batches are read one behind the other */
+    struct wp_buffer made;   /* entries */
+    size_t last_entry;       /* in `made` */
+    struct wp_buffer loaded; /* entries */
+    size_t cursor;           /* in `loaded`: batches are read one behind the other */
 };
 
 struct wp_spool_stretch *wp_spool_stretch_create(void)
@@ -74,7 +74,9 @@ int wp_spool_stretch_add(struct wp_spool_stretch *s, const struct wp_batch *batc
     if (is_empty && widen(s, batch->seq))
         return 0;
     size_t at = s->made.size;
-    int rc = wp_buffer_append(&s->made, &entry, sizeof(entry)) ? wp_error_set(err, -ENOMEM, "out of memory for the spool") : 0;
+    int rc = wp_buffer_append(&s->made, &entry, sizeof(entry))
+        ? wp_error_set(err, -ENOMEM, "out of memory for the spool")
+        : 0;
     if (!rc && !is_empty)
         rc = wp_batch_encode(batch, &s->made, err);
     if (rc) {
@@ -113,7 +115,9 @@ int wp_spool_stretch_load(struct wp_spool_stretch *s, const uint8_t *bytes, size
         if (entry.size > frame.size - at - sizeof(entry) || entry.last_seq < entry.first_seq)
             return wp_error_set(err, -EBADMSG, "a stretch of batches that is none");
     }
-    return wp_buffer_append(&s->loaded, frame.payload, frame.size) ? wp_error_set(err, -ENOMEM, "out of memory for the spool") : 0;
+    return wp_buffer_append(&s->loaded, frame.payload, frame.size)
+        ? wp_error_set(err, -ENOMEM, "out of memory for the spool")
+        : 0;
 }
 
 static bool look(struct wp_spool_stretch *s, uint64_t seq, size_t from, const uint8_t **raw, size_t *size)

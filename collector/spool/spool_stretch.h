@@ -7,7 +7,7 @@
  */
 #include "proto/batch.h"
 
-struct wp_spool_stretch;        /* being made, and the one that was read last */
+struct wp_spool_stretch; /* being made, and the one that was read last */
 
 struct wp_spool_stretch *wp_spool_stretch_create(void);
 void wp_spool_stretch_destroy(struct wp_spool_stretch *stretch);

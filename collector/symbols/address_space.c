@@ -17,12 +17,12 @@
 #define MAPS_BYTES ((size_t)64 << 20)
 #define PATH_BYTES 4096u
 #define KEPT_MAPPINGS 256u /* room that stays for the next process */
-#define OBJECTS 8192u /* before those that nobody has mapped are looked for; later twice as many as were left */
+#define OBJECTS 8192u      /* before those that nobody has mapped are looked for; later twice as many as were left */
 
 struct space {
     struct wp_mapping *mappings; /* owned; sorted, apart from each other */
     uint32_t count, room, generation;
-    bool is_missing;             /* by the last sweep */
+    bool is_missing; /* by the last sweep */
 };
 
 struct object {
@@ -33,7 +33,7 @@ struct object {
 };
 
 struct wp_address_spaces {
-    struct wp_intmap by_pid;     /* -> index of its space */
+    struct wp_intmap by_pid; /* -> index of its space */
     struct space *spaces;
     uint32_t space_count, space_room;
     uint32_t *free_spaces;
@@ -41,8 +41,8 @@ struct wp_address_spaces {
     struct wp_intern *paths;
     struct object *objects;
     uint32_t object_count, object_room, objects_most;
-    struct wp_intmap by_object;  /* hash of path and build id or inode -> object */
-    struct wp_intmap by_inode;   /* (inode, device) of a file seen in /proc, by its path -> object */
+    struct wp_intmap by_object; /* hash of path and build id or inode -> object */
+    struct wp_intmap by_inode;  /* (inode, device) of a file seen in /proc, by its path -> object */
     uint32_t generations;
 };
 
@@ -114,12 +114,16 @@ static struct space *space_of(struct wp_address_spaces *s, uint32_t pid)
     return wp_intmap_put(&s->by_pid, (struct wp_intkey){pid, 0}, index) ? NULL : &s->spaces[index];
 }
 
-static uint32_t object_of(struct wp_address_spaces *s, const char *path, const uint8_t *build_id, uint32_t size, uint64_t inode)
+static uint32_t object_of(
+    struct wp_address_spaces *s, const char *path, const uint8_t *build_id, uint32_t size, uint64_t inode)
 {
     struct object object = {.build_id_size = size <= sizeof(object.build_id) ? size : 0, .inode = size ? 0 : inode};
     char name[PATH_BYTES];
     uint64_t hash = 0xcbf29ce484222325u ^ object.inode;
-    snprintf(name, sizeof(name), "%s", *path == '/' && path[1] != '/' ? path : !strcmp(path, "[vdso]") ? path : "[jit]");
+    snprintf(name, sizeof(name), "%s",
+        *path == '/' && path[1] != '/' ? path
+            : !strcmp(path, "[vdso]")  ? path
+                                       : "[jit]");
     char *deleted = strstr(name, " (deleted)");
     if (deleted && !deleted[10])
         *deleted = 0;
@@ -189,8 +193,8 @@ static int clear_range(struct space *space, uint64_t start, uint64_t end)
     return 0;
 }
 
-static int map_object(struct wp_address_spaces *s, uint32_t pid, uint64_t start, uint64_t size, uint64_t file_offset,
-    uint32_t object)
+static int map_object(
+    struct wp_address_spaces *s, uint32_t pid, uint64_t start, uint64_t size, uint64_t file_offset, uint32_t object)
 {
     struct space *space = space_of(s, pid);
     if (!space || object == UINT32_MAX)
@@ -214,8 +218,8 @@ static int map_object(struct wp_address_spaces *s, uint32_t pid, uint64_t start,
     return 0;
 }
 
-int wp_address_spaces_map(struct wp_address_spaces *s, uint32_t pid, uint64_t start, uint64_t size, uint64_t file_offset,
-    const char *path, const uint8_t *build_id, uint32_t build_id_size)
+int wp_address_spaces_map(struct wp_address_spaces *s, uint32_t pid, uint64_t start, uint64_t size,
+    uint64_t file_offset, const char *path, const uint8_t *build_id, uint32_t build_id_size)
 {
     return map_object(s, pid, start, size, file_offset, object_of(s, path, build_id, build_id_size, 0));
 }
@@ -305,9 +309,11 @@ static int keep_mapped(const struct wp_address_spaces *s, struct wp_address_spac
     for (uint32_t i = 0; s->by_inode.slots && i <= s->by_inode.mask; i++) {
         const struct wp_intslot *slot = &s->by_inode.slots[i];
         uint32_t path = slot->used && numbers[slot->value] != UINT32_MAX
-            ? wp_intern_str(anew->paths, wp_intern_text(s->paths, (uint32_t)slot->key.b)) : UINT32_MAX;
+            ? wp_intern_str(anew->paths, wp_intern_text(s->paths, (uint32_t)slot->key.b))
+            : UINT32_MAX;
         if (path != UINT32_MAX &&
-            wp_intmap_put(&anew->by_inode, (struct wp_intkey){slot->key.a, slot->key.b >> 32 << 32 | path}, numbers[slot->value]))
+            wp_intmap_put(
+                &anew->by_inode, (struct wp_intkey){slot->key.a, slot->key.b >> 32 << 32 | path}, numbers[slot->value]))
             return -ENOMEM;
     }
     return 0;
@@ -327,7 +333,8 @@ static void take_objects(struct wp_address_spaces *s, struct wp_address_spaces *
     s->object_room = anew->object_room;
     s->by_object = anew->by_object;
     s->by_inode = anew->by_inode;
-    *anew = (struct wp_address_spaces){.paths = old.paths, .objects = old.objects, .by_object = old.by_object, .by_inode = old.by_inode};
+    *anew = (struct wp_address_spaces){
+        .paths = old.paths, .objects = old.objects, .by_object = old.by_object, .by_inode = old.by_inode};
 }
 
 bool wp_address_spaces_forget_objects(struct wp_address_spaces *s)
@@ -351,7 +358,8 @@ uint32_t wp_address_spaces_objects(const struct wp_address_spaces *s)
 }
 
 /* /proc does not say the build id, so the file does: containers have other files at the same paths. Once a file. */
-static uint32_t object_seen(struct wp_address_spaces *s, uint32_t pid, const struct wp_process_mapping *mapping, uint64_t device)
+static uint32_t object_seen(
+    struct wp_address_spaces *s, uint32_t pid, const struct wp_process_mapping *mapping, uint64_t device)
 {
     uint32_t path = wp_intern_str(s->paths, mapping->path), object;
     struct wp_intkey key = {mapping->inode, device << 32 | path};
@@ -379,13 +387,15 @@ static int take_line(struct wp_address_spaces *s, uint32_t pid, const char *line
     unsigned major, minor;
     char perms[8];
     int path_at = 0;
-    if (sscanf(line, "%lx-%lx %7s %lx %x:%x %lu %n", &start, &end, perms, &offset, &major, &minor, &inode, &path_at) < 7 ||
+    if (sscanf(line, "%lx-%lx %7s %lx %x:%x %lu %n", &start, &end, perms, &offset, &major, &minor, &inode, &path_at) <
+            7 ||
         end <= start || !strchr(perms, 'x'))
         return 0;
     struct wp_process_mapping mapping = {start, end, inode, path_at > 0 ? line + path_at : ""};
     if (!strcmp(mapping.path, "[vsyscall]"))
         return 0;
-    int rc = map_object(s, pid, start, end - start, offset, object_seen(s, pid, &mapping, (uint64_t)major << 20 | minor));
+    int rc =
+        map_object(s, pid, start, end - start, offset, object_seen(s, pid, &mapping, (uint64_t)major << 20 | minor));
     return rc == -ENOMEM ? rc : 0;
 }
 
@@ -447,8 +457,8 @@ struct wp_object wp_address_spaces_object(const struct wp_address_spaces *s, uin
     if (index >= s->object_count)
         return (struct wp_object){.path = ""};
     const struct object *o = &s->objects[index];
-    struct wp_object object = {.path = wp_intern_text(s->paths, o->path), .build_id_size = o->build_id_size,
-        .inode = o->inode};
+    struct wp_object object = {
+        .path = wp_intern_text(s->paths, o->path), .build_id_size = o->build_id_size, .inode = o->inode};
     memcpy(object.build_id, o->build_id, sizeof(object.build_id));
     return object;
 }

@@ -2,8 +2,8 @@
 #ifndef WP_COLLECTOR_SYMBOLS_ADDRESS_SPACE_H
 #define WP_COLLECTOR_SYMBOLS_ADDRESS_SPACE_H
 /*
- * What code is mapped where in each process, now. The caller feeds it in order of time; a process that existed before is
- * read from /proc. Objects (a file and its build id) are told apart once and have dense numbers from 0.
+ * What code is mapped where in each process, now. The caller feeds it in order of time; a process that existed before
+ * is read from /proc. Objects (a file and its build id) are told apart once and have dense numbers from 0.
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -16,7 +16,7 @@ struct wp_mapping {
 };
 
 struct wp_object {
-    const char *path;      /* a file, "[vdso]", or "[jit]" for memory that is no file's */
+    const char *path; /* a file, "[vdso]", or "[jit]" for memory that is no file's */
     uint8_t build_id[20];
     uint32_t build_id_size; /* 0: unknown */
     uint64_t inode;         /* of a file without a build id that was seen in /proc; 0: unknown */
@@ -36,12 +36,12 @@ void wp_address_spaces_exit(struct wp_address_spaces *spaces, uint32_t pid);
 /* Takes what /proc/PID/maps says instead of what is known. -ENOENT when there is no such process. */
 int wp_address_spaces_read(struct wp_address_spaces *spaces, uint32_t pid);
 
-/* Forgets processes that are gone without an exit that was told: those of which `is_there` says so now and has said so at the call
- * before, which is to be longer ago than an exit may be on its way. `gone` is told each. */
+/* Forgets processes that are gone without an exit that was told: those of which `is_there` says so now and has said so
+ * at the call before, which is to be longer ago than an exit may be on its way. `gone` is told each. */
 void wp_address_spaces_sweep(struct wp_address_spaces *spaces, bool (*is_there)(void *context, uint32_t pid),
     void (*gone)(void *context, uint32_t pid), void *context);
-/* Forgets objects that no process has mapped, if they have become many: true, and all objects have other numbers now. A host that compiles
- * maps new ones for ever. */
+/* Forgets objects that no process has mapped, if they have become many: true, and all objects have other numbers now. A
+ * host that compiles maps new ones for ever. */
 bool wp_address_spaces_forget_objects(struct wp_address_spaces *spaces);
 uint32_t wp_address_spaces_objects(const struct wp_address_spaces *spaces);
 

@@ -16,13 +16,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define WAIT_S 6              /* batches wait ten seconds for names */
+#define WAIT_S 6               /* batches wait ten seconds for names */
 #define DEBUG_MOST "536870912" /* bytes of one file, as the collector holds at most */
 
 struct wp_debug_fetch {
     int fd;
     pid_t pid;
-    uint32_t number;          /* of the last question: a late answer is of another one */
+    uint32_t number; /* of the last question: a late answer is of another one */
 };
 
 struct question {
@@ -58,7 +58,8 @@ static int answer(int socket, uint32_t number, int fd)
     if (fd >= 0) {
         message.msg_control = control.room;
         message.msg_controllen = sizeof(control.room);
-        control.head = (struct cmsghdr){.cmsg_len = CMSG_LEN(sizeof(int)), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS};
+        control.head =
+            (struct cmsghdr){.cmsg_len = CMSG_LEN(sizeof(int)), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS};
         memcpy(CMSG_DATA(&control.head), &fd, sizeof(fd));
     }
     return sendmsg(socket, &message, MSG_NOSIGNAL) < 0 ? -errno : 0;
@@ -155,13 +156,15 @@ static int receive(const struct wp_debug_fetch *f, uint32_t *number, int *fd)
         char room[CMSG_SPACE(sizeof(int))];
     } control;
     struct iovec body = {number, sizeof(*number)};
-    struct msghdr message = {.msg_iov = &body, .msg_iovlen = 1, .msg_control = control.room, .msg_controllen = sizeof(control.room)};
+    struct msghdr message = {
+        .msg_iov = &body, .msg_iovlen = 1, .msg_control = control.room, .msg_controllen = sizeof(control.room)};
     ssize_t size = recvmsg(f->fd, &message, MSG_CMSG_CLOEXEC);
     *fd = -1;
     if (size != sizeof(*number))
         return size < 0 && (errno == EAGAIN || errno == EINTR) ? -ETIMEDOUT : -ENOENT;
     const struct cmsghdr *head = CMSG_FIRSTHDR(&message);
-    if (head && head->cmsg_level == SOL_SOCKET && head->cmsg_type == SCM_RIGHTS && head->cmsg_len == CMSG_LEN(sizeof(int)))
+    if (head && head->cmsg_level == SOL_SOCKET && head->cmsg_type == SCM_RIGHTS &&
+        head->cmsg_len == CMSG_LEN(sizeof(int)))
         memcpy(fd, CMSG_DATA(head), sizeof(*fd));
     return 0;
 }

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define QUESTIONS 256u      /* that may be open; more is read here */
-#define WAIT_MS 3000u       /* for an answer; batches wait for names for ten seconds */
+#define QUESTIONS 256u /* that may be open; more is read here */
+#define WAIT_MS 3000u  /* for an answer; batches wait for names for ten seconds */
 #define WANTED 16384u
 #define TOLD_BYTES ((size_t)8 << 20) /* that wait to be sent; beyond, it is not told */
 
@@ -18,8 +18,8 @@ struct asked {
 
 struct question {
     struct wp_build build;
-    uint32_t id, object, count;  /* id 0: free */
-    uint64_t since_ms;           /* 0: not sent */
+    uint32_t id, object, count; /* id 0: free */
+    uint64_t since_ms;          /* 0: not sent */
     struct asked places[WP_NAME_PLACES];
 };
 
@@ -42,7 +42,7 @@ struct wp_fleet_names {
     struct wp_buffer replies, given;       /* heads and levels; given: being taken, from given_at on */
     size_t given_at;
     struct wp_buffer telling, raw;
-    struct wanted *wanted;                 /* owned, a ring */
+    struct wanted *wanted; /* owned, a ring */
     uint32_t first_wanted, wanted_count;
     struct wp_fleet_names_counts counts;
 };
@@ -111,10 +111,11 @@ static size_t get(const struct wp_buffer *from, size_t at, struct head *head, st
 
 /* --- questions --- */
 
-static void reply(struct wp_fleet_names *n, const struct question *q, const struct asked *place, enum wp_fleet_reply what,
-    const struct wp_place_name *name)
+static void reply(struct wp_fleet_names *n, const struct question *q, const struct asked *place,
+    enum wp_fleet_reply what, const struct wp_place_name *name)
 {
-    struct head head = {.build = q->build, .offset = place->offset, .object = q->object, .ticket = place->ticket, .reply = what};
+    struct head head = {
+        .build = q->build, .offset = place->offset, .object = q->object, .ticket = place->ticket, .reply = what};
     put(&n->replies, head, name);
     n->counts.named += what == WP_FLEET_NAMED;
     n->counts.read += what == WP_FLEET_READ;
@@ -177,7 +178,8 @@ static struct question *question_for(struct wp_fleet_names *n, const struct wp_b
     return q;
 }
 
-bool wp_fleet_names_ask(struct wp_fleet_names *n, const struct wp_build *build, uint32_t object, uint64_t offset, uint32_t ticket)
+bool wp_fleet_names_ask(
+    struct wp_fleet_names *n, const struct wp_build *build, uint32_t object, uint64_t offset, uint32_t ticket)
 {
     struct question *q = n->is_on ? question_for(n, build, object) : NULL;
     if (!q)
@@ -236,7 +238,8 @@ static void name_of(const struct wp_name_answer *a, const struct wp_name_row *ro
 }
 
 /* An offset may have been asked for twice, by a return to it and by being there. */
-static void take_row(struct wp_fleet_names *n, struct question *q, const struct wp_name_answer *a, const struct wp_name_row *row)
+static void take_row(
+    struct wp_fleet_names *n, struct question *q, const struct wp_name_answer *a, const struct wp_name_row *row)
 {
     struct wp_place_name place;
     uint32_t kept = 0;
@@ -285,7 +288,8 @@ void wp_fleet_names_take(void *names, enum wp_frame_type type, const uint8_t *ra
     }
 }
 
-void wp_fleet_names_tell(struct wp_fleet_names *n, const struct wp_build *build, uint64_t offset, const struct wp_place_name *place)
+void wp_fleet_names_tell(
+    struct wp_fleet_names *n, const struct wp_build *build, uint64_t offset, const struct wp_place_name *place)
 {
     if (n->is_on && n->telling.size < TOLD_BYTES)
         put(&n->telling, (struct head){.build = *build, .offset = offset, .count = UINT32_MAX}, place);
@@ -329,7 +333,8 @@ static int send_told(struct wp_fleet_names *n, size_t *at, send_fn *send, void *
         a.is_yours = is_absent;
         rows[a.row_count++] = (struct wp_name_row){head.offset, a.level_count, place.count};
         for (unsigned i = 0; i < place.count; i++)
-            levels[a.level_count++] = (struct wp_name_level){place.levels[i].function, place.levels[i].file, place.levels[i].line};
+            levels[a.level_count++] =
+                (struct wp_name_level){place.levels[i].function, place.levels[i].file, place.levels[i].line};
         behind = next;
     }
     wp_buffer_clear(&n->raw);

@@ -2,9 +2,10 @@
 #ifndef WP_COLLECTOR_SYMBOLS_FLEET_NAMES_H
 #define WP_COLLECTOR_SYMBOLS_FLEET_NAMES_H
 /*
- * Asks the aggregator what places are called before an object is read for it (proto/name_talk.h, aggregator/daemon/name_desk.h): what another
- * host has read comes from there. Questions go out with the next pump; what is not answered in time, or is to be read here, comes back
- * so. What is read here is told. Without an aggregator that knows names it is off, and takes no question. All calls from one thread.
+ * Asks the aggregator what places are called before an object is read for it (proto/name_talk.h,
+ * aggregator/daemon/name_desk.h): what another host has read comes from there. Questions go out with the next pump;
+ * what is not answered in time, or is to be read here, comes back so. What is read here is told. Without an aggregator
+ * that knows names it is off, and takes no question. All calls from one thread.
  */
 #include "collector/symbols/object_names.h"
 #include "proto/frame.h"
@@ -12,11 +13,15 @@
 
 struct wp_fleet_names;
 
-enum wp_fleet_reply { WP_FLEET_NAMED, WP_FLEET_READ /* read it here */, WP_FLEET_WANTED /* others ask what is there */ };
+enum wp_fleet_reply {
+    WP_FLEET_NAMED,
+    WP_FLEET_READ /* read it here */,
+    WP_FLEET_WANTED /* others ask what is there */
+};
 
 struct wp_fleet_named {
     enum wp_fleet_reply reply;
-    uint32_t object, ticket;   /* as asked; not of WANTED */
+    uint32_t object, ticket; /* as asked; not of WANTED */
     struct wp_build build;
     uint64_t offset;
     struct wp_place_name place; /* NAMED; texts valid until the next call */
@@ -32,11 +37,13 @@ void wp_fleet_names_destroy(struct wp_fleet_names *names);
 void wp_fleet_names_turn(struct wp_fleet_names *names, bool is_on);
 bool wp_fleet_names_are_on(const struct wp_fleet_names *names);
 /* Of an object that is not read here; `object` and `ticket` come back. False: it is off, or too much waits. */
-bool wp_fleet_names_ask(struct wp_fleet_names *names, const struct wp_build *build, uint32_t object, uint64_t offset, uint32_t ticket);
+bool wp_fleet_names_ask(
+    struct wp_fleet_names *names, const struct wp_build *build, uint32_t object, uint64_t offset, uint32_t ticket);
 /* The next answer, or place that others want; false: none is there. */
 bool wp_fleet_names_next(struct wp_fleet_names *names, struct wp_fleet_named *named);
 /* What a place is called that was read here. place->count 0: it has no name. NULL: the object is not here. */
-void wp_fleet_names_tell(struct wp_fleet_names *names, const struct wp_build *build, uint64_t offset, const struct wp_place_name *place);
+void wp_fleet_names_tell(
+    struct wp_fleet_names *names, const struct wp_build *build, uint64_t offset, const struct wp_place_name *place);
 /* Nothing is asked that is not answered. */
 bool wp_fleet_names_are_settled(const struct wp_fleet_names *names);
 

@@ -17,11 +17,11 @@
 #define FILE_BYTES ((uint64_t)128 << 20)
 #define ENTRIES (2u << 20)
 #define NAME_BYTES 1024u
-#define MOVED_REACH 65536u   /* entries that are looked at for the name of code that was moved */
-#define LOOK_BACK 32u        /* entries that may begin between an address and the start of its function */
+#define MOVED_REACH 65536u /* entries that are looked at for the name of code that was moved */
+#define LOOK_BACK 32u      /* entries that may begin between an address and the start of its function */
 #define STATUS_BYTES 65536u
 #define LINE_BYTES 4096u
-#define PIECE_BYTES 65536u   /* of the file at a time, more than a line */
+#define PIECE_BYTES 65536u /* of the file at a time, more than a line */
 #define NAMES_BYTES ((size_t)128 << 20)
 
 struct entry {
@@ -30,15 +30,15 @@ struct entry {
 };
 
 struct wp_jit_map {
-    int root_fd, dump_fd;     /* -1: none */
-    uint64_t dump_at;         /* bytes of it taken so far */
+    int root_fd, dump_fd; /* -1: none */
+    uint64_t dump_at;     /* bytes of it taken so far */
     uint32_t inner_pid, uid;
-    uint64_t read, seen;      /* bytes of the file taken so far; and read, with a line in the making */
-    bool is_skipping;         /* in the midst of a line that is too long */
-    uint64_t taken_bytes;     /* of all readings */
+    uint64_t read, seen;           /* bytes of the file taken so far; and read, with a line in the making */
+    bool is_skipping;              /* in the midst of a line that is too long */
+    uint64_t taken_bytes;          /* of all readings */
     struct wp_jit_quota own, *all; /* all: borrowed */
-    uint64_t inode, born_ns; /* of that file; numbers are used again at once */
-    struct entry *entries;   /* owned; sorted by start */
+    uint64_t inode, born_ns;       /* of that file; numbers are used again at once */
+    struct entry *entries;         /* owned; sorted by start */
     uint32_t count, room;
     struct wp_buffer names;
     uint64_t refused;
@@ -218,7 +218,8 @@ static bool read_on(struct wp_jit_map *m)
     bool is_more = !statx(fd, "", AT_EMPTY_PATH, STATX_BASIC_STATS | STATX_BTIME, &status) &&
         (status.stx_uid == m->uid || !status.stx_uid) && status.stx_size <= FILE_BYTES;
     uint64_t born_ns = (uint64_t)status.stx_btime.tv_sec * 1000000000 + status.stx_btime.tv_nsec;
-    if (is_more && (status.stx_ino != m->inode || born_ns != m->born_ns || status.stx_size < m->seen)) { /* begun anew */
+    if (is_more &&
+        (status.stx_ino != m->inode || born_ns != m->born_ns || status.stx_size < m->seen)) { /* begun anew */
         m->count = 0;
         m->read = m->seen = m->dump_at = 0;
         m->is_skipping = false;
@@ -238,7 +239,9 @@ static void take_code(void *context, const struct wp_jit_code *code)
     struct wp_jit_map *m = context;
     const char *name = code->name;
     char copy[NAME_BYTES + 1];
-    uint32_t reach = (uint32_t)(left(m) / sizeof(*m->entries) < MOVED_REACH ? left(m) / sizeof(*m->entries) : MOVED_REACH), i = 0;
+    uint32_t reach =
+                 (uint32_t)(left(m) / sizeof(*m->entries) < MOVED_REACH ? left(m) / sizeof(*m->entries) : MOVED_REACH),
+             i = 0;
     for (; !name && i < m->count && i < reach; i++)
         if (m->entries[m->count - 1 - i].start == code->from) {
             snprintf(copy, sizeof(copy), "%s", (const char *)m->names.data + m->entries[m->count - 1 - i].name);

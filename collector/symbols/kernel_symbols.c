@@ -97,7 +97,8 @@ int wp_kernel_symbols_read(struct wp_kernel_symbols **symbols, const char *path,
     if (rc)
         wp_error_set(err, rc, "out of memory for the kernel's functions");
     else if (!s->count)
-        rc = wp_error_set(err, -EACCES, "the kernel hides its addresses: it shows them to CAP_SYSLOG, unless kernel.kptr_restrict is 2");
+        rc = wp_error_set(err, -EACCES,
+            "the kernel hides its addresses: it shows them to CAP_SYSLOG, unless kernel.kptr_restrict is 2");
     if (rc) {
         wp_kernel_symbols_destroy(s);
         return rc;
@@ -125,7 +126,8 @@ int wp_kernel_symbols_find(const struct wp_kernel_symbols *s, uint64_t address, 
     if (!symbol->module && s->text_end && symbol->address < s->text_end && address >= s->text_end)
         return -ENOENT;
     const char *texts = (const char *)s->texts.data;
-    *function = (struct wp_kernel_function){.name = texts + symbol->name, .module = texts + symbol->module,
+    *function = (struct wp_kernel_function){.name = texts + symbol->name,
+        .module = texts + symbol->module,
         .offset = symbol->module ? address - symbol->address : address - s->text_start};
     return 0;
 }

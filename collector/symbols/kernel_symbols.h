@@ -18,6 +18,7 @@ struct wp_kernel_function {
 int wp_kernel_symbols_read(struct wp_kernel_symbols **symbols, const char *path, struct wp_error *err);
 void wp_kernel_symbols_destroy(struct wp_kernel_symbols *symbols);
 /* -ENOENT when no function is near below the address. Texts are borrowed. */
-int wp_kernel_symbols_find(const struct wp_kernel_symbols *symbols, uint64_t address, struct wp_kernel_function *function);
+int wp_kernel_symbols_find(
+    const struct wp_kernel_symbols *symbols, uint64_t address, struct wp_kernel_function *function);
 
 #endif

@@ -9,19 +9,20 @@ struct file {
     struct wp_intkey key;
     bool is_there, has_key;
     uint32_t number;
-    uint64_t used;      /* when, in uses */
+    uint64_t used; /* when, in uses */
 };
 
 struct wp_named_files {
     struct wp_naming_thread *thread; /* borrowed */
     struct wp_named_files_limits limits;
-    struct wp_intmap by_key;         /* -> number */
-    struct file *files;              /* owned; by number */
-    uint32_t room, count;            /* count: of those that are there */
+    struct wp_intmap by_key; /* -> number */
+    struct file *files;      /* owned; by number */
+    uint32_t room, count;    /* count: of those that are there */
     uint64_t uses;
 };
 
-struct wp_named_files *wp_named_files_create(struct wp_naming_thread *thread, const struct wp_named_files_limits *limits)
+struct wp_named_files *wp_named_files_create(
+    struct wp_naming_thread *thread, const struct wp_named_files_limits *limits)
 {
     struct wp_named_files *f = calloc(1, sizeof(*f));
     if (f) {
@@ -60,7 +61,8 @@ static struct file *place_of(struct wp_named_files *f, uint32_t number)
     return &f->files[number];
 }
 
-uint32_t wp_named_files_add(struct wp_named_files *f, const struct wp_intkey *key, struct wp_elf_file *file, int root_fd, const char *path)
+uint32_t wp_named_files_add(
+    struct wp_named_files *f, const struct wp_intkey *key, struct wp_elf_file *file, int root_fd, const char *path)
 {
     uint32_t number = wp_naming_thread_object(f->thread, file, root_fd, path);
     struct file *place = number == UNKNOWN ? NULL : place_of(f, number);

@@ -16,12 +16,12 @@
 #include <time.h>
 #include <unistd.h>
 
-#define JOBS (1u << 20)                        /* that may wait */
-#define DEBUG_BYTES ((uint64_t)512 << 20)      /* of debug info in one object */
-#define HAND_OVER 64u                          /* answers, so that the caller gets the first before the last is there */
-#define KEPT_JOBS 16384u                       /* room that stays behind a burst ... */
-#define KEPT_BYTES ((size_t)1 << 20)           /* ... of answers too */
-#define NICENESS 10                              /* what is recorded goes first, and what is walked by (unwinder) */
+#define JOBS (1u << 20)                   /* that may wait */
+#define DEBUG_BYTES ((uint64_t)512 << 20) /* of debug info in one object */
+#define HAND_OVER 64u                     /* answers, so that the caller gets the first before the last is there */
+#define KEPT_JOBS 16384u                  /* room that stays behind a burst ... */
+#define KEPT_BYTES ((size_t)1 << 20)      /* ... of answers too */
+#define NICENESS 10                       /* what is recorded goes first, and what is walked by (unwinder) */
 
 enum job_kind { JOB_OBJECT, JOB_PLACE, JOB_JIT, JOB_DATA, JOB_DUMP, JOB_DROP, JOB_CLOSE };
 
@@ -55,27 +55,28 @@ struct wp_naming_thread {
     const struct wp_logger *logger;
     struct wp_debug_fetch *fetch; /* of the thread alone */
     pthread_t thread;
-    pthread_mutex_t lock;       /* of what follows, down to the blank line */
+    pthread_mutex_t lock; /* of what follows, down to the blank line */
     pthread_cond_t more, idle;
     struct jobs waiting;
-    struct wp_buffer answers;   /* each: ticket, levels, then line, function and file of each level */
+    struct wp_buffer answers; /* each: ticket, levels, then line, function and file of each level */
     struct wp_naming_counts counts;
     bool is_over, is_busy;
-    uint64_t *sizes;            /* owned; by object, of those that are not closed */
+    uint64_t *sizes; /* owned; by object, of those that are not closed */
     uint32_t size_room;
 
-    struct wp_buffer taken;     /* of the caller alone: answers being given out */
+    struct wp_buffer taken; /* of the caller alone: answers being given out */
     size_t taken_at;
     uint32_t next_object;
     uint32_t *closed, closed_count, closed_room; /* owned; numbers to give again */
 
-    struct known *objects;      /* of the thread alone, as what follows; by number */
+    struct known *objects; /* of the thread alone, as what follows; by number */
     uint32_t object_count;
     struct wp_buffer made;
     uint64_t made_count, unnamed_count, debug_bytes, read_count;
 };
 
-static void log_object(const struct wp_naming_thread *t, const struct opening *o, const struct wp_object_names *names, uint64_t ns)
+static void log_object(
+    const struct wp_naming_thread *t, const struct opening *o, const struct wp_object_names *names, uint64_t ns)
 {
     if (names && t->logger)
         wp_log(t->logger, WP_LOG_DEBUG, "functions are known file=%s functions=%u debug_bytes=%llu ms=%llu", o->path,
@@ -189,7 +190,8 @@ static void do_job(struct wp_naming_thread *t, struct job *job)
             wp_object_names_data(t->objects[job->object].names, job->offset, t->objects[job->object].base, &place);
         break;
     case JOB_JIT:
-        place.levels[0] = (struct wp_debug_level){.function = wp_jit_map_find(job->map, job->offset, wp_clock_ns()), .file = ""};
+        place.levels[0] =
+            (struct wp_debug_level){.function = wp_jit_map_find(job->map, job->offset, wp_clock_ns()), .file = ""};
         place.count = place.levels[0].function != NULL;
         break;
     }

@@ -2,8 +2,8 @@
 #ifndef WP_COLLECTOR_SYMBOLS_NAMING_THREAD_H
 #define WP_COLLECTOR_SYMBOLS_NAMING_THREAD_H
 /*
- * The thread that reads objects and names places in them, in the order in which it is told to. Calls come from one other
- * thread and never wait for it, but for settle and destroy.
+ * The thread that reads objects and names places in them, in the order in which it is told to. Calls come from one
+ * other thread and never wait for it, but for settle and destroy.
  */
 #include "collector/symbols/jit_map.h"
 #include "collector/symbols/object_names.h"
@@ -21,9 +21,10 @@ struct wp_debug_fetch;
 struct wp_naming_thread *wp_naming_thread_create(struct wp_debug_fetch *fetch, const struct wp_logger *logger);
 void wp_naming_thread_destroy(struct wp_naming_thread *thread);
 
-/* A new object; its number, counted from 0, or that of one that was closed. Takes the file and the directory (-1: none). `path` is for the log. UINT32_MAX:
- * no memory. */
-uint32_t wp_naming_thread_object(struct wp_naming_thread *thread, struct wp_elf_file *file, int root_fd, const char *path);
+/* A new object; its number, counted from 0, or that of one that was closed. Takes the file and the directory (-1:
+ * none). `path` is for the log. UINT32_MAX: no memory. */
+uint32_t wp_naming_thread_object(
+    struct wp_naming_thread *thread, struct wp_elf_file *file, int root_fd, const char *path);
 /* Behind what was asked of it the object is let go, and its number may mean another one. */
 void wp_naming_thread_close(struct wp_naming_thread *thread, uint32_t object);
 /* What an object takes of memory; 0: it is not read yet, or closed. */

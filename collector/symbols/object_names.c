@@ -14,11 +14,12 @@
 #define LIBDW_PART 2u /* of debug info: what libdw makes of it, by and by, takes a third to a half as much again */
 
 struct wp_object_names {
-    struct wp_elf_file file, separate; /* one of them stays as long as there are lines from it, without its descriptor */
+    struct wp_elf_file file,
+        separate; /* one of them stays as long as there are lines from it, without its descriptor */
     struct wp_elf_symbols *symbols;
-    struct wp_debug_lines *lines;      /* NULL: none */
-    bool has_bombs;                    /* names that unfold without end: its names stay as they are */
-    char *names[WP_INLINE_LEVELS];     /* owned; of the last answer; NULL: not needed yet */
+    struct wp_debug_lines *lines;  /* NULL: none */
+    bool has_bombs;                /* names that unfold without end: its names stay as they are */
+    char *names[WP_INLINE_LEVELS]; /* owned; of the last answer; NULL: not needed yet */
 };
 
 void wp_object_names_destroy(struct wp_object_names *n)
@@ -42,7 +43,8 @@ static void open_fetched(struct wp_object_names *n, struct wp_debug_fetch *fetch
     if (wp_elf_file_section(f, ".debug_info", SIZE_MAX, &header))
         return;
     int fd = wp_debug_fetch_file(fetch, f->build_id, f->build_id_size);
-    if (fd >= 0 && !wp_elf_file_open(&n->separate, fd, NULL) && !wp_elf_file_is_build(&n->separate, f->build_id, f->build_id_size))
+    if (fd >= 0 && !wp_elf_file_open(&n->separate, fd, NULL) &&
+        !wp_elf_file_is_build(&n->separate, f->build_id, f->build_id_size))
         wp_elf_file_close(&n->separate);
 }
 
@@ -68,8 +70,8 @@ static int open_lines(struct wp_object_names *n, struct wp_elf_file *file, uint6
     return 0;
 }
 
-int wp_object_names_create(struct wp_object_names **names, struct wp_elf_file *file, int root_fd, struct wp_debug_fetch *fetch,
-    uint64_t debug_limit, struct wp_error *err)
+int wp_object_names_create(struct wp_object_names **names, struct wp_elf_file *file, int root_fd,
+    struct wp_debug_fetch *fetch, uint64_t debug_limit, struct wp_error *err)
 {
     struct wp_object_names *n = calloc(1, sizeof(*n));
     if (!n) {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef WP_COLLECTOR_SYMBOLS_OBJECT_NAMES_H
 #define WP_COLLECTOR_SYMBOLS_OBJECT_NAMES_H
-/* Everything that names the code of one object: its functions, and where it has debug info files, lines and inlining. */
+/* Everything that names the code of one object: its functions, and where it has debug info files, lines and inlining.
+ */
 #include "collector/elf/debug_lines.h"
 
 struct wp_object_names;
@@ -13,18 +14,20 @@ struct wp_place_name {
     unsigned count;                                 /* 0: nothing is known */
 };
 
-/* Takes the open file, also when it fails. `root_fd`: where its debug file is looked for before our own root, -1: nowhere.
- * `fetch`: who is asked when it is on no disk, NULL: nobody.
- * `debug_limit`: bytes of debug info to hold, 0: none. -ENOMEM. */
-int wp_object_names_create(struct wp_object_names **names, struct wp_elf_file *file, int root_fd, struct wp_debug_fetch *fetch,
-    uint64_t debug_limit, struct wp_error *err);
+/* Takes the open file, also when it fails. `root_fd`: where its debug file is looked for before our own root, -1:
+ * nowhere. `fetch`: who is asked when it is on no disk, NULL: nobody. `debug_limit`: bytes of debug info to hold, 0:
+ * none. -ENOMEM. */
+int wp_object_names_create(struct wp_object_names **names, struct wp_elf_file *file, int root_fd,
+    struct wp_debug_fetch *fetch, uint64_t debug_limit, struct wp_error *err);
 void wp_object_names_destroy(struct wp_object_names *names);
 /* Bytes of memory that it takes; of them, of debug info. */
 uint64_t wp_object_names_bytes(const struct wp_object_names *names);
 uint64_t wp_object_names_debug_bytes(const struct wp_object_names *names);
 uint32_t wp_object_names_functions(const struct wp_object_names *names);
-/* The data at a place, or just behind the last that is in the file: "queue_lock (BASE)", "BASE+0x4040" where no symbol is. */
-void wp_object_names_data(struct wp_object_names *names, uint64_t file_offset, const char *base, struct wp_place_name *place);
+/* The data at a place, or just behind the last that is in the file: "queue_lock (BASE)", "BASE+0x4040" where no symbol
+ * is. */
+void wp_object_names_data(
+    struct wp_object_names *names, uint64_t file_offset, const char *base, struct wp_place_name *place);
 void wp_object_names_find(struct wp_object_names *names, uint64_t file_offset, struct wp_place_name *place);
 
 #endif

@@ -19,8 +19,8 @@
 #include <unistd.h>
 #include <xxhash.h>
 
-#define TRIES 3u       /* an object whose file cannot be read may still be seen through another process */
-#define JIT_MAPS 256u  /* of processes at one time, each holds a directory open */
+#define TRIES 3u      /* an object whose file cannot be read may still be seen through another process */
+#define JIT_MAPS 256u /* of processes at one time, each holds a directory open */
 #define MAPPINGS 65536u
 #define UNKNOWN UINT32_MAX
 #define HELD_BYTES ((uint64_t)96 << 20) /* of functions and debug info, all files together */
@@ -38,7 +38,7 @@ struct held {
 struct object {
     uint32_t number; /* the naming thread's + 1; 0: not read */
     uint32_t tries;
-    uint32_t asking; /* places that the fleet is asked for */
+    uint32_t asking;   /* places that the fleet is asked for */
     struct held *held; /* owned; NULL: none */
 };
 
@@ -51,24 +51,25 @@ struct tell {
 struct wp_symbolizer {
     const struct wp_logger *logger;
     struct wp_naming_thread *thread;
-    struct wp_fleet_names *fleet;   /* borrowed; NULL: none */
-    struct tell *tells;             /* owned */
+    struct wp_fleet_names *fleet; /* borrowed; NULL: none */
+    struct tell *tells;           /* owned */
     uint32_t tell_count, tell_room;
     uint32_t *free_tells, free_tell_count; /* owned; as much room */
-    struct wp_intmap tell_of;       /* ticket of a frame -> place in tells */
-    struct object *objects;         /* by the address spaces' number */
+    struct wp_intmap tell_of;              /* ticket of a frame -> place in tells */
+    struct object *objects;                /* by the address spaces' number */
     uint32_t object_count;
-    uint32_t first_object;          /* what the fleet knows objects[0] by: answers to questions before a renumbering are of none */
-    struct wp_named_files *files;   /* by build id; those without one by their inode and times */
-    struct wp_intmap by_mapping;    /* data of a file in a process -> number, UNKNOWN: it cannot be read */
-    struct wp_intmap jit_of;        /* pid -> place in maps, UNKNOWN: it has none */
+    uint32_t
+        first_object; /* what the fleet knows objects[0] by: answers to questions before a renumbering are of none */
+    struct wp_named_files *files; /* by build id; those without one by their inode and times */
+    struct wp_intmap by_mapping;  /* data of a file in a process -> number, UNKNOWN: it cannot be read */
+    struct wp_intmap jit_of;      /* pid -> place in maps, UNKNOWN: it has none */
     struct wp_jit_map *maps[JIT_MAPS];
-    struct wp_jit_quota jit_quota;  /* the naming thread's, which reads them */
-    uint32_t looked[JIT_MAPS];      /* how many mappings there were when a dump was looked for; UNKNOWN: it has one */
+    struct wp_jit_quota jit_quota; /* the naming thread's, which reads them */
+    uint32_t looked[JIT_MAPS];     /* how many mappings there were when a dump was looked for; UNKNOWN: it has one */
     struct wp_kernel_symbols *kernel;
-    bool has_looked;                /* for the kernel's */
+    bool has_looked; /* for the kernel's */
     uint64_t refused_files;
-    char name[4096];                /* of the last answer */
+    char name[4096]; /* of the last answer */
 };
 
 struct wp_symbolizer *wp_symbolizer_create(const struct wp_names_from *from, const struct wp_logger *logger)
@@ -139,11 +140,13 @@ static struct wp_intkey build_key(const uint8_t *id, uint32_t size)
 }
 
 /* The file that is mapped, whatever has become of its path. */
-static int open_object(struct wp_elf_file *file, uint32_t pid, const struct wp_mapping *mapping, const struct wp_object *object)
+static int open_object(
+    struct wp_elf_file *file, uint32_t pid, const struct wp_mapping *mapping, const struct wp_object *object)
 {
     if (!strcmp(object->path, "[vdso]")) { /* the same one for all */
         unsigned long image = getauxval(AT_SYSINFO_EHDR);
-        return image ? wp_elf_file_open_memory(file, (const void *)image, mapping->end - mapping->start, NULL) : -ENOENT;
+        return image ? wp_elf_file_open_memory(file, (const void *)image, mapping->end - mapping->start, NULL)
+                     : -ENOENT;
     }
     struct wp_process_mapping where = {mapping->start, mapping->end, object->inode, object->path};
     for (unsigned way = 0; *object->path == '/' && way < WP_PROCESS_FILE_WAYS; way++) {
@@ -151,14 +154,16 @@ static int open_object(struct wp_elf_file *file, uint32_t pid, const struct wp_m
         if (fd < 0 || wp_elf_file_open(file, fd, NULL))
             continue;
         bool is_sure = object->build_id_size || object->inode || way == 0;
-        if (object->build_id_size ? wp_elf_file_is_build(file, object->build_id, object->build_id_size) : is_sure || way > 1)
+        if (object->build_id_size ? wp_elf_file_is_build(file, object->build_id, object->build_id_size)
+                                  : is_sure || way > 1)
             return 0;
         wp_elf_file_close(file);
     }
     return -ENOENT;
 }
 
-/* What an open file is known by; false: nothing. One without a build id (Go, Rust's own libraries) by what changes with it. */
+/* What an open file is known by; false: nothing. One without a build id (Go, Rust's own libraries) by what changes with
+ * it. */
 static bool key_of(const struct wp_elf_file *file, struct wp_intkey *key)
 {
     struct stat status;
@@ -174,7 +179,8 @@ static bool key_of(const struct wp_elf_file *file, struct wp_intkey *key)
     return true;
 }
 
-/* The naming thread's number of an open file, which is taken; UNKNOWN: no memory. Each is read once, whoever maps it at whatever path. */
+/* The naming thread's number of an open file, which is taken; UNKNOWN: no memory. Each is read once, whoever maps it at
+ * whatever path. */
 static uint32_t number_at(struct wp_symbolizer *z, struct wp_elf_file *file, int root_fd, const char *path)
 {
     struct wp_intkey key;
@@ -198,7 +204,8 @@ static void load(struct wp_symbolizer *z, struct object *o, uint32_t pid, const 
 {
     struct wp_elf_file file;
     uint32_t number;
-    if (object->build_id_size && wp_named_files_find(z->files, build_key(object->build_id, object->build_id_size), &number)) {
+    if (object->build_id_size &&
+        wp_named_files_find(z->files, build_key(object->build_id, object->build_id_size), &number)) {
         o->number = number + 1;
         return;
     }
@@ -248,7 +255,8 @@ static void tell(struct wp_symbolizer *z, uint32_t at, const struct wp_place_nam
 }
 
 /* Named here, and told to the fleet, as far as it is one. */
-static bool ask_here(struct wp_symbolizer *z, uint32_t number, const struct wp_build *build, uint64_t offset, uint32_t ticket)
+static bool ask_here(
+    struct wp_symbolizer *z, uint32_t number, const struct wp_build *build, uint64_t offset, uint32_t ticket)
 {
     if (!wp_naming_thread_place(z->thread, number, offset, ticket))
         return false;
@@ -259,9 +267,10 @@ static bool ask_here(struct wp_symbolizer *z, uint32_t number, const struct wp_b
     return true;
 }
 
-/* Whether an answer will come from the fleet. The file is opened meanwhile: its process may be gone when it must be read. */
-static bool ask_fleet(struct wp_symbolizer *z, uint32_t index, struct object *o, uint32_t pid, const struct wp_mapping *mapping,
-    const struct wp_object *object, uint64_t offset, uint32_t ticket)
+/* Whether an answer will come from the fleet. The file is opened meanwhile: its process may be gone when it must be
+ * read. */
+static bool ask_fleet(struct wp_symbolizer *z, uint32_t index, struct object *o, uint32_t pid,
+    const struct wp_mapping *mapping, const struct wp_object *object, uint64_t offset, uint32_t ticket)
 {
     uint32_t number;
     struct wp_build build = build_of(object);
@@ -404,7 +413,8 @@ static uint32_t file_of_lock(struct wp_symbolizer *z, const struct wp_lock_place
     uint32_t number = UNKNOWN;
     if (wp_intmap_get(&z->by_mapping, key, &number))
         return number;
-    snprintf(link, sizeof(link), "/proc/%u/map_files/%lx-%lx", lock->pid, (unsigned long)lock->start, (unsigned long)lock->end);
+    snprintf(link, sizeof(link), "/proc/%u/map_files/%lx-%lx", lock->pid, (unsigned long)lock->start,
+        (unsigned long)lock->end);
     ssize_t size = readlink(link, path, sizeof(path) - 1);
     path[size > 0 ? size : 0] = 0;
     char *deleted = strstr(path, " (deleted)");
@@ -514,8 +524,12 @@ void wp_symbolizer_kernel(struct wp_symbolizer *z, uint64_t address, bool is_ret
 struct wp_symbolizer_stats wp_symbolizer_stats(struct wp_symbolizer *z)
 {
     struct wp_naming_counts counts = wp_naming_thread_counts(z->thread);
-    return (struct wp_symbolizer_stats){.asked = counts.asked, .answered = counts.answered, .unnamed = counts.unnamed,
-        .objects = counts.objects, .refused_files = z->refused_files, .debug_bytes = counts.debug_bytes};
+    return (struct wp_symbolizer_stats){.asked = counts.asked,
+        .answered = counts.answered,
+        .unnamed = counts.unnamed,
+        .objects = counts.objects,
+        .refused_files = z->refused_files,
+        .debug_bytes = counts.debug_bytes};
 }
 
 uint64_t wp_symbolizer_cpu_ns(const struct wp_symbolizer *z)

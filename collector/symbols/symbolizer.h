@@ -2,10 +2,10 @@
 #ifndef WP_COLLECTOR_SYMBOLS_SYMBOLIZER_H
 #define WP_COLLECTOR_SYMBOLS_SYMBOLIZER_H
 /*
- * Names for addresses. Users' code is named by a thread of its own, so that events never wait for a file: places are asked
- * for, answers are fetched later, in the order of the questions. The files are opened by the caller's thread, while their
- * processes are still there; what has one build id is read once. The kernel's names are all in memory and answered at once.
- * All calls from one thread.
+ * Names for addresses. Users' code is named by a thread of its own, so that events never wait for a file: places are
+ * asked for, answers are fetched later, in the order of the questions. The files are opened by the caller's thread,
+ * while their processes are still there; what has one build id is read once. The kernel's names are all in memory and
+ * answered at once. All calls from one thread.
  */
 #include "collector/host/process_file.h"
 #include "collector/symbols/address_space.h"
@@ -41,11 +41,12 @@ void wp_symbolizer_destroy(struct wp_symbolizer *symbolizer);
 /* Reads the kernel's names now rather than when the first is asked for. */
 void wp_symbolizer_prepare(struct wp_symbolizer *symbolizer);
 
-/* Asks what is at `offset` (of the file; of memory that is no file's: the address) in a mapping of process pid; `ticket`
- * comes back with the answer. False: nobody can tell, and no answer will come. */
+/* Asks what is at `offset` (of the file; of memory that is no file's: the address) in a mapping of process pid;
+ * `ticket` comes back with the answer. False: nobody can tell, and no answer will come. */
 bool wp_symbolizer_ask(struct wp_symbolizer *symbolizer, const struct wp_address_spaces *spaces, uint32_t pid,
     const struct wp_mapping *mapping, uint64_t offset, uint32_t ticket);
-/* `ticket` here has its highest bit set, those of places have neither of the two highest. Asks what is called so that a lock is in it; the answer's function is "queue_lock (server)", or "server+0x4040" where no symbol is. */
+/* `ticket` here has its highest bit set, those of places have neither of the two highest. Asks what is called so that a
+ * lock is in it; the answer's function is "queue_lock (server)", or "server+0x4040" where no symbol is. */
 bool wp_symbolizer_ask_lock(struct wp_symbolizer *symbolizer, const struct wp_lock_place *lock, uint32_t ticket);
 /* The next answer that is there; its texts are valid until the next call. */
 bool wp_symbolizer_next(struct wp_symbolizer *symbolizer, uint32_t *ticket, struct wp_place_name *place);
@@ -57,7 +58,8 @@ void wp_symbolizer_renumber(struct wp_symbolizer *symbolizer);
 void wp_symbolizer_forget(struct wp_symbolizer *symbolizer, uint32_t pid);
 
 /* Never fails: a frame without a name is one too. Texts are valid until the next call. */
-void wp_symbolizer_kernel(struct wp_symbolizer *symbolizer, uint64_t address, bool is_return, struct wp_frame_name *name);
+void wp_symbolizer_kernel(
+    struct wp_symbolizer *symbolizer, uint64_t address, bool is_return, struct wp_frame_name *name);
 struct wp_symbolizer_stats wp_symbolizer_stats(struct wp_symbolizer *symbolizer);
 /* CPU time of its thread so far. */
 uint64_t wp_symbolizer_cpu_ns(const struct wp_symbolizer *symbolizer);

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #define DATA_BYTES ((uint64_t)64 << 20) /* of a file that is read for it */
-#define SAMPLE 64u                    /* every so many bytes are looked at for a rule */
-#define LEAST 4u                      /* a fourth of a section without rules is worth it, padding is not */
+#define SAMPLE 64u                      /* every so many bytes are looked at for a rule */
+#define LEAST 4u                        /* a fourth of a section without rules is worth it, padding is not */
 #define SECTIONS 64u
 #define SEGMENTS 64u
 
@@ -63,7 +63,8 @@ static void enter_symbols(const struct source *s, struct wp_code_flow *flow)
 {
     for (Elf_Scn *section = NULL; (section = elf_nextscn(s->elf, section));) {
         GElf_Shdr header;
-        if (!gelf_getshdr(section, &header) || (header.sh_type != SHT_SYMTAB && header.sh_type != SHT_DYNSYM) || header.sh_flags & SHF_COMPRESSED)
+        if (!gelf_getshdr(section, &header) || (header.sh_type != SHT_SYMTAB && header.sh_type != SHT_DYNSYM) ||
+            header.sh_flags & SHF_COMPRESSED)
             continue;
         Elf_Data *data = header.sh_entsize ? elf_getdata(section, NULL) : NULL;
         size_t count = data ? data->d_size / header.sh_entsize : 0;
@@ -79,7 +80,9 @@ static void enter_symbols(const struct source *s, struct wp_code_flow *flow)
 static int read_section(struct source *s, const GElf_Shdr *section)
 {
     GElf_Ehdr header;
-    Elf_Data *code = wants(s, section) ? elf_getdata_rawchunk(s->elf, (int64_t)section->sh_offset, section->sh_size, ELF_T_BYTE) : NULL;
+    Elf_Data *code = wants(s, section)
+        ? elf_getdata_rawchunk(s->elf, (int64_t)section->sh_offset, section->sh_size, ELF_T_BYTE)
+        : NULL;
     if (!code || code->d_size != section->sh_size)
         return 0;
     struct wp_code_flow *flow = wp_code_flow_create(code->d_buf, code->d_size, section->sh_addr, read_data, s);
@@ -105,8 +108,9 @@ int wp_code_rows_read(Elf *elf, struct wp_unwind_rows *rows)
     for (Elf_Scn *section = NULL; sections < SECTIONS && (section = elf_nextscn(elf, section));) {
         GElf_Shdr header;
         const char *name = gelf_getshdr(section, &header) ? elf_strptr(elf, names, header.sh_name) : NULL;
-        if (name && header.sh_type == SHT_PROGBITS && header.sh_flags & SHF_EXECINSTR && !(header.sh_flags & SHF_COMPRESSED) &&
-            strncmp(name, ".plt", 4) && header.sh_size <= WP_CODE_FLOW_BYTES && wants(&s, &header))
+        if (name && header.sh_type == SHT_PROGBITS && header.sh_flags & SHF_EXECINSTR &&
+            !(header.sh_flags & SHF_COMPRESSED) && strncmp(name, ".plt", 4) && header.sh_size <= WP_CODE_FLOW_BYTES &&
+            wants(&s, &header))
             found[sections++] = header;
     }
     if (!sections)
@@ -118,7 +122,8 @@ int wp_code_rows_read(Elf *elf, struct wp_unwind_rows *rows)
         if (!gelf_getphdr(elf, (int)i, load) || load->p_type != PT_LOAD || load->p_filesz > room)
             continue;
         room -= load->p_filesz;
-        s.data[s.load_count++] = load->p_filesz ? elf_getdata_rawchunk(elf, (int64_t)load->p_offset, load->p_filesz, ELF_T_BYTE) : NULL;
+        s.data[s.load_count++] =
+            load->p_filesz ? elf_getdata_rawchunk(elf, (int64_t)load->p_offset, load->p_filesz, ELF_T_BYTE) : NULL;
     }
     uint64_t left = WP_CODE_FLOW_BYTES; /* headers may all name the same code */
     for (unsigned i = 0; i < sections && !rc && found[i].sh_size <= left; i++) {

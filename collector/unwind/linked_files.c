@@ -20,7 +20,7 @@
 #define CACHE_ENTRY 24u
 
 struct walk {
-    char *files[FILES];       /* owned; real paths in the order they were found */
+    char *files[FILES]; /* owned; real paths in the order they were found */
     unsigned count;
     GElf_Half machine;
     struct wp_buffer cache;
@@ -123,12 +123,14 @@ static void add_needed(struct walk *w, const char *path, const struct wp_elf_fil
     snprintf(origin, sizeof(origin), "%.*s", (int)(strrchr(path, '/') - path), path);
     for (size_t i = 0; i < count && i < INT_MAX && gelf_getdyn(data, (int)i, &entry) && entry.d_tag; i++)
         if (entry.d_tag == DT_RUNPATH || entry.d_tag == DT_RPATH)
-            *(entry.d_tag == DT_RUNPATH ? &found.runpath : &found.rpath) = dynamic_text(file->elf, &header, entry.d_un.d_val);
+            *(entry.d_tag == DT_RUNPATH ? &found.runpath : &found.rpath) =
+                dynamic_text(file->elf, &header, entry.d_un.d_val);
     for (size_t i = 0; i < count && i < INT_MAX && gelf_getdyn(data, (int)i, &entry) && entry.d_tag; i++) {
         const char *name = entry.d_tag == DT_NEEDED ? dynamic_text(file->elf, &header, entry.d_un.d_val) : "";
         if (*name == '/')
             add(w, name);
-        else if (*name && !add_in(w, *found.runpath ? found.runpath : found.rpath, origin, name) && !add_cached(w, name))
+        else if (*name && !add_in(w, *found.runpath ? found.runpath : found.rpath, origin, name) &&
+            !add_cached(w, name))
             add_in(w, "/lib64:/usr/lib64:/lib:/usr/lib", origin, name);
     }
 }

@@ -16,9 +16,9 @@
 #include <unistd.h>
 #include <xxhash.h>
 
-#define KEPT_BYTES ((uint64_t)256 << 20)  /* of all files together */
+#define KEPT_BYTES ((uint64_t)256 << 20) /* of all files together */
 #define KEPT_FILES 4096u
-#define EACH_FILES 256u                   /* that are open at once */
+#define EACH_FILES 256u /* that are open at once */
 #define FILE_BYTES ((size_t)128 << 20)
 #define ID_BYTES 64u
 
@@ -30,7 +30,7 @@ struct head {
 };
 
 static const char magic[8] = "WPMET01";
-#define MAGIC_WORD 5u   /* of it, before the version */
+#define MAGIC_WORD 5u /* of it, before the version */
 
 /* What a file without a build id (Go, Rust's own libraries) is known by: it changes with the file. */
 static ssize_t file_id(int fd, XXH128_canonical_t *hash)
@@ -120,7 +120,8 @@ static bool is_rows_file(int folder, const char *name)
 {
     char found[sizeof(magic)];
     int fd = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    bool is = fd >= 0 && pread(fd, found, sizeof(found), 0) == (ssize_t)sizeof(found) && !memcmp(found, magic, MAGIC_WORD);
+    bool is =
+        fd >= 0 && pread(fd, found, sizeof(found), 0) == (ssize_t)sizeof(found) && !memcmp(found, magic, MAGIC_WORD);
     if (fd >= 0)
         close(fd);
     return is;
@@ -196,13 +197,15 @@ static bool make_folder(const char *folder)
     return !wp_path_make(above, NULL) && (!mkdir(folder, 0700) || errno == EEXIST);
 }
 
-static void keep(const struct wp_unwind_cache *cache, const char *path, const struct head *head, const struct wp_unwind_rows *rows)
+static void keep(
+    const struct wp_unwind_cache *cache, const char *path, const struct head *head, const struct wp_unwind_rows *rows)
 {
     struct wp_buffer bytes = {0};
-    if (!wp_buffer_append(&bytes, head, sizeof(*head)) && !wp_unwind_rows_encode(rows, &bytes) && bytes.size <= FILE_BYTES &&
-        make_folder(cache->folder)) {
+    if (!wp_buffer_append(&bytes, head, sizeof(*head)) && !wp_unwind_rows_encode(rows, &bytes) &&
+        bytes.size <= FILE_BYTES && make_folder(cache->folder)) {
         make_room(cache->folder, bytes.size);
-        wp_file_write_cached(path, bytes.data, bytes.size, NULL); /* what cannot be kept, or is damaged, is read again */
+        wp_file_write_cached(
+            path, bytes.data, bytes.size, NULL); /* what cannot be kept, or is damaged, is read again */
     }
     wp_buffer_fini(&bytes);
 }
@@ -210,11 +213,12 @@ static void keep(const struct wp_unwind_cache *cache, const char *path, const st
 static bool path_of(const struct wp_unwind_cache *cache, int fd, char *path, size_t room)
 {
     char name[2 * ID_BYTES + 8];
-    return cache->folder && name_of(fd, name, sizeof(name)) && (size_t)snprintf(path, room, "%s/%s", cache->folder, name) < room;
+    return cache->folder && name_of(fd, name, sizeof(name)) &&
+        (size_t)snprintf(path, room, "%s/%s", cache->folder, name) < room;
 }
 
-int wp_unwind_cache_rows(const struct wp_unwind_cache *cache, int fd, const struct wp_unwind_file *met, struct wp_unwind_rows **rows,
-    bool *is_cached, struct wp_error *err)
+int wp_unwind_cache_rows(const struct wp_unwind_cache *cache, int fd, const struct wp_unwind_file *met,
+    struct wp_unwind_rows **rows, bool *is_cached, struct wp_error *err)
 {
     char path[4096];
     *is_cached = path_of(cache, fd, path, sizeof(path)) && !take(path, rows);
@@ -225,7 +229,8 @@ int wp_unwind_cache_rows(const struct wp_unwind_cache *cache, int fd, const stru
     return 0;
 }
 
-void wp_unwind_cache_keep(const struct wp_unwind_cache *cache, int fd, const struct wp_unwind_file *met, const struct wp_unwind_rows *rows)
+void wp_unwind_cache_keep(
+    const struct wp_unwind_cache *cache, int fd, const struct wp_unwind_file *met, const struct wp_unwind_rows *rows)
 {
     char path[4096];
     struct head head;
@@ -273,7 +278,8 @@ void wp_unwind_cache_each(const struct wp_unwind_cache *cache, uint64_t most_byt
         taken += file->size;
         calls++;
         if (!fstat(fd, &status) && status.st_ino != head.met.inode) /* it was installed anew */
-            head.met = (struct wp_unwind_file){status.st_ino, (uint32_t)(major(status.st_dev) << 20 | minor(status.st_dev)), 0};
+            head.met = (struct wp_unwind_file){
+                status.st_ino, (uint32_t)(major(status.st_dev) << 20 | minor(status.st_dev)), 0};
         found(context, &head.met, fd, head.path);
     }
     free(files);

@@ -23,9 +23,9 @@ struct file {
 struct wp_unwind_objects {
     struct wp_unwind_objects_options options;
     pthread_mutex_t lock;
-    struct wp_intmap by_id;  /* -> number */
-    struct object *objects;  /* owned; options.most of them, in the order they came */
-    struct file *files;      /* owned; the same */
+    struct wp_intmap by_id; /* -> number */
+    struct object *objects; /* owned; options.most of them, in the order they came */
+    struct file *files;     /* owned; the same */
     uint32_t object_count, file_count, next;
     uint64_t pages, made_room_ns;
     bool has_made_room;

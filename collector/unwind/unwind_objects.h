@@ -2,9 +2,9 @@
 #ifndef WP_COLLECTOR_UNWIND_UNWIND_OBJECTS_H
 #define WP_COLLECTOR_UNWIND_UNWIND_OBJECTS_H
 /*
- * Which objects the kernel side has rows of, and for which files they stand: what has one build id is there once, however many files
- * (of as many containers) it is. When there is no room for more pages, large objects that came first go; they are asked for again
- * if they are still in use. Several threads may use one.
+ * Which objects the kernel side has rows of, and for which files they stand: what has one build id is there once,
+ * however many files (of as many containers) it is. When there is no room for more pages, large objects that came first
+ * go; they are asked for again if they are still in use. Several threads may use one.
  */
 #include "collector/bpf/unwind_row.h"
 
@@ -19,12 +19,12 @@ struct wp_unwind_id {
 };
 
 struct wp_unwind_objects_options {
-    int files_fd, pages_fd;  /* the maps unwind_files and unwind_pages; borrowed */
-    uint32_t *generation;    /* of the kernel side, raised when files have become known or are forgotten */
+    int files_fd, pages_fd; /* the maps unwind_files and unwind_pages; borrowed */
+    uint32_t *generation;   /* of the kernel side, raised when files have become known or are forgotten */
     void (*forgotten)(void *context, const struct wp_unwind_file *file); /* a file is unknown again */
     void *context;
-    uint32_t most;           /* files, and objects; as many as the map unwind_files takes */
-    unsigned pause_s;        /* between two times that room is made: what does not fit at all shall not be read all the time */
+    uint32_t most;    /* files, and objects; as many as the map unwind_files takes */
+    unsigned pause_s; /* between two times that room is made: what does not fit at all shall not be read all the time */
 };
 
 /* NULL: no memory. */
@@ -36,9 +36,11 @@ uint32_t wp_unwind_objects_number(struct wp_unwind_objects *objects);
 bool wp_unwind_objects_find(struct wp_unwind_objects *objects, struct wp_unwind_id id, uint32_t *number);
 /* Its pages have been put. Of too many objects a quarter goes, with their files. */
 void wp_unwind_objects_add(struct wp_unwind_objects *objects, struct wp_unwind_id id, uint32_t number, uint32_t pages);
-/* A file has become known; number 0: it has no rows. Of too many files the quarter that came first goes; they are asked for again. */
+/* A file has become known; number 0: it has no rows. Of too many files the quarter that came first goes; they are asked
+ * for again. */
 void wp_unwind_objects_file(struct wp_unwind_objects *objects, const struct wp_unwind_file *file, uint32_t number);
-/* Forgets objects, a quarter of all pages or more, and their files. False: not so soon, or there is nothing to forget. */
+/* Forgets objects, a quarter of all pages or more, and their files. False: not so soon, or there is nothing to forget.
+ */
 bool wp_unwind_objects_make_room(struct wp_unwind_objects *objects);
 
 #endif

@@ -16,7 +16,8 @@
 #include <sys/stat.h>
 
 #define FRAMES_LIMIT ((uint64_t)512 << 20) /* of what is loaded with .eh_frame */
-#define WORK_LIMIT ((uint64_t)1 << 30) /* of rows that libdw looks up, times 64 bytes of rules of the longest function: a minute */
+#define WORK_LIMIT                                                                                                     \
+    ((uint64_t)1 << 30) /* of rows that libdw looks up, times 64 bytes of rules of the longest function: a minute */
 #define TOPS 32u
 
 #if defined(__aarch64__)
@@ -64,8 +65,8 @@ static int read_function(struct reader *r, Dwarf_CFI *cfi, uint64_t start, uint6
 struct frames {
     Elf *elf;
     const GElf_Phdr *table;
-    const Elf_Data *header;          /* .eh_frame_hdr; NULL: there is none */
-    Dwarf_CFI *cfi;                  /* owned; only when something is read by libdw */
+    const Elf_Data *header; /* .eh_frame_hdr; NULL: there is none */
+    Dwarf_CFI *cfi;         /* owned; only when something is read by libdw */
     bool has_tried;
     struct wp_frame_section section; /* for what can be read quickly */
     int64_t offset;                  /* of it in the file */
@@ -79,12 +80,16 @@ static int32_t number_at(const void *bytes)
     return number;
 }
 
-/* Whether libdw may read what the table names, or all of the section when there is none. read_functions() has looked at the table's head
- * and count. libdw goes by places in the file, and must find there what is looked at here. */
+/* Whether libdw may read what the table names, or all of the section when there is none. read_functions() has looked at
+ * the table's head and count. libdw goes by places in the file, and must find there what is looked at here. */
 static bool is_modest(struct reader *r, const struct frames *f)
 {
-    Elf_Data data = {.d_buf = (void *)(uintptr_t)f->section.bytes, .d_type = ELF_T_BYTE, .d_version = EV_CURRENT, .d_size = f->section.size};
-    struct wp_cfi_check check = {.ident = (const unsigned char *)elf_getident(f->elf, NULL), .data = &data, .is_eh_frame = true};
+    Elf_Data data = {.d_buf = (void *)(uintptr_t)f->section.bytes,
+        .d_type = ELF_T_BYTE,
+        .d_version = EV_CURRENT,
+        .d_size = f->section.size};
+    struct wp_cfi_check check = {
+        .ident = (const unsigned char *)elf_getident(f->elf, NULL), .data = &data, .is_eh_frame = true};
     bool is = false;
     if (check.ident && !f->header) {
         is = wp_cfi_check_all(&check);
@@ -118,7 +123,8 @@ static int read_quickly(struct reader *r, const struct wp_frame_function *functi
 
 static int read_one(struct reader *r, struct frames *f, uint64_t start, uint64_t description, uint64_t next)
 {
-    if (wp_frame_program_read(&f->section, description, &f->function) && f->function.begin == start && f->function.end <= next)
+    if (wp_frame_program_read(&f->section, description, &f->function) && f->function.begin == start &&
+        f->function.end <= next)
         return read_quickly(r, &f->function, next);
     return cfi_of(r, f) ? read_function(r, f->cfi, start, next) : -ENOEXEC;
 }
@@ -132,7 +138,8 @@ static uint64_t entry_at(const uint8_t *entry, uint64_t base)
 static int read_functions(struct reader *r, struct frames *f, uint64_t address, const Elf_Data *data)
 {
     const uint8_t *bytes = data->d_buf;
-    if (data->d_size < 12 || bytes[0] != 1 || bytes[2] != DW_EH_PE_udata4 || bytes[3] != (DW_EH_PE_datarel | DW_EH_PE_sdata4))
+    if (data->d_size < 12 || bytes[0] != 1 || bytes[2] != DW_EH_PE_udata4 ||
+        bytes[3] != (DW_EH_PE_datarel | DW_EH_PE_sdata4))
         return -ENOEXEC;
     unsigned skip = (bytes[1] & 15) == DW_EH_PE_sdata4 || (bytes[1] & 15) == DW_EH_PE_udata4 ? 4 : 8;
     uint32_t count;
@@ -161,11 +168,13 @@ static void find_section(const struct reader *r, struct frames *f, const GElf_Ph
     elf_getphdrnum(f->elf, &count);
     for (size_t i = 0; i < count && i < 4096; i++) {
         GElf_Phdr load;
-        if (!gelf_getphdr(f->elf, (int)i, &load) || load.p_type != PT_LOAD || address < load.p_vaddr || address - load.p_vaddr >= load.p_filesz)
+        if (!gelf_getphdr(f->elf, (int)i, &load) || load.p_type != PT_LOAD || address < load.p_vaddr ||
+            address - load.p_vaddr >= load.p_filesz)
             continue;
         uint64_t size = load.p_filesz - (address - load.p_vaddr);
-        Elf_Data *frames = size > FRAMES_LIMIT ? NULL :
-            elf_getdata_rawchunk(f->elf, (int64_t)(load.p_offset + (address - load.p_vaddr)), size, ELF_T_BYTE);
+        Elf_Data *frames = size > FRAMES_LIMIT
+            ? NULL
+            : elf_getdata_rawchunk(f->elf, (int64_t)(load.p_offset + (address - load.p_vaddr)), size, ELF_T_BYTE);
         if (frames) {
             f->offset = (int64_t)(load.p_offset + (address - load.p_vaddr));
             f->section.bytes = frames->d_buf;
@@ -195,12 +204,16 @@ static int read_section(struct reader *r, Elf *elf)
 {
     GElf_Shdr header;
     Elf_Scn *section = wp_frame_section_find(elf, ".eh_frame");
-    Elf_Data *data = section && gelf_getshdr(section, &header) && header.sh_size <= FRAMES_LIMIT ? elf_rawdata(section, NULL) : NULL;
+    Elf_Data *data =
+        section && gelf_getshdr(section, &header) && header.sh_size <= FRAMES_LIMIT ? elf_rawdata(section, NULL) : NULL;
     struct frames *f = data && data->d_buf ? calloc(1, sizeof(*f)) : NULL;
     if (!f)
         return data ? -ENOMEM : -ENOEXEC;
     f->elf = elf;
-    f->section = (struct wp_frame_section){.bytes = data->d_buf, .size = data->d_size, .address = header.sh_addr, .bp = r->machine->bp,
+    f->section = (struct wp_frame_section){.bytes = data->d_buf,
+        .size = data->d_size,
+        .address = header.sh_addr,
+        .bp = r->machine->bp,
         .ra = r->machine->ra};
     int rc = read_each(r, f);
     if (f->cfi)
@@ -229,8 +242,8 @@ static int read_eh_frame(struct reader *r, Elf *elf, const GElf_Phdr *table)
 /* Go's own tracebacks end here too: these begin a stack, or leave one for another (runtime/traceback.go of Go 1.19). */
 static bool is_top(const char *name)
 {
-    static const char *const names[] = {"runtime.mcall", "runtime.mstart", "runtime.goexit", "runtime.rt0_go", "runtime.morestack",
-        "runtime.clone", "runtime.systemstack"};
+    static const char *const names[] = {"runtime.mcall", "runtime.mstart", "runtime.goexit", "runtime.rt0_go",
+        "runtime.morestack", "runtime.clone", "runtime.systemstack"};
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         size_t size = strlen(names[i]);
         if (!strncmp(name, names[i], size) && (!name[size] || !strcmp(name + size, ".abi0")))
@@ -244,11 +257,13 @@ static void end_at_tops(struct reader *r)
     unsigned found = 0;
     for (Elf_Scn *section = NULL; (section = elf_nextscn(r->elf, section));) {
         GElf_Shdr header;
-        Elf_Data *data = gelf_getshdr(section, &header) && header.sh_type == SHT_SYMTAB ? elf_getdata(section, NULL) : NULL;
+        Elf_Data *data =
+            gelf_getshdr(section, &header) && header.sh_type == SHT_SYMTAB ? elf_getdata(section, NULL) : NULL;
         size_t count = data && header.sh_entsize ? data->d_size / header.sh_entsize : 0;
         for (size_t i = 0; i < count && found < TOPS; i++) {
             GElf_Sym symbol;
-            const char *name = gelf_getsym(data, (int)i, &symbol) ? elf_strptr(r->elf, header.sh_link, symbol.st_name) : NULL;
+            const char *name =
+                gelf_getsym(data, (int)i, &symbol) ? elf_strptr(r->elf, header.sh_link, symbol.st_name) : NULL;
             if (!name || !is_top(name))
                 continue;
             wp_unwind_rows_end(r->rows, symbol.st_value, symbol.st_size);
@@ -257,7 +272,8 @@ static void end_at_tops(struct reader *r)
     }
 }
 
-/* .debug_frame, whose addresses are plain: of Go, and of functions that were compiled without .eh_frame (-fno-asynchronous-unwind-tables). */
+/* .debug_frame, whose addresses are plain: of Go, and of functions that were compiled without .eh_frame
+ * (-fno-asynchronous-unwind-tables). */
 static int read_debug_frame(struct reader *r)
 {
     Dwarf *dwarf = wp_frame_section_has_debug(r->elf) ? dwarf_begin_elf(r->elf, DWARF_C_READ, NULL) : NULL;
@@ -323,7 +339,8 @@ static int read_go(struct reader *r)
 static int read_elf(struct reader *r)
 {
     size_t count = 0;
-    if (!r->elf || elf_kind(r->elf) != ELF_K_ELF || !gelf_getehdr(r->elf, &r->header) || r->header.e_machine != r->machine->elf)
+    if (!r->elf || elf_kind(r->elf) != ELF_K_ELF || !gelf_getehdr(r->elf, &r->header) ||
+        r->header.e_machine != r->machine->elf)
         return -ENOEXEC;
     elf_getphdrnum(r->elf, &count);
     GElf_Phdr table = {0};
@@ -336,7 +353,8 @@ static int read_elf(struct reader *r)
         if (program.p_type == PT_GNU_EH_FRAME && !table.p_type) /* libdw, too, takes the first */
             table = program;
     }
-    int rc = table.p_filesz && table.p_filesz < WP_UNWIND_FILE_LIMIT ? read_eh_frame(r, r->elf, &table) : read_section(r, r->elf);
+    int rc = table.p_filesz && table.p_filesz < WP_UNWIND_FILE_LIMIT ? read_eh_frame(r, r->elf, &table)
+                                                                     : read_section(r, r->elf);
     if (rc && rc != -ENOEXEC)
         return rc;
     wp_unwind_rows_settle(r->rows);
@@ -361,7 +379,8 @@ static int read_rows(struct wp_unwind_rows **rows, Elf *elf, unsigned machine, s
     elf_end(elf);
     if (rc) {
         wp_unwind_rows_destroy(r.rows);
-        return wp_error_set(err, rc, rc == -ENOEXEC ? "no .eh_frame or .debug_frame of this machine" : "more rows than fit");
+        return wp_error_set(
+            err, rc, rc == -ENOEXEC ? "no .eh_frame or .debug_frame of this machine" : "more rows than fit");
     }
     *rows = r.rows;
     return 0;

@@ -2,8 +2,8 @@
 #ifndef WP_COLLECTOR_UNWIND_UNWIND_READER_H
 #define WP_COLLECTOR_UNWIND_UNWIND_READER_H
 /*
- * Makes unwind rows of what an ELF file says of its frames: .eh_frame; where that says nothing .debug_frame; and where that does not either, the
- * table that Go's own tracebacks go by (x86-64).
+ * Makes unwind rows of what an ELF file says of its frames: .eh_frame; where that says nothing .debug_frame; and where
+ * that does not either, the table that Go's own tracebacks go by (x86-64).
  */
 #include "collector/unwind/unwind_rows.h"
 

@@ -25,7 +25,7 @@ struct load {
 struct wp_unwind_rows {
     struct row *rows;
     uint32_t count, room;
-    uint32_t settled;   /* of them, which are in order */
+    uint32_t settled; /* of them, which are in order */
     uint64_t odd_rules;
     struct load loads[LOADS];
     unsigned load_count;
@@ -175,7 +175,8 @@ static int give(const struct pages *p, uint32_t number, const struct wp_unwind_p
 /* The page of a level that begins at `begin`, and if it is full the finer ones in it. */
 static int give_level(const struct pages *p, uint32_t *next, unsigned level, uint64_t begin)
 {
-    const uint64_t size = 1u << WP_UNWIND_LEVEL_BITS(level), whole = begin >> WP_UNWIND_PAGE_BITS << WP_UNWIND_PAGE_BITS;
+    const uint64_t size = 1u << WP_UNWIND_LEVEL_BITS(level),
+                   whole = begin >> WP_UNWIND_PAGE_BITS << WP_UNWIND_PAGE_BITS;
     uint32_t before = *next;
     struct wp_unwind_page page;
     bool fits = fill(p->rows, next, whole, begin, begin + size, &page);
@@ -195,7 +196,8 @@ static int give_level(const struct pages *p, uint32_t *next, unsigned level, uin
 }
 
 int wp_unwind_rows_pages(const struct wp_unwind_rows *r,
-    int (*page)(void *context, uint32_t number, const struct wp_unwind_page *page), void *context, struct wp_unwind_stats *stats)
+    int (*page)(void *context, uint32_t number, const struct wp_unwind_page *page), void *context,
+    struct wp_unwind_stats *stats)
 {
     const uint64_t size = 1u << WP_UNWIND_PAGE_BITS;
     struct pages p = {page, context, stats, r};
@@ -243,7 +245,7 @@ bool wp_unwind_rows_find(const struct wp_unwind_rows *r, uint64_t offset, struct
 
 struct kept_head {
     char magic[8];
-    uint64_t checksum;  /* of what follows it */
+    uint64_t checksum; /* of what follows it */
     uint64_t odd_rules;
     uint32_t count, row_bytes;
 };
@@ -276,8 +278,9 @@ int wp_unwind_rows_decode(struct wp_unwind_rows **rows, const uint8_t *bytes, si
     if (size < sizeof(head))
         return -EINVAL;
     memcpy(&head, bytes, sizeof(head));
-    if (memcmp(head.magic, kept_magic, sizeof(head.magic)) || head.row_bytes != sizeof(struct row) || head.count > ROWS_LIMIT ||
-        size != sizeof(head) + (size_t)head.count * sizeof(struct row) || head.checksum != checksum(bytes, size))
+    if (memcmp(head.magic, kept_magic, sizeof(head.magic)) || head.row_bytes != sizeof(struct row) ||
+        head.count > ROWS_LIMIT || size != sizeof(head) + (size_t)head.count * sizeof(struct row) ||
+        head.checksum != checksum(bytes, size))
         return -EINVAL;
     struct wp_unwind_rows *r = calloc(1, sizeof(*r));
     if (!r || !(r->rows = malloc(((size_t)head.count + 1) * sizeof(*r->rows)))) {
@@ -288,8 +291,7 @@ int wp_unwind_rows_decode(struct wp_unwind_rows **rows, const uint8_t *bytes, si
     r->count = r->room = r->settled = head.count;
     r->odd_rules = head.odd_rules;
     for (uint32_t i = 0; i < r->count; i++)
-        if (r->rows[i].offset >= OFFSETS ||
-            (i && r->rows[i].offset < r->rows[i - 1].offset)) {
+        if (r->rows[i].offset >= OFFSETS || (i && r->rows[i].offset < r->rows[i - 1].offset)) {
             wp_unwind_rows_destroy(r);
             return -EINVAL;
         }

@@ -2,8 +2,9 @@
 #ifndef WP_COLLECTOR_UNWIND_UNWIND_ROWS_H
 #define WP_COLLECTOR_UNWIND_UNWIND_ROWS_H
 /*
- * The rows of an object that the kernel side walks by (collector/bpf/unwind_row.h): for each place in its code where the caller's frame and
- * its bp are. Made by collector/unwind/unwind_reader.h, kept on disk by collector/unwind/unwind_cache.h. Rules that a row cannot hold are left out and counted.
+ * The rows of an object that the kernel side walks by (collector/bpf/unwind_row.h): for each place in its code where
+ * the caller's frame and its bp are. Made by collector/unwind/unwind_reader.h, kept on disk by
+ * collector/unwind/unwind_cache.h. Rules that a row cannot hold are left out and counted.
  */
 #include "collector/bpf/unwind_row.h"
 #include "common/buffer.h"
@@ -46,6 +47,7 @@ struct wp_unwind_stats {
 
 /* Calls back for every page of code; stops at the first answer that is not 0 and returns it. */
 int wp_unwind_rows_pages(const struct wp_unwind_rows *rows,
-    int (*page)(void *context, uint32_t number, const struct wp_unwind_page *page), void *context, struct wp_unwind_stats *stats);
+    int (*page)(void *context, uint32_t number, const struct wp_unwind_page *page), void *context,
+    struct wp_unwind_stats *stats);
 
 #endif

@@ -30,7 +30,8 @@
 #define WORKERS 3u
 #define SMALL ((uint64_t)2 << 20) /* bytes of a file */
 #define MAPS_BYTES ((size_t)16 << 20)
-#define KEPT_BYTES ((uint64_t)32 << 20) /* of rows that are taken from the cache at the start: about half of the kernel's pages */
+#define KEPT_BYTES                                                                                                     \
+    ((uint64_t)32 << 20) /* of rows that are taken from the cache at the start: about half of the kernel's pages */
 #define ROOM_PAUSE_S 60u
 #define UNFIT_PAUSE_NS ((uint64_t)60 * 1000000000)
 #define VDSO_BYTES ((size_t)8 << 10)
@@ -55,12 +56,13 @@ struct wp_unwinder {
     struct wp_unwind_cache cache;
     struct wp_unwind_objects *objects; /* owned */
     struct worker workers[WORKERS];
-    pthread_mutex_t lock;          /* of what follows, down to the blank line */
+    pthread_mutex_t lock; /* of what follows, down to the blank line */
     pthread_cond_t more, idle;
-    struct job queue[QUEUE];       /* in no order */
-    uint32_t count, busy;          /* jobs that wait; workers that work */
-    struct wp_intmap asked;        /* (inode, device) -> 1 */
-    uint64_t unfit, unfit_told_ns; /* objects whose rows did not all fit since that was last told of, and when it was; 0: never */
+    struct job queue[QUEUE]; /* in no order */
+    uint32_t count, busy;    /* jobs that wait; workers that work */
+    struct wp_intmap asked;  /* (inode, device) -> 1 */
+    uint64_t unfit,
+        unfit_told_ns; /* objects whose rows did not all fit since that was last told of, and when it was; 0: never */
     bool is_over;
 };
 
@@ -114,7 +116,8 @@ static void tell_unfit(struct wp_unwinder *u, const char *path)
 }
 
 /* The number of pages that were put. */
-static uint32_t tell(struct wp_unwinder *u, const struct wp_unwind_rows *rows, const char *path, uint32_t object, const char *from)
+static uint32_t tell(
+    struct wp_unwinder *u, const struct wp_unwind_rows *rows, const char *path, uint32_t object, const char *from)
 {
     struct sink sink = {u, object};
     struct wp_unwind_stats stats;
@@ -122,15 +125,17 @@ static uint32_t tell(struct wp_unwinder *u, const struct wp_unwind_rows *rows, c
     int rc = wp_unwind_rows_pages(rows, put_page, &sink, &stats);
     if (rc == -E2BIG) {
         if (wp_unwind_objects_make_room(u->objects))
-            wp_log(u->options.logger, WP_LOG_INFO, "unwind rows of what came first were given up for others file=%s", path);
+            wp_log(u->options.logger, WP_LOG_INFO, "unwind rows of what came first were given up for others file=%s",
+                path);
         rc = wp_unwind_rows_pages(rows, put_page, &sink, &stats); /* the other worker may just have made room */
     }
     if (rc)
         tell_unfit(u, path);
     wp_log(u->options.logger, WP_LOG_DEBUG,
-        "unwind rows %s file=%s from=%s rows=%llu pages=%llu crowded=%llu odd=%llu us=%llu", rc ? "do not all fit" : "are known", path, from,
-        (unsigned long long)stats.rows, (unsigned long long)stats.pages, (unsigned long long)stats.crowded_pages,
-        (unsigned long long)stats.odd_rules, (unsigned long long)((wp_clock_ns() - start) / 1000));
+        "unwind rows %s file=%s from=%s rows=%llu pages=%llu crowded=%llu odd=%llu us=%llu",
+        rc ? "do not all fit" : "are known", path, from, (unsigned long long)stats.rows,
+        (unsigned long long)stats.pages, (unsigned long long)stats.crowded_pages, (unsigned long long)stats.odd_rules,
+        (unsigned long long)((wp_clock_ns() - start) / 1000));
     return (uint32_t)stats.pages;
 }
 
@@ -193,7 +198,8 @@ static bool next_job(const struct worker *w, struct job *job)
     struct wp_unwinder *u = w->unwinder;
     uint32_t best = UINT32_MAX;
     for (uint32_t i = 0; i < u->count; i++)
-        if ((!w->is_for_small || u->queue[i].size <= SMALL) && (best == UINT32_MAX || is_before(&u->queue[i], &u->queue[best])))
+        if ((!w->is_for_small || u->queue[i].size <= SMALL) &&
+            (best == UINT32_MAX || is_before(&u->queue[i], &u->queue[best])))
             best = i;
     if (best == UINT32_MAX)
         return false;
@@ -365,7 +371,8 @@ static void add_own_files(struct wp_unwinder *u)
             continue;
         int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
         if (fd >= 0 && !fstat(fd, &status))
-            add_job(u, status.st_ino, (uint32_t)(major(status.st_dev) << 20 | minor(status.st_dev)), fd, path, (struct job){0});
+            add_job(u, status.st_ino, (uint32_t)(major(status.st_dev) << 20 | minor(status.st_dev)), fd, path,
+                (struct job){0});
         else if (fd >= 0)
             close(fd);
     }
@@ -405,8 +412,13 @@ struct wp_unwinder *wp_unwinder_create(const struct wp_unwinder_options *options
     pthread_cond_init(&u->more, NULL);
     pthread_cond_init(&u->idle, NULL);
     u->cache.folder = options->cache;
-    u->objects = wp_unwind_objects_create(&(struct wp_unwind_objects_options){.files_fd = options->files_fd, .pages_fd = options->pages_fd,
-        .generation = options->generation, .forgotten = forget, .context = u, .most = FILES, .pause_s = ROOM_PAUSE_S});
+    u->objects = wp_unwind_objects_create(&(struct wp_unwind_objects_options){.files_fd = options->files_fd,
+        .pages_fd = options->pages_fd,
+        .generation = options->generation,
+        .forgotten = forget,
+        .context = u,
+        .most = FILES,
+        .pause_s = ROOM_PAUSE_S});
     if (!u->objects) {
         release(u);
         return NULL;

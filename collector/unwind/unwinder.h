@@ -3,8 +3,8 @@
 #define WP_COLLECTOR_UNWIND_UNWINDER_H
 /*
  * Gives the kernel side the rows of the files whose code it met. Files are read by threads of its own, so that events
- * do not wait; each is read once, first those that somebody was met in, of them small ones first: a thread of three reads no others, so that none
- * waits for a compiler.
+ * do not wait; each is read once, first those that somebody was met in, of them small ones first: a thread of three
+ * reads no others, so that none waits for a compiler.
  */
 #include "common/log.h"
 
@@ -13,9 +13,9 @@
 struct wp_unwinder;
 
 struct wp_unwinder_options {
-    int files_fd, pages_fd;          /* the maps unwind_files and unwind_pages */
-    uint32_t *generation;            /* of the kernel side, raised when a file has become known */
-    const char *cache;               /* folder of rows by build id; NULL: none is kept. Borrowed */
+    int files_fd, pages_fd; /* the maps unwind_files and unwind_pages */
+    uint32_t *generation;   /* of the kernel side, raised when a file has become known */
+    const char *cache;      /* folder of rows by build id; NULL: none is kept. Borrowed */
     const struct wp_logger *logger;
 };
 

@@ -161,8 +161,10 @@ static int usage(const char *option)
     bool is_asked = !strcmp(option, "--help") || !strcmp(option, "-h") || !strcmp(option, "-?");
     if (!is_asked)
         fprintf(stderr, "wakepath-demo: %s%s\n", *option ? "unknown option " : "one folder at most", option);
-    fprintf(is_asked ? stdout : stderr, "Usage: wakepath-demo [DIR]\n"
-        "Waits for others in all the usual ways for a second or two, to be looked at: wakepath record -- wakepath-demo\n"
+    fprintf(is_asked ? stdout : stderr,
+        "Usage: wakepath-demo [DIR]\n"
+        "Waits for others in all the usual ways for a second or two, to be looked at: wakepath record -- "
+        "wakepath-demo\n"
         "DIR (default: /var/tmp) is where it writes a file for a while.\n");
     return is_asked ? 0 : 64;
 }

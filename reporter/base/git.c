@@ -29,7 +29,8 @@ static int become_owner(const char *dir)
         return 0;
     setenv("HOME", "/nonexistent", 1);
     unsetenv("XDG_CONFIG_HOME");
-    return setgroups(0, NULL) || setresgid(st.st_gid, st.st_gid, st.st_gid) || setresuid(st.st_uid, st.st_uid, st.st_uid);
+    return setgroups(0, NULL) || setresgid(st.st_gid, st.st_gid, st.st_gid) ||
+        setresuid(st.st_uid, st.st_uid, st.st_uid);
 }
 
 static void git_main(const char *dir, const char *const *words, int in, int out, int complaint)
@@ -104,10 +105,11 @@ static int complain(int status, int complaint, const char *dir, struct wp_error 
     return wp_error_set(err, -EINVAL, "git in %s: %s", dir, *text ? text : "failed without a word");
 }
 
-int wp_git_run(const char *dir, const char *const *words, const struct wp_buffer *input, size_t limit, struct wp_buffer *out,
-    struct wp_error *err)
+int wp_git_run(const char *dir, const char *const *words, const struct wp_buffer *input, size_t limit,
+    struct wp_buffer *out, struct wp_error *err)
 {
-    int in = input_file(input), complaint = memfd_create("git-complaint", MFD_CLOEXEC), pipes[2] = {-1, -1}, status = 0, rc;
+    int in = input_file(input), complaint = memfd_create("git-complaint", MFD_CLOEXEC), pipes[2] = {-1, -1}, status = 0,
+        rc;
     pid_t pid = -1;
     if (in < 0 || complaint < 0 || pipe2(pipes, O_CLOEXEC) || (pid = fork()) < 0) {
         rc = wp_error_errno(err, -errno, "cannot run git");

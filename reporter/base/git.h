@@ -6,11 +6,11 @@
 #include "common/error.h"
 
 /*
- * Runs git in `dir` with the words after "git" (NULL at the end) and `input` on its standard input; appends what it prints.
- * -ENOENT: no git; -EFBIG: more than `limit` bytes; -ETIMEDOUT; -EINVAL: git failed, err has what it said.
+ * Runs git in `dir` with the words after "git" (NULL at the end) and `input` on its standard input; appends what it
+ * prints. -ENOENT: no git; -EFBIG: more than `limit` bytes; -ETIMEDOUT; -EINVAL: git failed, err has what it said.
  * Nothing is fetched, no pager, no prompt. Root becomes the owner of `dir` first, as git wants it.
  */
-int wp_git_run(const char *dir, const char *const *words, const struct wp_buffer *input, size_t limit, struct wp_buffer *out,
-    struct wp_error *err);
+int wp_git_run(const char *dir, const char *const *words, const struct wp_buffer *input, size_t limit,
+    struct wp_buffer *out, struct wp_error *err);
 
 #endif

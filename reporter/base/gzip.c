@@ -22,7 +22,8 @@ int wp_gzip(struct wp_buffer *out, const void *bytes, size_t size, struct wp_err
     z_stream stream = {.next_in = (z_const Bytef *)bytes};
     size_t left = size;
     unsigned char room[65536];
-    int rc = deflateInit2(&stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, MAX_WBITS + WITH_GZIP_HEADER, 8, Z_DEFAULT_STRATEGY);
+    int rc =
+        deflateInit2(&stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, MAX_WBITS + WITH_GZIP_HEADER, 8, Z_DEFAULT_STRATEGY);
     if (rc != Z_OK)
         return wp_error_set(err, -ENOMEM, "zlib does not begin (%d)", rc);
     do {
@@ -33,5 +34,7 @@ int wp_gzip(struct wp_buffer *out, const void *bytes, size_t size, struct wp_err
         wp_buffer_append(out, room, sizeof(room) - stream.avail_out);
     } while (rc == Z_OK && !out->failed);
     deflateEnd(&stream);
-    return rc == Z_STREAM_END && !out->failed ? 0 : wp_error_set(err, -ENOMEM, "out of memory for %zu bytes compressed", size);
+    return rc == Z_STREAM_END && !out->failed
+        ? 0
+        : wp_error_set(err, -ENOMEM, "out of memory for %zu bytes compressed", size);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef WP_REPORTER_BASE_IO_NAME_H
 #define WP_REPORTER_BASE_IO_NAME_H
-/* What the frames of block operations say: "io:vda write", "io:8:16 read /var/lib/db", and inside of one "io:queue" (docs/engine.md). */
+/* What the frames of block operations say: "io:vda write", "io:8:16 read /var/lib/db", and inside of one "io:queue"
+ * (docs/engine.md). */
 #include "reporter/base/text_pool.h"
 
 /* "vda", "8:16"; "unknown" of "io:unknown". */

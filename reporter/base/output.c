@@ -35,6 +35,7 @@ int wp_output_write(const char *path, const struct wp_buffer *content, bool is_b
     if (path)
         return wp_file_write_atomic(path, content->data, content->size, err);
     if (is_binary && isatty(STDOUT_FILENO))
-        return wp_error_set(err, -EINVAL, "these bytes are not for a terminal: give --out FILE, or send them somewhere");
+        return wp_error_set(
+            err, -EINVAL, "these bytes are not for a terminal: give --out FILE, or send them somewhere");
     return write_stream(stdout, "standard output", content, err);
 }

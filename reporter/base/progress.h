@@ -6,9 +6,9 @@
 #include <stddef.h>
 
 struct wp_progress {
-    int fd;                  /* of the terminal */
+    int fd; /* of the terminal */
     bool is_shown;
-    size_t last_percent;     /* + 1 of what is drawn, 0 nothing */
+    size_t last_percent; /* + 1 of what is drawn, 0 nothing */
 };
 
 /* Draws on `fd` if that is a terminal and `is_quiet` is not said. */

@@ -5,7 +5,8 @@
 #include <stddef.h>
 
 void wp_sort_doubles(double *values, size_t count);
-/* Between the two nearest ranks (Hyndman and Fan, American Statistician 50, 1996, definition 7); `count` > 0, share 0 to 1. */
+/* Between the two nearest ranks (Hyndman and Fan, American Statistician 50, 1996, definition 7); `count` > 0, share 0
+ * to 1. */
 double wp_quantile(const double *sorted, size_t count, double share);
 
 #endif

@@ -19,16 +19,19 @@
 #define MIXED 8u /* other releases at the same time that are looked at */
 
 /* Which release NEW is, and which one it stands on. */
-static int find_sides(const struct wp_stores *stores, const struct wp_check_options *options, struct wp_side_spec side[2],
-    struct wp_error *err)
+static int find_sides(const struct wp_stores *stores, const struct wp_check_options *options,
+    struct wp_side_spec side[2], struct wp_error *err)
 {
     struct wp_release_order order;
     int rc = wp_release_order_read(&order, stores, &options->common.order, err);
     if (rc)
         return rc;
-    size_t after = *side[WP_AFTER].release ? wp_release_order_find(&order, side[WP_AFTER].release) : order.count ? 0 : SIZE_MAX;
+    size_t after = *side[WP_AFTER].release ? wp_release_order_find(&order, side[WP_AFTER].release)
+        : order.count                      ? 0
+                                           : SIZE_MAX;
     if (after == SIZE_MAX)
-        rc = wp_error_set(err, -ENOENT, *side[WP_AFTER].release ? "no store has a release %s" : "the store has no releases%s",
+        rc = wp_error_set(err, -ENOENT,
+            *side[WP_AFTER].release ? "no store has a release %s" : "the store has no releases%s",
             side[WP_AFTER].release);
     size_t before = rc ? SIZE_MAX : order.rows[after].baseline;
     if (!rc && before == SIZE_MAX)
@@ -45,8 +48,10 @@ static int find_sides(const struct wp_stores *stores, const struct wp_check_opti
     return rc;
 }
 
-/* With --git a side may be a commit that no release is called after: OLD its release or nearest measured ancestor, NEW that very one's. */
-static int find_commit(struct wp_side_spec *spec, const struct wp_stores *stores, const char *git, bool is_exact, struct wp_error *err)
+/* With --git a side may be a commit that no release is called after: OLD its release or nearest measured ancestor, NEW
+ * that very one's. */
+static int find_commit(
+    struct wp_side_spec *spec, const struct wp_stores *stores, const char *git, bool is_exact, struct wp_error *err)
 {
     char **releases = NULL, name[sizeof(spec->release) + 16];
     size_t count = 0;
@@ -63,7 +68,8 @@ static int find_commit(struct wp_side_spec *spec, const struct wp_stores *stores
     rc = wp_history_read(&history, git, releases, count, name, err);
     size_t row = rc ? SIZE_MAX : wp_history_named(history, is_exact);
     if (!rc && row == SIZE_MAX)
-        rc = wp_error_set(err, -ENOENT, is_exact ? "no release was measured at commit %s" : "nothing was measured at commit %s or before it", name);
+        rc = wp_error_set(err, -ENOENT,
+            is_exact ? "no release was measured at commit %s" : "nothing was measured at commit %s or before it", name);
     if (!rc) {
         snprintf(spec->release, sizeof(spec->release), "%s", releases[row]);
         spec->back = 0;
@@ -109,11 +115,11 @@ static int format_text(struct wp_buffer *out, const struct wp_compare *compare, 
     return rc;
 }
 
-static int format(struct wp_buffer *out, const struct wp_compare *compare, const struct wp_facts *after, enum wp_check_format as,
-    struct wp_error *err)
+static int format(struct wp_buffer *out, const struct wp_compare *compare, const struct wp_facts *after,
+    enum wp_check_format as, struct wp_error *err)
 {
     return as == WP_CHECK_HTML ? wp_single_file(out, after, compare, err)
-        : as == WP_CHECK_JSON ? wp_format_check_json(out, compare, err)
+        : as == WP_CHECK_JSON  ? wp_format_check_json(out, compare, err)
         : as == WP_CHECK_JUNIT ? wp_format_check_junit(out, compare, err)
                                : format_text(out, compare, err);
 }
@@ -148,7 +154,8 @@ int wp_check_run(struct wp_buffer *out, const struct wp_check_options *options, 
         rc = format(out, &compare, &facts[WP_AFTER], options->format, err);
         *is_degraded = compare.is_degraded;
         if (!rc && options->keeps)
-            rc = wp_check_keep(&stores, &compare, &side[WP_AFTER], options->old_text ? options->old_text : side[WP_BEFORE].release, err);
+            rc = wp_check_keep(&stores, &compare, &side[WP_AFTER],
+                options->old_text ? options->old_text : side[WP_BEFORE].release, err);
         wp_compare_fini(&compare);
     }
     wp_facts_fini(&facts[WP_BEFORE]);

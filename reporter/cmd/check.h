@@ -7,6 +7,7 @@
 #define WP_EXIT_DEGRADED 2
 
 /* Appends what there is to say. -ENOENT: one of the two is not there, or nothing older to compare with. */
-int wp_check_run(struct wp_buffer *out, const struct wp_check_options *options, bool *is_degraded, struct wp_error *err);
+int wp_check_run(
+    struct wp_buffer *out, const struct wp_check_options *options, bool *is_degraded, struct wp_error *err);
 
 #endif

@@ -10,7 +10,8 @@ enum { KEY_KEEP = 0x300, KEY_CANARY, KEY_SAME };
 static const struct argp_option option_table[] = {
     {"aggregate", 'a', "NAME", 0, "This aggregate on both sides (main, else the largest)", 0},
     {"format", 'f', "FORMAT", 0, "text, json, junit, or html: one file of pages with the comparison first (text)", 0},
-    {"canary", KEY_CANARY, "HOSTS", 0, "Compare these hosts (shell patterns parted by commas) with all others of NEW, in timeboxes that both have", 0},
+    {"canary", KEY_CANARY, "HOSTS", 0,
+        "Compare these hosts (shell patterns parted by commas) with all others of NEW, in timeboxes that both have", 0},
     {"same-time", KEY_SAME, NULL, 0, "Only timeboxes that both sides have", 0},
     {"keep", KEY_KEEP, NULL, 0, "Keep what was found in the store, with the newer release, for its pages", 0},
     {0},
@@ -89,7 +90,8 @@ void wp_check_options_parse(struct wp_check_options *options, int argc, char **a
     static const struct argp_child children[] = {{&wp_common_argp, 0, NULL, 0}, {0}};
     static const struct argp argp = {option_table, parse, "[[OLD] NEW]",
         "Compares two releases and says whether the newer one takes longer.\v"
-        "OLD and NEW: RELEASE[~N][:AGGREGATE][@TIMEBOX|@SINCE..UNTIL][/HOSTS]. Without OLD it is the release that NEW stands on: with --git "
+        "OLD and NEW: RELEASE[~N][:AGGREGATE][@TIMEBOX|@SINCE..UNTIL][/HOSTS]. Without OLD it is the release that NEW "
+        "stands on: with --git "
         "the nearest measured ancestor, else the one measured before it. Without NEW it is the newest.\n"
         "Exit status: 0 nothing got worse, 2 something did, 1 failure, 64 usage.",
         children, NULL, NULL};

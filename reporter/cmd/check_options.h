@@ -12,10 +12,10 @@ struct wp_check_options {
     struct wp_side_spec before, after; /* release "": to be found out */
     const char *aggregate;             /* NULL: main, else the largest */
     enum wp_check_format format;
-    const char *canary;                /* hosts, against all others of the same release at the same time; "": not asked */
+    const char *canary; /* hosts, against all others of the same release at the same time; "": not asked */
     bool same_time;
-    bool keeps;                        /* what was found, in the store */
-    const char *old_text;              /* the older side as it was asked for, NULL: found out */
+    bool keeps;           /* what was found, in the store */
+    const char *old_text; /* the older side as it was asked for, NULL: found out */
 };
 
 /* Ends the program where the command line asks for that (argp). argv[0] is "check". */

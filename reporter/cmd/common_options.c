@@ -13,14 +13,21 @@ enum { KEY_GIT = 0x200, KEY_AGAINST, KEY_PER, KEY_ALPHA, KEY_THRESHOLD, KEY_IGNO
 
 static const struct argp_option option_table[] = {
     {"store", 's', "ROOT", 0, "The store to read; given again, several are read as one", 0},
-    {"git", KEY_GIT, "DIR", 0, "Order releases by this repository's history (a work tree or a bare clone); else by time", 1},
-    {"against", KEY_AGAINST, "REF", 0, "Compare with this release, or with the newest measured one at this branch or commit", 1},
-    {"per", KEY_PER, "UNIT", 0, "Compare time by wall (a second), activity (a second of its own running) or recording", 1},
+    {"git", KEY_GIT, "DIR", 0,
+        "Order releases by this repository's history (a work tree or a bare clone); else by time", 1},
+    {"against", KEY_AGAINST, "REF", 0,
+        "Compare with this release, or with the newest measured one at this branch or commit", 1},
+    {"per", KEY_PER, "UNIT", 0, "Compare time by wall (a second), activity (a second of its own running) or recording",
+        1},
     {"alpha", KEY_ALPHA, "P", 0, "How likely one false alarm in a comparison may be (0.01)", 1},
-    {"method", KEY_METHOD, "NAME", 0, "Tell changes by t-test (the default), average-amount, best-model, integral, local-statistics or "
-        "exclusive-time-outliers", 1},
-    {"threshold", KEY_THRESHOLD, "PERCENT", 0, "The least change worth a verdict (3; of other methods: see the manual)", 1},
-    {"ignore", KEY_IGNORE, "CATEGORY", 0, "Show this category and do not judge it, as remote_not_traced where load varies", 1},
+    {"method", KEY_METHOD, "NAME", 0,
+        "Tell changes by t-test (the default), average-amount, best-model, integral, local-statistics or "
+        "exclusive-time-outliers",
+        1},
+    {"threshold", KEY_THRESHOLD, "PERCENT", 0, "The least change worth a verdict (3; of other methods: see the manual)",
+        1},
+    {"ignore", KEY_IGNORE, "CATEGORY", 0,
+        "Show this category and do not judge it, as remote_not_traced where load varies", 1},
     {0},
 };
 
@@ -64,8 +71,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         break;
     case KEY_METHOD:
         if ((found = wp_method_find(arg)) < 0)
-            argp_error(state, "'%s' is not a method: t-test, average-amount, best-model, integral, local-statistics or "
-                "exclusive-time-outliers", arg);
+            argp_error(state,
+                "'%s' is not a method: t-test, average-amount, best-model, integral, local-statistics or "
+                "exclusive-time-outliers",
+                arg);
         options->compare.method = (enum wp_method)found;
         break;
     case KEY_IGNORE:

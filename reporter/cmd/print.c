@@ -65,8 +65,8 @@ int wp_format_parse(const char *name, enum wp_format *format)
     return -EINVAL;
 }
 
-static int format(struct wp_buffer *out, const struct wp_facts *facts, const struct wp_print_options *options,
-    struct wp_error *err)
+static int format(
+    struct wp_buffer *out, const struct wp_facts *facts, const struct wp_print_options *options, struct wp_error *err)
 {
     if (formats[options->format].write)
         return formats[options->format].write(out, facts, err);
@@ -74,8 +74,8 @@ static int format(struct wp_buffer *out, const struct wp_facts *facts, const str
                                             : wp_format_ndjson(out, facts, options->sheet, err);
 }
 
-static int choose_release(const struct wp_stores *stores, const struct wp_print_options *options, char *chosen, size_t room,
-    struct wp_error *err)
+static int choose_release(const struct wp_stores *stores, const struct wp_print_options *options, char *chosen,
+    size_t room, struct wp_error *err)
 {
     char **releases = NULL;
     size_t count = 0;
@@ -93,8 +93,8 @@ static int choose_release(const struct wp_stores *stores, const struct wp_print_
     if (!found && options->release)
         rc = wp_error_set(err, -ENOENT, "store %s has no release %s", options->stores[0], options->release);
     else if (!found && count)
-        rc = wp_error_set(err, -EINVAL, "store %s has %zu releases: choose one with --release (%s ... %s)", options->stores[0],
-            count, releases[0], releases[count - 1]);
+        rc = wp_error_set(err, -EINVAL, "store %s has %zu releases: choose one with --release (%s ... %s)",
+            options->stores[0], count, releases[0], releases[count - 1]);
     else if (!found)
         rc = wp_error_set(err, -ENOENT, "store %s has no releases", options->stores[0]);
     wp_strings_free(releases, count);
@@ -105,7 +105,8 @@ static int choose_release(const struct wp_stores *stores, const struct wp_print_
 static int choose_window(struct wp_facts *facts, unsigned number, struct wp_error *err)
 {
     if (number > facts->exemplars.count)
-        return wp_error_set(err, -ENOENT, "%s has %zu exemplars, not %u", facts->aggregate, facts->exemplars.count, number);
+        return wp_error_set(
+            err, -ENOENT, "%s has %zu exemplars, not %u", facts->aggregate, facts->exemplars.count, number);
     struct wp_exemplar_fact *fact = &facts->exemplars.rows[number - 1];
     wp_trace_destroy(facts->trace);
     facts->trace = fact->trace;
@@ -113,8 +114,8 @@ static int choose_window(struct wp_facts *facts, unsigned number, struct wp_erro
     return 0;
 }
 
-static int print_release(struct wp_buffer *out, const struct wp_snapshot *snapshot, const struct wp_print_options *options,
-    struct wp_error *err)
+static int print_release(struct wp_buffer *out, const struct wp_snapshot *snapshot,
+    const struct wp_print_options *options, struct wp_error *err)
 {
     struct wp_facts facts = {0};
     char aggregate[129];

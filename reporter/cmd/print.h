@@ -7,7 +7,7 @@
 #include "storage/kind/selection.h"
 
 enum wp_format {
-    WP_FORMAT_HTML,         /* printed: all pages of the aggregate in one file */
+    WP_FORMAT_HTML, /* printed: all pages of the aggregate in one file */
     WP_FORMAT_JSON,
     WP_FORMAT_TEXT,
     WP_FORMAT_FOLDED,
@@ -28,12 +28,12 @@ struct wp_sheet;
 struct wp_print_options {
     const char *const *stores;
     size_t store_count;
-    const char *release;    /* NULL: the only one */
-    const char *aggregate;  /* NULL: main, else the largest */
+    const char *release;   /* NULL: the only one */
+    const char *aggregate; /* NULL: main, else the largest */
     enum wp_format format;
     const struct wp_sheet *sheet; /* of csv and ndjson; NULL: all tables */
     struct wp_selection selection;
-    unsigned exemplar;      /* of perfetto: this window, as the pages number them; 0: the first window that was kept */
+    unsigned exemplar; /* of perfetto: this window, as the pages number them; 0: the first window that was kept */
 };
 
 /* -EINVAL for an unknown name. */

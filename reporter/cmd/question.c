@@ -20,14 +20,14 @@
 /* What is said of one release. */
 struct part {
     char aggregate[129];
-    char *release;          /* owned by the list of releases */
+    char *release; /* owned by the list of releases */
     struct wp_group group;
     const char *base, *word; /* what its total is of; base NULL: of all control paths, which are whole threads */
 };
 
 struct answer {
     const struct wp_question *question;
-    struct part *parts;     /* owned */
+    struct part *parts; /* owned */
     size_t count;
 };
 
@@ -45,8 +45,8 @@ static bool is_asked(const struct wp_question *question, const char *release)
     return !question->release_count;
 }
 
-static int read_part(struct part *part, const struct wp_question *question, const struct wp_snapshot *snapshot, struct wp_question_gaps *gaps,
-    struct wp_error *err)
+static int read_part(struct part *part, const struct wp_question *question, const struct wp_snapshot *snapshot,
+    struct wp_question_gaps *gaps, struct wp_error *err)
 {
     struct wp_facts facts = {0};
     int rc = wp_aggregate_choose(snapshot, question->aggregate, &question->selection, part->aggregate, err);
@@ -62,8 +62,8 @@ static int read_part(struct part *part, const struct wp_question *question, cons
 }
 
 /* A release that nobody named may lack the aggregate or the time, or be damaged: the others are told of. */
-static int read_release(struct answer *answer, const struct wp_stores *stores, char *release, struct wp_question_gaps *gaps,
-    struct wp_error *err)
+static int read_release(struct answer *answer, const struct wp_stores *stores, char *release,
+    struct wp_question_gaps *gaps, struct wp_error *err)
 {
     struct part *part = &answer->parts[answer->count];
     struct wp_snapshot snapshot;
@@ -94,12 +94,13 @@ static int check_asked(const struct wp_question *question, char *const *releases
 
 static int unread(const struct wp_question_gaps *gaps, struct wp_error *err)
 {
-    return wp_error_set(err, -EBADMSG, "releases could not be read and are not in the answer: %zu; `wakepath-store verify` names them",
+    return wp_error_set(err, -EBADMSG,
+        "releases could not be read and are not in the answer: %zu; `wakepath-store verify` names them",
         gaps->releases);
 }
 
-static int read_all(struct answer *answer, const struct wp_stores *stores, char **releases, size_t count, struct wp_question_gaps *gaps,
-    struct wp_error *err)
+static int read_all(struct answer *answer, const struct wp_stores *stores, char **releases, size_t count,
+    struct wp_question_gaps *gaps, struct wp_error *err)
 {
     int rc = check_asked(answer->question, releases, count, err);
     answer->parts = calloc(count + 1, sizeof(*answer->parts));
@@ -111,9 +112,10 @@ static int read_all(struct answer *answer, const struct wp_stores *stores, char 
     if (!rc && !answer->count && gaps->releases)
         rc = unread(gaps, err);
     else if (!rc && !answer->count)
-        rc = wp_error_set(err, -ENOENT, "store %s has no release with anything of %s%s%s in that time", answer->question->stores[0],
-            answer->question->aggregate ? answer->question->aggregate : "an aggregate",
-            answer->question->selection.hosts ? " on hosts " : "", answer->question->selection.hosts ? answer->question->selection.hosts : "");
+        rc = wp_error_set(err, -ENOENT, "store %s has no release with anything of %s%s%s in that time",
+            answer->question->stores[0], answer->question->aggregate ? answer->question->aggregate : "an aggregate",
+            answer->question->selection.hosts ? " on hosts " : "",
+            answer->question->selection.hosts ? answer->question->selection.hosts : "");
     return rc;
 }
 
@@ -125,10 +127,17 @@ static bool has_object(enum wp_group_by by)
 
 static void add_table(struct wp_display *display, const struct answer *answer, const struct part *part)
 {
-    static const char *const titles[WP_BYS] = {"Process", "Function", "Host", "Category", "Path", "Source file", "Line"};
+    static const char *const titles[WP_BYS] = {
+        "Process", "Function", "Host", "Category", "Path", "Source file", "Line"};
     static const struct wp_column columns[WP_BYS][6] = {
-#define COLUMNS(kind) {{NULL, NULL, kind}, {"On top", NULL, WP_COLUMN_DURATION}, {"Share", NULL, WP_COLUMN_SHARE},             \
-        {"Pieces", NULL, WP_COLUMN_COUNT}, {"In all", NULL, WP_COLUMN_DURATION}, {"Of", NULL, WP_COLUMN_NAME}}
+#define COLUMNS(kind)                                                                                                  \
+    {                                                                                                                  \
+        {NULL, NULL, kind}, {"On top", NULL, WP_COLUMN_DURATION}, {"Share", NULL, WP_COLUMN_SHARE},                    \
+            {"Pieces", NULL, WP_COLUMN_COUNT}, {"In all", NULL, WP_COLUMN_DURATION},                                   \
+        {                                                                                                              \
+            "Of", NULL, WP_COLUMN_NAME                                                                                 \
+        }                                                                                                              \
+    }
         COLUMNS(WP_COLUMN_NAME), COLUMNS(WP_COLUMN_NAME), COLUMNS(WP_COLUMN_NAME), COLUMNS(WP_COLUMN_NAME),
         COLUMNS(WP_COLUMN_STACK), COLUMNS(WP_COLUMN_NAME), COLUMNS(WP_COLUMN_NAME)};
     enum wp_group_by by = answer->question->by;
@@ -165,14 +174,17 @@ static int format_table(struct wp_buffer *out, const struct answer *answer, stru
     for (size_t i = 0; i < answer->count; i++) {
         const struct part *part = &answer->parts[i];
         wp_display_heading(&display, wp_pool_printf(pool, "%s in release %s", part->aggregate, part->release));
-        wp_display_add(&display, WP_ITEM_PARAGRAPH, wp_pool_printf(pool, "%s of %s matched (%s).",
-            wp_human_duration(pool, part->group.matched_ns), wp_human_duration(pool, part->group.total_ns),
-            wp_human_share(pool, part->group.matched_ns, part->group.total_ns)));
+        wp_display_add(&display, WP_ITEM_PARAGRAPH,
+            wp_pool_printf(pool, "%s of %s matched (%s).", wp_human_duration(pool, part->group.matched_ns),
+                wp_human_duration(pool, part->group.total_ns),
+                wp_human_share(pool, part->group.matched_ns, part->group.total_ns)));
         if (part->base)
-            wp_display_add(&display, WP_ITEM_PARAGRAPH, wp_pool_printf(pool, "Shares are of the total: %s.", part->base));
+            wp_display_add(
+                &display, WP_ITEM_PARAGRAPH, wp_pool_printf(pool, "Shares are of the total: %s.", part->base));
         add_table(&display, answer, part);
     }
-    int rc = pool->failed ? wp_error_set(err, -ENOMEM, "out of memory for the answer") : wp_format_text(out, &display, err);
+    int rc =
+        pool->failed ? wp_error_set(err, -ENOMEM, "out of memory for the answer") : wp_format_text(out, &display, err);
     wp_display_fini(&display);
     return rc;
 }
@@ -235,10 +247,11 @@ static int format_csv(struct wp_buffer *out, const struct answer *answer, struct
     return out->failed ? wp_error_set(err, -ENOMEM, "out of memory for the answer") : 0;
 }
 
-int wp_question_answer(struct wp_buffer *out, const struct wp_question *question, struct wp_question_gaps *gaps, struct wp_error *err)
+int wp_question_answer(
+    struct wp_buffer *out, const struct wp_question *question, struct wp_question_gaps *gaps, struct wp_error *err)
 {
-    static int (*const formats[])(struct wp_buffer *, const struct answer *, struct wp_error *) = {format_table, format_json,
-        format_csv};
+    static int (*const formats[])(struct wp_buffer *, const struct answer *, struct wp_error *) = {
+        format_table, format_json, format_csv};
     struct answer answer = {.question = question};
     struct wp_stores stores;
     char **releases = NULL;
@@ -268,8 +281,8 @@ int wp_question_run(const struct wp_logger *logger, int argc, char **argv, struc
     wp_question_parse(&question, argc, argv);
     int rc = 0;
     for (size_t i = 0; i < question.release_count && !rc; i++)
-        rc = wp_named_resolve(&(struct wp_named){&question.releases[i], &question.aggregate, &question.selection}, &question.named[i],
-            question.stores, question.store_count, err);
+        rc = wp_named_resolve(&(struct wp_named){&question.releases[i], &question.aggregate, &question.selection},
+            &question.named[i], question.stores, question.store_count, err);
     if (!rc)
         rc = wp_question_answer(&out, &question, &gaps, err);
     if (!rc && gaps.values)

@@ -22,12 +22,16 @@ static const struct argp_option option_table[] = {
     {"process", 'p', "PATTERN", 0, "Stacks with a process of this name, * and ? as in a shell", 1},
     {"function", 'F', "PATTERN", 0, "Stacks with this function, in that process if one is given too", 1},
     {"host", 'H', "PATTERN", 0, "Stacks with a process on this host", 1},
-    {"hosts", KEY_HOSTS, "HOSTS", 0, "Only what these hosts spent, wherever it passed (patterns parted by commas; '!' before them: all "
-        "but those)", 1},
+    {"hosts", KEY_HOSTS, "HOSTS", 0,
+        "Only what these hosts spent, wherever it passed (patterns parted by commas; '!' before them: all "
+        "but those)",
+        1},
     {"category", 'c', "CATEGORY", 0, "Time of this category, as blocking_io; may be repeated", 1},
-    {"since", KEY_SINCE, "TIME", 0, "Timeboxes from this time on: seconds since the epoch, or 2026-11-20T22:14 (UTC)", 1},
+    {"since", KEY_SINCE, "TIME", 0, "Timeboxes from this time on: seconds since the epoch, or 2026-11-20T22:14 (UTC)",
+        1},
     {"until", KEY_UNTIL, "TIME", 0, "Timeboxes up to this time", 1},
-    {"by", 'b', "WHAT", 0, "Put together by process, function, host, category, path, file or line of source (process)", 2},
+    {"by", 'b', "WHAT", 0, "Put together by process, function, host, category, path, file or line of source (process)",
+        2},
     {"top", 'n', "N", 0, "At most so many rows of each release, 0 for all (20)", 2},
     {"format", 'f', "FORMAT", 0, "table, json or csv (table)", 2},
     {"out", 'o', "FILE", 0, "Write into this file", 2},
@@ -117,7 +121,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         break;
     case 'r':
         if (!wp_named_valid(arg))
-            argp_error(state, "'%s' is not a valid release: letters, digits and ._+- (1 to 128 of them), or a reference", arg);
+            argp_error(
+                state, "'%s' is not a valid release: letters, digits and ._+- (1 to 128 of them), or a reference", arg);
         add(state, question->releases, &question->release_count, WP_QUESTION_RELEASES, arg);
         break;
     case 'a':
@@ -126,7 +131,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         break;
     case 'b':
         if ((found = wp_group_by_find(arg)) < 0)
-            argp_error(state, "'%s' is nothing to group by: process, function, host, category, path, file or line", arg);
+            argp_error(
+                state, "'%s' is nothing to group by: process, function, host, category, path, file or line", arg);
         question->by = (enum wp_group_by)found;
         break;
     case 'n':
@@ -155,9 +161,11 @@ void wp_question_parse(struct wp_question *question, int argc, char **argv)
 {
     static const struct argp argp = {option_table, parse, NULL,
         "Sums up where the time of one or several releases went.\v"
-        "A stack counts when one process on it has the name, runs on the host and has the function. \"On top\" is what the row "
+        "A stack counts when one process on it has the name, runs on the host and has the function. \"On top\" is what "
+        "the row "
         "did or waited for itself, and adds up to what matched; \"In all\" is with all that stood on it.\n"
-        "Exit status: 0 all is well (also when nothing matches), 1 failure, or a release that could not be read and is not in the answer, 64 usage.",
+        "Exit status: 0 all is well (also when nothing matches), 1 failure, or a release that could not be read and is "
+        "not in the answer, 64 usage.",
         NULL, NULL, NULL};
     char name[] = "wakepath-reporter query";
     *question = (struct wp_question){.top = TOP_DEFAULT};

@@ -11,17 +11,18 @@
 enum wp_question_format { WP_QUESTION_TABLE, WP_QUESTION_JSON, WP_QUESTION_CSV };
 
 struct wp_question {
-    const char *stores[WP_STORES_LIMIT];       /* borrowed from argv */
+    const char *stores[WP_STORES_LIMIT];        /* borrowed from argv */
     const char *releases[WP_QUESTION_RELEASES]; /* none: all that the stores have */
     size_t store_count, release_count;
-    const char *aggregate;                     /* NULL: of each release main, else the largest */
-    const char *out;                           /* file, NULL: standard output */
+    const char *aggregate; /* NULL: of each release main, else the largest */
+    const char *out;       /* file, NULL: standard output */
     struct wp_group_filter filter;
     enum wp_group_by by;
     enum wp_question_format format;
-    size_t top;                                /* rows of each release; 0: all */
+    size_t top; /* rows of each release; 0: all */
     struct wp_selection selection;
-    struct wp_reference named[WP_QUESTION_RELEASES]; /* what releases and aggregate point into when references were given */
+    struct wp_reference
+        named[WP_QUESTION_RELEASES]; /* what releases and aggregate point into when references were given */
 };
 
 /* Ends the program where the command line asks for that (argp). argv[0] is "query". */

@@ -21,10 +21,15 @@ static void print_version(FILE *stream, struct argp_state *state)
 
 static int print_report(struct wp_reporter_options *options, struct wp_error *err)
 {
-    int rc = wp_named_resolve(&(struct wp_named){&options->release, &options->aggregate, &options->selection}, &options->named,
-        options->common.stores, options->common.store_count, err);
-    struct wp_print_options print = {.stores = options->common.stores, .store_count = options->common.store_count,
-        .release = options->release, .aggregate = options->aggregate, .format = options->format, .sheet = options->sheet, .exemplar = options->exemplar,
+    int rc = wp_named_resolve(&(struct wp_named){&options->release, &options->aggregate, &options->selection},
+        &options->named, options->common.stores, options->common.store_count, err);
+    struct wp_print_options print = {.stores = options->common.stores,
+        .store_count = options->common.store_count,
+        .release = options->release,
+        .aggregate = options->aggregate,
+        .format = options->format,
+        .sheet = options->sheet,
+        .exemplar = options->exemplar,
         .selection = options->selection};
     struct wp_buffer out = {0};
     if (!rc)

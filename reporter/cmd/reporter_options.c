@@ -15,34 +15,62 @@
 #define JOBS_LIMIT 256u
 #define METRICS_END ".prom"
 
-enum { KEY_SINCE = 0x100, KEY_UNTIL, KEY_NO_WAIT, KEY_WAIT, KEY_SINGLE, KEY_PARTS, KEY_GZIP, KEY_SOURCE_MAP, KEY_NO_DISK, KEY_SOURCE_DISK,
-    KEY_EXEMPLAR, KEY_CANARY, KEY_HOSTS, KEY_METRICS_FILE };
+enum {
+    KEY_SINCE = 0x100,
+    KEY_UNTIL,
+    KEY_NO_WAIT,
+    KEY_WAIT,
+    KEY_SINGLE,
+    KEY_PARTS,
+    KEY_GZIP,
+    KEY_SOURCE_MAP,
+    KEY_NO_DISK,
+    KEY_SOURCE_DISK,
+    KEY_EXEMPLAR,
+    KEY_CANARY,
+    KEY_HOSTS,
+    KEY_METRICS_FILE
+};
 
 static const struct argp_option option_table[] = {
     {"out", 'o', "PATH", 0, "Write the whole site into this folder; with --format the one report into this file", 0},
     {"release", 'r', "ID", 0, "Only this release: an id, or a reference as REV~2 or REV:AGGREGATE@TIMEBOX", 0},
     {"aggregate", 'a', "NAME", 0, "Only this aggregate (when printing: main, else the largest)", 0},
     {"format", 'f', "FORMAT", 0,
-        "One aggregate as json, text, folded, pprof, speedscope, perfetto, perun, perun-whole, csv or ndjson (html: the site)", 0},
+        "One aggregate as json, text, folded, pprof, speedscope, perfetto, perun, perun-whole, csv or ndjson (html: "
+        "the site)",
+        0},
     {"table", 't', "TABLE", 0,
-        "With csv or ndjson, only report, categories, processes, functions, waits, edges, requests, unexplained, stacks, lines or calls", 0},
-    {"exemplar", KEY_EXEMPLAR, "N", 0, "With perfetto, the window of exemplar-N.html instead of the first one that was kept", 0},
+        "With csv or ndjson, only report, categories, processes, functions, waits, edges, requests, unexplained, "
+        "stacks, lines or calls",
+        0},
+    {"exemplar", KEY_EXEMPLAR, "N", 0,
+        "With perfetto, the window of exemplar-N.html instead of the first one that was kept", 0},
     {"single-file", KEY_SINGLE, NULL, 0, "All pages of one aggregate as one file of HTML, for a mail", 0},
     {"since", KEY_SINCE, "TIME", 0, "From this time on: seconds since the epoch, or 2026-11-20T22:14 (UTC)", 0},
     {"until", KEY_UNTIL, "TIME", 0, "Up to this time", 0},
-    {"hosts", KEY_HOSTS, "HOSTS", 0, "Only what these hosts spent (shell patterns parted by commas; '!' before them: all but those)", 0},
+    {"hosts", KEY_HOSTS, "HOSTS", 0,
+        "Only what these hosts spent (shell patterns parted by commas; '!' before them: all but those)", 0},
     {"no-wait", KEY_NO_WAIT, NULL, 0, "Fail when another reporter is writing the same site; else wait for it", 0},
     {"wait", KEY_WAIT, "SECONDS", 0, "Wait so long for another reporter that is writing the same site, then fail", 0},
-    {"canary", KEY_CANARY, "HOSTS", 0, "Give each aggregate a page of these hosts (shell patterns parted by commas) against all its others", 0},
+    {"canary", KEY_CANARY, "HOSTS", 0,
+        "Give each aggregate a page of these hosts (shell patterns parted by commas) against all its others", 0},
     {"jobs", 'j', "N", 0, "Make so many releases at a time (1); 0: as many as there are processors", 0},
-    {"parts", KEY_PARTS, "DIR", 0, "Take what runs of one release each (--release ID --out DIR/ID) made; make what they did not", 0},
-    {"gzip", KEY_GZIP, NULL, 0, "Write FILE.gz beside each file of the site, for a server that sends such as they are", 0},
-    {"source-map", KEY_SOURCE_MAP, "PREFIX=DIR", 0, "Source files whose path begins with PREFIX are in DIR; may be repeated", 0},
-    {"source-disk", KEY_SOURCE_DISK, "DIR", 0, "Show source files of this machine's disk that are below DIR, of releases that this host alone has recorded; "
-        "may be repeated", 0},
+    {"parts", KEY_PARTS, "DIR", 0,
+        "Take what runs of one release each (--release ID --out DIR/ID) made; make what they did not", 0},
+    {"gzip", KEY_GZIP, NULL, 0, "Write FILE.gz beside each file of the site, for a server that sends such as they are",
+        0},
+    {"source-map", KEY_SOURCE_MAP, "PREFIX=DIR", 0,
+        "Source files whose path begins with PREFIX are in DIR; may be repeated", 0},
+    {"source-disk", KEY_SOURCE_DISK, "DIR", 0,
+        "Show source files of this machine's disk that are below DIR, of releases that this host alone has recorded; "
+        "may be repeated",
+        0},
     {"no-source-disk", KEY_NO_DISK, NULL, 0, "Show none, whatever --source-disk says", 0},
-    {"metrics-file", KEY_METRICS_FILE, "FILE", 0, "Write into this file, whose name ends in .prom, what a run that makes the site did, for "
-        "node-exporter's textfile collector; also when it failed", 0},
+    {"metrics-file", KEY_METRICS_FILE, "FILE", 0,
+        "Write into this file, whose name ends in .prom, what a run that makes the site did, for "
+        "node-exporter's textfile collector; also when it failed",
+        0},
     {"quiet", 'q', NULL, 0, "Say nothing when all is well", 0},
     {0},
 };
@@ -103,7 +131,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         break;
     case 'r':
         if (!wp_named_valid(arg))
-            argp_error(state, "'%s' is not a valid release: letters, digits and ._+- (1 to 128 of them), or a reference", arg);
+            argp_error(
+                state, "'%s' is not a valid release: letters, digits and ._+- (1 to 128 of them), or a reference", arg);
         options->release = arg;
         break;
     case 'a':
@@ -117,8 +146,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case 't':
         options->sheet = wp_sheet_find(arg);
         if (!options->sheet)
-            argp_error(state, "'%s' is not a table: report, categories, processes, functions, waits, edges, requests, unexplained, "
-                "stacks, lines or calls", arg);
+            argp_error(state,
+                "'%s' is not a table: report, categories, processes, functions, waits, edges, requests, unexplained, "
+                "stacks, lines or calls",
+                arg);
         break;
     case KEY_EXEMPLAR:
         options->exemplar = parse_count(state, "number of an exemplar", arg, 1000000);
@@ -205,7 +236,8 @@ void wp_reporter_options_parse(struct wp_reporter_options *options, int argc, ch
         "Commands, each with its own --help:\n"
         "  check   Compare two releases for a script\n"
         "  query   Sum up what a question asks for\n"
-        "Exit status: 0 all is well (damaged values are marked on the pages), 1 failure, or a release of which nothing could be read, 64 usage.",
+        "Exit status: 0 all is well (damaged values are marked on the pages), 1 failure, or a release of which nothing "
+        "could be read, 64 usage.",
         children, NULL, NULL};
     memset(options, 0, sizeof(*options));
     options->common.compare = WP_COMPARE_DEFAULTS;

@@ -15,20 +15,20 @@ struct wp_config;
 
 struct wp_reporter_options {
     struct wp_common_options common;
-    const char *canary;                     /* borrowed from argv; NULL none */
-    const char *metrics_file;               /* borrowed from argv; NULL none */
-    const char *out, *release, *aggregate, *parts;  /* borrowed from argv; NULL not given */
+    const char *canary;                            /* borrowed from argv; NULL none */
+    const char *metrics_file;                      /* borrowed from argv; NULL none */
+    const char *out, *release, *aggregate, *parts; /* borrowed from argv; NULL not given */
     enum wp_format format;
-    const struct wp_sheet *sheet;           /* NULL: all tables */
+    const struct wp_sheet *sheet; /* NULL: all tables */
     bool format_given, is_single, is_gzipped, quiet;
-    int wait_s;                             /* -1: as long as it takes */
+    int wait_s; /* -1: as long as it takes */
     unsigned jobs;
-    unsigned exemplar;                      /* of perfetto; 0 none */
-    bool prints;                            /* one report, not the site */
-    struct wp_source_options source;        /* its git is the common one */
+    unsigned exemplar;               /* of perfetto; 0 none */
+    bool prints;                     /* one report, not the site */
+    struct wp_source_options source; /* its git is the common one */
     struct wp_selection selection;
-    struct wp_reference named;              /* what release and aggregate point into when a reference was given */
-    struct wp_config *config;                       /* owned by main; strings point into it */
+    struct wp_reference named; /* what release and aggregate point into when a reference was given */
+    struct wp_config *config;  /* owned by main; strings point into it */
 };
 
 /* Prints help or a usage error and ends the program where the command line asks for that (argp). */

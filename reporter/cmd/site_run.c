@@ -14,12 +14,21 @@
 
 static int make(const struct wp_reporter_options *options, struct wp_site_result *result, struct wp_error *err)
 {
-    struct wp_site_options site = {.stores = options->common.stores, .store_count = options->common.store_count,
-        .order = options->common.order, .compare = options->common.compare, .out = options->out, .release = options->release,
-        .aggregate = options->aggregate, .selection = options->selection, .source = options->source,
-        .parts = options->parts, .canary = options->canary, .wait_s = options->wait_s,
+    struct wp_site_options site = {.stores = options->common.stores,
+        .store_count = options->common.store_count,
+        .order = options->common.order,
+        .compare = options->common.compare,
+        .out = options->out,
+        .release = options->release,
+        .aggregate = options->aggregate,
+        .selection = options->selection,
+        .source = options->source,
+        .parts = options->parts,
+        .canary = options->canary,
+        .wait_s = options->wait_s,
         .is_gzipped = options->is_gzipped,
-        .jobs = options->jobs, .progress = wp_progress_tell};
+        .jobs = options->jobs,
+        .progress = wp_progress_tell};
     struct wp_progress progress;
     wp_progress_init(&progress, STDERR_FILENO, options->quiet);
     site.progress_context = &progress;
@@ -31,23 +40,29 @@ static int make(const struct wp_reporter_options *options, struct wp_site_result
 }
 
 /* What is wrong with a site that is written. */
-static int judge(const struct wp_reporter_options *options, const struct wp_site_result *result, const struct wp_logger *logger,
-    struct wp_error *err)
+static int judge(const struct wp_reporter_options *options, const struct wp_site_result *result,
+    const struct wp_logger *logger, struct wp_error *err)
 {
     if (result->damaged)
         wp_log(logger, WP_LOG_WARN, "values could not be read and are left out; the pages say which. damaged=%zu",
             result->damaged);
     if (result->failed)
-        wp_log(logger, WP_LOG_WARN, "pages could not be made; they say why, and are tried again the next time. failed=%zu", result->failed);
+        wp_log(logger, WP_LOG_WARN,
+            "pages could not be made; they say why, and are tried again the next time. failed=%zu", result->failed);
     if (!options->quiet)
         wp_log(logger, WP_LOG_INFO, "site written. out=%s releases=%zu aggregates=%zu changed=%zu unchanged=%zu",
             options->out, result->releases, result->aggregates, result->written, result->kept);
-    return !result->unread ? 0 : wp_error_set(err, -EBADMSG, "nothing of %zu of %zu releases could be read: the site is written, its pages say why; `wakepath-store "
-        "verify` names them", result->unread, result->releases);
+    return !result->unread
+        ? 0
+        : wp_error_set(err, -EBADMSG,
+              "nothing of %zu of %zu releases could be read: the site is written, its pages say why; `wakepath-store "
+              "verify` names them",
+              result->unread, result->releases);
 }
 
 /* What went wrong before is what the program says at its end; a file that cannot be written is said beside it. */
-static int tell(const char *file, const struct wp_run_figures *figures, int rc, const struct wp_logger *logger, struct wp_error *err)
+static int tell(const char *file, const struct wp_run_figures *figures, int rc, const struct wp_logger *logger,
+    struct wp_error *err)
 {
     struct wp_error reason = {0};
     int told = wp_run_figures_write(file, figures, &reason);
@@ -60,8 +75,8 @@ int wp_site_run(struct wp_reporter_options *options, const struct wp_logger *log
 {
     struct wp_run_figures figures = {.site = options->out};
     uint64_t began_ns = wp_clock_ns();
-    int rc = wp_named_resolve(&(struct wp_named){&options->release, &options->aggregate, &options->selection}, &options->named,
-        options->common.stores, options->common.store_count, err);
+    int rc = wp_named_resolve(&(struct wp_named){&options->release, &options->aggregate, &options->selection},
+        &options->named, options->common.stores, options->common.store_count, err);
     if (!rc)
         rc = make(options, &figures.result, err);
     figures.is_made = !rc;

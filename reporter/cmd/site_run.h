@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef WP_REPORTER_CMD_SITE_RUN_H
 #define WP_REPORTER_CMD_SITE_RUN_H
-/* The site as a run of the program makes it: progress on a terminal, what came of it in the log and, whatever came of it, in --metrics-file. */
+/* The site as a run of the program makes it: progress on a terminal, what came of it in the log and, whatever came of
+ * it, in --metrics-file. */
 #include "common/log.h"
 #include "reporter/cmd/reporter_options.h"
 

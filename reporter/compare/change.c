@@ -8,17 +8,17 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define LISTED_SHARE 0.001   /* of the whole of one side: less is not a row */
-#define LEAST_PIECES 5u      /* on the fuller side: fewer happenings are no distribution */
+#define LISTED_SHARE 0.001 /* of the whole of one side: less is not a row */
+#define LEAST_PIECES 5u    /* on the fuller side: fewer happenings are no distribution */
 
 bool wp_change_is_listed(const struct wp_compare *compare, uint64_t before, uint64_t after)
 {
     return (double)before >= LISTED_SHARE * (double)compare->side[WP_BEFORE].total_ns + 1 ||
-           (double)after >= LISTED_SHARE * (double)compare->side[WP_AFTER].total_ns + 1;
+        (double)after >= LISTED_SHARE * (double)compare->side[WP_AFTER].total_ns + 1;
 }
 
-void wp_change_fill(const struct wp_compare_build *build, struct wp_change *change, const struct wp_row_sums *sums,
-    uint32_t row)
+void wp_change_fill(
+    const struct wp_compare_build *build, struct wp_change *change, const struct wp_row_sums *sums, uint32_t row)
 {
     bool itself = build->compare->options.per == WP_PER_RECORDING;
     for (int i = 0; i < 2; i++) {
@@ -30,8 +30,8 @@ void wp_change_fill(const struct wp_compare_build *build, struct wp_change *chan
         if (!side->buckets)
             continue;
         change->rate[i] = wp_rate_of(parts, build->activity[i], side->buckets, side->units);
-        change->between[i] = wp_stretches_rate(&build->stretches[i], &change->rate[i], parts, build->activity[i], side->buckets,
-            itself ? WP_STRETCH_ITSELF : WP_STRETCH_SIZE);
+        change->between[i] = wp_stretches_rate(&build->stretches[i], &change->rate[i], parts, build->activity[i],
+            side->buckets, itself ? WP_STRETCH_ITSELF : WP_STRETCH_SIZE);
     }
 }
 
@@ -68,7 +68,8 @@ int wp_compare_moderate(struct wp_compare *compare)
     return 0;
 }
 
-/* What the recordings tell of a row, in the error inside of them; a side of one recording is taken to vary like the other. */
+/* What the recordings tell of a row, in the error inside of them; a side of one recording is taken to vary like the
+ * other. */
 static double widen(const struct wp_compare *compare, struct wp_change *change)
 {
     struct wp_variance_ratio known[2] = {{0}};
@@ -95,7 +96,8 @@ void wp_change_test(const struct wp_compare *compare, struct wp_change *change)
     double shared = widen(compare, change);
     change->delta = change->rate[WP_AFTER].value - change->rate[WP_BEFORE].value;
     change->percent = change->rate[WP_BEFORE].value > 0 ? 100 * change->delta / change->rate[WP_BEFORE].value
-                                                        : change->delta > 0 ? INFINITY : 0;
+        : change->delta > 0                             ? INFINITY
+                                                        : 0;
     struct wp_welch welch = wp_welch_test(&change->rate[WP_BEFORE], &change->rate[WP_AFTER]);
     if (shared > 0 && welch.freedom > shared) /* both errors are one estimate: its degrees of freedom do not add up */
         welch.p = wp_student_tail(welch.t, shared);
@@ -113,7 +115,7 @@ bool wp_change_is_tested(const struct wp_change *change)
 void wp_change_judge(const struct wp_compare *compare, struct wp_change *change, double material)
 {
     if (!wp_change_is_tested(change) || change->adjusted >= compare->options.alpha || fabs(change->delta) < material ||
-            fabs(change->percent) < compare->options.threshold_percent)
+        fabs(change->percent) < compare->options.threshold_percent)
         return;
     change->verdict = change->delta > 0 ? WP_VERDICT_WORSE : WP_VERDICT_BETTER;
 }

@@ -12,8 +12,8 @@
 /* Large enough on either side to be a row. */
 bool wp_change_is_listed(const struct wp_compare *compare, uint64_t before, uint64_t after);
 /* Rates and what each side alone knows of their errors, from row `row` of the sums. */
-void wp_change_fill(const struct wp_compare_build *build, struct wp_change *change, const struct wp_row_sums *sums,
-    uint32_t row);
+void wp_change_fill(
+    const struct wp_compare_build *build, struct wp_change *change, const struct wp_row_sums *sums, uint32_t row);
 /* The rates' errors from all that is known, their difference and its p. */
 void wp_change_test(const struct wp_compare *compare, struct wp_change *change);
 /* compare->moderation from the rows of hops, which are filled. -ENOMEM. */

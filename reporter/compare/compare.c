@@ -18,7 +18,8 @@
 
 static const struct {
     const char *key, *unit;
-} pers[] = {{"wall", "a second of wall time"}, {"activity", "a second of its own running"}, {"recording", "one recording"}};
+} pers[] = {
+    {"wall", "a second of wall time"}, {"activity", "a second of its own running"}, {"recording", "one recording"}};
 
 const char *wp_per_key(enum wp_per per)
 {
@@ -67,10 +68,17 @@ static void describe_side(struct wp_compare_build *build, int which, const struc
     uint32_t buckets;
     unsigned shift;
     wp_report_buckets(facts->report, &buckets, &shift);
-    *side = (struct wp_side){.release = facts->release, .aggregate = facts->aggregate, .group = facts->group,
-        .mixed = wp_mixed_sentence(&build->compare->pool, facts->mixed, facts->mixed_count), .wall_ns = facts->wall_ns,
-        .total_ns = facts->total_ns, .first_ns = facts->first_ns, .recordings = facts->recordings ? facts->recordings : 1,
-        .buckets = buckets, .stretches = build->stretches[which].count, .bucket_ns = (uint64_t)1 << shift,
+    *side = (struct wp_side){.release = facts->release,
+        .aggregate = facts->aggregate,
+        .group = facts->group,
+        .mixed = wp_mixed_sentence(&build->compare->pool, facts->mixed, facts->mixed_count),
+        .wall_ns = facts->wall_ns,
+        .total_ns = facts->total_ns,
+        .first_ns = facts->first_ns,
+        .recordings = facts->recordings ? facts->recordings : 1,
+        .buckets = buckets,
+        .stretches = build->stretches[which].count,
+        .bucket_ns = (uint64_t)1 << shift,
         .accounted_percent = facts->accounted_percent};
     for (uint32_t i = 0; i < from->sample_count; i++)
         side->sampled_ns += from->samples[i].ns;
@@ -89,7 +97,8 @@ static void describe_side(struct wp_compare_build *build, int which, const struc
 bool wp_compare_is_of_hosts(const struct wp_compare *compare)
 {
     const struct wp_side *a = &compare->side[WP_BEFORE], *b = &compare->side[WP_AFTER];
-    return a->group && b->group && strcmp(a->group, b->group) && !strcmp(a->release, b->release) && !strcmp(a->aggregate, b->aggregate);
+    return a->group && b->group && strcmp(a->group, b->group) && !strcmp(a->release, b->release) &&
+        !strcmp(a->aggregate, b->aggregate);
 }
 
 /* "web-1", "all but web-*". */
@@ -105,11 +114,13 @@ static void label_sides(struct wp_compare *compare)
     bool same_release = !strcmp(a->release, b->release), same_aggregate = !strcmp(a->aggregate, b->aggregate);
     for (int i = 0; i < 2; i++) {
         struct wp_side *side = &compare->side[i];
-        side->label = !same_release && !same_aggregate 
-                ? wp_pool_printf(&compare->pool, "%s:%s", side->release, side->aggregate)
-            : !same_aggregate ? side->aggregate : !same_release ? side->release
-            : side->group ? name_group(compare, side->group)
-            : i == WP_BEFORE ? "before" : "after";
+        side->label = !same_release && !same_aggregate
+            ? wp_pool_printf(&compare->pool, "%s:%s", side->release, side->aggregate)
+            : !same_aggregate ? side->aggregate
+            : !same_release   ? side->release
+            : side->group     ? name_group(compare, side->group)
+            : i == WP_BEFORE  ? "before"
+                              : "after";
         if (side->group && !(same_release && same_aggregate))
             side->label = wp_pool_printf(&compare->pool, "%s on %s", side->label, name_group(compare, side->group));
     }
@@ -265,7 +276,8 @@ static int build_family(struct wp_compare_build *build, enum wp_change_family fa
             row_ofs[family](build, build->tree.side[side].node[cell->node], cell->category);
         }
     uint32_t rows = build->keys.count;
-    changes->rows = wp_pool_alloc(&build->compare->pool, (2 * (size_t)rows + 1) * sizeof(*changes->rows)); /* totals, too */
+    changes->rows =
+        wp_pool_alloc(&build->compare->pool, (2 * (size_t)rows + 1) * sizeof(*changes->rows)); /* totals, too */
     if (!changes->rows || wp_row_sums_init(&sums, &build->tree, rows, row_ofs[family], build))
         return -ENOMEM;
     name_rows(build, family, row_ofs[family], changes->rows, rows);
@@ -280,7 +292,8 @@ static int build_family(struct wp_compare_build *build, enum wp_change_family fa
         changes->rows[changes->count++] = change; /* in place: never past the row just read */
     }
     wp_row_sums_fini(&sums);
-    if (family == WP_CHANGE_HOPS && wp_compare_moderate(build->compare)) /* they part the whole: each varies by itself */
+    if (family == WP_CHANGE_HOPS &&
+        wp_compare_moderate(build->compare)) /* they part the whole: each varies by itself */
         return -ENOMEM;
     for (size_t i = 0; i < changes->count; i++)
         wp_change_test(build->compare, &changes->rows[i]);
@@ -378,7 +391,8 @@ int wp_compare_build(struct wp_compare *compare, const struct wp_facts *before, 
     wp_stretches_fini(&build.stretches[WP_AFTER]);
     if (rc || compare->pool.failed) {
         wp_compare_fini(compare);
-        return wp_error_set(err, -ENOMEM, "out of memory for comparing release %s with %s", after->release, before->release);
+        return wp_error_set(
+            err, -ENOMEM, "out of memory for comparing release %s with %s", after->release, before->release);
     }
     return 0;
 }

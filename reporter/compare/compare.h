@@ -2,9 +2,9 @@
 #ifndef WP_REPORTER_COMPARE_COMPARE_H
 #define WP_REPORTER_COMPARE_COMPARE_H
 /*
- * Two aggregates side by side, before and after: what takes more or less time, and whether that is more than it varies by
- * itself. Rows are gathered five ways; hops (who was waited for through whom, doing what), processes and categories each
- * part the whole time, and are judged together. docs/compare.md has the method and what it cannot tell.
+ * Two aggregates side by side, before and after: what takes more or less time, and whether that is more than it varies
+ * by itself. Rows are gathered five ways; hops (who was waited for through whom, doing what), processes and categories
+ * each part the whole time, and are judged together. docs/compare.md has the method and what it cannot tell.
  */
 #include "reporter/compare/compare_types.h"
 

@@ -70,9 +70,10 @@ static const char *certainty(struct wp_pool *pool, const struct wp_compare *comp
     if (compare->options.method != WP_METHOD_T_TEST)
         return isnan(found->confidence) || !found->confidence_kind
             ? wp_pool_printf(pool, "%s by %s", wp_severity_words(found), wp_method_key(compare->options.method))
-            : wp_pool_printf(pool, "%s by %s, %s%s%s%s%s = %s", wp_severity_words(found), wp_method_key(compare->options.method),
-                  found->before ? found->before : "", found->before ? " to " : "", found->after ? found->after : "",
-                  found->before ? ", " : "", found->confidence_kind, wp_change_confidence(pool, compare, change));
+            : wp_pool_printf(pool, "%s by %s, %s%s%s%s%s = %s", wp_severity_words(found),
+                  wp_method_key(compare->options.method), found->before ? found->before : "",
+                  found->before ? " to " : "", found->after ? found->after : "", found->before ? ", " : "",
+                  found->confidence_kind, wp_change_confidence(pool, compare, change));
     const char *p = wp_change_p(pool, change);
     /* With spaces that no line breaks at. */
     return *p == '<' ? "p\u00a0<\u00a00.001" : wp_pool_printf(pool, "p\u00a0=\u00a0%s", p);
@@ -91,30 +92,35 @@ static const char *subject(struct wp_pool *pool, const struct wp_change *change)
 /* "2.3", "47", "1 174" */
 static const char *times(struct wp_pool *pool, double ratio)
 {
-    return ratio < 9.95 ? wp_pool_printf(pool, "%.1f", ratio) : ratio < 1e18 ? wp_human_count(pool, (uint64_t)(ratio + 0.5)) : "1e18";
+    return ratio < 9.95 ? wp_pool_printf(pool, "%.1f", ratio)
+        : ratio < 1e18  ? wp_human_count(pool, (uint64_t)(ratio + 0.5))
+                        : "1e18";
 }
 
 const char *wp_compare_sentence(struct wp_pool *pool, const struct wp_compare *compare, const struct wp_change *change)
 {
     const char *who = subject(pool, change), *unit = wp_per_unit(compare->options.per);
     const char *does = change->category >= 0 ? wp_category_doing((enum wp_category)change->category)
-        : is_new(change) || is_gone(change) ? "takes part" : "takes";
+        : is_new(change) || is_gone(change)  ? "takes part"
+                                             : "takes";
     const char *before = wp_rate_text(pool, change->rate[WP_BEFORE].value);
     const char *after = wp_rate_text(pool, change->rate[WP_AFTER].value), *p = certainty(pool, compare, change);
     const struct wp_side *one = &compare->side[WP_BEFORE], *other = &compare->side[WP_AFTER];
     if (wp_compare_is_of_hosts(compare) && is_new(change))
         return wp_pool_printf(pool, "Only on %s: %s %s, %s in %s (%s).", other->label, who, does, after, unit, p);
     if (wp_compare_is_of_hosts(compare) && is_gone(change))
-        return wp_pool_printf(pool, "Not on %s: %s %s, %s in %s on %s (%s).", other->label, who, does, before, unit, one->label, p);
+        return wp_pool_printf(
+            pool, "Not on %s: %s %s, %s in %s on %s (%s).", other->label, who, does, before, unit, one->label, p);
     if (is_new(change))
-        return wp_pool_printf(pool, "%s now %s: %s in %s, where it was nothing before (%s).", who, does, after, unit, p);
+        return wp_pool_printf(
+            pool, "%s now %s: %s in %s, where it was nothing before (%s).", who, does, after, unit, p);
     if (is_gone(change))
         return wp_pool_printf(pool, "%s no longer %s: it was %s in %s (%s).", who, does, before, unit, p);
     if (change->percent >= TIMES_FROM)
         return wp_pool_printf(pool, "%s %s %s times as long: %s in %s instead of %s (%s).", who, does,
             times(pool, 1 + change->percent / 100), after, unit, before, p);
-    return wp_pool_printf(pool, "%s %s %s %s: %s in %s instead of %s (%s).", who, does, wp_human_percent(pool, fabs(change->percent)),
-        change->delta > 0 ? "longer" : "less", after, unit, before, p);
+    return wp_pool_printf(pool, "%s %s %s %s: %s in %s instead of %s (%s).", who, does,
+        wp_human_percent(pool, fabs(change->percent)), change->delta > 0 ? "longer" : "less", after, unit, before, p);
 }
 
 size_t wp_compare_first(const struct wp_compare *compare, const struct wp_change **first, size_t room)
@@ -140,8 +146,11 @@ const char *wp_compare_summary(struct wp_pool *pool, const struct wp_compare *co
             ? wp_pool_printf(pool, "%s against %s: %s", after, before, wp_compare_sentence(pool, compare, first))
             : wp_pool_printf(pool, "Since %s: %s", before, wp_compare_sentence(pool, compare, first));
     if (!compare->judged && compare->options.method == WP_METHOD_T_TEST)
-        return wp_pool_printf(pool, "%s and %s cannot be tested against each other: too little was recorded.", after, before);
-    return wp_pool_printf(pool, compare->options.method == WP_METHOD_T_TEST
-            ? "Nothing in %s takes longer or shorter than in %s by more than it varies by itself." : "Nothing in %s has changed since %s.",
+        return wp_pool_printf(
+            pool, "%s and %s cannot be tested against each other: too little was recorded.", after, before);
+    return wp_pool_printf(pool,
+        compare->options.method == WP_METHOD_T_TEST
+            ? "Nothing in %s takes longer or shorter than in %s by more than it varies by itself."
+            : "Nothing in %s has changed since %s.",
         after, before);
 }

@@ -6,8 +6,8 @@
 
 /* "make › cc1 waits for the disk 31 % longer: 410 ms in a second of wall time instead of 313 ms (p < 0.001)." */
 const char *wp_compare_sentence(struct wp_pool *pool, const struct wp_compare *compare, const struct wp_change *change);
-/* The changes to open with, worst first: hops, and where no hop alone is sure, processes and categories. Returns how many
- * (at most `room`). */
+/* The changes to open with, worst first: hops, and where no hop alone is sure, processes and categories. Returns how
+ * many (at most `room`). */
 size_t wp_compare_first(const struct wp_compare *compare, const struct wp_change **first, size_t room);
 /* One sentence for all of it. */
 const char *wp_compare_summary(struct wp_pool *pool, const struct wp_compare *compare);
@@ -16,7 +16,8 @@ const char *wp_change_percent(struct wp_pool *pool, const struct wp_change *chan
 /* "< 0.001", "0.024", "–" for a row that was not tested */
 const char *wp_change_p(struct wp_pool *pool, const struct wp_change *change);
 /* The same for any method: p of the t test, else what the method calls confidence. */
-const char *wp_change_confidence(struct wp_pool *pool, const struct wp_compare *compare, const struct wp_change *change);
+const char *wp_change_confidence(
+    struct wp_pool *pool, const struct wp_compare *compare, const struct wp_change *change);
 /* A rate as people read it: time a unit. */
 const char *wp_rate_text(struct wp_pool *pool, double ns);
 

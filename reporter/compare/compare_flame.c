@@ -11,7 +11,7 @@
 
 struct flame_rows {
     const uint32_t *place; /* of a node of the tree in the flame */
-    uint32_t *row;   /* by place in the flame: the nearest tested node at or below */
+    uint32_t *row;         /* by place in the flame: the nearest tested node at or below */
 };
 
 static uint32_t flame_row(void *context, uint32_t node, uint32_t category)

@@ -16,20 +16,25 @@
 
 static bool is_series(enum wp_method method)
 {
-    return method == WP_METHOD_AVERAGE || method == WP_METHOD_MODEL || method == WP_METHOD_INTEGRAL || method == WP_METHOD_LOCAL;
+    return method == WP_METHOD_AVERAGE || method == WP_METHOD_MODEL || method == WP_METHOD_INTEGRAL ||
+        method == WP_METHOD_LOCAL;
 }
 
 /* On one side only; false when it is on both. */
 static bool assess_lone(struct wp_change *change)
 {
-    bool is_new = !change->ns[WP_BEFORE] && change->ns[WP_AFTER], is_gone = change->ns[WP_BEFORE] && !change->ns[WP_AFTER];
+    bool is_new = !change->ns[WP_BEFORE] && change->ns[WP_AFTER],
+         is_gone = change->ns[WP_BEFORE] && !change->ns[WP_AFTER];
     if (is_new || is_gone)
         change->assessment = (struct wp_assessment){.severity = is_new ? WP_SEVERITY_NEW : WP_SEVERITY_GONE,
-            .direction = is_new ? 1 : -1, .rate = is_new ? INFINITY : -1, .confidence = NAN};
+            .direction = is_new ? 1 : -1,
+            .rate = is_new ? INFINITY : -1,
+            .confidence = NAN};
     return is_new || is_gone;
 }
 
-int wp_compare_assess_series(const struct wp_compare_build *build, struct wp_change *change, const struct wp_row_sums *sums, uint32_t row)
+int wp_compare_assess_series(
+    const struct wp_compare_build *build, struct wp_change *change, const struct wp_row_sums *sums, uint32_t row)
 {
     const struct wp_compare_options *options = &build->compare->options;
     struct wp_series side[2];
@@ -37,7 +42,9 @@ int wp_compare_assess_series(const struct wp_compare_build *build, struct wp_cha
         return 0;
     for (int i = 0; i < 2; i++) {
         uint32_t buckets = build->compare->side[i].buckets;
-        side[i] = (struct wp_series){.part = &sums->parts[i][(size_t)row * buckets], .activity = build->activity[i], .count = buckets,
+        side[i] = (struct wp_series){.part = &sums->parts[i][(size_t)row * buckets],
+            .activity = build->activity[i],
+            .count = buckets,
             .mean_piece = change->count[i] ? (double)change->ns[i] / (double)change->count[i] : 0};
     }
     return wp_method_series(options->method, &change->assessment, side, options->threshold_percent) ? 0 : -ENOMEM;
@@ -60,10 +67,16 @@ static struct wp_change total_of(const struct wp_changes *changes, size_t at, si
             total.rate[side].value += changes->rows[i].rate[side].value;
         }
     total.delta = total.rate[WP_AFTER].value - total.rate[WP_BEFORE].value;
-    total.percent = total.rate[WP_BEFORE].value > 0 ? 100 * total.delta / total.rate[WP_BEFORE].value : total.delta > 0 ? INFINITY : 0;
+    total.percent = total.rate[WP_BEFORE].value > 0 ? 100 * total.delta / total.rate[WP_BEFORE].value
+        : total.delta > 0                           ? INFINITY
+                                                    : 0;
     total.p = total.adjusted = 1;
-    total.assessment = (struct wp_assessment){.severity = WP_SEVERITY_TOTAL, .direction = total.delta > 0 ? 1 : total.delta < 0 ? -1 : 0,
-        .rate = total.percent / 100, .confidence = NAN};
+    total.assessment = (struct wp_assessment){.severity = WP_SEVERITY_TOTAL,
+        .direction = total.delta > 0 ? 1
+            : total.delta < 0        ? -1
+                                     : 0,
+        .rate = total.percent / 100,
+        .confidence = NAN};
     return total;
 }
 
@@ -92,7 +105,8 @@ int wp_compare_assess_outliers(struct wp_compare *compare, double material)
     add_totals(changes);
     for (size_t i = 0; i < count; i++) {
         struct wp_change *change = &changes->rows[i];
-        rows[i] = (struct wp_outlier_row){.before = change->rate[WP_BEFORE].value, .after = change->rate[WP_AFTER].value};
+        rows[i] =
+            (struct wp_outlier_row){.before = change->rate[WP_BEFORE].value, .after = change->rate[WP_AFTER].value};
         for (size_t j = count; j < changes->count && change->note; j++)
             if (!strcmp(changes->rows[j].name, *change->note ? change->note : "(no object)"))
                 rows[i].whole = changes->rows[j].rate[WP_BEFORE].value;
@@ -108,12 +122,14 @@ int wp_compare_assess_outliers(struct wp_compare *compare, double material)
 static void assess_test(const struct wp_compare *compare, struct wp_change *change)
 {
     bool is_changed = change->verdict == WP_VERDICT_WORSE || change->verdict == WP_VERDICT_BETTER;
-    bool is_maybe = !is_changed && change->p < compare->options.alpha && fabs(change->percent) >= compare->options.threshold_percent;
+    bool is_maybe = !is_changed && change->p < compare->options.alpha &&
+        fabs(change->percent) >= compare->options.threshold_percent;
     if (change->verdict == WP_VERDICT_FEW)
         change->assessment.severity = WP_SEVERITY_UNKNOWN;
     else if (!is_changed || !assess_lone(change))
-        change->assessment.severity = !is_changed ? (is_maybe ? WP_SEVERITY_MAYBE : WP_SEVERITY_NONE)
-            : fabs(change->percent) >= SEVERE_PERCENT ? WP_SEVERITY_SEVERE : WP_SEVERITY_CHANGE;
+        change->assessment.severity = !is_changed     ? (is_maybe ? WP_SEVERITY_MAYBE : WP_SEVERITY_NONE)
+            : fabs(change->percent) >= SEVERE_PERCENT ? WP_SEVERITY_SEVERE
+                                                      : WP_SEVERITY_CHANGE;
     change->assessment.direction = change->delta > 0 ? 1 : change->delta < 0 ? -1 : 0;
     change->assessment.rate = change->percent / 100;
     change->assessment.confidence = change->verdict == WP_VERDICT_FEW ? NAN : 1 - change->adjusted;
@@ -122,20 +138,23 @@ static void assess_test(const struct wp_compare *compare, struct wp_change *chan
 
 bool wp_compare_is_judged(const struct wp_compare *compare, enum wp_change_family family)
 {
-    return (family == WP_CHANGE_FUNCTIONS) == (compare->options.method == WP_METHOD_OUTLIERS) && family < WP_CHANGE_FAMILIES;
+    return (family == WP_CHANGE_FUNCTIONS) == (compare->options.method == WP_METHOD_OUTLIERS) &&
+        family < WP_CHANGE_FAMILIES;
 }
 
 void wp_compare_count(const struct wp_compare *compare, uint64_t *worse, uint64_t *better)
 {
     *worse = *better = 0;
     for (int family = 0; family < WP_CHANGE_FAMILIES; family++)
-        for (size_t i = 0; i < compare->changes[family].count && wp_compare_is_judged(compare, (enum wp_change_family)family); i++) {
+        for (size_t i = 0;
+             i < compare->changes[family].count && wp_compare_is_judged(compare, (enum wp_change_family)family); i++) {
             *worse += compare->changes[family].rows[i].verdict == WP_VERDICT_WORSE;
             *better += compare->changes[family].rows[i].verdict == WP_VERDICT_BETTER;
         }
 }
 
-void wp_compare_conclude(const struct wp_compare *compare, struct wp_change *change, enum wp_change_family family, double material)
+void wp_compare_conclude(
+    const struct wp_compare *compare, struct wp_change *change, enum wp_change_family family, double material)
 {
     enum wp_method method = compare->options.method;
     if (method == WP_METHOD_T_TEST) {
@@ -151,7 +170,8 @@ void wp_compare_conclude(const struct wp_compare *compare, struct wp_change *cha
     bool is_judged = is_series(method) || family == WP_CHANGE_FUNCTIONS;
     change->verdict = severity == WP_SEVERITY_UNKNOWN ? WP_VERDICT_FEW : WP_VERDICT_SAME;
     if (!is_judged)
-        change->assessment = (struct wp_assessment){.severity = WP_SEVERITY_UNKNOWN, .confidence = NAN, .rate = change->percent / 100};
+        change->assessment =
+            (struct wp_assessment){.severity = WP_SEVERITY_UNKNOWN, .confidence = NAN, .rate = change->percent / 100};
     if (is_change && is_material && is_judged && !change->is_ignored && change->assessment.direction)
         change->verdict = change->assessment.direction > 0 ? WP_VERDICT_WORSE : WP_VERDICT_BETTER;
 }

@@ -10,11 +10,13 @@
 #include <stdint.h>
 
 /* The assessment by a method that follows a row over time; nothing with another method. -ENOMEM. */
-int wp_compare_assess_series(const struct wp_compare_build *build, struct wp_change *change, const struct wp_row_sums *sums, uint32_t row);
+int wp_compare_assess_series(
+    const struct wp_compare_build *build, struct wp_change *change, const struct wp_row_sums *sums, uint32_t row);
 /* Of all functions against each other; rows of totals are added, for which there must be room. -ENOMEM. */
 int wp_compare_assess_outliers(struct wp_compare *compare, double material);
 /* The verdict, by whichever method. */
-void wp_compare_conclude(const struct wp_compare *compare, struct wp_change *change, enum wp_change_family family, double material);
+void wp_compare_conclude(
+    const struct wp_compare *compare, struct wp_change *change, enum wp_change_family family, double material);
 
 /* Judged rows that got worse and better. */
 void wp_compare_count(const struct wp_compare *compare, uint64_t *worse, uint64_t *better);

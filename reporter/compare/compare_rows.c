@@ -15,7 +15,8 @@
 #define FRAME_BYTES 512u
 #define EPHEMERAL_PORT 32768u /* where Linux begins to choose (net.ipv4.ip_local_port_range) */
 
-/* Whoever listens on a port that the kernel chose has another one each time: "tcp:127.0.0.1:37453" is "tcp:127.0.0.1:*" here. */
+/* Whoever listens on a port that the kernel chose has another one each time: "tcp:127.0.0.1:37453" is "tcp:127.0.0.1:*"
+ * here. */
 static const char *comparable(char room[FRAME_BYTES], const char *name, uint32_t style)
 {
     const char *colon = style == WP_STYLE_NET || style == WP_STYLE_SLEEP ? strrchr(name, ':') : NULL;
@@ -41,8 +42,8 @@ static struct wp_intern *objects_of(const struct wp_report *report)
     return objects;
 }
 
-/* A release that lies in a folder of its own ("/opt/shop-1.8/bin/api") has the same files under other paths: what the other side has not
- * under this path goes by its name alone. */
+/* A release that lies in a folder of its own ("/opt/shop-1.8/bin/api") has the same files under other paths: what the
+ * other side has not under this path goes by its name alone. */
 static const char *comparable_object(const char *path, const struct wp_intern *others)
 {
     const char *slash = strrchr(path, '/');
@@ -139,14 +140,16 @@ static int describe_nodes(struct wp_compare_tree *tree)
     for (uint32_t i = 1; i < tree->count; i++) {
         uint32_t parent = nodes[i].parent, frame = nodes[i].frame, style = frames[frame].style;
         bool is_process = style == WP_STYLE_PROCESS, is_function = style == WP_STYLE_USER || style == WP_STYLE_KERNEL;
-        is_function &= !tree->function[parent] || !wp_stack_is_scheduler(style, wp_report_text(tree->tree, frames[frame].name));
+        is_function &=
+            !tree->function[parent] || !wp_stack_is_scheduler(style, wp_report_text(tree->tree, frames[frame].name));
         tree->hop[i] = is_process ? chain(tree, tree->hop[parent], wp_report_text(tree->tree, frames[frame].name))
                                   : tree->hop[parent];
         if (tree->hop[i] == UINT32_MAX)
             return -ENOMEM;
         tree->process[i] = is_process ? frame : tree->process[parent];
         tree->function[i] = is_process ? 0 : is_function ? frame : tree->function[parent];
-        tree->layer[i] = (uint8_t)(is_process && tree->layer[parent] < 2 ? tree->layer[parent] + 1 : tree->layer[parent]);
+        tree->layer[i] =
+            (uint8_t)(is_process && tree->layer[parent] < 2 ? tree->layer[parent] + 1 : tree->layer[parent]);
     }
     return 0;
 }
@@ -208,7 +211,8 @@ void wp_compare_tree_fini(struct wp_compare_tree *tree)
     memset(tree, 0, sizeof(*tree));
 }
 
-static int sum_side(struct wp_row_sums *sums, const struct wp_compare_side *side, int which, wp_row_of row_of, void *context)
+static int sum_side(
+    struct wp_row_sums *sums, const struct wp_compare_side *side, int which, wp_row_of row_of, void *context)
 {
     uint32_t *row = calloc(side->cell_count + (size_t)1, sizeof(*row));
     sums->ns[which] = calloc(sums->rows + (size_t)1, sizeof(uint64_t));
@@ -234,8 +238,8 @@ static int sum_side(struct wp_row_sums *sums, const struct wp_compare_side *side
     return 0;
 }
 
-int wp_row_sums_init(struct wp_row_sums *sums, const struct wp_compare_tree *tree, uint32_t rows, wp_row_of row_of,
-    void *context)
+int wp_row_sums_init(
+    struct wp_row_sums *sums, const struct wp_compare_tree *tree, uint32_t rows, wp_row_of row_of, void *context)
 {
     *sums = (struct wp_row_sums){.rows = rows};
     for (int i = 0; i < 2; i++)

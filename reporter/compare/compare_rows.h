@@ -12,20 +12,20 @@ struct wp_compare_side {
     const struct wp_cell *cells;
     const struct wp_cell_sample *samples;
     uint32_t cell_count, sample_count, buckets;
-    uint32_t *node;            /* report node -> node of the common tree */
-    uint32_t *place;           /* sample -> bucket's place */
-    double *activity;          /* by bucket, ns */
+    uint32_t *node;   /* report node -> node of the common tree */
+    uint32_t *place;  /* sample -> bucket's place */
+    double *activity; /* by bucket, ns */
 };
 
 /* Nodes of both reports by content: ids of `tree` (a report that holds a tree and no time). */
 struct wp_compare_tree {
     struct wp_report *tree;
     struct wp_compare_side side[2];
-    uint32_t *hop;             /* by node: id of the chain of processes in `names`, 0 none */
-    uint32_t *process;         /* by node: frame of the process it stands in, 0 none */
-    uint32_t *function;        /* by node: frame of the innermost function of its layer that is not the scheduler's, 0 none */
-    uint8_t *layer;            /* by node: 0 no process yet, 1 the process of interest, 2 above it */
-    uint32_t *place[2];        /* by node: place in that side's flame of it or of the nearest node below that is there */
+    uint32_t *hop;      /* by node: id of the chain of processes in `names`, 0 none */
+    uint32_t *process;  /* by node: frame of the process it stands in, 0 none */
+    uint32_t *function; /* by node: frame of the innermost function of its layer that is not the scheduler's, 0 none */
+    uint8_t *layer;     /* by node: 0 no process yet, 1 the process of interest, 2 above it */
+    uint32_t *place[2]; /* by node: place in that side's flame of it or of the nearest node below that is there */
     struct wp_intern *names;
     uint32_t count, frame_count;
 };
@@ -33,7 +33,7 @@ struct wp_compare_tree {
 /* Time of rows on both sides; rows by number, in no order. */
 struct wp_row_sums {
     uint64_t *ns[2], *count[2];
-    double *parts[2];          /* row * buckets + place */
+    double *parts[2]; /* row * buckets + place */
     uint32_t rows;
 };
 
@@ -41,8 +41,8 @@ int wp_compare_tree_init(struct wp_compare_tree *tree, const struct wp_facts *be
 void wp_compare_tree_fini(struct wp_compare_tree *tree);
 /* Which row a cell belongs to; UINT32_MAX none. */
 typedef uint32_t (*wp_row_of)(void *context, uint32_t node, uint32_t category);
-int wp_row_sums_init(struct wp_row_sums *sums, const struct wp_compare_tree *tree, uint32_t rows, wp_row_of row_of,
-    void *context);
+int wp_row_sums_init(
+    struct wp_row_sums *sums, const struct wp_compare_tree *tree, uint32_t rows, wp_row_of row_of, void *context);
 void wp_row_sums_fini(struct wp_row_sums *sums);
 
 #endif

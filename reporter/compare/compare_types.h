@@ -7,58 +7,64 @@
 #include "reporter/compare/significance.h"
 #include "reporter/facts/facts.h"
 
-enum wp_per {                 /* what both sides are divided by */
-    WP_PER_WALL,              /* a second in which the process of interest lived */
-    WP_PER_ACTIVITY,          /* a second in which it was itself on a CPU */
-    WP_PER_RECORDING,         /* one recording, for commands that are run from start to end */
+enum wp_per {         /* what both sides are divided by */
+    WP_PER_WALL,      /* a second in which the process of interest lived */
+    WP_PER_ACTIVITY,  /* a second in which it was itself on a CPU */
+    WP_PER_RECORDING, /* one recording, for commands that are run from start to end */
 };
 
 enum wp_verdict {
     WP_VERDICT_SAME,
-    WP_VERDICT_FEW,           /* too few pieces or too short a time to tell */
-    WP_VERDICT_WORSE,         /* takes longer */
+    WP_VERDICT_FEW,   /* too few pieces or too short a time to tell */
+    WP_VERDICT_WORSE, /* takes longer */
     WP_VERDICT_BETTER,
 };
 
-enum wp_change_family { WP_CHANGE_HOPS, WP_CHANGE_PROCESSES, WP_CHANGE_CATEGORIES, WP_CHANGE_FUNCTIONS, WP_CHANGE_FAMILIES };
-#define WP_CHANGE_JUDGED 3    /* the first three */
+enum wp_change_family {
+    WP_CHANGE_HOPS,
+    WP_CHANGE_PROCESSES,
+    WP_CHANGE_CATEGORIES,
+    WP_CHANGE_FUNCTIONS,
+    WP_CHANGE_FAMILIES
+};
+#define WP_CHANGE_JUDGED 3 /* the first three */
 
 enum { WP_BEFORE, WP_AFTER };
 
 struct wp_change {
-    const char *name;         /* "make › sh › cc1", "cc1", "Blocking I/O" or a function */
-    const char *note;         /* file of a function, NULL */
-    const char *process;      /* the frame of the row's process ("[cc1]"), NULL */
-    int category;             /* -1 none */
-    uint32_t permalink;       /* a node of the newer flame that the row stands on, 0 none */
-    bool is_ignored;          /* asked not to be judged */
+    const char *name;    /* "make › sh › cc1", "cc1", "Blocking I/O" or a function */
+    const char *note;    /* file of a function, NULL */
+    const char *process; /* the frame of the row's process ("[cc1]"), NULL */
+    int category;        /* -1 none */
+    uint32_t permalink;  /* a node of the newer flame that the row stands on, 0 none */
+    bool is_ignored;     /* asked not to be judged */
     uint64_t ns[2], count[2];
-    struct wp_rate rate[2];   /* ns a unit, with the error that was taken */
+    struct wp_rate rate[2];    /* ns a unit, with the error that was taken */
     struct wp_rate between[2]; /* as the recordings of that side alone tell it; freedom 0: there is only one */
-    double delta;             /* ns a unit */
-    double percent;           /* of before; INFINITY when there was none */
-    double t, p, adjusted;    /* adjusted for all rows judged with it */
+    double delta;              /* ns a unit */
+    double percent;            /* of before; INFINITY when there was none */
+    double t, p, adjusted;     /* adjusted for all rows judged with it */
     enum wp_verdict verdict;
     struct wp_assessment assessment; /* what the method found */
 };
 
 struct wp_changes {
-    struct wp_change *rows;   /* the surest and largest first */
-    size_t count, left_out;   /* rows below a thousandth of both sides are left out */
+    struct wp_change *rows; /* the surest and largest first */
+    size_t count, left_out; /* rows below a thousandth of both sides are left out */
 };
 
 struct wp_side {
-    const char *mixed;        /* other releases at the same time, a sentence; NULL none known */
+    const char *mixed;                               /* other releases at the same time, a sentence; NULL none known */
     const char *release, *aggregate, *group, *label; /* label: what tells it from the other in a sentence */
     uint64_t wall_ns, total_ns, first_ns, recordings, sampled_ns, bucket_ns;
-    uint32_t buckets, stretches; /* stretches: recordings that can be told apart */
+    uint32_t buckets, stretches;     /* stretches: recordings that can be told apart */
     double accounted_percent, units; /* units: seconds or recordings that it is divided by */
 };
 
 struct wp_compare_options {
     enum wp_per per;
     double alpha, threshold_percent;
-    uint32_t ignored;         /* bits of categories that are shown and not judged */
+    uint32_t ignored; /* bits of categories that are shown and not judged */
     enum wp_method method;
 };
 #define WP_COMPARE_DEFAULTS ((struct wp_compare_options){WP_PER_WALL, 0.01, 3, 0, WP_METHOD_T_TEST})
@@ -66,7 +72,7 @@ struct wp_compare_options {
 /* By node of one side's flame: what it takes on the other side, at this one's units, and whether that is a change. */
 struct wp_compare_flame {
     uint64_t *other_ns;
-    uint8_t *marks;           /* enum wp_verdict: of the newer side, in both flames */
+    uint8_t *marks; /* enum wp_verdict: of the newer side, in both flames */
     uint32_t count;
 };
 
@@ -77,10 +83,10 @@ struct wp_compare {
     struct wp_changes changes[WP_CHANGE_FAMILIES];
     struct wp_compare_flame flames[2]; /* the older side's, and the newer's */
     const struct wp_facts *facts[2];   /* borrowed */
-    size_t worse, better, few, same; /* hops */
-    size_t judged;            /* rows tested together */
-    struct wp_moderation moderation; /* freedom 0: no side has several recordings */
-    bool is_degraded;         /* some judged row is worse */
+    size_t worse, better, few, same;   /* hops */
+    size_t judged;                     /* rows tested together */
+    struct wp_moderation moderation;   /* freedom 0: no side has several recordings */
+    bool is_degraded;                  /* some judged row is worse */
 };
 
 #endif

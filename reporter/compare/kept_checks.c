@@ -16,7 +16,7 @@
 #include <time.h>
 
 #define PREFIX "check."
-#define CHECKS_LIMIT 200u    /* of an aggregate: more than this nobody reads */
+#define CHECKS_LIMIT 200u /* of an aggregate: more than this nobody reads */
 #define SENTENCE_BYTES 1000u
 
 /* --- reading --- */
@@ -24,7 +24,8 @@
 static const char *text_of(struct wp_pool *pool, const struct json_object *object, const char *key)
 {
     struct json_object *value = json_object_object_get(object, key);
-    return wp_pool_clip(pool, json_object_is_type(value, json_type_string) ? json_object_get_string(value) : "", SENTENCE_BYTES);
+    return wp_pool_clip(
+        pool, json_object_is_type(value, json_type_string) ? json_object_get_string(value) : "", SENTENCE_BYTES);
 }
 
 static uint64_t number_of(const struct json_object *object, const char *key)
@@ -46,10 +47,15 @@ static bool read_check(struct wp_kept_check *check, struct wp_pool *pool, const 
     bool is_check = json_object_is_type(object, json_type_object) && number_of(object, "schema") == 1;
     const char *against = strchr(row->key + strlen(PREFIX), '.');
     if (is_check && against)
-        *check = (struct wp_kept_check){.method = text_of(pool, object, "method"), .against = against + 1,
-            .severity = text_of(pool, object, "severity"), .sentence = text_of(pool, object, "sentence"),
-            .worse = number_of(object, "worse"), .better = number_of(object, "better"), .real_s = row->real_s,
-            .rate = double_of(object, "rate"), .confidence = double_of(object, "confidence")};
+        *check = (struct wp_kept_check){.method = text_of(pool, object, "method"),
+            .against = against + 1,
+            .severity = text_of(pool, object, "severity"),
+            .sentence = text_of(pool, object, "sentence"),
+            .worse = number_of(object, "worse"),
+            .better = number_of(object, "better"),
+            .real_s = row->real_s,
+            .rate = double_of(object, "rate"),
+            .confidence = double_of(object, "confidence")};
     json_object_put(object);
     return is_check && against;
 }
@@ -95,7 +101,9 @@ static int keep_in(struct wp_txn *txn, void *context)
     struct wp_metadata_place place = {.aggregate = keeping->bucket};
     char shard[129];
     int rc = choose_shard(txn, keeping, shard);
-    return rc ? rc : wp_txn_set_metadata(txn, &place, shard, keeping->key, keeping->value, (uint64_t)time(NULL), keeping->err);
+    return rc
+        ? rc
+        : wp_txn_set_metadata(txn, &place, shard, keeping->key, keeping->value, (uint64_t)time(NULL), keeping->err);
 }
 
 /* One line; the row that speaks for it is the first finding. */
@@ -116,16 +124,19 @@ static const char *value_of(struct wp_pool *pool, const struct wp_compare *compa
         wp_writer_text(&writer, object, "severity", wp_severity_key(first->assessment.severity));
         wp_writer_double(&writer, object, "rate", first->assessment.rate);
         wp_writer_double(&writer, object, "confidence", first->assessment.confidence);
-        wp_writer_text(&writer, object, "sentence", wp_pool_clip(pool, wp_compare_sentence(pool, compare, first), SENTENCE_BYTES));
+        wp_writer_text(
+            &writer, object, "sentence", wp_pool_clip(pool, wp_compare_sentence(pool, compare, first), SENTENCE_BYTES));
     }
-    const char *text = writer.failed ? NULL : json_object_to_json_string_ext(object, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE);
+    const char *text = writer.failed
+        ? NULL
+        : json_object_to_json_string_ext(object, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE);
     const char *copy = text ? wp_pool_text(pool, text) : NULL;
     json_object_put(object);
     return copy;
 }
 
-int wp_check_keep(const struct wp_stores *stores, const struct wp_compare *compare, const struct wp_side_spec *side, const char *against,
-    struct wp_error *err)
+int wp_check_keep(const struct wp_stores *stores, const struct wp_compare *compare, const struct wp_side_spec *side,
+    const char *against, struct wp_error *err)
 {
     struct wp_pool pool = {0};
     struct wp_snapshot snapshot;

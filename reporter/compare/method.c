@@ -47,11 +47,13 @@ const char *wp_severity_key(enum wp_severity severity)
 
 const char *wp_severity_words(const struct wp_assessment *assessment)
 {
-    static const char *const words[][2] = {
-        [WP_SEVERITY_NONE] = {"No change", "No change"}, [WP_SEVERITY_UNKNOWN] = {"Unknown", "Unknown"},
-        [WP_SEVERITY_MAYBE] = {"Maybe degradation", "Maybe optimization"}, [WP_SEVERITY_CHANGE] = {"Degradation", "Optimization"},
+    static const char *const words[][2] = {[WP_SEVERITY_NONE] = {"No change", "No change"},
+        [WP_SEVERITY_UNKNOWN] = {"Unknown", "Unknown"},
+        [WP_SEVERITY_MAYBE] = {"Maybe degradation", "Maybe optimization"},
+        [WP_SEVERITY_CHANGE] = {"Degradation", "Optimization"},
         [WP_SEVERITY_SEVERE] = {"Severe degradation", "Severe optimization"},
-        [WP_SEVERITY_NEW] = {"Not in baseline", "Not in baseline"}, [WP_SEVERITY_GONE] = {"Not in target", "Not in target"},
+        [WP_SEVERITY_NEW] = {"Not in baseline", "Not in baseline"},
+        [WP_SEVERITY_GONE] = {"Not in target", "Not in target"},
         [WP_SEVERITY_TOTAL] = {"Total degradation", "Total optimization"}};
     return words[assessment->severity][assessment->direction < 0];
 }

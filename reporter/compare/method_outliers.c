@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Functions whose exclusive time changed unlike that of all others (Perun's perun/check/exclusive_time_outliers.py). Of the differences of
- * all functions three rules tell outliers, the strictest first: the modified z-score above 3.5 (Iglewicz and Hoaglin, How to Detect
- * and Handle Outliers, 1993), Tukey's fences of 1.5 interquartile ranges (Exploratory Data Analysis, 1977), and two standard
- * deviations of what these two left.
+ * Functions whose exclusive time changed unlike that of all others (Perun's perun/check/exclusive_time_outliers.py). Of
+ * the differences of all functions three rules tell outliers, the strictest first: the modified z-score above 3.5
+ * (Iglewicz and Hoaglin, How to Detect and Handle Outliers, 1993), Tukey's fences of 1.5 interquartile ranges
+ * (Exploratory Data Analysis, 1977), and two standard deviations of what these two left.
  */
 #include "reporter/compare/method_outliers.h"
 
@@ -13,7 +13,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define Z_CORRECTION 0.6745   /* of the median absolute deviation to a normal one's standard deviation */
+#define Z_CORRECTION 0.6745 /* of the median absolute deviation to a normal one's standard deviation */
 #define Z_CUTOFF 3.5
 #define IQR_CUTOFF 1.5
 #define DEVIATION_CUTOFF 2.0
@@ -68,8 +68,14 @@ static void judge(struct wp_outlier_row *row, const struct spread *spread, doubl
 {
     double delta = row->after - row->before;
     struct wp_assessment *assessment = &row->assessment;
-    *assessment = (struct wp_assessment){.direction = delta > 0 ? 1 : delta < 0 ? -1 : 0, .confidence = iqr_multiple(spread, delta),
-        .confidence_kind = "IQR_multiple", .rate = row->whole > 0 ? delta / row->whole : delta > 0 ? INFINITY : 0};
+    *assessment = (struct wp_assessment){.direction = delta > 0 ? 1
+            : delta < 0                                         ? -1
+                                                                : 0,
+        .confidence = iqr_multiple(spread, delta),
+        .confidence_kind = "IQR_multiple",
+        .rate = row->whole > 0 ? delta / row->whole
+            : delta > 0        ? INFINITY
+                               : 0};
     if (fabs(delta) < least || (row->whole > 0 && 100 * fabs(assessment->rate) < cutoff_percent))
         return;
     if (row->before <= 0 || row->after <= 0) {

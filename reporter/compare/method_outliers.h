@@ -6,7 +6,8 @@
 
 #include <stdbool.h>
 
-/* All functions at once; changes of less than cutoff percent of `whole`, and of less than `least` ns a unit, are none. false: no memory. */
+/* All functions at once; changes of less than cutoff percent of `whole`, and of less than `least` ns a unit, are none.
+ * false: no memory. */
 bool wp_method_outliers(struct wp_outlier_row *rows, size_t count, double cutoff_percent, double least);
 
 #endif

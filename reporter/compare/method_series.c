@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Rows followed over the course of a recording. Perun's methods of the same names (perun/check/average_amount_threshold.py,
- * best_model_order_equality.py, integral_comparison.py, local_statistics.py) follow an amount over the size of a structure; here it is a
- * rate over the time since the recording began, as far as both sides went.
+ * Rows followed over the course of a recording. Perun's methods of the same names
+ * (perun/check/average_amount_threshold.py, best_model_order_equality.py, integral_comparison.py, local_statistics.py)
+ * follow an amount over the size of a structure; here it is a rate over the time since the recording began, as far as
+ * both sides went.
  */
 #include "reporter/compare/method_series.h"
 
@@ -14,15 +15,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAYBE_SHARE 0.4       /* of the threshold: Perun's 10 % of 25 % */
+#define MAYBE_SHARE 0.4 /* of the threshold: Perun's 10 % of 25 % */
 #define MODEL_CONFIDENCE 0.9
 #define LEAST_POINTS 4u
-#define SECTIONS 20u          /* at most, and of two points at least */
+#define SECTIONS 20u /* at most, and of two points at least */
 #define STATISTICS 8
-#define STEPS 200             /* of an integral */
+#define STEPS 200 /* of an integral */
 
 struct points {
-    double *x, *y;            /* activity until the middle of the bucket, in s; rate */
+    double *x, *y; /* activity until the middle of the bucket, in s; rate */
     size_t count;
     double length;
 };
@@ -57,7 +58,9 @@ static void classify(struct wp_assessment *assessment, double rate, double thres
     double size = fabs(rate);
     assessment->rate = rate;
     assessment->direction = rate > 0 ? 1 : rate < 0 ? -1 : 0;
-    assessment->severity = size > threshold ? WP_SEVERITY_CHANGE : size > MAYBE_SHARE * threshold ? WP_SEVERITY_MAYBE : WP_SEVERITY_NONE;
+    assessment->severity = size > threshold ? WP_SEVERITY_CHANGE
+        : size > MAYBE_SHARE * threshold    ? WP_SEVERITY_MAYBE
+                                            : WP_SEVERITY_NONE;
 }
 
 static double relative(double before, double after)
@@ -73,7 +76,8 @@ static void judge_average(struct wp_assessment *assessment, const struct wp_seri
     assessment->rate = relative(before, after);
     assessment->direction = after > before ? 1 : after < before ? -1 : 0;
     /* A half is as far from one as two is. */
-    assessment->severity = after >= before * (1 + threshold) || after * (1 + threshold) <= before ? WP_SEVERITY_CHANGE : WP_SEVERITY_NONE;
+    assessment->severity =
+        after >= before * (1 + threshold) || after * (1 + threshold) <= before ? WP_SEVERITY_CHANGE : WP_SEVERITY_NONE;
 }
 
 static double area(const struct wp_model *model, double from, double to)
@@ -84,10 +88,12 @@ static double area(const struct wp_model *model, double from, double to)
     return sum * step / 3;
 }
 
-static void judge_models(struct wp_assessment *assessment, const struct points side[2], enum wp_method method, double threshold)
+static void judge_models(
+    struct wp_assessment *assessment, const struct points side[2], enum wp_method method, double threshold)
 {
     struct wp_model model[2];
-    if (!wp_model_best(&model[0], side[0].x, side[0].y, side[0].count) || !wp_model_best(&model[1], side[1].x, side[1].y, side[1].count))
+    if (!wp_model_best(&model[0], side[0].x, side[0].y, side[0].count) ||
+        !wp_model_best(&model[1], side[1].x, side[1].y, side[1].count))
         return;
     assessment->confidence = fmin(model[0].r_square, model[1].r_square);
     assessment->confidence_kind = "r_square";
@@ -118,13 +124,15 @@ static void describe(double statistic[STATISTICS], const struct points *points, 
         integral += i > from ? (points->y[i] + points->y[i - 1]) / 2 * (points->x[i] - points->x[i - 1]) : 0;
     }
     wp_sort_doubles(room, count);
-    const double all[STATISTICS] = {integral, sum / (double)count, wp_quantile(room, count, 0.5), room[count - 1], room[0], sum,
-        wp_quantile(room, count, 0.25), wp_quantile(room, count, 0.75)};
+    const double all[STATISTICS] = {integral, sum / (double)count, wp_quantile(room, count, 0.5), room[count - 1],
+        room[0], sum, wp_quantile(room, count, 0.25), wp_quantile(room, count, 0.75)};
     memcpy(statistic, all, sizeof(all));
 }
 
-/* A section's mean relative difference of its statistics, and how many of them, at least, went that way for it to have changed. */
-static double judge_section(const struct points side[2], size_t from, size_t to, double *room, double threshold, int *direction)
+/* A section's mean relative difference of its statistics, and how many of them, at least, went that way for it to have
+ * changed. */
+static double judge_section(
+    const struct points side[2], size_t from, size_t to, double *room, double threshold, int *direction)
 {
     double before[STATISTICS], after[STATISTICS], sum = 0, score = 0;
     describe(before, &side[0], from, to, room);
@@ -161,7 +169,8 @@ static bool judge_local(struct wp_assessment *assessment, const struct points si
     return true;
 }
 
-bool wp_method_series(enum wp_method method, struct wp_assessment *assessment, const struct wp_series side[2], double threshold_percent)
+bool wp_method_series(
+    enum wp_method method, struct wp_assessment *assessment, const struct wp_series side[2], double threshold_percent)
 {
     struct points points[2] = {{0}};
     double threshold = threshold_percent / 100;

@@ -5,7 +5,8 @@
 #include <string.h>
 
 #define LEAST_POINTS 4u
-#define WORTH 0.02   /* a curve that grows more must explain so much more: with a parameter more it always explains a little */
+#define WORTH                                                                                                          \
+    0.02 /* a curve that grows more must explain so much more: with a parameter more it always explains a little */
 
 const char *wp_model_key(enum wp_model_kind kind)
 {
@@ -44,12 +45,19 @@ static bool solve(const double s[5], const double t[3], int terms, double b[3])
         b[1] = (s[0] * t[1] - s[1] * t[0]) / det;
         return true;
     }
-    double det = s[0] * (s[2] * s[4] - s[3] * s[3]) - s[1] * (s[1] * s[4] - s[3] * s[2]) + s[2] * (s[1] * s[3] - s[2] * s[2]);
+    double det =
+        s[0] * (s[2] * s[4] - s[3] * s[3]) - s[1] * (s[1] * s[4] - s[3] * s[2]) + s[2] * (s[1] * s[3] - s[2] * s[2]);
     if (!(fabs(det) > 1e-12 * fabs(s[0] * s[2] * s[4])))
         return false;
-    b[0] = (t[0] * (s[2] * s[4] - s[3] * s[3]) - s[1] * (t[1] * s[4] - s[3] * t[2]) + s[2] * (t[1] * s[3] - s[2] * t[2])) / det;
-    b[1] = (s[0] * (t[1] * s[4] - t[2] * s[3]) - t[0] * (s[1] * s[4] - s[3] * s[2]) + s[2] * (s[1] * t[2] - t[1] * s[2])) / det;
-    b[2] = (s[0] * (s[2] * t[2] - t[1] * s[3]) - s[1] * (s[1] * t[2] - t[1] * s[2]) + t[0] * (s[1] * s[3] - s[2] * s[2])) / det;
+    b[0] =
+        (t[0] * (s[2] * s[4] - s[3] * s[3]) - s[1] * (t[1] * s[4] - s[3] * t[2]) + s[2] * (t[1] * s[3] - s[2] * t[2])) /
+        det;
+    b[1] =
+        (s[0] * (t[1] * s[4] - t[2] * s[3]) - t[0] * (s[1] * s[4] - s[3] * s[2]) + s[2] * (s[1] * t[2] - t[1] * s[2])) /
+        det;
+    b[2] =
+        (s[0] * (s[2] * t[2] - t[1] * s[3]) - s[1] * (s[1] * t[2] - t[1] * s[2]) + t[0] * (s[1] * s[3] - s[2] * s[2])) /
+        det;
     return true;
 }
 

@@ -2,9 +2,9 @@
 #ifndef WP_REPORTER_COMPARE_MODEL_FIT_H
 #define WP_REPORTER_COMPARE_MODEL_FIT_H
 /*
- * Curves through points by least squares, in the order in which they grow. A power and an exponential are fitted to logarithms, as
- * regression tools do (Draper and Smith, Applied Regression Analysis, 3rd ed., 1998, chapter 24); how well any of them fits is
- * always said of the points themselves, so that they can be compared.
+ * Curves through points by least squares, in the order in which they grow. A power and an exponential are fitted to
+ * logarithms, as regression tools do (Draper and Smith, Applied Regression Analysis, 3rd ed., 1998, chapter 24); how
+ * well any of them fits is always said of the points themselves, so that they can be compared.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -22,13 +22,14 @@ enum wp_model_kind {
 struct wp_model {
     enum wp_model_kind kind;
     double b[3];
-    double r_square;   /* of a constant: what no growth explains */
+    double r_square; /* of a constant: what no growth explains */
 };
 
 /* "constant", "logarithmic" ... */
 const char *wp_model_key(enum wp_model_kind kind);
 double wp_model_at(const struct wp_model *model, double x);
-/* The one with the greatest r_square of those that fit; of equals the one that grows least. x > 0; false: fewer than four points. */
+/* The one with the greatest r_square of those that fit; of equals the one that grows least. x > 0; false: fewer than
+ * four points. */
 bool wp_model_best(struct wp_model *best, const double *x, const double *y, size_t count);
 
 #endif

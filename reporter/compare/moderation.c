@@ -4,9 +4,9 @@
 #include <math.h>
 
 #define LEAST_ROWS 3u
-#define MOST_FREEDOM 60.0  /* rows hang together: they never tell as much as their number */
-#define LEAST_RATIO 1e-6   /* a row that did not vary at all has no logarithm */
-#define RECURSE_TO 12.0    /* from which the series below are exact to 1e-12 */
+#define MOST_FREEDOM 60.0 /* rows hang together: they never tell as much as their number */
+#define LEAST_RATIO 1e-6  /* a row that did not vary at all has no logarithm */
+#define RECURSE_TO 12.0   /* from which the series below are exact to 1e-12 */
 
 /* psi(x), by recurrence and its asymptotic series (DLMF 5.5.2, 5.11.2). */
 static double digamma(double x)

@@ -62,15 +62,15 @@ int wp_aggregate_choose(const struct wp_snapshot *snapshot, const char *asked, c
         best = name_of_bucket(aggregates, count, bucket);
     if (!rc && asked && !best)
         rc = wp_error_set(err, -ENOENT, "release %s has no aggregate %s%s (it has %zu%s%s)", snapshot->release, wanted,
-            has_several(aggregates, count, wanted) ? " alone: several were recorded with different parameters" : "", count,
-            count ? ", the first is " : "", count ? aggregates[0] : "");
+            has_several(aggregates, count, wanted) ? " alone: several were recorded with different parameters" : "",
+            count, count ? ", the first is " : "", count ? aggregates[0] : "");
     bool is_found = best; /* totals are read only when they decide */
     for (size_t i = 0; i < count && !is_found && !rc; i++) {
         struct wp_report *report = NULL;
         struct wp_damage *damage = NULL;
         size_t damaged = 0;
         if (!wp_snapshot_report(snapshot, aggregates[i], selection, &report, &damage, &damaged, NULL) &&
-                (!best || wp_report_total(report) > largest)) {
+            (!best || wp_report_total(report) > largest)) {
             best = aggregates[i];
             largest = wp_report_total(report);
         }
@@ -93,8 +93,8 @@ static int read_parts(struct wp_side_parts *parts, const struct wp_snapshot *sna
     return rc ? rc : wp_side_parts_read(parts, snapshot, chosen, spec, err);
 }
 
-int wp_sides_read(struct wp_facts facts[2], const struct wp_stores *stores, const struct wp_side_spec spec[2], const char *aggregate,
-    struct wp_error *err)
+int wp_sides_read(struct wp_facts facts[2], const struct wp_stores *stores, const struct wp_side_spec spec[2],
+    const char *aggregate, struct wp_error *err)
 {
     struct wp_side_parts parts[2] = {{0}};
     char chosen[2][129];

@@ -2,22 +2,23 @@
 #ifndef WP_REPORTER_COMPARE_SIDE_H
 #define WP_REPORTER_COMPARE_SIDE_H
 /*
- * One side of a comparison as it is asked for: RELEASE[~N][:AGGREGATE][@TIMEBOX|@SINCE..UNTIL][/HOST]. Each sign is in no id. The times
- * are those of --since and --until, and select whole timeboxes; either may be left out. A host cannot be told from the others
- * in stores from before hosts had reports of their own, unless an aggregator's shard holds nothing but that host.
+ * One side of a comparison as it is asked for: RELEASE[~N][:AGGREGATE][@TIMEBOX|@SINCE..UNTIL][/HOST]. Each sign is in
+ * no id. The times are those of --since and --until, and select whole timeboxes; either may be left out. A host cannot
+ * be told from the others in stores from before hosts had reports of their own, unless an aggregator's shard holds
+ * nothing but that host.
  */
 #include "reporter/compare/side_spec.h"
 #include "reporter/facts/facts.h"
 
 /* The release that is meant. -ENOENT. */
 int wp_side_find(struct wp_side_spec *spec, const struct wp_stores *stores, struct wp_error *err);
-/* Facts of a side; `aggregate` is taken when the spec names none, and NULL is main, else the largest. -ENOENT; -EINVAL: the
- * host cannot be told from others. */
+/* Facts of a side; `aggregate` is taken when the spec names none, and NULL is main, else the largest. -ENOENT; -EINVAL:
+ * the host cannot be told from others. */
 int wp_side_read(struct wp_facts *facts, const struct wp_stores *stores, const struct wp_side_spec *spec,
     const char *aggregate, struct wp_error *err);
 /* Both sides, in the same timeboxes where the first spec says so. */
-int wp_sides_read(struct wp_facts facts[2], const struct wp_stores *stores, const struct wp_side_spec spec[2], const char *aggregate,
-    struct wp_error *err);
+int wp_sides_read(struct wp_facts facts[2], const struct wp_stores *stores, const struct wp_side_spec spec[2],
+    const char *aggregate, struct wp_error *err);
 /* The aggregate that is meant: `asked`, else main, else the one of the largest total. -ENOENT. */
 int wp_aggregate_choose(const struct wp_snapshot *snapshot, const char *asked, const struct wp_selection *selection,
     char chosen[129], struct wp_error *err);

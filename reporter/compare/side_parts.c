@@ -42,7 +42,8 @@ static int take_share(void *context, const struct wp_share *share, struct wp_err
 int wp_side_parts_read(struct wp_side_parts *parts, const struct wp_snapshot *snapshot, const char *aggregate,
     const struct wp_side_spec *spec, struct wp_error *err)
 {
-    struct wp_selection selection = {.since_s = spec->since_s, .until_s = spec->until_s, .hosts = *spec->host ? spec->host : NULL};
+    struct wp_selection selection = {
+        .since_s = spec->since_s, .until_s = spec->until_s, .hosts = *spec->host ? spec->host : NULL};
     memset(parts, 0, sizeof(*parts));
     int rc = wp_snapshot_shares(snapshot, aggregate, &selection, take_share, parts, err);
     if (parts->count)
@@ -94,16 +95,16 @@ void wp_side_parts_meet(struct wp_side_parts *a, struct wp_side_parts *b)
     free(in_b);
 }
 
-int wp_side_parts_facts(struct wp_facts *facts, struct wp_side_parts *parts, const struct wp_snapshot *snapshot, const char *aggregate,
-    const struct wp_side_spec *spec, struct wp_error *err)
+int wp_side_parts_facts(struct wp_facts *facts, struct wp_side_parts *parts, const struct wp_snapshot *snapshot,
+    const char *aggregate, const struct wp_side_spec *spec, struct wp_error *err)
 {
     struct wp_report *sum = NULL;
     struct wp_recordings recordings = {0};
     int rc = parts->count ? 0
-        : spec->same_time ? wp_error_set(err, -ENOENT, "no timebox of aggregate %s of release %s has both sides%s%s", aggregate,
-                                snapshot->release, *spec->host ? ", here hosts " : "", spec->host)
-                          : wp_error_set(err, -ENOENT, "release %s has nothing of host %s in aggregate %s", snapshot->release,
-                                spec->host, aggregate);
+        : spec->same_time ? wp_error_set(err, -ENOENT, "no timebox of aggregate %s of release %s has both sides%s%s",
+                                aggregate, snapshot->release, *spec->host ? ", here hosts " : "", spec->host)
+                          : wp_error_set(err, -ENOENT, "release %s has nothing of host %s in aggregate %s",
+                                snapshot->release, spec->host, aggregate);
     for (size_t i = 0; i < parts->count && !rc; i++) {
         if (sum)
             rc = wp_report_merge(sum, parts->rows[i].report, err);

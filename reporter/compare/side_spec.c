@@ -60,8 +60,8 @@ static int parse_times(struct wp_side_spec *spec, const char *text, struct wp_er
 static int parse_id(char id[129], const char *text, const char *what, struct wp_error *err)
 {
     if (!wp_aggregate_valid(text))
-        return wp_error_set(err, -EINVAL, "'%.130s' is not a valid %s: letters, digits and ._+- (1 to 128 of them)", text,
-            what);
+        return wp_error_set(
+            err, -EINVAL, "'%.130s' is not a valid %s: letters, digits and ._+- (1 to 128 of them)", text, what);
     memcpy(id, text, strlen(text) + 1); /* a valid one is 128 bytes at most */
     return 0;
 }

@@ -11,8 +11,8 @@ struct wp_side_spec {
     char release[129], aggregate[129]; /* aggregate "": the default */
     char host[256];                    /* "": all; shell patterns parted by commas, '!' before them: all but those */
     uint64_t since_s, until_s;
-    bool same_time;                    /* only timeboxes that the other side has, too */
-    uint64_t back;                     /* releases before the named one; wp_side_find makes it 0 */
+    bool same_time; /* only timeboxes that the other side has, too */
+    uint64_t back;  /* releases before the named one; wp_side_find makes it 0 */
 };
 
 /* -EINVAL, with what is wrong. */

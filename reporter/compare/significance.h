@@ -5,17 +5,17 @@
  * Whether two rates differ by more than they vary by themselves. docs/compare.md tells the method in words.
  *
  * A rate is a ratio of sums over buckets of time (time / activity); its variance is that of a ratio estimate (Cochran,
- * Sampling Techniques, 3rd ed., 1977, 2.11 and 6.4). Neighbouring buckets are not independent: the variance is raised by
- * (1 + r) / (1 - r) and the number of buckets lowered by it, r being the lag-one autocorrelation of the residuals where it
- * is positive (Zwiers and von Storch, J. Climate 8, 1995). Two rates are compared by Welch's t (Biometrika 34, 1947), the
- * degrees of freedom by Satterthwaite (Biometrics Bulletin 2, 1946).
+ * Sampling Techniques, 3rd ed., 1977, 2.11 and 6.4). Neighbouring buckets are not independent: the variance is raised
+ * by (1 + r) / (1 - r) and the number of buckets lowered by it, r being the lag-one autocorrelation of the residuals
+ * where it is positive (Zwiers and von Storch, J. Climate 8, 1995). Two rates are compared by Welch's t (Biometrika 34,
+ * 1947), the degrees of freedom by Satterthwaite (Biometrics Bulletin 2, 1946).
  */
 #include <stddef.h>
 
 struct wp_rate {
-    double value;     /* sum of the parts / divisor */
-    double error;     /* its standard error */
-    double freedom;   /* degrees of freedom of the error; 0: too few buckets for one */
+    double value;   /* sum of the parts / divisor */
+    double error;   /* its standard error */
+    double freedom; /* degrees of freedom of the error; 0: too few buckets for one */
 };
 
 /* `part[i]` of a bucket in which the activity was `activity[i]` > 0; `divisor` 0: the sum of the activity. */
@@ -29,9 +29,9 @@ struct wp_welch wp_welch_test(const struct wp_rate *before, const struct wp_rate
 /* P(|T| > |t|) of Student's t. */
 double wp_student_tail(double t, double freedom);
 
-/* p values adjusted for there being `count` of them; they may be the same array. Holm (Scand. J. Statistics 6, 1979) bounds
- * the chance of a single false one, Benjamini and Hochberg (J. Royal Stat. Soc. B 57, 1995) the share of false ones.
- * -ENOMEM. */
+/* p values adjusted for there being `count` of them; they may be the same array. Holm (Scand. J. Statistics 6, 1979)
+ * bounds the chance of a single false one, Benjamini and Hochberg (J. Royal Stat. Soc. B 57, 1995) the share of false
+ * ones. -ENOMEM. */
 int wp_adjust_holm(const double *p, double *adjusted, size_t count);
 int wp_adjust_hochberg(const double *p, double *adjusted, size_t count);
 

@@ -75,9 +75,11 @@ int wp_stretches_find(struct wp_stretches *stretches, const struct wp_report *re
     stretches->of_bucket = calloc(buckets + (size_t)1, sizeof(*stretches->of_bucket));
     stretches->wall_ns = calloc(count + (size_t)1, sizeof(*stretches->wall_ns));
     uint32_t *of_span = calloc(count + (size_t)1, sizeof(*of_span));
-    int rc = stretches->of_bucket && stretches->wall_ns && of_span ? least_gap(spans, count, recordings, &least_ns) : -ENOMEM;
+    int rc = stretches->of_bucket && stretches->wall_ns && of_span ? least_gap(spans, count, recordings, &least_ns)
+                                                                   : -ENOMEM;
     for (uint32_t i = 0; i < count && !rc; i++) {
-        bool begins = i && spans[i].start_ns >= spans[i - 1].end_ns && spans[i].start_ns - spans[i - 1].end_ns >= least_ns;
+        bool begins =
+            i && spans[i].start_ns >= spans[i - 1].end_ns && spans[i].start_ns - spans[i - 1].end_ns >= least_ns;
         of_span[i] = i ? of_span[i - 1] + begins : 0;
         stretches->wall_ns[of_span[i]] += (double)(spans[i].end_ns - spans[i].start_ns);
         stretches->count = of_span[i] + 1;
@@ -123,7 +125,8 @@ struct wp_rate wp_stretches_rate(const struct wp_stretches *stretches, const str
         sizes[stretches->of_bucket[i]] += activity[i];
     }
     for (uint32_t i = 0; i < count; i++) {
-        /* A bucket in which two meet is given to one of them: the stretch's own rate by its own length sets that right. */
+        /* A bucket in which two meet is given to one of them: the stretch's own rate by its own length sets that right.
+         */
         if (unit == WP_STRETCH_ITSELF) {
             sums[i] = sizes[i] > 0 ? sums[i] / sizes[i] * stretches->wall_ns[i] : 0;
             sizes[i] = 1;

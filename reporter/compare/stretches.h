@@ -2,18 +2,19 @@
 #ifndef WP_REPORTER_COMPARE_STRETCHES_H
 #define WP_REPORTER_COMPARE_STRETCHES_H
 /*
- * The recordings that a report sums, as far as it tells: stretches of activity with gaps between them. How a row varies from
- * one to the next says what no single recording knows of itself. Stretches are the ultimate clusters of survey sampling
- * (Hansen, Hurwitz and Madow, Sample Survey Methods and Theory, 1953; Cochran, Sampling Techniques, 3rd ed., 1977, 9A):
- * each gives one figure, whatever hangs together inside it, and the spread of these is the error of their mean.
+ * The recordings that a report sums, as far as it tells: stretches of activity with gaps between them. How a row varies
+ * from one to the next says what no single recording knows of itself. Stretches are the ultimate clusters of survey
+ * sampling (Hansen, Hurwitz and Madow, Sample Survey Methods and Theory, 1953; Cochran, Sampling Techniques, 3rd ed.,
+ * 1977, 9A): each gives one figure, whatever hangs together inside it, and the spread of these is the error of their
+ * mean.
  */
 #include "reporter/compare/significance.h"
 #include "storage/report/report.h"
 
 struct wp_stretches {
-    uint32_t *of_bucket;   /* which stretch most of a bucket's activity lies in */
-    double *wall_ns;       /* activity of each, ascending in time */
-    uint32_t count;        /* 1 when nothing parts them */
+    uint32_t *of_bucket; /* which stretch most of a bucket's activity lies in */
+    double *wall_ns;     /* activity of each, ascending in time */
+    uint32_t count;      /* 1 when nothing parts them */
 };
 
 /* At most `recordings` of them, parted by the longest gaps. -ENOMEM. */
@@ -21,13 +22,14 @@ int wp_stretches_find(struct wp_stretches *stretches, const struct wp_report *re
 void wp_stretches_fini(struct wp_stretches *stretches);
 
 enum wp_stretch_unit {
-    WP_STRETCH_SIZE,       /* what is divided by is the sum of `activity` */
-    WP_STRETCH_ITSELF,     /* each stretch counts one: a command that is run again and again */
+    WP_STRETCH_SIZE,   /* what is divided by is the sum of `activity` */
+    WP_STRETCH_ITSELF, /* each stretch counts one: a command that is run again and again */
 };
 
 /*
- * The error of a rate (of `part` by bucket, as of wp_rate_of) between the stretches, in the units of `rate`. Its degrees of freedom are one less
- * than there are stretches of equal size (Kish's effective number where they differ); 0 when there is only one.
+ * The error of a rate (of `part` by bucket, as of wp_rate_of) between the stretches, in the units of `rate`. Its
+ * degrees of freedom are one less than there are stretches of equal size (Kish's effective number where they differ); 0
+ * when there is only one.
  */
 struct wp_rate wp_stretches_rate(const struct wp_stretches *stretches, const struct wp_rate *rate, const double *part,
     const double *activity, size_t buckets, enum wp_stretch_unit unit);

@@ -10,7 +10,7 @@
 #define NAME_BYTES 400u
 
 struct node_time {
-    uint64_t ns;             /* on top of the node, on paths of interest */
+    uint64_t ns;                /* on top of the node, on paths of interest */
     uint64_t longest_ns, at_ns; /* the longest piece, and where in the window it begins */
     uint32_t category;          /* of that piece */
 };
@@ -69,8 +69,8 @@ static int put_times(struct wp_buffer *out, const struct wp_trace *trace)
     wp_buffer_puts(out, "\"times\":[");
     for (uint32_t i = 0; i < trace->node_count; i++)
         if (times[i].ns)
-            wp_buffer_printf(out, "%s[%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu32 "]", i ? "," : "", times[i].ns, times[i].at_ns,
-                times[i].longest_ns, times[i].category);
+            wp_buffer_printf(out, "%s[%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu32 "]", i ? "," : "", times[i].ns,
+                times[i].at_ns, times[i].longest_ns, times[i].category);
         else
             wp_buffer_puts(out, i ? ",0" : "0");
     wp_buffer_puts(out, "]");
@@ -86,8 +86,9 @@ int wp_exemplar_data(struct wp_buffer *out, const struct wp_facts *facts, struct
         const struct wp_exemplar_fact *fact = &facts->exemplars.rows[i];
         if (fact->is_beginning) /* they are the last, and too large to be looked through */
             break;
-        wp_buffer_printf(out, "%s{\"number\":%zu,\"start\":%" PRIu64 ",\"length\":%" PRIu64 ",\"rank\":%u,\"typical\":%d,\"title\":", i ? ",\n" : "", i + 1,
-            fact->start_ns / 1000000, fact->length_ns, fact->rank, fact->is_typical);
+        wp_buffer_printf(out,
+            "%s{\"number\":%zu,\"start\":%" PRIu64 ",\"length\":%" PRIu64 ",\"rank\":%u,\"typical\":%d,\"title\":",
+            i ? ",\n" : "", i + 1, fact->start_ns / 1000000, fact->length_ns, fact->rank, fact->is_typical);
         put_name(out, fact->title);
         wp_buffer_puts(out, ",\"host\":");
         put_name(out, fact->host);

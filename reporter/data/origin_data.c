@@ -20,17 +20,18 @@
 struct mapping {
     const struct wp_facts *facts;
     const struct wp_report *report;
-    struct wp_intern *names;     /* owned; of the flame's frames: style, name, object */
-    struct wp_intmap children;   /* (node of the flame, frame) -> its child with that frame */
+    struct wp_intern *names;   /* owned; of the flame's frames: style, name, object */
+    struct wp_intmap children; /* (node of the flame, frame) -> its child with that frame */
     struct wp_buffer text;
-    uint32_t *frame_by_name;     /* owned; id in names -> frame of the aggregate's report */
-    uint32_t *frames, *nodes;    /* owned; by the origin's ids; NONE: not in the flame */
+    uint32_t *frame_by_name;                   /* owned; id in names -> frame of the aggregate's report */
+    uint32_t *frames, *nodes;                  /* owned; by the origin's ids; NONE: not in the flame */
     uint64_t (*times)[WP_REPORT_BUCKETS + 1u]; /* owned; by row below: ns, then by bucket */
-    uint32_t *row;               /* owned; by cell of the flame: row + 1 */
+    uint32_t *row;                             /* owned; by cell of the flame: row + 1 */
     uint32_t row_count;
 };
 
-static uint32_t name_id(struct mapping *mapping, const struct wp_report *report, const struct wp_frame_info *frame, bool is_new)
+static uint32_t name_id(
+    struct mapping *mapping, const struct wp_report *report, const struct wp_frame_info *frame, bool is_new)
 {
     struct wp_buffer *text = &mapping->text;
     const char *name = wp_report_text(report, frame->name);
@@ -179,7 +180,8 @@ static void put_column(struct wp_buffer *out, const struct mapping *mapping, con
 
 int wp_origin_data(struct wp_buffer *out, const struct wp_facts *facts, size_t origin, struct wp_error *err)
 {
-    struct mapping mapping = {.facts = facts, .report = facts->origins.rows[origin].report, .names = wp_intern_create()};
+    struct mapping mapping = {
+        .facts = facts, .report = facts->origins.rows[origin].report, .names = wp_intern_create()};
     int rc = mapping.names ? map_frames(&mapping) : -ENOMEM;
     if (!rc)
         rc = map_nodes(&mapping);
@@ -261,7 +263,8 @@ static int put_processes(struct wp_buffer *out, const struct wp_facts *facts)
         put_name(out, rows[i].comm);
         wp_buffer_putc(out, ',');
         put_name(out, rows[i].host);
-        wp_buffer_printf(out, ",%" PRIu64 ",%" PRIu64 ",%" PRIu32 "]", rows[i].total_ns, rows[i].running_ns, rows[i].count);
+        wp_buffer_printf(
+            out, ",%" PRIu64 ",%" PRIu64 ",%" PRIu32 "]", rows[i].total_ns, rows[i].running_ns, rows[i].count);
     }
     free(rows);
     return 0;

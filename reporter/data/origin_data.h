@@ -2,9 +2,9 @@
 #ifndef WP_REPORTER_DATA_ORIGIN_DATA_H
 #define WP_REPORTER_DATA_ORIGIN_DATA_H
 /*
- * What the pages load to tell origins (origins.h) apart: a list of them (with the processes by name and host, which every report tells
- * apart), and a file for each when there are several. In it cell (steps
- * through the flame's cells), ns, samples (how many of what follows a cell has), place (in the buckets of time_data.h) and time (ns).
+ * What the pages load to tell origins (origins.h) apart: a list of them (with the processes by name and host, which
+ * every report tells apart), and a file for each when there are several. In it cell (steps through the flame's cells),
+ * ns, samples (how many of what follows a cell has), place (in the buckets of time_data.h) and time (ns).
  */
 #include "reporter/facts/facts.h"
 

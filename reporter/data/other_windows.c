@@ -37,11 +37,12 @@ static bool take(void *context, struct wp_trace *trace)
 static bool is_shown(const struct wp_facts *facts, const struct wp_trace *trace)
 {
     const struct wp_trace *first = facts->trace;
-    return first && first->start_ns == trace->start_ns && first->length_ns == trace->length_ns && first->piece_count == trace->piece_count &&
-        first->run_count == trace->run_count;
+    return first && first->start_ns == trace->start_ns && first->length_ns == trace->length_ns &&
+        first->piece_count == trace->piece_count && first->run_count == trace->run_count;
 }
 
-int wp_other_windows_read(struct wp_facts *facts, const struct wp_snapshot *snapshot, const struct wp_selection *selection, struct wp_error *err)
+int wp_other_windows_read(struct wp_facts *facts, const struct wp_snapshot *snapshot,
+    const struct wp_selection *selection, struct wp_error *err)
 {
     struct newest newest = {0};
     struct wp_exemplar_facts *exemplars = &facts->exemplars;
@@ -60,7 +61,8 @@ int wp_other_windows_read(struct wp_facts *facts, const struct wp_snapshot *snap
     }
     if (rows)
         exemplars->rows = rows;
-    return !rc && facts->pool.failed ? wp_error_set(err, -ENOMEM, "out of memory for windows of %s", facts->aggregate) : rc;
+    return !rc && facts->pool.failed ? wp_error_set(err, -ENOMEM, "out of memory for windows of %s", facts->aggregate)
+                                     : rc;
 }
 
 int wp_other_windows_fit(struct wp_facts *facts, struct wp_error *err)

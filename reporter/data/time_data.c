@@ -38,8 +38,8 @@ struct table {
     const struct wp_facts *facts;
     struct place *places;
     uint32_t cell_count, sample_count, bucket_count;
-    uint32_t *first;        /* by cell of the report: where its samples begin in `rows` */
-    uint32_t *rows;         /* samples by cell */
+    uint32_t *first; /* by cell of the report: where its samples begin in `rows` */
+    uint32_t *rows;  /* samples by cell */
     const struct wp_cell_sample *samples;
     const uint64_t *buckets;
     unsigned shift;

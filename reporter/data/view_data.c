@@ -46,8 +46,8 @@ static void put_categories(struct wp_buffer *out)
 /* Frames that the flame uses, in the order of their first use: ids do not depend on how the report was built. */
 struct frame_ids {
     const struct wp_facts *facts;
-    uint32_t *ids;     /* by frame id of the report: own id + 1 */
-    uint32_t *order;   /* own id -> frame id */
+    uint32_t *ids;   /* by frame id of the report: own id + 1 */
+    uint32_t *order; /* own id -> frame id */
     uint32_t count;
 };
 
@@ -106,7 +106,8 @@ static uint64_t cell_pieces(const void *context, uint32_t row)
     return ((const struct frame_ids *)context)->facts->flame.cells[row].count;
 }
 
-/* Whether a node's function was inlined into the one that it stands on, as far as their lines say so. Texts are the report's. */
+/* Whether a node's function was inlined into the one that it stands on, as far as their lines say so. Texts are the
+ * report's. */
 static int find_inlined(struct wp_intmap *pairs, const struct wp_facts *facts)
 {
     for (uint32_t i = 0; i < facts->source.call_count; i++) {
@@ -128,9 +129,11 @@ static int put_inlined(struct wp_buffer *out, const struct wp_facts *facts)
     wp_buffer_puts(out, "\"inlined\":[");
     for (uint32_t i = 1; i < facts->flame.count && pairs.count && !rc; i++) {
         uint32_t below = nodes[nodes[i].parent].frame;
-        if (!below || wp_facts_frame_style(facts, nodes[i].frame) != WP_STYLE_USER || wp_facts_frame_style(facts, below) != WP_STYLE_USER)
+        if (!below || wp_facts_frame_style(facts, nodes[i].frame) != WP_STYLE_USER ||
+            wp_facts_frame_style(facts, below) != WP_STYLE_USER)
             continue;
-        struct wp_intkey key = {(uintptr_t)wp_facts_frame_name(facts, below), (uintptr_t)wp_facts_frame_name(facts, nodes[i].frame)};
+        struct wp_intkey key = {
+            (uintptr_t)wp_facts_frame_name(facts, below), (uintptr_t)wp_facts_frame_name(facts, nodes[i].frame)};
         if (!wp_intmap_get(&pairs, key, &found))
             continue;
         wp_buffer_printf(out, "%s%" PRIu32, last ? "," : "", i - last);
@@ -151,8 +154,8 @@ static uint64_t node_mark(const void *context, uint32_t row)
     return ((const struct wp_compare_flame *)context)->marks[row];
 }
 
-static int put_flame(struct wp_buffer *out, const char *name, const struct wp_facts *facts, const struct wp_compare *compare, int side,
-    struct wp_error *err)
+static int put_flame(struct wp_buffer *out, const char *name, const struct wp_facts *facts,
+    const struct wp_compare *compare, int side, struct wp_error *err)
 {
     struct frame_ids ids = {0};
     const struct wp_flame *flame = &facts->flame;
@@ -198,17 +201,17 @@ int wp_view_data_flame(struct wp_buffer *out, const struct wp_facts *facts, stru
     return put_flame(out, "flame", facts, NULL, 0, err);
 }
 
-int wp_view_data_compare(struct wp_buffer *out, const struct wp_facts *facts, const struct wp_compare *compare,
-    struct wp_error *err)
+int wp_view_data_compare(
+    struct wp_buffer *out, const struct wp_facts *facts, const struct wp_compare *compare, struct wp_error *err)
 {
     int rc = put_flame(out, "compare", facts, compare, WP_AFTER, err);
     return rc ? rc : put_flame(out, "older", compare->facts[WP_BEFORE], compare, WP_BEFORE, err);
 }
 
-#define COLUMN(function, field)                                        \
-    static uint64_t function(const void *context, uint32_t row)        \
-    {                                                                  \
-        return ((const struct wp_trace *)context)->field;              \
+#define COLUMN(function, field)                                                                                        \
+    static uint64_t function(const void *context, uint32_t row)                                                        \
+    {                                                                                                                  \
+        return ((const struct wp_trace *)context)->field;                                                              \
     }
 
 COLUMN(trace_parent, nodes[row].parent)
@@ -245,8 +248,8 @@ struct trace_column {
     uint64_t (*value)(const void *context, uint32_t row);
 };
 
-static void put_columns(struct wp_buffer *out, const struct wp_trace *trace, const struct trace_column *columns,
-    uint32_t count)
+static void put_columns(
+    struct wp_buffer *out, const struct wp_trace *trace, const struct trace_column *columns, uint32_t count)
 {
     for (; columns->name; columns++)
         wp_number_column_put(out, columns->name, count, columns->value, trace);
@@ -271,19 +274,21 @@ static void put_names(struct wp_buffer *out, const struct wp_trace *trace)
 
 int wp_view_data_window(struct wp_buffer *out, const struct wp_trace *trace, const char *name, struct wp_error *err)
 {
-    static const struct trace_column nodes[] = {{"node_parent", trace_parent}, {"node_frame", trace_frame}, {NULL, NULL}};
+    static const struct trace_column nodes[] = {
+        {"node_parent", trace_parent}, {"node_frame", trace_frame}, {NULL, NULL}};
     static const struct trace_column pieces[] = {{"piece_path", piece_path}, {"piece_node", piece_node},
         {"piece_start", piece_start}, {"piece_length", piece_length}, {"piece_category", piece_category}, {NULL, NULL}};
     static const struct trace_column threads[] = {{"thread_host", thread_host}, {"thread_comm", thread_comm},
         {"thread_pid", thread_pid}, {"thread_tid", thread_tid}, {"thread_base", thread_base}, {NULL, NULL}};
-    static const struct trace_column runs[] = {{"run_thread", run_thread}, {"run_comm", run_comm}, {"run_start", run_start},
-        {"run_length", run_length}, {NULL, NULL}};
+    static const struct trace_column runs[] = {{"run_thread", run_thread}, {"run_comm", run_comm},
+        {"run_start", run_start}, {"run_length", run_length}, {NULL, NULL}};
     static const struct trace_column sleeps[] = {{"sleep_thread", sleep_thread}, {"sleep_label", sleep_label},
         {"sleep_category", sleep_category}, {"sleep_start", sleep_start}, {"sleep_length", sleep_length}, {NULL, NULL}};
-    static const struct trace_column links[] = {{"link_kind", link_kind}, {"link_from", link_from}, {"link_to", link_to},
-        {"link_start", link_start}, {"link_end", link_end}, {NULL, NULL}};
+    static const struct trace_column links[] = {{"link_kind", link_kind}, {"link_from", link_from},
+        {"link_to", link_to}, {"link_start", link_start}, {"link_end", link_end}, {NULL, NULL}};
     static const struct trace_column paths[] = {{"path_thread", path_thread}, {"path_base", path_base}, {NULL, NULL}};
-    wp_buffer_printf(out, "wakepath.data(\"%s\",{\n\"length\":%" PRIu64 ",\n\"omitted\":%" PRIu64 ",\n", name, trace->length_ns, trace->omitted);
+    wp_buffer_printf(out, "wakepath.data(\"%s\",{\n\"length\":%" PRIu64 ",\n\"omitted\":%" PRIu64 ",\n", name,
+        trace->length_ns, trace->omitted);
     put_categories(out);
     put_names(out, trace);
     put_columns(out, trace, nodes, trace->node_count);

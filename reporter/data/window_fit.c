@@ -120,8 +120,8 @@ static uint32_t node_of(struct copying *copying, uint32_t node)
     if (copying->nodes[node] == UINT32_MAX) {
         const struct wp_frame_info *frame = &from->frames[from->nodes[node].frame];
         uint32_t parent = node_of(copying, from->nodes[node].parent);
-        uint32_t copy = wp_trace_frame(copying->to, (enum wp_frame_style)frame->style, wp_intern_text(from->strings, frame->name),
-            wp_intern_text(from->strings, frame->object));
+        uint32_t copy = wp_trace_frame(copying->to, (enum wp_frame_style)frame->style,
+            wp_intern_text(from->strings, frame->name), wp_intern_text(from->strings, frame->object));
         if (parent != UINT32_MAX && copy != UINT32_MAX)
             copying->nodes[node] = wp_trace_child(copying->to, parent, copy);
     }
@@ -213,7 +213,8 @@ static int copy_rows(struct copying *copying)
             continue;
         row.from_thread = thread_of(copying, row.from_thread);
         row.to_thread = thread_of(copying, row.to_thread);
-        rc = row.from_thread == UINT32_MAX || row.to_thread == UINT32_MAX ? -ENOMEM : wp_trace_add_link(copying->to, &row);
+        rc = row.from_thread == UINT32_MAX || row.to_thread == UINT32_MAX ? -ENOMEM
+                                                                          : wp_trace_add_link(copying->to, &row);
     }
     return rc;
 }
@@ -246,10 +247,15 @@ static int choose_all(struct copying *copying, double share)
 /* The largest `share` of the rows of each kind. */
 static struct wp_trace *shrink(const struct wp_trace *from, double share)
 {
-    struct copying copying = {.from = from, .to = wp_trace_create(), .threads = no_ids(from->thread_count),
-        .paths = no_ids(from->path_count), .nodes = no_ids(from->node_count),
-        .has_thread = calloc(from->thread_count + 1u, sizeof(bool)), .has_path = calloc(from->path_count + 1u, sizeof(bool))};
-    bool is_ready = copying.to && copying.threads && copying.paths && copying.nodes && copying.has_thread && copying.has_path;
+    struct copying copying = {.from = from,
+        .to = wp_trace_create(),
+        .threads = no_ids(from->thread_count),
+        .paths = no_ids(from->path_count),
+        .nodes = no_ids(from->node_count),
+        .has_thread = calloc(from->thread_count + 1u, sizeof(bool)),
+        .has_path = calloc(from->path_count + 1u, sizeof(bool))};
+    bool is_ready =
+        copying.to && copying.threads && copying.paths && copying.nodes && copying.has_thread && copying.has_path;
     int rc = is_ready ? choose_all(&copying, share) : -ENOMEM;
     if (!rc) {
         find_needed(&copying);
@@ -290,10 +296,12 @@ static size_t name_size(const struct wp_trace *trace, uint32_t string)
     return 6 * strlen(wp_intern_text(trace->strings, string)) + 4; /* a byte that is escaped takes six */
 }
 
-/* Most windows are small, and need not be written to see it: five numbers a row at most, of eleven digits, and the names. */
+/* Most windows are small, and need not be written to see it: five numbers a row at most, of eleven digits, and the
+ * names. */
 static bool is_surely_small(const struct wp_trace *trace, size_t limit)
 {
-    size_t rows = (size_t)trace->piece_count + trace->run_count + trace->sleep_count + trace->link_count + trace->node_count + trace->thread_count;
+    size_t rows = (size_t)trace->piece_count + trace->run_count + trace->sleep_count + trace->link_count +
+        trace->node_count + trace->thread_count;
     size_t size = rows * 56, strings = wp_intern_count(trace->strings);
     for (uint32_t i = 0; i < strings && size < limit; i++)
         size += name_size(trace, i);

@@ -2,9 +2,9 @@
 #ifndef WP_REPORTER_DATA_WINDOW_FIT_H
 #define WP_REPORTER_DATA_WINDOW_FIT_H
 /*
- * A window that was kept event by event may hold more than a page shall load. Of one that is too large its longest pieces, runs, sleeps and
- * links stay; the others are counted as what did not fit, like those that the aggregator could not keep: the views say so and
- * hatch where nothing is left. Exports have all of it.
+ * A window that was kept event by event may hold more than a page shall load. Of one that is too large its longest
+ * pieces, runs, sleeps and links stay; the others are counted as what did not fit, like those that the aggregator could
+ * not keep: the views say so and hatch where nothing is left. Exports have all of it.
  */
 #include "common/error.h"
 #include "storage/report/trace.h"

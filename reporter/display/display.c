@@ -48,8 +48,8 @@ void wp_display_fact(struct wp_display *display, const char *label, const char *
     }
 }
 
-struct wp_table *wp_display_table(struct wp_display *display, const char *id, const struct wp_column *columns,
-    size_t column_count, size_t row_room)
+struct wp_table *wp_display_table(
+    struct wp_display *display, const char *id, const struct wp_column *columns, size_t column_count, size_t row_room)
 {
     struct wp_item *item = wp_display_add(display, WP_ITEM_TABLE, NULL);
     struct wp_table *table = item ? wp_pool_alloc(&display->pool, sizeof(*table)) : NULL;
@@ -80,8 +80,8 @@ struct wp_field *wp_display_row(struct wp_table *table)
     return row;
 }
 
-struct wp_link wp_link_to_part(enum wp_page_kind page, const char *release, const char *aggregate, unsigned part,
-    const char *fragment)
+struct wp_link wp_link_to_part(
+    enum wp_page_kind page, const char *release, const char *aggregate, unsigned part, const char *fragment)
 {
     return (struct wp_link){true, {page, release, aggregate}, fragment, part};
 }

@@ -2,8 +2,9 @@
 #ifndef WP_REPORTER_DISPLAY_DISPLAY_H
 #define WP_REPORTER_DISPLAY_DISPLAY_H
 /*
- * A page before it has a format: headings, paragraphs, notices, findings, facts, tables, charts, views. The page builders
- * make it, the formatters read it. Texts are plain (never escaped here) and live in the display's pool or longer.
+ * A page before it has a format: headings, paragraphs, notices, findings, facts, tables, charts, views. The page
+ * builders make it, the formatters read it. Texts are plain (never escaped here) and live in the display's pool or
+ * longer.
  */
 #include "reporter/base/text_pool.h"
 #include "reporter/display/latency_column.h"
@@ -15,49 +16,49 @@
 struct wp_link {
     bool set;
     struct wp_query query;
-    const char *fragment;     /* safe in a URL; NULL none */
-    unsigned part;            /* of a page in parts, from 1; 0 otherwise */
+    const char *fragment; /* safe in a URL; NULL none */
+    unsigned part;        /* of a page in parts, from 1; 0 otherwise */
 };
 
 enum wp_column_kind {
     WP_COLUMN_TEXT,
-    WP_COLUMN_NAME,           /* a name from outside: process, function, file */
-    WP_COLUMN_STACK,          /* a long name; may be broken over lines */
-    WP_COLUMN_ID,             /* a number that is a name: a pid */
+    WP_COLUMN_NAME,  /* a name from outside: process, function, file */
+    WP_COLUMN_STACK, /* a long name; may be broken over lines */
+    WP_COLUMN_ID,    /* a number that is a name: a pid */
     WP_COLUMN_COUNT,
-    WP_COLUMN_DURATION,       /* ns */
-    WP_COLUMN_SHARE,          /* ns, shown as part of wp_table.whole_ns, with a small bar */
-    WP_COLUMN_VALUE,          /* any number as text, coloured by mark; sorted by value */
+    WP_COLUMN_DURATION, /* ns */
+    WP_COLUMN_SHARE,    /* ns, shown as part of wp_table.whole_ns, with a small bar */
+    WP_COLUMN_VALUE,    /* any number as text, coloured by mark; sorted by value */
 };
 
 enum wp_mark { WP_MARK_NONE, WP_MARK_WORSE, WP_MARK_BETTER, WP_MARK_FAINT };
 
 struct wp_column {
     const char *title;
-    const char *hint;         /* what it means, NULL when the title says it */
+    const char *hint; /* what it means, NULL when the title says it */
     enum wp_column_kind kind;
 };
 
 struct wp_field {
-    const char *text;         /* of TEXT, NAME, STACK, VALUE */
-    uint64_t number;          /* of the others */
-    double value;             /* of VALUE, for sorting */
-    enum wp_mark mark;        /* of VALUE */
-    const char *note;         /* small print under the text, NULL none */
-    bool is_none;             /* there is no number: an average of nothing */
-    int swatch;               /* category + 1 whose colour stands before it, 0 none */
+    const char *text;  /* of TEXT, NAME, STACK, VALUE */
+    uint64_t number;   /* of the others */
+    double value;      /* of VALUE, for sorting */
+    enum wp_mark mark; /* of VALUE */
+    const char *note;  /* small print under the text, NULL none */
+    bool is_none;      /* there is no number: an average of nothing */
+    int swatch;        /* category + 1 whose colour stands before it, 0 none */
     struct wp_link link;
 };
 
 struct wp_table {
     const char *id, *caption; /* id: unique on the page, [a-z-] */
     const struct wp_column *columns;
-    struct wp_field *fields;  /* row by row */
+    struct wp_field *fields; /* row by row */
     size_t column_count, row_count, row_room;
-    size_t left_out;          /* rows that exist and are not shown */
+    size_t left_out; /* rows that exist and are not shown */
     uint64_t whole_ns;
     bool searchable;
-    const char *empty;        /* what to say when there is no row */
+    const char *empty; /* what to say when there is no row */
 };
 
 struct wp_bar_part {
@@ -67,8 +68,8 @@ struct wp_bar_part {
 
 struct wp_point {
     double value;
-    const char *text;         /* "v1.2: 3.1 s" */
-    bool is_faint;            /* of a tree that was not committed */
+    const char *text; /* "v1.2: 3.1 s" */
+    bool is_faint;    /* of a tree that was not committed */
 };
 
 /* A drawn graph; the table beside it says the same. */
@@ -77,15 +78,15 @@ enum wp_box_kind { WP_BOX_PROCESS, WP_BOX_DISK, WP_BOX_PEER, WP_BOX_UNKNOWN, WP_
 struct wp_box {
     enum wp_box_kind kind;
     const char *text;
-    const char *place;        /* the end of `text` that stands on a line of its own: " on db-3"; NULL none */
+    const char *place; /* the end of `text` that stands on a line of its own: " on db-3"; NULL none */
     const char *note;
-    bool is_first;            /* stands leftmost: arrows begin there */
-    bool is_knot;             /* in a circle with others */
+    bool is_first; /* stands leftmost: arrows begin there */
+    bool is_knot;  /* in a circle with others */
     struct wp_link link;
 };
 
 struct wp_arrow {
-    uint32_t from, to;        /* boxes */
+    uint32_t from, to; /* boxes */
     uint64_t weight;
     const char *label, *text; /* on the arrow, and the whole sentence */
     bool is_knot;
@@ -99,56 +100,56 @@ struct wp_graph {
 };
 
 enum wp_item_kind {
-    WP_ITEM_HEADING,          /* text, number = level 2 or 3 */
+    WP_ITEM_HEADING, /* text, number = level 2 or 3 */
     WP_ITEM_PARAGRAPH,
-    WP_ITEM_NOTICE,           /* something is missing or damaged */
-    WP_ITEM_FINDING,          /* text, link; number = rank from 1 */
-    WP_ITEM_FACT,             /* label, text, note: neighbours stand in one row */
+    WP_ITEM_NOTICE,  /* something is missing or damaged */
+    WP_ITEM_FINDING, /* text, link; number = rank from 1 */
+    WP_ITEM_FACT,    /* label, text, note: neighbours stand in one row */
     WP_ITEM_TABLE,
-    WP_ITEM_BAR,              /* the category bar: parts */
-    WP_ITEM_CURVE,            /* cumulative percent explained: parts */
-    WP_ITEM_OVER_TIME,         /* categories over time: timeline */
-    WP_ITEM_CARD,             /* label, text, link, parts: one line of the index */
-    WP_ITEM_TREND,            /* label, text (the newest), note; series: a small line over releases, neighbours in one row */
-    WP_ITEM_GRAPH,            /* text: what it is; graph */
-    WP_ITEM_LATENCY,          /* text: what it is; latencies, number: how many columns */
-    WP_ITEM_LISTING,          /* source text beside its times; text: what it is; listing */
-    WP_ITEM_VIEW,             /* a drawn view: text = "flame", "difference", "chronology" or "running" */
-    WP_ITEM_DETAILS,          /* text: what follows up to WP_ITEM_END is folded away at first */
+    WP_ITEM_BAR,       /* the category bar: parts */
+    WP_ITEM_CURVE,     /* cumulative percent explained: parts */
+    WP_ITEM_OVER_TIME, /* categories over time: timeline */
+    WP_ITEM_CARD,      /* label, text, link, parts: one line of the index */
+    WP_ITEM_TREND,     /* label, text (the newest), note; series: a small line over releases, neighbours in one row */
+    WP_ITEM_GRAPH,     /* text: what it is; graph */
+    WP_ITEM_LATENCY,   /* text: what it is; latencies, number: how many columns */
+    WP_ITEM_LISTING,   /* source text beside its times; text: what it is; listing */
+    WP_ITEM_VIEW,      /* a drawn view: text = "flame", "difference", "chronology" or "running" */
+    WP_ITEM_DETAILS,   /* text: what follows up to WP_ITEM_END is folded away at first */
     WP_ITEM_END,
 };
 
-struct wp_listing;         /* listing.h */
-struct wp_over_time;       /* facts/over_time.h */
+struct wp_listing;   /* listing.h */
+struct wp_over_time; /* facts/over_time.h */
 
 struct wp_item {
     enum wp_item_kind kind;
     const char *label, *text, *note;
-    const char *anchor;       /* of HEADING: what a fragment finds, unique and safe in a URL; NULL none */
+    const char *anchor; /* of HEADING: what a fragment finds, unique and safe in a URL; NULL none */
     uint64_t number;
     struct wp_link link;
     struct wp_table *table;
-    const uint64_t *parts;    /* WP_CATEGORIES numbers, ns */
+    const uint64_t *parts; /* WP_CATEGORIES numbers, ns */
     const struct wp_graph *graph;
     const struct wp_listing *listing;
     const struct wp_latency_column *latencies;
     const struct wp_over_time *timeline;
-    uint64_t worse, better;    /* of CARD: how much changed */
+    uint64_t worse, better;        /* of CARD: how much changed */
     const struct wp_point *points; /* of TREND, the oldest first; number: how many */
     struct wp_item *next;
 };
 
 struct wp_display {
     struct wp_pool pool;
-    struct wp_query query;    /* the page itself */
-    unsigned part;            /* of a page in parts, from 1; 0 otherwise */
+    struct wp_query query; /* the page itself */
+    unsigned part;         /* of a page in parts, from 1; 0 otherwise */
     const char *title, *subtitle;
     struct wp_item *first, *last;
-    struct wp_table nowhere;  /* stands in for a table that found no memory; it has no room */
+    struct wp_table nowhere;                 /* stands in for a table that found no memory; it has no room */
     const char *tab_release, *tab_aggregate; /* whose views the tabs lead to; NULL: no tabs */
-    bool tab_compare;         /* there is a page that compares them with an older release */
-    const char *data;         /* the file of the view's data; NULL: the one that all views of its kind share */
-    const char *view;         /* scripts that the page needs beyond the common ones, NULL none */
+    bool tab_compare;                        /* there is a page that compares them with an older release */
+    const char *data; /* the file of the view's data; NULL: the one that all views of its kind share */
+    const char *view; /* scripts that the page needs beyond the common ones, NULL none */
 };
 
 void wp_display_init(struct wp_display *display, const struct wp_query *query);
@@ -158,12 +159,12 @@ struct wp_item *wp_display_add(struct wp_display *display, enum wp_item_kind kin
 void wp_display_heading(struct wp_display *display, const char *text);
 void wp_display_fact(struct wp_display *display, const char *label, const char *text, const char *note);
 /* A table whose rows wp_display_row fills; never NULL. */
-struct wp_table *wp_display_table(struct wp_display *display, const char *id, const struct wp_column *columns,
-    size_t column_count, size_t row_room);
+struct wp_table *wp_display_table(
+    struct wp_display *display, const char *id, const struct wp_column *columns, size_t column_count, size_t row_room);
 /* The fields of a new row, zeroed; NULL when the table is full (then left_out counts it) or out of memory. */
 struct wp_field *wp_display_row(struct wp_table *table);
-struct wp_link wp_link_to_part(enum wp_page_kind page, const char *release, const char *aggregate, unsigned part,
-    const char *fragment);
+struct wp_link wp_link_to_part(
+    enum wp_page_kind page, const char *release, const char *aggregate, unsigned part, const char *fragment);
 struct wp_link wp_link_to(enum wp_page_kind page, const char *release, const char *aggregate, const char *fragment);
 
 #endif

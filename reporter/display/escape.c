@@ -12,7 +12,11 @@ static uint32_t next_char(const unsigned char **text)
 {
     const unsigned char *at = *text;
     uint32_t c = at[0];
-    unsigned more = c < 0x80 ? 0 : c >= 0xc2 && c <= 0xdf ? 1 : c >= 0xe0 && c <= 0xef ? 2 : c >= 0xf0 && c <= 0xf4 ? 3 : 4;
+    unsigned more = c < 0x80     ? 0
+        : c >= 0xc2 && c <= 0xdf ? 1
+        : c >= 0xe0 && c <= 0xef ? 2
+        : c >= 0xf0 && c <= 0xf4 ? 3
+                                 : 4;
     *text = at + 1;
     if (!more)
         return c;
@@ -154,8 +158,8 @@ void wp_escape_url(struct wp_buffer *out, const char *text)
     wp_escape_utf8(&clean, text);
     for (size_t i = 0; i < clean.size; i++) {
         char c = (char)clean.data[i];
-        bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-            (c && strchr("-._~", c));
+        bool plain =
+            (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || (c && strchr("-._~", c));
         if (plain)
             wp_buffer_putc(out, c);
         else

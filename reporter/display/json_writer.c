@@ -8,7 +8,8 @@
 #include <math.h>
 #include <stdio.h>
 
-void wp_writer_put(struct wp_json_writer *writer, struct json_object *object, const char *key, struct json_object *value)
+void wp_writer_put(
+    struct wp_json_writer *writer, struct json_object *object, const char *key, struct json_object *value)
 {
     if (!object || !value || json_object_object_add(object, key, value)) {
         json_object_put(value);
@@ -29,7 +30,8 @@ void wp_writer_text(struct wp_json_writer *writer, struct json_object *object, c
     struct wp_buffer clean = {0};
     wp_escape_utf8(&clean, text);
     writer->failed |= clean.failed;
-    wp_writer_put(writer, object, key, json_object_new_string_len(clean.data ? (char *)clean.data : "", (int)clean.size));
+    wp_writer_put(
+        writer, object, key, json_object_new_string_len(clean.data ? (char *)clean.data : "", (int)clean.size));
     wp_buffer_fini(&clean);
 }
 
@@ -62,11 +64,13 @@ void wp_writer_real(struct wp_json_writer *writer, struct json_object *object, c
     wp_writer_put(writer, object, key, json_object_new_double_s(value, text));
 }
 
-int wp_writer_finish(struct wp_json_writer *writer, struct json_object *root, struct wp_buffer *out, struct wp_error *err)
+int wp_writer_finish(
+    struct wp_json_writer *writer, struct json_object *root, struct wp_buffer *out, struct wp_error *err)
 {
-    const char *text = writer->failed ? NULL
-        : json_object_to_json_string_ext(root, JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_SPACED |
-              JSON_C_TO_STRING_NOSLASHESCAPE);
+    const char *text = writer->failed
+        ? NULL
+        : json_object_to_json_string_ext(
+              root, JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_SPACED | JSON_C_TO_STRING_NOSLASHESCAPE);
     if (text) {
         wp_json_plain(out, text);
         wp_buffer_putc(out, '\n');

@@ -6,7 +6,7 @@
 
 /* Requests of one latency bucket (storage/value/latency.h). */
 struct wp_latency_column {
-    uint64_t from_ns, to_ns;   /* [from, to) */
+    uint64_t from_ns, to_ns; /* [from, to) */
     uint64_t count;
     bool is_slow;
 };

@@ -11,10 +11,10 @@
 
 enum wp_listing_kind {
     WP_LISTING_LINE,
-    WP_LISTING_GAP,      /* number: so many lines without time are left out */
-    WP_LISTING_CALLER,   /* text: a function that begins here; where: who called it from what line; total_ns */
-    WP_LISTING_CALLEE,   /* text: what is called from the line above; where: what it is */
-    WP_LISTING_SUM,      /* of the lines of one statement: self_ns, text says which */
+    WP_LISTING_GAP,    /* number: so many lines without time are left out */
+    WP_LISTING_CALLER, /* text: a function that begins here; where: who called it from what line; total_ns */
+    WP_LISTING_CALLEE, /* text: what is called from the line above; where: what it is */
+    WP_LISTING_SUM,    /* of the lines of one statement: self_ns, text says which */
 };
 
 struct wp_listing_row {

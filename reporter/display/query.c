@@ -54,7 +54,9 @@ enum wp_page_kind wp_page_tab(enum wp_page_kind page)
         return WP_PAGE_FLAME;
     if (page == WP_PAGE_CANARY)
         return WP_PAGE_HOSTS;
-    return page == WP_PAGE_FUNCTION || page == WP_PAGE_MODULES || page == WP_PAGE_SOURCES || page == WP_PAGE_SOURCE ? WP_PAGE_FUNCTIONS : page;
+    return page == WP_PAGE_FUNCTION || page == WP_PAGE_MODULES || page == WP_PAGE_SOURCES || page == WP_PAGE_SOURCE
+        ? WP_PAGE_FUNCTIONS
+        : page;
 }
 
 bool wp_page_in_parts(enum wp_page_kind page)

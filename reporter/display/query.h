@@ -9,26 +9,26 @@
 enum wp_page_kind {
     WP_PAGE_INDEX,
     WP_PAGE_RELEASE,
-    WP_PAGE_OVERVIEW,    /* this and what follows: pages of one aggregate */
-    WP_PAGE_COMPARE,     /* against an older release; there only when there is one */
+    WP_PAGE_OVERVIEW, /* this and what follows: pages of one aggregate */
+    WP_PAGE_COMPARE,  /* against an older release; there only when there is one */
     WP_PAGE_FLAME,
-    WP_PAGE_BEHIND,      /* whose, when, where and what a figure is; no tab of its own */
+    WP_PAGE_BEHIND, /* whose, when, where and what a figure is; no tab of its own */
     WP_PAGE_CHRONO,
     WP_PAGE_RUNNING,
-    WP_PAGE_EXEMPLARS,   /* single requests and waits, event by event */
-    WP_PAGE_EXEMPLAR,    /* one of them as stacks over time; a part each, no tab of its own */
+    WP_PAGE_EXEMPLARS,     /* single requests and waits, event by event */
+    WP_PAGE_EXEMPLAR,      /* one of them as stacks over time; a part each, no tab of its own */
     WP_PAGE_EXEMPLAR_ROWS, /* and by thread */
-    WP_PAGE_WAITS,       /* who waits for whom */
-    WP_PAGE_TRANSACTIONS, /* how long requests took, and what the slow ones waited for */
+    WP_PAGE_WAITS,         /* who waits for whom */
+    WP_PAGE_TRANSACTIONS,  /* how long requests took, and what the slow ones waited for */
     WP_PAGE_PROCESSES,
     WP_PAGE_FUNCTIONS,
-    WP_PAGE_FUNCTION,    /* callers and callees; several parts, no tab of its own */
-    WP_PAGE_MODULES,     /* object files and services; no tab of its own */
-    WP_PAGE_SOURCES,     /* source files; no tab of its own */
-    WP_PAGE_SOURCE,      /* one line by line; several parts, no tab of its own */
+    WP_PAGE_FUNCTION, /* callers and callees; several parts, no tab of its own */
+    WP_PAGE_MODULES,  /* object files and services; no tab of its own */
+    WP_PAGE_SOURCES,  /* source files; no tab of its own */
+    WP_PAGE_SOURCE,   /* one line by line; several parts, no tab of its own */
     WP_PAGE_IO,
     WP_PAGE_HOSTS,
-    WP_PAGE_CANARY,      /* some hosts against all others; there only when asked for, no tab of its own */
+    WP_PAGE_CANARY, /* some hosts against all others; there only when asked for, no tab of its own */
     WP_PAGE_UNEXPLAINED,
     WP_PAGE_ABOUT,
     WP_PAGES

@@ -129,7 +129,8 @@ static void put_case(struct wp_buffer *out, struct wp_pool *pool, const struct w
     bool shows_category = family == WP_CHANGE_HOPS;
     wp_buffer_puts(out, "    <testcase");
     put_attribute(out, "classname", wp_pool_printf(pool, "wakepath.%s", wp_change_family_key(family)));
-    put_attribute(out, "name", shows_category
+    put_attribute(out, "name",
+        shows_category
             ? wp_pool_printf(pool, "%s: %s", change->name, wp_category_title((enum wp_category)change->category))
             : change->name);
     put_attribute(out, "time", wp_pool_printf(pool, "%.9f", change->rate[WP_AFTER].value / 1e9));
@@ -168,19 +169,22 @@ int wp_format_check_junit(struct wp_buffer *out, const struct wp_compare *compar
     struct wp_pool pool = {0};
     size_t tests = 0, failures = 0, skipped = 0;
     for (int family = 0; family < WP_CHANGE_FAMILIES; family++)
-        for (size_t i = 0; i < compare->changes[family].count && wp_compare_is_judged(compare, (enum wp_change_family)family); i++) {
+        for (size_t i = 0;
+             i < compare->changes[family].count && wp_compare_is_judged(compare, (enum wp_change_family)family); i++) {
             const struct wp_change *change = &compare->changes[family].rows[i];
             tests++;
             failures += change->verdict == WP_VERDICT_WORSE;
             skipped += change->verdict == WP_VERDICT_FEW || change->is_ignored;
         }
     wp_buffer_puts(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n  <testsuite");
-    put_attribute(out, "name", wp_pool_printf(&pool, "%s %s against %s", compare->side[WP_AFTER].aggregate,
-        compare->side[WP_AFTER].label, compare->side[WP_BEFORE].label));
+    put_attribute(out, "name",
+        wp_pool_printf(&pool, "%s %s against %s", compare->side[WP_AFTER].aggregate, compare->side[WP_AFTER].label,
+            compare->side[WP_BEFORE].label));
     wp_buffer_printf(out, " tests=\"%zu\" failures=\"%zu\" errors=\"0\" skipped=\"%zu\">\n", tests, failures, skipped);
     put_mixed(out, &pool, compare);
     for (int family = 0; family < WP_CHANGE_FAMILIES; family++)
-        for (size_t i = 0; i < compare->changes[family].count && wp_compare_is_judged(compare, (enum wp_change_family)family); i++)
+        for (size_t i = 0;
+             i < compare->changes[family].count && wp_compare_is_judged(compare, (enum wp_change_family)family); i++)
             put_case(out, &pool, compare, &compare->changes[family].rows[i], (enum wp_change_family)family);
     wp_buffer_puts(out, "  </testsuite>\n</testsuites>\n");
     bool failed = pool.failed || out->failed;

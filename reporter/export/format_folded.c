@@ -11,7 +11,8 @@
 
 #define FILE_BYTES 255 /* of a file's name, at most */
 
-/* A frame without a symbol is named after its file, "[libc.so.6]"; brackets alone say what is a process, here: "libc.so.6+?". */
+/* A frame without a symbol is named after its file, "[libc.so.6]"; brackets alone say what is a process, here:
+ * "libc.so.6+?". */
 static void put_frame(struct wp_buffer *out, const struct wp_facts *facts, uint32_t frame)
 {
     const char *name = wp_facts_frame_name(facts, frame);

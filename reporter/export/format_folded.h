@@ -2,8 +2,8 @@
 #ifndef WP_REPORTER_EXPORT_FORMAT_FOLDED_H
 #define WP_REPORTER_EXPORT_FORMAT_FOLDED_H
 /*
- * Folded stacks: "frame;frame;... nanoseconds", a line a pseudo-stack and category, largest stacks first. Process frames
- * are "[comm]"; the numbers add up to the total.
+ * Folded stacks: "frame;frame;... nanoseconds", a line a pseudo-stack and category, largest stacks first. Process
+ * frames are "[comm]"; the numbers add up to the total.
  */
 #include "reporter/facts/facts.h"
 

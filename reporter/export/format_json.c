@@ -120,7 +120,8 @@ static struct json_object *slow_of(struct wp_json_writer *writer, const struct w
         struct json_object *row = json_object_new_object();
         wp_writer_text(writer, row, "who", part->who);
         wp_writer_text(writer, row, "function", part->what);
-        wp_writer_text(writer, row, "part", part->part == WP_PART_UNREAD ? "unread" : wp_category_key((enum wp_category)part->part));
+        wp_writer_text(writer, row, "part",
+            part->part == WP_PART_UNREAD ? "unread" : wp_category_key((enum wp_category)part->part));
         wp_writer_number(writer, row, "usual_ns", part->usual_ns);
         wp_writer_number(writer, row, "slow_ns", part->slow_ns);
         wp_writer_append(writer, rows, row);
@@ -211,8 +212,8 @@ static struct json_object *explanations_of(struct wp_json_writer *writer, const 
         wp_writer_text(writer, row, "kind", finding->kind);
         wp_writer_text(writer, row, "sentence", finding->sentence);
         wp_writer_number(writer, row, "ns", finding->ns);
-        wp_writer_double(writer, row, "percent",
-            facts->total_ns ? 100.0 * (double)finding->ns / (double)facts->total_ns : 0);
+        wp_writer_double(
+            writer, row, "percent", facts->total_ns ? 100.0 * (double)finding->ns / (double)facts->total_ns : 0);
         wp_writer_append(writer, array, row);
     }
     return array;

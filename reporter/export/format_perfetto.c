@@ -18,8 +18,8 @@ struct slice {
 struct writer {
     struct wp_buffer *out;
     const struct wp_trace *trace;
-    uint32_t *processes;      /* owned; by thread: the first thread of the same process and host */
-    struct slice *slices;     /* owned; by thread, then time */
+    uint32_t *processes;  /* owned; by thread: the first thread of the same process and host */
+    struct slice *slices; /* owned; by thread, then time */
     uint32_t slice_count;
     bool has_event;
 };
@@ -37,8 +37,8 @@ static uint32_t pid_of(const struct writer *writer, uint32_t thread)
 
 static void begin_event(struct writer *writer, const char *phase, uint32_t thread)
 {
-    wp_buffer_printf(writer->out, "%s\n{\"ph\":\"%s\",\"pid\":%" PRIu32 ",\"tid\":%" PRIu32, writer->has_event ? "," : "", phase,
-        pid_of(writer, thread), thread + 1);
+    wp_buffer_printf(writer->out, "%s\n{\"ph\":\"%s\",\"pid\":%" PRIu32 ",\"tid\":%" PRIu32,
+        writer->has_event ? "," : "", phase, pid_of(writer, thread), thread + 1);
     writer->has_event = true;
 }
 
@@ -78,7 +78,8 @@ static int find_processes(struct writer *writer)
         order[i] = i;
     qsort_r(order, trace->thread_count, sizeof(*order), compare_threads, (void *)trace);
     for (uint32_t i = 0; i < trace->thread_count; i++) {
-        const struct wp_trace_thread *here = &trace->threads[order[i]], *before = i ? &trace->threads[order[i - 1]] : NULL;
+        const struct wp_trace_thread *here = &trace->threads[order[i]],
+                                     *before = i ? &trace->threads[order[i - 1]] : NULL;
         bool is_same = before && here->host == before->host && here->pid == before->pid;
         writer->processes[order[i]] = is_same ? writer->processes[order[i - 1]] : order[i];
     }
@@ -98,7 +99,8 @@ static int compare_slices(const void *left, const void *right)
     return a->row < b->row ? -1 : a->row > b->row;
 }
 
-static void add_slice(struct writer *writer, uint32_t thread, uint32_t row, bool is_run, uint64_t start_ns, uint64_t length_ns)
+static void add_slice(
+    struct writer *writer, uint32_t thread, uint32_t row, bool is_run, uint64_t start_ns, uint64_t length_ns)
 {
     if (thread < writer->trace->thread_count)
         writer->slices[writer->slice_count++] = (struct slice){start_ns, start_ns + length_ns, thread, row, is_run};
@@ -139,8 +141,9 @@ static void put_process(struct writer *writer, uint32_t thread, bool is_many)
     struct wp_pool pool = {0};
     begin_event(writer, "M", thread);
     wp_buffer_puts(writer->out, ",\"name\":\"process_name\",\"args\":{\"name\":");
-    wp_escape_json(writer->out, wp_pool_printf(&pool, is_many ? "%s %" PRIu32 " on %s" : "%s %" PRIu32,
-        text_of(writer, row->comm), row->pid, text_of(writer, row->host)));
+    wp_escape_json(writer->out,
+        wp_pool_printf(&pool, is_many ? "%s %" PRIu32 " on %s" : "%s %" PRIu32, text_of(writer, row->comm), row->pid,
+            text_of(writer, row->host)));
     wp_buffer_printf(writer->out, ",\"pid\":%" PRIu32, row->pid);
     put_text(writer, "host", text_of(writer, row->host));
     wp_buffer_puts(writer->out, "}}");
@@ -177,18 +180,21 @@ static void put_threads(struct writer *writer)
     }
 }
 
-/* One end of a slice. Both ends have the moment itself, not a start and a length: readers that calculate in floating point
- * (speedscope) would have a slice end after the next one began. They pair the ends by name and arguments, so both have these. */
+/* One end of a slice. Both ends have the moment itself, not a start and a length: readers that calculate in floating
+ * point (speedscope) would have a slice end after the next one began. They pair the ends by name and arguments, so both
+ * have these. */
 static void put_end(struct writer *writer, const struct slice *slice, const char *phase, uint64_t ns)
 {
     const struct wp_trace *trace = writer->trace;
     begin_event(writer, phase, slice->thread);
     put_time(writer, "ts", ns);
     put_text(writer, "cat", slice->is_run ? "run" : "sleep");
-    put_text(writer, "name", text_of(writer, slice->is_run ? trace->runs[slice->row].comm : trace->sleeps[slice->row].label));
+    put_text(writer, "name",
+        text_of(writer, slice->is_run ? trace->runs[slice->row].comm : trace->sleeps[slice->row].label));
     wp_buffer_puts(writer->out, ",\"args\":{");
     if (!slice->is_run)
-        wp_buffer_printf(writer->out, "\"category\":\"%s\"", wp_category_key((enum wp_category)trace->sleeps[slice->row].category));
+        wp_buffer_printf(
+            writer->out, "\"category\":\"%s\"", wp_category_key((enum wp_category)trace->sleeps[slice->row].category));
     wp_buffer_puts(writer->out, "}}");
 }
 
@@ -213,15 +219,16 @@ static const char *link_name(uint32_t kind)
     return names[kind < sizeof(names) / sizeof(*names) ? kind : 0];
 }
 
-/* An arrow hangs on the slice around its end. A run that ends by the link has ended at that very moment, which no viewer
- * counts as inside: the arrow then leaves it a nanosecond earlier. */
+/* An arrow hangs on the slice around its end. A run that ends by the link has ended at that very moment, which no
+ * viewer counts as inside: the arrow then leaves it a nanosecond earlier. */
 static uint64_t leave_at(const struct writer *writer, const struct wp_trace_link *link)
 {
     const struct slice *slice = slice_at(writer, link->from_thread, link->from_ns);
     if (slice && slice->start_ns == link->from_ns && slice > writer->slices && slice[-1].thread == slice->thread &&
         slice[-1].end_ns == link->from_ns && slice[-1].is_run && !slice->is_run)
         slice--; /* the run before, not the sleep that it began */
-    return slice && slice->end_ns == link->from_ns && slice->end_ns > slice->start_ns ? link->from_ns - 1 : link->from_ns;
+    return slice && slice->end_ns == link->from_ns && slice->end_ns > slice->start_ns ? link->from_ns - 1
+                                                                                      : link->from_ns;
 }
 
 /* Arrows without a bp go to the next slice that begins on their thread; with it to the one around them. */
@@ -236,8 +243,8 @@ static bool goes_inside(const struct writer *writer, const struct wp_trace_link 
     return is_inside(into, link->to_ns) && into->is_run;
 }
 
-/* Viewers drop an arrow, as an error of the file, that has no slice at one of its ends: its thread's was before the window, after it, or
- * did not fit. */
+/* Viewers drop an arrow, as an error of the file, that has no slice at one of its ends: its thread's was before the
+ * window, after it, or did not fit. */
 static bool is_tied(const struct writer *writer, const struct wp_trace_link *link)
 {
     if (link->from_thread >= writer->trace->thread_count || link->to_thread >= writer->trace->thread_count)
@@ -271,8 +278,10 @@ static void put_all(struct writer *writer, const struct wp_facts *facts)
     wp_escape_json(writer->out, facts->release);
     wp_buffer_puts(writer->out, ",\"aggregate\":");
     wp_escape_json(writer->out, facts->aggregate);
-    wp_buffer_printf(writer->out, ",\"start_ns\":\"%" PRIu64 "\",\"length_ns\":\"%" PRIu64 "\",\"omitted\":\"%" PRIu64
-        "\",\"loose_links\":\"%" PRIu32 "\"},\n", trace->start_ns, trace->length_ns, trace->omitted, loose_count);
+    wp_buffer_printf(writer->out,
+        ",\"start_ns\":\"%" PRIu64 "\",\"length_ns\":\"%" PRIu64 "\",\"omitted\":\"%" PRIu64
+        "\",\"loose_links\":\"%" PRIu32 "\"},\n",
+        trace->start_ns, trace->length_ns, trace->omitted, loose_count);
     wp_buffer_puts(writer->out, "\"traceEvents\":[");
     put_threads(writer);
     put_slices(writer);
@@ -286,8 +295,8 @@ int wp_format_perfetto(struct wp_buffer *out, const struct wp_facts *facts, stru
 {
     struct writer writer = {.out = out, .trace = facts->trace};
     if (!facts->trace)
-        return wp_error_set(err, -ENOENT, "no window of %s was kept event by event, so there is no trace to give",
-            facts->aggregate);
+        return wp_error_set(
+            err, -ENOENT, "no window of %s was kept event by event, so there is no trace to give", facts->aggregate);
     int rc = find_processes(&writer);
     if (!rc)
         rc = find_slices(&writer);

@@ -14,20 +14,20 @@
 
 /* The time of a cell in one snapshot. */
 struct resource {
-    uint64_t bucket;   /* UNTIMED sorts last */
-    uint32_t cell;     /* of the flame */
+    uint64_t bucket; /* UNTIMED sorts last */
+    uint32_t cell;   /* of the flame */
     uint64_t ns;
 };
 
 struct writer {
     struct wp_buffer *out;
     const struct wp_facts *facts;
-    struct resource *resources;  /* owned; by bucket, then cell */
-    uint32_t *uses;              /* owned; by node of the flame: resources with its trace */
+    struct resource *resources; /* owned; by bucket, then cell */
+    uint32_t *uses;             /* owned; by node of the flame: resources with its trace */
     size_t resource_count;
     unsigned shift;
-    bool is_whole;               /* no chunks: every resource has its trace */
-    uint64_t start_ns;           /* what snapshots count their time from */
+    bool is_whole;     /* no chunks: every resource has its trace */
+    uint64_t start_ns; /* what snapshots count their time from */
 };
 
 static int compare_resources(const void *left, const void *right)
@@ -97,7 +97,10 @@ static void put_frame(struct writer *writer, uint32_t frame)
     const char *object = frame < count ? wp_report_text(facts->report, frames[frame].object) : "";
     const char *name = wp_facts_frame_name(facts, frame);
     wp_buffer_puts(writer->out, "{\"source\":");
-    wp_escape_json(writer->out, *object ? object : wp_facts_frame_style(facts, frame) == WP_STYLE_KERNEL ? "[kernel]" : "");
+    wp_escape_json(writer->out,
+        *object                                                     ? object
+            : wp_facts_frame_style(facts, frame) == WP_STYLE_KERNEL ? "[kernel]"
+                                                                    : "");
     wp_buffer_puts(writer->out, ",\"function\":");
     wp_escape_json(writer->out, *name ? name : "?");
     wp_buffer_puts(writer->out, ",\"line\":0}");
@@ -150,8 +153,8 @@ static void begin_snapshot(struct writer *writer, uint64_t bucket, bool is_first
     if (at_ns < writer->start_ns || (bucket == UNTIMED && is_first))
         at_ns = writer->start_ns;
     at_ns -= writer->start_ns;
-    wp_buffer_printf(writer->out, "%s\n{\"time\":\"%" PRIu64 ".%06u\",\"resources\":[", is_first ? "" : "],\"models\":[]},",
-        at_ns / 1000000000u, (unsigned)(at_ns % 1000000000u / 1000u));
+    wp_buffer_printf(writer->out, "%s\n{\"time\":\"%" PRIu64 ".%06u\",\"resources\":[",
+        is_first ? "" : "],\"models\":[]},", at_ns / 1000000000u, (unsigned)(at_ns % 1000000000u / 1000u));
 }
 
 static void put_snapshots(struct writer *writer)
@@ -191,7 +194,8 @@ static void put_text(struct writer *writer, const char *key, const char *text)
 static void put_said(struct writer *writer, const char *host, const char *key, const char *before, const char *after)
 {
     struct wp_pool pool = {0};
-    const char *value = wp_metadata_text(&writer->facts->release_metadata, wp_pool_printf(&pool, "host.%s.%s", host, key));
+    const char *value =
+        wp_metadata_text(&writer->facts->release_metadata, wp_pool_printf(&pool, "host.%s.%s", host, key));
     if (value && *value) {
         wp_buffer_puts(writer->out, before);
         wp_escape_json(writer->out, value);
@@ -223,7 +227,8 @@ static void put_head(struct writer *writer)
     put_text(writer, "origin", facts->release);
     wp_buffer_puts(writer->out, ",\n\"header\":{\"type\":\"time\",\"units\":{\"time\":\"ns\"},");
     put_text(writer, "cmd", facts->aggregate);
-    wp_buffer_puts(writer->out, ",\"args\":\"\",\"workload\":\"\"},\n\"collector_info\":{\"name\":\"wakepath\",\"params\":{");
+    wp_buffer_puts(
+        writer->out, ",\"args\":\"\",\"workload\":\"\"},\n\"collector_info\":{\"name\":\"wakepath\",\"params\":{");
     put_text(writer, "release", facts->release);
     wp_buffer_putc(writer->out, ',');
     put_text(writer, "aggregate", facts->aggregate);

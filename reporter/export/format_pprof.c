@@ -15,9 +15,9 @@
 struct maker {
     const struct wp_facts *facts;
     struct wp_frame_table frames;
-    struct wp_pool pool;          /* everything below */
-    struct wp_intern *strings;    /* owned; the string table */
-    struct wp_intern *objects;    /* owned; id n is mapping n, 0 is none */
+    struct wp_pool pool;       /* everything below */
+    struct wp_intern *strings; /* owned; the string table */
+    struct wp_intern *objects; /* owned; id n is mapping n, 0 is none */
     Wp__Pprof__Profile profile;
     bool failed;
 };
@@ -27,7 +27,7 @@ static int64_t string(struct maker *maker, const char *text)
     struct wp_buffer clean = {0};
     wp_escape_text(&clean, text);
     uint32_t id = clean.failed ? UINT32_MAX
-        : wp_intern_id(maker->strings, clean.size ? (const char *)clean.data : "", clean.size);
+                               : wp_intern_id(maker->strings, clean.size ? (const char *)clean.data : "", clean.size);
     maker->failed |= id == UINT32_MAX;
     wp_buffer_fini(&clean);
     return id;
@@ -89,8 +89,8 @@ static void take_frames(struct maker *maker)
         wp__pprof__location__init(profile->location[i]);
         wp__pprof__function__init(profile->function[i]);
         lines[i]->function_id = i + 1;
-        *profile->location[i] = (Wp__Pprof__Location){.base = profile->location[i]->base, .id = i + 1, .mapping_id = mapping,
-            .n_line = 1, .line = &lines[i]};
+        *profile->location[i] = (Wp__Pprof__Location){
+            .base = profile->location[i]->base, .id = i + 1, .mapping_id = mapping, .n_line = 1, .line = &lines[i]};
         profile->function[i]->id = i + 1;
         profile->function[i]->name = profile->function[i]->system_name = string(maker, *name ? name : "?");
         profile->function[i]->filename = string(maker, object);
@@ -106,9 +106,13 @@ static void take_mappings(struct maker *maker)
     profile->mapping = messages(maker, count, sizeof(Wp__Pprof__Mapping));
     for (uint32_t i = 0; i < count && !maker->failed; i++) {
         wp__pprof__mapping__init(profile->mapping[i]);
-        *profile->mapping[i] = (Wp__Pprof__Mapping){.base = profile->mapping[i]->base, .id = i + 1,
-            .filename = string(maker, wp_intern_text(maker->objects, i + 1)), .has_functions = 1, .has_filenames = 1,
-            .has_line_numbers = 1, .has_inline_frames = 1};
+        *profile->mapping[i] = (Wp__Pprof__Mapping){.base = profile->mapping[i]->base,
+            .id = i + 1,
+            .filename = string(maker, wp_intern_text(maker->objects, i + 1)),
+            .has_functions = 1,
+            .has_filenames = 1,
+            .has_line_numbers = 1,
+            .has_inline_frames = 1};
         profile->n_mapping = i + 1;
     }
 }
@@ -122,8 +126,7 @@ static void take_sample(struct maker *maker, const struct wp_stack_walk *walk, W
     if (!sample->location_id || !sample->value)
         return;
     for (uint32_t i = walk->depth; i--;)
-        sample->location_id[sample->n_location_id++] =
-            maker->frames.numbers[walk->flame->nodes[walk->stack[i]].frame];
+        sample->location_id[sample->n_location_id++] = maker->frames.numbers[walk->flame->nodes[walk->stack[i]].frame];
     sample->n_value = VALUES;
     sample->value[0] = (int64_t)walk->cell->count;
     sample->value[1] = (int64_t)walk->cell->ns;
@@ -163,7 +166,9 @@ static int pack(struct maker *maker, struct wp_buffer *out, struct wp_error *err
 {
     struct wp_buffer raw = {0};
     size_t size = wp__pprof__profile__get_packed_size(&maker->profile);
-    int rc = wp_buffer_reserve(&raw, size) ? wp_error_set(err, -ENOMEM, "out of memory for a profile of %zu bytes", size) : 0;
+    int rc = wp_buffer_reserve(&raw, size)
+        ? wp_error_set(err, -ENOMEM, "out of memory for a profile of %zu bytes", size)
+        : 0;
     if (!rc)
         rc = wp_gzip(out, raw.data, wp__pprof__profile__pack(&maker->profile, raw.data), err);
     wp_buffer_fini(&raw);

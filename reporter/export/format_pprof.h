@@ -2,9 +2,9 @@
 #ifndef WP_REPORTER_EXPORT_FORMAT_PPROF_H
 #define WP_REPORTER_EXPORT_FORMAT_PPROF_H
 /*
- * pprof's profile (gzip around protobuf, reporter/export/profile.proto). A sample a pseudo-stack and category, with the values
- * pieces (count) and time (nanoseconds) and the label "category"; the times add up to the total. What people will read on a
- * terminal has its control characters made visible.
+ * pprof's profile (gzip around protobuf, reporter/export/profile.proto). A sample a pseudo-stack and category, with the
+ * values pieces (count) and time (nanoseconds) and the label "category"; the times add up to the total. What people
+ * will read on a terminal has its control characters made visible.
  */
 #include "reporter/facts/facts.h"
 

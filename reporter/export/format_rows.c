@@ -14,8 +14,8 @@
 struct writer {
     struct wp_buffer *out;
     struct wp_sheet_source source;
-    uint32_t *stack;                     /* owned; room for the deepest of the report */
-    const char *columns[ALL_COLUMNS];    /* of all tables, each name once */
+    uint32_t *stack;                  /* owned; room for the deepest of the report */
+    const char *columns[ALL_COLUMNS]; /* of all tables, each name once */
     size_t column_count;
 };
 
@@ -166,7 +166,8 @@ static int end(struct writer *writer, int rc, struct wp_error *err)
     return rc ? rc : writer->out->failed ? wp_error_set(err, -ENOMEM, "out of memory for the tables") : 0;
 }
 
-int wp_format_csv(struct wp_buffer *out, const struct wp_facts *facts, const struct wp_sheet *sheet, struct wp_error *err)
+int wp_format_csv(
+    struct wp_buffer *out, const struct wp_facts *facts, const struct wp_sheet *sheet, struct wp_error *err)
 {
     struct writer writer;
     int rc = begin(&writer, out, facts, err);
@@ -177,7 +178,8 @@ int wp_format_csv(struct wp_buffer *out, const struct wp_facts *facts, const str
     return end(&writer, rc, err);
 }
 
-int wp_format_ndjson(struct wp_buffer *out, const struct wp_facts *facts, const struct wp_sheet *sheet, struct wp_error *err)
+int wp_format_ndjson(
+    struct wp_buffer *out, const struct wp_facts *facts, const struct wp_sheet *sheet, struct wp_error *err)
 {
     struct writer writer;
     int rc = begin(&writer, out, facts, err);

@@ -12,8 +12,8 @@
 struct writer {
     struct wp_buffer *out;
     const struct wp_facts *facts;
-    struct wp_frame_table frames;  /* of the flame; those of the trace come after them */
-    struct wp_buffer weights;      /* of the profile that is being written */
+    struct wp_frame_table frames; /* of the flame; those of the trace come after them */
+    struct wp_buffer weights;     /* of the profile that is being written */
     uint64_t sum;
     bool has_sample;
 };
@@ -117,8 +117,10 @@ static void begin_path(struct writer *writer, uint32_t path)
     uint32_t thread = path < trace->path_count ? trace->paths[path].thread : UINT32_MAX;
     struct wp_pool pool = {0};
     if (thread < trace->thread_count)
-        begin_profile(writer, wp_pool_printf(&pool, "path %" PRIu32 ": %s %" PRIu32, path,
-            wp_intern_text(trace->strings, trace->threads[thread].comm), trace->threads[thread].tid), false);
+        begin_profile(writer,
+            wp_pool_printf(&pool, "path %" PRIu32 ": %s %" PRIu32, path,
+                wp_intern_text(trace->strings, trace->threads[thread].comm), trace->threads[thread].tid),
+            false);
     else
         begin_profile(writer, wp_pool_printf(&pool, "path %" PRIu32, path), false);
     writer->out->failed |= pool.failed;
@@ -175,7 +177,8 @@ int wp_format_speedscope(struct wp_buffer *out, const struct wp_facts *facts, st
     int rc = wp_frame_table_build(&writer.frames, facts, err);
     if (rc)
         return rc;
-    wp_buffer_puts(out, "{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\",\"exporter\":\"wakepath\",\n"
+    wp_buffer_puts(out,
+        "{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\",\"exporter\":\"wakepath\",\n"
         "\"name\":");
     wp_escape_json(out, wp_pool_printf(&pool, "%s in release %s", facts->aggregate, facts->release));
     wp_buffer_puts(out, ",\"activeProfileIndex\":0,\n");

@@ -2,8 +2,9 @@
 #ifndef WP_REPORTER_EXPORT_FORMAT_SPEEDSCOPE_H
 #define WP_REPORTER_EXPORT_FORMAT_SPEEDSCOPE_H
 /*
- * speedscope's own JSON (www.speedscope.app/file-format-schema.json). The first profile is the flame, whose weights add up to
- * the total; then one profile a control path of the kept window, in the order of time, with empty stacks where it has gaps.
+ * speedscope's own JSON (www.speedscope.app/file-format-schema.json). The first profile is the flame, whose weights add
+ * up to the total; then one profile a control path of the kept window, in the order of time, with empty stacks where it
+ * has gaps.
  */
 #include "reporter/facts/facts.h"
 

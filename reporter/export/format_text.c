@@ -14,7 +14,7 @@
 
 struct writer {
     struct wp_buffer *out;
-    struct wp_pool pool;   /* cells of one table */
+    struct wp_pool pool; /* cells of one table */
 };
 
 static void spaces(struct wp_buffer *out, size_t count)
@@ -56,7 +56,8 @@ static void wrap(struct wp_buffer *out, const char *text, size_t indent)
 }
 
 /* What stands in a cell, made safe and a name at most name_bytes long. */
-static const char *cell_text(struct writer *writer, const struct wp_table *table, size_t row, size_t column, size_t name_bytes)
+static const char *cell_text(
+    struct writer *writer, const struct wp_table *table, size_t row, size_t column, size_t name_bytes)
 {
     const struct wp_field *field = &table->fields[row * table->column_count + column];
     struct wp_buffer clean = {0};
@@ -78,8 +79,9 @@ static const char *cell_text(struct writer *writer, const struct wp_table *table
     case WP_COLUMN_STACK:
         wp_escape_text(&clean, field->text);
         text = wp_pool_clip(&writer->pool, clean.data ? (const char *)clean.data : "",
-            table->columns[column].kind == WP_COLUMN_STACK ? 1000 : table->columns[column].kind == WP_COLUMN_NAME ? name_bytes
-                                                                                                                  : NAME_BYTES);
+            table->columns[column].kind == WP_COLUMN_STACK      ? 1000
+                : table->columns[column].kind == WP_COLUMN_NAME ? name_bytes
+                                                                : NAME_BYTES);
         writer->pool.failed |= clean.failed;
         wp_buffer_fini(&clean);
         break;
@@ -129,7 +131,8 @@ static void put_row(struct writer *writer, const struct wp_table *table, const c
 }
 
 /* Fills cells (row 0: the titles) and widths; the width of a whole line. */
-static size_t lay_out(struct writer *writer, const struct wp_table *table, const char **cells, size_t *widths, size_t name_bytes)
+static size_t lay_out(
+    struct writer *writer, const struct wp_table *table, const char **cells, size_t *widths, size_t name_bytes)
 {
     size_t columns = table->column_count, line = 0;
     memset(widths, 0, columns * sizeof(*widths));

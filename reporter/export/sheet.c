@@ -15,8 +15,8 @@ static size_t one(const struct wp_sheet_source *source)
 static void read_report(const struct wp_sheet_source *source, size_t row, struct wp_sheet_field *fields)
 {
     const struct wp_facts *facts = source->facts;
-    const uint64_t numbers[] = {facts->total_ns, facts->wall_ns, facts->uncertain_ns, facts->detached_ns, facts->first_ns,
-        facts->last_ns, facts->host_count};
+    const uint64_t numbers[] = {facts->total_ns, facts->wall_ns, facts->uncertain_ns, facts->detached_ns,
+        facts->first_ns, facts->last_ns, facts->host_count};
     (void)row;
     fields[0].text = facts->release;
     fields[1].text = facts->aggregate;
@@ -101,7 +101,9 @@ static void read_transaction(const struct wp_sheet_source *source, size_t row, s
     fields[0].text = wp_report_text(report, fact->service);
     fields[1].text = wp_report_text(report, fact->who);
     fields[2].text = wp_report_text(report, fact->what);
-    fields[3].text = fact->part == WP_PART_WHOLE ? "whole" : fact->part == WP_PART_UNREAD ? "unread" : wp_category_key(fact->part);
+    fields[3].text = fact->part == WP_PART_WHOLE ? "whole"
+        : fact->part == WP_PART_UNREAD           ? "unread"
+                                                 : wp_category_key(fact->part);
     fields[4].number = wp_latency_floor(fact->bucket);
     fields[5].number = fact->ns;
     fields[6].number = fact->count;
@@ -191,34 +193,60 @@ static void read_call(const struct wp_sheet_source *source, size_t row, struct w
     fields[1].number = site->line;
     fields[2].text = site->function;
     fields[3].text = call->name;
-    fields[4].text = call->is_inlined ? "inlined" : call->style == WP_STYLE_USER ? "function" : call->style == WP_STYLE_KERNEL ? "kernel"
-        : "wait";
+    fields[4].text = call->is_inlined    ? "inlined"
+        : call->style == WP_STYLE_USER   ? "function"
+        : call->style == WP_STYLE_KERNEL ? "kernel"
+                                         : "wait";
     fields[5].number = call->total_ns;
     fields[6].number = call->run_ns;
 }
 
-#define TEXT(name) {name, WP_SHEET_TEXT}
-#define NUMBER(name) {name, WP_SHEET_NUMBER}
-#define STACK(name) {name, WP_SHEET_STACK}
+#define TEXT(name)                                                                                                     \
+    {                                                                                                                  \
+        name, WP_SHEET_TEXT                                                                                            \
+    }
+#define NUMBER(name)                                                                                                   \
+    {                                                                                                                  \
+        name, WP_SHEET_NUMBER                                                                                          \
+    }
+#define STACK(name)                                                                                                    \
+    {                                                                                                                  \
+        name, WP_SHEET_STACK                                                                                           \
+    }
 
 const struct wp_sheet wp_sheets[WP_SHEETS] = {
-    {"report", {TEXT("release"), TEXT("aggregate"), NUMBER("total_ns"), NUMBER("wall_ns"), NUMBER("uncertain_ns"),
-        NUMBER("detached_ns"), NUMBER("first_ns"), NUMBER("last_ns"), NUMBER("hosts")}, one, read_report},
+    {"report",
+        {TEXT("release"), TEXT("aggregate"), NUMBER("total_ns"), NUMBER("wall_ns"), NUMBER("uncertain_ns"),
+            NUMBER("detached_ns"), NUMBER("first_ns"), NUMBER("last_ns"), NUMBER("hosts")},
+        one, read_report},
     {"categories", {TEXT("category"), NUMBER("ns")}, category_count, read_category},
-    {"processes", {TEXT("host"), TEXT("process"), NUMBER("pid"), NUMBER("start_ns"), NUMBER("total_ns"),
-        NUMBER("running_ns")}, process_count, read_process},
-    {"functions", {TEXT("function"), TEXT("object"), TEXT("kind"), NUMBER("inclusive_ns"), NUMBER("running_ns"),
-        NUMBER("waiting_ns"), NUMBER("count")}, function_count, read_function},
+    {"processes",
+        {TEXT("host"), TEXT("process"), NUMBER("pid"), NUMBER("start_ns"), NUMBER("total_ns"), NUMBER("running_ns")},
+        process_count, read_process},
+    {"functions",
+        {TEXT("function"), TEXT("object"), TEXT("kind"), NUMBER("inclusive_ns"), NUMBER("running_ns"),
+            NUMBER("waiting_ns"), NUMBER("count")},
+        function_count, read_function},
     {"waits", {TEXT("waiter"), TEXT("waits_for"), TEXT("kind"), NUMBER("ns"), NUMBER("count")}, wait_count, read_wait},
-    {"edges", {TEXT("from"), TEXT("to"), NUMBER("messages"), NUMBER("waited_ns"), NUMBER("transit_ns"),
-        NUMBER("transit_max_ns"), NUMBER("clock_bound_ns")}, edge_count, read_edge},
-    {"requests", {TEXT("service"), TEXT("who"), TEXT("function"), TEXT("part"), NUMBER("latency_at_least_ns"), NUMBER("ns"),
-        NUMBER("count")}, transaction_count, read_transaction},
-    {"unexplained", {STACK("stack"), TEXT("reason"), NUMBER("ns"), NUMBER("count"), NUMBER("longest_ns"), NUMBER("tid")}, unexplained_count, read_unexplained},
+    {"edges",
+        {TEXT("from"), TEXT("to"), NUMBER("messages"), NUMBER("waited_ns"), NUMBER("transit_ns"),
+            NUMBER("transit_max_ns"), NUMBER("clock_bound_ns")},
+        edge_count, read_edge},
+    {"requests",
+        {TEXT("service"), TEXT("who"), TEXT("function"), TEXT("part"), NUMBER("latency_at_least_ns"), NUMBER("ns"),
+            NUMBER("count")},
+        transaction_count, read_transaction},
+    {"unexplained",
+        {STACK("stack"), TEXT("reason"), NUMBER("ns"), NUMBER("count"), NUMBER("longest_ns"), NUMBER("tid")},
+        unexplained_count, read_unexplained},
     {"stacks", {STACK("stack"), TEXT("category"), NUMBER("ns"), NUMBER("count")}, stack_count, read_stack},
-    {"lines", {TEXT("file"), NUMBER("line"), TEXT("function"), NUMBER("inclusive_ns"), NUMBER("run_ns"), NUMBER("wait_ns"),
-        NUMBER("self_ns"), NUMBER("own_ns")}, line_count, read_line},
-    {"calls", {TEXT("file"), NUMBER("line"), TEXT("function"), TEXT("callee"), TEXT("kind"), NUMBER("inclusive_ns"), NUMBER("run_ns")},
+    {"lines",
+        {TEXT("file"), NUMBER("line"), TEXT("function"), NUMBER("inclusive_ns"), NUMBER("run_ns"), NUMBER("wait_ns"),
+            NUMBER("self_ns"), NUMBER("own_ns")},
+        line_count, read_line},
+    {"calls",
+        {TEXT("file"), NUMBER("line"), TEXT("function"), TEXT("callee"), TEXT("kind"), NUMBER("inclusive_ns"),
+            NUMBER("run_ns")},
         call_count, read_call},
 };
 

@@ -2,8 +2,8 @@
 #ifndef WP_REPORTER_EXPORT_SHEET_H
 #define WP_REPORTER_EXPORT_SHEET_H
 /*
- * The tables of an aggregate as scripts read them: whole, with exact numbers and stable column names (docs/exports.md). A
- * sheet is its name, its columns and a function that reads one row; format_rows writes any of them.
+ * The tables of an aggregate as scripts read them: whole, with exact numbers and stable column names (docs/exports.md).
+ * A sheet is its name, its columns and a function that reads one row; format_rows writes any of them.
  */
 #include "reporter/facts/facts.h"
 #include "reporter/facts/wait_edges.h"
@@ -11,7 +11,7 @@
 enum wp_sheet_kind {
     WP_SHEET_TEXT,
     WP_SHEET_NUMBER,
-    WP_SHEET_STACK            /* number: a node of the report */
+    WP_SHEET_STACK /* number: a node of the report */
 };
 
 struct wp_sheet_column {
@@ -24,7 +24,7 @@ struct wp_sheet_field {
     uint64_t number;
 };
 
-#define WP_SHEET_COLUMNS 9u   /* at most */
+#define WP_SHEET_COLUMNS 9u /* at most */
 
 /* What the rows are read from. */
 struct wp_sheet_source {

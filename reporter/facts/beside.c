@@ -55,9 +55,9 @@ static bool is_by_threads(const char *aggregate)
 void wp_beside_find_other(struct wp_facts *facts, const struct wp_snapshot *snapshot)
 {
     bool is_threads = is_by_threads(facts->aggregate);
-    const char *other = is_threads
-        ? wp_pool_printf(&facts->pool, "%.*s", (int)(strlen(facts->aggregate) - strlen(WP_BESIDE_THREADS)), facts->aggregate)
-        : wp_pool_printf(&facts->pool, "%s" WP_BESIDE_THREADS, facts->aggregate);
+    const char *other = is_threads ? wp_pool_printf(&facts->pool, "%.*s",
+                                         (int)(strlen(facts->aggregate) - strlen(WP_BESIDE_THREADS)), facts->aggregate)
+                                   : wp_pool_printf(&facts->pool, "%s" WP_BESIDE_THREADS, facts->aggregate);
     char **aggregates = NULL;
     size_t count = 0;
     if (wp_snapshot_aggregates(snapshot, &aggregates, &count, NULL))
@@ -77,14 +77,17 @@ const char *wp_beside_base(const struct wp_facts *facts)
 {
     if (facts->is_progress)
         return "progress of the main thread";
-    return facts->idle_ns ? "all threads, idle workers aside" : is_by_threads(facts->aggregate) ? "all threads, idle or not" : "of all control paths";
+    return facts->idle_ns                 ? "all threads, idle workers aside"
+        : is_by_threads(facts->aggregate) ? "all threads, idle or not"
+                                          : "of all control paths";
 }
 
 const char *wp_beside_sentence(struct wp_pool *pool, const struct wp_facts *facts)
 {
     if (!facts->idle_ns && !facts->unwaited_ns)
         return NULL;
-    const char *idle = wp_pool_printf(pool, "its idle workers had nothing to do for %s", wp_human_duration(pool, facts->idle_ns));
+    const char *idle =
+        wp_pool_printf(pool, "its idle workers had nothing to do for %s", wp_human_duration(pool, facts->idle_ns));
     const char *work = wp_pool_printf(pool, "other threads worked for %s that the main thread did not wait for",
         wp_human_duration(pool, facts->unwaited_ns));
     bool is_less = facts->is_progress && facts->unwaited_ns > facts->total_ns - facts->categories[WP_DELIBERATE_SLEEP];

@@ -2,8 +2,8 @@
 #ifndef WP_REPORTER_FACTS_BESIDE_H
 #define WP_REPORTER_FACTS_BESIDE_H
 /*
- * What the total is of, and what stands beside it: sleeps of idle workers, and work of a process' other threads that nobody
- * waited for (docs/engine.md, "What a total is").
+ * What the total is of, and what stands beside it: sleeps of idle workers, and work of a process' other threads that
+ * nobody waited for (docs/engine.md, "What a total is").
  */
 #include "reporter/facts/facts.h"
 

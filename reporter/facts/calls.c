@@ -15,13 +15,13 @@
 struct building {
     struct wp_calls *calls;
     const struct wp_facts *facts;
-    struct wp_intmap index;   /* (from, to) -> call */
-    uint32_t *component;      /* by frame */
-    uint32_t *call;           /* by flame node: the call that made it */
-    uint32_t *open_frame;     /* by frame: how often it stands on the current stack */
-    uint32_t *open;           /* by component: how often one of it stands on the current stack */
-    uint32_t *open_call;      /* by call */
-    uint8_t *is_primary;      /* by flame node: in the outermost entry of its clique */
+    struct wp_intmap index; /* (from, to) -> call */
+    uint32_t *component;    /* by frame */
+    uint32_t *call;         /* by flame node: the call that made it */
+    uint32_t *open_frame;   /* by frame: how often it stands on the current stack */
+    uint32_t *open;         /* by component: how often one of it stands on the current stack */
+    uint32_t *open_call;    /* by call */
+    uint8_t *is_primary;    /* by flame node: in the outermost entry of its clique */
 };
 
 static bool is_function(const struct wp_facts *facts, uint32_t frame)
@@ -30,7 +30,8 @@ static bool is_function(const struct wp_facts *facts, uint32_t frame)
     return style == WP_STYLE_USER || style == WP_STYLE_KERNEL;
 }
 
-/* A frame without a symbol is named after its file, "[dash]": it is many functions, and no recursion follows from it. */
+/* A frame without a symbol is named after its file, "[dash]": it is many functions, and no recursion follows from it.
+ */
 static bool is_named(const struct wp_facts *facts, uint32_t frame)
 {
     return is_function(facts, frame) && wp_facts_frame_name(facts, frame)[0] != '[';
@@ -40,7 +41,8 @@ static bool is_named(const struct wp_facts *facts, uint32_t frame)
  * arch/x86/include/asm/idtentry.h; arm64: arch/arm64/kernel/entry-common.c.) */
 static bool is_interrupt(const struct wp_facts *facts, uint32_t frame)
 {
-    static const char *const starts[] = {"asm_sysvec_", "asm_common_interrupt", "asm_exc_", "el1h_64_", "el1_interrupt", "el1_irq"};
+    static const char *const starts[] = {
+        "asm_sysvec_", "asm_common_interrupt", "asm_exc_", "el1h_64_", "el1_interrupt", "el1_irq"};
     if (!frame || wp_facts_frame_style(facts, frame) != WP_STYLE_KERNEL)
         return false;
     const char *name = wp_facts_frame_name(facts, frame);
@@ -219,7 +221,8 @@ static void sort(struct wp_calls *calls)
 
 static int by_time(const void *left, const void *right, void *context)
 {
-    const struct wp_clique *cliques = context, *a = &cliques[*(const uint32_t *)left], *b = &cliques[*(const uint32_t *)right];
+    const struct wp_clique *cliques = context, *a = &cliques[*(const uint32_t *)left],
+                           *b = &cliques[*(const uint32_t *)right];
     if (a->ns != b->ns)
         return a->ns > b->ns ? -1 : 1;
     return *(const uint32_t *)left < *(const uint32_t *)right ? -1 : 1;
@@ -294,8 +297,10 @@ static int allocate(struct building *building)
     building->open_call = calloc(nodes, sizeof(*building->open_call));
     building->is_primary = calloc(nodes, sizeof(*building->is_primary));
     return calls->calls && calls->by_caller && calls->places && calls->first_caller && calls->first_callee &&
-        calls->first_place && calls->clique && calls->rank && building->component && building->open_frame && building->open && building->call &&
-        building->open_call && building->is_primary ? 0 : -ENOMEM;
+            calls->first_place && calls->clique && calls->rank && building->component && building->open_frame &&
+            building->open && building->call && building->open_call && building->is_primary
+        ? 0
+        : -ENOMEM;
 }
 
 int wp_calls_build(struct wp_calls *calls, const struct wp_facts *facts, struct wp_error *err)

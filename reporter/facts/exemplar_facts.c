@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TYPICAL 2u        /* shown of a service: the nearest to its median */
+#define TYPICAL 2u /* shown of a service: the nearest to its median */
 #define NAME_BYTES 120u
 
 struct builder {
@@ -42,30 +42,44 @@ static unsigned nearness(const struct builder *builder, uint32_t row, uint32_t f
     unsigned nearer = 0;
     for (uint32_t i = from; i < to; i++) {
         double other = apart(rows[i].length_ns, median_ns);
-        nearer += i != row && (wp_exemplars_roles(builder->set, i) & WP_EXEMPLAR_DRAWN) && (other < own || (other <= own && i < row));
+        nearer += i != row && (wp_exemplars_roles(builder->set, i) & WP_EXEMPLAR_DRAWN) &&
+            (other < own || (other <= own && i < row));
     }
     return nearer;
 }
 
 static void describe_wait(struct wp_pool *pool, struct wp_exemplar_fact *fact)
 {
-    static const char *const titles[WP_EXEMPLARS_SLOWEST + 1] = {"A wait drawn by lot", "The longest wait", "The second longest wait",
-        "The third longest wait"};
+    static const char *const titles[WP_EXEMPLARS_SLOWEST + 1] = {
+        "A wait drawn by lot", "The longest wait", "The second longest wait", "The third longest wait"};
     fact->title = titles[fact->rank];
-    fact->why = wp_pool_printf(pool, "%s%s%s", fact->rank ? "One of the longest sleeps of the process of interest." : "", fact->rank && fact->is_typical ? " " : "", fact->is_typical ? "Drawn by lot from all its sleeps, in proportion to "
-        "their length: a moment of waiting, picked at random, lies in one like it." : "");
+    fact->why =
+        wp_pool_printf(pool, "%s%s%s", fact->rank ? "One of the longest sleeps of the process of interest." : "",
+            fact->rank && fact->is_typical ? " " : "",
+            fact->is_typical ? "Drawn by lot from all its sleeps, in proportion to "
+                               "their length: a moment of waiting, picked at random, lies in one like it."
+                             : "");
 }
 
 static void describe_request(struct wp_pool *pool, struct wp_exemplar_fact *fact, const struct wp_service_fact *service)
 {
     const char *name = wp_pool_clip(pool, fact->service, NAME_BYTES);
     const char *median = service ? wp_human_duration(pool, service->median_ns) : "";
-    static const char *const which[WP_EXEMPLARS_SLOWEST + 1] = {"A typical", "The slowest", "The second slowest", "The third slowest"};
+    static const char *const which[WP_EXEMPLARS_SLOWEST + 1] = {
+        "A typical", "The slowest", "The second slowest", "The third slowest"};
     fact->title = wp_pool_printf(pool, "%s request on %s", which[fact->rank], name);
-    const char *slow = !fact->rank ? "" : service ? wp_pool_printf(pool, "One of the slowest of the %s requests that were answered; half of "
-        "them took up to %s.", wp_human_count(pool, service->count), median) : "One of the slowest requests that were answered.";
-    const char *typical = !fact->is_typical ? "" : service ? wp_pool_printf(pool, "Near the median of the %s requests, which is %s: drawn by lot "
-        "from those of about this length.", wp_human_count(pool, service->count), median) : "Drawn by lot from those of about this length.";
+    const char *slow = !fact->rank ? ""
+        : service                  ? wp_pool_printf(pool,
+                                         "One of the slowest of the %s requests that were answered; half of "
+                                                          "them took up to %s.",
+                                         wp_human_count(pool, service->count), median)
+                                   : "One of the slowest requests that were answered.";
+    const char *typical = !fact->is_typical ? ""
+        : service                           ? wp_pool_printf(pool,
+                                                  "Near the median of the %s requests, which is %s: drawn by lot "
+                                                                            "from those of about this length.",
+                                                  wp_human_count(pool, service->count), median)
+                                            : "Drawn by lot from those of about this length.";
     fact->why = wp_pool_printf(pool, "%s%s%s", slow, *slow && *typical ? " " : "", typical);
 }
 
@@ -108,8 +122,13 @@ static void take_thread(struct wp_pool *pool, struct wp_exemplar_fact *fact)
 
 void wp_exemplar_facts_window(struct wp_pool *pool, struct wp_exemplar_fact *fact, struct wp_trace *trace)
 {
-    *fact = (struct wp_exemplar_fact){.service = "", .host = "", .comm = "", .start_ns = trace->start_ns, .length_ns = trace->length_ns,
-        .is_beginning = true, .trace = trace};
+    *fact = (struct wp_exemplar_fact){.service = "",
+        .host = "",
+        .comm = "",
+        .start_ns = trace->start_ns,
+        .length_ns = trace->length_ns,
+        .is_beginning = true,
+        .trace = trace};
     take_thread(pool, fact);
     fact->title = wp_pool_printf(pool, "A recording that began on %s", wp_human_time(pool, fact->start_ns));
     fact->why = "All that happened from the beginning of a recording until there was room for no more.";
@@ -122,9 +141,16 @@ static void take_row(struct builder *builder, uint32_t row, unsigned rank, bool 
     struct wp_pool *pool = &facts->pool;
     const struct wp_exemplar_window *window = &builder->set->rows[row];
     struct wp_exemplar_fact *fact = &facts->exemplars.rows[facts->exemplars.count];
-    *fact = (struct wp_exemplar_fact){.service = wp_pool_text(pool, window->service), .host = wp_pool_text(pool, window->host), .comm = "",
-        .tid = window->tid, .start_ns = window->start_ns, .length_ns = window->length_ns, .rank = rank, .is_typical = is_typical};
-    if (facts->exemplars.count >= builder->room || wp_trace_decode(&fact->trace, window->trace.data, window->trace.size, NULL))
+    *fact = (struct wp_exemplar_fact){.service = wp_pool_text(pool, window->service),
+        .host = wp_pool_text(pool, window->host),
+        .comm = "",
+        .tid = window->tid,
+        .start_ns = window->start_ns,
+        .length_ns = window->length_ns,
+        .rank = rank,
+        .is_typical = is_typical};
+    if (facts->exemplars.count >= builder->room ||
+        wp_trace_decode(&fact->trace, window->trace.data, window->trace.size, NULL))
         return; /* checked when it was read: out of memory */
     if (fact->trace->path_count && fact->trace->paths[0].thread < fact->trace->thread_count) {
         const struct wp_trace_thread *thread = &fact->trace->threads[fact->trace->paths[0].thread];

@@ -2,8 +2,9 @@
 #ifndef WP_REPORTER_FACTS_EXEMPLAR_FACTS_H
 #define WP_REPORTER_FACTS_EXEMPLAR_FACTS_H
 /*
- * The windows that can be shown event by event, and why these: of each service and of the waits the slowest ones, and typical
- * ones. The store keeps more (storage/report/exemplars.h), so that there is one near the median whatever the median turns out to be.
+ * The windows that can be shown event by event, and why these: of each service and of the waits the slowest ones, and
+ * typical ones. The store keeps more (storage/report/exemplars.h), so that there is one near the median whatever the
+ * median turns out to be.
  */
 #include "reporter/base/text_pool.h"
 #include "reporter/facts/facts.h"

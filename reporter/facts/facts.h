@@ -23,21 +23,21 @@ struct wp_process_fact {
 struct wp_function_fact {
     const char *name, *object;
     uint32_t style;
-    uint32_t frame;         /* id in the report */
-    uint64_t inclusive_ns;  /* on any stack, counted once a stack */
-    uint64_t running_ns;    /* innermost function of a run */
-    uint64_t waiting_ns;    /* innermost function of a wait */
-    uint64_t count;         /* pieces in which it was innermost */
-    uint64_t blocked_ns;    /* innermost function of a wait, but for the scheduler's own, which every wait ends in */
-    uint64_t own_count;     /* pieces of running_ns and blocked_ns */
+    uint32_t frame;        /* id in the report */
+    uint64_t inclusive_ns; /* on any stack, counted once a stack */
+    uint64_t running_ns;   /* innermost function of a run */
+    uint64_t waiting_ns;   /* innermost function of a wait */
+    uint64_t count;        /* pieces in which it was innermost */
+    uint64_t blocked_ns;   /* innermost function of a wait, but for the scheduler's own, which every wait ends in */
+    uint64_t own_count;    /* pieces of running_ns and blocked_ns */
 };
 
 struct wp_unexplained_fact {
-    const char *stack;      /* "[comm] › f › g › sleep:read", shortened in the middle when deep */
-    const char *top;        /* the name of the innermost frame */
+    const char *stack; /* "[comm] › f › g › sleep:read", shortened in the middle when deep */
+    const char *top;   /* the name of the innermost frame */
     const char *reason;
-    uint32_t permalink;     /* of the flame's node, 0 none */
-    uint32_t tid;           /* of the thread that waited longest at once, 0 not known */
+    uint32_t permalink; /* of the flame's node, 0 none */
+    uint32_t tid;       /* of the thread that waited longest at once, 0 not known */
     uint64_t ns, count, longest_ns;
 };
 
@@ -61,42 +61,43 @@ struct wp_edge_fact {
 
 /* Of threads of one name, all together: what stands beside the total. */
 struct wp_beside_fact {
-    const char *who;        /* "java > pool-*-thread-*" */
+    const char *who; /* "java > pool-*-thread-*" */
     uint64_t idle_ns, unwaited_ns;
 };
 
 /* A finding: a plain sentence, the time it speaks of and the view that shows it. */
 struct wp_finding {
-    const char *kind;       /* "waiting", "running", "disk" ...: stable, for scripts */
+    const char *kind; /* "waiting", "running", "disk" ...: stable, for scripts */
     const char *sentence;
     uint64_t ns;
-    uint64_t rank_ns;       /* of it, without waiting on another control path: that is told where it is counted itself */
+    uint64_t rank_ns; /* of it, without waiting on another control path: that is told where it is counted itself */
     enum wp_page_kind page;
-    const char *fragment;   /* of that page, already safe in a URL; NULL none */
+    const char *fragment; /* of that page, already safe in a URL; NULL none */
 };
 
 #define WP_FINDINGS 16
 
 /* A window that can be shown event by event. */
 struct wp_exemplar_fact {
-    const char *service;     /* where the request came in; "" a wait */
+    const char *service; /* where the request came in; "" a wait */
     const char *host, *comm;
     uint32_t pid, tid;
-    uint64_t start_ns;       /* realtime */
+    uint64_t start_ns; /* realtime */
     uint64_t length_ns;
-    unsigned rank;           /* 1 the slowest of its service; 0: it is not among the slowest */
+    unsigned rank; /* 1 the slowest of its service; 0: it is not among the slowest */
     bool is_typical;
-    bool is_beginning;       /* no single request or wait: the beginning of a recording (other_windows.h) */
-    const char *title;       /* "The slowest request on tcp port 80" */
-    const char *why;         /* a sentence: how it was chosen */
-    const char *most;        /* the frame that stands on top longest, "" none ... */
+    bool is_beginning; /* no single request or wait: the beginning of a recording (other_windows.h) */
+    const char *title; /* "The slowest request on tcp port 80" */
+    const char *why;   /* a sentence: how it was chosen */
+    const char *most;  /* the frame that stands on top longest, "" none ... */
     uint32_t most_category;
-    uint64_t most_ns;        /* ... and how long */
-    struct wp_trace *trace;  /* owned */
+    uint64_t most_ns;       /* ... and how long */
+    struct wp_trace *trace; /* owned */
 };
 
 struct wp_exemplar_facts {
-    struct wp_exemplar_fact *rows; /* in the pool; the slowest first, by service, then beginnings; their number on the site is index + 1 */
+    struct wp_exemplar_fact
+        *rows; /* in the pool; the slowest first, by service, then beginnings; their number on the site is index + 1 */
     size_t count;
 };
 
@@ -104,28 +105,28 @@ struct wp_exemplar_facts {
 #define WP_ORIGINS 32u /* the largest; the others are one more, together */
 
 struct wp_origin {
-    const char *name;         /* a host, or "shard s1" */
-    const char *hosts;        /* of a shard: "web-1, web-2 and 3 more"; of a host "" */
+    const char *name;  /* a host, or "shard s1" */
+    const char *hosts; /* of a shard: "web-1, web-2 and 3 more"; of a host "" */
     size_t host_count;
     uint64_t total_ns;
     struct wp_report *report; /* owned; NULL: the only origin there is, the aggregate's report */
 };
 
 struct wp_origins {
-    struct wp_origin *rows;   /* in the facts' pool; the largest first */
+    struct wp_origin *rows; /* in the facts' pool; the largest first */
     size_t count;
-    uint64_t missing_ns;      /* of the aggregate, in no origin: what could not be read again */
+    uint64_t missing_ns; /* of the aggregate, in no origin: what could not be read again */
 };
 
 struct wp_facts {
     struct wp_pool pool;
     const char *release, *aggregate;
-    struct wp_report *report;      /* owned */
-    struct wp_trace *trace;        /* owned; NULL: none kept */
+    struct wp_report *report; /* owned */
+    struct wp_trace *trace;   /* owned; NULL: none kept */
     struct wp_exemplar_facts exemplars;
-    struct wp_origins origins;     /* none when only built */
+    struct wp_origins origins; /* none when only built */
     struct wp_flame flame;
-    const char **hosts;            /* sorted */
+    const char **hosts; /* sorted */
     struct wp_process_fact *processes;
     struct wp_function_fact *functions;
     struct wp_unexplained_fact *unexplained;
@@ -135,15 +136,16 @@ struct wp_facts {
     size_t beside_count;
     uint64_t idle_ns, unwaited_ns; /* of them all */
     bool is_progress;              /* the total is that of main threads */
-    const char *other_view;        /* the aggregate that shows the same by threads, or by progress; NULL: there is none */
-    struct wp_edge_fact *edges;    /* longest waits first */
+    const char *other_view;     /* the aggregate that shows the same by threads, or by progress; NULL: there is none */
+    struct wp_edge_fact *edges; /* longest waits first */
     struct wp_source_lines source;
     struct wp_metadata metadata, release_metadata; /* of the aggregate and of its release; empty when only built */
-    struct wp_damage *damage;      /* owned */
+    struct wp_damage *damage;                      /* owned */
     struct wp_finding findings[WP_FINDINGS];
-    size_t host_count, process_count, function_count, unexplained_count, event_count, limit_count, edge_count, damage_count;
+    size_t host_count, process_count, function_count, unexplained_count, event_count, limit_count, edge_count,
+        damage_count;
     size_t finding_count;
-    const char *change;            /* what changed since an older release, one sentence; NULL: not compared */
+    const char *change;                     /* what changed since an older release, one sentence; NULL: not compared */
     uint64_t changed_worse, changed_better; /* rows that this comparison found */
     const char *canary;            /* what some hosts differ in from all others, one sentence; NULL: not compared */
     bool has_canary;               /* and there is a page of it */
@@ -151,13 +153,13 @@ struct wp_facts {
     size_t mixed_count;
     struct wp_unsampled_host *unsampled; /* no CPU samples were to be had there (unsampled.h) */
     size_t unsampled_count;
-    const char *group;             /* the hosts that were asked for, NULL all */
-    uint64_t recordings;           /* one after the other behind the release, at least; 0 not known */
+    const char *group;   /* the hosts that were asked for, NULL all */
+    uint64_t recordings; /* one after the other behind the release, at least; 0 not known */
     uint64_t wall_ns, total_ns, uncertain_ns, detached_ns, categories[WP_CATEGORIES];
-    struct wp_late late;           /* of that, what came when its hour had long been over */
+    struct wp_late late; /* of that, what came when its hour had long been over */
     uint64_t events_total, events_dropped;
-    uint64_t first_ns, last_ns;    /* real time of the first and last activity, 0 none */
-    uint64_t estimated_ns;     /* the total if what was not recorded was like what was */
+    uint64_t first_ns, last_ns; /* real time of the first and last activity, 0 none */
+    uint64_t estimated_ns;      /* the total if what was not recorded was like what was */
     struct wp_stack_ends stack_ends;
     double coverage, accounted_percent;
 };

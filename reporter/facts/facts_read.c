@@ -52,10 +52,13 @@ static void take_processes(struct wp_facts *facts)
     const struct wp_report_process *rows = wp_report_processes(facts->report, &count);
     facts->processes = wp_pool_alloc(&facts->pool, (count + 1u) * sizeof(*facts->processes));
     for (uint32_t i = 0; facts->processes && i < count; i++)
-        facts->processes[facts->process_count++] = (struct wp_process_fact){
-            .host = wp_report_text(facts->report, rows[i].host), .comm = wp_report_text(facts->report, rows[i].comm),
-            .pid = rows[i].pid, .start_ns = rows[i].start_ns, .total_ns = rows[i].total_ns,
-            .running_ns = rows[i].running_ns};
+        facts->processes[facts->process_count++] =
+            (struct wp_process_fact){.host = wp_report_text(facts->report, rows[i].host),
+                .comm = wp_report_text(facts->report, rows[i].comm),
+                .pid = rows[i].pid,
+                .start_ns = rows[i].start_ns,
+                .total_ns = rows[i].total_ns,
+                .running_ns = rows[i].running_ns};
     if (facts->process_count)
         qsort(facts->processes, facts->process_count, sizeof(*facts->processes), compare_processes);
 }
@@ -76,12 +79,15 @@ static void take_unexplained(struct wp_facts *facts)
     facts->unexplained = wp_pool_alloc(&facts->pool, (count + 1u) * sizeof(*facts->unexplained));
     for (uint32_t i = 0; facts->unexplained && i < count; i++) {
         uint32_t node = rows[i].node < facts->flame.source_count ? facts->flame.by_source[rows[i].node] : 0;
-        facts->unexplained[facts->unexplained_count++] = (struct wp_unexplained_fact){
-            .stack = wp_stack_text(&facts->pool, facts, rows[i].node),
-            .top = wp_stack_top(facts, rows[i].node),
-            .reason = wp_report_text(facts->report, rows[i].reason),
-            .permalink = node ? facts->flame.nodes[node].permalink : 0, .ns = rows[i].ns, .count = rows[i].count,
-            .longest_ns = rows[i].longest_ns, .tid = rows[i].tid};
+        facts->unexplained[facts->unexplained_count++] =
+            (struct wp_unexplained_fact){.stack = wp_stack_text(&facts->pool, facts, rows[i].node),
+                .top = wp_stack_top(facts, rows[i].node),
+                .reason = wp_report_text(facts->report, rows[i].reason),
+                .permalink = node ? facts->flame.nodes[node].permalink : 0,
+                .ns = rows[i].ns,
+                .count = rows[i].count,
+                .longest_ns = rows[i].longest_ns,
+                .tid = rows[i].tid};
     }
     if (facts->unexplained_count)
         qsort(facts->unexplained, facts->unexplained_count, sizeof(*facts->unexplained), compare_unexplained);
@@ -99,8 +105,8 @@ static void take_events(struct wp_facts *facts)
     const struct wp_event_count *rows = wp_report_event_counts(facts->report, &count);
     facts->events = wp_pool_alloc(&facts->pool, (count + 1u) * sizeof(*facts->events));
     for (uint32_t i = 0; facts->events && i < count; i++) {
-        facts->events[facts->event_count++] = (struct wp_event_fact){
-            wp_report_text(facts->report, rows[i].kind), rows[i].total, rows[i].dropped};
+        facts->events[facts->event_count++] =
+            (struct wp_event_fact){wp_report_text(facts->report, rows[i].kind), rows[i].total, rows[i].dropped};
         facts->events_total += rows[i].total;
         facts->events_dropped += rows[i].dropped;
     }
@@ -122,8 +128,8 @@ static void take_limits(struct wp_facts *facts)
     facts->beside = wp_pool_alloc(&facts->pool, (count + 1u) * sizeof(*facts->beside));
     for (uint32_t i = 0; facts->limits && facts->beside && i < count; i++)
         if (!wp_beside_take(facts, wp_report_text(facts->report, rows[i].name), rows[i].ns))
-            facts->limits[facts->limit_count++] = (struct wp_limit_fact){
-            wp_report_text(facts->report, rows[i].name), rows[i].count, rows[i].ns};
+            facts->limits[facts->limit_count++] =
+                (struct wp_limit_fact){wp_report_text(facts->report, rows[i].name), rows[i].count, rows[i].ns};
     wp_beside_sort(facts);
     if (facts->limit_count)
         qsort(facts->limits, facts->limit_count, sizeof(*facts->limits), compare_limits);
@@ -145,9 +151,12 @@ static void take_edges(struct wp_facts *facts)
     facts->edges = wp_pool_alloc(&facts->pool, (count + 1u) * sizeof(*facts->edges));
     for (uint32_t i = 0; facts->edges && i < count; i++)
         facts->edges[facts->edge_count++] = (struct wp_edge_fact){.from = wp_report_text(facts->report, rows[i].from),
-            .to = wp_report_text(facts->report, rows[i].to), .messages = rows[i].messages, .waited_ns = rows[i].waited_ns,
+            .to = wp_report_text(facts->report, rows[i].to),
+            .messages = rows[i].messages,
+            .waited_ns = rows[i].waited_ns,
             .transit_ns = rows[i].messages ? rows[i].transit_ns / rows[i].messages : 0,
-            .transit_max_ns = rows[i].transit_max_ns, .bound_ns = rows[i].bound_max_ns};
+            .transit_max_ns = rows[i].transit_max_ns,
+            .bound_ns = rows[i].bound_max_ns};
     if (facts->edge_count)
         qsort(facts->edges, facts->edge_count, sizeof(*facts->edges), compare_edges);
 }
@@ -170,9 +179,8 @@ static void take_totals(struct wp_facts *facts)
     facts->detached_ns = wp_report_detached_ns(facts->report);
     facts->coverage = wp_report_coverage(facts->report);
     facts->estimated_ns = facts->coverage > 0 ? (uint64_t)((double)facts->total_ns / facts->coverage) : facts->total_ns;
-    facts->accounted_percent = facts->total_ns
-        ? 100.0 * (1.0 - (double)facts->categories[WP_UNACCOUNTED] / (double)facts->total_ns)
-        : 100.0;
+    facts->accounted_percent =
+        facts->total_ns ? 100.0 * (1.0 - (double)facts->categories[WP_UNACCOUNTED] / (double)facts->total_ns) : 100.0;
 }
 
 int wp_facts_build(struct wp_facts *facts, const char *release, const char *aggregate, struct wp_report *report,
@@ -224,7 +232,8 @@ static int read_metadata(struct wp_facts *facts, const struct wp_snapshot *snaps
     return rc ? wp_error_set(err, rc, "%s", reason.text) : 0;
 }
 
-static int read_late(struct wp_facts *facts, const struct wp_snapshot *snapshot, const struct wp_selection *selection, struct wp_error *err)
+static int read_late(struct wp_facts *facts, const struct wp_snapshot *snapshot, const struct wp_selection *selection,
+    struct wp_error *err)
 {
     struct wp_error reason = {0};
     char bucket[129];
@@ -239,8 +248,8 @@ static int read_late(struct wp_facts *facts, const struct wp_snapshot *snapshot,
     return rc ? wp_error_set(err, rc, "%s", reason.text) : 0;
 }
 
-static int read_exemplars(struct wp_facts *facts, const struct wp_snapshot *snapshot, const struct wp_selection *selection,
-    struct wp_error *err)
+static int read_exemplars(struct wp_facts *facts, const struct wp_snapshot *snapshot,
+    const struct wp_selection *selection, struct wp_error *err)
 {
     struct wp_exemplars set = {0};
     struct wp_error reason = {0};
@@ -251,7 +260,9 @@ static int read_exemplars(struct wp_facts *facts, const struct wp_snapshot *snap
         wp_exemplar_facts_build(facts, &set);
     wp_exemplars_fini(&set);
     rc = rc == -ENOENT ? 0 : rc;
-    return rc || facts->pool.failed ? wp_error_set(err, rc ? rc : -ENOMEM, "%s", rc ? reason.text : "out of memory for exemplars") : 0;
+    return rc || facts->pool.failed
+        ? wp_error_set(err, rc ? rc : -ENOMEM, "%s", rc ? reason.text : "out of memory for exemplars")
+        : 0;
 }
 
 int wp_facts_read(struct wp_facts *facts, const struct wp_snapshot *snapshot, const char *aggregate,

@@ -14,7 +14,7 @@
 #include <string.h>
 
 #define LEAST_REQUESTS 100u /* fewer have no slow twentieth to speak of */
-#define LEAST_SHARE 1000u /* a finding below a thousandth of the total says nothing */
+#define LEAST_SHARE 1000u   /* a finding below a thousandth of the total says nothing */
 
 /* What a category says of a time: "<time> (<share>) <this>". */
 static const char *const category_says[WP_CATEGORIES] = {
@@ -32,27 +32,28 @@ static const char *const category_says[WP_CATEGORIES] = {
 };
 
 struct group {
-    uint32_t process;               /* frame id */
+    uint32_t process; /* frame id */
     bool is_base;
     uint64_t ns, categories[WP_CATEGORIES];
 };
 
 struct walk {
     struct wp_facts *facts;
-    uint32_t *process;              /* by flame node: frame id of the layer it stands in */
-    uint8_t *layer;                 /* by flame node: 0 no process yet, 1 base, 2 above */
-    struct group *groups;           /* by frame id * 2 + is_base */
-    uint64_t *function_ns;          /* by frame id */
+    uint32_t *process;     /* by flame node: frame id of the layer it stands in */
+    uint8_t *layer;        /* by flame node: 0 no process yet, 1 base, 2 above */
+    struct group *groups;  /* by frame id * 2 + is_base */
+    uint64_t *function_ns; /* by frame id */
     uint32_t frame_count;
-    uint32_t largest[WP_CATEGORIES];/* cell of the most time, +1 */
+    uint32_t largest[WP_CATEGORIES]; /* cell of the most time, +1 */
 };
 
 /* `other_ns`: how much of it is waiting on another control path. */
-static void add(struct wp_facts *facts, const char *kind, uint64_t ns, uint64_t other_ns, enum wp_page_kind page, const char *fragment,
-    const char *sentence)
+static void add(struct wp_facts *facts, const char *kind, uint64_t ns, uint64_t other_ns, enum wp_page_kind page,
+    const char *fragment, const char *sentence)
 {
     if (facts->finding_count < WP_FINDINGS)
-        facts->findings[facts->finding_count++] = (struct wp_finding){kind, sentence, ns, ns - other_ns, page, fragment};
+        facts->findings[facts->finding_count++] =
+            (struct wp_finding){kind, sentence, ns, ns - other_ns, page, fragment};
 }
 
 static const char *fragment(struct wp_facts *facts, const char *key, const char *value)
@@ -125,7 +126,8 @@ static const char *mostly(struct walk *walk, const struct group *group)
     const char *how = group->categories[most] * 10 >= group->ns * 9 ? "which" : "which mostly";
     const char *function = most == WP_UNDERSTOOD_FUNCTIONS ? busiest_function(walk, group) : NULL;
     if (function)
-        return wp_pool_printf(pool, "%s %s, first of all in %s", how, wp_category_doing(most), wp_pool_clip(pool, function, 60));
+        return wp_pool_printf(
+            pool, "%s %s, first of all in %s", how, wp_category_doing(most), wp_pool_clip(pool, function, 60));
     return wp_pool_printf(pool, "%s %s", how, wp_category_doing(most));
 }
 
@@ -139,8 +141,9 @@ static const char *name_of(struct walk *walk, uint32_t frame, const char *base)
     const char *process = frame < count ? wp_report_text(walk->facts->report, frames[frame].object) : "";
     if (!*process)
         return plain;
-    return base && !strcmp(base, process) ? wp_pool_printf(pool, "its thread %s", plain)
-                                          : wp_pool_printf(pool, "%s's thread %s", wp_pool_clip(pool, process, 60), plain);
+    return base && !strcmp(base, process)
+        ? wp_pool_printf(pool, "its thread %s", plain)
+        : wp_pool_printf(pool, "%s's thread %s", wp_pool_clip(pool, process, 60), plain);
 }
 
 static void find_processes(struct walk *walk)
@@ -217,8 +220,7 @@ static void find_unexplained(struct wp_facts *facts)
     if (facts->unexplained_count)
         add(facts, "unaccounted", ns, 0, WP_PAGE_UNEXPLAINED, NULL,
             wp_pool_printf(pool, "%s of the time (%s) is unexplained; the largest wait is in %s (%s).", share, time,
-                wp_pool_clip(pool, facts->unexplained[0].top, 60),
-                wp_human_duration(pool, facts->unexplained[0].ns)));
+                wp_pool_clip(pool, facts->unexplained[0].top, 60), wp_human_duration(pool, facts->unexplained[0].ns)));
     else
         add(facts, "unaccounted", ns, 0, WP_PAGE_UNEXPLAINED, NULL,
             wp_pool_printf(pool, "%s of the time (%s) is unexplained.", share, time));
@@ -231,15 +233,18 @@ static void find_slow(struct wp_facts *facts)
     size_t count;
     const struct wp_service_fact *service = wp_slow_requests_build(pool, facts, &count);
     const struct wp_slow_row *row = count && service->row_count ? service->rows : NULL;
-    if (!row || service->count < LEAST_REQUESTS || service->slow_mean_ns <= service->usual_mean_ns || row->slow_ns <= row->usual_ns)
+    if (!row || service->count < LEAST_REQUESTS || service->slow_mean_ns <= service->usual_mean_ns ||
+        row->slow_ns <= row->usual_ns)
         return;
     uint64_t longer = service->slow_mean_ns - service->usual_mean_ns;
     add(facts, "slow", longer * service->slow_count, 0, WP_PAGE_TRANSACTIONS, NULL,
-        wp_pool_printf(pool, "The slowest %s of the requests on %s take %s instead of %s: for %s of the difference %s %s%s%s.",
+        wp_pool_printf(pool,
+            "The slowest %s of the requests on %s take %s instead of %s: for %s of the difference %s %s%s%s.",
             wp_human_share(pool, service->slow_count, service->count), wp_pool_clip(pool, service->name, 60),
             wp_human_duration(pool, service->slow_mean_ns), wp_human_duration(pool, service->usual_mean_ns),
-            wp_human_share(pool, row->slow_ns - row->usual_ns, longer), *row->who ? wp_pool_clip(pool, row->who, 80) : "the request",
-            wp_slow_requests_part(row->part), *row->what ? " in " : "", wp_pool_clip(pool, row->what, 60)));
+            wp_human_share(pool, row->slow_ns - row->usual_ns, longer),
+            *row->who ? wp_pool_clip(pool, row->who, 80) : "the request", wp_slow_requests_part(row->part),
+            *row->what ? " in " : "", wp_pool_clip(pool, row->what, 60)));
 }
 
 static int compare(const void *left, const void *right)

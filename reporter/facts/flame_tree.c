@@ -11,10 +11,10 @@ struct build {
     const struct wp_report *report;
     const struct wp_frame_info *frames;
     const struct wp_node *nodes;
-    uint64_t *totals;     /* a report node */
+    uint64_t *totals; /* a report node */
     uint64_t *selfs;
-    uint32_t *order;      /* nodes by parent, then as siblings stand */
-    uint32_t *first;      /* parent -> its first place in order; [count] ends it */
+    uint32_t *order; /* nodes by parent, then as siblings stand */
+    uint32_t *first; /* parent -> its first place in order; [count] ends it */
     uint32_t frame_count, count;
 };
 
@@ -99,8 +99,8 @@ static uint32_t append(struct wp_flame *flame, const struct build *build, uint32
 {
     uint32_t at = flame->count++;
     struct wp_flame_node *node = &flame->nodes[at];
-    *node = (struct wp_flame_node){.parent = parent, .source = source, .total_ns = build->totals[source],
-        .self_ns = build->selfs[source]};
+    *node = (struct wp_flame_node){
+        .parent = parent, .source = source, .total_ns = build->totals[source], .self_ns = build->selfs[source]};
     if (at) {
         node->frame = build->nodes[source].frame;
         node->depth = flame->nodes[parent].depth + 1;
@@ -171,7 +171,7 @@ static int allocate(struct wp_flame *flame, struct build *build)
     build->order = calloc(room, sizeof(*build->order));
     build->first = calloc(room, sizeof(*build->first));
     return flame->nodes && flame->by_source && build->totals && build->selfs && build->order && build->first ? 0
-                                                                                                          : -ENOMEM;
+                                                                                                             : -ENOMEM;
 }
 
 int wp_flame_build(struct wp_flame *flame, const struct wp_report *report, struct wp_error *err)

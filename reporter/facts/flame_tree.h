@@ -3,21 +3,21 @@
 #define WP_REPORTER_FACTS_FLAME_TREE_H
 /*
  * The consolidated flame of a report: its pseudo-stacks as one tree in which siblings stand by descending duration
- * (RSP paper, 4.3; equal durations by name, so that the order never depends on how the report was built), written out in
- * preorder. Nodes without time are left out. Read-only once built.
+ * (RSP paper, 4.3; equal durations by name, so that the order never depends on how the report was built), written out
+ * in preorder. Nodes without time are left out. Read-only once built.
  */
 #include "storage/report/report.h"
 
 struct wp_flame_node {
-    uint32_t parent;      /* index here; the root's is 0 */
-    uint32_t end;         /* one past the last node below it */
-    uint32_t source;      /* node id in the report */
-    uint32_t frame;       /* frame id in the report; 0 at the root */
-    uint32_t depth;       /* the root's is 0 */
-    uint32_t permalink;   /* hash of the names from the root to here: stays when the data grows */
-    uint32_t cell;        /* its first own cell in wp_flame.cells */
+    uint32_t parent;    /* index here; the root's is 0 */
+    uint32_t end;       /* one past the last node below it */
+    uint32_t source;    /* node id in the report */
+    uint32_t frame;     /* frame id in the report; 0 at the root */
+    uint32_t depth;     /* the root's is 0 */
+    uint32_t permalink; /* hash of the names from the root to here: stays when the data grows */
+    uint32_t cell;      /* its first own cell in wp_flame.cells */
     uint32_t cell_count;
-    uint64_t total_ns;    /* with all below */
+    uint64_t total_ns; /* with all below */
     uint64_t self_ns;
 };
 

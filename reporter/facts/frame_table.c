@@ -41,7 +41,8 @@ void wp_stack_walk_init(struct wp_stack_walk *walk, const struct wp_flame *flame
     for (uint32_t i = 0; i < flame->count; i++)
         if (flame->nodes[i].depth > deepest)
             deepest = flame->nodes[i].depth;
-    *walk = (struct wp_stack_walk){.flame = flame, .stack = calloc(deepest + 1u, sizeof(*walk->stack)), .node = UINT32_MAX};
+    *walk =
+        (struct wp_stack_walk){.flame = flame, .stack = calloc(deepest + 1u, sizeof(*walk->stack)), .node = UINT32_MAX};
     walk->failed = !walk->stack;
 }
 

@@ -2,14 +2,14 @@
 #ifndef WP_REPORTER_FACTS_FRAME_TABLE_H
 #define WP_REPORTER_FACTS_FRAME_TABLE_H
 /*
- * The frames that a flame uses, numbered from 0 in the order of their first use: the numbers follow from the flame alone, not
- * from how the report was built. Read-only once built.
+ * The frames that a flame uses, numbered from 0 in the order of their first use: the numbers follow from the flame
+ * alone, not from how the report was built. Read-only once built.
  */
 #include "reporter/facts/facts.h"
 
 struct wp_frame_table {
-    uint32_t *numbers;  /* owned; by frame id of the report: number + 1, 0 not used */
-    uint32_t *frames;   /* owned; number -> frame id */
+    uint32_t *numbers; /* owned; by frame id of the report: number + 1, 0 not used */
+    uint32_t *frames;  /* owned; number -> frame id */
     uint32_t count;
 };
 
@@ -23,7 +23,7 @@ void wp_frame_table_fini(struct wp_frame_table *table);
  */
 struct wp_stack_walk {
     const struct wp_flame *flame;
-    uint32_t *stack;            /* owned; nodes from the outermost to the innermost */
+    uint32_t *stack; /* owned; nodes from the outermost to the innermost */
     uint32_t depth;
     const struct wp_cell *cell;
     uint32_t node, next;

@@ -19,8 +19,8 @@ static bool is_function(uint32_t style)
     return style == WP_STYLE_USER || style == WP_STYLE_KERNEL;
 }
 
-/* The function that a node's own time belongs to: itself, or the nearest below it in the same layer; 0 none. With `past_scheduler`
- * the nearest one that is not the scheduler's, where there is one. */
+/* The function that a node's own time belongs to: itself, or the nearest below it in the same layer; 0 none. With
+ * `past_scheduler` the nearest one that is not the scheduler's, where there is one. */
 static uint32_t innermost(const struct wp_facts *facts, uint32_t node, bool past_scheduler)
 {
     uint32_t first = 0;

@@ -10,16 +10,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Rows are keys in one table of strings: a name, of functions with PARTED and the object behind it. The empty key is row 0. */
+/* Rows are keys in one table of strings: a name, of functions with PARTED and the object behind it. The empty key is
+ * row 0. */
 #define PARTED 0x1f
 
 struct sums {
     uint64_t ns, inclusive_ns, count;
-    uint32_t cell;             /* the last cell that counted inclusively, + 1 */
+    uint32_t cell; /* the last cell that counted inclusively, + 1 */
 };
 
 struct frame_row {
-    uint32_t row;              /* + 1; 0 not known yet */
+    uint32_t row; /* + 1; 0 not known yet */
     bool is_process, is_function;
     bool fits_process, fits_function; /* the pattern of its kind, host included */
 };
@@ -28,11 +29,11 @@ struct maker {
     const struct wp_facts *facts;
     const struct wp_group_filter *filter;
     enum wp_group_by by;
-    const char *home;          /* host of a process frame that names none */
-    struct wp_intern *keys;    /* owned */
-    struct sums *sums;         /* owned; by key id */
+    const char *home;       /* host of a process frame that names none */
+    struct wp_intern *keys; /* owned */
+    struct sums *sums;      /* owned; by key id */
     uint32_t sum_room;
-    struct frame_row *frames;  /* owned; by frame id */
+    struct frame_row *frames; /* owned; by frame id */
     struct wp_buffer text;
     bool failed;
 };
@@ -276,8 +277,8 @@ static void take_rows(struct wp_group *group, struct maker *maker)
         char *parted = maker->by == WP_BY_FUNCTION ? strrchr(key, PARTED) : NULL;
         if (parted)
             *parted++ = 0;
-        group->rows[group->count++] = (struct wp_group_row){key, parted ? parted : "", sums->ns, sums->inclusive_ns,
-            sums->count};
+        group->rows[group->count++] =
+            (struct wp_group_row){key, parted ? parted : "", sums->ns, sums->inclusive_ns, sums->count};
         group->matched_ns += sums->ns;
     }
     if (group->count)
@@ -294,7 +295,8 @@ int wp_group_build(struct wp_group *group, const struct wp_facts *facts, const s
             wp_group_fini(group);
         return rc;
     }
-    struct maker maker = {.facts = facts, .filter = filter, .by = by, .home = find_home(facts), .keys = wp_intern_create()};
+    struct maker maker = {
+        .facts = facts, .filter = filter, .by = by, .home = find_home(facts), .keys = wp_intern_create()};
     struct wp_stack_walk walk;
     uint32_t frames;
     memset(group, 0, sizeof(*group));

@@ -2,9 +2,10 @@
 #ifndef WP_REPORTER_FACTS_GROUP_H
 #define WP_REPORTER_FACTS_GROUP_H
 /*
- * Sums over the stacks of a report: which of them count, and what they are put together by. A stack is made of layers, each a
- * process with its functions; it counts when one of its layers fits process, host and function at once, and its category is
- * asked for. All that stands on that layer counts with it: that is what the layer waited for. Not thread safe.
+ * Sums over the stacks of a report: which of them count, and what they are put together by. A stack is made of layers,
+ * each a process with its functions; it counts when one of its layers fits process, host and function at once, and its
+ * category is asked for. All that stands on that layer counts with it: that is what the layer waited for. Not thread
+ * safe.
  */
 #include "reporter/facts/facts.h"
 #include "reporter/facts/group_types.h"

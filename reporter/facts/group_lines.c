@@ -19,11 +19,13 @@ static int compare(const void *left, const void *right)
 }
 
 /* Of a file: the largest line stands for all, since lines stand on each other. */
-static void add(struct wp_group *group, const struct wp_source_file *file, const struct wp_source_site *site, bool by_line, bool is_new)
+static void add(struct wp_group *group, const struct wp_source_file *file, const struct wp_source_site *site,
+    bool by_line, bool is_new)
 {
     if (by_line || is_new)
         group->rows[group->count++] = by_line
-            ? (struct wp_group_row){wp_pool_printf(&group->pool, "%s:%u", file->path, site->line), site->function, 0, 0, 0}
+            ? (struct wp_group_row){wp_pool_printf(&group->pool, "%s:%u", file->path, site->line), site->function, 0, 0,
+                  0}
             : (struct wp_group_row){file->path, "", 0, 0, 0};
     struct wp_group_row *row = &group->rows[group->count - 1];
     row->ns += site->own_ns;
@@ -31,8 +33,8 @@ static void add(struct wp_group *group, const struct wp_source_file *file, const
     group->matched_ns += site->own_ns;
 }
 
-int wp_group_lines(struct wp_group *group, const struct wp_facts *facts, const struct wp_group_filter *filter, bool by_line,
-    struct wp_error *err)
+int wp_group_lines(struct wp_group *group, const struct wp_facts *facts, const struct wp_group_filter *filter,
+    bool by_line, struct wp_error *err)
 {
     const struct wp_source_lines *lines = &facts->source;
     memset(group, 0, sizeof(*group));

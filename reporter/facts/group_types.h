@@ -8,12 +8,12 @@
 #include <stdint.h>
 
 enum wp_group_by {
-    WP_BY_PROCESS,    /* who the time on top is of, and in whose name: all that stands on it */
+    WP_BY_PROCESS, /* who the time on top is of, and in whose name: all that stands on it */
     WP_BY_FUNCTION,
     WP_BY_HOST,
     WP_BY_CATEGORY,
-    WP_BY_PATH,       /* the processes of the stack from the base on, and what ended it */
-    WP_BY_FILE,       /* of source, by own time: source_lines.h */
+    WP_BY_PATH, /* the processes of the stack from the base on, and what ended it */
+    WP_BY_FILE, /* of source, by own time: source_lines.h */
     WP_BY_LINE,
     WP_BYS
 };
@@ -31,8 +31,8 @@ struct wp_group_row {
 };
 
 struct wp_group {
-    struct wp_pool pool;        /* texts */
-    struct wp_group_row *rows;  /* owned; the largest first */
+    struct wp_pool pool;       /* texts */
+    struct wp_group_row *rows; /* owned; the largest first */
     size_t count;
     uint64_t matched_ns, total_ns;
 };

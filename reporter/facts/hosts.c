@@ -138,7 +138,8 @@ static const char *said(const struct building *building, const char *name, const
     return wp_metadata_text(&building->facts->release_metadata, key);
 }
 
-static uint64_t counted(const struct building *building, const struct wp_metadata *metadata, const char *name, const char *what)
+static uint64_t counted(
+    const struct building *building, const struct wp_metadata *metadata, const char *name, const char *what)
 {
     return wp_metadata_sum(metadata, wp_pool_printf(building->pool, "host.%.*s.%s", NAME_BYTES, name, what));
 }
@@ -147,7 +148,8 @@ static uint64_t counted(const struct building *building, const struct wp_metadat
 static const char *labels_of(const struct building *building, const char *name)
 {
     const struct wp_metadata *metadata = &building->facts->release_metadata;
-    const char *prefix = wp_pool_printf(building->pool, "host.%.*s.label.", NAME_BYTES, name), *labels = NULL, *before = "";
+    const char *prefix = wp_pool_printf(building->pool, "host.%.*s.label.", NAME_BYTES, name), *labels = NULL,
+               *before = "";
     size_t size = strlen(prefix);
     for (size_t i = wp_metadata_find(metadata, prefix); i < metadata->count; i++) {
         const char *key = metadata->rows[i].key;
@@ -198,8 +200,8 @@ static struct wp_host_pair *pair_of(struct building *building, uint32_t from, ui
 }
 
 /* "TO.FROM" parted where both halves are hosts; "TO" alone has no FROM. Names may hold dots. */
-static bool part_names(const struct building *building, const char *text, const struct wp_host_fact **to,
-    const struct wp_host_fact **from)
+static bool part_names(
+    const struct building *building, const char *text, const struct wp_host_fact **to, const struct wp_host_fact **from)
 {
     *from = NULL;
     *to = find(building->hosts, text);
@@ -221,7 +223,8 @@ static void take_traffic(struct building *building, const struct wp_metadata_fac
     uint64_t number = strtoull(row->value, NULL, 10);
     struct wp_hosts *hosts = building->hosts;
     if (what <= row->key + 8 ||
-            !part_names(building, wp_pool_printf(building->pool, "%.*s", (int)(what - row->key - 8), row->key + 8), &to, &from))
+        !part_names(
+            building, wp_pool_printf(building->pool, "%.*s", (int)(what - row->key - 8), row->key + 8), &to, &from))
         return;
     struct wp_host_fact *mine = &hosts->rows[to - hosts->rows];
     if (!from) {
@@ -229,8 +232,10 @@ static void take_traffic(struct building *building, const struct wp_metadata_fac
             mine->resent += number;
         if (strstr(what, "retransmit"))
             return;
-        *(!strcmp(what, ".unpaired") ? &mine->unpaired : !strcmp(what, ".unpaired_bytes") ? &mine->unpaired_bytes
-            : &mine->ambiguous) += !strcmp(what, ".ambiguous_bytes") ? 0 : number;
+        *(!strcmp(what, ".unpaired")               ? &mine->unpaired
+                : !strcmp(what, ".unpaired_bytes") ? &mine->unpaired_bytes
+                                                   : &mine->ambiguous) +=
+            !strcmp(what, ".ambiguous_bytes") ? 0 : number;
         return;
     }
     struct wp_host_pair *pair = pair_of(building, (uint32_t)(from - hosts->rows), (uint32_t)(to - hosts->rows));

@@ -15,21 +15,21 @@
 struct building {
     struct wp_pool *pool;
     const struct wp_facts *facts;
-    struct wp_intern *names;   /* what, kind, process, function, one after the other; id - 1 is the row */
-    struct wp_io_row *rows;    /* malloc */
+    struct wp_intern *names; /* what, kind, process, function, one after the other; id - 1 is the row */
+    struct wp_io_row *rows;  /* malloc */
     bool *is_disk;
-    uint32_t *row;             /* by flame node: the row whose time stands there, NONE none */
-    uint32_t *begins;          /* by flame node: the row that begins there */
-    uint32_t *open;            /* by row: how often it stands on the current stack */
-    uint64_t *pieces;          /* by flame node: those of all nodes before it */
+    uint32_t *row;    /* by flame node: the row whose time stands there, NONE none */
+    uint32_t *begins; /* by flame node: the row that begins there */
+    uint32_t *open;   /* by row: how often it stands on the current stack */
+    uint64_t *pieces; /* by flame node: those of all nodes before it */
     uint32_t count, room;
     bool failed;
 };
 
 static uint32_t row_of(struct building *building, bool is_disk, const struct wp_io_row *key)
 {
-    const char *text = wp_pool_printf(building->pool, "%c%s\x1f%s\x1f%s\x1f%s\x1f%s", is_disk ? 'd' : 'c', key->what, key->kind,
-        key->file, key->process, key->function);
+    const char *text = wp_pool_printf(building->pool, "%c%s\x1f%s\x1f%s\x1f%s\x1f%s", is_disk ? 'd' : 'c', key->what,
+        key->kind, key->file, key->process, key->function);
     uint32_t id = wp_intern_str(building->names, text);
     if (id == UINT32_MAX) {
         building->failed = true;
@@ -45,20 +45,24 @@ static uint32_t row_of(struct building *building, bool is_disk, const struct wp_
 static uint32_t disk_row(struct building *building, uint32_t node, const char *name)
 {
     uint32_t source = building->facts->flame.nodes[node].source;
-    struct wp_io_row key = {.what = wp_io_device(building->pool, name), .kind = wp_io_kind(name),
+    struct wp_io_row key = {.what = wp_io_device(building->pool, name),
+        .kind = wp_io_kind(name),
         .file = wp_pool_clip(building->pool, wp_io_file(name), 200)};
     key.process = wp_stack_plain_process(building->pool, wp_stack_process(building->facts, source));
     const char *top = wp_stack_top(building->facts, source);
-    key.function = top == name ? "" : wp_pool_clip(building->pool, top, 120); /* no function is known: no name made up */
+    key.function =
+        top == name ? "" : wp_pool_clip(building->pool, top, 120); /* no function is known: no name made up */
     return row_of(building, true, &key);
 }
 
 static uint32_t connection_row(struct building *building, uint32_t node, const char *name)
 {
-    struct wp_io_row key = {.what = wp_net_address(building->pool, name), .kind = wp_net_missing(building->pool, name),
-        .file = "", .function = ""};
-    key.process = wp_stack_plain_process(building->pool,
-        wp_stack_process(building->facts, building->facts->flame.nodes[node].source));
+    struct wp_io_row key = {.what = wp_net_address(building->pool, name),
+        .kind = wp_net_missing(building->pool, name),
+        .file = "",
+        .function = ""};
+    key.process = wp_stack_plain_process(
+        building->pool, wp_stack_process(building->facts, building->facts->flame.nodes[node].source));
     return row_of(building, false, &key);
 }
 
@@ -68,7 +72,8 @@ static void assign(struct building *building)
     const struct wp_flame *flame = &building->facts->flame;
     building->row[0] = NONE;
     for (uint32_t i = 1; i < flame->count && !building->failed; i++) {
-        uint32_t style = wp_facts_frame_style(building->facts, flame->nodes[i].frame), below = building->row[flame->nodes[i].parent];
+        uint32_t style = wp_facts_frame_style(building->facts, flame->nodes[i].frame),
+                 below = building->row[flame->nodes[i].parent];
         const char *name = wp_facts_frame_name(building->facts, flame->nodes[i].frame);
         building->row[i] = style == WP_STYLE_PROCESS ? NONE : below;
         building->begins[i] = NONE;
@@ -106,7 +111,8 @@ static void sum(struct building *building)
         row->total_ns += nodes[i].total_ns;
         row->pieces += building->pieces[nodes[i].end] - building->pieces[i];
         if (row->node_count++ < WP_IO_NODES)
-            row->nodes = wp_pool_printf(building->pool, "%s%s%08" PRIx32, row->nodes ? row->nodes : "", row->nodes ? "." : "", nodes[i].permalink);
+            row->nodes = wp_pool_printf(building->pool, "%s%s%08" PRIx32, row->nodes ? row->nodes : "",
+                row->nodes ? "." : "", nodes[i].permalink);
         if (nodes[i].total_ns > row->largest_ns) {
             row->largest_ns = nodes[i].total_ns;
             row->permalink = nodes[i].permalink;
@@ -170,8 +176,8 @@ void wp_io_facts_build(struct wp_io_facts *io, struct wp_pool *pool, const struc
     building.begins = calloc(room, sizeof(*building.begins));
     building.open = calloc(room, sizeof(*building.open));
     building.pieces = calloc(room + 1, sizeof(*building.pieces));
-    building.failed = !building.names || !building.rows || !building.is_disk || !building.row || !building.begins || !building.open ||
-        !building.pieces;
+    building.failed = !building.names || !building.rows || !building.is_disk || !building.row || !building.begins ||
+        !building.open || !building.pieces;
     if (!building.failed)
         assign(&building);
     if (!building.failed) {

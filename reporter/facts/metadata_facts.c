@@ -91,7 +91,8 @@ const char *wp_metadata_text(const struct wp_metadata *metadata, const char *key
 uint64_t wp_metadata_sum(const struct wp_metadata *metadata, const char *key)
 {
     uint64_t sum = 0;
-    for (size_t at = wp_metadata_find(metadata, key); at < metadata->count && !strcmp(metadata->rows[at].key, key); at++)
+    for (size_t at = wp_metadata_find(metadata, key); at < metadata->count && !strcmp(metadata->rows[at].key, key);
+         at++)
         sum += strtoull(metadata->rows[at].value, NULL, 10);
     return sum;
 }

@@ -7,7 +7,7 @@
 
 struct wp_metadata_fact {
     const char *key, *value, *shard;
-    uint64_t real_s;   /* when it was said */
+    uint64_t real_s; /* when it was said */
 };
 
 struct wp_metadata {

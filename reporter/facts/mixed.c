@@ -52,7 +52,8 @@ static void meet(struct wp_mixed_window *window, const struct wp_report *one, co
     const struct wp_span *spans[2] = {wp_report_spans(one, &counts[0]), wp_report_spans(other, &counts[1])};
     while (at[0] < counts[0] && at[1] < counts[1]) {
         const struct wp_span *a = &spans[0][at[0]], *b = &spans[1][at[1]];
-        uint64_t from = a->start_ns > b->start_ns ? a->start_ns : b->start_ns, to = a->end_ns < b->end_ns ? a->end_ns : b->end_ns;
+        uint64_t from = a->start_ns > b->start_ns ? a->start_ns : b->start_ns,
+                 to = a->end_ns < b->end_ns ? a->end_ns : b->end_ns;
         if (from < to) {
             window->from_ns = window->both_ns ? window->from_ns : from;
             window->to_ns = to;
@@ -87,8 +88,8 @@ static int read_one(struct wp_facts *facts, const struct wp_stores *stores, cons
     return 0;
 }
 
-int wp_mixed_read(struct wp_facts *facts, const struct wp_stores *stores, const struct wp_release_order *order, const size_t *rows,
-    size_t count, struct wp_error *err)
+int wp_mixed_read(struct wp_facts *facts, const struct wp_stores *stores, const struct wp_release_order *order,
+    const size_t *rows, size_t count, struct wp_error *err)
 {
     facts->mixed = wp_pool_alloc(&facts->pool, (count + 1) * sizeof(*facts->mixed));
     int rc = facts->mixed ? 0 : -ENOMEM;
@@ -110,23 +111,28 @@ const char *wp_mixed_sentence(struct wp_pool *pool, const struct wp_mixed_window
         }
     if (!count)
         return NULL;
-    const char *more = count > 1 ? wp_pool_printf(pool, ", and %zu other %s", count - 1, count == 2 ? "release" : "releases") : "";
-    return wp_pool_printf(pool, "Mixed releases: for %s (%s to %s) release %s ran at the same time, on %s%s.", wp_human_duration(pool, longest),
-        wp_human_time(pool, rows[at].from_ns), wp_human_time(pool, rows[at].to_ns), rows[at].release,
-        *rows[at].there ? rows[at].there : "hosts without a name", more);
+    const char *more =
+        count > 1 ? wp_pool_printf(pool, ", and %zu other %s", count - 1, count == 2 ? "release" : "releases") : "";
+    return wp_pool_printf(pool, "Mixed releases: for %s (%s to %s) release %s ran at the same time, on %s%s.",
+        wp_human_duration(pool, longest), wp_human_time(pool, rows[at].from_ns), wp_human_time(pool, rows[at].to_ns),
+        rows[at].release, *rows[at].there ? rows[at].there : "hosts without a name", more);
 }
 
 void wp_page_mixed(struct wp_display *display, const struct wp_mixed_window *rows, size_t count)
 {
     static const struct wp_column columns[] = {
-        {"Other release", NULL, WP_COLUMN_NAME}, {"From", NULL, WP_COLUMN_TEXT}, {"To", NULL, WP_COLUMN_TEXT},
-        {"Both active", NULL, WP_COLUMN_DURATION}, {"Hosts of this one", NULL, WP_COLUMN_STACK},
+        {"Other release", NULL, WP_COLUMN_NAME},
+        {"From", NULL, WP_COLUMN_TEXT},
+        {"To", NULL, WP_COLUMN_TEXT},
+        {"Both active", NULL, WP_COLUMN_DURATION},
+        {"Hosts of this one", NULL, WP_COLUMN_STACK},
         {"Hosts of the other", NULL, WP_COLUMN_STACK},
     };
     if (!count)
         return;
     wp_display_heading(display, "Mixed releases");
-    wp_display_add(display, WP_ITEM_PARAGRAPH, "Hosts of this service ran other releases at the same time; what they waited for may be those.");
+    wp_display_add(display, WP_ITEM_PARAGRAPH,
+        "Hosts of this service ran other releases at the same time; what they waited for may be those.");
     struct wp_table *table = wp_display_table(display, "mixed", columns, 6, count);
     for (size_t i = 0; i < count; i++) {
         struct wp_field *row = wp_display_row(table);

@@ -11,10 +11,10 @@
 
 struct building {
     const struct wp_facts *facts;
-    struct wp_intern *names;         /* owned; id of an object file's name: its row */
-    struct wp_module_fact *rows;     /* in the pool */
-    uint32_t *module;                /* owned; by frame: row, NONE no function */
-    uint32_t *open;                  /* owned; by row: how often it stands on the current stack */
+    struct wp_intern *names;     /* owned; id of an object file's name: its row */
+    struct wp_module_fact *rows; /* in the pool */
+    uint32_t *module;            /* owned; by frame: row, NONE no function */
+    uint32_t *open;              /* owned; by row: how often it stands on the current stack */
     uint32_t frame_count, row_count;
 };
 
@@ -32,7 +32,8 @@ static bool find_modules(struct building *building, struct wp_pool *pool)
         building->module[i] = NONE;
         if (!i || (!is_kernel && frames[i].style != WP_STYLE_USER))
             continue;
-        building->module[i] = wp_intern_str(building->names, is_kernel ? WP_MODULE_KERNEL : wp_report_text(building->facts->report, frames[i].object));
+        building->module[i] = wp_intern_str(
+            building->names, is_kernel ? WP_MODULE_KERNEL : wp_report_text(building->facts->report, frames[i].object));
         if (building->module[i] == NONE)
             return false;
     }
@@ -59,9 +60,11 @@ static void add_own(struct building *building, uint32_t node)
 {
     const struct wp_flame *flame = &building->facts->flame;
     uint32_t module = flame->nodes[node].cell_count ? innermost(building, node) : NONE;
-    for (uint32_t i = flame->nodes[node].cell; module != NONE && i < flame->nodes[node].cell + flame->nodes[node].cell_count; i++) {
+    for (uint32_t i = flame->nodes[node].cell;
+         module != NONE && i < flame->nodes[node].cell + flame->nodes[node].cell_count; i++) {
         struct wp_module_fact *row = &building->rows[module];
-        *(flame->cells[i].category == WP_UNDERSTOOD_FUNCTIONS ? &row->running_ns : &row->waiting_ns) += flame->cells[i].ns;
+        *(flame->cells[i].category == WP_UNDERSTOOD_FUNCTIONS ? &row->running_ns : &row->waiting_ns) +=
+            flame->cells[i].ns;
         row->count += flame->cells[i].count;
     }
 }

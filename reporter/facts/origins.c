@@ -62,7 +62,8 @@ static void describe(struct wp_pool *pool, struct wp_origin *origin, const struc
 static struct wp_origin *find(struct wp_origins *origins, const struct wp_origin *wanted)
 {
     for (size_t i = 0; i < origins->count; i++)
-        if ((origins->rows[i].host_count == 1) == (wanted->host_count == 1) && !strcmp(origins->rows[i].name, wanted->name))
+        if ((origins->rows[i].host_count == 1) == (wanted->host_count == 1) &&
+            !strcmp(origins->rows[i].name, wanted->name))
             return &origins->rows[i];
     return NULL;
 }

@@ -2,16 +2,17 @@
 #ifndef WP_REPORTER_FACTS_ORIGINS_H
 #define WP_REPORTER_FACTS_ORIGINS_H
 /*
- * Whose time an aggregate's is: the hosts of the process of interest, as far as the store can tell them apart. Each host has reports
- * of its own there; those of old stores are the sum of their shard, and a shard of one host is that host. What stands on another host's
- * frame says so itself.
+ * Whose time an aggregate's is: the hosts of the process of interest, as far as the store can tell them apart. Each
+ * host has reports of its own there; those of old stores are the sum of their shard, and a shard of one host is that
+ * host. What stands on another host's frame says so itself.
  */
 #include "reporter/facts/facts.h"
 
 struct wp_selection;
 struct wp_snapshot;
 
-/* Of facts that are built; texts go into their pool. Reads the aggregate once more, host by host, when there are several. -ENOMEM. */
+/* Of facts that are built; texts go into their pool. Reads the aggregate once more, host by host, when there are
+ * several. -ENOMEM. */
 int wp_origins_read(struct wp_facts *facts, const struct wp_snapshot *snapshot, const struct wp_selection *selection,
     struct wp_error *err);
 void wp_origins_fini(struct wp_origins *origins);

@@ -7,17 +7,17 @@
 #include <stdbool.h>
 
 struct wp_time_bucket {
-    uint64_t start_ns;                 /* realtime */
+    uint64_t start_ns; /* realtime */
     uint64_t total_ns, categories[WP_CATEGORIES];
-    bool is_after_gap;                 /* nothing was recorded in the buckets just before it */
+    bool is_after_gap; /* nothing was recorded in the buckets just before it */
 };
 
 struct wp_over_time {
-    struct wp_time_bucket *buckets;    /* ascending */
+    struct wp_time_bucket *buckets; /* ascending */
     uint32_t count;
     uint64_t width_ns;
-    uint64_t most_ns;                  /* in any bucket */
-    uint64_t timeless_ns;              /* of the total, of which it is not known when it was */
+    uint64_t most_ns;     /* in any bucket */
+    uint64_t timeless_ns; /* of the total, of which it is not known when it was */
 };
 
 /* In `pool`; out of memory shows in pool->failed. */

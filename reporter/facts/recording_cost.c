@@ -21,7 +21,8 @@ static uint64_t beside(const struct wp_metadata *release, const char *key, size_
 struct wp_recording_cost wp_recording_cost(const struct wp_metadata *release)
 {
     struct wp_recording_cost cost = {0};
-    for (size_t i = wp_metadata_find(release, "host."); i < release->count && !strncmp(release->rows[i].key, "host.", 5); i++) {
+    for (size_t i = wp_metadata_find(release, "host.");
+         i < release->count && !strncmp(release->rows[i].key, "host.", 5); i++) {
         const char *key = release->rows[i].key;
         size_t size = strlen(key);
         bool is_older = i && !strcmp(release->rows[i - 1].key, key);

@@ -7,8 +7,8 @@
 #include <stdint.h>
 
 struct wp_recording_cost {
-    uint64_t cpu_ns;      /* 0: not known */
-    uint64_t machine_ns;  /* of so much time on all CPUs */
+    uint64_t cpu_ns;     /* 0: not known */
+    uint64_t machine_ns; /* of so much time on all CPUs */
 };
 
 /* Of the last session of each host in a release's metadata. */

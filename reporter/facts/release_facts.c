@@ -10,7 +10,8 @@
 #define BUCKET_ROWS 512u
 
 /* Of one bucket: each parameter in which another one of its name differs. */
-static void add_differences(struct wp_release_facts *release, const struct wp_metadata *all, char *const *names, size_t count, size_t at)
+static void add_differences(
+    struct wp_release_facts *release, const struct wp_metadata *all, char *const *names, size_t count, size_t at)
 {
     const struct wp_metadata *own = &all[at];
     size_t size = wp_bucket_base(names[at]);
@@ -24,8 +25,8 @@ static void add_differences(struct wp_release_facts *release, const struct wp_me
                 differs |= !other || strcmp(other, own->rows[i].value);
         }
         if (differs && release->bucket_count < BUCKET_ROWS)
-            release->buckets[release->bucket_count++] = (struct wp_bucket_row){wp_pool_text(&release->pool, names[at]),
-                own->rows[i].key + 7, own->rows[i].value};
+            release->buckets[release->bucket_count++] = (struct wp_bucket_row){
+                wp_pool_text(&release->pool, names[at]), own->rows[i].key + 7, own->rows[i].value};
     }
 }
 

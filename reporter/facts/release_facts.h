@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef WP_REPORTER_FACTS_RELEASE_FACTS_H
 #define WP_REPORTER_FACTS_RELEASE_FACTS_H
-/* What the page of a release says beside its aggregates: shards, recordings, hosts, metadata. Needed while it is written. */
+/* What the page of a release says beside its aggregates: shards, recordings, hosts, metadata. Needed while it is
+ * written. */
 #include "reporter/facts/metadata_facts.h"
 
-/* Aggregates of one name that were recorded with different parameters stand side by side: what tells one from the others. */
+/* Aggregates of one name that were recorded with different parameters stand side by side: what tells one from the
+ * others. */
 struct wp_bucket_row {
     const char *aggregate, *key, *value;
 };
@@ -12,12 +14,12 @@ struct wp_bucket_row {
 struct wp_release_facts {
     struct wp_pool pool;
     struct wp_metadata metadata;
-    char **shards;         /* owned, sorted */
+    char **shards; /* owned, sorted */
     size_t shard_count;
-    uint64_t sessions;     /* of collectors */
+    uint64_t sessions;             /* of collectors */
     struct wp_bucket_row *buckets; /* in the pool */
     size_t bucket_count;
-    const char *damage;    /* why the metadata cannot be read; NULL: it can */
+    const char *damage; /* why the metadata cannot be read; NULL: it can */
 };
 
 int wp_release_facts_read(struct wp_release_facts *release, const struct wp_snapshot *snapshot, struct wp_error *err);

@@ -14,7 +14,7 @@ struct building {
     const struct wp_report *report;
     const struct wp_transaction *rows;
     uint32_t row_count;
-    uint32_t *order;           /* rows by service, then by who, what and part */
+    uint32_t *order; /* rows by service, then by who, what and part */
     struct wp_service_fact *services;
     size_t service_count;
 };
@@ -27,8 +27,11 @@ const char *wp_slow_requests_part(unsigned part)
 static int compare_rows(const void *left, const void *right, void *context)
 {
     const struct building *building = context;
-    const struct wp_transaction *a = &building->rows[*(const uint32_t *)left], *b = &building->rows[*(const uint32_t *)right];
-    int rc = a->service == b->service ? 0 : strcmp(wp_report_text(building->report, a->service), wp_report_text(building->report, b->service));
+    const struct wp_transaction *a = &building->rows[*(const uint32_t *)left],
+                                *b = &building->rows[*(const uint32_t *)right];
+    int rc = a->service == b->service
+        ? 0
+        : strcmp(wp_report_text(building->report, a->service), wp_report_text(building->report, b->service));
     if (!rc && (a->part == WP_PART_WHOLE) != (b->part == WP_PART_WHOLE))
         return a->part == WP_PART_WHOLE ? -1 : 1;
     if (!rc && a->who != b->who)
@@ -56,10 +59,11 @@ static uint64_t end_of(unsigned bucket)
 }
 
 struct split {
-    unsigned usual, slow;      /* up to this bucket, from this bucket on */
+    unsigned usual, slow; /* up to this bucket, from this bucket on */
 };
 
-static void take_latencies(struct building *building, struct wp_service_fact *service, struct split *split, uint32_t first, uint32_t end)
+static void take_latencies(
+    struct building *building, struct wp_service_fact *service, struct split *split, uint32_t first, uint32_t end)
 {
     uint64_t counts[WP_LATENCY_BUCKETS] = {0}, sums[WP_LATENCY_BUCKETS] = {0}, usual_ns = 0, slow_ns = 0;
     for (uint32_t i = first; i < end; i++) {
@@ -85,7 +89,8 @@ static void take_latencies(struct building *building, struct wp_service_fact *se
         usual_ns += is_usual ? sums[i] : 0;
         slow_ns += is_slow ? sums[i] : 0;
         if (counts[i])
-            service->columns[service->column_count++] = (struct wp_latency_column){wp_latency_floor(i), end_of(i), counts[i], is_slow};
+            service->columns[service->column_count++] =
+                (struct wp_latency_column){wp_latency_floor(i), end_of(i), counts[i], is_slow};
     }
     service->usual_mean_ns = service->usual_count ? usual_ns / service->usual_count : 0;
     service->slow_mean_ns = service->slow_count ? slow_ns / service->slow_count : 0;
@@ -107,7 +112,8 @@ static bool is_same(const struct wp_transaction *a, const struct wp_transaction 
     return a->who == b->who && a->what == b->what && a->part == b->part;
 }
 
-static void take_parts(struct building *building, struct wp_service_fact *service, const struct split *split, uint32_t first, uint32_t end)
+static void take_parts(
+    struct building *building, struct wp_service_fact *service, const struct split *split, uint32_t first, uint32_t end)
 {
     service->rows = wp_pool_alloc(building->pool, (end - first + 1u) * sizeof(*service->rows));
     for (uint32_t i = first; i < end && service->rows;) {
@@ -118,8 +124,10 @@ static void take_parts(struct building *building, struct wp_service_fact *servic
             slow_ns += row->bucket >= split->slow ? row->ns : 0;
         }
         struct wp_slow_row *made = &service->rows[service->row_count];
-        *made = (struct wp_slow_row){wp_report_text(building->report, key->who), wp_report_text(building->report, key->what), key->part,
-            service->usual_count ? usual_ns / service->usual_count : 0, service->slow_count ? slow_ns / service->slow_count : 0};
+        *made = (struct wp_slow_row){wp_report_text(building->report, key->who),
+            wp_report_text(building->report, key->what), key->part,
+            service->usual_count ? usual_ns / service->usual_count : 0,
+            service->slow_count ? slow_ns / service->slow_count : 0};
         service->row_count += made->usual_ns || made->slow_ns;
     }
     if (service->rows)

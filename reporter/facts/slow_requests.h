@@ -2,15 +2,16 @@
 #ifndef WP_REPORTER_FACTS_SLOW_REQUESTS_H
 #define WP_REPORTER_FACTS_SLOW_REQUESTS_H
 /*
- * How long requests took, and what the slow ones did that the usual ones did not. Usual are those up to the median's bucket,
- * slow the twentieth part that took longest, as near as buckets tell; of both what a request consisted of, on average.
+ * How long requests took, and what the slow ones did that the usual ones did not. Usual are those up to the median's
+ * bucket, slow the twentieth part that took longest, as near as buckets tell; of both what a request consisted of, on
+ * average.
  */
 #include "reporter/display/latency_column.h"
 #include "reporter/facts/facts.h"
 
 struct wp_slow_row {
-    const char *who, *what;    /* processes, through whom; the function that waited, "" none */
-    unsigned part;             /* enum wp_category, or WP_PART_UNREAD */
+    const char *who, *what;     /* processes, through whom; the function that waited, "" none */
+    unsigned part;              /* enum wp_category, or WP_PART_UNREAD */
     uint64_t usual_ns, slow_ns; /* of one request, on average */
 };
 
@@ -21,7 +22,7 @@ struct wp_service_fact {
     uint64_t slowest_ns, slowest_start_ns;
     uint64_t usual_count, slow_count, usual_mean_ns, slow_mean_ns;
     struct wp_latency_column *columns; /* ascending, gaps left out */
-    struct wp_slow_row *rows;  /* what the slow ones have more of, first */
+    struct wp_slow_row *rows;          /* what the slow ones have more of, first */
     size_t column_count, row_count;
 };
 

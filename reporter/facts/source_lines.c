@@ -14,8 +14,8 @@ struct building {
     struct wp_source_lines *lines;
     const struct wp_report *report;
     const struct wp_report_site *from;
-    uint32_t *place;          /* site of the report -> place in sites */
-    uint32_t *order;          /* the other way */
+    uint32_t *place;            /* site of the report -> place in sites */
+    uint32_t *order;            /* the other way */
     struct wp_intmap functions; /* name -> place of the first line that stands for it */
 };
 
@@ -58,7 +58,8 @@ static void take_sites(struct building *b)
         b->place[b->order[i]] = i;
         if (from->file && (!i || b->from[b->order[i - 1]].file != from->file))
             lines->files[lines->file_count++] = (struct wp_source_file){.path = text(b, from->file), .first_site = i};
-        lines->sites[i] = (struct wp_source_site){.file = from->file ? lines->file_count - 1 : NOWHERE, .line = from->line,
+        lines->sites[i] = (struct wp_source_site){.file = from->file ? lines->file_count - 1 : NOWHERE,
+            .line = from->line,
             .function = text(b, from->function)};
         if (from->file)
             lines->files[lines->file_count - 1].site_count++;
@@ -78,7 +79,8 @@ static void find_functions(struct building *b)
         if (site->file == NOWHERE || wp_intmap_get(&seen, key, &best) || wp_intmap_put(&seen, key, i))
             continue;
         site->is_first = true;
-        if (!wp_intmap_get(&b->functions, (struct wp_intkey){name, 0}, &best) || lines->sites[best].total_ns < site->total_ns)
+        if (!wp_intmap_get(&b->functions, (struct wp_intkey){name, 0}, &best) ||
+            lines->sites[best].total_ns < site->total_ns)
             wp_intmap_put(&b->functions, (struct wp_intkey){name, 0}, i);
     }
     wp_intmap_fini(&seen);
@@ -113,8 +115,8 @@ static void take_calls(struct building *b, const struct wp_report_call *from)
         uint32_t callee = NOWHERE;
         if (from[i].style == WP_STYLE_USER)
             wp_intmap_get(&b->functions, (struct wp_intkey){from[i].callee, 0}, &callee);
-        lines->calls[i] = (struct wp_source_call){b->place[from[i].site], callee, text(b, from[i].callee), from[i].style,
-            from[i].is_inlined, from[i].total_ns, from[i].run_ns};
+        lines->calls[i] = (struct wp_source_call){b->place[from[i].site], callee, text(b, from[i].callee),
+            from[i].style, from[i].is_inlined, from[i].total_ns, from[i].run_ns};
         lines->by_callee[i] = i;
     }
     if (!lines->call_count)
@@ -209,7 +211,7 @@ uint32_t wp_source_function(const struct wp_source_lines *lines, const char *fun
     uint32_t best = NOWHERE;
     for (uint32_t i = 0; i < lines->site_count; i++)
         if (lines->sites[i].is_first && !strcmp(lines->sites[i].function, function) &&
-                (best == NOWHERE || lines->sites[i].total_ns > lines->sites[best].total_ns))
+            (best == NOWHERE || lines->sites[i].total_ns > lines->sites[best].total_ns))
             best = i;
     return best;
 }
@@ -224,7 +226,8 @@ const uint32_t *wp_source_callers(const struct wp_source_lines *lines, uint32_t 
         else
             high = middle;
     }
-    for (*count = 0; low + *count < lines->call_count && lines->calls[lines->by_callee[low + *count]].callee == callee; ++*count)
+    for (*count = 0; low + *count < lines->call_count && lines->calls[lines->by_callee[low + *count]].callee == callee;
+         ++*count)
         ;
     return lines->by_callee + low;
 }

@@ -72,6 +72,7 @@ const char *wp_stack_plain_process(struct wp_pool *pool, const char *name)
         return wp_pool_clip(pool, wp_pool_printf(pool, "%.*s", (int)(size - 2), name + 1), 40);
     if (host && name[0] == '[' && host > name + 1 && host[2])
         return wp_pool_printf(pool, "%s on %s",
-            wp_pool_clip(pool, wp_pool_printf(pool, "%.*s", (int)(host - name - 1), name + 1), 40), wp_pool_clip(pool, host + 2, 60));
+            wp_pool_clip(pool, wp_pool_printf(pool, "%.*s", (int)(host - name - 1), name + 1), 40),
+            wp_pool_clip(pool, host + 2, 60));
     return wp_pool_clip(pool, name, 40);
 }

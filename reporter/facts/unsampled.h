@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef WP_REPORTER_FACTS_UNSAMPLED_H
 #define WP_REPORTER_FACTS_UNSAMPLED_H
-/* Hosts of a report whose kernel gave no CPU samples though they were asked for: their time is accounted for, and no function that ran there
- * is known. As the last session of each host said (host.NAME.samples of the release's metadata). */
+/* Hosts of a report whose kernel gave no CPU samples though they were asked for: their time is accounted for, and no
+ * function that ran there is known. As the last session of each host said (host.NAME.samples of the release's
+ * metadata). */
 #include "reporter/facts/facts.h"
 
 struct wp_unsampled_host {

@@ -10,15 +10,18 @@ struct edge {
     struct {
         uint32_t waiter, target;
     } key;
-    uint32_t cell;     /* the last cell that was counted, + 1 */
+    uint32_t cell; /* the last cell that was counted, + 1 */
     uint64_t ns, count;
     UT_hash_handle hh;
 };
 
 const char *wp_wait_kind(uint32_t style)
 {
-    static const char *const kinds[WP_STYLES] = {[WP_STYLE_PROCESS] = "process", [WP_STYLE_SLEEP] = "sleep",
-        [WP_STYLE_IO] = "disk", [WP_STYLE_NET] = "network", [WP_STYLE_SCHED] = "scheduler"};
+    static const char *const kinds[WP_STYLES] = {[WP_STYLE_PROCESS] = "process",
+        [WP_STYLE_SLEEP] = "sleep",
+        [WP_STYLE_IO] = "disk",
+        [WP_STYLE_NET] = "network",
+        [WP_STYLE_SCHED] = "scheduler"};
     return style < WP_STYLES && kinds[style] ? kinds[style] : "other";
 }
 
@@ -82,7 +85,8 @@ int wp_wait_edges_build(struct wp_wait_edges *edges, const struct wp_facts *fact
     HASH_ITER(hh, found, edge, next)
     {
         if (edges->rows)
-            edges->rows[edges->count++] = (struct wp_wait_edge){edge->key.waiter, edge->key.target, edge->ns, edge->count};
+            edges->rows[edges->count++] =
+                (struct wp_wait_edge){edge->key.waiter, edge->key.target, edge->ns, edge->count};
         HASH_DEL(found, edge);
         free(edge);
     }

@@ -3,13 +3,13 @@
 #define WP_REPORTER_FACTS_WAIT_EDGES_H
 /*
  * Who waited for whom, from the flame: a process frame and what stood on it, the next process or else the end of the
- * explanation (a disk, a peer, a timer, the scheduler, a sleep that nothing explains). Time counts once an edge and stack, and
- * in every edge of the stack: the edges of one waiter can be added up, those of a chain cannot.
+ * explanation (a disk, a peer, a timer, the scheduler, a sleep that nothing explains). Time counts once an edge and
+ * stack, and in every edge of the stack: the edges of one waiter can be added up, those of a chain cannot.
  */
 #include "reporter/facts/facts.h"
 
 struct wp_wait_edge {
-    uint32_t waiter, target;  /* frame ids of the report */
+    uint32_t waiter, target; /* frame ids of the report */
     uint64_t ns, count;
 };
 

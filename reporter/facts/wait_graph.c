@@ -11,18 +11,19 @@
 #include <string.h>
 
 #define NONE UINT32_MAX
-#define LEAST_OF_KNOT 1000u /* a wait shorter than this part of the longest one ties no knot: a late acknowledgement is no circle */
+#define LEAST_OF_KNOT                                                                                                  \
+    1000u /* a wait shorter than this part of the longest one ties no knot: a late acknowledgement is no circle */
 #define KNOT_NAMES 6u /* members that a knot's name says */
 
 struct building {
     struct wp_wait_graph *graph;
     struct wp_pool *pool;
     const struct wp_facts *facts;
-    struct wp_intern *names;     /* a letter of the kind, then the name; id - 1 is the party */
-    struct wp_intmap waits;      /* (from, to) -> wait */
-    uint32_t *party;             /* by flame node: whose layer it is in, NONE: nobody's yet */
-    uint32_t *wait;              /* by flame node: the wait that begins there, NONE none */
-    uint32_t *open;              /* by wait, then by knot: how often it stands on the current stack */
+    struct wp_intern *names; /* a letter of the kind, then the name; id - 1 is the party */
+    struct wp_intmap waits;  /* (from, to) -> wait */
+    uint32_t *party;         /* by flame node: whose layer it is in, NONE: nobody's yet */
+    uint32_t *wait;          /* by flame node: the wait that begins there, NONE none */
+    uint32_t *open;          /* by wait, then by knot: how often it stands on the current stack */
     uint32_t party_room, wait_room;
     bool failed;
 };
@@ -112,13 +113,13 @@ static bool is_of_interest(const struct wp_trace *trace, const char *name)
 {
     for (uint32_t i = 0; trace && i < trace->path_count; i++)
         if (trace->paths[i].is_base && trace->paths[i].thread < trace->thread_count &&
-                !strcmp(wp_intern_text(trace->strings, trace->threads[trace->paths[i].thread].comm), name))
+            !strcmp(wp_intern_text(trace->strings, trace->threads[trace->paths[i].thread].comm), name))
             return true;
     return false;
 }
 
-/* What a process of interest waited for as another control path stands on the ground, too; "path:[name]" says that it was so. Only the
- * kept window knows which of those are of interest themselves. */
+/* What a process of interest waited for as another control path stands on the ground, too; "path:[name]" says that it
+ * was so. Only the kept window knows which of those are of interest themselves. */
 static void drop_other_paths(struct building *building)
 {
     const struct wp_flame *flame = &building->facts->flame;
@@ -157,7 +158,7 @@ static void take_cells(struct building *building)
         if (!is_peer && cell->category != WP_UNACCOUNTED)
             continue;
         uint32_t to = is_peer ? party_of(building, WP_PARTY_PEER,
-                        wp_net_address(building->pool, wp_facts_frame_name(building->facts, node->frame)))
+                                    wp_net_address(building->pool, wp_facts_frame_name(building->facts, node->frame)))
                               : party_of(building, WP_PARTY_UNKNOWN, "unexplained");
         uint32_t wait = wait_of(building, building->party[cell->node], to);
         if (wait != NONE)
@@ -200,8 +201,9 @@ static void count_pieces(struct building *building)
     const struct wp_flame *flame = &building->facts->flame;
     uint32_t *entry = building->open; /* by node: the node where its layer began; reused before it counts */
     for (uint32_t i = 1; i < flame->count; i++)
-        entry[i] = building->wait[i] != NONE ? i : building->party[i] == building->party[flame->nodes[i].parent]
-            ? entry[flame->nodes[i].parent] : 0;
+        entry[i] = building->wait[i] != NONE                                ? i
+            : building->party[i] == building->party[flame->nodes[i].parent] ? entry[flame->nodes[i].parent]
+                                                                            : 0;
     for (uint32_t i = 0; i < flame->cell_count; i++)
         if (entry[flame->cells[i].node])
             building->graph->waits[building->wait[entry[flame->cells[i].node]]].count += flame->cells[i].count;
@@ -237,8 +239,8 @@ static void name_knots(struct building *building)
     }
     for (uint32_t i = 0; i < graph->knot_count; i++)
         if (graph->knots[i].members > KNOT_NAMES)
-            graph->knots[i].name = wp_pool_printf(building->pool, "%s and %u more", graph->knots[i].name,
-                graph->knots[i].members - KNOT_NAMES);
+            graph->knots[i].name = wp_pool_printf(
+                building->pool, "%s and %u more", graph->knots[i].name, graph->knots[i].members - KNOT_NAMES);
     free(order);
 }
 
@@ -247,7 +249,8 @@ static void find_knots(struct building *building)
 {
     struct wp_wait_graph *graph = building->graph;
     struct wp_arc *arcs = calloc(graph->wait_count + 1u, sizeof(*arcs));
-    uint32_t *component = calloc(graph->party_count * 2u + 1u, sizeof(*component)), *members = component + graph->party_count;
+    uint32_t *component = calloc(graph->party_count * 2u + 1u, sizeof(*component)),
+             *members = component + graph->party_count;
     uint64_t longest = 0;
     size_t count = 0;
     for (uint32_t i = 0; i < graph->wait_count; i++)
@@ -277,7 +280,8 @@ static void find_knots(struct building *building)
 
 static int compare_parties(const void *left, const void *right, void *context)
 {
-    const struct wp_party *parties = context, *a = &parties[*(const uint32_t *)left], *b = &parties[*(const uint32_t *)right];
+    const struct wp_party *parties = context, *a = &parties[*(const uint32_t *)left],
+                          *b = &parties[*(const uint32_t *)right];
     uint64_t a_ns = a->waited_ns + a->waited_for_ns, b_ns = b->waited_ns + b->waited_for_ns;
     if (a_ns != b_ns)
         return a_ns > b_ns ? -1 : 1;
@@ -304,7 +308,8 @@ static int compare_knots(const void *left, const void *right, void *context)
 }
 
 /* `order` sorted by `compare` over `rows`, and in place[old] where a row went. */
-static void rank(uint32_t *order, uint32_t *place, uint32_t count, void *rows, int (*compare)(const void *, const void *, void *))
+static void rank(
+    uint32_t *order, uint32_t *place, uint32_t count, void *rows, int (*compare)(const void *, const void *, void *))
 {
     for (uint32_t i = 0; i < count; i++)
         order[i] = i;
@@ -318,7 +323,8 @@ static void finish(struct building *building)
 {
     struct wp_wait_graph *graph = building->graph;
     uint32_t most = graph->party_count > graph->knot_count ? graph->party_count : graph->knot_count;
-    uint32_t *order = calloc((size_t)most * 3 + 1, sizeof(*order)), *party_place = order + most, *knot_place = party_place + most;
+    uint32_t *order = calloc((size_t)most * 3 + 1, sizeof(*order)), *party_place = order + most,
+             *knot_place = party_place + most;
     struct wp_party *parties = wp_pool_alloc(building->pool, (graph->party_count + 1u) * sizeof(*parties));
     struct wp_wait *waits = wp_pool_alloc(building->pool, (graph->wait_count + 1u) * sizeof(*waits));
     struct wp_knot *knots = wp_pool_alloc(building->pool, (graph->knot_count + 1u) * sizeof(*knots));
@@ -380,7 +386,8 @@ void wp_wait_graph_processes(struct wp_wait_graph *graph, struct wp_pool *pool, 
     building.names = wp_intern_create();
     building.party = calloc(room, sizeof(*building.party));
     building.wait = calloc(room, sizeof(*building.wait));
-    building.open = calloc(room, sizeof(*building.open)); /* waits and knots begin at nodes: there are no more of them */
+    building.open =
+        calloc(room, sizeof(*building.open)); /* waits and knots begin at nodes: there are no more of them */
     building.failed = !building.names || !building.party || !building.wait || !building.open;
     if (!building.failed) {
         building.wait[0] = NONE;
@@ -411,8 +418,8 @@ void wp_wait_graph_hosts(struct wp_wait_graph *graph, struct wp_pool *pool, cons
     building.failed = !building.names;
     for (size_t i = 0; i < facts->edge_count && !building.failed; i++) {
         const struct wp_edge_fact *edge = &facts->edges[i];
-        uint32_t wait = wait_of(&building, party_of(&building, WP_PARTY_HOST, edge->to),
-            party_of(&building, WP_PARTY_HOST, edge->from));
+        uint32_t wait = wait_of(
+            &building, party_of(&building, WP_PARTY_HOST, edge->to), party_of(&building, WP_PARTY_HOST, edge->from));
         if (wait == NONE)
             break;
         graph->waits[wait].ns += edge->waited_ns;

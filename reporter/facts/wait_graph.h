@@ -2,9 +2,10 @@
 #ifndef WP_REPORTER_FACTS_WAIT_GRAPH_H
 #define WP_REPORTER_FACTS_WAIT_GRAPH_H
 /*
- * Who waits for whom: the layers of the pseudo-stacks folded into a graph. What stands on a process's sleep is what it waited
- * for, so a layer on a layer is a wait of the lower one's process for the upper one's. Ends that are no process (a disk, a peer that
- * nobody records, a wait without an explanation) are parties too. A wait counts once a stack, however often it comes back.
+ * Who waits for whom: the layers of the pseudo-stacks folded into a graph. What stands on a process's sleep is what it
+ * waited for, so a layer on a layer is a wait of the lower one's process for the upper one's. Ends that are no process
+ * (a disk, a peer that nobody records, a wait without an explanation) are parties too. A wait counts once a stack,
+ * however often it comes back.
  */
 #include "reporter/facts/facts.h"
 
@@ -14,27 +15,27 @@ enum wp_party_kind { WP_PARTY_PROCESS, WP_PARTY_DISK, WP_PARTY_PEER, WP_PARTY_UN
 
 struct wp_party {
     enum wp_party_kind kind;
-    const char *name;         /* "web", "web on db-3", "vda", "tcp:10.0.0.7:5432" */
-    const char *frame;        /* of a process: its name in the flame, "[web]@db-3"; NULL of others */
-    bool is_base;             /* the process of interest; a host that waits more than it is waited for */
-    uint64_t waited_ns;       /* for others */
-    uint64_t waited_for_ns;   /* by others */
-    uint32_t knot;            /* place in knots + 1, 0 none */
+    const char *name;       /* "web", "web on db-3", "vda", "tcp:10.0.0.7:5432" */
+    const char *frame;      /* of a process: its name in the flame, "[web]@db-3"; NULL of others */
+    bool is_base;           /* the process of interest; a host that waits more than it is waited for */
+    uint64_t waited_ns;     /* for others */
+    uint64_t waited_for_ns; /* by others */
+    uint32_t knot;          /* place in knots + 1, 0 none */
 };
 
 struct wp_wait {
-    uint32_t from, to;        /* parties: `from` waited for `to` */
-    uint64_t ns, count;       /* pieces; of hosts: messages */
-    uint32_t permalink;       /* of the flame's node that holds most of it, 0 none */
+    uint32_t from, to;  /* parties: `from` waited for `to` */
+    uint64_t ns, count; /* pieces; of hosts: messages */
+    uint32_t permalink; /* of the flame's node that holds most of it, 0 none */
     uint64_t largest_ns;
-    uint32_t knot;            /* when both ends are in it */
+    uint32_t knot; /* when both ends are in it */
 };
 
 /* Parties that wait for each other in a circle. */
 struct wp_knot {
-    const char *name;         /* "auth ⇄ web" */
+    const char *name; /* "auth ⇄ web" */
     uint32_t members;
-    uint64_t ns;              /* that the paths were inside of it, once a stack; of hosts: the sum of its waits */
+    uint64_t ns; /* that the paths were inside of it, once a stack; of hosts: the sum of its waits */
 };
 
 struct wp_wait_graph {

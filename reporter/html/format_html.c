@@ -14,34 +14,38 @@
 #include <string.h>
 
 /* 'self' alone does not cover pages opened from a disk in every browser, hence file:. */
-#define POLICY                                                                                                   \
-    "default-src 'none'; script-src 'self' file:; style-src 'self' file:; img-src 'self' file: data:; "          \
+#define POLICY                                                                                                         \
+    "default-src 'none'; script-src 'self' file:; style-src 'self' file:; img-src 'self' file: data:; "                \
     "connect-src 'none'; base-uri 'none'; form-action 'none'"
 
 struct writer {
     struct wp_buffer *out;
     const struct wp_display *display;
     enum wp_page_kind page;
-    enum wp_item_kind open;  /* the list that neighbouring items share; WP_ITEM_END: none */
+    enum wp_item_kind open; /* the list that neighbouring items share; WP_ITEM_END: none */
 };
 
 static void put_head(struct writer *writer)
 {
     struct wp_buffer *out = writer->out;
     const char *root = wp_query_root(writer->page);
-    wp_buffer_puts(out, "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+    wp_buffer_puts(out,
+        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
         "<meta http-equiv=\"Content-Security-Policy\" content=\"" POLICY "\">\n"
         "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-        "<meta name=\"referrer\" content=\"no-referrer\">\n<meta name=\"color-scheme\" content=\"light dark\">\n<title>");
+        "<meta name=\"referrer\" content=\"no-referrer\">\n<meta name=\"color-scheme\" content=\"light "
+        "dark\">\n<title>");
     wp_escape_html(out, writer->display->title);
     if (writer->display->query.aggregate && writer->page > WP_PAGE_OVERVIEW) {
         wp_buffer_puts(out, " · ");
         wp_escape_html(out, writer->display->query.aggregate);
     }
     wp_buffer_puts(out, " · Wakepath</title>\n");
-    wp_buffer_printf(out, "<link rel=\"icon\" href=\"%sassets/icon.svg\">\n"
+    wp_buffer_printf(out,
+        "<link rel=\"icon\" href=\"%sassets/icon.svg\">\n"
         "<link rel=\"stylesheet\" href=\"%sassets/wakepath.css\">\n<script src=\"%sassets/theme.js\"></script>\n"
-        "</head>\n", root, root, root);
+        "</head>\n",
+        root, root, root);
 }
 
 static void put_link(struct writer *writer, struct wp_link link, const char *text, const char *attributes)
@@ -89,13 +93,15 @@ static void put_top(struct writer *writer)
     const struct wp_display *display = writer->display;
     /* Those pages are read, not only looked at. */
     bool is_wide = display->view && strcmp(display->view, "difference") && strcmp(display->view, "behind");
-    wp_buffer_printf(out, "<body%s%s%s%s>\n<a class=\"skip\" href=\"#main\">Skip to the content</a>\n<header class=\"top\">\n",
+    wp_buffer_printf(out,
+        "<body%s%s%s%s>\n<a class=\"skip\" href=\"#main\">Skip to the content</a>\n<header class=\"top\">\n",
         is_wide ? " class=\"wide\"" : "", display->view ? " data-view=\"" : "", display->view ? display->view : "",
         display->view ? "\"" : "");
     wp_buffer_puts(out, "<a class=\"brand\" href=\"");
     struct wp_link home = wp_link_to(WP_PAGE_INDEX, NULL, NULL, NULL);
     wp_html_href(out, writer->page, &home);
-    wp_buffer_puts(out, "\"><svg viewBox=\"0 0 24 24\" aria-hidden=\"true\"><path d=\"M3 18h4V9h5v5h4V5h5\"/></svg>"
+    wp_buffer_puts(out,
+        "\"><svg viewBox=\"0 0 24 24\" aria-hidden=\"true\"><path d=\"M3 18h4V9h5v5h4V5h5\"/></svg>"
         "Wakepath</a>\n");
     put_crumbs(writer);
     wp_buffer_puts(out, "<button id=\"theme\" type=\"button\" hidden>Theme</button>\n</header>\n");
@@ -114,16 +120,20 @@ static void put_scripts(struct writer *writer)
 {
     static const char *const common[] = {"units.js", "table.js", NULL};
     static const char *const views[] = {"column.js", "view.js", "palette.js", "tip.js", "surface.js", NULL};
-    static const char *const flame[] = {"flame_model.js", "flame_times.js", "flame_hosts.js", "flame_exemplar.js", "flame_folds.js", "flame.js",
-        NULL};
-    static const char *const behind[] = {"flame_model.js", "flame_times.js", "flame_hosts.js", "flame_exemplar.js", "flame_folds.js",
-        "flame_sums.js", "figure.js", "rows.js", "behind.js", NULL};
+    static const char *const flame[] = {
+        "flame_model.js", "flame_times.js", "flame_hosts.js", "flame_exemplar.js", "flame_folds.js", "flame.js", NULL};
+    static const char *const behind[] = {"flame_model.js", "flame_times.js", "flame_hosts.js", "flame_exemplar.js",
+        "flame_folds.js", "flame_sums.js", "figure.js", "rows.js", "behind.js", NULL};
     static const char *const chrono[] = {"time_axis.js", "time_view.js", "trace_model.js", "chronology.js", NULL};
     static const char *const running[] = {"time_axis.js", "time_view.js", "trace_model.js", "running.js", NULL};
     const char *view = writer->display->view;
     bool is_flame = view && (!strcmp(view, "flame") || !strcmp(view, "difference"));
     bool is_behind = view && !strcmp(view, "behind");
-    const char *const *own = !view ? NULL : is_flame ? flame : is_behind ? behind : !strcmp(view, "running") ? running : chrono;
+    const char *const *own = !view ? NULL
+        : is_flame                 ? flame
+        : is_behind                ? behind
+        : !strcmp(view, "running") ? running
+                                   : chrono;
     const char *const *const groups[] = {common, view ? views : NULL, own};
     const char *root = wp_query_root(writer->page);
     for (size_t group = 0; group < 3; group++)
@@ -134,13 +144,17 @@ static void put_scripts(struct writer *writer)
         wp_buffer_printf(writer->out, "<script defer src=\"%s\"></script>\n", writer->display->data);
     else if (view)
         wp_buffer_printf(writer->out, "<script defer src=\"%s-data.js\"></script>\n",
-            is_behind ? "flame" : !is_flame ? "trace" : strcmp(view, "flame") ? "compare" : "flame");
+            is_behind                   ? "flame"
+                : !is_flame             ? "trace"
+                : strcmp(view, "flame") ? "compare"
+                                        : "flame");
     wp_buffer_printf(writer->out, "<script defer src=\"%sassets/page.js\"></script>\n", root);
 }
 
 static void put_bottom(struct writer *writer)
 {
-    wp_buffer_puts(writer->out, "</main>\n<footer>Made by Wakepath: where did the time go, and who was being waited for?"
+    wp_buffer_puts(writer->out,
+        "</main>\n<footer>Made by Wakepath: where did the time go, and who was being waited for?"
         "</footer>\n");
     put_scripts(writer);
     wp_buffer_puts(writer->out, "</body>\n</html>\n");
@@ -149,10 +163,13 @@ static void put_bottom(struct writer *writer)
 static void open_list(struct writer *writer, enum wp_item_kind kind)
 {
     static const char *const opens[WP_ITEM_END + 1] = {[WP_ITEM_FINDING] = "<ol class=\"findings\">\n",
-        [WP_ITEM_FACT] = "<dl class=\"facts\">\n", [WP_ITEM_TREND] = "<dl class=\"facts trends\">\n",
+        [WP_ITEM_FACT] = "<dl class=\"facts\">\n",
+        [WP_ITEM_TREND] = "<dl class=\"facts trends\">\n",
         [WP_ITEM_CARD] = "<ul class=\"cards\">\n"};
-    static const char *const closes[WP_ITEM_END + 1] = {[WP_ITEM_FINDING] = "</ol>\n", [WP_ITEM_FACT] = "</dl>\n",
-        [WP_ITEM_TREND] = "</dl>\n", [WP_ITEM_CARD] = "</ul>\n"};
+    static const char *const closes[WP_ITEM_END + 1] = {[WP_ITEM_FINDING] = "</ol>\n",
+        [WP_ITEM_FACT] = "</dl>\n",
+        [WP_ITEM_TREND] = "</dl>\n",
+        [WP_ITEM_CARD] = "</ul>\n"};
     if (writer->open == kind)
         return;
     if (closes[writer->open])
@@ -215,8 +232,11 @@ static void put_card(struct writer *writer, const struct wp_item *item)
 
 static void put_view(struct wp_buffer *out, const char *view)
 {
-    wp_buffer_printf(out, "<section class=\"view\" id=\"view\" data-view=\"%s\" aria-label=\"%s\">\n"
-        "<p class=\"waiting\">%s</p>\n</section>\n", view, view, strcmp(view, "behind")
+    wp_buffer_printf(out,
+        "<section class=\"view\" id=\"view\" data-view=\"%s\" aria-label=\"%s\">\n"
+        "<p class=\"waiting\">%s</p>\n</section>\n",
+        view, view,
+        strcmp(view, "behind")
             ? "Drawing needs scripts and a moment. The table below tells the same."
             : "Summing up one figure needs scripts and a moment. Below are the hosts and times of all of it.");
 }

@@ -24,7 +24,7 @@
 
 struct place {
     uint32_t column, row;
-    double x, y;         /* of the upper left corner */
+    double x, y; /* of the upper left corner */
 };
 
 /* What an arrow says: the middle of its text's line. */
@@ -80,7 +80,8 @@ static void place_rows(struct drawing *drawing, uint32_t columns)
     double column = columns < MANY_COLUMNS ? COLUMN : NARROW_COLUMN;
     drawing->width = EDGE * 2 + (columns - 1) * column + BOX_WIDTH;
     for (uint32_t i = 0; i < graph->arrow_count; i++) /* those go around on the right */
-        if (drawing->places[graph->arrows[i].from].column == columns - 1 && drawing->places[graph->arrows[i].to].column == columns - 1) {
+        if (drawing->places[graph->arrows[i].from].column == columns - 1 &&
+            drawing->places[graph->arrows[i].to].column == columns - 1) {
             drawing->width += 56;
             break;
         }
@@ -125,8 +126,8 @@ static struct curve bend(const struct drawing *drawing, const struct wp_arrow *a
     }
     if (a->column == b->column) {
         double x = a->x + BOX_WIDTH, down = a->y < b->y ? 1 : -1;
-        return (struct curve){x, a->y + BOX_HEIGHT / 2 + 8 * down, x + 52, a->y + BOX_HEIGHT / 2, x + 58, b->y + BOX_HEIGHT / 2,
-            x + 6, b->y + BOX_HEIGHT / 2 - 8 * down};
+        return (struct curve){x, a->y + BOX_HEIGHT / 2 + 8 * down, x + 52, a->y + BOX_HEIGHT / 2, x + 58,
+            b->y + BOX_HEIGHT / 2, x + 6, b->y + BOX_HEIGHT / 2 - 8 * down};
     }
     double y = a->y + BOX_HEIGHT * 0.8, y3 = b->y + BOX_HEIGHT * 0.8, sag = 34;
     return (struct curve){a->x, y, a->x - 60, y + sag, b->x + BOX_WIDTH + 66, y3 + sag, b->x + BOX_WIDTH + 6, y3};
@@ -158,7 +159,8 @@ static void place_labels(struct drawing *drawing)
     for (uint32_t i = 0; i < drawing->graph->arrow_count; i++) {
         struct curve c = bend(drawing, &drawing->graph->arrows[i]);
         double width = LETTER_WIDTH * (double)strlen(drawing->graph->arrows[i].label), least = INFINITY;
-        for (size_t k = 0; k < 2 * sizeof(along) / sizeof(*along) && least > 0; k++) { /* over the arrow, then under it */
+        for (size_t k = 0; k < 2 * sizeof(along) / sizeof(*along) && least > 0;
+             k++) { /* over the arrow, then under it */
             double t = along[k / 2], s = 1 - t, side = k % 2 ? 12 : -11;
             struct label label = {s * s * s * c.x0 + 3 * s * s * t * c.x1 + 3 * s * t * t * c.x2 + t * t * t * c.x3,
                 s * s * s * c.y0 + 3 * s * s * t * c.y1 + 3 * s * t * t * c.y2 + t * t * t * c.y3 + side, width};
@@ -180,11 +182,13 @@ static void put_arrow(struct drawing *drawing, uint32_t number)
     double share = drawing->heaviest ? (double)arrow->weight / (double)drawing->heaviest : 0;
     double way = atan2(c.y3 - c.y2, c.x3 - c.x2) * 180 / 3.14159265358979;
     put_open(drawing, &arrow->link, arrow->is_knot ? "arrow knot" : "arrow", arrow->text);
-    wp_buffer_printf(out, "<path class=\"w%d\" d=\"M%.1f %.1f C%.1f %.1f %.1f %.1f %.1f %.1f\"/>", 1 + (int)(share * 6.999), c.x0, c.y0,
-        c.x1, c.y1, c.x2, c.y2, c.x3, c.y3);
-    wp_buffer_printf(out, "<path class=\"head\" d=\"M6 0 L-7 -6 L-7 6 Z\" transform=\"translate(%.1f %.1f) rotate(%.1f)\"/>", c.x3,
-        c.y3, way);
-    wp_buffer_printf(out, "<text class=\"weight\" text-anchor=\"middle\" x=\"%.1f\" y=\"%.1f\">", label->x, label->y + 4);
+    wp_buffer_printf(out, "<path class=\"w%d\" d=\"M%.1f %.1f C%.1f %.1f %.1f %.1f %.1f %.1f\"/>",
+        1 + (int)(share * 6.999), c.x0, c.y0, c.x1, c.y1, c.x2, c.y2, c.x3, c.y3);
+    wp_buffer_printf(out,
+        "<path class=\"head\" d=\"M6 0 L-7 -6 L-7 6 Z\" transform=\"translate(%.1f %.1f) rotate(%.1f)\"/>", c.x3, c.y3,
+        way);
+    wp_buffer_printf(
+        out, "<text class=\"weight\" text-anchor=\"middle\" x=\"%.1f\" y=\"%.1f\">", label->x, label->y + 4);
     wp_escape_html(out, arrow->label);
     wp_buffer_puts(out, "</text>");
     put_close(drawing, &arrow->link);
@@ -192,28 +196,33 @@ static void put_arrow(struct drawing *drawing, uint32_t number)
 
 static void put_line(struct wp_buffer *out, const char *class_name, const struct place *at, double y, const char *text)
 {
-    wp_buffer_printf(out, "<text class=\"%s\" text-anchor=\"middle\" x=\"%.1f\" y=\"%.1f\">", class_name, at->x + BOX_WIDTH / 2, y);
+    wp_buffer_printf(
+        out, "<text class=\"%s\" text-anchor=\"middle\" x=\"%.1f\" y=\"%.1f\">", class_name, at->x + BOX_WIDTH / 2, y);
     wp_escape_html(out, text);
     wp_buffer_puts(out, "</text>");
 }
 
 static void put_box(struct drawing *drawing, uint32_t box)
 {
-    static const char *const kinds[] = {[WP_BOX_PROCESS] = "process", [WP_BOX_DISK] = "io", [WP_BOX_PEER] = "net",
-        [WP_BOX_UNKNOWN] = "wait", [WP_BOX_HOST] = "process"};
+    static const char *const kinds[] = {[WP_BOX_PROCESS] = "process",
+        [WP_BOX_DISK] = "io",
+        [WP_BOX_PEER] = "net",
+        [WP_BOX_UNKNOWN] = "wait",
+        [WP_BOX_HOST] = "process"};
     const struct wp_box *row = &drawing->graph->boxes[box];
     const struct place *at = &drawing->places[box];
     struct wp_buffer *out = drawing->out;
     struct wp_pool *pool = &drawing->pool;
     const char *name = row->place ? wp_pool_printf(pool, "%.*s", (int)(row->place - row->text), row->text) : row->text;
     double top = at->y + (row->place ? 15 : 20), step = row->place ? 12.6 : 17;
-    put_open(drawing, &row->link, wp_pool_printf(&drawing->pool, "box f-%s%s", kinds[row->kind], row->is_knot ? " knot" : ""),
-        row->text);
-    wp_buffer_printf(out, "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.0f\" height=\"%.0f\" rx=\"9\"/>", at->x, at->y, BOX_WIDTH,
-        BOX_HEIGHT);
+    put_open(drawing, &row->link,
+        wp_pool_printf(&drawing->pool, "box f-%s%s", kinds[row->kind], row->is_knot ? " knot" : ""), row->text);
+    wp_buffer_printf(out, "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.0f\" height=\"%.0f\" rx=\"9\"/>", at->x, at->y,
+        BOX_WIDTH, BOX_HEIGHT);
     put_line(out, "name", at, top, wp_pool_clip(pool, name, TEXT_BYTES));
     if (row->place)
-        put_line(out, "note", at, top += step, wp_pool_clip(pool, row->place + strspn(row->place, " "), TEXT_BYTES + 6));
+        put_line(
+            out, "note", at, top += step, wp_pool_clip(pool, row->place + strspn(row->place, " "), TEXT_BYTES + 6));
     put_line(out, "note", at, top + step, row->note);
     put_close(drawing, &row->link);
 }
@@ -229,8 +238,10 @@ void wp_html_graph(struct wp_buffer *out, enum wp_page_kind from, const struct w
         for (uint32_t i = 0; i < graph->arrow_count; i++)
             if (graph->arrows[i].weight > drawing.heaviest)
                 drawing.heaviest = graph->arrows[i].weight;
-        wp_buffer_printf(out, "<div class=\"scroll%s\"><svg class=\"graph\" viewBox=\"0 0 %.0f %.0f\" width=\"%.0f\" height=\"%.0f\" "
-            "role=\"group\" aria-label=\"", drawing.width > WIDE ? " wide" : "", drawing.width, drawing.height, drawing.width, drawing.height);
+        wp_buffer_printf(out,
+            "<div class=\"scroll%s\"><svg class=\"graph\" viewBox=\"0 0 %.0f %.0f\" width=\"%.0f\" height=\"%.0f\" "
+            "role=\"group\" aria-label=\"",
+            drawing.width > WIDE ? " wide" : "", drawing.width, drawing.height, drawing.width, drawing.height);
         wp_escape_html(out, label);
         wp_buffer_puts(out, "\">\n");
         for (uint32_t i = graph->arrow_count; i > 0; i--) /* the heaviest last, on top */

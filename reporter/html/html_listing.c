@@ -30,7 +30,8 @@ static void put_time(struct wp_buffer *out, struct wp_pool *pool, uint64_t ns, c
     wp_buffer_puts(out, "</td>");
 }
 
-static void put_line(struct wp_buffer *out, struct wp_pool *pool, const struct wp_listing *listing, const struct wp_listing_row *row)
+static void put_line(
+    struct wp_buffer *out, struct wp_pool *pool, const struct wp_listing *listing, const struct wp_listing_row *row)
 {
     wp_buffer_puts(out, "<tr");
     if (row->anchor)
@@ -68,10 +69,12 @@ static void put_line(struct wp_buffer *out, struct wp_pool *pool, const struct w
 }
 
 /* Between the lines: an arrow, who, how long. */
-static void put_note(struct wp_buffer *out, struct wp_pool *pool, enum wp_page_kind from, const struct wp_listing *listing,
-    const struct wp_listing_row *row)
+static void put_note(struct wp_buffer *out, struct wp_pool *pool, enum wp_page_kind from,
+    const struct wp_listing *listing, const struct wp_listing_row *row)
 {
-    static const char *const classes[] = {[WP_LISTING_GAP] = "gap", [WP_LISTING_CALLER] = "caller", [WP_LISTING_CALLEE] = "callee",
+    static const char *const classes[] = {[WP_LISTING_GAP] = "gap",
+        [WP_LISTING_CALLER] = "caller",
+        [WP_LISTING_CALLEE] = "callee",
         [WP_LISTING_SUM] = "sum"};
     wp_buffer_printf(out, "<tr class=\"note %s\"><td></td>%s" NO_TIMES "<td class=\"code\">", classes[row->kind],
         listing->has_logical && listing->has_text ? "<td class=\"logical\"></td>" : "");
@@ -105,13 +108,16 @@ void wp_html_listing(struct wp_buffer *out, enum wp_page_kind from, const struct
     wp_escape_html(out, label);
     wp_buffer_puts(out, "\">\n<thead><tr><th scope=\"col\">Line</th>");
     if (listing->has_logical && listing->has_text)
-        wp_buffer_puts(out, "<th scope=\"col\" class=\"logical\" title=\"What a #line directive calls it\">Called</th>");
-    wp_buffer_puts(out, "<th scope=\"col\" class=\"self\" title=\"On a CPU in the line's own code\">Self</th>"
+        wp_buffer_puts(
+            out, "<th scope=\"col\" class=\"logical\" title=\"What a #line directive calls it\">Called</th>");
+    wp_buffer_puts(out,
+        "<th scope=\"col\" class=\"self\" title=\"On a CPU in the line's own code\">Self</th>"
         "<th scope=\"col\" class=\"run\" title=\"On a CPU, in the line or in what it called\">Run</th>"
         "<th scope=\"col\" class=\"wait\" title=\"Waiting, in what the line called\">Wait</th>"
         "<th scope=\"col\" class=\"all\" title=\"Run and wait, a stack counted once\">Inclusive</th>"
         "<th scope=\"col\" class=\"code\">");
-    wp_buffer_puts(out, listing->has_text ? "Source</th></tr></thead>\n<tbody>\n" : "Function</th></tr></thead>\n<tbody>\n");
+    wp_buffer_puts(
+        out, listing->has_text ? "Source</th></tr></thead>\n<tbody>\n" : "Function</th></tr></thead>\n<tbody>\n");
     for (size_t i = 0; i < listing->count; i++)
         if (listing->rows[i].kind == WP_LISTING_LINE)
             put_line(out, &pool, listing, &listing->rows[i]);

@@ -7,6 +7,7 @@
 #include "reporter/display/query.h"
 
 /* Source text beside its times. */
-void wp_html_listing(struct wp_buffer *out, enum wp_page_kind from, const struct wp_listing *listing, const char *label);
+void wp_html_listing(
+    struct wp_buffer *out, enum wp_page_kind from, const struct wp_listing *listing, const char *label);
 
 #endif

@@ -10,20 +10,21 @@
 #define TOP 12.0
 #define WIDTH 900.0
 #define HEIGHT 190.0
-#define GAP 0.6   /* of a bucket, where nothing was recorded */
+#define GAP 0.6 /* of a bucket, where nothing was recorded */
 
 static void put_axis(struct wp_buffer *out, struct wp_pool *pool, const struct wp_over_time *timeline)
 {
     for (unsigned i = 0; i <= 2; i++) {
         double y = TOP + HEIGHT * (1 - i / 2.0);
-        wp_buffer_printf(out, "<line class=\"grid\" x1=\"%.1f\" x2=\"%.1f\" y1=\"%.1f\" y2=\"%.1f\"/>"
-            "<text class=\"tick\" x=\"%.1f\" y=\"%.1f\" text-anchor=\"end\">%s</text>\n", LEFT, LEFT + WIDTH, y, y, LEFT - 10, y + 4,
-            wp_human_duration(pool, timeline->most_ns * i / 2));
+        wp_buffer_printf(out,
+            "<line class=\"grid\" x1=\"%.1f\" x2=\"%.1f\" y1=\"%.1f\" y2=\"%.1f\"/>"
+            "<text class=\"tick\" x=\"%.1f\" y=\"%.1f\" text-anchor=\"end\">%s</text>\n",
+            LEFT, LEFT + WIDTH, y, y, LEFT - 10, y + 4, wp_human_duration(pool, timeline->most_ns * i / 2));
     }
 }
 
-static void put_bucket(struct wp_buffer *out, struct wp_pool *pool, const struct wp_over_time *timeline, uint32_t place, double x,
-    double width)
+static void put_bucket(struct wp_buffer *out, struct wp_pool *pool, const struct wp_over_time *timeline, uint32_t place,
+    double x, double width)
 {
     const struct wp_time_bucket *bucket = &timeline->buckets[place];
     double y = TOP + HEIGHT;
@@ -41,8 +42,8 @@ static void put_bucket(struct wp_buffer *out, struct wp_pool *pool, const struct
 }
 
 /* The address knows whole milliseconds: rounded outwards, the view takes what lies inside. */
-static void put_link(struct wp_buffer *out, struct wp_pool *pool, enum wp_page_kind from, const struct wp_over_time *timeline,
-    const struct wp_link *link, uint64_t start_ns)
+static void put_link(struct wp_buffer *out, struct wp_pool *pool, enum wp_page_kind from,
+    const struct wp_over_time *timeline, const struct wp_link *link, uint64_t start_ns)
 {
     struct wp_link there = *link;
     there.fragment = wp_pool_printf(pool, "from=%llu&to=%llu", (unsigned long long)((start_ns + 500000) / 1000000),
@@ -52,7 +53,8 @@ static void put_link(struct wp_buffer *out, struct wp_pool *pool, enum wp_page_k
     wp_buffer_printf(out, "\" aria-label=\"The flame of %s\">", wp_human_time(pool, start_ns));
 }
 
-void wp_html_over_time(struct wp_buffer *out, enum wp_page_kind from, const struct wp_over_time *timeline, const struct wp_link *link)
+void wp_html_over_time(
+    struct wp_buffer *out, enum wp_page_kind from, const struct wp_over_time *timeline, const struct wp_link *link)
 {
     struct wp_pool pool = {0};
     double units = timeline->count, at = 0;
@@ -61,8 +63,10 @@ void wp_html_over_time(struct wp_buffer *out, enum wp_page_kind from, const stru
     for (uint32_t i = 0; i < timeline->count; i++)
         units += timeline->buckets[i].is_after_gap ? GAP : 0;
     double step = WIDTH / units < 60 ? WIDTH / units : 60;
-    wp_buffer_printf(out, "<div class=\"scroll\"><svg class=\"curve timeline\" viewBox=\"0 0 %.0f %.0f\" role=\"group\" "
-        "aria-label=\"Time by category over time\">\n", LEFT + WIDTH + 16, TOP + HEIGHT + 34);
+    wp_buffer_printf(out,
+        "<div class=\"scroll\"><svg class=\"curve timeline\" viewBox=\"0 0 %.0f %.0f\" role=\"group\" "
+        "aria-label=\"Time by category over time\">\n",
+        LEFT + WIDTH + 16, TOP + HEIGHT + 34);
     put_axis(out, &pool, timeline);
     for (uint32_t i = 0; i < timeline->count; i++) {
         at += timeline->buckets[i].is_after_gap ? GAP : 0;
@@ -72,8 +76,8 @@ void wp_html_over_time(struct wp_buffer *out, enum wp_page_kind from, const stru
         put_bucket(out, &pool, timeline, i, x + step * 0.04, step * 0.92);
         wp_buffer_puts(out, link->set ? "</a>" : "");
         if (!i || i + 1 == timeline->count)
-            wp_buffer_printf(out, "<text class=\"tick\" x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\">%s</text>\n", i ? x + step : x,
-                TOP + HEIGHT + 22, i ? "end" : "start",
+            wp_buffer_printf(out, "<text class=\"tick\" x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\">%s</text>\n",
+                i ? x + step : x, TOP + HEIGHT + 22, i ? "end" : "start",
                 wp_human_clock(&pool, timeline->buckets[i].start_ns + (i ? timeline->width_ns : 0)));
         at += 1;
     }

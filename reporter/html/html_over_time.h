@@ -8,6 +8,7 @@
 #include "reporter/facts/over_time.h"
 
 /* A column a bucket, the categories piled in it; `link` (may be unset): where a column leads to, with its time. */
-void wp_html_over_time(struct wp_buffer *out, enum wp_page_kind from, const struct wp_over_time *timeline, const struct wp_link *link);
+void wp_html_over_time(
+    struct wp_buffer *out, enum wp_page_kind from, const struct wp_over_time *timeline, const struct wp_link *link);
 
 #endif

@@ -23,8 +23,13 @@ void wp_html_href(struct wp_buffer *out, enum wp_page_kind from, const struct wp
 
 static const char *kind_name(enum wp_column_kind kind)
 {
-    static const char *const names[] = {[WP_COLUMN_TEXT] = "text", [WP_COLUMN_NAME] = "name", [WP_COLUMN_STACK] = "stack",
-        [WP_COLUMN_ID] = "id", [WP_COLUMN_COUNT] = "count", [WP_COLUMN_DURATION] = "duration", [WP_COLUMN_SHARE] = "share",
+    static const char *const names[] = {[WP_COLUMN_TEXT] = "text",
+        [WP_COLUMN_NAME] = "name",
+        [WP_COLUMN_STACK] = "stack",
+        [WP_COLUMN_ID] = "id",
+        [WP_COLUMN_COUNT] = "count",
+        [WP_COLUMN_DURATION] = "duration",
+        [WP_COLUMN_SHARE] = "share",
         [WP_COLUMN_VALUE] = "value"};
     return names[kind];
 }
@@ -50,7 +55,8 @@ static void put_head(struct wp_buffer *out, const struct wp_table *table)
 static void put_text(struct wp_buffer *out, enum wp_page_kind from, const struct wp_field *field)
 {
     if (field->swatch)
-        wp_buffer_printf(out, "<span class=\"sw c-%s\"></span>", wp_category_key((enum wp_category)(field->swatch - 1)));
+        wp_buffer_printf(
+            out, "<span class=\"sw c-%s\"></span>", wp_category_key((enum wp_category)(field->swatch - 1)));
     if (field->link.set) {
         wp_buffer_puts(out, "<a href=\"");
         wp_html_href(out, from, &field->link);
@@ -71,7 +77,8 @@ static void put_share(struct wp_buffer *out, struct wp_pool *pool, uint64_t part
     double percent = whole ? 100.0 * (double)part / (double)whole : 0;
     wp_buffer_printf(out,
         "<svg class=\"mini\" viewBox=\"0 0 100 6\" preserveAspectRatio=\"none\" aria-hidden=\"true\">"
-        "<rect width=\"%.2f\" height=\"6\"/></svg>", percent > 100 ? 100 : percent);
+        "<rect width=\"%.2f\" height=\"6\"/></svg>",
+        percent > 100 ? 100 : percent);
     wp_buffer_puts(out, "<span class=\"pct\">");
     wp_escape_html(out, wp_human_share(pool, part, whole));
     wp_buffer_puts(out, "</span>");
@@ -84,8 +91,8 @@ static void put_field(struct wp_buffer *out, struct wp_pool *pool, enum wp_page_
     enum wp_column_kind kind = table->columns[i].kind;
     static const char *const marks[] = {"", " worse", " better", " faint"};
     bool is_nothing = (kind == WP_COLUMN_COUNT || kind == WP_COLUMN_DURATION) && !field->number;
-    wp_buffer_printf(out, "<td class=\"k-%s%s\"", kind_name(kind), kind == WP_COLUMN_VALUE || is_nothing
-        ? marks[is_nothing ? WP_MARK_FAINT : field->mark] : "");
+    wp_buffer_printf(out, "<td class=\"k-%s%s\"", kind_name(kind),
+        kind == WP_COLUMN_VALUE || is_nothing ? marks[is_nothing ? WP_MARK_FAINT : field->mark] : "");
     if (kind == WP_COLUMN_VALUE)
         wp_buffer_printf(out, " data-v=\"%.9g\"", field->value);
     else if (kind >= WP_COLUMN_ID)
@@ -121,7 +128,8 @@ void wp_html_table(struct wp_buffer *out, enum wp_page_kind from, const struct w
         wp_buffer_puts(out, "</p>\n");
         return;
     }
-    wp_buffer_printf(out, "<div class=\"scroll\"><table id=\"%s\" class=\"sortable\"%s", table->id, table->searchable ? " data-search" : "");
+    wp_buffer_printf(out, "<div class=\"scroll\"><table id=\"%s\" class=\"sortable\"%s", table->id,
+        table->searchable ? " data-search" : "");
     if (table->searchable && table->whole_ns) /* what a percent is of */
         wp_buffer_printf(out, " data-whole=\"%" PRIu64 "\"", table->whole_ns);
     wp_buffer_puts(out, ">\n");
@@ -154,17 +162,18 @@ static void put_bar_part(struct wp_buffer *out, enum wp_page_kind from, unsigned
         wp_html_href(out, from, &part);
         wp_buffer_puts(out, "\">");
     }
-    wp_buffer_printf(out, "<svg x=\"%.3f%%\" width=\"%.3f%%\" height=\"100%%\"><title>%s: %s</title>"
-        "<rect class=\"c-%s\" width=\"100%%\" height=\"100%%\"/>", x, width, title, text,
-        wp_category_key((enum wp_category)category));
+    wp_buffer_printf(out,
+        "<svg x=\"%.3f%%\" width=\"%.3f%%\" height=\"100%%\"><title>%s: %s</title>"
+        "<rect class=\"c-%s\" width=\"100%%\" height=\"100%%\"/>",
+        x, width, title, text, wp_category_key((enum wp_category)category));
     if (labelled && width * 10.6 > 8.4 * (double)strlen(title) + 20) /* of a bar of 1060 pixels */
         wp_buffer_printf(out, "<text class=\"on-%s\" x=\"12\" y=\"50%%\" dy=\"0.35em\">%s</text>",
             wp_category_key((enum wp_category)category), title);
     wp_buffer_puts(out, link->set ? "</svg></a>\n" : "</svg>\n");
 }
 
-void wp_html_bar(struct wp_buffer *out, enum wp_page_kind from, const uint64_t *parts, const struct wp_link *link,
-    bool small)
+void wp_html_bar(
+    struct wp_buffer *out, enum wp_page_kind from, const uint64_t *parts, const struct wp_link *link, bool small)
 {
     struct wp_pool pool = {0};
     uint64_t total = 0;
@@ -177,8 +186,9 @@ void wp_html_bar(struct wp_buffer *out, enum wp_page_kind from, const uint64_t *
         double width = 100.0 * (double)parts[i] / (double)total;
         if (parts[i])
             put_bar_part(out, from, i, x, width, link,
-                wp_pool_printf(&pool, "%s, %s", wp_human_duration(&pool, parts[i]),
-                    wp_human_share(&pool, parts[i], total)), !small);
+                wp_pool_printf(
+                    &pool, "%s, %s", wp_human_duration(&pool, parts[i]), wp_human_share(&pool, parts[i], total)),
+                !small);
         x += width;
     }
     wp_buffer_puts(out, "</svg>\n");
@@ -200,8 +210,8 @@ void wp_html_trend(struct wp_buffer *out, const struct wp_point *points, size_t 
         high = points[i].value > high ? points[i].value : high;
     }
     double step = count > 1 ? (TREND_WIDTH - 2 * TREND_EDGE) / (double)(count - 1) : 0;
-    wp_buffer_printf(out, "<svg class=\"trend\" viewBox=\"0 0 %.0f %.0f\" role=\"img\" aria-label=\"",
-        TREND_WIDTH, TREND_HEIGHT);
+    wp_buffer_printf(
+        out, "<svg class=\"trend\" viewBox=\"0 0 %.0f %.0f\" role=\"img\" aria-label=\"", TREND_WIDTH, TREND_HEIGHT);
     wp_escape_html(out, label);
     wp_buffer_puts(out, " over releases, the newest last\">");
     for (int pass = 0; pass < 2; pass++) {
@@ -215,9 +225,13 @@ void wp_html_trend(struct wp_buffer *out, const struct wp_point *points, size_t 
             }
             wp_buffer_printf(out, "<g><title>");
             wp_escape_html(out, points[i].text);
-            wp_buffer_printf(out, "</title><rect class=\"%s\" x=\"%.1f\" y=\"%.1f\" width=\"%d\" height=\"%d\" rx=\"3\"/></g>",
-                points[i].is_faint ? "dot faint" : i + 1 == count ? "dot last" : "dot", x - (i + 1 == count ? 3 : 2),
-                y - (i + 1 == count ? 3 : 2), i + 1 == count ? 6 : 4, i + 1 == count ? 6 : 4);
+            wp_buffer_printf(out,
+                "</title><rect class=\"%s\" x=\"%.1f\" y=\"%.1f\" width=\"%d\" height=\"%d\" rx=\"3\"/></g>",
+                points[i].is_faint   ? "dot faint"
+                    : i + 1 == count ? "dot last"
+                                     : "dot",
+                x - (i + 1 == count ? 3 : 2), y - (i + 1 == count ? 3 : 2), i + 1 == count ? 6 : 4,
+                i + 1 == count ? 6 : 4);
         }
         if (!pass)
             wp_buffer_printf(out, "<path class=\"line\" d=\"%s\"/>", line.data ? (const char *)line.data : "");

@@ -8,8 +8,8 @@
 void wp_html_href(struct wp_buffer *out, enum wp_page_kind from, const struct wp_link *link);
 void wp_html_table(struct wp_buffer *out, enum wp_page_kind from, const struct wp_table *table);
 /* The category bar; a part is labelled when it is wide enough. `link` (may be unset): where a part leads to. */
-void wp_html_bar(struct wp_buffer *out, enum wp_page_kind from, const uint64_t *parts, const struct wp_link *link,
-    bool small);
+void wp_html_bar(
+    struct wp_buffer *out, enum wp_page_kind from, const uint64_t *parts, const struct wp_link *link, bool small);
 /* A line over the points, oldest first, with a dot at each one that says what it is. */
 void wp_html_trend(struct wp_buffer *out, const struct wp_point *points, size_t count, const char *label);
 

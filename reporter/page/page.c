@@ -17,25 +17,28 @@
 #include <errno.h>
 
 #define SOURCE_ROWS 20u /* below the functions */
-#define ALL_ROWS 2000u /* more rows than this nobody reads; the page says how many are left out */
+#define ALL_ROWS 2000u  /* more rows than this nobody reads; the page says how many are left out */
 
 static void processes(struct wp_display *display, const struct wp_facts *facts)
 {
     wp_display_add(display, WP_ITEM_PARAGRAPH,
         "Every process that stood in a control path. Time on paths is how long it was running or waited for there; "
-        "running is the part in which it was itself on a CPU. What stands behind a time is of all processes of that name, by host.");
+        "running is the part in which it was itself on a CPU. What stands behind a time is of all processes of that "
+        "name, by host.");
     wp_page_process_table(display, facts, ALL_ROWS);
 }
 
 static void functions(struct wp_display *display, const struct wp_facts *facts)
 {
     wp_display_add(display, WP_ITEM_PARAGRAPH,
-        "Inclusive time counts a function once a stack, however often it stands on it, and goes through to the processes "
+        "Inclusive time counts a function once a stack, however often it stands on it, and goes through to the "
+        "processes "
         "that it waited for. Running and waiting are exclusive: the function was the innermost one.");
     struct wp_item *modules = wp_display_add(display, WP_ITEM_PARAGRAPH, "By object file and by service");
     if (modules)
         modules->link = wp_link_to(WP_PAGE_MODULES, facts->release, facts->aggregate, NULL);
-    struct wp_item *sources = facts->source.file_count ? wp_display_add(display, WP_ITEM_PARAGRAPH, "By source file and line") : NULL;
+    struct wp_item *sources =
+        facts->source.file_count ? wp_display_add(display, WP_ITEM_PARAGRAPH, "By source file and line") : NULL;
     if (sources)
         sources->link = wp_link_to(WP_PAGE_SOURCES, facts->release, facts->aggregate, NULL);
     wp_page_function_table(display, facts, ALL_ROWS);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef WP_REPORTER_PAGE_PAGE_H
 #define WP_REPORTER_PAGE_PAGE_H
-/* Page builders: facts -> display. A new page is a kind in query.h and a builder page_*.c; the formatters never learn of it. */
+/* Page builders: facts -> display. A new page is a kind in query.h and a builder page_*.c; the formatters never learn
+ * of it. */
 #include "common/error.h"
 #include "reporter/display/display.h"
 #include "reporter/facts/facts.h"

@@ -9,7 +9,9 @@
 static void add_events(struct wp_display *display, const struct wp_facts *facts)
 {
     static const struct wp_column columns[] = {
-        {"Kind of event", NULL, WP_COLUMN_NAME}, {"Recorded", NULL, WP_COLUMN_COUNT}, {"Lost", NULL, WP_COLUMN_COUNT},
+        {"Kind of event", NULL, WP_COLUMN_NAME},
+        {"Recorded", NULL, WP_COLUMN_COUNT},
+        {"Lost", NULL, WP_COLUMN_COUNT},
     };
     struct wp_table *table = wp_display_table(display, "events", columns, 3, facts->event_count);
     for (size_t i = 0; i < facts->event_count; i++) {
@@ -30,14 +32,20 @@ static const char *meaning(const char *limit)
         {"width", "A sleep had more stretches behind it than --width looks at"},
         {"budget", "A second of a host had more stretches behind what its threads waited for than --budget looks at"},
         {"history", "What was waited for lay further back than --history keeps"},
-        {"memory", "A session held more memory than --host-memory or --memory lets it, and was ended: waits across that are cut"},
+        {"memory",
+            "A session held more memory than --host-memory or --memory lets it, and was ended: waits across that are "
+            "cut"},
         {"shards", "Another aggregator did not say what its hosts did"},
         {"join", "A run between two sleeps that timed out was little longer than --join, and parted them"},
         {"late sample", "A sample came later after its run than --late-sample takes, and was not counted for it"},
-        {"lines", "There were more lines of source than a report has room for: the tables of lines and calls are without them"},
+        {"lines",
+            "There were more lines of source than a report has room for: the tables of lines and calls are without "
+            "them"},
         {"overhead: no events", "The collector recorded nothing for a while, to stay within --overhead-limit"},
         {"overhead: fewer stacks", "The collector left stacks out, to stay within --overhead-limit"},
-        {"loop", "A loop of timeouts went on for an answer that came later than half of --history, or not at all: what it waited for is not told"},
+        {"loop",
+            "A loop of timeouts went on for an answer that came later than half of --history, or not at all: what it "
+            "waited for is not told"},
     };
     for (size_t i = 0; i < sizeof(meanings) / sizeof(*meanings); i++)
         if (!strcmp(limit, meanings[i][0]))
@@ -48,7 +56,8 @@ static const char *meaning(const char *limit)
 static void add_limits(struct wp_display *display, const struct wp_facts *facts)
 {
     static const struct wp_column columns[] = {
-        {"Limit", NULL, WP_COLUMN_NAME}, {"What it means", NULL, WP_COLUMN_TEXT},
+        {"Limit", NULL, WP_COLUMN_NAME},
+        {"What it means", NULL, WP_COLUMN_TEXT},
         {"Times", "How often it stopped an explanation", WP_COLUMN_COUNT},
         {"Time", "That it touched", WP_COLUMN_DURATION},
     };
@@ -75,13 +84,14 @@ void wp_page_about(struct wp_display *display, const struct wp_facts *facts)
         wp_pool_printf(pool, "%s, touched by losses", wp_human_share(pool, facts->uncertain_ns, facts->total_ns)));
     if (facts->late.total_ns)
         wp_display_fact(display, "Came late", wp_human_share(pool, facts->late.total_ns, facts->total_ns),
-            wp_pool_printf(pool, "%s, when its hour had long been over; the last of it %s", wp_human_duration(pool, facts->late.total_ns),
-                wp_human_time(pool, facts->late.last_s * 1000000000)));
+            wp_pool_printf(pool, "%s, when its hour had long been over; the last of it %s",
+                wp_human_duration(pool, facts->late.total_ns), wp_human_time(pool, facts->late.last_s * 1000000000)));
     wp_display_fact(display, "Detached", wp_human_duration(pool, facts->detached_ns), "started, not waited for");
     wp_display_fact(display, "From", wp_human_date(pool, facts->first_ns), wp_human_clock(pool, facts->first_ns));
     wp_display_fact(display, "To", wp_human_date(pool, facts->last_ns), wp_human_clock(pool, facts->last_ns));
     if (facts->stack_ends.stack_ns)
-        wp_display_fact(display, "Whole stacks", wp_human_share(pool, facts->stack_ends.whole_ns, facts->stack_ends.stack_ns),
+        wp_display_fact(display, "Whole stacks",
+            wp_human_share(pool, facts->stack_ends.whole_ns, facts->stack_ends.stack_ns),
             "of the time with functions: down to where the thread began");
     wp_page_mixed(display, facts->mixed, facts->mixed_count);
     wp_display_heading(display, "Events behind this report");
@@ -90,9 +100,12 @@ void wp_page_about(struct wp_display *display, const struct wp_facts *facts)
     add_limits(display, facts);
     wp_display_heading(display, "Words");
     wp_display_add(display, WP_ITEM_PARAGRAPH,
-        "A run is a stretch of one thread on a CPU, a sleep a stretch off it. A control path is a series of runs that hand "
-        "over to each other; its pseudo-stack at a moment is a pile of sleeps, each waiting for what stands on it, with the "
-        "run on top. The total is the length of all control paths, so it exceeds the wall time where paths go side by side.");
+        "A run is a stretch of one thread on a CPU, a sleep a stretch off it. A control path is a series of runs that "
+        "hand "
+        "over to each other; its pseudo-stack at a moment is a pile of sleeps, each waiting for what stands on it, "
+        "with the "
+        "run on top. The total is the length of all control paths, so it exceeds the wall time where paths go side by "
+        "side.");
     wp_display_add(display, WP_ITEM_PARAGRAPH,
         "Every nanosecond of the total has exactly one category; the categories add up to the total.");
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What stands behind a figure: the drawn part is summed up in the browser, for what its address names; the tables are of all. */
+/* What stands behind a figure: the drawn part is summed up in the browser, for what its address names; the tables are
+ * of all. */
 #include "reporter/page/page_behind.h"
 
 #include "reporter/display/escape.h"
@@ -11,7 +12,8 @@
 
 #define NAME_BYTES 400u /* as the flame's data has them: a longer name is found by its beginning there too */
 
-struct wp_link wp_page_behind_link(struct wp_display *display, const struct wp_facts *facts, const char *key, const char *value)
+struct wp_link wp_page_behind_link(
+    struct wp_display *display, const struct wp_facts *facts, const char *key, const char *value)
 {
     struct wp_buffer buffer = {0};
     wp_buffer_printf(&buffer, "%s=", key);
@@ -21,7 +23,8 @@ struct wp_link wp_page_behind_link(struct wp_display *display, const struct wp_f
     return wp_link_to(WP_PAGE_BEHIND, facts->release, facts->aggregate, fragment);
 }
 
-struct wp_link wp_page_behind_function(struct wp_display *display, const struct wp_facts *facts, const struct wp_function_fact *function)
+struct wp_link wp_page_behind_function(
+    struct wp_display *display, const struct wp_facts *facts, const struct wp_function_fact *function)
 {
     const char *file = function->style == WP_STYLE_KERNEL ? WP_MODULE_KERNEL : function->object;
     struct wp_link link = wp_page_behind_link(display, facts, "gather", function->name);
@@ -34,13 +37,15 @@ struct wp_link wp_page_behind_function(struct wp_display *display, const struct 
 struct wp_link wp_page_behind_node(struct wp_display *display, const struct wp_facts *facts, uint32_t permalink)
 {
     return permalink ? wp_link_to(WP_PAGE_BEHIND, facts->release, facts->aggregate,
-        wp_pool_printf(&display->pool, "node=%08" PRIx32, permalink)) : (struct wp_link){0};
+                           wp_pool_printf(&display->pool, "node=%08" PRIx32, permalink))
+                     : (struct wp_link){0};
 }
 
 static void add_origins(struct wp_display *display, const struct wp_facts *facts)
 {
     static const struct wp_column columns[] = {
-        {"Host", "Of the process of interest", WP_COLUMN_NAME}, {"Time", NULL, WP_COLUMN_DURATION},
+        {"Host", "Of the process of interest", WP_COLUMN_NAME},
+        {"Time", NULL, WP_COLUMN_DURATION},
         {"Share", "Of the total", WP_COLUMN_SHARE},
     };
     if (!facts->origins.count)
@@ -57,16 +62,19 @@ static void add_origins(struct wp_display *display, const struct wp_facts *facts
         row[1].number = row[2].number = facts->origins.rows[i].total_ns;
     }
     if (facts->origins.count == 1 && facts->origins.rows[0].host_count > 1)
-        wp_display_add(display, WP_ITEM_PARAGRAPH, "One aggregator has summed them up, so their times are not told apart. What passed on "
+        wp_display_add(display, WP_ITEM_PARAGRAPH,
+            "One aggregator has summed them up, so their times are not told apart. What passed on "
             "another host than that of the process of interest is named by that host all the same.");
     if (facts->origins.missing_ns)
-        wp_display_add(display, WP_ITEM_NOTICE, wp_pool_printf(&display->pool, "Of %s it could not be read whose they are.",
-            wp_human_duration(&display->pool, facts->origins.missing_ns)));
+        wp_display_add(display, WP_ITEM_NOTICE,
+            wp_pool_printf(&display->pool, "Of %s it could not be read whose they are.",
+                wp_human_duration(&display->pool, facts->origins.missing_ns)));
 }
 
 void wp_page_behind(struct wp_display *display, const struct wp_facts *facts)
 {
-    wp_display_add(display, WP_ITEM_PARAGRAPH, "Whose time a figure is, when and where it passed, what it was, what is in it and who leads to "
+    wp_display_add(display, WP_ITEM_PARAGRAPH,
+        "Whose time a figure is, when and where it passed, what it was, what is in it and who leads to "
         "it. Every figure of the tables leads here; the address says which one, of which hosts and times.");
     display->view = "behind";
     wp_display_add(display, WP_ITEM_VIEW, "behind");

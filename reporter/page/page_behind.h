@@ -6,8 +6,10 @@
 #include "reporter/facts/facts.h"
 
 /* What stands behind a figure (behind.js): "key=value", or a node of the flame. */
-struct wp_link wp_page_behind_link(struct wp_display *display, const struct wp_facts *facts, const char *key, const char *value);
-struct wp_link wp_page_behind_function(struct wp_display *display, const struct wp_facts *facts, const struct wp_function_fact *function);
+struct wp_link wp_page_behind_link(
+    struct wp_display *display, const struct wp_facts *facts, const char *key, const char *value);
+struct wp_link wp_page_behind_function(
+    struct wp_display *display, const struct wp_facts *facts, const struct wp_function_fact *function);
 struct wp_link wp_page_behind_node(struct wp_display *display, const struct wp_facts *facts, uint32_t permalink);
 void wp_page_behind(struct wp_display *display, const struct wp_facts *facts);
 

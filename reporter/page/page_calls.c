@@ -21,11 +21,12 @@ unsigned wp_page_function_parts(const struct wp_facts *facts)
 }
 
 /* The other end of a call: a function leads to its own place, anything else to the flame. */
-static void put_end(struct wp_display *display, const struct wp_facts *facts, const struct wp_calls *calls, struct wp_field *field,
-    uint32_t frame, const struct wp_call *call)
+static void put_end(struct wp_display *display, const struct wp_facts *facts, const struct wp_calls *calls,
+    struct wp_field *field, uint32_t frame, const struct wp_call *call)
 {
     uint32_t style = frame ? wp_facts_frame_style(facts, frame) : 0;
-    field->text = frame ? wp_pool_clip(&display->pool, wp_facts_frame_name(facts, frame), NAME_BYTES) : "start of the stack";
+    field->text =
+        frame ? wp_pool_clip(&display->pool, wp_facts_frame_name(facts, frame), NAME_BYTES) : "start of the stack";
     if (style == WP_STYLE_PROCESS)
         field->note = "process";
     else if (style == WP_STYLE_KERNEL)
@@ -47,14 +48,14 @@ static bool is_inlined(const struct wp_facts *facts, const struct wp_call *call)
     const char *from = wp_facts_frame_name(facts, call->from), *to = wp_facts_frame_name(facts, call->to);
     for (uint32_t i = 0; i < facts->source.call_count; i++)
         if (facts->source.calls[i].is_inlined && facts->source.calls[i].name == to &&
-                facts->source.sites[facts->source.calls[i].site].function == from)
+            facts->source.sites[facts->source.calls[i].site].function == from)
             return true;
     return false;
 }
 
 /* One row: who, the time, how much of the function's own inclusive time that is. */
-static void put_call(struct wp_display *display, const struct wp_facts *facts, const struct wp_calls *calls, struct wp_table *table,
-    uint32_t other, const struct wp_call *call, uint64_t ns)
+static void put_call(struct wp_display *display, const struct wp_facts *facts, const struct wp_calls *calls,
+    struct wp_table *table, uint32_t other, const struct wp_call *call, uint64_t ns)
 {
     if (!ns && !call->inside_ns)
         return;
@@ -73,7 +74,8 @@ static void add_callers(struct wp_display *display, const struct wp_facts *facts
     const struct wp_function_fact *function, size_t place)
 {
     static const struct wp_column columns[] = {
-        {"Called by", NULL, WP_COLUMN_NAME}, {"Time", "Of the function when it was called from there", WP_COLUMN_DURATION},
+        {"Called by", NULL, WP_COLUMN_NAME},
+        {"Time", "Of the function when it was called from there", WP_COLUMN_DURATION},
         {"Share", "Of the function's inclusive time", WP_COLUMN_SHARE},
     };
     uint32_t first = calls->first_caller[function->frame], end = calls->first_caller[function->frame + 1];
@@ -88,7 +90,8 @@ static void add_callees(struct wp_display *display, const struct wp_facts *facts
     const struct wp_function_fact *function, size_t place)
 {
     static const struct wp_column columns[] = {
-        {"Calls, and waits in", NULL, WP_COLUMN_NAME}, {"Time", "Spent there from this function", WP_COLUMN_DURATION},
+        {"Calls, and waits in", NULL, WP_COLUMN_NAME},
+        {"Time", "Spent there from this function", WP_COLUMN_DURATION},
         {"Share", "Of the function's inclusive time", WP_COLUMN_SHARE},
     };
     uint32_t first = calls->first_callee[function->frame], end = calls->first_callee[function->frame + 1];
@@ -106,7 +109,8 @@ static void add_places(struct wp_display *display, const struct wp_facts *facts,
     const struct wp_function_fact *function, size_t place)
 {
     static const struct wp_column columns[] = {
-        {"Where it stands", "The pseudo-stack up to it", WP_COLUMN_STACK}, {"Time", NULL, WP_COLUMN_DURATION},
+        {"Where it stands", "The pseudo-stack up to it", WP_COLUMN_STACK},
+        {"Time", NULL, WP_COLUMN_DURATION},
         {"Share", "Of the function's inclusive time", WP_COLUMN_SHARE},
     };
     uint32_t first = calls->first_place[function->frame], end = calls->first_place[function->frame + 1];
@@ -126,14 +130,16 @@ static void add_places(struct wp_display *display, const struct wp_facts *facts,
 }
 
 /* To its first line with time. */
-static void add_source(struct wp_display *display, const struct wp_facts *facts, const struct wp_function_fact *function)
+static void add_source(
+    struct wp_display *display, const struct wp_facts *facts, const struct wp_function_fact *function)
 {
     uint32_t site = function->style == WP_STYLE_USER ? wp_source_function(&facts->source, function->name) : UINT32_MAX;
     if (site == UINT32_MAX)
         return;
     const struct wp_source_site *at = &facts->source.sites[site];
-    struct wp_item *item = wp_display_add(display, WP_ITEM_FACT, wp_pool_printf(&display->pool, "%s:%" PRIu32,
-        wp_pool_clip(&display->pool, wp_source_base(facts->source.files[at->file].path), NAME_BYTES), at->line));
+    struct wp_item *item = wp_display_add(display, WP_ITEM_FACT,
+        wp_pool_printf(&display->pool, "%s:%" PRIu32,
+            wp_pool_clip(&display->pool, wp_source_base(facts->source.files[at->file].path), NAME_BYTES), at->line));
     if (!item)
         return;
     item->label = "Source";
@@ -142,22 +148,25 @@ static void add_source(struct wp_display *display, const struct wp_facts *facts,
 }
 
 /* Lines that call the function, where lines are known; the callers above say the same by function. */
-static void add_sites(struct wp_display *display, const struct wp_facts *facts, const struct wp_function_fact *function, size_t place)
+static void add_sites(
+    struct wp_display *display, const struct wp_facts *facts, const struct wp_function_fact *function, size_t place)
 {
     static const struct wp_column columns[] = {
-        {"Call site", "The line that calls it", WP_COLUMN_NAME}, {"Time", "Of the function when it was called from there", WP_COLUMN_DURATION},
+        {"Call site", "The line that calls it", WP_COLUMN_NAME},
+        {"Time", "Of the function when it was called from there", WP_COLUMN_DURATION},
         {"Share", "Of the function's inclusive time", WP_COLUMN_SHARE},
     };
     const struct wp_source_lines *source = &facts->source;
-    uint32_t callee = function->style == WP_STYLE_USER ? wp_source_function(source, function->name) : UINT32_MAX, count = 0;
+    uint32_t callee = function->style == WP_STYLE_USER ? wp_source_function(source, function->name) : UINT32_MAX,
+             count = 0;
     const uint32_t *callers = callee == UINT32_MAX ? NULL : wp_source_callers(source, callee, &count);
     bool is_known = false;
     for (uint32_t i = 0; i < count; i++)
         is_known |= source->sites[source->calls[callers[i]].site].file != UINT32_MAX;
     if (!is_known)
         return;
-    struct wp_table *table = wp_display_table(display, wp_pool_printf(&display->pool, "sites-%zu", place), columns, 3,
-        count < SITE_ROWS ? count : SITE_ROWS);
+    struct wp_table *table = wp_display_table(
+        display, wp_pool_printf(&display->pool, "sites-%zu", place), columns, 3, count < SITE_ROWS ? count : SITE_ROWS);
     table->whole_ns = function->inclusive_ns;
     for (uint32_t i = 0; i < count; i++) {
         const struct wp_source_call *call = &source->calls[callers[i]];
@@ -175,27 +184,32 @@ static void add_sites(struct wp_display *display, const struct wp_facts *facts, 
 }
 
 /* As mdprof parts them: a function that calls itself does so at one place, or, to divide and conquer, at several. */
-static void add_recursion(struct wp_display *display, const struct wp_facts *facts, const struct wp_function_fact *function,
-    const struct wp_clique *clique)
+static void add_recursion(struct wp_display *display, const struct wp_facts *facts,
+    const struct wp_function_fact *function, const struct wp_clique *clique)
 {
     const struct wp_source_lines *source = &facts->source;
     uint32_t sites = 0;
     for (uint32_t i = 0; i < source->call_count && clique && clique->members == 1; i++)
-        sites += source->calls[i].name == function->name && source->sites[source->calls[i].site].function == function->name;
+        sites +=
+            source->calls[i].name == function->name && source->sites[source->calls[i].site].function == function->name;
     if (!clique)
         wp_display_fact(display, "Recursion", "none", "");
     else if (clique->members > 1)
         wp_display_fact(display, "Recursion", "mutual", wp_pool_printf(&display->pool, "clique of %s", clique->name));
     else if (sites > 1)
-        wp_display_fact(display, "Recursion", "divide and conquer", wp_pool_printf(&display->pool, "it calls itself at %" PRIu32 " lines", sites));
+        wp_display_fact(display, "Recursion", "divide and conquer",
+            wp_pool_printf(&display->pool, "it calls itself at %" PRIu32 " lines", sites));
     else
-        wp_display_fact(display, "Recursion", "single", sites ? "it calls itself at one line" : "it calls itself; at how many lines is not known");
+        wp_display_fact(display, "Recursion", "single",
+            sites ? "it calls itself at one line" : "it calls itself; at how many lines is not known");
 }
 
-static void add_function(struct wp_display *display, const struct wp_facts *facts, const struct wp_calls *calls, size_t place)
+static void add_function(
+    struct wp_display *display, const struct wp_facts *facts, const struct wp_calls *calls, size_t place)
 {
     const struct wp_function_fact *function = &facts->functions[place];
-    const struct wp_clique *clique = calls->clique[function->frame] ? &calls->cliques[calls->clique[function->frame] - 1] : NULL;
+    const struct wp_clique *clique =
+        calls->clique[function->frame] ? &calls->cliques[calls->clique[function->frame] - 1] : NULL;
     struct wp_pool *pool = &display->pool;
     struct wp_item *heading = wp_display_add(display, WP_ITEM_HEADING, wp_pool_clip(pool, function->name, NAME_BYTES));
     if (!heading)
@@ -226,8 +240,10 @@ static void add_function(struct wp_display *display, const struct wp_facts *fact
 static void add_cliques(struct wp_display *display, const struct wp_facts *facts, const struct wp_calls *calls)
 {
     static const struct wp_column columns[] = {
-        {"Functions that call each other", NULL, WP_COLUMN_NAME}, {"Members", "1: it calls itself", WP_COLUMN_COUNT},
-        {"Entered most from", NULL, WP_COLUMN_NAME}, {"Time", "On any stack, counted once each", WP_COLUMN_DURATION},
+        {"Functions that call each other", NULL, WP_COLUMN_NAME},
+        {"Members", "1: it calls itself", WP_COLUMN_COUNT},
+        {"Entered most from", NULL, WP_COLUMN_NAME},
+        {"Time", "On any stack, counted once each", WP_COLUMN_DURATION},
         {"Share", "Of the total", WP_COLUMN_SHARE},
     };
     if (!calls->clique_count)
@@ -243,7 +259,8 @@ static void add_cliques(struct wp_display *display, const struct wp_facts *facts
             continue;
         row[0].text = wp_pool_text(&display->pool, clique->name);
         row[1].number = clique->members;
-        row[2].text = clique->entry ? wp_pool_clip(&display->pool, wp_facts_frame_name(facts, clique->entry), NAME_BYTES) : "";
+        row[2].text =
+            clique->entry ? wp_pool_clip(&display->pool, wp_facts_frame_name(facts, clique->entry), NAME_BYTES) : "";
         row[3].number = row[4].number = clique->ns;
     }
 }
@@ -255,23 +272,26 @@ static void add_turn(struct wp_display *display, const struct wp_facts *facts, u
         item->link = wp_link_to_part(WP_PAGE_FUNCTION, facts->release, facts->aggregate, part, NULL);
 }
 
-int wp_page_function(struct wp_display *display, const struct wp_facts *facts, const struct wp_calls *calls, unsigned part,
-    struct wp_error *err)
+int wp_page_function(struct wp_display *display, const struct wp_facts *facts, const struct wp_calls *calls,
+    unsigned part, struct wp_error *err)
 {
-    size_t count = wp_page_function_count(facts), first = (size_t)(part - 1) * WP_PAGE_FUNCTIONS_EACH, end = first + WP_PAGE_FUNCTIONS_EACH < count ? first + WP_PAGE_FUNCTIONS_EACH : count;
+    size_t count = wp_page_function_count(facts), first = (size_t)(part - 1) * WP_PAGE_FUNCTIONS_EACH,
+           end = first + WP_PAGE_FUNCTIONS_EACH < count ? first + WP_PAGE_FUNCTIONS_EACH : count;
     unsigned parts = wp_page_function_parts(facts);
     if (!part || part > parts)
         return wp_error_set(err, -EINVAL, "there are %u pages of functions, not %u", parts, part);
     display->part = part;
     display->title = wp_page_title(WP_PAGE_FUNCTION);
-    display->subtitle = wp_pool_printf(&display->pool, "Functions %zu to %zu of %zu, by inclusive time", first + 1, end,
-        facts->function_count);
+    display->subtitle = wp_pool_printf(
+        &display->pool, "Functions %zu to %zu of %zu, by inclusive time", first + 1, end, facts->function_count);
     display->tab_release = facts->release;
     display->tab_aggregate = facts->aggregate;
     display->tab_compare = facts->change != NULL;
     if (part == 1)
-        wp_display_add(display, WP_ITEM_PARAGRAPH, "The callers' times add up to a function's inclusive time; so do its running time "
-            "and the times of what it calls and waits in. A stack counts once however often the function stands on it: calls "
+        wp_display_add(display, WP_ITEM_PARAGRAPH,
+            "The callers' times add up to a function's inclusive time; so do its running time "
+            "and the times of what it calls and waits in. A stack counts once however often the function stands on it: "
+            "calls "
             "inside a clique of functions that call each other are folded, and not part of these sums.");
     if (part == 1)
         add_cliques(display, facts, calls);

@@ -7,9 +7,10 @@
 #include "reporter/facts/calls.h"
 #include "reporter/facts/facts.h"
 
-/* Callers and callees of some functions, and how many such pages there are: the functions that hold little have none. */
-int wp_page_function(struct wp_display *display, const struct wp_facts *facts, const struct wp_calls *calls, unsigned part,
-    struct wp_error *err);
+/* Callers and callees of some functions, and how many such pages there are: the functions that hold little have none.
+ */
+int wp_page_function(struct wp_display *display, const struct wp_facts *facts, const struct wp_calls *calls,
+    unsigned part, struct wp_error *err);
 unsigned wp_page_function_parts(const struct wp_facts *facts);
 
 #endif

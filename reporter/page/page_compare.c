@@ -20,8 +20,8 @@ static bool is_digest(const struct wp_display *display)
     return display->query.page != WP_PAGE_COMPARE && display->query.page != WP_PAGE_CANARY;
 }
 
-static struct wp_link link_of(const struct wp_compare *compare, struct wp_display *display,
-    const struct wp_change *change)
+static struct wp_link link_of(
+    const struct wp_compare *compare, struct wp_display *display, const struct wp_change *change)
 {
     const struct wp_side *after = &compare->side[WP_AFTER];
     if (!change->permalink || is_digest(display))
@@ -35,8 +35,8 @@ static void add_findings(struct wp_display *display, const struct wp_compare *co
     const struct wp_change *first[FINDINGS];
     size_t count = wp_compare_first(compare, first, FINDINGS);
     for (size_t i = 0; i < count; i++) {
-        struct wp_item *item = wp_display_add(display, WP_ITEM_FINDING,
-            wp_compare_sentence(&display->pool, compare, first[i]));
+        struct wp_item *item =
+            wp_display_add(display, WP_ITEM_FINDING, wp_compare_sentence(&display->pool, compare, first[i]));
         if (!item)
             return;
         item->number = i + 1;
@@ -55,8 +55,10 @@ static void add_notices(struct wp_display *display, const struct wp_compare *com
             wp_display_add(display, WP_ITEM_NOTICE, wp_pool_printf(pool, "%s: %s", side->label, side->mixed));
         if (!side->buckets)
             wp_display_add(display, WP_ITEM_NOTICE,
-                wp_pool_printf(pool, "%s holds no samples of when its time was (an older version recorded it): changes are "
-                    "shown and not tested.", side->label));
+                wp_pool_printf(pool,
+                    "%s holds no samples of when its time was (an older version recorded it): changes are "
+                    "shown and not tested.",
+                    side->label));
         else if (side->sampled_ns < side->total_ns - side->total_ns / 50)
             wp_display_add(display, WP_ITEM_NOTICE,
                 wp_pool_printf(pool, "Only %s of the time of %s says when it was; the rest is not compared.",
@@ -73,27 +75,36 @@ static void add_facts(struct wp_display *display, const struct wp_compare *compa
     struct wp_pool *pool = &display->pool;
     const struct wp_side *before = &compare->side[WP_BEFORE], *after = &compare->side[WP_AFTER];
     wp_display_fact(display, "Takes longer", wp_human_count(pool, compare->worse),
-        wp_pool_printf(pool, compare->options.method == WP_METHOD_T_TEST ? "of %zu rows, surely and by %.3g %% or more" : "of %zu rows",
+        wp_pool_printf(pool,
+            compare->options.method == WP_METHOD_T_TEST ? "of %zu rows, surely and by %.3g %% or more" : "of %zu rows",
             compare->worse + compare->better + compare->same + compare->few, compare->options.threshold_percent));
     wp_display_fact(display, "Takes less", wp_human_count(pool, compare->better),
-        compare->few ? wp_pool_printf(pool, "%zu %s too small to tell", compare->few,
-            compare->few == 1 ? "row is" : "rows are") : NULL);
+        compare->few
+            ? wp_pool_printf(pool, "%zu %s too small to tell", compare->few, compare->few == 1 ? "row is" : "rows are")
+            : NULL);
     wp_display_fact(display, "Wall time", wp_human_duration(pool, after->wall_ns),
         wp_pool_printf(pool, "instead of %s", wp_human_duration(pool, before->wall_ns)));
     wp_display_fact(display, "Accounted for", wp_human_percent(pool, after->accounted_percent),
         wp_pool_printf(pool, "instead of %s", wp_human_percent(pool, before->accounted_percent)));
-    wp_display_fact(display, "Recordings", wp_pool_printf(pool, "%" PRIu32 " and %" PRIu32, before->stretches, after->stretches),
-        before->stretches < 2 && after->stretches < 2 ? "what differs from one to the next is not known" : "parted by gaps");
-    wp_display_fact(display, "Samples", wp_pool_printf(pool, "%" PRIu32 " and %" PRIu32, before->buckets, after->buckets),
-        before->bucket_ns == after->bucket_ns ? wp_pool_printf(pool, "of %s each", wp_human_duration(pool, after->bucket_ns))
+    wp_display_fact(display, "Recordings",
+        wp_pool_printf(pool, "%" PRIu32 " and %" PRIu32, before->stretches, after->stretches),
+        before->stretches < 2 && after->stretches < 2 ? "what differs from one to the next is not known"
+                                                      : "parted by gaps");
+    wp_display_fact(display, "Samples",
+        wp_pool_printf(pool, "%" PRIu32 " and %" PRIu32, before->buckets, after->buckets),
+        before->bucket_ns == after->bucket_ns
+            ? wp_pool_printf(pool, "of %s each", wp_human_duration(pool, after->bucket_ns))
             : wp_pool_printf(pool, "of %s and %s", wp_human_duration(pool, before->bucket_ns),
                   wp_human_duration(pool, after->bucket_ns)));
 }
 
-static void put_change(struct wp_display *display, const struct wp_compare *compare, struct wp_field *row, const struct wp_change *change)
+static void put_change(
+    struct wp_display *display, const struct wp_compare *compare, struct wp_field *row, const struct wp_change *change)
 {
-    static const enum wp_mark marks[] = {[WP_VERDICT_SAME] = WP_MARK_NONE, [WP_VERDICT_FEW] = WP_MARK_FAINT,
-        [WP_VERDICT_WORSE] = WP_MARK_WORSE, [WP_VERDICT_BETTER] = WP_MARK_BETTER};
+    static const enum wp_mark marks[] = {[WP_VERDICT_SAME] = WP_MARK_NONE,
+        [WP_VERDICT_FEW] = WP_MARK_FAINT,
+        [WP_VERDICT_WORSE] = WP_MARK_WORSE,
+        [WP_VERDICT_BETTER] = WP_MARK_BETTER};
     struct wp_pool *pool = &display->pool;
     for (int i = 0; i < 2; i++) {
         row[i].text = wp_rate_text(pool, change->rate[i].value);
@@ -101,7 +112,8 @@ static void put_change(struct wp_display *display, const struct wp_compare *comp
     }
     row += 2;
     if (!is_digest(display)) { /* a mail is narrow, and it follows from the two before it */
-        row->text = fabs(change->delta) < 0.5 ? "0"
+        row->text = fabs(change->delta) < 0.5
+            ? "0"
             : wp_pool_printf(pool, "%s%s", change->delta > 0 ? "+" : "−", wp_rate_text(pool, fabs(change->delta)));
         row->value = change->delta;
         row++->mark = marks[change->verdict];
@@ -110,8 +122,9 @@ static void put_change(struct wp_display *display, const struct wp_compare *comp
     row[0].text = wp_change_percent(pool, change);
     row[0].value = isinf(change->percent) ? 1e9 : change->percent;
     row[1].text = wp_change_confidence(pool, compare, change);
-    row[1].value = compare->options.method != WP_METHOD_T_TEST ? change->assessment.confidence
-        : change->verdict == WP_VERDICT_FEW || change->is_ignored ? 2 : change->adjusted;
+    row[1].value = compare->options.method != WP_METHOD_T_TEST    ? change->assessment.confidence
+        : change->verdict == WP_VERDICT_FEW || change->is_ignored ? 2
+                                                                  : change->adjusted;
     row[1].mark = WP_MARK_FAINT;
     row[2].text = change->is_ignored ? "not judged" : wp_severity_key(change->assessment.severity);
 }
@@ -147,20 +160,23 @@ static struct wp_table *add_table(struct wp_display *display, const struct wp_co
         if (i != DIFFERENCE || !is_digest(display))
             columns[count++] = numbers[i];
     for (size_t i = 0; i < 2 && is_beside; i++)
-        columns[name_count + i] = (struct wp_column){wp_pool_clip(&display->pool, compare->side[i].label, HEAD_BYTES), "Time a unit there",
-            WP_COLUMN_VALUE};
+        columns[name_count + i] = (struct wp_column){
+            wp_pool_clip(&display->pool, compare->side[i].label, HEAD_BYTES), "Time a unit there", WP_COLUMN_VALUE};
     if (compare->options.method != WP_METHOD_T_TEST)
-        columns[count - 2] = (struct wp_column){"Confidence", "As the method tells it; – it knows none", WP_COLUMN_VALUE};
+        columns[count - 2] =
+            (struct wp_column){"Confidence", "As the method tells it; – it knows none", WP_COLUMN_VALUE};
     return wp_display_table(display, id, columns, count, rows);
 }
 
 static void add_hops(struct wp_display *display, const struct wp_compare *compare, size_t limit)
 {
     const struct wp_column names[2] = {
-        {"Who, through whom", "The process of interest, and who it waited for through whom", is_digest(display) ? WP_COLUMN_STACK : WP_COLUMN_NAME},
+        {"Who, through whom", "The process of interest, and who it waited for through whom",
+            is_digest(display) ? WP_COLUMN_STACK : WP_COLUMN_NAME},
         {"Doing", NULL, WP_COLUMN_TEXT}};
     const struct wp_changes *changes = &compare->changes[WP_CHANGE_HOPS];
-    struct wp_table *table = add_table(display, compare, "changes", names, 2, changes->count < limit ? changes->count : limit);
+    struct wp_table *table =
+        add_table(display, compare, "changes", names, 2, changes->count < limit ? changes->count : limit);
     table->empty = "Neither side holds any time.";
     table->searchable = changes->count > 15;
     for (size_t i = 0; i < changes->count; i++) {
@@ -180,9 +196,11 @@ static void add_family(struct wp_display *display, const struct wp_compare *comp
     const char *title, size_t limit)
 {
     static const struct wp_column names[WP_CHANGE_FAMILIES] = {
-        [WP_CHANGE_PROCESSES] = {"Process", "Time in which it was on top: running, or waiting for nobody further", WP_COLUMN_NAME},
+        [WP_CHANGE_PROCESSES] = {"Process", "Time in which it was on top: running, or waiting for nobody further",
+            WP_COLUMN_NAME},
         [WP_CHANGE_CATEGORIES] = {"Category", NULL, WP_COLUMN_TEXT},
-        [WP_CHANGE_FUNCTIONS] = {"Function", "Time in which it was the innermost one, running or waiting", WP_COLUMN_NAME}};
+        [WP_CHANGE_FUNCTIONS] = {
+            "Function", "Time in which it was the innermost one, running or waiting", WP_COLUMN_NAME}};
     const struct wp_changes *changes = &compare->changes[family];
     wp_display_heading(display, title);
     struct wp_table *table = add_table(display, compare, wp_change_family_key(family), &names[family], 1,
@@ -206,11 +224,14 @@ static void add_between(struct wp_display *display, const struct wp_compare *com
 {
     const struct wp_side *before = &compare->side[WP_BEFORE], *after = &compare->side[WP_AFTER];
     bool has_several = before->stretches > 1 || after->stretches > 1;
-    wp_display_add(display, WP_ITEM_PARAGRAPH, has_several
-            ? wp_pool_printf(&display->pool, "Recordings that gaps part (%" PRIu32 " and %" PRIu32 ") tell how much one differs from the next: "
-                "each row's spread between them is its error, drawn towards what all rows say (moderated t).", before->stretches,
-                after->stretches)
-            : "Of each there is one recording: the test knows how much a row varies inside it, and cannot know what differs from one "
+    wp_display_add(display, WP_ITEM_PARAGRAPH,
+        has_several
+            ? wp_pool_printf(&display->pool,
+                  "Recordings that gaps part (%" PRIu32 " and %" PRIu32 ") tell how much one differs from the next: "
+                  "each row's spread between them is its error, drawn towards what all rows say (moderated t).",
+                  before->stretches, after->stretches)
+            : "Of each there is one recording: the test knows how much a row varies inside it, and cannot know what "
+              "differs from one "
               "recording to the next. Three or four of each release, in turns, tell that.");
 }
 
@@ -219,16 +240,21 @@ static void add_method(struct wp_display *display, const struct wp_compare *comp
     struct wp_pool *pool = &display->pool;
     wp_display_add(display, WP_ITEM_DETAILS, "How this is told");
     if (compare->options.method != WP_METHOD_T_TEST) {
-        wp_display_add(display, WP_ITEM_PARAGRAPH, wp_pool_printf(pool, "By %s: %s. Colours of the flame are those of the t test.",
-            wp_method_key(compare->options.method), wp_method_words(compare->options.method)));
+        wp_display_add(display, WP_ITEM_PARAGRAPH,
+            wp_pool_printf(pool, "By %s: %s. Colours of the flame are those of the t test.",
+                wp_method_key(compare->options.method), wp_method_words(compare->options.method)));
         wp_display_add(display, WP_ITEM_END, NULL);
         return;
     }
     wp_display_add(display, WP_ITEM_PARAGRAPH,
-        wp_pool_printf(pool, "Both sides are cut into stretches of time and each row is measured in every one, as time in %s. "
-            "A row has changed when Welch's t test says so with p < %.3g after Holm's correction for the %zu rows tested "
-            "together, and when it is %.3g %% or more. Functions and frames are corrected after Benjamini and Hochberg.",
-            wp_per_unit(compare->options.per), compare->options.alpha, compare->judged, compare->options.threshold_percent));
+        wp_pool_printf(pool,
+            "Both sides are cut into stretches of time and each row is measured in every one, as time in %s. "
+            "A row has changed when Welch's t test says so with p < %.3g after Holm's correction for the %zu rows "
+            "tested "
+            "together, and when it is %.3g %% or more. Functions and frames are corrected after Benjamini and "
+            "Hochberg.",
+            wp_per_unit(compare->options.per), compare->options.alpha, compare->judged,
+            compare->options.threshold_percent));
     add_between(display, compare);
     wp_display_add(display, WP_ITEM_END, NULL);
 }
@@ -239,11 +265,13 @@ static void title_page(struct wp_display *display, const struct wp_compare *comp
     struct wp_pool *pool = &display->pool;
     display->title = wp_pool_printf(pool, "%s against %s", after->label, before->label);
     display->subtitle = strcmp(before->aggregate, after->aggregate) ? wp_pool_printf(pool, "Release %s", after->release)
-        : strcmp(before->release, after->release) ? wp_pool_printf(pool, "Aggregate %s", after->aggregate)
+        : strcmp(before->release, after->release)
+        ? wp_pool_printf(pool, "Aggregate %s", after->aggregate)
         : wp_pool_printf(pool, "%s of release %s", after->aggregate, after->release);
 }
 
-int wp_page_compare(struct wp_display *display, const struct wp_compare *compare, bool has_compare_tab, struct wp_error *err)
+int wp_page_compare(
+    struct wp_display *display, const struct wp_compare *compare, bool has_compare_tab, struct wp_error *err)
 {
     const struct wp_side *before = &compare->side[WP_BEFORE], *after = &compare->side[WP_AFTER];
     struct wp_pool *pool = &display->pool;
@@ -256,13 +284,17 @@ int wp_page_compare(struct wp_display *display, const struct wp_compare *compare
     add_facts(display, compare);
     wp_display_heading(display, is_of_one_release(compare) ? "What differs" : "What changed");
     wp_display_add(display, WP_ITEM_PARAGRAPH,
-        wp_pool_printf(pool, "Time in %s. Red takes longer than in %s, blue takes less; what is not coloured has not surely "
-            "changed.", wp_per_unit(compare->options.per), before->label));
+        wp_pool_printf(pool,
+            "Time in %s. Red takes longer than in %s, blue takes less; what is not coloured has not surely "
+            "changed.",
+            wp_per_unit(compare->options.per), before->label));
     add_hops(display, compare, HOP_ROWS);
     wp_display_heading(display, "Where in the stacks");
     wp_display_add(display, WP_ITEM_PARAGRAPH,
-        wp_pool_printf(pool, "Width is the time in %s. A frame is red where all that stands on it takes longer than in %s, "
-            "and blue where it takes less. Below it stands the flame of %s, with what only that has; the search is for both.",
+        wp_pool_printf(pool,
+            "Width is the time in %s. A frame is red where all that stands on it takes longer than in %s, "
+            "and blue where it takes less. Below it stands the flame of %s, with what only that has; the search is for "
+            "both.",
             after->label, before->label, before->label));
     display->view = "difference";
     wp_display_add(display, WP_ITEM_VIEW, "difference");
@@ -280,7 +312,9 @@ int wp_page_compare_digest(struct wp_display *display, const struct wp_compare *
     add_findings(display, compare);
     add_notices(display, compare);
     add_facts(display, compare);
-    wp_display_heading(display, wp_pool_printf(pool, "What %s, in %s", is_of_one_release(compare) ? "differs" : "changed", wp_per_unit(compare->options.per)));
+    wp_display_heading(display,
+        wp_pool_printf(pool, "What %s, in %s", is_of_one_release(compare) ? "differs" : "changed",
+            wp_per_unit(compare->options.per)));
     add_hops(display, compare, DIGEST_ROWS);
     add_family(display, compare, WP_CHANGE_PROCESSES, "Processes", DIGEST_ROWS);
     add_family(display, compare, WP_CHANGE_CATEGORIES, "Categories", WP_CATEGORIES);

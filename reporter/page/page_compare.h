@@ -9,7 +9,8 @@
 #include <stdbool.h>
 
 /* One release against another, and the same for a mail or a terminal. */
-int wp_page_compare(struct wp_display *display, const struct wp_compare *compare, bool has_compare_tab, struct wp_error *err);
+int wp_page_compare(
+    struct wp_display *display, const struct wp_compare *compare, bool has_compare_tab, struct wp_error *err);
 int wp_page_compare_digest(struct wp_display *display, const struct wp_compare *compare, struct wp_error *err);
 
 #endif

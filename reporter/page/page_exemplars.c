@@ -13,8 +13,10 @@
 
 static const char *reason(const struct wp_exemplar_fact *fact)
 {
-    return fact->is_beginning ? "the beginning of a recording" : fact->rank == 1 ? (fact->is_typical ? "the slowest, and typical" : "the slowest")
-        : fact->rank ? (fact->is_typical ? "slow, and typical" : "among the slowest") : "typical";
+    return fact->is_beginning ? "the beginning of a recording"
+        : fact->rank == 1     ? (fact->is_typical ? "the slowest, and typical" : "the slowest")
+        : fact->rank          ? (fact->is_typical ? "slow, and typical" : "among the slowest")
+                              : "typical";
 }
 
 struct wp_link wp_page_exemplar_link(const struct wp_facts *facts, unsigned number)
@@ -22,7 +24,8 @@ struct wp_link wp_page_exemplar_link(const struct wp_facts *facts, unsigned numb
     return wp_link_to_part(WP_PAGE_EXEMPLAR, facts->release, facts->aggregate, number, NULL);
 }
 
-/* The frame on top in a reader's words, beside its category: "for postgres", "in futex", "vda write"; "" where the category says it. */
+/* The frame on top in a reader's words, beside its category: "for postgres", "in futex", "vda write"; "" where the
+ * category says it. */
 static const char *most(struct wp_pool *pool, const char *frame)
 {
     if (!strncmp(frame, "path:", 5))
@@ -35,7 +38,8 @@ static const char *most(struct wp_pool *pool, const char *frame)
                                         : wp_pool_printf(pool, "%s, ", wp_pool_clip(pool, frame, NAME_BYTES));
 }
 
-static void add_row(struct wp_display *display, struct wp_table *table, const struct wp_facts *facts, unsigned number, enum wp_page_kind page)
+static void add_row(struct wp_display *display, struct wp_table *table, const struct wp_facts *facts, unsigned number,
+    enum wp_page_kind page)
 {
     const struct wp_exemplar_fact *fact = &facts->exemplars.rows[number - 1];
     struct wp_field *row = wp_display_row(table);
@@ -46,11 +50,13 @@ static void add_row(struct wp_display *display, struct wp_table *table, const st
     row[1].text = reason(fact);
     row[2].number = fact->length_ns;
     row[3].text = wp_human_time(&display->pool, fact->start_ns);
-    row[4].text = wp_pool_printf(&display->pool, "%s %u", wp_pool_clip(&display->pool, fact->comm, NAME_BYTES), fact->tid);
+    row[4].text =
+        wp_pool_printf(&display->pool, "%s %u", wp_pool_clip(&display->pool, fact->comm, NAME_BYTES), fact->tid);
     row[4].note = wp_pool_clip(&display->pool, fact->host, NAME_BYTES);
     if (fact->most_ns) {
         row[5].text = wp_category_title((enum wp_category)fact->most_category);
-        row[5].note = wp_pool_printf(&display->pool, "%s%s", most(&display->pool, fact->most), wp_human_duration(&display->pool, fact->most_ns));
+        row[5].note = wp_pool_printf(
+            &display->pool, "%s%s", most(&display->pool, fact->most), wp_human_duration(&display->pool, fact->most_ns));
         row[5].swatch = (int)fact->most_category + 1;
     } else {
         row[5].text = "";
@@ -60,8 +66,11 @@ static void add_row(struct wp_display *display, struct wp_table *table, const st
 static void add_windows(struct wp_display *display, const struct wp_facts *facts, enum wp_page_kind page)
 {
     static const struct wp_column columns[] = {
-        {"Window", NULL, WP_COLUMN_TEXT}, {"Why this one", NULL, WP_COLUMN_TEXT}, {"Length", NULL, WP_COLUMN_DURATION},
-        {"Began", NULL, WP_COLUMN_TEXT}, {"Thread", "And on which host", WP_COLUMN_NAME},
+        {"Window", NULL, WP_COLUMN_TEXT},
+        {"Why this one", NULL, WP_COLUMN_TEXT},
+        {"Length", NULL, WP_COLUMN_DURATION},
+        {"Began", NULL, WP_COLUMN_TEXT},
+        {"Thread", "And on which host", WP_COLUMN_NAME},
         {"Most of it", "What stood on top for longest", WP_COLUMN_TEXT},
     };
     struct wp_table *table = wp_display_table(display, "exemplars", columns, 6, facts->exemplars.count);
@@ -78,29 +87,35 @@ void wp_page_other_windows(struct wp_display *display, const struct wp_facts *fa
     if (!facts->exemplars.count)
         return;
     wp_display_heading(display, "Other windows");
-    wp_display_add(display, WP_ITEM_PARAGRAPH, "Kept are, of all hosts, the slowest and typical requests and waits, and the beginning of one recording for each "
-        "timebox and shard. Of beginnings the newest are here; --since and --until of wakepath-reporter choose older ones.");
+    wp_display_add(display, WP_ITEM_PARAGRAPH,
+        "Kept are, of all hosts, the slowest and typical requests and waits, and the beginning of one recording for "
+        "each "
+        "timebox and shard. Of beginnings the newest are here; --since and --until of wakepath-reporter choose older "
+        "ones.");
     add_windows(display, facts, is_stacks ? WP_PAGE_EXEMPLAR : WP_PAGE_EXEMPLAR_ROWS);
 }
 
 void wp_page_exemplars(struct wp_display *display, const struct wp_facts *facts)
 {
-    wp_display_add(display, WP_ITEM_PARAGRAPH, "Single requests and waits as they happened: the slowest of all, and typical ones. They were "
+    wp_display_add(display, WP_ITEM_PARAGRAPH,
+        "Single requests and waits as they happened: the slowest of all, and typical ones. They were "
         "chosen while recording, by a rule that no order of events or machines can change.");
     if (!facts->exemplars.count) {
-        wp_display_add(display, WP_ITEM_NOTICE, "No window was kept: no request was answered, and no thread of interest slept for a "
+        wp_display_add(display, WP_ITEM_NOTICE,
+            "No window was kept: no request was answered, and no thread of interest slept for a "
             "tenth of a millisecond or more; or they were old and have been pruned.");
         return;
     }
     add_windows(display, facts, WP_PAGE_EXEMPLAR);
 }
 
-static void add_turn(struct wp_display *display, const struct wp_facts *facts, enum wp_page_kind page, unsigned number, const char *text)
+static void add_turn(
+    struct wp_display *display, const struct wp_facts *facts, enum wp_page_kind page, unsigned number, const char *text)
 {
     struct wp_item *item = wp_display_add(display, WP_ITEM_PARAGRAPH, text);
     if (item)
         item->link = page == WP_PAGE_EXEMPLARS ? wp_link_to(page, facts->release, facts->aggregate, NULL)
-            : wp_link_to_part(page, facts->release, facts->aggregate, number, NULL);
+                                               : wp_link_to_part(page, facts->release, facts->aggregate, number, NULL);
 }
 
 int wp_page_exemplar(struct wp_display *display, const struct wp_facts *facts, unsigned number, struct wp_error *err)
@@ -112,8 +127,9 @@ int wp_page_exemplar(struct wp_display *display, const struct wp_facts *facts, u
     bool is_stacks = display->query.page == WP_PAGE_EXEMPLAR;
     display->part = number;
     display->title = fact->title;
-    display->subtitle = wp_pool_printf(pool, "%s from %s, by thread %u of %s on %s", wp_human_duration(pool, fact->length_ns),
-        wp_human_time(pool, fact->start_ns), fact->tid, wp_pool_clip(pool, fact->comm, NAME_BYTES), wp_pool_clip(pool, fact->host, NAME_BYTES));
+    display->subtitle = wp_pool_printf(pool, "%s from %s, by thread %u of %s on %s",
+        wp_human_duration(pool, fact->length_ns), wp_human_time(pool, fact->start_ns), fact->tid,
+        wp_pool_clip(pool, fact->comm, NAME_BYTES), wp_pool_clip(pool, fact->host, NAME_BYTES));
     display->tab_release = facts->release;
     display->tab_aggregate = facts->aggregate;
     display->tab_compare = facts->change != NULL;
@@ -125,7 +141,10 @@ int wp_page_exemplar(struct wp_display *display, const struct wp_facts *facts, u
     if (number < facts->exemplars.count)
         add_turn(display, facts, display->query.page, number + 1, "The next window");
     add_turn(display, facts, WP_PAGE_EXEMPLARS, 0, "All windows that were kept");
-    wp_display_add(display, WP_ITEM_PARAGRAPH, wp_pool_printf(pool, "For Perfetto: wakepath-reporter --store ROOT --release %s --aggregate %s --format "
-        "perfetto --exemplar %u", facts->release, facts->aggregate, number));
+    wp_display_add(display, WP_ITEM_PARAGRAPH,
+        wp_pool_printf(pool,
+            "For Perfetto: wakepath-reporter --store ROOT --release %s --aggregate %s --format "
+            "perfetto --exemplar %u",
+            facts->release, facts->aggregate, number));
     return pool->failed ? wp_error_set(err, -ENOMEM, "out of memory for an exemplar of %s", facts->aggregate) : 0;
 }

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MATRIX_HOSTS 10u   /* a wider table nobody reads; the pairs are listed below it */
+#define MATRIX_HOSTS 10u /* a wider table nobody reads; the pairs are listed below it */
 #define TABLE_ROWS 2000u
 #define NAME_BYTES 80u
 
@@ -33,14 +33,14 @@ static void put_value(struct wp_field *field, const char *text, uint64_t value)
 
 static const char *bound_text(struct wp_display *display, const struct wp_edge_fact *edge)
 {
-    return edge->bound_ns == UINT64_MAX ? "± unknown"
+    return edge->bound_ns == UINT64_MAX
+        ? "± unknown"
         : wp_pool_printf(&display->pool, "± %s", wp_human_duration(&display->pool, edge->bound_ns));
 }
 
 static void put_bound(struct wp_display *display, struct wp_field *field, const struct wp_edge_fact *edge)
 {
-    put_value(field, edge ? bound_text(display, edge) : "",
-        edge ? edge->bound_ns : 0);
+    put_value(field, edge ? bound_text(display, edge) : "", edge ? edge->bound_ns : 0);
 }
 
 /* The hosts that take part in the longest waits, at most MATRIX_HOSTS of them; returns how many. */
@@ -82,8 +82,8 @@ static void add_matrix(struct wp_display *display, const struct wp_hosts *hosts)
     struct wp_column *columns = wp_pool_alloc(pool, (count + 1u) * sizeof(*columns));
     if (!count || !columns)
         return;
-    columns[0] = (struct wp_column){"Waits on, for:", "A row is the host that waited, a column the one that it waited for",
-        WP_COLUMN_NAME};
+    columns[0] = (struct wp_column){
+        "Waits on, for:", "A row is the host that waited, a column the one that it waited for", WP_COLUMN_NAME};
     for (uint32_t i = 0; i < count; i++)
         columns[i + 1] = (struct wp_column){host_name(display, hosts, chosen[i]), NULL, WP_COLUMN_VALUE};
     struct wp_table *table = wp_display_table(display, "matrix", columns, count + 1u, count);
@@ -100,14 +100,18 @@ static void add_matrix(struct wp_display *display, const struct wp_hosts *hosts)
         }
     }
     if (count == MATRIX_HOSTS)
-        wp_display_add(display, WP_ITEM_PARAGRAPH, wp_pool_printf(pool, "The %u hosts with the longest waits; all pairs stand "
-            "below.", MATRIX_HOSTS));
+        wp_display_add(display, WP_ITEM_PARAGRAPH,
+            wp_pool_printf(pool,
+                "The %u hosts with the longest waits; all pairs stand "
+                "below.",
+                MATRIX_HOSTS));
 }
 
 static void add_pairs(struct wp_display *display, const struct wp_hosts *hosts)
 {
     static const struct wp_column columns[] = {
-        {"On host", "That waited", WP_COLUMN_NAME}, {"For host", "Whose messages ended the waits", WP_COLUMN_NAME},
+        {"On host", "That waited", WP_COLUMN_NAME},
+        {"For host", "Whose messages ended the waits", WP_COLUMN_NAME},
         {"Waited", "Until they came", WP_COLUMN_DURATION},
         {"Waits", "That a message from there ended", WP_COLUMN_COUNT},
         {"Transit", "Of the message that ended the wait, on average", WP_COLUMN_DURATION},
@@ -143,7 +147,8 @@ static void add_pairs(struct wp_display *display, const struct wp_hosts *hosts)
     }
 }
 
-/* The flame of what stands on a host's processes, where frames name it: those that another host's wait was followed to. */
+/* The flame of what stands on a host's processes, where frames name it: those that another host's wait was followed to.
+ */
 static struct wp_link flame_of_host(struct wp_display *display, const struct wp_facts *facts, const char *host)
 {
     uint32_t count;
@@ -151,7 +156,8 @@ static struct wp_link flame_of_host(struct wp_display *display, const struct wp_
     for (uint32_t i = 1; i < count; i++) {
         const char *name = wp_report_text(facts->report, frames[i].name);
         size_t size = strlen(name), end = strlen(host) + 2;
-        if (frames[i].style == WP_STYLE_PROCESS && size > end && !memcmp(name + size - end, "]@", 2) && !strcmp(name + size - end + 2, host))
+        if (frames[i].style == WP_STYLE_PROCESS && size > end && !memcmp(name + size - end, "]@", 2) &&
+            !strcmp(name + size - end + 2, host))
             return wp_page_flame_link(display, facts, "host", host);
     }
     return (struct wp_link){0};
@@ -176,9 +182,12 @@ static bool are_apart(const struct wp_facts *facts)
 static void add_hosts(struct wp_display *display, const struct wp_facts *facts, const struct wp_hosts *hosts)
 {
     static const struct wp_column columns[] = {
-        {"Host", NULL, WP_COLUMN_NAME}, {"Processes", "On control paths", WP_COLUMN_COUNT},
-        {"On others' paths", "Pseudo-stacks of other hosts that stand on one of its processes, each counted once", WP_COLUMN_DURATION},
-        {"Processes' time", "Of its processes, together; one that waits and the one that it waits for both count", WP_COLUMN_DURATION},
+        {"Host", NULL, WP_COLUMN_NAME},
+        {"Processes", "On control paths", WP_COLUMN_COUNT},
+        {"On others' paths", "Pseudo-stacks of other hosts that stand on one of its processes, each counted once",
+            WP_COLUMN_DURATION},
+        {"Processes' time", "Of its processes, together; one that waits and the one that it waits for both count",
+            WP_COLUMN_DURATION},
         {"Running", "Of that, on a CPU", WP_COLUMN_DURATION},
         {"Waited for others", "For messages from other hosts", WP_COLUMN_DURATION},
         {"Others waited", "For its messages", WP_COLUMN_DURATION},
@@ -213,10 +222,15 @@ static void add_hosts(struct wp_display *display, const struct wp_facts *facts, 
 void wp_page_host_identities(struct wp_display *display, const struct wp_hosts *hosts)
 {
     static const struct wp_column columns[] = {
-        {"Host", NULL, WP_COLUMN_NAME}, {"Kernel", NULL, WP_COLUMN_NAME}, {"Machine", NULL, WP_COLUMN_TEXT},
-        {"CPUs", NULL, WP_COLUMN_ID}, {"Source", "Of its events, and the collector's version", WP_COLUMN_NAME},
-        {"Labels", NULL, WP_COLUMN_NAME}, {"Healed", "Contradictions between events that were settled", WP_COLUMN_COUNT},
-        {"Events", "Received from it", WP_COLUMN_COUNT}, {"Lost", "Events that it could not keep", WP_COLUMN_COUNT},
+        {"Host", NULL, WP_COLUMN_NAME},
+        {"Kernel", NULL, WP_COLUMN_NAME},
+        {"Machine", NULL, WP_COLUMN_TEXT},
+        {"CPUs", NULL, WP_COLUMN_ID},
+        {"Source", "Of its events, and the collector's version", WP_COLUMN_NAME},
+        {"Labels", NULL, WP_COLUMN_NAME},
+        {"Healed", "Contradictions between events that were settled", WP_COLUMN_COUNT},
+        {"Events", "Received from it", WP_COLUMN_COUNT},
+        {"Lost", "Events that it could not keep", WP_COLUMN_COUNT},
     };
     struct wp_pool *pool = &display->pool;
     struct wp_table *table = wp_display_table(display, "identities", columns, hosts->has_counts ? 9 : 7,
@@ -254,8 +268,8 @@ void wp_page_host_clocks(struct wp_display *display, const struct wp_hosts *host
         {"Ambiguous", "Messages whose sender fits several sockets", WP_COLUMN_COUNT},
         {"Sent again", "TCP segments that it retransmitted to hosts that nobody records", WP_COLUMN_COUNT},
     };
-    struct wp_table *table = wp_display_table(display, "clocks", columns, 8,
-        hosts->count < TABLE_ROWS ? hosts->count : TABLE_ROWS);
+    struct wp_table *table =
+        wp_display_table(display, "clocks", columns, 8, hosts->count < TABLE_ROWS ? hosts->count : TABLE_ROWS);
     for (size_t i = 0; i < hosts->count; i++) {
         const struct wp_host_fact *host = &hosts->rows[i];
         struct wp_field *row = host->uuid ? wp_display_row(table) : NULL;
@@ -286,12 +300,18 @@ static void add_summary(struct wp_display *display, const struct wp_hosts *hosts
     }
     display->subtitle = recorded == 1 ? "One host" : wp_pool_printf(pool, "%zu hosts", recorded);
     if (first && first->edge)
-        wp_display_add(display, WP_ITEM_PARAGRAPH, wp_pool_printf(pool, "Hosts waited %s for messages of other hosts, a wait "
-            "inside another one counted in both. The longest: %s waited %s for %s.", wp_human_duration(pool, waited), host_name(display, hosts, first->to),
-            wp_human_duration(pool, first->edge->waited_ns), host_name(display, hosts, first->from)));
+        wp_display_add(display, WP_ITEM_PARAGRAPH,
+            wp_pool_printf(pool,
+                "Hosts waited %s for messages of other hosts, a wait "
+                "inside another one counted in both. The longest: %s waited %s for %s.",
+                wp_human_duration(pool, waited), host_name(display, hosts, first->to),
+                wp_human_duration(pool, first->edge->waited_ns), host_name(display, hosts, first->from)));
     if (distrusted)
-        wp_display_add(display, WP_ITEM_NOTICE, wp_pool_printf(pool, "%zu %s a clock that contradicts the others: times between "
-            "it and them are not to be trusted.", distrusted, distrusted == 1 ? "host has" : "hosts have"));
+        wp_display_add(display, WP_ITEM_NOTICE,
+            wp_pool_printf(pool,
+                "%zu %s a clock that contradicts the others: times between "
+                "it and them are not to be trusted.",
+                distrusted, distrusted == 1 ? "host has" : "hosts have"));
 }
 
 void wp_page_hosts(struct wp_display *display, const struct wp_facts *facts)
@@ -301,7 +321,9 @@ void wp_page_hosts(struct wp_display *display, const struct wp_facts *facts)
     if (display->pool.failed)
         return;
     add_summary(display, &hosts);
-    struct wp_item *canary = facts->canary ? wp_display_add(display, facts->has_canary ? WP_ITEM_FINDING : WP_ITEM_NOTICE, facts->canary) : NULL;
+    struct wp_item *canary = facts->canary
+        ? wp_display_add(display, facts->has_canary ? WP_ITEM_FINDING : WP_ITEM_NOTICE, facts->canary)
+        : NULL;
     if (canary && facts->has_canary) {
         canary->number = 1;
         canary->link = wp_link_to(WP_PAGE_CANARY, facts->release, facts->aggregate, NULL);
@@ -315,9 +337,13 @@ void wp_page_hosts(struct wp_display *display, const struct wp_facts *facts)
         all_apart &= facts->origins.rows[i].host_count == 1;
     wp_display_heading(display, "Hosts");
     add_hosts(display, facts, &hosts);
-    wp_display_add(display, WP_ITEM_PARAGRAPH, wp_pool_printf(&display->pool, "%sOn others' paths counts a pseudo-stack once, as the page does that it "
-        "leads to. Processes' time counts each process for as long as it stood in a pseudo-stack, several at once where they wait for each other: it may "
-        "be more than the total, and no other page has that figure.", all_apart ? "Its own paths of all hosts add up to the total. " : ""));
+    wp_display_add(display, WP_ITEM_PARAGRAPH,
+        wp_pool_printf(&display->pool,
+            "%sOn others' paths counts a pseudo-stack once, as the page does that it "
+            "leads to. Processes' time counts each process for as long as it stood in a pseudo-stack, several at once "
+            "where they wait for each other: it may "
+            "be more than the total, and no other page has that figure.",
+            all_apart ? "Its own paths of all hosts add up to the total. " : ""));
     wp_display_heading(display, "Between hosts");
     add_pairs(display, &hosts);
     if (!hosts.has_identity)

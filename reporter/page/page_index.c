@@ -43,7 +43,8 @@ static struct wp_item *add_card(struct wp_display *display, const char *release,
     mark(item, row);
     item->note = note_of(row);
     if (row->unsampled && *row->unsampled)
-        wp_display_add(display, WP_ITEM_NOTICE, wp_pool_printf(pool, "%s in release %s: %s", row->name, release, row->unsampled));
+        wp_display_add(
+            display, WP_ITEM_NOTICE, wp_pool_printf(pool, "%s in release %s: %s", row->name, release, row->unsampled));
     if (row->damage_count)
         wp_display_add(display, WP_ITEM_NOTICE,
             wp_pool_printf(pool, "Left out of %s in release %s: %s.", row->name, release,
@@ -57,15 +58,15 @@ static struct wp_item *add_card(struct wp_display *display, const char *release,
 /* What a trend is of: TREND_WALL, TREND_ACCOUNTED, or a category's share. */
 enum { TREND_ACCOUNTED = -2, TREND_WALL = -1 };
 
-static struct wp_point trend_point(struct wp_pool *pool, const struct wp_release_summary *release, const struct wp_aggregate_summary *row,
-    int figure)
+static struct wp_point trend_point(
+    struct wp_pool *pool, const struct wp_release_summary *release, const struct wp_aggregate_summary *row, int figure)
 {
     double share = figure >= 0 ? 100 * (double)row->categories[figure] / (double)row->total_ns : row->accounted_percent;
     const char *text = figure == TREND_WALL ? wp_human_duration(pool, row->wall_ns)
         : figure == TREND_ACCOUNTED         ? wp_human_percent(pool, share)
                                             : wp_human_share(pool, row->categories[figure], row->total_ns);
-    return (struct wp_point){figure == TREND_WALL ? (double)row->wall_ns : share, wp_pool_printf(pool, "%s: %s", release->id, text),
-        release->is_dirty};
+    return (struct wp_point){figure == TREND_WALL ? (double)row->wall_ns : share,
+        wp_pool_printf(pool, "%s: %s", release->id, text), release->is_dirty};
 }
 
 /* The card speaks of one aggregate; its marks are of all. Where only another one got worse, or else better, that
@@ -96,7 +97,7 @@ static void add_trend(struct wp_display *display, const struct wp_site_summary *
     struct wp_point *points = wp_pool_alloc(pool, TREND_RELEASES * sizeof(*points));
     size_t count = 0;
     for (const struct wp_release_summary *release = site->first; points && release && count < TREND_RELEASES;
-            release = release->next) {
+         release = release->next) {
         const struct wp_aggregate_summary *row = wp_summary_main(release);
         if (row && row->total_ns) /* the newest come first here and stand last on the line */
             points[TREND_RELEASES - ++count] = trend_point(pool, release, row, figure);
@@ -120,7 +121,8 @@ static void add_category_trends(struct wp_display *display, const struct wp_site
     for (int category = 0; category < WP_CATEGORIES; category++) {
         bool is_large = false;
         size_t seen = 0;
-        for (const struct wp_release_summary *release = site->first; release && seen < TREND_RELEASES; release = release->next) {
+        for (const struct wp_release_summary *release = site->first; release && seen < TREND_RELEASES;
+             release = release->next) {
             const struct wp_aggregate_summary *row = wp_summary_main(release);
             seen += row && row->total_ns;
             is_large |= row && row->categories[category] > row->total_ns / 100;
@@ -138,7 +140,8 @@ static void add_category_trends(struct wp_display *display, const struct wp_site
 
 static const char *release_label(struct wp_pool *pool, const struct wp_release_summary *release)
 {
-    return release->is_dirty ? wp_pool_printf(pool, "%s (with changes that were not committed)", release->id) : release->id;
+    return release->is_dirty ? wp_pool_printf(pool, "%s (with changes that were not committed)", release->id)
+                             : release->id;
 }
 
 static void add_damaged(struct wp_display *display, const struct wp_release_summary *release)
@@ -147,12 +150,13 @@ static void add_damaged(struct wp_display *display, const struct wp_release_summ
         wp_pool_printf(&display->pool, "Release %s cannot be read: its data.mdb is damaged.", release->id));
 }
 
-int wp_page_release(struct wp_display *display, const struct wp_release_summary *release, const struct wp_release_facts *facts,
-    struct wp_error *err)
+int wp_page_release(struct wp_display *display, const struct wp_release_summary *release,
+    const struct wp_release_facts *facts, struct wp_error *err)
 {
     struct wp_pool *pool = &display->pool;
     display->title = wp_pool_printf(pool, "Release %s", release_label(pool, release));
-    display->subtitle = release->aggregate_count == 1 ? "One aggregate"
+    display->subtitle = release->aggregate_count == 1
+        ? "One aggregate"
         : wp_pool_printf(pool, "%zu aggregates", release->aggregate_count);
     for (const struct wp_aggregate_summary *row = release->first; row; row = row->next)
         add_card(display, release->id, row, row->name, wp_link_to(WP_PAGE_OVERVIEW, release->id, row->name, NULL));
@@ -162,7 +166,8 @@ int wp_page_release(struct wp_display *display, const struct wp_release_summary 
         wp_display_add(display, WP_ITEM_PARAGRAPH, "This release has no reports yet.");
     if (facts)
         wp_page_release_facts(display, release, facts);
-    return display->pool.failed ? wp_error_set(err, -ENOMEM, "out of memory for the page of release %s", release->id) : 0;
+    return display->pool.failed ? wp_error_set(err, -ENOMEM, "out of memory for the page of release %s", release->id)
+                                : 0;
 }
 
 /* One release with one aggregate: the first page says what its overview says, in short. */
@@ -213,10 +218,13 @@ static void add_release(struct wp_display *display, const struct wp_release_summ
     const struct wp_aggregate_summary *row = wp_summary_main(release);
     if (release->is_damaged)
         add_damaged(display, release);
-    struct wp_item *card = !row ? NULL
-        : add_card(display, release->id, row, release->aggregate_count == 1 ? release_label(pool, release)
-            : wp_pool_printf(pool, "%s (%zu aggregates, here %s)", release_label(pool, release), release->aggregate_count, row->name),
-            release_link(release, row));
+    struct wp_item *card = !row
+        ? NULL
+        : add_card(display, release->id, row,
+              release->aggregate_count == 1 ? release_label(pool, release)
+                                            : wp_pool_printf(pool, "%s (%zu aggregates, here %s)",
+                                                  release_label(pool, release), release->aggregate_count, row->name),
+              release_link(release, row));
     if (card)
         mark_others(pool, card, release, row);
 }
@@ -228,7 +236,8 @@ static void put_older(struct wp_pool *pool, struct wp_field *row, const struct w
     row[0].text = release_label(pool, release);
     row[1].text = speaks ? speaks->name : "";
     if (!speaks) {
-        row[6].text = release->is_damaged ? "Cannot be read: its data.mdb is damaged." : "This release has no reports yet.";
+        row[6].text =
+            release->is_damaged ? "Cannot be read: its data.mdb is damaged." : "This release has no reports yet.";
         row[2].is_none = row[4].is_none = row[5].is_none = true;
         row[3].text = "";
         row[3].value = -1;
@@ -244,15 +253,20 @@ static void put_older(struct wp_pool *pool, struct wp_field *row, const struct w
     row[4].number = card.worse;
     row[5].number = card.better;
     row[6].text = speaks->damage_count ? wp_pool_printf(pool, "%s Left out: %s.", card.note,
-        wp_human_many(pool, speaks->damage_count, "damaged value")) : card.note;
+                                             wp_human_many(pool, speaks->damage_count, "damaged value"))
+                                       : card.note;
 }
 
 static void add_older(struct wp_display *display, const struct wp_release_summary *release, size_t count)
 {
     static const struct wp_column columns[] = {
-        {"Release", NULL, WP_COLUMN_NAME}, {"Aggregate", "That speaks for it", WP_COLUMN_NAME}, {"Wall time", NULL, WP_COLUMN_DURATION},
-        {"Accounted for", "Of the total", WP_COLUMN_VALUE}, {"Worse", "Rows that take longer than in the release before", WP_COLUMN_COUNT},
-        {"Better", "Rows that take less", WP_COLUMN_COUNT}, {"What changed, or was found", NULL, WP_COLUMN_TEXT},
+        {"Release", NULL, WP_COLUMN_NAME},
+        {"Aggregate", "That speaks for it", WP_COLUMN_NAME},
+        {"Wall time", NULL, WP_COLUMN_DURATION},
+        {"Accounted for", "Of the total", WP_COLUMN_VALUE},
+        {"Worse", "Rows that take longer than in the release before", WP_COLUMN_COUNT},
+        {"Better", "Rows that take less", WP_COLUMN_COUNT},
+        {"What changed, or was found", NULL, WP_COLUMN_TEXT},
     };
     wp_display_heading(display, "Older releases");
     struct wp_table *table = wp_display_table(display, "releases", columns, 7, count);
@@ -268,7 +282,8 @@ int wp_page_index(struct wp_display *display, const struct wp_site_summary *site
 {
     struct wp_pool *pool = &display->pool;
     display->title = "Where did the time go?";
-    display->subtitle = site->release_count < 2 ? (site->release_count ? "One release" : "No release")
+    display->subtitle = site->release_count < 2
+        ? (site->release_count ? "One release" : "No release")
         : wp_pool_printf(pool, "%s, newest first%s", wp_human_many(pool, site->release_count, "release"),
               site->is_history ? ", in the order of their history" : "");
     if (site->release_count == 1 && site->first->aggregate_count == 1) {

@@ -12,26 +12,33 @@
 static struct wp_link node_link(struct wp_display *display, const struct wp_facts *facts, const struct wp_io_row *row)
 {
     return row->permalink ? wp_link_to(WP_PAGE_FLAME, facts->release, facts->aggregate,
-        wp_pool_printf(&display->pool, "node=%08" PRIx32, row->permalink)) : (struct wp_link){0};
+                                wp_pool_printf(&display->pool, "node=%08" PRIx32, row->permalink))
+                          : (struct wp_link){0};
 }
 
 static struct wp_link behind_link(struct wp_display *display, const struct wp_facts *facts, const struct wp_io_row *row)
 {
     if (!row->nodes || row->node_count > WP_IO_NODES)
         return wp_page_behind_node(display, facts, row->permalink);
-    return wp_link_to(WP_PAGE_BEHIND, facts->release, facts->aggregate, wp_pool_printf(&display->pool, "nodes=%s", row->nodes));
+    return wp_link_to(
+        WP_PAGE_BEHIND, facts->release, facts->aggregate, wp_pool_printf(&display->pool, "nodes=%s", row->nodes));
 }
 
 static void add_disks(struct wp_display *display, const struct wp_facts *facts, const struct wp_io_facts *io)
 {
     static const struct wp_column columns[] = {
         {"Disk", NULL, WP_COLUMN_NAME},
-        {"File", "What it was for, where the kernel could tell; N and H stand for numbers and hashes", WP_COLUMN_NAME}, {"Waited by", "The process, and its function",
-        WP_COLUMN_NAME}, {"Time", "At the device and in its queue", WP_COLUMN_DURATION}, {"Share", "Of the total", WP_COLUMN_SHARE},
-        {"At the device", NULL, WP_COLUMN_DURATION}, {"Queued", "Before it was given to the device", WP_COLUMN_DURATION},
-        {"Waits", NULL, WP_COLUMN_COUNT}, {"A wait", "At the device, on average", WP_COLUMN_DURATION},
+        {"File", "What it was for, where the kernel could tell; N and H stand for numbers and hashes", WP_COLUMN_NAME},
+        {"Waited by", "The process, and its function", WP_COLUMN_NAME},
+        {"Time", "At the device and in its queue", WP_COLUMN_DURATION},
+        {"Share", "Of the total", WP_COLUMN_SHARE},
+        {"At the device", NULL, WP_COLUMN_DURATION},
+        {"Queued", "Before it was given to the device", WP_COLUMN_DURATION},
+        {"Waits", NULL, WP_COLUMN_COUNT},
+        {"A wait", "At the device, on average", WP_COLUMN_DURATION},
     };
-    struct wp_table *table = wp_display_table(display, "disks", columns, 9, io->disk_count < TABLE_ROWS ? io->disk_count : TABLE_ROWS);
+    struct wp_table *table =
+        wp_display_table(display, "disks", columns, 9, io->disk_count < TABLE_ROWS ? io->disk_count : TABLE_ROWS);
     table->whole_ns = facts->total_ns;
     table->searchable = io->disk_count > 10;
     table->empty = "Nothing waited for a disk.";
@@ -58,15 +65,17 @@ static void add_disks(struct wp_display *display, const struct wp_facts *facts, 
 static void add_connections(struct wp_display *display, const struct wp_facts *facts, const struct wp_io_facts *io)
 {
     static const struct wp_column columns[] = {
-        {"Address", "Of the other end", WP_COLUMN_NAME}, {"Waited by", NULL, WP_COLUMN_NAME},
-        {"Time", "With what the other end did meanwhile", WP_COLUMN_DURATION}, {"Share", "Of the total", WP_COLUMN_SHARE},
+        {"Address", "Of the other end", WP_COLUMN_NAME},
+        {"Waited by", NULL, WP_COLUMN_NAME},
+        {"Time", "With what the other end did meanwhile", WP_COLUMN_DURATION},
+        {"Share", "Of the total", WP_COLUMN_SHARE},
         {"On the way", "Sent and not yet there", WP_COLUMN_DURATION},
         {"Not recorded", "At an end that nobody records", WP_COLUMN_DURATION},
         {"At the other end", "In a process that is recorded", WP_COLUMN_DURATION},
         {"Pieces", "Of that time, on the way and at either end", WP_COLUMN_COUNT},
     };
-    struct wp_table *table = wp_display_table(display, "connections", columns, 8,
-        io->connection_count < TABLE_ROWS ? io->connection_count : TABLE_ROWS);
+    struct wp_table *table = wp_display_table(
+        display, "connections", columns, 8, io->connection_count < TABLE_ROWS ? io->connection_count : TABLE_ROWS);
     table->whole_ns = facts->total_ns;
     table->searchable = io->connection_count > 10;
     table->empty = "Nothing waited for a message of a socket.";
@@ -95,7 +104,8 @@ void wp_page_io(struct wp_display *display, const struct wp_facts *facts)
     wp_io_facts_build(&io, &display->pool, facts);
     if (display->pool.failed)
         return;
-    wp_display_add(display, WP_ITEM_PARAGRAPH, "What control paths waited for outside of processes. The file is named "
+    wp_display_add(display, WP_ITEM_PARAGRAPH,
+        "What control paths waited for outside of processes. The file is named "
         "where the kernel could tell which it was; else the function that waits says what it was about.");
     wp_display_heading(display, "Disks");
     add_disks(display, facts, &io);

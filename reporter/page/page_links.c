@@ -7,11 +7,11 @@
 #include <inttypes.h>
 
 #define MOST_FUNCTIONS 200u
-#define LEAST_SHARE 1000u   /* a function below a thousandth of the total has no page */
+#define LEAST_SHARE 1000u /* a function below a thousandth of the total has no page */
 #define NAME_BYTES 160u
 
-struct wp_link wp_page_flame_link(struct wp_display *display, const struct wp_facts *facts, const char *key,
-    const char *value)
+struct wp_link wp_page_flame_link(
+    struct wp_display *display, const struct wp_facts *facts, const char *key, const char *value)
 {
     struct wp_buffer buffer = {0};
     wp_buffer_printf(&buffer, "%s=", key);
@@ -25,7 +25,7 @@ size_t wp_page_function_count(const struct wp_facts *facts)
 {
     size_t count = 0;
     while (count < facts->function_count && count < MOST_FUNCTIONS &&
-            facts->functions[count].inclusive_ns >= facts->total_ns / LEAST_SHARE)
+        facts->functions[count].inclusive_ns >= facts->total_ns / LEAST_SHARE)
         count++;
     return count;
 }
@@ -45,8 +45,8 @@ struct wp_link wp_page_function_link(struct wp_display *display, const struct wp
     const struct wp_function_fact *fact = &facts->functions[function];
     if (function >= MOST_FUNCTIONS || fact->inclusive_ns < facts->total_ns / LEAST_SHARE)
         return wp_page_flame_link(display, facts, "search", wp_pool_clip(&display->pool, fact->name, NAME_BYTES));
-    return wp_link_to_part(WP_PAGE_FUNCTION, facts->release, facts->aggregate, (unsigned)(function / WP_PAGE_FUNCTIONS_EACH) + 1,
-        wp_page_function_anchor(display, fact));
+    return wp_link_to_part(WP_PAGE_FUNCTION, facts->release, facts->aggregate,
+        (unsigned)(function / WP_PAGE_FUNCTIONS_EACH) + 1, wp_page_function_anchor(display, fact));
 }
 
 struct wp_link wp_page_source_link(struct wp_display *display, const struct wp_facts *facts, uint32_t site)

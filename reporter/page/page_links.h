@@ -17,7 +17,7 @@ struct wp_link wp_page_source_link(struct wp_display *display, const struct wp_f
 /* Where the function at this place of facts->functions is shown: on such a page, or in the flame. */
 struct wp_link wp_page_function_link(struct wp_display *display, const struct wp_facts *facts, size_t function);
 /* The flame with "key=value" in its address. */
-struct wp_link wp_page_flame_link(struct wp_display *display, const struct wp_facts *facts, const char *key,
-    const char *value);
+struct wp_link wp_page_flame_link(
+    struct wp_display *display, const struct wp_facts *facts, const char *key, const char *value);
 
 #endif

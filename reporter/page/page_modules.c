@@ -54,10 +54,13 @@ static void add_modules(struct wp_display *display, const struct wp_facts *facts
 static void add_services(struct wp_display *display, const struct wp_facts *facts)
 {
     static const struct wp_column columns[] = {
-        {"Service", "Where requests came in", WP_COLUMN_NAME}, {"Requests", "That were answered", WP_COLUMN_COUNT},
+        {"Service", "Where requests came in", WP_COLUMN_NAME},
+        {"Requests", "That were answered", WP_COLUMN_COUNT},
         {"Together", "From their arrival until the reply began to leave", WP_COLUMN_DURATION},
-        {"A request", "On average", WP_COLUMN_DURATION}, {"Half up to", NULL, WP_COLUMN_DURATION},
-        {"99 of 100 up to", NULL, WP_COLUMN_DURATION}, {"Slowest", NULL, WP_COLUMN_DURATION},
+        {"A request", "On average", WP_COLUMN_DURATION},
+        {"Half up to", NULL, WP_COLUMN_DURATION},
+        {"99 of 100 up to", NULL, WP_COLUMN_DURATION},
+        {"Slowest", NULL, WP_COLUMN_DURATION},
     };
     size_t count;
     const struct wp_service_fact *services = wp_slow_requests_build(&display->pool, facts, &count);
@@ -81,8 +84,10 @@ static void add_services(struct wp_display *display, const struct wp_facts *fact
 
 void wp_page_modules(struct wp_display *display, const struct wp_facts *facts)
 {
-    wp_display_add(display, WP_ITEM_PARAGRAPH, "Time by the file that the functions are in. A name leads to what stands behind it: hosts, "
-        "times, functions, callers. One that is left out is a contour: what stood on its functions counts for who called them. There others can "
+    wp_display_add(display, WP_ITEM_PARAGRAPH,
+        "Time by the file that the functions are in. A name leads to what stands behind it: hosts, "
+        "times, functions, callers. One that is left out is a contour: what stood on its functions counts for who "
+        "called them. There others can "
         "be left out too, and the flame shows the same.");
     wp_display_heading(display, "Object files");
     add_modules(display, facts);

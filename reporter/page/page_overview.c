@@ -78,7 +78,8 @@ static void add_quality(struct wp_display *display, const struct wp_facts *facts
     if (cost.cpu_ns)
         wp_display_add(display, WP_ITEM_PARAGRAPH,
             wp_pool_printf(pool, "Cost of recording, beside the total: %s of CPU time, %.2f %% of the machine%s.",
-                wp_human_duration(pool, cost.cpu_ns), wp_recording_cost_percent(&cost), facts->host_count == 1 ? "" : "s"));
+                wp_human_duration(pool, cost.cpu_ns), wp_recording_cost_percent(&cost),
+                facts->host_count == 1 ? "" : "s"));
     if (facts->events_dropped)
         wp_display_add(display, WP_ITEM_NOTICE,
             wp_pool_printf(pool, "%s %s lost while recording; %s of the time is marked uncertain.",
@@ -94,13 +95,15 @@ static void add_quality(struct wp_display *display, const struct wp_facts *facts
 static void add_beside(struct wp_display *display, const struct wp_facts *facts)
 {
     static const struct wp_column columns[] = {
-        {"Threads", NULL, WP_COLUMN_NAME}, {"Not waited for", "Work that nobody in the total waited for", WP_COLUMN_DURATION},
+        {"Threads", NULL, WP_COLUMN_NAME},
+        {"Not waited for", "Work that nobody in the total waited for", WP_COLUMN_DURATION},
         {"Idle", "Had nothing to do, or nobody waited for it", WP_COLUMN_DURATION},
     };
     if (!facts->beside_count)
         return;
     wp_display_heading(display, "Threads beside the total");
-    struct wp_table *table = wp_display_table(display, "beside", columns, 3, facts->beside_count < TOP_ROWS ? facts->beside_count : TOP_ROWS);
+    struct wp_table *table = wp_display_table(
+        display, "beside", columns, 3, facts->beside_count < TOP_ROWS ? facts->beside_count : TOP_ROWS);
     table->left_out = facts->beside_count > TOP_ROWS ? facts->beside_count - TOP_ROWS : 0;
     for (size_t i = 0; i < facts->beside_count && i < TOP_ROWS; i++) {
         struct wp_field *row = wp_display_row(table);
@@ -118,19 +121,23 @@ static void add_other_view(struct wp_display *display, const struct wp_facts *fa
     if (sentence)
         wp_display_add(display, WP_ITEM_PARAGRAPH, sentence);
     struct wp_item *item = facts->other_view ? wp_display_add(display, WP_ITEM_PARAGRAPH,
-        facts->is_progress ? "The same by threads, each a path of its own" : "The same as progress of the main thread") : NULL;
+                                                   facts->is_progress ? "The same by threads, each a path of its own"
+                                                                      : "The same as progress of the main thread")
+                                             : NULL;
     if (item)
         item->link = wp_link_to(WP_PAGE_OVERVIEW, facts->release, facts->other_view, NULL);
 }
 
-static void add_more_link(struct wp_display *display, const struct wp_facts *facts, enum wp_page_kind page, size_t count)
+static void add_more_link(
+    struct wp_display *display, const struct wp_facts *facts, enum wp_page_kind page, size_t count)
 {
     if (count <= TOP_ROWS)
         return;
     if (display->last->table)
         display->last->table->left_out = 0; /* the link says it */
-    struct wp_item *item = wp_display_add(display, WP_ITEM_PARAGRAPH, wp_pool_printf(&display->pool, "All %s %s",
-        wp_human_count(&display->pool, count), page == WP_PAGE_PROCESSES ? "processes" : "functions"));
+    struct wp_item *item = wp_display_add(display, WP_ITEM_PARAGRAPH,
+        wp_pool_printf(&display->pool, "All %s %s", wp_human_count(&display->pool, count),
+            page == WP_PAGE_PROCESSES ? "processes" : "functions"));
     if (item)
         item->link = wp_link_to(page, facts->release, facts->aggregate, NULL);
 }
@@ -145,10 +152,13 @@ static void add_requests(struct wp_display *display, const struct wp_facts *fact
         return;
     wp_display_heading(display, "How long requests took");
     wp_page_latency(display, services);
-    struct wp_item *item = wp_display_add(display, WP_ITEM_PARAGRAPH, wp_pool_printf(pool, "%s requests on %s%s: half take up to %s, 99 "
-        "of 100 up to %s. What the slow ones waited for", wp_human_count(pool, services->count),
-        wp_pool_clip(pool, services->name, 60), count > 1 ? " (there are more)" : "", wp_human_duration(pool, services->median_ns),
-        wp_human_duration(pool, services->p99_ns)));
+    struct wp_item *item = wp_display_add(display, WP_ITEM_PARAGRAPH,
+        wp_pool_printf(pool,
+            "%s requests on %s%s: half take up to %s, 99 "
+            "of 100 up to %s. What the slow ones waited for",
+            wp_human_count(pool, services->count), wp_pool_clip(pool, services->name, 60),
+            count > 1 ? " (there are more)" : "", wp_human_duration(pool, services->median_ns),
+            wp_human_duration(pool, services->p99_ns)));
     if (item)
         item->link = wp_link_to(WP_PAGE_TRANSACTIONS, facts->release, facts->aggregate, NULL);
 }
@@ -159,17 +169,21 @@ static void add_explained(struct wp_display *display, const struct wp_facts *fac
     struct wp_pool *pool = &display->pool;
     uint64_t other = facts->categories[WP_OTHER_PATH];
     const char *steps = "Each step adds one category, the best understood first.";
-    wp_display_add(display, WP_ITEM_PARAGRAPH, !other ? steps : wp_pool_printf(pool, "%s The whole is %s here: the total without the %s "
-        "that were spent waiting on another control path, since that path is counted itself.", steps,
-        wp_human_duration(pool, facts->total_ns - other), wp_human_duration(pool, other)));
+    wp_display_add(display, WP_ITEM_PARAGRAPH,
+        !other ? steps
+               : wp_pool_printf(pool,
+                     "%s The whole is %s here: the total without the %s "
+                     "that were spent waiting on another control path, since that path is counted itself.",
+                     steps, wp_human_duration(pool, facts->total_ns - other), wp_human_duration(pool, other)));
     add_chart(display, WP_ITEM_CURVE, facts);
 }
 
 void wp_page_overview(struct wp_display *display, const struct wp_facts *facts)
 {
     struct wp_query flame = {WP_PAGE_FLAME, facts->release, facts->aggregate};
-    display->subtitle = facts->group ? wp_pool_printf(&display->pool, "Release %s, only hosts %s", facts->release, facts->group)
-                                     : wp_pool_printf(&display->pool, "Release %s", facts->release);
+    display->subtitle = facts->group
+        ? wp_pool_printf(&display->pool, "Release %s, only hosts %s", facts->release, facts->group)
+        : wp_pool_printf(&display->pool, "Release %s", facts->release);
     add_samples(display, facts);
     add_findings(display, facts);
     add_facts(display, facts);
@@ -212,5 +226,6 @@ int wp_page_digest(struct wp_display *display, const struct wp_facts *facts, str
     }
     wp_display_heading(display, "Unexplained waits");
     wp_page_unexplained_table(display, facts, 5);
-    return display->pool.failed ? wp_error_set(err, -ENOMEM, "out of memory for the digest of %s", facts->aggregate) : 0;
+    return display->pool.failed ? wp_error_set(err, -ENOMEM, "out of memory for the digest of %s", facts->aggregate)
+                                : 0;
 }

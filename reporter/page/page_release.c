@@ -16,13 +16,20 @@
 static void add_aggregates(struct wp_display *display, const struct wp_release_summary *release)
 {
     static const struct wp_column columns[] = {
-        {"Aggregate", NULL, WP_COLUMN_NAME}, {"Wall time", NULL, WP_COLUMN_DURATION}, {"Total", NULL, WP_COLUMN_DURATION},
-        {"Accounted for", "Of the total", WP_COLUMN_VALUE}, {"Coverage", "Of the time was recorded", WP_COLUMN_VALUE},
-        {"Hosts", NULL, WP_COLUMN_COUNT}, {"Processes", NULL, WP_COLUMN_COUNT}, {"Events", NULL, WP_COLUMN_COUNT},
-        {"Lost", "Events that were not kept", WP_COLUMN_COUNT}, {"Damaged", "Values that cannot be read", WP_COLUMN_COUNT},
+        {"Aggregate", NULL, WP_COLUMN_NAME},
+        {"Wall time", NULL, WP_COLUMN_DURATION},
+        {"Total", NULL, WP_COLUMN_DURATION},
+        {"Accounted for", "Of the total", WP_COLUMN_VALUE},
+        {"Coverage", "Of the time was recorded", WP_COLUMN_VALUE},
+        {"Hosts", NULL, WP_COLUMN_COUNT},
+        {"Processes", NULL, WP_COLUMN_COUNT},
+        {"Events", NULL, WP_COLUMN_COUNT},
+        {"Lost", "Events that were not kept", WP_COLUMN_COUNT},
+        {"Damaged", "Values that cannot be read", WP_COLUMN_COUNT},
     };
     size_t count = release->aggregate_count;
-    struct wp_table *table = wp_display_table(display, "aggregates", columns, 10, count < TABLE_ROWS ? count : TABLE_ROWS);
+    struct wp_table *table =
+        wp_display_table(display, "aggregates", columns, 10, count < TABLE_ROWS ? count : TABLE_ROWS);
     for (const struct wp_aggregate_summary *row = release->first; row; row = row->next) {
         struct wp_field *field = wp_display_row(table);
         if (!field)
@@ -46,7 +53,9 @@ static void add_aggregates(struct wp_display *display, const struct wp_release_s
 static void add_buckets(struct wp_display *display, const struct wp_release_facts *facts)
 {
     static const struct wp_column columns[] = {
-        {"Aggregate", NULL, WP_COLUMN_NAME}, {"Recorded with", NULL, WP_COLUMN_NAME}, {"Of", NULL, WP_COLUMN_NAME},
+        {"Aggregate", NULL, WP_COLUMN_NAME},
+        {"Recorded with", NULL, WP_COLUMN_NAME},
+        {"Of", NULL, WP_COLUMN_NAME},
     };
     struct wp_table *table = wp_display_table(display, "buckets", columns, 3, facts->bucket_count);
     for (size_t i = 0; i < facts->bucket_count; i++) {
@@ -62,8 +71,8 @@ static void add_buckets(struct wp_display *display, const struct wp_release_fact
 static void add_shards(struct wp_display *display, const struct wp_release_facts *facts)
 {
     static const struct wp_column columns[] = {{"Shard", "One aggregator's share of the data", WP_COLUMN_NAME}};
-    struct wp_table *table = wp_display_table(display, "shards", columns, 1,
-        facts->shard_count < TABLE_ROWS ? facts->shard_count : TABLE_ROWS);
+    struct wp_table *table = wp_display_table(
+        display, "shards", columns, 1, facts->shard_count < TABLE_ROWS ? facts->shard_count : TABLE_ROWS);
     table->empty = "No shard has registered.";
     for (size_t i = 0; i < facts->shard_count; i++) {
         struct wp_field *row = wp_display_row(table);
@@ -81,12 +90,14 @@ static bool is_peoples(const char *key)
 static void add_metadata(struct wp_display *display, const struct wp_release_facts *facts)
 {
     static const struct wp_column columns[] = {
-        {"Key", NULL, WP_COLUMN_NAME}, {"Value", NULL, WP_COLUMN_NAME}, {"Said by", "Shard", WP_COLUMN_NAME},
+        {"Key", NULL, WP_COLUMN_NAME},
+        {"Value", NULL, WP_COLUMN_NAME},
+        {"Said by", "Shard", WP_COLUMN_NAME},
         {"When", NULL, WP_COLUMN_TEXT},
     };
     const struct wp_metadata *metadata = &facts->metadata;
-    struct wp_table *table = wp_display_table(display, "metadata", columns, 4,
-        metadata->count < TABLE_ROWS ? metadata->count : TABLE_ROWS);
+    struct wp_table *table =
+        wp_display_table(display, "metadata", columns, 4, metadata->count < TABLE_ROWS ? metadata->count : TABLE_ROWS);
     table->empty = "None was given; wakepath-store metadata adds some.";
     for (size_t i = 0; i < metadata->count; i++) {
         const struct wp_metadata_fact *fact = &metadata->rows[i];
@@ -97,17 +108,23 @@ static void add_metadata(struct wp_display *display, const struct wp_release_fac
         row[0].text = wp_pool_clip(&display->pool, fact->key, NAME_BYTES);
         row[1].text = wp_pool_clip(&display->pool, fact->value, NAME_BYTES);
         row[2].text = wp_pool_clip(&display->pool, fact->shard, NAME_BYTES);
-        row[3].text = wp_human_time(&display->pool, fact->real_s < UINT64_MAX / 1000000000u ? fact->real_s * 1000000000u : 0);
+        row[3].text =
+            wp_human_time(&display->pool, fact->real_s < UINT64_MAX / 1000000000u ? fact->real_s * 1000000000u : 0);
     }
 }
 
 static void add_checks(struct wp_display *display, const struct wp_release_summary *release)
 {
     static const struct wp_column columns[] = {
-        {"Aggregate", NULL, WP_COLUMN_NAME}, {"Against", NULL, WP_COLUMN_NAME}, {"Method", NULL, WP_COLUMN_TEXT},
-        {"Worse", "Rows that take longer", WP_COLUMN_COUNT}, {"Better", "Rows that take less", WP_COLUMN_COUNT},
-        {"Severity", "Of the first finding", WP_COLUMN_TEXT}, {"Confidence", "As the method tells it", WP_COLUMN_VALUE},
-        {"First finding", NULL, WP_COLUMN_STACK}, {"When", NULL, WP_COLUMN_TEXT},
+        {"Aggregate", NULL, WP_COLUMN_NAME},
+        {"Against", NULL, WP_COLUMN_NAME},
+        {"Method", NULL, WP_COLUMN_TEXT},
+        {"Worse", "Rows that take longer", WP_COLUMN_COUNT},
+        {"Better", "Rows that take less", WP_COLUMN_COUNT},
+        {"Severity", "Of the first finding", WP_COLUMN_TEXT},
+        {"Confidence", "As the method tells it", WP_COLUMN_VALUE},
+        {"First finding", NULL, WP_COLUMN_STACK},
+        {"When", NULL, WP_COLUMN_TEXT},
     };
     size_t count = 0;
     for (const struct wp_aggregate_summary *row = release->first; row; row = row->next)
@@ -133,7 +150,8 @@ static void add_checks(struct wp_display *display, const struct wp_release_summa
             field[6].text = isnan(check->confidence) ? "–" : wp_pool_printf(&display->pool, "%.3g", check->confidence);
             field[6].value = check->confidence;
             field[7].text = check->sentence;
-            field[8].text = wp_human_time(&display->pool, check->real_s < UINT64_MAX / 1000000000u ? check->real_s * 1000000000u : 0);
+            field[8].text = wp_human_time(
+                &display->pool, check->real_s < UINT64_MAX / 1000000000u ? check->real_s * 1000000000u : 0);
         }
 }
 
@@ -151,7 +169,8 @@ static void add_hosts(struct wp_display *display, const struct wp_release_facts 
     wp_page_host_clocks(display, &hosts);
 }
 
-static void add_figures(struct wp_display *display, const struct wp_release_summary *release, const struct wp_release_facts *facts)
+static void add_figures(
+    struct wp_display *display, const struct wp_release_summary *release, const struct wp_release_facts *facts)
 {
     struct wp_pool *pool = &display->pool;
     uint64_t first = 0, dropped = 0, damaged = 0;
@@ -168,13 +187,14 @@ static void add_figures(struct wp_display *display, const struct wp_release_summ
     wp_display_fact(display, "Coverage", wp_human_percent(pool, 100 * coverage), "of the time, at least");
     wp_display_fact(display, "Lost", wp_human_count(pool, dropped), "events");
     if (damaged || facts->damage)
-        wp_display_add(display, WP_ITEM_NOTICE, facts->damage ? wp_pool_printf(pool, "Damaged and left out: metadata (%s).",
-            facts->damage) : wp_pool_printf(pool, "Left out: %s; the aggregates' pages name what.",
-            wp_human_many(pool, damaged, "damaged value")));
+        wp_display_add(display, WP_ITEM_NOTICE,
+            facts->damage ? wp_pool_printf(pool, "Damaged and left out: metadata (%s).", facts->damage)
+                          : wp_pool_printf(pool, "Left out: %s; the aggregates' pages name what.",
+                                wp_human_many(pool, damaged, "damaged value")));
 }
 
-void wp_page_release_facts(struct wp_display *display, const struct wp_release_summary *release,
-    const struct wp_release_facts *facts)
+void wp_page_release_facts(
+    struct wp_display *display, const struct wp_release_summary *release, const struct wp_release_facts *facts)
 {
     if (release->first)
         add_figures(display, release, facts);
@@ -184,12 +204,14 @@ void wp_page_release_facts(struct wp_display *display, const struct wp_release_s
     }
     for (const struct wp_aggregate_summary *row = release->first; row; row = row->next)
         if (row->mixed_count)
-            wp_display_add(display, WP_ITEM_NOTICE, wp_pool_printf(&display->pool, "%s: %s", row->name,
-                wp_mixed_sentence(&display->pool, row->mixed, row->mixed_count)));
+            wp_display_add(display, WP_ITEM_NOTICE,
+                wp_pool_printf(&display->pool, "%s: %s", row->name,
+                    wp_mixed_sentence(&display->pool, row->mixed, row->mixed_count)));
     add_checks(display, release);
     if (facts->bucket_count) {
         wp_display_heading(display, "What tells aggregates of one name apart");
-        wp_display_add(display, WP_ITEM_PARAGRAPH, "They were sampled at another rate, explained with other tolerances or picked "
+        wp_display_add(display, WP_ITEM_PARAGRAPH,
+            "They were sampled at another rate, explained with other tolerances or picked "
             "by another selector, so they are never summed.");
         add_buckets(display, facts);
     }

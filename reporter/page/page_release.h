@@ -6,7 +6,7 @@
 #include "reporter/facts/release_facts.h"
 #include "reporter/page/site_summary.h"
 
-void wp_page_release_facts(struct wp_display *display, const struct wp_release_summary *release,
-    const struct wp_release_facts *facts);
+void wp_page_release_facts(
+    struct wp_display *display, const struct wp_release_summary *release, const struct wp_release_facts *facts);
 
 #endif

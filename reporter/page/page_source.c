@@ -33,14 +33,16 @@ static struct wp_link function_link(void *context, const char *name)
 
 static struct wp_source_map map_of(const struct wp_facts *facts, struct linking *linking)
 {
-    return (struct wp_source_map){&facts->source, facts->release, facts->aggregate, facts->total_ns, function_link, linking};
+    return (struct wp_source_map){
+        &facts->source, facts->release, facts->aggregate, facts->total_ns, function_link, linking};
 }
 
 void wp_page_source_table(struct wp_display *display, const struct wp_facts *facts, size_t rows)
 {
     static const struct wp_column columns[] = {
         {"Source file", NULL, WP_COLUMN_NAME},
-        {"Own time", "Run in its lines, and waits and calls of theirs in code whose lines are not known", WP_COLUMN_DURATION},
+        {"Own time", "Run in its lines, and waits and calls of theirs in code whose lines are not known",
+            WP_COLUMN_DURATION},
         {"Share", "Own time, of the total", WP_COLUMN_SHARE},
         {"Self", "On a CPU in its lines' own code", WP_COLUMN_DURATION},
         {"Largest line", "Inclusive", WP_COLUMN_DURATION},
@@ -48,10 +50,12 @@ void wp_page_source_table(struct wp_display *display, const struct wp_facts *fac
     };
     struct wp_source_map map = map_of(facts, NULL);
     const struct wp_source_lines *source = &facts->source;
-    struct wp_table *table = wp_display_table(display, "sources", columns, 6, source->file_count < rows ? source->file_count : rows);
+    struct wp_table *table =
+        wp_display_table(display, "sources", columns, 6, source->file_count < rows ? source->file_count : rows);
     table->whole_ns = facts->total_ns;
     table->searchable = table->row_room > 10;
-    table->empty = "No line of source is known: nothing that was seen has debug info (build it with -g, or install its -dbgsym package).";
+    table->empty = "No line of source is known: nothing that was seen has debug info (build it with -g, or install its "
+                   "-dbgsym package).";
     for (uint32_t i = 0; i < source->file_count; i++) {
         const struct wp_source_file *file = &source->files[i];
         const char *base = wp_source_base(file->path);
@@ -59,8 +63,10 @@ void wp_page_source_table(struct wp_display *display, const struct wp_facts *fac
         if (!row)
             continue;
         row[0].text = wp_pool_clip(&display->pool, base, NAME_BYTES);
-        row[0].note = base > file->path ? wp_pool_clip(&display->pool, wp_pool_printf(&display->pool, "%.*s",
-            (int)(base - file->path), file->path), NAME_BYTES) : NULL;
+        row[0].note = base > file->path
+            ? wp_pool_clip(&display->pool, wp_pool_printf(&display->pool, "%.*s", (int)(base - file->path), file->path),
+                  NAME_BYTES)
+            : NULL;
         row[0].link = wp_source_line_link(&map, &display->pool, i, 0);
         row[1].number = row[2].number = file->own_ns;
         row[3].number = file->self_ns;
@@ -73,10 +79,12 @@ void wp_page_source_table(struct wp_display *display, const struct wp_facts *fac
 void wp_page_sources(struct wp_display *display, const struct wp_facts *facts)
 {
     wp_display_add(display, WP_ITEM_PARAGRAPH,
-        "Time by line of source, as the debug info of the programs has it. Inlined functions count where they were written. A line's inclusive time "
+        "Time by line of source, as the debug info of the programs has it. Inlined functions count where they were "
+        "written. A line's inclusive time "
         "counts a stack once; own time adds up.");
     if (facts->origins.count > 1)
-        wp_display_add(display, WP_ITEM_NOTICE, "Several aggregators (shards) recorded this. The time of a wait for a host of another shard "
+        wp_display_add(display, WP_ITEM_NOTICE,
+            "Several aggregators (shards) recorded this. The time of a wait for a host of another shard "
             "stands at the line that waited: which lines ran over there is not known here.");
     wp_page_source_table(display, facts, FILE_ROWS);
 }
@@ -85,7 +93,8 @@ void wp_page_sources(struct wp_display *display, const struct wp_facts *facts)
 
 static int compare_heat(const void *left, const void *right)
 {
-    const struct wp_source_site *a = *(const struct wp_source_site *const *)left, *b = *(const struct wp_source_site *const *)right;
+    const struct wp_source_site *a = *(const struct wp_source_site *const *)left,
+                                *b = *(const struct wp_source_site *const *)right;
     if (a->leaf_ns != b->leaf_ns)
         return a->leaf_ns > b->leaf_ns ? -1 : 1;
     if (a->total_ns != b->total_ns)
@@ -93,24 +102,28 @@ static int compare_heat(const void *left, const void *right)
     return a < b ? -1 : a > b;
 }
 
-static void add_hottest(struct wp_display *display, const struct wp_facts *facts, const struct wp_source_map *map, uint32_t place,
-    const struct wp_source_physical *physical)
+static void add_hottest(struct wp_display *display, const struct wp_facts *facts, const struct wp_source_map *map,
+    uint32_t place, const struct wp_source_physical *physical)
 {
     static const struct wp_column columns[] = {
-        {"Line", NULL, WP_COLUMN_ID}, {"Function", NULL, WP_COLUMN_NAME},
+        {"Line", NULL, WP_COLUMN_ID},
+        {"Function", NULL, WP_COLUMN_NAME},
         {"Self", "On a CPU in the line's own code", WP_COLUMN_DURATION},
         {"Run", "On a CPU, in the line or in what it called", WP_COLUMN_DURATION},
         {"Wait", "Waiting, in what the line called", WP_COLUMN_DURATION},
-        {"Inclusive", NULL, WP_COLUMN_DURATION}, {"Share", "Inclusive, of the total", WP_COLUMN_SHARE},
+        {"Inclusive", NULL, WP_COLUMN_DURATION},
+        {"Share", "Inclusive, of the total", WP_COLUMN_SHARE},
     };
     const struct wp_source_file *file = &facts->source.files[place];
-    const struct wp_source_site **sites = wp_pool_alloc(&display->pool, (file->site_count + (size_t)1) * sizeof(*sites));
+    const struct wp_source_site **sites =
+        wp_pool_alloc(&display->pool, (file->site_count + (size_t)1) * sizeof(*sites));
     for (uint32_t i = 0; sites && i < file->site_count; i++)
         sites[i] = &facts->source.sites[file->first_site + i];
     if (sites && file->site_count)
         qsort(sites, file->site_count, sizeof(*sites), compare_heat);
     wp_display_heading(display, "Hottest lines");
-    struct wp_table *table = wp_display_table(display, "hottest", columns, 7, file->site_count < HOT_ROWS ? file->site_count : HOT_ROWS);
+    struct wp_table *table =
+        wp_display_table(display, "hottest", columns, 7, file->site_count < HOT_ROWS ? file->site_count : HOT_ROWS);
     table->whole_ns = facts->total_ns;
     for (uint32_t i = 0; sites && i < file->site_count; i++) {
         struct wp_field *row = wp_display_row(table);
@@ -132,16 +145,19 @@ static void add_hottest(struct wp_display *display, const struct wp_facts *facts
     }
 }
 
-static void add_functions(struct wp_display *display, const struct wp_facts *facts, const struct wp_source_map *map, uint32_t place)
+static void add_functions(
+    struct wp_display *display, const struct wp_facts *facts, const struct wp_source_map *map, uint32_t place)
 {
     static const struct wp_column columns[] = {
-        {"Function", "Its callers and callees", WP_COLUMN_NAME}, {"From line", "The first one with time", WP_COLUMN_ID},
-        {"Inclusive", NULL, WP_COLUMN_DURATION}, {"Share", "Inclusive, of the total", WP_COLUMN_SHARE},
+        {"Function", "Its callers and callees", WP_COLUMN_NAME},
+        {"From line", "The first one with time", WP_COLUMN_ID},
+        {"Inclusive", NULL, WP_COLUMN_DURATION},
+        {"Share", "Inclusive, of the total", WP_COLUMN_SHARE},
     };
     const struct wp_source_file *file = &facts->source.files[place];
     wp_display_heading(display, "Functions");
-    struct wp_table *table = wp_display_table(display, "file-functions", columns, 4,
-        file->site_count < FUNCTION_ROWS ? file->site_count : FUNCTION_ROWS);
+    struct wp_table *table = wp_display_table(
+        display, "file-functions", columns, 4, file->site_count < FUNCTION_ROWS ? file->site_count : FUNCTION_ROWS);
     table->whole_ns = facts->total_ns;
     for (uint32_t i = 0; i < file->site_count; i++) {
         const struct wp_source_site *site = &facts->source.sites[file->first_site + i];
@@ -160,23 +176,26 @@ static void say_text(struct wp_display *display, const struct wp_source_text *te
 {
     struct wp_pool *pool = &display->pool;
     if (!text->text.size)
-        wp_display_add(display, WP_ITEM_NOTICE, *text->why_not
-            ? wp_pool_printf(pool, "Source not available (%s). The times of its lines are here without it.", text->why_not)
-            : "Source not available. The times of its lines are here without it.");
+        wp_display_add(display, WP_ITEM_NOTICE,
+            *text->why_not
+                ? wp_pool_printf(
+                      pool, "Source not available (%s). The times of its lines are here without it.", text->why_not)
+                : "Source not available. The times of its lines are here without it.");
     if (text->doubt)
         wp_display_add(display, WP_ITEM_NOTICE, text->doubt);
 }
 
 /* Generated text may hold the lines of a file that is not there: a grammar's in what was made from it. */
-static void say_carriers(struct wp_display *display, const struct wp_facts *facts, const struct wp_source_map *map, uint32_t place,
-    const struct wp_source_physical *all)
+static void say_carriers(struct wp_display *display, const struct wp_facts *facts, const struct wp_source_map *map,
+    uint32_t place, const struct wp_source_physical *all)
 {
     for (uint32_t i = 0; i < facts->source.file_count && i < WP_SOURCE_PAGES; i++)
         for (uint32_t line = 0; i != place && line < all[i].count; line++) {
             if (all[i].logical[line].file != place)
                 continue;
-            struct wp_item *item = wp_display_add(display, WP_ITEM_PARAGRAPH, wp_pool_printf(&display->pool, "Its lines stand in %s, from line %u on.",
-                wp_source_base(facts->source.files[i].path), line + 1));
+            struct wp_item *item = wp_display_add(display, WP_ITEM_PARAGRAPH,
+                wp_pool_printf(&display->pool, "Its lines stand in %s, from line %u on.",
+                    wp_source_base(facts->source.files[i].path), line + 1));
             if (item && wp_source_has_page(map, i))
                 item->link = wp_link_to_part(WP_PAGE_SOURCE, facts->release, facts->aggregate, i + 1,
                     wp_pool_printf(&display->pool, "P%u", line + 1));
@@ -208,7 +227,8 @@ int wp_page_source(struct wp_display *display, const struct wp_facts *facts, con
     wp_display_fact(display, "Self", wp_human_duration(pool, file->self_ns), "on a CPU in these lines");
     wp_display_fact(display, "Largest line", wp_pool_printf(pool, "%u", file->largest_line),
         wp_pool_printf(pool, "%s inclusive", wp_human_duration(pool, file->largest_ns)));
-    wp_display_fact(display, "Text", text->text.size ? wp_pool_printf(pool, "%.*s", (int)strcspn(text->from, ":"), text->from) : "not available",
+    wp_display_fact(display, "Text",
+        text->text.size ? wp_pool_printf(pool, "%.*s", (int)strcspn(text->from, ":"), text->from) : "not available",
         text->text.size ? text->from + strcspn(text->from, " ") : "");
     add_hottest(display, facts, &map, place, &all[place]);
     wp_display_heading(display, "Source");

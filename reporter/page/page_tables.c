@@ -11,7 +11,8 @@
 
 #define NAME_BYTES 200u
 
-void wp_page_categories(struct wp_display *display, const uint64_t categories[WP_CATEGORIES], const struct wp_query *flame)
+void wp_page_categories(
+    struct wp_display *display, const uint64_t categories[WP_CATEGORIES], const struct wp_query *flame)
 {
     static const struct wp_column columns[] = {
         {"Category", "From the best to the least understood", WP_COLUMN_TEXT},
@@ -61,17 +62,19 @@ void wp_page_process_table(struct wp_display *display, const struct wp_facts *fa
         row[1].number = fact->pid;
         row[2].text = wp_pool_clip(&display->pool, fact->host, NAME_BYTES);
         row[3].number = row[4].number = fact->total_ns;
-        row[3].link = wp_page_behind_link(display, facts, "process", wp_pool_printf(&display->pool, "[%s]", fact->comm));
+        row[3].link =
+            wp_page_behind_link(display, facts, "process", wp_pool_printf(&display->pool, "[%s]", fact->comm));
         row[5].number = fact->running_ns;
     }
 }
 
-static void put_function(struct wp_display *display, const struct wp_facts *facts, struct wp_field *row,
-    const struct wp_function_fact *fact)
+static void put_function(
+    struct wp_display *display, const struct wp_facts *facts, struct wp_field *row, const struct wp_function_fact *fact)
 {
     row[0].text = wp_pool_clip(&display->pool, fact->name, NAME_BYTES);
-    row[0].note = fact->object[0] ? wp_pool_clip(&display->pool, fact->object, NAME_BYTES)
-        : fact->style == WP_STYLE_KERNEL ? "kernel" : NULL;
+    row[0].note = fact->object[0]        ? wp_pool_clip(&display->pool, fact->object, NAME_BYTES)
+        : fact->style == WP_STYLE_KERNEL ? "kernel"
+                                         : NULL;
     row[0].link = wp_page_function_link(display, facts, (size_t)(fact - facts->functions));
     row[1].number = fact->inclusive_ns;
     row[1].link = wp_page_behind_function(display, facts, fact);

@@ -6,7 +6,8 @@
 #include "reporter/display/query.h"
 #include "reporter/facts/facts.h"
 
-void wp_page_categories(struct wp_display *display, const uint64_t categories[WP_CATEGORIES], const struct wp_query *flame);
+void wp_page_categories(
+    struct wp_display *display, const uint64_t categories[WP_CATEGORIES], const struct wp_query *flame);
 void wp_page_process_table(struct wp_display *display, const struct wp_facts *facts, size_t rows);
 void wp_page_function_table(struct wp_display *display, const struct wp_facts *facts, size_t rows);
 /* The functions that most time was spent in themselves, running or waiting. */

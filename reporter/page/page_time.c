@@ -16,8 +16,10 @@ static unsigned largest(const struct wp_time_bucket *bucket)
 static void add_table(struct wp_display *display, const struct wp_over_time *timeline, uint64_t whole_ns)
 {
     static const struct wp_column columns[] = {
-        {"From", NULL, WP_COLUMN_TEXT}, {"Total", "Of all control paths in that stretch", WP_COLUMN_DURATION},
-        {"Share", "Of the total", WP_COLUMN_SHARE}, {"Mostly", "The largest category", WP_COLUMN_TEXT},
+        {"From", NULL, WP_COLUMN_TEXT},
+        {"Total", "Of all control paths in that stretch", WP_COLUMN_DURATION},
+        {"Share", "Of the total", WP_COLUMN_SHARE},
+        {"Mostly", "The largest category", WP_COLUMN_TEXT},
         {"Of it", "Time in that category", WP_COLUMN_DURATION},
         {"Unaccounted", "Time without an explanation", WP_COLUMN_DURATION},
     };
@@ -51,9 +53,10 @@ static void add_peak(struct wp_display *display, const struct wp_over_time *time
     if (below * 2 < timeline->count)
         return;
     struct wp_pool *pool = &display->pool;
-    wp_display_add(display, WP_ITEM_PARAGRAPH, wp_pool_printf(pool, "The most stands at %s: %s in %s, mostly: %s.",
-        wp_human_time(pool, peak->start_ns), wp_human_duration(pool, peak->total_ns),
-        wp_human_duration(pool, timeline->width_ns), wp_category_title((enum wp_category)largest(peak))));
+    wp_display_add(display, WP_ITEM_PARAGRAPH,
+        wp_pool_printf(pool, "The most stands at %s: %s in %s, mostly: %s.", wp_human_time(pool, peak->start_ns),
+            wp_human_duration(pool, peak->total_ns), wp_human_duration(pool, timeline->width_ns),
+            wp_category_title((enum wp_category)largest(peak))));
 }
 
 void wp_page_over_time(struct wp_display *display, const struct wp_facts *facts)
@@ -72,10 +75,14 @@ void wp_page_over_time(struct wp_display *display, const struct wp_facts *facts)
         item->link = wp_link_to(WP_PAGE_FLAME, facts->release, facts->aggregate, NULL);
     }
     if (timeline->timeless_ns)
-        wp_display_add(display, WP_ITEM_PARAGRAPH, wp_pool_printf(&display->pool, "Of %s it is not known when they were: an older "
-            "version recorded them.", wp_human_duration(&display->pool, timeline->timeless_ns)));
-    wp_display_add(display, WP_ITEM_DETAILS, wp_pool_printf(&display->pool, "The same as a table, in steps of %s",
-        wp_human_duration(&display->pool, timeline->width_ns)));
+        wp_display_add(display, WP_ITEM_PARAGRAPH,
+            wp_pool_printf(&display->pool,
+                "Of %s it is not known when they were: an older "
+                "version recorded them.",
+                wp_human_duration(&display->pool, timeline->timeless_ns)));
+    wp_display_add(display, WP_ITEM_DETAILS,
+        wp_pool_printf(&display->pool, "The same as a table, in steps of %s",
+            wp_human_duration(&display->pool, timeline->width_ns)));
     add_table(display, timeline, facts->total_ns);
     wp_display_add(display, WP_ITEM_END, NULL);
 }

@@ -10,11 +10,12 @@
 #define SERVICES 50u
 #define TABLE_ROWS 200u
 #define NAME_BYTES 120u
-#define FEW 40u      /* of fewer requests the slow twentieth is one or two: no more than an anecdote */
+#define FEW 40u /* of fewer requests the slow twentieth is one or two: no more than an anecdote */
 
 static const char *more(struct wp_pool *pool, const struct wp_slow_row *row)
 {
-    return row->slow_ns >= row->usual_ns ? wp_pool_printf(pool, "+%s", wp_human_duration(pool, row->slow_ns - row->usual_ns))
+    return row->slow_ns >= row->usual_ns
+        ? wp_pool_printf(pool, "+%s", wp_human_duration(pool, row->slow_ns - row->usual_ns))
         : wp_pool_printf(pool, "−%s", wp_human_duration(pool, row->usual_ns - row->slow_ns));
 }
 
@@ -22,19 +23,24 @@ static const char *more(struct wp_pool *pool, const struct wp_slow_row *row)
 static struct wp_link row_link(struct wp_display *display, const struct wp_facts *facts, const struct wp_slow_row *row)
 {
     return row->part < WP_CATEGORIES
-        ? wp_page_flame_link(display, facts, "category", wp_category_key((enum wp_category)row->part)) : (struct wp_link){0};
+        ? wp_page_flame_link(display, facts, "category", wp_category_key((enum wp_category)row->part))
+        : (struct wp_link){0};
 }
 
-static void add_parts(struct wp_display *display, const struct wp_facts *facts, const struct wp_service_fact *service, size_t number)
+static void add_parts(
+    struct wp_display *display, const struct wp_facts *facts, const struct wp_service_fact *service, size_t number)
 {
     static const struct wp_column columns[] = {
-        {"Who, through whom", NULL, WP_COLUMN_NAME}, {"Doing", "And in which function", WP_COLUMN_TEXT},
+        {"Who, through whom", NULL, WP_COLUMN_NAME},
+        {"Doing", "And in which function", WP_COLUMN_TEXT},
         {"Usual", "Of one request, on average over those up to the median", WP_COLUMN_DURATION},
         {"Slow", "Of one request, on average over the slow ones", WP_COLUMN_DURATION},
-        {"Difference", NULL, WP_COLUMN_VALUE}, {"Part of it", "Of the time that slow requests take longer", WP_COLUMN_VALUE},
+        {"Difference", NULL, WP_COLUMN_VALUE},
+        {"Part of it", "Of the time that slow requests take longer", WP_COLUMN_VALUE},
     };
     struct wp_pool *pool = &display->pool;
-    uint64_t longer = service->slow_mean_ns > service->usual_mean_ns ? service->slow_mean_ns - service->usual_mean_ns : 0;
+    uint64_t longer =
+        service->slow_mean_ns > service->usual_mean_ns ? service->slow_mean_ns - service->usual_mean_ns : 0;
     struct wp_table *table = wp_display_table(display, wp_pool_printf(pool, "parts-%zu", number), columns, 6,
         service->row_count < TABLE_ROWS ? service->row_count : TABLE_ROWS);
     table->searchable = service->row_count > 10;
@@ -74,14 +80,18 @@ static void add_sentence(struct wp_display *display, const struct wp_service_fac
 {
     struct wp_pool *pool = &display->pool;
     if (!service->slow_count) {
-        wp_display_add(display, WP_ITEM_PARAGRAPH, "There are no slow ones among them: all take about as long as the median.");
+        wp_display_add(
+            display, WP_ITEM_PARAGRAPH, "There are no slow ones among them: all take about as long as the median.");
         return;
     }
-    wp_display_add(display, WP_ITEM_PARAGRAPH, wp_pool_printf(pool, "The slowest %s (%s, red) take %s on average, the %s up to the "
-        "median %s. The table says what they consist of, what the slow ones have more of first.%s",
-        wp_human_count(pool, service->slow_count), wp_human_share(pool, service->slow_count, service->count),
-        wp_human_duration(pool, service->slow_mean_ns), wp_human_count(pool, service->usual_count),
-        wp_human_duration(pool, service->usual_mean_ns), service->count < FEW ? " So few requests prove little." : ""));
+    wp_display_add(display, WP_ITEM_PARAGRAPH,
+        wp_pool_printf(pool,
+            "The slowest %s (%s, red) take %s on average, the %s up to the "
+            "median %s. The table says what they consist of, what the slow ones have more of first.%s",
+            wp_human_count(pool, service->slow_count), wp_human_share(pool, service->slow_count, service->count),
+            wp_human_duration(pool, service->slow_mean_ns), wp_human_count(pool, service->usual_count),
+            wp_human_duration(pool, service->usual_mean_ns),
+            service->count < FEW ? " So few requests prove little." : ""));
 }
 
 static void add_window_link(struct wp_display *display, const struct wp_facts *facts, unsigned number, const char *text)
@@ -92,10 +102,12 @@ static void add_window_link(struct wp_display *display, const struct wp_facts *f
 }
 
 /* Where the window that was kept whole shows the slowest one, it is one click away. */
-static void add_exemplar(struct wp_display *display, const struct wp_facts *facts, const struct wp_service_fact *service)
+static void add_exemplar(
+    struct wp_display *display, const struct wp_facts *facts, const struct wp_service_fact *service)
 {
     const struct wp_trace *trace = facts->trace;
-    unsigned slowest = wp_exemplar_facts_find(facts, service->name, false), typical = wp_exemplar_facts_find(facts, service->name, true);
+    unsigned slowest = wp_exemplar_facts_find(facts, service->name, false),
+             typical = wp_exemplar_facts_find(facts, service->name, true);
     if (slowest)
         add_window_link(display, facts, slowest, "Show the slowest one, event by event");
     if (typical)
@@ -108,9 +120,9 @@ static void add_exemplar(struct wp_display *display, const struct wp_facts *fact
     uint64_t from = start - trace->start_ns, margin = service->slowest_ns / 10;
     struct wp_item *item = wp_display_add(display, WP_ITEM_PARAGRAPH, "Show the slowest one, event by event");
     if (item)
-        item->link = wp_link_to(WP_PAGE_RUNNING, facts->release, facts->aggregate, wp_pool_printf(&display->pool,
-            "from=%llu&to=%llu", (unsigned long long)(from > margin ? from - margin : 0),
-            (unsigned long long)(end - trace->start_ns + margin)));
+        item->link = wp_link_to(WP_PAGE_RUNNING, facts->release, facts->aggregate,
+            wp_pool_printf(&display->pool, "from=%llu&to=%llu", (unsigned long long)(from > margin ? from - margin : 0),
+                (unsigned long long)(end - trace->start_ns + margin)));
 }
 
 void wp_page_latency(struct wp_display *display, const struct wp_service_fact *service)
@@ -127,13 +139,17 @@ void wp_page_transactions(struct wp_display *display, const struct wp_facts *fac
 {
     size_t count;
     const struct wp_service_fact *services = wp_slow_requests_build(&display->pool, facts, &count);
-    wp_display_add(display, WP_ITEM_PARAGRAPH, "From a request's arrival on a connection to when its reply begins to leave, by "
+    wp_display_add(display, WP_ITEM_PARAGRAPH,
+        "From a request's arrival on a connection to when its reply begins to leave, by "
         "where requests come in. Latencies are exact to an eighth of themselves.");
     if (!count)
-        wp_display_add(display, WP_ITEM_NOTICE, "The process of interest answered no request: nobody opened a TCP connection to it "
-            "and got a reply on it within ten seconds while it was recorded. Whom it asked itself stands on the page of waits.");
+        wp_display_add(display, WP_ITEM_NOTICE,
+            "The process of interest answered no request: nobody opened a TCP connection to it "
+            "and got a reply on it within ten seconds while it was recorded. Whom it asked itself stands on the page "
+            "of waits.");
     for (size_t i = 0; i < count && i < SERVICES; i++) {
-        wp_display_heading(display, *services[i].name ? wp_pool_clip(&display->pool, services[i].name, NAME_BYTES) : "(no name)");
+        wp_display_heading(
+            display, *services[i].name ? wp_pool_clip(&display->pool, services[i].name, NAME_BYTES) : "(no name)");
         add_numbers(display, &services[i]);
         wp_page_latency(display, &services[i]);
         add_sentence(display, &services[i]);
@@ -141,6 +157,9 @@ void wp_page_transactions(struct wp_display *display, const struct wp_facts *fac
         add_parts(display, facts, &services[i], i + 1);
     }
     if (count > SERVICES)
-        wp_display_add(display, WP_ITEM_PARAGRAPH, wp_pool_printf(&display->pool, "%zu more places where requests come in are not "
-            "shown.", count - SERVICES));
+        wp_display_add(display, WP_ITEM_PARAGRAPH,
+            wp_pool_printf(&display->pool,
+                "%zu more places where requests come in are not "
+                "shown.",
+                count - SERVICES));
 }

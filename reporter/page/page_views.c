@@ -22,8 +22,8 @@ static int compare_cells(const void *left, const void *right)
     return *a < *b ? -1 : *a > *b; /* the flame's own order breaks ties */
 }
 
-/* Where "path:[name]" leads: to the control path that stands on the ground by itself, else to all of that process; none for
- * other frames. */
+/* Where "path:[name]" leads: to the control path that stands on the ground by itself, else to all of that process; none
+ * for other frames. */
 static struct wp_link path_link(struct wp_display *display, const struct wp_facts *facts, uint32_t frame)
 {
     const struct wp_flame *flame = &facts->flame;
@@ -80,7 +80,8 @@ static void add_stacks(struct wp_display *display, const struct wp_facts *facts)
 void wp_page_flame(struct wp_display *display, const struct wp_facts *facts)
 {
     wp_display_add(display, WP_ITEM_PARAGRAPH,
-        "All pseudo-stacks gathered: width is time, and what stands on a sleep is what that sleep waited for, in whichever "
+        "All pseudo-stacks gathered: width is time, and what stands on a sleep is what that sleep waited for, in "
+        "whichever "
         "process it happened.");
     wp_page_add_view(display, "flame");
     wp_display_add(display, WP_ITEM_DETAILS, "The same as a table");
@@ -93,7 +94,8 @@ static const char *home_of(struct wp_display *display, const struct wp_trace *tr
 {
     for (uint32_t i = 0; i < trace->path_count; i++)
         if (trace->paths[i].is_base && trace->paths[i].thread < trace->thread_count)
-            return wp_pool_clip(&display->pool, wp_intern_text(trace->strings, trace->threads[trace->paths[i].thread].host), 80);
+            return wp_pool_clip(
+                &display->pool, wp_intern_text(trace->strings, trace->threads[trace->paths[i].thread].host), 80);
     return NULL;
 }
 
@@ -103,21 +105,23 @@ static bool has_window(struct wp_display *display, const struct wp_facts *facts)
     struct wp_pool *pool = &display->pool;
     if (!trace) {
         wp_display_add(display, WP_ITEM_NOTICE,
-            "No window of this aggregate was kept event by event, so there is nothing to lay out over time. The Flame page "
+            "No window of this aggregate was kept event by event, so there is nothing to lay out over time. The Flame "
+            "page "
             "shows everything gathered.");
         return false;
     }
     const char *length = wp_human_duration(pool, trace->length_ns), *home = home_of(display, trace);
-    display->subtitle = !trace->start_ns ? length : home
-        ? wp_pool_printf(pool, "%s from %s on %s", length, wp_human_time(pool, trace->start_ns), home)
-        : wp_pool_printf(pool, "%s from %s", length, wp_human_time(pool, trace->start_ns));
+    display->subtitle = !trace->start_ns ? length
+        : home ? wp_pool_printf(pool, "%s from %s on %s", length, wp_human_time(pool, trace->start_ns), home)
+               : wp_pool_printf(pool, "%s from %s", length, wp_human_time(pool, trace->start_ns));
     return true;
 }
 
 void wp_page_chrono(struct wp_display *display, const struct wp_facts *facts)
 {
     wp_display_add(display, WP_ITEM_PARAGRAPH,
-        "The beginning of the newest recording as it happened: time runs to the right, stacks grow upwards, one control path under the other, lines "
+        "The beginning of the newest recording as it happened: time runs to the right, stacks grow upwards, one "
+        "control path under the other, lines "
         "are wakings between paths.");
     if (has_window(display, facts))
         wp_page_window(display, facts, facts->trace, true);
@@ -127,7 +131,8 @@ void wp_page_chrono(struct wp_display *display, const struct wp_facts *facts)
 void wp_page_running(struct wp_display *display, const struct wp_facts *facts)
 {
     wp_display_add(display, WP_ITEM_PARAGRAPH,
-        "Who ran when at the beginning of the newest recording: every bar is a stretch on a CPU, every line is one thread setting another going. Click a process to "
+        "Who ran when at the beginning of the newest recording: every bar is a stretch on a CPU, every line is one "
+        "thread setting another going. Click a process to "
         "open its flame.");
     if (has_window(display, facts))
         wp_page_window(display, facts, facts->trace, false);

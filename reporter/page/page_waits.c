@@ -11,7 +11,7 @@
 
 #define DRAWN_PARTIES 14u
 #define DRAWN_WAITS 40u
-#define LEAST_DRAWN 80u      /* a wait below this part of the longest is not drawn */
+#define LEAST_DRAWN 80u /* a wait below this part of the longest is not drawn */
 #define NONE UINT32_MAX
 #define TABLE_ROWS 1000u
 #define NAME_BYTES 80u
@@ -61,7 +61,8 @@ static struct wp_link behind_wait(struct wp_display *display, const struct wp_fa
 static struct wp_link wait_link(struct wp_display *display, const struct wp_facts *facts, const struct wp_wait *wait)
 {
     return wait->permalink ? wp_link_to(WP_PAGE_FLAME, facts->release, facts->aggregate,
-        wp_pool_printf(&display->pool, "node=%08" PRIx32, wait->permalink)) : (struct wp_link){0};
+                                 wp_pool_printf(&display->pool, "node=%08" PRIx32, wait->permalink))
+                           : (struct wp_link){0};
 }
 
 /* Where `part` stands last in the text; NULL nowhere. */
@@ -73,14 +74,20 @@ static const char *last_of(const char *text, const char *part)
     return last;
 }
 
-static void put_box(struct wp_display *display, const struct wp_facts *facts, const struct wp_party *party, struct wp_box *box)
+static void put_box(
+    struct wp_display *display, const struct wp_facts *facts, const struct wp_party *party, struct wp_box *box)
 {
-    static const enum wp_box_kind kinds[] = {[WP_PARTY_PROCESS] = WP_BOX_PROCESS, [WP_PARTY_DISK] = WP_BOX_DISK,
-        [WP_PARTY_PEER] = WP_BOX_PEER, [WP_PARTY_UNKNOWN] = WP_BOX_UNKNOWN, [WP_PARTY_HOST] = WP_BOX_HOST};
-    const char *note = party->waited_for_ns ? wp_pool_printf(&display->pool, "waited for %s",
-        wp_human_duration(&display->pool, party->waited_for_ns)) : party->is_base && party->kind == WP_PARTY_PROCESS
-        ? "process of interest" : "";
-    const char *name = party_name(display, party), *host = party->frame && strstr(party->frame, "]@") ? last_of(name, " on ") : NULL;
+    static const enum wp_box_kind kinds[] = {[WP_PARTY_PROCESS] = WP_BOX_PROCESS,
+        [WP_PARTY_DISK] = WP_BOX_DISK,
+        [WP_PARTY_PEER] = WP_BOX_PEER,
+        [WP_PARTY_UNKNOWN] = WP_BOX_UNKNOWN,
+        [WP_PARTY_HOST] = WP_BOX_HOST};
+    const char *note = party->waited_for_ns
+        ? wp_pool_printf(&display->pool, "waited for %s", wp_human_duration(&display->pool, party->waited_for_ns))
+        : party->is_base && party->kind == WP_PARTY_PROCESS ? "process of interest"
+                                                            : "";
+    const char *name = party_name(display, party),
+               *host = party->frame && strstr(party->frame, "]@") ? last_of(name, " on ") : NULL;
     *box = (struct wp_box){kinds[party->kind], name, host, note,
         party->is_base && party->waited_ns >= party->waited_for_ns, party->knot > 0, party_link(display, facts, party)};
 }
@@ -112,12 +119,13 @@ static void put_arrows(struct wp_display *display, const struct wp_facts *facts,
         const char *time = wp_human_duration(&display->pool, wait->ns);
         graph->arrows[graph->arrow_count++] = (struct wp_arrow){from, to, wait->ns, time,
             wp_pool_printf(&display->pool, "%s waits %s for %s", party_name(display, &waits->parties[wait->from]), time,
-                party_name(display, &waits->parties[wait->to])), wait->knot > 0, wait_link(display, facts, wait)};
+                party_name(display, &waits->parties[wait->to])),
+            wait->knot > 0, wait_link(display, facts, wait)};
     }
 }
 
-static void add_graph(struct wp_display *display, const struct wp_facts *facts, const struct wp_wait_graph *waits,
-    const char *label)
+static void add_graph(
+    struct wp_display *display, const struct wp_facts *facts, const struct wp_wait_graph *waits, const char *label)
 {
     struct wp_pool *pool = &display->pool;
     struct wp_graph *graph = wp_pool_alloc(pool, sizeof(*graph));
@@ -133,26 +141,36 @@ static void add_graph(struct wp_display *display, const struct wp_facts *facts, 
     if (item)
         item->graph = graph;
     if (graph->arrow_count && waits->wait_count > graph->arrow_count)
-        wp_display_add(display, WP_ITEM_PARAGRAPH, wp_pool_printf(pool, "The %u longest waits; the table has all %u.",
-            graph->arrow_count, waits->wait_count));
+        wp_display_add(display, WP_ITEM_PARAGRAPH,
+            wp_pool_printf(pool, "The %u longest waits; the table has all %u.", graph->arrow_count, waits->wait_count));
 }
 
 /* `hosts` waits have messages where those of processes have pieces. */
-static void add_waits(struct wp_display *display, const struct wp_facts *facts, const struct wp_wait_graph *waits, bool is_hosts)
+static void add_waits(
+    struct wp_display *display, const struct wp_facts *facts, const struct wp_wait_graph *waits, bool is_hosts)
 {
-    static const struct wp_column columns[] = {
-        {"Who waits", NULL, WP_COLUMN_NAME}, {"For whom", NULL, WP_COLUMN_NAME}, {"Time", NULL, WP_COLUMN_DURATION},
-        {"Share", "Of the total; waits stand in each other, so shares do not add up to 100 %", WP_COLUMN_SHARE},
-        {"Pieces", "Stretches in which the awaited one itself was on top", WP_COLUMN_COUNT},
-        {"Knot", "Both wait for each other in the end", WP_COLUMN_TEXT},
-    }, host_columns[] = {
-        {"Host that waits", NULL, WP_COLUMN_NAME}, {"For host", NULL, WP_COLUMN_NAME}, {"Time", NULL, WP_COLUMN_DURATION},
-        {"Share", "Of the total; waits stand in each other, so shares do not add up to 100 %", WP_COLUMN_SHARE},
-        {"Messages", "That ended waits", WP_COLUMN_COUNT},
-        {"Knot", "Both wait for each other in the end", WP_COLUMN_TEXT},
-    };
+    static const struct wp_column columns[] =
+        {
+            {"Who waits", NULL, WP_COLUMN_NAME},
+            {"For whom", NULL, WP_COLUMN_NAME},
+            {"Time", NULL, WP_COLUMN_DURATION},
+            {"Share", "Of the total; waits stand in each other, so shares do not add up to 100 %", WP_COLUMN_SHARE},
+            {"Pieces", "Stretches in which the awaited one itself was on top", WP_COLUMN_COUNT},
+            {"Knot", "Both wait for each other in the end", WP_COLUMN_TEXT},
+        },
+                                  host_columns[] = {
+                                      {"Host that waits", NULL, WP_COLUMN_NAME},
+                                      {"For host", NULL, WP_COLUMN_NAME},
+                                      {"Time", NULL, WP_COLUMN_DURATION},
+                                      {"Share",
+                                          "Of the total; waits stand in each other, so shares do not add up to 100 %",
+                                          WP_COLUMN_SHARE},
+                                      {"Messages", "That ended waits", WP_COLUMN_COUNT},
+                                      {"Knot", "Both wait for each other in the end", WP_COLUMN_TEXT},
+                                  };
     size_t room = waits->wait_count < TABLE_ROWS ? waits->wait_count : TABLE_ROWS;
-    struct wp_table *table = wp_display_table(display, is_hosts ? "host-waits" : "waits", is_hosts ? host_columns : columns, 6, room);
+    struct wp_table *table =
+        wp_display_table(display, is_hosts ? "host-waits" : "waits", is_hosts ? host_columns : columns, 6, room);
     table->whole_ns = facts->total_ns;
     table->searchable = room > 10;
     table->empty = "Nothing on these paths waited for anything else.";
@@ -166,7 +184,9 @@ static void add_waits(struct wp_display *display, const struct wp_facts *facts, 
         row[0].note = from->is_base && !is_hosts ? "process of interest" : NULL;
         row[0].link = party_link(display, facts, from);
         row[1].text = party_name(display, to);
-        row[1].note = wait->from == wait->to ? "another of its name" : to->kind == WP_PARTY_PEER ? "not recorded" : NULL;
+        row[1].note = wait->from == wait->to ? "another of its name"
+            : to->kind == WP_PARTY_PEER      ? "not recorded"
+                                             : NULL;
         row[1].link = wait->permalink ? wait_link(display, facts, wait) : party_link(display, facts, to);
         row[2].number = row[3].number = wait->ns;
         if (!is_hosts)
@@ -181,9 +201,14 @@ static void add_knots(struct wp_display *display, const struct wp_facts *facts, 
     struct wp_pool *pool = &display->pool;
     for (uint32_t i = 0; i < waits->knot_count && i < 20; i++) {
         const struct wp_knot *knot = &waits->knots[i];
-        wp_display_add(display, WP_ITEM_NOTICE, wp_pool_printf(pool, "%s: %s, which wait for each other in a circle; the paths "
-            "were inside of it for %s (%s of the total).", i ? "A knot" : waits->knot_count > 1 ? "The largest knot" : "A knot",
-            knot->name, wp_human_duration(pool, knot->ns), wp_human_share(pool, knot->ns, facts->total_ns)));
+        wp_display_add(display, WP_ITEM_NOTICE,
+            wp_pool_printf(pool,
+                "%s: %s, which wait for each other in a circle; the paths "
+                "were inside of it for %s (%s of the total).",
+                i                           ? "A knot"
+                    : waits->knot_count > 1 ? "The largest knot"
+                                            : "A knot",
+                knot->name, wp_human_duration(pool, knot->ns), wp_human_share(pool, knot->ns, facts->total_ns)));
     }
 }
 
@@ -196,12 +221,16 @@ void wp_page_waits(struct wp_display *display, const struct wp_facts *facts)
         return;
     display->title = "Who waits for whom";
     wp_display_add(display, WP_ITEM_PARAGRAPH,
-        "An arrow leads from a process to what it waited for, as wide as the time; a wait that contains another one contains "
+        "An arrow leads from a process to what it waited for, as wide as the time; a wait that contains another one "
+        "contains "
         "its time. A click opens the place in the flame.");
     if (facts->categories[WP_OTHER_PATH]) {
-        struct wp_item *others = wp_display_add(display, WP_ITEM_PARAGRAPH, wp_pool_printf(&display->pool, "In no arrow: %s (%s of the total) that was "
-            "spent waiting for another control path, which has its own time. What waited for which", wp_human_duration(&display->pool,
-            facts->categories[WP_OTHER_PATH]), wp_human_share(&display->pool, facts->categories[WP_OTHER_PATH], facts->total_ns)));
+        struct wp_item *others = wp_display_add(display, WP_ITEM_PARAGRAPH,
+            wp_pool_printf(&display->pool,
+                "In no arrow: %s (%s of the total) that was "
+                "spent waiting for another control path, which has its own time. What waited for which",
+                wp_human_duration(&display->pool, facts->categories[WP_OTHER_PATH]),
+                wp_human_share(&display->pool, facts->categories[WP_OTHER_PATH], facts->total_ns)));
         if (others)
             others->link = wp_page_behind_link(display, facts, "category", wp_category_key(WP_OTHER_PATH));
     }

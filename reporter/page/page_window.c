@@ -30,7 +30,8 @@ static void add_paths(struct wp_display *display, const struct wp_trace *trace)
             continue;
         uint32_t thread = trace->paths[i].thread;
         row[0].text = thread < trace->thread_count
-            ? wp_pool_clip(&display->pool, wp_intern_text(trace->strings, trace->threads[thread].comm), 80) : "";
+            ? wp_pool_clip(&display->pool, wp_intern_text(trace->strings, trace->threads[thread].comm), 80)
+            : "";
         row[1].number = thread < trace->thread_count ? trace->threads[thread].tid : 0;
         row[2].text = trace->paths[i].is_base ? "process of interest" : "waited for";
     }
@@ -60,8 +61,12 @@ static void sum_threads(struct wp_table *table, const struct wp_trace *trace)
 static void add_threads(struct wp_display *display, const struct wp_facts *facts, const struct wp_trace *trace)
 {
     static const struct wp_column columns[] = {
-        {"Process", NULL, WP_COLUMN_NAME}, {"PID", NULL, WP_COLUMN_ID}, {"Thread", NULL, WP_COLUMN_ID},
-        {"Host", NULL, WP_COLUMN_NAME}, {"Runs", NULL, WP_COLUMN_COUNT}, {"Running", NULL, WP_COLUMN_DURATION},
+        {"Process", NULL, WP_COLUMN_NAME},
+        {"PID", NULL, WP_COLUMN_ID},
+        {"Thread", NULL, WP_COLUMN_ID},
+        {"Host", NULL, WP_COLUMN_NAME},
+        {"Runs", NULL, WP_COLUMN_COUNT},
+        {"Running", NULL, WP_COLUMN_DURATION},
         {"Asleep", NULL, WP_COLUMN_DURATION},
     };
     size_t room = trace->thread_count < TABLE_ROWS ? trace->thread_count : TABLE_ROWS;
@@ -75,7 +80,8 @@ static void add_threads(struct wp_display *display, const struct wp_facts *facts
         row[0].text = wp_pool_clip(&display->pool, wp_intern_text(trace->strings, thread->comm), 80);
         row[0].note = thread->is_base ? "process of interest" : NULL;
         if (*row[0].text)
-            row[0].link = wp_page_flame_link(display, facts, "process", wp_pool_printf(&display->pool, "[%s]", row[0].text));
+            row[0].link =
+                wp_page_flame_link(display, facts, "process", wp_pool_printf(&display->pool, "[%s]", row[0].text));
         else
             row[0].text = "?"; /* as in the flame */
         row[1].number = thread->pid;
@@ -94,7 +100,8 @@ static uint64_t drawn_of(const struct wp_trace *trace)
     return ns < trace->length_ns ? ns : trace->length_ns;
 }
 
-void wp_page_window(struct wp_display *display, const struct wp_facts *facts, const struct wp_trace *trace, bool is_stacks)
+void wp_page_window(
+    struct wp_display *display, const struct wp_facts *facts, const struct wp_trace *trace, bool is_stacks)
 {
     if (trace->omitted && trace == facts->trace)
         wp_display_add(display, WP_ITEM_NOTICE,
@@ -102,8 +109,10 @@ void wp_page_window(struct wp_display *display, const struct wp_facts *facts, co
                 wp_human_count(&display->pool, trace->omitted)));
     else if (trace->omitted)
         wp_display_add(display, WP_ITEM_NOTICE,
-            wp_pool_printf(&display->pool, "%s pieces of this window did not fit and are not drawn: those that are make up %s of it.",
-                wp_human_count(&display->pool, trace->omitted), wp_human_share(&display->pool, drawn_of(trace), trace->length_ns)));
+            wp_pool_printf(&display->pool,
+                "%s pieces of this window did not fit and are not drawn: those that are make up %s of it.",
+                wp_human_count(&display->pool, trace->omitted),
+                wp_human_share(&display->pool, drawn_of(trace), trace->length_ns)));
     wp_page_add_view(display, is_stacks ? "chronology" : "running");
     wp_display_add(display, WP_ITEM_DETAILS, is_stacks ? "The control paths as a table" : "The threads as a table");
     if (is_stacks)

@@ -10,6 +10,7 @@
 void wp_page_add_view(struct wp_display *display, const char *view);
 
 /* The drawn view of a window, stacks over time or threads, and its table. */
-void wp_page_window(struct wp_display *display, const struct wp_facts *facts, const struct wp_trace *trace, bool is_stacks);
+void wp_page_window(
+    struct wp_display *display, const struct wp_facts *facts, const struct wp_trace *trace, bool is_stacks);
 
 #endif

@@ -74,8 +74,8 @@ struct wp_aggregate_summary *wp_summary_row(struct wp_site_summary *site, struct
     return row;
 }
 
-struct wp_aggregate_summary *wp_summary_add(struct wp_site_summary *site, struct wp_release_summary *release,
-    const struct wp_facts *facts)
+struct wp_aggregate_summary *wp_summary_add(
+    struct wp_site_summary *site, struct wp_release_summary *release, const struct wp_facts *facts)
 {
     struct wp_aggregate_summary *row = wp_summary_row(site, release);
     if (!row)

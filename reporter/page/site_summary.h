@@ -17,13 +17,13 @@ struct wp_aggregate_summary {
     uint64_t events_total, events_dropped;
     double accounted_percent, coverage;
     size_t host_count, process_count, damage_count, finding_count;
-    const char *change;                     /* since the baseline, NULL: not compared */
-    const char *unsampled;                  /* hosts without CPU samples, in a sentence; "" none */
-    uint64_t worse, better;                 /* rows that its comparison found changed */
-    uint64_t kept_worse, kept_better;       /* of the check kept with it that found most */
-    const struct wp_kept_check *checks;     /* only while its release is built */
+    const char *change;                 /* since the baseline, NULL: not compared */
+    const char *unsampled;              /* hosts without CPU samples, in a sentence; "" none */
+    uint64_t worse, better;             /* rows that its comparison found changed */
+    uint64_t kept_worse, kept_better;   /* of the check kept with it that found most */
+    const struct wp_kept_check *checks; /* only while its release is built */
     size_t check_count;
-    const struct wp_mixed_window *mixed;    /* as `checks` */
+    const struct wp_mixed_window *mixed; /* as `checks` */
     size_t mixed_count;
     struct wp_summary_finding findings[3];
     struct wp_aggregate_summary *next;
@@ -31,12 +31,12 @@ struct wp_aggregate_summary {
 
 struct wp_release_summary {
     const char *id;
-    uint64_t last_ns;                       /* newest activity in any aggregate */
-    bool is_dirty;                          /* of a tree that was not committed */
-    const char *mixed;                      /* releases of the same time and what they rest on, "" none */
-    const char *baseline;                   /* what it is compared with, NULL nothing */
-    bool is_damaged;                        /* could not be opened at all */
-    bool has_failed;             /* some of its pages could not be made */
+    uint64_t last_ns;     /* newest activity in any aggregate */
+    bool is_dirty;        /* of a tree that was not committed */
+    const char *mixed;    /* releases of the same time and what they rest on, "" none */
+    const char *baseline; /* what it is compared with, NULL nothing */
+    bool is_damaged;      /* could not be opened at all */
+    bool has_failed;      /* some of its pages could not be made */
     size_t aggregate_count;
     struct wp_aggregate_summary *first, *last; /* in the store's order */
     struct wp_release_summary *next;
@@ -46,15 +46,15 @@ struct wp_site_summary {
     struct wp_pool pool;
     struct wp_release_summary *first, *last;
     size_t release_count, aggregate_count;
-    bool is_history;                        /* in the order of a repository, not of time */
+    bool is_history; /* in the order of a repository, not of time */
 };
 
 /* Appends, the newest release first; NULL when out of memory (site->pool.failed). */
 struct wp_release_summary *wp_summary_release(struct wp_site_summary *site, const char *id);
 /* An empty row of the release, to be filled. */
 struct wp_aggregate_summary *wp_summary_row(struct wp_site_summary *site, struct wp_release_summary *release);
-struct wp_aggregate_summary *wp_summary_add(struct wp_site_summary *site, struct wp_release_summary *release,
-    const struct wp_facts *facts);
+struct wp_aggregate_summary *wp_summary_add(
+    struct wp_site_summary *site, struct wp_release_summary *release, const struct wp_facts *facts);
 /* The aggregate that speaks for a release: "main", else the one of the largest total (the first of equals). */
 const struct wp_aggregate_summary *wp_summary_main(const struct wp_release_summary *release);
 void wp_summary_fini(struct wp_site_summary *site);

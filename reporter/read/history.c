@@ -24,11 +24,11 @@ struct commit {
 
 struct wp_history {
     char *dir;
-    struct wp_intern *hashes;       /* id - 1: commit */
+    struct wp_intern *hashes; /* id - 1: commit */
     struct commit *commits;
-    uint32_t *parents, *queue;      /* commits */
-    uint32_t *at;                   /* by release: commit + 1, 0 unknown */
-    uint32_t against;               /* commit + 1 that was asked for, 0 none */
+    uint32_t *parents, *queue; /* commits */
+    uint32_t *at;              /* by release: commit + 1, 0 unknown */
+    uint32_t against;          /* commit + 1 that was asked for, 0 none */
     bool *is_dirty;
     uint32_t parent_count, parent_room, commit_count, walks;
     size_t release_count;
@@ -47,8 +47,8 @@ static size_t hash_size(const char *text)
 }
 
 /* Names to hashes: "<hash> commit <size>" a line, or something else for what git does not know. */
-static int resolve(const char *dir, const char *const *names, size_t count, char (*hashes)[HASH_MOST + 1],
-    struct wp_error *err)
+static int resolve(
+    const char *dir, const char *const *names, size_t count, char (*hashes)[HASH_MOST + 1], struct wp_error *err)
 {
     static const char *const words[] = {"cat-file", "--batch-check", NULL};
     struct wp_buffer input = {0}, answer = {0};
@@ -104,7 +104,8 @@ static int take_lines(struct wp_history *history, const char *line, struct wp_er
         size_t size = hash_size(line);
         uint32_t id = size ? commit_of(history, line, size) : UINT32_MAX;
         if (id == UINT32_MAX)
-            return wp_error_set(err, -EBADMSG, "git's list of commits is no list of commits, or too long, at line %u", place);
+            return wp_error_set(
+                err, -EBADMSG, "git's list of commits is no list of commits, or too long, at line %u", place);
         history->commits[id].place = place;
         history->commits[id].first_parent = history->parent_count;
         for (line += size; *line == ' '; line += size) {
@@ -150,7 +151,8 @@ static int allocate(struct wp_history *history, const char *dir, size_t count)
     history->at = calloc(count + 1, sizeof(*history->at));
     history->is_dirty = calloc(count + 1, sizeof(*history->is_dirty));
     history->release_count = count;
-    bool has_all = history->dir && history->hashes && history->commits && history->queue && history->at && history->is_dirty;
+    bool has_all =
+        history->dir && history->hashes && history->commits && history->queue && history->at && history->is_dirty;
     return has_all ? 0 : -ENOMEM;
 }
 
@@ -164,7 +166,7 @@ static uint32_t listed(const struct wp_history *history, const char *hash)
 /* names: the releases, then what to compare against, when asked. */
 static int fill(struct wp_history *history, const char *const *names, size_t count, struct wp_error *err)
 {
-    char (*hashes)[HASH_MOST + 1] = calloc(count + 1, sizeof(*hashes));
+    char(*hashes)[HASH_MOST + 1] = calloc(count + 1, sizeof(*hashes));
     const char **starts = calloc(count + 1, sizeof(*starts));
     int rc = hashes && starts ? 0 : wp_error_set(err, -ENOMEM, "out of memory for the history");
     if (!rc)
@@ -245,7 +247,7 @@ static size_t nearest(struct wp_history *history, uint32_t start, size_t but)
         uint32_t at = history->queue[head++];
         const struct commit *commit = &history->commits[at];
         if (commit->measured && commit->measured - 1 != but &&
-                (best == UINT32_MAX || commit->place < history->commits[best].place))
+            (best == UINT32_MAX || commit->place < history->commits[best].place))
             best = at;
         for (uint32_t i = 0; i < commit->parents; i++) {
             uint32_t parent = history->parents[commit->first_parent + i];
@@ -271,7 +273,8 @@ size_t wp_history_baseline(const struct wp_history *history, size_t release)
 
 size_t wp_history_against(const struct wp_history *history, size_t release)
 {
-    return history->against ? nearest((struct wp_history *)(uintptr_t)history, history->against - 1, release) : SIZE_MAX;
+    return history->against ? nearest((struct wp_history *)(uintptr_t)history, history->against - 1, release)
+                            : SIZE_MAX;
 }
 
 size_t wp_history_named(const struct wp_history *history, bool is_exact)
@@ -279,6 +282,7 @@ size_t wp_history_named(const struct wp_history *history, bool is_exact)
     if (!history->against)
         return SIZE_MAX;
     if (is_exact)
-        return history->commits[history->against - 1].measured ? history->commits[history->against - 1].measured - 1 : SIZE_MAX;
+        return history->commits[history->against - 1].measured ? history->commits[history->against - 1].measured - 1
+                                                               : SIZE_MAX;
     return nearest((struct wp_history *)(uintptr_t)history, history->against - 1, SIZE_MAX);
 }

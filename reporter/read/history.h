@@ -2,9 +2,9 @@
 #ifndef WP_REPORTER_READ_HISTORY_H
 #define WP_REPORTER_READ_HISTORY_H
 /*
- * Where releases stand in the history of a version control system: their order by ancestry and each one's nearest measured
- * ancestor. A release id is asked for as git would say it (`git describe`, a tag, a branch, a commit); "-dirty" at its end
- * means that the tree was changed and counts as standing right above its commit.
+ * Where releases stand in the history of a version control system: their order by ancestry and each one's nearest
+ * measured ancestor. A release id is asked for as git would say it (`git describe`, a tag, a branch, a commit);
+ * "-dirty" at its end means that the tree was changed and counts as standing right above its commit.
  */
 #include "common/error.h"
 
@@ -17,10 +17,10 @@ struct wp_history; /* opaque */
 /* True for an id that says that its tree was not committed. */
 bool wp_release_is_dirty(const char *release);
 
-/* `dir`: a work tree or a bare clone; `against`: what wp_history_against starts from, NULL nothing. Releases that git does
- * not know are in no place. Errors as wp_git_run's; -ENOENT also when git does not know `against`. */
-int wp_history_read(struct wp_history **history, const char *dir, char *const *releases, size_t count, const char *against,
-    struct wp_error *err);
+/* `dir`: a work tree or a bare clone; `against`: what wp_history_against starts from, NULL nothing. Releases that git
+ * does not know are in no place. Errors as wp_git_run's; -ENOENT also when git does not know `against`. */
+int wp_history_read(struct wp_history **history, const char *dir, char *const *releases, size_t count,
+    const char *against, struct wp_error *err);
 void wp_history_destroy(struct wp_history *history);
 /* Its place in the order, the newest has 0; UINT32_MAX when git does not know it. */
 uint32_t wp_history_place(const struct wp_history *history, size_t release);
@@ -29,7 +29,8 @@ size_t wp_history_baseline(const struct wp_history *history, size_t release);
 /* As it, seen from the commit `against`, which may be the measured one itself. */
 size_t wp_history_against(const struct wp_history *history, size_t release);
 
-/* The release of the commit `against`; else, unless it shall be that very one, its nearest measured ancestor. SIZE_MAX: none. */
+/* The release of the commit `against`; else, unless it shall be that very one, its nearest measured ancestor. SIZE_MAX:
+ * none. */
 size_t wp_history_named(const struct wp_history *history, bool is_exact);
 
 #endif

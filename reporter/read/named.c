@@ -25,8 +25,8 @@ static int count_back(struct wp_reference *reference, const char *const *roots, 
     return rc;
 }
 
-int wp_named_resolve(const struct wp_named *named, struct wp_reference *reference, const char *const *roots, size_t count,
-    struct wp_error *err)
+int wp_named_resolve(const struct wp_named *named, struct wp_reference *reference, const char *const *roots,
+    size_t count, struct wp_error *err)
 {
     if (!*named->release || !wp_is_reference(*named->release))
         return 0;
@@ -36,12 +36,13 @@ int wp_named_resolve(const struct wp_named *named, struct wp_reference *referenc
     if (rc)
         return rc;
     if (*reference->aggregate && *named->aggregate && strcmp(reference->aggregate, *named->aggregate))
-        return wp_error_set(err, -EINVAL, "'%s' and --aggregate %s cannot both be meant", *named->release, *named->aggregate);
+        return wp_error_set(
+            err, -EINVAL, "'%s' and --aggregate %s cannot both be meant", *named->release, *named->aggregate);
     *named->release = reference->release;
     if (*reference->aggregate)
         *named->aggregate = reference->aggregate;
     if (reference->has_timebox)
-        *named->selection = (struct wp_selection){.since_s = reference->timebox_s, .until_s = reference->timebox_s + 1,
-            .shard = named->selection->shard};
+        *named->selection = (struct wp_selection){
+            .since_s = reference->timebox_s, .until_s = reference->timebox_s + 1, .shard = named->selection->shard};
     return 0;
 }

@@ -55,7 +55,7 @@ static size_t before_in_time(const struct wp_release_order *order, size_t releas
     for (size_t i = 0; i < order->count; i++) {
         const struct wp_release_row *other = &order->rows[i];
         if (i == release || other->is_dirty || !other->last_ns || other->last_ns > row->last_ns ||
-                (other->last_ns == row->last_ns && i < release))
+            (other->last_ns == row->last_ns && i < release))
             continue;
         if (best == SIZE_MAX || other->last_ns > order->rows[best].last_ns)
             best = i;
@@ -106,24 +106,27 @@ static bool is_known(void *context, const char *release)
     return options->known_time && options->known_time(options->known_context, release, &first_ns, &last_ns);
 }
 
-static int fill(struct wp_release_order *order, const struct wp_stores *stores,
-    const struct wp_order_options *options, struct wp_error *err)
+static int fill(struct wp_release_order *order, const struct wp_stores *stores, const struct wp_order_options *options,
+    struct wp_error *err)
 {
     struct wp_history *history = NULL;
     int rc = 0;
     for (size_t i = 0; i < order->count && !rc; i++) {
-        order->rows[i] = (struct wp_release_row){.id = order->names[i], .place = UINT32_MAX, .baseline = SIZE_MAX,
+        order->rows[i] = (struct wp_release_row){.id = order->names[i],
+            .place = UINT32_MAX,
+            .baseline = SIZE_MAX,
             .is_dirty = wp_release_is_dirty(order->names[i])};
-        if (!options->known_time || !options->known_time(options->known_context, order->names[i], &order->rows[i].first_ns,
-                &order->rows[i].last_ns))
+        if (!options->known_time ||
+            !options->known_time(
+                options->known_context, order->names[i], &order->rows[i].first_ns, &order->rows[i].last_ns))
             rc = read_time(stores, &order->rows[i], err);
     }
     size_t fixed = options->against && !rc ? wp_release_order_find(order, options->against) : SIZE_MAX;
     if (!rc && options->against && fixed == SIZE_MAX && !options->git)
         rc = wp_error_set(err, -ENOENT, "no release %s to compare against; a commit needs --git DIR", options->against);
     if (!rc && options->git)
-        rc = wp_history_read(&history, options->git, order->names, order->count,
-            fixed == SIZE_MAX ? options->against : NULL, err);
+        rc = wp_history_read(
+            &history, options->git, order->names, order->count, fixed == SIZE_MAX ? options->against : NULL, err);
     for (size_t i = 0; i < order->count && history && !rc; i++)
         order->rows[i].place = wp_history_place(history, i);
     if (!rc)
@@ -132,15 +135,16 @@ static int fill(struct wp_release_order *order, const struct wp_stores *stores,
     return rc ? rc : order->count ? sort(order, err) : 0;
 }
 
-int wp_release_order_read(struct wp_release_order *order, const struct wp_stores *stores, const struct wp_order_options *options,
-    struct wp_error *err)
+int wp_release_order_read(struct wp_release_order *order, const struct wp_stores *stores,
+    const struct wp_order_options *options, struct wp_error *err)
 {
     memset(order, 0, sizeof(*order));
     int rc = wp_stores_releases(stores, is_known, (void *)(uintptr_t)options, &order->names, &order->count, err);
     if (rc)
         return rc;
     order->rows = calloc(order->count + 1, sizeof(*order->rows));
-    rc = order->rows ? fill(order, stores, options, err) : wp_error_set(err, -ENOMEM, "out of memory for the list of releases");
+    rc = order->rows ? fill(order, stores, options, err)
+                     : wp_error_set(err, -ENOMEM, "out of memory for the list of releases");
     if (rc)
         wp_release_order_fini(order);
     return rc;

@@ -2,32 +2,32 @@
 #ifndef WP_REPORTER_READ_RELEASE_ORDER_H
 #define WP_REPORTER_READ_RELEASE_ORDER_H
 /*
- * The releases of some stores, newest first, and what each is compared with. With a repository: by ancestry, and the nearest
- * measured ancestor; without one, and for releases that it does not know: by the time of their newest activity, and the one
- * before. Releases of changed trees ("-dirty") are baselines only when asked for by name.
+ * The releases of some stores, newest first, and what each is compared with. With a repository: by ancestry, and the
+ * nearest measured ancestor; without one, and for releases that it does not know: by the time of their newest activity,
+ * and the one before. Releases of changed trees ("-dirty") are baselines only when asked for by name.
  */
 #include "reporter/read/stores.h"
 
 struct wp_release_row {
     const char *id;
     uint64_t first_ns, last_ns; /* first and newest activity, 0 none or damaged */
-    uint32_t place;        /* in the history, UINT32_MAX: not in it */
-    size_t baseline;       /* row here; SIZE_MAX none */
+    uint32_t place;             /* in the history, UINT32_MAX: not in it */
+    size_t baseline;            /* row here; SIZE_MAX none */
     bool is_dirty;
 };
 
 struct wp_release_order {
-    char **names;          /* owned */
+    char **names; /* owned */
     struct wp_release_row *rows;
     size_t count;
 };
 
 struct wp_order_options {
-    const char *git;       /* a work tree or a bare clone; NULL none */
+    const char *git; /* a work tree or a bare clone; NULL none */
     /* When a release was active as an earlier run found it, false: not known; NULL: it is read. */
     bool (*known_time)(void *context, const char *release, uint64_t *first_ns, uint64_t *last_ns);
     void *known_context;
-    const char *against;   /* a release, or with git a commit: what all are compared with; NULL: each with its own */
+    const char *against; /* a release, or with git a commit: what all are compared with; NULL: each with its own */
 };
 
 /* -ENOENT: nothing is called `against`. */

@@ -105,8 +105,8 @@ void wp_stores_close(struct wp_stores *stores)
     memset(stores, 0, sizeof(*stores));
 }
 
-int wp_stores_releases(const struct wp_stores *stores, bool (*is_known)(void *context, const char *release), void *context,
-    char ***releases, size_t *count, struct wp_error *err)
+int wp_stores_releases(const struct wp_stores *stores, bool (*is_known)(void *context, const char *release),
+    void *context, char ***releases, size_t *count, struct wp_error *err)
 {
     struct names names = {0};
     int rc = 0;
@@ -173,13 +173,15 @@ static int check_copies(const struct wp_snapshot *snapshot, struct wp_error *err
     int rc = list_sessions(snapshot, &names, err);
     for (size_t i = 1; i < names.count && !rc; i++)
         if (!strcmp(names.rows[i - 1], names.rows[i]))
-            rc = wp_error_set(err, -EEXIST, "release %s: session %s is in two of the stores, one is a copy of the other",
-                snapshot->release, names.rows[i]);
+            rc =
+                wp_error_set(err, -EEXIST, "release %s: session %s is in two of the stores, one is a copy of the other",
+                    snapshot->release, names.rows[i]);
     wp_strings_free(names.rows, names.count);
     return rc;
 }
 
-int wp_snapshot_begin(struct wp_snapshot *snapshot, const struct wp_stores *stores, const char *release, struct wp_error *err)
+int wp_snapshot_begin(
+    struct wp_snapshot *snapshot, const struct wp_stores *stores, const char *release, struct wp_error *err)
 {
     size_t begun = 0;
     int rc = 0, damaged = 0;
@@ -202,8 +204,10 @@ int wp_snapshot_begin(struct wp_snapshot *snapshot, const struct wp_stores *stor
         }
     }
     if (!rc && !begun)
-        rc = damaged ? damaged : wp_error_set(err, -ENOENT, "no release %s in store %s%s", release,
-            stores->count ? wp_store_root(stores->stores[0]) : "", stores->count > 1 ? " or the others" : "");
+        rc = damaged
+            ? damaged
+            : wp_error_set(err, -ENOENT, "no release %s in store %s%s", release,
+                  stores->count ? wp_store_root(stores->stores[0]) : "", stores->count > 1 ? " or the others" : "");
     if (!rc && begun > 1)
         rc = check_copies(snapshot, err);
     if (rc)
@@ -219,8 +223,9 @@ void wp_snapshot_end(struct wp_snapshot *snapshot)
     memset(snapshot, 0, sizeof(*snapshot));
 }
 
-static int gather(const struct wp_snapshot *snapshot, int (*list)(struct wp_txn *, char ***, size_t *, struct wp_error *),
-    char ***rows, size_t *count, struct wp_error *err)
+static int gather(const struct wp_snapshot *snapshot,
+    int (*list)(struct wp_txn *, char ***, size_t *, struct wp_error *), char ***rows, size_t *count,
+    struct wp_error *err)
 {
     struct names names = {0};
     int rc = 0;
@@ -374,8 +379,8 @@ int wp_snapshot_trace(const struct wp_snapshot *snapshot, const char *aggregate,
     return rc;
 }
 
-int wp_snapshot_traces(const struct wp_snapshot *snapshot, const char *aggregate, const struct wp_selection *selection, size_t *of_store,
-    bool (*each)(void *context, struct wp_trace *trace), void *context, struct wp_error *err)
+int wp_snapshot_traces(const struct wp_snapshot *snapshot, const char *aggregate, const struct wp_selection *selection,
+    size_t *of_store, bool (*each)(void *context, struct wp_trace *trace), void *context, struct wp_error *err)
 {
     char bucket[129];
     int rc = wp_snapshot_bucket(snapshot, aggregate, bucket, err);
@@ -387,8 +392,8 @@ int wp_snapshot_traces(const struct wp_snapshot *snapshot, const char *aggregate
     return rc == -ENOENT ? 0 : rc;
 }
 
-int wp_snapshot_exemplars(const struct wp_snapshot *snapshot, const char *aggregate, const struct wp_selection *selection,
-    struct wp_exemplars *set, struct wp_error *err)
+int wp_snapshot_exemplars(const struct wp_snapshot *snapshot, const char *aggregate,
+    const struct wp_selection *selection, struct wp_exemplars *set, struct wp_error *err)
 {
     char bucket[129];
     int rc = wp_snapshot_bucket(snapshot, aggregate, bucket, err);
@@ -436,7 +441,8 @@ static uint64_t longest_run(char **names, size_t count)
     return longest;
 }
 
-int wp_snapshot_recordings(const struct wp_snapshot *snapshot, const char *hosts, struct wp_recordings *recordings, struct wp_error *err)
+int wp_snapshot_recordings(
+    const struct wp_snapshot *snapshot, const char *hosts, struct wp_recordings *recordings, struct wp_error *err)
 {
     struct names names = {0}, of = {0};
     int rc = list_sessions(snapshot, &names, err);

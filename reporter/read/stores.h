@@ -2,8 +2,8 @@
 #ifndef WP_REPORTER_READ_STORES_H
 #define WP_REPORTER_READ_STORES_H
 /*
- * Several stores read as one: their releases together, and of a release every report merged by the law, whichever store it
- * is in. A snapshot is one read transaction in each store that has the release.
+ * Several stores read as one: their releases together, and of a release every report merged by the law, whichever store
+ * it is in. A snapshot is one read transaction in each store that has the release.
  */
 #include "storage/env/store.h"
 #include "storage/kind/report_shares.h"
@@ -20,9 +20,9 @@ struct wp_stores {
 
 struct wp_snapshot {
     const struct wp_stores *stores;
-    const char *release;                    /* borrowed */
-    struct wp_txn *txns[WP_STORES_LIMIT];   /* NULL: not in this store */
-    struct wp_damage *damage;               /* stores whose share of the release cannot be read */
+    const char *release;                  /* borrowed */
+    struct wp_txn *txns[WP_STORES_LIMIT]; /* NULL: not in this store */
+    struct wp_damage *damage;             /* stores whose share of the release cannot be read */
     size_t damage_count;
 };
 
@@ -30,12 +30,13 @@ struct wp_snapshot {
 int wp_stores_open(struct wp_stores *stores, const char *const *roots, size_t count, struct wp_error *err);
 void wp_stores_close(struct wp_stores *stores);
 /* Sorted, each once; free with wp_strings_free. `is_known` as of wp_store_releases_known. */
-int wp_stores_releases(const struct wp_stores *stores, bool (*is_known)(void *context, const char *release), void *context,
-    char ***releases, size_t *count, struct wp_error *err);
+int wp_stores_releases(const struct wp_stores *stores, bool (*is_known)(void *context, const char *release),
+    void *context, char ***releases, size_t *count, struct wp_error *err);
 
-/* -ENOENT: no store has it; -EBADMSG: none that has it can be read; -EEXIST: two stores hold the same session of the same
- * shard: one is a copy of the other and the sum would count it twice. */
-int wp_snapshot_begin(struct wp_snapshot *snapshot, const struct wp_stores *stores, const char *release, struct wp_error *err);
+/* -ENOENT: no store has it; -EBADMSG: none that has it can be read; -EEXIST: two stores hold the same session of the
+ * same shard: one is a copy of the other and the sum would count it twice. */
+int wp_snapshot_begin(
+    struct wp_snapshot *snapshot, const struct wp_stores *stores, const char *release, struct wp_error *err);
 void wp_snapshot_end(struct wp_snapshot *snapshot);
 /* The aggregates as the stores name them, each bucket (storage/value/bucket.h) of them all. */
 int wp_snapshot_buckets(const struct wp_snapshot *snapshot, char ***buckets, size_t *count, struct wp_error *err);
@@ -49,22 +50,25 @@ int wp_snapshot_report(const struct wp_snapshot *snapshot, const char *aggregate
     struct wp_report **report, struct wp_damage **damage, size_t *damage_count, struct wp_error *err);
 /* As wp_txn_read_shares, store by store: a shard of the same name in another one is another machine's. */
 int wp_snapshot_shares(const struct wp_snapshot *snapshot, const char *aggregate, const struct wp_selection *selection,
-    int (*each)(void *context, const struct wp_share *share, struct wp_error *err), void *context, struct wp_error *err);
+    int (*each)(void *context, const struct wp_share *share, struct wp_error *err), void *context,
+    struct wp_error *err);
 int wp_snapshot_trace(const struct wp_snapshot *snapshot, const char *aggregate, const struct wp_selection *selection,
     struct wp_trace **trace, struct wp_error *err);
 /* As wp_txn_read_traces, of one store after the other; *of_store is set to 0 before each. */
-int wp_snapshot_traces(const struct wp_snapshot *snapshot, const char *aggregate, const struct wp_selection *selection, size_t *of_store,
-    bool (*each)(void *context, struct wp_trace *trace), void *context, struct wp_error *err);
+int wp_snapshot_traces(const struct wp_snapshot *snapshot, const char *aggregate, const struct wp_selection *selection,
+    size_t *of_store, bool (*each)(void *context, struct wp_trace *trace), void *context, struct wp_error *err);
 /* Joined, as wp_txn_read_exemplars. */
-int wp_snapshot_exemplars(const struct wp_snapshot *snapshot, const char *aggregate, const struct wp_selection *selection,
-    struct wp_exemplars *set, struct wp_error *err);
-/* What went into the release. A host has one session at a time, hosts of a fleet have theirs at once: so many recordings as the host
- * with most sessions has there were at least, one after the other, and of more nothing is known. */
+int wp_snapshot_exemplars(const struct wp_snapshot *snapshot, const char *aggregate,
+    const struct wp_selection *selection, struct wp_exemplars *set, struct wp_error *err);
+/* What went into the release. A host has one session at a time, hosts of a fleet have theirs at once: so many
+ * recordings as the host with most sessions has there were at least, one after the other, and of more nothing is known.
+ */
 struct wp_recordings {
-    uint64_t sessions;   /* of collectors, each counted once */
-    uint64_t at_least;   /* recordings one after the other */
+    uint64_t sessions; /* of collectors, each counted once */
+    uint64_t at_least; /* recordings one after the other */
 };
 /* Of `hosts` (wp_hosts_match), NULL: of all. */
-int wp_snapshot_recordings(const struct wp_snapshot *snapshot, const char *hosts, struct wp_recordings *recordings, struct wp_error *err);
+int wp_snapshot_recordings(
+    const struct wp_snapshot *snapshot, const char *hosts, struct wp_recordings *recordings, struct wp_error *err);
 
 #endif

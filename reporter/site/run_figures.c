@@ -15,14 +15,15 @@
 #define FORMER_LIMIT 16384u /* several times what is written */
 #define DIGITS_LIMIT 12u
 
-/* The file as it is, with a 0 behind it; "" when it is none of ours: no link is followed, no pipe waited for, nothing long read. */
+/* The file as it is, with a 0 behind it; "" when it is none of ours: no link is followed, no pipe waited for, nothing
+ * long read. */
 static void read_former(const char *file, char text[FORMER_LIMIT + 1])
 {
     struct stat status;
     size_t size = 0;
     int fd = open(file, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
     if (fd >= 0 && !fstat(fd, &status) && S_ISREG(status.st_mode) && status.st_size <= (off_t)FORMER_LIMIT)
-        for (ssize_t got = 1; got > 0 && size < FORMER_LIMIT; size += got > 0 ? (size_t)got : 0)
+        for (ssize_t got = 1; got > 0 && size<FORMER_LIMIT; size += got> 0 ? (size_t)got : 0)
             got = read(fd, text + size, FORMER_LIMIT - size);
     if (fd >= 0)
         close(fd);
@@ -59,7 +60,8 @@ static uint64_t former_success(const char *file, const struct wp_run_figures *fi
     return time;
 }
 
-static void put(struct wp_buffer *out, const struct wp_run_figures *figures, const char *name, const char *help, double value)
+static void put(
+    struct wp_buffer *out, const struct wp_run_figures *figures, const char *name, const char *help, double value)
 {
     wp_metric_begin(out, name, WP_GAUGE, help);
     wp_metric_labelled(out, name, "site", figures->site, value);
@@ -71,7 +73,8 @@ static void put_files(struct wp_buffer *out, const struct wp_run_figures *figure
         const char *state;
         size_t count;
     } rows[] = {{"written", figures->result.written}, {"unchanged", figures->result.kept}};
-    wp_metric_begin(out, PREFIX "files", WP_GAUGE, "Pages and other files of the site, by what the last run did with them.");
+    wp_metric_begin(
+        out, PREFIX "files", WP_GAUGE, "Pages and other files of the site, by what the last run did with them.");
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         const struct wp_metric_label labels[] = {{"site", figures->site}, {"state", rows[i].state}};
         wp_metric_line(out, PREFIX "files", labels, 2, (double)rows[i].count);
@@ -82,12 +85,15 @@ static void format(struct wp_buffer *out, const struct wp_run_figures *figures, 
 {
     const struct wp_site_result *result = &figures->result;
     put(out, figures, LAST_SUCCESS, "When a run last made the site, since the epoch; 0: not known.", (double)success_s);
-    put(out, figures, PREFIX "last_run_timestamp_seconds", "When the last run ended, since the epoch.", (double)figures->ended_s);
-    put(out, figures, PREFIX "last_run_duration_seconds", "What the last run took.", (double)(figures->took_ns / 1000000) / 1000);
+    put(out, figures, PREFIX "last_run_timestamp_seconds", "When the last run ended, since the epoch.",
+        (double)figures->ended_s);
+    put(out, figures, PREFIX "last_run_duration_seconds", "What the last run took.",
+        (double)(figures->took_ns / 1000000) / 1000);
     put(out, figures, PREFIX "last_run_exit_status", "With what the last run ended; 0: all is well.", figures->status);
     put(out, figures, PREFIX "releases", "Releases on the pages.", (double)result->releases);
     put(out, figures, PREFIX "unread_releases", "Releases of which nothing could be read.", (double)result->unread);
-    put(out, figures, PREFIX "damaged_values", "Values that could not be read and are left out, and releases.", (double)result->damaged);
+    put(out, figures, PREFIX "damaged_values", "Values that could not be read and are left out, and releases.",
+        (double)result->damaged);
     put(out, figures, PREFIX "failed_pages", "Pages that could not be made.", (double)result->failed);
     put_files(out, figures);
 }
@@ -96,7 +102,8 @@ int wp_run_figures_write(const char *file, const struct wp_run_figures *figures,
 {
     struct wp_buffer text = {0};
     format(&text, figures, figures->is_made ? figures->ended_s : former_success(file, figures));
-    int rc = text.failed ? wp_error_set(err, -ENOMEM, "out of memory") : wp_file_write_atomic(file, text.data, text.size, err);
+    int rc = text.failed ? wp_error_set(err, -ENOMEM, "out of memory")
+                         : wp_file_write_atomic(file, text.data, text.size, err);
     wp_buffer_fini(&text);
     return rc ? wp_error_wrap(err, rc, "figures of the run") : 0;
 }

@@ -17,10 +17,11 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Scripts and the style are in the file itself, and nothing else may run or be loaded: each bears the mark of this document.
- * Where the pages of the site have handlers or styles in the markup there are none, so nothing else needs to be allowed. */
-#define POLICY                                                                                                          \
-    "default-src 'none'; script-src 'nonce-%s'; style-src 'nonce-%s'; img-src data:; connect-src 'none'; "              \
+/* Scripts and the style are in the file itself, and nothing else may run or be loaded: each bears the mark of this
+ * document. Where the pages of the site have handlers or styles in the markup there are none, so nothing else needs to
+ * be allowed. */
+#define POLICY                                                                                                         \
+    "default-src 'none'; script-src 'nonce-%s'; style-src 'nonce-%s'; img-src data:; connect-src 'none'; "             \
     "base-uri 'none'; form-action 'none'"
 
 #define WINDOW_BYTES 1048576u /* of the exemplars' data in one file */
@@ -31,7 +32,7 @@ struct writer {
     const struct wp_facts *facts;
     const struct wp_compare *compare; /* NULL: none */
     char nonce[17];
-    struct wp_buffer windows;         /* data of the exemplars that are in the file */
+    struct wp_buffer windows; /* data of the exemplars that are in the file */
     unsigned window_count;
 };
 
@@ -51,8 +52,8 @@ static void section_name(char *name, size_t room, enum wp_page_kind page, unsign
 /* The many parts about functions are of the site alone, and so are windows beyond what a mail can carry. */
 static bool is_here(const struct writer *writer, int page)
 {
-    return page != WP_PAGE_CANARY && (page != WP_PAGE_COMPARE || writer->compare) && !wp_page_in_parts((enum wp_page_kind)page) &&
-        (page != WP_PAGE_SOURCES || writer->facts->source.file_count);
+    return page != WP_PAGE_CANARY && (page != WP_PAGE_COMPARE || writer->compare) &&
+        !wp_page_in_parts((enum wp_page_kind)page) && (page != WP_PAGE_SOURCES || writer->facts->source.file_count);
 }
 
 static bool is_section(const struct writer *writer, const char *name, size_t size)
@@ -127,7 +128,8 @@ static int build_page(struct writer *writer, struct wp_display *display, unsigne
     enum wp_page_kind page = display->query.page;
     if (part)
         return wp_page_exemplar(display, writer->facts, part, err);
-    return page == WP_PAGE_COMPARE ? wp_page_compare(display, writer->compare, true, err) : wp_page_build(display, writer->facts, err);
+    return page == WP_PAGE_COMPARE ? wp_page_compare(display, writer->compare, true, err)
+                                   : wp_page_build(display, writer->facts, err);
 }
 
 /* `part`: of a window, from 1; 0 of other pages. */
@@ -206,9 +208,12 @@ static void put_head(struct writer *writer)
 {
     struct wp_buffer *out = writer->out;
     wp_buffer_puts(out, "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n");
-    wp_buffer_printf(out, "<meta http-equiv=\"Content-Security-Policy\" content=\"" POLICY "\">\n", writer->nonce, writer->nonce);
-    wp_buffer_puts(out, "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-        "<meta name=\"referrer\" content=\"no-referrer\">\n<meta name=\"color-scheme\" content=\"light dark\">\n<title>");
+    wp_buffer_printf(
+        out, "<meta http-equiv=\"Content-Security-Policy\" content=\"" POLICY "\">\n", writer->nonce, writer->nonce);
+    wp_buffer_puts(out,
+        "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+        "<meta name=\"referrer\" content=\"no-referrer\">\n<meta name=\"color-scheme\" content=\"light "
+        "dark\">\n<title>");
     wp_escape_html(out, writer->facts->aggregate);
     wp_buffer_puts(out, " · ");
     wp_escape_html(out, writer->facts->release);
@@ -222,19 +227,22 @@ static void put_head(struct writer *writer)
 static void put_top(struct writer *writer)
 {
     struct wp_buffer *out = writer->out;
-    wp_buffer_puts(out, "<body class=\"wide\">\n<header class=\"top\">\n<a class=\"brand\" href=\"#page=overview\">"
+    wp_buffer_puts(out,
+        "<body class=\"wide\">\n<header class=\"top\">\n<a class=\"brand\" href=\"#page=overview\">"
         "<svg viewBox=\"0 0 24 24\" aria-hidden=\"true\"><path d=\"M3 18h4V9h5v5h4V5h5\"/></svg>Wakepath</a>\n"
         "<nav class=\"crumbs\" aria-label=\"Where you are\"><bdi>");
     wp_escape_html(out, writer->facts->release);
     wp_buffer_puts(out, "</bdi><span aria-hidden=\"true\">/</span><bdi>");
     wp_escape_html(out, writer->facts->aggregate);
-    wp_buffer_puts(out, "</bdi></nav>\n<button id=\"theme\" type=\"button\" hidden>Theme</button>\n</header>\n"
+    wp_buffer_puts(out,
+        "</bdi></nav>\n<button id=\"theme\" type=\"button\" hidden>Theme</button>\n</header>\n"
         "<nav class=\"tabs\" aria-label=\"Views\">\n");
     for (int page = WP_PAGE_OVERVIEW; page < WP_PAGES; page++) {
         char name[32];
         section_name(name, sizeof(name), (enum wp_page_kind)page, 0, writer->facts);
         if (is_here(writer, page) && page != WP_PAGE_BEHIND) /* figures lead there */
-            wp_buffer_printf(out, "<a href=\"#page=%s\"><bdi>%s</bdi></a>\n", name, wp_page_title((enum wp_page_kind)page));
+            wp_buffer_printf(
+                out, "<a href=\"#page=%s\"><bdi>%s</bdi></a>\n", name, wp_page_title((enum wp_page_kind)page));
     }
     wp_buffer_puts(out, "</nav>\n<main id=\"main\">\n");
 }
@@ -269,9 +277,10 @@ static int put_origins(struct writer *writer, struct wp_error *err)
 
 static int put_scripts(struct writer *writer, struct wp_error *err)
 {
-    static const char *const names[] = {"units.js", "table.js", "column.js", "view.js", "palette.js", "tip.js", "surface.js",
-        "flame_model.js", "flame_times.js", "flame_hosts.js", "flame_exemplar.js", "flame_folds.js", "flame.js", "flame_sums.js", "figure.js", "rows.js",
-        "behind.js", "time_axis.js", "time_view.js", "trace_model.js", "chronology.js", "running.js"};
+    static const char *const names[] = {"units.js", "table.js", "column.js", "view.js", "palette.js", "tip.js",
+        "surface.js", "flame_model.js", "flame_times.js", "flame_hosts.js", "flame_exemplar.js", "flame_folds.js",
+        "flame.js", "flame_sums.js", "figure.js", "rows.js", "behind.js", "time_axis.js", "time_view.js",
+        "trace_model.js", "chronology.js", "running.js"};
     for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
         put_script(writer, names[i]);
     int rc = put_data(writer, wp_view_data_flame, err);
@@ -300,7 +309,8 @@ static int put_scripts(struct writer *writer, struct wp_error *err)
     return rc;
 }
 
-/* Differs between documents and is the same for the same one: names cannot know it, since it is made from all of them. */
+/* Differs between documents and is the same for the same one: names cannot know it, since it is made from all of them.
+ */
 static int choose_nonce(struct writer *writer, struct wp_error *err)
 {
     struct wp_buffer bytes = {0};
@@ -313,7 +323,8 @@ static int choose_nonce(struct writer *writer, struct wp_error *err)
     return rc;
 }
 
-int wp_single_file(struct wp_buffer *out, const struct wp_facts *facts, const struct wp_compare *compare, struct wp_error *err)
+int wp_single_file(
+    struct wp_buffer *out, const struct wp_facts *facts, const struct wp_compare *compare, struct wp_error *err)
 {
     struct writer writer = {.out = out, .facts = facts, .compare = compare};
     int rc = choose_nonce(&writer, err);
@@ -330,7 +341,8 @@ int wp_single_file(struct wp_buffer *out, const struct wp_facts *facts, const st
             rc = put_section(&writer, (enum wp_page_kind)page, 0, err);
     if (!rc)
         rc = put_windows(&writer, err);
-    wp_buffer_puts(out, "</main>\n<footer>Made by Wakepath: where did the time go, and who was being waited for?</footer>\n");
+    wp_buffer_puts(
+        out, "</main>\n<footer>Made by Wakepath: where did the time go, and who was being waited for?</footer>\n");
     if (!rc)
         rc = put_scripts(&writer, err);
     wp_buffer_puts(out, "</body>\n</html>\n");

@@ -35,7 +35,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MIXED 8u              /* releases of one time that are looked at */
+#define MIXED 8u /* releases of one time that are looked at */
 
 struct site {
     const struct wp_site_options *options;
@@ -45,11 +45,11 @@ struct site {
     struct wp_site_files files;
     struct wp_site_summary summary;
     struct wp_site_reuse reuse;
-    struct wp_buffer main_json;   /* summary.json of the aggregate that speaks for the release, the last release seen */
+    struct wp_buffer main_json; /* summary.json of the aggregate that speaks for the release, the last release seen */
     uint64_t main_total;
     bool main_found;
     size_t damaged;
-    char parts[PATH_MAX];         /* made by other processes; "": none */
+    char parts[PATH_MAX]; /* made by other processes; "": none */
 };
 
 static int write_buffer(struct site *site, const char *path, const struct wp_buffer *content, struct wp_error *err)
@@ -58,7 +58,8 @@ static int write_buffer(struct site *site, const char *path, const struct wp_buf
 }
 
 /* `rc` and `reason`: what its builder said. */
-static int write_display(struct site *site, struct wp_display *display, int rc, const struct wp_error *reason, struct wp_error *err)
+static int write_display(
+    struct site *site, struct wp_display *display, int rc, const struct wp_error *reason, struct wp_error *err)
 {
     rc = wp_site_files_put_page(&site->files, display, rc, reason, err);
     wp_display_fini(display);
@@ -75,15 +76,16 @@ static int write_page(struct site *site, const struct wp_facts *facts, enum wp_p
 }
 
 /* A file beside the aggregate's pages. */
-static int write_content(struct site *site, const struct wp_facts *facts, const char *name, const struct wp_buffer *content,
-    struct wp_error *err)
+static int write_content(struct site *site, const struct wp_facts *facts, const char *name,
+    const struct wp_buffer *content, struct wp_error *err)
 {
     struct wp_buffer path = {0};
     wp_query_folder(&path, facts->release);
     wp_buffer_putc(&path, '/');
     wp_query_folder(&path, facts->aggregate);
     wp_buffer_printf(&path, "/%s", name);
-    int rc = path.failed ? wp_error_set(err, -ENOMEM, "out of memory") : write_buffer(site, (const char *)path.data, content, err);
+    int rc = path.failed ? wp_error_set(err, -ENOMEM, "out of memory")
+                         : write_buffer(site, (const char *)path.data, content, err);
     wp_buffer_fini(&path);
     return rc;
 }
@@ -132,7 +134,8 @@ static int write_functions(struct site *site, const struct wp_facts *facts, stru
     return rc;
 }
 
-static int write_exemplar(struct site *site, const struct wp_facts *facts, enum wp_page_kind page, unsigned number, struct wp_error *err)
+static int write_exemplar(
+    struct site *site, const struct wp_facts *facts, enum wp_page_kind page, unsigned number, struct wp_error *err)
 {
     struct wp_display display;
     struct wp_error reason = {0};
@@ -183,8 +186,9 @@ static int write_pages(struct site *site, const struct wp_facts *facts, struct w
 {
     int rc = 0;
     for (int page = WP_PAGE_OVERVIEW; page < WP_PAGES && !rc; page++)
-        if (page != WP_PAGE_COMPARE && page != WP_PAGE_CANARY && !wp_page_in_parts((enum wp_page_kind)page) && /* two releases; below */
-                (page != WP_PAGE_SOURCES || facts->source.file_count))
+        if (page != WP_PAGE_COMPARE && page != WP_PAGE_CANARY &&
+            !wp_page_in_parts((enum wp_page_kind)page) && /* two releases; below */
+            (page != WP_PAGE_SOURCES || facts->source.file_count))
             rc = write_page(site, facts, (enum wp_page_kind)page, err);
     if (!rc)
         rc = write_functions(site, facts, err);
@@ -245,7 +249,9 @@ static int compare_aggregate(struct site *site, struct wp_facts *facts, size_t b
     }
     wp_facts_fini(&before);
     wp_snapshot_end(&snapshot);
-    return rc == -ENOENT || rc == -EINVAL ? 0 : rc; /* the older one did not have this aggregate, or cannot tell the hosts apart */
+    return rc == -ENOENT || rc == -EINVAL
+        ? 0
+        : rc; /* the older one did not have this aggregate, or cannot tell the hosts apart */
 }
 
 static int read_aggregate(struct site *site, const struct wp_snapshot *snapshot, struct wp_release_summary *release,
@@ -279,8 +285,8 @@ static int read_aggregate(struct site *site, const struct wp_snapshot *snapshot,
     return rc;
 }
 
-static int write_release(struct site *site, struct wp_release_summary *release, const struct wp_release_facts *facts,
-    struct wp_error *err)
+static int write_release(
+    struct site *site, struct wp_release_summary *release, const struct wp_release_facts *facts, struct wp_error *err)
 {
     struct wp_display display;
     struct wp_error reason = {0};
@@ -304,13 +310,15 @@ static int restore_release(struct site *site, struct wp_release_summary *release
 }
 
 /* The pages of a release that did not change. -ENOENT: it must be built. */
-static int keep_release(struct site *site, struct wp_release_summary *release, const struct wp_state_row *row, struct wp_error *err)
+static int keep_release(
+    struct site *site, struct wp_release_summary *release, const struct wp_state_row *row, struct wp_error *err)
 {
     struct wp_buffer folder = {0};
     if (!row || site->order.count == 1) /* the index of one release says more than is kept */
         return -ENOENT;
     wp_query_folder(&folder, release->id);
-    int rc = folder.failed ? wp_error_set(err, -ENOMEM, "out of memory") : wp_tree_keep(&site->tree, (const char *)folder.data, err);
+    int rc = folder.failed ? wp_error_set(err, -ENOMEM, "out of memory")
+                           : wp_tree_keep(&site->tree, (const char *)folder.data, err);
     wp_buffer_fini(&folder);
     return rc ? rc : restore_release(site, release, row);
 }
@@ -324,17 +332,19 @@ static int take_part(struct site *site, struct wp_release_summary *release, cons
         return -ENOENT;
     struct wp_site_options options = *site->options;
     options.parts = parts;
-    int rc = wp_site_part_take(&part, &options, &site->reuse, &site->tree, release->id, release->baseline, release->mixed, inputs, err);
+    int rc = wp_site_part_take(
+        &part, &options, &site->reuse, &site->tree, release->id, release->baseline, release->mixed, inputs, err);
     if (!rc)
         rc = part.row ? restore_release(site, release, part.row) : -ENOENT;
     wp_site_part_fini(&part);
     return rc;
 }
 
-static int build_release(struct site *site, const struct wp_release_row *row, struct wp_release_summary *release,
-    struct wp_error *err);
+static int build_release(
+    struct site *site, const struct wp_release_row *row, struct wp_release_summary *release, struct wp_error *err);
 
-/* Releases of the same time and the state of their files: what is said of windows in which releases are mixed rests on them. */
+/* Releases of the same time and the state of their files: what is said of windows in which releases are mixed rests on
+ * them. */
 static const char *mixed_inputs(struct site *site, const struct wp_release_row *row)
 {
     size_t others[MIXED], count = wp_mixed_candidates(&site->order, (size_t)(row - site->order.rows), others, MIXED);
@@ -342,7 +352,8 @@ static const char *mixed_inputs(struct site *site, const struct wp_release_row *
     uint64_t changed_ns;
     for (size_t i = 0; i < count; i++) {
         const char *id = site->order.rows[others[i]].id;
-        text = wp_pool_printf(&site->reuse.pool, "%s%s=%s;", text, id, wp_site_inputs(&site->reuse.pool, &site->stores, id, &changed_ns));
+        text = wp_pool_printf(
+            &site->reuse.pool, "%s%s=%s;", text, id, wp_site_inputs(&site->reuse.pool, &site->stores, id, &changed_ns));
     }
     return text;
 }
@@ -370,8 +381,8 @@ static int read_release(struct site *site, const struct wp_release_row *row, str
     return rc;
 }
 
-static int build_release(struct site *site, const struct wp_release_row *row, struct wp_release_summary *release,
-    struct wp_error *err)
+static int build_release(
+    struct site *site, const struct wp_release_row *row, struct wp_release_summary *release, struct wp_error *err)
 {
     struct wp_snapshot snapshot;
     char **aggregates = NULL;
@@ -428,7 +439,8 @@ static int make_parts(struct site *site, struct wp_error *err)
             releases[count++] = row->id;
     }
     int rc = 0;
-    if (count > 1 && (size_t)snprintf(site->parts, sizeof(site->parts), "%s-parts", site->tree.fresh) < sizeof(site->parts)) {
+    if (count > 1 &&
+        (size_t)snprintf(site->parts, sizeof(site->parts), "%s-parts", site->tree.fresh) < sizeof(site->parts)) {
         rc = wp_site_scratch_remove(site->parts, err); /* what a crash left */
         if (!rc)
             rc = wp_site_scratch_make(site->parts, err);

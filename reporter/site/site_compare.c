@@ -28,7 +28,8 @@ int wp_site_comparison(struct wp_site_files *files, const struct wp_facts *facts
     wp_query_folder(&path, facts->aggregate);
     wp_buffer_printf(&path, "/%s", file);
     if (!rc)
-        rc = path.failed ? wp_error_set(err, -ENOMEM, "out of memory") : wp_view_data_compare(&content, facts, compare, err);
+        rc = path.failed ? wp_error_set(err, -ENOMEM, "out of memory")
+                         : wp_view_data_compare(&content, facts, compare, err);
     if (!rc)
         rc = wp_site_files_put(files, (const char *)path.data, content.data, content.size, err);
     wp_buffer_fini(&path);
@@ -39,7 +40,8 @@ int wp_site_comparison(struct wp_site_files *files, const struct wp_facts *facts
 int wp_site_canary(struct wp_site_files *files, struct wp_facts *facts, const struct wp_stores *stores,
     const struct wp_site_options *options, struct wp_error *err)
 {
-    struct wp_side_spec side[2] = {{.since_s = options->selection.since_s, .until_s = options->selection.until_s, .same_time = true}};
+    struct wp_side_spec side[2] = {
+        {.since_s = options->selection.since_s, .until_s = options->selection.until_s, .same_time = true}};
     struct wp_facts both[2];
     struct wp_error reason = {0};
     struct wp_compare compare;

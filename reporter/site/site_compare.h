@@ -9,7 +9,8 @@
 /* The page WP_PAGE_COMPARE or WP_PAGE_CANARY with the data of its flames, among those of facts. */
 int wp_site_comparison(struct wp_site_files *files, const struct wp_facts *facts, const struct wp_compare *compare,
     enum wp_page_kind page, struct wp_error *err);
-/* options->canary against all other hosts, where the store can tell them apart; facts->canary says what came of it, or why not. */
+/* options->canary against all other hosts, where the store can tell them apart; facts->canary says what came of it, or
+ * why not. */
 int wp_site_canary(struct wp_site_files *files, struct wp_facts *facts, const struct wp_stores *stores,
     const struct wp_site_options *options, struct wp_error *err);
 

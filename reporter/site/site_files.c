@@ -14,7 +14,8 @@ static int put_gzip(struct wp_site_files *files, const char *path, const void *b
 {
     struct wp_buffer packed = {0};
     char name[PATH_MAX];
-    int rc = (size_t)snprintf(name, sizeof(name), "%s.gz", path) < sizeof(name) ? wp_gzip(&packed, bytes, size, err)
+    int rc = (size_t)snprintf(name, sizeof(name), "%s.gz", path) < sizeof(name)
+        ? wp_gzip(&packed, bytes, size, err)
         : wp_error_set(err, -ENAMETOOLONG, "'%.200s' is too long a name", path);
     if (!rc)
         rc = wp_tree_write(files->tree, name, packed.data, packed.size, err);
@@ -22,7 +23,8 @@ static int put_gzip(struct wp_site_files *files, const char *path, const void *b
     return rc;
 }
 
-int wp_site_files_put(struct wp_site_files *files, const char *path, const void *bytes, size_t size, struct wp_error *err)
+int wp_site_files_put(
+    struct wp_site_files *files, const char *path, const void *bytes, size_t size, struct wp_error *err)
 {
     int rc = wp_tree_write(files->tree, path, bytes, size, err);
     return !rc && files->is_gzipped && size >= WORTH_GZIP ? put_gzip(files, path, bytes, size, err) : rc;
@@ -40,8 +42,8 @@ static int put_display(struct wp_site_files *files, const struct wp_display *dis
     return rc;
 }
 
-int wp_site_files_put_page(struct wp_site_files *files, const struct wp_display *display, int rc, const struct wp_error *reason,
-    struct wp_error *err)
+int wp_site_files_put_page(struct wp_site_files *files, const struct wp_display *display, int rc,
+    const struct wp_error *reason, struct wp_error *err)
 {
     if (!rc)
         return put_display(files, display, err);
@@ -52,8 +54,11 @@ int wp_site_files_put_page(struct wp_site_files *files, const struct wp_display 
     instead.tab_release = display->tab_release;
     instead.tab_aggregate = display->tab_aggregate;
     instead.tab_compare = display->tab_compare;
-    wp_display_add(&instead, WP_ITEM_NOTICE, wp_pool_printf(&instead.pool, "This page could not be made: %s. The other pages do not "
-        "rest on it. It is tried again the next time.", *reason->text ? reason->text : "the reason is not known"));
+    wp_display_add(&instead, WP_ITEM_NOTICE,
+        wp_pool_printf(&instead.pool,
+            "This page could not be made: %s. The other pages do not "
+            "rest on it. It is tried again the next time.",
+            *reason->text ? reason->text : "the reason is not known"));
     files->failed++;
     rc = put_display(files, &instead, err);
     wp_display_fini(&instead);

@@ -6,14 +6,16 @@
 #include "reporter/site/site_tree.h"
 
 struct wp_site_files {
-    struct wp_site_tree *tree;   /* borrowed */
-    bool is_gzipped;             /* beside each file of some size stands its .gz, for servers that send such as they are */
-    size_t failed;               /* pages and data that could not be made */
+    struct wp_site_tree *tree; /* borrowed */
+    bool is_gzipped; /* beside each file of some size stands its .gz, for servers that send such as they are */
+    size_t failed;   /* pages and data that could not be made */
 };
 
-int wp_site_files_put(struct wp_site_files *files, const char *path, const void *bytes, size_t size, struct wp_error *err);
-/* A page whose builder returned `rc`, and `reason` if that is not 0: then its place is taken by a page that tells of it. */
-int wp_site_files_put_page(struct wp_site_files *files, const struct wp_display *display, int rc, const struct wp_error *reason,
-    struct wp_error *err);
+int wp_site_files_put(
+    struct wp_site_files *files, const char *path, const void *bytes, size_t size, struct wp_error *err);
+/* A page whose builder returned `rc`, and `reason` if that is not 0: then its place is taken by a page that tells of
+ * it. */
+int wp_site_files_put_page(struct wp_site_files *files, const struct wp_display *display, int rc,
+    const struct wp_error *reason, struct wp_error *err);
 
 #endif

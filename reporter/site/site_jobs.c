@@ -16,8 +16,8 @@
 
 struct jobs {
     const struct wp_site_jobs *work;
-    int queue[2], done[2];       /* pipes: numbers of releases, and a byte for each that is over */
-    pid_t *workers;              /* owned */
+    int queue[2], done[2]; /* pipes: numbers of releases, and a byte for each that is over */
+    pid_t *workers;        /* owned */
     unsigned worker_count;
 };
 
@@ -31,7 +31,8 @@ static void make_part(const struct jobs *jobs, uint32_t release)
     alone.progress = NULL;
     alone.out = out;
     if ((size_t)snprintf(out, sizeof(out), "%s/%s", jobs->work->parts, alone.release) < sizeof(out))
-        (void)!jobs->work->write(&alone, &result, NULL); /* no part is no error: it is made in the end, which says why */
+        (void)!jobs->work->write(
+            &alone, &result, NULL); /* no part is no error: it is made in the end, which says why */
 }
 
 /* A number is less than PIPE_BUF: each comes to one reader, whole. */
@@ -119,10 +120,12 @@ int wp_site_jobs_run(const struct wp_site_jobs *site_jobs, struct wp_error *err)
 {
     struct jobs jobs = {.work = site_jobs, .queue = {-1, -1}, .done = {-1, -1}};
     struct sigaction ignored = {.sa_handler = SIG_IGN}, before;
-    unsigned workers = site_jobs->options->jobs < site_jobs->count ? site_jobs->options->jobs : (unsigned)site_jobs->count;
+    unsigned workers =
+        site_jobs->options->jobs < site_jobs->count ? site_jobs->options->jobs : (unsigned)site_jobs->count;
     pid_t self = getpid();
     jobs.workers = calloc(workers + 1u, sizeof(*jobs.workers));
-    int rc = jobs.workers ? wp_path_make(site_jobs->parts, err) : wp_error_set(err, -ENOMEM, "out of memory for %u jobs", workers);
+    int rc = jobs.workers ? wp_path_make(site_jobs->parts, err)
+                          : wp_error_set(err, -ENOMEM, "out of memory for %u jobs", workers);
     if (!rc && (pipe2(jobs.queue, O_CLOEXEC) || pipe2(jobs.done, O_CLOEXEC)))
         rc = wp_error_errno(err, -errno, "cannot make a pipe");
     for (unsigned i = 0; !rc && i < workers; i++)

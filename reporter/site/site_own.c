@@ -19,10 +19,10 @@
 
 /* A walk through a folder beside a list of files. */
 struct walk {
-    char *text;             /* the list, its lines ended by 0 */
-    const char **lines;     /* sorted */
-    size_t count, root;     /* root: how much of `path` is the folder */
-    bool is_all;            /* every entry of the folder must be on the list, not only what is below its names */
+    char *text;         /* the list, its lines ended by 0 */
+    const char **lines; /* sorted */
+    size_t count, root; /* root: how much of `path` is the folder */
+    bool is_all;        /* every entry of the folder must be on the list, not only what is below its names */
     char path[PATH_MAX];
 };
 
@@ -131,8 +131,10 @@ static int refuse_strangers(const char *folder, const struct wp_buffer *list, bo
     if (!rc)
         rc = walk_folder(&walk, walk.root);
     if (rc > 0)
-        rc = wp_error_set(err, -EEXIST, "'%s' was not made by wakepath-reporter and stands among its pages, which are replaced: "
-            "move it away, or choose another --out", walk.path);
+        rc = wp_error_set(err, -EEXIST,
+            "'%s' was not made by wakepath-reporter and stands among its pages, which are replaced: "
+            "move it away, or choose another --out",
+            walk.path);
     else if (rc)
         rc = wp_error_errno(err, rc, "cannot look through '%s'", folder);
     walk_fini(&walk);
@@ -175,7 +177,8 @@ int wp_site_scratch_make(const char *path, struct wp_error *err)
 
 static int refuse(const char *path, struct wp_error *err)
 {
-    return wp_error_set(err, -EEXIST, "'%s' is in the way, and was not made by wakepath-reporter: move it away, or choose another --out", path);
+    return wp_error_set(err, -EEXIST,
+        "'%s' is in the way, and was not made by wakepath-reporter: move it away, or choose another --out", path);
 }
 
 int wp_site_scratch_remove(const char *folder, struct wp_error *err)
@@ -195,7 +198,8 @@ int wp_site_scratch_remove(const char *folder, struct wp_error *err)
     if (!rc)
         rc = mark_path(folder, WP_SITE_MANIFEST, path, err);
     if (!rc)
-        rc = wp_file_read(path, LIST_LIMIT, &list, NULL) ? refuse(folder, err) : refuse_strangers(folder, &list, true, err);
+        rc = wp_file_read(path, LIST_LIMIT, &list, NULL) ? refuse(folder, err)
+                                                         : refuse_strangers(folder, &list, true, err);
     wp_buffer_fini(&list);
     return rc ? rc : wp_path_remove(folder, err);
 }
@@ -207,7 +211,9 @@ int wp_site_lock_open(const char *path, int *fd, struct wp_error *err)
         return 0;
     if (*fd < 0 && errno == EEXIST)
         *fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666); /* its holder may go just now */
-    return *fd < 0 ? wp_error_errno(err, -errno, "cannot make '%s' beside the pages (this user must be able to write to its folder)", path) : 0;
+    return *fd < 0 ? wp_error_errno(err, -errno,
+                         "cannot make '%s' beside the pages (this user must be able to write to its folder)", path)
+                   : 0;
 }
 
 int wp_site_lock_check(int fd, const char *path, bool *is_ours, struct wp_error *err)

@@ -7,8 +7,8 @@
 #include <string.h>
 
 /* The row of the part, when it and what it is compared with are as they were for it. */
-static const struct wp_state_row *find_row(const struct wp_site_state *state, struct wp_site_reuse *reuse, const char *release,
-    const char *baseline, const char *mixed, const char *inputs)
+static const struct wp_state_row *find_row(const struct wp_site_state *state, struct wp_site_reuse *reuse,
+    const char *release, const char *baseline, const char *mixed, const char *inputs)
 {
     const struct wp_state_row *row = wp_site_state_find(state, release);
     uint64_t changed_ns;
@@ -24,7 +24,8 @@ static const struct wp_state_row *find_row(const struct wp_site_state *state, st
 }
 
 int wp_site_part_take(struct wp_site_part *part, const struct wp_site_options *options, struct wp_site_reuse *reuse,
-    struct wp_site_tree *tree, const char *release, const char *baseline, const char *mixed, const char *inputs, struct wp_error *err)
+    struct wp_site_tree *tree, const char *release, const char *baseline, const char *mixed, const char *inputs,
+    struct wp_error *err)
 {
     char path[PATH_MAX];
     struct wp_site_options alone = *options;

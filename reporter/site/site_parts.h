@@ -2,10 +2,10 @@
 #ifndef WP_REPORTER_SITE_SITE_PARTS_H
 #define WP_REPORTER_SITE_SITE_PARTS_H
 /*
- * A site put together from sites of one release each, which other machines made (`--release R --out PARTS/R`), as the elements of a
- * cluster's array job do. A part is taken when it was made by this version of the program with these options, from what the
- * release and the one that it is compared with are now; else it is as if it were not there. So the site has the same bytes as one
- * that was made in one run, whatever the parts are.
+ * A site put together from sites of one release each, which other machines made (`--release R --out PARTS/R`), as the
+ * elements of a cluster's array job do. A part is taken when it was made by this version of the program with these
+ * options, from what the release and the one that it is compared with are now; else it is as if it were not there. So
+ * the site has the same bytes as one that was made in one run, whatever the parts are.
  */
 #include "reporter/site/site_options.h"
 #include "reporter/site/site_reuse.h"
@@ -16,10 +16,12 @@ struct wp_site_part {
     const struct wp_state_row *row; /* NULL: there is none to take */
 };
 
-/* Finds the part of a release and takes its pages into the tree. `baseline` NULL: compared with none; `inputs` as wp_site_reuse_find
- * gave them. Errors: -ENOMEM, and what wp_tree_write fails with; no part is no error. End with wp_site_part_fini. */
+/* Finds the part of a release and takes its pages into the tree. `baseline` NULL: compared with none; `inputs` as
+ * wp_site_reuse_find gave them. Errors: -ENOMEM, and what wp_tree_write fails with; no part is no error. End with
+ * wp_site_part_fini. */
 int wp_site_part_take(struct wp_site_part *part, const struct wp_site_options *options, struct wp_site_reuse *reuse,
-    struct wp_site_tree *tree, const char *release, const char *baseline, const char *mixed, const char *inputs, struct wp_error *err);
+    struct wp_site_tree *tree, const char *release, const char *baseline, const char *mixed, const char *inputs,
+    struct wp_error *err);
 void wp_site_part_fini(struct wp_site_part *part);
 
 #endif

@@ -80,7 +80,8 @@ static bool has_foreign(const char *out, const struct entries *ours)
     return foreign;
 }
 
-static int check_conflicts(const char *out, const struct entries *ours, const struct entries *next, struct wp_error *err)
+static int check_conflicts(
+    const char *out, const struct entries *ours, const struct entries *next, struct wp_error *err)
 {
     char path[PATH_MAX];
     struct stat st;
@@ -96,8 +97,8 @@ static int check_conflicts(const char *out, const struct entries *ours, const st
     return 0;
 }
 
-static int write_manifest(const char *out, const struct wp_buffer *first, const struct wp_buffer *second,
-    struct wp_error *err)
+static int write_manifest(
+    const char *out, const struct wp_buffer *first, const struct wp_buffer *second, struct wp_error *err)
 {
     char path[PATH_MAX];
     struct wp_buffer both = {0};
@@ -144,8 +145,8 @@ static int remove_gone(const char *out, const struct entries *ours, const struct
 
 /* Entry by entry, pages before what leads to them: folders first, then index.html. The list names old and new entries
  * while both may be there, so that a crash in between leaves nothing that a later run would take for a stranger's. */
-static int publish_entries(struct wp_site_tree *tree, const struct entries *ours, const struct entries *next,
-    struct wp_error *err)
+static int publish_entries(
+    struct wp_site_tree *tree, const struct entries *ours, const struct entries *next, struct wp_error *err)
 {
     int rc = check_conflicts(tree->out, ours, next, err);
     if (!rc)
@@ -170,7 +171,8 @@ static int publish_whole(struct wp_site_tree *tree, struct wp_error *err)
         return 0;
     if (!renameat2(AT_FDCWD, tree->fresh, AT_FDCWD, tree->out, RENAME_EXCHANGE))
         return 0;
-    rc = wp_site_scratch_mark(tree->fresh, true, err); /* its entries are exchanged one by one, and it stays a scratch */
+    rc =
+        wp_site_scratch_mark(tree->fresh, true, err); /* its entries are exchanged one by one, and it stays a scratch */
     return rc ? rc : -EXDEV;
 }
 
@@ -183,7 +185,8 @@ static void sync_path(const char *path, int (*sync)(int fd))
     close(fd);
 }
 
-/* The new files reach the disk before their names do: one by one when they are few, since others' files may wait there too. */
+/* The new files reach the disk before their names do: one by one when they are few, since others' files may wait there
+ * too. */
 static void sync_fresh(const struct wp_site_tree *tree)
 {
     if (tree->is_passing)
@@ -193,7 +196,8 @@ static void sync_fresh(const struct wp_site_tree *tree)
         sync_path(tree->fresh, syncfs);
         return;
     }
-    for (const char *at = tree->changed.data ? (const char *)tree->changed.data : "", *end; (end = strchr(at, '\n')); at = end + 1)
+    for (const char *at = tree->changed.data ? (const char *)tree->changed.data : "", *end; (end = strchr(at, '\n'));
+         at = end + 1)
         if ((size_t)snprintf(path, sizeof(path), "%s/%.*s", tree->fresh, (int)(end - at), at) < sizeof(path))
             sync_path(path, fsync);
     sync_path(tree->fresh, fsync);

@@ -23,8 +23,8 @@ static uint64_t mix_text(uint64_t hash, const char *text)
     return mix(hash, text ? text : "\1", text ? strlen(text) + 1 : 1);
 }
 
-/* Of the program and all that was asked of it. Another build may write other pages: its file says which one it is, on every
- * machine that has the same package. */
+/* Of the program and all that was asked of it. Another build may write other pages: its file says which one it is, on
+ * every machine that has the same package. */
 uint64_t wp_site_reuse_key(const struct wp_site_options *options)
 {
     struct stat st;
@@ -52,8 +52,8 @@ uint64_t wp_site_reuse_key(const struct wp_site_options *options)
     return mix(hash, &options->store_count, sizeof(options->store_count));
 }
 
-int wp_site_reuse_begin(struct wp_site_reuse *reuse, const struct wp_site_options *options, const struct wp_stores *stores,
-    const struct wp_site_tree *tree, struct wp_error *err)
+int wp_site_reuse_begin(struct wp_site_reuse *reuse, const struct wp_site_options *options,
+    const struct wp_stores *stores, const struct wp_site_tree *tree, struct wp_error *err)
 {
     struct timespec now;
     memset(reuse, 0, sizeof(*reuse));
@@ -98,8 +98,8 @@ static bool is_same_store(struct wp_site_reuse *reuse, struct wp_store *store, b
     return is_same;
 }
 
-bool wp_site_reuse_all(struct wp_site_reuse *reuse, const struct wp_site_options *options, const struct wp_site_tree *tree,
-    struct wp_site_result *result)
+bool wp_site_reuse_all(struct wp_site_reuse *reuse, const struct wp_site_options *options,
+    const struct wp_site_tree *tree, struct wp_site_result *result)
 {
     bool *seen = wp_pool_alloc(&reuse->pool, (reuse->before.count + 1) * sizeof(*seen));
     /* A repository may have grown; one release alone is asked for when a recording has just been added. */
@@ -116,12 +116,13 @@ bool wp_site_reuse_all(struct wp_site_reuse *reuse, const struct wp_site_options
     return is_same && wp_tree_is_whole(tree, &result->kept);
 }
 
-const struct wp_state_row *wp_site_reuse_find(struct wp_site_reuse *reuse, const char *release, const char *baseline,
-    const char *mixed, const char **inputs)
+const struct wp_state_row *wp_site_reuse_find(
+    struct wp_site_reuse *reuse, const char *release, const char *baseline, const char *mixed, const char **inputs)
 {
     const char *other;
     const struct wp_state_row *row = same_row(reuse, release, inputs);
-    if (!row || strcmp(row->mixed, mixed) || strcmp(row->baseline, baseline ? baseline : "") || (baseline && !same_row(reuse, baseline, &other)))
+    if (!row || strcmp(row->mixed, mixed) || strcmp(row->baseline, baseline ? baseline : "") ||
+        (baseline && !same_row(reuse, baseline, &other)))
         return NULL;
     return row;
 }

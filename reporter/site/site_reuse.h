@@ -8,7 +8,7 @@
 
 struct wp_site_reuse {
     struct wp_site_state before;
-    struct wp_buffer next;        /* the new state's text */
+    struct wp_buffer next; /* the new state's text */
     struct wp_pool pool;
     const struct wp_stores *stores;
     uint64_t key, began_ns;
@@ -17,15 +17,16 @@ struct wp_site_reuse {
 /* What a state must have in its head to be of this version of the program and of these options. */
 uint64_t wp_site_reuse_key(const struct wp_site_options *options);
 /* Reads what the site in the tree was made from. */
-int wp_site_reuse_begin(struct wp_site_reuse *reuse, const struct wp_site_options *options, const struct wp_stores *stores,
-    const struct wp_site_tree *tree, struct wp_error *err);
+int wp_site_reuse_begin(struct wp_site_reuse *reuse, const struct wp_site_options *options,
+    const struct wp_stores *stores, const struct wp_site_tree *tree, struct wp_error *err);
 void wp_site_reuse_end(struct wp_site_reuse *reuse);
 /* True when every release is as it was and every file is there; *result then says so. */
-bool wp_site_reuse_all(struct wp_site_reuse *reuse, const struct wp_site_options *options, const struct wp_site_tree *tree,
-    struct wp_site_result *result);
-/* The row of a release when it and what it is compared with are as they were; NULL: build it. *inputs is for wp_site_reuse_put. */
-const struct wp_state_row *wp_site_reuse_find(struct wp_site_reuse *reuse, const char *release, const char *baseline,
-    const char *mixed, const char **inputs);
+bool wp_site_reuse_all(struct wp_site_reuse *reuse, const struct wp_site_options *options,
+    const struct wp_site_tree *tree, struct wp_site_result *result);
+/* The row of a release when it and what it is compared with are as they were; NULL: build it. *inputs is for
+ * wp_site_reuse_put. */
+const struct wp_state_row *wp_site_reuse_find(
+    struct wp_site_reuse *reuse, const char *release, const char *baseline, const char *mixed, const char **inputs);
 /* Time of a release, as wp_order_options.known_time; the context is the reuse. */
 bool wp_site_reuse_time(void *context, const char *release, uint64_t *first_ns, uint64_t *last_ns);
 void wp_site_reuse_put(struct wp_site_reuse *reuse, const struct wp_release_summary *release, const char *inputs,

@@ -16,7 +16,8 @@ struct texts {
     uint32_t count;
 };
 
-static int fetch_all(struct texts *all, const struct wp_facts *facts, struct wp_source_fetcher *fetcher, struct wp_error *err)
+static int fetch_all(
+    struct texts *all, const struct wp_facts *facts, struct wp_source_fetcher *fetcher, struct wp_error *err)
 {
     size_t bytes = 0;
     int rc = 0;
@@ -28,14 +29,16 @@ static int fetch_all(struct texts *all, const struct wp_facts *facts, struct wp_
         rc = wp_source_fetch(fetcher, file->path, file->last_line, &all->pool, &all->texts[i], err);
         bytes += all->texts[i].text.size;
         if (!rc && all->texts[i].text.size)
-            wp_source_physical_build(&all->physical[i], &all->pool, &facts->source, i, (const char *)all->texts[i].text.data,
-                all->texts[i].text.size);
+            wp_source_physical_build(&all->physical[i], &all->pool, &facts->source, i,
+                (const char *)all->texts[i].text.data, all->texts[i].text.size);
     }
-    return !rc && all->pool.failed ? wp_error_set(err, -ENOMEM, "out of memory for source of %s", facts->aggregate) : rc;
+    return !rc && all->pool.failed ? wp_error_set(err, -ENOMEM, "out of memory for source of %s", facts->aggregate)
+                                   : rc;
 }
 
 static int make_pages(const struct texts *all, const struct wp_facts *facts,
-    int (*write)(void *context, const struct wp_display *display, struct wp_error *err), void *context, struct wp_error *err)
+    int (*write)(void *context, const struct wp_display *display, struct wp_error *err), void *context,
+    struct wp_error *err)
 {
     int rc = 0;
     for (unsigned part = 1; part <= all->count && !rc; part++) {
@@ -51,8 +54,10 @@ static int make_pages(const struct texts *all, const struct wp_facts *facts,
     return rc;
 }
 
-int wp_site_sources(const struct wp_facts *facts, const struct wp_snapshot *snapshot, const struct wp_source_options *options,
-    int (*write)(void *context, const struct wp_display *display, struct wp_error *err), void *context, struct wp_error *err)
+int wp_site_sources(const struct wp_facts *facts, const struct wp_snapshot *snapshot,
+    const struct wp_source_options *options,
+    int (*write)(void *context, const struct wp_display *display, struct wp_error *err), void *context,
+    struct wp_error *err)
 {
     struct texts all = {.count = wp_page_source_parts(facts)};
     if (!all.count)
@@ -60,7 +65,8 @@ int wp_site_sources(const struct wp_facts *facts, const struct wp_snapshot *snap
     struct wp_source_fetcher *fetcher = wp_source_fetcher_create(options, snapshot, facts->first_ns);
     all.texts = calloc(facts->source.file_count, sizeof(*all.texts));
     all.physical = wp_pool_alloc(&all.pool, facts->source.file_count * sizeof(*all.physical));
-    int rc = fetcher && all.texts && all.physical ? fetch_all(&all, facts, fetcher, err)
+    int rc = fetcher && all.texts && all.physical
+        ? fetch_all(&all, facts, fetcher, err)
         : wp_error_set(err, -ENOMEM, "out of memory for source of %s", facts->aggregate);
     if (!rc)
         rc = make_pages(&all, facts, write, context, err);

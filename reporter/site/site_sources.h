@@ -6,7 +6,9 @@
 #include "reporter/facts/facts.h"
 #include "reporter/source/source_text.h"
 
-int wp_site_sources(const struct wp_facts *facts, const struct wp_snapshot *snapshot, const struct wp_source_options *options,
-    int (*write)(void *context, const struct wp_display *display, struct wp_error *err), void *context, struct wp_error *err);
+int wp_site_sources(const struct wp_facts *facts, const struct wp_snapshot *snapshot,
+    const struct wp_source_options *options,
+    int (*write)(void *context, const struct wp_display *display, struct wp_error *err), void *context,
+    struct wp_error *err);
 
 #endif

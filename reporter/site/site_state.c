@@ -87,8 +87,8 @@ static void put_aggregate(struct wp_buffer *out, const struct wp_aggregate_summa
     wp_buffer_putc(out, '\n');
 }
 
-void wp_site_state_put(struct wp_buffer *out, const struct wp_release_summary *release, const char *inputs, uint64_t first_ns,
-    uint64_t last_ns)
+void wp_site_state_put(struct wp_buffer *out, const struct wp_release_summary *release, const char *inputs,
+    uint64_t first_ns, uint64_t last_ns)
 {
     size_t damaged = 0;
     for (const struct wp_aggregate_summary *row = release->first; row; row = row->next)
@@ -211,7 +211,7 @@ int wp_site_state_read(struct wp_site_state *state, const char *folder, uint64_t
     struct stat st;
     memset(state, 0, sizeof(*state));
     if ((size_t)snprintf(path, sizeof(path), "%s/" WP_SITE_STATE, folder) >= sizeof(path) || stat(path, &st) ||
-            wp_file_read(path, STATE_LIMIT, &file, NULL))
+        wp_file_read(path, STATE_LIMIT, &file, NULL))
         return 0;
     int rc = 0;
     size_t size = file.size > HEAD_BYTES ? file.size - HEAD_BYTES : 0;
@@ -246,7 +246,8 @@ static int compare_texts(const void *left, const void *right)
     return strcmp(*(const char *const *)left, *(const char *const *)right);
 }
 
-const char *wp_site_inputs(struct wp_pool *pool, const struct wp_stores *stores, const char *release, uint64_t *changed_ns)
+const char *wp_site_inputs(
+    struct wp_pool *pool, const struct wp_stores *stores, const char *release, uint64_t *changed_ns)
 {
     const char *parts[WP_STORES_LIMIT], *text = "";
     size_t count = 0;
@@ -254,8 +255,9 @@ const char *wp_site_inputs(struct wp_pool *pool, const struct wp_stores *stores,
     for (size_t i = 0; i < stores->count; i++) {
         char path[PATH_MAX];
         struct stat st;
-        if ((size_t)snprintf(path, sizeof(path), "%s/%s/data.mdb", wp_store_root(stores->stores[i]), release) >= sizeof(path) ||
-                stat(path, &st))
+        if ((size_t)snprintf(path, sizeof(path), "%s/%s/data.mdb", wp_store_root(stores->stores[i]), release) >=
+                sizeof(path) ||
+            stat(path, &st))
             continue;
         uint64_t modified = (uint64_t)st.st_mtim.tv_sec * 1000000000u + (uint64_t)st.st_mtim.tv_nsec;
         uint64_t changed = (uint64_t)st.st_ctim.tv_sec * 1000000000u + (uint64_t)st.st_ctim.tv_nsec;
@@ -275,7 +277,8 @@ bool wp_site_state_is_settled(const struct wp_site_state *state, uint64_t change
     return changed_ns + SETTLED_NS < state->began_ns;
 }
 
-bool wp_site_state_is_same(const struct wp_site_state *state, const struct wp_state_row *row, const char *inputs, uint64_t changed_ns)
+bool wp_site_state_is_same(
+    const struct wp_site_state *state, const struct wp_state_row *row, const char *inputs, uint64_t changed_ns)
 {
     return row && *inputs && !strcmp(row->inputs, inputs) && wp_site_state_is_settled(state, changed_ns);
 }
@@ -320,7 +323,8 @@ static int read_aggregate(struct wp_aggregate_summary *row, char *text)
     return line.is_bad ? -EBADMSG : 0;
 }
 
-int wp_site_state_restore(const struct wp_state_row *row, struct wp_site_summary *site, struct wp_release_summary *release)
+int wp_site_state_restore(
+    const struct wp_state_row *row, struct wp_site_summary *site, struct wp_release_summary *release)
 {
     const char *at = row->aggregates;
     for (size_t i = 0; i < row->aggregate_count; i++) {

@@ -53,7 +53,7 @@ static int take_lock(struct wp_site_tree *tree, int wait_s, struct wp_error *err
         rc = lock_until(tree->lock_fd, until_ms);
         if (rc) {
             rc = rc == -EBUSY ? wp_error_set(err, -EBUSY, "another reporter is writing '%s'", tree->out)
-                : wp_error_errno(err, rc, "cannot lock '%s'", tree->lock);
+                              : wp_error_errno(err, rc, "cannot lock '%s'", tree->lock);
             close(tree->lock_fd);
             tree->lock_fd = -1;
             return rc;
@@ -99,8 +99,8 @@ static int resolve(struct wp_site_tree *tree, const char *out, struct wp_error *
     return 0;
 }
 
-/* A folder that is a mount point, or whose parent may not be written: the new tree is then made in the folder itself and
- * its entries are exchanged one by one (the lock and the new tree count as strangers there). */
+/* A folder that is a mount point, or whose parent may not be written: the new tree is then made in the folder itself
+ * and its entries are exchanged one by one (the lock and the new tree count as strangers there). */
 static bool must_stay_inside(const char *out, int parent_size)
 {
     char parent[PATH_MAX];
@@ -177,8 +177,8 @@ static bool keep_old(struct wp_site_tree *tree, const char *path, const char *fr
     return same;
 }
 
-/* The first line of the old manifest that begins with `folder`/: files of one folder stand together, and folders are asked for
- * about as they stand there, so the search goes on from the last one. */
+/* The first line of the old manifest that begins with `folder`/: files of one folder stand together, and folders are
+ * asked for about as they stand there, so the search goes on from the last one. */
 static const char *find_folder(struct wp_site_tree *tree, const char *folder)
 {
     const char *all = tree->before.data ? (const char *)tree->before.data : "", *at;
@@ -197,11 +197,11 @@ int wp_tree_keep(struct wp_site_tree *tree, const char *folder, struct wp_error 
 {
     char old[PATH_MAX], fresh[PATH_MAX], made[PATH_MAX] = "";
     size_t size = strlen(folder), kept = 0, mark = tree->manifest.size;
-    for (const char *at = find_folder(tree, folder), *end; (end = strchr(at, '\n')) && !strncmp(at, folder, size) && at[size] == '/';
-            at = end + 1) {
+    for (const char *at = find_folder(tree, folder), *end;
+         (end = strchr(at, '\n')) && !strncmp(at, folder, size) && at[size] == '/'; at = end + 1) {
         int length = (int)(end - at);
         if ((size_t)snprintf(old, sizeof(old), "%s/%.*s", tree->out, length, at) >= sizeof(old) ||
-                (size_t)snprintf(fresh, sizeof(fresh), "%s/%.*s", tree->fresh, length, at) >= sizeof(fresh))
+            (size_t)snprintf(fresh, sizeof(fresh), "%s/%.*s", tree->fresh, length, at) >= sizeof(fresh))
             return wp_error_set(err, -ENAMETOOLONG, "'%s' is too long a name", tree->out);
         char *slash = strrchr(fresh, '/');
         *slash = 0;
@@ -247,7 +247,8 @@ int wp_tree_take(struct wp_site_tree *tree, const char *from, const char *folder
     if ((size_t)snprintf(path, sizeof(path), "%s/" WP_SITE_MANIFEST, from) >= sizeof(path))
         return wp_error_set(err, -ENAMETOOLONG, "'%s' is too long a name", from);
     int rc = wp_file_read(path, FILE_LIMIT, &list, err);
-    for (const char *at = rc || !list.data ? "" : (const char *)list.data, *end; !rc && (end = strchr(at, '\n')); at = end + 1)
+    for (const char *at = rc || !list.data ? "" : (const char *)list.data, *end; !rc && (end = strchr(at, '\n'));
+         at = end + 1)
         if (!strncmp(at, folder, size) && at[size] == '/') {
             rc = take_file(tree, from, at, (int)(end - at), err);
             taken++;
@@ -265,9 +266,10 @@ bool wp_tree_is_whole(const struct wp_site_tree *tree, size_t *count)
     char path[PATH_MAX];
     struct stat st;
     *count = 0;
-    for (const char *at = tree->before.data ? (const char *)tree->before.data : "", *end; (end = strchr(at, '\n')); at = end + 1) {
-        if ((size_t)snprintf(path, sizeof(path), "%s/%.*s", tree->out, (int)(end - at), at) >= sizeof(path) || lstat(path, &st) ||
-                !S_ISREG(st.st_mode))
+    for (const char *at = tree->before.data ? (const char *)tree->before.data : "", *end; (end = strchr(at, '\n'));
+         at = end + 1) {
+        if ((size_t)snprintf(path, sizeof(path), "%s/%.*s", tree->out, (int)(end - at), at) >= sizeof(path) ||
+            lstat(path, &st) || !S_ISREG(st.st_mode))
             return false;
         ++*count;
     }

@@ -2,10 +2,10 @@
 #ifndef WP_REPORTER_SITE_SITE_TREE_H
 #define WP_REPORTER_SITE_SITE_TREE_H
 /*
- * A folder of files that is published whole: files are written into a sibling folder, then take the place of the old ones
- * by rename. A file that did not change keeps its inode. Files in the folder that are not the site's own (a store, say)
- * stay: then the site's entries are exchanged one by one, index.html last. A crash at any point leaves pages that open.
- * One writer at a time holds a lock beside the folder. Not thread safe.
+ * A folder of files that is published whole: files are written into a sibling folder, then take the place of the old
+ * ones by rename. A file that did not change keeps its inode. Files in the folder that are not the site's own (a store,
+ * say) stay: then the site's entries are exchanged one by one, index.html last. A crash at any point leaves pages that
+ * open. One writer at a time holds a lock beside the folder. Not thread safe.
  */
 #include "common/error.h"
 #include "reporter/site/site_tree_types.h"
@@ -13,13 +13,14 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Takes the lock: waits for it up to `wait_s` seconds (-1: as long as it takes), or fails with -EBUSY. Fails with -EEXIST when `out` is a
- * file, when somebody's file stands in a folder of the old pages, or when what is not ours has the name of the lock or of the new tree. */
+/* Takes the lock: waits for it up to `wait_s` seconds (-1: as long as it takes), or fails with -EBUSY. Fails with
+ * -EEXIST when `out` is a file, when somebody's file stands in a folder of the old pages, or when what is not ours has
+ * the name of the lock or of the new tree. */
 int wp_tree_begin(struct wp_site_tree *tree, const char *out, int wait_s, struct wp_error *err);
 /* Adds a file; `path` is relative, of components that are plain names. */
 int wp_tree_write(struct wp_site_tree *tree, const char *path, const void *bytes, size_t size, struct wp_error *err);
-/* Takes the published files below `folder` into the new tree as they are. -ENOENT: there are none, or one is gone; the tree
- * then may hold some of them, which wp_tree_write replaces. */
+/* Takes the published files below `folder` into the new tree as they are. -ENOENT: there are none, or one is gone; the
+ * tree then may hold some of them, which wp_tree_write replaces. */
 int wp_tree_keep(struct wp_site_tree *tree, const char *folder, struct wp_error *err);
 /* Takes the files below `folder` of another published site, `from`, by their bytes. -ENOENT as above. */
 int wp_tree_take(struct wp_site_tree *tree, const char *from, const char *folder, struct wp_error *err);

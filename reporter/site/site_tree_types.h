@@ -8,7 +8,7 @@
 #include <stddef.h>
 
 struct wp_site_tree {
-    char *out, *fresh, *lock;  /* owned paths */
+    char *out, *fresh, *lock; /* owned paths */
     int lock_fd;
     bool is_own_lock;          /* goes with the lock */
     struct wp_buffer manifest; /* the files written, a line each */
@@ -16,7 +16,7 @@ struct wp_site_tree {
     struct wp_buffer changed;  /* the files that are not kept, a line each */
     size_t kept_until;         /* where wp_tree_keep is in it */
     size_t written, kept;
-    bool is_passing;           /* of another process' work, and gone with it: it need not be on the disk */
+    bool is_passing; /* of another process' work, and gone with it: it need not be on the disk */
 };
 
 #endif

@@ -15,15 +15,16 @@
 struct owners {
     struct wp_txn *txn;
     uint8_t own[16];
-    char hostname[256];        /* as this host's own sessions say it; "" none yet */
+    char hostname[256]; /* as this host's own sessions say it; "" none yet */
     size_t sessions;
     struct wp_error *why;
 };
 
 static int foreign(struct owners *owners, const char *who)
 {
-    return wp_error_set(owners->why, -EPERM, "the release has time of %s%.100s, and paths of another host are not looked for on this one's", *who ? "host " : "another host",
-        who);
+    return wp_error_set(owners->why, -EPERM,
+        "the release has time of %s%.100s, and paths of another host are not looked for on this one's",
+        *who ? "host " : "another host", who);
 }
 
 static int check_session(void *context, const char *text, size_t size)

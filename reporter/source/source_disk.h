@@ -2,8 +2,8 @@
 #ifndef WP_REPORTER_SOURCE_SOURCE_DISK_H
 #define WP_REPORTER_SOURCE_SOURCE_DISK_H
 /*
- * Whether this machine's disk may be asked for the text of source files. Their paths come from whoever recorded, so a collector of another host
- * would choose what of this disk is published: all that a release holds must be of this host.
+ * Whether this machine's disk may be asked for the text of source files. Their paths come from whoever recorded, so a
+ * collector of another host would choose what of this disk is published: all that a release holds must be of this host.
  */
 #include "reporter/read/stores.h"
 

@@ -78,7 +78,8 @@ const char *wp_source_git_find(const struct wp_source_git *git, const char *path
     return NULL;
 }
 
-int wp_source_git_read(const struct wp_source_git *git, const char *file, size_t limit, struct wp_buffer *out, struct wp_error *err)
+int wp_source_git_read(
+    const struct wp_source_git *git, const char *file, size_t limit, struct wp_buffer *out, struct wp_error *err)
 {
     char object[NAME_BYTES + 80];
     if ((size_t)snprintf(object, sizeof(object), "%s:%s", git->commit, file) >= sizeof(object))

@@ -6,12 +6,12 @@
 #include <string.h>
 
 #define NOWHERE UINT32_MAX
-#define WHOLE_LINES 2500u     /* of a longer file only what is near lines with time is shown */
+#define WHOLE_LINES 2500u /* of a longer file only what is near lines with time is shown */
 #define NEAR 25u
-#define CALLS 6u              /* callers of a function, and callees of a line */
+#define CALLS 6u /* callers of a function, and callees of a line */
 #define NAME_BYTES 160u
-#define LINES (1u << 20)      /* numbers above are made up by `#line` */
-#define LEAST_SHARE 1000u     /* a file with less than a thousandth of the total in its largest line has no page */
+#define LINES (1u << 20)  /* numbers above are made up by `#line` */
+#define LEAST_SHARE 1000u /* a file with less than a thousandth of the total in its largest line has no page */
 
 struct building {
     struct wp_listing *listing;
@@ -20,21 +20,23 @@ struct building {
     const struct wp_source_lines *lines;
     const struct wp_source_physical *physical;
     uint32_t file;
-    uint64_t most_ns;         /* of the hottest line */
+    uint64_t most_ns; /* of the hottest line */
     size_t room;
     struct wp_listing_row *scratch;
 };
 
 bool wp_source_has_page(const struct wp_source_map *map, uint32_t file)
 {
-    return file < map->lines->file_count && file < WP_SOURCE_PAGES && map->lines->files[file].largest_ns >= map->whole_ns / LEAST_SHARE;
+    return file < map->lines->file_count && file < WP_SOURCE_PAGES &&
+        map->lines->files[file].largest_ns >= map->whole_ns / LEAST_SHARE;
 }
 
 struct wp_link wp_source_line_link(const struct wp_source_map *map, struct wp_pool *pool, uint32_t file, uint32_t line)
 {
     if (!wp_source_has_page(map, file))
         return (struct wp_link){0};
-    return wp_link_to_part(WP_PAGE_SOURCE, map->release, map->aggregate, file + 1, line ? wp_pool_printf(pool, "L%u", line) : NULL);
+    return wp_link_to_part(
+        WP_PAGE_SOURCE, map->release, map->aggregate, file + 1, line ? wp_pool_printf(pool, "L%u", line) : NULL);
 }
 
 static struct wp_listing_row *add(struct building *b, enum wp_listing_kind kind)
@@ -57,9 +59,10 @@ static struct wp_listing_row *add(struct building *b, enum wp_listing_kind kind)
 
 static const char *place_of(struct building *b, const struct wp_source_site *site)
 {
-    return site->file == NOWHERE ? wp_pool_clip(b->pool, site->function, NAME_BYTES)
+    return site->file == NOWHERE
+        ? wp_pool_clip(b->pool, site->function, NAME_BYTES)
         : wp_pool_printf(b->pool, "%s  %s:%u", wp_pool_clip(b->pool, site->function, NAME_BYTES),
-            wp_pool_clip(b->pool, wp_source_base(b->lines->files[site->file].path), NAME_BYTES), site->line);
+              wp_pool_clip(b->pool, wp_source_base(b->lines->files[site->file].path), NAME_BYTES), site->line);
 }
 
 /* Over the first line of a function: who called it, from where. */
@@ -98,8 +101,8 @@ static void add_callees(struct building *b, uint32_t first_site, uint32_t site_c
             row->total_ns = call->total_ns;
             row->run_ns = call->run_ns;
             if (call->callee != NOWHERE)
-                row->link = wp_source_line_link(b->map, b->pool, b->lines->sites[call->callee].file,
-                    b->lines->sites[call->callee].line);
+                row->link = wp_source_line_link(
+                    b->map, b->pool, b->lines->sites[call->callee].file, b->lines->sites[call->callee].line);
             if (!row->link.set && (call->style == WP_STYLE_USER || call->style == WP_STYLE_KERNEL))
                 row->link = b->map->function_link(b->map->context, call->name);
         }
@@ -115,8 +118,8 @@ static uint8_t heat_of(const struct building *b, uint64_t leaf_ns)
 }
 
 /* A line with what stands over and under it. */
-static void add_line(struct building *b, uint32_t number, struct wp_source_logical logical, const char *text, bool continues,
-    const char *anchor)
+static void add_line(struct building *b, uint32_t number, struct wp_source_logical logical, const char *text,
+    bool continues, const char *anchor)
 {
     struct wp_source_site sum;
     uint32_t first = 0, count = 0;
@@ -131,8 +134,11 @@ static void add_line(struct building *b, uint32_t number, struct wp_source_logic
     row->anchor = anchor;
     row->has_time = has_time;
     if (!number || logical.file != b->file || logical.line != number)
-        row->logical = logical.file == NOWHERE ? NULL : logical.file == b->file ? wp_pool_printf(b->pool, "%u", logical.line)
-            : wp_pool_printf(b->pool, "%s:%u", wp_pool_clip(b->pool, wp_source_base(b->lines->files[logical.file].path), 40), logical.line);
+        row->logical = logical.file == NOWHERE ? NULL
+            : logical.file == b->file
+            ? wp_pool_printf(b->pool, "%u", logical.line)
+            : wp_pool_printf(b->pool, "%s:%u",
+                  wp_pool_clip(b->pool, wp_source_base(b->lines->files[logical.file].path), 40), logical.line);
     b->listing->has_logical |= row->logical != NULL;
     if (!has_time)
         return;
@@ -164,8 +170,8 @@ static void choose(const struct building *b, bool *shown)
                 shown[near] = true;
 }
 
-/* Of a statement over several lines, two of which have time: one row under it. Lines of one function are never on a stack at
- * the same level together, so their own times add up. */
+/* Of a statement over several lines, two of which have time: one row under it. Lines of one function are never on a
+ * stack at the same level together, so their own times add up. */
 static void add_statement(struct building *b, uint32_t first, uint32_t end)
 {
     uint64_t self_ns = 0;
@@ -173,7 +179,8 @@ static void add_statement(struct building *b, uint32_t first, uint32_t end)
     for (uint32_t i = first; i < end; i++) {
         struct wp_source_site sum;
         uint32_t site, count;
-        if (!wp_source_line_sum(b->lines, b->physical->logical[i].file, b->physical->logical[i].line, &sum, &site, &count))
+        if (!wp_source_line_sum(
+                b->lines, b->physical->logical[i].file, b->physical->logical[i].line, &sum, &site, &count))
             continue;
         with_time++;
         self_ns += sum.leaf_ns;
@@ -207,7 +214,8 @@ static void add_text(struct building *b)
         left_out = 0;
         bool is_own = logical.file == b->file && logical.line <= last;
         if (is_own && seen[logical.line])
-            logical = (struct wp_source_logical){NOWHERE, 0}; /* a number that comes again: its time stands at the first */
+            logical =
+                (struct wp_source_logical){NOWHERE, 0}; /* a number that comes again: its time stands at the first */
         else if (is_own)
             anchor = wp_pool_printf(b->pool, "L%u", logical.line);
         else
@@ -228,17 +236,23 @@ static void add_counts(struct building *b)
     for (uint32_t i = 0; i < file->site_count; i++) {
         uint32_t line = b->lines->sites[file->first_site + i].line;
         if (!i || line != b->lines->sites[file->first_site + i - 1].line)
-            add_line(b, 0, (struct wp_source_logical){b->file, line}, 
-                wp_pool_clip(b->pool, b->lines->sites[file->first_site + i].function, NAME_BYTES), false, wp_pool_printf(b->pool, "L%u", line));
+            add_line(b, 0, (struct wp_source_logical){b->file, line},
+                wp_pool_clip(b->pool, b->lines->sites[file->first_site + i].function, NAME_BYTES), false,
+                wp_pool_printf(b->pool, "L%u", line));
     }
 }
 
-void wp_source_listing_build(struct wp_listing *listing, struct wp_pool *pool, const struct wp_source_map *map, uint32_t file,
-    const struct wp_source_physical *physical)
+void wp_source_listing_build(struct wp_listing *listing, struct wp_pool *pool, const struct wp_source_map *map,
+    uint32_t file, const struct wp_source_physical *physical)
 {
     struct wp_listing_row scratch = {0};
     const struct wp_source_lines *lines = map->lines;
-    struct building b = {.listing = listing, .pool = pool, .map = map, .lines = lines, .physical = physical, .file = file,
+    struct building b = {.listing = listing,
+        .pool = pool,
+        .map = map,
+        .lines = lines,
+        .physical = physical,
+        .file = file,
         .scratch = &scratch};
     *listing = (struct wp_listing){.has_text = physical && physical->count};
     for (uint32_t i = 0; i < lines->files[file].site_count; i++) {

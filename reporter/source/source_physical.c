@@ -2,24 +2,25 @@
 /* Physical lines: what `#line` calls them, and which of them are one statement. */
 #include "reporter/source/source_physical.h"
 
-
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define LINE_BYTES 400u       /* of one that are shown */
+#define LINE_BYTES 400u /* of one that are shown */
 #define NOWHERE UINT32_MAX
 #define CANDIDATES 4u
-#define STATEMENT_LINES 40u   /* more than that is no statement, but a bracket that was not understood */
+#define STATEMENT_LINES 40u /* more than that is no statement, but a bracket that was not understood */
 
 /* Whether `path` ends with "/name", or is it. */
 static bool ends_with(const char *path, const char *name, size_t size)
 {
     size_t length = strlen(path);
-    return length >= size && !memcmp(path + length - size, name, size) && (length == size || path[length - size - 1] == '/');
+    return length >= size && !memcmp(path + length - size, name, size) &&
+        (length == size || path[length - size - 1] == '/');
 }
 
-/* What a directive in `file` may mean by a name: the compiler puts its own folder before it, which is above the file's mostly. */
+/* What a directive in `file` may mean by a name: the compiler puts its own folder before it, which is above the file's
+ * mostly. */
 struct meant {
     uint32_t files[CANDIDATES];
     uint32_t count, line;
@@ -35,7 +36,8 @@ static void add_meant(struct meant *meant, uint32_t file)
 }
 
 /* The file itself, one beside it, one in a folder above it, any of that end. */
-static void find_files(struct meant *meant, const struct wp_source_lines *lines, uint32_t file, const char *name, size_t size)
+static void find_files(
+    struct meant *meant, const struct wp_source_lines *lines, uint32_t file, const char *name, size_t size)
 {
     const char *own = lines->files[file].path;
     size_t folder = (size_t)(wp_source_base(own) - own);
@@ -88,7 +90,7 @@ static struct wp_source_logical choose(const struct wp_source_lines *lines, cons
 
 struct scan {
     int depth;
-    uint32_t since;           /* lines that the bracket is open */
+    uint32_t since; /* lines that the bracket is open */
     bool in_comment;
 };
 

@@ -6,7 +6,7 @@
 
 /* What one physical line is called. */
 struct wp_source_logical {
-    uint32_t file;            /* place in files, UINT32_MAX: none of those with time */
+    uint32_t file; /* place in files, UINT32_MAX: none of those with time */
     uint32_t line;
 };
 
@@ -14,13 +14,13 @@ struct wp_source_logical {
 struct wp_source_physical {
     const char **lines;
     struct wp_source_logical *logical;
-    bool *continues;          /* an open bracket goes on from the line above */
+    bool *continues; /* an open bracket goes on from the line above */
     uint32_t count;
     bool has_directives;
 };
 
 /* `text` of `size` bytes is of `file`. No memory: the pool says so. */
-void wp_source_physical_build(struct wp_source_physical *physical, struct wp_pool *pool, const struct wp_source_lines *lines,
-    uint32_t file, const char *text, size_t size);
+void wp_source_physical_build(struct wp_source_physical *physical, struct wp_pool *pool,
+    const struct wp_source_lines *lines, uint32_t file, const char *text, size_t size);
 
 #endif

@@ -14,7 +14,7 @@
 #include <string.h>
 
 struct stored {
-    char *path;               /* owned */
+    char *path; /* owned */
     uint8_t digest[16];
     struct wp_txn *txn;
 };
@@ -26,7 +26,7 @@ struct wp_source_fetcher {
     struct wp_source_git git;
     struct wp_error git_says, disk_says; /* why they are not asked */
     bool asks_disk;
-    struct stored *stored;    /* owned */
+    struct stored *stored; /* owned */
     size_t stored_count, stored_room;
 };
 
@@ -61,12 +61,13 @@ static int list_stored(struct wp_source_fetcher *f)
     int rc = 0;
     for (size_t i = 0; f->snapshot && i < f->snapshot->stores->count && !rc; i++)
         if (f->snapshot->txns[i])
-            rc = wp_txn_source_texts(f->snapshot->txns[i], add_stored, &(struct listing){f, f->snapshot->txns[i]}, NULL);
+            rc =
+                wp_txn_source_texts(f->snapshot->txns[i], add_stored, &(struct listing){f, f->snapshot->txns[i]}, NULL);
     return rc == -ENOMEM ? rc : 0;
 }
 
-struct wp_source_fetcher *wp_source_fetcher_create(const struct wp_source_options *options, const struct wp_snapshot *snapshot,
-    uint64_t first_ns)
+struct wp_source_fetcher *wp_source_fetcher_create(
+    const struct wp_source_options *options, const struct wp_snapshot *snapshot, uint64_t first_ns)
 {
     struct wp_source_fetcher *f = calloc(1, sizeof(*f));
     if (!f)
@@ -76,7 +77,8 @@ struct wp_source_fetcher *wp_source_fetcher_create(const struct wp_source_option
         wp_source_fetcher_destroy(f);
         return NULL;
     }
-    f->asks_disk = snapshot && options->disk_count && !options->no_disk && wp_source_disk_is_ours(snapshot, &f->disk_says);
+    f->asks_disk =
+        snapshot && options->disk_count && !options->no_disk && wp_source_disk_is_ours(snapshot, &f->disk_says);
     if (options->git && snapshot)
         wp_source_git_open(&f->git, options->git, snapshot->release, &f->git_says);
     return f;
@@ -130,13 +132,16 @@ static uint32_t count_lines(const struct wp_buffer *text)
 }
 
 /* Notes what one of them said, or that what it gave cannot be it. True: it is taken. */
-static bool take(struct wp_buffer *reasons, struct wp_source_text *text, const char *who, int rc, const struct wp_error *said,
-    uint32_t last_line)
+static bool take(struct wp_buffer *reasons, struct wp_source_text *text, const char *who, int rc,
+    const struct wp_error *said, uint32_t last_line)
 {
     uint32_t lines = rc ? 0 : count_lines(&text->text);
-    const char *reason = rc ? said->text : !text->text.size ? "the file is empty"
-        : memchr(text->text.data, 0, text->text.size) ? "the file is no text" : NULL;
-    bool is_renumbered = text->text.size && (memmem(text->text.data, text->text.size, "#line", 5) || text->text.data[0] == '#');
+    const char *reason = rc                           ? said->text
+        : !text->text.size                            ? "the file is empty"
+        : memchr(text->text.data, 0, text->text.size) ? "the file is no text"
+                                                      : NULL;
+    bool is_renumbered =
+        text->text.size && (memmem(text->text.data, text->text.size, "#line", 5) || text->text.data[0] == '#');
     if (!reason && (lines >= last_line || is_renumbered))
         return true;
     wp_buffer_printf(reasons, "%s%s: ", reasons->size ? "; " : "", who);
@@ -204,14 +209,16 @@ static bool from_store(const struct wp_source_fetcher *f, const char *path, uint
             rc = wp_error_set(&said, -EFBIG, "more than %u bytes", WP_SOURCE_BYTES);
         if (!take(reasons, text, "store", rc, &said, last_line))
             continue;
-        text->from = wp_pool_printf(pool, "store: __source__/%02x/%02x/%02x%02x%02x%02x…", f->stored[i].digest[0], f->stored[i].digest[1],
-            f->stored[i].digest[0], f->stored[i].digest[1], f->stored[i].digest[2], f->stored[i].digest[3]);
+        text->from = wp_pool_printf(pool, "store: __source__/%02x/%02x/%02x%02x%02x%02x…", f->stored[i].digest[0],
+            f->stored[i].digest[1], f->stored[i].digest[0], f->stored[i].digest[1], f->stored[i].digest[2],
+            f->stored[i].digest[3]);
         return true;
     }
     return false;
 }
 
-static int read_disk(const struct wp_source_fetcher *f, const char *path, struct wp_source_text *text, uint64_t *changed_ns, struct wp_error *said)
+static int read_disk(const struct wp_source_fetcher *f, const char *path, struct wp_source_text *text,
+    uint64_t *changed_ns, struct wp_error *said)
 {
     int rc = -EPERM;
     *said = f->disk_says;
@@ -244,7 +251,7 @@ int wp_source_fetch(struct wp_source_fetcher *f, const char *path, uint32_t last
     *text = (struct wp_source_text){0};
     make_plain(path, plain);
     if (!from_maps(f, plain, last_line, pool, &reasons, text) && !from_git(f, plain, last_line, pool, &reasons, text) &&
-            !from_store(f, path, last_line, pool, &reasons, text))
+        !from_store(f, path, last_line, pool, &reasons, text))
         from_disk(f, path, last_line, pool, &reasons, text);
     text->why_not = wp_pool_text(pool, reasons.data ? (const char *)reasons.data : "");
     bool has_failed = pool->failed || reasons.failed || text->text.failed;

@@ -38,19 +38,22 @@ int wp_env_measure(const char *folder, struct wp_error *err)
         return 0;
     bool is_known = wp_env_read_meta(fd, 0, &meta);
     if (is_known && !wp_env_page_size_is_well(meta.trees[0].pad)) {
-        rc = wp_error_set(err, -EBADMSG, "'%s' is damaged: it says that its pages have %u bytes", path, meta.trees[0].pad);
+        rc = wp_error_set(
+            err, -EBADMSG, "'%s' is damaged: it says that its pages have %u bytes", path, meta.trees[0].pad);
         is_known = false;
     }
     uint64_t page_size = is_known ? meta.trees[0].pad : 1;
     if (is_known && wp_env_read_meta(fd, page_size, &other) && other.txn > meta.txn)
         meta = other;
-    if (is_known && !fstat(fd, &st)) { /* the size after the meta page: a writer makes the file longer, then points there */
+    if (is_known &&
+        !fstat(fd, &st)) { /* the size after the meta page: a writer makes the file longer, then points there */
         uint64_t pages = (uint64_t)st.st_size / page_size;
         if (is_beyond(meta.trees[0].root, pages) || is_beyond(meta.trees[1].root, pages))
             rc = wp_error_set(err, -EBADMSG, "'%s' is damaged: it is cut short, at %llu bytes of %llu", path,
                 (unsigned long long)st.st_size, (unsigned long long)((meta.last_page + 1) * page_size));
         else if (meta.last_page >= MOST_BYTES / page_size || meta.map_size > MOST_BYTES)
-            rc = wp_error_set(err, -EBADMSG, "'%s' is damaged: it says that it has %llu pages", path, (unsigned long long)meta.last_page);
+            rc = wp_error_set(err, -EBADMSG, "'%s' is damaged: it says that it has %llu pages", path,
+                (unsigned long long)meta.last_page);
         else
             rc = meta.last_page >= pages;
     }

@@ -14,12 +14,12 @@ _Static_assert(sizeof(struct wp_env_tree) == 48 && sizeof(struct wp_env_meta) ==
 #define META_MAGIC 0xBEEFC0DEu
 #define META_VERSION 1u
 #define METAS 2u
-#define DEPTH 32u              /* of LMDB's cursors */
+#define DEPTH 32u /* of LMDB's cursors */
 #define TRIES 100
 #define LARGEST 65536u
 
 enum { BRANCH = 1, LEAF = 2, OVERFLOW = 4, DIRTY = 0x10, KINDS = 0x6f }; /* flags of a page */
-enum { BIG = 1, NODE_FLAGS = 7 };                          /* flags of a node of a leaf */
+enum { BIG = 1, NODE_FLAGS = 7 };                                        /* flags of a node of a leaf */
 
 struct page_head {
     uint64_t number;
@@ -28,7 +28,7 @@ struct page_head {
         struct {
             uint16_t lower, upper;
         };
-        uint32_t pages;        /* of the first page of a large value */
+        uint32_t pages; /* of the first page of a large value */
     };
 };
 _Static_assert(sizeof(struct page_head) == 16, "LMDB's page head has no holes");
@@ -37,7 +37,8 @@ struct node {
     uint16_t low, high, flags, key_size;
 };
 
-/* A large value whose head says more pages than it needs: well, if nobody has them (LMDB makes it so when a value is put twice in a transaction). */
+/* A large value whose head says more pages than it needs: well, if nobody has them (LMDB makes it so when a value is
+ * put twice in a transaction). */
 struct longer {
     char key[512];
     struct wp_env_head head;
@@ -50,16 +51,17 @@ struct walk {
     uint64_t page_size, pages; /* what the snapshot and the file both have */
     uint64_t last_page;
     const struct wp_env_tree *tree;
-    bool is_free;              /* the tree of free pages */
-    uint8_t *seen;             /* a bit a page */
-    uint8_t *stack[DEPTH];     /* a page's bytes, of each level */
+    bool is_free;          /* the tree of free pages */
+    uint8_t *seen;         /* a bit a page */
+    uint8_t *stack[DEPTH]; /* a page's bytes, of each level */
     struct longer *longer;
     uint32_t longer_count, longer_room;
 };
 
 bool wp_env_read_meta(int fd, uint64_t at, struct wp_env_meta *meta)
 {
-    return pread(fd, meta, sizeof(*meta), (off_t)at) == (ssize_t)sizeof(*meta) && meta->magic == META_MAGIC && meta->version == META_VERSION;
+    return pread(fd, meta, sizeof(*meta), (off_t)at) == (ssize_t)sizeof(*meta) && meta->magic == META_MAGIC &&
+        meta->version == META_VERSION;
 }
 
 bool wp_env_page_size_is_well(uint64_t size)
@@ -130,7 +132,8 @@ static int look_at_longer(struct walk *walk)
         struct wp_error ignored = {0}, *err = walk->err;
         longer->head.key = longer->key;
         walk->err = &ignored;
-        int taken = take_pages(walk, longer->head.page + longer->head.pages, longer->head.said - longer->head.pages, walk->pages);
+        int taken = take_pages(
+            walk, longer->head.page + longer->head.pages, longer->head.said - longer->head.pages, walk->pages);
         walk->err = err;
         if (taken)
             rc = tell_ruined(walk, &longer->head);
@@ -150,7 +153,9 @@ static int look_at_large(struct walk *walk, const char *key, size_t key_size, ui
     if (rc || (is_head_of(&head, first) && head.pages == count))
         return rc;
     if (walk->is_free) /* rebuilt by nobody: a writer would have to free it first */
-        return is_head_of(&head, first) && head.pages > count ? note_longer(walk, &row) : damaged(walk, first, "of the list of free pages is ruined");
+        return is_head_of(&head, first) && head.pages > count
+            ? note_longer(walk, &row)
+            : damaged(walk, first, "of the list of free pages is ruined");
     return is_head_of(&head, first) && head.pages > count ? note_longer(walk, &row) : tell_ruined(walk, &row);
 }
 
@@ -170,7 +175,8 @@ static int look_at_free(struct walk *walk, uint64_t page, const uint8_t *list, u
     int rc = 0;
     for (uint64_t i = 1; i <= count && !rc; i++) {
         uint64_t number = number_at(list + i * sizeof(number));
-        rc = number < last ? take_pages(walk, number, 1, walk->last_page + 1) : damaged(walk, page, "has free pages out of order");
+        rc = number < last ? take_pages(walk, number, 1, walk->last_page + 1)
+                           : damaged(walk, page, "has free pages out of order");
         last = number;
     }
     return rc;
@@ -196,7 +202,7 @@ static int look_at_value(struct walk *walk, uint64_t page, const uint8_t *at, co
     const uint8_t *key = at + sizeof(*node), *data = key + node->key_size;
     bool is_big = node->flags & BIG;
     if (node->flags & NODE_FLAGS & ~BIG || !node->key_size || (walk->is_free && node->key_size != sizeof(size_t)) ||
-            sizeof(*node) + node->key_size + (is_big ? sizeof(uint64_t) : size) > room)
+        sizeof(*node) + node->key_size + (is_big ? sizeof(uint64_t) : size) > room)
         return damaged(walk, page, "has a value that is not in it");
     if (!is_big)
         return walk->is_free ? look_at_free(walk, page, data, size) : 0;
@@ -234,13 +240,14 @@ static int look_at_page(struct walk *walk, uint64_t page, unsigned depth)
         return rc;
     memcpy(&head, walk->stack[depth], sizeof(head));
     unsigned nodes = head.lower < sizeof(head) ? 0 : (head.lower - (unsigned)sizeof(head)) / 2;
-    if (head.number != page || (head.flags & KINDS) != (is_leaf ? LEAF : BRANCH) || head.lower > head.upper || head.upper > walk->page_size ||
-            nodes < (is_leaf || walk->is_free ? 1u : 2u))
+    if (head.number != page || (head.flags & KINDS) != (is_leaf ? LEAF : BRANCH) || head.lower > head.upper ||
+        head.upper > walk->page_size || nodes < (is_leaf || walk->is_free ? 1u : 2u))
         return damaged(walk, page, is_leaf ? "is not the leaf that it must be" : "is not the branch that it must be");
     for (unsigned i = 0; i < nodes && !rc; i++) {
         uint16_t offset;
         memcpy(&offset, walk->stack[depth] + sizeof(head) + 2u * i, sizeof(offset));
-        rc = offset < head.upper || offset >= walk->page_size ? damaged(walk, page, "has a node outside of it") : look_at_node(walk, page, depth, offset);
+        rc = offset < head.upper || offset >= walk->page_size ? damaged(walk, page, "has a node outside of it")
+                                                              : look_at_node(walk, page, depth, offset);
     }
     return rc;
 }
@@ -265,7 +272,9 @@ static int look_at_snapshot(struct walk *walk, const struct wp_env_meta *meta)
     walk->last_page = meta->last_page;
     walk->pages = meta->last_page < in_file ? meta->last_page + 1 : in_file;
     walk->seen = calloc(walk->pages / 8 + 1, 1);
-    int rc = walk->seen ? 0 : wp_error_set(walk->err, -ENOMEM, "out of memory for %llu pages", (unsigned long long)walk->pages);
+    int rc = walk->seen
+        ? 0
+        : wp_error_set(walk->err, -ENOMEM, "out of memory for %llu pages", (unsigned long long)walk->pages);
     if (!rc && !walk->look->is_free_only)
         rc = look_at_tree(walk, &meta->trees[1], false);
     if (!rc)
@@ -328,8 +337,9 @@ int wp_env_mend_head(MDB_env *env, const struct wp_env_head *head, struct wp_err
     if (mdb_env_get_fd(env, &fd) || mdb_env_stat(env, &stat))
         return wp_error_set(err, -EBADMSG, "cannot find data.mdb");
     ssize_t put = pwrite(fd, &bytes, sizeof(bytes), (off_t)(head->page * stat.ms_psize));
-    return put == (ssize_t)sizeof(bytes) && !fdatasync(fd) ? 0 : wp_error_errno(err, put < 0 ? -errno : -EIO, "cannot write page %llu",
-        (unsigned long long)head->page);
+    return put == (ssize_t)sizeof(bytes) && !fdatasync(fd)
+        ? 0
+        : wp_error_errno(err, put < 0 ? -errno : -EIO, "cannot write page %llu", (unsigned long long)head->page);
 }
 
 /* One that this transaction has written is its own, and not yet in the file. */

@@ -2,12 +2,14 @@
 #ifndef WP_STORAGE_ENV_ENV_PAGES_H
 #define WP_STORAGE_ENV_ENV_PAGES_H
 /*
- * The pages of data.mdb as LMDB 0.9 writes them (mdb.c: MDB_page, MDB_node, MDB_meta), held against the file before LMDB believes them: each page that a
- * snapshot reaches is in the file, is what leads to it says it is, has its nodes inside, and is reached once. Reads with pread only, so that
- * nothing in the file can end or hold up its reader: at most each page once.
+ * The pages of data.mdb as LMDB 0.9 writes them (mdb.c: MDB_page, MDB_node, MDB_meta), held against the file before
+ * LMDB believes them: each page that a snapshot reaches is in the file, is what leads to it says it is, has its nodes
+ * inside, and is reached once. Reads with pread only, so that nothing in the file can end or hold up its reader: at
+ * most each page once.
  *
- * A large value has pages of its own, whose first one says how many. LMDB reads without believing it, but frees and copies so many: a ruined
- * one makes a delete run for hours, or frees pages that are in use. The leaf that leads there knows how many it has.
+ * A large value has pages of its own, whose first one says how many. LMDB reads without believing it, but frees and
+ * copies so many: a ruined one makes a delete run for hours, or frees pages that are in use. The leaf that leads there
+ * knows how many it has.
  */
 #include "common/error.h"
 
@@ -15,15 +17,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct wp_env_head {           /* the ruined first page of a large value */
+struct wp_env_head { /* the ruined first page of a large value */
     const char *key;
     size_t key_size;
-    uint64_t page, said;       /* its number; how many pages it says */
-    uint32_t pages;            /* how many there are */
+    uint64_t page, said; /* its number; how many pages it says */
+    uint32_t pages;      /* how many there are */
 };
 
 struct wp_env_look {
-    bool is_free_only;         /* only the tree of free pages: what a writer believes without reading */
+    bool is_free_only; /* only the tree of free pages: what a writer believes without reading */
     /* NULL: heads are not looked at. Not 0: ends the walk, and is its result. */
     int (*ruined)(void *context, const struct wp_env_head *head);
     void *context;

@@ -14,10 +14,22 @@
 static const struct {
     unsigned long magic;
     const char *name;
-} by_magic[] = { /* linux/magic.h of 6.1, and the ones that live outside of the kernel's tree */
-    {0x6969, "NFS"}, {0x517b, "SMB"}, {0xff534d42, "CIFS"}, {0xfe534d42, "SMB2"}, {0x5346414f, "AFS"},
-    {0x6b414653, "AFS"}, {0x73757245, "Coda"}, {0x00c36400, "Ceph"}, {0x01021997, "9P"}, {0x564c, "NCP"},
-    {0x0bd00bd0, "Lustre"}, {0x20030528, "OrangeFS"}, {0x19830326, "BeeGFS"}, {0xaad7aaea, "PanFS"},
+} by_magic[] = {
+    /* linux/magic.h of 6.1, and the ones that live outside of the kernel's tree */
+    {0x6969, "NFS"},
+    {0x517b, "SMB"},
+    {0xff534d42, "CIFS"},
+    {0xfe534d42, "SMB2"},
+    {0x5346414f, "AFS"},
+    {0x6b414653, "AFS"},
+    {0x73757245, "Coda"},
+    {0x00c36400, "Ceph"},
+    {0x01021997, "9P"},
+    {0x564c, "NCP"},
+    {0x0bd00bd0, "Lustre"},
+    {0x20030528, "OrangeFS"},
+    {0x19830326, "BeeGFS"},
+    {0xaad7aaea, "PanFS"},
 };
 
 static const char *const by_fuse_type[] = {"fuse.sshfs", "fuse.glusterfs", "fuse.ceph", "fuse.ceph-fuse", "fuse.rclone",
@@ -47,7 +59,7 @@ static int fuse_type(const char *path, char type[128])
         unsigned major_id, minor_id;
         const char *dash = strstr(line, " - ");
         found = dash && sscanf(line, "%*u %*u %u:%u", &major_id, &minor_id) == 2 && major_id == major(st.st_dev) &&
-                minor_id == minor(st.st_dev) && sscanf(dash + 3, "%127s", type) == 1;
+            minor_id == minor(st.st_dev) && sscanf(dash + 3, "%127s", type) == 1;
     }
     free(line);
     if (mounts)
@@ -67,5 +79,6 @@ int wp_network_fs_refuse(const char *path, struct wp_error *err)
         return 0;
     return wp_error_set(err, -ENOTSUP,
         "'%s' is on a network file system (%s), where LMDB's shared map and locks are not safe: keep the store on a "
-        "local disk, and copy it when it is not being written", path, name);
+        "local disk, and copy it when it is not being written",
+        path, name);
 }

@@ -51,7 +51,8 @@ static bool is_copy_name(const char *name)
     return wp_id_valid(release);
 }
 
-/* The two files that a copy, or the release that it has replaced, is made of. What else is in it stays, and the folder with it. */
+/* The two files that a copy, or the release that it has replaced, is made of. What else is in it stays, and the folder
+ * with it. */
 static int remove_copy(const char *path, struct wp_error *err)
 {
     int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -97,7 +98,9 @@ static int copy_data(struct wp_env *env, const char *from, const char *folder, b
     if (fd < 0)
         return -errno;
     int mdb_rc = mdb_env_copyfd2(env->mdb, fd, MDB_CP_COMPACT);
-    int rc = mdb_rc > 0 ? -mdb_rc : mdb_rc ? -EBADMSG : 0; /* LMDB's own codes are negative: it could not walk its tree */
+    int rc = mdb_rc > 0 ? -mdb_rc
+        : mdb_rc        ? -EBADMSG
+                        : 0; /* LMDB's own codes are negative: it could not walk its tree */
     if (!rc)
         rc = take_owner(fd, original, is_backup);
     if (!rc && fsync(fd))
@@ -160,8 +163,12 @@ static int check_heads(struct wp_txn *txn, struct wp_error *err)
 {
     struct wp_error why = {0};
     int rc = wp_env_look(txn->env->mdb, txn->mdb, &(struct wp_env_look){.ruined = refuse_head, .context = &why}, &why);
-    return rc ? wp_error_set(err, rc, "release '%s' of '%s' cannot be copied: %s damaged; wakepath-store repair --drop-damaged mends what can be "
-        "mended", txn->env->release, txn->store->root, why.text) : 0;
+    return rc ? wp_error_set(err, rc,
+                    "release '%s' of '%s' cannot be copied: %s damaged; wakepath-store repair --drop-damaged mends "
+                    "what can be "
+                    "mended",
+                    txn->env->release, txn->store->root, why.text)
+              : 0;
 }
 
 /* Makes "<parent>/<release>~copy.XXXXXX" with a durable copy in it; `held` is to be closed when it has its place. */
@@ -171,7 +178,7 @@ static int make_copy(struct wp_txn *txn, const char *parent, char folder[PATH_MA
     char from[PATH_MAX];
     const char *release = txn->env->release;
     if ((size_t)snprintf(from, sizeof(from), "%s/%s", txn->store->root, release) >= sizeof(from) ||
-            (size_t)snprintf(folder, PATH_MAX, "%s/%s" MARK "XXXXXX", parent, release) >= PATH_MAX)
+        (size_t)snprintf(folder, PATH_MAX, "%s/%s" MARK "XXXXXX", parent, release) >= PATH_MAX)
         return wp_error_set(err, -ENAMETOOLONG, "the path of a copy of '%s' is too long", release);
     int rc = check_heads(txn, err);
     if (rc)
@@ -204,8 +211,10 @@ static int exchange(struct wp_txn *txn, const char *folder, struct wp_error *err
         return rc;
     if (renameat2(AT_FDCWD, folder, AT_FDCWD, path, RENAME_EXCHANGE)) {
         bool is_unknown = errno == EINVAL || errno == ENOSYS || errno == EXDEV || errno == EOPNOTSUPP;
-        rc = is_unknown ? wp_error_set(err, -ENOTSUP, "the file system of '%s' cannot exchange folders: space is used again, "
-                              "but not given back", root)
+        rc = is_unknown ? wp_error_set(err, -ENOTSUP,
+                              "the file system of '%s' cannot exchange folders: space is used again, "
+                              "but not given back",
+                              root)
                         : wp_error_errno(err, -errno, "cannot exchange '%s' for its copy", path);
     } else if (fsync(fd)) {
         rc = wp_error_errno(err, -errno, "cannot make the new '%s' durable", path);
@@ -226,9 +235,11 @@ static int refuse_strangers(const struct wp_store *store, const char *release, s
         return wp_error_errno(err, -errno, "cannot list '%s'", path);
     for (struct dirent *entry; !rc && (entry = readdir(folder));)
         if (strcmp(entry->d_name, ".") && strcmp(entry->d_name, "..") && strcmp(entry->d_name, "data.mdb") &&
-                strcmp(entry->d_name, "lock.mdb"))
-            rc = wp_error_set(err, -ENOTEMPTY, "'%s' holds '%s', which is not the store's: space is used again, but not given back "
-                "while it is there", path, entry->d_name);
+            strcmp(entry->d_name, "lock.mdb"))
+            rc = wp_error_set(err, -ENOTEMPTY,
+                "'%s' holds '%s', which is not the store's: space is used again, but not given back "
+                "while it is there",
+                path, entry->d_name);
     closedir(folder);
     return rc;
 }
@@ -262,7 +273,8 @@ int wp_store_shrink(struct wp_store *store, const char *release, struct wp_space
     return rc;
 }
 
-/* Out of the way under a name that is no release's, and then removed: one that is killed in between leaves it to wp_shrink_clean. */
+/* Out of the way under a name that is no release's, and then removed: one that is killed in between leaves it to
+ * wp_shrink_clean. */
 static int take_away(const struct wp_store *store, const char *path, struct wp_error *err)
 {
     char folder[PATH_MAX + 16];
@@ -321,7 +333,8 @@ int wp_store_copy(struct wp_store *store, const char *release, const char *to, s
         return wp_error_set(err, -ENAMETOOLONG, "the path of a copy of '%s' is too long", release);
     if (!access(path, F_OK))
         return wp_error_set(err, -EEXIST, "'%s' is there already, and is not written over", path);
-    int rc = wp_txn_begin(&txn, store, release, false, err); /* holds the environment open; the copy has its own snapshot */
+    int rc =
+        wp_txn_begin(&txn, store, release, false, err); /* holds the environment open; the copy has its own snapshot */
     if (rc)
         return rc;
     rc = make_copy(txn, to, folder, &held, err);

@@ -2,8 +2,9 @@
 #ifndef WP_STORAGE_ENV_SHRINK_H
 #define WP_STORAGE_ENV_SHRINK_H
 /*
- * Compacting copies of a release: to give space back while writers and readers have it open, and as a backup. LMDB's file
- * never gets smaller; a copy of what is in it is, and takes its place (docs/store-format.md: why nobody loses by it).
+ * Compacting copies of a release: to give space back while writers and readers have it open, and as a backup. LMDB's
+ * file never gets smaller; a copy of what is in it is, and takes its place (docs/store-format.md: why nobody loses by
+ * it).
  */
 #include "common/error.h"
 
@@ -27,7 +28,8 @@ int wp_store_copy(struct wp_store *store, const char *release, const char *to, s
 /* Removes half-made copies that nobody is at work on, and the old folders of finished ones. */
 int wp_shrink_clean(const char *root, struct wp_error *err);
 
-/* Removes a whole release; a handle that does upkeep. Who writes it meanwhile makes it anew. -ENOTEMPTY: there are files of others in its folder. */
+/* Removes a whole release; a handle that does upkeep. Who writes it meanwhile makes it anew. -ENOTEMPTY: there are
+ * files of others in its folder. */
 int wp_store_drop(struct wp_store *store, const char *release, struct wp_error *err);
 
 #endif

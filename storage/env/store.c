@@ -43,8 +43,10 @@ int wp_store_refuse_nested(const char *place, struct wp_error *err)
     }
     for (char *slash = real; *real; *slash = 0) {
         if (is_of_release(real))
-            return wp_error_set(err, -EINVAL, "'%s' is in the release '%s' of a store, where only its own files are kept: choose "
-                "another place", place, real);
+            return wp_error_set(err, -EINVAL,
+                "'%s' is in the release '%s' of a store, where only its own files are kept: choose "
+                "another place",
+                place, real);
         slash = strrchr(real, '/');
     }
     return 0;
@@ -128,8 +130,8 @@ int wp_store_claim_shard(struct wp_store *store, const char *shard, struct wp_er
         return wp_error_set(err, -EINVAL, "'%.150s' is not a shard's id: letters, digits and ._+- (1 to 128)", shard);
     assert(store->shard_fd < 0);
     snprintf(name, sizeof(name), "shard.%s", shard);
-    snprintf(what, sizeof(what), "shard '%s' of store '%.200s' has a writer already, give this one another --shard", shard,
-        store->root);
+    snprintf(what, sizeof(what), "shard '%s' of store '%.200s' has a writer already, give this one another --shard",
+        shard, store->root);
     return wp_lock_file(store->root, name, what, &store->shard_fd, err);
 }
 

@@ -15,8 +15,8 @@ struct wp_store;
 struct wp_txn;
 
 /* Opens (create: makes) the root. Without `create` each environment is walked through by a child process when it is
- * opened, so that a ruined one is -EBADMSG and not the end of the caller. -EACCES/-EROFS say whether it is the root or its
- * parent; a network file system is refused with an explanation where it can be told. */
+ * opened, so that a ruined one is -EBADMSG and not the end of the caller. -EACCES/-EROFS say whether it is the root or
+ * its parent; a network file system is refused with an explanation where it can be told. */
 int wp_store_open(struct wp_store **store, const char *root, bool create, struct wp_error *err);
 void wp_store_close(struct wp_store *store);
 /* A shard has one writer: claims it for this handle until it is closed or its process ends. -EBUSY: another has it. */

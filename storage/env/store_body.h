@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef WP_STORAGE_ENV_STORE_BODY_H
 #define WP_STORAGE_ENV_STORE_BODY_H
-/* The inside of a store and of its environments, for the files of this room and for what works on a transaction from the inside. */
+/* The inside of a store and of its environments, for the files of this room and for what works on a transaction from
+ * the inside. */
 #include <lmdb.h>
 #include <pthread.h>
 #include <stdbool.h>
@@ -22,10 +23,10 @@ struct wp_env {
 
 struct wp_store {
     char *root;
-    size_t map_size;              /* bytes of a new environment's map */
-    bool is_guarded;              /* for reading: environments are walked through before they are believed */
-    int shard_fd, upkeep_fd;      /* locks (storage/env/store_lock.h), -1: not held */
-    pthread_mutex_t lock;         /* over envs and the fields of each */
+    size_t map_size;         /* bytes of a new environment's map */
+    bool is_guarded;         /* for reading: environments are walked through before they are believed */
+    int shard_fd, upkeep_fd; /* locks (storage/env/store_lock.h), -1: not held */
+    pthread_mutex_t lock;    /* over envs and the fields of each */
     LIST_HEAD(wp_env_list, wp_env) envs;
     unsigned env_count;
 };

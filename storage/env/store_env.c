@@ -17,12 +17,12 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-#define IDLE_ENVS 16u      /* kept open: two file descriptors each */
+#define IDLE_ENVS 16u /* kept open: two file descriptors each */
 #define READERS 512u
 #define MAP_KNOWN SIZE_MAX /* take the size that the file says */
 #define MAP_LIMIT ((size_t)1 << 46)
 #define LOCK_BYTES (READERS * 64u + 4096u) /* of lock.mdb: 64 a reader, and LMDB's own head */
-#define NO_ROOM_BYTES (1u << 20) /* free on a disk that has just cut a write short */
+#define NO_ROOM_BYTES (1u << 20)           /* free on a disk that has just cut a write short */
 
 int wp_env_error(struct wp_error *err, int mdb_rc, const char *what, const struct wp_store *store, const char *release)
 {
@@ -30,35 +30,40 @@ int wp_env_error(struct wp_error *err, int mdb_rc, const char *what, const struc
     switch (mdb_rc) {
     case MDB_MAP_FULL:
     case MDB_MAP_RESIZED:
-        return wp_error_set(err, -EAGAIN, "%s in '%s/%s': the map grows, begin the transaction again", what, root, release);
+        return wp_error_set(
+            err, -EAGAIN, "%s in '%s/%s': the map grows, begin the transaction again", what, root, release);
     case ENOSPC:
     case EDQUOT:
-        return wp_error_set(err, -ENOSPC, "%s in '%s/%s': the disk is full; nothing of this transaction was kept. Make room "
-            "and it goes on", what, root, release);
+        return wp_error_set(err, -ENOSPC,
+            "%s in '%s/%s': the disk is full; nothing of this transaction was kept. Make room "
+            "and it goes on",
+            what, root, release);
     case EACCES:
     case EROFS:
-        return wp_error_set(err, -mdb_rc, "%s in '%s/%s': %s. Readers too need to write lock.mdb: run as the store's owner",
-            what, root, release, strerror(mdb_rc));
+        return wp_error_set(err, -mdb_rc,
+            "%s in '%s/%s': %s. Readers too need to write lock.mdb: run as the store's owner", what, root, release,
+            strerror(mdb_rc));
     case MDB_VERSION_MISMATCH:
     case MDB_INVALID:
-        return wp_error_set(err, -EBADMSG, "%s in '%s/%s': data.mdb is no LMDB file of this version, or damaged", what, root,
-            release);
+        return wp_error_set(
+            err, -EBADMSG, "%s in '%s/%s': data.mdb is no LMDB file of this version, or damaged", what, root, release);
     case MDB_CORRUPTED:
     case MDB_PAGE_NOTFOUND:
     case MDB_PANIC:
-        return wp_error_set(err, -EBADMSG, "%s in '%s/%s': data.mdb is damaged (%s)", what, root, release,
-            mdb_strerror(mdb_rc));
+        return wp_error_set(
+            err, -EBADMSG, "%s in '%s/%s': data.mdb is damaged (%s)", what, root, release, mdb_strerror(mdb_rc));
     case MDB_READERS_FULL:
         return wp_error_set(err, -EBUSY, "%s in '%s/%s': %u readers are there already", what, root, release, READERS);
     case MDB_BAD_VALSIZE:
         return wp_error_set(err, -EINVAL, "%s in '%s/%s': key or value has a bad size", what, root, release);
     default:
-        return wp_error_set(err, mdb_rc > 0 ? -mdb_rc : -EIO, "%s in '%s/%s': %s", what, root, release, mdb_strerror(mdb_rc));
+        return wp_error_set(
+            err, mdb_rc > 0 ? -mdb_rc : -EIO, "%s in '%s/%s': %s", what, root, release, mdb_strerror(mdb_rc));
     }
 }
 
-static int make_path(const struct wp_store *store, const char *release, const char *file, char path[PATH_MAX],
-    struct wp_error *err)
+static int make_path(
+    const struct wp_store *store, const char *release, const char *file, char path[PATH_MAX], struct wp_error *err)
 {
     if ((size_t)snprintf(path, PATH_MAX, "%s/%s%s", store->root, release, file) >= PATH_MAX)
         return wp_error_set(err, -ENAMETOOLONG, "the path of release '%s' is too long", release);
@@ -66,8 +71,8 @@ static int make_path(const struct wp_store *store, const char *release, const ch
 }
 
 /* A reader finds a release or does not; a writer makes it. */
-static int prepare_folder(const struct wp_store *store, const char *release, bool write, char path[PATH_MAX],
-    struct wp_error *err)
+static int prepare_folder(
+    const struct wp_store *store, const char *release, bool write, char path[PATH_MAX], struct wp_error *err)
 {
     struct stat st;
     char data[PATH_MAX];
@@ -86,7 +91,9 @@ static int prepare_folder(const struct wp_store *store, const char *release, boo
     if (!write)
         return wp_error_set(err, -ENOENT, "store '%s' has no release '%s'", store->root, release);
     rc = wp_path_make(path, err);
-    return rc ? rc : wp_name_sync(path, err); /* what will be acknowledged must be found there after a crash of the machine */
+    return rc
+        ? rc
+        : wp_name_sync(path, err); /* what will be acknowledged must be found there after a crash of the machine */
 }
 
 /* LMDB would end the process that reads a ruined file. A writer has no time to read all of it. */
@@ -118,12 +125,13 @@ bool wp_env_is_replaced(const struct wp_store *store, const struct wp_env *env)
     char path[PATH_MAX];
     struct stat st;
     return make_path(store, env->release, "/data.mdb", path, NULL) || stat(path, &st) || st.st_dev != env->device ||
-           st.st_ino != env->inode;
+        st.st_ino != env->inode;
 }
 
 /*
- * LMDB (0.9.24, mdb_env_setup_locks) makes lock.mdb a hole and writes to it through a map: on a full disk that is SIGBUS. So it
- * gets its blocks first, from who may still be told that there are none. LMDB takes a file that is large enough as it is.
+ * LMDB (0.9.24, mdb_env_setup_locks) makes lock.mdb a hole and writes to it through a map: on a full disk that is
+ * SIGBUS. So it gets its blocks first, from who may still be told that there are none. LMDB takes a file that is large
+ * enough as it is.
  */
 static int allot_lock(const struct wp_store *store, const char *folder, bool write, struct wp_error *err)
 {
@@ -134,7 +142,8 @@ static int allot_lock(const struct wp_store *store, const char *folder, bool wri
         return 0;
     int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0664);
     if (fd < 0)
-        return write ? wp_error_errno(err, -errno, "cannot open '%s'", path) : 0; /* LMDB reads without it where nobody may write */
+        return write ? wp_error_errno(err, -errno, "cannot open '%s'", path)
+                     : 0; /* LMDB reads without it where nobody may write */
     off_t size = lseek(fd, 0, SEEK_END);
     int rc = posix_fallocate(fd, 0, size > (off_t)LOCK_BYTES ? size : (off_t)LOCK_BYTES);
     close(fd);
@@ -144,9 +153,9 @@ static int allot_lock(const struct wp_store *store, const char *folder, bool wri
 }
 
 /*
- * LMDB (0.9.24, mdb_env_init_meta) does not sync the first two pages of a new file: a crash of the machine before the end of the first commit
- * can leave one that nobody opens any more. So the file gets its name when they are on disk. Where the file system knows no files
- * without a name LMDB makes it as it does.
+ * LMDB (0.9.24, mdb_env_init_meta) does not sync the first two pages of a new file: a crash of the machine before the
+ * end of the first commit can leave one that nobody opens any more. So the file gets its name when they are on disk.
+ * Where the file system knows no files without a name LMDB makes it as it does.
  */
 static int make_data(const struct wp_store *store, const char *folder, struct wp_error *err)
 {
@@ -165,7 +174,8 @@ static int make_data(const struct wp_store *store, const char *folder, struct wp
     if (!mdb_rc)
         mdb_rc = mdb_env_sync(env, 1);
     mdb_env_close(env);
-    bool is_linked = !mdb_rc && !linkat(AT_FDCWD, self, AT_FDCWD, path, AT_SYMLINK_FOLLOW); /* else another writer was quicker */
+    bool is_linked =
+        !mdb_rc && !linkat(AT_FDCWD, self, AT_FDCWD, path, AT_SYMLINK_FOLLOW); /* else another writer was quicker */
     close(fd);
     if (mdb_rc)
         return wp_env_error(err, mdb_rc, "cannot make the environment", store, strrchr(folder, '/') + 1);
@@ -189,8 +199,9 @@ static int check_free(const struct wp_store *store, struct wp_env *env, struct w
         return wp_env_error(err, mdb_rc, "cannot begin a transaction", store, env->release);
     int rc = wp_env_look(env->mdb, txn, &(struct wp_env_look){.is_free_only = true}, &why);
     mdb_txn_abort(txn);
-    return rc ? wp_error_set(err, rc, "'%s/%s/data.mdb' is damaged: %s; its list of free pages is what a writer needs", store->root, env->release,
-        why.text) : 0;
+    return rc ? wp_error_set(err, rc, "'%s/%s/data.mdb' is damaged: %s; its list of free pages is what a writer needs",
+                    store->root, env->release, why.text)
+              : 0;
 }
 
 static int open_files(const struct wp_store *store, struct wp_env *env, bool write, struct wp_error *err)
@@ -248,8 +259,8 @@ static struct wp_env *find_env(struct wp_store *store, const char *release)
 {
     struct wp_env *env;
     LIST_FOREACH(env, &store->envs, link)
-        if (!strcmp(env->release, release))
-            return env;
+    if (!strcmp(env->release, release))
+        return env;
     return NULL;
 }
 
@@ -278,8 +289,10 @@ static int set_map_size(struct wp_store *store, struct wp_env *env, struct wp_er
     if (!env->wanted_map)
         return 0;
     if (env->transactions)
-        return wp_error_set(err, -EBUSY, "release '%s' of '%s': the map must grow, but %u transactions of this process are "
-            "open in it; end them first", env->release, store->root, env->transactions);
+        return wp_error_set(err, -EBUSY,
+            "release '%s' of '%s': the map must grow, but %u transactions of this process are "
+            "open in it; end them first",
+            env->release, store->root, env->transactions);
     if (env->wanted_map != MAP_KNOWN)
         mdb_rc = mdb_reader_check(env->mdb, &dead);
     if (!mdb_rc)
@@ -298,8 +311,10 @@ static int ready_env(struct wp_store *store, struct wp_env *env, bool write, str
         return 0; /* as it was when they began: one snapshot */
     if (env->mdb && (env->is_broken || is_replaced || (write && env->is_read_only))) {
         if (env->transactions)
-            return wp_error_set(err, -EBUSY, "release '%s' of '%s' must be opened again, but %u transactions of this "
-                "process are open in it; end them first", env->release, store->root, env->transactions);
+            return wp_error_set(err, -EBUSY,
+                "release '%s' of '%s' must be opened again, but %u transactions of this "
+                "process are open in it; end them first",
+                env->release, store->root, env->transactions);
         close_env(env);
     }
     if (!env->mdb)

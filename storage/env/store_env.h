@@ -15,10 +15,12 @@ struct wp_store;
 /* The environment, with one transaction more counted in it. -ENOENT, -EACCES, -EBUSY ... */
 int wp_env_enter(struct wp_store *store, const char *release, bool write, struct wp_env **env, struct wp_error *err);
 void wp_env_leave(struct wp_store *store, struct wp_env *env);
-/* Whether the release's path leads to another data.mdb than the one that is open, or to none. A writer that has begun is
- * told here that what it would write would be lost; what is asked under LMDB's writer lock stays true while it is held. */
+/* Whether the release's path leads to another data.mdb than the one that is open, or to none. A writer that has begun
+ * is told here that what it would write would be lost; what is asked under LMDB's writer lock stays true while it is
+ * held. */
 bool wp_env_is_replaced(const struct wp_store *store, const struct wp_env *env);
-/* Notes that the map was too small, or that another process has made it larger: it is set right when nobody is inside. */
+/* Notes that the map was too small, or that another process has made it larger: it is set right when nobody is inside.
+ */
 void wp_env_want_larger(struct wp_store *store, struct wp_env *env);
 void wp_env_want_known_size(struct wp_store *store, struct wp_env *env);
 void wp_env_set_broken(struct wp_store *store, struct wp_env *env);

@@ -50,9 +50,12 @@ int wp_lock_file(const char *root, const char *name, const char *what, int *out,
     int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0664), rc;
     if (fd < 0)
         return wp_error_errno(err, -errno, "cannot write to store '%s'%s: '~%s.lock'", root,
-            errno == EACCES ? " (what changes a store runs as its owner: runuser -u OWNER -- ...; or choose another)" : "", name);
+            errno == EACCES ? " (what changes a store runs as its owner: runuser -u OWNER -- ...; or choose another)"
+                            : "",
+            name);
     /* Who was killed a moment ago may still be on its way out. */
-    for (int waited = 0; (rc = flock(fd, LOCK_EX | LOCK_NB)) && (errno == EINTR || (errno == EWOULDBLOCK && waited < FILE_WAIT_MS));
+    for (int waited = 0;
+         (rc = flock(fd, LOCK_EX | LOCK_NB)) && (errno == EINTR || (errno == EWOULDBLOCK && waited < FILE_WAIT_MS));
          waited++)
         nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
     if (rc && errno == EWOULDBLOCK)

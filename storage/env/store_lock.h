@@ -12,7 +12,8 @@
 /* The root's folder itself: shared while the two files of an environment are opened, exclusive for the instant in which
  * a release's folder is exchanged. -EBUSY after ten seconds. Close *fd to let go. */
 int wp_lock_root(const char *root, bool exclusive, int *fd, struct wp_error *err);
-/* ROOT/~NAME.lock, made when it is not there; waited for a second. -EBUSY names the holder's process as `what` says it. */
+/* ROOT/~NAME.lock, made when it is not there; waited for a second. -EBUSY names the holder's process as `what` says it.
+ */
 int wp_lock_file(const char *root, const char *name, const char *what, int *fd, struct wp_error *err);
 
 #endif

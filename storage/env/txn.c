@@ -104,8 +104,9 @@ static int check_head(struct wp_txn *txn, const MDB_val *key, struct wp_error *e
     MDB_val k = *key, v;
     if (!k.mv_size || mdb_get(txn->mdb, txn->dbi, &k, &v) || wp_env_head_is_well(txn->env->mdb, &k, &v))
         return 0;
-    return wp_error_set(err, -EBADMSG, "the pages of '%.*s' in '%s/%s' are damaged: wakepath-store repair --drop-damaged mends that",
-        (int)k.mv_size, (const char *)k.mv_data, txn->store->root, txn->env->release);
+    return wp_error_set(err, -EBADMSG,
+        "the pages of '%.*s' in '%s/%s' are damaged: wakepath-store repair --drop-damaged mends that", (int)k.mv_size,
+        (const char *)k.mv_data, txn->store->root, txn->env->release);
 }
 
 int wp_txn_put_headed(struct wp_txn *txn, const char *key, enum wp_value_kind kind, const struct wp_buffer *head,
@@ -148,7 +149,8 @@ int wp_txn_stored(struct wp_txn *txn, const char *key, const uint8_t **bytes, si
     return 0;
 }
 
-int wp_txn_value(struct wp_txn *txn, const char *key, enum wp_value_kind kind, struct wp_value *value, struct wp_error *err)
+int wp_txn_value(
+    struct wp_txn *txn, const char *key, enum wp_value_kind kind, struct wp_value *value, struct wp_error *err)
 {
     const uint8_t *bytes;
     size_t size;
@@ -157,12 +159,13 @@ int wp_txn_value(struct wp_txn *txn, const char *key, enum wp_value_kind kind, s
         return rc;
     rc = wp_value_parse(value, bytes, size, err);
     if (!rc && value->kind != kind)
-        rc = wp_error_set(err, -EBADMSG, "holds a %s where a %s belongs", wp_value_kind_name(value->kind),
-            wp_value_kind_name(kind));
+        rc = wp_error_set(
+            err, -EBADMSG, "holds a %s where a %s belongs", wp_value_kind_name(value->kind), wp_value_kind_name(kind));
     return rc ? wp_error_wrap(err, rc, "%s", key) : 0;
 }
 
-int wp_txn_get(struct wp_txn *txn, const char *key, enum wp_value_kind kind, struct wp_buffer *out, struct wp_error *err)
+int wp_txn_get(
+    struct wp_txn *txn, const char *key, enum wp_value_kind kind, struct wp_buffer *out, struct wp_error *err)
 {
     struct wp_value value;
     int rc = wp_txn_value(txn, key, kind, &value, err);
@@ -205,8 +208,8 @@ int wp_txn_delete(struct wp_txn *txn, const char *key, struct wp_error *err)
     return rc ? wp_txn_error(txn, err, rc, "cannot delete a value") : 0;
 }
 
-int wp_txn_visit(struct wp_txn *txn, const char *prefix, int (*visit)(void *context, const char *key, size_t value_size),
-    void *context, struct wp_error *err)
+int wp_txn_visit(struct wp_txn *txn, const char *prefix,
+    int (*visit)(void *context, const char *key, size_t value_size), void *context, struct wp_error *err)
 {
     MDB_cursor *cursor;
     MDB_val k = key_of(prefix), v;
@@ -253,7 +256,8 @@ int wp_txn_keys(struct wp_txn *txn, const char *prefix, char ***keys, size_t *co
     return 0;
 }
 
-int wp_txn_put_key(struct wp_txn *txn, const struct wp_key *key, const uint8_t *bytes, size_t size, struct wp_error *err)
+int wp_txn_put_key(
+    struct wp_txn *txn, const struct wp_key *key, const uint8_t *bytes, size_t size, struct wp_error *err)
 {
     char text[WP_KEY_ROOM];
     int rc = wp_key_format(key, text, err);
@@ -295,8 +299,8 @@ static int last_delta(struct wp_txn *txn, const char *key, uint64_t *delta, stru
     return 0;
 }
 
-int wp_txn_append(struct wp_txn *txn, struct wp_key *key, const struct wp_buffer *head, const uint8_t *bytes, size_t size,
-    struct wp_error *err)
+int wp_txn_append(struct wp_txn *txn, struct wp_key *key, const struct wp_buffer *head, const uint8_t *bytes,
+    size_t size, struct wp_error *err)
 {
     char text[WP_KEY_ROOM];
     uint64_t last = 0;

@@ -22,11 +22,12 @@ void wp_txn_abort(struct wp_txn *txn);                       /* NULL-safe */
 int wp_txn_put(struct wp_txn *txn, const char *key, enum wp_value_kind kind, const uint8_t *bytes, size_t size,
     struct wp_error *err);
 /* Appends the raw bytes to `out`. -ENOENT; -EBADMSG: damaged (err names the key and what is wrong). */
-int wp_txn_get(struct wp_txn *txn, const char *key, enum wp_value_kind kind, struct wp_buffer *out, struct wp_error *err);
+int wp_txn_get(
+    struct wp_txn *txn, const char *key, enum wp_value_kind kind, struct wp_buffer *out, struct wp_error *err);
 int wp_txn_delete(struct wp_txn *txn, const char *key, struct wp_error *err);
 /* Calls `visit` for every key with this prefix, in order, until it returns non-zero (which is returned). */
-int wp_txn_visit(struct wp_txn *txn, const char *prefix, int (*visit)(void *context, const char *key, size_t value_size),
-    void *context, struct wp_error *err);
+int wp_txn_visit(struct wp_txn *txn, const char *prefix,
+    int (*visit)(void *context, const char *key, size_t value_size), void *context, struct wp_error *err);
 
 /* Deltas of a value that make its next one sum them up: a session that never ends does not pile them up. */
 #define WP_DELTAS 64u
@@ -39,14 +40,16 @@ int wp_txn_put_headed(struct wp_txn *txn, const char *key, enum wp_value_kind ki
 /* The stored bytes of a key as they are, valid until the transaction ends or writes. -ENOENT. */
 int wp_txn_stored(struct wp_txn *txn, const char *key, const uint8_t **bytes, size_t *size, struct wp_error *err);
 /* As wp_txn_stored, with the header parsed and the kind checked; errors name the key. */
-int wp_txn_value(struct wp_txn *txn, const char *key, enum wp_value_kind kind, struct wp_value *value, struct wp_error *err);
+int wp_txn_value(
+    struct wp_txn *txn, const char *key, enum wp_value_kind kind, struct wp_value *value, struct wp_error *err);
 /* Puts `bytes` under the next free delta of `key` (whose delta is set). */
-int wp_txn_append(struct wp_txn *txn, struct wp_key *key, const struct wp_buffer *head, const uint8_t *bytes, size_t size,
-    struct wp_error *err);
+int wp_txn_append(struct wp_txn *txn, struct wp_key *key, const struct wp_buffer *head, const uint8_t *bytes,
+    size_t size, struct wp_error *err);
 /* Sorted keys with this prefix. */
 int wp_txn_keys(struct wp_txn *txn, const char *prefix, char ***keys, size_t *count, struct wp_error *err);
 /* Formats and puts, gets or finds out whether it is there. */
-int wp_txn_put_key(struct wp_txn *txn, const struct wp_key *key, const uint8_t *bytes, size_t size, struct wp_error *err);
+int wp_txn_put_key(
+    struct wp_txn *txn, const struct wp_key *key, const uint8_t *bytes, size_t size, struct wp_error *err);
 int wp_txn_get_key(struct wp_txn *txn, const struct wp_key *key, struct wp_buffer *out, struct wp_error *err);
 
 #endif

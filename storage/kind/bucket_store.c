@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-int wp_bucket_put(struct wp_txn *txn, const char *shard, const struct wp_bucket_fact facts[WP_BUCKET_FACTS], uint64_t real_s,
-    struct wp_error *err)
+int wp_bucket_put(struct wp_txn *txn, const char *shard, const struct wp_bucket_fact facts[WP_BUCKET_FACTS],
+    uint64_t real_s, struct wp_error *err)
 {
     struct wp_metadata_entry entries[WP_BUCKET_FACTS];
     char name[WP_ID_ROOM];
@@ -55,14 +55,17 @@ int wp_bucket_check(struct wp_txn *txn, const char *name, struct wp_error *err)
 }
 
 struct parameters {
-    struct { char *key, *value; } rows[2 * WP_BUCKET_FACTS]; /* more than are known now, for later versions */
+    struct {
+        char *key, *value;
+    } rows[2 * WP_BUCKET_FACTS]; /* more than are known now, for later versions */
     size_t count;
 };
 
 static int add_parameter(void *context, const struct wp_metadata_row *row)
 {
     struct parameters *parameters = context;
-    if (!row->is_winner || strncmp(row->key, WP_BUCKET_PREFIX, strlen(WP_BUCKET_PREFIX)) || parameters->count == 2 * WP_BUCKET_FACTS)
+    if (!row->is_winner || strncmp(row->key, WP_BUCKET_PREFIX, strlen(WP_BUCKET_PREFIX)) ||
+        parameters->count == 2 * WP_BUCKET_FACTS)
         return 0;
     parameters->rows[parameters->count].key = strdup(row->key + strlen(WP_BUCKET_PREFIX));
     parameters->rows[parameters->count].value = strdup(row->value);
@@ -95,7 +98,8 @@ static const char *find_parameter(const struct parameters *parameters, const cha
     return NULL;
 }
 
-static void mark_differences(const struct parameters *own, const struct parameters *other, bool differ[2 * WP_BUCKET_FACTS])
+static void mark_differences(
+    const struct parameters *own, const struct parameters *other, bool differ[2 * WP_BUCKET_FACTS])
 {
     for (size_t i = 0; i < own->count; i++) {
         const char *value = find_parameter(other, own->rows[i].key);
@@ -114,8 +118,8 @@ static void print_parameter(struct wp_buffer *out, const char *comma, const char
         wp_buffer_putc(out, (unsigned char)*at < 0x20 || *at == 0x7f ? '?' : *at);
 }
 
-int wp_bucket_difference(struct wp_txn *txn, char *const *names, size_t count, const char *name, struct wp_buffer *out,
-    struct wp_error *err)
+int wp_bucket_difference(
+    struct wp_txn *txn, char *const *names, size_t count, const char *name, struct wp_buffer *out, struct wp_error *err)
 {
     struct parameters own, other = {.count = 0};
     bool differ[2 * WP_BUCKET_FACTS] = {false};

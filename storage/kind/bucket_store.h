@@ -6,8 +6,8 @@
 #include "storage/value/bucket.h"
 
 /* Says the facts in the aggregate's metadata. */
-int wp_bucket_put(struct wp_txn *txn, const char *shard, const struct wp_bucket_fact facts[WP_BUCKET_FACTS], uint64_t real_s,
-    struct wp_error *err);
+int wp_bucket_put(struct wp_txn *txn, const char *shard, const struct wp_bucket_fact facts[WP_BUCKET_FACTS],
+    uint64_t real_s, struct wp_error *err);
 
 /* The one that is meant by `asked` (wp_bucket_choose) among the aggregates of a release. */
 int wp_txn_bucket(struct wp_txn *txn, const char *asked, char chosen[WP_ID_ROOM], struct wp_error *err);

@@ -15,7 +15,8 @@ static int make_key(struct wp_key *key, enum wp_value_kind kind, const char *sha
     return 0;
 }
 
-int wp_chunks_append(struct wp_txn *txn, const char *shard, const struct wp_chunks *chunks, uint64_t *delta, struct wp_error *err)
+int wp_chunks_append(
+    struct wp_txn *txn, const char *shard, const struct wp_chunks *chunks, uint64_t *delta, struct wp_error *err)
 {
     struct wp_buffer bytes = {0};
     struct wp_key key;
@@ -39,8 +40,8 @@ static int take_key(struct wp_txn *txn, const char *key, const struct wp_chunks 
     return rc;
 }
 
-static int replace(struct wp_txn *txn, const struct wp_key *key, const struct wp_chunks *chunks, char **deltas, size_t count,
-    struct wp_error *err)
+static int replace(struct wp_txn *txn, const struct wp_key *key, const struct wp_chunks *chunks, char **deltas,
+    size_t count, struct wp_error *err)
 {
     struct wp_buffer bytes = {0};
     int rc = chunks->pack(chunks->rows, &bytes, err);
@@ -79,7 +80,8 @@ int wp_chunks_compact(struct wp_txn *txn, const char *shard, const struct wp_chu
     return rc;
 }
 
-int wp_chunks_join(const struct wp_chunks *chunks, const struct wp_buffer *values, size_t count, struct wp_buffer *out, struct wp_error *err)
+int wp_chunks_join(const struct wp_chunks *chunks, const struct wp_buffer *values, size_t count, struct wp_buffer *out,
+    struct wp_error *err)
 {
     int rc = 0;
     for (size_t i = 0; !rc && i < count; i++)

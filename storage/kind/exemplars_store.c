@@ -22,8 +22,8 @@ static int join_meant(struct wp_exemplars *set, const struct wp_exemplars *store
     return rc;
 }
 
-static int read_into(struct wp_txn *txn, const char *key, const struct wp_selection *selection, struct wp_exemplars *set,
-    struct wp_error *err)
+static int read_into(struct wp_txn *txn, const char *key, const struct wp_selection *selection,
+    struct wp_exemplars *set, struct wp_error *err)
 {
     struct wp_buffer body = {0};
     struct wp_exemplars stored = {0};

@@ -28,10 +28,10 @@ static int compare_texts(const struct wp_intern *strings, uint32_t a, uint32_t b
     return a == b ? 0 : strcmp(wp_intern_text(strings, a), wp_intern_text(strings, b));
 }
 
-#define COMPARE(a, b)          \
-    do {                       \
-        if ((a) != (b))        \
-            return (a) < (b) ? -1 : 1; \
+#define COMPARE(a, b)                                                                                                  \
+    do {                                                                                                               \
+        if ((a) != (b))                                                                                                \
+            return (a) < (b) ? -1 : 1;                                                                                 \
     } while (0)
 
 static int compare_rows(const void *left, const void *right, void *context)
@@ -52,7 +52,7 @@ static int compare_rows(const void *left, const void *right, void *context)
 static int add_row(struct genealogy *all, struct row row)
 {
     if (row.host == UINT32_MAX || row.comm == UINT32_MAX || row.exe == UINT32_MAX ||
-            wp_rows_grow(&all->rows, &all->room, all->count, sizeof(*all->rows)))
+        wp_rows_grow(&all->rows, &all->room, all->count, sizeof(*all->rows)))
         return -ENOMEM;
     all->rows[all->count++] = row;
     return 0;
@@ -94,8 +94,9 @@ static int take(void *context, const uint8_t *bytes, size_t size, struct wp_erro
     if (!rc)
         rc = wp_ids_check(m->exe, m->n_exe, m->n_strings, "file of a process", err);
     for (size_t i = 0; !rc && i < m->n_pid; i++)
-        if (add_row(all, (struct row){text_here(all, m, m->host[i]), text_here(all, m, m->comm[i]),
-                text_here(all, m, m->exe[i]), m->pid[i], m->parent_pid[i], m->start_ns[i], m->parent_start_ns[i]}))
+        if (add_row(all,
+                (struct row){text_here(all, m, m->host[i]), text_here(all, m, m->comm[i]), text_here(all, m, m->exe[i]),
+                    m->pid[i], m->parent_pid[i], m->start_ns[i], m->parent_start_ns[i]}))
             rc = wp_error_set(err, -ENOMEM, "out of memory for a genealogy");
     protobuf_c_message_free_unpacked(message, NULL);
     return rc;
@@ -137,14 +138,15 @@ static void keep_parent(struct expiry *expiry, const struct row *child)
             high = middle;
     }
     for (; low < all->count && all->rows[low].pid == child->parent_pid &&
-             !compare_texts(all->strings, all->rows[low].host, child->host); low++)
+         !compare_texts(all->strings, all->rows[low].host, child->host);
+         low++)
         if (wp_genealogy_same_start(all->rows[low].start_ns, child->parent_start_ns))
             keep(expiry, low);
 }
 
 /* Sorts and marks; whom a kept process descends from is kept. */
-static int mark(struct genealogy *all, bool *is_kept, bool (*is_needed)(void *context, const struct wp_genealogy_row *row),
-    void *context)
+static int mark(struct genealogy *all, bool *is_kept,
+    bool (*is_needed)(void *context, const struct wp_genealogy_row *row), void *context)
 {
     struct expiry expiry = {all, is_kept, calloc(all->count + 1, sizeof(uint32_t)), 0, WP_GENEALOGY_ROWS};
     if (!expiry.queue)
@@ -152,8 +154,9 @@ static int mark(struct genealogy *all, bool *is_kept, bool (*is_needed)(void *co
     qsort_r(all->rows, all->count, sizeof(*all->rows), compare_rows, all->strings);
     for (uint32_t i = 0; i < all->count; i++) {
         const struct row *row = &all->rows[i];
-        struct wp_genealogy_row shown = {wp_intern_text(all->strings, row->host), wp_intern_text(all->strings, row->comm),
-            wp_intern_text(all->strings, row->exe), row->pid, row->parent_pid, row->start_ns, row->parent_start_ns};
+        struct wp_genealogy_row shown = {wp_intern_text(all->strings, row->host),
+            wp_intern_text(all->strings, row->comm), wp_intern_text(all->strings, row->exe), row->pid, row->parent_pid,
+            row->start_ns, row->parent_start_ns};
         if (is_needed(context, &shown))
             keep(&expiry, i);
     }
@@ -181,7 +184,8 @@ static int compare_kinds(const struct genealogy *all, const struct row *a, const
 static int latest_first(const void *left, const void *right, void *context)
 {
     const struct genealogy *all = context;
-    const struct row *a = &all->rows[((const struct ranked *)left)->row], *b = &all->rows[((const struct ranked *)right)->row];
+    const struct row *a = &all->rows[((const struct ranked *)left)->row],
+                     *b = &all->rows[((const struct ranked *)right)->row];
     int rc = compare_kinds(all, a, b);
     if (rc)
         return rc;
@@ -232,8 +236,8 @@ static void drop(struct genealogy *all, const bool *is_kept)
     all->count = left;
 }
 
-/* Sorted. Of processes that are started for ever the latest of each kind stay, and whom they descend from: what runs for long is
- * one of few. */
+/* Sorted. Of processes that are started for ever the latest of each kind stay, and whom they descend from: what runs
+ * for long is one of few. */
 static int trim(struct genealogy *all)
 {
     if (all->count <= WP_GENEALOGY_ROWS)
@@ -315,8 +319,8 @@ static int pack(void *context, struct wp_buffer *out, struct wp_error *err)
     return rc;
 }
 
-int wp_txn_add_genealogy(struct wp_txn *txn, const char *shard, const struct wp_genealogy_row *rows, size_t count,
-    struct wp_error *err)
+int wp_txn_add_genealogy(
+    struct wp_txn *txn, const char *shard, const struct wp_genealogy_row *rows, size_t count, struct wp_error *err)
 {
     struct genealogy all;
     struct wp_chunks chunks = {WP_VALUE_GENEALOGY, &all, take, pack};
@@ -327,9 +331,10 @@ int wp_txn_add_genealogy(struct wp_txn *txn, const char *shard, const struct wp_
     if (rc)
         return rc;
     for (size_t i = 0; !rc && i < count; i++)
-        if (add_row(&all, (struct row){wp_rows_string(all.strings, rows[i].host), wp_rows_string(all.strings, rows[i].comm),
-                wp_rows_string(all.strings, rows[i].exe), rows[i].pid, rows[i].parent_pid, rows[i].start_ns,
-                rows[i].parent_start_ns}))
+        if (add_row(&all,
+                (struct row){wp_rows_string(all.strings, rows[i].host), wp_rows_string(all.strings, rows[i].comm),
+                    wp_rows_string(all.strings, rows[i].exe), rows[i].pid, rows[i].parent_pid, rows[i].start_ns,
+                    rows[i].parent_start_ns}))
             rc = wp_error_set(err, -ENOMEM, "out of memory for a genealogy");
     if (!rc)
         rc = wp_chunks_append(txn, shard, &chunks, &delta, err);
@@ -349,8 +354,8 @@ int wp_genealogy_compact(struct wp_txn *txn, const char *shard, struct wp_error 
 }
 
 /* Writes what is left; *dropped rows went. */
-static int put_rest(struct wp_txn *txn, const struct wp_key *key, struct genealogy *all, const bool *is_kept, size_t *dropped,
-    struct wp_error *err)
+static int put_rest(struct wp_txn *txn, const struct wp_key *key, struct genealogy *all, const bool *is_kept,
+    size_t *dropped, struct wp_error *err)
 {
     struct wp_buffer bytes = {0};
     uint32_t before = all->count;
@@ -363,8 +368,9 @@ static int put_rest(struct wp_txn *txn, const struct wp_key *key, struct genealo
     return rc;
 }
 
-int wp_genealogy_expire(struct wp_txn *txn, const char *shard, bool (*is_needed)(void *context,
-    const struct wp_genealogy_row *row), void *context, size_t *dropped, struct wp_error *err)
+int wp_genealogy_expire(struct wp_txn *txn, const char *shard,
+    bool (*is_needed)(void *context, const struct wp_genealogy_row *row), void *context, size_t *dropped,
+    struct wp_error *err)
 {
     struct genealogy all;
     struct wp_buffer bytes = {0};
@@ -372,7 +378,8 @@ int wp_genealogy_expire(struct wp_txn *txn, const char *shard, bool (*is_needed)
     bool *is_kept = NULL;
     *dropped = 0;
     snprintf(key.shard, sizeof(key.shard), "%s", shard);
-    int rc = wp_genealogy_compact(txn, shard, err); /* deltas that are left after it are damaged, and none of this one's */
+    int rc =
+        wp_genealogy_compact(txn, shard, err); /* deltas that are left after it are damaged, and none of this one's */
     if (!rc)
         rc = start(&all, err);
     if (rc)

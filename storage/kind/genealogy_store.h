@@ -4,20 +4,22 @@
 /* Which process was started by which: rows of a shard, appended, compacted, expired. */
 #include "storage/env/txn.h"
 
-#define WP_GENEALOGY_ROWS 262144u /* of a shard: of more the latest of each name and file stay, and whom they descend from */
-struct wp_genealogy_row {      /* "__state__/genealogy.<shard>": appended */
+#define WP_GENEALOGY_ROWS                                                                                              \
+    262144u               /* of a shard: of more the latest of each name and file stay, and whom they descend from */
+struct wp_genealogy_row { /* "__state__/genealogy.<shard>": appended */
     const char *host, *comm, *exe;
     uint32_t pid, parent_pid;
     uint64_t start_ns, parent_start_ns; /* realtime; 0 unknown */
 };
-int wp_txn_add_genealogy(struct wp_txn *txn, const char *shard, const struct wp_genealogy_row *rows, size_t count,
-    struct wp_error *err);
+int wp_txn_add_genealogy(
+    struct wp_txn *txn, const char *shard, const struct wp_genealogy_row *rows, size_t count, struct wp_error *err);
 
 /* The part "genealogy", "sourcemap" or "source" of wp_txn_compact. */
 int wp_genealogy_compact(struct wp_txn *txn, const char *shard, struct wp_error *err);
 /* Drops the rows that are not needed, nor ancestors of one that is. */
-int wp_genealogy_expire(struct wp_txn *txn, const char *shard, bool (*is_needed)(void *context,
-    const struct wp_genealogy_row *row), void *context, size_t *dropped, struct wp_error *err);
+int wp_genealogy_expire(struct wp_txn *txn, const char *shard,
+    bool (*is_needed)(void *context, const struct wp_genealogy_row *row), void *context, size_t *dropped,
+    struct wp_error *err);
 /* Whether two start times (0 unknown) may be of one process. */
 bool wp_genealogy_same_start(uint64_t a_ns, uint64_t b_ns);
 

@@ -38,7 +38,7 @@ static bool is_of_host(const Wakepath__Store__Metadata__Entry *entry, const char
     size_t around = sizeof(HOST) - 1 + sizeof(OF_HOST) - 1, size = entry->key.len - around;
     char name[256];
     if (entry->key.len <= around || size >= sizeof(name) || memcmp(entry->key.data, HOST, sizeof(HOST) - 1) ||
-            memcmp(entry->key.data + sizeof(HOST) - 1 + size, OF_HOST, sizeof(OF_HOST) - 1))
+        memcmp(entry->key.data + sizeof(HOST) - 1 + size, OF_HOST, sizeof(OF_HOST) - 1))
         return false;
     memcpy(name, entry->key.data + sizeof(HOST) - 1, size);
     name[size] = 0;
@@ -60,7 +60,8 @@ static void add_value(struct wp_late *late, const Wakepath__Store__Metadata *m, 
     late->total_ns = late->total_ns + total_ns < total_ns ? UINT64_MAX : late->total_ns + total_ns;
 }
 
-int wp_txn_late(struct wp_txn *txn, const char *aggregate, const struct wp_selection *selection, struct wp_late *late, struct wp_error *err)
+int wp_txn_late(struct wp_txn *txn, const char *aggregate, const struct wp_selection *selection, struct wp_late *late,
+    struct wp_error *err)
 {
     char prefix[WP_KEY_ROOM], **keys = NULL;
     size_t count = 0;
@@ -72,7 +73,9 @@ int wp_txn_late(struct wp_txn *txn, const char *aggregate, const struct wp_selec
         if (wp_key_parse(&key, keys[i], NULL) || strcmp(key.aggregate, aggregate) || !wp_selection_has(selection, &key))
             continue;
         rc = wp_txn_get_key(txn, &key, &bytes, err);
-        ProtobufCMessage *m = rc ? NULL : wp_message_unpack(&wakepath__store__metadata__descriptor, bytes.data, bytes.size, "metadata", err);
+        ProtobufCMessage *m = rc
+            ? NULL
+            : wp_message_unpack(&wakepath__store__metadata__descriptor, bytes.data, bytes.size, "metadata", err);
         if (m)
             add_value(late, (const Wakepath__Store__Metadata *)m, selection ? selection->hosts : NULL);
         else

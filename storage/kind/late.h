@@ -8,8 +8,9 @@
 /* What came for timeboxes when they had long been over (docs/store-format.md), as their metadata says. Added to. */
 struct wp_late {
     uint64_t total_ns, timeboxes; /* of control paths; values that say so, one a timebox and shard */
-    uint64_t last_s;           /* realtime when the last of it came */
+    uint64_t last_s;              /* realtime when the last of it came */
 };
-int wp_txn_late(struct wp_txn *txn, const char *aggregate, const struct wp_selection *selection, struct wp_late *late, struct wp_error *err);
+int wp_txn_late(struct wp_txn *txn, const char *aggregate, const struct wp_selection *selection, struct wp_late *late,
+    struct wp_error *err);
 
 #endif

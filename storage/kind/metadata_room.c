@@ -65,7 +65,8 @@ static void count_gone(struct wp_metadata_gone *gone, Wakepath__Store__Metadata 
             m->entries[kept++] = m->entries[i];
             continue;
         }
-        snprintf(gone->text, sizeof(gone->text), "%.*s", (int)(m->entries[i]->value.len < 20 ? m->entries[i]->value.len : 20),
+        snprintf(gone->text, sizeof(gone->text), "%.*s",
+            (int)(m->entries[i]->value.len < 20 ? m->entries[i]->value.len : 20),
             (const char *)m->entries[i]->value.data);
         before = strtoull(gone->text, NULL, 10);
     }
@@ -76,7 +77,8 @@ static void count_gone(struct wp_metadata_gone *gone, Wakepath__Store__Metadata 
     m->n_entries = kept;
 }
 
-int wp_metadata_make_room(Wakepath__Store__Metadata *m, struct wp_metadata_gone *gone, uint64_t real_s, struct wp_error *err)
+int wp_metadata_make_room(
+    Wakepath__Store__Metadata *m, struct wp_metadata_gone *gone, uint64_t real_s, struct wp_error *err)
 {
     size_t count = 0, kept = 0, left = m->n_entries + 1 - ENTRIES_LIMIT; /* room for the count, too */
     if (m->n_entries <= ENTRIES_LIMIT)

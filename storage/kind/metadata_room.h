@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How much a value of metadata holds. A release that lives for years sees more hosts than that, and one peer can make up names: what
- * was said of hosts longest ago goes then, and is counted, or nothing would ever be written to the release again.
+ * How much a value of metadata holds. A release that lives for years sees more hosts than that, and one peer can make
+ * up names: what was said of hosts longest ago goes then, and is counted, or nothing would ever be written to the
+ * release again.
  */
 #ifndef WP_STORAGE_KIND_METADATA_ROOM_H
 #define WP_STORAGE_KIND_METADATA_ROOM_H
@@ -22,9 +23,11 @@ struct wp_metadata_gone {
 };
 
 /*
- * Takes pointers out of `m`, which is sorted, until it is no more than a value holds: keys that begin with "host." or "network.",
- * the oldest first; their number is added to the key "metadata.gone". -E2BIG when other keys alone are too many, -ENOMEM.
+ * Takes pointers out of `m`, which is sorted, until it is no more than a value holds: keys that begin with "host." or
+ * "network.", the oldest first; their number is added to the key "metadata.gone". -E2BIG when other keys alone are too
+ * many, -ENOMEM.
  */
-int wp_metadata_make_room(Wakepath__Store__Metadata *m, struct wp_metadata_gone *gone, uint64_t real_s, struct wp_error *err);
+int wp_metadata_make_room(
+    Wakepath__Store__Metadata *m, struct wp_metadata_gone *gone, uint64_t real_s, struct wp_error *err);
 
 #endif

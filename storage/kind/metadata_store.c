@@ -25,7 +25,8 @@ static int check_entries(const Wakepath__Store__Metadata *m, struct wp_error *er
     for (size_t i = 0; i < m->n_entries; i++) {
         const entry_type *entry = m->entries[i];
         if (!entry->key.len || entry->key.len > KEY_LIMIT || entry->value.len > WP_TEXT_LIMIT ||
-                memchr(entry->key.data, 0, entry->key.len) || (entry->value.len && memchr(entry->value.data, 0, entry->value.len)))
+            memchr(entry->key.data, 0, entry->key.len) ||
+            (entry->value.len && memchr(entry->value.data, 0, entry->value.len)))
             return wp_error_set(err, -EBADMSG, "metadata entry %zu is empty, too long or holds a NUL", i);
     }
     return 0;
@@ -69,7 +70,8 @@ static int make_key(struct wp_key *key, const struct wp_metadata_place *place, c
     *key = (struct wp_key){.kind = WP_VALUE_METADATA, .has_timebox = place->has_timebox, .timebox_s = place->timebox_s};
     if (place->has_timebox && !aggregate)
         return wp_error_set(err, -EINVAL, "a timebox is an aggregate's: say which");
-    if (aggregate && (size_t)snprintf(key->aggregate, sizeof(key->aggregate), "%s", aggregate) >= sizeof(key->aggregate))
+    if (aggregate &&
+        (size_t)snprintf(key->aggregate, sizeof(key->aggregate), "%s", aggregate) >= sizeof(key->aggregate))
         return wp_error_set(err, -EINVAL, "an aggregate's name has at most 128 bytes: '%.150s...'", aggregate);
     if ((size_t)snprintf(key->shard, sizeof(key->shard), "%s", shard) >= sizeof(key->shard))
         return wp_error_set(err, -EINVAL, "a shard's id has at most 128 bytes: '%.150s...'", shard);
@@ -77,8 +79,8 @@ static int make_key(struct wp_key *key, const struct wp_metadata_place *place, c
 }
 
 /* Puts `added`, or only takes out the entry of its name. An older entry changes nothing. */
-static int put_entry(struct wp_txn *txn, const struct wp_key *key, const Wakepath__Store__Metadata *old, entry_type *added,
-    bool is_removal, struct wp_error *err)
+static int put_entry(struct wp_txn *txn, const struct wp_key *key, const Wakepath__Store__Metadata *old,
+    entry_type *added, bool is_removal, struct wp_error *err)
 {
     Wakepath__Store__Metadata out = WAKEPATH__STORE__METADATA__INIT;
     struct wp_buffer bytes = {0};
@@ -135,13 +137,14 @@ int wp_txn_set_metadata(struct wp_txn *txn, const struct wp_metadata_place *plac
     return rc;
 }
 
-int wp_txn_put_metadata(struct wp_txn *txn, const char *aggregate, const char *shard, const char *name, const char *value,
-    uint64_t real_s, struct wp_error *err)
+int wp_txn_put_metadata(struct wp_txn *txn, const char *aggregate, const char *shard, const char *name,
+    const char *value, uint64_t real_s, struct wp_error *err)
 {
-    return wp_txn_set_metadata(txn, &(struct wp_metadata_place){.aggregate = aggregate}, shard, name, value, real_s, err);
+    return wp_txn_set_metadata(
+        txn, &(struct wp_metadata_place){.aggregate = aggregate}, shard, name, value, real_s, err);
 }
 
-struct merged {                /* an entry and where it stood: of two alike the later one by time, then by place, counts */
+struct merged { /* an entry and where it stood: of two alike the later one by time, then by place, counts */
     entry_type *entry;
     size_t place;
 };
@@ -167,8 +170,8 @@ static int fill_entry(entry_type *entry, const struct wp_metadata_entry *from, u
     return 0;
 }
 
-static int save_merged(struct wp_txn *txn, const struct wp_key *key, const struct merged *rows, size_t count, uint64_t real_s,
-    struct wp_error *err)
+static int save_merged(struct wp_txn *txn, const struct wp_key *key, const struct merged *rows, size_t count,
+    uint64_t real_s, struct wp_error *err)
 {
     Wakepath__Store__Metadata out = WAKEPATH__STORE__METADATA__INIT;
     struct wp_buffer bytes = {0};
@@ -189,14 +192,15 @@ static int save_merged(struct wp_txn *txn, const struct wp_key *key, const struc
     return rc;
 }
 
-int wp_txn_put_all_metadata(struct wp_txn *txn, const char *aggregate, const char *shard, const struct wp_metadata_entry *entries,
-    size_t count, uint64_t real_s, struct wp_error *err)
+int wp_txn_put_all_metadata(struct wp_txn *txn, const char *aggregate, const char *shard,
+    const struct wp_metadata_entry *entries, size_t count, uint64_t real_s, struct wp_error *err)
 {
-    return wp_txn_put_metadata_at(txn, &(struct wp_metadata_place){.aggregate = aggregate}, shard, entries, count, real_s, err);
+    return wp_txn_put_metadata_at(
+        txn, &(struct wp_metadata_place){.aggregate = aggregate}, shard, entries, count, real_s, err);
 }
 
-int wp_txn_put_metadata_at(struct wp_txn *txn, const struct wp_metadata_place *place, const char *shard, const struct wp_metadata_entry *entries,
-    size_t count, uint64_t real_s, struct wp_error *err)
+int wp_txn_put_metadata_at(struct wp_txn *txn, const struct wp_metadata_place *place, const char *shard,
+    const struct wp_metadata_entry *entries, size_t count, uint64_t real_s, struct wp_error *err)
 {
     struct wp_key key;
     ProtobufCMessage *message = NULL;
@@ -269,13 +273,14 @@ static int load_rows(struct wp_txn *txn, const struct wp_metadata_place *place, 
     char prefix[WP_KEY_ROOM], **keys = NULL;
     size_t count = 0;
     const char *aggregate = place->aggregate ? place->aggregate : "";
-    snprintf(prefix, sizeof(prefix), "%.*s/metadata.", *aggregate ? (int)wp_bucket_base(aggregate) : 128, *aggregate ? aggregate : "__state__");
+    snprintf(prefix, sizeof(prefix), "%.*s/metadata.", *aggregate ? (int)wp_bucket_base(aggregate) : 128,
+        *aggregate ? aggregate : "__state__");
     int rc = wp_txn_keys(txn, prefix, &keys, &count, err);
     for (size_t i = 0; !rc && i < count; i++) {
         struct wp_key key;
         ProtobufCMessage *message = NULL;
-        if (wp_key_parse(&key, keys[i], NULL) || strcmp(key.aggregate, aggregate) || key.has_timebox != place->has_timebox ||
-                (key.has_timebox && key.timebox_s != place->timebox_s))
+        if (wp_key_parse(&key, keys[i], NULL) || strcmp(key.aggregate, aggregate) ||
+            key.has_timebox != place->has_timebox || (key.has_timebox && key.timebox_s != place->timebox_s))
             continue;
         rc = load(txn, &key, &message, err);
         if (!rc && add_rows(rows, key.shard, (const Wakepath__Store__Metadata *)message))
@@ -286,8 +291,8 @@ static int load_rows(struct wp_txn *txn, const struct wp_metadata_place *place, 
     return rc;
 }
 
-int wp_txn_all_metadata(struct wp_txn *txn, const struct wp_metadata_place *place, int (*visit)(void *context,
-    const struct wp_metadata_row *row), void *context, struct wp_error *err)
+int wp_txn_all_metadata(struct wp_txn *txn, const struct wp_metadata_place *place,
+    int (*visit)(void *context, const struct wp_metadata_row *row), void *context, struct wp_error *err)
 {
     struct rows rows = {0};
     int rc = load_rows(txn, place, &rows, err);
@@ -318,8 +323,9 @@ static int visit_winner(void *context, const struct wp_metadata_row *row)
     return row->is_winner ? winners->visit(winners->context, row->shard, row->key, row->value) : 0;
 }
 
-int wp_txn_metadata(struct wp_txn *txn, const char *aggregate, int (*visit)(void *context, const char *shard,
-    const char *key, const char *value), void *context, struct wp_error *err)
+int wp_txn_metadata(struct wp_txn *txn, const char *aggregate,
+    int (*visit)(void *context, const char *shard, const char *key, const char *value), void *context,
+    struct wp_error *err)
 {
     struct winners winners = {visit, context};
     return wp_txn_all_metadata(txn, &(struct wp_metadata_place){.aggregate = aggregate}, visit_winner, &winners, err);

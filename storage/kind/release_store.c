@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a release holds as a whole: its aggregates and shards, and the digest that says whether any of it has changed. */
+/* What a release holds as a whole: its aggregates and shards, and the digest that says whether any of it has changed.
+ */
 #include "storage/kind/release_store.h"
 
 #include "common/path.h"
@@ -170,8 +171,8 @@ static int see_report(void *context, const char *text, size_t value_size)
     struct wp_head head;
     (void)value_size;
     if (wp_key_parse(&key, text, NULL) || key.kind != WP_VALUE_REPORT ||
-            wp_txn_value(activity->txn, text, WP_VALUE_REPORT, &value, NULL) ||
-            wp_head_decode(&head, value.head, value.head_size, NULL))
+        wp_txn_value(activity->txn, text, WP_VALUE_REPORT, &value, NULL) ||
+        wp_head_decode(&head, value.head, value.head_size, NULL))
         return 0;
     if (head.last_ns > activity->last_ns)
         activity->last_ns = head.last_ns;

@@ -4,8 +4,8 @@
 #include "storage/kind/report_compact.h"
 #include "storage/kind/report_store.h"
 
-int wp_txn_add_host_report(struct wp_txn *txn, const char *aggregate, uint64_t timebox_s, const char *shard, const char *host,
-    const struct wp_report *report, struct wp_error *err)
+int wp_txn_add_host_report(struct wp_txn *txn, const char *aggregate, uint64_t timebox_s, const char *shard,
+    const char *host, const struct wp_report *report, struct wp_error *err)
 {
     struct wp_buffer body = {0}, head_bytes = {0};
     struct wp_key key;

@@ -131,9 +131,12 @@ int wp_txn_compact_report(struct wp_txn *txn, const struct wp_key *key, struct w
     if (!rc) /* hundreds of hosts may have one each */
         rc = wp_txn_keys(txn, text, &keys, &key_count, err);
     rc = read_parts(txn, rc, keys, key_count, key->aggregate, key->shard, &parts, &count, err);
-    while (!rc && from < count && !(same_report(&parts[from].key, key) && !strcmp(parts[from].key.aggregate, key->aggregate)))
+    while (!rc && from < count &&
+        !(same_report(&parts[from].key, key) && !strcmp(parts[from].key.aggregate, key->aggregate)))
         from++;
-    for (to = from; !rc && to < count && same_report(&parts[to].key, key) && !strcmp(parts[to].key.aggregate, key->aggregate); to++)
+    for (to = from;
+         !rc && to < count && same_report(&parts[to].key, key) && !strcmp(parts[to].key.aggregate, key->aggregate);
+         to++)
         length_s = parts[to].length_s > length_s ? parts[to].length_s : length_s;
     if (!rc && to > from)
         rc = wp_txn_sum_parts(txn, parts + from, to - from, key->timebox_s, length_s, &is_done, err);

@@ -14,7 +14,8 @@ static bool same_share(const struct wp_key *a, const struct wp_key *b)
 }
 
 /* The base and the deltas of one; those that cannot be read are left out. */
-static int sum_share(struct wp_txn *txn, const struct wp_report_part *parts, size_t count, struct wp_report **sum, struct wp_error *err)
+static int sum_share(
+    struct wp_txn *txn, const struct wp_report_part *parts, size_t count, struct wp_report **sum, struct wp_error *err)
 {
     int rc = 0;
     for (size_t i = 0; i < count && !rc; i++) {

@@ -9,12 +9,13 @@
 /* What one host, or a shard whose hosts have no reports of their own, has in a timebox. */
 struct wp_share {
     uint64_t timebox_s;
-    const char *shard, *host;  /* host: as the key has it (storage/value/host_part.h), "" none */
-    struct wp_report *report;  /* whose hosts are its names; the taker's from now on */
+    const char *shard, *host; /* host: as the key has it (storage/value/host_part.h), "" none */
+    struct wp_report *report; /* whose hosts are its names; the taker's from now on */
 };
-/* Calls `take` with the sum of each share of the selection, by shard, host and timebox; damaged values are left out. Together they
- * are what wp_txn_read_report reads. -ENOENT: no such aggregate. */
+/* Calls `take` with the sum of each share of the selection, by shard, host and timebox; damaged values are left out.
+ * Together they are what wp_txn_read_report reads. -ENOENT: no such aggregate. */
 int wp_txn_read_shares(struct wp_txn *txn, const char *aggregate, const struct wp_selection *selection,
-    int (*take)(void *context, const struct wp_share *share, struct wp_error *err), void *context, struct wp_error *err);
+    int (*take)(void *context, const struct wp_share *share, struct wp_error *err), void *context,
+    struct wp_error *err);
 
 #endif

@@ -28,13 +28,13 @@ int wp_txn_report_key(struct wp_key *key, enum wp_value_kind kind, const char *a
     if (host)
         wp_host_part(key->host, host);
     if ((size_t)snprintf(key->aggregate, sizeof(key->aggregate), "%s", aggregate) >= sizeof(key->aggregate) ||
-            (size_t)snprintf(key->shard, sizeof(key->shard), "%s", shard) >= sizeof(key->shard))
+        (size_t)snprintf(key->shard, sizeof(key->shard), "%s", shard) >= sizeof(key->shard))
         return wp_error_set(err, -EINVAL, "the aggregate's or shard's id is over 128 bytes long");
     return wp_key_format(key, text, err);
 }
 
-int wp_report_pack_headed(const struct wp_report *report, uint64_t timebox_length_s, struct wp_buffer *body, struct wp_buffer *head_bytes,
-    struct wp_error *err)
+int wp_report_pack_headed(const struct wp_report *report, uint64_t timebox_length_s, struct wp_buffer *body,
+    struct wp_buffer *head_bytes, struct wp_error *err)
 {
     struct wp_head head;
     wp_head_of_report(&head, report);
@@ -65,7 +65,8 @@ int wp_txn_put_trace(struct wp_txn *txn, const char *aggregate, uint64_t timebox
     return rc;
 }
 
-static int keys_of(struct wp_txn *txn, const char *aggregate, const char *what, char ***keys, size_t *count, struct wp_error *err)
+static int keys_of(
+    struct wp_txn *txn, const char *aggregate, const char *what, char ***keys, size_t *count, struct wp_error *err)
 {
     char prefix[WP_KEY_ROOM];
     size_t kept = 0;
@@ -81,12 +82,13 @@ static int keys_of(struct wp_txn *txn, const char *aggregate, const char *what, 
     return rc;
 }
 
-int wp_txn_list(struct wp_txn *txn, const char *aggregate, const char *what, char ***keys, size_t *count,
-    struct wp_error *err)
+int wp_txn_list(
+    struct wp_txn *txn, const char *aggregate, const char *what, char ***keys, size_t *count, struct wp_error *err)
 {
     char kind[32];
     if (!wp_aggregate_valid(aggregate))
-        return wp_error_set(err, -EINVAL, "'%.150s' is not an aggregate's name: letters, digits and ._+- (1 to 128)", aggregate);
+        return wp_error_set(
+            err, -EINVAL, "'%.150s' is not an aggregate's name: letters, digits and ._+- (1 to 128)", aggregate);
     snprintf(kind, sizeof(kind), "%s%s", what, *what ? "." : "");
     int rc = keys_of(txn, aggregate, kind, keys, count, err);
     if (rc || *count)
@@ -96,8 +98,8 @@ int wp_txn_list(struct wp_txn *txn, const char *aggregate, const char *what, cha
     rc = keys_of(txn, aggregate, "", &any, &any_count, err);
     wp_strings_free(any, any_count);
     if (!rc && !any_count)
-        rc = wp_error_set(err, -ENOENT, "release '%s' of '%s' has no aggregate '%s'", txn->env->release, txn->store->root,
-            aggregate);
+        rc = wp_error_set(
+            err, -ENOENT, "release '%s' of '%s' has no aggregate '%s'", txn->env->release, txn->store->root, aggregate);
     return rc;
 }
 
@@ -174,8 +176,8 @@ int wp_report_make_canonical(struct wp_report **report, struct wp_error *err)
     return rc;
 }
 
-static int merge_meant(struct wp_txn *txn, const struct wp_selection *selection, const struct wp_key *key, const char *text,
-    struct wp_report **sum, struct wp_error *err)
+static int merge_meant(struct wp_txn *txn, const struct wp_selection *selection, const struct wp_key *key,
+    const char *text, struct wp_report **sum, struct wp_error *err)
 {
     struct wp_report *report = NULL;
     bool is_meant = false;
@@ -214,8 +216,8 @@ int wp_txn_read_report(struct wp_txn *txn, const char *aggregate, const struct w
     }
     wp_strings_free(keys, count);
     if (!rc && !sum && !*damage_count)
-        rc = wp_error_set(err, -ENOENT, "aggregate '%s' of release '%s' has no report in that time", aggregate,
-            txn->env->release);
+        rc = wp_error_set(
+            err, -ENOENT, "aggregate '%s' of release '%s' has no report in that time", aggregate, txn->env->release);
     if (!rc && !sum && !(sum = wp_report_create()))
         rc = wp_error_set(err, -ENOMEM, "out of memory for a report");
     if (!rc)
@@ -239,7 +241,7 @@ static size_t newest_of(char **keys, size_t count, const struct wp_selection *se
     struct wp_key key;
     for (size_t i = 0; i < count; i++) {
         if (!keys[i] || wp_key_parse(&key, keys[i], NULL) || !wp_selection_has(selection, &key) ||
-                (newest < count && key.timebox_s < newest_s))
+            (newest < count && key.timebox_s < newest_s))
             continue;
         newest = i;
         newest_s = key.timebox_s;
@@ -278,7 +280,8 @@ int wp_txn_read_trace(struct wp_txn *txn, const char *aggregate, const struct wp
     while (!rc && !*trace) {
         size_t newest = newest_of(keys, count, selection);
         if (newest == count) {
-            rc = wp_error_set(err, -ENOENT, "aggregate '%s' of release '%s' has no trace in that time", aggregate, txn->env->release);
+            rc = wp_error_set(
+                err, -ENOENT, "aggregate '%s' of release '%s' has no trace in that time", aggregate, txn->env->release);
             break;
         }
         rc = decode_trace(txn, keys[newest], trace, err);
@@ -315,8 +318,8 @@ int wp_txn_read_traces(struct wp_txn *txn, const char *aggregate, const struct w
     return rc;
 }
 
-int wp_txn_put_report(struct wp_txn *txn, const struct wp_key *key, const struct wp_report *report, uint64_t timebox_length_s,
-    struct wp_error *err)
+int wp_txn_put_report(struct wp_txn *txn, const struct wp_key *key, const struct wp_report *report,
+    uint64_t timebox_length_s, struct wp_error *err)
 {
     struct wp_buffer body = {0}, head_bytes = {0};
     char text[WP_KEY_ROOM];
@@ -337,7 +340,7 @@ uint64_t wp_txn_timebox_length(struct wp_txn *txn, const char *key)
     struct wp_value value;
     struct wp_head head;
     if (wp_txn_stored(txn, key, &bytes, &size, NULL) || wp_value_parse(&value, bytes, size, NULL) || !value.head_size ||
-            wp_head_decode(&head, value.head, value.head_size, NULL))
+        wp_head_decode(&head, value.head, value.head_size, NULL))
         return 0;
     return head.timebox_length_s;
 }

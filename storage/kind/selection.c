@@ -11,12 +11,12 @@ bool wp_selection_has(const struct wp_selection *selection, const struct wp_key 
     if (!selection)
         return true;
     return key->timebox_s >= selection->since_s && (!selection->until_s || key->timebox_s < selection->until_s) &&
-           (!selection->shard || !strcmp(selection->shard, key->shard)) &&
-           (!selection->hosts || !wp_host_part_is_name(key->host) || wp_hosts_match(selection->hosts, key->host));
+        (!selection->shard || !strcmp(selection->shard, key->shard)) &&
+        (!selection->hosts || !wp_host_part_is_name(key->host) || wp_hosts_match(selection->hosts, key->host));
 }
 
-int wp_selection_has_hosts(const struct wp_selection *selection, const struct wp_key *key, const struct wp_report *report, bool *is_meant,
-    struct wp_error *err)
+int wp_selection_has_hosts(const struct wp_selection *selection, const struct wp_key *key,
+    const struct wp_report *report, bool *is_meant, struct wp_error *err)
 {
     uint32_t count, meant = 0;
     const uint32_t *hosts = wp_report_hosts(report, &count);
@@ -26,7 +26,8 @@ int wp_selection_has_hosts(const struct wp_selection *selection, const struct wp
     for (uint32_t i = 0; i < count; i++)
         meant += wp_hosts_match(selection->hosts, wp_report_text(report, hosts[i]));
     *is_meant = meant && meant == count;
-    return !meant || meant == count ? 0
-        : wp_error_set(err, -EINVAL, "shard '%s' holds %u %s of '%.100s' and %u more in one sum, not to be told apart", key->shard, meant,
-              meant == 1 ? "host" : "hosts", selection->hosts, count - meant);
+    return !meant || meant == count
+        ? 0
+        : wp_error_set(err, -EINVAL, "shard '%s' holds %u %s of '%.100s' and %u more in one sum, not to be told apart",
+              key->shard, meant, meant == 1 ? "host" : "hosts", selection->hosts, count - meant);
 }

@@ -8,12 +8,12 @@
 struct wp_selection {          /* zeroed: everything */
     uint64_t since_s, until_s; /* timeboxes; until 0: no end */
     const char *shard;
-    const char *hosts;         /* of these hosts (wp_hosts_match); NULL: of all */
+    const char *hosts; /* of these hosts (wp_hosts_match); NULL: of all */
 };
 
 bool wp_selection_has(const struct wp_selection *selection, const struct wp_key *key);
 /* Whether all hosts of a report are meant (*is_meant), or none is. -EINVAL: some are, and its parts cannot be told. */
-int wp_selection_has_hosts(const struct wp_selection *selection, const struct wp_key *key, const struct wp_report *report, bool *is_meant,
-    struct wp_error *err);
+int wp_selection_has_hosts(const struct wp_selection *selection, const struct wp_key *key,
+    const struct wp_report *report, bool *is_meant, struct wp_error *err);
 
 #endif

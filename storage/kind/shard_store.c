@@ -16,8 +16,8 @@
 
 #define LABEL "origin"
 
-static int shard_key(struct wp_key *key, enum wp_value_kind kind, const char *shard, char text[WP_KEY_ROOM],
-    struct wp_error *err)
+static int shard_key(
+    struct wp_key *key, enum wp_value_kind kind, const char *shard, char text[WP_KEY_ROOM], struct wp_error *err)
 {
     *key = (struct wp_key){.kind = kind};
     if ((size_t)snprintf(key->shard, sizeof(key->shard), "%s", shard) >= sizeof(key->shard))
@@ -58,8 +58,8 @@ int wp_txn_put_shard(struct wp_txn *txn, const char *shard, const uint8_t origin
 
 int wp_txn_register_shard(struct wp_txn *txn, const char *shard, struct wp_error *err)
 {
-    static const enum wp_value_kind kinds[] = {WP_VALUE_SHARD, WP_VALUE_METADATA, WP_VALUE_LAST_SAMPLE, WP_VALUE_GENEALOGY,
-        WP_VALUE_SOURCEMAP, WP_VALUE_SOURCE, WP_VALUE_CLOCK};
+    static const enum wp_value_kind kinds[] = {WP_VALUE_SHARD, WP_VALUE_METADATA, WP_VALUE_LAST_SAMPLE,
+        WP_VALUE_GENEALOGY, WP_VALUE_SOURCEMAP, WP_VALUE_SOURCE, WP_VALUE_CLOCK};
     int rc = 0;
     for (size_t i = 0; !rc && i < sizeof(kinds) / sizeof(*kinds); i++) {
         char text[WP_KEY_ROOM];
@@ -80,8 +80,9 @@ int wp_txn_register_shard(struct wp_txn *txn, const char *shard, struct wp_error
 
 int wp_shard_origin_of(const struct wp_value *value, uint8_t origin[16])
 {
-    ProtobufCMessage *message = value->head_size ? wp_message_unpack(&wakepath__store__head__descriptor, value->head,
-        value->head_size, "head", NULL) : NULL;
+    ProtobufCMessage *message = value->head_size
+        ? wp_message_unpack(&wakepath__store__head__descriptor, value->head, value->head_size, "head", NULL)
+        : NULL;
     const Wakepath__Store__Head *head = (const Wakepath__Store__Head *)message;
     int rc = -ENOENT;
     for (size_t i = 0; head && i < head->n_labels; i++) {

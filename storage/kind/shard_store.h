@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef WP_STORAGE_KIND_SHARD_STORE_H
 #define WP_STORAGE_KIND_SHARD_STORE_H
-/* Shards by their origin: 16 random bytes that a shard gets when it is registered, and keeps wherever it is copied to. */
+/* Shards by their origin: 16 random bytes that a shard gets when it is registered, and keeps wherever it is copied to.
+ */
 #include "storage/env/txn.h"
 
 /* Puts the flag of a shard that comes from elsewhere; wp_txn_register_shard makes the rest. */
@@ -13,7 +14,8 @@ int wp_txn_shard_of_origin(struct wp_txn *txn, const uint8_t origin[16], char sh
 /* Of a flag's value. -ENOENT. */
 int wp_shard_origin_of(const struct wp_value *value, uint8_t origin[16]);
 
-/* "__state__/shard.<shard>" with a new origin, and empty state values that are not there yet, so that the layout is whole. */
+/* "__state__/shard.<shard>" with a new origin, and empty state values that are not there yet, so that the layout is
+ * whole. */
 int wp_txn_register_shard(struct wp_txn *txn, const char *shard, struct wp_error *err);
 
 #endif

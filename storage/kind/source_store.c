@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which objects and JIT maps a process had, by the digest of what is known of them: a set of rows (process, name, digest),
- * one sub-message a process. A JIT map grows: each part of it that was learnt is a row of its own. */
+/* Which objects and JIT maps a process had, by the digest of what is known of them: a set of rows (process, name,
+ * digest), one sub-message a process. A JIT map grows: each part of it that was learnt is a row of its own. */
 #include "storage/kind/source_store.h"
 
 #include "proto/store.pb-c.h"
@@ -54,7 +54,7 @@ static int compare_rows(const void *left, const void *right, void *context)
 static int add_row(struct sources *all, const struct row *row)
 {
     if (row->host == UINT32_MAX || row->name == UINT32_MAX ||
-            wp_rows_grow(&all->rows, &all->room, all->count, sizeof(*all->rows)))
+        wp_rows_grow(&all->rows, &all->room, all->count, sizeof(*all->rows)))
         return -ENOMEM;
     all->rows[all->count++] = *row;
     return 0;
@@ -75,7 +75,8 @@ static void finish(struct sources *all)
 static int check_process(const process_type *process, struct wp_error *err)
 {
     int rc = WP_LENGTHS("source", err, process->n_names, process->n_digests);
-    if (!rc && (process->host.len > HOST_LIMIT || (process->host.len && memchr(process->host.data, 0, process->host.len))))
+    if (!rc &&
+        (process->host.len > HOST_LIMIT || (process->host.len && memchr(process->host.data, 0, process->host.len))))
         rc = wp_error_set(err, -EBADMSG, "source: a host's name is too long or holds a NUL");
     if (!rc)
         rc = wp_texts_check(process->names, process->n_names, "source", err);
@@ -98,7 +99,8 @@ static int take(void *context, const uint8_t *bytes, size_t size, struct wp_erro
         struct row row = {.pid = process->pid, .start_ns = process->start_ns};
         rc = check_process(process, err);
         if (!rc)
-            row.host = process->host.len ? wp_intern_id(all->strings, (const char *)process->host.data, process->host.len) : 0;
+            row.host =
+                process->host.len ? wp_intern_id(all->strings, (const char *)process->host.data, process->host.len) : 0;
         for (size_t j = 0; !rc && j < process->n_names; j++) {
             row.name = wp_intern_id(all->strings, (const char *)process->names[j].data, process->names[j].len);
             memcpy(row.digest, process->digests[j].data, sizeof(row.digest));
@@ -110,12 +112,12 @@ static int take(void *context, const uint8_t *bytes, size_t size, struct wp_erro
     return rc;
 }
 
-static void begin_process(const struct sources *all, const struct row *row, process_type *process, ProtobufCBinaryData *names,
-    ProtobufCBinaryData *digests)
+static void begin_process(const struct sources *all, const struct row *row, process_type *process,
+    ProtobufCBinaryData *names, ProtobufCBinaryData *digests)
 {
     wakepath__store__source__process__init(process);
-    process->host = (ProtobufCBinaryData){wp_intern_size(all->strings, row->host),
-        (uint8_t *)(uintptr_t)wp_intern_text(all->strings, row->host)};
+    process->host = (ProtobufCBinaryData){
+        wp_intern_size(all->strings, row->host), (uint8_t *)(uintptr_t)wp_intern_text(all->strings, row->host)};
     process->pid = row->pid;
     process->start_ns = row->start_ns;
     process->names = names;
@@ -127,10 +129,12 @@ static int pack(void *context, struct wp_buffer *out, struct wp_error *err)
     struct sources *all = context;
     struct wp_columns columns = {0};
     Wakepath__Store__Source m = WAKEPATH__STORE__SOURCE__INIT;
-    ProtobufCBinaryData *names = wp_columns_texts(&columns, all->count), *digests = wp_columns_texts(&columns, all->count);
+    ProtobufCBinaryData *names = wp_columns_texts(&columns, all->count),
+                        *digests = wp_columns_texts(&columns, all->count);
     process_type *processes = calloc(all->count + 1u, sizeof(*processes));
     m.processes = calloc(all->count + 1u, sizeof(*m.processes));
-    int rc = columns.has_failed || !processes || !m.processes ? wp_error_set(err, -ENOMEM, "out of memory for sources") : 0;
+    int rc =
+        columns.has_failed || !processes || !m.processes ? wp_error_set(err, -ENOMEM, "out of memory for sources") : 0;
     if (!rc && all->count)
         qsort_r(all->rows, all->count, sizeof(*all->rows), compare_rows, all);
     for (uint32_t i = 0; !rc && i < all->count; i++) {
@@ -142,8 +146,8 @@ static int pack(void *context, struct wp_buffer *out, struct wp_error *err)
             begin_process(all, row, m.processes[m.n_processes++], names + i, digests + i);
         }
         process_type *process = m.processes[m.n_processes - 1];
-        process->names[process->n_names++] = (ProtobufCBinaryData){wp_intern_size(all->strings, row->name),
-            (uint8_t *)(uintptr_t)wp_intern_text(all->strings, row->name)};
+        process->names[process->n_names++] = (ProtobufCBinaryData){
+            wp_intern_size(all->strings, row->name), (uint8_t *)(uintptr_t)wp_intern_text(all->strings, row->name)};
         process->digests[process->n_digests++] = (ProtobufCBinaryData){sizeof(row->digest), row->digest};
     }
     if (!rc)
@@ -170,7 +174,8 @@ int wp_txn_put_blob(struct wp_txn *txn, const uint8_t *bytes, size_t size, uint8
     return rc == -ENOENT ? wp_txn_put_key(txn, &key, bytes, size, err) : rc;
 }
 
-int wp_txn_add_sources(struct wp_txn *txn, const char *shard, const struct wp_source_row *rows, size_t count, struct wp_error *err)
+int wp_txn_add_sources(
+    struct wp_txn *txn, const char *shard, const struct wp_source_row *rows, size_t count, struct wp_error *err)
 {
     struct sources all;
     struct wp_chunks chunks = {WP_VALUE_SOURCE, &all, take, pack};
@@ -180,7 +185,9 @@ int wp_txn_add_sources(struct wp_txn *txn, const char *shard, const struct wp_so
     int rc = start(&all, err);
     for (size_t i = 0; !rc && i < count; i++) {
         struct row row = {.host = wp_intern_id(all.strings, rows[i].host, strnlen(rows[i].host, HOST_LIMIT)),
-            .name = wp_rows_string(all.strings, *rows[i].name ? rows[i].name : "?"), .pid = rows[i].pid, .start_ns = rows[i].start_ns};
+            .name = wp_rows_string(all.strings, *rows[i].name ? rows[i].name : "?"),
+            .pid = rows[i].pid,
+            .start_ns = rows[i].start_ns};
         memcpy(row.digest, rows[i].digest, sizeof(row.digest));
         if (add_row(&all, &row))
             rc = wp_error_set(err, -ENOMEM, "out of memory for sources");
@@ -203,8 +210,8 @@ int wp_source_compact(struct wp_txn *txn, const char *shard, struct wp_error *er
 }
 
 /* The rows of processes that are needed move to the front; how many there are. */
-static uint32_t keep_needed(struct sources *all, bool (*is_needed)(void *context, const char *host, uint32_t pid, uint64_t start_ns),
-    void *context, size_t *dropped)
+static uint32_t keep_needed(struct sources *all,
+    bool (*is_needed)(void *context, const char *host, uint32_t pid, uint64_t start_ns), void *context, size_t *dropped)
 {
     uint32_t kept = 0;
     bool is_kept = false;
@@ -221,8 +228,9 @@ static uint32_t keep_needed(struct sources *all, bool (*is_needed)(void *context
     return kept;
 }
 
-int wp_source_expire(struct wp_txn *txn, const char *shard, bool (*is_needed)(void *context, const char *host, uint32_t pid,
-    uint64_t start_ns), void *context, size_t *dropped, struct wp_error *err)
+int wp_source_expire(struct wp_txn *txn, const char *shard,
+    bool (*is_needed)(void *context, const char *host, uint32_t pid, uint64_t start_ns), void *context, size_t *dropped,
+    struct wp_error *err)
 {
     struct sources all;
     struct wp_buffer bytes = {0};

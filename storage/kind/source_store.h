@@ -4,19 +4,21 @@
 /* Which process had which object, and the blobs that hold them. */
 #include "storage/env/txn.h"
 
-struct wp_source_row {         /* "__state__/source.<shard>": a process had that object, or that part of a JIT map */
-    const char *host, *name;   /* name: path, "[vdso]", "[jit]" */
-    uint64_t start_ns;         /* realtime, 0 unknown */
+struct wp_source_row {       /* "__state__/source.<shard>": a process had that object, or that part of a JIT map */
+    const char *host, *name; /* name: path, "[vdso]", "[jit]" */
+    uint64_t start_ns;       /* realtime, 0 unknown */
     uint32_t pid;
-    uint8_t digest[16];        /* of its blob, which wp_txn_put_blob has put in the same release */
+    uint8_t digest[16]; /* of its blob, which wp_txn_put_blob has put in the same release */
 };
-int wp_txn_add_sources(struct wp_txn *txn, const char *shard, const struct wp_source_row *rows, size_t count, struct wp_error *err);
+int wp_txn_add_sources(
+    struct wp_txn *txn, const char *shard, const struct wp_source_row *rows, size_t count, struct wp_error *err);
 /* "__source__/<aa>/<bb>/<digest>", unless it is there already; its digest. */
 int wp_txn_put_blob(struct wp_txn *txn, const uint8_t *bytes, size_t size, uint8_t digest[16], struct wp_error *err);
 
 /* Drops the rows of processes that are not needed; how many processes. */
-int wp_source_expire(struct wp_txn *txn, const char *shard, bool (*is_needed)(void *context, const char *host, uint32_t pid,
-    uint64_t start_ns), void *context, size_t *dropped, struct wp_error *err);
+int wp_source_expire(struct wp_txn *txn, const char *shard,
+    bool (*is_needed)(void *context, const char *host, uint32_t pid, uint64_t start_ns), void *context, size_t *dropped,
+    struct wp_error *err);
 int wp_source_compact(struct wp_txn *txn, const char *shard, struct wp_error *err);
 
 int wp_source_check(const uint8_t *bytes, size_t size, struct wp_error *err);

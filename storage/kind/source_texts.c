@@ -28,8 +28,8 @@ static int visit_process(const Wakepath__Store__Source__Process *process,
     return rc;
 }
 
-int wp_txn_source_texts(struct wp_txn *txn, int (*visit)(void *context, const char *path, const uint8_t digest[16]), void *context,
-    struct wp_error *err)
+int wp_txn_source_texts(struct wp_txn *txn, int (*visit)(void *context, const char *path, const uint8_t digest[16]),
+    void *context, struct wp_error *err)
 {
     char **keys = NULL;
     size_t count = 0;
@@ -38,7 +38,8 @@ int wp_txn_source_texts(struct wp_txn *txn, int (*visit)(void *context, const ch
         struct wp_buffer bytes = {0};
         Wakepath__Store__Source *m = NULL;
         if (!wp_txn_get(txn, keys[i], WP_VALUE_SOURCE, &bytes, NULL))
-            m = (Wakepath__Store__Source *)wp_message_unpack(&wakepath__store__source__descriptor, bytes.data, bytes.size, "source", NULL);
+            m = (Wakepath__Store__Source *)wp_message_unpack(
+                &wakepath__store__source__descriptor, bytes.data, bytes.size, "source", NULL);
         for (size_t j = 0; m && !rc && j < m->n_processes; j++)
             rc = visit_process(m->processes[j], visit, context);
         if (m)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* (build id, offset) -> function, file, line and what is inlined there: what addresses meant while the release ran, a set of rows. */
+/* (build id, offset) -> function, file, line and what is inlined there: what addresses meant while the release ran, a
+ * set of rows. */
 #include "storage/kind/sourcemap_store.h"
 
 #include "proto/store.pb-c.h"
@@ -45,9 +46,8 @@ static int compare_rows(const void *left, const void *right, void *context)
 
 static int add_row(struct sourcemap *map, struct row row)
 {
-    if (row.build == UINT32_MAX || row.object == UINT32_MAX || row.function == UINT32_MAX ||
-            row.file == UINT32_MAX ||
-            wp_rows_grow(&map->rows, &map->room, map->count, sizeof(*map->rows)))
+    if (row.build == UINT32_MAX || row.object == UINT32_MAX || row.function == UINT32_MAX || row.file == UINT32_MAX ||
+        wp_rows_grow(&map->rows, &map->room, map->count, sizeof(*map->rows)))
         return -ENOMEM;
     map->rows[map->count++] = row;
     return 0;
@@ -109,23 +109,27 @@ static int take(void *context, const uint8_t *bytes, size_t size, struct wp_erro
     const Wakepath__Store__SourceMap *m = (const Wakepath__Store__SourceMap *)message;
     int rc = check(m, err);
     for (size_t i = 0; !rc && i < m->n_build; i++)
-        if (add_row(map, (struct row){.build = id_here(map->builds, m->build_ids, m->build[i]),
-                .object = id_here(map->strings, m->strings, m->object[i]),
-                .function = id_here(map->strings, m->strings, m->function[i]),
-                .file = id_here(map->strings, m->strings, m->n_file ? m->file[i] : 0), .line = m->n_line ? m->line[i] : 0,
-                .level = m->n_level ? m->level[i] : 0, .offset = m->offset[i]}))
+        if (add_row(map,
+                (struct row){.build = id_here(map->builds, m->build_ids, m->build[i]),
+                    .object = id_here(map->strings, m->strings, m->object[i]),
+                    .function = id_here(map->strings, m->strings, m->function[i]),
+                    .file = id_here(map->strings, m->strings, m->n_file ? m->file[i] : 0),
+                    .line = m->n_line ? m->line[i] : 0,
+                    .level = m->n_level ? m->level[i] : 0,
+                    .offset = m->offset[i]}))
             rc = wp_error_set(err, -ENOMEM, "out of memory for a source map");
     protobuf_c_message_free_unpacked(message, NULL);
     return rc;
 }
 
 /* Numbers a text as the sorted rows first name it. */
-static uint32_t id_there(const struct wp_intern *texts, uint32_t id, uint32_t *ids, ProtobufCBinaryData *there, size_t *count)
+static uint32_t id_there(
+    const struct wp_intern *texts, uint32_t id, uint32_t *ids, ProtobufCBinaryData *there, size_t *count)
 {
     if (id && !ids[id]) {
         there[*count].data = (uint8_t *)(uintptr_t)wp_intern_text(texts, id);
         there[*count].len = wp_intern_size(texts, id);
-        ids[id] = (uint32_t)++*count;
+        ids[id] = (uint32_t)++ * count;
     }
     return ids[id];
 }
@@ -174,8 +178,8 @@ static int pack(void *context, struct wp_buffer *out, struct wp_error *err)
     return rc;
 }
 
-int wp_txn_add_sourcemap(struct wp_txn *txn, const char *shard, const struct wp_sourcemap_row *rows, size_t count,
-    struct wp_error *err)
+int wp_txn_add_sourcemap(
+    struct wp_txn *txn, const char *shard, const struct wp_sourcemap_row *rows, size_t count, struct wp_error *err)
 {
     struct sourcemap map;
     struct wp_chunks chunks = {WP_VALUE_SOURCEMAP, &map, take, pack};
@@ -185,12 +189,17 @@ int wp_txn_add_sourcemap(struct wp_txn *txn, const char *shard, const struct wp_
     int rc = start(&map, err);
     for (size_t i = 0; !rc && i < count; i++) {
         if (!rows[i].build_id_size || rows[i].build_id_size > BUILD_ID_LIMIT)
-            rc = wp_error_set(err, -EINVAL, "a build id has 1 to %u bytes, not %u", BUILD_ID_LIMIT, rows[i].build_id_size);
-        else if (add_row(&map, (struct row){
-                     .build = wp_intern_id(map.builds, (const char *)rows[i].build_id, rows[i].build_id_size),
-                     .object = wp_rows_string(map.strings, rows[i].object),
-                     .function = wp_rows_string(map.strings, rows[i].function), .file = wp_rows_string(map.strings, rows[i].file),
-                     .line = rows[i].line, .level = rows[i].level, .offset = rows[i].offset}))
+            rc = wp_error_set(
+                err, -EINVAL, "a build id has 1 to %u bytes, not %u", BUILD_ID_LIMIT, rows[i].build_id_size);
+        else if (add_row(&map,
+                     (struct row){
+                         .build = wp_intern_id(map.builds, (const char *)rows[i].build_id, rows[i].build_id_size),
+                         .object = wp_rows_string(map.strings, rows[i].object),
+                         .function = wp_rows_string(map.strings, rows[i].function),
+                         .file = wp_rows_string(map.strings, rows[i].file),
+                         .line = rows[i].line,
+                         .level = rows[i].level,
+                         .offset = rows[i].offset}))
             rc = wp_error_set(err, -ENOMEM, "out of memory for a source map");
     }
     if (!rc)

@@ -58,19 +58,19 @@ int wp_txn_put_resume(struct wp_txn *txn, const char *shard, const struct wp_res
     memcpy(key.session, resume->session, sizeof(key.session));
     message.session = (ProtobufCBinaryData){16, (uint8_t *)(uintptr_t)resume->session};
     message.host = (ProtobufCBinaryData){16, (uint8_t *)(uintptr_t)resume->host};
-    message.hostname = (ProtobufCBinaryData){strnlen(resume->hostname, sizeof(resume->hostname) - 1),
-        (uint8_t *)(uintptr_t)resume->hostname};
+    message.hostname = (ProtobufCBinaryData){
+        strnlen(resume->hostname, sizeof(resume->hostname) - 1), (uint8_t *)(uintptr_t)resume->hostname};
     message.seq = resume->seq;
     message.until_mono_ns = resume->until_mono_ns;
     message.ended = resume->ended;
     return save(txn, &key, &message.base, err);
 }
 
-static int take_resume(struct wp_resume *resume, const Wakepath__Store__Processed *m, const struct wp_key *key,
-    struct wp_error *err)
+static int take_resume(
+    struct wp_resume *resume, const Wakepath__Store__Processed *m, const struct wp_key *key, struct wp_error *err)
 {
     if (m->session.len != 16 || m->host.len != 16 || memcmp(m->session.data, key->session, 16) ||
-            m->hostname.len >= sizeof(resume->hostname))
+        m->hostname.len >= sizeof(resume->hostname))
         return wp_error_set(err, -EBADMSG, "resume point of another session, or with ids of a wrong size");
     *resume = (struct wp_resume){.seq = m->seq, .until_mono_ns = m->until_mono_ns, .ended = m->ended};
     memcpy(resume->session, m->session.data, 16);
@@ -80,8 +80,8 @@ static int take_resume(struct wp_resume *resume, const Wakepath__Store__Processe
     return 0;
 }
 
-int wp_txn_get_resume(struct wp_txn *txn, const char *shard, const uint8_t session[16], struct wp_resume *resume,
-    struct wp_error *err)
+int wp_txn_get_resume(
+    struct wp_txn *txn, const char *shard, const uint8_t session[16], struct wp_resume *resume, struct wp_error *err)
 {
     struct wp_buffer bytes = {0};
     struct wp_key key;
@@ -90,7 +90,9 @@ int wp_txn_get_resume(struct wp_txn *txn, const char *shard, const uint8_t sessi
     memcpy(key.session, session, sizeof(key.session));
     if (!rc)
         rc = wp_txn_get_key(txn, &key, &bytes, err);
-    if (!rc && !(message = wp_message_unpack(&wakepath__store__processed__descriptor, bytes.data, bytes.size, "processed", err)))
+    if (!rc &&
+        !(message =
+                wp_message_unpack(&wakepath__store__processed__descriptor, bytes.data, bytes.size, "processed", err)))
         rc = -EBADMSG;
     if (!rc)
         rc = take_resume(resume, (const Wakepath__Store__Processed *)message, &key, err);
@@ -102,7 +104,8 @@ int wp_txn_get_resume(struct wp_txn *txn, const char *shard, const uint8_t sessi
 int wp_processed_check(const struct wp_key *key, const uint8_t *bytes, size_t size, struct wp_error *err)
 {
     struct wp_resume resume;
-    ProtobufCMessage *message = wp_message_unpack(&wakepath__store__processed__descriptor, bytes, size, "processed", err);
+    ProtobufCMessage *message =
+        wp_message_unpack(&wakepath__store__processed__descriptor, bytes, size, "processed", err);
     int rc = message ? take_resume(&resume, (const Wakepath__Store__Processed *)message, key, err) : -EBADMSG;
     protobuf_c_message_free_unpacked(message, NULL);
     return rc;
@@ -133,8 +136,8 @@ static size_t keep_latest(last_entry **entries, size_t count)
     return kept;
 }
 
-int wp_txn_put_last_samples(struct wp_txn *txn, const char *shard, const uint8_t (*sessions)[16], size_t count, uint64_t real_s,
-    struct wp_error *err)
+int wp_txn_put_last_samples(struct wp_txn *txn, const char *shard, const uint8_t (*sessions)[16], size_t count,
+    uint64_t real_s, struct wp_error *err)
 {
     struct wp_key key;
     ProtobufCMessage *message = NULL;
@@ -171,12 +174,12 @@ int wp_txn_put_last_samples(struct wp_txn *txn, const char *shard, const uint8_t
     return rc;
 }
 
-int wp_txn_put_last_sample(struct wp_txn *txn, const char *shard, const uint8_t session[16], uint64_t real_s,
-    struct wp_error *err)
+int wp_txn_put_last_sample(
+    struct wp_txn *txn, const char *shard, const uint8_t session[16], uint64_t real_s, struct wp_error *err)
 {
     uint8_t one[1][16];
     memcpy(one[0], session, 16);
-    return wp_txn_put_last_samples(txn, shard, (const uint8_t (*)[16])one, 1, real_s, err);
+    return wp_txn_put_last_samples(txn, shard, (const uint8_t(*)[16])one, 1, real_s, err);
 }
 
 int wp_last_sample_check(const uint8_t *bytes, size_t size, struct wp_error *err)
@@ -237,8 +240,8 @@ static void put_span(Wakepath__Store__Clock *out, clock_span *span)
         out->n_spans++;
 }
 
-int wp_txn_put_clock(struct wp_txn *txn, const char *shard, const struct wp_clock_row *rows, size_t count,
-    struct wp_error *err)
+int wp_txn_put_clock(
+    struct wp_txn *txn, const char *shard, const struct wp_clock_row *rows, size_t count, struct wp_error *err)
 {
     struct wp_key key;
     ProtobufCMessage *message = NULL;
@@ -279,7 +282,7 @@ int wp_clock_check(const uint8_t *bytes, size_t size, struct wp_error *err)
     int rc = 0;
     for (size_t i = 0; !rc && i < m->n_spans; i++)
         if (m->spans[i]->host.len != 16 || m->spans[i]->to_mono_ns < m->spans[i]->from_mono_ns ||
-                (i && compare_spans(&m->spans[i - 1], &m->spans[i]) >= 0))
+            (i && compare_spans(&m->spans[i - 1], &m->spans[i]) >= 0))
             rc = wp_error_set(err, -EBADMSG, "clock: span %zu is not in order, negative, or has no host id", i);
     protobuf_c_message_free_unpacked(message, NULL);
     return rc;

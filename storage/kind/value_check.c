@@ -27,11 +27,11 @@ static int check_head(const struct wp_value *value, const struct wp_head *wanted
     int rc = wp_head_decode(&head, value->head, value->head_size, err);
     if (rc)
         return rc;
-    bool same = head.first_ns == wanted->first_ns && head.last_ns == wanted->last_ns && head.wall_ns == wanted->wall_ns &&
-                head.total_ns == wanted->total_ns && head.hosts == wanted->hosts && head.nodes == wanted->nodes &&
-                head.processes == wanted->processes && head.pieces == wanted->pieces && head.events == wanted->events &&
-                head.dropped == wanted->dropped &&
-                !memcmp(head.category_ns, wanted->category_ns, sizeof(head.category_ns));
+    bool same = head.first_ns == wanted->first_ns && head.last_ns == wanted->last_ns &&
+        head.wall_ns == wanted->wall_ns && head.total_ns == wanted->total_ns && head.hosts == wanted->hosts &&
+        head.nodes == wanted->nodes && head.processes == wanted->processes && head.pieces == wanted->pieces &&
+        head.events == wanted->events && head.dropped == wanted->dropped &&
+        !memcmp(head.category_ns, wanted->category_ns, sizeof(head.category_ns));
     return same ? 0 : wp_error_set(err, -EBADMSG, "its head does not say what its body holds");
 }
 
@@ -45,11 +45,16 @@ static int check_host(const struct wp_key *key, const struct wp_report *report, 
         return 0;
     if (count == 1)
         wp_host_part(part, wp_report_text(report, hosts[0]));
-    return strcmp(part, key->host) ? wp_error_set(err, -EBADMSG, "it is host '%s's by its key, and of %s by its content", key->host,
-        count == 1 ? wp_report_text(report, hosts[0]) : count ? "several" : "none") : 0;
+    return strcmp(part, key->host)
+        ? wp_error_set(err, -EBADMSG, "it is host '%s's by its key, and of %s by its content", key->host,
+              count == 1  ? wp_report_text(report, hosts[0])
+                  : count ? "several"
+                          : "none")
+        : 0;
 }
 
-static int check_report(const struct wp_key *key, const struct wp_value *value, const struct wp_buffer *raw, struct wp_error *err)
+static int check_report(
+    const struct wp_key *key, const struct wp_value *value, const struct wp_buffer *raw, struct wp_error *err)
 {
     struct wp_report *report = NULL;
     struct wp_buffer again = {0};
@@ -96,15 +101,17 @@ static int check_blob(const struct wp_key *key, const struct wp_buffer *raw, str
     XXH128_canonical_t digest;
     XXH128_canonicalFromHash(&digest, XXH3_128bits(raw->data, raw->size));
     return memcmp(&digest, key->digest, sizeof(key->digest))
-               ? wp_error_set(err, -EBADMSG, "its name is not the digest of its content")
-               : 0;
+        ? wp_error_set(err, -EBADMSG, "its name is not the digest of its content")
+        : 0;
 }
 
-int wp_value_check(const struct wp_key *key, const struct wp_value *value, const struct wp_buffer *raw, struct wp_error *err)
+int wp_value_check(
+    const struct wp_key *key, const struct wp_value *value, const struct wp_buffer *raw, struct wp_error *err)
 {
     switch (key->kind) {
     case WP_VALUE_SHARD:
-        return raw->size ? wp_error_set(err, -EBADMSG, "a shard's flag is empty, this one has %zu bytes", raw->size) : 0;
+        return raw->size ? wp_error_set(err, -EBADMSG, "a shard's flag is empty, this one has %zu bytes", raw->size)
+                         : 0;
     case WP_VALUE_METADATA:
         return wp_metadata_check(raw->data, raw->size, err);
     case WP_VALUE_PROCESSED:

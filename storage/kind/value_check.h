@@ -6,6 +6,7 @@
 #include "storage/value/value.h"
 
 /* -EBADMSG with what is wrong. `raw` is the unwrapped body of `value`, which stood under `key`. */
-int wp_value_check(const struct wp_key *key, const struct wp_value *value, const struct wp_buffer *raw, struct wp_error *err);
+int wp_value_check(
+    const struct wp_key *key, const struct wp_value *value, const struct wp_buffer *raw, struct wp_error *err);
 
 #endif

@@ -19,10 +19,10 @@ static int compare_bytes(ProtobufCBinaryData a, ProtobufCBinaryData b)
     return rc ? rc : a.len < b.len ? -1 : a.len > b.len;
 }
 
-#define COMPARE(a, b)                  \
-    do {                               \
-        if ((a) != (b))                \
-            return (a) < (b) ? -1 : 1; \
+#define COMPARE(a, b)                                                                                                  \
+    do {                                                                                                               \
+        if ((a) != (b))                                                                                                \
+            return (a) < (b) ? -1 : 1;                                                                                 \
     } while (0)
 
 /* --- lists of entries, each with a name: the greater of two entries of the same name stays --- */
@@ -72,7 +72,7 @@ static int rank_span(const void *left, const void *right)
     return compare_bytes(a->hostname, b->hostname);
 }
 
-struct list {                  /* how a message holds its entries */
+struct list { /* how a message holds its entries */
     const ProtobufCMessageDescriptor *type;
     int (*name)(const void *left, const void *right);
     int (*rank)(const void *left, const void *right);
@@ -115,8 +115,8 @@ static void take_greatest(const struct list *list, struct entries *out, void *en
     out->count++;
 }
 
-static int join_lists(const struct list *list, const struct entries *a, const struct entries *b, struct wp_buffer *bytes,
-    struct wp_error *err)
+static int join_lists(const struct list *list, const struct entries *a, const struct entries *b,
+    struct wp_buffer *bytes, struct wp_error *err)
 {
     struct entries out = {.base = PROTOBUF_C_MESSAGE_INIT(list->type)};
     out.entries = calloc(a->count + b->count + 1, sizeof(*out.entries));
@@ -131,8 +131,8 @@ static int join_lists(const struct list *list, const struct entries *a, const st
     return rc;
 }
 
-static int join_messages(const struct list *list, const struct wp_buffer *a, const struct wp_buffer *b, struct wp_buffer *out,
-    struct wp_error *err)
+static int join_messages(const struct list *list, const struct wp_buffer *a, const struct wp_buffer *b,
+    struct wp_buffer *out, struct wp_error *err)
 {
     const char *what = list->type->short_name;
     ProtobufCMessage *one = wp_message_unpack(list->type, a->data, a->size, what, err);
@@ -144,8 +144,8 @@ static int join_messages(const struct list *list, const struct wp_buffer *a, con
 }
 
 /* The resume point that is further. */
-static int join_processed(const struct wp_buffer *a, const struct wp_buffer *b, const struct wp_buffer **greater,
-    struct wp_error *err)
+static int join_processed(
+    const struct wp_buffer *a, const struct wp_buffer *b, const struct wp_buffer **greater, struct wp_error *err)
 {
     const ProtobufCMessageDescriptor *type = &wakepath__store__processed__descriptor;
     ProtobufCMessage *one = wp_message_unpack(type, a->data, a->size, "processed", err);
@@ -154,7 +154,9 @@ static int join_processed(const struct wp_buffer *a, const struct wp_buffer *b, 
     if (!rc) {
         const Wakepath__Store__Processed *x = (const Wakepath__Store__Processed *)one;
         const Wakepath__Store__Processed *y = (const Wakepath__Store__Processed *)other;
-        bool is_less = x->seq != y->seq ? x->seq < y->seq : x->ended != y->ended ? y->ended : x->until_mono_ns < y->until_mono_ns;
+        bool is_less = x->seq != y->seq ? x->seq < y->seq
+            : x->ended != y->ended      ? y->ended
+                                        : x->until_mono_ns < y->until_mono_ns;
         *greater = is_less ? b : a;
     }
     protobuf_c_message_free_unpacked(one, NULL);
@@ -170,7 +172,8 @@ static const struct wp_buffer *greater_bytes(const struct wp_buffer *a, const st
     return !a->size || memcmp(a->data, b->data, a->size) >= 0 ? a : b;
 }
 
-static int join_exemplars(const struct wp_buffer *a, const struct wp_buffer *b, struct wp_buffer *out, struct wp_error *err)
+static int join_exemplars(
+    const struct wp_buffer *a, const struct wp_buffer *b, struct wp_buffer *out, struct wp_error *err)
 {
     struct wp_exemplars one = {0}, other = {0};
     int rc = wp_exemplars_decode(&one, a->data, a->size, err);

@@ -3,8 +3,8 @@
 #define WP_STORAGE_KIND_VALUE_JOIN_H
 /*
  * Two states of the same value, of the same shard, become one that holds what either knows. join is associative,
- * commutative and idempotent, so that merging stores again, or in another order, changes nothing. Reports are no part of
- * it: merge_store.c takes the one that holds more.
+ * commutative and idempotent, so that merging stores again, or in another order, changes nothing. Reports are no part
+ * of it: merge_store.c takes the one that holds more.
  */
 #include "storage/value/value.h"
 

@@ -88,7 +88,7 @@ static bool is_rival(const struct wp_exemplar_window *a, const struct wp_exempla
 }
 
 struct range {
-    uint32_t from, to;       /* rows of one service */
+    uint32_t from, to; /* rows of one service */
 };
 
 static struct range range_of(const struct wp_exemplars *set, const char *service)
@@ -177,7 +177,8 @@ static void trim(struct wp_exemplars *set, const char *service)
 /* The same window, explained twice: what is known, and of that the more. */
 static int take_other_trace(struct wp_exemplar_window *row, const struct wp_buffer *trace)
 {
-    bool is_more = trace->size != row->trace.size ? trace->size > row->trace.size
+    bool is_more = trace->size != row->trace.size
+        ? trace->size > row->trace.size
         : trace->size && memcmp(trace->data, row->trace.data, trace->size) > 0;
     if (!is_more)
         return 0;
@@ -200,7 +201,8 @@ static int insert(struct wp_exemplars *set, uint32_t at, const struct wp_exempla
     row.host = strdup(window->host);
     row.trace = (struct wp_buffer){0};
     row.draw = draw_of(window);
-    if (!row.service || !row.host || (window->trace.size && wp_buffer_append(&row.trace, window->trace.data, window->trace.size))) {
+    if (!row.service || !row.host ||
+        (window->trace.size && wp_buffer_append(&row.trace, window->trace.data, window->trace.size))) {
         free_row(&row);
         return -ENOMEM;
     }
@@ -284,8 +286,12 @@ static int copy_name(char out[WP_EXEMPLARS_NAME + 1], ProtobufCBinaryData name, 
 static int take_window(struct wp_exemplars *set, const window_type *window, struct wp_error *err)
 {
     char service[WP_EXEMPLARS_NAME + 1], host[WP_EXEMPLARS_NAME + 1];
-    struct wp_exemplar_window row = {.service = service, .host = host, .start_ns = window->start_ns,
-        .length_ns = window->length_ns, .tid = window->tid, .trace = {.data = window->trace.data, .size = window->trace.len}};
+    struct wp_exemplar_window row = {.service = service,
+        .host = host,
+        .start_ns = window->start_ns,
+        .length_ns = window->length_ns,
+        .tid = window->tid,
+        .trace = {.data = window->trace.data, .size = window->trace.len}};
     struct wp_trace *trace = NULL;
     int rc = copy_name(service, window->service, err);
     if (!rc)
@@ -305,7 +311,8 @@ static int take_window(struct wp_exemplars *set, const window_type *window, stru
 int wp_exemplars_decode(struct wp_exemplars *set, const uint8_t *bytes, size_t size, struct wp_error *err)
 {
     *set = (struct wp_exemplars){0};
-    ProtobufCMessage *message = wp_message_unpack(&wakepath__store__exemplars__descriptor, bytes, size, "exemplars", err);
+    ProtobufCMessage *message =
+        wp_message_unpack(&wakepath__store__exemplars__descriptor, bytes, size, "exemplars", err);
     if (!message)
         return -EBADMSG;
     const Wakepath__Store__Exemplars *m = (const Wakepath__Store__Exemplars *)message;

@@ -34,8 +34,11 @@ void wp_head_of_report(struct wp_head *head, const struct wp_report *report)
 
 void wp_head_of_trace(struct wp_head *head, const struct wp_trace *trace)
 {
-    *head = (struct wp_head){.first_ns = trace->start_ns, .last_ns = wp_sum(trace->start_ns, trace->length_ns),
-        .wall_ns = trace->length_ns, .nodes = trace->node_count - 1, .pieces = trace->piece_count};
+    *head = (struct wp_head){.first_ns = trace->start_ns,
+        .last_ns = wp_sum(trace->start_ns, trace->length_ns),
+        .wall_ns = trace->length_ns,
+        .nodes = trace->node_count - 1,
+        .pieces = trace->piece_count};
     for (uint32_t i = 0; i < trace->piece_count; i++) {
         const struct wp_trace_piece *piece = &trace->pieces[i];
         if (piece->category < WP_CATEGORIES)
@@ -69,9 +72,16 @@ int wp_head_decode(struct wp_head *head, const uint8_t *bytes, size_t size, stru
     if (!unpacked)
         return -EBADMSG;
     const Wakepath__Store__Head *m = (const Wakepath__Store__Head *)unpacked;
-    *head = (struct wp_head){.first_ns = m->first_ns, .last_ns = m->last_ns, .wall_ns = m->wall_ns,
-        .total_ns = m->total_ns, .hosts = m->hosts, .nodes = m->nodes, .processes = m->processes, .pieces = m->pieces,
-        .events = m->events, .dropped = m->dropped,
+    *head = (struct wp_head){.first_ns = m->first_ns,
+        .last_ns = m->last_ns,
+        .wall_ns = m->wall_ns,
+        .total_ns = m->total_ns,
+        .hosts = m->hosts,
+        .nodes = m->nodes,
+        .processes = m->processes,
+        .pieces = m->pieces,
+        .events = m->events,
+        .dropped = m->dropped,
         .timebox_length_s = m->timebox_length_s};
     for (size_t i = 0; i < m->n_category_ns && i < WP_CATEGORIES; i++)
         head->category_ns[i] = m->category_ns[i];

@@ -10,7 +10,7 @@ struct wp_head {
     uint64_t wall_ns, total_ns, category_ns[WP_CATEGORIES];
     uint32_t hosts, nodes, processes, pieces;
     uint64_t events, dropped;
-    uint64_t timebox_length_s;  /* after a roll-up; 0: as its writer made it */
+    uint64_t timebox_length_s; /* after a roll-up; 0: as its writer made it */
 };
 
 void wp_head_of_report(struct wp_head *head, const struct wp_report *report);

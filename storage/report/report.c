@@ -17,7 +17,7 @@ static int start(struct wp_report *report)
     if (!report->strings)
         report->strings = wp_intern_create();
     if (!report->strings || wp_tree_start(&tree) ||
-            wp_rows_grow(&report->node_cell, &report->node_cell_room, 0, sizeof(*report->node_cell)))
+        wp_rows_grow(&report->node_cell, &report->node_cell_room, 0, sizeof(*report->node_cell)))
         return -ENOMEM;
     report->node_cell[0] = WP_NO_CELL;
     report->bucket_shift = WP_REPORT_BUCKET_SHIFT;
@@ -110,10 +110,13 @@ void wp_report_add(struct wp_report *report, uint32_t node, enum wp_category cat
     wp_report_cell_add(report, node, category, ns, count);
 }
 
-uint32_t wp_report_process(struct wp_report *report, const char *host, const char *comm, uint32_t pid, uint64_t start_ns)
+uint32_t wp_report_process(
+    struct wp_report *report, const char *host, const char *comm, uint32_t pid, uint64_t start_ns)
 {
-    struct wp_report_process key = {.host = wp_report_string(report, host), .comm = wp_report_string(report, comm),
-        .pid = pid, .start_ns = start_ns};
+    struct wp_report_process key = {.host = wp_report_string(report, host),
+        .comm = wp_report_string(report, comm),
+        .pid = pid,
+        .start_ns = start_ns};
     if (key.host == UINT32_MAX || key.comm == UINT32_MAX)
         return UINT32_MAX;
     return wp_report_process_row(report, &key);
@@ -130,14 +133,16 @@ void wp_report_process_add(struct wp_report *report, uint32_t process, uint64_t 
     row->running_ns = wp_sum(row->running_ns, running_ns);
 }
 
-void wp_report_unexplained(struct wp_report *report, uint32_t node, const char *reason, uint64_t ns, uint64_t count, uint32_t tid)
+void wp_report_unexplained(
+    struct wp_report *report, uint32_t node, const char *reason, uint64_t ns, uint64_t count, uint32_t tid)
 {
     uint32_t text = wp_report_string(report, reason);
     if (text != UINT32_MAX)
         wp_report_unexplained_add(report, &(struct wp_unexplained){node, text, ns, count, ns, tid});
 }
 
-void wp_report_unexplained_each(struct wp_report *report, uint32_t node, const char *reason, uint64_t ns, uint64_t count, uint32_t tid)
+void wp_report_unexplained_each(
+    struct wp_report *report, uint32_t node, const char *reason, uint64_t ns, uint64_t count, uint32_t tid)
 {
     uint32_t text = wp_report_string(report, reason);
     if (text != UINT32_MAX)
@@ -225,14 +230,17 @@ int wp_report_failed(const struct wp_report *report)
 
 size_t wp_report_bytes(const struct wp_report *r)
 {
-    const struct wp_intmap *const maps[] = {&r->tree.frames, &r->tree.children, &r->names, &r->by_process, &r->by_unexplained, &r->by_host,
-        &r->by_event, &r->by_limit, &r->by_edge, &r->by_transaction, &r->by_slowest, &r->by_site, &r->by_line, &r->by_call};
+    const struct wp_intmap *const maps[] = {&r->tree.frames, &r->tree.children, &r->names, &r->by_process,
+        &r->by_unexplained, &r->by_host, &r->by_event, &r->by_limit, &r->by_edge, &r->by_transaction, &r->by_slowest,
+        &r->by_site, &r->by_line, &r->by_call};
     size_t bytes = wp_intern_bytes(r->strings) + r->frame_room * sizeof(*r->frames) + r->node_room * sizeof(*r->nodes) +
-        r->node_cell_room * sizeof(*r->node_cell) + r->cell_room * sizeof(*r->cells) + r->cell_next_room * sizeof(*r->cell_next) +
-        r->cell_sample_room * sizeof(*r->cell_sample) + r->sample_room * sizeof(*r->samples) +
-        r->process_room * sizeof(*r->processes) + r->unexplained_room * sizeof(*r->unexplained) + r->span_room * sizeof(*r->spans) +
-        r->transaction_room * sizeof(*r->transactions) + r->slowest_room * sizeof(*r->slowest) + r->edge_room * sizeof(*r->edges) +
-        r->site_room * sizeof(*r->sites) + r->line_room * sizeof(*r->lines) + r->call_room * sizeof(*r->calls);
+        r->node_cell_room * sizeof(*r->node_cell) + r->cell_room * sizeof(*r->cells) +
+        r->cell_next_room * sizeof(*r->cell_next) + r->cell_sample_room * sizeof(*r->cell_sample) +
+        r->sample_room * sizeof(*r->samples) + r->process_room * sizeof(*r->processes) +
+        r->unexplained_room * sizeof(*r->unexplained) + r->span_room * sizeof(*r->spans) +
+        r->transaction_room * sizeof(*r->transactions) + r->slowest_room * sizeof(*r->slowest) +
+        r->edge_room * sizeof(*r->edges) + r->site_room * sizeof(*r->sites) + r->line_room * sizeof(*r->lines) +
+        r->call_room * sizeof(*r->calls);
     for (size_t i = 0; i < sizeof(maps) / sizeof(*maps); i++)
         bytes += wp_intmap_bytes(maps[i]);
     return bytes;

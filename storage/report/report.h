@@ -31,11 +31,14 @@ uint32_t wp_report_frame(struct wp_report *report, enum wp_frame_style style, co
 uint32_t wp_report_child(struct wp_report *report, uint32_t parent, uint32_t frame);
 void wp_report_add(struct wp_report *report, uint32_t node, enum wp_category category, uint64_t ns, uint64_t count);
 /* Index of the process row, made if new. */
-uint32_t wp_report_process(struct wp_report *report, const char *host, const char *comm, uint32_t pid, uint64_t start_ns);
+uint32_t wp_report_process(
+    struct wp_report *report, const char *host, const char *comm, uint32_t pid, uint64_t start_ns);
 void wp_report_process_add(struct wp_report *report, uint32_t process, uint64_t total_ns, uint64_t running_ns);
-void wp_report_unexplained(struct wp_report *report, uint32_t node, const char *reason, uint64_t ns, uint64_t count, uint32_t tid);
+void wp_report_unexplained(
+    struct wp_report *report, uint32_t node, const char *reason, uint64_t ns, uint64_t count, uint32_t tid);
 /* `count` stretches of `ns` each. */
-void wp_report_unexplained_each(struct wp_report *report, uint32_t node, const char *reason, uint64_t ns, uint64_t count, uint32_t tid);
+void wp_report_unexplained_each(
+    struct wp_report *report, uint32_t node, const char *reason, uint64_t ns, uint64_t count, uint32_t tid);
 /* Activity of the process of interest; wall time is the length of the union of the spans. */
 void wp_report_activity(struct wp_report *report, uint64_t start_ns, uint64_t end_ns);
 void wp_report_host(struct wp_report *report, const char *host);

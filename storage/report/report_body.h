@@ -16,16 +16,16 @@ struct wp_report {
     struct wp_intern *strings;
     struct wp_frame_info *frames;
     struct wp_node *nodes;
-    uint32_t *node_cell;       /* a node's newest cell, WP_NO_CELL none; as many as nodes */
+    uint32_t *node_cell; /* a node's newest cell, WP_NO_CELL none; as many as nodes */
     struct wp_cell *cells;
-    uint32_t *cell_next;       /* the same node's cell before it: at most WP_CATEGORIES long, found without hashing */
-    uint32_t *cell_sample;     /* a cell's newest sample, WP_NO_CELL none */
+    uint32_t *cell_next;   /* the same node's cell before it: at most WP_CATEGORIES long, found without hashing */
+    uint32_t *cell_sample; /* a cell's newest sample, WP_NO_CELL none */
     struct wp_cell_sample *samples;
     uint64_t buckets[WP_REPORT_BUCKETS]; /* those in use, ascending */
     unsigned bucket_shift;
     struct wp_report_process *processes;
     struct wp_unexplained *unexplained, *largest;
-    struct wp_span *spans;     /* ascending, apart */
+    struct wp_span *spans; /* ascending, apart */
     uint32_t *hosts;
     struct wp_event_count *events;
     struct wp_limit_count *limits;
@@ -42,7 +42,7 @@ struct wp_report {
     uint32_t frame_room, node_room, node_cell_room, cell_room, cell_next_room, process_room, unexplained_room,
         span_room, host_room, event_room, limit_room, edge_room, transaction_room, slowest_room;
     struct wp_tree_index tree;
-    struct wp_intmap names;    /* (host, comm) -> a number for the pair */
+    struct wp_intmap names; /* (host, comm) -> a number for the pair */
     struct wp_intmap by_process, by_unexplained, by_host, by_event, by_limit, by_edge, by_transaction, by_slowest,
         by_site, by_line, by_call;
     uint64_t recorded_ns, window_ns, uncertain_ns, detached_ns;

@@ -107,11 +107,12 @@ static int take_cells(struct wp_report *report, const message_type *m, struct wp
     for (size_t i = 0; i < m->n_cell_ns; i++) {
         node += m->cell_node_step[i];
         if (node >= report->node_count)
-            return wp_error_set(err, -EBADMSG, "time on node %llu, there are %u", (unsigned long long)node,
-                report->node_count);
+            return wp_error_set(
+                err, -EBADMSG, "time on node %llu, there are %u", (unsigned long long)node, report->node_count);
         wp_report_add(report, (uint32_t)node, m->cell_category.data[i], m->cell_ns[i], m->cell_count[i]);
         if (report->cell_count != i + 1)
-            return wp_error_set(err, -EBADMSG, "time on node %llu is there twice for a category", (unsigned long long)node);
+            return wp_error_set(
+                err, -EBADMSG, "time on node %llu is there twice for a category", (unsigned long long)node);
     }
     return 0;
 }
@@ -144,13 +145,14 @@ static int take_samples(struct wp_report *report, const message_type *m, struct 
             return wp_error_set(err, -EBADMSG, "time %zu has samples that are not there", i);
         for (size_t end = at + m->cell_samples[i], first = at; at < end; at++) {
             if (m->sample_bucket.data[at] >= m->n_bucket_step ||
-                    (at > first && m->sample_bucket.data[at] <= m->sample_bucket.data[at - 1]))
+                (at > first && m->sample_bucket.data[at] <= m->sample_bucket.data[at - 1]))
                 return wp_error_set(err, -EBADMSG, "sample %zu is in no bucket or not after the one before", at);
             bool is_full = m->cell_ns[i] == UINT64_MAX; /* a sum at its limit says nothing about its parts */
             if (!m->sample_ns[at] || (!is_full && m->sample_ns[at] > left))
                 return wp_error_set(err, -EBADMSG, "the samples of time %zu are more than it", i);
             left -= m->sample_ns[at];
-            wp_report_sample_add(report, (uint32_t)i, buckets[m->sample_bucket.data[at]], m->bucket_shift, m->sample_ns[at]);
+            wp_report_sample_add(
+                report, (uint32_t)i, buckets[m->sample_bucket.data[at]], m->bucket_shift, m->sample_ns[at]);
         }
     }
     if (!rc && at != m->n_sample_ns)
@@ -164,7 +166,8 @@ static int take_spans(struct wp_report *report, const message_type *m, struct wp
     for (size_t i = 0; i < m->n_span_gap_ns; i++) {
         uint64_t start = wp_sum(at, m->span_gap_ns[i]), end = wp_sum(start, m->span_length_ns[i]);
         if (end <= start || end == UINT64_MAX || (i && start == at))
-            return wp_error_set(err, -EBADMSG, "span %zu is empty, touches the one before or ends after the end of time", i);
+            return wp_error_set(
+                err, -EBADMSG, "span %zu is empty, touches the one before or ends after the end of time", i);
         wp_report_activity(report, start, end);
         at = end;
     }
@@ -174,31 +177,36 @@ static int take_spans(struct wp_report *report, const message_type *m, struct wp
 static void take_rows(struct wp_report *report, const message_type *m)
 {
     for (size_t i = 0; i < m->n_process_pid; i++) {
-        struct wp_report_process key = {.host = m->process_host[i], .comm = m->process_comm[i], .pid = m->process_pid[i],
+        struct wp_report_process key = {.host = m->process_host[i],
+            .comm = m->process_comm[i],
+            .pid = m->process_pid[i],
             .start_ns = m->process_start_ns[i]};
-        wp_report_process_add(report, wp_report_process_row(report, &key), m->process_total_ns[i],
-            m->process_running_ns[i]);
+        wp_report_process_add(
+            report, wp_report_process_row(report, &key), m->process_total_ns[i], m->process_running_ns[i]);
     }
     for (size_t i = 0; i < m->n_unexplained_ns; i++)
-        wp_report_unexplained_add(report, &(struct wp_unexplained){m->unexplained_node[i], m->unexplained_reason[i],
-            m->unexplained_ns[i], m->unexplained_count[i], m->n_unexplained_tid ? m->unexplained_longest_ns[i] : 0,
-            m->n_unexplained_tid ? m->unexplained_tid[i] : 0});
+        wp_report_unexplained_add(report,
+            &(struct wp_unexplained){m->unexplained_node[i], m->unexplained_reason[i], m->unexplained_ns[i],
+                m->unexplained_count[i], m->n_unexplained_tid ? m->unexplained_longest_ns[i] : 0,
+                m->n_unexplained_tid ? m->unexplained_tid[i] : 0});
     for (size_t i = 0; i < m->n_hosts; i++)
         wp_report_host_add(report, m->hosts[i]);
     for (size_t i = 0; i < m->n_event_kind; i++)
-        wp_report_event_add(report,
-            &(struct wp_event_count){m->event_kind[i], m->event_total[i], m->event_dropped[i]});
+        wp_report_event_add(report, &(struct wp_event_count){m->event_kind[i], m->event_total[i], m->event_dropped[i]});
     for (size_t i = 0; i < m->n_limit_name; i++)
         wp_report_limit_add(report, &(struct wp_limit_count){m->limit_name[i], m->limit_count[i], m->limit_ns[i]});
     for (size_t i = 0; i < m->n_edge_from; i++)
-        wp_report_edge_add(report, &(struct wp_report_edge){m->edge_from[i], m->edge_to[i], m->edge_messages[i],
-            m->edge_waited_ns[i], m->edge_transit_ns[i], m->edge_transit_max_ns[i], m->edge_bound_max_ns[i]});
+        wp_report_edge_add(report,
+            &(struct wp_report_edge){m->edge_from[i], m->edge_to[i], m->edge_messages[i], m->edge_waited_ns[i],
+                m->edge_transit_ns[i], m->edge_transit_max_ns[i], m->edge_bound_max_ns[i]});
     for (size_t i = 0; i < m->n_transaction_ns; i++)
-        wp_report_transaction_add(report, &(struct wp_transaction){m->transaction_service[i], m->transaction_who[i],
-            m->transaction_what[i], m->transaction_part.data[i], m->transaction_bucket.data[i], m->transaction_ns[i],
-            m->transaction_count[i]});
+        wp_report_transaction_add(report,
+            &(struct wp_transaction){m->transaction_service[i], m->transaction_who[i], m->transaction_what[i],
+                m->transaction_part.data[i], m->transaction_bucket.data[i], m->transaction_ns[i],
+                m->transaction_count[i]});
     for (size_t i = 0; i < m->n_slowest_ns; i++)
-        wp_report_slowest_add(report, &(struct wp_slowest){m->slowest_service[i], m->slowest_start_ns[i], m->slowest_ns[i]});
+        wp_report_slowest_add(
+            report, &(struct wp_slowest){m->slowest_service[i], m->slowest_start_ns[i], m->slowest_ns[i]});
     wp_report_window(report, m->recorded_ns, m->window_ns);
     wp_report_uncertain(report, m->uncertain_ns);
     wp_report_detached(report, m->detached_ns);
@@ -207,7 +215,8 @@ static void take_rows(struct wp_report *report, const message_type *m)
 static int take_lines(struct wp_report *report, const message_type *m, struct wp_error *err)
 {
     for (size_t i = 0; i < m->n_site_file; i++)
-        if (wp_report_site_row(report, &(struct wp_report_site){m->site_file[i], m->site_line[i], m->site_function[i]}) != i)
+        if (wp_report_site_row(
+                report, &(struct wp_report_site){m->site_file[i], m->site_line[i], m->site_function[i]}) != i)
             return wp_error_set(err, -EBADMSG, "place %zu is there twice", i + 1);
     uint64_t site = 0;
     for (size_t i = 0; i < m->n_line_site_step; i++) {
@@ -216,8 +225,9 @@ static int take_lines(struct wp_report *report, const message_type *m, struct wp
             return wp_error_set(err, -EBADMSG, "line %zu is at a place that is not there", i);
         if (m->line_run_ns[i] > m->line_total_ns[i] || m->line_self_ns[i] > m->line_run_ns[i])
             return wp_error_set(err, -EBADMSG, "a part of line %zu is more than it", i);
-        wp_report_line_add(report, &(struct wp_report_line){(uint32_t)site - 1, m->line_category.data[i], m->line_total_ns[i],
-            m->line_run_ns[i], m->line_self_ns[i]});
+        wp_report_line_add(report,
+            &(struct wp_report_line){(uint32_t)site - 1, m->line_category.data[i], m->line_total_ns[i],
+                m->line_run_ns[i], m->line_self_ns[i]});
     }
     site = 0;
     for (size_t i = 0; i < m->n_call_site_step; i++) {
@@ -226,8 +236,9 @@ static int take_lines(struct wp_report *report, const message_type *m, struct wp
             return wp_error_set(err, -EBADMSG, "call %zu is at a place that is not there", i);
         if (m->call_run_ns[i] > m->call_total_ns[i])
             return wp_error_set(err, -EBADMSG, "a part of call %zu is more than it", i);
-        wp_report_call_add(report, &(struct wp_report_call){(uint32_t)site - 1, m->call_callee[i], m->call_style.data[i],
-            m->call_inlined.data[i], m->call_total_ns[i], m->call_run_ns[i]});
+        wp_report_call_add(report,
+            &(struct wp_report_call){(uint32_t)site - 1, m->call_callee[i], m->call_style.data[i],
+                m->call_inlined.data[i], m->call_total_ns[i], m->call_run_ns[i]});
     }
     if (!report->has_failed && (report->line_count != m->n_line_site_step || report->call_count != m->n_call_site_step))
         return wp_error_set(err, -EBADMSG, "a line or a call is there twice");

@@ -16,10 +16,10 @@ struct encoder {
 };
 
 /* Makes the column `field` of the message and its count. */
-#define COLUMN(encoder, kind, field, count)                                       \
-    do {                                                                          \
-        (encoder)->message.n_##field = (count);                                   \
-        (encoder)->message.field = wp_columns_##kind(&(encoder)->columns, count); \
+#define COLUMN(encoder, kind, field, count)                                                                            \
+    do {                                                                                                               \
+        (encoder)->message.n_##field = (count);                                                                        \
+        (encoder)->message.field = wp_columns_##kind(&(encoder)->columns, count);                                      \
     } while (0)
 
 static void put_texts(struct encoder *encoder)
@@ -96,7 +96,8 @@ static void put_samples(struct encoder *encoder)
         message->bucket_step[i] = report->buckets[i] - (i ? report->buckets[i - 1] : 0);
     for (uint32_t i = 0; i < encoder->order.cell_count; i++) {
         uint64_t sums[WP_REPORT_BUCKETS] = {0};
-        for (uint32_t row = report->cell_sample[encoder->order.cells[i]]; row != WP_NO_CELL; row = report->samples[row].next)
+        for (uint32_t row = report->cell_sample[encoder->order.cells[i]]; row != WP_NO_CELL;
+             row = report->samples[row].next)
             sums[wp_report_bucket_place(report, report->samples[row].bucket)] = report->samples[row].ns;
         for (uint32_t place = 0; place < report->bucket_count; place++) {
             if (!sums[place])
@@ -336,8 +337,8 @@ int wp_report_pack(const struct wp_report *report, struct wp_buffer *out, uint32
     encoder.message.uncertain_ns = report->uncertain_ns;
     encoder.message.detached_ns = report->detached_ns;
     int rc = encoder.columns.has_failed
-                 ? wp_error_set(err, -ENOMEM, "out of memory for a report of %u stacks", report->node_count)
-                 : wp_message_pack(&encoder.message.base, out, err);
+        ? wp_error_set(err, -ENOMEM, "out of memory for a report of %u stacks", report->node_count)
+        : wp_message_pack(&encoder.message.base, out, err);
     wp_columns_fini(&encoder.columns);
     wp_report_order_fini(&encoder.order);
     return rc;

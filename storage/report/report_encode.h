@@ -4,7 +4,8 @@
 /* Reports in their stored form: canonical protobuf. */
 #include "storage/report/report.h"
 
-/* Protobuf bytes in a canonical order (strings, nodes and rows sorted): equal reports have equal bytes, however built. */
+/* Protobuf bytes in a canonical order (strings, nodes and rows sorted): equal reports have equal bytes, however built.
+ */
 int wp_report_encode(const struct wp_report *report, struct wp_buffer *out, struct wp_error *err);
 
 /* wp_report_encode, and how many nodes it wrote (those that time stands on). */

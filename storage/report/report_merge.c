@@ -150,7 +150,8 @@ int wp_report_merge(struct wp_report *into, const struct wp_report *from, struct
     merge.frames = calloc(from->frame_count, sizeof(*merge.frames));
     merge.cells = calloc(cells + (size_t)1, sizeof(*merge.cells));
     merge.sites = calloc(sites + (size_t)1, sizeof(*merge.sites));
-    int rc = merge.strings && merge.nodes && merge.frames && merge.cells && merge.sites && !from->has_failed ? 0 : -ENOMEM;
+    int rc =
+        merge.strings && merge.nodes && merge.frames && merge.cells && merge.sites && !from->has_failed ? 0 : -ENOMEM;
     if (!rc) {
         merge_tree(&merge, from->frame_count, from->node_count);
         merge_times(&merge, cells, samples);

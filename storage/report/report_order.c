@@ -10,10 +10,10 @@ struct sorter {
     struct wp_report_order *order;
 };
 
-#define COMPARE(a, b)          \
-    do {                       \
-        if ((a) != (b))        \
-            return (a) < (b) ? -1 : 1; \
+#define COMPARE(a, b)                                                                                                  \
+    do {                                                                                                               \
+        if ((a) != (b))                                                                                                \
+            return (a) < (b) ? -1 : 1;                                                                                 \
     } while (0)
 
 static int compare_strings(const void *left, const void *right, void *context)

@@ -12,7 +12,8 @@ uint64_t wp_report_detached_ns(const struct wp_report *report);
 double wp_report_coverage(const struct wp_report *report); /* 0..1; 1 for an empty report */
 const char *wp_report_text(const struct wp_report *report, uint32_t string);
 const struct wp_frame_info *wp_report_frames(const struct wp_report *report, uint32_t *count); /* [0] is unused */
-const struct wp_node *wp_report_nodes(const struct wp_report *report, uint32_t *count);        /* [0] is the root; parents first */
+const struct wp_node *wp_report_nodes(
+    const struct wp_report *report, uint32_t *count); /* [0] is the root; parents first */
 const struct wp_cell *wp_report_cells(const struct wp_report *report, uint32_t *count);
 const struct wp_report_process *wp_report_processes(const struct wp_report *report, uint32_t *count);
 /* The WP_REPORT_UNEXPLAINED largest, largest first. Sorts on first use: not for two threads at once. */

@@ -10,7 +10,8 @@ struct wp_tree_rows wp_report_tree(struct wp_report *report)
         &report->frame_room, &report->node_count, &report->node_room};
 }
 
-uint32_t wp_report_cell_add(struct wp_report *report, uint32_t node, enum wp_category category, uint64_t ns, uint64_t count)
+uint32_t wp_report_cell_add(
+    struct wp_report *report, uint32_t node, enum wp_category category, uint64_t ns, uint64_t count)
 {
     if (node >= report->node_count || (unsigned)category >= WP_CATEGORIES)
         return wp_report_checked(report, WP_NO_CELL);
@@ -20,8 +21,8 @@ uint32_t wp_report_cell_add(struct wp_report *report, uint32_t node, enum wp_cat
     if (cell == WP_NO_CELL) {
         cell = report->cell_count;
         if (wp_rows_grow(&report->cells, &report->cell_room, cell, sizeof(*report->cells)) ||
-                wp_rows_grow(&report->cell_next, &report->cell_next_room, cell, sizeof(*report->cell_next)) ||
-                wp_rows_grow(&report->cell_sample, &report->cell_sample_room, cell, sizeof(*report->cell_sample)))
+            wp_rows_grow(&report->cell_next, &report->cell_next_room, cell, sizeof(*report->cell_next)) ||
+            wp_rows_grow(&report->cell_sample, &report->cell_sample_room, cell, sizeof(*report->cell_sample)))
             return wp_report_checked(report, WP_NO_CELL);
         report->cells[cell] = (struct wp_cell){node, category, 0, 0};
         report->cell_next[cell] = report->node_cell[node];
@@ -37,9 +38,10 @@ uint32_t wp_report_cell_add(struct wp_report *report, uint32_t node, enum wp_cat
 uint32_t wp_report_process_row(struct wp_report *report, const struct wp_report_process *key)
 {
     bool is_new;
-    uint32_t pair = wp_report_find_row(&report->names, (struct wp_intkey){key->host, key->comm}, report->names.count, &is_new);
+    uint32_t pair =
+        wp_report_find_row(&report->names, (struct wp_intkey){key->host, key->comm}, report->names.count, &is_new);
     if (pair == UINT32_MAX ||
-            wp_rows_grow(&report->processes, &report->process_room, report->process_count, sizeof(*report->processes)))
+        wp_rows_grow(&report->processes, &report->process_room, report->process_count, sizeof(*report->processes)))
         return wp_report_checked(report, UINT32_MAX);
     uint32_t row = wp_report_find_row(&report->by_process, (struct wp_intkey){key->start_ns, wp_pair(pair, key->pid)},
         report->process_count, &is_new);
@@ -52,17 +54,19 @@ uint32_t wp_report_process_row(struct wp_report *report, const struct wp_report_
 void wp_report_unexplained_add(struct wp_report *report, const struct wp_unexplained *add)
 {
     bool is_new;
-    if (add->node >= report->node_count || wp_rows_grow(&report->unexplained, &report->unexplained_room,
-            report->unexplained_count, sizeof(*report->unexplained))) {
+    if (add->node >= report->node_count ||
+        wp_rows_grow(
+            &report->unexplained, &report->unexplained_room, report->unexplained_count, sizeof(*report->unexplained))) {
         report->has_failed = true;
         return;
     }
-    uint32_t row = wp_report_find_row(&report->by_unexplained, (struct wp_intkey){add->node, add->reason},
-        report->unexplained_count, &is_new);
+    uint32_t row = wp_report_find_row(
+        &report->by_unexplained, (struct wp_intkey){add->node, add->reason}, report->unexplained_count, &is_new);
     if (wp_report_checked(report, row) == UINT32_MAX)
         return;
     if (is_new)
-        report->unexplained[report->unexplained_count++] = (struct wp_unexplained){.node = add->node, .reason = add->reason};
+        report->unexplained[report->unexplained_count++] =
+            (struct wp_unexplained){.node = add->node, .reason = add->reason};
     struct wp_unexplained *sum = &report->unexplained[row];
     sum->ns = wp_sum(sum->ns, add->ns);
     sum->count = wp_sum(sum->count, add->count);
@@ -76,7 +80,8 @@ void wp_report_unexplained_add(struct wp_report *report, const struct wp_unexpla
 void wp_report_host_add(struct wp_report *report, uint32_t string)
 {
     bool is_new;
-    if (string == UINT32_MAX || wp_rows_grow(&report->hosts, &report->host_room, report->host_count, sizeof(*report->hosts))) {
+    if (string == UINT32_MAX ||
+        wp_rows_grow(&report->hosts, &report->host_room, report->host_count, sizeof(*report->hosts))) {
         report->has_failed = true;
         return;
     }
@@ -89,11 +94,12 @@ void wp_report_event_add(struct wp_report *report, const struct wp_event_count *
 {
     bool is_new;
     if (add->kind == UINT32_MAX ||
-            wp_rows_grow(&report->events, &report->event_room, report->event_count, sizeof(*report->events))) {
+        wp_rows_grow(&report->events, &report->event_room, report->event_count, sizeof(*report->events))) {
         report->has_failed = true;
         return;
     }
-    uint32_t row = wp_report_find_row(&report->by_event, (struct wp_intkey){add->kind, 0}, report->event_count, &is_new);
+    uint32_t row =
+        wp_report_find_row(&report->by_event, (struct wp_intkey){add->kind, 0}, report->event_count, &is_new);
     if (wp_report_checked(report, row) == UINT32_MAX)
         return;
     if (is_new)
@@ -106,11 +112,12 @@ void wp_report_limit_add(struct wp_report *report, const struct wp_limit_count *
 {
     bool is_new;
     if (add->name == UINT32_MAX ||
-            wp_rows_grow(&report->limits, &report->limit_room, report->limit_count, sizeof(*report->limits))) {
+        wp_rows_grow(&report->limits, &report->limit_room, report->limit_count, sizeof(*report->limits))) {
         report->has_failed = true;
         return;
     }
-    uint32_t row = wp_report_find_row(&report->by_limit, (struct wp_intkey){add->name, 0}, report->limit_count, &is_new);
+    uint32_t row =
+        wp_report_find_row(&report->by_limit, (struct wp_intkey){add->name, 0}, report->limit_count, &is_new);
     if (wp_report_checked(report, row) == UINT32_MAX)
         return;
     if (is_new)
@@ -130,11 +137,12 @@ void wp_report_edge_add(struct wp_report *report, const struct wp_report_edge *a
     if (!add->messages)
         return;
     if (add->from == UINT32_MAX || add->to == UINT32_MAX ||
-            wp_rows_grow(&report->edges, &report->edge_room, report->edge_count, sizeof(*report->edges))) {
+        wp_rows_grow(&report->edges, &report->edge_room, report->edge_count, sizeof(*report->edges))) {
         report->has_failed = true;
         return;
     }
-    uint32_t index = wp_report_find_row(&report->by_edge, (struct wp_intkey){add->from, add->to}, report->edge_count, &is_new);
+    uint32_t index =
+        wp_report_find_row(&report->by_edge, (struct wp_intkey){add->from, add->to}, report->edge_count, &is_new);
     if (wp_report_checked(report, index) == UINT32_MAX)
         return;
     if (is_new)

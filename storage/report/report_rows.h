@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef WP_STORAGE_REPORT_REPORT_ROWS_H
 #define WP_STORAGE_REPORT_REPORT_ROWS_H
-/* Adding to the rows of a report by ids of its own strings and nodes; what report.h offers stands on it, and so do merging and decoding. */
+/* Adding to the rows of a report by ids of its own strings and nodes; what report.h offers stands on it, and so do
+ * merging and decoding. */
 #include "storage/report/report_body.h"
 
 /* wp_report_add, and which cell it was; WP_NO_CELL when it failed. */
-uint32_t wp_report_cell_add(struct wp_report *report, uint32_t node, enum wp_category category, uint64_t ns, uint64_t count);
+uint32_t wp_report_cell_add(
+    struct wp_report *report, uint32_t node, enum wp_category category, uint64_t ns, uint64_t count);
 /* Row adders by id of a string of this report; the public ones stand on them. */
 uint32_t wp_report_process_row(struct wp_report *report, const struct wp_report_process *key);
 void wp_report_unexplained_add(struct wp_report *report, const struct wp_unexplained *row);

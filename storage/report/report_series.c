@@ -33,7 +33,8 @@ uint32_t wp_report_bucket_place(const struct wp_report *report, uint64_t bucket)
 /* Rows of one cell that now share a bucket become one. */
 static void join_samples(struct wp_report *report, unsigned by)
 {
-    struct wp_cell_sample *old = report->samples, *rows = reallocarray(NULL, report->sample_count + (size_t)1, sizeof(*rows));
+    struct wp_cell_sample *old = report->samples,
+                          *rows = reallocarray(NULL, report->sample_count + (size_t)1, sizeof(*rows));
     uint32_t count = 0;
     if (!rows) {
         report->has_failed = true;
@@ -110,7 +111,8 @@ static uint64_t enter_bucket(struct wp_report *report, uint64_t bucket)
             return bucket;
     }
     uint32_t place = lower_bound(report, bucket);
-    memmove(&report->buckets[place + 1], &report->buckets[place], (report->bucket_count - place) * sizeof(*report->buckets));
+    memmove(&report->buckets[place + 1], &report->buckets[place],
+        (report->bucket_count - place) * sizeof(*report->buckets));
     report->buckets[place] = bucket;
     report->bucket_count++;
     return bucket;
@@ -150,7 +152,8 @@ void wp_report_sample_add(struct wp_report *report, uint32_t cell, uint64_t buck
     report->samples[row].ns = wp_sum(report->samples[row].ns, ns);
 }
 
-void wp_report_add_at(struct wp_report *report, uint32_t node, enum wp_category category, uint64_t start_ns, uint64_t end_ns)
+void wp_report_add_at(
+    struct wp_report *report, uint32_t node, enum wp_category category, uint64_t start_ns, uint64_t end_ns)
 {
     uint64_t length = end_ns > start_ns ? end_ns - start_ns : 0;
     uint32_t cell = wp_report_cell_add(report, node, category, length, 1);
@@ -168,8 +171,8 @@ void wp_report_add_at(struct wp_report *report, uint32_t node, enum wp_category 
     }
 }
 
-void wp_report_add_within(struct wp_report *report, uint32_t node, enum wp_category category, uint64_t at_ns, uint64_t ns,
-    uint64_t count)
+void wp_report_add_within(
+    struct wp_report *report, uint32_t node, enum wp_category category, uint64_t at_ns, uint64_t ns, uint64_t count)
 {
     uint32_t cell = wp_report_cell_add(report, node, category, ns, count);
     if (cell != WP_NO_CELL)

@@ -5,10 +5,11 @@
 #include "storage/report/report.h"
 
 /* One piece of which it is known when it was (realtime): wp_report_add, and its share in each bucket. */
-void wp_report_add_at(struct wp_report *report, uint32_t node, enum wp_category category, uint64_t start_ns, uint64_t end_ns);
+void wp_report_add_at(
+    struct wp_report *report, uint32_t node, enum wp_category category, uint64_t start_ns, uint64_t end_ns);
 /* `count` pieces, `ns` long together, that lie in the same bucket of the least width: that of `at_ns` (realtime). */
-void wp_report_add_within(struct wp_report *report, uint32_t node, enum wp_category category, uint64_t at_ns, uint64_t ns,
-    uint64_t count);
+void wp_report_add_within(
+    struct wp_report *report, uint32_t node, enum wp_category category, uint64_t at_ns, uint64_t ns, uint64_t count);
 /* In no order. What was added without a time (by an old version) is in the cells only. */
 const struct wp_cell_sample *wp_report_samples(const struct wp_report *report, uint32_t *count);
 /* The numbers of the buckets that hold time, ascending; *shift is the logarithm of their width. */

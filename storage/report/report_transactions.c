@@ -19,8 +19,8 @@ void wp_report_transaction_add(struct wp_report *report, const struct wp_transac
             report->has_failed = true;
             return;
         }
-        report->transactions[report->transaction_count++] = (struct wp_transaction){.service = add->service, .who = add->who,
-            .what = add->what, .part = add->part, .bucket = add->bucket};
+        report->transactions[report->transaction_count++] = (struct wp_transaction){
+            .service = add->service, .who = add->who, .what = add->what, .part = add->part, .bucket = add->bucket};
     }
     report->transactions[row].ns = wp_sum(report->transactions[row].ns, add->ns);
     report->transactions[row].count = wp_sum(report->transactions[row].count, add->count);
@@ -31,7 +31,8 @@ void wp_report_slowest_add(struct wp_report *report, const struct wp_slowest *ad
     uint32_t row = report->slowest_count;
     if (!add->ns)
         return;
-    if (add->service == UINT32_MAX || wp_rows_grow(&report->slowest, &report->slowest_room, row, sizeof(*report->slowest))) {
+    if (add->service == UINT32_MAX ||
+        wp_rows_grow(&report->slowest, &report->slowest_room, row, sizeof(*report->slowest))) {
         report->has_failed = true;
         return;
     }
@@ -52,8 +53,14 @@ void wp_report_slowest_add(struct wp_report *report, const struct wp_slowest *ad
 void wp_report_transaction(struct wp_report *report, const char *service, uint64_t start_ns, uint64_t ns)
 {
     uint32_t id = wp_report_string(report, service), none = wp_report_string(report, "");
-    wp_report_transaction_add(report, &(struct wp_transaction){.service = id, .who = none, .what = none, .part = WP_PART_WHOLE,
-        .bucket = wp_latency_bucket(ns), .ns = ns, .count = 1});
+    wp_report_transaction_add(report,
+        &(struct wp_transaction){.service = id,
+            .who = none,
+            .what = none,
+            .part = WP_PART_WHOLE,
+            .bucket = wp_latency_bucket(ns),
+            .ns = ns,
+            .count = 1});
     wp_report_slowest_add(report, &(struct wp_slowest){id, start_ns, ns});
 }
 
@@ -64,9 +71,14 @@ void wp_report_transaction_part(struct wp_report *report, const struct wp_transa
 
 void wp_report_transaction_parts(struct wp_report *report, const struct wp_transaction_part *part, uint64_t count)
 {
-    wp_report_transaction_add(report, &(struct wp_transaction){.service = wp_report_string(report, part->service),
-        .who = wp_report_string(report, part->who), .what = wp_report_string(report, part->what), .part = part->part,
-        .bucket = part->bucket, .ns = part->ns, .count = count});
+    wp_report_transaction_add(report,
+        &(struct wp_transaction){.service = wp_report_string(report, part->service),
+            .who = wp_report_string(report, part->who),
+            .what = wp_report_string(report, part->what),
+            .part = part->part,
+            .bucket = part->bucket,
+            .ns = part->ns,
+            .count = count});
 }
 
 const struct wp_transaction *wp_report_transactions(const struct wp_report *report, uint32_t *count)

@@ -81,12 +81,12 @@ uint32_t wp_trace_child(struct wp_trace *trace, uint32_t parent, uint32_t frame)
     return wp_tree_child(&tree, parent, frame);
 }
 
-#define APPEND(trace, noun, row)                                                                               \
-    do {                                                                                                       \
-        if (wp_rows_grow(&(trace)->noun##s, &(trace)->noun##_room, (trace)->noun##_count, sizeof(*(row)))) \
-            return -ENOMEM;                                                                                    \
-        (trace)->noun##s[(trace)->noun##_count++] = *(row);                                                    \
-        return 0;                                                                                              \
+#define APPEND(trace, noun, row)                                                                                       \
+    do {                                                                                                               \
+        if (wp_rows_grow(&(trace)->noun##s, &(trace)->noun##_room, (trace)->noun##_count, sizeof(*(row))))             \
+            return -ENOMEM;                                                                                            \
+        (trace)->noun##s[(trace)->noun##_count++] = *(row);                                                            \
+        return 0;                                                                                                      \
     } while (0)
 
 int wp_trace_add_piece(struct wp_trace *trace, const struct wp_trace_piece *piece)

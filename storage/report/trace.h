@@ -12,29 +12,30 @@
 #include "storage/report/tree.h"
 #include "storage/value/category.h"
 
-struct wp_trace_piece {      /* one rectangle of the chronological flame: a node of the trace's own tree, a stretch of time */
-    uint32_t path;           /* control path: 0 the first base path ... */
+struct wp_trace_piece { /* one rectangle of the chronological flame: a node of the trace's own tree, a stretch of time
+                         */
+    uint32_t path;      /* control path: 0 the first base path ... */
     uint32_t node;
     uint64_t start_ns, length_ns;
     uint32_t category;
 };
 
 struct wp_trace_thread {
-    uint32_t host, comm;     /* string ids */
+    uint32_t host, comm; /* string ids */
     uint32_t pid, tid;
-    uint32_t is_base;        /* of the process of interest */
+    uint32_t is_base; /* of the process of interest */
 };
 
 struct wp_trace_run {
-    uint32_t thread;         /* index */
-    uint32_t comm;           /* string id: its name in that run */
+    uint32_t thread; /* index */
+    uint32_t comm;   /* string id: its name in that run */
     uint64_t start_ns, length_ns;
 };
 
 struct wp_trace_sleep {
     uint32_t thread;
-    uint32_t label;          /* string id: innermost user function, else the system call */
-    uint32_t category;       /* what ended or explains it, enum wp_category */
+    uint32_t label;    /* string id: innermost user function, else the system call */
+    uint32_t category; /* what ended or explains it, enum wp_category */
     uint64_t start_ns, length_ns;
 };
 
@@ -47,14 +48,14 @@ struct wp_trace_link {
 };
 
 struct wp_trace_path {
-    uint32_t thread;         /* the thread at its base */
-    uint32_t is_base;        /* 0: another path that was waited for */
+    uint32_t thread;  /* the thread at its base */
+    uint32_t is_base; /* 0: another path that was waited for */
 };
 
 struct wp_trace {
-    uint64_t start_ns;       /* realtime of time 0 */
+    uint64_t start_ns; /* realtime of time 0 */
     uint64_t length_ns;
-    uint64_t omitted;        /* rows that did not fit */
+    uint64_t omitted; /* rows that did not fit */
     struct wp_intern *strings;
     struct wp_frame_info *frames; /* [0] unused */
     struct wp_node *nodes;        /* [0] the root */
@@ -66,7 +67,7 @@ struct wp_trace {
     struct wp_trace_path *paths;
     uint32_t frame_count, node_count, piece_count, thread_count, run_count, sleep_count, link_count, path_count;
     uint32_t frame_room, node_room, piece_room, thread_room, run_room, sleep_room, link_room, path_room;
-    struct wp_tree_index *index;  /* owned: frames and nodes by content (storage/report/tree.h) */
+    struct wp_tree_index *index; /* owned: frames and nodes by content (storage/report/tree.h) */
 };
 
 struct wp_trace *wp_trace_create(void);

@@ -13,15 +13,15 @@ typedef Wakepath__Store__Trace message_type;
 static int check_columns(const message_type *m, struct wp_error *err)
 {
     int rc = WP_LENGTHS("pieces", err, m->n_piece_path, m->n_piece_node, m->n_piece_start_step, m->n_piece_length_ns,
-            m->piece_category.len);
+        m->piece_category.len);
     if (!rc)
         rc = WP_LENGTHS("threads", err, m->n_thread_host, m->n_thread_comm, m->n_thread_pid, m->n_thread_tid,
             m->thread_is_base.len);
     if (!rc)
         rc = WP_LENGTHS("runs", err, m->n_run_thread, m->n_run_comm, m->n_run_start_step, m->n_run_length_ns);
     if (!rc)
-        rc = WP_LENGTHS("sleeps", err, m->n_sleep_thread, m->n_sleep_label, m->sleep_category.len, m->n_sleep_start_step,
-            m->n_sleep_length_ns);
+        rc = WP_LENGTHS("sleeps", err, m->n_sleep_thread, m->n_sleep_label, m->sleep_category.len,
+            m->n_sleep_start_step, m->n_sleep_length_ns);
     if (!rc)
         rc = WP_LENGTHS("links", err, m->link_kind.len, m->n_link_from_thread, m->n_link_to_thread, m->n_link_from_step,
             m->n_link_duration_ns);
@@ -30,8 +30,8 @@ static int check_columns(const message_type *m, struct wp_error *err)
     return rc;
 }
 
-static int check_threads(const uint32_t *rows, size_t count, const message_type *m, const char *what,
-    struct wp_error *err)
+static int check_threads(
+    const uint32_t *rows, size_t count, const message_type *m, const char *what, struct wp_error *err)
 {
     if (count && !m->n_thread_pid)
         return wp_error_set(err, -EBADMSG, "%s: there are no threads", what);
@@ -51,15 +51,18 @@ static int check_ids(const message_type *m, struct wp_error *err)
         const uint32_t *rows;
         size_t count;
         const char *what;
-    } threads[] = {{m->run_thread, m->n_run_thread, "thread of a run"}, {m->sleep_thread, m->n_sleep_thread, "thread of a sleep"},
-        {m->link_from_thread, m->n_link_from_thread, "start of a link"}, {m->link_to_thread, m->n_link_to_thread, "end of a link"},
+    } threads[] = {{m->run_thread, m->n_run_thread, "thread of a run"},
+        {m->sleep_thread, m->n_sleep_thread, "thread of a sleep"},
+        {m->link_from_thread, m->n_link_from_thread, "start of a link"},
+        {m->link_to_thread, m->n_link_to_thread, "end of a link"},
         {m->path_thread, m->n_path_thread, "thread of a path"}};
     int rc = wp_id_columns_check(columns, sizeof(columns) / sizeof(*columns), err);
     for (size_t i = 0; !rc && i < sizeof(threads) / sizeof(*threads); i++)
         rc = check_threads(threads[i].rows, threads[i].count, m, threads[i].what, err);
     for (size_t i = 0; !rc && i < m->n_piece_path; i++)
         if (m->piece_path[i] >= m->n_path_thread)
-            rc = wp_error_set(err, -EBADMSG, "piece %zu is on path %u, there are %zu", i, m->piece_path[i], m->n_path_thread);
+            rc = wp_error_set(
+                err, -EBADMSG, "piece %zu is on path %u, there are %zu", i, m->piece_path[i], m->n_path_thread);
     if (!rc)
         rc = wp_bytes_check(m->piece_category, 0, WP_CATEGORIES - 1, "category of a piece", err);
     if (!rc)
@@ -87,12 +90,14 @@ static int take_rows(struct wp_trace *trace, const message_type *m)
     int rc = 0;
     for (size_t i = 0; !rc && i < m->n_piece_node; i++) {
         at += (uint64_t)m->piece_start_step[i];
-        rc = wp_trace_add_piece(trace, &(struct wp_trace_piece){m->piece_path[i], m->piece_node[i], at,
-            m->piece_length_ns[i], m->piece_category.data[i]});
+        rc = wp_trace_add_piece(trace,
+            &(struct wp_trace_piece){
+                m->piece_path[i], m->piece_node[i], at, m->piece_length_ns[i], m->piece_category.data[i]});
     }
     for (size_t i = 0; !rc && i < m->n_thread_pid; i++)
-        rc = wp_trace_add_thread(trace, &(struct wp_trace_thread){m->thread_host[i], m->thread_comm[i], m->thread_pid[i],
-            m->thread_tid[i], m->thread_is_base.data[i] != 0});
+        rc = wp_trace_add_thread(trace,
+            &(struct wp_trace_thread){m->thread_host[i], m->thread_comm[i], m->thread_pid[i], m->thread_tid[i],
+                m->thread_is_base.data[i] != 0});
     at = 0;
     for (size_t i = 0; !rc && i < m->n_run_thread; i++) {
         at += (uint64_t)m->run_start_step[i];
@@ -101,14 +106,16 @@ static int take_rows(struct wp_trace *trace, const message_type *m)
     at = 0;
     for (size_t i = 0; !rc && i < m->n_sleep_thread; i++) {
         at += (uint64_t)m->sleep_start_step[i];
-        rc = wp_trace_add_sleep(trace, &(struct wp_trace_sleep){m->sleep_thread[i], m->sleep_label[i],
-            m->sleep_category.data[i], at, m->sleep_length_ns[i]});
+        rc = wp_trace_add_sleep(trace,
+            &(struct wp_trace_sleep){
+                m->sleep_thread[i], m->sleep_label[i], m->sleep_category.data[i], at, m->sleep_length_ns[i]});
     }
     at = 0;
     for (size_t i = 0; !rc && i < m->n_link_from_thread; i++) {
         at += (uint64_t)m->link_from_step[i];
-        rc = wp_trace_add_link(trace, &(struct wp_trace_link){m->link_kind.data[i], m->link_from_thread[i],
-            m->link_to_thread[i], at, at + (uint64_t)m->link_duration_ns[i]});
+        rc = wp_trace_add_link(trace,
+            &(struct wp_trace_link){m->link_kind.data[i], m->link_from_thread[i], m->link_to_thread[i], at,
+                at + (uint64_t)m->link_duration_ns[i]});
     }
     for (size_t i = 0; !rc && i < m->n_path_thread; i++)
         rc = wp_trace_add_path(trace, &(struct wp_trace_path){m->path_thread[i], m->path_is_base.data[i] != 0});

@@ -13,14 +13,17 @@ struct encoder {
     Wakepath__Store__Trace message;
 };
 
-#define COLUMN(encoder, kind, field, count)                                       \
-    do {                                                                          \
-        (encoder)->message.n_##field = (count);                                   \
-        (encoder)->message.field = wp_columns_##kind(&(encoder)->columns, count); \
+#define COLUMN(encoder, kind, field, count)                                                                            \
+    do {                                                                                                               \
+        (encoder)->message.n_##field = (count);                                                                        \
+        (encoder)->message.field = wp_columns_##kind(&(encoder)->columns, count);                                      \
     } while (0)
 
-#define BYTES(encoder, field, count) \
-    (encoder)->message.field = (ProtobufCBinaryData){(count), wp_columns_bytes(&(encoder)->columns, (count))}
+#define BYTES(encoder, field, count)                                                                                   \
+    (encoder)->message.field = (ProtobufCBinaryData)                                                                   \
+    {                                                                                                                  \
+        (count), wp_columns_bytes(&(encoder)->columns, (count))                                                        \
+    }
 
 static void put_texts(struct encoder *encoder)
 {
@@ -178,8 +181,8 @@ int wp_trace_encode(const struct wp_trace *trace, struct wp_buffer *out, struct 
     put_sleeps(&encoder);
     put_links(&encoder);
     int rc = encoder.columns.has_failed
-                 ? wp_error_set(err, -ENOMEM, "out of memory for a trace of %u pieces", trace->piece_count)
-                 : wp_message_pack(&encoder.message.base, out, err);
+        ? wp_error_set(err, -ENOMEM, "out of memory for a trace of %u pieces", trace->piece_count)
+        : wp_message_pack(&encoder.message.base, out, err);
     wp_columns_fini(&encoder.columns);
     return rc;
 }

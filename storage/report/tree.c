@@ -12,7 +12,7 @@ uint32_t wp_tree_frame(const struct wp_tree_rows *tree, struct wp_frame_info inf
     if (wp_intmap_get(&tree->index->frames, key, &id))
         return id;
     if (wp_rows_grow(tree->frames, tree->frame_room, id, sizeof(**tree->frames)) ||
-            wp_intmap_put(&tree->index->frames, key, id))
+        wp_intmap_put(&tree->index->frames, key, id))
         return UINT32_MAX;
     (*tree->frames)[id] = info;
     *tree->frame_count = id + 1;
@@ -28,7 +28,7 @@ uint32_t wp_tree_child(const struct wp_tree_rows *tree, uint32_t parent, uint32_
     if (parent >= id || !frame || frame >= *tree->frame_count)
         return UINT32_MAX;
     if (wp_rows_grow(tree->nodes, tree->node_room, id, sizeof(**tree->nodes)) ||
-            wp_intmap_put(&tree->index->children, key, id))
+        wp_intmap_put(&tree->index->children, key, id))
         return UINT32_MAX;
     (*tree->nodes)[id] = (struct wp_node){parent, frame};
     *tree->node_count = id + 1;
@@ -38,7 +38,7 @@ uint32_t wp_tree_child(const struct wp_tree_rows *tree, uint32_t parent, uint32_
 int wp_tree_start(const struct wp_tree_rows *tree)
 {
     if (wp_rows_grow(tree->frames, tree->frame_room, 0, sizeof(**tree->frames)) ||
-            wp_rows_grow(tree->nodes, tree->node_room, 0, sizeof(**tree->nodes)))
+        wp_rows_grow(tree->nodes, tree->node_room, 0, sizeof(**tree->nodes)))
         return -ENOMEM;
     (*tree->frames)[0] = (struct wp_frame_info){0};
     (*tree->nodes)[0] = (struct wp_node){0};

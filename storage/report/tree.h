@@ -19,14 +19,14 @@ enum wp_frame_style {
 };
 
 struct wp_frame_info {
-    uint32_t style;   /* enum wp_frame_style */
-    uint32_t name;    /* string id */
-    uint32_t object;  /* string id: file of a function; of a thread that names itself its process; 0 none */
+    uint32_t style;  /* enum wp_frame_style */
+    uint32_t name;   /* string id */
+    uint32_t object; /* string id: file of a function; of a thread that names itself its process; 0 none */
 };
 
 struct wp_node {
-    uint32_t parent;  /* node id; 0 is the root, and its own parent */
-    uint32_t frame;   /* frame id */
+    uint32_t parent; /* node id; 0 is the root, and its own parent */
+    uint32_t frame;  /* frame id */
 };
 
 /* Frames and nodes by content. */

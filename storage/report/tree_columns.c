@@ -30,8 +30,9 @@ int wp_tree_columns_check(const struct wp_tree_columns *columns, const char *wha
     return rc ? rc : wp_bytes_check(columns->frame_style, 1, WP_STYLES - 1, "style of a frame", err);
 }
 
-int wp_tree_columns_take(const struct wp_tree_columns *columns, struct wp_intern *strings, const struct wp_tree_rows *tree,
-    uint32_t (*child)(void *context, uint32_t parent, uint32_t frame), void *context, struct wp_error *err)
+int wp_tree_columns_take(const struct wp_tree_columns *columns, struct wp_intern *strings,
+    const struct wp_tree_rows *tree, uint32_t (*child)(void *context, uint32_t parent, uint32_t frame), void *context,
+    struct wp_error *err)
 {
     for (size_t i = 0; i < columns->n_strings; i++)
         if (wp_intern_id(strings, (const char *)columns->strings[i].data, columns->strings[i].len) != i + 1)

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LINE_BYTES 64u         /* of what is not told as text */
+#define LINE_BYTES 64u /* of what is not told as text */
 #define FLUSH_FROM (1u << 20)
 
 /* --- out --- */
@@ -40,8 +40,8 @@ static void print_lines(struct wp_buffer *out, const struct wp_buffer *raw)
     wp_buffer_puts(out, " }\n");
 }
 
-static int print_message(struct wp_buffer *out, const char *name, const ProtobufCMessageDescriptor *type, const uint8_t *bytes,
-    size_t size)
+static int print_message(
+    struct wp_buffer *out, const char *name, const ProtobufCMessageDescriptor *type, const uint8_t *bytes, size_t size)
 {
     if (!size)
         return 0;
@@ -80,7 +80,8 @@ static int next_in_memory(void *context, const char **line)
     return 1;
 }
 
-static int parse_value(struct wp_dump_lines *lines, enum wp_value_kind kind, struct wp_buffer *stored, struct wp_error *err);
+static int parse_value(
+    struct wp_dump_lines *lines, enum wp_value_kind kind, struct wp_buffer *stored, struct wp_error *err);
 
 /* Whether the text leads back to the very bytes; other compressors and writers make others of the same content. */
 static bool leads_back(const struct wp_buffer *text, enum wp_value_kind kind, const uint8_t *bytes, size_t size)
@@ -91,7 +92,7 @@ static bool leads_back(const struct wp_buffer *text, enum wp_value_kind kind, co
     struct memory memory = {(char *)copy.data};
     struct wp_dump_lines lines = {.next = next_in_memory, .context = &memory};
     bool same = wp_dump_next(&lines) >= 0 && !parse_value(&lines, kind, &stored, NULL) && stored.size == size &&
-                !memcmp(stored.data, bytes, size);
+        !memcmp(stored.data, bytes, size);
     wp_buffer_fini(&copy);
     wp_buffer_fini(&stored);
     return same;
@@ -103,8 +104,8 @@ static void print_value(struct wp_buffer *out, const char *key, MDB_val bytes)
     struct wp_value value;
     struct wp_key parsed;
     bool is_text = !wp_key_parse(&parsed, key, NULL) && !wp_value_parse(&value, bytes.mv_data, bytes.mv_size, NULL) &&
-                   value.kind == parsed.kind && !print_text(&text, &value) && !text.failed &&
-                   leads_back(&text, value.kind, bytes.mv_data, bytes.mv_size);
+        value.kind == parsed.kind && !print_text(&text, &value) && !text.failed &&
+        leads_back(&text, value.kind, bytes.mv_data, bytes.mv_size);
     if (!is_text)
         print_bytes(out, "stored", bytes.mv_data, bytes.mv_size);
     else if (text.size)
@@ -163,8 +164,8 @@ static int parse_strings(struct wp_dump_lines *lines, struct wp_buffer *out, str
     return rc < 0 ? rc : 0;
 }
 
-static int parse_block(struct wp_dump_lines *lines, const ProtobufCMessageDescriptor *type, struct wp_buffer *out,
-    struct wp_error *err)
+static int parse_block(
+    struct wp_dump_lines *lines, const ProtobufCMessageDescriptor *type, struct wp_buffer *out, struct wp_error *err)
 {
     int rc = wp_dump_next(lines);
     if (rc >= 0)
@@ -178,7 +179,8 @@ static int parse_block(struct wp_dump_lines *lines, const ProtobufCMessageDescri
 }
 
 /* The lines of one value, as the bytes that are stored. */
-static int parse_value(struct wp_dump_lines *lines, enum wp_value_kind kind, struct wp_buffer *stored, struct wp_error *err)
+static int parse_value(
+    struct wp_dump_lines *lines, enum wp_value_kind kind, struct wp_buffer *stored, struct wp_error *err)
 {
     struct wp_buffer head = {0}, raw = {0};
     bool is_stored = false;
@@ -198,7 +200,8 @@ static int parse_value(struct wp_dump_lines *lines, enum wp_value_kind kind, str
         }
     }
     if (!rc && !is_stored)
-        rc = kind ? wp_value_wrap(NULL, kind, &head, raw.data, raw.size, stored, err) : bad(lines, err, "a value of an unknown kind");
+        rc = kind ? wp_value_wrap(NULL, kind, &head, raw.data, raw.size, stored, err)
+                  : bad(lines, err, "a value of an unknown kind");
     wp_buffer_fini(&head);
     wp_buffer_fini(&raw);
     return rc;
@@ -242,8 +245,8 @@ int wp_load_release(struct wp_txn *txn, struct wp_dump_lines *lines, uint64_t *v
     *values = 0;
     int rc = wp_txn_visit(txn, "", stop_at_first, NULL, err);
     if (rc > 0)
-        return wp_error_set(err, -EEXIST, "release '%s' of '%s' holds something, and is not written over", txn->env->release,
-            txn->store->root);
+        return wp_error_set(err, -EEXIST, "release '%s' of '%s' holds something, and is not written over",
+            txn->env->release, txn->store->root);
     while (!rc && lines->line && !strncmp(lines->line, "value ", 6)) {
         rc = load_value(txn, lines, err);
         *values += !rc;

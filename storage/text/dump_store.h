@@ -14,7 +14,8 @@ struct wp_txn;
 /* Appends the release; `flush` is called now and then to write and clear the buffer, and its -errno ends the dump. */
 int wp_dump_release(struct wp_txn *txn, struct wp_buffer *out, int (*flush)(void *context, struct wp_buffer *out),
     void *context, struct wp_error *err);
-/* Puts the values that stand on the lines from here to the next release or the end. -EEXIST: the release holds something. */
+/* Puts the values that stand on the lines from here to the next release or the end. -EEXIST: the release holds
+ * something. */
 int wp_load_release(struct wp_txn *txn, struct wp_dump_lines *lines, uint64_t *values, struct wp_error *err);
 
 #endif

@@ -7,7 +7,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#define NESTING 4u             /* our messages go two deep */
+#define NESTING 4u /* our messages go two deep */
 #define WIRE_VARINT 0u
 #define WIRE_BYTES 2u
 
@@ -78,7 +78,7 @@ int wp_dump_unquote(const char **text, struct wp_buffer *out)
     if (*(*text)++ != '"')
         return -EBADMSG;
     while (**text != '"') {
-        uint8_t byte = (uint8_t)*(*text)++;
+        uint8_t byte = (uint8_t) * (*text)++;
         if (!byte)
             return -EBADMSG;
         if (byte == '\\' && unescape(text, &byte))
@@ -134,8 +134,8 @@ static void print_number(const ProtobufCFieldDescriptor *field, uint64_t value, 
         wp_buffer_printf(out, "%" PRIu64 "\n", value);
 }
 
-static int print_bytes(const ProtobufCFieldDescriptor *field, const uint8_t *bytes, size_t size, unsigned indent,
-    struct wp_buffer *out)
+static int print_bytes(
+    const ProtobufCFieldDescriptor *field, const uint8_t *bytes, size_t size, unsigned indent, struct wp_buffer *out)
 {
     const uint8_t *at = bytes, *end = bytes + size;
     uint64_t value;
@@ -159,8 +159,8 @@ static int print_bytes(const ProtobufCFieldDescriptor *field, const uint8_t *byt
     return rc;
 }
 
-int wp_dump_print(const ProtobufCMessageDescriptor *type, const uint8_t *bytes, size_t size, unsigned indent,
-    struct wp_buffer *out)
+int wp_dump_print(
+    const ProtobufCMessageDescriptor *type, const uint8_t *bytes, size_t size, unsigned indent, struct wp_buffer *out)
 {
     const uint8_t *at = bytes, *end = bytes + size;
     if (indent > NESTING)
@@ -219,8 +219,8 @@ static bool parse_number(const ProtobufCFieldDescriptor *field, const char *text
 }
 
 /* The field that a line names, and what stands behind its name; NULL: the line belongs to somebody else. */
-static const ProtobufCFieldDescriptor *field_of(const ProtobufCMessageDescriptor *type, const char *line, unsigned indent,
-    const char **value)
+static const ProtobufCFieldDescriptor *field_of(
+    const ProtobufCMessageDescriptor *type, const char *line, unsigned indent, const char **value)
 {
     char name[64];
     if (!line || strspn(line, " ") != indent)
@@ -259,8 +259,8 @@ static int parse_column(const ProtobufCMessageDescriptor *type, const ProtobufCF
     return rc < 0 ? rc : 0;
 }
 
-static int parse_field(const ProtobufCFieldDescriptor *field, const char *text, struct wp_dump_lines *lines, unsigned indent,
-    struct wp_buffer *out, struct wp_error *err)
+static int parse_field(const ProtobufCFieldDescriptor *field, const char *text, struct wp_dump_lines *lines,
+    unsigned indent, struct wp_buffer *out, struct wp_error *err)
 {
     struct wp_buffer bytes = {0};
     uint64_t value;
@@ -291,8 +291,8 @@ static int parse_field(const ProtobufCFieldDescriptor *field, const char *text, 
     return rc < 0 ? rc : 0;
 }
 
-int wp_dump_parse(const ProtobufCMessageDescriptor *type, struct wp_dump_lines *lines, unsigned indent, struct wp_buffer *out,
-    struct wp_error *err)
+int wp_dump_parse(const ProtobufCMessageDescriptor *type, struct wp_dump_lines *lines, unsigned indent,
+    struct wp_buffer *out, struct wp_error *err)
 {
     const char *text;
     int rc = 0;

@@ -14,8 +14,8 @@
 const ProtobufCMessageDescriptor *wp_dump_message(enum wp_value_kind kind);
 
 /* Appends the lines, each with `indent` blanks before it. -EBADMSG: not a message that can be told as text. */
-int wp_dump_print(const ProtobufCMessageDescriptor *type, const uint8_t *bytes, size_t size, unsigned indent,
-    struct wp_buffer *out);
+int wp_dump_print(
+    const ProtobufCMessageDescriptor *type, const uint8_t *bytes, size_t size, unsigned indent, struct wp_buffer *out);
 /* A quoted string: what is not printable ASCII is \xNN, besides \n, \t, \\ and \". */
 void wp_dump_quote(const uint8_t *bytes, size_t size, struct wp_buffer *out);
 /* Reads such a string at *text, which is moved behind it. -EBADMSG. */
@@ -25,13 +25,13 @@ int wp_dump_unquote(const char **text, struct wp_buffer *out);
 struct wp_dump_lines {
     int (*next)(void *context, const char **line); /* 1 with the next line, without its newline; 0 at the end; -errno */
     void *context;
-    const char *line;          /* the one that is looked at, NULL: none yet or no more */
+    const char *line; /* the one that is looked at, NULL: none yet or no more */
     uint64_t number;
 };
 /* Looks at the next line. 1, 0 or -errno. */
 int wp_dump_next(struct wp_dump_lines *lines);
 /* Parses lines that begin with `indent` blanks until one with fewer, which is left to be looked at. */
-int wp_dump_parse(const ProtobufCMessageDescriptor *type, struct wp_dump_lines *lines, unsigned indent, struct wp_buffer *out,
-    struct wp_error *err);
+int wp_dump_parse(const ProtobufCMessageDescriptor *type, struct wp_dump_lines *lines, unsigned indent,
+    struct wp_buffer *out, struct wp_error *err);
 
 #endif

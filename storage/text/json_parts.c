@@ -155,7 +155,8 @@ static void print_scalar(struct wp_buffer *out, struct json_object *value)
 static void print_row(struct wp_buffer *out, struct json_object *row)
 {
     const char *separator = "  ";
-    json_object_object_foreach(row, name, value) {
+    json_object_object_foreach(row, name, value)
+    {
         wp_buffer_puts(out, separator);
         print_name(out, name);
         wp_buffer_putc(out, '=');
@@ -167,7 +168,8 @@ static void print_row(struct wp_buffer *out, struct json_object *row)
 
 static void print_fields(struct wp_buffer *out, struct json_object *object, int indent)
 {
-    json_object_object_foreach(object, name, value) {
+    json_object_object_foreach(object, name, value)
+    {
         wp_buffer_printf(out, "%*s", indent, "");
         print_name(out, name);
         if (json_object_is_type(value, json_type_array)) {

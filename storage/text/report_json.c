@@ -152,7 +152,10 @@ static void put_transactions(struct json_object *object, const struct wp_report 
         wp_json_put_text(row, "service", wp_report_text(report, transactions[i].service));
         wp_json_put_text(row, "who", wp_report_text(report, transactions[i].who));
         wp_json_put_text(row, "what", wp_report_text(report, transactions[i].what));
-        wp_json_put_text(row, "part", part == WP_PART_WHOLE ? "whole" : part == WP_PART_UNREAD ? "unread" : wp_category_key(part));
+        wp_json_put_text(row, "part",
+            part == WP_PART_WHOLE        ? "whole"
+                : part == WP_PART_UNREAD ? "unread"
+                                         : wp_category_key(part));
         wp_json_put_number(row, "at_least_ns", wp_latency_floor(transactions[i].bucket));
         wp_json_put_number(row, "ns", transactions[i].ns);
         wp_json_put_number(row, "count", transactions[i].count);
@@ -220,4 +223,3 @@ int wp_report_json(struct json_object *object, const struct wp_buffer *raw, stru
     wp_report_destroy(report);
     return 0;
 }
-

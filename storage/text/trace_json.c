@@ -88,7 +88,6 @@ int wp_trace_json(struct json_object *object, const struct wp_buffer *raw, struc
     return 0;
 }
 
-
 int wp_exemplars_json(struct json_object *object, const struct wp_buffer *raw, struct wp_error *err)
 {
     struct wp_exemplars set;

@@ -77,8 +77,7 @@ static int put_message(struct json_object *object, const ProtobufCMessageDescrip
     if (!message)
         return -EBADMSG;
     struct json_object *fields = message_json(message);
-    json_object_object_foreach(fields, name, value)
-        wp_json_put(object, name, json_object_get(value));
+    json_object_object_foreach(fields, name, value) wp_json_put(object, name, json_object_get(value));
     json_object_put(fields);
     protobuf_c_message_free_unpacked(message, NULL);
     return 0;
@@ -86,7 +85,8 @@ static int put_message(struct json_object *object, const ProtobufCMessageDescrip
 
 /* --- state: columns --- */
 
-static void put_named(struct json_object *row, const char *name, const ProtobufCBinaryData *texts, size_t count, uint32_t id)
+static void put_named(
+    struct json_object *row, const char *name, const ProtobufCBinaryData *texts, size_t count, uint32_t id)
 {
     wp_json_put_bytes(row, name, id && id <= count ? texts[id - 1] : (ProtobufCBinaryData){0});
 }
@@ -127,7 +127,8 @@ static int put_sourcemap(struct json_object *object, const struct wp_buffer *raw
     for (size_t i = 0; !rc && i < m->n_build; i++) {
         struct json_object *row = wp_json_add_row(rows);
         uint32_t build = m->build[i];
-        wp_json_put_hex(row, "build_id", build && build <= m->n_build_ids ? m->build_ids[build - 1] : (ProtobufCBinaryData){0});
+        wp_json_put_hex(
+            row, "build_id", build && build <= m->n_build_ids ? m->build_ids[build - 1] : (ProtobufCBinaryData){0});
         put_named(row, "object", m->strings, m->n_strings, m->object[i]);
         wp_json_put_number(row, "offset", m->offset[i]);
         put_named(row, "function", m->strings, m->n_strings, m->function[i]);
@@ -141,7 +142,8 @@ static int put_sourcemap(struct json_object *object, const struct wp_buffer *raw
 
 static int put_source(struct json_object *object, const struct wp_buffer *raw, struct wp_error *err)
 {
-    ProtobufCMessage *message = wp_message_unpack(&wakepath__store__source__descriptor, raw->data, raw->size, "source", err);
+    ProtobufCMessage *message =
+        wp_message_unpack(&wakepath__store__source__descriptor, raw->data, raw->size, "source", err);
     if (!message)
         return -EBADMSG;
     const Wakepath__Store__Source *m = (const Wakepath__Store__Source *)message;
@@ -161,7 +163,8 @@ static int put_source(struct json_object *object, const struct wp_buffer *raw, s
     return 0;
 }
 
-static int put_content(struct json_object *object, enum wp_value_kind kind, const struct wp_buffer *raw, struct wp_error *err)
+static int put_content(
+    struct json_object *object, enum wp_value_kind kind, const struct wp_buffer *raw, struct wp_error *err)
 {
     switch (kind) {
     case WP_VALUE_METADATA:
@@ -185,15 +188,16 @@ static int put_content(struct json_object *object, enum wp_value_kind kind, cons
     case WP_VALUE_EXEMPLARS:
         return wp_exemplars_json(object, raw, err);
     case WP_VALUE_BLOB:
-        wp_json_put(object, "text", wp_json_text((const char *)raw->data, raw->size < BLOB_SHOWN ? raw->size : BLOB_SHOWN));
+        wp_json_put(
+            object, "text", wp_json_text((const char *)raw->data, raw->size < BLOB_SHOWN ? raw->size : BLOB_SHOWN));
         return 0;
     default:
         return 0;
     }
 }
 
-struct json_object *wp_value_json(const struct wp_key *key, const struct wp_value *value, const struct wp_buffer *raw,
-    struct wp_error *err)
+struct json_object *wp_value_json(
+    const struct wp_key *key, const struct wp_value *value, const struct wp_buffer *raw, struct wp_error *err)
 {
     struct json_object *object = json_object_new_object();
     char text[WP_KEY_ROOM];

@@ -8,7 +8,7 @@
 struct json_object;
 
 /* A new object; NULL when out of memory or when the body is not what it should be (then `err` says so). */
-struct json_object *wp_value_json(const struct wp_key *key, const struct wp_value *value, const struct wp_buffer *raw,
-    struct wp_error *err);
+struct json_object *wp_value_json(
+    const struct wp_key *key, const struct wp_value *value, const struct wp_buffer *raw, struct wp_error *err);
 
 #endif

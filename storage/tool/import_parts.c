@@ -21,8 +21,8 @@
 #define WORDS (24u + 2 * WP_TOOL_GIVEN)
 #define PREFIX "wakepath-import-"
 #define SOCKET "s"
-#define END_MS 60000u    /* for a program that was asked to end */
-#define LAST_MS 600000u  /* for the aggregator's last epochs and their commit, once the collector has delivered all */
+#define END_MS 60000u   /* for a program that was asked to end */
+#define LAST_MS 600000u /* for the aggregator's last epochs and their commit, once the collector has delivered all */
 
 /* --- what it says of itself --- */
 
@@ -48,12 +48,13 @@ int wp_origin_read(struct wp_origin *origin, const char *path, struct wp_error *
     struct wp_error why = {0};
     struct wp_frame_reader *reader = wp_frame_reader_create();
     int rc = reader ? read_start(path, &bytes, err) : wp_error_set(err, -ENOMEM, "out of memory");
-    if (!rc && (wp_frame_read(reader, bytes.data, bytes.size, &frame, &why) || frame.type != WP_FRAME_HELLO ||
+    if (!rc &&
+        (wp_frame_read(reader, bytes.data, bytes.size, &frame, &why) || frame.type != WP_FRAME_HELLO ||
             wp_hello_decode(&hello, frame.payload, frame.size, &why)))
         rc = wp_error_set(err, -EINVAL, "'%s' is no capture%s%s", path, *why.text ? ": " : "", why.text);
     for (int i = 0, at = 0; !rc && i < 16; i++)
-        at += snprintf(origin->session + at, sizeof(origin->session) - (size_t)at, "%s%02x", i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "",
-            hello.session[i]);
+        at += snprintf(origin->session + at, sizeof(origin->session) - (size_t)at, "%s%02x",
+            i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", hello.session[i]);
     if (!rc)
         snprintf(origin->release, sizeof(origin->release), "%s", hello.release ? hello.release : "");
     wp_hello_fini(&hello);
@@ -129,7 +130,8 @@ static int end_of(pid_t child, const char *what, uint64_t within_ms, struct wp_e
         nap();
     }
     return is_late && within_ms ? wp_error_set(err, -ETIMEDOUT, "the %s had all and did not end", what)
-        : status ? wp_error_set(err, -EIO, "the %s failed", what) : 0;
+        : status                ? wp_error_set(err, -EIO, "the %s failed", what)
+                                : 0;
 }
 
 /* Until the collector has ended. Without an aggregator it would try for ever to reach one. */
@@ -161,10 +163,13 @@ static int own_folder(char folder[PATH_MAX], struct wp_error *err)
     return 0;
 }
 
-static int start_aggregator(const struct wp_import_options *o, const char *folder, const char *endpoint, pid_t *child, struct wp_error *err)
+static int start_aggregator(
+    const struct wp_import_options *o, const char *folder, const char *endpoint, pid_t *child, struct wp_error *err)
 {
-    struct line line = {{"wakepath-aggregator", "--no-config", "--no-resume", "--bind", endpoint, "--store", o->root, "--release", o->release,
-        "--shard", o->shard, "--exit-after-sessions", "1", "--late-after", "never" /* nobody waited for it */, "--log-level", "warn", "--ready-fd"}, 18};
+    struct line line = {{"wakepath-aggregator", "--no-config", "--no-resume", "--bind", endpoint, "--store", o->root,
+                            "--release", o->release, "--shard", o->shard, "--exit-after-sessions", "1", "--late-after",
+                            "never" /* nobody waited for it */, "--log-level", "warn", "--ready-fd"},
+        18};
     int ready[2];
     char fd[16], byte;
     if (pipe(ready))
@@ -195,8 +200,9 @@ static int run_in(const struct wp_import_options *o, const char *folder, const c
     pid_t aggregator = -1, collector = -1;
     snprintf(endpoint, sizeof(endpoint), "ipc://%s/" SOCKET, place);
     snprintf(source, sizeof(source), "capture:%s", o->capture);
-    struct line line = {{"wakepath-collector", "--no-config", "--source", source, "--release", o->release, "--connect", endpoint, "--spool",
-        "none", "--log-level", "warn"}, 12};
+    struct line line = {{"wakepath-collector", "--no-config", "--source", source, "--release", o->release, "--connect",
+                            endpoint, "--spool", "none", "--log-level", "warn"},
+        12};
     int rc = start_aggregator(o, folder, endpoint, &aggregator, err);
     if (!rc)
         rc = start(&collector, folder, "wakepath-collector", &line, err);

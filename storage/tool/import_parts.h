@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef WP_STORAGE_TOOL_IMPORT_PARTS_H
 #define WP_STORAGE_TOOL_IMPORT_PARTS_H
-/* What `wakepath-store import` needs for a capture: what it says of itself, and the two programs that make reports of it. */
+/* What `wakepath-store import` needs for a capture: what it says of itself, and the two programs that make reports of
+ * it. */
 #include "storage/tool/tool.h"
 
 struct wp_origin {
-    char session[40];          /* its UUID as text */
-    char release[WP_ID_ROOM];  /* "": it was recorded without one */
+    char session[40];         /* its UUID as text */
+    char release[WP_ID_ROOM]; /* "": it was recorded without one */
 };
 
 /* From the first frame of the capture. -EINVAL: it is none. */
@@ -19,8 +20,8 @@ struct wp_import_options {
 
 /* Removes private folders of imports that were killed. */
 void wp_import_sweep(void);
-/* Replays the capture into the store by an aggregator of its own, and waits until all of it is committed. The programs are this one's
- * siblings; what they complain about is on standard error. */
+/* Replays the capture into the store by an aggregator of its own, and waits until all of it is committed. The programs
+ * are this one's siblings; what they complain about is on standard error. */
 int wp_import_run(const struct wp_import_options *options, struct wp_error *err);
 
 #endif

@@ -30,41 +30,47 @@
 
 struct command {
     const char *name, *arguments, *help;
-    int least, most;      /* arguments */
-    uint64_t flags;       /* that it knows */
+    int least, most; /* arguments */
+    uint64_t flags;  /* that it knows */
     int (*run)(struct wp_tool *tool, struct wp_error *err);
 };
 
-#define AGES (WP_TOOL_VALUE(WP_TOOL_HOURS) | WP_TOOL_VALUE(WP_TOOL_DAYS) | WP_TOOL_VALUE(WP_TOOL_LATE) | \
-    WP_TOOL_VALUE(WP_TOOL_NOW))
+#define AGES                                                                                                           \
+    (WP_TOOL_VALUE(WP_TOOL_HOURS) | WP_TOOL_VALUE(WP_TOOL_DAYS) | WP_TOOL_VALUE(WP_TOOL_LATE) |                        \
+        WP_TOOL_VALUE(WP_TOOL_NOW))
 static const struct command commands[] = {
-    {"ls", "ROOT[/RELEASE[/PREFIX]]", "List releases, or keys of one", 1, 3, WP_TOOL_JSON | WP_TOOL_RECURSIVE | WP_TOOL_LONG,
-        wp_tool_ls},
+    {"ls", "ROOT[/RELEASE[/PREFIX]]", "List releases, or keys of one", 1, 3,
+        WP_TOOL_JSON | WP_TOOL_RECURSIVE | WP_TOOL_LONG, wp_tool_ls},
     {"cat", "ROOT/RELEASE/KEY", "Print a value, or a sum: ROOT REV:AGGREGATE", 1, 3, WP_TOOL_JSON, wp_tool_cat},
     {"stat", "ROOT[/RELEASE]", "Say how much there is of what", 1, 2, WP_TOOL_JSON, wp_tool_stat},
-    {"verify", "ROOT[/RELEASE]", "Read all, name each fault", 1, 2, WP_TOOL_JSON,
-        wp_tool_verify},
+    {"verify", "ROOT[/RELEASE]", "Read all, name each fault", 1, 2, WP_TOOL_JSON, wp_tool_verify},
     {"releases", "ROOT", "List releases, times, sizes", 1, 1, WP_TOOL_JSON, wp_tool_releases_list},
     {"compact", "ROOT[/RELEASE]", "Merge the deltas of reports", 1, 2, WP_TOOL_JSON | WP_TOOL_ROLL_UP | AGES,
         wp_tool_compact},
-    {"prune", "ROOT[/RELEASE]", "Let go of what is old", 1, 2, WP_TOOL_JSON | WP_TOOL_DRY_RUN | WP_TOOL_NO_ROLL_UP | WP_TOOL_QUIET | AGES |
-        WP_TOOL_VALUE(WP_TOOL_KEEP_RELEASES) | WP_TOOL_VALUE(WP_TOOL_KEEP_AGE) | WP_TOOL_VALUE(WP_TOOL_KEEP) | WP_TOOL_VALUE(WP_TOOL_TRACES) | WP_TOOL_VALUE(WP_TOOL_MONTHS) | WP_TOOL_VALUE(WP_TOOL_STATE) |
-        WP_TOOL_VALUE(WP_TOOL_QUOTA), wp_tool_prune},
-    {"merge", "ROOT[/RELEASE]... --into ROOT", "Take stores into one", 1, WP_TOOL_ARGUMENTS, WP_TOOL_JSON |
-        WP_TOOL_RENAME_SHARD | WP_TOOL_VALUE(WP_TOOL_INTO), wp_tool_merge},
-    {"backup", "ROOT[/RELEASE] --into DIR", "Copy it while it is in use", 1, 2, WP_TOOL_JSON | WP_TOOL_VALUE(WP_TOOL_INTO),
-        wp_tool_backup},
+    {"prune", "ROOT[/RELEASE]", "Let go of what is old", 1, 2,
+        WP_TOOL_JSON | WP_TOOL_DRY_RUN | WP_TOOL_NO_ROLL_UP | WP_TOOL_QUIET | AGES |
+            WP_TOOL_VALUE(WP_TOOL_KEEP_RELEASES) | WP_TOOL_VALUE(WP_TOOL_KEEP_AGE) | WP_TOOL_VALUE(WP_TOOL_KEEP) |
+            WP_TOOL_VALUE(WP_TOOL_TRACES) | WP_TOOL_VALUE(WP_TOOL_MONTHS) | WP_TOOL_VALUE(WP_TOOL_STATE) |
+            WP_TOOL_VALUE(WP_TOOL_QUOTA),
+        wp_tool_prune},
+    {"merge", "ROOT[/RELEASE]... --into ROOT", "Take stores into one", 1, WP_TOOL_ARGUMENTS,
+        WP_TOOL_JSON | WP_TOOL_RENAME_SHARD | WP_TOOL_VALUE(WP_TOOL_INTO), wp_tool_merge},
+    {"backup", "ROOT[/RELEASE] --into DIR", "Copy it while it is in use", 1, 2,
+        WP_TOOL_JSON | WP_TOOL_VALUE(WP_TOOL_INTO), wp_tool_backup},
     {"dump", "ROOT[/RELEASE]", "Print all of it as text", 1, 2, WP_TOOL_JSON, wp_tool_dump},
-    {"metadata", "get|set|rm|ls ROOT/RELEASE [KEY [VALUE]]", "Read and write what is said about it", 2, 5, WP_TOOL_JSON |
-        WP_TOOL_LONG | WP_TOOL_VALUE(WP_TOOL_SHARD) | WP_TOOL_VALUE(WP_TOOL_AGGREGATE) | WP_TOOL_VALUE(WP_TOOL_TIMEBOX) |
-        WP_TOOL_VALUE(WP_TOOL_NOW), wp_tool_metadata},
-    {"source", "add|ls ROOT/RELEASE [PREFIX=DIR|FILE]...", "Keep the text of source files with it", 2, WP_TOOL_ARGUMENTS, WP_TOOL_JSON |
-        WP_TOOL_VALUE(WP_TOOL_SHARD), wp_tool_source},
-    {"repair", "ROOT[/RELEASE] --drop-damaged", "Give up what is damaged", 1, 2, WP_TOOL_JSON | WP_TOOL_DRY_RUN |
-        WP_TOOL_DROP_DAMAGED, wp_tool_repair},
-    {"import", "CAPTURE|ROOT[/RELEASE]... --into ROOT", "Take in what was recorded elsewhere", 1, WP_TOOL_ARGUMENTS, WP_TOOL_JSON |
-        WP_TOOL_FORCE | WP_TOOL_RENAME_SHARD | WP_TOOL_VALUE(WP_TOOL_INTO) | WP_TOOL_VALUE(WP_TOOL_RELEASE) |
-        WP_TOOL_VALUE(WP_TOOL_LABEL) | WP_TOOL_VALUE(WP_TOOL_SHARD) | WP_TOOL_VALUE(WP_TOOL_AGGREGATE), wp_tool_import},
+    {"metadata", "get|set|rm|ls ROOT/RELEASE [KEY [VALUE]]", "Read and write what is said about it", 2, 5,
+        WP_TOOL_JSON | WP_TOOL_LONG | WP_TOOL_VALUE(WP_TOOL_SHARD) | WP_TOOL_VALUE(WP_TOOL_AGGREGATE) |
+            WP_TOOL_VALUE(WP_TOOL_TIMEBOX) | WP_TOOL_VALUE(WP_TOOL_NOW),
+        wp_tool_metadata},
+    {"source", "add|ls ROOT/RELEASE [PREFIX=DIR|FILE]...", "Keep the text of source files with it", 2,
+        WP_TOOL_ARGUMENTS, WP_TOOL_JSON | WP_TOOL_VALUE(WP_TOOL_SHARD), wp_tool_source},
+    {"repair", "ROOT[/RELEASE] --drop-damaged", "Give up what is damaged", 1, 2,
+        WP_TOOL_JSON | WP_TOOL_DRY_RUN | WP_TOOL_DROP_DAMAGED, wp_tool_repair},
+    {"import", "CAPTURE|ROOT[/RELEASE]... --into ROOT", "Take in what was recorded elsewhere", 1, WP_TOOL_ARGUMENTS,
+        WP_TOOL_JSON | WP_TOOL_FORCE | WP_TOOL_RENAME_SHARD | WP_TOOL_VALUE(WP_TOOL_INTO) |
+            WP_TOOL_VALUE(WP_TOOL_RELEASE) | WP_TOOL_VALUE(WP_TOOL_LABEL) | WP_TOOL_VALUE(WP_TOOL_SHARD) |
+            WP_TOOL_VALUE(WP_TOOL_AGGREGATE),
+        wp_tool_import},
     {"load", "ROOT [DUMP]", "Make releases of a dump", 1, 2, WP_TOOL_JSON, wp_tool_load},
 };
 #undef AGES
@@ -80,7 +86,8 @@ static const struct argp_option all_options[] = {
     {"no-roll-up", 'N', NULL, 0, "Delete old hours and days instead of rolling them up", 0},
     {"rename-shard", 'm', NULL, 0, "A shard that has a namesake of another origin gets a name of its own", 0},
     {"drop-damaged", 'D', NULL, 0, "Delete what cannot be read", 0},
-    {"force", 'f', NULL, 0, "File it there though it was recorded as another release, or is there already by another way", 0},
+    {"force", 'f', NULL, 0,
+        "File it there though it was recorded as another release, or is there already by another way", 0},
     {"quiet", 'q', NULL, 0, "Say nothing when all is well", 0},
     {"traces", KEY_OF(WP_TOOL_TRACES), "AGE", 0, "Keep traces so long (7d)", 0},
     {"hours", KEY_OF(WP_TOOL_HOURS), "AGE", 0, "Keep hours so long, then as days (30d)", 0},
@@ -89,13 +96,18 @@ static const struct argp_option all_options[] = {
     {"state", KEY_OF(WP_TOOL_STATE), "AGE", 0, "Keep ended sessions and processes so long (30d)", 0},
     {"late-after", KEY_OF(WP_TOOL_LATE), "AGE", 0, "A day or month stays open so long (1h)", 0},
     {"now", KEY_OF(WP_TOOL_NOW), "SECONDS", 0, "Count ages from there instead of from now", 0},
-    {"quota", KEY_OF(WP_TOOL_QUOTA), "BYTES", 0, "All releases together take no more: the oldest timeboxes go first, then the oldest releases", 0},
-    {"keep-releases", KEY_OF(WP_TOOL_KEEP_RELEASES), "N", 0, "Keep so many releases, those that were active last (all)", 0},
-    {"keep-release-age", KEY_OF(WP_TOOL_KEEP_AGE), "AGE", 0, "Keep a release so long after it was active last (never given up)", 0},
+    {"quota", KEY_OF(WP_TOOL_QUOTA), "BYTES", 0,
+        "All releases together take no more: the oldest timeboxes go first, then the oldest releases", 0},
+    {"keep-releases", KEY_OF(WP_TOOL_KEEP_RELEASES), "N", 0, "Keep so many releases, those that were active last (all)",
+        0},
+    {"keep-release-age", KEY_OF(WP_TOOL_KEEP_AGE), "AGE", 0,
+        "Keep a release so long after it was active last (never given up)", 0},
     {"keep", KEY_OF(WP_TOOL_KEEP), "REV", 0, "Keep this release: an id or a reference as REV~2; may be repeated", 0},
     {"shard", KEY_OF(WP_TOOL_SHARD), "ID", 0, "Of this shard", 0},
-    {"aggregate", KEY_OF(WP_TOOL_AGGREGATE), "NAME", 0, "Of this aggregate, not of the release; to import, as the aggregator's "
-        "NAME=SELECTOR (may be repeated)", 0},
+    {"aggregate", KEY_OF(WP_TOOL_AGGREGATE), "NAME", 0,
+        "Of this aggregate, not of the release; to import, as the aggregator's "
+        "NAME=SELECTOR (may be repeated)",
+        0},
     {"timebox", KEY_OF(WP_TOOL_TIMEBOX), "SECOND", 0, "Of the aggregate's timebox that begins there", 0},
     {"release", KEY_OF(WP_TOOL_RELEASE), "ID", 0, "File it under this release", 0},
     {"label", KEY_OF(WP_TOOL_LABEL), "KEY=VALUE", 0, "Say this of it, as metadata of the release; may be repeated", 0},
@@ -114,8 +126,8 @@ static uint64_t flag_of(size_t option)
 struct parse {
     const struct command *command;
     struct wp_tool *tool;
-    int count;            /* of arguments so far */
-    int rest;             /* top level: where the command's own words start */
+    int count; /* of arguments so far */
+    int rest;  /* top level: where the command's own words start */
 };
 
 /* --- one command --- */
@@ -198,7 +210,8 @@ static char *list_commands(int key, const char *text, void *input)
     wp_buffer_puts(&list, "Commands (each has --help):\n");
     for (size_t i = 0; i < COMMANDS; i++)
         wp_buffer_printf(&list, "  %-9s %-29s %s\n", commands[i].name, commands[i].arguments, commands[i].help);
-    wp_buffer_puts(&list, "\nA blank does as well as the slash between ROOT, RELEASE and KEY. A store may be "
+    wp_buffer_puts(&list,
+        "\nA blank does as well as the slash between ROOT, RELEASE and KEY. A store may be "
         "read while it is being written. Exit status: 0 well, 1 failure or fault, 64 usage.");
     return (char *)list.data; /* argp frees it */
 }
@@ -212,8 +225,8 @@ static void print_version(FILE *stream, struct argp_state *state)
 static const struct command *parse_all(struct wp_tool *tool, int argc, char **argv)
 {
     struct parse parse = {0};
-    struct argp argp = {NULL, parse_program, "COMMAND ...", "Looks into a store, checks it, tidies it.\v", NULL, list_commands,
-        NULL};
+    struct argp argp = {
+        NULL, parse_program, "COMMAND ...", "Looks into a store, checks it, tidies it.\v", NULL, list_commands, NULL};
     argp_err_exit_status = WP_EXIT_USAGE;
     argp_program_version_hook = print_version;
     argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &parse);

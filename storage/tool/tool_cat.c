@@ -38,11 +38,13 @@ int wp_tool_cat(struct wp_tool *tool, struct wp_error *err)
     struct json_object *object = NULL;
     int rc = wp_tool_open(tool, err);
     if (!rc && !*tool->place.release)
-        rc = wp_error_set(err, -WP_TOOL_MISUSE, "cat needs ROOT/RELEASE/KEY, or ROOT and a reference such as REV:AGGREGATE");
+        rc = wp_error_set(
+            err, -WP_TOOL_MISUSE, "cat needs ROOT/RELEASE/KEY, or ROOT and a reference such as REV:AGGREGATE");
     if (!rc)
         rc = wp_txn_begin(&txn, tool->store, tool->place.release, false, err);
     if (!rc)
-        rc = tool->place.is_reference ? wp_tool_cat_reference(tool, txn, &object, err) : read_value(tool, txn, &object, err);
+        rc = tool->place.is_reference ? wp_tool_cat_reference(tool, txn, &object, err)
+                                      : read_value(tool, txn, &object, err);
     wp_txn_abort(txn);
     if (rc) {
         json_object_put(object);

@@ -30,7 +30,7 @@ static int flush(void *context, struct wp_buffer *out)
     return 0;
 }
 
-struct listing {               /* --json: what cat says of every value */
+struct listing { /* --json: what cat says of every value */
     struct wp_tool *tool;
     struct wp_txn *txn;
     bool is_first;
@@ -106,10 +106,10 @@ int wp_tool_dump(struct wp_tool *tool, struct wp_error *err)
 
 struct load {
     FILE *file;
-    char *line;                /* owned; getline's */
+    char *line; /* owned; getline's */
     size_t room;
-    long begins;               /* of the release that is loaded: a map that is too small begins it again */
-    uint64_t number;           /* of the line there */
+    long begins;     /* of the release that is loaded: a map that is too small begins it again */
+    uint64_t number; /* of the line there */
     struct wp_dump_lines lines;
     uint64_t values;
     struct wp_error *err;
@@ -166,7 +166,8 @@ static int load_release(struct wp_tool *tool, struct load *load, struct json_obj
     char release[NAME_MAX + 1];
     const char *name = load->lines.line + strlen("release ");
     if (!wp_id_valid(name))
-        return wp_error_set(load->err, -EBADMSG, "line %llu: not a release's id", (unsigned long long)load->lines.number);
+        return wp_error_set(
+            load->err, -EBADMSG, "line %llu: not a release's id", (unsigned long long)load->lines.number);
     snprintf(release, sizeof(release), "%s", name);
     load->begins = ftell(load->file);
     load->number = load->lines.number;
@@ -190,8 +191,9 @@ static int load_all(struct wp_tool *tool, struct load *load, struct json_object 
         rc = wp_dump_next(&load->lines);
     while (rc >= 0 && load->lines.line) {
         rc = strncmp(load->lines.line, "release ", 8)
-                 ? wp_error_set(load->err, -EBADMSG, "line %llu: a release should begin here", (unsigned long long)load->lines.number)
-                 : load_release(tool, load, rows);
+            ? wp_error_set(
+                  load->err, -EBADMSG, "line %llu: a release should begin here", (unsigned long long)load->lines.number)
+            : load_release(tool, load, rows);
         if (rc)
             break;
     }
@@ -227,7 +229,7 @@ static int make_place(const char *to, struct wp_error *err)
     if (!rc)
         rc = wp_path_make(to, err);
     if (!rc)
-        wp_name_sync(to, NULL); /* the folder above need not be this user's to read */
+        wp_name_sync(to, NULL);                /* the folder above need not be this user's to read */
     return rc ? rc : wp_shrink_clean(to, err); /* what a killed one has left there */
 }
 
@@ -237,7 +239,8 @@ int wp_tool_backup(struct wp_tool *tool, struct wp_error *err)
     const char *to = tool->values[WP_TOOL_INTO];
     char **releases = NULL;
     size_t count = 0;
-    int rc = to ? wp_tool_open(tool, err) : wp_error_set(err, -WP_TOOL_MISUSE, "backup needs --into DIR: where the copy goes");
+    int rc = to ? wp_tool_open(tool, err)
+                : wp_error_set(err, -WP_TOOL_MISUSE, "backup needs --into DIR: where the copy goes");
     if (!rc)
         rc = wp_tool_releases(tool, &releases, &count, err);
     if (!rc)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* wakepath-store import: what was recorded elsewhere, filed under its own release. A capture goes through the aggregator. */
+/* wakepath-store import: what was recorded elsewhere, filed under its own release. A capture goes through the
+ * aggregator. */
 #include "storage/tool/tool_import.h"
 
 #include "common/path.h"
@@ -24,15 +25,15 @@
 
 struct importing {
     struct wp_tool *tool;
-    const char *into, *wanted;      /* root; the release that was asked for, NULL: as it was recorded */
-    char release[WP_ID_ROOM];       /* where the one at hand goes */
-    const char *from;               /* the argument at hand */
-    struct wp_origin origin;        /* of a capture */
-    struct wp_txn *source;          /* of a root's release */
+    const char *into, *wanted; /* root; the release that was asked for, NULL: as it was recorded */
+    char release[WP_ID_ROOM];  /* where the one at hand goes */
+    const char *from;          /* the argument at hand */
+    struct wp_origin origin;   /* of a capture */
+    struct wp_txn *source;     /* of a root's release */
     struct wp_merge merge;
     uint64_t now_s;
-    bool is_there, is_own;          /* nothing had to be done; what is there is in the shard that it would go to */
-    struct json_object *rows;       /* --json */
+    bool is_there, is_own;    /* nothing had to be done; what is there is in the shard that it would go to */
+    struct json_object *rows; /* --json */
     struct wp_error *err;
 };
 
@@ -48,8 +49,9 @@ static int choose_release(struct importing *i, const char *recorded)
     if (!i->wanted && !*recorded)
         return wp_error_set(i->err, -EINVAL, "'%s' does not say what release it is of: give --release ID", i->from);
     if (i->wanted && *recorded && strcmp(i->wanted, recorded) && !(i->tool->flags & WP_TOOL_FORCE))
-        return wp_error_set(i->err, -EEXIST, "'%s' was recorded as release '%s', not '%s': --force files it there all the same", i->from,
-            recorded, i->wanted);
+        return wp_error_set(i->err, -EEXIST,
+            "'%s' was recorded as release '%s', not '%s': --force files it there all the same", i->from, recorded,
+            i->wanted);
     snprintf(i->release, sizeof(i->release), "%s", i->wanted ? i->wanted : recorded);
     return 0;
 }
@@ -65,7 +67,7 @@ static int choose_recorded(struct importing *i)
 
 /* What the target has of a capture's session. */
 struct known {
-    const char *only;           /* in this release; NULL: in any */
+    const char *only; /* in this release; NULL: in any */
     struct wp_txn *txn;
     char release[WP_ID_ROOM], shard[WP_ID_ROOM]; /* "": nothing */
     uint8_t session[16];
@@ -130,12 +132,12 @@ static int check_session(struct importing *i)
     i->is_there = is_same && known.is_whole;
     i->is_own = !strcmp(known.shard, shard_of(i));
     if (is_same && !known.is_whole && strcmp(known.shard, shard_of(i)))
-        return wp_error_set(i->err, -EEXIST, "a part of '%s' is in shard '%s' of release '%s': go on with --shard %s", i->from, known.shard,
-            known.release, known.shard);
+        return wp_error_set(i->err, -EEXIST, "a part of '%s' is in shard '%s' of release '%s': go on with --shard %s",
+            i->from, known.shard, known.release, known.shard);
     if (is_same || i->tool->flags & WP_TOOL_FORCE)
         return 0;
-    return wp_error_set(i->err, -EEXIST, "'%s' is in release '%s' already: --force files it under '%s' too", i->from, known.release,
-        i->release);
+    return wp_error_set(i->err, -EEXIST, "'%s' is in release '%s' already: --force files it under '%s' too", i->from,
+        known.release, i->release);
 }
 
 static int put(struct importing *i, struct wp_txn *txn, const char *shard, const char *key, const char *value)
@@ -188,8 +190,13 @@ static int check_whole(struct importing *i)
 {
     struct known known = {.only = i->release};
     int rc = look_for_session(i, &known);
-    return rc == 1 ? known.is_whole ? 0 : wp_error_set(i->err, -EIO, "'%s' is not all in release '%s': import it again, what is there is not "
-        "counted twice", i->from, i->release) : rc ? rc : wp_error_set(i->err, -EIO, "nothing of '%s' came to release '%s'", i->from, i->release);
+    return rc == 1 ? known.is_whole ? 0
+                                    : wp_error_set(i->err, -EIO,
+                                          "'%s' is not all in release '%s': import it again, what is there is not "
+                                          "counted twice",
+                                          i->from, i->release)
+        : rc ? rc
+                   : wp_error_set(i->err, -EIO, "nothing of '%s' came to release '%s'", i->from, i->release);
 }
 
 static int import_capture(struct importing *i)
@@ -276,7 +283,8 @@ static int check_shards(struct importing *i, struct wp_store *to)
         else if (wp_is_damage(rc) || rc == -ENODATA)
             rc = 0; /* left out and named when it is merged */
         if (rc == 1)
-            rc = wp_error_set(i->err, -EEXIST, "shard '%s' of '%s' is in release '%s' already: --force files it under '%s' too", shards[at], i->from,
+            rc = wp_error_set(i->err, -EEXIST,
+                "shard '%s' of '%s' is in release '%s' already: --force files it under '%s' too", shards[at], i->from,
                 found, i->release);
     }
     wp_strings_free(shards, count);
@@ -286,7 +294,9 @@ static int check_shards(struct importing *i, struct wp_store *to)
 static int import_release(struct importing *i, struct wp_store *to, const char *release)
 {
     i->merge = (struct wp_merge){.renames_shards = i->tool->flags & WP_TOOL_RENAME_SHARD,
-        .counts_twice = i->tool->flags & WP_TOOL_FORCE, .shard = note_shard, .damaged = note_damage,
+        .counts_twice = i->tool->flags & WP_TOOL_FORCE,
+        .shard = note_shard,
+        .damaged = note_damage,
         .context = i};
     int rc = choose_release(i, release);
     if (!rc)
@@ -309,7 +319,8 @@ static void say(struct importing *i)
         wp_json_put_text(row, "session", i->origin.session);
         wp_json_put_number(row, "was_there", i->is_there);
     } else {
-        wp_buffer_printf(&i->tool->out, i->is_there ? "%s: release %s has it already\n" : "%s: release %s\n", i->from, i->release);
+        wp_buffer_printf(
+            &i->tool->out, i->is_there ? "%s: release %s has it already\n" : "%s: release %s\n", i->from, i->release);
     }
 }
 
@@ -371,13 +382,20 @@ static int check_labels(const struct wp_tool *tool, struct wp_error *err)
 
 int wp_tool_import(struct wp_tool *tool, struct wp_error *err)
 {
-    struct importing importing = {.tool = tool, .into = tool->values[WP_TOOL_INTO], .wanted = tool->values[WP_TOOL_RELEASE], .err = err,
-        .now_s = (uint64_t)time(NULL), .rows = tool->flags & WP_TOOL_JSON ? json_object_new_array() : NULL};
-    int rc = importing.into ? check_labels(tool, err) : wp_error_set(err, -WP_TOOL_MISUSE, "import needs --into ROOT: the store that takes it");
+    struct importing importing = {.tool = tool,
+        .into = tool->values[WP_TOOL_INTO],
+        .wanted = tool->values[WP_TOOL_RELEASE],
+        .err = err,
+        .now_s = (uint64_t)time(NULL),
+        .rows = tool->flags & WP_TOOL_JSON ? json_object_new_array() : NULL};
+    int rc = importing.into ? check_labels(tool, err)
+                            : wp_error_set(err, -WP_TOOL_MISUSE, "import needs --into ROOT: the store that takes it");
     if (!rc && importing.wanted && !wp_id_valid(importing.wanted))
-        rc = wp_error_set(err, -WP_TOOL_MISUSE, "'%s' is not a release id: use [A-Za-z0-9._+-], at most 128", importing.wanted);
+        rc = wp_error_set(
+            err, -WP_TOOL_MISUSE, "'%s' is not a release id: use [A-Za-z0-9._+-], at most 128", importing.wanted);
     if (!rc && !wp_id_valid(shard_of(&importing)))
-        rc = wp_error_set(err, -WP_TOOL_MISUSE, "'%s' is not a shard id: use [A-Za-z0-9._+-], at most 128", shard_of(&importing));
+        rc = wp_error_set(
+            err, -WP_TOOL_MISUSE, "'%s' is not a shard id: use [A-Za-z0-9._+-], at most 128", shard_of(&importing));
     if (!rc)
         wp_import_sweep();
     for (int at = 0; !rc && at < WP_TOOL_ARGUMENTS && tool->arguments[at]; at++) {

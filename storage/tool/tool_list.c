@@ -17,13 +17,14 @@ struct list {
     struct wp_tool *tool;
     struct wp_txn *txn;
     const char *release;
-    size_t base;               /* length of the prefix up to its last slash */
+    size_t base;                      /* length of the prefix up to its last slash */
     char last[WP_KEY_ROOM * 4 + 256]; /* the folder printed last, when not recursive */
-    struct json_object *rows;  /* --json */
+    struct json_object *rows;         /* --json */
     size_t count;
 };
 
-static void print_long(struct wp_buffer *out, const struct wp_value *value, const char *text, size_t size, const char *damage)
+static void print_long(
+    struct wp_buffer *out, const struct wp_value *value, const char *text, size_t size, const char *damage)
 {
     char stored[32], total[32], wall[32];
     struct wp_head head;
@@ -32,7 +33,8 @@ static void print_long(struct wp_buffer *out, const struct wp_value *value, cons
     wp_buffer_puts(out, text);
     if (damage)
         wp_buffer_printf(out, "  (%s)", damage);
-    else if ((value->kind == WP_VALUE_REPORT || value->kind == WP_VALUE_TRACE) && !wp_head_decode(&head, value->head, value->head_size, NULL))
+    else if ((value->kind == WP_VALUE_REPORT || value->kind == WP_VALUE_TRACE) &&
+        !wp_head_decode(&head, value->head, value->head_size, NULL))
         wp_buffer_printf(out, "  wall %s, total %s, %u stacks", wp_tool_time(head.wall_ns, wall, sizeof(wall)),
             wp_tool_time(head.total_ns, total, sizeof(total)), head.nodes);
     wp_buffer_putc(out, '\n');
@@ -89,7 +91,8 @@ static void clean_key(char *out, size_t room, const char *release, const char *k
 {
     size_t used = (size_t)snprintf(out, room, "%s/", release);
     for (; *key && used + 5 < room; key++)
-        used += (size_t)snprintf(out + used, room - used, *key < 0x20 || *key > 0x7e ? "\\x%02x" : "%c", (unsigned char)*key);
+        used += (size_t)snprintf(
+            out + used, room - used, *key < 0x20 || *key > 0x7e ? "\\x%02x" : "%c", (unsigned char)*key);
 }
 
 static int list_key(void *context, const char *key, size_t size)
@@ -110,8 +113,8 @@ static int list_key(void *context, const char *key, size_t size)
     return 0;
 }
 
-static int list_release(struct wp_tool *tool, const char *release, const char *prefix, struct json_object *rows,
-    struct wp_error *err)
+static int list_release(
+    struct wp_tool *tool, const char *release, const char *prefix, struct json_object *rows, struct wp_error *err)
 {
     char folder[WP_KEY_ROOM + 1];
     struct list list = {.tool = tool, .release = release, .rows = rows};

@@ -18,7 +18,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-struct seen {                  /* a shard of a source */
+struct seen { /* a shard of a source */
     char release[WP_ID_ROOM], shard[WP_ID_ROOM];
     uint8_t origin[16];
 };
@@ -29,7 +29,7 @@ struct merging {
     const char *release;
     struct wp_txn *source;
     struct wp_merge merge;
-    struct seen *seen;                           /* of all sources */
+    struct seen *seen; /* of all sources */
     uint32_t seen_count, seen_room;
     struct json_object *rows, *shards, *damaged; /* --json; of this release */
     struct wp_buffer lines;                      /* for people; of this release */
@@ -87,9 +87,12 @@ static int check_namesakes(struct merging *merging)
         rc = wp_txn_shard_origin(merging->source, shards[i], own.origin, merging->err);
         for (uint32_t j = 0; !rc && j < merging->seen_count; j++) {
             const struct seen *other = &merging->seen[j];
-            if (!strcmp(own.release, other->release) && !strcmp(own.shard, other->shard) && memcmp(own.origin, other->origin, 16))
-                rc = wp_error_set(merging->err, -EEXIST, "two of the stores have a shard '%s' of release '%s', and they are not the "
-                    "same: --rename-shard gives one a name of its own", own.shard, own.release);
+            if (!strcmp(own.release, other->release) && !strcmp(own.shard, other->shard) &&
+                memcmp(own.origin, other->origin, 16))
+                rc = wp_error_set(merging->err, -EEXIST,
+                    "two of the stores have a shard '%s' of release '%s', and they are not the "
+                    "same: --rename-shard gives one a name of its own",
+                    own.shard, own.release);
         }
         if (!rc && wp_rows_grow(&merging->seen, &merging->seen_room, merging->seen_count, sizeof(*merging->seen)))
             rc = wp_error_set(merging->err, -ENOMEM, "out of memory for merging");
@@ -199,10 +202,13 @@ static int check_places(const struct wp_tool *tool, struct wp_error *err)
 
 int wp_tool_merge(struct wp_tool *tool, struct wp_error *err)
 {
-    struct merging merging = {.tool = tool, .err = err, .rows = tool->flags & WP_TOOL_JSON ? json_object_new_array() : NULL};
+    struct merging merging = {
+        .tool = tool, .err = err, .rows = tool->flags & WP_TOOL_JSON ? json_object_new_array() : NULL};
     const char *into = tool->values[WP_TOOL_INTO];
-    merging.merge = (struct wp_merge){.renames_shards = tool->flags & WP_TOOL_RENAME_SHARD, .shard = note_shard,
-        .damaged = note_damage, .context = &merging};
+    merging.merge = (struct wp_merge){.renames_shards = tool->flags & WP_TOOL_RENAME_SHARD,
+        .shard = note_shard,
+        .damaged = note_damage,
+        .context = &merging};
     int rc = into ? check_places(tool, err) : 0; /* nothing is made when one is missing */
     if (!rc)
         rc = into ? wp_store_open(&merging.to, into, true, err)

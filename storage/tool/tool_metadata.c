@@ -22,14 +22,14 @@
 struct job {
     struct wp_tool *tool;
     struct wp_metadata_place place;
-    char aggregate[WP_ID_ROOM];   /* of it, when a bucket is meant */
-    const char *shard;            /* NULL: none given */
+    char aggregate[WP_ID_ROOM]; /* of it, when a bucket is meant */
+    const char *shard;          /* NULL: none given */
     const char *key, *value;
     uint64_t now_s;
-    struct json_object *rows;     /* --json */
+    struct json_object *rows; /* --json */
     uint64_t found;
-    char holder[WP_ID_ROOM];      /* the shard that will say it */
-    uint64_t said_s;              /* when that shard said what it says now; 0: nothing */
+    char holder[WP_ID_ROOM]; /* the shard that will say it */
+    uint64_t said_s;         /* when that shard said what it says now; 0: nothing */
     struct wp_error *err;
 };
 
@@ -57,7 +57,8 @@ static int show_row(void *context, const struct wp_metadata_row *row)
     struct json_object *object = json_object_new_object(); /* names and values are hostile: printed as all text is */
     wp_json_put_text(object, row->key, row->value);
     if (job->tool->flags & WP_TOOL_LONG)
-        wp_buffer_printf(out, "%llu %s%s ", (unsigned long long)row->real_s, row->shard, row->is_winner ? "" : " (overruled)");
+        wp_buffer_printf(
+            out, "%llu %s%s ", (unsigned long long)row->real_s, row->shard, row->is_winner ? "" : " (overruled)");
     wp_json_print(out, object);
     json_object_put(object);
     return 0;
@@ -73,7 +74,8 @@ static int choose_bucket(struct wp_txn *txn, struct job *job)
     int rc = wp_txn_aggregates(txn, &names, &count, job->err);
     bool is_known = false;
     for (size_t i = 0; i < count; i++)
-        is_known |= wp_bucket_base(names[i]) == strlen(job->place.aggregate) && !strncmp(names[i], job->place.aggregate, wp_bucket_base(names[i]));
+        is_known |= wp_bucket_base(names[i]) == strlen(job->place.aggregate) &&
+            !strncmp(names[i], job->place.aggregate, wp_bucket_base(names[i]));
     if (!rc && is_known)
         rc = wp_bucket_choose(names, count, job->place.aggregate, job->aggregate, job->err);
     if (!rc && is_known)
@@ -139,7 +141,8 @@ static int set_in(struct wp_txn *txn, void *context)
     if (!rc)
         rc = wp_txn_register_shard(txn, job->holder, job->err);
     bool is_dated = job->tool->values[WP_TOOL_NOW]; /* what is older than what was said changes nothing, as anywhere */
-    uint64_t at_s = job->said_s > job->now_s && !is_dated ? job->said_s : job->now_s; /* a clock was ahead: the later writer holds */
+    uint64_t at_s = job->said_s > job->now_s && !is_dated ? job->said_s
+                                                          : job->now_s; /* a clock was ahead: the later writer holds */
     return rc ? rc : wp_txn_set_metadata(txn, &job->place, job->holder, job->key, job->value, at_s, job->err);
 }
 
@@ -168,10 +171,13 @@ static int change(struct job *job)
 {
     struct wp_tool *tool = job->tool;
     if (job->place.aggregate && !strncmp(job->key, "bucket.", 7)) /* the bucket's name is made of them */
-        return wp_error_set(job->err, -WP_TOOL_MISUSE, "'%s': keys that begin with 'bucket.' say how the reports of an aggregate were "
-            "made, and are its writer's alone", job->key);
+        return wp_error_set(job->err, -WP_TOOL_MISUSE,
+            "'%s': keys that begin with 'bucket.' say how the reports of an aggregate were "
+            "made, and are its writer's alone",
+            job->key);
     if (job->value && strlen(job->value) > WP_TEXT_LIMIT)
-        return wp_error_set(job->err, -E2BIG, "a value has at most %u bytes, not %zu", WP_TEXT_LIMIT, strlen(job->value));
+        return wp_error_set(
+            job->err, -E2BIG, "a value has at most %u bytes, not %zu", WP_TEXT_LIMIT, strlen(job->value));
     int rc = wp_tool_release_is_there(tool, tool->place.release, job->err);
     if (!rc)
         rc = wp_store_update(tool->store, tool->place.release, job->value ? set_in : remove_in, job, job->err);
@@ -202,7 +208,8 @@ static int take_reference(struct job *job)
 {
     const struct wp_tool_place *place = &job->tool->place;
     if (job->place.aggregate)
-        return wp_error_set(job->err, -WP_TOOL_MISUSE, "'%s' says which aggregate, and so does --aggregate", job->tool->arguments[1]);
+        return wp_error_set(
+            job->err, -WP_TOOL_MISUSE, "'%s' says which aggregate, and so does --aggregate", job->tool->arguments[1]);
     job->place.aggregate = place->aggregate;
     job->place.has_timebox = place->has_timebox;
     job->place.timebox_s = place->timebox_s;
@@ -213,7 +220,7 @@ int wp_tool_metadata(struct wp_tool *tool, struct wp_error *err)
 {
     static const struct {
         const char *name;
-        int words;                /* behind it and the release */
+        int words; /* behind it and the release */
     } verbs[] = {{"get", 1}, {"set", 2}, {"rm", 1}, {"ls", 0}};
     const char *verb = tool->arguments[0], *place[WP_TOOL_ARGUMENTS] = {tool->arguments[1]};
     struct job job = {.tool = tool, .now_s = (uint64_t)time(NULL), .err = err};
@@ -227,7 +234,8 @@ int wp_tool_metadata(struct wp_tool *tool, struct wp_error *err)
     if (first == 3)
         place[1] = tool->arguments[2];
     if (words < 0 || (first != 2 && first != 3))
-        return wp_error_set(err, -WP_TOOL_MISUSE, "metadata takes: get ROOT/RELEASE KEY, set ROOT/RELEASE KEY VALUE, rm ROOT/RELEASE KEY, "
+        return wp_error_set(err, -WP_TOOL_MISUSE,
+            "metadata takes: get ROOT/RELEASE KEY, set ROOT/RELEASE KEY VALUE, rm ROOT/RELEASE KEY, "
             "ls ROOT/RELEASE");
     job.key = words > 0 ? tool->arguments[first] : NULL;
     job.value = words > 1 ? tool->arguments[first + 1] : NULL;

@@ -40,8 +40,11 @@ static bool is_store(const char *root)
 
 int wp_tool_expect_store(const char *root, struct wp_error *err)
 {
-    return is_store(root) ? 0 : wp_error_set(err, -ENOENT, "'%s' is no store: there is no release in it. Give the folder that an "
-        "aggregator's --store names", root);
+    return is_store(root) ? 0
+                          : wp_error_set(err, -ENOENT,
+                                "'%s' is no store: there is no release in it. Give the folder that an "
+                                "aggregator's --store names",
+                                root);
 }
 
 /* Nothing is there: the store that is on the way to it has not such a release. */
@@ -71,7 +74,9 @@ static int split_release(struct wp_tool_place *place, const char *path, const ch
 
 static int take_more(char *to, size_t room, const char *text, struct wp_error *err)
 {
-    return (size_t)snprintf(to, room, "%s", text) < room ? 0 : wp_error_set(err, -ENAMETOOLONG, "'%.100s...' is too long", text);
+    return (size_t)snprintf(to, room, "%s", text) < room
+        ? 0
+        : wp_error_set(err, -ENAMETOOLONG, "'%.100s...' is too long", text);
 }
 
 static int split_path(struct wp_tool_place *place, const char *text, struct wp_error *err)
@@ -119,7 +124,8 @@ int wp_tool_place_of(struct wp_tool_place *place, const char *const arguments[WP
             rc = take_more(place->rest, sizeof(place->rest), word, err);
         } else {
             rc = take_more(place->rest, sizeof(place->rest), slash ? slash + 1 : "", err);
-            snprintf(place->release, sizeof(place->release), "%.*s", slash ? (int)(slash - word) : (int)sizeof(place->release) - 1, word);
+            snprintf(place->release, sizeof(place->release), "%.*s",
+                slash ? (int)(slash - word) : (int)sizeof(place->release) - 1, word);
         }
     }
     return rc;

@@ -27,19 +27,19 @@ struct gone {
     uint64_t bytes;
 };
 
-struct candidate {             /* may go for the quota */
-    uint32_t release;          /* index */
+struct candidate {    /* may go for the quota */
+    uint32_t release; /* index */
     char *key;
     uint64_t bytes, end_s;
 };
 
-struct pruned {                /* a release */
+struct pruned { /* a release */
     const char *name;
     struct gone *gone;
     uint32_t gone_count, gone_room, gone_by_age;
     struct wp_space before, after;
     bool is_shrunk;
-    const char *dropped;       /* why all of it goes; NULL it stays */
+    const char *dropped; /* why all of it goes; NULL it stays */
 };
 
 struct prune {
@@ -53,7 +53,7 @@ struct prune {
     uint64_t quota_bytes;
     struct wp_release_row *rows; /* of all releases, by their index; of those that are passed over without a name */
     uint64_t most_releases, release_age_s;
-    bool is_whole;             /* all releases of the store are looked at: whole ones may go */
+    bool is_whole; /* all releases of the store are looked at: whole ones may go */
     bool is_dry, has_failed;
 };
 
@@ -98,12 +98,12 @@ static int gather_candidate(struct prune *prune, struct wp_txn *txn, const char 
 {
     const struct wp_newest *newest = &prune->rule.roll_up.newest;
     struct wp_key key;
-    if (wp_key_parse(&key, text, NULL) || (key.kind != WP_VALUE_REPORT && key.kind != WP_VALUE_TRACE &&
-            key.kind != WP_VALUE_EXEMPLARS))
+    if (wp_key_parse(&key, text, NULL) ||
+        (key.kind != WP_VALUE_REPORT && key.kind != WP_VALUE_TRACE && key.kind != WP_VALUE_EXEMPLARS))
         return 0;
     bool is_report = key.kind == WP_VALUE_REPORT;
     if (key.timebox_s == (is_report ? newest->report_s : newest->trace_s) ||
-            key.timebox_s == (is_report ? newest->past_report_s : newest->past_trace_s))
+        key.timebox_s == (is_report ? newest->past_report_s : newest->past_trace_s))
         return 0;
     uint64_t length_s = is_report ? wp_txn_timebox_length(txn, text) : 0;
     if (wp_rows_grow(&prune->candidates, &prune->candidate_room, prune->candidate_count, sizeof(*prune->candidates)))
@@ -270,7 +270,8 @@ static int prune_releases(struct prune *prune)
 {
     int rc = keep_named(prune);
     if (!rc)
-        wp_releases_choose(prune->rows, prune->release_count, prune->most_releases, prune->release_age_s, prune->rule.roll_up.now_s);
+        wp_releases_choose(
+            prune->rows, prune->release_count, prune->most_releases, prune->release_age_s, prune->rule.roll_up.now_s);
     for (uint32_t i = 0; !rc && i < prune->release_count; i++)
         if (prune->rows[i].why)
             rc = drop_release(prune, &prune->rows[i]);
@@ -283,7 +284,8 @@ static int prune_releases_by_size(struct prune *prune)
 {
     int rc = 0;
     struct wp_release_row *row;
-    while (!rc && used_bytes(prune) > prune->quota_bytes && (row = wp_releases_oldest(prune->rows, prune->release_count))) {
+    while (!rc && used_bytes(prune) > prune->quota_bytes &&
+        (row = wp_releases_oldest(prune->rows, prune->release_count))) {
         row->why = "over the quota";
         rc = drop_release(prune, row);
     }
@@ -333,13 +335,15 @@ static void print_release(const struct prune *prune, const struct pruned *releas
     }
     for (uint32_t i = 0; i < release->gone_count; i++) {
         const struct gone *gone = &release->gone[i];
-        wp_buffer_printf(out, "%s%s %10s  %s/%s  (%s)\n", prune->is_dry ? "would be " : "", gone->bytes ? "gone" : "changed",
-            gone->bytes ? wp_tool_size(gone->bytes, bytes, sizeof(bytes)) : "", release->name, gone->key, gone->why);
+        wp_buffer_printf(out, "%s%s %10s  %s/%s  (%s)\n", prune->is_dry ? "would be " : "",
+            gone->bytes ? "gone" : "changed", gone->bytes ? wp_tool_size(gone->bytes, bytes, sizeof(bytes)) : "",
+            release->name, gone->key, gone->why);
     }
     wp_buffer_printf(out, "%s: %s in use, %s before; file of %s%s\n", release->name,
         wp_tool_size(release->after.used_bytes, after, sizeof(after)),
         wp_tool_size(release->before.used_bytes, before, sizeof(before)),
-        wp_tool_size(release->after.file_bytes, bytes, sizeof(bytes)), release->is_shrunk ? ", given back the rest" : "");
+        wp_tool_size(release->after.file_bytes, bytes, sizeof(bytes)),
+        release->is_shrunk ? ", given back the rest" : "");
 }
 
 static struct json_object *release_json(const struct pruned *release)
@@ -367,9 +371,12 @@ static int say(struct prune *prune)
 {
     struct wp_tool *tool = prune->tool;
     char bytes[32];
-    uint64_t used = used_bytes(prune), over = prune->quota_bytes && used > prune->quota_bytes ? used - prune->quota_bytes : 0;
+    uint64_t used = used_bytes(prune),
+             over = prune->quota_bytes && used > prune->quota_bytes ? used - prune->quota_bytes : 0;
     if (over && !prune->is_dry)
-        wp_buffer_printf(&tool->complaints, "still %s over the quota: what is left is the newest of each release that is the newest of an aggregate, recorded now or named "
+        wp_buffer_printf(&tool->complaints,
+            "still %s over the quota: what is left is the newest of each release that is the newest of an aggregate, "
+            "recorded now or named "
             "by --keep, and its state\n",
             wp_tool_size(over, bytes, sizeof(bytes)));
     if (tool->flags & WP_TOOL_QUIET && !(tool->flags & WP_TOOL_JSON) && !prune->is_dry)
@@ -379,7 +386,8 @@ static int say(struct prune *prune)
             if (prune->releases[i].name)
                 print_release(prune, &prune->releases[i]);
         if (over && prune->is_dry)
-            wp_buffer_printf(&tool->out, "would still be %s over the quota: the newest of each release, and its state, stay\n",
+            wp_buffer_printf(&tool->out,
+                "would still be %s over the quota: the newest of each release, and its state, stay\n",
                 wp_tool_size(over, bytes, sizeof(bytes)));
         return 0;
     }
@@ -398,9 +406,14 @@ static int parse(struct prune *prune)
 {
     struct wp_tool *tool = prune->tool;
     struct wp_retention *rule = &prune->rule;
-    *rule = (struct wp_retention){.roll_up = {.now_s = (uint64_t)time(NULL), .hours_s = 30 * DAY, .days_s = YEAR, .late_s = 3600},
-        .is_rolled = !(tool->flags & WP_TOOL_NO_ROLL_UP), .traces_s = 7 * DAY, .months_s = WP_FOREVER, .state_s = 30 * DAY,
-        .gone = take_gone, .context = prune};
+    *rule = (struct wp_retention){
+        .roll_up = {.now_s = (uint64_t)time(NULL), .hours_s = 30 * DAY, .days_s = YEAR, .late_s = 3600},
+        .is_rolled = !(tool->flags & WP_TOOL_NO_ROLL_UP),
+        .traces_s = 7 * DAY,
+        .months_s = WP_FOREVER,
+        .state_s = 30 * DAY,
+        .gone = take_gone,
+        .context = prune};
     prune->is_dry = tool->flags & WP_TOOL_DRY_RUN;
     int rc = wp_tool_age(tool, WP_TOOL_TRACES, &rule->traces_s, prune->err);
     if (!rc)
@@ -448,9 +461,11 @@ static int check_scope(struct prune *prune)
 {
     const struct wp_tool *tool = prune->tool;
     prune->is_whole = !*tool->place.release;
-    if (prune->is_whole || (!tool->values[WP_TOOL_KEEP_RELEASES] && !tool->values[WP_TOOL_KEEP_AGE] && !tool->values[WP_TOOL_KEEP]))
+    if (prune->is_whole ||
+        (!tool->values[WP_TOOL_KEEP_RELEASES] && !tool->values[WP_TOOL_KEEP_AGE] && !tool->values[WP_TOOL_KEEP]))
         return 0;
-    return wp_error_set(prune->err, -WP_TOOL_MISUSE, "--keep-releases, --keep-release-age and --keep are of all releases: give the store's root alone");
+    return wp_error_set(prune->err, -WP_TOOL_MISUSE,
+        "--keep-releases, --keep-release-age and --keep are of all releases: give the store's root alone");
 }
 
 static int prune_all(struct prune *prune, char **releases, size_t count)

@@ -36,7 +36,8 @@ int wp_tool_resolve(struct wp_tool *tool, struct wp_error *err)
         snprintf(place->rest, sizeof(place->rest), "%.*s/report.%llu.", (int)wp_bucket_base(reference.aggregate),
             reference.aggregate, (unsigned long long)reference.timebox_s);
     else
-        snprintf(place->rest, sizeof(place->rest), "%.*s", (int)wp_bucket_base(reference.aggregate), reference.aggregate);
+        snprintf(
+            place->rest, sizeof(place->rest), "%.*s", (int)wp_bucket_base(reference.aggregate), reference.aggregate);
     return 0;
 }
 

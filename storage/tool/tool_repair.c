@@ -15,7 +15,7 @@ struct job {
     struct wp_tool *tool;
     const char *release;
     bool is_dry;
-    struct json_object *rows;  /* of this release; for people too: printed when it is done */
+    struct json_object *rows; /* of this release; for people too: printed when it is done */
     struct wp_repair repair;
     struct wp_error *err;
 };
@@ -52,7 +52,10 @@ static void say(struct job *job, struct json_object *all)
         struct wp_buffer words = {0};
         json_object_array_add(all, json_object_get(row));
         wp_buffer_printf(&words, "%s/%s: %s", job->release, text_of(row, "key"), text_of(row, "what"));
-        wp_json_put_text(line, job->is_dry ? is_dropped ? "would drop" : "would mend" : is_dropped ? "dropped" : "mended",
+        wp_json_put_text(line,
+            job->is_dry      ? is_dropped ? "would drop" : "would mend"
+                : is_dropped ? "dropped"
+                             : "mended",
             (const char *)words.data);
         if (!(job->tool->flags & WP_TOOL_JSON))
             wp_json_print(&job->tool->out, line);
@@ -68,8 +71,10 @@ int wp_tool_repair(struct wp_tool *tool, struct wp_error *err)
     char **releases = NULL;
     size_t count = 0;
     job.repair = (struct wp_repair){.done = note, .context = &job, .now_s = (uint64_t)time(NULL), .is_dry = job.is_dry};
-    int rc = tool->flags & (WP_TOOL_DROP_DAMAGED | WP_TOOL_DRY_RUN) ? wp_tool_open(tool, err)
-                 : wp_error_set(err, -WP_TOOL_MISUSE, "repair gives up what is damaged: say so with --drop-damaged, or look with --dry-run");
+    int rc = tool->flags & (WP_TOOL_DROP_DAMAGED | WP_TOOL_DRY_RUN)
+        ? wp_tool_open(tool, err)
+        : wp_error_set(err, -WP_TOOL_MISUSE,
+              "repair gives up what is damaged: say so with --drop-damaged, or look with --dry-run");
     if (!rc && !job.is_dry) /* who only looks sweeps nothing up */
         rc = wp_store_upkeep(tool->store, err);
     if (!rc)

@@ -88,8 +88,9 @@ int wp_tool_apart(int (*work)(void *context), void *context, struct wp_error *er
 
 int wp_tool_json(struct wp_tool *tool, struct json_object *object, struct wp_error *err)
 {
-    const char *text = object ? json_object_to_json_string_ext(object, JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_NOSLASHESCAPE)
-                              : NULL;
+    const char *text = object
+        ? json_object_to_json_string_ext(object, JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_NOSLASHESCAPE)
+        : NULL;
     if (text) {
         wp_json_plain(&tool->out, text);
         wp_buffer_putc(&tool->out, '\n');
@@ -156,14 +157,16 @@ static bool measure(const char *text, const struct unit *units, size_t count, ui
 
 int wp_tool_age(const struct wp_tool *tool, enum wp_tool_value option, uint64_t *seconds, struct wp_error *err)
 {
-    static const struct unit units[] = {{"s", 1}, {"m", 60}, {"h", 3600}, {"d", 86400}, {"w", 604800}, {"y", 365 * 86400}};
+    static const struct unit units[] = {
+        {"s", 1}, {"m", 60}, {"h", 3600}, {"d", 86400}, {"w", 604800}, {"y", 365 * 86400}};
     const char *text = tool->values[option];
     if (!text)
         return 0;
     if (!strcmp(text, "never"))
         *seconds = UINT64_MAX;
     else if (!measure(text, units, sizeof(units) / sizeof(*units), seconds))
-        return wp_error_set(err, -WP_TOOL_MISUSE, "'%s' is not an age: a number and s, m, h, d, w or y, or never", text);
+        return wp_error_set(
+            err, -WP_TOOL_MISUSE, "'%s' is not an age: a number and s, m, h, d, w or y, or never", text);
     return 0;
 }
 

@@ -26,11 +26,11 @@
 
 struct job {
     struct wp_tool *tool;
-    const char *words[MAPS];       /* PREFIX=DIR, or FILE */
+    const char *words[MAPS]; /* PREFIX=DIR, or FILE */
     char shard[WP_ID_ROOM];
-    struct wp_intern *paths;       /* to add; owned */
-    struct wp_intern *there;       /* what is in the release already; owned */
-    struct json_object *rows;      /* of ls --json */
+    struct wp_intern *paths;  /* to add; owned */
+    struct wp_intern *there;  /* what is in the release already; owned */
+    struct json_object *rows; /* of ls --json */
     uint64_t added, kept, missing, bytes;
     struct wp_error *err;
 };
@@ -63,7 +63,8 @@ static int list_mapped(struct wp_txn *txn, struct job *job)
         struct wp_buffer raw = {0};
         ProtobufCMessage *m = NULL;
         rc = wp_txn_get(txn, keys[i], WP_VALUE_SOURCEMAP, &raw, job->err);
-        if (!rc && !(m = wp_message_unpack(&wakepath__store__source_map__descriptor, raw.data, raw.size, keys[i], job->err)))
+        if (!rc &&
+            !(m = wp_message_unpack(&wakepath__store__source_map__descriptor, raw.data, raw.size, keys[i], job->err)))
             rc = -EBADMSG;
         if (!rc)
             rc = take_files(job, (const Wakepath__Store__SourceMap *)m);
@@ -92,7 +93,8 @@ static int list_named(struct job *job, bool *has_named)
 
 /* --- their text --- */
 
-/* A folder that stands for the start of the path, else the path itself. Paths come from what was recorded: see source_file.h. */
+/* A folder that stands for the start of the path, else the path itself. Paths come from what was recorded: see
+ * source_file.h. */
 static int read_text(const struct job *job, const char *path, bool is_named, struct wp_buffer *text)
 {
     uint64_t changed_ns;
@@ -104,7 +106,8 @@ static int read_text(const struct job *job, const char *path, bool is_named, str
         if (!dir || strncmp(path, job->words[i], size))
             continue;
         wp_buffer_clear(text);
-        if (!wp_source_read_beneath(dir + 1, path + size + strspn(path + size, "/"), WP_SOURCE_TEXT_LIMIT, text, &changed_ns, NULL))
+        if (!wp_source_read_beneath(
+                dir + 1, path + size + strspn(path + size, "/"), WP_SOURCE_TEXT_LIMIT, text, &changed_ns, NULL))
             return 0;
     }
     wp_buffer_clear(text);
@@ -176,7 +179,9 @@ static int choose_shard(struct job *job)
             break;
         }
     wp_strings_free(shards, count);
-    return !rc && !is_there ? wp_error_set(job->err, -ENOENT, "the release has no shard %s", given ? given : "to keep it") : rc;
+    return !rc && !is_there
+        ? wp_error_set(job->err, -ENOENT, "the release has no shard %s", given ? given : "to keep it")
+        : rc;
 }
 
 static int add(struct job *job)
@@ -190,8 +195,9 @@ static int add(struct job *job)
     if (rc || !(tool->flags & WP_TOOL_JSON)) {
         char size[32];
         if (!rc)
-            wp_buffer_printf(&tool->out, "%llu files added (%s), %llu were there, %llu cannot be had\n", (unsigned long long)job->added,
-                wp_tool_size(job->bytes, size, sizeof(size)), (unsigned long long)job->kept, (unsigned long long)job->missing);
+            wp_buffer_printf(&tool->out, "%llu files added (%s), %llu were there, %llu cannot be had\n",
+                (unsigned long long)job->added, wp_tool_size(job->bytes, size, sizeof(size)),
+                (unsigned long long)job->kept, (unsigned long long)job->missing);
         return rc;
     }
     struct json_object *object = json_object_new_object();
@@ -237,7 +243,8 @@ int wp_tool_source(struct wp_tool *tool, struct wp_error *err)
     for (size_t i = 0; i < MAPS; i++)
         job.words[i] = tool->arguments[2 + i];
     if ((!is_list && strcmp(verb, "add")) || (is_list && job.words[0]))
-        return wp_error_set(err, -WP_TOOL_MISUSE, "source takes: add ROOT/RELEASE [PREFIX=DIR|FILE]..., ls ROOT/RELEASE");
+        return wp_error_set(
+            err, -WP_TOOL_MISUSE, "source takes: add ROOT/RELEASE [PREFIX=DIR|FILE]..., ls ROOT/RELEASE");
     int rc = wp_tool_open_at(tool, place, err);
     if (!rc && (!*tool->place.release || *tool->place.rest))
         rc = wp_error_set(err, -WP_TOOL_MISUSE, "'%s': give ROOT/RELEASE", tool->arguments[1]);

@@ -27,7 +27,7 @@ struct kind_sum {
 struct aggregate_sum {
     char name[WP_ID_ROOM];
     uint64_t reports, traces, total_ns, first_ns, last_ns;
-    char *differs;             /* from others of its name in what it was recorded with; owned, NULL: alone */
+    char *differs; /* from others of its name in what it was recorded with; owned, NULL: alone */
 };
 
 struct sums {
@@ -185,8 +185,9 @@ static void print_sums(struct wp_buffer *out, const char *release, const struct 
     for (int i = 0; i <= WP_VALUE_KINDS; i++) {
         const struct kind_sum *sum = kind_at(sums, i);
         if (sum->keys)
-            wp_buffer_printf(out, "  %-12s %7llu keys %10s stored %10s raw\n", kind_name(i), (unsigned long long)sum->keys,
-                wp_tool_size(sum->stored_bytes, stored, sizeof(stored)), wp_tool_size(sum->raw_bytes, raw, sizeof(raw)));
+            wp_buffer_printf(out, "  %-12s %7llu keys %10s stored %10s raw\n", kind_name(i),
+                (unsigned long long)sum->keys, wp_tool_size(sum->stored_bytes, stored, sizeof(stored)),
+                wp_tool_size(sum->raw_bytes, raw, sizeof(raw)));
     }
     for (size_t i = 0; i < sums->aggregate_count; i++) {
         const struct aggregate_sum *sum = &sums->aggregates[i];
@@ -241,8 +242,8 @@ static void print_line(struct wp_buffer *out, const char *release, const struct 
         wp_tool_size(sums->file_bytes, file, sizeof(file)));
 }
 
-static int sum_all(struct wp_tool *tool, void (*print)(struct wp_buffer *, const char *, const struct sums *),
-    struct wp_error *err)
+static int sum_all(
+    struct wp_tool *tool, void (*print)(struct wp_buffer *, const char *, const struct sums *), struct wp_error *err)
 {
     struct json_object *rows = tool->flags & WP_TOOL_JSON ? json_object_new_array() : NULL;
     char **releases = NULL;

@@ -15,8 +15,8 @@
 struct work {
     struct wp_tool *tool;
     const char *release;
-    FILE *found;                    /* of the reading process: the way back */
-    struct json_object *rows;       /* faults */
+    FILE *found;              /* of the reading process: the way back */
+    struct json_object *rows; /* faults */
     uint64_t releases, keys, stored_bytes, raw_bytes, faults;
 };
 

@@ -19,8 +19,8 @@
 
 /* --- sessions --- */
 
-static int drop_processed(struct wp_txn *txn, const struct wp_retention *rule, const char *shard, const uint8_t session[16],
-    struct wp_error *err)
+static int drop_processed(struct wp_txn *txn, const struct wp_retention *rule, const char *shard,
+    const uint8_t session[16], struct wp_error *err)
 {
     struct wp_key key = {.kind = WP_VALUE_PROCESSED};
     char text[WP_KEY_ROOM];
@@ -38,8 +38,10 @@ static int expire_sessions(struct wp_txn *txn, const struct wp_retention *rule, 
     struct wp_key key = {.kind = WP_VALUE_LAST_SAMPLE};
     snprintf(key.shard, sizeof(key.shard), "%s", shard);
     int rc = wp_txn_get_key(txn, &key, &bytes, NULL);
-    Wakepath__Store__LastSample *m = rc ? NULL : (Wakepath__Store__LastSample *)wp_message_unpack(
-        &wakepath__store__last_sample__descriptor, bytes.data, bytes.size, "last_sample", NULL);
+    Wakepath__Store__LastSample *m = rc
+        ? NULL
+        : (Wakepath__Store__LastSample *)wp_message_unpack(
+              &wakepath__store__last_sample__descriptor, bytes.data, bytes.size, "last_sample", NULL);
     wp_buffer_clear(&bytes);
     rc = 0; /* none, or damaged: that stays as it is */
     size_t kept = 0, count = m ? m->n_entries : 0;
@@ -77,7 +79,7 @@ struct needs {
     struct wp_intern *hosts;
     struct process *processes; /* of the reports that are kept; sorted */
     uint32_t count, room;
-    bool is_blind;             /* a report could not be read: nothing may go */
+    bool is_blind; /* a report could not be read: nothing may go */
 };
 
 static int compare_processes(const void *left, const void *right)
@@ -110,7 +112,8 @@ static int add_report(struct needs *needs, const struct wp_report *report)
         if (needs->count == needs->room)
             tidy(needs);
         uint32_t host = wp_intern_str(needs->hosts, wp_report_text(report, rows[i].host));
-        if (host == UINT32_MAX || wp_rows_grow(&needs->processes, &needs->room, needs->count, sizeof(*needs->processes)))
+        if (host == UINT32_MAX ||
+            wp_rows_grow(&needs->processes, &needs->room, needs->count, sizeof(*needs->processes)))
             return -ENOMEM;
         needs->processes[needs->count++] = (struct process){host, rows[i].pid, rows[i].start_ns};
     }
@@ -166,8 +169,9 @@ static bool is_in_reports(const struct needs *needs, const char *host, uint32_t 
 /* One that began not long ago may still live, and so may one whose begin is not known. */
 static bool is_needed(const struct needs *needs, const char *host, uint32_t pid, uint64_t start_ns)
 {
-    return needs->is_blind || !start_ns || wp_sum(start_ns / 1000000000, needs->rule->state_s) > needs->rule->roll_up.now_s ||
-           is_in_reports(needs, host, pid, start_ns);
+    return needs->is_blind || !start_ns ||
+        wp_sum(start_ns / 1000000000, needs->rule->state_s) > needs->rule->roll_up.now_s ||
+        is_in_reports(needs, host, pid, start_ns);
 }
 
 static bool row_is_needed(void *context, const struct wp_genealogy_row *row)
@@ -263,8 +267,8 @@ static int gather_references(struct wp_txn *txn, struct references *refs, struct
         Wakepath__Store__Source *m = NULL;
         rc = wp_txn_get(txn, keys[i], WP_VALUE_SOURCE, &bytes, err);
         if (!rc)
-            m = (Wakepath__Store__Source *)wp_message_unpack(&wakepath__store__source__descriptor, bytes.data, bytes.size,
-                "source", err);
+            m = (Wakepath__Store__Source *)wp_message_unpack(
+                &wakepath__store__source__descriptor, bytes.data, bytes.size, "source", err);
         if (!rc)
             rc = m ? add_references(refs, m) : -EBADMSG;
         if (m)
@@ -292,7 +296,7 @@ int wp_txn_drop_blobs(struct wp_txn *txn, const struct wp_retention *rule, struc
         rc = wp_txn_keys(txn, "__source__/", &keys, &count, err);
     for (size_t i = 0; !rc && i < count; i++)
         if (!wp_key_parse(&key, keys[i], NULL) &&
-                !(refs.count && bsearch(key.digest, refs.digests, refs.count, 16, compare_digests)))
+            !(refs.count && bsearch(key.digest, refs.digests, refs.count, 16, compare_digests)))
             rc = wp_retention_delete(txn, rule, keys[i], "blob without a reference", err);
     wp_strings_free(keys, count);
     free(refs.digests);

@@ -13,7 +13,7 @@
 
 #define UUID_LENGTH 36u
 
-struct seat {                  /* a session in a shard */
+struct seat { /* a session in a shard */
     char session[UUID_LENGTH + 1], shard[WP_ID_ROOM];
     bool is_imported;
 };
@@ -68,14 +68,17 @@ static int gather(struct wp_txn *txn, struct seats *all, struct wp_error *err)
     return rc == -ENOMEM ? wp_error_set(err, rc, "out of memory for the list of sessions") : rc;
 }
 
-static int check_pair(struct wp_txn *to, struct wp_txn *from, const struct seat *there, const struct seat *here, struct wp_error *err)
+static int check_pair(
+    struct wp_txn *to, struct wp_txn *from, const struct seat *there, const struct seat *here, struct wp_error *err)
 {
     uint8_t theirs[16], ours[16];
     if (wp_txn_shard_origin(to, there->shard, theirs, NULL) || wp_txn_shard_origin(from, here->shard, ours, NULL) ||
         !memcmp(theirs, ours, sizeof(ours)))
         return 0;
-    return wp_error_set(err, -EEXIST, "session %s is in release '%s' of '%s' already, in shard '%s', and would be counted twice: one of "
-        "the two was imported from its capture", here->session, to->env->release, to->store->root, there->shard);
+    return wp_error_set(err, -EEXIST,
+        "session %s is in release '%s' of '%s' already, in shard '%s', and would be counted twice: one of "
+        "the two was imported from its capture",
+        here->session, to->env->release, to->store->root, there->shard);
 }
 
 /* One session of `from`, all its seats. */

@@ -47,8 +47,10 @@ static int place_shard(struct wp_txn *to, struct wp_txn *from, const struct wp_m
     if (rc && rc != -ENODATA)
         return rc;
     if (!merge->renames_shards)
-        return wp_error_set(err, -EEXIST, "shard '%s' of release '%s' in '%s' is another one than in '%s': they would be mixed; "
-            "--rename-shard gives it a name of its own", shard, to->env->release, to->store->root, from->store->root);
+        return wp_error_set(err, -EEXIST,
+            "shard '%s' of release '%s' in '%s' is another one than in '%s': they would be mixed; "
+            "--rename-shard gives it a name of its own",
+            shard, to->env->release, to->store->root, from->store->root);
     other_name(shard, origin, as);
     rc = wp_txn_shard_origin(to, as, there, NULL);
     return rc == -ENOENT ? 0 : wp_error_set(err, -EEXIST, "shard '%s' of '%s' is taken, too", as, to->store->root);
@@ -70,7 +72,7 @@ int wp_merge_check(struct wp_txn *to, struct wp_txn *from, const struct wp_merge
 
 /* --- one shard --- */
 
-struct pair {                  /* a shard on its way */
+struct pair { /* a shard on its way */
     struct wp_txn *to, *from;
     struct wp_merge *merge;
     const char *shard, *as;
@@ -83,7 +85,8 @@ static void tell_damage(const struct pair *pair, const char *key, const struct w
 }
 
 /* The values of a base and its deltas; -ENOENT none. */
-static int load(struct wp_txn *txn, struct wp_key key, struct wp_buffer *out, char ***deltas, size_t *count, struct wp_error *err)
+static int load(
+    struct wp_txn *txn, struct wp_key key, struct wp_buffer *out, char ***deltas, size_t *count, struct wp_error *err)
 {
     char base[WP_KEY_ROOM], prefix[WP_KEY_ROOM + 4];
     struct wp_buffer *values = NULL;
@@ -108,7 +111,8 @@ static int load(struct wp_txn *txn, struct wp_key key, struct wp_buffer *out, ch
         rc = wp_txn_get(txn, (*deltas)[i], key.kind, &values[taken++], err);
     if (!rc)
         rc = key.kind == WP_VALUE_GENEALOGY ? wp_genealogy_join(values, taken, out, err)
-             : key.kind == WP_VALUE_SOURCE ? wp_source_join(values, taken, out, err) : wp_sourcemap_join(values, taken, out, err);
+            : key.kind == WP_VALUE_SOURCE   ? wp_source_join(values, taken, out, err)
+                                            : wp_sourcemap_join(values, taken, out, err);
     for (size_t i = 0; values && i < taken; i++)
         wp_buffer_fini(&values[i]);
     free(values);
@@ -116,8 +120,8 @@ static int load(struct wp_txn *txn, struct wp_key key, struct wp_buffer *out, ch
 }
 
 /* Writes what is new; the deltas that it stands for go. */
-static int save(const struct pair *pair, const struct wp_key *key, const struct wp_buffer *old, const struct wp_buffer *new,
-    char **deltas, size_t count, struct wp_error *err)
+static int save(const struct pair *pair, const struct wp_key *key, const struct wp_buffer *old,
+    const struct wp_buffer *new, char **deltas, size_t count, struct wp_error *err)
 {
     if (old && !count && old->size == new->size && (!new->size || !memcmp(old->data, new->data, new->size))) {
         pair->merge->same++;
@@ -184,13 +188,14 @@ static int merge_values(const struct pair *pair, struct wp_error *err)
     int rc = wp_txn_keys(pair->from, "", &keys, &count, err);
     for (size_t i = 0; !rc && i < count; i++) {
         if (wp_key_parse(&key, keys[i], NULL) || strcmp(key.shard, pair->shard) || key.kind == WP_VALUE_REPORT ||
-                key.kind == WP_VALUE_BLOB || key.kind == WP_VALUE_SHARD)
+            key.kind == WP_VALUE_BLOB || key.kind == WP_VALUE_SHARD)
             continue;
         if (key.has_delta) { /* goes with its base, which may not be there */
             struct wp_key base = key, before;
             base.has_delta = false;
             base.delta = 0;
-            if (i && !wp_key_parse(&before, keys[i - 1], NULL) && before.kind == key.kind && !strcmp(before.shard, key.shard))
+            if (i && !wp_key_parse(&before, keys[i - 1], NULL) && before.kind == key.kind &&
+                !strcmp(before.shard, key.shard))
                 continue;
             key = base;
         }
@@ -204,7 +209,7 @@ static int merge_values(const struct pair *pair, struct wp_error *err)
 
 struct side {
     struct wp_report_part *parts; /* of one host of the shard, or of none */
-    size_t count, from, to;    /* [from, to): in the timebox that is looked at */
+    size_t count, from, to;       /* [from, to): in the timebox that is looked at */
 };
 
 /* The widest timebox on either side that holds this instant; *length_s 0: no side has rolled it up. */
@@ -215,7 +220,8 @@ static uint64_t container(const struct side sides[2], uint64_t at_s, uint64_t *l
     for (int i = 0; i < 2; i++)
         for (size_t j = 0; j < sides[i].count; j++) {
             const struct wp_report_part *part = &sides[i].parts[j];
-            if (part->length_s > *length_s && part->key.timebox_s <= at_s && at_s - part->key.timebox_s < part->length_s) {
+            if (part->length_s > *length_s && part->key.timebox_s <= at_s &&
+                at_s - part->key.timebox_s < part->length_s) {
                 start_s = part->key.timebox_s;
                 *length_s = part->length_s;
             }
@@ -223,7 +229,8 @@ static uint64_t container(const struct side sides[2], uint64_t at_s, uint64_t *l
     return start_s;
 }
 
-static int sum_side(struct wp_txn *txn, const struct side *side, struct wp_report **sum, const char **key, struct wp_error *err)
+static int sum_side(
+    struct wp_txn *txn, const struct side *side, struct wp_report **sum, const char **key, struct wp_error *err)
 {
     int rc = 0;
     for (size_t i = side->from; !rc && i < side->to; i++) {
@@ -246,16 +253,17 @@ static int compare_reports(const struct wp_report *a, const struct wp_report *b,
         if (left[i] != right[i])
             return left[i] < right[i] ? -1 : 1;
     int rc = wp_report_encode(a, &a_bytes, err) || wp_report_encode(b, &b_bytes, err) ? 0
-             : a_bytes.size != b_bytes.size ? (a_bytes.size < b_bytes.size ? -1 : 1)
-             : a_bytes.size ? memcmp(a_bytes.data, b_bytes.data, a_bytes.size) : 0;
+        : a_bytes.size != b_bytes.size ? (a_bytes.size < b_bytes.size ? -1 : 1)
+        : a_bytes.size                 ? memcmp(a_bytes.data, b_bytes.data, a_bytes.size)
+                                       : 0;
     wp_buffer_fini(&a_bytes);
     wp_buffer_fini(&b_bytes);
     return rc;
 }
 
 /* The greater of both becomes the only report of that timebox in `to`. */
-static int merge_box(const struct pair *pair, const struct side sides[2], uint64_t start_s, uint64_t length_s,
-    struct wp_error *err)
+static int merge_box(
+    const struct pair *pair, const struct side sides[2], uint64_t start_s, uint64_t length_s, struct wp_error *err)
 {
     const struct side *own = &sides[0], *theirs = &sides[1];
     struct wp_report *here = NULL, *there = NULL;
@@ -266,7 +274,7 @@ static int merge_box(const struct pair *pair, const struct side sides[2], uint64
         rc = sum_side(pair->to, own, &here, &at, &reason);
     bool is_kept = !rc && (!there || (here && compare_reports(here, there, err) >= 0));
     bool is_one = own->to - own->from == 1 && !own->parts[own->from].key.has_delta &&
-                  own->parts[own->from].key.timebox_s == start_s && own->parts[own->from].length_s == length_s;
+        own->parts[own->from].key.timebox_s == start_s && own->parts[own->from].length_s == length_s;
     if (!rc && is_kept && (is_one || !there)) {
         pair->merge->same += there != NULL;
     } else if (!rc) {
@@ -295,8 +303,8 @@ static void take_box(struct side *side, uint64_t start_s, uint64_t length_s)
     while (side->from < side->count && side->parts[side->from].key.timebox_s < start_s)
         side->from++;
     side->to = side->from;
-    while (side->to < side->count && (side->parts[side->to].key.timebox_s == start_s ||
-            side->parts[side->to].key.timebox_s - start_s < length_s))
+    while (side->to < side->count &&
+        (side->parts[side->to].key.timebox_s == start_s || side->parts[side->to].key.timebox_s - start_s < length_s))
         side->to++;
 }
 

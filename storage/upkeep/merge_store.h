@@ -2,20 +2,20 @@
 #ifndef WP_STORAGE_UPKEEP_MERGE_STORE_H
 #define WP_STORAGE_UPKEEP_MERGE_STORE_H
 /*
- * A release of one root taken into the same release of another. Shards stay apart, so the reports of two roots merge when
- * they are read; a shard that is there already is known by its origin and brought up to date, never added again.
+ * A release of one root taken into the same release of another. Shards stay apart, so the reports of two roots merge
+ * when they are read; a shard that is there already is known by its origin and brought up to date, never added again.
  */
 #include "storage/env/store.h"
 
 struct wp_merge {
-    bool renames_shards;       /* one that has a namesake of another origin gets a name of its own */
-    bool counts_twice;         /* takes a recording that `to` has from another shard, one of them by its capture */
+    bool renames_shards; /* one that has a namesake of another origin gets a name of its own */
+    bool counts_twice;   /* takes a recording that `to` has from another shard, one of them by its capture */
     /* Told where each shard goes (NULL none). */
     void (*shard)(void *context, const char *shard, const char *as, const uint8_t origin[16]);
     /* Told of values that are damaged on either side: they stay as they are. */
     void (*damaged)(void *context, const char *key, const char *reason);
     void *context;
-    uint64_t written, same;    /* values; counted up */
+    uint64_t written, same; /* values; counted up */
 };
 
 /* Whether it can be done: -EEXIST a shard has a namesake, or a recording would be counted

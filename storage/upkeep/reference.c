@@ -76,9 +76,9 @@ static int look_at(void *context, const char *text, size_t size)
     struct wp_value value;
     struct wp_head head;
     const uint8_t *bytes;
-    if (wp_key_parse(&key, text, NULL) || key.kind != WP_VALUE_REPORT || wp_txn_stored(search->txn, text, &bytes, &size, NULL) ||
-            wp_value_parse(&value, bytes, size, NULL) || !value.head_size ||
-            wp_head_decode(&head, value.head, value.head_size, NULL))
+    if (wp_key_parse(&key, text, NULL) || key.kind != WP_VALUE_REPORT ||
+        wp_txn_stored(search->txn, text, &bytes, &size, NULL) || wp_value_parse(&value, bytes, size, NULL) ||
+        !value.head_size || wp_head_decode(&head, value.head, value.head_size, NULL))
         return 0;
     uint64_t first_ns = head.first_ns ? head.first_ns : key.timebox_s * 1000000000;
     if (!search->first_ns || first_ns < search->first_ns)
@@ -106,7 +106,7 @@ static int compare_begins(const void *left, const void *right)
 }
 
 struct begins {
-    struct begin *rows;        /* names are owned */
+    struct begin *rows; /* names are owned */
     size_t count;
 };
 
@@ -144,7 +144,8 @@ static int list_begins(struct begins *begins, struct wp_store *const *stores, si
     return rc;
 }
 
-int wp_reference_resolve(struct wp_reference *reference, struct wp_store *const *stores, size_t count, struct wp_error *err)
+int wp_reference_resolve(
+    struct wp_reference *reference, struct wp_store *const *stores, size_t count, struct wp_error *err)
 {
     struct begins begins = {0};
     size_t at = 0;

@@ -12,7 +12,7 @@ struct wp_txn;
 
 struct wp_reference {
     char release[WP_ID_ROOM];
-    uint64_t back;             /* releases before it */
+    uint64_t back;              /* releases before it */
     char aggregate[WP_ID_ROOM]; /* "": none */
     bool has_timebox;
     uint64_t timebox_s;
@@ -22,7 +22,9 @@ struct wp_reference {
 bool wp_is_reference(const char *text);
 /* -EINVAL, with what is wrong. */
 int wp_reference_parse(struct wp_reference *reference, const char *text, struct wp_error *err);
-/* Writes the release that is meant into `release`, and leaves `back` at 0. The releases of all these stores are counted. -ENOENT. */
-int wp_reference_resolve(struct wp_reference *reference, struct wp_store *const *stores, size_t count, struct wp_error *err);
+/* Writes the release that is meant into `release`, and leaves `back` at 0. The releases of all these stores are
+ * counted. -ENOENT. */
+int wp_reference_resolve(
+    struct wp_reference *reference, struct wp_store *const *stores, size_t count, struct wp_error *err);
 
 #endif

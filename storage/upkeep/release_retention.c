@@ -25,7 +25,8 @@ static int find_live(void *context, const char *text, size_t size)
     (void)size;
     if (wp_key_parse(&key, text, NULL))
         return 0;
-    return wp_txn_get_resume(txn, key.shard, key.session, &resume, NULL) || !resume.ended; /* one that cannot be read may be */
+    return wp_txn_get_resume(txn, key.shard, key.session, &resume, NULL) ||
+        !resume.ended; /* one that cannot be read may be */
 }
 
 static int find_keep(void *context, const struct wp_metadata_row *row)
@@ -94,7 +95,8 @@ static bool is_newest_of_some(const struct wp_release_row *rows, size_t count, c
 
 static bool may_go(const struct wp_release_row *rows, size_t count, const struct wp_release_row *row)
 {
-    return row->name && !row->why && row->last_s && !row->is_named && !row->is_live && !is_newest_of_some(rows, count, row);
+    return row->name && !row->why && row->last_s && !row->is_named && !row->is_live &&
+        !is_newest_of_some(rows, count, row);
 }
 
 static size_t count_newer(const struct wp_release_row *rows, size_t count, const struct wp_release_row *row)

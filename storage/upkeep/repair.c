@@ -17,7 +17,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void tell(const struct wp_repair *repair, const char *key, bool is_dropped, const char *reason, const char *meaning)
+static void tell(
+    const struct wp_repair *repair, const char *key, bool is_dropped, const char *reason, const char *meaning)
 {
     char what[WP_ERROR_TEXT + 128];
     snprintf(what, sizeof(what), "%s%s%s", reason, *meaning ? "; " : "", meaning);
@@ -54,7 +55,8 @@ static int drop_damaged(struct wp_txn *txn, const struct wp_repair *repair, stru
         wp_buffer_fini(&raw);
         if (fault == -ENOMEM) {
             rc = wp_error_set(err, fault, "out of memory for '%s'", keys[i]);
-        } else if (fault && fault != -EPROTONOSUPPORT) { /* a newer program's value is well, it is we who cannot read it */
+        } else if (fault &&
+            fault != -EPROTONOSUPPORT) { /* a newer program's value is well, it is we who cannot read it */
             rc = wp_txn_delete(txn, keys[i], err);
             if (rc == -EBADMSG && repair->is_dry) /* its head would have been mended */
                 rc = 0;
@@ -67,7 +69,8 @@ static int drop_damaged(struct wp_txn *txn, const struct wp_repair *repair, stru
 }
 
 /* Flags and empty state of every shard that a key names. */
-static int mend_shards(struct wp_txn *txn, const struct wp_repair *repair, char **keys, size_t count, struct wp_error *err)
+static int mend_shards(
+    struct wp_txn *txn, const struct wp_repair *repair, char **keys, size_t count, struct wp_error *err)
 {
     struct wp_key key, flag = {.kind = WP_VALUE_SHARD};
     char text[WP_KEY_ROOM];
@@ -98,7 +101,8 @@ static bool has_last(const struct wp_buffer *raw, const uint8_t session[16])
     return found;
 }
 
-static int mend_sessions(struct wp_txn *txn, const struct wp_repair *repair, char **keys, size_t count, struct wp_error *err)
+static int mend_sessions(
+    struct wp_txn *txn, const struct wp_repair *repair, char **keys, size_t count, struct wp_error *err)
 {
     struct wp_key key, last = {.kind = WP_VALUE_LAST_SAMPLE};
     int rc = 0;
@@ -151,8 +155,9 @@ static int mend_source(struct wp_txn *txn, const struct wp_repair *repair, const
     struct wp_buffer bytes = {0};
     size_t forgotten = 0;
     int rc = wp_txn_get(txn, key, WP_VALUE_SOURCE, &bytes, err);
-    Wakepath__Store__Source *m = rc ? NULL : (Wakepath__Store__Source *)wp_message_unpack(
-        &wakepath__store__source__descriptor, bytes.data, bytes.size, "source", err);
+    Wakepath__Store__Source *m = rc ? NULL
+                                    : (Wakepath__Store__Source *)wp_message_unpack(
+                                          &wakepath__store__source__descriptor, bytes.data, bytes.size, "source", err);
     size_t *counts = m ? calloc(m->n_processes + 1, sizeof(*counts)) : NULL;
     wp_buffer_clear(&bytes);
     if (!rc && !counts)
@@ -190,12 +195,14 @@ static int mend_head(void *context, const struct wp_env_head *head)
 {
     struct heads *heads = context;
     char key[WP_KEY_ROOM];
-    snprintf(key, sizeof(key), "%.*s", (int)(head->key_size < sizeof(key) ? head->key_size : sizeof(key) - 1), head->key);
+    snprintf(
+        key, sizeof(key), "%.*s", (int)(head->key_size < sizeof(key) ? head->key_size : sizeof(key) - 1), head->key);
     tell(heads->repair, key, false, "the head of its pages is written anew", "");
     return heads->repair->is_dry ? 0 : wp_env_mend_head(heads->txn->env->mdb, head, heads->err);
 }
 
-/* First of all: what has a ruined head cannot be deleted. This is written past the transaction, under its writer lock. */
+/* First of all: what has a ruined head cannot be deleted. This is written past the transaction, under its writer lock.
+ */
 static int mend_heads(struct wp_txn *txn, const struct wp_repair *repair, struct wp_error *err)
 {
     struct heads heads = {txn, repair, err};

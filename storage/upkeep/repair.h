@@ -12,7 +12,7 @@ struct wp_repair {
     void (*done)(void *context, const char *key, const char *what, bool is_dropped);
     void *context;
     uint64_t now_s;
-    bool is_dry;               /* the transaction will be given up: nothing is written past it either */
+    bool is_dry; /* the transaction will be given up: nothing is written past it either */
 };
 
 int wp_txn_repair(struct wp_txn *txn, const struct wp_repair *repair, struct wp_error *err);

@@ -37,7 +37,8 @@ static const char *verdict(const struct wp_retention *rule, const struct wp_key 
     return wp_sum(end_s, age_s) <= rule->roll_up.now_s && age_s != WP_FOREVER ? why : NULL;
 }
 
-/* What cannot be read is for verify and repair, and for the newer version that wrote it: its length is not known either. */
+/* What cannot be read is for verify and repair, and for the newer version that wrote it: its length is not known
+ * either. */
 static bool is_readable(struct wp_txn *txn, const char *key)
 {
     struct wp_value value;
@@ -53,8 +54,8 @@ static int drop_old(struct wp_txn *txn, const struct wp_retention *rule, struct 
     struct wp_key key;
     int rc = wp_txn_keys(txn, "", &keys, &count, err);
     for (size_t i = 0; !rc && i < count; i++) {
-        if (wp_key_parse(&key, keys[i], NULL) || (key.kind != WP_VALUE_REPORT && key.kind != WP_VALUE_TRACE &&
-                key.kind != WP_VALUE_EXEMPLARS))
+        if (wp_key_parse(&key, keys[i], NULL) ||
+            (key.kind != WP_VALUE_REPORT && key.kind != WP_VALUE_TRACE && key.kind != WP_VALUE_EXEMPLARS))
             continue;
         uint64_t length_s = key.kind == WP_VALUE_REPORT ? wp_txn_timebox_length(txn, keys[i]) : 0;
         const char *why = verdict(rule, &key, length_s);
@@ -101,7 +102,8 @@ static int find_cover(struct wp_txn *txn, char **keys, size_t count, struct cove
         if (wp_key_parse(&key, keys[i], NULL) || key.kind == WP_VALUE_METADATA)
             continue;
         uint64_t length_s = key.kind == WP_VALUE_REPORT ? wp_txn_timebox_length(txn, keys[i]) : 0;
-        cover->rows[found++] = (struct stretch){key.timebox_s, wp_sum(key.timebox_s, length_s ? length_s : WP_RAW_TIMEBOX_S)};
+        cover->rows[found++] =
+            (struct stretch){key.timebox_s, wp_sum(key.timebox_s, length_s ? length_s : WP_RAW_TIMEBOX_S)};
     }
     if (found)
         qsort(cover->rows, found, sizeof(*cover->rows), compare_stretches);
@@ -127,7 +129,8 @@ static bool is_covered(const struct cover *cover, uint64_t at_s)
     return cover->count && bsearch(&at_s, cover->rows, cover->count, sizeof(*cover->rows), compare_instant);
 }
 
-static int drop_timeboxes(struct wp_txn *txn, const struct wp_retention *rule, char **keys, size_t count, struct wp_error *err)
+static int drop_timeboxes(
+    struct wp_txn *txn, const struct wp_retention *rule, char **keys, size_t count, struct wp_error *err)
 {
     struct wp_key key;
     struct cover cover;

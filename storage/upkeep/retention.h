@@ -9,7 +9,8 @@
 
 /* -EBADMSG and the like only when the release cannot be listed; damaged values stay, and keep what depends on them. */
 int wp_txn_retain(struct wp_txn *txn, struct wp_retention *rule, struct wp_error *err);
-/* The part of it that stands alone: metadata of aggregates that hold no report and no trace any more. The others: expiry.h. */
+/* The part of it that stands alone: metadata of aggregates that hold no report and no trace any more. The others:
+ * expiry.h. */
 int wp_txn_drop_empty(struct wp_txn *txn, const struct wp_retention *rule, struct wp_error *err);
 
 #endif

@@ -5,8 +5,8 @@
 
 #include <string.h>
 
-int wp_retention_delete(struct wp_txn *txn, const struct wp_retention *rule, const char *key, const char *why,
-    struct wp_error *err)
+int wp_retention_delete(
+    struct wp_txn *txn, const struct wp_retention *rule, const char *key, const char *why, struct wp_error *err)
 {
     const uint8_t *bytes;
     size_t size;

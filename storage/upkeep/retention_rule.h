@@ -16,7 +16,7 @@ struct wp_retention {
 };
 
 /* Deletes and tells. */
-int wp_retention_delete(struct wp_txn *txn, const struct wp_retention *rule, const char *key, const char *why,
-    struct wp_error *err);
+int wp_retention_delete(
+    struct wp_txn *txn, const struct wp_retention *rule, const char *key, const char *why, struct wp_error *err);
 
 #endif

@@ -88,8 +88,8 @@ struct roll {
 };
 
 /* Parts of one shard and host that begin in the same day or month. One that is the sum already is left alone. */
-static int roll_group(struct roll *roll, const struct wp_report_part *parts, size_t count, uint64_t start_s, uint64_t end_s,
-    struct wp_error *err)
+static int roll_group(struct roll *roll, const struct wp_report_part *parts, size_t count, uint64_t start_s,
+    uint64_t end_s, struct wp_error *err)
 {
     bool is_done;
     struct wp_key key = parts[0].key;
@@ -119,19 +119,22 @@ static int roll_aggregate(struct roll *roll, const char *aggregate, const struct
         bool is_longer = false;
         level->around(parts[from].key.timebox_s, &start_s, &end_s);
         for (to = from; to < count && parts[to].key.timebox_s < end_s &&
-                 !strcmp(parts[to].key.shard, parts[from].key.shard) && !strcmp(parts[to].key.host, parts[from].key.host); to++)
+             !strcmp(parts[to].key.shard, parts[from].key.shard) && !strcmp(parts[to].key.host, parts[from].key.host);
+             to++)
             is_longer |= parts[to].length_s > end_s - start_s;
-        if (!is_longer && is_ripe(roll->rule, level->age_s, start_s, end_s)) /* in a month there are no days to be made */
+        if (!is_longer &&
+            is_ripe(roll->rule, level->age_s, start_s, end_s)) /* in a month there are no days to be made */
             rc = roll_group(roll, parts + from, to - from, start_s, end_s, err);
     }
     wp_report_parts_free(parts, count);
     return rc;
 }
 
-int wp_txn_roll_up(struct wp_txn *txn, struct wp_roll_up *rule, void (*done)(void *context, const char *key, size_t values),
-    void *context, struct wp_error *err)
+int wp_txn_roll_up(struct wp_txn *txn, struct wp_roll_up *rule,
+    void (*done)(void *context, const char *key, size_t values), void *context, struct wp_error *err)
 {
-    uint64_t days_s = rule->days_s > rule->hours_s ? rule->days_s : rule->hours_s; /* what is kept in hours is in no month */
+    uint64_t days_s =
+        rule->days_s > rule->hours_s ? rule->days_s : rule->hours_s; /* what is kept in hours is in no month */
     const struct level levels[] = {{wp_day_of, rule->hours_s}, {wp_month_of, days_s}};
     struct roll roll = {txn, rule, done, context};
     char **aggregates = NULL;

@@ -11,8 +11,8 @@
 #define WP_DAY_S 86400u
 #define WP_FOREVER UINT64_MAX
 
-/* Timeboxes that stay as they are: the newest of the release, and the newest that is not in the future (a host whose clock
- * is ahead must not take that place). 0 none. */
+/* Timeboxes that stay as they are: the newest of the release, and the newest that is not in the future (a host whose
+ * clock is ahead must not take that place). 0 none. */
 struct wp_newest {
     uint64_t report_s, past_report_s, trace_s, past_trace_s;
 };
@@ -22,7 +22,7 @@ struct wp_roll_up {
     uint64_t hours_s, days_s; /* age at which hours become a day, days a month, from its end; WP_FOREVER: never */
     uint64_t late_s;          /* a day or month is open for so long after its end, whatever the ages say */
     struct wp_newest newest;
-    uint64_t merged, made;    /* counted up: values that went, sums that were written */
+    uint64_t merged, made; /* counted up: values that went, sums that were written */
 };
 
 /* Start and end of the UTC day or month around a time. */
@@ -30,7 +30,7 @@ void wp_day_of(uint64_t at_s, uint64_t *start_s, uint64_t *end_s);
 void wp_month_of(uint64_t at_s, uint64_t *start_s, uint64_t *end_s);
 int wp_txn_newest(struct wp_txn *txn, uint64_t now_s, struct wp_newest *newest, struct wp_error *err);
 /* All aggregates and shards. `done` (NULL none) is told each sum's key and how many values it is made of. */
-int wp_txn_roll_up(struct wp_txn *txn, struct wp_roll_up *rule, void (*done)(void *context, const char *key, size_t values),
-    void *context, struct wp_error *err);
+int wp_txn_roll_up(struct wp_txn *txn, struct wp_roll_up *rule,
+    void (*done)(void *context, const char *key, size_t values), void *context, struct wp_error *err);
 
 #endif

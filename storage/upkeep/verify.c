@@ -87,11 +87,13 @@ static void check_sources(struct pass *pass, const char *text, const struct wp_k
 static void check_bucket(struct pass *pass, const char *text, const struct wp_key *key)
 {
     struct wp_error err = {0};
-    if (key->kind == WP_VALUE_METADATA && *key->aggregate && !key->has_timebox && wp_bucket_check(pass->txn, key->aggregate, &err))
+    if (key->kind == WP_VALUE_METADATA && *key->aggregate && !key->has_timebox &&
+        wp_bucket_check(pass->txn, key->aggregate, &err))
         fault(pass, text, err.text);
 }
 
-int wp_verify_value(struct wp_txn *txn, const char *text, const struct wp_key *key, struct wp_buffer *raw, struct wp_error *err)
+int wp_verify_value(
+    struct wp_txn *txn, const char *text, const struct wp_key *key, struct wp_buffer *raw, struct wp_error *err)
 {
     const uint8_t *bytes;
     size_t size;
@@ -152,8 +154,11 @@ static void check_count(struct pass *pass, uint64_t counted)
 static int tell_head(void *context, const struct wp_env_head *head)
 {
     char key[WP_KEY_ROOM], reason[200];
-    snprintf(key, sizeof(key), "%.*s", (int)(head->key_size < sizeof(key) ? head->key_size : sizeof(key) - 1), head->key);
-    snprintf(reason, sizeof(reason), "it has %u pages, the first one says %llu or is no such page: it can be read and not deleted; repair mends that",
+    snprintf(
+        key, sizeof(key), "%.*s", (int)(head->key_size < sizeof(key) ? head->key_size : sizeof(key) - 1), head->key);
+    snprintf(reason, sizeof(reason),
+        "it has %u pages, the first one says %llu or is no such page: it can be read and not deleted; repair mends "
+        "that",
         head->pages, (unsigned long long)head->said);
     fault(context, key, reason);
     return 0;
@@ -175,7 +180,8 @@ int wp_verify_release(struct wp_verify *verify, struct wp_store *store, const ch
     if (!rc)
         check_count(&pass, verify->keys - before);
     if (!rc)
-        rc = wp_env_look(pass.txn->env->mdb, pass.txn->mdb, &(struct wp_env_look){.ruined = tell_head, .context = &pass}, &reason);
+        rc = wp_env_look(
+            pass.txn->env->mdb, pass.txn->mdb, &(struct wp_env_look){.ruined = tell_head, .context = &pass}, &reason);
     wp_txn_abort(pass.txn);
     if (pass.rc)
         return wp_error_set(err, pass.rc, "out of memory while reading release '%s'", release);

@@ -16,7 +16,8 @@ struct wp_verify {
 };
 
 /* One value by itself: -EBADMSG and what is wrong, or its raw body appended. -EPROTONOSUPPORT: a newer program's. */
-int wp_verify_value(struct wp_txn *txn, const char *text, const struct wp_key *key, struct wp_buffer *raw, struct wp_error *err);
+int wp_verify_value(
+    struct wp_txn *txn, const char *text, const struct wp_key *key, struct wp_buffer *raw, struct wp_error *err);
 int wp_verify_release(struct wp_verify *verify, struct wp_store *store, const char *release, struct wp_error *err);
 
 #endif

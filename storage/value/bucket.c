@@ -52,7 +52,8 @@ static void put_number(struct wp_bucket_fact *fact, const char *key, uint64_t nu
     snprintf(fact->value, sizeof(fact->value), "%" PRIu64, number);
 }
 
-void wp_bucket_facts(struct wp_bucket_fact facts[WP_BUCKET_FACTS], const char *aggregate, const struct wp_bucket *bucket)
+void wp_bucket_facts(
+    struct wp_bucket_fact facts[WP_BUCKET_FACTS], const char *aggregate, const struct wp_bucket *bucket)
 {
     snprintf(facts[0].key, sizeof(facts[0].key), WP_BUCKET_PREFIX "aggregate");
     snprintf(facts[0].value, sizeof(facts[0].value), "%s", aggregate);
@@ -110,14 +111,16 @@ int wp_bucket_choose(char *const *names, size_t count, const char *asked, char c
             snprintf(chosen, WP_ID_ROOM, "%s", asked);
             return 0;
         }
-        if (strchr(asked, '~') || !wp_bucket_is_of(names[i], asked, strlen(asked) < BASE_LIMIT ? strlen(asked) : BASE_LIMIT))
+        if (strchr(asked, '~') ||
+            !wp_bucket_is_of(names[i], asked, strlen(asked) < BASE_LIMIT ? strlen(asked) : BASE_LIMIT))
             continue;
         other = only ? names[i] : other;
         only = only ? only : names[i];
     }
     if (other)
-        return wp_error_set(err, -ENOENT, "several aggregates are '%s', recorded with different parameters, such as '%s' and '%s'",
-            asked, only, other);
+        return wp_error_set(err, -ENOENT,
+            "several aggregates are '%s', recorded with different parameters, such as '%s' and '%s'", asked, only,
+            other);
     if (!only)
         return wp_error_set(err, -ENOENT, "there is no aggregate '%s'", asked);
     snprintf(chosen, WP_ID_ROOM, "%s", only);

@@ -5,8 +5,8 @@
  * Buckets: what was sampled at another rate, explained with other tolerances or picked by another selector is another
  * thing and is never summed with the rest. An aggregate that is recorded with some parameters stands in the store as
  * NAME~DIGEST, eight hex digits made of the parameters, and its metadata says them ("bucket.*"), so that the same
- * parameters meet in one bucket on whatever host, and others stand beside it. A plain NAME is a bucket too: nothing says
- * with what it was recorded. Who asks for NAME means the only bucket of that name.
+ * parameters meet in one bucket on whatever host, and others stand beside it. A plain NAME is a bucket too: nothing
+ * says with what it was recorded. Who asks for NAME means the only bucket of that name.
  */
 #include "common/buffer.h"
 #include "common/error.h"
@@ -33,8 +33,10 @@ struct wp_bucket_fact {
     char value[512];
 };
 
-/* The parameters as metadata, ascending by key; WP_BUCKET_FACTS of them. A selector that is too long is cut and has its digest behind it. */
-void wp_bucket_facts(struct wp_bucket_fact facts[WP_BUCKET_FACTS], const char *aggregate, const struct wp_bucket *bucket);
+/* The parameters as metadata, ascending by key; WP_BUCKET_FACTS of them. A selector that is too long is cut and has its
+ * digest behind it. */
+void wp_bucket_facts(
+    struct wp_bucket_fact facts[WP_BUCKET_FACTS], const char *aggregate, const struct wp_bucket *bucket);
 /* NAME~DIGEST; a name of over 119 bytes is cut, the digest holds all of it. */
 void wp_bucket_name(char name[WP_ID_ROOM], const struct wp_bucket_fact facts[WP_BUCKET_FACTS]);
 /* Adds "key=value\n"; all lines in order of their keys are what a digest is made of ... */
@@ -49,7 +51,9 @@ size_t wp_bucket_base(const char *name);
 bool wp_bucket_is_of(const char *name, const char *base, size_t size);
 /* Of sorted names: whether none but this one has its NAME. */
 bool wp_bucket_is_alone(char *const *names, size_t count, const char *name);
-/* The one that is meant by `asked`: it itself, or the only bucket of that name. -ENOENT, also when there are several; err names some. */
-int wp_bucket_choose(char *const *names, size_t count, const char *asked, char chosen[WP_ID_ROOM], struct wp_error *err);
+/* The one that is meant by `asked`: it itself, or the only bucket of that name. -ENOENT, also when there are several;
+ * err names some. */
+int wp_bucket_choose(
+    char *const *names, size_t count, const char *asked, char chosen[WP_ID_ROOM], struct wp_error *err);
 
 #endif

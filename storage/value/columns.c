@@ -63,8 +63,8 @@ int wp_message_pack(const ProtobufCMessage *message, struct wp_buffer *out, stru
     return 0;
 }
 
-ProtobufCMessage *wp_message_unpack(const ProtobufCMessageDescriptor *type, const uint8_t *bytes, size_t size,
-    const char *what, struct wp_error *err)
+ProtobufCMessage *wp_message_unpack(
+    const ProtobufCMessageDescriptor *type, const uint8_t *bytes, size_t size, const char *what, struct wp_error *err)
 {
     ProtobufCMessage *message = NULL;
     if (size > WP_MESSAGE_LIMIT)
@@ -86,8 +86,8 @@ int wp_ids_check(const uint32_t *ids, size_t count, uint64_t limit, const char *
 {
     for (size_t i = 0; i < count; i++)
         if (ids[i] > limit)
-            return wp_error_set(err, -EBADMSG, "%s: row %zu points to %u, there are %llu", what, i, ids[i],
-                (unsigned long long)limit);
+            return wp_error_set(
+                err, -EBADMSG, "%s: row %zu points to %u, there are %llu", what, i, ids[i], (unsigned long long)limit);
     return 0;
 }
 
@@ -95,7 +95,8 @@ int wp_bytes_check(ProtobufCBinaryData bytes, unsigned low, unsigned high, const
 {
     for (size_t i = 0; i < bytes.len; i++)
         if (bytes.data[i] < low || bytes.data[i] > high)
-            return wp_error_set(err, -EBADMSG, "%s: row %zu is %u, known are %u to %u", what, i, bytes.data[i], low, high);
+            return wp_error_set(
+                err, -EBADMSG, "%s: row %zu is %u, known are %u to %u", what, i, bytes.data[i], low, high);
     return 0;
 }
 
@@ -103,7 +104,7 @@ int wp_texts_check(const ProtobufCBinaryData *texts, size_t count, const char *w
 {
     for (size_t i = 0; i < count; i++)
         if (!texts[i].len || texts[i].len > WP_TEXT_LIMIT || memchr(texts[i].data, 0, texts[i].len))
-            return wp_error_set(err, -EBADMSG, "%s: string %zu is empty, over %u bytes or holds a NUL", what, i,
-                WP_TEXT_LIMIT);
+            return wp_error_set(
+                err, -EBADMSG, "%s: string %zu is empty, over %u bytes or holds a NUL", what, i, WP_TEXT_LIMIT);
     return 0;
 }

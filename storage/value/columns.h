@@ -11,7 +11,7 @@
 
 #define WP_COLUMNS_LIMIT 128
 
-struct wp_columns {              /* init with {0} */
+struct wp_columns {                 /* init with {0} */
     void *blocks[WP_COLUMNS_LIMIT]; /* owned */
     unsigned count;
     bool has_failed;
@@ -29,12 +29,12 @@ void wp_columns_fini(struct wp_columns *columns);
 #define WP_MESSAGE_LIMIT (256u << 20)
 int wp_message_pack(const ProtobufCMessage *message, struct wp_buffer *out, struct wp_error *err);
 /* NULL with an error that names `what`: not a message of this kind. Free with protobuf_c_message_free_unpacked. */
-ProtobufCMessage *wp_message_unpack(const ProtobufCMessageDescriptor *type, const uint8_t *bytes, size_t size,
-    const char *what, struct wp_error *err);
+ProtobufCMessage *wp_message_unpack(
+    const ProtobufCMessageDescriptor *type, const uint8_t *bytes, size_t size, const char *what, struct wp_error *err);
 
 /* Fails unless all `lengths` (count of them) are the same. */
 int wp_lengths_check(const size_t *lengths, unsigned count, const char *what, struct wp_error *err);
-#define WP_LENGTHS(what, err, ...)                                                                  \
+#define WP_LENGTHS(what, err, ...)                                                                                     \
     wp_lengths_check((const size_t[]){__VA_ARGS__}, sizeof((const size_t[]){__VA_ARGS__}) / sizeof(size_t), what, err)
 /* Fails when one of the ids is greater than `limit`. */
 int wp_ids_check(const uint32_t *ids, size_t count, uint64_t limit, const char *what, struct wp_error *err);

@@ -38,7 +38,8 @@ bool wp_host_part_valid(const char *part)
     memcpy(name, part, size);
     name[size] = 0;
     const char *digits = part + size + 1;
-    return wp_id_valid(name) && (!part[size] || (strlen(digits) == DIGITS && strspn(digits, "0123456789abcdef") == DIGITS));
+    return wp_id_valid(name) &&
+        (!part[size] || (strlen(digits) == DIGITS && strspn(digits, "0123456789abcdef") == DIGITS));
 }
 
 bool wp_hosts_match(const char *pattern, const char *host)

@@ -17,7 +17,7 @@
 static bool has_delta_form(enum wp_value_kind kind)
 {
     return kind == WP_VALUE_REPORT || kind == WP_VALUE_GENEALOGY || kind == WP_VALUE_SOURCEMAP ||
-           kind == WP_VALUE_SOURCE;
+        kind == WP_VALUE_SOURCE;
 }
 
 static void format_blob(const uint8_t digest[16], char text[WP_KEY_ROOM])
@@ -31,7 +31,7 @@ static void format_blob(const uint8_t digest[16], char text[WP_KEY_ROOM])
 static bool is_in_aggregate(const struct wp_key *key)
 {
     return key->kind == WP_VALUE_REPORT || key->kind == WP_VALUE_TRACE || key->kind == WP_VALUE_EXEMPLARS ||
-           (key->kind == WP_VALUE_METADATA && *key->aggregate);
+        (key->kind == WP_VALUE_METADATA && *key->aggregate);
 }
 
 /* What stands before the shard. */
@@ -40,9 +40,11 @@ static int format_front(const struct wp_key *key, char text[WP_KEY_ROOM], struct
     const char *name = wp_value_kind_name(key->kind);
     char session[37];
     bool in_aggregate = is_in_aggregate(key);
-    int folder = (int)wp_bucket_base(key->aggregate); /* buckets of one name share it; their digests stand behind the shard */
+    int folder =
+        (int)wp_bucket_base(key->aggregate); /* buckets of one name share it; their digests stand behind the shard */
     if (in_aggregate && !wp_aggregate_valid(key->aggregate))
-        return wp_error_set(err, -EINVAL, "'%s' is not an aggregate's name: letters, digits and ._+- (1 to 128)", key->aggregate);
+        return wp_error_set(
+            err, -EINVAL, "'%s' is not an aggregate's name: letters, digits and ._+- (1 to 128)", key->aggregate);
     if (key->kind == WP_VALUE_PROCESSED) {
         uuid_unparse_lower(key->session, session);
         snprintf(text, WP_KEY_ROOM, STATE "processed.%s.", session);
@@ -69,12 +71,14 @@ int wp_key_format(const struct wp_key *key, char text[WP_KEY_ROOM], struct wp_er
     if (!wp_id_valid(key->shard))
         return wp_error_set(err, -EINVAL, "'%s' is not a shard's id: letters, digits and ._+- (1 to 128)", key->shard);
     if (key->has_delta && (!has_delta_form(key->kind) || key->delta > WP_DELTA_LIMIT))
-        return wp_error_set(err, -EINVAL, "no delta %llu for a %s", (unsigned long long)key->delta, wp_value_kind_name(key->kind));
+        return wp_error_set(
+            err, -EINVAL, "no delta %llu for a %s", (unsigned long long)key->delta, wp_value_kind_name(key->kind));
     int rc = format_front(key, text, err);
     if (rc)
         return rc;
     size_t used = strlen(text);
-    snprintf(text + used, WP_KEY_ROOM - used, "%s%s", key->shard, is_in_aggregate(key) ? key->aggregate + wp_bucket_base(key->aggregate) : "");
+    snprintf(text + used, WP_KEY_ROOM - used, "%s%s", key->shard,
+        is_in_aggregate(key) ? key->aggregate + wp_bucket_base(key->aggregate) : "");
     if (*key->host && (key->kind != WP_VALUE_REPORT || !wp_host_part_valid(key->host)))
         return wp_error_set(err, -EINVAL, "'%s' is no host's part of a %s", key->host, wp_value_kind_name(key->kind));
     used = strlen(text);
@@ -131,7 +135,8 @@ static bool take_host(struct wp_key *key, const char *text, size_t size)
     return wp_host_part_valid(key->host);
 }
 
-/* "<shard>" or "<shard>.~<delta>", of a bucket "<shard>~<digest>" and "<shard>~<digest>.~<delta>"; of a host "@<host>" before the delta. */
+/* "<shard>" or "<shard>.~<delta>", of a bucket "<shard>~<digest>" and "<shard>~<digest>.~<delta>"; of a host "@<host>"
+ * before the delta. */
 static bool take_shard(struct wp_key *key, const char *text)
 {
     const char *mark = strstr(text, ".~");

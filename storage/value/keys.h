@@ -3,9 +3,9 @@
 #define WP_STORAGE_VALUE_KEYS_H
 /*
  * The keys of a store, formatted and parsed. Deltas end in ".~" and ten digits: '~' is in no id, so that a shard whose
- * id ends in a number (an address) is never taken for a delta, and deltas sort by number. Of a bucket NAME~DIGEST (bucket.h) the
- * folder is NAME, and "~DIGEST" stands behind the shard: what has one name stands in one folder. Of one host of the shard
- * (host_part.h) "@HOST" follows.
+ * id ends in a number (an address) is never taken for a delta, and deltas sort by number. Of a bucket NAME~DIGEST
+ * (bucket.h) the folder is NAME, and "~DIGEST" stands behind the shard: what has one name stands in one folder. Of one
+ * host of the shard (host_part.h) "@HOST" follows.
  */
 #include "common/error.h"
 #include "common/path.h"
@@ -20,15 +20,15 @@
 
 struct wp_key {
     enum wp_value_kind kind;
-    char aggregate[WP_ID_ROOM]; /* "" under __state__ and __source__ */
-    char shard[WP_ID_ROOM];     /* "" for a blob */
+    char aggregate[WP_ID_ROOM];   /* "" under __state__ and __source__ */
+    char shard[WP_ID_ROOM];       /* "" for a blob */
     char host[WP_HOST_PART_ROOM]; /* reports: of that host, "": of the whole shard, or of nobody in particular */
-    uint64_t timebox_s;         /* reports, traces, metadata of a timebox */
-    bool has_timebox;           /* metadata: of a timebox */
-    bool has_delta;             /* reports, genealogy, sourcemap, source */
+    uint64_t timebox_s;           /* reports, traces, metadata of a timebox */
+    bool has_timebox;             /* metadata: of a timebox */
+    bool has_delta;               /* reports, genealogy, sourcemap, source */
     uint64_t delta;
-    uint8_t session[16];        /* processed */
-    uint8_t digest[16];         /* blob */
+    uint8_t session[16]; /* processed */
+    uint8_t digest[16];  /* blob */
 };
 
 /* -EINVAL: an id is not valid, or the kind has no such part. */

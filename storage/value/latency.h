@@ -2,8 +2,8 @@
 #ifndef WP_STORAGE_VALUE_LATENCY_H
 #define WP_STORAGE_VALUE_LATENCY_H
 /*
- * Latencies in fixed buckets, so that distributions add up: eight for each doubling from a microsecond on, after the idea of
- * Tene's HdrHistogram. A bucket is at most an eighth of its lower edge wide.
+ * Latencies in fixed buckets, so that distributions add up: eight for each doubling from a microsecond on, after the
+ * idea of Tene's HdrHistogram. A bucket is at most an eighth of its lower edge wide.
  */
 #include <stdint.h>
 

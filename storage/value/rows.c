@@ -25,7 +25,8 @@ int wp_rows_grow(void *rows, uint32_t *room, uint32_t count, size_t row_size)
 int wp_rows_compare_texts(const struct wp_intern *strings, uint32_t a, uint32_t b)
 {
     size_t a_size = wp_intern_size(strings, a), b_size = wp_intern_size(strings, b);
-    int rc = a == b ? 0 : memcmp(wp_intern_text(strings, a), wp_intern_text(strings, b), a_size < b_size ? a_size : b_size);
+    int rc =
+        a == b ? 0 : memcmp(wp_intern_text(strings, a), wp_intern_text(strings, b), a_size < b_size ? a_size : b_size);
     return rc ? rc : a_size < b_size ? -1 : a_size > b_size;
 }
 

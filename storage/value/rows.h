@@ -18,7 +18,8 @@ uint32_t wp_rows_string(struct wp_intern *strings, const char *text);
 /* The order of two texts by their bytes. */
 int wp_rows_compare_texts(const struct wp_intern *strings, uint32_t a, uint32_t b);
 
-/* A sum that stays at its limit: still associative and commutative, so that hostile counts cannot break the merge law. */
+/* A sum that stays at its limit: still associative and commutative, so that hostile counts cannot break the merge law.
+ */
 static inline uint64_t wp_sum(uint64_t a, uint64_t b)
 {
     return a > UINT64_MAX - b ? UINT64_MAX : a + b;
@@ -35,6 +36,5 @@ static inline uint64_t wp_pair(uint32_t high, uint32_t low)
 {
     return (uint64_t)high << 32 | low;
 }
-
 
 #endif

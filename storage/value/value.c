@@ -11,8 +11,8 @@
 /* Below this a zstd frame saves nothing. Above it, with its checksum, a frame is never shorter than 14 bytes. */
 #define COMPRESS_FROM 64u
 
-static const char *const kind_names[WP_VALUE_KINDS] = {"?", "shard", "metadata", "processed", "last_sample", "genealogy",
-    "sourcemap", "source", "clock", "report", "trace", "blob", "exemplars"};
+static const char *const kind_names[WP_VALUE_KINDS] = {"?", "shard", "metadata", "processed", "last_sample",
+    "genealogy", "sourcemap", "source", "clock", "report", "trace", "blob", "exemplars"};
 
 const char *wp_value_kind_name(enum wp_value_kind kind)
 {
@@ -58,7 +58,8 @@ void wp_value_zstd_fini(struct wp_value_zstd *zstd)
     *zstd = (struct wp_value_zstd){0};
 }
 
-static int compress(struct wp_value_zstd *zstd, const uint8_t *raw, size_t raw_size, struct wp_buffer *out, struct wp_error *err)
+static int compress(
+    struct wp_value_zstd *zstd, const uint8_t *raw, size_t raw_size, struct wp_buffer *out, struct wp_error *err)
 {
     size_t bound = ZSTD_compressBound(raw_size);
     if (!zstd->packing && (zstd->packing = ZSTD_createCCtx())) {
@@ -75,8 +76,8 @@ static int compress(struct wp_value_zstd *zstd, const uint8_t *raw, size_t raw_s
 }
 
 /* The body behind what is in `out`: how it is coded, in `codec`. */
-static int put_body(struct wp_value_zstd *zstd, const uint8_t *raw, size_t raw_size, struct wp_buffer *out, unsigned *codec,
-    struct wp_error *err)
+static int put_body(struct wp_value_zstd *zstd, const uint8_t *raw, size_t raw_size, struct wp_buffer *out,
+    unsigned *codec, struct wp_error *err)
 {
     struct wp_value_zstd own = {0};
     size_t body = out->size;
@@ -89,17 +90,18 @@ static int put_body(struct wp_value_zstd *zstd, const uint8_t *raw, size_t raw_s
         return rc;
     *codec = WP_CODEC_NONE;
     out->size = body;
-    return raw_size && wp_buffer_append(out, raw, raw_size) ? wp_error_set(err, -ENOMEM, "out of memory for a body") : 0;
+    return raw_size && wp_buffer_append(out, raw, raw_size) ? wp_error_set(err, -ENOMEM, "out of memory for a body")
+                                                            : 0;
 }
 
-int wp_value_wrap(struct wp_value_zstd *zstd, enum wp_value_kind kind, const struct wp_buffer *head, const uint8_t *raw, size_t raw_size,
-    struct wp_buffer *out, struct wp_error *err)
+int wp_value_wrap(struct wp_value_zstd *zstd, enum wp_value_kind kind, const struct wp_buffer *head, const uint8_t *raw,
+    size_t raw_size, struct wp_buffer *out, struct wp_error *err)
 {
     uint8_t header[WP_VALUE_HEADER] = WP_VALUE_MAGIC;
     size_t head_size = head ? head->size : 0, start = out->size;
     if (raw_size > WP_VALUE_RAW_LIMIT || head_size > WP_VALUE_HEAD_LIMIT)
-        return wp_error_set(err, -EFBIG, "a %s of %zu bytes is over the limit of %u", wp_value_kind_name(kind), raw_size,
-            WP_VALUE_RAW_LIMIT);
+        return wp_error_set(err, -EFBIG, "a %s of %zu bytes is over the limit of %u", wp_value_kind_name(kind),
+            raw_size, WP_VALUE_RAW_LIMIT);
     if (wp_buffer_append(out, header, sizeof(header)) || (head_size && wp_buffer_append(out, head->data, head_size)))
         return wp_error_set(err, -ENOMEM, "out of memory for a %s", wp_value_kind_name(kind));
     unsigned codec;
@@ -122,15 +124,19 @@ int wp_value_wrap(struct wp_value_zstd *zstd, enum wp_value_kind kind, const str
 int wp_value_parse(struct wp_value *value, const uint8_t *bytes, size_t size, struct wp_error *err)
 {
     if (size >= 4 && !memcmp(bytes, "WPV", 3) && bytes[3] > '1' && bytes[3] <= '9')
-        return wp_error_set(err, -EPROTONOSUPPORT, "written in format %.4s by a newer version; this one reads " WP_VALUE_MAGIC,
-            (const char *)bytes);
+        return wp_error_set(err, -EPROTONOSUPPORT,
+            "written in format %.4s by a newer version; this one reads " WP_VALUE_MAGIC, (const char *)bytes);
     if (size < WP_VALUE_HEADER || memcmp(bytes, WP_VALUE_MAGIC, 4))
         return wp_error_set(err, -EBADMSG, "not a value: its first bytes are not a " WP_VALUE_MAGIC " header");
-    *value = (struct wp_value){.kind = bytes[4], .codec = bytes[5], .version = (unsigned)bytes[6] | (unsigned)bytes[7] << 8,
-        .head = bytes + WP_VALUE_HEADER, .head_size = get_u32(bytes + 8)};
+    *value = (struct wp_value){.kind = bytes[4],
+        .codec = bytes[5],
+        .version = (unsigned)bytes[6] | (unsigned)bytes[7] << 8,
+        .head = bytes + WP_VALUE_HEADER,
+        .head_size = get_u32(bytes + 8)};
     uint64_t raw_size = get_u64(bytes + 16);
     if (value->head_size > WP_VALUE_HEAD_LIMIT || value->head_size > size - WP_VALUE_HEADER)
-        return wp_error_set(err, -EBADMSG, "header is damaged: a head of %zu bytes in a value of %zu", value->head_size, size);
+        return wp_error_set(
+            err, -EBADMSG, "header is damaged: a head of %zu bytes in a value of %zu", value->head_size, size);
     if (header_check(bytes, value->head, value->head_size) != get_u64(bytes + 40))
         return wp_error_set(err, -EBADMSG, "header is damaged: its check sum does not match");
     if (value->version > WP_VALUE_VERSION)
@@ -139,9 +145,9 @@ int wp_value_parse(struct wp_value *value, const uint8_t *bytes, size_t size, st
     value->body = value->head + value->head_size;
     value->body_size = size - WP_VALUE_HEADER - value->head_size;
     if (raw_size > WP_VALUE_RAW_LIMIT || value->codec >= WP_CODECS || !value->kind || value->kind >= WP_VALUE_KINDS ||
-            (value->codec == WP_CODEC_NONE && raw_size != value->body_size))
-        return wp_error_set(err, -EBADMSG, "header is wrong: kind %u, codec %u, raw size %llu", value->kind, value->codec,
-            (unsigned long long)raw_size);
+        (value->codec == WP_CODEC_NONE && raw_size != value->body_size))
+        return wp_error_set(err, -EBADMSG, "header is wrong: kind %u, codec %u, raw size %llu", value->kind,
+            value->codec, (unsigned long long)raw_size);
     value->raw_size = (size_t)raw_size;
     memcpy(value->digest, bytes + 24, sizeof(value->digest));
     return 0;
@@ -157,10 +163,13 @@ static int inflate(struct wp_value_zstd *zstd, const struct wp_value *value, uin
     size_t got = ZSTD_decompressDCtx(zstd->inflating, raw, value->raw_size, value->body, value->body_size);
     if (ZSTD_isError(got))
         return wp_error_set(err, -EBADMSG, "body is damaged: %s", ZSTD_getErrorName(got));
-    return got == value->raw_size ? 0 : wp_error_set(err, -EBADMSG, "body is damaged: %zu bytes of %zu", got, value->raw_size);
+    return got == value->raw_size
+        ? 0
+        : wp_error_set(err, -EBADMSG, "body is damaged: %zu bytes of %zu", got, value->raw_size);
 }
 
-int wp_value_unwrap(struct wp_value_zstd *zstd, const struct wp_value *value, struct wp_buffer *out, struct wp_error *err)
+int wp_value_unwrap(
+    struct wp_value_zstd *zstd, const struct wp_value *value, struct wp_buffer *out, struct wp_error *err)
 {
     struct wp_value_zstd own = {0};
     if (wp_buffer_reserve(out, value->raw_size))

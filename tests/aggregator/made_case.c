@@ -22,8 +22,8 @@ void made_case_begin(struct made_case *c, uint64_t seed, unsigned host_count)
     for (uint32_t i = 0, node; i < host_count; i++) {
         assert_int_equal(wp_clocks_add(c->clocks, &node), 0);
         assert_int_equal(node, i);
-        c->hosts[i].offset_ns = 2.0L * 3600 * SECOND +
-            made_between(&c->random, -3600 * (int64_t)SECOND, 3600 * (int64_t)SECOND);
+        c->hosts[i].offset_ns =
+            2.0L * 3600 * SECOND + made_between(&c->random, -3600 * (int64_t)SECOND, 3600 * (int64_t)SECOND);
         c->hosts[i].drift = (long double)made_between(&c->random, -200000, 200000) * 1e-9L;
     }
 }
@@ -33,8 +33,8 @@ void made_case_end(struct made_case *c)
     wp_clocks_destroy(c->clocks);
 }
 
-struct made_link *made_case_link(struct made_case *c, uint32_t a, uint32_t b, uint64_t period_ns,
-    uint64_t most_delay_ns)
+struct made_link *made_case_link(
+    struct made_case *c, uint32_t a, uint32_t b, uint64_t period_ns, uint64_t most_delay_ns)
 {
     struct made_link *link = &c->links[c->link_count++];
     *link = (struct made_link){.a = a, .b = b, .period_ns = period_ns, .phase_ns = made_next(&c->random) % period_ns};
@@ -72,8 +72,8 @@ bool made_is_shown_twice(const struct made_case *c, uint32_t host, uint64_t time
 }
 
 /* What is asked for must be true; what is not settled only if `wants_all`. */
-bool made_case_ask(struct made_case *c, uint32_t from, uint32_t to, uint64_t time_ns, bool wants_all,
-    struct wp_offset *offset)
+bool made_case_ask(
+    struct made_case *c, uint32_t from, uint32_t to, uint64_t time_ns, bool wants_all, struct wp_offset *offset)
 {
     enum made_answer answer = made_ask(c->clocks, c->hosts, from, to, time_ns, offset);
     c->asked++;
@@ -107,7 +107,6 @@ double made_case_inquire(struct made_case *c, uint64_t from_ns, uint64_t until_n
     }
     return count ? sum / count : INFINITY;
 }
-
 
 void made_run_cases(made_case_check one, unsigned long count)
 {

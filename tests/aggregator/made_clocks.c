@@ -52,8 +52,8 @@ void made_run(struct wp_clocks *clocks, const struct made_clock *hosts, struct m
 {
     for (unsigned i = 0; i < link_count; i++) {
         struct made_link *link = &links[i];
-        for (; link->next_ns + link->phase_ns < until_ns; link->next_ns += link->is_random ?
-                 (uint64_t)(-log(1 - made_unit(random)) * (double)link->period_ns) : link->period_ns)
+        for (; link->next_ns + link->phase_ns < until_ns; link->next_ns +=
+             link->is_random ? (uint64_t)(-log(1 - made_unit(random)) * (double)link->period_ns) : link->period_ns)
             if (!link->until_ns || link->next_ns + link->phase_ns < link->until_ns)
                 exchange(clocks, hosts, link, link->next_ns + link->phase_ns, random);
     }

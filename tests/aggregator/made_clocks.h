@@ -13,20 +13,20 @@
 #define MADE_TURNS 16u
 
 struct made_clock {
-    long double offset_ns, drift;           /* reading = time * (1 + drift) + offset + what follows */
-    long double swing_ns, swing_period_ns;  /* a slow sine: the rate wanders */
-    struct made_turn {                      /* from then on: steps by so much, runs faster by so much */
+    long double offset_ns, drift;          /* reading = time * (1 + drift) + offset + what follows */
+    long double swing_ns, swing_period_ns; /* a slow sine: the rate wanders */
+    struct made_turn {                     /* from then on: steps by so much, runs faster by so much */
         long double at_ns, step_ns, drift;
     } turns[MADE_TURNS];
     unsigned turn_count;
 };
 
-struct made_link {                          /* of two hosts, both ways */
+struct made_link { /* of two hosts, both ways */
     uint32_t a, b;
-    uint64_t delay_ns[2], jitter_ns;        /* least delay a -> b, b -> a; mean of what is added */
-    uint64_t period_ns, phase_ns;           /* a request and its answer so often; not in lockstep when `is_random` */
+    uint64_t delay_ns[2], jitter_ns; /* least delay a -> b, b -> a; mean of what is added */
+    uint64_t period_ns, phase_ns;    /* a request and its answer so often; not in lockstep when `is_random` */
     bool is_random;
-    uint64_t until_ns;                      /* 0: goes on */
+    uint64_t until_ns; /* 0: goes on */
     uint64_t next_ns;
 };
 

@@ -8,9 +8,9 @@
 
 #define SECOND 1000000000ull
 #define BEGIN_NS (10 * SECOND)
-#define BATCH_NS 100000000u        /* a host tells so often */
-#define LATE_NS 800000000u         /* and its batches are at most so long on their way */
-#define NETWORK 6u                 /* hosts with addresses 1 ... 6; the next six have the same */
+#define BATCH_NS 100000000u /* a host tells so often */
+#define LATE_NS 800000000u  /* and its batches are at most so long on their way */
+#define NETWORK 6u          /* hosts with addresses 1 ... 6; the next six have the same */
 #define LOST_PER_MILLE 2u
 #define NOT_RECORDED UINT32_MAX
 #define TCP_ESTABLISHED 1
@@ -18,14 +18,14 @@
 struct maker {
     struct made_connections *made;
     uint64_t seed, length_ns;
-    uint32_t *sockets;             /* by host: ids given so far */
-    uint64_t *salt;                /* by host: how late its batches are */
+    uint32_t *sockets; /* by host: ids given so far */
+    uint64_t *salt;    /* by host: how late its batches are */
 };
 
 /* One connection while it is made. */
 struct call {
-    uint32_t host[2], end[2];      /* 0 the client's */
-    uint32_t position[2];          /* sent by that side so far */
+    uint32_t host[2], end[2]; /* 0 the client's */
+    uint32_t position[2];     /* sent by that side so far */
     uint64_t now_ns;
     bool is_one_way;
 };
@@ -66,8 +66,8 @@ static struct made_step *step(struct maker *m, uint32_t end, enum made_step_kind
     struct made_connections *made = m->made;
     made->steps = grown(made->steps, &made->step_room, made->step_count, sizeof(*made->steps));
     struct made_step *added = &made->steps[made->step_count];
-    *added = (struct made_step){.heard_ns = heard(m, made->ends[end].host, time_ns), .order = made->step_count, .end = end,
-        .kind = kind};
+    *added = (struct made_step){
+        .heard_ns = heard(m, made->ends[end].host, time_ns), .order = made->step_count, .end = end, .kind = kind};
     made->step_count++;
     return added;
 }
@@ -97,7 +97,8 @@ static void deliver(struct maker *m, struct call *call, unsigned from, uint32_t 
             happen(m, call, !from, time_ns + 1, (struct wp_event){.kind = WP_EVENT_SOCK_ARRIVE, .a = at, .c = piece});
         if (any(m, 2)) {
             uint32_t part = 1 + (uint32_t)any(m, piece);
-            happen(m, call, !from, time_ns + 1000, (struct wp_event){.kind = WP_EVENT_SOCK_RECV, .a = at - piece + part, .c = part});
+            happen(m, call, !from, time_ns + 1000,
+                (struct wp_event){.kind = WP_EVENT_SOCK_RECV, .a = at - piece + part, .c = part});
         }
         time_ns += any(m, 20000);
     }
@@ -130,7 +131,9 @@ static uint32_t add_end(struct maker *m, uint32_t host, uint64_t time_ns)
     struct made_connections *made = m->made;
     made->ends = grown(made->ends, &made->end_room, made->end_count, sizeof(*made->ends));
     uint32_t end = made->end_count++;
-    made->ends[end] = (struct made_end){.host = host, .socket = ++m->sockets[host], .peer = NOT_RECORDED,
+    made->ends[end] = (struct made_end){.host = host,
+        .socket = ++m->sockets[host],
+        .peer = NOT_RECORDED,
         .entry = {.family = AF_INET, .protocol = IPPROTO_TCP, .netns = 1}};
     step(m, end, MADE_ADD, time_ns);
     return end;
@@ -158,8 +161,11 @@ static void write_addresses(struct maker *m, const struct call *call, uint16_t p
 static void establish(struct maker *m, struct call *call)
 {
     for (unsigned side = 0; side < 2; side++)
-        happen(m, call, side, call->now_ns + side * 100000, (struct wp_event){.kind = WP_EVENT_SOCK_STATE, .c = TCP_ESTABLISHED,
-            .b = 2, .a = call->position[side] | (uint64_t)call->position[!side] << 32});
+        happen(m, call, side, call->now_ns + side * 100000,
+            (struct wp_event){.kind = WP_EVENT_SOCK_STATE,
+                .c = TCP_ESTABLISHED,
+                .b = 2,
+                .a = call->position[side] | (uint64_t)call->position[!side] << 32});
     call->now_ns += 200000;
 }
 
@@ -204,7 +210,8 @@ static int compare(const void *left, const void *right)
     return a->order < b->order ? -1 : a->order > b->order;
 }
 
-void made_connections_init(struct made_connections *made, uint64_t seed, uint32_t hosts, uint32_t connections, uint32_t seconds)
+void made_connections_init(
+    struct made_connections *made, uint64_t seed, uint32_t hosts, uint32_t connections, uint32_t seconds)
 {
     struct maker m = {.made = made, .seed = seed, .length_ns = seconds * SECOND};
     *made = (struct made_connections){.host_count = hosts, .offset_ns = calloc(hosts, sizeof(*made->offset_ns))};

@@ -8,9 +8,9 @@
 #include <sys/socket.h>
 
 #define HOSTS MADE_FLEET_HOSTS
-#define THREADS 6u           /* of a host */
+#define THREADS 6u /* of a host */
 #define CPUS 2u
-#define LINKS 12u            /* connections */
+#define LINKS 12u /* connections */
 #define FLYING 256u
 #define ENTRIES 64u
 #define ANY_SOCKET UINT32_MAX
@@ -21,11 +21,11 @@ enum wait { FOR_TASK, FOR_TIMER, FOR_MESSAGE };
 struct actor {
     enum where where;
     enum wait wait;
-    uint32_t socket;         /* FOR_MESSAGE: which; ANY_SOCKET: poll */
-    uint64_t until_ns;       /* FOR_TIMER */
+    uint32_t socket;   /* FOR_MESSAGE: which; ANY_SOCKET: poll */
+    uint64_t until_ns; /* FOR_TIMER */
 };
 
-struct link {                /* [0] and [1] are its two ends */
+struct link { /* [0] and [1] are its two ends */
     uint32_t host[2], actor[2], socket[2];
     uint32_t sent[2], arrived[2], read[2];
     bool is_datagram;
@@ -63,7 +63,8 @@ static void happen(struct machine *m, uint32_t host, struct wp_event event)
     if (b->event_count == m->options.events)
         return;
     event.time_ns = made_fleet_reading(m->fleet, host, m->now_ns);
-    trace->use[b->event_count] = (struct made_use){b->string_count, b->thread_count, b->socket_count, b->frame_count, b->stack_count};
+    trace->use[b->event_count] =
+        (struct made_use){b->string_count, b->thread_count, b->socket_count, b->frame_count, b->stack_count};
     m->fleet->true_ns[host][b->event_count] = m->now_ns;
     b->events[b->event_count++] = event;
 }
@@ -89,9 +90,15 @@ static void arrive(struct machine *m, struct packet *packet)
     uint64_t position = link->is_datagram ? packet->key : packet->end;
     link->arrived[to] = packet->end;
     packet->due_ns = 0;
-    happen(m, host, (struct wp_event){.kind = WP_EVENT_SOCK_ARRIVE, .thread = current, .d = socket, .a = position,
-        .c = packet->bytes, .flags = link->is_datagram ? WP_SOCK_DATAGRAM : 0});
-    if (actor->where == ASLEEP && actor->wait == FOR_MESSAGE && (actor->socket == socket || actor->socket == ANY_SOCKET))
+    happen(m, host,
+        (struct wp_event){.kind = WP_EVENT_SOCK_ARRIVE,
+            .thread = current,
+            .d = socket,
+            .a = position,
+            .c = packet->bytes,
+            .flags = link->is_datagram ? WP_SOCK_DATAGRAM : 0});
+    if (actor->where == ASLEEP && actor->wait == FOR_MESSAGE &&
+        (actor->socket == socket || actor->socket == ANY_SOCKET))
         wake(m, host, link->actor[to], current, (struct wp_event){.c = WP_CAUSE_MESSAGE, .d = socket, .a = position});
 }
 
@@ -115,12 +122,22 @@ static void send_on(struct machine *m, uint32_t host, uint32_t actor, uint32_t i
         return;
     uint32_t bytes = 1 + pick(m, 3000);
     link->sent[end] += bytes;
-    *packet = (struct packet){.due_ns = when_due(m, index, end), .key = m->next_key++, .link = index, .from = end,
-        .end = link->sent[end], .bytes = bytes};
+    *packet = (struct packet){.due_ns = when_due(m, index, end),
+        .key = m->next_key++,
+        .link = index,
+        .from = end,
+        .end = link->sent[end],
+        .bytes = bytes};
     if (m->options.tells_leavings && !link->is_datagram)
-        happen(m, host, (struct wp_event){.kind = WP_EVENT_SOCK_LEAVE, .thread = actor, .d = link->socket[end], .a = packet->end});
-    happen(m, host, (struct wp_event){.kind = WP_EVENT_SOCK_SEND, .thread = actor, .d = link->socket[end], .c = bytes,
-        .a = link->is_datagram ? packet->key : packet->end, .flags = link->is_datagram ? WP_SOCK_DATAGRAM : 0});
+        happen(m, host,
+            (struct wp_event){.kind = WP_EVENT_SOCK_LEAVE, .thread = actor, .d = link->socket[end], .a = packet->end});
+    happen(m, host,
+        (struct wp_event){.kind = WP_EVENT_SOCK_SEND,
+            .thread = actor,
+            .d = link->socket[end],
+            .c = bytes,
+            .a = link->is_datagram ? packet->key : packet->end,
+            .flags = link->is_datagram ? WP_SOCK_DATAGRAM : 0});
 }
 
 /* One of the actor's links and which end of it is its own; false: none. */
@@ -190,7 +207,9 @@ static void do_something(struct machine *m, uint32_t host, uint32_t cpu)
 {
     uint32_t actor = m->running[host][cpu], index, end;
     switch (pick(m, 10)) {
-    case 0: case 1: case 2:
+    case 0:
+    case 1:
+    case 2:
         if (any_link(m, host, actor, &index, &end))
             send_on(m, host, actor, index, end);
         break;
@@ -200,11 +219,16 @@ static void do_something(struct machine *m, uint32_t host, uint32_t cpu)
             uint32_t bytes = link->arrived[end] - link->read[end];
             link->read[end] = link->arrived[end];
             if (!link->is_datagram)
-                happen(m, host, (struct wp_event){.kind = WP_EVENT_SOCK_RECV, .thread = actor, .d = link->socket[end],
-                    .a = link->read[end], .c = bytes});
+                happen(m, host,
+                    (struct wp_event){.kind = WP_EVENT_SOCK_RECV,
+                        .thread = actor,
+                        .d = link->socket[end],
+                        .a = link->read[end],
+                        .c = bytes});
         }
         break;
-    case 4: case 5:
+    case 4:
+    case 5:
         fall_asleep(m, host, cpu, FOR_MESSAGE);
         break;
     case 6:
@@ -221,7 +245,8 @@ static void do_something(struct machine *m, uint32_t host, uint32_t cpu)
             }
         break;
     default:
-        happen(m, host, (struct wp_event){.kind = WP_EVENT_SAMPLE, .cpu = (uint16_t)cpu, .thread = actor, .stack = pick(m, 3)});
+        happen(m, host,
+            (struct wp_event){.kind = WP_EVENT_SAMPLE, .cpu = (uint16_t)cpu, .thread = actor, .stack = pick(m, 3)});
     }
 }
 
@@ -266,19 +291,29 @@ static void begin_host(struct machine *m, uint32_t host)
     struct wp_batch *b = &trace->whole;
     bool has_base = !host || m->options.base_everywhere;
     *trace = (struct made_trace){.use = room_for(m->options.events, sizeof(*trace->use))};
-    *b = (struct wp_batch){.seq = 1, .first_string = 1, .first_thread = 1, .first_socket = 1, .first_object = 1, .first_frame = 1,
-        .first_stack = 1, .is_last = true, .events = room_for(m->options.events, sizeof(*b->events)),
-        .strings = room_for(ENTRIES, sizeof(*b->strings)), .threads = room_for(ENTRIES, sizeof(*b->threads)),
-        .sockets = room_for(ENTRIES, sizeof(*b->sockets)), .frames = room_for(ENTRIES, sizeof(*b->frames)),
-        .stacks = room_for(ENTRIES, sizeof(*b->stacks)), .drops = room_for(1, sizeof(*b->drops))};
+    *b = (struct wp_batch){.seq = 1,
+        .first_string = 1,
+        .first_thread = 1,
+        .first_socket = 1,
+        .first_object = 1,
+        .first_frame = 1,
+        .first_stack = 1,
+        .is_last = true,
+        .events = room_for(m->options.events, sizeof(*b->events)),
+        .strings = room_for(ENTRIES, sizeof(*b->strings)),
+        .threads = room_for(ENTRIES, sizeof(*b->threads)),
+        .sockets = room_for(ENTRIES, sizeof(*b->sockets)),
+        .frames = room_for(ENTRIES, sizeof(*b->frames)),
+        .stacks = room_for(ENTRIES, sizeof(*b->stacks)),
+        .drops = room_for(1, sizeof(*b->drops))};
     m->fleet->true_ns[host] = room_for(m->options.events, sizeof(uint64_t));
     for (uint32_t i = 1; i <= THREADS; i++) {
         bool is_base = has_base && i <= 2;
         char name[16];
         snprintf(name, sizeof(name), "%c%u", is_base ? 'b' : 'o', i);
         add_string(b, name);
-        b->threads[b->thread_count++] = (struct wp_thread_entry){.tid = 100 + i, .pid = 100 + i, .comm = i,
-            .flags = is_base ? WP_THREAD_COMMAND : 0};
+        b->threads[b->thread_count++] = (struct wp_thread_entry){
+            .tid = 100 + i, .pid = 100 + i, .comm = i, .flags = is_base ? WP_THREAD_COMMAND : 0};
     }
     add_string(b, "work");
     add_string(b, "wait");
@@ -299,16 +334,24 @@ static void begin_link(struct machine *m, uint32_t index)
         struct wp_socket_entry *entry = &b->sockets[b->socket_count++];
         link->actor[end] = 1 + pick(m, THREADS);
         link->socket[end] = b->socket_count;
-        *entry = (struct wp_socket_entry){.family = AF_INET, .protocol = link->is_datagram ? IPPROTO_UDP : IPPROTO_TCP, .netns = 1,
-            .local = {10, 0, 0, (uint8_t)(1 + link->host[end])}, .remote = {10, 0, 0, (uint8_t)(1 + link->host[!end])},
-            .local_port = (uint16_t)(1000 + index * 2 + end), .remote_port = (uint16_t)(1000 + index * 2 + !end)};
+        *entry = (struct wp_socket_entry){.family = AF_INET,
+            .protocol = link->is_datagram ? IPPROTO_UDP : IPPROTO_TCP,
+            .netns = 1,
+            .local = {10, 0, 0, (uint8_t)(1 + link->host[end])},
+            .remote = {10, 0, 0, (uint8_t)(1 + link->host[!end])},
+            .local_port = (uint16_t)(1000 + index * 2 + end),
+            .remote_port = (uint16_t)(1000 + index * 2 + !end)};
         link->sent[end] = (uint32_t)made_random(&m->seed); /* sequence numbers wrap */
     }
     for (uint32_t end = 0; end < 2; end++) {
         link->arrived[end] = link->read[end] = link->sent[!end];
         if (!link->is_datagram)
-            happen(m, link->host[end], (struct wp_event){.kind = WP_EVENT_SOCK_STATE, .d = link->socket[end], .c = 1, .b = end ? 2 : 3,
-                .a = link->sent[end] | (uint64_t)link->sent[!end] << 32});
+            happen(m, link->host[end],
+                (struct wp_event){.kind = WP_EVENT_SOCK_STATE,
+                    .d = link->socket[end],
+                    .c = 1,
+                    .b = end ? 2 : 3,
+                    .a = link->sent[end] | (uint64_t)link->sent[!end] << 32});
     }
 }
 
@@ -329,7 +372,8 @@ void made_fleet_init(struct made_fleet *fleet, const struct made_fleet_options *
 {
     struct machine *m = room_for(1, sizeof(*m));
     *fleet = (struct made_fleet){0};
-    *m = (struct machine){.fleet = fleet, .options = *options, .seed = options->seed, .now_ns = MADE_START_NS, .next_key = 1000};
+    *m = (struct machine){
+        .fleet = fleet, .options = *options, .seed = options->seed, .now_ns = MADE_START_NS, .next_key = 1000};
     for (uint32_t host = 0; host < HOSTS; host++) {
         fleet->offset_ns[host] = (int64_t)(made_random(&m->seed) % 3600000000000u);
         fleet->drift[host] = (pick(m, 200) - 100.0) / 1e6;

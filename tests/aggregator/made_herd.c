@@ -17,12 +17,14 @@ static void on(struct made_herd *herd, uint64_t after_ns, uint16_t cpu, uint32_t
 
 static void off(struct made_herd *herd, uint64_t after_ns, uint16_t cpu, uint32_t thread)
 {
-    happen(herd, after_ns, (struct wp_event){.kind = WP_EVENT_SWITCH, .cpu = cpu, .thread = thread, .c = WP_STATE_INTERRUPTIBLE, .d = 8});
+    happen(herd, after_ns,
+        (struct wp_event){.kind = WP_EVENT_SWITCH, .cpu = cpu, .thread = thread, .c = WP_STATE_INTERRUPTIBLE, .d = 8});
 }
 
 static void wake(struct made_herd *herd, uint16_t cpu, uint32_t waker, uint32_t thread)
 {
-    happen(herd, 200, (struct wp_event){.kind = WP_EVENT_WAKING, .cpu = cpu, .thread = waker, .other = thread, .c = WP_CAUSE_TASK});
+    happen(herd, 200,
+        (struct wp_event){.kind = WP_EVENT_WAKING, .cpu = cpu, .thread = waker, .other = thread, .c = WP_CAUSE_TASK});
 }
 
 /* All sleep; a helper wakes the worker so many times; the worker wakes all. */
@@ -34,8 +36,11 @@ void made_herd_init(struct made_herd *herd)
     if (!herd->threads || !herd->events)
         abort();
     for (uint32_t i = 0; i < count + 2; i++)
-        herd->threads[i] = (struct wp_thread_entry){.tid = 100 + i, .pid = i < count && !herd->is_parted ? 100 : 100 + i,
-            .start_ns = 1, .comm = i < count ? 1 : i - count + 2, .flags = i < count ? WP_THREAD_COMMAND : 0};
+        herd->threads[i] = (struct wp_thread_entry){.tid = 100 + i,
+            .pid = i < count && !herd->is_parted ? 100 : 100 + i,
+            .start_ns = 1,
+            .comm = i < count ? 1 : i - count + 2,
+            .flags = i < count ? WP_THREAD_COMMAND : 0};
     herd->now_ns = 1000000000;
     for (uint32_t i = 1; i <= count; i++) {
         on(herd, 500, 1, i);
@@ -67,7 +72,17 @@ void made_herd_fini(struct made_herd *herd)
 struct wp_batch made_herd_batch(const struct made_herd *herd)
 {
     static struct wp_bytes strings[] = {{"sleeper", 7}, {"worker", 6}, {"helper", 6}};
-    return (struct wp_batch){.seq = 1, .watermark_ns = herd->now_ns, .first_string = 1, .strings = strings, .string_count = 3,
-        .first_thread = 1, .threads = herd->threads, .thread_count = herd->sleepers + 2, .first_socket = 1, .first_frame = 1,
-        .first_stack = 1, .events = herd->events, .event_count = herd->event_count};
+    return (struct wp_batch){.seq = 1,
+        .watermark_ns = herd->now_ns,
+        .first_string = 1,
+        .strings = strings,
+        .string_count = 3,
+        .first_thread = 1,
+        .threads = herd->threads,
+        .thread_count = herd->sleepers + 2,
+        .first_socket = 1,
+        .first_frame = 1,
+        .first_stack = 1,
+        .events = herd->events,
+        .event_count = herd->event_count};
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A thundering herd: many threads sleep while a worker sleeps and runs again and again, woken by a helper; then the worker wakes all of
- * them. What they waited for is the worker's time since they fell asleep, each one's a little shorter than the one's before.
+ * A thundering herd: many threads sleep while a worker sleeps and runs again and again, woken by a helper; then the
+ * worker wakes all of them. What they waited for is the worker's time since they fell asleep, each one's a little
+ * shorter than the one's before.
  */
 #ifndef WP_TESTS_MADE_HERD_H
 #define WP_TESTS_MADE_HERD_H

@@ -15,30 +15,30 @@
 
 enum where { NOWHERE, ASLEEP, RUNNABLE, ON_CPU };
 
-struct actor {                /* a thread of the machine */
+struct actor { /* a thread of the machine */
     enum where where;
     bool is_base;
-    uint32_t entry;           /* dictionary id now */
+    uint32_t entry; /* dictionary id now */
     uint32_t tid, pid;
-    uint64_t since_ns;        /* base: accounted for from here */
-    uint64_t left_ns;         /* last switch-out (or birth) */
+    uint64_t since_ns; /* base: accounted for from here */
+    uint64_t left_ns;  /* last switch-out (or birth) */
 };
 
 struct request {
     uint64_t key;
-    int step;                 /* 0 none, 1 inserted, 2 issued */
+    int step; /* 0 none, 1 inserted, 2 issued */
 };
 
 struct machine {
     struct made_trace *trace;
     struct made_options options;
     uint64_t seed, now_ns;
-    uint64_t loss_seed;       /* apart: what the machine does must not depend on what is lost */
-    uint32_t dropping;        /* left of a burst, which began at loss_ns */
+    uint64_t loss_seed; /* apart: what the machine does must not depend on what is lost */
+    uint32_t dropping;  /* left of a burst, which began at loss_ns */
     uint64_t loss_ns;
     struct actor actors[THREADS];
     uint32_t actor_count, next_tid, names;
-    uint32_t running[CPUS];   /* actor, 0 idle */
+    uint32_t running[CPUS];                    /* actor, 0 idle */
     uint32_t sent[PAIRS * 2], read[PAIRS * 2]; /* stream positions by socket */
     struct request requests[REQUESTS];
     uint64_t next_key;
@@ -98,8 +98,11 @@ static uint32_t add_thread(struct machine *m, const struct actor *actor, uint32_
     struct wp_batch *b = &m->trace->whole;
     if (b->thread_count == ENTRIES)
         abort();
-    b->threads[b->thread_count] = (struct wp_thread_entry){.tid = actor->tid, .pid = actor->pid,
-        .start_ns = m->now_ns, .comm = any_comm(m, actor->is_base), .parent = parent,
+    b->threads[b->thread_count] = (struct wp_thread_entry){.tid = actor->tid,
+        .pid = actor->pid,
+        .start_ns = m->now_ns,
+        .comm = any_comm(m, actor->is_base),
+        .parent = parent,
         .flags = flags_of(m, actor)};
     return ++b->thread_count;
 }
@@ -114,7 +117,8 @@ static uint32_t any_stack(struct machine *m)
     if (!b->frame_count || (!pick(m, 3) && b->frame_count < ENTRIES)) {
         char text[32];
         snprintf(text, sizeof(text), "f%u", b->frame_count);
-        b->frames[b->frame_count++] = (struct wp_frame_entry){.function = add_string(m, text), .is_kernel = !pick(m, 3)};
+        b->frames[b->frame_count++] =
+            (struct wp_frame_entry){.function = add_string(m, text), .is_kernel = !pick(m, 3)};
     }
     b->stacks[b->stack_count] = (struct wp_stack_entry){pick(m, b->stack_count + 1), 1 + pick(m, b->frame_count)};
     return ++b->stack_count;
@@ -126,8 +130,11 @@ static void make_sockets(struct machine *m)
     for (uint32_t i = 0; i < PAIRS * 2; i++) { /* the last pair's second end is on another host: its ports differ */
         uint16_t here = (uint16_t)(100 + i), there = (uint16_t)(100 + (i ^ 1u));
         struct wp_socket_entry *entry = &b->sockets[b->socket_count++];
-        *entry = (struct wp_socket_entry){.family = AF_INET, .protocol = IPPROTO_TCP, .local_port = here,
-            .remote_port = i / 2 + 1 == PAIRS ? (uint16_t)(there + 1000) : there, .netns = 1};
+        *entry = (struct wp_socket_entry){.family = AF_INET,
+            .protocol = IPPROTO_TCP,
+            .local_port = here,
+            .remote_port = i / 2 + 1 == PAIRS ? (uint16_t)(there + 1000) : there,
+            .netns = 1};
         entry->local[0] = entry->remote[0] = 127;
         m->sent[i] = (uint32_t)made_random(&m->seed); /* sequence numbers wrap */
         m->read[i ^ 1u] = m->sent[i];
@@ -147,12 +154,12 @@ static void happen(struct machine *m, struct wp_event event)
             m->loss_ns = m->now_ns;
         m->dropping = is_first ? m->options.drop_burst : m->dropping - 1;
         if (made_random(&m->loss_seed) % 2) /* some losses are known to be losses, since the first of them in a burst */
-            b->drops[b->drop_count++] = (struct wp_drop){event.kind, event.cpu, 1, m->loss_ns, m->now_ns,
-                event.cpu % 2 ? WP_DROP_PAUSED : WP_DROP_NO_ROOM};
+            b->drops[b->drop_count++] = (struct wp_drop){
+                event.kind, event.cpu, 1, m->loss_ns, m->now_ns, event.cpu % 2 ? WP_DROP_PAUSED : WP_DROP_NO_ROOM};
         return;
     }
-    trace->use[b->event_count] = (struct made_use){b->string_count, b->thread_count, b->socket_count, b->frame_count,
-        b->stack_count};
+    trace->use[b->event_count] =
+        (struct made_use){b->string_count, b->thread_count, b->socket_count, b->frame_count, b->stack_count};
     b->events[b->event_count++] = event;
 }
 
@@ -196,7 +203,8 @@ static void leave(struct machine *m, uint32_t cpu, struct wp_event *event)
     event->d = syscalls[pick(m, 10)];
     if (event->d == 35)
         event->flags |= WP_SWITCH_DELIBERATE;
-    if (event->d == 202 || event->d == 232) { /* most never get that far; of the rest some end by what was lost, and must be uncertain */
+    if (event->d == 202 ||
+        event->d == 232) { /* most never get that far; of the rest some end by what was lost, and must be uncertain */
         event->flags |= WP_SWITCH_TIMED;
         event->a = m->now_ns % 3 ? 1000000000 : 1000 + m->now_ns % 40000;
     }
@@ -228,8 +236,11 @@ static void do_waking(struct machine *m, uint32_t cpu)
     uint32_t target = any_actor(m, ASLEEP);
     if (!target)
         return;
-    struct wp_event event = {.kind = WP_EVENT_WAKING, .cpu = (uint16_t)cpu, .thread = entry_on(m, cpu),
-        .other = m->actors[target].entry, .c = pick(m, 3) ? WP_CAUSE_TASK : pick(m, WP_CAUSES)};
+    struct wp_event event = {.kind = WP_EVENT_WAKING,
+        .cpu = (uint16_t)cpu,
+        .thread = entry_on(m, cpu),
+        .other = m->actors[target].entry,
+        .c = pick(m, 3) ? WP_CAUSE_TASK : pick(m, WP_CAUSES)};
     if (event.c != WP_CAUSE_TASK)
         event.flags = pick(m, 2) ? WP_CONTEXT_HARDIRQ : WP_CONTEXT_SOFTIRQ;
     switch (event.c) {
@@ -257,14 +268,21 @@ static void do_fork(struct machine *m, uint32_t cpu)
     uint32_t parent = m->running[cpu];
     if (!parent || m->actor_count + 1 >= THREADS)
         return;
-    struct actor child = {.where = RUNNABLE, .is_base = m->actors[parent].is_base, .since_ns = m->now_ns,
-        .left_ns = m->now_ns, .tid = m->next_tid++};
+    struct actor child = {.where = RUNNABLE,
+        .is_base = m->actors[parent].is_base,
+        .since_ns = m->now_ns,
+        .left_ns = m->now_ns,
+        .tid = m->next_tid++};
     bool is_thread = pick(m, 2);
     child.pid = is_thread ? m->actors[parent].pid : child.tid;
     child.entry = add_thread(m, &child, m->actors[parent].entry);
     new_actor(m, &child);
-    happen(m, (struct wp_event){.kind = WP_EVENT_FORK, .cpu = (uint16_t)cpu, .thread = m->actors[parent].entry,
-        .other = child.entry, .flags = is_thread ? WP_FORK_THREAD : 0});
+    happen(m,
+        (struct wp_event){.kind = WP_EVENT_FORK,
+            .cpu = (uint16_t)cpu,
+            .thread = m->actors[parent].entry,
+            .other = child.entry,
+            .flags = is_thread ? WP_FORK_THREAD : 0});
 }
 
 static void do_exec(struct machine *m, uint32_t cpu)
@@ -294,8 +312,9 @@ static void do_rename(struct machine *m, uint32_t cpu)
 static void do_sample(struct machine *m, uint32_t cpu)
 {
     if (m->running[cpu])
-        happen(m, (struct wp_event){.kind = WP_EVENT_SAMPLE, .cpu = (uint16_t)cpu, .thread = entry_on(m, cpu),
-            .stack = any_stack(m)});
+        happen(m,
+            (struct wp_event){
+                .kind = WP_EVENT_SAMPLE, .cpu = (uint16_t)cpu, .thread = entry_on(m, cpu), .stack = any_stack(m)});
 }
 
 static void do_socket(struct machine *m, uint32_t cpu)
@@ -331,8 +350,8 @@ static void do_block(struct machine *m, uint32_t cpu)
 /* Much at once of what rings hold. */
 static void step_of_burst(struct machine *m)
 {
-    static void (*const doings[])(struct machine *, uint32_t) = {do_block, do_block, do_block, do_block, do_block, do_block, do_sample,
-        do_socket, do_switch, do_waking};
+    static void (*const doings[])(struct machine *, uint32_t) = {
+        do_block, do_block, do_block, do_block, do_block, do_block, do_sample, do_socket, do_switch, do_waking};
     m->now_ns += pick(m, 1000);
     doings[pick(m, sizeof(doings) / sizeof(*doings))](m, pick(m, m->options.cpus));
 }
@@ -362,8 +381,13 @@ static void step(struct machine *m)
 static void begin(struct machine *m)
 {
     for (uint32_t i = 1; i <= m->options.threads; i++) {
-        struct actor actor = {.where = i <= m->options.cpus ? ON_CPU : pick(m, 4) ? ASLEEP : RUNNABLE,
-            .is_base = i % 3 == 0, .tid = m->next_tid++, .since_ns = m->now_ns, .left_ns = m->now_ns};
+        struct actor actor = {.where = i <= m->options.cpus ? ON_CPU
+                : pick(m, 4)                                ? ASLEEP
+                                                            : RUNNABLE,
+            .is_base = i % 3 == 0,
+            .tid = m->next_tid++,
+            .since_ns = m->now_ns,
+            .left_ns = m->now_ns};
         actor.pid = i % 4 == 0 ? m->actors[i - 1].pid : actor.tid;
         actor.entry = add_thread(m, &actor, 0);
         new_actor(m, &actor);
@@ -384,14 +408,24 @@ void made_trace_init(struct made_trace *trace, const struct made_options *option
 {
     struct machine *m = room_for(1, sizeof(*m));
     struct wp_batch *b = &trace->whole;
-    *m = (struct machine){.trace = trace, .options = *options, .seed = options->seed, .now_ns = MADE_START_NS,
-        .next_tid = 100};
+    *m = (struct machine){
+        .trace = trace, .options = *options, .seed = options->seed, .now_ns = MADE_START_NS, .next_tid = 100};
     *trace = (struct made_trace){.use = room_for(options->events, sizeof(*trace->use))};
-    *b = (struct wp_batch){.seq = 1, .first_string = 1, .first_thread = 1, .first_socket = 1, .first_object = 1,
-        .first_frame = 1, .first_stack = 1, .is_last = true, .events = room_for(options->events, sizeof(*b->events)),
-        .strings = room_for(ENTRIES, sizeof(*b->strings)), .threads = room_for(ENTRIES, sizeof(*b->threads)),
-        .sockets = room_for(PAIRS * 2, sizeof(*b->sockets)), .frames = room_for(ENTRIES, sizeof(*b->frames)),
-        .stacks = room_for(ENTRIES, sizeof(*b->stacks)), .drops = room_for(options->events, sizeof(*b->drops))};
+    *b = (struct wp_batch){.seq = 1,
+        .first_string = 1,
+        .first_thread = 1,
+        .first_socket = 1,
+        .first_object = 1,
+        .first_frame = 1,
+        .first_stack = 1,
+        .is_last = true,
+        .events = room_for(options->events, sizeof(*b->events)),
+        .strings = room_for(ENTRIES, sizeof(*b->strings)),
+        .threads = room_for(ENTRIES, sizeof(*b->threads)),
+        .sockets = room_for(PAIRS * 2, sizeof(*b->sockets)),
+        .frames = room_for(ENTRIES, sizeof(*b->frames)),
+        .stacks = room_for(ENTRIES, sizeof(*b->stacks)),
+        .drops = room_for(options->events, sizeof(*b->drops))};
     make_sockets(m);
     begin(m);
     for (uint32_t tries = options->events; tries && b->event_count < options->events; tries--)
@@ -420,7 +454,7 @@ void made_trace_fini(struct made_trace *trace)
     *trace = (struct made_trace){0};
 }
 
-#define CUT(batch, rows, count, first, from, until) \
+#define CUT(batch, rows, count, first, from, until)                                                                    \
     ((batch).rows += (from), (batch).count = (until) - (from), (batch).first = (from) + 1)
 
 struct wp_batch made_trace_cut(const struct made_trace *trace, uint32_t first, uint32_t end, uint64_t seq)

@@ -14,12 +14,13 @@
 
 struct made_options {
     uint64_t seed;
-    uint32_t events;          /* at most so many */
-    uint32_t cpus, threads;   /* at the start */
-    uint32_t drop_per_mille;  /* of the events are lost; the machine goes on as if they were not */
-    uint32_t drop_burst;      /* and so many after each of those */
-    uint32_t burst_events;    /* of each four times so many, the last ones come at once: requests, messages and samples; 0: never */
-    uint32_t recorder_odds;   /* of the processes that are not the command's one in so many is the recorder's; 0: none */
+    uint32_t events;         /* at most so many */
+    uint32_t cpus, threads;  /* at the start */
+    uint32_t drop_per_mille; /* of the events are lost; the machine goes on as if they were not */
+    uint32_t drop_burst;     /* and so many after each of those */
+    uint32_t burst_events; /* of each four times so many, the last ones come at once: requests, messages and samples; 0:
+                              never */
+    uint32_t recorder_odds; /* of the processes that are not the command's one in so many is the recorder's; 0: none */
 };
 
 /* How much of each dictionary is in use after an event. */
@@ -28,9 +29,9 @@ struct made_use {
 };
 
 struct made_trace {
-    struct wp_batch whole;    /* all of it in one batch; arrays owned */
-    struct made_use *use;     /* by event */
-    uint64_t base_ns;         /* of all threads of the command: from their first instant to the end of what can be known */
+    struct wp_batch whole; /* all of it in one batch; arrays owned */
+    struct made_use *use;  /* by event */
+    uint64_t base_ns;      /* of all threads of the command: from their first instant to the end of what can be known */
 };
 
 uint64_t made_random(uint64_t *seed);

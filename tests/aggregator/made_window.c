@@ -7,17 +7,17 @@
 #include <string.h>
 
 struct known {
-    struct wp_event state;    /* what STATE would say now; kind 0: nothing is known, or it is gone */
+    struct wp_event state; /* what STATE would say now; kind 0: nothing is known, or it is gone */
 };
 
 struct cutter {
     const struct wp_window *window;
     struct made_trace *trace;
-    struct known *threads;    /* by dictionary id */
+    struct known *threads; /* by dictionary id */
     struct wp_event *events;
     struct made_use *use;
     uint32_t count, room;
-    uint64_t edge_ns;         /* the next one */
+    uint64_t edge_ns; /* the next one */
     bool is_open;
 };
 
@@ -90,7 +90,9 @@ static void learn(struct cutter *c, const struct wp_event *event)
 void made_window_apply(struct made_trace *trace, const struct wp_window *window)
 {
     struct wp_batch *whole = &trace->whole;
-    struct cutter c = {.window = window, .trace = trace, .threads = calloc(whole->thread_count + 1, sizeof(*c.threads)),
+    struct cutter c = {.window = window,
+        .trace = trace,
+        .threads = calloc(whole->thread_count + 1, sizeof(*c.threads)),
         .is_open = true};
     if (!c.threads || !whole->event_count)
         abort();

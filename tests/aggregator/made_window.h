@@ -2,8 +2,9 @@
 #ifndef WP_TESTS_MADE_WINDOW_H
 #define WP_TESTS_MADE_WINDOW_H
 /*
- * A made trace as a recording in windows would have it: what is between two of them is gone, but births, programs, names and
- * deaths; at the beginning of each stands how the threads are. Nothing else is known of a thread than what the whole trace said.
+ * A made trace as a recording in windows would have it: what is between two of them is gone, but births, programs,
+ * names and deaths; at the beginning of each stands how the threads are. Nothing else is known of a thread than what
+ * the whole trace said.
  */
 #include "aggregator/timeline/timeline.h"
 #include "common/window.h"

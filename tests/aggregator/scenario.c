@@ -22,7 +22,7 @@ struct parser {
     struct scenario *scenario;
     struct scenario_host *host; /* whose section it is */
     struct wp_error *err;
-    char *names[NAMES];            /* of threads, index = dictionary id */
+    char *names[NAMES]; /* of threads, index = dictionary id */
     char *socket_names[NAMES];
     unsigned line;
 };
@@ -63,7 +63,8 @@ static uint32_t stack_id(struct parser *p, const char *text)
             if (b->frames[i].function == name && b->frames[i].is_kernel == is_kernel)
                 frame = i + 1;
         if (!frame) {
-            b->frames[b->frame_count++] = (struct wp_frame_entry){.function = name, .offset = name, .is_kernel = is_kernel};
+            b->frames[b->frame_count++] =
+                (struct wp_frame_entry){.function = name, .offset = name, .is_kernel = is_kernel};
             frame = b->frame_count;
         }
         for (uint32_t i = 0; i < b->stack_count && !found; i++)
@@ -213,7 +214,8 @@ static int parse_switch(struct parser *p, char **w, int n, struct wp_event *e)
     return rc ? rc : thread_word(p, w[4], &e->other);
 }
 
-/* waking CPU CURRENT TARGET [timer | irq N | softirq N | message SOCKET POSITION [empty] | block DEVICE KEY | unknown] [on=...] */
+/* waking CPU CURRENT TARGET [timer | irq N | softirq N | message SOCKET POSITION [empty] | block DEVICE KEY | unknown]
+ * [on=...] */
 static int parse_waking(struct parser *p, char **w, int n, struct wp_event *e)
 {
     if (n < 4)
@@ -393,8 +395,15 @@ static int begin_host(struct parser *p, const char *name)
     p->host = &p->scenario->hosts[p->scenario->host_count++];
     p->host->name = strdup(name);
     struct wp_batch *b = &p->host->batch;
-    *b = (struct wp_batch){.seq = 1, .first_string = 1, .first_thread = 1, .first_socket = 1, .first_object = 1,
-        .first_frame = 1, .first_stack = 1, .is_last = true, .watermark_ns = SCENARIO_START_NS};
+    *b = (struct wp_batch){.seq = 1,
+        .first_string = 1,
+        .first_thread = 1,
+        .first_socket = 1,
+        .first_object = 1,
+        .first_frame = 1,
+        .first_stack = 1,
+        .is_last = true,
+        .watermark_ns = SCENARIO_START_NS};
     b->events = calloc(ROWS, sizeof(*b->events));
     b->strings = calloc(ROWS, sizeof(*b->strings));
     b->threads = calloc(NAMES, sizeof(*b->threads));
@@ -457,7 +466,8 @@ static int parse_line(struct parser *p, char *line)
 {
     char *words[16], *save = NULL;
     int count = 0;
-    for (char *word = strtok_r(line, " \t", &save); word && count < 16 && *word != '#'; word = strtok_r(NULL, " \t", &save))
+    for (char *word = strtok_r(line, " \t", &save); word && count < 16 && *word != '#';
+         word = strtok_r(NULL, " \t", &save))
         words[count++] = word;
     if (!count)
         return 0;

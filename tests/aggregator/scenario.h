@@ -11,9 +11,9 @@
 #define SCENARIO_START_NS 1000000000u /* time 0 of a scenario */
 
 struct scenario_host {
-    char *name;           /* owned */
-    int64_t offset_ns;    /* its clock - the aggregator's */
-    uint64_t probe_ns;    /* a time probe takes so long each way; 0: its clock is never asked */
+    char *name;        /* owned */
+    int64_t offset_ns; /* its clock - the aggregator's */
+    uint64_t probe_ns; /* a time probe takes so long each way; 0: its clock is never asked */
     struct wp_batch batch;
 };
 

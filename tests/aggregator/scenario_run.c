@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * scenario_run FILE...: runs each scenario through a session a host and holds what comes out against what stands below its
+ * scenario_run FILE...: runs each scenario through a session a host and holds what comes out against what stands below
+ * its
  * "--".
  * Prints the difference and exits 1 when one differs; --print shows what comes out.
  */
@@ -45,8 +46,9 @@ static void describe_edges(const struct wp_report *report, struct wp_buffer *out
     char **lines = calloc(count + 1, sizeof(*lines));
     for (uint32_t i = 0; i < count; i++) {
         struct wp_buffer line = {0};
-        wp_buffer_printf(&line, "edge %s %s messages %llu transit %.0f bound %.0f", wp_report_text(report, edges[i].from),
-            wp_report_text(report, edges[i].to), (unsigned long long)edges[i].messages, (double)edges[i].transit_ns / 1000,
+        wp_buffer_printf(&line, "edge %s %s messages %llu transit %.0f bound %.0f",
+            wp_report_text(report, edges[i].from), wp_report_text(report, edges[i].to),
+            (unsigned long long)edges[i].messages, (double)edges[i].transit_ns / 1000,
             (double)edges[i].bound_max_ns / 1000);
         lines[i] = (char *)line.data;
     }
@@ -83,7 +85,8 @@ static void describe_transactions(const struct wp_report *report, struct wp_buff
         if (rows[i].part == WP_PART_WHOLE)
             wp_buffer_printf(&line, "%llu ", (unsigned long long)number);
         else
-            wp_buffer_printf(&line, "in %s,%s,%s ", wp_report_text(report, rows[i].who), wp_report_text(report, rows[i].what),
+            wp_buffer_printf(&line, "in %s,%s,%s ", wp_report_text(report, rows[i].who),
+                wp_report_text(report, rows[i].what),
                 rows[i].part == WP_PART_UNREAD ? "unread" : wp_category_key((enum wp_category)rows[i].part));
         put_us(&line, ns, is_exact);
         lines[used++] = (char *)line.data;
@@ -112,12 +115,12 @@ static void describe_limits(const struct wp_report *report, struct wp_buffer *ou
     const struct wp_limit_count *limits = wp_report_limits(report, &count);
     for (uint32_t i = 0; i < count; i++)
         if (limits[i].ns)
-            wp_buffer_printf(out, "limit %s %llu %g\n", wp_report_text(report, limits[i].name), (unsigned long long)limits[i].count,
-            (double)limits[i].ns / 1000);
+            wp_buffer_printf(out, "limit %s %llu %g\n", wp_report_text(report, limits[i].name),
+                (unsigned long long)limits[i].count, (double)limits[i].ns / 1000);
 }
 
-/* "total N", "wall N", "uncertain N" and "detached N" when there is some, then "STACK CATEGORY US" sorted, then the edges and the
- * transactions; times in microseconds. */
+/* "total N", "wall N", "uncertain N" and "detached N" when there is some, then "STACK CATEGORY US" sorted, then the
+ * edges and the transactions; times in microseconds. */
 static char *describe(const struct wp_report *report, bool is_exact)
 {
     uint32_t count, used = 0;
@@ -136,7 +139,8 @@ static char *describe(const struct wp_report *report, bool is_exact)
         lines[used++] = (char *)line.data;
     }
     qsort(lines, used, sizeof(*lines), compare_lines);
-    wp_buffer_printf(&out, "total %g\nwall %g\n", (double)wp_report_total(report) / 1000, (double)wp_report_wall(report) / 1000);
+    wp_buffer_printf(
+        &out, "total %g\nwall %g\n", (double)wp_report_total(report) / 1000, (double)wp_report_wall(report) / 1000);
     if (sum != wp_report_total(report))
         wp_buffer_printf(&out, "CATEGORIES SUM TO %g\n", (double)sum / 1000);
     if (wp_report_uncertain_ns(report))
@@ -166,10 +170,18 @@ struct stage {
 static int set_up(struct stage *stage, const struct scenario *scenario, struct wp_error *err)
 {
     *stage = (struct stage){.rule = {.name = "main"}};
-    stage->options = (struct wp_host_session_options){.rules = &stage->rule, .rule_count = 1, .epoch_ns = 1000000000,
-        .lateness_ns = 2000000000, .history_ns = scenario->history_ns ? scenario->history_ns : 10000000000,
-        .lookback_ns = scenario->lookback_ns, .lookback_bytes = scenario->lookback_bytes ? scenario->lookback_bytes : 1ull << 30,
-        .fit_ns = scenario->fit_ns, .join_ns = scenario->join_ns, .late_sample_ns = scenario->late_sample_ns, .depth = scenario->depth, .width = scenario->width,
+    stage->options = (struct wp_host_session_options){.rules = &stage->rule,
+        .rule_count = 1,
+        .epoch_ns = 1000000000,
+        .lateness_ns = 2000000000,
+        .history_ns = scenario->history_ns ? scenario->history_ns : 10000000000,
+        .lookback_ns = scenario->lookback_ns,
+        .lookback_bytes = scenario->lookback_bytes ? scenario->lookback_bytes : 1ull << 30,
+        .fit_ns = scenario->fit_ns,
+        .join_ns = scenario->join_ns,
+        .late_sample_ns = scenario->late_sample_ns,
+        .depth = scenario->depth,
+        .width = scenario->width,
         .budget = scenario->budget};
     int rc = wp_fleet_create(&stage->fleet);
     if (rc)
@@ -180,7 +192,7 @@ static int set_up(struct stage *stage, const struct scenario *scenario, struct w
     snprintf(selector, sizeof(selector), "command%s%s", *scenario->view ? "," : "", scenario->view);
     rc = wp_selector_parse(&stage->rule.selector, selector, err);
     for (unsigned i = 0; i < scenario->host_count && !rc; i++) {
-        struct wp_hello hello = {.hostname = scenario->hosts[i].name, .release = (char *)(uintptr_t)"v1"};
+        struct wp_hello hello = {.hostname = scenario->hosts[i].name, .release = (char *)(uintptr_t) "v1"};
         rc = wp_host_session_create(&stage->sessions[i], &hello, "v1", &stage->options, NULL, err);
     }
     return rc;

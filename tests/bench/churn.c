@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Connections over loopback and processes that come and go, so many a second each: churn CONNECTIONS FORKS SECONDS. Prints how many it made. */
+/* Connections over loopback and processes that come and go, so many a second each: churn CONNECTIONS FORKS SECONDS.
+ * Prints how many it made. */
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <pthread.h>
@@ -10,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define STEPS 100 /* a second */
+#define STEPS 100      /* a second */
 #define ADDRESSES 200u /* 127.0.0.1 and on: one has too few ports */
 
 static uint64_t now_ns(void)
@@ -44,8 +45,8 @@ static int connect_once(uint32_t number, uint16_t port)
     char byte = 'x';
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     setsockopt(fd, SOL_SOCKET, SO_LINGER, &hard, sizeof(hard));
-    int is_done = !bind(fd, (struct sockaddr *)&from, sizeof(from)) && !connect(fd, (struct sockaddr *)&to, sizeof(to)) &&
-        write(fd, &byte, 1) == 1 && read(fd, &byte, 1) == 1;
+    int is_done = !bind(fd, (struct sockaddr *)&from, sizeof(from)) &&
+        !connect(fd, (struct sockaddr *)&to, sizeof(to)) && write(fd, &byte, 1) == 1 && read(fd, &byte, 1) == 1;
     close(fd);
     return is_done;
 }
@@ -60,13 +61,14 @@ static int fork_once(void)
 
 int main(int argc, char **argv)
 {
-    long connections = argc > 1 ? atol(argv[1]) : 5000, forks = argc > 2 ? atol(argv[2]) : 200, seconds = argc > 3 ? atol(argv[3]) : 10;
+    long connections = argc > 1 ? atol(argv[1]) : 5000, forks = argc > 2 ? atol(argv[2]) : 200,
+         seconds = argc > 3 ? atol(argv[3]) : 10;
     struct sockaddr_in any = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     socklen_t size = sizeof(any);
     int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     pthread_t server;
-    if (bind(listener, (struct sockaddr *)&any, size) || listen(listener, 4096) || getsockname(listener, (struct sockaddr *)&any, &size) ||
-        pthread_create(&server, NULL, serve, &listener)) {
+    if (bind(listener, (struct sockaddr *)&any, size) || listen(listener, 4096) ||
+        getsockname(listener, (struct sockaddr *)&any, &size) || pthread_create(&server, NULL, serve, &listener)) {
         perror("churn");
         return 1;
     }
@@ -81,6 +83,7 @@ int main(int argc, char **argv)
             forked += (uint64_t)fork_once();
     }
     double took = (double)(now_ns() - start) / 1e9;
-    printf("{\"connections\": %llu, \"forks\": %llu, \"seconds\": %.1f}\n", (unsigned long long)made, (unsigned long long)forked, took);
+    printf("{\"connections\": %llu, \"forks\": %llu, \"seconds\": %.1f}\n", (unsigned long long)made,
+        (unsigned long long)forked, took);
     return 0;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * codec_bench CAPTURE [RUNS]: events a second of one core, of a capture in memory: frames read (checksum, zstd), batches
- * decoded (wp_batch_decode), and decoded and taken into a session's timeline that explains nothing. Prints JSON: medians,
- * lowest and highest of the runs.
+ * codec_bench CAPTURE [RUNS]: events a second of one core, of a capture in memory: frames read (checksum, zstd),
+ * batches decoded (wp_batch_decode), and decoded and taken into a session's timeline that explains nothing. Prints
+ * JSON: medians, lowest and highest of the runs.
  */
 #include "aggregator/session/host_session.h"
 #include "collector/send/capture_reader.h"
@@ -109,7 +109,8 @@ static int decode(struct bench *bench, struct wp_error *err)
 
 static int build(struct bench *bench, struct wp_error *err)
 {
-    struct wp_host_session_options options = {.epoch_ns = 1000000000, .lateness_ns = 2000000000, .history_ns = 10000000000};
+    struct wp_host_session_options options = {
+        .epoch_ns = 1000000000, .lateness_ns = 2000000000, .history_ns = 10000000000};
     struct wp_host_session *session;
     int rc = wp_host_session_create(&session, &bench->hello, "bench", &options, NULL, err);
     if (rc)
@@ -141,14 +142,15 @@ static int measure(struct bench *bench, const char *name, int (*what)(struct ben
         rates[i] = (double)bench->events / (cpu_s() - start) / 1e6;
     }
     qsort(rates, runs, sizeof(*rates), compare);
-    printf(",\n  \"%s\": {\"median\": %.2f, \"min\": %.2f, \"max\": %.2f, \"runs\": %u}", name, rates[runs / 2], rates[0],
-        rates[runs - 1], runs);
+    printf(",\n  \"%s\": {\"median\": %.2f, \"min\": %.2f, \"max\": %.2f, \"runs\": %u}", name, rates[runs / 2],
+        rates[0], rates[runs - 1], runs);
     return 0;
 }
 
 static int run(struct bench *bench, uint32_t runs, struct wp_error *err)
 {
-    printf("{\"unit\": \"million events/s of one core\", \"events\": %llu, \"bytes_an_event\": %.2f, \"unpacked_bytes_an_event\": %.2f",
+    printf("{\"unit\": \"million events/s of one core\", \"events\": %llu, \"bytes_an_event\": %.2f, "
+           "\"unpacked_bytes_an_event\": %.2f",
         (unsigned long long)bench->events, (double)bench->frame_bytes / (double)bench->events,
         (double)bench->batch_bytes / (double)bench->events);
     int rc = measure(bench, "frames", read_frames, runs, err);

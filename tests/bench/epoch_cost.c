@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * epoch_cost [COMMITS]: what an epoch's transaction costs, in stores that hold little and much already, and by how much has changed. Each commit
- * adds one delta of 20 stacks (then of 2, 200 and 2,000) to one aggregate, as an aggregator does for a host once a second, and the session's resume
- * point; then those of 10 and 100 hosts, each with an aggregate of its own, in one transaction. JSON, a line for each store and size:
- * microseconds a commit (with fdatasync), bytes that LMDB handed to the kernel (wchar of /proc/self/io), bytes of the values
- * that were put, and the quotient of the two: the write amplification. The store is made below TMPDIR, else /var/tmp.
+ * epoch_cost [COMMITS]: what an epoch's transaction costs, in stores that hold little and much already, and by how much
+ * has changed. Each commit adds one delta of 20 stacks (then of 2, 200 and 2,000) to one aggregate, as an aggregator
+ * does for a host once a second, and the session's resume point; then those of 10 and 100 hosts, each with an aggregate
+ * of its own, in one transaction. JSON, a line for each store and size: microseconds a commit (with fdatasync), bytes
+ * that LMDB handed to the kernel (wchar of /proc/self/io), bytes of the values that were put, and the quotient of the
+ * two: the write amplification. The store is made below TMPDIR, else /var/tmp.
  */
 #include "common/path.h"
 #include "storage/env/store.h"
@@ -142,9 +143,11 @@ static void measure(const char *folder, unsigned hours, unsigned stacks, unsigne
     }
     uint64_t bytes = written() - before;
     qsort(took, commits, sizeof(*took), compare);
-    printf("{\"measure\":\"epoch\",\"hours_in_store\":%u,\"stacks\":%u,\"hosts\":%u,\"commits\":%u,\"median_us\":%.1f,\"p99_us\":%.1f,\"value_bytes_a_commit\":%.0f,"
-        "\"written_bytes_a_commit\":%.0f,\"write_amplification\":%.1f}\n", hours, stacks, hosts, commits, (double)took[commits / 2] / 1e3,
-        (double)took[commits * 99 / 100] / 1e3, (double)values / commits, (double)bytes / commits, (double)bytes / (double)values);
+    printf("{\"measure\":\"epoch\",\"hours_in_store\":%u,\"stacks\":%u,\"hosts\":%u,\"commits\":%u,\"median_us\":%.1f,"
+           "\"p99_us\":%.1f,\"value_bytes_a_commit\":%.0f,"
+           "\"written_bytes_a_commit\":%.0f,\"write_amplification\":%.1f}\n",
+        hours, stacks, hosts, commits, (double)took[commits / 2] / 1e3, (double)took[commits * 99 / 100] / 1e3,
+        (double)values / commits, (double)bytes / commits, (double)bytes / (double)values);
     wp_store_close(store);
     free(took);
 }
@@ -153,7 +156,8 @@ int main(int argc, char **argv)
 {
     static const struct {
         unsigned hours, stacks, hosts;
-    } rows[] = {{0, STACKS, 1}, {24, STACKS, 1}, {720, STACKS, 1}, {24, 2, 1}, {24, 200, 1}, {24, 2000, 1}, {24, STACKS, 10}, {24, STACKS, 100}};
+    } rows[] = {{0, STACKS, 1}, {24, STACKS, 1}, {720, STACKS, 1}, {24, 2, 1}, {24, 200, 1}, {24, 2000, 1},
+        {24, STACKS, 10}, {24, STACKS, 100}};
     char folder[4096];
     const char *place = getenv("TMPDIR");
     unsigned commits = argc > 1 ? (unsigned)strtoul(argv[1], NULL, 10) : 1000;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fill_store ROOT RELEASES TIMEBOXES SHARDS NODES: a store of made-up reports, all different, for the bench of the site. With
- * RELEASES 0: adds one delta of one timebox to the newest release of the store, as a live aggregator does. */
+/* fill_store ROOT RELEASES TIMEBOXES SHARDS NODES: a store of made-up reports, all different, for the bench of the
+ * site. With RELEASES 0: adds one delta of one timebox to the newest release of the store, as a live aggregator does.
+ */
 #include "common/strings.h"
 #include "storage/env/txn.h"
 #include "storage/kind/report_add.h"
@@ -26,13 +27,13 @@ static struct wp_report *make(unsigned nodes, uint64_t salt, uint64_t timebox_s)
     snprintf(name, sizeof(name), "[worker%" PRIu64 "]", salt % 7);
     uint64_t start = (timebox_s + salt % 3000) * 1000000000ull;
     for (unsigned i = 0; i < 20; i++)
-        wp_report_add_at(report, sample_node(report, name), (enum wp_category)(salt % WP_CATEGORIES), start + i * 2000000000ull,
-            start + i * 2000000000ull + 1000000 * (salt % 900 + 1));
+        wp_report_add_at(report, sample_node(report, name), (enum wp_category)(salt % WP_CATEGORIES),
+            start + i * 2000000000ull, start + i * 2000000000ull + 1000000 * (salt % 900 + 1));
     return report;
 }
 
-static int put_release(struct wp_store *store, unsigned release, unsigned timeboxes, unsigned shards, unsigned nodes,
-    struct wp_error *err)
+static int put_release(
+    struct wp_store *store, unsigned release, unsigned timeboxes, unsigned shards, unsigned nodes, struct wp_error *err)
 {
     char name[32], shard[16];
     snprintf(name, sizeof(name), "v1.%u", release);

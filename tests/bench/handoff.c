@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * handoff SECONDS KILOBYTES: on every processor a client asks a server by a pipe and waits for its answer; each reads through so many
- * kilobytes of its own memory for each request. The processors are busy all the time, every hand-over is a switch and a waking, and
- * what one run makes of it another makes too, for nobody moves. Prints requests a second, switches a second, and the processor time of
- * a request in nanoseconds, which what else runs on the machine disturbs least.
+ * handoff SECONDS KILOBYTES: on every processor a client asks a server by a pipe and waits for its answer; each reads
+ * through so many kilobytes of its own memory for each request. The processors are busy all the time, every hand-over
+ * is a switch and a waking, and what one run makes of it another makes too, for nobody moves. Prints requests a second,
+ * switches a second, and the processor time of a request in nanoseconds, which what else runs on the machine disturbs
+ * least.
  */
 #include <sched.h>
 #include <signal.h>
@@ -113,7 +114,8 @@ int main(int argc, char **argv)
         ;
     struct rusage used;
     getrusage(RUSAGE_CHILDREN, &used);
-    double cpu_s = (double)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) + (double)(used.ru_utime.tv_usec + used.ru_stime.tv_usec) / 1e6;
+    double cpu_s = (double)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) +
+        (double)(used.ru_utime.tv_usec + used.ru_stime.tv_usec) / 1e6;
     printf("%.0f %.0f %.0f\n", rate, 2 * rate, 1e9 * cpu_s / (double)sum(counts));
     return EXIT_SUCCESS;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * bench_herd [SLEEPERS [SLICES [RUNS]]]: processor time and slices looked at to explain SLEEPERS threads that one thread with SLICES
- * slices wakes at once, by turns with what it did explained once for all of them, and for each (no budget in either). Prints JSON.
+ * bench_herd [SLEEPERS [SLICES [RUNS]]]: processor time and slices looked at to explain SLEEPERS threads that one
+ * thread with SLICES slices wakes at once, by turns with what it did explained once for all of them, and for each (no
+ * budget in either). Prints JSON.
  */
 #include "aggregator/session/host_session.h"
 #include "tests/aggregator/made_herd.h"
@@ -33,9 +34,13 @@ static void must(bool is_right, const char *what)
 static struct cost explain(const struct made_herd *herd, uint32_t share)
 {
     struct wp_aggregate_rule rule = {.name = "main"};
-    struct wp_host_session_options options = {.rules = &rule, .rule_count = 1, .epoch_ns = 1000000000, .lateness_ns = 2000000000,
-        .history_ns = 10000000000, .budget = UINT64_MAX};
-    struct wp_hello hello = {.hostname = (char *)(uintptr_t)"h", .start_real_ns = 5000000000};
+    struct wp_host_session_options options = {.rules = &rule,
+        .rule_count = 1,
+        .epoch_ns = 1000000000,
+        .lateness_ns = 2000000000,
+        .history_ns = 10000000000,
+        .budget = UINT64_MAX};
+    struct wp_hello hello = {.hostname = (char *)(uintptr_t) "h", .start_real_ns = 5000000000};
     struct wp_batch batch = made_herd_batch(herd);
     struct wp_host_session *session;
     struct wp_error err = {0};
@@ -81,7 +86,8 @@ int main(int argc, char **argv)
         once[i] = explain(&herd, WP_EXPLAIN_DEFAULTS.share);
         each[i] = explain(&herd, 0);
     }
-    printf("{\n  \"sleepers\": %u, \"slices_of_waker\": %u, \"events\": %u, \"runs\": %u,\n", herd.sleepers, herd.slices, herd.event_count, runs);
+    printf("{\n  \"sleepers\": %u, \"slices_of_waker\": %u, \"events\": %u, \"runs\": %u,\n", herd.sleepers,
+        herd.slices, herd.event_count, runs);
     print("once_for_all", once, runs, ",");
     print("for_each", each, runs, "");
     printf("}\n");

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * message unix|tcp: nanoseconds of processor time that a thread takes to send a hundred bytes to itself and to read them, without a
- * switch. Prints the least and the median of 400 stretches of 500 messages: the least is what a busy machine disturbs least.
+ * message unix|tcp: nanoseconds of processor time that a thread takes to send a hundred bytes to itself and to read
+ * them, without a switch. Prints the least and the median of 400 stretches of 500 messages: the least is what a busy
+ * machine disturbs least.
  */
 #include <netinet/in.h>
 #include <stdio.h>
@@ -53,7 +54,8 @@ int main(int argc, char **argv)
     for (int i = 0; i < STRETCHES; i++) {
         double begun = cpu_ns();
         for (int j = 0; j < MESSAGES; j++)
-            if (write(ends[0], bytes, sizeof(bytes)) != sizeof(bytes) || read(ends[1], bytes, sizeof(bytes)) != sizeof(bytes))
+            if (write(ends[0], bytes, sizeof(bytes)) != sizeof(bytes) ||
+                read(ends[1], bytes, sizeof(bytes)) != sizeof(bytes))
                 return EXIT_FAILURE;
         each[i] = (cpu_ns() - begun) / MESSAGES;
     }

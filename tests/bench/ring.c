@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * ring record FILE SECONDS: writes what the BPF programs put into the ring, as it comes (as root).
- * ring replay FILE [TIMES]: takes such a file through all that the thread of events does with it (facts, ids, order, batches,
- * frames), in pieces of 40 ms as the live source does, and prints events, bytes and nanoseconds of processor time an event.
- * Under callgrind it tells instructions an event, whatever else the machine does.
+ * ring replay FILE [TIMES]: takes such a file through all that the thread of events does with it (facts, ids, order,
+ * batches, frames), in pieces of 40 ms as the live source does, and prints events, bytes and nanoseconds of processor
+ * time an event. Under callgrind it tells instructions an event, whatever else the machine does.
  */
 #include "collector/batch/batcher.h"
 #include "collector/live/bpf_programs.h"
@@ -68,7 +68,8 @@ static int record(const char *path, unsigned seconds, struct wp_error *err)
     struct wp_records *source = NULL;
     wp_programs_records(programs, &from);
     rc = wp_records_create(&source, &from);
-    rc = rc ? wp_error_errno(err, rc, "cannot map the buffers") : wp_programs_attach(programs, options.frequency_hz, err);
+    rc = rc ? wp_error_errno(err, rc, "cannot map the buffers")
+            : wp_programs_attach(programs, options.frequency_hz, err);
     if (!rc)
         rc = wp_programs_snapshot(programs, err);
     for (uint64_t end = clock_ns(CLOCK_MONOTONIC) + seconds * 1000000000ull; !rc && clock_ns(CLOCK_MONOTONIC) < end;) {
@@ -106,7 +107,8 @@ static int on_batch(void *context, const struct wp_batch *batch, struct wp_error
 }
 
 /* All records once; their clock is moved on by `shift_ns`. */
-static int play(const struct wp_buffer *records, uint64_t shift_ns, struct wp_ring_facts *facts, uint64_t *newest_ns, struct wp_error *err)
+static int play(const struct wp_buffer *records, uint64_t shift_ns, struct wp_ring_facts *facts, uint64_t *newest_ns,
+    struct wp_error *err)
 {
     size_t at = 0, size;
     uint64_t piece_ns = 0;
@@ -159,14 +161,16 @@ static int replay(const char *path, unsigned times, struct wp_error *err)
         }
         rc = play(&records, i ? span_ns : 0, &facts, &newest_ns, err);
     }
-    uint64_t ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - began_ns, events = wp_batcher_stats(batcher)->events - began_events;
+    uint64_t ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - began_ns,
+             events = wp_batcher_stats(batcher)->events - began_events;
     if (!rc)
         rc = wp_batcher_finish(batcher, err);
     const struct wp_batcher_stats *stats = wp_batcher_stats(batcher);
     if (!rc)
         printf("{\"events\":%llu,\"batches\":%llu,\"late\":%llu,\"bytes_an_event\":%.2f,\"ns_an_event\":%.1f}\n",
             (unsigned long long)stats->events, (unsigned long long)stats->batches, (unsigned long long)stats->late,
-            (double)outlet.bytes / (double)(stats->events ? stats->events : 1), (double)ns / (double)(events ? events : 1));
+            (double)outlet.bytes / (double)(stats->events ? stats->events : 1),
+            (double)ns / (double)(events ? events : 1));
     wp_batcher_destroy(batcher);
     wp_file_paths_destroy(paths);
     wp_frame_writer_destroy(outlet.frames);

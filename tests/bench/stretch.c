@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * stretch CAPTURE SECONDS: writes a capture of that length to standard output, made of one that is longer (cut) or shorter:
- * then its events again and again, each round behind the one before in time and in batch numbers, all in one session.
- * Dictionaries travel once, so who lives at the end lives on: what begins and ends processes is in the first round only.
+ * stretch CAPTURE SECONDS: writes a capture of that length to standard output, made of one that is longer (cut) or
+ * shorter: then its events again and again, each round behind the one before in time and in batch numbers, all in one
+ * session. Dictionaries travel once, so who lives at the end lives on: what begins and ends processes is in the first
+ * round only.
  */
 #include "collector/send/capture_reader.h"
 #include "proto/batch.h"
@@ -21,9 +22,9 @@ struct stretch {
     struct wp_frame_writer *writer;
     struct wp_buffer raw, frame;
     struct wp_batch batch;
-    uint64_t first_ns, last_ns;    /* of the capture's events */
-    uint64_t seconds, end_ns;      /* of what is written */
-    uint64_t shift_ns;             /* of this round */
+    uint64_t first_ns, last_ns; /* of the capture's events */
+    uint64_t seconds, end_ns;   /* of what is written */
+    uint64_t shift_ns;          /* of this round */
     uint64_t seq, events;
     bool is_again;
 };
@@ -41,7 +42,11 @@ static int put_frame(struct stretch *s, enum wp_frame_type type, struct wp_error
 static bool happens_again(const struct wp_event *event)
 {
     switch (event->kind) {
-    case WP_EVENT_FORK: case WP_EVENT_EXEC: case WP_EVENT_EXIT: case WP_EVENT_RENAME: case WP_EVENT_STATE:
+    case WP_EVENT_FORK:
+    case WP_EVENT_EXEC:
+    case WP_EVENT_EXIT:
+    case WP_EVENT_RENAME:
+    case WP_EVENT_STATE:
         return false;
     default:
         return true;
@@ -80,7 +85,8 @@ static void shift_batch(struct stretch *s)
         b->drops[i].from_ns += s->shift_ns;
         b->drops[i].to_ns += s->shift_ns;
     }
-    b->watermark_ns = (b->is_last ? s->last_ns : b->watermark_ns) + s->shift_ns; /* the last one's: no more will ever come */
+    b->watermark_ns =
+        (b->is_last ? s->last_ns : b->watermark_ns) + s->shift_ns; /* the last one's: no more will ever come */
     b->anchor_mono_ns += s->shift_ns;
     b->anchor_real_ns += s->shift_ns;
     b->seq = ++s->seq;
@@ -90,7 +96,8 @@ static void shift_batch(struct stretch *s)
             b->device_count = 0;
 }
 
-static int put_batch(struct stretch *s, const uint8_t *bytes, size_t size, const struct wp_batch *ids, struct wp_error *err)
+static int put_batch(
+    struct stretch *s, const uint8_t *bytes, size_t size, const struct wp_batch *ids, struct wp_error *err)
 {
     struct wp_frame frame;
     int rc = wp_frame_read(s->reader, bytes, size, &frame, err);
@@ -170,7 +177,9 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: stretch CAPTURE SECONDS\n");
         return 64;
     }
-    struct stretch s = {.path = argv[1], .seconds = strtoull(argv[2], NULL, 10), .reader = wp_frame_reader_create(),
+    struct stretch s = {.path = argv[1],
+        .seconds = strtoull(argv[2], NULL, 10),
+        .reader = wp_frame_reader_create(),
         .writer = wp_frame_writer_create(1)};
     int rc = s.reader && s.writer ? run(&s, &err) : -ENOMEM;
     if (rc)

@@ -25,13 +25,22 @@ static sigset_t plain_mask(void)
     return mask;
 }
 
-static int start(struct wp_child *child, const char *script, enum wp_child_kind kind, bool is_held, struct wp_error *err)
+static int start(
+    struct wp_child *child, const char *script, enum wp_child_kind kind, bool is_held, struct wp_error *err)
 {
     sigset_t mask = plain_mask();
     int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
     char *argv[] = {"sh", "-c", (char *)script, NULL};
-    int rc = wp_child_start(child, &(struct wp_child_options){.name = "sh", .path = "/bin/sh", .argv = argv, .kind = kind,
-        .mask = &mask, .log_fd = null, .keep_fd = -1, .is_held = is_held}, err);
+    int rc = wp_child_start(child,
+        &(struct wp_child_options){.name = "sh",
+            .path = "/bin/sh",
+            .argv = argv,
+            .kind = kind,
+            .mask = &mask,
+            .log_fd = null,
+            .keep_fd = -1,
+            .is_held = is_held},
+        err);
     close(null);
     return rc;
 }
@@ -112,8 +121,13 @@ static void failed_exec(void **state)
     struct wp_error err = {0};
     sigset_t mask = plain_mask();
     char *argv[] = {"nowhere", NULL};
-    struct wp_child_options options = {.name = "nowhere", .path = "/no/such/program", .argv = argv,
-        .kind = WP_CHILD_COMMAND, .mask = &mask, .log_fd = -1, .keep_fd = -1};
+    struct wp_child_options options = {.name = "nowhere",
+        .path = "/no/such/program",
+        .argv = argv,
+        .kind = WP_CHILD_COMMAND,
+        .mask = &mask,
+        .log_fd = -1,
+        .keep_fd = -1};
     (void)state;
     assert_int_equal(wp_child_start(&child, &options, &err), -ENOENT);
     assert_non_null(strstr(err.text, "nowhere"));

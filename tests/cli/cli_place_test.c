@@ -208,7 +208,8 @@ static void strangers_meanwhile(void **state)
     assert_false(is_there("new2") || is_there("root2"));
 }
 
-/* A private folder is a killed recording's when nobody holds its lock, and only what a recording makes is removed of it. */
+/* A private folder is a killed recording's when nobody holds its lock, and only what a recording makes is removed of
+ * it. */
 static void private_folders_that_were_left(void **state)
 {
     struct wp_private_folder lives, dead, next;
@@ -288,8 +289,7 @@ static void long_names(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(made_and_taken_back, setup, teardown),
+    const struct CMUnitTest tests[] = {cmocka_unit_test_setup_teardown(made_and_taken_back, setup, teardown),
         cmocka_unit_test_setup_teardown(kept, setup, teardown),
         cmocka_unit_test_setup_teardown(own_store_is_replaced_when_whole, setup, teardown),
         cmocka_unit_test_setup_teardown(strangers, setup, teardown),

@@ -91,7 +91,8 @@ static void releases(void **state)
     char id[129];
     (void)state;
     release_of_a_git_that("#!/bin/sh\necho v1.2-3-gabc-dirty\n", "v1.2-3-gabc-dirty");
-    release_of_a_git_that("#!/bin/sh\necho 'feature/x y'\n", "feature_x_y+e278cbcccce75c8aa1842c04d83715c4"); /* what is no id gets a digest of its own */
+    release_of_a_git_that("#!/bin/sh\necho 'feature/x y'\n",
+        "feature_x_y+e278cbcccce75c8aa1842c04d83715c4"); /* what is no id gets a digest of its own */
     release_of_a_git_that("#!/bin/sh\necho half; exit 128\n", WP_RELEASE_UNVERSIONED);
     release_of_a_git_that("#!/bin/sh\n", WP_RELEASE_UNVERSIONED);
     release_of_a_git_that("#!/bin/sh\necho ..\n", "_+4918da442be8564f82ee4d17ba72a59a");
@@ -103,7 +104,7 @@ static void releases(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(search), cmocka_unit_test(empty_path_entry_is_here),
-        cmocka_unit_test(releases)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(search), cmocka_unit_test(empty_path_entry_is_here), cmocka_unit_test(releases)};
     return cmocka_run_group_tests(tests, setup, teardown);
 }

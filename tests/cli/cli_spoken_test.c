@@ -50,13 +50,17 @@ static void sentences(void **state)
 static void what_the_total_is_of(void **state)
 {
     (void)state;
-    says("{\"release\":\"r\",\"aggregate\":\"a\",\"wall_ns\":830,\"total_ns\":830,\"base\":\"progress\",\"idle_ns\":5000,"
+    says("{\"release\":\"r\",\"aggregate\":\"a\",\"wall_ns\":830,\"total_ns\":830,\"base\":\"progress\",\"idle_ns\":"
+         "5000,"
          "\"unwaited_ns\":120,\"accounted_percent\":100,\"explanations\":[{\"sentence\":\"s\"}]}",
-        "wakepath: a of release r: 830 ns wall, 830 ns total (progress of the main thread), 100.0 % accounted for\n  - s\n"
-        "  beside the total, all threads together: 120 ns of work that was not waited for, 5.00 us idle\n  page: /x/index.html\n");
+        "wakepath: a of release r: 830 ns wall, 830 ns total (progress of the main thread), 100.0 % accounted for\n  - "
+        "s\n"
+        "  beside the total, all threads together: 120 ns of work that was not waited for, 5.00 us idle\n  page: "
+        "/x/index.html\n");
     says("{\"release\":\"r\",\"aggregate\":\"a\",\"wall_ns\":830,\"total_ns\":9000,\"base\":\"busy\",\"idle_ns\":5000,"
          "\"accounted_percent\":100,\"explanations\":[{\"sentence\":\"s\"}]}",
-        "wakepath: a of release r: 830 ns wall, 9.00 us total (all threads, idle workers aside), 100.0 % accounted for\n  - s\n"
+        "wakepath: a of release r: 830 ns wall, 9.00 us total (all threads, idle workers aside), 100.0 % accounted "
+        "for\n  - s\n"
         "  beside the total, all threads together: 5.00 us idle\n  page: /x/index.html\n");
 }
 
@@ -65,11 +69,13 @@ static void without_samples(void **state)
 {
     (void)state;
     says("{\"release\":\"r\",\"aggregate\":\"a\",\"wall_ns\":830,\"total_ns\":10000,\"accounted_percent\":100,"
-         "\"unsampled\":[{\"host\":\"h\\u001b1\",\"why\":\"w\"},{\"host\":\"h2\",\"why\":\"x\"}],\"explanations\":[{\"sentence\":\"s\"}]}",
+         "\"unsampled\":[{\"host\":\"h\\u001b1\",\"why\":\"w\"},{\"host\":\"h2\",\"why\":\"x\"}],\"explanations\":[{"
+         "\"sentence\":\"s\"}]}",
         "wakepath: warning: no CPU samples were taken on h?1 and 1 other host: w\n"
         "  time is accounted for, but which functions ran is not known; `wakepath doctor` says what to do\n"
         "wakepath: a of release r: 830 ns wall, 10.0 us total, 100.0 % accounted for\n  - s\n  page: /x/index.html\n");
-    says("{\"release\":\"r\",\"aggregate\":\"a\",\"wall_ns\":830,\"total_ns\":10000,\"accounted_percent\":100,\"unsampled\":[],"
+    says("{\"release\":\"r\",\"aggregate\":\"a\",\"wall_ns\":830,\"total_ns\":10000,\"accounted_percent\":100,"
+         "\"unsampled\":[],"
          "\"explanations\":[{\"sentence\":\"s\"}]}",
         "wakepath: a of release r: 830 ns wall, 10.0 us total, 100.0 % accounted for\n  - s\n  page: /x/index.html\n");
 }
@@ -89,8 +95,10 @@ static void control_characters(void **state)
 {
     struct wp_buffer out = {0};
     (void)state;
-    assert_int_equal(speak(&out, "{\"release\":\"\\u001b[2Jx\\n\",\"aggregate\":\"\\u009b5m\\u007f\","
-                                 "\"explanations\":[{\"sentence\":\"caf\\u00e9\\u0000\\u0007\"}]}"), 0);
+    assert_int_equal(speak(&out,
+                         "{\"release\":\"\\u001b[2Jx\\n\",\"aggregate\":\"\\u009b5m\\u007f\","
+                         "\"explanations\":[{\"sentence\":\"caf\\u00e9\\u0000\\u0007\"}]}"),
+        0);
     for (size_t i = 0; i < out.size; i++)
         assert_false(out.data[i] == 0x1B || out.data[i] == 7 || out.data[i] == 0x7F || out.data[i] == 0x9B);
     assert_non_null(strstr((char *)out.data, "?[2Jx?"));
@@ -105,8 +113,8 @@ static void other_shapes(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++)
         assert_true(speak(&out, refused[i]) < 0);
-    assert_int_equal(speak(&out, "{\"explanations\":{},\"categories\":[1],\"events\":7,\"wall_ns\":\"x\",\"release\":[]}"),
-        0);
+    assert_int_equal(
+        speak(&out, "{\"explanations\":{},\"categories\":[1],\"events\":7,\"wall_ns\":\"x\",\"release\":[]}"), 0);
     assert_int_equal(speak(&out, "{\"explanations\":[1,null,{}],\"categories\":7,\"events\":null}"), 0);
     wp_buffer_fini(&out);
     assert_true(wp_spoken_make(&out, "/no/such/file", "p", NULL) < 0);
@@ -114,7 +122,8 @@ static void other_shapes(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(sentences), cmocka_unit_test(what_the_total_is_of), cmocka_unit_test(without_samples), cmocka_unit_test(categories_in_their_order),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(sentences), cmocka_unit_test(what_the_total_is_of),
+        cmocka_unit_test(without_samples), cmocka_unit_test(categories_in_their_order),
         cmocka_unit_test(control_characters), cmocka_unit_test(other_shapes)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* calls_fixture FOLDER: sleeps in every system call that can be made to, until a timer's signal ends it, and prints what each
- * of these sleeps must be called, a line each. Calls that this kernel does not have are left out. */
+/* calls_fixture FOLDER: sleeps in every system call that can be made to, until a timer's signal ends it, and prints
+ * what each of these sleeps must be called, a line each. Calls that this kernel does not have are left out. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -61,7 +61,8 @@ static void on_alarm(int signal)
 
 static void arm(void)
 {
-    struct itimerval soon = {.it_value.tv_usec = REST_US, .it_interval.tv_usec = REST_US}; /* again: it may come before the sleep */
+    struct itimerval soon = {
+        .it_value.tv_usec = REST_US, .it_interval.tv_usec = REST_US}; /* again: it may come before the sleep */
     setitimer(ITIMER_REAL, &soon, NULL);
 }
 
@@ -80,14 +81,14 @@ static void said(long rc, const char *name)
 }
 
 /* More than once: the signal may come when the call has begun and does not sleep yet. */
-#define SLEEP(name, call) \
-    do { \
-        long rc_ = 0; \
-        for (int i_ = 0; i_ < TIMES; i_++) { \
-            arm(); \
-            rc_ = (long)(call); \
-        } \
-        said(rc_, name); \
+#define SLEEP(name, call)                                                                                              \
+    do {                                                                                                               \
+        long rc_ = 0;                                                                                                  \
+        for (int i_ = 0; i_ < TIMES; i_++) {                                                                           \
+            arm();                                                                                                     \
+            rc_ = (long)(call);                                                                                        \
+        }                                                                                                              \
+        said(rc_, name);                                                                                               \
     } while (0)
 
 static void with_signals(void)
@@ -101,7 +102,8 @@ static void with_signals(void)
     SLEEP("rt_sigsuspend", sigsuspend(&none));
     SLEEP("rt_sigtimedwait", sigtimedwait(&alarm, NULL, &rest));
     SLEEP("nanosleep", syscall(SYS_nanosleep, &(struct timespec){1, 0}, NULL));
-    SLEEP("clock_nanosleep", clock_nanosleep(CLOCK_MONOTONIC, 0, &(struct timespec){1, 0}, NULL) ? (errno = EINTR, -1) : 0);
+    SLEEP("clock_nanosleep",
+        clock_nanosleep(CLOCK_MONOTONIC, 0, &(struct timespec){1, 0}, NULL) ? (errno = EINTR, -1) : 0);
     SLEEP("poll", poll(NULL, 0, 1000));
     SLEEP("select", syscall(SYS_select, 0, NULL, NULL, NULL, &(struct timeval){1, 0}));
 }
@@ -176,7 +178,9 @@ static void with_kinds(void)
         SLEEP("read fanotify", read(watch, bytes, sizeof(bytes)));
     int faults = (int)syscall(SYS_userfaultfd, 1 /* UFFD_USER_MODE_ONLY */);
     if (faults >= 0) {
-        struct { uint64_t api, features, ioctls; } api = {.api = 0xAA}; /* UFFD_API of linux/userfaultfd.h */
+        struct {
+            uint64_t api, features, ioctls;
+        } api = {.api = 0xAA}; /* UFFD_API of linux/userfaultfd.h */
         syscall(SYS_ioctl, faults, 0xc018aa3f /* UFFDIO_API */, &api);
         SLEEP("read userfaultfd", read(faults, bytes, sizeof(bytes)));
     }
@@ -210,7 +214,8 @@ static void with_sockets(const char *folder)
     SLEEP("sendmsg unix", sendmsg(full[0], &message, 0));
     SLEEP("sendmmsg unix", sendmmsg(full[0], &messages, 1, 0));
     snprintf(local.sun_path, sizeof(local.sun_path), "%.80s/calls", folder);
-    int listener = socket(AF_UNIX, SOCK_STREAM, 0), first = socket(AF_UNIX, SOCK_STREAM, 0), second = socket(AF_UNIX, SOCK_STREAM, 0);
+    int listener = socket(AF_UNIX, SOCK_STREAM, 0), first = socket(AF_UNIX, SOCK_STREAM, 0),
+        second = socket(AF_UNIX, SOCK_STREAM, 0);
     check(bind(listener, (struct sockaddr *)&local, sizeof(local)), "bind");
     check(listen(listener, 0), "listen");
     check(connect(first, (struct sockaddr *)&local, sizeof(local)), "connect");
@@ -228,7 +233,10 @@ static void with_queues(void)
 {
     char name[64], said_name[128], byte[1] = {0};
     struct mq_attr attributes = {.mq_maxmsg = 1, .mq_msgsize = 1};
-    struct { long kind; char bytes[1]; } message = {.kind = 1};
+    struct {
+        long kind;
+        char bytes[1];
+    } message = {.kind = 1};
     struct sembuf down = {.sem_op = -1};
     int set = semget(IPC_PRIVATE, 1, 0600), queue = msgget(IPC_PRIVATE, 0600);
     check(set, "semget");
@@ -256,7 +264,10 @@ static void with_queues(void)
 
 static void with_futexes(const char *program)
 {
-    struct { uint64_t value, address; uint32_t flags, reserved; } waiters[2] = {{0, (uint64_t)(uintptr_t)&word, 2, 0}, /* struct futex_waitv */
+    struct {
+        uint64_t value, address;
+        uint32_t flags, reserved;
+    } waiters[2] = {{0, (uint64_t)(uintptr_t)&word, 2, 0}, /* struct futex_waitv */
         {0, (uint64_t)(uintptr_t)&other_word, 2, 0}};
     struct timespec later;
     char name[600];
@@ -324,8 +335,12 @@ static void with_disk(const char *folder)
         for (int i = 0; i < TIMES; i++) {
             memset(bytes, TIMES * way + i + 1, sizeof(bytes));
             check(pwrite(fd, bytes, sizeof(bytes), 0), path);
-            check(way == 0 ? fsync(fd) : way == 1 ? fdatasync(fd) : way == 2 ? syncfs(fd) : way == 3 ? sync_file_range(fd, 0, 0, 7) :
-                msync(mapped, sizeof(bytes), MS_SYNC), calls[way]);
+            check(way == 0     ? fsync(fd)
+                    : way == 1 ? fdatasync(fd)
+                    : way == 2 ? syncfs(fd)
+                    : way == 3 ? sync_file_range(fd, 0, 0, 7)
+                               : msync(mapped, sizeof(bytes), MS_SYNC),
+                calls[way]);
         }
         if (way < 4)
             printf("%s %s\n", calls[way], path);

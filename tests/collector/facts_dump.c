@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * facts_dump [RING-BYTES [LEFT-OUT]]: what the live source says until standard input ends, one JSON object a line; "ready" on
- * stderr when it is attached.
+ * facts_dump [RING-BYTES [LEFT-OUT]]: what the live source says until standard input ends, one JSON object a line;
+ * "ready" on stderr when it is attached.
  */
 #include "collector/live/source_bpf.h"
 
@@ -29,20 +29,24 @@ static int on_fact(void *context, const struct wp_fact *f, struct wp_error *err)
     const struct wp_event *e = &f->event;
     (void)context, (void)err;
     if (!e->kind && f->wait.key) {
-        printf("{\"kind\":\"wait\",\"wait\":%" PRIu64 ",\"pid\":%u,\"address\":%" PRIu64, f->wait.key, f->wait.lock.pid, f->wait.lock.address);
+        printf("{\"kind\":\"wait\",\"wait\":%" PRIu64 ",\"pid\":%u,\"address\":%" PRIu64, f->wait.key, f->wait.lock.pid,
+            f->wait.lock.address);
         print_text("name", f->wait.name);
         puts("}");
         return 0;
     }
     if (!e->kind) {
-        printf("{\"kind\":\"socket\",\"key\":%" PRIu64 ",\"protocol\":%u,\"local\":%u,\"remote\":%u,\"netns\":%u}\n", f->socket.key,
-            f->socket.entry.protocol, f->socket.entry.local_port, f->socket.entry.remote_port, f->socket.entry.netns);
+        printf("{\"kind\":\"socket\",\"key\":%" PRIu64 ",\"protocol\":%u,\"local\":%u,\"remote\":%u,\"netns\":%u}\n",
+            f->socket.key, f->socket.entry.protocol, f->socket.entry.local_port, f->socket.entry.remote_port,
+            f->socket.entry.netns);
         return 0;
     }
-    printf("{\"t\":%" PRIu64 ",\"kind\":\"%s\",\"cpu\":%u,\"tid\":%u,\"pid\":%u,\"other_tid\":%u,\"other_pid\":%u,\"flags\":%u,"
-           "\"a\":%" PRIu64 ",\"b\":%" PRIu64 ",\"c\":%u,\"d\":%u,\"key\":%" PRIu64 ",\"stack\":%u,\"kernel_ips\":%u,\"user_ips\":%u",
-        e->time_ns, wp_event_kind_name(e->kind), e->cpu, f->tid, f->pid, f->other_tid, f->other_pid, e->flags, e->a, e->b, e->c,
-        e->d, f->socket.key, f->stack_key != 0, f->kernel_ip_count, f->user_ip_count);
+    printf("{\"t\":%" PRIu64
+           ",\"kind\":\"%s\",\"cpu\":%u,\"tid\":%u,\"pid\":%u,\"other_tid\":%u,\"other_pid\":%u,\"flags\":%u,"
+           "\"a\":%" PRIu64 ",\"b\":%" PRIu64 ",\"c\":%u,\"d\":%u,\"key\":%" PRIu64
+           ",\"stack\":%u,\"kernel_ips\":%u,\"user_ips\":%u",
+        e->time_ns, wp_event_kind_name(e->kind), e->cpu, f->tid, f->pid, f->other_tid, f->other_pid, e->flags, e->a,
+        e->b, e->c, e->d, f->socket.key, f->stack_key != 0, f->kernel_ip_count, f->user_ip_count);
     printf(",\"stack_key\":%" PRIu64, f->stack_key);
     if (f->wait.key)
         printf(",\"wait\":%" PRIu64, f->wait.key);
@@ -62,8 +66,8 @@ static int on_fact(void *context, const struct wp_fact *f, struct wp_error *err)
 static int on_drops(void *context, const struct wp_drop *d, struct wp_error *err)
 {
     (void)context, (void)err;
-    printf("{\"kind\":\"drop\",\"of\":%u,\"count\":%" PRIu64 ",\"from\":%" PRIu64 ",\"to\":%" PRIu64 "}\n", d->kind, d->count,
-        d->from_ns, d->to_ns);
+    printf("{\"kind\":\"drop\",\"of\":%u,\"count\":%" PRIu64 ",\"from\":%" PRIu64 ",\"to\":%" PRIu64 "}\n", d->kind,
+        d->count, d->from_ns, d->to_ns);
     return 0;
 }
 
@@ -79,7 +83,8 @@ static int on_mapped(void *context, uint64_t time_ns, uint32_t pid, bool clears,
 {
     (void)context, (void)build_id, (void)err;
     printf("{\"t\":%" PRIu64 ",\"kind\":\"mapped\",\"pid\":%u,\"clears\":%u,\"start\":%" PRIu64 ",\"size\":%" PRIu64
-           ",\"offset\":%" PRIu64 ",\"build_id\":%u", time_ns, pid, clears, start, size, file_offset, build_id_size);
+           ",\"offset\":%" PRIu64 ",\"build_id\":%u",
+        time_ns, pid, clears, start, size, file_offset, build_id_size);
     print_text("path", path);
     puts("}");
     return 0;
@@ -98,7 +103,8 @@ int main(int argc, char **argv)
     struct wp_source *source;
     struct wp_error err = {0};
     struct wp_logger logger = {"facts_dump", argc > 2 ? WP_LOG_ERROR : WP_LOG_WARN, 2};
-    struct wp_source_bpf_options options = {.frequency_hz = 199, .wants_cmdline = true,
+    struct wp_source_bpf_options options = {.frequency_hz = 199,
+        .wants_cmdline = true,
         .ring_bytes = argc > 1 ? (uint32_t)strtoul(argv[1], NULL, 10) : 0,
         .left_out = argc > 2 ? argv[2] : NULL};
     struct wp_sink sink = {on_fact, on_drops, on_watermark, on_mapped, NULL};

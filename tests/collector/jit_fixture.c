@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* jit_fixture N [FOLDER]: makes code as a JIT does, says so in /tmp/perf-PID.map (after the first calls: late, as JITs do) and
- * sleeps through it. With a folder it goes to live in it first, as a container would. */
+/* jit_fixture N [FOLDER]: makes code as a JIT does, says so in /tmp/perf-PID.map (after the first calls: late, as JITs
+ * do) and sleeps through it. With a folder it goes to live in it first, as a container would. */
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>

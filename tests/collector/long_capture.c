@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writes the capture of a host where threads and connections come and go, while one thread and one connection stay: long_capture FILE ROUNDS */
+/* Writes the capture of a host where threads and connections come and go, while one thread and one connection stay:
+ * long_capture FILE ROUNDS */
 #include "collector/batch/batcher.h"
 #include "collector/send/capture_writer.h"
 #include "proto/frame.h"
@@ -37,14 +38,23 @@ static int tell(const struct wp_sink *sink, uint32_t round)
     uint32_t tid = 100 + round % 50;
     char name[16];
     snprintf(name, sizeof(name), "w%u", round);
-    struct wp_socket_entry stays = {.family = 2, .protocol = 6, .local_port = 443}, other = {.family = 2, .protocol = 6, .local_port = 80,
-        .remote_port = (uint16_t)round};
-    const struct wp_fact facts[] = {
-        {.socket = {5, round ? (struct wp_socket_entry){0} : stays}},
-        {.event = {.time_ns = at, .kind = WP_EVENT_FORK}, .tid = 7, .pid = 7, .comm = "web", .other_tid = tid, .other_pid = tid, .other_comm = name},
-        {.event = {.time_ns = at + 1000, .kind = WP_EVENT_SWITCH, .c = WP_STATE_INTERRUPTIBLE, .d = 1}, .tid = 7, .other_tid = tid},
+    struct wp_socket_entry stays = {.family = 2, .protocol = 6, .local_port = 443},
+                           other = {.family = 2, .protocol = 6, .local_port = 80, .remote_port = (uint16_t)round};
+    const struct wp_fact facts[] = {{.socket = {5, round ? (struct wp_socket_entry){0} : stays}},
+        {.event = {.time_ns = at, .kind = WP_EVENT_FORK},
+            .tid = 7,
+            .pid = 7,
+            .comm = "web",
+            .other_tid = tid,
+            .other_pid = tid,
+            .other_comm = name},
+        {.event = {.time_ns = at + 1000, .kind = WP_EVENT_SWITCH, .c = WP_STATE_INTERRUPTIBLE, .d = 1},
+            .tid = 7,
+            .other_tid = tid},
         {.socket = {1000 + round, other}},
-        {.event = {.time_ns = at + 2000, .kind = WP_EVENT_SOCK_STATE, .c = 7}, .tid = tid, .socket = {.key = 1000 + round}},
+        {.event = {.time_ns = at + 2000, .kind = WP_EVENT_SOCK_STATE, .c = 7},
+            .tid = tid,
+            .socket = {.key = 1000 + round}},
         {.event = {.time_ns = at + 3000, .kind = WP_EVENT_SOCK_SEND, .c = 3}, .tid = tid, .socket = {.key = 5}},
         {.event = {.time_ns = at + 4000, .kind = WP_EVENT_WAKING, .c = WP_CAUSE_TASK}, .tid = tid, .other_tid = 7},
         {.event = {.time_ns = at + 5000, .kind = WP_EVENT_SWITCH, .c = WP_STATE_DEAD}, .tid = tid, .other_tid = 7}};
@@ -57,13 +67,19 @@ static int tell(const struct wp_sink *sink, uint32_t round)
 int main(int argc, char **argv)
 {
     struct file f = {.frames = wp_frame_writer_create(1)};
-    struct wp_hello hello = {.wire_major = WP_WIRE_MAJOR, .wire_minor = WP_WIRE_MINOR, .host = {1}, .session = {2}, .hostname = (char[]){"long"},
-        .start_mono_ns = START - 100 * MS, .start_real_ns = (uint64_t)time(NULL) * 1000000000 - 86400000 * MS};
+    struct wp_hello hello = {.wire_major = WP_WIRE_MAJOR,
+        .wire_minor = WP_WIRE_MINOR,
+        .host = {1},
+        .session = {2},
+        .hostname = (char[]){"long"},
+        .start_mono_ns = START - 100 * MS,
+        .start_real_ns = (uint64_t)time(NULL) * 1000000000 - 86400000 * MS};
     struct wp_batcher_options options = {.batch = put, .context = &f};
     struct wp_batcher *batcher;
     struct wp_error err = {0};
     memcpy(options.session, hello.session, 16);
-    if (argc < 3 || wp_capture_writer_open(&f.writer, argv[1], &hello, &err) || wp_batcher_create(&batcher, &options, &err))
+    if (argc < 3 || wp_capture_writer_open(&f.writer, argv[1], &hello, &err) ||
+        wp_batcher_create(&batcher, &options, &err))
         return 64;
     struct wp_sink sink = wp_batcher_sink(batcher);
     int rc = 0;

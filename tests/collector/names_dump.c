@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* names_dump FILE [ROOT]: names the addresses (hexadecimal, as linked) on standard input, a line each: "function@file:line" of
- * each level, outermost first, with tabs between. NAMES_DUMP_URLS: servers of debug files that are asked. */
+/* names_dump FILE [ROOT]: names the addresses (hexadecimal, as linked) on standard input, a line each:
+ * "function@file:line" of each level, outermost first, with tabs between. NAMES_DUMP_URLS: servers of debug files that
+ * are asked. */
 #include "collector/symbols/debug_fetch.h"
 #include "collector/symbols/object_names.h"
 
@@ -31,7 +32,8 @@ int main(int argc, char **argv)
     const char *urls = getenv("NAMES_DUMP_URLS");
     int root = argc > 2 ? open(argv[2], O_PATH | O_DIRECTORY) : -1;
     if (argc < 2 || wp_elf_file_open_path(&file, argv[1], &err) || wp_elf_file_open_path(&segments, argv[1], &err) ||
-        (urls && wp_debug_fetch_start(&fetch, urls, &err)) || wp_object_names_create(&names, &file, root, fetch, (uint64_t)1 << 30, &err)) {
+        (urls && wp_debug_fetch_start(&fetch, urls, &err)) ||
+        wp_object_names_create(&names, &file, root, fetch, (uint64_t)1 << 30, &err)) {
         fprintf(stderr, "%s\n", err.text);
         return 1;
     }

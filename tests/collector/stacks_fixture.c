@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * stacks_fixture deep|paths|brief N: sleeps at known places, compiled without frame pointers. `paths` comes to one place by two
- * ways of equal depth and equal frames, in turns. `brief` ends after one sleep of a millisecond.
+ * stacks_fixture deep|paths|brief N: sleeps at known places, compiled without frame pointers. `paths` comes to one
+ * place by two ways of equal depth and equal frames, in turns. `brief` ends after one sleep of a millisecond.
  */
 #include <alloca.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* unwind_dump FILE: the pages that the kernel side gets for an object: a line a row, "offset-in-file cfa bp". Pages that had no
- * room are "crowded N". unwind_dump --linked PROGRAM: the files that it is linked with, a line each. */
+/* unwind_dump FILE: the pages that the kernel side gets for an object: a line a row, "offset-in-file cfa bp". Pages
+ * that had no room are "crowded N". unwind_dump --linked PROGRAM: the files that it is linked with, a line each. */
 #include "collector/unwind/linked_files.h"
 #include "collector/unwind/unwind_reader.h"
 

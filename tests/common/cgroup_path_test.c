@@ -30,13 +30,14 @@ static const struct {
     {"/system.slice/docker.service", "", "", "", "docker.service", "system.slice"},
     /* Podman, of root and of a user, and what watches over it */
     {"/machine.slice/libpod-" ID ".scope/container", ID, "libpod", "", "libpod-" ID ".scope", "machine.slice"},
-    {"/user.slice/user-1000.slice/user@1000.service/user.slice/libpod-" ID ".scope", ID, "libpod", "", "libpod-" ID ".scope",
-        "user.slice"},
+    {"/user.slice/user-1000.slice/user@1000.service/user.slice/libpod-" ID ".scope", ID, "libpod", "",
+        "libpod-" ID ".scope", "user.slice"},
     {"/libpod_parent/libpod-" ID, ID, "libpod", "", "", ""},
     {"/machine.slice/libpod-conmon-" ID ".scope", "", "", "", "libpod-conmon-" ID ".scope", "machine.slice"},
-    {"/user.slice/user-1000.slice/user@1000.service/user.slice/user-libpod_pod_" ID ".slice", "", "", "", "user@1000.service",
-        "user-libpod_pod_" ID ".slice"},
-    /* Kubernetes: systemd driver with containerd and CRI-O, cgroupfs driver, guaranteed, mirror pod, kind, an odd mixture */
+    {"/user.slice/user-1000.slice/user@1000.service/user.slice/user-libpod_pod_" ID ".slice", "", "", "",
+        "user@1000.service", "user-libpod_pod_" ID ".slice"},
+    /* Kubernetes: systemd driver with containerd and CRI-O, cgroupfs driver, guaranteed, mirror pod, kind, an odd
+       mixture */
     {"/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod" UID_ ".slice/cri-containerd-" ID ".scope", ID,
         "cri-containerd", UID, "cri-containerd-" ID ".scope", "kubepods-burstable-pod" UID_ ".slice"},
     {"/kubepods.slice/kubepods-pod" UID_ ".slice/crio-" ID ".scope", ID, "crio", UID, "crio-" ID ".scope",
@@ -45,14 +46,15 @@ static const struct {
         "kubepods-pod" UID_ ".slice"},
     {"/kubepods/burstable/pod" UID "/" ID, ID, "", UID, "", ""},
     {"/kubepods/besteffort/pod" UID, "", "", UID, "", ""},
-    {"/kubepods.slice/kubepods-besteffort.slice/kubepods-besteffort-pod0a1b2c3d111122223333444455556666.slice/docker-" ID ".scope",
+    {"/kubepods.slice/kubepods-besteffort.slice/kubepods-besteffort-pod0a1b2c3d111122223333444455556666.slice/"
+     "docker-" ID ".scope",
         ID, "docker", "0a1b2c3d111122223333444455556666", "docker-" ID ".scope",
         "kubepods-besteffort-pod0a1b2c3d111122223333444455556666.slice"},
     {"/kubelet.slice/kubelet-kubepods.slice/kubelet-kubepods-burstable.slice/kubelet-kubepods-burstable-pod" UID_
-        ".slice/cri-containerd-" ID ".scope", ID, "cri-containerd", UID, "cri-containerd-" ID ".scope",
-        "kubelet-kubepods-burstable-pod" UID_ ".slice"},
-    {"/system.slice/containerd.service/kubepods-burstable-pod" UID_ ".slice:cri-containerd:" ID, ID, "cri-containerd", UID,
-        "containerd.service", "system.slice"},
+     ".slice/cri-containerd-" ID ".scope",
+        ID, "cri-containerd", UID, "cri-containerd-" ID ".scope", "kubelet-kubepods-burstable-pod" UID_ ".slice"},
+    {"/system.slice/containerd.service/kubepods-burstable-pod" UID_ ".slice:cri-containerd:" ID, ID, "cri-containerd",
+        UID, "containerd.service", "system.slice"},
     /* Amazon ECS, LXC */
     {"/ecs/0123456789abcdef0123456789abcdef/" ID, ID, "", "", "", ""},
     {"/lxc.payload.web/system.slice/nginx.service", "web", "lxc", "", "nginx.service", "system.slice"},
@@ -125,6 +127,7 @@ static void hostile(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(known_paths), cmocka_unit_test(matches), cmocka_unit_test(hostile)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(known_paths), cmocka_unit_test(matches), cmocka_unit_test(hostile)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

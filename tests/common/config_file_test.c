@@ -44,7 +44,8 @@ static void test_values(void **state)
     (void)state;
     expect("", "");
     expect("connect = tcp://127.0.0.1:1\n", "1:connect=tcp://127.0.0.1:1|");
-    expect("# one\n\n/* two\n three */\nconnect = \"a # b // c\" // four\n  # five\nstats = yes", "5:connect=a # b // c|7:stats=yes|");
+    expect("# one\n\n/* two\n three */\nconnect = \"a # b // c\" // four\n  # five\nstats = yes",
+        "5:connect=a # b // c|7:stats=yes|");
     expect("label = {\"a=1\",\n  'b=2',\n}\nlabel += 'c=3'\n", "1:label=a=1|2:label=b=2|4:label=c=3|");
     expect("connect=\"a\\\"#b\"\nstats=on\n", "1:connect=a\"#b|2:stats=on|");
 }
@@ -55,7 +56,8 @@ static void test_refusals(void **state)
     expect("\n# x\nnoise = 1\n", "F:3: no such option 'noise'");
     expect("connect = a\nconnect = b\n", "F:2: 'connect' has one value, and has it from line 1");
     expect("connect = {a, b}\n", "F:1: 'connect' has one value, and has it from line 1");
-    expect("label = a\n\nlabel = b\n", "F:3: 'label' is set in line 1 already: add with +=, or write a list {\"a\", \"b\"}");
+    expect("label = a\n\nlabel = b\n",
+        "F:3: 'label' is set in line 1 already: add with +=, or write a list {\"a\", \"b\"}");
     expect("stats = maybe\n", "F:1: 'stats': is true or false, not 'maybe'");
     expect("\nlabel = refused\n", "F:2: this value is refused");
     expect("connect = }\n", "F:1: unexpected token '}'");
@@ -85,7 +87,7 @@ static void test_bounds(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_values), cmocka_unit_test(test_refusals),
-        cmocka_unit_test(test_bounds)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_values), cmocka_unit_test(test_refusals), cmocka_unit_test(test_bounds)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -147,7 +147,8 @@ static void idtable_holds_what_is_in_use(void **state)
         most = wp_idtable_bytes(&table) > most ? wp_idtable_bytes(&table) : most;
     }
     for (uint32_t i = 0; i < ITEMS; i++) {
-        uint32_t first = ((uint32_t *)table.items)[(size_t)i * WORDS], last = ((uint32_t *)table.items)[(size_t)i * WORDS + WORDS - 1];
+        uint32_t first = ((uint32_t *)table.items)[(size_t)i * WORDS],
+                 last = ((uint32_t *)table.items)[(size_t)i * WORDS + WORDS - 1];
         bool is_kept = i + LATE >= ITEMS || i % 1000 == 0;
         assert_int_equal(wp_idtable_has(&table, i), is_kept);
         assert_int_equal(first, is_kept ? i : 0);

@@ -33,8 +33,9 @@ static void numbers_and_labels(void **state)
     wp_metric_labelled(&out, "a_total", "kind", "x", 12345678901234.0);
     wp_metric_line(&out, "a_total", (struct wp_metric_label[]){{"kind", "y"}, {"host", "h"}}, 2, 0.25);
     wp_metric_put(&out, "b", WP_GAUGE, "B.", 0);
-    assert_text(&out, "# HELP a_total All.\n# TYPE a_total counter\na_total{kind=\"x\"} 12345678901234\n"
-                      "a_total{kind=\"y\",host=\"h\"} 0.25\n# HELP b B.\n# TYPE b gauge\nb 0\n");
+    assert_text(&out,
+        "# HELP a_total All.\n# TYPE a_total counter\na_total{kind=\"x\"} 12345678901234\n"
+        "a_total{kind=\"y\",host=\"h\"} 0.25\n# HELP b B.\n# TYPE b gauge\nb 0\n");
 }
 
 /* One label that is no UTF-8 would cost Prometheus the whole scrape. */
@@ -113,7 +114,8 @@ static struct served serve(void)
 
 static int dial(const struct served *served)
 {
-    struct sockaddr_in to = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+    struct sockaddr_in to = {.sin_family = AF_INET,
+        .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
         .sin_port = htons((uint16_t)atoi(strrchr(served->address, ':') + 1))};
     int fd = socket(AF_INET, SOCK_STREAM, 0);
     assert_int_equal(connect(fd, (struct sockaddr *)&to, sizeof(to)), 0);

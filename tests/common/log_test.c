@@ -28,8 +28,12 @@ static void names_are_text(void **state)
 {
     static const struct {
         const char *name, *shown;
-    } cases[] = {{"web-1", "web-1"}, {"a\ntest: error: all is lost", "a\\x0atest: error: all is lost"}, {"\x1b[31mred", "\\x1b[31mred"},
-        {"gr\xc3\xbc\xc3\x9f", "gr\xc3\xbc\xc3\x9f"}, {"\xc2\x9b" "2J", "\\xc2\\x9b2J"}, {"\x7f\t\r", "\\x7f\\x09\\x0d"}, {"\xc2", "\xc2"}};
+    } cases[] = {{"web-1", "web-1"}, {"a\ntest: error: all is lost", "a\\x0atest: error: all is lost"},
+        {"\x1b[31mred", "\\x1b[31mred"}, {"gr\xc3\xbc\xc3\x9f", "gr\xc3\xbc\xc3\x9f"},
+        {"\xc2\x9b"
+         "2J",
+            "\\xc2\\x9b2J"},
+        {"\x7f\t\r", "\\x7f\\x09\\x0d"}, {"\xc2", "\xc2"}};
     (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         char line[512], want[512];

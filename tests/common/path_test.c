@@ -50,8 +50,10 @@ static void releases(void **state)
     long_b[sizeof(long_b) - 2] = 'b';
     wp_release_id("v1/../x", made);
     wp_release_id(made, folded); /* a name that looks like a folded one */
-    const char *const names[] = {"v1", "v1/../x", "v1_.._x", "v1 .. x", "v1\n.._x", "v1/..", "v1_..", "..", ".", "_", "", "/", "__", "v1+", "v1\xc2\x9b", "v1__", made, folded,
-        "v1+0123456789abcdef0123456789abcdef", "v1+0123456789abcdef0123456789abcdeg", "CON", "con", "-x", "+", long_a, long_b, long_a + 171, long_a + 172, "../../etc"};
+    const char *const names[] = {"v1", "v1/../x", "v1_.._x", "v1 .. x", "v1\n.._x", "v1/..", "v1_..", "..", ".", "_",
+        "", "/", "__", "v1+", "v1\xc2\x9b", "v1__", made, folded, "v1+0123456789abcdef0123456789abcdef",
+        "v1+0123456789abcdef0123456789abcdeg", "CON", "con", "-x", "+", long_a, long_b, long_a + 171, long_a + 172,
+        "../../etc"};
     size_t count = sizeof(names) / sizeof(*names);
     for (size_t i = 0; i < count; i++) {
         wp_release_id(names[i], ids[i]);
@@ -122,6 +124,7 @@ static void temporaries(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(ids), cmocka_unit_test(releases), cmocka_unit_test(files), cmocka_unit_test(temporaries)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(ids), cmocka_unit_test(releases), cmocka_unit_test(files), cmocka_unit_test(temporaries)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

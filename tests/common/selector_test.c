@@ -28,8 +28,11 @@ static bool pattern_is_worker(const void *context, const char *pattern)
 static void terms(void **state)
 {
     (void)state;
-    struct wp_selector_subject nginx = {.comm = "nginx", .exe = "/usr/sbin/nginx", .cgroup = "/system.slice/nginx.service",
-        .pid = 77, .cmdline_matches = pattern_is_worker};
+    struct wp_selector_subject nginx = {.comm = "nginx",
+        .exe = "/usr/sbin/nginx",
+        .cgroup = "/system.slice/nginx.service",
+        .pid = 77,
+        .cmdline_matches = pattern_is_worker};
     assert_true(matches("comm=nginx", &nginx));
     assert_false(matches("comm=ngin", &nginx));
     assert_true(matches("exe=/usr/sbin/nginx", &nginx));
@@ -41,8 +44,10 @@ static void terms(void **state)
     assert_false(matches("cgroup=/system", &nginx));
     assert_true(matches("unit=nginx.service", &nginx));
     assert_false(matches("unit=ginx.service", &nginx));
-    struct wp_selector_subject shop = {.comm = "shop", .exe = "", .cgroup = "/kubepods/burstable/pod0a1b2c3d-1111-2222-3333-"
-        "444455556666/3f4e8d1c2b5a69788796a5b4c3d2e1f00123456789abcdef0123456789abcdef"};
+    struct wp_selector_subject shop = {.comm = "shop",
+        .exe = "",
+        .cgroup = "/kubepods/burstable/pod0a1b2c3d-1111-2222-3333-"
+                  "444455556666/3f4e8d1c2b5a69788796a5b4c3d2e1f00123456789abcdef0123456789abcdef"};
     assert_true(matches("container=3f4e8d1c2b5a", &shop));
     assert_false(matches("container=3f4e8d1c2b5b", &shop));
     assert_true(matches("pod=0a1b2c3d-1111-2222-3333-444455556666,comm=shop", &shop));
@@ -61,7 +66,8 @@ static void terms(void **state)
 static void threads(void **state)
 {
     (void)state;
-    struct wp_selector_subject worker = {.comm = "pool-1-thread-1", .process_comm = "java", .exe = "", .cgroup = "", .pid = 70, .tid = 77};
+    struct wp_selector_subject worker = {
+        .comm = "pool-1-thread-1", .process_comm = "java", .exe = "", .cgroup = "", .pid = 70, .tid = 77};
     assert_true(matches("comm=java", &worker));
     assert_true(matches("comm=pool-1-thread-1", &worker));
     assert_true(matches("thread=pool-1-thread-1,comm=java", &worker));
@@ -78,7 +84,8 @@ static void views(void **state)
         const char *text;
         enum wp_selector_view view;
     } cases[] = {{"command", WP_VIEW_PROGRESS}, {"comm=nginx", WP_VIEW_BUSY}, {"command,threads", WP_VIEW_THREADS},
-        {"busy,command", WP_VIEW_BUSY}, {"pid=7,progress", WP_VIEW_PROGRESS}, {"command,thread=x", WP_VIEW_THREADS}, {"tid=7", WP_VIEW_THREADS}};
+        {"busy,command", WP_VIEW_BUSY}, {"pid=7,progress", WP_VIEW_PROGRESS}, {"command,thread=x", WP_VIEW_THREADS},
+        {"tid=7", WP_VIEW_THREADS}};
     struct wp_selector_subject anybody = {.comm = "x", .exe = "", .cgroup = ""};
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct wp_selector selector;
@@ -106,8 +113,9 @@ static void escapes(void **state)
 static void refusals(void **state)
 {
     (void)state;
-    static const char *const bad[] = {"", "comm", "comm=", "name=x", "pid=x", "pid=-1", "pid=99999999999", "tid=x", "thread=", "comm=a,", ",comm=a",
-        "comm=a,,pid=1", "cmdline~[", "comm=a,comm=b,comm=c,comm=d,comm=e,comm=f,comm=g,comm=h,comm=i"};
+    static const char *const bad[] = {"", "comm", "comm=", "name=x", "pid=x", "pid=-1", "pid=99999999999", "tid=x",
+        "thread=", "comm=a,", ",comm=a", "comm=a,,pid=1", "cmdline~[",
+        "comm=a,comm=b,comm=c,comm=d,comm=e,comm=f,comm=g,comm=h,comm=i"};
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         struct wp_selector s;
         struct wp_error err = {0};
@@ -119,6 +127,7 @@ static void refusals(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(terms), cmocka_unit_test(threads), cmocka_unit_test(views), cmocka_unit_test(escapes), cmocka_unit_test(refusals)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(terms), cmocka_unit_test(threads), cmocka_unit_test(views),
+        cmocka_unit_test(escapes), cmocka_unit_test(refusals)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -32,8 +32,9 @@ static void what_is_said(void **state)
     window = parsed("always");
     assert_string_equal(wp_window_text(&window, text), "always");
     assert_int_equal(window.length_ns, window.every_ns);
-    static const char *const wrong[] = {"", "1s", "every 60s", "1s every", "1s every 60", "1s every 60x", "2s every 1s", "5ms every 1s",
-        "1s every 25h", "1s every 60s now", "-1s every 60s", "1s 60s", "always on", "99999999999999999999s every 1m", "1severy 60s"};
+    static const char *const wrong[] = {"", "1s", "every 60s", "1s every", "1s every 60", "1s every 60x", "2s every 1s",
+        "5ms every 1s", "1s every 25h", "1s every 60s now", "-1s every 60s", "1s 60s", "always on",
+        "99999999999999999999s every 1m", "1severy 60s"};
     for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
         struct wp_error err = {0};
         if (wp_window_parse(&window, wrong[i], &err) != -EINVAL)
@@ -73,7 +74,7 @@ static void when_it_is_always_open(void **state)
 
 int main(void)
 {
-    static const struct CMUnitTest tests[] = {cmocka_unit_test(what_is_said), cmocka_unit_test(when_it_is_open),
-        cmocka_unit_test(when_it_is_always_open)};
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_said), cmocka_unit_test(when_it_is_open), cmocka_unit_test(when_it_is_always_open)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * LD_PRELOAD: lets calls on files below WP_SHIM_UNDER fail as long as the file WP_SHIM_ORDERS says so. Its text is read at each call:
- * "write EIO", "sync EIO" (fsync and fdatasync), "write EROFS", "write ENOSPC"; a last word "once" takes one call only;
- * "sync LOSE": it fails with EIO, and what was appended since the last one that did not reads as zeros from then on, as when a file system
- * gives up pages that it cannot write;
- * "sync STOP once" does not let it fail but stops the program before it (SIGSTOP).
- * "real SECONDS" shifts CLOCK_REALTIME. It touches no call that is not ordered to fail.
+ * LD_PRELOAD: lets calls on files below WP_SHIM_UNDER fail as long as the file WP_SHIM_ORDERS says so. Its text is read
+ * at each call: "write EIO", "sync EIO" (fsync and fdatasync), "write EROFS", "write ENOSPC"; a last word "once" takes
+ * one call only; "sync LOSE": it fails with EIO, and what was appended since the last one that did not reads as zeros
+ * from then on, as when a file system gives up pages that it cannot write; "sync STOP once" does not let it fail but
+ * stops the program before it (SIGSTOP). "real SECONDS" shifts CLOCK_REALTIME. It touches no call that is not ordered
+ * to fail.
  *
- * In the folder WP_SHIM_JOURNAL it notes what a crash of the machine could undo: for each write to a data.mdb or a checkpoint's dictionary that no
- * sync has followed (and that is not O_DSYNC) what was there before, in a file named by the inode: offset, size, the file's size before (8 bytes
- * each), the bytes.
+ * In the folder WP_SHIM_JOURNAL it notes what a crash of the machine could undo: for each write to a data.mdb or a
+ * checkpoint's dictionary that no sync has followed (and that is not O_DSYNC) what was there before, in a file named by
+ * the inode: offset, size, the file's size before (8 bytes each), the bytes.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -165,8 +165,8 @@ static int ordered(const char *call, int fd)
 {
     char text[128], what[16] = "", code[16] = "", times[16] = "";
     int before = errno;
-    int fails = read_orders(text, sizeof(text)) && sscanf(text, "%15s %15s %15s", what, code, times) >= 2 && !strcmp(what, call) &&
-        is_below(fd);
+    int fails = read_orders(text, sizeof(text)) && sscanf(text, "%15s %15s %15s", what, code, times) >= 2 &&
+        !strcmp(what, call) && is_below(fd);
     if (fails && !strcmp(times, "once") && unlink(getenv("WP_SHIM_ORDERS")))
         fails = 0; /* another call was quicker */
     int stops = fails && !strcmp(code, "STOP");
@@ -179,30 +179,33 @@ static int ordered(const char *call, int fd)
 }
 
 /* `first` is done before the call, `last` behind it. */
-#define PASS(type, name, call, first, last, arguments, ...)       \
-    type name arguments                                           \
-    {                                                             \
-        type (*real) arguments = (type(*) arguments)dlsym(RTLD_NEXT, #name); \
-        int code = ordered(call, fd);                             \
-        if (!code) {                                              \
-            first;                                                \
-            type result = real(__VA_ARGS__);                      \
-            last;                                                 \
-            return result;                                        \
-        }                                                         \
-        errno = code;                                             \
-        return -1;                                                \
+#define PASS(type, name, call, first, last, arguments, ...)                                                            \
+    type name arguments                                                                                                \
+    {                                                                                                                  \
+        type(*real) arguments = (type(*) arguments)dlsym(RTLD_NEXT, #name);                                            \
+        int code = ordered(call, fd);                                                                                  \
+        if (!code) {                                                                                                   \
+            first;                                                                                                     \
+            type result = real(__VA_ARGS__);                                                                           \
+            last;                                                                                                      \
+            return result;                                                                                             \
+        }                                                                                                              \
+        errno = code;                                                                                                  \
+        return -1;                                                                                                     \
     }
 
 #define HERE lseek(fd, 0, SEEK_CUR)
 PASS(ssize_t, write, "write", note(fd, HERE, size), (void)0, (int fd, const void *bytes, size_t size), fd, bytes, size)
-PASS(ssize_t, pwrite, "write", note(fd, at, size), (void)0, (int fd, const void *bytes, size_t size, off_t at), fd, bytes, size, at)
-PASS(ssize_t, pwrite64, "write", note(fd, at, size), (void)0, (int fd, const void *bytes, size_t size, off64_t at), fd, bytes, size, at)
-PASS(ssize_t, writev, "write", note_parts(fd, HERE, parts, count), (void)0, (int fd, const struct iovec *parts, int count), fd, parts, count)
-PASS(ssize_t, pwritev, "write", note_parts(fd, at, parts, count), (void)0, (int fd, const struct iovec *parts, int count, off_t at),
-    fd, parts, count, at)
-PASS(ssize_t, pwritev64, "write", note_parts(fd, at, parts, count), (void)0, (int fd, const struct iovec *parts, int count, off64_t at),
-    fd, parts, count, at)
+PASS(ssize_t, pwrite, "write", note(fd, at, size), (void)0, (int fd, const void *bytes, size_t size, off_t at), fd,
+    bytes, size, at)
+PASS(ssize_t, pwrite64, "write", note(fd, at, size), (void)0, (int fd, const void *bytes, size_t size, off64_t at), fd,
+    bytes, size, at)
+PASS(ssize_t, writev, "write", note_parts(fd, HERE, parts, count), (void)0,
+    (int fd, const struct iovec *parts, int count), fd, parts, count)
+PASS(ssize_t, pwritev, "write", note_parts(fd, at, parts, count), (void)0,
+    (int fd, const struct iovec *parts, int count, off_t at), fd, parts, count, at)
+PASS(ssize_t, pwritev64, "write", note_parts(fd, at, parts, count), (void)0,
+    (int fd, const struct iovec *parts, int count, off64_t at), fd, parts, count, at)
 PASS(int, fsync, "sync", (void)0, (forget_notes(fd), note_sync(fd)), (int fd), fd)
 PASS(int, fdatasync, "sync", (void)0, (forget_notes(fd), note_sync(fd)), (int fd), fd)
 
@@ -210,7 +213,8 @@ int clock_gettime(clockid_t clock, struct timespec *ts)
 {
     char text[128];
     long long shift = 0;
-    int (*real)(clockid_t, struct timespec *) = (int (*)(clockid_t, struct timespec *))dlsym(RTLD_NEXT, "clock_gettime");
+    int (*real)(clockid_t, struct timespec *) =
+        (int (*)(clockid_t, struct timespec *))dlsym(RTLD_NEXT, "clock_gettime");
     int rc = real(clock, ts), before = errno;
     if (!rc && clock == CLOCK_REALTIME && read_orders(text, sizeof(text)) && sscanf(text, "real %lld", &shift) == 1)
         ts->tv_sec += shift;

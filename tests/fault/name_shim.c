@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * LD_PRELOAD: notes in the file WP_NAMES what a crash of the machine could undo of names, and what is waited for, a line each:
- * "make PATH" (a file or folder that was not there), "name PATH" (renamed or linked to), "sync PATH" (fsync or fdatasync of a file or folder).
+ * LD_PRELOAD: notes in the file WP_NAMES what a crash of the machine could undo of names, and what is waited for, a
+ * line each: "make PATH" (a file or folder that was not there), "name PATH" (renamed or linked to), "sync PATH" (fsync
+ * or fdatasync of a file or folder).
  */
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -24,7 +25,8 @@ static void note(const char *what, int folder, const char *path)
     if (fd < 0)
         return;
     snprintf(link, sizeof(link), "/proc/self/fd/%d", folder);
-    if (*path != '/' && (folder == AT_FDCWD ? !getcwd(above, sizeof(above)) : readlink(link, above, sizeof(above) - 1) < 0))
+    if (*path != '/' &&
+        (folder == AT_FDCWD ? !getcwd(above, sizeof(above)) : readlink(link, above, sizeof(above) - 1) < 0))
         *above = 0;
     int size = snprintf(line, sizeof(line), "%s %s%s%s\n", what, above, *above && *path ? "/" : "", path);
     syscall(SYS_write, fd, line, size);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One tier of a service whose every wait is known: for a request it computes (--busy), sleeps (--sleep), writes to a file and
- * waits for the disk (--sync FILE), asks the next tiers (--next, all at once, waits for all) and answers. As the first tier
+ * One tier of a service whose every wait is known: for a request it computes (--busy), sleeps (--sleep), writes to a
+ * file and waits for the disk (--sync FILE), asks the next tiers (--next, all at once, waits for all) and answers. As
+ * the first tier
  * (--requests) it asks so many times and prints what each request took. One thread a connection, connections are kept.
  *   fleet_tier --name api --listen 10.9.0.2:7000 [--busy US] [--sleep US] [--next 10.9.0.3:7000 ...] [--sync FILE]
  *   fleet_tier --name web --requests 100 --next 10.9.0.2:7000 [--pause US] [--bytes N]
@@ -70,7 +71,8 @@ static void __attribute__((noinline)) fleet_busy_work(long us)
 static int all(int fd, char *bytes, long size, int is_write)
 {
     for (long done = 0; done < size;) {
-        ssize_t n = is_write ? write(fd, bytes + done, (size_t)(size - done)) : read(fd, bytes + done, (size_t)(size - done));
+        ssize_t n =
+            is_write ? write(fd, bytes + done, (size_t)(size - done)) : read(fd, bytes + done, (size_t)(size - done));
         if (n <= 0)
             return -1;
         done += n;
@@ -171,23 +173,45 @@ static int ask(struct tier *tier)
 
 int main(int argc, char **argv)
 {
-    static const struct option options[] = {{"name", 1, 0, 'n'}, {"listen", 1, 0, 'l'}, {"next", 1, 0, 'x'}, {"busy", 1, 0, 'b'},
-        {"sleep", 1, 0, 's'}, {"pause", 1, 0, 'p'}, {"sync", 1, 0, 'y'}, {"requests", 1, 0, 'r'}, {"bytes", 1, 0, 'B'},
-        {"reconnect", 0, 0, 'R'}, {0}};
+    static const struct option options[] = {{"name", 1, 0, 'n'}, {"listen", 1, 0, 'l'}, {"next", 1, 0, 'x'},
+        {"busy", 1, 0, 'b'}, {"sleep", 1, 0, 's'}, {"pause", 1, 0, 'p'}, {"sync", 1, 0, 'y'}, {"requests", 1, 0, 'r'},
+        {"bytes", 1, 0, 'B'}, {"reconnect", 0, 0, 'R'}, {0}};
     struct tier tier = {.name = "tier", .bytes = 64};
     for (int c; (c = getopt_long(argc, argv, "", options, NULL)) != -1;) {
         switch (c) {
-        case 'n': tier.name = optarg; break;
-        case 'l': tier.listen = address(optarg); tier.has_listen = 1; break;
-        case 'x': tier.next[tier.nexts++ % NEXTS] = address(optarg); break;
-        case 'b': tier.busy_us = atol(optarg); break;
-        case 's': tier.sleep_us = atol(optarg); break;
-        case 'p': tier.pause_us = atol(optarg); break;
-        case 'y': tier.sync = optarg; break;
-        case 'r': tier.requests = atol(optarg); break;
-        case 'B': tier.bytes = atol(optarg); break;
-        case 'R': tier.reconnects = 1; break;
-        default: return 64;
+        case 'n':
+            tier.name = optarg;
+            break;
+        case 'l':
+            tier.listen = address(optarg);
+            tier.has_listen = 1;
+            break;
+        case 'x':
+            tier.next[tier.nexts++ % NEXTS] = address(optarg);
+            break;
+        case 'b':
+            tier.busy_us = atol(optarg);
+            break;
+        case 's':
+            tier.sleep_us = atol(optarg);
+            break;
+        case 'p':
+            tier.pause_us = atol(optarg);
+            break;
+        case 'y':
+            tier.sync = optarg;
+            break;
+        case 'r':
+            tier.requests = atol(optarg);
+            break;
+        case 'B':
+            tier.bytes = atol(optarg);
+            break;
+        case 'R':
+            tier.reconnects = 1;
+            break;
+        default:
+            return 64;
         }
     }
     if (tier.nexts > NEXTS || tier.bytes < 1 || tier.bytes > MESSAGE)

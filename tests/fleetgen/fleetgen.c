@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * fleetgen --out DIR [--seed N] [--world N] [--seconds S] [--plan FILE] [--release ID] [--frequency HZ] [--window WINDOW]: a fleet that never was. Writes a capture
- * a host (DIR/hN.capture), as its collector would have, and DIR/truth.json: where the time of the base service really went,
- * what was read from whom, how the clocks stood. The same seed and plan give the same bytes; the same world,
- * the same hosts, clocks and connections. gen_plan.h says what a plan is.
+ * fleetgen --out DIR [--seed N] [--world N] [--seconds S] [--plan FILE] [--release ID] [--frequency HZ] [--window
+ * WINDOW]: a fleet that never was. Writes a capture a host (DIR/hN.capture), as its collector would have, and
+ * DIR/truth.json: where the time of the base service really went, what was read from whom, how the clocks stood. The
+ * same seed and plan give the same bytes; the same world, the same hosts, clocks and connections. gen_plan.h says what
+ * a plan is.
  */
 #include "collector/send/capture_writer.h"
 #include "proto/frame.h"
@@ -15,11 +16,10 @@
 
 #define PLAN_BYTES 65536
 
-static const char default_plan[] =
-    "hosts 3 cpus=4\n"
-    "service web hosts=1 threads=4 base pause=4000\n busy 200\n call api\n busy 100\n"
-    "service api hosts=1 threads=6\n busy 500\n sleep 800\n call db\n"
-    "service db hosts=1 threads=6\n busy 200\n disk 600\n";
+static const char default_plan[] = "hosts 3 cpus=4\n"
+                                   "service web hosts=1 threads=4 base pause=4000\n busy 200\n call api\n busy 100\n"
+                                   "service api hosts=1 threads=6\n busy 500\n sleep 800\n call db\n"
+                                   "service db hosts=1 threads=6\n busy 200\n disk 600\n";
 
 struct writer {
     const char *folder;
@@ -52,7 +52,8 @@ static void write_batch(void *context, struct gen_host *host, const struct wp_ba
     wp_buffer_clear(&writer->raw);
     wp_buffer_clear(&writer->frame);
     check(wp_batch_encode(&whole, &writer->raw, &err), &err);
-    check(wp_frame_write(writer->frames, WP_FRAME_BATCH, writer->raw.data, writer->raw.size, &writer->frame, &err), &err);
+    check(
+        wp_frame_write(writer->frames, WP_FRAME_BATCH, writer->raw.data, writer->raw.size, &writer->frame, &err), &err);
     check(wp_capture_writer_batch(*capture, writer->frame.data, writer->frame.size, &err), &err);
     if (!batch->is_last)
         return;
@@ -82,8 +83,9 @@ static void read_plan(struct gen_plan *plan, const char *path)
 
 int main(int argc, char **argv)
 {
-    static const struct option table[] = {{"out", 1, 0, 'o'}, {"seed", 1, 0, 's'}, {"seconds", 1, 0, 't'}, {"plan", 1, 0, 'p'},
-        {"release", 1, 0, 'r'}, {"world", 1, 0, 'w'}, {"frequency", 1, 0, 'f'}, {"window", 1, 0, 'i'}, {0}};
+    static const struct option table[] = {{"out", 1, 0, 'o'}, {"seed", 1, 0, 's'}, {"seconds", 1, 0, 't'},
+        {"plan", 1, 0, 'p'}, {"release", 1, 0, 'r'}, {"world", 1, 0, 'w'}, {"frequency", 1, 0, 'f'},
+        {"window", 1, 0, 'i'}, {0}};
     struct gen_fleet_options options = {.seed = 1, .duration_ns = 5000000000u, .sample_hz = 99};
     struct writer writer = {0};
     const char *plan_path = NULL;
@@ -91,15 +93,32 @@ int main(int argc, char **argv)
     struct gen_plan plan;
     for (int c; (c = getopt_long(argc, argv, "", table, NULL)) != -1;) {
         switch (c) {
-        case 'o': writer.folder = optarg; break;
-        case 's': options.seed = strtoull(optarg, NULL, 10); break;
-        case 'w': options.world = strtoull(optarg, NULL, 10); break;
-        case 't': options.duration_ns = (uint64_t)(strtod(optarg, NULL) * 1e9); break;
-        case 'p': plan_path = optarg; break;
-        case 'r': options.release = optarg; break;
-        case 'i': check(wp_window_parse(&options.window, optarg, &err), &err); break;
-        case 'f': options.sample_hz = (uint32_t)strtoul(optarg, NULL, 10); break;
-        default: return 64;
+        case 'o':
+            writer.folder = optarg;
+            break;
+        case 's':
+            options.seed = strtoull(optarg, NULL, 10);
+            break;
+        case 'w':
+            options.world = strtoull(optarg, NULL, 10);
+            break;
+        case 't':
+            options.duration_ns = (uint64_t)(strtod(optarg, NULL) * 1e9);
+            break;
+        case 'p':
+            plan_path = optarg;
+            break;
+        case 'r':
+            options.release = optarg;
+            break;
+        case 'i':
+            check(wp_window_parse(&options.window, optarg, &err), &err);
+            break;
+        case 'f':
+            options.sample_hz = (uint32_t)strtoul(optarg, NULL, 10);
+            break;
+        default:
+            return 64;
         }
     }
     if (!writer.folder || !options.duration_ns)

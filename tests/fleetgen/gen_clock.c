@@ -14,7 +14,7 @@ uint64_t gen_clock_at(const struct gen_clock *clock, uint64_t true_ns)
 uint64_t gen_clock_true(const struct gen_clock *clock, uint64_t shown_ns)
 {
     uint64_t low = 0, high = (uint64_t)1 << 50; /* thirteen days */
-    while (low < high) { /* it never goes back */
+    while (low < high) {                        /* it never goes back */
         uint64_t middle = low + (high - low) / 2;
         if ((int64_t)(gen_clock_at(clock, middle) - shown_ns) < 0)
             low = middle + 1;

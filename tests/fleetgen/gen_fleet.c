@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define WARM_NS 200000000u     /* before the first host records */
-#define TAIL_NS 300000000u     /* that others record on when the base's hosts have ended */
+#define WARM_NS 200000000u /* before the first host records */
+#define TAIL_NS 300000000u /* that others record on when the base's hosts have ended */
 #define PORT 7000
 
 static const char *service_name(const void *context, uint32_t service)
@@ -19,7 +19,9 @@ static void count_read(void *context, const struct gen_end *end, uint64_t bytes)
 {
     struct gen_fleet *fleet = context;
     const struct gen_end *from = &end->stream->ends[end == &end->stream->ends[0]];
-    uint32_t row, to = end->host->number, other = from->host && (from->host->is_recording || from->host->is_over) ? from->host->number : UINT32_MAX;
+    uint32_t row,
+        to = end->host->number,
+        other = from->host && (from->host->is_recording || from->host->is_over) ? from->host->number : UINT32_MAX;
     struct wp_intkey key = {(uint64_t)to << 32 | other, 0};
     const struct gen_loss *loss = &end->host->loss;
     bool is_lost = fleet->sim.now_ns >= loss->from_ns && fleet->sim.now_ns < loss->to_ns;
@@ -38,15 +40,20 @@ static void count_read(void *context, const struct gen_end *end, uint64_t bytes)
 
 /* --- making it --- */
 
-struct gen_stream *gen_fleet_stream(struct gen_fleet *fleet, struct gen_replica *client, struct gen_replica *server, bool is_first)
+struct gen_stream *gen_fleet_stream(
+    struct gen_fleet *fleet, struct gen_replica *client, struct gen_replica *server, bool is_first)
 {
     const struct gen_plan *plan = &fleet->plan;
     struct gen_sim *sim = &fleet->sim;
-    struct gen_sim way = {.seed = fleet->way_seed ^ (uint64_t)(client ? client->host->number : UINT32_MAX) << 32 ^ server->host->number};
+    struct gen_sim way = {
+        .seed = fleet->way_seed ^ (uint64_t)(client ? client->host->number : UINT32_MAX) << 32 ^ server->host->number};
     struct gen_stream_options options = {.delay_ns = plan->delay_ns / 2 + gen_below(&way, (uint32_t)plan->delay_ns),
-        .jitter_ns = plan->jitter_ns, .retransmit_per_mille = plan->retransmit_per_mille,
-        .coalesce_per_mille = plan->coalesce_per_mille, .read_limit = plan->read_limit,
-        .backward_slower = gen_chance(&way, plan->asymmetric_per_mille), .is_translated = gen_chance(sim, plan->nat_per_mille),
+        .jitter_ns = plan->jitter_ns,
+        .retransmit_per_mille = plan->retransmit_per_mille,
+        .coalesce_per_mille = plan->coalesce_per_mille,
+        .read_limit = plan->read_limit,
+        .backward_slower = gen_chance(&way, plan->asymmetric_per_mille),
+        .is_translated = gen_chance(sim, plan->nat_per_mille),
         .is_v6 = gen_chance(sim, plan->v6_per_mille)};
     options.is_old = is_first && gen_chance(sim, plan->old_per_mille);
     options.is_mapped = !options.is_v6 && gen_chance(sim, plan->v6_per_mille);
@@ -54,7 +61,8 @@ struct gen_stream *gen_fleet_stream(struct gen_fleet *fleet, struct gen_replica 
         (uint16_t)(PORT + server->service), &options, &fleet->traffic);
     stream->ends[1].owner = server;
     stream->ends[1].readable = client ? gen_replica_readable : NULL;
-    fleet->streams = gen_grow(fleet->streams, &fleet->stream_room, fleet->stream_count + 1, sizeof(struct gen_stream *));
+    fleet->streams =
+        gen_grow(fleet->streams, &fleet->stream_room, fleet->stream_count + 1, sizeof(struct gen_stream *));
     fleet->streams[fleet->stream_count++] = stream;
     return stream;
 }
@@ -78,7 +86,8 @@ static void make_hosts(struct gen_fleet *fleet)
         host->service_name = service_name;
         host->names = plan;
         host->sample_ns = fleet->options.sample_hz ? 1000000000u / fleet->options.sample_hz : 0;
-        host->clock = (struct gen_clock){.origin_ns = origin_ns, .drift_ppm = (int32_t)gen_below(sim, 2 * plan->drift_ppm + 1) - (int32_t)plan->drift_ppm};
+        host->clock = (struct gen_clock){.origin_ns = origin_ns,
+            .drift_ppm = (int32_t)gen_below(sim, 2 * plan->drift_ppm + 1) - (int32_t)plan->drift_ppm};
         if (plan->skew_ns)
             host->clock.offset_ns = (int64_t)(gen_random(sim) % (2 * plan->skew_ns)) - (int64_t)plan->skew_ns;
         if (i && i <= plan->steps) {
@@ -117,7 +126,8 @@ static void connect_worker(struct gen_fleet *fleet, struct gen_worker *worker, u
             for (uint32_t k = 0; k < plan->fan; k++) {
                 struct gen_stream **stream = &worker->streams[target * plan->fan + k];
                 uint32_t count = plan->services[target].hosts;
-                uint32_t which = count > 8 * plan->fan ? gen_below(&fleet->sim, count) : (number * plan->fan + k) % count;
+                uint32_t which =
+                    count > 8 * plan->fan ? gen_below(&fleet->sim, count) : (number * plan->fan + k) % count;
                 if (!*stream)
                     *stream = gen_fleet_stream(fleet, worker->replica, fleet->replicas[first + which], true);
             }
@@ -135,12 +145,14 @@ static void make_workers(struct gen_fleet *fleet)
         for (uint32_t i = 0; i < plan->services[s].hosts; i++) {
             struct gen_replica *replica = gen_new(sizeof(*replica));
             *replica = (struct gen_replica){.service = (uint16_t)s, .host = fleet->hosts[host++ % plan->hosts]};
-            fleet->replicas = gen_grow(fleet->replicas, &fleet->replica_room, fleet->replica_count + 1, sizeof(replica));
+            fleet->replicas =
+                gen_grow(fleet->replicas, &fleet->replica_room, fleet->replica_count + 1, sizeof(replica));
             fleet->replicas[fleet->replica_count++] = replica;
         }
     for (uint32_t i = 0; i < fleet->replica_count; i++)
         for (uint32_t j = 0; j < plan->services[fleet->replicas[i]->service].threads; j++) {
-            fleet->workers = gen_grow(fleet->workers, &fleet->worker_room, fleet->worker_count + 1, sizeof(struct gen_worker *));
+            fleet->workers =
+                gen_grow(fleet->workers, &fleet->worker_room, fleet->worker_count + 1, sizeof(struct gen_worker *));
             fleet->workers[fleet->worker_count++] = gen_worker_create(fleet, fleet->replicas[i]);
         }
     for (uint32_t i = 0; i < fleet->worker_count; i++)
@@ -194,7 +206,8 @@ struct gen_fleet *gen_fleet_create(const struct gen_plan *plan, const struct gen
     fleet->options = *options;
     if (!fleet->options.origin_ns)
         fleet->options.origin_ns = GEN_ORIGIN_NS;
-    *sim = (struct gen_sim){.seed = options->world ? options->world : options->seed, .now_ns = fleet->options.origin_ns};
+    *sim =
+        (struct gen_sim){.seed = options->world ? options->world : options->seed, .now_ns = fleet->options.origin_ns};
     fleet->way_seed = gen_random(sim);
     fleet->traffic = (struct gen_traffic){.read = count_read, .context = fleet};
     make_hosts(fleet);
@@ -247,9 +260,16 @@ void gen_fleet_run(struct gen_fleet *fleet)
 
 struct wp_hello gen_fleet_hello(const struct gen_fleet *fleet, const struct gen_host *host)
 {
-    struct wp_hello hello = {.wire_major = WP_WIRE_MAJOR, .wire_minor = WP_WIRE_MINOR, .hostname = (char *)(uintptr_t)host->name,
-        .kernel = "6.1.0", .machine = "x86_64", .boot_id = "generated", .version = "0", .source = "generated",
-        .release = (char *)(uintptr_t)(fleet->options.release ? fleet->options.release : ""), .cpus = host->cpu_count,
+    struct wp_hello hello = {.wire_major = WP_WIRE_MAJOR,
+        .wire_minor = WP_WIRE_MINOR,
+        .hostname = (char *)(uintptr_t)host->name,
+        .kernel = "6.1.0",
+        .machine = "x86_64",
+        .boot_id = "generated",
+        .version = "0",
+        .source = "generated",
+        .release = (char *)(uintptr_t)(fleet->options.release ? fleet->options.release : ""),
+        .cpus = host->cpu_count,
         .sample_period_ns = host->sample_ns};
     uint64_t word = fleet->options.seed;
     memcpy(hello.session, &word, 8);

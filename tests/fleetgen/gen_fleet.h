@@ -2,8 +2,8 @@
 #ifndef WP_TESTS_GEN_FLEET_H
 #define WP_TESTS_GEN_FLEET_H
 /*
- * A fleet that follows from a plan and a seed: hosts, replicas, workers, connections, clocks, and the truth about all of them.
- * Hosts of the base service begin to record last and end first, so that all that they waited for is recorded.
+ * A fleet that follows from a plan and a seed: hosts, replicas, workers, connections, clocks, and the truth about all
+ * of them. Hosts of the base service begin to record last and end first, so that all that they waited for is recorded.
  */
 #include "common/intmap.h"
 #include "proto/session.h"
@@ -13,25 +13,26 @@
 
 /* What was read by applications of one host of bytes that another sent. */
 struct gen_pair {
-    uint32_t from, to;         /* UINT32_MAX: not recorded */
-    uint64_t reads, bytes, unmatchable; /* of connections that nothing tells of: older than the recording and translated */
+    uint32_t from, to; /* UINT32_MAX: not recorded */
+    uint64_t reads, bytes,
+        unmatchable; /* of connections that nothing tells of: older than the recording and translated */
 };
 
 struct gen_fleet_options {
     uint64_t seed, duration_ns, origin_ns;
-    uint64_t world;            /* seed of hosts, clocks, connections; 0: as seed */
+    uint64_t world; /* seed of hosts, clocks, connections; 0: as seed */
     const char *release;
     uint32_t sample_hz;
-    struct wp_window window;   /* of true time; unsaid: always */
-    bool keeps_streams;        /* closed ones, for questions */
+    struct wp_window window; /* of true time; unsaid: always */
+    bool keeps_streams;      /* closed ones, for questions */
 };
 
 struct gen_fleet {
     struct gen_sim sim;
     struct gen_plan plan;
-    uint64_t way_seed;         /* of the ways between hosts */
+    uint64_t way_seed; /* of the ways between hosts */
     struct gen_fleet_options options;
-    struct gen_host **hosts;   /* plan.hosts, owned */
+    struct gen_host **hosts; /* plan.hosts, owned */
     struct gen_replica **replicas;
     struct gen_worker **workers;
     struct gen_stream **streams;
@@ -48,7 +49,8 @@ struct gen_fleet {
 struct gen_fleet *gen_fleet_create(const struct gen_plan *plan, const struct gen_fleet_options *options);
 void gen_fleet_destroy(struct gen_fleet *fleet);
 /* A new connection; `is_first`: may be older than the recording. */
-struct gen_stream *gen_fleet_stream(struct gen_fleet *fleet, struct gen_replica *client, struct gen_replica *server, bool is_first);
+struct gen_stream *gen_fleet_stream(
+    struct gen_fleet *fleet, struct gen_replica *client, struct gen_replica *server, bool is_first);
 /* True when one of the base's threads is there. */
 bool gen_fleet_is_base(const struct gen_fleet *fleet, uint32_t host);
 /* Everything, to the end of all recordings. */

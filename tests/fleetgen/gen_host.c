@@ -5,18 +5,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CUT_NS 100000000u      /* as the collector's batcher */
+#define CUT_NS 100000000u /* as the collector's batcher */
 #define QUIET_NS 500000000u
 
 struct gen_host *gen_host_create(struct gen_sim *sim, uint32_t number, uint32_t cpus)
 {
     struct gen_host *host = gen_new(sizeof(*host));
-    *host = (struct gen_host){.sim = sim, .number = number, .cpu_count = cpus, .next_tid = 1000, .next_port = 32768,
-        .sample_ns = 10101010};
+    *host = (struct gen_host){
+        .sim = sim, .number = number, .cpu_count = cpus, .next_tid = 1000, .next_port = 32768, .sample_ns = 10101010};
     snprintf(host->name, sizeof(host->name), "h%u", number + 1);
     host->cpus = gen_new(cpus * sizeof(*host->cpus));
-    host->batch = (struct wp_batch){.seq = 1, .first_string = 1, .first_thread = 1, .first_socket = 1, .first_object = 1,
-        .first_frame = 1, .first_stack = 1};
+    host->batch = (struct wp_batch){.seq = 1,
+        .first_string = 1,
+        .first_thread = 1,
+        .first_socket = 1,
+        .first_object = 1,
+        .first_frame = 1,
+        .first_stack = 1};
     return host;
 }
 
@@ -84,8 +89,8 @@ static uint32_t add_stack(struct gen_host *host, uint32_t parent, const char *fu
 
 uint32_t gen_host_stack(struct gen_host *host, uint32_t service, enum gen_spot spot)
 {
-    static const char *const names[GEN_SPOTS] = {[GEN_SPOT_WORK] = "work", "read_message", "send_message", "nap", "sync_file",
-        "wait_for_child"};
+    static const char *const names[GEN_SPOTS] = {
+        [GEN_SPOT_WORK] = "work", "read_message", "send_message", "nap", "sync_file", "wait_for_child"};
     uint32_t *ids = host->stacks[service];
     if (!spot)
         return 0;
@@ -105,8 +110,10 @@ static void tell_losses(struct gen_host *host)
         if (!host->lost[kind])
             continue;
         b->drops = gen_grow(b->drops, &host->drop_room, b->drop_count + 1, sizeof(*b->drops));
-        b->drops[b->drop_count++] = (struct wp_drop){kind, 0, host->lost[kind], gen_clock_at(&host->clock, host->loss.from_ns),
-            gen_clock_at(&host->clock, host->sim->now_ns < host->loss.to_ns ? host->sim->now_ns : host->loss.to_ns), WP_DROP_NO_ROOM};
+        b->drops[b->drop_count++] =
+            (struct wp_drop){kind, 0, host->lost[kind], gen_clock_at(&host->clock, host->loss.from_ns),
+                gen_clock_at(&host->clock, host->sim->now_ns < host->loss.to_ns ? host->sim->now_ns : host->loss.to_ns),
+                WP_DROP_NO_ROOM};
         host->dropped += host->lost[kind];
         host->lost[kind] = 0;
     }
@@ -118,7 +125,8 @@ static void cut(struct gen_host *host, bool is_last)
     uint64_t now_ns = gen_clock_at(&host->clock, host->sim->now_ns);
     tell_losses(host);
     b = host->batch;
-#define NEWS(rows, count, first, told) (b.rows += host->told, b.count -= host->told, b.first = host->told + 1, host->told = host->batch.count)
+#define NEWS(rows, count, first, told)                                                                                 \
+    (b.rows += host->told, b.count -= host->told, b.first = host->told + 1, host->told = host->batch.count)
     NEWS(strings, string_count, first_string, told_strings);
     NEWS(threads, thread_count, first_thread, told_threads);
     NEWS(sockets, socket_count, first_socket, told_sockets);
@@ -181,8 +189,11 @@ static void sample(void *context, uint64_t cpu)
     if (!host->is_recording)
         return;
     if (thread)
-        gen_host_tell(host, (struct wp_event){.kind = WP_EVENT_SAMPLE, .cpu = (uint16_t)cpu, .thread = thread->entry,
-            .stack = gen_host_stack(host, thread->service, thread->spot)});
+        gen_host_tell(host,
+            (struct wp_event){.kind = WP_EVENT_SAMPLE,
+                .cpu = (uint16_t)cpu,
+                .thread = thread->entry,
+                .stack = gen_host_stack(host, thread->service, thread->spot)});
     gen_at(host->sim, host->sim->now_ns + host->sample_ns, sample, host, cpu);
 }
 
@@ -190,7 +201,9 @@ static void tell_states(struct gen_host *host)
 {
     for (uint32_t i = 0; i < host->thread_count; i++) {
         const struct gen_thread *thread = host->threads[i];
-        struct wp_event event = {.kind = WP_EVENT_STATE, .thread = thread->entry, .c = WP_STATE_RUNNING,
+        struct wp_event event = {.kind = WP_EVENT_STATE,
+            .thread = thread->entry,
+            .c = WP_STATE_RUNNING,
             .stack = gen_host_stack(host, thread->service, thread->spot)};
         if (thread->place == GEN_NOWHERE)
             continue;

@@ -123,8 +123,15 @@ static bool parse_hosts(struct gen_plan *plan, char *const *words, uint32_t coun
 bool gen_plan_parse(struct gen_plan *plan, const char *text, char *why, uint32_t room)
 {
     struct gen_service *service = NULL;
-    *plan = (struct gen_plan){.hosts = 3, .cpus = 4, .fan = 2, .skew_ns = 3600000000000u, .drift_ppm = 200, .delay_ns = 60000,
-        .jitter_ns = 30000, .stagger_ns = 100000000, .spread_percent = 30};
+    *plan = (struct gen_plan){.hosts = 3,
+        .cpus = 4,
+        .fan = 2,
+        .skew_ns = 3600000000000u,
+        .drift_ppm = 200,
+        .delay_ns = 60000,
+        .jitter_ns = 30000,
+        .stagger_ns = 100000000,
+        .spread_percent = 30};
     while (*text) {
         char line[LINE], *words[WORDS], *rest = NULL;
         uint32_t count = 0;

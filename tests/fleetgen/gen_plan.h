@@ -7,10 +7,9 @@
  *     (quiet: it pauses twenty times as long for the first so many ms)
  *     busy US | sleep US | disk US | fork US      (what is done for a request, one after the other)
  *     call NAME[+NAME...] [bytes=N]               (asks them all at once, waits for all)
- *   links fan=N delay=US jitter=US old=PERMILLE nat=PERMILLE v6=PERMILLE retransmit=PERMILLE coalesce=PERMILLE read=BYTES
- *     asymmetric=PERMILLE reconnect=REQUESTS
- *   hosts N cpus=N skew=MS drift=PPM steps=N losses=N stagger=MS spread=PERCENT
- * Hosts are given to services in order, and again from the first when there are no more.
+ *   links fan=N delay=US jitter=US old=PERMILLE nat=PERMILLE v6=PERMILLE retransmit=PERMILLE coalesce=PERMILLE
+ * read=BYTES asymmetric=PERMILLE reconnect=REQUESTS hosts N cpus=N skew=MS drift=PPM steps=N losses=N stagger=MS
+ * spread=PERCENT Hosts are given to services in order, and again from the first when there are no more.
  */
 #include "tests/fleetgen/gen_trace.h"
 
@@ -39,7 +38,7 @@ struct gen_service {
 
 struct gen_plan {
     struct gen_service services[GEN_SERVICES];
-    uint32_t service_count;    /* the last one is "helper": what is forked */
+    uint32_t service_count; /* the last one is "helper": what is forked */
     uint32_t hosts, cpus, fan, drift_ppm, steps, losses, spread_percent;
     uint32_t old_per_mille, nat_per_mille, v6_per_mille, retransmit_per_mille, coalesce_per_mille, asymmetric_per_mille;
     uint32_t read_limit, reconnect;

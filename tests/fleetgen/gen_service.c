@@ -55,12 +55,15 @@ void gen_replica_readable(struct gen_end *end)
         return;
     end->is_queued = true;
     if (!replica->idle_count) {
-        replica->ready = gen_grow(replica->ready, &replica->ready_room, replica->ready_count + 1, sizeof(*replica->ready));
+        replica->ready =
+            gen_grow(replica->ready, &replica->ready_room, replica->ready_count + 1, sizeof(*replica->ready));
         replica->ready[replica->ready_count++] = end;
         return;
     }
     struct gen_worker *worker = replica->idle[--replica->idle_count];
-    struct wp_event waking = {.c = WP_CAUSE_MESSAGE, .flags = WP_CONTEXT_SOFTIRQ, .d = end->socket,
+    struct wp_event waking = {.c = WP_CAUSE_MESSAGE,
+        .flags = WP_CONTEXT_SOFTIRQ,
+        .d = end->socket,
         .a = (uint32_t)(end->stream->ends[0].first + 1 + end->arrived)};
     waking.cpu = gen_host_interrupt(host, &waking.thread);
     claim(worker, end);
@@ -93,7 +96,8 @@ static void answered(struct gen_thread *thread)
     thread->trace = NULL;
     gen_trace_release(trace);
     worker->client->is_queued = false;
-    if (worker->client->inbox && worker->client->arrived != worker->client->read) /* the next one was quicker than this call */
+    if (worker->client->inbox &&
+        worker->client->arrived != worker->client->read) /* the next one was quicker than this call */
         gen_replica_readable(worker->client);
     look_for_work(thread);
 }

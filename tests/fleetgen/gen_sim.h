@@ -8,7 +8,7 @@
 typedef void (*gen_act)(void *context, uint64_t argument);
 
 struct gen_due {
-    uint64_t time_ns, number;  /* number: first come, first served */
+    uint64_t time_ns, number; /* number: first come, first served */
     gen_act act;
     void *context;
     uint64_t argument;
@@ -16,7 +16,7 @@ struct gen_due {
 
 struct gen_sim {
     uint64_t now_ns, seed, number;
-    struct gen_due *due;       /* a heap, owned */
+    struct gen_due *due; /* a heap, owned */
     uint32_t count, room;
 };
 

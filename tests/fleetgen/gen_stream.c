@@ -6,10 +6,10 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#define SEGMENT 60000u         /* bytes, with segmentation offload */
-#define LEAVE_NS 10000000u     /* the collector tells of one departure in so long */
+#define SEGMENT 60000u     /* bytes, with segmentation offload */
+#define LEAVE_NS 10000000u /* the collector tells of one departure in so long */
 #define RETRANSMIT_NS 200000000u
-#define SEND_COST_NS 1500u     /* twice */
+#define SEND_COST_NS 1500u /* twice */
 #define READ_COST_NS 2000u
 #define SYS_CONNECT 42
 #define SYS_RECVFROM 45
@@ -24,11 +24,13 @@ static uint32_t position(const struct gen_end *sender, uint32_t offset)
     return sender->first + 1 + offset;
 }
 
-static void tell(const struct gen_end *end, enum wp_event_kind kind, uint16_t cpu, uint32_t thread, uint32_t at, uint32_t bytes)
+static void tell(
+    const struct gen_end *end, enum wp_event_kind kind, uint16_t cpu, uint32_t thread, uint32_t at, uint32_t bytes)
 {
     if (end->host)
-        gen_host_tell(end->host, (struct wp_event){.kind = (uint8_t)kind, .cpu = cpu, .thread = thread, .d = end->socket, .a = at,
-            .c = bytes});
+        gen_host_tell(end->host,
+            (struct wp_event){
+                .kind = (uint8_t)kind, .cpu = cpu, .thread = thread, .d = end->socket, .a = at, .c = bytes});
 }
 
 /* --- addresses --- */
@@ -53,24 +55,27 @@ static uint16_t next_port(struct gen_host *host) /* the kernel uses them again: 
     return (uint16_t)host->next_port;
 }
 
-static void add_socket(struct gen_stream *stream, int side, uint32_t own_number, uint32_t far_number, uint16_t own_port,
-    uint16_t far_port)
+static void add_socket(
+    struct gen_stream *stream, int side, uint32_t own_number, uint32_t far_number, uint16_t own_port, uint16_t far_port)
 {
     struct gen_end *end = &stream->ends[side];
     const struct gen_stream_options *options = &stream->options;
     /* A client may see its socket as IPv6 with a mapped address while the server has plain IPv4. */
     struct gen_stream_options plain = *options;
     plain.is_mapped = options->is_mapped && side == 0;
-    struct wp_socket_entry entry = {.family = options->is_v6 || plain.is_mapped ? AF_INET6 : AF_INET, .protocol = IPPROTO_TCP,
-        .local_port = own_port, .remote_port = options->is_translated && side ? (uint16_t)(far_port ^ 0x155u) : far_port, .netns = 4026531840u};
+    struct wp_socket_entry entry = {.family = options->is_v6 || plain.is_mapped ? AF_INET6 : AF_INET,
+        .protocol = IPPROTO_TCP,
+        .local_port = own_port,
+        .remote_port = options->is_translated && side ? (uint16_t)(far_port ^ 0x155u) : far_port,
+        .netns = 4026531840u};
     put_address(entry.local, own_number, false, &plain);
     put_address(entry.remote, far_number, options->is_translated, &plain);
     if (end->host)
         end->socket = gen_host_socket(end->host, &entry);
 }
 
-struct gen_stream *gen_stream_create(struct gen_sim *sim, struct gen_host *client, struct gen_host *server, uint32_t number,
-    uint16_t port, const struct gen_stream_options *options, struct gen_traffic *traffic)
+struct gen_stream *gen_stream_create(struct gen_sim *sim, struct gen_host *client, struct gen_host *server,
+    uint32_t number, uint16_t port, const struct gen_stream_options *options, struct gen_traffic *traffic)
 {
     struct gen_stream *stream = gen_new(sizeof(*stream));
     *stream = (struct gen_stream){.options = *options, .sim = sim, .traffic = traffic, .number = number};
@@ -101,12 +106,19 @@ void gen_stream_destroy(struct gen_stream *stream)
 
 /* --- handshake and end --- */
 
-static void tell_state(struct gen_end *end, uint16_t cpu, uint32_t thread, uint32_t before, uint32_t after, bool has_first)
+static void tell_state(
+    struct gen_end *end, uint16_t cpu, uint32_t thread, uint32_t before, uint32_t after, bool has_first)
 {
     uint64_t first = has_first ? end->first | (uint64_t)other_end(end)->first << 32 : 0;
     if (end->host)
-        gen_host_tell(end->host, (struct wp_event){.kind = WP_EVENT_SOCK_STATE, .cpu = cpu, .thread = thread, .d = end->socket,
-            .c = after, .b = before, .a = first});
+        gen_host_tell(end->host,
+            (struct wp_event){.kind = WP_EVENT_SOCK_STATE,
+                .cpu = cpu,
+                .thread = thread,
+                .d = end->socket,
+                .c = after,
+                .b = before,
+                .a = first});
 }
 
 static void accepted(void *context, uint64_t argument)
@@ -122,7 +134,8 @@ static void connected(void *context, uint64_t argument)
 {
     struct gen_thread *thread = context;
     struct gen_end *end = thread->waits_on;
-    struct wp_event waking = {.c = WP_CAUSE_MESSAGE, .flags = WP_CONTEXT_SOFTIRQ, .d = end->socket, .a = position(other_end(end), 0)};
+    struct wp_event waking = {
+        .c = WP_CAUSE_MESSAGE, .flags = WP_CONTEXT_SOFTIRQ, .d = end->socket, .a = position(other_end(end), 0)};
     (void)argument;
     waking.cpu = gen_host_interrupt(thread->host, &waking.thread);
     tell_state(end, waking.cpu, waking.thread, 2, 1, true);
@@ -174,8 +187,8 @@ void gen_stream_close(struct gen_thread *thread, struct gen_stream *stream)
 
 struct segment {
     struct gen_end *to;
-    uint32_t end, bytes;       /* offset behind its last byte; how many are told of */
-    bool is_told;              /* by the one behind it, at once */
+    uint32_t end, bytes; /* offset behind its last byte; how many are told of */
+    bool is_told;        /* by the one behind it, at once */
 };
 
 static void arrive(void *context, uint64_t argument)
@@ -206,11 +219,16 @@ static void arrive(void *context, uint64_t argument)
     } else if (m) { /* up to the send what was done there, since then on its way */
         uint64_t sent_ns = m->is_leaving || m->sent_ns > now_ns ? now_ns : m->sent_ns;
         gen_trace_splice(reader->trace, m->trace, reader->since_ns, sent_ns);
-        gen_trace_add(reader->trace, reader->service, WP_MESSAGE_IN_FLIGHT, sent_ns > reader->since_ns ? sent_ns : reader->since_ns,
-            now_ns);
+        gen_trace_add(reader->trace, reader->service, WP_MESSAGE_IN_FLIGHT,
+            sent_ns > reader->since_ns ? sent_ns : reader->since_ns, now_ns);
     }
-    gen_thread_wake(reader, (struct wp_event){.c = WP_CAUSE_MESSAGE, .flags = WP_CONTEXT_SOFTIRQ, .cpu = cpu, .thread = thread,
-        .d = to->socket, .a = position(from, to->arrived)});
+    gen_thread_wake(reader,
+        (struct wp_event){.c = WP_CAUSE_MESSAGE,
+            .flags = WP_CONTEXT_SOFTIRQ,
+            .cpu = cpu,
+            .thread = thread,
+            .d = to->socket,
+            .a = position(from, to->arrived)});
 }
 
 static void retransmit(void *context, uint64_t offset)
@@ -286,7 +304,8 @@ static void leave(struct gen_thread *thread)
     gen_thread_compute(thread, GEN_SPOT_SEND, SEND_COST_NS, sent);
 }
 
-void gen_stream_send(struct gen_thread *thread, struct gen_end *from, uint64_t bytes, struct gen_trace *trace, gen_step then)
+void gen_stream_send(
+    struct gen_thread *thread, struct gen_end *from, uint64_t bytes, struct gen_trace *trace, gen_step then)
 {
     thread->waits_on = from;
     thread->message = post(from, bytes, trace);

@@ -6,7 +6,7 @@
 
 #define QUANTUM_NS 4000000u
 #define DISK_MAJOR (8u << 20)
-#define SYS_NANOSLEEP 230      /* clock_nanosleep and others, x86-64 */
+#define SYS_NANOSLEEP 230 /* clock_nanosleep and others, x86-64 */
 #define SYS_FDATASYNC 75
 #define TO_DISK_NS 20000u
 
@@ -24,8 +24,8 @@ static void move(struct gen_thread *thread, enum gen_place place)
     if (thread->place == GEN_ON_CPU)
         gen_trace_add(thread->trace, thread->service, WP_UNDERSTOOD_FUNCTIONS, thread->since_ns, now(host));
     else if (thread->place == GEN_RUNNABLE)
-        gen_trace_add(thread->trace, thread->service, thread->was_preempted ? WP_INVOLUNTARY : WP_SCHEDULER, thread->since_ns,
-            now(host));
+        gen_trace_add(thread->trace, thread->service, thread->was_preempted ? WP_INVOLUNTARY : WP_SCHEDULER,
+            thread->since_ns, now(host));
     thread->place = place;
     thread->since_ns = now(host);
 }
@@ -86,8 +86,11 @@ static void preempt(struct gen_thread *thread)
     thread->burst++;
     host->queue = gen_grow(host->queue, &host->queue_room, host->queue_count + 1, sizeof(*host->queue));
     host->queue[host->queue_count++] = thread;
-    dispatch(host, thread->cpu, (struct wp_event){.thread = thread->entry, .c = WP_STATE_RUNNING, .flags = WP_SWITCH_PREEMPTED,
-        .stack = gen_host_stack(host, thread->service, thread->spot)});
+    dispatch(host, thread->cpu,
+        (struct wp_event){.thread = thread->entry,
+            .c = WP_STATE_RUNNING,
+            .flags = WP_SWITCH_PREEMPTED,
+            .stack = gen_host_stack(host, thread->service, thread->spot)});
 }
 
 static void end_slice(void *context, uint64_t burst)
@@ -125,8 +128,8 @@ void gen_thread_compute(struct gen_thread *thread, enum gen_spot spot, uint64_t 
     run(thread);
 }
 
-void gen_thread_block(struct gen_thread *thread, enum gen_spot spot, uint32_t syscall, enum wp_task_state state, uint64_t resume_ns,
-    gen_step then)
+void gen_thread_block(struct gen_thread *thread, enum gen_spot spot, uint32_t syscall, enum wp_task_state state,
+    uint64_t resume_ns, gen_step then)
 {
     struct gen_host *host = thread->host;
     bool is_nap = syscall == SYS_NANOSLEEP;
@@ -137,8 +140,12 @@ void gen_thread_block(struct gen_thread *thread, enum gen_spot spot, uint32_t sy
     thread->then = then;
     thread->burst++;
     move(thread, GEN_ASLEEP);
-    dispatch(host, thread->cpu, (struct wp_event){.thread = thread->entry, .c = state, .d = syscall + 1,
-        .flags = is_nap ? WP_SWITCH_DELIBERATE : 0, .stack = gen_host_stack(host, thread->service, spot)});
+    dispatch(host, thread->cpu,
+        (struct wp_event){.thread = thread->entry,
+            .c = state,
+            .d = syscall + 1,
+            .flags = is_nap ? WP_SWITCH_DELIBERATE : 0,
+            .stack = gen_host_stack(host, thread->service, spot)});
 }
 
 void gen_thread_wake(struct gen_thread *thread, struct wp_event waking)
@@ -175,8 +182,15 @@ struct request {
 
 static void tell_request(const struct request *request, enum wp_event_kind kind, uint32_t thread, uint16_t cpu)
 {
-    gen_host_tell(request->thread->host, (struct wp_event){.kind = (uint8_t)kind, .cpu = cpu, .thread = thread, .d = DISK_MAJOR,
-        .b = request->key, .a = request->key * 8, .c = 4096, .flags = WP_BLOCK_WRITE});
+    gen_host_tell(request->thread->host,
+        (struct wp_event){.kind = (uint8_t)kind,
+            .cpu = cpu,
+            .thread = thread,
+            .d = DISK_MAJOR,
+            .b = request->key,
+            .a = request->key * 8,
+            .c = 4096,
+            .flags = WP_BLOCK_WRITE});
 }
 
 static void issue_request(void *context, uint64_t argument)
@@ -222,12 +236,16 @@ void gen_thread_sync(struct gen_thread *thread, uint64_t ns, gen_step then)
 static uint32_t add_entry(const struct gen_thread *thread, uint32_t parent)
 {
     struct gen_host *host = thread->host;
-    return gen_host_entry(host, &(struct wp_thread_entry){.tid = thread->tid, .pid = thread->pid,
-        .start_ns = gen_clock_at(&host->clock, now(host)), .parent = parent,
-        .comm = gen_host_string(host, host->service_name(host->names, thread->service))});
+    return gen_host_entry(host,
+        &(struct wp_thread_entry){.tid = thread->tid,
+            .pid = thread->pid,
+            .start_ns = gen_clock_at(&host->clock, now(host)),
+            .parent = parent,
+            .comm = gen_host_string(host, host->service_name(host->names, thread->service))});
 }
 
-struct gen_thread *gen_thread_create(struct gen_host *host, uint16_t service, struct gen_thread *parent, bool is_process)
+struct gen_thread *gen_thread_create(
+    struct gen_host *host, uint16_t service, struct gen_thread *parent, bool is_process)
 {
     struct gen_thread *thread = NULL;
     for (uint32_t i = 0; parent && is_process && i < host->thread_count && !thread; i++) /* one that ended */
@@ -240,8 +258,12 @@ struct gen_thread *gen_thread_create(struct gen_host *host, uint16_t service, st
         host->threads[host->thread_count++] = thread;
     }
     uint64_t burst = thread->burst;
-    *thread = (struct gen_thread){.host = host, .number = thread->number, .tid = host->next_tid++, .service = service,
-        .since_ns = now(host), .burst = burst + 1};
+    *thread = (struct gen_thread){.host = host,
+        .number = thread->number,
+        .tid = host->next_tid++,
+        .service = service,
+        .since_ns = now(host),
+        .burst = burst + 1};
     thread->pid = parent && !is_process ? parent->pid : thread->tid;
     thread->entry = add_entry(thread, parent ? parent->entry : 0);
     return thread;
@@ -259,8 +281,8 @@ void gen_thread_start(struct gen_thread *thread, uint64_t first_ns, gen_step the
 struct gen_thread *gen_thread_fork(struct gen_thread *parent, uint64_t first_ns, gen_step then)
 {
     struct gen_thread *child = gen_thread_create(parent->host, parent->service, parent, true);
-    gen_host_tell(parent->host, (struct wp_event){.kind = WP_EVENT_FORK, .cpu = parent->cpu, .thread = parent->entry,
-        .other = child->entry});
+    gen_host_tell(parent->host,
+        (struct wp_event){.kind = WP_EVENT_FORK, .cpu = parent->cpu, .thread = parent->entry, .other = child->entry});
     gen_thread_start(child, first_ns, then);
     return child;
 }
@@ -271,8 +293,8 @@ void gen_thread_exec(struct gen_thread *thread, uint16_t service)
     move(thread, GEN_ON_CPU);
     thread->service = service;
     thread->entry = add_entry(thread, before);
-    gen_host_tell(thread->host, (struct wp_event){.kind = WP_EVENT_EXEC, .cpu = thread->cpu, .thread = before,
-        .other = thread->entry});
+    gen_host_tell(thread->host,
+        (struct wp_event){.kind = WP_EVENT_EXEC, .cpu = thread->cpu, .thread = before, .other = thread->entry});
 }
 
 void gen_thread_exit(struct gen_thread *thread)

@@ -20,7 +20,8 @@ void gen_trace_release(struct gen_trace *trace)
     free(trace);
 }
 
-void gen_trace_add(struct gen_trace *trace, uint16_t service, enum wp_category category, uint64_t from_ns, uint64_t to_ns)
+void gen_trace_add(
+    struct gen_trace *trace, uint16_t service, enum wp_category category, uint64_t from_ns, uint64_t to_ns)
 {
     if (!trace || from_ns >= to_ns)
         return;
@@ -41,7 +42,7 @@ void gen_trace_splice(struct gen_trace *trace, const struct gen_trace *from, uin
 {
     for (uint32_t i = 0; from && from != trace && i < from->count; i++) {
         const struct gen_part *part = &from->parts[i];
-        gen_trace_add(trace, part->service, (enum wp_category)part->category, part->from_ns > from_ns ? part->from_ns : from_ns,
-            part->to_ns < to_ns ? part->to_ns : to_ns);
+        gen_trace_add(trace, part->service, (enum wp_category)part->category,
+            part->from_ns > from_ns ? part->from_ns : from_ns, part->to_ns < to_ns ? part->to_ns : to_ns);
     }
 }

@@ -16,7 +16,9 @@ static void write_hosts(FILE *out, const struct gen_fleet *fleet)
     fprintf(out, "\"hosts\":[");
     for (uint32_t i = 0; i < fleet->plan.hosts; i++) {
         const struct gen_host *host = fleet->hosts[i];
-        fprintf(out, "%s\n{\"name\":\"%s\",\"offset_ns\":%lld,\"drift_ppm\":%d,\"begin_ns\":%llu,\"events\":%llu,\"dropped\":%llu,\"steps\":[",
+        fprintf(out,
+            "%s\n{\"name\":\"%s\",\"offset_ns\":%lld,\"drift_ppm\":%d,\"begin_ns\":%llu,\"events\":%llu,\"dropped\":%"
+            "llu,\"steps\":[",
             i ? "," : "", host->name, (long long)host->clock.offset_ns, host->clock.drift_ppm, NUMBER(host->start_ns),
             NUMBER(host->events), NUMBER(host->dropped));
         for (uint32_t j = 0; j < host->clock.step_count; j++)
@@ -29,7 +31,8 @@ static void write_hosts(FILE *out, const struct gen_fleet *fleet)
 
 static void write_services(FILE *out, const struct gen_fleet *fleet)
 {
-    fprintf(out, "\"total_ns\":%llu,\"requests\":%llu,\"services\":{", NUMBER(fleet->sums.total_ns), NUMBER(fleet->requests));
+    fprintf(out, "\"total_ns\":%llu,\"requests\":%llu,\"services\":{", NUMBER(fleet->sums.total_ns),
+        NUMBER(fleet->requests));
     for (uint32_t i = 0; i < fleet->plan.service_count; i++) {
         const char *comma = "";
         fprintf(out, "%s\n\"%s\":{", i ? "," : "", fleet->plan.services[i].name);
@@ -50,8 +53,9 @@ static void write_pairs(FILE *out, const struct gen_fleet *fleet)
     fprintf(out, "\"reads\":[");
     for (uint32_t i = 0; i < fleet->pair_count; i++) {
         const struct gen_pair *pair = &fleet->pairs[i];
-        fprintf(out, "%s\n{\"from\":\"%s\",\"to\":\"%s\",\"reads\":%llu,\"bytes\":%llu,\"unmatchable\":%llu}", i ? "," : "",
-            host_name(fleet, pair->from), host_name(fleet, pair->to), NUMBER(pair->reads), NUMBER(pair->bytes), NUMBER(pair->unmatchable));
+        fprintf(out, "%s\n{\"from\":\"%s\",\"to\":\"%s\",\"reads\":%llu,\"bytes\":%llu,\"unmatchable\":%llu}",
+            i ? "," : "", host_name(fleet, pair->from), host_name(fleet, pair->to), NUMBER(pair->reads),
+            NUMBER(pair->bytes), NUMBER(pair->unmatchable));
     }
     fprintf(out, "],\n");
 }
@@ -65,9 +69,11 @@ static void write_connections(FILE *out, const struct gen_fleet *fleet)
         const struct gen_end *a = &stream->ends[0], *b = &stream->ends[1];
         if (!a->host)
             continue;
-        fprintf(out, "%s\n{\"from\":\"%s\",\"from_socket\":%u,\"to\":\"%s\",\"to_socket\":%u,\"old\":%s,\"translated\":%s,"
-            "\"sent\":%u,\"answered\":%u}", comma, a->host->name, a->socket, b->host->name, b->socket,
-            stream->options.is_old ? "true" : "false", stream->options.is_translated ? "true" : "false", a->sent, b->sent);
+        fprintf(out,
+            "%s\n{\"from\":\"%s\",\"from_socket\":%u,\"to\":\"%s\",\"to_socket\":%u,\"old\":%s,\"translated\":%s,"
+            "\"sent\":%u,\"answered\":%u}",
+            comma, a->host->name, a->socket, b->host->name, b->socket, stream->options.is_old ? "true" : "false",
+            stream->options.is_translated ? "true" : "false", a->sent, b->sent);
         comma = ",";
     }
     fprintf(out, "]}\n");
@@ -78,8 +84,9 @@ int gen_truth_write(const struct gen_fleet *fleet, const char *path)
     FILE *out = fopen(path, "w");
     if (!out)
         return -errno;
-    fprintf(out, "{\"seed\":%llu,\"retransmits\":%llu,\"partial_reads\":%llu,\"coalesced\":%llu,\n", NUMBER(fleet->options.seed),
-        NUMBER(fleet->traffic.retransmits), NUMBER(fleet->traffic.partial_reads), NUMBER(fleet->traffic.coalesced));
+    fprintf(out, "{\"seed\":%llu,\"retransmits\":%llu,\"partial_reads\":%llu,\"coalesced\":%llu,\n",
+        NUMBER(fleet->options.seed), NUMBER(fleet->traffic.retransmits), NUMBER(fleet->traffic.partial_reads),
+        NUMBER(fleet->traffic.coalesced));
     write_hosts(out, fleet);
     write_services(out, fleet);
     write_pairs(out, fleet);

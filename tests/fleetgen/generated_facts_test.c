@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the aggregator takes for facts about a fleet, against the fleet: which sockets are the ends of one connection, whose bytes
- * were read, how the clocks stand. The sessions are fed with a generated fleet's batches as they come.
+ * What the aggregator takes for facts about a fleet, against the fleet: which sockets are the ends of one connection,
+ * whose bytes were read, how the clocks stand. The sessions are fed with a generated fleet's batches as they come.
  * WP_SEED=N runs that case only.
  */
 #include "aggregator/session/host_session.h"
@@ -15,7 +15,7 @@
 #include <cmocka.h>
 
 #define STEP_NS 250000000u
-#define BACK_NS 1500000000u    /* moments this far back are asked for: there were messages since */
+#define BACK_NS 1500000000u /* moments this far back are asked for: there were messages since */
 #define SEEDS 3u
 
 struct tally {
@@ -53,7 +53,8 @@ static bool is_seen(const struct observed *o, const struct gen_end *end)
     return end->host && end->host->is_recording && o->sessions[end->host->number];
 }
 
-/* Each connection on which something was sent both ways; one that is older than the recording and translated cannot be known. */
+/* Each connection on which something was sent both ways; one that is older than the recording and translated cannot be
+ * known. */
 static void ask_pairs(struct observed *o)
 {
     for (uint32_t i = 0; i < o->fleet->stream_count; i++) {
@@ -62,8 +63,10 @@ static void ask_pairs(struct observed *o)
         struct wp_far_end far;
         if (!is_seen(o, a) || !is_seen(o, b) || stream->is_closed)
             continue;
-        enum wp_pairing pairing = wp_connections_peer(o->seen->connections, o->sessions[a->host->number]->home, a->socket, &far);
-        bool is_right = pairing == WP_PAIR_FOUND && far.host == o->sessions[b->host->number]->home && far.socket == b->socket;
+        enum wp_pairing pairing =
+            wp_connections_peer(o->seen->connections, o->sessions[a->host->number]->home, a->socket, &far);
+        bool is_right =
+            pairing == WP_PAIR_FOUND && far.host == o->sessions[b->host->number]->home && far.socket == b->socket;
         o->tally.wrong += pairing == WP_PAIR_FOUND && !is_right;
         if ((stream->options.is_old && (stream->options.is_translated || b->sent < 50 * 120)) || b->sent < 200)
             continue; /* not yet, or never */
@@ -93,9 +96,9 @@ static void ask_clocks(struct observed *o)
         o->tally.unsettled += !offset.is_settled;
         if (offset.is_settled && error_ns > offset.bound_ns) {
             o->tally.outside++;
-            print_message("%s -> %s at %.3f s: off by %.3f ms, said to be within %.3f ms\n", o->fleet->hosts[pair->from]->name,
-                o->fleet->hosts[pair->to]->name, (double)(true_ns - o->fleet->begin_ns) / 1e9, (double)error_ns / 1e6,
-                (double)offset.bound_ns / 1e6);
+            print_message("%s -> %s at %.3f s: off by %.3f ms, said to be within %.3f ms\n",
+                o->fleet->hosts[pair->from]->name, o->fleet->hosts[pair->to]->name,
+                (double)(true_ns - o->fleet->begin_ns) / 1e9, (double)error_ns / 1e6, (double)offset.bound_ns / 1e6);
         }
         if (o->tally.bound_count < 65536)
             o->tally.bounds_ns[o->tally.bound_count++] = offset.bound_ns;
@@ -129,7 +132,8 @@ static void compare_traffic(const struct observed *o, uint64_t *known, uint64_t 
     for (uint32_t j = 0; j < count; j++) { /* from hosts that sent nothing there */
         bool is_there = traffic[j].from == UINT32_MAX;
         for (uint32_t i = 0; i < o->fleet->pair_count && !is_there; i++)
-            is_there = o->fleet->pairs[i].from != UINT32_MAX && o->sessions[o->fleet->pairs[i].from]->home == traffic[j].from &&
+            is_there = o->fleet->pairs[i].from != UINT32_MAX &&
+                o->sessions[o->fleet->pairs[i].from]->home == traffic[j].from &&
                 o->sessions[o->fleet->pairs[i].to]->home == traffic[j].to;
         *wrong += is_there ? 0 : traffic[j].messages;
     }
@@ -182,40 +186,45 @@ static void check(const char *plan, uint64_t seconds)
         const struct tally *t = &o.tally;
         qsort(o.tally.bounds_ns, t->bound_count, sizeof(uint64_t), compare);
         uint64_t median_ns = t->bound_count ? t->bounds_ns[t->bound_count / 2] : 0;
-        print_message("seed %llu: %llu reads of %llu matched (%.4f %%), %llu wrongly; pairs %llu, %llu wrong, %llu missing; offsets %llu, %llu "
-            "unknown, %llu unsettled, %llu outside; bound %.1f us, 99 in 100 below %.1f us\n", (unsigned long long)seed,
-            (unsigned long long)right, (unsigned long long)known, 100.0 * (double)right / (double)known, (unsigned long long)wrong,
-            (unsigned long long)t->pairs, (unsigned long long)t->wrong, (unsigned long long)t->missing, (unsigned long long)t->asked,
-            (unsigned long long)t->unknown, (unsigned long long)t->unsettled, (unsigned long long)t->outside, (double)median_ns / 1e3,
-            t->bound_count ? (double)t->bounds_ns[t->bound_count * 99 / 100] / 1e3 : 0.0);
+        print_message("seed %llu: %llu reads of %llu matched (%.4f %%), %llu wrongly; pairs %llu, %llu wrong, %llu "
+                      "missing; offsets %llu, %llu "
+                      "unknown, %llu unsettled, %llu outside; bound %.1f us, 99 in 100 below %.1f us\n",
+            (unsigned long long)seed, (unsigned long long)right, (unsigned long long)known,
+            100.0 * (double)right / (double)known, (unsigned long long)wrong, (unsigned long long)t->pairs,
+            (unsigned long long)t->wrong, (unsigned long long)t->missing, (unsigned long long)t->asked,
+            (unsigned long long)t->unknown, (unsigned long long)t->unsettled, (unsigned long long)t->outside,
+            (double)median_ns / 1e3, t->bound_count ? (double)t->bounds_ns[t->bound_count * 99 / 100] / 1e3 : 0.0);
         assert_true(known > 1000);
         assert_int_equal(t->wrong, 0);
-        assert_true(wrong * 10000 <= right);           /* T3: precision 99.99 % */
-        assert_true(right * 1000 >= known * 995);      /* and recall 99.5 % */
-        assert_int_equal(t->outside, 0);               /* T4: always */
+        assert_true(wrong * 10000 <= right);      /* T3: precision 99.99 % */
+        assert_true(right * 1000 >= known * 995); /* and recall 99.5 % */
+        assert_int_equal(t->outside, 0);          /* T4: always */
         assert_true(t->asked > 100 && t->unknown * 100 <= t->asked);
         assert_true(median_ns <= o.fleet->plan.delay_ns * 2 + o.fleet->plan.jitter_ns); /* of one way, the slowest */
         forget(&o);
     }
 }
 
-#define SERVICES \
-    "service web hosts=2 threads=5 base pause=3000 outside=200\n busy 200\n call auth\n call api+search bytes=700\n" \
-    "service auth hosts=1 threads=4\n busy 150\n" \
-    "service api hosts=3 threads=5 answer=90000\n busy 300\n call db\n" \
-    "service search hosts=2 threads=4 answer=150000\n busy 300\n call db\n" \
+#define SERVICES                                                                                                       \
+    "service web hosts=2 threads=5 base pause=3000 outside=200\n busy 200\n call auth\n call api+search bytes=700\n"   \
+    "service auth hosts=1 threads=4\n busy 150\n"                                                                      \
+    "service api hosts=3 threads=5 answer=90000\n busy 300\n call db\n"                                                \
+    "service search hosts=2 threads=4 answer=150000\n busy 300\n call db\n"                                            \
     "service db hosts=2 threads=5 answer=4000\n busy 100\n disk 300\n"
 
 static void connections_that_begin_in_the_recording(void **state)
 {
     (void)state;
-    check("hosts 10\n" SERVICES "links fan=2 delay=80 jitter=40 v6=300 nat=300 retransmit=2 coalesce=400 read=16000 reconnect=30\n", 6);
+    check("hosts 10\n" SERVICES
+          "links fan=2 delay=80 jitter=40 v6=300 nat=300 retransmit=2 coalesce=400 read=16000 reconnect=30\n",
+        6);
 }
 
 static void connections_older_than_the_recording(void **state)
 {
     (void)state;
-    check("hosts 10\n" SERVICES "links fan=2 delay=80 jitter=40 v6=300 retransmit=2 coalesce=400 read=16000 old=1000\n", 12);
+    check("hosts 10\n" SERVICES "links fan=2 delay=80 jitter=40 v6=300 retransmit=2 coalesce=400 read=16000 old=1000\n",
+        12);
 }
 
 static void old_and_translated_connections_match_nothing_wrong(void **state)

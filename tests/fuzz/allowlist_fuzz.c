@@ -14,7 +14,11 @@ static void check(const struct wp_public_key *key)
     char host[WP_HOST_TEXT], line[256];
     wp_host_format(key->host, host);
     int size = snprintf(line, sizeof(line), "%s %s %s", key->text,
-        key->kind == WP_KEY_OF_ANY ? "*" : key->kind == WP_KEY_OF_NONE ? "-" : key->kind == WP_KEY_OF_SHARD ? "shard" : host, key->name);
+        key->kind == WP_KEY_OF_ANY         ? "*"
+            : key->kind == WP_KEY_OF_NONE  ? "-"
+            : key->kind == WP_KEY_OF_SHARD ? "shard"
+                                           : host,
+        key->name);
     if (wp_public_key_parse(&again, line, (size_t)size, NULL) != 1 || memcmp(key, &again, sizeof(again)))
         abort();
 }

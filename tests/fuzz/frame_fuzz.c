@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Frames one behind the other, as in a capture. Three of four inputs get sound check sums, or nothing behind those would be reached. */
+/* Frames one behind the other, as in a capture. Three of four inputs get sound check sums, or nothing behind those
+ * would be reached. */
 #include "fuzz.h"
 
 #include "proto/frame.h"

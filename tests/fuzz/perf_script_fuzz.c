@@ -32,14 +32,16 @@ static int on_watermark(void *context, uint64_t time_ns, struct wp_error *err)
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
-    static bool is_open; /* one file for all inputs, and it is the standard input: to open files costs more than to read a text */
+    static bool is_open; /* one file for all inputs, and it is the standard input: to open files costs more than to read
+                            a text */
     uint64_t last = 0;
     struct wp_source *source;
     struct wp_error err = {0};
     struct wp_sink sink = {.fact = on_fact, .drops = on_drops, .watermark = on_watermark, .context = &last};
     is_open = is_open || dup2(memfd_create("text", 0), STDIN_FILENO) == STDIN_FILENO;
     /* its page stays: to empty the file first would give it back each time */
-    if (!is_open || pwrite(STDIN_FILENO, bytes, size, 0) != (ssize_t)size || ftruncate(STDIN_FILENO, (off_t)size) || lseek(STDIN_FILENO, 0, SEEK_SET))
+    if (!is_open || pwrite(STDIN_FILENO, bytes, size, 0) != (ssize_t)size || ftruncate(STDIN_FILENO, (off_t)size) ||
+        lseek(STDIN_FILENO, 0, SEEK_SET))
         abort();
     if (!wp_source_perf_script_create(&source, "-", &err)) {
         int more = 1;

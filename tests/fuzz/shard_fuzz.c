@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What other aggregators say: a row of messages, each a type, two bytes of size and so much of a payload. From the first one that is taken on
- * there is a host of ours, which sent a message before it slept: they may ask about it, and it waits for the first host that they tell of.
- * Whatever they answer, the wait is cut into pieces without gap or overlap.
+ * What other aggregators say: a row of messages, each a type, two bytes of size and so much of a payload. From the
+ * first one that is taken on there is a host of ours, which sent a message before it slept: they may ask about it, and
+ * it waits for the first host that they tell of. Whatever they answer, the wait is cut into pieces without gap or
+ * overlap.
  */
 #include "fuzz.h"
 
@@ -34,11 +35,13 @@ static int tell(void *context, uint32_t link, enum wp_frame_type type, const uin
     return 0;
 }
 
-static int answer(void *context, const struct wp_server_caller *caller, enum wp_frame_type type, const uint8_t *raw, size_t size)
+static int answer(
+    void *context, const struct wp_server_caller *caller, enum wp_frame_type type, const uint8_t *raw, size_t size)
 {
     static const struct wp_shard_vocabulary words = {WP_STYLES, WP_CATEGORIES};
     (void)context, (void)caller;
-    Wakepath__Shard__Answers *m = type == WP_FRAME_SHARD_ANSWERS ? wp_shard_answers_unpack(raw, size, &words, NULL) : NULL;
+    Wakepath__Shard__Answers *m =
+        type == WP_FRAME_SHARD_ANSWERS ? wp_shard_answers_unpack(raw, size, &words, NULL) : NULL;
     if (type == WP_FRAME_SHARD_ANSWERS && !m)
         abort(); /* others refuse it */
     if (m)
@@ -52,8 +55,13 @@ static void make_host(struct scene *scene)
 {
     static const struct wp_bytes comm = {"own", 3};
     static const struct wp_thread_entry thread = {.tid = 100, .pid = 100, .comm = 1};
-    static const struct wp_socket_entry socket = {.family = AF_INET, .protocol = IPPROTO_TCP, .local = {10, 0, 0, 1}, .remote = {10, 0, 0, 2},
-        .local_port = 40000, .remote_port = 80, .netns = 1};
+    static const struct wp_socket_entry socket = {.family = AF_INET,
+        .protocol = IPPROTO_TCP,
+        .local = {10, 0, 0, 1},
+        .remote = {10, 0, 0, 2},
+        .local_port = 40000,
+        .remote_port = 80,
+        .netns = 1};
     struct wp_event events[] = {
         {.kind = WP_EVENT_SOCK_STATE, .c = ESTABLISHED, .b = 2, .d = 1, .time_ns = 1000, .a = 5ull << 32 | 7},
         {.kind = WP_EVENT_SWITCH, .other = 1, .time_ns = 100000000},
@@ -61,14 +69,29 @@ static void make_host(struct scene *scene)
         {.kind = WP_EVENT_SOCK_LEAVE, .d = 1, .time_ns = 200001000, .a = 100, .c = 100},
         {.kind = WP_EVENT_SWITCH, .thread = 1, .time_ns = 300000000, .c = WP_STATE_INTERRUPTIBLE},
     };
-    struct wp_hello hello = {.session = {1}, .hostname = (char *)(uintptr_t)"own", .start_real_ns = 1};
-    scene->options = (struct wp_host_session_options){.fleet = scene->fleet, .epoch_ns = 1000000000, .lateness_ns = 1000000000,
-        .history_ns = 10000000000};
-    if (wp_host_session_create(&scene->session, &hello, "v1", &scene->options, NULL, NULL) || wp_fleet_aggregate(scene->fleet, "web", "v1") < 0)
+    struct wp_hello hello = {.session = {1}, .hostname = (char *)(uintptr_t) "own", .start_real_ns = 1};
+    scene->options = (struct wp_host_session_options){
+        .fleet = scene->fleet, .epoch_ns = 1000000000, .lateness_ns = 1000000000, .history_ns = 10000000000};
+    if (wp_host_session_create(&scene->session, &hello, "v1", &scene->options, NULL, NULL) ||
+        wp_fleet_aggregate(scene->fleet, "web", "v1") < 0)
         abort();
-    struct wp_batch batch = {.seq = 1, .session = {1}, .events = events, .event_count = sizeof(events) / sizeof(events[0]), .strings = (void *)(uintptr_t)&comm,
-        .string_count = 1, .threads = (void *)(uintptr_t)&thread, .thread_count = 1, .sockets = (void *)(uintptr_t)&socket, .socket_count = 1,
-        .first_string = 1, .first_thread = 1, .first_socket = 1, .first_object = 1, .first_frame = 1, .first_stack = 1, .watermark_ns = 400000000};
+    struct wp_batch batch = {.seq = 1,
+        .session = {1},
+        .events = events,
+        .event_count = sizeof(events) / sizeof(events[0]),
+        .strings = (void *)(uintptr_t)&comm,
+        .string_count = 1,
+        .threads = (void *)(uintptr_t)&thread,
+        .thread_count = 1,
+        .sockets = (void *)(uintptr_t)&socket,
+        .socket_count = 1,
+        .first_string = 1,
+        .first_thread = 1,
+        .first_socket = 1,
+        .first_object = 1,
+        .first_frame = 1,
+        .first_stack = 1,
+        .watermark_ns = 400000000};
     if (wp_host_session_take(scene->session, &batch, NULL))
         abort();
 }
@@ -76,7 +99,8 @@ static void make_host(struct scene *scene)
 static void on_piece(void *context, const struct wp_piece *piece)
 {
     struct scene *scene = context;
-    if (piece->end_ns != scene->reached_ns || piece->start_ns >= piece->end_ns || piece->category >= WP_CATEGORIES || piece->layer_count > WP_DEPTH_LIMIT)
+    if (piece->end_ns != scene->reached_ns || piece->start_ns >= piece->end_ns || piece->category >= WP_CATEGORIES ||
+        piece->layer_count > WP_DEPTH_LIMIT)
         abort();
     scene->reached_ns = piece->start_ns;
 }
@@ -88,8 +112,14 @@ static void wait_for(struct scene *scene, uint32_t far)
     struct wp_explainer x;
     struct wp_slice slice = {.wake_ns = TO_NS, .cause_d = 1};
     struct wp_wait wait = {.thread = 1, .slice = &slice, .start_ns = FROM_NS};
-    struct wp_shard_wait asked = {.thread = 1, .far_host = far, .far_socket = 1, .from_ns = FROM_NS, .to_ns = TO_NS, .arrival_ns = TO_NS,
-        .start_ns = FROM_NS, .hops = WP_SHARD_HOPS};
+    struct wp_shard_wait asked = {.thread = 1,
+        .far_host = far,
+        .far_socket = 1,
+        .from_ns = FROM_NS,
+        .to_ns = TO_NS,
+        .arrival_ns = TO_NS,
+        .start_ns = FROM_NS,
+        .hops = WP_SHARD_HOPS};
     if (wp_pathtree_init(&tree))
         abort();
     wp_explainer_init(&x, scene->fleet, 0, &tree);

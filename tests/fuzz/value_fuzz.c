@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A stored value. The first byte's lowest bit says what the rest is: the stored bytes as they are, or the second byte's kind of body with
- * a sound digest, so that what is behind that is reached. A body goes through a stored form, compressed and with a header, when the next
- * bit says so: always, this would be most of the time, and no decoder's. What a check lets pass must decode; a report that decodes must
- * be the same when it is encoded and decoded again, and merge with itself.
+ * A stored value. The first byte's lowest bit says what the rest is: the stored bytes as they are, or the second byte's
+ * kind of body with a sound digest, so that what is behind that is reached. A body goes through a stored form,
+ * compressed and with a header, when the next bit says so: always, this would be most of the time, and no decoder's.
+ * What a check lets pass must decode; a report that decodes must be the same when it is encoded and decoded again, and
+ * merge with itself.
  */
 #include "fuzz.h"
 
@@ -32,7 +33,8 @@ static void try_report(const struct wp_buffer *raw)
     struct wp_error err = {0};
     if (!wp_report_decode(&report, raw->data, raw->size, &err)) {
         need(!wp_report_encode(report, &first, &err) && !wp_report_decode(&again, first.data, first.size, &err));
-        need(!wp_report_encode(again, &second, &err) && first.size == second.size && !memcmp(first.data, second.data, first.size));
+        need(!wp_report_encode(again, &second, &err) && first.size == second.size &&
+            !memcmp(first.data, second.data, first.size));
         need(!wp_report_merge(report, again, &err));
         wp_report_destroy(again);
         wp_report_destroy(report);
@@ -90,8 +92,13 @@ static void try_stored(struct wp_value_zstd *zstd, const uint8_t *bytes, size_t 
 
 static void try_body(struct wp_value_zstd *zstd, enum wp_value_kind kind, const uint8_t *bytes, size_t size)
 {
-    struct wp_value value = {.kind = kind, .codec = WP_CODEC_NONE, .version = WP_VALUE_VERSION, .raw_size = size, .head = bytes,
-        .body = bytes, .body_size = size};
+    struct wp_value value = {.kind = kind,
+        .codec = WP_CODEC_NONE,
+        .version = WP_VALUE_VERSION,
+        .raw_size = size,
+        .head = bytes,
+        .body = bytes,
+        .body_size = size};
     XXH128_canonical_t digest;
     XXH128_canonicalFromHash(&digest, XXH3_128bits(bytes, size));
     memcpy(value.digest, &digest, sizeof(value.digest));

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* value_seeds ROOT RELEASE DIR: a seed of each kind of value for fuzz_value, from a store: the smallest of a kind as it is stored, and its body. */
+/* value_seeds ROOT RELEASE DIR: a seed of each kind of value for fuzz_value, from a store: the smallest of a kind as it
+ * is stored, and its body. */
 #include "storage/env/store.h"
 #include "storage/env/txn.h"
 
@@ -16,14 +17,16 @@ static int look_at(void *context, const char *text, size_t size)
 {
     struct search *search = context;
     struct wp_key key;
-    if (wp_key_parse(&key, text, NULL) || size <= WP_VALUE_HEADER || (search->sizes[key.kind] && search->sizes[key.kind] <= size))
+    if (wp_key_parse(&key, text, NULL) || size <= WP_VALUE_HEADER ||
+        (search->sizes[key.kind] && search->sizes[key.kind] <= size))
         return 0;
     search->sizes[key.kind] = size;
     snprintf(search->keys[key.kind], WP_KEY_ROOM, "%s", text);
     return 0;
 }
 
-static void put(const char *folder, const char *name, const uint8_t *start, size_t start_size, const uint8_t *bytes, size_t size)
+static void put(
+    const char *folder, const char *name, const uint8_t *start, size_t start_size, const uint8_t *bytes, size_t size)
 {
     char path[4096];
     snprintf(path, sizeof(path), "%s/%s", folder, name);
@@ -39,7 +42,8 @@ int main(int argc, char **argv)
 {
     struct search search = {0};
     struct wp_store *store;
-    if (argc != 4 || wp_store_open(&store, argv[1], false, NULL) || wp_txn_begin(&search.txn, store, argv[2], false, NULL))
+    if (argc != 4 || wp_store_open(&store, argv[1], false, NULL) ||
+        wp_txn_begin(&search.txn, store, argv[2], false, NULL))
         return 1;
     wp_txn_visit(search.txn, "", look_at, &search, NULL);
     for (unsigned kind = 1; kind < WP_VALUE_KINDS; kind++) {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * kubernetes_nodes FOLDER NODES SHARDS ENDPOINT DESK: nodes of a cluster that are not there, in one process, each with a key of its own. ENDPOINT
- * and DESK are formats with the shard's number; FOLDER has aggregator.pub and token, and gets the keys. Each node gets its key listed by all
- * desks, then talks to the shard NUMBER % SHARDS. Prints "welcome=W again=A" when that changes: how many are welcome, how many have been so
- * more than once. Ends when its standard input does.
+ * kubernetes_nodes FOLDER NODES SHARDS ENDPOINT DESK: nodes of a cluster that are not there, in one process, each with
+ * a key of its own. ENDPOINT and DESK are formats with the shard's number; FOLDER has aggregator.pub and token, and
+ * gets the keys. Each node gets its key listed by all desks, then talks to the shard NUMBER % SHARDS. Prints "welcome=W
+ * again=A" when that changes: how many are welcome, how many have been so more than once. Ends when its standard input
+ * does.
  */
 #include "proto/curve_keys.h"
 #include "proto/enrolment.h"
@@ -58,11 +59,13 @@ static void enrol(const struct cluster *c, struct node *node, unsigned number)
     snprintf(node->name, sizeof(node->name), "node-%u", number);
     snprintf(node->key, sizeof(node->key), "%s/node.key", dir);
     check(wp_key_pair_make(&pair, &err), &err);
-    check(wp_key_files_write(&(struct wp_key_files){dir, "node", WP_KEY_OF_HOST, node->host, false}, &pair, &err), &err);
+    check(
+        wp_key_files_write(&(struct wp_key_files){dir, "node", WP_KEY_OF_HOST, node->host, false}, &pair, &err), &err);
     for (unsigned shard = 0; shard < c->shards; shard++) {
         char desk[256];
         fill(desk, c->desk, shard);
-        check(wp_enrolment_ask(&(struct wp_enrolment){desk, node->key, c->server, c->token, node->host, 30000}, &err), &err);
+        check(wp_enrolment_ask(&(struct wp_enrolment){desk, node->key, c->server, c->token, node->host, 30000}, &err),
+            &err);
     }
 }
 
@@ -72,13 +75,24 @@ static void open_client(const struct cluster *c, struct node *node, unsigned num
     struct wp_error err = {0};
     char endpoint[256];
     clock_gettime(CLOCK_REALTIME, &real);
-    struct wp_hello hello = {.wire_major = WP_WIRE_MAJOR, .wire_minor = WP_WIRE_MINOR, .hostname = node->name, .kernel = "6.1.0", .machine = "x86_64",
-        .boot_id = "made", .version = "0", .source = "made", .release = "", .cpus = 1, .start_mono_ns = 1000000000,
+    struct wp_hello hello = {.wire_major = WP_WIRE_MAJOR,
+        .wire_minor = WP_WIRE_MINOR,
+        .hostname = node->name,
+        .kernel = "6.1.0",
+        .machine = "x86_64",
+        .boot_id = "made",
+        .version = "0",
+        .source = "made",
+        .release = "",
+        .cpus = 1,
+        .start_mono_ns = 1000000000,
         .start_real_ns = (uint64_t)real.tv_sec * 1000000000};
     memcpy(hello.host, node->host, 16);
     memcpy(hello.session, node->host, 16);
     fill(endpoint, c->endpoint, number % c->shards);
-    check(wp_client_open_with(&node->client, &(struct wp_client_options){endpoint, node->key, c->server, false}, &hello, &err), &err);
+    check(wp_client_open_with(
+              &node->client, &(struct wp_client_options){endpoint, node->key, c->server, false}, &hello, &err),
+        &err);
 }
 
 static bool has_input_ended(void)

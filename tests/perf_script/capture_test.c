@@ -23,7 +23,7 @@
 struct made {
     char folder[32], path[64], partial[80];
     struct wp_buffer frames[BATCHES];
-    struct wp_buffer file;      /* the finished capture */
+    struct wp_buffer file; /* the finished capture */
 };
 
 /* A few events for the small ones, many for the last: it spans several reads. */
@@ -36,11 +36,22 @@ static void make_frame(struct wp_buffer *out, uint64_t seq, uint32_t count)
         noise ^= noise << 13; /* xorshift64: it does not compress */
         noise ^= noise >> 7;
         noise ^= noise << 17;
-        events[i] = (struct wp_event){.kind = WP_EVENT_BLOCK_ISSUE, .time_ns = 1000 + i, .a = noise, .b = ~noise * 3, .c = i};
+        events[i] =
+            (struct wp_event){.kind = WP_EVENT_BLOCK_ISSUE, .time_ns = 1000 + i, .a = noise, .b = ~noise * 3, .c = i};
     }
-    struct wp_batch batch = {.session = {7}, .seq = seq, .watermark_ns = 5, .anchor_mono_ns = 1, .anchor_real_ns = 2,
-        .events = events, .event_count = count, .first_string = 1, .first_thread = 1, .first_socket = 1, .first_object = 1,
-        .first_frame = 1, .first_stack = 1};
+    struct wp_batch batch = {.session = {7},
+        .seq = seq,
+        .watermark_ns = 5,
+        .anchor_mono_ns = 1,
+        .anchor_real_ns = 2,
+        .events = events,
+        .event_count = count,
+        .first_string = 1,
+        .first_thread = 1,
+        .first_socket = 1,
+        .first_object = 1,
+        .first_frame = 1,
+        .first_stack = 1};
     struct wp_error err = {0};
     if (wp_batch_encode(&batch, &raw, &err))
         fail_msg("%s", err.text);
@@ -53,8 +64,15 @@ static void make_frame(struct wp_buffer *out, uint64_t seq, uint32_t count)
 
 static struct wp_capture_writer *open_writer(const struct made *made, struct wp_error *err)
 {
-    struct wp_hello hello = {.wire_major = WP_WIRE_MAJOR, .hostname = "box", .kernel = "6.1", .machine = "x86_64", .boot_id = "",
-        .version = "0", .source = "perf-script", .release = "", .cpus = 2};
+    struct wp_hello hello = {.wire_major = WP_WIRE_MAJOR,
+        .hostname = "box",
+        .kernel = "6.1",
+        .machine = "x86_64",
+        .boot_id = "",
+        .version = "0",
+        .source = "perf-script",
+        .release = "",
+        .cpus = 2};
     struct wp_capture_writer *writer = NULL;
     assert_int_equal(wp_capture_writer_open(&writer, made->path, &hello, err), 0);
     return writer;
@@ -247,8 +265,8 @@ static void no_such_file(void **state)
     struct wp_capture_reader *reader = NULL;
     struct wp_capture_writer *writer = NULL;
     struct wp_error err = {0};
-    struct wp_hello hello = {.hostname = "", .kernel = "", .machine = "", .boot_id = "", .version = "", .source = "",
-        .release = ""};
+    struct wp_hello hello = {
+        .hostname = "", .kernel = "", .machine = "", .boot_id = "", .version = "", .source = "", .release = ""};
     assert_int_equal(wp_capture_reader_open(&reader, made->path, &err), -ENOENT);
     assert_non_null(strstr(err.text, made->path));
     assert_int_equal(wp_capture_writer_open(&writer, "/nonexistent/capture", &hello, &err), -ENOENT);
@@ -347,7 +365,8 @@ static void refused(const struct made *made, int code)
     assert_null(writer);
 }
 
-/* What is no capture is neither cut nor replaced nor removed; one that was killed is begun again, a whole one replaced. */
+/* What is no capture is neither cut nor replaced nor removed; one that was killed is begun again, a whole one replaced.
+ */
 static void strangers(void **state)
 {
     struct made *made = *state;
@@ -382,6 +401,7 @@ static void strangers(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {TEST(there_and_back), TEST(cut_at_every_byte), TEST(every_byte_damaged),
-        TEST(whole_frames_in_the_wrong_place), TEST(no_such_file), TEST(given_up), TEST(a_full_disk), TEST(a_pipe), TEST(strangers)};
+        TEST(whole_frames_in_the_wrong_place), TEST(no_such_file), TEST(given_up), TEST(a_full_disk), TEST(a_pipe),
+        TEST(strangers)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

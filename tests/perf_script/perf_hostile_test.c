@@ -14,7 +14,8 @@
 /* cmocka wants the headers above */
 #include <cmocka.h>
 
-static const char good[] = "sh 1 [000] 1.000001: sched:sched_switch: prev_comm=sh prev_pid=1 prev_prio=120 prev_state=S ==> "
+static const char good[] =
+    "sh 1 [000] 1.000001: sched:sched_switch: prev_comm=sh prev_pid=1 prev_prio=120 prev_state=S ==> "
     "next_comm=cc next_pid=2 next_prio=120\n";
 
 static uint64_t next(uint64_t *seed) /* xorshift64 */
@@ -41,8 +42,8 @@ static uint64_t survive(const uint8_t *bytes, size_t size, uint64_t *skipped)
 /* One of: another byte, a run of bytes gone, a run doubled, digits grown, bytes of the protocol put in. */
 static void mutate(struct wp_buffer *text, uint64_t *seed)
 {
-    static const char *const pieces[] = {"\n", "\t", "\r", " ", ":", "[", "]", "(", ")", "+0x", "==>", " pid=", "|", ".",
-        "18446744073709551616", "-1", "99999999999999999999999999", "\n\n", ": ", "[999]", "\xff\xfe"};
+    static const char *const pieces[] = {"\n", "\t", "\r", " ", ":", "[", "]", "(", ")", "+0x", "==>", " pid=", "|",
+        ".", "18446744073709551616", "-1", "99999999999999999999999999", "\n\n", ": ", "[999]", "\xff\xfe"};
     size_t at = next(seed) % text->size, left = text->size - at, run = next(seed) % 200;
     run = run < left ? run : left;
     switch (next(seed) % 5) {
@@ -129,8 +130,8 @@ static void long_lines(void **state)
 {
     (void)state;
     size_t below = 1000000, above = 5u << 20;
-    static const char *const fills[] = {"x", " ", "1", ".", ":", "1.1:", "(", ")", ") ", " prev_pid=1", ":1 [1] S ==> ", " pid=",
-        "a b(c) "};
+    static const char *const fills[] = {
+        "x", " ", "1", ".", ":", "1.1:", "(", ")", ") ", " prev_pid=1", ":1 [1] S ==> ", " pid=", "a b(c) "};
     for (size_t i = 0; i < sizeof(fills) / sizeof(fills[0]); i++) {
         print_message("%s\n", fills[i]);
         long_line("", fills[i], above, 1);
@@ -143,14 +144,16 @@ static void long_lines(void **state)
 static void zero_bytes(void **state)
 {
     (void)state;
-    static const char text[] = "s\0h 1 [000] 1.000001: sched:sched_switch: prev_comm=s\0h prev_pid=1 prev_prio=120 prev_state=S "
+    static const char text[] =
+        "s\0h 1 [000] 1.000001: sched:sched_switch: prev_comm=s\0h prev_pid=1 prev_prio=120 prev_state=S "
         "==> next_comm=\0 next_pid=2 next_prio=120\n\t1 f\0g (/x\0y)\n\0\0\0\n\0";
     struct perf_sink sink = {0};
     uint64_t skipped;
     assert_int_equal(perf_sink_run(&sink, text, sizeof(text), &skipped, NULL), 0);
     assert_int_equal(sink.broken, 0);
     assert_int_equal(skipped, 2);
-    assert_true(perf_sink_has(&sink, "1000001000 switch 0 1/1[s?h] > 2/2[?] c=1 d=0 a=0 b=0 flags=0 frames=1 f?g..f?g"));
+    assert_true(
+        perf_sink_has(&sink, "1000001000 switch 0 1/1[s?h] > 2/2[?] c=1 d=0 a=0 b=0 flags=0 frames=1 f?g..f?g"));
     perf_sink_fini(&sink);
 }
 
@@ -163,7 +166,8 @@ static void deep_stacks(void **state)
         wp_buffer_printf(&text, "\t%x frame%d (/x)\n", i + 1, i);
     struct perf_sink sink = {0};
     assert_int_equal(perf_sink_run(&sink, (const char *)text.data, text.size, NULL, NULL), 0);
-    assert_true(perf_sink_has(&sink, "1000001000 switch 0 1/1[sh] > 2/2[cc] c=1 d=0 a=0 b=0 flags=0 frames=1024 "
+    assert_true(perf_sink_has(&sink,
+        "1000001000 switch 0 1/1[sh] > 2/2[cc] c=1 d=0 a=0 b=0 flags=0 frames=1024 "
         "frame1023..frame0"));
     assert_int_equal(sink.broken, 0);
     perf_sink_fini(&sink);
@@ -213,7 +217,8 @@ static void huge_numbers(void **state)
     assert_int_equal(skipped, sizeof(lines) / sizeof(lines[0]));
     /* the last ones that are allowed */
     wp_buffer_clear(&text);
-    wp_buffer_puts(&text, "sh 4194304/4194304 [8191] 4000000000.999999999: sched:sched_process_exit: comm=sh pid=4194304 prio=1\n");
+    wp_buffer_puts(&text,
+        "sh 4194304/4194304 [8191] 4000000000.999999999: sched:sched_process_exit: comm=sh pid=4194304 prio=1\n");
     wp_buffer_puts(&text, good); /* and time does not go past its end */
     assert_int_equal(survive(text.data, text.size, &skipped), 2);
     assert_int_equal(skipped, 0);
@@ -222,8 +227,8 @@ static void huge_numbers(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(mutations), cmocka_unit_test(noise), cmocka_unit_test(long_lines),
-        cmocka_unit_test(zero_bytes), cmocka_unit_test(deep_stacks), cmocka_unit_test(memory_is_bounded),
-        cmocka_unit_test(huge_numbers)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(mutations), cmocka_unit_test(noise),
+        cmocka_unit_test(long_lines), cmocka_unit_test(zero_bytes), cmocka_unit_test(deep_stacks),
+        cmocka_unit_test(memory_is_bounded), cmocka_unit_test(huge_numbers)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

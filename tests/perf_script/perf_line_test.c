@@ -49,9 +49,10 @@ static const struct head_case heads[] = {
     {" 77 [000] 1.500000: a:b: ", "", 0, 77, 0, 1500000000, "a:b", ""},
     {"sh 77 1.500000: a:b: z", "sh", 0, 77, 0, 1500000000, "a:b", "z"},
     {"sh 77 [000] 1.500000: sched_switch: y", "sh", 0, 77, 0, 1500000000, "sched_switch", "y"},
-    {"dd  6445 [001] 12390.115285: PERF_RECORD_LOST lost 6", "dd", 0, 6445, 1, 12390115285000, "PERF_RECORD_LOST", "lost 6"},
-    {"dd  6445 [001] 12390.115285: PERF_RECORD_COMM: dd:6445/6445", "dd", 0, 6445, 1, 12390115285000, "PERF_RECORD_COMM",
-        "dd:6445/6445"},
+    {"dd  6445 [001] 12390.115285: PERF_RECORD_LOST lost 6", "dd", 0, 6445, 1, 12390115285000, "PERF_RECORD_LOST",
+        "lost 6"},
+    {"dd  6445 [001] 12390.115285: PERF_RECORD_COMM: dd:6445/6445", "dd", 0, 6445, 1, 12390115285000,
+        "PERF_RECORD_COMM", "dd:6445/6445"},
 };
 
 static void each_form_of_head(void **state)
@@ -77,11 +78,26 @@ static void no_heads(void **state)
 {
     (void)state;
     static const char *const lines[] = {
-        "", " ", ":", "hello world", "# perf script --header", "sh 77 [000] 1.500000:", "sh 77 [000] 1.500000: name",
-        "sh 77 [000] 1.500000: :", "sh 77 [000] 1500000: a:b: c", "sh [000] 1.500000: a:b: c", "sh x [000] 1.500000: a:b: c",
-        "sh 77 [9000] 1.500000: a:b: c", "sh 99999999 [000] 1.500000: a:b: c", "sh 1/2/3 [000] 1.500000: a:b: c",
-        "sh 77 [000] 99999999999.500000: a:b: c", "sh 77 [000] 1.5000000000: a:b: c", "sh 77 [000] .500000: a:b: c",
-        "sh 77 [000] 99999999999999999999999.500000: a:b: c", "sh 77 [000] 1.: a:b: c", "1.500000: a:b: c",
+        "",
+        " ",
+        ":",
+        "hello world",
+        "# perf script --header",
+        "sh 77 [000] 1.500000:",
+        "sh 77 [000] 1.500000: name",
+        "sh 77 [000] 1.500000: :",
+        "sh 77 [000] 1500000: a:b: c",
+        "sh [000] 1.500000: a:b: c",
+        "sh x [000] 1.500000: a:b: c",
+        "sh 77 [9000] 1.500000: a:b: c",
+        "sh 99999999 [000] 1.500000: a:b: c",
+        "sh 1/2/3 [000] 1.500000: a:b: c",
+        "sh 77 [000] 99999999999.500000: a:b: c",
+        "sh 77 [000] 1.5000000000: a:b: c",
+        "sh 77 [000] .500000: a:b: c",
+        "sh 77 [000] 99999999999999999999999.500000: a:b: c",
+        "sh 77 [000] 1.: a:b: c",
+        "1.500000: a:b: c",
         "\tffffffff821facd8 __schedule+0x618 ([kernel.kallsyms])",
         "a comm of more than sixty-four bytes is not one that the kernel or perf gave 77 [000] 1.500000: a:b: c",
     };
@@ -99,8 +115,8 @@ struct frame_case {
 };
 
 static const struct frame_case frames[] = {
-    {"\tffffffff821facd8 __schedule+0x618 ([kernel.kallsyms])", "__schedule", "[kernel.kallsyms]", 0xffffffff821facd8, 0x618,
-        true, false},
+    {"\tffffffff821facd8 __schedule+0x618 ([kernel.kallsyms])", "__schedule", "[kernel.kallsyms]", 0xffffffff821facd8,
+        0x618, true, false},
     {"\tffffffff811 schedule ([kernel.vmlinux])", "schedule", "[kernel.vmlinux]", 0xffffffff811, 0, true, false},
     {"\tffffffffc0 nvme_irq+0x1 ([nvme])", "nvme_irq", "[nvme]", 0xffffffffc0, 1, true, false},
     {"\t1 f ([kernel.vmlinux].init.text)", "f", "[kernel.vmlinux].init.text", 1, 0, true, false},
@@ -116,15 +132,15 @@ static const struct frame_case frames[] = {
     {"\tffffffff82000000 [unknown] ([unknown])", "", "", 0xffffffff82000000, 0, true, false},
     {"\t7fff1 __vdso_clock_gettime+0x3 ([vdso])", "__vdso_clock_gettime", "[vdso]", 0x7fff1, 3, false, false},
     {"\t1 main+0x12 (/opt/my app (v2)/bin (deleted))", "main", "/opt/my app (v2)/bin (deleted)", 1, 0x12, false, false},
-    {"\t1 std::map<int, f(char)>::at(int const&) const+0x1f (/usr/bin/x)", "std::map<int, f(char)>::at(int const&) const",
-        "/usr/bin/x", 1, 0x1f, false, false},
+    {"\t1 std::map<int, f(char)>::at(int const&) const+0x1f (/usr/bin/x)",
+        "std::map<int, f(char)>::at(int const&) const", "/usr/bin/x", 1, 0x1f, false, false},
     {"\t1 operator+ (/usr/bin/x)", "operator+", "/usr/bin/x", 1, 0, false, false},
     {"\t1 a+0x1+0x2 (/x)", "a+0x1", "/x", 1, 2, false, false},
     {"\t1 f (/odd)name)", "f", "/odd)name", 1, 0, false, false},
     {"\t1 hot_helper+0x3 (inlined)", "hot_helper", "", 1, 3, false, true},
     {"\t 12 (/x)", "", "/x", 0x12, 0, false, false},
-    {"\t12 sh 7 [000] 1.000000: sched:sched_switch: x (/x)", "sh 7 [000] 1.000000: sched:sched_switch: x", "/x", 0x12, 0,
-        false, false},
+    {"\t12 sh 7 [000] 1.000000: sched:sched_switch: x (/x)", "sh 7 [000] 1.000000: sched:sched_switch: x", "/x", 0x12,
+        0, false, false},
 };
 
 static void each_form_of_frame(void **state)
@@ -147,8 +163,8 @@ static void each_form_of_frame(void **state)
 static void no_frames(void **state)
 {
     (void)state;
-    static const char *const lines[] = {"", "\t", "\tzz f (/x)", "\t1", "\t1 ", "\t1 f", "\t1 f (", "\t1 f /x)", "\t1)", "\t1 )",
-        "\t11111111111111111 f (/x)", "\t1f(/x)"};
+    static const char *const lines[] = {"", "\t", "\tzz f (/x)", "\t1", "\t1 ", "\t1 f", "\t1 f (", "\t1 f /x)", "\t1)",
+        "\t1 )", "\t11111111111111111 f (/x)", "\t1f(/x)"};
     struct wp_perf_frame frame;
     for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
         print_message("%s\n", lines[i]);

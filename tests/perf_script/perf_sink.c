@@ -13,7 +13,8 @@ static void check_frames(struct perf_sink *sink, const struct wp_fact *fact)
 {
     for (uint32_t i = 0; i < fact->frame_count; i++) {
         const struct wp_named_frame *frame = &fact->frames[i];
-        sink->broken += !frame->function || !frame->object || strlen(frame->function) > 1023 || strlen(frame->object) > 1023;
+        sink->broken +=
+            !frame->function || !frame->object || strlen(frame->function) > 1023 || strlen(frame->object) > 1023;
     }
     sink->broken += fact->frame_count > 1024;
 }

@@ -6,13 +6,13 @@
 #include "common/buffer.h"
 
 struct perf_sink {
-    struct wp_buffer text;          /* a fact a line: see perf_sink.c */
+    struct wp_buffer text; /* a fact a line: see perf_sink.c */
     uint64_t counts[WP_EVENT_KINDS];
     uint64_t causes[WP_CAUSES];
     uint64_t facts, drops, lost;
     uint64_t last_ns, watermark_ns;
-    uint64_t broken;                /* promises: times that go back, names that are not there */
-    uint64_t fail_at;               /* the fact with this number (from 1) is refused with -EIO */
+    uint64_t broken;  /* promises: times that go back, names that are not there */
+    uint64_t fail_at; /* the fact with this number (from 1) is refused with -EIO */
 };
 
 struct wp_sink perf_sink_sink(struct perf_sink *sink);

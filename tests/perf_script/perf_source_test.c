@@ -95,22 +95,29 @@ static void a_recording(void **state)
     assert_int_equal(requests_known(&sink), 4);
     assert_int_equal(sink.causes[WP_CAUSE_BLOCK], 4);
     /* as they stand in the text: lines 71-80, an fsync; the flush is issued by the kernel's worker */
-    assert_has(&sink, "13528952356000 block_insert 0 10097/10097[dd] > 0/0[] c=4096 d=266338304 a=350487056 "
+    assert_has(&sink,
+        "13528952356000 block_insert 0 10097/10097[dd] > 0/0[] c=4096 d=266338304 a=350487056 "
         "b=16153400522033857791 flags=9 frames=0");
-    assert_has(&sink, "13528952420000 waking 1 10061/10061[busy] > 10097/10097[dd] c=4 d=266338304 a=16153400522033857791 b=0 "
+    assert_has(&sink,
+        "13528952420000 waking 1 10061/10061[busy] > 10097/10097[dd] c=4 d=266338304 a=16153400522033857791 b=0 "
         "flags=2 frames=0");
-    assert_has(&sink, "13528952505000 block_complete 1 10061/10061[busy] > 0/0[] c=0 d=266338304 a=0 b=11638824893869331962 "
+    assert_has(&sink,
+        "13528952505000 block_complete 1 10061/10061[busy] > 0/0[] c=0 d=266338304 a=0 b=11638824893869331962 "
         "flags=2 frames=0");
     /* a send over loopback wakes the reader: the sender's doing */
-    assert_has(&sink, "13528931312000 waking 0 10095/10095[python3] > 10096/10095[python3] c=1 d=0 a=0 b=0 flags=0 frames=0");
+    assert_has(
+        &sink, "13528931312000 waking 0 10095/10095[python3] > 10096/10095[python3] c=1 d=0 a=0 b=0 flags=0 frames=0");
     /* a sleep that a timer ends, in the interrupt of an idle CPU */
     assert_has(&sink, "13528931290000 waking 0 0/0[swapper/0] > 10095/10095[python3] c=2 d=0 a=0 b=0 flags=1 frames=0");
     assert_has(&sink, "13528913379000 fork 0 10093/10093[sh] > 10095/10095[sh] c=0 d=0 a=0 b=0 flags=2 frames=0");
-    assert_has(&sink, "13528913388000 switch 0 10093/10093[sh] > 10095/10095[sh] c=2 d=59 a=0 b=0 flags=0 frames=10 "
+    assert_has(&sink,
+        "13528913388000 switch 0 10093/10093[sh] > 10095/10095[sh] c=2 d=59 a=0 b=0 flags=0 frames=10 "
         "__vfork..__schedule");
-    assert_has(&sink, "13528925426000 fork 0 10095/10095[python3] > 10096/10095[python3] c=0 d=0 a=0 b=0 flags=1 frames=0");
+    assert_has(
+        &sink, "13528925426000 fork 0 10095/10095[python3] > 10096/10095[python3] c=0 d=0 a=0 b=0 flags=1 frames=0");
     assert_has(&sink, "13528953710000 fork 0 10093/10093[sh] > 10099/10099[sh] c=0 d=0 a=0 b=0 flags=0 frames=0");
-    assert_has(&sink, "13528913459000 exec 0 10095/10095[python3] > 10095/10095[sh] c=0 d=0 a=0 b=0 flags=0 frames=0 "
+    assert_has(&sink,
+        "13528913459000 exec 0 10095/10095[python3] > 10095/10095[sh] c=0 d=0 a=0 b=0 flags=0 frames=0 "
         "exe=/usr/bin/python3");
     perf_sink_fini(&sink);
     wp_buffer_fini(&text);
@@ -124,21 +131,25 @@ static void default_fields(void **state)
     assert_int_equal(sink.counts[WP_EVENT_SWITCH], times(&text, " sched:sched_switch: "));
     assert_int_equal(sink.counts[WP_EVENT_WAKING], times(&text, " sched:sched_waking: "));
     assert_int_equal(sink.counts[WP_EVENT_EXEC], 3);
-    assert_has(&sink, "13528911135000 waking 0 10091/10091[perf] > 18/18[migration/0] c=1 d=0 a=0 b=0 flags=0 frames=0");
+    assert_has(
+        &sink, "13528911135000 waking 0 10091/10091[perf] > 18/18[migration/0] c=1 d=0 a=0 b=0 flags=0 frames=0");
     perf_sink_fini(&sink);
     wp_buffer_fini(&text);
 }
 
 /* --- texts by hand --- */
 
-#define SWITCH(time, from, to) "sh " from " [000] " time ": sched:sched_switch: prev_comm=sh prev_pid=" from \
+#define SWITCH(time, from, to)                                                                                         \
+    "sh " from " [000] " time ": sched:sched_switch: prev_comm=sh prev_pid=" from                                      \
     " prev_prio=120 prev_state=S ==> next_comm=cc next_pid=" to " next_prio=120\n"
 
 static void each_fact_has_its_time(void **state)
 {
     (void)state;
-    struct perf_sink sink = facts_of(SWITCH("1.000001", "1", "2") SWITCH("1.000001", "2", "3") SWITCH("1.000001", "3", "4")
-        SWITCH("1.000000", "4", "5") SWITCH("1.000002", "5", "6") SWITCH("1.123456789", "6", "7"), 0);
+    struct perf_sink sink =
+        facts_of(SWITCH("1.000001", "1", "2") SWITCH("1.000001", "2", "3") SWITCH("1.000001", "3", "4")
+                     SWITCH("1.000000", "4", "5") SWITCH("1.000002", "5", "6") SWITCH("1.123456789", "6", "7"),
+            0);
     assert_has(&sink, "1000001000 switch 0 1/1[sh] > 2/2[cc] c=1 d=0 a=0 b=0 flags=0 frames=0");
     assert_has(&sink, "1000001001 switch 0 2/2[sh] > 3/3[cc] c=1 d=0 a=0 b=0 flags=0 frames=0");
     assert_has(&sink, "1000001002 switch 0 3/3[sh] > 4/4[cc] c=1 d=0 a=0 b=0 flags=0 frames=0");
@@ -152,7 +163,8 @@ static void each_fact_has_its_time(void **state)
 static void wakeups_stand_in(void **state)
 {
     (void)state;
-    static const char wakeup[] = "sh 1 [000] 1.000001: sched:sched_wakeup: comm=cc pid=2 prio=120 target_cpu=001\n"
+    static const char wakeup[] =
+        "sh 1 [000] 1.000001: sched:sched_wakeup: comm=cc pid=2 prio=120 target_cpu=001\n"
         "sh 1 [000] 1.000002: sched:sched_wakeup_new: comm=cc pid=3 prio=120 success=1 target_cpu=001\n";
     static const char waking[] = "sh 1 [000] 1.000003: sched:sched_waking: comm=cc pid=4 prio=120 target_cpu=001\n";
     struct perf_sink sink = facts_of(wakeup, 0);
@@ -169,25 +181,30 @@ static void wakeups_stand_in(void **state)
 static void the_form_of_2015(void **state)
 {
     (void)state;
-    struct perf_sink sink = facts_of(
-        "# ========\n# captured on: Mon Mar  2 10:00:00 2015\n#\n"
-        "swapper     0 [001]  1000.000001: sched:sched_wakeup: comm=Web Content pid=7 prio=120 success=1 target_cpu=001\n"
-        "\tffffffff810a1b2c ttwu_do_wakeup ([kernel.kallsyms])\n"
-        "\tffffffff810b1b2c hrtimer_wakeup ([kernel.kallsyms])\n"
-        "\tffffffff810c1b2c apic_timer_interrupt ([kernel.kallsyms])\n\n"
-        "swapper     0 [001]  1000.000002: sched:sched_switch: prev_comm=swapper/1 prev_pid=0 prev_prio=120 prev_state=R ==> "
-        "next_comm=Web Content next_pid=7 next_prio=120\n"
-        "\tffffffff816a1b2c __schedule ([kernel.kallsyms])\n\n"
-        "Web Content     7 [001]  1000.000009: cycles: \n"
-        "\t          4005d0 work (/usr/bin/web)\n\t    7f00deadbee0 __libc_start_main (/lib/libc-2.19.so)\n\n"
-        ":7     7 [001]  1000.000015: sched:sched_switch: Web Content:7 [120] D|K ==> swapper/1:0 [120]\n"
-        "\tffffffff816a1b2c __schedule ([kernel.kallsyms])\n"
-        "\tffffffff816a1b2d SyS_nanosleep ([kernel.kallsyms])\n"
-        "\t          4005d0 work (/usr/bin/web)\n\n", 0);
+    struct perf_sink sink =
+        facts_of("# ========\n# captured on: Mon Mar  2 10:00:00 2015\n#\n"
+                 "swapper     0 [001]  1000.000001: sched:sched_wakeup: comm=Web Content pid=7 prio=120 success=1 "
+                 "target_cpu=001\n"
+                 "\tffffffff810a1b2c ttwu_do_wakeup ([kernel.kallsyms])\n"
+                 "\tffffffff810b1b2c hrtimer_wakeup ([kernel.kallsyms])\n"
+                 "\tffffffff810c1b2c apic_timer_interrupt ([kernel.kallsyms])\n\n"
+                 "swapper     0 [001]  1000.000002: sched:sched_switch: prev_comm=swapper/1 prev_pid=0 prev_prio=120 "
+                 "prev_state=R ==> "
+                 "next_comm=Web Content next_pid=7 next_prio=120\n"
+                 "\tffffffff816a1b2c __schedule ([kernel.kallsyms])\n\n"
+                 "Web Content     7 [001]  1000.000009: cycles: \n"
+                 "\t          4005d0 work (/usr/bin/web)\n\t    7f00deadbee0 __libc_start_main (/lib/libc-2.19.so)\n\n"
+                 ":7     7 [001]  1000.000015: sched:sched_switch: Web Content:7 [120] D|K ==> swapper/1:0 [120]\n"
+                 "\tffffffff816a1b2c __schedule ([kernel.kallsyms])\n"
+                 "\tffffffff816a1b2d SyS_nanosleep ([kernel.kallsyms])\n"
+                 "\t          4005d0 work (/usr/bin/web)\n\n",
+            0);
     assert_has(&sink, "1000000001000 waking 1 0/0[swapper] > 7/7[Web Content] c=2 d=0 a=0 b=0 flags=1 frames=0");
     assert_has(&sink, "1000000002000 switch 1 0/0[swapper/1] > 7/7[Web Content] c=0 d=0 a=0 b=0 flags=0 frames=0");
-    assert_has(&sink, "1000000009000 sample 1 7/7[Web Content] > 0/0[] c=0 d=0 a=0 b=0 flags=0 frames=2 __libc_start_main..work");
-    assert_has(&sink, "1000000015000 switch 1 7/7[Web Content] > 0/0[swapper/1] c=2 d=36 a=0 b=0 flags=2 frames=3 "
+    assert_has(&sink,
+        "1000000009000 sample 1 7/7[Web Content] > 0/0[] c=0 d=0 a=0 b=0 flags=0 frames=2 __libc_start_main..work");
+    assert_has(&sink,
+        "1000000015000 switch 1 7/7[Web Content] > 0/0[swapper/1] c=2 d=36 a=0 b=0 flags=2 frames=3 "
         "work..__schedule");
     assert_int_equal(sink.facts, 4);
     perf_sink_fini(&sink);
@@ -210,23 +227,28 @@ static void what_is_remembered(void **state)
         ":-1 -1/-1 [000] 1.000009: sched:sched_waking: comm=cc pid=6 prio=120 target_cpu=001\n"
         "kworker/0:1-events 9/9 [000] 1.000010: sched:sched_waking: comm=cc pid=6 prio=120 target_cpu=001\n"
         "cc 6/6 [001] 1.000011: sched:sched_process_exec: filename=/usr/bin/a-name-that-is-long pid=5 old_pid=6\n"
-        "kworker/0:1-events 9/9 [000] 1.000012: task:task_rename: pid=9 oldcomm=kworker/0:1 newcomm=other oom_score_adj=0\n"
+        "kworker/0:1-events 9/9 [000] 1.000012: task:task_rename: pid=9 oldcomm=kworker/0:1 newcomm=other "
+        "oom_score_adj=0\n"
         "kworker/0:1-events 9/9 [000] 1.000013: sched:sched_waking: comm=cc pid=6 prio=120 target_cpu=001\n"
-        "cc 5/5 [001] 1.000014: sched:sched_waking: comm=cc pid=6 prio=120 target_cpu=001\n", 0);
+        "cc 5/5 [001] 1.000014: sched:sched_waking: comm=cc pid=6 prio=120 target_cpu=001\n",
+        0);
     assert_has(&sink, "1000000000 sample 0 6/5[sh] > 0/0[] c=0 d=0 a=0 b=0 flags=0 frames=1 work..work");
     assert_has(&sink, "1000002000 waking 0 5/5[sh] > 6/5[cc] c=5 d=36 a=0 b=0 flags=1 frames=0");
     assert_has(&sink, "1000004000 waking 0 5/5[sh] > 6/5[cc] c=1 d=0 a=0 b=0 flags=0 frames=0");
-    const char *complete = strstr((const char *)sink.text.data, "block_complete 0 5/5[sh] > 0/0[] c=4096 d=8388624 a=100 b=");
+    const char *complete =
+        strstr((const char *)sink.text.data, "block_complete 0 5/5[sh] > 0/0[] c=4096 d=8388624 a=100 b=");
     assert_non_null(complete);
     unsigned long long key = strtoull(strstr(complete, "b=") + 2, NULL, 10);
     char line[256];
-    snprintf(line, sizeof(line), "1000007000 waking 0 5/5[sh] > 6/5[cc] c=4 d=8388624 a=%llu b=0 flags=2 frames=0", key);
+    snprintf(
+        line, sizeof(line), "1000007000 waking 0 5/5[sh] > 6/5[cc] c=4 d=8388624 a=%llu b=0 flags=2 frames=0", key);
     assert_has(&sink, line);
     assert_has(&sink, "1000008000 switch 0 5/5[sh] > 9/9[kworker/0:1] c=0 d=0 a=0 b=0 flags=1 frames=0");
     /* the switch ended the soft interrupt; perf no longer knew the thread, and has a longer name for it */
     assert_has(&sink, "1000009000 waking 0 9/9[kworker/0:1] > 6/5[cc] c=1 d=0 a=0 b=0 flags=0 frames=0");
     assert_has(&sink, "1000010000 waking 0 9/9[kworker/0:1] > 6/5[cc] c=1 d=0 a=0 b=0 flags=0 frames=0");
-    assert_has(&sink, "1000011000 exec 1 5/5[a-name-that-is-] > 6/5[] c=0 d=0 a=0 b=0 flags=0 frames=0 "
+    assert_has(&sink,
+        "1000011000 exec 1 5/5[a-name-that-is-] > 6/5[] c=0 d=0 a=0 b=0 flags=0 frames=0 "
         "exe=/usr/bin/a-name-that-is-long");
     assert_has(&sink, "1000012000 rename 0 9/9[other] > 0/0[] c=0 d=0 a=0 b=0 flags=0 frames=0");
     assert_has(&sink, "1000013000 waking 0 9/9[other] > 6/6[cc] c=1 d=0 a=0 b=0 flags=0 frames=0");
@@ -237,16 +259,17 @@ static void what_is_remembered(void **state)
 static void odd_lines_do_not_stop_it(void **state)
 {
     (void)state;
-    struct perf_sink sink = facts_of(
-        "Processed 110012 events and lost 6 chunks!\n"                        /* 1 */
-        SWITCH("1.000001", "1", "2") "\tnot a frame\n\t1 f (/x)\n"            /* 2 */
-        "sh 1 [000] 1.000002: syscalls:sys_enter_read: fd: 0x00000000\n\t1 f (/x)\n\n\t1 f (/x)\n" /* 3, 4 */
-        "sh 1 [000] 1.000003: sched:sched_switch: prev_comm=\n\tnot a frame\n" /* 5 */
-        "sh 1 [000] 1.000004: sched:sched_migrate_task: comm=perf pid=4781 prio=120 orig_cpu=0 dest_cpu=1\n"
-        "dd  6445 [000] 1.000005: PERF_RECORD_LOST lost 6\n\n"
-        "CPU:1 [LOST 12 EVENTS]\r\n"
-        "sh 1 [000] 1.000006: PERF_RECORD_LOST lost\n"                        /* 6 */
-        "sh 1 [000] 1.000007: sched:sched_process_exit: comm=sh pid=1 prio=120", 6); /* no end of line */
+    struct perf_sink sink = facts_of("Processed 110012 events and lost 6 chunks!\n" /* 1 */
+        SWITCH("1.000001", "1",
+            "2") "\tnot a frame\n\t1 f (/x)\n"                                                              /* 2 */
+                 "sh 1 [000] 1.000002: syscalls:sys_enter_read: fd: 0x00000000\n\t1 f (/x)\n\n\t1 f (/x)\n" /* 3, 4 */
+                 "sh 1 [000] 1.000003: sched:sched_switch: prev_comm=\n\tnot a frame\n"                     /* 5 */
+                 "sh 1 [000] 1.000004: sched:sched_migrate_task: comm=perf pid=4781 prio=120 orig_cpu=0 dest_cpu=1\n"
+                 "dd  6445 [000] 1.000005: PERF_RECORD_LOST lost 6\n\n"
+                 "CPU:1 [LOST 12 EVENTS]\r\n"
+                 "sh 1 [000] 1.000006: PERF_RECORD_LOST lost\n" /* 6 */
+                 "sh 1 [000] 1.000007: sched:sched_process_exit: comm=sh pid=1 prio=120",
+        6); /* no end of line */
     assert_int_equal(sink.facts, 2);
     assert_has(&sink, "1000001000 switch 0 1/1[sh] > 2/2[cc] c=1 d=0 a=0 b=0 flags=0 frames=1 f..f");
     assert_has(&sink, "drop 0 6 1000001000-1000005000");
@@ -373,9 +396,10 @@ static void an_error_of_the_sink_ends_it(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(a_recording), cmocka_unit_test(default_fields),
-        cmocka_unit_test(each_fact_has_its_time), cmocka_unit_test(wakeups_stand_in), cmocka_unit_test(the_form_of_2015),
-        cmocka_unit_test(what_is_remembered), cmocka_unit_test(odd_lines_do_not_stop_it),
-        cmocka_unit_test(other_texts_are_refused), cmocka_unit_test(a_pipe_gives_the_same),
-        cmocka_unit_test(stop_delivers_what_there_is), cmocka_unit_test(an_error_of_the_sink_ends_it)};
+        cmocka_unit_test(each_fact_has_its_time), cmocka_unit_test(wakeups_stand_in),
+        cmocka_unit_test(the_form_of_2015), cmocka_unit_test(what_is_remembered),
+        cmocka_unit_test(odd_lines_do_not_stop_it), cmocka_unit_test(other_texts_are_refused),
+        cmocka_unit_test(a_pipe_gives_the_same), cmocka_unit_test(stop_delivers_what_there_is),
+        cmocka_unit_test(an_error_of_the_sink_ends_it)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -40,16 +40,19 @@ struct switch_case {
 };
 
 static const struct switch_case switches[] = {
-    {"prev_comm=perf prev_pid=4781 prev_prio=120 prev_state=D ==> next_comm=migration/0 next_pid=18 next_prio=0", "perf",
-        "migration/0", 4781, 18, WP_STATE_UNINTERRUPTIBLE, false},
-    {"prev_comm=Web Content prev_pid=7 prev_prio=120 prev_state=R+ ==> next_comm=kworker/0:1-ev next_pid=9 next_prio=100",
+    {"prev_comm=perf prev_pid=4781 prev_prio=120 prev_state=D ==> next_comm=migration/0 next_pid=18 next_prio=0",
+        "perf", "migration/0", 4781, 18, WP_STATE_UNINTERRUPTIBLE, false},
+    {"prev_comm=Web Content prev_pid=7 prev_prio=120 prev_state=R+ ==> next_comm=kworker/0:1-ev next_pid=9 "
+     "next_prio=100",
         "Web Content", "kworker/0:1-ev", 7, 9, WP_STATE_RUNNING, true},
-    {"prev_comm=a prev_pid=1 b prev_pid=2 prev_prio=-100 prev_state=S ==> next_comm= next_pid=3 x next_pid=4 next_prio=-2",
+    {"prev_comm=a prev_pid=1 b prev_pid=2 prev_prio=-100 prev_state=S ==> next_comm= next_pid=3 x next_pid=4 "
+     "next_prio=-2",
         "a prev_pid=1 b", " next_pid=3 x", 2, 4, WP_STATE_INTERRUPTIBLE, false},
-    {"prev_comm= ==> next_comm= prev_pid=2 prev_prio=120 prev_state=Z ==> next_comm= ==> next_comm= next_pid=4 next_prio=5",
+    {"prev_comm= ==> next_comm= prev_pid=2 prev_prio=120 prev_state=Z ==> next_comm= ==> next_comm= next_pid=4 "
+     "next_prio=5",
         " ==> next_comm=", " ==> next_comm=", 2, 4, WP_STATE_DEAD, false},
-    {"prev_comm= prev_pid=2 prev_prio=120 prev_state=t ==> next_comm= next_pid=4 next_prio=5", "", "", 2, 4, WP_STATE_TRACED,
-        false},
+    {"prev_comm= prev_pid=2 prev_prio=120 prev_state=t ==> next_comm= next_pid=4 next_prio=5", "", "", 2, 4,
+        WP_STATE_TRACED, false},
     {"prev_comm=x prev_pid=-1 prev_prio=120 prev_state=X ==> next_comm=y next_pid=4 next_prio=5", "x", "y", 0, 4,
         WP_STATE_DEAD, false},
     {"firefox:900 [120] S ==> swapper/1:0 [120]", "firefox", "swapper/1", 900, 0, WP_STATE_INTERRUPTIBLE, false},
@@ -75,7 +78,8 @@ static void switches_are_read(void **state)
     refused(WP_PERF_SWITCH, "prev_comm=a prev_pid=1 prev_prio=1 prev_state=? ==> next_comm=b next_pid=2 next_prio=3");
     refused(WP_PERF_SWITCH, "prev_comm=a prev_pid=1 prev_prio=1 prev_state= ==> next_comm=b next_pid=2 next_prio=3");
     refused(WP_PERF_SWITCH, "prev_comm=a prev_pid=1 prev_prio=1 prev_state=S ==> next_comm=b next_pid=x next_prio=3");
-    refused(WP_PERF_SWITCH, "prev_comm=a prev_pid=99999999 prev_prio=1 prev_state=S ==> next_comm=b next_pid=2 next_prio=3");
+    refused(WP_PERF_SWITCH,
+        "prev_comm=a prev_pid=99999999 prev_prio=1 prev_state=S ==> next_comm=b next_pid=2 next_prio=3");
     refused(WP_PERF_SWITCH, "a:1 [120] S ==> b");
     refused(WP_PERF_SWITCH, "a:1 [120] S ==> b:2 [120] more");
 }
@@ -89,12 +93,12 @@ static void states_are_read(void **state)
         bool is_preempted;
     } cases[] = {{"R", WP_STATE_RUNNING, false}, {"R+", WP_STATE_RUNNING, true}, {"S", WP_STATE_INTERRUPTIBLE, false},
         {"S+", WP_STATE_RUNNING, true}, {"D", WP_STATE_UNINTERRUPTIBLE, false}, {"T", WP_STATE_STOPPED, false},
-        {"t", WP_STATE_TRACED, false}, {"X", WP_STATE_DEAD, false}, {"x", WP_STATE_DEAD, false}, {"Z", WP_STATE_DEAD, false},
-        {"I", WP_STATE_IDLE, false}, {"P", WP_STATE_PARKED, false}, {"D|K", WP_STATE_UNINTERRUPTIBLE, false},
-        {"S|W", WP_STATE_INTERRUPTIBLE, false}, {"D|N", WP_STATE_IDLE, false}, {"S|0x40", WP_STATE_INTERRUPTIBLE, false},
-        {"D|K|W", WP_STATE_UNINTERRUPTIBLE, false}, {"Z|X", WP_STATE_DEAD, false}, {"0x2", WP_STATE_UNINTERRUPTIBLE, false},
-        {"0", WP_STATE_RUNNING, false}, {"1", WP_STATE_INTERRUPTIBLE, false}, {"130", WP_STATE_UNINTERRUPTIBLE, false},
-        {"16", WP_STATE_DEAD, false}};
+        {"t", WP_STATE_TRACED, false}, {"X", WP_STATE_DEAD, false}, {"x", WP_STATE_DEAD, false},
+        {"Z", WP_STATE_DEAD, false}, {"I", WP_STATE_IDLE, false}, {"P", WP_STATE_PARKED, false},
+        {"D|K", WP_STATE_UNINTERRUPTIBLE, false}, {"S|W", WP_STATE_INTERRUPTIBLE, false}, {"D|N", WP_STATE_IDLE, false},
+        {"S|0x40", WP_STATE_INTERRUPTIBLE, false}, {"D|K|W", WP_STATE_UNINTERRUPTIBLE, false},
+        {"Z|X", WP_STATE_DEAD, false}, {"0x2", WP_STATE_UNINTERRUPTIBLE, false}, {"0", WP_STATE_RUNNING, false},
+        {"1", WP_STATE_INTERRUPTIBLE, false}, {"130", WP_STATE_UNINTERRUPTIBLE, false}, {"16", WP_STATE_DEAD, false}};
     enum wp_task_state have;
     bool is_preempted;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -189,7 +193,8 @@ static void requests_are_read(void **state)
     assert_int_equal(parsed(WP_PERF_BLOCK_ISSUE, "254,0 RA 4096 () 1 + 8 [x]").block_flags, WP_BLOCK_READAHEAD);
     assert_int_equal(parsed(WP_PERF_BLOCK_ISSUE, "254,0 FWFS 4096 () 1 + 8 [x]").block_flags,
         WP_BLOCK_FLUSH | WP_BLOCK_WRITE | WP_BLOCK_SYNC);
-    assert_int_equal(parsed(WP_PERF_BLOCK_ISSUE, "254,0 DS 4096 () 1 + 8 [x]").block_flags, WP_BLOCK_DISCARD | WP_BLOCK_SYNC);
+    assert_int_equal(
+        parsed(WP_PERF_BLOCK_ISSUE, "254,0 DS 4096 () 1 + 8 [x]").block_flags, WP_BLOCK_DISCARD | WP_BLOCK_SYNC);
     /* a flush: issued at sector 0, completed at 2^64 - 1 */
     struct wp_perf_trace flush = parsed(WP_PERF_BLOCK_ISSUE, "254,0 FF 0 () 0 + 0 [kworker/0:1H]");
     struct wp_perf_trace flushed = parsed(WP_PERF_BLOCK_COMPLETE, "254,0 FF () 18446744073709551615 + 0 [0]");
@@ -216,13 +221,14 @@ static void interrupts_and_names(void **state)
     static const struct {
         const char *name;
         enum wp_perf_kind kind;
-    } cases[] = {{"sched:sched_switch", WP_PERF_SWITCH}, {"sched_switch", WP_PERF_SWITCH}, {"sched:sched_waking", WP_PERF_WAKING},
-        {"sched:sched_wakeup_new", WP_PERF_WAKEUP}, {"sched:sched_migrate_task", WP_PERF_IGNORED},
-        {"block:block_rq_insert", WP_PERF_BLOCK_INSERT}, {"irq:softirq_exit", WP_PERF_SOFTIRQ_EXIT}, {"cycles", WP_PERF_SAMPLE},
-        {"cycles:ppp", WP_PERF_SAMPLE}, {"cpu-clock:pppH", WP_PERF_SAMPLE}, {"cpu-clock/freq=99/", WP_PERF_SAMPLE},
-        {"cpu_core/cycles/P", WP_PERF_SAMPLE}, {"cpu/cpu-cycles,freq=9/", WP_PERF_OTHER}, {"task-clock:u", WP_PERF_SAMPLE},
-        {"cycles_of_doom", WP_PERF_OTHER}, {"page-faults", WP_PERF_OTHER}, {"sched:sched_switch2", WP_PERF_OTHER},
-        {"PERF_RECORD_LOST", WP_PERF_LOST}, {"", WP_PERF_OTHER}};
+    } cases[] = {{"sched:sched_switch", WP_PERF_SWITCH}, {"sched_switch", WP_PERF_SWITCH},
+        {"sched:sched_waking", WP_PERF_WAKING}, {"sched:sched_wakeup_new", WP_PERF_WAKEUP},
+        {"sched:sched_migrate_task", WP_PERF_IGNORED}, {"block:block_rq_insert", WP_PERF_BLOCK_INSERT},
+        {"irq:softirq_exit", WP_PERF_SOFTIRQ_EXIT}, {"cycles", WP_PERF_SAMPLE}, {"cycles:ppp", WP_PERF_SAMPLE},
+        {"cpu-clock:pppH", WP_PERF_SAMPLE}, {"cpu-clock/freq=99/", WP_PERF_SAMPLE},
+        {"cpu_core/cycles/P", WP_PERF_SAMPLE}, {"cpu/cpu-cycles,freq=9/", WP_PERF_OTHER},
+        {"task-clock:u", WP_PERF_SAMPLE}, {"cycles_of_doom", WP_PERF_OTHER}, {"page-faults", WP_PERF_OTHER},
+        {"sched:sched_switch2", WP_PERF_OTHER}, {"PERF_RECORD_LOST", WP_PERF_LOST}, {"", WP_PERF_OTHER}};
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         print_message("%s\n", cases[i].name);
         assert_int_equal(wp_perf_kind_of(wp_text_of(cases[i].name)), cases[i].kind);

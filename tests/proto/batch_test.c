@@ -225,6 +225,7 @@ static void encoder_refuses_disorder(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(round_trip), cmocka_unit_test(every_kind_has_columns),
-        cmocka_unit_test(hostile), cmocka_unit_test(refusals), cmocka_unit_test(bombs), cmocka_unit_test(encoder_refuses_disorder)};
+        cmocka_unit_test(hostile), cmocka_unit_test(refusals), cmocka_unit_test(bombs),
+        cmocka_unit_test(encoder_refuses_disorder)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

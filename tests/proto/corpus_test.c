@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Frames as each version wrote them, kept in corpus_v1/ (1.0) and corpus_v1_N/: what is written today must be read tomorrow, and the
- * other way round a peer that is newer by a minor version, or by a major one, is met as docs/wire.md says. A new version gets its set by
- * `proto_corpus_test --write FOLDER`, make_corpus.py and `proto_corpus_test --texts NAME`; it is not made again once it was released.
+ * Frames as each version wrote them, kept in corpus_v1/ (1.0) and corpus_v1_N/: what is written today must be read
+ * tomorrow, and the other way round a peer that is newer by a minor version, or by a major one, is met as docs/wire.md
+ * says. A new version gets its set by `proto_corpus_test --write FOLDER`, make_corpus.py and `proto_corpus_test --texts
+ * NAME`; it is not made again once it was released.
  */
 #include "made_batch.h"
 
@@ -35,7 +36,8 @@ struct corpus {
 /* By wire minor. */
 static const char *const sets[] = {"corpus_v1", "corpus_v1_1", "corpus_v1_2", "corpus_v1_3", "corpus_v1_4"};
 #define SETS (sizeof(sets) / sizeof(sets[0]))
-_Static_assert(SETS == WP_WIRE_MINOR + 1, "each released version has a corpus: make_corpus.py, and --write of this test");
+_Static_assert(
+    SETS == WP_WIRE_MINOR + 1, "each released version has a corpus: make_corpus.py, and --write of this test");
 
 static struct corpus open_corpus(const char *set, const char *name)
 {
@@ -72,29 +74,34 @@ static void tell_batch(struct wp_buffer *out, const struct wp_batch *b)
     uint64_t sum = 14695981039346656037u;
     for (uint32_t i = 0; i < b->event_count; i++) {
         const struct wp_event *e = &b->events[i];
-        const uint64_t fields[] = {e->time_ns, e->kind, e->flags, e->cpu, e->thread, e->other, e->stack, e->a, e->b, e->c, e->d};
+        const uint64_t fields[] = {
+            e->time_ns, e->kind, e->flags, e->cpu, e->thread, e->other, e->stack, e->a, e->b, e->c, e->d};
         for (size_t j = 0; j < sizeof(fields) / sizeof(fields[0]); j++)
             sum = (sum ^ fields[j]) * 1099511628211u;
     }
-    wp_buffer_printf(out, "batch %llu watermark=%llu anchor=%llu/%llu last=%d events=%u sum=%016llx\n", (unsigned long long)b->seq,
-        (unsigned long long)b->watermark_ns, (unsigned long long)b->anchor_mono_ns, (unsigned long long)b->anchor_real_ns, b->is_last,
-        b->event_count, (unsigned long long)sum);
-    wp_buffer_printf(out, "  strings=%u@%u threads=%u@%u sockets=%u@%u objects=%u@%u frames=%u@%u stacks=%u@%u devices=%u drops=%u\n",
-        b->string_count, b->first_string, b->thread_count, b->first_thread, b->socket_count, b->first_socket, b->object_count,
-        b->first_object, b->frame_count, b->first_frame, b->stack_count, b->first_stack, b->device_count, b->drop_count);
+    wp_buffer_printf(out, "batch %llu watermark=%llu anchor=%llu/%llu last=%d events=%u sum=%016llx\n",
+        (unsigned long long)b->seq, (unsigned long long)b->watermark_ns, (unsigned long long)b->anchor_mono_ns,
+        (unsigned long long)b->anchor_real_ns, b->is_last, b->event_count, (unsigned long long)sum);
+    wp_buffer_printf(out,
+        "  strings=%u@%u threads=%u@%u sockets=%u@%u objects=%u@%u frames=%u@%u stacks=%u@%u devices=%u drops=%u\n",
+        b->string_count, b->first_string, b->thread_count, b->first_thread, b->socket_count, b->first_socket,
+        b->object_count, b->first_object, b->frame_count, b->first_frame, b->stack_count, b->first_stack,
+        b->device_count, b->drop_count);
     for (uint32_t i = 0; i < b->thread_count; i++) {
         const struct wp_thread_entry *t = &b->threads[i];
-        wp_buffer_printf(out, "  thread %u/%u start=%llu comm=%u exe=%u cgroup=%u parent=%u flags=%u matches=%u\n", t->tid, t->pid,
-            (unsigned long long)t->start_ns, t->comm, t->exe, t->cgroup, t->parent, t->flags, t->cmdline_matches[0]);
+        wp_buffer_printf(out, "  thread %u/%u start=%llu comm=%u exe=%u cgroup=%u parent=%u flags=%u matches=%u\n",
+            t->tid, t->pid, (unsigned long long)t->start_ns, t->comm, t->exe, t->cgroup, t->parent, t->flags,
+            t->cmdline_matches[0]);
     }
     for (uint32_t i = 0; i < b->socket_count; i++) {
         const struct wp_socket_entry *s = &b->sockets[i];
-        wp_buffer_printf(out, "  socket %u/%u %02x%02x:%u-%02x%02x:%u netns=%u\n", s->family, s->protocol, s->local[0], s->local[3],
-            s->local_port, s->remote[0], s->remote[3], s->remote_port, s->netns);
+        wp_buffer_printf(out, "  socket %u/%u %02x%02x:%u-%02x%02x:%u netns=%u\n", s->family, s->protocol, s->local[0],
+            s->local[3], s->local_port, s->remote[0], s->remote[3], s->remote_port, s->netns);
     }
     for (uint32_t i = 0; i < b->drop_count; i++)
         wp_buffer_printf(out, "  drop kind=%u cpu=%u count=%llu %llu-%llu\n", b->drops[i].kind, b->drops[i].cpu,
-            (unsigned long long)b->drops[i].count, (unsigned long long)b->drops[i].from_ns, (unsigned long long)b->drops[i].to_ns);
+            (unsigned long long)b->drops[i].count, (unsigned long long)b->drops[i].from_ns,
+            (unsigned long long)b->drops[i].to_ns);
 }
 
 static void tell_hello(struct wp_buffer *out, const struct wp_frame *frame)
@@ -103,9 +110,11 @@ static void tell_hello(struct wp_buffer *out, const struct wp_frame *frame)
     struct wp_error err = {0};
     if (wp_hello_decode(&hello, frame->payload, frame->size, &err))
         fail_msg("%s", err.text);
-    wp_buffer_printf(out, "hello %u.%u host=%02x%02x session=%02x%02x hostname=%s machine=%s source=%s release=%s cpus=%u labels=%u "
-        "anchor=%llu/%llu samples=%u\n", hello.wire_major, hello.wire_minor, hello.host[0], hello.host[15], hello.session[0],
-        hello.session[15], hello.hostname, hello.machine, hello.source, hello.release, hello.cpus, hello.label_count,
+    wp_buffer_printf(out,
+        "hello %u.%u host=%02x%02x session=%02x%02x hostname=%s machine=%s source=%s release=%s cpus=%u labels=%u "
+        "anchor=%llu/%llu samples=%u\n",
+        hello.wire_major, hello.wire_minor, hello.host[0], hello.host[15], hello.session[0], hello.session[15],
+        hello.hostname, hello.machine, hello.source, hello.release, hello.cpus, hello.label_count,
         (unsigned long long)hello.start_mono_ns, (unsigned long long)hello.start_real_ns, hello.sample_period_ns);
     wp_hello_fini(&hello);
 }
@@ -133,7 +142,8 @@ static struct wp_buffer tell_session(const char *set, const char *name)
             tell_bye(&out, &frame);
         } else {
             assert_int_equal(frame.type, WP_FRAME_BATCH);
-            if (wp_batch_decode(&batch, frame.payload, frame.size, &err) || wp_dictionary_apply(dictionary, &batch, &err))
+            if (wp_batch_decode(&batch, frame.payload, frame.size, &err) ||
+                wp_dictionary_apply(dictionary, &batch, &err))
                 fail_msg("%s: %s", name, err.text);
             tell_batch(&out, &batch);
         }
@@ -170,7 +180,8 @@ static void each_minor(void **state)
 {
     (void)state;
     for (uint32_t minor = 1; minor < SETS; minor++) {
-        struct corpus said = open_corpus(sets[minor], "recorded.capture"), answered = open_corpus(sets[minor], "answers.frames");
+        struct corpus said = open_corpus(sets[minor], "recorded.capture"),
+                      answered = open_corpus(sets[minor], "answers.frames");
         struct wp_frame frame;
         struct wp_hello hello;
         struct wp_welcome welcome;
@@ -203,7 +214,8 @@ static void old_answers(void **state)
     assert_true(next_frame(&c, &frame));
     assert_int_equal(frame.type, WP_FRAME_WELCOME);
     assert_int_equal(wp_welcome_decode(&welcome, frame.payload, frame.size, NULL), 0);
-    assert_true(welcome.wire_major == 1 && welcome.wire_minor == 0 && welcome.resume_seq == 77 && welcome.credit == 256);
+    assert_true(
+        welcome.wire_major == 1 && welcome.wire_minor == 0 && welcome.resume_seq == 77 && welcome.credit == 256);
     assert_true(next_frame(&c, &frame));
     assert_int_equal(frame.type, WP_FRAME_ACK);
     Wakepath__Wire__Ack *ack = wakepath__wire__ack__unpack(NULL, frame.size, frame.payload);
@@ -227,8 +239,8 @@ static void old_answers(void **state)
 /* Fields that this version has never heard of, of each wire type: numbers 1000 to 1003. */
 static void add_unknown_fields(struct wp_buffer *raw)
 {
-    static const uint8_t fields[] = {0xc0, 0x3e, 0x96, 0x01, 0xc9, 0x3e, 1, 2, 3, 4, 5, 6, 7, 8, 0xd2, 0x3e, 3, 'n', 'e', 'w',
-        0xdd, 0x3e, 1, 2, 3, 4};
+    static const uint8_t fields[] = {0xc0, 0x3e, 0x96, 0x01, 0xc9, 0x3e, 1, 2, 3, 4, 5, 6, 7, 8, 0xd2, 0x3e, 3, 'n',
+        'e', 'w', 0xdd, 0x3e, 1, 2, 3, 4};
     assert_int_equal(wp_buffer_append(raw, fields, sizeof(fields)), 0);
 }
 
@@ -309,7 +321,8 @@ static int meet_server(uint32_t major, uint32_t minor, uint8_t frame_major, stru
     }
     assert_int_equal(size, 17);
     zmq_recv(m.raw, bytes, sizeof(bytes), 0);
-    wp_welcome_encode(&(struct wp_welcome){.wire_major = major, .wire_minor = minor, .resume_seq = 3, .credit = 9}, &raw, NULL);
+    wp_welcome_encode(
+        &(struct wp_welcome){.wire_major = major, .wire_minor = minor, .resume_seq = 3, .credit = 9}, &raw, NULL);
     add_unknown_fields(&raw);
     wp_frame_write(writer, WP_FRAME_WELCOME, raw.data, raw.size, &frame, NULL);
     frame.data[4] = frame_major;
@@ -415,7 +428,8 @@ static int write_file(const char *folder, const char *name, const struct wp_buff
     return rc;
 }
 
-static void add_frame(struct wp_frame_writer *writer, enum wp_frame_type type, struct wp_buffer *raw, struct wp_buffer *out)
+static void add_frame(
+    struct wp_frame_writer *writer, enum wp_frame_type type, struct wp_buffer *raw, struct wp_buffer *out)
 {
     wp_frame_write(writer, type, raw->data, raw->size, out, NULL);
     wp_buffer_clear(raw);
@@ -426,10 +440,19 @@ static int write_made(struct wp_frame_writer *writer, const char *folder)
     struct made *made = malloc(sizeof(*made));
     struct wp_buffer raw = {0}, out = {0};
     made_begin(made, 20261121);
-    struct wp_hello hello = {.wire_major = 1, .hostname = (char *)(uintptr_t)"made", .kernel = (char *)(uintptr_t)"6.1",
-        .machine = (char *)(uintptr_t)"x86_64", .source = (char *)(uintptr_t)"bpf", .release = (char *)(uintptr_t)"v1", .cpus = 2,
-        .host = {1, [15] = 2}, .start_mono_ns = 5, .start_real_ns = 6, .sample_period_ns = 1000, .label_count = 1,
-        .labels = {{(char *)(uintptr_t)"rack", (char *)(uintptr_t)"7"}}};
+    struct wp_hello hello = {.wire_major = 1,
+        .hostname = (char *)(uintptr_t) "made",
+        .kernel = (char *)(uintptr_t) "6.1",
+        .machine = (char *)(uintptr_t) "x86_64",
+        .source = (char *)(uintptr_t) "bpf",
+        .release = (char *)(uintptr_t) "v1",
+        .cpus = 2,
+        .host = {1, [15] = 2},
+        .start_mono_ns = 5,
+        .start_real_ns = 6,
+        .sample_period_ns = 1000,
+        .label_count = 1,
+        .labels = {{(char *)(uintptr_t) "rack", (char *)(uintptr_t) "7"}}};
     memcpy(hello.session, made->batch.session, 16);
     wp_hello_encode(&hello, &raw, NULL);
     add_frame(writer, WP_FRAME_HELLO, &raw, &out);
@@ -475,8 +498,9 @@ static int write_texts(const char *set)
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(old_sessions), cmocka_unit_test(old_answers), cmocka_unit_test(each_minor),
-        cmocka_unit_test(newer_minor_is_read), cmocka_unit_test(another_server), cmocka_unit_test(another_client)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(old_sessions), cmocka_unit_test(old_answers),
+        cmocka_unit_test(each_minor), cmocka_unit_test(newer_minor_is_read), cmocka_unit_test(another_server),
+        cmocka_unit_test(another_client)};
     if (argc == 3 && !strcmp(argv[1], "--write"))
         return write_new(argv[2]);
     if (argc == 3 && !strcmp(argv[1], "--texts"))

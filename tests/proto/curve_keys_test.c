@@ -125,7 +125,8 @@ static void secrecy(void **state)
     assert_non_null(strstr(err.text, "keygen"));
     if (geteuid())
         return;
-    pid_t child = fork(); /* root's file with the reader's group, as Kubernetes mounts secrets, is good; with others' is not */
+    pid_t child =
+        fork(); /* root's file with the reader's group, as Kubernetes mounts secrets, is good; with others' is not */
     if (!child) {
         int rc = chmod(*state, 0755) || chown(path, 0, 4242) || chmod(path, 0440) || setgid(4242) || setuid(4242);
         _exit(rc || wp_key_pair_read(&pair, path, NULL));
@@ -161,8 +162,8 @@ static void lines(void **state)
     assert_string_equal(key.name, "web-1");
     wp_host_format(key.host, text);
     assert_string_equal(text, "01020304-0506-0708-090a-0b0c0d0e0fff");
-    static const char *const bad[] = {"short * web", KEY "x * web", KEY " web-1", KEY " 0102 web", KEY " * a/b", KEY " * a b",
-        KEY " 01020304-0506-0708-090a-0b0c0d0e0fff0 x", KEY " 01020304-0506-0708-090a-0b0c0d0e0ff x",
+    static const char *const bad[] = {"short * web", KEY "x * web", KEY " web-1", KEY " 0102 web", KEY " * a/b",
+        KEY " * a b", KEY " 01020304-0506-0708-090a-0b0c0d0e0fff0 x", KEY " 01020304-0506-0708-090a-0b0c0d0e0ff x",
         KEY " 0-1020304-0506-0708-090a-0b0c0d0e0fff x", "rq:rM>}U?@Lns47E1%kR.o@n%FcmmsL/@{H8]y\"7 * web"};
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
         if (parse(&key, bad[i]) != -EINVAL)
@@ -287,7 +288,8 @@ static void sessions(void **state)
     }
     assert_int_equal(rc, -EBUSY);
     assert_int_equal(made, 262144);
-    assert_int_equal(wp_peers_add(peers, session, host, 3 * second + day + 1, &peer), 0); /* the first ones are forgotten */
+    assert_int_equal(
+        wp_peers_add(peers, session, host, 3 * second + day + 1, &peer), 0); /* the first ones are forgotten */
     assert_int_equal(peer->number, 262145);
     assert_null(wp_peers_numbered(peers, 257));
     assert_non_null(wp_peers_numbered(peers, 258));

@@ -39,13 +39,15 @@ static const char *in(const struct fixture *f, const char *name)
     return path;
 }
 
-static void make_key(const struct fixture *f, const char *folder, const char *name, enum wp_key_host kind, const uint8_t *host)
+static void make_key(
+    const struct fixture *f, const char *folder, const char *name, enum wp_key_host kind, const uint8_t *host)
 {
     struct wp_key_pair pair;
     struct wp_error err = {0};
     char dir[128];
     snprintf(dir, sizeof(dir), "%s", in(f, folder));
-    if (wp_key_pair_make(&pair, &err) || wp_key_files_write(&(struct wp_key_files){dir, name, kind, host, false}, &pair, &err))
+    if (wp_key_pair_make(&pair, &err) ||
+        wp_key_files_write(&(struct wp_key_files){dir, name, kind, host, false}, &pair, &err))
         fail_msg("%s", err.text);
 }
 
@@ -64,8 +66,8 @@ static void choose_endpoint(struct fixture *f)
 static void open_server(struct fixture *f)
 {
     struct wp_error err = {0};
-    struct wp_server_options options = {.endpoint = f->endpoint, .key_path = in(f, "server.key"), .allow_path = in(f, "allow"),
-        .logger = &f->logger};
+    struct wp_server_options options = {
+        .endpoint = f->endpoint, .key_path = in(f, "server.key"), .allow_path = in(f, "allow"), .logger = &f->logger};
     if (wp_server_open_with(&f->server, &options, &err))
         fail_msg("%s", err.text);
 }
@@ -100,15 +102,18 @@ static int tear_down(void **state)
     return rc;
 }
 
-static struct wp_client *open_client(struct fixture *f, const char *key, const char *server_key, uint8_t session, const uint8_t *host)
+static struct wp_client *open_client(
+    struct fixture *f, const char *key, const char *server_key, uint8_t session, const uint8_t *host)
 {
     struct wp_client *client = NULL;
     struct wp_error err = {0};
     struct wp_hello hello = {.wire_major = WP_WIRE_MAJOR, .hostname = "h"};
     memset(hello.session, session, 16);
     memcpy(hello.host, host, 16);
-    struct wp_client_options options = {.endpoint = f->endpoint, .key_path = key ? in(f, key) : NULL,
-        .server_key_path = server_key ? in(f, server_key) : NULL, .is_insecure = !key};
+    struct wp_client_options options = {.endpoint = f->endpoint,
+        .key_path = key ? in(f, key) : NULL,
+        .server_key_path = server_key ? in(f, server_key) : NULL,
+        .is_insecure = !key};
     if (wp_client_open_with(&client, &options, &hello, &err))
         fail_msg("%s", err.text);
     return client;
@@ -123,14 +128,16 @@ static uint64_t refused(const struct fixture *f, const char *reason)
     return 0;
 }
 
-/* Both sides for a while, or until the client is welcome, or refused for good: its last return value. Batches are kept. */
+/* Both sides for a while, or until the client is welcome, or refused for good: its last return value. Batches are kept.
+ */
 struct talk {
     int rc;
     struct wp_error err;
     unsigned batches, hellos;
 };
 
-static struct talk talk(struct fixture *f, struct wp_client *client, int rounds, bool (*is_over)(struct fixture *, struct wp_client *))
+static struct talk talk(
+    struct fixture *f, struct wp_client *client, int rounds, bool (*is_over)(struct fixture *, struct wp_client *))
 {
     struct talk t = {0};
     struct wp_server_message message;
@@ -140,7 +147,8 @@ static struct talk talk(struct fixture *f, struct wp_client *client, int rounds,
         t.hellos += got && message.kind == WP_SERVER_HELLO;
         t.batches += got && message.kind == WP_SERVER_BATCH;
         if (got && message.kind == WP_SERVER_HELLO)
-            wp_server_welcome(f->server, message.peer, &(struct wp_welcome){.wire_major = WP_WIRE_MAJOR, .wire_minor = 0, .resume_seq = 1, .credit = 10});
+            wp_server_welcome(f->server, message.peer,
+                &(struct wp_welcome){.wire_major = WP_WIRE_MAJOR, .wire_minor = 0, .resume_seq = 1, .credit = 10});
         t.rc = wp_client_poll(client, 5, &t.err);
     }
     return t;
@@ -325,10 +333,12 @@ static void plaintext_is_refused(void **state)
     assert_true(refused(f, "does not speak CURVE") + refused(f, "ended in its handshake") >= 1); /* who notices first */
     wp_client_close(client);
     int fd = socket(AF_INET, SOCK_STREAM, 0); /* nor does something else altogether do harm */
-    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+    struct sockaddr_in address = {.sin_family = AF_INET,
+        .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
         .sin_port = htons((uint16_t)atoi(strrchr(f->endpoint, ':') + 1))};
     assert_int_equal(connect(fd, (struct sockaddr *)&address, sizeof(address)), 0);
-    assert_int_equal(write(fd, "GET / HTTP/1.1\r\nHost: localhost\r\nAccept: everything, and at length, please\r\n\r\n", 78), 78);
+    assert_int_equal(
+        write(fd, "GET / HTTP/1.1\r\nHost: localhost\r\nAccept: everything, and at length, please\r\n\r\n", 78), 78);
     client = open_client(f, "allow/a.key", "server.pub", 1, host_a);
     talk(f, client, ROUNDS, is_welcome);
     assert_true(wp_client_is_welcome(client));
@@ -365,11 +375,13 @@ static void keys_are_demanded(void **state)
     assert_int_equal(chmod(in(f, "allow/a.key"), 0644), 0);
     assert_int_equal(wp_client_open_with(&client, &options, &hello, &err), -EPERM);
     assert_int_equal(chmod(in(f, "server.key"), 0640), 0);
-    struct wp_server_options leaky = {.endpoint = "tcp://127.0.0.1:*", .key_path = in(f, "server.key"), .allow_path = in(f, "allow")};
+    struct wp_server_options leaky = {
+        .endpoint = "tcp://127.0.0.1:*", .key_path = in(f, "server.key"), .allow_path = in(f, "allow")};
     assert_int_equal(wp_server_open_with(&server, &leaky, &err), -EPERM);
 }
 
-/* What the list has got a moment ago is looked for before a key is called unknown: a fleet that enrols counts no refusals. */
+/* What the list has got a moment ago is looked for before a key is called unknown: a fleet that enrols counts no
+ * refusals. */
 static void who_was_just_listed_is_no_stranger(void **state)
 {
     struct fixture *f = *state;
@@ -424,7 +436,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {TEST(listed_keys_are_welcome), TEST(list_changes_live), TEST(wrong_server_key),
         TEST(a_key_of_no_host), TEST(only_its_own_host), TEST(nobody_takes_a_session), TEST(a_deaf_connection_is_left),
-        TEST(plaintext_is_refused),
-        TEST(keys_are_demanded), TEST(who_was_just_listed_is_no_stranger), TEST(hosts_that_share_a_key_are_let_in), TEST(connecting_is_limited)};
+        TEST(plaintext_is_refused), TEST(keys_are_demanded), TEST(who_was_just_listed_is_no_stranger),
+        TEST(hosts_that_share_a_key_are_let_in), TEST(connecting_is_limited)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

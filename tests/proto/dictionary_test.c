@@ -25,11 +25,13 @@ static void good_sessions(void **state)
             if (wp_dictionary_apply(d, b, &err))
                 fail_msg("seed %llu batch %d: %s", (unsigned long long)seed, i, err.text);
             for (uint32_t j = 0; j < b->thread_count; j++)
-                assert_memory_equal(wp_dictionary_thread(d, b->first_thread + j), &b->threads[j], sizeof(b->threads[j]));
+                assert_memory_equal(
+                    wp_dictionary_thread(d, b->first_thread + j), &b->threads[j], sizeof(b->threads[j]));
             for (uint32_t j = 0; j < b->stack_count; j++)
                 assert_memory_equal(wp_dictionary_stack(d, b->first_stack + j), &b->stacks[j], sizeof(b->stacks[j]));
             for (uint32_t j = 0; j < b->string_count; j++)
-                assert_true(!strncmp(wp_dictionary_string(d, b->first_string + j), b->strings[j].data, b->strings[j].size));
+                assert_true(
+                    !strncmp(wp_dictionary_string(d, b->first_string + j), b->strings[j].data, b->strings[j].size));
         }
         assert_int_equal(wp_dictionary_thread_count(d), made->threads);
         assert_int_equal(wp_dictionary_stack_count(d), made->stacks);
@@ -60,13 +62,36 @@ struct one {
 /* One good entry of each, to be spoilt. */
 static void fill(struct one *o)
 {
-    *o = (struct one){.string = {"name", 4}, .thread = {.tid = 1, .comm = 1}, .object = {.path = 1}, .frame = {.object = 1, .function = 1},
-        .stack = {.frame = 1}, .device = {.device = 7, .name = 1},
+    *o = (struct one){.string = {"name", 4},
+        .thread = {.tid = 1, .comm = 1},
+        .object = {.path = 1},
+        .frame = {.object = 1, .function = 1},
+        .stack = {.frame = 1},
+        .device = {.device = 7, .name = 1},
         .event = {.time_ns = 1, .kind = WP_EVENT_SWITCH, .thread = 1, .stack = 1}};
-    o->batch = (struct wp_batch){.seq = 1, .events = &o->event, .event_count = 1, .strings = &o->string, .string_count = 1,
-        .threads = &o->thread, .thread_count = 1, .objects = &o->object, .object_count = 1, .frames = &o->frame, .frame_count = 1,
-        .stacks = &o->stack, .stack_count = 1, .sockets = &o->socket, .socket_count = 1, .devices = &o->device, .device_count = 1,
-        .first_string = 1, .first_thread = 1, .first_object = 1, .first_frame = 1, .first_stack = 1, .first_socket = 1};
+    o->batch = (struct wp_batch){.seq = 1,
+        .events = &o->event,
+        .event_count = 1,
+        .strings = &o->string,
+        .string_count = 1,
+        .threads = &o->thread,
+        .thread_count = 1,
+        .objects = &o->object,
+        .object_count = 1,
+        .frames = &o->frame,
+        .frame_count = 1,
+        .stacks = &o->stack,
+        .stack_count = 1,
+        .sockets = &o->socket,
+        .socket_count = 1,
+        .devices = &o->device,
+        .device_count = 1,
+        .first_string = 1,
+        .first_thread = 1,
+        .first_object = 1,
+        .first_frame = 1,
+        .first_stack = 1,
+        .first_socket = 1};
 }
 
 static void refused(struct one *o)
@@ -84,7 +109,13 @@ static void refused(struct one *o)
     wp_dictionary_destroy(d);
 }
 
-#define REFUSED(...) do { struct one o; fill(&o); __VA_ARGS__; refused(&o); } while (0)
+#define REFUSED(...)                                                                                                   \
+    do {                                                                                                               \
+        struct one o;                                                                                                  \
+        fill(&o);                                                                                                      \
+        __VA_ARGS__;                                                                                                   \
+        refused(&o);                                                                                                   \
+    } while (0)
 
 static void refusals(void **state)
 {
@@ -156,6 +187,7 @@ static void endless(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(good_sessions), cmocka_unit_test(refusals), cmocka_unit_test(endless)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(good_sessions), cmocka_unit_test(refusals), cmocka_unit_test(endless)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -55,7 +55,8 @@ static void make_key(const struct fixture *f, const char *name)
 {
     struct wp_key_pair pair;
     assert_int_equal(wp_key_pair_make(&pair, NULL), 0);
-    assert_int_equal(wp_key_files_write(&(struct wp_key_files){f->folder, name, WP_KEY_OF_HOST, host_a, false}, &pair, NULL), 0);
+    assert_int_equal(
+        wp_key_files_write(&(struct wp_key_files){f->folder, name, WP_KEY_OF_HOST, host_a, false}, &pair, NULL), 0);
 }
 
 static void *serve(void *context)
@@ -95,7 +96,8 @@ static int set_up(void **state)
     snprintf(paths[0], sizeof(paths[0]), "%s", in(f, "server.key"));
     snprintf(paths[1], sizeof(paths[1]), "%s", in(f, "tokens"));
     snprintf(paths[2], sizeof(paths[2]), "%s", in(f, "allow"));
-    if (wp_enrolment_desk_open(&f->desk, &(struct wp_enrolment_desk_options){f->endpoint, paths[0], paths[1], paths[2], &f->logger}, &err))
+    if (wp_enrolment_desk_open(
+            &f->desk, &(struct wp_enrolment_desk_options){f->endpoint, paths[0], paths[1], paths[2], &f->logger}, &err))
         fail_msg("%s", err.text);
     *state = f;
     return -pthread_create(&f->thread, NULL, serve, f);
@@ -116,7 +118,8 @@ static int tear_down(void **state)
 static int ask(struct fixture *f, const char *key, const uint8_t *host)
 {
     f->err = (struct wp_error){0};
-    return wp_enrolment_ask(&(struct wp_enrolment){f->endpoint, in(f, key), in(f, "server.pub"), in(f, "token"), host, 30000}, &f->err);
+    return wp_enrolment_ask(
+        &(struct wp_enrolment){f->endpoint, in(f, key), in(f, "server.pub"), in(f, "token"), host, 30000}, &f->err);
 }
 
 static bool is_listed(const struct fixture *f, const char *public, const uint8_t *host)
@@ -125,7 +128,8 @@ static bool is_listed(const struct fixture *f, const char *public, const uint8_t
     struct wp_public_key key, found;
     assert_int_equal(wp_allowlist_open(&list, in(f, "allow"), NULL), 0);
     assert_int_equal(wp_public_key_read(&key, in(f, public), NULL), 0);
-    bool is_there = wp_allowlist_find(list, key.bytes, &found) && found.kind == WP_KEY_OF_HOST && !memcmp(found.host, host, 16);
+    bool is_there =
+        wp_allowlist_find(list, key.bytes, &found) && found.kind == WP_KEY_OF_HOST && !memcmp(found.host, host, 16);
     wp_allowlist_close(list);
     return is_there;
 }
@@ -215,7 +219,8 @@ static void a_host_listed_by_hand_stays(void **state)
 static void nobody_but_the_server_hears(void **state)
 {
     struct fixture *f = *state;
-    int rc = wp_enrolment_ask(&(struct wp_enrolment){f->endpoint, in(f, "one.key"), in(f, "two.pub"), in(f, "token"), host_a, 500}, &f->err);
+    int rc = wp_enrolment_ask(
+        &(struct wp_enrolment){f->endpoint, in(f, "one.key"), in(f, "two.pub"), in(f, "token"), host_a, 500}, &f->err);
     assert_int_equal(rc, -ETIMEDOUT);
     assert_false(is_listed(f, "one.pub", host_a));
 }
@@ -238,7 +243,10 @@ static void what_is_no_request_is_refused(void **state)
     const struct {
         const char *bytes;
         size_t size;
-    } wrong[] = {{"", 0}, {"WPENROL1", 8}, {"WPENROL2aaaaaaaaaaaaaaaa" OLD, 57}, {"WPENROL1aaaaaaaaaaaaaaaa" "too short", 33}};
+    } wrong[] = {{"", 0}, {"WPENROL1", 8}, {"WPENROL2aaaaaaaaaaaaaaaa" OLD, 57},
+        {"WPENROL1aaaaaaaaaaaaaaaa"
+         "too short",
+            33}};
     char answer[256] = "", long_one[200];
     int none = 0, limit = 30000;
     zmq_setsockopt(socket, ZMQ_LINGER, &none, sizeof(none));
@@ -249,7 +257,8 @@ static void what_is_no_request_is_refused(void **state)
     memcpy(long_one, "WPENROL1", 8);
     for (size_t i = 0; i <= sizeof(wrong) / sizeof(*wrong); i++) {
         bool is_last = i == sizeof(wrong) / sizeof(*wrong);
-        assert_true(zmq_send(socket, is_last ? long_one : wrong[i].bytes, is_last ? sizeof(long_one) : wrong[i].size, 0) >= 0);
+        assert_true(
+            zmq_send(socket, is_last ? long_one : wrong[i].bytes, is_last ? sizeof(long_one) : wrong[i].size, 0) >= 0);
         assert_true(zmq_recv(socket, answer, sizeof(answer) - 1, 0) > 0);
         assert_int_equal(answer[0], '-');
     }
@@ -261,7 +270,8 @@ static void what_is_no_request_is_refused(void **state)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 int main(void)
 {
-    const struct CMUnitTest tests[] = {TEST(a_key_is_listed), TEST(the_token_is_needed), TEST(the_token_changes), TEST(nobody_takes_a_hosts_place),
-        TEST(who_is_locked_out_stays_out), TEST(a_host_listed_by_hand_stays), TEST(nobody_but_the_server_hears), TEST(what_is_no_request_is_refused)};
+    const struct CMUnitTest tests[] = {TEST(a_key_is_listed), TEST(the_token_is_needed), TEST(the_token_changes),
+        TEST(nobody_takes_a_hosts_place), TEST(who_is_locked_out_stays_out), TEST(a_host_listed_by_hand_stays),
+        TEST(nobody_but_the_server_hears), TEST(what_is_no_request_is_refused)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Events are read out of the frame as protobuf-c would have unpacked them, and what no collector writes is refused with a reason. */
+/* Events are read out of the frame as protobuf-c would have unpacked them, and what no collector writes is refused with
+ * a reason. */
 #include "made_batch.h"
 
 #include "proto/event_columns.h"
@@ -75,8 +76,10 @@ static void as_protobuf_would(void **state)
 /* Two switches on CPU 1 at 5 and 7 ns; `column`, when it is one of these, is left out. */
 static void write_events(struct wp_buffer *out, unsigned column)
 {
-    static const uint8_t base[] = {1 << 3, 5}, columns[][5] = {{2 << 3 | 2, 2, 1, 1}, {4 << 3 | 2, 2, 0, 2}, {5 << 3 | 2, 2, 1, 1},
-        {6 << 3 | 2, 2, 4, 0}, {7 << 3 | 2, 2, 6, 3}, {8 << 3 | 2, 2, 0, 0}, {11 << 3 | 2, 2, 1, 1}, {12 << 3 | 2, 2, 0, 0}};
+    static const uint8_t base[] = {1 << 3, 5},
+                         columns[][5] = {{2 << 3 | 2, 2, 1, 1}, {4 << 3 | 2, 2, 0, 2}, {5 << 3 | 2, 2, 1, 1},
+                             {6 << 3 | 2, 2, 4, 0}, {7 << 3 | 2, 2, 6, 3}, {8 << 3 | 2, 2, 0, 0},
+                             {11 << 3 | 2, 2, 1, 1}, {12 << 3 | 2, 2, 0, 0}};
     wp_buffer_append(out, base, sizeof(base));
     for (unsigned i = 0; i < sizeof(columns) / sizeof(columns[0]); i++)
         if (columns[i][0] >> 3 != column)
@@ -103,28 +106,25 @@ static void refusals(void **state)
 {
     (void)state;
     static const struct spoilt cases[] = {
-        {0, {0}, 0, NULL},
-        {0, {LONG_TAG(17, 0), 9}, 3, NULL},                    /* field 17, a number: of a later version */
-        {0, {LONG_TAG(20, 2), 2, 7, 7}, 5, NULL},              /* field 20, bytes */
-        {5, {5 << 3 | 2, 2, 0x81, 0}, 4, "column 5 has fewer"},         /* one number of two bytes */
-        {5, {5 << 3 | 2, 3, 0x81, 0, 1}, 5, NULL},                      /* longer than it need be, and the second one */
-        {5, {5 << 3 | 2, 3, 1, 1, 1}, 5, "column 5 has more"},
-        {5, {0}, 0, "column 5 has fewer"},
-        {5, {5 << 3 | 2, 2, 1, 0x81}, 4, "column 5 has fewer"},         /* goes on behind the end */
+        {0, {0}, 0, NULL}, {0, {LONG_TAG(17, 0), 9}, 3, NULL},  /* field 17, a number: of a later version */
+        {0, {LONG_TAG(20, 2), 2, 7, 7}, 5, NULL},               /* field 20, bytes */
+        {5, {5 << 3 | 2, 2, 0x81, 0}, 4, "column 5 has fewer"}, /* one number of two bytes */
+        {5, {5 << 3 | 2, 3, 0x81, 0, 1}, 5, NULL},              /* longer than it need be, and the second one */
+        {5, {5 << 3 | 2, 3, 1, 1, 1}, 5, "column 5 has more"}, {5, {0}, 0, "column 5 has fewer"},
+        {5, {5 << 3 | 2, 2, 1, 0x81}, 4, "column 5 has fewer"}, /* goes on behind the end */
         {5, {5 << 3 | 2, 3, 1, 0xff, 0x7f}, 5, "CPU out of range"},
-        {5, {5 << 3, 1, 5 << 3, 1}, 4, "column 5 is not packed"},
-        {0, {5 << 3 | 2, 2, 1, 1}, 4, "column 5 comes twice"},
+        {5, {5 << 3, 1, 5 << 3, 1}, 4, "column 5 is not packed"}, {0, {5 << 3 | 2, 2, 1, 1}, 4, "column 5 comes twice"},
         {6, {6 << 3 | 2, 2, 0, 4}, 4, "never named"},
-        {0, {9 << 3 | 2, 1, 1}, 3, "column 9 has more"},                /* switches have none */
-        {0, {LONG_TAG(16, 2), 2, 7, 8}, 5, NULL},              /* what they waited for */
+        {0, {9 << 3 | 2, 1, 1}, 3, "column 9 has more"}, /* switches have none */
+        {0, {LONG_TAG(16, 2), 2, 7, 8}, 5, NULL},        /* what they waited for */
         {0, {LONG_TAG(16, 2), 1, 7}, 4, "column 16 has fewer"},
-        {0, {14 << 3 | 2, 1, 1}, 3, "column 14 has more"},              /* none of them has that flag */
+        {0, {14 << 3 | 2, 1, 1}, 3, "column 14 has more"}, /* none of them has that flag */
         {4, {4 << 3 | 2, 11, 0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1}, 13, "a time out of range"},
-        {4, {4 << 3 | 2, 12, 0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1}, 14, "column 4 has fewer"},
-        {0, {3 << 3 | 2, 1, 0}, 3, "columns of different length"},
-        {2, {2 << 3 | 2, 2, 1, 77}, 4, "unknown kind 77"},
-        {0, {13 << 3 | 2, 9}, 2, "no message"},                         /* bytes that are not there */
-        {0, {13 << 3 | 3}, 1, "no message"},                            /* a group */
+        {4, {4 << 3 | 2, 12, 0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1}, 14,
+            "column 4 has fewer"},
+        {0, {3 << 3 | 2, 1, 0}, 3, "columns of different length"}, {2, {2 << 3 | 2, 2, 1, 77}, 4, "unknown kind 77"},
+        {0, {13 << 3 | 2, 9}, 2, "no message"}, /* bytes that are not there */
+        {0, {13 << 3 | 3}, 1, "no message"},    /* a group */
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct wp_buffer bytes = {0};
@@ -136,7 +136,8 @@ static void refusals(void **state)
         if (!cases[i].why ? rc : rc != -EINVAL || !strstr(err.text, cases[i].why))
             fail_msg("case %zu: %d \"%s\"", i, rc, err.text);
         if (!rc)
-            assert_true(events[0].time_ns == 5 && events[0].thread == 3 && events[1].time_ns == 7 && events[1].thread == 6);
+            assert_true(
+                events[0].time_ns == 5 && events[0].thread == 3 && events[1].time_ns == 7 && events[1].thread == 6);
         wp_buffer_fini(&bytes);
     }
 }
@@ -145,7 +146,8 @@ static void refusals(void **state)
 static void events_among_fields(void **state)
 {
     (void)state;
-    static const uint8_t session[] = {1 << 3 | 2, 16, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}, number[] = {2 << 3, 9};
+    static const uint8_t session[] = {1 << 3 | 2, 16, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16},
+                         number[] = {2 << 3, 9};
     for (int place = 0; place < 5; place++) {
         struct wp_buffer events = {0}, bytes = {0};
         struct wp_batch batch = {0};
@@ -177,7 +179,7 @@ static void events_among_fields(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(as_protobuf_would), cmocka_unit_test(refusals),
-        cmocka_unit_test(events_among_fields)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(as_protobuf_would), cmocka_unit_test(refusals), cmocka_unit_test(events_among_fields)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

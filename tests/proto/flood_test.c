@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A server among peers that flood it, never read what it says, send bombs or leave in the middle: everybody else is served,
- * every refusal is counted, memory stays as it is. Raw ZeroMQ sockets, for Wakepath's own client would not do such things.
+ * A server among peers that flood it, never read what it says, send bombs or leave in the middle: everybody else is
+ * served, every refusal is counted, memory stays as it is. Raw ZeroMQ sockets, for Wakepath's own client would not do
+ * such things.
  */
 #include "common/path.h"
 #include "proto/batch.h"
@@ -150,8 +151,8 @@ static uint32_t number_of_the_new_peer(struct fixture *f)
     return message.peer;
 }
 
-/* A process that says Hello and never reads. Not a socket of this process: libzmq 4.3.4 may wait for ever, or abort, when it ends a
- * connection whose input is held back. */
+/* A process that says Hello and never reads. Not a socket of this process: libzmq 4.3.4 may wait for ever, or abort,
+ * when it ends a connection whose input is held back. */
 static void start_a_stuck_peer(struct fixture *f, uint8_t id)
 {
     f->stuck = fork();
@@ -285,7 +286,8 @@ static void hello_floods(void **state)
 /* A frame around a payload that is what its maker likes. */
 static void send_wrapped(const struct peer *peer, uint8_t codec, uint32_t raw_size, const void *payload, uint32_t size)
 {
-    uint8_t *frame = calloc(1, WP_FRAME_HEADER + size), start[8] = {'W', 'P', 'F', '1', WP_WIRE_MAJOR, WP_FRAME_BATCH, codec};
+    uint8_t *frame = calloc(1, WP_FRAME_HEADER + size),
+            start[8] = {'W', 'P', 'F', '1', WP_WIRE_MAJOR, WP_FRAME_BATCH, codec};
     uint64_t sum = XXH3_64bits(payload, size);
     memcpy(frame, start, 8);
     memcpy(frame + 8, &raw_size, 4);
@@ -322,7 +324,8 @@ static void bombs(void **state)
     send_wrapped(&bad, 9, 3, "abc", 3);
     drain(f, "unknown codec");
     set_int(bad.socket, ZMQ_SNDHWM, 10);
-    assert_true(zmq_send(bad.socket, zeros, (size_t)40 << 20, 0) > 0); /* longer than any message: ZeroMQ hangs up on it */
+    assert_true(
+        zmq_send(bad.socket, zeros, (size_t)40 << 20, 0) > 0); /* longer than any message: ZeroMQ hangs up on it */
     send_many(f, &good, 100, 1);
     struct wp_server_message message = {0};
     for (int i = 0; i < ROUNDS && message.peer != good.number; i++)
@@ -347,7 +350,7 @@ static void identities(void **state)
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-    const struct CMUnitTest tests[] = {TEST(a_flood_starves_nobody), TEST(floods_that_leave), TEST(a_stuck_peer_costs_nothing),
-        TEST(hello_floods), TEST(bombs), TEST(identities)};
+    const struct CMUnitTest tests[] = {TEST(a_flood_starves_nobody), TEST(floods_that_leave),
+        TEST(a_stuck_peer_costs_nothing), TEST(hello_floods), TEST(bombs), TEST(identities)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

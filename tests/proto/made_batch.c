@@ -26,9 +26,12 @@ static uint32_t below(struct made *made, uint32_t limit)
 static uint64_t odd(struct made *made, uint64_t limit)
 {
     switch (below(made, 4)) {
-    case 0: return below(made, 3);
-    case 1: return limit;
-    default: return made_random(made) * made_random(made) % (limit ? limit : 1);
+    case 0:
+        return below(made, 3);
+    case 1:
+        return limit;
+    default:
+        return made_random(made) * made_random(made) % (limit ? limit : 1);
     }
 }
 
@@ -82,9 +85,14 @@ static void make_names(struct made *made)
     b->threads = calloc(b->thread_count + 1, sizeof(*b->threads));
     for (uint32_t i = 0; i < b->thread_count; i++) {
         struct wp_thread_entry *e = &b->threads[i];
-        *e = (struct wp_thread_entry){.tid = (uint32_t)odd(made, UINT32_MAX), .pid = (uint32_t)odd(made, UINT32_MAX),
-            .start_ns = odd(made, UINT64_MAX), .comm = below(made, made->strings + 1), .exe = below(made, made->strings + 1),
-            .cgroup = below(made, made->strings + 1), .parent = below(made, made->threads + i + 1), .flags = below(made, 16),
+        *e = (struct wp_thread_entry){.tid = (uint32_t)odd(made, UINT32_MAX),
+            .pid = (uint32_t)odd(made, UINT32_MAX),
+            .start_ns = odd(made, UINT64_MAX),
+            .comm = below(made, made->strings + 1),
+            .exe = below(made, made->strings + 1),
+            .cgroup = below(made, made->strings + 1),
+            .parent = below(made, made->threads + i + 1),
+            .flags = below(made, 16),
             .workload = below(made, made->strings + 1)};
         for (uint32_t j = below(made, 5); made->strings && j; j--)
             e->cmdline_matches[j - 1] = 1 + below(made, made->strings);
@@ -101,8 +109,10 @@ static void make_sockets(struct made *made)
     for (uint32_t i = 0; i < b->socket_count; i++) {
         struct wp_socket_entry *e = &b->sockets[i];
         bool is_v6 = below(made, 2);
-        *e = (struct wp_socket_entry){.family = is_v6 ? AF_INET6 : AF_INET, .protocol = below(made, 2) ? IPPROTO_TCP : IPPROTO_UDP,
-            .local_port = (uint16_t)made_random(made), .remote_port = (uint16_t)made_random(made),
+        *e = (struct wp_socket_entry){.family = is_v6 ? AF_INET6 : AF_INET,
+            .protocol = below(made, 2) ? IPPROTO_TCP : IPPROTO_UDP,
+            .local_port = (uint16_t)made_random(made),
+            .remote_port = (uint16_t)made_random(made),
             .netns = (uint32_t)odd(made, UINT32_MAX)};
         memcpy(e->local, made->text + i, is_v6 ? 16 : 4);
         memcpy(e->remote, made->text + 100 + i, is_v6 ? 16 : 4);
@@ -116,7 +126,8 @@ static void make_sockets(struct made *made)
     b->drops = calloc(b->drop_count + 1, sizeof(*b->drops));
     for (uint32_t i = 0; i < b->drop_count; i++) {
         uint64_t from = odd(made, UINT32_MAX);
-        b->drops[i] = (struct wp_drop){below(made, 20), below(made, 64), odd(made, UINT64_MAX), from, from + below(made, 99), below(made, WP_DROP_REASONS)};
+        b->drops[i] = (struct wp_drop){below(made, 20), below(made, 64), odd(made, UINT64_MAX), from,
+            from + below(made, 99), below(made, WP_DROP_REASONS)};
     }
 }
 
@@ -127,7 +138,8 @@ static void make_stacks(struct made *made)
     b->object_count = below(made, 5);
     b->objects = calloc(b->object_count + 1, sizeof(*b->objects));
     for (uint32_t i = 0; i < b->object_count; i++) {
-        b->objects[i] = (struct wp_object_entry){.path = below(made, made->strings + 1), .build_id_size = (uint8_t)below(made, 21)};
+        b->objects[i] =
+            (struct wp_object_entry){.path = below(made, made->strings + 1), .build_id_size = (uint8_t)below(made, 21)};
         memcpy(b->objects[i].build_id, made->text, b->objects[i].build_id_size);
     }
     made->objects += b->object_count;
@@ -150,7 +162,8 @@ static void make_stacks(struct made *made)
 static void make_event(struct made *made, struct wp_event *e, uint64_t time_ns)
 {
     unsigned kind = 1 + below(made, WP_EVENT_KINDS - 1), columns = wp_event_columns(kind);
-    *e = (struct wp_event){.time_ns = time_ns, .kind = (uint8_t)kind, .flags = (uint8_t)(below(made, 3) ? 0 : made_random(made))};
+    *e = (struct wp_event){
+        .time_ns = time_ns, .kind = (uint8_t)kind, .flags = (uint8_t)(below(made, 3) ? 0 : made_random(made))};
     if (columns & WP_COLUMN_CPU)
         e->cpu = (uint16_t)(below(made, 9) ? below(made, 4) : below(made, 4096));
     if (columns & WP_COLUMN_THREAD)
@@ -168,8 +181,9 @@ static void make_event(struct made *made, struct wp_event *e, uint64_t time_ns)
     if (columns & WP_COLUMN_B || (kind == WP_EVENT_SWITCH && e->flags & WP_SWITCH_RAN))
         e->b = odd(made, UINT64_MAX);
     if (columns & WP_COLUMN_C)
-        e->c = kind == WP_EVENT_RENAME ? below(made, made->strings + 1) : kind == WP_EVENT_WAKING ? below(made, WP_CAUSES)
-                                                                       : (uint32_t)odd(made, UINT32_MAX);
+        e->c = kind == WP_EVENT_RENAME ? below(made, made->strings + 1)
+            : kind == WP_EVENT_WAKING  ? below(made, WP_CAUSES)
+                                       : (uint32_t)odd(made, UINT32_MAX);
     if (columns & WP_COLUMN_D)
         e->d = below(made, made->sockets + 1);
 }
@@ -198,10 +212,10 @@ void made_next(struct made *made, uint32_t events)
 }
 
 #define EQUAL(member) assert_true(sent->member == came->member)
-#define EQUAL_ITEMS(items, count) \
-    do { \
-        EQUAL(count); \
-        assert_true(!sent->count || !memcmp(sent->items, came->items, sent->count * sizeof(*sent->items))); \
+#define EQUAL_ITEMS(items, count)                                                                                      \
+    do {                                                                                                               \
+        EQUAL(count);                                                                                                  \
+        assert_true(!sent->count || !memcmp(sent->items, came->items, sent->count * sizeof(*sent->items)));            \
     } while (0)
 
 /* Which of the four stands where says nothing. */
@@ -236,7 +250,8 @@ void made_assert_equal(const struct wp_batch *sent, const struct wp_batch *came)
     EQUAL(string_count);
     for (uint32_t i = 0; i < sent->string_count; i++) {
         EQUAL(strings[i].size);
-        assert_true(!sent->strings[i].size || !memcmp(sent->strings[i].data, came->strings[i].data, sent->strings[i].size));
+        assert_true(
+            !sent->strings[i].size || !memcmp(sent->strings[i].data, came->strings[i].data, sent->strings[i].size));
     }
     EQUAL_ITEMS(events, event_count);
     EQUAL(thread_count);

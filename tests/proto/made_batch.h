@@ -8,8 +8,8 @@ struct made {
     struct wp_batch batch;
     uint64_t random;
     uint32_t threads, strings, sockets, objects, frames, stacks; /* of the session so far */
-    bool has_waits;                                              /* switches and wakings of this batch say what was waited for */
-    bool has_files;                                              /* block requests of this batch say what they are for */
+    bool has_waits; /* switches and wakings of this batch say what was waited for */
+    bool has_files; /* block requests of this batch say what they are for */
     char text[1 << 16];
 };
 

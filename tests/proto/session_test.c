@@ -11,9 +11,23 @@
 
 static struct wp_hello example(void)
 {
-    struct wp_hello hello = {.wire_major = WP_WIRE_MAJOR, .wire_minor = 3, .hostname = "web-1", .kernel = "6.1", .machine = "x86_64",
-        .boot_id = "b", .version = "0.1", .source = "bpf", .release = "v1", .cpus = 2, .start_mono_ns = 5, .start_real_ns = UINT64_MAX,
-        .sample_period_ns = 1000, .samples = WP_SAMPLES_IMPOSSIBLE, .no_samples = "paranoid", .label_count = 2, .labels = {{"rack", "7"}, {"", ""}}};
+    struct wp_hello hello = {.wire_major = WP_WIRE_MAJOR,
+        .wire_minor = 3,
+        .hostname = "web-1",
+        .kernel = "6.1",
+        .machine = "x86_64",
+        .boot_id = "b",
+        .version = "0.1",
+        .source = "bpf",
+        .release = "v1",
+        .cpus = 2,
+        .start_mono_ns = 5,
+        .start_real_ns = UINT64_MAX,
+        .sample_period_ns = 1000,
+        .samples = WP_SAMPLES_IMPOSSIBLE,
+        .no_samples = "paranoid",
+        .label_count = 2,
+        .labels = {{"rack", "7"}, {"", ""}}};
     memset(hello.host, 1, 16);
     memset(hello.session, 2, 16);
     return hello;
@@ -49,7 +63,8 @@ static void round_trips(void **state)
     struct wp_welcome welcome = {1, 2, 77, 256, {1000000000, 60000000000}}, welcomed;
     assert_int_equal(wp_welcome_encode(&welcome, &bytes, &err), 0);
     assert_int_equal(wp_welcome_decode(&welcomed, bytes.data, bytes.size, &err), 0);
-    assert_true(welcomed.wire_major == 1 && welcomed.wire_minor == 2 && welcomed.resume_seq == 77 && welcomed.credit == 256);
+    assert_true(
+        welcomed.wire_major == 1 && welcomed.wire_minor == 2 && welcomed.resume_seq == 77 && welcomed.credit == 256);
     assert_memory_equal(&welcome.window, &welcomed.window, sizeof(welcome.window));
     wp_buffer_clear(&bytes);
     struct wp_bye bye = {.last_seq = 9, .events = 8, .dropped = 7}, gone;
@@ -133,6 +148,7 @@ static void clocks(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(round_trips), cmocka_unit_test(samples_that_are_not_told), cmocka_unit_test(refusals), cmocka_unit_test(clocks)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(round_trips), cmocka_unit_test(samples_that_are_not_told),
+        cmocka_unit_test(refusals), cmocka_unit_test(clocks)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

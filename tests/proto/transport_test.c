@@ -86,7 +86,9 @@ static void await_welcome(struct fixture *f, struct wp_client *client, uint64_t 
         int got = wp_server_poll(f->server, 5, &message, &err);
         assert_true(got >= 0);
         if (got && message.kind == WP_SERVER_HELLO)
-            wp_server_welcome(f->server, message.peer, &(struct wp_welcome){.wire_major = WP_WIRE_MAJOR, .wire_minor = 0, .resume_seq = resume, .credit = credit});
+            wp_server_welcome(f->server, message.peer,
+                &(struct wp_welcome){
+                    .wire_major = WP_WIRE_MAJOR, .wire_minor = 0, .resume_seq = resume, .credit = credit});
         assert_true(wp_client_poll(client, 5, &err) >= 0);
     }
     assert_true(wp_client_is_welcome(client));

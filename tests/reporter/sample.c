@@ -80,14 +80,15 @@ static const struct {
     uint64_t ns, count;
 } build[] = {
     {"[make];_start@make;main@make;read_all_makefiles@make", WP_UNDERSTOOD_FUNCTIONS, 41 * MS, 38},
-    {"[make];_start@make;main@make;update_goal_chain@make;start_waiting_job@make", WP_UNDERSTOOD_FUNCTIONS, 22 * MS, 21},
+    {"[make];_start@make;main@make;update_goal_chain@make;start_waiting_job@make", WP_UNDERSTOOD_FUNCTIONS, 22 * MS,
+        21},
     {"[make]", WP_RUNNING_NOT_SAMPLED, 9 * MS, 210},
     {MAKE, WP_SCHEDULER, 6 * MS, 48},
     {SH ";sched:runnable", WP_SCHEDULER, 11 * MS, 96},
     {MAKE ";[sh];_start@dash;main@dash;evaltree@dash;forkshell@dash", WP_UNDERSTOOD_FUNCTIONS, 34 * MS, 30},
     {CC1 ";c_parse_file@cc1;c_parser_declaration@cc1;c_parser_expression@cc1", WP_UNDERSTOOD_FUNCTIONS, 412 * MS, 405},
-    {CC1 ";c_parse_file@cc1;c_parser_declaration@cc1;finish_function@cc1;ggc_internal_alloc@cc1", WP_UNDERSTOOD_FUNCTIONS,
-        138 * MS, 130},
+    {CC1 ";c_parse_file@cc1;c_parser_declaration@cc1;finish_function@cc1;ggc_internal_alloc@cc1",
+        WP_UNDERSTOOD_FUNCTIONS, 138 * MS, 130},
     {CC1 ";execute_pass_list@cc1;execute_one_pass@cc1;ira@cc1", WP_UNDERSTOOD_FUNCTIONS, 603 * MS, 588},
     {CC1 ";execute_pass_list@cc1;execute_one_pass@cc1;df_analyze@cc1", WP_UNDERSTOOD_FUNCTIONS, 251 * MS, 240},
     {CC1 ";execute_pass_list@cc1;execute_one_pass@cc1;k:asm_exc_page_fault;k:clear_page_erms", WP_UNDERSTOOD_FUNCTIONS,
@@ -99,14 +100,17 @@ static const struct {
     {SH ";[as];_start@as;main@as;perform_an_assembly_pass@as", WP_UNDERSTOOD_FUNCTIONS, 176 * MS, 170},
     {SH ";[ld];_start@ld;main@ld;lang_process@ld;bfd_elf_final_link@libbfd.so", WP_UNDERSTOOD_FUNCTIONS, 64 * MS, 60},
     {SH ";[ld];_start@ld;main@ld;fsync@libc.so.6;sleep:fsync;io:write vda", WP_BLOCKING_IO, 83 * MS, 3},
-    {SH ";[sleep];_start@sleep;main@sleep;clock_nanosleep@libc.so.6;sleep:clock_nanosleep", WP_DELIBERATE_SLEEP, 200 * MS, 1},
+    {SH ";[sleep];_start@sleep;main@sleep;clock_nanosleep@libc.so.6;sleep:clock_nanosleep", WP_DELIBERATE_SLEEP,
+        200 * MS, 1},
     {CURL, WP_MESSAGE_IN_FLIGHT, 1 * MS, 4},
     {NGINX ";ngx_http_process_request@nginx;SHA512_Update@libcrypto.so.3", WP_UNDERSTOOD_FUNCTIONS, 58 * MS, 55},
-    {NGINX ";ngx_http_upstream_connect@nginx;epoll_wait@libc.so.6;sleep:epoll_wait;tcp:10.0.0.7:5432", WP_REMOTE_NOT_TRACED,
-        96 * MS, 2},
+    {NGINX ";ngx_http_upstream_connect@nginx;epoll_wait@libc.so.6;sleep:epoll_wait;tcp:10.0.0.7:5432",
+        WP_REMOTE_NOT_TRACED, 96 * MS, 2},
     {NGINX ";epoll_wait@libc.so.6;sleep:epoll_wait;timer:expired", WP_TIMEOUT, 12 * MS, 1},
-    {"[make];_start@make;main@make;jobserver_acquire@make;read@libc.so.6;sleep:read;path:[cc1]", WP_OTHER_PATH, 37 * MS, 5},
-    {"[make];_start@make;main@make;jobserver_acquire@make;read@libc.so.6;sleep:read;path:[kworker/0:1]", WP_OTHER_PATH, 3 * MS, 2},
+    {"[make];_start@make;main@make;jobserver_acquire@make;read@libc.so.6;sleep:read;path:[cc1]", WP_OTHER_PATH, 37 * MS,
+        5},
+    {"[make];_start@make;main@make;jobserver_acquire@make;read@libc.so.6;sleep:read;path:[kworker/0:1]", WP_OTHER_PATH,
+        3 * MS, 2},
     {"[kworker/0:1];k:worker_thread;k:process_one_work;k:wb_workfn", WP_UNDERSTOOD_FUNCTIONS, 3 * MS, 2},
     {"[make];_start@make;main@make;eval_makefile@make;k:do_sys_openat2;sleep:openat", WP_KERNEL_BLOCK, 2 * MS, 3},
     {READ ";irq:virtio0", WP_HARDWARE_WAIT, 8 * MS, 6},
@@ -121,7 +125,8 @@ static void add_processes(struct wp_report *report)
         uint32_t pid;
         uint64_t total, running;
     } rows[] = {{"make", 4100, 3213, 72}, {"sh", 4101, 3096, 34}, {"cc1", 4103, 1430, 950}, {"cc1", 4109, 910, 542},
-        {"as", 4105, 176, 176}, {"ld", 4117, 147, 64}, {"curl", 4130, 188, 1}, {"nginx", 812, 166, 58}, {"sleep", 4127, 200, 0}};
+        {"as", 4105, 176, 176}, {"ld", 4117, 147, 64}, {"curl", 4130, 188, 1}, {"nginx", 812, 166, 58},
+        {"sleep", 4127, 200, 0}};
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
         uint32_t row = wp_report_process(report, "builder", rows[i].comm, rows[i].pid, START + i * MS);
         wp_report_process_add(report, row, rows[i].total * MS, rows[i].running * MS);
@@ -199,17 +204,20 @@ static void compile_one(struct teller *teller, unsigned round)
         WP_UNDERSTOOD_FUNCTIONS, 900 + round * 37 % 500);
     make_slept = teller->at;
     hand_over(teller, WP_LINK_FORK, teller->make, teller->sh);
-    step(teller, teller->sh, MAKE ";[sh];_start@dash;main@dash;evaltree@dash;forkshell@dash", WP_UNDERSTOOD_FUNCTIONS, 700);
+    step(teller, teller->sh, MAKE ";[sh];_start@dash;main@dash;evaltree@dash;forkshell@dash", WP_UNDERSTOOD_FUNCTIONS,
+        700);
     sh_slept = teller->at;
     hand_over(teller, WP_LINK_FORK, teller->sh, teller->cc1);
     for (unsigned i = 0; i < 12; i++) {
-        step(teller, teller->cc1, CC1 ";c_parse_file@cc1;c_parser_declaration@cc1", WP_UNDERSTOOD_FUNCTIONS, 300 + (i * 97 + round * 41) % 400);
+        step(teller, teller->cc1, CC1 ";c_parse_file@cc1;c_parser_declaration@cc1", WP_UNDERSTOOD_FUNCTIONS,
+            300 + (i * 97 + round * 41) % 400);
         started = teller->at;
         step(teller, teller->cc1, READ ";io:read vda", WP_BLOCKING_IO, 200 + (i * 61 + round * 17) % 900);
         asleep(teller, teller->cc1, "_cpp_read_file", started);
     }
     step(teller, teller->cc1, CC1 ";execute_pass_list@cc1;execute_one_pass@cc1;ira@cc1", WP_UNDERSTOOD_FUNCTIONS, 6400);
-    step(teller, teller->cc1, CC1 ";execute_pass_list@cc1;execute_one_pass@cc1;df_analyze@cc1", WP_UNDERSTOOD_FUNCTIONS, 2500);
+    step(teller, teller->cc1, CC1 ";execute_pass_list@cc1;execute_one_pass@cc1;df_analyze@cc1", WP_UNDERSTOOD_FUNCTIONS,
+        2500);
     hand_over(teller, WP_LINK_WAKING, teller->cc1, teller->sh);
     asleep(teller, teller->sh, "waitproc", sh_slept);
     step(teller, teller->sh, MAKE ";[sh]", WP_RUNNING_NOT_SAMPLED, 120);
@@ -255,7 +263,7 @@ struct wp_trace *sample_trace(void)
 /* The trace as exemplars: waits, and requests on a usual service and on one called as its first thread. */
 void sample_exemplars(struct wp_exemplars *set, const struct wp_trace *trace)
 {
-    struct wp_exemplar_window window = {.host = (char *)(uintptr_t)"h1", .tid = trace->threads[0].tid};
+    struct wp_exemplar_window window = {.host = (char *)(uintptr_t) "h1", .tid = trace->threads[0].tid};
     const char *comm = wp_intern_text(trace->strings, trace->threads[0].comm);
     char name[WP_EXEMPLARS_NAME + 1];
     snprintf(name, sizeof(name), "%s", comm);
@@ -270,7 +278,8 @@ void sample_exemplars(struct wp_exemplars *set, const struct wp_trace *trace)
     wp_buffer_fini(&window.trace);
 }
 
-static int put_exemplars(struct wp_txn *txn, const char *aggregate, uint64_t timebox_s, const struct wp_trace *trace, struct wp_error *err)
+static int put_exemplars(
+    struct wp_txn *txn, const char *aggregate, uint64_t timebox_s, const struct wp_trace *trace, struct wp_error *err)
 {
     struct wp_exemplars set = {0};
     sample_exemplars(&set, trace);
@@ -279,8 +288,8 @@ static int put_exemplars(struct wp_txn *txn, const char *aggregate, uint64_t tim
     return rc;
 }
 
-int sample_put(const char *root, const char *release, const char *aggregate, uint64_t timebox_s, struct wp_report *report,
-    struct wp_trace *trace, struct wp_error *err)
+int sample_put(const char *root, const char *release, const char *aggregate, uint64_t timebox_s,
+    struct wp_report *report, struct wp_trace *trace, struct wp_error *err)
 {
     return sample_put_shard(root, release, &(struct sample_place){aggregate, timebox_s, "s1"}, report, trace, err);
 }

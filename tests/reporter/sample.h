@@ -26,8 +26,8 @@ uint32_t sample_node(struct wp_report *report, const char *stack);
 /* Windows that show what the trace shows; none of a large one. */
 void sample_exemplars(struct wp_exemplars *set, const struct wp_trace *trace);
 /* Adds report and trace (may be NULL) of an aggregate to a release of the store at `root`; takes both. */
-int sample_put(const char *root, const char *release, const char *aggregate, uint64_t timebox_s, struct wp_report *report,
-    struct wp_trace *trace, struct wp_error *err);
+int sample_put(const char *root, const char *release, const char *aggregate, uint64_t timebox_s,
+    struct wp_report *report, struct wp_trace *trace, struct wp_error *err);
 struct sample_place {
     const char *aggregate;
     uint64_t timebox_s;

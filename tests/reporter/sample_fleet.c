@@ -14,14 +14,17 @@
 #define SECONDS 480u
 
 #define WEB "[web];_start@web;serve@web;handle@web"
-#define AUTH WEB ";check_token@web;recv@libc.so.6;sleep:recvfrom;tcp:10.0.0.2:7000 request;[auth];_start@auth;verify@auth"
+#define AUTH                                                                                                           \
+    WEB ";check_token@web;recv@libc.so.6;sleep:recvfrom;tcp:10.0.0.2:7000 request;[auth];_start@auth;verify@auth"
 #define BACK AUTH ";fetch_keys@auth;recv@libc.so.6;sleep:recvfrom;tcp:10.0.0.1:80 request;[web];_start@web;serve@web"
-#define PG WEB ";query@web;recv@libc.so.6;sleep:recvfrom;tcp:10.0.0.3:5432 request;[postgres];main@postgres;exec_simple_query@postgres"
+#define PG                                                                                                             \
+    WEB ";query@web;recv@libc.so.6;sleep:recvfrom;tcp:10.0.0.3:5432 "                                                  \
+        "request;[postgres];main@postgres;exec_simple_query@postgres"
 
 static const struct {
     const char *stack;
     enum wp_category category;
-    uint64_t us;        /* a second */
+    uint64_t us;          /* a second */
     unsigned from, until; /* seconds in which it happens */
 } work[] = {
     {WEB ";render@web;format@web", WP_UNDERSTOOD_FUNCTIONS, 190000, 0, SECONDS},
@@ -43,8 +46,8 @@ static const struct {
     {WEB ";lock@web;futex@libc.so.6;sleep:futex", WP_UNACCOUNTED, 6000, 0, SECONDS},
 };
 
-static void add_process(struct wp_report *report, const char *host, const char *comm, uint32_t pid, uint64_t total_ms,
-    uint64_t running_ms)
+static void add_process(
+    struct wp_report *report, const char *host, const char *comm, uint32_t pid, uint64_t total_ms, uint64_t running_ms)
 {
     wp_report_process_add(report, wp_report_process(report, host, comm, pid, START), total_ms * MS, running_ms * MS);
 }
@@ -52,8 +55,11 @@ static void add_process(struct wp_report *report, const char *host, const char *
 static void add_edge(struct wp_report *report, const char *from, const char *to, uint64_t messages, uint64_t waited_ms,
     uint64_t transit_us, uint64_t bound_us)
 {
-    struct wp_report_edge edge = {.messages = messages, .waited_ns = waited_ms * MS, .transit_ns = messages * transit_us * 1000,
-        .transit_max_ns = transit_us * 9000, .bound_max_ns = bound_us * 1000};
+    struct wp_report_edge edge = {.messages = messages,
+        .waited_ns = waited_ms * MS,
+        .transit_ns = messages * transit_us * 1000,
+        .transit_max_ns = transit_us * 9000,
+        .bound_max_ns = bound_us * 1000};
     wp_report_edge(report, from, to, &edge);
 }
 
@@ -67,7 +73,8 @@ struct wp_report *sample_fleet_report(void)
             wp_report_add_at(report, node, work[i].category, at, at + ns - ns * (second % 7) / 20);
         }
         if (work[i].category == WP_UNACCOUNTED)
-            wp_report_unexplained(report, node, "no waking was recorded for it", SECONDS * work[i].us * 1000, SECONDS, 4000 + (uint32_t)i);
+            wp_report_unexplained(report, node, "no waking was recorded for it", SECONDS * work[i].us * 1000, SECONDS,
+                4000 + (uint32_t)i);
     }
     if (!report)
         return NULL;
@@ -96,9 +103,11 @@ struct wp_report *sample_shard_report(unsigned shard)
     struct wp_report *report = wp_report_create();
     if (!report)
         return NULL;
-    uint32_t web = sample_node(report, "[web];_start@web;serve@web;query@web;recv@libc.so.6;sleep:recvfrom;tcp:10.0.0.3:5432 request");
+    uint32_t web = sample_node(
+        report, "[web];_start@web;serve@web;query@web;recv@libc.so.6;sleep:recvfrom;tcp:10.0.0.3:5432 request");
     uint32_t db = wp_report_child(report, web, wp_report_frame(report, WP_STYLE_PROCESS, "[postgres]@db-3", ""));
-    uint32_t query = wp_report_child(report, db, wp_report_frame(report, WP_STYLE_USER, "exec_simple_query", "postgres"));
+    uint32_t query =
+        wp_report_child(report, db, wp_report_frame(report, WP_STYLE_USER, "exec_simple_query", "postgres"));
     uint32_t format = sample_node(report, "[web];_start@web;serve@web;format@web");
     uint32_t copy = wp_report_child(report, format, wp_report_frame(report, WP_STYLE_USER, "memcpy", "libc.so.6"));
     for (unsigned second = 0; second < 60; second++) {
@@ -121,13 +130,15 @@ static int put(struct wp_txn *txn, const char *aggregate, struct wp_error *err, 
     return wp_txn_put_metadata(txn, aggregate, "s1", key, value, 1790000480, err);
 }
 
-static int describe_host(struct wp_txn *txn, const char *aggregate, const char *host, const char *next, struct wp_error *err)
+static int describe_host(
+    struct wp_txn *txn, const char *aggregate, const char *host, const char *next, struct wp_error *err)
 {
-    static const char *const said[][2] = {{"uuid", "6d1f0c52-93a4-4f0e-8f57-0b3a6d0e91c4"}, {"kernel", "6.1.0-28-amd64"},
-        {"machine", "x86_64"}, {"cpus", "16"}, {"boot", "e3b0c442-98fc-4c14-9afb-f4c8996fb924"}, {"source", "bpf"},
-        {"version", "0.1.0"}, {"label.rack", "r7"}, {"healed", "3"}, {"clock.messages", "98311"}, {"clock.contradictions", "0"},
-        {"clock.state", "usable"}};
-    static const char *const received[][2] = {{"messages", "51200"}, {"bytes", "73400320"}, {"retransmits", "17"}, {"retransmit_bytes", "24616"}};
+    static const char *const said[][2] = {{"uuid", "6d1f0c52-93a4-4f0e-8f57-0b3a6d0e91c4"},
+        {"kernel", "6.1.0-28-amd64"}, {"machine", "x86_64"}, {"cpus", "16"},
+        {"boot", "e3b0c442-98fc-4c14-9afb-f4c8996fb924"}, {"source", "bpf"}, {"version", "0.1.0"}, {"label.rack", "r7"},
+        {"healed", "3"}, {"clock.messages", "98311"}, {"clock.contradictions", "0"}, {"clock.state", "usable"}};
+    static const char *const received[][2] = {
+        {"messages", "51200"}, {"bytes", "73400320"}, {"retransmits", "17"}, {"retransmit_bytes", "24616"}};
     static const char *const elsewhere[][2] = {{"unpaired", "904"}, {"unpaired_bytes", "1190211"}, {"ambiguous", "2"}};
     char key[600];
     int rc = 0;
@@ -161,7 +172,8 @@ int sample_describe(const char *root, const char *release, const char *aggregate
     for (unsigned i = 0; i < count && !rc; i++)
         rc = describe_host(txn, aggregate, names[i], names[(i + 1) % count], err);
     if (!rc)
-        rc = put(txn, NULL, err, is_hostile ? "<script>alert(3)</script>" : "ci-run-4711", is_hostile ? "\"><b>" : "ci.build");
+        rc = put(txn, NULL, err, is_hostile ? "<script>alert(3)</script>" : "ci-run-4711",
+            is_hostile ? "\"><b>" : "ci.build");
     if (!rc)
         rc = wp_txn_commit(txn, err);
     else

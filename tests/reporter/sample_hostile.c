@@ -15,10 +15,27 @@
 
 /* "LONG" stands for 10 KB. */
 const char *const sample_hostile_names[] = {
-    "<script>alert(1)</script>", "</script><img src=x onerror=alert(1)>", "\"onmouseover=\"alert(1)", "'><svg/onload=alert(1)>",
-    "a&amp;b&lt;", "line\nbreak;semi", "tab\tand\rreturn", "\x1b[2J\x1b]0;title\x07", "\xff\xfe\x80 bad utf-8 \xc3", "\xe2\x80\xae right to left",
-    "../../../../etc/passwd", "javascript:alert(1)", "%s%n%x", "*/alert(1)//", "\xe2\x80\xa8 line separator", "]]>", "LONG", "",
-    "\xd7\xa9\xd7\x9c\xd7\x95\xd7\x9d", "http://example.com/x.js", "${alert(1)}`",
+    "<script>alert(1)</script>",
+    "</script><img src=x onerror=alert(1)>",
+    "\"onmouseover=\"alert(1)",
+    "'><svg/onload=alert(1)>",
+    "a&amp;b&lt;",
+    "line\nbreak;semi",
+    "tab\tand\rreturn",
+    "\x1b[2J\x1b]0;title\x07",
+    "\xff\xfe\x80 bad utf-8 \xc3",
+    "\xe2\x80\xae right to left",
+    "../../../../etc/passwd",
+    "javascript:alert(1)",
+    "%s%n%x",
+    "*/alert(1)//",
+    "\xe2\x80\xa8 line separator",
+    "]]>",
+    "LONG",
+    "",
+    "\xd7\xa9\xd7\x9c\xd7\x95\xd7\x9d",
+    "http://example.com/x.js",
+    "${alert(1)}`",
 };
 const unsigned sample_hostile_count = sizeof(sample_hostile_names) / sizeof(*sample_hostile_names);
 
@@ -50,15 +67,18 @@ struct wp_report *sample_hostile_report(void)
         wp_report_unexplained(report, node, name, 700 + i, 1, UINT32_MAX);
         wp_report_host(report, name);
         static char next[10240];
-        wp_report_edge(report, name, name_at(i + 1, next, sizeof(next)), &(struct wp_report_edge){.messages = 3, .waited_ns = 100 + i,
-            .transit_ns = 30, .bound_max_ns = UINT64_MAX});
+        wp_report_edge(report, name, name_at(i + 1, next, sizeof(next)),
+            &(struct wp_report_edge){
+                .messages = 3, .waited_ns = 100 + i, .transit_ns = 30, .bound_max_ns = UINT64_MAX});
         wp_report_events(report, name, 10, 1);
         wp_report_limit(report, name, 1, 1);
         uint32_t site = wp_report_site(report, name, i % 3 ? i : UINT32_MAX, name);
         wp_report_line_add(report, &(struct wp_report_line){site, i % WP_CATEGORIES, 9000 + i, 4000, 3000});
-        wp_report_call_add(report, &(struct wp_report_call){site, wp_report_string(report, name), WP_STYLE_USER, i % 2, 5000, 10});
+        wp_report_call_add(
+            report, &(struct wp_report_call){site, wp_report_string(report, name), WP_STYLE_USER, i % 2, 5000, 10});
         wp_report_transaction(report, name, 1790000000000000000u + i, 5000);
-        wp_report_transaction_part(report, &(struct wp_transaction_part){name, name, name, i % WP_PARTS, wp_latency_bucket(5000), 5000});
+        wp_report_transaction_part(
+            report, &(struct wp_transaction_part){name, name, name, i % WP_PARTS, wp_latency_bucket(5000), 5000});
     }
     if (report)
         wp_report_activity(report, START, START + 40000);
@@ -79,7 +99,8 @@ struct wp_trace *sample_hostile_trace(void)
         struct wp_trace_piece piece = {i, node, i * 1000, 900, WP_UNDERSTOOD_FUNCTIONS};
         struct wp_trace_run run = {i, text, i * 1000, 900};
         struct wp_trace_sleep sleep = {i, text, WP_TIMEOUT, 30000, 5000};
-        struct wp_trace_link link = {WP_LINK_WAKING, i, (i + 1) % sample_hostile_count, i * 1000 + 900, i * 1000 + 1000};
+        struct wp_trace_link link = {
+            WP_LINK_WAKING, i, (i + 1) % sample_hostile_count, i * 1000 + 900, i * 1000 + 1000};
         wp_trace_add_thread(trace, &thread);
         wp_trace_add_path(trace, &path);
         wp_trace_add_piece(trace, &piece);
@@ -120,7 +141,8 @@ struct wp_report *sample_large_report_at(unsigned nodes, uint64_t start_ns)
             node = wp_report_child(report, node,
                 wp_report_frame(report, i % 8 ? WP_STYLE_USER : WP_STYLE_PROCESS, name, i % 8 ? "lib.so" : ""));
         }
-        wp_report_add(report, node, (enum wp_category)(next_random(&seed) % WP_CATEGORIES), 1000 + next_random(&seed) % 90000, 1);
+        wp_report_add(
+            report, node, (enum wp_category)(next_random(&seed) % WP_CATEGORIES), 1000 + next_random(&seed) % 90000, 1);
         wp_report_nodes(report, &count);
     }
     if (report)
@@ -136,8 +158,8 @@ struct wp_trace *sample_large_trace(unsigned pieces)
     char name[32];
     for (uint32_t i = 0; trace && i < 24; i++) {
         snprintf(name, sizeof(name), "worker%u", i);
-        struct wp_trace_thread thread = {wp_trace_string(trace, i % 2 ? "host-a" : "host-b"), wp_trace_string(trace, name),
-            100 + i / 4, 100 + i, i < 2};
+        struct wp_trace_thread thread = {wp_trace_string(trace, i % 2 ? "host-a" : "host-b"),
+            wp_trace_string(trace, name), 100 + i / 4, 100 + i, i < 2};
         struct wp_trace_path path = {i, i < 2};
         wp_trace_add_thread(trace, &thread);
         wp_trace_add_path(trace, &path);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* reporter_sample KIND ROOT [RELEASE [AGGREGATE [TIMEBOX]]]: adds a made-up recording to a store. KIND: plain,
- * hostile, one (a single sample), large, fleet (four hosts with metadata), shards (four hosts in three shards), source (lines of source), and service, service-equal, service-slower: a quarter of an hour of a service, again, and with a disk that takes a fifth longer. */
+ * hostile, one (a single sample), large, fleet (four hosts with metadata), shards (four hosts in three shards), source
+ * (lines of source), and service, service-equal, service-slower: a quarter of an hour of a service, again, and with a
+ * disk that takes a fifth longer. */
 #include "storage/report/report_series.h"
 #include "tests/reporter/sample.h"
 #include "tests/reporter/sample_fleet.h"
@@ -48,7 +50,8 @@ int main(int argc, char **argv)
     } else if (!strcmp(argv[1], "one")) { /* a single sample of a nanosecond */
         report = wp_report_create();
         if (report)
-            wp_report_add_at(report, sample_node(report, "[one];main@one"), WP_UNDERSTOOD_FUNCTIONS, 1790000000000000000u, 1790000000000000001u);
+            wp_report_add_at(report, sample_node(report, "[one];main@one"), WP_UNDERSTOOD_FUNCTIONS,
+                1790000000000000000u, 1790000000000000001u);
     } else if (!strcmp(argv[1], "large")) {
         report = sample_large_report(100000);
         trace = sample_large_trace(60000);
@@ -57,7 +60,8 @@ int main(int argc, char **argv)
     for (unsigned i = 0; !strcmp(argv[1], "shards") && i < SAMPLE_SHARDS; i++) {
         char shard[8];
         snprintf(shard, sizeof(shard), "s%u", i + 1);
-        if (sample_put_shard(argv[2], release, &(struct sample_place){aggregate, timebox_s, shard}, sample_shard_report(i), NULL, &err)) {
+        if (sample_put_shard(argv[2], release, &(struct sample_place){aggregate, timebox_s, shard},
+                sample_shard_report(i), NULL, &err)) {
             fprintf(stderr, "reporter_sample: %s\n", err.text);
             return 1;
         }
@@ -68,7 +72,7 @@ int main(int argc, char **argv)
     if (is_fleet)
         report = sample_fleet_report();
     if (!report || sample_put(argv[2], release, aggregate, timebox_s, report, trace, &err) ||
-            ((is_hostile || is_fleet) && sample_describe(argv[2], release, aggregate, is_hostile, &err))) {
+        ((is_hostile || is_fleet) && sample_describe(argv[2], release, aggregate, is_hostile, &err))) {
         fprintf(stderr, "reporter_sample: %s\n", report ? err.text : "no such kind");
         return 1;
     }

@@ -10,7 +10,7 @@
 #define SECOND 1000000000ull
 #define START (1790000000ull * SECOND)
 #define THREADS 4u
-#define PIECES 8u             /* in which a hop's time of a second comes: no piece is longer than a second */
+#define PIECES 8u /* in which a hop's time of a second comes: no piece is longer than a second */
 
 #define WEB "[web];main@web;serve@web"
 #define AUTH WEB ";check_token@web;recv@libc.so.6;sleep:recvfrom;tcp:10.0.0.4:7000 reply;[auth]"
@@ -19,7 +19,7 @@
 static const struct {
     const char *stack;
     enum wp_category category;
-    double us, spread;        /* of one request: mean, and standard deviation as part of it */
+    double us, spread; /* of one request: mean, and standard deviation as part of it */
 } hops[SERVICE_HOPS] = {
     {WEB ";render@web", WP_UNDERSTOOD_FUNCTIONS, 1900, 0.4},
     {WEB ";parse@web", WP_UNDERSTOOD_FUNCTIONS, 420, 0.3},
@@ -47,7 +47,8 @@ static uint64_t next(uint64_t *seed) /* splitmix64 (Steele, Lea and Flood) */
 /* A normal deviate (Box and Muller). */
 static double normal(uint64_t *seed)
 {
-    double u = ((double)(next(seed) >> 11) + 0.5) / 9007199254740992.0, v = (double)(next(seed) >> 11) / 9007199254740992.0;
+    double u = ((double)(next(seed) >> 11) + 0.5) / 9007199254740992.0,
+           v = (double)(next(seed) >> 11) / 9007199254740992.0;
     return sqrt(-2 * log(u)) * cos(2 * 3.14159265358979323846 * v);
 }
 
@@ -60,8 +61,8 @@ static void add(struct wp_report *report, uint32_t node, enum wp_category catego
     }
 }
 
-static void add_second(struct wp_report *report, const struct service_options *options, const uint32_t nodes[SERVICE_HOPS + 1],
-    double load, uint64_t at_ns, uint64_t *seed)
+static void add_second(struct wp_report *report, const struct service_options *options,
+    const uint32_t nodes[SERVICE_HOPS + 1], double load, uint64_t at_ns, uint64_t *seed)
 {
     double mean = options->requests * load, requests = fmax(0, mean + sqrt(mean) * normal(seed)), left = THREADS * 1e9;
     for (unsigned i = 0; i < SERVICE_HOPS; i++) {
@@ -85,10 +86,12 @@ void sample_service_requests(struct wp_report *report, unsigned requests, uint64
         }
         wp_report_transaction(report, "tcp port 80", at, sum);
         unsigned bucket = wp_latency_bucket(sum);
-        wp_report_transaction_part(report, &(struct wp_transaction_part){"tcp port 80", "", "", WP_PART_UNREAD, bucket, 250000});
+        wp_report_transaction_part(
+            report, &(struct wp_transaction_part){"tcp port 80", "", "", WP_PART_UNREAD, bucket, 250000});
         for (unsigned hop = 0; hop < SERVICE_HOPS; hop++)
-            wp_report_transaction_part(report, &(struct wp_transaction_part){"tcp port 80", service_hop_names[hop],
-                hop == SERVICE_DISK ? "pread" : "", hops[hop].category, bucket, hop_ns[hop]});
+            wp_report_transaction_part(report,
+                &(struct wp_transaction_part){"tcp port 80", service_hop_names[hop], hop == SERVICE_DISK ? "pread" : "",
+                    hops[hop].category, bucket, hop_ns[hop]});
     }
 }
 

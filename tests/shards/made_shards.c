@@ -13,7 +13,8 @@ static uint64_t clock_of(const struct made_shards *all, uint32_t shard)
     return all->now_ns + shard * MADE_CLOCK_NS;
 }
 
-static void say(struct made_shards *all, uint32_t to, bool is_answer, enum wp_frame_type type, const uint8_t *raw, size_t size)
+static void say(
+    struct made_shards *all, uint32_t to, bool is_answer, enum wp_frame_type type, const uint8_t *raw, size_t size)
 {
     struct made_message *message = malloc(sizeof(*message) + size);
     if (!message)
@@ -36,7 +37,8 @@ static int tell(void *context, uint32_t link, enum wp_frame_type type, const uin
     return 0;
 }
 
-static int answer(void *context, const struct wp_server_caller *caller, enum wp_frame_type type, const uint8_t *raw, size_t size)
+static int answer(
+    void *context, const struct wp_server_caller *caller, enum wp_frame_type type, const uint8_t *raw, size_t size)
 {
     struct made_shard *shard = context;
     if (shard->all->is_stuck && type == WP_FRAME_SHARD_ANSWERS) {
@@ -58,8 +60,14 @@ static void make_hub(struct made_shards *all, uint32_t number)
 {
     static const char *const names[MADE_SHARDS] = {"a", "b"};
     struct made_shard *shard = &all->shards[number];
-    struct wp_shards_options options = {.fleet = shard->fleet, .name = names[number], .links = 1, .flush_ns = 1, .tell = tell,
-        .answer = answer, .renew = renew, .context = shard};
+    struct wp_shards_options options = {.fleet = shard->fleet,
+        .name = names[number],
+        .links = 1,
+        .flush_ns = 1,
+        .tell = tell,
+        .answer = answer,
+        .renew = renew,
+        .context = shard};
     if (wp_shards_create(&shard->shards, &options, NULL))
         abort();
 }

@@ -10,8 +10,8 @@
 
 struct made_message {
     struct made_message *next;
-    uint32_t to;                /* shard */
-    bool is_answer;             /* comes over its link; else it is called */
+    uint32_t to;    /* shard */
+    bool is_answer; /* comes over its link; else it is called */
     enum wp_frame_type type;
     size_t size;
     uint8_t bytes[];
@@ -27,11 +27,11 @@ struct made_shard {
 struct made_shards {
     struct made_shard shards[MADE_SHARDS];
     struct made_message *first, *last;
-    uint64_t now_ns;            /* by the first one's clock */
-    bool is_cut;                /* nothing arrives */
-    bool is_stuck;              /* who asked reads no answers for now */
-    uint32_t held_up;           /* answers that could not go for that */
-    uint32_t renewals;          /* how often a link was connected anew */
+    uint64_t now_ns;   /* by the first one's clock */
+    bool is_cut;       /* nothing arrives */
+    bool is_stuck;     /* who asked reads no answers for now */
+    uint32_t held_up;  /* answers that could not go for that */
+    uint32_t renewals; /* how often a link was connected anew */
     uint64_t delivered[WP_FRAME_TYPES];
 };
 

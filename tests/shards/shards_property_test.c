@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Three hosts that talk with each other, one with one shard and two with the other: what the shards' reports say together is
- * what the report of one aggregator says. WP_SEED=N runs that one only, WP_TRACES=N so many.
+ * Three hosts that talk with each other, one with one shard and two with the other: what the shards' reports say
+ * together is what the report of one aggregator says. WP_SEED=N runs that one only, WP_TRACES=N so many.
  */
 #include "storage/report/report_merge.h"
 #include "storage/report/report_read.h"
@@ -28,7 +28,7 @@ struct run {
     struct wp_host_session_options options[MADE_SHARDS];
     struct wp_host_session *sessions[HOSTS];
     struct wp_report *sum;
-    uint32_t of[HOSTS];        /* shard of each host */
+    uint32_t of[HOSTS]; /* shard of each host */
     uint32_t done[HOSTS];
     uint64_t seq[HOSTS];
     uint64_t seed;
@@ -46,7 +46,8 @@ static void probe_hosts(struct run *run, const struct made_fleet *made, uint64_t
         struct wp_fleet *fleet = fleet_of(run, i);
         struct wp_fleet_host *host = &fleet->hosts[run->sessions[i]->home];
         uint64_t forth_ns = 20000 + made_random(&run->seed) % 50000, back_ns = 20000 + made_random(&run->seed) % 50000;
-        uint64_t there_ns = made_fleet_reading(made, i, true_ns + forth_ns), sent_ns = true_ns + run->of[i] * MADE_CLOCK_NS;
+        uint64_t there_ns = made_fleet_reading(made, i, true_ns + forth_ns),
+                 sent_ns = true_ns + run->of[i] * MADE_CLOCK_NS;
         uint64_t times_ns[4] = {sent_ns, there_ns, there_ns, sent_ns + forth_ns + back_ns};
         wp_clocks_message(fleet->clocks, fleet->reference, times_ns[0], host->clock, times_ns[1]);
         wp_clocks_message(fleet->clocks, host->clock, times_ns[2], fleet->reference, times_ns[3]);
@@ -62,8 +63,12 @@ static void begin(struct run *run, const struct made_fleet *made, uint64_t seed,
     made_shards_init(&run->shards);
     assert_int_equal(wp_selector_parse(&run->rule.selector, "command", NULL), 0);
     for (uint32_t i = 0; i < MADE_SHARDS; i++) {
-        run->options[i] = (struct wp_host_session_options){.rules = &run->rule, .rule_count = 1, .epoch_ns = EPOCH_NS,
-            .lateness_ns = LATENESS_NS, .history_ns = 10000000000, .fleet = run->shards.shards[i].fleet};
+        run->options[i] = (struct wp_host_session_options){.rules = &run->rule,
+            .rule_count = 1,
+            .epoch_ns = EPOCH_NS,
+            .lateness_ns = LATENESS_NS,
+            .history_ns = 10000000000,
+            .fleet = run->shards.shards[i].fleet};
         run->shards.shards[i].fleet->expected = HOSTS;
         run->shards.shards[i].fleet->give_up_ns = 3600000000000;
     }
@@ -131,9 +136,11 @@ static void deliver_all(struct run *run, const struct made_fleet *made)
         }
         if (next == UINT32_MAX)
             break;
-        uint32_t count = made->hosts[next].whole.event_count, cut = run->done[next] + 1 + (uint32_t)(made_random(&run->seed) % 200);
+        uint32_t count = made->hosts[next].whole.event_count,
+                 cut = run->done[next] + 1 + (uint32_t)(made_random(&run->seed) % 200);
         struct wp_error err = {0};
-        struct wp_batch batch = made_trace_cut(&made->hosts[next], run->done[next], cut < count ? cut : count, ++run->seq[next]);
+        struct wp_batch batch =
+            made_trace_cut(&made->hosts[next], run->done[next], cut < count ? cut : count, ++run->seq[next]);
         if (wp_host_session_take(run->sessions[next], &batch, &err))
             fail_msg("%s", err.text);
         run->done[next] = cut < count ? cut : count;
@@ -189,7 +196,8 @@ struct figures {
 static void compare(uint64_t seed, struct figures *figures)
 {
     static const uint32_t together[HOSTS] = {0, 0, 0}, shares[3][HOSTS] = {{0, 1, 1}, {0, 1, 0}, {1, 0, 0}};
-    struct made_fleet_options options = {.seed = seed, .events = 300 + (uint32_t)(seed * 7919 % 2500), .tells_leavings = true};
+    struct made_fleet_options options = {
+        .seed = seed, .events = 300 + (uint32_t)(seed * 7919 % 2500), .tells_leavings = true};
     struct made_fleet made;
     struct run one, many;
     made_fleet_init(&made, &options);
@@ -209,19 +217,22 @@ static void compare(uint64_t seed, struct figures *figures)
     }
     uint64_t total_ns = wp_report_total(one.sum), other_ns = wp_report_total(many.sum);
     if ((total_ns > other_ns ? total_ns - other_ns : other_ns - total_ns) > total_ns / 100)
-        fail_msg("seed %llu: %llu ns of one aggregator, %llu of two", (unsigned long long)seed, (unsigned long long)total_ns,
-            (unsigned long long)other_ns);
+        fail_msg("seed %llu: %llu ns of one aggregator, %llu of two", (unsigned long long)seed,
+            (unsigned long long)total_ns, (unsigned long long)other_ns);
     end(&one);
     end(&many);
     made_fleet_fini(&made);
 }
 
-/* The clocks of hosts of two shards are compared over one station more, so that what lies within their bound may be told apart
- * otherwise. */
+/* The clocks of hosts of two shards are compared over one station more, so that what lies within their bound may be
+ * told apart otherwise. */
 static void two_shards_are_one_aggregator(void **state)
 {
     const char *seed_text = getenv("WP_SEED"), *count_text = getenv("WP_TRACES");
-    uint64_t first = seed_text ? strtoull(seed_text, NULL, 0) : 1, count = seed_text ? 1 : count_text ? strtoull(count_text, NULL, 0) : 40;
+    uint64_t first = seed_text ? strtoull(seed_text, NULL, 0) : 1,
+             count = seed_text ? 1
+        : count_text           ? strtoull(count_text, NULL, 0)
+                               : 40;
     struct figures all = {0};
     (void)state;
     for (uint64_t seed = first; seed < first + count; seed++)

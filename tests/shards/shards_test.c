@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What two shards say to each other, piece by piece, and what becomes of it when one is away, forgets, or talks nonsense. */
+/* What two shards say to each other, piece by piece, and what becomes of it when one is away, forgets, or talks
+ * nonsense. */
 #include "aggregator/peer/shard_peers.h"
 #include "aggregator/peer/shard_questions.h"
 #include "made_shards.h"
@@ -37,8 +38,12 @@ static int set_up(void **state)
     strcpy(f->rule.name, "web");
     wp_selector_parse(&f->rule.selector, "command", NULL);
     for (uint32_t i = 0; i < MADE_SHARDS; i++) {
-        f->options[i] = (struct wp_host_session_options){.fleet = f->all.shards[i].fleet, .epoch_ns = SECOND_NS,
-            .lateness_ns = SECOND_NS, .history_ns = 10ull * SECOND_NS, .rules = &f->rule, .rule_count = 1};
+        f->options[i] = (struct wp_host_session_options){.fleet = f->all.shards[i].fleet,
+            .epoch_ns = SECOND_NS,
+            .lateness_ns = SECOND_NS,
+            .history_ns = 10ull * SECOND_NS,
+            .rules = &f->rule,
+            .rule_count = 1};
         struct wp_hello hello = {.hostname = names[i], .start_real_ns = 1};
         memset(hello.session, (int)i + 1, 16);
         if (wp_host_session_create(&f->sessions[i], &hello, "v1", &f->options[i], NULL, NULL))
@@ -80,10 +85,23 @@ static void define_socket(struct fixture *f, uint32_t shard)
     memcpy(entry.remote, &addresses[!shard], 4);
     entry.local_port = shard ? 80 : 40000;
     entry.remote_port = shard ? 40000 : 80;
-    struct wp_event event = {.kind = WP_EVENT_SOCK_STATE, .c = ESTABLISHED, .b = 2, .d = 1, .time_ns = 1000,
+    struct wp_event event = {.kind = WP_EVENT_SOCK_STATE,
+        .c = ESTABLISHED,
+        .b = 2,
+        .d = 1,
+        .time_ns = 1000,
         .a = shard ? 7ull << 32 | 5 : 5ull << 32 | 7};
-    struct wp_batch batch = {.seq = 1, .events = &event, .event_count = 1, .first_socket = 1, .socket_count = 1, .sockets = &entry,
-        .first_string = 1, .first_thread = 1, .first_object = 1, .first_frame = 1, .first_stack = 1};
+    struct wp_batch batch = {.seq = 1,
+        .events = &event,
+        .event_count = 1,
+        .first_socket = 1,
+        .socket_count = 1,
+        .sockets = &entry,
+        .first_string = 1,
+        .first_thread = 1,
+        .first_object = 1,
+        .first_frame = 1,
+        .first_stack = 1};
     struct wp_error err = {0};
     memset(batch.session, (int)shard + 1, 16);
     if (wp_host_session_take(f->sessions[shard], &batch, &err))
@@ -110,8 +128,16 @@ static void connect_all(struct fixture *f)
 /* What the first shard's host waited for until `at_ns`. */
 static struct wp_shard_wait a_wait(struct fixture *f, uint64_t at_ns)
 {
-    return (struct wp_shard_wait){.owner = 0, .host = 0, .thread = 1, .far_host = foreign_host(f, 0), .far_socket = 1,
-        .from_ns = at_ns - 1000, .to_ns = at_ns, .arrival_ns = at_ns, .start_ns = at_ns - 1000, .hops = WP_SHARD_HOPS};
+    return (struct wp_shard_wait){.owner = 0,
+        .host = 0,
+        .thread = 1,
+        .far_host = foreign_host(f, 0),
+        .far_socket = 1,
+        .from_ns = at_ns - 1000,
+        .to_ns = at_ns,
+        .arrival_ns = at_ns,
+        .start_ns = at_ns - 1000,
+        .hops = WP_SHARD_HOPS};
 }
 
 static void hosts_and_ends_are_told(void **state)
@@ -151,8 +177,11 @@ static void clocks_of_shards_are_compared(void **state)
 /* Bytes of the connection went there and back, so their clocks compare. */
 static void cross(struct fixture *f)
 {
-    static const struct { uint32_t shard; uint8_t kind; uint64_t time_ns, position; } marks[] = {
-        {1, WP_EVENT_SOCK_LEAVE, 20 * SECOND_NS, 108}, {0, WP_EVENT_SOCK_ARRIVE, 20 * SECOND_NS + 1000, 108},
+    static const struct {
+        uint32_t shard;
+        uint8_t kind;
+        uint64_t time_ns, position;
+    } marks[] = {{1, WP_EVENT_SOCK_LEAVE, 20 * SECOND_NS, 108}, {0, WP_EVENT_SOCK_ARRIVE, 20 * SECOND_NS + 1000, 108},
         {0, WP_EVENT_SOCK_LEAVE, 20 * SECOND_NS + 2000, 106}, {1, WP_EVENT_SOCK_ARRIVE, 20 * SECOND_NS + 3000, 106}};
     for (size_t i = 0; i < sizeof(marks) / sizeof(*marks); i++) {
         struct wp_event event = {.kind = marks[i].kind, .d = 1, .time_ns = marks[i].time_ns, .a = marks[i].position};

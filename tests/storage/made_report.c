@@ -7,8 +7,9 @@
 
 #include <stdlib.h>
 
-static const char *const names[] = {"[make]", "main", "read", "sleep:read", "io:read vda", "", "a;b", "\xff\xfe", "<script>",
-    "std::vector<int, std::allocator<int> >::push_back(int const&)", "\x1b[31m", "tcp:10.0.0.7:5432", "[kworker/0:1]", "x", "y"};
+static const char *const names[] = {"[make]", "main", "read", "sleep:read", "io:read vda", "", "a;b", "\xff\xfe",
+    "<script>", "std::vector<int, std::allocator<int> >::push_back(int const&)", "\x1b[31m", "tcp:10.0.0.7:5432",
+    "[kworker/0:1]", "x", "y"};
 #define NAMES (sizeof(names) / sizeof(*names))
 static const char *const objects[] = {"", "libc.so.6", "vmlinux", "/usr/bin/make"};
 static const char *const hosts[] = {"web-1", "web-2", "db", ""};
@@ -84,11 +85,14 @@ void made_add(struct wp_report *report, const struct made_fact *fact)
         break;
     }
     case MADE_PROCESS:
-        wp_report_process_add(report, wp_report_process(report, hosts[fact->c % 4], made_name((unsigned)(fact->d % 7)),
-            (uint32_t)(fact->c % 9), fact->d % 3), fact->a, fact->b);
+        wp_report_process_add(report,
+            wp_report_process(
+                report, hosts[fact->c % 4], made_name((unsigned)(fact->d % 7)), (uint32_t)(fact->c % 9), fact->d % 3),
+            fact->a, fact->b);
         break;
     case MADE_UNEXPLAINED:
-        wp_report_unexplained(report, node_of(report, fact), made_name((unsigned)(fact->d % 5)), fact->a, fact->b, (uint32_t)(fact->c % 11));
+        wp_report_unexplained(report, node_of(report, fact), made_name((unsigned)(fact->d % 5)), fact->a, fact->b,
+            (uint32_t)(fact->c % 11));
         break;
     case MADE_ACTIVITY:
         wp_report_activity(report, 1000000 + fact->a, 1000000 + fact->a + fact->b * 7);
@@ -109,21 +113,29 @@ void made_add(struct wp_report *report, const struct made_fact *fact)
         wp_report_uncertain(report, fact->a);
         break;
     case MADE_EDGE:
-        wp_report_edge(report, hosts[fact->c % 4], hosts[fact->d % 4], &(struct wp_report_edge){.messages = fact->a % 5,
-            .waited_ns = fact->a, .transit_ns = fact->b, .transit_max_ns = fact->b, .bound_max_ns = fact->a % 100});
+        wp_report_edge(report, hosts[fact->c % 4], hosts[fact->d % 4],
+            &(struct wp_report_edge){.messages = fact->a % 5,
+                .waited_ns = fact->a,
+                .transit_ns = fact->b,
+                .transit_max_ns = fact->b,
+                .bound_max_ns = fact->a % 100});
         break;
     case MADE_TRANSACTION:
         wp_report_transaction(report, hosts[fact->c % 4], fact->a, fact->b);
-        wp_report_transaction_part(report, &(struct wp_transaction_part){hosts[fact->c % 4], made_name((unsigned)(fact->d % 7)),
-            made_name((unsigned)(fact->a % 5)), (uint32_t)(fact->d % WP_PARTS), wp_latency_bucket(fact->b), fact->a});
+        wp_report_transaction_part(report,
+            &(struct wp_transaction_part){hosts[fact->c % 4], made_name((unsigned)(fact->d % 7)),
+                made_name((unsigned)(fact->a % 5)), (uint32_t)(fact->d % WP_PARTS), wp_latency_bucket(fact->b),
+                fact->a});
         break;
     case MADE_LINE: {
-        uint32_t site = wp_report_site(report, fact->c % 5 ? made_name((unsigned)(fact->c % 5)) : "", (uint32_t)(fact->d % 11),
-            made_name((unsigned)(fact->d % 7)));
-        wp_report_line_add(report, &(struct wp_report_line){site, (uint32_t)(fact->d % WP_CATEGORIES), fact->a + fact->b, fact->b,
-            fact->b / 2});
-        wp_report_call_add(report, &(struct wp_report_call){site, wp_report_string(report, made_name((unsigned)(fact->c % 9))),
-            1 + (uint32_t)(fact->c % (WP_STYLES - 1)), fact->d % 2, fact->a, fact->a / 2});
+        uint32_t site = wp_report_site(report, fact->c % 5 ? made_name((unsigned)(fact->c % 5)) : "",
+            (uint32_t)(fact->d % 11), made_name((unsigned)(fact->d % 7)));
+        wp_report_line_add(report,
+            &(struct wp_report_line){
+                site, (uint32_t)(fact->d % WP_CATEGORIES), fact->a + fact->b, fact->b, fact->b / 2});
+        wp_report_call_add(report,
+            &(struct wp_report_call){site, wp_report_string(report, made_name((unsigned)(fact->c % 9))),
+                1 + (uint32_t)(fact->c % (WP_STYLES - 1)), fact->d % 2, fact->a, fact->a / 2});
         break;
     }
     case MADE_DETACHED:
@@ -158,12 +170,15 @@ struct wp_trace *made_trace(uint64_t seed, unsigned rows)
         uint32_t node = 0, thread = (uint32_t)(made_random(&seed) % 4);
         uint64_t at = made_random(&seed) % 1000000, length = made_random(&seed) % 1000;
         for (unsigned d = 0; d < i % 6; d++)
-            node = wp_trace_child(trace, node, wp_trace_frame(trace, 1 + d % (WP_STYLES - 1), made_name(i + d), objects[d % 4]));
+            node = wp_trace_child(
+                trace, node, wp_trace_frame(trace, 1 + d % (WP_STYLES - 1), made_name(i + d), objects[d % 4]));
         uint32_t category = i % WP_CATEGORIES;
         wp_trace_add_piece(trace, &(struct wp_trace_piece){thread, node, at, length, category});
         wp_trace_add_run(trace, &(struct wp_trace_run){thread, wp_trace_string(trace, made_name(i)), at, length});
-        wp_trace_add_sleep(trace, &(struct wp_trace_sleep){thread, wp_trace_string(trace, made_name(i)), category, at, length});
-        wp_trace_add_link(trace, &(struct wp_trace_link){WP_LINK_WAKING + i % 6, thread, (thread + 1) % 4, at, at - length});
+        wp_trace_add_sleep(
+            trace, &(struct wp_trace_sleep){thread, wp_trace_string(trace, made_name(i)), category, at, length});
+        wp_trace_add_link(
+            trace, &(struct wp_trace_link){WP_LINK_WAKING + i % 6, thread, (thread + 1) % 4, at, at - length});
     }
     return trace;
 }

@@ -9,14 +9,27 @@
 #include <stdint.h>
 
 enum made_kind {
-    MADE_TIME, MADE_PROCESS, MADE_UNEXPLAINED, MADE_ACTIVITY, MADE_HOST, MADE_EVENTS, MADE_LIMIT, MADE_WINDOW, MADE_UNCERTAIN,
-    MADE_DETACHED, MADE_EDGE, MADE_TRANSACTION, MADE_TIMED, MADE_LINE, MADE_KINDS
+    MADE_TIME,
+    MADE_PROCESS,
+    MADE_UNEXPLAINED,
+    MADE_ACTIVITY,
+    MADE_HOST,
+    MADE_EVENTS,
+    MADE_LIMIT,
+    MADE_WINDOW,
+    MADE_UNCERTAIN,
+    MADE_DETACHED,
+    MADE_EDGE,
+    MADE_TRANSACTION,
+    MADE_TIMED,
+    MADE_LINE,
+    MADE_KINDS
 };
 
 struct made_fact {
     enum made_kind kind;
-    unsigned depth;       /* of the stack */
-    unsigned frames[12];  /* which frame at each depth */
+    unsigned depth;      /* of the stack */
+    unsigned frames[12]; /* which frame at each depth */
     uint64_t a, b, c, d;
 };
 

@@ -57,7 +57,8 @@ struct wp_report *fixture_report(const char *name, uint64_t ns)
     return report;
 }
 
-void fixture_add(struct fixture *fixture, const char *release, const char *shard, uint64_t timebox_s, const char *name, uint64_t ns)
+void fixture_add(
+    struct fixture *fixture, const char *release, const char *shard, uint64_t timebox_s, const char *name, uint64_t ns)
 {
     struct wp_txn *txn = fixture_begin(fixture, release, true);
     struct wp_report *report = fixture_report(name, ns);
@@ -67,7 +68,8 @@ void fixture_add(struct fixture *fixture, const char *release, const char *shard
     wp_report_destroy(report);
 }
 
-struct wp_buffer fixture_read(struct wp_txn *txn, const char *aggregate, const struct wp_selection *selection, size_t *damaged)
+struct wp_buffer fixture_read(
+    struct wp_txn *txn, const char *aggregate, const struct wp_selection *selection, size_t *damaged)
 {
     struct wp_report *report;
     struct wp_damage *damage;

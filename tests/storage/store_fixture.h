@@ -27,9 +27,11 @@ void fixture_commit(struct wp_txn *txn);
 /* A report of one cell: `ns` on the stack "[p];name". */
 struct wp_report *fixture_report(const char *name, uint64_t ns);
 /* Registers the shard and adds such a report, in a transaction of its own. */
-void fixture_add(struct fixture *fixture, const char *release, const char *shard, uint64_t timebox_s, const char *name, uint64_t ns);
+void fixture_add(
+    struct fixture *fixture, const char *release, const char *shard, uint64_t timebox_s, const char *name, uint64_t ns);
 /* The canonical bytes of an aggregate's merged reports; damage is counted in *damaged (NULL: there must be none). */
-struct wp_buffer fixture_read(struct wp_txn *txn, const char *aggregate, const struct wp_selection *selection, size_t *damaged);
+struct wp_buffer fixture_read(
+    struct wp_txn *txn, const char *aggregate, const struct wp_selection *selection, size_t *damaged);
 uint64_t fixture_total(struct wp_txn *txn, const char *aggregate, const struct wp_selection *selection);
 size_t fixture_count(struct wp_txn *txn, const char *prefix);
 /* Replaces what is stored under a key by other bytes, header and all. */

@@ -4,10 +4,10 @@
  *   time:AGGREGATE:TIMEBOX:NS       one stack
  *   trace:AGGREGATE:TIMEBOX:SEED    30 random rows                   blob:NUMBER:BYTES            noise, nobody's
  *   source:HOST:PID:START_S:NUMBER:BYTES  noise that a process had   process:HOST:PID:START_S:PARENT:PARENT_START_S
- *   user:HOST:PID:START_S:TIMEBOX   a report in which a process is   session:NUMBER:SEQ:LAST_S[:live]  with its resume point
- *   metadata:AGGREGATE:KEY:VALUE:REAL_S  ("" the release's)          map:NUMBER                   a row of the source map
- *   clock:NUMBER                    a span                           forever:AGGREGATE:TIMEBOX    a report of 1 ns again and
- *                                   again, a transaction each, a line on standard output after each
+ *   user:HOST:PID:START_S:TIMEBOX   a report in which a process is   session:NUMBER:SEQ:LAST_S[:live]  with its resume
+ * point metadata:AGGREGATE:KEY:VALUE:REAL_S  ("" the release's)          map:NUMBER                   a row of the
+ * source map clock:NUMBER                    a span                           forever:AGGREGATE:TIMEBOX    a report of
+ * 1 ns again and again, a transaction each, a line on standard output after each
  */
 #include "made_report.h"
 
@@ -58,7 +58,8 @@ static struct wp_report *simple(const char *function, uint64_t ns)
     return report;
 }
 
-static int add_report(struct maker *maker, struct wp_txn *txn, const char *aggregate, uint64_t timebox_s, struct wp_report *report)
+static int add_report(
+    struct maker *maker, struct wp_txn *txn, const char *aggregate, uint64_t timebox_s, struct wp_report *report)
 {
     int rc = wp_txn_add_report(txn, aggregate, timebox_s, maker->shard, report, &maker->err);
     wp_report_destroy(report);
@@ -81,7 +82,9 @@ static int put_blob(struct maker *maker, struct wp_txn *txn, uint64_t seed, size
 /* One process with one blob. */
 static int put_source(struct maker *maker, struct wp_txn *txn, char **words)
 {
-    struct wp_source_row row = {.host = words[1], .name = "jit.map", .pid = (uint32_t)number(words[2]),
+    struct wp_source_row row = {.host = words[1],
+        .name = "jit.map",
+        .pid = (uint32_t)number(words[2]),
         .start_ns = number(words[3]) * 1000000000};
     int rc = put_blob(maker, txn, number(words[4]), number(words[5]), row.digest);
     return rc ? rc : wp_txn_add_sources(txn, maker->shard, &row, 1, &maker->err);
@@ -99,8 +102,12 @@ static int put_session(struct maker *maker, struct wp_txn *txn, char **words)
 
 static int put_clock(struct maker *maker, struct wp_txn *txn, uint64_t from)
 {
-    struct wp_clock_row row = {.hostname = "h", .method = "anchor", .from_mono_ns = from, .to_mono_ns = from + 1000,
-        .offset_ns = -5, .bound_ns = UINT64_MAX};
+    struct wp_clock_row row = {.hostname = "h",
+        .method = "anchor",
+        .from_mono_ns = from,
+        .to_mono_ns = from + 1000,
+        .offset_ns = -5,
+        .bound_ns = UINT64_MAX};
     return wp_txn_put_clock(txn, maker->shard, &row, 1, &maker->err);
 }
 
@@ -117,10 +124,12 @@ static int put_state(struct maker *maker, struct wp_txn *txn, char **words)
     if (!strcmp(what, "clock"))
         return put_clock(maker, txn, number(words[1]));
     if (!strcmp(what, "metadata"))
-        return wp_txn_put_metadata(txn, *words[1] ? words[1] : NULL, maker->shard, words[2], words[3], number(words[4]), &maker->err);
+        return wp_txn_put_metadata(
+            txn, *words[1] ? words[1] : NULL, maker->shard, words[2], words[3], number(words[4]), &maker->err);
     if (!strcmp(what, "map")) {
         struct wp_sourcemap_row row = {(const uint8_t *)"\x01\x02", 2, "libp.so", "f\x01\xff", number(words[1]),
-            number(words[1]) % 2 ? "p\xff.c" : NULL, (uint32_t)(number(words[1]) % 7), (uint32_t)(number(words[1]) % 3)};
+            number(words[1]) % 2 ? "p\xff.c" : NULL, (uint32_t)(number(words[1]) % 7),
+            (uint32_t)(number(words[1]) % 3)};
         return wp_txn_add_sourcemap(txn, maker->shard, &row, 1, &maker->err);
     }
     if (!strcmp(what, "process")) {
@@ -135,8 +144,11 @@ static int put_state(struct maker *maker, struct wp_txn *txn, char **words)
 static int put_exemplar(struct maker *maker, struct wp_txn *txn, char *const *words)
 {
     struct wp_exemplars set = {0};
-    struct wp_exemplar_window window = {.service = words[3], .host = (char *)(uintptr_t)"h", .start_ns = number(words[2]) * 1000000000,
-        .length_ns = number(words[4]), .tid = 7};
+    struct wp_exemplar_window window = {.service = words[3],
+        .host = (char *)(uintptr_t) "h",
+        .start_ns = number(words[2]) * 1000000000,
+        .length_ns = number(words[4]),
+        .tid = 7};
     struct wp_trace *trace = made_trace(number(words[5]), 8);
     int rc = wp_trace_encode(trace, &window.trace, &maker->err);
     if (!rc)
@@ -167,8 +179,8 @@ static int put_fact(struct maker *maker, struct wp_txn *txn, const char *text)
         return add_report(maker, txn, words[1], number(words[2]), simple("f", words[3] ? number(words[3]) : 1));
     if (!strcmp(words[0], "user")) {
         struct wp_report *report = simple("g", 1);
-        wp_report_process_add(report, wp_report_process(report, words[1], "p", (uint32_t)number(words[2]),
-            number(words[3]) * 1000000000), 1, 1);
+        wp_report_process_add(report,
+            wp_report_process(report, words[1], "p", (uint32_t)number(words[2]), number(words[3]) * 1000000000), 1, 1);
         return add_report(maker, txn, "main", number(words[4]), report);
     }
     if (!strcmp(words[0], "trace")) {

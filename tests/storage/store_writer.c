@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* store_writer ROOT RELEASE [hold]: adds a report of 5 ns to aggregate "main" of shard "s". With "hold" the transaction is
- * open from the line "held" on standard output until standard input ends. */
+/* store_writer ROOT RELEASE [hold]: adds a report of 5 ns to aggregate "main" of shard "s". With "hold" the transaction
+ * is open from the line "held" on standard output until standard input ends. */
 #include "storage/env/store.h"
 #include "storage/env/txn.h"
 #include "storage/kind/report_add.h"

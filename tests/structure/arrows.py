@@ -83,7 +83,8 @@ TOP = set(MAP) | {"deploy", "docs", "tests", "build"}
 # needed any more is a breach, and there are no new ones.
 KNOTS = (
     {"aggregator/explain/explain", "aggregator/explain/explain_loop", "aggregator/explain/explain_origin",
-     "aggregator/explain/explain_queue", "aggregator/explain/explain_shared", "aggregator/explain/explain_wait"},
+     "aggregator/explain/explain_queue", "aggregator/explain/explain_shared", "aggregator/explain/explain_shared_walk",
+     "aggregator/explain/explain_wait"},
     {"proto/enrolment", "proto/enrolment_words"},
 )
 LENDERS = {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Windows that are too long to be kept whole: the longest of their rows are. And hosts that have reports of their own. */
+/* Windows that are too long to be kept whole: the longest of their rows are. And hosts that have reports of their own.
+ */
 #include "aggregator/account/chosen.h"
 
 #include "aggregator/account/largest.h"
@@ -18,10 +19,10 @@
 #define MS 1000000u
 #define US 1000u
 #define START (1000 * (uint64_t)MS)
-#define LONG_MS 100u           /* what the worker does first */
-#define MANY 6000u             /* and then so often: a sleep and a run */
+#define LONG_MS 100u /* what the worker does first */
+#define MANY 6000u   /* and then so often: a sleep and a run */
 #define FEW 50u
-#define RUN_US 130u            /* too long to be joined with the sleeps about it */
+#define RUN_US 130u /* too long to be joined with the sleeps about it */
 #define SLEEP_US 20u
 #define ALL_NS(turns) ((uint64_t)MS * LONG_MS + (turns) * (uint64_t)(RUN_US + SLEEP_US) * US)
 
@@ -64,14 +65,30 @@ static void make(struct recording *r, unsigned turns)
 static struct wp_trace *longest_wait(const struct recording *recording, uint64_t length_ns)
 {
     struct wp_aggregate_rule rule = {.name = "a"};
-    struct wp_host_session_options options = {.rules = &rule, .rule_count = 1, .epoch_ns = 1000000000,
-        .lateness_ns = 1000000000, .history_ns = 10000000000, .timebox_s = 3600};
-    struct wp_hello hello = {.hostname = (char *)(uintptr_t)"h"};
+    struct wp_host_session_options options = {.rules = &rule,
+        .rule_count = 1,
+        .epoch_ns = 1000000000,
+        .lateness_ns = 1000000000,
+        .history_ns = 10000000000,
+        .timebox_s = 3600};
+    struct wp_hello hello = {.hostname = (char *)(uintptr_t) "h"};
     struct wp_bytes names[] = {{"base", 4}, {"worker", 6}};
-    struct wp_thread_entry threads[] = {{.tid = 1, .pid = 1, .comm = 1, .flags = WP_THREAD_COMMAND}, {.tid = 2, .pid = 2, .comm = 2}};
-    struct wp_batch batch = {.seq = 1, .first_string = 1, .strings = names, .string_count = 2, .first_thread = 1,
-        .first_socket = 1, .first_object = 1, .first_frame = 1, .first_stack = 1, .threads = threads, .thread_count = 2,
-        .events = recording->events, .event_count = recording->count, .watermark_ns = recording->now_ns};
+    struct wp_thread_entry threads[] = {
+        {.tid = 1, .pid = 1, .comm = 1, .flags = WP_THREAD_COMMAND}, {.tid = 2, .pid = 2, .comm = 2}};
+    struct wp_batch batch = {.seq = 1,
+        .first_string = 1,
+        .strings = names,
+        .string_count = 2,
+        .first_thread = 1,
+        .first_socket = 1,
+        .first_object = 1,
+        .first_frame = 1,
+        .first_stack = 1,
+        .threads = threads,
+        .thread_count = 2,
+        .events = recording->events,
+        .event_count = recording->count,
+        .watermark_ns = recording->now_ns};
     struct wp_host_session *session;
     struct wp_trace *trace = NULL;
     assert_int_equal(wp_selector_parse(&rule.selector, "command", NULL), 0);
@@ -138,7 +155,8 @@ static void largest_are_the_longest(void **state)
     (void)state;
     for (uint64_t seed = 1, random = 1; seed <= 300; seed++) {
         uint64_t lengths[200], sum = 0;
-        uint32_t count = (uint32_t)(made_random(&random) % 200), limit = (uint32_t)(made_random(&random) % 220), kept = 0;
+        uint32_t count = (uint32_t)(made_random(&random) % 200), limit = (uint32_t)(made_random(&random) % 220),
+                 kept = 0;
         struct wp_largest largest = {0};
         for (uint32_t i = 0; i < count; i++)
             wp_largest_add(&largest, lengths[i] = made_random(&random) % 20);
@@ -183,7 +201,8 @@ static void so_many_hosts_have_their_own(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(the_longest_rows_are_kept), cmocka_unit_test(what_fits_is_kept_whole),
-        cmocka_unit_test(largest_are_the_longest), cmocka_unit_test(so_many_hosts_have_their_own)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(the_longest_rows_are_kept),
+        cmocka_unit_test(what_fits_is_kept_whole), cmocka_unit_test(largest_are_the_longest),
+        cmocka_unit_test(so_many_hosts_have_their_own)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

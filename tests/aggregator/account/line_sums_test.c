@@ -37,7 +37,8 @@ static uint32_t process(struct made *made, uint32_t node, const char *name)
     return wp_pathtree_child(&made->tree, node, wp_pathtree_frame(&made->tree, WP_STYLE_PROCESS, name, ""));
 }
 
-static uint32_t at(struct made *made, uint32_t node, const char *function, const char *file, uint32_t line, bool is_inlined)
+static uint32_t at(
+    struct made *made, uint32_t node, const char *function, const char *file, uint32_t line, bool is_inlined)
 {
     uint32_t frame = wp_pathtree_frame(&made->tree, WP_STYLE_USER, function, "app");
     return wp_pathtree_child(&made->tree, node, wp_pathtree_at_line(&made->tree, frame, file, line, is_inlined));
@@ -53,8 +54,8 @@ static void run(struct made *made, uint32_t node, uint64_t ns)
     wp_line_sums_add(&made->sums, &made->tree, node, WP_UNDERSTOOD_FUNCTIONS, ns, true);
 }
 
-static void is_line(const struct made *made, const char *file, uint32_t line, const char *function, uint64_t total, uint64_t runs,
-    uint64_t self)
+static void is_line(const struct made *made, const char *file, uint32_t line, const char *function, uint64_t total,
+    uint64_t runs, uint64_t self)
 {
     uint32_t sites, lines;
     const struct wp_report_site *site = wp_report_sites(made->report, &sites);
@@ -63,7 +64,7 @@ static void is_line(const struct made *made, const char *file, uint32_t line, co
     for (uint32_t i = 0; i < lines; i++) {
         const struct wp_report_site *s = &site[row[i].site];
         if (strcmp(wp_report_text(made->report, s->file), file) || s->line != line ||
-                strcmp(wp_report_text(made->report, s->function), function))
+            strcmp(wp_report_text(made->report, s->function), function))
             continue;
         sum.total_ns += row[i].total_ns;
         sum.run_ns += row[i].run_ns;
@@ -75,8 +76,8 @@ static void is_line(const struct made *made, const char *file, uint32_t line, co
 }
 
 /* {caller, line, callee, inlined} -> total and run. */
-static void is_call(const struct made *made, const char *caller, uint32_t line, const char *callee, bool is_inlined, uint64_t total,
-    uint64_t runs)
+static void is_call(const struct made *made, const char *caller, uint32_t line, const char *callee, bool is_inlined,
+    uint64_t total, uint64_t runs)
 {
     uint32_t sites, calls, found = 0;
     const struct wp_report_site *site = wp_report_sites(made->report, &sites);
@@ -84,7 +85,7 @@ static void is_call(const struct made *made, const char *caller, uint32_t line, 
     for (uint32_t i = 0; i < calls; i++) {
         const struct wp_report_site *s = &site[row[i].site];
         if (s->line != line || strcmp(wp_report_text(made->report, s->function), caller) ||
-                strcmp(wp_report_text(made->report, row[i].callee), callee))
+            strcmp(wp_report_text(made->report, row[i].callee), callee))
             continue;
         assert_int_equal(row[i].is_inlined, is_inlined);
         assert_int_equal(row[i].total_ns, total);
@@ -146,7 +147,8 @@ static void recursion_counts_once(void **state)
     end(&made);
 }
 
-/* What another process does is what the line waits for; where both run the same code, each line's run is its own process'. */
+/* What another process does is what the line waits for; where both run the same code, each line's run is its own
+ * process'. */
 static void processes_part(void **state)
 {
     (void)state;
@@ -202,6 +204,7 @@ static void too_many_are_counted(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(adds_up), cmocka_unit_test(recursion_counts_once),
-        cmocka_unit_test(processes_part), cmocka_unit_test(nothing_without_lines), cmocka_unit_test(too_many_are_counted)};
+        cmocka_unit_test(processes_part), cmocka_unit_test(nothing_without_lines),
+        cmocka_unit_test(too_many_are_counted)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -42,13 +42,13 @@ static void turning(uint64_t seed)
     link->is_random = made_next(&c.random) & 1;
     struct made_clock *clock = &c.hosts[made_next(&c.random) & 1];
     bool is_slew = made_next(&c.random) & 1;
-    long double rate = is_slew ? 0.08L * made_unit(&c.random) + 0.01L :
-        (long double)made_between(&c.random, -400000, 400000) * 1e-9L;
+    long double rate =
+        is_slew ? 0.08L * made_unit(&c.random) + 0.01L : (long double)made_between(&c.random, -400000, 400000) * 1e-9L;
     uint64_t at_ns = (uint64_t)made_between(&c.random, 11 * (int64_t)SECOND, 12 * (int64_t)SECOND);
     made_turn_at(clock, at_ns, 0, rate);
     if (is_slew) /* ends again */
-        made_turn_at(clock, at_ns + (uint64_t)made_between(&c.random, 3 * (int64_t)SECOND, 9 * (int64_t)SECOND), 0,
-            -rate);
+        made_turn_at(
+            clock, at_ns + (uint64_t)made_between(&c.random, 3 * (int64_t)SECOND, 9 * (int64_t)SECOND), 0, -rate);
     made_case_inquire(&c, 0, 30 * SECOND, false);
     made_case_end(&c);
 }
@@ -67,8 +67,8 @@ static void recovering(uint64_t seed)
     struct made_link *link = made_case_link(&c, 0, 1, SECOND, 1000000);
     link->jitter_ns = 10000;
     bool is_first = made_next(&c.random) & 1, is_back = made_next(&c.random) & 1;
-    int64_t size = made_between(&c.random, 5 * (int64_t)SECOND,
-        made_next(&c.random) & 1 ? 100 * SECOND : 3600 * SECOND);
+    int64_t size =
+        made_between(&c.random, 5 * (int64_t)SECOND, made_next(&c.random) & 1 ? 100 * SECOND : 3600 * SECOND);
     made_turn_at(&c.hosts[is_first], 20 * SECOND + made_next(&c.random) % SECOND, is_back ? -size : size, 0);
     double before = made_case_inquire(&c, 12 * SECOND, 17 * SECOND, false);
     made_case_inquire(&c, 17 * SECOND, 26 * SECOND, false);
@@ -139,15 +139,15 @@ static void test_told(void **state)
         uint64_t at_ns = 20 * SECOND + SECOND / 2;
         made_turn_at(&c.hosts[stepped], at_ns, SECOND, 0);
         made_case_run(&c, 30 * SECOND);
-        assert_true(made_case_ask(&c, !stepped, stepped, at_ns + SECOND / 4, true, &offset) &&
-            offset.bound_ns > SECOND / 2);
+        assert_true(
+            made_case_ask(&c, !stepped, stepped, at_ns + SECOND / 4, true, &offset) && offset.bound_ns > SECOND / 2);
         wp_clocks_step(c.clocks, stepped, made_reading(&c.hosts[stepped], at_ns - 1));
-        assert_true(made_case_ask(&c, !stepped, stepped, at_ns + SECOND / 4, true, &offset) &&
-            offset.bound_ns < 2000000);
-        assert_true(made_case_ask(&c, stepped, !stepped, at_ns + SECOND / 4, true, &offset) &&
-            offset.bound_ns < 2000000);
-        assert_true(made_case_ask(&c, stepped, !stepped, at_ns - SECOND / 4, true, &offset) &&
-            offset.bound_ns < 2000000);
+        assert_true(
+            made_case_ask(&c, !stepped, stepped, at_ns + SECOND / 4, true, &offset) && offset.bound_ns < 2000000);
+        assert_true(
+            made_case_ask(&c, stepped, !stepped, at_ns + SECOND / 4, true, &offset) && offset.bound_ns < 2000000);
+        assert_true(
+            made_case_ask(&c, stepped, !stepped, at_ns - SECOND / 4, true, &offset) && offset.bound_ns < 2000000);
         made_case_end(&c);
     }
 }
@@ -159,8 +159,8 @@ static void test_unsure_between(void **state)
     struct made_case c;
     struct wp_offset offset;
     made_case_begin(&c, 29, 3);
-    c.links[c.link_count++] = (struct made_link){.a = 0, .b = 1, .period_ns = SECOND / 100,
-        .delay_ns = {300000000, 10000000}};
+    c.links[c.link_count++] =
+        (struct made_link){.a = 0, .b = 1, .period_ns = SECOND / 100, .delay_ns = {300000000, 10000000}};
     c.links[c.link_count++] = (struct made_link){.a = 1, .b = 2, .period_ns = SECOND / 100, .delay_ns = {20000, 20000}};
     made_turn_at(&c.hosts[2], 20 * SECOND, SECOND, 0);
     made_case_run(&c, 23 * SECOND);
@@ -246,8 +246,8 @@ static void test_hostile(void **state)
     struct wp_offset offset;
     struct wp_clock_span spans[8];
     made_case_begin(&c, 13, 4);
-    const uint64_t edges[] = {0, 1, SECOND, UINT64_MAX, UINT64_MAX - 1, UINT64_MAX - SECOND, INT64_MAX,
-        (uint64_t)INT64_MAX + 1};
+    const uint64_t edges[] = {
+        0, 1, SECOND, UINT64_MAX, UINT64_MAX - 1, UINT64_MAX - SECOND, INT64_MAX, (uint64_t)INT64_MAX + 1};
     for (unsigned i = 0; i < 300000; i++) {
         uint64_t times[2];
         for (int j = 0; j < 2; j++) {

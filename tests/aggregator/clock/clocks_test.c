@@ -137,8 +137,12 @@ static void test_thousand_hosts(void **state)
         hosts[i].offset_ns = 7200.0L * SECOND + made_between(&random, -3600 * (int64_t)SECOND, 3600 * (int64_t)SECOND);
         hosts[i].drift = (long double)made_between(&random, -200000, 200000) * 1e-9L;
         if (i)
-            links[i - 1] = (struct made_link){.a = 0, .b = i, .delay_ns = {100000, 120000}, .jitter_ns = 20000,
-                .period_ns = SECOND, .phase_ns = made_next(&random) % SECOND};
+            links[i - 1] = (struct made_link){.a = 0,
+                .b = i,
+                .delay_ns = {100000, 120000},
+                .jitter_ns = 20000,
+                .period_ns = SECOND,
+                .phase_ns = made_next(&random) % SECOND};
     }
     made_run(clocks, hosts, links, COUNT, 20 * SECOND, &random);
     for (unsigned i = 0; i < 20000; i++) {

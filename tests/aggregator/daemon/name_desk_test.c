@@ -148,8 +148,8 @@ static void the_first_reads_for_all(void **state)
     is_read_by(f, 0, 100, 1);
     tell(f, 0, 100);
     talk(f, 10);
-    ask(f, 1, 100, 5);  /* known */
-    ask(f, 1, 200, 6);  /* not yet: the reader is asked */
+    ask(f, 1, 100, 5); /* known */
+    ask(f, 1, 200, 6); /* not yet: the reader is asked */
     assert_false(wp_fleet_names_are_settled(f->hosts[1]));
     talk(f, 10);
     is_named(f, 1, 100, 5);
@@ -169,7 +169,8 @@ static void the_first_reads_for_all(void **state)
     assert_int_equal(counts.waiting, 0);
 }
 
-/* A reader that says nothing, one that is away, one that has not the object: who waits reads, and the others get it from him. */
+/* A reader that says nothing, one that is away, one that has not the object: who waits reads, and the others get it
+ * from him. */
 static void readers_are_replaced(void **state)
 {
     struct fleet *f = *state;
@@ -284,11 +285,13 @@ static void only_the_reader_is_believed(void **state)
     struct wp_name_level level = {"planted", "x.c", 1};
     struct wp_name_answer a = {.build = build, .rows = &row, .row_count = 1, .levels = &level, .level_count = 1};
     assert_int_equal(wp_name_answer_encode(&a, &raw, NULL), 0);
-    assert_int_equal(wp_name_desk_take(f->desk, 1, WP_FRAME_NAME_ANSWER, raw.data, raw.size, 1, NULL), 0); /* before anybody asked */
+    assert_int_equal(
+        wp_name_desk_take(f->desk, 1, WP_FRAME_NAME_ANSWER, raw.data, raw.size, 1, NULL), 0); /* before anybody asked */
     ask(f, 0, 100, 1);
     talk(f, 10);
     is_read_by(f, 0, 100, 1);
-    assert_int_equal(wp_name_desk_take(f->desk, 1, WP_FRAME_NAME_ANSWER, raw.data, raw.size, 1, NULL), 0); /* while another reads */
+    assert_int_equal(
+        wp_name_desk_take(f->desk, 1, WP_FRAME_NAME_ANSWER, raw.data, raw.size, 1, NULL), 0); /* while another reads */
     assert_int_equal(wp_name_desk_counts(f->desk).places, 0);
     tell(f, 0, 100);
     ask(f, 2, 100, 2);

@@ -17,8 +17,8 @@
 
 #define SESSION "000102030405060708090a0b0c0d0e0f"
 
-static const char *const strangers[] = {"notes.tmp.txt", "thesis", SESSION ".checkpointed", SESSION ".checkpoint.old", "0001.checkpoint",
-    SESSION ".checkpoint.tm"};
+static const char *const strangers[] = {"notes.tmp.txt", "thesis", SESSION ".checkpointed", SESSION ".checkpoint.old",
+    "0001.checkpoint", SESSION ".checkpoint.tm"};
 
 static void put(const char *folder, const char *name)
 {

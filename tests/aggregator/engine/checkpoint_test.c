@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Checkpoints that hold garbage: bits flipped, ends missing, and written whole with what never was. They are refused with a reason or
- * taken, and the session goes on; nothing is read out of bounds. Seeded; WP_CASES=N tries more, WP_SEED=N begins there.
+ * Checkpoints that hold garbage: bits flipped, ends missing, and written whole with what never was. They are refused
+ * with a reason or taken, and the session goes on; nothing is read out of bounds. Seeded; WP_CASES=N tries more,
+ * WP_SEED=N begins there.
  */
 #include "tests/aggregator/made_trace.h"
 
@@ -22,7 +23,7 @@
 #include <cmocka.h>
 
 #define EVENTS 4000u
-#define CUT 100u       /* events of a batch */
+#define CUT 100u /* events of a batch */
 #define HISTORY_NS 10000000u
 
 typedef Wakepath__Resume__Checkpoint message_type;
@@ -32,7 +33,7 @@ struct place {
     struct wp_aggregate_rule rule;
     struct wp_engine_options options;
     struct made_trace trace;
-    struct wp_buffer files[2];                /* as they were written */
+    struct wp_buffer files[2]; /* as they were written */
     uint64_t seed;
 };
 
@@ -44,7 +45,7 @@ static uint64_t setting(const char *name, uint64_t otherwise)
 
 static uint64_t say_hello(struct wp_engine *engine)
 {
-    struct wp_hello hello = {.hostname = (char *)(uintptr_t)"h", .session = {7}, .start_real_ns = 5000000000};
+    struct wp_hello hello = {.hostname = (char *)(uintptr_t) "h", .session = {7}, .start_real_ns = 5000000000};
     struct wp_welcome welcome;
     assert_int_equal(wp_engine_hello(engine, 1, &hello, &welcome, NULL), 0);
     return welcome.resume_seq;
@@ -82,16 +83,21 @@ static int set_up(void **state)
     assert_non_null(mkdtemp(place->root));
     snprintf(place->resume, sizeof(place->resume), "%s/__resume__", place->root);
     for (int i = 0; i < 2; i++)
-        snprintf(place->paths[i], sizeof(place->paths[i]), "%s/local/07000000000000000000000000000000.%s", place->resume,
-            i ? "dictionary" : "checkpoint");
+        snprintf(place->paths[i], sizeof(place->paths[i]), "%s/local/07000000000000000000000000000000.%s",
+            place->resume, i ? "dictionary" : "checkpoint");
     assert_int_equal(wp_selector_parse(&place->rule.selector, "command", NULL), 0);
     snprintf(place->rule.name, sizeof(place->rule.name), "main");
     place->options = WP_ENGINE_DEFAULTS;
     place->options.store = place->root;
     place->options.resume = place->resume;
-    place->options.session = (struct wp_host_session_options){.rules = &place->rule, .rule_count = 1, .epoch_ns = 1000000,
-        .lateness_ns = 2000000, .history_ns = HISTORY_NS, .checkpoint_ns = 1000000};
-    made_trace_init(&place->trace, &(struct made_options){.seed = 11, .events = EVENTS, .cpus = 3, .threads = 15, .drop_per_mille = 5});
+    place->options.session = (struct wp_host_session_options){.rules = &place->rule,
+        .rule_count = 1,
+        .epoch_ns = 1000000,
+        .lateness_ns = 2000000,
+        .history_ns = HISTORY_NS,
+        .checkpoint_ns = 1000000};
+    made_trace_init(&place->trace,
+        &(struct made_options){.seed = 11, .events = EVENTS, .cpus = 3, .threads = 15, .drop_per_mille = 5});
     assert_int_equal(wp_engine_create(&engine, &place->options, NULL, NULL), 0);
     assert_int_equal(say_hello(engine), 1);
     assert_true(send(place, engine, 1, EVENTS / CUT * 3 / 4));
@@ -142,7 +148,7 @@ static void put_message(const struct place *place, const message_type *m)
 
 static void assert_read(const struct place *place, const char *why)
 {
-    struct wp_hello hello = {.hostname = (char *)(uintptr_t)"h", .session = {7}, .start_real_ns = 5000000000};
+    struct wp_hello hello = {.hostname = (char *)(uintptr_t) "h", .session = {7}, .start_real_ns = 5000000000};
     struct wp_checkpoints *checkpoints;
     struct wp_host_session *session;
     struct wp_error err = {0};
@@ -176,13 +182,13 @@ static Wakepath__Resume__Span *loss(message_type *m)
     return m->drop_spans[m->n_drop_spans++] = span;
 }
 
-#define REFUSED(place, change, why)                                                                                             \
-    do {                                                                                                                        \
-        message_type *m = message_of(place);                                                                                    \
-        change;                                                                                                                 \
-        put_message(place, m);                                                                                                  \
-        assert_read(place, why);                                                                                                \
-        wakepath__resume__checkpoint__free_unpacked(m, NULL);                                                                   \
+#define REFUSED(place, change, why)                                                                                    \
+    do {                                                                                                               \
+        message_type *m = message_of(place);                                                                           \
+        change;                                                                                                        \
+        put_message(place, m);                                                                                         \
+        assert_read(place, why);                                                                                       \
+        wakepath__resume__checkpoint__free_unpacked(m, NULL);                                                          \
     } while (0)
 
 static void garbage_is_refused(void **state)
@@ -226,7 +232,8 @@ static bool go_on(struct place *place)
     assert_int_equal(wp_engine_create(&engine, &place->options, NULL, NULL), 0);
     uint64_t seq = say_hello(engine);
     bool is_taken = seq > EVENTS / CUT || send(place, engine, seq, UINT64_MAX);
-    assert_true(is_taken || seq > 1); /* what was made anew takes all; the number of a batch may be wrong and make sense */
+    assert_true(
+        is_taken || seq > 1);  /* what was made anew takes all; the number of a batch may be wrong and make sense */
     wp_engine_destroy(engine); /* no Bye: the store may be that of the next case */
     return seq > 1;
 }
@@ -234,8 +241,8 @@ static bool go_on(struct place *place)
 static uint64_t any_value(uint64_t *seed, uint64_t was)
 {
     uint64_t random = made_random(seed);
-    const uint64_t values[] = {0, 1, was + 1, was - 1, was * 2, UINT32_MAX, UINT64_MAX, UINT64_MAX / 2, random, random & 0xffff, random & 0xff,
-        0xa5a5a5a5};
+    const uint64_t values[] = {0, 1, was + 1, was - 1, was * 2, UINT32_MAX, UINT64_MAX, UINT64_MAX / 2, random,
+        random & 0xffff, random & 0xff, 0xa5a5a5a5};
     return values[made_random(seed) % (sizeof(values) / sizeof(*values))];
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Processes that are born, take connections and end, again and again: what is held of a session follows those that live. An hour
- * of 200 processes and 5,000 connections a second, with what is resident at each tenth: WP_BATCHES=14400 WP_LIFE_NS=5000000
- * WP_CONNECTIONS=25.
+ * Processes that are born, take connections and end, again and again: what is held of a session follows those that
+ * live. An hour of 200 processes and 5,000 connections a second, with what is resident at each tenth: WP_BATCHES=14400
+ * WP_LIFE_NS=5000000 WP_CONNECTIONS=25.
  */
 #include "aggregator/engine/engine.h"
 #include "aggregator/engine/held.h"
@@ -21,13 +21,13 @@
 /* cmocka wants the headers above */
 #include <cmocka.h>
 
-#define EACH 50u              /* lives of a batch */
+#define EACH 50u /* lives of a batch */
 #define LIFE_NS 1000000u
-#define CONNECTIONS 25u       /* of a life, at most */
-#define EVENTS 4u             /* of a life, and of each of its connections */
+#define CONNECTIONS 25u /* of a life, at most */
+#define EVENTS 4u       /* of a life, and of each of its connections */
 #define TCP_ESTABLISHED 1
 #define TCP_CLOSE 7
-#define BATCHES 1000u         /* 50 s; what was sent is remembered for 12 s beyond the history */
+#define BATCHES 1000u /* 50 s; what was sent is remembered for 12 s beyond the history */
 
 struct place {
     struct wp_aggregate_rule rule;
@@ -50,9 +50,12 @@ static uint64_t number(const char *name, uint64_t otherwise)
 
 static void open_session(struct place *place)
 {
-    struct wp_hello hello = {.hostname = (char *)(uintptr_t)"h", .start_real_ns = 5000000000};
-    place->options = (struct wp_host_session_options){.rule_count = 1, .rules = &place->rule, .epoch_ns = 50000000,
-        .lateness_ns = 100000000, .history_ns = 500000000};
+    struct wp_hello hello = {.hostname = (char *)(uintptr_t) "h", .start_real_ns = 5000000000};
+    place->options = (struct wp_host_session_options){.rule_count = 1,
+        .rules = &place->rule,
+        .epoch_ns = 50000000,
+        .lateness_ns = 100000000,
+        .history_ns = 500000000};
     assert_int_equal(wp_selector_parse(&place->rule.selector, "comm=child", NULL), 0);
     snprintf(place->rule.name, sizeof(place->rule.name), "main");
     assert_int_equal(wp_host_session_create(&place->session, &hello, "v1", &place->options, NULL, NULL), 0);
@@ -65,12 +68,26 @@ static void put(struct place *place, struct wp_event event)
 
 static void put_connection(struct place *place, uint32_t child, uint32_t socket, uint64_t at)
 {
-    put(place, (struct wp_event){.kind = WP_EVENT_SOCK_STATE, .time_ns = at, .d = socket, .a = (uint64_t)socket << 32 | 7, .b = 3,
-        .c = TCP_ESTABLISHED});
-    put(place, (struct wp_event){.kind = WP_EVENT_SOCK_RECV, .time_ns = at + 1, .thread = child, .d = socket, .a = 100, .c = 100});
-    put(place, (struct wp_event){.kind = WP_EVENT_SOCK_SEND, .time_ns = at + 2, .thread = child, .d = socket, .a = 100, .c = 100});
-    put(place, (struct wp_event){.kind = WP_EVENT_SOCK_STATE, .time_ns = at + 3, .thread = child, .d = socket, .b = TCP_ESTABLISHED,
-        .c = TCP_CLOSE});
+    put(place,
+        (struct wp_event){.kind = WP_EVENT_SOCK_STATE,
+            .time_ns = at,
+            .d = socket,
+            .a = (uint64_t)socket << 32 | 7,
+            .b = 3,
+            .c = TCP_ESTABLISHED});
+    put(place,
+        (struct wp_event){
+            .kind = WP_EVENT_SOCK_RECV, .time_ns = at + 1, .thread = child, .d = socket, .a = 100, .c = 100});
+    put(place,
+        (struct wp_event){
+            .kind = WP_EVENT_SOCK_SEND, .time_ns = at + 2, .thread = child, .d = socket, .a = 100, .c = 100});
+    put(place,
+        (struct wp_event){.kind = WP_EVENT_SOCK_STATE,
+            .time_ns = at + 3,
+            .thread = child,
+            .d = socket,
+            .b = TCP_ESTABLISHED,
+            .c = TCP_CLOSE});
 }
 
 /* Thread 1 forks a child, which answers on connections of its own, wakes it, and ends. */
@@ -80,16 +97,25 @@ static void put_life(struct place *place, uint32_t i, uint32_t first_thread, uin
     uint64_t at = 1000000000 + (uint64_t)place->lives * place->life_ns;
     place->threads[i] = (struct wp_thread_entry){.tid = pid, .pid = pid, .comm = 1, .parent = 1, .start_ns = at};
     put(place, (struct wp_event){.kind = WP_EVENT_FORK, .time_ns = at, .thread = 1, .other = child});
-    put(place, (struct wp_event){.kind = WP_EVENT_SWITCH, .time_ns = at + 1000, .thread = 1, .other = child, .c = WP_STATE_INTERRUPTIBLE});
+    put(place,
+        (struct wp_event){
+            .kind = WP_EVENT_SWITCH, .time_ns = at + 1000, .thread = 1, .other = child, .c = WP_STATE_INTERRUPTIBLE});
     for (uint32_t j = 0; j < place->connections; j++) {
         uint32_t n = i * place->connections + j, socket = first_socket + n;
-        place->sockets[n] = (struct wp_socket_entry){.family = AF_INET, .protocol = IPPROTO_TCP, .local_port = 80,
-            .remote_port = (uint16_t)(1024 + socket % 60000), .remote = {10, (uint8_t)(socket / 15360000), (uint8_t)(socket / 60000), 1},
+        place->sockets[n] = (struct wp_socket_entry){.family = AF_INET,
+            .protocol = IPPROTO_TCP,
+            .local_port = 80,
+            .remote_port = (uint16_t)(1024 + socket % 60000),
+            .remote = {10, (uint8_t)(socket / 15360000), (uint8_t)(socket / 60000), 1},
             .netns = 1};
         put_connection(place, child, socket, at + 2000 + j * 10000);
     }
-    put(place, (struct wp_event){.kind = WP_EVENT_WAKING, .time_ns = at + 700000, .thread = child, .other = 1, .c = WP_CAUSE_TASK});
-    put(place, (struct wp_event){.kind = WP_EVENT_SWITCH, .time_ns = at + 800000, .thread = child, .other = 1, .c = WP_STATE_DEAD});
+    put(place,
+        (struct wp_event){
+            .kind = WP_EVENT_WAKING, .time_ns = at + 700000, .thread = child, .other = 1, .c = WP_CAUSE_TASK});
+    put(place,
+        (struct wp_event){
+            .kind = WP_EVENT_SWITCH, .time_ns = at + 800000, .thread = child, .other = 1, .c = WP_STATE_DEAD});
     place->lives++;
 }
 
@@ -100,9 +126,21 @@ static void send_batch(struct place *place, uint64_t seq)
     struct wp_error err = {0};
     bool is_first = seq == 1;
     uint32_t first_thread = 2 + place->lives, first_socket = 1 + place->lives * place->connections;
-    struct wp_batch b = {.session = {1}, .seq = seq, .first_string = is_first ? 1 : 2, .first_thread = first_thread, .first_socket = first_socket,
-        .first_object = 1, .first_frame = 1, .first_stack = 1, .threads = place->threads, .thread_count = EACH, .sockets = place->sockets,
-        .socket_count = EACH * place->connections, .events = place->events, .strings = &string, .string_count = is_first};
+    struct wp_batch b = {.session = {1},
+        .seq = seq,
+        .first_string = is_first ? 1 : 2,
+        .first_thread = first_thread,
+        .first_socket = first_socket,
+        .first_object = 1,
+        .first_frame = 1,
+        .first_stack = 1,
+        .threads = place->threads,
+        .thread_count = EACH,
+        .sockets = place->sockets,
+        .socket_count = EACH * place->connections,
+        .events = place->events,
+        .strings = &string,
+        .string_count = is_first};
     place->event_count = 0;
     for (uint32_t i = 0; i < EACH; i++)
         put_life(place, i, first_thread, first_socket);
@@ -114,8 +152,9 @@ static void send_batch(struct place *place, uint64_t seq)
         b.thread_count = EACH + 1;
     }
     struct wp_buffer bytes = {0};
-    if (place->engine ? wp_batch_encode(&b, &bytes, &err) || wp_engine_batch(place->engine, 1, bytes.data, bytes.size, &err)
-                      : wp_host_session_take(place->session, &b, &err))
+    if (place->engine
+            ? wp_batch_encode(&b, &bytes, &err) || wp_engine_batch(place->engine, 1, bytes.data, bytes.size, &err)
+            : wp_host_session_take(place->session, &b, &err))
         fail_msg("%s", err.text);
     wp_buffer_fini(&bytes);
     place->session->genealogy_done = wp_dictionary_thread_count(place->session->dictionary); /* as after a commit */
@@ -129,8 +168,9 @@ static void tell(const struct place *place)
     unsigned long resident = 0;
     FILE *file = fopen("/proc/self/statm", "r");
     if (file && fscanf(file, "%*u %lu", &resident) == 1)
-        print_message("%u processes, %u connections: %llu KiB held, %lu KiB resident\n", place->lives, place->lives * place->connections,
-            (unsigned long long)wp_held_by_session(place->session) / 1024, resident * 4);
+        print_message("%u processes, %u connections: %llu KiB held, %lu KiB resident\n", place->lives,
+            place->lives * place->connections, (unsigned long long)wp_held_by_session(place->session) / 1024,
+            resident * 4);
     if (file)
         fclose(file);
 }
@@ -173,7 +213,7 @@ static void what_is_held_follows_what_lives(void **state)
 static uint64_t begin_engine(struct place *place, const char *store, const char *resume)
 {
     struct wp_engine_options options = WP_ENGINE_DEFAULTS;
-    struct wp_hello hello = {.hostname = (char *)(uintptr_t)"h", .session = {1}, .start_real_ns = 5000000000};
+    struct wp_hello hello = {.hostname = (char *)(uintptr_t) "h", .session = {1}, .start_real_ns = 5000000000};
     struct wp_welcome welcome;
     struct wp_error err = {0};
     options.store = store;
@@ -184,7 +224,8 @@ static uint64_t begin_engine(struct place *place, const char *store, const char 
     options.session.lateness_ns = 100000000;
     options.session.history_ns = 500000000;
     options.session.checkpoint_ns = 1000000000;
-    if (wp_engine_create(&place->engine, &options, NULL, &err) || wp_engine_hello(place->engine, 1, &hello, &welcome, &err))
+    if (wp_engine_create(&place->engine, &options, NULL, &err) ||
+        wp_engine_hello(place->engine, 1, &hello, &welcome, &err))
         fail_msg("%s", err.text);
     place->session = wp_engine_session(place->engine, 0);
     return welcome.resume_seq;
@@ -224,6 +265,7 @@ static void a_restart_brings_nobody_back(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(what_is_held_follows_what_lives), cmocka_unit_test(a_restart_brings_nobody_back)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_held_follows_what_lives), cmocka_unit_test(a_restart_brings_nobody_back)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

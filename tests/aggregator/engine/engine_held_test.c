@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Hosts that tell of ever more threads, sockets, names and pseudo-stacks: who holds too much is ended, and nobody else. */
+/* Hosts that tell of ever more threads, sockets, names and pseudo-stacks: who holds too much is ended, and nobody else.
+ */
 #include "aggregator/engine/engine.h"
 #include "common/path.h"
 #include "proto/batch.h"
@@ -56,7 +57,10 @@ static void close_engine(struct place *place)
 
 static int hello(struct place *place, uint32_t peer, uint8_t host, uint8_t session)
 {
-    struct wp_hello said = {.hostname = (char *)(uintptr_t)"h", .release = (char *)(uintptr_t)"v1", .host = {host}, .session = {session},
+    struct wp_hello said = {.hostname = (char *)(uintptr_t) "h",
+        .release = (char *)(uintptr_t) "v1",
+        .host = {host},
+        .session = {session},
         .start_real_ns = 5000000000};
     struct wp_welcome welcome;
     place->peers[peer] = (struct peer){host, session, 1, 1, 1, 1};
@@ -72,18 +76,33 @@ static int tell(struct place *place, uint32_t number, enum kind kind)
     struct wp_bytes *strings = calloc(ENTRIES, sizeof(*strings));
     struct wp_event *events = calloc(ENTRIES, sizeof(*events));
     static char text[300];
-    struct wp_batch b = {.session = {p->session}, .seq = p->seq, .first_string = p->strings, .first_thread = p->threads,
-        .first_socket = p->sockets, .first_object = 1, .first_frame = 1, .first_stack = 1, .sockets = sockets, .threads = threads,
-        .strings = strings, .events = events};
+    struct wp_batch b = {.session = {p->session},
+        .seq = p->seq,
+        .first_string = p->strings,
+        .first_thread = p->threads,
+        .first_socket = p->sockets,
+        .first_object = 1,
+        .first_frame = 1,
+        .first_stack = 1,
+        .sockets = sockets,
+        .threads = threads,
+        .strings = strings,
+        .events = events};
     memset(text, 'x', sizeof(text));
     for (uint32_t i = 0; i < ENTRIES; i++) {
-        sockets[i] = (struct wp_socket_entry){.family = AF_INET, .protocol = IPPROTO_TCP, .local_port = 80,
-            .remote_port = (uint16_t)(i + 1), .remote = {10, p->host, (uint8_t)p->seq, (uint8_t)(p->seq >> 8)}, .netns = 1};
+        sockets[i] = (struct wp_socket_entry){.family = AF_INET,
+            .protocol = IPPROTO_TCP,
+            .local_port = 80,
+            .remote_port = (uint16_t)(i + 1),
+            .remote = {10, p->host, (uint8_t)p->seq, (uint8_t)(p->seq >> 8)},
+            .netns = 1};
         threads[i] = (struct wp_thread_entry){.tid = p->threads + i, .pid = p->threads + i};
         strings[i] = (struct wp_bytes){text, sizeof(text)};
-        events[i] = (struct wp_event){.kind = WP_EVENT_SOCK_SEND, .time_ns = p->seq * 1000000 + i, .d = p->sockets + i, .c = 10};
+        events[i] = (struct wp_event){
+            .kind = WP_EVENT_SOCK_SEND, .time_ns = p->seq * 1000000 + i, .d = p->sockets + i, .c = 10};
         if (kind == THREADS)
-            events[i] = (struct wp_event){.kind = WP_EVENT_WAKING, .time_ns = p->seq * 1000000 + i, .other = p->threads + i};
+            events[i] =
+                (struct wp_event){.kind = WP_EVENT_WAKING, .time_ns = p->seq * 1000000 + i, .other = p->threads + i};
     }
     b.socket_count = kind == SOCKETS ? ENTRIES : 0;
     b.thread_count = kind == THREADS ? ENTRIES : 0;

@@ -85,9 +85,9 @@ static void collect(struct outcome *outcome, const struct wp_report *report)
 static struct outcome run(const struct made_options *made)
 {
     struct wp_aggregate_rule rule = {.name = "a"};
-    struct wp_host_session_options options = {.rule_count = 1, .rules = &rule, .epoch_ns = 5000000,
-        .lateness_ns = 10000000, .history_ns = (uint64_t)1 << 60};
-    struct wp_hello hello = {.hostname = (char *)(uintptr_t)"h", .start_real_ns = 5000000000};
+    struct wp_host_session_options options = {
+        .rule_count = 1, .rules = &rule, .epoch_ns = 5000000, .lateness_ns = 10000000, .history_ns = (uint64_t)1 << 60};
+    struct wp_hello hello = {.hostname = (char *)(uintptr_t) "h", .start_real_ns = 5000000000};
     struct wp_host_session *session;
     struct made_trace trace;
     struct outcome outcome = {0};
@@ -126,8 +126,10 @@ static void lose(uint32_t per_mille, uint32_t burst, double percent, double else
     uint64_t traces = text ? strtoull(text, NULL, 0) : 40;
     double invented = 0, moved = 0, total = 0, uncertain = 0, unaccounted = 0;
     for (uint64_t seed = 1; seed <= traces; seed++) {
-        struct made_options options = {.seed = seed, .events = 500 + (uint32_t)(seed * 7919 % 6000),
-            .cpus = 1 + (uint32_t)(seed % 6), .threads = 8 + (uint32_t)(seed % 30)};
+        struct made_options options = {.seed = seed,
+            .events = 500 + (uint32_t)(seed * 7919 % 6000),
+            .cpus = 1 + (uint32_t)(seed % 6),
+            .threads = 8 + (uint32_t)(seed % 30)};
         struct outcome whole = run(&options);
         options.drop_per_mille = per_mille;
         options.drop_burst = burst;
@@ -142,8 +144,9 @@ static void lose(uint32_t per_mille, uint32_t burst, double percent, double else
         free(lossy.places);
     }
     print_message("lost %u per mille in bursts of %u: elsewhere %.2f %%, invented %.2f %%, uncertain %.2f %%, "
-        "unaccounted %.2f %%\n", per_mille, burst ? burst : 1, 100 * moved / total, 100 * invented / total,
-        100 * uncertain / total, 100 * unaccounted / total);
+                  "unaccounted %.2f %%\n",
+        per_mille, burst ? burst : 1, 100 * moved / total, 100 * invented / total, 100 * uncertain / total,
+        100 * unaccounted / total);
     assert_true(total > 0);
     assert_true(100 * invented / total <= percent);
     assert_true(100 * moved / total <= elsewhere);

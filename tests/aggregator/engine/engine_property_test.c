@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What must hold of every trace, held against traces made at random. WP_SEED=N runs that one only, WP_TRACES=N so many. */
+/* What must hold of every trace, held against traces made at random. WP_SEED=N runs that one only, WP_TRACES=N so many.
+ */
 #include "tests/aggregator/made_trace.h"
 
 #include "aggregator/account/chosen.h"
@@ -40,8 +41,8 @@ struct engine {
 static void engine_init(struct engine *engine, uint64_t history_ns)
 {
     static const char *const selectors[RULES] = {"command,threads", "comm=b3", "pid=101", "command"};
-    *engine = (struct engine){.options = {.rule_count = RULES, .epoch_ns = 5000000, .lateness_ns = 10000000,
-        .history_ns = history_ns}};
+    *engine = (struct engine){
+        .options = {.rule_count = RULES, .epoch_ns = 5000000, .lateness_ns = 10000000, .history_ns = history_ns}};
     engine->options.rules = engine->rules;
     for (unsigned i = 0; i < RULES; i++) {
         snprintf(engine->rules[i].name, sizeof(engine->rules[i].name), "a%u", i);
@@ -57,7 +58,7 @@ static void engine_fini(struct engine *engine)
 
 static struct wp_host_session *begin_session(const struct engine *engine)
 {
-    struct wp_hello hello = {.hostname = (char *)(uintptr_t)"h", .start_real_ns = 5000000000};
+    struct wp_hello hello = {.hostname = (char *)(uintptr_t) "h", .start_real_ns = 5000000000};
     struct wp_host_session *session;
     assert_int_equal(wp_host_session_create(&session, &hello, "v1", &engine->options, NULL, NULL), 0);
     return session;
@@ -82,8 +83,8 @@ static void commit(struct wp_host_session *session, struct sums *sums)
 }
 
 /* Cuts the trace into batches of up to `most` events (0: one) and commits now and then; `sums`: RULES empty reports. */
-static struct wp_host_session *run(const struct engine *engine, const struct made_trace *trace, uint32_t most, uint64_t seed,
-    struct sums *sums)
+static struct wp_host_session *run(
+    const struct engine *engine, const struct made_trace *trace, uint32_t most, uint64_t seed, struct sums *sums)
 {
     struct wp_host_session *session = begin_session(engine);
     struct wp_error err = {0};
@@ -163,7 +164,8 @@ static uint64_t base_total(const struct wp_report *report, bool is_progress)
     return sum;
 }
 
-/* Slices follow each other without gap; the time of those that can be accounted for is returned, of the rule's base only. */
+/* Slices follow each other without gap; the time of those that can be accounted for is returned, of the rule's base
+ * only. */
 static uint64_t slices_follow(const struct wp_host_session *session, unsigned rule)
 {
     const struct wp_timeline *timeline = &session->timeline;
@@ -185,8 +187,8 @@ static uint64_t slices_follow(const struct wp_host_session *session, unsigned ru
     return sum;
 }
 
-/* Every link goes forward: who wakes runs then (or began to within the overlap that is allowed), whoever creates was there before,
- * and a block request was queued, issued and done in that order before it woke anybody. */
+/* Every link goes forward: who wakes runs then (or began to within the overlap that is allowed), whoever creates was
+ * there before, and a block request was queued, issued and done in that order before it woke anybody. */
 static uint64_t links_go_forward(const struct wp_host_session *session, bool is_whole)
 {
     const struct wp_timeline *timeline = &session->timeline;
@@ -290,7 +292,8 @@ static void hold(const struct made_options *options)
     /* progress is the main thread's life, and what others led to on other paths: those of its own threads among them */
     uint64_t main_ns = slices_follow(session, PROGRESS);
     assert_true(main_ns <= progress_ns && progress_ns <= wp_report_total(all.reports[PROGRESS]));
-    assert_true(wp_report_total(all.reports[PROGRESS]) - main_ns <= wp_report_category(all.reports[PROGRESS], WP_OTHER_PATH));
+    assert_true(
+        wp_report_total(all.reports[PROGRESS]) - main_ns <= wp_report_category(all.reports[PROGRESS], WP_OTHER_PATH));
     uint64_t links = links_go_forward(session, !options->drop_per_mille);
     assert_true(links || options->events < 500);
     /* what was waited for on other paths is followed once at most */
@@ -333,7 +336,9 @@ static void hold_all(struct trial *trial, uint32_t drop_per_mille)
         bool is_large = seed % 25 == 0;
         struct made_options options = {.seed = seed,
             .events = is_large ? 500 + (uint32_t)(seed * 7919 % 6000) : 50 + (uint32_t)(seed * 7919 % 400),
-            .cpus = 1 + (uint32_t)(seed % 6), .threads = 8 + (uint32_t)(seed % 30), .drop_per_mille = drop_per_mille,
+            .cpus = 1 + (uint32_t)(seed % 6),
+            .threads = 8 + (uint32_t)(seed % 30),
+            .drop_per_mille = drop_per_mille,
             .burst_events = seed % 4 == 1 ? 40 : 0};
         hold(&options);
     }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An aggregator that is killed again and again in the middle of a live session, and goes on from its checkpoints: what is in
- * the store at the end is byte for byte what it would have been. Seeded; WP_CASES=N runs more.
+ * An aggregator that is killed again and again in the middle of a live session, and goes on from its checkpoints: what
+ * is in the store at the end is byte for byte what it would have been. Seeded; WP_CASES=N runs more.
  */
 #include "tests/aggregator/made_window.h"
 
@@ -37,11 +37,12 @@ struct place {
     struct wp_engine *engine;
     struct made_trace trace;
     uint64_t acked, seed;
-    unsigned kills, resumes;   /* of those, in the middle */
-    unsigned swept;            /* sessions whose leavings were */
-    uint64_t keep_ns;          /* of block requests; 0: as ever */
-    uint64_t recorder_ns;      /* what the store says of the recorder's time */
-    uint32_t paused;           /* bit i: an epoch was half explained in enum wp_walk_step i, and another host's Hello was answered then */
+    unsigned kills, resumes; /* of those, in the middle */
+    unsigned swept;          /* sessions whose leavings were */
+    uint64_t keep_ns;        /* of block requests; 0: as ever */
+    uint64_t recorder_ns;    /* what the store says of the recorder's time */
+    uint32_t paused; /* bit i: an epoch was half explained in enum wp_walk_step i, and another host's Hello was answered
+                        then */
 };
 
 /* A batch's events, [first, end). */
@@ -75,7 +76,9 @@ static void commit(struct place *place)
 
 static uint64_t say_hello(struct place *place)
 {
-    struct wp_hello hello = {.hostname = (char *)(uintptr_t)"h", .release = (char *)(uintptr_t)"v1", .session = {7},
+    struct wp_hello hello = {.hostname = (char *)(uintptr_t) "h",
+        .release = (char *)(uintptr_t) "v1",
+        .session = {7},
         .start_real_ns = 5000000000};
     struct wp_welcome welcome;
     struct wp_error err = {0};
@@ -89,11 +92,15 @@ static uint64_t say_hello(struct place *place)
 /* Another host comes while the first one's epoch is half explained, and goes again. */
 static void greet_another(struct place *place, uint32_t step)
 {
-    struct wp_hello hello = {.hostname = (char *)(uintptr_t)"other", .release = (char *)(uintptr_t)"v1", .session = {9, (uint8_t)step},
-        .host = {9}, .start_real_ns = 5000000000};
+    struct wp_hello hello = {.hostname = (char *)(uintptr_t) "other",
+        .release = (char *)(uintptr_t) "v1",
+        .session = {9, (uint8_t)step},
+        .host = {9},
+        .start_real_ns = 5000000000};
     struct wp_welcome welcome = {.credit = 0};
     struct wp_error err = {0};
-    if (wp_engine_hello(place->engine, 100 + step, &hello, &welcome, &err) || wp_engine_bye(place->engine, 100 + step, 0, &err))
+    if (wp_engine_hello(place->engine, 100 + step, &hello, &welcome, &err) ||
+        wp_engine_bye(place->engine, 100 + step, 0, &err))
         fail_msg("%s", err.text);
     assert_true(welcome.resume_seq == 1 && welcome.credit > 0);
 }
@@ -145,7 +152,8 @@ static void stored(struct place *place, struct wp_buffer *bytes)
     assert_int_equal(wp_report_encode(report, bytes, NULL), 0);
     wp_report_destroy(report);
     place->recorder_ns = 0;
-    assert_int_equal(wp_txn_all_metadata(txn, &(struct wp_metadata_place){0}, take_recorder, &place->recorder_ns, NULL), 0);
+    assert_int_equal(
+        wp_txn_all_metadata(txn, &(struct wp_metadata_place){0}, take_recorder, &place->recorder_ns, NULL), 0);
     wp_txn_abort(txn);
     wp_store_close(store);
 }
@@ -158,7 +166,8 @@ static void bring_back(struct place *place, const struct wp_buffer *checkpoint, 
         return;
     snprintf(other, sizeof(other), "%s/local/08000000000000000000000000000000.checkpoint", place->resume);
     assert_int_equal(wp_file_write_atomic(path, checkpoint->data, checkpoint->size, NULL), 0);
-    assert_int_equal(wp_file_write_atomic(other, checkpoint->data, checkpoint->size, NULL), 0); /* of nobody known: it stays */
+    assert_int_equal(
+        wp_file_write_atomic(other, checkpoint->data, checkpoint->size, NULL), 0); /* of nobody known: it stays */
     open_engine(place);
     wp_engine_destroy(place->engine);
     assert_int_equal(access(path, F_OK), -1);
@@ -185,7 +194,8 @@ static void play(struct place *place, const struct cut *cuts, uint64_t count, ui
             explain_some(place);
         if (made_random(&place->seed) % 3 == 0)
             commit(place);
-        if (!odds || place->kills - before >= (getenv("WP_KILLS") ? strtoull(getenv("WP_KILLS"), NULL, 10) : 20) || made_random(&place->seed) % odds)
+        if (!odds || place->kills - before >= (getenv("WP_KILLS") ? strtoull(getenv("WP_KILLS"), NULL, 10) : 20) ||
+            made_random(&place->seed) % odds)
             continue;
         wp_engine_destroy(place->engine); /* nothing is written by that */
         open_engine(place);
@@ -219,8 +229,9 @@ static void tell(const struct wp_buffer *whole, const struct wp_buffer *killed)
         uint32_t count;
         if (wp_report_decode(&report, bytes[i]->data, bytes[i]->size, NULL))
             continue;
-        print_message("  %s: total %llu wall %llu uncertain %llu", i ? "killed" : "whole", (unsigned long long)wp_report_total(report),
-            (unsigned long long)wp_report_wall(report), (unsigned long long)wp_report_uncertain_ns(report));
+        print_message("  %s: total %llu wall %llu uncertain %llu", i ? "killed" : "whole",
+            (unsigned long long)wp_report_total(report), (unsigned long long)wp_report_wall(report),
+            (unsigned long long)wp_report_uncertain_ns(report));
         for (int category = 0; category < WP_CATEGORIES; category++)
             print_message(" %llu", (unsigned long long)wp_report_category(report, (enum wp_category)category));
         const struct wp_event_count *events = wp_report_event_counts(report, &count);
@@ -247,8 +258,8 @@ static void tell(const struct wp_buffer *whole, const struct wp_buffer *killed)
         }
         print_message(" processes %u %llu %llu", count, (unsigned long long)sums[0], (unsigned long long)sums[1]);
         for (uint32_t j = 0; getenv("WP_ROWS") && j < count; j++)
-            print_message("\nROW%d %s %u %llu %llu %llu", i, wp_report_text(report, processes[j].comm), processes[j].pid,
-                (unsigned long long)processes[j].start_ns, (unsigned long long)processes[j].total_ns,
+            print_message("\nROW%d %s %u %llu %llu %llu", i, wp_report_text(report, processes[j].comm),
+                processes[j].pid, (unsigned long long)processes[j].start_ns, (unsigned long long)processes[j].total_ns,
                 (unsigned long long)processes[j].running_ns);
         wp_report_spans(report, &count);
         print_message(" spans %u coverage %f detached %llu\n", count, wp_report_coverage(report),
@@ -257,7 +268,8 @@ static void tell(const struct wp_buffer *whole, const struct wp_buffer *killed)
     }
 }
 
-/* Explanations that reach back farther than the history lose of what a restart forgets: no time, but where it went. Per mille of the total. */
+/* Explanations that reach back farther than the history lose of what a restart forgets: no time, but where it went. Per
+ * mille of the total. */
 static uint64_t moved(const struct wp_buffer *whole, const struct wp_buffer *killed)
 {
     struct wp_report *a, *b;
@@ -266,12 +278,14 @@ static uint64_t moved(const struct wp_buffer *whole, const struct wp_buffer *kil
     assert_int_equal(wp_report_decode(&a, whole->data, whole->size, NULL), 0);
     assert_int_equal(wp_report_decode(&b, killed->data, killed->size, NULL), 0);
     assert_true(wp_report_wall(a) == wp_report_wall(b));
-    const struct wp_event_count *events[2] = {wp_report_event_counts(a, &count[0]), wp_report_event_counts(b, &count[1])};
+    const struct wp_event_count *events[2] = {
+        wp_report_event_counts(a, &count[0]), wp_report_event_counts(b, &count[1])};
     assert_int_equal(count[0], count[1]);
     for (uint32_t i = 0; i < count[0]; i++)
         assert_true(events[0][i].total == events[1][i].total && events[0][i].dropped == events[1][i].dropped);
     for (int category = 0; category < WP_CATEGORIES; category++) {
-        uint64_t one = wp_report_category(a, (enum wp_category)category), other = wp_report_category(b, (enum wp_category)category);
+        uint64_t one = wp_report_category(a, (enum wp_category)category),
+                 other = wp_report_category(b, (enum wp_category)category);
         sum += one > other ? one - other : other - one;
     }
     uint64_t total = wp_report_total(a);
@@ -300,10 +314,10 @@ struct tally {
 struct how {
     const struct wp_window *window; /* NULL: recorded without a break */
     uint64_t history_ns;
-    uint64_t keep_ns;               /* of block requests, which come by trickle and burst; 0: neither */
-    bool is_loose;                  /* explanations reach back farther than what is kept: some of the time goes elsewhere */
+    uint64_t keep_ns; /* of block requests, which come by trickle and burst; 0: neither */
+    bool is_loose;    /* explanations reach back farther than what is kept: some of the time goes elsewhere */
     uint64_t first, cases;
-    uint32_t part;                  /* slices; 0: epochs are explained at once */
+    uint32_t part; /* slices; 0: epochs are explained at once */
 };
 
 static int one_case(uint64_t seed, const struct how *how, struct tally *tally)
@@ -319,11 +333,20 @@ static int one_case(uint64_t seed, const struct how *how, struct tally *tally)
     place.options = WP_ENGINE_DEFAULTS;
     place.options.store = place.root;
     place.options.resume = place.resume;
-    place.options.session = (struct wp_host_session_options){.rules = &place.rule, .rule_count = 1, .epoch_ns = 1000000,
-        .lateness_ns = 2000000, .history_ns = how->history_ns, .checkpoint_ns = getenv("WP_SPACING") ? strtoull(getenv("WP_SPACING"), NULL, 10) : 1000000};
-    made_trace_init(&place.trace, &(struct made_options){.seed = seed, .events = (3000 + (uint32_t)(seed % 5) * 1000) * (how->keep_ns ? 2 : 1), .cpus = 1 + seed % 4,
-        .threads = 5 + (uint32_t)(seed % 20), .drop_per_mille = seed % 3 == 2 && !window ? 5 : 0,
-        .burst_events = how->keep_ns ? 700 : 0, .recorder_odds = 4});
+    place.options.session = (struct wp_host_session_options){.rules = &place.rule,
+        .rule_count = 1,
+        .epoch_ns = 1000000,
+        .lateness_ns = 2000000,
+        .history_ns = how->history_ns,
+        .checkpoint_ns = getenv("WP_SPACING") ? strtoull(getenv("WP_SPACING"), NULL, 10) : 1000000};
+    made_trace_init(&place.trace,
+        &(struct made_options){.seed = seed,
+            .events = (3000 + (uint32_t)(seed % 5) * 1000) * (how->keep_ns ? 2 : 1),
+            .cpus = 1 + seed % 4,
+            .threads = 5 + (uint32_t)(seed % 20),
+            .drop_per_mille = seed % 3 == 2 && !window ? 5 : 0,
+            .burst_events = how->keep_ns ? 700 : 0,
+            .recorder_odds = 4});
     if (window)
         made_window_apply(&place.trace, window);
     uint32_t events = place.trace.whole.event_count;
@@ -343,8 +366,8 @@ static int one_case(uint64_t seed, const struct how *how, struct tally *tally)
     place.options.part = how->part;
     play(&place, cuts, count, 8, &killed);
     if (place.recorder_ns != recorder_ns)
-        fail_msg("seed %llu: the recorder took %llu ns, after %u kills %llu ns", (unsigned long long)seed, (unsigned long long)recorder_ns,
-            place.kills, (unsigned long long)place.recorder_ns);
+        fail_msg("seed %llu: the recorder took %llu ns, after %u kills %llu ns", (unsigned long long)seed,
+            (unsigned long long)recorder_ns, place.kills, (unsigned long long)place.recorder_ns);
     bool is_same = whole.size == killed.size && !memcmp(whole.data, killed.data, whole.size);
     for (int i = 0; getenv("WP_BYTES") && i < 2; i++) {
         char path[256];
@@ -361,8 +384,8 @@ static int one_case(uint64_t seed, const struct how *how, struct tally *tally)
         is_same = true;
     }
     if (!is_same)
-        print_message("seed %llu: the report is another one after %u kills (%u in the middle)\n", (unsigned long long)seed, place.kills,
-            place.resumes);
+        print_message("seed %llu: the report is another one after %u kills (%u in the middle)\n",
+            (unsigned long long)seed, place.kills, place.resumes);
     tally->kills += place.kills;
     tally->resumes += place.resumes;
     tally->swept += place.swept;
@@ -411,13 +434,15 @@ static void killed_and_resumed_in_windows(void **state)
     killed_and_resumed_with(&(struct how){.window = &window, .history_ns = HISTORY_NS, .cases = 10});
 }
 
-/* Waits are longer than the history, and the session is killed 15 times or so: what happened and how long all took stays the same. */
+/* Waits are longer than the history, and the session is killed 15 times or so: what happened and how long all took
+ * stays the same. */
 static void killed_with_a_short_history(void **state)
 {
     (void)state;
-    struct tally tally = killed_and_resumed_with(&(struct how){.history_ns = HISTORY_NS / 4, .is_loose = true, .cases = 6});
+    struct tally tally =
+        killed_and_resumed_with(&(struct how){.history_ns = HISTORY_NS / 4, .is_loose = true, .cases = 6});
     print_message("at most %.1f %% of the time went elsewhere\n", (double)tally.most_moved / 10);
-    assert_true(tally.most_moved > 0);  /* else it is no case of it */
+    assert_true(tally.most_moved > 0); /* else it is no case of it */
     assert_true(tally.most_moved < 50);
 }
 
@@ -425,18 +450,19 @@ static void killed_with_a_short_history(void **state)
 static void killed_after_trickle_and_burst(void **state)
 {
     (void)state;
-    struct tally tally = killed_and_resumed_with(&(struct how){.history_ns = HISTORY_NS / 2, .keep_ns = HISTORY_NS / 20, .is_loose = true,
-        .cases = 6});
+    struct tally tally = killed_and_resumed_with(
+        &(struct how){.history_ns = HISTORY_NS / 2, .keep_ns = HISTORY_NS / 20, .is_loose = true, .cases = 6});
     print_message("at most %.1f %% of the time went elsewhere\n", (double)tally.most_moved / 10);
     assert_true(tally.most_moved < 50);
 }
 
-/* It is explained in parts, between which others are heard and it is killed. Who takes another name meanwhile may have it in
- * the table of processes: that aside the report is the same. */
+/* It is explained in parts, between which others are heard and it is killed. Who takes another name meanwhile may have
+ * it in the table of processes: that aside the report is the same. */
 static void killed_in_parts(void **state)
 {
     (void)state;
-    struct tally tally = killed_and_resumed_with(&(struct how){.history_ns = HISTORY_NS, .is_loose = true, .cases = 8, .part = 20});
+    struct tally tally =
+        killed_and_resumed_with(&(struct how){.history_ns = HISTORY_NS, .is_loose = true, .cases = 8, .part = 20});
     assert_int_equal(tally.most_moved, 0);
     assert_true(tally.paused & 1u << WP_WALK_BASE);
     assert_true(tally.paused & 1u << WP_WALK_PATHS);
@@ -446,8 +472,8 @@ static void killed_in_parts(void **state)
 int main(void)
 {
     mallopt(M_PERTURB, 0xa5); /* what was never written leads out of every table */
-    const struct CMUnitTest tests[] = {cmocka_unit_test(killed_and_resumed), cmocka_unit_test(killed_after_its_command), cmocka_unit_test(killed_and_resumed_in_windows),
-        cmocka_unit_test(killed_with_a_short_history), cmocka_unit_test(killed_after_trickle_and_burst),
-        cmocka_unit_test(killed_in_parts)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(killed_and_resumed), cmocka_unit_test(killed_after_its_command),
+        cmocka_unit_test(killed_and_resumed_in_windows), cmocka_unit_test(killed_with_a_short_history),
+        cmocka_unit_test(killed_after_trickle_and_burst), cmocka_unit_test(killed_in_parts)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

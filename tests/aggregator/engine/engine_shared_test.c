@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What many wait for is explained once: the same bytes come out as when it is explained for each, and it costs what there is to
- * explain and how many wait, not their product. WP_SEED=N runs that trace only, WP_TRACES=N so many.
+ * What many wait for is explained once: the same bytes come out as when it is explained for each, and it costs what
+ * there is to explain and how many wait, not their product. WP_SEED=N runs that trace only, WP_TRACES=N so many.
  */
 #include "tests/aggregator/made_herd.h"
 #include "tests/aggregator/made_trace.h"
@@ -22,11 +22,11 @@
 
 #define RULES 2u
 
-struct case_of {             /* a way to explain a trace */
-    uint32_t share;          /* of the options */
-    uint32_t rows;           /* of the exemplar; 0: it has no room, and pieces are wanted as sums */
-    uint64_t part;           /* slices, 0: an epoch at once */
-    uint64_t budget;         /* 0: none */
+struct case_of {     /* a way to explain a trace */
+    uint32_t share;  /* of the options */
+    uint32_t rows;   /* of the exemplar; 0: it has no room, and pieces are wanted as sums */
+    uint64_t part;   /* slices, 0: an epoch at once */
+    uint64_t budget; /* 0: none */
 };
 
 struct outcome {
@@ -60,7 +60,7 @@ static void same_outcome(uint64_t seed, const struct outcome *left, const struct
 
 static struct wp_host_session *open_session(const struct wp_host_session_options *options, const struct case_of *how)
 {
-    struct wp_hello hello = {.hostname = (char *)(uintptr_t)"h", .start_real_ns = 5000000000};
+    struct wp_hello hello = {.hostname = (char *)(uintptr_t) "h", .start_real_ns = 5000000000};
     struct wp_host_session *session;
     assert_int_equal(wp_host_session_create(&session, &hello, "v1", options, NULL, NULL), 0);
     for (unsigned i = 0; i < session->aggregate_count; i++) {
@@ -92,7 +92,9 @@ static uint64_t limited(const struct wp_host_session *session)
             limit_ns += strcmp(wp_report_text(report, limits[j].name), "budget") ? 0 : limits[j].ns;
         const struct wp_unexplained *rows = wp_report_unexplained_rows(report, &count);
         for (uint32_t j = 0; j < count; j++)
-            reason_ns += strcmp(wp_report_text(report, rows[j].reason), "the host's epoch took too much explaining") ? 0 : rows[j].ns;
+            reason_ns += strcmp(wp_report_text(report, rows[j].reason), "the host's epoch took too much explaining")
+                ? 0
+                : rows[j].ns;
     }
     assert_int_equal(limit_ns, reason_ns);
     return limit_ns;
@@ -113,8 +115,8 @@ static void take_outcome(struct wp_host_session *session, struct outcome *outcom
     assert_int_equal(outcome->limit_ns, limited(session));
 }
 
-static void explain(const struct wp_host_session_options *options, const struct made_trace *trace, const struct case_of *how,
-    struct outcome *outcome)
+static void explain(const struct wp_host_session_options *options, const struct made_trace *trace,
+    const struct case_of *how, struct outcome *outcome)
 {
     struct wp_host_session *session = open_session(options, how);
     struct wp_error err = {0};
@@ -141,16 +143,17 @@ static uint64_t number(const char *name, uint64_t otherwise)
     return text ? strtoull(text, NULL, 0) : otherwise;
 }
 
-#define CPUS 4u              /* the last one is the sleepers' */
+#define CPUS 4u /* the last one is the sleepers' */
 #define CROWD 50u
 #define PLACES 24u
 
-/* Few workers, who wake each other all the time; many who sleep until a worker wakes them, and set a worker going now and then. */
+/* Few workers, who wake each other all the time; many who sleep until a worker wakes them, and set a worker going now
+ * and then. */
 struct crowd {
     struct made_trace trace;
     uint64_t seed, now_ns;
     uint32_t sleepers, workers, places; /* places: where workers sleep */
-    uint32_t running[CPUS];  /* 0: idle */
+    uint32_t running[CPUS];             /* 0: idle */
     enum { ASLEEP, RUNNABLE, ON_CPU } where[CROWD + 1];
 };
 
@@ -163,7 +166,8 @@ static void tell(struct crowd *crowd, struct wp_event event)
 {
     struct wp_batch *b = &crowd->trace.whole;
     event.time_ns = crowd->now_ns;
-    crowd->trace.use[b->event_count] = (struct made_use){b->string_count, b->thread_count, 0, b->frame_count, b->stack_count};
+    crowd->trace.use[b->event_count] =
+        (struct made_use){b->string_count, b->thread_count, 0, b->frame_count, b->stack_count};
     b->events[b->event_count++] = event;
 }
 
@@ -183,8 +187,12 @@ static void wake_one(struct crowd *crowd, uint16_t cpu, uint32_t thread)
     if (!thread)
         return;
     crowd->where[thread] = RUNNABLE;
-    tell(crowd, (struct wp_event){.kind = WP_EVENT_WAKING, .cpu = cpu, .thread = crowd->running[cpu], .other = thread,
-        .c = pick(crowd, 8) ? WP_CAUSE_TASK : causes[pick(crowd, sizeof(causes))]});
+    tell(crowd,
+        (struct wp_event){.kind = WP_EVENT_WAKING,
+            .cpu = cpu,
+            .thread = crowd->running[cpu],
+            .other = thread,
+            .c = pick(crowd, 8) ? WP_CAUSE_TASK : causes[pick(crowd, sizeof(causes))]});
 }
 
 static void leave_cpu(struct crowd *crowd, uint16_t cpu)
@@ -194,16 +202,22 @@ static void leave_cpu(struct crowd *crowd, uint16_t cpu)
     bool is_preempted = !pick(crowd, 6);
     crowd->where[thread] = is_preempted ? RUNNABLE : ASLEEP;
     crowd->running[cpu] = 0;
-    tell(crowd, (struct wp_event){.kind = WP_EVENT_SWITCH, .cpu = cpu, .thread = thread,
-        .d = thread > crowd->sleepers ? calls[pick(crowd, 2 + thread % 3)] : 0, .stack = thread > crowd->sleepers ? pick(crowd, crowd->places + 1) : 0,
-        .c = is_preempted ? WP_STATE_RUNNING : WP_STATE_INTERRUPTIBLE, .flags = is_preempted ? WP_SWITCH_PREEMPTED : 0});
+    tell(crowd,
+        (struct wp_event){.kind = WP_EVENT_SWITCH,
+            .cpu = cpu,
+            .thread = thread,
+            .d = thread > crowd->sleepers ? calls[pick(crowd, 2 + thread % 3)] : 0,
+            .stack = thread > crowd->sleepers ? pick(crowd, crowd->places + 1) : 0,
+            .c = is_preempted ? WP_STATE_RUNNING : WP_STATE_INTERRUPTIBLE,
+            .flags = is_preempted ? WP_SWITCH_PREEMPTED : 0});
 }
 
 static void step(struct crowd *crowd)
 {
     uint16_t cpu = (uint16_t)pick(crowd, CPUS);
     bool is_last = cpu == CPUS - 1;
-    uint32_t first = is_last ? 1 : crowd->sleepers + 1, count = is_last ? crowd->sleepers : crowd->workers, what = pick(crowd, 100);
+    uint32_t first = is_last ? 1 : crowd->sleepers + 1, count = is_last ? crowd->sleepers : crowd->workers,
+             what = pick(crowd, 100);
     crowd->now_ns += pick(crowd, 4) ? pick(crowd, 3000) : 0;
     if (!crowd->running[cpu]) {
         uint32_t next = any(crowd, first, count, RUNNABLE);
@@ -217,9 +231,12 @@ static void step(struct crowd *crowd)
     } else if (what < 50) {
         leave_cpu(crowd, cpu);
     } else if (what < 60) {
-        tell(crowd, (struct wp_event){.kind = WP_EVENT_SAMPLE, .cpu = cpu, .thread = crowd->running[cpu], .stack = pick(crowd, 3)});
+        tell(crowd,
+            (struct wp_event){
+                .kind = WP_EVENT_SAMPLE, .cpu = cpu, .thread = crowd->running[cpu], .stack = pick(crowd, 3)});
     } else if (what < 68) {
-        wake_one(crowd, cpu, any(crowd, is_last ? crowd->sleepers + 1 : 1, is_last ? crowd->workers : crowd->sleepers, ASLEEP));
+        wake_one(crowd, cpu,
+            any(crowd, is_last ? crowd->sleepers + 1 : 1, is_last ? crowd->workers : crowd->sleepers, ASLEEP));
     } else if (!is_last) {
         wake_one(crowd, cpu, any(crowd, crowd->sleepers + 1, crowd->workers, ASLEEP));
     }
@@ -234,20 +251,38 @@ static void make_crowd(struct crowd *crowd, uint64_t seed)
     crowd->places = seed % 2 ? 2 : PLACES;
     crowd->workers = 1 + pick(crowd, seed % 4 ? 4 : 7);
     struct wp_batch *b = &crowd->trace.whole;
-    *b = (struct wp_batch){.seq = 1, .first_string = 1, .first_thread = 1, .first_socket = 1, .first_object = 1, .first_frame = 1,
-        .first_stack = 1, .is_last = true, .string_count = 5, .thread_count = crowd->sleepers + crowd->workers, .frame_count = PLACES,
-        .stack_count = PLACES, .strings = calloc(5, sizeof(*b->strings)), .threads = calloc(CROWD, sizeof(*b->threads)),
-        .frames = calloc(PLACES, sizeof(*b->frames)), .stacks = calloc(PLACES, sizeof(*b->stacks)),
+    *b = (struct wp_batch){.seq = 1,
+        .first_string = 1,
+        .first_thread = 1,
+        .first_socket = 1,
+        .first_object = 1,
+        .first_frame = 1,
+        .first_stack = 1,
+        .is_last = true,
+        .string_count = 5,
+        .thread_count = crowd->sleepers + crowd->workers,
+        .frame_count = PLACES,
+        .stack_count = PLACES,
+        .strings = calloc(5, sizeof(*b->strings)),
+        .threads = calloc(CROWD, sizeof(*b->threads)),
+        .frames = calloc(PLACES, sizeof(*b->frames)),
+        .stacks = calloc(PLACES, sizeof(*b->stacks)),
         .events = calloc(events + 1, sizeof(*b->events))};
     crowd->trace.use = calloc(events + 1, sizeof(*crowd->trace.use));
     for (uint32_t i = 0; i < 5; i++)
         b->strings[i] = (struct wp_bytes){strdup(strings[i]), (uint32_t)strlen(strings[i])};
     for (uint32_t i = 0; i < b->thread_count; i++) {
         bool is_base = i < crowd->sleepers;
-        b->threads[i] = (struct wp_thread_entry){.tid = 100 + i, .pid = seed % 2 && is_base ? 100 : 100 + i, .start_ns = 1,
-            .comm = is_base ? 1 : 2 + i % 2, .flags = is_base ? WP_THREAD_COMMAND : 0};
+        b->threads[i] = (struct wp_thread_entry){.tid = 100 + i,
+            .pid = seed % 2 && is_base ? 100 : 100 + i,
+            .start_ns = 1,
+            .comm = is_base ? 1 : 2 + i % 2,
+            .flags = is_base ? WP_THREAD_COMMAND : 0};
         crowd->where[i + 1] = pick(crowd, 2) ? ASLEEP : RUNNABLE;
-        tell(crowd, (struct wp_event){.kind = WP_EVENT_STATE, .thread = i + 1, .c = crowd->where[i + 1] == ASLEEP ? WP_STATE_INTERRUPTIBLE : WP_STATE_RUNNING});
+        tell(crowd,
+            (struct wp_event){.kind = WP_EVENT_STATE,
+                .thread = i + 1,
+                .c = crowd->where[i + 1] == ASLEEP ? WP_STATE_INTERRUPTIBLE : WP_STATE_RUNNING});
     }
     for (uint32_t i = 0; i < PLACES; i++) {
         b->frames[i] = (struct wp_frame_entry){.function = 4 + i % 2};
@@ -280,14 +315,16 @@ static void the_same_as_for_each(void **state)
 {
     static const char *const selectors[RULES] = {"command,threads", "pid=102"};
     struct wp_aggregate_rule rules[RULES] = {{.name = "a0"}, {.name = "a1"}};
-    struct wp_host_session_options options = {.rules = rules, .rule_count = RULES, .epoch_ns = 1000000, .lateness_ns = 1000000};
+    struct wp_host_session_options options = {
+        .rules = rules, .rule_count = RULES, .epoch_ns = 1000000, .lateness_ns = 1000000};
     uint64_t first = number("WP_SEED", 1), count = getenv("WP_SEED") ? 1 : number("WP_TRACES", 150), less = 0;
     for (unsigned i = 0; i < RULES; i++)
         assert_int_equal(wp_selector_parse(&rules[i].selector, selectors[i], NULL), 0);
     for (uint64_t seed = first; seed < first + count; seed++) {
         struct case_of how = {.rows = seed % 4 ? (uint32_t)(seed % 300) : 60000};
         options.history_ns = seed % 3 ? 3000000 : (uint64_t)1 << 60;
-        options.fit_ns = options.join_ns = seed % 5 ? 1 + seed % 3000 : 100000; /* of what began earlier the causes decide */
+        options.fit_ns = options.join_ns =
+            seed % 5 ? 1 + seed % 3000 : 100000; /* of what began earlier the causes decide */
         less += hold(&options, seed, how);
         how.part = 1 + seed % 50;
         less += hold(&options, seed, how);
@@ -304,8 +341,8 @@ static void the_same_as_for_each(void **state)
 static void explain_herd(const struct made_herd *herd, const struct case_of *how, struct outcome *outcome)
 {
     struct wp_aggregate_rule rule = {.name = "main"};
-    struct wp_host_session_options options = {.rules = &rule, .rule_count = 1, .epoch_ns = 1000000000, .lateness_ns = 2000000000,
-        .history_ns = 10000000000};
+    struct wp_host_session_options options = {
+        .rules = &rule, .rule_count = 1, .epoch_ns = 1000000000, .lateness_ns = 2000000000, .history_ns = 10000000000};
     struct wp_batch batch = made_herd_batch(herd);
     struct wp_error err = {0};
     assert_int_equal(wp_selector_parse(&rule.selector, "command,threads", NULL), 0);
@@ -329,8 +366,8 @@ static void hold_herd(struct made_herd *herd)
     explain_herd(herd, &(struct case_of){.share = WP_EXPLAIN_DEFAULTS.share, .rows = 5000, .part = 1000}, &shared);
     same_outcome(0, &each, &shared);
     uint64_t product = (uint64_t)herd->sleepers * herd->slices;
-    print_message("%u sleepers, %u slices: %llu looked at, %llu when each is explained by itself\n", herd->sleepers, herd->slices,
-        (unsigned long long)shared.visits, (unsigned long long)each.visits);
+    print_message("%u sleepers, %u slices: %llu looked at, %llu when each is explained by itself\n", herd->sleepers,
+        herd->slices, (unsigned long long)shared.visits, (unsigned long long)each.visits);
     assert_true(each.visits > product);
     assert_true(shared.visits < product / (herd->is_parted ? 2 : 10)); /* most of it for the windows that are kept */
     outcome_fini(&each);
@@ -370,7 +407,6 @@ static void within_the_budget(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(the_same_as_for_each), cmocka_unit_test(threads_of_one_process),
-        cmocka_unit_test(threads_of_many_processes),
-        cmocka_unit_test(within_the_budget)};
+        cmocka_unit_test(threads_of_many_processes), cmocka_unit_test(within_the_budget)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -27,9 +27,9 @@ struct place {
     struct wp_engine_options options;
     struct wp_engine *engine;
     struct made_trace trace;
-    uint64_t acked[8];          /* by peer */
+    uint64_t acked[8]; /* by peer */
     unsigned acks;
-    uint64_t real_ns;           /* of the trace's time 0 */
+    uint64_t real_ns; /* of the trace's time 0 */
 };
 
 static void open_engine(struct place *place)
@@ -49,8 +49,8 @@ static int setup(void **state)
     place->options = WP_ENGINE_DEFAULTS;
     place->options.store = place->root;
     place->real_ns = 5000000000;
-    place->options.session = (struct wp_host_session_options){.rules = &place->rule, .rule_count = 1, .epoch_ns = 5000000,
-        .lateness_ns = 10000000, .history_ns = 50000000};
+    place->options.session = (struct wp_host_session_options){
+        .rules = &place->rule, .rule_count = 1, .epoch_ns = 5000000, .lateness_ns = 10000000, .history_ns = 50000000};
     made_trace_init(&place->trace, &(struct made_options){.seed = 7, .events = 5000, .cpus = 3, .threads = 20});
     open_engine(place);
     *state = place;
@@ -70,7 +70,9 @@ static int teardown(void **state)
 
 static struct wp_hello hello_of(uint8_t number)
 {
-    return (struct wp_hello){.hostname = (char *)(uintptr_t)"h", .release = (char *)(uintptr_t)"v1", .session = {number},
+    return (struct wp_hello){.hostname = (char *)(uintptr_t) "h",
+        .release = (char *)(uintptr_t) "v1",
+        .session = {number},
         .start_real_ns = 5000000000};
 }
 
@@ -192,7 +194,7 @@ static void an_ended_session_is_known(void **state)
         commit(place);
         assert_int_equal(place->acked[1], last);
         assert_int_equal(wp_engine_ended(place->engine), 1); /* who waits for one session waits no longer */
-        assert_int_equal(say_hello(place, 2, 1), last + 1); /* and it is one, whoever says it again */
+        assert_int_equal(say_hello(place, 2, 1), last + 1);  /* and it is one, whoever says it again */
         assert_int_equal(wp_engine_bye(place->engine, 2, 0, NULL), 0);
         assert_int_equal(wp_engine_bye(place->engine, 1, 0, NULL), 0);
         assert_int_equal(wp_engine_ended(place->engine), 1);
@@ -344,7 +346,7 @@ static void one_id_is_one_session(void **state)
     assert_int_equal(send_cut(place, 1, 1, 0, 100, 1), 0);
     assert_int_equal(say_hello(place, 2, 1), 2);
     assert_int_equal(send_cut(place, 1, 1, 100, 200, 2), -ENOTCONN); /* it is asked for Hello */
-    assert_int_equal(send_cut(place, 2, 1, 0, 100, 1), 0); /* again */
+    assert_int_equal(send_cut(place, 2, 1, 0, 100, 1), 0);           /* again */
     assert_int_equal(send_cut(place, 2, 1, 100, 200, 2), 0);
     assert_int_equal(say_hello(place, 1, 1), 3);
     stranger.host[0] = 77;
@@ -385,8 +387,8 @@ static int hello_from(struct place *place, uint8_t peer, const char *hostname, c
     return wp_engine_hello(place->engine, peer, &hello, &welcome, err);
 }
 
-/* Two machines with one UUID: the second is refused and both are named, while the first is there. One that was started again, and
- * one whose machine was, are no clones. */
+/* Two machines with one UUID: the second is refused and both are named, while the first is there. One that was started
+ * again, and one whose machine was, are no clones. */
 static void a_clone_is_refused(void **state)
 {
     struct place *place = *state;
@@ -440,7 +442,8 @@ static void boxes(const struct place *place, struct seen_boxes *seen)
     wp_store_close(store);
 }
 
-/* One commit that is long overdue: what happened in one timebox is not filed under another, and nothing is changed by that. */
+/* One commit that is long overdue: what happened in one timebox is not filed under another, and nothing is changed by
+ * that. */
 static void time_is_filed_where_it_was(void **state)
 {
     struct place *place = *state;
@@ -545,9 +548,10 @@ static void a_live_session_is_kept_small(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {TEST(a_clone_is_refused), TEST(whatever_the_batches), TEST(an_ended_session_is_known),
-        TEST(acks_are_said_once), TEST(strangers_are_refused), TEST(ended_sessions_take_no_memory),
-        TEST(the_far_future_is_refused), TEST(one_host_has_its_share), TEST(one_id_is_one_session), TEST(time_is_filed_where_it_was),
-        TEST(a_live_session_is_kept_small), TEST(bye_does_not_skip_what_is_missing)};
+    const struct CMUnitTest tests[] = {TEST(a_clone_is_refused), TEST(whatever_the_batches),
+        TEST(an_ended_session_is_known), TEST(acks_are_said_once), TEST(strangers_are_refused),
+        TEST(ended_sessions_take_no_memory), TEST(the_far_future_is_refused), TEST(one_host_has_its_share),
+        TEST(one_id_is_one_session), TEST(time_is_filed_where_it_was), TEST(a_live_session_is_kept_small),
+        TEST(bye_does_not_skip_what_is_missing)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Recordings in windows, made of whole ones: what is accounted for is just the time in the windows, the coverage is theirs, and
- * neither depends on how the events come. WP_SEED=N runs that trace only, WP_TRACES=N so many.
+ * Recordings in windows, made of whole ones: what is accounted for is just the time in the windows, the coverage is
+ * theirs, and neither depends on how the events come. WP_SEED=N runs that trace only, WP_TRACES=N so many.
  */
 #include "tests/aggregator/made_window.h"
 
@@ -21,14 +21,15 @@
 #define NEVER_NS ((uint64_t)1 << 60)
 
 struct recorded {
-    struct wp_report *report;          /* of all deltas */
+    struct wp_report *report; /* of all deltas */
     struct wp_host_session *session;
 };
 
 /* Cut into batches of up to `most` events, 0: one. */
-static struct recorded run(const struct wp_host_session_options *options, const struct made_trace *trace, uint32_t most, uint64_t seed)
+static struct recorded run(
+    const struct wp_host_session_options *options, const struct made_trace *trace, uint32_t most, uint64_t seed)
 {
-    struct wp_hello hello = {.hostname = (char *)(uintptr_t)"h", .start_real_ns = 5000000000};
+    struct wp_hello hello = {.hostname = (char *)(uintptr_t) "h", .start_real_ns = 5000000000};
     struct recorded r = {.report = wp_report_create()};
     struct wp_error err = {0};
     uint32_t count = trace->whole.event_count;
@@ -63,7 +64,8 @@ static bool is_base(const struct wp_timeline *timeline, const struct wp_slice *s
     return timeline->identities[slice->identity].aggregates & 1;
 }
 
-/* The command's time in the windows by what all of the recording says. What has not ended counts in windows that have. */
+/* The command's time in the windows by what all of the recording says. What has not ended counts in windows that have.
+ */
 static uint64_t expected_base(const struct wp_timeline *timeline, const struct wp_window *window)
 {
     uint64_t sum = 0, now_ns = timeline->now_ns, over_ns = now_ns;
@@ -88,7 +90,8 @@ static uint64_t found_base(const struct wp_timeline *timeline)
         const struct wp_thread *thread = &timeline->threads[i];
         for (uint64_t n = thread->first_slice; n < thread->slice_end; n++) {
             const struct wp_slice *slice = wp_thread_slice(thread, n);
-            assert_true(n + 1 == thread->slice_end || (slice->end_ns && slice->end_ns <= wp_thread_slice(thread, n + 1)->out_ns));
+            assert_true(n + 1 == thread->slice_end ||
+                (slice->end_ns && slice->end_ns <= wp_thread_slice(thread, n + 1)->out_ns));
             if (slice->in_ns && is_base(timeline, slice))
                 sum += (slice->end_ns ? slice->end_ns : timeline->now_ns) - slice->out_ns;
         }
@@ -110,25 +113,31 @@ static void same_bytes(const struct wp_report *left, const struct wp_report *rig
 static void hold(uint64_t seed)
 {
     struct wp_aggregate_rule rule = {.name = "main"};
-    struct wp_host_session_options options = {.rules = &rule, .rule_count = 1, .epoch_ns = 5000000, .lateness_ns = 10000000,
-        .history_ns = NEVER_NS};
+    struct wp_host_session_options options = {
+        .rules = &rule, .rule_count = 1, .epoch_ns = 5000000, .lateness_ns = 10000000, .history_ns = NEVER_NS};
     const struct wp_window window = {500000 + seed % 7 * 300000, 3000000 + seed % 40 * 200000};
     struct made_trace trace;
     assert_int_equal(wp_selector_parse(&rule.selector, "command", NULL), 0);
-    made_trace_init(&trace, &(struct made_options){.seed = seed, .events = 500 + (uint32_t)(seed * 7919 % 4000), .cpus = 1 + (uint32_t)(seed % 6),
-        .threads = 8 + (uint32_t)(seed % 30)});
+    made_trace_init(&trace,
+        &(struct made_options){.seed = seed,
+            .events = 500 + (uint32_t)(seed * 7919 % 4000),
+            .cpus = 1 + (uint32_t)(seed % 6),
+            .threads = 8 + (uint32_t)(seed % 30)});
     struct recorded all = run(&options, &trace, 0, 0);
     uint64_t start_ns = trace.whole.events[0].time_ns, end_ns = all.session->timeline.now_ns;
     made_window_apply(&trace, &window);
     struct recorded whole = run(&options, &trace, 0, 0);
     assert_int_equal(whole.session->timeline.now_ns >= end_ns - window.every_ns, 1);
-    uint64_t expected_ns = expected_base(&all.session->timeline, &window), found_ns = found_base(&whole.session->timeline);
+    uint64_t expected_ns = expected_base(&all.session->timeline, &window),
+             found_ns = found_base(&whole.session->timeline);
     if (expected_ns != found_ns)
-        fail_msg("seed %llu: %llu ns of the command, %llu are in the windows", (unsigned long long)seed, (unsigned long long)found_ns,
-            (unsigned long long)expected_ns);
+        fail_msg("seed %llu: %llu ns of the command, %llu are in the windows", (unsigned long long)seed,
+            (unsigned long long)found_ns, (unsigned long long)expected_ns);
     uint64_t last_ns = whole.session->timeline.now_ns;
-    double coverage = last_ns > start_ns ? (double)made_window_open(&window, start_ns, last_ns) / (double)(last_ns - start_ns) : 1;
-    assert_true(wp_report_coverage(whole.report) > coverage - 1e-9 && wp_report_coverage(whole.report) < coverage + 1e-9);
+    double coverage =
+        last_ns > start_ns ? (double)made_window_open(&window, start_ns, last_ns) / (double)(last_ns - start_ns) : 1;
+    assert_true(
+        wp_report_coverage(whole.report) > coverage - 1e-9 && wp_report_coverage(whole.report) < coverage + 1e-9);
     assert_true(wp_report_total(whole.report) >= found_ns);
     static const uint32_t sizes[] = {1, 40, 3000};
     options.history_ns = 50000000;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Hosts that do not do what they should: each has a defined outcome and a count. A client asks two servers in turn, each on a
- * host of its own; every 100 ms each host tells of the last ten requests.
+ * Hosts that do not do what they should: each has a defined outcome and a count. A client asks two servers in turn,
+ * each on a host of its own; every 100 ms each host tells of the last ten requests.
  */
 #include "aggregator/session/host_session.h"
 #include "storage/report/report_read.h"
@@ -18,9 +18,9 @@
 
 #define MS 1000000u
 #define SECOND 1000000000u
-#define BEGIN_NS (10ull * SECOND)       /* true time, which is the aggregator's clock */
-#define PERIOD_NS (10ull * MS)          /* of requests */
-#define TURN_NS (100ull * MS)           /* of batches */
+#define BEGIN_NS (10ull * SECOND) /* true time, which is the aggregator's clock */
+#define PERIOD_NS (10ull * MS)    /* of requests */
+#define TURN_NS (100ull * MS)     /* of batches */
 #define TURN_REQUESTS 10u
 #define EPOCH_NS (100ull * MS)
 #define LATENESS_NS (200ull * MS)
@@ -34,10 +34,10 @@ struct place {
     struct wp_host_session_options options;
     struct wp_fleet *fleet;
     struct wp_host_session *sessions[HOSTS];
-    uint32_t told[HOSTS];               /* turns */
+    uint32_t told[HOSTS]; /* turns */
     uint64_t seed;
-    bool tells_leavings;                /* packets tell the clocks apart */
-    uint32_t not_probed;                /* a host, or HOSTS */
+    bool tells_leavings; /* packets tell the clocks apart */
+    uint32_t not_probed; /* a host, or HOSTS */
     struct wp_event events[EVENTS];
     uint32_t event_count;
 };
@@ -49,8 +49,11 @@ static int set_up(void **state)
     static const char *const names[HOSTS] = {"client", "near", "far"};
     struct place *p = calloc(1, sizeof(*p));
     *p = (struct place){.rule = {.name = "main"}, .seed = 5, .not_probed = HOSTS};
-    p->options = (struct wp_host_session_options){.rules = &p->rule, .rule_count = 1, .epoch_ns = EPOCH_NS,
-        .lateness_ns = LATENESS_NS, .history_ns = 2ull * SECOND};
+    p->options = (struct wp_host_session_options){.rules = &p->rule,
+        .rule_count = 1,
+        .epoch_ns = EPOCH_NS,
+        .lateness_ns = LATENESS_NS,
+        .history_ns = 2ull * SECOND};
     assert_int_equal(wp_selector_parse(&p->rule.selector, "command", NULL), 0);
     assert_int_equal(wp_fleet_create(&p->fleet), 0);
     p->options.fleet = p->fleet;
@@ -90,19 +93,26 @@ static void run(struct place *p, uint32_t host, uint64_t true_ns)
 
 static void sleep_in_recv(struct place *p, uint32_t host, uint64_t true_ns)
 {
-    happen(p, host, true_ns, (struct wp_event){.kind = WP_EVENT_SWITCH, .thread = 1, .c = WP_STATE_INTERRUPTIBLE, .d = 46});
+    happen(p, host, true_ns,
+        (struct wp_event){.kind = WP_EVENT_SWITCH, .thread = 1, .c = WP_STATE_INTERRUPTIBLE, .d = 46});
 }
 
-static void message(struct place *p, uint32_t host, uint64_t true_ns, enum wp_event_kind kind, uint32_t socket, uint32_t end)
+static void message(
+    struct place *p, uint32_t host, uint64_t true_ns, enum wp_event_kind kind, uint32_t socket, uint32_t end)
 {
     struct wp_event event = {.kind = (uint8_t)kind, .thread = 1, .d = socket, .a = end, .c = 100};
     if (kind == WP_EVENT_WAKING)
-        event = (struct wp_event){.kind = WP_EVENT_WAKING, .other = 1, .c = WP_CAUSE_MESSAGE, .d = socket, .a = end,
+        event = (struct wp_event){.kind = WP_EVENT_WAKING,
+            .other = 1,
+            .c = WP_CAUSE_MESSAGE,
+            .d = socket,
+            .a = end,
             .flags = WP_CONTEXT_SOFTIRQ};
     happen(p, host, true_ns, event);
 }
 
-static void packet(struct place *p, uint32_t host, uint64_t true_ns, enum wp_event_kind kind, uint32_t socket, uint32_t end)
+static void packet(
+    struct place *p, uint32_t host, uint64_t true_ns, enum wp_event_kind kind, uint32_t socket, uint32_t end)
 {
     if (p->tells_leavings)
         happen(p, host, true_ns, (struct wp_event){.kind = (uint8_t)kind, .d = socket, .a = end, .c = 100});
@@ -137,7 +147,8 @@ static void begin(struct place *p, uint32_t host)
     for (uint32_t socket = 1; socket <= (host == CLIENT ? 2u : 1u); socket++) {
         uint32_t which = host == CLIENT ? socket : host; /* of the two connections */
         uint64_t isn = host == CLIENT ? 10 + which : 20 + which, others = host == CLIENT ? 20 + which : 10 + which;
-        happen(p, host, BEGIN_NS, (struct wp_event){.kind = WP_EVENT_SOCK_STATE, .d = socket, .c = 1, .a = isn | others << 32});
+        happen(p, host, BEGIN_NS,
+            (struct wp_event){.kind = WP_EVENT_SOCK_STATE, .d = socket, .c = 1, .a = isn | others << 32});
     }
     run(p, host, BEGIN_NS);
     if (host != CLIENT)
@@ -146,8 +157,12 @@ static void begin(struct place *p, uint32_t host)
 
 static void set_socket(struct wp_socket_entry *entry, uint32_t from, uint32_t to)
 {
-    *entry = (struct wp_socket_entry){.family = AF_INET, .protocol = IPPROTO_TCP, .netns = 1, .local = {10, 0, 0, (uint8_t)(1 + from)},
-        .remote = {10, 0, 0, (uint8_t)(1 + to)}, .local_port = from == CLIENT ? (uint16_t)(4000 + to) : 80,
+    *entry = (struct wp_socket_entry){.family = AF_INET,
+        .protocol = IPPROTO_TCP,
+        .netns = 1,
+        .local = {10, 0, 0, (uint8_t)(1 + from)},
+        .remote = {10, 0, 0, (uint8_t)(1 + to)},
+        .local_port = from == CLIENT ? (uint16_t)(4000 + to) : 80,
         .remote_port = to == CLIENT ? (uint16_t)(4000 + from) : 80};
 }
 
@@ -156,10 +171,17 @@ static void tell_ahead(struct place *p, uint32_t host, uint64_t ahead_ns)
 {
     uint32_t turn = p->told[host]++;
     struct wp_bytes name = {host == CLIENT ? "client" : "server", 6};
-    struct wp_thread_entry thread = {.tid = 100, .pid = 100, .comm = 1, .flags = host == CLIENT ? WP_THREAD_COMMAND : 0};
+    struct wp_thread_entry thread = {
+        .tid = 100, .pid = 100, .comm = 1, .flags = host == CLIENT ? WP_THREAD_COMMAND : 0};
     struct wp_socket_entry sockets[2];
-    struct wp_batch batch = {.seq = turn + 1, .events = p->events, .first_string = 1, .first_thread = 1, .first_socket = 1,
-        .first_object = 1, .first_frame = 1, .first_stack = 1};
+    struct wp_batch batch = {.seq = turn + 1,
+        .events = p->events,
+        .first_string = 1,
+        .first_thread = 1,
+        .first_socket = 1,
+        .first_object = 1,
+        .first_frame = 1,
+        .first_stack = 1};
     struct wp_error err = {0};
     p->event_count = 0;
     if (!turn) {
@@ -241,7 +263,8 @@ static uint64_t edge(const struct place *p, const char *from)
     const struct wp_report *report = p->sessions[CLIENT]->aggregates[0]->report;
     const struct wp_report_edge *edges = wp_report_edges(report, &count);
     for (uint32_t i = 0; i < count; i++)
-        if (!strcmp(wp_report_text(report, edges[i].from), from) && !strcmp(wp_report_text(report, edges[i].to), "client"))
+        if (!strcmp(wp_report_text(report, edges[i].from), from) &&
+            !strcmp(wp_report_text(report, edges[i].to), "client"))
             return edges[i].messages;
     return 0;
 }
@@ -354,7 +377,7 @@ static void one_never_gets_on(void **state)
         tell(p, CLIENT);
         tell(p, NEAR);
         if (i % 10 == 0)
-            tell(p, FAR); /* it is heard all the time */
+            tell(p, FAR);                         /* it is heard all the time */
         assert_true(behind(p) <= 11ull * SECOND); /* twice the time after which it is given up */
     }
     assert_true(behind(p) <= WELL_NS);
@@ -448,8 +471,7 @@ static void one_is_never_probed(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {TEST(nothing_is_wrong), TEST(one_vanishes), TEST(it_comes_back_late), TEST(one_never_gets_on),
-        TEST(one_is_ahead_of_time), TEST(one_lies_about_its_clock),
-        TEST(one_is_never_probed)};
+    const struct CMUnitTest tests[] = {TEST(nothing_is_wrong), TEST(one_vanishes), TEST(it_comes_back_late),
+        TEST(one_never_gets_on), TEST(one_is_ahead_of_time), TEST(one_lies_about_its_clock), TEST(one_is_never_probed)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

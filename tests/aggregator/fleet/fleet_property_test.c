@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What must hold of the traces of three hosts that talk with each other, however their batches come. WP_SEED=N runs that one
- * only, WP_TRACES=N so many.
+ * What must hold of the traces of three hosts that talk with each other, however their batches come. WP_SEED=N runs
+ * that one only, WP_TRACES=N so many.
  */
 #include "tests/aggregator/made_fleet.h"
 
@@ -22,11 +22,18 @@
 #define HOSTS MADE_FLEET_HOSTS
 #define EPOCH_NS 5000000u
 #define LATENESS_NS 10000000u
-#define LONG_NS 10000000000u   /* a history longer than any trace */
+#define LONG_NS 10000000000u /* a history longer than any trace */
 #define SHORT_NS 50000000u
 
-/* NOT_SHARED: as it happened; what several wait for is explained anew for each. In all others even single slices are shared. */
-enum order { NOT_SHARED, AS_IT_HAPPENED, WITHIN_LATENESS, ONE_AFTER_THE_OTHER, IN_PARTS /* as it happened; epochs are explained some slices at a time */ };
+/* NOT_SHARED: as it happened; what several wait for is explained anew for each. In all others even single slices are
+ * shared. */
+enum order {
+    NOT_SHARED,
+    AS_IT_HAPPENED,
+    WITHIN_LATENESS,
+    ONE_AFTER_THE_OTHER,
+    IN_PARTS /* as it happened; epochs are explained some slices at a time */
+};
 
 struct fleet_run {
     struct wp_aggregate_rule rule;
@@ -34,11 +41,11 @@ struct fleet_run {
     struct wp_fleet *fleet;
     struct wp_host_session *sessions[HOSTS];
     struct wp_report *sums[HOSTS];
-    uint32_t done[HOSTS];      /* events delivered */
+    uint32_t done[HOSTS]; /* events delivered */
     uint64_t seq[HOSTS], due_ns[HOSTS];
-    uint32_t cut[HOSTS];       /* the next batch goes up to there */
-    uint64_t seed, pauses;     /* pauses: batches that came while an epoch was half explained ... */
-    uint32_t paused;           /* ... bit i: in enum wp_walk_step i */
+    uint32_t cut[HOSTS];   /* the next batch goes up to there */
+    uint64_t seed, pauses; /* pauses: batches that came while an epoch was half explained ... */
+    uint32_t paused;       /* ... bit i: in enum wp_walk_step i */
 };
 
 static void probe(struct fleet_run *run, const struct made_fleet *made, uint32_t host)
@@ -54,12 +61,16 @@ static void probe(struct fleet_run *run, const struct made_fleet *made, uint32_t
     }
 }
 
-static void begin(struct fleet_run *run, const struct made_fleet *made, enum order order, uint64_t history_ns, uint64_t seed)
+static void begin(
+    struct fleet_run *run, const struct made_fleet *made, enum order order, uint64_t history_ns, uint64_t seed)
 {
     static const char *const names[HOSTS] = {"h1", "h2", "h3"};
     *run = (struct fleet_run){.rule = {.name = "main"}, .seed = seed};
-    run->options = (struct wp_host_session_options){.rules = &run->rule, .rule_count = 1, .epoch_ns = EPOCH_NS,
-        .lateness_ns = LATENESS_NS, .history_ns = history_ns};
+    run->options = (struct wp_host_session_options){.rules = &run->rule,
+        .rule_count = 1,
+        .epoch_ns = EPOCH_NS,
+        .lateness_ns = LATENESS_NS,
+        .history_ns = history_ns};
     assert_int_equal(wp_selector_parse(&run->rule.selector, "command", NULL), 0);
     assert_int_equal(wp_fleet_create(&run->fleet), 0);
     run->options.fleet = run->fleet;
@@ -135,7 +146,8 @@ static void take_next(struct fleet_run *run, const struct made_fleet *made, uint
 static void allow_a_part(struct fleet_run *run, enum order order)
 {
     if (order == IN_PARTS)
-        run->fleet->pause_at = run->fleet->visits + 1 + made_random(&run->seed) % (made_random(&run->seed) % 4 ? 30 : 3000);
+        run->fleet->pause_at =
+            run->fleet->visits + 1 + made_random(&run->seed) % (made_random(&run->seed) % 4 ? 30 : 3000);
 }
 
 static void deliver_all(struct fleet_run *run, const struct made_fleet *made, enum order order)
@@ -165,7 +177,8 @@ static void deliver_all(struct fleet_run *run, const struct made_fleet *made, en
     }
 }
 
-static void run_in(struct fleet_run *run, const struct made_fleet *made, enum order order, uint64_t history_ns, uint64_t seed)
+static void run_in(
+    struct fleet_run *run, const struct made_fleet *made, enum order order, uint64_t history_ns, uint64_t seed)
 {
     begin(run, made, order, history_ns, seed);
     deliver_all(run, made, order);
@@ -239,7 +252,8 @@ static void nothing_is_missing(const struct wp_report *report)
     }
 }
 
-/* What transactions of a latency consisted of adds up to it; whole ones are among their rows. Returns how many there are. */
+/* What transactions of a latency consisted of adds up to it; whole ones are among their rows. Returns how many there
+ * are. */
 static uint64_t check_transactions(const struct wp_report *report)
 {
     uint32_t count;
@@ -279,8 +293,9 @@ struct seen {
     uint32_t paused;
 };
 
-/* Reports are the same to the byte as long as waits are within the history, the command is on one host (else who follows an other
- * path that two waited for is who comes to it first), and nothing is learned of the clocks meanwhile. */
+/* Reports are the same to the byte as long as waits are within the history, the command is on one host (else who
+ * follows an other path that two waited for is who comes to it first), and nothing is learned of the clocks meanwhile.
+ */
 static uint64_t hold(const struct made_fleet_options *options, bool is_exact, struct seen *seen)
 {
     uint64_t history_ns = is_exact ? LONG_NS : SHORT_NS;
@@ -303,8 +318,8 @@ static uint64_t hold(const struct made_fleet_options *options, bool is_exact, st
             categories_sum_up(again.sums[i]);
             assert_int_equal(base_total(again.sums[i]), base_total(first.sums[i]));
             if (is_exact && !is_same(again.sums[i], first.sums[i]))
-                fail_msg("seed %llu: another report of host %u when batches come in order %d", (unsigned long long)options->seed, i,
-                    (int)order);
+                fail_msg("seed %llu: another report of host %u when batches come in order %d",
+                    (unsigned long long)options->seed, i, (int)order);
         }
         seen->pauses += again.pauses;
         seen->paused |= again.paused;
@@ -320,8 +335,10 @@ static void hold_all(bool base_everywhere, bool tells_leavings)
     uint64_t first = number("WP_SEED", 1), count = getenv("WP_SEED") ? 1 : number("WP_TRACES", 100), messages = 0;
     struct seen seen = {0};
     for (uint64_t seed = first; seed < first + count; seed++) {
-        struct made_fleet_options options = {.seed = seed, .events = 300 + (uint32_t)(seed * 7919 % 2500),
-            .base_everywhere = base_everywhere, .tells_leavings = tells_leavings};
+        struct made_fleet_options options = {.seed = seed,
+            .events = 300 + (uint32_t)(seed * 7919 % 2500),
+            .base_everywhere = base_everywhere,
+            .tells_leavings = tells_leavings};
         messages += hold(&options, !base_everywhere && !tells_leavings, &seen);
     }
     print_message("%llu waits that ended with a message of another host\n", (unsigned long long)messages);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which sockets are the ends of one connection, and what that tells of clocks. WP_SEED=N, WP_CONNECTIONS=N for the made ones. */
+/* Which sockets are the ends of one connection, and what that tells of clocks. WP_SEED=N, WP_CONNECTIONS=N for the made
+ * ones. */
 #include "tests/aggregator/made_connections.h"
 
 #include "aggregator/clock/crossings.h"
@@ -58,8 +59,8 @@ static void add(struct place *p, uint32_t host, uint32_t socket, const char *loc
     uint16_t remote_port)
 {
     uint8_t family = strchr(local, ':') ? AF_INET6 : AF_INET;
-    struct wp_socket_entry entry = {.family = family, .protocol = IPPROTO_TCP, .local_port = port, .remote_port = remote_port,
-        .netns = 100 + host};
+    struct wp_socket_entry entry = {
+        .family = family, .protocol = IPPROTO_TCP, .local_port = port, .remote_port = remote_port, .netns = 100 + host};
     address(entry.local, family, local);
     address(entry.remote, family, remote);
     wp_connections_add(p->connections, host, socket, &entry);
@@ -329,7 +330,8 @@ static void datagrams_are_talk(void **state)
     assert_false(wp_connections_datagram_host(p->connections, 77, &host)); /* some are remembered, not all */
 }
 
-/* A hostile host may give all its sockets one address and one pair of numbers: what that costs grows no faster than they do. */
+/* A hostile host may give all its sockets one address and one pair of numbers: what that costs grows no faster than
+ * they do. */
 static void many_of_one_kind(void **state)
 {
     struct place *p = *state;
@@ -373,7 +375,7 @@ static void leavings_meet_arrivals(void **state)
     open_crossing(p, &crossings, e);
     wp_crossings_left(&crossings, e[0], 0xffffff00u, 1000000);
     wp_crossings_arrived(&crossings, e[1], 50, HOUR_NS + 1300000); /* more bytes, put together, behind the wrap */
-    assert_int_equal(constraints(p, 0), 0); /* nobody knows yet that these are one connection */
+    assert_int_equal(constraints(p, 0), 0);                        /* nobody knows yet that these are one connection */
     wp_crossings_join(&crossings, e[0], e[1]);
     assert_int_equal(constraints(p, 0), 1);
     wp_crossings_left(&crossings, e[0], 5000, 20000000);
@@ -431,7 +433,8 @@ struct tally {
     uint64_t paired, right, wanted, found, impossible, not_recorded, ambiguous;
 };
 
-static void ask(struct tally *tally, const struct wp_connections *connections, const struct made_connections *made, uint32_t index)
+static void ask(
+    struct tally *tally, const struct wp_connections *connections, const struct made_connections *made, uint32_t index)
 {
     const struct made_end *end = &made->ends[index];
     struct wp_far_end far;
@@ -472,7 +475,8 @@ static void clocks_are_true(struct wp_clocks *clocks, const uint32_t *nodes, con
             for (int64_t at_s = 12; at_s < 30 && a != b; at_s += 3) {
                 struct wp_offset offset;
                 int64_t truth = made->offset_ns[b] - made->offset_ns[a];
-                if (!wp_clocks_map(clocks, nodes[a], (uint64_t)(at_s * 1000000000 + made->offset_ns[a]), nodes[b], &offset))
+                if (!wp_clocks_map(
+                        clocks, nodes[a], (uint64_t)(at_s * 1000000000 + made->offset_ns[a]), nodes[b], &offset))
                     continue;
                 asked++;
                 settled += offset.is_settled;
@@ -507,7 +511,8 @@ static void made_ones(void **state)
         made_connections_fini(&made);
         free(nodes);
     }
-    double precision = 100 * (double)tally.right / (double)tally.paired, recall = 100 * (double)tally.found / (double)tally.wanted;
+    double precision = 100 * (double)tally.right / (double)tally.paired,
+           recall = 100 * (double)tally.found / (double)tally.wanted;
     print_message("ends with both recorded %llu (and %llu of which too little is told), without %llu; ambiguous %llu\n",
         (unsigned long long)tally.wanted, (unsigned long long)tally.impossible, (unsigned long long)tally.not_recorded,
         (unsigned long long)tally.ambiguous);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Messages of sockets: found among many, across the wrap of sequence numbers, late; forgotten when the socket has closed. */
+/* Messages of sockets: found among many, across the wrap of sequence numbers, late; forgotten when the socket has
+ * closed. */
 #include "aggregator/net/message_datagrams.h"
 #include "aggregator/net/messages.h"
 #include "proto/batch.h"
@@ -32,14 +33,21 @@ static int set_up(void **state)
     for (uint16_t i = 0; i < 2 * PAIRS; i++) {
         struct wp_socket_entry *entry = &entries[i];
         uint16_t client = (uint16_t)(40000 + i / 2);
-        *entry = (struct wp_socket_entry){.family = AF_INET, .protocol = IPPROTO_TCP, .local = {127, 0, 0, 1},
-            .remote = {127, 0, 0, 1}, .netns = 1};
+        *entry = (struct wp_socket_entry){
+            .family = AF_INET, .protocol = IPPROTO_TCP, .local = {127, 0, 0, 1}, .remote = {127, 0, 0, 1}, .netns = 1};
         entry->local_port = i % 2 ? 80 : client;
         entry->remote_port = i % 2 ? client : 80;
     }
     place->dictionary = wp_dictionary_create();
-    struct wp_batch batch = {.seq = 1, .first_string = 1, .first_thread = 1, .first_socket = 1, .first_object = 1,
-        .first_frame = 1, .first_stack = 1, .sockets = entries, .socket_count = 2 * PAIRS};
+    struct wp_batch batch = {.seq = 1,
+        .first_string = 1,
+        .first_thread = 1,
+        .first_socket = 1,
+        .first_object = 1,
+        .first_frame = 1,
+        .first_stack = 1,
+        .sockets = entries,
+        .socket_count = 2 * PAIRS};
     struct wp_error err = {0};
     if (wp_dictionary_apply(place->dictionary, &batch, &err))
         fail_msg("%s", err.text);
@@ -66,7 +74,8 @@ static void happen(struct place *place, enum wp_event_kind kind, uint64_t time_n
 
 static void close_at(struct place *place, uint64_t time_ns, uint32_t socket)
 {
-    struct wp_event event = {.kind = WP_EVENT_SOCK_STATE, .time_ns = time_ns, .d = socket, .b = TCP_ESTABLISHED, .c = TCP_CLOSE};
+    struct wp_event event = {
+        .kind = WP_EVENT_SOCK_STATE, .time_ns = time_ns, .d = socket, .b = TCP_ESTABLISHED, .c = TCP_CLOSE};
     wp_messages_event(&place->messages, &event, 1);
 }
 
@@ -123,7 +132,8 @@ static void a_reader_was_with_others(void **state)
     assert_int_equal(read.others_ns, 5000);
 }
 
-/* Nothing is held before the first datagram; then as much as came, up to the last 16,384; each keeps its number throughout. */
+/* Nothing is held before the first datagram; then as much as came, up to the last 16,384; each keeps its number
+ * throughout. */
 static void datagrams_take_what_they_need(void **state)
 {
     struct place *place = *state;
@@ -132,7 +142,8 @@ static void datagrams_take_what_they_need(void **state)
     assert_null(messages->datagram_ring);
     assert_false(wp_messages_datagram_by(messages, 1, 1000000, &send));
     for (uint32_t i = 1; i <= 40000; i++) {
-        struct wp_event event = {.kind = WP_EVENT_SOCK_SEND, .flags = WP_SOCK_DATAGRAM, .time_ns = i, .d = 1, .a = 1000 + i % 30000, .c = i};
+        struct wp_event event = {
+            .kind = WP_EVENT_SOCK_SEND, .flags = WP_SOCK_DATAGRAM, .time_ns = i, .d = 1, .a = 1000 + i % 30000, .c = i};
         wp_messages_event(messages, &event, 7);
         if (i == 100)
             assert_true(messages->datagram_room < 1000);
@@ -186,7 +197,8 @@ static void closed_sockets_are_forgotten(void **state)
 static void half_closed_sockets_stay(void **state)
 {
     struct place *place = *state;
-    struct wp_event shut = {.kind = WP_EVENT_SOCK_STATE, .time_ns = 1000, .d = 1, .b = TCP_ESTABLISHED, .c = TCP_FIN_WAIT1};
+    struct wp_event shut = {
+        .kind = WP_EVENT_SOCK_STATE, .time_ns = 1000, .d = 1, .b = TCP_ESTABLISHED, .c = TCP_FIN_WAIT1};
     wp_messages_event(&place->messages, &shut, 1);
     for (uint32_t i = 1; i < 50; i++) {
         happen(place, WP_EVENT_SOCK_RECV, 10000 * i, 1, 100 * i, 100, 1);
@@ -205,8 +217,15 @@ static void an_address_used_again_ends_the_one_before(void **state)
 {
     struct place *place = *state;
     struct wp_socket_entry again = *wp_dictionary_socket(place->dictionary, 1);
-    struct wp_batch batch = {.seq = 2, .first_string = 1, .first_thread = 1, .first_socket = 2 * PAIRS + 1, .first_object = 1,
-        .first_frame = 1, .first_stack = 1, .sockets = &again, .socket_count = 1};
+    struct wp_batch batch = {.seq = 2,
+        .first_string = 1,
+        .first_thread = 1,
+        .first_socket = 2 * PAIRS + 1,
+        .first_object = 1,
+        .first_frame = 1,
+        .first_stack = 1,
+        .sockets = &again,
+        .socket_count = 1};
     happen(place, WP_EVENT_SOCK_SEND, 1000, 1, 100, 100, 1);
     assert_int_equal(wp_messages_peer(&place->messages, 2), 1);
     assert_int_equal(wp_dictionary_apply(place->dictionary, &batch, NULL), 0);

@@ -112,8 +112,8 @@ static void holds_what_it_says(const struct wp_blockops *ops)
     }
 }
 
-/* So slow that most of the ring is old when it is full, then many at once: it grows, and what is between the oldest held and the room it has was
- * never written. */
+/* So slow that most of the ring is old when it is full, then many at once: it grows, and what is between the oldest
+ * held and the room it has was never written. */
 static void trickle_then_burst(void **state)
 {
     (void)state;
@@ -138,7 +138,7 @@ static void trickle_then_burst(void **state)
 int main(void)
 {
     mallopt(M_PERTURB, 0xa5); /* what was never written does not look like an operation */
-    const struct CMUnitTest tests[] = {cmocka_unit_test(grows), cmocka_unit_test(goes_round), cmocka_unit_test(holds_the_young),
-        cmocka_unit_test(trickle_then_burst)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(grows), cmocka_unit_test(goes_round),
+        cmocka_unit_test(holds_the_young), cmocka_unit_test(trickle_then_burst)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

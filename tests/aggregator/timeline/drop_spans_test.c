@@ -50,7 +50,8 @@ static void any_order(void **state)
                 assert_true(spans.rows[i - 1].to_ns < spans.rows[i].from_ns);
         }
         for (unsigned i = 0; i < 20; i++) {
-            uint64_t start = made_random(&random) % SPACE, end = start + made_random(&random) % (SPACE - start), sum = 0;
+            uint64_t start = made_random(&random) % SPACE, end = start + made_random(&random) % (SPACE - start),
+                     sum = 0;
             for (uint64_t at = start; at < end; at++)
                 sum += map[at];
             assert_int_equal(wp_drop_spans_overlap(&spans, start, end), sum);
@@ -92,9 +93,9 @@ static void in_a_report(void **state)
 {
     (void)state;
     struct wp_aggregate_rule rule = {.name = "a"};
-    struct wp_host_session_options options = {.rules = &rule, .rule_count = 1, .epoch_ns = 1000000000,
-        .lateness_ns = 1000000000, .history_ns = 10000000000};
-    struct wp_hello hello = {.hostname = (char *)(uintptr_t)"h"};
+    struct wp_host_session_options options = {
+        .rules = &rule, .rule_count = 1, .epoch_ns = 1000000000, .lateness_ns = 1000000000, .history_ns = 10000000000};
+    struct wp_hello hello = {.hostname = (char *)(uintptr_t) "h"};
     struct wp_bytes name = {"a", 1};
     struct wp_thread_entry thread = {.tid = 1, .pid = 1, .comm = 1, .flags = WP_THREAD_COMMAND};
     struct wp_event events[] = {
@@ -109,17 +110,32 @@ static void in_a_report(void **state)
         {.reason = WP_DROP_PAUSED, .from_ns = 1007000000, .to_ns = 1007499999},
         {.reason = WP_DROP_STACKS, .count = 40, .from_ns = 1001000000, .to_ns = 1003999999},
     };
-    struct wp_batch batch = {.seq = 1, .first_string = 1, .strings = &name, .string_count = 1, .first_thread = 1,
-        .first_socket = 1, .first_object = 1, .first_frame = 1, .first_stack = 1, .threads = &thread, .thread_count = 1,
-        .events = events, .event_count = 2, .drops = drops, .drop_count = 6, .watermark_ns = 1010000000};
+    struct wp_batch batch = {.seq = 1,
+        .first_string = 1,
+        .strings = &name,
+        .string_count = 1,
+        .first_thread = 1,
+        .first_socket = 1,
+        .first_object = 1,
+        .first_frame = 1,
+        .first_stack = 1,
+        .threads = &thread,
+        .thread_count = 1,
+        .events = events,
+        .event_count = 2,
+        .drops = drops,
+        .drop_count = 6,
+        .watermark_ns = 1010000000};
     struct wp_host_session *session;
     assert_int_equal(wp_selector_parse(&rule.selector, "command", NULL), 0);
     assert_int_equal(wp_host_session_create(&session, &hello, "v1", &options, NULL, NULL), 0);
     assert_int_equal(wp_host_session_take(session, &batch, NULL), 0);
     wp_host_session_close(session);
     assert_int_equal(wp_report_total(session->aggregates[0]->report), 10000000);
-    assert_int_equal(wp_report_uncertain_ns(session->aggregates[0]->report), 500000); /* WINDOW events would say what is not known */
-    assert_int_equal(session->drops[0] + session->drops[WP_EVENT_SWITCH] + session->drops[WP_EVENT_SAMPLE], 5); /* stacks are no events */
+    assert_int_equal(
+        wp_report_uncertain_ns(session->aggregates[0]->report), 500000); /* WINDOW events would say what is not known */
+    assert_int_equal(session->drops[0] + session->drops[WP_EVENT_SWITCH] + session->drops[WP_EVENT_SAMPLE],
+        5); /* stacks are no events */
     wp_aggregate_close_delta(session->aggregates[0], session->drops, 1010000000);
     assert_int_equal((uint64_t)(wp_report_coverage(session->aggregates[0]->report) * 10000), 10000);
     uint32_t count;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a timeline remembers in rings, by a trickle that grows old and a burst that makes them grow, again and again: whatever is read of them,
- * and what a checkpoint says, happened. Fresh memory is filled with what never does.
+ * What a timeline remembers in rings, by a trickle that grows old and a burst that makes them grow, again and again:
+ * whatever is read of them, and what a checkpoint says, happened. Fresh memory is filled with what never does.
  */
 #include "aggregator/net/message_datagrams.h"
 #include "aggregator/timeline/slices.h"
@@ -19,9 +19,9 @@
 #include <cmocka.h>
 
 #define START_NS 1000000000u
-#define SLOW_NS 1000000000u  /* a round of the trickle */
+#define SLOW_NS 1000000000u /* a round of the trickle */
 #define QUICK_NS 1000u
-#define KEPT_NS 3000000000u  /* of slices and samples */
+#define KEPT_NS 3000000000u /* of slices and samples */
 #define DEVICE 8u
 #define FAR_CPU 200u
 
@@ -36,10 +36,22 @@ static void begin(struct machine *m)
 {
     static struct wp_bytes strings[] = {{"one", 3}, {"other", 5}};
     struct wp_thread_entry threads[] = {{.tid = 10, .pid = 10, .comm = 1}, {.tid = 11, .pid = 11, .comm = 2}};
-    struct wp_socket_entry sockets[] = {{.family = AF_INET, .protocol = IPPROTO_TCP, .local_port = 80, .remote_port = 90},
+    struct wp_socket_entry sockets[] = {
+        {.family = AF_INET, .protocol = IPPROTO_TCP, .local_port = 80, .remote_port = 90},
         {.family = AF_INET, .protocol = IPPROTO_UDP, .local_port = 81, .remote_port = 91}};
-    struct wp_batch batch = {.seq = 1, .first_string = 1, .first_thread = 1, .first_socket = 1, .first_object = 1, .first_frame = 1,
-        .first_stack = 1, .strings = strings, .string_count = 2, .threads = threads, .thread_count = 2, .sockets = sockets, .socket_count = 2};
+    struct wp_batch batch = {.seq = 1,
+        .first_string = 1,
+        .first_thread = 1,
+        .first_socket = 1,
+        .first_object = 1,
+        .first_frame = 1,
+        .first_stack = 1,
+        .strings = strings,
+        .string_count = 2,
+        .threads = threads,
+        .thread_count = 2,
+        .sockets = sockets,
+        .socket_count = 2};
     *m = (struct machine){.now_ns = START_NS, .dictionary = wp_dictionary_create()};
     assert_int_equal(wp_dictionary_apply(m->dictionary, &batch, NULL), 0);
     assert_int_equal(wp_timeline_init(&m->timeline, m->dictionary), 0);
@@ -71,7 +83,9 @@ static void round_of(struct machine *m, uint64_t step_ns)
     happen(m, (struct wp_event){.kind = WP_EVENT_SOCK_ARRIVE, .thread = 1, .d = 1, .a = m->position, .c = 10});
     happen(m, (struct wp_event){.kind = WP_EVENT_SOCK_RECV, .thread = 1, .d = 1, .a = m->position, .c = 10});
     happen(m, (struct wp_event){.kind = WP_EVENT_SOCK_SEND, .thread = 1, .d = 1, .a = m->position, .c = 10});
-    happen(m, (struct wp_event){.kind = WP_EVENT_SOCK_SEND, .thread = 1, .d = 2, .a = m->key, .c = 10, .flags = WP_SOCK_DATAGRAM});
+    happen(m,
+        (struct wp_event){
+            .kind = WP_EVENT_SOCK_SEND, .thread = 1, .d = 2, .a = m->key, .c = 10, .flags = WP_SOCK_DATAGRAM});
     happen(m, (struct wp_event){.kind = WP_EVENT_SWITCH, .thread = 1, .cpu = 1, .c = WP_STATE_INTERRUPTIBLE});
     happen(m, (struct wp_event){.kind = WP_EVENT_WAKING, .thread = 2, .other = 1, .c = WP_CAUSE_TASK});
     wp_timeline_forget(&m->timeline, m->now_ns > KEPT_NS ? m->now_ns - KEPT_NS : 0);
@@ -181,7 +195,8 @@ static void trickle_then_burst(void **state)
     end(&m);
 }
 
-/* A checkpoint names the processor of a thread that ran; of that processor nothing need be told before the thread is seen elsewhere. */
+/* A checkpoint names the processor of a thread that ran; of that processor nothing need be told before the thread is
+ * seen elsewhere. */
 static void a_processor_not_met_since(void **state)
 {
     (void)state;
@@ -199,7 +214,8 @@ static void a_processor_not_met_since(void **state)
     assert_int_equal(wp_timeline_set_thread(&m.timeline, &row), 1);
     happen(&m, (struct wp_event){.kind = WP_EVENT_SWITCH, .other = 1, .cpu = 1});
     const struct wp_thread *thread = &m.timeline.threads[1];
-    assert_int_equal(thread->slice_end - thread->first_slice, 2); /* the switch away from there was lost: healed, at the next fact */
+    assert_int_equal(
+        thread->slice_end - thread->first_slice, 2); /* the switch away from there was lost: healed, at the next fact */
     assert_int_equal(wp_thread_slice(thread, thread->first_slice)->end_ns, m.now_ns);
     assert_int_equal(thread->cpu, 1);
     end(&m);
@@ -208,6 +224,7 @@ static void a_processor_not_met_since(void **state)
 int main(void)
 {
     mallopt(M_PERTURB, 0xa5);
-    const struct CMUnitTest tests[] = {cmocka_unit_test(trickle_then_burst), cmocka_unit_test(a_processor_not_met_since)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(trickle_then_burst), cmocka_unit_test(a_processor_not_met_since)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

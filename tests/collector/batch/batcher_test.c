@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Facts in, batches out: every batch is taken by a receiver's dictionary, and what it says is compared with the facts. */
+/* Facts in, batches out: every batch is taken by a receiver's dictionary, and what it says is compared with the facts.
+ */
 #include "collector/batch/batcher.h"
 #include "proto/dictionary.h"
 
@@ -21,9 +22,9 @@ struct taken {
     uint64_t seq, watermark_ns, drops;
     bool is_last;
     int answer;
-    uint32_t sessions;          /* that went on in another one */
+    uint32_t sessions;             /* that went on in another one */
     struct wp_dictionary **before; /* theirs */
-    uint32_t *session_of;       /* by event */
+    uint32_t *session_of;          /* by event */
 };
 
 struct bench {
@@ -62,7 +63,12 @@ static int create(void **state)
 {
     static const char *const patterns[] = {"worker [0-9]+"};
     struct bench *b = calloc(1, sizeof(*b));
-    struct wp_batcher_options options = {.patterns = patterns, .pattern_count = 1, .command_pid = 50, .self_pid = 21, .recorder_pid = 20, .batch = take,
+    struct wp_batcher_options options = {.patterns = patterns,
+        .pattern_count = 1,
+        .command_pid = 50,
+        .self_pid = 21,
+        .recorder_pid = 20,
+        .batch = take,
         .context = &b->taken};
     b->taken.dictionary = wp_dictionary_create();
     *state = b;
@@ -113,8 +119,13 @@ static void events_come_in_order(void **state)
     for (uint32_t i = 0; i < 200000; i++) {
         random = random * 6364136223846793005u + 1442695040888963407u;
         uint64_t now = (uint64_t)1000 * MS + i * 2000;
-        give(b, &(struct wp_fact){.event = {.time_ns = now - (random >> 40) % (40 * MS), .kind = WP_EVENT_SWITCH, .c = i % 3},
-            .tid = 1 + i % 7, .other_tid = 1 + (i + 1) % 7, .comm = "a", .other_comm = "b"});
+        give(b,
+            &(struct wp_fact){
+                .event = {.time_ns = now - (random >> 40) % (40 * MS), .kind = WP_EVENT_SWITCH, .c = i % 3},
+                .tid = 1 + i % 7,
+                .other_tid = 1 + (i + 1) % 7,
+                .comm = "a",
+                .other_comm = "b"});
         if (i % 500 == 0)
             mark(b, now - 50 * MS);
     }
@@ -155,23 +166,37 @@ static void a_quiet_host_says_so(void **state)
 static void stacks_sockets_and_drops(void **state)
 {
     struct bench *b = *state;
-    static const struct wp_named_frame frames[] = {{"main", "/bin/a", 16, false}, {"read", "/lib/c", 32, false},
-        {"sys_read", "[kernel]", 64, true}};
-    struct wp_fact fact = {.event = {.time_ns = 5 * MS, .kind = WP_EVENT_SWITCH}, .tid = 1, .comm = "a", .frames = frames,
-        .frame_count = 3, .stack_key = 9};
+    static const struct wp_named_frame frames[] = {
+        {"main", "/bin/a", 16, false}, {"read", "/lib/c", 32, false}, {"sys_read", "[kernel]", 64, true}};
+    struct wp_fact fact = {.event = {.time_ns = 5 * MS, .kind = WP_EVENT_SWITCH},
+        .tid = 1,
+        .comm = "a",
+        .frames = frames,
+        .frame_count = 3,
+        .stack_key = 9};
     give(b, &fact);
     fact.frames = NULL; /* said before */
     fact.frame_count = 0;
     give(b, &fact);
     give(b, &(struct wp_fact){.socket = {.key = 77, .entry = {.family = 2, .protocol = 6, .local_port = 80}}});
-    give(b, &(struct wp_fact){.event = {.time_ns = 6 * MS, .kind = WP_EVENT_SOCK_SEND, .c = 3}, .tid = 1, .socket = {.key = 77}});
-    give(b, &(struct wp_fact){.event = {.time_ns = 7 * MS, .kind = WP_EVENT_SOCK_STATE, .c = 7}, .socket = {.key = 77}}); /* closed */
-    give(b, &(struct wp_fact){.event = {.time_ns = 8 * MS, .kind = WP_EVENT_SOCK_SEND, .c = 3}, .tid = 1, .socket = {.key = 77}});
+    give(b,
+        &(struct wp_fact){
+            .event = {.time_ns = 6 * MS, .kind = WP_EVENT_SOCK_SEND, .c = 3}, .tid = 1, .socket = {.key = 77}});
+    give(b,
+        &(struct wp_fact){
+            .event = {.time_ns = 7 * MS, .kind = WP_EVENT_SOCK_STATE, .c = 7}, .socket = {.key = 77}}); /* closed */
+    give(b,
+        &(struct wp_fact){
+            .event = {.time_ns = 8 * MS, .kind = WP_EVENT_SOCK_SEND, .c = 3}, .tid = 1, .socket = {.key = 77}});
     for (uint64_t key = 1000; key < 1000 + CLOSED; key++) { /* so many others close */
         give(b, &(struct wp_fact){.socket = {.key = key, .entry = {.family = 2, .protocol = 6, .local_port = 81}}});
-        give(b, &(struct wp_fact){.event = {.time_ns = 9 * MS, .kind = WP_EVENT_SOCK_STATE, .c = 7}, .socket = {.key = key}});
+        give(b,
+            &(struct wp_fact){
+                .event = {.time_ns = 9 * MS, .kind = WP_EVENT_SOCK_STATE, .c = 7}, .socket = {.key = key}});
     }
-    give(b, &(struct wp_fact){.event = {.time_ns = 10 * MS, .kind = WP_EVENT_SOCK_SEND, .c = 3}, .tid = 1, .socket = {.key = 77}});
+    give(b,
+        &(struct wp_fact){
+            .event = {.time_ns = 10 * MS, .kind = WP_EVENT_SOCK_SEND, .c = 3}, .tid = 1, .socket = {.key = 77}});
     struct wp_drop drop = {.kind = WP_EVENT_SWITCH, .count = 12, .from_ns = 1, .to_ns = 2};
     b->sink.drops(b->sink.context, &drop, NULL);
     wp_batcher_finish(b->batcher, NULL);
@@ -190,7 +215,7 @@ static void stacks_sockets_and_drops(void **state)
     assert_int_equal(wp_dictionary_socket(b->taken.dictionary, e[2].d)->local_port, 80);
     assert_int_equal(e[4].d, e[2].d); /* a reset closes it before it wakes who waits there */
     assert_int_equal(e[5 + CLOSED].time_ns, 10 * MS);
-    assert_int_equal(e[5 + CLOSED].d, 0);    /* that key stands for nothing any more */
+    assert_int_equal(e[5 + CLOSED].d, 0); /* that key stands for nothing any more */
     assert_int_equal(b->taken.drops, 12);
     assert_int_equal(wp_batcher_stats(b->batcher)->dropped, 12);
 }
@@ -199,17 +224,44 @@ static void stacks_sockets_and_drops(void **state)
 static void the_recorders_own(void **state)
 {
     struct bench *b = *state;
-    give(b, &(struct wp_fact){.event = {.time_ns = 1 * MS, .kind = WP_EVENT_FORK}, .tid = 10, .pid = 10, .comm = "sh", .other_tid = 11,
-        .other_pid = 11, .other_comm = "sh"});
-    give(b, &(struct wp_fact){.event = {.time_ns = 2 * MS, .kind = WP_EVENT_FORK}, .tid = 20, .pid = 20, .comm = "wakepath",
-        .other_tid = 50, .other_pid = 50, .other_comm = "wakepath"});
-    give(b, &(struct wp_fact){.event = {.time_ns = 3 * MS, .kind = WP_EVENT_FORK, .flags = WP_FORK_THREAD}, .tid = 21, .pid = 21,
-        .other_tid = 22, .other_pid = 21, .other_comm = "names"});
-    give(b, &(struct wp_fact){.event = {.time_ns = 4 * MS, .kind = WP_EVENT_EXEC}, .tid = 50, .pid = 50, .comm = "make"});
-    give(b, &(struct wp_fact){.event = {.time_ns = 5 * MS, .kind = WP_EVENT_FORK}, .tid = 50, .pid = 50, .other_tid = 51,
-        .other_pid = 51, .other_comm = "make"});
-    give(b, &(struct wp_fact){.event = {.time_ns = 6 * MS, .kind = WP_EVENT_STATE}, .tid = 20, .pid = 20, .comm = "wakepath",
-        .start_ns = 1});
+    give(b,
+        &(struct wp_fact){.event = {.time_ns = 1 * MS, .kind = WP_EVENT_FORK},
+            .tid = 10,
+            .pid = 10,
+            .comm = "sh",
+            .other_tid = 11,
+            .other_pid = 11,
+            .other_comm = "sh"});
+    give(b,
+        &(struct wp_fact){.event = {.time_ns = 2 * MS, .kind = WP_EVENT_FORK},
+            .tid = 20,
+            .pid = 20,
+            .comm = "wakepath",
+            .other_tid = 50,
+            .other_pid = 50,
+            .other_comm = "wakepath"});
+    give(b,
+        &(struct wp_fact){.event = {.time_ns = 3 * MS, .kind = WP_EVENT_FORK, .flags = WP_FORK_THREAD},
+            .tid = 21,
+            .pid = 21,
+            .other_tid = 22,
+            .other_pid = 21,
+            .other_comm = "names"});
+    give(b,
+        &(struct wp_fact){.event = {.time_ns = 4 * MS, .kind = WP_EVENT_EXEC}, .tid = 50, .pid = 50, .comm = "make"});
+    give(b,
+        &(struct wp_fact){.event = {.time_ns = 5 * MS, .kind = WP_EVENT_FORK},
+            .tid = 50,
+            .pid = 50,
+            .other_tid = 51,
+            .other_pid = 51,
+            .other_comm = "make"});
+    give(b,
+        &(struct wp_fact){.event = {.time_ns = 6 * MS, .kind = WP_EVENT_STATE},
+            .tid = 20,
+            .pid = 20,
+            .comm = "wakepath",
+            .start_ns = 1});
     wp_batcher_finish(b->batcher, NULL);
     const struct wp_event *e = b->taken.events;
     assert_true(thread_of(b, e[5].thread)->flags & WP_THREAD_SELF); /* met again */
@@ -245,7 +297,8 @@ static int goes_on(void *context, uint8_t session[16], struct wp_error *err)
 static int create_renewing(void **state)
 {
     struct bench *b = calloc(1, sizeof(*b));
-    struct wp_batcher_options options = {.batch = take, .may_renew = may, .renew = goes_on, .session_bytes = 65536, .context = &b->taken};
+    struct wp_batcher_options options = {
+        .batch = take, .may_renew = may, .renew = goes_on, .session_bytes = 65536, .context = &b->taken};
     b->taken.dictionary = wp_dictionary_create();
     *state = b;
     if (wp_batcher_create(&b->batcher, &options, NULL))
@@ -259,30 +312,53 @@ static const struct wp_dictionary *dictionary_of(const struct taken *t, size_t e
     return t->session_of[event] < t->sessions ? t->before[t->session_of[event]] : t->dictionary;
 }
 
-/* Short threads and connections come and go, one thread, one connection and their stack stay: each event is told once, in order, and names
- * what it is of, whichever session it is in. */
+/* Short threads and connections come and go, one thread, one connection and their stack stay: each event is told once,
+ * in order, and names what it is of, whichever session it is in. */
 static void a_long_session_goes_on_in_others(void **state)
 {
     struct bench *b = *state;
     static const struct wp_named_frame frames[] = {{"main", "/bin/a", 16, false}, {"read", "/lib/c", 32, false}};
     char name[32];
     give(b, &(struct wp_fact){.socket = {.key = 5, .entry = {.family = 2, .protocol = 6, .local_port = 443}}});
-    give(b, &(struct wp_fact){.event = {.time_ns = MS, .kind = WP_EVENT_SOCK_STATE, .c = 1, .b = 2, .a = 99}, .socket = {.key = 5}});
-    uint32_t rounds = 4000, known = UINT32_MAX; /* the source tells the stack anew, but what is on its way names it alone */
+    give(b,
+        &(struct wp_fact){
+            .event = {.time_ns = MS, .kind = WP_EVENT_SOCK_STATE, .c = 1, .b = 2, .a = 99}, .socket = {.key = 5}});
+    uint32_t rounds = 4000,
+             known = UINT32_MAX; /* the source tells the stack anew, but what is on its way names it alone */
     for (uint32_t i = 0; i < rounds; i++) {
         uint64_t at = (uint64_t)(10 + i) * 10 * MS;
         uint32_t tid = 100 + i % 50;
         snprintf(name, sizeof(name), "w%u", i);
-        give(b, &(struct wp_fact){.event = {.time_ns = at, .kind = WP_EVENT_FORK}, .tid = 7, .pid = 7, .comm = "parent", .other_tid = tid,
-            .other_pid = tid, .other_comm = name});
-        give(b, &(struct wp_fact){.event = {.time_ns = at + 1, .kind = WP_EVENT_SWITCH, .c = WP_STATE_INTERRUPTIBLE, .d = 1}, .tid = 7,
-            .other_tid = tid, .frames = i % 7 || known == b->taken.sessions ? NULL : frames,
-            .frame_count = i % 7 || known == b->taken.sessions ? 0 : 2, .stack_key = 9});
+        give(b,
+            &(struct wp_fact){.event = {.time_ns = at, .kind = WP_EVENT_FORK},
+                .tid = 7,
+                .pid = 7,
+                .comm = "parent",
+                .other_tid = tid,
+                .other_pid = tid,
+                .other_comm = name});
+        give(b,
+            &(struct wp_fact){
+                .event = {.time_ns = at + 1, .kind = WP_EVENT_SWITCH, .c = WP_STATE_INTERRUPTIBLE, .d = 1},
+                .tid = 7,
+                .other_tid = tid,
+                .frames = i % 7 || known == b->taken.sessions ? NULL : frames,
+                .frame_count = i % 7 || known == b->taken.sessions ? 0 : 2,
+                .stack_key = 9});
         known = i % 7 ? known : b->taken.sessions;
-        give(b, &(struct wp_fact){.socket = {.key = 1000 + i, .entry = {.family = 2, .protocol = 6, .local_port = (uint16_t)(i + 1)}}});
-        give(b, &(struct wp_fact){.event = {.time_ns = at + 2, .kind = WP_EVENT_SOCK_STATE, .c = 7}, .tid = tid, .socket = {.key = 1000 + i}});
-        give(b, &(struct wp_fact){.event = {.time_ns = at + 3, .kind = WP_EVENT_SOCK_SEND, .c = 3}, .tid = tid, .socket = {.key = 5}});
-        give(b, &(struct wp_fact){.event = {.time_ns = at + 4, .kind = WP_EVENT_SWITCH, .c = WP_STATE_DEAD}, .tid = tid, .other_tid = 7});
+        give(b,
+            &(struct wp_fact){
+                .socket = {.key = 1000 + i, .entry = {.family = 2, .protocol = 6, .local_port = (uint16_t)(i + 1)}}});
+        give(b,
+            &(struct wp_fact){.event = {.time_ns = at + 2, .kind = WP_EVENT_SOCK_STATE, .c = 7},
+                .tid = tid,
+                .socket = {.key = 1000 + i}});
+        give(b,
+            &(struct wp_fact){
+                .event = {.time_ns = at + 3, .kind = WP_EVENT_SOCK_SEND, .c = 3}, .tid = tid, .socket = {.key = 5}});
+        give(b,
+            &(struct wp_fact){
+                .event = {.time_ns = at + 4, .kind = WP_EVENT_SWITCH, .c = WP_STATE_DEAD}, .tid = tid, .other_tid = 7});
         mark(b, at > 300 * MS ? at - 300 * MS : 0);
     }
     assert_int_equal(wp_batcher_finish(b->batcher, NULL), 0);
@@ -322,17 +398,44 @@ static void a_long_session_goes_on_in_others(void **state)
 static void threads_and_their_names(void **state)
 {
     struct bench *b = *state;
-    give(b, &(struct wp_fact){.event = {.time_ns = 1 * MS, .kind = WP_EVENT_FORK}, .tid = 10, .pid = 10, .comm = "sh",
-        .other_tid = 50, .other_pid = 50, .other_comm = "sh", .start_ns = 1 * MS});
-    give(b, &(struct wp_fact){.event = {.time_ns = 2 * MS, .kind = WP_EVENT_RENAME}, .tid = 50, .pid = 50, .comm = "python3"});
-    give(b, &(struct wp_fact){.event = {.time_ns = 3 * MS, .kind = WP_EVENT_EXEC}, .tid = 50, .pid = 50, .comm = "python3",
-        .exe = "/usr/bin/python3", .cmdline = "python3 worker 7"});
-    give(b, &(struct wp_fact){.event = {.time_ns = 4 * MS, .kind = WP_EVENT_FORK, .flags = WP_FORK_THREAD}, .tid = 50, .pid = 50,
-        .other_tid = 51, .other_pid = 50, .other_comm = "python3"});
-    give(b, &(struct wp_fact){.event = {.time_ns = 5 * MS, .kind = WP_EVENT_RENAME}, .tid = 51, .pid = 50, .comm = "pool"});
-    give(b, &(struct wp_fact){.event = {.time_ns = 6 * MS, .kind = WP_EVENT_SWITCH, .c = WP_STATE_DEAD}, .tid = 51, .pid = 50});
-    give(b, &(struct wp_fact){.event = {.time_ns = 7 * MS, .kind = WP_EVENT_FORK}, .tid = 10, .pid = 10, .other_tid = 51,
-        .other_pid = 51, .other_comm = "sh"});
+    give(b,
+        &(struct wp_fact){.event = {.time_ns = 1 * MS, .kind = WP_EVENT_FORK},
+            .tid = 10,
+            .pid = 10,
+            .comm = "sh",
+            .other_tid = 50,
+            .other_pid = 50,
+            .other_comm = "sh",
+            .start_ns = 1 * MS});
+    give(b,
+        &(struct wp_fact){
+            .event = {.time_ns = 2 * MS, .kind = WP_EVENT_RENAME}, .tid = 50, .pid = 50, .comm = "python3"});
+    give(b,
+        &(struct wp_fact){.event = {.time_ns = 3 * MS, .kind = WP_EVENT_EXEC},
+            .tid = 50,
+            .pid = 50,
+            .comm = "python3",
+            .exe = "/usr/bin/python3",
+            .cmdline = "python3 worker 7"});
+    give(b,
+        &(struct wp_fact){.event = {.time_ns = 4 * MS, .kind = WP_EVENT_FORK, .flags = WP_FORK_THREAD},
+            .tid = 50,
+            .pid = 50,
+            .other_tid = 51,
+            .other_pid = 50,
+            .other_comm = "python3"});
+    give(b,
+        &(struct wp_fact){.event = {.time_ns = 5 * MS, .kind = WP_EVENT_RENAME}, .tid = 51, .pid = 50, .comm = "pool"});
+    give(b,
+        &(struct wp_fact){
+            .event = {.time_ns = 6 * MS, .kind = WP_EVENT_SWITCH, .c = WP_STATE_DEAD}, .tid = 51, .pid = 50});
+    give(b,
+        &(struct wp_fact){.event = {.time_ns = 7 * MS, .kind = WP_EVENT_FORK},
+            .tid = 10,
+            .pid = 10,
+            .other_tid = 51,
+            .other_pid = 51,
+            .other_comm = "sh"});
     give(b, &(struct wp_fact){.event = {.time_ns = 8 * MS, .kind = WP_EVENT_EXIT}, .tid = 51, .pid = 51});
     wp_batcher_finish(b->batcher, NULL);
     const struct wp_event *e = b->taken.events;
@@ -367,7 +470,8 @@ static void an_error_of_the_outlet_ends_it(void **state)
     assert_string_equal(err.text, "no room");
     struct wp_batcher *batcher;
     static const char *const bad[] = {"("};
-    assert_int_equal(wp_batcher_create(&batcher, &(struct wp_batcher_options){.patterns = bad, .pattern_count = 1}, &err), -EINVAL);
+    assert_int_equal(
+        wp_batcher_create(&batcher, &(struct wp_batcher_options){.patterns = bad, .pattern_count = 1}, &err), -EINVAL);
 }
 
 /* Many different functions go through more dictionary than one batch may have. */
@@ -378,8 +482,12 @@ static void many_names(void **state)
     for (uint32_t i = 0; i < 400000; i++) {
         struct wp_named_frame frame = {name, "/bin/a", i, false};
         snprintf(name, sizeof(name), "function_%u", i);
-        give(b, &(struct wp_fact){.event = {.time_ns = (uint64_t)1000 * MS + i, .kind = WP_EVENT_SAMPLE}, .tid = 1, .comm = "a",
-            .frames = &frame, .frame_count = 1});
+        give(b,
+            &(struct wp_fact){.event = {.time_ns = (uint64_t)1000 * MS + i, .kind = WP_EVENT_SAMPLE},
+                .tid = 1,
+                .comm = "a",
+                .frames = &frame,
+                .frame_count = 1});
     }
     wp_batcher_finish(b->batcher, NULL);
     assert_int_equal(b->taken.count, 400000);
@@ -391,7 +499,8 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, create, destroy)
     const struct CMUnitTest tests[] = {TEST(events_come_in_order), TEST(what_is_late_is_moved_and_counted),
-        TEST(a_quiet_host_says_so), cmocka_unit_test_setup_teardown(a_long_session_goes_on_in_others, create_renewing, destroy),
+        TEST(a_quiet_host_says_so),
+        cmocka_unit_test_setup_teardown(a_long_session_goes_on_in_others, create_renewing, destroy),
         TEST(stacks_sockets_and_drops), TEST(threads_and_their_names), TEST(the_recorders_own),
         TEST(an_error_of_the_outlet_ends_it), TEST(many_names)};
     return cmocka_run_group_tests(tests, NULL, NULL);

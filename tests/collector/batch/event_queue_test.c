@@ -81,7 +81,7 @@ static void nothing(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(comes_out_in_order), cmocka_unit_test(equal_times_keep_their_order),
-        cmocka_unit_test(nothing)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(comes_out_in_order),
+        cmocka_unit_test(equal_times_keep_their_order), cmocka_unit_test(nothing)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

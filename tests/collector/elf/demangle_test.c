@@ -78,7 +78,9 @@ static void bombs(void **state)
             snprintf(back, sizeof(back), "B%c_", digits[value < 10 ? value : value < 36 ? value + 26 : value - 26]);
         else
             snprintf(back, sizeof(back), "B%c%c_", digits[value / 62 < 10 ? value / 62 : value / 62 + 26],
-                digits[value % 62 < 10 ? value % 62 : value % 62 < 36 ? value % 62 + 26 : value % 62 - 26]);
+                digits[value % 62 < 10    ? value % 62
+                        : value % 62 < 36 ? value % 62 + 26
+                                          : value % 62 - 26]);
         at += snprintf(text + at, sizeof(text) - (size_t)at, "T%s%sE", back, back);
     }
     snprintf(text + at, sizeof(text) - (size_t)at, "E");
@@ -117,7 +119,7 @@ static void noise(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(known_names), cmocka_unit_test(room_is_kept), cmocka_unit_test(bombs),
-        cmocka_unit_test(noise)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(known_names), cmocka_unit_test(room_is_kept),
+        cmocka_unit_test(bombs), cmocka_unit_test(noise)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The quick reader of frame descriptions: those written here by hand, and those of this program. What it makes of whole libraries is
- * held against an interpreter of its own by cfi_test.py. */
+/* The quick reader of frame descriptions: those written here by hand, and those of this program. What it makes of whole
+ * libraries is held against an interpreter of its own by cfi_test.py. */
 #include "collector/elf/frame_program.h"
 
 #include <dwarf.h>
@@ -33,7 +33,8 @@ static void put_u32(struct written *w, uint32_t value)
     put(w, &value, 4);
 }
 
-/* A CIE as compilers write it (code 1, data -8, caller in 16, CFA = sp + 8, caller at CFA - 8), and a description of CODE. */
+/* A CIE as compilers write it (code 1, data -8, caller in 16, CFA = sp + 8, caller at CFA - 8), and a description of
+ * CODE. */
 static void describe(struct written *w, const char *letters, uint8_t encoding, const uint8_t *program, size_t size)
 {
     static const uint8_t first[] = {DW_CFA_def_cfa, 7, 8, DW_CFA_offset | 16, 1};
@@ -83,8 +84,8 @@ static void usual_function(void **state)
     (void)state;
     struct wp_frame_function f;
     static const uint8_t program[] = {DW_CFA_advance_loc | 1, DW_CFA_def_cfa_offset, 16, DW_CFA_offset | 6, 2,
-        DW_CFA_advance_loc1, 3, DW_CFA_def_cfa_register, 6, DW_CFA_advance_loc2, 40, 0, DW_CFA_remember_state, DW_CFA_restore | 6,
-        DW_CFA_def_cfa, 7, 8, DW_CFA_advance_loc | 1, DW_CFA_restore_state, DW_CFA_nop};
+        DW_CFA_advance_loc1, 3, DW_CFA_def_cfa_register, 6, DW_CFA_advance_loc2, 40, 0, DW_CFA_remember_state,
+        DW_CFA_restore | 6, DW_CFA_def_cfa, 7, 8, DW_CFA_advance_loc | 1, DW_CFA_restore_state, DW_CFA_nop};
     assert_true(read_program(program, sizeof(program), &f));
     assert_int_equal(f.begin, CODE);
     assert_int_equal(f.end, CODE + 100);
@@ -106,9 +107,10 @@ static void other_rules(void **state)
     (void)state;
     struct wp_frame_function f;
     static const uint8_t top[] = {DW_CFA_undefined, 16}, moved[] = {DW_CFA_register, 16, 5},
-        wide[] = {DW_CFA_def_cfa_sf, 7, 0x7e, DW_CFA_offset_extended_sf, 6, 0x7f, DW_CFA_def_cfa_offset_sf, 0x7d},
-        others[] = {DW_CFA_expression, 3, 2, DW_OP_breg7, 0, DW_CFA_val_expression, 12, 1, DW_OP_lit0, DW_CFA_val_offset, 13, 1,
-            DW_CFA_GNU_args_size, 0x80, 1, DW_CFA_def_cfa_offset, 24};
+                         wide[] = {DW_CFA_def_cfa_sf, 7, 0x7e, DW_CFA_offset_extended_sf, 6, 0x7f,
+                             DW_CFA_def_cfa_offset_sf, 0x7d},
+                         others[] = {DW_CFA_expression, 3, 2, DW_OP_breg7, 0, DW_CFA_val_expression, 12, 1, DW_OP_lit0,
+                             DW_CFA_val_offset, 13, 1, DW_CFA_GNU_args_size, 0x80, 1, DW_CFA_def_cfa_offset, 24};
     assert_true(read_program(top, sizeof(top), &f));
     assert_int_equal(f.rows[0].ra.kind, WP_FRAME_UNDEFINED);
     assert_true(read_program(moved, sizeof(moved), &f));
@@ -130,8 +132,9 @@ static void refused(void **state)
     static const struct {
         uint8_t bytes[8], size;
     } programs[] = {{{DW_CFA_def_cfa_expression, 1, DW_OP_lit0}, 3}, {{DW_CFA_expression, 6, 1, DW_OP_lit0}, 4},
-        {{DW_CFA_val_expression, 16, 1, DW_OP_lit0}, 4}, {{DW_CFA_val_offset, 6, 1}, 3}, {{DW_CFA_set_loc, 0, 0, 0, 0, 0, 0, 0}, 8},
-        {{DW_CFA_restore_state}, 1}, {{DW_CFA_advance_loc | 63, DW_CFA_advance_loc | 63}, 2}, {{DW_CFA_def_cfa_offset}, 1},
+        {{DW_CFA_val_expression, 16, 1, DW_OP_lit0}, 4}, {{DW_CFA_val_offset, 6, 1}, 3},
+        {{DW_CFA_set_loc, 0, 0, 0, 0, 0, 0, 0}, 8}, {{DW_CFA_restore_state}, 1},
+        {{DW_CFA_advance_loc | 63, DW_CFA_advance_loc | 63}, 2}, {{DW_CFA_def_cfa_offset}, 1},
         {{DW_CFA_def_cfa_offset, 0x80, 0x80}, 3}, {{DW_CFA_expression, 3, 100}, 3}, {{0x3f}, 1}};
     for (size_t i = 0; i < sizeof(programs) / sizeof(programs[0]); i++)
         assert_false(read_program(programs[i].bytes, programs[i].size, &f));
@@ -140,9 +143,10 @@ static void refused(void **state)
         const char *letters;
         uint8_t encoding;
         bool is_read;
-    } forms[] = {{"zR", DW_EH_PE_udata4, true}, {"zR", DW_EH_PE_pcrel | DW_EH_PE_sdata4, true}, {"zR", DW_EH_PE_datarel | DW_EH_PE_sdata4, false},
-        {"zR", DW_EH_PE_indirect | DW_EH_PE_pcrel | DW_EH_PE_sdata4, false}, {"zR", DW_EH_PE_uleb128, false}, {"eh", DW_EH_PE_sdata4, false},
-        {"zX", DW_EH_PE_sdata4, false}};
+    } forms[] = {{"zR", DW_EH_PE_udata4, true}, {"zR", DW_EH_PE_pcrel | DW_EH_PE_sdata4, true},
+        {"zR", DW_EH_PE_datarel | DW_EH_PE_sdata4, false},
+        {"zR", DW_EH_PE_indirect | DW_EH_PE_pcrel | DW_EH_PE_sdata4, false}, {"zR", DW_EH_PE_uleb128, false},
+        {"eh", DW_EH_PE_sdata4, false}, {"zX", DW_EH_PE_sdata4, false}};
     for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
         describe(&w, forms[i].letters, forms[i].encoding, nothing, sizeof(nothing));
         assert_int_equal(read_written(&w, &f), forms[i].is_read);
@@ -157,7 +161,8 @@ static void damaged(void **state)
     (void)state;
     struct wp_frame_function f;
     struct written w, spoilt;
-    static const uint8_t program[] = {DW_CFA_advance_loc | 1, DW_CFA_def_cfa_offset, 16, DW_CFA_remember_state, DW_CFA_restore_state};
+    static const uint8_t program[] = {
+        DW_CFA_advance_loc | 1, DW_CFA_def_cfa_offset, 16, DW_CFA_remember_state, DW_CFA_restore_state};
     describe(&w, "zR", DW_EH_PE_pcrel | DW_EH_PE_sdata4, program, sizeof(program));
     for (size_t size = 0; size < w.size; size++) {
         spoilt = w;
@@ -185,12 +190,16 @@ static int look_at(struct dl_phdr_info *info, size_t size, void *context)
         const ElfW(Phdr) *program = &info->dlpi_phdr[i];
         if (program->p_type != PT_GNU_EH_FRAME)
             continue;
-        const uint8_t *table = (const uint8_t *)(info->dlpi_addr + program->p_vaddr); /* NOLINT: an address of this process */
+        const uint8_t *table =
+            (const uint8_t *)(info->dlpi_addr + program->p_vaddr); /* NOLINT: an address of this process */
         int32_t frames, entry[2];
         uint32_t count;
         memcpy(&frames, table + 4, 4);
         memcpy(&count, table + 8, 4);
-        struct wp_frame_section section = {.bytes = table + 4 + frames, .size = 1u << 30, .address = (uintptr_t)(table + 4 + frames), .bp = 6,
+        struct wp_frame_section section = {.bytes = table + 4 + frames,
+            .size = 1u << 30,
+            .address = (uintptr_t)(table + 4 + frames),
+            .bp = 6,
             .ra = 16};
         for (uint32_t at = 0; at < count; at++) {
             static struct wp_frame_function function;
@@ -216,7 +225,7 @@ static void what_compilers_write(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(usual_function), cmocka_unit_test(other_rules), cmocka_unit_test(refused),
-        cmocka_unit_test(damaged), cmocka_unit_test(what_compilers_write)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(usual_function), cmocka_unit_test(other_rules),
+        cmocka_unit_test(refused), cmocka_unit_test(damaged), cmocka_unit_test(what_compilers_write)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

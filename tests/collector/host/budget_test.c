@@ -89,10 +89,12 @@ static void never_more(void **state)
     for (int round = 0; round < 200; round++) {
         struct machine m = begin(0.2 + rand_r(&seed) % 50 / 10.0);
         double limit = m.budget.limit_percent;
-        struct load load = {limit * (rand_r(&seed) % 40) / 100, limit * (rand_r(&seed) % 40), limit * (rand_r(&seed) % 20)};
+        struct load load = {
+            limit * (rand_r(&seed) % 40) / 100, limit * (rand_r(&seed) % 40), limit * (rand_r(&seed) % 20)};
         pass(&m, &load, 300);
         double allowed = limit / 100 * (300e9 + WP_BUDGET_CREDIT_NS);
-        double first = (load.base + load.stacks + load.events) / 100 * 4e9 + (load.events + load.base) / 100 * 2 * WP_BUDGET_PERIOD_NS;
+        double first = (load.base + load.stacks + load.events) / 100 * 4e9 +
+            (load.events + load.base) / 100 * 2 * WP_BUDGET_PERIOD_NS;
         assert_true(m.cost_ns <= allowed + first);
     }
 }
@@ -185,7 +187,8 @@ static void long_lists_are_rare(void **state)
     for (uint64_t at = 0; at < 8ull * WP_BUDGET_PERIOD_NS; at += step) {
         bool is_open = !wp_budget_pauses(&b, 800 * (uint64_t)WP_BUDGET_PERIOD_NS + at);
         open += is_open;
-        shared += is_open && !wp_budget_pauses(&(struct wp_budget){.level = b.level}, 800 * (uint64_t)WP_BUDGET_PERIOD_NS + at);
+        shared += is_open &&
+            !wp_budget_pauses(&(struct wp_budget){.level = b.level}, 800 * (uint64_t)WP_BUDGET_PERIOD_NS + at);
     }
     assert_int_equal(open, 400);
     assert_int_equal(shared, 200); /* with a host of short periods: half of the four whole ones */
@@ -228,7 +231,7 @@ int main(void)
     const struct CMUnitTest tests[] = {cmocka_unit_test(little_is_free), cmocka_unit_test(a_burst_is_free),
         cmocka_unit_test(stacks_go_first), cmocka_unit_test(never_more), cmocka_unit_test(a_storm_passes),
         cmocka_unit_test(no_pendulum), cmocka_unit_test(none_means_none), cmocka_unit_test(changes_at_once),
-        cmocka_unit_test(windows_are_as_long_as_they_say),
-        cmocka_unit_test(long_lists_are_rare), cmocka_unit_test(a_storm_among_many_threads)};
+        cmocka_unit_test(windows_are_as_long_as_they_say), cmocka_unit_test(long_lists_are_rare),
+        cmocka_unit_test(a_storm_among_many_threads)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

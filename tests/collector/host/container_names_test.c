@@ -68,7 +68,11 @@ static void by_the_kubelet(void **state)
 {
     struct bench *b = *state;
     make(b, "/var/log/containers/web-7d9f-x2x_shop_app-" ID ".log", "");
-    make(b, "/var/log/containers/web-7d9f-x2x_shop_app-" "0" ".log", "");
+    make(b,
+        "/var/log/containers/web-7d9f-x2x_shop_app-"
+        "0"
+        ".log",
+        "");
     assert_name(b, POD "/cri-containerd-" ID ".scope", "shop/web-7d9f-x2x/app");
     assert_name(b, POD "/crio-" ID ".scope", "shop/web-7d9f-x2x/app");
     assert_name(b, "/kubepods/burstable/pod" UID "/" ID, "shop/web-7d9f-x2x/app");
@@ -105,8 +109,10 @@ static void without_an_engine(void **state)
 {
     static const char *const files[] = {"/run/runc/web/state.json", "/run/crun/web/status",
         "/run/containerd/io.containerd.runtime.v2.task/default/web/config.json"};
-    static const char *const paths[][4] = {{"/web", "/web/inner/one", "/system.slice/runc-web.scope", "/user.slice/web"},
-        {"/web", "/web/inner/one", "/system.slice/crun-web.scope", "/user.slice/web"}, {"/default/web", "/default/web/inner"}};
+    static const char *const paths[][4] = {
+        {"/web", "/web/inner/one", "/system.slice/runc-web.scope", "/user.slice/web"},
+        {"/web", "/web/inner/one", "/system.slice/crun-web.scope", "/user.slice/web"},
+        {"/default/web", "/default/web/inner"}};
     struct bench *b = *state;
     for (size_t i = 0; i < 3; i++) {
         make(b, files[i], "{}");
@@ -120,7 +126,8 @@ static void without_an_engine(void **state)
 }
 
 #define PODMAN_POD "89fafb0ee40ee15481a06fc3bbfe01f3941a421c2894bf691f4289c393c7f897"
-#define PODMAN_CONFIG "{\"annotations\":{\"io.container.manager\":\"libpod\",\"io.kubernetes.cri-o.SandboxID\":\"" PODMAN_POD "\"}}"
+#define PODMAN_CONFIG                                                                                                  \
+    "{\"annotations\":{\"io.container.manager\":\"libpod\",\"io.kubernetes.cri-o.SandboxID\":\"" PODMAN_POD "\"}}"
 #define PODMAN_LIST "[{\"id\":\"" ID "\",\"names\":[\"bold_turing\"]}]"
 
 /* As Podman 4.3 (BoltDB) and 5 (SQLite) write it: pages of other things around the pod's JSON. */
@@ -131,8 +138,10 @@ static void podman_pods(void **state)
     struct bench *b = *state;
     for (size_t i = 0; i < sizeof(pods) / sizeof(pods[0]); i++) {
         char text[512];
-        snprintf(text, sizeof(text), "\x01\x02{\"id\":\"" ID "\",\"name\":\"no\"}" PODMAN_POD "{\"id\":\"" PODMAN_POD
-            "\",\"name\":\"%s\",\"labels\":{},\"cgroupParent\":\"/libpod_parent\"}", pods[i]);
+        snprintf(text, sizeof(text),
+            "\x01\x02{\"id\":\"" ID "\",\"name\":\"no\"}" PODMAN_POD "{\"id\":\"" PODMAN_POD
+            "\",\"name\":\"%s\",\"labels\":{},\"cgroupParent\":\"/libpod_parent\"}",
+            pods[i]);
         for (unsigned way = 0; way < 3; way++) {
             bool is_own = way == 2;
             char path[256];
@@ -144,9 +153,12 @@ static void podman_pods(void **state)
             make(b, path, PODMAN_LIST);
             snprintf(path, sizeof(path), "%s/overlay-containers/" ID "/userdata/config.json", storage);
             make(b, path, PODMAN_CONFIG);
-            assert_name(b, is_own ? "/user.slice/user-1000.slice/user@1000.service/user.slice/libpod-" ID ".scope"
-                : "/libpod_parent/libpod-" ID, wanted[i]);
-            assert_name(b, "/user.slice/user-1001.slice/user@1001.service/user.slice/libpod-" ID ".scope", is_own ? "" : wanted[i]);
+            assert_name(b,
+                is_own ? "/user.slice/user-1000.slice/user@1000.service/user.slice/libpod-" ID ".scope"
+                       : "/libpod_parent/libpod-" ID,
+                wanted[i]);
+            assert_name(b, "/user.slice/user-1001.slice/user@1001.service/user.slice/libpod-" ID ".scope",
+                is_own ? "" : wanted[i]);
             wp_path_remove(b->root, NULL);
         }
     }
@@ -170,7 +182,8 @@ static void comes_later(void **state)
 
 static void hostile(void **state)
 {
-    static const char *const texts[] = {"", "{", "[]", "null", "{\"Name\":7}", "{\"Name\":\"/a b\"}", "{\"Name\":\"/\"}", "{\"Config\":[]}",
+    static const char *const texts[] = {"", "{", "[]", "null", "{\"Name\":7}", "{\"Name\":\"/a b\"}",
+        "{\"Name\":\"/\"}", "{\"Config\":[]}",
         "{\"Config\":{\"Labels\":{\"io.kubernetes.pod.name\":{},\"io.kubernetes.pod.namespace\":[]}}}",
         "{\"Name\":\"../../etc\",\"Config\":{\"Labels\":7}}", "[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[["};
     struct bench *b = *state;
@@ -189,7 +202,8 @@ static void hostile(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test_setup_teardown(by_the_kubelet, create, destroy),
-        cmocka_unit_test_setup_teardown(by_runtimes, create, destroy), cmocka_unit_test_setup_teardown(podman_pods, create, destroy),
+        cmocka_unit_test_setup_teardown(by_runtimes, create, destroy),
+        cmocka_unit_test_setup_teardown(podman_pods, create, destroy),
         cmocka_unit_test_setup_teardown(without_an_engine, create, destroy),
         cmocka_unit_test_setup_teardown(comes_later, create, destroy),
         cmocka_unit_test_setup_teardown(hostile, create, destroy)};

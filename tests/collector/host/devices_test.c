@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names of block devices, by a folder that is laid out as the kernel lays out /sys (Documentation/ABI/testing/sysfs-block-dm), and by /sys itself. */
+/* Names of block devices, by a folder that is laid out as the kernel lays out /sys
+ * (Documentation/ABI/testing/sysfs-block-dm), and by /sys itself. */
 #include "collector/host/devices.h"
 
 #include "common/path.h"

@@ -50,7 +50,7 @@ static void nothing_new(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(steady), cmocka_unit_test(an_absent_aggregator),
-        cmocka_unit_test(nothing_new)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(steady), cmocka_unit_test(an_absent_aggregator), cmocka_unit_test(nothing_new)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

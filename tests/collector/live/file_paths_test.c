@@ -15,13 +15,12 @@
 #define VDA (254u << 20)
 #define VDB (254u << 20 | 16)
 
-static const char mounts[] =
-    "22 1 254:0 / / rw,relatime - ext4 /dev/vda rw\n"
-    "23 22 254:0 /srv/inner /mnt/in\\040ner rw - ext4 /dev/vda rw\n"
-    "24 22 254:16 /volumes/one /data rw shared:1 - xfs /dev/vdb rw\n"
-    "25 22 254:16 /volumes /all rw shared:1 - xfs /dev/vdb rw\n"
-    "26 22 254:16 /pods/c0ffee/volumes/csi/data/mount /claim rw shared:1 - xfs /dev/vdb rw\n"
-    "a line that is none\n";
+static const char mounts[] = "22 1 254:0 / / rw,relatime - ext4 /dev/vda rw\n"
+                             "23 22 254:0 /srv/inner /mnt/in\\040ner rw - ext4 /dev/vda rw\n"
+                             "24 22 254:16 /volumes/one /data rw shared:1 - xfs /dev/vdb rw\n"
+                             "25 22 254:16 /volumes /all rw shared:1 - xfs /dev/vdb rw\n"
+                             "26 22 254:16 /pods/c0ffee/volumes/csi/data/mount /claim rw shared:1 - xfs /dev/vdb rw\n"
+                             "a line that is none\n";
 
 struct bench {
     char file[32];
@@ -93,15 +92,18 @@ static void of_many_one(void **state)
     assert_string_equal(path_of(b, VDA, "v1.2/lib64/x86"), "/v1.2/lib64/x86");
     assert_string_equal(path_of(b, VDA, "objects/ab/cdef0123456789abcdef0123456789abcdef01"), "/objects/ab/H");
     assert_string_equal(path_of(b, VDA, "decade/facade/effaced"), "/decade/facade/effaced"); /* words */
-    assert_string_equal(path_of(b, VDA, "deadbeefdeadbeefdead/x"), "/deadbeefdeadbeefdead/x"); /* no digit: a word, if a strange one */
+    assert_string_equal(
+        path_of(b, VDA, "deadbeefdeadbeefdead/x"), "/deadbeefdeadbeefdead/x"); /* no digit: a word, if a strange one */
 }
 
 static void deep_and_hostile(void **state)
 {
     struct bench *b = *state;
     assert_string_equal(path_of(b, VDA, "1/2/3/4/5/6/7/8/9/10/11/12/13/14/15"), "/1/2/3/4/5/6/7/8/9/10/11/12/13/14/15");
-    assert_string_equal(path_of(b, VDA, "1/2/3/4/5/6/7/8/9/10/11/12/13/14/15/16/17"), "/.../2/3/4/5/6/7/8/9/10/11/12/13/14/15/16/17");
-    assert_string_equal(path_of(b, VDB, "pods/c0ffee/volumes/csi/data/mount/1/2/3/4/5"), "/claim/1/2/3/4/5"); /* what is above the mount is deep, too */
+    assert_string_equal(
+        path_of(b, VDA, "1/2/3/4/5/6/7/8/9/10/11/12/13/14/15/16/17"), "/.../2/3/4/5/6/7/8/9/10/11/12/13/14/15/16/17");
+    assert_string_equal(path_of(b, VDB, "pods/c0ffee/volumes/csi/data/mount/1/2/3/4/5"),
+        "/claim/1/2/3/4/5"); /* what is above the mount is deep, too */
     assert_string_equal(path_of(b, VDA, "a\nb/c\x1b[2J"), "/a?b/c?[2J");
     struct wp_record_path path = {.count = UINT32_MAX};
     memset(path.names, 'x', sizeof(path.names)); /* no NUL anywhere */
@@ -115,7 +117,8 @@ static void bounded(void **state)
     char name[64];
     unsigned folders = 0, nothing = 0;
     for (unsigned i = 0; i < 30000; i++) {
-        snprintf(name, sizeof(name), "d%c%c%c/f%c%c%c", 'g' + i % 20, 'g' + i / 20 % 20, 'g' + i / 400 % 20, 'g' + i / 8000 % 20, 'g' + i % 7, 'q');
+        snprintf(name, sizeof(name), "d%c%c%c/f%c%c%c", 'g' + i % 20, 'g' + i / 20 % 20, 'g' + i / 400 % 20,
+            'g' + i / 8000 % 20, 'g' + i % 7, 'q');
         const char *path = path_of(b, VDA, name);
         folders += path[strlen(path) ? strlen(path) - 1 : 0] == '/';
         nothing += !*path;
@@ -127,7 +130,8 @@ static void bounded(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test_setup_teardown(below_mounts, create, destroy),
-        cmocka_unit_test_setup_teardown(of_many_one, create, destroy), cmocka_unit_test_setup_teardown(deep_and_hostile, create, destroy),
+        cmocka_unit_test_setup_teardown(of_many_one, create, destroy),
+        cmocka_unit_test_setup_teardown(deep_and_hostile, create, destroy),
         cmocka_unit_test_setup_teardown(bounded, create, destroy)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The ring and the processors' buffers, written by what the collector's programs are made of (records_writer.bpf.c). As root. */
+/* The ring and the processors' buffers, written by what the collector's programs are made of (records_writer.bpf.c). As
+ * root. */
 #include "collector/live/records.h"
 
 #include <bpf/bpf.h>
@@ -43,7 +44,8 @@ static int open_records(void **state)
     bpf_map__set_max_entries(b->writer->maps.cpu_cursors, CPUS);
     bpf_map__set_max_entries(b->writer->maps.cpu_slots, CPUS * SLOTS);
     assert_int_equal(records_writer_bpf__load(b->writer), 0);
-    struct wp_records_options options = {.ring_fd = bpf_map__fd(b->writer->maps.ring), .ring_bytes = RING,
+    struct wp_records_options options = {.ring_fd = bpf_map__fd(b->writer->maps.ring),
+        .ring_bytes = RING,
         .buffers = {bpf_map__fd(b->writer->maps.cpu_cursors), bpf_map__fd(b->writer->maps.cpu_slots), CPUS, SLOTS}};
     return wp_records_create(&b->records, &options);
 }
@@ -156,7 +158,8 @@ static void what_has_no_room_is_counted(void **state)
         continue;
     assert_false(quick(b, 0));
     assert_true(quick(b, 1)); /* another one has room */
-    assert_int_equal(bpf_map__lookup_elem(b->writer->maps.drops, &zero, sizeof(zero), drops, cpus * sizeof(*drops), 0), 0);
+    assert_int_equal(
+        bpf_map__lookup_elem(b->writer->maps.drops, &zero, sizeof(zero), drops, cpus * sizeof(*drops), 0), 0);
     for (uint32_t cpu = 0; cpu < cpus; cpu++)
         count += drops[cpu].count[1];
     assert_int_equal(count, 2);
@@ -188,10 +191,12 @@ static void one_in_between(void **state)
     struct bench *b = *state;
     uint32_t cpu = 1;
     struct wp_cpu_cursor cursor = {.is_busy = 1};
-    assert_int_equal(bpf_map__update_elem(b->writer->maps.cpu_cursors, &cpu, sizeof(cpu), &cursor, sizeof(cursor), BPF_ANY), 0);
+    assert_int_equal(
+        bpf_map__update_elem(b->writer->maps.cpu_cursors, &cpu, sizeof(cpu), &cursor, sizeof(cursor), BPF_ANY), 0);
     assert_true(quick(b, 1));
     cursor.is_busy = 0;
-    assert_int_equal(bpf_map__update_elem(b->writer->maps.cpu_cursors, &cpu, sizeof(cpu), &cursor, sizeof(cursor), BPF_ANY), 0);
+    assert_int_equal(
+        bpf_map__update_elem(b->writer->maps.cpu_cursors, &cpu, sizeof(cpu), &cursor, sizeof(cursor), BPF_ANY), 0);
     assert_true(quick(b, 1));
     wp_records_begin(b->records, ALL);
     assert_int_equal(expect(b, 1), sizeof(struct wp_record));

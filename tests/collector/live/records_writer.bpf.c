@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* Writes records as the collector's programs do, on demand, for records_test.c: as if it ran on the processor that it is told. */
+/* Writes records as the collector's programs do, on demand, for records_test.c: as if it ran on the processor that it
+ * is told. */
 #include "collector/bpf/cpu_buffer.h"
 
 struct order {

@@ -187,7 +187,8 @@ static void *hold(void *context)
     return (void *)(intptr_t)run(b->writer->progs.hold, (struct order){77, 0, BPF_RB_NO_WAKEUP});
 }
 
-/* A record that is being written holds up those behind it, and nothing else: the round is over, and not for its bound. */
+/* A record that is being written holds up those behind it, and nothing else: the round is over, and not for its bound.
+ */
 static void one_that_is_written(void **state)
 {
     struct bench *b = *state;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What an aggregator before 1.2 gets in place of batches that tell of pauses: all the rest of them, and when nothing was recorded. */
+/* What an aggregator before 1.2 gets in place of batches that tell of pauses: all the rest of them, and when nothing
+ * was recorded. */
 #include "collector/send/older_peer.h"
 #include "made_batch.h"
 #include "proto/frame.h"
@@ -103,8 +104,17 @@ static void all_the_rest_arrives(void **state)
 
 static struct wp_batch some(struct wp_event *events, uint32_t count, uint64_t seq, uint64_t watermark_ns)
 {
-    return (struct wp_batch){.session = {7}, .seq = seq, .watermark_ns = watermark_ns, .events = events, .event_count = count,
-        .first_string = 1, .first_thread = 1, .first_socket = 1, .first_object = 1, .first_frame = 1, .first_stack = 1};
+    return (struct wp_batch){.session = {7},
+        .seq = seq,
+        .watermark_ns = watermark_ns,
+        .events = events,
+        .event_count = count,
+        .first_string = 1,
+        .first_thread = 1,
+        .first_socket = 1,
+        .first_object = 1,
+        .first_frame = 1,
+        .first_stack = 1};
 }
 
 static void assert_missing(const struct wp_batch *batch, uint32_t at, uint64_t from_ns, uint64_t to_ns)
@@ -120,9 +130,10 @@ static void assert_missing(const struct wp_batch *batch, uint32_t at, uint64_t f
 static void pauses_are_missing_time(void **state)
 {
     struct sent *s = *state;
-    struct wp_event first[] = {{.time_ns = 100, .kind = WP_EVENT_WINDOW}, {.time_ns = 250, .kind = WP_EVENT_WINDOW, .c = 1},
-        {.time_ns = 300, .kind = WP_EVENT_EXIT, .thread = 1}, {.time_ns = 400, .kind = WP_EVENT_WINDOW},
-        {.time_ns = 450, .kind = WP_EVENT_WINDOW, .c = 1}, {.time_ns = 500, .kind = WP_EVENT_WINDOW}};
+    struct wp_event first[] = {{.time_ns = 100, .kind = WP_EVENT_WINDOW},
+        {.time_ns = 250, .kind = WP_EVENT_WINDOW, .c = 1}, {.time_ns = 300, .kind = WP_EVENT_EXIT, .thread = 1},
+        {.time_ns = 400, .kind = WP_EVENT_WINDOW}, {.time_ns = 450, .kind = WP_EVENT_WINDOW, .c = 1},
+        {.time_ns = 500, .kind = WP_EVENT_WINDOW}};
     struct wp_event third[] = {{.time_ns = 900, .kind = WP_EVENT_WINDOW, .c = 1}};
     struct wp_batch batch = some(first, 6, 1, 600);
     assert_true(send(s, &batch, 1));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The end of a session that is in memory alone, with an aggregator that acknowledges nothing for long: one that takes batches in is waited for
- * longer than one that does nothing. */
+/* The end of a session that is in memory alone, with an aggregator that acknowledges nothing for long: one that takes
+ * batches in is waited for longer than one that does nothing. */
 #include "collector/send/outbox.h"
 #include "collector/send/sender.h"
 #include "common/clock.h"
@@ -20,13 +20,14 @@
 
 #define BATCHES 200u
 #define STEP_MS 100u
-#define TIMEOUT_MS 8000u   /* much more than a step takes on a slow machine, and less than half of what all of them take */
+#define TIMEOUT_MS                                                                                                     \
+    8000u /* much more than a step takes on a slow machine, and less than half of what all of them take */
 
 struct peer {
     char endpoint[64];
     struct wp_server *server;
     pthread_t thread;
-    bool takes;            /* one batch after the other; and acknowledges in the end */
+    bool takes; /* one batch after the other; and acknowledges in the end */
     atomic_bool stop;
     uint64_t taken;
 };
@@ -43,7 +44,9 @@ static void *serve(void *context)
         if (wp_server_poll(p->server, 20, &message, NULL) > 0 && message.kind == WP_SERVER_HELLO) {
             peer = message.peer;
             is_known = true;
-            wp_server_welcome(p->server, peer, &(struct wp_welcome){.wire_major = WP_WIRE_MAJOR, .wire_minor = WP_WIRE_MINOR, .resume_seq = 1, .credit = 2 * BATCHES});
+            wp_server_welcome(p->server, peer,
+                &(struct wp_welcome){
+                    .wire_major = WP_WIRE_MAJOR, .wire_minor = WP_WIRE_MINOR, .resume_seq = 1, .credit = 2 * BATCHES});
         }
         if (!p->takes || !is_known || wp_clock_ms() < next_ms)
             continue;
@@ -96,7 +99,8 @@ static int finish_with(struct peer *p, uint64_t timeout_ms, uint64_t *took_ms, s
     struct wp_outbox *outbox;
     struct wp_sender *sender;
     struct wp_endpoints endpoints = {.names = {p->endpoint}, .count = 1};
-    struct wp_hello hello = {.wire_major = WP_WIRE_MAJOR, .wire_minor = WP_WIRE_MINOR, .hostname = (char *)(uintptr_t)"h"};
+    struct wp_hello hello = {
+        .wire_major = WP_WIRE_MAJOR, .wire_minor = WP_WIRE_MINOR, .hostname = (char *)(uintptr_t) "h"};
     made_begin(made, 9);
     memcpy(hello.session, made->batch.session, 16);
     assert_int_equal(wp_outbox_create(&outbox, NULL, NULL, NULL, err), 0);
@@ -143,6 +147,7 @@ static void one_that_does_nothing_is_not(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(one_that_takes_in_is_waited_for), cmocka_unit_test(one_that_does_nothing_is_not)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(one_that_takes_in_is_waited_for), cmocka_unit_test(one_that_does_nothing_is_not)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -32,7 +32,7 @@ struct fixture {
     struct made made;
     struct wp_frame_writer *writer;
     struct wp_frame_reader *reader;
-    uint64_t next, events;      /* next number; put in so far */
+    uint64_t next, events; /* next number; put in so far */
 };
 
 /* What a receiver that takes batches in order makes of them. */
@@ -40,13 +40,14 @@ struct taken {
     struct wp_dictionary *dictionary;
     struct wp_batch batch;
     uint64_t events, dropped, batches, nameless;
-    uint64_t renames, names;    /* of them; those that stand before the first events */
+    uint64_t renames, names; /* of them; those that stand before the first events */
 };
 
 static void open_spool(struct fixture *f, uint64_t limit)
 {
     struct wp_error err = {0};
-    if (wp_spool_open(&f->spool, f->spool_path, limit, NULL, &err) || wp_spool_begin(f->spool, &f->hello, &f->session, &err))
+    if (wp_spool_open(&f->spool, f->spool_path, limit, NULL, &err) ||
+        wp_spool_begin(f->spool, &f->hello, &f->session, &err))
         fail_msg("%s", err.text);
 }
 
@@ -114,7 +115,8 @@ static void take_one(struct fixture *f, struct taken *taken, uint64_t seq, const
     const uint8_t *bytes;
     size_t size;
     if (wp_spool_session_read(f->session, seq, endpoint, &bytes, &size, &err) ||
-        wp_frame_read(f->reader, bytes, size, &frame, &err) || wp_batch_decode(&taken->batch, frame.payload, frame.size, &err) ||
+        wp_frame_read(f->reader, bytes, size, &frame, &err) ||
+        wp_batch_decode(&taken->batch, frame.payload, frame.size, &err) ||
         wp_dictionary_apply(taken->dictionary, &taken->batch, &err))
         fail_msg("batch %llu: %s", (unsigned long long)seq, err.text);
     assert_int_equal(taken->batch.seq, seq);
@@ -305,7 +307,8 @@ static void damaged_anywhere(void **state)
 #define SYNCED 8u
 #define PAGE 4096u
 
-/* What a crash of the machine may leave of a file behind what was synced: the size it had, or less, and each page as it was or never written. */
+/* What a crash of the machine may leave of a file behind what was synced: the size it had, or less, and each page as it
+ * was or never written. */
 static void lose_pages(struct fixture *f, const char *path, const struct wp_buffer *whole, size_t synced)
 {
     uint8_t *left = malloc(whole->size);
@@ -322,7 +325,8 @@ static void lose_pages(struct fixture *f, const char *path, const struct wp_buff
     free(left);
 }
 
-/* What was synced is all there, and each number behind it has its batch or says what it lost; and it can be gone on with. */
+/* What was synced is all there, and each number behind it has its batch or says what it lost; and it can be gone on
+ * with. */
 static void crash_of_the_machine(void **state)
 {
     struct fixture *f = *state;
@@ -552,7 +556,8 @@ static void strangers(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {TEST(there_and_back), TEST(two_collectors), TEST(torn_at_every_byte), TEST(damaged_anywhere), TEST(crash_of_the_machine),
-        TEST(full), TEST(dropped_behind_a_reader), TEST(moved), TEST(acknowledged), TEST(full_of_names), TEST(left_over), TEST(strangers)};
+    const struct CMUnitTest tests[] = {TEST(there_and_back), TEST(two_collectors), TEST(torn_at_every_byte),
+        TEST(damaged_anywhere), TEST(crash_of_the_machine), TEST(full), TEST(dropped_behind_a_reader), TEST(moved),
+        TEST(acknowledged), TEST(full_of_names), TEST(left_over), TEST(strangers)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -21,7 +21,8 @@ static int destroy(void **state)
     return 0;
 }
 
-static int map(struct wp_address_spaces *s, uint32_t pid, uint64_t start, uint64_t size, uint64_t offset, const char *path)
+static int map(
+    struct wp_address_spaces *s, uint32_t pid, uint64_t start, uint64_t size, uint64_t offset, const char *path)
 {
     return wp_address_spaces_map(s, pid, start, size, offset, path, NULL, 0);
 }
@@ -47,7 +48,7 @@ static void later_mappings_cover(void **state)
     uint32_t before = wp_address_spaces_generation(s, 1);
     map(s, 1, 0x20000, 0x1000, 0x500, "/far");
     assert_int_equal(wp_address_spaces_generation(s, 1), before); /* no answer has changed */
-    map(s, 1, 0x3000, 0x2000, 0x7000, "/b"); /* in the middle: three parts */
+    map(s, 1, 0x3000, 0x2000, 0x7000, "/b");                      /* in the middle: three parts */
     assert_true(wp_address_spaces_generation(s, 1) != before);
     assert_at(s, 1, 0xfff, NULL, 0);
     assert_at(s, 1, 0x2fff, "/a", 0x1fff);
@@ -73,7 +74,8 @@ static void as_a_plain_array(void **state)
     uint64_t random = 9;
     for (int i = 0; i < 4000; i++) {
         random = random * 6364136223846793005u + 1442695040888963407u;
-        uint32_t from = (uint32_t)(random >> 33) % 250, size = 1 + (uint32_t)(random >> 45) % (256 - from), name = 1 + (random >> 60) % 4;
+        uint32_t from = (uint32_t)(random >> 33) % 250, size = 1 + (uint32_t)(random >> 45) % (256 - from),
+                 name = 1 + (random >> 60) % 4;
         size = size > 40 ? 40 : size;
         memset(truth + from, (int)name, size);
         assert_int_equal(map(s, 7, (uint64_t)from << 12, (uint64_t)size << 12, (uint64_t)from << 12, names[name]), 0);
@@ -148,7 +150,7 @@ static void this_process(void **state)
     assert_non_null(m);
     struct wp_object object = wp_address_spaces_object(s, m->object);
     assert_string_equal(object.path, path);
-    assert_int_equal(object.build_id_size, 20); /* /proc does not say it, the file does */
+    assert_int_equal(object.build_id_size, 20);                              /* /proc does not say it, the file does */
     assert_null(wp_address_spaces_find(s, pid, (uint64_t)(uintptr_t)&size)); /* the stack is no code */
     assert_int_equal(wp_address_spaces_read(s, 4194304 + 1), -ENOENT);
 }

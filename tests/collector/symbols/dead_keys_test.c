@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is made anew for ever (processes, programs, files, groups) is forgotten once it is gone: some of it, and then three times as much more,
- * must leave the collector's tables as large as they were. Sizes are bytes of malloc. */
+/* What is made anew for ever (processes, programs, files, groups) is forgotten once it is gone: some of it, and then
+ * three times as much more, must leave the collector's tables as large as they were. Sizes are bytes of malloc. */
 #include "collector/batch/batcher.h"
 #include "collector/batch/event_queue.h"
 #include "collector/bpf/ring_record.h"
@@ -24,7 +24,7 @@
 #include "tests/skipped.h"
 
 #define SLACK ((size_t)128 << 10)
-#define NOBODY 5000000u          /* and above: more than pid_max may be */
+#define NOBODY 5000000u /* and above: more than pid_max may be */
 #define SECOND 1000000000ull
 
 static size_t bytes(void)
@@ -87,13 +87,20 @@ static void map(struct bench *b, uint32_t pid, uint32_t build)
     memcpy(id + 4, &build, sizeof(build));
     char path[64];
     snprintf(path, sizeof(path), "/tmp/build-%u/program", build);
-    assert_int_equal(b->sink.mapped(b->sink.context, b->now_ns, pid, false, 0x400000, 0x1000, 0, path, id, sizeof(id), NULL), 0);
+    assert_int_equal(
+        b->sink.mapped(b->sink.context, b->now_ns, pid, false, 0x400000, 0x1000, 0, path, id, sizeof(id), NULL), 0);
 }
 
 static void event(struct bench *b, uint8_t kind, uint32_t pid, uint32_t child, uint32_t c)
 {
-    struct wp_fact fact = {.event = {.time_ns = ++b->now_ns, .kind = kind, .c = c}, .tid = pid, .pid = pid, .comm = "x", .other_tid = child,
-        .other_pid = child, .other_comm = "x", .start_ns = child};
+    struct wp_fact fact = {.event = {.time_ns = ++b->now_ns, .kind = kind, .c = c},
+        .tid = pid,
+        .pid = pid,
+        .comm = "x",
+        .other_tid = child,
+        .other_pid = child,
+        .other_comm = "x",
+        .start_ns = child};
     assert_int_equal(b->sink.fact(b->sink.context, &fact, NULL), 0);
 }
 
@@ -321,7 +328,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test_setup_teardown(processes_without_an_end, create, destroy),
         cmocka_unit_test_setup_teardown(programs_that_run_once, create, destroy), cmocka_unit_test(objects_in_use_stay),
-        cmocka_unit_test(named_files_are_bounded), cmocka_unit_test(large_files_push_others_out), cmocka_unit_test(paths_of_files),
-        cmocka_unit_test(containers_that_were), cmocka_unit_test(a_burst_is_given_back)};
+        cmocka_unit_test(named_files_are_bounded), cmocka_unit_test(large_files_push_others_out),
+        cmocka_unit_test(paths_of_files), cmocka_unit_test(containers_that_were),
+        cmocka_unit_test(a_burst_is_given_back)};
     return wp_exit_status(cmocka_run_group_tests(tests, NULL, NULL));
 }

@@ -79,7 +79,8 @@ static void begins_anew(void **state)
 static void rubbish(void **state)
 {
     struct wp_jit_map *m = *state;
-    say("\n \nxyz\n1000\n1000 10\n1000 10 \n1000 0 no size\n1000 ffffffffffff long\nffffffffffffffff 10 wraps\n-1 10 n\n7000 10 good\n",
+    say("\n \nxyz\n1000\n1000 10\n1000 10 \n1000 0 no size\n1000 ffffffffffff long\nffffffffffffffff 10 wraps\n-1 10 "
+        "n\n7000 10 good\n",
         O_TRUNC);
     assert_name(m, 0x7000, "good");
     assert_name(m, 0x1000, NULL);
@@ -301,12 +302,17 @@ static void dump_that_lies(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(grows, create, destroy), cmocka_unit_test_setup_teardown(begins_anew, create, destroy),
-        cmocka_unit_test_setup_teardown(rubbish, create, destroy), cmocka_unit_test_setup_teardown(of_others, create, destroy),
+        cmocka_unit_test_setup_teardown(grows, create, destroy),
+        cmocka_unit_test_setup_teardown(begins_anew, create, destroy),
+        cmocka_unit_test_setup_teardown(rubbish, create, destroy),
+        cmocka_unit_test_setup_teardown(of_others, create, destroy),
         cmocka_unit_test_setup_teardown(without_line_ends, create, destroy),
-        cmocka_unit_test_setup_teardown(not_read_again, create, destroy), cmocka_unit_test_setup_teardown(in_all, create, destroy),
-        cmocka_unit_test(no_process), cmocka_unit_test_setup_teardown(dump_is_read_on, create, destroy),
-        cmocka_unit_test(dump_is_hostile), cmocka_unit_test_setup_teardown(dump_that_lies, create, destroy),
+        cmocka_unit_test_setup_teardown(not_read_again, create, destroy),
+        cmocka_unit_test_setup_teardown(in_all, create, destroy),
+        cmocka_unit_test(no_process),
+        cmocka_unit_test_setup_teardown(dump_is_read_on, create, destroy),
+        cmocka_unit_test(dump_is_hostile),
+        cmocka_unit_test_setup_teardown(dump_that_lies, create, destroy),
     };
     return wp_exit_status(cmocka_run_group_tests(tests, NULL, NULL));
 }

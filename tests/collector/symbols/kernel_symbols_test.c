@@ -21,7 +21,8 @@ static int read_text(struct wp_kernel_symbols **symbols, const char *text, struc
     return rc;
 }
 
-static void assert_found(const struct wp_kernel_symbols *s, uint64_t address, const char *name, const char *module, uint64_t offset)
+static void assert_found(
+    const struct wp_kernel_symbols *s, uint64_t address, const char *name, const char *module, uint64_t offset)
 {
     struct wp_kernel_function function;
     assert_int_equal(wp_kernel_symbols_find(s, address, &function), 0);
@@ -36,17 +37,20 @@ static void known_lines(void **state)
     struct wp_kernel_symbols *s;
     struct wp_kernel_function none;
     struct wp_error err = {0};
-    assert_int_equal(read_text(&s, "ffffffff81000000 T _text\n"
-        "ffffffff81000100 t schedule\n"
-        "ffffffff81000100 T another_name\n"
-        "ffffffff81000080 W weak_one\n"
-        "ffffffff81000200 D some_data\n"
-        "ffffffff81000300 T _etext\n"
-        "ffffffffc0000000 t read\t[ext4]\n"
-        "ffffffffc0000040 t write\t[ext4]\n"
-        "ffffffffc0100000 t read\t[xfs]\n"
-        "0000000000000000 T zero\n"
-        "rubbish\n\nffffffff8100010\nffffffff81000120 \nffffffff81000130 T\n", &err), 0);
+    assert_int_equal(read_text(&s,
+                         "ffffffff81000000 T _text\n"
+                         "ffffffff81000100 t schedule\n"
+                         "ffffffff81000100 T another_name\n"
+                         "ffffffff81000080 W weak_one\n"
+                         "ffffffff81000200 D some_data\n"
+                         "ffffffff81000300 T _etext\n"
+                         "ffffffffc0000000 t read\t[ext4]\n"
+                         "ffffffffc0000040 t write\t[ext4]\n"
+                         "ffffffffc0100000 t read\t[xfs]\n"
+                         "0000000000000000 T zero\n"
+                         "rubbish\n\nffffffff8100010\nffffffff81000120 \nffffffff81000130 T\n",
+                         &err),
+        0);
     assert_found(s, 0xffffffff81000000, "_text", "", 0);
     assert_found(s, 0xffffffff810000ff, "weak_one", "", 0xff);
     assert_found(s, 0xffffffff81000100, "schedule", "", 0x100);
@@ -90,7 +94,7 @@ static void long_lines(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(known_lines), cmocka_unit_test(hidden_or_missing),
-        cmocka_unit_test(long_lines)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(known_lines), cmocka_unit_test(hidden_or_missing), cmocka_unit_test(long_lines)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

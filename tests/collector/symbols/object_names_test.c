@@ -99,7 +99,8 @@ static void cut_short(void **state)
         look(image, size, &functions);
 }
 
-/* Every field of every section header in turn with numbers that lead astray: huge, past the end, at each other, at itself. */
+/* Every field of every section header in turn with numbers that lead astray: huge, past the end, at each other, at
+ * itself. */
 static void headers_that_lie(void **state)
 {
     (void)state;
@@ -108,9 +109,9 @@ static void headers_that_lie(void **state)
     memcpy(&elf, image, sizeof(elf));
     size_t table = elf.e_shoff;
     for (unsigned section = 0; section < elf.e_shnum; section++) {
-        static const size_t fields[] = {offsetof(Elf64_Shdr, sh_name), offsetof(Elf64_Shdr, sh_type), offsetof(Elf64_Shdr, sh_offset),
-            offsetof(Elf64_Shdr, sh_size), offsetof(Elf64_Shdr, sh_link), offsetof(Elf64_Shdr, sh_entsize),
-            offsetof(Elf64_Shdr, sh_flags)};
+        static const size_t fields[] = {offsetof(Elf64_Shdr, sh_name), offsetof(Elf64_Shdr, sh_type),
+            offsetof(Elf64_Shdr, sh_offset), offsetof(Elf64_Shdr, sh_size), offsetof(Elf64_Shdr, sh_link),
+            offsetof(Elf64_Shdr, sh_entsize), offsetof(Elf64_Shdr, sh_flags)};
         for (size_t f = 0; f < sizeof(fields) / sizeof(fields[0]); f++) {
             const uint64_t lies[] = {UINT64_MAX, section, (uint64_t)1 << 40, SHT_SYMTAB, 1, 0, SHF_COMPRESSED};
             memcpy(spoilt, image, image_size);
@@ -123,8 +124,8 @@ static void headers_that_lie(void **state)
     ((Elf64_Ehdr *)(void *)spoilt)->e_shnum = 0xfeff; /* more than there is room for */
     look(spoilt, image_size, &functions);
     for (unsigned section = 0; section < elf.e_shnum; section++) /* all of them are symbols, and their own names */
-        ((Elf64_Shdr *)(void *)(spoilt + table))[section] = (Elf64_Shdr){.sh_type = SHT_SYMTAB, .sh_size = image_size,
-            .sh_link = section, .sh_entsize = 1};
+        ((Elf64_Shdr *)(void *)(spoilt + table))[section] =
+            (Elf64_Shdr){.sh_type = SHT_SYMTAB, .sh_size = image_size, .sh_link = section, .sh_entsize = 1};
     ((Elf64_Ehdr *)(void *)spoilt)->e_shnum = elf.e_shnum;
     look(spoilt, image_size, &functions);
 }

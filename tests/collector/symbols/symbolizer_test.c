@@ -100,7 +100,8 @@ static void once_a_build(void **state)
     assert_int_equal(stats.unnamed, 0);
 }
 
-/* A library without a build id, as the mappings' events tell of it, as /proc does, and as another process' lock finds it. */
+/* A library without a build id, as the mappings' events tell of it, as /proc does, and as another process' lock finds
+ * it. */
 static void once_a_file(void **state)
 {
     struct bench *b = *state;
@@ -118,7 +119,12 @@ static void once_a_file(void **state)
     assert_true(object.inode);
     wp_address_spaces_map(b->spaces, child, m.start, m.end - m.start, m.file_offset, object.path, NULL, 0);
     assert_true(ask(b, child, function, 2));
-    struct wp_lock_place lock = {.pid = child, .address = at, .start = m.start, .end = m.end, .file_offset = m.file_offset, .inode = object.inode};
+    struct wp_lock_place lock = {.pid = child,
+        .address = at,
+        .start = m.start,
+        .end = m.end,
+        .file_offset = m.file_offset,
+        .inode = object.inode};
     assert_true(wp_symbolizer_ask_lock(b->symbolizer, &lock, 3));
     assert_true(wp_symbolizer_settle(b->symbolizer, 20000));
     assert_int_equal(wp_symbolizer_stats(b->symbolizer).answered, 3);
@@ -152,6 +158,7 @@ static void ends_in_the_midst(void **state)
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, create, destroy)
-    const struct CMUnitTest tests[] = {TEST(own_functions), TEST(once_a_build), TEST(once_a_file), TEST(nobody_can_tell), TEST(ends_in_the_midst)};
+    const struct CMUnitTest tests[] = {
+        TEST(own_functions), TEST(once_a_build), TEST(once_a_file), TEST(nobody_can_tell), TEST(ends_in_the_midst)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -33,9 +33,11 @@ static void make(struct maps *m, unsigned pause_s)
     LIBBPF_OPTS(bpf_map_create_opts, how, .map_flags = BPF_F_NO_PREALLOC);
     *m = (struct maps){.generation = 1};
     m->files = bpf_map_create(BPF_MAP_TYPE_HASH, "files", sizeof(struct wp_unwind_file), sizeof(uint32_t), MOST, &how);
-    m->pages = bpf_map_create(BPF_MAP_TYPE_HASH, "pages", sizeof(struct wp_unwind_place), sizeof(struct wp_unwind_page), PAGES, &how);
+    m->pages = bpf_map_create(
+        BPF_MAP_TYPE_HASH, "pages", sizeof(struct wp_unwind_place), sizeof(struct wp_unwind_page), PAGES, &how);
     assert_true(m->files >= 0 && m->pages >= 0);
-    m->objects = wp_unwind_objects_create(&(struct wp_unwind_objects_options){m->files, m->pages, &m->generation, forgotten, m, MOST, pause_s});
+    m->objects = wp_unwind_objects_create(
+        &(struct wp_unwind_objects_options){m->files, m->pages, &m->generation, forgotten, m, MOST, pause_s});
     assert_non_null(m->objects);
 }
 
@@ -157,7 +159,8 @@ static void many_small_ones(void **state)
     unmake(&m);
 }
 
-/* A host on which files come and go for ever: the latest are known, whatever came before, and no page stays of what is not. */
+/* A host on which files come and go for ever: the latest are known, whatever came before, and no page stays of what is
+ * not. */
 static void files_come_and_go(void **state)
 {
     (void)state;

@@ -70,7 +70,7 @@ static void own_program(void **state)
         fail_msg("%s", err.text);
     struct wp_unwind_stats stats = walk(rows, &seen);
     assert_true(seen.kinds[WP_CFA_SP] > 20);
-    assert_true(seen.kinds[WP_CFA_END] >= 1);  /* _start has no caller */
+    assert_true(seen.kinds[WP_CFA_END] >= 1); /* _start has no caller */
     assert_int_equal(stats.crowded_pages, 0);
     wp_unwind_rows_destroy(rows);
 }
@@ -140,7 +140,8 @@ static bool from_cache(const struct wp_unwind_cache *cache, struct wp_unwind_row
     bool is_cached;
     int fd = open(LIBC, O_RDONLY);
     assert_true(fd >= 0);
-    assert_int_equal(wp_unwind_cache_rows(cache, fd, &(struct wp_unwind_file){.inode = 5, .device = 6}, rows, &is_cached, NULL), 0);
+    assert_int_equal(
+        wp_unwind_cache_rows(cache, fd, &(struct wp_unwind_file){.inode = 5, .device = 6}, rows, &is_cached, NULL), 0);
     if (!is_cached)
         wp_unwind_cache_keep(cache, fd, &(struct wp_unwind_file){.inode = 5, .device = 6}, *rows);
     close(fd);
@@ -163,7 +164,8 @@ static void meet(void *context, const struct wp_unwind_file *file, int fd, const
     close(fd);
 }
 
-/* What is kept is told with the file that it is of now; not without room, nor when it is damaged or of somebody else. */
+/* What is kept is told with the file that it is of now; not without room, nor when it is damaged or of somebody else.
+ */
 static void expect_met(const struct wp_unwind_cache *cache, uint64_t bytes, unsigned count)
 {
     struct met met = {0};
@@ -173,7 +175,8 @@ static void expect_met(const struct wp_unwind_cache *cache, uint64_t bytes, unsi
         assert_int_equal(met.file.inode, met.status.st_ino); /* 5 is no longer there */
 }
 
-/* The second time it comes from the cache; not when others may write there, or it is damaged: then it is written anew. */
+/* The second time it comes from the cache; not when others may write there, or it is damaged: then it is written anew.
+ */
 static void cached(void **state)
 {
     (void)state;
@@ -291,7 +294,8 @@ static void hostile(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(own_program), cmocka_unit_test(no_room_for_a_page), cmocka_unit_test(strangers), cmocka_unit_test(vdso), cmocka_unit_test(kept), cmocka_unit_test(cached), cmocka_unit_test(no_objects),
-        cmocka_unit_test(hostile)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(own_program), cmocka_unit_test(no_room_for_a_page),
+        cmocka_unit_test(strangers), cmocka_unit_test(vdso), cmocka_unit_test(kept), cmocka_unit_test(cached),
+        cmocka_unit_test(no_objects), cmocka_unit_test(hostile)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -150,8 +150,8 @@ static void equal_releases_raise_no_alarm(void **state)
         unguarded += made.is_degraded;
         end(&made, facts);
     }
-    print_message("equal releases: %u of %u raise an alarm, %u without a threshold, %u frames are red\n", alarms, EQUAL_TRIALS,
-        unguarded, colours);
+    print_message("equal releases: %u of %u raise an alarm, %u without a threshold, %u frames are red\n", alarms,
+        EQUAL_TRIALS, unguarded, colours);
     assert_true(alarms * 100 <= EQUAL_TRIALS);
     assert_true(unguarded * 100 <= EQUAL_TRIALS * 2);
 }
@@ -166,8 +166,8 @@ static void five_percent_in_one_hop_come_first(void **state)
         services(facts, 10000 + seed, 1200, 0.05);
         compare(&made, facts, &WP_COMPARE_DEFAULTS);
         const struct wp_change *change = &made.changes[WP_CHANGE_HOPS].rows[0];
-        first += !strcmp(change->name, service_hop_names[SERVICE_DISK]) &&
-            change->category == WP_BLOCKING_IO && change->delta > 0;
+        first += !strcmp(change->name, service_hop_names[SERVICE_DISK]) && change->category == WP_BLOCKING_IO &&
+            change->delta > 0;
         found += made.is_degraded;
         end(&made, facts);
     }
@@ -176,11 +176,12 @@ static void five_percent_in_one_hop_come_first(void **state)
     assert_true(found * 100 >= SLOWER_TRIALS * 90);
 }
 
-static const struct wp_change *find(const struct wp_compare *made, enum wp_change_family family, const char *name, int category)
+static const struct wp_change *find(
+    const struct wp_compare *made, enum wp_change_family family, const char *name, int category)
 {
     for (size_t i = 0; i < made->changes[family].count; i++)
         if (!strcmp(made->changes[family].rows[i].name, name) &&
-                (category < 0 || made->changes[family].rows[i].category == category))
+            (category < 0 || made->changes[family].rows[i].category == category))
             return &made->changes[family].rows[i];
     return NULL;
 }
@@ -209,7 +210,10 @@ static void recorded_in_turns(struct wp_facts facts[2], uint64_t seed, double sl
     for (unsigned side = 0; side < 2; side++) {
         struct wp_report *sum = NULL;
         for (unsigned i = 0; i < RECORDINGS; i++) {
-            struct service_options options = {.seed = seed * 64 + side * 8 + i, .seconds = 60, .requests = 100, .steps = 0.02,
+            struct service_options options = {.seed = seed * 64 + side * 8 + i,
+                .seconds = 60,
+                .requests = 100,
+                .steps = 0.02,
                 .later_s = (2 * i + side) * 80};
             options.slower[SERVICE_DISK] = days_disk(options.seed);
             options.slower[6] = side ? slower : 0; /* what postgres computes */
@@ -244,7 +248,8 @@ static void recordings_that_differ_raise_no_alarm(void **state)
         blind += made.worse || made.better || made.is_degraded;
         end(&made, facts);
     }
-    print_message("recordings with disks of their own: %u of %u raise an alarm, %u when nothing is known of recordings\n", alarms,
+    print_message(
+        "recordings with disks of their own: %u of %u raise an alarm, %u when nothing is known of recordings\n", alarms,
         EQUAL_TRIALS, blind);
     assert_true(alarms * 100 <= EQUAL_TRIALS * 2); /* an alarm is any verdict here, better or worse */
     assert_true(blind >= alarms);
@@ -276,7 +281,8 @@ static void one_recording_borrows_from_many(void **state)
     for (uint64_t seed = 1; seed <= SLOWER_TRIALS; seed++) {
         struct wp_facts facts[2], lone[2];
         struct wp_compare made;
-        struct service_options options = {.seed = seed * 64 + 63, .seconds = 60, .requests = 100, .steps = 0.02, .later_s = 900};
+        struct service_options options = {
+            .seed = seed * 64 + 63, .seconds = 60, .requests = 100, .steps = 0.02, .later_s = 900};
         options.slower[SERVICE_DISK] = days_disk(options.seed);
         recorded_in_turns(facts, 9000 + seed, 0);
         build(&lone[1], "v3", sample_service(&options));
@@ -456,7 +462,10 @@ static void what_cannot_be_tested_is_not_judged(void **state)
         struct service_options options = {.seed = 3, .seconds = 1, .requests = 10};
         build(&facts[0], "v1", round == 0 ? sample_report() : sample_service(&options));
         options.requests = 100;
-        build(&facts[1], "v2", round == 0 ? sample_report() : round == 1 ? sample_service(&options) : wp_report_create());
+        build(&facts[1], "v2",
+            round == 0       ? sample_report()
+                : round == 1 ? sample_service(&options)
+                             : wp_report_create());
         compare(&made, facts, &WP_COMPARE_DEFAULTS);
         struct wp_buffer text = {0}, json = {0};
         if (round != 1) {
@@ -512,16 +521,18 @@ static struct wp_report *installed_in(const char *folder, uint64_t ns)
     assert_non_null(report);
     for (unsigned i = 0; i < 20; i++) {
         snprintf(stack, sizeof(stack), "[api];main@%s/api;handle@%s/api", folder, folder);
-        wp_report_add_at(report, sample_node(report, stack), WP_UNDERSTOOD_FUNCTIONS, 1790000000000000000u + i * 1000000000u,
-            1790000000000000000u + i * 1000000000u + ns);
-        snprintf(stack, sizeof(stack), "[api];main@%s/api;read@/usr/lib/libc.so.6;k:pipe_read;k:schedule;k:__schedule;sleep:read", folder);
+        wp_report_add_at(report, sample_node(report, stack), WP_UNDERSTOOD_FUNCTIONS,
+            1790000000000000000u + i * 1000000000u, 1790000000000000000u + i * 1000000000u + ns);
+        snprintf(stack, sizeof(stack),
+            "[api];main@%s/api;read@/usr/lib/libc.so.6;k:pipe_read;k:schedule;k:__schedule;sleep:read", folder);
         wp_report_add_at(report, sample_node(report, stack), WP_TIMEOUT, 1790000000000000000u + i * 1000000000u + ns,
             1790000000000000000u + i * 1000000000u + 3 * ns);
     }
     return report;
 }
 
-/* "/opt/api-1.8/api" and "/opt/api-1.9/api" are one file to who compares them; what lies where it lay keeps its path. */
+/* "/opt/api-1.8/api" and "/opt/api-1.9/api" are one file to who compares them; what lies where it lay keeps its path.
+ */
 static void files_are_found_again_in_another_folder(void **state)
 {
     (void)state;
@@ -547,13 +558,15 @@ static void files_are_found_again_in_another_folder(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(student_matches_tables), cmocka_unit_test(welch_takes_both_errors),
-        cmocka_unit_test(rates_know_their_error), cmocka_unit_test(many_tests_are_adjusted),
-        cmocka_unit_test(equal_releases_raise_no_alarm), cmocka_unit_test(five_percent_in_one_hop_come_first),
-        cmocka_unit_test(recordings_that_differ_raise_no_alarm), cmocka_unit_test(a_slower_hop_is_found_between_recordings),
-        cmocka_unit_test(one_recording_borrows_from_many), cmocka_unit_test(methods_make_verdicts),
-        cmocka_unit_test(formats_match_golden_files), cmocka_unit_test(all_views_agree),
-        cmocka_unit_test(ignored_categories_are_not_judged), cmocka_unit_test(units_scale_and_verdicts_do_not_follow_length),
-        cmocka_unit_test(what_cannot_be_tested_is_not_judged), cmocka_unit_test(files_are_found_again_in_another_folder), cmocka_unit_test(hostile_names_stay_text)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(student_matches_tables),
+        cmocka_unit_test(welch_takes_both_errors), cmocka_unit_test(rates_know_their_error),
+        cmocka_unit_test(many_tests_are_adjusted), cmocka_unit_test(equal_releases_raise_no_alarm),
+        cmocka_unit_test(five_percent_in_one_hop_come_first), cmocka_unit_test(recordings_that_differ_raise_no_alarm),
+        cmocka_unit_test(a_slower_hop_is_found_between_recordings), cmocka_unit_test(one_recording_borrows_from_many),
+        cmocka_unit_test(methods_make_verdicts), cmocka_unit_test(formats_match_golden_files),
+        cmocka_unit_test(all_views_agree), cmocka_unit_test(ignored_categories_are_not_judged),
+        cmocka_unit_test(units_scale_and_verdicts_do_not_follow_length),
+        cmocka_unit_test(what_cannot_be_tested_is_not_judged),
+        cmocka_unit_test(files_are_found_again_in_another_folder), cmocka_unit_test(hostile_names_stay_text)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

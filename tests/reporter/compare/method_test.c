@@ -99,8 +99,8 @@ static void models_are_told_apart(void **state)
     static const struct {
         double (*rate)(double);
         enum wp_model_kind kind;
-    } cases[] = {{flat, WP_MODEL_CONSTANT}, {line, WP_MODEL_LINEAR}, {falling, WP_MODEL_LINEAR}, {square, WP_MODEL_QUADRATIC},
-        {growth, WP_MODEL_EXPONENTIAL}};
+    } cases[] = {{flat, WP_MODEL_CONSTANT}, {line, WP_MODEL_LINEAR}, {falling, WP_MODEL_LINEAR},
+        {square, WP_MODEL_QUADRATIC}, {growth, WP_MODEL_EXPONENTIAL}};
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         double x[BUCKETS], y[BUCKETS];
         struct wp_model model;
@@ -252,10 +252,10 @@ static void names_lead_back(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(the_average_piece_is_held_to_twice), cmocka_unit_test(models_are_told_apart),
-        cmocka_unit_test(a_curve_of_a_higher_order_is_a_degradation), cmocka_unit_test(areas_and_sections_are_held_to_a_quarter),
-        cmocka_unit_test(sides_are_cut_to_the_shorter_one), cmocka_unit_test(outliers_are_told_by_all_others),
-        cmocka_unit_test(ratios_are_drawn_to_their_middle), cmocka_unit_test(quantiles_are_between_ranks),
-        cmocka_unit_test(names_lead_back)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(the_average_piece_is_held_to_twice),
+        cmocka_unit_test(models_are_told_apart), cmocka_unit_test(a_curve_of_a_higher_order_is_a_degradation),
+        cmocka_unit_test(areas_and_sections_are_held_to_a_quarter), cmocka_unit_test(sides_are_cut_to_the_shorter_one),
+        cmocka_unit_test(outliers_are_told_by_all_others), cmocka_unit_test(ratios_are_drawn_to_their_middle),
+        cmocka_unit_test(quantiles_are_between_ranks), cmocka_unit_test(names_lead_back)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

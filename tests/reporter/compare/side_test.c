@@ -37,7 +37,8 @@ static void put(const char *root, const char *release, uint64_t timebox_s, const
     snprintf(copy, sizeof(copy), "%s", hosts);
     for (char *host; (host = strsep(&rest, " "));)
         wp_report_host(report, host);
-    wp_report_add_at(report, sample_node(report, "[web];main@web"), WP_UNDERSTOOD_FUNCTIONS, timebox_s * SECOND, timebox_s * SECOND + ns);
+    wp_report_add_at(report, sample_node(report, "[web];main@web"), WP_UNDERSTOOD_FUNCTIONS, timebox_s * SECOND,
+        timebox_s * SECOND + ns);
     if (sample_put(root, release, "main", timebox_s, report, NULL, &err))
         fail_msg("%s", err.text);
 }
@@ -74,8 +75,8 @@ static int tear_down(void **state)
     return 0;
 }
 
-static int read_both(struct wp_facts facts[2], const struct wp_stores *stores, const char *before, const char *after, bool same_time,
-    struct wp_error *err)
+static int read_both(struct wp_facts facts[2], const struct wp_stores *stores, const char *before, const char *after,
+    bool same_time, struct wp_error *err)
 {
     struct wp_side_spec spec[2];
     assert_int_equal(wp_side_parse(&spec[0], before, err), 0);
@@ -216,7 +217,8 @@ static void checks_are_kept_and_read_again(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test_setup_teardown(hosts_are_told_by_their_shards, set_up, tear_down),
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(hosts_are_told_by_their_shards, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_cannot_be_told_apart_is_refused, set_up, tear_down),
         cmocka_unit_test_setup_teardown(recordings_are_those_of_the_hosts, set_up, tear_down),
         cmocka_unit_test(patterns_choose_hosts),

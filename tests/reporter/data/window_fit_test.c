@@ -26,7 +26,9 @@ static struct wp_trace *busy(uint32_t rows)
     trace->omitted = 7;
     for (uint32_t i = 0; i < THREADS; i++) {
         snprintf(name, sizeof(name), "worker-%u", i);
-        wp_trace_add_thread(trace, &(struct wp_trace_thread){wp_trace_string(trace, "builder"), wp_trace_string(trace, name), 1000 + i, 1000 + i, !i});
+        wp_trace_add_thread(trace,
+            &(struct wp_trace_thread){
+                wp_trace_string(trace, "builder"), wp_trace_string(trace, name), 1000 + i, 1000 + i, !i});
         wp_trace_add_path(trace, &(struct wp_trace_path){i, !i});
     }
     for (uint32_t i = 0; i < rows; i++) {
@@ -34,12 +36,15 @@ static struct wp_trace *busy(uint32_t rows)
         snprintf(name, sizeof(name), "function_%u", (unsigned)(random % 3000));
         uint64_t length_ns = 1000 + random % 5000000;
         uint32_t thread = (uint32_t)(random >> 20) % THREADS, string = wp_trace_string(trace, name);
-        uint32_t node = wp_trace_child(trace, wp_trace_child(trace, 0, wp_trace_frame(trace, WP_STYLE_PROCESS, "[worker]", "")),
-            wp_trace_frame(trace, WP_STYLE_USER, name, "/usr/bin/worker"));
+        uint32_t node =
+            wp_trace_child(trace, wp_trace_child(trace, 0, wp_trace_frame(trace, WP_STYLE_PROCESS, "[worker]", "")),
+                wp_trace_frame(trace, WP_STYLE_USER, name, "/usr/bin/worker"));
         wp_trace_add_piece(trace, &(struct wp_trace_piece){thread, node, at_ns, length_ns, WP_UNDERSTOOD_FUNCTIONS});
         wp_trace_add_run(trace, &(struct wp_trace_run){thread, string, at_ns, length_ns});
-        wp_trace_add_sleep(trace, &(struct wp_trace_sleep){thread, string, WP_BLOCKING_IO, at_ns + length_ns, length_ns / 2});
-        wp_trace_add_link(trace, &(struct wp_trace_link){WP_LINK_WAKING, thread, (thread + 7) % THREADS, at_ns, at_ns + length_ns});
+        wp_trace_add_sleep(
+            trace, &(struct wp_trace_sleep){thread, string, WP_BLOCKING_IO, at_ns + length_ns, length_ns / 2});
+        wp_trace_add_link(
+            trace, &(struct wp_trace_link){WP_LINK_WAKING, thread, (thread + 7) % THREADS, at_ns, at_ns + length_ns});
         at_ns += random % 100000;
     }
     trace->length_ns = at_ns + 10000000;
@@ -130,7 +135,8 @@ static void a_small_window_is_left_alone(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(a_busy_window_fits_and_says_what_is_missing), cmocka_unit_test(what_is_left_is_a_window),
-        cmocka_unit_test(the_longest_stay), cmocka_unit_test(a_small_window_is_left_alone)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(a_busy_window_fits_and_says_what_is_missing),
+        cmocka_unit_test(what_is_left_is_a_window), cmocka_unit_test(the_longest_stay),
+        cmocka_unit_test(a_small_window_is_left_alone)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -26,8 +26,14 @@ static void html_escapes_markup_and_control(void **state)
 {
     (void)state;
     expect(wp_escape_html, "<a href=\"x\">&'", "&lt;a href=&quot;x&quot;&gt;&amp;&#39;");
-    expect(wp_escape_html, "a\nb\x1b", "a\xe2\x90\x8a" "b\xe2\x90\x9b");
-    expect(wp_escape_html, "\xe2\x80\xae" "abc", "\xef\xbf\xbd" "abc");
+    expect(wp_escape_html, "a\nb\x1b",
+        "a\xe2\x90\x8a"
+        "b\xe2\x90\x9b");
+    expect(wp_escape_html,
+        "\xe2\x80\xae"
+        "abc",
+        "\xef\xbf\xbd"
+        "abc");
     expect(wp_escape_html, "\xd7\xa9\xd7\x9c", "\xd7\xa9\xd7\x9c"); /* letters that run leftwards stay */
 }
 
@@ -35,7 +41,7 @@ static void malformed_bytes_become_replacements(void **state)
 {
     (void)state;
     expect(wp_escape_utf8, "\xff", "\xef\xbf\xbd");
-    expect(wp_escape_utf8, "\xc0\xaf", "\xef\xbf\xbd\xef\xbf\xbd");             /* overlong '/' */
+    expect(wp_escape_utf8, "\xc0\xaf", "\xef\xbf\xbd\xef\xbf\xbd");                 /* overlong '/' */
     expect(wp_escape_utf8, "\xed\xa0\x80", "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd"); /* a surrogate */
     expect(wp_escape_utf8, "\xf4\x90\x80\x80", "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd");
     expect(wp_escape_utf8, "a\xe2\x82", "a\xef\xbf\xbd\xef\xbf\xbd"); /* cut at the end: not read past */
@@ -48,7 +54,9 @@ static void js_literals_cannot_be_left(void **state)
     expect(wp_escape_js, "\"\\", "\"\\\"\\\\\"");
     expect(wp_escape_js, "</script>", "\"\\u003c/script\\u003e\"");
     expect(wp_escape_js, "\xe2\x80\xa8", "\"\xef\xbf\xbd\"");
-    expect(wp_escape_js, "a\nb", "\"a\xe2\x90\x8a" "b\"");
+    expect(wp_escape_js, "a\nb",
+        "\"a\xe2\x90\x8a"
+        "b\"");
 }
 
 static void urls_keep_only_plain_bytes(void **state)
@@ -105,8 +113,8 @@ static void csv_fields_stay_in_their_place(void **state)
 {
     (void)state;
     static const char *const pairs[][2] = {{"plain", "plain"}, {"", ""}, {"a,b", "\"a,b\""}, {"a\"b", "\"a\"\"b\""},
-        {"two\r\nlines", "two\xe2\x90\x8d\xe2\x90\x8alines"}, {"=1+1", "'=1+1"}, {"-bash", "'-bash"}, {"@x,y", "\"'@x,y\""},
-        {"+", "'+"}, {"\tx", "\xe2\x90\x89x"}, {"a=b", "a=b"}};
+        {"two\r\nlines", "two\xe2\x90\x8d\xe2\x90\x8alines"}, {"=1+1", "'=1+1"}, {"-bash", "'-bash"},
+        {"@x,y", "\"'@x,y\""}, {"+", "'+"}, {"\tx", "\xe2\x90\x89x"}, {"a=b", "a=b"}};
     for (size_t i = 0; i < sizeof(pairs) / sizeof(*pairs); i++) {
         struct wp_buffer out = {0};
         wp_buffer_puts(&out, "");

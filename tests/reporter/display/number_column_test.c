@@ -31,11 +31,13 @@ static void differences_are_written_as_in_source_maps(void **state)
     assert_column((const uint64_t[]){0, 1, 0, 15, 31, 1231}, 6, "\"x\":wakepath.column(6,\"ACDegBgrC\"),\n");
 }
 
-/* 53 bits, all of them set: four in the first digit, four in the last of eleven. What is larger is the same to a reader. */
+/* 53 bits, all of them set: four in the first digit, four in the last of eleven. What is larger is the same to a
+ * reader. */
 static void what_a_script_cannot_count_stays_its_largest(void **state)
 {
     (void)state;
-    assert_column((const uint64_t[]){9007199254740991u, UINT64_MAX, 0}, 3, "\"x\":wakepath.column(3,\"+/////////PA//////////P\"),\n");
+    assert_column((const uint64_t[]){9007199254740991u, UINT64_MAX, 0}, 3,
+        "\"x\":wakepath.column(3,\"+/////////PA//////////P\"),\n");
 }
 
 int main(void)

@@ -117,7 +117,11 @@ static void folded_and_categories_sum_to_the_total(void **state)
     for (int round = 0; round < 3; round++) {
         struct wp_facts facts;
         struct wp_buffer folded = {0};
-        build(&facts, round == 0 ? sample_report() : round == 1 ? sample_hostile_report() : sample_large_report(5000), NULL);
+        build(&facts,
+            round == 0       ? sample_report()
+                : round == 1 ? sample_hostile_report()
+                             : sample_large_report(5000),
+            NULL);
         uint64_t sum = 0;
         for (unsigned i = 0; i < WP_CATEGORIES; i++)
             sum += facts.categories[i];
@@ -292,7 +296,8 @@ static void a_wait_for_its_like_counts_once(void **state)
 {
     (void)state;
     struct wp_report *report = wp_report_create();
-    wp_report_add(report, sample_node(report, "[p];sleep:wait4;[p];sleep:wait4;[p];main@p"), WP_UNDERSTOOD_FUNCTIONS, 100, 1);
+    wp_report_add(
+        report, sample_node(report, "[p];sleep:wait4;[p];sleep:wait4;[p];main@p"), WP_UNDERSTOOD_FUNCTIONS, 100, 1);
     wp_report_add(report, sample_node(report, "[p];sleep:wait4;[p];sleep:read;io:read vda"), WP_BLOCKING_IO, 30, 2);
     struct wp_facts facts;
     struct wp_wait_edges edges;
@@ -330,19 +335,26 @@ static void json_has_no_controls(void **state)
     struct wp_json_writer writer = {0};
     struct wp_buffer out = {0};
     struct json_object *root = json_object_new_object(), *again;
-    wp_writer_text(&writer, root, "name", "a\x7f" "b\xc2\x9b" "31mc\xc2\xa0");
+    wp_writer_text(&writer, root, "name",
+        "a\x7f"
+        "b\xc2\x9b"
+        "31mc\xc2\xa0");
     assert_int_equal(wp_writer_finish(&writer, root, &out, NULL), 0);
     assert_null(strstr((const char *)out.data, "\xc2\x9b"));
     assert_null(strchr((const char *)out.data, 0x7f));
     again = json_tokener_parse((const char *)out.data);
-    assert_string_equal(json_object_get_string(json_object_object_get(again, "name")), "a\x7f" "b\xc2\x9b" "31mc\xc2\xa0");
+    assert_string_equal(json_object_get_string(json_object_object_get(again, "name")),
+        "a\x7f"
+        "b\xc2\x9b"
+        "31mc\xc2\xa0");
     json_object_put(again);
     wp_buffer_fini(&out);
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(json_has_no_controls), 
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(json_has_no_controls),
         cmocka_unit_test(formats_match_golden_files),
         cmocka_unit_test(folded_and_categories_sum_to_the_total),
         cmocka_unit_test(json_keeps_its_schema),

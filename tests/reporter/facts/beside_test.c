@@ -20,7 +20,8 @@ static struct wp_report *java(void)
     struct wp_report *report = wp_report_create();
     uint32_t main = wp_report_child(report, 0, wp_report_frame(report, WP_STYLE_PROCESS, "[java]", ""));
     uint32_t sleep = wp_report_child(report, main, wp_report_frame(report, WP_STYLE_SLEEP, "sleep:futex", ""));
-    uint32_t pool = wp_report_child(report, sleep, wp_report_frame(report, WP_STYLE_PROCESS, "[pool-1-thread-1]", "java"));
+    uint32_t pool =
+        wp_report_child(report, sleep, wp_report_frame(report, WP_STYLE_PROCESS, "[pool-1-thread-1]", "java"));
     uint32_t crunch = wp_report_child(report, pool, wp_report_frame(report, WP_STYLE_USER, "crunch", "/tmp/x"));
     wp_report_add(report, main, WP_RUNNING_NOT_SAMPLED, 30 * MS, 1);
     wp_report_add(report, crunch, WP_UNDERSTOOD_FUNCTIONS, 70 * MS, 1);
@@ -53,10 +54,12 @@ static void progress(void **state)
     assert_int_equal(facts.unwaited_ns, 20 * MS);
     assert_int_equal(facts.total_ns, 100 * MS); /* of which the percentages are */
     assert_string_equal(wp_beside_base(&facts), "progress of the main thread");
-    assert_string_equal(wp_beside_sentence(&facts.pool, &facts), "Beside the total, all threads together: other threads worked for "
+    assert_string_equal(wp_beside_sentence(&facts.pool, &facts),
+        "Beside the total, all threads together: other threads worked for "
         "20.0 ms that the main thread did not wait for; its idle workers had nothing to do for 405 ms.");
     assert_string_equal(facts.findings[0].sentence,
-        "java spends 70 % of its time (70.0 ms) waiting for its thread pool-1-thread-1, which runs its own code, first of all in crunch.");
+        "java spends 70 % of its time (70.0 ms) waiting for its thread pool-1-thread-1, which runs its own code, first "
+        "of all in crunch.");
     assert_int_equal(wp_format_json(&json, &facts, NULL), 0);
     assert_non_null(strstr((char *)json.data, "\"base\": \"progress\""));
     assert_non_null(strstr((char *)json.data, "\"idle_ns\": 405000000"));
@@ -94,6 +97,7 @@ static void other_views(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(progress), cmocka_unit_test(threads_that_do_more), cmocka_unit_test(other_views)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(progress), cmocka_unit_test(threads_that_do_more), cmocka_unit_test(other_views)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -69,10 +69,10 @@ static void filters_hold_of_one_layer(void **state)
     static const struct {
         struct wp_group_filter filter;
         uint64_t ns;
-    } cases[] = {
-        {{.process = "web"}, 315}, {{.process = "postgres"}, 300}, {{.host = "db-*"}, 307}, {{.host = "web-1"}, 315},
-        {{.process = "web", .host = "db-7"}, 0}, {{.process = "postgres", .host = "db-7", .function = "main"}, 300},
-        {{.function = "main"}, 315}, {{.host = "db-7", .function = "main"}, 300}, {{.host = "*"}, 322}, {{0}, 323},
+    } cases[] = {{{.process = "web"}, 315}, {{.process = "postgres"}, 300}, {{.host = "db-*"}, 307},
+        {{.host = "web-1"}, 315}, {{.process = "web", .host = "db-7"}, 0},
+        {{.process = "postgres", .host = "db-7", .function = "main"}, 300}, {{.function = "main"}, 315},
+        {{.host = "db-7", .function = "main"}, 300}, {{.host = "*"}, 322}, {{0}, 323},
         {{.categories = 1u << WP_UNDERSTOOD_FUNCTIONS}, 310}, {{.process = "[web]"}, 0},
         {{.process = "web", .categories = 1u << WP_SCHEDULER | 1u << WP_MESSAGE_IN_FLIGHT}, 5}};
     struct wp_facts facts;
@@ -119,7 +119,8 @@ static void lines_and_files_add_up(void **state)
     assert_int_equal(find(&group, "/build/shop/src/till.c:47", "main")->ns, 0);
     assert_int_equal(find(&group, "/build/shop/src/till.c:47", "main")->inclusive_ns, 560000000);
     wp_group_fini(&group);
-    assert_int_equal(wp_group_build(&group, &facts, &(struct wp_group_filter){.function = "settle"}, WP_BY_FILE, NULL), 0);
+    assert_int_equal(
+        wp_group_build(&group, &facts, &(struct wp_group_filter){.function = "settle"}, WP_BY_FILE, NULL), 0);
     assert_int_equal(group.count, 1);
     assert_int_equal(group.rows[0].ns, 160000000);
     assert_int_equal(group.rows[0].inclusive_ns, 410000000);

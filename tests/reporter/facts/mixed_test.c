@@ -27,7 +27,8 @@ struct place {
 };
 
 /* Active in [from, to), in seconds, on these hosts. */
-static void put(const char *root, const char *release, const char *aggregate, const char *hosts, uint64_t from_s, uint64_t to_s)
+static void put(
+    const char *root, const char *release, const char *aggregate, const char *hosts, uint64_t from_s, uint64_t to_s)
 {
     struct wp_error err = {0};
     struct wp_report *report = wp_report_create();
@@ -35,7 +36,8 @@ static void put(const char *root, const char *release, const char *aggregate, co
     snprintf(copy, sizeof(copy), "%s", hosts);
     for (char *host; (host = strsep(&rest, " "));)
         wp_report_host(report, host);
-    wp_report_add_at(report, sample_node(report, "[web];main@web"), WP_UNDERSTOOD_FUNCTIONS, from_s * SECOND, to_s * SECOND);
+    wp_report_add_at(
+        report, sample_node(report, "[web];main@web"), WP_UNDERSTOOD_FUNCTIONS, from_s * SECOND, to_s * SECOND);
     wp_report_activity(report, from_s * SECOND, to_s * SECOND);
     if (sample_put(root, release, aggregate, from_s, report, NULL, &err))
         fail_msg("%s", err.text);
@@ -53,7 +55,8 @@ static int set_up(void **state)
     put(root, "v3", "main", "web-9 web-4 web-5 web-6 web-7", 1500, 1600);
     put(root, "v4", "main", "web-1", 5000, 6000);
     put(root, "v5", "other", "web-1", 1000, 6000); /* at the same time as all, and no such aggregate */
-    if (wp_stores_open(&place->stores, &root, 1, &err) || wp_release_order_read(&place->order, &place->stores, &(struct wp_order_options){0}, &err))
+    if (wp_stores_open(&place->stores, &root, 1, &err) ||
+        wp_release_order_read(&place->order, &place->stores, &(struct wp_order_options){0}, &err))
         fail_msg("%s", err.text);
     *state = place;
     return 0;
@@ -79,7 +82,7 @@ static void read_mixed(struct wp_facts *facts, const struct place *place, const 
     size_t count = wp_mixed_candidates(&place->order, row, rows, room);
     assert_true(count <= room);
     if (wp_side_parse(&spec, release, &err) || wp_side_read(facts, &place->stores, &spec, "main", &err) ||
-            wp_mixed_read(facts, &place->stores, &place->order, rows, count, &err))
+        wp_mixed_read(facts, &place->stores, &place->order, rows, count, &err))
         fail_msg("%s", err.text);
 }
 
@@ -145,13 +148,14 @@ static void alone_there_is_nothing_to_say(void **state)
 
 static char *check(const struct place *place, const char *before, const char *after, enum wp_check_format format)
 {
-    struct wp_check_options options = {.common = {.compare = WP_COMPARE_DEFAULTS, .store_count = 1}, .format = format, .canary = ""};
+    struct wp_check_options options = {
+        .common = {.compare = WP_COMPARE_DEFAULTS, .store_count = 1}, .format = format, .canary = ""};
     struct wp_buffer out = {0};
     struct wp_error err = {0};
     bool is_degraded;
     options.common.stores[0] = place->folder;
     if (wp_side_parse(&options.before, before, &err) || wp_side_parse(&options.after, after, &err) ||
-            wp_check_run(&out, &options, &is_degraded, &err))
+        wp_check_run(&out, &options, &is_degraded, &err))
         fail_msg("%s", err.text);
     char *text = strndup((const char *)out.data, out.size);
     wp_buffer_fini(&out);
@@ -178,7 +182,8 @@ static void a_check_says_so(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test_setup_teardown(windows_are_when_both_were_active, set_up, tear_down),
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(windows_are_when_both_were_active, set_up, tear_down),
         cmocka_unit_test_setup_teardown(stretches_apart_are_added, set_up, tear_down),
         cmocka_unit_test_setup_teardown(alone_there_is_nothing_to_say, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_check_says_so, set_up, tear_down)};

@@ -58,7 +58,7 @@ static void read_parts(struct wp_facts *facts)
     wp_report_destroy(web);
     wp_report_destroy(db);
     if (rc || wp_stores_open(&stores, roots, 1, &err) || wp_snapshot_begin(&snapshot, &stores, "v1", &err) ||
-            wp_facts_read(facts, &snapshot, "main", &all, &err) || wp_origins_read(facts, &snapshot, &all, &err))
+        wp_facts_read(facts, &snapshot, "main", &all, &err) || wp_origins_read(facts, &snapshot, &all, &err))
         fail_msg("%s", err.text);
     wp_snapshot_end(&snapshot);
     wp_stores_close(&stores);
@@ -88,8 +88,9 @@ static void a_stack_counts_once_for_a_host(void **state)
     struct wp_hosts hosts;
     uint32_t db = wp_report_child(report, sample_node(report, "[web];main@web;sleep:recvfrom"),
         wp_report_frame(report, WP_STYLE_PROCESS, "[postgres]@db-3", ""));
-    uint32_t writer = wp_report_child(report, wp_report_child(report, db, wp_report_frame(report, WP_STYLE_WAIT, "sleep:futex", "")),
-        wp_report_frame(report, WP_STYLE_PROCESS, "[walwriter]@db-3", ""));
+    uint32_t writer =
+        wp_report_child(report, wp_report_child(report, db, wp_report_frame(report, WP_STYLE_WAIT, "sleep:futex", "")),
+            wp_report_frame(report, WP_STYLE_PROCESS, "[walwriter]@db-3", ""));
     wp_report_add(report, db, WP_UNDERSTOOD_FUNCTIONS, 300, 1);
     wp_report_add(report, writer, WP_UNDERSTOOD_FUNCTIONS, 500, 1);
     wp_report_add(report, sample_node(report, "[web];main@web"), WP_UNDERSTOOD_FUNCTIONS, 1000, 1);
@@ -116,7 +117,8 @@ static bool is_base(const struct wp_wait_graph *graph, const char *name)
 static struct wp_trace *window_of(const char *comm)
 {
     struct wp_trace *trace = wp_trace_create();
-    wp_trace_add_thread(trace, &(struct wp_trace_thread){wp_trace_string(trace, "h1"), wp_trace_string(trace, comm), 7, 7, 1});
+    wp_trace_add_thread(
+        trace, &(struct wp_trace_thread){wp_trace_string(trace, "h1"), wp_trace_string(trace, comm), 7, 7, 1});
     wp_trace_add_path(trace, &(struct wp_trace_path){0, 1});
     return trace;
 }
@@ -130,8 +132,10 @@ static void another_path_is_not_of_interest(void **state)
         struct wp_facts facts;
         struct wp_wait_graph graph;
         wp_report_add(report, sample_node(report, "[nginx];main@nginx"), WP_UNDERSTOOD_FUNCTIONS, 100, 1);
-        wp_report_add(report, sample_node(report, "[nginx];main@nginx;sleep:epoll_wait;path:[php]"), WP_OTHER_PATH, 200, 1);
-        wp_report_add(report, sample_node(report, "[php];main@php;sleep:read;[mysql]"), WP_UNDERSTOOD_FUNCTIONS, 150, 1);
+        wp_report_add(
+            report, sample_node(report, "[nginx];main@nginx;sleep:epoll_wait;path:[php]"), WP_OTHER_PATH, 200, 1);
+        wp_report_add(
+            report, sample_node(report, "[php];main@php;sleep:read;[mysql]"), WP_UNDERSTOOD_FUNCTIONS, 150, 1);
         assert_int_equal(wp_facts_build(&facts, "v1", "main", report, window_of(is_chosen ? "php" : "nginx"), NULL), 0);
         wp_wait_graph_processes(&graph, &facts.pool, &facts);
         assert_true(!graph.wait_count || is_base(&graph, "php") == is_chosen);

@@ -40,9 +40,10 @@ static void read_fleet(struct wp_facts *facts, bool is_hostile)
     struct wp_error err = {0};
     struct wp_selection all = {0};
     assert_non_null(mkdtemp(root));
-    if (sample_put(root, "v1", "main", 1790000000, is_hostile ? sample_hostile_report() : sample_fleet_report(), NULL, &err) ||
-            sample_describe(root, "v1", "main", is_hostile, &err) || wp_stores_open(&stores, roots, 1, &err) ||
-            wp_snapshot_begin(&snapshot, &stores, "v1", &err) || wp_facts_read(facts, &snapshot, "main", &all, &err))
+    if (sample_put(
+            root, "v1", "main", 1790000000, is_hostile ? sample_hostile_report() : sample_fleet_report(), NULL, &err) ||
+        sample_describe(root, "v1", "main", is_hostile, &err) || wp_stores_open(&stores, roots, 1, &err) ||
+        wp_snapshot_begin(&snapshot, &stores, "v1", &err) || wp_facts_read(facts, &snapshot, "main", &all, &err))
         fail_msg("%s", err.text);
     wp_snapshot_end(&snapshot);
     wp_stores_close(&stores);
@@ -63,11 +64,13 @@ static void read_shards(struct wp_facts *facts, const char *shard)
     for (unsigned i = 0; i < SAMPLE_SHARDS; i++) {
         char name[8];
         snprintf(name, sizeof(name), "s%u", i + 1);
-        if (sample_put_shard(root, "v1", &(struct sample_place){"main", 1790000000, name}, sample_shard_report(i), NULL, &err))
+        if (sample_put_shard(
+                root, "v1", &(struct sample_place){"main", 1790000000, name}, sample_shard_report(i), NULL, &err))
             fail_msg("%s", err.text);
     }
     if (wp_stores_open(&stores, roots, 1, &err) || wp_snapshot_begin(&snapshot, &stores, "v1", &err) ||
-            wp_facts_read(facts, &snapshot, "main", &selection, &err) || wp_origins_read(facts, &snapshot, &selection, &err))
+        wp_facts_read(facts, &snapshot, "main", &selection, &err) ||
+        wp_origins_read(facts, &snapshot, &selection, &err))
         fail_msg("%s", err.text);
     wp_snapshot_end(&snapshot);
     wp_stores_close(&stores);
@@ -171,7 +174,8 @@ static void hostile_hosts_are_only_names(void **state)
     wp_facts_fini(&facts);
 }
 
-/* The card of a release speaks of one aggregate, and counts what changed in all: its sentence must not deny what the marks say. */
+/* The card of a release speaks of one aggregate, and counts what changed in all: its sentence must not deny what the
+ * marks say. */
 static void an_index_card_says_what_its_marks_count(void **state)
 {
     (void)state;
@@ -179,8 +183,12 @@ static void an_index_card_says_what_its_marks_count(void **state)
         size_t main[2], other[2]; /* worse, better */
         const char *note;
     } rows[] = {
-        {{0, 0}, {0, 0}, "main is the same"}, {{0, 0}, {0, 2}, "web: web changed"}, {{0, 0}, {2, 0}, "web: web changed"},
-        {{0, 1}, {0, 2}, "main is the same"}, {{0, 1}, {1, 0}, "web: web changed"}, {{1, 0}, {5, 5}, "main is the same"},
+        {{0, 0}, {0, 0}, "main is the same"},
+        {{0, 0}, {0, 2}, "web: web changed"},
+        {{0, 0}, {2, 0}, "web: web changed"},
+        {{0, 1}, {0, 2}, "main is the same"},
+        {{0, 1}, {1, 0}, "web: web changed"},
+        {{1, 0}, {5, 5}, "main is the same"},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
         struct wp_site_summary site = {0};
@@ -218,7 +226,8 @@ static void findings_do_not_begin_with_what_is_counted_elsewhere(void **state)
     struct wp_error err = {0};
     struct wp_report *report = wp_report_create();
     wp_report_add(report, sample_node(report, "[pool];f;sleep:futex;path:[pool]"), WP_OTHER_PATH, 9000, 9);
-    wp_report_add(report, sample_node(report, "[pool];f;sleep:futex;[db];g;sleep:fsync;io:vda write"), WP_BLOCKING_IO, 700, 7);
+    wp_report_add(
+        report, sample_node(report, "[pool];f;sleep:futex;[db];g;sleep:fsync;io:vda write"), WP_BLOCKING_IO, 700, 7);
     wp_report_add(report, sample_node(report, "[pool];f;sleep:futex;[db];g"), WP_UNDERSTOOD_FUNCTIONS, 50, 1);
     wp_report_add(report, sample_node(report, "[pool];f"), WP_UNDERSTOOD_FUNCTIONS, 300, 3);
     assert_int_equal(wp_facts_build(&facts, "v1", "main", report, NULL, &err), 0);
@@ -232,7 +241,8 @@ static void findings_do_not_begin_with_what_is_counted_elsewhere(void **state)
 static const struct wp_wait *find_wait(const struct wp_wait_graph *graph, const char *from, const char *to)
 {
     for (uint32_t i = 0; i < graph->wait_count; i++)
-        if (!strcmp(graph->parties[graph->waits[i].from].name, from) && !strcmp(graph->parties[graph->waits[i].to].name, to))
+        if (!strcmp(graph->parties[graph->waits[i].from].name, from) &&
+            !strcmp(graph->parties[graph->waits[i].to].name, to))
             return &graph->waits[i];
     fail_msg("%s does not wait for %s", from, to);
     return NULL;
@@ -312,11 +322,12 @@ static void components_of_a_graph(void **state)
     free(deep);
 }
 
-static const struct wp_call *find_call(const struct wp_facts *facts, const struct wp_calls *calls, const char *from, const char *to)
+static const struct wp_call *find_call(
+    const struct wp_facts *facts, const struct wp_calls *calls, const char *from, const char *to)
 {
     for (uint32_t i = 0; i < calls->call_count; i++)
         if (!strcmp(wp_facts_frame_name(facts, calls->calls[i].from), from) &&
-                !strcmp(wp_facts_frame_name(facts, calls->calls[i].to), to))
+            !strcmp(wp_facts_frame_name(facts, calls->calls[i].to), to))
             return &calls->calls[i];
     fail_msg("%s does not call %s", from, to);
     return NULL;
@@ -330,8 +341,9 @@ static void recursion_is_folded_into_cliques(void **state)
     struct wp_calls calls;
     struct wp_error err = {0};
     struct wp_report *report = wp_report_create();
-    static const char *const stacks[] = {"[p];main;walk", "[p];main;walk;walk;leaf", "[p];main;walk;visit;walk;visit;leaf",
-        "[p];main;other;walk", "[p];main", "[p];main;other;walk;sleep:read;[q];main;walk"};
+    static const char *const stacks[] = {"[p];main;walk", "[p];main;walk;walk;leaf",
+        "[p];main;walk;visit;walk;visit;leaf", "[p];main;other;walk", "[p];main",
+        "[p];main;other;walk;sleep:read;[q];main;walk"};
     for (unsigned i = 0; i < 6; i++)
         wp_report_add(report, sample_node(report, stacks[i]), WP_UNDERSTOOD_FUNCTIONS, 1u << (4 * i), 1);
     assert_int_equal(wp_facts_build(&facts, "v1", "main", report, NULL, &err), 0);
@@ -339,7 +351,8 @@ static void recursion_is_folded_into_cliques(void **state)
     assert_int_equal(calls.clique_count, 1);
     assert_string_equal(calls.cliques[0].name, "walk, visit");
     assert_int_equal(calls.cliques[0].ns, 0x101111);
-    assert_int_equal(find_call(&facts, &calls, "main", "walk")->caller_ns, 0x111); /* that below q is inside the other's */
+    assert_int_equal(
+        find_call(&facts, &calls, "main", "walk")->caller_ns, 0x111); /* that below q is inside the other's */
     assert_int_equal(find_call(&facts, &calls, "other", "walk")->caller_ns, 0x101000);
     assert_int_equal(find_call(&facts, &calls, "walk", "visit")->caller_ns, 0);
     assert_int_equal(find_call(&facts, &calls, "walk", "visit")->inside_ns, 0x100);
@@ -358,7 +371,8 @@ static void callers_add_up(void **state)
     struct wp_facts facts;
     struct wp_calls calls;
     struct wp_error err = {0};
-    struct wp_report *reports[] = {sample_report(), sample_fleet_report(), sample_large_report(4000), sample_hostile_report()};
+    struct wp_report *reports[] = {
+        sample_report(), sample_fleet_report(), sample_large_report(4000), sample_hostile_report()};
     for (size_t i = 0; i < sizeof(reports) / sizeof(*reports); i++) {
         assert_int_equal(wp_facts_build(&facts, "v1", "main", reports[i], NULL, &err), 0);
         assert_int_equal(wp_calls_build(&calls, &facts, &err), 0);
@@ -417,8 +431,9 @@ static void disks_and_connections(void **state)
     wp_report_add(report, sample_node(report, "[a];g@x;sleep:read;io:8:16 write"), WP_BLOCKING_IO, 30, 1);
     wp_report_add(report, sample_node(report, "[a];f@x;sleep:recv;tcp:1.2.3.4:80"), WP_REMOTE_NOT_TRACED, 500, 2);
     wp_report_add(report, sample_node(report, "[a];f@x;sleep:recv;tcp:5.6.7.8:80"), WP_MESSAGE_IN_FLIGHT, 50, 5);
-    wp_report_add(report, sample_node(report, "[a];f@x;sleep:recv;tcp:5.6.7.8:80 request;[b];h@y;sleep:read;io:vda read"),
-        WP_BLOCKING_IO, 7000, 6);
+    wp_report_add(report,
+        sample_node(report, "[a];f@x;sleep:recv;tcp:5.6.7.8:80 request;[b];h@y;sleep:read;io:vda read"), WP_BLOCKING_IO,
+        7000, 6);
     assert_int_equal(wp_facts_build(&facts, "v1", "main", report, NULL, &err), 0);
     wp_io_facts_build(&io, &facts.pool, &facts);
     assert_int_equal(io.disk_count, 4);
@@ -452,8 +467,10 @@ static void whole_stacks(void **state)
     struct wp_stack_ends ends;
     struct wp_report *report = wp_report_create();
     wp_report_add(report, sample_node(report, "[a];_start@a;main@a;sleep:read"), WP_UNDERSTOOD_FUNCTIONS, 100, 1);
-    wp_report_add(report, sample_node(report, "[a];_start@a;main@a;sleep:read;[b];inner@b"), WP_UNDERSTOOD_FUNCTIONS, 7, 1); /* b's counts */
-    wp_report_add(report, sample_node(report, "[a];inner@b;sleep:read;[b];__clone3@libc.so.6;f@b"), WP_UNDERSTOOD_FUNCTIONS, 20, 1);
+    wp_report_add(report, sample_node(report, "[a];_start@a;main@a;sleep:read;[b];inner@b"), WP_UNDERSTOOD_FUNCTIONS, 7,
+        1); /* b's counts */
+    wp_report_add(report, sample_node(report, "[a];inner@b;sleep:read;[b];__clone3@libc.so.6;f@b"),
+        WP_UNDERSTOOD_FUNCTIONS, 20, 1);
     wp_report_add(report, sample_node(report, "[k];k:ret_from_fork;k:kthread"), WP_UNDERSTOOD_FUNCTIONS, 3, 1);
     wp_report_add(report, sample_node(report, "[a];sched:runnable"), WP_SCHEDULER, 1000, 1);
     wp_report_add(report, sample_node(report, "[a]"), WP_UNACCOUNTED, 1000, 1);
@@ -504,7 +521,8 @@ static void slow_requests_say_why(void **state)
     assert_in_range(slow, services[0].slow_mean_ns - 20, services[0].slow_mean_ns);
     assert_int_equal(services[1].slow_count, 0);
     for (size_t i = 0; i < facts.finding_count; i++)
-        is_found |= !strcmp(facts.findings[i].kind, "slow") && strstr(facts.findings[i].sentence, "web › postgres waits for the disk in pread.");
+        is_found |= !strcmp(facts.findings[i].kind, "slow") &&
+            strstr(facts.findings[i].sentence, "web › postgres waits for the disk in pread.");
     assert_true(is_found);
     wp_facts_fini(&facts);
 }
@@ -529,9 +547,13 @@ static void waits_belong_to_who_called_the_scheduler(void **state)
     struct wp_report *report = wp_report_create();
     uint64_t waiting;
     assert_non_null(report);
-    wp_report_add(report, sample_node(report, "[a];main@a;read@libc.so.6;k:pipe_read;k:schedule;k:__schedule;sleep:read"), WP_TIMEOUT, 5, 2);
-    wp_report_add(report, sample_node(report, "[a];main@a;schedule@a;sleep:read"), WP_TIMEOUT, 3, 1); /* its own of that name */
-    wp_report_add(report, sample_node(report, "[b];k:poll_schedule_timeout.constprop.0;k:__schedule;sleep:poll"), WP_TIMEOUT, 7, 1);
+    wp_report_add(report,
+        sample_node(report, "[a];main@a;read@libc.so.6;k:pipe_read;k:schedule;k:__schedule;sleep:read"), WP_TIMEOUT, 5,
+        2);
+    wp_report_add(
+        report, sample_node(report, "[a];main@a;schedule@a;sleep:read"), WP_TIMEOUT, 3, 1); /* its own of that name */
+    wp_report_add(report, sample_node(report, "[b];k:poll_schedule_timeout.constprop.0;k:__schedule;sleep:poll"),
+        WP_TIMEOUT, 7, 1);
     if (wp_facts_build(&facts, "v1", "main", report, NULL, &err))
         fail_msg("%s", err.text);
     assert_int_equal(blocked(&facts, "pipe_read", &waiting), 5);
@@ -543,22 +565,6 @@ static void waits_belong_to_who_called_the_scheduler(void **state)
         own += facts.functions[i].own_count;
     assert_int_equal(own, 4);
     wp_facts_fini(&facts);
-}
-
-static void latencies_fall_into_their_bucket(void **state)
-{
-    (void)state;
-    const uint64_t times[] = {0, 1, 1023, 1024, 1151, 1152, 2047, 2048, 123456789, 1ull << 40, UINT64_MAX};
-    for (size_t i = 0; i < sizeof(times) / sizeof(*times); i++) {
-        unsigned bucket = wp_latency_bucket(times[i]);
-        assert_true(bucket < WP_LATENCY_BUCKETS && wp_latency_floor(bucket) <= times[i]);
-        assert_true(bucket == WP_LATENCY_BUCKETS - 1 || times[i] < wp_latency_floor(bucket + 1));
-    }
-    for (unsigned bucket = 1; bucket < WP_LATENCY_BUCKETS; bucket++) {
-        assert_int_equal(wp_latency_bucket(wp_latency_floor(bucket)), bucket);
-        assert_int_equal(wp_latency_bucket(wp_latency_floor(bucket) - 1), bucket - 1);
-        assert_true(bucket == 1 || (wp_latency_floor(bucket) - wp_latency_floor(bucket - 1)) * 8 <= wp_latency_floor(bucket));
-    }
 }
 
 int main(void)
@@ -580,7 +586,6 @@ int main(void)
         cmocka_unit_test(whole_stacks),
         cmocka_unit_test(slow_requests_say_why),
         cmocka_unit_test(waits_belong_to_who_called_the_scheduler),
-        cmocka_unit_test(latencies_fall_into_their_bucket),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A page that cannot be made is a page that says so, and the run goes on. The linker puts a builder of ours (--wrap) before the
- * page of disks, and before the data of the flame. */
+/* A page that cannot be made is a page that says so, and the run goes on. The linker puts a builder of ours (--wrap)
+ * before the page of disks, and before the data of the flame. */
 #include "tests/reporter/sample.h"
 
 #include "common/path.h"
@@ -55,7 +55,8 @@ static void a_page_that_fails(void **state)
     snprintf(out, sizeof(out), "%s/site", folder);
     assert_int_equal(sample_put(store, "v1", "main", 1790000000, sample_report(), sample_trace(), NULL), 0);
     const char *stores[] = {store};
-    struct wp_site_options options = {.stores = stores, .store_count = 1, .out = out, .wait_s = -1, .compare = WP_COMPARE_DEFAULTS};
+    struct wp_site_options options = {
+        .stores = stores, .store_count = 1, .out = out, .wait_s = -1, .compare = WP_COMPARE_DEFAULTS};
     struct wp_site_result result;
     fails = 1;
     assert_int_equal(wp_site_write(&options, &result, NULL), 0);

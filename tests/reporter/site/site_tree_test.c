@@ -245,7 +245,8 @@ static void a_manifest_does_not_lead_outside(void **state)
     assert_int_equal(wp_file_write_atomic(path, lies, strlen(lies), NULL), 0);
     snprintf(victim, sizeof(victim), "%s/victim", place->folder);
     assert_int_equal(mkdir(victim, 0777), 0);
-    publish(place->out, "two", "page", NULL); /* "v1" is now a stranger's: refused, or not; nothing outside is touched */
+    publish(
+        place->out, "two", "page", NULL); /* "v1" is now a stranger's: refused, or not; nothing outside is touched */
     assert_int_equal(access(victim, F_OK), 0);
     assert_int_equal(access("/etc/passwd", F_OK), 0);
 }

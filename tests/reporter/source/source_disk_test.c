@@ -163,6 +163,7 @@ static void nobody_knows(void **state)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 int main(void)
 {
-    const struct CMUnitTest tests[] = {TEST(only_what_is_named), TEST(only_of_this_host), TEST(what_was_of_another_host_stays_so), TEST(nobody_knows)};
+    const struct CMUnitTest tests[] = {
+        TEST(only_what_is_named), TEST(only_of_this_host), TEST(what_was_of_another_host_stays_so), TEST(nobody_knows)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -69,7 +69,7 @@ static void open_handles_follow(void **state)
     ino_t before = inode(f);
     elsewhere(shrink, f->root);
     assert_int_not_equal(inode(f), before);
-    elsewhere(add, f->root); /* into the copy */
+    elsewhere(add, f->root);         /* into the copy */
     assert_int_equal(total(f), 101); /* a handle that has read before */
     elsewhere(shrink, f->root);
     fixture_add(f, "v1", "s", 100, "f", 1000); /* one that has written before */
@@ -140,7 +140,8 @@ static void a_copy_is_never_over_another(void **state)
 static void what_looks_like_a_copy_stays(void **state)
 {
     struct fixture *f = *state;
-    static const char *const kept[] = {"photos~copy.1", "v1~copy.abcdef/thesis", "v1~copy.abcdefg", "~copy.abcdef", "a b~copy.abcdef"};
+    static const char *const kept[] = {
+        "photos~copy.1", "v1~copy.abcdef/thesis", "v1~copy.abcdefg", "~copy.abcdef", "a b~copy.abcdef"};
     char path[160];
     for (size_t i = 0; i < sizeof(kept) / sizeof(kept[0]); i++) {
         snprintf(path, sizeof(path), "%s/%s", f->root, kept[i]);
@@ -162,7 +163,8 @@ static void what_looks_like_a_copy_stays(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {TEST(open_handles_follow), TEST(a_snapshot_stays), TEST(a_release_that_was_removed),
-        TEST(a_shard_is_claimed_once), TEST(what_looks_like_a_copy_stays), TEST(a_copy_is_never_over_another)};
+    const struct CMUnitTest tests[] = {TEST(open_handles_follow), TEST(a_snapshot_stays),
+        TEST(a_release_that_was_removed), TEST(a_shard_is_claimed_once), TEST(what_looks_like_a_copy_stays),
+        TEST(a_copy_is_never_over_another)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

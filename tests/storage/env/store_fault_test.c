@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The promises of a transaction: kill -9, a map that is too small, a disk that is too small, readers at the same time. */
+/* The promises of a transaction: kill -9, a map that is too small, a disk that is too small, readers at the same time.
+ */
 #include "tests/storage/store_fixture.h"
 
 #include "common/path.h"
@@ -92,7 +93,8 @@ static void growing_waits_for_readers(void **state)
     wp_store_set_map_size(f->store, 1 << 20);
     fixture_add(f, "v1", "s", 100, "f", 1);
     struct wp_txn *reader = fixture_begin(f, "v1", false);
-    assert_int_equal(wp_store_update(f->store, "v1", put_much, &work, &err), -EBUSY); /* this process's own reader is in it */
+    assert_int_equal(
+        wp_store_update(f->store, "v1", put_much, &work, &err), -EBUSY); /* this process's own reader is in it */
     assert_non_null(strstr(err.text, "map must grow"));
     assert_int_equal(fixture_total(reader, "main", NULL), 1); /* and has come to no harm */
     wp_txn_abort(reader);
@@ -231,7 +233,7 @@ static int child_fills_the_disk(const char *root)
     snprintf(own.root, sizeof(own.root), "%s", root);
     /* In a chroot "/" is no mount to be made private. */
     if (unshare(CLONE_NEWNS) || (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) && errno != EINVAL) ||
-            mount("none", root, "tmpfs", 0, "size=3m"))
+        mount("none", root, "tmpfs", 0, "size=3m"))
         return 20;
     if (wp_store_open(&own.store, root, true, NULL))
         return 21;
@@ -341,6 +343,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {TEST(readers_see_one_moment), TEST(map_grows), TEST(growing_waits_for_readers),
         TEST(others_follow_a_grown_map), TEST(death_loses_one_transaction), TEST(death_at_any_moment),
-        TEST(full_disk_loses_nothing), TEST(threads_share_a_handle), TEST(many_releases_fit), TEST(roots_are_explained)};
+        TEST(full_disk_loses_nothing), TEST(threads_share_a_handle), TEST(many_releases_fit),
+        TEST(roots_are_explained)};
     return wp_exit_status(cmocka_run_group_tests(tests, NULL, NULL));
 }

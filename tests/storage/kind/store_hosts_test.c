@@ -52,7 +52,9 @@ static void fill(struct fixture *f, unsigned rounds)
         assert_int_equal(wp_txn_register_shard(txn, "s", NULL), 0);
         for (size_t i = 0; i < 4; i++) {
             struct wp_report *report = make(round / 2 * 4 + i, hosts[i]);
-            assert_int_equal(wp_txn_add_host_report(txn, "main", 100 + round / 2 % 2 * 100, "s", is_whole ? NULL : hosts[i], report, NULL), 0);
+            assert_int_equal(wp_txn_add_host_report(
+                                 txn, "main", 100 + round / 2 % 2 * 100, "s", is_whole ? NULL : hosts[i], report, NULL),
+                0);
             wp_report_destroy(report);
         }
         fixture_commit(txn);
@@ -273,7 +275,8 @@ static void names_become_parts(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test_setup_teardown(all_hosts_are_the_whole, fixture_setup, fixture_teardown),
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(all_hosts_are_the_whole, fixture_setup, fixture_teardown),
         cmocka_unit_test_setup_teardown(many_deltas_are_summed_host_by_host, fixture_setup, fixture_teardown),
         cmocka_unit_test_setup_teardown(a_host_is_read_alone, fixture_setup, fixture_teardown),
         cmocka_unit_test_setup_teardown(one_sum_is_not_told_apart, fixture_setup, fixture_teardown),

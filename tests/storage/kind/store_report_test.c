@@ -148,7 +148,8 @@ static void compaction_changes_nothing(void **state)
         wp_report_destroy(report);
     }
     struct wp_txn *txn = fixture_begin(f, "v1", false);
-    struct wp_buffer main_before = fixture_read(txn, "main", NULL, NULL), other_before = fixture_read(txn, "other", NULL, NULL);
+    struct wp_buffer main_before = fixture_read(txn, "main", NULL, NULL),
+                     other_before = fixture_read(txn, "other", NULL, NULL);
     size_t seven = fixture_count(txn, "main/report.100.a.7.~");
     wp_txn_abort(txn);
     assert_true(seven > 0);
@@ -161,7 +162,8 @@ static void compaction_changes_nothing(void **state)
     assert_int_equal(fixture_count(txn, "main/report.100.a.~"), 0);
     assert_int_equal(fixture_count(txn, "main/report.200.a.~"), 0);
     assert_int_equal(fixture_count(txn, "main/report.100.a.7.~"), seven); /* another shard's business */
-    struct wp_buffer main_after = fixture_read(txn, "main", NULL, NULL), other_after = fixture_read(txn, "other", NULL, NULL);
+    struct wp_buffer main_after = fixture_read(txn, "main", NULL, NULL),
+                     other_after = fixture_read(txn, "other", NULL, NULL);
     assert_int_equal(main_before.size, main_after.size);
     assert_memory_equal(main_before.data, main_after.data, main_after.size);
     assert_int_equal(other_before.size, other_after.size);
@@ -313,8 +315,9 @@ static void verify_names_each_fault(void **state)
 
     struct wp_txn *txn = fixture_begin(f, "v1", true); /* a body that is whole and means nothing */
     assert_int_equal(wp_txn_put(txn, "main/report.5.s", WP_VALUE_REPORT, (const uint8_t *)"\xff\xff\xff", 3, NULL), 0);
-    assert_int_equal(wp_txn_put(txn, "__source__/00/11/00112233445566778899aabbccddeeff", WP_VALUE_BLOB, (const uint8_t *)"x", 1,
-        NULL), 0);
+    assert_int_equal(wp_txn_put(txn, "__source__/00/11/00112233445566778899aabbccddeeff", WP_VALUE_BLOB,
+                         (const uint8_t *)"x", 1, NULL),
+        0);
     fixture_commit(txn);
     expect_fault(f, "main/report.5.s", "not a protobuf message");
     expect_fault(f, "__source__/00/11/00112233445566778899aabbccddeeff", "digest of its content");
@@ -372,9 +375,9 @@ static void verify_compares_heads_and_order(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {TEST(transactions_are_whole), TEST(names_are_checked), TEST(deltas_shards_and_times),
-        TEST(aggregates_are_listed), TEST(compaction_changes_nothing), TEST(damage_is_left_out_and_named),
-        TEST(newest_trace_is_read), TEST(digest_follows_the_content), TEST(verify_names_each_fault),
-        TEST(verify_compares_heads_and_order)};
+    const struct CMUnitTest tests[] = {TEST(transactions_are_whole), TEST(names_are_checked),
+        TEST(deltas_shards_and_times), TEST(aggregates_are_listed), TEST(compaction_changes_nothing),
+        TEST(damage_is_left_out_and_named), TEST(newest_trace_is_read), TEST(digest_follows_the_content),
+        TEST(verify_names_each_fault), TEST(verify_compares_heads_and_order)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -25,7 +25,8 @@ static struct wp_buffer get(struct wp_txn *txn, const char *key, enum wp_value_k
 static void layout_is_whole(void **state)
 {
     struct wp_txn *txn = fixture_begin(*state, "v1", true);
-    static const char *const kinds[] = {"shard", "metadata", "last_sample", "genealogy", "sourcemap", "source", "clock"};
+    static const char *const kinds[] = {
+        "shard", "metadata", "last_sample", "genealogy", "sourcemap", "source", "clock"};
     assert_int_equal(wp_txn_register_shard(txn, "web-1", NULL), 0);
     assert_int_equal(wp_txn_put_metadata(txn, NULL, "web-1", "owner", "me", 1, NULL), 0);
     assert_int_equal(wp_txn_register_shard(txn, "web-1", NULL), 0);
@@ -44,8 +45,13 @@ static void layout_is_whole(void **state)
 static void resume_points_come_back(void **state)
 {
     struct wp_txn *txn = fixture_begin(*state, "v1", true);
-    struct wp_resume in = {.session = "0123456789abcde", .host = "fedcba987654321", .hostname = "web \xff", .seq = UINT64_MAX,
-        .until_mono_ns = 77, .ended = true}, out, none;
+    struct wp_resume in = {.session = "0123456789abcde",
+                         .host = "fedcba987654321",
+                         .hostname = "web \xff",
+                         .seq = UINT64_MAX,
+                         .until_mono_ns = 77,
+                         .ended = true},
+                     out, none;
     struct wp_error err = {0};
     memset(&out, 0xaa, sizeof(out));
     assert_int_equal(wp_txn_put_resume(txn, "s", &in, NULL), 0);
@@ -85,9 +91,20 @@ static void last_samples_are_merged(void **state)
 static void clocks_are_kept_by_span(void **state)
 {
     struct wp_txn *txn = fixture_begin(*state, "v1", true);
-    struct wp_clock_row rows[] = {{.host = "bbbbbbbbbbbbbbb", .hostname = "b", .method = "anchor", .from_mono_ns = 10,
-        .to_mono_ns = 20, .offset_ns = -5, .bound_ns = UINT64_MAX}, {.host = "aaaaaaaaaaaaaaa", .hostname = "a",
-        .method = "anchor", .from_mono_ns = 30, .to_mono_ns = 40, .offset_ns = 7, .bound_ns = 3}};
+    struct wp_clock_row rows[] = {{.host = "bbbbbbbbbbbbbbb",
+                                      .hostname = "b",
+                                      .method = "anchor",
+                                      .from_mono_ns = 10,
+                                      .to_mono_ns = 20,
+                                      .offset_ns = -5,
+                                      .bound_ns = UINT64_MAX},
+        {.host = "aaaaaaaaaaaaaaa",
+            .hostname = "a",
+            .method = "anchor",
+            .from_mono_ns = 30,
+            .to_mono_ns = 40,
+            .offset_ns = 7,
+            .bound_ns = 3}};
     assert_int_equal(wp_txn_put_clock(txn, "s", rows, 2, NULL), 0);
     rows[0].to_mono_ns = 99;
     assert_int_equal(wp_txn_put_clock(txn, "s", rows, 1, NULL), 0);
@@ -111,8 +128,8 @@ static void add_people(struct wp_txn *txn, uint32_t from, uint32_t to)
     for (uint32_t pid = from; pid < to; pid++) {
         char comm[16];
         snprintf(comm, sizeof(comm), "p%u", pid % 5);
-        struct wp_genealogy_row rows[] = {{"h", comm, "/bin/p", pid, pid / 2, pid * 10ull, pid * 5ull},
-            {"h", "", "", pid, 1, 0, 0}};
+        struct wp_genealogy_row rows[] = {
+            {"h", comm, "/bin/p", pid, pid / 2, pid * 10ull, pid * 5ull}, {"h", "", "", pid, 1, 0, 0}};
         assert_int_equal(wp_txn_add_genealogy(txn, "s", rows, 2, NULL), 0);
     }
 }
@@ -148,7 +165,8 @@ static void genealogy_is_a_set(void **state)
     wp_buffer_fini(&raw[1]);
 }
 
-/* A host that starts processes for ever: the latest are there, whom they descend from, what else runs there, and not many more. */
+/* A host that starts processes for ever: the latest are there, whom they descend from, what else runs there, and not
+ * many more. */
 static void genealogy_is_bounded(void **state)
 {
     struct wp_txn *txn = fixture_begin(*state, "v1", true);
@@ -159,7 +177,8 @@ static void genealogy_is_bounded(void **state)
     assert_int_equal(wp_txn_register_shard(txn, "s", NULL), 0);
     for (uint32_t first = 1; first <= all; first += chunk) {
         for (uint32_t i = 0; i < chunk; i++) /* of one parent, which is the oldest of all */
-            rows[i] = (struct wp_genealogy_row){"h", "p", "/bin/p", first + i, 1, (uint64_t)(first + i) * 10000000000u, 10000000000u};
+            rows[i] = (struct wp_genealogy_row){
+                "h", "p", "/bin/p", first + i, 1, (uint64_t)(first + i) * 10000000000u, 10000000000u};
         assert_int_equal(wp_txn_add_genealogy(txn, "s", rows, chunk, NULL), 0);
         assert_int_equal(wp_txn_add_genealogy(txn, "s", &daemon, first == 1, NULL), 0);
         assert_int_equal(wp_txn_compact(txn, "s", NULL), 0);
@@ -211,8 +230,8 @@ static void sourcemap_has_lines(void **state)
 {
     struct wp_txn *txn = fixture_begin(*state, "v1", true);
     const uint8_t build[] = {7};
-    struct wp_sourcemap_row rows[] = {{build, 1, "app", "inner", 0x100, "app.h", 3, 1}, {build, 1, "app", "outer", 0x100, "app.c", 20, 0},
-        {build, 1, "app", "outer", 0x80, "app.c", 19, 0}};
+    struct wp_sourcemap_row rows[] = {{build, 1, "app", "inner", 0x100, "app.h", 3, 1},
+        {build, 1, "app", "outer", 0x100, "app.c", 20, 0}, {build, 1, "app", "outer", 0x80, "app.c", 19, 0}};
     assert_int_equal(wp_txn_add_sourcemap(txn, "s", rows + 2, 1, NULL), 0);
     assert_int_equal(wp_txn_add_sourcemap(txn, "s", rows, 2, NULL), 0);
     assert_int_equal(wp_txn_add_sourcemap(txn, "s", rows, 3, NULL), 0);
@@ -257,7 +276,8 @@ static void metadata_has_one_rule(void **state)
     } puts[] = {{"b", "owner", "old", 5}, {"a", "owner", "new", 9}, {"a", "owner", "older", 8}, {"a", "tie", "a", 4},
         {"b", "tie", "b", 4}, {"b", "empty", "", 1}, {"a", "same", "first", 3}, {"a", "same", "second", 3}};
     for (size_t i = 0; i < sizeof(puts) / sizeof(*puts); i++)
-        assert_int_equal(wp_txn_put_metadata(txn, NULL, puts[i].shard, puts[i].key, puts[i].value, puts[i].real_s, NULL), 0);
+        assert_int_equal(
+            wp_txn_put_metadata(txn, NULL, puts[i].shard, puts[i].key, puts[i].value, puts[i].real_s, NULL), 0);
     assert_int_equal(wp_txn_put_metadata(txn, "main", "a", "events", "12", 1, NULL), 0);
     struct wp_buffer text = {0};
     assert_int_equal(wp_txn_metadata(txn, NULL, note, &text, NULL), 0);
@@ -299,7 +319,8 @@ static int tally(void *context, const char *shard, const char *key, const char *
     return 0;
 }
 
-/* More hosts than a value holds: those that were heard of longest ago go, and are counted; a release is never full of them. */
+/* More hosts than a value holds: those that were heard of longest ago go, and are counted; a release is never full of
+ * them. */
 static void metadata_makes_room_for_hosts(void **state)
 {
     enum { OLD = 65000, NEW = 1000 };
@@ -347,8 +368,9 @@ static void damaged_state_is_an_error(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {TEST(layout_is_whole), TEST(resume_points_come_back), TEST(last_samples_are_merged),
-        TEST(clocks_are_kept_by_span), TEST(genealogy_is_a_set), TEST(genealogy_is_bounded), TEST(sourcemap_is_a_set), TEST(sourcemap_has_lines), TEST(metadata_has_one_rule), TEST(metadata_makes_room_for_hosts),
-        TEST(damaged_state_is_an_error)};
+    const struct CMUnitTest tests[] = {TEST(layout_is_whole), TEST(resume_points_come_back),
+        TEST(last_samples_are_merged), TEST(clocks_are_kept_by_span), TEST(genealogy_is_a_set),
+        TEST(genealogy_is_bounded), TEST(sourcemap_is_a_set), TEST(sourcemap_has_lines), TEST(metadata_has_one_rule),
+        TEST(metadata_makes_room_for_hosts), TEST(damaged_state_is_an_error)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which windows are kept: whatever the order they come in and the sets they are in, the same ones, and those of the rule. */
+/* Which windows are kept: whatever the order they come in and the sets they are in, the same ones, and those of the
+ * rule. */
 #include "tests/storage/made_report.h"
 
 #include "storage/report/exemplars.h"
@@ -40,8 +41,11 @@ static void make(struct made *made, uint64_t *seed)
     else
         snprintf(made->service, sizeof(made->service), "tcp port %u", service * 7919 % 97);
     snprintf(made->host, sizeof(made->host), "h%u", (unsigned)(made_random(seed) % 3));
-    made->window = (struct wp_exemplar_window){.service = made->service, .host = made->host, .start_ns = start,
-        .length_ns = length, .tid = (uint32_t)(made_random(seed) % 3)};
+    made->window = (struct wp_exemplar_window){.service = made->service,
+        .host = made->host,
+        .start_ns = start,
+        .length_ns = length,
+        .tid = (uint32_t)(made_random(seed) % 3)};
     made->window.trace = trace_of(start ^ length ^ made->window.tid);
 }
 
@@ -112,8 +116,8 @@ static void any_order_and_any_parts(void **state)
     }
 }
 
-/* The rule said in another way: no window of a kept service is slower than its third slowest and not there, each octave that has
- * a window has one, and there is nothing else. */
+/* The rule said in another way: no window of a kept service is slower than its third slowest and not there, each octave
+ * that has a window has one, and there is nothing else. */
 static void those_of_the_rule(void **state)
 {
     (void)state;
@@ -151,7 +155,8 @@ static void those_of_the_rule(void **state)
         bool is_there = false;
         for (uint32_t j = 0; j < set.count; j++)
             is_there |= !strcmp(set.rows[j].service, window->service) && set.rows[j].start_ns == window->start_ns &&
-                set.rows[j].length_ns == window->length_ns && set.rows[j].tid == window->tid && !strcmp(set.rows[j].host, window->host);
+                set.rows[j].length_ns == window->length_ns && set.rows[j].tid == window->tid &&
+                !strcmp(set.rows[j].host, window->host);
         assert_true(is_there || slower == WP_EXEMPLARS_SLOWEST);
         if (*window->service)
             assert_true(in_octave >= 1);
@@ -226,7 +231,8 @@ static void stored_and_back(void **state)
     set_at->rows[last].length_ns = set_at->rows[last - 1].length_ns;
     set_at->rows[last].start_ns = set_at->rows[last - 1].start_ns + 1;
     struct wp_buffer more = bytes_of(&set);
-    assert_int_equal(try_bytes(more.data, more.size), strcmp(set.rows[last].service, set.rows[last - 1].service) ? 1 : 0);
+    assert_int_equal(
+        try_bytes(more.data, more.size), strcmp(set.rows[last].service, set.rows[last - 1].service) ? 1 : 0);
     wp_buffer_fini(&more);
     wp_buffer_fini(&bytes);
     wp_exemplars_fini(&set);

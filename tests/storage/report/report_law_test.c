@@ -180,7 +180,8 @@ static void samples_say_when(void **state)
             uint32_t place = 0;
             while (place < buckets && bucket[place] != samples[i].bucket)
                 place++;
-            assert_true(place < buckets && samples[i].cell < cells && samples[i].ns && samples[i].ns <= cell[samples[i].cell].ns);
+            assert_true(place < buckets && samples[i].cell < cells && samples[i].ns &&
+                samples[i].ns <= cell[samples[i].cell].ns);
             sums[place] += samples[i].ns;
         }
         qsort(want, WP_REPORT_BUCKETS, sizeof(*want), compare_sums);
@@ -209,7 +210,8 @@ static void samples_end_with_time(void **state)
     assert_int_equal(wp_report_decode(&same, bytes.data, bytes.size, NULL), 0);
     assert_same(report, same);
     wp_report_clear(report);
-    wp_report_add_at(report, wp_report_child(report, 0, wp_report_frame(report, WP_STYLE_USER, "f", "")), WP_TIMEOUT, 5, 6);
+    wp_report_add_at(
+        report, wp_report_child(report, 0, wp_report_frame(report, WP_STYLE_USER, "f", "")), WP_TIMEOUT, 5, 6);
     wp_report_buckets(report, &buckets, &shift);
     assert_int_equal(shift, WP_REPORT_BUCKET_SHIFT);
     assert_int_equal(buckets, 1);
@@ -306,7 +308,8 @@ static void decoded_holds_what_was_added(void **state)
 static void spans_are_a_union(void **state)
 {
     (void)state;
-    static const struct wp_span add[] = {{10, 20}, {40, 50}, {30, 35}, {20, 30}, {60, 70}, {45, 48}, {5, 6}, {90, 80}, {49, 61}};
+    static const struct wp_span add[] = {
+        {10, 20}, {40, 50}, {30, 35}, {20, 30}, {60, 70}, {45, 48}, {5, 6}, {90, 80}, {49, 61}};
     static const struct wp_span want[] = {{5, 6}, {10, 35}, {40, 70}};
     for (unsigned round = 0; round < 2; round++) {
         struct wp_report *report = wp_report_create();
@@ -390,6 +393,7 @@ int main(void)
     const struct CMUnitTest tests[] = {cmocka_unit_test(law_holds), cmocka_unit_test(zero_is_zero),
         cmocka_unit_test(rows_that_say_nothing_are_not_stored), cmocka_unit_test(decoded_holds_what_was_added),
         cmocka_unit_test(spans_are_a_union), cmocka_unit_test(unexplained_shows_the_largest),
-        cmocka_unit_test(samples_say_when), cmocka_unit_test(samples_end_with_time), cmocka_unit_test(sums_stay_at_their_limit), cmocka_unit_test(misuse_is_remembered)};
+        cmocka_unit_test(samples_say_when), cmocka_unit_test(samples_end_with_time),
+        cmocka_unit_test(sums_stay_at_their_limit), cmocka_unit_test(misuse_is_remembered)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -190,50 +190,175 @@ static void any_bytes_are_survived(void **state)
 
 typedef Wakepath__Store__Report report_message;
 
-static void bad_node_up(report_message *m) { m->node_up[3] = 99; }
-static void bad_node_self(report_message *m) { m->node_up[0] = 0; }
-static void bad_node_frame(report_message *m) { m->node_frame[0] = (uint32_t)m->n_frame_name + 1; }
-static void bad_node_none(report_message *m) { m->node_frame[0] = 0; }
-static void bad_node_twice(report_message *m) { m->node_up[1] = 2, m->node_up[0] = 1, m->node_frame[1] = m->node_frame[0]; }
-static void bad_style(report_message *m) { m->frame_style.data[0] = WP_STYLES; }
-static void bad_style_zero(report_message *m) { m->frame_style.data[0] = 0; }
-static void bad_name(report_message *m) { m->frame_name[1] = 1000000; }
-static void bad_frame_twice(report_message *m) { m->frame_name[0] = m->frame_name[1] = 1, m->frame_object[0] = m->frame_object[1] = 0,
-    m->frame_style.data[0] = m->frame_style.data[1]; }
-static void bad_category(report_message *m) { m->cell_category.data[0] = WP_CATEGORIES; }
-static void bad_cell(report_message *m) { m->cell_node_step[0] = UINT32_MAX; }
-static void bad_cell_twice(report_message *m) { m->cell_node_step[1] = 0, m->cell_category.data[1] = m->cell_category.data[0]; }
-static void bad_length(report_message *m) { m->n_cell_ns--; }
-static void bad_process(report_message *m) { m->process_host[0] = (uint32_t)m->n_strings + 1; }
-static void bad_reason(report_message *m) { m->unexplained_reason[0] = UINT32_MAX; }
-static void bad_wait(report_message *m) { m->unexplained_node[0] = (uint32_t)m->n_node_up + 1; }
-static void bad_host(report_message *m) { m->hosts[0] = UINT32_MAX; }
-static void bad_kind(report_message *m) { m->event_kind[0] = UINT32_MAX; }
-static void bad_limit(report_message *m) { m->limit_name[0] = UINT32_MAX; }
-static void bad_edge(report_message *m) { m->edge_to[0] = UINT32_MAX; }
-static void bad_part(report_message *m) { m->transaction_part.data[0] = WP_PARTS; }
-static void bad_service(report_message *m) { m->transaction_service[0] = (uint32_t)m->n_strings + 1; }
-static void bad_place(report_message *m) { m->site_file[0] = (uint32_t)m->n_strings + 1; }
-static void bad_place_twice(report_message *m) { m->site_file[0] = m->site_file[1], m->site_line[0] = m->site_line[1],
-    m->site_function[0] = m->site_function[1]; }
-static void bad_line(report_message *m) { m->line_site_step[0] = 0; }
-static void bad_line_far(report_message *m) { m->line_site_step[0] = UINT32_MAX; }
-static void bad_line_much(report_message *m) { m->line_run_ns[0] = m->line_total_ns[0] + 1; }
-static void bad_line_self(report_message *m) { m->line_self_ns[0] = m->line_run_ns[0] + 1; }
-static void bad_line_category(report_message *m) { m->line_category.data[0] = WP_CATEGORIES; }
-static void bad_line_twice(report_message *m) { m->line_site_step[1] = 0, m->line_category.data[1] = m->line_category.data[0]; }
-static void bad_call(report_message *m) { m->call_callee[0] = UINT32_MAX; }
-static void bad_call_far(report_message *m) { m->call_site_step[0] = (uint32_t)m->n_site_file + 1; }
-static void bad_call_much(report_message *m) { m->call_run_ns[0] = m->call_total_ns[0] + 1; }
-static void bad_call_style(report_message *m) { m->call_style.data[0] = 0; }
-static void bad_call_inlined(report_message *m) { m->call_inlined.data[0] = 2; }
-static void bad_slowest(report_message *m) { m->slowest_service[0] = UINT32_MAX; }
-static void bad_span(report_message *m) { m->span_length_ns[0] = 0; }
-static void bad_span_touch(report_message *m) { m->span_gap_ns[1] = 0; }
-static void bad_span_end(report_message *m) { m->span_length_ns[1] = UINT64_MAX; }
-static void bad_text_empty(report_message *m) { m->strings[0].len = 0; }
-static void bad_text_nul(report_message *m) { m->strings[1].data[0] = 0; }
-static void bad_text_twice(report_message *m) { m->strings[0] = m->strings[1]; }
+static void bad_node_up(report_message *m)
+{
+    m->node_up[3] = 99;
+}
+static void bad_node_self(report_message *m)
+{
+    m->node_up[0] = 0;
+}
+static void bad_node_frame(report_message *m)
+{
+    m->node_frame[0] = (uint32_t)m->n_frame_name + 1;
+}
+static void bad_node_none(report_message *m)
+{
+    m->node_frame[0] = 0;
+}
+static void bad_node_twice(report_message *m)
+{
+    m->node_up[1] = 2, m->node_up[0] = 1, m->node_frame[1] = m->node_frame[0];
+}
+static void bad_style(report_message *m)
+{
+    m->frame_style.data[0] = WP_STYLES;
+}
+static void bad_style_zero(report_message *m)
+{
+    m->frame_style.data[0] = 0;
+}
+static void bad_name(report_message *m)
+{
+    m->frame_name[1] = 1000000;
+}
+static void bad_frame_twice(report_message *m)
+{
+    m->frame_name[0] = m->frame_name[1] = 1, m->frame_object[0] = m->frame_object[1] = 0,
+    m->frame_style.data[0] = m->frame_style.data[1];
+}
+static void bad_category(report_message *m)
+{
+    m->cell_category.data[0] = WP_CATEGORIES;
+}
+static void bad_cell(report_message *m)
+{
+    m->cell_node_step[0] = UINT32_MAX;
+}
+static void bad_cell_twice(report_message *m)
+{
+    m->cell_node_step[1] = 0, m->cell_category.data[1] = m->cell_category.data[0];
+}
+static void bad_length(report_message *m)
+{
+    m->n_cell_ns--;
+}
+static void bad_process(report_message *m)
+{
+    m->process_host[0] = (uint32_t)m->n_strings + 1;
+}
+static void bad_reason(report_message *m)
+{
+    m->unexplained_reason[0] = UINT32_MAX;
+}
+static void bad_wait(report_message *m)
+{
+    m->unexplained_node[0] = (uint32_t)m->n_node_up + 1;
+}
+static void bad_host(report_message *m)
+{
+    m->hosts[0] = UINT32_MAX;
+}
+static void bad_kind(report_message *m)
+{
+    m->event_kind[0] = UINT32_MAX;
+}
+static void bad_limit(report_message *m)
+{
+    m->limit_name[0] = UINT32_MAX;
+}
+static void bad_edge(report_message *m)
+{
+    m->edge_to[0] = UINT32_MAX;
+}
+static void bad_part(report_message *m)
+{
+    m->transaction_part.data[0] = WP_PARTS;
+}
+static void bad_service(report_message *m)
+{
+    m->transaction_service[0] = (uint32_t)m->n_strings + 1;
+}
+static void bad_place(report_message *m)
+{
+    m->site_file[0] = (uint32_t)m->n_strings + 1;
+}
+static void bad_place_twice(report_message *m)
+{
+    m->site_file[0] = m->site_file[1], m->site_line[0] = m->site_line[1], m->site_function[0] = m->site_function[1];
+}
+static void bad_line(report_message *m)
+{
+    m->line_site_step[0] = 0;
+}
+static void bad_line_far(report_message *m)
+{
+    m->line_site_step[0] = UINT32_MAX;
+}
+static void bad_line_much(report_message *m)
+{
+    m->line_run_ns[0] = m->line_total_ns[0] + 1;
+}
+static void bad_line_self(report_message *m)
+{
+    m->line_self_ns[0] = m->line_run_ns[0] + 1;
+}
+static void bad_line_category(report_message *m)
+{
+    m->line_category.data[0] = WP_CATEGORIES;
+}
+static void bad_line_twice(report_message *m)
+{
+    m->line_site_step[1] = 0, m->line_category.data[1] = m->line_category.data[0];
+}
+static void bad_call(report_message *m)
+{
+    m->call_callee[0] = UINT32_MAX;
+}
+static void bad_call_far(report_message *m)
+{
+    m->call_site_step[0] = (uint32_t)m->n_site_file + 1;
+}
+static void bad_call_much(report_message *m)
+{
+    m->call_run_ns[0] = m->call_total_ns[0] + 1;
+}
+static void bad_call_style(report_message *m)
+{
+    m->call_style.data[0] = 0;
+}
+static void bad_call_inlined(report_message *m)
+{
+    m->call_inlined.data[0] = 2;
+}
+static void bad_slowest(report_message *m)
+{
+    m->slowest_service[0] = UINT32_MAX;
+}
+static void bad_span(report_message *m)
+{
+    m->span_length_ns[0] = 0;
+}
+static void bad_span_touch(report_message *m)
+{
+    m->span_gap_ns[1] = 0;
+}
+static void bad_span_end(report_message *m)
+{
+    m->span_length_ns[1] = UINT64_MAX;
+}
+static void bad_text_empty(report_message *m)
+{
+    m->strings[0].len = 0;
+}
+static void bad_text_nul(report_message *m)
+{
+    m->strings[1].data[0] = 0;
+}
+static void bad_text_twice(report_message *m)
+{
+    m->strings[0] = m->strings[1];
+}
 
 /* The first cell that has samples. */
 static size_t sampled(const report_message *m)
@@ -243,17 +368,50 @@ static size_t sampled(const report_message *m)
         i++;
     return i;
 }
-static void bad_shift(report_message *m) { m->bucket_shift = 26; }
-static void bad_shift_far(report_message *m) { m->bucket_shift = 59; }
-static void bad_shift_alone(report_message *m) { m->n_bucket_step = 0; }
-static void bad_bucket_twice(report_message *m) { m->bucket_step[1] = 0; }
-static void bad_bucket_end(report_message *m) { m->bucket_step[1] = UINT64_MAX; }
-static void bad_sample_bucket(report_message *m) { m->sample_bucket.data[0] = 64; }
-static void bad_sample_much(report_message *m) { m->sample_ns[0] = m->cell_ns[sampled(m)] + 1; }
-static void bad_sample_zero(report_message *m) { m->sample_ns[0] = 0; }
-static void bad_samples_more(report_message *m) { m->cell_samples[sampled(m)] = UINT32_MAX; }
-static void bad_samples_fewer(report_message *m) { m->cell_samples[sampled(m)] = 0; }
-static void bad_samples_length(report_message *m) { m->n_cell_samples--; }
+static void bad_shift(report_message *m)
+{
+    m->bucket_shift = 26;
+}
+static void bad_shift_far(report_message *m)
+{
+    m->bucket_shift = 59;
+}
+static void bad_shift_alone(report_message *m)
+{
+    m->n_bucket_step = 0;
+}
+static void bad_bucket_twice(report_message *m)
+{
+    m->bucket_step[1] = 0;
+}
+static void bad_bucket_end(report_message *m)
+{
+    m->bucket_step[1] = UINT64_MAX;
+}
+static void bad_sample_bucket(report_message *m)
+{
+    m->sample_bucket.data[0] = 64;
+}
+static void bad_sample_much(report_message *m)
+{
+    m->sample_ns[0] = m->cell_ns[sampled(m)] + 1;
+}
+static void bad_sample_zero(report_message *m)
+{
+    m->sample_ns[0] = 0;
+}
+static void bad_samples_more(report_message *m)
+{
+    m->cell_samples[sampled(m)] = UINT32_MAX;
+}
+static void bad_samples_fewer(report_message *m)
+{
+    m->cell_samples[sampled(m)] = 0;
+}
+static void bad_samples_length(report_message *m)
+{
+    m->n_cell_samples--;
+}
 
 static void each_rule_refuses(void **state)
 {
@@ -261,19 +419,22 @@ static void each_rule_refuses(void **state)
     static const struct {
         void (*spoil)(report_message *);
         const char *says;
-    } cases[] = {{bad_node_up, "parent"}, {bad_node_self, "parent"}, {bad_node_frame, "frame of a node"}, {bad_node_none, "no frame"},
-        {bad_node_twice, "twice"}, {bad_style, "style"}, {bad_style_zero, "style"}, {bad_name, "name of a frame"},
-        {bad_frame_twice, "twice"}, {bad_category, "category"}, {bad_cell, "time on node"}, {bad_cell_twice, "twice"},
-        {bad_length, "columns"}, {bad_process, "host of a process"}, {bad_reason, "reason"}, {bad_wait, "unexplained wait"},
-        {bad_host, "host"}, {bad_kind, "event kind"}, {bad_limit, "limit"}, {bad_edge, "edge"}, {bad_part, "part of a"}, {bad_service, "service"}, {bad_slowest, "service"},
-        {bad_place, "file of a place"}, {bad_place_twice, "place"}, {bad_line, "line 0"}, {bad_line_far, "line 0"}, {bad_line_much, "line 0"},
-        {bad_line_self, "line 0"}, {bad_line_category, "category of a line"}, {bad_line_twice, "twice"}, {bad_call, "called"}, {bad_call_far, "call 0"},
-        {bad_call_much, "call 0"}, {bad_call_style, "style of what"}, {bad_call_inlined, "inlined"}, {bad_span, "span"},
-        {bad_span_touch, "span"},
-        {bad_span_end, "span"}, {bad_text_empty, "string"}, {bad_text_nul, "string"}, {bad_text_twice, "string"},
-        {bad_shift, "buckets of"}, {bad_shift_far, "buckets of"}, {bad_shift_alone, "buckets of"}, {bad_bucket_twice, "bucket 1"},
-        {bad_bucket_end, "bucket 1"}, {bad_sample_bucket, "sample 0"}, {bad_sample_much, "more than"}, {bad_sample_zero, "more than"},
-        {bad_samples_more, "not there"}, {bad_samples_fewer, "sample"}, {bad_samples_length, "columns"}};
+    } cases[] = {{bad_node_up, "parent"}, {bad_node_self, "parent"}, {bad_node_frame, "frame of a node"},
+        {bad_node_none, "no frame"}, {bad_node_twice, "twice"}, {bad_style, "style"}, {bad_style_zero, "style"},
+        {bad_name, "name of a frame"}, {bad_frame_twice, "twice"}, {bad_category, "category"},
+        {bad_cell, "time on node"}, {bad_cell_twice, "twice"}, {bad_length, "columns"},
+        {bad_process, "host of a process"}, {bad_reason, "reason"}, {bad_wait, "unexplained wait"}, {bad_host, "host"},
+        {bad_kind, "event kind"}, {bad_limit, "limit"}, {bad_edge, "edge"}, {bad_part, "part of a"},
+        {bad_service, "service"}, {bad_slowest, "service"}, {bad_place, "file of a place"}, {bad_place_twice, "place"},
+        {bad_line, "line 0"}, {bad_line_far, "line 0"}, {bad_line_much, "line 0"}, {bad_line_self, "line 0"},
+        {bad_line_category, "category of a line"}, {bad_line_twice, "twice"}, {bad_call, "called"},
+        {bad_call_far, "call 0"}, {bad_call_much, "call 0"}, {bad_call_style, "style of what"},
+        {bad_call_inlined, "inlined"}, {bad_span, "span"}, {bad_span_touch, "span"}, {bad_span_end, "span"},
+        {bad_text_empty, "string"}, {bad_text_nul, "string"}, {bad_text_twice, "string"}, {bad_shift, "buckets of"},
+        {bad_shift_far, "buckets of"}, {bad_shift_alone, "buckets of"}, {bad_bucket_twice, "bucket 1"},
+        {bad_bucket_end, "bucket 1"}, {bad_sample_bucket, "sample 0"}, {bad_sample_much, "more than"},
+        {bad_sample_zero, "more than"}, {bad_samples_more, "not there"}, {bad_samples_fewer, "sample"},
+        {bad_samples_length, "columns"}};
     struct wp_buffer bytes = report_bytes(3);
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         report_message *message = wakepath__store__report__unpack(NULL, bytes.size, bytes.data);
@@ -281,7 +442,9 @@ static void each_rule_refuses(void **state)
         size_t cells = message->n_cell_ns, buckets = message->n_bucket_step;
         struct wp_report *report;
         struct wp_error err = {0};
-        assert_true(message->n_node_up > 4 && message->n_span_gap_ns > 1 && message->n_limit_name && message->n_edge_to && message->n_slowest_ns && message->n_event_kind && message->n_line_run_ns > 1 && message->n_call_run_ns);
+        assert_true(message->n_node_up > 4 && message->n_span_gap_ns > 1 && message->n_limit_name &&
+            message->n_edge_to && message->n_slowest_ns && message->n_event_kind && message->n_line_run_ns > 1 &&
+            message->n_call_run_ns);
         cases[i].spoil(message);
         size_t size = wakepath__store__report__get_packed_size(message);
         uint8_t *packed = malloc(size);
@@ -375,6 +538,7 @@ static void overlong_names_are_cut(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(trace_comes_back), cmocka_unit_test(any_bytes_are_survived),
-        cmocka_unit_test(each_rule_refuses), cmocka_unit_test(reports_without_samples_are_read), cmocka_unit_test(trace_ids_are_checked), cmocka_unit_test(overlong_names_are_cut)};
+        cmocka_unit_test(each_rule_refuses), cmocka_unit_test(reports_without_samples_are_read),
+        cmocka_unit_test(trace_ids_are_checked), cmocka_unit_test(overlong_names_are_cut)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -21,8 +21,8 @@
 #define REQUESTS 4096
 #define DIARIES 320u
 #define SPINNERS 64u
-#define PIECES 2048u        /* of a diary, the last ones */
-#define GAP_NS 20000u       /* off its processor, where it only computes */
+#define PIECES 2048u  /* of a diary, the last ones */
+#define GAP_NS 20000u /* off its processor, where it only computes */
 
 struct chain {
     char name[CHAIN_BYTES];
@@ -43,9 +43,9 @@ struct diary {
 };
 
 struct truth {
-    atomic_flag lock;           /* of adding a chain */
+    atomic_flag lock; /* of adding a chain */
     _Atomic uint32_t count, diary_count;
-    _Atomic uint64_t total_ns;  /* of all base threads */
+    _Atomic uint64_t total_ns; /* of all base threads */
     struct chain chains[CHAINS];
     _Atomic unsigned requests;
     struct truth_request log[REQUESTS];
@@ -155,7 +155,8 @@ static uint32_t chain_of(struct truth *truth, const char *name)
     return i;
 }
 
-static void add(const struct truth_party *party, uint32_t chain, enum truth_kind kind, uint64_t start_ns, uint64_t end_ns)
+static void add(
+    const struct truth_party *party, uint32_t chain, enum truth_kind kind, uint64_t start_ns, uint64_t end_ns)
 {
     if (start_ns >= end_ns)
         return;
@@ -165,11 +166,13 @@ static void add(const struct truth_party *party, uint32_t chain, enum truth_kind
     }
     struct diary *diary = &party->truth->diaries[party->diary - 1];
     uint64_t n = diary->count;
-    diary->pieces[n % PIECES] = (struct piece){start_ns, end_ns, party->owner, (uint8_t)chain, (uint8_t)kind, party->is_sending};
+    diary->pieces[n % PIECES] =
+        (struct piece){start_ns, end_ns, party->owner, (uint8_t)chain, (uint8_t)kind, party->is_sending};
     atomic_store_explicit(&diary->count, n + 1, memory_order_release);
 }
 
-/* The base's own delay is taken from its account as a whole, at its end: what it met between two calls counts as well. */
+/* The base's own delay is taken from its account as a whole, at its end: what it met between two calls counts as well.
+ */
 static void add_delay(const struct truth_party *party, uint64_t start_ns, uint64_t end_ns)
 {
     if (party->diary)
@@ -214,7 +217,8 @@ struct truth_party truth_born(struct truth *truth, const char *chain, const char
     truth->total_ns += now.wall_ns - born_ns;
     add(&as_base, chain_of(truth, until_now), TRUTH_RUNNABLE, born_ns, awake_ns);
     add(&as_base, chain_of(truth, until_now), TRUTH_CPU, awake_ns, now.wall_ns);
-    add(&party, chain_of(truth, until_now), TRUTH_QUEUE, born_ns, now.wall_ns); /* whoever waits for a base thread waits on a path of its own */
+    add(&party, chain_of(truth, until_now), TRUTH_QUEUE, born_ns,
+        now.wall_ns); /* whoever waits for a base thread waits on a path of its own */
     return party;
 }
 
@@ -317,7 +321,8 @@ void truth_sent(const struct truth_party *party, struct truth_mark mark)
     add_delay(&sending, mark.wall_ns + took.cpu_ns, took.end_ns);
 }
 
-/* How much of its time on a processor it had before the sleep is not known: of neither end more counts than is certain. */
+/* How much of its time on a processor it had before the sleep is not known: of neither end more counts than is certain.
+ */
 struct truth_window truth_slept(const struct truth_party *party, struct truth_mark mark)
 {
     struct took took = took_since(party, mark);
@@ -375,14 +380,16 @@ void truth_waited(const struct truth_party *party, uint32_t diary, struct truth_
     struct took took = took_since(party, mark);
     uint64_t since_ns = took.delay_end_ns - answered_ns(party, diary, mark.wall_ns, took.delay_end_ns);
     uint64_t delay_ns = took.delay_end_ns - took.sleep_end_ns, last_ns = delay_ns < since_ns ? delay_ns : since_ns;
-    truth_read_diary(party, diary, (struct truth_window){mark.wall_ns + took.cpu_ns, took.delay_end_ns - last_ns, delay_ns - last_ns});
+    truth_read_diary(party, diary,
+        (struct truth_window){mark.wall_ns + took.cpu_ns, took.delay_end_ns - last_ns, delay_ns - last_ns});
     add_delay(party, took.delay_end_ns - delay_ns, took.delay_end_ns);
 }
 
 /* Between two looks at the clocks it computes; where the one went on without the other it was not let. */
 void truth_busy(const struct truth_party *party, unsigned us)
 {
-    uint64_t cpu = clock_ns(CLOCK_THREAD_CPUTIME_ID), wall = clock_ns(CLOCK_MONOTONIC), until = cpu + us * (uint64_t)1000, since = wall;
+    uint64_t cpu = clock_ns(CLOCK_THREAD_CPUTIME_ID), wall = clock_ns(CLOCK_MONOTONIC),
+             until = cpu + us * (uint64_t)1000, since = wall;
     for (volatile unsigned spin = 0; cpu < until;) {
         for (unsigned i = 0; i < 2000; i++)
             spin = spin + i;
@@ -488,12 +495,16 @@ static const char *const kinds[TRUTH_KINDS] = {"cpu", "runnable", "sleep", "disk
 static void write_requests(FILE *file, const struct truth *truth)
 {
     uint64_t mono = clock_ns(CLOCK_MONOTONIC);
-    fprintf(file, ",\n\"real_offset_ns\": %llu, \"requests\": [", (unsigned long long)(clock_ns(CLOCK_REALTIME) - mono));
+    fprintf(
+        file, ",\n\"real_offset_ns\": %llu, \"requests\": [", (unsigned long long)(clock_ns(CLOCK_REALTIME) - mono));
     for (unsigned i = 0; i < truth->requests; i++) {
         const struct truth_request *r = &truth->log[i];
-        const struct { const char *name; uint64_t ns; } times[] = {{"sent", r->sent_ns}, {"written", r->written_ns}, {"done", r->done_ns},
-            {"free", r->free_ns}, {"taken", r->taken_ns}, {"answered", r->answered_ns}, {"received", r->received_ns},
-            {"asked", r->asked_ns}, {"back", truth->back_ns[i]}, {"cpu", r->cpu_ns}, {"preempted", r->preempted_ns}, {"sleep", r->sleep_ns}};
+        const struct {
+            const char *name;
+            uint64_t ns;
+        } times[] = {{"sent", r->sent_ns}, {"written", r->written_ns}, {"done", r->done_ns}, {"free", r->free_ns},
+            {"taken", r->taken_ns}, {"answered", r->answered_ns}, {"received", r->received_ns}, {"asked", r->asked_ns},
+            {"back", truth->back_ns[i]}, {"cpu", r->cpu_ns}, {"preempted", r->preempted_ns}, {"sleep", r->sleep_ns}};
         fprintf(file, "%s\n  {\"tid\": %u", i ? "," : "", r->tid);
         for (unsigned k = 0; k < sizeof(times) / sizeof(*times); k++)
             fprintf(file, ", \"%s\": %llu", times[k].name, (unsigned long long)times[k].ns);
@@ -508,7 +519,8 @@ void truth_write(struct truth *truth, const char *path)
     FILE *file = fopen(path, "w");
     if (!file)
         truth_die(path);
-    fprintf(file, "{\"base\": \"%s\", \"total_ns\": %llu, \"chains\": {", TRUTH_BASE, (unsigned long long)truth->total_ns);
+    fprintf(
+        file, "{\"base\": \"%s\", \"total_ns\": %llu, \"chains\": {", TRUTH_BASE, (unsigned long long)truth->total_ns);
     for (unsigned i = 0, rows = 0; i < truth->count; i++) {
         uint64_t sum = 0;
         for (unsigned k = 0; k < TRUTH_KINDS; k++)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * truth_pair OUT HOW TURNS [others]: two parties that take turns. The client asks, the other works and sleeps a little and answers,
- * over a pipe, a unix socket, an eventfd, a pipe behind epoll, UDP, TCP, a futex between threads, or signals. With others a second
- * client asks the same server, which takes either's request from its epoll.
+ * truth_pair OUT HOW TURNS [others]: two parties that take turns. The client asks, the other works and sleeps a little
+ * and answers, over a pipe, a unix socket, an eventfd, a pipe behind epoll, UDP, TCP, a futex between threads, or
+ * signals. With others a second client asks the same server, which takes either's request from its epoll.
  */
 #include "truth.h"
 
@@ -29,9 +29,9 @@
 struct pair {
     struct truth *truth;
     unsigned turns;
-    int ask[2], answer[2];      /* read and write end; the same twice for sockets */
-    int epoll;                  /* of the client, or -1 */
-    _Atomic int *turn;          /* futex word: 1 the server's, 0 the client's */
+    int ask[2], answer[2]; /* read and write end; the same twice for sockets */
+    int epoll;             /* of the client, or -1 */
+    _Atomic int *turn;     /* futex word: 1 the server's, 0 the client's */
     pid_t client, server;
     void (*send)(struct pair *pair, bool is_client);
     void (*receive)(struct pair *pair, bool is_client);
@@ -95,7 +95,8 @@ static void make_udp(struct pair *pair)
         socklen_t size = sizeof(address[i]);
         address[i] = (struct sockaddr_in){.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
         fd[i] = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-        if (bind(fd[i], (struct sockaddr *)&address[i], size) || getsockname(fd[i], (struct sockaddr *)&address[i], &size))
+        if (bind(fd[i], (struct sockaddr *)&address[i], size) ||
+            getsockname(fd[i], (struct sockaddr *)&address[i], &size))
             truth_die("bind");
     }
     for (int i = 0; i < 2; i++)

@@ -7,7 +7,8 @@
  *   poll       while (!done) poll(5 ms), over pipe, unix or tcp
  *   fsync      synchronous writes to the folder, on that CPU
  *   preempted  a neighbour on the same CPU
- * truth_process nap FD DIARY WALL CPU DELAY: the program that tree and vfork execute, with its memory of the truth and the mark before.
+ * truth_process nap FD DIARY WALL CPU DELAY: the program that tree and vfork execute, with its memory of the truth and
+ * the mark before.
  */
 #include "truth.h"
 
@@ -32,9 +33,9 @@
 struct stage {
     struct truth *truth;
     struct truth_party base;
-    int memory;                 /* of the truth */
+    int memory; /* of the truth */
     unsigned turns;
-    _Atomic uint32_t *diary;    /* of the last child */
+    _Atomic uint32_t *diary; /* of the last child */
 };
 
 static void wait_for(const struct truth_party *party, pid_t child, const _Atomic uint32_t *diary)
@@ -99,7 +100,8 @@ static int take_nap(char **words)
     for (unsigned i = 0; i < 5; i++)
         values[i] = strtoull(words[i], NULL, 10);
     struct truth *truth = truth_attach((int)values[0]);
-    struct truth_party party = truth_executed(truth, NAP, (uint32_t)values[1], (struct truth_mark){values[2], values[3], values[4]});
+    struct truth_party party =
+        truth_executed(truth, NAP, (uint32_t)values[1], (struct truth_mark){values[2], values[3], values[4]});
     truth_sleep(&party, 60000);
     return 0;
 }
@@ -155,8 +157,8 @@ static void connect_tcp(struct way ends[2])
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     socklen_t size = sizeof(address);
     int door = socket(AF_INET, SOCK_STREAM, 0), here = socket(AF_INET, SOCK_STREAM, 0);
-    if (bind(door, (struct sockaddr *)&address, size) || listen(door, 1) || getsockname(door, (struct sockaddr *)&address, &size) ||
-        connect(here, (struct sockaddr *)&address, size))
+    if (bind(door, (struct sockaddr *)&address, size) || listen(door, 1) ||
+        getsockname(door, (struct sockaddr *)&address, &size) || connect(here, (struct sockaddr *)&address, size))
         truth_die("connect");
     ends[0].in = ends[0].out = accept(door, NULL, NULL);
     ends[1].in = ends[1].out = here;
@@ -223,7 +225,8 @@ static void poll_in_loop(struct stage *stage, struct way way)
 static void write_much(struct stage *stage, const char *folder)
 {
     int fd = truth_file(folder);
-    for (unsigned i = 0; i < stage->turns; i++) { /* long against the microseconds that a switch takes, which its clock does not have */
+    for (unsigned i = 0; i < stage->turns;
+         i++) { /* long against the microseconds that a switch takes, which its clock does not have */
         truth_disk(&stage->base, fd, TRUTH_DISK_KIB);
         truth_busy(&stage->base, 1000);
     }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * truth_queue OUT HOW TURNS: two clients of one server that serves one after the other. The base waits now for its own request alone, now
- * behind the rival's. HOW they ask: over unix sockets, through one pipe, with eventfds (each in epoll), or through a list under a lock
- * with condition variables. The server writes down what it did for the base, and when it was done with whom it served before: what the
- * base waited until then is queue.
+ * truth_queue OUT HOW TURNS: two clients of one server that serves one after the other. The base waits now for its own
+ * request alone, now behind the rival's. HOW they ask: over unix sockets, through one pipe, with eventfds (each in
+ * epoll), or through a list under a lock with condition variables. The server writes down what it did for the base, and
+ * when it was done with whom it served before: what the base waited until then is queue.
  */
 #include "truth.h"
 

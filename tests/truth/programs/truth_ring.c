@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* truth_ring THREADS ROUNDS: so many threads of one process pass a token round, each does a little work with it. The main thread waits for them. */
+/* truth_ring THREADS ROUNDS: so many threads of one process pass a token round, each does a little work with it. The
+ * main thread waits for them. */
 #include "truth.h"
 
 #include <pthread.h>
@@ -36,7 +37,8 @@ static void *run_station(void *context)
 
 int main(int argc, char **argv)
 {
-    unsigned long count = argc > 1 ? strtoul(argv[1], NULL, 10) : 2000, rounds = argc > 2 ? strtoul(argv[2], NULL, 10) : 20;
+    unsigned long count = argc > 1 ? strtoul(argv[1], NULL, 10) : 2000,
+                  rounds = argc > 2 ? strtoul(argv[2], NULL, 10) : 20;
     struct station *stations = calloc(count, sizeof(*stations));
     pthread_t *threads = calloc(count, sizeof(*threads));
     pthread_attr_t attr;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * truth_rpc OUT FOLDER HOPS CLIENTS REQUESTS THREADS SLOW [WORK_US [unix]]: a chain of HOPS servers over loopback TCP or unix sockets. Each hop
- * works, sleeps and (the last one) writes to the disk for a request, and asks the next hop in between. CLIENTS threads each
- * ask REQUESTS times over a connection of their own; hop SLOW works five times as long, or WORK_US instead of 1000. With one
- * hop and THREADS threads the requests queue: what a client waits before its request is read is the others' time.
+ * truth_rpc OUT FOLDER HOPS CLIENTS REQUESTS THREADS SLOW [WORK_US [unix]]: a chain of HOPS servers over loopback TCP
+ * or unix sockets. Each hop works, sleeps and (the last one) writes to the disk for a request, and asks the next hop in
+ * between. CLIENTS threads each ask REQUESTS times over a connection of their own; hop SLOW works five times as long,
+ * or WORK_US instead of 1000. With one hop and THREADS threads the requests queue: what a client waits before its
+ * request is read is the others' time.
  */
 #include "truth.h"
 
@@ -70,7 +71,8 @@ static void listen_on(struct plan *plan, unsigned hop)
     struct sockaddr_storage *address = &plan->addresses[hop - 1];
     socklen_t *size = &plan->sizes[hop - 1];
     *address = (struct sockaddr_storage){.ss_family = plan->is_unix ? AF_UNIX : AF_INET};
-    *size = plan->is_unix ? sizeof(sa_family_t) : sizeof(struct sockaddr_in); /* a unix socket's name is the kernel's choice */
+    *size = plan->is_unix ? sizeof(sa_family_t)
+                          : sizeof(struct sockaddr_in); /* a unix socket's name is the kernel's choice */
     if (!plan->is_unix)
         ((struct sockaddr_in *)address)->sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     int fd = socket(address->ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -99,7 +101,8 @@ static void serve(const struct server *server, const struct taken *taken, struct
     unsigned sleep_us = 1000 + 200 * server->hop;
     truth_sleep(party, sleep_us);
     struct truth_mark woken = truth_now(party);
-    uint64_t worked = done.cpu_ns - taken->mark.cpu_ns, about = woken.cpu_ns - done.cpu_ns, took = done.wall_ns - taken->mark.wall_ns;
+    uint64_t worked = done.cpu_ns - taken->mark.cpu_ns, about = woken.cpu_ns - done.cpu_ns,
+             took = done.wall_ns - taken->mark.wall_ns;
     request->known.taken_ns = taken->mark.wall_ns;
     request->known.asked_ns = sleep_us * (uint64_t)1000;
     request->known.cpu_ns = worked + about;
@@ -127,7 +130,8 @@ static void *run_worker(void *context)
     snprintf(name, sizeof(name), "hop%u", server->hop);
     truth_name(name);
     truth_pin(server->hop);
-    struct taken taken = {.party = truth_join(plan->truth, server->chain), .next = server->hop < plan->hops ? dial(plan, server->hop + 1) : -1,
+    struct taken taken = {.party = truth_join(plan->truth, server->chain),
+        .next = server->hop < plan->hops ? dial(plan, server->hop + 1) : -1,
         .disk = server->hop == plan->hops && plan->threads == 1 ? truth_file(plan->folder) : -1};
     uint64_t done_ns = truth_now(&taken.party).wall_ns, free_ns = done_ns;
     for (;;) {
@@ -182,7 +186,7 @@ static void run_hop(const struct plan *plan, unsigned hop)
 struct client {
     const struct plan *plan;
     pthread_barrier_t *barrier;
-    _Atomic uint32_t count;     /* of clients that have begun */
+    _Atomic uint32_t count; /* of clients that have begun */
 };
 
 static void ask(struct truth_party *base, int fd, struct request *request, bool is_logged)
@@ -235,8 +239,14 @@ int main(int argc, char **argv)
 {
     if (argc < 8 || argc > 10)
         return 2;
-    struct plan plan = {.truth = truth_create(NULL), .hops = number(argv[3]), .clients = number(argv[4]), .requests = number(argv[5]),
-        .threads = number(argv[6]), .slow = number(argv[7]), .slow_us = argc > 8 ? number(argv[8]) : 5000, .folder = argv[2],
+    struct plan plan = {.truth = truth_create(NULL),
+        .hops = number(argv[3]),
+        .clients = number(argv[4]),
+        .requests = number(argv[5]),
+        .threads = number(argv[6]),
+        .slow = number(argv[7]),
+        .slow_us = argc > 8 ? number(argv[8]) : 5000,
+        .folder = argv[2],
         .is_unix = argc > 9};
     pid_t children[HOPS];
     if (!plan.hops || plan.hops > HOPS || !plan.clients || plan.clients > 256)

@@ -21,7 +21,7 @@ struct shop {
     pthread_mutex_t lock;
     pthread_cond_t wanted, ready;
     unsigned turns;
-    uint32_t by;                        /* the diary of who made what is ready */
+    uint32_t by; /* the diary of who made what is ready */
     bool is_wanted, is_ready, is_over;
 };
 
@@ -161,8 +161,8 @@ static void producer(struct shop *shop)
 
 int main(int argc, char **argv)
 {
-    static struct shop shop = {.lock = PTHREAD_MUTEX_INITIALIZER, .wanted = PTHREAD_COND_INITIALIZER,
-        .ready = PTHREAD_COND_INITIALIZER};
+    static struct shop shop = {
+        .lock = PTHREAD_MUTEX_INITIALIZER, .wanted = PTHREAD_COND_INITIALIZER, .ready = PTHREAD_COND_INITIALIZER};
     if (argc != 4)
         return 2;
     shop.truth = truth_create(NULL);

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+#ifndef WP_COLLECTOR_BPF_DATAGRAM_H
+#define WP_COLLECTOR_BPF_DATAGRAM_H
+/* What a UDP datagram is called at both of its ends, from its headers. */
+#include "cause.h"
+
+#include <bpf/bpf_endian.h>
+
+#define AF_INET 2
+#define AF_INET6 10
+#define IPPROTO_UDP 17
+
+struct headers {
+    __u64 key;
+    __u16 source, destination; /* ports, host order */
+};
+
+/* A UDP datagram's name, the same where it leaves and where it arrives: addresses, ports, length and the
+ * identification of IPv4.
+ */
+static __always_inline bool name_datagram(struct sk_buff *skb, struct headers *out)
+{
+    unsigned char *head = skb->head;
+    __u16 network = skb->network_header;
+    struct {
+        __u8 version_ihl, tos;
+        __be16 total, id, fragment;
+        __u8 ttl, protocol;
+        __be16 check;
+        __u8 address[8];
+    } v4;
+    struct {
+        __be32 flow;
+        __be16 length;
+        __u8 next, hops;
+        __u8 address[32];
+    } v6;
+    struct {
+        __be16 source, destination, length, check;
+    } udp;
+    __u64 h = 0;
+    __u32 offset = network;
+    if (skb->protocol == bpf_htons(0x0800)) {
+        if (GET(struct iphdr, head + network, protocol) != IPPROTO_UDP)
+            return false;
+        if (bpf_probe_read_kernel(&v4, sizeof(v4), head + network) || v4.protocol != IPPROTO_UDP)
+            return false;
+        __u64 addresses;
+        __builtin_memcpy(&addresses, v4.address, 8);
+        h = mix(mix(AF_INET, addresses), v4.id);
+        offset += (v4.version_ihl & 15u) * 4;
+    } else if (skb->protocol == bpf_htons(0x86dd)) {
+        if (GET(struct ipv6hdr, head + network, nexthdr) != IPPROTO_UDP)
+            return false;
+        if (bpf_probe_read_kernel(&v6, sizeof(v6), head + network) || v6.next != IPPROTO_UDP)
+            return false;
+        __u64 words[4];
+        __builtin_memcpy(words, v6.address, 32);
+        h = mix(mix(mix(mix(AF_INET6, words[0]), words[1]), words[2]), words[3]);
+        offset += 40;
+    } else {
+        return false;
+    }
+    if (bpf_probe_read_kernel(&udp, sizeof(udp), head + offset))
+        return false;
+    out->source = bpf_ntohs(udp.source);
+    out->destination = bpf_ntohs(udp.destination);
+    out->key = mix(h, (__u64)udp.source << 32 | (__u32)udp.destination << 16 | udp.length);
+    return true;
+}
+
+#endif
