@@ -7,6 +7,7 @@
 #include "aggregator/account/other_paths.h"
 #include "aggregator/account/pieces.h"
 #include "aggregator/account/transactions.h"
+#include "aggregator/explain/explain_loop.h"
 #include "aggregator/explain/explain_shared.h"
 #include "aggregator/timeline/slices.h"
 #include "aggregator/timeline/taken.h"

@@ -2,6 +2,7 @@
 #include "aggregator/account/other_paths.h"
 
 #include "aggregator/account/pieces.h"
+#include "aggregator/explain/explain_node.h"
 #include "aggregator/timeline/taken.h"
 
 #include <errno.h>

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "aggregator/explain/explain_loop.h"
 
+#include "aggregator/explain/explain_call.h"
 #include "aggregator/explain/explain_origin.h"
+#include "aggregator/explain/explain_place.h"
 #include "aggregator/explain/explain_shared.h"
-#include "aggregator/explain/explain_wait.h"
 
 #define JOIN_LIMIT 65536u
 #define SLICE_LIMIT 65536u /* slices behind a sleep that are looked at for the end of its loop ... */

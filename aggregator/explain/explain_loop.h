@@ -5,9 +5,9 @@
  * Sleeps that time out again and again: `while (!done) poll(timeout)`, an event loop with a timer. All of them wait for
  * what finally ends the loop, provided that the thread had it outstanding: a request without an answer, work handed to
  * another thread, a child. Without that the paper's rule joins sleeps that hardly anything parts. Private to the
- * explanation.
+ * explanation, but wp_explain_pending().
  */
-#include "aggregator/explain/explain.h"
+#include "aggregator/explain/explain_types.h"
 
 enum wp_loop {
     WP_LOOP_NONE,  /* the sleep stands for itself */
@@ -33,5 +33,7 @@ uint64_t wp_explain_join_end(const struct wp_explainer *x, const struct wp_threa
 /* This one timed out, and the same sleep follows after a run that is longer than what still joins them, but not three
  * times as long. */
 bool wp_explain_is_parted(const struct wp_explainer *x, const struct wp_thread *thread, uint64_t slice);
+/* True when this sleep timed out, and what the thread waited for may still end a later sleep of the same loop. */
+bool wp_explain_pending(struct wp_explainer *explainer, uint32_t thread, uint64_t slice);
 
 #endif

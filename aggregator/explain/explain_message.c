@@ -4,8 +4,15 @@
  * this host or on another one. Times of another host are translated at once by the clocks as they stand at the arrival;
  * what lies within their bound of an end (and the fit) is taken to be at that end.
  */
-#include "aggregator/explain/explain_shared.h"
-#include "aggregator/explain/explain_wait.h"
+#include "aggregator/explain/explain_message.h"
+
+#include "aggregator/explain/explain_call.h"
+#include "aggregator/explain/explain_node.h"
+#include "aggregator/explain/explain_path.h"
+#include "aggregator/explain/explain_piece.h"
+#include "aggregator/explain/explain_place.h"
+#include "aggregator/explain/explain_shard.h"
+#include "aggregator/explain/explain_thread.h"
 #include "aggregator/net/message_datagrams.h"
 #include "aggregator/peer/shard_peers.h"
 #include "aggregator/timeline/names.h"
@@ -26,35 +33,6 @@ struct far {
     const char *missing;                  /* why there is none */
     const struct wp_explain_asked *asked; /* another shard asks, and says what its host had sent; NULL: look there */
 };
-
-bool wp_wait_is_sending(const struct wp_slice *slice)
-{
-    switch (slice->syscall - 1) { /* write, writev, sendfile, sendto, sendmsg, splice, sendmmsg */
-    case 1:
-    case 20:
-    case 40:
-    case 44:
-    case 46:
-    case 275:
-    case 307:
-        return true;
-    default:
-        return false;
-    }
-}
-
-bool wp_wait_is_reading(const struct wp_slice *slice)
-{
-    switch (slice->syscall - 1) { /* read, readv, recvfrom, recvmsg */
-    case 0:
-    case 19:
-    case 45:
-    case 47:
-        return true;
-    default:
-        return false;
-    }
-}
 
 static bool find_datagram(const struct wp_explainer *x, uint64_t number_or_key, struct far *far)
 {
@@ -165,24 +143,6 @@ static void on_far_path(
     struct wp_explain_place place = wp_explain_enter(x, far->host, far->clock.offset_ns);
     wp_explain_on_path(x, node, thread, there(far, from), there(far, to));
     wp_explain_leave(x, &place);
-}
-
-bool wp_wait_is_choosing(const struct wp_slice *slice)
-{
-    switch (
-        slice->syscall - 1) { /* poll, select, epoll_wait, pselect6, ppoll, epoll_pwait, io_uring_enter, epoll_pwait2 */
-    case 7:
-    case 23:
-    case 232:
-    case 270:
-    case 271:
-    case 281:
-    case 426:
-    case 441:
-        return true;
-    default:
-        return false;
-    }
 }
 
 /*
@@ -318,10 +278,8 @@ static void explain_message(struct wp_explainer *x, const struct wp_wait *wait, 
         crossed.transit_ns = to - low;
         to = low;
     }
-    if (far->host != x->host && x->crossed)
-        x->crossed(x->context, &crossed);
-    if (far->host != x->host && x->recording)
-        wp_shared_crossed(x, &crossed);
+    if (far->host != x->host)
+        wp_explain_crossed(x, &crossed);
     on_sender(x, wait, far, node, wait->slice->cause_d, send.thread, from, to);
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "aggregator/explain/explain_origin.h"
 
+#include "aggregator/explain/explain_place.h"
 #include "aggregator/explain/explain_shared.h"
-#include "aggregator/explain/explain_wait.h"
 #include "aggregator/timeline/slices.h"
 
 #define STEP_LIMIT 4096u /* slices of one search */

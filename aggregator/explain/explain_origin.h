@@ -6,7 +6,7 @@
  * the message or the block request that began it, then what had set that one going, on the host where it is. Clocks
  * decide only where no cause is known. Private to the explanation.
  */
-#include "aggregator/explain/explain.h"
+#include "aggregator/explain/explain_types.h"
 
 enum wp_origin {
     WP_ORIGIN_NOT_KNOWN, /* the chain ends in what was not recorded, or is older than half of what is kept */

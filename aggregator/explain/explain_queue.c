@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "aggregator/explain/explain_queue.h"
 
+#include "aggregator/explain/explain_call.h"
 #include "aggregator/explain/explain_origin.h"
+#include "aggregator/explain/explain_place.h"
 #include "aggregator/explain/explain_shared.h"
 #include "aggregator/timeline/slices.h"
 

@@ -7,7 +7,7 @@
  * those whom it was done with: who slept at the same place as the sleeper waited for the same service. Private to the
  * explanation.
  */
-#include "aggregator/explain/explain_wait.h"
+#include "aggregator/explain/explain_types.h"
 
 struct wp_queue {
     uint64_t until_ns; /* the waker was done with the other one then, and turned to the sleeper */

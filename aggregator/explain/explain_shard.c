@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A wait that ended with a message from another shard's host: the shard's answer is grafted onto the sleep. */
+#include "aggregator/explain/explain_shard.h"
+
+#include "aggregator/explain/explain_node.h"
+#include "aggregator/explain/explain_piece.h"
 #include "aggregator/explain/explain_shared.h"
-#include "aggregator/explain/explain_wait.h"
 #include "aggregator/peer/shard_peers.h"
 #include "aggregator/peer/shard_questions.h"
 #include "proto/shard_wire.h"
@@ -133,8 +136,7 @@ static void label(
     char text[LABEL_BYTES];
     snprintf(text, sizeof(text), "%s (%s)", name, why);
     wp_wait_label(x, wait, WP_STYLE_NET, text, WP_REMOTE_NOT_TRACED, from, to);
-    x->limit_count[WP_LIMIT_SHARDS]++;
-    x->limit_ns[WP_LIMIT_SHARDS] += to - from;
+    wp_explain_limit(x, WP_LIMIT_SHARDS, to - from);
 }
 
 void wp_wait_on_shard(

@@ -13,7 +13,7 @@
  * the same is found. It is repeated for those of whom that holds, and walked for the others. Private to the
  * explanation.
  */
-#include "aggregator/explain/explain.h"
+#include "aggregator/explain/explain_types.h"
 
 struct wp_shared_walk;
 

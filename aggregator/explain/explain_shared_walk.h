@@ -2,7 +2,7 @@
 #ifndef WP_AGGREGATOR_EXPLAIN_EXPLAIN_SHARED_WALK_H
 #define WP_AGGREGATOR_EXPLAIN_EXPLAIN_SHARED_WALK_H
 /* What a walk that is shared remembers: of each slice that it went through, what that led to. */
-#include "aggregator/explain/explain.h"
+#include "aggregator/explain/explain_types.h"
 
 #define CHUNK 64u /* slices: bits of `has` */
 

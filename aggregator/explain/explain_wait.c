@@ -1,9 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "aggregator/explain/explain_wait.h"
 
+#include "aggregator/explain/explain_call.h"
 #include "aggregator/explain/explain_loop.h"
-#include "aggregator/explain/explain_origin.h"
+#include "aggregator/explain/explain_message.h"
+#include "aggregator/explain/explain_node.h"
+#include "aggregator/explain/explain_path.h"
+#include "aggregator/explain/explain_piece.h"
+#include "aggregator/explain/explain_place.h"
 #include "aggregator/explain/explain_queue.h"
+#include "aggregator/explain/explain_thread.h"
 #include "aggregator/timeline/names.h"
 #include "aggregator/timeline/slices.h"
 
@@ -17,163 +23,13 @@ static bool is_kernel_thread(const struct wp_explainer *x, uint32_t identity)
     return entry && entry->flags & WP_THREAD_KERNEL;
 }
 
-/* Who the thread was in that slice, which wp_thread_find found. */
-static uint32_t identity_in(const struct wp_thread *thread, uint64_t ordinal)
-{
-    return ordinal == thread->slice_end ? thread->identity : wp_thread_slice(thread, ordinal)->identity;
-}
-
-static bool is_base(const struct wp_explainer *x, uint32_t identity)
-{
-    return x->timeline->identities[identity].aggregates & x->base_bit;
-}
-
-bool wp_explain_is_base(const struct wp_explainer *x, uint32_t index, uint64_t at_ns)
-{
-    const struct wp_thread *thread = &x->timeline->threads[index];
-    return index && is_base(x, identity_in(thread, wp_thread_find(thread, at_ns)));
-}
-
-void wp_wait_emit(struct wp_explainer *x, const struct wp_wait *wait, uint32_t node, enum wp_category category,
-    uint64_t from, uint64_t to, const char *reason)
-{
-    wp_explain_emit(x,
-        &(struct wp_piece){.node = node,
-            .thread = wait->thread,
-            .category = category,
-            .start_ns = from,
-            .end_ns = to,
-            .reason = reason,
-            .is_uncertain = wait->slice->flags & WP_SLICE_UNCERTAIN || wait->slice->is_inferred});
-}
-
-void wp_wait_label(struct wp_explainer *x, const struct wp_wait *wait, enum wp_frame_style style, const char *label,
-    enum wp_category category, uint64_t from, uint64_t to)
-{
-    if (from < to)
-        wp_wait_emit(x, wait, wp_explain_label(x, wait->node, style, label), category, from, to, NULL);
-}
-
-/* "path:[comm]", whose work is waited for; on "for:[comm]", who set that work going. */
-static uint32_t path_node(struct wp_explainer *x, uint32_t parent, const char *kind, uint32_t identity)
-{
-    uint64_t bit = *kind == 'p' ? (uint64_t)1 << 41 : (uint64_t)1 << 44;
-    struct wp_intkey key = {parent, wp_explain_here(x, bit | identity)};
-    uint32_t node;
-    if (wp_intmap_get(&x->sites, key, &node))
-        return node;
-    char name[WP_EXPLAIN_NAME + 5];
-    size_t length = (size_t)snprintf(name, sizeof(name), "%s", kind);
-    if (wp_is_recorder(x->timeline, identity))
-        snprintf(name + length, sizeof(name) - length, "recording");
-    else
-        wp_explain_name_process(x, identity, name + length, sizeof(name) - length);
-    node = wp_explain_label(x, parent, WP_STYLE_WAIT, name);
-    wp_explain_remember(x, key, node);
-    return node;
-}
-
-static void on_path_of(struct wp_explainer *x, uint32_t node, uint32_t waker, uint32_t identity, uint64_t from,
-    uint64_t to, const struct wp_handover *by)
-{
-    if (by && by->thread && by->thread != waker) {
-        const struct wp_thread *whose = &x->timeline->threads[by->thread];
-        node = path_node(x, node, "for:", identity_in(whose, wp_thread_find(whose, to - 1)));
-    }
-    wp_explain_emit(x,
-        &(struct wp_piece){.node = path_node(x, node, "path:", identity),
-            .thread = waker,
-            .category = WP_OTHER_PATH,
-            .start_ns = from,
-            .end_ns = to,
-            .is_uncertain = by && by->origin == WP_ORIGIN_NOT_KNOWN});
-    if (x->other_path && !wp_is_recorder(x->timeline, identity) && !(waker && is_base(x, identity)))
-        x->other_path(x->context, &(struct wp_stretch){x->host, waker, from, to});
-}
-
-void wp_explain_on_path(struct wp_explainer *x, uint32_t node, uint32_t waker, uint64_t from, uint64_t to)
-{
-    const struct wp_thread *thread = &x->timeline->threads[waker];
-    if (from < to)
-        on_path_of(x, node, waker, identity_in(thread, wp_thread_find(thread, to - 1)), from, to, NULL);
-}
-
-/* It is of the sleeper's process, whose progress the aggregate shows: it is followed whatever set it going
- * (docs/engine.md, "What a total is"). */
-static bool is_mate(const struct wp_explainer *x, uint32_t waker_identity)
-{
-    const struct wp_identity *waker = &x->timeline->identities[waker_identity];
-    const struct wp_layer *sleeper = x->depth ? &x->layers[x->depth - 1] : NULL;
-    return waker->mates & x->base_bit && sleeper && sleeper->host == x->host && sleeper->process == waker->process;
-}
-
-/* --- fit --- */
-
-/* Where the waker's activity in that slice began: its run, with the runs before it that preemption alone parts. */
-static const struct wp_slice *burst(const struct wp_thread *thread, uint64_t ordinal)
-{
-    if (ordinal == thread->slice_end)
-        return NULL;
-    for (; ordinal > thread->first_slice; ordinal--) {
-        const struct wp_slice *slice = wp_thread_slice(thread, ordinal);
-        const struct wp_slice *before = wp_thread_slice(thread, ordinal - 1);
-        if (!(slice->flags & (WP_SLICE_PREEMPTED | WP_SLICE_RENAME)) || before->end_ns != slice->out_ns)
-            break;
-    }
-    return wp_thread_slice(thread, ordinal);
-}
-
-/*
- * Whose work is what the waker did up to `at_ns`? The paper's rule comes first: what began no more than fit_ns before
- * the sleep's de facto start is the sleeper's. Of what began earlier the causes decide.
- */
-static struct wp_handover origin_of(
-    const struct wp_explainer *x, const struct wp_wait *wait, uint32_t waker, uint64_t ordinal, uint64_t at_ns)
-{
-    const struct wp_slice *first = burst(&x->timeline->threads[waker], ordinal);
-    if (!first || first->in_ns + x->options.fit_ns + wait->bound_ns >= wait->start_ns)
-        return (struct wp_handover){.origin = WP_ORIGIN_PATH};
-    return wp_explain_origin(x, x->layers, x->depth, waker, at_ns);
-}
-
-/* [from, to) is the time of `waker` up to its doing at `to`, if that fits; else the wait is on another path. */
-void wp_wait_on_thread(struct wp_explainer *x, const struct wp_wait *wait, uint32_t node, uint32_t waker, uint64_t from,
-    uint64_t to, bool on_behalf)
-{
-    if (from >= to)
-        return;
-    if (x->depth >= x->options.depth) {
-        x->limit_count[WP_LIMIT_DEPTH]++;
-        x->limit_ns[WP_LIMIT_DEPTH] += to - from;
-        wp_explain_taken(x, waker, from, to);
-        wp_wait_emit(x, wait, node, WP_UNACCOUNTED, from, to, "the explanation grew too deep");
-        return;
-    }
-    const struct wp_thread *thread = &x->timeline->threads[waker];
-    uint64_t ordinal = wp_thread_find(thread, to - 1);
-    uint32_t identity = identity_in(thread, ordinal);
-    struct wp_handover by = {.origin = WP_ORIGIN_PATH};
-    if (waker && is_base(x, identity))
-        by.origin = WP_ORIGIN_OTHER;
-    else if ((wait->is_far || !is_mate(x, identity)) && !on_behalf && !wait->is_outstanding &&
-        !wp_is_recorder(x->timeline, identity))
-        by = origin_of(x, wait, waker, ordinal, to);
-    if (by.origin == WP_ORIGIN_PATH && wp_explain_relays(x, waker, ordinal, to))
-        return;
-    if (by.origin == WP_ORIGIN_PATH)
-        wp_explain_cover_from(x, node, waker, ordinal, from, to);
-    else
-        on_path_of(x, node, waker, identity, from, to, &by);
-}
-
-/* --- by cause --- */
-
 /* The waker's time up to `to`; what it did for others before it turned to the sleeper is another path. */
 static void on_waker(struct wp_explainer *x, const struct wp_wait *wait, uint32_t waker, uint64_t from, uint64_t to)
 {
     struct wp_queue queue;
     const struct wp_thread *thread = &x->timeline->threads[waker];
-    if (is_mate(x, identity_in(thread, wp_thread_find(thread, to - 1))) || !wp_explain_queue(x, wait, &queue)) {
+    if (wp_explain_is_mate(x, wp_explain_identity(thread, wp_thread_find(thread, to - 1))) ||
+        !wp_explain_queue(x, wait, &queue)) {
         if (x->depth) /* all that is left of the sleep: it may be taken over by another layer (wp_explain_relays) */
             x->asleep[x->depth - 1].site =
                 (uint64_t)wait->slice->stack << 32 | (uint64_t)wait->slice->wait << 16 | wait->slice->syscall;
@@ -183,7 +39,8 @@ static void on_waker(struct wp_explainer *x, const struct wp_wait *wait, uint32_
     uint64_t turned = queue.until_ns < from ? from : queue.until_ns < to ? queue.until_ns : to;
     wp_wait_on_thread(x, wait, wait->node, waker, turned, to, true);
     if (from < turned)
-        on_path_of(x, wait->node, waker, identity_in(thread, wp_thread_find(thread, turned - 1)), from, turned,
+        wp_explain_on_path_of(x, wait->node, &(struct wp_stretch){x->host, waker, from, turned},
+            wp_explain_identity(thread, wp_thread_find(thread, turned - 1)),
             &(struct wp_handover){WP_ORIGIN_OTHER, queue.thread, turned});
 }
 
@@ -345,8 +202,6 @@ static void by_cause(struct wp_explainer *x, const struct wp_wait *wait, uint64_
     }
 }
 
-/* --- a sleep --- */
-
 static uint32_t sleep_node(struct wp_explainer *x, uint32_t node, const struct wp_slice *slice, bool is_kernel)
 {
     uint32_t on = wp_explain_stack_node(x, node, slice->stack), found;
@@ -418,8 +273,7 @@ void wp_explain_sleep(
     struct wp_loop_end loop;
     enum wp_loop looping = wp_explain_loop(x, index, ordinal, &loop);
     if (looping == WP_LOOP_OPEN && slice->is_asking && slice->cause == WP_CAUSE_TIMER) {
-        x->limit_count[WP_LIMIT_LOOP]++;
-        x->limit_ns[WP_LIMIT_LOOP] += to - from;
+        wp_explain_limit(x, WP_LIMIT_LOOP, to - from);
     }
     if (looping == WP_LOOP_ENDED) {
         wait.slice = slice;
@@ -432,8 +286,7 @@ void wp_explain_sleep(
         wait.is_outstanding = true;
     }
     if (from < to && last == ordinal && wp_explain_is_parted(x, thread, ordinal)) {
-        x->limit_count[WP_LIMIT_JOIN]++;
-        x->limit_ns[WP_LIMIT_JOIN] += to - from;
+        wp_explain_limit(x, WP_LIMIT_JOIN, to - from);
     }
     bool is_doubtful = slice->is_inferred || wait.slice->is_inferred;
     x->doubts += is_doubtful;

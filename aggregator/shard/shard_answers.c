@@ -7,6 +7,7 @@
  */
 #include "aggregator/shard/shard_answers.h"
 
+#include "aggregator/explain/explain_message.h"
 #include "aggregator/fleet/fleet_pace.h"
 #include "aggregator/peer/shard_peers.h"
 #include "aggregator/peer/shard_state.h"

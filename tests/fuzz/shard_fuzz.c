@@ -7,7 +7,8 @@
  */
 #include "fuzz.h"
 
-#include "aggregator/explain/explain_wait.h"
+#include "aggregator/explain/explain.h"
+#include "aggregator/explain/explain_shard.h"
 #include "aggregator/session/host_session.h"
 #include "aggregator/shard/shards.h"
 #include "proto/shard_wire.h"

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "aggregator/explain/explain_call.h"
+
+bool wp_wait_is_sending(const struct wp_slice *slice)
+{
+    switch (slice->syscall - 1) { /* write, writev, sendfile, sendto, sendmsg, splice, sendmmsg */
+    case 1:
+    case 20:
+    case 40:
+    case 44:
+    case 46:
+    case 275:
+    case 307:
+        return true;
+    default:
+        return false;
+    }
+}
+
+bool wp_wait_is_reading(const struct wp_slice *slice)
+{
+    switch (slice->syscall - 1) { /* read, readv, recvfrom, recvmsg */
+    case 0:
+    case 19:
+    case 45:
+    case 47:
+        return true;
+    default:
+        return false;
+    }
+}
+
+bool wp_wait_is_choosing(const struct wp_slice *slice)
+{
+    switch (
+        slice->syscall - 1) { /* poll, select, epoll_wait, pselect6, ppoll, epoll_pwait, io_uring_enter, epoll_pwait2 */
+    case 7:
+    case 23:
+    case 232:
+    case 270:
+    case 271:
+    case 281:
+    case 426:
+    case 441:
+        return true;
+    default:
+        return false;
+    }
+}

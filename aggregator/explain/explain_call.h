@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WP_AGGREGATOR_EXPLAIN_EXPLAIN_CALL_H
+#define WP_AGGREGATOR_EXPLAIN_EXPLAIN_CALL_H
+/* What a sleep's system call says of what it waits for. Private to the explanation. */
+#include "aggregator/timeline/timeline_types.h"
+
+/* In a call that sends: it waits for room, which the other end makes by reading. */
+bool wp_wait_is_sending(const struct wp_slice *slice);
+
+/* In a call that reads from one file or socket. */
+bool wp_wait_is_reading(const struct wp_slice *slice);
+
+/* In a call that waits for whatever comes first of several: select, poll, epoll, io_uring. */
+bool wp_wait_is_choosing(const struct wp_slice *slice);
+
+#endif

@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "aggregator/explain/explain_cover.h"
+
+#include "aggregator/explain/explain_node.h"
+#include "aggregator/explain/explain_path.h"
+#include "aggregator/explain/explain_piece.h"
+#include "aggregator/explain/explain_place.h"
+#include "aggregator/explain/explain_shared.h"
+#include "aggregator/explain/explain_wait.h"
+#include "aggregator/timeline/slices.h"
+#include "aggregator/timeline/taken.h"
+
+static void emit_run(struct wp_explainer *x, uint32_t parent, uint32_t index, const struct wp_slice *slice,
+    uint64_t from, uint64_t to, enum wp_category category, uint32_t stack)
+{
+    wp_explain_emit(x,
+        &(struct wp_piece){.node = wp_explain_stack_node(x, parent, stack),
+            .thread = index,
+            .category = category,
+            .start_ns = from,
+            .end_ns = to,
+            .is_run = true,
+            .is_uncertain = slice->flags & WP_SLICE_UNCERTAIN});
+}
+
+/* The part of a run that lies in one cell of the grid, with samples: its time is divided equally among them. `last` is
+ * the first sample behind it. */
+static void cover_chunk(struct wp_explainer *x, uint32_t parent, uint32_t index, const struct wp_slice *slice,
+    uint64_t start, uint64_t end, uint64_t last, uint64_t from, uint64_t to)
+{
+    const struct wp_thread *thread = &x->timeline->threads[index];
+    uint64_t first = wp_thread_find_sample(thread, start), count = last - first, length = end - start;
+    for (uint64_t i = count; i-- > 0;) {
+        uint64_t a = start + (uint64_t)((unsigned __int128)length * i / count);
+        uint64_t b = start + (uint64_t)((unsigned __int128)length * (i + 1) / count);
+        if (a >= to)
+            continue;
+        if (b <= from)
+            break;
+        const struct wp_sample *sample = &thread->samples[(first + i) & thread->sample_mask];
+        emit_run(x, parent, index, slice, a > from ? a : from, b < to ? b : to,
+            sample->stack ? WP_UNDERSTOOD_FUNCTIONS : WP_RUNNING_NOT_SAMPLED, sample->stack);
+    }
+}
+
+/* The start of the cell of the grid that holds the instant. Most are in the one that was asked for last. */
+static uint64_t cell_of(struct wp_explainer *x, uint64_t at_ns)
+{
+    if (at_ns - x->cell_ns >= x->options.chunk_ns)
+        x->cell_ns = at_ns / x->options.chunk_ns * x->options.chunk_ns;
+    return x->cell_ns;
+}
+
+static void cover_run(
+    struct wp_explainer *x, uint32_t parent, uint32_t index, const struct wp_slice *slice, uint64_t from, uint64_t to)
+{
+    const struct wp_thread *thread = &x->timeline->threads[index];
+    uint64_t grid = x->options.chunk_ns, horizon = wp_explain_horizon(x);
+    if (slice->has_late_sample) {
+        wp_explain_limit(x, WP_LIMIT_LATE_SAMPLE, to - from);
+    }
+    uint64_t run_end = slice->end_ns && slice->end_ns <= horizon ? slice->end_ns : horizon + 1;
+    while (to > from) {
+        uint64_t cell = cell_of(x, to - 1);
+        uint64_t end = cell + grid < run_end ? cell + grid : run_end;
+        if (end < to)
+            end = to;
+        uint64_t last = wp_thread_find_sample(thread, end);
+        uint64_t sampled = last == thread->first_sample ? 0 : thread->samples[(last - 1) & thread->sample_mask].time_ns;
+        if (sampled < cell) /* none in this cell: as far back as there is none, but for no more than is asked for */
+            cell = !sampled ? 0 : sampled + grid > from ? cell_of(x, sampled) + grid : sampled + 1;
+        uint64_t start = cell > slice->in_ns ? cell : slice->in_ns;
+        uint64_t low = start > from ? start : from;
+        if (last == thread->first_sample || sampled < start)
+            emit_run(x, parent, index, slice, low, to, WP_RUNNING_NOT_SAMPLED, 0);
+        else
+            cover_chunk(x, parent, index, slice, start, end, last, low, to);
+        to = low;
+    }
+}
+
+static void push_layer(struct wp_explainer *x, uint32_t identity, uint32_t thread)
+{
+    x->asleep[x->depth] = (struct wp_layer_sleep){.doubts = x->doubts};
+    x->layers[x->depth++] = (struct wp_layer){x->host, x->timeline->identities[identity].process, thread};
+}
+
+/* The time before the first slice: the creator's, back from the birth; or unknown. True when it took [from, to). */
+static void cover_before(struct wp_explainer *x, uint32_t parent, uint32_t index, uint64_t from, uint64_t to)
+{
+    const struct wp_thread *thread = &x->timeline->threads[index];
+    uint32_t creator = thread->creator;
+    if (wp_is_recorder(x->timeline, thread->identity) && x->depth) {
+        wp_explain_on_path(x, parent, index, from, to);
+        return;
+    }
+    /* Whoever creates was born before: facts that say otherwise must not lead in a circle. */
+    bool is_born_before = creator && x->timeline->threads[creator].birth_ns < thread->birth_ns;
+    if (thread->birth_ns >= to && is_born_before && x->depth < x->options.depth) {
+        if (wp_explain_is_base(x, creator, to))
+            wp_explain_on_path(x, parent, creator, from, to);
+        else
+            wp_explain_cover(x, parent, creator, from, to);
+        return;
+    }
+    bool is_beginning = thread->first_slice == thread->slice_end
+        ? !thread->slice_end
+        : wp_thread_slice(thread, thread->first_slice)->flags & (WP_SLICE_FIRST | WP_SLICE_BORN);
+    wp_explain_emit(x,
+        &(struct wp_piece){.node = wp_explain_process_node(x, parent, thread->identity),
+            .thread = index,
+            .category = WP_UNACCOUNTED,
+            .start_ns = from,
+            .end_ns = to,
+            .reason = is_beginning ? "before the thread was first seen" : "before what is remembered of the thread"});
+    if (is_beginning)
+        return;
+    wp_explain_limit(x, WP_LIMIT_HISTORY, to - from);
+}
+
+static void take_relay(struct wp_explainer *x, struct wp_shared_use *walk)
+{
+    x->relay.is_on = false;
+    walk->thread = x->relay.thread;
+    walk->ordinal = x->relay.slice;
+    walk->to_ns = x->relay.to_ns;
+}
+
+/* Time in which a thread was of interest (it may have become another by exec or rename) is a base path's own; the
+ * recorder's is the cost of recording. */
+static bool is_of_interest(const struct wp_explainer *x, const struct wp_slice *slice)
+{
+    return x->timeline->identities[slice->identity].aggregates & x->base_bit ||
+        wp_is_recorder(x->timeline, slice->identity);
+}
+
+void wp_explain_cover(struct wp_explainer *x, uint32_t parent, uint32_t index, uint64_t from, uint64_t to)
+{
+    if (to > from)
+        wp_explain_cover_from(x, parent, index, wp_thread_find(&x->timeline->threads[index], to - 1), from, to);
+}
+
+/* What is left is not looked at: a bound bites. */
+static void cut_short(struct wp_explainer *x, const struct wp_shared_use *walk, enum wp_limit limit)
+{
+    uint64_t from = walk->from_ns, to = walk->to_ns;
+    wp_explain_limit(x, limit, to - from);
+    wp_explain_taken(x, walk->thread, from, to);
+    wp_explain_emit(x,
+        &(struct wp_piece){.node = walk->parent,
+            .thread = walk->thread,
+            .category = WP_UNACCOUNTED,
+            .start_ns = from,
+            .end_ns = to,
+            .reason = limit == WP_LIMIT_BUDGET ? "the host's epoch took too much explaining"
+                                               : "the explanation grew too wide"});
+}
+
+/* The slice of the last instant of what is left; false: that was all. */
+static bool cover_slice(struct wp_explainer *x, struct wp_shared_use *walk)
+{
+    uint32_t parent = walk->parent, index = walk->thread;
+    uint64_t ordinal = walk->ordinal, from = walk->from_ns, to = walk->to_ns;
+    const struct wp_thread *thread = &x->timeline->threads[index];
+    if (ordinal == thread->slice_end || ordinal < thread->first_slice) {
+        cover_before(x, parent, index, from, to);
+        return false;
+    }
+    /* A path's own slices are as many as its events: only what they wait for of others is cut by the width and the
+     * budget. */
+    bool is_own = x->timeline->identities[wp_thread_slice(thread, ordinal)->identity].mates & x->base_bit;
+    bool is_spent = ++x->fleet->visits - x->fleet->visits_before > x->options.budget && x->depth && !is_own;
+    x->visited += !is_own;
+    if (x->visited > x->options.width || is_spent) {
+        cut_short(x, walk, is_spent ? WP_LIMIT_BUDGET : WP_LIMIT_WIDTH);
+        return false;
+    }
+    struct wp_slice *slice = wp_thread_slice(thread, ordinal);
+    walk->ordinal = ordinal == thread->first_slice ? thread->slice_end : ordinal - 1;
+    if (x->host == x->home &&
+        !x->leaves_no_marks) /* what other hosts' paths hold is theirs, and known only when they have got that far */
+        wp_slice_taken(slice, x->base_bit);
+    if (is_of_interest(x, slice) && (x->depth || x->is_other_path) && slice->out_ns < to) {
+        uint64_t low = slice->out_ns > from ? slice->out_ns : from;
+        if (x->depth)
+            wp_explain_on_path(x, parent, index, low, to);
+        walk->to_ns = low;
+        return true;
+    }
+    uint32_t node = wp_explain_process_node(x, parent, slice->identity);
+    push_layer(x, slice->identity, index);
+    if (slice->in_ns && slice->in_ns < to) {
+        if (slice->end_ns && slice->end_ns < to) { /* after its last run: it was dead */
+            uint64_t low = slice->end_ns > from ? slice->end_ns : from;
+            wp_explain_emit(x,
+                &(struct wp_piece){.node = node,
+                    .thread = index,
+                    .category = WP_UNACCOUNTED,
+                    .start_ns = low,
+                    .end_ns = to,
+                    .reason = slice->is_cut ? "that host's recording paused" : "the thread had ended",
+                    .is_uncertain = !slice->is_cut});
+            to = low;
+        }
+        uint64_t low = slice->in_ns > from ? slice->in_ns : from;
+        cover_run(x, node, index, slice, low, to);
+        to = low;
+    }
+    if (to > from && slice->out_ns < to) {
+        uint64_t low = slice->out_ns > from ? slice->out_ns : from;
+        if (x->host == x->home && !x->leaves_no_marks)
+            wp_slice_slept(slice, low, to, x->base_bit);
+        wp_explain_sleep(x, node, index, ordinal, low, to);
+        to = low;
+    }
+    x->depth--;
+    walk->to_ns = to;
+    return true;
+}
+
+void wp_explain_cover_from(
+    struct wp_explainer *x, uint32_t parent, uint32_t index, uint64_t ordinal, uint64_t from, uint64_t to)
+{
+    struct wp_shared_use walk = {.parent = parent, .thread = index, .ordinal = ordinal, .from_ns = from, .to_ns = to};
+    bool goes_on = true, is_shared = wp_shared_may(x, &walk) && wp_shared_begin(x, &walk);
+    while (goes_on && walk.to_ns > from) {
+        if (is_shared && wp_shared_repeat(x, &walk))
+            continue;
+        ordinal = walk.ordinal;
+        bool is_recorded = is_shared && wp_shared_record(x, &walk);
+        goes_on = cover_slice(x, &walk);
+        if (is_recorded)
+            wp_shared_recorded(x, &walk, ordinal);
+        if (!x->relay.is_on)
+            continue;
+        if (x->relay.depth < x->depth) /* what is left is another layer's */
+            return;
+        take_relay(x, &walk);
+        is_shared = false;
+        goes_on = true;
+    }
+}

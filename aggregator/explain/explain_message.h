@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WP_AGGREGATOR_EXPLAIN_EXPLAIN_MESSAGE_H
+#define WP_AGGREGATOR_EXPLAIN_EXPLAIN_MESSAGE_H
+/* A sleep that a message ended, on this host or on another one; and one on a host of another shard, which asks. */
+#include "aggregator/explain/explain_types.h"
+
+void wp_wait_on_message(struct wp_explainer *x, const struct wp_wait *wait, uint64_t from_ns, uint64_t to_ns);
+
+/* A wait on a host of another shard that a message from one of ours ended; all times are those of ours. */
+struct wp_explain_asked {
+    uint32_t asker;        /* the host that waited; in the fleet, foreign */
+    uint32_t host, socket; /* our end; socket 0: it sent a datagram with that key */
+    uint64_t datagram;
+    uint64_t from_ns, to_ns; /* the part to explain; pieces come in this time */
+    uint64_t arrival_ns, start_ns;
+    uint32_t position;
+    uint16_t syscall; /* number + 1, 0 none */
+    bool has_request; /* the last that the asker had sent on that connection before */
+    uint32_t request_end;
+    uint64_t request_ns;
+    uint64_t bound_ns, wait_bound_ns;
+    uint32_t depth; /* layers above */
+};
+void wp_explain_asked(struct wp_explainer *explainer, const struct wp_explain_asked *asked);
+
+#endif

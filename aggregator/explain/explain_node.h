@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WP_AGGREGATOR_EXPLAIN_EXPLAIN_NODE_H
+#define WP_AGGREGATOR_EXPLAIN_EXPLAIN_NODE_H
+/* The nodes of pseudo-stacks, in the tree: processes, stacks, labels; and what is remembered of them. Private to the
+ * explanation, but wp_explain_name_home(). */
+#include "aggregator/explain/explain_place.h"
+
+#define WP_EXPLAIN_NAME (4096 + 300)
+/* "[comm]", on another host than the one that is asked about "[comm]@host". */
+void wp_explain_name_process(const struct wp_explainer *x, uint32_t identity, char *name, size_t room);
+uint32_t wp_explain_process_node(struct wp_explainer *x, uint32_t parent, uint32_t identity);
+uint32_t wp_explain_stack_node(struct wp_explainer *x, uint32_t parent, uint32_t stack);
+uint32_t wp_explain_label(struct wp_explainer *x, uint32_t parent, enum wp_frame_style style, const char *name);
+/* The same for a string literal, which is known by its address. */
+uint32_t wp_explain_literal(struct wp_explainer *x, uint32_t parent, enum wp_frame_style style, const char *literal);
+/* Caches a node; UINT32_MAX is not kept. */
+void wp_explain_remember(struct wp_explainer *x, struct wp_intkey key, uint32_t node);
+
+/* Whether processes of home are called "[comm]@host", too. */
+void wp_explain_name_home(struct wp_explainer *x, bool names_home);
+void wp_explain_nodes_fini(struct wp_explainer *x);
+
+#endif

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "aggregator/explain/explain_piece.h"
+
+#include "aggregator/explain/explain_node.h"
+#include "aggregator/explain/explain_shared.h"
+#include "aggregator/timeline/taken.h"
+
+void wp_explain_emit(struct wp_explainer *x, struct wp_piece *piece)
+{
+    if (piece->start_ns >= piece->end_ns)
+        return;
+    piece->host = x->host;
+    if (x->doubts || (x->host != x->home && wp_fleet_has_drops(x->fleet, x->host, piece->start_ns, piece->end_ns)))
+        piece->is_uncertain = true;
+    piece->start_ns += (uint64_t)x->shift_ns;
+    piece->end_ns += (uint64_t)x->shift_ns;
+    piece->layers = x->layers;
+    piece->layer_count = x->depth;
+    if (x->recording)
+        wp_shared_piece(x, piece);
+    x->piece(x->context, piece);
+}
+
+void wp_explain_crossed(struct wp_explainer *x, const struct wp_crossed *crossed)
+{
+    if (x->crossed)
+        x->crossed(x->context, crossed);
+    if (x->recording)
+        wp_shared_crossed(x, crossed);
+}
+
+void wp_explain_limit(struct wp_explainer *x, enum wp_limit limit, uint64_t ns)
+{
+    x->limit_count[limit]++;
+    x->limit_ns[limit] += ns;
+}
+
+void wp_explain_taken(struct wp_explainer *x, uint32_t thread, uint64_t from, uint64_t to)
+{
+    if (x->host == x->home && !x->leaves_no_marks)
+        wp_slices_followed(&x->timeline->threads[thread], from, to, x->base_bit);
+}
+
+void wp_wait_emit(struct wp_explainer *x, const struct wp_wait *wait, uint32_t node, enum wp_category category,
+    uint64_t from, uint64_t to, const char *reason)
+{
+    wp_explain_emit(x,
+        &(struct wp_piece){.node = node,
+            .thread = wait->thread,
+            .category = category,
+            .start_ns = from,
+            .end_ns = to,
+            .reason = reason,
+            .is_uncertain = wait->slice->flags & WP_SLICE_UNCERTAIN || wait->slice->is_inferred});
+}
+
+void wp_wait_label(struct wp_explainer *x, const struct wp_wait *wait, enum wp_frame_style style, const char *label,
+    enum wp_category category, uint64_t from, uint64_t to)
+{
+    if (from < to)
+        wp_wait_emit(x, wait, wp_explain_label(x, wait->node, style, label), category, from, to, NULL);
+}

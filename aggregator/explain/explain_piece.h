@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WP_AGGREGATOR_EXPLAIN_EXPLAIN_PIECE_H
+#define WP_AGGREGATOR_EXPLAIN_EXPLAIN_PIECE_H
+/* What an explanation leads to, told to whoever takes it: pieces, waits for other hosts, bounds that bit, and marks on
+ * the slices that were waited for. Private to the explanation. */
+#include "aggregator/explain/explain_types.h"
+
+/* The piece as it stands in the present host; it is completed on the way. */
+void wp_explain_emit(struct wp_explainer *x, struct wp_piece *piece);
+void wp_explain_crossed(struct wp_explainer *x, const struct wp_crossed *crossed);
+/* A bound bit, and that much time was explained otherwise for it. */
+void wp_explain_limit(struct wp_explainer *x, enum wp_limit limit, uint64_t ns);
+/* It was waited for, though it is not looked at. */
+void wp_explain_taken(struct wp_explainer *x, uint32_t thread, uint64_t from_ns, uint64_t to_ns);
+
+/* --- parts of a sleep --- */
+void wp_wait_emit(struct wp_explainer *x, const struct wp_wait *wait, uint32_t node, enum wp_category category,
+    uint64_t from_ns, uint64_t to_ns, const char *reason);
+/* The same under a label on the sleep's node. */
+void wp_wait_label(struct wp_explainer *x, const struct wp_wait *wait, enum wp_frame_style style, const char *label,
+    enum wp_category category, uint64_t from_ns, uint64_t to_ns);
+
+#endif

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "aggregator/explain/explain_thread.h"
+
+#include "aggregator/explain/explain_origin.h"
+#include "aggregator/explain/explain_path.h"
+#include "aggregator/explain/explain_piece.h"
+#include "aggregator/explain/explain_shared.h"
+#include "aggregator/timeline/slices.h"
+
+#define RELAY_UNKNOWN                                                                                                  \
+    8u /* without stacks a call is no place: only where so many wait for each other is it taken to be one */
+
+/* Where the waker's activity in that slice began: its run, with the runs before it that preemption alone parts. */
+static const struct wp_slice *burst(const struct wp_thread *thread, uint64_t ordinal)
+{
+    if (ordinal == thread->slice_end)
+        return NULL;
+    for (; ordinal > thread->first_slice; ordinal--) {
+        const struct wp_slice *slice = wp_thread_slice(thread, ordinal);
+        const struct wp_slice *before = wp_thread_slice(thread, ordinal - 1);
+        if (!(slice->flags & (WP_SLICE_PREEMPTED | WP_SLICE_RENAME)) || before->end_ns != slice->out_ns)
+            break;
+    }
+    return wp_thread_slice(thread, ordinal);
+}
+
+/*
+ * Whose work is what the waker did up to `at_ns`? The paper's rule comes first: what began no more than fit_ns before
+ * the sleep's de facto start is the sleeper's. Of what began earlier the causes decide.
+ */
+static struct wp_handover origin_of(
+    const struct wp_explainer *x, const struct wp_wait *wait, uint32_t waker, uint64_t ordinal, uint64_t at_ns)
+{
+    const struct wp_slice *first = burst(&x->timeline->threads[waker], ordinal);
+    if (!first || first->in_ns + x->options.fit_ns + wait->bound_ns >= wait->start_ns)
+        return (struct wp_handover){.origin = WP_ORIGIN_PATH};
+    return wp_explain_origin(x, x->layers, x->depth, waker, at_ns);
+}
+
+/*
+ * A thread waits for one of its own process that waits in the same place, for `waker`: a queue for one lock, a token
+ * that goes round. All that the first one waits for stand above it side by side, not each on top of the other. True:
+ * all that is left before `to` of the first one's sleep will be covered so.
+ */
+static bool relays(struct wp_explainer *x, uint32_t waker, uint64_t slice, uint64_t to)
+{
+    uint32_t top = x->depth - 1, first = x->depth;
+    if (x->depth < 2 || !x->asleep[top].site || (!(x->asleep[top].site >> 32) && x->depth < RELAY_UNKNOWN) ||
+        x->layers[top].host != x->host || !waker ||
+        x->layers[top].process != x->timeline->identities[x->timeline->threads[waker].identity].process)
+        return false;
+    for (uint32_t i = top; i > 0 && x->asleep[i - 1].site && x->layers[i - 1].host == x->host &&
+         x->layers[i - 1].process == x->layers[top].process;
+         i--) {
+        if (x->asleep[i - 1].site == x->asleep[top].site)
+            first = i;
+        if (x->recording && i - 1 < x->recording_depth) /* others who wait for it may wait elsewhere */
+            wp_shared_refuse(x, false);
+    }
+    uint32_t repeats = x->relay.to_ns == to ? x->relay.repeats + 1 : 0;
+    if (first == x->depth || x->asleep[first].doubts != x->doubts || repeats > x->options.depth)
+        return false;
+    x->relay = (struct wp_relay){true, first, waker, repeats, slice, to};
+    return true;
+}
+
+void wp_wait_on_thread(struct wp_explainer *x, const struct wp_wait *wait, uint32_t node, uint32_t waker, uint64_t from,
+    uint64_t to, bool on_behalf)
+{
+    if (from >= to)
+        return;
+    if (x->depth >= x->options.depth) {
+        wp_explain_limit(x, WP_LIMIT_DEPTH, to - from);
+        wp_explain_taken(x, waker, from, to);
+        wp_wait_emit(x, wait, node, WP_UNACCOUNTED, from, to, "the explanation grew too deep");
+        return;
+    }
+    const struct wp_thread *thread = &x->timeline->threads[waker];
+    uint64_t ordinal = wp_thread_find(thread, to - 1);
+    uint32_t identity = wp_explain_identity(thread, ordinal);
+    struct wp_handover by = {.origin = WP_ORIGIN_PATH};
+    if (waker && wp_explain_is_of_interest(x, identity))
+        by.origin = WP_ORIGIN_OTHER;
+    else if ((wait->is_far || !wp_explain_is_mate(x, identity)) && !on_behalf && !wait->is_outstanding &&
+        !wp_is_recorder(x->timeline, identity))
+        by = origin_of(x, wait, waker, ordinal, to);
+    if (by.origin == WP_ORIGIN_PATH && relays(x, waker, ordinal, to))
+        return;
+    if (by.origin == WP_ORIGIN_PATH)
+        x->cover(x, node, waker, ordinal, from, to);
+    else
+        wp_explain_on_path_of(x, node, &(struct wp_stretch){x->host, waker, from, to}, identity, &by);
+}

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WP_AGGREGATOR_EXPLAIN_EXPLAIN_TYPES_H
+#define WP_AGGREGATOR_EXPLAIN_EXPLAIN_TYPES_H
+/*
+ * What the files of the explanation share: the explainer, which is passed down through all of them, the pieces that it
+ * makes, and the sleep that is being explained. Each of the files above has its own functions.
+ */
+#include "aggregator/explain/pathtree.h"
+#include "aggregator/fleet/fleet.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct wp_explain_options {
+    uint64_t fit_ns;    /* small overlap that is still the same control path; 100 us */
+    uint64_t join_ns;   /* a run shorter than this parts two sleeps of one loop; 100 us */
+    uint64_t origin_ns; /* causes are followed back so far from the end of what is explained; half of what is kept at
+                         * most, so that a restart changes nothing; 5 s */
+    uint64_t chunk_ns;  /* a long run is divided among its samples by this grid; 1 s */
+    uint32_t depth;     /* layers */
+    uint32_t width;     /* slices looked at for one base sleep */
+    uint64_t budget;    /* ... for all of one host's epoch */
+    uint32_t share;     /* a walk through so many slices may be one that many wait for (explain_shared.h); 0: none is */
+};
+
+#define WP_EXPLAIN_DEFAULTS                                                                                            \
+    ((struct wp_explain_options){100000, 100000, 5000000000, 1000000000, 64, 200000, 10000000, 32})
+#define WP_DEPTH_LIMIT 256u
+
+#define WP_LAYER_FOREIGN UINT32_MAX
+#define WP_LAYER_ASKERS (UINT32_MAX - 1)
+
+struct wp_layer {           /* of a pseudo-stack: a process */
+    uint32_t host, process; /* number in the fleet, index in that timeline; host FOREIGN: of another shard
+                             * (wp_shards_process); ASKERS: another shard asks, and knows itself */
+    uint32_t thread;        /* whose time it is; 0 with FOREIGN and ASKERS */
+};
+
+struct wp_piece {
+    uint32_t node;         /* in the tree */
+    uint32_t host, thread; /* number and index of the thread on top */
+    enum wp_category category;
+    uint64_t start_ns, end_ns; /* in the clock of the host that was asked about */
+    bool is_uncertain;
+    const char *reason; /* UNACCOUNTED only: why */
+    /* The processes of the layers, outermost first, for the per-process sums. */
+    const struct wp_layer *layers;
+    uint32_t layer_count;
+    bool is_run;
+    uint64_t times; /* so many of it, for others who waited; 0 stands for 1 */
+};
+
+/* A wait that a message from another host ended. */
+struct wp_crossed {
+    const char *from, *to;          /* hosts, borrowed */
+    uint64_t waited_ns, transit_ns; /* of the wait, the last message was so long on its way */
+    uint64_t bound_ns;              /* of the clocks */
+    uint64_t times;                 /* so many of it; 0 stands for 1 */
+};
+
+/* Names on one host, remembered. */
+struct wp_explain_names {
+    uint32_t *frames;    /* dictionary frame id -> tree frame, 0 unknown; owned */
+    uint32_t *processes; /* identity -> tree frame; owned */
+    uint32_t frame_room, process_room, generation;
+};
+
+/* A loop of sleeps whose end was found (explain_loop.h). */
+struct wp_loop_cache {
+    uint32_t host, thread, leaves;
+    uint64_t first, end;     /* slices; end 0: none */
+    struct wp_answer answer; /* read_ns 0: the sleep of slice `end` ends it; else this does, before that slice */
+    uint64_t since_ns;       /* outstanding since then */
+    bool is_lasting;         /* however long ago that was */
+    bool is_exact;           /* holds of all sleeps in between: no other end was passed over */
+};
+#define WP_LOOP_CACHE 16u
+
+enum wp_limit {
+    WP_LIMIT_DEPTH,
+    WP_LIMIT_WIDTH,
+    WP_LIMIT_BUDGET,
+    WP_LIMIT_HISTORY,
+    WP_LIMIT_SHARDS /* another shard did not answer */,
+    WP_LIMIT_JOIN /* a run that was little longer parted a loop of timeouts */,
+    WP_LIMIT_LATE_SAMPLE /* a sample came a little later than that after its run */,
+    WP_LIMIT_LOOP /* it waited for an answer that had not come when it had to be told of */,
+    WP_LIMITS
+};
+
+/* Of a layer: where it sleeps while that is explained by who ended it (0: it does not). */
+struct wp_layer_sleep {
+    uint64_t site;
+    uint32_t doubts; /* when the layer began */
+};
+
+/* The time before this moment is another thread's, in the place of a layer (wp_explain_relays). */
+struct wp_relay {
+    bool is_on;
+    uint32_t depth, thread;
+    uint32_t repeats; /* at the same instant: facts that contradict each other must not lead in a circle */
+    uint64_t slice, to_ns;
+};
+
+struct wp_explainer {
+    struct wp_fleet *fleet; /* borrowed */
+    uint32_t home;          /* the host that is asked about */
+    /* Where the walk is: a host, and what to add to its clock to get home's. */
+    uint32_t host;
+    struct wp_timeline *timeline; /* of `host`, borrowed */
+    int64_t shift_ns;
+    struct wp_pathtree *tree; /* borrowed */
+    struct wp_explain_options options;
+    uint64_t base_bit; /* of the aggregate: identities with it are of interest */
+    void (*piece)(void *context, const struct wp_piece *piece);
+    /* A sleep waits on another path: what that thread did in this stretch belongs to a path of its own. */
+    void (*other_path)(void *context, const struct wp_stretch *stretch);
+    void (*crossed)(void *context, const struct wp_crossed *crossed);
+    /* Who takes the pieces has to have each in its order, and not their number. May be NULL: no. */
+    bool (*wants_each)(void *context);
+    void *context;
+    uint64_t limit_count[WP_LIMITS], limit_ns[WP_LIMITS];
+    struct wp_shared *shared;  /* what many waited for; owned (explain_shared.h) */
+    uint32_t recording_depth;  /* layers below what is being recorded */
+    bool may_share, recording; /* it is looked for; what is emitted is taken in there, too */
+    /* wp_explain_cover_from (explain_cover.h): a sleep leads to the time of who ended it, and that to further sleeps.
+     */
+    void (*cover)(struct wp_explainer *explainer, uint32_t parent, uint32_t thread, uint64_t slice, uint64_t from_ns,
+        uint64_t to_ns);
+    /* caches */
+    struct wp_intmap sites;         /* (parent node, host and stack id) -> node */
+    struct wp_explain_names *names; /* by host, owned */
+    uint32_t name_room, leaves;
+    struct wp_layer layers[WP_DEPTH_LIMIT + 2];
+    struct wp_layer_sleep asleep[WP_DEPTH_LIMIT + 2]; /* by layer */
+    struct wp_relay relay;
+    struct wp_loop_cache loops[WP_LOOP_CACHE]; /* by thread */
+    uint32_t depth, visited;
+    uint64_t oldest_ns;   /* in home's clock: causes before that do not count */
+    uint64_t cell_ns;     /* of the grid, looked up last */
+    uint32_t doubts;      /* waits being explained in which the other host lost events */
+    uint32_t owner, hops; /* of questions to other shards: who asks, over how many of them */
+    bool may_ask;         /* questions are asked; else what has been answered is all there is */
+    bool names_home;      /* home is said with its name, as any other host; set by wp_explain_name_home */
+    bool leaves_no_marks; /* of what paths hold (detached.h): what is explained is counted elsewhere */
+    bool is_other_path;   /* what is explained is no base path: base time in it is left out */
+};
+
+/* One sleep while it is being explained; [from, to) is what is left of it, to shrinking towards from. */
+struct wp_wait {
+    uint32_t thread;              /* who sleeps; on another host (is_far): who is asked there */
+    const struct wp_slice *slice; /* whose waking explains it (the last of joined sleeps) */
+    uint32_t node;                /* "sleep:..." */
+    uint64_t start_ns;            /* de facto start, in the present host's clock */
+    uint64_t bound_ns;            /* of that clock */
+    bool is_kernel, is_far;
+    bool is_outstanding; /* a sleep of a loop, for what the sleeper had asked for: who brings it works on its behalf */
+};
+
+#endif
