@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/doctor.h"
 
+#include "cli/doctor_daemons.h"
+#include "cli/doctor_host.h"
+#include "cli/doctor_probe.h"
 #include "cli/installed.h"
 #include "common/version.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/doctor.h"
+#include "cli/doctor_daemons.h"
 
+#include "cli/doctor_knock.h"
 #include "cli/http_get.h"
 #include "cli/installed.h"
 #include "cli/watched.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/doctor.h"
+#include "cli/doctor_host.h"
 
+#include "cli/doctor_probe.h"
 #include "cli/privilege.h"
 #include "common/buffer.h"
 #include "common/host_pids.h"

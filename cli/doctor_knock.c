@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/doctor.h"
+#include "cli/doctor_knock.h"
 
 #include "cli/installed.h"
 #include "collector/host/identity.h"
 #include "common/clock.h"
 #include "proto/curve_keys.h"
-#include "proto/transport.h"
+#include "proto/transport_client.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/answer.h"
-#include "cli/doctor.h"
+#include "cli/doctor_probe.h"
 #include "cli/privilege.h"
 #include "cli/program.h"
 

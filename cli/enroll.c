@@ -5,6 +5,7 @@
 #include "common/version.h"
 #include "proto/curve_keys.h"
 #include "proto/enrolment.h"
+#include "proto/enrolment_desk.h"
 
 #include <argp.h>
 #include <errno.h>

@@ -7,8 +7,6 @@
  * (proto/frame.h). Dictionary ids are implicit: entry i of an array has id first_X + i, and ids grow without gaps
  * through a session (strings, threads, sockets, objects, frames, stacks each count by themselves, from 1).
  */
-#include "common/buffer.h"
-#include "common/error.h"
 #include "proto/event.h"
 
 #include <stdbool.h>
@@ -113,12 +111,5 @@ struct wp_batch {
     struct wp_drop *drops;
     void *storage; /* what wp_batch_decode allocated; NULL in a batch that the caller built */
 };
-
-/* Appends the protobuf form. The batch is the caller's and must be sorted. -ENOMEM, -EINVAL. */
-int wp_batch_encode(const struct wp_batch *batch, struct wp_buffer *out, struct wp_error *err);
-/* Decodes hostile bytes: every count, size, kind and time is bounded; ids are checked by the dictionary.
- * `batch` may be reused: its storage is kept and grown (no allocation in steady state). Free with wp_batch_fini. */
-int wp_batch_decode(struct wp_batch *batch, const uint8_t *bytes, size_t size, struct wp_error *err);
-void wp_batch_fini(struct wp_batch *batch);
 
 #endif

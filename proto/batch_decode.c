@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "proto/batch.h"
+#include "proto/batch_decode.h"
 
 #include "proto/event_decode.h"
 #include "proto/wakepath.pb-c.h"

@@ -5,6 +5,7 @@
  * The receiver's side of a session's dictionary: applies the deltas of its batches, in order, and checks that every id
  * that a batch uses exists. One thread at a time. Pointers stay valid until the next apply.
  */
+#include "common/error.h"
 #include "proto/batch.h"
 
 struct wp_dictionary;

@@ -14,14 +14,8 @@
  * a text.
  */
 #include "common/error.h"
-#include "common/log.h"
 
 #include <stdint.h>
-
-#define WP_TOKEN_ROOM 129u /* 32 to 128 characters and a terminator */
-
-/* The first token of a file of lines; '#' begins a comment. The file is as secret as a key. */
-int wp_token_read(const char *path, char token[WP_TOKEN_ROOM], struct wp_error *err);
 
 struct wp_enrolment {
     const char *endpoint; /* of the desk */
@@ -33,21 +27,5 @@ struct wp_enrolment {
 /* 0: the key is listed for the host there. -EACCES: the desk refuses, and err says why; -ETIMEDOUT: nobody answers who
  * has that server key. */
 int wp_enrolment_ask(const struct wp_enrolment *enrolment, struct wp_error *err);
-
-struct wp_enrolment_desk;
-
-struct wp_enrolment_desk_options {
-    const char *endpoint;           /* tcp:// */
-    const char *key_path;           /* the aggregator's NAME.key */
-    const char *token_path;         /* each line's token is good; read at each request */
-    const char *allow_path;         /* the allowlist's folder */
-    const struct wp_logger *logger; /* borrowed */
-};
-
-int wp_enrolment_desk_open(
-    struct wp_enrolment_desk **desk, const struct wp_enrolment_desk_options *options, struct wp_error *err);
-/* Answers what comes until `stop_fd` can be read. */
-int wp_enrolment_desk_serve(struct wp_enrolment_desk *desk, int stop_fd, struct wp_error *err);
-void wp_enrolment_desk_close(struct wp_enrolment_desk *desk);
 
 #endif

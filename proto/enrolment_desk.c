@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "proto/enrolment_desk.h"
+
 #include "common/clock.h"
 #include "common/path.h"
 #include "proto/allowlist.h"
 #include "proto/endpoint.h"
+#include "proto/enrolment_token.h"
 #include "proto/enrolment_words.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "common/clock.h"
-#include "proto/transport.h"
+#include "proto/transport_server.h"
 
 #include "proto/endpoint.h"
 #include "proto/frame.h"

@@ -4,7 +4,7 @@
 /* What an aggregator tells of itself (docs/monitoring.md lists it), by common/health.h. Looking costs at most a
  * hundredth of the loop's time: with many hosts it looks less often than once a second. */
 #include "aggregator/engine/engine.h"
-#include "proto/transport.h"
+#include "proto/transport_server.h"
 
 struct wp_aggregator_vitals;
 

@@ -3,7 +3,6 @@
 #define WP_AGGREGATOR_DAEMON_INGEST_OPTIONS_H
 /* What the loop of the daemon is asked for. */
 #include "aggregator/engine/engine.h"
-#include "proto/transport.h"
 
 #include <signal.h>
 

@@ -10,6 +10,7 @@
 #include "aggregator/timeline/taken_slices.h"
 #include "aggregator/timeline/timeline_state.h"
 #include "common/path.h"
+#include "proto/batch_decode.h"
 #include "proto/frame.h"
 
 #include <dirent.h>

@@ -7,6 +7,7 @@
 #include "aggregator/fleet/fleet_pace.h"
 #include "aggregator/shard/shards.h"
 #include "common/path.h"
+#include "proto/batch_decode.h"
 #include "storage/env/txn.h"
 #include "storage/kind/state_store.h"
 

@@ -5,7 +5,7 @@
 #include "aggregator/clock/clocks.h"
 #include "aggregator/fleet/fleet.h"
 #include "common/log.h"
-#include "proto/transport.h"
+#include "proto/transport_server.h"
 
 #define WP_SHARD_LINKS 32u
 

@@ -3,6 +3,8 @@
  * holds. */
 #include "aggregator/session/host_session_durable.h"
 
+#include "proto/batch_encode.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

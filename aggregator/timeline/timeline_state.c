@@ -4,6 +4,8 @@
 #include "aggregator/net/connections.h"
 #include "aggregator/timeline/slices.h"
 #include "proto/batch.h"
+#include "proto/batch_decode.h"
+#include "proto/batch_encode.h"
 
 #include <errno.h>
 #include <stdlib.h>

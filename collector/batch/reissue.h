@@ -6,6 +6,7 @@
  * own. Each begins with how threads and connections stand at that instant. What comes out depends on the session, where
  * it is cut and the bound alone, ids of sessions included: told again after a crash it is the same.
  */
+#include "common/error.h"
 #include "proto/batch.h"
 #include "proto/session.h"
 

@@ -6,7 +6,6 @@
 #include "collector/live/source_bpf_options.h"
 #include "collector/send/outlet.h"
 #include "common/log.h"
-#include "proto/transport.h"
 
 #include <signal.h>
 #include <stdio.h>

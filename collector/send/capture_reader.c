@@ -2,6 +2,7 @@
 #include "collector/send/capture_reader.h"
 
 #include "proto/batch.h"
+#include "proto/batch_decode.h"
 #include "proto/frame.h"
 
 #include <errno.h>

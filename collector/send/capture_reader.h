@@ -2,6 +2,7 @@
 #ifndef WP_COLLECTOR_SEND_CAPTURE_READER_H
 #define WP_COLLECTOR_SEND_CAPTURE_READER_H
 /* Reads a capture (capture_writer.h). Files are hostile: a frame is checked whole before it is given out. */
+#include "common/error.h"
 #include "proto/batch.h"
 #include "proto/session.h"
 

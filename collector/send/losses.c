@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/send/losses.h"
 
+#include "proto/batch_decode.h"
 #include "proto/frame.h"
 
 static void span(struct wp_losses *l, uint64_t from_ns, uint64_t to_ns)

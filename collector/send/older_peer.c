@@ -2,6 +2,8 @@
 #include "collector/send/older_peer.h"
 
 #include "proto/batch.h"
+#include "proto/batch_decode.h"
+#include "proto/batch_encode.h"
 #include "proto/frame.h"
 
 #include <errno.h>

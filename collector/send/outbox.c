@@ -2,6 +2,7 @@
 #include "collector/send/outbox.h"
 
 #include "common/clock.h"
+#include "proto/batch_decode.h"
 #include "proto/frame.h"
 
 #include <errno.h>

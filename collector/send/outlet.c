@@ -6,6 +6,7 @@
 #include "collector/send/losses.h"
 #include "collector/symbols/fleet_names.h"
 #include "common/clock.h"
+#include "proto/batch_encode.h"
 #include "proto/frame.h"
 
 #include <errno.h>

@@ -2,11 +2,12 @@
 #ifndef WP_COLLECTOR_SEND_OUTLET_H
 #define WP_COLLECTOR_SEND_OUTLET_H
 /* Where batches go: an aggregator, a capture file, or both, in frames that are made once. */
+#include "common/error.h"
 #include "collector/send/sender.h"
 #include "common/log.h"
 #include "proto/batch.h"
 #include "proto/session.h"
-#include "proto/transport.h"
+#include "proto/transport_client.h"
 
 struct wp_outlet;
 

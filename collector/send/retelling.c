@@ -2,6 +2,8 @@
 #include "collector/send/retelling.h"
 
 #include "collector/batch/reissue.h"
+#include "proto/batch_decode.h"
+#include "proto/batch_encode.h"
 #include "proto/frame.h"
 
 #include <errno.h>

@@ -7,7 +7,7 @@
  * seconds.
  */
 #include "collector/send/outbox.h"
-#include "proto/transport.h"
+#include "proto/transport_client.h"
 
 #define WP_ENDPOINTS 16u
 
@@ -34,7 +34,7 @@ void wp_sender_answer_probes(struct wp_sender *sender, uint64_t (*clock_ns)(cons
 bool wp_sender_is_welcome(const struct wp_sender *sender);
 /* The batch from which on the last Welcome wants them; 0: none came. */
 uint64_t wp_sender_wanted(const struct wp_sender *sender);
-/* What the aggregator says of names (proto/transport.h); of each that it talks to from now on. */
+/* What the aggregator says of names (proto/transport_client.h); of each that it talks to from now on. */
 void wp_sender_take_names(struct wp_sender *sender,
     void (*take)(void *context, enum wp_frame_type type, const uint8_t *raw, size_t size), void *context);
 /* Whether it knows names and listens; and a message to it, -EAGAIN: not now. */

@@ -2,6 +2,7 @@
 #include "collector/spool/spool_batch.h"
 
 #include "common/intmap.h"
+#include "proto/batch_decode.h"
 
 #include <errno.h>
 #include <netinet/in.h>

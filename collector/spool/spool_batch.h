@@ -8,6 +8,7 @@
  * that say who is who stay: which process began, ran what, was renamed;
  * - a gap: damaged or gone. Nameless entries take the places of those that were lost, one Drop counts what is known.
  */
+#include "common/error.h"
 #include "collector/spool/spool_segment.h"
 #include "proto/batch.h"
 

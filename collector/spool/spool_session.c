@@ -3,6 +3,7 @@
 
 #include "collector/spool/spool_shelf.h"
 #include "common/path.h"
+#include "proto/batch_encode.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -2,6 +2,7 @@
 #include "collector/spool/spool_stretch.h"
 
 #include "collector/spool/spool_batch.h"
+#include "proto/batch_encode.h"
 #include "proto/frame.h"
 
 #include <errno.h>

@@ -5,6 +5,8 @@
  * Batches without events, many in one frame of the spool: each as it will be sent, those that carry nothing as a range.
  * It takes what their dictionary entries take and nearly nothing besides, however long a session lasts.
  */
+#include "common/buffer.h"
+#include "common/error.h"
 #include "proto/batch.h"
 
 struct wp_spool_stretch; /* being made, and the one that was read last */

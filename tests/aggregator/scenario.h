@@ -5,6 +5,7 @@
  * A scenario: events in, pieces out, as text that a person can read and add to (tests/aggregator/README.md has the
  * format). Parsing builds one batch a host; their arrays are owned by the scenario.
  */
+#include "common/error.h"
 #include "proto/batch.h"
 
 #define SCENARIO_HOSTS 8u

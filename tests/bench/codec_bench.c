@@ -7,6 +7,7 @@
 #include "aggregator/session/host_session.h"
 #include "collector/send/capture_reader.h"
 #include "proto/batch.h"
+#include "proto/batch_decode.h"
 #include "proto/frame.h"
 
 #include <errno.h>

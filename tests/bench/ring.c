@@ -11,6 +11,7 @@
 #include "collector/live/records.h"
 #include "collector/live/ring_facts.h"
 #include "common/path.h"
+#include "proto/batch_encode.h"
 #include "proto/frame.h"
 
 #include <errno.h>

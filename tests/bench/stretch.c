@@ -7,6 +7,8 @@
  */
 #include "collector/send/capture_reader.h"
 #include "proto/batch.h"
+#include "proto/batch_decode.h"
+#include "proto/batch_encode.h"
 #include "proto/frame.h"
 
 #include <errno.h>

@@ -3,6 +3,7 @@
  * long_capture FILE ROUNDS */
 #include "collector/batch/batcher.h"
 #include "collector/send/capture_writer.h"
+#include "proto/batch_encode.h"
 #include "proto/frame.h"
 
 #include <stdio.h>

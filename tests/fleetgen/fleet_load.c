@@ -5,8 +5,9 @@
  * fleet whose hosts talk, as it happens, about --rate events a second and host. Prints as JSON what was sent and how
  * long it took from an event until the aggregator said that what follows from it is in the store.
  */
+#include "proto/batch_encode.h"
 #include "proto/frame.h"
-#include "proto/transport.h"
+#include "proto/transport_client.h"
 #include "tests/fleetgen/gen_fleet.h"
 
 #include <errno.h>

@@ -7,6 +7,7 @@
  * a plan is.
  */
 #include "collector/send/capture_writer.h"
+#include "proto/batch_encode.h"
 #include "proto/frame.h"
 #include "tests/fleetgen/gen_fleet.h"
 

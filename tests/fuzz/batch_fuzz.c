@@ -2,6 +2,8 @@
 /* A batch of a new session: what decodes is encoded again and must decode to the same; the dictionary may refuse it. */
 #include "fuzz.h"
 
+#include "proto/batch_decode.h"
+#include "proto/batch_encode.h"
 #include "proto/dictionary.h"
 
 #include <stdlib.h>

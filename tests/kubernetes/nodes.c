@@ -8,7 +8,7 @@
  */
 #include "proto/curve_keys.h"
 #include "proto/enrolment.h"
-#include "proto/transport.h"
+#include "proto/transport_client.h"
 
 #include <errno.h>
 #include <poll.h>

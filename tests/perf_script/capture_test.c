@@ -4,6 +4,7 @@
 #include "collector/send/capture_writer.h"
 #include "common/path.h"
 #include "proto/batch.h"
+#include "proto/batch_encode.h"
 #include "proto/frame.h"
 
 #include <errno.h>

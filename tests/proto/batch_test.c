@@ -2,6 +2,8 @@
 /* Batches come out as they went in, and hostile bytes are refused with a reason. */
 #include "made_batch.h"
 
+#include "proto/batch_decode.h"
+#include "proto/batch_encode.h"
 #include "proto/event_columns.h"
 #include "proto/wakepath.pb-c.h"
 

@@ -8,10 +8,13 @@
 #include "made_batch.h"
 
 #include "common/path.h"
+#include "proto/batch_decode.h"
+#include "proto/batch_encode.h"
 #include "proto/dictionary.h"
 #include "proto/frame.h"
 #include "proto/session.h"
-#include "proto/transport.h"
+#include "proto/transport_client.h"
+#include "proto/transport_server.h"
 #include "proto/wakepath.pb-c.h"
 
 #include <errno.h>

@@ -3,7 +3,8 @@
 #include "common/path.h"
 #include "proto/frame.h"
 #include "proto/curve_keys.h"
-#include "proto/transport.h"
+#include "proto/transport_client.h"
+#include "proto/transport_server.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

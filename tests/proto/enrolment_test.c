@@ -4,6 +4,7 @@
 #include "proto/allowlist.h"
 #include "proto/enrolment.h"
 #include "proto/curve_keys.h"
+#include "proto/enrolment_desk.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

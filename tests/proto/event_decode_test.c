@@ -3,6 +3,8 @@
  * a reason. */
 #include "made_batch.h"
 
+#include "proto/batch_decode.h"
+#include "proto/batch_encode.h"
 #include "proto/event_columns.h"
 #include "proto/event_decode.h"
 #include "proto/wakepath.pb-c.h"

@@ -7,7 +7,7 @@
 #include "common/path.h"
 #include "proto/batch.h"
 #include "proto/frame.h"
-#include "proto/transport.h"
+#include "proto/transport_server.h"
 #include "proto/wakepath.pb-c.h"
 
 #include <errno.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Client and server in one thread, polled in turns, over an ipc socket. */
 #include "proto/frame.h"
-#include "proto/transport.h"
+#include "proto/transport_client.h"
+#include "proto/transport_server.h"
 
 #include <errno.h>
 #include <setjmp.h>

@@ -79,14 +79,6 @@ ROOMS = {
 ROOT = {"CMakeLists.txt", "CMakePresets.json", "CONTRIBUTING.md", "LICENSE", "README.md", ".clang-format", ".clang-tidy",
         ".editorconfig", ".gitignore", ".shellcheckrc"}
 TOP = set(MAP) | {"deploy", "docs", "tests", "build"}
-# Circles of files and headers that declare for others which still stand. A line goes when its knot is cut: one that is not
-# needed any more is a breach, and there are no new ones.
-KNOTS = (
-    {"proto/enrolment", "proto/enrolment_words"},
-)
-LENDERS = {
-    "cli/doctor.h", "proto/batch.h", "proto/enrolment.h", "proto/enrolment_words.h", "proto/transport.h",
-}
 LINE_LIMIT = 600
 SOURCE = (".c", ".h", ".js", ".py", ".sh")
 SPDX = SOURCE + (".cmake", ".proto", ".css")
@@ -227,13 +219,8 @@ def circles(texts):
     for name, text in texts.items():
         ways = graph.setdefault(name[:-2], set())
         ways |= {target[:-2] for target in c_source.includes(text) if target in texts and target[:-2] != name[:-2]}
-    found = [set(circle) for circle in c_source.circles(graph)]
-    for circle in found:
-        if circle not in KNOTS:
-            yield "files that need each other: " + ", ".join(sorted(circle))
-    for knot in KNOTS:
-        if knot & set(graph) and knot not in found:
-            yield "cut, and still among the KNOTS: " + ", ".join(sorted(knot))
+    for circle in c_source.circles(graph):
+        yield "files that need each other: " + ", ".join(circle)
 
 
 def headers(texts):
@@ -242,16 +229,10 @@ def headers(texts):
     for name, text in texts.items():
         if name.endswith(".c"):
             home.update({what: name for what in c_source.defined(text)})
-    lent = set()
     for name, text in texts.items():
         for what in c_source.declared(text) if name.endswith(".h") else ():
-            if home.get(what, name)[:-2] == name[:-2]:
-                continue
-            lent.add(name)
-            if name not in LENDERS:
+            if home.get(what, name)[:-2] != name[:-2]:
                 yield f"{name}: declares {what}, which {home[what]} defines"
-    for name in sorted((LENDERS & set(texts)) - lent):
-        yield f"{name}: declares its own, and is still among the LENDERS"
 
 
 def named(tree, names):
@@ -328,8 +309,6 @@ PLANTS = (
      "cli/a.h: declares wp_b, which cli/b.c defines"),
     ({"cli/a.h": header("cli/a.h", "extern const int wp_b;"), "cli/b.c": HEAD + "const int wp_b = 1;\n"},
      "cli/a.h: declares wp_b, which cli/b.c defines"),
-    (dict.fromkeys(sorted(LENDERS)[:1], HEAD), "still among the LENDERS"),
-    (dict.fromkeys((knot + ".c" for knot in KNOTS[0]), HEAD), "still among the KNOTS"),
     ({"aggregator/README.md": "", "aggregator/engine/fine.c": HEAD + '#include "storage/env/store.h"\n#include "aggregator/engine/fine.h"\n#include <zmq.h>\n',
       "aggregator/engine/fine.h": header("aggregator/engine/fine.h", "int wp_fine(void); /* int wp_other(void); */")}, None),
     ({"docs/architecture.md": "`wp_gone`"}, "wp_gone is nowhere"),

@@ -4,6 +4,7 @@
  * with a reason or taken, and the session goes on; nothing is read out of bounds. Seeded; WP_CASES=N tries more,
  * WP_SEED=N begins there.
  */
+#include "proto/batch_encode.h"
 #include "tests/aggregator/made_trace.h"
 
 #include "aggregator/engine/checkpoint.h"

@@ -10,6 +10,7 @@
 #include "aggregator/session/host_session_durable.h"
 #include "common/path.h"
 #include "proto/batch.h"
+#include "proto/batch_encode.h"
 
 #include <netinet/in.h>
 #include <setjmp.h>

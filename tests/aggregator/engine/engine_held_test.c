@@ -4,6 +4,7 @@
 #include "aggregator/engine/engine.h"
 #include "common/path.h"
 #include "proto/batch.h"
+#include "proto/batch_encode.h"
 
 #include <errno.h>
 #include <netinet/in.h>

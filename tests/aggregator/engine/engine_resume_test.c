@@ -3,6 +3,7 @@
  * An aggregator that is killed again and again in the middle of a live session, and goes on from its checkpoints: what
  * is in the store at the end is byte for byte what it would have been. Seeded; WP_CASES=N runs more.
  */
+#include "proto/batch_encode.h"
 #include "tests/aggregator/made_window.h"
 
 #include "aggregator/engine/engine.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The engine with its store: what is acknowledged is in there, and a session that has ended is known by its number. */
+#include "proto/batch_encode.h"
 #include "tests/aggregator/made_trace.h"
 
 #include "aggregator/engine/engine.h"

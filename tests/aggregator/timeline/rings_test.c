@@ -7,6 +7,7 @@
 #include "aggregator/timeline/slices.h"
 #include "aggregator/timeline/timeline_state.h"
 #include "proto/batch.h"
+#include "proto/batch_decode.h"
 
 #include <malloc.h>
 #include <netinet/in.h>

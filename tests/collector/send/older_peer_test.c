@@ -3,6 +3,8 @@
  * was recorded. */
 #include "collector/send/older_peer.h"
 #include "made_batch.h"
+#include "proto/batch_decode.h"
+#include "proto/batch_encode.h"
 #include "proto/frame.h"
 
 #include <setjmp.h>

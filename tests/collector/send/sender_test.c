@@ -5,7 +5,9 @@
 #include "collector/send/sender.h"
 #include "common/clock.h"
 #include "made_batch.h"
+#include "proto/batch_encode.h"
 #include "proto/frame.h"
+#include "proto/transport_server.h"
 
 #include <errno.h>
 #include <pthread.h>

@@ -2,6 +2,8 @@
 /* The spool: there and back, cut at every byte, damaged at many, full, acknowledged, moved to another aggregator. */
 #include "collector/spool/spool.h"
 #include "common/path.h"
+#include "proto/batch_decode.h"
+#include "proto/batch_encode.h"
 #include "proto/dictionary.h"
 #include "proto/frame.h"
 #include "tests/proto/made_batch.h"
