@@ -16,9 +16,3 @@ void wp_explain_leave(struct wp_explainer *x, const struct wp_explain_place *pla
     x->timeline = place->timeline;
     x->shift_ns = place->shift_ns;
 }
-
-uint64_t wp_explain_horizon(const struct wp_explainer *x)
-{
-    uint64_t horizon_ns = x->fleet->hosts[x->host].horizon_ns;
-    return horizon_ns < x->timeline->now_ns ? horizon_ns : x->timeline->now_ns;
-}

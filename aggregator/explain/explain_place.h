@@ -14,7 +14,11 @@ struct wp_explain_place {
 struct wp_explain_place wp_explain_enter(struct wp_explainer *x, uint32_t host, int64_t offset_ns);
 void wp_explain_leave(struct wp_explainer *x, const struct wp_explain_place *place);
 /* Facts of the present host behind this do not count. */
-uint64_t wp_explain_horizon(const struct wp_explainer *x);
+static inline uint64_t wp_explain_horizon(const struct wp_explainer *x)
+{
+    uint64_t horizon_ns = x->fleet->hosts[x->host].horizon_ns;
+    return horizon_ns < x->timeline->now_ns ? horizon_ns : x->timeline->now_ns;
+}
 /* Causes before that, in the present host's clock, do not count. */
 static inline uint64_t wp_explain_oldest(const struct wp_explainer *x)
 {
