@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/args.h"
 
+#include "common/array.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,13 +19,11 @@ void wp_args_fini(struct wp_args *args)
 /* Takes `text` over, which may be NULL (out of memory). */
 static void take(struct wp_args *args, char *text)
 {
-    char **grown = text ? reallocarray(args->items, args->count + 2, sizeof(*grown)) : NULL;
-    if (!grown) {
+    if (!text || WP_ARRAY_NEXT(args->items, args->count + 1)) { /* the last is NULL */
         free(text);
         args->failed = true;
         return;
     }
-    args->items = grown;
     args->items[args->count++] = text;
     args->items[args->count] = NULL;
 }

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #define VALUE 512u
-#define KNOCK_NS (uint64_t)3000000000
+#define KNOCK_NS (uint64_t)(3 * WP_NS_PER_S)
 #define LOOK_MS 50
 
 /* A handshake with the collector's own keys, which is all that is said: 0, -ECONNREFUSED and why, or -ETIMEDOUT. */

@@ -27,7 +27,7 @@
 /* What stands in the mark. */
 struct mark {
     bool is_there, is_sealed;
-    char release[129];
+    char release[WP_ID_ROOM];
     uint64_t digest; /* of the release's data.mdb, when sealed */
 };
 

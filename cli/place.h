@@ -7,6 +7,7 @@
  */
 #include "cli/private_folder.h"
 #include "common/error.h"
+#include "common/path.h"
 
 #include <limits.h>
 #include <stdbool.h>
@@ -18,7 +19,7 @@ struct wp_place_options {
 };
 
 struct wp_place {
-    char out[PATH_MAX], store[PATH_MAX], release[129];
+    char out[PATH_MAX], store[PATH_MAX], release[WP_ID_ROOM];
     struct wp_private_folder private_folder;
     int lock_fd;               /* holds `out` against other recordings; 0: none */
     bool made_out, made_store; /* they were not there before */

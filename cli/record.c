@@ -8,6 +8,7 @@
 #include "cli/release.h"
 #include "cli/spoken.h"
 #include "cli/supervisor.h"
+#include "common/clock.h"
 #include "common/path.h"
 #include "common/version.h"
 
@@ -17,7 +18,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define SECOND 1000000000ull
+#define SECOND WP_NS_PER_S
 #define START_LIMIT (60 * SECOND) /* loading and verifying the BPF programs takes seconds on a slow machine */
 #define DRAIN_LIMIT (120 * SECOND)
 #define RESOLVE_LIMIT (600 * SECOND)
@@ -36,7 +37,7 @@ struct recording {
     struct wp_place place;
     struct wp_parts parts;
     struct wp_child command, aggregator, collector, reporter;
-    char release[129], command_path[PATH_MAX];
+    char release[WP_ID_ROOM], command_path[PATH_MAX];
     enum stage stage;
     mode_t file_mask;        /* the caller's, for CMD */
     uint64_t interrupted_ns; /* the last interruption; 0 none */

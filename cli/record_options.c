@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/record_options.h"
 
+#include "common/clock.h"
 #include "common/path.h"
 #include "common/selector.h"
 #include "common/version.h"
@@ -57,7 +58,7 @@ static void keep_patterns(struct wp_record_options *options, struct argp_state *
 
 static void add_aggregate(struct wp_record_options *options, struct argp_state *state, const char *text)
 {
-    char name[129];
+    char name[WP_ID_ROOM];
     struct wp_selector selector;
     struct wp_error err = {0};
     size_t size = strcspn(text, "=");
@@ -87,7 +88,7 @@ static void finish(struct wp_record_options *options, struct argp_state *state)
     if (options->command && !has_main)
         add_aggregate(options, state, options->by_threads ? "main=command,threads" : "main=command");
     if (!options->command && !options->duration_ns)
-        options->duration_ns = DEFAULT_HOST_SECONDS * 1000000000ull;
+        options->duration_ns = DEFAULT_HOST_SECONDS * WP_NS_PER_S;
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state)

@@ -3,6 +3,7 @@
 
 #include "cli/program.h"
 #include "common/clock.h"
+#include "common/path.h"
 #include "common/release_id.h"
 
 #include <errno.h>
@@ -89,7 +90,7 @@ void wp_release_here(char *id, size_t room, int timeout_ms)
         text[size] = 0;
         text[strcspn(text, "\r\n")] = 0;
     }
-    char whole[WP_RELEASE_ID_ROOM];
+    char whole[WP_ID_ROOM];
     wp_release_id(size > 0 && *text ? text : WP_RELEASE_UNVERSIONED, whole);
     snprintf(id, room, "%s", whole);
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/samples.h"
 
+#include "common/array.h"
+
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -72,14 +74,9 @@ int wp_samples_parse(struct wp_samples *samples, char *text)
     size_t room = 0;
     *samples = (struct wp_samples){NULL, 0};
     for (char *line = strtok_r(text, "\n", &state); line; line = strtok_r(NULL, "\n", &state)) {
-        if (samples->count == room) {
-            room = room ? room * 2 : 64;
-            struct wp_sample *grown = reallocarray(samples->items, room, sizeof(*grown));
-            if (!grown) {
-                wp_samples_fini(samples);
-                return -ENOMEM;
-            }
-            samples->items = grown;
+        if (WP_ARRAY_FIT(samples->items, room, samples->count + 1)) {
+            wp_samples_fini(samples);
+            return -ENOMEM;
         }
         samples->count += *line != '#' && take_line(line, &samples->items[samples->count]);
     }

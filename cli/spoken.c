@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/spoken.h"
 
+#include "common/clock.h"
 #include "common/path.h"
 
 #include <errno.h>
@@ -36,7 +37,7 @@ static void put_duration(struct wp_buffer *out, uint64_t ns)
     static const struct {
         uint64_t unit;
         const char *name;
-    } units[] = {{1000000000u, "s"}, {1000000u, "ms"}, {1000u, "us"}};
+    } units[] = {{WP_NS_PER_S, "s"}, {WP_NS_PER_MS, "ms"}, {1000u, "us"}};
     for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
         if (ns >= units[i].unit) {
             double value = (double)ns / (double)units[i].unit;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/status_table.h"
 
+#include "common/clock.h"
+
 #include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -75,10 +77,9 @@ static void line(FILE *out, const char *what, const char *format, ...)
 
 static double age_of(const struct wp_samples *samples)
 {
-    struct timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
-    double start = wp_samples_value(samples, "process_start_time_seconds", (double)now.tv_sec);
-    return (double)now.tv_sec > start ? (double)now.tv_sec - start : 0;
+    double now = (double)(wp_clock_of_ns(CLOCK_REALTIME) / WP_NS_PER_S);
+    double start = wp_samples_value(samples, "process_start_time_seconds", now);
+    return now > start ? now - start : 0;
 }
 
 static void put_events(const struct wp_samples *samples, const char *events, const char *drops, FILE *out)

@@ -60,7 +60,7 @@ static int timeout_of(uint64_t deadline_ns)
     uint64_t now = wp_supervisor_now();
     if (now >= deadline_ns)
         return 0;
-    uint64_t ms = (deadline_ns - now + 999999) / 1000000;
+    uint64_t ms = (deadline_ns - now + 999999) / WP_NS_PER_MS;
     return ms > INT_MAX ? INT_MAX : (int)ms;
 }
 

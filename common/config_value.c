@@ -42,8 +42,8 @@ struct wp_window wp_config_window(const struct argp_state *state, const char *te
     return window;
 }
 
-void wp_config_named_selector(
-    const struct argp_state *state, const char *takes, const char *text, char name[129], struct wp_selector *selector)
+void wp_config_named_selector(const struct argp_state *state, const char *takes, const char *text,
+    char name[WP_ID_ROOM], struct wp_selector *selector)
 {
     struct wp_error err = {0};
     const char *equals = strchr(text, '=');

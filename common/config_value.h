@@ -6,6 +6,7 @@
  * wp_config_refuse, which says what the option takes. Texts are borrowed.
  */
 #include "common/log.h"
+#include "common/path.h"
 #include "common/selector.h"
 #include "common/window.h"
 
@@ -21,7 +22,7 @@ enum wp_log_level wp_config_log_level(const struct argp_state *state, const char
 struct wp_window wp_config_window(const struct argp_state *state, const char *text);
 /* NAME=SELECTOR: the name (1 to 128 bytes, not judged otherwise) goes to name, the selector to *selector, for
  * wp_selector_fini; `takes` is said of what has no such form: "--aggregate takes NAME=SELECTOR". */
-void wp_config_named_selector(
-    const struct argp_state *state, const char *takes, const char *text, char name[129], struct wp_selector *selector);
+void wp_config_named_selector(const struct argp_state *state, const char *takes, const char *text,
+    char name[WP_ID_ROOM], struct wp_selector *selector);
 
 #endif

@@ -26,7 +26,7 @@
 #define CONNECTION_S 10u /* from its beginning to the end of its answer, however much it sends meanwhile */
 #define STACK_BYTES (256u << 10)
 #define ROUND_MS 1000 /* connections are looked at */
-#define STALE_NS 30000000000u
+#define STALE_NS (30 * WP_NS_PER_S)
 
 struct client {
     int fd;                /* the daemon's; only while is_open */
@@ -178,7 +178,7 @@ static enum MHD_Result answer_health(struct wp_health *health, struct MHD_Connec
     bool is_stale = age_ns > STALE_NS, is_well = (health->is_well || is_of_life) && !is_stale;
     if (is_stale)
         snprintf(trouble, sizeof(trouble), "the daemon's loop has stood still for %llu s",
-            (unsigned long long)(age_ns / 1000000000));
+            (unsigned long long)(age_ns / WP_NS_PER_S));
     else
         memcpy(trouble, health->trouble, sizeof(trouble));
     pthread_mutex_unlock(&health->lock);
@@ -234,7 +234,7 @@ static void look_at_clients(struct wp_health *health)
     size_t count = 0;
     for (size_t i = 0; i < CONNECTIONS; i++) {
         struct client *client = &health->clients[i];
-        if (client->is_open && !client->is_shut && now_ns - client->since_ns > CONNECTION_S * 1000000000ull)
+        if (client->is_open && !client->is_shut && now_ns - client->since_ns > CONNECTION_S * WP_NS_PER_S)
             shut(client);
         count += client->is_open && !client->is_shut;
     }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "common/intern.h"
 
+#include "common/array.h"
 #include "common/buffer.h"
 
 #include <stdlib.h>
@@ -92,14 +93,8 @@ uint32_t wp_intern_id(struct wp_intern *in, const char *bytes, size_t size)
     uint32_t at = find_slot(in, bytes, size, hash);
     if (in->slots[at])
         return in->slots[at] - 1;
-    if (in->count == in->room) {
-        uint32_t room = in->room ? in->room * 2 : 64;
-        struct entry *entries = realloc(in->entries, room * sizeof(*entries));
-        if (!entries)
-            return UINT32_MAX;
-        in->entries = entries;
-        in->room = room;
-    }
+    if (WP_ARRAY_FIT(in->entries, in->room, in->count + 1))
+        return UINT32_MAX;
     size_t offset = in->block.size;
     if (wp_buffer_append(&in->block, bytes, size) || wp_buffer_putc(&in->block, 0)) {
         in->block.size = offset;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "common/metrics.h"
 
+#include "common/clock.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -123,10 +125,7 @@ static double number_in(const char *path, unsigned index)
 
 static double started_at(void)
 {
-    struct timespec real, boot;
-    clock_gettime(CLOCK_REALTIME, &real);
-    clock_gettime(CLOCK_BOOTTIME, &boot);
-    double booted = (double)(real.tv_sec - boot.tv_sec) + (double)(real.tv_nsec - boot.tv_nsec) / 1e9;
+    double booted = (double)(wp_clock_of_ns(CLOCK_REALTIME) - wp_clock_of_ns(CLOCK_BOOTTIME)) / WP_NS_PER_S;
     double ticks = number_in("/proc/self/stat", 19); /* field 22, proc(5) */
     return floor((booted + ticks / (double)sysconf(_SC_CLK_TCK)) * 10) / 10;
 }

@@ -9,7 +9,7 @@
 #include <uuid/uuid.h>
 
 #define DIGITS 32u
-#define KEPT (WP_RELEASE_ID_ROOM - 1 - 1 - DIGITS)
+#define KEPT (WP_ID_ROOM - 1 - 1 - DIGITS)
 
 static bool ends_with_digest(const char *name)
 {
@@ -18,19 +18,19 @@ static bool ends_with_digest(const char *name)
         strspn(name + size - DIGITS, "0123456789abcdef") == DIGITS;
 }
 
-void wp_release_id(const char *name, char id[WP_RELEASE_ID_ROOM])
+void wp_release_id(const char *name, char id[WP_ID_ROOM])
 {
     static const uuid_t releases = {
         0x0b, 0x6a, 0x41, 0x9f, 0x3c, 0x55, 0x4d, 0x0e, 0x8f, 0x12, 0xd2, 0x71, 0x9a, 0x5e, 0x24, 0x6b};
     char kept[KEPT + 1];
     uuid_t digest;
     if (wp_id_valid(name) && !ends_with_digest(name)) {
-        snprintf(id, WP_RELEASE_ID_ROOM, "%s", name);
+        snprintf(id, WP_ID_ROOM, "%s", name);
         return;
     }
     wp_id_from(name, kept, sizeof(kept));
     uuid_generate_sha1(digest, releases, name, strlen(name));
-    int at = snprintf(id, WP_RELEASE_ID_ROOM, "%s+", kept);
+    int at = snprintf(id, WP_ID_ROOM, "%s+", kept);
     for (size_t i = 0; i < sizeof(digest); i++)
-        at += snprintf(id + at, WP_RELEASE_ID_ROOM - (size_t)at, "%02x", digest[i]);
+        at += snprintf(id + at, WP_ID_ROOM - (size_t)at, "%02x", digest[i]);
 }

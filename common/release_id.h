@@ -6,12 +6,12 @@
  * own; of another one each byte that is none of an id's is '_', and the digest of the whole name is behind it as "+"
  * and 32 hexadecimal digits. A name that looks like that already gets one too, so two names never have one id.
  */
-#include <stddef.h>
+#include "common/path.h"
 
-#define WP_RELEASE_ID_ROOM 129u
+#include <stddef.h>
 
 /* Never "". The same for what this has made: an id is a name that was not changed, and is asked for as it is with
  * wp_id_valid(). */
-void wp_release_id(const char *name, char id[WP_RELEASE_ID_ROOM]);
+void wp_release_id(const char *name, char id[WP_ID_ROOM]);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "common/settings.h"
 
+#include "common/array.h"
 #include "common/config_file.h"
 #include "common/path.h"
 
@@ -72,12 +73,10 @@ int wp_settings_add(struct wp_settings *settings, const struct argp_option *opti
     int rc = setting_init(&setting, value, origin, err);
     if (rc)
         return rc;
-    struct wp_setting *grown = reallocarray(settings->items, settings->count + 1, sizeof(*grown));
-    if (!grown) {
+    if (WP_ARRAY_NEXT(settings->items, settings->count)) {
         setting_fini(&setting);
         return wp_error_set(err, -ENOMEM, "out of memory for settings");
     }
-    settings->items = grown;
     settings->items[settings->count++] = setting;
     return 0;
 }

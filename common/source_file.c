@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "common/source_file.h"
 
+#include "common/clock.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -38,7 +40,7 @@ static int read_open(
         return wp_error_set(err, -EPERM, "%s is no file", path);
     if ((uint64_t)st.st_size > limit)
         return wp_error_set(err, -EFBIG, "it has more than %zu bytes", limit);
-    *changed_ns = (uint64_t)st.st_mtim.tv_sec * 1000000000u + (uint64_t)st.st_mtim.tv_nsec;
+    *changed_ns = wp_timespec_ns(st.st_mtim);
     while ((got = read(fd, bytes, sizeof(bytes))) != 0) {
         if (got < 0 && errno == EINTR)
             continue;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "common/strings.h"
 
+#include "common/array.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,12 +16,10 @@ void wp_strings_free(char **strings, size_t count)
 
 int wp_strings_add(char ***strings, size_t *count, const char *text)
 {
-    char **grown = reallocarray(*strings, *count + 1, sizeof(*grown));
-    if (!grown)
+    if (WP_ARRAY_NEXT(*strings, *count))
         return -ENOMEM;
-    *strings = grown;
-    grown[*count] = strdup(text);
-    if (!grown[*count])
+    (*strings)[*count] = strdup(text);
+    if (!(*strings)[*count])
         return -ENOMEM;
     (*count)++;
     return 0;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "common/window.h"
 
+#include "common/clock.h"
+
 #include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
@@ -13,7 +15,7 @@ static uint64_t duration(const char **text)
     static const struct {
         const char *name;
         uint64_t ns;
-    } units[] = {{"ms", 1000000}, {"s", 1000000000}, {"m", 60000000000}, {"h", 3600000000000}};
+    } units[] = {{"ms", WP_NS_PER_MS}, {"s", WP_NS_PER_S}, {"m", 60 * WP_NS_PER_S}, {"h", 3600 * WP_NS_PER_S}};
     char *end;
     while (isspace((unsigned char)**text))
         (*text)++;
@@ -75,7 +77,7 @@ const char *wp_window_text(const struct wp_window *window, char text[64])
 {
     if (window->length_ns >= window->every_ns)
         return "always";
-    snprintf(text, 64, "%llums every %llums", (unsigned long long)(window->length_ns / 1000000),
-        (unsigned long long)(window->every_ns / 1000000));
+    snprintf(text, 64, "%llums every %llums", (unsigned long long)(window->length_ns / WP_NS_PER_MS),
+        (unsigned long long)(window->every_ns / WP_NS_PER_MS));
     return text;
 }

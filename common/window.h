@@ -5,13 +5,14 @@
  * When to record, if not always: so long of each period of wall time, counted from the epoch (1970-01-01), so that
  * hosts whose clocks are set record the same stretches without talking to each other.
  */
+#include "common/clock.h"
 #include "common/error.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#define WP_WINDOW_LEAST_NS 10000000ull      /* 10 ms */
-#define WP_WINDOW_MOST_NS 86400000000000ull /* a day */
+#define WP_WINDOW_LEAST_NS 10000000ull          /* 10 ms */
+#define WP_WINDOW_MOST_NS (86400 * WP_NS_PER_S) /* a day */
 
 struct wp_window {
     uint64_t length_ns, every_ns; /* 0 and 0: nothing is said; equal: always */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "proto/allowlist.h"
 
+#include "common/array.h"
 #include "common/clock.h"
 #include "common/path.h"
 
@@ -15,7 +16,7 @@
 #include <time.h>
 #include <xxhash.h>
 
-#define BAD_NS (uint64_t)60000000000 /* between two lines of the log about a bad list */
+#define BAD_NS (60 * WP_NS_PER_S) /* between two lines of the log about a bad list */
 #define KEYS 65536u
 #define FILE_BYTES ((size_t)16 << 20)
 #define UNSETTLED_S 2 /* a file so young may change again without its times telling */
@@ -48,14 +49,8 @@ static int add_key(struct keys *keys, const struct wp_public_key *key)
 {
     if (keys->count == KEYS)
         return -E2BIG;
-    if (keys->count == keys->room) {
-        uint32_t room = keys->room ? keys->room * 2 : 64;
-        struct wp_public_key *items = realloc(keys->items, room * sizeof(*items));
-        if (!items)
-            return -ENOMEM;
-        keys->items = items;
-        keys->room = room;
-    }
+    if (WP_ARRAY_FIT(keys->items, keys->room, keys->count + 1))
+        return -ENOMEM;
     keys->items[keys->count++] = *key;
     return 0;
 }

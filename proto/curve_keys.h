@@ -7,6 +7,7 @@
  * (or `shard`), a name.
  */
 #include "common/error.h"
+#include "common/path.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -33,8 +34,8 @@ struct wp_public_key {
     char text[WP_KEY_TEXT];
     uint8_t bytes[WP_KEY_BYTES];
     enum wp_key_host kind;
-    uint8_t host[16]; /* of WP_KEY_OF_HOST */
-    char name[129];   /* as wp_id_valid has it; "" when the line has none */
+    uint8_t host[16];      /* of WP_KEY_OF_HOST */
+    char name[WP_ID_ROOM]; /* as wp_id_valid has it; "" when the line has none */
 };
 
 /* -ENOTSUP when this libzmq has no CURVE. */

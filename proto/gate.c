@@ -18,9 +18,9 @@
 #define MONITOR_ENDPOINT "inproc://gate"
 #define ZAP_PARTS 7
 #define PART_BYTES 256u
-#define KNOWN 65536u                      /* peers whose handshakes are counted; addresses that were logged */
-#define HANDSHAKE_NS (uint64_t)1000000000 /* of one peer: one in so long, */
-#define HANDSHAKE_BURST 60u               /* and so many at once */
+#define KNOWN 65536u             /* peers whose handshakes are counted; addresses that were logged */
+#define HANDSHAKE_NS WP_NS_PER_S /* of one peer: one in so long, */
+#define HANDSHAKE_BURST 60u      /* and so many at once */
 #define LOG_NS (uint64_t)100000000
 #define LOOK_NS (uint64_t)100000000 /* looks at the allowlist for keys that are new to it: one in so long, */
 #define LOOK_BURST 100u             /* and so many at once */
@@ -186,7 +186,7 @@ static void take_event(struct wp_gate *gate)
     else if (event != ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL)
         return;
     wp_refusals_add(gate->options.refusals, reason);
-    if (wp_log_allowed(&gate->limit, wp_clock_ns(), (uint64_t)1000000000))
+    if (wp_log_allowed(&gate->limit, wp_clock_ns(), WP_NS_PER_S))
         wp_log(gate->options.logger, WP_LOG_WARN, "refused reason=\"%s\"", reason);
 }
 

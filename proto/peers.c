@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "proto/peers.h"
 
+#include "common/array.h"
+#include "common/clock.h"
 #include "common/intmap.h"
 
 #include <errno.h>
@@ -10,9 +12,9 @@
 #include <xxhash.h>
 
 #define PEERS 262144u
-#define FORGET_NS (86400 * (uint64_t)1000000000)
-#define SESSION_BURST 256u              /* of one host: new ones at once, */
-#define SESSION_NS (uint64_t)1000000000 /* and one in so long after that */
+#define FORGET_NS (86400 * WP_NS_PER_S)
+#define SESSION_BURST 256u     /* of one host: new ones at once, */
+#define SESSION_NS WP_NS_PER_S /* and one in so long after that */
 
 struct wp_peers {
     struct wp_peer *items; /* owned */
@@ -105,19 +107,9 @@ static int make_room(struct wp_peers *peers, uint64_t now_ns)
 {
     if (peers->count == PEERS)
         return forget(peers, now_ns);
-    if (peers->count < peers->room)
-        return 0;
-    uint32_t room = peers->room ? peers->room * 2 : 16;
-    struct wp_peer *items = realloc(peers->items, room * sizeof(*items));
-    if (!items)
-        return -ENOMEM;
-    peers->items = items;
-    struct wp_rate *hosts = realloc(peers->hosts, room * sizeof(*hosts));
-    if (!hosts)
-        return -ENOMEM;
-    peers->hosts = hosts;
-    peers->room = room;
-    return 0;
+    uint32_t room = peers->room; /* of both arrays */
+    int rc = WP_ARRAY_FIT(peers->items, room, peers->count + 1);
+    return rc ? rc : WP_ARRAY_FIT(peers->hosts, peers->room, peers->count + 1);
 }
 
 static int count_session(struct wp_peers *peers, const uint8_t host[16], uint64_t now_ns)

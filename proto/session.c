@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "proto/session.h"
 
+#include "common/clock.h"
 #include "proto/wakepath.pb-c.h"
 
 #include <errno.h>
@@ -10,7 +11,7 @@
 
 #define TEXT_BYTES 256u
 #define MESSAGE_BYTES 65536u
-#define UPTIME_NS ((uint64_t)100 * 366 * 86400 * 1000000000)
+#define UPTIME_NS ((uint64_t)100 * 366 * 86400 * WP_NS_PER_S)
 
 static int bad(struct wp_error *err, const char *message, const char *what)
 {

@@ -4,6 +4,7 @@
 /* The small messages of a session in plain form, and their protobuf encoding. Strings are owned by the caller on
  * encode, by the struct on decode (free with the _fini). All of them are bounded: 256 bytes, labels 64 x 256. */
 #include "common/buffer.h"
+#include "common/clock.h"
 #include "common/error.h"
 #include "common/window.h"
 
@@ -17,7 +18,7 @@
 /* The reason of a fatal Refused ends so when the session is too large, and what it has still to say is welcome in
  * another one. */
 #define WP_REFUSED_TOO_LARGE "it must begin anew"
-#define WP_AHEAD_NS ((uint64_t)86400 * 1000000000) /* what a host's clock may be ahead of an aggregator's */
+#define WP_AHEAD_NS ((uint64_t)86400 * WP_NS_PER_S) /* what a host's clock may be ahead of an aggregator's */
 
 /* Whether a session has samples of what ran. */
 enum wp_samples_state {

@@ -15,12 +15,12 @@
 #include <zmq.h>
 
 #define LINGER_MS 1000
-#define HELLO_NS 1000000000u /* between two tries to be welcomed */
+#define HELLO_NS WP_NS_PER_S /* between two tries to be welcomed */
 #define SILENCE_NS                                                                                                     \
-    10000000000u        /* nothing heard for so long while batches are out: say hello again; then connect anew */
+    (10 * WP_NS_PER_S)  /* nothing heard for so long while batches are out: say hello again; then connect anew */
 #define SEND_LIMIT 1024 /* messages; credit is less */
 #define REASON_BYTES 512
-#define AGAIN_NS 2000000000u /* between two tries to connect after the keys did not fit */
+#define AGAIN_NS (2 * WP_NS_PER_S) /* between two tries to connect after the keys did not fit */
 #define EVENTS                                                                                                         \
     (ZMQ_EVENT_DISCONNECTED | ZMQ_EVENT_HANDSHAKE_SUCCEEDED | ZMQ_EVENT_HANDSHAKE_FAILED_AUTH |                        \
         ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL | ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL)

@@ -21,9 +21,9 @@
 #define SEND_LIMIT 64    /* answers a peer that does not read them; each is said again at its Hello */
 #define HELLO_NS (uint64_t)500000000 /* of one peer: one in so long, */
 #define HELLO_BURST 20u              /* and so many at once */
-#define RELOAD_NS (uint64_t)1000000000
-#define LOG_NS (uint64_t)1000000000
-#define PROBE_NS (uint64_t)10000000000 /* an answer that took longer says too little */
+#define RELOAD_NS WP_NS_PER_S
+#define LOG_NS WP_NS_PER_S
+#define PROBE_NS (10 * WP_NS_PER_S) /* an answer that took longer says too little */
 
 struct wp_server {
     void *context, *socket;

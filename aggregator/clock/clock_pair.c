@@ -2,15 +2,17 @@
 #include "aggregator/clock/clock_pair.h"
 
 #include "aggregator/clock/clock_view.h"
+#include "common/array.h"
+#include "common/clock.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #define SLOPE_PERIOD_NS (1u << 30)
-#define KEPT 128u           /* points that stay however old they are */
-#define FINE_NS 4000000000u /* points this new stay as they are; of older ones, one in 268 ms */
+#define KEPT 128u                 /* points that stay however old they are */
+#define FINE_NS (4 * WP_NS_PER_S) /* points this new stay as they are; of older ones, one in 268 ms */
 #define COARSE_BITS 28
-#define BACK_NS 1000000000u
+#define BACK_NS WP_NS_PER_S
 #define NEIGHBOURS 12u
 #define EXCHANGE_NS 300000000u
 #define LATE_LIMIT 4u /* late points in a row: the clock itself went back */
@@ -96,13 +98,7 @@ static bool make_room(const struct wp_clock_pair *pair, struct wp_clock_points *
         thin_out(pair, own, side);
         return true;
     }
-    uint32_t room = own->room ? own->room * 2 : 8;
-    struct wp_clock_point *points = realloc(own->points, room * sizeof(*points));
-    if (!points)
-        return false;
-    own->points = points;
-    own->room = room;
-    return true;
+    return !WP_ARRAY_FIT(own->points, own->room, own->count + 1);
 }
 
 /* No clock that runs can fulfil the two: the step between them was not told, or one is a lie. */

@@ -8,9 +8,10 @@
  * is the same points seen from the second host.
  */
 #include "aggregator/clock/clock_types.h"
+#include "common/clock.h"
 
 #define WP_CLOCK_CELL_BITS 25 /* 34 ms */
-#define WP_CLOCK_HISTORY_NS 60000000000u
+#define WP_CLOCK_HISTORY_NS (60 * WP_NS_PER_S)
 #define WP_CLOCK_POINTS 512u /* of one kind; when there are as many, old cells are thinned out */
 
 enum wp_clock_news {

@@ -3,13 +3,14 @@
 
 #include "aggregator/clock/clock_types.h"
 #include "aggregator/clock/clock_view.h"
+#include "common/clock.h"
 
 #include <math.h>
 
 #define CELL_BITS 28 /* 268 ms; within one the interval is checked at its ends, and bends outward between them */
 #define CELLS 38u    /* about 10 s */
 #define FIT 3.0      /* the bound of a span against the best interval in it */
-#define LONGEST_NS 3600000000000u
+#define LONGEST_NS (3600 * WP_NS_PER_S)
 
 struct knot {
     uint64_t at_ns;

@@ -3,10 +3,11 @@
 #define WP_AGGREGATOR_CLOCK_CLOCK_TYPES_H
 /* What a pair of clocks (clock_pair.h) and a view of it (clock_view.h) consist of. */
 #include "aggregator/clock/clock_wedge.h"
+#include "common/clock.h"
 
 #include <stdint.h>
 
-#define WP_CLOCK_WINDOW_NS 10000000000u /* constraints farther than this from a moment say nothing of it */
+#define WP_CLOCK_WINDOW_NS (10 * WP_NS_PER_S) /* constraints farther than this from a moment say nothing of it */
 #define WP_CLOCK_STEPS 16u
 
 /* When a clock was said to have jumped, ascending; the oldest are forgotten. */

@@ -3,6 +3,7 @@
 
 #include "aggregator/clock/clock_pair.h"
 #include "aggregator/clock/clock_view.h"
+#include "common/array.h"
 #include "common/intmap.h"
 
 #include <errno.h>
@@ -58,18 +59,10 @@ void wp_clocks_destroy(struct wp_clocks *clocks)
 
 int wp_clocks_add(struct wp_clocks *clocks, uint32_t *node)
 {
-    if (clocks->node_count == clocks->node_room) {
-        uint32_t room = clocks->node_room ? clocks->node_room * 2 : 16;
-        struct clock_node *nodes = realloc(clocks->nodes, room * sizeof(*nodes));
-        if (!nodes)
-            return -ENOMEM;
-        clocks->nodes = nodes;
-        uint32_t *queue = realloc(clocks->queue, room * sizeof(*queue));
-        if (!queue)
-            return -ENOMEM;
-        clocks->queue = queue;
-        clocks->node_room = room;
-    }
+    uint32_t room = clocks->node_room; /* of both arrays */
+    if (WP_ARRAY_FIT(clocks->nodes, room, clocks->node_count + 1) ||
+        WP_ARRAY_FIT(clocks->queue, clocks->node_room, clocks->node_count + 1))
+        return -ENOMEM;
     clocks->nodes[clocks->node_count] = (struct clock_node){.is_there = true};
     *node = clocks->node_count++;
     return 0;
@@ -93,14 +86,8 @@ static struct wp_clock_pair *pair_of(const struct wp_clocks *clocks, uint32_t a,
 
 static bool add_peer(struct clock_node *node, uint32_t id)
 {
-    if (node->pair_count == node->pair_room) {
-        uint32_t room = node->pair_room ? node->pair_room * 2 : 4;
-        uint32_t *pairs = realloc(node->pairs, room * sizeof(*pairs));
-        if (!pairs)
-            return false;
-        node->pairs = pairs;
-        node->pair_room = room;
-    }
+    if (WP_ARRAY_FIT(node->pairs, node->pair_room, node->pair_count + 1))
+        return false;
     node->pairs[node->pair_count++] = id;
     return true;
 }
@@ -118,14 +105,8 @@ static bool free_id(struct wp_clocks *clocks, uint32_t *id)
 {
     while (clocks->free_pair < clocks->pair_count && clocks->pairs[clocks->free_pair])
         clocks->free_pair++;
-    if (clocks->free_pair == clocks->pair_room) {
-        uint32_t room = clocks->pair_room ? clocks->pair_room * 2 : 16;
-        struct wp_clock_pair **pairs = realloc(clocks->pairs, room * sizeof(*pairs));
-        if (!pairs)
-            return false;
-        clocks->pairs = pairs;
-        clocks->pair_room = room;
-    }
+    if (WP_ARRAY_FIT(clocks->pairs, clocks->pair_room, clocks->free_pair + 1))
+        return false;
     *id = clocks->free_pair;
     if (*id == clocks->pair_count)
         clocks->pairs[clocks->pair_count++] = NULL;

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "aggregator/clock/crossings.h"
 
+#include "common/array.h"
+#include "common/clock.h"
+
 #include <stdlib.h>
 
 #define ENDS 16384u  /* connections that are asked; others get their clocks from these */
 #define LEAVINGS 32u /* the collector tells of one in 10 ms */
 #define ARRIVALS 128u
-#define SPACING_NS 1000000u /* arrivals closer than that to the last one kept are left out */
+#define SPACING_NS WP_NS_PER_MS /* arrivals closer than that to the last one kept are left out */
 
 struct mark {
     uint64_t time_ns;
@@ -43,14 +46,8 @@ uint32_t wp_crossings_open(struct wp_crossings *crossings, uint32_t clock)
     } else {
         if (crossings->count > ENDS)
             return 0;
-        if (crossings->count >= crossings->room) {
-            uint32_t room = crossings->room ? crossings->room * 2 : 64;
-            struct wp_crossing *rows = realloc(crossings->rows, room * sizeof(*rows));
-            if (!rows)
-                return 0;
-            crossings->rows = rows;
-            crossings->room = room;
-        }
+        if (WP_ARRAY_FIT(crossings->rows, crossings->room, crossings->count + 1))
+            return 0;
         index = crossings->count++;
     }
     crossings->rows[index] = (struct wp_crossing){.clock = clock};

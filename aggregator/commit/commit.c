@@ -5,6 +5,8 @@
 #include "aggregator/commit/commit_metadata.h"
 #include "aggregator/commit/commit_timebox.h"
 #include "aggregator/session/host_session_durable.h"
+#include "common/array.h"
+#include "common/clock.h"
 #include "storage/env/txn.h"
 #include "storage/kind/bucket_store.h"
 #include "storage/kind/exemplars_store.h"
@@ -25,8 +27,8 @@
 #define TRIES 40 /* the map doubles each time */
 #define CHUNK 1024u
 #define CLOCK_SPANS 64u
-#define EXEMPLAR_NS 30000000000u /* of the host, between two states of one exemplar */
-#define METADATA_S 10u           /* what is said of a host is written so often, and at its session's begin and end */
+#define EXEMPLAR_NS (30 * WP_NS_PER_S) /* of the host, between two states of one exemplar */
+#define METADATA_S 10u /* what is said of a host is written so often, and at its session's begin and end */
 
 /* One transaction: of one release, what those sessions have for it. */
 struct work {
@@ -87,11 +89,9 @@ static int add_delta(struct deltas *deltas, const struct wp_aggregate *aggregate
         }
         return wp_report_merge(delta->merged, report, err);
     }
-    struct delta *rows = realloc(deltas->rows, (deltas->count + 1) * sizeof(*rows));
-    if (!rows)
+    if (WP_ARRAY_NEXT(deltas->rows, deltas->count))
         return -ENOMEM;
-    deltas->rows = rows;
-    rows[deltas->count++] = (struct delta){
+    deltas->rows[deltas->count++] = (struct delta){
         .bucket = aggregate->bucket, .host = host, .facts = facts, .timebox_s = timebox_s, .report = report};
     return 0;
 }
@@ -123,7 +123,7 @@ static int put_exemplar(const struct work *work, const struct wp_host_session *s
     const struct wp_aggregate *aggregate, struct wp_error *err)
 {
     uint64_t length_s = work->options->timebox_s;
-    uint64_t real_s = (aggregate->exemplar.origin_ns + (uint64_t)session->real_offset_ns) / 1000000000;
+    uint64_t real_s = (aggregate->exemplar.origin_ns + (uint64_t)session->real_offset_ns) / WP_NS_PER_S;
     return wants_exemplar(session, aggregate)
         ? wp_txn_put_trace(work->txn, aggregate->bucket, real_s / length_s * length_s, work->options->shard,
               aggregate->exemplar.trace, err)
@@ -291,7 +291,7 @@ static int put_mappings(const struct work *work, const struct wp_host_session *s
 static size_t clock_rows(const struct work *work, const struct wp_host_session *session, struct wp_clock_row *rows)
 {
     const struct wp_fleet *fleet = session->fleet;
-    uint64_t step_ns = work->options->timebox_s * 1000000000, from_ns = session->timeline.start_ns;
+    uint64_t step_ns = work->options->timebox_s * WP_NS_PER_S, from_ns = session->timeline.start_ns;
     uint64_t to_ns =
         session->resolved_ns > from_ns ? session->resolved_ns : from_ns; /* epochs begin before the session does */
     size_t count = 0;
@@ -495,11 +495,9 @@ static int add_name(struct names *names, const char *name)
     for (size_t i = 0; i < names->count; i++)
         if (!strcmp(names->rows[i], name))
             return 0;
-    const char **rows = realloc(names->rows, (names->count + 1) * sizeof(*rows));
-    if (!rows)
+    if (WP_ARRAY_NEXT(names->rows, names->count))
         return -ENOMEM;
-    names->rows = rows;
-    rows[names->count++] = name;
+    names->rows[names->count++] = name;
     return 0;
 }
 

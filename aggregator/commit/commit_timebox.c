@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "aggregator/commit/commit_timebox.h"
 
+#include "common/array.h"
 #include "storage/kind/metadata_store.h"
 #include "storage/report/report_read.h"
 
@@ -31,12 +32,10 @@ static struct wp_timebox_note *note_of(struct wp_timebox_notes *notes, const cha
     for (size_t i = 0; i < notes->count; i++)
         if (notes->rows[i].timebox_s == timebox_s && !strcmp(notes->rows[i].bucket, bucket))
             return &notes->rows[i];
-    struct wp_timebox_note *rows = reallocarray(notes->rows, notes->count + 1, sizeof(*rows));
-    if (!rows)
+    if (WP_ARRAY_NEXT(notes->rows, notes->count))
         return NULL;
-    notes->rows = rows;
-    rows[notes->count] = (struct wp_timebox_note){.bucket = bucket, .timebox_s = timebox_s};
-    return &rows[notes->count++];
+    notes->rows[notes->count] = (struct wp_timebox_note){.bucket = bucket, .timebox_s = timebox_s};
+    return &notes->rows[notes->count++];
 }
 
 int wp_timebox_notes_late(struct wp_timebox_notes *notes, const char *bucket, uint64_t timebox_s, const char *host,
@@ -50,11 +49,9 @@ int wp_timebox_notes_late(struct wp_timebox_notes *notes, const char *bucket, ui
     if (!late.events && !late.total_ns)
         return 0;
     struct wp_timebox_note *note = note_of(notes, bucket, timebox_s);
-    struct late *rows = note ? reallocarray(note->late, note->late_count + 1, sizeof(*rows)) : NULL;
-    if (!rows)
+    if (!note || WP_ARRAY_NEXT(note->late, note->late_count))
         return -ENOMEM;
-    note->late = rows;
-    rows[note->late_count++] = late;
+    note->late[note->late_count++] = late;
     return 0;
 }
 
@@ -62,12 +59,9 @@ int wp_timebox_notes_host(
     struct wp_timebox_notes *notes, const char *bucket, uint64_t timebox_s, const struct wp_host_session *session)
 {
     struct wp_timebox_note *note = note_of(notes, bucket, timebox_s);
-    const struct wp_host_session **rows =
-        note ? reallocarray(note->sessions, note->session_count + 1, sizeof(*rows)) : NULL;
-    if (!rows)
+    if (!note || WP_ARRAY_NEXT(note->sessions, note->session_count))
         return -ENOMEM;
-    note->sessions = rows;
-    rows[note->session_count++] = session;
+    note->sessions[note->session_count++] = session;
     return 0;
 }
 
@@ -89,15 +83,9 @@ struct writing {
 
 static void say(struct writing *w, const char *key, const char *value)
 {
-    if (w->count == w->room) {
-        size_t room = w->room ? w->room * 2 : 32;
-        struct wp_metadata_entry *grown = reallocarray(w->entries, room, sizeof(*grown));
-        if (!grown) {
-            w->failed = true;
-            return;
-        }
-        w->entries = grown;
-        w->room = room;
+    if (WP_ARRAY_FIT(w->entries, w->room, w->count + 1)) {
+        w->failed = true;
+        return;
     }
     struct wp_metadata_entry entry = {strdup(key), strdup(value)};
     w->entries[w->count++] = entry;
@@ -126,14 +114,8 @@ static int recall(void *context, const struct wp_metadata_row *row)
     struct writing *w = context;
     if (strcmp(row->shard, w->options->shard) || !strstr(row->key, "late."))
         return 0;
-    if (w->said_count == w->said_room) {
-        size_t room = w->said_room ? w->said_room * 2 : 64;
-        struct said *grown = reallocarray(w->said, room, sizeof(*grown));
-        if (!grown)
-            return -ENOMEM;
-        w->said = grown;
-        w->said_room = room;
-    }
+    if (WP_ARRAY_FIT(w->said, w->said_room, w->said_count + 1))
+        return -ENOMEM;
     char *key = strdup(row->key);
     if (!key)
         return -ENOMEM;

@@ -21,9 +21,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#define LOOK_NS 1000000000u
+#define LOOK_NS WP_NS_PER_S
 #define SHARE 100u /* a look is followed by so many times of what it took */
-#define STORE_NS 10000000000u
+#define STORE_NS (10 * WP_NS_PER_S)
 #define RELEASES 65536u       /* counted at most */
 #define LOW_BYTES (64u << 20) /* free on the store's disk: the next growth may fail */
 

@@ -35,13 +35,6 @@ struct ingest {
 #define HEARD 16u   /* messages between two such parts, while there are some */
 #define TURNS 256u  /* of batches that waited, before the socket is looked at again */
 
-static uint64_t now(clockid_t clock)
-{
-    struct timespec ts;
-    clock_gettime(clock, &ts);
-    return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
-}
-
 static void acknowledge(void *context, uint32_t peer, uint64_t seq, uint64_t taken)
 {
     struct ingest *ingest = context;
@@ -51,7 +44,7 @@ static void acknowledge(void *context, uint32_t peer, uint64_t seq, uint64_t tak
 /* A message that cannot be taken is told to its peer and counted; it never stops the others. */
 static void refuse(struct ingest *ingest, uint32_t peer, int code, const struct wp_error *err)
 {
-    if (wp_log_allowed(&ingest->refusals, now(CLOCK_MONOTONIC), 1000000000))
+    if (wp_log_allowed(&ingest->refusals, wp_clock_of_ns(CLOCK_MONOTONIC), WP_NS_PER_S))
         wp_log(ingest->logger, WP_LOG_WARN, "refused peer=%u reason=\"%s\"", peer, err->text);
     if (code == -ESTALE || code == -ENOTCONN || code == -EAGAIN) /* a batch before this one was lost on the way */
         wp_server_retry(ingest->server, peer, err->text);
@@ -66,7 +59,7 @@ static int take(struct ingest *ingest, const struct wp_server_message *message, 
     int rc = 0;
     switch (message->kind) {
     case WP_SERVER_HELLO:
-        rc = wp_hello_check_clock(message->hello, now(CLOCK_REALTIME), &why);
+        rc = wp_hello_check_clock(message->hello, wp_clock_of_ns(CLOCK_REALTIME), &why);
         if (!rc)
             rc = wp_engine_hello(ingest->engine, message->peer, message->hello, &welcome, &why);
         if (!rc)
@@ -81,7 +74,7 @@ static int take(struct ingest *ingest, const struct wp_server_message *message, 
     case WP_SERVER_NAMES: /* out of bounds: counted there; nothing is lost by it */
         if (wp_name_desk_take(ingest->names, message->peer, message->type, message->batch, message->batch_size,
                 wp_clock_ms(), &why) &&
-            wp_log_allowed(&ingest->refusals, now(CLOCK_MONOTONIC), 1000000000))
+            wp_log_allowed(&ingest->refusals, wp_clock_of_ns(CLOCK_MONOTONIC), WP_NS_PER_S))
             wp_log(ingest->logger, WP_LOG_WARN, "refused peer=%u reason=\"%s\"", message->peer, why.text);
         break;
     case WP_SERVER_SHARD:
@@ -119,11 +112,11 @@ static bool take_waiting(struct ingest *ingest)
 static int commit(struct ingest *ingest, bool force, bool is_last, struct wp_error *err)
 {
     struct wp_error why = {0};
-    uint64_t start_ns = now(CLOCK_MONOTONIC);
-    int rc = wp_engine_commit(ingest->engine, start_ns, now(CLOCK_REALTIME) / 1000000000, force, &why);
-    wp_aggregator_vitals_committed(ingest->vitals, now(CLOCK_MONOTONIC) - start_ns, rc);
+    uint64_t start_ns = wp_clock_of_ns(CLOCK_MONOTONIC);
+    int rc = wp_engine_commit(ingest->engine, start_ns, wp_clock_of_ns(CLOCK_REALTIME) / WP_NS_PER_S, force, &why);
+    wp_aggregator_vitals_committed(ingest->vitals, wp_clock_of_ns(CLOCK_MONOTONIC) - start_ns, rc);
     if (rc == -ENOSPC && !is_last) {
-        if (wp_log_allowed(&ingest->full, now(CLOCK_MONOTONIC), 10000000000u))
+        if (wp_log_allowed(&ingest->full, wp_clock_of_ns(CLOCK_MONOTONIC), 10 * WP_NS_PER_S))
             wp_log(ingest->logger, WP_LOG_WARN, "%s", why.text);
         return 0;
     }
@@ -196,7 +189,7 @@ static int run(struct ingest *ingest, const struct wp_ingest_options *options, s
         int got = wp_server_poll(ingest->server, has_more ? 0 : wait_ms, &message, err);
         if (got < 0 && got != -EINTR)
             return got;
-        step(ingest, now(CLOCK_MONOTONIC));
+        step(ingest, wp_clock_of_ns(CLOCK_MONOTONIC));
         if (*options->stop)
             wp_service_stopping(options->service);
         bool is_bye = got == 1 && message.kind == WP_SERVER_BYE;
@@ -208,7 +201,7 @@ static int run(struct ingest *ingest, const struct wp_ingest_options *options, s
             rc = commit(ingest, (is_bye && !ingest->is_explaining) || *options->stop, *options->stop, err);
         if (rc)
             return rc;
-        wp_aggregator_vitals_tick(ingest->vitals, now(CLOCK_MONOTONIC), now(CLOCK_REALTIME));
+        wp_aggregator_vitals_tick(ingest->vitals, wp_clock_of_ns(CLOCK_MONOTONIC), wp_clock_of_ns(CLOCK_REALTIME));
         if (*options->stop)
             return 0;
         if (options->exit_after_sessions && wp_engine_ended(ingest->engine) >= options->exit_after_sessions &&

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "aggregator/daemon/name_desk.h"
 
+#include "common/array.h"
 #include "common/intern.h"
 #include "common/intmap.h"
 
@@ -79,22 +80,6 @@ void wp_name_desk_destroy(struct wp_name_desk *d)
     free(d);
 }
 
-/* Room for one more in an array of `item` bytes each. */
-static bool has_room(void *array, uint32_t count, uint32_t *room, size_t item)
-{
-    void *items;
-    if (count < *room)
-        return true;
-    uint32_t wanted = *room ? *room * 2 : 64;
-    memcpy(&items, array, sizeof(items));
-    items = realloc(items, wanted * item);
-    if (!items)
-        return false;
-    memcpy(array, &items, sizeof(items));
-    *room = wanted;
-    return true;
-}
-
 /* The object's number; NOBODY: no room for it. */
 static uint32_t object_of(struct wp_name_desk *d, const struct wp_build *build)
 {
@@ -106,7 +91,7 @@ static uint32_t object_of(struct wp_name_desk *d, const struct wp_build *build)
     }
     if (wp_intmap_get(&d->by_build, key, &number))
         return wp_build_equals(&d->objects[number].build, build) ? number : NOBODY;
-    if (d->object_count >= OBJECTS || !has_room(&d->objects, d->object_count, &d->object_room, sizeof(*d->objects)) ||
+    if (d->object_count >= OBJECTS || WP_ARRAY_FIT(d->objects, d->object_room, d->object_count + 1) ||
         wp_intmap_put(&d->by_build, key, d->object_count))
         return NOBODY;
     d->objects[d->object_count] = (struct object){*build, NOBODY};
@@ -246,8 +231,7 @@ static void replace_reader(struct wp_name_desk *d, uint32_t object, uint64_t now
 
 static bool await(struct wp_name_desk *d, const struct waiting *waiting)
 {
-    if (d->counts.waiting >= WAITING ||
-        !has_room(&d->waiting, d->counts.waiting, &d->waiting_room, sizeof(*d->waiting)))
+    if (d->counts.waiting >= WAITING || WP_ARRAY_FIT(d->waiting, d->waiting_room, d->counts.waiting + 1))
         return false;
     d->waiting[d->counts.waiting++] = *waiting;
     return true;
@@ -320,12 +304,10 @@ static void learn(struct wp_name_desk *d, uint32_t object, const struct wp_name_
         const struct wp_name_row *row = &told->rows[i];
         bool is_full =
             d->place_count >= d->options.places || d->level_count + row->count > LEVELS || d->text_bytes > TEXT_BYTES;
-        if (is_full || place_of(d, object, row->offset) ||
-            !has_room(&d->places, d->place_count, &d->place_room, sizeof(*d->places)))
+        if (is_full || place_of(d, object, row->offset) || WP_ARRAY_FIT(d->places, d->place_room, d->place_count + 1))
             continue;
         struct place place = {.first = d->level_count};
-        for (uint32_t j = 0; j < row->count && has_room(&d->levels, d->level_count, &d->level_room, sizeof(*d->levels));
-             j++) {
+        for (uint32_t j = 0; j < row->count && !WP_ARRAY_FIT(d->levels, d->level_room, d->level_count + 1); j++) {
             const struct wp_name_level *level = &told->levels[row->first + j];
             d->levels[d->level_count++] =
                 (struct level){text_of(d, level->function), text_of(d, level->file), level->line};

@@ -2,6 +2,7 @@
 #include "aggregator/daemon/options.h"
 
 #include "aggregator/peer/shard_types.h"
+#include "common/array.h"
 #include "common/config.h"
 #include "common/config_value.h"
 #include "common/health.h"
@@ -137,8 +138,7 @@ static void add_rule(struct wp_aggregator_options *options, struct argp_state *s
     uint32_t count = options->engine.session.rule_count;
     if (count == WP_AGGREGATES)
         wp_config_refuse(state, "more than %u aggregates", WP_AGGREGATES);
-    options->rules = realloc(options->rules, (count + 1) * sizeof(*options->rules));
-    if (!options->rules)
+    if (WP_ARRAY_NEXT(options->rules, count))
         wp_config_refuse(state, "out of memory");
     struct wp_aggregate_rule *rule = &options->rules[count];
     wp_config_named_selector(state, "--aggregate takes NAME=SELECTOR", text, rule->name, &rule->selector);
@@ -154,8 +154,7 @@ static void add_rule(struct wp_aggregator_options *options, struct argp_state *s
 static void add_release_rule(struct wp_aggregator_options *options, struct argp_state *state, const char *text)
 {
     uint32_t count = options->engine.session.release_rule_count;
-    options->release_rules = realloc(options->release_rules, (count + 1) * sizeof(*options->release_rules));
-    if (!options->release_rules)
+    if (WP_ARRAY_NEXT(options->release_rules, count))
         wp_config_refuse(state, "out of memory");
     struct wp_release_rule *rule = &options->release_rules[count];
     wp_config_named_selector(state, "--release-rule takes ID=SELECTOR", text, rule->release, &rule->selector);
@@ -173,8 +172,7 @@ static void add_peer(struct wp_aggregator_options *options, struct argp_state *s
     if (strncmp(text, "ipc://", 6) && strncmp(text, "tcp://", 6))
         wp_config_refuse(
             state, "--peer takes ENDPOINT (ipc:///path or tcp://address:port) or ENDPOINT=FILE, not '%s'", text);
-    options->peers = realloc(options->peers, (count + 1) * sizeof(*options->peers));
-    char *endpoint = options->peers ? strdup(text) : NULL;
+    char *endpoint = !WP_ARRAY_NEXT(options->peers, count) ? strdup(text) : NULL;
     if (!endpoint)
         wp_config_refuse(state, "out of memory");
     endpoint[equals ? equals - text : (ptrdiff_t)strlen(text)] = 0;
@@ -191,8 +189,7 @@ static void add_label(struct wp_aggregator_options *options, struct argp_state *
         wp_config_refuse(state, "--label takes KEY=VALUE, not '%s'", text);
     if (count == LABELS)
         wp_config_refuse(state, "more than %u labels", LABELS);
-    options->labels = realloc(options->labels, (count + 1) * sizeof(*options->labels));
-    char *key = options->labels ? strndup(text, (size_t)(equals - text)) : NULL;
+    char *key = !WP_ARRAY_NEXT(options->labels, count) ? strndup(text, (size_t)(equals - text)) : NULL;
     if (!key)
         wp_config_refuse(state, "out of memory");
     options->labels[count] = (struct wp_metadata_entry){key, equals + 1};

@@ -9,7 +9,7 @@
 #include <time.h>
 
 #define MESSAGES 256u /* of a link in one poll */
-#define LOG_NS 10000000000u
+#define LOG_NS (10 * WP_NS_PER_S)
 
 struct wp_shard_net {
     struct wp_shard_net_options options;

@@ -2,13 +2,15 @@
 #include "aggregator/daemon/vital_hosts.h"
 
 #include "aggregator/fleet/fleet.h"
+#include "common/array.h"
+#include "common/clock.h"
 #include "common/metrics.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define KEEP_NS 600000000000u
+#define KEEP_NS (600 * WP_NS_PER_S)
 #define NAME_BYTES 128u
 #define NO_ROW UINT32_MAX
 
@@ -117,11 +119,7 @@ static void begin(struct wp_vital_hosts *h, uint32_t fleet_count)
         row->has_lag = row->is_known = row->is_settled = row->is_usable = false;
         row->contradictions = row->unmatched = row->ambiguous = 0;
     }
-    if (fleet_count > h->fleet_room) {
-        uint32_t *grown = realloc(h->row_of, fleet_count * sizeof(*grown));
-        h->row_of = grown ? grown : h->row_of;
-        h->fleet_room = grown ? fleet_count : h->fleet_room;
-    }
+    (void)WP_ARRAY_FIT(h->row_of, h->fleet_room, fleet_count); /* hosts past it have no row of their own */
     for (uint32_t i = 0; i < h->fleet_room; i++)
         h->row_of[i] = NO_ROW;
 }

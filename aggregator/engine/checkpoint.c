@@ -9,6 +9,7 @@
 #include "aggregator/timeline/taken.h"
 #include "aggregator/timeline/taken_slices.h"
 #include "aggregator/timeline/timeline_state.h"
+#include "common/array.h"
 #include "common/path.h"
 #include "proto/batch_decode.h"
 #include "proto/frame.h"
@@ -161,9 +162,7 @@ static bool put_late(const struct wp_host_session *session, Wakepath__Resume__Ag
     for (uint32_t i = 1; i < timeline->identity_count; i++) {
         if (timeline->identities[i].thread != thread)
             continue;
-        Wakepath__Resume__Late **rows = realloc(to->late, (to->n_late + 1) * sizeof(*rows));
-        Wakepath__Resume__Late *row = rows ? calloc(1, sizeof(*row)) : NULL;
-        to->late = rows ? rows : to->late;
+        Wakepath__Resume__Late *row = WP_ARRAY_NEXT(to->late, to->n_late) ? NULL : calloc(1, sizeof(*row));
         if (!row)
             return false;
         wakepath__resume__late__init(row);

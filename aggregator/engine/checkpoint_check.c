@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "aggregator/engine/checkpoint_check.h"
 
+#include "common/clock.h"
 #include "common/path.h"
 
 #include <errno.h>
 
 #define OFFSET_NS                                                                                                      \
-    ((int64_t)10 * 366 * 86400 * 1000000000) /* a host's clocks were set so far apart at most since its Hello */
+    ((int64_t)10 * 366 * 86400 * WP_NS_PER_S) /* a host's clocks were set so far apart at most since its Hello */
 
 typedef Wakepath__Resume__Checkpoint message_type;
 

@@ -6,6 +6,7 @@
 #include "aggregator/engine/seats.h"
 #include "aggregator/fleet/fleet_pace.h"
 #include "aggregator/shard/shards.h"
+#include "common/clock.h"
 #include "common/path.h"
 #include "proto/batch_decode.h"
 #include "storage/env/txn.h"
@@ -490,7 +491,7 @@ static void keep(struct wp_engine *engine, struct wp_host_session *session, uint
     if (!engine->checkpoints || !session || session->is_ended)
         return;
     if (wp_checkpoints_write(engine->checkpoints, session, &why) &&
-        wp_log_allowed(&engine->unkept, now_ns, 10000000000u))
+        wp_log_allowed(&engine->unkept, now_ns, 10 * WP_NS_PER_S))
         wp_log(
             engine->logger, WP_LOG_WARN, "a session's state cannot be kept, collectors keep their data: %s", why.text);
 }

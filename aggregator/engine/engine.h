@@ -6,6 +6,7 @@
  * them (ingest.h, a test) and of the time, and says what may be acknowledged.
  */
 #include "aggregator/commit/commit.h"
+#include "common/clock.h"
 
 struct wp_engine_options {
     const char *store; /* root */
@@ -29,16 +30,16 @@ struct wp_engine_options {
 #define WP_ENGINE_DEFAULTS                                                                                             \
     ((struct wp_engine_options){.default_release = "unversioned",                                                      \
         .shard = "local",                                                                                              \
-        .session = {.epoch_ns = 1000000000,                                                                            \
-            .lateness_ns = 2000000000,                                                                                 \
-            .history_ns = 10000000000,                                                                                 \
+        .session = {.epoch_ns = WP_NS_PER_S,                                                                           \
+            .lateness_ns = 2 * WP_NS_PER_S,                                                                            \
+            .history_ns = 10 * WP_NS_PER_S,                                                                            \
             .lookback_bytes = 1ull << 30,                                                                              \
-            .checkpoint_ns = 5000000000},                                                                              \
+            .checkpoint_ns = 5 * WP_NS_PER_S},                                                                         \
         .timebox_s = 3600,                                                                                             \
         .late_after_s = 3600,                                                                                          \
-        .commit_interval_ns = 1000000000,                                                                              \
+        .commit_interval_ns = WP_NS_PER_S,                                                                             \
         .host_parts = WP_HOST_PARTS,                                                                                   \
-        .give_up_ns = 5000000000})
+        .give_up_ns = 5 * WP_NS_PER_S})
 
 struct wp_engine;
 

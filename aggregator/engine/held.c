@@ -2,13 +2,14 @@
 #include "aggregator/engine/held.h"
 
 #include "aggregator/timeline/timeline_gone.h"
+#include "common/clock.h"
 
 #include <errno.h>
 #include <string.h>
 
 #define LOOK_BYTES                                                                                                     \
     ((uint64_t)1 << 20) /* of batches; a batch may become so many times its size, and is bounded itself */
-#define LOOK_NS 1000000000u
+#define LOOK_NS WP_NS_PER_S
 
 static uint64_t by_tree(const struct wp_pathtree *tree)
 {

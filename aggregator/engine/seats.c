@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "aggregator/engine/seats.h"
 
+#include "common/array.h"
+#include "common/clock.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define FIRST_PROBES 8u /* of a host's clock, close together */
 #define FIRST_PROBES_NS 100000000u
-#define PROBES_NS 1000000000u
+#define PROBES_NS WP_NS_PER_S
 #define FINISHED 65536u /* remembered ones; of those before them the store knows */
 
 void wp_seats_fini(struct wp_seats *seats)
@@ -51,15 +54,9 @@ struct wp_seat *wp_seats_add(struct wp_seats *seats, uint32_t peer, struct wp_er
 {
     if (seats->count - seats->live >= FINISHED)
         forget_finished(seats);
-    if (seats->count == seats->room) {
-        uint32_t room = seats->room ? seats->room * 2 : 8;
-        struct wp_seat *all = realloc(seats->all, room * sizeof(*all));
-        if (!all) {
-            wp_error_set(err, -ENOMEM, "out of memory for a session");
-            return NULL;
-        }
-        seats->all = all;
-        seats->room = room;
+    if (WP_ARRAY_FIT(seats->all, seats->room, seats->count + 1)) {
+        wp_error_set(err, -ENOMEM, "out of memory for a session");
+        return NULL;
     }
     if (wp_intmap_put(&seats->by_peer, (struct wp_intkey){peer, 0}, seats->count)) {
         wp_error_set(err, -ENOMEM, "out of memory for a session");

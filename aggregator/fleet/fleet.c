@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "aggregator/fleet/fleet.h"
 
+#include "common/array.h"
+#include "common/clock.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +23,7 @@ int wp_fleet_create(struct wp_fleet **out)
         wp_fleet_destroy(fleet);
         return rc;
     }
-    fleet->give_up_ns = 5000000000;
+    fleet->give_up_ns = 5 * WP_NS_PER_S;
     *out = fleet;
     return 0;
 }
@@ -45,15 +48,8 @@ int wp_fleet_join(
         host++;
     if (host == WP_FLEET_HOSTS)
         return -ENOSPC;
-    if (host == fleet->room) {
-        uint32_t room = fleet->room ? fleet->room * 2 : 4;
-        struct wp_fleet_host *hosts = realloc(fleet->hosts, room * sizeof(*hosts));
-        if (!hosts)
-            return -ENOMEM;
-        memset(hosts + fleet->room, 0, (room - fleet->room) * sizeof(*hosts));
-        fleet->hosts = hosts;
-        fleet->room = room;
-    }
+    if (WP_ARRAY_FIT_ZERO(fleet->hosts, fleet->room, host + 1))
+        return -ENOMEM;
     int rc = wp_clocks_add(fleet->clocks, &clock);
     if (!rc)
         rc = wp_connections_host(fleet->connections, host, clock);
@@ -129,14 +125,8 @@ bool wp_fleet_has_drops(const struct wp_fleet *fleet, uint32_t host, uint64_t st
 
 int wp_stretches_add(struct wp_stretches *stretches, const struct wp_stretch *stretch)
 {
-    if (stretches->count == stretches->room) {
-        uint32_t room = stretches->room ? stretches->room * 2 : 64;
-        struct wp_stretch *rows = realloc(stretches->rows, room * sizeof(*rows));
-        if (!rows)
-            return -ENOMEM;
-        stretches->rows = rows;
-        stretches->room = room;
-    }
+    if (WP_ARRAY_FIT(stretches->rows, stretches->room, stretches->count + 1))
+        return -ENOMEM;
     stretches->rows[stretches->count++] = *stretch;
     return 0;
 }

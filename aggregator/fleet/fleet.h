@@ -9,6 +9,7 @@
 #include "aggregator/clock/clocks.h"
 #include "aggregator/net/connections.h"
 #include "aggregator/timeline/timeline.h"
+#include "common/path.h"
 
 #define WP_AGGREGATES 64u /* of a fleet: one bit each */
 #define WP_FLEET_HOSTS 32767u
@@ -83,7 +84,7 @@ struct wp_fleet {
     struct wp_clocks *clocks;           /* owned */
     struct wp_connections *connections; /* owned */
     struct wp_shards *shards;           /* borrowed; NULL: there are no others */
-    char names[WP_AGGREGATES][129], releases[WP_AGGREGATES][129];
+    char names[WP_AGGREGATES][WP_ID_ROOM], releases[WP_AGGREGATES][WP_ID_ROOM];
     uint32_t name_count;
     uint32_t exemplars[WP_AGGREGATES];           /* sessions that keep one */
     struct wp_stretches followed[WP_AGGREGATES]; /* of the recent past, by aggregate: never counted twice */

@@ -7,9 +7,10 @@
 #include "aggregator/fleet/fleet_pace.h"
 
 #include "aggregator/fleet/fleet.h"
+#include "common/clock.h"
 
-#define GETTING_ACQUAINTED_NS 10000000000u /* so long a host waits for others that it may turn out to talk to */
-#define KEEP_NS 30000000000u               /* at most so much more than its own history is kept for slower ones */
+#define GETTING_ACQUAINTED_NS (10 * WP_NS_PER_S) /* so long a host waits for others that it may turn out to talk to */
+#define KEEP_NS (30 * WP_NS_PER_S)               /* at most so much more than its own history is kept for slower ones */
 
 static void align(struct wp_fleet *fleet, uint32_t host);
 

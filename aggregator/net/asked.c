@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "aggregator/net/asked.h"
 
+#include "common/clock.h"
+
 #include <stdlib.h>
 
 #define NEXT_NS                                                                                                        \
-    1000000u /* a read so soon after another one of the same answer is the same to who sleeps: timers count            \
+    WP_NS_PER_MS /* a read so soon after another one of the same answer is the same to who sleeps: timers count        \
                 milliseconds */
 #define ANSWER_LIMIT 64u /* looked at for one sleep */
 

@@ -7,11 +7,12 @@
  * one that comes while the thread runs wakes nobody. Fed in the order of time. Not thread safe.
  */
 #include "aggregator/net/message_ring.h"
+#include "common/clock.h"
 #include "common/idtable.h"
 
 #define WP_ASKED 8u /* of a thread; a further one takes the place of the oldest */
 #define WP_ASKED_SPAN_NS                                                                                               \
-    10000000000u /* one that was last sent before that does not count: a restart does not know it */
+    (10 * WP_NS_PER_S) /* one that was last sent before that does not count: a restart does not know it */
 
 struct wp_asked_request {
     uint64_t sent_ns; /* the last send; 0: none */

@@ -4,6 +4,7 @@
 #include "aggregator/clock/crossings.h"
 #include "aggregator/net/datagrams.h"
 #include "aggregator/net/socket_key.h"
+#include "common/array.h"
 #include "common/intmap.h"
 
 #include <errno.h>
@@ -84,14 +85,10 @@ void wp_connections_destroy(struct wp_connections *connections)
 
 int wp_connections_host(struct wp_connections *connections, uint32_t host, uint32_t clock)
 {
-    if (host >= connections->host_count) {
-        struct host *hosts = realloc(connections->hosts, (host + 1) * sizeof(*hosts));
-        if (!hosts)
+    for (; connections->host_count <= host; connections->host_count++) {
+        if (WP_ARRAY_NEXT(connections->hosts, connections->host_count))
             return -ENOMEM;
-        for (uint32_t i = connections->host_count; i <= host; i++)
-            hosts[i] = (struct host){UINT32_MAX, i};
-        connections->hosts = hosts;
-        connections->host_count = host + 1;
+        connections->hosts[connections->host_count] = (struct host){UINT32_MAX, connections->host_count};
     }
     connections->hosts[host].clock = clock;
     return 0;
@@ -378,14 +375,8 @@ static uint32_t take_end(struct wp_connections *connections)
         connections->free = connections->ends[index].peer;
         return index;
     }
-    if (connections->count >= connections->room) {
-        uint32_t room = connections->room ? connections->room * 2 : 64;
-        struct end *ends = realloc(connections->ends, room * sizeof(*ends));
-        if (!ends)
-            return 0;
-        connections->ends = ends;
-        connections->room = room;
-    }
+    if (WP_ARRAY_FIT(connections->ends, connections->room, connections->count + 1))
+        return 0;
     return connections->count++;
 }
 

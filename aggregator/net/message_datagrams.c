@@ -3,8 +3,7 @@
 #include "aggregator/net/message_datagrams.h"
 
 #include "aggregator/net/connections.h"
-
-#include <stdlib.h>
+#include "common/array.h"
 
 #define DATAGRAMS 16384u
 
@@ -14,16 +13,9 @@ static bool make_datagram_room(struct wp_messages *messages)
 {
     if (messages->datagram_count < messages->datagram_room || messages->datagram_room == DATAGRAMS)
         return true;
-    uint32_t room = messages->datagram_room ? messages->datagram_room * 2 : 64;
-    struct wp_send *ring = realloc(messages->datagram_ring, room * sizeof(*ring));
-    if (ring)
-        messages->datagram_ring = ring;
-    uint64_t *before = realloc(messages->datagram_before, room * sizeof(*before));
-    if (before)
-        messages->datagram_before = before;
-    if (ring && before)
-        messages->datagram_room = room;
-    return ring && before;
+    uint32_t room = messages->datagram_room, wanted = room + 1;
+    return !WP_ARRAY_FIT(messages->datagram_ring, room, wanted) &&
+        !WP_ARRAY_FIT(messages->datagram_before, messages->datagram_room, wanted);
 }
 
 static void add_datagram(struct wp_messages *messages, const struct wp_event *event, uint32_t thread)

@@ -3,12 +3,14 @@
 #define WP_AGGREGATOR_NET_MESSAGE_RING_H
 /* What of a socket or thread is remembered for the last seconds, in the order of time. Embedded; the entries are the
  * owner's. */
+#include "common/clock.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 /* A sleep is explained some epochs after it ended, and asks then for what was sent before it began. */
-#define WP_MESSAGE_HISTORY_NS 12000000000u
+#define WP_MESSAGE_HISTORY_NS (12 * WP_NS_PER_S)
 
 struct wp_message_ring { /* entries [first, end) at i & mask; grown while what it holds is younger than the history */
     uint64_t first, end;

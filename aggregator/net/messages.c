@@ -4,6 +4,8 @@
 #include "aggregator/net/connections.h"
 #include "aggregator/net/message_datagrams.h"
 #include "aggregator/net/socket_key.h"
+#include "common/array.h"
+#include "common/clock.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -262,14 +264,9 @@ static struct wp_reply *new_reply(struct wp_messages *messages)
             messages->reply_end * sizeof(*messages->replies));
         messages->reply_first = 0;
     }
-    if (messages->reply_end == messages->reply_room) {
-        uint32_t room = messages->reply_room ? messages->reply_room * 2 : 64;
-        struct wp_reply *replies = room <= REPLY_LIMIT ? realloc(messages->replies, room * sizeof(*replies)) : NULL;
-        if (!replies)
-            return NULL;
-        messages->replies = replies;
-        messages->reply_room = room;
-    }
+    if (messages->reply_end >= REPLY_LIMIT ||
+        WP_ARRAY_FIT(messages->replies, messages->reply_room, messages->reply_end + 1))
+        return NULL;
     return &messages->replies[messages->reply_end++];
 }
 
@@ -477,7 +474,7 @@ bool wp_messages_sent(
     if (find_send(socket, position, arrival_ns, send))
         return true;
     /* Not data: the end of the stream, or the handshake. */
-    if (socket->closing.time_ns && socket->closing.time_ns <= arrival_ns + 1000000) {
+    if (socket->closing.time_ns && socket->closing.time_ns <= arrival_ns + WP_NS_PER_MS) {
         *send = socket->closing;
         return true;
     }
@@ -504,7 +501,7 @@ bool wp_messages_drained(const struct wp_messages *messages, uint32_t id, uint64
     const struct wp_socket *socket = wp_messages_socket(messages, id);
     if (!socket)
         return false;
-    uint64_t i = receives_after(socket, at_ns + 1000000); /* the call may return just after the window opened */
+    uint64_t i = receives_after(socket, at_ns + WP_NS_PER_MS); /* the call may return just after the window opened */
     if (i == socket->receive_ring.first)
         return false;
     const struct wp_receive *last = receive_at(socket, i - 1);

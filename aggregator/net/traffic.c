@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "aggregator/net/traffic.h"
 
+#include "common/array.h"
+
 #include <stdlib.h>
 
 static struct wp_intkey key_of(uint32_t to, uint32_t from)
@@ -14,14 +16,8 @@ struct wp_traffic *wp_traffics_row(struct wp_traffics *traffics, uint32_t to, ui
     if (wp_intmap_get(&traffics->index, key_of(to, from), &row))
         return &traffics->rows[row];
     row = traffics->count;
-    if (row == traffics->room) {
-        uint32_t room = row ? row * 2 : 16;
-        struct wp_traffic *rows = realloc(traffics->rows, room * sizeof(*rows));
-        if (!rows)
-            return NULL;
-        traffics->rows = rows;
-        traffics->room = room;
-    }
+    if (WP_ARRAY_FIT(traffics->rows, traffics->room, row + 1))
+        return NULL;
     if (wp_intmap_put(&traffics->index, key_of(to, from), row))
         return NULL;
     traffics->rows[traffics->count++] = (struct wp_traffic){.to = to, .from = from};

@@ -2,6 +2,7 @@
 #include "aggregator/peer/shard_peers.h"
 
 #include "aggregator/net/socket_key.h"
+#include "common/array.h"
 #include "proto/shard_wire.h"
 
 #include <stdlib.h>
@@ -87,14 +88,9 @@ uint32_t wp_shards_process_number(struct wp_shards *shards, const struct wp_shar
     uint32_t number;
     if (wp_intmap_get(&shards->process_index, key, &number))
         return number;
-    if (shards->process_count == shards->process_room) {
-        uint32_t room = shards->process_room ? shards->process_room * 2 : 64;
-        struct wp_shard_row *rows = room > PROCESSES ? NULL : realloc(shards->processes, room * sizeof(*rows));
-        if (!rows)
-            return UINT32_MAX;
-        shards->processes = rows;
-        shards->process_room = room;
-    }
+    if (shards->process_count >= PROCESSES ||
+        WP_ARRAY_FIT(shards->processes, shards->process_room, shards->process_count + 1))
+        return UINT32_MAX;
     if (wp_intmap_put(&shards->process_index, key, shards->process_count))
         return UINT32_MAX;
     shards->processes[shards->process_count] = row;

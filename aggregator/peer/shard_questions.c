@@ -8,17 +8,18 @@
 
 #include "aggregator/peer/shard_peers.h"
 #include "aggregator/peer/shard_state.h"
+#include "common/array.h"
+#include "common/clock.h"
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define QUESTIONS 65536u /* that are known at once */
 #define WINDOW                                                                                                         \
     256u /* out to one shard at once; those that others' answers wait for go in any case, or all could wait for each   \
             other */
-#define KEEP_NS 30000000000u
-#define SWEEP_NS 5000000000u
+#define KEEP_NS (30 * WP_NS_PER_S)
+#define SWEEP_NS (5 * WP_NS_PER_S)
 
 enum state { WAITS, OUT, ANSWERED, FAILED };
 
@@ -100,14 +101,8 @@ static struct question *find(struct wp_shard_questions *questions, struct wp_int
 
 static struct question *make_row(struct wp_shard_questions *questions, struct wp_intkey key)
 {
-    if (questions->count == questions->room) {
-        uint32_t room = questions->room ? questions->room * 2 : 64;
-        struct question *rows = room > QUESTIONS ? NULL : realloc(questions->rows, room * sizeof(*rows));
-        if (!rows)
-            return NULL;
-        questions->rows = rows;
-        questions->room = room;
-    }
+    if (questions->count >= QUESTIONS || WP_ARRAY_FIT(questions->rows, questions->room, questions->count + 1))
+        return NULL;
     if (wp_intmap_put(&questions->by_key, key, questions->count))
         return NULL;
     struct question *row = &questions->rows[questions->count++];

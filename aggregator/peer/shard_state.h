@@ -5,6 +5,7 @@
  * and shard_answers.c (what we are asked) share. Private to them. */
 #include "aggregator/peer/shard_types.h"
 #include "common/intern.h"
+#include "common/path.h"
 #include "proto/shard_wire.h"
 
 #define WP_SHARDS 32u
@@ -21,7 +22,7 @@ struct wp_stub {
 };
 
 struct wp_shard {
-    char name[129];
+    char name[WP_ID_ROOM];
     uint8_t run[16];
     struct wp_server_caller caller;
     uint32_t clock; /* its aggregator's, in the fleet's clocks */

@@ -5,6 +5,7 @@
 #include "aggregator/net/socket_key.h"
 #include "aggregator/peer/shard_peers.h"
 #include "aggregator/peer/shard_state.h"
+#include "common/array.h"
 
 #include <errno.h>
 #include <netinet/in.h>
@@ -17,14 +18,8 @@
 
 static int make_stub(struct wp_shards *shards, uint32_t shard, const Wakepath__Shard__Host *m)
 {
-    if (shards->stub_count == shards->stub_room) {
-        uint32_t room = shards->stub_room ? shards->stub_room * 2 : 16;
-        struct wp_stub **stubs = realloc(shards->stubs, room * sizeof(*stubs));
-        if (!stubs)
-            return -ENOMEM;
-        shards->stubs = stubs;
-        shards->stub_room = room;
-    }
+    if (WP_ARRAY_FIT(shards->stubs, shards->stub_room, shards->stub_count + 1))
+        return -ENOMEM;
     struct wp_stub *stub = calloc(1, sizeof(*stub));
     if (!stub)
         return -ENOMEM;

@@ -11,6 +11,8 @@
 #include "aggregator/timeline/slices.h"
 #include "aggregator/timeline/taken_slices.h"
 #include "aggregator/timeline/timeline_gone.h"
+#include "common/array.h"
+#include "common/clock.h"
 #include "common/release_id.h"
 
 #include <errno.h>
@@ -18,11 +20,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define AUTO_CHOICE_NS 5000000000u /* services are picked after this much of the recording */
+#define AUTO_CHOICE_NS (5 * WP_NS_PER_S) /* services are picked after this much of the recording */
 #define BURY_REACHES 5u  /* so long after a thread is gone nothing speaks of it; base threads are kept for four */
 #define GAP_EPOCHS 3600u /* without an event: taken in one step */
 #define SESSION_NS                                                                                                     \
-    ((uint64_t)10 * 366 * 86400 * 1000000000) /* from its anchor; a trace may be of a host that was up for years */
+    ((uint64_t)10 * 366 * 86400 * WP_NS_PER_S) /* from its anchor; a trace may be of a host that was up for years */
 
 /* --- drops --- */
 
@@ -251,7 +253,7 @@ static bool resolve_until(struct wp_host_session *session, uint64_t until_ns, bo
 
 static uint64_t timebox_at(const struct wp_host_session *session, uint64_t at_ns, uint64_t timebox_s)
 {
-    return (at_ns + (uint64_t)session->real_offset_ns) / 1000000000 / timebox_s * timebox_s;
+    return (at_ns + (uint64_t)session->real_offset_ns) / WP_NS_PER_S / timebox_s * timebox_s;
 }
 
 uint64_t wp_host_session_timebox(const struct wp_host_session *session, uint64_t timebox_s)
@@ -353,14 +355,8 @@ static void resolve_before(struct wp_host_session *session, uint64_t known_ns)
 
 int wp_host_session_add_late(struct wp_host_session *session, const struct wp_late_thread *late)
 {
-    if (session->late_count == session->late_room) {
-        uint32_t room = session->late_room ? session->late_room * 2 : 64;
-        struct wp_late_thread *rows = realloc(session->late, room * sizeof(*rows));
-        if (!rows)
-            return -ENOMEM;
-        session->late = rows;
-        session->late_room = room;
-    }
+    if (WP_ARRAY_FIT(session->late, session->late_room, session->late_count + 1))
+        return -ENOMEM;
     session->late[session->late_count++] = *late;
     return 0;
 }

@@ -3,22 +3,16 @@
  * holds. */
 #include "aggregator/session/host_session_durable.h"
 
+#include "common/array.h"
 #include "proto/batch_encode.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 void wp_host_session_mark(struct wp_host_session *session, const struct wp_batch *batch)
 {
-    if (session->mark_count == session->mark_room) {
-        uint32_t room = session->mark_room ? session->mark_room * 2 : 64;
-        struct wp_batch_mark *marks = realloc(session->marks, room * sizeof(*marks));
-        if (!marks)
-            return; /* acknowledged with a later one */
-        session->marks = marks;
-        session->mark_room = room;
-    }
+    if (WP_ARRAY_FIT(session->marks, session->mark_room, session->mark_count + 1))
+        return; /* acknowledged with a later one */
     struct wp_batch_mark *mark = &session->marks[session->mark_count++];
     *mark = (struct wp_batch_mark){.seq = batch->seq, .first_ns = batch->event_count ? batch->events[0].time_ns : 0};
     uint64_t last_ns = batch->event_count ? batch->events[batch->event_count - 1].time_ns : 0;
@@ -52,14 +46,8 @@ int wp_host_session_keep_entries(struct wp_host_session *session, const struct w
             batch->frame_count || batch->stack_count || batch->device_count))
         return 0;
     entries.event_count = entries.drop_count = 0;
-    if (session->pending_count == session->pending_room) {
-        uint32_t room = session->pending_room ? session->pending_room * 2 : 64;
-        struct wp_pending_entries *pending = realloc(session->pending, room * sizeof(*pending));
-        if (!pending)
-            return wp_error_set(err, -ENOMEM, "out of memory for a dictionary");
-        session->pending = pending;
-        session->pending_room = room;
-    }
+    if (WP_ARRAY_FIT(session->pending, session->pending_room, session->pending_count + 1))
+        return wp_error_set(err, -ENOMEM, "out of memory for a dictionary");
     wp_buffer_clear(&session->scratch);
     int rc = wp_batch_encode(&entries, &session->scratch, err);
     if (!rc)

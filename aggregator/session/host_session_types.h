@@ -7,19 +7,20 @@
 #include "aggregator/timeline/mappings.h"
 #include "common/error.h"
 #include "common/log.h"
+#include "common/path.h"
 #include "common/selector.h"
 #include "proto/frame.h"
 #include "proto/resume.pb-c.h"
 #include "proto/session.h"
 
 struct wp_aggregate_rule {
-    char name[129];
+    char name[WP_ID_ROOM];
     struct wp_selector selector;
 };
 
 /* Processes that the selector picks run that release, when they do not say themselves what they run. */
 struct wp_release_rule {
-    char release[129];
+    char release[WP_ID_ROOM];
     struct wp_selector selector;
 };
 
@@ -80,7 +81,7 @@ struct wp_host_session {
     uint8_t id[16], host[16];
     struct wp_hello hello; /* a copy; owned */
     const char *hostname;  /* of it, "unknown" when it says none */
-    char release[129];
+    char release[WP_ID_ROOM];
     const struct wp_host_session_options *options; /* borrowed */
     const struct wp_logger *logger;                /* borrowed */
     struct wp_frame_writer *writer;                /* owned; NULL: not resumable */

@@ -4,6 +4,7 @@
 #include "aggregator/account/mates.h"
 #include "aggregator/session/session_aggregates.h"
 #include "aggregator/timeline/services.h"
+#include "common/array.h"
 #include "common/path.h"
 #include "common/release_id.h"
 
@@ -47,7 +48,7 @@ static struct wp_selector_subject subject_of(const struct match_context *match, 
 }
 
 static const char *release_of(const struct wp_host_session *session, const struct wp_thread_entry *entry,
-    const struct wp_selector_subject *subject, char said[129])
+    const struct wp_selector_subject *subject, char said[WP_ID_ROOM])
 {
     const struct wp_host_session_options *options = session->options;
     if (entry->release) {
@@ -70,12 +71,10 @@ static bool is_chosen(const struct wp_host_session *session, const char *service
 
 void wp_host_session_serve(struct wp_host_session *session, const char *service)
 {
-    char **services = realloc(session->services, (session->service_count + 1) * sizeof(*services));
-    if (!services)
+    if (WP_ARRAY_NEXT(session->services, session->service_count))
         return;
-    session->services = services;
-    services[session->service_count] = strdup(service);
-    session->service_count += services[session->service_count] != NULL;
+    session->services[session->service_count] = strdup(service);
+    session->service_count += session->services[session->service_count] != NULL;
 }
 
 static uint64_t bit_of(struct wp_host_session *session, const char *name, const char *release)
@@ -96,7 +95,7 @@ static void add(struct wp_host_session *session, uint32_t identity, uint64_t bit
 /* Its service's aggregate; a service that is new becomes one while there is room. */
 static uint64_t by_service(struct wp_host_session *session, uint32_t identity, const char *release)
 {
-    char name[129];
+    char name[WP_ID_ROOM];
     if (!session->is_auto_chosen || !wp_service_name(&session->timeline, identity, name, sizeof(name)))
         return 0;
     if (!is_chosen(session, name) && session->service_count < session->options->auto_aggregates)
@@ -157,7 +156,7 @@ void wp_membership_of(void *context, struct wp_timeline *timeline, uint32_t iden
     if (!match.entry || match.entry->flags & WP_THREAD_SELF) /* the recorder is not the recorded */
         return;
     struct wp_selector_subject subject = subject_of(&match, &timeline->identities[identity]);
-    char said[129];
+    char said[WP_ID_ROOM];
     const char *release = release_of(session, match.entry, &subject, said);
     uint64_t bits = by_service(session, identity, release);
     for (uint32_t i = 0; i < session->options->rule_count; i++)
@@ -181,7 +180,7 @@ void wp_membership_choose(struct wp_host_session *session)
         bit_of(session, session->services[i], session->release);
     uint32_t limit = session->timeline.identity_count;
     for (uint32_t identity = 1; identity < limit; identity++) {
-        char name[129];
+        char name[WP_ID_ROOM];
         if (wp_service_name(&session->timeline, identity, name, sizeof(name)) && is_chosen(session, name))
             wp_membership_of(session, &session->timeline, identity);
     }

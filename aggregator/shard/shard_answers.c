@@ -13,13 +13,13 @@
 #include "aggregator/peer/shard_state.h"
 #include "aggregator/session/host_session.h"
 #include "aggregator/shard/shard_answer.h"
+#include "common/array.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define PARKED 16384u /* questions of all others at once */
-#define FIRST_PARKED 64u
+#define PARKED 16384u      /* questions of all others at once */
 #define ANSWERS 64u        /* of one message */
 #define TREE_NODES 500000u /* then the tree of names begins anew */
 
@@ -133,15 +133,9 @@ static uint32_t place(struct wp_shards *shards)
         at++;
     if (at < answers->room || at == PARKED)
         return at;
-    uint32_t room = answers->room ? 2 * answers->room : FIRST_PARKED;
-    struct parked *parked = realloc(answers->parked, room * sizeof(*parked));
-    answers->parked = parked ? parked : answers->parked;
-    uint32_t *open = parked ? realloc(shards->asked_open, room * sizeof(*open)) : NULL;
-    if (!open)
+    uint32_t room = answers->room; /* of both arrays */
+    if (WP_ARRAY_FIT(shards->asked_open, room, at + 1) || WP_ARRAY_FIT_ZERO(answers->parked, answers->room, at + 1))
         return PARKED;
-    shards->asked_open = open;
-    memset(parked + answers->room, 0, (room - answers->room) * sizeof(*parked));
-    answers->room = room;
     return at;
 }
 

@@ -10,21 +10,22 @@
 #include "aggregator/peer/shard_peers.h"
 #include "aggregator/peer/shard_state.h"
 #include "aggregator/session/host_session_types.h"
+#include "common/array.h"
+#include "common/clock.h"
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 
 #define FLUSH_NS 100000000u
-#define SELDOM_NS 10000000000u
-#define ENDS 65536u                /* that are remembered to be told */
-#define FRAMES 8u                  /* of ends in one flush */
-#define MARKS WP_SHARD_MARKS       /* of an end and kind between two tellings, the latest */
-#define SPACING_NS 5000000u        /* between two of them; */
-#define REPLAY_SPACING_NS 1000000u /* of recordings that are replayed, which have no time probes */
-#define FRAME_MARKS 20000u         /* then a frame is full */
-#define TCP_ESTABLISHED 1          /* include/net/tcp_states.h */
+#define SELDOM_NS (10 * WP_NS_PER_S)
+#define ENDS 65536u                    /* that are remembered to be told */
+#define FRAMES 8u                      /* of ends in one flush */
+#define MARKS WP_SHARD_MARKS           /* of an end and kind between two tellings, the latest */
+#define SPACING_NS 5000000u            /* between two of them; */
+#define REPLAY_SPACING_NS WP_NS_PER_MS /* of recordings that are replayed, which have no time probes */
+#define FRAME_MARKS 20000u             /* then a frame is full */
+#define TCP_ESTABLISHED 1              /* include/net/tcp_states.h */
 
 struct marks {
     uint64_t time_ns[MARKS];
@@ -79,14 +80,8 @@ static void mark_dirty(struct wp_shard_ends *ends, uint32_t index)
 {
     if (ends->rows[index].is_dirty)
         return;
-    if (ends->dirty_count == ends->dirty_room) {
-        uint32_t room = ends->dirty_room ? ends->dirty_room * 2 : 64;
-        uint32_t *dirty = realloc(ends->dirty, room * sizeof(*dirty));
-        if (!dirty)
-            return;
-        ends->dirty = dirty;
-        ends->dirty_room = room;
-    }
+    if (WP_ARRAY_FIT(ends->dirty, ends->dirty_room, ends->dirty_count + 1))
+        return;
     ends->dirty[ends->dirty_count++] = index;
     ends->rows[index].is_dirty = true;
 }
@@ -100,17 +95,11 @@ static struct own_end *make_end(struct wp_shards *shards, uint32_t host, uint32_
 {
     struct wp_shard_ends *ends = shards->ends;
     uint32_t index = ends->free;
-    if (!index && ends->count == ends->room) {
-        uint32_t room = ends->room ? ends->room * 2 : 64;
-        struct own_end *rows = room > ENDS ? NULL : realloc(ends->rows, room * sizeof(*rows));
-        if (!rows) {
-            shards->counts.ends_lost++;
-            return NULL;
-        }
-        ends->rows = rows;
-        ends->room = room;
-        ends->count += !ends->count; /* 0 is none */
+    if (!index && (ends->count >= ENDS || WP_ARRAY_FIT(ends->rows, ends->room, ends->count + 1))) {
+        shards->counts.ends_lost++;
+        return NULL;
     }
+    ends->count += !ends->count; /* 0 is none */
     if (index)
         ends->free = ends->rows[index].host;
     else
@@ -386,15 +375,8 @@ static bool tell_ends(struct wp_shards *shards, struct frame *frame)
 
 static struct told_host *told_of(struct wp_shard_ends *ends, uint32_t host)
 {
-    if (host >= ends->host_room) {
-        uint32_t room = host + 16;
-        struct told_host *hosts = realloc(ends->hosts, room * sizeof(*hosts));
-        if (!hosts)
-            return NULL;
-        memset(hosts + ends->host_room, 0, (room - ends->host_room) * sizeof(*hosts));
-        ends->hosts = hosts;
-        ends->host_room = room;
-    }
+    if (WP_ARRAY_FIT_ZERO(ends->hosts, ends->host_room, host + 1))
+        return NULL;
     return &ends->hosts[host];
 }
 

@@ -7,6 +7,7 @@
 #include "aggregator/peer/shard_stubs.h"
 #include "aggregator/shard/shard_answers.h"
 #include "aggregator/shard/shard_ends.h"
+#include "common/clock.h"
 #include "proto/session.h"
 #include "proto/wakepath.pb-c.h"
 #include "storage/report/tree.h"
@@ -21,8 +22,8 @@
 #define FIRST_PROBES 8u
 #define FIRST_PROBES_NS 100000000u
 #define PROBES_NS 500000000u
-#define RENEW_NS 3000000000u /* of silence */
-#define PROBE_LIMIT_NS 10000000000u
+#define RENEW_NS (3 * WP_NS_PER_S) /* of silence */
+#define PROBE_LIMIT_NS (10 * WP_NS_PER_S)
 
 int wp_shards_create(struct wp_shards **out, const struct wp_shards_options *options, struct wp_error *err)
 {

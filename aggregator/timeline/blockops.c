@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "aggregator/timeline/blockops.h"
 
+#include "common/clock.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +14,7 @@
 
 int wp_blockops_init(struct wp_blockops *blockops)
 {
-    *blockops = (struct wp_blockops){.mask = RING_START - 1, .keep_ns = 10000000000u + WP_BLOCKOPS_LATER_NS};
+    *blockops = (struct wp_blockops){.mask = RING_START - 1, .keep_ns = 10 * WP_NS_PER_S + WP_BLOCKOPS_LATER_NS};
     blockops->ops = calloc(RING_START, sizeof(*blockops->ops));
     return blockops->ops ? 0 : -ENOMEM;
 }

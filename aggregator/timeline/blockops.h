@@ -3,13 +3,15 @@
 #define WP_AGGREGATOR_TIMELINE_BLOCKOPS_H
 /* Block operations of one host: queued -> issued -> done, found by (device, request key) or by the thread that issued.
  */
+#include "common/clock.h"
 #include "common/intmap.h"
 #include "proto/event.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#define WP_BLOCKOPS_LATER_NS 35000000000u /* beyond a host's history: what is kept of it for others is at most 30 s */
+#define WP_BLOCKOPS_LATER_NS                                                                                           \
+    (35 * WP_NS_PER_S) /* beyond a host's history: what is kept of it for others is at most 30 s */
 
 struct wp_blockop {
     uint64_t insert_ns, issue_ns, done_ns; /* 0: not (yet) seen */

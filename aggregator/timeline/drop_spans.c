@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "aggregator/timeline/drop_spans.h"
 
+#include "common/array.h"
+
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,15 +37,7 @@ static void remove_rows(struct wp_drop_spans *spans, uint32_t first, uint32_t en
 
 static bool has_room(struct wp_drop_spans *spans)
 {
-    if (spans->count < spans->room)
-        return true;
-    uint32_t room = spans->room ? spans->room * 2 : 16;
-    struct wp_drop_span *rows = room <= WP_DROP_SPANS ? realloc(spans->rows, room * sizeof(*rows)) : NULL;
-    if (!rows)
-        return false;
-    spans->rows = rows;
-    spans->room = room;
-    return true;
+    return spans->count < WP_DROP_SPANS && !WP_ARRAY_FIT(spans->rows, spans->room, spans->count + 1);
 }
 
 /* Two neighbours become one: the two with the narrowest gap between them. */

@@ -8,10 +8,12 @@
  * WP_UNSEEN_READ_NS. Part of timeline.c.
  */
 #include "aggregator/timeline/timeline_types.h"
+#include "common/clock.h"
 
-#define WP_UNSEEN_SLACK_NS 100000u    /* a sleep this much shorter than its timeout: the call began that much earlier */
-#define WP_UNSEEN_LOOP_NS 2000000000u /* a sleep longer than that is not compared with the one before it in a loop */
-#define WP_UNSEEN_READ_NS 1000000u    /* a read this soon after a sleep in a call that reads is what it slept for */
+#define WP_UNSEEN_SLACK_NS 100000u /* a sleep this much shorter than its timeout: the call began that much earlier */
+#define WP_UNSEEN_LOOP_NS                                                                                              \
+    (2 * WP_NS_PER_S)                  /* a sleep longer than that is not compared with the one before it in a loop */
+#define WP_UNSEEN_READ_NS WP_NS_PER_MS /* a read this soon after a sleep in a call that reads is what it slept for */
 
 /* The thread must be running from `at_ns` on, and is not: its switch-in was lost. */
 void wp_heal_in(struct wp_timeline *timeline, uint32_t thread, uint64_t at_ns);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "aggregator/timeline/mappings.h"
 
+#include "common/array.h"
 #include "storage/kind/source_store.h"
 
 #include <errno.h>
@@ -44,24 +45,6 @@ void wp_mappings_done(struct wp_mappings *m)
     m->news_count = 0;
 }
 
-/* Makes room for one more, zeroed. */
-static int grow(void *rows, uint32_t *room, uint32_t count, size_t size)
-{
-    void **array = rows;
-    if (count < *room)
-        return 0;
-    uint32_t wanted = *room ? *room : 64;
-    while (wanted <= count)
-        wanted *= 2;
-    char *grown = reallocarray(*array, wanted, size);
-    if (!grown)
-        return -ENOMEM;
-    memset(grown + (size_t)*room * size, 0, (size_t)(wanted - *room) * size);
-    *array = grown;
-    *room = wanted;
-    return 0;
-}
-
 /* --- sets --- */
 
 /* Code with no file behind it, and the file that perf's text names in its place. */
@@ -97,7 +80,7 @@ static uint32_t set_with(struct wp_mappings *m, uint32_t set, uint64_t element)
         return element ? found : set;
     if (has_element(m, set, element))
         return set;
-    if (m->set_count >= WP_MAPPINGS_LIMIT || grow(&m->sets, &m->set_room, m->set_count, sizeof(*m->sets)) ||
+    if (m->set_count >= WP_MAPPINGS_LIMIT || WP_ARRAY_FIT_ZERO(m->sets, m->set_room, m->set_count + 1) ||
         wp_intmap_put(&m->set_of, key, m->set_count)) {
         m->omitted++;
         return set;
@@ -109,11 +92,11 @@ static uint32_t set_with(struct wp_mappings *m, uint32_t set, uint64_t element)
 /* Stacks come after their parents, so they are looked at in the order of their ids. */
 static uint32_t set_of_stack(struct wp_mappings *m, const struct wp_dictionary *dictionary, uint32_t stack)
 {
-    if (!m->set_count && !grow(&m->sets, &m->set_room, 0, sizeof(*m->sets)))
+    if (!m->set_count && !WP_ARRAY_FIT_ZERO(m->sets, m->set_room, 0 + 1))
         m->set_count = 1;
     for (uint32_t id = m->stack_count ? m->stack_count : 1; m->set_count && id <= stack; id++) {
         const struct wp_stack_entry *entry = wp_dictionary_stack(dictionary, id);
-        if (!entry || grow(&m->set_of_stack, &m->stack_room, id, sizeof(*m->set_of_stack)))
+        if (!entry || WP_ARRAY_FIT_ZERO(m->set_of_stack, m->stack_room, id + 1))
             break;
         uint32_t below = entry->parent < id ? m->set_of_stack[entry->parent] : 0;
         m->set_of_stack[id] = set_with(m, below, element_of(dictionary, entry->frame));
@@ -146,7 +129,7 @@ static void take_set(struct wp_mappings *m, uint32_t process, uint32_t set)
         uint64_t element = m->sets[set].element;
         if (!learn(m, process, element))
             continue;
-        if (grow(&m->news, &m->news_room, m->news_count, sizeof(*m->news)))
+        if (WP_ARRAY_FIT_ZERO(m->news, m->news_room, m->news_count + 1))
             m->omitted++;
         else
             m->news[m->news_count++] = (struct wp_mapping){process, element};
@@ -160,7 +143,7 @@ void wp_mappings_event(struct wp_mappings *m, const struct wp_timeline *timeline
     uint32_t identity = timeline->identity_of_entry[event->thread];
     uint32_t process = identity < timeline->identity_count ? timeline->identities[identity].process : 0;
     uint32_t set = process ? set_of_stack(m, timeline->dictionary, event->stack) : 0;
-    if (!set || grow(&m->last_set, &m->process_room, process, sizeof(*m->last_set)) || m->last_set[process] == set + 1)
+    if (!set || WP_ARRAY_FIT_ZERO(m->last_set, m->process_room, process + 1) || m->last_set[process] == set + 1)
         return;
     m->last_set[process] = set + 1;
     take_set(m, process, set);

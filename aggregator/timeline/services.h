@@ -4,11 +4,12 @@
 /* Services of a host that nobody named: the container ("NAMESPACE-CONTAINER" in Kubernetes), else the systemd unit,
  * else the cgroup, else the name of the process. */
 #include "aggregator/timeline/timeline.h"
+#include "common/path.h"
 
 #include <stdbool.h>
 
 struct wp_service {
-    char name[129];
+    char name[WP_ID_ROOM];
     uint64_t running_ns;
 };
 

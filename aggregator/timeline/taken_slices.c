@@ -2,6 +2,7 @@
 #include "aggregator/timeline/taken_slices.h"
 
 #include "aggregator/timeline/slices.h"
+#include "common/array.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -30,14 +31,12 @@ static int put_runs(const struct wp_thread *thread, uint64_t first, uint64_t las
             row->runs[row->n_runs - 2]++;
             continue;
         }
-        if (!(row->n_runs & (row->n_runs - 1))) { /* it grows by doubling, and never is smaller than one pair */
-            uint32_t *runs = realloc(row->runs, (row->n_runs ? row->n_runs * 2 : 2) * sizeof(*runs));
-            if (!runs)
+        const uint32_t pair[] = {1, mark};
+        for (int k = 0; k < 2; k++) {
+            if (WP_ARRAY_NEXT(row->runs, row->n_runs))
                 return -ENOMEM;
-            row->runs = runs;
+            row->runs[row->n_runs++] = pair[k];
         }
-        row->runs[row->n_runs++] = 1;
-        row->runs[row->n_runs++] = mark;
     }
     return 0;
 }

@@ -3,6 +3,8 @@
 
 #include "aggregator/net/connections.h"
 #include "aggregator/timeline/slices.h"
+#include "common/array.h"
+#include "common/clock.h"
 #include "proto/batch.h"
 #include "proto/batch_decode.h"
 #include "proto/batch_encode.h"
@@ -12,7 +14,7 @@
 #include <string.h>
 
 #define SOCKET_SENDS 64u    /* of a socket, that a later read may ask for */
-#define DONE_NS 1000000000u /* a request that was done so long before may still wake somebody */
+#define DONE_NS WP_NS_PER_S /* a request that was done so long before may still wake somebody */
 #define RUNS 1024u          /* of ids: room for so many more at once */
 #define TCP_ESTABLISHED 1
 #define TCP_SYN_SENT 2
@@ -196,16 +198,10 @@ static void add_fact(struct save *save, const struct wp_event *event)
 {
     if (!event->time_ns || event->time_ns >= save->horizon_ns || save->has_failed)
         return;
-    if (save->fact_count == save->fact_room) {
-        size_t room = save->fact_room ? save->fact_room * 2 : 256;
-        struct wp_event *facts = realloc(save->facts, room * sizeof(*facts));
-        save->has_failed |= !facts;
-        if (!facts)
-            return;
-        save->facts = facts;
-        save->fact_room = room;
-    }
-    save->facts[save->fact_count++] = *event;
+    if (WP_ARRAY_FIT(save->facts, save->fact_room, save->fact_count + 1))
+        save->has_failed = true;
+    else
+        save->facts[save->fact_count++] = *event;
 }
 
 /* Who the thread was at the horizon; one that is gone is nobody. */
@@ -361,12 +357,9 @@ static const struct kind socket_kind = {wp_dictionary_socket_count, has_socket, 
 
 static void put_run(struct save *save, uint32_t **runs, size_t *count, uint32_t length)
 {
-    if (*count % RUNS == 0) {
-        uint32_t *grown = reallocarray(*runs, *count + RUNS, sizeof(*grown));
-        save->has_failed |= !grown;
-        *runs = grown ? grown : *runs;
-    }
-    if (!save->has_failed)
+    if (WP_ARRAY_NEXT(*runs, *count))
+        save->has_failed = true;
+    else
         (*runs)[(*count)++] = length;
 }
 

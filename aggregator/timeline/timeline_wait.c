@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "aggregator/timeline/timeline_wait.h"
 
+#include "common/array.h"
+
 #include <stdlib.h>
 
 #define WAITS 65536u /* a slice has two bytes for it */
@@ -20,16 +22,8 @@ uint16_t wp_timeline_set_wait(struct wp_timeline *timeline, uint32_t string)
     if (timeline->wait_count >= WAITS)
         return 0;
     number = timeline->wait_count ? timeline->wait_count : 1;
-    if (number >= timeline->wait_room) {
-        uint32_t room = timeline->wait_room ? timeline->wait_room * 2 : 64;
-        uint32_t *waits = realloc(timeline->waits, room * sizeof(*waits));
-        if (!waits)
-            return 0;
-        timeline->waits = waits;
-        timeline->wait_room = room;
-        timeline->waits[0] = 0;
-    }
-    if (wp_intmap_put(&timeline->wait_of_string, key, number))
+    if (WP_ARRAY_FIT_ZERO(timeline->waits, timeline->wait_room, number + 1) ||
+        wp_intmap_put(&timeline->wait_of_string, key, number))
         return 0;
     timeline->waits[number] = string;
     timeline->wait_count = number + 1;

@@ -6,6 +6,7 @@
 #include "collector/batch/socket_table.h"
 #include "collector/batch/wait_table.h"
 #include "collector/host/devices.h"
+#include "common/clock.h"
 #include "common/host_pids.h"
 #include "common/intern.h"
 #include "common/intmap.h"
@@ -22,12 +23,12 @@
 #define QUIET_NS 500000000u /* ... and so often when there are none: it carries the watermark */
 /* Frames get their names before they travel, which takes as long as reading an object takes: until then events wait
  * here. */
-#define NAMES_NS 10000000000u   /* at most so long ... */
-#define NAMES_EVENTS (1u << 20) /* ... and so many */
-#define NAMES_MS 5u             /* that the source may stand still for names that are nearly there */
-#define NAMES_LAST_MS 20000u    /* for all that is left at the end */
+#define NAMES_NS (10 * WP_NS_PER_S) /* at most so long ... */
+#define NAMES_EVENTS (1u << 20)     /* ... and so many */
+#define NAMES_MS 5u                 /* that the source may stand still for names that are nearly there */
+#define NAMES_LAST_MS 20000u        /* for all that is left at the end */
 #define SWEEP_NS                                                                                                       \
-    60000000000u           /* between two looks for who is gone without a word: longer than the source is ever late */
+    (60 * WP_NS_PER_S)     /* between two looks for who is gone without a word: longer than the source is ever late */
 #define RENAME_REACH 4096u /* events between the renaming and the end of an exec */
 
 struct wp_batcher {
@@ -111,20 +112,13 @@ void wp_batcher_destroy(struct wp_batcher *b)
     free(b);
 }
 
-static uint64_t clock_ns(clockid_t clock)
-{
-    struct timespec ts;
-    clock_gettime(clock, &ts);
-    return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
-}
-
 static int send_batch(struct wp_batcher *b, size_t events, uint64_t watermark_ns, bool is_last, struct wp_error *err)
 {
     struct wp_batch batch = {.seq = b->seq + 1,
         .watermark_ns = watermark_ns,
         .is_last = is_last,
-        .anchor_mono_ns = clock_ns(CLOCK_MONOTONIC),
-        .anchor_real_ns = clock_ns(CLOCK_REALTIME)};
+        .anchor_mono_ns = wp_clock_of_ns(CLOCK_MONOTONIC),
+        .anchor_real_ns = wp_clock_of_ns(CLOCK_REALTIME)};
     memcpy(batch.session, b->options.session, sizeof(batch.session));
     wp_wait_table_settle(b->waits, b->queue.events, events);
     if (wp_delta_fill(b->delta, &batch))

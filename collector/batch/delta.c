@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/batch/delta.h"
 
+#include "common/array.h"
 #include "common/intern.h"
 #include "common/intmap.h"
 
@@ -89,14 +90,12 @@ static uint32_t add(struct wp_delta *d, int kind, const void *item)
 {
     struct pending *p = &d->pending[kind];
     if (kept(p) + p->count == p->room) {
-        uint32_t room = p->room ? p->room * 2 : 64;
-        void *items = realloc(p->items, (size_t)room * p->item_size);
-        if (!items) {
+        size_t room = p->room;
+        if (wp_array_fit(&p->items, &room, &(const struct wp_array_wish){room + 1, p->item_size, false})) {
             d->failed = true;
             return 0;
         }
-        p->items = items;
-        p->room = room;
+        p->room = (uint32_t)room;
     }
     memcpy((char *)unsent(p) + (size_t)p->count * p->item_size, item, p->item_size);
     if (p->count + 1 >= FULL_ENTRIES)
@@ -220,13 +219,8 @@ bool wp_delta_failed(const struct wp_delta *d)
 static int fill_strings(struct wp_delta *d, struct wp_batch *batch)
 {
     uint32_t count = strings_pending(d);
-    if (count > d->string_room) {
-        struct wp_bytes *views = realloc(d->string_views, count * sizeof(*views));
-        if (!views)
-            return -ENOMEM;
-        d->string_views = views;
-        d->string_room = count;
-    }
+    if (WP_ARRAY_FIT(d->string_views, d->string_room, count))
+        return -ENOMEM;
     for (uint32_t i = 0; i < count; i++) {
         uint32_t id = d->strings_sent + 1 + i;
         d->string_views[i] =

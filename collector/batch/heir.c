@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/batch/heir.h"
 
+#include "common/array.h"
 #include "common/intmap.h"
 
 #include <stdlib.h>
@@ -178,14 +179,8 @@ static uint32_t frame(struct wp_heir *h, uint32_t id)
 
 static bool push(struct wp_heir *h, uint32_t count, uint32_t id)
 {
-    if (count == h->chain_room) {
-        uint32_t room = h->chain_room ? h->chain_room * 2 : 256;
-        uint32_t *chain = realloc(h->chain, room * sizeof(*chain));
-        if (!chain)
-            return false;
-        h->chain = chain;
-        h->chain_room = room;
-    }
+    if (WP_ARRAY_FIT(h->chain, h->chain_room, count + 1))
+        return false;
     h->chain[count] = id;
     return true;
 }

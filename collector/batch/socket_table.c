@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/batch/socket_table.h"
 
+#include "common/array.h"
 #include "common/intmap.h"
 
 #include <netinet/in.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define TCP_ESTABLISHED_STATE 1
 #define TCP_CLOSE_STATE 7
@@ -120,18 +120,9 @@ static uint32_t new_slot(struct wp_socket_table *t)
 {
     if (t->free_count)
         return t->free_slots[--t->free_count];
-    if (t->count == t->room) {
-        uint32_t room = t->room ? t->room * 2 : 1024;
-        struct slot *slots = realloc(t->slots, room * sizeof(*slots));
-        if (slots)
-            t->slots = slots;
-        uint32_t *free_slots = realloc(t->free_slots, room * sizeof(*free_slots));
-        if (free_slots)
-            t->free_slots = free_slots;
-        if (!slots || !free_slots)
-            return UINT32_MAX;
-        t->room = room;
-    }
+    uint32_t room = t->room; /* of both arrays */
+    if (WP_ARRAY_FIT(t->slots, room, t->count + 1) || WP_ARRAY_FIT(t->free_slots, t->room, t->count + 1))
+        return UINT32_MAX;
     return t->count++;
 }
 

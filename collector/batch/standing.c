@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/batch/standing.h"
 
+#include "common/array.h"
 #include "common/intmap.h"
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define TCP_ESTABLISHED_STATE 1
 #define TCP_CLOSE_STATE 7
@@ -58,24 +58,6 @@ bool wp_standing_is_paused(const struct wp_standing *s)
     return s->is_paused;
 }
 
-/* Room for twice as many, with a list of as many free places. */
-static int grow(void *items, uint32_t **free_places, uint32_t *room, size_t item)
-{
-    uint32_t wanted = *room ? *room * 2 : 256;
-    void *old;
-    memcpy(&old, items, sizeof(old));
-    void *bigger = realloc(old, wanted * item);
-    if (!bigger)
-        return -ENOMEM;
-    memcpy(items, &bigger, sizeof(bigger));
-    uint32_t *places = realloc(*free_places, wanted * sizeof(*places));
-    if (!places)
-        return -ENOMEM;
-    *free_places = places;
-    *room = wanted;
-    return 0;
-}
-
 static struct thread *find(const struct wp_standing *s, uint32_t id)
 {
     uint32_t at;
@@ -88,8 +70,8 @@ static struct thread *thread_of(struct wp_standing *s, uint32_t id)
     struct thread *thread = id ? find(s, id) : NULL;
     if (!id || thread)
         return thread;
-    if (!s->free_thread_count && s->thread_count == s->thread_room &&
-        grow(&s->threads, &s->free_threads, &s->thread_room, sizeof(*s->threads)))
+    uint32_t room = s->thread_room, wanted = s->thread_count + !s->free_thread_count;
+    if (WP_ARRAY_FIT(s->threads, room, wanted) || WP_ARRAY_FIT(s->free_threads, s->thread_room, wanted))
         return NULL;
     uint32_t at = s->free_thread_count ? s->free_threads[--s->free_thread_count] : s->thread_count++;
     s->threads[at] = (struct thread){.id = id};
@@ -159,8 +141,8 @@ static void on_connection(struct wp_standing *s, const struct wp_event *event)
     if (event->c != TCP_ESTABLISHED_STATE || !event->a)
         return;
     if (!is_there) {
-        if (!s->free_count && s->count == s->room &&
-            grow(&s->connections, &s->free_places, &s->room, sizeof(*s->connections)))
+        uint32_t room = s->room, wanted = s->count + !s->free_count;
+        if (WP_ARRAY_FIT(s->connections, room, wanted) || WP_ARRAY_FIT(s->free_places, s->room, wanted))
             return;
         at = s->free_count ? s->free_places[--s->free_count] : s->count++;
         wp_intmap_put(&s->connection_of, key, at);

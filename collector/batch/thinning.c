@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/batch/thinning.h"
 
+#include "common/clock.h"
+
 #include <string.h>
 #include <time.h>
 
@@ -17,16 +19,9 @@ void wp_thinning_init(struct wp_thinning *t, const double *limit_percent, struct
     t->logger = logger;
 }
 
-static uint64_t cpu_ns(void)
-{
-    struct timespec ts;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &ts);
-    return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
-}
-
 static void measure(struct wp_thinning *t, struct wp_source_counts *counts)
 {
-    uint64_t own_ns = cpu_ns();
+    uint64_t own_ns = wp_clock_of_ns(CLOCK_PROCESS_CPUTIME_ID);
     *counts = (struct wp_source_counts){0};
     if (t->source->ops->count)
         t->source->ops->count(t->source, counts);

@@ -2,6 +2,7 @@
 #include "collector/batch/thread_table.h"
 
 #include "collector/host/containers.h"
+#include "common/array.h"
 #include "common/intmap.h"
 #include "common/path.h"
 
@@ -151,14 +152,8 @@ static struct slot *make_slot(struct wp_thread_table *t, uint32_t tid)
     if (t->free_count) {
         index = t->free_slots[--t->free_count];
     } else {
-        if (t->slot_count == t->slot_room) {
-            uint32_t room = t->slot_room ? t->slot_room * 2 : 1024;
-            struct slot *slots = realloc(t->slots, room * sizeof(*slots));
-            if (!slots)
-                return NULL;
-            t->slots = slots;
-            t->slot_room = room;
-        }
+        if (WP_ARRAY_FIT(t->slots, t->slot_room, t->slot_count + 1))
+            return NULL;
         index = t->slot_count++;
     }
     t->slots[index].id = 0;
@@ -193,14 +188,8 @@ void wp_thread_table_dead(struct wp_thread_table *t, uint32_t tid)
         return;
     if (t->recent[tid % RECENT].tid == tid)
         t->recent[tid % RECENT].tid = 0;
-    if (t->free_count == t->free_room) {
-        uint32_t room = t->free_room ? t->free_room * 2 : 256;
-        uint32_t *free_slots = realloc(t->free_slots, room * sizeof(*free_slots));
-        if (!free_slots)
-            return; /* it stays until the number is used again */
-        t->free_slots = free_slots;
-        t->free_room = room;
-    }
+    if (WP_ARRAY_FIT(t->free_slots, t->free_room, t->free_count + 1))
+        return; /* it stays until the number is used again */
     wp_intmap_remove(&t->by_tid, (struct wp_intkey){tid, 0});
     bury(t, &t->slots[index]);
     t->slots[index].id = 0;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/batch/wait_table.h"
 
+#include "common/array.h"
 #include "common/intern.h"
 #include "common/intmap.h"
 
@@ -70,15 +71,9 @@ static uint32_t text_of(struct wp_wait_table *t, const char *name)
 
 uint32_t wp_wait_table_define(struct wp_wait_table *t, uint64_t key, const char *name)
 {
-    if (t->count >= t->room) {
-        uint32_t room = t->room ? t->room * 2 : 256;
-        struct wait *waits = room > NUMBERS ? NULL : realloc(t->waits, room * sizeof(*waits));
-        if (!waits)
-            return 0;
-        t->waits = waits;
-        t->room = room;
-        t->waits[0] = (struct wait){NO_NAME, 0};
-    }
+    if (t->count >= NUMBERS || WP_ARRAY_FIT(t->waits, t->room, t->count + 1))
+        return 0;
+    t->waits[0] = (struct wait){NO_NAME, 0};
     t->waits[t->count] = (struct wait){name && *name ? text_of(t, name) : NO_NAME, 0};
     remember(t, (struct wp_intkey){key, 0}, t->count);
     return t->count++;

@@ -14,6 +14,7 @@
 #include "collector/send/outlet.h"
 #include "collector/symbols/debug_fetch.h"
 #include "collector/symbols/fleet_names.h"
+#include "common/clock.h"
 #include "common/host_pids.h"
 #include "common/service.h"
 
@@ -23,7 +24,7 @@
 #include <unistd.h>
 
 #define LOOK_MS 40
-#define WATCH_NS 1000000000u
+#define WATCH_NS WP_NS_PER_S
 
 struct collector {
     const struct wp_collector_options *options;
@@ -43,13 +44,6 @@ struct collector {
     uint64_t told_events, told_dropped; /* of the sessions before this one */
     uint64_t watched_ns;                /* when the source was last told what ends its waiting */
 };
-
-static uint64_t now_ns(clockid_t clock)
-{
-    struct timespec ts;
-    clock_gettime(clock, &ts);
-    return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
-}
 
 static int on_batch(void *context, const struct wp_batch *batch, struct wp_error *err)
 {
@@ -188,7 +182,7 @@ static void tell_vitals(struct collector *c)
 /* What an aggregator says is answered at once: its clock's bounds are as wide as the answer is late. */
 static void watch_outlet(struct collector *c)
 {
-    uint64_t now = now_ns(CLOCK_MONOTONIC);
+    uint64_t now = wp_clock_of_ns(CLOCK_MONOTONIC);
     int fd = wp_outlet_fd(c->outlet);
     if (fd < 0 || !c->source->ops->watch || now - c->watched_ns < WATCH_NS)
         return;
@@ -200,16 +194,16 @@ static void tick(struct collector *c)
 {
     watch_outlet(c);
     wp_service_tick(c->options->service);
-    wp_thinning_tick(&c->thinning, now_ns(CLOCK_MONOTONIC), now_ns(CLOCK_REALTIME));
+    wp_thinning_tick(&c->thinning, wp_clock_of_ns(CLOCK_MONOTONIC), wp_clock_of_ns(CLOCK_REALTIME));
     struct wp_collector_view view = {&c->hello, c->source, c->batcher, c->outlet, c->fleet, &c->thinning};
-    wp_collector_vitals_tick(c->vitals, &view, now_ns(CLOCK_MONOTONIC));
+    wp_collector_vitals_tick(c->vitals, &view, wp_clock_of_ns(CLOCK_MONOTONIC));
 }
 
 /* What the events are stamped with. */
 static uint64_t event_clock(const void *context)
 {
     const struct collector *c = context;
-    return wp_test_clock_at(&c->options->test_clock, now_ns(CLOCK_MONOTONIC));
+    return wp_test_clock_at(&c->options->test_clock, wp_clock_of_ns(CLOCK_MONOTONIC));
 }
 
 /* Before the programs are loaded, and as they will find it: the capabilities are the same. */
@@ -282,10 +276,10 @@ static int keep_window(struct collector *c, const struct wp_sink *sink, int *wai
         wp_log(
             c->logger, WP_LOG_INFO, "the window of the recording changes window=\"%s\"", wp_window_text(&window, text));
     c->window = window;
-    uint64_t real_ns = wp_test_clock_real(&c->options->test_clock, now_ns(CLOCK_REALTIME));
+    uint64_t real_ns = wp_test_clock_real(&c->options->test_clock, wp_clock_of_ns(CLOCK_REALTIME));
     uint64_t left_ns = wp_window_left(&window, real_ns);
     bool is_paused = c->thinning.is_paused || !wp_window_is_open(&window, real_ns);
-    *wait_ms = left_ns < LOOK_MS * 1000000ull ? (int)(left_ns / 1000000) + 1 : LOOK_MS;
+    *wait_ms = left_ns < LOOK_MS * WP_NS_PER_MS ? (int)(left_ns / WP_NS_PER_MS) + 1 : LOOK_MS;
     if (is_paused == c->is_paused || !c->source->ops->pause)
         return 0;
     c->is_paused = is_paused;
@@ -308,12 +302,12 @@ static void take_up_reload(struct collector *c)
 
 static int run_source(struct collector *c, struct wp_error *err)
 {
-    uint64_t deadline = c->options->duration_ns ? now_ns(CLOCK_MONOTONIC) + c->options->duration_ns : 0;
+    uint64_t deadline = c->options->duration_ns ? wp_clock_of_ns(CLOCK_MONOTONIC) + c->options->duration_ns : 0;
     struct wp_sink sink = wp_batcher_sink(c->batcher);
     bool is_stopped = false;
     wp_thinning_init(&c->thinning, &c->options->overhead_percent, c->source, c->batcher, c->logger);
     for (;;) {
-        bool is_over = *c->options->stop || (deadline && now_ns(CLOCK_MONOTONIC) >= deadline);
+        bool is_over = *c->options->stop || (deadline && wp_clock_of_ns(CLOCK_MONOTONIC) >= deadline);
         if (is_over && !is_stopped) {
             wp_service_stopping(c->options->service);
             c->source->ops->stop(c->source);
@@ -368,7 +362,7 @@ static int run_live(struct collector *c, struct wp_error *err)
     tell_ready(c->options);
     wp_log(c->logger, WP_LOG_INFO, "collecting source=%s", c->source->ops->name);
     rc = run_source(c, err);
-    wp_thinning_finish(&c->thinning, now_ns(CLOCK_MONOTONIC));
+    wp_thinning_finish(&c->thinning, wp_clock_of_ns(CLOCK_MONOTONIC));
     if (c->fleet) { /* nobody waits for answers any more */
         wp_outlet_ask_names(c->outlet, NULL);
         wp_fleet_names_turn(c->fleet, false);
@@ -385,7 +379,7 @@ static int run_live(struct collector *c, struct wp_error *err)
         printf("{\"events\":%llu,\"dropped\":%llu,\"late\":%llu,\"batches\":%llu,\"bytes\":%llu,\"cpu_ns\":%llu}\n",
             (unsigned long long)stats->events, (unsigned long long)stats->dropped, (unsigned long long)stats->late,
             (unsigned long long)stats->batches, (unsigned long long)wp_outlet_bytes(c->outlet),
-            (unsigned long long)now_ns(CLOCK_PROCESS_CPUTIME_ID));
+            (unsigned long long)wp_clock_of_ns(CLOCK_PROCESS_CPUTIME_ID));
     return rc;
 }
 

@@ -4,6 +4,7 @@
 #include "collector/host/lag.h"
 #include "collector/live/probe.h"
 #include "collector/symbols/fleet_names.h"
+#include "common/clock.h"
 #include "common/health.h"
 #include "common/metrics.h"
 #include "common/version.h"
@@ -12,10 +13,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define LOOK_NS 1000000000u
-#define ABSENT_MS 30000u     /* an aggregator that restarts is no trouble yet */
-#define FULL_PERCENT 90u     /* of the spool ... */
-#define LATE_NS 30000000000u /* ... while this waits: what was acknowledged may fill it */
+#define LOOK_NS WP_NS_PER_S
+#define ABSENT_MS 30000u           /* an aggregator that restarts is no trouble yet */
+#define FULL_PERCENT 90u           /* of the spool ... */
+#define LATE_NS (30 * WP_NS_PER_S) /* ... while this waits: what was acknowledged may fill it */
 
 struct wp_collector_vitals {
     struct wp_health *health;

@@ -38,7 +38,7 @@ static int keep_pace(struct replay *r, const struct wp_batch *batch, struct wp_e
     uint64_t due = r->started_ns + (batch->anchor_mono_ns - r->first_mono_ns);
     for (uint64_t now = wp_clock_ns(); !rc && now < due && !*r->options->stop; now = wp_clock_ns()) {
         rc = wp_outlet_pump(r->outlet, due - now < 20000000 ? 1 : 20, err);
-        usleep(due - now < 1000000 ? (useconds_t)((due - now) / 1000) : 1000);
+        usleep(due - now < WP_NS_PER_MS ? (useconds_t)((due - now) / 1000) : 1000);
     }
     return rc;
 }

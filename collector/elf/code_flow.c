@@ -2,6 +2,7 @@
 #include "collector/elf/code_flow.h"
 
 #include "collector/elf/x86_insn.h"
+#include "common/array.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -100,15 +101,9 @@ static void go(struct wp_code_flow *f, uint32_t at, struct state state, uint32_t
     }
     if (f->places[at].owner)
         return;
-    if (f->path_count == f->path_room) {
-        size_t room = f->path_room ? f->path_room * 2 : 256;
-        struct path *paths = realloc(f->paths, room * sizeof(*paths));
-        if (!paths) {
-            f->has_failed = true;
-            return;
-        }
-        f->paths = paths;
-        f->path_room = room;
+    if (WP_ARRAY_FIT(f->paths, f->path_room, f->path_count + 1)) {
+        f->has_failed = true;
+        return;
     }
     f->paths[f->path_count++] = (struct path){state, at, owner};
 }

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/elf/debug_lines.h"
 
+#include "common/array.h"
+#include "common/clock.h"
+
 #include <dwarf.h>
 #include <elfutils/libdw.h>
 #include <errno.h>
@@ -10,10 +13,10 @@
 
 #define UNITS_LIMIT (1u << 20)
 #define RANGES_LIMIT (4u << 20)
-#define NESTING 32u                          /* of namespaces and classes around a function, and of blocks in it */
-#define VISITS 200000u                       /* entries looked at for one address */
-#define PATH_BYTES 1024u                     /* a longer one stays as the debug info has it */
-#define CPU_LIMIT_NS ((uint64_t)10000000000) /* that one object may cost; then it has no lines any more */
+#define NESTING 32u                     /* of namespaces and classes around a function, and of blocks in it */
+#define VISITS 200000u                  /* entries looked at for one address */
+#define PATH_BYTES 1024u                /* a longer one stays as the debug info has it */
+#define CPU_LIMIT_NS (10 * WP_NS_PER_S) /* that one object may cost; then it has no lines any more */
 
 struct range {
     uint64_t start, end;
@@ -83,14 +86,8 @@ static int add_range(struct ranges *r, uint64_t start, uint64_t end, Dwarf_Off e
 {
     if (start >= end || r->count >= RANGES_LIMIT)
         return 0;
-    if (r->count == r->room) {
-        uint32_t room = r->room ? r->room * 2 : 64;
-        struct range *items = realloc(r->items, room * sizeof(*items));
-        if (!items)
-            return -ENOMEM;
-        r->items = items;
-        r->room = room;
-    }
+    if (WP_ARRAY_FIT(r->items, r->room, r->count + 1))
+        return -ENOMEM;
     r->items[r->count++] = (struct range){start, end, entry};
     return 0;
 }
@@ -137,14 +134,8 @@ static int list_units(struct wp_debug_lines *l)
             break;
         if (!dwarf_offdie(l->dwarf, at + header, &die) || dwarf_tag(&die) != DW_TAG_compile_unit)
             continue;
-        if (l->unit_count == l->unit_room) {
-            uint32_t room = l->unit_room ? l->unit_room * 2 : 64;
-            struct unit *units = realloc(l->units, room * sizeof(*units));
-            if (!units)
-                return -ENOMEM;
-            l->units = units;
-            l->unit_room = room;
-        }
+        if (WP_ARRAY_FIT(l->units, l->unit_room, l->unit_count + 1))
+            return -ENOMEM;
         rc = add_ranges(&l->places, &die, l->unit_count);
         l->units[l->unit_count++] = (struct unit){.entry = at + header};
     }
@@ -180,13 +171,6 @@ int wp_debug_lines_open(
 uint64_t wp_debug_lines_bytes(const struct wp_debug_lines *l)
 {
     return l->bytes;
-}
-
-static uint64_t cpu_ns(void)
-{
-    struct timespec ts;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
-    return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
 }
 
 /* Functions with code stand in the unit itself and in namespaces and types, but not in each other. */
@@ -331,8 +315,8 @@ unsigned wp_debug_lines_find(struct wp_debug_lines *l, uint64_t address, struct 
 {
     if (l->spent_ns > CPU_LIMIT_NS)
         return 0;
-    uint64_t start = cpu_ns();
+    uint64_t start = wp_clock_of_ns(CLOCK_THREAD_CPUTIME_ID);
     unsigned count = find(l, address, levels);
-    l->spent_ns += cpu_ns() - start;
+    l->spent_ns += wp_clock_of_ns(CLOCK_THREAD_CPUTIME_ID) - start;
     return count;
 }

@@ -4,6 +4,7 @@
 #include "collector/elf/code_extent.h"
 #include "collector/elf/elf_go.h"
 #include "collector/elf/elf_plt.h"
+#include "common/array.h"
 #include "common/buffer.h"
 
 #include <errno.h>
@@ -101,14 +102,8 @@ static int add(struct wp_elf_symbols *s, struct list *list, struct symbol made, 
 {
     if (s->functions.count + s->data.count >= SYMBOLS_LIMIT || s->names.size >= NAMES_LIMIT)
         return 0;
-    if (list->count == list->room) {
-        uint32_t room = list->room ? list->room * 2 : 1024;
-        struct symbol *symbols = realloc(list->symbols, room * sizeof(*symbols));
-        if (!symbols)
-            return -ENOMEM;
-        list->symbols = symbols;
-        list->room = room;
-    }
+    if (WP_ARRAY_FIT(list->symbols, list->room, list->count + 1))
+        return -ENOMEM;
     made.name = (uint32_t)s->names.size;
     wp_buffer_append(&s->names, name, strnlen(name, NAME_BYTES));
     wp_buffer_append(&s->names, "", 1);

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/host/budget.h"
 
+#include "common/clock.h"
+
 #include <math.h>
 
-#define SECOND 1000000000u
+#define SECOND WP_NS_PER_S
 #define FAR_OVER 8.0 /* times the limit: stacks alone will not do */
 #define WAIT_NS (4ull * SECOND)
 #define WAIT_MOST_NS (64ull * SECOND)

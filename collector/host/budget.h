@@ -7,6 +7,8 @@
  * back when the next one is likely to be affordable; a return that was too early makes the next one later. No clock of
  * its own.
  */
+#include "common/clock.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -20,11 +22,11 @@ enum wp_budget_level {
 };
 
 #define WP_BUDGET_STACK_ONE_IN 8u
-#define WP_BUDGET_PERIOD_NS 4000000000u /* or twice that, four times ...: wp_budget_stretch */
-#define WP_BUDGET_STRETCH 6u            /* the most doublings: 256 s */
-#define WP_BUDGET_LIST_PART 0.125       /* of the limit that lists of threads may take */
-#define WP_BUDGET_CREDIT_NS 30000000000u
-#define WP_BUDGET_DEBT_NS 5000000000u
+#define WP_BUDGET_PERIOD_NS (4 * WP_NS_PER_S) /* or twice that, four times ...: wp_budget_stretch */
+#define WP_BUDGET_STRETCH 6u                  /* the most doublings: 256 s */
+#define WP_BUDGET_LIST_PART 0.125             /* of the limit that lists of threads may take */
+#define WP_BUDGET_CREDIT_NS (30 * WP_NS_PER_S)
+#define WP_BUDGET_DEBT_NS (5 * WP_NS_PER_S)
 
 struct wp_budget {
     double limit_percent; /* of one CPU; 0: none */

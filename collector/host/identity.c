@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/host/identity.h"
 
+#include "common/clock.h"
 #include "common/host_id.h"
 #include "common/path.h"
 #include "common/version.h"
@@ -36,13 +37,6 @@ void wp_identity_host(uint8_t host[16], const char *part)
     wp_host_id(host, name.nodename, part);
 }
 
-static uint64_t clock_ns(clockid_t clock)
-{
-    struct timespec ts;
-    clock_gettime(clock, &ts);
-    return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
-}
-
 int wp_identity_hello(struct wp_hello *hello, const char *source, const char *hostname, const char *part,
     const char *release, uint32_t frequency_hz, struct wp_error *err)
 {
@@ -60,7 +54,7 @@ int wp_identity_hello(struct wp_hello *hello, const char *source, const char *ho
         .source = strdup(source),
         .release = strdup(release ? release : ""),
         .cpus = (uint32_t)sysconf(_SC_NPROCESSORS_ONLN),
-        .sample_period_ns = frequency_hz ? 1000000000u / frequency_hz : 0};
+        .sample_period_ns = frequency_hz ? WP_NS_PER_S / frequency_hz : 0};
     if (!hello->hostname || !hello->kernel || !hello->machine || !hello->boot_id || !hello->version || !hello->source ||
         !hello->release) {
         wp_hello_fini(hello);
@@ -68,8 +62,8 @@ int wp_identity_hello(struct wp_hello *hello, const char *source, const char *ho
     }
     wp_host_id(hello->host, hello->hostname, part);
     uuid_generate_random(hello->session);
-    hello->start_mono_ns = clock_ns(CLOCK_MONOTONIC);
-    hello->start_real_ns = clock_ns(CLOCK_REALTIME);
+    hello->start_mono_ns = wp_clock_of_ns(CLOCK_MONOTONIC);
+    hello->start_real_ns = wp_clock_of_ns(CLOCK_REALTIME);
     return 0;
 }
 
@@ -77,8 +71,8 @@ void wp_identity_renew(struct wp_hello *hello)
 {
     memcpy(hello->continues, hello->session, sizeof(hello->continues));
     uuid_generate_random(hello->session);
-    hello->start_mono_ns = clock_ns(CLOCK_MONOTONIC);
-    hello->start_real_ns = clock_ns(CLOCK_REALTIME);
+    hello->start_mono_ns = wp_clock_of_ns(CLOCK_MONOTONIC);
+    hello->start_real_ns = wp_clock_of_ns(CLOCK_REALTIME);
 }
 
 int wp_identity_label(struct wp_hello *hello, const char *text, struct wp_error *err)

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <time.h>
 
-#define LONGER_UP_NS 200000000000000
+#define LONGER_UP_NS (200000 * WP_NS_PER_S)
 
 int wp_test_clock_parse(struct wp_test_clock *clock, const char *text, struct wp_error *err)
 {
@@ -19,12 +19,12 @@ int wp_test_clock_parse(struct wp_test_clock *clock, const char *text, struct wp
         return wp_error_set(
             err, -EINVAL, "a test clock is OFFSET_MS[,DRIFT_PPM[,STEP_AFTER_S:STEP_MS]], not '%s'", text);
     /* A monotonic clock has no times before 0: this host has been up for longer. */
-    *clock = (struct wp_test_clock){.offset_ns = offset_ms * 1000000,
-        .real_offset_ns = offset_ms * 1000000,
+    *clock = (struct wp_test_clock){.offset_ns = offset_ms * WP_NS_PER_MS,
+        .real_offset_ns = offset_ms * WP_NS_PER_MS,
         .drift_ppm = ppm,
         .start_ns = wp_clock_ns(),
-        .step_after_ns = (uint64_t)after_s * 1000000000,
-        .step_ns = (uint64_t)step_ms * 1000000};
+        .step_after_ns = (uint64_t)after_s * WP_NS_PER_S,
+        .step_ns = (uint64_t)step_ms * WP_NS_PER_MS};
     if (clock->offset_ns < 0)
         clock->offset_ns += LONGER_UP_NS;
     return 0;

@@ -2,6 +2,7 @@
 #include "collector/live/file_paths.h"
 
 #include "collector/bpf/ring_record.h"
+#include "common/array.h"
 #include "common/intern.h"
 #include "common/intmap.h"
 
@@ -90,14 +91,8 @@ static void unescape(char *text)
 
 static void add_mount(struct wp_file_paths *p, uint32_t device, char *root, char *point, const char *type)
 {
-    if (p->known_count == p->known_room) {
-        uint32_t room = p->known_room ? p->known_room * 2 : 64;
-        struct mount *known = room > MOUNTS ? NULL : realloc(p->known, room * sizeof(*known));
-        if (!known)
-            return;
-        p->known = known;
-        p->known_room = room;
-    }
+    if (p->known_count >= MOUNTS || WP_ARRAY_FIT(p->known, p->known_room, p->known_count + 1))
+        return;
     unescape(root);
     unescape(point);
     struct mount mount = {.device = device,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/live/sideband.h"
 
+#include "common/array.h"
 #include "common/buffer.h"
 
 #include <errno.h>
@@ -118,14 +119,8 @@ int wp_sideband_open(struct wp_sideband **sideband, struct wp_error *err)
 
 static struct entry *add_entry(struct wp_sideband *s)
 {
-    if (s->count == s->capacity) {
-        size_t room = s->capacity ? s->capacity * 2 : 256;
-        struct entry *entries = realloc(s->entries, room * sizeof(*entries));
-        if (!entries)
-            return NULL;
-        s->entries = entries;
-        s->capacity = room;
-    }
+    if (WP_ARRAY_FIT(s->entries, s->capacity, s->count + 1))
+        return NULL;
     struct entry *entry = &s->entries[s->count++];
     memset(entry, 0, sizeof(*entry));
     entry->order = s->orders++;

@@ -143,19 +143,12 @@ static void stop_source(struct wp_source *source)
     s->is_stopping = true;
 }
 
-static uint64_t cpu_ns(void)
-{
-    struct timespec ts;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
-    return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
-}
-
 /* Taking the records of the list costs about what making them does. */
 static int list_threads(struct source_bpf *s, struct wp_error *err)
 {
-    uint64_t before = cpu_ns();
+    uint64_t before = wp_clock_of_ns(CLOCK_THREAD_CPUTIME_ID);
     int rc = wp_programs_snapshot(s->programs, err);
-    s->list_ns = 2 * (cpu_ns() - before);
+    s->list_ns = 2 * (wp_clock_of_ns(CLOCK_THREAD_CPUTIME_ID) - before);
     return rc;
 }
 

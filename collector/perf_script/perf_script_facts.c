@@ -2,30 +2,20 @@
 #include "collector/perf_script/perf_script_facts.h"
 
 #include "collector/perf_script/perf_script_syscall.h"
+#include "common/array.h"
+#include "common/clock.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define COMM_ROOM 16u          /* TASK_COMM_LEN */
-#define DONE_FRESH_NS 1000000u /* a request that ended longer ago did not cause this waking */
+#define COMM_ROOM 16u              /* TASK_COMM_LEN */
+#define DONE_FRESH_NS WP_NS_PER_MS /* a request that ended longer ago did not cause this waking */
 #define KTHREADD 2u
-#define FIRST_CPUS 64u /* a power of two, as WP_PERF_CPUS is */
 
 int wp_perf_state_reach(struct wp_perf_state *state, uint32_t cpu)
 {
-    uint32_t count = state->cpu_count ? state->cpu_count : FIRST_CPUS;
-    while (count <= cpu)
-        count *= 2;
-    if (count == state->cpu_count)
-        return 0;
-    struct wp_perf_cpu *cpus = realloc(state->cpus, count * sizeof(*cpus));
-    if (!cpus)
-        return -ENOMEM;
-    memset(cpus + state->cpu_count, 0, (count - state->cpu_count) * sizeof(*cpus));
-    state->cpus = cpus;
-    state->cpu_count = count;
-    return 0;
+    return WP_ARRAY_FIT_ZERO(state->cpus, state->cpu_count, cpu + 1);
 }
 
 void wp_perf_state_fini(struct wp_perf_state *state)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/perf_script/perf_script_line.h"
 
+#include "common/clock.h"
+
 #include <string.h>
 
 #define PREFIX_LIMIT 256u /* up to the end of the time */
@@ -25,7 +27,7 @@ static bool parse_time(struct wp_text text, uint64_t *time_ns)
         return false;
     for (; digits < 9; digits++)
         fraction *= 10;
-    *time_ns = (uint64_t)seconds * 1000000000u + fraction;
+    *time_ns = (uint64_t)seconds * WP_NS_PER_S + fraction;
     return true;
 }
 

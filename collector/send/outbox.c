@@ -14,8 +14,8 @@
 #define LIMIT_FRAMES 65536u
 #define MEMORY_FIRST ((size_t)32 << 20)  /* on a full disk, before unacknowledged batches in the spool go */
 #define UNSYNCED_BYTES ((size_t)8 << 20) /* in the spool and in memory, before the spool is synced for it */
-#define TEND_NS 1000000000u
-#define SAY_NS 60000000000u
+#define TEND_NS WP_NS_PER_S
+#define SAY_NS (60 * WP_NS_PER_S)
 
 struct frame {
     uint8_t *bytes; /* owned */

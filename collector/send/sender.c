@@ -13,7 +13,7 @@
 
 #define FIRST_MS 5000u /* a recording in windows begins without them for so long at most */
 #define ABSENT_MS 5000u
-#define ABSENT_NS 60000000000u
+#define ABSENT_NS (60 * WP_NS_PER_S)
 #define GONE_MS 20000u     /* an aggregator that restarts is back sooner */
 #define SAFE_GONE_MS 5000u /* what is on disk need not wait for it */
 #define BACKOFF_MS 1000u   /* after a round of all endpoints; doubles */
@@ -213,7 +213,7 @@ static void warn_of_absence(struct wp_sender *s)
 {
     uint64_t now = wp_clock_ms();
     const char *trouble = wp_client_trouble(s->client);
-    if (now - s->heard_ms > ABSENT_MS && wp_log_allowed(&s->absence, now * 1000000, ABSENT_NS))
+    if (now - s->heard_ms > ABSENT_MS && wp_log_allowed(&s->absence, now * WP_NS_PER_MS, ABSENT_NS))
         wp_log(s->logger, WP_LOG_WARN,
             "no aggregator answers endpoint=%s since_s=%llu waiting_batches=%llu reason=\"%s\"", endpoint(s),
             (unsigned long long)(now - s->heard_ms) / 1000, (unsigned long long)wp_outbox_waiting(s->outbox),

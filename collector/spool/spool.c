@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/spool/spool.h"
 
+#include "common/array.h"
 #include "common/clock.h"
 #include "common/path.h"
 
@@ -23,7 +24,7 @@
 #define RESERVE_LEAST (64u << 10)
 #define RESERVE_MOST (4u << 20)
 #define RECORD 256u /* of a batch, beside its frame */
-#define FULL_NS 10000000000u
+#define FULL_NS (10 * WP_NS_PER_S)
 #define SESSIONS 4096u
 
 /* Sessions by age; the one that is recorded stands last. */
@@ -142,12 +143,10 @@ static void hold_reserve(struct wp_spool *s, bool holds)
 
 static int add_session(struct wp_spool *s, struct wp_spool_session *session, struct wp_error *err)
 {
-    struct wp_spool_session **sessions = realloc(s->sessions, (s->count + 1) * sizeof(struct wp_spool_session *));
-    if (!sessions) {
+    if (WP_ARRAY_NEXT(s->sessions, s->count)) {
         wp_spool_session_close(session);
         return wp_error_set(err, -ENOMEM, "out of memory for the spool");
     }
-    s->sessions = sessions;
     s->sessions[s->count++] = session;
     return 0;
 }

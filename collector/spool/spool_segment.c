@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/spool/spool_segment.h"
 
+#include "common/array.h"
 #include "proto/frame.h"
 
 #include <errno.h>
@@ -72,14 +73,8 @@ static int add_place(struct wp_spool_segment *s, const struct disk_head *head, u
     uint64_t base = s->count ? s->base : head->first_seq;
     if (head->last_seq - base >= UINT32_MAX || offset > UINT32_MAX)
         return -EFBIG;
-    if (s->count == s->room) {
-        size_t room = s->room ? s->room * 2 : 64;
-        struct place *places = realloc(s->places, room * sizeof(*places));
-        if (!places)
-            return -ENOMEM;
-        s->places = places;
-        s->room = room;
-    }
+    if (WP_ARRAY_FIT(s->places, s->room, s->count + 1))
+        return -ENOMEM;
     s->base = base;
     s->last_ns = head->last_ns > s->last_ns ? head->last_ns : s->last_ns;
     s->places[s->count++] = (struct place){

@@ -2,6 +2,8 @@
 #include "collector/spool/spool_session.h"
 
 #include "collector/spool/spool_shelf.h"
+#include "common/array.h"
+#include "common/clock.h"
 #include "common/path.h"
 #include "proto/batch_encode.h"
 
@@ -15,7 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define HISTORY_NS 30000000000u /* of acknowledged events, for an aggregator that restarts */
+#define HISTORY_NS (30 * WP_NS_PER_S) /* of acknowledged events, for an aggregator that restarts */
 #define SMALL_FILE 65536u
 
 struct wp_spool_session {
@@ -94,15 +96,9 @@ static int by_number(const void *a, const void *b)
 
 static int add_segment(struct wp_spool_session *s, struct wp_spool_segment *segment, struct wp_error *err)
 {
-    if (s->shelf.count == s->shelf.room) {
-        size_t room = s->shelf.room ? s->shelf.room * 2 : 16;
-        struct wp_spool_segment **segments = realloc(s->shelf.segments, room * sizeof(struct wp_spool_segment *));
-        if (!segments) {
-            wp_spool_segment_close(segment);
-            return wp_error_set(err, -ENOMEM, "out of memory for the spool");
-        }
-        s->shelf.segments = segments;
-        s->shelf.room = room;
+    if (WP_ARRAY_FIT(s->shelf.segments, s->shelf.room, s->shelf.count + 1)) {
+        wp_spool_segment_close(segment);
+        return wp_error_set(err, -ENOMEM, "out of memory for the spool");
     }
     s->shelf.segments[s->shelf.count++] = segment;
     return 0;

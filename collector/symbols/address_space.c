@@ -3,6 +3,7 @@
 
 #include "collector/elf/elf_file.h"
 #include "collector/host/process_file.h"
+#include "common/array.h"
 #include "common/buffer.h"
 #include "common/intern.h"
 #include "common/intmap.h"
@@ -72,22 +73,6 @@ void wp_address_spaces_destroy(struct wp_address_spaces *s)
     free(s);
 }
 
-/* Room for one more in an array of `item` bytes each. */
-static int grow(void *array, uint32_t count, uint32_t *room, size_t item)
-{
-    void *items;
-    if (count < *room)
-        return 0;
-    uint32_t wanted = *room ? *room * 2 : 16;
-    memcpy(&items, array, sizeof(items));
-    items = realloc(items, wanted * item);
-    if (!items)
-        return -ENOMEM;
-    memcpy(array, &items, sizeof(items));
-    *room = wanted;
-    return 0;
-}
-
 static struct space *find_space(const struct wp_address_spaces *s, uint32_t pid)
 {
     uint32_t index;
@@ -103,7 +88,7 @@ static struct space *space_of(struct wp_address_spaces *s, uint32_t pid)
     if (s->free_count) {
         index = s->free_spaces[--s->free_count];
     } else {
-        if (grow(&s->spaces, s->space_count, &s->space_room, sizeof(*s->spaces)))
+        if (WP_ARRAY_FIT(s->spaces, s->space_room, s->space_count + 1))
             return NULL;
         index = s->space_count++;
         s->spaces[index] = (struct space){0};
@@ -136,7 +121,7 @@ static uint32_t object_of(
     uint32_t known;
     if (wp_intmap_get(&s->by_object, key, &known))
         return known;
-    if (object.path == UINT32_MAX || grow(&s->objects, s->object_count, &s->object_room, sizeof(*s->objects)) ||
+    if (object.path == UINT32_MAX || WP_ARRAY_FIT(s->objects, s->object_room, s->object_count + 1) ||
         wp_intmap_put(&s->by_object, key, s->object_count))
         return UINT32_MAX;
     s->objects[s->object_count] = object;
@@ -164,7 +149,7 @@ static int clear_range(struct space *space, uint64_t start, uint64_t end)
     if (from < space->count && space->mappings[from].start < start) {
         struct wp_mapping *cut = &space->mappings[from];
         if (cut->end > end) {
-            if (grow(&space->mappings, space->count, &space->room, sizeof(*space->mappings)))
+            if (WP_ARRAY_FIT(space->mappings, space->room, space->count + 1))
                 return -ENOMEM;
             cut = &space->mappings[from];
             memmove(cut + 2, cut + 1, (space->count - from - 1) * sizeof(*cut));
@@ -207,7 +192,7 @@ static int map_object(
         return -ENOMEM;
     if (space->count >= MAPPINGS_LIMIT)
         return -E2BIG;
-    if (grow(&space->mappings, space->count, &space->room, sizeof(*space->mappings)))
+    if (WP_ARRAY_FIT(space->mappings, space->room, space->count + 1))
         return -ENOMEM;
     at = first_behind(space, start);
     memmove(space->mappings + at + 1, space->mappings + at, (space->count - at) * sizeof(*space->mappings));
@@ -242,13 +227,8 @@ int wp_address_spaces_fork(struct wp_address_spaces *s, uint32_t parent, uint32_
     const struct space *from = find_space(s, parent);
     if (!to)
         return -ENOMEM;
-    if (to->room < from->count) {
-        struct wp_mapping *mappings = realloc(to->mappings, from->count * sizeof(*mappings));
-        if (!mappings)
-            return -ENOMEM;
-        to->mappings = mappings;
-        to->room = from->count;
-    }
+    if (WP_ARRAY_FIT(to->mappings, to->room, from->count))
+        return -ENOMEM;
     if (from->count)
         memcpy(to->mappings, from->mappings, from->count * sizeof(*from->mappings));
     to->count = from->count;
@@ -260,7 +240,7 @@ void wp_address_spaces_exit(struct wp_address_spaces *s, uint32_t pid)
 {
     uint32_t index;
     if (!wp_intmap_get(&s->by_pid, (struct wp_intkey){pid, 0}, &index) ||
-        grow(&s->free_spaces, s->free_count, &s->free_room, sizeof(*s->free_spaces)))
+        WP_ARRAY_FIT(s->free_spaces, s->free_room, s->free_count + 1))
         return;
     wp_intmap_remove(&s->by_pid, (struct wp_intkey){pid, 0});
     s->free_spaces[s->free_count++] = index;

@@ -3,7 +3,9 @@
 
 #include "collector/elf/jit_dump.h"
 #include "collector/host/process_file.h"
+#include "common/array.h"
 #include "common/buffer.h"
+#include "common/clock.h"
 #include "common/path.h"
 
 #include <errno.h>
@@ -104,15 +106,9 @@ static void add(struct wp_jit_map *m, uint64_t start, uint64_t size, const char 
         m->refused++;
         return;
     }
-    if (m->count == m->room) {
-        uint32_t room = m->room ? m->room * 2 : 1024;
-        struct entry *entries = room > ENTRIES ? NULL : realloc(m->entries, room * sizeof(*entries));
-        if (!entries) {
-            m->refused++;
-            return;
-        }
-        m->entries = entries;
-        m->room = room;
+    if (m->count >= ENTRIES || WP_ARRAY_FIT(m->entries, m->room, m->count + 1)) {
+        m->refused++;
+        return;
     }
     m->entries[m->count] = (struct entry){start, (uint32_t)size, (uint32_t)m->names.size, m->count};
     wp_buffer_append(&m->names, name, length < NAME_BYTES ? length : NAME_BYTES);
@@ -144,7 +140,7 @@ static int by_start(const void *x, const void *y)
 
 #define OWN_BYTES ((uint64_t)4 << 20)
 #define ALL_BYTES ((uint64_t)16 << 20)
-#define SECOND_NS 1000000000u
+#define SECOND_NS WP_NS_PER_S
 
 static void refill(struct wp_jit_quota *quota, uint64_t now_ns, uint64_t bytes)
 {
@@ -217,7 +213,7 @@ static bool read_on(struct wp_jit_map *m)
         return false;
     bool is_more = !statx(fd, "", AT_EMPTY_PATH, STATX_BASIC_STATS | STATX_BTIME, &status) &&
         (status.stx_uid == m->uid || !status.stx_uid) && status.stx_size <= FILE_BYTES;
-    uint64_t born_ns = (uint64_t)status.stx_btime.tv_sec * 1000000000 + status.stx_btime.tv_nsec;
+    uint64_t born_ns = (uint64_t)status.stx_btime.tv_sec * WP_NS_PER_S + status.stx_btime.tv_nsec;
     if (is_more &&
         (status.stx_ino != m->inode || born_ns != m->born_ns || status.stx_size < m->seen)) { /* begun anew */
         m->count = 0;

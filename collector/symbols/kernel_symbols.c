@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/symbols/kernel_symbols.h"
 
+#include "common/array.h"
 #include "common/buffer.h"
 
 #include <errno.h>
@@ -55,14 +56,8 @@ static int take_line(struct wp_kernel_symbols *s, char *line)
         s->text_end = address;
     if (!strchr("tTwW", type) || !address || !*name)
         return 0;
-    if (s->count == s->room) {
-        uint32_t room = s->room ? s->room * 2 : 65536;
-        struct symbol *symbols = room > SYMBOLS_LIMIT ? NULL : realloc(s->symbols, room * sizeof(*symbols));
-        if (!symbols)
-            return -ENOMEM;
-        s->symbols = symbols;
-        s->room = room;
-    }
+    if (s->count >= SYMBOLS_LIMIT || WP_ARRAY_FIT(s->symbols, s->room, s->count + 1))
+        return -ENOMEM;
     struct symbol *symbol = &s->symbols[s->count];
     *symbol = (struct symbol){.address = address, .name = add_text(s, name)};
     if (module && s->count && symbol[-1].module && !strcmp((char *)s->texts.data + symbol[-1].module, module))

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/symbols/named_files.h"
 
+#include "common/array.h"
+
 #include <stdlib.h>
 
 #define UNKNOWN UINT32_MAX
@@ -48,16 +50,11 @@ bool wp_named_files_find(const struct wp_named_files *f, struct wp_intkey key, u
 
 static struct file *place_of(struct wp_named_files *f, uint32_t number)
 {
-    if (number >= f->room) {
-        uint32_t room = number + 64;
-        struct file *files = realloc(f->files, room * sizeof(*files));
-        if (!files)
-            return NULL;
-        for (uint32_t i = f->room; i < room; i++)
-            files[i] = (struct file){.number = i};
-        f->files = files;
-        f->room = room;
-    }
+    uint32_t had = f->room;
+    if (WP_ARRAY_FIT_ZERO(f->files, f->room, number + 1))
+        return NULL;
+    for (uint32_t i = had; i < f->room; i++)
+        f->files[i].number = i;
     return &f->files[number];
 }
 

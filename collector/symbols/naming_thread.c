@@ -2,6 +2,7 @@
 #include "collector/symbols/naming_thread.h"
 
 #include "collector/host/sandbox.h"
+#include "common/array.h"
 #include "common/buffer.h"
 #include "common/clock.h"
 
@@ -81,20 +82,13 @@ static void log_object(
     if (names && t->logger)
         wp_log(t->logger, WP_LOG_DEBUG, "functions are known file=%s functions=%u debug_bytes=%llu ms=%llu", o->path,
             wp_object_names_functions(names), (unsigned long long)wp_object_names_debug_bytes(names),
-            (unsigned long long)(ns / 1000000));
+            (unsigned long long)(ns / WP_NS_PER_MS));
 }
 
 static struct known *place_of(struct wp_naming_thread *t, uint32_t object)
 {
-    if (object >= t->object_count) {
-        uint32_t count = object + 64;
-        struct known *objects = realloc(t->objects, count * sizeof(*objects));
-        if (!objects)
-            return NULL;
-        memset(objects + t->object_count, 0, (count - t->object_count) * sizeof(*objects));
-        t->objects = objects;
-        t->object_count = count;
-    }
+    if (WP_ARRAY_FIT_ZERO(t->objects, t->object_count, object + 1))
+        return NULL;
     return &t->objects[object];
 }
 
@@ -267,16 +261,8 @@ static bool add_job(struct wp_naming_thread *t, const struct job *job)
 {
     pthread_mutex_lock(&t->lock);
     struct jobs *w = &t->waiting;
-    bool has_room = w->count < w->room;
-    if (!has_room && (w->count < JOBS || job->kind == JOB_DROP || job->kind == JOB_CLOSE)) {
-        uint32_t room = w->room ? w->room * 2 : 256;
-        struct job *items = realloc(w->items, room * sizeof(*items));
-        if (items) {
-            w->items = items;
-            w->room = room;
-            has_room = true;
-        }
-    }
+    bool has_room = w->count < JOBS || w->count < w->room || job->kind == JOB_DROP || job->kind == JOB_CLOSE;
+    has_room = has_room && !WP_ARRAY_FIT(w->items, w->room, w->count + 1);
     if (has_room) {
         w->items[w->count++] = *job;
         t->counts.asked += job->kind == JOB_PLACE || job->kind == JOB_JIT || job->kind == JOB_DATA;
@@ -291,24 +277,14 @@ static bool add_job(struct wp_naming_thread *t, const struct job *job)
 /* Room for the number's size, and for the number once it is closed. */
 static bool make_place(struct wp_naming_thread *t, uint32_t object)
 {
-    bool has_room = object < t->closed_room;
-    if (has_room)
+    if (object < t->closed_room)
         return true;
-    uint32_t room = object + 64, *closed = realloc(t->closed, room * sizeof(*closed));
-    if (!closed)
+    if (WP_ARRAY_FIT(t->closed, t->closed_room, object + 1))
         return false;
-    t->closed = closed;
-    t->closed_room = room;
     pthread_mutex_lock(&t->lock);
-    uint64_t *sizes = realloc(t->sizes, room * sizeof(*sizes));
-    for (uint32_t i = t->size_room; sizes && i < room; i++)
-        sizes[i] = 0;
-    if (sizes) {
-        t->sizes = sizes;
-        t->size_room = room;
-    }
+    bool has_room = !WP_ARRAY_FIT_ZERO(t->sizes, t->size_room, t->closed_room);
     pthread_mutex_unlock(&t->lock);
-    return sizes;
+    return has_room;
 }
 
 uint32_t wp_naming_thread_object(struct wp_naming_thread *t, struct wp_elf_file *file, int root_fd, const char *path)
@@ -408,11 +384,7 @@ bool wp_naming_thread_next(struct wp_naming_thread *t, uint32_t *ticket, struct 
 
 bool wp_naming_thread_settle(struct wp_naming_thread *t, unsigned timeout_ms)
 {
-    struct timespec end;
-    clock_gettime(CLOCK_MONOTONIC, &end);
-    end.tv_nsec += (long)(timeout_ms % 1000) * 1000000;
-    end.tv_sec += timeout_ms / 1000 + end.tv_nsec / 1000000000;
-    end.tv_nsec %= 1000000000;
+    const struct timespec end = wp_clock_deadline(CLOCK_MONOTONIC, timeout_ms);
     pthread_mutex_lock(&t->lock);
     while (t->is_busy && !pthread_cond_timedwait(&t->idle, &t->lock, &end))
         continue;
@@ -499,9 +471,6 @@ void wp_naming_thread_destroy(struct wp_naming_thread *t)
 
 uint64_t wp_naming_thread_cpu_ns(const struct wp_naming_thread *t)
 {
-    struct timespec ts;
     clockid_t clock;
-    if (pthread_getcpuclockid(t->thread, &clock) || clock_gettime(clock, &ts))
-        return 0;
-    return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+    return pthread_getcpuclockid(t->thread, &clock) ? 0 : wp_clock_of_ns(clock);
 }

@@ -7,6 +7,7 @@
 #include "collector/symbols/kernel_symbols.h"
 #include "collector/symbols/named_files.h"
 #include "collector/symbols/naming_thread.h"
+#include "common/array.h"
 #include "common/intmap.h"
 
 #include <errno.h>
@@ -118,15 +119,8 @@ void wp_symbolizer_destroy(struct wp_symbolizer *z)
 
 static struct object *object_of(struct wp_symbolizer *z, uint32_t index)
 {
-    if (index >= z->object_count) {
-        uint32_t count = index + 64;
-        struct object *objects = realloc(z->objects, count * sizeof(*objects));
-        if (!objects)
-            return NULL;
-        memset(objects + z->object_count, 0, (count - z->object_count) * sizeof(*objects));
-        z->objects = objects;
-        z->object_count = count;
-    }
+    if (WP_ARRAY_FIT_ZERO(z->objects, z->object_count, index + 1))
+        return NULL;
     return &z->objects[index];
 }
 
@@ -231,18 +225,9 @@ static struct wp_build build_of(const struct wp_object *object)
 /* A place in tells, UNKNOWN: it will not be told. */
 static uint32_t new_tell(struct wp_symbolizer *z, const struct wp_build *build, uint64_t offset)
 {
-    if (!z->free_tell_count && z->tell_count == z->tell_room) {
-        uint32_t room = z->tell_room ? z->tell_room * 2 : 256;
-        struct tell *tells = realloc(z->tells, room * sizeof(*tells));
-        if (tells)
-            z->tells = tells;
-        uint32_t *free_tells = realloc(z->free_tells, room * sizeof(*free_tells));
-        if (free_tells)
-            z->free_tells = free_tells;
-        if (!tells || !free_tells)
-            return UNKNOWN;
-        z->tell_room = room;
-    }
+    uint32_t room = z->tell_room, wanted = z->tell_count + !z->free_tell_count;
+    if (WP_ARRAY_FIT(z->tells, room, wanted) || WP_ARRAY_FIT(z->free_tells, z->tell_room, wanted))
+        return UNKNOWN;
     uint32_t at = z->free_tell_count ? z->free_tells[--z->free_tell_count] : z->tell_count++;
     z->tells[at] = (struct tell){*build, offset};
     return at;

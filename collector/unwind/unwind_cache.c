@@ -2,6 +2,7 @@
 #include "collector/unwind/unwind_cache.h"
 
 #include "collector/unwind/unwind_reader.h"
+#include "common/array.h"
 #include "common/path.h"
 
 #include <dirent.h>
@@ -139,12 +140,8 @@ static size_t list(const char *folder, struct kept **files, uint64_t *bytes)
         if (size >= sizeof((*files)->name) || !is_rows_name(entry->d_name) ||
             fstatat(dirfd(dir), entry->d_name, &status, AT_SYMLINK_NOFOLLOW))
             continue;
-        if (count == room) {
-            struct kept *more = realloc(*files, (room = room ? room * 2 : 64) * sizeof(**files));
-            if (!more)
-                break;
-            *files = more;
-        }
+        if (WP_ARRAY_FIT(*files, room, count + 1))
+            break;
         struct kept *file = &(*files)[count++];
         memcpy(file->name, entry->d_name, size + 1);
         file->size = (uint64_t)status.st_size;

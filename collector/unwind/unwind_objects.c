@@ -193,7 +193,7 @@ bool wp_unwind_objects_make_room(struct wp_unwind_objects *o)
 {
     pthread_mutex_lock(&o->lock);
     uint64_t now = wp_clock_ns();
-    bool may = o->object_count && (!o->has_made_room || now - o->made_room_ns >= o->options.pause_s * 1000000000ull);
+    bool may = o->object_count && (!o->has_made_room || now - o->made_room_ns >= o->options.pause_s * WP_NS_PER_S);
     if (may) {
         o->has_made_room = true;
         o->made_room_ns = now;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/unwind/unwind_rows.h"
 
+#include "common/array.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -67,14 +69,10 @@ static int add_row(struct wp_unwind_rows *r, uint64_t address, uint16_t cfa, int
     uint64_t offset;
     if (!offset_of(r, address, &offset))
         return 0;
-    if (r->count == r->room) {
-        uint32_t room = r->room ? r->room * 2 : 4096;
-        struct row *rows = room > ROWS_LIMIT ? NULL : realloc(r->rows, room * sizeof(*rows));
-        if (!rows)
-            return room > ROWS_LIMIT ? -E2BIG : -ENOMEM;
-        r->rows = rows;
-        r->room = room;
-    }
+    if (r->count >= ROWS_LIMIT)
+        return -E2BIG;
+    if (WP_ARRAY_FIT(r->rows, r->room, r->count + 1))
+        return -ENOMEM;
     r->rows[r->count++] = (struct row){(uint32_t)offset, cfa, bp};
     return 0;
 }

@@ -33,7 +33,7 @@
 #define KEPT_BYTES                                                                                                     \
     ((uint64_t)32 << 20) /* of rows that are taken from the cache at the start: about half of the kernel's pages */
 #define ROOM_PAUSE_S 60u
-#define UNFIT_PAUSE_NS ((uint64_t)60 * 1000000000)
+#define UNFIT_PAUSE_NS ((uint64_t)60 * WP_NS_PER_S)
 #define VDSO_BYTES ((size_t)8 << 10)
 
 struct job {
@@ -439,11 +439,7 @@ struct wp_unwinder *wp_unwinder_create(const struct wp_unwinder_options *options
 
 void wp_unwinder_settle(struct wp_unwinder *u, unsigned timeout_ms)
 {
-    struct timespec end;
-    clock_gettime(CLOCK_REALTIME, &end);
-    end.tv_nsec += (long)(timeout_ms % 1000) * 1000000;
-    end.tv_sec += timeout_ms / 1000 + end.tv_nsec / 1000000000;
-    end.tv_nsec %= 1000000000;
+    const struct timespec end = wp_clock_deadline(CLOCK_REALTIME, timeout_ms);
     pthread_mutex_lock(&u->lock);
     while ((u->count || u->busy) && !pthread_cond_timedwait(&u->idle, &u->lock, &end))
         continue;
@@ -469,10 +465,8 @@ uint64_t wp_unwinder_cpu_ns(const struct wp_unwinder *u)
 {
     uint64_t ns = 0;
     for (unsigned i = 0; i < WORKERS; i++) {
-        struct timespec ts;
         clockid_t clock;
-        if (!pthread_getcpuclockid(u->workers[i].thread, &clock) && !clock_gettime(clock, &ts))
-            ns += (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+        ns += pthread_getcpuclockid(u->workers[i].thread, &clock) ? 0 : wp_clock_of_ns(clock);
     }
     return ns;
 }

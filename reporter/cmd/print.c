@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "reporter/cmd/print.h"
 
+#include "common/path.h"
 #include "common/strings.h"
 #include "reporter/compare/side.h"
 #include "reporter/data/other_windows.h"
@@ -118,7 +119,7 @@ static int print_release(struct wp_buffer *out, const struct wp_snapshot *snapsh
     const struct wp_print_options *options, struct wp_error *err)
 {
     struct wp_facts facts = {0};
-    char aggregate[129];
+    char aggregate[WP_ID_ROOM];
     int rc = wp_aggregate_choose(snapshot, options->aggregate, &options->selection, aggregate, err);
     if (!rc)
         rc = wp_facts_read(&facts, snapshot, aggregate, &options->selection, err);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "reporter/cmd/question.h"
 
+#include "common/path.h"
 #include "common/strings.h"
 #include "reporter/base/output.h"
 #include "reporter/compare/side.h"
@@ -19,7 +20,7 @@
 
 /* What is said of one release. */
 struct part {
-    char aggregate[129];
+    char aggregate[WP_ID_ROOM];
     char *release; /* owned by the list of releases */
     struct wp_group group;
     const char *base, *word; /* what its total is of; base NULL: of all control paths, which are whole threads */

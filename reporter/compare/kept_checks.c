@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "reporter/compare/kept_checks.h"
 
+#include "common/path.h"
 #include "common/strings.h"
 #include "reporter/compare/compare_findings.h"
 #include "reporter/compare/compare_method.h"
@@ -82,7 +83,7 @@ struct keeping {
 };
 
 /* With the shard whose value holds now, so that the new one holds after it; else with the first. */
-static int choose_shard(struct wp_txn *txn, const struct keeping *keeping, char shard[129])
+static int choose_shard(struct wp_txn *txn, const struct keeping *keeping, char shard[WP_ID_ROOM])
 {
     char **shards = NULL;
     size_t count = 0;
@@ -99,7 +100,7 @@ static int keep_in(struct wp_txn *txn, void *context)
 {
     struct keeping *keeping = context;
     struct wp_metadata_place place = {.aggregate = keeping->bucket};
-    char shard[129];
+    char shard[WP_ID_ROOM];
     int rc = choose_shard(txn, keeping, shard);
     return rc
         ? rc
@@ -141,7 +142,7 @@ int wp_check_keep(const struct wp_stores *stores, const struct wp_compare *compa
     struct wp_pool pool = {0};
     struct wp_snapshot snapshot;
     struct wp_store *store = NULL;
-    char bucket[129] = "";
+    char bucket[WP_ID_ROOM] = "";
     struct keeping keeping = {.bucket = bucket, .value = value_of(&pool, compare), .err = err};
     keeping.key = wp_pool_printf(&pool, PREFIX "%s.%.400s", wp_method_key(compare->options.method), against);
     int rc = !keeping.value || pool.failed ? wp_error_set(err, -ENOMEM, "out of memory for the check") : 0;

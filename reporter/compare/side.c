@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "reporter/compare/side.h"
 
+#include "common/path.h"
 #include "common/strings.h"
 #include "reporter/compare/side_parts.h"
 #include "reporter/facts/facts_read.h"
@@ -50,14 +51,14 @@ static bool has_several(char *const *aggregates, size_t count, const char *name)
 }
 
 int wp_aggregate_choose(const struct wp_snapshot *snapshot, const char *asked, const struct wp_selection *selection,
-    char chosen[129], struct wp_error *err)
+    char chosen[WP_ID_ROOM], struct wp_error *err)
 {
     char **aggregates = NULL;
     size_t count = 0;
     uint64_t largest = 0;
     const char *wanted = asked ? asked : "main", *best = NULL;
     int rc = wp_snapshot_aggregates(snapshot, &aggregates, &count, err);
-    char bucket[129];
+    char bucket[WP_ID_ROOM];
     if (!rc && !wp_snapshot_bucket(snapshot, wanted, bucket, NULL))
         best = name_of_bucket(aggregates, count, bucket);
     if (!rc && asked && !best)
@@ -86,7 +87,7 @@ int wp_aggregate_choose(const struct wp_snapshot *snapshot, const char *asked, c
 
 /* Parts of a side; the aggregate that is meant goes into `chosen`. */
 static int read_parts(struct wp_side_parts *parts, const struct wp_snapshot *snapshot, const struct wp_side_spec *spec,
-    const char *aggregate, char chosen[129], struct wp_error *err)
+    const char *aggregate, char chosen[WP_ID_ROOM], struct wp_error *err)
 {
     struct wp_selection selection = {.since_s = spec->since_s, .until_s = spec->until_s};
     int rc = wp_aggregate_choose(snapshot, *spec->aggregate ? spec->aggregate : aggregate, &selection, chosen, err);
@@ -97,7 +98,7 @@ int wp_sides_read(struct wp_facts facts[2], const struct wp_stores *stores, cons
     const char *aggregate, struct wp_error *err)
 {
     struct wp_side_parts parts[2] = {{0}};
-    char chosen[2][129];
+    char chosen[2][WP_ID_ROOM];
     int rc = 0;
     for (int i = 0; i < 2; i++)
         memset(&facts[i], 0, sizeof(facts[i]));
@@ -129,7 +130,7 @@ int wp_side_read(struct wp_facts *facts, const struct wp_stores *stores, const s
 {
     struct wp_selection selection = {.since_s = spec->since_s, .until_s = spec->until_s};
     struct wp_snapshot snapshot;
-    char chosen[129];
+    char chosen[WP_ID_ROOM];
     memset(facts, 0, sizeof(*facts));
     int rc = wp_snapshot_begin(&snapshot, stores, spec->release, err);
     if (rc)

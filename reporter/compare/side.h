@@ -7,6 +7,7 @@
  * be told from the others in stores from before hosts had reports of their own, unless an aggregator's shard holds
  * nothing but that host.
  */
+#include "common/path.h"
 #include "reporter/compare/side_spec.h"
 #include "reporter/facts/facts.h"
 
@@ -21,6 +22,6 @@ int wp_sides_read(struct wp_facts facts[2], const struct wp_stores *stores, cons
     const char *aggregate, struct wp_error *err);
 /* The aggregate that is meant: `asked`, else main, else the one of the largest total. -ENOENT. */
 int wp_aggregate_choose(const struct wp_snapshot *snapshot, const char *asked, const struct wp_selection *selection,
-    char chosen[129], struct wp_error *err);
+    char chosen[WP_ID_ROOM], struct wp_error *err);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "reporter/compare/side_parts.h"
 
+#include "common/array.h"
 #include "reporter/facts/facts_read.h"
 #include "storage/report/report_merge.h"
 
@@ -13,14 +14,8 @@
 
 static int add_part(struct wp_side_parts *parts, uint64_t timebox_s, struct wp_report *report)
 {
-    if (parts->count == parts->room) {
-        size_t room = parts->room ? parts->room * 2 : 64;
-        struct wp_side_part *grown = room > PARTS_LIMIT * 2 ? NULL : reallocarray(parts->rows, room, sizeof(*grown));
-        if (!grown)
-            return -ENOMEM;
-        parts->rows = grown;
-        parts->room = room;
-    }
+    if (parts->count >= PARTS_LIMIT * 2 || WP_ARRAY_FIT(parts->rows, parts->room, parts->count + 1))
+        return -ENOMEM;
     parts->rows[parts->count++] = (struct wp_side_part){timebox_s, report};
     return 0;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "reporter/compare/side_spec.h"
 
+#include "common/path.h"
 #include "storage/value/bucket.h"
 
 #include <ctype.h>
@@ -57,7 +58,7 @@ static int parse_times(struct wp_side_spec *spec, const char *text, struct wp_er
     return 0;
 }
 
-static int parse_id(char id[129], const char *text, const char *what, struct wp_error *err)
+static int parse_id(char id[WP_ID_ROOM], const char *text, const char *what, struct wp_error *err)
 {
     if (!wp_aggregate_valid(text))
         return wp_error_set(

@@ -3,13 +3,14 @@
 #define WP_REPORTER_COMPARE_SIDE_SPEC_H
 /* Which side of a comparison is asked for, and its parts as text. */
 #include "common/error.h"
+#include "common/path.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
 struct wp_side_spec {
-    char release[129], aggregate[129]; /* aggregate "": the default */
-    char host[256];                    /* "": all; shell patterns parted by commas, '!' before them: all but those */
+    char release[WP_ID_ROOM], aggregate[WP_ID_ROOM]; /* aggregate "": the default */
+    char host[256]; /* "": all; shell patterns parted by commas, '!' before them: all but those */
     uint64_t since_s, until_s;
     bool same_time; /* only timeboxes that the other side has, too */
     uint64_t back;  /* releases before the named one; wp_side_find makes it 0 */

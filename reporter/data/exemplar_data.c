@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "reporter/data/exemplar_data.h"
 
+#include "common/clock.h"
 #include "reporter/display/escape.h"
 
 #include <errno.h>
@@ -88,7 +89,7 @@ int wp_exemplar_data(struct wp_buffer *out, const struct wp_facts *facts, struct
             break;
         wp_buffer_printf(out,
             "%s{\"number\":%zu,\"start\":%" PRIu64 ",\"length\":%" PRIu64 ",\"rank\":%u,\"typical\":%d,\"title\":",
-            i ? ",\n" : "", i + 1, fact->start_ns / 1000000, fact->length_ns, fact->rank, fact->is_typical);
+            i ? ",\n" : "", i + 1, fact->start_ns / WP_NS_PER_MS, fact->length_ns, fact->rank, fact->is_typical);
         put_name(out, fact->title);
         wp_buffer_puts(out, ",\"host\":");
         put_name(out, fact->host);

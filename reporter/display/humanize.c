@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "reporter/display/humanize.h"
 
+#include "common/clock.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <time.h>
@@ -21,7 +23,7 @@ const char *wp_human_duration(struct wp_pool *pool, uint64_t ns)
         return wp_pool_printf(pool, "%.*f ms", digits_after(value / 1e6), value / 1e6);
     if (value < 119.5e9)
         return wp_pool_printf(pool, "%.*f s", digits_after(value / 1e9), value / 1e9);
-    uint64_t seconds = (ns + 500000000u) / 1000000000u;
+    uint64_t seconds = (ns + 500000000u) / WP_NS_PER_S;
     if (seconds < 7200)
         return wp_pool_printf(pool, "%" PRIu64 " min %02" PRIu64 " s", seconds / 60, seconds % 60);
     return wp_pool_printf(pool, "%" PRIu64 " h %02" PRIu64 " min", seconds / 3600, seconds / 60 % 60);
@@ -78,7 +80,7 @@ const char *wp_human_bytes(struct wp_pool *pool, uint64_t bytes)
 
 static const char *format_time(struct wp_pool *pool, uint64_t real_ns, const char *format)
 {
-    time_t seconds = (time_t)(real_ns / 1000000000u);
+    time_t seconds = (time_t)(real_ns / WP_NS_PER_S);
     struct tm tm;
     char text[64];
     if (!real_ns || !gmtime_r(&seconds, &tm) || !strftime(text, sizeof(text), format, &tm))

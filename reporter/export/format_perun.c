@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "reporter/export/format_perun.h"
 
+#include "common/clock.h"
 #include "reporter/display/escape.h"
 #include "storage/report/report_read.h"
 #include "storage/report/report_series.h"
@@ -154,7 +155,7 @@ static void begin_snapshot(struct writer *writer, uint64_t bucket, bool is_first
         at_ns = writer->start_ns;
     at_ns -= writer->start_ns;
     wp_buffer_printf(writer->out, "%s\n{\"time\":\"%" PRIu64 ".%06u\",\"resources\":[",
-        is_first ? "" : "],\"models\":[]},", at_ns / 1000000000u, (unsigned)(at_ns % 1000000000u / 1000u));
+        is_first ? "" : "],\"models\":[]},", at_ns / WP_NS_PER_S, (unsigned)(at_ns % WP_NS_PER_S / 1000u));
 }
 
 static void put_snapshots(struct writer *writer)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "reporter/facts/facts_read.h"
 
+#include "common/array.h"
+#include "common/path.h"
 #include "reporter/facts/beside.h"
 #include "reporter/facts/exemplar_facts.h"
 #include "reporter/facts/findings.h"
@@ -212,13 +214,11 @@ int wp_facts_build(struct wp_facts *facts, const char *release, const char *aggr
 /* A trace that cannot be read is a damaged value like any other: said, not fatal. */
 static int add_damage(struct wp_facts *facts, const char *key, const char *reason)
 {
-    struct wp_damage *grown = reallocarray(facts->damage, facts->damage_count + 1, sizeof(*grown));
-    if (!grown)
+    if (WP_ARRAY_NEXT(facts->damage, facts->damage_count))
         return -ENOMEM;
-    facts->damage = grown;
-    grown[facts->damage_count] = (struct wp_damage){strdup(key), strdup(reason)};
-    facts->damage_count++;
-    return grown[facts->damage_count - 1].key && grown[facts->damage_count - 1].reason ? 0 : -ENOMEM;
+    struct wp_damage *row = &facts->damage[facts->damage_count++];
+    *row = (struct wp_damage){strdup(key), strdup(reason)};
+    return row->key && row->reason ? 0 : -ENOMEM;
 }
 
 static int read_metadata(struct wp_facts *facts, const struct wp_snapshot *snapshot, struct wp_error *err)
@@ -236,7 +236,7 @@ static int read_late(struct wp_facts *facts, const struct wp_snapshot *snapshot,
     struct wp_error *err)
 {
     struct wp_error reason = {0};
-    char bucket[129];
+    char bucket[WP_ID_ROOM];
     int rc = 0;
     if (wp_snapshot_bucket(snapshot, facts->aggregate, bucket, NULL))
         return 0;

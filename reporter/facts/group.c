@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "reporter/facts/group.h"
 
+#include "common/array.h"
 #include "reporter/facts/frame_table.h"
 #include "reporter/facts/group_lines.h"
 #include "storage/report/report_read.h"
@@ -119,16 +120,9 @@ static const char *find_home(const struct wp_facts *facts)
 static uint32_t key_row(struct maker *maker, const char *key, size_t size)
 {
     uint32_t row = wp_intern_id(maker->keys, key, size);
-    if (row != UINT32_MAX && row >= maker->sum_room) {
-        uint32_t room = row * 2 + 64;
-        struct sums *grown = reallocarray(maker->sums, room, sizeof(*grown));
-        if (!grown) {
-            maker->failed = true;
-            return 0;
-        }
-        memset(grown + maker->sum_room, 0, (room - maker->sum_room) * sizeof(*grown));
-        maker->sums = grown;
-        maker->sum_room = room;
+    if (row != UINT32_MAX && WP_ARRAY_FIT_ZERO(maker->sums, maker->sum_room, row + 1)) {
+        maker->failed = true;
+        return 0;
     }
     maker->failed |= row == UINT32_MAX;
     return row == UINT32_MAX ? 0 : row;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "reporter/facts/metadata_facts.h"
 
+#include "common/array.h"
+#include "common/path.h"
 #include "storage/kind/metadata_store.h"
 
 #include <errno.h>
@@ -20,14 +22,8 @@ static int add_row(void *context, const struct wp_metadata_row *row)
     struct reading *reading = context;
     if (reading->count == ROWS_LIMIT)
         return 0;
-    if (reading->count == reading->room) {
-        size_t room = reading->room ? reading->room * 2 : 64;
-        struct wp_metadata_fact *grown = reallocarray(reading->rows, room, sizeof(*grown));
-        if (!grown)
-            return -ENOMEM;
-        reading->rows = grown;
-        reading->room = room;
-    }
+    if (WP_ARRAY_FIT(reading->rows, reading->room, reading->count + 1))
+        return -ENOMEM;
     reading->rows[reading->count++] = (struct wp_metadata_fact){wp_pool_text(reading->pool, row->key),
         wp_pool_text(reading->pool, row->value), wp_pool_text(reading->pool, row->shard), row->real_s};
     return 0;
@@ -48,7 +44,7 @@ int wp_metadata_read(struct wp_metadata *metadata, struct wp_pool *pool, const s
 {
     struct reading reading = {.pool = pool};
     struct wp_metadata_place place = {.aggregate = aggregate};
-    char bucket[129];
+    char bucket[WP_ID_ROOM];
     int rc = 0;
     *metadata = (struct wp_metadata){0};
     if (aggregate && !wp_snapshot_bucket(snapshot, aggregate, bucket, NULL))

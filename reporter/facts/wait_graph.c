@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "reporter/facts/wait_graph.h"
 
+#include "common/array.h"
 #include "common/intern.h"
 #include "common/intmap.h"
 #include "reporter/base/components.h"
@@ -28,20 +29,6 @@ struct building {
     bool failed;
 };
 
-static void *grow(struct building *building, void *rows, uint32_t count, uint32_t *room, size_t size)
-{
-    if (count < *room)
-        return rows;
-    uint32_t more = *room ? *room * 2 : 64;
-    void *grown = reallocarray(rows, more, size);
-    if (!grown) {
-        building->failed = true;
-        return rows;
-    }
-    *room = more;
-    return grown;
-}
-
 static uint32_t party_of(struct building *building, enum wp_party_kind kind, const char *name)
 {
     struct wp_wait_graph *graph = building->graph;
@@ -54,9 +41,10 @@ static uint32_t party_of(struct building *building, enum wp_party_kind kind, con
     }
     if (id <= graph->party_count)
         return id - 1;
-    graph->parties = grow(building, graph->parties, graph->party_count, &building->party_room, sizeof(*graph->parties));
-    if (building->failed)
+    if (WP_ARRAY_FIT(graph->parties, building->party_room, graph->party_count + 1)) {
+        building->failed = true;
         return NONE;
+    }
     graph->parties[graph->party_count] = (struct wp_party){.kind = kind, .name = wp_pool_text(building->pool, key + 1)};
     return graph->party_count++;
 }
@@ -70,8 +58,8 @@ static uint32_t wait_of(struct building *building, uint32_t from, uint32_t to)
         return NONE;
     if (wp_intmap_get(&building->waits, key, &place))
         return place;
-    graph->waits = grow(building, graph->waits, graph->wait_count, &building->wait_room, sizeof(*graph->waits));
-    if (building->failed || wp_intmap_put(&building->waits, key, graph->wait_count)) {
+    if (WP_ARRAY_FIT(graph->waits, building->wait_room, graph->wait_count + 1) ||
+        wp_intmap_put(&building->waits, key, graph->wait_count)) {
         building->failed = true;
         return NONE;
     }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "reporter/html/html_over_time.h"
 
+#include "common/clock.h"
 #include "reporter/display/humanize.h"
 #include "reporter/html/html_parts.h"
 #include "storage/value/category.h"
@@ -46,8 +47,8 @@ static void put_link(struct wp_buffer *out, struct wp_pool *pool, enum wp_page_k
     const struct wp_over_time *timeline, const struct wp_link *link, uint64_t start_ns)
 {
     struct wp_link there = *link;
-    there.fragment = wp_pool_printf(pool, "from=%llu&to=%llu", (unsigned long long)((start_ns + 500000) / 1000000),
-        (unsigned long long)((start_ns + timeline->width_ns + 500000) / 1000000));
+    there.fragment = wp_pool_printf(pool, "from=%llu&to=%llu", (unsigned long long)((start_ns + 500000) / WP_NS_PER_MS),
+        (unsigned long long)((start_ns + timeline->width_ns + 500000) / WP_NS_PER_MS));
     wp_buffer_puts(out, "<a href=\"");
     wp_html_href(out, from, &there);
     wp_buffer_printf(out, "\" aria-label=\"The flame of %s\">", wp_human_time(pool, start_ns));

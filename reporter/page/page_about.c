@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "reporter/page/page_about.h"
 
+#include "common/clock.h"
 #include "reporter/display/humanize.h"
 #include "reporter/facts/mixed.h"
 
@@ -85,7 +86,7 @@ void wp_page_about(struct wp_display *display, const struct wp_facts *facts)
     if (facts->late.total_ns)
         wp_display_fact(display, "Came late", wp_human_share(pool, facts->late.total_ns, facts->total_ns),
             wp_pool_printf(pool, "%s, when its hour had long been over; the last of it %s",
-                wp_human_duration(pool, facts->late.total_ns), wp_human_time(pool, facts->late.last_s * 1000000000)));
+                wp_human_duration(pool, facts->late.total_ns), wp_human_time(pool, facts->late.last_s * WP_NS_PER_S)));
     wp_display_fact(display, "Detached", wp_human_duration(pool, facts->detached_ns), "started, not waited for");
     wp_display_fact(display, "From", wp_human_date(pool, facts->first_ns), wp_human_clock(pool, facts->first_ns));
     wp_display_fact(display, "To", wp_human_date(pool, facts->last_ns), wp_human_clock(pool, facts->last_ns));

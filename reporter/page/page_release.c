@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "reporter/page/page_release.h"
 
+#include "common/clock.h"
 #include "reporter/display/humanize.h"
 #include "reporter/facts/hosts.h"
 #include "reporter/facts/mixed.h"
@@ -109,7 +110,7 @@ static void add_metadata(struct wp_display *display, const struct wp_release_fac
         row[1].text = wp_pool_clip(&display->pool, fact->value, NAME_BYTES);
         row[2].text = wp_pool_clip(&display->pool, fact->shard, NAME_BYTES);
         row[3].text =
-            wp_human_time(&display->pool, fact->real_s < UINT64_MAX / 1000000000u ? fact->real_s * 1000000000u : 0);
+            wp_human_time(&display->pool, fact->real_s < UINT64_MAX / WP_NS_PER_S ? fact->real_s * WP_NS_PER_S : 0);
     }
 }
 
@@ -151,7 +152,7 @@ static void add_checks(struct wp_display *display, const struct wp_release_summa
             field[6].value = check->confidence;
             field[7].text = check->sentence;
             field[8].text = wp_human_time(
-                &display->pool, check->real_s < UINT64_MAX / 1000000000u ? check->real_s * 1000000000u : 0);
+                &display->pool, check->real_s < UINT64_MAX / WP_NS_PER_S ? check->real_s * WP_NS_PER_S : 0);
         }
 }
 

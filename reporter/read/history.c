@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "reporter/read/history.h"
 
+#include "common/array.h"
 #include "common/intern.h"
 #include "reporter/base/git.h"
 
@@ -85,14 +86,8 @@ static uint32_t commit_of(struct wp_history *history, const char *hash, size_t s
 
 static int add_parent(struct wp_history *history, uint32_t parent)
 {
-    if (history->parent_count == history->parent_room) {
-        uint32_t room = history->parent_room ? history->parent_room * 2 : 1024;
-        uint32_t *grown = reallocarray(history->parents, room, sizeof(*grown));
-        if (!grown)
-            return -ENOMEM;
-        history->parents = grown;
-        history->parent_room = room;
-    }
+    if (WP_ARRAY_FIT(history->parents, history->parent_room, history->parent_count + 1))
+        return -ENOMEM;
     history->parents[history->parent_count++] = parent;
     return 0;
 }

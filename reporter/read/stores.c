@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "reporter/read/stores.h"
 
+#include "common/array.h"
+#include "common/path.h"
 #include "common/strings.h"
 #include "storage/env/txn.h"
 #include "storage/kind/exemplars_store.h"
@@ -38,17 +40,16 @@ static int compare_texts(const void *left, const void *right)
 /* Takes the rows of `more` and frees the array. */
 static int take(struct names *names, char **more, size_t count)
 {
-    char **grown = reallocarray(names->rows, names->count + count + 1, sizeof(*grown));
-    if (!grown) {
-        wp_strings_free(more, count);
-        return -ENOMEM;
+    int rc = 0;
+    for (size_t i = 0; i < count; i++) {
+        rc = rc ? rc : WP_ARRAY_NEXT(names->rows, names->count);
+        if (rc)
+            free(more[i]);
+        else
+            names->rows[names->count++] = more[i];
     }
-    names->rows = grown;
-    if (count)
-        memcpy(grown + names->count, more, count * sizeof(*more));
-    names->count += count;
     free(more);
-    return 0;
+    return rc;
 }
 
 static void sort_once(struct names *names)
@@ -122,17 +123,16 @@ int wp_stores_releases(const struct wp_stores *stores, bool (*is_known)(void *co
 
 static int add_damage(struct wp_damage **damage, size_t *count, struct wp_damage *more, size_t more_count)
 {
-    struct wp_damage *grown = reallocarray(*damage, *count + more_count + 1, sizeof(*grown));
-    if (!grown) {
-        wp_damage_free(more, more_count);
-        return -ENOMEM;
+    int rc = 0;
+    for (size_t i = 0; !rc && i < more_count; i++) {
+        rc = WP_ARRAY_NEXT(*damage, *count);
+        if (!rc) {
+            (*damage)[(*count)++] = more[i];
+            more[i] = (struct wp_damage){0};
+        }
     }
-    if (more_count)
-        memcpy(grown + *count, more, more_count * sizeof(*more));
-    *damage = grown;
-    *count += more_count;
-    free(more);
-    return 0;
+    wp_damage_free(more, more_count);
+    return rc;
 }
 
 /* A store's share that cannot be opened: said like any damaged value, when there is another share to show. */
@@ -267,7 +267,8 @@ int wp_snapshot_aggregates(const struct wp_snapshot *snapshot, char ***aggregate
     return rc;
 }
 
-int wp_snapshot_bucket(const struct wp_snapshot *snapshot, const char *asked, char bucket[129], struct wp_error *err)
+int wp_snapshot_bucket(
+    const struct wp_snapshot *snapshot, const char *asked, char bucket[WP_ID_ROOM], struct wp_error *err)
 {
     char **names = NULL;
     size_t count = 0;
@@ -303,7 +304,7 @@ int wp_snapshot_report(const struct wp_snapshot *snapshot, const char *aggregate
     struct wp_report **report, struct wp_damage **damage, size_t *damage_count, struct wp_error *err)
 {
     size_t merged = 0;
-    char bucket[129];
+    char bucket[WP_ID_ROOM];
     *report = NULL;
     *damage = NULL;
     *damage_count = 0;
@@ -347,7 +348,7 @@ int wp_snapshot_report(const struct wp_snapshot *snapshot, const char *aggregate
 int wp_snapshot_shares(const struct wp_snapshot *snapshot, const char *aggregate, const struct wp_selection *selection,
     int (*each)(void *context, const struct wp_share *share, struct wp_error *err), void *context, struct wp_error *err)
 {
-    char bucket[129];
+    char bucket[WP_ID_ROOM];
     int rc = wp_snapshot_bucket(snapshot, aggregate, bucket, err);
     for (size_t i = 0; i < snapshot->stores->count && !rc; i++)
         if (snapshot->txns[i] && (rc = wp_txn_read_shares(snapshot->txns[i], bucket, selection, each, context, err)))
@@ -358,7 +359,7 @@ int wp_snapshot_shares(const struct wp_snapshot *snapshot, const char *aggregate
 int wp_snapshot_trace(const struct wp_snapshot *snapshot, const char *aggregate, const struct wp_selection *selection,
     struct wp_trace **trace, struct wp_error *err)
 {
-    char bucket[129];
+    char bucket[WP_ID_ROOM];
     *trace = NULL;
     int rc = wp_snapshot_bucket(snapshot, aggregate, bucket, err);
     bool is_there = !rc;
@@ -382,7 +383,7 @@ int wp_snapshot_trace(const struct wp_snapshot *snapshot, const char *aggregate,
 int wp_snapshot_traces(const struct wp_snapshot *snapshot, const char *aggregate, const struct wp_selection *selection,
     size_t *of_store, bool (*each)(void *context, struct wp_trace *trace), void *context, struct wp_error *err)
 {
-    char bucket[129];
+    char bucket[WP_ID_ROOM];
     int rc = wp_snapshot_bucket(snapshot, aggregate, bucket, err);
     bool is_there = !rc;
     for (size_t i = 0; is_there && i < snapshot->stores->count && (!rc || rc == -ENOENT); i++) {
@@ -395,7 +396,7 @@ int wp_snapshot_traces(const struct wp_snapshot *snapshot, const char *aggregate
 int wp_snapshot_exemplars(const struct wp_snapshot *snapshot, const char *aggregate,
     const struct wp_selection *selection, struct wp_exemplars *set, struct wp_error *err)
 {
-    char bucket[129];
+    char bucket[WP_ID_ROOM];
     int rc = wp_snapshot_bucket(snapshot, aggregate, bucket, err);
     bool is_there = !rc;
     rc = rc == -ENOENT ? 0 : rc;

@@ -5,6 +5,7 @@
  * Several stores read as one: their releases together, and of a release every report merged by the law, whichever store
  * it is in. A snapshot is one read transaction in each store that has the release.
  */
+#include "common/path.h"
 #include "storage/env/store.h"
 #include "storage/kind/report_shares.h"
 #include "storage/kind/selection.h"
@@ -44,7 +45,8 @@ int wp_snapshot_buckets(const struct wp_snapshot *snapshot, char ***buckets, siz
 int wp_snapshot_aggregates(const struct wp_snapshot *snapshot, char ***aggregates, size_t *count, struct wp_error *err);
 int wp_snapshot_shards(const struct wp_snapshot *snapshot, char ***shards, size_t *count, struct wp_error *err);
 /* The bucket that a name means, with or without its digest. -ENOENT: none, or one of several. */
-int wp_snapshot_bucket(const struct wp_snapshot *snapshot, const char *asked, char bucket[129], struct wp_error *err);
+int wp_snapshot_bucket(
+    const struct wp_snapshot *snapshot, const char *asked, char bucket[WP_ID_ROOM], struct wp_error *err);
 /* As wp_txn_read_report and wp_txn_read_trace. */
 int wp_snapshot_report(const struct wp_snapshot *snapshot, const char *aggregate, const struct wp_selection *selection,
     struct wp_report **report, struct wp_damage **damage, size_t *damage_count, struct wp_error *err);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "reporter/site/run_figures.h"
 
+#include "common/clock.h"
 #include "common/metrics.h"
 #include "common/path.h"
 
@@ -88,7 +89,7 @@ static void format(struct wp_buffer *out, const struct wp_run_figures *figures, 
     put(out, figures, PREFIX "last_run_timestamp_seconds", "When the last run ended, since the epoch.",
         (double)figures->ended_s);
     put(out, figures, PREFIX "last_run_duration_seconds", "What the last run took.",
-        (double)(figures->took_ns / 1000000) / 1000);
+        (double)(figures->took_ns / WP_NS_PER_MS) / 1000);
     put(out, figures, PREFIX "last_run_exit_status", "With what the last run ended; 0: all is well.", figures->status);
     put(out, figures, PREFIX "releases", "Releases on the pages.", (double)result->releases);
     put(out, figures, PREFIX "unread_releases", "Releases of which nothing could be read.", (double)result->unread);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "reporter/site/site_publish.h"
 
+#include "common/array.h"
 #include "common/path.h"
 
 #include <dirent.h>
@@ -40,12 +41,10 @@ static bool entries_have(const struct entries *entries, const char *name)
 static int entries_add(struct entries *entries, const char *name, size_t size)
 {
     char *copy = strndup(name, size);
-    char **grown = copy ? reallocarray(entries->names, entries->count + 1, sizeof(*grown)) : NULL;
-    if (!grown) {
+    if (!copy || WP_ARRAY_NEXT(entries->names, entries->count)) {
         free(copy);
         return -ENOMEM;
     }
-    entries->names = grown;
     /* A manifest is a file like any other: a line in it must not lead us out of the folder. */
     if (!size || !strcmp(copy, ".") || !strcmp(copy, "..") || entries_have(entries, copy))
         free(copy);

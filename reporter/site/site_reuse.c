@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "reporter/site/site_reuse.h"
 
+#include "common/clock.h"
 #include "common/strings.h"
 
 #include <fcntl.h>
@@ -55,11 +56,9 @@ uint64_t wp_site_reuse_key(const struct wp_site_options *options)
 int wp_site_reuse_begin(struct wp_site_reuse *reuse, const struct wp_site_options *options,
     const struct wp_stores *stores, const struct wp_site_tree *tree, struct wp_error *err)
 {
-    struct timespec now;
     memset(reuse, 0, sizeof(*reuse));
     reuse->key = wp_site_reuse_key(options);
-    clock_gettime(CLOCK_REALTIME, &now);
-    reuse->began_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+    reuse->began_ns = wp_clock_of_ns(CLOCK_REALTIME);
     reuse->stores = stores;
     wp_site_state_begin(&reuse->next, reuse->key);
     return wp_site_state_read(&reuse->before, tree->out, reuse->key, err);
@@ -154,7 +153,7 @@ const struct wp_buffer *wp_site_reuse_state(struct wp_site_reuse *reuse)
 void wp_site_reuse_stamp(const struct wp_site_reuse *reuse, const char *out)
 {
     char path[PATH_MAX];
-    struct timespec began = {(time_t)(reuse->began_ns / 1000000000u), (long)(reuse->began_ns % 1000000000u)};
+    struct timespec began = {(time_t)(reuse->began_ns / WP_NS_PER_S), (long)(reuse->began_ns % WP_NS_PER_S)};
     const struct timespec times[2] = {began, began};
     if ((size_t)snprintf(path, sizeof(path), "%s/" WP_SITE_STATE, out) < sizeof(path))
         (void)!utimensat(AT_FDCWD, path, times, 0); /* without it the next run builds more than it must */

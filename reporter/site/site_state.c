@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "reporter/site/site_state.h"
 
+#include "common/clock.h"
 #include "common/path.h"
 #include "reporter/display/escape.h"
 
@@ -14,7 +15,7 @@
 
 #define STATE_LIMIT (256u << 20)
 #define HEAD_BYTES 51u
-#define SETTLED_NS 2000000000u /* more than any file system's clock steps */
+#define SETTLED_NS (2 * WP_NS_PER_S) /* more than any file system's clock steps */
 
 /* --- writing: one line a release, then one an aggregate; fields parted by tabs, texts as in a URL --- */
 
@@ -221,7 +222,7 @@ int wp_site_state_read(struct wp_site_state *state, const char *folder, uint64_t
         if (text)
             memcpy(text, file.data + HEAD_BYTES, size);
         rc = text ? parse(state, text) : -ENOMEM;
-        state->began_ns = (uint64_t)st.st_mtim.tv_sec * 1000000000u + (uint64_t)st.st_mtim.tv_nsec;
+        state->began_ns = wp_timespec_ns(st.st_mtim);
     }
     wp_buffer_fini(&file);
     if (rc)
@@ -259,8 +260,8 @@ const char *wp_site_inputs(
                 sizeof(path) ||
             stat(path, &st))
             continue;
-        uint64_t modified = (uint64_t)st.st_mtim.tv_sec * 1000000000u + (uint64_t)st.st_mtim.tv_nsec;
-        uint64_t changed = (uint64_t)st.st_ctim.tv_sec * 1000000000u + (uint64_t)st.st_ctim.tv_nsec;
+        uint64_t modified = wp_timespec_ns(st.st_mtim);
+        uint64_t changed = wp_timespec_ns(st.st_ctim);
         modified = changed > modified ? changed : modified;
         *changed_ns = modified > *changed_ns ? modified : *changed_ns;
         parts[count++] = wp_pool_printf(pool, "%ju.%jd.%" PRIu64, (uintmax_t)st.st_ino, (intmax_t)st.st_size,

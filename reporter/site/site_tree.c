@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "reporter/site/site_tree.h"
 
+#include "common/clock.h"
 #include "common/path.h"
 #include "reporter/site/site_publish.h"
 
@@ -19,13 +20,6 @@
 
 #define STEP_MS 50 /* between two looks at a lock that is waited for until some time */
 
-static uint64_t now_ms(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
-}
-
 /* As flock, until `until_ms`; UINT64_MAX: as long as it takes. */
 static int lock_until(int fd, uint64_t until_ms)
 {
@@ -34,17 +28,17 @@ static int lock_until(int fd, uint64_t until_ms)
             return 0;
         if (errno != EINTR && errno != EWOULDBLOCK)
             return -errno;
-        if (errno == EWOULDBLOCK && now_ms() >= until_ms)
+        if (errno == EWOULDBLOCK && wp_clock_ms() >= until_ms)
             return -EBUSY;
         if (errno == EWOULDBLOCK)
-            nanosleep(&(struct timespec){0, STEP_MS * 1000000}, NULL);
+            nanosleep(&(struct timespec){0, STEP_MS * WP_NS_PER_MS}, NULL);
     }
 }
 
 /* The lock file goes away with its holder, so after getting the lock it must still be the one that has the name. */
 static int take_lock(struct wp_site_tree *tree, int wait_s, struct wp_error *err)
 {
-    uint64_t until_ms = wait_s < 0 ? UINT64_MAX : now_ms() + (uint64_t)wait_s * 1000;
+    uint64_t until_ms = wait_s < 0 ? UINT64_MAX : wp_clock_ms() + (uint64_t)wait_s * 1000;
     for (;;) {
         struct stat ours, named;
         int rc = wp_site_lock_open(tree->lock, &tree->lock_fd, err);

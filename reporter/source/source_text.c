@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "reporter/source/source_text.h"
 
+#include "common/array.h"
 #include "common/source_file.h"
 #include "reporter/read/history.h"
 #include "reporter/source/source_disk.h"
@@ -41,14 +42,8 @@ static int add_stored(void *context, const char *path, const uint8_t digest[16])
 {
     struct listing *listing = context;
     struct wp_source_fetcher *f = listing->fetcher;
-    if (f->stored_count == f->stored_room) {
-        size_t room = f->stored_room ? f->stored_room * 2 : 64;
-        struct stored *grown = reallocarray(f->stored, room, sizeof(*grown));
-        if (!grown)
-            return -ENOMEM;
-        f->stored = grown;
-        f->stored_room = room;
-    }
+    if (WP_ARRAY_FIT(f->stored, f->stored_room, f->stored_count + 1))
+        return -ENOMEM;
     struct stored *row = &f->stored[f->stored_count];
     *row = (struct stored){.path = strdup(path), .txn = listing->txn};
     memcpy(row->digest, digest, sizeof(row->digest));

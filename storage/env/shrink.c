@@ -43,7 +43,7 @@ int wp_txn_space(struct wp_txn *txn, struct wp_space *space, struct wp_error *er
 /* "<release>~copy.XXXXXX": others' folders stand beside it where a backup goes. */
 static bool is_copy_name(const char *name)
 {
-    char release[129];
+    char release[WP_ID_ROOM];
     const char *mark = strstr(name, MARK);
     if (!mark || (size_t)(mark - name) >= sizeof(release) || strlen(mark) != strlen(MARK) + COPY_LETTERS)
         return false;

@@ -3,6 +3,8 @@
 #define WP_STORAGE_ENV_STORE_BODY_H
 /* The inside of a store and of its environments, for the files of this room and for what works on a transaction from
  * the inside. */
+#include "common/path.h"
+
 #include <lmdb.h>
 #include <pthread.h>
 #include <stdbool.h>
@@ -11,7 +13,7 @@
 #include <sys/types.h>
 
 struct wp_env {
-    char release[129];
+    char release[WP_ID_ROOM];
     MDB_env *mdb;
     bool is_read_only, is_broken; /* broken: LMDB gave up on it, to be opened again */
     unsigned transactions;        /* of this process, in it now */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "storage/env/store_lock.h"
 
+#include "common/clock.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -27,7 +29,7 @@ int wp_lock_root(const char *root, bool exclusive, int *out, struct wp_error *er
             close(fd);
             return wp_error_errno(err, rc, "cannot lock store '%s'", root);
         }
-        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+        nanosleep(&(struct timespec){.tv_nsec = WP_NS_PER_MS}, NULL);
     }
     *out = fd;
     return 0;
@@ -57,7 +59,7 @@ int wp_lock_file(const char *root, const char *name, const char *what, int *out,
     for (int waited = 0;
          (rc = flock(fd, LOCK_EX | LOCK_NB)) && (errno == EINTR || (errno == EWOULDBLOCK && waited < FILE_WAIT_MS));
          waited++)
-        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+        nanosleep(&(struct timespec){.tv_nsec = WP_NS_PER_MS}, NULL);
     if (rc && errno == EWOULDBLOCK)
         return held(fd, what, err);
     if (rc) {

@@ -2,6 +2,7 @@
 /* Who started whom: rows of (host, pid, start) with their parents, a set. */
 #include "storage/kind/genealogy_store.h"
 
+#include "common/clock.h"
 #include "proto/store.pb-c.h"
 #include "storage/kind/chunks.h"
 #include "storage/value/columns.h"
@@ -102,7 +103,7 @@ static int take(void *context, const uint8_t *bytes, size_t size, struct wp_erro
     return rc;
 }
 
-#define SAME_START_NS 2000000000ull /* two sessions' clocks tell one start a little apart */
+#define SAME_START_NS (2 * WP_NS_PER_S) /* two sessions' clocks tell one start a little apart */
 
 struct expiry {
     const struct genealogy *all;

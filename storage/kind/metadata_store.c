@@ -3,6 +3,7 @@
  * writer by time, then the greater shard id. */
 #include "storage/kind/metadata_store.h"
 
+#include "common/array.h"
 #include "common/strings.h"
 #include "proto/store.pb-c.h"
 #include "storage/env/txn.h"
@@ -253,11 +254,9 @@ static int compare_rows(const void *left, const void *right)
 
 static int add_rows(struct rows *rows, const char *shard, const Wakepath__Store__Metadata *m)
 {
-    struct row *grown = reallocarray(rows->rows, rows->count + m->n_entries + 1, sizeof(*grown));
-    if (!grown)
-        return -ENOMEM;
-    rows->rows = grown;
     for (size_t i = 0; i < m->n_entries; i++) {
+        if (WP_ARRAY_NEXT(rows->rows, rows->count))
+            return -ENOMEM;
         struct row *row = &rows->rows[rows->count++];
         const entry_type *entry = m->entries[i];
         *row = (struct row){strdup(shard), strndup((const char *)entry->key.data, entry->key.len),

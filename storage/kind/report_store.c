@@ -2,6 +2,7 @@
 /* Reports and traces in a release: deltas appended, merged when read, compacted. */
 #include "storage/kind/report_store.h"
 
+#include "common/array.h"
 #include "common/intern.h"
 #include "common/strings.h"
 #include "storage/env/txn.h"
@@ -147,14 +148,13 @@ void wp_damage_free(struct wp_damage *damage, size_t count)
 
 static int add_damage(struct wp_damage **damage, size_t *count, const char *key, const char *reason)
 {
-    struct wp_damage *grown = reallocarray(*damage, *count + 1, sizeof(*grown));
-    if (!grown)
+    if (WP_ARRAY_NEXT(*damage, *count))
         return -ENOMEM;
-    *damage = grown;
-    grown[*count] = (struct wp_damage){strdup(key), strdup(reason)};
-    if (!grown[*count].key || !grown[*count].reason) {
-        free(grown[*count].key);
-        free(grown[*count].reason);
+    struct wp_damage *row = &(*damage)[*count];
+    *row = (struct wp_damage){strdup(key), strdup(reason)};
+    if (!row->key || !row->reason) {
+        free(row->key);
+        free(row->reason);
         return -ENOMEM;
     }
     (*count)++;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "storage/report/exemplars.h"
 
+#include "common/array.h"
 #include "proto/store.pb-c.h"
 #include "storage/report/trace.h"
 #include "storage/report/trace_decode.h"
@@ -188,14 +189,8 @@ static int take_other_trace(struct wp_exemplar_window *row, const struct wp_buff
 
 static int insert(struct wp_exemplars *set, uint32_t at, const struct wp_exemplar_window *window)
 {
-    if (set->count == set->room) {
-        uint32_t room = set->room ? set->room * 2 : 16;
-        struct wp_exemplar_window *rows = reallocarray(set->rows, room, sizeof(*rows));
-        if (!rows)
-            return -ENOMEM;
-        set->rows = rows;
-        set->room = room;
-    }
+    if (WP_ARRAY_FIT(set->rows, set->room, set->count + 1))
+        return -ENOMEM;
     struct wp_exemplar_window row = *window;
     row.service = strdup(window->service);
     row.host = strdup(window->host);

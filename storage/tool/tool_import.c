@@ -59,7 +59,7 @@ static int choose_release(struct importing *i, const char *recorded)
 /* A capture says the release's name, as its recorder gave it; the aggregator makes an id of it. */
 static int choose_recorded(struct importing *i)
 {
-    char id[WP_RELEASE_ID_ROOM] = "";
+    char id[WP_ID_ROOM] = "";
     if (*i->origin.release)
         wp_release_id(i->origin.release, id);
     return choose_release(i, id);
@@ -248,7 +248,7 @@ static int merge_in(struct wp_txn *txn, void *context)
 }
 
 /* Where a shard of that origin is in another release than the wanted one: 1, and the release. */
-static int find_shard(struct importing *i, struct wp_store *to, const uint8_t origin[16], char found[129])
+static int find_shard(struct importing *i, struct wp_store *to, const uint8_t origin[16], char found[WP_ID_ROOM])
 {
     char **releases = NULL, shard[WP_ID_ROOM];
     size_t count = 0;
@@ -272,7 +272,7 @@ static int find_shard(struct importing *i, struct wp_store *to, const uint8_t or
 /* What is there as another release would count in both. */
 static int check_shards(struct importing *i, struct wp_store *to)
 {
-    char **shards = NULL, found[129];
+    char **shards = NULL, found[WP_ID_ROOM];
     size_t count = 0;
     uint8_t origin[16];
     int rc = i->tool->flags & WP_TOOL_FORCE ? 0 : wp_txn_shards(i->source, &shards, &count, i->err);

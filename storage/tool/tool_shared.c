@@ -2,6 +2,7 @@
 /* What the commands share. */
 #include "storage/tool/tool_shared.h"
 
+#include "common/clock.h"
 #include "common/json_plain.h"
 #include "common/strings.h"
 #include "storage/env/store.h"
@@ -116,7 +117,7 @@ const char *wp_tool_time(uint64_t ns, char *text, size_t room)
     static const struct {
         uint64_t ns;
         const char *name;
-    } units[] = {{1000000000, "s"}, {1000000, "ms"}, {1000, "us"}, {1, "ns"}};
+    } units[] = {{WP_NS_PER_S, "s"}, {WP_NS_PER_MS, "ms"}, {1000, "us"}, {1, "ns"}};
     size_t unit = 0;
     while (unit < 3 && ns < units[unit].ns)
         unit++;

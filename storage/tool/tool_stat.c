@@ -2,6 +2,8 @@
 /* wakepath-store stat, releases */
 #include "storage/tool/tool_stat.h"
 
+#include "common/array.h"
+#include "common/clock.h"
 #include "common/strings.h"
 #include "storage/env/txn.h"
 #include "storage/env/txn_body.h"
@@ -54,11 +56,9 @@ static int add_to_aggregate(struct sums *sums, const struct wp_key *key, const s
     struct wp_head head = {0};
     struct aggregate_sum *last = sums->aggregate_count ? &sums->aggregates[sums->aggregate_count - 1] : NULL;
     if (!last || strcmp(last->name, key->aggregate)) {
-        struct aggregate_sum *grown = reallocarray(sums->aggregates, sums->aggregate_count + 1, sizeof(*grown));
-        if (!grown)
+        if (WP_ARRAY_NEXT(sums->aggregates, sums->aggregate_count))
             return -ENOMEM;
-        sums->aggregates = grown;
-        last = &grown[sums->aggregate_count++];
+        last = &sums->aggregates[sums->aggregate_count++];
         *last = (struct aggregate_sum){0};
         memcpy(last->name, key->aggregate, sizeof(last->name));
     }
@@ -160,7 +160,7 @@ static int sum_release(struct wp_tool *tool, const char *release, struct sums *s
 
 static const char *date(uint64_t ns, char text[40])
 {
-    time_t seconds = (time_t)(ns / 1000000000);
+    time_t seconds = (time_t)(ns / WP_NS_PER_S);
     struct tm tm;
     if (!ns || !gmtime_r(&seconds, &tm) || !strftime(text, 40, "%Y-%m-%dT%H:%M:%SZ", &tm))
         snprintf(text, 40, "-");

@@ -2,6 +2,7 @@
 /* State that outlives its use: sessions that are over, processes that nothing refers to, blobs that no process has. */
 #include "storage/upkeep/expiry.h"
 
+#include "common/clock.h"
 #include "common/strings.h"
 #include "proto/store.pb-c.h"
 #include "storage/kind/genealogy_store.h"
@@ -170,7 +171,7 @@ static bool is_in_reports(const struct needs *needs, const char *host, uint32_t 
 static bool is_needed(const struct needs *needs, const char *host, uint32_t pid, uint64_t start_ns)
 {
     return needs->is_blind || !start_ns ||
-        wp_sum(start_ns / 1000000000, needs->rule->state_s) > needs->rule->roll_up.now_s ||
+        wp_sum(start_ns / WP_NS_PER_S, needs->rule->state_s) > needs->rule->roll_up.now_s ||
         is_in_reports(needs, host, pid, start_ns);
 }
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "storage/upkeep/reference.h"
 
+#include "common/array.h"
+#include "common/clock.h"
 #include "common/path.h"
 #include "common/strings.h"
 #include "storage/env/store.h"
@@ -80,7 +82,7 @@ static int look_at(void *context, const char *text, size_t size)
         wp_txn_stored(search->txn, text, &bytes, &size, NULL) || wp_value_parse(&value, bytes, size, NULL) ||
         !value.head_size || wp_head_decode(&head, value.head, value.head_size, NULL))
         return 0;
-    uint64_t first_ns = head.first_ns ? head.first_ns : key.timebox_s * 1000000000;
+    uint64_t first_ns = head.first_ns ? head.first_ns : key.timebox_s * WP_NS_PER_S;
     if (!search->first_ns || first_ns < search->first_ns)
         search->first_ns = first_ns;
     return 0;
@@ -119,12 +121,10 @@ static int add_begin(struct begins *begins, const char *release, uint64_t first_
             begins->rows[i].first_ns = !known_ns || (first_ns && first_ns < known_ns) ? first_ns : known_ns;
             return 0;
         }
-    struct begin *grown = reallocarray(begins->rows, begins->count + 1, sizeof(*grown));
-    if (!grown)
+    if (WP_ARRAY_NEXT(begins->rows, begins->count))
         return -ENOMEM;
-    begins->rows = grown;
-    grown[begins->count] = (struct begin){strdup(release), first_ns};
-    return grown[begins->count].release ? (begins->count++, 0) : -ENOMEM;
+    begins->rows[begins->count] = (struct begin){strdup(release), first_ns};
+    return begins->rows[begins->count].release ? (begins->count++, 0) : -ENOMEM;
 }
 
 static int list_begins(struct begins *begins, struct wp_store *const *stores, size_t count, struct wp_error *err)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "storage/upkeep/release_retention.h"
 
+#include "common/clock.h"
 #include "common/strings.h"
 #include "storage/env/txn.h"
 #include "storage/kind/metadata_store.h"
@@ -15,7 +16,7 @@
 #include <string.h>
 
 #define DAY_S 86400u
-#define NS 1000000000u
+#define NS WP_NS_PER_S
 
 static int find_live(void *context, const char *text, size_t size)
 {

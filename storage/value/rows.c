@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "storage/value/rows.h"
 
+#include "common/array.h"
+
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 int wp_rows_grow(void *rows, uint32_t *room, uint32_t count, size_t row_size)
@@ -11,15 +12,10 @@ int wp_rows_grow(void *rows, uint32_t *room, uint32_t count, size_t row_size)
         return 0;
     if (count >= WP_ROWS_LIMIT)
         return -ENOMEM;
-    void *old;
-    memcpy(&old, rows, sizeof(old));
-    uint32_t wanted = *room ? *room * 2 : 16;
-    void *grown = reallocarray(old, wanted, row_size);
-    if (!grown)
-        return -ENOMEM;
-    memcpy(rows, &grown, sizeof(grown));
-    *room = wanted;
-    return 0;
+    size_t wide = *room;
+    int rc = wp_array_fit(rows, &wide, &(const struct wp_array_wish){count + (size_t)1, row_size, false});
+    *room = (uint32_t)wide;
+    return rc;
 }
 
 int wp_rows_compare_texts(const struct wp_intern *strings, uint32_t a, uint32_t b)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* buffer, intern, intmap and error against plain models. */
+/* array, buffer, intern, intmap and error against plain models. */
+#include "common/array.h"
 #include "common/buffer.h"
 #include "common/error.h"
 #include "common/intern.h"
@@ -37,6 +38,34 @@ static void buffer_grows(void **state)
     assert_true(b.failed);
     assert_string_equal((char *)b.data, "abcd");
     wp_buffer_fini(&b);
+}
+
+static void arrays_grow(void **state)
+{
+    (void)state;
+    uint64_t *rows = NULL, *zero = NULL, *single = NULL;
+    uint32_t room = 0, zero_room = 0;
+    for (uint32_t i = 0; i < 5000; i++) {
+        assert_int_equal(WP_ARRAY_FIT(rows, room, i + 1), 0);
+        assert_int_equal(WP_ARRAY_NEXT(single, i), 0);
+        rows[i] = single[i] = i;
+    }
+    for (uint32_t i = 0; i < 5000; i++)
+        assert_true(rows[i] == i && single[i] == i);
+    assert_int_equal(room, 8192);
+    for (uint32_t had = 0, wanted = 7; wanted < 2000; had = wanted, wanted *= 7) {
+        assert_int_equal(WP_ARRAY_FIT_ZERO(zero, zero_room, wanted), 0);
+        for (uint32_t i = 0; i < zero_room; i++)
+            assert_int_equal(zero[i], i < had);
+        for (uint32_t i = 0; i < wanted; i++)
+            zero[i] = 1;
+    }
+    uint64_t *before = rows;
+    assert_int_equal(WP_ARRAY_FIT(rows, room, UINT32_MAX), -ENOMEM);
+    assert_true(rows == before && room == 8192);
+    free(rows);
+    free(zero);
+    free(single);
 }
 
 static void intern_is_dense_and_stable(void **state)
@@ -172,8 +201,8 @@ static void idtable_holds_what_is_in_use(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(buffer_grows), cmocka_unit_test(intern_is_dense_and_stable),
-        cmocka_unit_test(intmap_follows_a_model), cmocka_unit_test(errors_stack_up),
-        cmocka_unit_test(idtable_holds_what_is_in_use)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(arrays_grow), cmocka_unit_test(buffer_grows),
+        cmocka_unit_test(intern_is_dense_and_stable), cmocka_unit_test(intmap_follows_a_model),
+        cmocka_unit_test(errors_stack_up), cmocka_unit_test(idtable_holds_what_is_in_use)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -43,7 +43,7 @@ static void ids(void **state)
 static void releases(void **state)
 {
     (void)state;
-    char made[WP_RELEASE_ID_ROOM], folded[WP_RELEASE_ID_ROOM], long_a[300], long_b[300], ids[64][WP_RELEASE_ID_ROOM];
+    char made[WP_ID_ROOM], folded[WP_ID_ROOM], long_a[300], long_b[300], ids[64][WP_ID_ROOM];
     memset(long_a, 'a', sizeof(long_a));
     memset(long_b, 'a', sizeof(long_b));
     long_a[sizeof(long_a) - 1] = long_b[sizeof(long_b) - 1] = 0;

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WP_COMMON_ARRAY_H
+#define WP_COMMON_ARRAY_H
+/*
+ * Growing arrays of plain rows. The owner keeps the pointer (NULL at first, to be freed with free), the count and, but
+ * for WP_ARRAY_NEXT, the room; all start as zero. A macro takes these themselves, evaluates them more than once, and is
+ * 0, or -ENOMEM with the array as it was.
+ */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Room for `wanted` rows at least; the room doubles, so that appending is linear. */
+#define WP_ARRAY_FIT(rows, room, wanted) WP_ARRAY_FIT_AS(rows, room, wanted, false)
+/* The same; the new rows are zero. */
+#define WP_ARRAY_FIT_ZERO(rows, room, wanted) WP_ARRAY_FIT_AS(rows, room, wanted, true)
+/* Room for the row number `count` of an array without a room, which has grown by this alone, a row at a time. */
+#define WP_ARRAY_NEXT(rows, count) wp_array_next(&(rows), (count), sizeof((rows)[0]))
+
+#define WP_ARRAY_FIT_AS(rows, room, wanted, is_zero)                                                                   \
+    ((wanted) <= (room) ? 0 : __extension__({                                                                          \
+        size_t wp_array_room = (room);                                                                                 \
+        int wp_array_rc = wp_array_fit(                                                                                \
+            &(rows), &wp_array_room, &(const struct wp_array_wish){(wanted), sizeof((rows)[0]), is_zero});             \
+        (room) = (__typeof__(room))wp_array_room;                                                                      \
+        wp_array_rc;                                                                                                   \
+    }))
+
+struct wp_array_wish {
+    size_t rows, row_size;
+    bool is_zero;
+};
+
+/* Behind the macros: `rows` is a row_type **. */
+int wp_array_fit(void *rows, size_t *room, const struct wp_array_wish *wish);
+int wp_array_next(void *rows, size_t count, size_t row_size);
+
+#endif
