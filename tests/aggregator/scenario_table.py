@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""scenario_table.py DOC FOLDER: each scenario of the folder stands in the table of rules of docs/engine.md, and each that stands there exists."""
+"""scenario_table.py README FOLDER: the table of rules in README names each scenario of FOLDER, and only those that exist."""
 import fnmatch
 import os
 import re
@@ -9,7 +9,7 @@ import sys
 
 def main():
     with open(sys.argv[1], encoding="utf-8") as file:
-        table = file.read().partition("## Rules and their scenarios")[2]
+        table = file.read().partition("## Rules and their scenarios")[2].partition("\n# ")[0]
     rows = [line.rpartition("|")[0].rpartition("|")[2] for line in table.splitlines() if line.startswith("| ") and "`" in line]
     named = {name for row in rows for name in re.findall(r"`([^`]+)`", row)}
     there = {name[:-4] for name in os.listdir(sys.argv[2]) if name.endswith(".txt")}
