@@ -36,15 +36,16 @@ static int run_help(const struct command *command, int argc, char **argv);
 static const struct command commands[] = {
     {"record", run_record, NULL, "run a command, or watch the host for a while, and show where the time went"},
     {"collector", run_program, "wakepath-collector", "record this host's events and send them to an aggregator"},
-    {"aggregator", run_program, "wakepath-aggregator", "receive events, work out who waited for whom, file it"},
+    {"aggregator", run_program, "wakepath-aggregator",
+        "receive events, compute who waited for whom, and store reports"},
     {"reporter", run_program, "wakepath-reporter", "make pages, JSON or text from a store"},
     {"query", run_mode, "wakepath-reporter",
         "sum up the time of releases by process, function, host, category or path"},
-    {"store", run_program, "wakepath-store", "look into a store and check it"},
-    {"status", run_status, NULL, "how the daemons are"},
-    {"doctor", run_doctor, NULL, "look whether this host can do it, and say how to mend what cannot"},
+    {"store", run_program, "wakepath-store", "read, check and maintain a store"},
+    {"status", run_status, NULL, "show the state of the daemons"},
+    {"doctor", run_doctor, NULL, "check whether this host can record, and how to fix what is missing"},
     {"keygen", run_keygen, NULL, "make a key pair for a collector or an aggregator"},
-    {"enroll", run_enroll, NULL, "get a host's key listed by a token, or list those of others"},
+    {"enroll", run_enroll, NULL, "get a host's key listed with a token, or run the server that lists keys"},
     {"help", run_help, NULL, "this list, or the help of a sub-command"},
 };
 #define COMMANDS (sizeof(commands) / sizeof(commands[0]))

@@ -48,7 +48,7 @@ static void look_at_daemons(
 int wp_doctor_run(int argc, char **argv, FILE *out, struct wp_error *err)
 {
     static const struct argp argp = {option_table, parse_option, NULL,
-        "Looks whether this host can record and its daemons can work, and says how to mend what is wrong. Changes "
+        "Checks whether this host can record and its daemons can work, and says how to fix what is wrong. Changes "
         "nothing."
         "\vAs root it sees most. Exit status: 0 nothing is wrong, 1 something is, 64 wrong use.",
         NULL, NULL, NULL};

@@ -29,18 +29,19 @@ struct enroll {
 };
 
 static const struct argp_option option_table[] = {
-    {"connect", 'c', "ENDPOINT", 0, "the desk beside an aggregator, tcp://address:port; may be repeated", 0},
+    {"connect", 'c', "ENDPOINT", 0, "the enrolment server of an aggregator, tcp://address:port; may be repeated", 0},
     {"server-key", KEY_SERVER_KEY, "FILE", 0, "the aggregator's public key", 0},
     {"host", KEY_HOST, "UUID", 0, "the host that the key is to speak for: its UUID, or `this` (default)", 0},
     {"every", KEY_EVERY, "S", 0,
-        "do not end: ask again every S seconds, for an aggregator that was away or has lost its list", 0},
-    {"wait", KEY_WAIT, "S", 0, "give up when no desk has listed the key for so long (default: never)", 0},
-    {"listen", KEY_LISTEN, "ENDPOINT", 0, "be the desk, there", 1},
-    {"allow", KEY_ALLOW, "DIR", 0, "the aggregator's --allow folder, where the desk writes HOST.pub", 1},
-    {"key", KEY_KEY, "FILE", 0, "the secret key: this host's, or as a desk the aggregator's", 2},
+        "keep running and ask again every S seconds, for an aggregator that was down or has lost its list", 0},
+    {"wait", KEY_WAIT, "S", 0, "give up when no enrolment server has listed the key after this time (default: never)",
+        0},
+    {"listen", KEY_LISTEN, "ENDPOINT", 0, "run the enrolment server at this address", 1},
+    {"allow", KEY_ALLOW, "DIR", 0, "the aggregator's --allow folder, into which the enrolment server writes HOST.pub",
+        1},
+    {"key", KEY_KEY, "FILE", 0, "the secret key: this host's, or with --listen the aggregator's", 2},
     {"token", KEY_TOKEN, "FILE", 0,
-        "what hosts of the fleet know: lines of 32 to 128 characters, of which a host says the first and a desk takes "
-        "each",
+        "the fleet's tokens: lines of 32 to 128 characters; a host sends the first, an enrolment server accepts each",
         2},
     {0},
 };
@@ -69,8 +70,8 @@ static void check_words(const struct enroll *e, struct argp_state *state)
     if (e->listen ? !e->allow : !e->count || !e->server_key)
         argp_error(state, e->listen ? "--allow is needed with --listen" : "--connect and --server-key are needed");
     if (e->listen ? e->count || e->server_key || e->every_s || e->wait_s || e->is_host_given : e->allow != NULL)
-        argp_error(state,
-            e->listen ? "--listen is for a desk: with --key, --token and --allow alone" : "--allow goes with --listen");
+        argp_error(
+            state, e->listen ? "--listen goes with --key, --token and --allow only" : "--allow goes with --listen");
 }
 
 static error_t parse_option(int key, char *argument, struct argp_state *state)
@@ -79,7 +80,7 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
     switch (key) {
     case 'c':
         if (e->count == DESKS)
-            argp_error(state, "more than %u desks", DESKS);
+            argp_error(state, "more than %u enrolment servers", DESKS);
         e->desks[e->count++] = argument;
         break;
     case KEY_KEY:
@@ -151,20 +152,20 @@ static int ask(const struct enroll *e, const struct wp_logger *logger, const sig
     time_t begin = time(NULL);
     char host[WP_HOST_TEXT];
     wp_host_format(e->host, host);
-    wp_log(logger, WP_LOG_INFO, "asks to be listed host=%s", host);
+    wp_log(logger, WP_LOG_INFO, "requesting enrolment host=%s", host);
     for (bool was_listed = false;;) {
         struct wp_error why = {0};
         unsigned listed = ask_all(e, logger, &why);
         if (listed && !was_listed)
-            wp_log(logger, WP_LOG_INFO, "enrolled desks=%u of=%u", listed, e->count);
+            wp_log(logger, WP_LOG_INFO, "enrolled servers=%u of=%u", listed, e->count);
         was_listed = was_listed || listed;
         if (was_listed && !e->every_s)
             return 0;
         if (!was_listed && e->wait_s && time(NULL) - begin >= (time_t)e->wait_s)
-            return wp_error_wrap(
-                err, wp_error_set(err, why.code, "%s", why.text), "no desk has listed the key within %u s", e->wait_s);
+            return wp_error_wrap(err, wp_error_set(err, why.code, "%s", why.text),
+                "no enrolment server has listed the key within %u s", e->wait_s);
         if (pause_s(ends, was_listed ? e->every_s : 2))
-            return was_listed ? 0 : wp_error_set(err, -EINTR, "ended before a desk had listed the key");
+            return was_listed ? 0 : wp_error_set(err, -EINTR, "ended before an enrolment server had listed the key");
     }
 }
 
@@ -188,14 +189,14 @@ static int serve(const struct enroll *e, const struct wp_logger *logger, const s
 int wp_enroll_run(int argc, char **argv, struct wp_error *err)
 {
     static const struct argp argp = {option_table, parse_option, NULL,
-        "Gets the key of a host listed by aggregators without an operator: a desk beside each of them lists the first "
-        "key of a host for whoever "
-        "knows the fleet's token.\v"
-        "The key is made by `wakepath keygen --host this NAME`. A host's first key stays: to list another one, take "
-        "HOST.pub out of the "
-        "desk's folder; to lock a host out, leave a file of that name with a comment alone (#). Exit status: 0 a desk "
-        "has listed the key, "
-        "1 none has, 64 wrong use.",
+        "Gets the key of a host listed by aggregators without an operator: an enrolment server beside each of them "
+        "lists "
+        "the first key of a host that sends the fleet's token.\v"
+        "`wakepath keygen --host this NAME` makes the key. A host's first key stays: to list another one, remove "
+        "HOST.pub "
+        "from the enrolment server's folder; to lock a host out, replace that file with a comment (#). Exit status: 0 "
+        "an "
+        "enrolment server has listed the key, 1 none has, 64 wrong use.",
         NULL, NULL, NULL};
     struct enroll e = {0};
     struct wp_logger logger = {"wakepath-enroll", WP_LOG_INFO, 2};

@@ -19,12 +19,12 @@ struct keygen {
 };
 
 static const struct argp_option option_table[] = {
-    {"dir", 'd', "DIR", 0, "write there (default: here)", 0},
+    {"dir", 'd', "DIR", 0, "write the files into this folder (default: the current one)", 0},
     {"host", KEY_HOST, "UUID", 0,
-        "a collector's key, for this host: its UUID, `this` for the host that this runs on, or `any`", 0},
-    {"netns", KEY_NETNS, "PATH", 0, "with --host this: of a collector that has this --netns", 0},
-    {"shard", KEY_SHARD, 0, 0, "a key of an aggregator that others list as their peer (--peer)", 0},
-    {"force", 'f', 0, 0, "replace files that are there", 0},
+        "the host that a collector's key speaks for: its UUID, `this` for the current host, or `any`", 0},
+    {"netns", KEY_NETNS, "PATH", 0, "with --host this: for a collector with this --netns", 0},
+    {"shard", KEY_SHARD, 0, 0, "make a key of an aggregator that others name as their --peer", 0},
+    {"force", 'f', 0, 0, "replace existing files", 0},
     {0},
 };
 

@@ -123,7 +123,8 @@ static void print_json(const struct wp_watched *all, unsigned count, FILE *out)
 int wp_status_run(int argc, char **argv, FILE *out, struct wp_error *err)
 {
     static const struct argp argp = {option_table, parse_option, "[ADDRESS:PORT...]",
-        "Says how the daemons of this host are, or those at the addresses: what they do, what they cost, what is wrong."
+        "Shows the state of this host's daemons, or of those at the addresses: what they do, what they cost, what is "
+        "wrong."
         "\vThey answer where their --metrics says. Exit status: 0 all answer and are well, 1 not so, 64 wrong use.",
         NULL, NULL, NULL};
     struct status s = {.count = 0};

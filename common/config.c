@@ -395,7 +395,7 @@ static void tell_changes(const struct wp_config *config, const struct wp_setting
         if (is_live)
             tell_change(key->name, values, count, logger);
         else
-            wp_log(logger, WP_LOG_WARN, "a setting changes with the next start only key=%s", key->name);
+            wp_log(logger, WP_LOG_WARN, "a setting takes effect only at the next start key=%s", key->name);
     }
 }
 
@@ -409,11 +409,11 @@ bool wp_config_reload(struct wp_config *config, void *input, const struct wp_log
     if (!rc)
         rc = parse_again(config, &new, input, &err);
     if (rc) {
-        wp_log(logger, WP_LOG_ERROR, "the configuration is not read anew, all stays as it was reason=\"%s\"", err.text);
+        wp_log(logger, WP_LOG_ERROR, "cannot reload the configuration, nothing has changed reason=\"%s\"", err.text);
         wp_settings_fini(&new);
         return false;
     }
-    wp_log(logger, WP_LOG_INFO, "the configuration is read anew file=%s", config->path ? config->path : "none");
+    wp_log(logger, WP_LOG_INFO, "the configuration was reloaded file=%s", config->path ? config->path : "none");
     tell_changes(config, &new, logger);
     wp_settings_fini(&config->reread);
     config->reread = new;

@@ -117,11 +117,11 @@ static void say_where(const struct wp_logger *logger, const union address *addre
     bool is_v6 = address->any.sa_family == AF_INET6;
     inet_ntop(address->any.sa_family,
         is_v6 ? (const void *)&address->v6.sin6_addr : (const void *)&address->v4.sin_addr, text, sizeof(text));
-    wp_log(logger, WP_LOG_INFO, "metrics are told address=%s%s%s:%u", is_v6 ? "[" : "", text, is_v6 ? "]" : "",
+    wp_log(logger, WP_LOG_INFO, "serving metrics address=%s%s%s:%u", is_v6 ? "[" : "", text, is_v6 ? "]" : "",
         ntohs(is_v6 ? address->v6.sin6_port : address->v4.sin_port));
     if (!is_loopback(address))
         wp_log(logger, WP_LOG_WARN,
-            "metrics are for everybody who reaches that address: they name hosts, and nothing is encrypted");
+            "metrics are served without encryption or authentication to everybody who reaches that address");
 }
 
 /* --- answers --- */
@@ -313,7 +313,7 @@ int wp_health_open(struct wp_health **out, const char *listen, const struct wp_l
         return rc;
     int fd = open_socket(&address);
     if (fd < 0)
-        return wp_error_errno(err, fd, "cannot tell metrics at %s", listen);
+        return wp_error_errno(err, fd, "cannot serve metrics at %s", listen);
     struct wp_health *health = calloc(1, sizeof(*health));
     if (!health) {
         close(fd);

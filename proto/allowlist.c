@@ -209,7 +209,7 @@ void wp_allowlist_refresh(struct wp_allowlist *list, bool is_forced, const struc
     if (rc > 0)
         wp_log(logger, WP_LOG_INFO, "the allowlist has changed keys=%zu", count);
     else if (is_told)
-        wp_log(logger, WP_LOG_WARN, "the allowlist before stays in force: %s", why.text);
+        wp_log(logger, WP_LOG_WARN, "cannot use the new allowlist, the previous one stays in force: %s", why.text);
 }
 
 size_t wp_allowlist_count(struct wp_allowlist *list)

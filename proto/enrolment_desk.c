@@ -148,11 +148,11 @@ static const char *judge(struct wp_enrolment_desk *d, struct asker *a)
     struct wp_public_key key;
     struct wp_error err = {0};
     if (wp_token_each(d->options.token_path, match, a, &err)) {
-        wp_log(d->options.logger, WP_LOG_ERROR, "nobody can enrol: %s", err.text);
-        return "the tokens cannot be read here; the desk's log says why";
+        wp_log(d->options.logger, WP_LOG_ERROR, "cannot read the tokens, nobody can enrol: %s", err.text);
+        return "the tokens cannot be read here; the enrolment server's log says why";
     }
     if (!a->is_known)
-        return "the token is none of those that are good here";
+        return "the token is not one of those that this enrolment server accepts";
     if ((size_t)snprintf(path, sizeof(path), "%s/%s.pub", d->options.allow_path, a->host) >= sizeof(path))
         return "the allowlist's path is too long";
     int rc = look_at_file(path, a, &err);
@@ -170,7 +170,7 @@ static const char *judge(struct wp_enrolment_desk *d, struct asker *a)
         rc = list_it(d, path, a, &err);
     if (rc)
         wp_log(d->options.logger, WP_LOG_ERROR, "cannot enrol host=%s: %s", a->host, err.text);
-    return rc ? "it cannot be written here; the desk's log says why" : NULL;
+    return rc ? "the key cannot be written here; the enrolment server's log says why" : NULL;
 }
 
 static const char *read_request(const struct parts *p, struct asker *a)

@@ -107,7 +107,8 @@ static int listen_at(struct wp_server *s, const struct wp_server_options *option
             options->endpoint, true, options->key_path || options->allow_path, options->is_insecure, err);
     if (!rc && is_network && !options->key_path)
         wp_log(s->logger, WP_LOG_WARN,
-            "insecure: everybody who reaches this endpoint may read along and send endpoint=%s", options->endpoint);
+            "insecure: everybody who reaches this endpoint may send, and everybody on the way may read endpoint=%s",
+            options->endpoint);
     return rc ? rc : wp_endpoint_bind(s->socket, options->endpoint, err);
 }
 

@@ -232,7 +232,8 @@ int wp_ingest_run(const struct wp_engine_options *engine, const struct wp_ingest
         rc = wp_error_set(err, -ENOMEM, "out of memory");
     if (!rc && engine->resume &&
         wp_name_keep_open(&ingest.kept, engine->resume, engine->shard, ingest.names, logger, &why))
-        wp_log(logger, WP_LOG_WARN, "objects will be read again after a restart: %s", why.text);
+        wp_log(
+            logger, WP_LOG_WARN, "cannot keep symbol names across a restart, objects will be read again: %s", why.text);
     if (!rc && options->window)
         wp_server_set_window(ingest.server, options->window);
     if (!rc)
@@ -245,7 +246,7 @@ int wp_ingest_run(const struct wp_engine_options *engine, const struct wp_ingest
             &(struct wp_aggregator_vitals_options){
                 options->metrics, engine->store, engine->shard, ingest.engine, ingest.server, ingest.names, logger},
             &why))
-        wp_log(logger, WP_LOG_WARN, "goes on without metrics: %s", why.text);
+        wp_log(logger, WP_LOG_WARN, "continuing without metrics: %s", why.text);
     if (!rc && options->ready_fd >= 0) {
         ssize_t done = write(options->ready_fd, "ready\n", 6);
         (void)done;

@@ -63,71 +63,69 @@ enum {
 #define LABELS 64u
 
 static const struct argp_option option_table[] = {
-    {"bind", KEY_BIND, "ENDPOINT", 0, "listen there: ipc:///path or tcp://address:port", 0},
+    {"bind", KEY_BIND, "ENDPOINT", 0, "listen at ipc:///path or tcp://address:port", 0},
     {"key", KEY_KEY, "FILE", 0, "this aggregator's secret key for tcp:// (wakepath keygen makes one)", 0},
     {"allow", KEY_ALLOW, "FILE", 0,
-        "who may connect by tcp://: a list of public keys, or a folder of *.pub; read again when it changes", 0},
-    {"insecure", KEY_INSECURE, 0, 0, "let everybody read and send by tcp://, without keys", 0},
+        "allowlist for tcp://: a file of public keys, or a folder of *.pub files; read again when it changes", 0},
+    {"insecure", KEY_INSECURE, 0, 0, "accept everybody by tcp://, in plaintext, without keys", 0},
     {"peer", KEY_PEER, "ENDPOINT[=FILE]", 0,
-        "another aggregator of the fleet, which names this one as its peer, too; FILE is its "
-        "public key, for tcp://. May be repeated",
+        "another aggregator (shard) of the fleet, which must name this one as its peer; FILE: its public key, for "
+        "tcp://; may be repeated",
         0},
     {"store", KEY_STORE, "ROOT", 0, "the store's folder", 0},
-    {"release", KEY_RELEASE, "ID", 0, "release of hosts that do not say theirs (default: unversioned)", 0},
+    {"release", KEY_RELEASE, "ID", 0, "release of hosts without --release (default: unversioned)", 0},
     {"release-rule", KEY_RELEASE_RULE, "ID=SELECTOR", 0,
-        "what the selector picks runs that release, if it does not say itself "
-        "(WAKEPATH_RELEASE in its environment); may be repeated",
+        "release of the processes that the selector picks, unless WAKEPATH_RELEASE in their environment names one; may "
+        "be repeated",
         0},
-    {"shard", KEY_SHARD, "ID", 0, "this aggregator's share of the data (default: local)", 0},
-    {"label", KEY_LABEL, "KEY=VALUE", 0, "say this of each release, as label.KEY of its metadata; may be repeated", 0},
+    {"shard", KEY_SHARD, "ID", 0, "name of this aggregator's share of the data (default: local)", 0},
+    {"label", KEY_LABEL, "KEY=VALUE", 0, "add label.KEY to the metadata of each release; may be repeated", 0},
     {"aggregate", KEY_AGGREGATE, "NAME=SELECTOR", 0, "report on the processes that the selector picks; may be repeated",
         0},
-    {"auto-aggregates", KEY_AUTO, "N", 0, "one aggregate a service besides, the N busiest", 0},
-    {"exit-after-sessions", KEY_EXIT, "N", 0, "end when so many sessions have ended", 0},
-    {"ready-fd", KEY_READY, "FD", 0, "write a line there when listening", 0},
+    {"auto-aggregates", KEY_AUTO, "N", 0, "also report on the N busiest services, one aggregate each", 0},
+    {"exit-after-sessions", KEY_EXIT, "N", 0, "end after N sessions have ended", 0},
+    {"ready-fd", KEY_READY, "FD", 0, "write a line to this descriptor when listening", 0},
     {"window", KEY_WINDOW, "WINDOW", 0,
-        "let all hosts record only so long of each period of wall time, such as \"1s every 60s\", or always (default: "
-        "as "
-        "each host's --window says)",
+        "make all hosts record in windows of wall time, such as \"1s every 60s\", or always (default: each host's "
+        "--window)",
         0},
     {"epoch", KEY_EPOCH, "MS", 0, "length of an epoch (default 1000)", 0},
     {"lateness", KEY_LATENESS, "MS", 0, "how long an epoch waits for late data (default 2000)", 0},
     {"history", KEY_HISTORY, "MS", 0, "how far back explanations reach (default 10000)", 0},
     {"lookback", KEY_LOOKBACK, "MS", 0,
-        "keep more than the history to explain long waits with, while memory allows; needs --no-resume (default: the "
-        "history)",
+        "keep this much history to explain long waits, bounded by --lookback-memory; needs --no-resume (default: "
+        "--history)",
         0},
     {"lookback-memory", KEY_LOOKBACK_MEMORY, "MIB", 0,
-        "of --lookback: so much for a host's switches and samples (default 1024)", 0},
-    {"fit", KEY_FIT, "US", 0, "overlap that still is the same control path (default 100)", 0},
-    {"join", KEY_JOIN, "US", 0, "a run shorter than this parts no loop of sleeps that time out (default 100)", 0},
+        "most memory for a host's switches and samples with --lookback (default 1024)", 0},
+    {"fit", KEY_FIT, "US", 0, "most overlap of two intervals that still are one control path (default 100)", 0},
+    {"join", KEY_JOIN, "US", 0,
+        "a run shorter than this does not interrupt a loop of sleeps that time out (default 100)", 0},
     {"late-sample", KEY_LATE_SAMPLE, "US", 0,
-        "how late a sample may come and still belong to the run before (default 20)", 0},
+        "most lateness of a sample that still belongs to the run before it (default 20)", 0},
     {"late-after", KEY_LATE_AFTER, "S", 0,
-        "what comes so long after its hour was over is counted as late, or never (default 3600)", 0},
-    {"depth", KEY_DEPTH, "N", 0, "layers of waiting for somebody who waits (default 64)", 0},
-    {"width", KEY_WIDTH, "N", 0, "stretches looked at for one sleep (default 200000)", 0},
-    {"budget", KEY_BUDGET, "N", 0, "stretches looked at for one host's epoch (default 10000000)", 0},
+        "count data as late that arrives this long after its hour has ended, or never (default 3600)", 0},
+    {"depth", KEY_DEPTH, "N", 0, "most waits to follow in a chain (default 64)", 0},
+    {"width", KEY_WIDTH, "N", 0, "most intervals examined to explain one sleep (default 200000)", 0},
+    {"budget", KEY_BUDGET, "N", 0, "most intervals examined to explain one epoch of a host (default 10000000)", 0},
     {"host-reports", KEY_HOSTS, "N", 0,
-        "so many hosts have reports of their own and can be told apart; what further ones do is added up (default 256)",
-        0},
+        "number of hosts with reports of their own; further hosts share one (default 256)", 0},
     {"memory", KEY_MEMORY, "MIB", 0,
-        "so much may all sessions hold of memory; the largest session of the host that holds most is ended when they "
-        "hold "
-        "more (default: three quarters of the machine's; 0: no bound)",
+        "most memory of all sessions; above it the largest session of the host that holds most is ended (default: "
+        "three quarters of the machine's; 0: no limit)",
         0},
     {"host-memory", KEY_HOST_MEMORY, "MIB", 0,
-        "so much may the sessions of one host hold of memory; its largest is ended when they hold more (default 4096; "
-        "0: no bound)",
-        0},
-    {"expect-hosts", KEY_EXPECT, "N", 0, "explain nothing before so many hosts have come (for replays; default 0)", 0},
-    {"give-up", KEY_GIVE_UP, "MS", 0, "a host that says nothing for so long is not waited for (default 5000)", 0},
+        "most memory of one host's sessions; above it its largest session is ended (default 4096; 0: no limit)", 0},
+    {"expect-hosts", KEY_EXPECT, "N", 0, "explain nothing before N hosts have connected (for replays; default 0)", 0},
+    {"give-up", KEY_GIVE_UP, "MS", 0, "do not wait for a host that has been silent this long (default 5000)", 0},
     {"resume", KEY_RESUME, "DIR", 0,
-        "keep there what live sessions need to go on after a restart (default: STORE.resume, beside the store)", 0},
-    {"no-resume", KEY_NO_RESUME, 0, 0, "keep nothing: after a restart sessions begin anew", 0},
+        "folder of checkpoints, from which live sessions continue after a restart (default: STORE.resume, beside the "
+        "store)",
+        0},
+    {"no-resume", KEY_NO_RESUME, 0, 0, "write no checkpoints: after a restart sessions begin again", 0},
     {"metrics", KEY_METRICS, "ADDRESS:PORT", 0,
-        "answer /metrics (Prometheus) and /healthz there by HTTP, or none (default: none; the "
-        "service's file says 127.0.0.1:9470); port 0 takes a free one",
+        "serve /metrics (Prometheus) and /healthz by HTTP at this address, or none (default: none; the service's file "
+        "has 127.0.0.1:9470); port 0: any free one",
         0},
     {"log-level", KEY_LOG, "LEVEL", 0, "error, warn, info or debug (default info)", 0},
     {0},
@@ -372,7 +370,7 @@ void wp_aggregator_options_parse(struct wp_aggregator_options *options, int argc
         "aggregate", "auto-aggregates", "log-level", "release-rule", "window", NULL};
     static const struct wp_config_spec spec = {"aggregator", "/etc/wakepath/aggregator.conf", flags_only, live_keys};
     static const struct argp argp = {option_table, parse_option, NULL,
-        "Receives the events of collectors, rebuilds who waited for whom, and files reports in a store.", NULL, NULL,
+        "Receives the events of collectors, computes who waited for whom, and writes reports to a store.", NULL, NULL,
         NULL};
     set_defaults(options);
     argp_err_exit_status = WP_EXIT_USAGE;

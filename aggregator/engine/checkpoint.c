@@ -562,6 +562,6 @@ void wp_checkpoints_sweep(struct wp_checkpoints *c,
     if (entries)
         closedir(entries);
     if (c->logger && over + left)
-        wp_log(c->logger, WP_LOG_INFO, "what sessions left to go on with is removed ended=%u silent_for_a_month=%u",
-            over, left);
+        wp_log(c->logger, WP_LOG_INFO,
+            "removed checkpoints of sessions that do not continue ended=%u silent_for_a_month=%u", over, left);
 }

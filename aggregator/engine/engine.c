@@ -159,7 +159,7 @@ static void make_place(struct wp_engine *engine, const uint8_t host[16])
     if (wp_seats_of_host(&engine->seats, host, &oldest) < HOST_SESSIONS)
         return;
     wp_log(engine->logger, WP_LOG_WARN,
-        "more than %u sessions of one host, the one that was silent longest is ended host=%s", HOST_SESSIONS,
+        "a host has more than %u sessions, ended the one that was silent longest host=%s", HOST_SESSIONS,
         oldest->hostname);
     end_session(engine, oldest);
 }
@@ -180,8 +180,8 @@ static int make_session(
     if (!rc || (rc == -ENOENT && !(*session)->skip_seq))
         return 0;
     if (rc != -ENOENT)
-        wp_log(engine->logger, WP_LOG_WARN,
-            "a checkpoint is of no use, its session is asked for from its first batch: %s", why.text);
+        wp_log(engine->logger, WP_LOG_WARN, "cannot use a checkpoint, asking for its session from the first batch: %s",
+            why.text);
     wp_host_session_destroy(*session);
     wp_checkpoints_remove(engine->checkpoints, hello->session);
     return wp_host_session_create(
@@ -232,7 +232,8 @@ static int seat_session(
 static void shed(struct wp_engine *engine, struct wp_seat *seat, uint64_t limit)
 {
     struct wp_host_session *session = seat->session;
-    wp_log(engine->logger, WP_LOG_WARN, "a session is ended that holds too much memory host=%s bytes=%llu limit=%llu",
+    wp_log(engine->logger, WP_LOG_WARN,
+        "ended a session that holds more memory than --host-memory or --memory allows host=%s bytes=%llu limit=%llu",
         session->hostname, (unsigned long long)seat->held_bytes, (unsigned long long)limit);
     wp_held_shed(&engine->held, seat);
     end_session(engine, session);
@@ -492,8 +493,8 @@ static void keep(struct wp_engine *engine, struct wp_host_session *session, uint
         return;
     if (wp_checkpoints_write(engine->checkpoints, session, &why) &&
         wp_log_allowed(&engine->unkept, now_ns, 10 * WP_NS_PER_S))
-        wp_log(
-            engine->logger, WP_LOG_WARN, "a session's state cannot be kept, collectors keep their data: %s", why.text);
+        wp_log(engine->logger, WP_LOG_WARN, "cannot write a session's checkpoint, its collector keeps the batches: %s",
+            why.text);
 }
 
 static void finish(struct wp_engine *engine, struct wp_seat *seat)

@@ -27,8 +27,8 @@ struct wp_aggregate *wp_host_session_aggregate(struct wp_host_session *session, 
     if (number < 0) {
         if (!session->refused_aggregates++ && session->logger)
             wp_log(session->logger, WP_LOG_WARN,
-                "there are %u aggregates already: the time of '%s' in release '%s' is not reported", WP_AGGREGATES,
-                name, release);
+                "the limit of %u aggregates is reached: the time of '%s' in release '%s' is not reported",
+                WP_AGGREGATES, name, release);
         return NULL;
     }
     struct wp_aggregate *aggregate = calloc(1, sizeof(*aggregate));

@@ -84,8 +84,8 @@ void wp_thinning_tick(struct wp_thinning *t, uint64_t now_ns, uint64_t real_ns)
     if (t->budget.level != before)
         wp_log(t->logger, t->budget.level > before ? WP_LOG_WARN : WP_LOG_INFO,
             "%s overhead-limit=%g%% took=%.2f%% recorded=\"%s\"",
-            t->budget.level > before ? "records less, it cost too much" : "records more again", t->budget.limit_percent,
-            t->budget.share_percent, wp_budget_name(t->budget.level));
+            t->budget.level > before ? "recording less, to stay within the overhead limit" : "recording more again",
+            t->budget.limit_percent, t->budget.share_percent, wp_budget_name(t->budget.level));
     if (t->budget.level != before || t->budget.level >= WP_BUDGET_WINDOWS)
         apply(t, now_ns, real_ns);
 }

@@ -176,7 +176,7 @@ static void tell_vitals(struct collector *c)
 {
     struct wp_error why = {0};
     if (c->options->metrics && wp_sandbox_apart(&c->sandbox, open_vitals, &(struct opening){c, &why}, &why))
-        wp_log(c->logger, WP_LOG_WARN, "goes on without metrics: %s", why.text);
+        wp_log(c->logger, WP_LOG_WARN, "continuing without metrics: %s", why.text);
 }
 
 /* What an aggregator says is answered at once: its clock's bounds are as wide as the answer is late. */
@@ -273,8 +273,7 @@ static int keep_window(struct collector *c, const struct wp_sink *sink, int *wai
     struct wp_window window = window_now(c);
     char text[64];
     if (memcmp(&window, &c->window, sizeof(window)))
-        wp_log(
-            c->logger, WP_LOG_INFO, "the window of the recording changes window=\"%s\"", wp_window_text(&window, text));
+        wp_log(c->logger, WP_LOG_INFO, "the recording window has changed window=\"%s\"", wp_window_text(&window, text));
     c->window = window;
     uint64_t real_ns = wp_test_clock_real(&c->options->test_clock, wp_clock_of_ns(CLOCK_REALTIME));
     uint64_t left_ns = wp_window_left(&window, real_ns);
@@ -295,7 +294,8 @@ static void take_up_reload(struct collector *c)
         return;
     c->reloads = o->reloads;
     if (wp_batcher_match(c->batcher, o->patterns, o->pattern_count, &why))
-        wp_log(c->logger, WP_LOG_WARN, "command lines are judged as before: %s", why.text);
+        wp_log(
+            c->logger, WP_LOG_WARN, "cannot apply --match-cmdline, command lines are matched as before: %s", why.text);
     else if (o->source == WP_FROM_BPF)
         wp_source_bpf_want_cmdlines(c->source, o->pattern_count > 0);
 }
@@ -332,7 +332,8 @@ static void start_fetching(struct collector *c)
     struct wp_error why = {0};
     if (c->options->debuginfod && c->options->source == WP_FROM_BPF &&
         wp_debug_fetch_start(&c->fetch, c->options->debuginfod, &why))
-        wp_log(c->logger, WP_LOG_WARN, "no debug files are fetched: %s", why.text);
+        wp_log(c->logger, WP_LOG_WARN,
+            "cannot fetch debug files (--debuginfod), some functions will have no source lines: %s", why.text);
 }
 
 static int run_live(struct collector *c, struct wp_error *err)

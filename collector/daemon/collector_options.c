@@ -65,77 +65,79 @@ enum {
 static const struct argp_option option_table[] = {
     {"source", KEY_SOURCE, "SOURCE", 0, "bpf (default: the live kernel), perf-script:FILE (or -), capture:FILE", 0},
     {"connect", KEY_CONNECT, "ENDPOINT", 0,
-        "send to the aggregator there: ipc:///path or tcp://address:port; may be repeated, the next "
-        "one is for when one does not answer",
+        "send to the aggregator at ipc:///path or tcp://address:port; may be repeated: the next one is used when one "
+        "does not answer",
         0},
     {"key", KEY_KEY, "FILE", 0, "this host's secret key for tcp:// (wakepath keygen makes one)", 0},
     {"server-key", KEY_SERVER_KEY, "FILE", 0,
         "the aggregator's public key; one for all --connect, or one for each; may be repeated", 0},
     {"insecure", KEY_INSECURE, 0, 0, "send by tcp:// in plaintext, without keys", 0},
     {"spool", KEY_SPOOL, "DIR", 0,
-        "keep there what no aggregator has acknowledged, or none for memory (default: " DEFAULT_SPOOL
+        "keep unacknowledged batches in this folder, or none: in memory (default: " DEFAULT_SPOOL
         " for the live kernel and a tcp endpoint)",
         0},
     {"spool-limit", KEY_SPOOL_LIMIT, "BYTES", 0,
-        "of the spool, with K, M or G; the oldest goes when it is full (default 256M)", 0},
+        "most bytes in the spool, with K, M or G; when it is full the oldest batches are removed and counted as lost "
+        "(default 256M)",
+        0},
     {"session-limit", KEY_SESSION_LIMIT, "BYTES", 0,
-        "of what a session has named (threads, sockets, stacks, strings), with K, M or G: then it goes "
-        "on in another one; from 64K to 768M (default 64M)",
+        "most bytes in a session's dictionary (threads, sockets, stacks, strings), with K, M or G; then the session "
+        "continues in a new one; 64K to 768M (default 64M)",
         0},
     {"unwind-cache", KEY_CACHE, "DIR", 0,
-        "keep there the unwind rows of objects, by build id, so that they are not read again after a restart; "
-        "or none (default none; the service's file names one)",
+        "keep unwind rows of objects in this folder, by build id, so that a restart does not read them again; or none "
+        "(default none; the service's file names one)",
         0},
     {"debuginfod", KEY_DEBUGINFOD, "URLS", 0,
-        "ask these servers for debug files by build id, as elfutils' debuginfod(8) answers, with blanks "
-        "between; or none (default none: build ids leave the host)",
+        "ask these debuginfod(8) servers, separated by blanks, for debug files; build ids then leave the host; or none "
+        "(default none)",
         0},
     {"learn", KEY_LEARN, "PROGRAM", 0,
-        "know its unwind rows, and those of the libraries that it is linked with, before the first event (it takes "
-        "ten seconds at most); may be repeated",
+        "read the unwind rows of this program and its linked libraries before the first event (ten seconds at most); "
+        "may be repeated",
         0},
-    {"output", KEY_OUTPUT, "FILE", 0, "write a capture; with or without --connect", 0},
+    {"output", KEY_OUTPUT, "FILE", 0, "write a capture into this file; with or without --connect", 0},
     {"frequency", KEY_FREQUENCY, "HZ", 0, "samples a second and CPU, 0 for none (default 99)", 0},
     {"window", KEY_WINDOW, "WINDOW", 0,
-        "record only so long of each period of wall time, such as \"1s every 60s\", or always (default); "
-        "what an aggregator says comes first",
+        "record in windows of wall time, such as \"1s every 60s\", or always (default); an aggregator's --window "
+        "overrides it",
         0},
-    {"filter-pid", KEY_FILTER, "PID", 0, "stacks and samples only of this process and those it starts", 0},
-    {"recorder-pid", KEY_RECORDER, "PID", 0,
-        "this process and its children record: what they do is the cost of recording", 0},
-    {"command-pid", KEY_COMMAND, "PID", 0, "what this process runs from its exec on is the recorded command", 0},
-    {"netns", KEY_NETNS, "PATH", 0, "the host is this network namespace, such as /run/netns/web", 0},
+    {"filter-pid", KEY_FILTER, "PID", 0, "take stacks and samples only of this process and its descendants", 0},
+    {"recorder-pid", KEY_RECORDER, "PID", 0, "count this process and its children as the cost of recording", 0},
+    {"command-pid", KEY_COMMAND, "PID", 0, "the recorded command is what this process runs from its exec on", 0},
+    {"netns", KEY_NETNS, "PATH", 0, "record this network namespace as a host of its own, such as /run/netns/web", 0},
     {"match-cmdline", KEY_MATCH, "REGEX", 0,
-        "judge command lines by this pattern (they do not leave the host); may be repeated", 0},
-    {"release", KEY_RELEASE, "ID", 0, "the release that runs here", 0},
+        "match command lines against this pattern, for cmdline selectors (command lines do not leave the host); may be "
+        "repeated",
+        0},
+    {"release", KEY_RELEASE, "ID", 0, "the release that runs on this host", 0},
     {"hostname", KEY_HOSTNAME, "NAME", 0, "this host's name in reports (default: its own)", 0},
     {"label", KEY_LABEL, "KEY=VALUE", 0, "a label of this host; may be repeated", 0},
-    {"duration", KEY_DURATION, "SECONDS", 0, "end after so long", 0},
-    {"ready-fd", KEY_READY, "FD", 0, "write a line there when tracing is on and the aggregator has answered", 0},
+    {"duration", KEY_DURATION, "SECONDS", 0, "stop after this time", 0},
+    {"ready-fd", KEY_READY, "FD", 0,
+        "write a line to this descriptor when tracing is on and the aggregator has answered", 0},
     {"overhead-limit", KEY_OVERHEAD, "PERCENT", 0,
-        "of one CPU: what costs more is left out, stacks first, then stretches of time, and "
-        "told; none: no limit (default 1)",
+        "most CPU time to use, in percent of one CPU; above it stacks are left out first, then intervals of events, "
+        "and reported; none: no limit (default 1)",
         0},
     {"metrics", KEY_METRICS, "ADDRESS:PORT", 0,
-        "answer /metrics (Prometheus) and /healthz there by HTTP, or none (default: none; the "
-        "service's file says 127.0.0.1:9469); port 0 takes a free one",
+        "serve /metrics (Prometheus) and /healthz by HTTP at this address, or none (default: none; the service's file "
+        "has 127.0.0.1:9469); port 0: any free one",
         0},
     {"log-level", KEY_LOG, "LEVEL", 0, "error, warn, info or debug (default info)", 0},
     {"ring-size", KEY_RING, "BYTES", 0,
-        "of the ring between kernel and collector, a power of two (default 16777216); the CPUs' buffers together take "
-        "as much",
+        "size of the ring between kernel and collector, a power of two (default 16777216); the buffers of all CPUs "
+        "together take as much again",
         0},
-    {"replay-speed", KEY_SPEED, "SPEED", 0, "of a capture: recorded or fast (default fast)", 0},
+    {"replay-speed", KEY_SPEED, "SPEED", 0, "speed at which a capture is replayed: recorded or fast (default fast)", 0},
     {"test-clock", KEY_TEST_CLOCK, "OFFSET_MS[,PPM[,AFTER_S:STEP_MS]]", OPTION_HIDDEN,
         "be wrong about the time on purpose", 0},
     {"probe", KEY_PROBE, "FORM", OPTION_ARG_OPTIONAL,
-        "only say what this kernel offers and what would be used, as text (default) or "
-        "json",
-        0},
+        "print what this kernel offers and what would be used, as text (default) or json, and end", 0},
     {"test-left-out", KEY_LEFT_OUT, "PROGRAMS", OPTION_HIDDEN,
         "do without these, as on a kernel that does not have them", 0},
     {"stats", KEY_STATS, 0, 0, "print counts as JSON at the end", 0},
-    {"no-seccomp", KEY_NO_SECCOMP, 0, 0, "go without the filter of system calls", 0},
+    {"no-seccomp", KEY_NO_SECCOMP, 0, 0, "run without the seccomp filter", 0},
     {0},
 };
 

@@ -55,11 +55,11 @@ static void tell(const struct wp_programs *p, const struct wp_probe_fact *fact)
 {
     const struct wp_probe_choice *used = wp_probe_used(fact), *best = &fact->choices[0];
     if (!used)
-        wp_log(p->logger, WP_LOG_WARN, "this kernel cannot tell of %s reason=\"%s\" instead=\"%s\"", fact->name,
+        wp_log(p->logger, WP_LOG_WARN, "this kernel does not report %s reason=\"%s\" instead=\"%s\"", fact->name,
             best->why, fact->without);
     else if (used != best)
-        wp_log(p->logger, WP_LOG_INFO, "second choice for %s reason=\"%s\" programs=\"%s\"", fact->name, best->why,
-            used->programs);
+        wp_log(p->logger, WP_LOG_INFO, "using the second choice for %s reason=\"%s\" programs=\"%s\"", fact->name,
+            best->why, used->programs);
 }
 
 /* All objects have the same maps, programs and variables. */
@@ -209,8 +209,8 @@ static int attach_one(struct wp_programs *p, struct bpf_program *program, struct
     } else if (bpf_program__type(program) == BPF_PROG_TYPE_TRACING &&
         bpf_program__expected_attach_type(program) != BPF_TRACE_RAW_TP) { /* what it would tell has a substitute */
         wp_log(p->logger, WP_LOG_WARN,
-            "cannot attach to the function, what it would tell is missing function=%s reason=\"%s\"", hook_of(program),
-            strerror(errno));
+            "cannot attach to a kernel function, what it reports is not recorded function=%s reason=\"%s\"",
+            hook_of(program), strerror(errno));
     } else {
         return wp_error_errno(err, -errno, "cannot attach to the tracepoint %s", hook_of(program));
     }

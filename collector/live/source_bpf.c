@@ -128,7 +128,7 @@ static int poll_source(struct wp_source *source, int timeout_ms, const struct wp
         rc = sink->watermark(sink->context, certain > MARGIN_NS ? certain - MARGIN_NS : 0, err);
     if (s->sideband && wp_sideband_lost(s->sideband) != s->sideband_lost) {
         s->sideband_lost = wp_sideband_lost(s->sideband);
-        wp_log(s->logger, WP_LOG_WARN, "mappings were lost, some functions will have no names lost=%llu",
+        wp_log(s->logger, WP_LOG_WARN, "mmap events were lost, some functions will have no names lost=%llu",
             (unsigned long long)s->sideband_lost);
     }
     if (rc)
@@ -259,8 +259,8 @@ static int start(struct source_bpf *s, const struct wp_source_bpf_options *optio
             wp_unwinder_learn(s->unwinder, options->learn[i]);
     }
     if (wp_sideband_open(&s->sideband, &why))
-        wp_log(s->logger, WP_LOG_WARN, "functions of processes that live shortly will have no names reason=\"%s\"",
-            why.text);
+        wp_log(s->logger, WP_LOG_WARN,
+            "cannot record mmap events, functions of short-lived processes will have no names reason=\"%s\"", why.text);
     s->drops = calloc(wp_programs_cpus(s->programs), sizeof(*s->drops));
     s->drops_before = calloc(wp_programs_cpus(s->programs), sizeof(*s->drops));
     s->paths = wp_file_paths_create("/proc/self/mountinfo");

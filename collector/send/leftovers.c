@@ -57,7 +57,7 @@ static int open_session(struct wp_leftovers *l, struct wp_error *err)
     uuid_unparse_lower(hello->session, l->name);
     wp_spool_session_bye(l->session, &l->bye);
     wp_log(l->options.logger, WP_LOG_INFO,
-        "delivering what was left in the spool session=%s batches=%llu acknowledged=%llu", l->name,
+        "delivering an earlier session from the spool session=%s batches=%llu acknowledged=%llu", l->name,
         (unsigned long long)l->bye.last_seq, (unsigned long long)wp_spool_session_acked(l->session));
     int rc = wp_outbox_create(&l->outbox, l->options.spool, l->session, l->options.logger, err);
     return rc ? rc : wp_sender_open(&l->sender, l->options.endpoints, hello, l->outbox, l->options.logger, err);
@@ -69,7 +69,7 @@ static int begin_retelling(struct wp_leftovers *l, const struct wp_error *why, s
     if (wp_sender_wanted(l->sender))
         wp_outbox_acknowledge(l->outbox, wp_sender_wanted(l->sender) - 1, "");
     wp_log(l->options.logger, WP_LOG_INFO,
-        "the rest of a session in the spool goes on in another one: %s session=%s batches=%llu", why->text, l->name,
+        "an earlier session in the spool continues in a new one: %s session=%s batches=%llu", why->text, l->name,
         (unsigned long long)wp_outbox_waiting(l->outbox));
     wp_sender_close(l->sender);
     l->sender = NULL;
@@ -85,7 +85,8 @@ static void take_refusal(struct wp_leftovers *l, struct wp_spool_session *sessio
 {
     unsigned starts = wp_spool_session_refused(session);
     if (strstr(why->text, WP_REFUSED_TOO_LARGE) == NULL && starts < REFUSALS) {
-        wp_log(l->options.logger, WP_LOG_ERROR, "a session stays in the spool, for the %s start: %s session=%s",
+        wp_log(l->options.logger, WP_LOG_ERROR,
+            "an aggregator refused an earlier session, it stays in the spool for the %s start: %s session=%s",
             starts == 1 ? "next" : "last", why->text, l->name);
         close_session(l);
         wp_spool_set_aside(l->options.spool, session);
@@ -94,8 +95,9 @@ static void take_refusal(struct wp_leftovers *l, struct wp_spool_session *sessio
     uint64_t before = l->options.losses->events;
     wp_losses_outbox(l->options.losses, l->outbox);
     wp_log(l->options.logger, WP_LOG_ERROR,
-        "a session in the spool is taken by nobody, it is counted as lost: %s session=%s events=%llu", why->text,
-        l->name, (unsigned long long)(l->options.losses->events - before));
+        "no aggregator accepts an earlier session in the spool, its events are counted as lost: %s session=%s "
+        "events=%llu",
+        why->text, l->name, (unsigned long long)(l->options.losses->events - before));
     close_session(l);
     wp_spool_remove(l->options.spool, session);
 }
@@ -127,10 +129,11 @@ void wp_leftovers_pump(struct wp_leftovers *l)
     }
     close_session(l);
     if (rc > 0) {
-        wp_log(l->options.logger, WP_LOG_INFO, "delivered what was left in the spool session=%s", l->name);
+        wp_log(l->options.logger, WP_LOG_INFO, "delivered an earlier session from the spool session=%s", l->name);
         wp_spool_remove(l->options.spool, session);
     } else {
-        wp_log(l->options.logger, WP_LOG_ERROR, "a session stays in the spool: %s session=%s", err.text, l->name);
+        wp_log(l->options.logger, WP_LOG_ERROR,
+            "cannot deliver an earlier session, it stays in the spool: %s session=%s", err.text, l->name);
         wp_spool_set_aside(l->options.spool, session);
     }
 }

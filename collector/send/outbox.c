@@ -117,7 +117,7 @@ static void sync_spool(struct wp_outbox *o)
         while (o->unsynced)
             forget_first(o);
     } else if (takes_spool(o)) {
-        wp_log(o->logger, WP_LOG_ERROR, "the spool is not safe any more, this session goes on in memory: %s", why.text);
+        wp_log(o->logger, WP_LOG_ERROR, "cannot sync the spool, this session continues in memory: %s", why.text);
         o->is_broken = true;
         o->unsynced = 0;
         o->unsynced_bytes = 0;
@@ -129,7 +129,7 @@ static void sync_spool(struct wp_outbox *o)
 static void say_trouble(struct wp_outbox *o, const struct wp_error *why)
 {
     if (wp_log_allowed(&o->trouble, wp_clock_ns(), SAY_NS))
-        wp_log(o->logger, WP_LOG_WARN, "the spool cannot be written, batches wait in memory: %s waiting_batches=%u",
+        wp_log(o->logger, WP_LOG_WARN, "cannot write the spool, batches wait in memory: %s waiting_batches=%u",
             why->text, waiting(o) + 1);
 }
 
@@ -137,7 +137,8 @@ static void say_trouble(struct wp_outbox *o, const struct wp_error *why)
  * more. */
 static void give_spool_up(struct wp_outbox *o)
 {
-    wp_log(o->logger, WP_LOG_ERROR, "the spool cannot be written for too long: this session goes on in memory alone");
+    wp_log(
+        o->logger, WP_LOG_ERROR, "the spool could not be written for too long, this session continues in memory only");
     o->is_broken = true;
     while (o->count && frame_at(o, 0)->seq <= o->acked)
         forget_first(o);
@@ -242,7 +243,7 @@ static int read_spool(
     int rc = wp_spool_session_read(o->session, seq, endpoint, frame, size, err);
     if (wp_spool_session_damaged(o->session) > before && wp_log_allowed(&o->damage, wp_clock_ns(), SAY_NS))
         wp_log(o->logger, WP_LOG_ERROR,
-            "a batch in the spool is damaged or gone: its events are counted as lost batch=%llu",
+            "a batch in the spool is damaged or missing, its events are counted as lost batch=%llu",
             (unsigned long long)seq);
     return rc;
 }
@@ -277,7 +278,7 @@ void wp_outbox_acknowledge(struct wp_outbox *o, uint64_t seq, const char *endpoi
     o->acked = seq;
     if (o->session && wp_spool_session_acknowledge(o->session, seq, endpoint, &why) &&
         wp_log_allowed(&o->trouble, wp_clock_ns(), SAY_NS))
-        wp_log(o->logger, WP_LOG_WARN, "what was acknowledged stays in the spool: %s", why.text);
+        wp_log(o->logger, WP_LOG_WARN, "cannot remove acknowledged batches from the spool: %s", why.text);
     while (!takes_spool(o) && o->count && frame_at(o, 0)->seq <= seq)
         forget_first(o);
 }

@@ -67,7 +67,7 @@ static int open_spool(struct wp_outlet *o, struct wp_error *err)
     o->now.session = NULL;
     if (options->needs_spool)
         return wp_error_set(err, rc, "%s", why.text);
-    wp_log(o->logger, WP_LOG_WARN, "there is no spool, what an aggregator does not have waits in memory: %s", why.text);
+    wp_log(o->logger, WP_LOG_WARN, "cannot open the spool, unacknowledged batches wait in memory: %s", why.text);
     return 0;
 }
 
@@ -202,7 +202,7 @@ static int take_refusal(struct wp_outlet *o, int rc, const struct wp_error *why,
 {
     if (rc != -ECONNREFUSED || !is_too_large(why))
         return wp_error_set(err, rc, "%s", why->text);
-    wp_log(o->logger, WP_LOG_WARN, "the session goes on in another one: %s", why->text);
+    wp_log(o->logger, WP_LOG_WARN, "the session continues in a new one: %s", why->text);
     wp_sender_close(o->now.sender);
     o->now.sender = NULL;
     o->is_refused = true;
@@ -233,7 +233,7 @@ static void pump_before(struct wp_outlet *o)
     if (!rc)
         return;
     if (rc < 0 && *why.text)
-        wp_log(o->logger, WP_LOG_WARN, "the session before this one is refused: %s", why.text);
+        wp_log(o->logger, WP_LOG_WARN, "the previous session was refused: %s", why.text);
     end_before(o, rc > 0);
 }
 
@@ -269,7 +269,7 @@ static void put_before(struct wp_outlet *o, const struct wp_bye *bye)
     if (o->has_before)
         end_before(o, false);
     if (wp_outbox_end(o->now.outbox, bye, &why))
-        wp_log(o->logger, WP_LOG_WARN, "the end of the session cannot be spooled: %s", why.text);
+        wp_log(o->logger, WP_LOG_WARN, "cannot write the end of the session to the spool: %s", why.text);
     o->before = o->now;
     o->before.bye = *bye;
     o->has_before = true;
@@ -289,7 +289,8 @@ int wp_outlet_renew(
     o->renewals++;
     o->keeps_leftovers = o->options->is_replay;
     o->is_refused = false;
-    wp_log(o->logger, WP_LOG_INFO, "the session goes on in another one, its dictionary has grown large batches=%llu",
+    wp_log(o->logger, WP_LOG_INFO,
+        "the session continues in a new one, its dictionary has grown too large batches=%llu",
         (unsigned long long)o->now.last_seq);
     if (o->options->endpoints.count)
         put_before(o, &bye);
@@ -300,8 +301,8 @@ int wp_outlet_renew(
     if (!o->options->endpoints.count)
         return 0;
     if (o->spool && wp_spool_begin(o->spool, hello, &o->now.session, err)) {
-        wp_log(o->logger, WP_LOG_ERROR,
-            "the new session has no spool, what an aggregator does not have waits in memory: %s", err->text);
+        wp_log(o->logger, WP_LOG_ERROR, "cannot spool the new session, unacknowledged batches wait in memory: %s",
+            err->text);
         o->now.session = NULL;
     }
     return open_lane(o, err);
@@ -349,8 +350,8 @@ static void finish_leftovers(struct wp_outlet *o)
         usleep(1000);
     }
     if (!wp_leftovers_are_done(o->leftovers))
-        wp_log(o->logger, WP_LOG_WARN,
-            "batches that others left stay in the spool, the next collector there delivers them");
+        wp_log(
+            o->logger, WP_LOG_WARN, "batches of earlier sessions stay in the spool, the next collector delivers them");
 }
 
 /* The session before is given as long as the last one. */
@@ -360,7 +361,7 @@ static int finish_before(struct wp_outlet *o, struct wp_error *err)
     int rc = o->before.sender ? wp_sender_finish(o->before.sender, &o->before.bye, ACK_MS, &why) : -ECONNREFUSED;
     bool stays = rc && o->before.session;
     if (rc == -ETIMEDOUT && stays && wp_outbox_is_safe(o->before.outbox))
-        wp_log(o->logger, WP_LOG_WARN, "%s, the next collector there delivers them", why.text);
+        wp_log(o->logger, WP_LOG_WARN, "%s, the next collector delivers them from the spool", why.text);
     end_before(o, !rc);
     return !rc || stays ? 0 : wp_error_set(err, rc, "%s", why.text);
 }
@@ -371,10 +372,10 @@ static int finish_now(struct wp_outlet *o, const struct wp_bye *bye, struct wp_e
     struct lane *lane = &o->now;
     struct wp_error why = {0};
     if (wp_outbox_end(lane->outbox, bye, &why))
-        wp_log(o->logger, WP_LOG_WARN, "the end of the session cannot be spooled: %s", why.text);
+        wp_log(o->logger, WP_LOG_WARN, "cannot write the end of the session to the spool: %s", why.text);
     int rc = lane->sender ? wp_sender_finish(lane->sender, bye, ACK_MS, &why) : -ECONNREFUSED;
     if (rc == -ETIMEDOUT && lane->session && wp_outbox_is_safe(lane->outbox)) {
-        wp_log(o->logger, WP_LOG_WARN, "%s, the next collector there delivers them", why.text);
+        wp_log(o->logger, WP_LOG_WARN, "%s, the next collector delivers them from the spool", why.text);
         return 1;
     }
     bool is_told_anew = rc == -ECONNREFUSED && lane->session && (o->is_refused || is_too_large(&why));

@@ -198,7 +198,7 @@ static void resume(struct wp_sender *s)
     uint64_t from = wp_client_welcome(s->client)->resume_seq;
     s->next = s->wanted = from ? from : 1;
     if (s->was_welcome)
-        wp_log(s->logger, WP_LOG_INFO, "the aggregator is back endpoint=%s resume=%llu", endpoint(s),
+        wp_log(s->logger, WP_LOG_INFO, "the aggregator answers again endpoint=%s resume=%llu", endpoint(s),
             (unsigned long long)from);
     s->was_welcome = true;
 }
@@ -217,7 +217,7 @@ static void warn_of_absence(struct wp_sender *s)
         wp_log(s->logger, WP_LOG_WARN,
             "no aggregator answers endpoint=%s since_s=%llu waiting_batches=%llu reason=\"%s\"", endpoint(s),
             (unsigned long long)(now - s->heard_ms) / 1000, (unsigned long long)wp_outbox_waiting(s->outbox),
-            *trouble ? trouble : "nobody listens there, or it is out of reach");
+            *trouble ? trouble : "nothing listens there, or it cannot be reached");
 }
 
 /* --- another aggregator --- */
@@ -246,8 +246,8 @@ static void leave(struct wp_sender *s, const char *why)
     s->current = (s->current + 1) % s->endpoints->count;
     uint64_t wait = backoff_ms(s);
     s->retry_ms = wp_clock_ms() + wait;
-    wp_log(s->logger, WP_LOG_WARN, "the aggregator is left for the next one: %s endpoint=%s next=%s wait_ms=%llu", why,
-        from, endpoint(s), (unsigned long long)wait);
+    wp_log(s->logger, WP_LOG_WARN, "switching to the next aggregator: %s endpoint=%s next=%s wait_ms=%llu", why, from,
+        endpoint(s), (unsigned long long)wait);
 }
 
 /* 1: there is a client to talk to. */

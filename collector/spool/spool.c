@@ -121,7 +121,8 @@ static int take_lock(struct wp_spool *s, struct wp_error *err)
     }
     int size = snprintf(pid, sizeof(pid), "%d\n", (int)getpid());
     if (ftruncate(s->lock_fd, 0) || pwrite(s->lock_fd, pid, (size_t)size, 0) < 0)
-        wp_log(s->logger, WP_LOG_DEBUG, "the lock of the spool does not say who has it"); /* the disk is full */
+        wp_log(s->logger, WP_LOG_DEBUG,
+            "cannot write this process's id into the lock of the spool"); /* the disk is full */
     return 0;
 }
 
@@ -163,12 +164,12 @@ static int take_session(struct wp_spool *s, const char *name, struct wp_error *e
     if (rc == -ENOMEM)
         return wp_error_set(err, rc, "%s", why.text);
     if (rc) {
-        wp_log(s->logger, WP_LOG_ERROR, "a session in the spool cannot be read: %s session=%s", why.text, name);
+        wp_log(s->logger, WP_LOG_ERROR, "cannot read a session in the spool: %s session=%s", why.text, name);
         return 0;
     }
     if (wp_spool_session_torn(session))
-        wp_log(s->logger, WP_LOG_WARN, "a torn end in the spool was cut session=%s bytes=%llu", name,
-            (unsigned long long)wp_spool_session_torn(session));
+        wp_log(s->logger, WP_LOG_WARN, "cut off an incomplete batch at the end of the spool session=%s bytes=%llu",
+            name, (unsigned long long)wp_spool_session_torn(session));
     if (!wp_spool_session_last(session)) {
         wp_spool_session_remove(session);
         return 0;
@@ -343,7 +344,9 @@ static int drop_oldest(struct wp_spool *s, bool may_lose, struct wp_error *err)
     }
     for (size_t i = 0; may_lose && i < s->count; i++)
         if (wp_spool_session_forget(s->sessions[i])) {
-            wp_log(s->logger, WP_LOG_ERROR, "the spool is full of names: those of one session's past are forgotten");
+            wp_log(s->logger, WP_LOG_ERROR,
+                "the dictionaries fill the spool: removed one session's, its batches cannot be delivered to another "
+                "aggregator");
             return 1;
         }
     return 0;
@@ -361,7 +364,7 @@ static void say_full(struct wp_spool *s, const char *why)
 {
     if (wp_log_allowed(&s->full, wp_clock_ns(), FULL_NS))
         wp_log(s->logger, WP_LOG_WARN,
-            "the spool is full (%s): the oldest batches go, counted as lost spool=%s bytes=%llu "
+            "the spool is full (%s): removed the oldest batches, counted as lost spool=%s bytes=%llu "
             "lost_batches=%llu",
             why, s->path, (unsigned long long)wp_spool_bytes(s), (unsigned long long)lost_batches(s));
 }

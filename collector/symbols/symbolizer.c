@@ -490,7 +490,8 @@ void wp_symbolizer_prepare(struct wp_symbolizer *z)
 {
     struct wp_error err;
     if (!z->has_looked && wp_kernel_symbols_read(&z->kernel, "/proc/kallsyms", &err) && z->logger)
-        wp_log(z->logger, WP_LOG_WARN, "the kernel's functions will have no names reason=\"%s\"", err.text);
+        wp_log(z->logger, WP_LOG_WARN,
+            "cannot read the kernel's symbols, its functions will have no names reason=\"%s\"", err.text);
     z->has_looked = true;
 }
 

@@ -111,8 +111,9 @@ static void tell_unfit(struct wp_unwinder *u, const char *path)
     }
     pthread_mutex_unlock(&u->lock);
     if (count)
-        wp_log(u->options.logger, WP_LOG_WARN, "unwind rows do not all fit, some stacks end early objects=%llu last=%s",
-            (unsigned long long)count, path ? path : "-");
+        wp_log(u->options.logger, WP_LOG_WARN,
+            "no room for all unwind rows, some user stacks end early objects=%llu last=%s", (unsigned long long)count,
+            path ? path : "-");
 }
 
 /* The number of pages that were put. */
@@ -125,8 +126,7 @@ static uint32_t tell(
     int rc = wp_unwind_rows_pages(rows, put_page, &sink, &stats);
     if (rc == -E2BIG) {
         if (wp_unwind_objects_make_room(u->objects))
-            wp_log(u->options.logger, WP_LOG_INFO, "unwind rows of what came first were given up for others file=%s",
-                path);
+            wp_log(u->options.logger, WP_LOG_INFO, "removed the oldest unwind rows to make room file=%s", path);
         rc = wp_unwind_rows_pages(rows, put_page, &sink, &stats); /* the other worker may just have made room */
     }
     if (rc)

@@ -11,9 +11,10 @@ static const struct argp_option option_table[] = {
     {"aggregate", 'a', "NAME", 0, "This aggregate on both sides (main, else the largest)", 0},
     {"format", 'f', "FORMAT", 0, "text, json, junit, or html: one file of pages with the comparison first (text)", 0},
     {"canary", KEY_CANARY, "HOSTS", 0,
-        "Compare these hosts (shell patterns parted by commas) with all others of NEW, in timeboxes that both have", 0},
+        "Compare these hosts (shell patterns, separated by commas) with all others of NEW, in timeboxes that both have",
+        0},
     {"same-time", KEY_SAME, NULL, 0, "Only timeboxes that both sides have", 0},
-    {"keep", KEY_KEEP, NULL, 0, "Keep what was found in the store, with the newer release, for its pages", 0},
+    {"keep", KEY_KEEP, NULL, 0, "Store the result with the newer release, for its pages", 0},
     {0},
 };
 

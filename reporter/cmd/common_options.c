@@ -19,15 +19,15 @@ static const struct argp_option option_table[] = {
         "Compare with this release, or with the newest measured one at this branch or commit", 1},
     {"per", KEY_PER, "UNIT", 0, "Compare time by wall (a second), activity (a second of its own running) or recording",
         1},
-    {"alpha", KEY_ALPHA, "P", 0, "How likely one false alarm in a comparison may be (0.01)", 1},
+    {"alpha", KEY_ALPHA, "P", 0, "Probability of a false alarm in a comparison (0.01)", 1},
     {"method", KEY_METHOD, "NAME", 0,
-        "Tell changes by t-test (the default), average-amount, best-model, integral, local-statistics or "
+        "Method that finds changes: t-test (the default), average-amount, best-model, integral, local-statistics or "
         "exclusive-time-outliers",
         1},
-    {"threshold", KEY_THRESHOLD, "PERCENT", 0, "The least change worth a verdict (3; of other methods: see the manual)",
+    {"threshold", KEY_THRESHOLD, "PERCENT", 0, "Smallest change that gets a verdict (3; other methods: see the manual)",
         1},
     {"ignore", KEY_IGNORE, "CATEGORY", 0,
-        "Show this category and do not judge it, as remote_not_traced where load varies", 1},
+        "Show this category without judging it, such as remote_not_traced where load varies", 1},
     {0},
 };
 

@@ -287,7 +287,7 @@ int wp_question_run(const struct wp_logger *logger, int argc, char **argv, struc
     if (!rc)
         rc = wp_question_answer(&out, &question, &gaps, err);
     if (!rc && gaps.values)
-        wp_log(logger, WP_LOG_WARN, "values could not be read and are left out. damaged=%zu", gaps.values);
+        wp_log(logger, WP_LOG_WARN, "damaged values are left out of the answer damaged=%zu", gaps.values);
     if (!rc)
         rc = wp_output_write(question.out, &out, false, err);
     if (!rc && gaps.releases)

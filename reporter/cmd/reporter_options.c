@@ -45,33 +45,38 @@ static const struct argp_option option_table[] = {
         "stacks, lines or calls",
         0},
     {"exemplar", KEY_EXEMPLAR, "N", 0,
-        "With perfetto, the window of exemplar-N.html instead of the first one that was kept", 0},
-    {"single-file", KEY_SINGLE, NULL, 0, "All pages of one aggregate as one file of HTML, for a mail", 0},
+        "With perfetto: export the window of exemplar-N.html instead of the first window", 0},
+    {"single-file", KEY_SINGLE, NULL, 0, "Write all pages of one aggregate as one HTML file", 0},
     {"since", KEY_SINCE, "TIME", 0, "From this time on: seconds since the epoch, or 2026-11-20T22:14 (UTC)", 0},
     {"until", KEY_UNTIL, "TIME", 0, "Up to this time", 0},
     {"hosts", KEY_HOSTS, "HOSTS", 0,
-        "Only what these hosts spent (shell patterns parted by commas; '!' before them: all but those)", 0},
-    {"no-wait", KEY_NO_WAIT, NULL, 0, "Fail when another reporter is writing the same site; else wait for it", 0},
-    {"wait", KEY_WAIT, "SECONDS", 0, "Wait so long for another reporter that is writing the same site, then fail", 0},
+        "Only time of processes of interest on these hosts (shell patterns, separated by commas; a leading '!': all "
+        "but those)",
+        0},
+    {"no-wait", KEY_NO_WAIT, NULL, 0, "Fail at once when another reporter is writing the same site, instead of waiting",
+        0},
+    {"wait", KEY_WAIT, "SECONDS", 0, "Wait this long for another reporter that is writing the same site, then fail", 0},
     {"canary", KEY_CANARY, "HOSTS", 0,
-        "Give each aggregate a page of these hosts (shell patterns parted by commas) against all its others", 0},
-    {"jobs", 'j', "N", 0, "Make so many releases at a time (1); 0: as many as there are processors", 0},
+        "Add a page to each aggregate that compares these hosts (shell patterns, separated by commas) with all others",
+        0},
+    {"jobs", 'j', "N", 0, "Number of processes that make releases (1); 0: one for each CPU", 0},
     {"parts", KEY_PARTS, "DIR", 0,
-        "Take what runs of one release each (--release ID --out DIR/ID) made; make what they did not", 0},
-    {"gzip", KEY_GZIP, NULL, 0, "Write FILE.gz beside each file of the site, for a server that sends such as they are",
+        "Use the pages that runs of one release each (--release ID --out DIR/ID) have made; make the rest", 0},
+    {"gzip", KEY_GZIP, NULL, 0, "Write FILE.gz beside each file of the site, for servers that send precompressed files",
         0},
     {"source-map", KEY_SOURCE_MAP, "PREFIX=DIR", 0,
         "Source files whose path begins with PREFIX are in DIR; may be repeated", 0},
     {"source-disk", KEY_SOURCE_DISK, "DIR", 0,
-        "Show source files of this machine's disk that are below DIR, of releases that this host alone has recorded; "
-        "may be repeated",
+        "Show source files below DIR on this machine's disk, for releases that only this host has recorded; may be "
+        "repeated",
         0},
-    {"no-source-disk", KEY_NO_DISK, NULL, 0, "Show none, whatever --source-disk says", 0},
+    {"no-source-disk", KEY_NO_DISK, NULL, 0,
+        "Show no source files of this machine's disk, whatever --source-disk names", 0},
     {"metrics-file", KEY_METRICS_FILE, "FILE", 0,
-        "Write into this file, whose name ends in .prom, what a run that makes the site did, for "
-        "node-exporter's textfile collector; also when it failed",
+        "Write the metrics of this run, also of a failed one, into this file for node-exporter's textfile collector; "
+        "its name must end in .prom",
         0},
-    {"quiet", 'q', NULL, 0, "Say nothing when all is well", 0},
+    {"quiet", 'q', NULL, 0, "Print nothing when there is no error", 0},
     {0},
 };
 
@@ -235,7 +240,7 @@ void wp_reporter_options_parse(struct wp_reporter_options *options, int argc, ch
         "Makes pages from a store: where the time went, and who was being waited for.\v"
         "Commands, each with its own --help:\n"
         "  check   Compare two releases for a script\n"
-        "  query   Sum up what a question asks for\n"
+        "  query   Sum up the time that matches a query\n"
         "Exit status: 0 all is well (damaged values are marked on the pages), 1 failure, or a release of which nothing "
         "could be read, 64 usage.",
         children, NULL, NULL};

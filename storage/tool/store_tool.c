@@ -42,36 +42,37 @@ static const struct command commands[] = {
     {"ls", "ROOT[/RELEASE[/PREFIX]]", "List releases, or keys of one", 1, 3,
         WP_TOOL_JSON | WP_TOOL_RECURSIVE | WP_TOOL_LONG, wp_tool_ls},
     {"cat", "ROOT/RELEASE/KEY", "Print a value, or a sum: ROOT REV:AGGREGATE", 1, 3, WP_TOOL_JSON, wp_tool_cat},
-    {"stat", "ROOT[/RELEASE]", "Say how much there is of what", 1, 2, WP_TOOL_JSON, wp_tool_stat},
-    {"verify", "ROOT[/RELEASE]", "Read all, name each fault", 1, 2, WP_TOOL_JSON, wp_tool_verify},
+    {"stat", "ROOT[/RELEASE]", "Print counts and sizes", 1, 2, WP_TOOL_JSON, wp_tool_stat},
+    {"verify", "ROOT[/RELEASE]", "Read everything, report each fault", 1, 2, WP_TOOL_JSON, wp_tool_verify},
     {"releases", "ROOT", "List releases, times, sizes", 1, 1, WP_TOOL_JSON, wp_tool_releases_list},
     {"compact", "ROOT[/RELEASE]", "Merge the deltas of reports", 1, 2, WP_TOOL_JSON | WP_TOOL_ROLL_UP | AGES,
         wp_tool_compact},
-    {"prune", "ROOT[/RELEASE]", "Let go of what is old", 1, 2,
+    {"prune", "ROOT[/RELEASE]", "Delete or merge old data", 1, 2,
         WP_TOOL_JSON | WP_TOOL_DRY_RUN | WP_TOOL_NO_ROLL_UP | WP_TOOL_QUIET | AGES |
             WP_TOOL_VALUE(WP_TOOL_KEEP_RELEASES) | WP_TOOL_VALUE(WP_TOOL_KEEP_AGE) | WP_TOOL_VALUE(WP_TOOL_KEEP) |
             WP_TOOL_VALUE(WP_TOOL_TRACES) | WP_TOOL_VALUE(WP_TOOL_MONTHS) | WP_TOOL_VALUE(WP_TOOL_STATE) |
             WP_TOOL_VALUE(WP_TOOL_QUOTA),
         wp_tool_prune},
-    {"merge", "ROOT[/RELEASE]... --into ROOT", "Take stores into one", 1, WP_TOOL_ARGUMENTS,
+    {"merge", "ROOT[/RELEASE]... --into ROOT", "Merge stores into one", 1, WP_TOOL_ARGUMENTS,
         WP_TOOL_JSON | WP_TOOL_RENAME_SHARD | WP_TOOL_VALUE(WP_TOOL_INTO), wp_tool_merge},
-    {"backup", "ROOT[/RELEASE] --into DIR", "Copy it while it is in use", 1, 2,
+    {"backup", "ROOT[/RELEASE] --into DIR", "Copy a store, also while it is in use", 1, 2,
         WP_TOOL_JSON | WP_TOOL_VALUE(WP_TOOL_INTO), wp_tool_backup},
-    {"dump", "ROOT[/RELEASE]", "Print all of it as text", 1, 2, WP_TOOL_JSON, wp_tool_dump},
-    {"metadata", "get|set|rm|ls ROOT/RELEASE [KEY [VALUE]]", "Read and write what is said about it", 2, 5,
+    {"dump", "ROOT[/RELEASE]", "Print everything as text", 1, 2, WP_TOOL_JSON, wp_tool_dump},
+    {"metadata", "get|set|rm|ls ROOT/RELEASE [KEY [VALUE]]", "Read and write metadata", 2, 5,
         WP_TOOL_JSON | WP_TOOL_LONG | WP_TOOL_VALUE(WP_TOOL_SHARD) | WP_TOOL_VALUE(WP_TOOL_AGGREGATE) |
             WP_TOOL_VALUE(WP_TOOL_TIMEBOX) | WP_TOOL_VALUE(WP_TOOL_NOW),
         wp_tool_metadata},
-    {"source", "add|ls ROOT/RELEASE [PREFIX=DIR|FILE]...", "Keep the text of source files with it", 2,
-        WP_TOOL_ARGUMENTS, WP_TOOL_JSON | WP_TOOL_VALUE(WP_TOOL_SHARD), wp_tool_source},
-    {"repair", "ROOT[/RELEASE] --drop-damaged", "Give up what is damaged", 1, 2,
+    {"source", "add|ls ROOT/RELEASE [PREFIX=DIR|FILE]...", "Store the text of source files", 2, WP_TOOL_ARGUMENTS,
+        WP_TOOL_JSON | WP_TOOL_VALUE(WP_TOOL_SHARD), wp_tool_source},
+    {"repair", "ROOT[/RELEASE] --drop-damaged", "Delete damaged values", 1, 2,
         WP_TOOL_JSON | WP_TOOL_DRY_RUN | WP_TOOL_DROP_DAMAGED, wp_tool_repair},
-    {"import", "CAPTURE|ROOT[/RELEASE]... --into ROOT", "Take in what was recorded elsewhere", 1, WP_TOOL_ARGUMENTS,
+    {"import", "CAPTURE|ROOT[/RELEASE]... --into ROOT", "Import captures and stores recorded elsewhere", 1,
+        WP_TOOL_ARGUMENTS,
         WP_TOOL_JSON | WP_TOOL_FORCE | WP_TOOL_RENAME_SHARD | WP_TOOL_VALUE(WP_TOOL_INTO) |
             WP_TOOL_VALUE(WP_TOOL_RELEASE) | WP_TOOL_VALUE(WP_TOOL_LABEL) | WP_TOOL_VALUE(WP_TOOL_SHARD) |
             WP_TOOL_VALUE(WP_TOOL_AGGREGATE),
         wp_tool_import},
-    {"load", "ROOT [DUMP]", "Make releases of a dump", 1, 2, WP_TOOL_JSON, wp_tool_load},
+    {"load", "ROOT [DUMP]", "Create releases from a dump", 1, 2, WP_TOOL_JSON, wp_tool_load},
 };
 #undef AGES
 #define COMMANDS (sizeof(commands) / sizeof(*commands))
@@ -79,39 +80,39 @@ static const struct command commands[] = {
 #define KEY_OF(n) (256 + (n))
 static const struct argp_option all_options[] = {
     {"json", 'j', NULL, 0, "Print JSON", 0},
-    {"recursive", 'R', NULL, 0, "List what is below, too", 0},
-    {"long", 'l', NULL, 0, "With kinds, sizes and totals", 0},
-    {"dry-run", 'n', NULL, 0, "Change nothing, say what would go", 0},
-    {"roll-up", 'r', NULL, 0, "Make days of old hours, months of old days", 0},
+    {"recursive", 'R', NULL, 0, "List subkeys, too", 0},
+    {"long", 'l', NULL, 0, "Print kinds, sizes and totals, too", 0},
+    {"dry-run", 'n', NULL, 0, "Change nothing, print what would be deleted", 0},
+    {"roll-up", 'r', NULL, 0, "Merge old hours into days, old days into months", 0},
     {"no-roll-up", 'N', NULL, 0, "Delete old hours and days instead of rolling them up", 0},
-    {"rename-shard", 'm', NULL, 0, "A shard that has a namesake of another origin gets a name of its own", 0},
+    {"rename-shard", 'm', NULL, 0, "Rename a shard whose name another origin already uses", 0},
     {"drop-damaged", 'D', NULL, 0, "Delete what cannot be read", 0},
-    {"force", 'f', NULL, 0,
-        "File it there though it was recorded as another release, or is there already by another way", 0},
-    {"quiet", 'q', NULL, 0, "Say nothing when all is well", 0},
-    {"traces", KEY_OF(WP_TOOL_TRACES), "AGE", 0, "Keep traces so long (7d)", 0},
-    {"hours", KEY_OF(WP_TOOL_HOURS), "AGE", 0, "Keep hours so long, then as days (30d)", 0},
-    {"days", KEY_OF(WP_TOOL_DAYS), "AGE", 0, "Keep days so long, then as months (1y)", 0},
-    {"months", KEY_OF(WP_TOOL_MONTHS), "AGE", 0, "Keep months so long (never given up)", 0},
-    {"state", KEY_OF(WP_TOOL_STATE), "AGE", 0, "Keep ended sessions and processes so long (30d)", 0},
-    {"late-after", KEY_OF(WP_TOOL_LATE), "AGE", 0, "A day or month stays open so long (1h)", 0},
-    {"now", KEY_OF(WP_TOOL_NOW), "SECONDS", 0, "Count ages from there instead of from now", 0},
-    {"quota", KEY_OF(WP_TOOL_QUOTA), "BYTES", 0,
-        "All releases together take no more: the oldest timeboxes go first, then the oldest releases", 0},
-    {"keep-releases", KEY_OF(WP_TOOL_KEEP_RELEASES), "N", 0, "Keep so many releases, those that were active last (all)",
+    {"force", 'f', NULL, 0, "Import although it was recorded as another release, or was already imported another way",
         0},
+    {"quiet", 'q', NULL, 0, "Print nothing when there is no error", 0},
+    {"traces", KEY_OF(WP_TOOL_TRACES), "AGE", 0, "Keep traces this long (7d)", 0},
+    {"hours", KEY_OF(WP_TOOL_HOURS), "AGE", 0, "Keep hours this long, then merge them into days (30d)", 0},
+    {"days", KEY_OF(WP_TOOL_DAYS), "AGE", 0, "Keep days this long, then merge them into months (1y)", 0},
+    {"months", KEY_OF(WP_TOOL_MONTHS), "AGE", 0, "Keep months this long (default: for ever)", 0},
+    {"state", KEY_OF(WP_TOOL_STATE), "AGE", 0, "Keep ended sessions and processes this long (30d)", 0},
+    {"late-after", KEY_OF(WP_TOOL_LATE), "AGE", 0, "Wait this long for late data before a day or month is closed (1h)",
+        0},
+    {"now", KEY_OF(WP_TOOL_NOW), "SECONDS", 0, "Compute ages relative to this time instead of now", 0},
+    {"quota", KEY_OF(WP_TOOL_QUOTA), "BYTES", 0,
+        "Most bytes of all releases together: the oldest timeboxes are deleted first, then the oldest releases", 0},
+    {"keep-releases", KEY_OF(WP_TOOL_KEEP_RELEASES), "N", 0, "Keep the N most recently active releases (all)", 0},
     {"keep-release-age", KEY_OF(WP_TOOL_KEEP_AGE), "AGE", 0,
-        "Keep a release so long after it was active last (never given up)", 0},
+        "Keep a release this long after its last activity (default: for ever)", 0},
     {"keep", KEY_OF(WP_TOOL_KEEP), "REV", 0, "Keep this release: an id or a reference as REV~2; may be repeated", 0},
     {"shard", KEY_OF(WP_TOOL_SHARD), "ID", 0, "Of this shard", 0},
     {"aggregate", KEY_OF(WP_TOOL_AGGREGATE), "NAME", 0,
-        "Of this aggregate, not of the release; to import, as the aggregator's "
-        "NAME=SELECTOR (may be repeated)",
+        "The aggregate to use instead of the release; with import: NAME=SELECTOR as for the aggregator (may be "
+        "repeated)",
         0},
-    {"timebox", KEY_OF(WP_TOOL_TIMEBOX), "SECOND", 0, "Of the aggregate's timebox that begins there", 0},
-    {"release", KEY_OF(WP_TOOL_RELEASE), "ID", 0, "File it under this release", 0},
-    {"label", KEY_OF(WP_TOOL_LABEL), "KEY=VALUE", 0, "Say this of it, as metadata of the release; may be repeated", 0},
-    {"into", KEY_OF(WP_TOOL_INTO), "ROOT", 0, "Where it goes, made if it is not there", 0},
+    {"timebox", KEY_OF(WP_TOOL_TIMEBOX), "SECOND", 0, "The timebox of the aggregate that begins at this time", 0},
+    {"release", KEY_OF(WP_TOOL_RELEASE), "ID", 0, "The release to store it under", 0},
+    {"label", KEY_OF(WP_TOOL_LABEL), "KEY=VALUE", 0, "Add this to the metadata of the release; may be repeated", 0},
+    {"into", KEY_OF(WP_TOOL_INTO), "ROOT", 0, "The folder to write to, created if it does not exist", 0},
 };
 static const unsigned option_flags[] = {WP_TOOL_JSON, WP_TOOL_RECURSIVE, WP_TOOL_LONG, WP_TOOL_DRY_RUN, WP_TOOL_ROLL_UP,
     WP_TOOL_NO_ROLL_UP, WP_TOOL_RENAME_SHARD, WP_TOOL_DROP_DAMAGED, WP_TOOL_FORCE, WP_TOOL_QUIET};
@@ -226,7 +227,7 @@ static const struct command *parse_all(struct wp_tool *tool, int argc, char **ar
 {
     struct parse parse = {0};
     struct argp argp = {
-        NULL, parse_program, "COMMAND ...", "Looks into a store, checks it, tidies it.\v", NULL, list_commands, NULL};
+        NULL, parse_program, "COMMAND ...", "Reads, checks and maintains a store.\v", NULL, list_commands, NULL};
     argp_err_exit_status = WP_EXIT_USAGE;
     argp_program_version_hook = print_version;
     argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &parse);

@@ -76,7 +76,7 @@ def main():
     shutil.rmtree(folder)
     json.dump({"asked": vars(options) | {"bin": None}, "made": made, "collector_exit": collector.returncode,
                "aggregator_exit": aggregator.returncode, "counted": json.loads(stats) if stats.strip() else None,
-               "renewals": texts[1].count("the session goes on in another one"), "refused": texts[0].count("refused"),
+               "renewals": texts[1].count("the session continues in a new one"), "refused": texts[0].count("refused"),
                "collector_growth_kb": growth(rows["collector"]), "aggregator_growth_kb": growth(rows["aggregator"]), **rows},
               sys.stdout, indent=None)
     print()

@@ -41,7 +41,7 @@ class Budget(unittest.TestCase):
 
     def figures(self):
         """Of the collector: {name{labels}: value}."""
-        address = self.until("metrics", lambda: re.findall(r"metrics are told address=(\S+)", self.log()))[0]
+        address = self.until("metrics", lambda: re.findall(r"serving metrics address=(\S+)", self.log()))[0]
         with urllib.request.urlopen(f"http://{address}/metrics", timeout=30) as answer:
             lines = [line.rsplit(" ", 1) for line in answer.read().decode().splitlines() if not line.startswith("#")]
         return {name: float(value) for name, value in lines}
@@ -115,8 +115,8 @@ class Budget(unittest.TestCase):
         os.killpg(ticker.pid, signal.SIGKILL)
         lived_ns = time.monotonic_ns() - begin
         report = self.finish()
-        self.assertIn('records less, it cost too much', self.log())
-        self.assertIn('records more again overhead-limit=40%', self.log())
+        self.assertIn('recording less, to stay within the overhead limit', self.log())
+        self.assertIn('recording more again overhead-limit=40%', self.log())
         self.assertIn('recorded="whole"', self.log())
         limits = {row["name"]: row for row in report["limits"]}
         self.assertGreater(limits["overhead: no events"]["ns"], 6e9)

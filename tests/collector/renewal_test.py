@@ -11,7 +11,7 @@ import time
 import unittest
 
 BIN = sys.argv[1]
-GOES_ON = "the session goes on in another one"
+GOES_ON = "the session continues in a new one"
 LIMIT = ("--session-limit", "64K")
 
 
@@ -89,7 +89,7 @@ class Renewal(unittest.TestCase):
             if not any(len(name) == 36 for name in os.listdir(spool)):
                 break
         self.assertEqual(daemon.wait(60), 0)
-        self.assertIn("the rest of a session in the spool " + GOES_ON.removeprefix("the session "), self.log("shed"))
+        self.assertIn("an earlier session in the spool " + GOES_ON.removeprefix("the session "), self.log("shed"))
         shed = self.head("shed")
         self.assertEqual((shed["events"], shed["dropped"]), (whole["events"], 0))
         self.assertFalse([name for name in os.listdir(spool) if len(name) == 36])

@@ -140,7 +140,7 @@ class ConfigTest(unittest.TestCase):
         self.write(self.start_text + "epoch = 700\nlog-level = debug\n")
         process.send_signal(signal.SIGHUP)
         log = self.await_log("key=log-level value=\"debug\"")
-        self.assertIn("a setting changes with the next start only key=epoch", self.await_log("key=epoch"))
+        self.assertIn("a setting takes effect only at the next start key=epoch", self.await_log("key=epoch"))
         self.assertNotIn("key=bind", log)
         self.write(self.start_text + "log-level = loud\n")
         process.send_signal(signal.SIGHUP)

@@ -115,7 +115,7 @@ class WatchedTest(unittest.TestCase):
     @classmethod
     def address(cls, name):
         return until(f"{name} tells metrics\n{cls.log(name)}",
-                     lambda: re.findall(r"metrics are told address=(\S+)", cls.log(name)))[0]
+                     lambda: re.findall(r"serving metrics address=(\S+)", cls.log(name)))[0]
 
     @classmethod
     def configure(cls):
@@ -360,7 +360,7 @@ class WatchedTest(unittest.TestCase):
         taken = self.start("second", os.path.join(BIN, "wakepath-aggregator"), "--no-config", "--metrics", self.aggregator,
                            "--bind", "ipc://" + self.path("second"), "--store", self.path("second-store"))
         until("it goes on without", lambda: "listening" in self.log("second"))
-        self.assertIn("goes on without metrics: cannot tell metrics at " + self.aggregator, self.log("second"))
+        self.assertIn("continuing without metrics: cannot serve metrics at " + self.aggregator, self.log("second"))
         taken.terminate()
         self.assertEqual(taken.wait(30), 0)
 

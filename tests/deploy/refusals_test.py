@@ -135,7 +135,7 @@ class RefusalsTest(unittest.TestCase):
                          "another program listens there; stop it or choose another")
             self.start(f"wakepath-aggregator --no-config --bind ipc://@/e --store @/s --metrics {taken}", "without metrics it goes on")
         with open(self.path("log"), encoding="utf-8") as file:
-            self.assertIn(f"goes on without metrics: cannot tell metrics at {taken}: Address already in use", file.read())
+            self.assertIn(f"continuing without metrics: cannot serve metrics at {taken}: Address already in use", file.read())
 
 
 if __name__ == "__main__":

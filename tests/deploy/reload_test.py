@@ -161,7 +161,7 @@ class ReloadTest(unittest.TestCase):
             line = len(self.lines[name]) + 2
             lines = (good, bad)
             log = self.settle(name, *lines)
-            self.assertIn("is not read anew, all stays as it was", log)
+            self.assertIn("cannot reload the configuration, nothing has changed", log)
             self.assertIn(f"{self.path(name)}.conf:{line}: ", log)
             self.assertIn(why, log)
             self.assertNotIn("has changed", log)
@@ -174,7 +174,7 @@ class ReloadTest(unittest.TestCase):
         # A sound file is taken after all of that, and what cannot change is named.
         log = self.settle("collector", "overhead-limit = 50", "frequency = 7")
         self.assertIn('key=overhead-limit value="50"', log)
-        self.assertIn("a setting changes with the next start only key=frequency", log)
+        self.assertIn("a setting takes effect only at the next start key=frequency", log)
         self.finish()
 
     def test_the_manual_names_what_changes(self):

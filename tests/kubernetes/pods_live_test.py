@@ -154,7 +154,7 @@ class PodsTest(unittest.TestCase):
         key = self.start("DaemonSet", "wakepath-collector", "node", container="key", **node)
         self.assertEqual(key.wait(60), 0, self.cluster.log("node-key"))
         again = self.start("DaemonSet", "wakepath-collector", "node", container="enroll", **node)
-        until("it asks again", lambda: "enrolled desks=1 of=1" in self.cluster.log("node-enroll"), tell=lambda: self.cluster.log("node-enroll"))
+        until("it asks again", lambda: "enrolled servers=1 of=1" in self.cluster.log("node-enroll"), tell=lambda: self.cluster.log("node-enroll"))
         collector = self.start("DaemonSet", "wakepath-collector", "node", node="worker-1", container="collector", WAKEPATH_ENDPOINT=endpoint,
                                WAKEPATH_COLLECTOR_METRICS="127.0.0.1:%d" % told, WAKEPATH_COLLECTOR_RELEASE="v1")
         until("the collector is ready", lambda: self.probe(told, "/healthz") == 200, tell=tell)

@@ -118,7 +118,7 @@ class LateTest(StoreCase):
         aggregator = self.aggregator(len(captures) + 1, "--metrics", "127.0.0.1:0")
         address = None
         while not address:
-            address = re.search(r"metrics are told address=(\S+)", aggregator.stderr.readline())
+            address = re.search(r"serving metrics address=(\S+)", aggregator.stderr.readline())
         self.ended(*[self.replay(capture) for capture in captures])
         wanted, found = self.total("v1", "web") / 1e9, 0.0
         until = time.monotonic() + PATIENCE_S

@@ -76,7 +76,7 @@ ROOMS = {
         "cmd": "base display read facts source compare data page export site",
     },
 }
-ROOT = {"CMakeLists.txt", "CMakePresets.json", "CONTRIBUTING.md", "LICENSE", "README.md", ".clang-format", ".clang-tidy",
+ROOT = {"CHANGELOG.md", "CMakeLists.txt", "CMakePresets.json", "CONTRIBUTING.md", "LICENSE", "README.md", ".clang-format", ".clang-tidy",
         ".editorconfig", ".gitignore", ".shellcheckrc"}
 TOP = set(MAP) | {"deploy", "docs", "tests", "build"}
 LINE_LIMIT = 600
