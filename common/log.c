@@ -60,12 +60,16 @@ void wp_log_set_level(struct wp_logger *logger, enum wp_log_level level)
     __atomic_store_n(&logger->level, level, __ATOMIC_RELAXED);
 }
 
-bool wp_log_allowed(struct wp_log_limit *limit, uint64_t now_ns, uint64_t interval_ns)
+bool wp_log_allowed(const struct wp_logger *logger, struct wp_log_limit *limit, uint64_t now_ns, uint64_t interval_ns)
 {
     if (limit->last_ns && now_ns - limit->last_ns < interval_ns) {
         limit->suppressed++;
         return false;
     }
+    if (limit->suppressed)
+        wp_log(logger, WP_LOG_WARN, "lines like the next one were left out since the last of them lines=%llu",
+            (unsigned long long)limit->suppressed);
+    limit->suppressed = 0;
     limit->last_ns = now_ns ? now_ns : 1;
     return true;
 }

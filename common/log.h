@@ -24,12 +24,13 @@ void wp_log(const struct wp_logger *logger, enum wp_log_level level, const char 
 /* For a logger that other threads use meanwhile: what a reload changes. */
 void wp_log_set_level(struct wp_logger *logger, enum wp_log_level level);
 
-/* Says whether a repeated warning may be printed now: at most once `interval_ns`; counts the rest in `suppressed`. */
+/* Says whether a repeated warning may be printed now: at most once in `interval_ns`. The rest is counted, and before
+ * the next one that may be printed a line says how many were left out. */
 struct wp_log_limit {
     uint64_t last_ns;
     uint64_t suppressed;
 };
-bool wp_log_allowed(struct wp_log_limit *limit, uint64_t now_ns, uint64_t interval_ns);
+bool wp_log_allowed(const struct wp_logger *logger, struct wp_log_limit *limit, uint64_t now_ns, uint64_t interval_ns);
 
 /* Parses "error", "warn", "info" or "debug"; -EINVAL otherwise. */
 int wp_log_level_parse(const char *text, enum wp_log_level *level);

@@ -25,14 +25,6 @@ void wp_settings_fini(struct wp_settings *settings)
     settings->count = 0;
 }
 
-const struct argp_option *wp_settings_key(const struct wp_settings *settings, const char *name)
-{
-    for (const struct argp_option *key = settings->keys; key->name; key++)
-        if (!strcmp(key->name, name))
-            return key;
-    return NULL;
-}
-
 static bool is_set_above(
     const struct wp_settings *settings, const struct argp_option *option, enum wp_setting_level level)
 {

@@ -36,8 +36,6 @@ int wp_settings_environment(
     struct wp_settings *settings, const char *prefix, char *const *environment, struct wp_error *err);
 /* A whole file. */
 int wp_settings_file(struct wp_settings *settings, const char *path, struct wp_error *err);
-/* NULL: there is no such key. */
-const struct argp_option *wp_settings_key(const struct wp_settings *settings, const char *name);
 /* Copies pointers to the values of `option` that are in force, "" for a switch that is on; at most `room`. The count.
  */
 size_t wp_settings_values(

@@ -204,7 +204,7 @@ void wp_allowlist_refresh(struct wp_allowlist *list, bool is_forced, const struc
     int rc = wp_allowlist_reload(list, is_forced, &why);
     pthread_mutex_lock(&list->lock);
     size_t count = list->keys.count;
-    bool is_told = rc < 0 && wp_log_allowed(&list->bad, wp_clock_ns(), BAD_NS);
+    bool is_told = rc < 0 && wp_log_allowed(logger, &list->bad, wp_clock_ns(), BAD_NS);
     pthread_mutex_unlock(&list->lock);
     if (rc > 0)
         wp_log(logger, WP_LOG_INFO, "the allowlist has changed keys=%zu", count);

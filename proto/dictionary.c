@@ -385,11 +385,6 @@ uint32_t wp_dictionary_socket_count(const struct wp_dictionary *d)
     return d->tables[SOCKETS].count;
 }
 
-uint32_t wp_dictionary_stack_count(const struct wp_dictionary *d)
-{
-    return d->tables[STACKS].count;
-}
-
 uint32_t wp_dictionary_frame_count(const struct wp_dictionary *d)
 {
     return d->tables[FRAMES].count;

@@ -45,7 +45,6 @@ const char *wp_dictionary_device(const struct wp_dictionary *dictionary, uint32_
 /* Ids in use are 1..count. */
 uint32_t wp_dictionary_thread_count(const struct wp_dictionary *dictionary);
 uint32_t wp_dictionary_socket_count(const struct wp_dictionary *dictionary);
-uint32_t wp_dictionary_stack_count(const struct wp_dictionary *dictionary);
 uint32_t wp_dictionary_frame_count(const struct wp_dictionary *dictionary);
 
 #endif

@@ -198,7 +198,7 @@ static void answer_one(struct wp_enrolment_desk *d)
     const char *why = read_request(&p, &asker);
     if (!why)
         why = judge(d, &asker);
-    if (why && wp_log_allowed(&d->limit, wp_clock_ns(), LOG_NS))
+    if (why && wp_log_allowed(d->options.logger, &d->limit, wp_clock_ns(), LOG_NS))
         wp_log(d->options.logger, WP_LOG_WARN, "refused host=%s key=%s reason=\"%s\"", asker.host, asker.key, why);
     snprintf(text, sizeof(text), "%c%s", why ? '-' : '+', why ? why : "");
     zmq_send(

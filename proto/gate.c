@@ -59,7 +59,8 @@ static void log_refused(struct wp_gate *gate, const struct request *r, const cha
 {
     char key[WP_KEY_TEXT] = "-";
     struct wp_intkey hash = hash_of(r->parts[ZAP_ADDRESS], r->sizes[ZAP_ADDRESS], XXH3_64bits(reason, strlen(reason)));
-    if (wp_intmap_get(&gate->logged, hash, NULL) || !wp_log_allowed(&gate->limit, wp_clock_ns(), LOG_NS))
+    if (wp_intmap_get(&gate->logged, hash, NULL) ||
+        !wp_log_allowed(gate->options.logger, &gate->limit, wp_clock_ns(), LOG_NS))
         return;
     if (gate->logged.count >= KNOWN)
         wp_intmap_clear(&gate->logged);
@@ -186,7 +187,7 @@ static void take_event(struct wp_gate *gate)
     else if (event != ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL)
         return;
     wp_refusals_add(gate->options.refusals, reason);
-    if (wp_log_allowed(&gate->limit, wp_clock_ns(), WP_NS_PER_S))
+    if (wp_log_allowed(gate->options.logger, &gate->limit, wp_clock_ns(), WP_NS_PER_S))
         wp_log(gate->options.logger, WP_LOG_WARN, "refused reason=\"%s\"", reason);
 }
 

@@ -183,11 +183,6 @@ int wp_client_open_with(struct wp_client **client, const struct wp_client_option
     return 0;
 }
 
-int wp_client_open(struct wp_client **client, const char *endpoint, const struct wp_hello *hello, struct wp_error *err)
-{
-    return wp_client_open_with(client, &(struct wp_client_options){.endpoint = endpoint}, hello, err);
-}
-
 void wp_client_close(struct wp_client *c)
 {
     if (!c)

@@ -27,8 +27,6 @@ struct wp_client_options {
 /* Connects (ZeroMQ connects in the background) and says Hello once it is connected. -EACCES: tcp:// without keys. */
 int wp_client_open_with(struct wp_client **client, const struct wp_client_options *options,
     const struct wp_hello *hello, struct wp_error *err);
-/* The same, without keys. */
-int wp_client_open(struct wp_client **client, const char *endpoint, const struct wp_hello *hello, struct wp_error *err);
 void wp_client_close(struct wp_client *client); /* gives unsent frames one second */
 /* As close, and what was not yet sent is not: somebody else gets it. NULL is allowed for both. */
 void wp_client_drop(struct wp_client *client);

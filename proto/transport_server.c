@@ -142,11 +142,6 @@ int wp_server_open_with(struct wp_server **server, const struct wp_server_option
     return 0;
 }
 
-int wp_server_open(struct wp_server **server, const char *endpoint, struct wp_error *err)
-{
-    return wp_server_open_with(server, &(struct wp_server_options){.endpoint = endpoint}, err);
-}
-
 void wp_server_close(struct wp_server *s)
 {
     if (!s)
@@ -227,11 +222,6 @@ int wp_server_welcome(struct wp_server *s, uint32_t peer, const struct wp_welcom
 void wp_server_set_window(struct wp_server *s, const struct wp_window *window)
 {
     s->window = *window;
-}
-
-int wp_server_ack(struct wp_server *s, uint32_t peer, uint64_t seq)
-{
-    return wp_server_acknowledge(s, peer, seq, 0);
 }
 
 int wp_server_acknowledge(struct wp_server *s, uint32_t peer, uint64_t seq, uint64_t taken)
@@ -346,7 +336,7 @@ static bool speaks_for(struct wp_server *s, const uint8_t *host, const char **wh
 static void log_stranger(struct wp_server *s, const uint8_t host[16], const char *why)
 {
     char text[WP_HOST_TEXT];
-    if (!wp_log_allowed(&s->strangers, wp_clock_ns(), LOG_NS))
+    if (!wp_log_allowed(s->logger, &s->strangers, wp_clock_ns(), LOG_NS))
         return;
     const char *address = zmq_msg_gets(&s->body, "Peer-Address"), *user = zmq_msg_gets(&s->body, "User-Id");
     wp_host_format(host, text);

@@ -57,8 +57,6 @@ struct wp_server_options {
 
 /* Binds. -EADDRINUSE says which endpoint and what to do. ipc:// sockets get mode 0600. -EACCES: tcp:// without keys. */
 int wp_server_open_with(struct wp_server **server, const struct wp_server_options *options, struct wp_error *err);
-/* The same, without keys. */
-int wp_server_open(struct wp_server **server, const char *endpoint, struct wp_error *err);
 void wp_server_close(struct wp_server *server);
 /* Reads the allowlist again, which polling also does within a second of a change. A bad one is logged, the old one
  * stays. */
@@ -73,7 +71,6 @@ int wp_server_welcome(struct wp_server *server, uint32_t peer, const struct wp_w
 void wp_server_set_window(struct wp_server *server, const struct wp_window *window);
 /* All batches up to `seq` are durable, those up to `taken` (0: the same) have been taken in. */
 int wp_server_acknowledge(struct wp_server *server, uint32_t peer, uint64_t seq, uint64_t taken);
-int wp_server_ack(struct wp_server *server, uint32_t peer, uint64_t seq);
 /* Asks for the peer's time; a live one answers with TIME. */
 int wp_server_probe(struct wp_server *server, uint32_t peer);
 /* Of names, to a collector that began to talk of them. -EAGAIN, -EHOSTUNREACH as above. */

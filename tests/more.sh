@@ -45,7 +45,7 @@ coverage() {
   find build/coverage -name '*.gcda' -not -path '*/tests/*' -print0 | xargs -0 gcov -n 2>/dev/null |
     awk -v top="$top/" '/^File/ { name = substr($0, 7, length($0) - 7); sub(/.*\/build\/coverage\/\.\.\/\.\.\//, "", name); sub(/^(\.\.\/)+/, "", name)
         if (index(name, top) == 1) name = substr(name, length(top) + 1)
-        own = name ~ /^(common|proto|storage|collector|aggregator|reporter|cli)\/[^\/]*$/ }
+        own = name ~ /^(common|proto|storage|collector|aggregator|reporter|cli)\// }
       /^Lines executed/ && own { split($0, part, /[:% ]+/); n = part[5]; hit = part[3] * n / 100
         if (!(name in most) || hit > most[name]) most[name] = hit; all[name] = n; own = 0 }
       END { for (name in all) { hits += most[name]; lines += all[name] }

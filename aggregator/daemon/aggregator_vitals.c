@@ -170,6 +170,20 @@ static void put_limits(struct wp_aggregator_vitals *v)
         wp_metric_labelled(&v->text, seconds, "bound", wp_limit_name(i), (double)fleet->limits[i].ns / 1e9);
 }
 
+static void put_irregular(struct wp_aggregator_vitals *v)
+{
+    static const char name[] = "wakepath_aggregator_irregular_total";
+    struct wp_engine *engine = v->options.engine;
+    wp_metric_begin(&v->text, name, WP_COUNTER, "Events that did not fit with those around them, by kind.");
+    for (unsigned kind = 0; kind < WP_IRREGULARS; kind++) {
+        uint64_t count = wp_engine_fleet(engine)->irregular[kind];
+        for (uint32_t seat = 0; seat < wp_engine_seats(engine); seat++)
+            if (wp_engine_session(engine, seat))
+                count += wp_irregular_count(&wp_engine_session(engine, seat)->timeline, kind);
+        wp_metric_labelled(&v->text, name, "kind", wp_irregular_name(kind), (double)count);
+    }
+}
+
 static void put_shard(struct wp_aggregator_vitals *v, const struct wp_shards *shards, const char *name,
     const char *help, double (*value)(const struct wp_shard_state *state))
 {
@@ -286,6 +300,7 @@ static void put_all(struct wp_aggregator_vitals *v)
     put_sums(v, &counts);
     put_messages(v);
     put_limits(v);
+    put_irregular(v);
     put_shards(v);
     put_names(v);
     put_refusals(v);

@@ -44,7 +44,7 @@ static void acknowledge(void *context, uint32_t peer, uint64_t seq, uint64_t tak
 /* A message that cannot be taken is told to its peer and counted; it never stops the others. */
 static void refuse(struct ingest *ingest, uint32_t peer, int code, const struct wp_error *err)
 {
-    if (wp_log_allowed(&ingest->refusals, wp_clock_of_ns(CLOCK_MONOTONIC), WP_NS_PER_S))
+    if (wp_log_allowed(ingest->logger, &ingest->refusals, wp_clock_of_ns(CLOCK_MONOTONIC), WP_NS_PER_S))
         wp_log(ingest->logger, WP_LOG_WARN, "refused peer=%u reason=\"%s\"", peer, err->text);
     if (code == -ESTALE || code == -ENOTCONN || code == -EAGAIN) /* a batch before this one was lost on the way */
         wp_server_retry(ingest->server, peer, err->text);
@@ -74,7 +74,7 @@ static int take(struct ingest *ingest, const struct wp_server_message *message, 
     case WP_SERVER_NAMES: /* out of bounds: counted there; nothing is lost by it */
         if (wp_name_desk_take(ingest->names, message->peer, message->type, message->batch, message->batch_size,
                 wp_clock_ms(), &why) &&
-            wp_log_allowed(&ingest->refusals, wp_clock_of_ns(CLOCK_MONOTONIC), WP_NS_PER_S))
+            wp_log_allowed(ingest->logger, &ingest->refusals, wp_clock_of_ns(CLOCK_MONOTONIC), WP_NS_PER_S))
             wp_log(ingest->logger, WP_LOG_WARN, "refused peer=%u reason=\"%s\"", message->peer, why.text);
         break;
     case WP_SERVER_SHARD:
@@ -116,7 +116,7 @@ static int commit(struct ingest *ingest, bool force, bool is_last, struct wp_err
     int rc = wp_engine_commit(ingest->engine, start_ns, wp_clock_of_ns(CLOCK_REALTIME) / WP_NS_PER_S, force, &why);
     wp_aggregator_vitals_committed(ingest->vitals, wp_clock_of_ns(CLOCK_MONOTONIC) - start_ns, rc);
     if (rc == -ENOSPC && !is_last) {
-        if (wp_log_allowed(&ingest->full, wp_clock_of_ns(CLOCK_MONOTONIC), 10 * WP_NS_PER_S))
+        if (wp_log_allowed(ingest->logger, &ingest->full, wp_clock_of_ns(CLOCK_MONOTONIC), 10 * WP_NS_PER_S))
             wp_log(ingest->logger, WP_LOG_WARN, "%s", why.text);
         return 0;
     }

@@ -113,7 +113,7 @@ void wp_name_keep_add(struct wp_name_keep *keep, const uint8_t *raw, size_t size
         keep->fd, keep->frame.data, keep->frame.size, (off_t)keep->size); /* the next one goes over half a frame */
     if (done == (ssize_t)keep->frame.size)
         keep->size += keep->frame.size;
-    else if (wp_log_allowed(&keep->failures, wp_clock_ms() * WP_NS_PER_MS, 60 * WP_NS_PER_S))
+    else if (wp_log_allowed(keep->logger, &keep->failures, wp_clock_ms() * WP_NS_PER_MS, 60 * WP_NS_PER_S))
         wp_log(keep->logger, WP_LOG_WARN,
             "cannot write the symbol cache, its objects will be read again after a restart file=%s reason=\"%s\"",
             keep->path, strerror(done < 0 ? errno : ENOSPC));

@@ -34,7 +34,7 @@ static int answer(
 
 static void complain(struct wp_shard_net *net, const char *who, const char *why)
 {
-    if (wp_log_allowed(&net->bad, net->options.fleet->now_ns, LOG_NS))
+    if (wp_log_allowed(net->options.logger, &net->bad, net->options.fleet->now_ns, LOG_NS))
         wp_log(net->options.logger, WP_LOG_WARN, "shards: %s peer=%s", why, who);
 }
 

@@ -22,7 +22,7 @@ struct row {
     uint32_t sessions; /* now; what follows is of them */
     double lag_s, silence_s, bound_s;
     bool has_lag, is_known, is_settled, is_usable;
-    uint64_t contradictions, unmatched, ambiguous;
+    uint64_t contradictions, steps, unmatched, ambiguous;
 };
 
 struct pair {
@@ -117,7 +117,7 @@ static void begin(struct wp_vital_hosts *h, uint32_t fleet_count)
         row->sessions = 0;
         row->lag_s = row->silence_s = row->bound_s = 0;
         row->has_lag = row->is_known = row->is_settled = row->is_usable = false;
-        row->contradictions = row->unmatched = row->ambiguous = 0;
+        row->contradictions = row->steps = row->unmatched = row->ambiguous = 0;
     }
     (void)WP_ARRAY_FIT(h->row_of, h->fleet_room, fleet_count); /* hosts past it have no row of their own */
     for (uint32_t i = 0; i < h->fleet_room; i++)
@@ -163,6 +163,7 @@ static void look_at_clock(struct row *row, const struct wp_fleet *fleet, uint32_
     if (!wp_clocks_health(fleet->clocks, clock, &health))
         return;
     row->contradictions += health.contradictions;
+    row->steps += health.steps;
     row->is_usable = (is_first || row->is_usable) && health.is_usable;
 }
 
@@ -332,6 +333,10 @@ static double contradictions(const struct row *row)
 {
     return row->sessions ? (double)row->contradictions : -1;
 }
+static double steps(const struct row *row)
+{
+    return row->sessions ? (double)row->steps : -1;
+}
 static double unmatched(const struct row *row)
 {
     return row->sessions ? (double)row->unmatched : -1;
@@ -373,6 +378,8 @@ void wp_vital_hosts_put(const struct wp_vital_hosts *h, struct wp_buffer *out)
         "0: it contradicts itself with all whom it talks with.", usable);
     put_rows(h, out, "wakepath_aggregator_host_clock_contradictions_total", WP_COUNTER,
         "What no running clock can fulfil.", contradictions);
+    put_rows(h, out, "wakepath_aggregator_host_clock_steps_total", WP_COUNTER,
+        "How often it stood still, or somebody set the host's time of day.", steps);
     put_rows(h, out, "wakepath_aggregator_host_unmatched_messages", WP_GAUGE,
         "Messages it read whose sender is not recorded.", unmatched);
     put_rows(h, out, "wakepath_aggregator_host_ambiguous_messages", WP_GAUGE,

@@ -108,9 +108,3 @@ uint32_t wp_pathtree_child(struct wp_pathtree *tree, uint32_t parent, uint32_t f
     tree->nodes[tree->node_count] = (struct wp_node){parent, frame};
     return tree->recent[parent] = tree->node_count++;
 }
-
-const char *wp_pathtree_name(const struct wp_pathtree *tree, uint32_t node)
-{
-    return node && node < tree->node_count ? wp_intern_text(tree->strings, tree->frames[tree->nodes[node].frame].name)
-                                           : "";
-}

@@ -38,6 +38,5 @@ uint32_t wp_pathtree_frame(struct wp_pathtree *tree, enum wp_frame_style style, 
 uint32_t wp_pathtree_at_line(
     struct wp_pathtree *tree, uint32_t frame, const char *file, uint32_t line, bool is_inlined);
 uint32_t wp_pathtree_child(struct wp_pathtree *tree, uint32_t parent, uint32_t frame);
-const char *wp_pathtree_name(const struct wp_pathtree *tree, uint32_t node);
 
 #endif

@@ -7,6 +7,7 @@
  * here is a session: a dense number, given again after it left (`generation` tells). Not thread safe.
  */
 #include "aggregator/clock/clocks.h"
+#include "aggregator/timeline/irregular.h"
 #include "aggregator/net/connections.h"
 #include "aggregator/timeline/timeline.h"
 #include "common/path.h"
@@ -76,9 +77,10 @@ struct wp_fleet {
     uint64_t visits_before; /* the epoch that is being explained: that many more are its host's */
     struct wp_fleet_limit {
         uint64_t count, ns;
-    } limits[WP_FLEET_LIMITS]; /* by enum wp_limit: how often bounds of the explanation bit in
-                                * what was reported so far, and the time that it touched */
-    uint64_t pause_at;         /* an epoch that is explained in parts stops there, and goes on later; 0: never */
+    } limits[WP_FLEET_LIMITS];         /* by enum wp_limit: how often bounds of the explanation bit in
+                                        * what was reported so far, and the time that it touched */
+    uint64_t irregular[WP_IRREGULARS]; /* of sessions that are over (timeline/irregular.h) */
+    uint64_t pause_at; /* an epoch that is explained in parts stops there, and goes on later; 0: never */
     uint32_t
         walking; /* host + 1 whose epoch has stopped so: others are taken in and not explained meanwhile; 0: none */
     struct wp_clocks *clocks;           /* owned */

@@ -555,11 +555,3 @@ bool wp_messages_taken(
     *read = *receive_at(socket, i);
     return true;
 }
-
-bool wp_messages_request(const struct wp_messages *messages, uint32_t id, uint64_t before_ns, struct wp_send *request,
-    struct wp_receive *read)
-{
-    uint32_t peer = wp_messages_peer(messages, id);
-    return peer && wp_messages_last_send(messages, id, before_ns, request) &&
-        wp_messages_taken(messages, peer, (uint32_t)request->end, request->time_ns, read);
-}

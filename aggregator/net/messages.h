@@ -56,9 +56,5 @@ enum wp_match { WP_MATCH_FOUND, WP_MATCH_NO_PEER /* the other end is not on this
 /* Who sent what arrived at socket `id` up to `position` at `arrival_ns`. */
 enum wp_match wp_messages_match(
     const struct wp_messages *messages, uint32_t id, uint64_t position, uint64_t arrival_ns, struct wp_send *send);
-/* When the other end's application read the last bytes that `id`'s side had sent before `before_ns`: the request behind
- * an answer. False when unknown. */
-bool wp_messages_request(const struct wp_messages *messages, uint32_t id, uint64_t before_ns, struct wp_send *request,
-    struct wp_receive *read);
 
 #endif

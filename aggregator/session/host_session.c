@@ -20,6 +20,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* A clock and the time of day, read one after the other, may be so far apart under load. */
+#define STEP_NS (100 * WP_NS_PER_MS)
+#define DRIFT 1000u /* one of so many: no clock is that wrong (docs/clock.md) */
+
 #define AUTO_CHOICE_NS (5 * WP_NS_PER_S) /* services are picked after this much of the recording */
 #define BURY_REACHES 5u  /* so long after a thread is gone nothing speaks of it; base threads are kept for four */
 #define GAP_EPOCHS 3600u /* without an event: taken in one step */
@@ -134,6 +138,8 @@ void wp_host_session_destroy(struct wp_host_session *session)
     }
     if (session->walk_ns)
         session->fleet->walking = 0;
+    for (unsigned kind = 0; session->fleet && kind < WP_IRREGULARS; kind++)
+        session->fleet->irregular[kind] += wp_irregular_count(&session->timeline, kind);
     if (session->has_joined)
         wp_fleet_leave(session->fleet, session->home);
     if (session->has_own_fleet)
@@ -403,6 +409,26 @@ static int check_times(const struct wp_host_session *session, const struct wp_ba
     return 0;
 }
 
+/*
+ * The clock that events are stamped with stands still while the machine sleeps, the time of day does not. One of them
+ * has also jumped where somebody has set the time of day: then what was known of the clock is given up for nothing.
+ */
+static void look_for_step(struct wp_host_session *session, const struct wp_batch *batch)
+{
+    uint64_t now_ns = batch->anchor_mono_ns, before_ns = session->anchor_ns;
+    int64_t offset_ns = (int64_t)(batch->anchor_real_ns - now_ns);
+    if (!now_ns || !batch->anchor_real_ns || now_ns < before_ns)
+        return;
+    uint64_t most_ns = STEP_NS + (now_ns - before_ns) / DRIFT;
+    uint64_t moved_ns = offset_ns > session->anchor_offset_ns
+        ? (uint64_t)offset_ns - (uint64_t)session->anchor_offset_ns
+        : (uint64_t)session->anchor_offset_ns - (uint64_t)offset_ns;
+    if (before_ns && moved_ns > most_ns)
+        wp_clocks_step(session->fleet->clocks, session->fleet->hosts[session->home].clock, before_ns);
+    session->anchor_ns = now_ns;
+    session->anchor_offset_ns = offset_ns;
+}
+
 int wp_host_session_take(struct wp_host_session *session, const struct wp_batch *batch, struct wp_error *err)
 {
     if (batch->seq < session->next_seq)
@@ -420,6 +446,7 @@ int wp_host_session_take(struct wp_host_session *session, const struct wp_batch 
     if (rc)
         return rc;
     take_drops(session, batch);
+    look_for_step(session, batch);
     uint64_t next_ns = wp_host_session_due_ns(session);
     for (uint32_t i = 0; i < batch->event_count; i++) {
         const struct wp_event *event = &batch->events[i];

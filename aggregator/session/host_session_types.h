@@ -106,6 +106,8 @@ struct wp_host_session {
     uint64_t horizon_ns; /* what is older has been forgotten */
     uint64_t delta_ns;   /* the deltas hold what was resolved since; 0: since its begin, or the last commit */
     uint64_t drops[WP_EVENT_KINDS];
+    uint64_t anchor_ns;       /* the host's clock when it was last held against the time of day; 0: not yet */
+    int64_t anchor_offset_ns; /* the time of day - the clock, then */
     uint64_t watched_events, watched_drops; /* what vital_hosts.h has added up of them */
     struct wp_drop_spans drop_spans;        /* with the next ones */
     struct wp_drop_spans paused_spans;      /* nothing was recorded, on purpose */

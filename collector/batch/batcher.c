@@ -548,6 +548,11 @@ const struct wp_batcher_stats *wp_batcher_stats(const struct wp_batcher *b)
     return &b->stats;
 }
 
+struct wp_symbolizer_stats wp_batcher_names(const struct wp_batcher *b)
+{
+    return wp_stack_table_naming(b->stacks);
+}
+
 const struct wp_stack_counts *wp_batcher_stacks(const struct wp_batcher *b)
 {
     return wp_stack_table_counts(b->stacks);

@@ -51,6 +51,7 @@ struct wp_sink wp_batcher_sink(struct wp_batcher *batcher);
 int wp_batcher_finish(struct wp_batcher *batcher, struct wp_error *err);
 const struct wp_batcher_stats *wp_batcher_stats(const struct wp_batcher *batcher);
 const struct wp_stack_counts *wp_batcher_stacks(const struct wp_batcher *batcher);
+struct wp_symbolizer_stats wp_batcher_names(const struct wp_batcher *batcher);
 /* CPU time of reading names, so far. */
 uint64_t wp_batcher_reading_ns(const struct wp_batcher *batcher);
 /* True when the source must tell stacks anew; and: it does. */

@@ -203,14 +203,6 @@ bool wp_delta_is_full(const struct wp_delta *d)
     return d->is_full;
 }
 
-bool wp_delta_is_empty(const struct wp_delta *d)
-{
-    for (int i = 0; i < KINDS; i++)
-        if (d->pending[i].count)
-            return false;
-    return !strings_pending(d);
-}
-
 bool wp_delta_failed(const struct wp_delta *d)
 {
     return d->failed;

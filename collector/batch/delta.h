@@ -37,7 +37,6 @@ const char *wp_delta_text(const struct wp_delta *delta, uint32_t string); /* "" 
 
 /* Entries or bytes near the limit of one batch: send one now. */
 bool wp_delta_is_full(const struct wp_delta *delta);
-bool wp_delta_is_empty(const struct wp_delta *delta);
 bool wp_delta_failed(const struct wp_delta *delta);
 /* Points the batch's dictionary at what was not sent; valid until the next call of anything but wp_delta_sent. -ENOMEM.
  */

@@ -94,7 +94,7 @@ struct wp_thread_entry wp_heir_thread_entry(struct wp_heir *h, const struct wp_t
 }
 
 /* Creators first, the one made earliest before all: an entry names none that comes behind it. */
-uint32_t wp_heir_thread(struct wp_heir *h, uint32_t id)
+static uint32_t heir_thread(struct wp_heir *h, uint32_t id)
 {
     static const struct wp_thread_entry nameless;
     uint32_t line[CREATORS], count = 0, new_id = 0;
@@ -120,7 +120,7 @@ void wp_heir_put_thread(struct wp_heir *h, uint32_t id, uint32_t new_id)
     remember(h, THREAD, id, new_id);
 }
 
-uint32_t wp_heir_socket(struct wp_heir *h, uint32_t id)
+static uint32_t heir_socket(struct wp_heir *h, uint32_t id)
 {
     uint32_t new_id;
     if (!id || is_known(h, SOCKET, id, &new_id))
@@ -207,11 +207,11 @@ uint32_t wp_heir_stack(struct wp_heir *h, uint32_t id)
 
 void wp_heir_event(struct wp_heir *h, struct wp_event *event, bool has_waits)
 {
-    event->thread = wp_heir_thread(h, event->thread);
-    event->other = wp_event_is_block(event) ? wp_heir_string(h, event->other) : wp_heir_thread(h, event->other);
+    event->thread = heir_thread(h, event->thread);
+    event->other = wp_event_is_block(event) ? wp_heir_string(h, event->other) : heir_thread(h, event->other);
     event->stack = wp_heir_stack(h, event->stack);
     if (h->from.socket && wp_event_has_socket(event))
-        event->d = wp_heir_socket(h, event->d);
+        event->d = heir_socket(h, event->d);
     if (event->kind == WP_EVENT_RENAME)
         event->c = wp_heir_string(h, event->c);
     if (has_waits && wp_event_has_wait(event))

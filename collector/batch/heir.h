@@ -31,8 +31,6 @@ int wp_heir_failed(const struct wp_heir *heir);
 void wp_heir_destroy(struct wp_heir *heir);
 
 uint32_t wp_heir_string(struct wp_heir *heir, uint32_t id);
-uint32_t wp_heir_thread(struct wp_heir *heir, uint32_t id);
-uint32_t wp_heir_socket(struct wp_heir *heir, uint32_t id);
 uint32_t wp_heir_stack(struct wp_heir *heir, uint32_t id);
 /* The entry with its strings and its creator, as far as that one is there, as the new session says them. */
 struct wp_thread_entry wp_heir_thread_entry(struct wp_heir *heir, const struct wp_thread_entry *entry, uint32_t id);

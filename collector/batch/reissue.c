@@ -30,7 +30,8 @@ struct wp_reissue {
     struct wp_error why;           /* of what was sent by the way */
 };
 
-void wp_reissue_id(const uint8_t session[16], uint32_t part, uint8_t id[16])
+/* The id of the session that goes on as number `part` (from 1) behind the one of that id. */
+static void reissue_id(const uint8_t session[16], uint32_t part, uint8_t id[16])
 {
     uint8_t text[20];
     memcpy(text, session, 16);
@@ -181,7 +182,7 @@ static int begin_part(struct wp_reissue *r, struct wp_error *err)
 {
     const struct wp_heir_from from = {r->dictionary, string, thread, peer_socket, object, frame, stack};
     memcpy(r->hello.continues, r->hello.session, sizeof(r->hello.continues));
-    wp_reissue_id(r->original->session, ++r->part, r->hello.session);
+    reissue_id(r->original->session, ++r->part, r->hello.session);
     r->seq = r->told = r->dropped = 0;
     r->bytes = r->inherited = 0;
     wp_intmap_clear(&r->devices);
@@ -209,7 +210,7 @@ int wp_reissue_finish(struct wp_reissue *r, struct wp_error *err)
 static int turn(struct wp_reissue *r, struct wp_error *err)
 {
     struct wp_bye bye = {.last_seq = r->seq, .events = r->told, .dropped = r->dropped};
-    wp_reissue_id(r->original->session, r->part + 1, bye.successor);
+    reissue_id(r->original->session, r->part + 1, bye.successor);
     int rc = r->to.end(r->to.context, &bye, err);
     end_part(r);
     return rc ? rc : begin_part(r, err);

@@ -32,7 +32,5 @@ int wp_reissue_pass(struct wp_reissue *reissue, const struct wp_batch *batch, st
 int wp_reissue_batch(struct wp_reissue *reissue, const struct wp_batch *batch, struct wp_error *err);
 /* The session that was begun last ends. 0 also when none was. */
 int wp_reissue_finish(struct wp_reissue *reissue, struct wp_error *err);
-/* The id of the session that goes on as number `part` (from 1) behind the one of that id. */
-void wp_reissue_id(const uint8_t session[16], uint32_t part, uint8_t id[16]);
 
 #endif

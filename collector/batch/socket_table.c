@@ -183,11 +183,6 @@ void wp_socket_table_state(struct wp_socket_table *t, const struct wp_fact *fact
     }
 }
 
-uint32_t wp_socket_table_count(const struct wp_socket_table *t)
-{
-    return t->count - t->free_count;
-}
-
 void wp_socket_table_renew(struct wp_socket_table *t, struct wp_delta *delta)
 {
     wp_intmap_fini(&t->before);

@@ -19,7 +19,6 @@ void wp_socket_table_destroy(struct wp_socket_table *table);
 uint32_t wp_socket_table_id(struct wp_socket_table *table, const struct wp_fact *fact);
 /* Takes note of a SOCK_STATE fact: of how the connection began, or that it is closed. */
 void wp_socket_table_state(struct wp_socket_table *table, const struct wp_fact *fact);
-uint32_t wp_socket_table_count(const struct wp_socket_table *table);
 
 /* The session goes on in another one, whose dictionary is `delta`. Ids are made anew when they are used. */
 void wp_socket_table_renew(struct wp_socket_table *table, struct wp_delta *delta);

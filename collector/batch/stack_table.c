@@ -349,6 +349,11 @@ const struct wp_stack_counts *wp_stack_table_counts(const struct wp_stack_table 
     return &t->counts;
 }
 
+struct wp_symbolizer_stats wp_stack_table_naming(const struct wp_stack_table *t)
+{
+    return t->symbolizer ? wp_symbolizer_stats(t->symbolizer) : (struct wp_symbolizer_stats){0};
+}
+
 uint64_t wp_stack_table_reading_ns(const struct wp_stack_table *t)
 {
     return t->symbolizer ? wp_symbolizer_cpu_ns(t->symbolizer) : 0;

@@ -45,6 +45,8 @@ void wp_stack_table_renew(struct wp_stack_table *table, struct wp_delta *delta, 
 /* The fact's stack, 0: none. */
 uint32_t wp_stack_table_id(struct wp_stack_table *table, const struct wp_fact *fact);
 const struct wp_stack_counts *wp_stack_table_counts(const struct wp_stack_table *table);
+/* All 0 where the source names its frames. */
+struct wp_symbolizer_stats wp_stack_table_naming(const struct wp_stack_table *table);
 /* CPU time of the thread that reads names, so far. */
 uint64_t wp_stack_table_reading_ns(const struct wp_stack_table *table);
 

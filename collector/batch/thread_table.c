@@ -209,11 +209,6 @@ void wp_thread_table_sweep(struct wp_thread_table *t, bool (*is_there)(void *con
     }
 }
 
-uint32_t wp_thread_table_count(const struct wp_thread_table *t)
-{
-    return t->by_tid.count;
-}
-
 /* Who asks has the expression on its own command line and is not meant: wakepath, sudo before it, the collector. */
 static bool asks(const char *cmdline)
 {

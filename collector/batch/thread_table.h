@@ -50,8 +50,6 @@ uint32_t wp_thread_table_comm_before(const struct wp_thread_table *table, uint32
 void wp_thread_table_dead(struct wp_thread_table *table, uint32_t tid);
 /* Forgets threads that are gone without a last switch that was told, as wp_address_spaces_sweep does processes. */
 void wp_thread_table_sweep(struct wp_thread_table *table, bool (*is_there)(void *context, uint32_t tid), void *context);
-/* Threads that are known. */
-uint32_t wp_thread_table_count(const struct wp_thread_table *table);
 /* It has left the CPU; and when it did last, 0 not seen. */
 void wp_thread_table_left(struct wp_thread_table *table, uint32_t tid, uint64_t time_ns);
 uint64_t wp_thread_table_left_ns(const struct wp_thread_table *table, uint32_t tid);

@@ -376,6 +376,14 @@ static int run_live(struct collector *c, struct wp_error *err)
     if (!rc && stats->dropped)
         wp_log(c->logger, WP_LOG_WARN, "events were dropped, a larger --ring-size keeps more dropped=%llu of=%llu",
             (unsigned long long)stats->dropped, (unsigned long long)(stats->dropped + stats->events));
+    struct wp_source_counts counts = {0};
+    if (c->source->ops->count)
+        c->source->ops->count(c->source, &counts);
+    if (!rc && (counts.unread_lines || counts.late_lines))
+        wp_log(c->logger, WP_LOG_WARN,
+            "lines of the text were left out: of other events, in no form that perf writes, or out of order "
+            "unread=%llu late=%llu",
+            (unsigned long long)counts.unread_lines, (unsigned long long)counts.late_lines);
     if (!rc && c->options->says_stats)
         printf("{\"events\":%llu,\"dropped\":%llu,\"late\":%llu,\"batches\":%llu,\"bytes\":%llu,\"cpu_ns\":%llu}\n",
             (unsigned long long)stats->events, (unsigned long long)stats->dropped, (unsigned long long)stats->late,

@@ -94,6 +94,21 @@ static void put_names(struct wp_buffer *out, const struct wp_fleet_names *fleet)
         "Places that were named here and told to the fleet.", (double)counts.told);
 }
 
+static void put_naming(struct wp_buffer *out, const struct wp_symbolizer_stats *stats)
+{
+    static const char name[] = "wakepath_collector_places_total";
+    wp_metric_begin(out, name, WP_COUNTER, "Places in files of which the names were looked up, by what came of it.");
+    wp_metric_labelled(out, name, "result", "named", (double)(stats->answered - stats->unnamed));
+    wp_metric_labelled(out, name, "result", "unnamed", (double)stats->unnamed);
+    wp_metric_labelled(out, name, "result", "waiting", (double)(stats->asked - stats->answered));
+    wp_metric_put(out, "wakepath_collector_objects_read_total", WP_COUNTER, "Files that were read for names.",
+        (double)stats->objects);
+    wp_metric_put(out, "wakepath_collector_objects_refused_total", WP_COUNTER,
+        "Files that could not be opened, or are of another build than what runs.", (double)stats->refused_files);
+    wp_metric_put(
+        out, "wakepath_collector_debug_bytes", WP_GAUGE, "Debug information in memory.", (double)stats->debug_bytes);
+}
+
 static void put_source(struct wp_buffer *out, const struct wp_source *source)
 {
     static const char name[] = "wakepath_collector_stack_walks_total";
@@ -101,6 +116,13 @@ static void put_source(struct wp_buffer *out, const struct wp_source *source)
     if (!source->ops->count)
         return;
     source->ops->count(source, &counts);
+    if (!source->ops->thin) {
+        wp_metric_put(out, "wakepath_collector_unread_lines_total", WP_COUNTER,
+            "Lines of the text of other events, or in no form that perf writes.", (double)counts.unread_lines);
+        wp_metric_put(out, "wakepath_collector_late_lines_total", WP_COUNTER,
+            "Lines whose time was before that of one above them.", (double)counts.late_lines);
+        return;
+    }
     wp_metric_begin(out, name, WP_COUNTER, "Walks of user stacks in the kernel, by how they ended.");
     wp_metric_labelled(out, name, "end", "complete", (double)counts.walks_complete);
     wp_metric_labelled(out, name, "end", "not_yet", (double)counts.walks_not_yet);
@@ -110,8 +132,6 @@ static void put_source(struct wp_buffer *out, const struct wp_source *source)
     wp_metric_labelled(out, name, "end", "too_deep", (double)counts.walks_too_deep);
     wp_metric_put(out, "wakepath_collector_lost_mappings_total", WP_COUNTER,
         "Mappings of files that were not told in time: functions there have no names.", (double)counts.lost_mappings);
-    if (!source->ops->thin)
-        return;
     wp_metric_put(
         out, "wakepath_collector_bpf_runs_total", WP_COUNTER, "Runs of the BPF programs.", (double)counts.program_runs);
     wp_metric_put(out, "wakepath_collector_bpf_seconds_total", WP_COUNTER, "Time in the BPF programs, of all CPUs.",
@@ -239,6 +259,8 @@ void wp_collector_vitals_tick(struct wp_collector_vitals *v, const struct wp_col
     put_samples(&v->text, view);
     put_events(&v->text, view);
     put_stacks(&v->text, wp_batcher_stacks(view->batcher));
+    struct wp_symbolizer_stats naming = wp_batcher_names(view->batcher);
+    put_naming(&v->text, &naming);
     put_names(&v->text, view->fleet);
     put_source(&v->text, view->source);
     put_choices(&v->text, view->source);

@@ -108,7 +108,9 @@ static uint32_t keep(struct wp_cgroups *c, const char *path)
     return wp_intern_str(c->paths, path);
 }
 
-const char *wp_cgroups_path(struct wp_cgroups *c, uint64_t id)
+/* "/system.slice/nginx.service", "/" for the root, "" when it is not known (it may be gone). Valid until the next call.
+ */
+static const char *cgroups_path(struct wp_cgroups *c, uint64_t id)
 {
     uint32_t known;
     if (!id || c->mount_fd < 0)
@@ -164,7 +166,7 @@ static struct wp_cgroup of_first(struct wp_cgroups *c, uint32_t pid)
 
 struct wp_cgroup wp_cgroups_of(struct wp_cgroups *c, uint64_t id, uint32_t pid, bool reads_proc)
 {
-    const char *path = wp_cgroups_path(c, id);
+    const char *path = cgroups_path(c, id);
     if (!c->has_first || (*path && strcmp(path, "/")))
         return (struct wp_cgroup){*path ? id : 0, path};
     return reads_proc && pid ? of_first(c, pid) : (struct wp_cgroup){0, ""};

@@ -21,8 +21,5 @@ struct wp_cgroup {
 /* That of a process, whose group of version 2 is `id`; with `reads_proc` version 1 is asked too where it counts. path
  * "" and id 0: not known, or it would have to be asked. */
 struct wp_cgroup wp_cgroups_of(struct wp_cgroups *cgroups, uint64_t id, uint32_t pid, bool reads_proc);
-/* "/system.slice/nginx.service", "/" for the root, "" when it is not known (it may be gone). Valid until the next call.
- */
-const char *wp_cgroups_path(struct wp_cgroups *cgroups, uint64_t id);
 
 #endif

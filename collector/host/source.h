@@ -80,6 +80,8 @@ struct wp_source_counts {
     uint64_t reading_ns;               /* CPU time of what is read once for each object */
     uint64_t list_ns;                  /* CPU time of the last list of all threads, in the kernel and here */
     uint64_t unwalked;                 /* stacks left out because of wp_source_ops.thin */
+    uint64_t unread_lines;             /* of a text: of other events, or in no form that perf writes */
+    uint64_t late_lines;               /* whose time was before that of one above them */
 };
 
 struct wp_source_ops {

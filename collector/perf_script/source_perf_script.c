@@ -249,8 +249,14 @@ static void destroy_source(struct wp_source *source)
     free(s);
 }
 
+static void count_lines(const struct wp_source *source, struct wp_source_counts *counts)
+{
+    const struct source_perf_script *s = (const struct source_perf_script *)source;
+    *counts = (struct wp_source_counts){.unread_lines = s->skipped + s->input.too_long, .late_lines = s->late};
+}
+
 static const struct wp_source_ops ops = {
-    "perf-script", poll_source, stop_source, NULL, destroy_source, NULL, NULL, NULL, NULL, NULL, NULL};
+    "perf-script", poll_source, stop_source, NULL, destroy_source, count_lines, NULL, NULL, NULL, NULL, NULL};
 
 int wp_source_perf_script_create(struct wp_source **source, const char *path, struct wp_error *err)
 {
@@ -270,15 +276,4 @@ int wp_source_perf_script_create(struct wp_source **source, const char *path, st
     }
     *source = &s->source;
     return 0;
-}
-
-uint64_t wp_source_perf_script_skipped(const struct wp_source *source)
-{
-    const struct source_perf_script *s = (const struct source_perf_script *)source;
-    return s->skipped + s->input.too_long;
-}
-
-uint64_t wp_source_perf_script_late(const struct wp_source *source)
-{
-    return ((const struct source_perf_script *)source)->late;
 }

@@ -24,9 +24,5 @@
 
 /* path "-": standard input. The file is opened here; its first bytes are read by poll. -ENOENT, -EACCES, -ENOMEM. */
 int wp_source_perf_script_create(struct wp_source **source, const char *path, struct wp_error *err);
-/* Events of other kinds, and lines that are in no form that perf writes. */
-uint64_t wp_source_perf_script_skipped(const struct wp_source *source);
-/* Events whose time was before that of one above them. */
-uint64_t wp_source_perf_script_late(const struct wp_source *source);
 
 #endif

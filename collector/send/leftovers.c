@@ -142,8 +142,3 @@ bool wp_leftovers_are_done(const struct wp_leftovers *l)
 {
     return !l->session && !wp_spool_leftover(l->options.spool);
 }
-
-bool wp_leftovers_are_moving(const struct wp_leftovers *l)
-{
-    return l->retelling ? wp_retelling_is_moving(l->retelling) : l->sender && wp_sender_is_welcome(l->sender);
-}

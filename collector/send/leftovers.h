@@ -25,7 +25,5 @@ void wp_leftovers_destroy(struct wp_leftovers *leftovers);
 /* Does what can be done without waiting. What fails is logged and stays in the spool. */
 void wp_leftovers_pump(struct wp_leftovers *leftovers);
 bool wp_leftovers_are_done(const struct wp_leftovers *leftovers);
-/* True when an aggregator takes them. */
-bool wp_leftovers_are_moving(const struct wp_leftovers *leftovers);
 
 #endif

@@ -48,12 +48,6 @@ void wp_losses_outbox(struct wp_losses *l, struct wp_outbox *outbox)
     wp_frame_reader_destroy(reader);
 }
 
-void wp_losses_unknown(struct wp_losses *l, uint64_t events)
-{
-    l->counts[0] += events;
-    l->events += events;
-}
-
 bool wp_losses_next(struct wp_losses *l, struct wp_drop *drop)
 {
     for (unsigned kind = 0; kind < WP_EVENT_KINDS; kind++) {

@@ -16,8 +16,6 @@ struct wp_losses {
 int wp_losses_batch(struct wp_losses *losses, const struct wp_batch *batch);
 /* What is unacknowledged of a session that ends here. */
 void wp_losses_outbox(struct wp_losses *losses, struct wp_outbox *outbox);
-/* So many events of a session that cannot be read, of no known kind. */
-void wp_losses_unknown(struct wp_losses *losses, uint64_t events);
 /* The next Drop; false: all have been told. */
 bool wp_losses_next(struct wp_losses *losses, struct wp_drop *drop);
 

@@ -128,7 +128,7 @@ static void sync_spool(struct wp_outbox *o)
 
 static void say_trouble(struct wp_outbox *o, const struct wp_error *why)
 {
-    if (wp_log_allowed(&o->trouble, wp_clock_ns(), SAY_NS))
+    if (wp_log_allowed(o->logger, &o->trouble, wp_clock_ns(), SAY_NS))
         wp_log(o->logger, WP_LOG_WARN, "cannot write the spool, batches wait in memory: %s waiting_batches=%u",
             why->text, waiting(o) + 1);
 }
@@ -241,7 +241,7 @@ static int read_spool(
 {
     uint64_t before = wp_spool_session_damaged(o->session);
     int rc = wp_spool_session_read(o->session, seq, endpoint, frame, size, err);
-    if (wp_spool_session_damaged(o->session) > before && wp_log_allowed(&o->damage, wp_clock_ns(), SAY_NS))
+    if (wp_spool_session_damaged(o->session) > before && wp_log_allowed(o->logger, &o->damage, wp_clock_ns(), SAY_NS))
         wp_log(o->logger, WP_LOG_ERROR,
             "a batch in the spool is damaged or missing, its events are counted as lost batch=%llu",
             (unsigned long long)seq);
@@ -277,7 +277,7 @@ void wp_outbox_acknowledge(struct wp_outbox *o, uint64_t seq, const char *endpoi
         return;
     o->acked = seq;
     if (o->session && wp_spool_session_acknowledge(o->session, seq, endpoint, &why) &&
-        wp_log_allowed(&o->trouble, wp_clock_ns(), SAY_NS))
+        wp_log_allowed(o->logger, &o->trouble, wp_clock_ns(), SAY_NS))
         wp_log(o->logger, WP_LOG_WARN, "cannot remove acknowledged batches from the spool: %s", why.text);
     while (!takes_spool(o) && o->count && frame_at(o, 0)->seq <= seq)
         forget_first(o);

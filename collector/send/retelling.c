@@ -203,8 +203,3 @@ int wp_retelling_pump(struct wp_retelling *t, struct wp_error *err)
         return take_refusal(t, &why, err);
     return rc < 0 ? wp_error_set(err, rc, "%s", why.text) : rc;
 }
-
-bool wp_retelling_is_moving(const struct wp_retelling *t)
-{
-    return !t->sender || wp_sender_is_welcome(t->sender);
-}

@@ -25,6 +25,5 @@ void wp_retelling_destroy(struct wp_retelling *retelling);
 /* Does what can be done without waiting. 1: all has arrived, 0: not yet. -ECONNREFUSED: nobody takes it; what has
  * arrived is acknowledged in the source. */
 int wp_retelling_pump(struct wp_retelling *retelling, struct wp_error *err);
-bool wp_retelling_is_moving(const struct wp_retelling *retelling);
 
 #endif

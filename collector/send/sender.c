@@ -213,7 +213,7 @@ static void warn_of_absence(struct wp_sender *s)
 {
     uint64_t now = wp_clock_ms();
     const char *trouble = wp_client_trouble(s->client);
-    if (now - s->heard_ms > ABSENT_MS && wp_log_allowed(&s->absence, now * WP_NS_PER_MS, ABSENT_NS))
+    if (now - s->heard_ms > ABSENT_MS && wp_log_allowed(s->logger, &s->absence, now * WP_NS_PER_MS, ABSENT_NS))
         wp_log(s->logger, WP_LOG_WARN,
             "no aggregator answers endpoint=%s since_s=%llu waiting_batches=%llu reason=\"%s\"", endpoint(s),
             (unsigned long long)(now - s->heard_ms) / 1000, (unsigned long long)wp_outbox_waiting(s->outbox),

@@ -362,7 +362,7 @@ static uint64_t lost_batches(const struct wp_spool *s)
 
 static void say_full(struct wp_spool *s, const char *why)
 {
-    if (wp_log_allowed(&s->full, wp_clock_ns(), FULL_NS))
+    if (wp_log_allowed(s->logger, &s->full, wp_clock_ns(), FULL_NS))
         wp_log(s->logger, WP_LOG_WARN,
             "the spool is full (%s): removed the oldest batches, counted as lost spool=%s bytes=%llu "
             "lost_batches=%llu",

@@ -121,11 +121,29 @@ void wp_unwind_rows_settle(struct wp_unwind_rows *r)
     r->settled = r->count;
 }
 
+/* The rule at an offset in the file, as the kernel side finds it; false: there is none. */
+static bool unwind_rows_find(const struct wp_unwind_rows *r, uint64_t offset, struct wp_unwind_row *row)
+{
+    uint32_t low = 0, high = r->settled;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (r->rows[middle].offset <= offset)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (!low)
+        return false;
+    const struct row *found = &r->rows[low - 1];
+    *row = (struct wp_unwind_row){.cfa = found->cfa, .bp = found->bp};
+    return true;
+}
+
 bool wp_unwind_rows_has(const struct wp_unwind_rows *r, uint64_t address)
 {
     uint64_t offset;
     struct wp_unwind_row row;
-    return offset_of(r, address, &offset) && wp_unwind_rows_find(r, offset, &row) && row.cfa != WP_CFA_NONE;
+    return offset_of(r, address, &offset) && unwind_rows_find(r, offset, &row) && row.cfa != WP_CFA_NONE;
 }
 
 /* False: it is full. A row that says what the one before it says is left out. */
@@ -222,23 +240,6 @@ int wp_unwind_rows_pages(const struct wp_unwind_rows *r,
 uint32_t wp_unwind_rows_count(const struct wp_unwind_rows *r)
 {
     return r->count;
-}
-
-bool wp_unwind_rows_find(const struct wp_unwind_rows *r, uint64_t offset, struct wp_unwind_row *row)
-{
-    uint32_t low = 0, high = r->settled;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (r->rows[middle].offset <= offset)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (!low)
-        return false;
-    const struct row *found = &r->rows[low - 1];
-    *row = (struct wp_unwind_row){.cfa = found->cfa, .bp = found->bp};
-    return true;
 }
 
 struct kept_head {

@@ -34,8 +34,6 @@ void wp_unwind_rows_settle(struct wp_unwind_rows *rows);
 /* Whether there is a rule at an address. */
 bool wp_unwind_rows_has(const struct wp_unwind_rows *rows, uint64_t address);
 uint32_t wp_unwind_rows_count(const struct wp_unwind_rows *rows);
-/* The rule at an offset in the file, as the kernel side finds it; false: there is none. */
-bool wp_unwind_rows_find(const struct wp_unwind_rows *rows, uint64_t offset, struct wp_unwind_row *row);
 /* As bytes of this version on this machine, with a checksum. -ENOMEM. */
 int wp_unwind_rows_encode(const struct wp_unwind_rows *rows, struct wp_buffer *out);
 /* -EINVAL: of another version, damaged, or no rows at all. */

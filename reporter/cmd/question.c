@@ -248,7 +248,9 @@ static int format_csv(struct wp_buffer *out, const struct answer *answer, struct
     return out->failed ? wp_error_set(err, -ENOMEM, "out of memory for the answer") : 0;
 }
 
-int wp_question_answer(
+/* Appends the answer. -ENOENT: a release that was named is not there, or none has the aggregate; -EBADMSG: one that was
+ * named, or all that there are, cannot be read. */
+static int question_answer(
     struct wp_buffer *out, const struct wp_question *question, struct wp_question_gaps *gaps, struct wp_error *err)
 {
     static int (*const formats[])(struct wp_buffer *, const struct answer *, struct wp_error *) = {
@@ -285,7 +287,7 @@ int wp_question_run(const struct wp_logger *logger, int argc, char **argv, struc
         rc = wp_named_resolve(&(struct wp_named){&question.releases[i], &question.aggregate, &question.selection},
             &question.named[i], question.stores, question.store_count, err);
     if (!rc)
-        rc = wp_question_answer(&out, &question, &gaps, err);
+        rc = question_answer(&out, &question, &gaps, err);
     if (!rc && gaps.values)
         wp_log(logger, WP_LOG_WARN, "damaged values are left out of the answer damaged=%zu", gaps.values);
     if (!rc)

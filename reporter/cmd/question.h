@@ -11,10 +11,6 @@ struct wp_question_gaps {
     size_t values, releases;
 };
 
-/* Appends the answer. -ENOENT: a release that was named is not there, or none has the aggregate; -EBADMSG: one that was
- * named, or all that there are, cannot be read. */
-int wp_question_answer(
-    struct wp_buffer *out, const struct wp_question *question, struct wp_question_gaps *gaps, struct wp_error *err);
 /* All of it: parses, answers, writes. -EBADMSG: also when the answer is written, and some release could not be read. */
 int wp_question_run(const struct wp_logger *logger, int argc, char **argv, struct wp_error *err);
 

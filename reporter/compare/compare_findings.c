@@ -42,7 +42,8 @@ const char *wp_change_percent(struct wp_pool *pool, const struct wp_change *chan
         fabs(change->percent));
 }
 
-const char *wp_change_p(struct wp_pool *pool, const struct wp_change *change)
+/* "< 0.001", "0.024", "–" for a row that was not tested */
+static const char *change_p(struct wp_pool *pool, const struct wp_change *change)
 {
     if (change->verdict == WP_VERDICT_FEW || change->is_ignored)
         return "–";
@@ -55,7 +56,7 @@ const char *wp_change_confidence(struct wp_pool *pool, const struct wp_compare *
 {
     double confidence = change->assessment.confidence;
     if (compare->options.method == WP_METHOD_T_TEST)
-        return wp_change_p(pool, change);
+        return change_p(pool, change);
     if (isnan(confidence) || change->is_ignored)
         return "–";
     if (isinf(confidence))
@@ -74,7 +75,7 @@ static const char *certainty(struct wp_pool *pool, const struct wp_compare *comp
                   wp_method_key(compare->options.method), found->before ? found->before : "",
                   found->before ? " to " : "", found->after ? found->after : "", found->before ? ", " : "",
                   found->confidence_kind, wp_change_confidence(pool, compare, change));
-    const char *p = wp_change_p(pool, change);
+    const char *p = change_p(pool, change);
     /* With spaces that no line breaks at. */
     return *p == '<' ? "p\u00a0<\u00a00.001" : wp_pool_printf(pool, "p\u00a0=\u00a0%s", p);
 }

@@ -13,8 +13,6 @@ size_t wp_compare_first(const struct wp_compare *compare, const struct wp_change
 const char *wp_compare_summary(struct wp_pool *pool, const struct wp_compare *compare);
 /* "+31 %", "−4.0 %", "2.4 ×", "new", "gone" */
 const char *wp_change_percent(struct wp_pool *pool, const struct wp_change *change);
-/* "< 0.001", "0.024", "–" for a row that was not tested */
-const char *wp_change_p(struct wp_pool *pool, const struct wp_change *change);
 /* The same for any method: p of the t test, else what the method calls confidence. */
 const char *wp_change_confidence(
     struct wp_pool *pool, const struct wp_compare *compare, const struct wp_change *change);

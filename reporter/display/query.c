@@ -65,11 +65,6 @@ bool wp_page_in_parts(enum wp_page_kind page)
         page != WP_PAGE_CANARY;
 }
 
-void wp_query_path(struct wp_buffer *out, const struct wp_query *query)
-{
-    wp_query_path_part(out, query, wp_page_in_parts(query->page));
-}
-
 void wp_query_path_part(struct wp_buffer *out, const struct wp_query *query, unsigned part)
 {
     if (query->page >= WP_PAGE_RELEASE) {

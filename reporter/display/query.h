@@ -47,8 +47,6 @@ void wp_query_folder(struct wp_buffer *out, const char *id);
 enum wp_page_kind wp_page_tab(enum wp_page_kind page);
 /* Whether it is one of several parts, and has no page without a number. */
 bool wp_page_in_parts(enum wp_page_kind page);
-/* The page's file, from the root of the site: "v1/main/flame.html". */
-void wp_query_path(struct wp_buffer *out, const struct wp_query *query);
 /* Of a page in parts, from 1: "v1/main/functions-3.html"; part 0: as above. */
 void wp_query_path_part(struct wp_buffer *out, const struct wp_query *query, unsigned part);
 /* From a page's folder back to the root: "", "../" or "../../". */

@@ -3,10 +3,10 @@
 #define WP_STORAGE_ENV_SHRINK_H
 /*
  * Compacting copies of a release: to give space back while writers and readers have it open, and as a backup. LMDB's
- * file never gets smaller; a copy of what is in it is, and takes its place (docs/store-format.md has the steps). Nothing
- * is lost, because
- * - a writer got LMDB's lock either before the copy was begun (its commit is in the copy) or after the exchange (the path
- *   leads elsewhere, it opens again and has written nothing): the lock is held from one to the other, and is robust;
+ * file never gets smaller; a copy of what is in it is, and takes its place (docs/store-format.md has the steps).
+ * Nothing is lost, because
+ * - a writer got LMDB's lock either before the copy was begun (its commit is in the copy) or after the exchange (the
+ * path leads elsewhere, it opens again and has written nothing): the lock is held from one to the other, and is robust;
  * - a reader keeps the snapshot that it has mapped, and its next transaction opens the new file;
  * - who makes data.mdb gives it its name (link(2)) when its first two pages are on disk;
  * - who opens does it under a shared lock of the root's folder, as both files must be of one folder;

@@ -138,13 +138,6 @@ int wp_txn_set_metadata(struct wp_txn *txn, const struct wp_metadata_place *plac
     return rc;
 }
 
-int wp_txn_put_metadata(struct wp_txn *txn, const char *aggregate, const char *shard, const char *name,
-    const char *value, uint64_t real_s, struct wp_error *err)
-{
-    return wp_txn_set_metadata(
-        txn, &(struct wp_metadata_place){.aggregate = aggregate}, shard, name, value, real_s, err);
-}
-
 struct merged { /* an entry and where it stood: of two alike the later one by time, then by place, counts */
     entry_type *entry;
     size_t place;
@@ -309,23 +302,4 @@ int wp_txn_all_metadata(struct wp_txn *txn, const struct wp_metadata_place *plac
     }
     free(rows.rows);
     return rc;
-}
-
-struct winners {
-    int (*visit)(void *context, const char *shard, const char *key, const char *value);
-    void *context;
-};
-
-static int visit_winner(void *context, const struct wp_metadata_row *row)
-{
-    const struct winners *winners = context;
-    return row->is_winner ? winners->visit(winners->context, row->shard, row->key, row->value) : 0;
-}
-
-int wp_txn_metadata(struct wp_txn *txn, const char *aggregate,
-    int (*visit)(void *context, const char *shard, const char *key, const char *value), void *context,
-    struct wp_error *err)
-{
-    struct winners winners = {visit, context};
-    return wp_txn_all_metadata(txn, &(struct wp_metadata_place){.aggregate = aggregate}, visit_winner, &winners, err);
 }

@@ -4,10 +4,6 @@
 /* Keys and values of a release, an aggregate or a timebox, each shard its own; the last writer by time wins. */
 #include "storage/env/txn.h"
 
-/* aggregate NULL: "__state__/metadata.<shard>", else "<aggregate>/metadata.<shard>".
- * Merged into what is there, last writer by time wins. */
-int wp_txn_put_metadata(struct wp_txn *txn, const char *aggregate, const char *shard, const char *key,
-    const char *value, uint64_t real_s, struct wp_error *err);
 struct wp_metadata_entry {
     const char *key, *value;
 };
@@ -19,7 +15,7 @@ struct wp_metadata_place {
     bool has_timebox;      /* "<aggregate>/metadata.~<timebox>.<shard>" */
     uint64_t timebox_s;
 };
-/* As wp_txn_put_all_metadata, at any of the three levels. */
+/* At any of the three levels; merged into what is there, the last writer by time wins. */
 int wp_txn_put_metadata_at(struct wp_txn *txn, const struct wp_metadata_place *place, const char *shard,
     const struct wp_metadata_entry *entries, size_t count, uint64_t real_s, struct wp_error *err);
 /* At any of the three levels; value NULL removes the key from this shard. -ENOENT: it was not there. */
@@ -33,9 +29,6 @@ struct wp_metadata_row {
 /* By key, the winner first. */
 int wp_txn_all_metadata(struct wp_txn *txn, const struct wp_metadata_place *place,
     int (*visit)(void *context, const struct wp_metadata_row *row), void *context, struct wp_error *err);
-int wp_txn_metadata(struct wp_txn *txn, const char *aggregate,
-    int (*visit)(void *context, const char *shard, const char *key, const char *value), void *context,
-    struct wp_error *err);
 
 int wp_metadata_check(const uint8_t *bytes, size_t size, struct wp_error *err);
 

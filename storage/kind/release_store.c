@@ -120,44 +120,6 @@ int wp_txn_shards(struct wp_txn *txn, char ***shards, size_t *count, struct wp_e
     return 0;
 }
 
-int wp_txn_digest(struct wp_txn *txn, const char *prefix, uint64_t digest[2], struct wp_error *err)
-{
-    char **keys = NULL;
-    size_t count = 0;
-    int rc = wp_txn_keys(txn, prefix, &keys, &count, err);
-    XXH3_state_t *state = rc ? NULL : XXH3_createState();
-    if (!rc && !state)
-        rc = wp_error_set(err, -ENOMEM, "out of memory for a digest");
-    if (!rc)
-        XXH3_128bits_reset(state);
-    for (size_t i = 0; !rc && i < count; i++) {
-        const uint8_t *bytes;
-        size_t size;
-        struct wp_value value;
-        rc = wp_txn_stored(txn, keys[i], &bytes, &size, err);
-        if (rc == -ENOENT) { /* a key with a NUL in it: none of ours */
-            rc = 0;
-            size = 0;
-            bytes = NULL;
-        }
-        if (rc)
-            break;
-        XXH3_128bits_update(state, keys[i], strlen(keys[i]) + 1);
-        if (size && !wp_value_parse(&value, bytes, size, NULL))
-            XXH3_128bits_update(state, value.digest, sizeof(value.digest));
-        else if (size) /* damaged: what is there counts, whatever it is */
-            XXH3_128bits_update(state, bytes, size);
-    }
-    if (!rc) {
-        XXH128_hash_t hash = XXH3_128bits_digest(state);
-        digest[0] = hash.high64;
-        digest[1] = hash.low64;
-    }
-    XXH3_freeState(state);
-    wp_strings_free(keys, count);
-    return rc;
-}
-
 struct activity {
     struct wp_txn *txn;
     uint64_t first_ns, last_ns;

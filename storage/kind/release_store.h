@@ -9,8 +9,6 @@ int wp_txn_aggregates(struct wp_txn *txn, char ***aggregates, size_t *count, str
 /* Realtime of the first and the newest activity in any report of the release, from their heads alone; 0 none. Damaged
  * ones say nothing. */
 int wp_txn_activity(struct wp_txn *txn, uint64_t *first_ns, uint64_t *last_ns, struct wp_error *err);
-/* Digest over the keys and value digests with this prefix: what a page rests on. */
-int wp_txn_digest(struct wp_txn *txn, const char *prefix, uint64_t digest[2], struct wp_error *err);
 /* Sorted shards and timeboxes; free. */
 int wp_txn_shards(struct wp_txn *txn, char ***shards, size_t *count, struct wp_error *err);
 

@@ -18,9 +18,3 @@ int wp_txn_add_host_report(struct wp_txn *txn, const char *aggregate, uint64_t t
     wp_buffer_fini(&head_bytes);
     return !rc && key.delta % WP_DELTAS == 0 ? wp_txn_compact_report(txn, &key, err) : rc;
 }
-
-int wp_txn_add_report(struct wp_txn *txn, const char *aggregate, uint64_t timebox_s, const char *shard,
-    const struct wp_report *report, struct wp_error *err)
-{
-    return wp_txn_add_host_report(txn, aggregate, timebox_s, shard, NULL, report, err);
-}

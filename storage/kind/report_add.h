@@ -5,11 +5,9 @@
 #include "storage/env/txn.h"
 #include "storage/report/report.h"
 
-/* "<aggregate>/report.<timebox>.<shard>.~<delta>", delta = the next free number of that report, ten digits. */
-int wp_txn_add_report(struct wp_txn *txn, const char *aggregate, uint64_t timebox_s, const char *shard,
-    const struct wp_report *report, struct wp_error *err);
-/* The same of one host, by its name: "<aggregate>/report.<timebox>.<shard>@<host>.~<delta>"
- * (storage/value/host_part.h). NULL: of none. */
+/* "<aggregate>/report.<timebox>.<shard>.~<delta>", delta = the next free number of that report, ten digits; of one
+ * host, by its name, "<aggregate>/report.<timebox>.<shard>@<host>.~<delta>" (storage/value/host_part.h). host NULL: of
+ * none. */
 int wp_txn_add_host_report(struct wp_txn *txn, const char *aggregate, uint64_t timebox_s, const char *shard,
     const char *host, const struct wp_report *report, struct wp_error *err);
 

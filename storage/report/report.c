@@ -133,14 +133,6 @@ void wp_report_process_add(struct wp_report *report, uint32_t process, uint64_t 
     row->running_ns = wp_sum(row->running_ns, running_ns);
 }
 
-void wp_report_unexplained(
-    struct wp_report *report, uint32_t node, const char *reason, uint64_t ns, uint64_t count, uint32_t tid)
-{
-    uint32_t text = wp_report_string(report, reason);
-    if (text != UINT32_MAX)
-        wp_report_unexplained_add(report, &(struct wp_unexplained){node, text, ns, count, ns, tid});
-}
-
 void wp_report_unexplained_each(
     struct wp_report *report, uint32_t node, const char *reason, uint64_t ns, uint64_t count, uint32_t tid)
 {

@@ -34,8 +34,6 @@ void wp_report_add(struct wp_report *report, uint32_t node, enum wp_category cat
 uint32_t wp_report_process(
     struct wp_report *report, const char *host, const char *comm, uint32_t pid, uint64_t start_ns);
 void wp_report_process_add(struct wp_report *report, uint32_t process, uint64_t total_ns, uint64_t running_ns);
-void wp_report_unexplained(
-    struct wp_report *report, uint32_t node, const char *reason, uint64_t ns, uint64_t count, uint32_t tid);
 /* `count` stretches of `ns` each. */
 void wp_report_unexplained_each(
     struct wp_report *report, uint32_t node, const char *reason, uint64_t ns, uint64_t count, uint32_t tid);

@@ -11,18 +11,18 @@
 
 #define LAST_YEAR_S 253402300800ull /* year 10000; what claims to be later is taken for a month of its own */
 
-void wp_day_of(uint64_t at_s, uint64_t *start_s, uint64_t *end_s)
+static void day_of(uint64_t at_s, uint64_t *start_s, uint64_t *end_s)
 {
     *start_s = at_s / WP_DAY_S * WP_DAY_S;
     *end_s = wp_sum(*start_s, WP_DAY_S);
 }
 
-void wp_month_of(uint64_t at_s, uint64_t *start_s, uint64_t *end_s)
+static void month_of(uint64_t at_s, uint64_t *start_s, uint64_t *end_s)
 {
     time_t seconds = (time_t)at_s;
     struct tm tm;
     if (at_s >= LAST_YEAR_S || !gmtime_r(&seconds, &tm)) {
-        wp_day_of(at_s, start_s, end_s);
+        day_of(at_s, start_s, end_s);
         return;
     }
     struct tm edge = {.tm_year = tm.tm_year, .tm_mon = tm.tm_mon, .tm_mday = 1};
@@ -135,7 +135,7 @@ int wp_txn_roll_up(struct wp_txn *txn, struct wp_roll_up *rule,
 {
     uint64_t days_s =
         rule->days_s > rule->hours_s ? rule->days_s : rule->hours_s; /* what is kept in hours is in no month */
-    const struct level levels[] = {{wp_day_of, rule->hours_s}, {wp_month_of, days_s}};
+    const struct level levels[] = {{day_of, rule->hours_s}, {month_of, days_s}};
     struct roll roll = {txn, rule, done, context};
     char **aggregates = NULL;
     size_t count = 0;

@@ -25,9 +25,6 @@ struct wp_roll_up {
     uint64_t merged, made; /* counted up: values that went, sums that were written */
 };
 
-/* Start and end of the UTC day or month around a time. */
-void wp_day_of(uint64_t at_s, uint64_t *start_s, uint64_t *end_s);
-void wp_month_of(uint64_t at_s, uint64_t *start_s, uint64_t *end_s);
 int wp_txn_newest(struct wp_txn *txn, uint64_t now_s, struct wp_newest *newest, struct wp_error *err);
 /* All aggregates and shards. `done` (NULL none) is told each sum's key and how many values it is made of. */
 int wp_txn_roll_up(struct wp_txn *txn, struct wp_roll_up *rule,

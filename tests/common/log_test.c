@@ -54,8 +54,31 @@ static void a_long_line_ends(void **state)
     assert_ptr_equal(strchr(line, '\n'), line + size - 1);
 }
 
+static void what_is_left_out_is_counted(void **state)
+{
+    int pipes[2];
+    char text[512];
+    (void)state;
+    assert_int_equal(pipe(pipes), 0);
+    struct wp_logger logger = {"test", WP_LOG_INFO, pipes[1]};
+    struct wp_log_limit limit = {0};
+    for (uint64_t now_ns = 1; now_ns <= 21; now_ns++)
+        if (wp_log_allowed(&logger, &limit, now_ns, 10))
+            wp_log(&logger, WP_LOG_WARN, "full at=%d", (int)now_ns);
+    text[read(pipes[0], text, sizeof(text) - 1)] = 0;
+    assert_string_equal(text,
+        "test: warn: full at=1\n"
+        "test: warn: lines like the next one were left out since the last of them lines=9\n"
+        "test: warn: full at=11\n"
+        "test: warn: lines like the next one were left out since the last of them lines=9\n"
+        "test: warn: full at=21\n");
+    close(pipes[0]);
+    close(pipes[1]);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(names_are_text), cmocka_unit_test(a_long_line_ends)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(names_are_text), cmocka_unit_test(a_long_line_ends),
+        cmocka_unit_test(what_is_left_out_is_counted)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

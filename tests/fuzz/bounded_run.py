@@ -5,12 +5,10 @@ runs each for S seconds from the kept corpus, one at a time; what is found on th
 Exit status 1: one of them has a finding, or did not run."""
 import argparse, glob, json, os, re, subprocess, sys, tempfile
 
+import corpus
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 TREE = os.path.dirname(os.path.dirname(HERE))
-
-
-def targets():
-    return sorted(os.path.basename(path) for path in glob.glob(HERE + "/corpus/*"))
 
 
 def build(folder, names):
@@ -20,8 +18,10 @@ def build(folder, names):
 
 
 def fuzz(folder, name, seconds, found, artifacts):
+    kept = artifacts + "/../kept"
+    corpus.unpack(kept, name)
     run = subprocess.run([f"{folder}/bin/fuzz_{name}", f"-max_total_time={seconds}", "-print_final_stats=1", "-verbosity=0", "-rss_limit_mb=1024",
-                          f"-artifact_prefix={artifacts}/", found, f"{HERE}/corpus/{name}"], capture_output=True, text=True, errors="replace",
+                          f"-artifact_prefix={artifacts}/", found, f"{kept}/{name}"], capture_output=True, text=True, errors="replace",
                          check=False, timeout=seconds + 300)
     executed = re.search(r"number_of_executed_units:\s*(\d+)", run.stderr)
     count = int(executed[1]) if executed else 0
@@ -42,7 +42,7 @@ def main():
     parser.add_argument("--found")
     parser.add_argument("targets", nargs="*")
     given = parser.parse_intermixed_args()
-    names = given.targets or targets()
+    names = given.targets or corpus.targets()
     build(os.path.abspath(given.folder), names)
     failed = 0
     for name in names:

@@ -2,11 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """long_run.py BUILD_DIR [--totals FILE] [--found DIR] [--goal N] [--seconds S] [--turn S] [--jobs N] [TARGET]...: goes on with what
 was fuzzed before. Runs the targets of a built preset ("fuzz" or "fuzz-quick") in turns, at the priority of what is idle, and adds the
-executions to FILE (executions.json beside this) after each turn. The next turn is of the target that is nearest to N executions in
+executions to FILE (executions.json in the folder of what was found) after each turn. The next turn is of the target that is nearest to N executions in
 time, so that most of them get there first. Inputs that reach new code are kept in DIR and shared by the presets, so that what one
 finds the other runs too. A target with a finding has no more turns. --print: only the table of docs/security.md.
 Exit status 1: there is a finding, its input is in DIR/findings."""
 import argparse, fcntl, json, os, re, signal, subprocess, sys, threading, time
+
+import corpus
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 PATIENCE_S = 600  # a turn may end so much later: the first one reads the whole corpus
@@ -92,7 +94,7 @@ class Turns:
         os.makedirs(os.path.dirname(findings), exist_ok=True)
         words = ["chrt", "-i", "0", "nice", "-n", "19", "%s/bin/fuzz_%s" % (self.given.folder, name), "-max_total_time=%d" % seconds,
                  "-max_len=%d" % LENGTHS[name], "-print_final_stats=1", "-verbosity=0", "-rss_limit_mb=1024", "-entropic=0",
-                 "-reload=0", "-reduce_inputs=0", "-use_counters=%d" % is_counting, "-artifact_prefix=" + findings, found, "%s/corpus/%s" % (HERE, name)]
+                 "-reload=0", "-reduce_inputs=0", "-use_counters=%d" % is_counting, "-artifact_prefix=" + findings, found, "%s/named/%s" % (self.given.found, name)]
         with self.lock: # a group of its own, so that ^C comes through stop(), but no session: its share of the processor would be one of its own
             child = self.running[name] = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
                                                           errors="replace", process_group=0)
@@ -130,7 +132,7 @@ class Turns:
 def main():
     parser = argparse.ArgumentParser(description="Fuzzes in turns, and counts.")
     parser.add_argument("folder", nargs="?", help="of a built preset, e.g. build/fuzz-quick")
-    parser.add_argument("--totals", default=HERE + "/executions.json")
+    parser.add_argument("--totals")
     parser.add_argument("--found", default=os.path.expanduser("~/.cache/wakepath-fuzz"))
     parser.add_argument("--goal", type=int, default=100000000)
     parser.add_argument("--seconds", type=float, default=float("inf"))
@@ -139,13 +141,16 @@ def main():
     parser.add_argument("--print", action="store_true", dest="is_table")
     parser.add_argument("targets", nargs="*", metavar="TARGET")
     given = parser.parse_intermixed_args()
-    totals = Totals(given.totals)
+    os.makedirs(given.found, exist_ok=True)
+    totals = Totals(given.totals or given.found + "/executions.json")
     if given.is_table:
         print(totals.table())
         return 0
     if not given.folder or set(given.targets) - set(LENGTHS):
         parser.error("a folder of a built preset, and targets among " + " ".join(sorted(LENGTHS)))
     given.folder, given.found = os.path.abspath(given.folder), os.path.abspath(given.found)
+    for name in given.targets or sorted(LENGTHS):
+        corpus.unpack(given.found + "/named", name)
     turns = Turns(given, totals)
     signal.signal(signal.SIGTERM, turns.stop)
     signal.signal(signal.SIGINT, turns.stop)

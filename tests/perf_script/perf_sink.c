@@ -112,8 +112,11 @@ int perf_sink_run(struct perf_sink *sink, const char *bytes, size_t size, uint64
         return rc;
     while ((rc = source->ops->poll(source, 1000, &out, err)) > 0)
         ;
-    if (skipped)
-        *skipped = wp_source_perf_script_skipped(source);
+    if (skipped) {
+        struct wp_source_counts counts;
+        source->ops->count(source, &counts);
+        *skipped = counts.unread_lines;
+    }
     source->ops->destroy(source);
     return rc;
 }

@@ -317,7 +317,7 @@ static int meet_server(uint32_t major, uint32_t minor, uint8_t frame_major, stru
     int rc = 0, size = -1;
     unlink(m.endpoint + 6);
     assert_int_equal(zmq_bind(m.raw, m.endpoint), 0);
-    assert_int_equal(wp_client_open(&client, m.endpoint, &hello, err), 0);
+    assert_int_equal(wp_client_open_with(&client, &(struct wp_client_options){.endpoint = m.endpoint}, &hello, err), 0);
     for (int i = 0; i < 500 && size < 0; i++) {
         assert_true(wp_client_poll(client, 10, err) >= 0);
         size = zmq_recv(m.raw, identity, sizeof(identity), ZMQ_DONTWAIT);
@@ -372,7 +372,7 @@ static void meet_client(uint32_t major, uint32_t minor, uint8_t frame_major, cha
     uint8_t identity[17] = {'W', 5}, bytes[1024];
     int size = -1, taken = 0;
     struct wp_error err = {0};
-    if (wp_server_open(&server, m.endpoint, &err))
+    if (wp_server_open_with(&server, &(struct wp_server_options){.endpoint = m.endpoint}, &err))
         fail_msg("%s", err.text);
     zmq_setsockopt(m.raw, ZMQ_ROUTING_ID, identity, sizeof(identity));
     assert_int_equal(zmq_connect(m.raw, m.endpoint), 0);

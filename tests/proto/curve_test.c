@@ -368,7 +368,8 @@ static void keys_are_demanded(void **state)
     wp_server_close(server);
     open.endpoint = "ipc://@wakepath-test";
     assert_int_equal(wp_server_open_with(&server, &open, &err), -EACCES);
-    assert_int_equal(wp_client_open(&client, f->endpoint, &hello, &err), -EACCES);
+    assert_int_equal(
+        wp_client_open_with(&client, &(struct wp_client_options){.endpoint = f->endpoint}, &hello, &err), -EACCES);
     assert_non_null(strstr(err.text, "--server-key"));
     struct wp_client_options options = {.endpoint = f->endpoint, .key_path = in(f, "allow/a.key"), .is_insecure = true};
     assert_int_equal(wp_client_open_with(&client, &options, &hello, &err), -EACCES);

@@ -34,7 +34,6 @@ static void good_sessions(void **state)
                     !strncmp(wp_dictionary_string(d, b->first_string + j), b->strings[j].data, b->strings[j].size));
         }
         assert_int_equal(wp_dictionary_thread_count(d), made->threads);
-        assert_int_equal(wp_dictionary_stack_count(d), made->stacks);
         assert_int_equal(wp_dictionary_socket_count(d), made->sockets);
         assert_int_equal(wp_dictionary_frame_count(d), made->frames);
         assert_null(wp_dictionary_thread(d, 0));

@@ -52,7 +52,7 @@ static int set_up(void **state)
     f->writer = wp_frame_writer_create(1);
     f->context = zmq_ctx_new();
     snprintf(f->endpoint, sizeof(f->endpoint), "ipc:///tmp/wp-flood-%d", (int)getpid());
-    if (wp_server_open(&f->server, f->endpoint, &err))
+    if (wp_server_open_with(&f->server, &(struct wp_server_options){.endpoint = f->endpoint}, &err))
         fail_msg("%s", err.text);
     *state = f;
     return 0;
@@ -239,7 +239,7 @@ static void a_stuck_peer_costs_nothing(void **state)
     struct peer good = join(f, 2);
     uint64_t seq = 0, went = 0;
     for (int quiet = 0; quiet < 50;) { /* ZeroMQ's thread still empties the queue into the connection for a while */
-        int rc = wp_server_ack(f->server, stuck, ++seq);
+        int rc = wp_server_acknowledge(f->server, stuck, ++seq, 0);
         assert_true(!rc || rc == -EAGAIN);
         went += !rc;
         quiet = rc ? quiet + 1 : 0;
@@ -250,13 +250,13 @@ static void a_stuck_peer_costs_nothing(void **state)
     size_t before = mallinfo2().uordblks;
     unsigned dropped = 0;
     for (int i = 0; i < 200000; i++)
-        dropped += wp_server_ack(f->server, stuck, ++seq) == -EAGAIN;
+        dropped += wp_server_acknowledge(f->server, stuck, ++seq, 0) == -EAGAIN;
     size_t after = mallinfo2().uordblks;
     print_message("memory for 200000 answers more: %zu bytes\n", after > before ? after - before : 0);
     assert_true(after < before + (1 << 20));
     assert_int_equal(dropped, 200000);
     assert_true(refused(f, "does not read its answers") >= dropped);
-    assert_int_equal(wp_server_ack(f->server, good.number, 7), 0); /* the other one hears its answer */
+    assert_int_equal(wp_server_acknowledge(f->server, good.number, 7, 0), 0); /* the other one hears its answer */
     char bytes[256];
     zmq_pollitem_t item = {.socket = good.socket, .events = ZMQ_POLLIN};
     assert_int_equal(zmq_poll(&item, 1, 5000), 1);

@@ -32,7 +32,7 @@ static int set_up(void **state)
     snprintf(f->endpoint, sizeof(f->endpoint), "ipc:///tmp/wp-transport-%d", (int)getpid());
     unlink(f->endpoint + 6);
     f->writer = wp_frame_writer_create(1);
-    if (wp_server_open(&f->server, f->endpoint, &err))
+    if (wp_server_open_with(&f->server, &(struct wp_server_options){.endpoint = f->endpoint}, &err))
         fail_msg("%s", err.text);
     *state = f;
     return 0;
@@ -55,7 +55,7 @@ static struct wp_client *open_client(const struct fixture *f, uint8_t id)
     struct wp_hello hello = {.wire_major = WP_WIRE_MAJOR, .hostname = "h"};
     memset(hello.session, id, 16);
     memset(hello.host, 7, 16);
-    if (wp_client_open(&client, f->endpoint, &hello, &err))
+    if (wp_client_open_with(&client, &(struct wp_client_options){.endpoint = f->endpoint}, &hello, &err))
         fail_msg("%s", err.text);
     return client;
 }
@@ -130,7 +130,7 @@ static void whole_talk(void **state)
     assert_memory_equal(message.batch, "first", 5);
     message = await(f, WP_SERVER_BATCH, client);
     assert_memory_equal(message.batch, long_text, sizeof(long_text) - 1);
-    assert_int_equal(wp_server_ack(f->server, message.peer, 6), 0);
+    assert_int_equal(wp_server_acknowledge(f->server, message.peer, 6, 0), 0);
     for (int i = 0; i < ROUNDS && wp_client_acked(client) != 6; i++)
         assert_true(wp_client_poll(client, 10, &err) >= 0);
     assert_int_equal(wp_client_acked(client), 6);
@@ -157,7 +157,7 @@ static void credit_after_a_restart(void **state)
     assert_true(wp_client_may_send(client, 43));
     assert_false(wp_client_may_send(client, 44));
     wp_server_close(f->server);
-    if (wp_server_open(&f->server, f->endpoint, &err))
+    if (wp_server_open_with(&f->server, &(struct wp_server_options){.endpoint = f->endpoint}, &err))
         fail_msg("%s", err.text);
     await_welcome(f, client, 20, 3);
     assert_int_equal(wp_client_taken(client), 19);
@@ -194,7 +194,7 @@ static void a_new_server_hears_hello(void **state)
     send_text(f, client, 1, "one");
     await(f, WP_SERVER_BATCH, client);
     wp_server_close(f->server);
-    if (wp_server_open(&f->server, f->endpoint, &err))
+    if (wp_server_open_with(&f->server, &(struct wp_server_options){.endpoint = f->endpoint}, &err))
         fail_msg("%s", err.text);
     await_welcome(f, client, 1, 9);
     assert_int_equal(wp_client_welcome(client)->resume_seq, 1);
@@ -284,24 +284,27 @@ static void endpoints(void **state)
     struct stat status;
     assert_int_equal(stat(f->endpoint + 6, &status), 0);
     assert_int_equal(status.st_mode & 0777, 0600);
-    assert_int_equal(wp_server_open(&second, f->endpoint, &err), -EADDRINUSE);
+    assert_int_equal(
+        wp_server_open_with(&second, &(struct wp_server_options){.endpoint = f->endpoint}, &err), -EADDRINUSE);
     assert_non_null(strstr(err.text, f->endpoint));
-    assert_int_not_equal(wp_server_open(&second, "nonsense", &err), 0);
+    assert_int_not_equal(wp_server_open_with(&second, &(struct wp_server_options){.endpoint = "nonsense"}, &err), 0);
     assert_non_null(strstr(err.text, "tcp://"));
     struct wp_hello hello = {.wire_major = WP_WIRE_MAJOR};
-    assert_int_not_equal(wp_client_open(&client, "nonsense", &hello, &err), 0);
+    assert_int_not_equal(
+        wp_client_open_with(&client, &(struct wp_client_options){.endpoint = "nonsense"}, &hello, &err), 0);
     wp_server_close(f->server);
     f->server = NULL;
     unlink(f->endpoint + 6);
     fclose(fopen(f->endpoint + 6, "w")); /* somebody's file is left alone */
-    assert_int_equal(wp_server_open(&second, f->endpoint, &err), -EADDRINUSE);
+    assert_int_equal(
+        wp_server_open_with(&second, &(struct wp_server_options){.endpoint = f->endpoint}, &err), -EADDRINUSE);
     assert_int_equal(unlink(f->endpoint + 6), 0);
     struct sockaddr_un address = {.sun_family = AF_UNIX}; /* the socket of a server that died is taken over */
     strcpy(address.sun_path, f->endpoint + 6);
     int fd = socket(AF_UNIX, SOCK_STREAM, 0);
     assert_int_equal(bind(fd, (struct sockaddr *)&address, sizeof(address)), 0);
     close(fd);
-    if (wp_server_open(&f->server, f->endpoint, &err))
+    if (wp_server_open_with(&f->server, &(struct wp_server_options){.endpoint = f->endpoint}, &err))
         fail_msg("%s", err.text);
     client = open_client(f, 8);
     await_welcome(f, client, 1, 1);

@@ -142,7 +142,8 @@ struct wp_report *sample_report(void)
         uint32_t node = node_of(report, NULL, build[i].stack);
         wp_report_add(report, node, build[i].category, build[i].ns, build[i].count);
         if (build[i].category == WP_UNACCOUNTED)
-            wp_report_unexplained(report, node, "no waking was recorded for it", build[i].ns, build[i].count, 4217);
+            wp_report_unexplained_each(
+                report, node, "no waking was recorded for it", build[i].ns, build[i].count, 4217);
     }
     add_processes(report);
     wp_report_activity(report, START, START + 2950 * MS);
@@ -308,7 +309,7 @@ int sample_put_shard(const char *root, const char *release, const struct sample_
             break;
         rc = wp_txn_register_shard(txn, place->shard, err);
         if (!rc)
-            rc = wp_txn_add_report(txn, aggregate, timebox_s, place->shard, report, err);
+            rc = wp_txn_add_host_report(txn, aggregate, timebox_s, place->shard, NULL, report, err);
         if (!rc && trace)
             rc = wp_txn_put_trace(txn, aggregate, timebox_s, place->shard, trace, err);
         if (!rc && trace)

@@ -73,8 +73,8 @@ struct wp_report *sample_fleet_report(void)
             wp_report_add_at(report, node, work[i].category, at, at + ns - ns * (second % 7) / 20);
         }
         if (work[i].category == WP_UNACCOUNTED)
-            wp_report_unexplained(report, node, "no waking was recorded for it", SECONDS * work[i].us * 1000, SECONDS,
-                4000 + (uint32_t)i);
+            wp_report_unexplained_each(report, node, "no waking was recorded for it", SECONDS * work[i].us * 1000,
+                SECONDS, 4000 + (uint32_t)i);
     }
     if (!report)
         return NULL;
@@ -127,7 +127,8 @@ static const char *const fleet[] = {"web-2.example", "db-3.example", "web-1.exam
 
 static int put(struct wp_txn *txn, const char *aggregate, struct wp_error *err, const char *value, const char *key)
 {
-    return wp_txn_put_metadata(txn, aggregate, "s1", key, value, 1790000480, err);
+    return wp_txn_set_metadata(
+        txn, &(struct wp_metadata_place){.aggregate = aggregate}, "s1", key, value, 1790000480, err);
 }
 
 static int describe_host(

@@ -64,7 +64,7 @@ struct wp_report *sample_hostile_report(void)
             wp_report_add(report, node, (enum wp_category)((i + s) % WP_CATEGORIES), 1000 + i * 8 + s, 1);
         }
         wp_report_process_add(report, wp_report_process(report, name, name, i, START), 5000 + i, 10);
-        wp_report_unexplained(report, node, name, 700 + i, 1, UINT32_MAX);
+        wp_report_unexplained_each(report, node, name, 700 + i, 1, UINT32_MAX);
         wp_report_host(report, name);
         static char next[10240];
         wp_report_edge(report, name, name_at(i + 1, next, sizeof(next)),

@@ -91,7 +91,7 @@ void made_add(struct wp_report *report, const struct made_fact *fact)
             fact->a, fact->b);
         break;
     case MADE_UNEXPLAINED:
-        wp_report_unexplained(report, node_of(report, fact), made_name((unsigned)(fact->d % 5)), fact->a, fact->b,
+        wp_report_unexplained_each(report, node_of(report, fact), made_name((unsigned)(fact->d % 5)), fact->a, fact->b,
             (uint32_t)(fact->c % 11));
         break;
     case MADE_ACTIVITY:

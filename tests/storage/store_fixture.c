@@ -63,7 +63,7 @@ void fixture_add(
     struct wp_txn *txn = fixture_begin(fixture, release, true);
     struct wp_report *report = fixture_report(name, ns);
     assert_int_equal(wp_txn_register_shard(txn, shard, NULL), 0);
-    assert_int_equal(wp_txn_add_report(txn, "main", timebox_s, shard, report, NULL), 0);
+    assert_int_equal(wp_txn_add_host_report(txn, "main", timebox_s, shard, NULL, report, NULL), 0);
     fixture_commit(txn);
     wp_report_destroy(report);
 }

@@ -61,7 +61,7 @@ static struct wp_report *simple(const char *function, uint64_t ns)
 static int add_report(
     struct maker *maker, struct wp_txn *txn, const char *aggregate, uint64_t timebox_s, struct wp_report *report)
 {
-    int rc = wp_txn_add_report(txn, aggregate, timebox_s, maker->shard, report, &maker->err);
+    int rc = wp_txn_add_host_report(txn, aggregate, timebox_s, maker->shard, NULL, report, &maker->err);
     wp_report_destroy(report);
     return rc;
 }
@@ -124,8 +124,8 @@ static int put_state(struct maker *maker, struct wp_txn *txn, char **words)
     if (!strcmp(what, "clock"))
         return put_clock(maker, txn, number(words[1]));
     if (!strcmp(what, "metadata"))
-        return wp_txn_put_metadata(
-            txn, *words[1] ? words[1] : NULL, maker->shard, words[2], words[3], number(words[4]), &maker->err);
+        return wp_txn_set_metadata(txn, &(struct wp_metadata_place){.aggregate = *words[1] ? words[1] : NULL},
+            maker->shard, words[2], words[3], number(words[4]), &maker->err);
     if (!strcmp(what, "map")) {
         struct wp_sourcemap_row row = {(const uint8_t *)"\x01\x02", 2, "libp.so", "f\x01\xff", number(words[1]),
             number(words[1]) % 2 ? "p\xff.c" : NULL, (uint32_t)(number(words[1]) % 7),

@@ -134,9 +134,35 @@ static void too_many(void **state)
     wp_buffer_fini(&text);
 }
 
+/* A batch says the time of day: when that moved and the clock did not, the clock stood still, or the day was set. */
+static void a_clock_stood_still(void **state)
+{
+    static const struct {
+        uint64_t clock_ns, day_ns;
+        const char *line;
+    } batches[] = {{10 * S, 1000 * S, "wakepath_aggregator_host_clock_steps_total{host=\"web\"} 0\n"},
+        {11 * S, 1001 * S + S / 20,
+            "wakepath_aggregator_host_clock_steps_total{host=\"web\"} 0\n"},                  /* a busy machine */
+        {1011 * S, 2002 * S, "wakepath_aggregator_host_clock_steps_total{host=\"web\"} 0\n"}, /* a bad crystal */
+        {1012 * S, 5003 * S, "wakepath_aggregator_host_clock_steps_total{host=\"web\"} 1\n"},
+        {1013 * S, 4000 * S, "wakepath_aggregator_host_clock_steps_total{host=\"web\"} 2\n"}};
+    struct place *place = *state;
+    struct wp_buffer text = {0};
+    greet(place, 1, "web");
+    for (size_t i = 0; i < sizeof(batches) / sizeof(*batches); i++) {
+        struct wp_batch batch = {
+            .seq = i + 1, .anchor_mono_ns = batches[i].clock_ns, .anchor_real_ns = batches[i].day_ns};
+        assert_int_equal(wp_host_session_take(wp_engine_session(place->engine, 0), &batch, NULL), 0);
+        say(place, &text, S);
+        assert_non_null(strstr((const char *)text.data, batches[i].line));
+    }
+    wp_buffer_fini(&text);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test_setup_teardown(one_name, set_up, tear_down),
+    const struct CMUnitTest tests[] = {cmocka_unit_test_setup_teardown(a_clock_stood_still, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(one_name, set_up, tear_down),
         cmocka_unit_test_setup_teardown(too_many, set_up, tear_down)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

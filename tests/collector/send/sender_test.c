@@ -64,7 +64,7 @@ static void begin(struct peer *p)
     struct wp_error err = {0};
     snprintf(p->endpoint, sizeof(p->endpoint), "ipc:///tmp/wp-sender-%d", (int)getpid());
     unlink(p->endpoint + 6);
-    if (wp_server_open(&p->server, p->endpoint, &err))
+    if (wp_server_open_with(&p->server, &(struct wp_server_options){.endpoint = p->endpoint}, &err))
         fail_msg("%s", err.text);
     assert_int_equal(pthread_create(&p->thread, NULL, serve, p), 0);
 }

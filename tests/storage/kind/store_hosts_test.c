@@ -140,7 +140,7 @@ static void one_sum_is_not_told_apart(void **state)
     wp_report_host(both, "web-2");
     struct wp_txn *txn = fixture_begin(f, "v1", true);
     assert_int_equal(wp_txn_register_shard(txn, "s", NULL), 0);
-    assert_int_equal(wp_txn_add_report(txn, "main", 100, "s", both, NULL), 0);
+    assert_int_equal(wp_txn_add_host_report(txn, "main", 100, "s", NULL, both, NULL), 0);
     struct wp_selection one = {.hosts = "web-1"}, all = {.hosts = "web-*"}, none = {.hosts = "db"};
     assert_int_equal(wp_txn_read_report(txn, "main", &one, &report, &damage, &count, &err), -EINVAL);
     assert_non_null(strstr(err.text, "1 host of 'web-1' and 1 more in one sum"));

@@ -28,7 +28,8 @@ static void layout_is_whole(void **state)
     static const char *const kinds[] = {
         "shard", "metadata", "last_sample", "genealogy", "sourcemap", "source", "clock"};
     assert_int_equal(wp_txn_register_shard(txn, "web-1", NULL), 0);
-    assert_int_equal(wp_txn_put_metadata(txn, NULL, "web-1", "owner", "me", 1, NULL), 0);
+    assert_int_equal(
+        wp_txn_set_metadata(txn, &(struct wp_metadata_place){.aggregate = NULL}, "web-1", "owner", "me", 1, NULL), 0);
     assert_int_equal(wp_txn_register_shard(txn, "web-1", NULL), 0);
     assert_int_equal(fixture_count(txn, ""), 7);
     for (size_t i = 0; i < 7; i++) {
@@ -261,10 +262,10 @@ static void sourcemap_has_lines(void **state)
     wp_txn_abort(txn);
 }
 
-static int note(void *context, const char *shard, const char *key, const char *value)
+static int note(void *context, const struct wp_metadata_row *row)
 {
     struct wp_buffer *text = context;
-    return wp_buffer_printf(text, "%s:%s=%s;", shard, key, value);
+    return row->is_winner ? wp_buffer_printf(text, "%s:%s=%s;", row->shard, row->key, row->value) : 0;
 }
 
 static void metadata_has_one_rule(void **state)
@@ -276,24 +277,30 @@ static void metadata_has_one_rule(void **state)
     } puts[] = {{"b", "owner", "old", 5}, {"a", "owner", "new", 9}, {"a", "owner", "older", 8}, {"a", "tie", "a", 4},
         {"b", "tie", "b", 4}, {"b", "empty", "", 1}, {"a", "same", "first", 3}, {"a", "same", "second", 3}};
     for (size_t i = 0; i < sizeof(puts) / sizeof(*puts); i++)
-        assert_int_equal(
-            wp_txn_put_metadata(txn, NULL, puts[i].shard, puts[i].key, puts[i].value, puts[i].real_s, NULL), 0);
-    assert_int_equal(wp_txn_put_metadata(txn, "main", "a", "events", "12", 1, NULL), 0);
+        assert_int_equal(wp_txn_set_metadata(txn, &(struct wp_metadata_place){.aggregate = NULL}, puts[i].shard,
+                             puts[i].key, puts[i].value, puts[i].real_s, NULL),
+            0);
+    assert_int_equal(
+        wp_txn_set_metadata(txn, &(struct wp_metadata_place){.aggregate = "main"}, "a", "events", "12", 1, NULL), 0);
     struct wp_buffer text = {0};
-    assert_int_equal(wp_txn_metadata(txn, NULL, note, &text, NULL), 0);
+    assert_int_equal(wp_txn_all_metadata(txn, &(struct wp_metadata_place){.aggregate = NULL}, note, &text, NULL), 0);
     assert_string_equal((char *)text.data, "b:empty=;a:owner=new;a:same=second;b:tie=b;");
     wp_buffer_clear(&text);
-    assert_int_equal(wp_txn_metadata(txn, "main", note, &text, NULL), 0);
+    assert_int_equal(wp_txn_all_metadata(txn, &(struct wp_metadata_place){.aggregate = "main"}, note, &text, NULL), 0);
     assert_string_equal((char *)text.data, "a:events=12;");
     wp_buffer_clear(&text);
-    assert_int_equal(wp_txn_metadata(txn, "nobody", note, &text, NULL), 0);
+    assert_int_equal(
+        wp_txn_all_metadata(txn, &(struct wp_metadata_place){.aggregate = "nobody"}, note, &text, NULL), 0);
     assert_int_equal(text.size, 0);
     char *longest = calloc(1, 70001);
     memset(longest, 'x', 70000);
-    assert_int_equal(wp_txn_put_metadata(txn, NULL, "a", "", "v", 1, NULL), -EINVAL);
-    assert_int_equal(wp_txn_put_metadata(txn, NULL, "a", longest, "v", 1, NULL), -EINVAL);
-    assert_int_equal(wp_txn_put_metadata(txn, "main", "a", "long", longest, 1, NULL), 0);
-    assert_int_equal(wp_txn_metadata(txn, "main", note, &text, NULL), 0);
+    assert_int_equal(
+        wp_txn_set_metadata(txn, &(struct wp_metadata_place){.aggregate = NULL}, "a", "", "v", 1, NULL), -EINVAL);
+    assert_int_equal(
+        wp_txn_set_metadata(txn, &(struct wp_metadata_place){.aggregate = NULL}, "a", longest, "v", 1, NULL), -EINVAL);
+    assert_int_equal(
+        wp_txn_set_metadata(txn, &(struct wp_metadata_place){.aggregate = "main"}, "a", "long", longest, 1, NULL), 0);
+    assert_int_equal(wp_txn_all_metadata(txn, &(struct wp_metadata_place){.aggregate = "main"}, note, &text, NULL), 0);
     assert_int_equal(strlen((char *)text.data), strlen("a:events=12;a:long=;") + 65535);
     free(longest);
     wp_buffer_fini(&text);
@@ -305,10 +312,12 @@ struct tally {
     char first[32], gone[32], owner[32];
 };
 
-static int tally(void *context, const char *shard, const char *key, const char *value)
+static int tally(void *context, const struct wp_metadata_row *row)
 {
     struct tally *tally = context;
-    (void)shard;
+    const char *key = row->key, *value = row->value;
+    if (!row->is_winner)
+        return 0;
     if (!strncmp(key, "host.", 5) && !tally->hosts++)
         snprintf(tally->first, sizeof(tally->first), "%s", key);
     tally->networks += !strncmp(key, "network.", 8);
@@ -332,18 +341,20 @@ static void metadata_makes_room_for_hosts(void **state)
         snprintf(keys[i], sizeof(keys[i]), "%s.%06u.x", i < 100 ? "network" : "host", i);
         entries[i] = (struct wp_metadata_entry){keys[i], "v"};
     }
-    assert_int_equal(wp_txn_put_metadata(txn, NULL, "a", "owner", "me", 1, NULL), 0);
+    assert_int_equal(
+        wp_txn_set_metadata(txn, &(struct wp_metadata_place){.aggregate = NULL}, "a", "owner", "me", 1, NULL), 0);
     assert_int_equal(wp_txn_put_all_metadata(txn, NULL, "a", entries, OLD, 5, NULL), 0);
     assert_int_equal(wp_txn_put_all_metadata(txn, NULL, "a", entries + OLD, NEW, 6, NULL), 0);
-    assert_int_equal(wp_txn_metadata(txn, NULL, tally, &seen, NULL), 0);
+    assert_int_equal(wp_txn_all_metadata(txn, &(struct wp_metadata_place){.aggregate = NULL}, tally, &seen, NULL), 0);
     assert_int_equal(seen.hosts + seen.networks, 65536 - 2); /* with the owner, and the count of what is gone */
     assert_int_equal(seen.networks, 0);                      /* of the same second: these first */
     assert_string_equal(seen.first, keys[100]);
     assert_string_equal(seen.gone, "466");
     assert_string_equal(seen.owner, "me");
     seen = (struct tally){0};
-    assert_int_equal(wp_txn_put_metadata(txn, NULL, "a", "one", "more", 7, NULL), 0);
-    assert_int_equal(wp_txn_metadata(txn, NULL, tally, &seen, NULL), 0);
+    assert_int_equal(
+        wp_txn_set_metadata(txn, &(struct wp_metadata_place){.aggregate = NULL}, "a", "one", "more", 7, NULL), 0);
+    assert_int_equal(wp_txn_all_metadata(txn, &(struct wp_metadata_place){.aggregate = NULL}, tally, &seen, NULL), 0);
     assert_int_equal(seen.hosts, 65536 - 3);
     assert_string_equal(seen.gone, "467");
     wp_txn_abort(txn);

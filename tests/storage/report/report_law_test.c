@@ -118,7 +118,7 @@ static void rows_that_say_nothing_are_not_stored(void **state)
     uint32_t node = wp_report_child(report, 0, wp_report_frame(report, WP_STYLE_USER, "f", ""));
     wp_report_string(report, "unused");
     wp_report_add(report, node, WP_TIMEOUT, 0, 0);
-    wp_report_unexplained(report, node, "why", 0, 0, 0);
+    wp_report_unexplained_each(report, node, "why", 0, 0, 0);
     wp_report_events(report, "switch", 0, 0);
     wp_report_activity(report, 7, 7);
     assert_same(report, empty);
@@ -336,13 +336,13 @@ static void unexplained_shows_the_largest(void **state)
         snprintf(name, sizeof(name), "f%u", i);
         struct wp_report *report = i % 2 ? a : b;
         uint32_t node = wp_report_child(report, 0, wp_report_frame(report, WP_STYLE_USER, name, ""));
-        wp_report_unexplained(report, node, "no waking", 1000 + i % 500, 1, i);
+        wp_report_unexplained_each(report, node, "no waking", 1000 + i % 500, 1, i);
     }
     /* Small in both, large together: a list cut before merging would lose it. */
     for (unsigned i = 0; i < 2; i++) {
         struct wp_report *report = i ? a : b;
         uint32_t node = wp_report_child(report, 0, wp_report_frame(report, WP_STYLE_USER, "both", ""));
-        wp_report_unexplained(report, node, "no waking", 900, 1, 7000 + i);
+        wp_report_unexplained_each(report, node, "no waking", 900, 1, 7000 + i);
     }
     merge(a, b);
     uint32_t count;
