@@ -493,8 +493,7 @@ static void keep(struct wp_engine *engine, struct wp_host_session *session, uint
         return;
     if (wp_checkpoints_write(engine->checkpoints, session, &why) &&
         wp_log_allowed(engine->logger, &engine->unkept, now_ns, 10 * WP_NS_PER_S))
-        wp_log(engine->logger, WP_LOG_WARN, "cannot write a session's checkpoint, its collector keeps the batches: %s",
-            why.text);
+        wp_log(engine->logger, WP_LOG_WARN, "cannot write a checkpoint, the collector keeps its batches: %s", why.text);
 }
 
 static void finish(struct wp_engine *engine, struct wp_seat *seat)

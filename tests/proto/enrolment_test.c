@@ -158,7 +158,7 @@ static void the_token_is_needed(void **state)
     struct fixture *f = *state;
     put(f, "token", NEW "\n");
     assert_int_equal(ask(f, "one.key", host_a), -EACCES);
-    assert_non_null(strstr(f->err.text, "the token is none of those"));
+    assert_non_null(strstr(f->err.text, "the token is not one of those"));
     put(f, "token", OLD "x\n"); /* one that begins like it */
     assert_int_equal(ask(f, "one.key", host_a), -EACCES);
     assert_false(is_listed(f, "one.pub", host_a));

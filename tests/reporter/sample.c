@@ -8,6 +8,7 @@
 #include "storage/kind/shard_store.h"
 #include "storage/report/exemplars.h"
 #include "storage/report/report.h"
+#include "storage/report/report_rows.h"
 #include "storage/report/trace.h"
 #include "storage/report/trace_encode.h"
 #include "tests/reporter/sample.h"
@@ -142,8 +143,13 @@ struct wp_report *sample_report(void)
         uint32_t node = node_of(report, NULL, build[i].stack);
         wp_report_add(report, node, build[i].category, build[i].ns, build[i].count);
         if (build[i].category == WP_UNACCOUNTED)
-            wp_report_unexplained_each(
-                report, node, "no waking was recorded for it", build[i].ns, build[i].count, 4217);
+            wp_report_unexplained_add(report,
+                &(struct wp_unexplained){.node = node,
+                    .reason = wp_report_string(report, "no waking was recorded for it"),
+                    .ns = build[i].ns,
+                    .count = build[i].count,
+                    .longest_ns = build[i].ns,
+                    .tid = 4217});
     }
     add_processes(report);
     wp_report_activity(report, START, START + 2950 * MS);

@@ -3,6 +3,7 @@
 #include "storage/env/txn.h"
 #include "storage/kind/metadata_store.h"
 #include "storage/report/report.h"
+#include "storage/report/report_rows.h"
 #include "storage/report/report_series.h"
 #include "tests/reporter/sample_fleet.h"
 
@@ -73,8 +74,13 @@ struct wp_report *sample_fleet_report(void)
             wp_report_add_at(report, node, work[i].category, at, at + ns - ns * (second % 7) / 20);
         }
         if (work[i].category == WP_UNACCOUNTED)
-            wp_report_unexplained_each(report, node, "no waking was recorded for it", SECONDS * work[i].us * 1000,
-                SECONDS, 4000 + (uint32_t)i);
+            wp_report_unexplained_add(report,
+                &(struct wp_unexplained){.node = node,
+                    .reason = wp_report_string(report, "no waking was recorded for it"),
+                    .ns = SECONDS * work[i].us * 1000,
+                    .count = SECONDS,
+                    .longest_ns = SECONDS * work[i].us * 1000,
+                    .tid = 4000 + (uint32_t)i});
     }
     if (!report)
         return NULL;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "storage/report/report_lines.h"
+#include "storage/report/report_rows.h"
 #include "storage/report/report_series.h"
 #include "storage/report/report_transactions.h"
 
@@ -91,8 +92,13 @@ void made_add(struct wp_report *report, const struct made_fact *fact)
             fact->a, fact->b);
         break;
     case MADE_UNEXPLAINED:
-        wp_report_unexplained_each(report, node_of(report, fact), made_name((unsigned)(fact->d % 5)), fact->a, fact->b,
-            (uint32_t)(fact->c % 11));
+        wp_report_unexplained_add(report,
+            &(struct wp_unexplained){.node = node_of(report, fact),
+                .reason = wp_report_string(report, made_name((unsigned)(fact->d % 5))),
+                .ns = fact->a,
+                .count = fact->b,
+                .longest_ns = fact->a,
+                .tid = (uint32_t)(fact->c % 11)});
         break;
     case MADE_ACTIVITY:
         wp_report_activity(report, 1000000 + fact->a, 1000000 + fact->a + fact->b * 7);
