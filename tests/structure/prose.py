@@ -12,10 +12,10 @@ import tempfile
 LINE_LIMIT = 120
 SENTENCE_LIMIT = 35  # words
 # All pages together; lower them when the figures fall.
-BOUNDS = {"words": 47100, "long sentences": 104, "long rows": 157, "long lines": 556, "retired words": 12}
+BOUNDS = {"words": 46900, "long sentences": 104, "long rows": 157, "long lines": 556, "retired words": 12}
 # Ours -> the field's. Names of files, options and metrics stand in backquotes and are not looked at.
 RETIRED = {
-    r"thinn(ing|ed)": "load shedding",
+    r"(thinning|thinned)": "load shedding",
     r"line-?ups?": "replay queue",
     r"side-?bands?": "mmap events",
     r"heal(ing|ed|s)?": "gap repair, repaired",
