@@ -35,8 +35,6 @@ const char *wp_limit_name(enum wp_limit limit)
 static void take_crossed(void *context, const struct wp_crossed *crossed)
 {
     struct wp_aggregate *aggregate = context;
-    if (aggregate->is_rehearsal)
-        return;
     uint64_t times = crossed->times ? crossed->times : 1;
     wp_report_edge(aggregate->report, crossed->from, crossed->to,
         &(struct wp_report_edge){.messages = times,
@@ -44,6 +42,13 @@ static void take_crossed(void *context, const struct wp_crossed *crossed)
             .transit_ns = wp_times(crossed->transit_ns, times),
             .transit_max_ns = crossed->transit_ns,
             .bound_max_ns = crossed->bound_ns});
+}
+
+static void take_limit(void *context, enum wp_limit limit, uint64_t count, uint64_t ns)
+{
+    struct wp_aggregate *aggregate = context;
+    aggregate->limits[limit].count += count;
+    aggregate->limits[limit].ns += ns;
 }
 
 /* --- base threads --- */
@@ -67,9 +72,7 @@ static bool keeps_exemplar(struct wp_aggregate *aggregate)
 static void tell_activity(struct wp_aggregate *aggregate)
 {
     uint64_t offset_ns = (uint64_t)aggregate->real_offset_ns;
-    if (!aggregate->is_rehearsal)
-        wp_report_activity(
-            aggregate->report, aggregate->active_from_ns + offset_ns, aggregate->active_to_ns + offset_ns);
+    wp_report_activity(aggregate->report, aggregate->active_from_ns + offset_ns, aggregate->active_to_ns + offset_ns);
     aggregate->active_from_ns = aggregate->active_to_ns = 0;
 }
 
@@ -80,9 +83,10 @@ static void account(struct wp_aggregate *aggregate, uint32_t thread, uint64_t sl
         return;
     aggregate->path_host = aggregate->home;
     aggregate->path_thread = thread;
-    if (!aggregate->is_rehearsal && keeps_exemplar(aggregate))
+    if (keeps_exemplar(aggregate))
         wp_exemplar_begin(&aggregate->exemplar, from, aggregate->real_offset_ns);
-    wp_explain_slice(&aggregate->explainer, thread, slice, from, to);
+    wp_explain_slice(
+        &aggregate->explainer, &(struct wp_stretch){aggregate->home, thread, from, to}, slice, &aggregate->counted);
     if (from != aggregate->active_to_ns) {
         tell_activity(aggregate);
         aggregate->active_from_ns = from;
@@ -133,17 +137,58 @@ static struct wp_mates mates_of(const struct wp_aggregate *aggregate)
         .is_progress = aggregate->view == WP_VIEW_PROGRESS};
 }
 
-/* What is accounted for of this slice begins behind the sleep of an idle worker. */
-static uint64_t leave_idle_out(
-    struct wp_aggregate *aggregate, uint32_t thread, const struct wp_slice *slice, uint64_t from)
+/* A slice of a base thread, as far as it can be accounted for now. */
+struct part {
+    const struct wp_slice *slice;
+    uint64_t from_ns, to_ns;
+    uint64_t idle_ns; /* before from_ns it waited for work, which is left out */
+    bool is_base;     /* the thread was one in it */
+    bool is_known;    /* else it goes no further: what it waits for may still come */
+    bool is_over;     /* the next slice follows */
+};
+
+/* What of that slice, from `from` on, is to be explained. */
+static struct part part_of(
+    struct wp_aggregate *aggregate, const struct wp_stretch *rest, uint64_t ordinal, bool is_final)
 {
-    if (aggregate->view != WP_VIEW_BUSY || from >= slice->wake_ns ||
-        !wp_mates_is_idle(&aggregate->explainer, thread, slice))
-        return from;
-    struct wp_mates mates = mates_of(aggregate);
-    if (!aggregate->is_rehearsal)
-        aggregate->has_news |= wp_mates_tell_idle(&mates, slice->identity, slice->wake_ns - from);
-    return slice->wake_ns;
+    uint32_t index = rest->thread;
+    uint64_t from = rest->start_ns, until_ns = rest->end_ns;
+    const struct wp_slice *slice = wp_thread_slice(&aggregate->timeline->threads[index], ordinal);
+    struct part part = {.slice = slice,
+        .from_ns = slice->out_ns > from ? slice->out_ns : from,
+        .to_ns = until_ns,
+        .is_base = aggregate->timeline->identities[slice->identity].aggregates & aggregate->bit,
+        .is_known = sleep_is_ready(aggregate, index, ordinal, until_ns, is_final)};
+    if (!part.is_known) { /* whom it started may yet wake it */
+        part.is_base = part.is_base && is_final && is_unended(aggregate, slice, until_ns);
+        return part;
+    }
+    part.is_over = slice->end_ns && slice->end_ns <= until_ns;
+    part.to_ns = part.is_over ? slice->end_ns : until_ns;
+    if (part.is_base && aggregate->view == WP_VIEW_BUSY && part.from_ns < slice->wake_ns &&
+        wp_mates_is_idle(&aggregate->explainer, index, slice)) {
+        part.idle_ns = slice->wake_ns - part.from_ns;
+        part.from_ns = slice->wake_ns;
+    }
+    return part;
+}
+
+/* How far the thread has been gone through behind that part. */
+static uint64_t behind(const struct part *part, uint64_t from)
+{
+    uint64_t reached_ns = part->to_ns > part->slice->in_ns ? part->to_ns : part->slice->in_ns;
+    return reached_ns > from ? reached_ns : from;
+}
+
+static void account_part(struct wp_aggregate *aggregate, uint32_t thread, uint64_t ordinal, const struct part *part)
+{
+    if (part->idle_ns) {
+        struct wp_mates mates = mates_of(aggregate);
+        aggregate->has_news |= wp_mates_tell_idle(&mates, part->slice->identity, part->idle_ns);
+    }
+    if (part->is_known && part->from_ns == part->slice->out_ns)
+        wp_chosen_wait(aggregate, thread, part->slice);
+    account(aggregate, thread, ordinal, part->from_ns, part->to_ns);
 }
 
 /* Accounts for the thread from `from` on as far as it goes, or as the part allows that is explained now (walk.goes_on);
@@ -158,26 +203,13 @@ static uint64_t resolve_thread(
             aggregate->walk.ordinal = ordinal;
             return from;
         }
-        const struct wp_slice *slice = wp_thread_slice(thread, ordinal);
-        bool is_base = aggregate->timeline->identities[slice->identity].aggregates & aggregate->bit;
-        if (!sleep_is_ready(aggregate, index, ordinal, until_ns, is_final)) {
-            /* It goes no further all the same: whom it started may yet wake it. */
-            if (is_base && is_final && is_unended(aggregate, slice, until_ns))
-                account(aggregate, index, ordinal, slice->out_ns > from ? slice->out_ns : from, until_ns);
-            break;
-        }
-        uint64_t out = slice->out_ns > from ? slice->out_ns : from;
-        bool is_over = slice->end_ns && slice->end_ns <= until_ns;
-        uint64_t end = is_over ? slice->end_ns : until_ns;
-        if (is_base)
-            out = leave_idle_out(aggregate, index, slice, out);
-        if (is_base && out == slice->out_ns && !aggregate->is_rehearsal)
-            wp_chosen_wait(aggregate, index, slice);
-        if (is_base)
-            account(aggregate, index, ordinal, out, end);
-        from = slice->in_ns > from ? slice->in_ns : from;
-        from = end > from ? end : from;
-        if (!is_over)
+        struct wp_stretch rest = {aggregate->home, index, from, until_ns};
+        struct part part = part_of(aggregate, &rest, ordinal, is_final);
+        if (part.is_base)
+            account_part(aggregate, index, ordinal, &part);
+        if (part.is_known)
+            from = behind(&part, from);
+        if (!part.is_over)
             break;
     }
     tell_activity(aggregate);
@@ -237,7 +269,6 @@ static bool follow_those_asked_for(struct wp_aggregate *aggregate, uint64_t unti
 {
     if (!wp_aggregate_follow_asked(aggregate, is_final ? UINT64_MAX : until_ns))
         return false;
-    wp_pieces_flush(aggregate);
     if (aggregate->has_exemplar)
         wp_exemplar_extend(&aggregate->exemplar, until_ns);
     return true;
@@ -251,7 +282,7 @@ static bool walk_step(struct wp_aggregate *aggregate, uint64_t until_ns, bool is
     case WP_WALK_REPLIES:
         return wp_transactions_file(aggregate);
     case WP_WALK_PATHS:
-        return wp_other_paths_follow(aggregate);
+        return wp_other_paths_follow(aggregate, &aggregate->counted);
     case WP_WALK_ASKED:
         return follow_those_asked_for(aggregate, until_ns, is_final);
     default:
@@ -270,9 +301,8 @@ bool wp_aggregate_resolve(struct wp_aggregate *aggregate, uint64_t until_ns, boo
     aggregate->resolving_ns = until_ns;
     for (; walk->step < WP_WALK_STEPS; walk->step++) {
         bool is_whole = walk_step(aggregate, until_ns, is_final);
-        wp_shared_settle(
-            &aggregate
-                 ->explainer); /* hosts may come and go before it goes on, and what is explained aside counts anew */
+        /* Hosts may come and go before it goes on. */
+        wp_shared_settle(&aggregate->explainer, &aggregate->counted);
         if (!is_whole)
             return false;
     }
@@ -299,22 +329,31 @@ static void put_back(struct wp_stretches *to, struct wp_stretches *copy)
     *to = *copy;
 }
 
+/* What wp_aggregate_resolve would explain of the thread. */
+static void rehearse_thread(
+    struct wp_aggregate *aggregate, uint32_t index, uint64_t from, uint64_t until_ns, bool is_final)
+{
+    const struct wp_thread *thread = &aggregate->timeline->threads[index];
+    for (uint64_t ordinal = first_slice(aggregate, thread, from); ordinal < thread->slice_end; ordinal++) {
+        struct wp_stretch rest = {aggregate->home, index, from, until_ns};
+        struct part part = part_of(aggregate, &rest, ordinal, is_final);
+        if (part.is_base && part.from_ns < part.to_ns)
+            wp_explain_slice(&aggregate->explainer,
+                &(struct wp_stretch){aggregate->home, index, part.from_ns, part.to_ns}, ordinal, &aggregate->rehearsed);
+        if (!part.is_over)
+            break;
+        from = behind(&part, from);
+    }
+}
+
 void wp_aggregate_rehearse(struct wp_aggregate *aggregate, uint64_t until_ns, bool is_final)
 {
     struct wp_stretches followed = copy_stretches(aggregate->followed), asked = copy_stretches(&aggregate->asked);
-    struct wp_explainer *x = &aggregate->explainer;
-    uint64_t count[WP_LIMITS], ns[WP_LIMITS];
-    memcpy(count, x->limit_count, sizeof(count));
-    memcpy(ns, x->limit_ns, sizeof(ns));
-    aggregate->is_rehearsal = x->may_ask = x->leaves_no_marks = true;
     for (uint32_t i = 0; until_ns != UINT64_MAX && i < aggregate->base_count; i++)
-        resolve_thread(aggregate, aggregate->base[i].thread, aggregate->base[i].until_ns, until_ns, is_final);
-    wp_other_paths_follow(aggregate);
-    wp_aggregate_follow_asked(aggregate, is_final ? UINT64_MAX : until_ns);
-    wp_shared_clear(x);
-    aggregate->is_rehearsal = x->may_ask = x->leaves_no_marks = false;
-    memcpy(x->limit_count, count, sizeof(count));
-    memcpy(x->limit_ns, ns, sizeof(ns));
+        rehearse_thread(aggregate, aggregate->base[i].thread, aggregate->base[i].until_ns, until_ns, is_final);
+    wp_other_paths_follow(aggregate, &aggregate->rehearsed);
+    wp_other_paths_follow_asked(aggregate, is_final ? UINT64_MAX : until_ns, &aggregate->rehearsed);
+    wp_shared_clear(&aggregate->explainer);
     put_back(aggregate->followed, &followed);
     put_back(&aggregate->asked, &asked);
 }
@@ -362,10 +401,7 @@ void wp_aggregate_skip_counts(struct wp_aggregate *aggregate, const uint64_t *dr
 
 void wp_aggregate_skip_time(struct wp_aggregate *aggregate, uint64_t until_ns)
 {
-    for (unsigned i = 0; i < WP_LIMITS; i++) {
-        aggregate->counted_limit[i] = aggregate->explainer.limit_count[i];
-        aggregate->counted_limit_ns[i] = aggregate->explainer.limit_ns[i];
-    }
+    memset(aggregate->limits, 0, sizeof(aggregate->limits));
     aggregate->window_until_ns = aggregate->paused_until_ns = until_ns;
     aggregate->paused_ns = 0;
     wp_exemplar_clear(&aggregate->exemplar);
@@ -412,15 +448,13 @@ void wp_aggregate_close_delta(struct wp_aggregate *aggregate, const uint64_t *dr
         aggregate->window_until_ns = until_ns;
     }
     for (unsigned i = 0; i < WP_LIMITS; i++) {
-        uint64_t count = aggregate->explainer.limit_count[i] - aggregate->counted_limit[i];
-        uint64_t ns = aggregate->explainer.limit_ns[i] - aggregate->counted_limit_ns[i];
-        if (count)
-            wp_report_limit(aggregate->report, limit_names[i], count, ns);
-        aggregate->fleet->limits[i].count += count;
-        aggregate->fleet->limits[i].ns += ns;
-        aggregate->counted_limit[i] += count;
-        aggregate->counted_limit_ns[i] += ns;
+        const struct wp_fleet_limit *bit = &aggregate->limits[i];
+        if (bit->count)
+            wp_report_limit(aggregate->report, limit_names[i], bit->count, bit->ns);
+        aggregate->fleet->limits[i].count += bit->count;
+        aggregate->fleet->limits[i].ns += bit->ns;
     }
+    memset(aggregate->limits, 0, sizeof(aggregate->limits));
 }
 
 void wp_aggregate_next_delta(struct wp_aggregate *aggregate)
@@ -429,6 +463,22 @@ void wp_aggregate_next_delta(struct wp_aggregate *aggregate)
     wp_line_sums_clear(&aggregate->lines);
     aggregate->has_news = false;
     wp_pieces_next_delta(aggregate);
+}
+
+static void set_sinks(struct wp_aggregate *aggregate)
+{
+    aggregate->counted = (struct wp_sink){.piece = wp_pieces_take,
+        .other_path = wp_other_paths_take,
+        .crossed = take_crossed,
+        .limit = take_limit,
+        .wants_each = wp_pieces_wants_each,
+        .context = aggregate,
+        .shares = true,
+        .marks = true};
+    aggregate->asked_for = aggregate->counted;
+    aggregate->asked_for.marks = false;
+    aggregate->rehearsed =
+        (struct wp_sink){.other_path = wp_other_paths_take, .context = aggregate, .shares = true, .asks = true};
 }
 
 int wp_aggregate_init(
@@ -455,12 +505,7 @@ int wp_aggregate_init(
         return -ENOMEM;
     }
     aggregate->explainer.base_bit = bit;
-    aggregate->explainer.piece = wp_pieces_take;
-    aggregate->explainer.other_path = wp_other_paths_take;
-    aggregate->explainer.crossed = take_crossed;
-    aggregate->explainer.wants_each = wp_pieces_wants_each;
-    aggregate->explainer.may_share = true;
-    aggregate->explainer.context = aggregate;
+    set_sinks(aggregate);
     return 0;
 }
 

@@ -21,7 +21,6 @@ struct wp_chosen {
     uint64_t timebox_s;          /* length; 0: all is one */
     struct wp_chosen_box *boxes; /* owned */
     uint32_t box_count;
-    struct wp_exemplar *building; /* the window that is being looked at */
     bool has_news;
 };
 
@@ -82,6 +81,8 @@ struct wp_aggregate {
     struct wp_timeline *timeline; /* of that host, borrowed */
     struct wp_pathtree tree;
     struct wp_explainer explainer;
+    struct wp_sink counted, asked_for, rehearsed; /* of its own time; of paths that others asked for; of what only shows
+                                                   * what other shards must be asked */
     struct wp_exemplar exemplar;
     struct wp_chosen chosen; /* windows kept besides */
     bool has_exemplar;       /* one of the few of this aggregate that keep one */
@@ -105,9 +106,8 @@ struct wp_aggregate {
         active_to_ns;            /* of the base thread that is being accounted for: the report is yet to be told */
     struct wp_stretches waiting; /* other paths still to follow */
     struct wp_stretches
-        asked;         /* of this host, that hosts of other shards waited on; followed when their time has come */
-    bool is_rehearsal; /* nothing is counted */
-    struct wp_walk {   /* an epoch that is explained in parts: what of it is done */
+        asked;       /* of this host, that hosts of other shards waited on; followed when their time has come */
+    struct wp_walk { /* an epoch that is explained in parts: what of it is done */
         bool is_on;
         enum wp_walk_step {
             WP_WALK_BASE,
@@ -137,8 +137,8 @@ struct wp_aggregate {
     uint64_t window_until_ns; /* deltas have counted the time up to here */
     uint64_t paused_ns,
         paused_until_ns; /* of the time behind that, up to here, so much was between windows of the recording */
-    uint64_t counted_limit[WP_LIMITS], counted_limit_ns[WP_LIMITS];
-    bool has_news; /* the delta holds time */
+    struct wp_fleet_limit limits[WP_LIMITS]; /* that bit since the last delta */
+    bool has_news;                           /* the delta holds time */
     uint64_t skip_until_ns,
         skip_seq; /* what is resolved up to here, counted up to that batch, is in the store; 0: nothing */
     uint64_t (*uncertain)(const void *context, uint64_t start_ns, uint64_t end_ns); /* how much of it drops touch */

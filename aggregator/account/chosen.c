@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "aggregator/account/chosen.h"
 
+#include "aggregator/account/piece_list.h"
 #include "storage/report/trace_encode.h"
 
 #include <stdlib.h>
@@ -70,79 +71,96 @@ void wp_chosen_wait(struct wp_aggregate *aggregate, uint32_t thread, const struc
 
 /* --- what a window consisted of --- */
 
-static void measure_piece(void *context, const struct wp_piece *piece)
+/* How a window that has been explained is shown. */
+struct view {
+    const struct wp_exemplar_window *window;
+    const struct wp_piece_list *list;
+    uint32_t row_limit;        /* of each kind */
+    struct wp_largest *pieces; /* the longest are kept; NULL: the first ones */
+    bool is_whole;             /* nothing had to be left out */
+};
+
+static uint64_t start_of(const struct wp_aggregate *aggregate, const struct wp_exemplar_window *window)
 {
-    struct wp_aggregate *aggregate = context;
-    struct wp_exemplar *exemplar = aggregate->chosen.building;
-    if (piece->end_ns > exemplar->origin_ns)
-        wp_largest_add(exemplar->pieces, wp_exemplar_length(exemplar, piece));
+    return window->start_ns - (uint64_t)aggregate->real_offset_ns;
 }
 
-static void take_piece(void *context, const struct wp_piece *piece)
+/* A thread of the aggregate when the window began, whatever it is called by its end. */
+static void begin(struct wp_aggregate *aggregate, struct wp_exemplar *exemplar, const struct wp_exemplar_window *window)
 {
-    struct wp_aggregate *aggregate = context;
-    wp_exemplar_piece(aggregate->chosen.building, aggregate->path_host, aggregate->path_thread, piece);
+    wp_exemplar_begin(exemplar, start_of(aggregate, window), aggregate->real_offset_ns);
+    wp_exemplar_path(exemplar, aggregate->home, window->thread);
+    if (exemplar->trace->path_count) {
+        struct wp_trace_path *path = &exemplar->trace->paths[0];
+        path->is_base = exemplar->trace->threads[path->thread].is_base = true;
+    }
 }
 
-/* `pieces`: empty the first time, and then what the first time has found; NULL: the first ones are kept, and *is_whole
- * tells if all. */
-static int look_at(struct wp_aggregate *aggregate, const struct wp_exemplar_window *window, uint32_t row_limit,
-    struct wp_largest *pieces, struct wp_buffer *out, bool *is_whole)
+static int show(struct wp_aggregate *aggregate, struct view *view, struct wp_buffer *out)
 {
+    const struct wp_exemplar_window *window = view->window;
+    uint64_t end_ns = start_of(aggregate, window) + window->length_ns;
     struct wp_exemplar exemplar;
-    uint64_t start_ns = window->start_ns - (uint64_t)aggregate->real_offset_ns, end_ns = start_ns + window->length_ns;
     int rc = wp_exemplar_init(&exemplar, aggregate->fleet, aggregate->home, &aggregate->tree, aggregate->bit);
     if (rc)
         return rc;
-    exemplar.row_limit = row_limit;
+    exemplar.row_limit = view->row_limit;
     exemplar.end_ns = end_ns;
-    exemplar.pieces = pieces;
-    aggregate->chosen.building = &exemplar;
-    aggregate->path_host = aggregate->home;
-    aggregate->path_thread = window->thread;
-    wp_exemplar_begin(&exemplar, start_ns, aggregate->real_offset_ns);
-    wp_exemplar_path(&exemplar, aggregate->home, window->thread);
-    if (exemplar.trace
-            ->path_count) { /* a thread of the aggregate when the window began, whatever it is called by its end */
-        struct wp_trace_path *path = &exemplar.trace->paths[0];
-        path->is_base = exemplar.trace->threads[path->thread].is_base = true;
-    }
-    struct wp_stretch stretch = {aggregate->home, window->thread, start_ns, end_ns};
-    if (pieces && !pieces->count)
-        wp_explain_aside(&aggregate->explainer, &stretch, measure_piece);
-    if (pieces)
-        wp_largest_choose(pieces, row_limit);
-    wp_explain_aside(&aggregate->explainer, &stretch, take_piece);
+    exemplar.pieces = view->pieces;
+    begin(aggregate, &exemplar, window);
+    if (view->pieces)
+        wp_largest_choose(view->pieces, view->row_limit);
+    for (uint32_t i = 0; i < view->list->count; i++)
+        wp_exemplar_piece(&exemplar, aggregate->home, window->thread, &view->list->rows[i]);
+    exemplar.trace->omitted += view->list->lost;
     wp_exemplar_extend(&exemplar, end_ns);
     exemplar.trace->length_ns = window->length_ns;
-    *is_whole = !exemplar.trace->omitted;
+    view->is_whole = !exemplar.trace->omitted;
     rc = wp_trace_encode(exemplar.trace, out, NULL);
-    aggregate->chosen.building = NULL;
     wp_exemplar_fini(&exemplar);
     return rc;
 }
 
+static void measure(const struct wp_piece_list *list, uint64_t origin_ns, struct wp_largest *pieces)
+{
+    for (uint32_t i = 0; i < list->count; i++)
+        if (list->rows[i].end_ns > origin_ns)
+            wp_largest_add(pieces, wp_piece_row_length(&list->rows[i], origin_ns));
+}
+
 /* Most windows fit whole; of one that does not the longest rows are kept, fewer until they fit into the window's bytes.
  */
-static void look(struct wp_aggregate *aggregate, struct wp_exemplar_window *window)
+static void show_within(struct wp_aggregate *aggregate, struct view *view, struct wp_buffer *out)
 {
     struct wp_largest pieces = {0};
-    bool is_whole, has_fit = false;
-    window->is_new = false;
-    if (!look_at(aggregate, window, WINDOW_ROWS, NULL, &window->trace, &is_whole) && is_whole &&
-        window->trace.size <= WP_EXEMPLARS_BYTES)
+    bool has_fit = false;
+    if (!show(aggregate, view, out) && view->is_whole && out->size <= WP_EXEMPLARS_BYTES)
         return;
-    for (uint32_t rows = WINDOW_ROWS;; rows /= 2) {
-        wp_buffer_clear(&window->trace);
-        if (look_at(aggregate, window, rows, &pieces, &window->trace, &is_whole))
+    measure(view->list, start_of(aggregate, view->window), &pieces);
+    view->pieces = &pieces;
+    for (;; view->row_limit /= 2) {
+        wp_buffer_clear(out);
+        if (show(aggregate, view, out))
             break;
-        has_fit = window->trace.size <= WP_EXEMPLARS_BYTES;
-        if (has_fit || !rows)
+        has_fit = out->size <= WP_EXEMPLARS_BYTES;
+        if (has_fit || !view->row_limit)
             break;
     }
     wp_largest_fini(&pieces);
     if (!has_fit)
-        wp_buffer_fini(&window->trace); /* no memory: it is not stored */
+        wp_buffer_fini(out); /* no memory: it is not stored */
+}
+
+static void look(struct wp_aggregate *aggregate, struct wp_exemplar_window *window)
+{
+    struct wp_piece_list list = {0};
+    struct wp_sink sink = wp_piece_list_sink(&list);
+    uint64_t start_ns = start_of(aggregate, window);
+    window->is_new = false;
+    wp_explain(&aggregate->explainer,
+        &(struct wp_stretch){aggregate->home, window->thread, start_ns, start_ns + window->length_ns}, &sink);
+    show_within(aggregate, &(struct view){.window = window, .list = &list, .row_limit = WINDOW_ROWS}, &window->trace);
+    wp_piece_list_fini(&list);
 }
 
 bool wp_chosen_look(struct wp_aggregate *aggregate)

@@ -199,7 +199,7 @@ void wp_exemplar_begin(struct wp_exemplar *exemplar, uint64_t origin_ns, int64_t
 }
 
 void wp_exemplar_keep_piece(
-    struct wp_exemplar *exemplar, uint32_t base_host, uint32_t base, const struct wp_piece *piece)
+    struct wp_exemplar *exemplar, uint32_t base_host, uint32_t base, const struct wp_piece_row *piece)
 {
     struct wp_trace *trace = exemplar->trace;
     exemplar->now_ns = piece->end_ns;

@@ -7,6 +7,7 @@
  * of the first one what comes last, of a chosen one, which is gone through twice, the shortest.
  */
 #include "aggregator/account/largest.h"
+#include "aggregator/account/piece_list.h"
 #include "aggregator/explain/explain.h"
 #include "storage/report/trace.h"
 
@@ -54,18 +55,12 @@ void wp_exemplar_clear(struct wp_exemplar *exemplar);
 void wp_exemplar_begin(struct wp_exemplar *exemplar, uint64_t origin_ns, int64_t real_offset_ns);
 /* A piece of the control path that stands on thread `base` of host `base_host`. */
 void wp_exemplar_keep_piece(
-    struct wp_exemplar *exemplar, uint32_t base_host, uint32_t base, const struct wp_piece *piece);
-/* As much of it as lies in the window. */
-static inline uint64_t wp_exemplar_length(const struct wp_exemplar *exemplar, const struct wp_piece *piece)
-{
-    uint64_t start_ns = piece->start_ns > exemplar->origin_ns ? piece->start_ns : exemplar->origin_ns;
-    return piece->end_ns > start_ns ? piece->end_ns - start_ns : 0;
-}
+    struct wp_exemplar *exemplar, uint32_t base_host, uint32_t base, const struct wp_piece_row *piece);
 static inline void wp_exemplar_piece(
-    struct wp_exemplar *exemplar, uint32_t base_host, uint32_t base, const struct wp_piece *piece)
+    struct wp_exemplar *exemplar, uint32_t base_host, uint32_t base, const struct wp_piece_row *piece)
 {
     bool is_kept = piece->end_ns > exemplar->origin_ns &&
-        (!exemplar->pieces || wp_largest_has(exemplar->pieces, wp_exemplar_length(exemplar, piece)));
+        (!exemplar->pieces || wp_largest_has(exemplar->pieces, wp_piece_row_length(piece, exemplar->origin_ns)));
     if (is_kept && exemplar->trace->piece_count < exemplar->row_limit)
         wp_exemplar_keep_piece(exemplar, base_host, base, piece);
     else

@@ -18,11 +18,11 @@ void wp_other_paths_take(void *context, const struct wp_stretch *stretch)
     wp_stretches_add(&aggregate->waiting, stretch);
 }
 
-static void explain(struct wp_aggregate *aggregate, const struct wp_stretch *stretch)
+static void explain(struct wp_aggregate *aggregate, const struct wp_stretch *stretch, const struct wp_sink *sink)
 {
     aggregate->path_host = stretch->host;
     aggregate->path_thread = stretch->thread;
-    if (!wp_explain(&aggregate->explainer, stretch))
+    if (!wp_explain_path(&aggregate->explainer, stretch, sink))
         wp_stretches_add(aggregate->followed, stretch);
 }
 
@@ -44,20 +44,21 @@ static uint32_t first_after(const struct wp_stretches *followed, uint32_t known,
     return low;
 }
 
-/* Explains what of the stretch was not followed before; the followed ones are sorted and disjoint up to `known`. */
-static void follow(struct wp_aggregate *aggregate, const struct wp_stretch *stretch, uint32_t known)
+/* Explains what of the stretch was not followed before; the followed ones are sorted and disjoint. */
+static void follow(struct wp_aggregate *aggregate, const struct wp_stretch *stretch, const struct wp_sink *sink)
 {
+    uint32_t known = aggregate->followed->count;
     struct wp_stretch rest = *stretch;
     for (uint32_t i = first_after(aggregate->followed, known, stretch); i < known && rest.start_ns < rest.end_ns; i++) {
         struct wp_stretch done = aggregate->followed->rows[i];
         if (done.host != rest.host || done.thread != rest.thread || done.start_ns >= rest.end_ns)
             break;
         if (rest.start_ns < done.start_ns)
-            explain(aggregate, &(struct wp_stretch){rest.host, rest.thread, rest.start_ns, done.start_ns});
+            explain(aggregate, &(struct wp_stretch){rest.host, rest.thread, rest.start_ns, done.start_ns}, sink);
         rest.start_ns = done.end_ns;
     }
     if (rest.start_ns < rest.end_ns)
-        explain(aggregate, &rest);
+        explain(aggregate, &rest, sink);
 }
 
 /* There is more of this round, or what was met in it is another one. */
@@ -77,7 +78,7 @@ static bool next_round(struct wp_aggregate *aggregate)
     return true;
 }
 
-static void follow_next(struct wp_aggregate *aggregate)
+static void follow_next(struct wp_aggregate *aggregate, const struct wp_sink *sink)
 {
     const struct wp_stretches *rows = &aggregate->following.rows;
     uint32_t i = aggregate->following.at;
@@ -90,22 +91,20 @@ static void follow_next(struct wp_aggregate *aggregate)
     }
     aggregate->following.at = i;
     wp_stretches_sort(aggregate->followed);
-    if (merged.host == aggregate->home && !aggregate->explainer.leaves_no_marks)
+    if (merged.host == aggregate->home && sink->marks)
         wp_slices_followed(
             &aggregate->timeline->threads[merged.thread], merged.start_ns, merged.end_ns, aggregate->bit);
-    follow(aggregate, &merged, aggregate->followed->count);
+    follow(aggregate, &merged, sink);
 }
 
-bool wp_other_paths_follow(struct wp_aggregate *aggregate)
+bool wp_other_paths_follow(struct wp_aggregate *aggregate, const struct wp_sink *sink)
 {
     bool is_whole = true;
-    aggregate->explainer.is_other_path = true;
     while (is_whole && next_round(aggregate)) {
         is_whole = !wp_aggregate_pauses(aggregate);
         if (is_whole)
-            follow_next(aggregate);
+            follow_next(aggregate, sink);
     }
-    aggregate->explainer.is_other_path = false;
     if (is_whole)
         aggregate->waiting.count = aggregate->following.rounds = 0;
     return is_whole;
@@ -131,21 +130,24 @@ static void take_asked(struct wp_aggregate *aggregate, uint64_t until_ns)
 }
 
 /* They are what the one aggregator of all hosts would have followed from the asker's: named so, too. */
-bool wp_aggregate_follow_asked(struct wp_aggregate *aggregate, uint64_t until_ns)
+bool wp_other_paths_follow_asked(struct wp_aggregate *aggregate, uint64_t until_ns, const struct wp_sink *sink)
 {
     if (!aggregate->walk.has_asked)
         take_asked(aggregate, until_ns);
     aggregate->walk.has_asked = false;
     if (!aggregate->waiting.count && !aggregate->following.rows.count)
         return true;
-    bool leaves_no_marks = aggregate->explainer.leaves_no_marks;
     wp_explain_name_home(&aggregate->explainer, true);
-    aggregate->explainer.leaves_no_marks = true; /* as those of the asker's own paths would */
-    bool is_whole = wp_other_paths_follow(aggregate);
-    wp_pieces_flush(aggregate);
-    aggregate->explainer.leaves_no_marks = leaves_no_marks;
+    bool is_whole = wp_other_paths_follow(aggregate, sink);
     wp_explain_name_home(&aggregate->explainer, false);
     aggregate->walk.has_asked = !is_whole;
+    return is_whole;
+}
+
+bool wp_aggregate_follow_asked(struct wp_aggregate *aggregate, uint64_t until_ns)
+{
+    bool is_whole = wp_other_paths_follow_asked(aggregate, until_ns, &aggregate->asked_for);
+    wp_pieces_flush(aggregate);
     return is_whole;
 }
 

@@ -217,8 +217,6 @@ static void take_repeated(struct wp_aggregate *aggregate, const struct wp_piece 
 void wp_pieces_take(void *context, const struct wp_piece *piece)
 {
     struct wp_aggregate *aggregate = context;
-    if (aggregate->is_rehearsal)
-        return;
     aggregate->has_news = true;
     if (piece->times > 1) {
         take_repeated(aggregate, piece);
@@ -229,21 +227,23 @@ void wp_pieces_take(void *context, const struct wp_piece *piece)
     uint64_t uncertain = uncertain_ns(aggregate, piece);
     if (uncertain)
         wp_report_uncertain(aggregate->report, uncertain);
-    if (aggregate->has_exemplar)
-        wp_exemplar_piece(&aggregate->exemplar, aggregate->path_host, aggregate->path_thread, piece);
+    if (aggregate->has_exemplar) {
+        struct wp_piece_row row = wp_piece_row_of(piece);
+        wp_exemplar_piece(&aggregate->exemplar, aggregate->path_host, aggregate->path_thread, &row);
+    }
 }
 
 bool wp_pieces_wants_each(void *context)
 {
     const struct wp_aggregate *aggregate = context;
     const struct wp_exemplar *exemplar = &aggregate->exemplar;
-    return !aggregate->is_rehearsal && aggregate->has_exemplar && exemplar->trace->piece_count < exemplar->row_limit;
+    return aggregate->has_exemplar && exemplar->trace->piece_count < exemplar->row_limit;
 }
 
 void wp_pieces_flush(struct wp_aggregate *aggregate)
 {
     struct wp_pieces *pieces = &aggregate->pieces;
-    wp_shared_settle(&aggregate->explainer);
+    wp_shared_settle(&aggregate->explainer, &aggregate->counted);
     wp_shared_clear(&aggregate->explainer);
     for (; pieces->used; pieces->used &= pieces->used - 1) {
         struct wp_pieces_slot *slot = &pieces->slots[__builtin_ctzll(pieces->used)];

@@ -13,7 +13,7 @@ struct wp_aggregate;
 void wp_pieces_fini(struct wp_pieces *pieces);
 /* The explainer's `piece`, of an aggregate as context. */
 void wp_pieces_take(void *aggregate, const struct wp_piece *piece);
-/* The explainer's `wants_each`: the exemplar keeps them. */
+/* A sink's `wants_each`: the exemplar keeps them. */
 bool wp_pieces_wants_each(void *aggregate);
 /* Tells the report of all that was taken, and of what was repeated for others, which is forgotten then. */
 void wp_pieces_flush(struct wp_aggregate *aggregate);

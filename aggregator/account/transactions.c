@@ -152,8 +152,9 @@ static void file(struct wp_aggregate *aggregate, const struct wp_reply *reply)
             &(struct wp_transaction_part){transactions->service, "", "", WP_PART_UNREAD, transactions->bucket,
                 reply->read_ns - reply->arrived_ns});
     if (reply->read_ns < reply->time_ns) /* the time itself is accounted for elsewhere */
-        wp_explain_aside(&aggregate->explainer,
-            &(struct wp_stretch){aggregate->home, reply->thread, reply->read_ns, reply->time_ns}, take_piece);
+        wp_explain(&aggregate->explainer,
+            &(struct wp_stretch){aggregate->home, reply->thread, reply->read_ns, reply->time_ns},
+            &(struct wp_sink){.piece = take_piece, .context = aggregate});
     wp_chosen_request(aggregate, transactions->service, reply);
 }
 

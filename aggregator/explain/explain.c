@@ -32,8 +32,9 @@ void wp_explainer_fini(struct wp_explainer *x)
 }
 
 /* `end_ns`: of what is explained, in home's clock. */
-static void begin(struct wp_explainer *x, uint64_t end_ns)
+static void begin(struct wp_explainer *x, uint64_t end_ns, const struct wp_sink *sink)
 {
+    x->sink = sink;
     if (x->leaves != x->fleet->leaves) { /* numbers of hosts may have another meaning now */
         wp_intmap_clear(&x->sites);
         wp_shared_clear(x);
@@ -46,44 +47,35 @@ static void begin(struct wp_explainer *x, uint64_t end_ns)
     x->oldest_ns = end_ns > x->options.origin_ns ? end_ns - x->options.origin_ns : 0;
 }
 
-void wp_explain_slice(struct wp_explainer *x, uint32_t thread, uint64_t slice, uint64_t from_ns, uint64_t to_ns)
+void wp_explain_slice(
+    struct wp_explainer *x, const struct wp_stretch *stretch, uint64_t slice, const struct wp_sink *sink)
 {
-    const struct wp_slice *asleep = wp_thread_slice(&x->timeline->threads[thread], slice);
-    begin(x,
-        asleep->in_ns && asleep->in_ns < to_ns ? asleep->in_ns : to_ns); /* between explanations the walk is at home */
-    wp_explain_cover_from(x, 0, thread, slice, from_ns, to_ns);
+    const struct wp_slice *asleep = wp_thread_slice(&x->timeline->threads[stretch->thread], slice);
+    uint64_t to_ns = stretch->end_ns; /* between explanations the walk is at home */
+    begin(x, asleep->in_ns && asleep->in_ns < to_ns ? asleep->in_ns : to_ns, sink);
+    wp_explain_cover_from(x, 0, stretch->thread, slice, stretch->start_ns, to_ns);
+    x->sink = NULL;
 }
 
-int wp_explain(struct wp_explainer *x, const struct wp_stretch *stretch)
+int wp_explain(struct wp_explainer *x, const struct wp_stretch *stretch, const struct wp_sink *sink)
 {
     struct wp_offset offset = {.offset_ns = 0};
     if (stretch->host != x->home &&
         (stretch->host >= x->fleet->count || !x->fleet->hosts[stretch->host].timeline ||
             !wp_fleet_offset(x->fleet, stretch->host, stretch->end_ns, x->home, &offset)))
         return -ENODATA;
-    begin(x, stretch->end_ns + (uint64_t)offset.offset_ns);
+    begin(x, stretch->end_ns + (uint64_t)offset.offset_ns, sink);
     struct wp_explain_place home = wp_explain_enter(x, stretch->host, -offset.offset_ns);
     wp_explain_cover(x, 0, stretch->thread, stretch->start_ns, stretch->end_ns);
     wp_explain_leave(x, &home);
+    x->sink = NULL;
     return 0;
 }
 
-int wp_explain_aside(struct wp_explainer *x, const struct wp_stretch *stretch,
-    void (*piece)(void *context, const struct wp_piece *piece))
+int wp_explain_path(struct wp_explainer *x, const struct wp_stretch *stretch, const struct wp_sink *sink)
 {
-    struct wp_explainer kept = *x;
-    x->piece = piece;
-    x->other_path = NULL;
-    x->crossed = NULL;
-    x->leaves_no_marks = true;
-    x->may_share = false;
-    int rc = wp_explain(x, stretch);
-    x->may_share = kept.may_share;
-    x->piece = kept.piece;
-    x->other_path = kept.other_path;
-    x->crossed = kept.crossed;
-    x->leaves_no_marks = kept.leaves_no_marks;
-    memcpy(x->limit_count, kept.limit_count, sizeof(x->limit_count));
-    memcpy(x->limit_ns, kept.limit_ns, sizeof(x->limit_ns));
+    x->is_other_path = true;
+    int rc = wp_explain(x, stretch, sink);
+    x->is_other_path = false;
     return rc;
 }

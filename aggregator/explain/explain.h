@@ -11,14 +11,13 @@
 
 int wp_explainer_init(struct wp_explainer *explainer, struct wp_fleet *fleet, uint32_t home, struct wp_pathtree *tree);
 void wp_explainer_fini(struct wp_explainer *explainer);
-/* Accounts for the stretch on a fresh control path. Pieces come latest first. -ENODATA: its host has left, or its clock
- * has not been compared with home's. */
-int wp_explain(struct wp_explainer *explainer, const struct wp_stretch *stretch);
-/* The same of a thread of home, and a stretch that lies in one slice. */
+/* Accounts for the stretch on a fresh control path: all that it leads to goes to the sink, pieces latest first.
+ * -ENODATA: its host has left, or its clock has not been compared with home's. */
+int wp_explain(struct wp_explainer *explainer, const struct wp_stretch *stretch, const struct wp_sink *sink);
+/* The same of a path that others wait for: base time in it is left out. */
+int wp_explain_path(struct wp_explainer *explainer, const struct wp_stretch *stretch, const struct wp_sink *sink);
+/* The same of a thread of home, and a stretch that lies in that slice. */
 void wp_explain_slice(
-    struct wp_explainer *explainer, uint32_t thread, uint64_t slice, uint64_t from_ns, uint64_t to_ns);
-/* wp_explain for the eye alone: the pieces go to `piece`, and nothing else is told, counted or marked. */
-int wp_explain_aside(struct wp_explainer *explainer, const struct wp_stretch *stretch,
-    void (*piece)(void *context, const struct wp_piece *piece));
+    struct wp_explainer *explainer, const struct wp_stretch *stretch, uint64_t slice, const struct wp_sink *sink);
 
 #endif

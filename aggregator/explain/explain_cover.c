@@ -57,7 +57,7 @@ static void cover_run(
     const struct wp_thread *thread = &x->timeline->threads[index];
     uint64_t grid = x->options.chunk_ns, horizon = wp_explain_horizon(x);
     if (slice->has_late_sample) {
-        wp_explain_limit(x, WP_LIMIT_LATE_SAMPLE, to - from);
+        wp_explain_limit(x, WP_LIMIT_LATE_SAMPLE, 1, to - from);
     }
     uint64_t run_end = slice->end_ns && slice->end_ns <= horizon ? slice->end_ns : horizon + 1;
     while (to > from) {
@@ -115,7 +115,7 @@ static void cover_before(struct wp_explainer *x, uint32_t parent, uint32_t index
             .reason = is_beginning ? "before the thread was first seen" : "before what is remembered of the thread"});
     if (is_beginning)
         return;
-    wp_explain_limit(x, WP_LIMIT_HISTORY, to - from);
+    wp_explain_limit(x, WP_LIMIT_HISTORY, 1, to - from);
 }
 
 static void take_relay(struct wp_explainer *x, struct wp_shared_use *walk)
@@ -144,7 +144,7 @@ void wp_explain_cover(struct wp_explainer *x, uint32_t parent, uint32_t index, u
 static void cut_short(struct wp_explainer *x, const struct wp_shared_use *walk, enum wp_limit limit)
 {
     uint64_t from = walk->from_ns, to = walk->to_ns;
-    wp_explain_limit(x, limit, to - from);
+    wp_explain_limit(x, limit, 1, to - from);
     wp_explain_taken(x, walk->thread, from, to);
     wp_explain_emit(x,
         &(struct wp_piece){.node = walk->parent,
@@ -178,7 +178,7 @@ static bool cover_slice(struct wp_explainer *x, struct wp_shared_use *walk)
     struct wp_slice *slice = wp_thread_slice(thread, ordinal);
     walk->ordinal = ordinal == thread->first_slice ? thread->slice_end : ordinal - 1;
     if (x->host == x->home &&
-        !x->leaves_no_marks) /* what other hosts' paths hold is theirs, and known only when they have got that far */
+        x->sink->marks) /* what other hosts' paths hold is theirs, and known only when they have got that far */
         wp_slice_taken(slice, x->base_bit);
     if (is_of_interest(x, slice) && (x->depth || x->is_other_path) && slice->out_ns < to) {
         uint64_t low = slice->out_ns > from ? slice->out_ns : from;
@@ -208,7 +208,7 @@ static bool cover_slice(struct wp_explainer *x, struct wp_shared_use *walk)
     }
     if (to > from && slice->out_ns < to) {
         uint64_t low = slice->out_ns > from ? slice->out_ns : from;
-        if (x->host == x->home && !x->leaves_no_marks)
+        if (x->host == x->home && x->sink->marks)
             wp_slice_slept(slice, low, to, x->base_bit);
         wp_explain_sleep(x, node, index, ordinal, low, to);
         to = low;

@@ -352,7 +352,7 @@ void wp_wait_on_message(struct wp_explainer *x, const struct wp_wait *wait, uint
     x->doubts -= is_doubtful;
 }
 
-void wp_explain_asked(struct wp_explainer *x, const struct wp_explain_asked *asked)
+void wp_explain_asked(struct wp_explainer *x, const struct wp_explain_asked *asked, const struct wp_sink *sink)
 {
     const struct wp_fleet_host *host = &x->fleet->hosts[asked->host];
     struct wp_slice slice = {
@@ -364,6 +364,7 @@ void wp_explain_asked(struct wp_explainer *x, const struct wp_explain_asked *ask
         .clock.bound_ns = asked->bound_ns,
         .timeline = host->timeline,
         .asked = asked};
+    x->sink = sink;
     x->visited = 0;
     x->oldest_ns = asked->to_ns > x->options.origin_ns ? asked->to_ns - x->options.origin_ns : 0;
     x->doubts = wp_fleet_has_drops(x->fleet, asked->host, asked->from_ns, asked->to_ns);
@@ -375,4 +376,5 @@ void wp_explain_asked(struct wp_explainer *x, const struct wp_explain_asked *ask
     x->shift_ns = 0;
     explain_message(x, &wait, &far, 0, asked->from_ns, asked->to_ns);
     x->doubts = 0;
+    x->sink = NULL;
 }

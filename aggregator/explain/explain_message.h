@@ -21,6 +21,6 @@ struct wp_explain_asked {
     uint64_t bound_ns, wait_bound_ns;
     uint32_t depth; /* layers above */
 };
-void wp_explain_asked(struct wp_explainer *explainer, const struct wp_explain_asked *asked);
+void wp_explain_asked(struct wp_explainer *explainer, const struct wp_explain_asked *asked, const struct wp_sink *sink);
 
 #endif

@@ -47,8 +47,9 @@ void wp_explain_on_path_of(struct wp_explainer *x, uint32_t node, const struct w
             .start_ns = stretch->start_ns,
             .end_ns = stretch->end_ns,
             .is_uncertain = by && by->origin == WP_ORIGIN_NOT_KNOWN});
-    if (x->other_path && !wp_is_recorder(x->timeline, identity) && !(waker && wp_explain_is_of_interest(x, identity)))
-        x->other_path(x->context, stretch);
+    if (x->sink->other_path && !wp_is_recorder(x->timeline, identity) &&
+        !(waker && wp_explain_is_of_interest(x, identity)))
+        x->sink->other_path(x->sink->context, stretch);
 }
 
 void wp_explain_on_path(struct wp_explainer *x, uint32_t node, uint32_t waker, uint64_t from, uint64_t to)

@@ -18,26 +18,26 @@ void wp_explain_emit(struct wp_explainer *x, struct wp_piece *piece)
     piece->layer_count = x->depth;
     if (x->recording)
         wp_shared_piece(x, piece);
-    x->piece(x->context, piece);
+    wp_sink_piece(x->sink, piece);
 }
 
 void wp_explain_crossed(struct wp_explainer *x, const struct wp_crossed *crossed)
 {
-    if (x->crossed)
-        x->crossed(x->context, crossed);
+    wp_sink_crossed(x->sink, crossed);
     if (x->recording)
         wp_shared_crossed(x, crossed);
 }
 
-void wp_explain_limit(struct wp_explainer *x, enum wp_limit limit, uint64_t ns)
+void wp_explain_limit(struct wp_explainer *x, enum wp_limit limit, uint64_t count, uint64_t ns)
 {
-    x->limit_count[limit]++;
-    x->limit_ns[limit] += ns;
+    wp_sink_limit(x->sink, limit, count, ns);
+    if (x->recording)
+        wp_shared_limit(x, limit, count, ns);
 }
 
 void wp_explain_taken(struct wp_explainer *x, uint32_t thread, uint64_t from, uint64_t to)
 {
-    if (x->host == x->home && !x->leaves_no_marks)
+    if (x->host == x->home && x->sink->marks)
         wp_slices_followed(&x->timeline->threads[thread], from, to, x->base_bit);
 }
 

@@ -8,8 +8,8 @@
 /* The piece as it stands in the present host; it is completed on the way. */
 void wp_explain_emit(struct wp_explainer *x, struct wp_piece *piece);
 void wp_explain_crossed(struct wp_explainer *x, const struct wp_crossed *crossed);
-/* A bound bit, and that much time was explained otherwise for it. */
-void wp_explain_limit(struct wp_explainer *x, enum wp_limit limit, uint64_t ns);
+/* A bound bit so often, and so much time was explained otherwise for it. */
+void wp_explain_limit(struct wp_explainer *x, enum wp_limit limit, uint64_t count, uint64_t ns);
 /* It was waited for, though it is not looked at. */
 void wp_explain_taken(struct wp_explainer *x, uint32_t thread, uint64_t from_ns, uint64_t to_ns);
 

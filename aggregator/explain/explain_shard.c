@@ -97,16 +97,15 @@ static void emit(struct graft *graft, size_t piece, uint64_t from, uint64_t to)
 static void tell_edges(struct graft *graft)
 {
     const Wakepath__Shard__Answer *answer = graft->answer;
-    for (size_t i = 0; graft->x->crossed && i < answer->n_edge_from; i++)
-        graft->x->crossed(graft->x->context,
+    for (size_t i = 0; i < answer->n_edge_from; i++)
+        wp_explain_crossed(graft->x,
             &(struct wp_crossed){.from = text_of(answer, answer->edge_from[i], graft->text),
                 .to = text_of(answer, answer->edge_to[i], graft->other),
                 .waited_ns = answer->edge_waited_ns[i],
                 .transit_ns = answer->edge_transit_ns[i],
                 .bound_ns = answer->edge_bound_ns[i]});
     for (size_t i = 0; i < answer->n_limit_count && i < WP_LIMITS; i++) {
-        graft->x->limit_count[i] += answer->limit_count[i];
-        graft->x->limit_ns[i] += answer->limit_ns[i];
+        wp_explain_limit(graft->x, (enum wp_limit)i, answer->limit_count[i], answer->limit_ns[i]);
     }
 }
 
@@ -136,7 +135,7 @@ static void label(
     char text[LABEL_BYTES];
     snprintf(text, sizeof(text), "%s (%s)", name, why);
     wp_wait_label(x, wait, WP_STYLE_NET, text, WP_REMOTE_NOT_TRACED, from, to);
-    wp_explain_limit(x, WP_LIMIT_SHARDS, to - from);
+    wp_explain_limit(x, WP_LIMIT_SHARDS, 1, to - from);
 }
 
 void wp_wait_on_shard(
@@ -148,7 +147,7 @@ void wp_wait_on_shard(
         return;
     if (x->recording) /* what it is called is the answer's, which may go */
         wp_shared_refuse(x, false);
-    bool is_known = wp_shards_look(x->fleet->shards, asked, x->may_ask, &reply);
+    bool is_known = wp_shards_look(x->fleet->shards, asked, x->sink->asks, &reply);
     if (is_known && reply.to_ns < to && to - reply.to_ns <= x->options.fit_ns)
         reply.to_ns = to;
     if (!is_known || *reply.answer->missing || reply.to_ns < to) {

@@ -65,11 +65,11 @@ static size_t bytes_of(const struct wp_shared_walk *walk)
 void wp_shared_bound(struct wp_explainer *x)
 {
     struct wp_shared *shared = x->shared;
-    if (!shared || !x->may_share || (shared->bytes <= BYTES_LIMIT && shared->count < WALK_LIMIT) ||
+    if (!shared || !x->sink->shares || (shared->bytes <= BYTES_LIMIT && shared->count < WALK_LIMIT) ||
         ++shared->full % FULL_LOOKS)
         return;
     uint32_t kept = 0;
-    wp_shared_settle(x);
+    wp_shared_settle(x, x->sink);
     wp_intmap_clear(&shared->by_place);
     shared->bytes = 0;
     for (uint32_t i = 0; i < shared->count; i++) {
@@ -146,8 +146,8 @@ static struct chunk *make_chunk(struct wp_shared *shared, struct wp_shared_walk 
 
 static uint8_t flags_of(const struct wp_explainer *x)
 {
-    return (uint8_t)((x->doubts != 0) | x->is_other_path << 1 | x->leaves_no_marks << 2 | x->names_home << 3 |
-        x->may_ask << 4);
+    return (uint8_t)((x->doubts != 0) | x->is_other_path << 1 | !x->sink->marks << 2 | x->names_home << 3 |
+        x->sink->asks << 4);
 }
 
 static struct wp_shared_walk *make_walk(struct wp_explainer *x, struct wp_intkey key)
@@ -277,8 +277,6 @@ bool wp_shared_record(struct wp_explainer *x, struct wp_shared_use *use)
     shared->is_refused = shared->is_own = false;
     shared->after_ns = -WP_SHARED_ALWAYS;
     shared->until_ns = WP_SHARED_ALWAYS;
-    memcpy(shared->limit_count, x->limit_count, sizeof(shared->limit_count));
-    memcpy(shared->limit_ns, x->limit_ns, sizeof(shared->limit_ns));
     x->recording_depth = x->depth;
     return x->recording = true;
 }
@@ -335,6 +333,16 @@ void wp_shared_crossed(struct wp_explainer *x, const struct wp_crossed *crossed)
         note->crossed = *crossed;
 }
 
+/* How much was looked at so far differs from sleeper to sleeper: what that cut is nobody else's. */
+void wp_shared_limit(struct wp_explainer *x, enum wp_limit limit, uint64_t count, uint64_t ns)
+{
+    struct wp_shared *shared = x->shared;
+    shared->is_refused |= limit == WP_LIMIT_WIDTH || limit == WP_LIMIT_BUDGET;
+    struct note *note = shared->is_refused ? NULL : make_note(shared, NOTE_LIMIT);
+    if (note)
+        note->limit = (struct limit){limit, count, ns};
+}
+
 bool wp_shared_is_below(const struct wp_explainer *x, uint32_t thread)
 {
     for (uint32_t i = x->depth; i-- > x->shared->walk->depth;)
@@ -378,23 +386,6 @@ void wp_shared_holds(const struct wp_explainer *x, int64_t after_ns, int64_t unt
     shared->until_ns = until_ns < shared->until_ns ? until_ns : shared->until_ns;
 }
 
-/* The bounds that bit meanwhile. How much was looked at so far differs from sleeper to sleeper: what that cut is nobody
- * else's. */
-static void note_limits(const struct wp_explainer *x, struct wp_shared *shared)
-{
-    for (uint32_t i = 0; i < WP_LIMITS && !shared->is_refused; i++) {
-        if (x->limit_count[i] == shared->limit_count[i])
-            continue;
-        struct note *note = make_note(shared, NOTE_LIMIT);
-        shared->is_refused |= i == WP_LIMIT_WIDTH || i == WP_LIMIT_BUDGET;
-        if (!note)
-            return;
-        note->limit.number = i;
-        note->limit.count = x->limit_count[i] - shared->limit_count[i];
-        note->limit.ns = x->limit_ns[i] - shared->limit_ns[i];
-    }
-}
-
 void wp_shared_recorded(struct wp_explainer *x, struct wp_shared_use *use, uint64_t ordinal)
 {
     struct wp_shared *shared = x->shared;
@@ -403,7 +394,6 @@ void wp_shared_recorded(struct wp_explainer *x, struct wp_shared_use *use, uint6
     struct row *row = &chunk->rows[ordinal % CHUNK];
     uint64_t bit = (uint64_t)1 << ordinal % CHUNK;
     x->recording = false;
-    note_limits(x, shared);
     if (shared->is_refused) {
         walk->note_count = shared->first_note;
         chunk->refused |= shared->is_own ? 0 : bit;
@@ -454,45 +444,52 @@ static bool find_run(const struct wp_explainer *x, const struct wp_shared_use *u
     return run->first <= run->last;
 }
 
-static void tell(struct wp_explainer *x, const struct wp_shared_walk *walk, const struct note *note, uint64_t times)
+/* A walk that is repeated, and who takes that. */
+struct telling {
+    struct wp_explainer *x;
+    const struct wp_sink *sink;
+    const struct wp_shared_walk *walk;
+};
+
+static void tell(const struct telling *telling, const struct note *note, uint64_t times)
 {
+    const struct wp_shared_walk *walk = telling->walk;
+    struct wp_layer *layers = telling->x->layers;
     struct wp_piece piece;
     struct wp_crossed crossed;
     switch (note->kind) {
     case NOTE_PIECE:
         piece = note->piece;
         piece.times = times;
-        piece.layers = x->layers;
-        memcpy(
-            x->layers + walk->depth, walk->pool + note->layers, (piece.layer_count - walk->depth) * sizeof(*x->layers));
-        x->piece(x->context, &piece);
+        piece.layers = layers;
+        memcpy(layers + walk->depth, walk->pool + note->layers, (piece.layer_count - walk->depth) * sizeof(*layers));
+        wp_sink_piece(telling->sink, &piece);
         break;
     case NOTE_CROSSED:
         crossed = note->crossed;
         crossed.times = times;
-        if (x->crossed)
-            x->crossed(x->context, &crossed);
+        wp_sink_crossed(telling->sink, &crossed);
         break;
     default:
-        x->limit_count[note->limit.number] += note->limit.count * times;
-        x->limit_ns[note->limit.number] += note->limit.ns * times;
+        wp_sink_limit(telling->sink, note->limit.number, note->limit.count * times, note->limit.ns * times);
     }
 }
 
-static void tell_row(struct wp_explainer *x, const struct wp_shared_walk *walk, const struct row *row, uint64_t times)
+static void tell_row(const struct telling *telling, const struct row *row, uint64_t times)
 {
     for (uint32_t i = 0; i < row->notes; i++)
-        tell(x, walk, &walk->notes[row->note + i], times);
+        tell(telling, &telling->walk->notes[row->note + i], times);
 }
 
 /* Each piece now, as if it had been walked; or a mark, and its sum with those of others when it is settled. */
 static void repeat(struct wp_explainer *x, const struct wp_shared_use *use, const struct run *run)
 {
     struct wp_shared_walk *walk = use->walk;
-    bool is_each = !use->is_alike || (x->wants_each && x->wants_each(x->context));
+    const struct telling telling = {x, x->sink, walk};
+    bool is_each = !use->is_alike || wp_sink_wants_each(x->sink);
     x->fleet->visits += 1 + (run->last - run->first) / (is_each ? TOLD_A_LOOK : SLICES_A_LOOK);
     for (uint64_t i = run->last + 1; is_each && i-- > run->first;)
-        tell_row(x, walk, &chunk_of(walk, i)->rows[i % CHUNK], 1);
+        tell_row(&telling, &chunk_of(walk, i)->rows[i % CHUNK], 1);
     if (is_each)
         return;
     chunk_of(walk, run->first)->rows[run->first % CHUNK].starts++;
@@ -518,8 +515,9 @@ bool wp_shared_repeat(struct wp_explainer *x, struct wp_shared_use *use)
     return true;
 }
 
-static void settle(struct wp_explainer *x, struct wp_shared_walk *walk)
+static void settle(struct wp_explainer *x, const struct wp_sink *sink, struct wp_shared_walk *walk)
 {
+    const struct telling telling = {x, sink, walk};
     uint64_t times = 0;
     memcpy(x->layers, walk->layers, walk->depth * sizeof(*walk->layers));
     for (uint64_t i = 0; i < walk->chunk_count; i++)
@@ -527,16 +525,16 @@ static void settle(struct wp_explainer *x, struct wp_shared_walk *walk)
             struct row *row = &walk->chunks[i]->rows[j];
             times += row->starts;
             if (times)
-                tell_row(x, walk, row, times);
+                tell_row(&telling, row, times);
             times -= row->stops;
             row->starts = row->stops = 0;
         }
     walk->is_used = false;
 }
 
-void wp_shared_settle(struct wp_explainer *x)
+void wp_shared_settle(struct wp_explainer *x, const struct wp_sink *sink)
 {
     for (uint32_t i = 0; x->shared && i < x->shared->count; i++)
         if (x->shared->walks[i]->is_used)
-            settle(x, x->shared->walks[i]);
+            settle(x, sink, x->shared->walks[i]);
 }

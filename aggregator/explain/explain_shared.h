@@ -34,7 +34,7 @@ static inline bool wp_shared_may(const struct wp_explainer *x, const struct wp_s
 {
     const struct wp_thread *thread = &x->timeline->threads[use->thread];
     uint32_t least = x->options.share;
-    return x->depth && x->may_share && least && !x->recording && use->ordinal != thread->slice_end &&
+    return x->depth && x->sink->shares && least && !x->recording && use->ordinal != thread->slice_end &&
         use->ordinal - thread->first_slice >= least &&
         wp_thread_slice(thread, use->ordinal - least)->out_ns >= use->from_ns;
 }
@@ -49,6 +49,7 @@ void wp_shared_recorded(struct wp_explainer *x, struct wp_shared_use *use, uint6
 /* --- while a slice is recorded (x->recording) --- */
 void wp_shared_piece(struct wp_explainer *x, const struct wp_piece *piece);
 void wp_shared_crossed(struct wp_explainer *x, const struct wp_crossed *crossed);
+void wp_shared_limit(struct wp_explainer *x, enum wp_limit limit, uint64_t count, uint64_t ns);
 /* That thread of the present host waits, and stands in the pseudo-stack below the recorded slice only. */
 bool wp_shared_is_below(const struct wp_explainer *x, uint32_t thread);
 /* A search for causes came by that thread of the present host, which is nobody's who waits. */
@@ -60,8 +61,8 @@ void wp_shared_refuse(const struct wp_explainer *x, bool is_own);
 void wp_shared_holds(const struct wp_explainer *x, int64_t after_ns, int64_t until_ns);
 
 /* --- of the whole --- */
-/* Tells of all that was repeated since the last time; between explanations. */
-void wp_shared_settle(struct wp_explainer *x);
+/* Tells the sink of all that was repeated since the last time; between explanations. */
+void wp_shared_settle(struct wp_explainer *x, const struct wp_sink *sink);
 /* Forgets what is recorded, and what was repeated and not told of. */
 void wp_shared_clear(struct wp_explainer *x);
 /* An explanation begins: when too much is recorded it is told of and forgotten. */

@@ -66,7 +66,6 @@ struct wp_shared {
     bool is_refused; /* nothing of it can be repeated ... */
     bool is_own;     /* ... as it was recorded for this sleeper */
     int64_t after_ns, until_ns;
-    uint64_t limit_count[WP_LIMITS], limit_ns[WP_LIMITS];
 };
 
 #endif

@@ -70,7 +70,7 @@ void wp_wait_on_thread(struct wp_explainer *x, const struct wp_wait *wait, uint3
     if (from >= to)
         return;
     if (x->depth >= x->options.depth) {
-        wp_explain_limit(x, WP_LIMIT_DEPTH, to - from);
+        wp_explain_limit(x, WP_LIMIT_DEPTH, 1, to - from);
         wp_explain_taken(x, waker, from, to);
         wp_wait_emit(x, wait, node, WP_UNACCOUNTED, from, to, "the explanation grew too deep");
         return;

@@ -5,6 +5,7 @@
  * What the files of the explanation share: the explainer, which is passed down through all of them, the pieces that it
  * makes, and the sleep that is being explained. Each of the files above has its own functions.
  */
+#include "aggregator/explain/explain_sink.h"
 #include "aggregator/explain/pathtree.h"
 #include "aggregator/fleet/fleet.h"
 
@@ -27,37 +28,6 @@ struct wp_explain_options {
     ((struct wp_explain_options){100000, 100000, 5000000000, 1000000000, 64, 200000, 10000000, 32})
 #define WP_DEPTH_LIMIT 256u
 
-#define WP_LAYER_FOREIGN UINT32_MAX
-#define WP_LAYER_ASKERS (UINT32_MAX - 1)
-
-struct wp_layer {           /* of a pseudo-stack: a process */
-    uint32_t host, process; /* number in the fleet, index in that timeline; host FOREIGN: of another shard
-                             * (wp_shards_process); ASKERS: another shard asks, and knows itself */
-    uint32_t thread;        /* whose time it is; 0 with FOREIGN and ASKERS */
-};
-
-struct wp_piece {
-    uint32_t node;         /* in the tree */
-    uint32_t host, thread; /* number and index of the thread on top */
-    enum wp_category category;
-    uint64_t start_ns, end_ns; /* in the clock of the host that was asked about */
-    bool is_uncertain;
-    const char *reason; /* UNACCOUNTED only: why */
-    /* The processes of the layers, outermost first, for the per-process sums. */
-    const struct wp_layer *layers;
-    uint32_t layer_count;
-    bool is_run;
-    uint64_t times; /* so many of it, for others who waited; 0 stands for 1 */
-};
-
-/* A wait that a message from another host ended. */
-struct wp_crossed {
-    const char *from, *to;          /* hosts, borrowed */
-    uint64_t waited_ns, transit_ns; /* of the wait, the last message was so long on its way */
-    uint64_t bound_ns;              /* of the clocks */
-    uint64_t times;                 /* so many of it; 0 stands for 1 */
-};
-
 /* Names on one host, remembered. */
 struct wp_explain_names {
     uint32_t *frames;    /* dictionary frame id -> tree frame, 0 unknown; owned */
@@ -75,18 +45,6 @@ struct wp_loop_cache {
     bool is_exact;           /* holds of all sleeps in between: no other end was passed over */
 };
 #define WP_LOOP_CACHE 16u
-
-enum wp_limit {
-    WP_LIMIT_DEPTH,
-    WP_LIMIT_WIDTH,
-    WP_LIMIT_BUDGET,
-    WP_LIMIT_HISTORY,
-    WP_LIMIT_SHARDS /* another shard did not answer */,
-    WP_LIMIT_JOIN /* a run that was little longer parted a loop of timeouts */,
-    WP_LIMIT_LATE_SAMPLE /* a sample came a little later than that after its run */,
-    WP_LIMIT_LOOP /* it waited for an answer that had not come when it had to be told of */,
-    WP_LIMITS
-};
 
 /* Of a layer: where it sleeps while that is explained by who ended it (0: it does not). */
 struct wp_layer_sleep {
@@ -111,18 +69,11 @@ struct wp_explainer {
     int64_t shift_ns;
     struct wp_pathtree *tree; /* borrowed */
     struct wp_explain_options options;
-    uint64_t base_bit; /* of the aggregate: identities with it are of interest */
-    void (*piece)(void *context, const struct wp_piece *piece);
-    /* A sleep waits on another path: what that thread did in this stretch belongs to a path of its own. */
-    void (*other_path)(void *context, const struct wp_stretch *stretch);
-    void (*crossed)(void *context, const struct wp_crossed *crossed);
-    /* Who takes the pieces has to have each in its order, and not their number. May be NULL: no. */
-    bool (*wants_each)(void *context);
-    void *context;
-    uint64_t limit_count[WP_LIMITS], limit_ns[WP_LIMITS];
-    struct wp_shared *shared;  /* what many waited for; owned (explain_shared.h) */
-    uint32_t recording_depth;  /* layers below what is being recorded */
-    bool may_share, recording; /* it is looked for; what is emitted is taken in there, too */
+    uint64_t base_bit;          /* of the aggregate: identities with it are of interest */
+    const struct wp_sink *sink; /* who takes what is explained now; borrowed, NULL between explanations */
+    struct wp_shared *shared;   /* what many waited for; owned (explain_shared.h) */
+    uint32_t recording_depth;   /* layers below what is being recorded */
+    bool recording;             /* what is emitted is taken in there, too */
     /* wp_explain_cover_from (explain_cover.h): a sleep leads to the time of who ended it, and that to further sleeps.
      */
     void (*cover)(struct wp_explainer *explainer, uint32_t parent, uint32_t thread, uint64_t slice, uint64_t from_ns,
@@ -140,9 +91,7 @@ struct wp_explainer {
     uint64_t cell_ns;     /* of the grid, looked up last */
     uint32_t doubts;      /* waits being explained in which the other host lost events */
     uint32_t owner, hops; /* of questions to other shards: who asks, over how many of them */
-    bool may_ask;         /* questions are asked; else what has been answered is all there is */
     bool names_home;      /* home is said with its name, as any other host; set by wp_explain_name_home */
-    bool leaves_no_marks; /* of what paths hold (detached.h): what is explained is counted elsewhere */
     bool is_other_path;   /* what is explained is no base path: base time in it is left out */
 };
 

@@ -273,7 +273,7 @@ void wp_explain_sleep(
     struct wp_loop_end loop;
     enum wp_loop looping = wp_explain_loop(x, index, ordinal, &loop);
     if (looping == WP_LOOP_OPEN && slice->is_asking && slice->cause == WP_CAUSE_TIMER) {
-        wp_explain_limit(x, WP_LIMIT_LOOP, to - from);
+        wp_explain_limit(x, WP_LIMIT_LOOP, 1, to - from);
     }
     if (looping == WP_LOOP_ENDED) {
         wait.slice = slice;
@@ -286,7 +286,7 @@ void wp_explain_sleep(
         wait.is_outstanding = true;
     }
     if (from < to && last == ordinal && wp_explain_is_parted(x, thread, ordinal)) {
-        wp_explain_limit(x, WP_LIMIT_JOIN, to - from);
+        wp_explain_limit(x, WP_LIMIT_JOIN, 1, to - from);
     }
     bool is_doubtful = slice->is_inferred || wait.slice->is_inferred;
     x->doubts += is_doubtful;

@@ -13,12 +13,12 @@
 /* Rows of columns as the message has them, in place. */
 struct wp_shard_answer {
     const struct wp_pathtree *tree;
-    struct wp_explainer *explainer; /* borrowed */
+    const struct wp_fleet *fleet; /* borrowed */
     uint32_t depth;
     struct wp_intern *strings;                         /* owned; [0] is empty */
     struct wp_intmap frames, nodes, processes, layers; /* what they were -> number here */
     uint32_t frame_count, node_count, process_count, layer_count, piece_count, edge_count;
-    uint64_t limit_count[WP_LIMITS], limit_ns[WP_LIMITS], limit_count_before[WP_LIMITS], limit_ns_before[WP_LIMITS];
+    uint64_t limit_count[WP_LIMITS], limit_ns[WP_LIMITS];
     struct wp_stretches paths;
     size_t bytes;
     uint64_t cut_ns; /* of what no longer had room */
@@ -125,7 +125,7 @@ static uint32_t node_number(struct wp_shard_answer *answer, uint32_t node)
 static bool describe(
     const struct wp_shard_answer *answer, const struct wp_layer *layer, struct wp_shard_process *process)
 {
-    const struct wp_fleet *fleet = answer->explainer->fleet;
+    const struct wp_fleet *fleet = answer->fleet;
     if (layer->host == WP_LAYER_FOREIGN)
         return wp_shards_process(fleet->shards, layer->process, process);
     const struct wp_fleet_host *host = &fleet->hosts[layer->host];
@@ -222,17 +222,22 @@ static void take_crossed(void *context, const struct wp_crossed *crossed)
     answer->edge_count++;
 }
 
-void wp_shard_answer_listen(struct wp_shard_answer *answer, struct wp_explainer *x)
+static void take_limit(void *context, enum wp_limit limit, uint64_t count, uint64_t ns)
 {
-    answer->explainer = x;
-    x->piece = take_piece;
-    x->other_path = take_path;
-    x->crossed = take_crossed;
-    x->context = answer;
+    struct wp_shard_answer *answer = context;
+    answer->limit_count[limit] += count;
+    answer->limit_ns[limit] += ns;
 }
 
-void wp_shard_answer_begin(struct wp_shard_answer *answer, uint32_t depth)
+struct wp_sink wp_shard_answer_sink(struct wp_shard_answer *answer)
 {
+    return (struct wp_sink){
+        .piece = take_piece, .other_path = take_path, .crossed = take_crossed, .limit = take_limit, .context = answer};
+}
+
+void wp_shard_answer_begin(struct wp_shard_answer *answer, const struct wp_fleet *fleet, uint32_t depth)
+{
+    answer->fleet = fleet;
     clear(answer);
     answer->strings = wp_intern_create();
     answer->depth = depth;
@@ -241,8 +246,8 @@ void wp_shard_answer_begin(struct wp_shard_answer *answer, uint32_t depth)
     answer->bytes = 0;
     answer->cut_ns = 0;
     answer->is_cut = false;
-    memcpy(answer->limit_count_before, answer->explainer->limit_count, sizeof(answer->limit_count_before));
-    memcpy(answer->limit_ns_before, answer->explainer->limit_ns, sizeof(answer->limit_ns_before));
+    memset(answer->limit_count, 0, sizeof(answer->limit_count));
+    memset(answer->limit_ns, 0, sizeof(answer->limit_ns));
 }
 
 /* --- the message --- */
@@ -305,18 +310,13 @@ static Wakepath__Shard__Answer *copy(const Wakepath__Shard__Answer *m)
     return made;
 }
 
-Wakepath__Shard__Answer *wp_shard_answer_end(
-    struct wp_shard_answer *answer, const Wakepath__Shard__Question *question, const struct wp_explainer *x)
+Wakepath__Shard__Answer *wp_shard_answer_end(struct wp_shard_answer *answer, const Wakepath__Shard__Question *question)
 {
     Wakepath__Shard__Answer m = WAKEPATH__SHARD__ANSWER__INIT;
     if (!answer->strings)
         return NULL;
     if (answer->cut_ns)
         say_cut(answer);
-    for (int i = 0; i < WP_LIMITS; i++) {
-        answer->limit_count[i] = x->limit_count[i] - answer->limit_count_before[i];
-        answer->limit_ns[i] = x->limit_ns[i] - answer->limit_ns_before[i];
-    }
     m.id = question->id;
     m.n_strings = wp_intern_count(answer->strings);
     m.strings = calloc(m.n_strings, sizeof(*m.strings));

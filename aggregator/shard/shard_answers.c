@@ -202,19 +202,18 @@ static struct wp_explainer *explainer_of(struct wp_shards *shards, uint32_t host
     }
     if (!answers->has_explainer) {
         wp_explainer_init(x, shards->fleet, host, &answers->tree);
-        wp_shard_answer_listen(answers->answer, x);
         answers->has_explainer = true;
     }
     return x;
 }
 
-static void explain(struct wp_explainer *x, const struct parked *parked, uint32_t far, uint32_t asker, bool may_ask)
+static void explain(
+    struct wp_explainer *x, const struct parked *parked, uint32_t far, uint32_t asker, const struct wp_sink *sink)
 {
     const Wakepath__Shard__Question *q = parked->holder->questions[0];
     int number = wp_fleet_find_aggregate(x->fleet, q->aggregate, q->release);
     x->home = UINT32_MAX; /* all names are said with their hosts' */
     x->base_bit = number < 0 ? 0 : (uint64_t)1 << number;
-    x->may_ask = may_ask;
     x->hops = q->hops;
     x->fleet->visits_before = x->fleet->visits;
     wp_explain_asked(x,
@@ -233,7 +232,8 @@ static void explain(struct wp_explainer *x, const struct parked *parked, uint32_
             .request_ns = q->request_ns,
             .bound_ns = q->bound_ns,
             .wait_bound_ns = q->wait_bound_ns,
-            .depth = q->depth});
+            .depth = q->depth},
+        sink);
 }
 
 static void follow(struct wp_shards *shards, const Wakepath__Shard__Question *q)
@@ -290,11 +290,13 @@ static bool answer(struct wp_shards *shards, uint32_t index)
     if (!x)
         return false;
     x->owner = WP_SHARDS_ASKED | index;
-    wp_shard_answer_begin(answers->answer, q->depth);
-    explain(x, parked, far, asker, !is_late);
+    wp_shard_answer_begin(answers->answer, shards->fleet, q->depth);
+    struct wp_sink sink = wp_shard_answer_sink(answers->answer);
+    sink.asks = !is_late;
+    explain(x, parked, far, asker, &sink);
     if (shards->asked_open[index] && !is_late)
         return false;
-    parked->row = wp_shard_answer_end(answers->answer, q, x);
+    parked->row = wp_shard_answer_end(answers->answer, q);
     if (parked->row)
         follow(shards, q);
     else

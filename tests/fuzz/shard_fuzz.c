@@ -124,9 +124,7 @@ static void wait_for(struct scene *scene, uint32_t far)
     if (wp_pathtree_init(&tree))
         abort();
     wp_explainer_init(&x, scene->fleet, 0, &tree);
-    x.may_ask = true;
-    x.piece = on_piece;
-    x.context = scene;
+    x.sink = &(struct wp_sink){.piece = on_piece, .context = scene, .asks = true};
     scene->reached_ns = TO_NS;
     wp_wait_on_shard(&x, &wait, &asked, "far");
     if (scene->reached_ns != FROM_NS || x.depth)
