@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-void wp_piece_list_add(void *context, const struct wp_piece *piece)
+static void add_piece(void *context, const struct wp_piece *piece)
 {
     struct wp_piece_list *list = context;
     if (wp_rows_grow(&list->rows, &list->room, list->count, sizeof(*list->rows))) {
@@ -17,7 +17,7 @@ void wp_piece_list_add(void *context, const struct wp_piece *piece)
 
 struct wp_sink wp_piece_list_sink(struct wp_piece_list *list)
 {
-    return (struct wp_sink){.piece = wp_piece_list_add, .context = list};
+    return (struct wp_sink){.piece = add_piece, .context = list};
 }
 
 void wp_piece_list_fini(struct wp_piece_list *list)

@@ -32,8 +32,6 @@ struct wp_piece_list {
     uint64_t lost; /* there was no memory for these */
 };
 
-/* The next piece, and the `piece` of a sink with a list as context. */
-void wp_piece_list_add(void *list, const struct wp_piece *piece);
 /* Takes pieces and nothing else: nothing is counted or marked, nobody is asked. */
 struct wp_sink wp_piece_list_sink(struct wp_piece_list *list);
 void wp_piece_list_fini(struct wp_piece_list *list);
