@@ -76,9 +76,10 @@ int wp_doctor_run(int argc, char **argv, FILE *out, struct wp_error *err)
     look_at_daemons(&findings, &collector, &aggregator);
     wp_installed_fini(&collector);
     wp_installed_fini(&aggregator);
+    rc = 0;
     if (is_json)
-        wp_findings_print_json(&findings, out);
+        rc = wp_findings_print_json(&findings, out, err);
     else
         wp_findings_print(&findings, out);
-    return wp_findings_count(&findings, WP_FINDING_WRONG) ? 1 : 0;
+    return rc ? rc : wp_findings_count(&findings, WP_FINDING_WRONG) ? 1 : 0;
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/doctor_findings.h"
 
+#include "common/json.h"
 #include "common/metrics.h"
 
-#include <json-c/json.h>
 #include <stdarg.h>
 
 static const char *const words[] = {"good", "note", "wrong"};
@@ -13,10 +13,10 @@ void wp_findings_add(struct wp_findings *findings, enum wp_finding_kind kind, co
 {
     char text[sizeof(findings->items[0].text)];
     va_list args;
-    if (findings->count == WP_FINDINGS)
+    if (findings->count == WP_DOCTOR_FINDINGS)
         return;
-    struct wp_finding *finding = &findings->items[findings->count++];
-    *finding = (struct wp_finding){.kind = kind, .subject = subject, .mend = mend};
+    struct wp_doctor_finding *finding = &findings->items[findings->count++];
+    *finding = (struct wp_doctor_finding){.kind = kind, .subject = subject, .mend = mend};
     va_start(args, format);
     vsnprintf(text, sizeof(text), format, args);
     va_end(args);
@@ -34,7 +34,7 @@ unsigned wp_findings_count(const struct wp_findings *findings, enum wp_finding_k
 void wp_findings_print(const struct wp_findings *findings, FILE *out)
 {
     for (unsigned i = 0; i < findings->count; i++) {
-        const struct wp_finding *finding = &findings->items[i];
+        const struct wp_doctor_finding *finding = &findings->items[i];
         fprintf(out, "%-6s %-12s %s\n", words[finding->kind], finding->subject, finding->text);
         if (finding->mend)
             fprintf(out, "%-19s -> %s\n", "", finding->mend);
@@ -43,21 +43,27 @@ void wp_findings_print(const struct wp_findings *findings, FILE *out)
         wp_findings_count(findings, WP_FINDING_NOTE), wp_findings_count(findings, WP_FINDING_WRONG));
 }
 
-void wp_findings_print_json(const struct wp_findings *findings, FILE *out)
+int wp_findings_print_json(const struct wp_findings *findings, FILE *out, struct wp_error *err)
 {
-    struct json_object *root = json_object_new_object(), *list = json_object_new_array();
+    struct wp_buffer text = {0};
+    struct wp_json json = {.out = &text, .style = WP_JSON_PRETTY};
+    wp_json_object(&json, NULL);
+    wp_json_array(&json, "findings");
     for (unsigned i = 0; i < findings->count; i++) {
-        const struct wp_finding *finding = &findings->items[i];
-        struct json_object *one = json_object_new_object();
-        json_object_object_add(one, "subject", json_object_new_string(finding->subject));
-        json_object_object_add(one, "state", json_object_new_string(words[finding->kind]));
-        json_object_object_add(one, "text", json_object_new_string(finding->text));
-        json_object_object_add(one, "mend", finding->mend ? json_object_new_string(finding->mend) : NULL);
-        json_object_array_add(list, one);
+        const struct wp_doctor_finding *finding = &findings->items[i];
+        wp_json_object(&json, NULL);
+        wp_json_text(&json, "subject", finding->subject);
+        wp_json_text(&json, "state", words[finding->kind]);
+        wp_json_text(&json, "text", finding->text);
+        wp_json_text_or_null(&json, "mend", finding->mend);
+        wp_json_end(&json);
     }
-    json_object_object_add(root, "findings", list);
-    json_object_object_add(root, "is_well", json_object_new_boolean(!wp_findings_count(findings, WP_FINDING_WRONG)));
-    fprintf(
-        out, "%s\n", json_object_to_json_string_ext(root, JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_NOSLASHESCAPE));
-    json_object_put(root);
+    wp_json_end(&json);
+    wp_json_bool(&json, "is_well", !wp_findings_count(findings, WP_FINDING_WRONG));
+    wp_json_end(&json);
+    int rc = wp_json_finish(&json, "the findings", err);
+    if (!rc)
+        fwrite(text.data, 1, text.size, out);
+    wp_buffer_fini(&text);
+    return rc;
 }

@@ -2,9 +2,11 @@
 #ifndef WP_CLI_DOCTOR_FINDINGS_H
 #define WP_CLI_DOCTOR_FINDINGS_H
 /* What was looked at and how it is, with what to do about it. */
+#include "common/error.h"
+
 #include <stdio.h>
 
-#define WP_FINDINGS 64u
+#define WP_DOCTOR_FINDINGS 64u
 
 enum wp_finding_kind {
     WP_FINDING_GOOD,
@@ -13,12 +15,12 @@ enum wp_finding_kind {
 };
 
 struct wp_findings {
-    struct wp_finding {
+    struct wp_doctor_finding {
         enum wp_finding_kind kind;
         const char *subject; /* borrowed: a literal */
         char text[600];
         const char *mend; /* borrowed: a literal; NULL: the text says it, or there is nothing to do */
-    } items[WP_FINDINGS];
+    } items[WP_DOCTOR_FINDINGS];
     unsigned count; /* more than there is room for are left out */
 };
 
@@ -27,6 +29,7 @@ void wp_findings_add(struct wp_findings *findings, enum wp_finding_kind kind, co
     const char *format, ...) __attribute__((format(printf, 5, 6)));
 unsigned wp_findings_count(const struct wp_findings *findings, enum wp_finding_kind kind);
 void wp_findings_print(const struct wp_findings *findings, FILE *out);
-void wp_findings_print_json(const struct wp_findings *findings, FILE *out);
+/* -ENOMEM. */
+int wp_findings_print_json(const struct wp_findings *findings, FILE *out, struct wp_error *err);
 
 #endif

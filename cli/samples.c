@@ -32,7 +32,7 @@ static char *take_quoted(char *at, const char **value)
 }
 
 /* `at` is behind the brace. Returns what is behind the closing one. */
-static char *take_labels(char *at, struct wp_sample *sample)
+static char *take_labels(char *at, struct wp_metric_sample *sample)
 {
     while (*at && *at != '}') {
         size_t size = word(at);
@@ -50,11 +50,11 @@ static char *take_labels(char *at, struct wp_sample *sample)
     return *at ? at + 1 : NULL;
 }
 
-static bool take_line(char *line, struct wp_sample *sample)
+static bool take_line(char *line, struct wp_metric_sample *sample)
 {
     size_t size = word(line);
     char *at = line + size, *end;
-    *sample = (struct wp_sample){.name = line};
+    *sample = (struct wp_metric_sample){.name = line};
     if (!size)
         return false;
     if (*at == '{') {
@@ -89,7 +89,7 @@ void wp_samples_fini(struct wp_samples *samples)
     *samples = (struct wp_samples){NULL, 0};
 }
 
-const char *wp_sample_label(const struct wp_sample *sample, const char *key)
+const char *wp_sample_label(const struct wp_metric_sample *sample, const char *key)
 {
     for (unsigned i = 0; i < sample->label_count; i++)
         if (!strcmp(sample->keys[i], key))
@@ -97,11 +97,11 @@ const char *wp_sample_label(const struct wp_sample *sample, const char *key)
     return NULL;
 }
 
-const struct wp_sample *wp_samples_find(
+const struct wp_metric_sample *wp_samples_find(
     const struct wp_samples *samples, const char *name, const char *key, const char *value)
 {
     for (size_t i = 0; i < samples->count; i++) {
-        const struct wp_sample *sample = &samples->items[i];
+        const struct wp_metric_sample *sample = &samples->items[i];
         const char *has = key ? wp_sample_label(sample, key) : NULL;
         if (!strcmp(sample->name, name) && (!key || (has && !strcmp(has, value))))
             return sample;
@@ -111,7 +111,7 @@ const struct wp_sample *wp_samples_find(
 
 double wp_samples_value(const struct wp_samples *samples, const char *name, double none)
 {
-    const struct wp_sample *sample = wp_samples_find(samples, name, NULL, NULL);
+    const struct wp_metric_sample *sample = wp_samples_find(samples, name, NULL, NULL);
     return sample ? sample->value : none;
 }
 

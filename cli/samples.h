@@ -8,7 +8,7 @@
 
 #define WP_SAMPLE_LABELS 8u
 
-struct wp_sample {
+struct wp_metric_sample {
     const char *name;
     const char *keys[WP_SAMPLE_LABELS], *values[WP_SAMPLE_LABELS];
     unsigned label_count;
@@ -16,7 +16,7 @@ struct wp_sample {
 };
 
 struct wp_samples {
-    struct wp_sample *items; /* owned; texts point into what was parsed */
+    struct wp_metric_sample *items; /* owned; texts point into what was parsed */
     size_t count;
 };
 
@@ -24,9 +24,9 @@ struct wp_samples {
 int wp_samples_parse(struct wp_samples *samples, char *text);
 void wp_samples_fini(struct wp_samples *samples);
 /* NULL: it has no such label. */
-const char *wp_sample_label(const struct wp_sample *sample, const char *key);
+const char *wp_sample_label(const struct wp_metric_sample *sample, const char *key);
 /* The first of that name with that label (key NULL: whatever labels); NULL: none. */
-const struct wp_sample *wp_samples_find(
+const struct wp_metric_sample *wp_samples_find(
     const struct wp_samples *samples, const char *name, const char *key, const char *value);
 /* The first one's value, or `none`. */
 double wp_samples_value(const struct wp_samples *samples, const char *name, double none);

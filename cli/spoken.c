@@ -3,6 +3,7 @@
 
 #include "common/clock.h"
 #include "common/path.h"
+#include "common/utf8.h"
 
 #include <errno.h>
 #include <json-c/json.h>
@@ -47,13 +48,16 @@ static void put_duration(struct wp_buffer *out, uint64_t ns)
     wp_buffer_printf(out, "%llu ns", (unsigned long long)ns);
 }
 
-/* Both halves of the control range, the second as UTF-8 writes it (0xC2 0x80..0x9F). */
 static void put_clean(struct wp_buffer *out, const char *text)
 {
-    for (const unsigned char *at = (const unsigned char *)text; *at; at++) {
-        bool is_high_control = *at == 0xC2 && at[1] >= 0x80 && at[1] < 0xA0;
-        wp_buffer_putc(out, *at < 0x20 || *at == 0x7F || is_high_control ? '?' : (char)*at);
-        at += is_high_control;
+    for (size_t step; *text; text += step) {
+        uint32_t c;
+        step = wp_utf8_decode(text, WP_UTF8_MOST, &c);
+        step += !step;
+        if (wp_utf8_is_control(c))
+            wp_buffer_putc(out, '?');
+        else
+            wp_buffer_append(out, text, step);
     }
 }
 

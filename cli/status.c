@@ -4,11 +4,11 @@
 #include "cli/installed.h"
 #include "cli/status_table.h"
 #include "cli/watched.h"
+#include "common/json.h"
 #include "common/version.h"
 
 #include <argp.h>
 #include <errno.h>
-#include <json-c/json.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -77,47 +77,62 @@ static unsigned ask_all(const struct status *s, struct wp_watched *all)
 
 /* --- JSON --- */
 
-/* One line without labels is a number, else a list of objects. */
-static void put_sample(struct json_object *metrics, const struct wp_sample *sample)
+static void put_labelled(struct wp_json *json, const struct wp_metric_sample *sample)
 {
-    if (!sample->label_count) {
-        json_object_object_add(metrics, sample->name, json_object_new_double(sample->value));
-        return;
-    }
-    struct json_object *list, *one = json_object_new_object();
-    if (!json_object_object_get_ex(metrics, sample->name, &list) || !json_object_is_type(list, json_type_array)) {
-        list = json_object_new_array();
-        json_object_object_add(metrics, sample->name, list);
-    }
+    wp_json_object(json, NULL);
     for (unsigned i = 0; i < sample->label_count; i++)
-        json_object_object_add(one, sample->keys[i], json_object_new_string(sample->values[i]));
-    json_object_object_add(one, "value", json_object_new_double(sample->value));
-    json_object_array_add(list, one);
+        wp_json_text(json, sample->keys[i], sample->values[i]);
+    wp_json_exact(json, "value", sample->value);
+    wp_json_end(json);
 }
 
-static struct json_object *json_of(const struct wp_watched *watched)
+/* One line without labels is a number, else a list of objects; lines of one name follow each other. */
+static void put_samples(struct wp_json *json, const struct wp_samples *samples)
 {
-    struct json_object *object = json_object_new_object(), *metrics = json_object_new_object();
+    wp_json_object(json, "metrics");
+    for (size_t i = 0, next; i < samples->count; i = next) {
+        const struct wp_metric_sample *first = &samples->items[i];
+        for (next = i + 1; next < samples->count && !strcmp(samples->items[next].name, first->name);)
+            next++;
+        if (!first->label_count) {
+            wp_json_exact(json, first->name, first->value);
+            continue;
+        }
+        wp_json_array(json, first->name);
+        for (size_t j = i; j < next; j++)
+            put_labelled(json, &samples->items[j]);
+        wp_json_end(json);
+    }
+    wp_json_end(json);
+}
+
+static void put_watched(struct wp_json *json, const struct wp_watched *watched)
+{
     bool is_ours = watched->kind == WP_WATCHED_COLLECTOR || watched->kind == WP_WATCHED_AGGREGATOR;
-    json_object_object_add(object, "address", json_object_new_string(watched->address));
-    json_object_object_add(object, "program", is_ours ? json_object_new_string(wp_watched_name(watched)) : NULL);
-    json_object_object_add(object, "is_well", json_object_new_boolean(watched->is_well));
-    json_object_object_add(object, "trouble", json_object_new_string(watched->trouble));
-    for (size_t i = 0; is_ours && i < watched->samples.count; i++)
-        put_sample(metrics, &watched->samples.items[i]);
-    json_object_object_add(object, "metrics", metrics);
-    return object;
+    wp_json_object(json, NULL);
+    wp_json_text(json, "address", watched->address);
+    wp_json_text_or_null(json, "program", is_ours ? wp_watched_name(watched) : NULL);
+    wp_json_bool(json, "is_well", watched->is_well);
+    wp_json_text(json, "trouble", watched->trouble);
+    put_samples(json, is_ours ? &watched->samples : &(struct wp_samples){0});
+    wp_json_end(json);
 }
 
-static void print_json(const struct wp_watched *all, unsigned count, FILE *out)
+static int print_json(const struct wp_watched *all, unsigned count, FILE *out, struct wp_error *err)
 {
-    struct json_object *root = json_object_new_object(), *daemons = json_object_new_array();
+    struct wp_buffer text = {0};
+    struct wp_json json = {.out = &text, .style = WP_JSON_PRETTY};
+    wp_json_object(&json, NULL);
+    wp_json_array(&json, "daemons");
     for (unsigned i = 0; i < count; i++)
-        json_object_array_add(daemons, json_of(&all[i]));
-    json_object_object_add(root, "daemons", daemons);
-    fprintf(
-        out, "%s\n", json_object_to_json_string_ext(root, JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_NOSLASHESCAPE));
-    json_object_put(root);
+        put_watched(&json, &all[i]);
+    wp_json_end(&json);
+    wp_json_end(&json);
+    int rc = wp_json_finish(&json, "the daemons' state", err);
+    if (!rc)
+        fwrite(text.data, 1, text.size, out);
+    wp_buffer_fini(&text);
+    return rc;
 }
 
 int wp_status_run(int argc, char **argv, FILE *out, struct wp_error *err)
@@ -134,8 +149,9 @@ int wp_status_run(int argc, char **argv, FILE *out, struct wp_error *err)
     if (!all)
         return wp_error_set(err, -ENOMEM, "out of memory");
     unsigned count = ask_all(&s, all), well = 0;
+    int rc = 0;
     if (s.is_json)
-        print_json(all, count, out);
+        rc = print_json(all, count, out, err);
     else if (!count)
         fprintf(out, "no daemon of Wakepath answers here (%s, %s): is one started, and does its --metrics say so?\n",
             WP_COLLECTOR_METRICS, WP_AGGREGATOR_METRICS);
@@ -146,5 +162,5 @@ int wp_status_run(int argc, char **argv, FILE *out, struct wp_error *err)
         wp_watched_fini(&all[i]);
     }
     free(all);
-    return count && well == count ? 0 : 1;
+    return rc ? rc : count && well == count ? 0 : 1;
 }

@@ -113,7 +113,7 @@ static void put_collector(const struct wp_samples *samples, FILE *out)
     double welcome = wp_samples_value(samples, "wakepath_collector_welcome", -1);
     double limit = wp_samples_value(samples, "wakepath_collector_spool_limit_bytes", 0);
     double walks = wp_samples_sum(samples, "wakepath_collector_stack_walks_total");
-    const struct wp_sample *complete =
+    const struct wp_metric_sample *complete =
         wp_samples_find(samples, "wakepath_collector_stack_walks_total", "end", "complete");
     if (welcome >= 0)
         line(out, "aggregator", "%s%s; %s batches unacknowledged, the oldest for %s",
@@ -143,26 +143,26 @@ static void put_collector(const struct wp_samples *samples, FILE *out)
 
 static double of_host(const struct wp_samples *samples, const char *name, const char *host, double none)
 {
-    const struct wp_sample *sample = wp_samples_find(samples, name, "host", host);
+    const struct wp_metric_sample *sample = wp_samples_find(samples, name, "host", host);
     return sample ? sample->value : none;
 }
 
 static int by_value(const void *left, const void *right)
 {
-    const struct wp_sample *const *a = left, *const *b = right;
+    const struct wp_metric_sample *const *a = left, *const *b = right;
     return (*a)->value < (*b)->value ? 1 : (*a)->value > (*b)->value ? -1 : strcmp((*a)->name, (*b)->name);
 }
 
 /* The lines of a metric, the greatest first; owned by the caller. */
-static const struct wp_sample **sorted(const struct wp_samples *samples, const char *name, size_t *count)
+static const struct wp_metric_sample **sorted(const struct wp_samples *samples, const char *name, size_t *count)
 {
-    const struct wp_sample **all = calloc(samples->count + 1, sizeof(*all));
+    const struct wp_metric_sample **all = calloc(samples->count + 1, sizeof(*all));
     *count = 0;
     for (size_t i = 0; all && i < samples->count; i++)
         if (!strcmp(samples->items[i].name, name))
             all[(*count)++] = &samples->items[i];
     if (all)
-        qsort(all, *count, sizeof(const struct wp_sample *), by_value);
+        qsort(all, *count, sizeof(const struct wp_metric_sample *), by_value);
     return all;
 }
 
@@ -185,7 +185,7 @@ static void put_host(const struct wp_samples *samples, const char *host, FILE *o
 static void put_hosts(const struct wp_samples *samples, FILE *out)
 {
     size_t count, told = 0;
-    const struct wp_sample **all = sorted(samples, "wakepath_aggregator_host_events_total", &count);
+    const struct wp_metric_sample **all = sorted(samples, "wakepath_aggregator_host_events_total", &count);
     if (!all || !count) {
         free(all);
         return;
@@ -205,7 +205,7 @@ static void put_refusals(const struct wp_samples *samples, FILE *out)
 {
     size_t count;
     struct text times;
-    const struct wp_sample **all = sorted(samples, "wakepath_aggregator_refused_total", &count);
+    const struct wp_metric_sample **all = sorted(samples, "wakepath_aggregator_refused_total", &count);
     for (size_t i = 0; all && i < count && i < REASONS; i++) {
         const char *reason = wp_sample_label(all[i], "reason");
         line(out, i ? "" : "refused", "%s times: %s", count_text(all[i]->value, &times), reason ? reason : "?");
@@ -217,8 +217,8 @@ static void put_aggregator(const struct wp_samples *samples, FILE *out)
 {
     static const char sent[] = "wakepath_aggregator_messages_total";
     struct text one, two, three, four;
-    const struct wp_sample *matched = wp_samples_find(samples, sent, "sender", "matched");
-    const struct wp_sample *ambiguous = wp_samples_find(samples, sent, "sender", "ambiguous");
+    const struct wp_metric_sample *matched = wp_samples_find(samples, sent, "sender", "matched");
+    const struct wp_metric_sample *ambiguous = wp_samples_find(samples, sent, "sender", "ambiguous");
     double failures = wp_samples_value(samples, "wakepath_aggregator_commit_failures_total", 0),
            all = wp_samples_sum(samples, sent);
     line(out, "hosts", "%s in %s sessions (%s silent, %s sessions ended); %s pairs talk",
@@ -250,7 +250,7 @@ void wp_status_table(const struct wp_watched *watched, FILE *out)
         fprintf(out, "%s: %s\n", watched->address, watched->trouble);
         return;
     }
-    const struct wp_sample *info =
+    const struct wp_metric_sample *info =
         wp_samples_find(samples, is_collector ? "wakepath_collector_info" : "wakepath_aggregator_info", NULL, NULL);
     const char *version = wp_sample_label(info, "version"),
                *who = wp_sample_label(info, is_collector ? "host" : "shard");

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "common/log.h"
 
+#include "common/utf8.h"
+
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -9,26 +11,20 @@
 
 static const char *const level_names[] = {"error", "warn", "info", "debug"};
 
-/* C0, DEL, and C1 as UTF-8 writes it: what makes a terminal do something, or one line two. */
-static bool is_control(const unsigned char *at, const unsigned char *end)
-{
-    return *at < 0x20 || *at == 0x7f || (*at == 0xc2 && at + 1 < end && at[1] >= 0x80 && at[1] < 0xa0);
-}
-
 /* Names of hosts and files are peers' words. Returns the size. */
 static size_t make_printable(const char *text, size_t size, char *out, size_t room)
 {
     size_t used = 0;
-    const unsigned char *end = (const unsigned char *)text + size;
-    for (const unsigned char *at = (const unsigned char *)text; at < end && used + 5 < room; at++) {
-        if (!is_control(at, end)) {
-            out[used++] = (char)*at;
-            continue;
-        }
-        bool has_two = *at == 0xc2;
-        used += (size_t)snprintf(out + used, room - used, "\\x%02x", *at);
-        if (has_two && used + 5 < room)
-            used += (size_t)snprintf(out + used, room - used, "\\x%02x", *++at);
+    for (size_t i = 0, step; i < size; i += step) {
+        uint32_t c;
+        step = wp_utf8_decode(text + i, size - i, &c);
+        step += !step;
+        bool is_control = wp_utf8_is_control(c);
+        for (size_t j = i; j < i + step && used + 5 < room; j++)
+            if (is_control)
+                used += (size_t)snprintf(out + used, room - used, "\\x%02x", (unsigned char)text[j]);
+            else
+                out[used++] = text[j];
     }
     return used;
 }

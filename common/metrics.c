@@ -2,6 +2,7 @@
 #include "common/metrics.h"
 
 #include "common/clock.h"
+#include "common/utf8.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -13,39 +14,15 @@
 
 #define LABEL_BYTES 256u
 
-/* Bytes of the well-formed UTF-8 character there (RFC 3629, section 4), 0: none. */
-static size_t character(const unsigned char *at)
-{
-    static const struct {
-        unsigned char first_low, first_high, second_low, second_high;
-        size_t size;
-    } rows[] = {{0xC2, 0xDF, 0x80, 0xBF, 2}, {0xE0, 0xE0, 0xA0, 0xBF, 3}, {0xE1, 0xEC, 0x80, 0xBF, 3},
-        {0xED, 0xED, 0x80, 0x9F, 3}, {0xEE, 0xEF, 0x80, 0xBF, 3}, {0xF0, 0xF0, 0x90, 0xBF, 4},
-        {0xF1, 0xF3, 0x80, 0xBF, 4}, {0xF4, 0xF4, 0x80, 0x8F, 4}};
-    if (*at >= 0x20 && *at < 0x7F)
-        return 1;
-    if (*at == 0xC2 && at[1] < 0xA0) /* the other half of the control characters */
-        return 0;
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        if (*at < rows[i].first_low || *at > rows[i].first_high || at[1] < rows[i].second_low ||
-            at[1] > rows[i].second_high)
-            continue;
-        for (size_t j = 2; j < rows[i].size; j++)
-            if ((at[j] & 0xC0) != 0x80)
-                return 0;
-        return rows[i].size;
-    }
-    return 0;
-}
-
 void wp_metric_clean(const char *text, char *out, size_t room)
 {
     size_t used = 0;
-    for (const unsigned char *at = (const unsigned char *)text; *at;) {
-        size_t size = character(at), step = size ? size : 1;
+    for (const char *at = text; *at;) {
+        uint32_t c;
+        size_t size = wp_utf8_decode(at, WP_UTF8_MOST, &c), step = size && !wp_utf8_is_control(c) ? size : 1;
         if (used + step >= room)
             break;
-        if (size)
+        if (size == step && !wp_utf8_is_control(c))
             memcpy(out + used, at, size);
         else
             out[used] = '?';

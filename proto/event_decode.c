@@ -3,32 +3,12 @@
 
 #include "proto/batch.h"
 #include "proto/event_columns.h"
+#include "proto/event_fields.h"
 
 #include <errno.h>
 #include <string.h>
 
-/* Field numbers of message Events. */
-enum {
-    BASE = 1,
-    KIND,
-    FLAGS,
-    DT,
-    CPU,
-    THREAD,
-    OTHER,
-    STACK,
-    A,
-    B,
-    C,
-    D,
-    BLOCK_FILE,
-    SWITCH_TIMEOUT,
-    SWITCH_RAN,
-    WAIT,
-    COLUMNS
-};
-
-_Static_assert(COLUMNS == WP_EVENT_COLUMNS, "a column a field");
+_Static_assert(WP_EVENTS_COLUMNS == WP_EVENT_COLUMNS, "a column a field");
 
 static int bad(struct wp_error *err, const char *what)
 {
@@ -40,11 +20,11 @@ int wp_event_open(struct wp_event_reader *r, struct wp_wire_span message, struct
     struct wp_wire_field field;
     *r = (struct wp_event_reader){0};
     while (wp_wire_field(&message, &field)) {
-        if (field.number == BASE && field.type == WP_WIRE_NUMBER)
+        if (field.number == WP_EVENTS_BASE && field.type == WP_WIRE_NUMBER)
             r->base_ns = field.value;
-        else if (field.number >= COLUMNS) /* of a later version */
+        else if (field.number >= WP_EVENTS_COLUMNS) /* of a later version */
             continue;
-        else if (field.number == BASE || field.type != WP_WIRE_BYTES)
+        else if (field.number == WP_EVENTS_BASE || field.type != WP_WIRE_BYTES)
             return wp_error_set(err, -EINVAL, "bad batch: column %u is not packed", field.number);
         else if (r->columns[field.number].at)
             return wp_error_set(err, -EINVAL, "bad batch: column %u comes twice", field.number);
@@ -53,8 +33,8 @@ int wp_event_open(struct wp_event_reader *r, struct wp_wire_span message, struct
     }
     if (message.at != message.end)
         return bad(err, "events that are no message");
-    size_t count = (size_t)(r->columns[KIND].end - r->columns[KIND].at);
-    size_t flags = (size_t)(r->columns[FLAGS].end - r->columns[FLAGS].at);
+    size_t count = (size_t)(r->columns[WP_EVENTS_KIND].end - r->columns[WP_EVENTS_KIND].at);
+    size_t flags = (size_t)(r->columns[WP_EVENTS_FLAGS].end - r->columns[WP_EVENTS_FLAGS].at);
     if (count > WP_BATCH_EVENTS)
         return bad(err, "too many events");
     if (flags && flags != count)
@@ -109,23 +89,23 @@ static inline uint64_t take_difference(struct state *s, unsigned column)
 static inline void take_columns(struct state *s, struct wp_event *e, unsigned columns)
 {
     if (columns & WP_COLUMN_CPU) {
-        uint64_t cpu = take(s, CPU);
+        uint64_t cpu = take(s, WP_EVENTS_CPU);
         e->cpu = (uint16_t)(cpu < WP_EVENT_CPUS ? cpu : WP_EVENT_CPUS);
     }
     if (columns & WP_COLUMN_THREAD)
-        e->thread = (uint32_t)take(s, THREAD);
+        e->thread = (uint32_t)take(s, WP_EVENTS_THREAD);
     if (columns & WP_COLUMN_OTHER)
-        e->other = (uint32_t)take(s, OTHER);
+        e->other = (uint32_t)take(s, WP_EVENTS_OTHER);
     if (columns & WP_COLUMN_STACK)
-        e->stack = (uint32_t)take(s, STACK);
+        e->stack = (uint32_t)take(s, WP_EVENTS_STACK);
     if (columns & WP_COLUMN_A)
-        e->a = s->last_a[e->kind] += take_difference(s, A);
+        e->a = s->last_a[e->kind] += take_difference(s, WP_EVENTS_A);
     if (columns & WP_COLUMN_B)
-        e->b = s->last_b[e->kind] += take_difference(s, B);
+        e->b = s->last_b[e->kind] += take_difference(s, WP_EVENTS_B);
     if (columns & WP_COLUMN_C)
-        e->c = (uint32_t)take(s, C);
+        e->c = (uint32_t)take(s, WP_EVENTS_C);
     if (columns & WP_COLUMN_D)
-        e->d = (uint32_t)take(s, D);
+        e->d = (uint32_t)take(s, WP_EVENTS_D);
 }
 
 static inline int take_switch(struct state *s, struct wp_event *e, struct wp_error *err)
@@ -140,9 +120,9 @@ static inline int take_switch(struct state *s, struct wp_event *e, struct wp_err
     e->thread = (e->thread ? e->thread : *at) - 1;
     *at = e->other + 1;
     if (s->has_timeout && e->flags & WP_SWITCH_TIMED)
-        e->a = take(s, SWITCH_TIMEOUT);
+        e->a = take(s, WP_EVENTS_SWITCH_TIMEOUT);
     if (s->has_ran && e->flags & WP_SWITCH_RAN)
-        e->b = take(s, SWITCH_RAN);
+        e->b = take(s, WP_EVENTS_SWITCH_RAN);
     return 0;
 }
 
@@ -160,10 +140,10 @@ static inline int take_event(struct state *s, struct wp_event *e, struct wp_erro
             return wp_error_set(err, -EINVAL, "bad batch: an event has the unknown kind %u", e->kind);
         take_columns(s, e, columns);
         if (s->has_file && wp_event_is_block(e))
-            e->other = (uint32_t)take(s, BLOCK_FILE);
+            e->other = (uint32_t)take(s, WP_EVENTS_BLOCK_FILE);
     }
     if (s->has_wait && wp_event_has_wait(e))
-        e->wait = (uint32_t)take(s, WAIT);
+        e->wait = (uint32_t)take(s, WP_EVENTS_WAIT);
     if (e->cpu == WP_EVENT_CPUS)
         return bad(err, "a CPU out of range");
     return rc;
@@ -174,7 +154,7 @@ static int check_ends(const struct state *s, struct wp_error *err)
     if (s->short_of)
         return wp_error_set(
             err, -EINVAL, "bad batch: column %u has fewer entries than the events ask for", s->short_of);
-    for (unsigned i = DT; i < COLUMNS; i++)
+    for (unsigned i = WP_EVENTS_DT; i < WP_EVENTS_COLUMNS; i++)
         if (s->reader->columns[i].at != s->reader->columns[i].end)
             return wp_error_set(err, -EINVAL, "bad batch: column %u has more entries than the events ask for", i);
     return 0;
@@ -182,17 +162,17 @@ static int check_ends(const struct state *s, struct wp_error *err)
 
 int wp_event_read(struct wp_event_reader *r, struct wp_event *events, struct wp_error *err)
 {
-    const uint8_t *kinds = r->columns[KIND].at, *flags = r->columns[FLAGS].at;
-    bool has_flags = flags != r->columns[FLAGS].end;
+    const uint8_t *kinds = r->columns[WP_EVENTS_KIND].at, *flags = r->columns[WP_EVENTS_FLAGS].at;
+    bool has_flags = flags != r->columns[WP_EVENTS_FLAGS].end;
     uint64_t time = r->base_ns;
     struct state s = {.reader = r,
-        .has_file = r->columns[BLOCK_FILE].at != r->columns[BLOCK_FILE].end,
-        .has_wait = r->columns[WAIT].at != r->columns[WAIT].end,
-        .has_timeout = r->columns[SWITCH_TIMEOUT].at != r->columns[SWITCH_TIMEOUT].end,
-        .has_ran = r->columns[SWITCH_RAN].at != r->columns[SWITCH_RAN].end};
+        .has_file = r->columns[WP_EVENTS_BLOCK_FILE].at != r->columns[WP_EVENTS_BLOCK_FILE].end,
+        .has_wait = r->columns[WP_EVENTS_WAIT].at != r->columns[WP_EVENTS_WAIT].end,
+        .has_timeout = r->columns[WP_EVENTS_SWITCH_TIMEOUT].at != r->columns[WP_EVENTS_SWITCH_TIMEOUT].end,
+        .has_ran = r->columns[WP_EVENTS_SWITCH_RAN].at != r->columns[WP_EVENTS_SWITCH_RAN].end};
     int rc = 0;
     for (uint32_t i = 0; i < r->count && !rc && !s.short_of; i++) {
-        uint64_t dt = take(&s, DT);
+        uint64_t dt = take(&s, WP_EVENTS_DT);
         if (time > UINT64_MAX / 2 || dt > UINT64_MAX / 2 - time)
             return bad(err, "a time out of range");
         time += dt;

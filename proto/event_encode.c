@@ -2,6 +2,7 @@
 #include "proto/event_encode.h"
 
 #include "proto/event_columns.h"
+#include "proto/event_fields.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -12,27 +13,6 @@
 #define U64_BYTES 10u
 #define EVENTS_FIELD 7u /* of message Batch */
 
-/* Field numbers of message Events. */
-enum {
-    BASE = 1,
-    KIND,
-    FLAGS,
-    DT,
-    CPU,
-    THREAD,
-    OTHER,
-    STACK,
-    A,
-    B,
-    C,
-    D,
-    BLOCK_FILE,
-    SWITCH_TIMEOUT,
-    SWITCH_RAN,
-    WAIT,
-    COLUMNS
-};
-
 enum { VARINT = 0, BYTES = 2 }; /* wire types */
 
 struct column {
@@ -40,7 +20,7 @@ struct column {
 };
 
 struct columns {
-    struct column at[COLUMNS];
+    struct column at[WP_EVENTS_COLUMNS];
     uint8_t *room;
     uint32_t on_cpu[CPUS]; /* id + 1 of the thread each CPU went to, 0 unknown */
     uint64_t last_a[WP_EVENT_KINDS], last_b[WP_EVENT_KINDS];
@@ -72,23 +52,23 @@ static uint64_t zigzag(uint64_t difference)
 
 static struct columns *open_columns(uint32_t count)
 {
-    static const uint8_t most[COLUMNS] = {[KIND] = 1,
-        [FLAGS] = 1,
-        [DT] = U64_BYTES,
-        [CPU] = U32_BYTES,
-        [THREAD] = U32_BYTES,
-        [OTHER] = U32_BYTES,
-        [STACK] = U32_BYTES,
-        [A] = U64_BYTES,
-        [B] = U64_BYTES,
-        [C] = U32_BYTES,
-        [D] = U32_BYTES,
-        [BLOCK_FILE] = U32_BYTES,
-        [SWITCH_TIMEOUT] = U64_BYTES,
-        [SWITCH_RAN] = U64_BYTES,
-        [WAIT] = U32_BYTES};
+    static const uint8_t most[WP_EVENTS_COLUMNS] = {[WP_EVENTS_KIND] = 1,
+        [WP_EVENTS_FLAGS] = 1,
+        [WP_EVENTS_DT] = U64_BYTES,
+        [WP_EVENTS_CPU] = U32_BYTES,
+        [WP_EVENTS_THREAD] = U32_BYTES,
+        [WP_EVENTS_OTHER] = U32_BYTES,
+        [WP_EVENTS_STACK] = U32_BYTES,
+        [WP_EVENTS_A] = U64_BYTES,
+        [WP_EVENTS_B] = U64_BYTES,
+        [WP_EVENTS_C] = U32_BYTES,
+        [WP_EVENTS_D] = U32_BYTES,
+        [WP_EVENTS_BLOCK_FILE] = U32_BYTES,
+        [WP_EVENTS_SWITCH_TIMEOUT] = U64_BYTES,
+        [WP_EVENTS_SWITCH_RAN] = U64_BYTES,
+        [WP_EVENTS_WAIT] = U32_BYTES};
     size_t size = 0;
-    for (unsigned i = 0; i < COLUMNS; i++)
+    for (unsigned i = 0; i < WP_EVENTS_COLUMNS; i++)
         size += (size_t)most[i] * count;
     struct columns *columns = calloc(1, sizeof(*columns));
     if (columns)
@@ -98,7 +78,7 @@ static struct columns *open_columns(uint32_t count)
         return NULL;
     }
     uint8_t *at = columns->room;
-    for (unsigned i = 0; i < COLUMNS; i++) {
+    for (unsigned i = 0; i < WP_EVENTS_COLUMNS; i++) {
         columns->at[i] = (struct column){at, at};
         at += (size_t)most[i] * count;
     }
@@ -121,49 +101,49 @@ static uint32_t thread_value(struct columns *c, const struct wp_event *e)
 }
 
 /* Where each column goes on. A local of put_events, so that bytes written are known not to change it. */
-typedef uint8_t *cursors[COLUMNS];
+typedef uint8_t *cursors[WP_EVENTS_COLUMNS];
 
 static inline void put_switch(struct columns *c, cursors at, const struct wp_event *e)
 {
-    at[CPU] = put(at[CPU], e->cpu);
-    at[THREAD] = put(at[THREAD], thread_value(c, e));
-    at[OTHER] = put(at[OTHER], e->other);
-    at[STACK] = put(at[STACK], e->stack);
-    at[C] = put(at[C], e->c);
-    at[D] = put(at[D], e->d);
-    at[WAIT] = put(at[WAIT], e->wait);
+    at[WP_EVENTS_CPU] = put(at[WP_EVENTS_CPU], e->cpu);
+    at[WP_EVENTS_THREAD] = put(at[WP_EVENTS_THREAD], thread_value(c, e));
+    at[WP_EVENTS_OTHER] = put(at[WP_EVENTS_OTHER], e->other);
+    at[WP_EVENTS_STACK] = put(at[WP_EVENTS_STACK], e->stack);
+    at[WP_EVENTS_C] = put(at[WP_EVENTS_C], e->c);
+    at[WP_EVENTS_D] = put(at[WP_EVENTS_D], e->d);
+    at[WP_EVENTS_WAIT] = put(at[WP_EVENTS_WAIT], e->wait);
     if (e->flags & WP_SWITCH_TIMED)
-        at[SWITCH_TIMEOUT] = put(at[SWITCH_TIMEOUT], e->a);
+        at[WP_EVENTS_SWITCH_TIMEOUT] = put(at[WP_EVENTS_SWITCH_TIMEOUT], e->a);
     if (e->flags & WP_SWITCH_RAN)
-        at[SWITCH_RAN] = put(at[SWITCH_RAN], e->b);
+        at[WP_EVENTS_SWITCH_RAN] = put(at[WP_EVENTS_SWITCH_RAN], e->b);
 }
 
 static inline void put_other(struct columns *c, cursors at, const struct wp_event *e, unsigned columns)
 {
     if (columns & WP_COLUMN_CPU)
-        at[CPU] = put(at[CPU], e->cpu);
+        at[WP_EVENTS_CPU] = put(at[WP_EVENTS_CPU], e->cpu);
     if (columns & WP_COLUMN_THREAD)
-        at[THREAD] = put(at[THREAD], e->thread);
+        at[WP_EVENTS_THREAD] = put(at[WP_EVENTS_THREAD], e->thread);
     if (columns & WP_COLUMN_OTHER)
-        at[OTHER] = put(at[OTHER], e->other);
+        at[WP_EVENTS_OTHER] = put(at[WP_EVENTS_OTHER], e->other);
     if (columns & WP_COLUMN_STACK)
-        at[STACK] = put(at[STACK], e->stack);
+        at[WP_EVENTS_STACK] = put(at[WP_EVENTS_STACK], e->stack);
     if (columns & WP_COLUMN_A) {
-        at[A] = put(at[A], zigzag(e->a - c->last_a[e->kind]));
+        at[WP_EVENTS_A] = put(at[WP_EVENTS_A], zigzag(e->a - c->last_a[e->kind]));
         c->last_a[e->kind] = e->a;
     }
     if (columns & WP_COLUMN_B) {
-        at[B] = put(at[B], zigzag(e->b - c->last_b[e->kind]));
+        at[WP_EVENTS_B] = put(at[WP_EVENTS_B], zigzag(e->b - c->last_b[e->kind]));
         c->last_b[e->kind] = e->b;
     }
     if (columns & WP_COLUMN_C)
-        at[C] = put(at[C], e->c);
+        at[WP_EVENTS_C] = put(at[WP_EVENTS_C], e->c);
     if (columns & WP_COLUMN_D)
-        at[D] = put(at[D], e->d);
+        at[WP_EVENTS_D] = put(at[WP_EVENTS_D], e->d);
     if (e->kind == WP_EVENT_WAKING)
-        at[WAIT] = put(at[WAIT], e->wait);
+        at[WP_EVENTS_WAIT] = put(at[WP_EVENTS_WAIT], e->wait);
     else if (wp_event_is_block(e))
-        at[BLOCK_FILE] = put(at[BLOCK_FILE], e->other);
+        at[WP_EVENTS_BLOCK_FILE] = put(at[WP_EVENTS_BLOCK_FILE], e->other);
 }
 
 static int put_events(struct columns *c, const struct wp_event *events, uint32_t count, struct wp_error *err)
@@ -171,7 +151,7 @@ static int put_events(struct columns *c, const struct wp_event *events, uint32_t
     uint64_t before = count ? events[0].time_ns : 0;
     uint32_t any_flags = 0, any_file = 0, any_wait = 0;
     cursors at;
-    for (unsigned i = 0; i < COLUMNS; i++)
+    for (unsigned i = 0; i < WP_EVENTS_COLUMNS; i++)
         at[i] = c->at[i].begin;
     for (uint32_t i = 0; i < count; i++) {
         const struct wp_event *e = &events[i];
@@ -180,10 +160,10 @@ static int put_events(struct columns *c, const struct wp_event *events, uint32_t
             return wp_error_set(err, -EINVAL, "event %u has no kind %u", i, e->kind);
         if (e->time_ns < before)
             return wp_error_set(err, -EINVAL, "event %u is older than the one before it", i);
-        *at[KIND]++ = e->kind;
-        *at[FLAGS]++ = e->flags;
+        *at[WP_EVENTS_KIND]++ = e->kind;
+        *at[WP_EVENTS_FLAGS]++ = e->flags;
         any_flags |= e->flags;
-        at[DT] = put(at[DT], e->time_ns - before);
+        at[WP_EVENTS_DT] = put(at[WP_EVENTS_DT], e->time_ns - before);
         before = e->time_ns;
         any_wait |= wp_event_has_wait(e) ? e->wait : 0;
         any_file |= wp_event_is_block(e) ? e->other : 0;
@@ -192,25 +172,25 @@ static int put_events(struct columns *c, const struct wp_event *events, uint32_t
         else
             put_other(c, at, e, columns);
     }
-    for (unsigned i = 0; i < COLUMNS; i++)
+    for (unsigned i = 0; i < WP_EVENTS_COLUMNS; i++)
         c->at[i].end = at[i];
     /* What no event needs does not travel. */
     if (!any_flags)
-        c->at[FLAGS].end = c->at[FLAGS].begin;
+        c->at[WP_EVENTS_FLAGS].end = c->at[WP_EVENTS_FLAGS].begin;
     if (!any_file)
-        c->at[BLOCK_FILE].end = c->at[BLOCK_FILE].begin;
+        c->at[WP_EVENTS_BLOCK_FILE].end = c->at[WP_EVENTS_BLOCK_FILE].begin;
     if (!any_wait)
-        c->at[WAIT].end = c->at[WAIT].begin;
+        c->at[WP_EVENTS_WAIT].end = c->at[WP_EVENTS_WAIT].begin;
     return 0;
 }
 
 /* Tags are one byte each up to field 15, then two. */
 static int append(const struct columns *c, uint64_t base_ns, struct wp_buffer *out, struct wp_error *err)
 {
-    uint8_t base[1 + U64_BYTES] = {BASE << 3 | VARINT};
+    uint8_t base[1 + U64_BYTES] = {WP_EVENTS_BASE << 3 | VARINT};
     size_t base_size = base_ns ? (size_t)(write_number(base + 1, base_ns) - base) : 0, size = base_size;
     uint8_t head[U64_BYTES];
-    for (unsigned i = KIND; i < COLUMNS; i++) {
+    for (unsigned i = WP_EVENTS_KIND; i < WP_EVENTS_COLUMNS; i++) {
         size_t bytes = (size_t)(c->at[i].end - c->at[i].begin);
         size += bytes ? (i < 16 ? 1 : 2) + (size_t)(write_number(head, bytes) - head) + bytes : 0;
     }
@@ -221,7 +201,7 @@ static int append(const struct columns *c, uint64_t base_ns, struct wp_buffer *o
     at = write_number(at, size);
     memcpy(at, base, base_size);
     at += base_size;
-    for (unsigned i = KIND; i < COLUMNS; i++) {
+    for (unsigned i = WP_EVENTS_KIND; i < WP_EVENTS_COLUMNS; i++) {
         size_t bytes = (size_t)(c->at[i].end - c->at[i].begin);
         if (!bytes)
             continue;

@@ -170,7 +170,7 @@ void wp_membership_of(void *context, struct wp_timeline *timeline, uint32_t iden
 
 void wp_membership_choose(struct wp_host_session *session)
 {
-    struct wp_service *services;
+    struct wp_host_service *services;
     uint32_t count = wp_services_busiest(&session->timeline, session->options->auto_aggregates, &services);
     for (uint32_t i = 0; i < count; i++)
         wp_host_session_serve(session, services[i].name);

@@ -17,7 +17,7 @@ struct wp_mapping_set {
     uint64_t element; /* ... this */
 };
 
-struct wp_mapping {
+struct wp_stack_mapping {
     uint32_t process; /* of the timeline */
     uint64_t element;
 };
@@ -132,7 +132,7 @@ static void take_set(struct wp_mappings *m, uint32_t process, uint32_t set)
         if (WP_ARRAY_FIT_ZERO(m->news, m->news_room, m->news_count + 1))
             m->omitted++;
         else
-            m->news[m->news_count++] = (struct wp_mapping){process, element};
+            m->news[m->news_count++] = (struct wp_stack_mapping){process, element};
     }
 }
 
@@ -153,7 +153,7 @@ void wp_mappings_event(struct wp_mappings *m, const struct wp_timeline *timeline
 
 static int compare_news(const void *left, const void *right)
 {
-    const struct wp_mapping *a = left, *b = right;
+    const struct wp_stack_mapping *a = left, *b = right;
     if (a->process != b->process)
         return a->process < b->process ? -1 : 1;
     return a->element < b->element ? -1 : a->element > b->element;
@@ -203,7 +203,7 @@ static int add_row(struct writing *writing, const struct wp_source_row *process,
 }
 
 /* All news of one process, from `news` on; its functions make one blob. */
-static int put_process(struct writing *writing, const struct wp_mapping *news, uint32_t count,
+static int put_process(struct writing *writing, const struct wp_stack_mapping *news, uint32_t count,
     const struct wp_source_row *process, struct wp_error *err)
 {
     const struct wp_dictionary *dictionary = writing->timeline->dictionary;

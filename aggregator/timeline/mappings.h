@@ -21,7 +21,7 @@ struct wp_mappings {        /* init with {0} */
     struct wp_intmap known;  /* (process, set) and (process, element) */
     uint32_t *last_set;      /* by process, + 1; owned */
     uint32_t process_room;
-    struct wp_mapping *news; /* since the last commit; owned */
+    struct wp_stack_mapping *news; /* since the last commit; owned */
     uint32_t news_count, news_room;
     uint64_t omitted; /* beyond the limit, or out of memory */
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "aggregator/timeline/names.h"
 
-#include "aggregator/timeline/syscall_names.h"
+#include "common/syscall_table.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>

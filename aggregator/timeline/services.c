@@ -78,20 +78,20 @@ bool wp_service_name(const struct wp_timeline *timeline, uint32_t index, char *n
 
 static int compare_names(const void *a, const void *b)
 {
-    return strcmp(((const struct wp_service *)a)->name, ((const struct wp_service *)b)->name);
+    return strcmp(((const struct wp_host_service *)a)->name, ((const struct wp_host_service *)b)->name);
 }
 
 static int compare_busy(const void *a, const void *b)
 {
-    const struct wp_service *x = a, *y = b;
+    const struct wp_host_service *x = a, *y = b;
     if (x->running_ns != y->running_ns)
         return x->running_ns > y->running_ns ? -1 : 1;
     return strcmp(x->name, y->name);
 }
 
-uint32_t wp_services_busiest(const struct wp_timeline *timeline, uint32_t limit, struct wp_service **services)
+uint32_t wp_services_busiest(const struct wp_timeline *timeline, uint32_t limit, struct wp_host_service **services)
 {
-    struct wp_service *rows = calloc(timeline->identity_count + 1, sizeof(*rows));
+    struct wp_host_service *rows = calloc(timeline->identity_count + 1, sizeof(*rows));
     uint8_t *is_counted = calloc(timeline->process_count + 1, 1);
     uint32_t count = 0, merged = 0;
     *services = rows;

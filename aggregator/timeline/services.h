@@ -8,7 +8,7 @@
 
 #include <stdbool.h>
 
-struct wp_service {
+struct wp_host_service {
     char name[WP_ID_ROOM];
     uint64_t running_ns;
 };
@@ -16,6 +16,6 @@ struct wp_service {
 /* The service of an identity as an aggregate id; false for kernel threads and for Wakepath itself. */
 bool wp_service_name(const struct wp_timeline *timeline, uint32_t identity, char *name, size_t room);
 /* The busiest services by time on CPUs so far, at most `limit`; *services is the caller's (free). Returns how many. */
-uint32_t wp_services_busiest(const struct wp_timeline *timeline, uint32_t limit, struct wp_service **services);
+uint32_t wp_services_busiest(const struct wp_timeline *timeline, uint32_t limit, struct wp_host_service **services);
 
 #endif

@@ -362,24 +362,22 @@ static int on_drops(void *context, const struct wp_drop *drop, struct wp_error *
 }
 
 /* The program that a process runs is the first file mapped since its exec began. */
-static int on_mapped(void *context, uint64_t time_ns, uint32_t pid, bool clears, uint64_t start, uint64_t size,
-    uint64_t file_offset, const char *path, const uint8_t *build_id, uint32_t build_id_size, struct wp_error *err)
+static int on_mapped(void *context, const struct wp_mapped_file *file, struct wp_error *err)
 {
     struct wp_batcher *b = context;
-    struct wp_intkey key = {pid, 0};
+    struct wp_intkey key = {file->pid, 0};
     uint32_t exe;
-    (void)time_ns;
     if (!b->spaces)
         return 0;
-    if (clears) {
+    if (file->is_exec) {
         wp_intmap_put(&b->exe_of, key, UINT32_MAX);
-        wp_address_spaces_exec(b->spaces, pid);
-        wp_stack_table_forget(b->stacks, pid);
+        wp_address_spaces_exec(b->spaces, file->pid);
+        wp_stack_table_forget(b->stacks, file->pid);
         return 0;
     }
-    if (*path == '/' && path[1] != '/' && wp_intmap_get(&b->exe_of, key, &exe) && exe == UINT32_MAX)
-        wp_intmap_put(&b->exe_of, key, wp_intern_str(b->exes, path));
-    int rc = wp_address_spaces_map(b->spaces, pid, start, size, file_offset, path, build_id, build_id_size);
+    if (*file->path == '/' && file->path[1] != '/' && wp_intmap_get(&b->exe_of, key, &exe) && exe == UINT32_MAX)
+        wp_intmap_put(&b->exe_of, key, wp_intern_str(b->exes, file->path));
+    int rc = wp_address_spaces_map(b->spaces, file);
     return rc == -ENOMEM ? wp_error_set(err, rc, "out of memory for mappings") : 0;
 }
 

@@ -6,6 +6,7 @@
  * gives threads, stacks and sockets their dictionary ids, sorts by time, and cuts. A fact is an event with the raw
  * names of the host instead of ids. Times are CLOCK_MONOTONIC nanoseconds.
  */
+#include "collector/host/mapped_file.h"
 #include "collector/host/process_file.h"
 #include "common/error.h"
 #include "proto/batch.h"
@@ -61,10 +62,8 @@ struct wp_sink {
     int (*drops)(void *context, const struct wp_drop *drop, struct wp_error *err);
     /* No later fact is before this time. */
     int (*watermark)(void *context, uint64_t time_ns, struct wp_error *err);
-    /* A file was mapped executable in a process (or at its exec: clears == true first). Times order these with facts.
-     */
-    int (*mapped)(void *context, uint64_t time_ns, uint32_t pid, bool clears, uint64_t start, uint64_t size,
-        uint64_t file_offset, const char *path, const uint8_t *build_id, uint32_t build_id_size, struct wp_error *err);
+    /* At the process' exec with is_exec first. Times order these with facts. */
+    int (*mapped)(void *context, const struct wp_mapped_file *file, struct wp_error *err);
     void *context;
 };
 

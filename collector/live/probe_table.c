@@ -2,9 +2,9 @@
 #include "collector/live/probe_table.h"
 
 #include "collector/live/probe.h"
+#include "common/json.h"
 
 #include <errno.h>
-#include <json-c/json.h>
 #include <sys/utsname.h>
 
 static const char *const states[] = {[WP_PROBE_USED] = "used", [WP_PROBE_SPARE] = "spare", [WP_PROBE_LACKING] = "no"};
@@ -30,38 +30,39 @@ int wp_probe_text(const struct wp_probe *p, struct wp_buffer *text)
     return text->failed ? -ENOMEM : 0;
 }
 
-static struct json_object *json_of(const struct wp_probe_fact *fact)
+static void put_fact(struct wp_json *json, const struct wp_probe_fact *fact)
 {
-    struct json_object *out = json_object_new_object(), *choices = json_object_new_array();
-    json_object_object_add(out, "what", json_object_new_string(fact->name));
-    json_object_object_add(out, "is_needed", json_object_new_boolean(!fact->without));
+    wp_json_object(json, NULL);
+    wp_json_text(json, "what", fact->name);
+    wp_json_bool(json, "is_needed", !fact->without);
+    wp_json_array(json, "choices");
     for (unsigned i = 0; i < fact->count; i++) {
         const struct wp_probe_choice *choice = &fact->choices[i];
-        struct json_object *item = json_object_new_object();
-        json_object_object_add(item, "programs", json_object_new_string(choice->programs));
-        json_object_object_add(item, "state", json_object_new_string(states[choice->state]));
+        wp_json_object(json, NULL);
+        wp_json_text(json, "programs", choice->programs);
+        wp_json_text(json, "state", states[choice->state]);
         if (*choice->why)
-            json_object_object_add(item, "why", json_object_new_string(choice->why));
-        json_object_array_add(choices, item);
+            wp_json_text(json, "why", choice->why);
+        wp_json_end(json);
     }
-    json_object_object_add(out, "choices", choices);
+    wp_json_end(json);
     if (!wp_probe_used(fact) && fact->without)
-        json_object_object_add(out, "without", json_object_new_string(fact->without));
-    return out;
+        wp_json_text(json, "without", fact->without);
+    wp_json_end(json);
 }
 
 int wp_probe_json(const struct wp_probe *p, struct wp_buffer *text)
 {
     struct utsname name;
     uname(&name);
-    struct json_object *out = json_object_new_object(), *all = json_object_new_array();
-    json_object_object_add(out, "kernel", json_object_new_string(name.release));
-    json_object_object_add(out, "machine", json_object_new_string(name.machine));
-    json_object_object_add(out, "facts", all);
+    struct wp_json json = {.out = text, .style = WP_JSON_PRETTY};
+    wp_json_object(&json, NULL);
+    wp_json_text(&json, "kernel", name.release);
+    wp_json_text(&json, "machine", name.machine);
+    wp_json_array(&json, "facts");
     for (unsigned i = 0; i < wp_probe_count(p); i++)
-        json_object_array_add(all, json_of(wp_probe_fact(p, i)));
-    wp_buffer_puts(text, json_object_to_json_string_ext(out, JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_NOSLASHESCAPE));
-    wp_buffer_putc(text, '\n');
-    json_object_put(out);
-    return text->failed ? -ENOMEM : 0;
+        put_fact(&json, wp_probe_fact(p, i));
+    wp_json_end(&json);
+    wp_json_end(&json);
+    return wp_json_finish(&json, "what the kernel offers", NULL);
 }

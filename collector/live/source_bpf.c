@@ -41,8 +41,16 @@ static int deliver_mappings(struct source_bpf *s, uint64_t until_ns, const struc
 {
     const struct wp_sideband_record *r;
     while (s->sideband && (r = wp_sideband_next(s->sideband, until_ns))) {
-        int rc = sink->mapped(sink->context, r->time_ns, r->pid, r->is_exec, r->start, r->size, r->file_offset, r->path,
-            r->build_id, r->build_id_size, err);
+        const struct wp_mapped_file file = {.time_ns = r->time_ns,
+            .pid = r->pid,
+            .is_exec = r->is_exec,
+            .start = r->start,
+            .size = r->size,
+            .file_offset = r->file_offset,
+            .path = r->path,
+            .build_id = r->build_id,
+            .build_id_size = r->build_id_size};
+        int rc = sink->mapped(sink->context, &file, err);
         if (rc)
             return rc;
     }

@@ -203,10 +203,10 @@ static int map_object(
     return 0;
 }
 
-int wp_address_spaces_map(struct wp_address_spaces *s, uint32_t pid, uint64_t start, uint64_t size,
-    uint64_t file_offset, const char *path, const uint8_t *build_id, uint32_t build_id_size)
+int wp_address_spaces_map(struct wp_address_spaces *s, const struct wp_mapped_file *file)
 {
-    return map_object(s, pid, start, size, file_offset, object_of(s, path, build_id, build_id_size, 0));
+    uint32_t object = object_of(s, file->path, file->build_id, file->build_id_size, 0);
+    return map_object(s, file->pid, file->start, file->size, file->file_offset, object);
 }
 
 int wp_address_spaces_exec(struct wp_address_spaces *s, uint32_t pid)

@@ -5,6 +5,8 @@
  * What code is mapped where in each process, now. The caller feeds it in order of time; a process that existed before
  * is read from /proc. Objects (a file and its build id) are told apart once and have dense numbers from 0.
  */
+#include "collector/host/mapped_file.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -26,8 +28,7 @@ struct wp_address_spaces *wp_address_spaces_create(void);
 void wp_address_spaces_destroy(struct wp_address_spaces *spaces);
 
 /* What was mapped there before is gone. -ENOMEM; -E2BIG past 65536 mappings: the new one is left out. */
-int wp_address_spaces_map(struct wp_address_spaces *spaces, uint32_t pid, uint64_t start, uint64_t size,
-    uint64_t file_offset, const char *path, const uint8_t *build_id, uint32_t build_id_size);
+int wp_address_spaces_map(struct wp_address_spaces *spaces, const struct wp_mapped_file *file);
 /* Everything that was mapped is gone. */
 int wp_address_spaces_exec(struct wp_address_spaces *spaces, uint32_t pid);
 /* The child begins with what its parent has. */

@@ -254,14 +254,14 @@ static bool ask_here(
 
 /* Whether an answer will come from the fleet. The file is opened meanwhile: its process may be gone when it must be
  * read. */
-static bool ask_fleet(struct wp_symbolizer *z, uint32_t index, struct object *o, uint32_t pid,
-    const struct wp_mapping *mapping, const struct wp_object *object, uint64_t offset, uint32_t ticket)
+static bool ask_fleet(struct wp_symbolizer *z, struct object *o, uint32_t pid, const struct wp_mapping *mapping,
+    const struct wp_object *object, uint64_t offset, uint32_t ticket)
 {
     uint32_t number;
     struct wp_build build = build_of(object);
     if (!z->fleet || !wp_fleet_names_are_on(z->fleet) || !build.size ||
         wp_named_files_find(z->files, build_key(build.bytes, build.size), &number) ||
-        !wp_fleet_names_ask(z->fleet, &build, z->first_object + index, offset, ticket))
+        !wp_fleet_names_ask(z->fleet, &build, z->first_object + mapping->object, offset, ticket))
         return false;
     o->asking++;
     if (o->held || !(o->held = calloc(1, sizeof(*o->held))))
@@ -383,7 +383,7 @@ bool wp_symbolizer_ask(struct wp_symbolizer *z, const struct wp_address_spaces *
     }
     struct object *o = object_of(z, mapping->object);
     struct wp_build build = build_of(&object);
-    if (o && !o->number && ask_fleet(z, mapping->object, o, pid, mapping, &object, offset, ticket))
+    if (o && !o->number && ask_fleet(z, o, pid, mapping, &object, offset, ticket))
         return true;
     if (o && !o->number && o->tries < TRIES)
         load(z, o, pid, mapping, &object);

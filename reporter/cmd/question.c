@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "reporter/cmd/question.h"
 
+#include "common/json.h"
 #include "common/path.h"
 #include "common/strings.h"
 #include "reporter/base/output.h"
 #include "reporter/compare/side.h"
 #include "reporter/display/escape.h"
 #include "reporter/display/humanize.h"
-#include "reporter/display/json_writer.h"
 #include "reporter/export/format_text.h"
 #include "reporter/facts/beside.h"
 #include "reporter/facts/facts_read.h"
@@ -133,14 +133,14 @@ static void add_table(struct wp_display *display, const struct answer *answer, c
     static const struct wp_column columns[WP_BYS][6] = {
 #define COLUMNS(kind)                                                                                                  \
     {                                                                                                                  \
-        {NULL, NULL, kind}, {"On top", NULL, WP_COLUMN_DURATION}, {"Share", NULL, WP_COLUMN_SHARE},                    \
-            {"Pieces", NULL, WP_COLUMN_COUNT}, {"In all", NULL, WP_COLUMN_DURATION},                                   \
+        {NULL, NULL, kind}, {"On top", NULL, WP_CELL_DURATION}, {"Share", NULL, WP_CELL_SHARE},                        \
+            {"Pieces", NULL, WP_CELL_COUNT}, {"In all", NULL, WP_CELL_DURATION},                                       \
         {                                                                                                              \
-            "Of", NULL, WP_COLUMN_NAME                                                                                 \
+            "Of", NULL, WP_CELL_NAME                                                                                   \
         }                                                                                                              \
     }
-        COLUMNS(WP_COLUMN_NAME), COLUMNS(WP_COLUMN_NAME), COLUMNS(WP_COLUMN_NAME), COLUMNS(WP_COLUMN_NAME),
-        COLUMNS(WP_COLUMN_STACK), COLUMNS(WP_COLUMN_NAME), COLUMNS(WP_COLUMN_NAME)};
+        COLUMNS(WP_CELL_NAME), COLUMNS(WP_CELL_NAME), COLUMNS(WP_CELL_NAME), COLUMNS(WP_CELL_NAME),
+        COLUMNS(WP_CELL_STACK), COLUMNS(WP_CELL_NAME), COLUMNS(WP_CELL_NAME)};
     enum wp_group_by by = answer->question->by;
     size_t width = has_object(by) ? 6 : by < WP_BY_CATEGORY || by == WP_BY_FILE ? 5 : 4;
     struct wp_column *own = wp_pool_alloc(&display->pool, sizeof(columns[0]));
@@ -190,43 +190,45 @@ static int format_table(struct wp_buffer *out, const struct answer *answer, stru
     return rc;
 }
 
-static struct json_object *rows_of(struct wp_json_writer *writer, const struct answer *answer, const struct part *part)
+static void put_rows(struct wp_json *json, const struct answer *answer, const struct part *part)
 {
-    struct json_object *array = json_object_new_array();
+    wp_json_array(json, "rows");
     for (size_t i = 0; i < shown(answer, part); i++) {
         const struct wp_group_row *row = &part->group.rows[i];
-        struct json_object *object = json_object_new_object();
-        wp_writer_text(writer, object, wp_group_by_name(answer->question->by), row->name);
+        wp_json_object(json, NULL);
+        wp_json_text(json, wp_group_by_name(answer->question->by), row->name);
         if (has_object(answer->question->by))
-            wp_writer_text(writer, object, "object", row->object);
-        wp_writer_number(writer, object, "ns", row->ns);
-        wp_writer_number(writer, object, "inclusive_ns", row->inclusive_ns);
-        wp_writer_number(writer, object, "count", row->count);
-        wp_writer_append(writer, array, object);
+            wp_json_text(json, "object", row->object);
+        wp_json_number(json, "ns", row->ns);
+        wp_json_number(json, "inclusive_ns", row->inclusive_ns);
+        wp_json_number(json, "count", row->count);
+        wp_json_end(json);
     }
-    return array;
+    wp_json_end(json);
 }
 
 static int format_json(struct wp_buffer *out, const struct answer *answer, struct wp_error *err)
 {
-    struct wp_json_writer writer = {0};
-    struct json_object *root = json_object_new_object(), *releases = json_object_new_array();
-    wp_writer_number(&writer, root, "schema", 1);
-    wp_writer_text(&writer, root, "by", wp_group_by_name(answer->question->by));
+    struct wp_json json = {.out = out, .style = WP_JSON_SPACED};
+    wp_json_object(&json, NULL);
+    wp_json_number(&json, "schema", 1);
+    wp_json_text(&json, "by", wp_group_by_name(answer->question->by));
+    wp_json_array(&json, "releases");
     for (size_t i = 0; i < answer->count; i++) {
         const struct part *part = &answer->parts[i];
-        struct json_object *object = json_object_new_object();
-        wp_writer_text(&writer, object, "release", part->release);
-        wp_writer_text(&writer, object, "aggregate", part->aggregate);
-        wp_writer_number(&writer, object, "total_ns", part->group.total_ns);
-        wp_writer_text(&writer, object, "base", part->word);
-        wp_writer_number(&writer, object, "matched_ns", part->group.matched_ns);
-        wp_writer_put(&writer, object, "rows", rows_of(&writer, answer, part));
-        wp_writer_number(&writer, object, "left_out", part->group.count - shown(answer, part));
-        wp_writer_append(&writer, releases, object);
+        wp_json_object(&json, NULL);
+        wp_json_text(&json, "release", part->release);
+        wp_json_text(&json, "aggregate", part->aggregate);
+        wp_json_number(&json, "total_ns", part->group.total_ns);
+        wp_json_text(&json, "base", part->word);
+        wp_json_number(&json, "matched_ns", part->group.matched_ns);
+        put_rows(&json, answer, part);
+        wp_json_number(&json, "left_out", part->group.count - shown(answer, part));
+        wp_json_end(&json);
     }
-    wp_writer_put(&writer, root, "releases", releases);
-    return wp_writer_finish(&writer, root, out, err);
+    wp_json_end(&json);
+    wp_json_end(&json);
+    return wp_json_finish(&json, "the summary", err);
 }
 
 static int format_csv(struct wp_buffer *out, const struct answer *answer, struct wp_error *err)

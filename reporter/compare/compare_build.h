@@ -11,7 +11,7 @@ struct wp_compare_build {
     const struct wp_facts *facts[2];
     struct wp_compare_tree tree;
     const double *activity[2]; /* by bucket, what the residuals are taken against */
-    struct wp_stretches stretches[2];
+    struct wp_side_stretches stretches[2];
     struct wp_intmap keys; /* rows of the family at work */
 };
 

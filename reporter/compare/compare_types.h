@@ -39,11 +39,11 @@ struct wp_change {
     uint32_t permalink;  /* a node of the newer flame that the row stands on, 0 none */
     bool is_ignored;     /* asked not to be judged */
     uint64_t ns[2], count[2];
-    struct wp_rate rate[2];    /* ns a unit, with the error that was taken */
-    struct wp_rate between[2]; /* as the recordings of that side alone tell it; freedom 0: there is only one */
-    double delta;              /* ns a unit */
-    double percent;            /* of before; INFINITY when there was none */
-    double t, p, adjusted;     /* adjusted for all rows judged with it */
+    struct wp_measured_rate rate[2];    /* ns a unit, with the error that was taken */
+    struct wp_measured_rate between[2]; /* as the recordings of that side alone tell it; freedom 0: there is only one */
+    double delta;                       /* ns a unit */
+    double percent;                     /* of before; INFINITY when there was none */
+    double t, p, adjusted;              /* adjusted for all rows judged with it */
     enum wp_verdict verdict;
     struct wp_assessment assessment; /* what the method found */
 };

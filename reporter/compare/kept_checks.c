@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "reporter/compare/kept_checks.h"
 
+#include "common/json.h"
 #include "common/path.h"
 #include "common/strings.h"
 #include "reporter/compare/compare_findings.h"
 #include "reporter/compare/compare_method.h"
-#include "reporter/display/json_writer.h"
 #include "storage/kind/metadata_store.h"
 #include "storage/kind/release_store.h"
 
 #include <errno.h>
+#include <json-c/json.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -110,29 +111,27 @@ static int keep_in(struct wp_txn *txn, void *context)
 /* One line; the row that speaks for it is the first finding. */
 static const char *value_of(struct wp_pool *pool, const struct wp_compare *compare)
 {
-    struct wp_json_writer writer = {0};
-    struct json_object *object = json_object_new_object();
+    struct wp_buffer text = {0};
+    struct wp_json json = {.out = &text};
     const struct wp_change *first = NULL;
     uint64_t worse, better;
     wp_compare_count(compare, &worse, &better);
     wp_compare_first(compare, &first, 1);
-    wp_writer_number(&writer, object, "schema", 1);
-    wp_writer_text(&writer, object, "method", wp_method_key(compare->options.method));
-    wp_writer_text(&writer, object, "per", wp_per_key(compare->options.per));
-    wp_writer_number(&writer, object, "worse", worse);
-    wp_writer_number(&writer, object, "better", better);
+    wp_json_object(&json, NULL);
+    wp_json_number(&json, "schema", 1);
+    wp_json_text(&json, "method", wp_method_key(compare->options.method));
+    wp_json_text(&json, "per", wp_per_key(compare->options.per));
+    wp_json_number(&json, "worse", worse);
+    wp_json_number(&json, "better", better);
     if (first) {
-        wp_writer_text(&writer, object, "severity", wp_severity_key(first->assessment.severity));
-        wp_writer_double(&writer, object, "rate", first->assessment.rate);
-        wp_writer_double(&writer, object, "confidence", first->assessment.confidence);
-        wp_writer_text(
-            &writer, object, "sentence", wp_pool_clip(pool, wp_compare_sentence(pool, compare, first), SENTENCE_BYTES));
+        wp_json_text(&json, "severity", wp_severity_key(first->assessment.severity));
+        wp_json_fixed(&json, "rate", first->assessment.rate);
+        wp_json_fixed(&json, "confidence", first->assessment.confidence);
+        wp_json_text(&json, "sentence", wp_pool_clip(pool, wp_compare_sentence(pool, compare, first), SENTENCE_BYTES));
     }
-    const char *text = writer.failed
-        ? NULL
-        : json_object_to_json_string_ext(object, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE);
-    const char *copy = text ? wp_pool_text(pool, text) : NULL;
-    json_object_put(object);
+    wp_json_end(&json);
+    const char *copy = text.failed ? NULL : wp_pool_text(pool, (const char *)text.data);
+    wp_buffer_fini(&text);
     return copy;
 }
 

@@ -8,7 +8,7 @@
 #define LEAST_BUCKETS 4u
 #define MOST_CORRELATION 0.9
 
-struct wp_rate wp_rate_of(const double *part, const double *activity, size_t count, double divisor)
+struct wp_measured_rate wp_rate_of(const double *part, const double *activity, size_t count, double divisor)
 {
     double parts = 0, active = 0, squares = 0, neighbours = 0, last = 0;
     for (size_t i = 0; i < count; i++) {
@@ -17,8 +17,8 @@ struct wp_rate wp_rate_of(const double *part, const double *activity, size_t cou
     }
     double whole = divisor > 0 ? divisor : active, ratio = active > 0 ? parts / active : 0;
     if (whole <= 0)
-        return (struct wp_rate){0};
-    struct wp_rate rate = {.value = parts / whole};
+        return (struct wp_measured_rate){0};
+    struct wp_measured_rate rate = {.value = parts / whole};
     for (size_t i = 0; i < count; i++) {
         double rest = part[i] - ratio * activity[i];
         squares += rest * rest;
@@ -78,7 +78,7 @@ double wp_student_tail(double t, double freedom)
     return freedom > 0 && !isnan(t) ? beta(freedom / 2, 0.5, freedom / (freedom + t * t)) : 1;
 }
 
-struct wp_welch wp_welch_test(const struct wp_rate *before, const struct wp_rate *after)
+struct wp_welch wp_welch_test(const struct wp_measured_rate *before, const struct wp_measured_rate *after)
 {
     struct wp_welch welch = {.p = 1};
     if (before->freedom <= 0 || after->freedom <= 0)

@@ -12,20 +12,20 @@
  */
 #include <stddef.h>
 
-struct wp_rate {
+struct wp_measured_rate {
     double value;   /* sum of the parts / divisor */
     double error;   /* its standard error */
     double freedom; /* degrees of freedom of the error; 0: too few buckets for one */
 };
 
 /* `part[i]` of a bucket in which the activity was `activity[i]` > 0; `divisor` 0: the sum of the activity. */
-struct wp_rate wp_rate_of(const double *part, const double *activity, size_t count, double divisor);
+struct wp_measured_rate wp_rate_of(const double *part, const double *activity, size_t count, double divisor);
 
 struct wp_welch {
     double t, freedom, p; /* p: two-sided; 1 when nothing can be said */
 };
 
-struct wp_welch wp_welch_test(const struct wp_rate *before, const struct wp_rate *after);
+struct wp_welch wp_welch_test(const struct wp_measured_rate *before, const struct wp_measured_rate *after);
 /* P(|T| > |t|) of Student's t. */
 double wp_student_tail(double t, double freedom);
 

@@ -42,7 +42,7 @@ static double overlap(const struct wp_span *span, uint64_t start, uint64_t last)
 }
 
 /* Buckets and spans both ascend. */
-static void place_buckets(struct wp_stretches *stretches, const struct wp_report *report, const uint32_t *of_span)
+static void place_buckets(struct wp_side_stretches *stretches, const struct wp_report *report, const uint32_t *of_span)
 {
     uint32_t buckets, count, at = 0;
     unsigned shift;
@@ -64,7 +64,7 @@ static void place_buckets(struct wp_stretches *stretches, const struct wp_report
     }
 }
 
-int wp_stretches_find(struct wp_stretches *stretches, const struct wp_report *report, uint64_t recordings)
+int wp_stretches_find(struct wp_side_stretches *stretches, const struct wp_report *report, uint64_t recordings)
 {
     uint32_t count, buckets;
     unsigned shift;
@@ -93,7 +93,7 @@ int wp_stretches_find(struct wp_stretches *stretches, const struct wp_report *re
     return rc;
 }
 
-void wp_stretches_fini(struct wp_stretches *stretches)
+void wp_stretches_fini(struct wp_side_stretches *stretches)
 {
     free(stretches->of_bucket);
     free(stretches->wall_ns);
@@ -111,10 +111,11 @@ static double effective(const double *size, uint32_t count)
     return squares > 0 ? sum * sum / squares : 0;
 }
 
-struct wp_rate wp_stretches_rate(const struct wp_stretches *stretches, const struct wp_rate *rate, const double *part,
-    const double *activity, size_t buckets, enum wp_stretch_unit unit)
+struct wp_measured_rate wp_stretches_rate(const struct wp_side_stretches *stretches,
+    const struct wp_measured_rate *rate, const double *part, const double *activity, size_t buckets,
+    enum wp_stretch_unit unit)
 {
-    struct wp_rate between = {.value = rate->value};
+    struct wp_measured_rate between = {.value = rate->value};
     uint32_t count = stretches->count;
     double *sums = count > 1 ? calloc((size_t)count * 2, sizeof(*sums)) : NULL, *sizes = sums ? sums + count : NULL;
     double parts = 0, whole = 0, squares = 0;

@@ -11,15 +11,15 @@
 #include "reporter/compare/significance.h"
 #include "storage/report/report.h"
 
-struct wp_stretches {
+struct wp_side_stretches {
     uint32_t *of_bucket; /* which stretch most of a bucket's activity lies in */
     double *wall_ns;     /* activity of each, ascending in time */
     uint32_t count;      /* 1 when nothing parts them */
 };
 
 /* At most `recordings` of them, parted by the longest gaps. -ENOMEM. */
-int wp_stretches_find(struct wp_stretches *stretches, const struct wp_report *report, uint64_t recordings);
-void wp_stretches_fini(struct wp_stretches *stretches);
+int wp_stretches_find(struct wp_side_stretches *stretches, const struct wp_report *report, uint64_t recordings);
+void wp_stretches_fini(struct wp_side_stretches *stretches);
 
 enum wp_stretch_unit {
     WP_STRETCH_SIZE,   /* what is divided by is the sum of `activity` */
@@ -31,7 +31,8 @@ enum wp_stretch_unit {
  * degrees of freedom are one less than there are stretches of equal size (Kish's effective number where they differ); 0
  * when there is only one.
  */
-struct wp_rate wp_stretches_rate(const struct wp_stretches *stretches, const struct wp_rate *rate, const double *part,
-    const double *activity, size_t buckets, enum wp_stretch_unit unit);
+struct wp_measured_rate wp_stretches_rate(const struct wp_side_stretches *stretches,
+    const struct wp_measured_rate *rate, const double *part, const double *activity, size_t buckets,
+    enum wp_stretch_unit unit);
 
 #endif

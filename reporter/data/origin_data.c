@@ -274,7 +274,7 @@ int wp_origin_list(struct wp_buffer *out, const struct wp_facts *facts, struct w
 {
     wp_buffer_puts(out, "wakepath.data(\"origins\",{\"rows\":[\n");
     for (size_t i = 0; i < facts->origins.count; i++) {
-        const struct wp_origin *origin = &facts->origins.rows[i];
+        const struct wp_host_origin *origin = &facts->origins.rows[i];
         wp_buffer_puts(out, i ? ",\n[" : "[");
         wp_escape_js(out, origin->name);
         wp_buffer_putc(out, ',');

@@ -21,14 +21,14 @@ struct wp_link {
 };
 
 enum wp_column_kind {
-    WP_COLUMN_TEXT,
-    WP_COLUMN_NAME,  /* a name from outside: process, function, file */
-    WP_COLUMN_STACK, /* a long name; may be broken over lines */
-    WP_COLUMN_ID,    /* a number that is a name: a pid */
-    WP_COLUMN_COUNT,
-    WP_COLUMN_DURATION, /* ns */
-    WP_COLUMN_SHARE,    /* ns, shown as part of wp_table.whole_ns, with a small bar */
-    WP_COLUMN_VALUE,    /* any number as text, coloured by mark; sorted by value */
+    WP_CELL_TEXT,
+    WP_CELL_NAME,  /* a name from outside: process, function, file */
+    WP_CELL_STACK, /* a long name; may be broken over lines */
+    WP_CELL_ID,    /* a number that is a name: a pid */
+    WP_CELL_COUNT,
+    WP_CELL_DURATION, /* ns */
+    WP_CELL_SHARE,    /* ns, shown as part of wp_table.whole_ns, with a small bar */
+    WP_CELL_VALUE,    /* any number as text, coloured by mark; sorted by value */
 };
 
 enum wp_mark { WP_MARK_NONE, WP_MARK_WORSE, WP_MARK_BETTER, WP_MARK_FAINT };

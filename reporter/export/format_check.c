@@ -1,119 +1,120 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "reporter/export/format_check.h"
 
+#include "common/json.h"
 #include "reporter/compare/compare_findings.h"
 #include "reporter/compare/compare_method.h"
 #include "reporter/display/escape.h"
-#include "reporter/display/json_writer.h"
 
 #include <errno.h>
 
 #define JSON_ROWS 500u
 #define SENTENCES 5u
 
-static struct json_object *side_of(struct wp_json_writer *writer, const struct wp_side *side)
+static void put_side(struct wp_json *json, const char *key, const struct wp_side *side)
 {
-    struct json_object *object = json_object_new_object();
-    wp_writer_text(writer, object, "release", side->release);
-    wp_writer_text(writer, object, "aggregate", side->aggregate);
-    wp_writer_number(writer, object, "wall_ns", side->wall_ns);
-    wp_writer_number(writer, object, "total_ns", side->total_ns);
-    wp_writer_double(writer, object, "accounted_percent", side->accounted_percent);
-    wp_writer_number(writer, object, "first_ns", side->first_ns);
-    wp_writer_number(writer, object, "recordings", side->recordings);
-    wp_writer_number(writer, object, "stretches", side->stretches);
-    wp_writer_number(writer, object, "samples", side->buckets);
-    wp_writer_number(writer, object, "sample_ns", side->bucket_ns);
-    wp_writer_number(writer, object, "sampled_ns", side->sampled_ns);
-    wp_writer_double(writer, object, "units", side->units);
+    wp_json_object(json, key);
+    wp_json_text(json, "release", side->release);
+    wp_json_text(json, "aggregate", side->aggregate);
+    wp_json_number(json, "wall_ns", side->wall_ns);
+    wp_json_number(json, "total_ns", side->total_ns);
+    wp_json_fixed(json, "accounted_percent", side->accounted_percent);
+    wp_json_number(json, "first_ns", side->first_ns);
+    wp_json_number(json, "recordings", side->recordings);
+    wp_json_number(json, "stretches", side->stretches);
+    wp_json_number(json, "samples", side->buckets);
+    wp_json_number(json, "sample_ns", side->bucket_ns);
+    wp_json_number(json, "sampled_ns", side->sampled_ns);
+    wp_json_fixed(json, "units", side->units);
     if (side->group)
-        wp_writer_text(writer, object, "hosts", side->group);
+        wp_json_text(json, "hosts", side->group);
     if (side->mixed)
-        wp_writer_text(writer, object, "mixed", side->mixed);
-    return object;
+        wp_json_text(json, "mixed", side->mixed);
+    wp_json_end(json);
 }
 
-static void put_assessment(struct wp_json_writer *writer, struct json_object *object, const struct wp_assessment *found)
+static void put_assessment(struct wp_json *json, const struct wp_assessment *found)
 {
-    wp_writer_text(writer, object, "severity", wp_severity_key(found->severity));
-    wp_writer_text(writer, object, "severity_words", wp_severity_words(found));
-    wp_writer_double(writer, object, "rate", found->rate);
-    wp_writer_double(writer, object, "confidence", found->confidence);
+    wp_json_text(json, "severity", wp_severity_key(found->severity));
+    wp_json_text(json, "severity_words", wp_severity_words(found));
+    wp_json_fixed(json, "rate", found->rate);
+    wp_json_fixed(json, "confidence", found->confidence);
     if (found->confidence_kind)
-        wp_writer_text(writer, object, "confidence_kind", found->confidence_kind);
+        wp_json_text(json, "confidence_kind", found->confidence_kind);
     if (found->before)
-        wp_writer_text(writer, object, "old_model", found->before);
+        wp_json_text(json, "old_model", found->before);
     if (found->after)
-        wp_writer_text(writer, object, "new_model", found->after);
+        wp_json_text(json, "new_model", found->after);
 }
 
-static struct json_object *change_of(struct wp_json_writer *writer, const struct wp_change *change)
+static void put_change(struct wp_json *json, const struct wp_change *change)
 {
     static const char *const sides[] = {"old", "new"};
-    struct json_object *object = json_object_new_object();
-    wp_writer_text(writer, object, "name", change->name);
+    wp_json_object(json, NULL);
+    wp_json_text(json, "name", change->name);
     if (change->note)
-        wp_writer_text(writer, object, "object", change->note);
+        wp_json_text(json, "object", change->note);
     if (change->category >= 0)
-        wp_writer_text(writer, object, "category", wp_category_key((enum wp_category)change->category));
-    wp_writer_text(writer, object, "verdict", change->is_ignored ? "ignored" : wp_verdict_key(change->verdict));
+        wp_json_text(json, "category", wp_category_key((enum wp_category)change->category));
+    wp_json_text(json, "verdict", change->is_ignored ? "ignored" : wp_verdict_key(change->verdict));
     for (int i = 0; i < 2; i++) {
-        struct json_object *side = json_object_new_object();
-        wp_writer_number(writer, side, "ns", change->ns[i]);
-        wp_writer_number(writer, side, "count", change->count[i]);
-        wp_writer_double(writer, side, "ns_per_unit", change->rate[i].value);
-        wp_writer_double(writer, side, "error", change->rate[i].error);
-        wp_writer_put(writer, object, sides[i], side);
+        wp_json_object(json, sides[i]);
+        wp_json_number(json, "ns", change->ns[i]);
+        wp_json_number(json, "count", change->count[i]);
+        wp_json_fixed(json, "ns_per_unit", change->rate[i].value);
+        wp_json_fixed(json, "error", change->rate[i].error);
+        wp_json_end(json);
     }
-    wp_writer_double(writer, object, "difference", change->delta);
-    wp_writer_double(writer, object, "percent", change->percent);
-    wp_writer_double(writer, object, "t", change->t);
-    wp_writer_real(writer, object, "p", change->p);
-    wp_writer_real(writer, object, "p_adjusted", change->adjusted);
-    put_assessment(writer, object, &change->assessment);
-    return object;
+    wp_json_fixed(json, "difference", change->delta);
+    wp_json_fixed(json, "percent", change->percent);
+    wp_json_fixed(json, "t", change->t);
+    wp_json_real(json, "p", change->p);
+    wp_json_real(json, "p_adjusted", change->adjusted);
+    put_assessment(json, &change->assessment);
+    wp_json_end(json);
 }
 
-static struct json_object *findings_of(struct wp_json_writer *writer, const struct wp_compare *compare)
+static void put_findings(struct wp_json *json, const struct wp_compare *compare)
 {
     struct wp_pool pool = {0};
     const struct wp_change *first[SENTENCES];
     size_t count = wp_compare_first(compare, first, SENTENCES);
-    struct json_object *array = json_object_new_array();
+    wp_json_array(json, "findings");
     for (size_t i = 0; i < count; i++) {
-        struct json_object *row = json_object_new_object();
-        wp_writer_text(writer, row, "verdict", wp_verdict_key(first[i]->verdict));
-        put_assessment(writer, row, &first[i]->assessment);
-        wp_writer_text(writer, row, "sentence", wp_compare_sentence(&pool, compare, first[i]));
-        wp_writer_append(writer, array, row);
+        wp_json_object(json, NULL);
+        wp_json_text(json, "verdict", wp_verdict_key(first[i]->verdict));
+        put_assessment(json, &first[i]->assessment);
+        wp_json_text(json, "sentence", wp_compare_sentence(&pool, compare, first[i]));
+        wp_json_end(json);
     }
-    writer->failed |= pool.failed;
+    wp_json_end(json);
+    json->out->failed |= pool.failed;
     wp_pool_fini(&pool);
-    return array;
 }
 
 int wp_format_check_json(struct wp_buffer *out, const struct wp_compare *compare, struct wp_error *err)
 {
-    struct wp_json_writer writer = {0};
-    struct json_object *root = json_object_new_object();
-    wp_writer_number(&writer, root, "schema", 1);
-    wp_writer_put(&writer, root, "degraded", json_object_new_boolean(compare->is_degraded));
-    wp_writer_put(&writer, root, "old", side_of(&writer, &compare->side[WP_BEFORE]));
-    wp_writer_put(&writer, root, "new", side_of(&writer, &compare->side[WP_AFTER]));
-    wp_writer_text(&writer, root, "method", wp_method_key(compare->options.method));
-    wp_writer_text(&writer, root, "per", wp_per_key(compare->options.per));
-    wp_writer_real(&writer, root, "alpha", compare->options.alpha);
-    wp_writer_double(&writer, root, "threshold_percent", compare->options.threshold_percent);
-    wp_writer_number(&writer, root, "tests", compare->judged);
-    wp_writer_put(&writer, root, "findings", findings_of(&writer, compare));
+    struct wp_json json = {.out = out, .style = WP_JSON_SPACED};
+    wp_json_object(&json, NULL);
+    wp_json_number(&json, "schema", 1);
+    wp_json_bool(&json, "degraded", compare->is_degraded);
+    put_side(&json, "old", &compare->side[WP_BEFORE]);
+    put_side(&json, "new", &compare->side[WP_AFTER]);
+    wp_json_text(&json, "method", wp_method_key(compare->options.method));
+    wp_json_text(&json, "per", wp_per_key(compare->options.per));
+    wp_json_real(&json, "alpha", compare->options.alpha);
+    wp_json_fixed(&json, "threshold_percent", compare->options.threshold_percent);
+    wp_json_number(&json, "tests", compare->judged);
+    put_findings(&json, compare);
     for (int family = 0; family < WP_CHANGE_FAMILIES; family++) {
         const struct wp_changes *changes = &compare->changes[family];
-        struct json_object *array = json_object_new_array();
+        wp_json_array(&json, wp_change_family_key((enum wp_change_family)family));
         for (size_t i = 0; i < changes->count && i < JSON_ROWS; i++)
-            wp_writer_append(&writer, array, change_of(&writer, &changes->rows[i]));
-        wp_writer_put(&writer, root, wp_change_family_key((enum wp_change_family)family), array);
+            put_change(&json, &changes->rows[i]);
+        wp_json_end(&json);
     }
-    return wp_writer_finish(&writer, root, out, err);
+    wp_json_end(&json);
+    return wp_json_finish(&json, "the summary", err);
 }
 
 static void put_attribute(struct wp_buffer *out, const char *name, const char *value)

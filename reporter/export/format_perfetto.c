@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "reporter/export/format_perfetto.h"
 
+#include "common/json.h"
 #include "reporter/display/escape.h"
 
 #include <errno.h>
@@ -16,12 +17,11 @@ struct slice {
 };
 
 struct writer {
-    struct wp_buffer *out;
+    struct wp_json json;
     const struct wp_trace *trace;
     uint32_t *processes;  /* owned; by thread: the first thread of the same process and host */
     struct slice *slices; /* owned; by thread, then time */
     uint32_t slice_count;
-    bool has_event;
 };
 
 static const char *text_of(const struct writer *writer, uint32_t string)
@@ -37,20 +37,28 @@ static uint32_t pid_of(const struct writer *writer, uint32_t thread)
 
 static void begin_event(struct writer *writer, const char *phase, uint32_t thread)
 {
-    wp_buffer_printf(writer->out, "%s\n{\"ph\":\"%s\",\"pid\":%" PRIu32 ",\"tid\":%" PRIu32,
-        writer->has_event ? "," : "", phase, pid_of(writer, thread), thread + 1);
-    writer->has_event = true;
+    wp_json_line(&writer->json);
+    wp_json_object(&writer->json, NULL);
+    wp_json_text(&writer->json, "ph", phase);
+    wp_json_number(&writer->json, "pid", pid_of(writer, thread));
+    wp_json_number(&writer->json, "tid", thread + 1);
+}
+
+/* With its arguments. */
+static void end_event(struct writer *writer)
+{
+    wp_json_end(&writer->json);
+    wp_json_end(&writer->json);
 }
 
 static void put_text(struct writer *writer, const char *key, const char *text)
 {
-    wp_buffer_printf(writer->out, ",\"%s\":", key);
-    wp_escape_json(writer->out, *text ? text : "?");
+    wp_json_text(&writer->json, key, *text ? text : "?");
 }
 
 static void put_time(struct writer *writer, const char *key, uint64_t ns)
 {
-    wp_buffer_printf(writer->out, ",\"%s\":%" PRIu64 ".%03u", key, ns / 1000, (unsigned)(ns % 1000));
+    wp_json_raw(&writer->json, key, "%" PRIu64 ".%03u", ns / 1000, (unsigned)(ns % 1000));
 }
 
 static int compare_threads(const void *left, const void *right, void *context)
@@ -140,18 +148,21 @@ static void put_process(struct writer *writer, uint32_t thread, bool is_many)
     const struct wp_trace_thread *row = &writer->trace->threads[thread];
     struct wp_pool pool = {0};
     begin_event(writer, "M", thread);
-    wp_buffer_puts(writer->out, ",\"name\":\"process_name\",\"args\":{\"name\":");
-    wp_escape_json(writer->out,
+    wp_json_text(&writer->json, "name", "process_name");
+    wp_json_object(&writer->json, "args");
+    wp_json_text(&writer->json, "name",
         wp_pool_printf(&pool, is_many ? "%s %" PRIu32 " on %s" : "%s %" PRIu32, text_of(writer, row->comm), row->pid,
             text_of(writer, row->host)));
-    wp_buffer_printf(writer->out, ",\"pid\":%" PRIu32, row->pid);
+    wp_json_number(&writer->json, "pid", row->pid);
     put_text(writer, "host", text_of(writer, row->host));
-    wp_buffer_puts(writer->out, "}}");
+    end_event(writer);
     begin_event(writer, "M", thread);
+    wp_json_text(&writer->json, "name", "process_sort_index");
+    wp_json_object(&writer->json, "args");
     /* What is asked about stands on top. */
-    wp_buffer_printf(writer->out, ",\"name\":\"process_sort_index\",\"args\":{\"sort_index\":%" PRIu32 "}}",
-        row->is_base ? thread : writer->trace->thread_count + thread);
-    writer->out->failed |= pool.failed;
+    wp_json_number(&writer->json, "sort_index", row->is_base ? thread : writer->trace->thread_count + thread);
+    end_event(writer);
+    writer->json.out->failed |= pool.failed;
     wp_pool_fini(&pool);
 }
 
@@ -160,10 +171,12 @@ static void put_thread(struct writer *writer, uint32_t thread)
     const struct wp_trace_thread *row = &writer->trace->threads[thread];
     struct wp_pool pool = {0};
     begin_event(writer, "M", thread);
-    wp_buffer_puts(writer->out, ",\"name\":\"thread_name\",\"args\":{\"name\":");
-    wp_escape_json(writer->out, wp_pool_printf(&pool, "%s %" PRIu32, text_of(writer, row->comm), row->tid));
-    wp_buffer_printf(writer->out, ",\"tid\":%" PRIu32 "}}", row->tid);
-    writer->out->failed |= pool.failed;
+    wp_json_text(&writer->json, "name", "thread_name");
+    wp_json_object(&writer->json, "args");
+    wp_json_text(&writer->json, "name", wp_pool_printf(&pool, "%s %" PRIu32, text_of(writer, row->comm), row->tid));
+    wp_json_number(&writer->json, "tid", row->tid);
+    end_event(writer);
+    writer->json.out->failed |= pool.failed;
     wp_pool_fini(&pool);
 }
 
@@ -191,11 +204,10 @@ static void put_end(struct writer *writer, const struct slice *slice, const char
     put_text(writer, "cat", slice->is_run ? "run" : "sleep");
     put_text(writer, "name",
         text_of(writer, slice->is_run ? trace->runs[slice->row].comm : trace->sleeps[slice->row].label));
-    wp_buffer_puts(writer->out, ",\"args\":{");
+    wp_json_object(&writer->json, "args");
     if (!slice->is_run)
-        wp_buffer_printf(
-            writer->out, "\"category\":\"%s\"", wp_category_key((enum wp_category)trace->sleeps[slice->row].category));
-    wp_buffer_puts(writer->out, "}}");
+        put_text(writer, "category", wp_category_key((enum wp_category)trace->sleeps[slice->row].category));
+    end_event(writer);
 }
 
 /* Slices of a thread follow each other: of one that begins before the last has ended, what is left of it. */
@@ -263,46 +275,59 @@ static void put_link(struct writer *writer, uint32_t number)
     for (int end = 0; end < 2; end++) {
         begin_event(writer, end ? "f" : "s", end ? link->to_thread : link->from_thread);
         put_time(writer, "ts", end ? link->to_ns : leave_at(writer, link));
-        wp_buffer_printf(writer->out, ",\"id\":%" PRIu32 ",\"cat\":\"link\",\"name\":\"%s\"%s}", number + 1,
-            link_name(link->kind), end && is_bound ? ",\"bp\":\"e\"" : "");
+        wp_json_number(&writer->json, "id", number + 1);
+        put_text(writer, "cat", "link");
+        put_text(writer, "name", link_name(link->kind));
+        if (end && is_bound)
+            put_text(writer, "bp", "e");
+        wp_json_end(&writer->json);
     }
 }
 
 static void put_all(struct writer *writer, const struct wp_facts *facts)
 {
     const struct wp_trace *trace = writer->trace;
+    struct wp_json *json = &writer->json;
     uint32_t loose_count = 0;
     for (uint32_t i = 0; i < trace->link_count; i++)
         loose_count += !is_tied(writer, &trace->links[i]);
-    wp_buffer_puts(writer->out, "{\"displayTimeUnit\":\"ns\",\n\"otherData\":{\"made_by\":\"wakepath\",\"release\":");
-    wp_escape_json(writer->out, facts->release);
-    wp_buffer_puts(writer->out, ",\"aggregate\":");
-    wp_escape_json(writer->out, facts->aggregate);
-    wp_buffer_printf(writer->out,
-        ",\"start_ns\":\"%" PRIu64 "\",\"length_ns\":\"%" PRIu64 "\",\"omitted\":\"%" PRIu64
-        "\",\"loose_links\":\"%" PRIu32 "\"},\n",
-        trace->start_ns, trace->length_ns, trace->omitted, loose_count);
-    wp_buffer_puts(writer->out, "\"traceEvents\":[");
+    wp_json_object(json, NULL);
+    wp_json_text(json, "displayTimeUnit", "ns");
+    wp_json_line(json);
+    wp_json_object(json, "otherData");
+    wp_json_text(json, "made_by", "wakepath");
+    wp_json_text(json, "release", facts->release);
+    wp_json_text(json, "aggregate", facts->aggregate);
+    wp_json_raw(json, "start_ns", "\"%" PRIu64 "\"", trace->start_ns);
+    wp_json_raw(json, "length_ns", "\"%" PRIu64 "\"", trace->length_ns);
+    wp_json_raw(json, "omitted", "\"%" PRIu64 "\"", trace->omitted);
+    wp_json_raw(json, "loose_links", "\"%" PRIu32 "\"", loose_count);
+    wp_json_end(json);
+    wp_json_line(json);
+    wp_json_array(json, "traceEvents");
     put_threads(writer);
     put_slices(writer);
     for (uint32_t i = 0; i < trace->link_count; i++)
         if (is_tied(writer, &trace->links[i]))
             put_link(writer, i);
-    wp_buffer_puts(writer->out, "]}\n");
+    wp_json_end(json);
+    wp_json_end(json);
 }
 
 int wp_format_perfetto(struct wp_buffer *out, const struct wp_facts *facts, struct wp_error *err)
 {
-    struct writer writer = {.out = out, .trace = facts->trace};
+    struct writer writer = {.json = {.out = out, .put_text = wp_escape_json}, .trace = facts->trace};
     if (!facts->trace)
         return wp_error_set(
             err, -ENOENT, "no window of %s was kept event by event, so there is no trace to give", facts->aggregate);
     int rc = find_processes(&writer);
     if (!rc)
         rc = find_slices(&writer);
-    if (!rc)
+    if (!rc) {
         put_all(&writer, facts);
+        rc = wp_json_finish(&writer.json, "the trace", err);
+    }
     free(writer.processes);
     free(writer.slices);
-    return rc || out->failed ? wp_error_set(err, -ENOMEM, "out of memory for the trace") : 0;
+    return rc ? wp_error_set(err, -ENOMEM, "out of memory for the trace") : 0;
 }

@@ -2,6 +2,7 @@
 #include "reporter/export/format_perun.h"
 
 #include "common/clock.h"
+#include "common/json.h"
 #include "reporter/display/escape.h"
 #include "storage/report/report_read.h"
 #include "storage/report/report_series.h"
@@ -21,7 +22,7 @@ struct resource {
 };
 
 struct writer {
-    struct wp_buffer *out;
+    struct wp_json json;
     const struct wp_facts *facts;
     struct resource *resources; /* owned; by bucket, then cell */
     uint32_t *uses;             /* owned; by node of the flame: resources with its trace */
@@ -90,21 +91,20 @@ static int take_resources(struct writer *writer)
     return 0;
 }
 
-static void put_frame(struct writer *writer, uint32_t frame)
+static void put_frame(struct writer *writer, const char *key, uint32_t frame)
 {
     const struct wp_facts *facts = writer->facts;
     uint32_t count;
     const struct wp_frame_info *frames = wp_report_frames(facts->report, &count);
     const char *object = frame < count ? wp_report_text(facts->report, frames[frame].object) : "";
     const char *name = wp_facts_frame_name(facts, frame);
-    wp_buffer_puts(writer->out, "{\"source\":");
-    wp_escape_json(writer->out,
-        *object                                                     ? object
-            : wp_facts_frame_style(facts, frame) == WP_STYLE_KERNEL ? "[kernel]"
-                                                                    : "");
-    wp_buffer_puts(writer->out, ",\"function\":");
-    wp_escape_json(writer->out, *name ? name : "?");
-    wp_buffer_puts(writer->out, ",\"line\":0}");
+    if (!*object && wp_facts_frame_style(facts, frame) == WP_STYLE_KERNEL)
+        object = "[kernel]";
+    wp_json_object(&writer->json, key);
+    wp_json_text(&writer->json, "source", object);
+    wp_json_text(&writer->json, "function", *name ? name : "?");
+    wp_json_number(&writer->json, "line", 0);
+    wp_json_end(&writer->json);
 }
 
 /* Who the time is of: the innermost function of the top layer, else its innermost frame. */
@@ -121,30 +121,37 @@ static uint32_t uid_frame(const struct wp_facts *facts, uint32_t node)
     return nodes[node].frame;
 }
 
-static void put_trace(struct writer *writer, uint32_t node)
+static void put_trace(struct writer *writer, const char *key, uint32_t node)
 {
     const struct wp_flame_node *nodes = writer->facts->flame.nodes;
-    wp_buffer_putc(writer->out, '[');
-    for (uint32_t at = node; at; at = nodes[at].parent) {
-        if (at != node)
-            wp_buffer_putc(writer->out, ',');
-        put_frame(writer, nodes[at].frame);
-    }
-    wp_buffer_putc(writer->out, ']');
+    wp_json_array(&writer->json, key);
+    for (uint32_t at = node; at; at = nodes[at].parent)
+        put_frame(writer, NULL, nodes[at].frame);
+    wp_json_end(&writer->json);
 }
 
 static void put_resource(struct writer *writer, const struct resource *resource)
 {
     const struct wp_cell *cell = &writer->facts->flame.cells[resource->cell];
-    wp_buffer_printf(writer->out, "{\"type\":\"time\",\"subtype\":\"%s\",\"amount\":%" PRIu64 ",\"uid\":",
-        wp_category_key((enum wp_category)cell->category), resource->ns);
-    put_frame(writer, uid_frame(writer->facts, cell->node));
-    wp_buffer_puts(writer->out, ",\"trace\":");
+    wp_json_line(&writer->json);
+    wp_json_object(&writer->json, NULL);
+    wp_json_text(&writer->json, "type", "time");
+    wp_json_text(&writer->json, "subtype", wp_category_key((enum wp_category)cell->category));
+    wp_json_number(&writer->json, "amount", resource->ns);
+    put_frame(writer, "uid", uid_frame(writer->facts, cell->node));
     if (writer->uses[cell->node] > 1 && !writer->is_whole)
-        wp_buffer_printf(writer->out, "\"trace-%" PRIu32 "\"", cell->node);
+        wp_json_raw(&writer->json, "trace", "\"trace-%" PRIu32 "\"", cell->node);
     else
-        put_trace(writer, cell->node);
-    wp_buffer_putc(writer->out, '}');
+        put_trace(writer, "trace", cell->node);
+    wp_json_end(&writer->json);
+}
+
+static void end_snapshot(struct writer *writer)
+{
+    wp_json_end(&writer->json);
+    wp_json_array(&writer->json, "models");
+    wp_json_end(&writer->json);
+    wp_json_end(&writer->json);
 }
 
 static void begin_snapshot(struct writer *writer, uint64_t bucket, bool is_first)
@@ -154,55 +161,59 @@ static void begin_snapshot(struct writer *writer, uint64_t bucket, bool is_first
     if (at_ns < writer->start_ns || (bucket == UNTIMED && is_first))
         at_ns = writer->start_ns;
     at_ns -= writer->start_ns;
-    wp_buffer_printf(writer->out, "%s\n{\"time\":\"%" PRIu64 ".%06u\",\"resources\":[",
-        is_first ? "" : "],\"models\":[]},", at_ns / WP_NS_PER_S, (unsigned)(at_ns % WP_NS_PER_S / 1000u));
+    if (!is_first)
+        end_snapshot(writer);
+    wp_json_line(&writer->json);
+    wp_json_object(&writer->json, NULL);
+    wp_json_raw(&writer->json, "time", "\"%" PRIu64 ".%06u\"", at_ns / WP_NS_PER_S,
+        (unsigned)(at_ns % WP_NS_PER_S / WP_NS_PER_US));
+    wp_json_array(&writer->json, "resources");
 }
 
 static void put_snapshots(struct writer *writer)
 {
-    wp_buffer_puts(writer->out, "\"snapshots\":[");
+    wp_json_line(&writer->json);
+    wp_json_array(&writer->json, "snapshots");
     for (size_t i = 0; i < writer->resource_count; i++) {
         bool is_new = !i || writer->resources[i].bucket != writer->resources[i - 1].bucket;
         if (is_new)
             begin_snapshot(writer, writer->resources[i].bucket, !i);
-        wp_buffer_puts(writer->out, is_new ? "\n" : ",\n");
         put_resource(writer, &writer->resources[i]);
     }
-    wp_buffer_puts(writer->out, writer->resource_count ? "],\"models\":[]}],\n" : "],\n");
+    if (writer->resource_count)
+        end_snapshot(writer);
+    wp_json_end(&writer->json);
 }
 
 static void put_chunks(struct writer *writer)
 {
-    bool has_chunk = false;
-    wp_buffer_puts(writer->out, "\"chunks\":{");
+    wp_json_line(&writer->json);
+    wp_json_object(&writer->json, "chunks");
     for (uint32_t i = 0; i < writer->facts->flame.count && !writer->is_whole; i++) {
         if (writer->uses[i] < 2)
             continue;
-        wp_buffer_printf(writer->out, "%s\n\"trace-%" PRIu32 "\":", has_chunk ? "," : "", i);
-        put_trace(writer, i);
-        has_chunk = true;
+        char key[32];
+        snprintf(key, sizeof(key), "trace-%" PRIu32, i);
+        wp_json_line(&writer->json);
+        put_trace(writer, key, i);
     }
-    wp_buffer_puts(writer->out, "}");
+    wp_json_end(&writer->json);
 }
 
-static void put_text(struct writer *writer, const char *key, const char *text)
-{
-    wp_buffer_printf(writer->out, "\"%s\":", key);
-    wp_escape_json(writer->out, text);
-}
-
-/* What the host's collector said of it, between `before` and `after`; nothing when it said nothing. */
-static void put_said(struct writer *writer, const char *host, const char *key, const char *before, const char *after)
+/* What the host's collector said of it, under `name`, in an object `in` (NULL: none); nothing when it said nothing. */
+static void put_host_fact(struct writer *writer, const char *host, const char *key, const char *in, const char *name)
 {
     struct wp_pool pool = {0};
     const char *value =
         wp_metadata_text(&writer->facts->release_metadata, wp_pool_printf(&pool, "host.%s.%s", host, key));
     if (value && *value) {
-        wp_buffer_puts(writer->out, before);
-        wp_escape_json(writer->out, value);
-        wp_buffer_puts(writer->out, after);
+        if (in)
+            wp_json_object(&writer->json, in);
+        wp_json_text(&writer->json, name, value);
+        if (in)
+            wp_json_end(&writer->json);
     }
-    writer->out->failed |= pool.failed;
+    writer->json.out->failed |= pool.failed;
     wp_pool_fini(&pool);
 }
 
@@ -213,50 +224,76 @@ static void put_machine(struct writer *writer)
     char several[32];
     snprintf(several, sizeof(several), "%zu hosts", facts->host_count);
     const char *host = facts->host_count == 1 ? facts->hosts[0] : several;
-    wp_buffer_puts(writer->out, "\"machine\":{");
-    put_text(writer, "host", host);
-    put_said(writer, host, "machine", ",\"architecture\":", "");
-    put_said(writer, host, "kernel", ",\"release\":", "");
-    put_said(writer, host, "cpus", ",\"cpu\":{\"total\":", "}");
-    wp_buffer_puts(writer->out, "},\n");
+    wp_json_line(&writer->json);
+    wp_json_object(&writer->json, "machine");
+    wp_json_text(&writer->json, "host", host);
+    put_host_fact(writer, host, "machine", NULL, "architecture");
+    put_host_fact(writer, host, "kernel", NULL, "release");
+    put_host_fact(writer, host, "cpus", "cpu", "total");
+    wp_json_end(&writer->json);
+}
+
+static void put_header(struct wp_json *json, const struct wp_facts *facts)
+{
+    wp_json_line(json);
+    wp_json_object(json, "header");
+    wp_json_text(json, "type", "time");
+    wp_json_object(json, "units");
+    wp_json_text(json, "time", "ns");
+    wp_json_end(json);
+    wp_json_text(json, "cmd", facts->aggregate);
+    wp_json_text(json, "args", "");
+    wp_json_text(json, "workload", "");
+    wp_json_end(json);
+}
+
+static void put_collector(struct writer *writer)
+{
+    const struct wp_facts *facts = writer->facts;
+    struct wp_json *json = &writer->json;
+    wp_json_line(json);
+    wp_json_object(json, "collector_info");
+    wp_json_text(json, "name", "wakepath");
+    wp_json_object(json, "params");
+    wp_json_text(json, "release", facts->release);
+    wp_json_text(json, "aggregate", facts->aggregate);
+    wp_json_array(json, "hosts");
+    for (size_t i = 0; i < facts->host_count; i++)
+        wp_json_text(json, NULL, facts->hosts[i]);
+    wp_json_end(json);
+    wp_json_number(json, "start_ns", writer->start_ns);
+    wp_json_number(json, "wall_ns", facts->wall_ns);
+    wp_json_number(json, "total_ns", facts->total_ns);
+    wp_json_end(json);
+    wp_json_end(json);
 }
 
 static void put_head(struct writer *writer)
 {
-    const struct wp_facts *facts = writer->facts;
-    wp_buffer_putc(writer->out, '{');
-    put_text(writer, "origin", facts->release);
-    wp_buffer_puts(writer->out, ",\n\"header\":{\"type\":\"time\",\"units\":{\"time\":\"ns\"},");
-    put_text(writer, "cmd", facts->aggregate);
-    wp_buffer_puts(
-        writer->out, ",\"args\":\"\",\"workload\":\"\"},\n\"collector_info\":{\"name\":\"wakepath\",\"params\":{");
-    put_text(writer, "release", facts->release);
-    wp_buffer_putc(writer->out, ',');
-    put_text(writer, "aggregate", facts->aggregate);
-    wp_buffer_puts(writer->out, ",\"hosts\":[");
-    for (size_t i = 0; i < facts->host_count; i++) {
-        wp_buffer_puts(writer->out, i ? "," : "");
-        wp_escape_json(writer->out, facts->hosts[i]);
-    }
-    wp_buffer_printf(writer->out, "],\"start_ns\":%" PRIu64 ",\"wall_ns\":%" PRIu64 ",\"total_ns\":%" PRIu64 "}},\n",
-        writer->start_ns, facts->wall_ns, facts->total_ns);
+    wp_json_text(&writer->json, "origin", writer->facts->release);
+    put_header(&writer->json, writer->facts);
+    put_collector(writer);
     put_machine(writer);
-    wp_buffer_puts(writer->out, "\"postprocessors\":[],\n");
+    wp_json_line(&writer->json);
+    wp_json_array(&writer->json, "postprocessors");
+    wp_json_end(&writer->json);
 }
 
 static int put_profile(struct wp_buffer *out, const struct wp_facts *facts, bool is_whole, struct wp_error *err)
 {
-    struct writer writer = {.out = out, .facts = facts, .is_whole = is_whole};
+    struct writer writer = {.json = {.out = out, .put_text = wp_escape_json}, .facts = facts, .is_whole = is_whole};
     int rc = take_resources(&writer);
     if (!rc) {
+        wp_json_object(&writer.json, NULL);
         put_head(&writer);
         put_snapshots(&writer);
         put_chunks(&writer);
-        wp_buffer_puts(out, "}\n");
+        wp_json_end(&writer.json);
+        rc = wp_json_finish(&writer.json, "the Perun profile", err);
     }
     free(writer.resources);
     free(writer.uses);
-    return rc || out->failed ? wp_error_set(err, -ENOMEM, "out of memory for the Perun profile") : 0;
+    return rc ? wp_error_set(err, -ENOMEM, "out of memory for the Perun profile") : 0;
 }
 
 int wp_format_perun(struct wp_buffer *out, const struct wp_facts *facts, struct wp_error *err)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "reporter/export/format_rows.h"
 
+#include "common/json.h"
 #include "reporter/display/escape.h"
 #include "storage/report/report_read.h"
 
@@ -117,19 +118,18 @@ static void put_csv_all(struct writer *writer)
     }
 }
 
-static void put_json_field(struct writer *writer, enum wp_sheet_kind kind, const struct wp_sheet_field *field)
+static void put_json_field(struct writer *writer, struct wp_json *json, const struct wp_sheet_column *column,
+    const struct wp_sheet_field *field)
 {
-    if (kind == WP_SHEET_NUMBER) {
-        wp_buffer_printf(writer->out, "%" PRIu64, field->number);
-    } else if (kind == WP_SHEET_TEXT) {
-        wp_escape_json(writer->out, field->text);
+    if (column->kind == WP_SHEET_NUMBER) {
+        wp_json_number(json, column->name, field->number);
+    } else if (column->kind == WP_SHEET_TEXT) {
+        wp_json_text(json, column->name, field->text);
     } else {
-        wp_buffer_putc(writer->out, '[');
-        for (uint32_t depth = find_stack(writer, field->number); depth--;) {
-            wp_escape_json(writer->out, frame_name(writer, depth));
-            wp_buffer_puts(writer->out, depth ? "," : "");
-        }
-        wp_buffer_putc(writer->out, ']');
+        wp_json_array(json, column->name);
+        for (uint32_t depth = find_stack(writer, field->number); depth--;)
+            wp_json_text(json, NULL, frame_name(writer, depth));
+        wp_json_end(json);
     }
 }
 
@@ -139,12 +139,13 @@ static void put_json_sheet(struct writer *writer, const struct wp_sheet *sheet)
     for (size_t row = 0; row < count && !writer->out->failed; row++) {
         struct wp_sheet_field fields[WP_SHEET_COLUMNS] = {0};
         sheet->read(&writer->source, row, fields);
-        wp_buffer_printf(writer->out, "{\"table\":\"%s\"", sheet->name);
-        for (size_t i = 0; sheet->columns[i].name; i++) {
-            wp_buffer_printf(writer->out, ",\"%s\":", sheet->columns[i].name);
-            put_json_field(writer, sheet->columns[i].kind, &fields[i]);
-        }
-        wp_buffer_puts(writer->out, "}\n");
+        struct wp_json json = {.out = writer->out, .put_text = wp_escape_json};
+        wp_json_object(&json, NULL);
+        wp_json_text(&json, "table", sheet->name);
+        for (size_t i = 0; sheet->columns[i].name; i++)
+            put_json_field(writer, &json, &sheet->columns[i], &fields[i]);
+        wp_json_end(&json);
+        wp_buffer_putc(writer->out, '\n');
     }
 }
 

@@ -65,23 +65,23 @@ static const char *cell_text(
     if (field->is_none)
         return "–";
     switch (table->columns[column].kind) {
-    case WP_COLUMN_ID:
+    case WP_CELL_ID:
         return wp_pool_printf(&writer->pool, "%" PRIu64, field->number);
-    case WP_COLUMN_COUNT:
+    case WP_CELL_COUNT:
         return wp_human_count(&writer->pool, field->number);
-    case WP_COLUMN_DURATION:
+    case WP_CELL_DURATION:
         return wp_human_duration(&writer->pool, field->number);
-    case WP_COLUMN_SHARE:
+    case WP_CELL_SHARE:
         return wp_human_share(&writer->pool, field->number, table->whole_ns);
-    case WP_COLUMN_VALUE:
-    case WP_COLUMN_TEXT:
-    case WP_COLUMN_NAME:
-    case WP_COLUMN_STACK:
+    case WP_CELL_VALUE:
+    case WP_CELL_TEXT:
+    case WP_CELL_NAME:
+    case WP_CELL_STACK:
         wp_escape_text(&clean, field->text);
         text = wp_pool_clip(&writer->pool, clean.data ? (const char *)clean.data : "",
-            table->columns[column].kind == WP_COLUMN_STACK      ? 1000
-                : table->columns[column].kind == WP_COLUMN_NAME ? name_bytes
-                                                                : NAME_BYTES);
+            table->columns[column].kind == WP_CELL_STACK      ? 1000
+                : table->columns[column].kind == WP_CELL_NAME ? name_bytes
+                                                              : NAME_BYTES);
         writer->pool.failed |= clean.failed;
         wp_buffer_fini(&clean);
         break;
@@ -91,8 +91,8 @@ static const char *cell_text(
 
 static bool is_number(enum wp_column_kind kind)
 {
-    return kind == WP_COLUMN_ID || kind == WP_COLUMN_COUNT || kind == WP_COLUMN_DURATION || kind == WP_COLUMN_SHARE ||
-        kind == WP_COLUMN_VALUE;
+    return kind == WP_CELL_ID || kind == WP_CELL_COUNT || kind == WP_CELL_DURATION || kind == WP_CELL_SHARE ||
+        kind == WP_CELL_VALUE;
 }
 
 static void put_cell(struct wp_buffer *out, const char *text, size_t width, bool right, bool last)
@@ -111,11 +111,11 @@ static void put_row(struct writer *writer, const struct wp_table *table, const c
     bool first = true;
     size_t last = 0; /* of those on the line */
     for (size_t i = 0; i < table->column_count; i++)
-        if (table->columns[i].kind != WP_COLUMN_STACK && *cells[i])
+        if (table->columns[i].kind != WP_CELL_STACK && *cells[i])
             last = i;
     wp_buffer_puts(writer->out, "  ");
     for (size_t i = 0; i <= last; i++) {
-        if (table->columns[i].kind == WP_COLUMN_STACK)
+        if (table->columns[i].kind == WP_CELL_STACK)
             continue;
         if (!first)
             wp_buffer_puts(writer->out, "  ");
@@ -124,7 +124,7 @@ static void put_row(struct writer *writer, const struct wp_table *table, const c
     }
     wp_buffer_putc(writer->out, '\n');
     for (size_t i = 0; i < table->column_count; i++)
-        if (table->columns[i].kind == WP_COLUMN_STACK && cells[i] != table->columns[i].title) {
+        if (table->columns[i].kind == WP_CELL_STACK && cells[i] != table->columns[i].title) {
             wp_buffer_puts(writer->out, "      ");
             wrap(writer->out, cells[i], 6);
         }
@@ -145,7 +145,7 @@ static size_t lay_out(
                 widths[i] = width;
         }
     for (size_t i = 0; i < columns; i++)
-        line += table->columns[i].kind == WP_COLUMN_STACK ? 0 : widths[i] + 2;
+        line += table->columns[i].kind == WP_CELL_STACK ? 0 : widths[i] + 2;
     return line;
 }
 

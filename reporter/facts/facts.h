@@ -104,7 +104,7 @@ struct wp_exemplar_facts {
 /* Whose time it is: a host, or a shard whose hosts cannot be told apart (origins.h). */
 #define WP_ORIGINS 32u /* the largest; the others are one more, together */
 
-struct wp_origin {
+struct wp_host_origin {
     const char *name;  /* a host, or "shard s1" */
     const char *hosts; /* of a shard: "web-1, web-2 and 3 more"; of a host "" */
     size_t host_count;
@@ -113,7 +113,7 @@ struct wp_origin {
 };
 
 struct wp_origins {
-    struct wp_origin *rows; /* in the facts' pool; the largest first */
+    struct wp_host_origin *rows; /* in the facts' pool; the largest first */
     size_t count;
     uint64_t missing_ns; /* of the aggregate, in no origin: what could not be read again */
 };

@@ -2,15 +2,13 @@
 #include "reporter/facts/mixed.h"
 
 #include "reporter/display/humanize.h"
+#include "reporter/facts/host_names.h"
 #include "storage/kind/report_store.h"
 #include "storage/report/report_read.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define NAME_BYTES 120u
-#define NAMED_HOSTS 4u
 
 size_t wp_mixed_candidates(const struct wp_release_order *order, size_t release, size_t *rows, size_t room)
 {
@@ -24,25 +22,6 @@ size_t wp_mixed_candidates(const struct wp_release_order *order, size_t release,
                 rows[count++] = i;
         }
     return count;
-}
-
-static int compare_texts(const void *left, const void *right)
-{
-    return strcmp(*(const char *const *)left, *(const char *const *)right);
-}
-
-static const char *name_hosts(struct wp_pool *pool, const struct wp_report *report)
-{
-    uint32_t count;
-    const uint32_t *hosts = wp_report_hosts(report, &count);
-    const char **names = wp_pool_alloc(pool, (count + 1u) * sizeof(*names)), *text = "";
-    for (uint32_t i = 0; names && i < count; i++)
-        names[i] = wp_report_text(report, hosts[i]);
-    if (names && count)
-        qsort(names, count, sizeof(*names), compare_texts);
-    for (uint32_t i = 0; names && i < count && i < NAMED_HOSTS; i++)
-        text = wp_pool_printf(pool, "%s%s%s", text, i ? ", " : "", wp_pool_clip(pool, names[i], NAME_BYTES));
-    return count > NAMED_HOSTS ? wp_pool_printf(pool, "%s and %u more", text, count - NAMED_HOSTS) : text;
 }
 
 /* Spans of a report ascend and lie apart. */
@@ -80,8 +59,8 @@ static int read_one(struct wp_facts *facts, const struct wp_stores *stores, cons
         return rc;
     struct wp_mixed_window window = {.release = wp_pool_text(&facts->pool, release)};
     meet(&window, facts->report, report);
-    window.here = name_hosts(&facts->pool, facts->report);
-    window.there = name_hosts(&facts->pool, report);
+    window.here = wp_host_names(&facts->pool, facts->report);
+    window.there = wp_host_names(&facts->pool, report);
     wp_report_destroy(report);
     if (window.both_ns)
         facts->mixed[facts->mixed_count++] = window;
@@ -121,12 +100,12 @@ const char *wp_mixed_sentence(struct wp_pool *pool, const struct wp_mixed_window
 void wp_page_mixed(struct wp_display *display, const struct wp_mixed_window *rows, size_t count)
 {
     static const struct wp_column columns[] = {
-        {"Other release", NULL, WP_COLUMN_NAME},
-        {"From", NULL, WP_COLUMN_TEXT},
-        {"To", NULL, WP_COLUMN_TEXT},
-        {"Both active", NULL, WP_COLUMN_DURATION},
-        {"Hosts of this one", NULL, WP_COLUMN_STACK},
-        {"Hosts of the other", NULL, WP_COLUMN_STACK},
+        {"Other release", NULL, WP_CELL_NAME},
+        {"From", NULL, WP_CELL_TEXT},
+        {"To", NULL, WP_CELL_TEXT},
+        {"Both active", NULL, WP_CELL_DURATION},
+        {"Hosts of this one", NULL, WP_CELL_STACK},
+        {"Hosts of the other", NULL, WP_CELL_STACK},
     };
     if (!count)
         return;

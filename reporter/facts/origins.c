@@ -2,6 +2,7 @@
 #include "reporter/facts/origins.h"
 
 #include "reporter/facts/facts.h"
+#include "reporter/facts/host_names.h"
 #include "storage/report/report_merge.h"
 #include "storage/report/report_read.h"
 
@@ -9,57 +10,35 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NAME_BYTES 120u
-#define NAMED_HOSTS 4u
-
 struct reading {
     struct wp_facts *facts;
     size_t room;
 };
 
-static int compare_texts(const void *left, const void *right)
-{
-    return strcmp(*(const char *const *)left, *(const char *const *)right);
-}
-
 static int by_time(const void *left, const void *right)
 {
-    const struct wp_origin *a = left, *b = right;
+    const struct wp_host_origin *a = left, *b = right;
     if (a->total_ns != b->total_ns)
         return a->total_ns > b->total_ns ? -1 : 1;
     return strcmp(a->name, b->name);
 }
 
-/* "web-1, web-2 and 3 more". */
-static const char *name_hosts(struct wp_pool *pool, const struct wp_report *report)
-{
-    uint32_t count;
-    const uint32_t *hosts = wp_report_hosts(report, &count);
-    const char **names = wp_pool_alloc(pool, (count + 1u) * sizeof(*names)), *text = "";
-    for (uint32_t i = 0; names && i < count; i++)
-        names[i] = wp_report_text(report, hosts[i]);
-    if (names && count)
-        qsort(names, count, sizeof(*names), compare_texts);
-    for (uint32_t i = 0; names && i < count && i < NAMED_HOSTS; i++)
-        text = wp_pool_printf(pool, "%s%s%s", text, i ? ", " : "", wp_pool_clip(pool, names[i], NAME_BYTES));
-    return count > NAMED_HOSTS ? wp_pool_printf(pool, "%s and %u more", text, count - NAMED_HOSTS) : text;
-}
-
-static void describe(struct wp_pool *pool, struct wp_origin *origin, const struct wp_report *report, const char *shard)
+static void describe(
+    struct wp_pool *pool, struct wp_host_origin *origin, const struct wp_report *report, const char *shard)
 {
     uint32_t count;
     const uint32_t *hosts = wp_report_hosts(report, &count);
     origin->host_count = count;
     origin->hosts = "";
     if (count == 1) {
-        origin->name = wp_pool_clip(pool, wp_report_text(report, hosts[0]), NAME_BYTES);
+        origin->name = wp_pool_clip(pool, wp_report_text(report, hosts[0]), WP_HOST_NAME_BYTES);
         return;
     }
     origin->name = shard ? wp_pool_printf(pool, "shard %s", shard) : "all hosts";
-    origin->hosts = name_hosts(pool, report);
+    origin->hosts = wp_host_names(pool, report);
 }
 
-static struct wp_origin *find(struct wp_origins *origins, const struct wp_origin *wanted)
+static struct wp_host_origin *find(struct wp_origins *origins, const struct wp_host_origin *wanted)
 {
     for (size_t i = 0; i < origins->count; i++)
         if ((origins->rows[i].host_count == 1) == (wanted->host_count == 1) &&
@@ -68,12 +47,12 @@ static struct wp_origin *find(struct wp_origins *origins, const struct wp_origin
     return NULL;
 }
 
-static struct wp_origin *add(struct reading *reading, const struct wp_origin *made)
+static struct wp_host_origin *add(struct reading *reading, const struct wp_host_origin *made)
 {
     struct wp_origins *origins = &reading->facts->origins;
     if (origins->count == reading->room) {
         size_t room = reading->room ? reading->room * 2 : 16;
-        struct wp_origin *grown = wp_pool_alloc(&reading->facts->pool, room * sizeof(*grown));
+        struct wp_host_origin *grown = wp_pool_alloc(&reading->facts->pool, room * sizeof(*grown));
         if (!grown)
             return NULL;
         if (origins->count)
@@ -89,9 +68,9 @@ static struct wp_origin *add(struct reading *reading, const struct wp_origin *ma
 static int take(void *context, const struct wp_share *share, struct wp_error *err)
 {
     struct reading *reading = context;
-    struct wp_origin made = {.report = share->report};
+    struct wp_host_origin made = {.report = share->report};
     describe(&reading->facts->pool, &made, share->report, share->shard);
-    struct wp_origin *there = find(&reading->facts->origins, &made);
+    struct wp_host_origin *there = find(&reading->facts->origins, &made);
     int rc = 0;
     if (there) {
         rc = wp_report_merge(there->report, share->report, err);
@@ -109,13 +88,13 @@ static void finish(struct wp_facts *facts)
     struct wp_origins *origins = &facts->origins;
     size_t kept = 0;
     for (size_t i = 0; i < origins->count; i++) {
-        struct wp_origin *origin = &origins->rows[i];
+        struct wp_host_origin *origin = &origins->rows[i];
         origin->total_ns = wp_report_total(origin->report);
         if (origin->host_count != 1) {
             uint32_t count;
             wp_report_hosts(origin->report, &count);
             origin->host_count = count;
-            origin->hosts = name_hosts(&facts->pool, origin->report);
+            origin->hosts = wp_host_names(&facts->pool, origin->report);
         }
         if (origin->total_ns)
             origins->rows[kept++] = *origin;
@@ -132,13 +111,13 @@ static int join_rest(struct wp_facts *facts, struct wp_error *err)
     int rc = 0;
     if (origins->count <= WP_ORIGINS)
         return 0;
-    struct wp_origin *rest = &origins->rows[WP_ORIGINS];
+    struct wp_host_origin *rest = &origins->rows[WP_ORIGINS];
     for (size_t i = WP_ORIGINS + 1; i < origins->count; i++) {
         rc = rc ? rc : wp_report_merge(rest->report, origins->rows[i].report, err);
         wp_report_destroy(origins->rows[i].report);
     }
     rest->name = wp_pool_printf(&facts->pool, "%zu others", origins->count - WP_ORIGINS);
-    rest->hosts = name_hosts(&facts->pool, rest->report);
+    rest->hosts = wp_host_names(&facts->pool, rest->report);
     rest->total_ns = wp_report_total(rest->report);
     rest->host_count = SIZE_MAX;
     origins->count = WP_ORIGINS + 1;
@@ -154,7 +133,7 @@ static int take_whole(struct wp_facts *facts)
     if (!origins->rows)
         return -ENOMEM;
     if (only) /* the other hosts of the fleet have nothing of it themselves */
-        origins->rows[0] = (struct wp_origin){.name = only, .hosts = "", .host_count = 1};
+        origins->rows[0] = (struct wp_host_origin){.name = only, .hosts = "", .host_count = 1};
     else
         describe(&facts->pool, &origins->rows[0], facts->report, NULL);
     origins->rows[0].total_ns = facts->total_ns;

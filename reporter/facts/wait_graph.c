@@ -63,7 +63,7 @@ static uint32_t wait_of(struct building *building, uint32_t from, uint32_t to)
         building->failed = true;
         return NONE;
     }
-    graph->waits[graph->wait_count] = (struct wp_wait){.from = from, .to = to};
+    graph->waits[graph->wait_count] = (struct wp_graph_wait){.from = from, .to = to};
     return graph->wait_count++;
 }
 
@@ -124,7 +124,7 @@ static void drop_other_paths(struct building *building)
     }
 }
 
-static void take(struct wp_wait *wait, const struct wp_flame_node *node, uint64_t ns, uint64_t count)
+static void take(struct wp_graph_wait *wait, const struct wp_flame_node *node, uint64_t ns, uint64_t count)
 {
     wait->ns += ns;
     wait->count += count;
@@ -175,7 +175,7 @@ static void sum(struct building *building, bool is_knot)
         top = i;
         if (!(open = open_of(building, i, is_knot)) || (*open)++)
             continue;
-        struct wp_wait *wait = &building->graph->waits[building->wait[i]];
+        struct wp_graph_wait *wait = &building->graph->waits[building->wait[i]];
         if (is_knot)
             building->graph->knots[wait->knot - 1].ns += nodes[i].total_ns;
         else
@@ -279,7 +279,7 @@ static int compare_parties(const void *left, const void *right, void *context)
 
 static int compare_waits(const void *left, const void *right)
 {
-    const struct wp_wait *a = left, *b = right;
+    const struct wp_graph_wait *a = left, *b = right;
     if (a->ns != b->ns)
         return a->ns > b->ns ? -1 : 1;
     return a->from != b->from ? a->from < b->from ? -1 : 1 : a->to < b->to ? -1 : a->to > b->to;
@@ -314,7 +314,7 @@ static void finish(struct building *building)
     uint32_t *order = calloc((size_t)most * 3 + 1, sizeof(*order)), *party_place = order + most,
              *knot_place = party_place + most;
     struct wp_party *parties = wp_pool_alloc(building->pool, (graph->party_count + 1u) * sizeof(*parties));
-    struct wp_wait *waits = wp_pool_alloc(building->pool, (graph->wait_count + 1u) * sizeof(*waits));
+    struct wp_graph_wait *waits = wp_pool_alloc(building->pool, (graph->wait_count + 1u) * sizeof(*waits));
     struct wp_knot *knots = wp_pool_alloc(building->pool, (graph->knot_count + 1u) * sizeof(*knots));
     if (!order || !parties || !waits || !knots || building->failed) {
         building->failed = true;

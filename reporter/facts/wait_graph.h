@@ -23,7 +23,7 @@ struct wp_party {
     uint32_t knot;          /* place in knots + 1, 0 none */
 };
 
-struct wp_wait {
+struct wp_graph_wait {
     uint32_t from, to;  /* parties: `from` waited for `to` */
     uint64_t ns, count; /* pieces; of hosts: messages */
     uint32_t permalink; /* of the flame's node that holds most of it, 0 none */
@@ -39,9 +39,9 @@ struct wp_knot {
 };
 
 struct wp_wait_graph {
-    struct wp_party *parties; /* by time that they took part in, largest first */
-    struct wp_wait *waits;    /* longest first */
-    struct wp_knot *knots;    /* most members first, then longest */
+    struct wp_party *parties;    /* by time that they took part in, largest first */
+    struct wp_graph_wait *waits; /* longest first */
+    struct wp_knot *knots;       /* most members first, then longest */
     uint32_t party_count, wait_count, knot_count;
 };
 

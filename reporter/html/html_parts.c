@@ -23,14 +23,14 @@ void wp_html_href(struct wp_buffer *out, enum wp_page_kind from, const struct wp
 
 static const char *kind_name(enum wp_column_kind kind)
 {
-    static const char *const names[] = {[WP_COLUMN_TEXT] = "text",
-        [WP_COLUMN_NAME] = "name",
-        [WP_COLUMN_STACK] = "stack",
-        [WP_COLUMN_ID] = "id",
-        [WP_COLUMN_COUNT] = "count",
-        [WP_COLUMN_DURATION] = "duration",
-        [WP_COLUMN_SHARE] = "share",
-        [WP_COLUMN_VALUE] = "value"};
+    static const char *const names[] = {[WP_CELL_TEXT] = "text",
+        [WP_CELL_NAME] = "name",
+        [WP_CELL_STACK] = "stack",
+        [WP_CELL_ID] = "id",
+        [WP_CELL_COUNT] = "count",
+        [WP_CELL_DURATION] = "duration",
+        [WP_CELL_SHARE] = "share",
+        [WP_CELL_VALUE] = "value"};
     return names[kind];
 }
 
@@ -90,15 +90,15 @@ static void put_field(struct wp_buffer *out, struct wp_pool *pool, enum wp_page_
     const struct wp_field *field = &table->fields[row * table->column_count + i];
     enum wp_column_kind kind = table->columns[i].kind;
     static const char *const marks[] = {"", " worse", " better", " faint"};
-    bool is_nothing = (kind == WP_COLUMN_COUNT || kind == WP_COLUMN_DURATION) && !field->number;
+    bool is_nothing = (kind == WP_CELL_COUNT || kind == WP_CELL_DURATION) && !field->number;
     wp_buffer_printf(out, "<td class=\"k-%s%s\"", kind_name(kind),
-        kind == WP_COLUMN_VALUE || is_nothing ? marks[is_nothing ? WP_MARK_FAINT : field->mark] : "");
-    if (kind == WP_COLUMN_VALUE)
+        kind == WP_CELL_VALUE || is_nothing ? marks[is_nothing ? WP_MARK_FAINT : field->mark] : "");
+    if (kind == WP_CELL_VALUE)
         wp_buffer_printf(out, " data-v=\"%.9g\"", field->value);
-    else if (kind >= WP_COLUMN_ID)
+    else if (kind >= WP_CELL_ID)
         wp_buffer_printf(out, " data-v=\"%" PRIu64 "\"", field->number);
     wp_buffer_putc(out, '>');
-    bool is_linked = kind >= WP_COLUMN_ID && kind <= WP_COLUMN_SHARE && field->link.set && field->number;
+    bool is_linked = kind >= WP_CELL_ID && kind <= WP_CELL_SHARE && field->link.set && field->number;
     if (is_linked) { /* what stands behind the figure */
         wp_buffer_puts(out, "<a href=\"");
         wp_html_href(out, from, &field->link);
@@ -106,13 +106,13 @@ static void put_field(struct wp_buffer *out, struct wp_pool *pool, enum wp_page_
     }
     if (field->is_none)
         wp_buffer_puts(out, "–");
-    else if (kind == WP_COLUMN_ID)
+    else if (kind == WP_CELL_ID)
         wp_buffer_printf(out, "%" PRIu64, field->number);
-    else if (kind == WP_COLUMN_COUNT)
+    else if (kind == WP_CELL_COUNT)
         wp_escape_html(out, wp_human_count(pool, field->number));
-    else if (kind == WP_COLUMN_DURATION)
+    else if (kind == WP_CELL_DURATION)
         wp_escape_html(out, wp_human_duration(pool, field->number));
-    else if (kind == WP_COLUMN_SHARE)
+    else if (kind == WP_CELL_SHARE)
         put_share(out, pool, field->number, table->whole_ns);
     else
         put_text(out, from, field);
@@ -149,14 +149,22 @@ void wp_html_table(struct wp_buffer *out, enum wp_page_kind from, const struct w
     wp_pool_fini(&pool);
 }
 
-static void put_bar_part(struct wp_buffer *out, enum wp_page_kind from, unsigned category, double x, double width,
-    const struct wp_link *link, const char *text, bool labelled)
+/* A category's piece of a bar, in hundredths of its width. */
+struct bar_part {
+    enum wp_category category;
+    double x, width;
+    const char *text;
+    bool is_labelled;
+};
+
+static void put_bar_part(
+    struct wp_buffer *out, enum wp_page_kind from, const struct wp_link *link, const struct bar_part *bar)
 {
-    const char *title = wp_category_title((enum wp_category)category);
+    const char *title = wp_category_title(bar->category);
     if (link->set) {
         struct wp_link part = *link;
         char fragment[64];
-        snprintf(fragment, sizeof(fragment), "category=%s", wp_category_key((enum wp_category)category));
+        snprintf(fragment, sizeof(fragment), "category=%s", wp_category_key(bar->category));
         part.fragment = fragment;
         wp_buffer_puts(out, "<a href=\"");
         wp_html_href(out, from, &part);
@@ -165,10 +173,10 @@ static void put_bar_part(struct wp_buffer *out, enum wp_page_kind from, unsigned
     wp_buffer_printf(out,
         "<svg x=\"%.3f%%\" width=\"%.3f%%\" height=\"100%%\"><title>%s: %s</title>"
         "<rect class=\"c-%s\" width=\"100%%\" height=\"100%%\"/>",
-        x, width, title, text, wp_category_key((enum wp_category)category));
-    if (labelled && width * 10.6 > 8.4 * (double)strlen(title) + 20) /* of a bar of 1060 pixels */
+        bar->x, bar->width, title, bar->text, wp_category_key(bar->category));
+    if (bar->is_labelled && bar->width * 10.6 > 8.4 * (double)strlen(title) + 20) /* of a bar of 1060 pixels */
         wp_buffer_printf(out, "<text class=\"on-%s\" x=\"12\" y=\"50%%\" dy=\"0.35em\">%s</text>",
-            wp_category_key((enum wp_category)category), title);
+            wp_category_key(bar->category), title);
     wp_buffer_puts(out, link->set ? "</svg></a>\n" : "</svg>\n");
 }
 
@@ -185,10 +193,13 @@ void wp_html_bar(
     for (unsigned i = 0; i < WP_CATEGORIES && total; i++) {
         double width = 100.0 * (double)parts[i] / (double)total;
         if (parts[i])
-            put_bar_part(out, from, i, x, width, link,
-                wp_pool_printf(
-                    &pool, "%s, %s", wp_human_duration(&pool, parts[i]), wp_human_share(&pool, parts[i], total)),
-                !small);
+            put_bar_part(out, from, link,
+                &(struct bar_part){.category = (enum wp_category)i,
+                    .x = x,
+                    .width = width,
+                    .text = wp_pool_printf(
+                        &pool, "%s, %s", wp_human_duration(&pool, parts[i]), wp_human_share(&pool, parts[i], total)),
+                    .is_labelled = !small});
         x += width;
     }
     wp_buffer_puts(out, "</svg>\n");

@@ -10,9 +10,9 @@
 static void add_events(struct wp_display *display, const struct wp_facts *facts)
 {
     static const struct wp_column columns[] = {
-        {"Kind of event", NULL, WP_COLUMN_NAME},
-        {"Recorded", NULL, WP_COLUMN_COUNT},
-        {"Lost", NULL, WP_COLUMN_COUNT},
+        {"Kind of event", NULL, WP_CELL_NAME},
+        {"Recorded", NULL, WP_CELL_COUNT},
+        {"Lost", NULL, WP_CELL_COUNT},
     };
     struct wp_table *table = wp_display_table(display, "events", columns, 3, facts->event_count);
     for (size_t i = 0; i < facts->event_count; i++) {
@@ -57,10 +57,10 @@ static const char *meaning(const char *limit)
 static void add_limits(struct wp_display *display, const struct wp_facts *facts)
 {
     static const struct wp_column columns[] = {
-        {"Limit", NULL, WP_COLUMN_NAME},
-        {"What it means", NULL, WP_COLUMN_TEXT},
-        {"Times", "How often it stopped an explanation", WP_COLUMN_COUNT},
-        {"Time", "That it touched", WP_COLUMN_DURATION},
+        {"Limit", NULL, WP_CELL_NAME},
+        {"What it means", NULL, WP_CELL_TEXT},
+        {"Times", "How often it stopped an explanation", WP_CELL_COUNT},
+        {"Time", "That it touched", WP_CELL_DURATION},
     };
     struct wp_table *table = wp_display_table(display, "limits", columns, 4, facts->limit_count);
     table->empty = "No limit of the analysis was reached.";

@@ -44,9 +44,9 @@ struct wp_link wp_page_behind_node(struct wp_display *display, const struct wp_f
 static void add_origins(struct wp_display *display, const struct wp_facts *facts)
 {
     static const struct wp_column columns[] = {
-        {"Host", "Of the process of interest", WP_COLUMN_NAME},
-        {"Time", NULL, WP_COLUMN_DURATION},
-        {"Share", "Of the total", WP_COLUMN_SHARE},
+        {"Host", "Of the process of interest", WP_CELL_NAME},
+        {"Time", NULL, WP_CELL_DURATION},
+        {"Share", "Of the total", WP_CELL_SHARE},
     };
     if (!facts->origins.count)
         return;

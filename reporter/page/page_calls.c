@@ -74,9 +74,9 @@ static void add_callers(struct wp_display *display, const struct wp_facts *facts
     const struct wp_function_fact *function, size_t place)
 {
     static const struct wp_column columns[] = {
-        {"Called by", NULL, WP_COLUMN_NAME},
-        {"Time", "Of the function when it was called from there", WP_COLUMN_DURATION},
-        {"Share", "Of the function's inclusive time", WP_COLUMN_SHARE},
+        {"Called by", NULL, WP_CELL_NAME},
+        {"Time", "Of the function when it was called from there", WP_CELL_DURATION},
+        {"Share", "Of the function's inclusive time", WP_CELL_SHARE},
     };
     uint32_t first = calls->first_caller[function->frame], end = calls->first_caller[function->frame + 1];
     struct wp_table *table = wp_display_table(display, wp_pool_printf(&display->pool, "callers-%zu", place), columns, 3,
@@ -90,9 +90,9 @@ static void add_callees(struct wp_display *display, const struct wp_facts *facts
     const struct wp_function_fact *function, size_t place)
 {
     static const struct wp_column columns[] = {
-        {"Calls, and waits in", NULL, WP_COLUMN_NAME},
-        {"Time", "Spent there from this function", WP_COLUMN_DURATION},
-        {"Share", "Of the function's inclusive time", WP_COLUMN_SHARE},
+        {"Calls, and waits in", NULL, WP_CELL_NAME},
+        {"Time", "Spent there from this function", WP_CELL_DURATION},
+        {"Share", "Of the function's inclusive time", WP_CELL_SHARE},
     };
     uint32_t first = calls->first_callee[function->frame], end = calls->first_callee[function->frame + 1];
     struct wp_table *table = wp_display_table(display, wp_pool_printf(&display->pool, "callees-%zu", place), columns, 3,
@@ -109,9 +109,9 @@ static void add_places(struct wp_display *display, const struct wp_facts *facts,
     const struct wp_function_fact *function, size_t place)
 {
     static const struct wp_column columns[] = {
-        {"Where it stands", "The pseudo-stack up to it", WP_COLUMN_STACK},
-        {"Time", NULL, WP_COLUMN_DURATION},
-        {"Share", "Of the function's inclusive time", WP_COLUMN_SHARE},
+        {"Where it stands", "The pseudo-stack up to it", WP_CELL_STACK},
+        {"Time", NULL, WP_CELL_DURATION},
+        {"Share", "Of the function's inclusive time", WP_CELL_SHARE},
     };
     uint32_t first = calls->first_place[function->frame], end = calls->first_place[function->frame + 1];
     struct wp_table *table = wp_display_table(display, wp_pool_printf(&display->pool, "places-%zu", place), columns, 3,
@@ -152,9 +152,9 @@ static void add_sites(
     struct wp_display *display, const struct wp_facts *facts, const struct wp_function_fact *function, size_t place)
 {
     static const struct wp_column columns[] = {
-        {"Call site", "The line that calls it", WP_COLUMN_NAME},
-        {"Time", "Of the function when it was called from there", WP_COLUMN_DURATION},
-        {"Share", "Of the function's inclusive time", WP_COLUMN_SHARE},
+        {"Call site", "The line that calls it", WP_CELL_NAME},
+        {"Time", "Of the function when it was called from there", WP_CELL_DURATION},
+        {"Share", "Of the function's inclusive time", WP_CELL_SHARE},
     };
     const struct wp_source_lines *source = &facts->source;
     uint32_t callee = function->style == WP_STYLE_USER ? wp_source_function(source, function->name) : UINT32_MAX,
@@ -240,11 +240,11 @@ static void add_function(
 static void add_cliques(struct wp_display *display, const struct wp_facts *facts, const struct wp_calls *calls)
 {
     static const struct wp_column columns[] = {
-        {"Functions that call each other", NULL, WP_COLUMN_NAME},
-        {"Members", "1: it calls itself", WP_COLUMN_COUNT},
-        {"Entered most from", NULL, WP_COLUMN_NAME},
-        {"Time", "On any stack, counted once each", WP_COLUMN_DURATION},
-        {"Share", "Of the total", WP_COLUMN_SHARE},
+        {"Functions that call each other", NULL, WP_CELL_NAME},
+        {"Members", "1: it calls itself", WP_CELL_COUNT},
+        {"Entered most from", NULL, WP_CELL_NAME},
+        {"Time", "On any stack, counted once each", WP_CELL_DURATION},
+        {"Share", "Of the total", WP_CELL_SHARE},
     };
     if (!calls->clique_count)
         return;

@@ -143,12 +143,12 @@ static struct wp_table *add_table(struct wp_display *display, const struct wp_co
     const struct wp_column *names, size_t name_count, size_t rows)
 {
     static const struct wp_column numbers[NUMBERS] = {
-        {"Before", "Time a unit in the older one", WP_COLUMN_VALUE},
-        {"After", "Time a unit in the newer one", WP_COLUMN_VALUE},
-        {"Difference", NULL, WP_COLUMN_VALUE},
-        {"Change", "Coloured when it is sure and large enough", WP_COLUMN_VALUE},
-        {"p", "Chance of as much by itself, adjusted for all rows tested; – too few to test", WP_COLUMN_VALUE},
-        {"Severity", "severe: by a quarter or more; maybe: sure by itself and not among all rows", WP_COLUMN_TEXT},
+        {"Before", "Time a unit in the older one", WP_CELL_VALUE},
+        {"After", "Time a unit in the newer one", WP_CELL_VALUE},
+        {"Difference", NULL, WP_CELL_VALUE},
+        {"Change", "Coloured when it is sure and large enough", WP_CELL_VALUE},
+        {"p", "Chance of as much by itself, adjusted for all rows tested; – too few to test", WP_CELL_VALUE},
+        {"Severity", "severe: by a quarter or more; maybe: sure by itself and not among all rows", WP_CELL_TEXT},
     };
     bool is_beside = is_of_one_release(compare);
     size_t count = name_count;
@@ -161,10 +161,9 @@ static struct wp_table *add_table(struct wp_display *display, const struct wp_co
             columns[count++] = numbers[i];
     for (size_t i = 0; i < 2 && is_beside; i++)
         columns[name_count + i] = (struct wp_column){
-            wp_pool_clip(&display->pool, compare->side[i].label, HEAD_BYTES), "Time a unit there", WP_COLUMN_VALUE};
+            wp_pool_clip(&display->pool, compare->side[i].label, HEAD_BYTES), "Time a unit there", WP_CELL_VALUE};
     if (compare->options.method != WP_METHOD_T_TEST)
-        columns[count - 2] =
-            (struct wp_column){"Confidence", "As the method tells it; – it knows none", WP_COLUMN_VALUE};
+        columns[count - 2] = (struct wp_column){"Confidence", "As the method tells it; – it knows none", WP_CELL_VALUE};
     return wp_display_table(display, id, columns, count, rows);
 }
 
@@ -172,8 +171,8 @@ static void add_hops(struct wp_display *display, const struct wp_compare *compar
 {
     const struct wp_column names[2] = {
         {"Who, through whom", "The process of interest, and who it waited for through whom",
-            is_digest(display) ? WP_COLUMN_STACK : WP_COLUMN_NAME},
-        {"Doing", NULL, WP_COLUMN_TEXT}};
+            is_digest(display) ? WP_CELL_STACK : WP_CELL_NAME},
+        {"Doing", NULL, WP_CELL_TEXT}};
     const struct wp_changes *changes = &compare->changes[WP_CHANGE_HOPS];
     struct wp_table *table =
         add_table(display, compare, "changes", names, 2, changes->count < limit ? changes->count : limit);
@@ -197,10 +196,10 @@ static void add_family(struct wp_display *display, const struct wp_compare *comp
 {
     static const struct wp_column names[WP_CHANGE_FAMILIES] = {
         [WP_CHANGE_PROCESSES] = {"Process", "Time in which it was on top: running, or waiting for nobody further",
-            WP_COLUMN_NAME},
-        [WP_CHANGE_CATEGORIES] = {"Category", NULL, WP_COLUMN_TEXT},
+            WP_CELL_NAME},
+        [WP_CHANGE_CATEGORIES] = {"Category", NULL, WP_CELL_TEXT},
         [WP_CHANGE_FUNCTIONS] = {
-            "Function", "Time in which it was the innermost one, running or waiting", WP_COLUMN_NAME}};
+            "Function", "Time in which it was the innermost one, running or waiting", WP_CELL_NAME}};
     const struct wp_changes *changes = &compare->changes[family];
     wp_display_heading(display, title);
     struct wp_table *table = add_table(display, compare, wp_change_family_key(family), &names[family], 1,

@@ -66,12 +66,12 @@ static void add_row(struct wp_display *display, struct wp_table *table, const st
 static void add_windows(struct wp_display *display, const struct wp_facts *facts, enum wp_page_kind page)
 {
     static const struct wp_column columns[] = {
-        {"Window", NULL, WP_COLUMN_TEXT},
-        {"Why this one", NULL, WP_COLUMN_TEXT},
-        {"Length", NULL, WP_COLUMN_DURATION},
-        {"Began", NULL, WP_COLUMN_TEXT},
-        {"Thread", "And on which host", WP_COLUMN_NAME},
-        {"Most of it", "What stood on top for longest", WP_COLUMN_TEXT},
+        {"Window", NULL, WP_CELL_TEXT},
+        {"Why this one", NULL, WP_CELL_TEXT},
+        {"Length", NULL, WP_CELL_DURATION},
+        {"Began", NULL, WP_CELL_TEXT},
+        {"Thread", "And on which host", WP_CELL_NAME},
+        {"Most of it", "What stood on top for longest", WP_CELL_TEXT},
     };
     struct wp_table *table = wp_display_table(display, "exemplars", columns, 6, facts->exemplars.count);
     table->searchable = facts->exemplars.count > 10;

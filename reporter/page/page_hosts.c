@@ -83,9 +83,9 @@ static void add_matrix(struct wp_display *display, const struct wp_hosts *hosts)
     if (!count || !columns)
         return;
     columns[0] = (struct wp_column){
-        "Waits on, for:", "A row is the host that waited, a column the one that it waited for", WP_COLUMN_NAME};
+        "Waits on, for:", "A row is the host that waited, a column the one that it waited for", WP_CELL_NAME};
     for (uint32_t i = 0; i < count; i++)
-        columns[i + 1] = (struct wp_column){host_name(display, hosts, chosen[i]), NULL, WP_COLUMN_VALUE};
+        columns[i + 1] = (struct wp_column){host_name(display, hosts, chosen[i]), NULL, WP_CELL_VALUE};
     struct wp_table *table = wp_display_table(display, "matrix", columns, count + 1u, count);
     for (uint32_t i = 0; i < count; i++) {
         struct wp_field *row = wp_display_row(table);
@@ -110,16 +110,16 @@ static void add_matrix(struct wp_display *display, const struct wp_hosts *hosts)
 static void add_pairs(struct wp_display *display, const struct wp_hosts *hosts)
 {
     static const struct wp_column columns[] = {
-        {"On host", "That waited", WP_COLUMN_NAME},
-        {"For host", "Whose messages ended the waits", WP_COLUMN_NAME},
-        {"Waited", "Until they came", WP_COLUMN_DURATION},
-        {"Waits", "That a message from there ended", WP_COLUMN_COUNT},
-        {"Transit", "Of the message that ended the wait, on average", WP_COLUMN_DURATION},
-        {"Longest", "Transit", WP_COLUMN_DURATION},
-        {"Clock bound", "The two clocks are known to plus or minus so much, at worst", WP_COLUMN_VALUE},
-        {"Received", "Messages from there, waited for or not, of the whole release", WP_COLUMN_COUNT},
-        {"Bytes", "In them", WP_COLUMN_VALUE},
-        {"Sent again", "TCP segments that the other host retransmitted on these connections", WP_COLUMN_COUNT},
+        {"On host", "That waited", WP_CELL_NAME},
+        {"For host", "Whose messages ended the waits", WP_CELL_NAME},
+        {"Waited", "Until they came", WP_CELL_DURATION},
+        {"Waits", "That a message from there ended", WP_CELL_COUNT},
+        {"Transit", "Of the message that ended the wait, on average", WP_CELL_DURATION},
+        {"Longest", "Transit", WP_CELL_DURATION},
+        {"Clock bound", "The two clocks are known to plus or minus so much, at worst", WP_CELL_VALUE},
+        {"Received", "Messages from there, waited for or not, of the whole release", WP_CELL_COUNT},
+        {"Bytes", "In them", WP_CELL_VALUE},
+        {"Sent again", "TCP segments that the other host retransmitted on these connections", WP_CELL_COUNT},
     };
     size_t room = hosts->pair_count < TABLE_ROWS ? hosts->pair_count : TABLE_ROWS;
     struct wp_table *table = wp_display_table(display, "edges", columns, hosts->has_traffic ? 10 : 7, room);
@@ -182,16 +182,16 @@ static bool are_apart(const struct wp_facts *facts)
 static void add_hosts(struct wp_display *display, const struct wp_facts *facts, const struct wp_hosts *hosts)
 {
     static const struct wp_column columns[] = {
-        {"Host", NULL, WP_COLUMN_NAME},
-        {"Processes", "On control paths", WP_COLUMN_COUNT},
+        {"Host", NULL, WP_CELL_NAME},
+        {"Processes", "On control paths", WP_CELL_COUNT},
         {"On others' paths", "Pseudo-stacks of other hosts that stand on one of its processes, each counted once",
-            WP_COLUMN_DURATION},
+            WP_CELL_DURATION},
         {"Processes' time", "Of its processes, together; one that waits and the one that it waits for both count",
-            WP_COLUMN_DURATION},
-        {"Running", "Of that, on a CPU", WP_COLUMN_DURATION},
-        {"Waited for others", "For messages from other hosts", WP_COLUMN_DURATION},
-        {"Others waited", "For its messages", WP_COLUMN_DURATION},
-        {"Its own paths", "Whose time: of the processes of interest on it, wherever it passed", WP_COLUMN_DURATION},
+            WP_CELL_DURATION},
+        {"Running", "Of that, on a CPU", WP_CELL_DURATION},
+        {"Waited for others", "For messages from other hosts", WP_CELL_DURATION},
+        {"Others waited", "For its messages", WP_CELL_DURATION},
+        {"Its own paths", "Whose time: of the processes of interest on it, wherever it passed", WP_CELL_DURATION},
     };
     size_t room = hosts->count < TABLE_ROWS ? hosts->count : TABLE_ROWS;
     struct wp_table *table = wp_display_table(display, "hosts", columns, are_apart(facts) ? 8 : 7, room);
@@ -222,15 +222,15 @@ static void add_hosts(struct wp_display *display, const struct wp_facts *facts, 
 void wp_page_host_identities(struct wp_display *display, const struct wp_hosts *hosts)
 {
     static const struct wp_column columns[] = {
-        {"Host", NULL, WP_COLUMN_NAME},
-        {"Kernel", NULL, WP_COLUMN_NAME},
-        {"Machine", NULL, WP_COLUMN_TEXT},
-        {"CPUs", NULL, WP_COLUMN_ID},
-        {"Source", "Of its events, and the collector's version", WP_COLUMN_NAME},
-        {"Labels", NULL, WP_COLUMN_NAME},
-        {"Healed", "Contradictions between events that were settled", WP_COLUMN_COUNT},
-        {"Events", "Received from it", WP_COLUMN_COUNT},
-        {"Lost", "Events that it could not keep", WP_COLUMN_COUNT},
+        {"Host", NULL, WP_CELL_NAME},
+        {"Kernel", NULL, WP_CELL_NAME},
+        {"Machine", NULL, WP_CELL_TEXT},
+        {"CPUs", NULL, WP_CELL_ID},
+        {"Source", "Of its events, and the collector's version", WP_CELL_NAME},
+        {"Labels", NULL, WP_CELL_NAME},
+        {"Healed", "Contradictions between events that were settled", WP_CELL_COUNT},
+        {"Events", "Received from it", WP_CELL_COUNT},
+        {"Lost", "Events that it could not keep", WP_CELL_COUNT},
     };
     struct wp_pool *pool = &display->pool;
     struct wp_table *table = wp_display_table(display, "identities", columns, hosts->has_counts ? 9 : 7,
@@ -259,14 +259,14 @@ void wp_page_host_identities(struct wp_display *display, const struct wp_hosts *
 void wp_page_host_clocks(struct wp_display *display, const struct wp_hosts *hosts)
 {
     static const struct wp_column columns[] = {
-        {"Host", NULL, WP_COLUMN_NAME},
-        {"Clock", "Whether it can be compared with the other hosts' clocks", WP_COLUMN_TEXT},
-        {"Compared by", "Messages from and to it whose both ends were seen", WP_COLUMN_COUNT},
-        {"Contradictions", "Messages that would have come before they were sent", WP_COLUMN_COUNT},
-        {"Unpaired", "Messages received from sockets that nobody records", WP_COLUMN_COUNT},
-        {"Bytes", "In them", WP_COLUMN_VALUE},
-        {"Ambiguous", "Messages whose sender fits several sockets", WP_COLUMN_COUNT},
-        {"Sent again", "TCP segments that it retransmitted to hosts that nobody records", WP_COLUMN_COUNT},
+        {"Host", NULL, WP_CELL_NAME},
+        {"Clock", "Whether it can be compared with the other hosts' clocks", WP_CELL_TEXT},
+        {"Compared by", "Messages from and to it whose both ends were seen", WP_CELL_COUNT},
+        {"Contradictions", "Messages that would have come before they were sent", WP_CELL_COUNT},
+        {"Unpaired", "Messages received from sockets that nobody records", WP_CELL_COUNT},
+        {"Bytes", "In them", WP_CELL_VALUE},
+        {"Ambiguous", "Messages whose sender fits several sockets", WP_CELL_COUNT},
+        {"Sent again", "TCP segments that it retransmitted to hosts that nobody records", WP_CELL_COUNT},
     };
     struct wp_table *table =
         wp_display_table(display, "clocks", columns, 8, hosts->count < TABLE_ROWS ? hosts->count : TABLE_ROWS);

@@ -260,13 +260,13 @@ static void put_older(struct wp_pool *pool, struct wp_field *row, const struct w
 static void add_older(struct wp_display *display, const struct wp_release_summary *release, size_t count)
 {
     static const struct wp_column columns[] = {
-        {"Release", NULL, WP_COLUMN_NAME},
-        {"Aggregate", "That speaks for it", WP_COLUMN_NAME},
-        {"Wall time", NULL, WP_COLUMN_DURATION},
-        {"Accounted for", "Of the total", WP_COLUMN_VALUE},
-        {"Worse", "Rows that take longer than in the release before", WP_COLUMN_COUNT},
-        {"Better", "Rows that take less", WP_COLUMN_COUNT},
-        {"What changed, or was found", NULL, WP_COLUMN_TEXT},
+        {"Release", NULL, WP_CELL_NAME},
+        {"Aggregate", "That speaks for it", WP_CELL_NAME},
+        {"Wall time", NULL, WP_CELL_DURATION},
+        {"Accounted for", "Of the total", WP_CELL_VALUE},
+        {"Worse", "Rows that take longer than in the release before", WP_CELL_COUNT},
+        {"Better", "Rows that take less", WP_CELL_COUNT},
+        {"What changed, or was found", NULL, WP_CELL_TEXT},
     };
     wp_display_heading(display, "Older releases");
     struct wp_table *table = wp_display_table(display, "releases", columns, 7, count);

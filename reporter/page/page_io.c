@@ -27,15 +27,15 @@ static struct wp_link behind_link(struct wp_display *display, const struct wp_fa
 static void add_disks(struct wp_display *display, const struct wp_facts *facts, const struct wp_io_facts *io)
 {
     static const struct wp_column columns[] = {
-        {"Disk", NULL, WP_COLUMN_NAME},
-        {"File", "What it was for, where the kernel could tell; N and H stand for numbers and hashes", WP_COLUMN_NAME},
-        {"Waited by", "The process, and its function", WP_COLUMN_NAME},
-        {"Time", "At the device and in its queue", WP_COLUMN_DURATION},
-        {"Share", "Of the total", WP_COLUMN_SHARE},
-        {"At the device", NULL, WP_COLUMN_DURATION},
-        {"Queued", "Before it was given to the device", WP_COLUMN_DURATION},
-        {"Waits", NULL, WP_COLUMN_COUNT},
-        {"A wait", "At the device, on average", WP_COLUMN_DURATION},
+        {"Disk", NULL, WP_CELL_NAME},
+        {"File", "What it was for, where the kernel could tell; N and H stand for numbers and hashes", WP_CELL_NAME},
+        {"Waited by", "The process, and its function", WP_CELL_NAME},
+        {"Time", "At the device and in its queue", WP_CELL_DURATION},
+        {"Share", "Of the total", WP_CELL_SHARE},
+        {"At the device", NULL, WP_CELL_DURATION},
+        {"Queued", "Before it was given to the device", WP_CELL_DURATION},
+        {"Waits", NULL, WP_CELL_COUNT},
+        {"A wait", "At the device, on average", WP_CELL_DURATION},
     };
     struct wp_table *table =
         wp_display_table(display, "disks", columns, 9, io->disk_count < TABLE_ROWS ? io->disk_count : TABLE_ROWS);
@@ -65,14 +65,14 @@ static void add_disks(struct wp_display *display, const struct wp_facts *facts, 
 static void add_connections(struct wp_display *display, const struct wp_facts *facts, const struct wp_io_facts *io)
 {
     static const struct wp_column columns[] = {
-        {"Address", "Of the other end", WP_COLUMN_NAME},
-        {"Waited by", NULL, WP_COLUMN_NAME},
-        {"Time", "With what the other end did meanwhile", WP_COLUMN_DURATION},
-        {"Share", "Of the total", WP_COLUMN_SHARE},
-        {"On the way", "Sent and not yet there", WP_COLUMN_DURATION},
-        {"Not recorded", "At an end that nobody records", WP_COLUMN_DURATION},
-        {"At the other end", "In a process that is recorded", WP_COLUMN_DURATION},
-        {"Pieces", "Of that time, on the way and at either end", WP_COLUMN_COUNT},
+        {"Address", "Of the other end", WP_CELL_NAME},
+        {"Waited by", NULL, WP_CELL_NAME},
+        {"Time", "With what the other end did meanwhile", WP_CELL_DURATION},
+        {"Share", "Of the total", WP_CELL_SHARE},
+        {"On the way", "Sent and not yet there", WP_CELL_DURATION},
+        {"Not recorded", "At an end that nobody records", WP_CELL_DURATION},
+        {"At the other end", "In a process that is recorded", WP_CELL_DURATION},
+        {"Pieces", "Of that time, on the way and at either end", WP_CELL_COUNT},
     };
     struct wp_table *table = wp_display_table(
         display, "connections", columns, 8, io->connection_count < TABLE_ROWS ? io->connection_count : TABLE_ROWS);

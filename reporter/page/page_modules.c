@@ -12,15 +12,15 @@
 static void add_modules(struct wp_display *display, const struct wp_facts *facts)
 {
     static const struct wp_column columns[] = {
-        {"Object file", NULL, WP_COLUMN_NAME},
-        {"Inclusive", "Its functions on any stack, once each, with all that they waited for", WP_COLUMN_DURATION},
-        {"Share", "Inclusive time, of the total", WP_COLUMN_SHARE},
-        {"Running", "One of its functions was the innermost of a run", WP_COLUMN_DURATION},
-        {"Waiting", "One of its functions was the innermost of a wait", WP_COLUMN_DURATION},
-        {"Pieces", "Such runs and waits", WP_COLUMN_COUNT},
-        {"A piece", "On average", WP_COLUMN_DURATION},
-        {"Functions", "That were seen", WP_COLUMN_COUNT},
-        {"Contour", "All figures without its functions: what stood on them counts for who called them", WP_COLUMN_TEXT},
+        {"Object file", NULL, WP_CELL_NAME},
+        {"Inclusive", "Its functions on any stack, once each, with all that they waited for", WP_CELL_DURATION},
+        {"Share", "Inclusive time, of the total", WP_CELL_SHARE},
+        {"Running", "One of its functions was the innermost of a run", WP_CELL_DURATION},
+        {"Waiting", "One of its functions was the innermost of a wait", WP_CELL_DURATION},
+        {"Pieces", "Such runs and waits", WP_CELL_COUNT},
+        {"A piece", "On average", WP_CELL_DURATION},
+        {"Functions", "That were seen", WP_CELL_COUNT},
+        {"Contour", "All figures without its functions: what stood on them counts for who called them", WP_CELL_TEXT},
     };
     size_t count;
     const struct wp_module_fact *modules = wp_modules_build(&display->pool, facts, &count);
@@ -54,13 +54,13 @@ static void add_modules(struct wp_display *display, const struct wp_facts *facts
 static void add_services(struct wp_display *display, const struct wp_facts *facts)
 {
     static const struct wp_column columns[] = {
-        {"Service", "Where requests came in", WP_COLUMN_NAME},
-        {"Requests", "That were answered", WP_COLUMN_COUNT},
-        {"Together", "From their arrival until the reply began to leave", WP_COLUMN_DURATION},
-        {"A request", "On average", WP_COLUMN_DURATION},
-        {"Half up to", NULL, WP_COLUMN_DURATION},
-        {"99 of 100 up to", NULL, WP_COLUMN_DURATION},
-        {"Slowest", NULL, WP_COLUMN_DURATION},
+        {"Service", "Where requests came in", WP_CELL_NAME},
+        {"Requests", "That were answered", WP_CELL_COUNT},
+        {"Together", "From their arrival until the reply began to leave", WP_CELL_DURATION},
+        {"A request", "On average", WP_CELL_DURATION},
+        {"Half up to", NULL, WP_CELL_DURATION},
+        {"99 of 100 up to", NULL, WP_CELL_DURATION},
+        {"Slowest", NULL, WP_CELL_DURATION},
     };
     size_t count;
     const struct wp_service_fact *services = wp_slow_requests_build(&display->pool, facts, &count);

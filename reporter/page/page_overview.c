@@ -95,9 +95,9 @@ static void add_quality(struct wp_display *display, const struct wp_facts *facts
 static void add_beside(struct wp_display *display, const struct wp_facts *facts)
 {
     static const struct wp_column columns[] = {
-        {"Threads", NULL, WP_COLUMN_NAME},
-        {"Not waited for", "Work that nobody in the total waited for", WP_COLUMN_DURATION},
-        {"Idle", "Had nothing to do, or nobody waited for it", WP_COLUMN_DURATION},
+        {"Threads", NULL, WP_CELL_NAME},
+        {"Not waited for", "Work that nobody in the total waited for", WP_CELL_DURATION},
+        {"Idle", "Had nothing to do, or nobody waited for it", WP_CELL_DURATION},
     };
     if (!facts->beside_count)
         return;

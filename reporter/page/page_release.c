@@ -17,16 +17,16 @@
 static void add_aggregates(struct wp_display *display, const struct wp_release_summary *release)
 {
     static const struct wp_column columns[] = {
-        {"Aggregate", NULL, WP_COLUMN_NAME},
-        {"Wall time", NULL, WP_COLUMN_DURATION},
-        {"Total", NULL, WP_COLUMN_DURATION},
-        {"Accounted for", "Of the total", WP_COLUMN_VALUE},
-        {"Coverage", "Of the time was recorded", WP_COLUMN_VALUE},
-        {"Hosts", NULL, WP_COLUMN_COUNT},
-        {"Processes", NULL, WP_COLUMN_COUNT},
-        {"Events", NULL, WP_COLUMN_COUNT},
-        {"Lost", "Events that were not kept", WP_COLUMN_COUNT},
-        {"Damaged", "Values that cannot be read", WP_COLUMN_COUNT},
+        {"Aggregate", NULL, WP_CELL_NAME},
+        {"Wall time", NULL, WP_CELL_DURATION},
+        {"Total", NULL, WP_CELL_DURATION},
+        {"Accounted for", "Of the total", WP_CELL_VALUE},
+        {"Coverage", "Of the time was recorded", WP_CELL_VALUE},
+        {"Hosts", NULL, WP_CELL_COUNT},
+        {"Processes", NULL, WP_CELL_COUNT},
+        {"Events", NULL, WP_CELL_COUNT},
+        {"Lost", "Events that were not kept", WP_CELL_COUNT},
+        {"Damaged", "Values that cannot be read", WP_CELL_COUNT},
     };
     size_t count = release->aggregate_count;
     struct wp_table *table =
@@ -54,9 +54,9 @@ static void add_aggregates(struct wp_display *display, const struct wp_release_s
 static void add_buckets(struct wp_display *display, const struct wp_release_facts *facts)
 {
     static const struct wp_column columns[] = {
-        {"Aggregate", NULL, WP_COLUMN_NAME},
-        {"Recorded with", NULL, WP_COLUMN_NAME},
-        {"Of", NULL, WP_COLUMN_NAME},
+        {"Aggregate", NULL, WP_CELL_NAME},
+        {"Recorded with", NULL, WP_CELL_NAME},
+        {"Of", NULL, WP_CELL_NAME},
     };
     struct wp_table *table = wp_display_table(display, "buckets", columns, 3, facts->bucket_count);
     for (size_t i = 0; i < facts->bucket_count; i++) {
@@ -71,7 +71,7 @@ static void add_buckets(struct wp_display *display, const struct wp_release_fact
 
 static void add_shards(struct wp_display *display, const struct wp_release_facts *facts)
 {
-    static const struct wp_column columns[] = {{"Shard", "One aggregator's share of the data", WP_COLUMN_NAME}};
+    static const struct wp_column columns[] = {{"Shard", "One aggregator's share of the data", WP_CELL_NAME}};
     struct wp_table *table = wp_display_table(
         display, "shards", columns, 1, facts->shard_count < TABLE_ROWS ? facts->shard_count : TABLE_ROWS);
     table->empty = "No shard has registered.";
@@ -91,10 +91,10 @@ static bool is_peoples(const char *key)
 static void add_metadata(struct wp_display *display, const struct wp_release_facts *facts)
 {
     static const struct wp_column columns[] = {
-        {"Key", NULL, WP_COLUMN_NAME},
-        {"Value", NULL, WP_COLUMN_NAME},
-        {"Said by", "Shard", WP_COLUMN_NAME},
-        {"When", NULL, WP_COLUMN_TEXT},
+        {"Key", NULL, WP_CELL_NAME},
+        {"Value", NULL, WP_CELL_NAME},
+        {"Said by", "Shard", WP_CELL_NAME},
+        {"When", NULL, WP_CELL_TEXT},
     };
     const struct wp_metadata *metadata = &facts->metadata;
     struct wp_table *table =
@@ -117,15 +117,15 @@ static void add_metadata(struct wp_display *display, const struct wp_release_fac
 static void add_checks(struct wp_display *display, const struct wp_release_summary *release)
 {
     static const struct wp_column columns[] = {
-        {"Aggregate", NULL, WP_COLUMN_NAME},
-        {"Against", NULL, WP_COLUMN_NAME},
-        {"Method", NULL, WP_COLUMN_TEXT},
-        {"Worse", "Rows that take longer", WP_COLUMN_COUNT},
-        {"Better", "Rows that take less", WP_COLUMN_COUNT},
-        {"Severity", "Of the first finding", WP_COLUMN_TEXT},
-        {"Confidence", "As the method tells it", WP_COLUMN_VALUE},
-        {"First finding", NULL, WP_COLUMN_STACK},
-        {"When", NULL, WP_COLUMN_TEXT},
+        {"Aggregate", NULL, WP_CELL_NAME},
+        {"Against", NULL, WP_CELL_NAME},
+        {"Method", NULL, WP_CELL_TEXT},
+        {"Worse", "Rows that take longer", WP_CELL_COUNT},
+        {"Better", "Rows that take less", WP_CELL_COUNT},
+        {"Severity", "Of the first finding", WP_CELL_TEXT},
+        {"Confidence", "As the method tells it", WP_CELL_VALUE},
+        {"First finding", NULL, WP_CELL_STACK},
+        {"When", NULL, WP_CELL_TEXT},
     };
     size_t count = 0;
     for (const struct wp_aggregate_summary *row = release->first; row; row = row->next)

@@ -40,13 +40,13 @@ static struct wp_source_map map_of(const struct wp_facts *facts, struct linking 
 void wp_page_source_table(struct wp_display *display, const struct wp_facts *facts, size_t rows)
 {
     static const struct wp_column columns[] = {
-        {"Source file", NULL, WP_COLUMN_NAME},
+        {"Source file", NULL, WP_CELL_NAME},
         {"Own time", "Run in its lines, and waits and calls of theirs in code whose lines are not known",
-            WP_COLUMN_DURATION},
-        {"Share", "Own time, of the total", WP_COLUMN_SHARE},
-        {"Self", "On a CPU in its lines' own code", WP_COLUMN_DURATION},
-        {"Largest line", "Inclusive", WP_COLUMN_DURATION},
-        {"Line", "That line", WP_COLUMN_ID},
+            WP_CELL_DURATION},
+        {"Share", "Own time, of the total", WP_CELL_SHARE},
+        {"Self", "On a CPU in its lines' own code", WP_CELL_DURATION},
+        {"Largest line", "Inclusive", WP_CELL_DURATION},
+        {"Line", "That line", WP_CELL_ID},
     };
     struct wp_source_map map = map_of(facts, NULL);
     const struct wp_source_lines *source = &facts->source;
@@ -106,13 +106,13 @@ static void add_hottest(struct wp_display *display, const struct wp_facts *facts
     uint32_t place, const struct wp_source_physical *physical)
 {
     static const struct wp_column columns[] = {
-        {"Line", NULL, WP_COLUMN_ID},
-        {"Function", NULL, WP_COLUMN_NAME},
-        {"Self", "On a CPU in the line's own code", WP_COLUMN_DURATION},
-        {"Run", "On a CPU, in the line or in what it called", WP_COLUMN_DURATION},
-        {"Wait", "Waiting, in what the line called", WP_COLUMN_DURATION},
-        {"Inclusive", NULL, WP_COLUMN_DURATION},
-        {"Share", "Inclusive, of the total", WP_COLUMN_SHARE},
+        {"Line", NULL, WP_CELL_ID},
+        {"Function", NULL, WP_CELL_NAME},
+        {"Self", "On a CPU in the line's own code", WP_CELL_DURATION},
+        {"Run", "On a CPU, in the line or in what it called", WP_CELL_DURATION},
+        {"Wait", "Waiting, in what the line called", WP_CELL_DURATION},
+        {"Inclusive", NULL, WP_CELL_DURATION},
+        {"Share", "Inclusive, of the total", WP_CELL_SHARE},
     };
     const struct wp_source_file *file = &facts->source.files[place];
     const struct wp_source_site **sites =
@@ -149,10 +149,10 @@ static void add_functions(
     struct wp_display *display, const struct wp_facts *facts, const struct wp_source_map *map, uint32_t place)
 {
     static const struct wp_column columns[] = {
-        {"Function", "Its callers and callees", WP_COLUMN_NAME},
-        {"From line", "The first one with time", WP_COLUMN_ID},
-        {"Inclusive", NULL, WP_COLUMN_DURATION},
-        {"Share", "Inclusive, of the total", WP_COLUMN_SHARE},
+        {"Function", "Its callers and callees", WP_CELL_NAME},
+        {"From line", "The first one with time", WP_CELL_ID},
+        {"Inclusive", NULL, WP_CELL_DURATION},
+        {"Share", "Inclusive, of the total", WP_CELL_SHARE},
     };
     const struct wp_source_file *file = &facts->source.files[place];
     wp_display_heading(display, "Functions");

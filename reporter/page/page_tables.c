@@ -15,9 +15,9 @@ void wp_page_categories(
     struct wp_display *display, const uint64_t categories[WP_CATEGORIES], const struct wp_query *flame)
 {
     static const struct wp_column columns[] = {
-        {"Category", "From the best to the least understood", WP_COLUMN_TEXT},
-        {"Time", NULL, WP_COLUMN_DURATION},
-        {"Share", "Of the total time of all control paths", WP_COLUMN_SHARE},
+        {"Category", "From the best to the least understood", WP_CELL_TEXT},
+        {"Time", NULL, WP_CELL_DURATION},
+        {"Share", "Of the total time of all control paths", WP_CELL_SHARE},
     };
     struct wp_table *table = wp_display_table(display, "categories", columns, 3, WP_CATEGORIES);
     for (unsigned i = 0; i < WP_CATEGORIES; i++)
@@ -40,12 +40,12 @@ void wp_page_categories(
 void wp_page_process_table(struct wp_display *display, const struct wp_facts *facts, size_t rows)
 {
     static const struct wp_column columns[] = {
-        {"Process", NULL, WP_COLUMN_NAME},
-        {"PID", NULL, WP_COLUMN_ID},
-        {"Host", NULL, WP_COLUMN_NAME},
-        {"Time on paths", "Time in which it stood in a pseudo-stack", WP_COLUMN_DURATION},
-        {"Share", "Of the total; layers overlap, so shares do not add up to 100 %", WP_COLUMN_SHARE},
-        {"Running", "Of that, itself on a CPU", WP_COLUMN_DURATION},
+        {"Process", NULL, WP_CELL_NAME},
+        {"PID", NULL, WP_CELL_ID},
+        {"Host", NULL, WP_CELL_NAME},
+        {"Time on paths", "Time in which it stood in a pseudo-stack", WP_CELL_DURATION},
+        {"Share", "Of the total; layers overlap, so shares do not add up to 100 %", WP_CELL_SHARE},
+        {"Running", "Of that, itself on a CPU", WP_CELL_DURATION},
     };
     size_t room = facts->process_count < rows ? facts->process_count : rows;
     struct wp_table *table = wp_display_table(display, "processes", columns, 6, room);
@@ -86,12 +86,12 @@ static void put_function(
 void wp_page_function_table(struct wp_display *display, const struct wp_facts *facts, size_t rows)
 {
     static const struct wp_column columns[] = {
-        {"Function", NULL, WP_COLUMN_NAME},
-        {"Inclusive", "On any stack, with all that it waited for", WP_COLUMN_DURATION},
-        {"Share", "Inclusive time, of the total", WP_COLUMN_SHARE},
-        {"Running", "Innermost function of a run", WP_COLUMN_DURATION},
-        {"Waiting", "Innermost function of a wait", WP_COLUMN_DURATION},
-        {"Pieces", "Runs and waits in which it was the innermost function", WP_COLUMN_COUNT},
+        {"Function", NULL, WP_CELL_NAME},
+        {"Inclusive", "On any stack, with all that it waited for", WP_CELL_DURATION},
+        {"Share", "Inclusive time, of the total", WP_CELL_SHARE},
+        {"Running", "Innermost function of a run", WP_CELL_DURATION},
+        {"Waiting", "Innermost function of a wait", WP_CELL_DURATION},
+        {"Pieces", "Runs and waits in which it was the innermost function", WP_CELL_COUNT},
     };
     size_t room = facts->function_count < rows ? facts->function_count : rows;
     struct wp_table *table = wp_display_table(display, "functions", columns, 6, room);
@@ -123,12 +123,12 @@ static int compare_own(const void *left, const void *right)
 void wp_page_busiest_table(struct wp_display *display, const struct wp_facts *facts, size_t rows)
 {
     static const struct wp_column columns[] = {
-        {"Busiest function", NULL, WP_COLUMN_NAME},
-        {"Inclusive", "On any stack, with all that it waited for", WP_COLUMN_DURATION},
-        {"Own share", "Running and waiting in it, of the total", WP_COLUMN_SHARE},
-        {"Running", "Innermost function of a run", WP_COLUMN_DURATION},
-        {"Waiting", "Innermost function of a wait, but for the scheduler's own", WP_COLUMN_DURATION},
-        {"Pieces", "Such runs and waits", WP_COLUMN_COUNT},
+        {"Busiest function", NULL, WP_CELL_NAME},
+        {"Inclusive", "On any stack, with all that it waited for", WP_CELL_DURATION},
+        {"Own share", "Running and waiting in it, of the total", WP_CELL_SHARE},
+        {"Running", "Innermost function of a run", WP_CELL_DURATION},
+        {"Waiting", "Innermost function of a wait, but for the scheduler's own", WP_CELL_DURATION},
+        {"Pieces", "Such runs and waits", WP_CELL_COUNT},
     };
     size_t room = facts->function_count < rows ? facts->function_count : rows;
     struct wp_table *table = wp_display_table(display, "functions", columns, 6, room);
@@ -156,13 +156,13 @@ void wp_page_busiest_table(struct wp_display *display, const struct wp_facts *fa
 void wp_page_unexplained_table(struct wp_display *display, const struct wp_facts *facts, size_t rows)
 {
     static const struct wp_column columns[] = {
-        {"Wait", "The pseudo-stack, from the process of interest to the wait", WP_COLUMN_STACK},
-        {"Why it stays open", NULL, WP_COLUMN_TEXT},
-        {"Time", NULL, WP_COLUMN_DURATION},
-        {"Share", "Of the total", WP_COLUMN_SHARE},
-        {"Waits", NULL, WP_COLUMN_COUNT},
-        {"Longest", NULL, WP_COLUMN_DURATION},
-        {"Thread", "Number (tid) of the thread that waited longest", WP_COLUMN_TEXT},
+        {"Wait", "The pseudo-stack, from the process of interest to the wait", WP_CELL_STACK},
+        {"Why it stays open", NULL, WP_CELL_TEXT},
+        {"Time", NULL, WP_CELL_DURATION},
+        {"Share", "Of the total", WP_CELL_SHARE},
+        {"Waits", NULL, WP_CELL_COUNT},
+        {"Longest", NULL, WP_CELL_DURATION},
+        {"Thread", "Number (tid) of the thread that waited longest", WP_CELL_TEXT},
     };
     size_t room = facts->unexplained_count < rows ? facts->unexplained_count : rows;
     struct wp_table *table = wp_display_table(display, "unexplained", columns, 7, room);

@@ -16,12 +16,12 @@ static unsigned largest(const struct wp_time_bucket *bucket)
 static void add_table(struct wp_display *display, const struct wp_over_time *timeline, uint64_t whole_ns)
 {
     static const struct wp_column columns[] = {
-        {"From", NULL, WP_COLUMN_TEXT},
-        {"Total", "Of all control paths in that stretch", WP_COLUMN_DURATION},
-        {"Share", "Of the total", WP_COLUMN_SHARE},
-        {"Mostly", "The largest category", WP_COLUMN_TEXT},
-        {"Of it", "Time in that category", WP_COLUMN_DURATION},
-        {"Unaccounted", "Time without an explanation", WP_COLUMN_DURATION},
+        {"From", NULL, WP_CELL_TEXT},
+        {"Total", "Of all control paths in that stretch", WP_CELL_DURATION},
+        {"Share", "Of the total", WP_CELL_SHARE},
+        {"Mostly", "The largest category", WP_CELL_TEXT},
+        {"Of it", "Time in that category", WP_CELL_DURATION},
+        {"Unaccounted", "Time without an explanation", WP_CELL_DURATION},
     };
     struct wp_table *table = wp_display_table(display, "timeline", columns, 6, timeline->count);
     table->whole_ns = whole_ns;

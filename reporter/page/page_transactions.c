@@ -31,12 +31,12 @@ static void add_parts(
     struct wp_display *display, const struct wp_facts *facts, const struct wp_service_fact *service, size_t number)
 {
     static const struct wp_column columns[] = {
-        {"Who, through whom", NULL, WP_COLUMN_NAME},
-        {"Doing", "And in which function", WP_COLUMN_TEXT},
-        {"Usual", "Of one request, on average over those up to the median", WP_COLUMN_DURATION},
-        {"Slow", "Of one request, on average over the slow ones", WP_COLUMN_DURATION},
-        {"Difference", NULL, WP_COLUMN_VALUE},
-        {"Part of it", "Of the time that slow requests take longer", WP_COLUMN_VALUE},
+        {"Who, through whom", NULL, WP_CELL_NAME},
+        {"Doing", "And in which function", WP_CELL_TEXT},
+        {"Usual", "Of one request, on average over those up to the median", WP_CELL_DURATION},
+        {"Slow", "Of one request, on average over the slow ones", WP_CELL_DURATION},
+        {"Difference", NULL, WP_CELL_VALUE},
+        {"Part of it", "Of the time that slow requests take longer", WP_CELL_VALUE},
     };
     struct wp_pool *pool = &display->pool;
     uint64_t longer =

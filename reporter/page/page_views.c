@@ -42,11 +42,11 @@ static struct wp_link path_link(struct wp_display *display, const struct wp_fact
 static void add_stacks(struct wp_display *display, const struct wp_facts *facts)
 {
     static const struct wp_column columns[] = {
-        {"Pseudo-stack", NULL, WP_COLUMN_STACK},
-        {"Category", NULL, WP_COLUMN_TEXT},
-        {"Time", NULL, WP_COLUMN_DURATION},
-        {"Share", "Of the total", WP_COLUMN_SHARE},
-        {"Pieces", NULL, WP_COLUMN_COUNT},
+        {"Pseudo-stack", NULL, WP_CELL_STACK},
+        {"Category", NULL, WP_CELL_TEXT},
+        {"Time", NULL, WP_CELL_DURATION},
+        {"Share", "Of the total", WP_CELL_SHARE},
+        {"Pieces", NULL, WP_CELL_COUNT},
     };
     const struct wp_flame *flame = &facts->flame;
     size_t room = flame->cell_count < TABLE_ROWS ? flame->cell_count : TABLE_ROWS;

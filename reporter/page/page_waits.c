@@ -48,7 +48,7 @@ static const char *in_address(struct wp_display *display, const struct wp_party 
 
 /* Whose, when and where a wait is: of those for processes, disks and peers. */
 static struct wp_link behind_wait(struct wp_display *display, const struct wp_facts *facts, const struct wp_party *from,
-    const struct wp_party *to, const struct wp_wait *wait)
+    const struct wp_party *to, const struct wp_graph_wait *wait)
 {
     if (to->kind == WP_PARTY_UNKNOWN || from->kind != WP_PARTY_PROCESS)
         return wp_page_behind_node(display, facts, wait->permalink);
@@ -58,7 +58,8 @@ static struct wp_link behind_wait(struct wp_display *display, const struct wp_fa
     return link;
 }
 
-static struct wp_link wait_link(struct wp_display *display, const struct wp_facts *facts, const struct wp_wait *wait)
+static struct wp_link wait_link(
+    struct wp_display *display, const struct wp_facts *facts, const struct wp_graph_wait *wait)
 {
     return wait->permalink ? wp_link_to(WP_PAGE_FLAME, facts->release, facts->aggregate,
                                  wp_pool_printf(&display->pool, "node=%08" PRIx32, wait->permalink))
@@ -109,7 +110,7 @@ static void put_arrows(struct wp_display *display, const struct wp_facts *facts,
     struct wp_graph *graph, uint32_t *boxes)
 {
     for (uint32_t i = 0; i < waits->wait_count && graph->arrow_count < DRAWN_WAITS; i++) {
-        const struct wp_wait *wait = &waits->waits[i];
+        const struct wp_graph_wait *wait = &waits->waits[i];
         if (wait->from == wait->to || wait->ns < waits->waits[0].ns / LEAST_DRAWN)
             continue;
         uint32_t from = box_of(display, facts, waits, graph, boxes, wait->from);
@@ -151,22 +152,22 @@ static void add_waits(
 {
     static const struct wp_column columns[] =
         {
-            {"Who waits", NULL, WP_COLUMN_NAME},
-            {"For whom", NULL, WP_COLUMN_NAME},
-            {"Time", NULL, WP_COLUMN_DURATION},
-            {"Share", "Of the total; waits stand in each other, so shares do not add up to 100 %", WP_COLUMN_SHARE},
-            {"Pieces", "Stretches in which the awaited one itself was on top", WP_COLUMN_COUNT},
-            {"Knot", "Both wait for each other in the end", WP_COLUMN_TEXT},
+            {"Who waits", NULL, WP_CELL_NAME},
+            {"For whom", NULL, WP_CELL_NAME},
+            {"Time", NULL, WP_CELL_DURATION},
+            {"Share", "Of the total; waits stand in each other, so shares do not add up to 100 %", WP_CELL_SHARE},
+            {"Pieces", "Stretches in which the awaited one itself was on top", WP_CELL_COUNT},
+            {"Knot", "Both wait for each other in the end", WP_CELL_TEXT},
         },
                                   host_columns[] = {
-                                      {"Host that waits", NULL, WP_COLUMN_NAME},
-                                      {"For host", NULL, WP_COLUMN_NAME},
-                                      {"Time", NULL, WP_COLUMN_DURATION},
+                                      {"Host that waits", NULL, WP_CELL_NAME},
+                                      {"For host", NULL, WP_CELL_NAME},
+                                      {"Time", NULL, WP_CELL_DURATION},
                                       {"Share",
                                           "Of the total; waits stand in each other, so shares do not add up to 100 %",
-                                          WP_COLUMN_SHARE},
-                                      {"Messages", "That ended waits", WP_COLUMN_COUNT},
-                                      {"Knot", "Both wait for each other in the end", WP_COLUMN_TEXT},
+                                          WP_CELL_SHARE},
+                                      {"Messages", "That ended waits", WP_CELL_COUNT},
+                                      {"Knot", "Both wait for each other in the end", WP_CELL_TEXT},
                                   };
     size_t room = waits->wait_count < TABLE_ROWS ? waits->wait_count : TABLE_ROWS;
     struct wp_table *table =
@@ -175,7 +176,7 @@ static void add_waits(
     table->searchable = room > 10;
     table->empty = "Nothing on these paths waited for anything else.";
     for (uint32_t i = 0; i < waits->wait_count; i++) {
-        const struct wp_wait *wait = &waits->waits[i];
+        const struct wp_graph_wait *wait = &waits->waits[i];
         const struct wp_party *from = &waits->parties[wait->from], *to = &waits->parties[wait->to];
         struct wp_field *row = wp_display_row(table);
         if (!row)

@@ -16,11 +16,11 @@ void wp_page_add_view(struct wp_display *display, const char *view)
 static void add_paths(struct wp_display *display, const struct wp_trace *trace)
 {
     static const struct wp_column columns[] = {
-        {"Control path", NULL, WP_COLUMN_NAME},
-        {"Thread", NULL, WP_COLUMN_ID},
-        {"Kind", NULL, WP_COLUMN_TEXT},
-        {"Pieces", NULL, WP_COLUMN_COUNT},
-        {"Time", "Sum of its pieces", WP_COLUMN_DURATION},
+        {"Control path", NULL, WP_CELL_NAME},
+        {"Thread", NULL, WP_CELL_ID},
+        {"Kind", NULL, WP_CELL_TEXT},
+        {"Pieces", NULL, WP_CELL_COUNT},
+        {"Time", "Sum of its pieces", WP_CELL_DURATION},
     };
     size_t room = trace->path_count < TABLE_ROWS ? trace->path_count : TABLE_ROWS;
     struct wp_table *table = wp_display_table(display, "paths", columns, 5, room);
@@ -61,13 +61,13 @@ static void sum_threads(struct wp_table *table, const struct wp_trace *trace)
 static void add_threads(struct wp_display *display, const struct wp_facts *facts, const struct wp_trace *trace)
 {
     static const struct wp_column columns[] = {
-        {"Process", NULL, WP_COLUMN_NAME},
-        {"PID", NULL, WP_COLUMN_ID},
-        {"Thread", NULL, WP_COLUMN_ID},
-        {"Host", NULL, WP_COLUMN_NAME},
-        {"Runs", NULL, WP_COLUMN_COUNT},
-        {"Running", NULL, WP_COLUMN_DURATION},
-        {"Asleep", NULL, WP_COLUMN_DURATION},
+        {"Process", NULL, WP_CELL_NAME},
+        {"PID", NULL, WP_CELL_ID},
+        {"Thread", NULL, WP_CELL_ID},
+        {"Host", NULL, WP_CELL_NAME},
+        {"Runs", NULL, WP_CELL_COUNT},
+        {"Running", NULL, WP_CELL_DURATION},
+        {"Asleep", NULL, WP_CELL_DURATION},
     };
     size_t room = trace->thread_count < TABLE_ROWS ? trace->thread_count : TABLE_ROWS;
     struct wp_table *table = wp_display_table(display, "threads", columns, 7, room);

@@ -332,8 +332,8 @@ static int take_part(struct site *site, struct wp_release_summary *release, cons
         return -ENOENT;
     struct wp_site_options options = *site->options;
     options.parts = parts;
-    int rc = wp_site_part_take(
-        &part, &options, &site->reuse, &site->tree, release->id, release->baseline, release->mixed, inputs, err);
+    struct wp_site_part_of of = {release->id, release->mixed, release->baseline, inputs};
+    int rc = wp_site_part_take(&part, &options, &site->reuse, &site->tree, &of, err);
     if (!rc)
         rc = part.row ? restore_release(site, release, part.row) : -ENOENT;
     wp_site_part_fini(&part);

@@ -16,12 +16,17 @@ struct wp_site_part {
     const struct wp_state_row *row; /* NULL: there is none to take */
 };
 
-/* Finds the part of a release and takes its pages into the tree. `baseline` NULL: compared with none; `inputs` as
- * wp_site_reuse_find gave them. Errors: -ENOMEM, and what wp_tree_write fails with; no part is no error. End with
- * wp_site_part_fini. */
+/* Of which release, and what it must have been made of. */
+struct wp_site_part_of {
+    const char *release, *mixed;
+    const char *baseline; /* NULL: compared with none */
+    const char *inputs;   /* as wp_site_reuse_find gave them */
+};
+
+/* Finds the part of a release and takes its pages into the tree. Errors: -ENOMEM, and what wp_tree_write fails with; no
+ * part is no error. End with wp_site_part_fini. */
 int wp_site_part_take(struct wp_site_part *part, const struct wp_site_options *options, struct wp_site_reuse *reuse,
-    struct wp_site_tree *tree, const char *release, const char *baseline, const char *mixed, const char *inputs,
-    struct wp_error *err);
+    struct wp_site_tree *tree, const struct wp_site_part_of *of, struct wp_error *err);
 void wp_site_part_fini(struct wp_site_part *part);
 
 #endif

@@ -27,13 +27,11 @@ static int compare_parts(const void *left, const void *right)
 }
 
 /* Takes the keys. */
-static int read_parts(struct wp_txn *txn, int rc, char **keys, size_t count, const char *aggregate, const char *shard,
-    struct wp_report_part **parts, size_t *part_count, struct wp_error *err)
+static int read_parts(struct wp_txn *txn, char **keys, size_t count, const char *shard, struct wp_report_part **parts,
+    size_t *part_count, struct wp_error *err)
 {
-    *parts = rc ? NULL : calloc(count + 1, sizeof(**parts));
-    if (!rc && !*parts)
-        rc = wp_error_set(err, -ENOMEM, "out of memory for the reports of '%s'", aggregate);
-    *part_count = 0;
+    *parts = calloc(count + 1, sizeof(**parts));
+    int rc = *parts ? 0 : wp_error_set(err, -ENOMEM, "out of memory for %zu reports", count);
     for (size_t i = 0; !rc && i < count; i++) {
         struct wp_report_part *part = &(*parts)[*part_count];
         if (wp_key_parse(&part->key, keys[i], NULL) || (shard && strcmp(part->key.shard, shard)))
@@ -56,8 +54,10 @@ int wp_txn_report_parts(struct wp_txn *txn, const char *aggregate, const char *s
 {
     char **keys = NULL;
     size_t count = 0;
+    *parts = NULL;
+    *part_count = 0;
     int rc = wp_txn_list(txn, aggregate, "report", &keys, &count, err);
-    return read_parts(txn, rc, keys, count, aggregate, shard, parts, part_count, err);
+    return rc ? rc : read_parts(txn, keys, count, shard, parts, part_count, err);
 }
 
 void wp_report_parts_free(struct wp_report_part *parts, size_t count)
@@ -130,7 +130,8 @@ int wp_txn_compact_report(struct wp_txn *txn, const struct wp_key *key, struct w
     int rc = wp_key_format(&base, text, err);
     if (!rc) /* hundreds of hosts may have one each */
         rc = wp_txn_keys(txn, text, &keys, &key_count, err);
-    rc = read_parts(txn, rc, keys, key_count, key->aggregate, key->shard, &parts, &count, err);
+    if (!rc)
+        rc = read_parts(txn, keys, key_count, key->shard, &parts, &count, err);
     while (!rc && from < count &&
         !(same_report(&parts[from].key, key) && !strcmp(parts[from].key.aggregate, key->aggregate)))
         from++;

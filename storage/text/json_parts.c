@@ -1,44 +1,47 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "storage/text/json_parts.h"
 
-#include "common/json_plain.h"
+#include "common/utf8.h"
 #include "storage/kind/shard_store.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* Length of the well-formed UTF-8 sequence at `s`, 0 for none (Unicode 15, table 3-7). */
-static size_t utf8_size(const unsigned char *s, size_t room)
-{
-    if (s[0] < 0x80)
-        return 1;
-    size_t size = s[0] >= 0xf0 ? 4 : s[0] >= 0xe0 ? 3 : 2;
-    if (s[0] < 0xc2 || s[0] > 0xf4 || size > room)
-        return 0;
-    unsigned char low = s[0] == 0xe0 ? 0xa0 : s[0] == 0xf0 ? 0x90 : 0x80;
-    unsigned char high = s[0] == 0xed ? 0x9f : s[0] == 0xf4 ? 0x8f : 0xbf;
-    if (s[1] < low || s[1] > high)
-        return 0;
-    for (size_t i = 2; i < size; i++)
-        if (s[i] < 0x80 || s[i] > 0xbf)
-            return 0;
-    return size;
-}
-
-struct json_object *wp_json_text(const char *bytes, size_t size)
+struct json_object *wp_json_string(const char *bytes, size_t size)
 {
     struct wp_buffer clean = {0};
-    for (size_t i = 0; i < size;) {
-        size_t step = utf8_size((const unsigned char *)bytes + i, size - i);
-        if (step)
-            wp_buffer_append(&clean, bytes + i, step);
-        else
-            wp_buffer_puts(&clean, "\xef\xbf\xbd");
-        i += step ? step : 1;
-    }
+    wp_utf8_clean(&clean, bytes, size);
     struct json_object *text = json_object_new_string_len(clean.data ? (const char *)clean.data : "", (int)clean.size);
     wp_buffer_fini(&clean);
     return text;
+}
+
+static void put_container(struct wp_json *json, const char *key, struct json_object *value)
+{
+    if (json_object_is_type(value, json_type_array)) {
+        wp_json_array(json, key);
+        for (size_t i = 0; i < json_object_array_length(value); i++)
+            wp_json_tree(json, NULL, json_object_array_get_idx(value, i));
+    } else {
+        wp_json_object(json, key);
+        json_object_object_foreach(value, name, member) wp_json_tree(json, name, member);
+    }
+    wp_json_end(json);
+}
+
+void wp_json_tree(struct wp_json *json, const char *key, struct json_object *value)
+{
+    switch (json_object_get_type(value)) {
+    case json_type_array:
+    case json_type_object:
+        put_container(json, key, value);
+        break;
+    case json_type_string:
+        wp_json_bytes(json, key, json_object_get_string(value), (size_t)json_object_get_string_len(value));
+        break;
+    default: /* numbers, booleans and null are the same however they are written */
+        wp_json_raw(json, key, "%s", json_object_to_json_string_ext(value, JSON_C_TO_STRING_PLAIN));
+    }
 }
 
 void wp_json_put(struct json_object *object, const char *name, struct json_object *value)
@@ -53,12 +56,12 @@ void wp_json_put_number(struct json_object *object, const char *name, uint64_t n
 
 void wp_json_put_text(struct json_object *object, const char *name, const char *text)
 {
-    wp_json_put(object, name, wp_json_text(text, strlen(text)));
+    wp_json_put(object, name, wp_json_string(text, strlen(text)));
 }
 
 void wp_json_put_bytes(struct json_object *object, const char *name, ProtobufCBinaryData bytes)
 {
-    wp_json_put(object, name, wp_json_text((const char *)bytes.data, bytes.len));
+    wp_json_put(object, name, wp_json_string((const char *)bytes.data, bytes.len));
 }
 
 void wp_json_put_hex(struct json_object *object, const char *name, ProtobufCBinaryData bytes)
@@ -126,15 +129,15 @@ struct json_object *wp_value_head_json(const struct wp_value *value)
 
 static void print_text(struct wp_buffer *out, const char *text, size_t size)
 {
-    for (size_t i = 0; i < size; i++) {
-        unsigned char c = (unsigned char)text[i];
-        bool is_high = c == 0xc2 && i + 1 < size && (unsigned char)text[i + 1] < 0xa0;
-        if (c < 0x20 || c == 0x7f || is_high)
-            wp_buffer_printf(out, "\\x%02x", c);
-        if (is_high)
-            wp_buffer_printf(out, "\\x%02x", (unsigned char)text[++i]);
-        else if (c >= 0x20 && c != 0x7f)
-            wp_buffer_putc(out, (char)c);
+    for (size_t i = 0, step; i < size; i += step) {
+        uint32_t c;
+        step = wp_utf8_decode(text + i, size - i, &c);
+        step += !step;
+        for (size_t j = i; j < i + step; j++)
+            if (wp_utf8_is_control(c))
+                wp_buffer_printf(out, "\\x%02x", (unsigned char)text[j]);
+            else
+                wp_buffer_putc(out, text[j]);
     }
 }
 
@@ -148,7 +151,7 @@ static void print_scalar(struct wp_buffer *out, struct json_object *value)
     if (json_object_is_type(value, json_type_string))
         print_text(out, json_object_get_string(value), (size_t)json_object_get_string_len(value));
     else
-        wp_json_plain(out, json_object_to_json_string_ext(value, JSON_C_TO_STRING_PLAIN));
+        wp_json_tree(&(struct wp_json){.out = out}, NULL, value);
 }
 
 /* One line, the last value to its end so that it may hold spaces. */

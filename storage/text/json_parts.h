@@ -4,12 +4,15 @@
 /* How values become JSON objects: the pieces that value_json.c, report_json.c and trace_json.c are made of. */
 #include "common/buffer.h"
 #include "common/error.h"
+#include "common/json.h"
 #include "storage/report/head.h"
 #include "storage/value/value.h"
 
 #include <json-c/json.h>
 #include <protobuf-c/protobuf-c.h>
 
+/* Writes the value, which may be NULL. */
+void wp_json_tree(struct wp_json *json, const char *key, struct json_object *value);
 void wp_json_put(struct json_object *object, const char *name, struct json_object *value);
 void wp_json_put_number(struct json_object *object, const char *name, uint64_t number);
 void wp_json_put_text(struct json_object *object, const char *name, const char *text);
@@ -23,7 +26,7 @@ struct json_object *wp_head_json(const struct wp_head *head, bool is_trace);
 /* The head of a report or trace as an object; NULL when there is none or it is damaged. */
 struct json_object *wp_value_head_json(const struct wp_value *value);
 /* A JSON string of any bytes: what is not UTF-8 becomes U+FFFD. */
-struct json_object *wp_json_text(const char *bytes, size_t size);
+struct json_object *wp_json_string(const char *bytes, size_t size);
 /* "name: value" lines; an array of objects is a line a row. Control bytes are shown as \xNN. */
 void wp_json_print(struct wp_buffer *out, struct json_object *object);
 

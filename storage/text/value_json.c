@@ -189,7 +189,7 @@ static int put_content(
         return wp_exemplars_json(object, raw, err);
     case WP_VALUE_BLOB:
         wp_json_put(
-            object, "text", wp_json_text((const char *)raw->data, raw->size < BLOB_SHOWN ? raw->size : BLOB_SHOWN));
+            object, "text", wp_json_string((const char *)raw->data, raw->size < BLOB_SHOWN ? raw->size : BLOB_SHOWN));
         return 0;
     default:
         return 0;

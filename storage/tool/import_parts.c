@@ -40,7 +40,7 @@ static int read_start(const char *path, struct wp_buffer *bytes, struct wp_error
     return rc ? wp_error_errno(err, rc, "cannot read '%s'", path) : 0;
 }
 
-int wp_origin_read(struct wp_origin *origin, const char *path, struct wp_error *err)
+int wp_origin_read(struct wp_import_origin *origin, const char *path, struct wp_error *err)
 {
     struct wp_buffer bytes = {0};
     struct wp_frame frame;

@@ -5,13 +5,13 @@
  * it. */
 #include "storage/tool/tool.h"
 
-struct wp_origin {
+struct wp_import_origin {
     char session[40];         /* its UUID as text */
     char release[WP_ID_ROOM]; /* "": it was recorded without one */
 };
 
 /* From the first frame of the capture. -EINVAL: it is none. */
-int wp_origin_read(struct wp_origin *origin, const char *path, struct wp_error *err);
+int wp_origin_read(struct wp_import_origin *origin, const char *path, struct wp_error *err);
 
 struct wp_import_options {
     const struct wp_tool *tool; /* its --aggregate options go on to the aggregator */

@@ -2,7 +2,6 @@
 /* wakepath-store dump, load, backup */
 #include "storage/tool/tool_dump.h"
 
-#include "common/json_plain.h"
 #include "common/path.h"
 #include "common/strings.h"
 #include "storage/env/shrink.h"
@@ -59,7 +58,7 @@ static int list_value(void *context, const char *text, size_t size)
         wp_json_put_text(object, "damage", reason.text);
     }
     wp_buffer_puts(out, listing->is_first ? "\n" : ",\n");
-    wp_json_plain(out, json_object_to_json_string_ext(object, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE));
+    wp_json_tree(&(struct wp_json){.out = out}, NULL, object);
     listing->is_first = false;
     json_object_put(object);
     wp_buffer_fini(&raw);

@@ -25,11 +25,11 @@
 
 struct importing {
     struct wp_tool *tool;
-    const char *into, *wanted; /* root; the release that was asked for, NULL: as it was recorded */
-    char release[WP_ID_ROOM];  /* where the one at hand goes */
-    const char *from;          /* the argument at hand */
-    struct wp_origin origin;   /* of a capture */
-    struct wp_txn *source;     /* of a root's release */
+    const char *into, *wanted;      /* root; the release that was asked for, NULL: as it was recorded */
+    char release[WP_ID_ROOM];       /* where the one at hand goes */
+    const char *from;               /* the argument at hand */
+    struct wp_import_origin origin; /* of a capture */
+    struct wp_txn *source;          /* of a root's release */
     struct wp_merge merge;
     uint64_t now_s;
     bool is_there, is_own;    /* nothing had to be done; what is there is in the shard that it would go to */
@@ -361,7 +361,7 @@ static int import_one(struct importing *i)
 {
     struct stat st;
     i->is_there = false;
-    i->origin = (struct wp_origin){{0}, {0}};
+    i->origin = (struct wp_import_origin){{0}, {0}};
     if (stat(i->from, &st) || !S_ISREG(st.st_mode))
         return import_root(i);
     int rc = import_capture(i);

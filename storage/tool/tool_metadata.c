@@ -185,7 +185,7 @@ static int change(struct job *job)
         return rc;
     struct json_object *object = json_object_new_object();
     wp_json_put_text(object, "key", job->key);
-    wp_json_put(object, "value", job->value ? wp_json_text(job->value, strlen(job->value)) : NULL);
+    wp_json_put(object, "value", job->value ? wp_json_string(job->value, strlen(job->value)) : NULL);
     return wp_tool_json(tool, object, job->err);
 }
 

@@ -51,7 +51,8 @@ struct prune {
     struct candidate *candidates;
     uint32_t candidate_count, candidate_room, own_from; /* own_from: those of `now` begin there */
     uint64_t quota_bytes;
-    struct wp_release_row *rows; /* of all releases, by their index; of those that are passed over without a name */
+    struct wp_retained_release
+        *rows; /* of all releases, by their index; of those that are passed over without a name */
     uint64_t most_releases, release_age_s;
     bool is_whole; /* all releases of the store are looked at: whole ones may go */
     bool is_dry, has_failed;
@@ -245,7 +246,7 @@ static int keep_named(struct prune *prune)
     return rc;
 }
 
-static int drop_release(struct prune *prune, const struct wp_release_row *row)
+static int drop_release(struct prune *prune, const struct wp_retained_release *row)
 {
     struct pruned *release = &prune->releases[row - prune->rows];
     release->dropped = row->why;
@@ -283,7 +284,7 @@ static int prune_releases(struct prune *prune)
 static int prune_releases_by_size(struct prune *prune)
 {
     int rc = 0;
-    struct wp_release_row *row;
+    struct wp_retained_release *row;
     while (!rc && used_bytes(prune) > prune->quota_bytes &&
         (row = wp_releases_oldest(prune->rows, prune->release_count))) {
         row->why = "over the quota";
@@ -295,7 +296,7 @@ static int prune_releases_by_size(struct prune *prune)
 static int read_row(struct prune *prune, const char *name)
 {
     struct wp_txn *txn = NULL;
-    struct wp_release_row *row = &prune->rows[prune->now - prune->releases];
+    struct wp_retained_release *row = &prune->rows[prune->now - prune->releases];
     int rc = wp_txn_begin(&txn, prune->tool->store, name, false, prune->err);
     if (!rc)
         rc = wp_release_row_read(row, txn, prune->rule.roll_up.now_s, prune->err);

@@ -3,10 +3,10 @@
 #include "storage/tool/tool_shared.h"
 
 #include "common/clock.h"
-#include "common/json_plain.h"
 #include "common/strings.h"
 #include "storage/env/store.h"
 #include "storage/env/txn.h"
+#include "storage/text/json_parts.h"
 #include "storage/tool/tool_place.h"
 #include "storage/tool/tool_reference.h"
 #include "storage/upkeep/reference.h"
@@ -89,16 +89,12 @@ int wp_tool_apart(int (*work)(void *context), void *context, struct wp_error *er
 
 int wp_tool_json(struct wp_tool *tool, struct json_object *object, struct wp_error *err)
 {
-    const char *text = object
-        ? json_object_to_json_string_ext(object, JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_NOSLASHESCAPE)
-        : NULL;
-    if (text) {
-        wp_json_plain(&tool->out, text);
-        wp_buffer_putc(&tool->out, '\n');
-    }
-    int rc = text ? 0 : wp_error_set(err, -ENOMEM, "out of memory for JSON");
+    struct wp_json json = {.out = &tool->out, .style = WP_JSON_PRETTY};
+    if (!object)
+        return wp_error_set(err, -ENOMEM, "out of memory for JSON");
+    wp_json_tree(&json, NULL, object);
     json_object_put(object);
-    return rc;
+    return wp_json_finish(&json, "JSON", err);
 }
 
 const char *wp_tool_size(uint64_t bytes, char *text, size_t room)

@@ -42,9 +42,11 @@ static int read_release(void *context)
     wp_json_put_number(result, "keys", verify.keys);
     wp_json_put_number(result, "stored_bytes", verify.stored_bytes);
     wp_json_put_number(result, "raw_bytes", verify.raw_bytes);
-    fputs(json_object_to_json_string_ext(result, JSON_C_TO_STRING_PLAIN), work->found);
-    int rc = fflush(work->found) ? 1 : 0;
+    struct wp_buffer text = {0};
+    wp_json_tree(&(struct wp_json){.out = &text}, NULL, result);
+    int rc = text.failed || fwrite(text.data, 1, text.size, work->found) != text.size || fflush(work->found);
     json_object_put(result);
+    wp_buffer_fini(&text);
     return rc;
 }
 

@@ -36,7 +36,7 @@ static int find_keep(void *context, const struct wp_metadata_row *row)
     return !strcmp(row->key, "keep") && row->is_winner && strcmp(row->value, "no");
 }
 
-int wp_release_row_read(struct wp_release_row *row, struct wp_txn *txn, uint64_t now_s, struct wp_error *err)
+int wp_release_row_read(struct wp_retained_release *row, struct wp_txn *txn, uint64_t now_s, struct wp_error *err)
 {
     struct wp_metadata_place place = {NULL, false, 0};
     struct wp_newest newest = {0};
@@ -62,19 +62,19 @@ int wp_release_row_read(struct wp_release_row *row, struct wp_txn *txn, uint64_t
     return rc > 0 ? 0 : rc;
 }
 
-void wp_release_rows_free(struct wp_release_row *rows, size_t count)
+void wp_release_rows_free(struct wp_retained_release *rows, size_t count)
 {
     for (size_t i = 0; rows && i < count; i++)
         wp_strings_free(rows[i].aggregates, rows[i].aggregate_count);
     free(rows);
 }
 
-static bool is_newer(const struct wp_release_row *a, const struct wp_release_row *b)
+static bool is_newer(const struct wp_retained_release *a, const struct wp_retained_release *b)
 {
     return a->last_s != b->last_s ? a->last_s > b->last_s : strcmp(a->name, b->name) > 0;
 }
 
-static bool has_aggregate(const struct wp_release_row *row, const char *aggregate)
+static bool has_aggregate(const struct wp_retained_release *row, const char *aggregate)
 {
     for (size_t i = 0; i < row->aggregate_count; i++)
         if (!strcmp(row->aggregates[i], aggregate))
@@ -82,7 +82,8 @@ static bool has_aggregate(const struct wp_release_row *row, const char *aggregat
     return false;
 }
 
-static bool is_newest_of_some(const struct wp_release_row *rows, size_t count, const struct wp_release_row *row)
+static bool is_newest_of_some(
+    const struct wp_retained_release *rows, size_t count, const struct wp_retained_release *row)
 {
     for (size_t i = 0; i < row->aggregate_count; i++) {
         bool is_newest = true;
@@ -94,13 +95,13 @@ static bool is_newest_of_some(const struct wp_release_row *rows, size_t count, c
     return false;
 }
 
-static bool may_go(const struct wp_release_row *rows, size_t count, const struct wp_release_row *row)
+static bool may_go(const struct wp_retained_release *rows, size_t count, const struct wp_retained_release *row)
 {
     return row->name && !row->why && row->last_s && !row->is_named && !row->is_live &&
         !is_newest_of_some(rows, count, row);
 }
 
-static size_t count_newer(const struct wp_release_row *rows, size_t count, const struct wp_release_row *row)
+static size_t count_newer(const struct wp_retained_release *rows, size_t count, const struct wp_retained_release *row)
 {
     size_t newer = 0;
     for (size_t i = 0; i < count; i++)
@@ -108,10 +109,10 @@ static size_t count_newer(const struct wp_release_row *rows, size_t count, const
     return newer;
 }
 
-void wp_releases_choose(struct wp_release_row *rows, size_t count, size_t most, uint64_t age_s, uint64_t now_s)
+void wp_releases_choose(struct wp_retained_release *rows, size_t count, size_t most, uint64_t age_s, uint64_t now_s)
 {
     for (size_t i = 0; i < count; i++) {
-        struct wp_release_row *row = &rows[i];
+        struct wp_retained_release *row = &rows[i];
         if (!may_go(rows, count, row))
             continue;
         if (age_s != UINT64_MAX && now_s > age_s && row->last_s <= now_s - age_s)
@@ -121,9 +122,9 @@ void wp_releases_choose(struct wp_release_row *rows, size_t count, size_t most, 
     }
 }
 
-struct wp_release_row *wp_releases_oldest(struct wp_release_row *rows, size_t count)
+struct wp_retained_release *wp_releases_oldest(struct wp_retained_release *rows, size_t count)
 {
-    struct wp_release_row *oldest = NULL;
+    struct wp_retained_release *oldest = NULL;
     for (size_t i = 0; i < count; i++)
         if (may_go(rows, count, &rows[i]) && (!oldest || is_newer(oldest, &rows[i])))
             oldest = &rows[i];

@@ -8,7 +8,7 @@
  */
 #include "storage/env/store.h"
 
-struct wp_release_row {
+struct wp_retained_release {
     const char *name;  /* borrowed */
     uint64_t last_s;   /* when it was active last, realtime; 0 unknown */
     char **aggregates; /* names without what parts buckets; owned */
@@ -19,13 +19,13 @@ struct wp_release_row {
 };
 
 /* All but the name. */
-int wp_release_row_read(struct wp_release_row *row, struct wp_txn *txn, uint64_t now_s, struct wp_error *err);
-void wp_release_rows_free(struct wp_release_row *rows, size_t count);
+int wp_release_row_read(struct wp_retained_release *row, struct wp_txn *txn, uint64_t now_s, struct wp_error *err);
+void wp_release_rows_free(struct wp_retained_release *rows, size_t count);
 
 /* Sets `why` of those that are too many (most: SIZE_MAX none are) or too old (age_s from their last activity;
  * UINT64_MAX never). */
-void wp_releases_choose(struct wp_release_row *rows, size_t count, size_t most, uint64_t age_s, uint64_t now_s);
+void wp_releases_choose(struct wp_retained_release *rows, size_t count, size_t most, uint64_t age_s, uint64_t now_s);
 /* The oldest one that may go and does not go already; NULL: none. */
-struct wp_release_row *wp_releases_oldest(struct wp_release_row *rows, size_t count);
+struct wp_retained_release *wp_releases_oldest(struct wp_retained_release *rows, size_t count);
 
 #endif

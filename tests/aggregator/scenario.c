@@ -2,7 +2,7 @@
 #include "tests/aggregator/scenario.h"
 
 #include "aggregator/timeline/names.h"
-#include "aggregator/timeline/syscall_names.h"
+#include "common/syscall_table.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

@@ -26,7 +26,7 @@ static void what_is_written(void **state)
     assert_true(wp_samples_value(&samples, "one", -1) == 0.5);
     assert_true(wp_samples_value(&samples, "two", -1) == -1);
     assert_true(wp_samples_sum(&samples, "some_total") == 7);
-    const struct wp_sample *sample = wp_samples_find(&samples, "some_total", "from", "a \"b\" \\ {c},=d");
+    const struct wp_metric_sample *sample = wp_samples_find(&samples, "some_total", "from", "a \"b\" \\ {c},=d");
     assert_non_null(sample);
     assert_string_equal(wp_sample_label(sample, "to"), "");
     assert_null(wp_sample_label(sample, "of"));

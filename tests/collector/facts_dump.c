@@ -78,14 +78,13 @@ static int on_watermark(void *context, uint64_t time_ns, struct wp_error *err)
     return 0;
 }
 
-static int on_mapped(void *context, uint64_t time_ns, uint32_t pid, bool clears, uint64_t start, uint64_t size,
-    uint64_t file_offset, const char *path, const uint8_t *build_id, uint32_t build_id_size, struct wp_error *err)
+static int on_mapped(void *context, const struct wp_mapped_file *file, struct wp_error *err)
 {
-    (void)context, (void)build_id, (void)err;
+    (void)context, (void)err;
     printf("{\"t\":%" PRIu64 ",\"kind\":\"mapped\",\"pid\":%u,\"clears\":%u,\"start\":%" PRIu64 ",\"size\":%" PRIu64
            ",\"offset\":%" PRIu64 ",\"build_id\":%u",
-        time_ns, pid, clears, start, size, file_offset, build_id_size);
-    print_text("path", path);
+        file->time_ns, file->pid, file->is_exec, file->start, file->size, file->file_offset, file->build_id_size);
+    print_text("path", file->path);
     puts("}");
     return 0;
 }

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* array, buffer, intern, intmap and error against plain models. */
+/* array, utf8, buffer, intern, intmap and error against plain models. */
 #include "common/array.h"
 #include "common/buffer.h"
 #include "common/error.h"
 #include "common/intern.h"
 #include "common/idtable.h"
 #include "common/intmap.h"
+#include "common/json.h"
+#include "common/syscall_table.h"
+#include "common/utf8.h"
 
 #include <errno.h>
 #include <setjmp.h>
@@ -66,6 +69,93 @@ static void arrays_grow(void **state)
     free(rows);
     free(zero);
     free(single);
+}
+
+static void utf8_is_what_rfc_3629_says(void **state)
+{
+    static const struct {
+        const char *bytes;
+        size_t size;
+        uint32_t c;
+    } rows[] = {{"a", 1, 'a'}, {"\xc2\x80", 2, 0x80}, {"\xdf\xbf", 2, 0x7ff}, {"\xe0\xa0\x80", 3, 0x800},
+        {"\xed\x9f\xbf", 3, 0xd7ff}, {"\xee\x80\x80", 3, 0xe000}, {"\xf0\x90\x80\x80", 4, 0x10000},
+        {"\xf4\x8f\xbf\xbf", 4, 0x10ffff}, {"\xc1\xbf", 0, 0xfffd}, {"\xe0\x9f\xbf", 0, 0xfffd},
+        {"\xed\xa0\x80", 0, 0xfffd}, {"\xf0\x8f\xbf\xbf", 0, 0xfffd}, {"\xf4\x90\x80\x80", 0, 0xfffd},
+        {"\xf5\x80\x80\x80", 0, 0xfffd}, {"\x80", 0, 0xfffd}, {"\xe2\x82", 0, 0xfffd}, {"\xff", 0, 0xfffd}};
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        uint32_t c;
+        struct wp_buffer out = {0};
+        assert_int_equal(wp_utf8_decode(rows[i].bytes, WP_UTF8_MOST, &c), rows[i].size);
+        assert_int_equal(c, rows[i].c);
+        wp_utf8_put(&out, c);
+        assert_string_equal((char *)out.data, rows[i].size ? rows[i].bytes : "\xef\xbf\xbd");
+        if (rows[i].size > 1)
+            assert_int_equal(wp_utf8_decode(rows[i].bytes, rows[i].size - 1, &c), 0);
+        wp_buffer_fini(&out);
+    }
+    struct wp_buffer out = {0};
+    wp_utf8_clean(&out, "a\xe2\x82z\xc3\xa4", 6);
+    assert_string_equal((char *)out.data, "a\xef\xbf\xbd\xef\xbf\xbdz\xc3\xa4");
+    wp_buffer_fini(&out);
+}
+
+static void put_sample(struct wp_json *json)
+{
+    wp_json_object(json, NULL);
+    wp_json_text(json, "a\n", "\"\\\b\f\n\r\t\x01/\x7f\xc2\x9b\xff\xc3\xa4");
+    wp_json_array(json, "rows");
+    wp_json_line(json);
+    wp_json_number(json, NULL, UINT64_MAX);
+    wp_json_line(json);
+    wp_json_fixed(json, NULL, 2.5);
+    wp_json_fixed(json, NULL, 3);
+    wp_json_fixed(json, NULL, 1e300 * 1e300);
+    wp_json_real(json, NULL, 1e-12);
+    wp_json_exact(json, NULL, 7);
+    wp_json_end(json);
+    wp_json_object(json, "none");
+    wp_json_end(json);
+    wp_json_bool(json, "is", true);
+    wp_json_text_or_null(json, "null", NULL);
+    wp_json_end(json);
+    assert_int_equal(wp_json_finish(json, "a test", NULL), 0);
+}
+
+static void json_is_written_as_it_goes(void **state)
+{
+    struct wp_buffer out = {0};
+    struct wp_error err = {0};
+    (void)state;
+    put_sample(&(struct wp_json){.out = &out});
+    assert_string_equal((char *)out.data,
+        "{\"a\\n\":\"\\\"\\\\\\b\\f\\n\\r\\t\\u0001/\\u007f\\u009b\xef\xbf\xbd\xc3\xa4\","
+        "\"rows\":[\n18446744073709551615,\n2.5,3.0,null,1e-12,7.0],\"none\":{},\"is\":true,\"null\":null}\n");
+    wp_buffer_clear(&out);
+    put_sample(&(struct wp_json){.out = &out, .style = WP_JSON_SPACED});
+    assert_non_null(strstr((char *)out.data, "  \"rows\": [\n    18446744073709551615,\n    2.5,\n"));
+    assert_non_null(strstr((char *)out.data, "7.0\n  ],\n  \"none\": {},\n  \"is\": true,\n  \"null\": null\n}\n"));
+    out.failed = true; /* out of memory somewhere in between: said at the end */
+    struct wp_json json = {.out = &out};
+    wp_json_array(&json, NULL);
+    wp_json_end(&json);
+    assert_int_equal(wp_json_finish(&json, "a test", &err), -ENOMEM);
+    assert_non_null(strstr(err.text, "a test"));
+    wp_buffer_fini(&out);
+}
+
+static void syscalls_have_names_and_numbers(void **state)
+{
+    (void)state;
+    assert_string_equal(wp_syscall_name(0), "read");
+    assert_string_equal(wp_syscall_name(202), "futex");
+    assert_string_equal(wp_syscall_name(469), "file_setattr");
+    assert_null(wp_syscall_name(400));
+    assert_null(wp_syscall_name(UINT32_MAX));
+    for (unsigned i = 0; i < 470; i++)
+        assert_int_equal(wp_syscall_name(i) ? wp_syscall_number(wp_syscall_name(i)) : i + 1, i + 1);
+    assert_int_equal(wp_syscall_number("newuname"), 63 + 1); /* the kernel's own name of it */
+    assert_int_equal(wp_syscall_number("accep"), 0);
 }
 
 static void intern_is_dense_and_stable(void **state)
@@ -202,7 +292,9 @@ static void idtable_holds_what_is_in_use(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(arrays_grow), cmocka_unit_test(buffer_grows),
-        cmocka_unit_test(intern_is_dense_and_stable), cmocka_unit_test(intmap_follows_a_model),
-        cmocka_unit_test(errors_stack_up), cmocka_unit_test(idtable_holds_what_is_in_use)};
+        cmocka_unit_test(utf8_is_what_rfc_3629_says), cmocka_unit_test(json_is_written_as_it_goes),
+        cmocka_unit_test(syscalls_have_names_and_numbers), cmocka_unit_test(intern_is_dense_and_stable),
+        cmocka_unit_test(intmap_follows_a_model), cmocka_unit_test(errors_stack_up),
+        cmocka_unit_test(idtable_holds_what_is_in_use)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -76,12 +76,10 @@ static int on_watermark(void *context, uint64_t time_ns, struct wp_error *err)
     return 0;
 }
 
-static int on_mapped(void *context, uint64_t time_ns, uint32_t pid, bool clears, uint64_t start, uint64_t size,
-    uint64_t file_offset, const char *path, const uint8_t *build_id, uint32_t build_id_size, struct wp_error *err)
+static int on_mapped(void *context, const struct wp_mapped_file *file, struct wp_error *err)
 {
     struct perf_sink *sink = context;
-    (void)time_ns, (void)pid, (void)clears, (void)start, (void)size, (void)file_offset, (void)path, (void)build_id;
-    (void)build_id_size, (void)err;
+    (void)file, (void)err;
     sink->broken++; /* the text has no mappings */
     return 0;
 }

@@ -7,6 +7,12 @@ INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.M)
 FUNCTION = re.compile(
     r"^(?!static\b|typedef\b|return\b|#)(?:[A-Za-z_]\w*[ \t\n*]+)+\**(\w+)\s*\((?:[^;{}]|\{0\})*?\)"
     r"\s*(?:__attribute__\s*\(\(.*?\)\)\s*)*([;{])", re.M | re.S)
+DEFINITION = re.compile(
+    r"^(?!typedef\b|return\b|else\b|#)(?:[A-Za-z_]\w*[ \t\n*]+)+\**(\w+)\s*\(((?:[^;{}()]|\([^;{}()]*\))*)\)"
+    r"\s*(?:__attribute__\s*\(\(.*?\)\)\s*)*\{", re.M | re.S)
+TYPE = re.compile(r"^[ \t]*(?:static const )?(?:struct|enum|union)\s+(\w+)\s*\{", re.M)
+MACRO = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)", re.M)
+ENUM = re.compile(r"\benum(?:\s+\w+)?\s*\{([^}]*)\}")
 EXTERN = re.compile(r"^extern\s[^;()]*?\b(\w+)\s*(?:\[[^\]]*\])*\s*;", re.M)
 OBJECT = re.compile(r"^const\s[^;(){}=]*?\b(\w+)\s*(?:\[[^\]]*\])*\s*=", re.M)
 
@@ -29,6 +35,19 @@ def declared(text):
 def defined(text):
     code = code_of(text)
     return [name for name, end in FUNCTION.findall(code) if end == "{"] + OBJECT.findall(code)
+
+
+def parameters(code):
+    """(function, how many) of each that is defined there; `code` is as code_of gives it."""
+    for name, inside in DEFINITION.findall(code):
+        flat = re.sub(r"\([^()]*\)", "", inside)
+        yield name, 0 if flat.strip() in ("", "void") else flat.count(",") + 1
+
+
+def named(code):
+    """Types, macros and enumerators that are defined there."""
+    enumerators = (item.split("=")[0].strip() for inside in ENUM.findall(code) for item in inside.split(","))
+    return TYPE.findall(code) + MACRO.findall(code) + [item for item in enumerators if item]
 
 
 def circles(graph):

@@ -52,17 +52,65 @@ def constants(texts):
                         yield f"{name}: '{match[0]}': {said}"
 
 
-CHECKS = (resizing, constants)
+# Who writes JSON's punctuation: one line of numbers, and calls of the pages' scripts (JavaScript, not JSON).
+PUNCTUATION = {
+    "collector/daemon/collector.c", "collector/daemon/replay.c", "collector/host/podman_pods.c", "common/config_file.c",
+    "reporter/data/exemplar_data.c", "reporter/data/origin_data.c", "reporter/data/time_data.c", "reporter/data/view_data.c",
+    "reporter/display/number_column.c", "storage/tool/tool_dump.c",
+}
+
+
+def punctuation(raws):
+    for name, text in raws.items():
+        is_written = name.endswith(".c") and re.search(r'\\" ?:|\{\\"|\bjson_object_to_json_string(?!_ext\(value, )', text)
+        if is_written and name not in PUNCTUATION:
+            yield f"{name}: writes JSON by hand: common/json.h does it"
+        if not is_written and name in PUNCTUATION:
+            yield f"{name}: writes no JSON, and is still in PUNCTUATION"
+
+
+PARAMETERS = 7 # of a function; past four, think of a struct of options. The bound gets lower only.
+GIVEN = {"common/health.c": "handle"} # its type is libmicrohttpd's
+
+
+def parameters(texts):
+    for name, code in texts.items():
+        for what, count in c_source.parameters(code):
+            if count > PARAMETERS and GIVEN.get(name) != what and not name.startswith(RESIZING_ROOMS):
+                yield f"{name}: {what} has {count} parameters, {PARAMETERS} at most: a struct of options"
+
+
+def meanings(texts):
+    """A name of ours means one thing in the whole tree."""
+    homes = {}
+    for name, code in texts.items():
+        for what in sorted(set(c_source.named(code))):
+            if what.lower().startswith("wp_"):
+                homes.setdefault(what, []).append(name)
+    for what, files in sorted(homes.items()):
+        if len(files) > 1:
+            yield f"{what}: defined in " + " and in ".join(files)
+
+
+CHECKS = (resizing, constants, parameters, meanings)
 
 
 def check(tree, names):
-    texts = {name: c_source.code_of(arrows.read(tree, name)) for name in names if arrows.is_source(name)}
-    return [line for one in CHECKS for line in one(texts)]
+    raws = {name: arrows.read(tree, name) for name in names if arrows.is_source(name)}
+    texts = {name: c_source.code_of(text) for name, text in raws.items()}
+    return [line for one in CHECKS for line in one(texts)] + list(punctuation(raws))
 
 
 # files, and a part of the breach that must be reported; None: must be clean
 PLANTS = (
     ({"cli/a.c": "void *wp_a(void *p)\n{\n    return realloc(p, 2);\n}\n"}, "cli/a.c: resizes memory by hand"),
+    ({"cli/a.c": "void wp_a(void)\n{\n    puts(\"{\\\"a\\\": 1}\");\n}\n"}, "writes JSON by hand"),
+    ({"cli/a.c": "static int a(int b, int c, int d, int e, int f, int g, int h, int (*i)(int, int))\n{\n}\n"},
+     "cli/a.c: a has 8 parameters"),
+    ({"cli/a.c": "static int a(int b, int c, int d, int e, int f, int g, int (*h)(int, int))\n{\n}\n"}, None),
+    ({"cli/a.h": "struct wp_a {\n    int b;\n};\n", "proto/b.c": "struct wp_a {\n    int c;\n};\n"}, "wp_a: defined in cli/a.h and in"),
+    ({"cli/a.h": "enum wp_a {\n    WP_B,\n    WP_C = 2\n};\n", "proto/b.c": "#define WP_C 1\n"}, "WP_C: defined in cli/a.h and in"),
+    ({"cli/a.h": "struct wp_a {\n    int b;\n};\n", "cli/a.c": "struct wp_a *wp_b;\nstruct a {\n};\n", "proto/b.c": "struct a {\n};\n"}, None),
     ({"common/array.c": "int wp_a;\n"}, "still among the RESIZERS"),
     ({"cli/a.c": "#define A_NS 10000000000u\n"}, "multiples of WP_NS_PER_S"),
     ({"cli/a.h": "struct wp_a {\n    char b[129];\n};\n"}, "WP_ID_ROOM"),

@@ -24,7 +24,8 @@ static int destroy(void **state)
 static int map(
     struct wp_address_spaces *s, uint32_t pid, uint64_t start, uint64_t size, uint64_t offset, const char *path)
 {
-    return wp_address_spaces_map(s, pid, start, size, offset, path, NULL, 0);
+    return wp_address_spaces_map(
+        s, &(struct wp_mapped_file){.pid = pid, .start = start, .size = size, .file_offset = offset, .path = path});
 }
 
 /* "path+offset", "-" where nothing is mapped. */
@@ -107,9 +108,23 @@ static void objects(void **state)
 {
     struct wp_address_spaces *s = *state;
     static const uint8_t one[20] = {1}, two[20] = {2};
-    wp_address_spaces_map(s, 1, 0x1000, 0x1000, 0, "/lib/x.so", one, 20);
-    wp_address_spaces_map(s, 2, 0x1000, 0x1000, 0, "/lib/x.so (deleted)", one, 20);
-    wp_address_spaces_map(s, 3, 0x1000, 0x1000, 0, "/lib/x.so", two, 20); /* another container's */
+    wp_address_spaces_map(s,
+        &(struct wp_mapped_file){
+            .pid = 1, .start = 0x1000, .size = 0x1000, .path = "/lib/x.so", .build_id = one, .build_id_size = 20});
+    wp_address_spaces_map(s,
+        &(struct wp_mapped_file){.pid = 2,
+            .start = 0x1000,
+            .size = 0x1000,
+            .path = "/lib/x.so (deleted)",
+            .build_id = one,
+            .build_id_size = 20});
+    wp_address_spaces_map(s,
+        &(struct wp_mapped_file){.pid = 3,
+            .start = 0x1000,
+            .size = 0x1000,
+            .path = "/lib/x.so",
+            .build_id = two,
+            .build_id_size = 20}); /* another container's */
     map(s, 4, 0x1000, 0x1000, 0, "//anon");
     map(s, 4, 0x3000, 0x1000, 0, "[heap]");
     uint32_t first = wp_address_spaces_find(s, 1, 0x1000)->object;

@@ -87,8 +87,15 @@ static void map(struct bench *b, uint32_t pid, uint32_t build)
     memcpy(id + 4, &build, sizeof(build));
     char path[64];
     snprintf(path, sizeof(path), "/tmp/build-%u/program", build);
-    assert_int_equal(
-        b->sink.mapped(b->sink.context, b->now_ns, pid, false, 0x400000, 0x1000, 0, path, id, sizeof(id), NULL), 0);
+    assert_int_equal(b->sink.mapped(b->sink.context,
+                         &(struct wp_mapped_file){.pid = pid,
+                             .start = 0x400000,
+                             .size = 0x1000,
+                             .path = path,
+                             .build_id = id,
+                             .build_id_size = sizeof(id)},
+                         NULL),
+        0);
 }
 
 static void event(struct bench *b, uint8_t kind, uint32_t pid, uint32_t child, uint32_t c)
@@ -132,7 +139,8 @@ static void runs_once(void *context, uint32_t i)
 {
     struct bench *b = context;
     event(b, WP_EVENT_FORK, 1, NOBODY, 0);
-    assert_int_equal(b->sink.mapped(b->sink.context, b->now_ns, NOBODY, true, 0, 0, 0, "", NULL, 0, NULL), 0);
+    assert_int_equal(
+        b->sink.mapped(b->sink.context, &(struct wp_mapped_file){.pid = NOBODY, .is_exec = true}, NULL), 0);
     map(b, NOBODY, i);
     event(b, WP_EVENT_SWITCH, NOBODY, 1, WP_STATE_DEAD);
     if (i % 100 == 99)
@@ -153,11 +161,20 @@ static void objects_in_use_stay(void **state)
     char path[64];
     bool has_forgotten = false;
     (void)state;
-    wp_address_spaces_map(s, 1, 0x1000, 0x1000, 0x500, "/usr/bin/stays", id, sizeof(id));
+    wp_address_spaces_map(s,
+        &(struct wp_mapped_file){.pid = 1,
+            .start = 0x1000,
+            .size = 0x1000,
+            .file_offset = 0x500,
+            .path = "/usr/bin/stays",
+            .build_id = id,
+            .build_id_size = sizeof(id)});
     for (uint32_t i = 0; i < 10000; i++) {
         memcpy(id + 4, &i, sizeof(i));
         snprintf(path, sizeof(path), "/tmp/%u", i);
-        wp_address_spaces_map(s, 2, 0x1000, 0x1000, 0, path, id, sizeof(id));
+        wp_address_spaces_map(s,
+            &(struct wp_mapped_file){
+                .pid = 2, .start = 0x1000, .size = 0x1000, .path = path, .build_id = id, .build_id_size = sizeof(id)});
         has_forgotten = wp_address_spaces_forget_objects(s) || has_forgotten;
     }
     assert_true(has_forgotten);

@@ -90,8 +90,14 @@ static void once_a_build(void **state)
     const struct wp_mapping *m = wp_address_spaces_find(b->spaces, pid, (uint64_t)(uintptr_t)create);
     struct wp_mapping copy = *m;
     struct wp_object object = wp_address_spaces_object(b->spaces, m->object);
-    wp_address_spaces_map(b->spaces, 4000000, copy.start, copy.end - copy.start, copy.file_offset, "/somewhere/else",
-        object.build_id, object.build_id_size);
+    wp_address_spaces_map(b->spaces,
+        &(struct wp_mapped_file){.pid = 4000000,
+            .start = copy.start,
+            .size = copy.end - copy.start,
+            .file_offset = copy.file_offset,
+            .path = "/somewhere/else",
+            .build_id = object.build_id,
+            .build_id_size = object.build_id_size});
     assert_true(ask(b, 4000000, (const void *)(uintptr_t)create, 3));
     assert_true(wp_symbolizer_settle(b->symbolizer, 20000));
     struct wp_symbolizer_stats stats = wp_symbolizer_stats(b->symbolizer);
@@ -117,7 +123,12 @@ static void once_a_file(void **state)
     struct wp_object object = wp_address_spaces_object(b->spaces, m.object);
     assert_int_equal(object.build_id_size, 0);
     assert_true(object.inode);
-    wp_address_spaces_map(b->spaces, child, m.start, m.end - m.start, m.file_offset, object.path, NULL, 0);
+    wp_address_spaces_map(b->spaces,
+        &(struct wp_mapped_file){.pid = child,
+            .start = m.start,
+            .size = m.end - m.start,
+            .file_offset = m.file_offset,
+            .path = object.path});
     assert_true(ask(b, child, function, 2));
     struct wp_lock_place lock = {.pid = child,
         .address = at,
@@ -139,10 +150,19 @@ static void nobody_can_tell(void **state)
     char path[4096];
     ssize_t size = readlink("/proc/self/exe", path, sizeof(path) - 1);
     path[size] = 0;
-    wp_address_spaces_map(b->spaces, 4000000, 0x1000, 0x1000, 0, "/nonexistent/file", NULL, 0);
-    wp_address_spaces_map(b->spaces, 4000000, 0x3000, 0x1000, 0, path, other, 20); /* replaced since */
-    wp_address_spaces_map(b->spaces, 4000000, 0x5000, 0x1000, 0, "//anon", NULL, 0);
-    wp_address_spaces_map(b->spaces, 4000000, 0x7000, 0x1000, 0, "/etc/passwd", NULL, 0);
+    wp_address_spaces_map(b->spaces,
+        &(struct wp_mapped_file){.pid = 4000000, .start = 0x1000, .size = 0x1000, .path = "/nonexistent/file"});
+    wp_address_spaces_map(b->spaces,
+        &(struct wp_mapped_file){.pid = 4000000,
+            .start = 0x3000,
+            .size = 0x1000,
+            .path = path,
+            .build_id = other,
+            .build_id_size = 20}); /* replaced since */
+    wp_address_spaces_map(
+        b->spaces, &(struct wp_mapped_file){.pid = 4000000, .start = 0x5000, .size = 0x1000, .path = "//anon"});
+    wp_address_spaces_map(
+        b->spaces, &(struct wp_mapped_file){.pid = 4000000, .start = 0x7000, .size = 0x1000, .path = "/etc/passwd"});
     for (uint64_t at = 0x1000; at < 0x8000; at += 0x2000)
         assert_false(ask(b, 4000000, (const void *)(uintptr_t)at, 1));
     assert_true(wp_symbolizer_stats(b->symbolizer).refused_files >= 3);

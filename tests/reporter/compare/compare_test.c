@@ -87,7 +87,7 @@ static void welch_takes_both_errors(void **state)
 {
     (void)state;
     /* Two samples of 4: means 20 and 30, errors 1 and 2: t = 10 / sqrt(5), freedom = 25 / (1/3 + 16/3). */
-    struct wp_rate a = {20, 1, 3}, b = {30, 2, 3}, none = {30, 0, 0}, still = {30, 0, 3}, same = {30, 0, 3};
+    struct wp_measured_rate a = {20, 1, 3}, b = {30, 2, 3}, none = {30, 0, 0}, still = {30, 0, 3}, same = {30, 0, 3};
     struct wp_welch welch = wp_welch_test(&a, &b);
     assert_near(welch.t, 4.472136, 1e-6);
     assert_near(welch.freedom, 4.411765, 1e-6);
@@ -102,11 +102,11 @@ static void rates_know_their_error(void **state)
 {
     (void)state;
     double part[] = {1, 3, 1, 3, 1, 3, 1, 3}, active[] = {1, 1, 1, 1, 1, 1, 1, 1}, steps[] = {1, 1, 1, 1, 3, 3, 3, 3};
-    struct wp_rate rate = wp_rate_of(part, active, 8, 0);
+    struct wp_measured_rate rate = wp_rate_of(part, active, 8, 0);
     assert_near(rate.value, 2, 1e-12);
     assert_near(rate.error, sqrt(1.0 / 7), 1e-12); /* the mean's: neighbours that alternate say nothing */
     assert_near(rate.freedom, 7, 1e-12);
-    struct wp_rate stepped = wp_rate_of(steps, active, 8, 0);
+    struct wp_measured_rate stepped = wp_rate_of(steps, active, 8, 0);
     assert_true(stepped.error > 1.7 * rate.error && stepped.freedom < 3); /* two stretches are not eight samples */
     assert_near(wp_rate_of(part, active, 8, 4).value, 4, 1e-12);
     assert_near(wp_rate_of(part, active, 3, 0).freedom, 0, 0);

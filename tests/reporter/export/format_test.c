@@ -5,8 +5,8 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "common/json.h"
 #include "common/path.h"
-#include "reporter/display/json_writer.h"
 #include "reporter/facts/calls.h"
 #include "reporter/facts/exemplar_facts.h"
 #include "reporter/facts/facts_read.h"
@@ -332,14 +332,16 @@ static void findings_name_who_was_waited_for(void **state)
 static void json_has_no_controls(void **state)
 {
     (void)state;
-    struct wp_json_writer writer = {0};
     struct wp_buffer out = {0};
-    struct json_object *root = json_object_new_object(), *again;
-    wp_writer_text(&writer, root, "name",
+    struct wp_json json = {.out = &out, .style = WP_JSON_SPACED};
+    struct json_object *again;
+    wp_json_object(&json, NULL);
+    wp_json_text(&json, "name",
         "a\x7f"
         "b\xc2\x9b"
         "31mc\xc2\xa0");
-    assert_int_equal(wp_writer_finish(&writer, root, &out, NULL), 0);
+    wp_json_end(&json);
+    assert_int_equal(wp_json_finish(&json, "a test", NULL), 0);
     assert_null(strstr((const char *)out.data, "\xc2\x9b"));
     assert_null(strchr((const char *)out.data, 0x7f));
     again = json_tokener_parse((const char *)out.data);

@@ -238,7 +238,7 @@ static void findings_do_not_begin_with_what_is_counted_elsewhere(void **state)
     wp_facts_fini(&facts);
 }
 
-static const struct wp_wait *find_wait(const struct wp_wait_graph *graph, const char *from, const char *to)
+static const struct wp_graph_wait *find_wait(const struct wp_wait_graph *graph, const char *from, const char *to)
 {
     for (uint32_t i = 0; i < graph->wait_count; i++)
         if (!strcmp(graph->parties[graph->waits[i].from].name, from) &&

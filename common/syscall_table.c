@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "common/syscall_table.h"
+
+#include "common/syscall_rows.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct row {
+    const char *name;
+    uint16_t number;
+};
+
+static const char *const names[] = {WP_SYSCALL_NAMES};
+static const struct row numbers[] = {WP_SYSCALL_NUMBERS}; /* sorted by name */
+
+const char *wp_syscall_name(unsigned number)
+{
+    return number < sizeof(names) / sizeof(names[0]) ? names[number] : NULL;
+}
+
+static int compare(const void *key, const void *item)
+{
+    return strcmp(key, ((const struct row *)item)->name);
+}
+
+uint32_t wp_syscall_number(const char *name)
+{
+    const struct row *found = bsearch(name, numbers, sizeof(numbers) / sizeof(numbers[0]), sizeof(numbers[0]), compare);
+    return found ? found->number + 1u : 0;
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WP_PROTO_EVENT_FIELDS_H
+#define WP_PROTO_EVENT_FIELDS_H
+/* Field numbers of message Events. */
+enum {
+    WP_EVENTS_BASE = 1,
+    WP_EVENTS_KIND,
+    WP_EVENTS_FLAGS,
+    WP_EVENTS_DT,
+    WP_EVENTS_CPU,
+    WP_EVENTS_THREAD,
+    WP_EVENTS_OTHER,
+    WP_EVENTS_STACK,
+    WP_EVENTS_A,
+    WP_EVENTS_B,
+    WP_EVENTS_C,
+    WP_EVENTS_D,
+    WP_EVENTS_BLOCK_FILE,
+    WP_EVENTS_SWITCH_TIMEOUT,
+    WP_EVENTS_SWITCH_RAN,
+    WP_EVENTS_WAIT,
+    WP_EVENTS_COLUMNS
+};
+
+#endif
