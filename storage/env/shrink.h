@@ -4,13 +4,12 @@
 /*
  * Compacting copies of a release: to give space back while writers and readers have it open, and as a backup. LMDB's
  * file never gets smaller; a copy of what is in it is, and takes its place (docs/store-format.md has the steps).
- * Nothing is lost, because
- * - a writer got LMDB's lock either before the copy was begun (its commit is in the copy) or after the exchange (the
- * path leads elsewhere, it opens again and has written nothing): the lock is held from one to the other, and is robust;
- * - a reader keeps the snapshot that it has mapped, and its next transaction opens the new file;
- * - who makes data.mdb gives it its name (link(2)) when its first two pages are on disk;
- * - who opens does it under a shared lock of the root's folder, as both files must be of one folder;
- * - a crash leaves the old folder, or after the rename the new one; the other is removed later.
+ * Nothing is lost. A writer got LMDB's lock before the copy was begun, and its commit is in the copy, or after the
+ * exchange: the path leads elsewhere, so it opens again and has written nothing. The lock is robust, and held from one
+ * to the other. A reader keeps the snapshot that it has mapped; its next transaction opens the new file. Who makes
+ * data.mdb gives it its name (link(2)) when its first two pages are on disk. Who opens does it under a shared lock of
+ * the root's folder, as both files must be of one folder. A crash leaves the old folder, or after the rename the new
+ * one; the other is removed later.
  */
 #include "common/error.h"
 

@@ -3,7 +3,7 @@
 #define WP_STORAGE_VALUE_VALUE_H
 /*
  * What stands around every value of a store: magic, kind, version, codec, sizes, digests, a small head that is read
- * without the body, and the body, compressed where that pays. docs/store-format.md is the reference.
+ * without the body, and the body, compressed where that pays. wakepath-store(5) is the reference.
  */
 #include "common/buffer.h"
 #include "common/error.h"
