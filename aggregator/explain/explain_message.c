@@ -11,6 +11,7 @@
 #include "aggregator/explain/explain_path.h"
 #include "aggregator/explain/explain_piece.h"
 #include "aggregator/explain/explain_place.h"
+#include "aggregator/explain/explain_queue.h"
 #include "aggregator/explain/explain_shard.h"
 #include "aggregator/explain/explain_thread.h"
 #include "aggregator/net/message_datagrams.h"
@@ -179,7 +180,10 @@ static void on_reader(struct wp_explainer *x, const struct wp_wait *wait, const 
 static void in_queue(struct wp_explainer *x, const struct wp_wait *wait, const struct far *far, uint32_t node,
     const struct wp_receive *read, uint64_t from, uint64_t to)
 {
-    uint64_t others = read->others_ns ? here(far, read->others_ns) : 0;
+    uint64_t others = 0;
+    if (read->thread && read->others_ns)
+        others =
+            here(far, wp_explain_answer_end(&far->timeline->threads[read->thread], read->others_ns, x->options.fit_ns));
     uint64_t arrived = read->arrived_ns ? here(far, read->arrived_ns) : from;
     if (others > to)
         others = to;

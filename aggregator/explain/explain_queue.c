@@ -16,6 +16,23 @@
         */
 #define STACK_LIMIT 512u
 
+#define SYSCALL_FUTEX 202
+
+uint64_t wp_explain_answer_end(const struct wp_thread *server, uint64_t at_ns, uint64_t fit_ns)
+{
+    uint64_t ordinal = wp_thread_find(server, at_ns);
+    if (ordinal == server->slice_end || wp_thread_slice(server, ordinal)->in_ns > at_ns)
+        return at_ns;
+    while (++ordinal < server->slice_end) {
+        const struct wp_slice *slice = wp_thread_slice(server, ordinal);
+        bool is_in_call = wp_wait_is_sending(slice) || slice->syscall == SYSCALL_FUTEX + 1;
+        if (!(slice->flags & WP_SLICE_PREEMPTED) || !is_in_call || slice->out_ns > at_ns + fit_ns || !slice->in_ns)
+            break;
+        at_ns = slice->in_ns;
+    }
+    return at_ns;
+}
+
 /* Is the place where it slept known down to the program's own functions? In the kernel all who read a pipe sleep at one
  * place. */
 static bool has_own_functions(const struct wp_explainer *x, uint32_t stack)

@@ -18,4 +18,8 @@ struct wp_queue {
  * something else. */
 bool wp_explain_queue(const struct wp_explainer *x, const struct wp_wait *wait, struct wp_queue *queue);
 
+/* The server answered at `at_ns`. When it was done with the call that did: where it lost its CPU in it, to whom it woke
+ * mostly, after it came back. Such a call ends within `fit_ns` on a CPU. */
+uint64_t wp_explain_answer_end(const struct wp_thread *server, uint64_t at_ns, uint64_t fit_ns);
+
 #endif

@@ -36,7 +36,9 @@ static void on_waker(struct wp_explainer *x, const struct wp_wait *wait, uint32_
         wp_wait_on_thread(x, wait, wait->node, waker, from, to, false);
         return;
     }
-    uint64_t turned = queue.until_ns < from ? from : queue.until_ns < to ? queue.until_ns : to;
+    uint64_t until = queue.thread == wait->thread ? queue.until_ns
+                                                  : wp_explain_answer_end(thread, queue.until_ns, x->options.fit_ns);
+    uint64_t turned = until < from ? from : until < to ? until : to;
     wp_wait_on_thread(x, wait, wait->node, waker, turned, to, true);
     if (from < turned)
         wp_explain_on_path_of(x, wait->node, &(struct wp_stretch){x->host, waker, from, turned},
