@@ -10,6 +10,7 @@
 #include "common/service.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -22,7 +23,8 @@ struct ingest {
     struct wp_name_keep *kept; /* NULL: names are not kept */
     const struct wp_logger *logger;
     struct wp_log_limit refusals, full;
-    uint64_t stepped_ns;
+    uint64_t stepped_ns, trimmed_ns;
+    uint32_t live;  /* sessions at the last commit */
     uint32_t heard; /* since a part was explained */
     bool is_explaining;
 };
@@ -33,7 +35,8 @@ struct ingest {
 #define SHARDS_STEP_NS 5000000u
 #define PART 20000u /* slices that are looked at before the socket is: some milliseconds */
 #define HEARD 16u   /* messages between two such parts, while there are some */
-#define TURNS 256u  /* of batches that waited, before the socket is looked at again */
+#define TRIM_NS 10000000000u
+#define TURNS 256u /* of batches that waited, before the socket is looked at again */
 
 static void acknowledge(void *context, uint32_t peer, uint64_t seq, uint64_t taken)
 {
@@ -108,6 +111,20 @@ static bool take_waiting(struct ingest *ingest)
     return true;
 }
 
+/* What a session that is over held lies between what others hold: the system gets it back. */
+static void trim_memory(struct ingest *ingest, uint64_t now_ns)
+{
+    struct wp_engine_counts counts;
+    wp_engine_count(ingest->engine, &counts);
+    if (counts.live >= ingest->live)
+        ingest->live = counts.live;
+    else if (now_ns - ingest->trimmed_ns > TRIM_NS) {
+        malloc_trim(0);
+        ingest->trimmed_ns = now_ns;
+        ingest->live = counts.live;
+    }
+}
+
 /* A full disk is waited for: nothing is acknowledged meanwhile, so nothing is lost. */
 static int commit(struct ingest *ingest, bool force, bool is_last, struct wp_error *err)
 {
@@ -122,9 +139,9 @@ static int commit(struct ingest *ingest, bool force, bool is_last, struct wp_err
     }
     if (rc)
         return wp_error_set(err, rc, "%s", why.text);
-    if (!rc)
-        wp_engine_acks(ingest->engine, acknowledge, ingest);
-    return rc;
+    wp_engine_acks(ingest->engine, acknowledge, ingest);
+    trim_memory(ingest, start_ns);
+    return 0;
 }
 
 static int send_names(void *context, uint32_t peer, enum wp_frame_type type, const uint8_t *raw, size_t size)

@@ -34,7 +34,8 @@ uint64_t wp_held_by_session(const struct wp_host_session *session)
     uint64_t bytes = sizeof(*session) + wp_dictionary_held(session->dictionary) +
         wp_timeline_bytes(&session->timeline) + wp_mappings_bytes(&session->mappings) +
         session->pending_bytes.capacity + session->scratch.capacity +
-        session->pending_room * sizeof(*session->pending) + session->mark_room * sizeof(*session->marks);
+        session->pending_room * sizeof(*session->pending) + session->mark_room * sizeof(*session->marks) +
+        wp_connections_bytes(session->fleet->connections, session->home);
     for (uint32_t i = 0; i < session->aggregate_count; i++)
         bytes += by_aggregate(session->aggregates[i]);
     return bytes;

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SITE_LIMIT 2000000u
+#define SITE_LIMIT 131072u /* many are of a process or a connection, and never asked for again */
 
 static uint32_t *cache_slot(uint32_t **cache, uint32_t *room, uint32_t index)
 {

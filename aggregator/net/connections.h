@@ -67,6 +67,8 @@ const struct wp_traffic *wp_connections_traffic(const struct wp_connections *con
 struct wp_traffic_totals {
     uint64_t matched, unmatched, ambiguous;
 };
+/* What is held of memory for that host's ends. */
+size_t wp_connections_bytes(const struct wp_connections *connections, uint32_t host);
 const struct wp_traffic_totals *wp_connections_totals(const struct wp_connections *connections);
 
 #endif

@@ -5,10 +5,16 @@
 #include <string.h>
 
 #define RING_LIMIT (1u << 20) /* entries of one ring */
+#define ORDINALS (1u << 31)
 
 bool wp_message_ring_room(void **entries, struct wp_message_ring *ring, size_t size, uint64_t now_ns)
 {
     uint64_t horizon = now_ns > WP_MESSAGE_HISTORY_NS ? now_ns - WP_MESSAGE_HISTORY_NS : 0;
+    if (ring->end >= ORDINALS) {
+        uint32_t rounds = ring->first & ~ring->mask;
+        ring->first -= rounds;
+        ring->end -= rounds;
+    }
     if (*entries && ring->end - ring->first <= ring->mask)
         return true;
     while (ring->first < ring->end) {
@@ -21,7 +27,7 @@ bool wp_message_ring_room(void **entries, struct wp_message_ring *ring, size_t s
     uint64_t count = ring->end - ring->first;
     if (*entries && count <= ring->mask / 2)
         return true;
-    uint32_t wanted = *entries ? (ring->mask + 1) * 2 : 2; /* most connections have one request and one reply */
+    uint32_t wanted = *entries ? (ring->mask + 1) * 2 : 1; /* most connections have one request and one reply */
     char *bigger = wanted <= RING_LIMIT ? malloc(wanted * size) : NULL;
     if (!bigger) { /* keep going with what there is */
         ring->first += ring->first < ring->end;

@@ -11,9 +11,11 @@
 
 /* A sleep is explained some epochs after it ended, and asks then for what was sent before it began. */
 #define WP_MESSAGE_HISTORY_NS (12 * WP_NS_PER_S)
+/* What arrives within the history was sent no longer before it by a socket that was over by then. */
+#define WP_MESSAGE_LATER_NS WP_NS_PER_S
 
 struct wp_message_ring { /* entries [first, end) at i & mask; grown while what it holds is younger than the history */
-    uint64_t first, end;
+    uint32_t first, end; /* begin again before they could wrap: valid until room is made */
     uint32_t mask;
 };
 

@@ -34,17 +34,21 @@ static struct wp_socket *at(const struct wp_messages *messages, uint32_t id)
     return (struct wp_socket *)messages->table.items + id;
 }
 
+static void free_arrivals(struct wp_messages *messages, struct wp_socket *socket)
+{
+    messages->ring_bytes -= wp_arrivals_bytes(&socket->arrivals);
+    wp_arrivals_fini(&socket->arrivals);
+}
+
 static void free_rings(struct wp_messages *messages, struct wp_socket *socket)
 {
     messages->ring_bytes -= (socket->sends ? (socket->send_ring.mask + (size_t)1) * sizeof(*socket->sends) : 0) +
-        (socket->receives ? (socket->receive_ring.mask + (size_t)1) * sizeof(*socket->receives) : 0) +
-        (socket->arrivals ? WP_ARRIVALS * sizeof(*socket->arrivals) : 0);
+        (socket->receives ? (socket->receive_ring.mask + (size_t)1) * sizeof(*socket->receives) : 0);
     free(socket->sends);
     free(socket->receives);
-    free(socket->arrivals);
+    free_arrivals(messages, socket);
     socket->sends = NULL;
     socket->receives = NULL;
-    socket->arrivals = NULL;
     socket->send_ring = socket->receive_ring = (struct wp_message_ring){0};
 }
 
@@ -88,10 +92,45 @@ static void list(struct wp_messages *messages, uint32_t id, uint64_t time_ns)
     messages->last_closed = id;
 }
 
+/* What is ambiguous is found as little as what is not there. */
+static void unindex(struct wp_messages *messages, uint32_t id, struct wp_intkey key)
+{
+    uint32_t other;
+    if (wp_intmap_get(&messages->by_address, key, &other) && (other == id || other == AMBIGUOUS))
+        wp_intmap_remove(&messages->by_address, key);
+}
+
+static void unindex_socket(struct wp_messages *messages, uint32_t id)
+{
+    const struct wp_socket_entry *entry = wp_dictionary_socket(messages->dictionary, id);
+    if (!entry)
+        return;
+    unindex(messages, id, wp_socket_key(entry, false, entry->netns));
+    unindex(messages, id, wp_socket_key(entry, false, 0));
+}
+
+static const struct wp_receive *last_receive(const struct wp_socket *socket)
+{
+    const struct wp_message_ring *ring = &socket->receive_ring;
+    return ring->end > ring->first ? &socket->receives[(ring->end - 1) & ring->mask] : NULL;
+}
+
+/* Nobody who comes later has anything to do with it: its other end knows it by now, and its address is free for
+ * another one. */
 static void end_socket(struct wp_messages *messages, uint32_t id, uint64_t time_ns)
 {
-    at(messages, id)->over_ns = time_ns ? time_ns : 1;
+    struct wp_socket *socket = at(messages, id);
+    const struct wp_receive *read = last_receive(socket);
+    uint32_t peer = wp_messages_peer(messages, id);
+    socket->over_ns = time_ns ? time_ns : 1;
     list(messages, id, time_ns);
+    if (peer) {
+        socket->peer = peer;
+        at(messages, peer)->peer = id;
+    }
+    unindex_socket(messages, id);
+    if (read && wp_arrivals_are_read(&socket->arrivals, read->end))
+        free_arrivals(messages, socket);
 }
 
 /* Finds it by its addresses from now on. An older one with the same ones has ended, though nobody said so. */
@@ -109,24 +148,11 @@ static void index_socket(
     wp_intmap_put(&messages->by_address, anywhere, is_taken ? AMBIGUOUS : id);
 }
 
-/* What is ambiguous is found as little as what is not there. */
-static void unindex(struct wp_messages *messages, uint32_t id, struct wp_intkey key)
-{
-    uint32_t other;
-    if (wp_intmap_get(&messages->by_address, key, &other) && (other == id || other == AMBIGUOUS))
-        wp_intmap_remove(&messages->by_address, key);
-}
-
 static void forget_socket(struct wp_messages *messages, uint32_t id)
 {
-    const struct wp_socket_entry *entry = wp_dictionary_socket(messages->dictionary, id);
     free_rings(messages, at(messages, id));
     if (messages->connections)
         wp_connections_remove(messages->connections, messages->host, id);
-    if (entry) {
-        unindex(messages, id, wp_socket_key(entry, false, entry->netns));
-        unindex(messages, id, wp_socket_key(entry, false, 0));
-    }
     wp_idtable_drop(&messages->table, id);
     wp_dictionary_forget_socket(messages->dictionary, id);
 }
@@ -220,28 +246,9 @@ static void add_send(
 
 static void add_arrival(struct wp_messages *messages, struct wp_socket *socket, const struct wp_event *event)
 {
-    if (!socket->arrivals) {
-        if (!(socket->arrivals = calloc(WP_ARRIVALS, sizeof(*socket->arrivals))))
-            return;
-        messages->ring_bytes += WP_ARRIVALS * sizeof(*socket->arrivals);
-    }
-    const struct wp_arrival *last = &socket->arrivals[(socket->arrival_count + WP_ARRIVALS - 1) % WP_ARRIVALS];
-    if (last->time_ns && (int32_t)((uint32_t)event->a - last->end) <= 0)
-        return; /* sent again, and for nothing */
-    socket->arrivals[socket->arrival_count++ % WP_ARRIVALS] = (struct wp_arrival){event->time_ns, (uint32_t)event->a};
-}
-
-/* When the byte before `end` arrived; 0: too many came since then. */
-static uint64_t arrival_of(const struct wp_socket *socket, uint32_t end)
-{
-    uint64_t found = 0;
-    for (uint32_t i = 1; socket->arrivals && i <= WP_ARRIVALS; i++) {
-        const struct wp_arrival *arrival = &socket->arrivals[(socket->arrival_count - i) % WP_ARRIVALS];
-        if (!arrival->time_ns || (int32_t)(arrival->end - end) < 0)
-            return found;
-        found = arrival->time_ns;
-    }
-    return 0;
+    size_t before = wp_arrivals_bytes(&socket->arrivals);
+    wp_arrivals_add(&socket->arrivals, &(struct wp_arrival){event->time_ns, (uint32_t)event->a});
+    messages->ring_bytes += wp_arrivals_bytes(&socket->arrivals) - before;
 }
 
 /* Others opened it: they ask, and this end answers. Of a connection that is older than the recording the smaller port.
@@ -300,8 +307,8 @@ static void add_receive(struct wp_messages *messages, const struct wp_event *eve
     socket->receives = entries;
     messages->ring_bytes += (ring_size(entries, &socket->receive_ring) - before) * sizeof(*socket->receives);
     if (has_room)
-        socket->receives[socket->receive_ring.end++ & socket->receive_ring.mask] = (struct wp_receive){
-            event->time_ns, others_ns, arrival_of(socket, (uint32_t)event->a), (uint32_t)event->a, thread};
+        socket->receives[socket->receive_ring.end++ & socket->receive_ring.mask] = (struct wp_receive){event->time_ns,
+            others_ns, wp_arrivals_of(&socket->arrivals, (uint32_t)event->a), (uint32_t)event->a, thread};
 }
 
 /* Shut down in one direction at least, or closed: then nothing comes any more. */
@@ -315,10 +322,11 @@ static void on_state(
     if (event->c == TCP_ESTABLISHED)
         socket->opened_ns = event->time_ns;
     if (event->c == TCP_SYN_SENT) {
-        socket->connecting = (struct wp_send){event->time_ns, 0, 0, thread};
+        socket->connecting = (struct wp_socket_act){event->time_ns, thread, 0};
+        socket->has_asked = false;
     } else if (event->c != TCP_ESTABLISHED && event->c != TCP_CLOSE_WAIT && event->b != TCP_SYN_SENT &&
         !socket->closing.time_ns) {
-        socket->closing = (struct wp_send){event->time_ns, 0, 0, thread};
+        socket->closing = (struct wp_socket_act){event->time_ns, thread, 0};
         list(messages, event->d, event->time_ns);
     }
     if (event->c == TCP_CLOSE && !socket->over_ns)
@@ -329,7 +337,7 @@ static void note_answer(
     struct wp_messages *messages, const struct wp_socket *socket, const struct wp_event *event, uint32_t thread)
 {
     uint64_t asked_ns = wp_messages_asked(messages, event->d, event->time_ns),
-             arrived_ns = arrival_of(socket, (uint32_t)event->a);
+             arrived_ns = wp_arrivals_of(&socket->arrivals, (uint32_t)event->a);
     struct wp_answer answer = {event->time_ns, asked_ns,
         arrived_ns && arrived_ns < event->time_ns ? arrived_ns : event->time_ns, event->d, (uint32_t)event->a};
     if (asked_ns)
@@ -364,8 +372,10 @@ void wp_messages_event(struct wp_messages *messages, const struct wp_event *even
     if (thread)
         note_asked(messages, socket, event, thread);
     if (event->kind == WP_EVENT_SOCK_SEND) {
-        if (event->flags & WP_SOCK_SYN)
-            socket->connecting = (struct wp_send){event->time_ns, (uint32_t)event->a, 1, thread};
+        if (event->flags & WP_SOCK_SYN) {
+            socket->connecting = (struct wp_socket_act){event->time_ns, thread, (uint32_t)event->a};
+            socket->has_asked = true;
+        }
         note_reply(messages, socket, event, thread);
         add_send(messages, socket, event, thread);
     } else if (event->kind == WP_EVENT_SOCK_RECV) {
@@ -418,9 +428,12 @@ size_t wp_messages_bytes(const struct wp_messages *messages)
 uint32_t wp_messages_peer(const struct wp_messages *messages, uint32_t id)
 {
     const struct wp_socket_entry *entry = wp_dictionary_socket(messages->dictionary, id);
+    const struct wp_socket *socket = wp_messages_socket(messages, id);
     uint32_t peer;
     if (!entry || !entry->remote_port)
         return 0;
+    if (socket && (socket->peer || socket->over_ns))
+        return wp_messages_socket(messages, socket->peer) ? socket->peer : 0;
     if (!wp_intmap_get(&messages->by_address, wp_socket_key(entry, true, entry->netns), &peer) &&
         !wp_intmap_get(&messages->by_address, wp_socket_key(entry, true, 0), &peer))
         return 0;
@@ -475,11 +488,12 @@ bool wp_messages_sent(
         return true;
     /* Not data: the end of the stream, or the handshake. */
     if (socket->closing.time_ns && socket->closing.time_ns <= arrival_ns + WP_NS_PER_MS) {
-        *send = socket->closing;
+        *send = (struct wp_send){.time_ns = socket->closing.time_ns, .thread = socket->closing.thread};
         return true;
     }
     if (socket->connecting.time_ns && socket->connecting.time_ns <= arrival_ns) {
-        *send = socket->connecting;
+        const struct wp_socket_act *act = &socket->connecting;
+        *send = (struct wp_send){act->time_ns, act->end, socket->has_asked, act->thread};
         return true;
     }
     return false;

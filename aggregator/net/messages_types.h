@@ -2,6 +2,7 @@
 #ifndef WP_AGGREGATOR_NET_MESSAGES_TYPES_H
 #define WP_AGGREGATOR_NET_MESSAGES_TYPES_H
 /* What is known of messages (messages.h): sockets with their sends, receives and arrivals. */
+#include "aggregator/net/arrivals.h"
 #include "aggregator/net/asked.h"
 #include "common/idtable.h"
 #include "common/intmap.h"
@@ -25,28 +26,28 @@ struct wp_receive {
     uint32_t thread;
 };
 
-#define WP_ARRIVALS 16u /* of a socket, remembered until they are read */
-
-struct wp_arrival {
-    uint64_t time_ns;
-    uint32_t end; /* position behind the last byte */
-};
-
 enum wp_opener { WP_OPENER_UNKNOWN, WP_OPENER_HERE, WP_OPENER_THERE }; /* which end asked for the connection */
 
+struct wp_socket_act { /* of a thread; time 0: not yet */
+    uint64_t time_ns;
+    uint32_t thread, end; /* end: position behind its last byte */
+};
+
+/* There are as many as connections were open within the history: what it takes is a matter of hundreds of megabytes. */
 struct wp_socket {
     struct wp_send *sends;       /* owned, made at the first send */
     struct wp_receive *receives; /* owned */
-    struct wp_arrival *arrivals; /* ring of the last few, owned, made at the first one */
-    uint32_t arrival_count;
+    struct wp_arrivals arrivals; /* gone when it is over and all of it is read */
     struct wp_message_ring send_ring, receive_ring;
-    struct wp_send closing;    /* who closed or shut it down, and when; time 0: not yet */
-    struct wp_send connecting; /* who asked for the connection */
-    uint64_t opened_ns;        /* when it was established, 0 unknown */
-    uint64_t over_ns;          /* nothing comes of it any more since then, 0: it may */
-    uint64_t listed_ns;        /* in the list of those that may be forgotten, since then; 0: it is not */
-    uint32_t next_closed;      /* the one behind it there, 0 none */
-    uint8_t opener;            /* enum wp_opener */
+    struct wp_socket_act closing;    /* who closed or shut it down, and when */
+    struct wp_socket_act connecting; /* who asked for the connection */
+    uint64_t opened_ns;              /* when it was established, 0 unknown */
+    uint64_t over_ns;                /* nothing comes of it any more since then, 0: it may */
+    uint64_t listed_ns;              /* in the list of those that may be forgotten, since then; 0: it is not */
+    uint32_t next_closed;            /* the one behind it there, 0 none */
+    uint32_t peer;                   /* the other end on this host, found when one of them was over; 0 none */
+    bool has_asked;                  /* its connection request was seen to be sent: one byte */
+    uint8_t opener;                  /* enum wp_opener */
 };
 
 /* The first send on a connection that others opened, after something was read there: a reply begins to leave. */
@@ -73,10 +74,11 @@ struct wp_messages {
     struct wp_idtable table;            /* struct wp_socket by dictionary id; of datagram sockets nothing is kept */
     uint32_t first_closed, last_closed; /* list of those that closed, in the order of time; 0 none */
     size_t ring_bytes;                  /* of sends, receives and arrivals */
-    struct wp_intmap by_address;        /* hash of (addresses, ports, protocol, namespace) -> socket id */
-    struct wp_intmap datagrams;         /* key -> low half of the datagram's number */
-    struct wp_send *datagram_ring;      /* owned; of datagram number n at n - 1 */
-    uint64_t *datagram_before;          /* number of the one before it with the same key, 0 none; owned */
+    struct wp_intmap
+        by_address; /* hash of (addresses, ports, protocol, namespace) -> socket id, of those that are not over */
+    struct wp_intmap datagrams;    /* key -> low half of the datagram's number */
+    struct wp_send *datagram_ring; /* owned; of datagram number n at n - 1 */
+    uint64_t *datagram_before;     /* number of the one before it with the same key, 0 none; owned */
     uint64_t datagram_count;
     uint32_t datagram_room; /* of both; a power of two */
     struct wp_asked asked;  /* by thread index */

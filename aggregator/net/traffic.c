@@ -24,6 +24,23 @@ struct wp_traffic *wp_traffics_row(struct wp_traffics *traffics, uint32_t to, ui
     return &traffics->rows[row];
 }
 
+void wp_traffics_move(struct wp_traffics *traffics, uint32_t to, uint32_t from, struct wp_traffic_alone *alone)
+{
+    struct wp_traffic *nobody = alone->messages ? wp_traffics_row(traffics, to, UINT32_MAX) : NULL;
+    if (nobody) {
+        nobody->messages -= alone->messages;
+        nobody->bytes -= alone->bytes;
+        nobody->ambiguous -= alone->ambiguous;
+        nobody->ambiguous_bytes -= alone->ambiguous_bytes;
+    }
+    struct wp_traffic *traffic = nobody && from != to ? wp_traffics_row(traffics, to, from) : NULL;
+    if (traffic) {
+        traffic->messages += alone->messages;
+        traffic->bytes += alone->bytes;
+    }
+    *alone = (struct wp_traffic_alone){0};
+}
+
 void wp_traffics_forget(struct wp_traffics *traffics, uint32_t host)
 {
     struct wp_traffic *rows = traffics->rows;

@@ -16,6 +16,12 @@ struct wp_traffic {
                                       nobody known */
 };
 
+/* What one socket read while nobody knew where from. */
+struct wp_traffic_alone {
+    uint64_t bytes, ambiguous_bytes;
+    uint32_t messages, ambiguous;
+};
+
 struct wp_traffics {
     struct wp_traffic *rows; /* owned */
     struct wp_intmap index;
@@ -24,6 +30,8 @@ struct wp_traffics {
 
 /* The row, made on first use; NULL: no memory. */
 struct wp_traffic *wp_traffics_row(struct wp_traffics *traffics, uint32_t to, uint32_t from);
+/* It is known now: it stands under `from`, or nowhere when that is the host itself. */
+void wp_traffics_move(struct wp_traffics *traffics, uint32_t to, uint32_t from, struct wp_traffic_alone *alone);
 /* The host's number will be another one's. */
 void wp_traffics_forget(struct wp_traffics *traffics, uint32_t host);
 void wp_traffics_fini(struct wp_traffics *traffics);

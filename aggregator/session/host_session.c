@@ -205,7 +205,7 @@ static uint64_t horizon(struct wp_host_session *session, uint64_t needed_ns)
     const struct wp_host_session_options *o = session->options;
     uint64_t history_ns = o->history_ns < needed_ns ? needed_ns - o->history_ns : 0;
     uint64_t lookback_ns = o->lookback_ns < needed_ns ? needed_ns - o->lookback_ns : 0;
-    if (session->timeline.held_bytes >
+    if (session->timeline.held_bytes + wp_messages_bytes(&session->timeline.messages) >
         o->lookback_bytes) { /* a quarter of the time goes, so that it is not each epoch's work */
         uint64_t since_ns = later(session->horizon_ns, session->timeline.start_ns);
         lookback_ns = later(lookback_ns, since_ns + (later(needed_ns, since_ns) - since_ns) / 4);

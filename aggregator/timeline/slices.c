@@ -174,8 +174,7 @@ void wp_timeline_forget(struct wp_timeline *timeline, uint64_t horizon_ns)
     uint64_t pauses_ns = wp_drop_spans_overlap(&timeline->pauses, 0, UINT64_MAX);
     wp_drop_spans_forget(&timeline->pauses, horizon_ns);
     timeline->past_pauses_ns += pauses_ns - wp_drop_spans_overlap(&timeline->pauses, 0, UINT64_MAX);
-    wp_messages_forget(
-        &timeline->messages, horizon_ns > WP_MESSAGE_HISTORY_NS ? horizon_ns - WP_MESSAGE_HISTORY_NS : 0);
+    wp_messages_forget(&timeline->messages, horizon_ns > WP_MESSAGE_LATER_NS ? horizon_ns - WP_MESSAGE_LATER_NS : 0);
     timeline->held_bytes = 0;
     for (uint32_t i = 0; i < timeline->live_count; i++) {
         struct wp_thread *thread = &timeline->threads[timeline->live[i]];

@@ -280,8 +280,9 @@ static void save_transfers(struct save *save, uint32_t id, const struct wp_socke
         save_arrival(save, id, receive->arrived_ns, receive->end);
         add_fact(save, &event);
     }
-    for (uint32_t i = 0; socket->arrivals && i < WP_ARRIVALS; i++)
-        save_arrival(save, id, socket->arrivals[i].time_ns, socket->arrivals[i].end);
+    const struct wp_arrivals *arrivals = &socket->arrivals;
+    for (uint32_t i = 0; i < arrivals->room && i < arrivals->count; i++)
+        save_arrival(save, id, arrivals->rows[i].time_ns, arrivals->rows[i].end);
 }
 
 static void save_sockets(struct save *save)

@@ -5,6 +5,7 @@
 #include "common/clock.h"
 #include "proto/store.pb-c.h"
 #include "storage/kind/chunks.h"
+#include "storage/kind/latest.h"
 #include "storage/value/columns.h"
 #include "storage/value/rows.h"
 
@@ -169,51 +170,19 @@ static int mark(struct genealogy *all, bool *is_kept,
 
 /* --- too many --- */
 
-/* One of those that are run again and again, by their name and file; rank: how many later ones there are. */
-struct ranked {
-    uint32_t row, rank;
-};
-
-static int compare_kinds(const struct genealogy *all, const struct row *a, const struct row *b)
+static int compare_kinds(const void *rows, uint32_t left, uint32_t right)
 {
+    const struct genealogy *all = rows;
+    const struct row *a = &all->rows[left], *b = &all->rows[right];
     int rc = compare_texts(all->strings, a->host, b->host);
     if (!rc)
         rc = compare_texts(all->strings, a->comm, b->comm);
     return rc ? rc : compare_texts(all->strings, a->exe, b->exe);
 }
 
-static int latest_first(const void *left, const void *right, void *context)
+static uint64_t start_of(const void *rows, uint32_t row)
 {
-    const struct genealogy *all = context;
-    const struct row *a = &all->rows[((const struct ranked *)left)->row],
-                     *b = &all->rows[((const struct ranked *)right)->row];
-    int rc = compare_kinds(all, a, b);
-    if (rc)
-        return rc;
-    return a->start_ns > b->start_ns ? -1 : a->start_ns < b->start_ns;
-}
-
-static void rank(struct genealogy *all, struct ranked *order)
-{
-    for (uint32_t i = 0; i < all->count; i++)
-        order[i] = (struct ranked){i, 0};
-    qsort_r(order, all->count, sizeof(*order), latest_first, all);
-    for (uint32_t i = 1; i < all->count; i++)
-        if (!compare_kinds(all, &all->rows[order[i].row], &all->rows[order[i - 1].row]))
-            order[i].rank = order[i - 1].rank + 1;
-}
-
-/* Of each kind so many that all of them are three quarters of the limit at most; by row. */
-static void choose(const struct genealogy *all, const struct ranked *order, bool *is_chosen)
-{
-    uint32_t each = WP_GENEALOGY_ROWS, chosen = UINT32_MAX;
-    for (; each > 1 && chosen > WP_GENEALOGY_ROWS / 4 * 3; each /= 2) {
-        chosen = 0;
-        for (uint32_t i = 0; i < all->count; i++)
-            chosen += order[i].rank < each / 2;
-    }
-    for (uint32_t i = 0; i < all->count; i++)
-        is_chosen[order[i].row] = order[i].rank < each;
+    return ((const struct genealogy *)rows)->rows[row].start_ns;
 }
 
 struct choice {
@@ -243,17 +212,13 @@ static int trim(struct genealogy *all)
 {
     if (all->count <= WP_GENEALOGY_ROWS)
         return 0;
-    struct ranked *order = malloc(all->count * sizeof(*order));
+    const struct wp_latest latest = {all, all->count, WP_GENEALOGY_ROWS / 4 * 3, compare_kinds, start_of};
     bool *is_chosen = calloc(all->count, sizeof(*is_chosen)), *is_kept = calloc(all->count, sizeof(*is_kept));
-    int rc = order && is_chosen && is_kept ? 0 : -ENOMEM;
-    if (!rc) {
-        rank(all, order);
-        choose(all, order, is_chosen);
+    int rc = is_chosen && is_kept ? wp_latest_choose(&latest, is_chosen) : -ENOMEM;
+    if (!rc)
         rc = mark(all, is_kept, is_next_chosen, &(struct choice){is_chosen, 0});
-    }
     if (!rc)
         drop(all, is_kept);
-    free(order);
     free(is_chosen);
     free(is_kept);
     return rc;

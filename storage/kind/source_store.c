@@ -5,16 +5,19 @@
 
 #include "proto/store.pb-c.h"
 #include "storage/kind/chunks.h"
+#include "storage/kind/latest.h"
 #include "storage/value/columns.h"
 #include "storage/value/rows.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <xxhash.h>
 
 #define HOST_LIMIT 255u
+#define BLOCK_BYTES ((size_t)1 << 20)
 
 typedef Wakepath__Store__Source__Process process_type;
 
@@ -29,6 +32,7 @@ struct sources {
     struct wp_intern *strings;
     struct row *rows;
     uint32_t count, room;
+    bool is_whole; /* nothing is left out */
 };
 
 static int compare_processes(const struct sources *all, const struct row *a, const struct row *b)
@@ -86,13 +90,57 @@ static int check_process(const process_type *process, struct wp_error *err)
     return rc;
 }
 
+/* Unpacked, a row is half a dozen small pieces: they are taken from large ones, which go back to the system. */
+struct pieces {
+    struct block {
+        struct block *before;
+        size_t used;
+        _Alignas(max_align_t) uint8_t bytes[];
+    } * last;    /* owned */
+    size_t room; /* of the last */
+};
+
+static void *take_piece(void *context, size_t size)
+{
+    struct pieces *pieces = context;
+    size_t wanted = (size + _Alignof(max_align_t) - 1) / _Alignof(max_align_t) * _Alignof(max_align_t);
+    if (!pieces->last || pieces->room - pieces->last->used < wanted) {
+        size_t room = wanted > BLOCK_BYTES ? wanted : BLOCK_BYTES;
+        struct block *block = malloc(sizeof(*block) + room);
+        if (!block)
+            return NULL;
+        *block = (struct block){.before = pieces->last};
+        pieces->last = block;
+        pieces->room = room;
+    }
+    void *piece = pieces->last->bytes + pieces->last->used;
+    pieces->last->used += wanted;
+    return piece;
+}
+
+static void keep_piece(void *context, void *piece)
+{
+    (void)context;
+    (void)piece;
+}
+
+static void free_pieces(struct pieces *pieces)
+{
+    for (struct block *block; (block = pieces->last); free(block))
+        pieces->last = block->before;
+}
+
 static int take(void *context, const uint8_t *bytes, size_t size, struct wp_error *err)
 {
     struct sources *all = context;
-    ProtobufCMessage *message = wp_message_unpack(&wakepath__store__source__descriptor, bytes, size, "source", err);
-    if (!message)
+    struct pieces pieces = {0};
+    ProtobufCAllocator allocator = {take_piece, keep_piece, &pieces};
+    const Wakepath__Store__Source *m = (const Wakepath__Store__Source *)wp_message_unpack_by(
+        &allocator, &wakepath__store__source__descriptor, bytes, size, "source", err);
+    if (!m)
+        free_pieces(&pieces);
+    if (!m)
         return -EBADMSG;
-    const Wakepath__Store__Source *m = (const Wakepath__Store__Source *)message;
     int rc = 0;
     for (size_t i = 0; !rc && i < m->n_processes; i++) {
         const process_type *process = m->processes[i];
@@ -108,7 +156,49 @@ static int take(void *context, const uint8_t *bytes, size_t size, struct wp_erro
                 rc = wp_error_set(err, -ENOMEM, "out of memory for sources");
         }
     }
-    protobuf_c_message_free_unpacked(message, NULL);
+    free_pieces(&pieces);
+    return rc;
+}
+
+/* --- too many --- */
+
+/* A row of no process: the text of a file of source. */
+static bool is_text(const struct row *row)
+{
+    return !row->pid && !row->start_ns;
+}
+
+static int compare_kinds(const void *rows, uint32_t left, uint32_t right)
+{
+    const struct sources *all = rows;
+    const struct row *a = &all->rows[left], *b = &all->rows[right];
+    int rc = wp_rows_compare_texts(all->strings, a->host, b->host);
+    return rc ? rc : wp_rows_compare_texts(all->strings, a->name, b->name);
+}
+
+static uint64_t start_of(const void *rows, uint32_t row)
+{
+    return ((const struct sources *)rows)->rows[row].start_ns;
+}
+
+/* Sorted; texts stand first. Of processes that are started for ever the latest stay that had an object. */
+static int trim(struct sources *all)
+{
+    uint32_t texts = 0, kept;
+    while (texts < all->count && is_text(&all->rows[texts]))
+        texts++;
+    if (all->is_whole || all->count - texts <= WP_SOURCE_ROWS)
+        return 0;
+    struct sources rest = {.strings = all->strings, .rows = all->rows + texts, .count = all->count - texts};
+    const struct wp_latest latest = {&rest, rest.count, WP_SOURCE_ROWS / 4 * 3, compare_kinds, start_of};
+    bool *is_chosen = calloc(rest.count, sizeof(*is_chosen));
+    int rc = is_chosen ? wp_latest_choose(&latest, is_chosen) : -ENOMEM;
+    kept = rc ? all->count : texts;
+    for (uint32_t i = 0; !rc && i < rest.count; i++)
+        if (is_chosen[i])
+            all->rows[kept++] = rest.rows[i];
+    all->count = kept;
+    free(is_chosen);
     return rc;
 }
 
@@ -127,6 +217,10 @@ static void begin_process(const struct sources *all, const struct row *row, proc
 static int pack(void *context, struct wp_buffer *out, struct wp_error *err)
 {
     struct sources *all = context;
+    if (all->count)
+        qsort_r(all->rows, all->count, sizeof(*all->rows), compare_rows, all);
+    if (trim(all))
+        return wp_error_set(err, -ENOMEM, "out of memory for sources");
     struct wp_columns columns = {0};
     Wakepath__Store__Source m = WAKEPATH__STORE__SOURCE__INIT;
     ProtobufCBinaryData *names = wp_columns_texts(&columns, all->count),
@@ -135,8 +229,6 @@ static int pack(void *context, struct wp_buffer *out, struct wp_error *err)
     m.processes = calloc(all->count + 1u, sizeof(*m.processes));
     int rc =
         columns.has_failed || !processes || !m.processes ? wp_error_set(err, -ENOMEM, "out of memory for sources") : 0;
-    if (!rc && all->count)
-        qsort_r(all->rows, all->count, sizeof(*all->rows), compare_rows, all);
     for (uint32_t i = 0; !rc && i < all->count; i++) {
         struct row *row = &all->rows[i];
         if (i && !compare_rows(row, row - 1, all))
@@ -264,6 +356,7 @@ int wp_source_join(const struct wp_buffer *values, size_t count, struct wp_buffe
     struct sources all;
     struct wp_chunks chunks = {WP_VALUE_SOURCE, &all, take, pack};
     int rc = start(&all, err);
+    all.is_whole = true;
     if (!rc)
         rc = wp_chunks_join(&chunks, values, count, out, err);
     finish(&all);
@@ -275,6 +368,7 @@ int wp_source_check(const uint8_t *bytes, size_t size, struct wp_error *err)
     struct sources all;
     struct wp_chunks chunks = {WP_VALUE_SOURCE, &all, take, pack};
     int rc = start(&all, err);
+    all.is_whole = true;
     if (!rc)
         rc = wp_chunks_check(&chunks, bytes, size, err);
     finish(&all);

@@ -4,6 +4,9 @@
 /* Which process had which object, and the blobs that hold them. */
 #include "storage/env/txn.h"
 
+#define WP_SOURCE_ROWS                                                                                                 \
+    131072u /* of processes of a shard: of more, of each host and object those of the latest processes stay */
+
 struct wp_source_row {       /* "__state__/source.<shard>": a process had that object, or that part of a JIT map */
     const char *host, *name; /* name: path, "[vdso]", "[jit]" */
     uint64_t start_ns;       /* realtime, 0 unknown */

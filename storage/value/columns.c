@@ -66,10 +66,16 @@ int wp_message_pack(const ProtobufCMessage *message, struct wp_buffer *out, stru
 ProtobufCMessage *wp_message_unpack(
     const ProtobufCMessageDescriptor *type, const uint8_t *bytes, size_t size, const char *what, struct wp_error *err)
 {
+    return wp_message_unpack_by(NULL, type, bytes, size, what, err);
+}
+
+ProtobufCMessage *wp_message_unpack_by(ProtobufCAllocator *allocator, const ProtobufCMessageDescriptor *type,
+    const uint8_t *bytes, size_t size, const char *what, struct wp_error *err)
+{
     ProtobufCMessage *message = NULL;
     if (size > WP_MESSAGE_LIMIT)
         wp_error_set(err, -EFBIG, "%s: %zu bytes are over the limit of %u", what, size, WP_MESSAGE_LIMIT);
-    else if (!(message = protobuf_c_message_unpack(type, NULL, size, bytes)))
+    else if (!(message = protobuf_c_message_unpack(type, allocator, size, bytes)))
         wp_error_set(err, -EBADMSG, "%s: not a protobuf message of type %s", what, type->name);
     return message;
 }

@@ -31,6 +31,9 @@ int wp_message_pack(const ProtobufCMessage *message, struct wp_buffer *out, stru
 /* NULL with an error that names `what`: not a message of this kind. Free with protobuf_c_message_free_unpacked. */
 ProtobufCMessage *wp_message_unpack(
     const ProtobufCMessageDescriptor *type, const uint8_t *bytes, size_t size, const char *what, struct wp_error *err);
+/* The same with memory of that allocator. */
+ProtobufCMessage *wp_message_unpack_by(ProtobufCAllocator *allocator, const ProtobufCMessageDescriptor *type,
+    const uint8_t *bytes, size_t size, const char *what, struct wp_error *err);
 
 /* Fails unless all `lengths` (count of them) are the same. */
 int wp_lengths_check(const size_t *lengths, unsigned count, const char *what, struct wp_error *err);

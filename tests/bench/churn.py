@@ -5,7 +5,8 @@
 churn.py BIN [--seconds S] [--connections A_SECOND] [--forks A_SECOND] [--every S] [--session-limit BYTES]
 
 BIN has the programs and `churn`. Traces the live kernel, so it needs root. `collector` and `aggregator` are rows of
-[second, kilobytes resident, open files]; `*_growth_kb` is what the last quarter has more than the second, on average."""
+[second, kilobytes resident, open files, kilobytes that are no file's], which standard error has as they are measured; `*_growth_kb`
+is what the last quarter has more than the second, on average."""
 import argparse
 import json
 import os
@@ -18,9 +19,9 @@ import time
 
 
 def held(pid):
-    with open(f"/proc/{pid}/status", encoding="ascii") as status:
-        kilobytes = next(int(line.split()[1]) for line in status if line.startswith("VmRSS:"))
-    return kilobytes, len(os.listdir(f"/proc/{pid}/fd"))
+    with open(f"/proc/{pid}/smaps_rollup", encoding="ascii") as maps:
+        kilobytes = {line.split(":")[0]: int(line.split()[1]) for line in maps if line.startswith(("Rss:", "Anonymous:"))}
+    return kilobytes["Rss"], len(os.listdir(f"/proc/{pid}/fd")), kilobytes["Anonymous"]
 
 
 def growth(rows):
@@ -58,6 +59,7 @@ def main():
             at = round(time.monotonic() - start, 1)
             for name, process in (("collector", collector), ("aggregator", aggregator)):
                 rows[name].append([at, *held(process.pid)])
+                print(name, *rows[name][-1], file=sys.stderr, flush=True)
             time.sleep(options.every)
         made = json.loads(churn.communicate()[0])
         collector.send_signal(signal.SIGTERM)

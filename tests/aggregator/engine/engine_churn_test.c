@@ -6,6 +6,7 @@
  */
 #include "aggregator/engine/engine.h"
 #include "aggregator/engine/held.h"
+#include "aggregator/explain/explain_wait.h"
 #include "aggregator/net/connections.h"
 #include "aggregator/session/host_session_durable.h"
 #include "common/path.h"
@@ -28,7 +29,9 @@
 #define EVENTS 4u       /* of a life, and of each of its connections */
 #define TCP_ESTABLISHED 1
 #define TCP_CLOSE 7
-#define BATCHES 1000u /* 50 s; what was sent is remembered for 12 s beyond the history */
+#define BATCHES 500u  /* 25 s */
+#define SOCKETS 2500u /* of 2.5 s: history, lateness, an epoch, and a second for what is on its way */
+#define SOCKET_BYTES 400u
 
 struct place {
     struct wp_aggregate_rule rule;
@@ -176,6 +179,25 @@ static void tell(const struct place *place)
         fclose(file);
 }
 
+static uint32_t sockets_of(const struct place *place)
+{
+    uint32_t count = 0;
+    for (uint32_t id = 1; id <= place->lives * place->connections; id++)
+        count += wp_messages_socket(&place->session->timeline.messages, id) != NULL;
+    return count;
+}
+
+/* A connection that is over is a row with what was sent and read, one end, and next to nothing in an index. */
+static void check_sockets(const struct place *place)
+{
+    const struct wp_messages *messages = &place->session->timeline.messages;
+    size_t of_ends = wp_connections_bytes(place->session->fleet->connections, place->session->home);
+    uint32_t count = sockets_of(place);
+    assert_in_range(count, 1, SOCKETS * place->connections);
+    assert_in_range(messages->by_address.count, 0, 2 * EACH * place->connections);
+    assert_in_range(wp_idtable_bytes(&messages->table) + messages->ring_bytes + of_ends, 1, count * SOCKET_BYTES);
+}
+
 static void what_is_held_follows_what_lives(void **state)
 {
     (void)state;
@@ -204,11 +226,45 @@ static void what_is_held_follows_what_lives(void **state)
     assert_null(wp_dictionary_socket(place->session->dictionary, 1));
     assert_non_null(wp_dictionary_thread(place->session->dictionary, 1));
     assert_int_equal(timeline->counts.chain_breaks, 0);
+    check_sockets(place);
     if (late > early + early / 20)
         fail_msg("%llu bytes after a half, %llu at the end", (unsigned long long)early, (unsigned long long)late);
     wp_host_session_destroy(place->session);
     wp_selector_fini(&place->rule.selector);
     free(place);
+}
+
+/* More than the history is kept to explain with, as memory allows: of connections, too. */
+static void what_is_kept_to_look_back_has_a_bound(void **state)
+{
+    struct place *place = calloc(1, sizeof(*place));
+    (void)state;
+    place->connections = 5;
+    place->life_ns = LIFE_NS;
+    open_session(place);
+    place->options.lookback_ns = 3600000000000;
+    place->options.lookback_bytes = 4 << 20;
+    for (uint64_t seq = 1; seq <= 300; seq++)
+        send_batch(place, seq);
+    assert_in_range(wp_messages_bytes(&place->session->timeline.messages), 1 << 20, 8 << 20);
+    wp_host_session_destroy(place->session);
+    wp_selector_fini(&place->rule.selector);
+    free(place);
+}
+
+/* What an explanation remembers of its way is asked for again or not: of processes and connections that come and go, it
+ * is not. */
+static void what_is_remembered_has_a_bound(void **state)
+{
+    struct wp_explainer x = {0};
+    size_t bytes = 0;
+    (void)state;
+    for (uint32_t i = 0; i < 1000000; i++) {
+        wp_explain_remember(&x, (struct wp_intkey){i, 1}, i);
+        bytes = wp_intmap_bytes(&x.sites) > bytes ? wp_intmap_bytes(&x.sites) : bytes;
+    }
+    assert_in_range(bytes, 1, 8 << 20);
+    wp_intmap_fini(&x.sites);
 }
 
 static uint64_t begin_engine(struct place *place, const char *store, const char *resume)
@@ -252,12 +308,13 @@ static void a_restart_brings_nobody_back(void **state)
             assert_int_equal(wp_engine_commit(place->engine, seq, 100, true, NULL), 0);
     }
     wp_engine_destroy(place->engine);
-    assert_in_range(begin_engine(place, store, resume), 550, 600);
+    uint64_t next = begin_engine(place, store, resume);
+    assert_in_range(next, 550, 600);
     assert_in_range(place->session->timeline.live_count, 1, 4000);
     assert_null(wp_dictionary_thread(place->session->dictionary, 2));
     assert_null(wp_dictionary_socket(place->session->dictionary, 1));
     assert_non_null(wp_dictionary_thread(place->session->dictionary, 1));
-    assert_non_null(wp_dictionary_socket(place->session->dictionary, 550 * EACH));
+    assert_non_null(wp_dictionary_socket(place->session->dictionary, (uint32_t)(next - 2) * EACH));
     wp_engine_destroy(place->engine);
     wp_selector_fini(&place->rule.selector);
     assert_int_equal(wp_path_remove(root, NULL), 0);
@@ -266,7 +323,8 @@ static void a_restart_brings_nobody_back(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_held_follows_what_lives), cmocka_unit_test(a_restart_brings_nobody_back)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(what_is_held_follows_what_lives),
+        cmocka_unit_test(what_is_kept_to_look_back_has_a_bound), cmocka_unit_test(what_is_remembered_has_a_bound),
+        cmocka_unit_test(a_restart_brings_nobody_back)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -332,6 +332,37 @@ static void datagrams_are_talk(void **state)
 
 /* A hostile host may give all its sockets one address and one pair of numbers: what that costs grows no faster than
  * they do. */
+/* Two hosts are heard by turns, and a short connection may be over at one before the other says a word of it: its
+ * numbers find it. So they find one that a session tells which goes on behind the one that told it. */
+static void over_before_the_other_end_is_told(void **state)
+{
+    struct place *p = *state;
+    struct wp_event close = {.kind = WP_EVENT_SOCK_STATE, .d = 1, .b = TCP_ESTABLISHED, .c = 7, .time_ns = 3000};
+    size_t empty = wp_connections_bytes(p->connections, 0);
+    add(p, 0, 1, "10.0.0.1", 40000, "10.0.0.2", 80);
+    establish(p, 0, 1, 5, 7);
+    use(p, 0, 1, 100, 50);
+    tell(p, 0, 1, WP_EVENT_SOCK_RECV, 50, 2500);
+    wp_connections_event(p->connections, 0, &close);
+    tell(p, 0, 1, WP_EVENT_SOCK_RECV, 60, 3500);
+    unpaired(p, 0, 1, WP_PAIR_NONE);
+    add(p, 1, 1, "10.0.0.2", 80, "10.0.0.1", 40000);
+    establish(p, 1, 1, 7, 5);
+    paired(p, 0, 1, 1, 1);
+    uint32_t count;
+    const struct wp_traffic *rows = wp_connections_traffic(p->connections, &count);
+    for (uint32_t i = 0; i < count; i++)
+        assert_int_equal(rows[i].messages, rows[i].from == 1 ? 2 : 0);
+    wp_connections_remove(p->connections, 1, 1);
+    unpaired(p, 0, 1, WP_PAIR_NONE);
+    add(p, 2, 1, "10.0.0.2", 80, "10.0.0.1", 40000);
+    establish(p, 2, 1, 7, 5);
+    unpaired(p, 2, 1, WP_PAIR_NONE); /* it was over at both ends that were known */
+    assert_true(wp_connections_bytes(p->connections, 0) > empty);
+    wp_connections_remove(p->connections, 0, 1);
+    assert_in_range(wp_connections_bytes(p->connections, 0), 0, empty + 1024);
+}
+
 static void many_of_one_kind(void **state)
 {
     struct place *p = *state;
@@ -529,7 +560,7 @@ int main(void)
     const struct CMUnitTest tests[] = {TEST(translated_addresses), TEST(the_same_addresses_in_two_networks),
         TEST(ports_used_again), TEST(numbers_come_late), TEST(older_than_the_recording), TEST(positions_far_apart),
         TEST(one_direction_alone), TEST(either_could_be_the_one), TEST(not_a_connection_of_two_hosts),
-        TEST(who_talks_with_whom), TEST(datagrams_are_talk), TEST(many_of_one_kind), TEST(leavings_meet_arrivals),
-        TEST(few_are_kept), cmocka_unit_test(made_ones)};
+        TEST(who_talks_with_whom), TEST(datagrams_are_talk), TEST(over_before_the_other_end_is_told),
+        TEST(many_of_one_kind), TEST(leavings_meet_arrivals), TEST(few_are_kept), cmocka_unit_test(made_ones)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

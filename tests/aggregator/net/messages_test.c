@@ -203,6 +203,55 @@ static void closed_sockets_are_forgotten(void **state)
     assert_int_equal(place->messages.table.kept_pages, 0);
 }
 
+/* When bytes came is remembered of the last sixteen, in the room that those need which came. */
+static void arrivals_take_what_they_need(void **state)
+{
+    struct wp_arrivals arrivals = {0};
+    (void)state;
+    assert_int_equal(wp_arrivals_of(&arrivals, 5), 0);
+    for (uint32_t i = 1; i <= 40; i++) {
+        uint32_t room = 1;
+        while (room < i && room < WP_ARRIVALS)
+            room *= 2;
+        wp_arrivals_add(&arrivals, &(struct wp_arrival){1000 + i, 10 * i - 100});
+        wp_arrivals_add(&arrivals, &(struct wp_arrival){9000, 10 * i - 105}); /* again, and for nothing */
+        assert_int_equal(arrivals.room, room);
+        for (uint32_t j = 1; j <= i; j++)
+            assert_int_equal(
+                wp_arrivals_of(&arrivals, 10 * j - 104), i < WP_ARRIVALS || j + WP_ARRIVALS > i + 1 ? 1000 + j : 0);
+        assert_true(wp_arrivals_are_read(&arrivals, 10 * i - 100));
+        assert_false(wp_arrivals_are_read(&arrivals, 10 * i - 101));
+    }
+    wp_arrivals_fini(&arrivals);
+}
+
+/* A request and an answer: of what is over and read so much stays as explanations ask for. Its other end is known, and
+ * its address belongs to who comes next. */
+static void what_is_over_takes_little(void **state)
+{
+    struct place *place = *state;
+    struct wp_send send;
+    for (uint32_t i = 0; i < PAIRS; i++) {
+        uint32_t client = 2 * i + 1, server = 2 * i + 2;
+        happen(place, WP_EVENT_SOCK_SEND, 1000, client, 100, 100, 1);
+        happen(place, WP_EVENT_SOCK_ARRIVE, 1100, server, 100, 100, 0);
+        happen(place, WP_EVENT_SOCK_RECV, 1200, server, 100, 100, 2);
+        happen(place, WP_EVENT_SOCK_SEND, 1300, server, 50, 50, 2);
+        happen(place, WP_EVENT_SOCK_ARRIVE, 1400, client, 50, 50, 0);
+        happen(place, WP_EVENT_SOCK_RECV, 1500, client, 50, 50, 1);
+        close_at(place, 1600, client);
+        close_at(place, 1700, server);
+        assert_int_equal(wp_messages_match(&place->messages, server, 100, 1100, &send), WP_MATCH_FOUND);
+        assert_int_equal(wp_messages_match(&place->messages, client, 50, 1400, &send), WP_MATCH_FOUND);
+    }
+    assert_int_equal(place->messages.by_address.count, 0);
+    assert_in_range(place->messages.ring_bytes, 1, 2 * PAIRS * (sizeof(struct wp_send) + sizeof(struct wp_receive)));
+    wp_messages_forget(&place->messages, 1650);
+    assert_int_equal(wp_messages_peer(&place->messages, 2), 0);
+    wp_messages_forget(&place->messages, 1000000);
+    assert_int_equal(place->messages.ring_bytes, 0);
+}
+
 /* One direction is shut, and the other goes on for long: what is remembered of it is forgotten again and again. */
 static void half_closed_sockets_stay(void **state)
 {
@@ -253,6 +302,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_reader_was_with_others, set_up, tear_down),
         cmocka_unit_test_setup_teardown(datagrams_take_what_they_need, set_up, tear_down),
         cmocka_unit_test_setup_teardown(closed_sockets_are_forgotten, set_up, tear_down),
+        cmocka_unit_test(arrivals_take_what_they_need),
+        cmocka_unit_test_setup_teardown(what_is_over_takes_little, set_up, tear_down),
         cmocka_unit_test_setup_teardown(half_closed_sockets_stay, set_up, tear_down),
         cmocka_unit_test_setup_teardown(an_address_used_again_ends_the_one_before, set_up, tear_down)};
     return cmocka_run_group_tests(tests, NULL, NULL);

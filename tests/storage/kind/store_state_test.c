@@ -8,6 +8,7 @@
 #include "storage/kind/metadata_store.h"
 #include "storage/kind/report_compact.h"
 #include "storage/kind/shard_store.h"
+#include "storage/kind/source_store.h"
 #include "storage/kind/sourcemap_store.h"
 #include "storage/kind/state_store.h"
 
@@ -200,6 +201,75 @@ static void genealogy_is_bounded(void **state)
     free(rows);
 }
 
+/* Each process of a name and file of its own: the latest of all stay. */
+static void genealogy_of_many_names_is_bounded(void **state)
+{
+    struct wp_txn *txn = fixture_begin(*state, "v1", true);
+    const uint32_t chunk = 65536, all = 5 * chunk;
+    struct wp_genealogy_row *rows = calloc(chunk, sizeof(*rows));
+    char(*names)[16] = calloc(chunk, sizeof(*names));
+    assert_int_equal(wp_txn_register_shard(txn, "s", NULL), 0);
+    for (uint32_t first = 1; first <= all; first += chunk) {
+        for (uint32_t i = 0; i < chunk; i++) {
+            snprintf(names[i], sizeof(names[i]), "%u", first + i);
+            rows[i] =
+                (struct wp_genealogy_row){"h", names[i], "", first + i, 0, (uint64_t)(first + i) * 10000000000u, 0};
+        }
+        assert_int_equal(wp_txn_add_genealogy(txn, "s", rows, chunk, NULL), 0);
+    }
+    assert_int_equal(wp_txn_compact(txn, "s", NULL), 0);
+    struct wp_buffer raw = get(txn, "__state__/genealogy.s", WP_VALUE_GENEALOGY);
+    Wakepath__Store__Genealogy *m = wakepath__store__genealogy__unpack(NULL, raw.size, raw.data);
+    assert_in_range(m->n_pid, WP_GENEALOGY_ROWS / 2, WP_GENEALOGY_ROWS);
+    assert_int_equal(m->pid[m->n_pid - 1], all);
+    assert_true(m->pid[0] > 1);
+    wakepath__store__genealogy__free_unpacked(m, NULL);
+    wp_buffer_fini(&raw);
+    wp_txn_abort(txn);
+    free(names);
+    free(rows);
+}
+
+static void add_sources(struct wp_txn *txn, struct wp_source_row *rows, uint32_t first, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        rows[i] = (struct wp_source_row){"h", "/lib/c.so", (uint64_t)(first + i) * 10000000000u, first + i, {1}};
+    assert_int_equal(wp_txn_add_sources(txn, "s", rows, count, NULL), 0);
+}
+
+/* As the genealogy; texts of source belong to no process and stay. */
+static void sources_are_bounded(void **state)
+{
+    struct wp_txn *txn = fixture_begin(*state, "v1", true);
+    const uint32_t chunk = 65536, all = 5 * chunk;
+    struct wp_source_row *rows = calloc(chunk, sizeof(*rows)), text = {"", "/src/a.c", 0, 0, {2}},
+                         daemon = {"h", "/bin/d", 10000000000u, 1, {3}};
+    bool has_daemon = false, has_last = false;
+    assert_int_equal(wp_txn_register_shard(txn, "s", NULL), 0);
+    assert_int_equal(wp_txn_add_sources(txn, "s", &text, 1, NULL), 0);
+    assert_int_equal(wp_txn_add_sources(txn, "s", &daemon, 1, NULL), 0);
+    for (uint32_t first = 2; first < 2 + all; first += chunk) {
+        add_sources(txn, rows, first, chunk);
+        assert_int_equal(wp_txn_compact(txn, "s", NULL), 0);
+    }
+    struct wp_buffer raw = get(txn, "__state__/source.s", WP_VALUE_SOURCE);
+    Wakepath__Store__Source *m = wakepath__store__source__unpack(NULL, raw.size, raw.data);
+    assert_in_range(m->n_processes, WP_SOURCE_ROWS / 4, WP_SOURCE_ROWS + 1);
+    assert_int_equal(m->processes[0]->host.len, 0);
+    for (size_t i = 1; i < m->n_processes; i++) {
+        uint32_t pid = m->processes[i]->pid;
+        has_daemon = has_daemon || pid == 1;
+        has_last = has_last || pid == all + 1;
+        assert_true(pid == 1 || pid > all - WP_SOURCE_ROWS);
+    }
+    assert_true(has_daemon && has_last);
+    assert_int_equal(wp_source_check(raw.data, raw.size, NULL), 0);
+    wakepath__store__source__free_unpacked(m, NULL);
+    wp_buffer_fini(&raw);
+    wp_txn_abort(txn);
+    free(rows);
+}
+
 static void sourcemap_is_a_set(void **state)
 {
     struct wp_txn *txn = fixture_begin(*state, "v1", true);
@@ -381,7 +451,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {TEST(layout_is_whole), TEST(resume_points_come_back),
         TEST(last_samples_are_merged), TEST(clocks_are_kept_by_span), TEST(genealogy_is_a_set),
-        TEST(genealogy_is_bounded), TEST(sourcemap_is_a_set), TEST(sourcemap_has_lines), TEST(metadata_has_one_rule),
+        TEST(genealogy_is_bounded), TEST(genealogy_of_many_names_is_bounded), TEST(sources_are_bounded),
+        TEST(sourcemap_is_a_set), TEST(sourcemap_has_lines), TEST(metadata_has_one_rule),
         TEST(metadata_makes_room_for_hosts), TEST(damaged_state_is_an_error)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
