@@ -148,7 +148,7 @@ struct part {
 };
 
 /* What of that slice, from `from` on, is to be explained. */
-static struct part part_of(
+static inline struct part part_of(
     struct wp_aggregate *aggregate, const struct wp_stretch *rest, uint64_t ordinal, bool is_final)
 {
     uint32_t index = rest->thread;

@@ -121,10 +121,8 @@ static uint32_t frame_of(struct wp_explainer *x, uint32_t id, bool is_inlined)
     return frame;
 }
 
-uint32_t wp_explain_stack_node(struct wp_explainer *x, uint32_t parent, uint32_t stack)
+uint32_t wp_explain_known_stack(struct wp_explainer *x, uint32_t parent, uint32_t stack)
 {
-    if (!stack)
-        return parent;
     struct wp_intkey key = {parent, wp_explain_here(x, stack)};
     const struct wp_dictionary *dictionary = x->timeline->dictionary;
     uint32_t node, path[512], count = 0;

@@ -9,7 +9,12 @@
 /* "[comm]", on another host than the one that is asked about "[comm]@host". */
 void wp_explain_name_process(const struct wp_explainer *x, uint32_t identity, char *name, size_t room);
 uint32_t wp_explain_process_node(struct wp_explainer *x, uint32_t parent, uint32_t identity);
-uint32_t wp_explain_stack_node(struct wp_explainer *x, uint32_t parent, uint32_t stack);
+uint32_t wp_explain_known_stack(struct wp_explainer *x, uint32_t parent, uint32_t stack);
+/* Of a stack that may be unknown, 0. */
+static inline uint32_t wp_explain_stack_node(struct wp_explainer *x, uint32_t parent, uint32_t stack)
+{
+    return stack ? wp_explain_known_stack(x, parent, stack) : parent;
+}
 uint32_t wp_explain_label(struct wp_explainer *x, uint32_t parent, enum wp_frame_style style, const char *name);
 /* The same for a string literal, which is known by its address. */
 uint32_t wp_explain_literal(struct wp_explainer *x, uint32_t parent, enum wp_frame_style style, const char *literal);

@@ -41,19 +41,6 @@ void wp_explain_taken(struct wp_explainer *x, uint32_t thread, uint64_t from, ui
         wp_slices_followed(&x->timeline->threads[thread], from, to, x->base_bit);
 }
 
-void wp_wait_emit(struct wp_explainer *x, const struct wp_wait *wait, uint32_t node, enum wp_category category,
-    uint64_t from, uint64_t to, const char *reason)
-{
-    wp_explain_emit(x,
-        &(struct wp_piece){.node = node,
-            .thread = wait->thread,
-            .category = category,
-            .start_ns = from,
-            .end_ns = to,
-            .reason = reason,
-            .is_uncertain = wait->slice->flags & WP_SLICE_UNCERTAIN || wait->slice->is_inferred});
-}
-
 void wp_wait_label(struct wp_explainer *x, const struct wp_wait *wait, enum wp_frame_style style, const char *label,
     enum wp_category category, uint64_t from, uint64_t to)
 {

@@ -14,8 +14,18 @@ void wp_explain_limit(struct wp_explainer *x, enum wp_limit limit, uint64_t coun
 void wp_explain_taken(struct wp_explainer *x, uint32_t thread, uint64_t from_ns, uint64_t to_ns);
 
 /* --- parts of a sleep --- */
-void wp_wait_emit(struct wp_explainer *x, const struct wp_wait *wait, uint32_t node, enum wp_category category,
-    uint64_t from_ns, uint64_t to_ns, const char *reason);
+static inline void wp_wait_emit(struct wp_explainer *x, const struct wp_wait *wait, uint32_t node,
+    enum wp_category category, uint64_t from, uint64_t to, const char *reason)
+{
+    wp_explain_emit(x,
+        &(struct wp_piece){.node = node,
+            .thread = wait->thread,
+            .category = category,
+            .start_ns = from,
+            .end_ns = to,
+            .reason = reason,
+            .is_uncertain = wait->slice->flags & WP_SLICE_UNCERTAIN || wait->slice->is_inferred});
+}
 /* The same under a label on the sleep's node. */
 void wp_wait_label(struct wp_explainer *x, const struct wp_wait *wait, enum wp_frame_style style, const char *label,
     enum wp_category category, uint64_t from_ns, uint64_t to_ns);
