@@ -529,9 +529,9 @@ void wp_batcher_prepare(struct wp_batcher *b)
     wp_stack_table_prepare(b->stacks);
 }
 
-struct wp_sink wp_batcher_sink(struct wp_batcher *b)
+struct wp_fact_sink wp_batcher_sink(struct wp_batcher *b)
 {
-    return (struct wp_sink){on_fact, on_drops, on_watermark, on_mapped, b};
+    return (struct wp_fact_sink){on_fact, on_drops, on_watermark, on_mapped, b};
 }
 
 int wp_batcher_finish(struct wp_batcher *b, struct wp_error *err)

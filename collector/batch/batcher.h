@@ -46,7 +46,7 @@ int wp_batcher_match(struct wp_batcher *batcher, const char *const *patterns, si
 void wp_batcher_destroy(struct wp_batcher *batcher);
 /* Reads what takes long, when the source exists and before its first facts are taken. */
 void wp_batcher_prepare(struct wp_batcher *batcher);
-struct wp_sink wp_batcher_sink(struct wp_batcher *batcher);
+struct wp_fact_sink wp_batcher_sink(struct wp_batcher *batcher);
 /* Everything that is left, and the last batch of the session. */
 int wp_batcher_finish(struct wp_batcher *batcher, struct wp_error *err);
 const struct wp_batcher_stats *wp_batcher_stats(const struct wp_batcher *batcher);

@@ -224,8 +224,12 @@ static int say_samples(struct collector *c, struct wp_error *err)
 static int say_hello(struct collector *c, struct wp_error *err)
 {
     const struct wp_collector_options *o = c->options;
-    int rc = wp_identity_hello(&c->hello, o->source == WP_FROM_BPF ? "bpf" : "perf-script", o->hostname, o->part,
-        o->release, o->source == WP_FROM_BPF ? o->bpf.frequency_hz : 0, err);
+    const struct wp_host_identity identity = {.source = o->source == WP_FROM_BPF ? "bpf" : "perf-script",
+        .hostname = o->hostname,
+        .part = o->part,
+        .release = o->release,
+        .frequency_hz = o->source == WP_FROM_BPF ? o->bpf.frequency_hz : 0};
+    int rc = wp_identity_hello(&c->hello, &identity, err);
     if (!rc)
         rc = say_samples(c, err);
     for (unsigned i = 0; !rc && i < o->label_count; i++)
@@ -268,7 +272,7 @@ static struct wp_window window_now(const struct collector *c)
 
 /* Begins or ends a window when it is time, or when the overhead limit wants it; *wait_ms: until there is something to
  * look at. */
-static int keep_window(struct collector *c, const struct wp_sink *sink, int *wait_ms, struct wp_error *err)
+static int keep_window(struct collector *c, const struct wp_fact_sink *sink, int *wait_ms, struct wp_error *err)
 {
     struct wp_window window = window_now(c);
     char text[64];
@@ -303,7 +307,7 @@ static void take_up_reload(struct collector *c)
 static int run_source(struct collector *c, struct wp_error *err)
 {
     uint64_t deadline = c->options->duration_ns ? wp_clock_of_ns(CLOCK_MONOTONIC) + c->options->duration_ns : 0;
-    struct wp_sink sink = wp_batcher_sink(c->batcher);
+    struct wp_fact_sink sink = wp_batcher_sink(c->batcher);
     bool is_stopped = false;
     wp_thinning_init(&c->thinning, &c->options->overhead_percent, c->source, c->batcher, c->logger);
     for (;;) {

@@ -37,8 +37,7 @@ void wp_identity_host(uint8_t host[16], const char *part)
     wp_host_id(host, name.nodename, part);
 }
 
-int wp_identity_hello(struct wp_hello *hello, const char *source, const char *hostname, const char *part,
-    const char *release, uint32_t frequency_hz, struct wp_error *err)
+int wp_identity_hello(struct wp_hello *hello, const struct wp_host_identity *identity, struct wp_error *err)
 {
     struct utsname name;
     char boot[64];
@@ -46,21 +45,21 @@ int wp_identity_hello(struct wp_hello *hello, const char *source, const char *ho
     read_line("/proc/sys/kernel/random/boot_id", boot, sizeof(boot));
     *hello = (struct wp_hello){.wire_major = WP_WIRE_MAJOR,
         .wire_minor = WP_WIRE_MINOR,
-        .hostname = strdup(hostname ? hostname : name.nodename),
+        .hostname = strdup(identity->hostname ? identity->hostname : name.nodename),
         .kernel = strdup(name.release),
         .machine = strdup(name.machine),
         .boot_id = strdup(boot),
         .version = strdup(wp_version()),
-        .source = strdup(source),
-        .release = strdup(release ? release : ""),
+        .source = strdup(identity->source),
+        .release = strdup(identity->release ? identity->release : ""),
         .cpus = (uint32_t)sysconf(_SC_NPROCESSORS_ONLN),
-        .sample_period_ns = frequency_hz ? WP_NS_PER_S / frequency_hz : 0};
+        .sample_period_ns = identity->frequency_hz ? WP_NS_PER_S / identity->frequency_hz : 0};
     if (!hello->hostname || !hello->kernel || !hello->machine || !hello->boot_id || !hello->version || !hello->source ||
         !hello->release) {
         wp_hello_fini(hello);
         return wp_error_set(err, -ENOMEM, "out of memory");
     }
-    wp_host_id(hello->host, hello->hostname, part);
+    wp_host_id(hello->host, hello->hostname, identity->part);
     uuid_generate_random(hello->session);
     hello->start_mono_ns = wp_clock_of_ns(CLOCK_MONOTONIC);
     hello->start_real_ns = wp_clock_of_ns(CLOCK_REALTIME);

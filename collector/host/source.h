@@ -57,7 +57,7 @@ struct wp_fact {
 };
 
 /* Where facts go. Each returns 0 or -errno; a source stops at the first error. */
-struct wp_sink {
+struct wp_fact_sink {
     int (*fact)(void *context, const struct wp_fact *fact, struct wp_error *err);
     int (*drops)(void *context, const struct wp_drop *drop, struct wp_error *err);
     /* No later fact is before this time. */
@@ -86,12 +86,12 @@ struct wp_source_counts {
 struct wp_source_ops {
     const char *name;
     /* Takes up to timeout_ms to deliver what there is. 1: go on, 0: the source has ended, -errno. */
-    int (*poll)(struct wp_source *source, int timeout_ms, const struct wp_sink *sink, struct wp_error *err);
+    int (*poll)(struct wp_source *source, int timeout_ms, const struct wp_fact_sink *sink, struct wp_error *err);
     /* Asks for the end: everything that happened before the call is still delivered by poll, then it returns 0. */
     void (*stop)(struct wp_source *source);
     /* From now on only births, programs, names and deaths of threads are told (true), or all again, beginning with what
      * exists (false); told by a WINDOW fact. NULL: this source cannot. */
-    int (*pause)(struct wp_source *source, bool is_paused, const struct wp_sink *sink, struct wp_error *err);
+    int (*pause)(struct wp_source *source, bool is_paused, const struct wp_fact_sink *sink, struct wp_error *err);
     void (*destroy)(struct wp_source *source);
     void (*count)(const struct wp_source *source, struct wp_source_counts *counts); /* NULL: nothing to tell */
     /* Leaves out of the stacks of sleeps all but one in so many (0: all). NULL: cannot. */

@@ -25,7 +25,7 @@ static void fill_socket(struct wp_socket_entry *entry, const struct wp_record_so
 }
 
 static int deliver_exec(const struct wp_record *r, const uint8_t *tail, struct wp_fact *fact,
-    const struct wp_sink *sink, struct wp_error *err)
+    const struct wp_fact_sink *sink, struct wp_error *err)
 {
     const struct wp_record_exec *exec = (const void *)tail;
     char cmdline[WP_RECORD_CMDLINE + 1];
@@ -44,7 +44,7 @@ static int deliver_exec(const struct wp_record *r, const uint8_t *tail, struct w
 }
 
 static int tell_path(struct wp_file_paths *paths, const struct wp_record *r, const struct wp_record_path *path,
-    const struct wp_sink *sink, struct wp_error *err)
+    const struct wp_fact_sink *sink, struct wp_error *err)
 {
     char name[WP_RECORD_NAMES * WP_RECORD_NAME + 1100];
     struct wp_fact fact = {.wait = {.key = r->a, .name = name}};
@@ -55,7 +55,7 @@ static int tell_path(struct wp_file_paths *paths, const struct wp_record *r, con
 }
 
 static int tell_wait(
-    const struct wp_record *r, const struct wp_record_wait *wait, const struct wp_sink *sink, struct wp_error *err)
+    const struct wp_record *r, const struct wp_record_wait *wait, const struct wp_fact_sink *sink, struct wp_error *err)
 {
     char name[256];
     struct wp_fact fact = {.wait = {.key = r->a,
@@ -141,7 +141,7 @@ static int tell_waking(struct wp_ring_facts *f, const struct wp_record *r, const
 static int tell_other(struct wp_ring_facts *f, const struct wp_record *r, const uint8_t *tail, struct wp_error *err)
 {
     const struct wp_record_task *task = (const void *)tail;
-    const struct wp_sink *sink = &f->sink;
+    const struct wp_fact_sink *sink = &f->sink;
     struct wp_fact fact = {0};
     fill(&fact, r, tail);
     switch (r->kind) {
@@ -184,7 +184,7 @@ static int tell_other(struct wp_ring_facts *f, const struct wp_record *r, const 
     return sink->fact(sink->context, &fact, err);
 }
 
-void wp_ring_facts_init(struct wp_ring_facts *f, struct wp_file_paths *paths, const struct wp_sink *sink)
+void wp_ring_facts_init(struct wp_ring_facts *f, struct wp_file_paths *paths, const struct wp_fact_sink *sink)
 {
     *f = (struct wp_ring_facts){.paths = paths, .sink = *sink};
 }

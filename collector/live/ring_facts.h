@@ -10,11 +10,11 @@ struct wp_file_paths;
 /* Embedded. */
 struct wp_ring_facts {
     struct wp_file_paths *paths; /* borrowed: what paths are is kept there, for block requests */
-    struct wp_sink sink;
+    struct wp_fact_sink sink;
     struct wp_fact usual; /* of switches and wakings, which leave most of it 0 for good */
 };
 
-void wp_ring_facts_init(struct wp_ring_facts *facts, struct wp_file_paths *paths, const struct wp_sink *sink);
+void wp_ring_facts_init(struct wp_ring_facts *facts, struct wp_file_paths *paths, const struct wp_fact_sink *sink);
 /* A record as it is in the ring: WP_RECORD_SHORT or WP_RECORD_QUICK bytes of its head, or the head and its tail,
  * aligned to 8. The sink's answer. */
 int wp_ring_fact(struct wp_ring_facts *facts, const void *record, size_t size, struct wp_error *err);

@@ -37,7 +37,8 @@ struct source_bpf {
     bool is_stopping, is_full;
 };
 
-static int deliver_mappings(struct source_bpf *s, uint64_t until_ns, const struct wp_sink *sink, struct wp_error *err)
+static int deliver_mappings(
+    struct source_bpf *s, uint64_t until_ns, const struct wp_fact_sink *sink, struct wp_error *err)
 {
     const struct wp_sideband_record *r;
     while (s->sideband && (r = wp_sideband_next(s->sideband, until_ns))) {
@@ -58,7 +59,7 @@ static int deliver_mappings(struct source_bpf *s, uint64_t until_ns, const struc
 }
 
 /* All of the round. Mappings that are told of before a record are there: they were read after the round began. */
-static int deliver_all(struct source_bpf *s, const struct wp_sink *sink, struct wp_error *err)
+static int deliver_all(struct source_bpf *s, const struct wp_fact_sink *sink, struct wp_error *err)
 {
     struct wp_ring_facts facts;
     uint64_t mapping_ns = s->sideband ? wp_sideband_next_ns(s->sideband) : UINT64_MAX;
@@ -86,7 +87,7 @@ static int deliver_all(struct source_bpf *s, const struct wp_sink *sink, struct 
 }
 
 /* Tells what the ring had no room for since the last look. */
-static int deliver_drops(struct source_bpf *s, const struct wp_sink *sink, struct wp_error *err)
+static int deliver_drops(struct source_bpf *s, const struct wp_fact_sink *sink, struct wp_error *err)
 {
     uint64_t now = wp_clock_ns();
     int rc = wp_programs_drops(s->programs, s->drops);
@@ -114,7 +115,7 @@ static int deliver_drops(struct source_bpf *s, const struct wp_sink *sink, struc
     return 0;
 }
 
-static int poll_source(struct wp_source *source, int timeout_ms, const struct wp_sink *sink, struct wp_error *err)
+static int poll_source(struct wp_source *source, int timeout_ms, const struct wp_fact_sink *sink, struct wp_error *err)
 {
     struct source_bpf *s = (struct source_bpf *)source;
     if (!s->is_stopping && !s->is_full)
@@ -162,7 +163,7 @@ static int list_threads(struct source_bpf *s, struct wp_error *err)
 
 /* The mark of a beginning is older than all that the programs tell from then on, that of an end newer than all before.
  */
-static int pause_source(struct wp_source *source, bool is_paused, const struct wp_sink *sink, struct wp_error *err)
+static int pause_source(struct wp_source *source, bool is_paused, const struct wp_fact_sink *sink, struct wp_error *err)
 {
     struct source_bpf *s = (struct source_bpf *)source;
     struct wp_fact fact = {.event = {.kind = WP_EVENT_WINDOW, .c = !is_paused}};

@@ -282,7 +282,7 @@ static int fill(struct wp_perf_event *event, struct wp_perf_state *state, struct
 }
 
 int wp_perf_event_deliver(
-    struct wp_perf_event *event, struct wp_perf_state *state, const struct wp_sink *sink, struct wp_error *err)
+    struct wp_perf_event *event, struct wp_perf_state *state, const struct wp_fact_sink *sink, struct wp_error *err)
 {
     struct wp_fact fact = {.event = {.time_ns = event->time_ns, .cpu = (uint16_t)event->cpu}};
     wp_perf_stack_frames(&event->stack);

@@ -51,6 +51,6 @@ bool wp_perf_event_begin(struct wp_perf_event *event, enum wp_perf_kind kind, co
 bool wp_perf_event_wants_stack(const struct wp_perf_event *event);
 /* Gives the event to the sink; 0 also when it only changes what is remembered. */
 int wp_perf_event_deliver(
-    struct wp_perf_event *event, struct wp_perf_state *state, const struct wp_sink *sink, struct wp_error *err);
+    struct wp_perf_event *event, struct wp_perf_state *state, const struct wp_fact_sink *sink, struct wp_error *err);
 
 #endif

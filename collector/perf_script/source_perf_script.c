@@ -44,7 +44,7 @@ static struct source_perf_script *of(struct wp_source *source)
 
 /* --- lines --- */
 
-static int flush(struct source_perf_script *s, const struct wp_sink *sink, struct wp_error *err)
+static int flush(struct source_perf_script *s, const struct wp_fact_sink *sink, struct wp_error *err)
 {
     s->below = STACK_OF_NOTHING;
     if (!s->is_pending)
@@ -63,7 +63,7 @@ static uint64_t take_time(struct source_perf_script *s, uint64_t printed_ns)
 }
 
 static int on_lost(struct source_perf_script *s, uint32_t cpu, uint64_t count, uint64_t to_ns,
-    const struct wp_sink *sink, struct wp_error *err)
+    const struct wp_fact_sink *sink, struct wp_error *err)
 {
     if (wp_perf_state_reach(&s->state, cpu))
         return wp_error_set(err, -ENOMEM, "out of memory");
@@ -91,8 +91,8 @@ static int add_frame(struct source_perf_script *s, struct wp_text line, struct w
     return wp_perf_stack_add(&s->event.stack, &frame) ? wp_error_set(err, -ENOMEM, "out of memory") : 0;
 }
 
-static int on_head(
-    struct source_perf_script *s, const struct wp_perf_head *head, const struct wp_sink *sink, struct wp_error *err)
+static int on_head(struct source_perf_script *s, const struct wp_perf_head *head, const struct wp_fact_sink *sink,
+    struct wp_error *err)
 {
     uint64_t lost;
     int rc = flush(s, sink, err);
@@ -127,7 +127,8 @@ static int on_frame(struct source_perf_script *s, struct wp_text line, struct wp
     return 0;
 }
 
-static int on_line(struct source_perf_script *s, struct wp_text line, const struct wp_sink *sink, struct wp_error *err)
+static int on_line(
+    struct source_perf_script *s, struct wp_text line, const struct wp_fact_sink *sink, struct wp_error *err)
 {
     struct wp_perf_head head;
     uint64_t lost;
@@ -175,7 +176,7 @@ static int refuse(const struct source_perf_script *s, struct wp_error *err)
 /* --- the source --- */
 
 /* All whole lines that are in memory. */
-static int take_lines(struct source_perf_script *s, const struct wp_sink *sink, struct wp_error *err)
+static int take_lines(struct source_perf_script *s, const struct wp_fact_sink *sink, struct wp_error *err)
 {
     struct wp_text line;
     while (wp_perf_input_line(&s->input, &line)) {
@@ -188,7 +189,7 @@ static int take_lines(struct source_perf_script *s, const struct wp_sink *sink, 
     return 0;
 }
 
-static int tell_time(struct source_perf_script *s, const struct wp_sink *sink, struct wp_error *err)
+static int tell_time(struct source_perf_script *s, const struct wp_fact_sink *sink, struct wp_error *err)
 {
     if (s->last_ns == s->told_ns)
         return 0;
@@ -196,7 +197,7 @@ static int tell_time(struct source_perf_script *s, const struct wp_sink *sink, s
     return sink->watermark(sink->context, s->last_ns, err);
 }
 
-static int finish(struct source_perf_script *s, const struct wp_sink *sink, struct wp_error *err)
+static int finish(struct source_perf_script *s, const struct wp_fact_sink *sink, struct wp_error *err)
 {
     int rc = flush(s, sink, err);
     if (!rc)
@@ -207,7 +208,7 @@ static int finish(struct source_perf_script *s, const struct wp_sink *sink, stru
     return rc;
 }
 
-static int poll_source(struct wp_source *source, int timeout_ms, const struct wp_sink *sink, struct wp_error *err)
+static int poll_source(struct wp_source *source, int timeout_ms, const struct wp_fact_sink *sink, struct wp_error *err)
 {
     struct source_perf_script *s = of(source);
     uint64_t until = wp_clock_ms() + (uint64_t)(timeout_ms > 0 ? timeout_ms : 0), now;

@@ -47,13 +47,10 @@ struct walk {
     uint32_t largest[WP_CATEGORIES]; /* cell of the most time, +1 */
 };
 
-/* `other_ns`: how much of it is waiting on another control path. */
-static void add(struct wp_facts *facts, const char *kind, uint64_t ns, uint64_t other_ns, enum wp_page_kind page,
-    const char *fragment, const char *sentence)
+static void add(struct wp_facts *facts, const struct wp_finding *finding)
 {
     if (facts->finding_count < WP_FINDINGS)
-        facts->findings[facts->finding_count++] =
-            (struct wp_finding){kind, sentence, ns, ns - other_ns, page, fragment};
+        facts->findings[facts->finding_count++] = *finding;
 }
 
 static const char *fragment(struct wp_facts *facts, const char *key, const char *value)
@@ -165,8 +162,13 @@ static void find_processes(struct walk *walk)
                   name_of(walk, best->process, NULL), mostly(walk, best))
             : wp_pool_printf(&facts->pool, "%s spends %s of its time (%s) waiting for %s, %s.", base, share, time,
                   name_of(walk, best->process, base), mostly(walk, best));
-        add(facts, best->is_base ? "running" : "waiting", best->ns, best->categories[WP_OTHER_PATH], WP_PAGE_FLAME,
-            fragment(facts, "process", name), text);
+        add(facts,
+            &(struct wp_finding){.kind = best->is_base ? "running" : "waiting",
+                .sentence = text,
+                .ns = best->ns,
+                .rank_ns = best->ns - best->categories[WP_OTHER_PATH],
+                .page = WP_PAGE_FLAME,
+                .fragment = fragment(facts, "process", name)});
         best->ns = 0;
     }
 }
@@ -203,10 +205,15 @@ static void find_categories(struct walk *walk)
         const struct wp_flame_node *node = &facts->flame.nodes[cell->node];
         const char *where = place_of(walk, node);
         const char *who = wp_stack_plain_process(pool, wp_facts_frame_name(facts, walk->process[cell->node]));
-        add(facts, kind_of(i), ns, i == WP_OTHER_PATH ? ns : 0, WP_PAGE_FLAME, fragment(facts, "category", kind_of(i)),
-            wp_pool_printf(pool, "%s of the time (%s) %s; the largest part is %s%s (%s).",
-                wp_human_share(pool, ns, facts->total_ns), wp_human_duration(pool, ns), category_says[i], who, where,
-                wp_human_duration(pool, cell->ns)));
+        add(facts,
+            &(struct wp_finding){.kind = kind_of(i),
+                .sentence = wp_pool_printf(pool, "%s of the time (%s) %s; the largest part is %s%s (%s).",
+                    wp_human_share(pool, ns, facts->total_ns), wp_human_duration(pool, ns), category_says[i], who,
+                    where, wp_human_duration(pool, cell->ns)),
+                .ns = ns,
+                .rank_ns = ns - (i == WP_OTHER_PATH ? ns : 0),
+                .page = WP_PAGE_FLAME,
+                .fragment = fragment(facts, "category", kind_of(i))});
     }
 }
 
@@ -218,12 +225,21 @@ static void find_unexplained(struct wp_facts *facts)
         return;
     const char *share = wp_human_share(pool, ns, facts->total_ns), *time = wp_human_duration(pool, ns);
     if (facts->unexplained_count)
-        add(facts, "unaccounted", ns, 0, WP_PAGE_UNEXPLAINED, NULL,
-            wp_pool_printf(pool, "%s of the time (%s) is unexplained; the largest wait is in %s (%s).", share, time,
-                wp_pool_clip(pool, facts->unexplained[0].top, 60), wp_human_duration(pool, facts->unexplained[0].ns)));
+        add(facts,
+            &(struct wp_finding){.kind = "unaccounted",
+                .sentence = wp_pool_printf(pool, "%s of the time (%s) is unexplained; the largest wait is in %s (%s).",
+                    share, time, wp_pool_clip(pool, facts->unexplained[0].top, 60),
+                    wp_human_duration(pool, facts->unexplained[0].ns)),
+                .ns = ns,
+                .rank_ns = ns,
+                .page = WP_PAGE_UNEXPLAINED});
     else
-        add(facts, "unaccounted", ns, 0, WP_PAGE_UNEXPLAINED, NULL,
-            wp_pool_printf(pool, "%s of the time (%s) is unexplained.", share, time));
+        add(facts,
+            &(struct wp_finding){.kind = "unaccounted",
+                .sentence = wp_pool_printf(pool, "%s of the time (%s) is unexplained.", share, time),
+                .ns = ns,
+                .rank_ns = ns,
+                .page = WP_PAGE_UNEXPLAINED});
 }
 
 /* What makes slow requests slow; it ranks by the time that all of them take longer. */
@@ -237,14 +253,18 @@ static void find_slow(struct wp_facts *facts)
         row->slow_ns <= row->usual_ns)
         return;
     uint64_t longer = service->slow_mean_ns - service->usual_mean_ns;
-    add(facts, "slow", longer * service->slow_count, 0, WP_PAGE_TRANSACTIONS, NULL,
-        wp_pool_printf(pool,
-            "The slowest %s of the requests on %s take %s instead of %s: for %s of the difference %s %s%s%s.",
-            wp_human_share(pool, service->slow_count, service->count), wp_pool_clip(pool, service->name, 60),
-            wp_human_duration(pool, service->slow_mean_ns), wp_human_duration(pool, service->usual_mean_ns),
-            wp_human_share(pool, row->slow_ns - row->usual_ns, longer),
-            *row->who ? wp_pool_clip(pool, row->who, 80) : "the request", wp_slow_requests_part(row->part),
-            *row->what ? " in " : "", wp_pool_clip(pool, row->what, 60)));
+    add(facts,
+        &(struct wp_finding){.kind = "slow",
+            .sentence = wp_pool_printf(pool,
+                "The slowest %s of the requests on %s take %s instead of %s: for %s of the difference %s %s%s%s.",
+                wp_human_share(pool, service->slow_count, service->count), wp_pool_clip(pool, service->name, 60),
+                wp_human_duration(pool, service->slow_mean_ns), wp_human_duration(pool, service->usual_mean_ns),
+                wp_human_share(pool, row->slow_ns - row->usual_ns, longer),
+                *row->who ? wp_pool_clip(pool, row->who, 80) : "the request", wp_slow_requests_part(row->part),
+                *row->what ? " in " : "", wp_pool_clip(pool, row->what, 60)),
+            .ns = longer * service->slow_count,
+            .rank_ns = longer * service->slow_count,
+            .page = WP_PAGE_TRANSACTIONS});
 }
 
 static int compare(const void *left, const void *right)

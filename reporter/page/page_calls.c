@@ -55,8 +55,10 @@ static bool is_inlined(const struct wp_facts *facts, const struct wp_call *call)
 
 /* One row: who, the time, how much of the function's own inclusive time that is. */
 static void put_call(struct wp_display *display, const struct wp_facts *facts, const struct wp_calls *calls,
-    struct wp_table *table, uint32_t other, const struct wp_call *call, uint64_t ns)
+    struct wp_table *table, const struct wp_call *call, bool is_caller)
 {
+    uint32_t other = is_caller ? call->from : call->to;
+    uint64_t ns = is_caller ? call->caller_ns : call->callee_ns;
     if (!ns && !call->inside_ns)
         return;
     struct wp_field *row = wp_display_row(table);
@@ -83,7 +85,7 @@ static void add_callers(struct wp_display *display, const struct wp_facts *facts
         end - first < CALL_ROWS ? end - first : CALL_ROWS);
     table->whole_ns = function->inclusive_ns;
     for (uint32_t i = first; i < end; i++)
-        put_call(display, facts, calls, table, calls->calls[i].from, &calls->calls[i], calls->calls[i].caller_ns);
+        put_call(display, facts, calls, table, &calls->calls[i], true);
 }
 
 static void add_callees(struct wp_display *display, const struct wp_facts *facts, const struct wp_calls *calls,
@@ -99,10 +101,8 @@ static void add_callees(struct wp_display *display, const struct wp_facts *facts
         end - first < CALL_ROWS ? end - first : CALL_ROWS);
     table->whole_ns = function->inclusive_ns;
     table->empty = "It calls nothing that was seen.";
-    for (uint32_t i = first; i < end; i++) {
-        const struct wp_call *call = &calls->calls[calls->by_caller[i]];
-        put_call(display, facts, calls, table, call->to, call, call->callee_ns);
-    }
+    for (uint32_t i = first; i < end; i++)
+        put_call(display, facts, calls, table, &calls->calls[calls->by_caller[i]], false);
 }
 
 static void add_places(struct wp_display *display, const struct wp_facts *facts, const struct wp_calls *calls,

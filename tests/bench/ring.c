@@ -151,7 +151,7 @@ static int replay(const char *path, unsigned times, struct wp_error *err)
     if (rc)
         return rc;
     struct wp_file_paths *paths = wp_file_paths_create("/proc/self/mountinfo");
-    struct wp_sink sink = wp_batcher_sink(batcher);
+    struct wp_fact_sink sink = wp_batcher_sink(batcher);
     struct wp_ring_facts facts;
     wp_ring_facts_init(&facts, paths, &sink);
     uint64_t span_ns = span_of(&records) + 1, newest_ns = 0, began_ns = 0, began_events = 0;

@@ -106,7 +106,7 @@ int main(int argc, char **argv)
         .wants_cmdline = true,
         .ring_bytes = argc > 1 ? (uint32_t)strtoul(argv[1], NULL, 10) : 0,
         .left_out = argc > 2 ? argv[2] : NULL};
-    struct wp_sink sink = {on_fact, on_drops, on_watermark, on_mapped, NULL};
+    struct wp_fact_sink sink = {on_fact, on_drops, on_watermark, on_mapped, NULL};
     if (wp_source_bpf_create(&source, &options, &logger, &err)) {
         fprintf(stderr, "%s\n", err.text);
         return 1;

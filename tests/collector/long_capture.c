@@ -33,7 +33,7 @@ static int put(void *context, const struct wp_batch *batch, struct wp_error *err
     return rc ? rc : wp_capture_writer_batch(f->writer, f->frame.data, f->frame.size, err);
 }
 
-static int tell(const struct wp_sink *sink, uint32_t round)
+static int tell(const struct wp_fact_sink *sink, uint32_t round)
 {
     uint64_t at = START + round * 2 * MS;
     uint32_t tid = 100 + round % 50;
@@ -82,7 +82,7 @@ int main(int argc, char **argv)
     if (argc < 3 || wp_capture_writer_open(&f.writer, argv[1], &hello, &err) ||
         wp_batcher_create(&batcher, &options, &err))
         return 64;
-    struct wp_sink sink = wp_batcher_sink(batcher);
+    struct wp_fact_sink sink = wp_batcher_sink(batcher);
     int rc = 0;
     for (uint32_t i = 0; !rc && i < (uint32_t)atoi(argv[2]); i++)
         rc = tell(&sink, i);

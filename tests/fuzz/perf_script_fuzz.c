@@ -37,7 +37,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     uint64_t last = 0;
     struct wp_source *source;
     struct wp_error err = {0};
-    struct wp_sink sink = {.fact = on_fact, .drops = on_drops, .watermark = on_watermark, .context = &last};
+    struct wp_fact_sink sink = {.fact = on_fact, .drops = on_drops, .watermark = on_watermark, .context = &last};
     is_open = is_open || dup2(memfd_create("text", 0), STDIN_FILENO) == STDIN_FILENO;
     /* its page stays: to empty the file first would give it back each time */
     if (!is_open || pwrite(STDIN_FILENO, bytes, size, 0) != (ssize_t)size || ftruncate(STDIN_FILENO, (off_t)size) ||

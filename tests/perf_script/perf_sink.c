@@ -84,9 +84,9 @@ static int on_mapped(void *context, const struct wp_mapped_file *file, struct wp
     return 0;
 }
 
-struct wp_sink perf_sink_sink(struct perf_sink *sink)
+struct wp_fact_sink perf_sink_sink(struct perf_sink *sink)
 {
-    return (struct wp_sink){on_fact, on_drops, on_watermark, on_mapped, sink};
+    return (struct wp_fact_sink){on_fact, on_drops, on_watermark, on_mapped, sink};
 }
 
 void perf_sink_fini(struct perf_sink *sink)
@@ -103,7 +103,7 @@ int perf_sink_run(struct perf_sink *sink, const char *bytes, size_t size, uint64
         abort();
     close(fd);
     struct wp_source *source;
-    struct wp_sink out = perf_sink_sink(sink);
+    struct wp_fact_sink out = perf_sink_sink(sink);
     int rc = wp_source_perf_script_create(&source, path, err);
     unlink(path);
     if (rc)

@@ -15,7 +15,7 @@ struct perf_sink {
     uint64_t fail_at; /* the fact with this number (from 1) is refused with -EIO */
 };
 
-struct wp_sink perf_sink_sink(struct perf_sink *sink);
+struct wp_fact_sink perf_sink_sink(struct perf_sink *sink);
 void perf_sink_fini(struct perf_sink *sink);
 /* Runs a whole source over `size` bytes, given as a file; what the last poll returned. */
 int perf_sink_run(struct perf_sink *sink, const char *bytes, size_t size, uint64_t *skipped, struct wp_error *err);

@@ -314,7 +314,7 @@ static void other_texts_are_refused(void **state)
     assert_non_null(strstr(err.text, "/nonexistent/x"));
     assert_null(source);
     struct perf_sink sink = {0};
-    struct wp_sink out = perf_sink_sink(&sink);
+    struct wp_fact_sink out = perf_sink_sink(&sink);
     assert_int_equal(wp_source_perf_script_create(&source, "/", &err), 0);
     assert_int_equal(source->ops->poll(source, 0, &out, &err), -EISDIR);
     source->ops->destroy(source);
@@ -328,7 +328,7 @@ static void a_pipe_gives_the_same(void **state)
     (void)state;
     struct wp_buffer text = file_of(FIXTURES "/recorded.txt");
     struct perf_sink whole = facts_of((const char *)text.data, 0), piped = {0};
-    struct wp_sink out = perf_sink_sink(&piped);
+    struct wp_fact_sink out = perf_sink_sink(&piped);
     int ends[2], kept = dup(STDIN_FILENO), rc = 1;
     assert_int_equal(pipe(ends), 0);
     assert_true(kept >= 0 && dup2(ends[0], STDIN_FILENO) == STDIN_FILENO);
@@ -366,7 +366,7 @@ static void stop_delivers_what_there_is(void **state)
     assert_int_equal(pipe(ends), 0);
     snprintf(path, sizeof(path), "/proc/self/fd/%d", ends[0]);
     struct perf_sink sink = {0};
-    struct wp_sink out = perf_sink_sink(&sink);
+    struct wp_fact_sink out = perf_sink_sink(&sink);
     struct wp_source *source;
     assert_int_equal(wp_source_perf_script_create(&source, path, NULL), 0);
     assert_int_equal(write(ends[1], text, strlen(text)), strlen(text));

@@ -29,7 +29,7 @@ struct taken {
 
 struct bench {
     struct wp_batcher *batcher;
-    struct wp_sink sink;
+    struct wp_fact_sink sink;
     struct taken taken;
 };
 

@@ -50,7 +50,7 @@ static void assert_flat(uint32_t n, void (*step)(void *context, uint32_t i), voi
 
 struct bench {
     struct wp_batcher *batcher;
-    struct wp_sink sink;
+    struct wp_fact_sink sink;
     uint64_t now_ns;
     uint32_t last_pid; /* of the living one */
 };
