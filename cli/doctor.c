@@ -50,7 +50,7 @@ int wp_doctor_run(int argc, char **argv, FILE *out, struct wp_error *err)
     static const struct argp argp = {option_table, parse_option, NULL,
         "Checks whether this host can record and its daemons can work, and says how to fix what is wrong. Changes "
         "nothing."
-        "\vAs root it sees most. Exit status: 0 nothing is wrong, 1 something is, 64 wrong use.",
+        "\vSome checks need root. Exit status: 0 nothing is wrong, 1 something is, 64 usage.",
         NULL, NULL, NULL};
     struct wp_findings findings = {.count = 0};
     struct wp_installed collector, aggregator;

@@ -33,11 +33,11 @@
 static bool look_at_settings(struct wp_findings *f, const struct wp_installed *installed, const char *subject)
 {
     if (installed->is_sound) {
-        wp_findings_add(f, WP_FINDING_GOOD, subject, NULL, "its settings are sound: %s", installed->file);
+        wp_findings_add(f, WP_FINDING_GOOD, subject, NULL, "its settings are valid: %s", installed->file);
         return true;
     }
     const char *said = installed->text.data ? (const char *)installed->text.data : "";
-    wp_findings_add(f, WP_FINDING_WRONG, subject, "edit that line; --check-config of the daemon says more", "%.*s",
+    wp_findings_add(f, WP_FINDING_WRONG, subject, "correct that line and try the daemon's --check-config", "%.*s",
         (int)strcspn(said, "\n"), *said ? said : "it does not start");
     return false;
 }
@@ -55,21 +55,21 @@ static bool look_at_running(
     if (!*address) {
         wp_findings_add(f, WP_FINDING_NOTE, subject,
             "metrics = \"127.0.0.1:9469\" (collector) or \"127.0.0.1:9470\" (aggregator)",
-            "nobody can ask how it is: it tells no metrics");
+            "it serves no metrics, so its state is unknown");
         return false;
     }
     wp_watched_ask(&watched, address);
     bool is_it = watched.kind == want;
     *is_unheard = !is_it || wp_samples_value(&watched.samples, "wakepath_collector_welcome", 1) < 1;
     if (watched.kind == WP_WATCHED_NOBODY)
-        wp_findings_add(f, WP_FINDING_NOTE, subject, "systemctl start it, if it shall run",
-            "it does not run: nobody answers at %s", address);
+        wp_findings_add(f, WP_FINDING_NOTE, subject, "start it with systemctl, if it should run",
+            "it does not run: nothing answers at %s", address);
     else if (!is_it)
-        wp_findings_add(f, WP_FINDING_WRONG, subject, "another port: its setting `metrics`",
+        wp_findings_add(f, WP_FINDING_WRONG, subject, "choose another port in its setting `metrics`",
             "another program answers at %s", address);
     else if (!watched.is_well)
         wp_findings_add(
-            f, WP_FINDING_WRONG, subject, "wakepath status tells more", "it runs and is not well: %s", watched.trouble);
+            f, WP_FINDING_WRONG, subject, "see wakepath status", "it runs and is not well: %s", watched.trouble);
     else
         wp_findings_add(f, WP_FINDING_GOOD, subject, NULL, "it runs and is well");
     if (is_it && want == WP_WATCHED_COLLECTOR &&
@@ -77,7 +77,7 @@ static bool look_at_running(
         wp_findings_add(f, WP_FINDING_WRONG, subject,
             "CAP_SYS_ADMIN in AmbientCapabilities= and CapabilityBoundingSet= of its unit (it gives it up once it "
             "samples), or sysctl "
-            "kernel.perf_event_paranoid=2; then start it anew",
+            "kernel.perf_event_paranoid=2; then restart it",
             "it runs without CPU samples: functions that run stay unknown");
     wp_watched_fini(&watched);
     return is_it;
@@ -131,7 +131,7 @@ static void look_at_aggregators(struct wp_findings *f, const struct wp_installed
         wp_findings_add(f, WP_FINDING_NOTE, "aggregator", "the others are in use meanwhile", "%u of %u answer: %s",
             reached, count, last.text);
     else if (count)
-        wp_findings_add(f, WP_FINDING_GOOD, "aggregator", NULL, "somebody listens at %s%s", first,
+        wp_findings_add(f, WP_FINDING_GOOD, "aggregator", NULL, "something listens at %s%s", first,
             count > 1 ? ", and at the others" : "");
 }
 
@@ -155,7 +155,8 @@ static void look_at_port(struct wp_findings *f, const char *endpoint)
         wp_findings_add(f, WP_FINDING_WRONG, "port", "an address of this host, or * for all", "%s: %s", endpoint,
             gai_strerror(unknown));
     else if (fd < 0 || bind(fd, to->ai_addr, to->ai_addrlen) || listen(fd, 1))
-        wp_findings_add(f, WP_FINDING_WRONG, "port", "another port: the setting `bind`; `ss -ltnp` says who has it",
+        wp_findings_add(f, WP_FINDING_WRONG, "port",
+            "choose another port in the setting `bind`; `ss -ltnp` says which program has it",
             "cannot listen at %s: %s", endpoint, strerror(errno));
     else
         wp_findings_add(f, WP_FINDING_GOOD, "port", NULL, "%s is free", endpoint);
@@ -176,10 +177,10 @@ static void look_at_secret(struct wp_findings *f, const char *path)
     wp_key_pair_forget(&pair);
     bool is_groups = rc == -EPERM && !stat(path, &status) && !status.st_uid && !(status.st_mode & 0037);
     if (!rc || is_groups) /* root's own, for a daemon that is not root */
-        wp_findings_add(f, WP_FINDING_GOOD, "key", NULL, "%s is a secret key, and secret", path);
+        wp_findings_add(f, WP_FINDING_GOOD, "key", NULL, "%s is a secret key that only its owner can read", path);
     else
         wp_findings_add(f, rc == -EACCES ? WP_FINDING_NOTE : WP_FINDING_WRONG, "key",
-            rc == -EACCES ? "ask again as root"
+            rc == -EACCES ? "run doctor again as root"
                           : "chmod 600 it and let the daemon's user own it, or make one: wakepath keygen",
             "%s", err.text);
 }
@@ -252,8 +253,8 @@ static void look_at_disk(struct wp_findings *f, const char *subject, const char 
     nearest(place);
     if (statvfs(place, &disk)) {
         wp_findings_add(f, errno == EACCES ? WP_FINDING_NOTE : WP_FINDING_WRONG, subject,
-            errno == EACCES ? "ask again as root" : "it must be a folder that the daemon's user may write to", "%s: %s",
-            path, strerror(errno));
+            errno == EACCES ? "run doctor again as root" : "it must be a folder that the daemon's user may write to",
+            "%s: %s", path, strerror(errno));
         return;
     }
     unsigned long long left = (unsigned long long)disk.f_bavail * disk.f_frsize / MIB;
@@ -323,7 +324,7 @@ static void look_at_retention(struct wp_findings *f, const char *store)
     else
         wp_findings_add(f, WP_FINDING_NOTE, "retention",
             "systemctl enable --now wakepath-prune.timer, or the cron line of docs/store.md",
-            "nothing prunes %s: it grows for as long as there is something to record", store);
+            "nothing prunes %s: it grows without bound", store);
 }
 
 /* --- all of it --- */
@@ -347,7 +348,7 @@ void wp_doctor_collector(struct wp_findings *f, const struct wp_installed *colle
         look_at_disk(f, "spool", text, spool_limit(collector));
     else if (is_network)
         wp_findings_add(f, WP_FINDING_NOTE, "spool", "spool = \"/var/lib/wakepath-collector/spool\" (docs/delivery.md)",
-            "what no aggregator has yet waits in memory, unless the collector runs as root");
+            "unacknowledged batches wait in memory, unless the collector runs as root");
 }
 
 void wp_doctor_aggregator(struct wp_findings *f, const struct wp_installed *aggregator)

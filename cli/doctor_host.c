@@ -48,7 +48,7 @@ static void look_at_kernel(struct wp_findings *f)
         wp_findings_add(f, WP_FINDING_WRONG, "kernel",
             "Linux 5.18 or later; a recording of perf can be read on any: "
             "--source perf-script:FILE",
-            "Linux %s does not say in what state a thread leaves its processor", name.release);
+            "Linux %s does not report the state in which a thread leaves its CPU", name.release);
     else if (version < 6001 || strcmp(name.machine, "x86_64"))
         wp_findings_add(f, WP_FINDING_NOTE, "kernel",
             "Linux 6.1 on x86-64 unwinds the others too; or build with -fno-omit-frame-pointer",

@@ -77,6 +77,6 @@ void wp_doctor_knock(struct wp_findings *f, const struct wp_installed *collector
                 "--server-key (docs/security.md)",
                 "%s", err.text);
         else if (!rc)
-            wp_findings_add(f, WP_FINDING_GOOD, "key", NULL, "%s takes this collector's key", endpoint);
+            wp_findings_add(f, WP_FINDING_GOOD, "key", NULL, "%s accepts this collector's key", endpoint);
     }
 }

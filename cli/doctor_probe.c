@@ -61,7 +61,7 @@ static size_t look_at_facts(struct wp_findings *f, struct json_object *facts, si
         wp_findings_add(f, is_needed ? WP_FINDING_WRONG : WP_FINDING_NOTE, "probe",
             is_needed ? "a newer kernel, or one of a distribution"
                       : "reports go without; docs/kernels.md says what each is for",
-            "this kernel cannot tell of %s%s%s", text_of(fact, "what"), *why ? ": " : "", why);
+            "this kernel does not report %s%s%s", text_of(fact, "what"), *why ? ": " : "", why);
     }
     return json_object_array_length(facts);
 }
@@ -78,10 +78,9 @@ void wp_doctor_probe(struct wp_findings *f)
     if (root && json_object_object_get_ex(root, "facts", &facts) && json_object_is_type(facts, json_type_array)) {
         size_t missing = 0, count = look_at_facts(f, facts, &missing);
         if (!missing)
-            wp_findings_add(f, WP_FINDING_GOOD, "probe", NULL, "this kernel tells all %zu kinds of facts", count);
+            wp_findings_add(f, WP_FINDING_GOOD, "probe", NULL, "this kernel reports all %zu kinds of facts", count);
     } else {
-        wp_findings_add(f, WP_FINDING_WRONG, "probe", "wakepath-collector --probe says more",
-            "the kernel cannot be asked what it tells");
+        wp_findings_add(f, WP_FINDING_WRONG, "probe", "see wakepath-collector --probe", "cannot probe the kernel");
     }
     json_object_put(root);
     wp_buffer_fini(&text);

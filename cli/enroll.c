@@ -196,7 +196,7 @@ int wp_enroll_run(int argc, char **argv, struct wp_error *err)
         "HOST.pub "
         "from the enrolment server's folder; to lock a host out, replace that file with a comment (#). Exit status: 0 "
         "an "
-        "enrolment server has listed the key, 1 none has, 64 wrong use.",
+        "enrolment server has listed the key, 1 none has, 64 usage.",
         NULL, NULL, NULL};
     struct enroll e = {0};
     struct wp_logger logger = {"wakepath-enroll", WP_LOG_INFO, 2};

@@ -145,8 +145,8 @@ void wp_record_options_parse(struct wp_record_options *options, int argc, char *
 {
     static const struct argp argp = {option_table, parse, "[-- CMD [ARG...]]",
         "Runs CMD, or watches the whole host for a while, and shows where the time went and who was being waited for."
-        "\vCMD's output, signals and exit status pass through. A ^C reaches CMD as ever and the report tells what ran "
-        "until then; a second one within two seconds gives up.\n"
+        "\vCMD's output, signals and exit status pass through. Ctrl-C reaches CMD, and the report covers what ran "
+        "until then; a second one within two seconds abandons the recording.\n"
         "Selectors: comm=NAME, exe=PATH, cgroup=PATH, unit=NAME, container=ID, pod=UID, namespace=NAME, pid=N, "
         "cmdline~REGEX, "
         "command, thread=NAME, tid=N; ',' means and; progress, busy and threads say whose time the total is.\n"

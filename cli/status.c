@@ -140,7 +140,8 @@ int wp_status_run(int argc, char **argv, FILE *out, struct wp_error *err)
     static const struct argp argp = {option_table, parse_option, "[ADDRESS:PORT...]",
         "Shows the state of this host's daemons, or of those at the addresses: what they do, what they cost, what is "
         "wrong."
-        "\vThey answer where their --metrics says. Exit status: 0 all answer and are well, 1 not so, 64 wrong use.",
+        "\vDaemons answer at the address of their --metrics. Exit status: 0 all answer and are well, 1 otherwise, 64 "
+        "usage.",
         NULL, NULL, NULL};
     struct status s = {.count = 0};
     argp_err_exit_status = WP_EXIT_USAGE;

@@ -103,7 +103,7 @@ static void put_cost(const struct wp_samples *samples, FILE *out)
     double level = wp_samples_value(samples, "wakepath_collector_thinning_level", 0);
     if (level > 0)
         line(out, "", "leaves out %s to stay within %.3g %% of a CPU (--overhead-limit)",
-            level >= 3 ? "stretches of time" : "stacks",
+            level >= 3 ? "intervals of time" : "stacks",
             100 * wp_samples_value(samples, "wakepath_collector_overhead_limit_ratio", 0));
 }
 
@@ -117,15 +117,15 @@ static void put_collector(const struct wp_samples *samples, FILE *out)
         wp_samples_find(samples, "wakepath_collector_stack_walks_total", "end", "complete");
     if (welcome >= 0)
         line(out, "aggregator", "%s%s; %s batches unacknowledged, the oldest for %s",
-            welcome > 0 ? "takes what is sent" : "away for ",
+            welcome > 0 ? "accepts batches" : "unreachable for ",
             welcome > 0 ? "" : time_text(wp_samples_value(samples, "wakepath_collector_absence_seconds", 0), &one),
             count_text(wp_samples_value(samples, "wakepath_collector_unacknowledged_batches", 0), &two),
             time_text(wp_samples_value(samples, "wakepath_collector_lag_seconds", 0), &three));
     if (wp_samples_value(samples, "wakepath_collector_sampling", 1) < 1)
-        line(out, "samples", "none can be had: functions that run stay unknown; wakepath doctor says what to do");
+        line(out, "samples", "not available: functions that run stay unknown; wakepath doctor says what to do");
     double unsampled = wp_samples_value(samples, "wakepath_collector_unsampled_cpus", 0);
     if (unsampled > 0)
-        line(out, "samples", "none of %s CPUs that came online since it started: start it anew",
+        line(out, "samples", "none of %s CPUs that came online since it started: restart it",
             count_text(unsampled, &one));
     put_events(samples, "wakepath_collector_events_total", "wakepath_collector_dropped_events_total", out);
     line(out, "sent", "%s batches, %s",

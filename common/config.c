@@ -409,7 +409,8 @@ bool wp_config_reload(struct wp_config *config, void *input, const struct wp_log
     if (!rc)
         rc = parse_again(config, &new, input, &err);
     if (rc) {
-        wp_log(logger, WP_LOG_ERROR, "cannot reload the configuration, nothing has changed reason=\"%s\"", err.text);
+        wp_log(logger, WP_LOG_ERROR, "cannot reload the configuration, the previous one stays in force reason=\"%s\"",
+            err.text);
         wp_settings_fini(&new);
         return false;
     }

@@ -124,25 +124,23 @@ static void put(
 static void put_sums(struct wp_aggregator_vitals *v, const struct wp_engine_counts *counts)
 {
     const struct wp_vital_sums *sums = wp_vital_hosts_sums(v->hosts);
-    put(v, "wakepath_aggregator_sessions", WP_GAUGE, "Sessions that are here.", counts->live);
-    put(v, "wakepath_aggregator_sessions_ended_total", WP_COUNTER, "Sessions that said Bye and are on disk.",
+    put(v, "wakepath_aggregator_sessions", WP_GAUGE, "Live sessions.", counts->live);
+    put(v, "wakepath_aggregator_sessions_ended_total", WP_COUNTER, "Sessions that have ended and are on disk.",
         counts->ended);
     put(v, "wakepath_aggregator_held_bytes", WP_GAUGE, "Memory that sessions hold; --memory bounds it.",
         (double)counts->held_bytes);
     put(v, "wakepath_aggregator_sessions_shed_total", WP_COUNTER,
-        "Sessions that were ended because they held too much of it.", (double)counts->shed);
+        "Sessions that were ended because they held too much memory.", (double)counts->shed);
     put(v, "wakepath_aggregator_hosts", WP_GAUGE, "Hosts that are recorded.", sums->hosts);
-    put(v, "wakepath_aggregator_hosts_unlisted", WP_GAUGE, "Hosts of them that have no line of their own.",
-        sums->unlisted_hosts);
-    put(v, "wakepath_aggregator_hosts_silent", WP_GAUGE, "Sessions whose collector says nothing.", sums->silent);
+    put(v, "wakepath_aggregator_hosts_unlisted", WP_GAUGE, "Hosts without lines of their own.", sums->unlisted_hosts);
+    put(v, "wakepath_aggregator_hosts_silent", WP_GAUGE, "Sessions whose collector sends nothing.", sums->silent);
     put(v, "wakepath_aggregator_events_total", WP_COUNTER, "Events of all hosts.", (double)sums->events);
     put(v, "wakepath_aggregator_dropped_events_total", WP_COUNTER, "Events that collectors had no room for.",
         (double)sums->drops);
-    put(v, "wakepath_aggregator_lag_seconds", WP_GAUGE, "The greatest lag of a host that is not silent.", sums->lag_s);
-    put(v, "wakepath_aggregator_clock_bound_seconds", WP_GAUGE, "The greatest bound of a clock.", sums->bound_s);
-    put(v, "wakepath_aggregator_edges", WP_GAUGE, "Pairs of hosts that talk, one way each.", sums->edges);
-    put(v, "wakepath_aggregator_pairs_unlisted", WP_GAUGE, "Pairs of them that have no line of their own.",
-        sums->unlisted_pairs);
+    put(v, "wakepath_aggregator_lag_seconds", WP_GAUGE, "Largest lag of a host that is not silent.", sums->lag_s);
+    put(v, "wakepath_aggregator_clock_bound_seconds", WP_GAUGE, "Largest bound of a host's clock.", sums->bound_s);
+    put(v, "wakepath_aggregator_edges", WP_GAUGE, "Pairs of hosts that talk, each direction.", sums->edges);
+    put(v, "wakepath_aggregator_pairs_unlisted", WP_GAUGE, "Pairs without lines of their own.", sums->unlisted_pairs);
 }
 
 static void put_messages(struct wp_aggregator_vitals *v)
@@ -161,11 +159,11 @@ static void put_limits(struct wp_aggregator_vitals *v)
     static const char times[] = "wakepath_aggregator_limits_total",
                       seconds[] = "wakepath_aggregator_limited_seconds_total";
     const struct wp_fleet *fleet = wp_engine_fleet(v->options.engine);
-    wp_metric_begin(
-        &v->text, times, WP_COUNTER, "How often a bound of the explanation bit, of all aggregates, by its name.");
+    wp_metric_begin(&v->text, times, WP_COUNTER,
+        "How often a bound of the explanation was reached, of all aggregates, by its name.");
     for (unsigned i = 0; i < WP_LIMITS; i++)
         wp_metric_labelled(&v->text, times, "bound", wp_limit_name(i), (double)fleet->limits[i].count);
-    wp_metric_begin(&v->text, seconds, WP_COUNTER, "Time that it touched.");
+    wp_metric_begin(&v->text, seconds, WP_COUNTER, "Time affected by a bound of the explanation.");
     for (unsigned i = 0; i < WP_LIMITS; i++)
         wp_metric_labelled(&v->text, seconds, "bound", wp_limit_name(i), (double)fleet->limits[i].ns / 1e9);
 }
@@ -219,29 +217,27 @@ static void put_shards(struct wp_aggregator_vitals *v)
     if (!shards)
         return;
     const struct wp_shard_counts *counts = wp_shards_counts(shards);
-    put_shard(v, shards, "wakepath_aggregator_shard_up", "1: that other aggregator answers.", up_of);
+    put_shard(v, shards, "wakepath_aggregator_shard_up", "1: the other aggregator answers.", up_of);
     put_shard(v, shards, "wakepath_aggregator_shard_hosts", "Its hosts that are known here.", hosts_of);
-    put_shard(v, shards, "wakepath_aggregator_shard_clock_bound_seconds", "How well its clock is known.", bound_of);
-    wp_metric_begin(
-        &v->text, questions, WP_COUNTER, "Waits on hosts of other shards, by what became of asking for them.");
+    put_shard(v, shards, "wakepath_aggregator_shard_clock_bound_seconds", "Bound of its clock.", bound_of);
+    wp_metric_begin(&v->text, questions, WP_COUNTER, "Waits on hosts of other shards, by the answer.");
     wp_metric_labelled(&v->text, questions, "answer", "explained", (double)counts->answered);
     wp_metric_labelled(&v->text, questions, "answer", "refused", (double)counts->refused);
     wp_metric_labelled(&v->text, questions, "answer", "none", (double)counts->unanswered);
     put(v, "wakepath_aggregator_shard_asked_total", WP_COUNTER, "Questions of other shards.",
         (double)counts->questions);
-    put(v, "wakepath_aggregator_shard_asked_refused_total", WP_COUNTER, "Of them, those that could not be answered.",
-        (double)counts->late);
-    wp_metric_begin(&v->text, ends, WP_COUNTER, "Ends of connections that shards told each other.");
+    put(v, "wakepath_aggregator_shard_asked_refused_total", WP_COUNTER,
+        "Questions of other shards that could not be answered.", (double)counts->late);
+    wp_metric_begin(&v->text, ends, WP_COUNTER, "Ends of connections that shards exchanged.");
     wp_metric_labelled(&v->text, ends, "way", "told", (double)counts->ends_told);
     wp_metric_labelled(&v->text, ends, "way", "heard", (double)counts->ends_heard);
     wp_metric_labelled(&v->text, ends, "way", "lost", (double)counts->ends_lost);
-    wp_metric_begin(
-        &v->text, datagrams, WP_COUNTER, "Datagrams from elsewhere, and who sent them, told to other shards.");
+    wp_metric_begin(&v->text, datagrams, WP_COUNTER, "Keys of datagrams sent to other shards.");
     wp_metric_labelled(&v->text, datagrams, "way", "told", (double)counts->datagrams_told);
     wp_metric_labelled(&v->text, datagrams, "way", "lost", (double)counts->datagrams_lost);
     put(v, "wakepath_aggregator_shard_paths_lost_total", WP_COUNTER,
         "Paths that others waited on, of sessions that are over.", (double)counts->paths_lost);
-    put(v, "wakepath_aggregator_shard_bad_messages_total", WP_COUNTER, "Messages of shards that broke a rule.",
+    put(v, "wakepath_aggregator_shard_bad_messages_total", WP_COUNTER, "Invalid messages of other shards.",
         (double)counts->bad);
 }
 
@@ -249,14 +245,13 @@ static void put_names(struct wp_aggregator_vitals *v)
 {
     static const char name[] = "wakepath_aggregator_names_asked_total";
     const struct wp_name_desk_counts counts = wp_name_desk_counts(v->options.names);
-    wp_metric_begin(
-        &v->text, name, WP_COUNTER, "Places in objects that collectors asked the names of, by what answered.");
+    wp_metric_begin(&v->text, name, WP_COUNTER, "Code places whose names collectors asked for, by what answered.");
     wp_metric_labelled(&v->text, name, "by", "memory", (double)counts.known);
     wp_metric_labelled(&v->text, name, "by", "reader", (double)counts.awaited);
     wp_metric_labelled(&v->text, name, "by", "nobody", (double)(counts.asked - counts.known - counts.awaited));
-    put(v, "wakepath_aggregator_names_known", WP_GAUGE, "Places whose names are in memory.", counts.places);
-    put(v, "wakepath_aggregator_names_refused_total", WP_COUNTER,
-        "Questions and names of collectors that broke a rule.", (double)counts.refused);
+    put(v, "wakepath_aggregator_names_known", WP_GAUGE, "Code places whose names are in memory.", counts.places);
+    put(v, "wakepath_aggregator_names_refused_total", WP_COUNTER, "Invalid questions and names of collectors.",
+        (double)counts.refused);
 }
 
 static void put_refusals(struct wp_aggregator_vitals *v)
@@ -274,17 +269,18 @@ static void put_refusals(struct wp_aggregator_vitals *v)
 static void put_store(struct wp_aggregator_vitals *v, const struct wp_late_counts *late)
 {
     put(v, "wakepath_aggregator_commits_total", WP_COUNTER, "Commits to the store, one a session.", (double)v->commits);
-    put(v, "wakepath_aggregator_commit_seconds_total", WP_COUNTER, "Time in them.", (double)v->commit_ns / 1e9);
-    put(v, "wakepath_aggregator_commit_last_seconds", WP_GAUGE, "Time of the last round of them.",
+    put(v, "wakepath_aggregator_commit_seconds_total", WP_COUNTER, "Time of all commits.", (double)v->commit_ns / 1e9);
+    put(v, "wakepath_aggregator_commit_last_seconds", WP_GAUGE, "Time of the last round of commits.",
         (double)v->commit_last_ns / 1e9);
-    put(v, "wakepath_aggregator_commit_failures_total", WP_COUNTER,
-        "Rounds that could not be written, and are tried again.", (double)v->failures);
+    put(v, "wakepath_aggregator_commit_failures_total", WP_COUNTER, "Rounds of commits that failed, and are retried.",
+        (double)v->failures);
     put(v, "wakepath_aggregator_late_reports_total", WP_COUNTER,
         "Additions to hours that had been over for --late-after.", (double)late->reports);
-    put(v, "wakepath_aggregator_late_seconds_total", WP_COUNTER, "Time of control paths in them.",
+    put(v, "wakepath_aggregator_late_seconds_total", WP_COUNTER, "Time of control paths in late additions.",
         (double)late->total_ns / 1e9);
-    put(v, "wakepath_aggregator_store_bytes", WP_GAUGE, "The store on its disk.", (double)v->store_bytes);
-    put(v, "wakepath_aggregator_store_free_bytes", WP_GAUGE, "What is free there.", (double)v->free_bytes);
+    put(v, "wakepath_aggregator_store_bytes", WP_GAUGE, "Bytes of the store on its disk.", (double)v->store_bytes);
+    put(v, "wakepath_aggregator_store_free_bytes", WP_GAUGE, "Bytes that are free on the store's disk.",
+        (double)v->free_bytes);
     put(v, "wakepath_aggregator_store_releases", WP_GAUGE, "Releases in the store.", v->releases);
 }
 
@@ -294,7 +290,7 @@ static void put_all(struct wp_aggregator_vitals *v)
     struct wp_engine_counts counts;
     wp_engine_count(v->options.engine, &counts);
     wp_buffer_clear(&v->text);
-    wp_metric_begin(&v->text, name, WP_GAUGE, "What this is; always 1.");
+    wp_metric_begin(&v->text, name, WP_GAUGE, "Version and identity; always 1.");
     wp_metric_line(
         &v->text, name, (struct wp_metric_label[]){{"version", wp_version()}, {"shard", v->options.shard}}, 2, 1);
     put_sums(v, &counts);

@@ -364,20 +364,20 @@ void wp_vital_hosts_put(const struct wp_vital_hosts *h, struct wp_buffer *out)
     put_rows(h, out, "wakepath_aggregator_host_dropped_events_total", WP_COUNTER,
         "Events that its collector had no room for.", drops);
     put_rows(h, out, "wakepath_aggregator_host_sessions", WP_GAUGE, "Its sessions.", sessions);
-    put_rows(h, out, "wakepath_aggregator_host_silence_seconds", WP_GAUGE, "Since its collector last said something.",
-        silence);
-    put_rows(h, out, "wakepath_aggregator_host_lag_seconds", WP_GAUGE, "How far what is explained of it is behind now.",
-        lag);
+    put_rows(h, out, "wakepath_aggregator_host_silence_seconds", WP_GAUGE,
+        "Seconds since its collector last sent anything.", silence);
+    put_rows(h, out, "wakepath_aggregator_host_lag_seconds", WP_GAUGE,
+        "Now minus the time up to which the host is explained.", lag);
     put_rows(h, out, "wakepath_aggregator_host_clock_bound_seconds", WP_GAUGE,
-        "Its clock stands to the aggregator's as is known, give or take so much.", bound);
+        "Bound of the host's clock against the aggregator's.", bound);
     put_rows(h, out, "wakepath_aggregator_host_clock_known", WP_GAUGE,
-        "1: how its clock stands to the aggregator's is known.", known);
-    put_rows(h, out, "wakepath_aggregator_host_clock_settled", WP_GAUGE, "1: by messages before and after the moment.",
-        settled);
+        "1: the host's clock is known against the aggregator's.", known);
+    put_rows(h, out, "wakepath_aggregator_host_clock_settled", WP_GAUGE,
+        "1: the clock is known by messages before and after the moment.", settled);
     put_rows(h, out, "wakepath_aggregator_host_clock_usable", WP_GAUGE,
-        "0: it contradicts itself with all whom it talks with.", usable);
+        "0: the host's clock contradicts itself and is not used.", usable);
     put_rows(h, out, "wakepath_aggregator_host_clock_contradictions_total", WP_COUNTER,
-        "What no running clock can fulfil.", contradictions);
+        "Contradictions in the host's clock.", contradictions);
     put_rows(h, out, "wakepath_aggregator_host_clock_steps_total", WP_COUNTER,
         "How often it stood still, or somebody set the host's time of day.", steps);
     put_rows(h, out, "wakepath_aggregator_host_unmatched_messages", WP_GAUGE,
@@ -386,5 +386,5 @@ void wp_vital_hosts_put(const struct wp_vital_hosts *h, struct wp_buffer *out)
         "Messages it read that two senders fit: they count as unexplained.", ambiguous);
     put_pairs(h, out, "wakepath_aggregator_pair_messages_total",
         "Messages read on one host whose sender is known on another.", false);
-    put_pairs(h, out, "wakepath_aggregator_pair_bytes_total", "Bytes of them.", true);
+    put_pairs(h, out, "wakepath_aggregator_pair_bytes_total", "Bytes of those messages.", true);
 }

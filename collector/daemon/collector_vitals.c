@@ -65,16 +65,17 @@ static void put_events(struct wp_buffer *out, const struct wp_collector_view *vi
     put_kinds(out, "wakepath_collector_dropped_events_total", "Events that the buffer had no room for.",
         stats->dropped_kinds);
     wp_metric_put(out, "wakepath_collector_late_events_total", WP_COUNTER,
-        "Events that came after their time had been sent.", (double)stats->late);
+        "Events that arrived after their time had been sent.", (double)stats->late);
     wp_metric_put(out, "wakepath_collector_batches_total", WP_COUNTER, "Batches made.", (double)stats->batches);
-    wp_metric_put(out, "wakepath_collector_batch_bytes_total", WP_COUNTER, "Bytes of them, compressed.",
+    wp_metric_put(out, "wakepath_collector_batch_bytes_total", WP_COUNTER, "Compressed bytes of batches.",
         (double)wp_outlet_bytes(view->outlet));
 }
 
 static void put_stacks(struct wp_buffer *out, const struct wp_stack_counts *counts)
 {
     static const char name[] = "wakepath_collector_stacks_total";
-    wp_metric_begin(out, name, WP_COUNTER, "Stacks of events: known from before, made from frames, or named and lost.");
+    wp_metric_begin(
+        out, name, WP_COUNTER, "Stacks of events, by origin: already known, assembled from frames, or lost.");
     wp_metric_labelled(out, name, "from", "memory", (double)counts->known);
     wp_metric_labelled(out, name, "from", "frames", (double)counts->made);
     wp_metric_labelled(out, name, "from", "nowhere", (double)counts->lost);
@@ -87,11 +88,11 @@ static void put_names(struct wp_buffer *out, const struct wp_fleet_names *fleet)
         return;
     struct wp_fleet_names_counts counts = wp_fleet_names_counts(fleet);
     wp_metric_begin(out, name, WP_COUNTER,
-        "Places in objects that the aggregator was asked for: it knew, or the file was read here.");
+        "Code places whose names were asked of the aggregator: it knew them, or the file was read here.");
     wp_metric_labelled(out, name, "from", "fleet", (double)counts.named);
     wp_metric_labelled(out, name, "from", "file", (double)counts.read);
     wp_metric_put(out, "wakepath_collector_names_told_total", WP_COUNTER,
-        "Places that were named here and told to the fleet.", (double)counts.told);
+        "Code places named here and sent to the aggregator.", (double)counts.told);
 }
 
 static void put_naming(struct wp_buffer *out, const struct wp_symbolizer_stats *stats)
@@ -131,7 +132,7 @@ static void put_source(struct wp_buffer *out, const struct wp_source *source)
     wp_metric_labelled(out, name, "end", "unreadable", (double)counts.walks_unreadable);
     wp_metric_labelled(out, name, "end", "too_deep", (double)counts.walks_too_deep);
     wp_metric_put(out, "wakepath_collector_lost_mappings_total", WP_COUNTER,
-        "Mappings of files that were not told in time: functions there have no names.", (double)counts.lost_mappings);
+        "Mmap events that were lost: functions there have no names.", (double)counts.lost_mappings);
     wp_metric_put(
         out, "wakepath_collector_bpf_runs_total", WP_COUNTER, "Runs of the BPF programs.", (double)counts.program_runs);
     wp_metric_put(out, "wakepath_collector_bpf_seconds_total", WP_COUNTER, "Time in the BPF programs, of all CPUs.",
@@ -145,8 +146,8 @@ static void put_choices(struct wp_buffer *out, const struct wp_source *source)
     const struct wp_probe *probe = source->ops->probe ? source->ops->probe(source) : NULL;
     if (!probe)
         return;
-    wp_metric_begin(out, name, WP_GAUGE,
-        "Which programs tell of what: 1 the best ones, 2 and 3 others, 0 none can (docs/kernels.md).");
+    wp_metric_begin(
+        out, name, WP_GAUGE, "Source of each fact: 1 the best programs, 2 and 3 others, 0 none (docs/kernels.md).");
     for (unsigned i = 0; i < wp_probe_count(probe); i++) {
         const struct wp_probe_fact *fact = wp_probe_fact(probe, i);
         const struct wp_probe_choice *used = wp_probe_used(fact);
@@ -166,13 +167,14 @@ static void put_thinning(struct wp_buffer *out, const struct wp_source *source, 
     wp_metric_put(out, "wakepath_collector_reading_seconds_total", WP_COUNTER,
         "CPU time of reading names and unwind rows, once for each object: not limited.", (double)t->reading_ns / 1e9);
     wp_metric_put(out, "wakepath_collector_overhead_ratio", WP_GAUGE,
-        "What all else took of one CPU, with the BPF programs, over the last seconds.", t->budget.share_percent / 100);
+        "Limited CPU time of the collector with its BPF programs, as a share of one CPU, over the last seconds.",
+        t->budget.share_percent / 100);
     if (t->budget.limit_percent > 0)
-        wp_metric_put(out, "wakepath_collector_overhead_limit_ratio", WP_GAUGE, "The most that it may take.",
-            t->budget.limit_percent / 100);
+        wp_metric_put(out, "wakepath_collector_overhead_limit_ratio", WP_GAUGE,
+            "Limit of wakepath_collector_overhead_ratio.", t->budget.limit_percent / 100);
     wp_metric_put(out, "wakepath_collector_thinning_level", WP_GAUGE,
-        "What is left out to stay there: 0 nothing, 1 and 2 stacks, from 3 on stretches of time.", t->budget.level);
-    wp_metric_begin(out, name, WP_COUNTER, "Time in which something was left out to stay there.");
+        "Level of load shedding: 0 none, 1 and 2 fewer stacks, 3 and up intervals without events.", t->budget.level);
+    wp_metric_begin(out, name, WP_COUNTER, "Time in which load was shed, by what was left out.");
     wp_metric_labelled(out, name, "what", "stacks", (double)t->left_out_ns[0] / 1e9);
     wp_metric_labelled(out, name, "what", "events", (double)t->left_out_ns[1] / 1e9);
     wp_metric_put(out, "wakepath_collector_left_out_stacks_total", WP_COUNTER, "Stacks of sleeps that were not walked.",
@@ -183,27 +185,28 @@ static void put_delivery(struct wp_buffer *out, const struct wp_outlet_counts *c
 {
     if (counts->has_aggregator) {
         wp_metric_put(
-            out, "wakepath_collector_welcome", WP_GAUGE, "1: an aggregator takes what is sent.", counts->is_welcome);
-        wp_metric_put(out, "wakepath_collector_absence_seconds", WP_GAUGE, "Since an aggregator was there.",
+            out, "wakepath_collector_welcome", WP_GAUGE, "1: an aggregator accepts batches.", counts->is_welcome);
+        wp_metric_put(out, "wakepath_collector_absence_seconds", WP_GAUGE, "Seconds since an aggregator last answered.",
             (double)counts->absent_ms / 1e3);
         wp_metric_put(out, "wakepath_collector_unacknowledged_batches", WP_GAUGE,
             "Batches that no aggregator has on disk yet.", (double)counts->waiting);
-        wp_metric_put(
-            out, "wakepath_collector_lag_seconds", WP_GAUGE, "Age of the oldest of them.", (double)lag_ns / 1e9);
+        wp_metric_put(out, "wakepath_collector_lag_seconds", WP_GAUGE, "Age of the oldest unacknowledged batch.",
+            (double)lag_ns / 1e9);
     }
     wp_metric_put(out, "wakepath_collector_sessions_renewed_total", WP_COUNTER,
-        "Sessions that went on in another one, because what they had named had grown to --session-limit or an "
-        "aggregator took no more.",
+        "Sessions that continued in a new one, because their dictionary reached --session-limit or an aggregator "
+        "accepted no more.",
         (double)counts->renewals);
     wp_metric_put(out, "wakepath_collector_refused_events_total", WP_COUNTER,
-        "Events of sessions that no aggregator takes: lost, and told as dropped.", (double)counts->refused_events);
+        "Events of sessions that no aggregator accepts: lost, and reported as dropped.",
+        (double)counts->refused_events);
     if (!counts->has_spool)
         return;
     wp_metric_put(out, "wakepath_collector_spool_bytes", WP_GAUGE, "The spool.", (double)counts->spool_bytes);
     wp_metric_put(
-        out, "wakepath_collector_spool_limit_bytes", WP_GAUGE, "What it may hold.", (double)counts->spool_limit);
+        out, "wakepath_collector_spool_limit_bytes", WP_GAUGE, "Limit of the spool.", (double)counts->spool_limit);
     wp_metric_put(out, "wakepath_collector_spool_lost_batches_total", WP_COUNTER,
-        "Batches of this session whose events left the spool before an aggregator had them.",
+        "Batches of this session that were removed from the spool before an aggregator had them.",
         (double)counts->spool_lost);
 }
 
@@ -211,7 +214,7 @@ static void put_identity(struct wp_buffer *out, const struct wp_collector_view *
 {
     static const char name[] = "wakepath_collector_info";
     const struct wp_hello *hello = view->hello;
-    wp_metric_begin(out, name, WP_GAUGE, "What this is; always 1.");
+    wp_metric_begin(out, name, WP_GAUGE, "Version and identity; always 1.");
     wp_metric_line(out, name,
         (struct wp_metric_label[]){{"version", wp_version()}, {"host", hello->hostname}, {"kernel", hello->kernel},
             {"source", view->source->ops->name}},
@@ -224,11 +227,11 @@ static void put_samples(struct wp_buffer *out, const struct wp_collector_view *v
     if (view->hello->samples != WP_SAMPLES_TAKEN && view->hello->samples != WP_SAMPLES_IMPOSSIBLE)
         return;
     wp_metric_put(out, "wakepath_collector_sampling", WP_GAUGE,
-        "1: CPU samples are taken; 0: asked for and not to be had: functions that run are unknown (docs/kernels.md).",
+        "1: CPU samples are taken; 0: the kernel gives none, functions that run are unknown (docs/kernels.md).",
         view->hello->samples == WP_SAMPLES_TAKEN);
     if (view->source->ops->unsampled_cpus && view->hello->samples == WP_SAMPLES_TAKEN)
         wp_metric_put(out, "wakepath_collector_unsampled_cpus", WP_GAUGE,
-            "CPUs that came online after the collector began: it takes no samples there until it is started anew.",
+            "CPUs that came online after the start: they have no samples until a restart.",
             view->source->ops->unsampled_cpus(view->source));
 }
 

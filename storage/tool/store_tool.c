@@ -212,8 +212,8 @@ static char *list_commands(int key, const char *text, void *input)
     for (size_t i = 0; i < COMMANDS; i++)
         wp_buffer_printf(&list, "  %-9s %-29s %s\n", commands[i].name, commands[i].arguments, commands[i].help);
     wp_buffer_puts(&list,
-        "\nA blank does as well as the slash between ROOT, RELEASE and KEY. A store may be "
-        "read while it is being written. Exit status: 0 well, 1 failure or fault, 64 usage.");
+        "\nROOT, RELEASE and KEY may also be separate arguments. A store may be read while it is being written. Exit "
+        "status: 0 well, 1 failure or fault, 64 usage.");
     return (char *)list.data; /* argp frees it */
 }
 

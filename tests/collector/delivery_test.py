@@ -219,7 +219,7 @@ class Delivery(unittest.TestCase):
         last = self.segments()[-1]
         os.truncate(last, os.path.getsize(last) - 77)
         self.aggregator("a", sessions=1)
-        self.assertIn("torn", self.end(self.collect("a", spool=self.spool)))
+        self.assertIn("an incomplete batch", self.end(self.collect("a", spool=self.spool)))
         self.assert_undisturbed("a")
 
     def test_flipped_bits(self):

@@ -72,7 +72,7 @@ class DoctorTest(unittest.TestCase):
             self.assertIn((subject, "good"), found)
 
     def test_kernel(self):
-        self.lacks("kernel", "wrong", "does not say in what state a thread leaves", "Linux 5.18 or later", by=("setarch", "x86_64", "--uname-2.6"))
+        self.lacks("kernel", "wrong", "does not report the state in which a thread leaves", "Linux 5.18 or later", by=("setarch", "x86_64", "--uname-2.6"))
 
     def test_pids(self):
         self.lacks("pids", "note", "have no names", "--pid=host", by=("unshare", "--pid", "--fork", "--mount-proc"))
@@ -114,12 +114,12 @@ class DoctorTest(unittest.TestCase):
     def test_ports(self):
         setting = 'bind = "%s"\nstore = "/var/tmp"\ninsecure = true\nmetrics = none\n'
         self.lacks("port", "wrong", "Cannot assign requested address", "another port", settings={"aggregator": setting % "tcp://192.0.2.1:7447"})
-        self.lacks("aggregator", "wrong", "a number up to 65535", "edit that line", settings={"aggregator": setting % "tcp://127.0.0.1:77447"})
+        self.lacks("aggregator", "wrong", "a number up to 65535", "correct that line", settings={"aggregator": setting % "tcp://127.0.0.1:77447"})
 
     def test_keys(self):
-        self.lacks("collector", "wrong", "give --key and --server-key (`wakepath keygen` makes keys)", "edit that line",
+        self.lacks("collector", "wrong", "give --key and --server-key (`wakepath keygen` makes keys)", "correct that line",
                    settings={"collector": 'connect = "tcp://127.0.0.1:7447"\nspool = none\nmetrics = none\n'})
-        self.lacks("aggregator", "wrong", "give --key and --allow (`wakepath keygen` makes keys)", "edit that line",
+        self.lacks("aggregator", "wrong", "give --key and --allow (`wakepath keygen` makes keys)", "correct that line",
                    settings={"aggregator": 'bind = "tcp://127.0.0.1:0"\nstore = "/var/tmp"\nmetrics = none\n'})
 
     def test_disks(self):

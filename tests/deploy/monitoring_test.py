@@ -275,7 +275,7 @@ class WatchedTest(unittest.TestCase):
         self.assertEqual((done.returncode, done.stderr), (0, ""), done.stdout)
         self.assertRegex(done.stdout, r"(?m)^wakepath-collector \S+ of .* at 127.0.0.1:\d+: well$")
         self.assertRegex(done.stdout, r"(?m)^wakepath-aggregator \S+ of local at 127.0.0.1:\d+: well$")
-        self.assertRegex(done.stdout, r"(?m)^  aggregator +takes what is sent; ")
+        self.assertRegex(done.stdout, r"(?m)^  aggregator +accepts batches; ")
         self.assertIn(PROMETHEUS_SAYS, done.stdout)
         done = self.wakepath("status", "--json", self.collector)
         daemon, = json.loads(done.stdout)["daemons"]
@@ -343,7 +343,7 @@ class WatchedTest(unittest.TestCase):
         broken("collector", "key", "does not speak for this host", key=stranger + "/cloned.key", **unheard)
         broken("collector", "key", "another key than --server-key", **{"server-key": stranger + "/listed.pub"}, **unheard)
         self.write("collector", key=stranger + "/listed.key", **unheard)
-        self.assertRegex(self.wakepath("doctor").stdout, r"(?m)^good   key .* takes this collector's key$")
+        self.assertRegex(self.wakepath("doctor").stdout, r"(?m)^good   key .* accepts this collector's key$")
         for name in ("listed", "cloned"):
             os.unlink(f"{self.path('allow')}/{name}.pub")
         broken("collector", "collector", "collector.conf:6: no such option 'frequncy'", frequncy="9")
@@ -374,7 +374,7 @@ class WatchedTest(unittest.TestCase):
         done = self.wakepath("status")
         self.assertEqual(done.returncode, 1)
         self.assertRegex(done.stdout, r"(?m)^wakepath-collector .*: NOT WELL: no aggregator answers since \d+ s")
-        self.assertRegex(done.stdout, r"(?m)^  aggregator +away for ")
+        self.assertRegex(done.stdout, r"(?m)^  aggregator +unreachable for ")
         self.assertIn(("collector", "wrong"), self.findings(1))
         self.start_aggregator()
         until("all is well again", lambda: get(self.collector, "/healthz") == (200, "ok\n"), 90)
