@@ -230,7 +230,9 @@ static void on_sender(struct wp_explainer *x, const struct wp_wait *wait, const 
             &far->timeline->messages, far->socket, (uint32_t)request.end, there(far, request.time_ns), &read) &&
         here(far, read.time_ns) < to;
     if (!is_answer) {
-        on_far_thread(x, wait, far, node, sender, from, to, false);
+        bool is_datagram_here = !far->socket && far->host == x->host;
+        if (!is_datagram_here || !wp_wait_in_queue(x, wait, node, sender, from, to))
+            on_far_thread(x, wait, far, node, sender, from, to, false);
         return;
     }
     uint64_t taken = here(far, read.time_ns);

@@ -2,12 +2,12 @@
 #include "aggregator/explain/explain_queue.h"
 
 #include "aggregator/explain/explain_call.h"
+#include "aggregator/explain/explain_client.h"
 #include "aggregator/explain/explain_origin.h"
-#include "aggregator/explain/explain_place.h"
+#include "aggregator/explain/explain_path.h"
 #include "aggregator/explain/explain_shared.h"
+#include "aggregator/explain/explain_thread.h"
 #include "aggregator/timeline/slices.h"
-
-#include <string.h>
 
 #define STEP_LIMIT 1024u /* slices of the waker that are looked at for one sleep ... */
 #define WAKING_LIMIT 64u /* ... and wakings by it */
@@ -17,6 +17,11 @@
 #define STACK_LIMIT 512u
 
 #define SYSCALL_FUTEX 202
+
+struct queue {
+    uint64_t until_ns; /* the server was done with the other one then, and turned to the sleeper */
+    uint32_t thread;   /* that other one; the sleeper itself, should its request have been read or answered then */
+};
 
 uint64_t wp_explain_answer_end(const struct wp_thread *server, uint64_t at_ns, uint64_t fit_ns)
 {
@@ -45,24 +50,17 @@ static bool has_own_functions(const struct wp_explainer *x, uint32_t stack)
 }
 
 /* The sleep of that thread which the waker ended then was for the same as this one, as far as the place tells. */
-static bool is_alike(const struct wp_explainer *x, const struct wp_wait *wait, const struct wp_woken_one *woken)
+static bool is_alike(
+    const struct wp_explainer *x, const struct wp_wait *wait, uint32_t server, const struct wp_woken_one *woken)
 {
     const struct wp_thread *thread = &x->timeline->threads[woken->thread];
     uint64_t ordinal = wp_thread_find(thread, woken->time_ns);
     if (ordinal == thread->slice_end)
         return false;
     const struct wp_slice *slice = wp_thread_slice(thread, ordinal);
-    return slice->wake_ns == woken->time_ns && slice->waker == wait->slice->waker &&
+    return slice->wake_ns == woken->time_ns && wp_explain_waker(x, slice) == server &&
         slice->stack == wait->slice->stack && slice->syscall == wait->slice->syscall &&
         !(slice->flags & (WP_SLICE_PREEMPTED | WP_SLICE_BORN));
-}
-
-static bool is_kernel_thread(const struct wp_explainer *x, uint32_t thread)
-{
-    const struct wp_timeline *timeline = x->timeline;
-    const struct wp_thread_entry *entry =
-        wp_dictionary_thread(timeline->dictionary, timeline->identities[timeline->threads[thread].identity].entry);
-    return entry && entry->flags & WP_THREAD_KERNEL;
 }
 
 /* Is it explained, itself or for whom it waits? What is recorded meanwhile is repeated for those of whom the same
@@ -82,18 +80,14 @@ static bool is_layer(const struct wp_explainer *x, uint32_t thread)
 /* The waker slept so amid what it did for one: it waited by itself, or for what it had asked others for. */
 static bool goes_on(const struct wp_explainer *x, uint32_t waker, const struct wp_slice *slice, uint32_t *origins)
 {
-    switch (slice->cause) {
-    case WP_CAUSE_TASK:
-        if (!slice->waker || slice->waker == waker || is_kernel_thread(x, slice->waker))
-            return true;
-        return !is_layer(x, slice->waker) && ++*origins <= ORIGIN_LIMIT &&
-            wp_explain_origin(x, &(struct wp_layer){.host = x->host, .thread = waker}, 1, slice->waker, slice->wake_ns)
-                .origin == WP_ORIGIN_PATH;
-    case WP_CAUSE_MESSAGE:
+    uint32_t by = wp_explain_waker(x, slice);
+    if (slice->cause == WP_CAUSE_MESSAGE && !by)
         return wp_messages_asked(&x->timeline->messages, slice->cause_d, slice->wake_ns) != 0;
-    default:
+    if (!by || by == waker || wp_explain_is_kernel(x, by))
         return true;
-    }
+    return !is_layer(x, by) && ++*origins <= ORIGIN_LIMIT &&
+        wp_explain_origin(x, &(struct wp_layer){.host = x->host, .thread = waker}, 1, by, slice->wake_ns).origin ==
+        WP_ORIGIN_PATH;
 }
 
 /* Since when the waker may have worked for the sleeper: then it was woken by somebody. */
@@ -113,70 +107,59 @@ static uint64_t turned_ns(const struct wp_explainer *x, uint32_t waker, uint64_t
     return to_ns;
 }
 
-/* Did the thread go back to sleep in the same call at once? Who reads a unix socket is woken by the other end's read of
- * what it had sent as well, for that makes room, and finds nothing. */
-static bool is_in_vain(const struct wp_explainer *x, uint32_t index, uint64_t woken_ns)
-{
-    const struct wp_thread *thread = &x->timeline->threads[index];
-    uint64_t ordinal = wp_thread_find(thread, woken_ns), ran = 0;
-    if (ordinal == thread->slice_end)
-        return false;
-    const struct wp_slice *slice = wp_thread_slice(thread, ordinal), *next;
-    const char *wait = wp_dictionary_string(x->timeline->dictionary, wp_timeline_wait(x->timeline, slice));
-    if (slice->wake_ns != woken_ns || !wp_wait_is_reading(slice) || !wait || strncmp(wait, "unix", 4) != 0)
-        return false;
-    do {
-        slice = wp_thread_slice(thread, ordinal);
-        if (!slice->in_ns || !slice->end_ns || ++ordinal == thread->slice_end)
-            return false;
-        ran += slice->end_ns - slice->in_ns;
-        next = wp_thread_slice(thread, ordinal);
-    } while (next->flags & WP_SLICE_PREEMPTED && ran < x->options.join_ns);
-    return ran < x->options.join_ns && next->out_ns <= wp_explain_horizon(x) && next->stack == slice->stack &&
-        next->syscall == slice->syscall;
-}
-
-/* It lies before what counts. */
-static bool is_too_old(const struct wp_explainer *x, uint64_t time_ns)
-{
-    bool is_old = time_ns <= wp_explain_oldest(x);
-    if (x->recording)
-        wp_shared_holds(
-            x, is_old ? (int64_t)time_ns - 1 : -WP_SHARED_ALWAYS, is_old ? WP_SHARED_ALWAYS : (int64_t)time_ns - 1);
-    return is_old;
-}
-
 /*
- * The last one like the sleeper that was woken before it, and for itself: those that are woken one right behind the
- * other waited for one thing. Where the sleeper itself was woken in vain, its request was read then.
+ * The last one that was served before the sleeper, and by itself: one like the sleeper, or a client of another program.
+ * Those that are woken one right behind the other waited for one thing. Where the sleeper itself was woken in vain, its
+ * request was read then; where it was answered, it was the one that was served last.
  */
-static bool find_served(
-    const struct wp_explainer *x, const struct wp_wait *wait, const struct wp_woken_list *list, struct wp_queue *queue)
+static bool find_served(const struct wp_explainer *x, const struct wp_wait *wait, uint32_t server,
+    const struct wp_woken_list *list, struct queue *queue)
 {
+    bool has_place = has_own_functions(x, wait->slice->stack);
     uint64_t together = wait->slice->wake_ns, i = wp_woken_since(list, together), apart = 0;
     for (uint32_t steps = 0; i-- > list->ring.first && steps < WAKING_LIMIT; steps++) {
         const struct wp_woken_one *woken = wp_woken_at(list, i);
-        *queue = (struct wp_queue){woken->time_ns, woken->thread};
-        if (is_too_old(x, woken->time_ns))
+        *queue = (struct queue){woken->time_ns, woken->thread};
+        if (wp_explain_is_too_old(x, woken->time_ns))
             return false;
         if (is_layer(x, woken->thread))
-            return woken->thread == wait->thread && is_in_vain(x, woken->thread, woken->time_ns);
+            return woken->thread == wait->thread &&
+                (wp_explain_is_in_vain(x, woken->thread, woken->time_ns) ||
+                    wp_explain_answered_client(x, wait, server, woken));
         if (!steps)
-            apart = is_in_vain(x, wait->thread, together) ? 0 : x->options.fit_ns;
+            apart = wp_explain_is_in_vain(x, wait->thread, together) ? 0 : x->options.fit_ns;
         if (apart && woken->time_ns + apart >= together)
             together = woken->time_ns;
-        else if (is_alike(x, wait, woken))
+        else if ((has_place && is_alike(x, wait, server, woken)) || wp_explain_answered_client(x, wait, server, woken))
             return true;
     }
     return false;
 }
 
-bool wp_explain_queue(const struct wp_explainer *x, const struct wp_wait *wait, struct wp_queue *queue)
+static bool find_queue(const struct wp_explainer *x, const struct wp_wait *wait, uint32_t server, struct queue *queue)
 {
-    const struct wp_slice *slice = wait->slice;
-    const struct wp_woken_list *list = wp_woken_by(&x->timeline->woken, slice->waker);
-    if (!list || list->ring.end == list->ring.first || !slice->stack || is_kernel_thread(x, slice->waker) ||
-        !has_own_functions(x, slice->stack) || !find_served(x, wait, list, queue))
+    const struct wp_woken_list *list = wp_woken_by(&x->timeline->woken, server);
+    if (!list || list->ring.end == list->ring.first || wp_explain_is_kernel(x, server) ||
+        !find_served(x, wait, server, list, queue))
         return false;
-    return turned_ns(x, slice->waker, queue->until_ns, slice->wake_ns) <= queue->until_ns;
+    return turned_ns(x, server, queue->until_ns, wait->slice->wake_ns) <= queue->until_ns;
+}
+
+bool wp_wait_in_queue(
+    struct wp_explainer *x, const struct wp_wait *wait, uint32_t node, uint32_t server, uint64_t from, uint64_t to)
+{
+    struct queue queue;
+    const struct wp_thread *thread = &x->timeline->threads[server];
+    if (wp_explain_is_mate(x, wp_explain_identity(thread, wp_thread_find(thread, to - 1))) ||
+        !find_queue(x, wait, server, &queue))
+        return false;
+    uint64_t until = queue.thread == wait->thread ? queue.until_ns
+                                                  : wp_explain_answer_end(thread, queue.until_ns, x->options.fit_ns);
+    uint64_t turned = until < from ? from : until < to ? until : to;
+    wp_wait_on_thread(x, wait, node, server, turned, to, true);
+    if (from < turned)
+        wp_explain_on_path_of(x, node, &(struct wp_stretch){x->host, server, from, turned},
+            wp_explain_identity(thread, wp_thread_find(thread, turned - 1)),
+            &(struct wp_handover){WP_ORIGIN_OTHER, queue.thread, turned});
+    return true;
 }

@@ -26,24 +26,12 @@ static bool is_kernel_thread(const struct wp_explainer *x, uint32_t identity)
 /* The waker's time up to `to`; what it did for others before it turned to the sleeper is another path. */
 static void on_waker(struct wp_explainer *x, const struct wp_wait *wait, uint32_t waker, uint64_t from, uint64_t to)
 {
-    struct wp_queue queue;
-    const struct wp_thread *thread = &x->timeline->threads[waker];
-    if (wp_explain_is_mate(x, wp_explain_identity(thread, wp_thread_find(thread, to - 1))) ||
-        !wp_explain_queue(x, wait, &queue)) {
-        if (x->depth) /* all that is left of the sleep: it may be taken over by another layer (wp_explain_relays) */
-            x->asleep[x->depth - 1].site =
-                (uint64_t)wait->slice->stack << 32 | (uint64_t)wait->slice->wait << 16 | wait->slice->syscall;
-        wp_wait_on_thread(x, wait, wait->node, waker, from, to, false);
+    if (wp_wait_in_queue(x, wait, wait->node, waker, from, to))
         return;
-    }
-    uint64_t until = queue.thread == wait->thread ? queue.until_ns
-                                                  : wp_explain_answer_end(thread, queue.until_ns, x->options.fit_ns);
-    uint64_t turned = until < from ? from : until < to ? until : to;
-    wp_wait_on_thread(x, wait, wait->node, waker, turned, to, true);
-    if (from < turned)
-        wp_explain_on_path_of(x, wait->node, &(struct wp_stretch){x->host, waker, from, turned},
-            wp_explain_identity(thread, wp_thread_find(thread, turned - 1)),
-            &(struct wp_handover){WP_ORIGIN_OTHER, queue.thread, turned});
+    if (x->depth) /* all that is left of the sleep: it may be taken over by another layer (wp_explain_relays) */
+        x->asleep[x->depth - 1].site =
+            (uint64_t)wait->slice->stack << 32 | (uint64_t)wait->slice->wait << 16 | wait->slice->syscall;
+    wp_wait_on_thread(x, wait, wait->node, waker, from, to, false);
 }
 
 static void by_task(struct wp_explainer *x, const struct wp_wait *wait, uint64_t from, uint64_t to)

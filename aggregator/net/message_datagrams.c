@@ -5,6 +5,8 @@
 #include "aggregator/net/connections.h"
 #include "common/array.h"
 
+#include <netinet/in.h>
+
 #define DATAGRAMS 16384u
 
 /* Most hosts send few datagrams or none: the ring is made at the first one and doubles until it is full, before it goes
@@ -76,4 +78,12 @@ bool wp_messages_datagram_by(const struct wp_messages *messages, uint64_t key, u
         number = messages->datagram_before[(number - 1) % DATAGRAMS];
     }
     return false;
+}
+
+uint32_t wp_messages_datagram_sender(const struct wp_messages *messages, uint32_t socket, uint64_t position)
+{
+    const struct wp_socket_entry *entry = wp_dictionary_socket(messages->dictionary, socket);
+    struct wp_send send;
+    bool is_datagram = entry && entry->protocol == IPPROTO_UDP && !(position & WP_DATAGRAM_ELSEWHERE);
+    return is_datagram && wp_messages_datagram(messages, position, &send) ? send.thread : 0;
 }

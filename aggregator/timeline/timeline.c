@@ -54,6 +54,7 @@ int wp_timeline_init(struct wp_timeline *timeline, struct wp_dictionary *diction
     wp_idtable_init(&timeline->thread_of_entry_table, sizeof(*timeline->thread_of_entry));
     wp_idtable_init(&timeline->identity_of_entry_table, sizeof(*timeline->identity_of_entry));
     wp_woken_init(&timeline->woken);
+    wp_clients_init(&timeline->clients);
     if (!TRY_MAKE(timeline, threads, thread_room, 0) || !TRY_MAKE(timeline, identities, identity_room, 0) ||
         !TRY_MAKE(timeline, processes, process_room, 0) || wp_blockops_init(&timeline->blockops) ||
         wp_messages_init(&timeline->messages, dictionary)) {
@@ -82,6 +83,7 @@ void wp_timeline_fini(struct wp_timeline *timeline)
     wp_blockops_fini(&timeline->blockops);
     wp_messages_fini(&timeline->messages);
     wp_woken_fini(&timeline->woken);
+    wp_clients_fini(&timeline->clients);
     wp_drop_spans_fini(&timeline->pauses);
     *timeline = (struct wp_timeline){0};
 }
@@ -219,7 +221,7 @@ static void sleep_begins(struct wp_timeline *timeline, struct wp_thread *thread,
     if (event->flags & WP_SWITCH_PREEMPTED || event->c == WP_STATE_RUNNING)
         slice->flags |= WP_SLICE_PREEMPTED;
     else if (thread->early.time_ns && event->time_ns - thread->early.time_ns <= WP_EARLY_WAKING_NS) {
-        wp_timeline_wake(slice, &thread->early);
+        wp_timeline_wake(timeline, thread, slice, &thread->early);
         slice->wake_ns = event->time_ns;
     }
     if (event->flags & WP_SWITCH_DELIBERATE)
@@ -335,7 +337,7 @@ static void on_waking(struct wp_timeline *timeline, const struct wp_event *event
         timeline->counts.wakings_of_running++;
         thread->early = waking;
     } else if (!slice->wake_ns || slice->wake_ns == slice->out_ns) {
-        wp_timeline_wake(slice, &waking);
+        wp_timeline_wake(timeline, thread, slice, &waking);
     }
 }
 

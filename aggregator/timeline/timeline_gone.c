@@ -45,6 +45,7 @@ static void bury(struct wp_timeline *timeline, uint32_t index)
     wp_messages_forget_thread(&timeline->messages, index);
     wp_blockops_forget_thread(&timeline->blockops, index);
     wp_woken_forget(&timeline->woken, index);
+    wp_clients_forget(&timeline->clients, index);
     wp_idtable_drop(&timeline->threads_table, index);
 }
 
@@ -72,5 +73,5 @@ size_t wp_timeline_bytes(const struct wp_timeline *timeline)
         timeline->cpu_room * (sizeof(*timeline->cpu_thread) + sizeof(*timeline->cpu_time)) +
         wp_intmap_bytes(&timeline->process_of_pid) + wp_intmap_bytes(&timeline->wait_of_string) +
         wp_messages_bytes(&timeline->messages) + wp_blockops_bytes(&timeline->blockops) +
-        wp_woken_bytes(&timeline->woken);
+        wp_woken_bytes(&timeline->woken) + wp_clients_bytes(&timeline->clients);
 }

@@ -2,6 +2,7 @@
 #ifndef WP_AGGREGATOR_TIMELINE_TIMELINE_TYPES_H
 #define WP_AGGREGATOR_TIMELINE_TIMELINE_TYPES_H
 /* What a timeline (timeline.h) consists of: threads with their slices and samples, identities, processes. */
+#include "aggregator/net/clients.h"
 #include "aggregator/net/messages.h"
 #include "aggregator/net/woken.h"
 #include "aggregator/timeline/blockops.h"
@@ -55,6 +56,7 @@ _Static_assert(WP_STATES <= 8 && WP_CAUSES <= 8, "three bits");
 struct wp_waking {
     uint64_t time_ns, a; /* a, d: as cause_a, cause_d of a slice */
     uint32_t waker, d;
+    uint32_t by;   /* the task that woke it, or sent the datagram that did; 0: none */
     uint16_t wait; /* what was ready */
     uint8_t cause;
     bool in_irq;
@@ -148,7 +150,8 @@ struct wp_timeline {
     uint16_t last_wait_number; /* ... and what was found */
     struct wp_blockops blockops;
     struct wp_messages messages;
-    struct wp_woken woken;       /* by tasks, of these */
+    struct wp_woken woken;       /* by tasks, of these; and by their datagrams */
+    struct wp_clients clients;   /* of other processes' threads */
     uint64_t late_sample_ns;     /* a sample may come this long after its run ended */
     uint64_t start_ns, now_ns;   /* first and last event */
     uint64_t ring_bytes;         /* rings of slices and samples, as they are on the heap */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "aggregator/timeline/timeline_wait.h"
 
+#include "aggregator/net/message_datagrams.h"
 #include "common/array.h"
 
 #include <stdlib.h>
@@ -44,19 +45,41 @@ struct wp_waking wp_timeline_waking(
     struct wp_timeline *timeline, const struct wp_event *event, uint32_t waker, uint32_t target)
 {
     bool in_irq = event->flags & (WP_CONTEXT_HARDIRQ | WP_CONTEXT_SOFTIRQ | WP_CONTEXT_NMI);
-    if (event->c == WP_CAUSE_TASK && waker && waker != target && !in_irq)
-        wp_woken_add(&timeline->woken, waker, target, event->time_ns);
+    uint64_t cause = cause_of(timeline, event);
+    uint32_t by = event->c == WP_CAUSE_MESSAGE ? wp_messages_datagram_sender(&timeline->messages, event->d, cause)
+        : event->c == WP_CAUSE_TASK && !in_irq ? waker
+                                               : 0;
+    if (by && by != target)
+        wp_woken_add(&timeline->woken, by, target, event->time_ns);
     return (struct wp_waking){.time_ns = event->time_ns,
-        .a = cause_of(timeline, event),
+        .a = cause,
         .waker = waker,
         .d = event->d,
+        .by = by,
         .wait = wp_timeline_set_wait(timeline, event->wait),
         .cause = (uint8_t)event->c,
         .in_irq = in_irq};
 }
 
-void wp_timeline_wake(struct wp_slice *slice, const struct wp_waking *waking)
+static uint32_t process_of(const struct wp_timeline *timeline, uint32_t thread)
 {
+    return timeline->identities[timeline->threads[thread].identity].process;
+}
+
+static void note_client(struct wp_timeline *timeline, const struct wp_thread *thread, const struct wp_slice *slice,
+    const struct wp_waking *waking)
+{
+    struct wp_asked_place place = {
+        .server = (uint32_t)(thread - timeline->threads), .stack = slice->stack, .syscall = slice->syscall};
+    if (waking->by && slice->syscall && !(slice->flags & (WP_SLICE_PREEMPTED | WP_SLICE_BORN)) &&
+        process_of(timeline, waking->by) != process_of(timeline, place.server))
+        wp_clients_ask(&timeline->clients, waking->by, &place, waking->time_ns);
+}
+
+void wp_timeline_wake(struct wp_timeline *timeline, const struct wp_thread *thread, struct wp_slice *slice,
+    const struct wp_waking *waking)
+{
+    note_client(timeline, thread, slice, waking);
     slice->wake_ns = waking->time_ns;
     slice->waker = waking->waker;
     slice->cause = waking->cause & 7u;

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "aggregator/explain/explain_client.h"
+
+#include "aggregator/explain/explain_call.h"
+#include "aggregator/explain/explain_place.h"
+#include "aggregator/explain/explain_shared.h"
+#include "aggregator/net/message_datagrams.h"
+#include "aggregator/timeline/slices.h"
+
+#include <string.h>
+
+#define SLEEP_LIMIT 1024u /* sleeps of the server after an answer that are looked at */
+
+bool wp_explain_is_kernel(const struct wp_explainer *x, uint32_t thread)
+{
+    const struct wp_timeline *timeline = x->timeline;
+    const struct wp_thread_entry *entry =
+        wp_dictionary_thread(timeline->dictionary, timeline->identities[timeline->threads[thread].identity].entry);
+    return entry && entry->flags & WP_THREAD_KERNEL;
+}
+
+bool wp_explain_is_too_old(const struct wp_explainer *x, uint64_t time_ns)
+{
+    bool is_old = time_ns <= wp_explain_oldest(x);
+    if (x->recording)
+        wp_shared_holds(
+            x, is_old ? (int64_t)time_ns - 1 : -WP_SHARED_ALWAYS, is_old ? WP_SHARED_ALWAYS : (int64_t)time_ns - 1);
+    return is_old;
+}
+
+uint32_t wp_explain_waker(const struct wp_explainer *x, const struct wp_slice *slice)
+{
+    if (slice->cause == WP_CAUSE_MESSAGE)
+        return wp_messages_datagram_sender(&x->timeline->messages, slice->cause_d, slice->cause_a);
+    return slice->cause == WP_CAUSE_TASK ? slice->waker : 0;
+}
+
+bool wp_explain_is_in_vain(const struct wp_explainer *x, uint32_t index, uint64_t woken_ns)
+{
+    const struct wp_thread *thread = &x->timeline->threads[index];
+    uint64_t ordinal = wp_thread_find(thread, woken_ns), ran = 0;
+    if (ordinal == thread->slice_end)
+        return false;
+    const struct wp_slice *slice = wp_thread_slice(thread, ordinal), *next;
+    const char *wait = wp_dictionary_string(x->timeline->dictionary, wp_timeline_wait(x->timeline, slice));
+    if (slice->wake_ns != woken_ns || !wp_wait_is_reading(slice) || !wait || strncmp(wait, "unix", 4) != 0)
+        return false;
+    do {
+        slice = wp_thread_slice(thread, ordinal);
+        if (!slice->in_ns || !slice->end_ns || ++ordinal == thread->slice_end)
+            return false;
+        ran += slice->end_ns - slice->in_ns;
+        next = wp_thread_slice(thread, ordinal);
+    } while (next->flags & WP_SLICE_PREEMPTED && ran < x->options.join_ns);
+    return ran < x->options.join_ns && next->out_ns <= wp_explain_horizon(x) && next->stack == slice->stack &&
+        next->syscall == slice->syscall;
+}
+
+/* --- asking, and answering --- */
+
+static bool may_be_asked(const struct wp_slice *slice)
+{
+    return wp_wait_is_reading(slice) || wp_wait_is_choosing(slice);
+}
+
+/* The sleep of that thread which was ended then, or as it was about to begin; NULL: it was none, or it is forgotten. */
+static const struct wp_slice *ended_at(const struct wp_explainer *x, uint32_t index, uint64_t woken_ns)
+{
+    const struct wp_thread *thread = &x->timeline->threads[index];
+    uint64_t ordinal = wp_thread_find(thread, woken_ns);
+    if (ordinal == thread->slice_end)
+        return NULL;
+    const struct wp_slice *slice = wp_thread_slice(thread, ordinal);
+    if (slice->wake_ns < woken_ns && ordinal + 1 < thread->slice_end) {
+        slice = wp_thread_slice(thread, ordinal + 1);
+        woken_ns = slice->out_ns - woken_ns <= WP_EARLY_WAKING_NS ? slice->out_ns : woken_ns;
+    }
+    bool is_sleep = slice->wake_ns == woken_ns && !(slice->flags & (WP_SLICE_PREEMPTED | WP_SLICE_BORN));
+    return is_sleep ? slice : NULL;
+}
+
+/* Did the thread wait for that server then? */
+static bool is_waiting(const struct wp_explainer *x, uint32_t index, uint32_t server, uint64_t at_ns)
+{
+    const struct wp_thread *thread = &x->timeline->threads[index];
+    uint64_t ordinal = wp_thread_find(thread, at_ns);
+    if (ordinal == thread->slice_end)
+        return false;
+    const struct wp_slice *slice = wp_thread_slice(thread, ordinal);
+    return slice->out_ns <= at_ns && at_ns < slice->wake_ns && wp_explain_waker(x, slice) == server;
+}
+
+static bool has_slept_at(
+    const struct wp_explainer *x, const struct wp_asked_place *place, uint64_t from_ns, uint64_t to_ns)
+{
+    const struct wp_thread *server = &x->timeline->threads[place->server];
+    uint64_t ordinal = wp_thread_find(server, to_ns - 1);
+    if (ordinal == server->slice_end)
+        return true;
+    for (uint32_t i = 0; i < SLEEP_LIMIT; i++, ordinal--) {
+        const struct wp_slice *slice = wp_thread_slice(server, ordinal);
+        if (slice->out_ns <= from_ns)
+            return false;
+        if (slice->stack == place->stack && slice->syscall == place->syscall && !(slice->flags & WP_SLICE_PREEMPTED))
+            return true;
+        if (ordinal == server->first_slice)
+            return true;
+    }
+    return true;
+}
+
+bool wp_explain_answered_client(
+    const struct wp_explainer *x, const struct wp_wait *wait, uint32_t server, const struct wp_woken_one *woken)
+{
+    const struct wp_slice *slice = ended_at(x, woken->thread, woken->time_ns);
+    struct wp_asked_place place = {0};
+    if (!slice || !may_be_asked(slice) || wp_explain_is_kernel(x, woken->thread) ||
+        wp_explain_is_in_vain(x, woken->thread, woken->time_ns))
+        return false;
+    uint64_t asked_ns = wp_clients_asked(&x->timeline->clients, woken->thread, server, woken->time_ns, &place);
+    return asked_ns && may_be_asked(&(struct wp_slice){.syscall = place.syscall & WP_SLICE_SYSCALL}) &&
+        !wp_explain_is_too_old(x, asked_ns) && !is_waiting(x, wait->thread, server, asked_ns) &&
+        !has_slept_at(x, &place, woken->time_ns, wait->slice->wake_ns);
+}

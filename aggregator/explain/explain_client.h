@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WP_AGGREGATOR_EXPLAIN_EXPLAIN_CLIENT_H
+#define WP_AGGREGATOR_EXPLAIN_EXPLAIN_CLIENT_H
+/*
+ * Did a thread answer a client as it woke another one, or ask a helper? A client asks the server where that waits for
+ * requests; a helper is heard of while somebody else waits for the server. Private to the explanation.
+ */
+#include "aggregator/explain/explain_types.h"
+
+/*
+ * That waking by `server`, before the one that ended the sleep of `wait`, was its answer to a client of another
+ * process:
+ * - the woken one slept in a call that reads or waits for several, and before that it had ended such a sleep of the
+ *   server's, while the sleeper did not wait for the server;
+ * - from then to its waking of the sleeper the server has not slept in that place again.
+ */
+bool wp_explain_answered_client(
+    const struct wp_explainer *x, const struct wp_wait *wait, uint32_t server, const struct wp_woken_one *woken);
+
+/* The task that ended that sleep, itself or by a datagram; 0: none. */
+uint32_t wp_explain_waker(const struct wp_explainer *x, const struct wp_slice *slice);
+
+/* Is it a thread of the kernel? */
+bool wp_explain_is_kernel(const struct wp_explainer *x, uint32_t thread);
+
+/* Causes that are so old do not count. What is recorded holds while that stays so. */
+bool wp_explain_is_too_old(const struct wp_explainer *x, uint64_t time_ns);
+
+/* Did the thread go back to sleep in the same call at once? Who reads a unix socket is woken by the other end's read of
+ * what it had sent as well, for that makes room, and finds nothing. */
+bool wp_explain_is_in_vain(const struct wp_explainer *x, uint32_t thread, uint64_t woken_ns);
+
+#endif

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WP_AGGREGATOR_NET_CLIENTS_H
+#define WP_AGGREGATOR_NET_CLIENTS_H
+/*
+ * Whom a thread has asked: threads of other processes whose sleeps it ended, by a waking of its own or by a datagram,
+ * each with the place where that one slept. The last few of each thread are remembered, with the first time of each of
+ * the last seconds: so what is known of a moment does not depend on what came later in its second. Fed in the order of
+ * time. Not thread safe.
+ */
+#include "common/idtable.h"
+
+#define WP_CLIENT_SERVERS 4u /* of a thread; a further one takes the place of the one it asked longest ago */
+#define WP_CLIENT_TIMES 4u   /* a sleep is explained seconds after it ended */
+
+/* Who was asked, and where it slept. */
+struct wp_asked_place {
+    uint32_t server;  /* thread index */
+    uint32_t stack;   /* dictionary id */
+    uint16_t syscall; /* number + 1 */
+};
+
+struct wp_client_server {
+    uint64_t asked_ns[WP_CLIENT_TIMES]; /* time n at n % WP_CLIENT_TIMES, each of another second */
+    struct wp_asked_place place;        /* server 0: no entry */
+    uint32_t count;                     /* of times, those forgotten included */
+};
+
+struct wp_clients {
+    struct wp_idtable threads; /* WP_CLIENT_SERVERS of struct wp_client_server, by thread index of the client */
+};
+
+void wp_clients_init(struct wp_clients *clients);
+void wp_clients_fini(struct wp_clients *clients);
+/* The thread of that index is gone. */
+void wp_clients_forget(struct wp_clients *clients, uint32_t client);
+size_t wp_clients_bytes(const struct wp_clients *clients);
+void wp_clients_ask(struct wp_clients *clients, uint32_t client, const struct wp_asked_place *place, uint64_t time_ns);
+/* The latest time that is remembered at which the client asked that server before `before_ns`, and where that slept
+ * then; 0: none. Of several places the one asked last. */
+uint64_t wp_clients_asked(const struct wp_clients *clients, uint32_t client, uint32_t server, uint64_t before_ns,
+    struct wp_asked_place *place);
+
+#endif
