@@ -14,7 +14,8 @@
 #include "collector/send/capture_reader.h"
 #include "common/path.h"
 #include "proto/batch.h"
-#include "proto/transport.h"
+#include "proto/batch_encode.h"
+#include "proto/transport_client.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -403,7 +404,9 @@ static void begin_session(struct hour *hour)
         if (before)
             end_lane(hour);
         hour->seq = 0;
-        check(wp_client_open(&hour->now.client, hour->endpoint, &hello, &err), &err);
+        check(wp_client_open_with(
+                  &hour->now.client, &(struct wp_client_options){.endpoint = hour->endpoint}, &hello, &err),
+            &err);
         return;
     }
     check(wp_engine_hello(hour->engine, hour->session, &hello, &welcome, &err), &err);

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """unused.py BUILD_DIR: no public function or object of ours that no program needs, and none that only its own file needs and no test. What the
 compiler has put into the object files of a build says it. --self-test CC: planted ones are found."""
-import collections, os, re, subprocess, sys, tempfile
+import collections, json, os, re, subprocess, sys, tempfile
 
 FOLDERS = ("common", "proto", "storage", "collector", "aggregator", "reporter", "cli", "deploy")
 OURS = re.compile(r"wp_(?!_)")  # not wp__pprof__..., which protoc-c makes
@@ -12,8 +12,10 @@ FOR_TESTS = {"wp_dictionary_bytes", "wp_jit_map_refused", "wp_jit_map_taken", "w
 
 
 def objects(build, folders):
-    return [os.path.join(folder, name) for top in folders for folder, _, names in os.walk(f"{build}/{top}") for name in names
-            if name.endswith(".o") and not GENERATED.search(name)]
+    """Those that the build makes: one of a source that is gone may still lie there."""
+    with open(f"{build}/compile_commands.json", encoding="utf-8") as file:
+        made = [os.path.join(one["directory"], re.search(r" -o (\S+)", one["command"])[1]) for one in json.load(file)]
+    return [path for path in made if os.path.relpath(path, build).split("/")[0] in folders and not GENERATED.search(path) and os.path.exists(path)]
 
 
 def symbols(paths):
@@ -65,6 +67,8 @@ def self_test(compiler):
                              "int wp_used(void) { return wp_own() + wp_shown(); }\n",
              "cli/two.c": "int wp_used(void); int main(void) { return wp_used(); }\n", "tests/three.c": "int wp_shown(void); int main(void) { return wp_shown(); }\n"}
     with tempfile.TemporaryDirectory() as build:
+        with open(f"{build}/compile_commands.json", "w", encoding="ascii") as file:
+            json.dump([{"directory": build, "command": f"cc -o {name}.o -c {name}"} for name in texts], file)
         for name, text in texts.items():
             os.makedirs(f"{build}/{os.path.dirname(name)}", exist_ok=True)
             with open(f"{build}/{name}", "w", encoding="ascii") as file:

@@ -4,6 +4,7 @@
  * live. An hour of 200 processes and 5,000 connections a second, with what is resident at each tenth: WP_BATCHES=14400
  * WP_LIFE_NS=5000000 WP_CONNECTIONS=25.
  */
+#include "aggregator/explain/explain_node.h"
 #include "aggregator/engine/engine.h"
 #include "aggregator/engine/held.h"
 #include "aggregator/explain/explain_wait.h"
