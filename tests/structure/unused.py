@@ -11,6 +11,15 @@ GENERATED = re.compile(r"\.pb-c\.c\.o$")
 FOR_TESTS = {"wp_dictionary_bytes", "wp_jit_map_refused", "wp_jit_map_taken", "wp_store_set_map_size"}
 
 
+def made_of(build):
+    """Objects that the build makes now: those of sources that are gone lie there, too. None: it does not say."""
+    path = f"{build}/compile_commands.json"
+    if not os.path.exists(path):
+        return None
+    with open(path, encoding="utf-8") as file:
+        return {f"{build}/{name}" for name in re.findall(r" -o (\S+\.o)\b", file.read())}
+
+
 def objects(build, folders):
     """Those that the build makes: one of a source that is gone may still lie there."""
     with open(f"{build}/compile_commands.json", encoding="utf-8") as file:
