@@ -97,7 +97,7 @@ static const struct argp_option option_table[] = {
         "--history)",
         0},
     {"lookback-memory", KEY_LOOKBACK_MEMORY, "MIB", 0,
-        "most memory for a host's switches and samples with --lookback (default 1024)", 0},
+        "most memory for a host's switches, samples and messages with --lookback (default 1024)", 0},
     {"fit", KEY_FIT, "US", 0, "most overlap of two intervals that still are one control path (default 100)", 0},
     {"join", KEY_JOIN, "US", 0,
         "a run shorter than this does not interrupt a loop of sleeps that time out (default 100)", 0},

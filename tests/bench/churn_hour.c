@@ -13,7 +13,6 @@
 #include "aggregator/timeline/timeline_gone.h"
 #include "collector/send/capture_reader.h"
 #include "common/path.h"
-#include "proto/batch.h"
 #include "proto/batch_encode.h"
 #include "proto/transport_client.h"
 
@@ -404,9 +403,8 @@ static void begin_session(struct hour *hour)
         if (before)
             end_lane(hour);
         hour->seq = 0;
-        check(wp_client_open_with(
-                  &hour->now.client, &(struct wp_client_options){.endpoint = hour->endpoint}, &hello, &err),
-            &err);
+        struct wp_client_options options = {.endpoint = hour->endpoint};
+        check(wp_client_open_with(&hour->now.client, &options, &hello, &err), &err);
         return;
     }
     check(wp_engine_hello(hour->engine, hour->session, &hello, &welcome, &err), &err);

@@ -7,7 +7,7 @@
 #include "aggregator/explain/explain_node.h"
 #include "aggregator/engine/engine.h"
 #include "aggregator/engine/held.h"
-#include "aggregator/explain/explain_wait.h"
+#include "aggregator/explain/explain_node.h"
 #include "aggregator/net/connections.h"
 #include "aggregator/session/host_session_durable.h"
 #include "common/path.h"
