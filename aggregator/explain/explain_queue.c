@@ -145,6 +145,37 @@ static bool find_queue(const struct wp_explainer *x, const struct wp_wait *wait,
     return turned_ns(x, server, queue->until_ns, wait->slice->wake_ns) <= queue->until_ns;
 }
 
+/* Did the server do more in that stretch than to wait for a CPU? */
+static bool has_worked(const struct wp_explainer *x, const struct wp_thread *server, uint64_t from_ns, uint64_t to_ns)
+{
+    uint64_t ordinal = wp_thread_find(server, to_ns - 1), idle_ns = 0;
+    for (uint32_t i = 0; ordinal != server->slice_end && i < STEP_LIMIT; i++, ordinal--) {
+        const struct wp_slice *slice = wp_thread_slice(server, ordinal);
+        uint64_t woken_ns = slice->flags & WP_SLICE_PREEMPTED ? slice->out_ns : slice->wake_ns;
+        uint64_t low_ns = woken_ns > from_ns ? woken_ns : from_ns;
+        uint64_t high_ns = slice->in_ns && slice->in_ns < to_ns ? slice->in_ns : to_ns;
+        idle_ns += low_ns < high_ns ? high_ns - low_ns : 0;
+        if (slice->out_ns <= from_ns || ordinal == server->first_slice)
+            break;
+    }
+    return to_ns - from_ns > idle_ns + x->options.fit_ns;
+}
+
+/* When the server was done with the one before. Who is woken in vain is woken as its request is read: what the server
+ * did before that was for others, though nobody was woken at its end. */
+static uint64_t done_ns(
+    const struct wp_explainer *x, const struct wp_wait *wait, uint32_t server, const struct queue *queue)
+{
+    const struct wp_thread *thread = &x->timeline->threads[server];
+    uint64_t woken_ns = wait->slice->wake_ns;
+    if (queue->thread == wait->thread)
+        return queue->until_ns;
+    uint64_t until_ns = wp_explain_answer_end(thread, queue->until_ns, x->options.fit_ns);
+    bool is_read = until_ns < woken_ns && wp_explain_is_in_vain(x, wait->thread, woken_ns) &&
+        has_worked(x, thread, until_ns, woken_ns);
+    return is_read ? woken_ns : until_ns;
+}
+
 bool wp_wait_in_queue(
     struct wp_explainer *x, const struct wp_wait *wait, uint32_t node, uint32_t server, uint64_t from, uint64_t to)
 {
@@ -153,8 +184,7 @@ bool wp_wait_in_queue(
     if (wp_explain_is_mate(x, wp_explain_identity(thread, wp_thread_find(thread, to - 1))) ||
         !find_queue(x, wait, server, &queue))
         return false;
-    uint64_t until = queue.thread == wait->thread ? queue.until_ns
-                                                  : wp_explain_answer_end(thread, queue.until_ns, x->options.fit_ns);
+    uint64_t until = done_ns(x, wait, server, &queue);
     uint64_t turned = until < from ? from : until < to ? until : to;
     wp_wait_on_thread(x, wait, node, server, turned, to, true);
     if (from < turned)
