@@ -35,7 +35,7 @@ struct ingest {
 #define SHARDS_STEP_NS 5000000u
 #define PART 20000u /* slices that are looked at before the socket is: some milliseconds */
 #define HEARD 16u   /* messages between two such parts, while there are some */
-#define TRIM_NS 10000000000u
+#define TRIM_NS (10 * WP_NS_PER_S)
 #define TURNS 256u /* of batches that waited, before the socket is looked at again */
 
 static void acknowledge(void *context, uint32_t peer, uint64_t seq, uint64_t taken)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "aggregator/net/clients.h"
 
-#define SECOND_NS 1000000000u
+#include "common/clock.h"
 
 void wp_clients_init(struct wp_clients *clients)
 {
@@ -61,7 +61,7 @@ void wp_clients_ask(struct wp_clients *clients, uint32_t client, const struct wp
         return;
     wp_idtable_use(&clients->threads, client);
     struct wp_client_server *entry = entry_of(servers_of(clients, client), place);
-    if (!entry->count || newest_ns(entry) / SECOND_NS != time_ns / SECOND_NS)
+    if (!entry->count || newest_ns(entry) / WP_NS_PER_S != time_ns / WP_NS_PER_S)
         entry->asked_ns[entry->count++ % WP_CLIENT_TIMES] = time_ns;
 }
 
