@@ -148,7 +148,7 @@ struct part {
 };
 
 /* What of that slice, from `from` on, is to be explained. */
-static inline struct part part_of(
+static struct part part_of(
     struct wp_aggregate *aggregate, const struct wp_stretch *rest, uint64_t ordinal, bool is_final)
 {
     uint32_t index = rest->thread;
@@ -191,29 +191,31 @@ static void account_part(struct wp_aggregate *aggregate, uint32_t thread, uint64
     account(aggregate, thread, ordinal, part->from_ns, part->to_ns);
 }
 
-/* Accounts for the thread from `from` on as far as it goes, or as the part allows that is explained now (walk.goes_on);
- * returns how far. */
-static uint64_t resolve_thread(
-    struct wp_aggregate *aggregate, uint32_t index, uint64_t from, uint64_t until_ns, bool is_final)
+/* Goes through what is left of the thread's time as far as it goes, or as the part allows that is explained now
+ * (walk.goes_on), for what is counted or for another sink; returns how far. */
+static uint64_t go_through(
+    struct wp_aggregate *aggregate, const struct wp_stretch *left, bool is_final, const struct wp_sink *sink)
 {
-    const struct wp_thread *thread = &aggregate->timeline->threads[index];
-    for (uint64_t ordinal = first_slice(aggregate, thread, from); ordinal < thread->slice_end; ordinal++) {
+    struct wp_stretch rest = *left;
+    const struct wp_thread *thread = &aggregate->timeline->threads[rest.thread];
+    for (uint64_t ordinal = first_slice(aggregate, thread, rest.start_ns); ordinal < thread->slice_end; ordinal++) {
         if (wp_aggregate_pauses(aggregate)) {
             aggregate->walk.goes_on = true;
             aggregate->walk.ordinal = ordinal;
-            return from;
+            break;
         }
-        struct wp_stretch rest = {aggregate->home, index, from, until_ns};
         struct part part = part_of(aggregate, &rest, ordinal, is_final);
-        if (part.is_base)
-            account_part(aggregate, index, ordinal, &part);
+        struct wp_stretch stretch = {rest.host, rest.thread, part.from_ns, part.to_ns};
+        if (part.is_base && sink == &aggregate->counted)
+            account_part(aggregate, rest.thread, ordinal, &part);
+        else if (part.is_base && part.from_ns < part.to_ns)
+            wp_explain_slice(&aggregate->explainer, &stretch, ordinal, sink);
         if (part.is_known)
-            from = behind(&part, from);
+            rest.start_ns = behind(&part, rest.start_ns);
         if (!part.is_over)
             break;
     }
-    tell_activity(aggregate);
-    return from;
+    return rest.start_ns;
 }
 
 /* Threads that are gone, and gone for longer than a checkpoint reaches back. */
@@ -255,10 +257,11 @@ static bool resolve_base(struct wp_aggregate *aggregate, uint64_t until_ns, bool
         uint32_t i = walk->at;
         if (!walk->goes_on)
             aggregate->base[i].from_ns = aggregate->base[i].until_ns;
-        aggregate->base[i].until_ns =
-            resolve_thread(aggregate, aggregate->base[i].thread, aggregate->base[i].until_ns, until_ns, is_final);
+        struct wp_stretch left = {aggregate->home, aggregate->base[i].thread, aggregate->base[i].until_ns, until_ns};
+        aggregate->base[i].until_ns = go_through(aggregate, &left, is_final, &aggregate->counted);
         if (walk->goes_on)
             return false;
+        tell_activity(aggregate);
     }
     aggregate->paused_ns += wp_timeline_paused(aggregate->timeline, aggregate->paused_until_ns, until_ns);
     aggregate->paused_until_ns = until_ns;
@@ -329,28 +332,13 @@ static void put_back(struct wp_stretches *to, struct wp_stretches *copy)
     *to = *copy;
 }
 
-/* What wp_aggregate_resolve would explain of the thread. */
-static void rehearse_thread(
-    struct wp_aggregate *aggregate, uint32_t index, uint64_t from, uint64_t until_ns, bool is_final)
-{
-    const struct wp_thread *thread = &aggregate->timeline->threads[index];
-    for (uint64_t ordinal = first_slice(aggregate, thread, from); ordinal < thread->slice_end; ordinal++) {
-        struct wp_stretch rest = {aggregate->home, index, from, until_ns};
-        struct part part = part_of(aggregate, &rest, ordinal, is_final);
-        if (part.is_base && part.from_ns < part.to_ns)
-            wp_explain_slice(&aggregate->explainer,
-                &(struct wp_stretch){aggregate->home, index, part.from_ns, part.to_ns}, ordinal, &aggregate->rehearsed);
-        if (!part.is_over)
-            break;
-        from = behind(&part, from);
-    }
-}
-
 void wp_aggregate_rehearse(struct wp_aggregate *aggregate, uint64_t until_ns, bool is_final)
 {
     struct wp_stretches followed = copy_stretches(aggregate->followed), asked = copy_stretches(&aggregate->asked);
-    for (uint32_t i = 0; until_ns != UINT64_MAX && i < aggregate->base_count; i++)
-        rehearse_thread(aggregate, aggregate->base[i].thread, aggregate->base[i].until_ns, until_ns, is_final);
+    for (uint32_t i = 0; until_ns != UINT64_MAX && i < aggregate->base_count; i++) {
+        struct wp_stretch left = {aggregate->home, aggregate->base[i].thread, aggregate->base[i].until_ns, until_ns};
+        go_through(aggregate, &left, is_final, &aggregate->rehearsed);
+    }
     wp_other_paths_follow(aggregate, &aggregate->rehearsed);
     wp_other_paths_follow_asked(aggregate, is_final ? UINT64_MAX : until_ns, &aggregate->rehearsed);
     wp_shared_clear(&aggregate->explainer);

@@ -32,7 +32,7 @@ void wp_explainer_fini(struct wp_explainer *x)
 }
 
 /* `end_ns`: of what is explained, in home's clock. */
-static void begin(struct wp_explainer *x, uint64_t end_ns, const struct wp_sink *sink)
+static inline void begin(struct wp_explainer *x, uint64_t end_ns, const struct wp_sink *sink)
 {
     x->sink = sink;
     if (x->leaves != x->fleet->leaves) { /* numbers of hosts may have another meaning now */
