@@ -7,6 +7,7 @@
 #include "cli/program.h"
 #include "cli/record.h"
 #include "cli/status.h"
+#include "common/nearest.h"
 #include "common/version.h"
 
 #include <argp.h>
@@ -39,8 +40,11 @@ static const struct command commands[] = {
     {"aggregator", run_program, "wakepath-aggregator",
         "receive events, compute who waited for whom, and store reports"},
     {"reporter", run_program, "wakepath-reporter", "make pages, JSON or text from a store"},
+    {"report", run_program, "wakepath-reporter", "the same; of the recording in this folder, where nothing is said"},
     {"query", run_mode, "wakepath-reporter",
         "sum up the time of releases by process, function, host, category or path"},
+    {"check", run_mode, "wakepath-reporter", "compare two releases: does the newer one take longer?"},
+    {"diff", run_mode, "wakepath-reporter", "the same"},
     {"store", run_program, "wakepath-store", "read, check and maintain a store"},
     {"status", run_status, NULL, "show the state of the daemons"},
     {"doctor", run_doctor, NULL, "check whether this host can record, and how to fix what is missing"},
@@ -139,7 +143,7 @@ static int run_mode(const struct command *command, int argc, char **argv)
         wp_error_set(&err, -ENOMEM, "out of memory for %d arguments", argc);
         return complain(&err);
     }
-    snprintf(name, sizeof(name), "%s", command->name);
+    snprintf(name, sizeof(name), "%s", strcmp(command->name, "diff") ? command->name : "check");
     longer[1] = name;
     memcpy(longer + 2, argv + 1, (size_t)(argc - 1) * sizeof(*argv)); /* calloc made the NULL at the end */
     int code = run_program(command, argc + 1, longer);
@@ -147,24 +151,41 @@ static int run_mode(const struct command *command, int argc, char **argv)
     return code;
 }
 
+static const char lesson[] = "Begin with:\n"
+                             "  wakepath record -- make -j2             run it, show where its time went\n"
+                             "  wakepath record -p 4711 --duration 30s  attach to a process\n"
+                             "  wakepath query --by function            ask the recording here\n"
+                             "  wakepath check v1 v2 --store ROOT       is v2 slower? exit status 2\n"
+                             "  wakepath doctor                         look what this host lacks\n";
+
 static void list(FILE *out)
 {
     fputs("Usage: wakepath COMMAND [ARG...]\n\n"
           "Where did the time go, and who was being waited for?\n\n",
         out);
+    fprintf(out, "%s\nSub-commands:\n", lesson);
     for (size_t i = 0; i < COMMANDS; i++)
         fprintf(out, "  %-11s %s\n", commands[i].name, commands[i].help);
-    fputs("\n`wakepath COMMAND --help` tells more. Begin with: wakepath record -- CMD\n", out);
+    fputs("\n`wakepath COMMAND --help` tells more.\n", out);
+}
+
+static int refuse(const char *name)
+{
+    const char *names[COMMANDS];
+    for (size_t i = 0; i < COMMANDS; i++)
+        names[i] = commands[i].name;
+    const char *meant = wp_nearest(name, names, COMMANDS);
+    fprintf(stderr, "wakepath: no sub-command '%.100s'%s%s%s; `wakepath help` lists them\n", name,
+        meant ? ": did you mean '" : "", meant ? meant : "", meant ? "'?" : "");
+    return WP_EXIT_USAGE;
 }
 
 static int run_help(const struct command *command, int argc, char **argv)
 {
     char help[] = "--help";
     const struct command *about = argc > 1 ? find(argv[1]) : NULL;
-    if (argc > 1 && !about) {
-        fprintf(stderr, "wakepath: no sub-command '%.100s'; `wakepath help` lists them\n", argv[1]);
-        return WP_EXIT_USAGE;
-    }
+    if (argc > 1 && !about)
+        return refuse(argv[1]);
     if (!about || about == command) {
         list(stdout);
         return WP_EXIT_OK;
@@ -189,10 +210,10 @@ static char *help_filter(int key, const char *text, void *input)
     FILE *out = open_memstream(&extra, &size);
     if (!out)
         return NULL;
-    fputs("Sub-commands:\n", out);
+    fprintf(out, "%s\nSub-commands:\n", lesson);
     for (size_t i = 0; i < COMMANDS; i++)
         fprintf(out, "  %-11s %s\n", commands[i].name, commands[i].help);
-    fputs("`wakepath COMMAND --help` tells more. Begin with: wakepath record -- CMD", out);
+    fputs("`wakepath COMMAND --help` tells more.", out);
     return fclose(out) ? NULL : extra;
 }
 
@@ -205,8 +226,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         *first = state->next;
         return 0;
     case ARGP_KEY_NO_ARGS:
-        argp_error(state, "which sub-command?");
-        return 0;
+        list(stderr);
+        exit(WP_EXIT_USAGE);
     default:
         return ARGP_ERR_UNKNOWN;
     }
@@ -221,9 +242,7 @@ int wp_commands_run(int argc, char **argv)
     argp_program_version_hook = print_version;
     argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &first);
     const struct command *command = find(argv[first]);
-    if (!command) {
-        fprintf(stderr, "wakepath: no sub-command '%.100s'; `wakepath help` lists them\n", argv[first]);
-        return WP_EXIT_USAGE;
-    }
+    if (!command)
+        return refuse(argv[first]);
     return command->run(command, argc - first, argv + first);
 }

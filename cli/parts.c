@@ -177,10 +177,6 @@ int wp_parts_start_reporter(const struct wp_parts *parts, struct wp_child *child
     wp_args_add(&args, parts->place->out);
     wp_args_add(&args, "--source-disk"); /* who records here shows what is here */
     wp_args_add(&args, "/");
-    if (parts->options->command) { /* one that ran from start to end: the whole of it is compared */
-        wp_args_add(&args, "--per");
-        wp_args_add(&args, "recording");
-    }
     if (!parts->options->is_verbose)
         wp_args_add(&args, "--quiet");
     int rc = start(parts, child, &args, -1, err);

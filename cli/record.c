@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #define SECOND WP_NS_PER_S
@@ -42,7 +43,8 @@ struct recording {
     mode_t file_mask;        /* the caller's, for CMD */
     uint64_t interrupted_ns; /* the last interruption; 0 none */
     int gave_up;             /* the signal that made us give up */
-    bool is_over;            /* without a command: the user ended it */
+    bool is_over;            /* without a command: the user ended it, or the process that was attached to */
+    int process_fd;          /* of that process; -1: none */
     bool keep_store;         /* what is in the store is whole */
 };
 
@@ -162,13 +164,17 @@ static int record(struct recording *recording, struct wp_error *err)
     uint64_t limit = recording->options->duration_ns;
     uint64_t deadline = limit ? wp_supervisor_now() + limit : 0;
     recording->stage = STAGE_RECORDING;
-    say(recording, recording->options->command ? "recording" : "recording the whole host, ^C ends it");
+    say(recording,
+        recording->options->command   ? "recording"
+            : recording->options->pid ? "recording the process, ^C ends it"
+                                      : "recording the whole host, ^C ends it");
     int rc = recording->options->command ? wp_child_release(&recording->command, err) : 0;
     while (!rc && !is_recorded(recording)) {
         struct wp_wake wake;
-        rc = wp_supervisor_wait(&recording->supervisor, -1, deadline, &wake, err);
+        rc = wp_supervisor_wait(&recording->supervisor, recording->process_fd, deadline, &wake, err);
         if (!rc && wake.kind == WP_WAKE_SIGNAL)
             take_signal(recording, &wake);
+        recording->is_over |= !rc && wake.kind == WP_WAKE_READABLE;
         if (recording->gave_up)
             return wp_error_set(err, -ECANCELED, "interrupted twice: the recording was given up");
         if (!rc && wake.kind == WP_WAKE_DEADLINE && !recording->options->command)
@@ -248,6 +254,10 @@ static int prepare(struct recording *recording, struct wp_error *err)
         if (rc)
             return rc == -EACCES ? 126 : 127;
     }
+    if (options->pid && (recording->process_fd = (int)syscall(SYS_pidfd_open, (pid_t)options->pid, 0)) < 0) {
+        wp_error_errno(err, -errno, "cannot attach to process %u", (unsigned)options->pid);
+        return WP_EXIT_FAILURE;
+    }
     if (wp_privilege_check(err))
         return WP_EXIT_FAILURE;
     if (options->release)
@@ -303,7 +313,8 @@ int wp_record_run(const struct wp_record_options *options, FILE *say_to, FILE *p
         .command = WP_CHILD_NONE,
         .aggregator = WP_CHILD_NONE,
         .collector = WP_CHILD_NONE,
-        .reporter = WP_CHILD_NONE};
+        .reporter = WP_CHILD_NONE,
+        .process_fd = -1};
     recording.file_mask =
         umask(0077); /* what a host did is for who recorded it: the store and the pages as the capture */
     int code = prepare(&recording, err);
@@ -320,6 +331,8 @@ int wp_record_run(const struct wp_record_options *options, FILE *say_to, FILE *p
         wp_supervisor_fini(&recording.supervisor);
     }
     wp_place_fini(&recording.place, !recording.keep_store);
+    if (recording.process_fd >= 0)
+        close(recording.process_fd);
     umask(recording.file_mask);
     return code;
 }

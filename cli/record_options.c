@@ -2,6 +2,7 @@
 #include "cli/record_options.h"
 
 #include "common/clock.h"
+#include "common/nearest.h"
 #include "common/path.h"
 #include "common/selector.h"
 #include "common/version.h"
@@ -22,9 +23,11 @@ static const struct argp_option option_table[] = {
     {"store", 's', "ROOT", 0, "Store to add the recording to (default: a new one in DIR/store)", 0},
     {"release", 'r', "ID", 0, "Release of the recording (default: `git describe` of this folder, else unversioned)", 0},
     {"aggregate", 'a', "NAME=SELECTOR", 0, "Report on the processes that the selector picks; may be repeated", 0},
+    {"pid", 'p', "PID", 0, "Attach: record this process, which runs already, until ^C, its end or --duration", 0},
     {"threads", KEY_THREADS, NULL, 0,
         "Report on all threads of CMD, each a path of its own, instead of the progress of its main thread", 0},
-    {"duration", 'd', "SECONDS", 0, "Stop recording after this time (without CMD: 10)", 0},
+    {"duration", 'd', "TIME", 0,
+        "Stop recording after this time: seconds, or 500ms, 30s, 5m, 1h (without CMD or --pid: 10)", 0},
     {"frequency", 'F', "HZ", 0, "Samples a second on each CPU, 0 for none (default: 997)", 0},
     {"keep-capture", KEY_CAPTURE, "FILE", 0, "Keep the recorded events in FILE, for replays", 0},
     {"quiet", 'q', NULL, 0, "Print nothing when there is no error", 0},
@@ -39,6 +42,16 @@ static double number(struct argp_state *state, const char *what, const char *tex
     double value = strtod(text, &end);
     if (end == text || *end || !isfinite(value) || value < low || value > high)
         argp_error(state, "%s takes a number from %g to %g, not '%.100s'", what, low, high, text);
+    return value;
+}
+
+static uint64_t whole_number(struct argp_state *state, const char *what, const char *text, uint64_t low, uint64_t high)
+{
+    char *end;
+    unsigned long long value = strtoull(text, &end, 10);
+    if (*text < '0' || *text > '9' || *end || value < low || value > high)
+        argp_error(state, "%s takes a whole number from %llu to %llu, not '%.100s'", what, (unsigned long long)low,
+            (unsigned long long)high, text);
     return value;
 }
 
@@ -78,15 +91,39 @@ static void add_aggregate(struct wp_record_options *options, struct argp_state *
     options->aggregates[options->aggregate_count++] = text;
 }
 
-/* With a command "main" is that command, unless the user says what main is. */
+/* Seconds, or a number with its unit. */
+static uint64_t duration(struct argp_state *state, const char *text)
+{
+    static const struct {
+        const char *unit;
+        double seconds;
+    } units[] = {{"", 1}, {"ms", 1e-3}, {"s", 1}, {"m", 60}, {"min", 60}, {"h", 3600}};
+    char *end;
+    double value = strtod(text, &end);
+    for (size_t i = 0; i < sizeof(units) / sizeof(*units) && end != text; i++)
+        if (!strcmp(end, units[i].unit) && value * units[i].seconds >= 0.01 && value * units[i].seconds <= 86400)
+            return (uint64_t)(value * units[i].seconds * 1e9);
+    argp_error(
+        state, "--duration takes a time from 10ms to 24h, as 30s, 5m or a number of seconds, not '%.100s'", text);
+    return 0;
+}
+
+/* "main" is the command or the process, unless the user says what main is. */
 static void finish(struct wp_record_options *options, struct argp_state *state)
 {
     bool has_main = false;
     for (unsigned i = 0; i < options->aggregate_count; i++)
         has_main |= !strncmp(options->aggregates[i], "main=", 5);
+    if (options->command && options->pid)
+        argp_error(state, "--pid attaches to what runs already: with it there is no CMD");
     if (options->command && !has_main)
         add_aggregate(options, state, options->by_threads ? "main=command,threads" : "main=command");
-    if (!options->command && !options->duration_ns)
+    if (options->pid && !has_main) {
+        snprintf(options->by_pid, sizeof(options->by_pid), "main=pid=%u%s", (unsigned)options->pid,
+            options->by_threads ? ",threads" : "");
+        add_aggregate(options, state, options->by_pid);
+    }
+    if (!options->command && !options->pid && !options->duration_ns)
         options->duration_ns = DEFAULT_HOST_SECONDS * WP_NS_PER_S;
 }
 
@@ -109,7 +146,12 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         add_aggregate(options, state, arg);
         break;
     case 'd':
-        options->duration_ns = (uint64_t)(number(state, "--duration", arg, 0.01, 86400) * 1e9);
+        options->duration_ns = duration(state, arg);
+        break;
+    case 'p':
+        if (options->pid)
+            argp_error(state, "--pid attaches to one process; --aggregate NAME=pid=N reports on more");
+        options->pid = (uint32_t)whole_number(state, "--pid", arg, 1, 4194304);
         break;
     case 'F':
         options->frequency_hz = (unsigned)number(state, "--frequency", arg, 0, 20000);
@@ -129,6 +171,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case KEY_JSON:
         options->is_json = true;
         break;
+    case ARGP_KEY_NO_ARGS:
+        if (!strcmp(state->argv[state->argc - 1], "--"))
+            argp_error(state, "which command? Behind -- there is none");
+        break;
     case ARGP_KEY_ARGS:
         options->command = state->argv + state->next;
         break;
@@ -144,8 +190,12 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 void wp_record_options_parse(struct wp_record_options *options, int argc, char **argv)
 {
     static const struct argp argp = {option_table, parse, "[-- CMD [ARG...]]",
-        "Runs CMD, or watches the whole host for a while, and shows where the time went and who was being waited for."
-        "\vCMD's output, signals and exit status pass through. Ctrl-C reaches CMD, and the report covers what ran "
+        "Runs CMD, attaches to a process, or watches the whole host for a while, and shows where the time went and who "
+        "was being waited for.\v"
+        "  wakepath record -- make -j2\n"
+        "  wakepath record -p 4711 --duration 30s\n"
+        "  wakepath record -a web=comm=nginx -d 1m\n\n"
+        "CMD's output, signals and exit status pass through. Ctrl-C reaches CMD, and the report covers what ran "
         "until then; a second one within two seconds abandons the recording.\n"
         "Selectors: comm=NAME, exe=PATH, cgroup=PATH, unit=NAME, container=ID, pod=UID, namespace=NAME, pid=N, "
         "cmdline~REGEX, "
@@ -153,6 +203,7 @@ void wp_record_options_parse(struct wp_record_options *options, int argc, char *
         "Exit status: CMD's (126: not executable, 127: not found), else 0 all is well, 1 failure, 64 usage.",
         NULL, NULL, NULL};
     *options = (struct wp_record_options){.out = "wakepath-report", .frequency_hz = DEFAULT_FREQUENCY_HZ};
+    wp_options_check(&argp, argc, argv, true);
     argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, options);
 }
 

@@ -15,10 +15,12 @@ struct wp_record_options {
     unsigned aggregate_count;
     char *patterns[WP_RECORD_PATTERNS]; /* owned; the cmdline~ terms of the selectors */
     unsigned pattern_count;
-    uint64_t duration_ns; /* 0: as long as the command runs */
+    uint64_t duration_ns; /* 0: as long as the command or process runs */
+    uint32_t pid;         /* of a process that runs already; 0: none */
     unsigned frequency_hz;
     bool is_quiet, by_threads, is_json, is_verbose;
-    char **command; /* ends with NULL; NULL: the whole host */
+    char by_pid[64]; /* the aggregate of `pid` */
+    char **command;  /* ends with NULL; NULL: the whole host */
 };
 
 /* Parses; prints usage and exits 64 on a bad command line (argp). */

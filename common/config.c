@@ -3,6 +3,7 @@
 
 #include "common/buffer.h"
 #include "common/config_file.h"
+#include "common/nearest.h"
 #include "common/settings.h"
 #include "common/version.h"
 
@@ -274,6 +275,9 @@ void wp_config_parse(struct wp_config **config_out, const struct wp_config_spec 
     struct wp_config *config = *config_out = create(spec, argp);
     struct parse parse = {.config = config, .inner = argp, .input = input};
     struct wp_error err = {0};
+    const struct argp_child children[] = {{argp, 0, NULL, 0}, {0}};
+    const struct argp all = {own_options, NULL, NULL, NULL, children, NULL, NULL};
+    wp_options_check(&all, argc, argv, false);
     bool is_sound = scan(config, argc, argv);
     if (is_sound && !config->is_off && (find_file(config, &err) || read_sources(config, &config->settings, &err)))
         refuse(program_invocation_short_name, &err);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "reporter/cmd/check_options.h"
 
+#include "common/nearest.h"
 #include "storage/value/bucket.h"
 
 #include <string.h>
@@ -101,5 +102,6 @@ void wp_check_options_parse(struct wp_check_options *options, int argc, char **a
     options->common.compare = WP_COMPARE_DEFAULTS;
     options->canary = "";
     argv[0] = name;
+    wp_options_check(&argp, argc, argv, false);
     argp_parse(&argp, argc, argv, 0, NULL, options);
 }

@@ -2,6 +2,7 @@
 /* Options that reporting and checking share. */
 #include "reporter/cmd/common_options.h"
 
+#include "reporter/cmd/default_store.h"
 #include "reporter/compare/compare.h"
 
 #include <errno.h>
@@ -12,12 +13,15 @@
 enum { KEY_GIT = 0x200, KEY_AGAINST, KEY_PER, KEY_ALPHA, KEY_THRESHOLD, KEY_IGNORE, KEY_METHOD };
 
 static const struct argp_option option_table[] = {
-    {"store", 's', "ROOT", 0, "The store to read; given again, several are read as one", 0},
+    {"store", 's', "ROOT", 0, "The store to read; given again, several are read as one (wakepath-report/store)", 0},
     {"git", KEY_GIT, "DIR", 0,
         "Order releases by this repository's history (a work tree or a bare clone); else by time", 1},
     {"against", KEY_AGAINST, "REF", 0,
         "Compare with this release, or with the newest measured one at this branch or commit", 1},
-    {"per", KEY_PER, "UNIT", 0, "Compare time by wall (a second), activity (a second of its own running) or recording",
+    {"per", KEY_PER, "UNIT", 0,
+        "Compare time by wall (a second), activity (a second of its own running) or recording (recording where both "
+        "are "
+        "of recorded commands, else wall)",
         1},
     {"alpha", KEY_ALPHA, "P", 0, "Probability of a false alarm in a comparison (0.01)", 1},
     {"method", KEY_METHOD, "NAME", 0,
@@ -83,8 +87,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         options->compare.ignored |= 1u << found;
         break;
     case ARGP_KEY_END:
+        options->is_default_store = !options->store_count && (options->stores[0] = wp_default_store());
+        options->store_count += options->is_default_store;
         if (!options->store_count)
-            argp_error(state, "give the store to read with --store ROOT");
+            argp_error(state, "give the store to read with --store ROOT: there is no wakepath-report/store here");
         if (!options->threshold_given)
             options->compare.threshold_percent = wp_method_threshold(options->compare.method);
         break;

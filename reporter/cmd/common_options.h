@@ -15,6 +15,7 @@ struct wp_common_options {
     struct wp_order_options order;
     struct wp_compare_options compare;
     bool threshold_given;
+    bool is_default_store; /* none was given, and there is a recording here */
 };
 
 /* The options of it, for a program's argp; its input is a struct wp_common_options *. */

@@ -2,6 +2,7 @@
 #include "reporter/cmd/question.h"
 
 #include "common/json.h"
+#include "common/nearest.h"
 #include "common/path.h"
 #include "common/strings.h"
 #include "reporter/base/output.h"
@@ -17,6 +18,11 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#define MAIL_COLUMNS 78u
+#define LEAST_COLUMNS 40u
 
 /* What is said of one release. */
 struct part {
@@ -87,8 +93,11 @@ static int check_asked(const struct wp_question *question, char *const *releases
         size_t at = 0;
         while (at < count && strcmp(releases[at], question->releases[i]))
             at++;
+        const char *meant =
+            at == count ? wp_nearest(question->releases[i], (const char *const *)releases, count) : NULL;
         if (at == count)
-            return wp_error_set(err, -ENOENT, "store %s has no release %s", question->stores[0], question->releases[i]);
+            return wp_error_set(err, -ENOENT, "store %s has no release %s%s%s%s", question->stores[0],
+                question->releases[i], meant ? ": did you mean " : "", meant ? meant : "", meant ? "?" : "");
     }
     return 0;
 }
@@ -120,6 +129,17 @@ static int read_all(struct answer *answer, const struct wp_stores *stores, char 
     return rc;
 }
 
+/* Of the terminal that is written to; else of a mail. */
+static size_t columns_of(const struct wp_question *question)
+{
+    struct winsize size;
+    bool is_terminal = !question->out && !ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) && size.ws_col;
+    return is_terminal ? (size.ws_col < LEAST_COLUMNS ? LEAST_COLUMNS
+                                 : size.ws_col > 250  ? 250
+                                                      : size.ws_col)
+                       : MAIL_COLUMNS;
+}
+
 /* A second column says of what: of a function its file, of a line its function. */
 static bool has_object(enum wp_group_by by)
 {
@@ -142,11 +162,13 @@ static void add_table(struct wp_display *display, const struct answer *answer, c
         COLUMNS(WP_CELL_NAME), COLUMNS(WP_CELL_NAME), COLUMNS(WP_CELL_NAME), COLUMNS(WP_CELL_NAME),
         COLUMNS(WP_CELL_STACK), COLUMNS(WP_CELL_NAME), COLUMNS(WP_CELL_NAME)};
     enum wp_group_by by = answer->question->by;
-    size_t width = has_object(by) ? 6 : by < WP_BY_CATEGORY || by == WP_BY_FILE ? 5 : 4;
+    size_t width = by == WP_BY_LINE ? 5 : has_object(by) ? 6 : by < WP_BY_CATEGORY || by == WP_BY_FILE ? 5 : 4;
     struct wp_column *own = wp_pool_alloc(&display->pool, sizeof(columns[0]));
     if (!own)
         return;
     memcpy(own, columns[by], sizeof(columns[0]));
+    if (by == WP_BY_LINE) /* of lines there are no pieces */
+        memmove(own + 3, own + 4, 2 * sizeof(*own));
     own[0].title = titles[by];
     struct wp_table *table = wp_display_table(display, "groups", own, width, shown(answer, part));
     table->whole_ns = part->group.total_ns;
@@ -156,8 +178,14 @@ static void add_table(struct wp_display *display, const struct answer *answer, c
         struct wp_field *fields = wp_display_row(table);
         if (!fields)
             continue;
-        fields[0].text = *row->name ? row->name : "(none)";
+        /* FILE:LINE: the folders before it are in JSON and CSV. */
+        fields[0].text = by == WP_BY_LINE ? wp_source_base(row->name) : *row->name ? row->name : "(none)";
         fields[1].number = fields[2].number = row->ns;
+        if (by == WP_BY_LINE) {
+            fields[3].number = row->inclusive_ns;
+            fields[4].text = row->object;
+            continue;
+        }
         fields[3].number = row->count;
         if (width > 4)
             fields[4].number = row->inclusive_ns;
@@ -184,8 +212,8 @@ static int format_table(struct wp_buffer *out, const struct answer *answer, stru
                 &display, WP_ITEM_PARAGRAPH, wp_pool_printf(pool, "Shares are of the total: %s.", part->base));
         add_table(&display, answer, part);
     }
-    int rc =
-        pool->failed ? wp_error_set(err, -ENOMEM, "out of memory for the answer") : wp_format_text(out, &display, err);
+    int rc = pool->failed ? wp_error_set(err, -ENOMEM, "out of memory for the answer")
+                          : wp_format_text_within(out, &display, columns_of(answer->question), err);
     wp_display_fini(&display);
     return rc;
 }

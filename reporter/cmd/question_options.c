@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "reporter/cmd/question_options.h"
 
+#include "common/nearest.h"
+#include "reporter/cmd/default_store.h"
 #include "reporter/compare/side_spec.h"
 #include "reporter/facts/group.h"
 #include "storage/value/bucket.h"
@@ -16,7 +18,7 @@ enum { KEY_SINCE = 0x100, KEY_UNTIL, KEY_HOSTS };
 #define TOP_LIMIT 1000000u
 
 static const struct argp_option option_table[] = {
-    {"store", 's', "ROOT", 0, "The store to read; may be repeated, several are read as one", 0},
+    {"store", 's', "ROOT", 0, "The store to read; may be repeated, several are read as one (wakepath-report/store)", 0},
     {"release", 'r', "ID", 0, "This release, an id or a reference as REV~2; may be repeated (all)", 0},
     {"aggregate", 'a', "NAME", 0, "This aggregate (main, else the largest)", 0},
     {"process", 'p', "PATTERN", 0, "Stacks with a process of this name, * and ? as in a shell", 1},
@@ -147,8 +149,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         argp_error(state, "unexpected argument '%s'", arg);
         break;
     case ARGP_KEY_END:
+        if (!question->store_count && (question->stores[0] = wp_default_store()))
+            question->store_count = 1;
         if (!question->store_count)
-            argp_error(state, "give the store to read with --store ROOT");
+            argp_error(state, "give the store to read with --store ROOT: there is no wakepath-report/store here");
         break;
     default:
         return parse_filter(key, arg, state, question);
@@ -169,5 +173,6 @@ void wp_question_parse(struct wp_question *question, int argc, char **argv)
     char name[] = "wakepath-reporter query";
     *question = (struct wp_question){.top = TOP_DEFAULT};
     argv[0] = name;
+    wp_options_check(&argp, argc, argv, false);
     argp_parse(&argp, argc, argv, 0, NULL, question);
 }

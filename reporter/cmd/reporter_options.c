@@ -120,6 +120,10 @@ static void check(struct argp_state *state, struct wp_reporter_options *options)
     if (options->exemplar && options->format != WP_FORMAT_PERFETTO)
         argp_error(state, "--exemplar chooses a window of --format perfetto");
     options->prints = options->is_single || (options->format_given && options->format != WP_FORMAT_HTML);
+    if (!options->out && !options->prints && !options->format_given && options->common.is_default_store) {
+        options->format = WP_FORMAT_TEXT; /* somebody asks what is here */
+        options->prints = true;
+    }
     if (!options->out && !options->prints)
         argp_error(state, "give --out DIR for the site, --single-file, or a --format to print");
 }

@@ -8,13 +8,28 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define LISTED_SHARE 0.001 /* of the whole of one side: less is not a row */
-#define LEAST_PIECES 5u    /* on the fuller side: fewer happenings are no distribution */
+#define LISTED_SHARE 0.001   /* of the whole of one side: less is not a row */
+#define LEAST_SPREAD 0.02    /* between recordings, of a row that one side has nothing of: less is chance */
+#define LARGE_SHARE 0.01     /* of the whole of each side */
+#define LEAST_ALIKE 5.0      /* what large rows of a category say of each other, in degrees of freedom */
+#define LEAST_RELATIVE 0.005 /* the same of a row that both have */
+#define LEAST_PIECES 5u      /* on the fuller side: fewer happenings are no distribution */
 
 bool wp_change_is_listed(const struct wp_compare *compare, uint64_t before, uint64_t after)
 {
     return (double)before >= LISTED_SHARE * (double)compare->side[WP_BEFORE].total_ns + 1 ||
         (double)after >= LISTED_SHARE * (double)compare->side[WP_AFTER].total_ns + 1;
+}
+
+/* In every recording of one side and in none of the other, where there are recordings to say so. */
+static bool is_lone(
+    const struct wp_compare_build *build, const struct wp_change *change, const struct wp_row_sums *sums, uint32_t row)
+{
+    int side = change->ns[WP_AFTER] ? WP_AFTER : WP_BEFORE;
+    uint32_t buckets = build->compare->side[side].buckets;
+    return change->ns[side] && !change->ns[!side] && build->stretches[side].count > 1 &&
+        build->stretches[!side].count > 1 &&
+        wp_stretches_have_all(&build->stretches[side], &sums->parts[side][(size_t)row * buckets], buckets);
 }
 
 void wp_change_fill(
@@ -33,6 +48,7 @@ void wp_change_fill(
         change->between[i] = wp_stretches_rate(&build->stretches[i], &change->rate[i], parts, build->activity[i],
             side->buckets, itself ? WP_STRETCH_ITSELF : WP_STRETCH_SIZE);
     }
+    change->is_lone = is_lone(build, change, sums, row);
 }
 
 static bool has_ratio(const struct wp_change *change, int side)
@@ -48,8 +64,55 @@ static struct wp_variance_ratio ratio_of(const struct wp_change *change, int sid
 
 static bool is_few(const struct wp_change *change)
 {
+    if (change->is_lone)
+        return false;
     bool testable = change->rate[WP_BEFORE].freedom > 0 && change->rate[WP_AFTER].freedom > 0;
     return !testable || (change->count[WP_BEFORE] < LEAST_PIECES && change->count[WP_AFTER] < LEAST_PIECES);
+}
+
+bool wp_compare_is_by_recording(const struct wp_compare *compare)
+{
+    return compare->options.per == WP_PER_RECORDING && compare->side[WP_BEFORE].stretches > 1 &&
+        compare->side[WP_AFTER].stretches > 1;
+}
+
+/* Small rows vary by more of themselves: they do not speak for large ones, nor these for them. */
+static bool is_large(const struct wp_compare *compare, const struct wp_change *change)
+{
+    bool is = true;
+    for (int i = 0; i < 2; i++)
+        is &= change->rate[i].value * compare->side[i].units >= LARGE_SHARE * (double)compare->side[i].total_ns;
+    return is;
+}
+
+/* The relative variance between recordings, one for both sides; freedom 0: a side has nothing of the row. */
+static struct wp_variance_ratio relative_variance(const struct wp_compare *compare, const struct wp_change *change)
+{
+    double squares = 0, freedom = 0;
+    for (int i = 0; i < 2; i++) {
+        double n = compare->side[i].stretches;
+        if (change->rate[i].value <= 0)
+            return (struct wp_variance_ratio){0};
+        double spread = change->between[i].error / change->rate[i].value;
+        squares += spread * spread * n * (n - 1);
+        freedom += n - 1;
+    }
+    return (struct wp_variance_ratio){squares / freedom, freedom};
+}
+
+/* Of large rows of one category. */
+static size_t collect_relative(const struct wp_compare *compare, int category, struct wp_variance_ratio *ratios)
+{
+    const struct wp_changes *changes = &compare->changes[WP_CHANGE_HOPS];
+    size_t count = 0;
+    for (size_t i = 0; i < changes->count; i++) {
+        const struct wp_change *change = &changes->rows[i];
+        if (change->category != category || is_few(change) || !is_large(compare, change))
+            continue;
+        ratios[count] = relative_variance(compare, change);
+        count += ratios[count].freedom > 0;
+    }
+    return count;
 }
 
 int wp_compare_moderate(struct wp_compare *compare)
@@ -64,6 +127,12 @@ int wp_compare_moderate(struct wp_compare *compare)
             if (has_ratio(&changes->rows[i], side) && !is_few(&changes->rows[i]))
                 ratios[count++] = ratio_of(&changes->rows[i], side);
     compare->moderation = wp_moderation_of(ratios, count);
+    for (int category = 0; category < WP_CATEGORIES && wp_compare_is_by_recording(compare); category++) {
+        struct wp_moderation *moderation = &compare->by_category[category];
+        *moderation = wp_moderation_of(ratios, collect_relative(compare, category, ratios));
+        if (moderation->freedom > 0)
+            moderation->freedom = fmax(moderation->freedom, LEAST_ALIKE);
+    }
     free(ratios);
     return 0;
 }
@@ -91,19 +160,68 @@ static double widen(const struct wp_compare *compare, struct wp_change *change)
     return shared;
 }
 
-void wp_change_test(const struct wp_compare *compare, struct wp_change *change)
+/*
+ * What one side has nothing of: were the sides equal, they would have one variance, so that the spread of the side that
+ * has it tells it for both. Pieces and buckets do not matter: one long sleep in each recording is a change.
+ */
+static struct wp_welch lone_test(const struct wp_compare *compare, const struct wp_change *change)
+{
+    int side = change->rate[WP_AFTER].value > 0 ? WP_AFTER : WP_BEFORE;
+    double here = compare->side[side].stretches, there = compare->side[!side].stretches, freedom = here + there - 2;
+    double value = change->rate[side].value;
+    double spread = fmax(change->between[side].error * sqrt(here), LEAST_SPREAD * value);
+    double variance = spread * spread * (here - 1) / freedom;
+    double t = value > 0 ? change->delta / sqrt(variance * (1 / here + 1 / there)) : 0;
+    return (struct wp_welch){t, freedom, wp_student_tail(t, freedom)};
+}
+
+/*
+ * Recordings of commands: each is one figure of a row, and its spread from one to the next is one for both sides and of
+ * the size of the row. It is drawn towards that of other rows (moderated t). The difference is by the mean of both.
+ */
+static struct wp_welch recordings_test(const struct wp_compare *compare, struct wp_change *change)
+{
+    struct wp_variance_ratio relative = relative_variance(compare, change);
+    double sum = change->rate[WP_BEFORE].value + change->rate[WP_AFTER].value;
+    if (relative.freedom <= 0)
+        return lone_test(compare, change);
+    if (change->category >= 0 && is_large(compare, change))
+        relative = wp_moderate(&compare->by_category[change->category], &relative);
+    relative.ratio = fmax(relative.ratio, LEAST_RELATIVE * LEAST_RELATIVE);
+    double squares = 0;
+    for (int i = 0; i < 2; i++) {
+        squares += relative.ratio / compare->side[i].stretches;
+        change->rate[i].error = change->rate[i].value * sqrt(relative.ratio / compare->side[i].stretches);
+        change->rate[i].freedom = relative.freedom;
+    }
+    double t = 2 * change->delta / sum / sqrt(squares);
+    return (struct wp_welch){t, relative.freedom, wp_student_tail(t, relative.freedom)};
+}
+
+/* From what varies inside of recordings, and between them where there are several. */
+static struct wp_welch buckets_test(const struct wp_compare *compare, struct wp_change *change)
 {
     double shared = widen(compare, change);
+    struct wp_welch welch = wp_welch_test(&change->rate[WP_BEFORE], &change->rate[WP_AFTER]);
+    if (shared > 0 && welch.freedom > shared) /* both errors are one estimate: its degrees of freedom do not add up */
+        welch.p = wp_student_tail(welch.t, shared);
+    if (change->is_lone) /* the smaller of two p is twice that */
+        welch.p = fmin(1, 2 * fmin(welch.p, lone_test(compare, change).p));
+    return welch;
+}
+
+void wp_change_test(const struct wp_compare *compare, struct wp_change *change)
+{
     change->delta = change->rate[WP_AFTER].value - change->rate[WP_BEFORE].value;
     change->percent = change->rate[WP_BEFORE].value > 0 ? 100 * change->delta / change->rate[WP_BEFORE].value
         : change->delta > 0                             ? INFINITY
                                                         : 0;
-    struct wp_welch welch = wp_welch_test(&change->rate[WP_BEFORE], &change->rate[WP_AFTER]);
-    if (shared > 0 && welch.freedom > shared) /* both errors are one estimate: its degrees of freedom do not add up */
-        welch.p = wp_student_tail(welch.t, shared);
-    change->t = welch.t;
-    change->p = change->adjusted = welch.p;
-    if (is_few(change))
+    bool has_few = is_few(change);
+    struct wp_welch test =
+        wp_compare_is_by_recording(compare) ? recordings_test(compare, change) : buckets_test(compare, change);
+    change->t = test.t;
+    change->p = change->adjusted = test.p;
+    if (has_few)
         change->verdict = WP_VERDICT_FEW;
 }
 
@@ -117,5 +235,6 @@ void wp_change_judge(const struct wp_compare *compare, struct wp_change *change,
     if (!wp_change_is_tested(change) || change->adjusted >= compare->options.alpha || fabs(change->delta) < material ||
         fabs(change->percent) < compare->options.threshold_percent)
         return;
-    change->verdict = change->delta > 0 ? WP_VERDICT_WORSE : WP_VERDICT_BETTER;
+    bool is_worse = (change->delta > 0) != (change->kind == WP_CHANGE_RATE);
+    change->verdict = is_worse ? WP_VERDICT_WORSE : WP_VERDICT_BETTER;
 }

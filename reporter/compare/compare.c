@@ -5,6 +5,8 @@
 #include "reporter/compare/compare_build.h"
 #include "reporter/compare/compare_flame.h"
 #include "reporter/compare/compare_method.h"
+#include "reporter/compare/compare_place.h"
+#include "reporter/compare/compare_whole.h"
 #include "reporter/facts/mixed.h"
 #include "storage/report/report_read.h"
 #include "storage/report/report_series.h"
@@ -15,6 +17,8 @@
 #include <string.h>
 
 #define MATERIAL_SHARE 0.002 /* of the whole before: a change of less is not worth a verdict, however sure */
+
+enum alpha_share { SHARE_WALL, SHARE_REQUESTS, SHARE_HOPS, SHARE_PROCESSES, SHARE_CATEGORIES, SHARE_PARTS, SHARES };
 
 static const struct {
     const char *key, *unit;
@@ -47,7 +51,7 @@ const char *wp_verdict_key(enum wp_verdict verdict)
 
 const char *wp_change_family_key(enum wp_change_family family)
 {
-    static const char *const keys[] = {"hops", "processes", "categories", "functions"};
+    static const char *const keys[] = {"whole", "hops", "processes", "categories", "functions"};
     return keys[family];
 }
 
@@ -223,6 +227,7 @@ static void name_change(const struct wp_compare_build *build, enum wp_change_fam
         change->name = wp_category_title((enum wp_category)category);
     } else if (family == WP_CHANGE_HOPS) {
         change->name = wp_pool_text(&build->compare->pool, wp_intern_text(tree->names, tree->hop[node]));
+        change->hop = tree->hop[node];
         change->process = tree->process[node] ? frame_text(build, tree->process[node], false) : NULL;
     } else if (family == WP_CHANGE_PROCESSES) {
         change->process = tree->process[node] ? frame_text(build, tree->process[node], false) : NULL;
@@ -266,7 +271,7 @@ static void name_rows(struct wp_compare_build *build, enum wp_change_family fami
 
 static int build_family(struct wp_compare_build *build, enum wp_change_family family)
 {
-    static const wp_row_of row_ofs[WP_CHANGE_FAMILIES] = {hop_row, process_row, category_row, function_row};
+    static const wp_row_of row_ofs[WP_CHANGE_FAMILIES] = {NULL, hop_row, process_row, category_row, function_row};
     struct wp_changes *changes = &build->compare->changes[family];
     struct wp_row_sums sums;
     wp_intmap_clear(&build->keys);
@@ -300,34 +305,109 @@ static int build_family(struct wp_compare_build *build, enum wp_change_family fa
     return build->compare->pool.failed ? -ENOMEM : 0;
 }
 
-/* Adjusts the tested rows of the families [from, to) as one family of tests. */
-static int adjust(struct wp_compare *compare, int from, int to, int (*how)(const double *, double *, size_t))
+static double material_of(const struct wp_compare *compare)
+{
+    return MATERIAL_SHARE * (double)compare->side[WP_BEFORE].total_ns / compare->side[WP_BEFORE].units;
+}
+
+/* A row that is smaller than the least difference on both sides gets no verdict: there is no test to correct for. */
+static bool can_change(const struct wp_compare *compare, struct wp_change *change)
+{
+    double largest = fmax(change->rate[WP_BEFORE].value, change->rate[WP_AFTER].value);
+    bool can = wp_change_is_tested(change) && (change->kind != WP_CHANGE_TIME || largest >= material_of(compare));
+    change->adjusted = can ? change->p : 1;
+    return can;
+}
+
+/* How much a row counts among those that are tested with it: where recordings are the unit the parts do by the root of
+ * their size, so that small ones have their chance; all others alike. */
+static double size_of(const struct wp_compare *compare, const struct wp_change *change)
+{
+    double share = 0;
+    for (int i = 0; i < 2; i++)
+        share =
+            fmax(share, change->rate[i].value * compare->side[i].units / fmax(1, (double)compare->side[i].total_ns));
+    return change->kind == WP_CHANGE_TIME && wp_compare_is_by_recording(compare) ? sqrt(share) : 1;
+}
+
+/* Tests that share a part of alpha: wall time, requests, and each family of parts. */
+static enum alpha_share share_of(
+    const struct wp_compare *compare, const struct wp_change *change, enum wp_change_family family)
+{
+    return change->kind == WP_CHANGE_WALL      ? SHARE_WALL
+        : family == WP_CHANGE_WHOLE            ? SHARE_REQUESTS
+        : !wp_compare_is_by_recording(compare) ? SHARE_PARTS
+        : family == WP_CHANGE_HOPS             ? SHARE_HOPS
+        : family == WP_CHANGE_PROCESSES        ? SHARE_PROCESSES
+                                               : SHARE_CATEGORIES;
+}
+
+/* What a share that has no tests would have goes to the others. */
+static void weigh(const struct wp_compare *compare, struct wp_change *const *rows, const enum alpha_share *shares,
+    double *weights, size_t count)
+{
+    static const double alphas[SHARES] = {[SHARE_WALL] = 0.125,
+        [SHARE_REQUESTS] = 0.125,
+        [SHARE_HOPS] = 0.375,
+        [SHARE_PROCESSES] = 0.1875,
+        [SHARE_CATEGORIES] = 0.1875,
+        [SHARE_PARTS] = 0.75};
+    double sizes[SHARES] = {0}, given = 0;
+    for (size_t i = 0; i < count; i++)
+        sizes[shares[i]] += weights[i] = size_of(compare, rows[i]);
+    for (int share = 0; share < SHARES; share++)
+        given += sizes[share] > 0 ? alphas[share] : 0;
+    for (size_t i = 0; i < count; i++)
+        weights[i] *= alphas[shares[i]] / sizes[shares[i]] / given;
+}
+
+static int adjust_judged(struct wp_compare *compare)
 {
     size_t room = 0, count = 0;
-    for (int family = from; family < to; family++)
+    for (int family = 0; family < WP_CHANGE_JUDGED; family++)
         room += compare->changes[family].count;
-    double *p = calloc(room + 1, sizeof(*p));
-    if (!p)
-        return -ENOMEM;
-    for (int family = from; family < to; family++)
+    struct wp_change **rows = calloc(room + 1, sizeof(*rows));
+    enum alpha_share *shares = calloc(room + 1, sizeof(*shares));
+    double *p = calloc(room * 2 + 1, sizeof(*p)), *weights = p ? p + room : NULL;
+    for (int family = 0; family < WP_CHANGE_JUDGED && rows && shares && p; family++)
         for (size_t i = 0; i < compare->changes[family].count; i++)
-            if (wp_change_is_tested(&compare->changes[family].rows[i]))
-                p[count++] = compare->changes[family].rows[i].p;
-    int rc = how(p, p, count);
-    count = 0;
-    for (int family = from; family < to; family++)
-        for (size_t i = 0; i < compare->changes[family].count; i++)
-            if (wp_change_is_tested(&compare->changes[family].rows[i]))
-                compare->changes[family].rows[i].adjusted = p[count++];
-    if (to == WP_CHANGE_JUDGED)
-        compare->judged = count;
+            if (can_change(compare, &compare->changes[family].rows[i])) {
+                rows[count] = &compare->changes[family].rows[i];
+                shares[count] = share_of(compare, rows[count], (enum wp_change_family)family);
+                p[count] = rows[count]->p;
+                count++;
+            }
+    int rc = rows && shares && p ? 0 : -ENOMEM;
+    if (!rc)
+        weigh(compare, rows, shares, weights, count);
+    if (!rc)
+        rc = wp_adjust_holm(p, weights, p, count);
+    for (size_t i = 0; i < count && !rc; i++)
+        rows[i]->adjusted = p[i];
+    compare->judged = count;
+    free(rows);
+    free(shares);
     free(p);
     return rc;
 }
 
-static double material_of(const struct wp_compare *compare)
+static int adjust_functions(struct wp_compare *compare)
 {
-    return MATERIAL_SHARE * (double)compare->side[WP_BEFORE].total_ns / compare->side[WP_BEFORE].units;
+    struct wp_changes *changes = &compare->changes[WP_CHANGE_FUNCTIONS];
+    size_t count = 0;
+    double *p = calloc(changes->count + 1, sizeof(*p));
+    if (!p)
+        return -ENOMEM;
+    for (size_t i = 0; i < changes->count; i++)
+        if (wp_change_is_tested(&changes->rows[i]))
+            p[count++] = changes->rows[i].p;
+    int rc = wp_adjust_hochberg(p, p, count);
+    count = 0;
+    for (size_t i = 0; i < changes->count && !rc; i++)
+        if (wp_change_is_tested(&changes->rows[i]))
+            changes->rows[i].adjusted = p[count++];
+    free(p);
+    return rc;
 }
 
 static void judge_family(struct wp_compare *compare, enum wp_change_family family)
@@ -338,13 +418,36 @@ static void judge_family(struct wp_compare *compare, enum wp_change_family famil
     for (size_t i = 0; i < changes->count; i++) {
         struct wp_change *change = &changes->rows[i];
         wp_compare_conclude(compare, change, family, material);
-        if (family == (compare->options.method == WP_METHOD_OUTLIERS ? WP_CHANGE_FUNCTIONS : WP_CHANGE_HOPS))
+        if (wp_compare_is_judged(compare, family))
             (*counts[change->verdict])++;
-        if (wp_compare_is_judged(compare, family) && change->verdict == WP_VERDICT_WORSE)
-            compare->is_degraded = true;
     }
-    if (changes->count)
+    compare->is_degraded = compare->worse > 0;
+    if (changes->count && family != WP_CHANGE_WHOLE) /* that one is in the order of its measures */
         qsort_r(changes->rows, changes->count, sizeof(*changes->rows), compare_changes, compare);
+}
+
+static int build_rows(struct wp_compare_build *build)
+{
+    int rc = 0;
+    for (int family = WP_CHANGE_HOPS; family < WP_CHANGE_FAMILIES && !rc; family++)
+        rc = build_family(build, (enum wp_change_family)family);
+    return rc ? rc : wp_compare_whole(build);
+}
+
+static int judge(struct wp_compare_build *build)
+{
+    struct wp_compare *compare = build->compare;
+    int rc = adjust_judged(compare);
+    if (!rc)
+        rc = adjust_functions(compare);
+    if (!rc)
+        rc = wp_compare_assess_outliers(compare, material_of(compare));
+    wp_compare_judge_whole(compare);
+    for (int family = 0; family < WP_CHANGE_FAMILIES && !rc; family++)
+        judge_family(compare, (enum wp_change_family)family);
+    if (!rc)
+        rc = wp_compare_places(build);
+    return rc;
 }
 
 static int work(struct wp_compare_build *build)
@@ -360,20 +463,20 @@ static int work(struct wp_compare_build *build)
         describe_side(build, side, &own);
     if (!rc)
         label_sides(compare);
-    for (int family = 0; family < WP_CHANGE_FAMILIES && !rc; family++)
-        rc = build_family(build, (enum wp_change_family)family);
     if (!rc)
-        rc = adjust(compare, 0, WP_CHANGE_JUDGED, wp_adjust_holm);
+        rc = build_rows(build);
     if (!rc)
-        rc = adjust(compare, WP_CHANGE_FUNCTIONS, WP_CHANGE_FAMILIES, wp_adjust_hochberg);
-    if (!rc)
-        rc = wp_compare_assess_outliers(compare, material_of(compare));
-    for (int family = 0; family < WP_CHANGE_FAMILIES && !rc; family++)
-        judge_family(compare, (enum wp_change_family)family);
+        rc = judge(build);
     for (int side = 0; side < 2 && !rc; side++)
         rc = wp_compare_flame(build, side);
     wp_row_sums_fini(&own);
     return rc;
+}
+
+/* Commands that run from start to end are compared by what one recording takes, all else by the second. */
+static enum wp_per per_of(enum wp_per asked, const struct wp_facts *before, const struct wp_facts *after)
+{
+    return asked != WP_PER_AUTO ? asked : before->is_command && after->is_command ? WP_PER_RECORDING : WP_PER_WALL;
 }
 
 int wp_compare_build(struct wp_compare *compare, const struct wp_facts *before, const struct wp_facts *after,
@@ -382,6 +485,7 @@ int wp_compare_build(struct wp_compare *compare, const struct wp_facts *before, 
     struct wp_compare_build build = {.compare = compare, .facts = {before, after}};
     memset(compare, 0, sizeof(*compare));
     compare->options = *options;
+    compare->options.per = per_of(options->per, before, after);
     compare->facts[WP_BEFORE] = before;
     compare->facts[WP_AFTER] = after;
     int rc = work(&build);

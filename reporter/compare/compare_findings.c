@@ -52,10 +52,16 @@ static const char *change_p(struct wp_pool *pool, const struct wp_change *change
     return wp_pool_printf(pool, "%.*f", change->adjusted < 0.1 ? 3 : 2, change->adjusted);
 }
 
+/* The whole is, whatever the method. */
+static bool is_t_tested(const struct wp_compare *compare, const struct wp_change *change)
+{
+    return compare->options.method == WP_METHOD_T_TEST || change->kind != WP_CHANGE_TIME;
+}
+
 const char *wp_change_confidence(struct wp_pool *pool, const struct wp_compare *compare, const struct wp_change *change)
 {
     double confidence = change->assessment.confidence;
-    if (compare->options.method == WP_METHOD_T_TEST)
+    if (is_t_tested(compare, change))
         return change_p(pool, change);
     if (isnan(confidence) || change->is_ignored)
         return "–";
@@ -68,7 +74,7 @@ const char *wp_change_confidence(struct wp_pool *pool, const struct wp_compare *
 static const char *certainty(struct wp_pool *pool, const struct wp_compare *compare, const struct wp_change *change)
 {
     const struct wp_assessment *found = &change->assessment;
-    if (compare->options.method != WP_METHOD_T_TEST)
+    if (!is_t_tested(compare, change))
         return isnan(found->confidence) || !found->confidence_kind
             ? wp_pool_printf(pool, "%s by %s", wp_severity_words(found), wp_method_key(compare->options.method))
             : wp_pool_printf(pool, "%s by %s, %s%s%s%s%s = %s", wp_severity_words(found),
@@ -98,54 +104,118 @@ static const char *times(struct wp_pool *pool, double ratio)
                         : "1e18";
 }
 
+static const char *more_or_less(struct wp_pool *pool, const struct wp_change *change, const char *more)
+{
+    if (change->percent >= TIMES_FROM)
+        return wp_pool_printf(pool, "%s times as %s", times(pool, 1 + change->percent / 100), more);
+    return wp_pool_printf(pool, "%s %s", wp_human_percent(pool, fabs(change->percent)),
+        change->delta > 0 ? (!strcmp(more, "long") ? "longer" : "more") : "less");
+}
+
+const char *wp_change_value(struct wp_pool *pool, const struct wp_change *change, double value)
+{
+    return change->kind == WP_CHANGE_RATE
+        ? wp_pool_printf(pool, "%.*f /s", value < 99.95 ? value < 9.995 ? 2 : 1 : 0, value)
+        : wp_rate_text(pool, value);
+}
+
+/* "One recording takes 46 % longer: 5.31 s instead of 3.63 s (p < 0.001)." */
+static const char *whole_sentence(
+    struct wp_pool *pool, const struct wp_compare *compare, const struct wp_change *change)
+{
+    const char *before = wp_change_value(pool, change, change->rate[WP_BEFORE].value);
+    const char *after = wp_change_value(pool, change, change->rate[WP_AFTER].value);
+    const char *p = certainty(pool, compare, change);
+    if (change->kind == WP_CHANGE_WALL)
+        return wp_pool_printf(pool, "One recording takes %s: %s instead of %s (%s).",
+            more_or_less(pool, change, "long"), after, before, p);
+    if (change->kind == WP_CHANGE_LATENCY)
+        return wp_pool_printf(pool, "The %s takes %s: %s instead of %s (%s).", change->name,
+            more_or_less(pool, change, "long"), after, before, p);
+    return wp_pool_printf(
+        pool, "%s: %s, %s instead of %s (%s).", change->name, more_or_less(pool, change, "many"), after, before, p);
+}
+
+/* " in handle (shop.c:12)", "" */
+static const char *in_place(struct wp_pool *pool, const struct wp_change *change)
+{
+    return change->place ? wp_pool_printf(pool, " in %s", change->place) : "";
+}
+
+/* ", 20 ms each": of what the older side has nothing of. */
+static const char *each(struct wp_pool *pool, const struct wp_change *change)
+{
+    uint64_t count = change->count[WP_AFTER];
+    return count > 1 ? wp_pool_printf(pool, ", %s each time", wp_human_duration(pool, change->ns[WP_AFTER] / count))
+                     : "";
+}
+
 const char *wp_compare_sentence(struct wp_pool *pool, const struct wp_compare *compare, const struct wp_change *change)
 {
+    if (change->kind != WP_CHANGE_TIME)
+        return whole_sentence(pool, compare, change);
     const char *who = subject(pool, change), *unit = wp_per_unit(compare->options.per);
     const char *does = change->category >= 0 ? wp_category_doing((enum wp_category)change->category)
         : is_new(change) || is_gone(change)  ? "takes part"
                                              : "takes";
-    const char *before = wp_rate_text(pool, change->rate[WP_BEFORE].value);
+    const char *before = wp_rate_text(pool, change->rate[WP_BEFORE].value), *where = in_place(pool, change);
     const char *after = wp_rate_text(pool, change->rate[WP_AFTER].value), *p = certainty(pool, compare, change);
     const struct wp_side *one = &compare->side[WP_BEFORE], *other = &compare->side[WP_AFTER];
     if (wp_compare_is_of_hosts(compare) && is_new(change))
-        return wp_pool_printf(pool, "Only on %s: %s %s, %s in %s (%s).", other->label, who, does, after, unit, p);
+        return wp_pool_printf(
+            pool, "Only on %s: %s %s%s, %s in %s (%s).", other->label, who, does, where, after, unit, p);
     if (wp_compare_is_of_hosts(compare) && is_gone(change))
         return wp_pool_printf(
             pool, "Not on %s: %s %s, %s in %s on %s (%s).", other->label, who, does, before, unit, one->label, p);
     if (is_new(change))
-        return wp_pool_printf(
-            pool, "%s now %s: %s in %s, where it was nothing before (%s).", who, does, after, unit, p);
+        return wp_pool_printf(pool, "%s now %s%s%s: %s in %s, where it was nothing before (%s).", who, does, where,
+            change->category >= 0 ? each(pool, change) : "", after, unit, p);
     if (is_gone(change))
         return wp_pool_printf(pool, "%s no longer %s: it was %s in %s (%s).", who, does, before, unit, p);
-    if (change->percent >= TIMES_FROM)
-        return wp_pool_printf(pool, "%s %s %s times as long: %s in %s instead of %s (%s).", who, does,
-            times(pool, 1 + change->percent / 100), after, unit, before, p);
-    return wp_pool_printf(pool, "%s %s %s %s: %s in %s instead of %s (%s).", who, does,
-        wp_human_percent(pool, fabs(change->percent)), change->delta > 0 ? "longer" : "less", after, unit, before, p);
+    return wp_pool_printf(pool, "%s %s%s %s: %s in %s instead of %s (%s).", who, does, where,
+        more_or_less(pool, change, "long"), after, unit, before, p);
 }
 
-size_t wp_compare_first(const struct wp_compare *compare, const struct wp_change **first, size_t room)
+/* Rows with that verdict of the first of the families from..to that has some. */
+static size_t add_first(const struct wp_compare *compare, enum wp_verdict verdict, int from, int to,
+    const struct wp_change **first, size_t room)
 {
     size_t count = 0;
-    for (int family = 0; family < WP_CHANGE_FAMILIES && !count; family++) {
+    for (int family = from; family < to && !count; family++) {
         if (!wp_compare_is_judged(compare, (enum wp_change_family)family))
             continue;
         const struct wp_changes *changes = &compare->changes[family];
         for (size_t i = 0; i < changes->count && count < room; i++)
-            if (changes->rows[i].verdict == WP_VERDICT_WORSE || changes->rows[i].verdict == WP_VERDICT_BETTER)
+            if (changes->rows[i].verdict == verdict)
                 first[count++] = &changes->rows[i];
+    }
+    return count;
+}
+
+size_t wp_compare_first(const struct wp_compare *compare, const struct wp_change **first, size_t room)
+{
+    static const enum wp_verdict verdicts[] = {WP_VERDICT_WORSE, WP_VERDICT_BETTER};
+    size_t count = 0;
+    for (size_t i = 0; i < 2; i++) {
+        size_t whole = room > count ? 1 : 0; /* one sentence says it of the whole; the others follow from it */
+        count += add_first(compare, verdicts[i], WP_CHANGE_WHOLE, WP_CHANGE_HOPS, first + count, whole);
+        count += add_first(compare, verdicts[i], WP_CHANGE_HOPS, WP_CHANGE_FAMILIES, first + count, room - count);
     }
     return count;
 }
 
 const char *wp_compare_summary(struct wp_pool *pool, const struct wp_compare *compare)
 {
-    const struct wp_change *first = NULL;
+    const struct wp_change *first[2] = {NULL};
     const char *before = compare->side[WP_BEFORE].label, *after = compare->side[WP_AFTER].label;
-    if (wp_compare_first(compare, &first, 1))
+    size_t count = wp_compare_first(compare, first, 2);
+    bool has_cause = count > 1 && first[0]->kind != WP_CHANGE_TIME && first[1]->verdict == first[0]->verdict;
+    const char *cause = has_cause ? wp_pool_printf(pool, " %s", wp_compare_sentence(pool, compare, first[1])) : "";
+    if (count)
         return wp_compare_is_of_hosts(compare)
-            ? wp_pool_printf(pool, "%s against %s: %s", after, before, wp_compare_sentence(pool, compare, first))
-            : wp_pool_printf(pool, "Since %s: %s", before, wp_compare_sentence(pool, compare, first));
+            ? wp_pool_printf(
+                  pool, "%s against %s: %s%s", after, before, wp_compare_sentence(pool, compare, first[0]), cause)
+            : wp_pool_printf(pool, "Since %s: %s%s", before, wp_compare_sentence(pool, compare, first[0]), cause);
     if (!compare->judged && compare->options.method == WP_METHOD_T_TEST)
         return wp_pool_printf(
             pool, "%s and %s cannot be tested against each other: too little was recorded.", after, before);

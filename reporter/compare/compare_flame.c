@@ -69,6 +69,7 @@ static int test_nodes(struct wp_compare_build *build, uint8_t *marks, const uint
     }
     include_children(&sums, parent, compare);
     for (uint32_t i = 0; i < count; i++) {
+        changes[i].category = -1;
         wp_change_fill(build, &changes[i], &sums, i);
         wp_change_test(compare, &changes[i]);
         p[i] = wp_change_is_tested(&changes[i]) ? changes[i].p : 1;
@@ -77,7 +78,8 @@ static int test_nodes(struct wp_compare_build *build, uint8_t *marks, const uint
     for (uint32_t i = 0; i < count && !rc; i++) {
         changes[i].adjusted = p[i];
         wp_change_judge(compare, &changes[i], 0);
-        marks[place[i]] = (uint8_t)changes[i].verdict;
+        bool is_moved = compare->is_worse_whole && changes[i].verdict == WP_VERDICT_BETTER;
+        marks[place[i]] = (uint8_t)(is_moved ? WP_VERDICT_SAME : changes[i].verdict);
     }
     free(p);
     wp_row_sums_fini(&sums);

@@ -121,16 +121,18 @@ int wp_compare_assess_outliers(struct wp_compare *compare, double material)
 /* What the test found, in the words of all methods. */
 static void assess_test(const struct wp_compare *compare, struct wp_change *change)
 {
-    bool is_changed = change->verdict == WP_VERDICT_WORSE || change->verdict == WP_VERDICT_BETTER;
-    bool is_maybe = !is_changed && change->p < compare->options.alpha &&
-        fabs(change->percent) >= compare->options.threshold_percent;
+    bool is_worse = change->verdict == WP_VERDICT_WORSE, is_better = change->verdict == WP_VERDICT_BETTER;
+    double toward = change->kind == WP_CHANGE_RATE ? -change->delta : change->delta;
+    bool is_maybe =
+        toward > 0 && change->p < compare->options.alpha && fabs(change->percent) >= compare->options.threshold_percent;
     if (change->verdict == WP_VERDICT_FEW)
         change->assessment.severity = WP_SEVERITY_UNKNOWN;
-    else if (!is_changed || !assess_lone(change))
-        change->assessment.severity = !is_changed     ? (is_maybe ? WP_SEVERITY_MAYBE : WP_SEVERITY_NONE)
+    else if (!(is_worse || is_better) || !assess_lone(change))
+        change->assessment.severity = is_better       ? WP_SEVERITY_LESS
+            : !is_worse                               ? (is_maybe ? WP_SEVERITY_MAYBE : WP_SEVERITY_NONE)
             : fabs(change->percent) >= SEVERE_PERCENT ? WP_SEVERITY_SEVERE
                                                       : WP_SEVERITY_CHANGE;
-    change->assessment.direction = change->delta > 0 ? 1 : change->delta < 0 ? -1 : 0;
+    change->assessment.direction = toward > 0 ? 1 : toward < 0 ? -1 : 0;
     change->assessment.rate = change->percent / 100;
     change->assessment.confidence = change->verdict == WP_VERDICT_FEW ? NAN : 1 - change->adjusted;
     change->assessment.confidence_kind = "1 - p";
@@ -138,30 +140,16 @@ static void assess_test(const struct wp_compare *compare, struct wp_change *chan
 
 bool wp_compare_is_judged(const struct wp_compare *compare, enum wp_change_family family)
 {
+    if (family == WP_CHANGE_WHOLE)
+        return true;
     return (family == WP_CHANGE_FUNCTIONS) == (compare->options.method == WP_METHOD_OUTLIERS) &&
         family < WP_CHANGE_FAMILIES;
 }
 
-void wp_compare_count(const struct wp_compare *compare, uint64_t *worse, uint64_t *better)
-{
-    *worse = *better = 0;
-    for (int family = 0; family < WP_CHANGE_FAMILIES; family++)
-        for (size_t i = 0;
-             i < compare->changes[family].count && wp_compare_is_judged(compare, (enum wp_change_family)family); i++) {
-            *worse += compare->changes[family].rows[i].verdict == WP_VERDICT_WORSE;
-            *better += compare->changes[family].rows[i].verdict == WP_VERDICT_BETTER;
-        }
-}
-
-void wp_compare_conclude(
+static void conclude_by_method(
     const struct wp_compare *compare, struct wp_change *change, enum wp_change_family family, double material)
 {
     enum wp_method method = compare->options.method;
-    if (method == WP_METHOD_T_TEST) {
-        wp_change_judge(compare, change, material);
-        assess_test(compare, change);
-        return;
-    }
     enum wp_severity severity = change->assessment.severity;
     bool is_change = severity == WP_SEVERITY_CHANGE || severity == WP_SEVERITY_SEVERE || severity == WP_SEVERITY_NEW ||
         severity == WP_SEVERITY_GONE;
@@ -174,4 +162,23 @@ void wp_compare_conclude(
             (struct wp_assessment){.severity = WP_SEVERITY_UNKNOWN, .confidence = NAN, .rate = change->percent / 100};
     if (is_change && is_material && is_judged && !change->is_ignored && change->assessment.direction)
         change->verdict = change->assessment.direction > 0 ? WP_VERDICT_WORSE : WP_VERDICT_BETTER;
+    if (change->assessment.direction < 0 &&
+        (severity == WP_SEVERITY_MAYBE || severity == WP_SEVERITY_CHANGE || severity == WP_SEVERITY_SEVERE))
+        change->assessment.severity = change->verdict == WP_VERDICT_BETTER ? WP_SEVERITY_LESS : WP_SEVERITY_NONE;
+}
+
+void wp_compare_conclude(
+    const struct wp_compare *compare, struct wp_change *change, enum wp_change_family family, double material)
+{
+    bool is_tested = compare->options.method == WP_METHOD_T_TEST || family == WP_CHANGE_WHOLE;
+    if (is_tested && family != WP_CHANGE_WHOLE) /* the whole has its verdict before all others */
+        wp_change_judge(compare, change, material);
+    else if (!is_tested)
+        conclude_by_method(compare, change, family, material);
+    if (compare->is_worse_whole && change->verdict == WP_VERDICT_BETTER) {
+        change->verdict = WP_VERDICT_SAME; /* what takes less while the whole takes longer has only moved */
+        change->assessment.severity = WP_SEVERITY_NONE;
+    }
+    if (is_tested)
+        assess_test(compare, change);
 }

@@ -18,8 +18,6 @@ int wp_compare_assess_outliers(struct wp_compare *compare, double material);
 void wp_compare_conclude(
     const struct wp_compare *compare, struct wp_change *change, enum wp_change_family family, double material);
 
-/* Judged rows that got worse and better. */
-void wp_compare_count(const struct wp_compare *compare, uint64_t *worse, uint64_t *better);
 /* Whether rows of the family make a verdict of the whole. */
 bool wp_compare_is_judged(const struct wp_compare *compare, enum wp_change_family family);
 

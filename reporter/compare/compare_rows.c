@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "reporter/compare/compare_rows.h"
 
+#include "reporter/compare/comparable.h"
 #include "reporter/facts/stack_ends.h"
 #include "reporter/facts/stack_text.h"
 #include "storage/report/report_read.h"
@@ -12,35 +13,28 @@
 #include <string.h>
 
 #define CHAIN_BYTES 400u
-#define FRAME_BYTES 512u
-#define EPHEMERAL_PORT 32768u /* where Linux begins to choose (net.ipv4.ip_local_port_range) */
 
-/* Whoever listens on a port that the kernel chose has another one each time: "tcp:127.0.0.1:37453" is "tcp:127.0.0.1:*"
- * here. */
-static const char *comparable(char room[FRAME_BYTES], const char *name, uint32_t style)
-{
-    const char *colon = style == WP_STYLE_NET || style == WP_STYLE_SLEEP ? strrchr(name, ':') : NULL;
-    char *end = NULL;
-    unsigned long port = colon && colon[1] >= '1' && colon[1] <= '9' ? strtoul(colon + 1, &end, 10) : 0;
-    if (port < EPHEMERAL_PORT || port > UINT16_MAX || (*end && *end != ' '))
-        return name;
-    int size = snprintf(room, FRAME_BYTES, "%.*s:*%s", (int)(colon - name), name, end);
-    return size >= 0 && (size_t)size < FRAME_BYTES ? room : name;
-}
-
-/* The object files of a side, by their paths. */
-static struct wp_intern *objects_of(const struct wp_report *report)
+/* The object files of a side, by their paths, or the names of its processes. */
+static struct wp_intern *texts_of(const struct wp_report *report, bool objects)
 {
     uint32_t count;
     const struct wp_frame_info *frames = wp_report_frames(report, &count);
-    struct wp_intern *objects = wp_intern_create();
-    for (uint32_t i = 1; i < count && objects; i++)
-        if (wp_intern_str(objects, wp_report_text(report, frames[i].object)) == UINT32_MAX) {
-            wp_intern_destroy(objects);
-            objects = NULL;
+    struct wp_intern *texts = wp_intern_create();
+    for (uint32_t i = 1; i < count && texts; i++) {
+        if (!objects && frames[i].style != WP_STYLE_PROCESS)
+            continue;
+        if (wp_intern_str(texts, wp_report_text(report, objects ? frames[i].object : frames[i].name)) == UINT32_MAX) {
+            wp_intern_destroy(texts);
+            texts = NULL;
         }
-    return objects;
+    }
+    return texts;
 }
+
+/* What a name or a path is held against: those of the other side. */
+struct others {
+    struct wp_intern *objects, *processes; /* owned */
+};
 
 /* A release that lies in a folder of its own ("/opt/shop-1.8/bin/api") has the same files under other paths: what the
  * other side has not under this path goes by its name alone. */
@@ -50,8 +44,8 @@ static const char *comparable_object(const char *path, const struct wp_intern *o
     return slash && slash[1] && wp_intern_find(others, path, strlen(path)) == UINT32_MAX ? slash + 1 : path;
 }
 
-/* The nodes of a side in the common tree; `others` has the objects of the other side. */
-static int place_nodes(struct wp_compare_tree *tree, struct wp_compare_side *side, const struct wp_intern *others)
+/* The nodes of a side in the common tree. */
+static int place_nodes(struct wp_compare_tree *tree, struct wp_compare_side *side, const struct others *others)
 {
     uint32_t frame_count, count;
     const struct wp_frame_info *frames = wp_report_frames(side->report, &frame_count);
@@ -63,10 +57,11 @@ static int place_nodes(struct wp_compare_tree *tree, struct wp_compare_side *sid
         return -ENOMEM;
     }
     for (uint32_t i = 1; i < frame_count; i++) {
-        char room[FRAME_BYTES];
-        const char *name = comparable(room, wp_report_text(side->report, frames[i].name), frames[i].style);
+        char room[WP_COMPARABLE_BYTES];
+        const char *name =
+            wp_comparable_frame(room, wp_report_text(side->report, frames[i].name), frames[i].style, others->processes);
         frame[i] = wp_report_frame(tree->tree, (enum wp_frame_style)frames[i].style, name,
-            comparable_object(wp_report_text(side->report, frames[i].object), others));
+            comparable_object(wp_report_text(side->report, frames[i].object), others->objects));
     }
     for (uint32_t i = 1; i < count; i++)
         side->node[i] = wp_report_child(tree->tree, side->node[nodes[i].parent], frame[nodes[i].frame]);
@@ -176,12 +171,14 @@ int wp_compare_tree_init(struct wp_compare_tree *tree, const struct wp_facts *be
     tree->names = wp_intern_create();
     int rc = tree->tree && tree->names ? 0 : -ENOMEM;
     for (int i = 0; i < 2 && !rc; i++) {
-        struct wp_intern *others = objects_of(i == WP_BEFORE ? after->report : before->report);
+        const struct wp_report *other = i == WP_BEFORE ? after->report : before->report;
+        struct others others = {texts_of(other, true), texts_of(other, false)};
         tree->side[i].report = i == WP_BEFORE ? before->report : after->report;
-        rc = others ? place_nodes(tree, &tree->side[i], others) : -ENOMEM;
+        rc = others.objects && others.processes ? place_nodes(tree, &tree->side[i], &others) : -ENOMEM;
         if (!rc)
             rc = take_samples(&tree->side[i]);
-        wp_intern_destroy(others);
+        wp_intern_destroy(others.objects);
+        wp_intern_destroy(others.processes);
     }
     if (!rc)
         rc = describe_nodes(tree);

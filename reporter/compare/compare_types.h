@@ -11,6 +11,7 @@ enum wp_per {         /* what both sides are divided by */
     WP_PER_WALL,      /* a second in which the process of interest lived */
     WP_PER_ACTIVITY,  /* a second in which it was itself on a CPU */
     WP_PER_RECORDING, /* one recording, for commands that are run from start to end */
+    WP_PER_AUTO,      /* RECORDING where both sides are of recorded commands, else WALL */
 };
 
 enum wp_verdict {
@@ -21,23 +22,35 @@ enum wp_verdict {
 };
 
 enum wp_change_family {
+    WP_CHANGE_WHOLE, /* wall time, rate and latencies of requests: judged first, and by every method */
     WP_CHANGE_HOPS,
     WP_CHANGE_PROCESSES,
     WP_CHANGE_CATEGORIES,
     WP_CHANGE_FUNCTIONS,
     WP_CHANGE_FAMILIES
 };
-#define WP_CHANGE_JUDGED 3 /* the first three */
+#define WP_CHANGE_JUDGED 4 /* the first four */
 
 enum { WP_BEFORE, WP_AFTER };
+
+enum wp_change_kind {  /* what the rates of a row are */
+    WP_CHANGE_TIME,    /* ns a unit */
+    WP_CHANGE_WALL,    /* ns a recording */
+    WP_CHANGE_RATE,    /* requests a second: less is worse */
+    WP_CHANGE_LATENCY, /* ns a request */
+};
 
 struct wp_change {
     const char *name;    /* "make › sh › cc1", "cc1", "Blocking I/O" or a function */
     const char *note;    /* file of a function, NULL */
     const char *process; /* the frame of the row's process ("[cc1]"), NULL */
-    int category;        /* -1 none */
-    uint32_t permalink;  /* a node of the newer flame that the row stands on, 0 none */
-    bool is_ignored;     /* asked not to be judged */
+    const char *place;   /* the application's function where most of it is, "handle (shop.c:12)"; NULL not known */
+    enum wp_change_kind kind;
+    int category;       /* -1 none */
+    uint32_t hop;       /* of hops: the chain's id while the comparison is made */
+    uint32_t permalink; /* a node of the newer flame that the row stands on, 0 none */
+    bool is_ignored;    /* asked not to be judged */
+    bool is_lone;       /* in all recordings of one side, and in none of the other */
     uint64_t ns[2], count[2];
     struct wp_measured_rate rate[2];    /* ns a unit, with the error that was taken */
     struct wp_measured_rate between[2]; /* as the recordings of that side alone tell it; freedom 0: there is only one */
@@ -67,7 +80,7 @@ struct wp_compare_options {
     uint32_t ignored; /* bits of categories that are shown and not judged */
     enum wp_method method;
 };
-#define WP_COMPARE_DEFAULTS ((struct wp_compare_options){WP_PER_WALL, 0.01, 3, 0, WP_METHOD_T_TEST})
+#define WP_COMPARE_DEFAULTS ((struct wp_compare_options){WP_PER_AUTO, 0.01, 3, 0, WP_METHOD_T_TEST})
 
 /* By node of one side's flame: what it takes on the other side, at this one's units, and whether that is a change. */
 struct wp_compare_flame {
@@ -81,12 +94,14 @@ struct wp_compare {
     struct wp_compare_options options;
     struct wp_side side[2];
     struct wp_changes changes[WP_CHANGE_FAMILIES];
-    struct wp_compare_flame flames[2]; /* the older side's, and the newer's */
-    const struct wp_facts *facts[2];   /* borrowed */
-    size_t worse, better, few, same;   /* hops */
-    size_t judged;                     /* rows tested together */
-    struct wp_moderation moderation;   /* freedom 0: no side has several recordings */
-    bool is_degraded;                  /* some judged row is worse */
+    struct wp_compare_flame flames[2];               /* the older side's, and the newer's */
+    const struct wp_facts *facts[2];                 /* borrowed */
+    size_t worse, better, few, same;                 /* judged rows */
+    size_t judged;                                   /* rows tested together */
+    struct wp_moderation moderation;                 /* freedom 0: no side has several recordings */
+    struct wp_moderation by_category[WP_CATEGORIES]; /* where a recording is the unit: of the large rows of each */
+    bool is_worse_whole; /* the wall time is surely worse, or what requests say of the whole */
+    bool is_degraded;    /* some judged row is worse */
 };
 
 #endif

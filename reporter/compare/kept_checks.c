@@ -5,7 +5,6 @@
 #include "common/path.h"
 #include "common/strings.h"
 #include "reporter/compare/compare_findings.h"
-#include "reporter/compare/compare_method.h"
 #include "storage/kind/metadata_store.h"
 #include "storage/kind/release_store.h"
 
@@ -114,15 +113,13 @@ static const char *value_of(struct wp_pool *pool, const struct wp_compare *compa
     struct wp_buffer text = {0};
     struct wp_json json = {.out = &text};
     const struct wp_change *first = NULL;
-    uint64_t worse, better;
-    wp_compare_count(compare, &worse, &better);
     wp_compare_first(compare, &first, 1);
     wp_json_object(&json, NULL);
     wp_json_number(&json, "schema", 1);
     wp_json_text(&json, "method", wp_method_key(compare->options.method));
     wp_json_text(&json, "per", wp_per_key(compare->options.per));
-    wp_json_number(&json, "worse", worse);
-    wp_json_number(&json, "better", better);
+    wp_json_number(&json, "worse", compare->worse);
+    wp_json_number(&json, "better", compare->better);
     if (first) {
         wp_json_text(&json, "severity", wp_severity_key(first->assessment.severity));
         wp_json_fixed(&json, "rate", first->assessment.rate);

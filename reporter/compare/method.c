@@ -41,7 +41,7 @@ int wp_method_find(const char *key)
 
 const char *wp_severity_key(enum wp_severity severity)
 {
-    static const char *const keys[] = {"none", "unknown", "maybe", "change", "severe", "new", "gone", "total"};
+    static const char *const keys[] = {"none", "unknown", "maybe", "change", "severe", "new", "gone", "total", "less"};
     return keys[severity];
 }
 
@@ -54,6 +54,7 @@ const char *wp_severity_words(const struct wp_assessment *assessment)
         [WP_SEVERITY_SEVERE] = {"Severe degradation", "Severe optimization"},
         [WP_SEVERITY_NEW] = {"Not in baseline", "Not in baseline"},
         [WP_SEVERITY_GONE] = {"Not in target", "Not in target"},
-        [WP_SEVERITY_TOTAL] = {"Total degradation", "Total optimization"}};
+        [WP_SEVERITY_TOTAL] = {"Total degradation", "Total optimization"},
+        [WP_SEVERITY_LESS] = {"Optimization", "Optimization"}};
     return words[assessment->severity][assessment->direction < 0];
 }

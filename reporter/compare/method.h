@@ -29,6 +29,7 @@ enum wp_severity {
     WP_SEVERITY_NEW,   /* not in the older one */
     WP_SEVERITY_GONE,  /* not in the newer one */
     WP_SEVERITY_TOTAL, /* of all functions of an object together */
+    WP_SEVERITY_LESS,  /* takes less: how severe is said of what takes longer alone */
 };
 
 struct wp_assessment {
@@ -55,7 +56,7 @@ int wp_method_find(const char *key);
 const char *wp_method_words(enum wp_method method);
 /* "Severe degradation", "Optimization", "Not in baseline" ... */
 const char *wp_severity_words(const struct wp_assessment *assessment);
-/* "none", "unknown", "maybe", "change", "severe", "new", "gone", "total" */
+/* "none", "unknown", "maybe", "change", "severe", "new", "gone", "total", "less" */
 const char *wp_severity_key(enum wp_severity severity);
 /* What is a change when nobody says otherwise, percent. */
 double wp_method_threshold(enum wp_method method);

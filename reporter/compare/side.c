@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "reporter/compare/side.h"
 
+#include "common/nearest.h"
 #include "common/path.h"
 #include "common/strings.h"
 #include "reporter/compare/side_parts.h"
@@ -61,7 +62,11 @@ int wp_aggregate_choose(const struct wp_snapshot *snapshot, const char *asked, c
     char bucket[WP_ID_ROOM];
     if (!rc && !wp_snapshot_bucket(snapshot, wanted, bucket, NULL))
         best = name_of_bucket(aggregates, count, bucket);
-    if (!rc && asked && !best)
+    const char *meant = !rc && asked && !best ? wp_nearest(wanted, (const char *const *)aggregates, count) : NULL;
+    if (meant && strcmp(meant, wanted))
+        rc = wp_error_set(
+            err, -ENOENT, "release %s has no aggregate %s: did you mean %s?", snapshot->release, wanted, meant);
+    else if (!rc && asked && !best)
         rc = wp_error_set(err, -ENOENT, "release %s has no aggregate %s%s (it has %zu%s%s)", snapshot->release, wanted,
             has_several(aggregates, count, wanted) ? " alone: several were recorded with different parameters" : "",
             count, count ? ", the first is " : "", count ? aggregates[0] : "");

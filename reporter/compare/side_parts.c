@@ -3,6 +3,7 @@
 
 #include "common/array.h"
 #include "reporter/facts/facts_read.h"
+#include "reporter/facts/recorded_command.h"
 #include "storage/report/report_merge.h"
 
 #include <errno.h>
@@ -116,6 +117,8 @@ int wp_side_parts_facts(struct wp_facts *facts, struct wp_side_parts *parts, con
         return rc;
     }
     rc = wp_facts_build(facts, spec->release, aggregate, sum, NULL, err);
+    if (!rc)
+        rc = wp_recorded_command(snapshot, aggregate, &facts->is_command, err);
     facts->recordings = recordings.at_least;
     facts->group = *spec->host ? wp_pool_text(&facts->pool, spec->host) : NULL;
     return rc;

@@ -102,6 +102,18 @@ struct wp_welch wp_welch_test(const struct wp_measured_rate *before, const struc
     return welch;
 }
 
+struct wp_welch wp_pooled_test(
+    const struct wp_measured_rate *before, const struct wp_measured_rate *after, double freedom)
+{
+    struct wp_measured_rate one = *before, other = *after;
+    one.freedom = other.freedom = freedom;
+    struct wp_welch pooled = wp_welch_test(&one, &other);
+    if (pooled.p < 1 && !isinf(pooled.t))
+        pooled.p = wp_student_tail(pooled.t, freedom);
+    pooled.freedom = freedom;
+    return pooled;
+}
+
 static int compare_p(const void *left, const void *right, void *context)
 {
     const double *p = context;
@@ -121,19 +133,26 @@ static size_t *by_p(const double *p, size_t count)
     return order;
 }
 
-int wp_adjust_holm(const double *p, double *adjusted, size_t count)
+int wp_adjust_holm(const double *p, const double *weight, double *adjusted, size_t count)
 {
-    size_t *order = by_p(p, count);
-    double least = 0;
-    if (!order)
-        return -ENOMEM;
-    for (size_t i = 0; i < count; i++) {
-        double value = p[order[i]] * (double)(count - i);
+    double *scaled = calloc(count + 1, sizeof(*scaled)), least = 0, left = 0;
+    size_t *order = NULL;
+    for (size_t i = 0; i < count && scaled; i++) {
+        scaled[i] = p[i] / (weight ? weight[i] : 1);
+        left += weight ? weight[i] : 1;
+    }
+    if (scaled)
+        order = by_p(scaled, count);
+    for (size_t i = 0; i < count && order; i++) {
+        double value = scaled[order[i]] * left;
         least = value > least ? value : least;
+        left -= weight ? weight[order[i]] : 1;
         adjusted[order[i]] = least > 1 ? 1 : least;
     }
+    int rc = order ? 0 : -ENOMEM;
     free(order);
-    return 0;
+    free(scaled);
+    return rc;
 }
 
 int wp_adjust_hochberg(const double *p, double *adjusted, size_t count)

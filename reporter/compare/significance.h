@@ -29,10 +29,14 @@ struct wp_welch wp_welch_test(const struct wp_measured_rate *before, const struc
 /* P(|T| > |t|) of Student's t. */
 double wp_student_tail(double t, double freedom);
 
+/* Student's pooled t (Biometrika 6, 1908): equal sides have one variance. `freedom` 0: nothing can be said. */
+struct wp_welch wp_pooled_test(
+    const struct wp_measured_rate *before, const struct wp_measured_rate *after, double freedom);
+
 /* p values adjusted for there being `count` of them; they may be the same array. Holm (Scand. J. Statistics 6, 1979)
- * bounds the chance of a single false one, Benjamini and Hochberg (J. Royal Stat. Soc. B 57, 1995) the share of false
- * ones. -ENOMEM. */
-int wp_adjust_holm(const double *p, double *adjusted, size_t count);
+ * bounds the chance of a single false one, with a `weight` > 0 for each as its section 4 has it (NULL: all alike);
+ * Benjamini and Hochberg (J. Royal Stat. Soc. B 57, 1995) the share of false ones. -ENOMEM. */
+int wp_adjust_holm(const double *p, const double *weight, double *adjusted, size_t count);
 int wp_adjust_hochberg(const double *p, double *adjusted, size_t count);
 
 #endif

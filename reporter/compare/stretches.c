@@ -145,3 +145,15 @@ struct wp_measured_rate wp_stretches_rate(const struct wp_side_stretches *stretc
     free(sums);
     return between;
 }
+
+bool wp_stretches_have_all(const struct wp_side_stretches *stretches, const double *part, size_t buckets)
+{
+    double *sums = calloc(stretches->count, sizeof(*sums));
+    bool has_all = sums;
+    for (size_t i = 0; i < buckets && sums; i++)
+        sums[stretches->of_bucket[i]] += part[i];
+    for (uint32_t i = 0; i < stretches->count && has_all; i++)
+        has_all = sums[i] > 0;
+    free(sums);
+    return has_all;
+}

@@ -11,6 +11,8 @@
 #include "reporter/compare/significance.h"
 #include "storage/report/report.h"
 
+#include <stdbool.h>
+
 struct wp_side_stretches {
     uint32_t *of_bucket; /* which stretch most of a bucket's activity lies in */
     double *wall_ns;     /* activity of each, ascending in time */
@@ -34,5 +36,8 @@ enum wp_stretch_unit {
 struct wp_measured_rate wp_stretches_rate(const struct wp_side_stretches *stretches,
     const struct wp_measured_rate *rate, const double *part, const double *activity, size_t buckets,
     enum wp_stretch_unit unit);
+
+/* Whether each stretch has some of `part`. */
+bool wp_stretches_have_all(const struct wp_side_stretches *stretches, const double *part, size_t buckets);
 
 #endif

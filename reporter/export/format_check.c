@@ -47,11 +47,45 @@ static void put_assessment(struct wp_json *json, const struct wp_assessment *fou
         wp_json_text(json, "new_model", found->after);
 }
 
+static void put_test(struct wp_json *json, const struct wp_change *change)
+{
+    wp_json_fixed(json, "difference", change->delta);
+    wp_json_fixed(json, "percent", change->percent);
+    wp_json_fixed(json, "t", change->t);
+    wp_json_real(json, "p", change->p);
+    wp_json_real(json, "p_adjusted", change->adjusted);
+    put_assessment(json, &change->assessment);
+}
+
+/* Of the whole: values with their unit. */
+static void put_measure(struct wp_json *json, const struct wp_change *change)
+{
+    static const char *const sides[] = {"old", "new"};
+    static const char *const kinds[] = {
+        [WP_CHANGE_WALL] = "wall", [WP_CHANGE_RATE] = "request_rate", [WP_CHANGE_LATENCY] = "request_latency"};
+    wp_json_object(json, NULL);
+    wp_json_text(json, "name", change->name);
+    wp_json_text(json, "kind", kinds[change->kind]);
+    wp_json_text(json, "unit", change->kind == WP_CHANGE_RATE ? "per_second" : "ns");
+    wp_json_text(json, "verdict", wp_verdict_key(change->verdict));
+    for (int i = 0; i < 2; i++) {
+        wp_json_object(json, sides[i]);
+        wp_json_fixed(json, "value", change->rate[i].value);
+        wp_json_fixed(json, "error", change->rate[i].error);
+        wp_json_number(json, "count", change->count[i]);
+        wp_json_end(json);
+    }
+    put_test(json, change);
+    wp_json_end(json);
+}
+
 static void put_change(struct wp_json *json, const struct wp_change *change)
 {
     static const char *const sides[] = {"old", "new"};
     wp_json_object(json, NULL);
     wp_json_text(json, "name", change->name);
+    if (change->place)
+        wp_json_text(json, "place", change->place);
     if (change->note)
         wp_json_text(json, "object", change->note);
     if (change->category >= 0)
@@ -65,12 +99,7 @@ static void put_change(struct wp_json *json, const struct wp_change *change)
         wp_json_fixed(json, "error", change->rate[i].error);
         wp_json_end(json);
     }
-    wp_json_fixed(json, "difference", change->delta);
-    wp_json_fixed(json, "percent", change->percent);
-    wp_json_fixed(json, "t", change->t);
-    wp_json_real(json, "p", change->p);
-    wp_json_real(json, "p_adjusted", change->adjusted);
-    put_assessment(json, &change->assessment);
+    put_test(json, change);
     wp_json_end(json);
 }
 
@@ -110,7 +139,7 @@ int wp_format_check_json(struct wp_buffer *out, const struct wp_compare *compare
         const struct wp_changes *changes = &compare->changes[family];
         wp_json_array(&json, wp_change_family_key((enum wp_change_family)family));
         for (size_t i = 0; i < changes->count && i < JSON_ROWS; i++)
-            put_change(&json, &changes->rows[i]);
+            (family == WP_CHANGE_WHOLE ? put_measure : put_change)(&json, &changes->rows[i]);
         wp_json_end(&json);
     }
     wp_json_end(&json);
@@ -134,7 +163,8 @@ static void put_case(struct wp_buffer *out, struct wp_pool *pool, const struct w
         shows_category
             ? wp_pool_printf(pool, "%s: %s", change->name, wp_category_title((enum wp_category)change->category))
             : change->name);
-    put_attribute(out, "time", wp_pool_printf(pool, "%.9f", change->rate[WP_AFTER].value / 1e9));
+    put_attribute(out, "time",
+        wp_pool_printf(pool, "%.9f", change->kind == WP_CHANGE_RATE ? 0 : change->rate[WP_AFTER].value / 1e9));
     if (change->verdict == WP_VERDICT_WORSE) {
         wp_buffer_puts(out, ">\n      <failure type=\"degradation\"");
         put_attribute(out, "message", wp_compare_sentence(pool, compare, change));

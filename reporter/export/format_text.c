@@ -15,6 +15,7 @@
 struct writer {
     struct wp_buffer *out;
     struct wp_pool pool; /* cells of one table */
+    size_t columns;      /* that a table may be wide */
 };
 
 static void spaces(struct wp_buffer *out, size_t count)
@@ -153,11 +154,12 @@ static size_t lay_out(
 static void put_table(struct writer *writer, const struct wp_table *table)
 {
     size_t columns = table->column_count, name_bytes = NAME_BYTES;
+    name_bytes += writer->columns > LINE ? writer->columns - LINE : 0;
     const char **cells = wp_pool_alloc(&writer->pool, (table->row_count + 1) * columns * sizeof(*cells));
     size_t *widths = wp_pool_alloc(&writer->pool, columns * sizeof(*widths));
     if (!cells || !widths)
         return;
-    while (lay_out(writer, table, cells, widths, name_bytes) > LINE && name_bytes > NAME_BYTES_LEAST)
+    while (lay_out(writer, table, cells, widths, name_bytes) > writer->columns && name_bytes > NAME_BYTES_LEAST)
         name_bytes -= 2;
     if (!table->row_count)
         wp_buffer_printf(writer->out, "  %s\n", table->empty);
@@ -243,7 +245,12 @@ static void put_item(struct writer *writer, const struct wp_item *item)
 
 int wp_format_text(struct wp_buffer *out, const struct wp_display *display, struct wp_error *err)
 {
-    struct writer writer = {.out = out};
+    return wp_format_text_within(out, display, LINE, err);
+}
+
+int wp_format_text_within(struct wp_buffer *out, const struct wp_display *display, size_t columns, struct wp_error *err)
+{
+    struct writer writer = {.out = out, .columns = columns};
     enum wp_item_kind before = WP_ITEM_END;
     underline(out, display->title, '=');
     if (*display->subtitle) {

@@ -6,5 +6,8 @@
 #include "reporter/display/display.h"
 
 int wp_format_text(struct wp_buffer *out, const struct wp_display *display, struct wp_error *err);
+/* The same with tables as wide as so many columns let them be. */
+int wp_format_text_within(
+    struct wp_buffer *out, const struct wp_display *display, size_t columns, struct wp_error *err);
 
 #endif

@@ -153,6 +153,7 @@ struct wp_facts {
     size_t mixed_count;
     struct wp_unsampled_host *unsampled; /* no CPU samples were to be had there (unsampled.h) */
     size_t unsampled_count;
+    bool is_command;     /* each recording is of a command, from its start to its end */
     const char *group;   /* the hosts that were asked for, NULL all */
     uint64_t recordings; /* one after the other behind the release, at least; 0 not known */
     uint64_t wall_ns, total_ns, uncertain_ns, detached_ns, categories[WP_CATEGORIES];

@@ -8,6 +8,7 @@
 #include "reporter/facts/findings.h"
 #include "reporter/facts/functions.h"
 #include "reporter/facts/origins.h"
+#include "reporter/facts/recorded_command.h"
 #include "reporter/facts/stack_text.h"
 #include "reporter/facts/unsampled.h"
 #include "storage/kind/late.h"
@@ -292,6 +293,8 @@ int wp_facts_read(struct wp_facts *facts, const struct wp_snapshot *snapshot, co
     if (!rc)
         rc = wp_snapshot_recordings(snapshot, selection ? selection->hosts : NULL, &recordings, err);
     facts->recordings = recordings.at_least;
+    if (!rc)
+        rc = wp_recorded_command(snapshot, aggregate, &facts->is_command, err);
     if (!rc)
         rc = read_exemplars(facts, snapshot, selection, err);
     for (size_t i = 0; i < snapshot->damage_count && !rc; i++)

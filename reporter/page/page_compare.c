@@ -76,7 +76,8 @@ static void add_facts(struct wp_display *display, const struct wp_compare *compa
     const struct wp_side *before = &compare->side[WP_BEFORE], *after = &compare->side[WP_AFTER];
     wp_display_fact(display, "Takes longer", wp_human_count(pool, compare->worse),
         wp_pool_printf(pool,
-            compare->options.method == WP_METHOD_T_TEST ? "of %zu rows, surely and by %.3g %% or more" : "of %zu rows",
+            compare->options.method == WP_METHOD_T_TEST ? "of %zu rows judged, surely and by %.3g %% or more"
+                                                        : "of %zu rows judged",
             compare->worse + compare->better + compare->same + compare->few, compare->options.threshold_percent));
     wp_display_fact(display, "Takes less", wp_human_count(pool, compare->better),
         compare->few
@@ -107,14 +108,15 @@ static void put_change(
         [WP_VERDICT_BETTER] = WP_MARK_BETTER};
     struct wp_pool *pool = &display->pool;
     for (int i = 0; i < 2; i++) {
-        row[i].text = wp_rate_text(pool, change->rate[i].value);
+        row[i].text = wp_change_value(pool, change, change->rate[i].value);
         row[i].value = change->rate[i].value;
     }
     row += 2;
     if (!is_digest(display)) { /* a mail is narrow, and it follows from the two before it */
-        row->text = fabs(change->delta) < 0.5
+        row->text = fabs(change->delta) < (change->kind == WP_CHANGE_RATE ? 0.005 : 0.5)
             ? "0"
-            : wp_pool_printf(pool, "%s%s", change->delta > 0 ? "+" : "−", wp_rate_text(pool, fabs(change->delta)));
+            : wp_pool_printf(
+                  pool, "%s%s", change->delta > 0 ? "+" : "−", wp_change_value(pool, change, fabs(change->delta)));
         row->value = change->delta;
         row++->mark = marks[change->verdict];
     }
@@ -122,7 +124,8 @@ static void put_change(
     row[0].text = wp_change_percent(pool, change);
     row[0].value = isinf(change->percent) ? 1e9 : change->percent;
     row[1].text = wp_change_confidence(pool, compare, change);
-    row[1].value = compare->options.method != WP_METHOD_T_TEST    ? change->assessment.confidence
+    row[1].value = compare->options.method != WP_METHOD_T_TEST && change->kind == WP_CHANGE_TIME
+        ? change->assessment.confidence
         : change->verdict == WP_VERDICT_FEW || change->is_ignored ? 2
                                                                   : change->adjusted;
     row[1].mark = WP_MARK_FAINT;
@@ -148,7 +151,8 @@ static struct wp_table *add_table(struct wp_display *display, const struct wp_co
         {"Difference", NULL, WP_CELL_VALUE},
         {"Change", "Coloured when it is sure and large enough", WP_CELL_VALUE},
         {"p", "Chance of as much by itself, adjusted for all rows tested; – too few to test", WP_CELL_VALUE},
-        {"Severity", "severe: by a quarter or more; maybe: sure by itself and not among all rows", WP_CELL_TEXT},
+        {"Severity", "Of what takes longer; severe: by a quarter or more; maybe: sure by itself and not among all rows",
+            WP_CELL_TEXT},
     };
     bool is_beside = is_of_one_release(compare);
     size_t count = name_count;
@@ -195,6 +199,7 @@ static void add_family(struct wp_display *display, const struct wp_compare *comp
     const char *title, size_t limit)
 {
     static const struct wp_column names[WP_CHANGE_FAMILIES] = {
+        [WP_CHANGE_WHOLE] = {"Measure", "Of the whole, judged before all that it is made of", WP_CELL_TEXT},
         [WP_CHANGE_PROCESSES] = {"Process", "Time in which it was on top: running, or waiting for nobody further",
             WP_CELL_NAME},
         [WP_CHANGE_CATEGORIES] = {"Category", NULL, WP_CELL_TEXT},
@@ -216,6 +221,13 @@ static void add_family(struct wp_display *display, const struct wp_compare *comp
         put_change(display, compare, row + 1, &changes->rows[i]);
     }
     table->left_out += changes->left_out;
+}
+
+/* Wall time and requests, where one of them is known. */
+static void add_whole(struct wp_display *display, const struct wp_compare *compare)
+{
+    if (compare->changes[WP_CHANGE_WHOLE].count)
+        add_family(display, compare, WP_CHANGE_WHOLE, "The whole", OTHER_ROWS);
 }
 
 /* The rest of what the recordings know, for the test alone. */
@@ -281,6 +293,7 @@ int wp_page_compare(
     add_findings(display, compare);
     add_notices(display, compare);
     add_facts(display, compare);
+    add_whole(display, compare);
     wp_display_heading(display, is_of_one_release(compare) ? "What differs" : "What changed");
     wp_display_add(display, WP_ITEM_PARAGRAPH,
         wp_pool_printf(pool,
@@ -311,6 +324,7 @@ int wp_page_compare_digest(struct wp_display *display, const struct wp_compare *
     add_findings(display, compare);
     add_notices(display, compare);
     add_facts(display, compare);
+    add_whole(display, compare);
     wp_display_heading(display,
         wp_pool_printf(pool, "What %s, in %s", is_of_one_release(compare) ? "differs" : "changed",
             wp_per_unit(compare->options.per)));

@@ -2,6 +2,7 @@
 #include "reporter/read/stores.h"
 
 #include "common/array.h"
+#include "common/nearest.h"
 #include "common/path.h"
 #include "common/strings.h"
 #include "storage/env/txn.h"
@@ -180,6 +181,20 @@ static int check_copies(const struct wp_snapshot *snapshot, struct wp_error *err
     return rc;
 }
 
+static int refuse_release(const struct wp_stores *stores, const char *release, struct wp_error *err)
+{
+    char **releases = NULL;
+    size_t count = 0;
+    const char *meant = wp_stores_releases(stores, NULL, NULL, &releases, &count, NULL)
+        ? NULL
+        : wp_nearest(release, (const char *const *)releases, count);
+    wp_error_set(err, -ENOENT, "no release %s in store %s%s%s%s%s", release,
+        stores->count ? wp_store_root(stores->stores[0]) : "", stores->count > 1 ? " or the others" : "",
+        meant ? ": did you mean " : "", meant ? meant : "", meant ? "?" : "");
+    wp_strings_free(releases, count);
+    return -ENOENT;
+}
+
 int wp_snapshot_begin(
     struct wp_snapshot *snapshot, const struct wp_stores *stores, const char *release, struct wp_error *err)
 {
@@ -204,10 +219,7 @@ int wp_snapshot_begin(
         }
     }
     if (!rc && !begun)
-        rc = damaged
-            ? damaged
-            : wp_error_set(err, -ENOENT, "no release %s in store %s%s", release,
-                  stores->count ? wp_store_root(stores->stores[0]) : "", stores->count > 1 ? " or the others" : "");
+        rc = damaged ? damaged : refuse_release(stores, release, err);
     if (!rc && begun > 1)
         rc = check_copies(snapshot, err);
     if (rc)

@@ -243,7 +243,8 @@ static int compare_aggregate(struct site *site, struct wp_facts *facts, size_t b
         rc = wp_compare_build(&compare, &before, facts, &site->options->compare, err);
     if (!rc) {
         facts->change = wp_compare_summary(&facts->pool, &compare);
-        wp_compare_count(&compare, &facts->changed_worse, &facts->changed_better);
+        facts->changed_worse = compare.worse;
+        facts->changed_better = compare.better;
         rc = wp_site_comparison(&site->files, facts, &compare, WP_PAGE_COMPARE, err);
         wp_compare_fini(&compare);
     }

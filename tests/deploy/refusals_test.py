@@ -56,8 +56,19 @@ class RefusalsTest(unittest.TestCase):
 
     def test_wrong_words(self):
         for line, said in (
-                ("wakepath rec", "no sub-command 'rec'; `wakepath help` lists them"),
-                ("wakepath record --frequncy 9 -- true", "--frequncy'\nTry `wakepath record --help'"),
+                ("wakepath", "wakepath record -- make -j2"),
+                ("wakepath rec", "no sub-command 'rec': did you mean 'record'?; `wakepath help` lists them"),
+                ("wakepath frobnicate", "no sub-command 'frobnicate'; `wakepath help` lists them"),
+                ("wakepath record --frequncy 9 -- true", "wakepath record: no option '--frequncy': did you mean '--frequency'?"),
+                ("wakepath record --out @/o --jsno=1 -- true", "no option '--jsno': did you mean '--json'?"),
+                ("wakepath record --xyzzy -- true", "--xyzzy'\nTry `wakepath record --help'"),
+                ("wakepath record --", "which command? Behind -- there is none"),
+                ("wakepath record -d 3x", "--duration takes a time from 10ms to 24h, as 30s, 5m or a number of seconds, not '3x'"),
+                ("wakepath record -p 0", "--pid takes a whole number from 1 to 4194304, not '0'"),
+                ("wakepath record -p 1 -- true", "--pid attaches to what runs already: with it there is no CMD"),
+                ("wakepath query --stroe x", "no option '--stroe': did you mean '--store'?"),
+                ("wakepath check v1 v2", "give the store to read with --store ROOT: there is no wakepath-report/store here"),
+                ("wakepath-collector --conect x", "no option '--conect': did you mean '--connect'?"),
                 ("wakepath-collector --no-config", "--connect or --output is needed\nTry `wakepath-collector --help'"),
                 ("wakepath-aggregator --no-config", "--bind and --store are needed\nTry `wakepath-aggregator --help'"),
                 ("wakepath-collector --no-config --connect foo", "(they are ipc:///path or tcp://address:port)"),

@@ -115,6 +115,18 @@ class Passing(RecordTest):
         self.assertGreater(summary["total_ns"], 0)
         self.assertGreater(summary["events"]["total"], 100)
 
+    def test_attach_to_a_process(self):
+        """It is the base, and its end is the recording's, long before the duration is over."""
+        with subprocess.Popen(["sh", "-c", "while :; do sleep 0.01; done"], start_new_session=True) as process:
+            recording = self.start(None, "--pid", str(process.pid), "--duration", "10m")
+            try:
+                wait_for(lambda: any("wakepath-collector" in line for line in self.parts()))
+                time.sleep(2)
+            finally:
+                os.killpg(process.pid, signal.SIGKILL)
+        self.assertEqual(recording.wait(LIMIT_S), 0, self.stderr())
+        self.assertEqual({line.split(";")[0].split(" ")[0] for line in self.report("--aggregate", "main", "--format", "folded").splitlines()}, {"[sh]"})
+
     def comm_of(self, pid):
         with open(f"/proc/{pid}/comm", encoding="utf-8") as file:
             return file.read().strip()

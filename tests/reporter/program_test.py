@@ -95,6 +95,20 @@ class Program(unittest.TestCase):
         self.assertIn("make spends 73 % of its time", run.stdout)
         self.assertTrue(all(len(line) <= 78 for line in run.stdout.splitlines()))
 
+    def test_the_recording_in_this_folder(self):
+        def here(*args):
+            return subprocess.run([f"{BIN}/wakepath-reporter", *args], capture_output=True, text=True, timeout=120, cwd=self.folder)
+        self.assertEqual(here("query").returncode, 64)
+        os.mkdir(self.folder + "/wakepath-report")
+        os.rename(self.store, self.folder + "/wakepath-report/store")
+        self.assertIn("make spends 73 % of its time", here().stdout)
+        self.assertIn("main in release v1", here("query").stdout)
+        self.assertEqual(here("query", "--release", "v2").stderr.strip().split(": ", 2)[-1],
+                         "store wakepath-report/store has no release v2: did you mean v1?")
+        self.assertIn("no aggregate mian: did you mean main?", here("query", "--aggregate", "mian").stderr)
+        self.assertIn("no release v3 in store wakepath-report/store: did you mean v1?", here("check", "v1", "v3").stderr)
+        self.assertEqual(here("check", "v1", "v1").returncode, 0)
+
     def test_site_is_byte_identical_and_checked(self):
         self.put("hostile", "v1", "hostile")
         self.put("fleet", "v1", "fleet")
@@ -274,7 +288,7 @@ class Program(unittest.TestCase):
         self.assertIn("Nothing in v1.1 takes longer", run.stdout)
         run = self.check("v1.1", "v1.2-dirty")
         self.assertEqual((run.returncode, run.stderr), (2, ""))
-        self.assertIn("web › postgres waits for the disk 19 % longer", " ".join(run.stdout.split()))
+        self.assertIn("web › postgres waits for the disk in ReadBuffer 19 % longer", " ".join(run.stdout.split()))
         self.assertTrue(all(len(line) <= 100 for line in run.stdout.splitlines()))
         self.assertEqual(self.check("v1.2-dirty", "v1.1", "--ignore", "remote_not_traced", "--threshold", "4").returncode, 0)
         self.assertEqual(self.check("v1.1", "v1.2-dirty", "--threshold", "30").returncode, 0)
@@ -441,7 +455,7 @@ class Program(unittest.TestCase):
         with open(out + "/v1.2-dirty/main/compare.html", encoding="utf-8") as file:
             page = file.read()
         self.assertIn("v1.2-dirty against v1.1", page)
-        self.assertIn("web › postgres waits for the disk 19 % longer", page)
+        self.assertIn("web › postgres waits for the disk in ReadBuffer 19 % longer", page)
         with open(out + "/v1.2-dirty/main/index.html", encoding="utf-8") as file:
             self.assertIn("Since v1.1: web › postgres waits for the disk", file.read())
         self.assertFalse(os.path.exists(out + "/v1/main/compare.html"))  # nothing comes before it

@@ -12,6 +12,7 @@
 #include "reporter/compare/side_parts.h"
 #include "reporter/facts/facts_read.h"
 #include "storage/env/txn.h"
+#include "storage/kind/metadata_store.h"
 #include "storage/kind/state_store.h"
 #include "storage/report/report_series.h"
 #include "storage/value/host_part.h"
@@ -215,12 +216,48 @@ static void checks_are_kept_and_read_again(void **state)
     wp_pool_fini(&pool);
 }
 
+/* What `wakepath record -- CMD` says of its aggregates makes one recording the unit, for all that stand beside it. */
+static void recorded_commands_are_known_by_their_selector(void **state)
+{
+    static const struct {
+        const char *selector;
+        bool is_command;
+    } cases[] = {
+        {"command", true}, {"command,threads", true}, {"comm=command", false}, {"service", false}, {"", false}};
+    struct place *place = *state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        struct wp_store *store = place->stores.stores[0];
+        struct wp_facts facts[2];
+        struct wp_error err = {0};
+        struct wp_txn *txn = NULL;
+        struct wp_compare made;
+        int rc = wp_txn_begin(&txn, store, "v1", true, &err);
+        if (!rc)
+            rc = wp_txn_set_metadata(txn, &(struct wp_metadata_place){.aggregate = "main"}, "s", "bucket.selector",
+                cases[i].selector, 1000 + i, &err);
+        if (!rc)
+            rc = wp_txn_commit(txn, &err);
+        if (!rc)
+            rc = read_both(facts, &place->stores, "v1", "v1", i % 2, &err);
+        if (!rc)
+            rc = wp_compare_build(&made, &facts[0], &facts[1], &WP_COMPARE_DEFAULTS, &err);
+        if (rc)
+            fail_msg("%s", err.text);
+        assert_int_equal(facts[0].is_command, cases[i].is_command);
+        assert_int_equal(made.options.per, cases[i].is_command ? WP_PER_RECORDING : WP_PER_WALL);
+        wp_compare_fini(&made);
+        wp_facts_fini(&facts[0]);
+        wp_facts_fini(&facts[1]);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(hosts_are_told_by_their_shards, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_cannot_be_told_apart_is_refused, set_up, tear_down),
         cmocka_unit_test_setup_teardown(recordings_are_those_of_the_hosts, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(recorded_commands_are_known_by_their_selector, set_up, tear_down),
         cmocka_unit_test(patterns_choose_hosts),
         cmocka_unit_test_setup_teardown(checks_are_kept_and_read_again, set_up, tear_down)};
     return cmocka_run_group_tests(tests, NULL, NULL);

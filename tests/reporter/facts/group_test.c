@@ -8,6 +8,7 @@
 
 #include "reporter/facts/facts_read.h"
 #include "reporter/facts/group.h"
+#include "storage/report/report_lines.h"
 #include "tests/reporter/sample_source.h"
 #include "tests/reporter/sample.h"
 
@@ -129,12 +130,39 @@ static void lines_and_files_add_up(void **state)
     wp_facts_fini(&facts);
 }
 
+/* A line that waits, and the line of another process that it waits for: the time is the latter's. */
+static void a_wait_is_of_the_line_on_top(void **state)
+{
+    struct wp_facts facts;
+    struct wp_group group;
+    struct wp_report *report = wp_report_create();
+    uint32_t ask = wp_report_site(report, "client.c", 7, "ask"),
+             answer = wp_report_site(report, "server.c", 9, "answer");
+    (void)state;
+    wp_report_add(report, sample_node(report, "[client];ask@client;sleep:read;[server];answer@server"),
+        WP_UNDERSTOOD_FUNCTIONS, 1000000000, 1);
+    wp_report_add(report, sample_node(report, "[client];ask@client"), WP_UNDERSTOOD_FUNCTIONS, 200000000, 1);
+    wp_report_line_add(
+        report, &(struct wp_report_line){ask, WP_UNDERSTOOD_FUNCTIONS, 1200000000, 200000000, 200000000});
+    wp_report_line_add(
+        report, &(struct wp_report_line){answer, WP_UNDERSTOOD_FUNCTIONS, 1000000000, 1000000000, 1000000000});
+    assert_int_equal(wp_facts_build(&facts, "v1", "main", report, NULL, NULL), 0);
+    assert_int_equal(wp_group_build(&group, &facts, &(struct wp_group_filter){0}, WP_BY_LINE, NULL), 0);
+    assert_int_equal(group.matched_ns, group.total_ns);
+    assert_int_equal(find(&group, "server.c:9", "answer")->ns, 1000000000);
+    assert_int_equal(find(&group, "client.c:7", "ask")->ns, 200000000);
+    assert_int_equal(find(&group, "client.c:7", "ask")->inclusive_ns, 1200000000);
+    wp_group_fini(&group);
+    wp_facts_fini(&facts);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(hosts_are_those_of_the_frames),
         cmocka_unit_test(filters_hold_of_one_layer),
         cmocka_unit_test(lines_and_files_add_up),
+        cmocka_unit_test(a_wait_is_of_the_line_on_top),
         cmocka_unit_test(functions_of_the_same_name_are_told_apart),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
