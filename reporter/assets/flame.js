@@ -45,12 +45,12 @@
     this.back = view.button(bar, 'Show all', 'Leave the zoom (Escape)', function () {
       self.reset();
     });
-    this.flip = view.toggle(bar, 'Upside down', 'Let the stacks hang from the top', false, function (on) {
+    this.flip = view.toggle(bar, 'Icicle', 'Let the stacks hang from the top', false, function (on) {
       self.up = !on;
       self.layout();
       self.toHash();
     });
-    this.gatherButton = this.differs ? document.createElement('button') : view.button(bar, 'Gather', 'Put together all that stands on this frame, wherever it occurs', function () {
+    this.gatherButton = this.differs ? document.createElement('button') : view.button(bar, 'Sandwich', 'Put together all that stands on this frame, wherever it occurs', function () {
       self.gatherSelected();
     });
     this.one = this.differs ? [] : [false, true].map(function (isTypical) {

@@ -45,7 +45,7 @@
     return sum ? {window: window, ns: sum, start: best[1], length: best[2]} : null;
   }
 
-  // Slowest: the window with most time on the frame. Typical: of those that were drawn by lot (of all, when none of them
+  // Slowest: the window with most time on the frame. Typical: of those that were sampled at random (of all, when none of them
   // has it) the one with the median of their times on it.
   function choose(windows, wanted, anywhere, isTypical) {
     var found = windows.map(function (window) {

@@ -16,7 +16,7 @@
     this.kernel = view.toggle(bar, 'Kernel', 'Show the functions of the kernel', true, function (on) {
       self.set(on ? self.others(KERNEL) : self.objects.concat(KERNEL));
     });
-    this.fold = view.button(bar, 'Fold file', 'Leave out all functions of the zoomed one’s file', function () {
+    this.fold = view.button(bar, 'Fold module', 'Leave out all functions of the zoomed one’s module', function () {
       self.set(self.objects.concat(self.candidate()));
     });
   }

@@ -11,7 +11,7 @@
     this.flame = flame;
     this.range = null;
     this.data = null;
-    this.toggle = view.toggle(bar, 'Times', 'Choose a stretch of time', false, function (on) {
+    this.toggle = view.toggle(bar, 'Times', 'Choose an interval of time', false, function (on) {
       if (on) self.open(null);
       else self.close();
     });

@@ -7,7 +7,7 @@ static const struct {
     const char *key, *words;
     double threshold_percent;
 } methods[WP_METHODS] = {
-    [WP_METHOD_T_TEST] = {"t-test", "Welch's t test of the rates, stretch by stretch, corrected for all rows", 3},
+    [WP_METHOD_T_TEST] = {"t-test", "Welch's t test of the rates, interval by interval, corrected for all rows", 3},
     [WP_METHOD_AVERAGE] = {"average-amount", "the average piece of time against a threshold", 100},
     [WP_METHOD_MODEL] = {"best-model", "the order of the curve that fits a row best over the course of a recording", 0},
     [WP_METHOD_INTEGRAL] = {"integral", "the area under the curve that fits a row best", 25},

@@ -51,12 +51,12 @@ static unsigned nearness(const struct builder *builder, uint32_t row, uint32_t f
 static void describe_wait(struct wp_pool *pool, struct wp_exemplar_fact *fact)
 {
     static const char *const titles[WP_EXEMPLARS_SLOWEST + 1] = {
-        "A wait drawn by lot", "The longest wait", "The second longest wait", "The third longest wait"};
+        "A wait sampled at random", "The longest wait", "The second longest wait", "The third longest wait"};
     fact->title = titles[fact->rank];
     fact->why =
         wp_pool_printf(pool, "%s%s%s", fact->rank ? "One of the longest sleeps of the process of interest." : "",
             fact->rank && fact->is_typical ? " " : "",
-            fact->is_typical ? "Drawn by lot from all its sleeps, in proportion to "
+            fact->is_typical ? "Sampled at random from all its sleeps, in proportion to "
                                "their length: a moment of waiting, picked at random, lies in one like it."
                              : "");
 }
@@ -76,10 +76,10 @@ static void describe_request(struct wp_pool *pool, struct wp_exemplar_fact *fact
                                    : "One of the slowest requests that were answered.";
     const char *typical = !fact->is_typical ? ""
         : service                           ? wp_pool_printf(pool,
-                                                  "Near the median of the %s requests, which is %s: drawn by lot "
+                                                  "Near the median of the %s requests, which is %s: sampled at random "
                                                                             "from those of about this length.",
                                                   wp_human_count(pool, service->count), median)
-                                            : "Drawn by lot from those of about this length.";
+                                            : "Sampled at random from those of about this length.";
     fact->why = wp_pool_printf(pool, "%s%s%s", slow, *slow && *typical ? " " : "", typical);
 }
 

@@ -114,7 +114,7 @@ void wp_html_listing(struct wp_buffer *out, enum wp_page_kind from, const struct
         "<th scope=\"col\" class=\"self\" title=\"On a CPU in the line's own code\">Self</th>"
         "<th scope=\"col\" class=\"run\" title=\"On a CPU, in the line or in what it called\">Run</th>"
         "<th scope=\"col\" class=\"wait\" title=\"Waiting, in what the line called\">Wait</th>"
-        "<th scope=\"col\" class=\"all\" title=\"Run and wait, a stack counted once\">Inclusive</th>"
+        "<th scope=\"col\" class=\"all\" title=\"Run and wait, a stack counted once\">Total</th>"
         "<th scope=\"col\" class=\"code\">");
     wp_buffer_puts(
         out, listing->has_text ? "Source</th></tr></thead>\n<tbody>\n" : "Function</th></tr></thead>\n<tbody>\n");

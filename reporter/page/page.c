@@ -31,10 +31,10 @@ static void processes(struct wp_display *display, const struct wp_facts *facts)
 static void functions(struct wp_display *display, const struct wp_facts *facts)
 {
     wp_display_add(display, WP_ITEM_PARAGRAPH,
-        "Inclusive time counts a function once a stack, however often it stands on it, and goes through to the "
+        "Total time counts a function once a stack, however often it stands on it, and goes through to the "
         "processes "
         "that it waited for. Running and waiting are exclusive: the function was the innermost one.");
-    struct wp_item *modules = wp_display_add(display, WP_ITEM_PARAGRAPH, "By object file and by service");
+    struct wp_item *modules = wp_display_add(display, WP_ITEM_PARAGRAPH, "By module and by service");
     if (modules)
         modules->link = wp_link_to(WP_PAGE_MODULES, facts->release, facts->aggregate, NULL);
     struct wp_item *sources =

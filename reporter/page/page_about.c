@@ -30,8 +30,8 @@ static const char *meaning(const char *limit)
 {
     static const char *const meanings[][2] = {
         {"depth", "Somebody waited for somebody who waited, through more processes than --depth follows"},
-        {"width", "A sleep had more stretches behind it than --width looks at"},
-        {"budget", "A second of a host had more stretches behind what its threads waited for than --budget looks at"},
+        {"width", "A sleep had more intervals behind it than --width looks at"},
+        {"budget", "A second of a host had more intervals behind what its threads waited for than --budget looks at"},
         {"history", "What was waited for lay further back than --history keeps"},
         {"memory",
             "A session held more memory than --host-memory or --memory lets it, and was ended: waits across that are "
@@ -101,7 +101,7 @@ void wp_page_about(struct wp_display *display, const struct wp_facts *facts)
     add_limits(display, facts);
     wp_display_heading(display, "Words");
     wp_display_add(display, WP_ITEM_PARAGRAPH,
-        "A run is a stretch of one thread on a CPU, a sleep a stretch off it. A control path is a series of runs that "
+        "A run is an interval of one thread on a CPU, a sleep one off it. A control path is a series of runs that "
         "hand "
         "over to each other; its pseudo-stack at a moment is a pile of sleeps, each waiting for what stands on it, "
         "with the "

@@ -78,7 +78,7 @@ static void add_callers(struct wp_display *display, const struct wp_facts *facts
     static const struct wp_column columns[] = {
         {"Called by", NULL, WP_CELL_NAME},
         {"Time", "Of the function when it was called from there", WP_CELL_DURATION},
-        {"Share", "Of the function's inclusive time", WP_CELL_SHARE},
+        {"Share", "Of the function's total time", WP_CELL_SHARE},
     };
     uint32_t first = calls->first_caller[function->frame], end = calls->first_caller[function->frame + 1];
     struct wp_table *table = wp_display_table(display, wp_pool_printf(&display->pool, "callers-%zu", place), columns, 3,
@@ -94,7 +94,7 @@ static void add_callees(struct wp_display *display, const struct wp_facts *facts
     static const struct wp_column columns[] = {
         {"Calls, and waits in", NULL, WP_CELL_NAME},
         {"Time", "Spent there from this function", WP_CELL_DURATION},
-        {"Share", "Of the function's inclusive time", WP_CELL_SHARE},
+        {"Share", "Of the function's total time", WP_CELL_SHARE},
     };
     uint32_t first = calls->first_callee[function->frame], end = calls->first_callee[function->frame + 1];
     struct wp_table *table = wp_display_table(display, wp_pool_printf(&display->pool, "callees-%zu", place), columns, 3,
@@ -111,7 +111,7 @@ static void add_places(struct wp_display *display, const struct wp_facts *facts,
     static const struct wp_column columns[] = {
         {"Where it stands", "The pseudo-stack up to it", WP_CELL_STACK},
         {"Time", NULL, WP_CELL_DURATION},
-        {"Share", "Of the function's inclusive time", WP_CELL_SHARE},
+        {"Share", "Of the function's total time", WP_CELL_SHARE},
     };
     uint32_t first = calls->first_place[function->frame], end = calls->first_place[function->frame + 1];
     struct wp_table *table = wp_display_table(display, wp_pool_printf(&display->pool, "places-%zu", place), columns, 3,
@@ -154,7 +154,7 @@ static void add_sites(
     static const struct wp_column columns[] = {
         {"Call site", "The line that calls it", WP_CELL_NAME},
         {"Time", "Of the function when it was called from there", WP_CELL_DURATION},
-        {"Share", "Of the function's inclusive time", WP_CELL_SHARE},
+        {"Share", "Of the function's total time", WP_CELL_SHARE},
     };
     const struct wp_source_lines *source = &facts->source;
     uint32_t callee = function->style == WP_STYLE_USER ? wp_source_function(source, function->name) : UINT32_MAX,
@@ -217,7 +217,7 @@ static void add_function(
     heading->number = 2;
     heading->anchor = wp_page_function_anchor(display, function);
     heading->link = wp_page_flame_link(display, facts, "search", heading->text);
-    wp_display_fact(display, "Inclusive", wp_human_duration(pool, function->inclusive_ns),
+    wp_display_fact(display, "Total", wp_human_duration(pool, function->inclusive_ns),
         wp_pool_printf(pool, "%s of the total", wp_human_share(pool, function->inclusive_ns, facts->total_ns)));
     if (display->last)
         display->last->link = wp_page_behind_function(display, facts, function);
@@ -283,13 +283,13 @@ int wp_page_function(struct wp_display *display, const struct wp_facts *facts, c
     display->part = part;
     display->title = wp_page_title(WP_PAGE_FUNCTION);
     display->subtitle = wp_pool_printf(
-        &display->pool, "Functions %zu to %zu of %zu, by inclusive time", first + 1, end, facts->function_count);
+        &display->pool, "Functions %zu to %zu of %zu, by total time", first + 1, end, facts->function_count);
     display->tab_release = facts->release;
     display->tab_aggregate = facts->aggregate;
     display->tab_compare = facts->change != NULL;
     if (part == 1)
         wp_display_add(display, WP_ITEM_PARAGRAPH,
-            "The callers' times add up to a function's inclusive time; so do its running time "
+            "The callers' times add up to a function's total time; so do its running time "
             "and the times of what it calls and waits in. A stack counts once however often the function stands on it: "
             "calls "
             "inside a clique of functions that call each other are folded, and not part of these sums.");

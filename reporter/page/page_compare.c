@@ -259,7 +259,7 @@ static void add_method(struct wp_display *display, const struct wp_compare *comp
     }
     wp_display_add(display, WP_ITEM_PARAGRAPH,
         wp_pool_printf(pool,
-            "Both sides are cut into stretches of time and each row is measured in every one, as time in %s. "
+            "Both sides are cut into intervals of time and each row is measured in every one, as time in %s. "
             "A row has changed when Welch's t test says so with p < %.3g after Holm's correction for the %zu rows "
             "tested "
             "together, and when it is %.3g %% or more. Functions and frames are corrected after Benjamini and "

@@ -12,9 +12,9 @@
 static void add_modules(struct wp_display *display, const struct wp_facts *facts)
 {
     static const struct wp_column columns[] = {
-        {"Object file", NULL, WP_CELL_NAME},
-        {"Inclusive", "Its functions on any stack, once each, with all that they waited for", WP_CELL_DURATION},
-        {"Share", "Inclusive time, of the total", WP_CELL_SHARE},
+        {"Module", NULL, WP_CELL_NAME},
+        {"Total", "Its functions on any stack, once each, with all that they waited for", WP_CELL_DURATION},
+        {"Share", "Of the time of all control paths", WP_CELL_SHARE},
         {"Running", "One of its functions was the innermost of a run", WP_CELL_DURATION},
         {"Waiting", "One of its functions was the innermost of a wait", WP_CELL_DURATION},
         {"Pieces", "Such runs and waits", WP_CELL_COUNT},
@@ -89,7 +89,7 @@ void wp_page_modules(struct wp_display *display, const struct wp_facts *facts)
         "times, functions, callers. One that is left out is a contour: what stood on its functions counts for who "
         "called them. There others can "
         "be left out too, and the flame shows the same.");
-    wp_display_heading(display, "Object files");
+    wp_display_heading(display, "Modules");
     add_modules(display, facts);
     wp_display_heading(display, "Services");
     add_services(display, facts);

@@ -45,7 +45,7 @@ void wp_page_source_table(struct wp_display *display, const struct wp_facts *fac
             WP_CELL_DURATION},
         {"Share", "Own time, of the total", WP_CELL_SHARE},
         {"Self", "On a CPU in its lines' own code", WP_CELL_DURATION},
-        {"Largest line", "Inclusive", WP_CELL_DURATION},
+        {"Largest line", "Total", WP_CELL_DURATION},
         {"Line", "That line", WP_CELL_ID},
     };
     struct wp_source_map map = map_of(facts, NULL);
@@ -80,7 +80,7 @@ void wp_page_sources(struct wp_display *display, const struct wp_facts *facts)
 {
     wp_display_add(display, WP_ITEM_PARAGRAPH,
         "Time by line of source, as the debug info of the programs has it. Inlined functions count where they were "
-        "written. A line's inclusive time "
+        "written. A line's total time "
         "counts a stack once; own time adds up.");
     if (facts->origins.count > 1)
         wp_display_add(display, WP_ITEM_NOTICE,
@@ -111,8 +111,8 @@ static void add_hottest(struct wp_display *display, const struct wp_facts *facts
         {"Self", "On a CPU in the line's own code", WP_CELL_DURATION},
         {"Run", "On a CPU, in the line or in what it called", WP_CELL_DURATION},
         {"Wait", "Waiting, in what the line called", WP_CELL_DURATION},
-        {"Inclusive", NULL, WP_CELL_DURATION},
-        {"Share", "Inclusive, of the total", WP_CELL_SHARE},
+        {"Total", NULL, WP_CELL_DURATION},
+        {"Share", "Of the time of all control paths", WP_CELL_SHARE},
     };
     const struct wp_source_file *file = &facts->source.files[place];
     const struct wp_source_site **sites =
@@ -151,8 +151,8 @@ static void add_functions(
     static const struct wp_column columns[] = {
         {"Function", "Its callers and callees", WP_CELL_NAME},
         {"From line", "The first one with time", WP_CELL_ID},
-        {"Inclusive", NULL, WP_CELL_DURATION},
-        {"Share", "Inclusive, of the total", WP_CELL_SHARE},
+        {"Total", NULL, WP_CELL_DURATION},
+        {"Share", "Of the time of all control paths", WP_CELL_SHARE},
     };
     const struct wp_source_file *file = &facts->source.files[place];
     wp_display_heading(display, "Functions");
@@ -226,7 +226,7 @@ int wp_page_source(struct wp_display *display, const struct wp_facts *facts, con
         wp_pool_printf(pool, "%s of the total", wp_human_share(pool, file->own_ns, facts->total_ns)));
     wp_display_fact(display, "Self", wp_human_duration(pool, file->self_ns), "on a CPU in these lines");
     wp_display_fact(display, "Largest line", wp_pool_printf(pool, "%u", file->largest_line),
-        wp_pool_printf(pool, "%s inclusive", wp_human_duration(pool, file->largest_ns)));
+        wp_pool_printf(pool, "%s total", wp_human_duration(pool, file->largest_ns)));
     wp_display_fact(display, "Text",
         text->text.size ? wp_pool_printf(pool, "%.*s", (int)strcspn(text->from, ":"), text->from) : "not available",
         text->text.size ? text->from + strcspn(text->from, " ") : "");

@@ -87,8 +87,8 @@ void wp_page_function_table(struct wp_display *display, const struct wp_facts *f
 {
     static const struct wp_column columns[] = {
         {"Function", NULL, WP_CELL_NAME},
-        {"Inclusive", "On any stack, with all that it waited for", WP_CELL_DURATION},
-        {"Share", "Inclusive time, of the total", WP_CELL_SHARE},
+        {"Total", "On any stack, with all that it waited for", WP_CELL_DURATION},
+        {"Share", "Of the time of all control paths", WP_CELL_SHARE},
         {"Running", "Innermost function of a run", WP_CELL_DURATION},
         {"Waiting", "Innermost function of a wait", WP_CELL_DURATION},
         {"Pieces", "Runs and waits in which it was the innermost function", WP_CELL_COUNT},
@@ -117,15 +117,15 @@ static int compare_own(const void *left, const void *right)
     const struct wp_function_fact *const *a = left, *const *b = right;
     if (own_time(*a) != own_time(*b))
         return own_time(*a) > own_time(*b) ? -1 : 1;
-    return *a < *b ? -1 : *a > *b; /* the order by inclusive time breaks ties */
+    return *a < *b ? -1 : *a > *b; /* the order by total time breaks ties */
 }
 
 void wp_page_busiest_table(struct wp_display *display, const struct wp_facts *facts, size_t rows)
 {
     static const struct wp_column columns[] = {
         {"Busiest function", NULL, WP_CELL_NAME},
-        {"Inclusive", "On any stack, with all that it waited for", WP_CELL_DURATION},
-        {"Own share", "Running and waiting in it, of the total", WP_CELL_SHARE},
+        {"Total", "On any stack, with all that it waited for", WP_CELL_DURATION},
+        {"Self share", "Running and waiting in it, of the total", WP_CELL_SHARE},
         {"Running", "Innermost function of a run", WP_CELL_DURATION},
         {"Waiting", "Innermost function of a wait, but for the scheduler's own", WP_CELL_DURATION},
         {"Pieces", "Such runs and waits", WP_CELL_COUNT},

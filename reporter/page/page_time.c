@@ -17,7 +17,7 @@ static void add_table(struct wp_display *display, const struct wp_over_time *tim
 {
     static const struct wp_column columns[] = {
         {"From", NULL, WP_CELL_TEXT},
-        {"Total", "Of all control paths in that stretch", WP_CELL_DURATION},
+        {"Total", "Of all control paths in that interval", WP_CELL_DURATION},
         {"Share", "Of the total", WP_CELL_SHARE},
         {"Mostly", "The largest category", WP_CELL_TEXT},
         {"Of it", "Time in that category", WP_CELL_DURATION},

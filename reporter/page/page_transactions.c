@@ -33,8 +33,8 @@ static void add_parts(
     static const struct wp_column columns[] = {
         {"Who, through whom", NULL, WP_CELL_NAME},
         {"Doing", "And in which function", WP_CELL_TEXT},
-        {"Usual", "Of one request, on average over those up to the median", WP_CELL_DURATION},
-        {"Slow", "Of one request, on average over the slow ones", WP_CELL_DURATION},
+        {"Up to p50", "Of one request, on average over those up to the median", WP_CELL_DURATION},
+        {"From p95", "Of one request, on average over the slow ones", WP_CELL_DURATION},
         {"Difference", NULL, WP_CELL_VALUE},
         {"Part of it", "Of the time that slow requests take longer", WP_CELL_VALUE},
     };
@@ -69,9 +69,9 @@ static void add_numbers(struct wp_display *display, const struct wp_service_fact
 {
     struct wp_pool *pool = &display->pool;
     wp_display_fact(display, "Requests", wp_human_count(pool, service->count), "answered while recorded");
-    wp_display_fact(display, "Half take up to", wp_human_duration(pool, service->median_ns), "the median");
-    wp_display_fact(display, "Nine of ten", wp_human_duration(pool, service->p90_ns), "take up to this");
-    wp_display_fact(display, "99 of 100", wp_human_duration(pool, service->p99_ns), "take up to this");
+    wp_display_fact(display, "p50", wp_human_duration(pool, service->median_ns), "half of them take up to this");
+    wp_display_fact(display, "p90", wp_human_duration(pool, service->p90_ns), "take up to this");
+    wp_display_fact(display, "p99", wp_human_duration(pool, service->p99_ns), "take up to this");
     wp_display_fact(display, "The slowest", wp_human_duration(pool, service->slowest_ns),
         wp_human_time(pool, service->slowest_start_ns));
 }

@@ -131,7 +131,7 @@ void wp_page_chrono(struct wp_display *display, const struct wp_facts *facts)
 void wp_page_running(struct wp_display *display, const struct wp_facts *facts)
 {
     wp_display_add(display, WP_ITEM_PARAGRAPH,
-        "Who ran when at the beginning of the newest recording: every bar is a stretch on a CPU, every line is one "
+        "Who ran when at the beginning of the newest recording: every bar is an interval on a CPU, every line is one "
         "thread setting another going. Click a process to "
         "open its flame.");
     if (has_window(display, facts))

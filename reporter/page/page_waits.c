@@ -156,8 +156,8 @@ static void add_waits(
             {"For whom", NULL, WP_CELL_NAME},
             {"Time", NULL, WP_CELL_DURATION},
             {"Share", "Of the total; waits stand in each other, so shares do not add up to 100 %", WP_CELL_SHARE},
-            {"Pieces", "Stretches in which the awaited one itself was on top", WP_CELL_COUNT},
-            {"Knot", "Both wait for each other in the end", WP_CELL_TEXT},
+            {"Pieces", "Intervals in which the awaited one itself was on top", WP_CELL_COUNT},
+            {"Cycle", "Both wait for each other in the end", WP_CELL_TEXT},
         },
                                   host_columns[] = {
                                       {"Host that waits", NULL, WP_CELL_NAME},
@@ -167,7 +167,7 @@ static void add_waits(
                                           "Of the total; waits stand in each other, so shares do not add up to 100 %",
                                           WP_CELL_SHARE},
                                       {"Messages", "That ended waits", WP_CELL_COUNT},
-                                      {"Knot", "Both wait for each other in the end", WP_CELL_TEXT},
+                                      {"Cycle", "Both wait for each other in the end", WP_CELL_TEXT},
                                   };
     size_t room = waits->wait_count < TABLE_ROWS ? waits->wait_count : TABLE_ROWS;
     struct wp_table *table =
@@ -206,9 +206,9 @@ static void add_knots(struct wp_display *display, const struct wp_facts *facts, 
             wp_pool_printf(pool,
                 "%s: %s, which wait for each other in a circle; the paths "
                 "were inside of it for %s (%s of the total).",
-                i                           ? "A knot"
-                    : waits->knot_count > 1 ? "The largest knot"
-                                            : "A knot",
+                i                           ? "A cycle"
+                    : waits->knot_count > 1 ? "The largest cycle"
+                                            : "A cycle",
                 knot->name, wp_human_duration(pool, knot->ns), wp_human_share(pool, knot->ns, facts->total_ns)));
     }
 }

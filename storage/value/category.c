@@ -7,19 +7,19 @@
 static const struct {
     const char *key, *title;
 } names[WP_CATEGORIES] = {
-    [WP_UNDERSTOOD_FUNCTIONS] = {"understood_functions", "In understood functions"},
-    [WP_BLOCKING_IO] = {"blocking_io", "In blocking I/O"},
-    [WP_RUNNING_NOT_SAMPLED] = {"running_not_sampled", "Running but not sampled"},
+    [WP_UNDERSTOOD_FUNCTIONS] = {"understood_functions", "On-CPU"},
+    [WP_BLOCKING_IO] = {"blocking_io", "Blocking I/O"},
+    [WP_RUNNING_NOT_SAMPLED] = {"running_not_sampled", "On-CPU, unsampled"},
     [WP_MESSAGE_IN_FLIGHT] = {"message_in_flight", "Message in flight"},
     [WP_IO_QUEUE] = {"io_queue", "I/O queue"},
-    [WP_SCHEDULER] = {"scheduler", "Scheduler"},
+    [WP_SCHEDULER] = {"scheduler", "Runnable"},
     [WP_REMOTE_NOT_TRACED] = {"remote_not_traced", "Remote, not traced"},
     [WP_DELIBERATE_SLEEP] = {"deliberate_sleep", "Deliberate sleep"},
-    [WP_HARDWARE_WAIT] = {"hardware_wait", "Waiting for hardware"},
-    [WP_INVOLUNTARY] = {"involuntary", "Involuntary"},
-    [WP_KERNEL_BLOCK] = {"kernel_block", "Kernel block"},
+    [WP_HARDWARE_WAIT] = {"hardware_wait", "Hardware wait"},
+    [WP_INVOLUNTARY] = {"involuntary", "Preempted"},
+    [WP_KERNEL_BLOCK] = {"kernel_block", "Blocked in the kernel"},
     [WP_TIMEOUT] = {"timeout", "Timed out"},
-    [WP_OTHER_PATH] = {"other_path", "Waiting on other path"},
+    [WP_OTHER_PATH] = {"other_path", "Other path"},
     [WP_UNACCOUNTED] = {"unaccounted", "Unaccounted"},
 };
 

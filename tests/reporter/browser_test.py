@@ -331,7 +331,7 @@ class Pages(unittest.TestCase):
                          "{ return f[1] === '[cc1]'; }), 1))")
         browser.evaluate(flame + ".one[1].click()")
         self.assertTrue(browser.wait("/exemplar-[0-9]+.html#from=/.test(location.href) && document.body && document.body.dataset.ready"))
-        self.assertIn("drawn by lot", browser.evaluate("document.querySelector('main').textContent.toLowerCase()"))
+        self.assertIn("sampled at random", browser.evaluate("document.querySelector('main').textContent.toLowerCase()"))
         self.assertEqual(browser.faults(), [])
 
     def test_a_host_has_its_flame(self):
@@ -398,7 +398,7 @@ class Pages(unittest.TestCase):
         for link, shown in (("node=", "[kworker/0:1]"), ("process=", "all of [cc1]")):
             self.open("plain", "v1/main/flame.html")
             address = browser.evaluate("Array.from(document.querySelectorAll('td a')).filter(function (a) { return a.textContent === "
-                                       "'Waiting on other path' && a.hash.indexOf('%s') === 1; })[0].href" % link)
+                                       "'Other path' && a.hash.indexOf('%s') === 1; })[0].href" % link)
             browser.open(address)
             self.assertEqual(browser.evaluate("(function (f) { return f.zoom ? f.name(f.zoom) : f.gathered; })(window.wakepath.flame)"),
                              shown)

@@ -386,7 +386,7 @@ static void all_views_agree(void **state)
     assert_int_equal(hop->verdict, WP_VERDICT_BETTER);
     assert_near(hop->percent, -50, 3);
     assert_int_equal(find(&made, WP_CHANGE_PROCESSES, "[postgres]", -1)->verdict, WP_VERDICT_BETTER);
-    assert_int_equal(find(&made, WP_CHANGE_CATEGORIES, "In blocking I/O", -1)->verdict, WP_VERDICT_BETTER);
+    assert_int_equal(find(&made, WP_CHANGE_CATEGORIES, "Blocking I/O", -1)->verdict, WP_VERDICT_BETTER);
     assert_int_equal(find(&made, WP_CHANGE_FUNCTIONS, "pread", -1)->verdict, WP_VERDICT_BETTER);
     uint64_t sum[2] = {0};
     for (size_t i = 0; i < made.changes[WP_CHANGE_HOPS].count; i++)
