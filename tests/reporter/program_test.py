@@ -105,7 +105,7 @@ class Program(unittest.TestCase):
         self.assertIn("main in release v1", here("query").stdout)
         self.assertEqual(here("query", "--release", "v2").stderr.strip().split(": ", 2)[-1],
                          "store wakepath-report/store has no release v2: did you mean v1?")
-        self.assertIn("no aggregate mian: did you mean main?", here("query", "--aggregate", "mian").stderr)
+        self.assertIn("no aggregate man: did you mean main?", here("check", "v1:man", "v1").stderr)
         self.assertIn("no release v3 in store wakepath-report/store: did you mean v1?", here("check", "v1", "v3").stderr)
         self.assertEqual(here("check", "v1", "v1").returncode, 0)
 

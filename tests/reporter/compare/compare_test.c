@@ -556,45 +556,6 @@ static void files_are_found_again_in_another_folder(void **state)
     end(&made, facts);
 }
 
-static struct wp_report *worked_on_by(const char *const *workers, uint64_t at_s)
-{
-    struct wp_report *report = wp_report_create();
-    assert_non_null(report);
-    for (unsigned i = 0; i < 20; i++)
-        for (unsigned worker = 0; workers[worker]; worker++) {
-            char stack[200];
-            uint64_t start = (at_s + i) * 1000000000u + worker * 1000000u;
-            snprintf(stack, sizeof(stack), "[api];main@api;sleep:fsync;%s;k:work", workers[worker]);
-            wp_report_add_at(report, sample_node(report, stack), WP_UNDERSTOOD_FUNCTIONS, start, start + 1000000);
-        }
-    return report;
-}
-
-/* Workers of the kernel are known by their role, threads of a pool too where the other side has none of that number. */
-static void workers_are_known_by_their_role(void **state)
-{
-    static const char *const before[] = {"[kworker/u8:2]", "[kworker/1:0H]", "[kworker/0:1]", "[pool-1-thread-3]",
-        "[node-16]", "[cc1]", "[gone-x2]", NULL};
-    static const char *const after[] = {"[kworker/u8:6]", "[kworker/0:1H]", "[kworker/1:2]", "[pool-1-thread-9]",
-        "[node-16]", "[cc1]", "[come-x3]", NULL};
-    static const char *const wanted[] = {
-        "[kworker/u*:*]", "[kworker/*:*H]", "[kworker/*:*]", "[pool-*-thread-*]", "[node-16]", "[cc1]"};
-    struct wp_facts facts[2];
-    struct wp_compare made;
-    (void)state;
-    build(&facts[0], "v1", worked_on_by(before, 1790000000));
-    build(&facts[1], "v2", worked_on_by(after, 1790000100));
-    compare(&made, facts, &WP_COMPARE_DEFAULTS);
-    for (size_t i = 0; i < sizeof(wanted) / sizeof(*wanted); i++) {
-        const struct wp_change *row = find(&made, WP_CHANGE_PROCESSES, wanted[i], -1);
-        if (!row)
-            fail_msg("no row of %s", wanted[i]);
-        assert_true(row->ns[WP_BEFORE] && row->ns[WP_BEFORE] == row->ns[WP_AFTER]);
-    }
-    assert_int_equal(made.changes[WP_CHANGE_PROCESSES].count, sizeof(wanted) / sizeof(*wanted) + 2);
-    end(&made, facts);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(student_matches_tables),
@@ -606,7 +567,6 @@ int main(void)
         cmocka_unit_test(all_views_agree), cmocka_unit_test(ignored_categories_are_not_judged),
         cmocka_unit_test(units_scale_and_verdicts_do_not_follow_length),
         cmocka_unit_test(what_cannot_be_tested_is_not_judged),
-        cmocka_unit_test(files_are_found_again_in_another_folder), cmocka_unit_test(workers_are_known_by_their_role),
-        cmocka_unit_test(hostile_names_stay_text)};
+        cmocka_unit_test(files_are_found_again_in_another_folder), cmocka_unit_test(hostile_names_stay_text)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -261,6 +261,45 @@ static void what_only_new_recordings_have_is_a_change(void **state)
     end(&outcome);
 }
 
+static struct wp_report *worked_on_by(const char *const *workers, uint64_t at_s)
+{
+    struct wp_report *report = wp_report_create();
+    assert_non_null(report);
+    for (unsigned i = 0; i < 20; i++)
+        for (unsigned worker = 0; workers[worker]; worker++) {
+            char stack[200];
+            uint64_t start = (at_s + i) * 1000000000u + worker * 1000000u;
+            snprintf(stack, sizeof(stack), "[api];main@api;sleep:fsync;%s;k:work", workers[worker]);
+            wp_report_add_at(report, sample_node(report, stack), WP_UNDERSTOOD_FUNCTIONS, start, start + 1000000);
+        }
+    return report;
+}
+
+/* Workers of the kernel are known by their role, threads of a pool too where the other side has none of that number. */
+static void workers_are_known_by_their_role(void **state)
+{
+    static const char *const before[] = {"[kworker/u8:2]", "[kworker/1:0H]", "[kworker/0:1]", "[pool-1-thread-3]",
+        "[node-16]", "[cc1]", "[gone-x2]", NULL};
+    static const char *const after[] = {"[kworker/u8:6]", "[kworker/0:1H]", "[kworker/1:2]", "[pool-1-thread-9]",
+        "[node-16]", "[cc1]", "[come-x3]", NULL};
+    static const char *const wanted[] = {
+        "[kworker/u*:*]", "[kworker/*:*H]", "[kworker/*:*]", "[pool-*-thread-*]", "[node-16]", "[cc1]"};
+    struct wp_facts facts[2];
+    struct wp_compare made;
+    (void)state;
+    assert_int_equal(wp_facts_build(&facts[0], "v1", "main", worked_on_by(before, 1790000000), NULL, NULL), 0);
+    assert_int_equal(wp_facts_build(&facts[1], "v2", "main", worked_on_by(after, 1790000100), NULL, NULL), 0);
+    assert_int_equal(wp_compare_build(&made, &facts[0], &facts[1], &WP_COMPARE_DEFAULTS, NULL), 0);
+    for (size_t i = 0; i < sizeof(wanted) / sizeof(*wanted); i++) {
+        const struct wp_change *row = find(&made, WP_CHANGE_PROCESSES, wanted[i], -1);
+        assert_true(row->ns[WP_BEFORE] && row->ns[WP_BEFORE] == row->ns[WP_AFTER]);
+    }
+    assert_int_equal(made.changes[WP_CHANGE_PROCESSES].count, sizeof(wanted) / sizeof(*wanted) + 2);
+    wp_compare_fini(&made);
+    wp_facts_fini(&facts[0]);
+    wp_facts_fini(&facts[1]);
+}
+
 #define TRIALS 400u
 
 static void equals_raise_no_alarm(void **state)
@@ -292,6 +331,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(a_sleep_in_each_request_is_worse),
         cmocka_unit_test(a_process_alone_makes_the_headline),
-        cmocka_unit_test(what_only_new_recordings_have_is_a_change), cmocka_unit_test(equals_raise_no_alarm)};
+        cmocka_unit_test(what_only_new_recordings_have_is_a_change), cmocka_unit_test(workers_are_known_by_their_role),
+        cmocka_unit_test(equals_raise_no_alarm)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
