@@ -214,7 +214,9 @@ static void add_rate(struct wp_compare_build *build, const struct service *const
         row->count[i] = (uint64_t)service[i]->count;
         logs[i].value = log(row->rate[i].value);
         logs[i].error = sqrt(logs[i].error * logs[i].error + 1 / service[i]->count);
-        logs[i].freedom = service[i]->count < LEAST_BEYOND ? 0 : logs[i].freedom;
+        /* How many came in each recording is not kept, and a service's load is not its own: shown, not judged. */
+        bool is_judged = service[i]->count >= LEAST_BEYOND && compare->options.per == WP_PER_RECORDING;
+        logs[i].freedom = is_judged ? logs[i].freedom : 0;
     }
     finish_row(row, logs, 0);
 }
