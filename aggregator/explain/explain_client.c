@@ -99,12 +99,11 @@ static bool has_slept_at(
         return true;
     for (uint32_t i = 0; i < SLEEP_LIMIT; i++, ordinal--) {
         const struct wp_slice *slice = wp_thread_slice(server, ordinal);
-        if (slice->out_ns <= from_ns)
-            return false;
-        if (slice->stack == place->stack && slice->syscall == place->syscall && !(slice->flags & WP_SLICE_PREEMPTED))
+        bool is_there = slice->stack == place->stack && slice->syscall == place->syscall;
+        if (is_there && slice->wake_ns > from_ns && !(slice->flags & WP_SLICE_PREEMPTED))
             return true;
-        if (ordinal == server->first_slice)
-            return true;
+        if (slice->out_ns <= from_ns || ordinal == server->first_slice)
+            return slice->out_ns > from_ns;
     }
     return true;
 }
@@ -114,11 +113,12 @@ bool wp_explain_answered_client(
 {
     const struct wp_slice *slice = ended_at(x, woken->thread, woken->time_ns);
     struct wp_asked_place place = {0};
+    uint64_t since_ns = wait->slice->out_ns < woken->time_ns ? wait->slice->out_ns : woken->time_ns;
     if (!slice || !may_be_asked(slice) || wp_explain_is_kernel(x, woken->thread) ||
         wp_explain_is_in_vain(x, woken->thread, woken->time_ns))
         return false;
     uint64_t asked_ns = wp_clients_asked(&x->timeline->clients, woken->thread, server, woken->time_ns, &place);
     return asked_ns && may_be_asked(&(struct wp_slice){.syscall = place.syscall & WP_SLICE_SYSCALL}) &&
         !wp_explain_is_too_old(x, asked_ns) && !is_waiting(x, wait->thread, server, asked_ns) &&
-        !has_slept_at(x, &place, woken->time_ns, wait->slice->wake_ns);
+        !has_slept_at(x, &place, since_ns, wait->slice->wake_ns);
 }

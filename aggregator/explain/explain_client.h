@@ -12,7 +12,8 @@
  * process:
  * - the woken one slept in a call that reads or waits for several, and before that it had ended such a sleep of the
  *   server's, while the sleeper did not wait for the server;
- * - from then to its waking of the sleeper the server has not slept in that place again.
+ * - from then to its waking of the sleeper, and while that slept, the server has not slept in that place again: it had
+ *   the sleeper's request.
  */
 bool wp_explain_answered_client(
     const struct wp_explainer *x, const struct wp_wait *wait, uint32_t server, const struct wp_woken_one *woken);

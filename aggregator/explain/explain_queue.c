@@ -109,8 +109,8 @@ static uint64_t turned_ns(const struct wp_explainer *x, uint32_t waker, uint64_t
 
 /*
  * The last one that was served before the sleeper, and by itself: one like the sleeper, or a client of another program.
- * Those that are woken one right behind the other waited for one thing. Where the sleeper itself was woken in vain, its
- * request was read then; where it was answered, it was the one that was served last.
+ * Of those who are alike, such as are woken one right behind the other waited for one thing. Where the sleeper itself
+ * was woken in vain, its request was read then; where it was answered, it was the one that was served last.
  */
 static bool find_served(const struct wp_explainer *x, const struct wp_wait *wait, uint32_t server,
     const struct wp_woken_list *list, struct queue *queue)
@@ -128,10 +128,13 @@ static bool find_served(const struct wp_explainer *x, const struct wp_wait *wait
                     wp_explain_answered_client(x, wait, server, woken));
         if (!steps)
             apart = wp_explain_is_in_vain(x, wait->thread, together) ? 0 : x->options.fit_ns;
-        if (apart && woken->time_ns + apart >= together)
-            together = woken->time_ns;
-        else if ((has_place && is_alike(x, wait, server, woken)) || wp_explain_answered_client(x, wait, server, woken))
+        bool is_together = apart && woken->time_ns + apart >= together;
+        if (!is_together && has_place && is_alike(x, wait, server, woken))
             return true;
+        if (wp_explain_answered_client(x, wait, server, woken))
+            return true;
+        if (is_together)
+            together = woken->time_ns;
     }
     return false;
 }
