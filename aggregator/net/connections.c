@@ -426,8 +426,7 @@ void wp_connections_event(struct wp_connections *connections, uint32_t host, con
 size_t wp_connections_bytes(const struct wp_connections *connections, uint32_t host)
 {
     const struct host *row = host < connections->host_count ? &connections->hosts[host] : NULL;
-    return row ? row->end_count * (sizeof(struct wp_end) + 2 * sizeof(struct wp_intslot)) + wp_idtable_bytes(&row->ends)
-               : 0;
+    return row ? row->end_count * (sizeof(struct wp_end) + 2 * sizeof(uint32_t)) + wp_idtable_bytes(&row->ends) : 0;
 }
 
 void wp_connections_watch(struct wp_connections *connections, wp_connections_watcher *watcher, void *context)

@@ -43,7 +43,9 @@ struct wp_ends {
     struct wp_end_place *places;                  /* owned; [0] is unused */
     uint32_t count, room, free;                   /* free: list through `peer` */
     uint32_t place_count, place_room, place_free; /* free: list through by_address.next */
-    struct wp_intmap index;                       /* the newest end with a key */
+    struct wp_intmap by_address;                  /* address -> the newest end with it */
+    uint32_t *by_sequence;                        /* hash table of the newest end with each sequence, 0 free; owned */
+    uint32_t sequence_mask, sequence_count;
 };
 
 void wp_ends_init(struct wp_ends *ends);

@@ -14,7 +14,6 @@
 #include "collector/send/capture_reader.h"
 #include "common/path.h"
 #include "proto/batch_encode.h"
-#include "proto/transport_client.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -47,16 +46,9 @@ struct hour {
     struct wp_aggregate_rule rule;
     struct wp_hello hello; /* of the capture; strings are the reader's */
     uint32_t session;
-    uint64_t seq, told_s, every_s, events, started_ns, retold;
-    struct wp_buffer bytes, frame;
-    char root[64];
-    const char *endpoint; /* of an aggregator that is told; NULL: an engine here */
-    struct wp_frame_writer *writer;
-    struct lane {
-        struct wp_client *client; /* owned */
-        struct wp_bye bye;
-        bool has_left;
-    } now, before;
+    uint64_t seq, told_s, every_s, events;
+    struct wp_buffer bytes;
+    char root[64], store[80], resume[80];
 };
 
 static void check(int rc, const struct wp_error *err)
@@ -259,7 +251,7 @@ static uint64_t of_tree(const struct wp_pathtree *tree)
 }
 
 struct sums {
-    uint64_t dictionary, timeline, rings, messages, sockets, transfers, by_address, woken, mappings, tree, sites,
+    uint64_t dictionary, timeline, rings, messages, sockets, transfers, by_address, ends, woken, mappings, tree, sites,
         reports, base, kept, all;
 };
 
@@ -273,6 +265,7 @@ static void add_up(struct sums *sums, const struct wp_host_session *session)
     sums->sockets += wp_idtable_bytes(&timeline->messages.table);
     sums->transfers += timeline->messages.ring_bytes;
     sums->by_address += wp_intmap_bytes(&timeline->messages.by_address);
+    sums->ends += wp_connections_bytes(session->fleet->connections, session->home);
     sums->woken += wp_woken_bytes(&timeline->woken);
     sums->mappings += wp_mappings_bytes(&session->mappings);
     sums->kept += session->pending_bytes.capacity + session->scratch.capacity +
@@ -297,6 +290,7 @@ static void print_sums(const struct sums *sums)
     print("sockets", sums->sockets);
     print("transfers", sums->transfers);
     print("by_address", sums->by_address);
+    print("ends", sums->ends);
     print("woken", sums->woken);
     print("mappings", sums->mappings);
     print("tree", sums->tree);
@@ -335,51 +329,6 @@ static void tell(struct hour *hour, uint64_t at_s)
     fflush(stdout);
 }
 
-/* --- an aggregator --- */
-
-/* The session before is left when all of it is durable. */
-static void poll_lanes(struct hour *hour, int timeout_ms)
-{
-    struct wp_error err = {0};
-    struct lane *before = &hour->before;
-    int rc = wp_client_poll(hour->now.client, timeout_ms, &err);
-    check(rc < 0 ? rc : 0, &err);
-    if (!before->client)
-        return;
-    rc = wp_client_poll(before->client, 0, &err);
-    check(rc < 0 ? rc : 0, &err);
-    if (!before->has_left)
-        before->has_left = !wp_client_bye(before->client, &before->bye, &err);
-    if (!before->has_left || wp_client_acked(before->client) < before->bye.last_seq)
-        return;
-    wp_client_close(before->client);
-    before->client = NULL;
-}
-
-static void end_lane(struct hour *hour)
-{
-    while (hour->before.client)
-        poll_lanes(hour, 10);
-    hour->before = hour->now;
-    hour->before.bye.last_seq = hour->seq;
-    memcpy(hour->before.bye.successor, hour->hello.session, 16);
-    hour->now = (struct lane){0};
-}
-
-static void send_frame(struct hour *hour, const struct wp_batch *batch)
-{
-    struct wp_error err = {0};
-    wp_buffer_clear(&hour->frame);
-    check(wp_frame_write(hour->writer, WP_FRAME_BATCH, hour->bytes.data, hour->bytes.size, &hour->frame, &err), &err);
-    for (int rc = -EAGAIN; rc == -EAGAIN;) {
-        bool may_send = wp_client_is_welcome(hour->now.client) && wp_client_may_send(hour->now.client, batch->seq);
-        poll_lanes(hour, may_send ? 0 : 5);
-        rc = may_send ? wp_client_send_batch(hour->now.client, batch->seq, hour->frame.data, hour->frame.size, &err)
-                      : -EAGAIN;
-        check(rc == -EAGAIN ? 0 : rc, &err);
-    }
-}
-
 /* --- the engine --- */
 
 static void begin_session(struct hour *hour)
@@ -398,15 +347,6 @@ static void begin_session(struct hour *hour)
     hello.start_real_ns += hour->shift_ns;
     hour->session_round = hour->seq = 0;
     hour->threads.next = hour->sockets.next = 1;
-    if (hour->endpoint) {
-        hour->seq = last_seq;
-        if (before)
-            end_lane(hour);
-        hour->seq = 0;
-        struct wp_client_options options = {.endpoint = hour->endpoint};
-        check(wp_client_open_with(&hour->now.client, &options, &hello, &err), &err);
-        return;
-    }
     check(wp_engine_hello(hour->engine, hour->session, &hello, &welcome, &err), &err);
     if (!before)
         return;
@@ -426,15 +366,14 @@ static void begin_engine(struct hour *hour)
 {
     struct wp_engine_options options = WP_ENGINE_DEFAULTS;
     struct wp_error err = {0};
-    static char store[80], resume[80];
     const char *base = getenv("TMPDIR");
     snprintf(hour->root, sizeof(hour->root), "%.40s/wp-churn-XXXXXX", base ? base : "/var/tmp");
     if (!mkdtemp(hour->root))
         abort();
-    snprintf(store, sizeof(store), "%s/store", hour->root);
-    snprintf(resume, sizeof(resume), "%s/resume", hour->root);
-    options.store = store;
-    options.resume = resume;
+    snprintf(hour->store, sizeof(hour->store), "%s/store", hour->root);
+    snprintf(hour->resume, sizeof(hour->resume), "%s/resume", hour->root);
+    options.store = hour->store;
+    options.resume = hour->resume;
     options.session.rules = &hour->rule;
     options.session.rule_count = 1;
     snprintf(hour->rule.name, sizeof(hour->rule.name), "main");
@@ -448,10 +387,6 @@ static void send_batch(struct hour *hour, const struct wp_batch *batch)
     uint64_t now_ns = batch->watermark_ns;
     wp_buffer_clear(&hour->bytes);
     check(wp_batch_encode(batch, &hour->bytes, &err), &err);
-    if (hour->endpoint) {
-        send_frame(hour, batch);
-        return;
-    }
     wp_engine_step(hour->engine, now_ns);
     check(wp_engine_batch(hour->engine, hour->session, hour->bytes.data, hour->bytes.size, &err), &err);
     check(wp_engine_commit(hour->engine, now_ns, batch->anchor_real_ns / 1000000000, false, &err), &err);
@@ -500,10 +435,7 @@ int main(int argc, char **argv)
              session_s = argc > 3 ? strtoull(argv[3], NULL, 10) : 135;
     mallopt(M_MMAP_THRESHOLD, LARGE_BYTES);
     go_round(&hour, true);
-    hour.endpoint = argc > 5 ? argv[5] : NULL;
-    hour.writer = wp_frame_writer_create(1);
-    if (!hour.endpoint)
-        begin_engine(&hour);
+    begin_engine(&hour);
     uint64_t period = hour.last_ns - hour.first_ns + GAP_NS, session_ns = session_s * 1000000000, since_ns = 0;
     for (; hour.shift_ns < seconds * 1000000000; hour.shift_ns += period, hour.round++, hour.session_round++) {
         if (!hour.session || hour.shift_ns >= since_ns + session_ns) {
@@ -512,11 +444,6 @@ int main(int argc, char **argv)
         }
         wp_intmap_clear(&hour.leaders);
         go_round(&hour, false);
-    }
-    if (hour.endpoint) {
-        while (wp_client_acked(hour.now.client) + 20 < hour.seq)
-            poll_lanes(&hour, 50);
-        return 0;
     }
     check(wp_engine_bye(hour.engine, hour.session, hour.seq, &err), &err);
     check(wp_engine_commit(hour.engine, hour.shift_ns, 0, true, &err), &err);
