@@ -241,6 +241,8 @@ static int tell(const struct recording *recording, FILE *print, struct wp_error 
     if (!rc && (recording->options->is_json || !recording->options->is_quiet))
         if (fwrite(text.data, 1, text.size, out) != text.size || fflush(out))
             rc = wp_error_errno(err, -errno, "cannot write the summary");
+    if (!rc && !recording->options->command) /* else the status is the command's */
+        rc = wp_spoken_check(summary, err);
     wp_buffer_fini(&text);
     return rc;
 }

@@ -164,6 +164,31 @@ static void put_beside(struct wp_buffer *out, struct json_object *root)
     wp_buffer_putc(out, '\n');
 }
 
+/* The line's rest. What was lost comes before what is known of the rest, for a share of that alone says nothing. */
+static void put_figures(struct wp_buffer *out, struct json_object *root, uint64_t dropped, uint64_t seen)
+{
+    uint64_t total = number_of(root, "total_ns");
+    if (!total) {
+        wp_buffer_puts(out, ": no thread that was seen fits, or none of its time was recorded\n");
+    } else {
+        wp_buffer_puts(out, ": ");
+        put_duration(out, number_of(root, "wall_ns"));
+        wp_buffer_puts(out, " wall, ");
+        put_duration(out, total);
+        put_base(out, text_of(root, "base"));
+        wp_buffer_printf(out, ", %.1f %% %s\n", double_of(root, "accounted_percent"),
+            dropped ? "of what was told is accounted for" : "accounted for");
+    }
+    if (!dropped)
+        return;
+    wp_buffer_printf(out, "  lost %.1f %% of the events (%llu of %llu)",
+        100.0 * (double)dropped / (double)(seen + dropped), (unsigned long long)dropped,
+        (unsigned long long)(seen + dropped));
+    wp_buffer_puts(out, ": ");
+    put_duration(out, number_of(root, "uncertain_ns"));
+    wp_buffer_puts(out, " of the time is uncertain, and what is said below may be incomplete\n");
+}
+
 static void put_all(struct wp_buffer *out, struct json_object *root, const char *page)
 {
     struct json_object *events, *recording;
@@ -173,22 +198,14 @@ static void put_all(struct wp_buffer *out, struct json_object *root, const char 
     put_clean(out, text_of(root, "aggregate"));
     wp_buffer_puts(out, " of release ");
     put_clean(out, text_of(root, "release"));
-    wp_buffer_puts(out, ": ");
-    put_duration(out, number_of(root, "wall_ns"));
-    wp_buffer_puts(out, " wall, ");
-    put_duration(out, total);
-    put_base(out, text_of(root, "base"));
-    wp_buffer_printf(out, ", %.1f %% accounted for\n", double_of(root, "accounted_percent"));
-    if (!put_explanations(out, root))
-        put_categories(out, root, total);
-    put_beside(out, root);
     if (json_object_object_get_ex(root, "events", &events)) {
         dropped = number_of(events, "dropped");
         seen = number_of(events, "total");
     }
-    if (dropped)
-        wp_buffer_printf(out, "  dropped %llu of %llu events: what they touched is marked uncertain\n",
-            (unsigned long long)dropped, (unsigned long long)(seen + dropped));
+    put_figures(out, root, dropped, seen);
+    if (!put_explanations(out, root) && total)
+        put_categories(out, root, total);
+    put_beside(out, root);
     if (json_object_object_get_ex(root, "recording", &recording)) {
         wp_buffer_puts(out, "  cost of recording: ");
         put_duration(out, number_of(recording, "cpu_ns"));
@@ -197,6 +214,20 @@ static void put_all(struct wp_buffer *out, struct json_object *root, const char 
     wp_buffer_puts(out, "  page: ");
     put_clean(out, page);
     wp_buffer_putc(out, '\n');
+}
+
+int wp_spoken_check(const char *summary_path, struct wp_error *err)
+{
+    struct wp_buffer text = {0};
+    int rc = wp_file_read(summary_path, SUMMARY_LIMIT, &text, err);
+    struct json_object *root = rc ? NULL : json_tokener_parse(text.data ? (const char *)text.data : "");
+    if (!rc && json_object_is_type(root, json_type_object) && !number_of(root, "total_ns"))
+        rc = wp_error_set(err, -ENOENT,
+            "nothing of '%s' was recorded: no thread that was seen fits its selector, or none of its time was told",
+            text_of(root, "aggregate"));
+    json_object_put(root);
+    wp_buffer_fini(&text);
+    return rc;
 }
 
 int wp_spoken_make(struct wp_buffer *out, const char *summary_path, const char *page, struct wp_error *err)

@@ -5,8 +5,10 @@
 #include "common/buffer.h"
 #include "common/error.h"
 
-/* Appends the lines: wall, total, percent accounted, the five biggest explanations, drops if any, where `page` is.
+/* Appends the lines: wall, total, percent accounted, drops if any, the five biggest explanations, where `page` is.
  * Names in it come from outside: control characters are replaced, so that a process cannot write to the terminal. */
 int wp_spoken_make(struct wp_buffer *out, const char *summary_path, const char *page, struct wp_error *err);
+/* -ENOENT: the summary has no time at all; err says so. */
+int wp_spoken_check(const char *summary_path, struct wp_error *err);
 
 #endif

@@ -14,11 +14,13 @@ enum wp_event_kind {
     /* A CPU goes from one thread to another. cpu; thread = prev; other = next; stack = where prev stopped;
      * c = enum wp_task_state of prev; d = syscall number of prev + 1, 0: in none; wait = string id of what
      * that call waits for ("pipe", "tcp 10.0.0.7:5432", "queue_lock (server)"), 0 not known; flags: WP_SWITCH_*; with
-     * WP_SWITCH_TIMED: a = ns after which its call would time out; with WP_SWITCH_RAN: b = ns that prev was on the CPU
-     * without a break, as the scheduler says (these three travel in columns of their own). */
+     * WP_SWITCH_TIMED: a = ns after which its call would time out; with WP_SWITCH_HELD: a = number (tid) of the thread
+     * that holds the lock, if prev's process has such a thread; with WP_SWITCH_RAN: b = ns that prev was on the CPU
+     * without a break, as the scheduler says (these four travel in columns of their own). */
     WP_EVENT_SWITCH = 1,
     /* sched_waking, fired in the waker's context. cpu; thread = the thread current on that CPU (in an interrupt: the
      * interrupted one); other = the woken; c = enum wp_cause; flags: WP_CONTEXT_*; by cause:
+     * TASK: a = number of the signal that the waking brings, 0: none, or not known;
      * MESSAGE: d = socket id of the receiver, a = stream position behind the last byte (or datagram key);
      * BLOCK: d = device number, a = request key; IRQ: d = irq number; SOFTIRQ: d = vector.
      * wait = string id of what was ready when the woken slept in epoll_wait, as for SWITCH. */
@@ -93,6 +95,7 @@ enum wp_task_state {
                                */
 #define WP_SWITCH_TIMED 4u    /* SWITCH: it sleeps in a call that times out, and `a` is known */
 #define WP_SWITCH_RAN 8u      /* SWITCH: the CPU was last seen going to another thread than prev; `b` is known */
+#define WP_SWITCH_HELD 16u    /* SWITCH: it sleeps for a lock, and `a` may be who holds it; not with WP_SWITCH_TIMED */
 #define WP_CONTEXT_HARDIRQ 1u /* WAKING: in a hard interrupt */
 #define WP_CONTEXT_SOFTIRQ 2u /* WAKING: in a soft interrupt (also of ksoftirqd or inline after a send) */
 #define WP_CONTEXT_NMI 4u

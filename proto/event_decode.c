@@ -48,7 +48,7 @@ struct state {
     struct wp_event_reader *reader;
     uint64_t last_a[WP_EVENT_KINDS], last_b[WP_EVENT_KINDS];
     unsigned short_of; /* the column that ended before its events, or holds no number; 0: none did */
-    bool has_file, has_wait, has_timeout, has_ran;
+    bool has_file, has_wait, has_timeout, has_ran, has_holder;
 };
 
 /* All but a byte or two; 0 where there is none. Its address stays out of the loop's way: hardly one number in a hundred
@@ -121,6 +121,8 @@ static inline int take_switch(struct state *s, struct wp_event *e, struct wp_err
     *at = e->other + 1;
     if (s->has_timeout && e->flags & WP_SWITCH_TIMED)
         e->a = take(s, WP_EVENTS_SWITCH_TIMEOUT);
+    else if (s->has_holder && !(e->flags & WP_SWITCH_TIMED) && e->flags & WP_SWITCH_HELD)
+        e->a = take(s, WP_EVENTS_SWITCH_HOLDER);
     if (s->has_ran && e->flags & WP_SWITCH_RAN)
         e->b = take(s, WP_EVENTS_SWITCH_RAN);
     return 0;
@@ -169,7 +171,8 @@ int wp_event_read(struct wp_event_reader *r, struct wp_event *events, struct wp_
         .has_file = r->columns[WP_EVENTS_BLOCK_FILE].at != r->columns[WP_EVENTS_BLOCK_FILE].end,
         .has_wait = r->columns[WP_EVENTS_WAIT].at != r->columns[WP_EVENTS_WAIT].end,
         .has_timeout = r->columns[WP_EVENTS_SWITCH_TIMEOUT].at != r->columns[WP_EVENTS_SWITCH_TIMEOUT].end,
-        .has_ran = r->columns[WP_EVENTS_SWITCH_RAN].at != r->columns[WP_EVENTS_SWITCH_RAN].end};
+        .has_ran = r->columns[WP_EVENTS_SWITCH_RAN].at != r->columns[WP_EVENTS_SWITCH_RAN].end,
+        .has_holder = r->columns[WP_EVENTS_SWITCH_HOLDER].at != r->columns[WP_EVENTS_SWITCH_HOLDER].end};
     int rc = 0;
     for (uint32_t i = 0; i < r->count && !rc && !s.short_of; i++) {
         uint64_t dt = take(&s, WP_EVENTS_DT);

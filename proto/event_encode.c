@@ -66,7 +66,8 @@ static struct columns *open_columns(uint32_t count)
         [WP_EVENTS_BLOCK_FILE] = U32_BYTES,
         [WP_EVENTS_SWITCH_TIMEOUT] = U64_BYTES,
         [WP_EVENTS_SWITCH_RAN] = U64_BYTES,
-        [WP_EVENTS_WAIT] = U32_BYTES};
+        [WP_EVENTS_WAIT] = U32_BYTES,
+        [WP_EVENTS_SWITCH_HOLDER] = U64_BYTES};
     size_t size = 0;
     for (unsigned i = 0; i < WP_EVENTS_COLUMNS; i++)
         size += (size_t)most[i] * count;
@@ -114,6 +115,8 @@ static inline void put_switch(struct columns *c, cursors at, const struct wp_eve
     at[WP_EVENTS_WAIT] = put(at[WP_EVENTS_WAIT], e->wait);
     if (e->flags & WP_SWITCH_TIMED)
         at[WP_EVENTS_SWITCH_TIMEOUT] = put(at[WP_EVENTS_SWITCH_TIMEOUT], e->a);
+    else if (e->flags & WP_SWITCH_HELD)
+        at[WP_EVENTS_SWITCH_HOLDER] = put(at[WP_EVENTS_SWITCH_HOLDER], e->a);
     if (e->flags & WP_SWITCH_RAN)
         at[WP_EVENTS_SWITCH_RAN] = put(at[WP_EVENTS_SWITCH_RAN], e->b);
 }

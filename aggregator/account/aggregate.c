@@ -105,16 +105,29 @@ static bool sleep_is_ready(
         !wp_explain_pending(&aggregate->explainer, thread, ordinal);
 }
 
+/* No thread of its has done anything since the recording began. */
+static bool is_asleep_throughout(const struct wp_aggregate *aggregate)
+{
+    for (uint32_t i = 0; i < aggregate->base_count; i++) {
+        const struct wp_slice *last = wp_thread_last(&aggregate->timeline->threads[aggregate->base[i].thread]);
+        if (!last || last->in_ns || last->wake_ns || !(last->flags & WP_SLICE_FIRST))
+            return false;
+    }
+    return true;
+}
+
 /* The recording ends while the recorded command sleeps: that is where its time went. Of others the sleeps that did not
- * end are left out, since a host is full of threads that wait for nothing in particular; where it goes on in another
- * session they are told there. */
+ * end are left out, since a host is full of threads that wait for nothing in particular, unless all that was asked for
+ * slept all the time; where it goes on in another session they are told there. */
 static bool is_unended(const struct wp_aggregate *aggregate, const struct wp_slice *slice, uint64_t until_ns)
 {
     const struct wp_timeline *timeline = aggregate->timeline;
+    if (timeline->paused_ns || timeline->goes_on)
+        return false;
     const struct wp_thread_entry *entry =
         wp_dictionary_thread(timeline->dictionary, timeline->identities[slice->identity].entry);
-    return (!slice->in_ns || slice->in_ns > until_ns) && slice->out_ns < until_ns && entry &&
-        entry->flags & WP_THREAD_COMMAND && !timeline->paused_ns && !timeline->goes_on;
+    return (!slice->in_ns || slice->in_ns > until_ns) && slice->out_ns < until_ns &&
+        ((entry && entry->flags & WP_THREAD_COMMAND) || is_asleep_throughout(aggregate));
 }
 
 /* Where the account of the thread goes on. Ordinals stay what they are until its host forgets, at the end of an epoch.

@@ -10,6 +10,7 @@
 #include "aggregator/explain/explain_place.h"
 #include "aggregator/explain/explain_queue.h"
 #include "aggregator/explain/explain_thread.h"
+#include "aggregator/timeline/holders.h"
 #include "aggregator/timeline/names.h"
 #include "aggregator/timeline/slices.h"
 
@@ -34,9 +35,99 @@ static void on_waker(struct wp_explainer *x, const struct wp_wait *wait, uint32_
     wp_wait_on_thread(x, wait, wait->node, waker, from, to, false);
 }
 
+/* --- what nothing that it waited for ended --- */
+
+static uint32_t sleep_node(struct wp_explainer *x, uint32_t node, const struct wp_slice *slice, bool is_kernel)
+{
+    uint32_t on = wp_explain_stack_node(x, node, slice->stack), found;
+    uint64_t stop = slice->state == WP_STATE_STOPPED || slice->state == WP_STATE_TRACED ? slice->state : 0;
+    struct wp_intkey key = {
+        on, (uint64_t)1 << 40 | (uint64_t)is_kernel << 38 | (uint64_t)slice->wait << 20 | stop << 16 | slice->syscall};
+    if (slice->wait) /* its number is the timeline's own */
+        key.b = wp_explain_here(x, key.b);
+    if (wp_intmap_get(&x->sites, key, &found))
+        return found;
+    char name[WP_EXPLAIN_NAME + 64];
+    const char *wait = wp_dictionary_string(x->timeline->dictionary, wp_timeline_wait(x->timeline, slice));
+    wp_name_sleep(slice, is_kernel, wait, name, sizeof(name));
+    found = wp_explain_label(x, on, WP_STYLE_SLEEP, name);
+    wp_explain_remember(x, key, found);
+    return found;
+}
+
+/* "signal:SIGINT from [bash]": a kernel thread's signal is a key of the terminal, the recorder passes on another's. */
+static uint32_t signal_node(struct wp_explainer *x, uint32_t parent, const struct wp_slice *slice)
+{
+    const char *known = wp_slice_signal(slice) ? sigabbrev_np((int)wp_slice_signal(slice)) : NULL;
+    uint32_t sender = x->timeline->threads[slice->waker].identity;
+    char name[WP_EXPLAIN_NAME + 64], from[WP_EXPLAIN_NAME] = "";
+    if (!slice->wake_ns)
+        return parent;
+    if (is_kernel_thread(x, sender))
+        snprintf(from, sizeof(from), " from the terminal");
+    else if (slice->waker && !wp_is_recorder(x->timeline, sender)) {
+        memcpy(from, " from ", 7);
+        wp_explain_name_process(x, sender, from + 6, sizeof(from) - 6);
+    }
+    if (known)
+        snprintf(name, sizeof(name), "signal:SIG%s%s", known, from);
+    else
+        snprintf(name, sizeof(name), "signal:%u%s", wp_slice_signal(slice), from);
+    return wp_explain_label(x, parent, WP_STYLE_WAIT, name);
+}
+
+/* Threads that wait for each other's locks: the others as layers on this one's sleep, then "deadlock:2 threads". */
+static void on_ring(
+    struct wp_explainer *x, const struct wp_wait *wait, const struct wp_holder_ring *ring, uint64_t from, uint64_t to)
+{
+    uint32_t node = wait->node;
+    char name[32];
+    for (uint32_t i = 1; i < ring->count; i++) {
+        node = wp_explain_process_node(x, node, ring->slices[i]->identity);
+        node = sleep_node(x, node, ring->slices[i], false);
+        wp_explain_taken(x, ring->threads[i], from, to);
+    }
+    snprintf(name, sizeof(name), "deadlock:%u threads", ring->count);
+    node = wp_explain_label(x, node, WP_STYLE_WAIT, name);
+    wp_wait_emit(x, wait, signal_node(x, node, wait->slice), WP_OTHER_PATH, from, to, NULL);
+}
+
+/* False: it is not known whom it waited for. */
+static bool on_holder(struct wp_explainer *x, const struct wp_wait *wait, uint64_t from, uint64_t to)
+{
+    struct wp_holder_ring ring;
+    uint32_t holder = wp_holder_of(x->timeline, wait->thread, wait->slice);
+    if (!holder)
+        holder = wp_holder_child(x->timeline, wait->thread, wait->slice, to - 1);
+    if (!holder)
+        return false;
+    wp_holder_ring(x->timeline, wait->thread, wait->slice, to - 1, &ring);
+    if (ring.count && ring.since_ns < to) {
+        uint64_t low = ring.since_ns > from ? ring.since_ns : from;
+        on_ring(x, wait, &ring, low, to);
+        to = low;
+    }
+    wp_wait_on_thread(x, wait, wait->node, holder, from, to, true);
+    return true;
+}
+
+/* A signal ended it: what its sender did before is not what the sleeper waited for. */
+static void by_signal(struct wp_explainer *x, const struct wp_wait *wait, uint64_t from, uint64_t to)
+{
+    bool is_deliberate = wait->slice->flags & WP_SLICE_DELIBERATE;
+    if (is_deliberate || !on_holder(x, wait, from, to))
+        wp_wait_emit(x, wait, signal_node(x, wait->node, wait->slice),
+            is_deliberate ? WP_DELIBERATE_SLEEP : WP_UNACCOUNTED, from, to,
+            is_deliberate ? NULL : "a signal ended it before what it waited for came");
+}
+
 static void by_task(struct wp_explainer *x, const struct wp_wait *wait, uint64_t from, uint64_t to)
 {
     uint32_t waker = wait->slice->waker;
+    if (wp_slice_is_interrupted(x->timeline, wait->slice)) {
+        by_signal(x, wait, from, to);
+        return;
+    }
     if (!waker || waker == wait->thread) {
         wp_wait_label(x, wait, WP_STYLE_WAIT, waker ? "kernel:self" : "kernel:idle", WP_KERNEL_BLOCK, from, to);
         return;
@@ -192,24 +283,6 @@ static void by_cause(struct wp_explainer *x, const struct wp_wait *wait, uint64_
     }
 }
 
-static uint32_t sleep_node(struct wp_explainer *x, uint32_t node, const struct wp_slice *slice, bool is_kernel)
-{
-    uint32_t on = wp_explain_stack_node(x, node, slice->stack), found;
-    uint64_t stop = slice->state == WP_STATE_STOPPED || slice->state == WP_STATE_TRACED ? slice->state : 0;
-    struct wp_intkey key = {
-        on, (uint64_t)1 << 40 | (uint64_t)is_kernel << 38 | (uint64_t)slice->wait << 20 | stop << 16 | slice->syscall};
-    if (slice->wait) /* its number is the timeline's own */
-        key.b = wp_explain_here(x, key.b);
-    if (wp_intmap_get(&x->sites, key, &found))
-        return found;
-    char name[WP_EXPLAIN_NAME + 64];
-    const char *wait = wp_dictionary_string(x->timeline->dictionary, wp_timeline_wait(x->timeline, slice));
-    wp_name_sleep(slice, is_kernel, wait, name, sizeof(name));
-    found = wp_explain_label(x, on, WP_STYLE_SLEEP, name);
-    wp_explain_remember(x, key, found);
-    return found;
-}
-
 static const char *why_unwoken(const struct wp_slice *slice)
 {
     if (slice->is_cut)
@@ -235,6 +308,8 @@ void wp_explain_sleep(
     uint64_t wake = slice->wake_ns > slice->out_ns ? slice->wake_ns : slice->out_ns;
     if (!slice->wake_ns) {
         bool is_deliberate = !slice->in_ns && slice->flags & WP_SLICE_DELIBERATE; /* whenever it would have ended */
+        if (!slice->in_ns && !is_deliberate && from < to && on_holder(x, &wait, from, to))
+            return;
         wp_explain_emit(x,
             &(struct wp_piece){.node = wait.node,
                 .thread = index,

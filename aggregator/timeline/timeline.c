@@ -13,6 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { CALL_NANOSLEEP = 35, CALL_CLOCK_NANOSLEEP = 230 };
+
 #define TRY_GROW(timeline, array, room, index)                                                                         \
     (grow((void **)&(timeline)->array, &(timeline)->room, (index), sizeof(*(timeline)->array)) ||                      \
         ((timeline)->failed = true, false))
@@ -229,7 +231,9 @@ static void sleep_begins(struct wp_timeline *timeline, struct wp_thread *thread,
     slice->is_asking =
         wp_asked_is_waiting(&timeline->messages.asked, (uint32_t)(thread - timeline->threads), event->time_ns);
     if (event->flags & WP_SWITCH_TIMED && !slice->wake_ns)
-        slice->cause_a = event->a;
+        slice->cause_a = event->a & ~WP_SLICE_HELD;
+    else if (event->flags & WP_SWITCH_HELD && !slice->wake_ns && event->a <= UINT32_MAX)
+        slice->cause_a = WP_HELD_BY(event->a);
     thread->early.time_ns = 0;
 }
 
@@ -437,6 +441,8 @@ static void on_state(struct wp_timeline *timeline, const struct wp_event *event)
     slice->state = event->c & 7;
     slice->syscall = event->d & WP_SLICE_SYSCALL;
     slice->stack = event->stack;
+    if (slice->syscall == CALL_NANOSLEEP + 1 || slice->syscall == CALL_CLOCK_NANOSLEEP + 1)
+        slice->flags |= WP_SLICE_DELIBERATE;
     if (event->flags & WP_STATE_ON_CPU) {
         slice->in_ns = start_ns;
         slice->wake_ns = start_ns;

@@ -53,6 +53,16 @@ static const struct wp_slice *slice_at(const struct save *save, const struct wp_
     return ordinal == thread->slice_end ? NULL : wp_thread_slice(thread, ordinal);
 }
 
+/* What cause_a says of the call: when it times out, who holds the lock, the signal that ended it. */
+static uint64_t call_fact(const struct wp_slice *slice, bool is_woken)
+{
+    if (!slice->wake_ns || (slice->is_inferred && slice->cause == WP_CAUSE_TIMER))
+        return slice->cause_a;
+    if (slice->cause != WP_CAUSE_TASK)
+        return 0;
+    return is_woken ? slice->cause_a : slice->cause_a & ~0xffull;
+}
+
 static void save_slice(struct save *save, const struct wp_slice *slice, Wakepath__Resume__Thread *row)
 {
     Wakepath__Resume__Slice *s = made(save, 1, sizeof(*s));
@@ -64,7 +74,7 @@ static void save_slice(struct save *save, const struct wp_slice *slice, Wakepath
     bool is_woken = slice->wake_ns && slice->wake_ns < save->horizon_ns &&
         (s->in_ns || !slice->is_inferred); /* inferred at its end */
     s->wake_ns = is_woken ? slice->wake_ns : 0;
-    s->timeout_ns = !slice->wake_ns || (slice->is_inferred && slice->cause == WP_CAUSE_TIMER) ? slice->cause_a : 0;
+    s->timeout_ns = call_fact(slice, is_woken);
     s->is_inferred = is_woken && slice->is_inferred;
     s->stack = slice->stack;
     s->syscall = slice->syscall;

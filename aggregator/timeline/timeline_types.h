@@ -32,14 +32,15 @@ enum wp_slice_flag {
 /* A sleep and the run after it: [out, in) and [in, end). 0 stands for "not yet". */
 struct wp_slice {
     uint64_t out_ns, wake_ns, in_ns, end_ns;
-    uint64_t cause_a;      /* of the waking event: stream position; number of the datagram or block operation. While it
-                            * sleeps:      ns after which its call times out, 0 unknown */
-    uint32_t cause_d;      /* of the waking event: socket, device, irq, vector */
-    uint32_t stack;        /* where it went to sleep */
-    uint32_t waker;        /* thread index current at the waking, 0 idle or none */
-    uint32_t identity;     /* index: who it was in this run */
-    uint16_t syscall : 14; /* number + 1, 0 none */
-    bool is_asking : 1;    /* as it began the thread had asked over TCP and not been answered (asked.h) */
+    uint64_t cause_a;         /* of the waking event: stream position; number of the datagram or block operation; of a
+                               * task's: WP_HELD_BY and the signal that came with it. While it sleeps: ns after which its
+                               * call times out, 0 unknown; or WP_HELD_BY */
+    uint32_t cause_d;         /* of the waking event: socket, device, irq, vector */
+    uint32_t stack;           /* where it went to sleep */
+    uint32_t waker;           /* thread index current at the waking, 0 idle or none */
+    uint32_t identity;        /* index: who it was in this run */
+    uint16_t syscall : 14;    /* number + 1, 0 none */
+    bool is_asking : 1;       /* as it began the thread had asked over TCP and not been answered (asked.h) */
     bool has_late_sample : 1; /* one came later than allowed after its run: it is nobody's */
     uint8_t state : 3;        /* enum wp_task_state at out */
     uint8_t cause : 3;        /* enum wp_cause */
@@ -49,6 +50,10 @@ struct wp_slice {
     uint16_t taken;           /* by control paths of which aggregates (detached.h) */
     uint16_t wait;            /* what the call waited for or was ready: in the timeline's `waits`, 0 not known */
 };
+
+#define WP_SLICE_HELD ((uint64_t)1 << 63)                      /* in cause_a: ... */
+#define WP_HELD_BY(tid) (WP_SLICE_HELD | (uint64_t)(tid) << 8) /* ... who may hold the lock that is waited for */
+#define WP_SIGNALS 65u                                         /* their numbers are 1 to 64 */
 
 _Static_assert(sizeof(struct wp_slice) == 64, "a slice is a line of the cache");
 _Static_assert(WP_STATES <= 8 && WP_CAUSES <= 8, "three bits");
@@ -172,6 +177,19 @@ struct wp_timeline {
 static inline uint32_t wp_timeline_wait(const struct wp_timeline *timeline, const struct wp_slice *slice)
 {
     return slice->wait < timeline->wait_count ? timeline->waits[slice->wait] : 0;
+}
+
+/* Number of the thread that may hold the lock that it waits, or waited until a task woke it, for; 0: not known. */
+static inline uint32_t wp_slice_holder(const struct wp_slice *slice)
+{
+    bool is_told = !slice->wake_ns || slice->cause == WP_CAUSE_TASK;
+    return is_told && slice->cause_a & WP_SLICE_HELD ? (uint32_t)(slice->cause_a >> 8) : 0;
+}
+
+/* The signal that ended the sleep; 0: none did. */
+static inline unsigned wp_slice_signal(const struct wp_slice *slice)
+{
+    return slice->wake_ns && slice->cause == WP_CAUSE_TASK ? slice->cause_a & 0xff : 0;
 }
 
 static inline struct wp_slice *wp_thread_slice(const struct wp_thread *thread, uint64_t ordinal)

@@ -38,6 +38,8 @@ static uint64_t cause_of(const struct wp_timeline *timeline, const struct wp_eve
         return wp_blockops_number(&timeline->blockops, event->d, event->a);
     if (event->c == WP_CAUSE_MESSAGE)
         return wp_messages_position(&timeline->messages, event->d, event->a);
+    if (event->c == WP_CAUSE_TASK)
+        return event->a < WP_SIGNALS ? event->a : 0;
     return event->a;
 }
 
@@ -79,11 +81,12 @@ static void note_client(struct wp_timeline *timeline, const struct wp_thread *th
 void wp_timeline_wake(struct wp_timeline *timeline, const struct wp_thread *thread, struct wp_slice *slice,
     const struct wp_waking *waking)
 {
+    uint64_t held = waking->cause == WP_CAUSE_TASK && slice->cause_a & WP_SLICE_HELD ? slice->cause_a & ~0xffull : 0;
     note_client(timeline, thread, slice, waking);
     slice->wake_ns = waking->time_ns;
     slice->waker = waking->waker;
     slice->cause = waking->cause & 7u;
-    slice->cause_a = waking->a;
+    slice->cause_a = held | waking->a;
     slice->cause_d = waking->d;
     slice->wait = waking->wait ? waking->wait : slice->wait;
     slice->flags |= waking->in_irq ? WP_SLICE_IN_IRQ : 0;

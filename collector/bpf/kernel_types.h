@@ -81,6 +81,20 @@ struct sched_info {
     unsigned long long last_arrival;
 };
 
+typedef struct {
+    unsigned long sig[1];
+} kernel_sigset;
+
+struct sigpending {
+    kernel_sigset signal;
+};
+
+struct signal_struct {
+    int group_exit_code;
+    struct sigpending shared_pending;
+    unsigned int flags;
+};
+
 struct task_struct {
     struct thread_info thread_info;
     void *stack;
@@ -97,6 +111,9 @@ struct task_struct {
     struct nsproxy *nsproxy;
     struct css_set *cgroups;
     struct files_struct *files;
+    struct signal_struct *signal;
+    kernel_sigset blocked;
+    struct sigpending pending;
     struct task_struct *group_leader;
 };
 

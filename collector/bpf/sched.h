@@ -4,7 +4,9 @@
 /* Threads: switches, wakings, births and deaths, and what exists at the start. */
 #include "call.h"
 #include "cause.h"
+#include "holder.h"
 #include "memo.h"
+#include "signal.h"
 #include "wait.h"
 
 enum { /* as enum wp_event_kind of proto/event.h */
@@ -110,6 +112,8 @@ int WORK_PROG(wp_switch, bool preempt, struct task_struct *prev, struct task_str
     struct thread *thread = regs ? bpf_task_storage_get(&threads, prev, 0, BPF_LOCAL_STORAGE_GET_F_CREATE) : 0;
     if (thread && call.number)
         r->head.d |= wait_of(&thread->waits, prev, regs, call.number - 1) << 16;
+    if (!(r->head.flags & 4) && (r->head.a = holder_of(regs, call.number)))
+        r->head.flags |= 16; /* WP_SWITCH_HELD */
     struct memo *memo = thread && wp_unwinds ? &thread->memo : 0;
     if (memo && regs && is_as_remembered(ctx, memo, prev, regs)) {
         r->head.stack_key = memo->key;
@@ -140,6 +144,8 @@ int WORK_PROG(wp_waking, struct task_struct *woken)
     r.other_tid = woken->pid;
     r.other_pid = woken->tgid;
     fill_cause(ctx, &r, context);
+    if (r.c == CAUSE_TASK)
+        r.a = signal_of(woken, &r);
     r.stack_key = is_chosen(woken->tgid) ? ready_of(woken, &r, context) : 0;
     send_quick(&r);
     return 0;

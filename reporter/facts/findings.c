@@ -3,6 +3,7 @@
 
 #include "reporter/display/escape.h"
 #include "reporter/display/humanize.h"
+#include "reporter/facts/cause_text.h"
 #include "reporter/facts/doing.h"
 #include "reporter/facts/slow_requests.h"
 #include "reporter/facts/stack_text.h"
@@ -16,19 +17,15 @@
 #define LEAST_REQUESTS 100u /* fewer have no slow twentieth to speak of */
 #define LEAST_SHARE 1000u   /* a finding below a thousandth of the total says nothing */
 
-/* What a category says of a time: "<time> (<share>) <this>". */
+#define CAUSES 7u    /* so many causes at places are told, */
+#define PROCESSES 4u /* ... processes, and what their other time is */
+
+/* What a category says of a time that has no place: "<time> (<share>) <this>". */
 static const char *const category_says[WP_CATEGORIES] = {
-    [WP_BLOCKING_IO] = "goes to disks at work",
-    [WP_MESSAGE_IN_FLIGHT] = "passes while messages are on their way",
-    [WP_IO_QUEUE] = "passes while disk requests wait in a queue",
     [WP_SCHEDULER] = "is spent runnable, waiting for a CPU",
-    [WP_REMOTE_NOT_TRACED] = "goes to waiting for peers that nobody records",
-    [WP_DELIBERATE_SLEEP] = "is deliberate sleep",
     [WP_HARDWARE_WAIT] = "goes to waiting for hardware",
     [WP_INVOLUNTARY] = "is lost to preemption",
     [WP_KERNEL_BLOCK] = "passes blocked inside the kernel",
-    [WP_TIMEOUT] = "is waiting until a timeout",
-    [WP_OTHER_PATH] = "goes to waiting for work on another path",
 };
 
 struct group {
@@ -39,12 +36,14 @@ struct group {
 
 struct walk {
     struct wp_facts *facts;
+    struct wp_causes causes;
     uint32_t *process;     /* by flame node: frame id of the layer it stands in */
     uint8_t *layer;        /* by flame node: 0 no process yet, 1 base, 2 above */
     struct group *groups;  /* by frame id * 2 + is_base */
     uint64_t *function_ns; /* by frame id */
     uint32_t frame_count;
-    uint32_t largest[WP_CATEGORIES]; /* cell of the most time, +1 */
+    uint32_t largest[WP_CATEGORIES]; /* cell of the most time, +1 ... */
+    uint64_t ns[WP_CATEGORIES];      /* ... and all of it, of what no cause has */
 };
 
 static void add(struct wp_facts *facts, const struct wp_finding *finding)
@@ -74,14 +73,19 @@ static void sum_groups(struct walk *walk)
     for (uint32_t i = 0; i < flame->cell_count; i++) {
         const struct wp_cell *cell = &flame->cells[i];
         bool base = walk->layer[cell->node] < 2;
+        if (walk->causes.cell_cause[i])
+            continue;
+        walk->ns[cell->category] += cell->ns;
+        uint32_t *largest = &walk->largest[cell->category];
+        if (!*largest || flame->cells[*largest - 1].ns < cell->ns)
+            *largest = i + 1;
+        if (category_says[cell->category] || cell->category == WP_UNACCOUNTED)
+            continue; /* told by itself */
         struct group *group = &walk->groups[walk->process[cell->node] * 2 + base];
         group->process = walk->process[cell->node];
         group->is_base = base;
         group->ns += cell->ns;
         group->categories[cell->category] += cell->ns;
-        uint32_t *largest = &walk->largest[cell->category];
-        if (!*largest || flame->cells[*largest - 1].ns < cell->ns)
-            *largest = i + 1;
     }
 }
 
@@ -147,7 +151,7 @@ static void find_processes(struct walk *walk)
 {
     struct wp_facts *facts = walk->facts;
     const char *base = base_name(walk);
-    for (size_t taken = 0; taken < 6; taken++) {
+    for (size_t taken = 0; taken < PROCESSES; taken++) {
         struct group *best = NULL;
         for (uint32_t i = 2; i < walk->frame_count * 2; i++)
             if (!best || walk->groups[i].ns > best->ns)
@@ -198,7 +202,7 @@ static void find_categories(struct walk *walk)
     struct wp_facts *facts = walk->facts;
     struct wp_pool *pool = &facts->pool;
     for (unsigned i = 0; i < WP_CATEGORIES; i++) {
-        uint64_t ns = facts->categories[i];
+        uint64_t ns = walk->ns[i];
         if (!category_says[i] || !walk->largest[i] || ns < facts->total_ns / LEAST_SHARE || !ns)
             continue;
         const struct wp_cell *cell = &facts->flame.cells[walk->largest[i] - 1];
@@ -211,20 +215,21 @@ static void find_categories(struct walk *walk)
                     wp_human_share(pool, ns, facts->total_ns), wp_human_duration(pool, ns), category_says[i], who,
                     where, wp_human_duration(pool, cell->ns)),
                 .ns = ns,
-                .rank_ns = ns - (i == WP_OTHER_PATH ? ns : 0),
+                .rank_ns = ns,
                 .page = WP_PAGE_FLAME,
                 .fragment = fragment(facts, "category", kind_of(i))});
     }
 }
 
-static void find_unexplained(struct wp_facts *facts)
+static void find_unexplained(struct walk *walk)
 {
-    uint64_t ns = facts->categories[WP_UNACCOUNTED];
+    struct wp_facts *facts = walk->facts;
+    uint64_t ns = walk->ns[WP_UNACCOUNTED];
     struct wp_pool *pool = &facts->pool;
     if (!ns)
         return;
     const char *share = wp_human_share(pool, ns, facts->total_ns), *time = wp_human_duration(pool, ns);
-    if (facts->unexplained_count)
+    if (facts->unexplained_count && facts->unexplained[0].ns <= ns)
         add(facts,
             &(struct wp_finding){.kind = "unaccounted",
                 .sentence = wp_pool_printf(pool, "%s of the time (%s) is unexplained; the largest wait is in %s (%s).",
@@ -267,6 +272,34 @@ static void find_slow(struct wp_facts *facts)
             .page = WP_PAGE_TRANSACTIONS});
 }
 
+/* Causes at places: a lock and who held it, a sleep, a file, a peer; the largest first. */
+static void find_causes(struct walk *walk)
+{
+    struct wp_facts *facts = walk->facts;
+    struct wp_causes *causes = &walk->causes;
+    bool *is_told = wp_pool_alloc(&facts->pool, causes->count + 1u);
+    for (unsigned told = 0; is_told && told < CAUSES; told++) {
+        uint32_t best = causes->count;
+        for (uint32_t i = 0; i < causes->count; i++)
+            if (!is_told[i] && (best == causes->count || causes->rows[i].ns > causes->rows[best].ns))
+                best = i;
+        const struct wp_cause_fact *cause = &causes->rows[best];
+        if (best == causes->count || cause->ns < facts->total_ns / LEAST_SHARE || !cause->ns)
+            return;
+        is_told[best] = true;
+        const char *key = wp_cause_key(cause->kind);
+        add(facts,
+            &(struct wp_finding){.kind = key,
+                .sentence = wp_cause_sentence(causes, facts, best),
+                .ns = cause->ns,
+                .rank_ns = cause->ns,
+                .page = WP_PAGE_FLAME,
+                .fragment = wp_category_find(key) >= 0
+                    ? fragment(facts, "category", key)
+                    : wp_pool_printf(&facts->pool, "node=%08" PRIx32, facts->flame.nodes[cause->sleep].permalink)});
+    }
+}
+
 static int compare(const void *left, const void *right)
 {
     const struct wp_finding *a = left, *b = right;
@@ -286,8 +319,11 @@ void wp_findings_build(struct wp_facts *facts)
     walk.groups = calloc((size_t)walk.frame_count * 2 + 2, sizeof(*walk.groups));
     walk.function_ns = calloc(walk.frame_count + 1u, sizeof(*walk.function_ns));
     if (walk.process && walk.layer && walk.groups && walk.function_ns) {
-        sum_groups(&walk);
-        find_unexplained(facts); /* first: it must find room */
+        wp_causes_build(&walk.causes, facts);
+        if (!facts->pool.failed)
+            sum_groups(&walk);
+        find_unexplained(&walk); /* first: it must find room */
+        find_causes(&walk);
         find_processes(&walk);
         find_categories(&walk);
         find_slow(facts);

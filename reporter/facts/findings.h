@@ -2,8 +2,8 @@
 #ifndef WP_REPORTER_FACTS_FINDINGS_H
 #define WP_REPORTER_FACTS_FINDINGS_H
 /*
- * What a reader should know first, in plain sentences made from the facts: who was waited for, what the waits were, and
- * what stayed unexplained. Findings may overlap (waiting for a process, and the disk behind it): each is true alone.
+ * What a reader should know first, in plain sentences made from the facts: causes with their places (causes.h), whose
+ * other time it is, and what stayed unexplained. No two tell the same time, but for what makes slow requests slow.
  */
 #include "reporter/facts/facts.h"
 

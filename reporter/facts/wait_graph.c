@@ -232,6 +232,34 @@ static void name_knots(struct building *building)
     free(order);
 }
 
+/* A name that several processes have: one of them waiting for another is no circle, and the flame does not tell them
+ * apart. */
+static bool is_several(const struct building *building, const struct wp_party *party)
+{
+    const struct wp_facts *facts = building->facts;
+    uint32_t pid = 0;
+    for (size_t i = 0; i < facts->process_count && party->kind == WP_PARTY_PROCESS; i++) {
+        const struct wp_process_fact *process = &facts->processes[i];
+        size_t size = strlen(process->comm);
+        bool is_it = !strncmp(party->name, process->comm, size) &&
+            (!party->name[size] ||
+                (!strncmp(party->name + size, " on ", 4) && !strcmp(party->name + size + 4, process->host)));
+        if (is_it && pid && process->pid != pid)
+            return true;
+        pid = is_it ? process->pid : pid;
+    }
+    return false;
+}
+
+/* By party. */
+static bool *several_of(struct building *building)
+{
+    bool *several = calloc(building->graph->party_count + 1u, sizeof(*several));
+    for (uint32_t i = 0; several && i < building->graph->party_count; i++)
+        several[i] = is_several(building, &building->graph->parties[i]);
+    return several;
+}
+
 /* Components of more than one party. */
 static void find_knots(struct building *building)
 {
@@ -239,14 +267,16 @@ static void find_knots(struct building *building)
     struct wp_arc *arcs = calloc(graph->wait_count + 1u, sizeof(*arcs));
     uint32_t *component = calloc(graph->party_count * 2u + 1u, sizeof(*component)),
              *members = component + graph->party_count;
+    bool *several = several_of(building);
     uint64_t longest = 0;
     size_t count = 0;
     for (uint32_t i = 0; i < graph->wait_count; i++)
         longest = graph->waits[i].ns > longest ? graph->waits[i].ns : longest;
-    for (uint32_t i = 0; arcs && i < graph->wait_count; i++)
-        if (graph->waits[i].ns >= longest / LEAST_OF_KNOT)
+    for (uint32_t i = 0; arcs && several && i < graph->wait_count; i++)
+        if (graph->waits[i].ns >= longest / LEAST_OF_KNOT && !several[graph->waits[i].from] &&
+            !several[graph->waits[i].to])
             arcs[count++] = (struct wp_arc){graph->waits[i].from, graph->waits[i].to};
-    if (!arcs || !component || wp_components(arcs, count, graph->party_count, component)) {
+    if (!arcs || !component || !several || wp_components(arcs, count, graph->party_count, component)) {
         building->failed = true;
     } else {
         for (uint32_t i = 0; i < graph->party_count; i++)
@@ -263,6 +293,7 @@ static void find_knots(struct building *building)
             name_knots(building);
     }
     free(arcs);
+    free(several);
     free(component);
 }
 

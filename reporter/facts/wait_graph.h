@@ -31,7 +31,7 @@ struct wp_graph_wait {
     uint32_t knot; /* when both ends are in it */
 };
 
-/* Parties that wait for each other in a circle. */
+/* Parties that wait for each other in a circle. Names that several processes have are in none. */
 struct wp_knot {
     const char *name; /* "auth ⇄ web" */
     uint32_t members;

@@ -180,7 +180,7 @@ static uint32_t wait_id(struct parser *p, const char *text)
     return string_id(p, name, strlen(name));
 }
 
-/* switch CPU PREV STATE NEXT [SYSCALL] [stack=...] [on=...] [deliberate] [timeout=US] [ran=US] */
+/* switch CPU PREV STATE NEXT [SYSCALL] [stack=...] [on=...] [deliberate] [timeout=US] [held=TID] [ran=US] */
 static int parse_switch(struct parser *p, char **w, int n, struct wp_event *e)
 {
     static const char states[] = "RSDTtXIP";
@@ -204,6 +204,9 @@ static int parse_switch(struct parser *p, char **w, int n, struct wp_event *e)
         else if (!strncmp(w[i], "timeout=", 8)) {
             e->flags |= WP_SWITCH_TIMED;
             e->a = (uint64_t)(strtod(w[i] + 8, NULL) * 1000);
+        } else if (!strncmp(w[i], "held=", 5)) {
+            e->flags |= WP_SWITCH_HELD;
+            e->a = strtoull(w[i] + 5, NULL, 0);
         } else if (!strncmp(w[i], "ran=", 4)) {
             e->flags |= WP_SWITCH_RAN;
             e->b = (uint64_t)(strtod(w[i] + 4, NULL) * 1000);
@@ -215,7 +218,7 @@ static int parse_switch(struct parser *p, char **w, int n, struct wp_event *e)
 }
 
 /* waking CPU CURRENT TARGET [timer | irq N | softirq N | message SOCKET POSITION [empty] | block DEVICE KEY | unknown]
- * [on=...] */
+ * [signal=N] [on=...] */
 static int parse_waking(struct parser *p, char **w, int n, struct wp_event *e)
 {
     if (n < 4)
@@ -228,6 +231,8 @@ static int parse_waking(struct parser *p, char **w, int n, struct wp_event *e)
         rc = thread_word(p, w[3], &e->other);
     if (!rc && n > 4 && !strncmp(w[n - 1], "on=", 3))
         e->wait = wait_id(p, w[--n] + 3);
+    if (!rc && n > 4 && !strncmp(w[n - 1], "signal=", 7))
+        e->a = strtoull(w[--n] + 7, NULL, 0);
     if (rc || n == 4)
         return rc;
     e->flags = WP_CONTEXT_SOFTIRQ;
@@ -455,6 +460,8 @@ static int parse_option(struct parser *p, char **w, int n)
         p->scenario->width = (uint32_t)number;
     else if (!strcmp(w[1], "view") && strlen(w[2]) < sizeof(p->scenario->view))
         strcpy(p->scenario->view, w[2]);
+    else if (!strcmp(w[1], "selector") && strlen(w[2]) < sizeof(p->scenario->selector))
+        strcpy(p->scenario->selector, w[2]);
     else if (!strcmp(w[1], "budget"))
         p->scenario->budget = (uint32_t)number;
     else

@@ -188,8 +188,9 @@ static int set_up(struct stage *stage, const struct scenario *scenario, struct w
         return wp_error_set(err, rc, "out of memory");
     stage->options.fleet = stage->fleet;
     stage->fleet->expected = scenario->host_count;
-    char selector[32];
-    snprintf(selector, sizeof(selector), "command%s%s", *scenario->view ? "," : "", scenario->view);
+    char selector[64];
+    snprintf(selector, sizeof(selector), "%s%s%s", *scenario->selector ? scenario->selector : "command",
+        *scenario->view ? "," : "", scenario->view);
     rc = wp_selector_parse(&stage->rule.selector, selector, err);
     for (unsigned i = 0; i < scenario->host_count && !rc; i++) {
         struct wp_hello hello = {.hostname = scenario->hosts[i].name, .release = (char *)(uintptr_t) "v1"};

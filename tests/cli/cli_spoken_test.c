@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -38,12 +39,32 @@ static void sentences(void **state)
     says("{\"release\":\"v1\",\"aggregate\":\"main\",\"wall_ns\":1500000000,\"total_ns\":25000000,"
          "\"accounted_percent\":98.25,\"explanations\":[{\"sentence\":\"a\"},{\"sentence\":\"b\"},{\"sentence\":\"c\"},"
          "{\"sentence\":\"d\"},{\"sentence\":\"e\"},{\"sentence\":\"f\"}],\"events\":{\"total\":90,\"dropped\":10},"
-         "\"recording\":{\"cpu_ns\":12000000,\"machine_percent\":0.4}}",
-        "wakepath: main of release v1: 1.50 s wall, 25.0 ms total, 98.2 % accounted for\n"
+         "\"uncertain_ns\":5000000,\"recording\":{\"cpu_ns\":12000000,\"machine_percent\":0.4}}",
+        "wakepath: main of release v1: 1.50 s wall, 25.0 ms total, 98.2 % of what was told is accounted for\n"
+        "  lost 10.0 % of the events (10 of 100): 5.00 ms of the time is uncertain, and what is said below may be "
+        "incomplete\n"
         "  - a\n  - b\n  - c\n  - d\n  - e\n"
-        "  dropped 10 of 100 events: what they touched is marked uncertain\n"
         "  cost of recording: 12.0 ms CPU, 0.40 % of the machine\n"
         "  page: /x/index.html\n");
+}
+
+/* A selector that fits nothing: no share of nothing is said, and the check says so. */
+static void no_time(void **state)
+{
+    char path[64];
+    struct wp_error err = {0};
+    const char *json = "{\"release\":\"r\",\"aggregate\":\"a\",\"wall_ns\":0,\"total_ns\":0,\"accounted_percent\":100}";
+    (void)state;
+    says(json,
+        "wakepath: a of release r: no thread that was seen fits, or none of its time was recorded\n"
+        "  page: /x/index.html\n");
+    snprintf(path, sizeof(path), "/tmp/cli_spoken_check.%d", getpid());
+    assert_int_equal(wp_file_write_atomic(path, json, strlen(json), NULL), 0);
+    assert_int_equal(wp_spoken_check(path, &err), -ENOENT);
+    assert_non_null(strstr(err.text, "nothing of 'a' was recorded"));
+    assert_int_equal(wp_file_write_atomic(path, "{\"total_ns\":1}", 14, NULL), 0);
+    assert_int_equal(wp_spoken_check(path, &err), 0);
+    unlink(path);
 }
 
 /* What the total is of stands behind it, what it leaves out in a line of its own. */
@@ -122,8 +143,9 @@ static void other_shapes(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(sentences), cmocka_unit_test(what_the_total_is_of),
-        cmocka_unit_test(without_samples), cmocka_unit_test(categories_in_their_order),
-        cmocka_unit_test(control_characters), cmocka_unit_test(other_shapes)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(sentences), cmocka_unit_test(no_time),
+        cmocka_unit_test(what_the_total_is_of), cmocka_unit_test(without_samples),
+        cmocka_unit_test(categories_in_their_order), cmocka_unit_test(control_characters),
+        cmocka_unit_test(other_shapes)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -161,7 +161,7 @@ static void refusals(void **state)
     events.kind = (ProtobufCBinaryData){1, &kind};
     events.flags = (ProtobufCBinaryData){1, &flags};
     times[0] = 5;
-    events.dt = events.switch_timeout = events.switch_ran = times;
+    events.dt = events.switch_timeout = events.switch_ran = events.switch_holder = times;
     events.n_dt = 1;
     events.cpu = events.thread = events.other = events.stack = events.c = events.d = &one;
     events.n_cpu = events.n_thread = events.n_other = events.n_stack = events.n_c = events.n_d = 1;
@@ -174,6 +174,13 @@ static void refusals(void **state)
     events.n_switch_ran = 1;
     assert_int_equal(decode_message(&m, &err), -EINVAL);
     flags |= WP_SWITCH_RAN;
+    assert_int_equal(decode_message(&m, &err), 0);
+    events.n_switch_holder = 1;
+    assert_int_equal(decode_message(&m, &err), -EINVAL);
+    flags |= WP_SWITCH_HELD; /* the call's timeout takes the place */
+    assert_int_equal(decode_message(&m, &err), -EINVAL);
+    flags &= (uint8_t)~WP_SWITCH_TIMED;
+    events.n_switch_timeout = 0;
     assert_int_equal(decode_message(&m, &err), 0);
 
     m = empty_message();

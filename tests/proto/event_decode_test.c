@@ -108,7 +108,8 @@ static void refusals(void **state)
 {
     (void)state;
     static const struct spoilt cases[] = {
-        {0, {0}, 0, NULL}, {0, {LONG_TAG(17, 0), 9}, 3, NULL},  /* field 17, a number: of a later version */
+        {0, {0}, 0, NULL}, {0, {LONG_TAG(19, 0), 9}, 3, NULL}, /* field 19, a number: of a later version */
+        {0, {LONG_TAG(17, 2), 1, 1}, 4, "column 17 has more"},
         {0, {LONG_TAG(20, 2), 2, 7, 7}, 5, NULL},               /* field 20, bytes */
         {5, {5 << 3 | 2, 2, 0x81, 0}, 4, "column 5 has fewer"}, /* one number of two bytes */
         {5, {5 << 3 | 2, 3, 0x81, 0, 1}, 5, NULL},              /* longer than it need be, and the second one */

@@ -176,7 +176,7 @@ static void make_event(struct made *made, struct wp_event *e, uint64_t time_ns)
         e->wait = below(made, made->strings + 1);
     if (columns & WP_COLUMN_STACK)
         e->stack = below(made, made->stacks + 1);
-    if (columns & WP_COLUMN_A || (kind == WP_EVENT_SWITCH && e->flags & WP_SWITCH_TIMED))
+    if (columns & WP_COLUMN_A || (kind == WP_EVENT_SWITCH && e->flags & (WP_SWITCH_TIMED | WP_SWITCH_HELD)))
         e->a = odd(made, UINT64_MAX);
     if (columns & WP_COLUMN_B || (kind == WP_EVENT_SWITCH && e->flags & WP_SWITCH_RAN))
         e->b = odd(made, UINT64_MAX);

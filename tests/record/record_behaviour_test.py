@@ -152,6 +152,8 @@ class Passing(RecordTest):
         self.record(["sleep", "5"], "--duration", "2")
         self.assertGreater(self.summary()["categories"]["deliberate_sleep"], 0)
         self.record(["sh", "-c", "sleep 5; :"], "--duration", "2")
+        self.assertGreater(self.summary()["categories"]["deliberate_sleep"], 0, "it waits for its child, which sleeps")
+        self.record(["sh", "-c", "sleep 3 | cat"], "--duration", "1")
         reasons = {wait["reason"]: wait["ns"] for wait in self.summary()["unexplained"]}
         self.assertGreater(reasons["the recording ended before it did"], 0)
 

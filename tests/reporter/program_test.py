@@ -92,7 +92,7 @@ class Program(unittest.TestCase):
 
     def test_text_is_for_people(self):
         run = reporter("--store", self.store, "--format", "text")
-        self.assertIn("make spends 73 % of its time", run.stdout)
+        self.assertIn("make spends 46 % of its time", run.stdout)
         self.assertTrue(all(len(line) <= 78 for line in run.stdout.splitlines()))
 
     def test_the_recording_in_this_folder(self):

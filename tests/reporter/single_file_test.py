@@ -146,7 +146,7 @@ class SingleFile(unittest.TestCase):
     def test_all_of_it_stands_there_without_scripts(self):
         text = self.text("plain").split("<main", 1)[1].split("</main>")[0]
         self.assertNotIn("<script", text)
-        for word in ("make spends 73 % of its time", "c_parser_expression", "no waking was recorded for it", "kworker/0:1"):
+        for word in ("make spends 46 % of its time", "c_parser_expression", "no waking was recorded for it", "kworker/0:1"):
             self.assertIn(word, text)
 
 

@@ -320,7 +320,7 @@ static void findings_name_who_was_waited_for(void **state)
     size_t first[3];
     build(&facts, sample_report(), NULL);
     assert_int_equal(wp_findings_first(&facts, first), 3);
-    assert_non_null(strstr(facts.findings[first[0]].sentence, "make spends 73 % of its time"));
+    assert_non_null(strstr(facts.findings[first[0]].sentence, "make spends 46 % of its time"));
     assert_non_null(strstr(facts.findings[first[0]].sentence, "waiting for cc1"));
     assert_string_equal(facts.findings[first[2]].kind, "unaccounted");
     assert_int_equal(facts.findings[first[2]].page, WP_PAGE_UNEXPLAINED);

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+#ifndef WP_COLLECTOR_BPF_SIGNAL_H
+#define WP_COLLECTOR_BPF_SIGNAL_H
+/*
+ * Which signal a waking brings: kernel/signal.c marks it pending before it wakes the sleeper, and of one that ends the
+ * process it notes the number for all threads. A sleep that waits for something else and still finds one pending would
+ * not have begun, so a pending signal at the waking is its cause.
+ */
+#include "cause.h"
+
+#define TASK_INTERRUPTIBLE 1 /* include/linux/sched.h */
+#define TASK_WAKEKILL 0x100
+#define SIGNAL_GROUP_EXIT 4 /* include/linux/sched/signal.h */
+#define SIGKILL 9
+
+static __always_inline __u32 lowest_signal(__u64 set)
+{
+    __u32 number = 1;
+#pragma unroll
+    for (__u32 half = 32; half; half /= 2) {
+        if (set & ((1ull << half) - 1))
+            continue;
+        set >>= half;
+        number += half;
+    }
+    return number;
+}
+
+/* 0: none. Wakings out of interrupts have causes of their own. */
+static __always_inline __u32 signal_of(struct task_struct *woken, const struct wp_record *waking)
+{
+    if (waking->c != CAUSE_TASK || !(woken->__state & (TASK_INTERRUPTIBLE | TASK_WAKEKILL)) ||
+        woken->flags & PF_KTHREAD)
+        return 0;
+    struct signal_struct *group = woken->signal;
+    if (!group)
+        return 0;
+    __u64 set = (woken->pending.signal.sig[0] | group->shared_pending.signal.sig[0]) & ~woken->blocked.sig[0];
+    if (!set || (!(woken->__state & TASK_INTERRUPTIBLE) && !(set & 1ull << (SIGKILL - 1))))
+        return 0;
+    if (!(group->flags & SIGNAL_GROUP_EXIT))
+        return lowest_signal(set);
+    __u32 number = group->group_exit_code & 0x7f;
+    return number ? number : SIGKILL;
+}
+
+#endif

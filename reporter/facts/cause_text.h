@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WP_REPORTER_FACTS_CAUSE_TEXT_H
+#define WP_REPORTER_FACTS_CAUSE_TEXT_H
+/* A cause as a person would tell it: who waits, how long, for what, where in the application, and what the one that was
+ * waited for did meanwhile. */
+#include "reporter/facts/causes.h"
+
+/* One sentence, in the facts' pool. */
+const char *wp_cause_sentence(const struct wp_causes *causes, struct wp_facts *facts, uint32_t row);
+/* "lock", "deadlock", "interrupted", "unended", or the key of a category: stable, for scripts. */
+const char *wp_cause_key(enum wp_cause_kind kind);
+
+#endif

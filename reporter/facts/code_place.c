@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "reporter/facts/code_place.h"
+
+#include "storage/report/report_read.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#define NAME_BYTES 80u
+
+static bool begins(const char *text, const char *const *with, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (!strncmp(text, with[i], strlen(with[i])))
+            return true;
+    return false;
+}
+
+#define BEGINS(text, list) begins((text), (list), sizeof(list) / sizeof(*(list)))
+
+/* Files of the C library, of what languages need beneath them, and of interpreters. */
+static bool is_runtime_file(const char *base)
+{
+    static const char *const names[] = {"libc.", "libc-", "ld-linux", "ld-musl", "ld-", "libpthread", "libm.", "libm-",
+        "librt", "libdl", "libgcc_s", "libstdc++", "libc++", "linux-vdso", "[vdso]", "libpython", "libjvm", "libruby",
+        "libperl", "libnode", "libgomp", "libasan", "libtsan"};
+    static const char *const programs[] = {"python", "node", "ruby", "perl", "php", "java", "lua"};
+    if (BEGINS(base, names))
+        return true;
+    for (size_t i = 0; i < sizeof(programs) / sizeof(*programs); i++) {
+        size_t size = strlen(programs[i]);
+        if (!strncmp(base, programs[i], size) && !base[size + strspn(base + size, "0123456789.")])
+            return true;
+    }
+    return false;
+}
+
+/* Functions of the languages' own libraries, which lie in the program's file. */
+static bool is_runtime_function(const char *name)
+{
+    static const char *const names[] = {"_start", "__libc_", "_init", "_fini",
+        "std::", "core::", "alloc::", "<std::", "<core::", "<alloc::", "__gnu_cxx::", "__rust_", "rust_begin",
+        "runtime.", "runtime/", "internal/", "sync.", "sync/", "syscall.", "syscall/", "os.", "io.", "net.", "net/",
+        "bufio.", "time.", "reflect.", "context.", "database/sql", "crypto/", "encoding/", "golang.org/x/",
+        "Builtin:", "Stub:", "Interpreter", "py::<frozen",
+        "LazyCompile:node:", "Function:node:", "JS:node:", "pthread_", "__pthread_"};
+    const char *script = strncmp(name, "py::", 4) ? NULL : strchr(name + 4, ':');
+    if (script)
+        return strstr(script, "/lib/python3") || strstr(script, "<frozen");
+    return BEGINS(name, names) || strstr(name, " node:") || strstr(name, "~node:");
+}
+
+/* Of code that is made while the program runs names alone say what it is. */
+static bool is_script(const char *name)
+{
+    static const char *const names[] = {"py::", "LazyCompile:", "Function:", "JS:", "Eval:", "Script:"};
+    return BEGINS(name, names);
+}
+
+unsigned wp_code_place_rank(uint32_t style, const char *name, const char *object)
+{
+    const char *slash = strrchr(object, '/'), *base = slash ? slash + 1 : object;
+    if (style != WP_STYLE_USER || !*name || *name == '[')
+        return 0;
+    if (is_runtime_function(name) || (!is_script(name) && is_runtime_file(base)))
+        return 1;
+    return strstr(base, ".so") ? 2 : 3;
+}
+
+static unsigned rank_of(const struct wp_facts *facts, uint32_t node)
+{
+    uint32_t count, frame = facts->flame.nodes[node].frame;
+    const struct wp_frame_info *frames = wp_report_frames(facts->report, &count);
+    if (!node || frame >= count)
+        return 0;
+    return wp_code_place_rank(frames[frame].style, wp_report_text(facts->report, frames[frame].name),
+        wp_report_text(facts->report, frames[frame].object));
+}
+
+uint32_t *wp_code_places_build(struct wp_facts *facts)
+{
+    const struct wp_flame *flame = &facts->flame;
+    uint32_t *places = wp_pool_alloc(&facts->pool, (flame->count + 1u) * sizeof(*places));
+    for (uint32_t i = 1; places && i < flame->count; i++) {
+        uint32_t below = places[flame->nodes[i].parent];
+        if (wp_facts_frame_style(facts, flame->nodes[i].frame) == WP_STYLE_PROCESS)
+            continue;
+        unsigned rank = rank_of(facts, i);
+        places[i] = rank >= 2 && rank >= rank_of(facts, below) ? i : below;
+    }
+    return places;
+}
+
+/* The line in `function` from which most time went into `callee`; NULL: the line with most time of its own. */
+static void find_line(const struct wp_facts *facts, const char *callee, struct wp_code_place *place)
+{
+    const struct wp_source_lines *lines = &facts->source;
+    uint64_t most = 0;
+    for (uint32_t i = 0; i < lines->site_count; i++) {
+        const struct wp_source_site *site = &lines->sites[i];
+        if (site->file == UINT32_MAX || strcmp(site->function, place->function))
+            continue;
+        uint64_t ns = callee ? 0 : site->own_ns;
+        for (uint32_t k = 0; callee && k < site->call_count; k++) {
+            const struct wp_source_call *call = &lines->calls[site->first_call + k];
+            if (!strcmp(call->name, callee) && call->total_ns > ns)
+                ns = call->total_ns;
+        }
+        if (ns > most) {
+            most = ns;
+            place->file = lines->files[site->file].path;
+            place->line = site->line;
+        }
+    }
+}
+
+struct wp_code_place wp_code_place_at(const struct wp_facts *facts, const uint32_t *places, uint32_t node)
+{
+    const struct wp_flame_node *nodes = facts->flame.nodes;
+    uint32_t at = places[node], callee = node;
+    struct wp_code_place place = {0};
+    if (!at)
+        return place;
+    place.function = wp_facts_frame_name(facts, nodes[at].frame);
+    if (node != at) {
+        while (nodes[callee].parent != at)
+            callee = nodes[callee].parent;
+        const char *name = wp_facts_frame_name(facts, nodes[callee].frame);
+        if (wp_facts_frame_style(facts, nodes[callee].frame) == WP_STYLE_USER && *name != '[')
+            place.call = name;
+        find_line(facts, name, &place);
+    }
+    if (!place.file)
+        find_line(facts, NULL, &place);
+    return place;
+}
+
+const char *wp_code_place_text(struct wp_pool *pool, const struct wp_code_place *place)
+{
+    if (!place->function)
+        return "";
+    const char *end = strncmp(place->function, "py::", 4) ? NULL : strchr(place->function + 4, ':');
+    if (end)
+        return wp_pool_printf(pool, "`%s` (%s)",
+            wp_pool_clip(
+                pool, wp_pool_printf(pool, "%.*s", (int)(end - place->function - 4), place->function + 4), NAME_BYTES),
+            wp_pool_clip(pool, wp_source_base(end + 1), NAME_BYTES));
+    const char *function = wp_pool_clip(pool, place->function, NAME_BYTES);
+    if (!place->file)
+        return wp_pool_printf(pool, "`%s`", function);
+    return wp_pool_printf(
+        pool, "`%s` (%s:%u)", function, wp_pool_clip(pool, wp_source_base(place->file), NAME_BYTES), place->line);
+}
