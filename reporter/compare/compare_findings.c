@@ -11,7 +11,7 @@
 
 #define TIMES_FROM 100.0 /* percent from which a growth reads better as a factor */
 
-const char *wp_rate_text(struct wp_pool *pool, double ns)
+static const char *rate_text(struct wp_pool *pool, double ns)
 {
     return wp_human_duration(pool, ns > 0 ? (uint64_t)llround(fmin(ns, 9e18)) : 0);
 }
@@ -116,7 +116,7 @@ const char *wp_change_value(struct wp_pool *pool, const struct wp_change *change
 {
     return change->kind == WP_CHANGE_RATE
         ? wp_pool_printf(pool, "%.*f /s", value < 99.95 ? value < 9.995 ? 2 : 1 : 0, value)
-        : wp_rate_text(pool, value);
+        : rate_text(pool, value);
 }
 
 /* "One recording takes 46 % longer: 5.31 s instead of 3.63 s (p < 0.001)." */
@@ -158,8 +158,8 @@ const char *wp_compare_sentence(struct wp_pool *pool, const struct wp_compare *c
     const char *does = change->category >= 0 ? wp_category_doing((enum wp_category)change->category)
         : is_new(change) || is_gone(change)  ? "takes part"
                                              : "takes";
-    const char *before = wp_rate_text(pool, change->rate[WP_BEFORE].value), *where = in_place(pool, change);
-    const char *after = wp_rate_text(pool, change->rate[WP_AFTER].value), *p = certainty(pool, compare, change);
+    const char *before = rate_text(pool, change->rate[WP_BEFORE].value), *where = in_place(pool, change);
+    const char *after = rate_text(pool, change->rate[WP_AFTER].value), *p = certainty(pool, compare, change);
     const struct wp_side *one = &compare->side[WP_BEFORE], *other = &compare->side[WP_AFTER];
     if (wp_compare_is_of_hosts(compare) && is_new(change))
         return wp_pool_printf(

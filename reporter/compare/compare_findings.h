@@ -18,7 +18,5 @@ const char *wp_change_confidence(
     struct wp_pool *pool, const struct wp_compare *compare, const struct wp_change *change);
 /* A rate of that row as people read it: time, or requests a second. */
 const char *wp_change_value(struct wp_pool *pool, const struct wp_change *change, double value);
-/* A rate as people read it: time a unit. */
-const char *wp_rate_text(struct wp_pool *pool, double ns);
 
 #endif
