@@ -331,10 +331,10 @@ static void find_others(struct wp_code_flow *f, bool is_first_pass)
     }
 }
 
-static struct wp_code_place place_of(const struct wp_code_flow *f, uint32_t at)
+static struct wp_flow_place place_of(const struct wp_code_flow *f, uint32_t at)
 {
     const struct place *p = &f->places[at];
-    struct wp_code_place place = {.address = f->address + at};
+    struct wp_flow_place place = {.address = f->address + at};
     if (!p->owner || f->marks[p->owner - 1] & IS_ODD)
         return place;
     place.is_end = f->marks[p->owner - 1] & IS_FIRST || (p->state.depth >= 0 && p->state.depth < CALLER);
@@ -345,7 +345,7 @@ static struct wp_code_place place_of(const struct wp_code_flow *f, uint32_t at)
     return place;
 }
 
-static bool is_same(const struct wp_code_place *a, const struct wp_code_place *b)
+static bool is_same(const struct wp_flow_place *a, const struct wp_flow_place *b)
 {
     return a->is_known == b->is_known && a->is_end == b->is_end && a->cfa_sp == b->cfa_sp && a->cfa_bp == b->cfa_bp &&
         a->bp_at == b->bp_at;
@@ -363,9 +363,9 @@ static bool is_understood(const struct wp_code_flow *f)
 }
 
 int wp_code_flow_run(
-    struct wp_code_flow *f, int (*tell)(void *context, const struct wp_code_place *place), void *context)
+    struct wp_code_flow *f, int (*tell)(void *context, const struct wp_flow_place *place), void *context)
 {
-    struct wp_code_place last = {0};
+    struct wp_flow_place last = {0};
     int rc = 0;
     sweep(f);
     bool is_new = true;
@@ -380,7 +380,7 @@ int wp_code_flow_run(
     for (uint32_t at = 0; at < f->size && !rc;) {
         struct wp_x86_insn insn = {.size = 1};
         bool is_insn = f->places[at].owner && wp_x86_insn_read(&insn, f->code + at, f->size - at);
-        struct wp_code_place place = place_of(f, at);
+        struct wp_flow_place place = place_of(f, at);
         if (!is_same(&place, &last))
             rc = tell(context, &place);
         last = place;

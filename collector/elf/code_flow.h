@@ -19,7 +19,7 @@ struct wp_code_flow;
 typedef bool (*wp_code_flow_data)(void *context, uint64_t address, void *bytes, size_t size);
 
 /* From one instruction up to the next one that is told. */
-struct wp_code_place {
+struct wp_flow_place {
     uint64_t address;
     bool is_known;
     bool is_end;    /* a thread's first function: no caller */
@@ -37,6 +37,6 @@ void wp_code_flow_enter(struct wp_code_flow *flow, uint64_t address, bool is_end
 /* Each place where something changes is told in order; stops at the first answer that is not 0 and returns it. -ENOMEM.
  */
 int wp_code_flow_run(
-    struct wp_code_flow *flow, int (*tell)(void *context, const struct wp_code_place *place), void *context);
+    struct wp_code_flow *flow, int (*tell)(void *context, const struct wp_flow_place *place), void *context);
 
 #endif

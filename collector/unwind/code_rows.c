@@ -36,7 +36,7 @@ static bool read_data(void *context, uint64_t address, void *bytes, size_t size)
     return false;
 }
 
-static int add(void *context, const struct wp_code_place *place)
+static int add(void *context, const struct wp_flow_place *place)
 {
     struct source *s = context;
     if (wp_unwind_rows_has(s->rows, place->address)) /* its own rules begin there */

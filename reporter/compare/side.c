@@ -62,7 +62,9 @@ int wp_aggregate_choose(const struct wp_snapshot *snapshot, const char *asked, c
     char bucket[WP_ID_ROOM];
     if (!rc && !wp_snapshot_bucket(snapshot, wanted, bucket, NULL))
         best = name_of_bucket(aggregates, count, bucket);
-    const char *meant = !rc && asked && !best ? wp_nearest(wanted, (const char *const *)aggregates, count) : NULL;
+    const char *meant = !rc && asked && !best && !has_several(aggregates, count, wanted)
+        ? wp_nearest(wanted, (const char *const *)aggregates, count)
+        : NULL;
     if (meant && strcmp(meant, wanted))
         rc = wp_error_set(
             err, -ENOENT, "release %s has no aggregate %s: did you mean %s?", snapshot->release, wanted, meant);
