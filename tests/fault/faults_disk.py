@@ -120,9 +120,9 @@ def failing_resume(what):
         collector, done = rig.collector(), 0
         for _ in range(STRIKES):
             rig.moment_on(chance, collector)
-            before = rig.log(rig.daemon).count("cannot be kept")
+            before = rig.log(rig.daemon).count("cannot write a checkpoint")
             shim.order(what)
-            rig.waits("the complaint", lambda: rig.log(rig.daemon).count("cannot be kept") > before or collector.poll() is not None)
+            rig.waits("the complaint", lambda: rig.log(rig.daemon).count("cannot write a checkpoint") > before or collector.poll() is not None)
             was_going_on = collector.poll() is None
             if was_going_on and chance.random() < 0.5:
                 rig.kill(rig.daemon)
