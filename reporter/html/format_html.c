@@ -179,6 +179,38 @@ static void open_list(struct writer *writer, enum wp_item_kind kind)
     writer->open = opens[kind] ? kind : WP_ITEM_END;
 }
 
+/* What stands between two backquotes is code. */
+static void put_sentence(struct wp_buffer *out, const char *text)
+{
+    struct wp_buffer safe = {0};
+    bool is_code = false;
+    wp_escape_html(&safe, text);
+    wp_buffer_putc(&safe, '\0');
+    const char *at = safe.failed ? "" : (const char *)safe.data;
+    for (const char *end; (end = strchr(at, '`')) && (is_code || strchr(end + 1, '`')); at = end + 1) {
+        wp_buffer_append(out, at, (size_t)(end - at));
+        is_code = !is_code;
+        wp_buffer_puts(out, is_code ? "<code>" : "</code>");
+    }
+    wp_buffer_puts(out, at);
+    out->failed |= safe.failed;
+    wp_buffer_fini(&safe);
+}
+
+static void put_finding(struct writer *writer, const struct wp_item *item)
+{
+    struct wp_buffer *out = writer->out;
+    wp_buffer_puts(out, "<li>");
+    if (item->link.set) {
+        wp_buffer_puts(out, "<a href=\"");
+        wp_html_href(out, writer->page, &item->link);
+        wp_buffer_puts(out, "\">");
+    }
+    wp_buffer_puts(out, "<bdi><span>");
+    put_sentence(out, item->text);
+    wp_buffer_puts(out, item->link.set ? "</span></bdi></a></li>\n" : "</span></bdi></li>\n");
+}
+
 static void put_wrapped(struct writer *writer, const char *before, const struct wp_item *item, const char *after)
 {
     wp_buffer_puts(writer->out, before);
@@ -257,7 +289,7 @@ static void put_item(struct writer *writer, const struct wp_item *item)
         put_wrapped(writer, "<p class=\"notice\" role=\"note\">", item, "</p>\n");
         break;
     case WP_ITEM_FINDING:
-        put_wrapped(writer, "<li>", item, "</li>\n");
+        put_finding(writer, item);
         break;
     case WP_ITEM_FACT:
     case WP_ITEM_TREND:

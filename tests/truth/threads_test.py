@@ -59,7 +59,8 @@ class Threads(unittest.TestCase):
         """2,000 threads pass a token: what the main thread waits for is their passing it on, however deep that is."""
         summary = self.record(os.path.join(BIN, "truth_ring"), "2000", "10", flags=("--release", "r"))
         self.holds(summary)
-        self.assertIn("waiting for its thread station", summary["explanations"][0]["sentence"], summary["explanations"])
+        first = [row["sentence"] for row in summary["explanations"][:3]]
+        self.assertTrue(any("waiting for its thread station" in sentence for sentence in first), first)
         self.assertLess(max(len(chain) for chain, _, _ in self.stacks()), 16)
 
     def test_by_threads(self):
