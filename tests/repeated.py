@@ -4,7 +4,7 @@
 anything: another test that passes then has failed, in the summary and in the exit status. What was repeated is listed before the summary."""
 import re, subprocess, sys
 
-RESULT = re.compile(r"^\s*(?:\d+/\d+ )?Test\s+#(\d+): (\S+) \.*\s*(Passed|\*\*\*\S+)")
+RESULT = re.compile(r"^\s*(?:\d+/\d+ )?Test\s+#(\d+): (\S+) \.*\s*(?:Subprocess \w+)?(Passed|\*\*\*\S+)")
 SUMMARY = re.compile(r"^(\d+)% tests passed, (\d+) tests failed out of (\d+)$")
 
 

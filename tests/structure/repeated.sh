@@ -12,6 +12,7 @@ enable_testing()
 add_test(NAME fine COMMAND true)
 add_test(NAME late_live COMMAND sh -c "test -e a || { touch a; exit 1; }")
 add_test(NAME late_unit COMMAND sh -c "test -e b || { touch b; exit 1; }")
+add_test(NAME late_crash COMMAND sh -c "test -e c || { touch c; kill -ABRT $$; }")
 set_tests_properties(late_live PROPERTIES LABELS live)
 CMAKE
 cmake -S "$folder" -B "$folder/build" >/dev/null || exit 1
@@ -19,7 +20,7 @@ failed=0
 
 # STATUS LINE TESTS: what comes out when these are run.
 expect() {
-  rm -f "$folder/build/a" "$folder/build/b"
+  rm -f "$folder/build/a" "$folder/build/b" "$folder/build/c"
   said=$(python3 "$repeated" "$folder/build" -R "$3" 2>/dev/null)
   status=$?
   if [ "$status" != "$1" ] || ! grep -qxF "$2" <<<"$said"; then
@@ -31,7 +32,8 @@ expect() {
 repeated=$1
 expect 0 '100% tests passed, 0 tests failed out of 1' fine
 expect 0 'Passed at the second try: late_live' 'fine|late_live'
-expect 8 '66% tests passed, 1 tests failed out of 3' .
+expect 8 '50% tests passed, 2 tests failed out of 4' .
 expect 8 $'\t  3 - late_unit (not live, passed at the second try only)' .
-echo "$((4 - failed)) passed, $failed failed"
+expect 8 $'\t  4 - late_crash (not live, passed at the second try only)' .
+echo "$((5 - failed)) passed, $failed failed"
 [ "$failed" = 0 ]
