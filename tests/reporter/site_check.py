@@ -8,7 +8,7 @@ import sys
 from html.parser import HTMLParser
 from urllib.parse import unquote, urldefrag
 
-ELEMENTS = set("""html head meta title link script body a header nav button main h1 h2 p ol ul li dl div dt dd small bdi
+ELEMENTS = set("""html head meta title link script body a header nav button main h1 h2 p ol ul li dl div dt dd small bdi code
 section details summary table thead tbody tr th td span svg rect text path line g footer""".split())
 ATTRIBUTES = set("""lang charset http-equiv content name rel href src defer class data-view id type hidden aria-label
 aria-hidden aria-current role scope title data-v data-search data-whole viewbox preserveaspectratio width height x y x1 x2 y1 y2 rx d dy
