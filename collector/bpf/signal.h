@@ -13,17 +13,15 @@
 #define SIGNAL_GROUP_EXIT 4 /* include/linux/sched/signal.h */
 #define SIGKILL 9
 
+/* The number of the lowest bit that is set: how many are below it, + 1. Without a branch, each of which the verifier
+ * would follow to the end of the program. */
 static __always_inline __u32 lowest_signal(__u64 set)
 {
-    __u32 number = 1;
-#pragma unroll
-    for (__u32 half = 32; half; half /= 2) {
-        if (set & ((1ull << half) - 1))
-            continue;
-        set >>= half;
-        number += half;
-    }
-    return number;
+    __u64 below = (set & (0 - set)) - 1;
+    below -= below >> 1 & 0x5555555555555555ull;
+    below = (below & 0x3333333333333333ull) + (below >> 2 & 0x3333333333333333ull);
+    below = (below + (below >> 4)) & 0x0f0f0f0f0f0f0f0full;
+    return (__u32)(below * 0x0101010101010101ull >> 56) + 1;
 }
 
 /* 0: none. Wakings out of interrupts have causes of their own. */
