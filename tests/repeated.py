@@ -32,9 +32,17 @@ class Results:
     def not_worth(self):
         return [name for name in self.passed_late if name not in self.live]
 
-    def finish(self, summary):
+    @staticmethod
+    def skipped_cases(build):
+        """What cases inside of tests that passed said when they were skipped."""
+        with open(build + "/Testing/Temporary/LastTest.log", encoding="utf-8", errors="replace") as file:
+            return re.findall(r"(\w+) \([\w.]+\)(?:\n[^\n]*)? \.\.\. skipped '(.*)'$", file.read(), re.M)
+
+    def finish(self, summary, build):
         """The lines of the summary, where what passed late and must not is counted as failed."""
         late = self.not_worth()
+        skipped = self.skipped_cases(build)
+        print(f"Skipped inside of tests: {len(skipped)} cases" + "".join(f"\n\t{name}: {why}" for name, why in skipped) + "\n")
         if self.passed_late:
             print("Passed at the second try: " + ", ".join(self.passed_late) + "\n")
         for at, line in enumerate(summary):
@@ -59,8 +67,8 @@ def main():
             continue
         results.see(line)
         print(line, end="", flush=True)
-    is_late = results.finish(summary)
-    return runner.wait() or (8 if is_late else 0)
+    status = runner.wait()
+    return status or (8 if results.finish(summary, build) else 0)
 
 
 if __name__ == "__main__":
