@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """repeated.py BUILD_DIR CTEST-ARG...: ctest there, each test that fails once more. Only of those with the label "live" is a second try worth
 anything: another test that passes then has failed, in the summary and in the exit status. What was repeated is listed before the summary."""
-import re, subprocess, sys
+import os, re, subprocess, sys
 
 RESULT = re.compile(r"^\s*(?:\d+/\d+ )?Test\s+#(\d+): (\S+) \.*\s*(?:Subprocess \w+)?(Passed|\*\*\*\S+)")
 SUMMARY = re.compile(r"^(\d+)% tests passed, (\d+) tests failed out of (\d+)$")
@@ -35,7 +35,10 @@ class Results:
     @staticmethod
     def skipped_cases(build):
         """What cases inside of tests that passed said when they were skipped."""
-        with open(build + "/Testing/Temporary/LastTest.log", encoding="utf-8", errors="replace") as file:
+        path = build + "/Testing/Temporary/LastTest.log"
+        if not os.path.exists(path):
+            return []
+        with open(path, encoding="utf-8", errors="replace") as file:
             return re.findall(r"(\w+) \([\w.]+\)(?:\n[^\n]*)? \.\.\. skipped '(.*)'$", file.read(), re.M)
 
     def finish(self, summary, build):
