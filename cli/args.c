@@ -17,7 +17,7 @@ void wp_args_fini(struct wp_args *args)
 }
 
 /* Takes `text` over, which may be NULL (out of memory). */
-static void take(struct wp_args *args, char *text)
+static void append_text(struct wp_args *args, char *text)
 {
     if (!text || WP_ARRAY_NEXT(args->items, args->count + 1)) { /* the last is NULL */
         free(text);
@@ -30,7 +30,7 @@ static void take(struct wp_args *args, char *text)
 
 void wp_args_add(struct wp_args *args, const char *text)
 {
-    take(args, strdup(text));
+    append_text(args, strdup(text));
 }
 
 void wp_args_addf(struct wp_args *args, const char *format, ...)
@@ -41,5 +41,5 @@ void wp_args_addf(struct wp_args *args, const char *format, ...)
     if (vasprintf(&text, format, list) < 0)
         text = NULL;
     va_end(list);
-    take(args, text);
+    append_text(args, text);
 }

@@ -99,7 +99,7 @@ static int run_enroll(const struct command *command, int argc, char **argv)
 }
 
 /* 0, 1, or an error that is still to be said. */
-static int told(int rc, const struct wp_error *err)
+static int exit_status(int rc, const struct wp_error *err)
 {
     return rc < 0 ? complain(err) : rc ? WP_EXIT_FAILURE : WP_EXIT_OK;
 }
@@ -109,7 +109,7 @@ static int run_status(const struct command *command, int argc, char **argv)
     struct wp_error err = {0};
     (void)command;
     argv[0] = "wakepath status";
-    return told(wp_status_run(argc, argv, stdout, &err), &err);
+    return exit_status(wp_status_run(argc, argv, stdout, &err), &err);
 }
 
 static int run_doctor(const struct command *command, int argc, char **argv)
@@ -117,7 +117,7 @@ static int run_doctor(const struct command *command, int argc, char **argv)
     struct wp_error err = {0};
     (void)command;
     argv[0] = "wakepath doctor";
-    return told(wp_doctor_run(argc, argv, stdout, &err), &err);
+    return exit_status(wp_doctor_run(argc, argv, stdout, &err), &err);
 }
 
 static int run_program(const struct command *command, int argc, char **argv)

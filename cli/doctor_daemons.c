@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/doctor_daemons.h"
 
+#include "cli/daemon_probe.h"
 #include "cli/doctor_knock.h"
 #include "cli/http_get.h"
 #include "cli/installed.h"
-#include "cli/watched.h"
 #include "common/path.h"
 #include "proto/allowlist.h"
 #include "proto/curve_keys.h"
@@ -45,11 +45,11 @@ static bool look_at_settings(struct wp_findings *f, const struct wp_installed *i
 /* True when it answers: then its ports are its own. *is_unheard: of a collector, no aggregator takes what it sends, as
  * far as is known. */
 static bool look_at_running(
-    struct wp_findings *f, const struct wp_installed *installed, enum wp_watched_kind want, bool *is_unheard)
+    struct wp_findings *f, const struct wp_installed *installed, enum wp_daemon_probe_kind want, bool *is_unheard)
 {
-    const char *subject = want == WP_WATCHED_COLLECTOR ? "collector" : "aggregator";
+    const char *subject = want == WP_DAEMON_PROBE_COLLECTOR ? "collector" : "aggregator";
     char address[VALUE];
-    struct wp_watched watched;
+    struct wp_daemon_probe daemon;
     *is_unheard = true;
     wp_installed_metrics(installed, "", address, sizeof(address));
     if (!*address) {
@@ -58,28 +58,28 @@ static bool look_at_running(
             "it serves no metrics, so its state is unknown");
         return false;
     }
-    wp_watched_ask(&watched, address);
-    bool is_it = watched.kind == want;
-    *is_unheard = !is_it || wp_samples_value(&watched.samples, "wakepath_collector_welcome", 1) < 1;
-    if (watched.kind == WP_WATCHED_NOBODY)
+    wp_daemon_probe_ask(&daemon, address);
+    bool is_it = daemon.kind == want;
+    *is_unheard = !is_it || wp_samples_value(&daemon.samples, "wakepath_collector_welcome", 1) < 1;
+    if (daemon.kind == WP_DAEMON_PROBE_NOBODY)
         wp_findings_add(f, WP_FINDING_NOTE, subject, "start it with systemctl, if it should run",
             "it does not run: nothing answers at %s", address);
     else if (!is_it)
         wp_findings_add(f, WP_FINDING_WRONG, subject, "choose another port in its setting `metrics`",
             "another program answers at %s", address);
-    else if (!watched.is_well)
+    else if (!daemon.is_well)
         wp_findings_add(
-            f, WP_FINDING_WRONG, subject, "see wakepath status", "it runs and is not well: %s", watched.trouble);
+            f, WP_FINDING_WRONG, subject, "see wakepath status", "it runs and is not well: %s", daemon.trouble);
     else
         wp_findings_add(f, WP_FINDING_GOOD, subject, NULL, "it runs and is well");
-    if (is_it && want == WP_WATCHED_COLLECTOR &&
-        wp_samples_value(&watched.samples, "wakepath_collector_sampling", 1) < 1)
+    if (is_it && want == WP_DAEMON_PROBE_COLLECTOR &&
+        wp_samples_value(&daemon.samples, "wakepath_collector_sampling", 1) < 1)
         wp_findings_add(f, WP_FINDING_WRONG, subject,
             "CAP_SYS_ADMIN in AmbientCapabilities= and CapabilityBoundingSet= of its unit (it gives it up once it "
             "samples), or sysctl "
             "kernel.perf_event_paranoid=2; then restart it",
             "it runs without CPU samples: functions that run stay unknown");
-    wp_watched_fini(&watched);
+    wp_daemon_probe_fini(&daemon);
     return is_it;
 }
 
@@ -336,7 +336,7 @@ void wp_doctor_collector(struct wp_findings *f, const struct wp_installed *colle
     if (!look_at_settings(f, collector, "collector"))
         return;
     /* One that runs knows better whom it reaches, and dialling is noticed there. */
-    if (!look_at_running(f, collector, WP_WATCHED_COLLECTOR, &is_unheard))
+    if (!look_at_running(f, collector, WP_DAEMON_PROBE_COLLECTOR, &is_unheard))
         look_at_aggregators(f, collector);
     if (is_unheard)
         wp_doctor_knock(f, collector);
@@ -357,7 +357,7 @@ void wp_doctor_aggregator(struct wp_findings *f, const struct wp_installed *aggr
     struct wp_error err = {0};
     if (!look_at_settings(f, aggregator, "aggregator"))
         return;
-    bool is_unheard, is_running = look_at_running(f, aggregator, WP_WATCHED_AGGREGATOR, &is_unheard);
+    bool is_unheard, is_running = look_at_running(f, aggregator, WP_DAEMON_PROBE_AGGREGATOR, &is_unheard);
     bool is_network = wp_installed_value(aggregator, "bind", 0, text, sizeof(text)) && is_tcp(text);
     if (is_network && !is_running && strrchr(text, ':') > text + 5)
         look_at_port(f, text);

@@ -16,7 +16,7 @@
 
 static void log_path(const struct wp_parts *parts, const char *name, char *path, size_t room)
 {
-    snprintf(path, room, "%s/%s.log", parts->place->private_folder.path, name);
+    snprintf(path, room, "%s/%s.log", parts->output->private_folder.path, name);
 }
 
 static int open_log(const struct wp_parts *parts, const char *name, struct wp_error *err)
@@ -77,7 +77,7 @@ static int start_with_ready(
 static void add_common(const struct wp_parts *parts, struct wp_args *args, const char *socket_flag)
 {
     wp_args_add(args, socket_flag);
-    wp_args_addf(args, "ipc://%s/events", parts->place->private_folder.path);
+    wp_args_addf(args, "ipc://%s/events", parts->output->private_folder.path);
     wp_args_add(args, "--release");
     wp_args_add(args, parts->release);
     wp_args_add(args, "--log-level");
@@ -95,7 +95,7 @@ int wp_parts_start_aggregator(const struct wp_parts *parts, struct wp_child *chi
     wp_args_add(&args, "--no-config"); /* that is the machine's own, not this recording's */
     add_common(parts, &args, "--bind");
     wp_args_add(&args, "--store");
-    wp_args_add(&args, parts->place->store);
+    wp_args_add(&args, parts->output->store);
     for (unsigned i = 0; i < parts->options->aggregate_count; i++) {
         wp_args_add(&args, "--aggregate");
         wp_args_add(&args, parts->options->aggregates[i]);
@@ -170,11 +170,11 @@ int wp_parts_start_reporter(const struct wp_parts *parts, struct wp_child *child
     wp_args_add(&args, "wakepath-reporter");
     wp_args_add(&args, "--no-config");
     wp_args_add(&args, "--store");
-    wp_args_add(&args, parts->place->store);
+    wp_args_add(&args, parts->output->store);
     wp_args_add(&args, "--release");
     wp_args_add(&args, parts->release);
     wp_args_add(&args, "--out");
-    wp_args_add(&args, parts->place->out);
+    wp_args_add(&args, parts->output->out);
     wp_args_add(&args, "--source-disk"); /* who records here shows what is here */
     wp_args_add(&args, "/");
     if (!parts->options->is_verbose)

@@ -6,12 +6,12 @@
  * private folder; the last line of it is what a failure is explained with.
  */
 #include "cli/child.h"
-#include "cli/place.h"
+#include "cli/output_dir.h"
 #include "cli/record_options.h"
 
 struct wp_parts {
     const struct wp_record_options *options; /* borrowed, as the next two */
-    const struct wp_place *place;
+    const struct wp_output_dir *output;
     const char *release;
     const sigset_t *mask;     /* what the parts start with */
     const char *command_path; /* of the command; NULL: none */

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/record.h"
 
+#include "cli/output_dir.h"
 #include "cli/parts.h"
-#include "cli/place.h"
 #include "cli/privilege.h"
 #include "cli/program.h"
+#include "cli/record_summary.h"
 #include "cli/release.h"
-#include "cli/spoken.h"
 #include "cli/supervisor.h"
 #include "common/clock.h"
 #include "common/path.h"
@@ -35,7 +35,7 @@ struct recording {
     const struct wp_record_options *options;
     FILE *say;
     struct wp_supervisor supervisor;
-    struct wp_place place;
+    struct wp_output_dir output;
     struct wp_parts parts;
     struct wp_child command, aggregator, collector, reporter;
     char release[WP_ID_ROOM], command_path[PATH_MAX];
@@ -48,7 +48,7 @@ struct recording {
     bool keep_store;         /* what is in the store is whole */
 };
 
-static void say(const struct recording *recording, const char *text)
+static void print_progress(const struct recording *recording, const char *text)
 {
     if (!recording->options->is_quiet && !recording->options->is_json && isatty(fileno(recording->say)))
         fprintf(recording->say, "wakepath: %s ...\n", text);
@@ -142,7 +142,7 @@ static int hold_command(struct recording *recording, struct wp_error *err)
 static int start(struct recording *recording, struct wp_error *err)
 {
     int ready_fd = -1;
-    say(recording, "starting tracing");
+    print_progress(recording, "starting tracing");
     int rc = hold_command(recording, err);
     if (!rc)
         rc = wp_parts_start_aggregator(&recording->parts, &recording->aggregator, &ready_fd, err);
@@ -164,7 +164,7 @@ static int record(struct recording *recording, struct wp_error *err)
     uint64_t limit = recording->options->duration_ns;
     uint64_t deadline = limit ? wp_supervisor_now() + limit : 0;
     recording->stage = STAGE_RECORDING;
-    say(recording,
+    print_progress(recording,
         recording->options->command   ? "recording"
             : recording->options->pid ? "recording the process, ^C ends it"
                                       : "recording the whole host, ^C ends it");
@@ -198,7 +198,7 @@ static int check_end(struct recording *recording, struct wp_child *child, const 
 static int finish(struct recording *recording, struct wp_error *err)
 {
     recording->stage = STAGE_FINISHING;
-    say(recording, "resolving who waited for whom");
+    print_progress(recording, "resolving who waited for whom");
     if (!recording->aggregator.running && wp_child_exit_code(&recording->aggregator))
         return wp_parts_explain(&recording->parts, &recording->aggregator, "failed during the recording", err);
     wp_child_signal(&recording->collector, SIGTERM);
@@ -210,14 +210,14 @@ static int finish(struct recording *recording, struct wp_error *err)
     if (!rc)
         rc = check_end(recording, &recording->aggregator, "failed", err);
     if (!rc)
-        rc = wp_place_keep_store(&recording->place, err);
+        rc = wp_output_dir_keep_store(&recording->output, err);
     recording->keep_store = !rc;
     return rc;
 }
 
 static int report(struct recording *recording, struct wp_error *err)
 {
-    say(recording, "reporting");
+    print_progress(recording, "reporting");
     int rc = wp_parts_start_reporter(&recording->parts, &recording->reporter, err);
     if (!rc)
         rc = await(recording, &recording->reporter, -1, REPORT_LIMIT, err);
@@ -225,24 +225,25 @@ static int report(struct recording *recording, struct wp_error *err)
         rc = check_end(recording, &recording->reporter, "failed", err);
     return rc && !recording->gave_up
         ? wp_error_wrap(err, rc, "what was recorded is in '%s' (wakepath-reporter --store makes pages of it)",
-              recording->place.store)
+              recording->output.store)
         : rc;
 }
 
-static int tell(const struct recording *recording, FILE *print, struct wp_error *err)
+static int print_summary(const struct recording *recording, FILE *print, struct wp_error *err)
 {
     char summary[PATH_MAX], page[PATH_MAX], whole[PATH_MAX];
     struct wp_buffer text = {0};
-    snprintf(summary, sizeof(summary), "%.*s/summary.json", PATH_MAX - 32, recording->place.out);
-    snprintf(page, sizeof(page), "%.*s/index.html", PATH_MAX - 32, recording->place.out);
-    int rc = recording->options->is_json ? wp_file_read(summary, 64u << 20, &text, err)
-                                         : wp_spoken_make(&text, summary, realpath(page, whole) ? whole : page, err);
+    snprintf(summary, sizeof(summary), "%.*s/summary.json", PATH_MAX - 32, recording->output.out);
+    snprintf(page, sizeof(page), "%.*s/index.html", PATH_MAX - 32, recording->output.out);
+    int rc = recording->options->is_json
+        ? wp_file_read(summary, 64u << 20, &text, err)
+        : wp_record_summary_make(&text, summary, realpath(page, whole) ? whole : page, err);
     FILE *out = recording->options->is_json ? print : recording->say;
     if (!rc && (recording->options->is_json || !recording->options->is_quiet))
         if (fwrite(text.data, 1, text.size, out) != text.size || fflush(out))
             rc = wp_error_errno(err, -errno, "cannot write the summary");
     if (!rc && !recording->options->command) /* else the status is the command's */
-        rc = wp_spoken_check(summary, err);
+        rc = wp_record_summary_check(summary, err);
     wp_buffer_fini(&text);
     return rc;
 }
@@ -266,8 +267,8 @@ static int prepare(struct recording *recording, struct wp_error *err)
         snprintf(recording->release, sizeof(recording->release), "%s", options->release);
     else
         wp_release_here(recording->release, sizeof(recording->release), GIT_LIMIT_MS);
-    const struct wp_place_options place = {options->out, options->store, recording->release};
-    return wp_place_prepare(&recording->place, &place, err) ? WP_EXIT_FAILURE : WP_EXIT_OK;
+    const struct wp_output_dir_options output = {options->out, options->store, recording->release};
+    return wp_output_dir_prepare(&recording->output, &output, err) ? WP_EXIT_FAILURE : WP_EXIT_OK;
 }
 
 static void end_children(struct recording *recording)
@@ -302,7 +303,7 @@ static int run(struct recording *recording, FILE *print, struct wp_error *err)
     if (!rc)
         rc = report(recording, err);
     if (!rc)
-        rc = tell(recording, print, err);
+        rc = print_summary(recording, print, err);
     int code = exit_code(recording, rc);
     end_children(recording);
     return code;
@@ -324,7 +325,7 @@ int wp_record_run(const struct wp_record_options *options, FILE *say_to, FILE *p
         code = WP_EXIT_FAILURE;
     } else if (!code) {
         recording.parts =
-            (struct wp_parts){options, &recording.place, recording.release, &recording.supervisor.previous, NULL, 0};
+            (struct wp_parts){options, &recording.output, recording.release, &recording.supervisor.previous, NULL, 0};
         struct wp_child *children[] = {
             &recording.command, &recording.aggregator, &recording.collector, &recording.reporter};
         for (size_t i = 0; i < sizeof(children) / sizeof(children[0]); i++)
@@ -332,7 +333,7 @@ int wp_record_run(const struct wp_record_options *options, FILE *say_to, FILE *p
         code = run(&recording, print, err);
         wp_supervisor_fini(&recording.supervisor);
     }
-    wp_place_fini(&recording.place, !recording.keep_store);
+    wp_output_dir_fini(&recording.output, !recording.keep_store);
     if (recording.process_fd >= 0)
         close(recording.process_fd);
     umask(recording.file_mask);

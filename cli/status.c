@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/status.h"
 
+#include "cli/daemon_probe.h"
 #include "cli/installed.h"
 #include "cli/status_table.h"
-#include "cli/watched.h"
 #include "common/json.h"
 #include "common/version.h"
 
@@ -46,7 +46,7 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
 }
 
 /* This host's daemon of that name; false: there is none, and there need be none. */
-static bool ask_own(struct wp_watched *watched, const char *name, const char *usual)
+static bool ask_own(struct wp_daemon_probe *daemon, const char *name, const char *usual)
 {
     struct wp_installed installed;
     char address[300];
@@ -56,18 +56,18 @@ static bool ask_own(struct wp_watched *watched, const char *name, const char *us
     wp_installed_fini(&installed);
     if (!*address)
         return false;
-    wp_watched_ask(watched, address);
-    if (watched->kind != WP_WATCHED_NOBODY || is_needed)
+    wp_daemon_probe_ask(daemon, address);
+    if (daemon->kind != WP_DAEMON_PROBE_NOBODY || is_needed)
         return true;
-    wp_watched_fini(watched);
+    wp_daemon_probe_fini(daemon);
     return false;
 }
 
-static unsigned ask_all(const struct status *s, struct wp_watched *all)
+static unsigned ask_all(const struct status *s, struct wp_daemon_probe *all)
 {
     unsigned count = 0;
     for (unsigned i = 0; i < s->count; i++)
-        wp_watched_ask(&all[count++], s->addresses[i]);
+        wp_daemon_probe_ask(&all[count++], s->addresses[i]);
     if (s->count)
         return count;
     count += ask_own(&all[count], "collector", WP_COLLECTOR_METRICS);
@@ -106,26 +106,26 @@ static void put_samples(struct wp_json *json, const struct wp_samples *samples)
     wp_json_end(json);
 }
 
-static void put_watched(struct wp_json *json, const struct wp_watched *watched)
+static void put_daemon(struct wp_json *json, const struct wp_daemon_probe *daemon)
 {
-    bool is_ours = watched->kind == WP_WATCHED_COLLECTOR || watched->kind == WP_WATCHED_AGGREGATOR;
+    bool is_ours = daemon->kind == WP_DAEMON_PROBE_COLLECTOR || daemon->kind == WP_DAEMON_PROBE_AGGREGATOR;
     wp_json_object(json, NULL);
-    wp_json_text(json, "address", watched->address);
-    wp_json_text_or_null(json, "program", is_ours ? wp_watched_name(watched) : NULL);
-    wp_json_bool(json, "is_well", watched->is_well);
-    wp_json_text(json, "trouble", watched->trouble);
-    put_samples(json, is_ours ? &watched->samples : &(struct wp_samples){0});
+    wp_json_text(json, "address", daemon->address);
+    wp_json_text_or_null(json, "program", is_ours ? wp_daemon_probe_name(daemon) : NULL);
+    wp_json_bool(json, "is_well", daemon->is_well);
+    wp_json_text(json, "trouble", daemon->trouble);
+    put_samples(json, is_ours ? &daemon->samples : &(struct wp_samples){0});
     wp_json_end(json);
 }
 
-static int print_json(const struct wp_watched *all, unsigned count, FILE *out, struct wp_error *err)
+static int print_json(const struct wp_daemon_probe *all, unsigned count, FILE *out, struct wp_error *err)
 {
     struct wp_buffer text = {0};
     struct wp_json json = {.out = &text, .style = WP_JSON_PRETTY};
     wp_json_object(&json, NULL);
     wp_json_array(&json, "daemons");
     for (unsigned i = 0; i < count; i++)
-        put_watched(&json, &all[i]);
+        put_daemon(&json, &all[i]);
     wp_json_end(&json);
     wp_json_end(&json);
     int rc = wp_json_finish(&json, "the daemons' state", err);
@@ -146,7 +146,7 @@ int wp_status_run(int argc, char **argv, FILE *out, struct wp_error *err)
     struct status s = {.count = 0};
     argp_err_exit_status = WP_EXIT_USAGE;
     argp_parse(&argp, argc, argv, 0, NULL, &s);
-    struct wp_watched *all = calloc(ADDRESSES, sizeof(*all));
+    struct wp_daemon_probe *all = calloc(ADDRESSES, sizeof(*all));
     if (!all)
         return wp_error_set(err, -ENOMEM, "out of memory");
     unsigned count = ask_all(&s, all), well = 0;
@@ -160,7 +160,7 @@ int wp_status_run(int argc, char **argv, FILE *out, struct wp_error *err)
         if (!s.is_json)
             wp_status_table(&all[i], out);
         well += all[i].is_well;
-        wp_watched_fini(&all[i]);
+        wp_daemon_probe_fini(&all[i]);
     }
     free(all);
     return rc ? rc : count && well == count ? 0 : 1;

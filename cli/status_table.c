@@ -242,20 +242,21 @@ static void put_aggregator(const struct wp_samples *samples, FILE *out)
     put_hosts(samples, out);
 }
 
-void wp_status_table(const struct wp_watched *watched, FILE *out)
+void wp_status_table(const struct wp_daemon_probe *daemon, FILE *out)
 {
-    const struct wp_samples *samples = &watched->samples;
-    bool is_collector = watched->kind == WP_WATCHED_COLLECTOR, is_aggregator = watched->kind == WP_WATCHED_AGGREGATOR;
+    const struct wp_samples *samples = &daemon->samples;
+    bool is_collector = daemon->kind == WP_DAEMON_PROBE_COLLECTOR,
+         is_aggregator = daemon->kind == WP_DAEMON_PROBE_AGGREGATOR;
     if (!is_collector && !is_aggregator) {
-        fprintf(out, "%s: %s\n", watched->address, watched->trouble);
+        fprintf(out, "%s: %s\n", daemon->address, daemon->trouble);
         return;
     }
     const struct wp_metric_sample *info =
         wp_samples_find(samples, is_collector ? "wakepath_collector_info" : "wakepath_aggregator_info", NULL, NULL);
     const char *version = wp_sample_label(info, "version"),
                *who = wp_sample_label(info, is_collector ? "host" : "shard");
-    fprintf(out, "%s %s of %s at %s: %s%s\n", wp_watched_name(watched), version ? version : "?", who ? who : "?",
-        watched->address, watched->is_well ? "well" : "NOT WELL: ", watched->trouble);
+    fprintf(out, "%s %s of %s at %s: %s%s\n", wp_daemon_probe_name(daemon), version ? version : "?", who ? who : "?",
+        daemon->address, daemon->is_well ? "well" : "NOT WELL: ", daemon->trouble);
     if (is_collector)
         put_collector(samples, out);
     else

@@ -2,10 +2,10 @@
 #ifndef WP_CLI_STATUS_TABLE_H
 #define WP_CLI_STATUS_TABLE_H
 /* How a daemon is, for a person. */
-#include "cli/watched.h"
+#include "cli/daemon_probe.h"
 
 #include <stdio.h>
 
-void wp_status_table(const struct wp_watched *watched, FILE *out);
+void wp_status_table(const struct wp_daemon_probe *daemon, FILE *out);
 
 #endif

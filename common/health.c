@@ -146,7 +146,7 @@ static enum MHD_Result answer(
     return result;
 }
 
-static enum MHD_Result say(struct MHD_Connection *connection, unsigned status, const char *text)
+static enum MHD_Result respond(struct MHD_Connection *connection, unsigned status, const char *text)
 {
     char *line = NULL;
     int size = asprintf(&line, "%s\n", text);
@@ -164,7 +164,7 @@ static enum MHD_Result answer_metrics(struct wp_health *health, struct MHD_Conne
         &text, "wakepath_snapshot_age_seconds", WP_GAUGE, "Since the daemon's loop published these figures.", age_s);
     if (text.failed) {
         wp_buffer_fini(&text);
-        return say(connection, MHD_HTTP_SERVICE_UNAVAILABLE, "out of memory");
+        return respond(connection, MHD_HTTP_SERVICE_UNAVAILABLE, "out of memory");
     }
     return answer(connection, MHD_HTTP_OK, "text/plain; version=0.0.4; charset=utf-8", (char *)text.data, text.size);
 }
@@ -182,7 +182,8 @@ static enum MHD_Result answer_health(struct wp_health *health, struct MHD_Connec
     else
         memcpy(trouble, health->trouble, sizeof(trouble));
     pthread_mutex_unlock(&health->lock);
-    return is_well ? say(connection, MHD_HTTP_OK, "ok") : say(connection, MHD_HTTP_SERVICE_UNAVAILABLE, trouble);
+    return is_well ? respond(connection, MHD_HTTP_OK, "ok")
+                   : respond(connection, MHD_HTTP_SERVICE_UNAVAILABLE, trouble);
 }
 
 static enum MHD_Result handle(void *context, struct MHD_Connection *connection, const char *url, const char *method,
@@ -190,14 +191,14 @@ static enum MHD_Result handle(void *context, struct MHD_Connection *connection, 
 {
     (void)version, (void)upload, (void)upload_size, (void)state;
     if (strcmp(method, "GET") && strcmp(method, "HEAD"))
-        return say(connection, MHD_HTTP_METHOD_NOT_ALLOWED, "GET, please");
+        return respond(connection, MHD_HTTP_METHOD_NOT_ALLOWED, "GET, please");
     if (!strcmp(url, "/metrics"))
         return answer_metrics(context, connection);
     if (!strcmp(url, "/healthz"))
         return answer_health(context, connection, false);
     if (!strcmp(url, "/livez"))
         return answer_health(context, connection, true);
-    return say(connection, MHD_HTTP_NOT_FOUND, "there are /metrics, /healthz and /livez");
+    return respond(connection, MHD_HTTP_NOT_FOUND, "there are /metrics, /healthz and /livez");
 }
 
 /* --- who is there --- */

@@ -14,7 +14,7 @@ static unsigned least(unsigned a, unsigned b)
     return a < b ? a : b;
 }
 
-/* Optimal string alignment: no stretch is edited twice. Words are shorter than WORD_BYTES. */
+/* Optimal string alignment: no substring is edited twice. Words are shorter than WORD_BYTES. */
 static unsigned distance(const char *a, const char *b)
 {
     unsigned rows[3][WORD_BYTES + 1], m = (unsigned)strlen(a), n = (unsigned)strlen(b);

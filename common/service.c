@@ -52,7 +52,7 @@ void wp_service_init(struct wp_service *service)
 }
 
 /* A supervisor that does not listen is not worth failing for. */
-static void say(const struct wp_service *service, const char *text)
+static void notify(const struct wp_service *service, const char *text)
 {
     if (!service || service->fd < 0)
         return;
@@ -62,7 +62,7 @@ static void say(const struct wp_service *service, const char *text)
 
 void wp_service_ready(struct wp_service *service)
 {
-    say(service, "READY=1");
+    notify(service, "READY=1");
 }
 
 static void reload(struct wp_service *service)
@@ -71,9 +71,9 @@ static void reload(struct wp_service *service)
     *service->reload = 0;
     /* Type=notify-reload (systemd 253) wants the time; older ones pass over it */
     snprintf(text, sizeof(text), "RELOADING=1\nMONOTONIC_USEC=%llu", (unsigned long long)wp_clock_ns() / 1000);
-    say(service, text);
+    notify(service, text);
     service->on_reload(service->context);
-    say(service, "READY=1");
+    notify(service, "READY=1");
 }
 
 void wp_service_tick(struct wp_service *service)
@@ -86,7 +86,7 @@ void wp_service_tick(struct wp_service *service)
     if (now - service->alive_ns < service->watchdog_ns || !service->watchdog_ns)
         return;
     service->alive_ns = now;
-    say(service, "WATCHDOG=1");
+    notify(service, "WATCHDOG=1");
 }
 
 void wp_service_stopping(struct wp_service *service)
@@ -94,7 +94,7 @@ void wp_service_stopping(struct wp_service *service)
     if (!service || service->is_stopping)
         return;
     service->is_stopping = true;
-    say(service, "STOPPING=1");
+    notify(service, "STOPPING=1");
 }
 
 void wp_service_fini(struct wp_service *service)

@@ -3,7 +3,7 @@
 #define WP_COMMON_WINDOW_H
 /*
  * When to record, if not always: so long of each period of wall time, counted from the epoch (1970-01-01), so that
- * hosts whose clocks are set record the same stretches without talking to each other.
+ * hosts whose clocks are set record the same intervals without talking to each other.
  */
 #include "common/clock.h"
 #include "common/error.h"

@@ -16,7 +16,7 @@ struct scratch {
     size_t used, size;
 };
 
-static void *take(struct scratch *scratch, size_t bytes)
+static void *scratch_alloc(struct scratch *scratch, size_t bytes)
 {
     void *at = scratch->base + scratch->used;
     scratch->used += (bytes + 15) & ~(size_t)15;
@@ -51,10 +51,10 @@ static int check_counts(const struct wp_batch *b, struct wp_error *err)
 
 static void encode_threads(const struct wp_batch *b, struct scratch *scratch, Wakepath__Wire__Batch *m)
 {
-    m->threads = take(scratch, b->thread_count * sizeof(*m->threads));
+    m->threads = scratch_alloc(scratch, b->thread_count * sizeof(*m->threads));
     for (uint32_t i = 0; i < b->thread_count; i++) {
         const struct wp_thread_entry *e = &b->threads[i];
-        Wakepath__Wire__Thread *t = take(scratch, sizeof(*t));
+        Wakepath__Wire__Thread *t = scratch_alloc(scratch, sizeof(*t));
         wakepath__wire__thread__init(t);
         t->tid = e->tid;
         t->pid = e->pid;
@@ -66,7 +66,7 @@ static void encode_threads(const struct wp_batch *b, struct scratch *scratch, Wa
         t->flags = e->flags;
         t->release = e->release;
         t->workload = e->workload;
-        t->cmdline_matches = take(scratch, sizeof(e->cmdline_matches));
+        t->cmdline_matches = scratch_alloc(scratch, sizeof(e->cmdline_matches));
         for (size_t j = 0; j < sizeof(e->cmdline_matches) / sizeof(e->cmdline_matches[0]); j++)
             if (e->cmdline_matches[j])
                 t->cmdline_matches[t->n_cmdline_matches++] = e->cmdline_matches[j];
@@ -76,10 +76,10 @@ static void encode_threads(const struct wp_batch *b, struct scratch *scratch, Wa
 
 static void encode_sockets(const struct wp_batch *b, struct scratch *scratch, Wakepath__Wire__Batch *m)
 {
-    m->sockets = take(scratch, b->socket_count * sizeof(*m->sockets));
+    m->sockets = scratch_alloc(scratch, b->socket_count * sizeof(*m->sockets));
     for (uint32_t i = 0; i < b->socket_count; i++) {
         const struct wp_socket_entry *e = &b->sockets[i];
-        Wakepath__Wire__Socket *s = take(scratch, sizeof(*s));
+        Wakepath__Wire__Socket *s = scratch_alloc(scratch, sizeof(*s));
         size_t size = e->family == AF_INET ? 4 : 16;
         wakepath__wire__socket__init(s);
         s->family = e->family;
@@ -95,25 +95,25 @@ static void encode_sockets(const struct wp_batch *b, struct scratch *scratch, Wa
 
 static void encode_objects(const struct wp_batch *b, struct scratch *scratch, Wakepath__Wire__Batch *m)
 {
-    m->objects = take(scratch, b->object_count * sizeof(*m->objects));
+    m->objects = scratch_alloc(scratch, b->object_count * sizeof(*m->objects));
     for (uint32_t i = 0; i < b->object_count; i++) {
-        Wakepath__Wire__Object *o = take(scratch, sizeof(*o));
+        Wakepath__Wire__Object *o = scratch_alloc(scratch, sizeof(*o));
         wakepath__wire__object__init(o);
         o->path = b->objects[i].path;
         o->build_id = (ProtobufCBinaryData){b->objects[i].build_id_size, (uint8_t *)b->objects[i].build_id};
         m->objects[m->n_objects++] = o;
     }
-    m->devices = take(scratch, b->device_count * sizeof(*m->devices));
+    m->devices = scratch_alloc(scratch, b->device_count * sizeof(*m->devices));
     for (uint32_t i = 0; i < b->device_count; i++) {
-        Wakepath__Wire__Device *d = take(scratch, sizeof(*d));
+        Wakepath__Wire__Device *d = scratch_alloc(scratch, sizeof(*d));
         wakepath__wire__device__init(d);
         d->device = b->devices[i].device;
         d->name = b->devices[i].name;
         m->devices[m->n_devices++] = d;
     }
-    m->drops = take(scratch, b->drop_count * sizeof(*m->drops));
+    m->drops = scratch_alloc(scratch, b->drop_count * sizeof(*m->drops));
     for (uint32_t i = 0; i < b->drop_count; i++) {
-        Wakepath__Wire__Drop *d = take(scratch, sizeof(*d));
+        Wakepath__Wire__Drop *d = scratch_alloc(scratch, sizeof(*d));
         wakepath__wire__drop__init(d);
         d->kind = b->drops[i].kind;
         d->cpu = b->drops[i].cpu;
@@ -129,9 +129,9 @@ static void encode_objects(const struct wp_batch *b, struct scratch *scratch, Wa
 static void encode_lines(const struct wp_batch *b, struct scratch *scratch, Wakepath__Wire__Batch *m)
 {
     bool has_lines = false, has_inlined = false;
-    m->frame_file = take(scratch, b->frame_count * 4u);
-    m->frame_line = take(scratch, b->frame_count * 4u);
-    m->frame_inlined = take(scratch, b->frame_count * 4u);
+    m->frame_file = scratch_alloc(scratch, b->frame_count * 4u);
+    m->frame_line = scratch_alloc(scratch, b->frame_count * 4u);
+    m->frame_inlined = scratch_alloc(scratch, b->frame_count * 4u);
     for (uint32_t i = 0; i < b->frame_count; i++) {
         m->frame_file[i] = b->frames[i].file;
         m->frame_line[i] = b->frames[i].line;
@@ -145,10 +145,10 @@ static void encode_lines(const struct wp_batch *b, struct scratch *scratch, Wake
 
 static void encode_stacks(const struct wp_batch *b, struct scratch *scratch, Wakepath__Wire__Batch *m)
 {
-    uint8_t *kernel = take(scratch, b->frame_count);
-    m->frame_object = take(scratch, b->frame_count * 4u);
-    m->frame_function = take(scratch, b->frame_count * 4u);
-    m->frame_offset = take(scratch, b->frame_count * 8u);
+    uint8_t *kernel = scratch_alloc(scratch, b->frame_count);
+    m->frame_object = scratch_alloc(scratch, b->frame_count * 4u);
+    m->frame_function = scratch_alloc(scratch, b->frame_count * 4u);
+    m->frame_offset = scratch_alloc(scratch, b->frame_count * 8u);
     for (uint32_t i = 0; i < b->frame_count; i++) {
         kernel[i] = b->frames[i].is_kernel;
         m->frame_object[i] = b->frames[i].object;
@@ -158,8 +158,8 @@ static void encode_stacks(const struct wp_batch *b, struct scratch *scratch, Wak
     m->n_frame_object = m->n_frame_function = m->n_frame_offset = b->frame_count;
     m->frame_kernel = (ProtobufCBinaryData){b->frame_count, kernel};
     encode_lines(b, scratch, m);
-    m->stack_parent = take(scratch, b->stack_count * 4u);
-    m->stack_frame = take(scratch, b->stack_count * 4u);
+    m->stack_parent = scratch_alloc(scratch, b->stack_count * 4u);
+    m->stack_frame = scratch_alloc(scratch, b->stack_count * 4u);
     for (uint32_t i = 0; i < b->stack_count; i++) {
         m->stack_parent[i] = b->stacks[i].parent;
         m->stack_frame[i] = b->stacks[i].frame;
@@ -189,7 +189,7 @@ int wp_batch_encode(const struct wp_batch *b, struct wp_buffer *out, struct wp_e
     m.first_object = b->first_object;
     m.first_frame = b->first_frame;
     m.first_stack = b->first_stack;
-    m.strings = take(&scratch, b->string_count * sizeof(*m.strings));
+    m.strings = scratch_alloc(&scratch, b->string_count * sizeof(*m.strings));
     for (uint32_t i = 0; i < b->string_count; i++)
         m.strings[i] = (ProtobufCBinaryData){b->strings[i].size, (uint8_t *)b->strings[i].data};
     m.n_strings = b->string_count;

@@ -245,7 +245,7 @@ static void append(struct table *table, const void *items, uint32_t count)
     table->count += count;
 }
 
-static int take(struct wp_dictionary *d, const struct wp_batch *b)
+static int append_batch(struct wp_dictionary *d, const struct wp_batch *b)
 {
     const uint32_t count[TABLES] = {
         b->string_count, b->thread_count, b->socket_count, b->object_count, b->frame_count, b->stack_count};
@@ -279,7 +279,7 @@ int wp_dictionary_apply(struct wp_dictionary *d, const struct wp_batch *b, struc
         rc = check_stacks(b, &totals, err);
     if (!rc)
         rc = check_events(b, &totals, err);
-    if (!rc && (rc = take(d, b)))
+    if (!rc && (rc = append_batch(d, b)))
         wp_error_set(err, rc, "out of memory for a dictionary");
     return rc;
 }

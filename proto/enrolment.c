@@ -39,7 +39,7 @@ static int use_keys(void *socket, const struct wp_enrolment *e, struct wp_error 
     return rc;
 }
 
-static int say(void *socket, const struct wp_enrolment *e, struct wp_error *err)
+static int send_request(void *socket, const struct wp_enrolment *e, struct wp_error *err)
 {
     char token[WP_TOKEN_ROOM];
     uint8_t request[WP_ENROLMENT_REQUEST];
@@ -82,7 +82,7 @@ int wp_enrolment_ask(const struct wp_enrolment *e, struct wp_error *err)
             rc = wp_error_set(err, -EINVAL, "cannot connect to '%s': %s", e->endpoint, zmq_strerror(zmq_errno()));
     }
     if (!rc)
-        rc = say(socket, e, err);
+        rc = send_request(socket, e, err);
     if (!rc)
         rc = hear(socket, e, err);
     if (socket)

@@ -63,7 +63,7 @@ static __attribute__((noinline)) uint64_t take_long(struct state *s, unsigned co
     return value;
 }
 
-static inline uint64_t take(struct state *s, unsigned column)
+static inline uint64_t next_value(struct state *s, unsigned column)
 {
     struct wp_wire_span *span = &s->reader->columns[column];
     const uint8_t *at = span->at;
@@ -82,30 +82,30 @@ static inline uint64_t take(struct state *s, unsigned column)
 
 static inline uint64_t take_difference(struct state *s, unsigned column)
 {
-    uint64_t value = take(s, column);
+    uint64_t value = next_value(s, column);
     return value >> 1 ^ -(value & 1);
 }
 
 static inline void take_columns(struct state *s, struct wp_event *e, unsigned columns)
 {
     if (columns & WP_COLUMN_CPU) {
-        uint64_t cpu = take(s, WP_EVENTS_CPU);
+        uint64_t cpu = next_value(s, WP_EVENTS_CPU);
         e->cpu = (uint16_t)(cpu < WP_EVENT_CPUS ? cpu : WP_EVENT_CPUS);
     }
     if (columns & WP_COLUMN_THREAD)
-        e->thread = (uint32_t)take(s, WP_EVENTS_THREAD);
+        e->thread = (uint32_t)next_value(s, WP_EVENTS_THREAD);
     if (columns & WP_COLUMN_OTHER)
-        e->other = (uint32_t)take(s, WP_EVENTS_OTHER);
+        e->other = (uint32_t)next_value(s, WP_EVENTS_OTHER);
     if (columns & WP_COLUMN_STACK)
-        e->stack = (uint32_t)take(s, WP_EVENTS_STACK);
+        e->stack = (uint32_t)next_value(s, WP_EVENTS_STACK);
     if (columns & WP_COLUMN_A)
         e->a = s->last_a[e->kind] += take_difference(s, WP_EVENTS_A);
     if (columns & WP_COLUMN_B)
         e->b = s->last_b[e->kind] += take_difference(s, WP_EVENTS_B);
     if (columns & WP_COLUMN_C)
-        e->c = (uint32_t)take(s, WP_EVENTS_C);
+        e->c = (uint32_t)next_value(s, WP_EVENTS_C);
     if (columns & WP_COLUMN_D)
-        e->d = (uint32_t)take(s, WP_EVENTS_D);
+        e->d = (uint32_t)next_value(s, WP_EVENTS_D);
 }
 
 static inline int take_switch(struct state *s, struct wp_event *e, struct wp_error *err)
@@ -120,11 +120,11 @@ static inline int take_switch(struct state *s, struct wp_event *e, struct wp_err
     e->thread = (e->thread ? e->thread : *at) - 1;
     *at = e->other + 1;
     if (s->has_timeout && e->flags & WP_SWITCH_TIMED)
-        e->a = take(s, WP_EVENTS_SWITCH_TIMEOUT);
+        e->a = next_value(s, WP_EVENTS_SWITCH_TIMEOUT);
     else if (s->has_holder && !(e->flags & WP_SWITCH_TIMED) && e->flags & WP_SWITCH_HELD)
-        e->a = take(s, WP_EVENTS_SWITCH_HOLDER);
+        e->a = next_value(s, WP_EVENTS_SWITCH_HOLDER);
     if (s->has_ran && e->flags & WP_SWITCH_RAN)
-        e->b = take(s, WP_EVENTS_SWITCH_RAN);
+        e->b = next_value(s, WP_EVENTS_SWITCH_RAN);
     return 0;
 }
 
@@ -142,10 +142,10 @@ static inline int take_event(struct state *s, struct wp_event *e, struct wp_erro
             return wp_error_set(err, -EINVAL, "bad batch: an event has the unknown kind %u", e->kind);
         take_columns(s, e, columns);
         if (s->has_file && wp_event_is_block(e))
-            e->other = (uint32_t)take(s, WP_EVENTS_BLOCK_FILE);
+            e->other = (uint32_t)next_value(s, WP_EVENTS_BLOCK_FILE);
     }
     if (s->has_wait && wp_event_has_wait(e))
-        e->wait = (uint32_t)take(s, WP_EVENTS_WAIT);
+        e->wait = (uint32_t)next_value(s, WP_EVENTS_WAIT);
     if (e->cpu == WP_EVENT_CPUS)
         return bad(err, "a CPU out of range");
     return rc;
@@ -175,7 +175,7 @@ int wp_event_read(struct wp_event_reader *r, struct wp_event *events, struct wp_
         .has_holder = r->columns[WP_EVENTS_SWITCH_HOLDER].at != r->columns[WP_EVENTS_SWITCH_HOLDER].end};
     int rc = 0;
     for (uint32_t i = 0; i < r->count && !rc && !s.short_of; i++) {
-        uint64_t dt = take(&s, WP_EVENTS_DT);
+        uint64_t dt = next_value(&s, WP_EVENTS_DT);
         if (time > UINT64_MAX / 2 || dt > UINT64_MAX / 2 - time)
             return bad(err, "a time out of range");
         time += dt;

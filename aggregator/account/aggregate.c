@@ -424,7 +424,7 @@ static void close_window(struct wp_aggregate *aggregate, uint64_t from_ns, uint6
 {
     uint64_t window = until_ns - from_ns, paused = aggregate->paused_ns;
     tell_left_out(aggregate, aggregate->paused, "overhead: no events", from_ns, until_ns);
-    tell_left_out(aggregate, aggregate->thinned, "overhead: fewer stacks", from_ns, until_ns);
+    tell_left_out(aggregate, aggregate->shed, "overhead: fewer stacks", from_ns, until_ns);
     wp_report_window(aggregate->report, window - (paused < window ? paused : window), window);
     aggregate->paused_ns = 0;
 }

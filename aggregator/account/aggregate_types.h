@@ -143,7 +143,7 @@ struct wp_aggregate {
         skip_seq; /* what is resolved up to here, counted up to that batch, is in the store; 0: nothing */
     uint64_t (*uncertain)(const void *context, uint64_t start_ns, uint64_t end_ns); /* how much of it drops touch */
     const void *uncertain_context;
-    const struct wp_drop_spans *paused, *thinned; /* what its collector left out on purpose; borrowed, NULL none */
+    const struct wp_drop_spans *paused, *shed; /* what its collector left out on purpose; borrowed, NULL none */
 };
 
 /* The part of an epoch that was allowed has been explained. */

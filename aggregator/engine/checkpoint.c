@@ -298,7 +298,7 @@ static bool put_session(const struct wp_host_session *session, message_type *m)
     m->n_events = m->n_drops = WP_EVENT_KINDS;
     return put_spans(&session->drop_spans, m->horizon_ns, &m->drop_spans, &m->n_drop_spans) &&
         put_spans(&session->paused_spans, m->horizon_ns, &m->paused_spans, &m->n_paused_spans) &&
-        put_spans(&session->thinned_spans, m->horizon_ns, &m->thinned_spans, &m->n_thinned_spans);
+        put_spans(&session->shed_spans, m->horizon_ns, &m->shed_spans, &m->n_shed_spans);
 }
 
 static int write_message(
@@ -468,7 +468,7 @@ static int take_message(struct wp_host_session *session, message_type *m)
     take_taken(session, m);
     take_spans(&session->drop_spans, m->drop_spans, m->n_drop_spans);
     take_spans(&session->paused_spans, m->paused_spans, m->n_paused_spans);
-    take_spans(&session->thinned_spans, m->thinned_spans, m->n_thinned_spans);
+    take_spans(&session->shed_spans, m->shed_spans, m->n_shed_spans);
     session->next_seq = m->seq + 1;
     session->last_seq = session->acked_seq = m->seq;
     session->resolved_ns = session->checkpoint_ns = m->resolved_ns;

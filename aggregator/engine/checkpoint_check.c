@@ -106,5 +106,5 @@ int wp_checkpoint_check(const struct wp_host_session *session, const message_typ
         rc = check_spans(m->drop_spans, m->n_drop_spans, m->horizon_ns, err);
     if (!rc)
         rc = check_spans(m->paused_spans, m->n_paused_spans, m->horizon_ns, err);
-    return rc ? rc : check_spans(m->thinned_spans, m->n_thinned_spans, m->horizon_ns, err);
+    return rc ? rc : check_spans(m->shed_spans, m->n_shed_spans, m->horizon_ns, err);
 }

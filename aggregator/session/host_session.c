@@ -48,7 +48,7 @@ static void take_drops(struct wp_host_session *session, const struct wp_batch *b
         const struct wp_drop *drop = &batch->drops[i];
         if (drop->reason == WP_DROP_STACKS ||
             drop->reason == WP_DROP_PAUSED) { /* no event is missing, or WINDOW events say so */
-            wp_drop_spans_add(drop->reason == WP_DROP_STACKS ? &session->thinned_spans : &session->paused_spans,
+            wp_drop_spans_add(drop->reason == WP_DROP_STACKS ? &session->shed_spans : &session->paused_spans,
                 drop->from_ns, drop->to_ns);
             continue;
         }
@@ -159,7 +159,7 @@ void wp_host_session_destroy(struct wp_host_session *session)
     free(session->services);
     wp_drop_spans_fini(&session->drop_spans);
     wp_drop_spans_fini(&session->paused_spans);
-    wp_drop_spans_fini(&session->thinned_spans);
+    wp_drop_spans_fini(&session->shed_spans);
     free(session->marks);
     free(session);
 }
@@ -186,7 +186,7 @@ static void forget_left_out(struct wp_host_session *session, uint64_t horizon_ns
         if (session->aggregates[i]->window_until_ns < horizon_ns)
             return;
     wp_drop_spans_forget(&session->paused_spans, horizon_ns);
-    wp_drop_spans_forget(&session->thinned_spans, horizon_ns);
+    wp_drop_spans_forget(&session->shed_spans, horizon_ns);
 }
 
 /* What lies behind the batch at which the next checkpoint begins stands in that checkpoint. */

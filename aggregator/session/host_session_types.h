@@ -111,7 +111,7 @@ struct wp_host_session {
     uint64_t watched_events, watched_drops; /* what vital_hosts.h has added up of them */
     struct wp_drop_spans drop_spans;        /* with the next ones */
     struct wp_drop_spans paused_spans;      /* nothing was recorded, on purpose */
-    struct wp_drop_spans thinned_spans;     /* stacks were left out, on purpose */
+    struct wp_drop_spans shed_spans;        /* stacks were left out, on purpose */
     struct wp_batch_mark *marks;            /* ring by arrival, owned */
     uint32_t mark_count, mark_room;
     uint64_t acked_seq;

@@ -62,7 +62,7 @@ struct wp_aggregate *wp_host_session_aggregate(struct wp_host_session *session, 
     aggregate->uncertain = wp_host_session_dropped;
     aggregate->uncertain_context = session;
     aggregate->paused = &session->paused_spans;
-    aggregate->thinned = &session->thinned_spans;
+    aggregate->shed = &session->shed_spans;
     session->aggregates[session->aggregate_count++] = aggregate;
     if (session->options->stored &&
         session->options->stored(

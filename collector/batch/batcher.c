@@ -33,7 +33,7 @@
 
 struct wp_batcher {
     struct wp_batcher_options options;
-    struct wp_delta *delta;
+    struct wp_dict_writer *dict;
     struct wp_thread_table *threads;
     struct wp_address_spaces *spaces;
     struct wp_stack_table *stacks;
@@ -50,8 +50,8 @@ struct wp_batcher {
     size_t session_bytes;   /* of the session's dictionary, as who receives it counts */
     size_t inherited_bytes; /* of them, what it began with */
     bool must_renew;
-    bool is_successor;       /* the session goes on behind another one */
-    struct wp_delta *before; /* while the session is renewed: of the old one; else NULL */
+    bool is_successor;             /* the session goes on behind another one */
+    struct wp_dict_writer *before; /* while the session is renewed: of the old one; else NULL */
 };
 
 int wp_batcher_create(struct wp_batcher **batcher, const struct wp_batcher_options *options, struct wp_error *err)
@@ -60,16 +60,16 @@ int wp_batcher_create(struct wp_batcher **batcher, const struct wp_batcher_optio
     if (!b)
         return wp_error_set(err, -ENOMEM, "out of memory");
     b->options = *options;
-    b->delta = wp_delta_create();
+    b->dict = wp_dict_writer_create();
     b->exes = wp_intern_create();
     if (options->has_addresses)
         b->spaces = wp_address_spaces_create();
-    int rc = !b->delta || !b->exes || (options->has_addresses && !b->spaces)
+    int rc = !b->dict || !b->exes || (options->has_addresses && !b->spaces)
         ? wp_error_set(err, -ENOMEM, "out of memory")
         : 0;
     if (!rc)
         rc = wp_thread_table_create(&b->threads,
-            &(struct wp_thread_table_options){.delta = b->delta,
+            &(struct wp_thread_table_options){.dict = b->dict,
                 .command_pid = options->command_pid,
                 .self_pid = options->self_pid,
                 .recorder_pid = options->recorder_pid,
@@ -78,8 +78,8 @@ int wp_batcher_create(struct wp_batcher **batcher, const struct wp_batcher_optio
                 .pattern_count = options->pattern_count},
             err);
     if (!rc &&
-        (!(b->waits = wp_wait_table_create(b->delta)) || !(b->sockets = wp_socket_table_create(b->delta)) ||
-            !(b->stacks = wp_stack_table_create(b->delta, b->spaces, b->waits, &options->names, options->logger))))
+        (!(b->waits = wp_wait_table_create(b->dict)) || !(b->sockets = wp_socket_table_create(b->dict)) ||
+            !(b->stacks = wp_stack_table_create(b->dict, b->spaces, b->waits, &options->names, options->logger))))
         rc = wp_error_set(err, -ENOMEM, "out of memory");
     if (rc) {
         wp_batcher_destroy(b);
@@ -103,8 +103,8 @@ void wp_batcher_destroy(struct wp_batcher *b)
     wp_thread_table_destroy(b->threads);
     wp_address_spaces_destroy(b->spaces);
     wp_socket_table_destroy(b->sockets);
-    wp_delta_destroy(b->delta);
-    wp_delta_destroy(b->before);
+    wp_dict_writer_destroy(b->dict);
+    wp_dict_writer_destroy(b->before);
     wp_intern_destroy(b->exes);
     wp_event_queue_fini(&b->queue);
     wp_intmap_fini(&b->devices);
@@ -121,7 +121,7 @@ static int send_batch(struct wp_batcher *b, size_t events, uint64_t watermark_ns
         .anchor_real_ns = wp_clock_of_ns(CLOCK_REALTIME)};
     memcpy(batch.session, b->options.session, sizeof(batch.session));
     wp_wait_table_settle(b->waits, b->queue.events, events);
-    if (wp_delta_fill(b->delta, &batch))
+    if (wp_dict_writer_fill(b->dict, &batch))
         return wp_error_set(err, -ENOMEM, "out of memory for the dictionary");
     batch.events = b->queue.events;
     batch.event_count = (uint32_t)events;
@@ -129,7 +129,7 @@ static int send_batch(struct wp_batcher *b, size_t events, uint64_t watermark_ns
     if (rc)
         return rc;
     b->session_bytes += wp_dictionary_bytes_of(&batch);
-    wp_delta_sent(b->delta);
+    wp_dict_writer_sent(b->dict);
     b->seq++;
     b->stats.batches++;
     for (size_t i = 0; i < events; i++)
@@ -161,7 +161,7 @@ static int cut(struct wp_batcher *b, uint64_t watermark_ns, bool is_last, struct
 
 static const char *old_string(const void *context, uint32_t id)
 {
-    return wp_delta_text(((const struct wp_batcher *)context)->before, id);
+    return wp_dict_writer_text(((const struct wp_batcher *)context)->before, id);
 }
 
 /* Those that live have been told to the heir before it asks. */
@@ -172,17 +172,17 @@ static const struct wp_thread_entry *old_thread(const void *context, uint32_t id
 
 static const struct wp_object_entry *old_object(const void *context, uint32_t id)
 {
-    return wp_delta_object_entry(((const struct wp_batcher *)context)->before, id);
+    return wp_dict_writer_object_entry(((const struct wp_batcher *)context)->before, id);
 }
 
 static const struct wp_frame_entry *old_frame(const void *context, uint32_t id)
 {
-    return wp_delta_frame_entry(((const struct wp_batcher *)context)->before, id);
+    return wp_dict_writer_frame_entry(((const struct wp_batcher *)context)->before, id);
 }
 
 static const struct wp_stack_entry *old_stack(const void *context, uint32_t id)
 {
-    return wp_delta_stack_entry(((const struct wp_batcher *)context)->before, id);
+    return wp_dict_writer_stack_entry(((const struct wp_batcher *)context)->before, id);
 }
 
 static int send_entries(void *context)
@@ -201,7 +201,7 @@ static int tell_connection(void *context, const struct wp_event *event)
     *place = *event;
     place->time_ns = b->cut_ns;
     wp_event_queue_added(&b->queue);
-    return wp_delta_is_full(b->delta) ? send_entries(b) : 0;
+    return wp_dict_writer_is_full(b->dict) ? send_entries(b) : 0;
 }
 
 /* What was mapped first in processes that are about to run another program. */
@@ -222,13 +222,13 @@ static int renew_exes(struct wp_batcher *b)
 /* Everything that holds an id gets that of the new session, and what waits to be sent as well. */
 static int inherit(struct wp_batcher *b, struct wp_heir *heir)
 {
-    wp_socket_table_renew(b->sockets, b->delta);
-    int rc = wp_thread_table_renew(b->threads, b->delta, heir);
+    wp_socket_table_renew(b->sockets, b->dict);
+    int rc = wp_thread_table_renew(b->threads, b->dict, heir);
     if (!rc)
-        rc = wp_wait_table_renew(b->waits, b->delta, b->queue.events, b->queue.count);
+        rc = wp_wait_table_renew(b->waits, b->dict, b->queue.events, b->queue.count);
     if (rc)
         return rc;
-    wp_stack_table_renew(b->stacks, b->delta, heir);
+    wp_stack_table_renew(b->stacks, b->dict, heir);
     for (size_t i = 0; i < b->queue.count; i++) {
         struct wp_event *event = &b->queue.events[i];
         if (wp_event_has_socket(event) && event->d)
@@ -245,15 +245,15 @@ static int renew(struct wp_batcher *b, struct wp_error *err)
 {
     static const struct wp_heir_from from = {NULL, old_string, old_thread, NULL, old_object, old_frame, old_stack};
     struct wp_heir_from here = from;
-    struct wp_delta *delta = wp_delta_create();
+    struct wp_dict_writer *dict = wp_dict_writer_create();
     here.context = b;
-    struct wp_heir *heir = delta ? wp_heir_create(&here, delta, send_entries, b) : NULL;
+    struct wp_heir *heir = dict ? wp_heir_create(&here, dict, send_entries, b) : NULL;
     if (!heir) {
-        wp_delta_destroy(delta);
+        wp_dict_writer_destroy(dict);
         return wp_error_set(err, -ENOMEM, "out of memory for another session");
     }
-    b->before = b->delta;
-    b->delta = delta;
+    b->before = b->dict;
+    b->dict = dict;
     b->seq = 0;
     b->session_bytes = b->inherited_bytes = 0;
     b->must_renew = false;
@@ -264,7 +264,7 @@ static int renew(struct wp_batcher *b, struct wp_error *err)
     if (!rc)
         rc = inherit(b, heir);
     wp_heir_destroy(heir);
-    wp_delta_destroy(b->before);
+    wp_dict_writer_destroy(b->before);
     b->before = NULL;
     return rc ? wp_error_set(err, rc, "the recording cannot go on in another session") : 0;
 }
@@ -355,7 +355,7 @@ static int on_drops(void *context, const struct wp_drop *drop, struct wp_error *
 {
     struct wp_batcher *b = context;
     (void)err;
-    wp_delta_drop(b->delta, drop);
+    wp_dict_writer_drop(b->dict, drop);
     b->stats.dropped += drop->count;
     b->stats.dropped_kinds[drop->kind < WP_EVENT_KINDS ? drop->kind : 0] += drop->count;
     return 0;
@@ -389,7 +389,7 @@ static void tell_device(struct wp_batcher *b, uint32_t device)
         return;
     wp_intmap_put(&b->devices, (struct wp_intkey){device, 0}, 1);
     wp_device_name(device, name, sizeof(name));
-    wp_delta_device(b->delta, device, name);
+    wp_dict_writer_device(b->dict, device, name);
 }
 
 /* The kernel renames a thread on its way into exec: that name is of the new program, not of the old one. */
@@ -480,7 +480,7 @@ static int define_wait(struct wp_batcher *b, const struct wp_fact *fact, struct 
     uint32_t number = wp_wait_table_define(b->waits, fact->wait.key, fact->wait.name);
     if (number && !fact->wait.name)
         wp_stack_table_lock(b->stacks, &fact->wait.lock, number);
-    return wp_delta_failed(b->delta) ? wp_error_set(err, -ENOMEM, "out of memory for names") : 0;
+    return wp_dict_writer_failed(b->dict) ? wp_error_set(err, -ENOMEM, "out of memory for names") : 0;
 }
 
 /* The event is made where it will wait: nothing else is put into the queue meanwhile. */
@@ -507,7 +507,7 @@ static int on_fact(void *context, const struct wp_fact *fact, struct wp_error *e
     if (fact->wait.key)
         event->wait = wp_wait_table_number(b->waits, fact->wait.key);
     if (fact->file)
-        event->other = wp_delta_string(b->delta, fact->file);
+        event->other = wp_dict_writer_string(b->dict, fact->file);
     if (wp_event_is_block(event) || (event->kind == WP_EVENT_WAKING && event->c == WP_CAUSE_BLOCK))
         tell_device(b, event->d);
     if (event->time_ns < b->cut_ns) {
@@ -515,10 +515,10 @@ static int on_fact(void *context, const struct wp_fact *fact, struct wp_error *e
         b->stats.late++;
     }
     wp_event_queue_added(&b->queue);
-    if (wp_delta_failed(b->delta))
+    if (wp_dict_writer_failed(b->dict))
         return wp_error_set(err, -ENOMEM, "out of memory for events");
     after(b, fact);
-    if (!wp_delta_is_full(b->delta))
+    if (!wp_dict_writer_is_full(b->dict))
         return 0;
     wp_stack_table_names(b->stacks, NAMES_MS);
     return send_batch(b, 0, b->cut_ns, false, err);
@@ -586,5 +586,5 @@ void wp_batcher_lost(struct wp_batcher *b, const struct wp_drop *drop)
 
 void wp_batcher_left_out(struct wp_batcher *b, const struct wp_drop *drop)
 {
-    wp_delta_drop(b->delta, drop);
+    wp_dict_writer_drop(b->dict, drop);
 }

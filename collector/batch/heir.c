@@ -15,7 +15,7 @@ enum { STRING = 1, THREAD, SOCKET, OBJECT, FRAME, STACK };
 
 struct wp_heir {
     struct wp_heir_from from;
-    struct wp_delta *to;
+    struct wp_dict_writer *to;
     wp_heir_full *full;
     void *context;
     int failed;
@@ -24,7 +24,8 @@ struct wp_heir {
     uint32_t chain_room;
 };
 
-struct wp_heir *wp_heir_create(const struct wp_heir_from *from, struct wp_delta *to, wp_heir_full *full, void *context)
+struct wp_heir *wp_heir_create(
+    const struct wp_heir_from *from, struct wp_dict_writer *to, wp_heir_full *full, void *context)
 {
     struct wp_heir *h = calloc(1, sizeof(*h));
     if (!h)
@@ -44,7 +45,7 @@ int wp_heir_failed(const struct wp_heir *h)
 /* Between entries; a frame and what is inlined in it go together. */
 void wp_heir_make_room(struct wp_heir *h)
 {
-    if (!h->failed && wp_delta_is_full(h->to))
+    if (!h->failed && wp_dict_writer_is_full(h->to))
         h->failed = h->full(h->context);
 }
 
@@ -73,7 +74,7 @@ uint32_t wp_heir_string(struct wp_heir *h, uint32_t id)
     uint32_t new_id;
     if (!id || is_known(h, STRING, id, &new_id))
         return id ? new_id : 0;
-    return remember(h, STRING, id, wp_delta_string(h->to, h->from.string(h->from.context, id)));
+    return remember(h, STRING, id, wp_dict_writer_string(h->to, h->from.string(h->from.context, id)));
 }
 
 /* --- threads and sockets --- */
@@ -110,7 +111,7 @@ static uint32_t heir_thread(struct wp_heir *h, uint32_t id)
         const struct wp_thread_entry *entry = h->from.thread(h->from.context, at);
         wp_heir_make_room(h);
         struct wp_thread_entry made = wp_heir_thread_entry(h, entry ? entry : &nameless, at);
-        new_id = remember(h, THREAD, at, wp_delta_thread(h->to, &made));
+        new_id = remember(h, THREAD, at, wp_dict_writer_thread(h->to, &made));
     }
     return new_id;
 }
@@ -127,7 +128,7 @@ static uint32_t heir_socket(struct wp_heir *h, uint32_t id)
         return id ? new_id : 0;
     wp_heir_make_room(h);
     const struct wp_socket_entry *entry = h->from.socket(h->from.context, id);
-    return remember(h, SOCKET, id, entry ? wp_delta_socket(h->to, entry) : 0);
+    return remember(h, SOCKET, id, entry ? wp_dict_writer_socket(h->to, entry) : 0);
 }
 
 /* --- stacks --- */
@@ -140,7 +141,7 @@ static uint32_t object(struct wp_heir *h, uint32_t id)
         return entry ? new_id : 0;
     struct wp_object_entry made = *entry;
     made.path = wp_heir_string(h, entry->path);
-    return remember(h, OBJECT, id, wp_delta_object(h->to, &made));
+    return remember(h, OBJECT, id, wp_dict_writer_object(h->to, &made));
 }
 
 static struct wp_frame_entry frame_entry(struct wp_heir *h, const struct wp_frame_entry *entry)
@@ -163,15 +164,15 @@ static uint32_t frame(struct wp_heir *h, uint32_t id)
     const struct wp_frame_entry *entry = h->from.frame(h->from.context, id);
     struct wp_frame_entry made = frame_entry(h, entry ? entry : &nameless), outer;
     if (!entry || !entry->inlined) /* one with a line is not equal to the one without it */
-        return remember(
-            h, FRAME, id, made.file || made.line ? wp_delta_frame_apart(h->to, &made) : wp_delta_frame(h->to, &made));
-    uint32_t first = wp_delta_frame_apart(h->to, &made), at = first;
+        return remember(h, FRAME, id,
+            made.file || made.line ? wp_dict_writer_frame_apart(h->to, &made) : wp_dict_writer_frame(h->to, &made));
+    uint32_t first = wp_dict_writer_frame_apart(h->to, &made), at = first;
     for (unsigned i = 0; i < INLINED && at && entry && entry->inlined; i++) {
         outer = made;
         entry = h->from.frame(h->from.context, entry->inlined);
         made = frame_entry(h, entry ? entry : &nameless);
-        outer.inlined = wp_delta_frame_apart(h->to, &made);
-        wp_delta_frame_fill(h->to, at, &outer);
+        outer.inlined = wp_dict_writer_frame_apart(h->to, &made);
+        wp_dict_writer_frame_fill(h->to, at, &outer);
         at = outer.inlined;
     }
     return remember(h, FRAME, id, first);
@@ -200,7 +201,7 @@ uint32_t wp_heir_stack(struct wp_heir *h, uint32_t id)
         uint32_t at = h->chain[--count];
         wp_heir_make_room(h);
         const struct wp_stack_entry *entry = h->from.stack(h->from.context, at);
-        stack = remember(h, STACK, at, entry ? wp_delta_stack(h->to, stack, frame(h, entry->frame)) : 0);
+        stack = remember(h, STACK, at, entry ? wp_dict_writer_stack(h->to, stack, frame(h, entry->frame)) : 0);
     }
     return stack;
 }

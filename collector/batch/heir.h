@@ -6,7 +6,7 @@
  * still speaks of is put into its dictionary when it is first used: an heir gives the new id for the old one. What the
  * old session cannot tell of an id becomes a nameless entry, or 0 where the kind has none.
  */
-#include "collector/batch/delta.h"
+#include "collector/batch/dict_writer.h"
 
 struct wp_heir;
 
@@ -24,8 +24,9 @@ struct wp_heir_from {
 /* Sends what `to` has, which is a batchful; 0 or -errno. */
 typedef int wp_heir_full(void *context);
 
-/* `to` is borrowed. NULL when out of memory; later wp_delta_failed(to) says so. */
-struct wp_heir *wp_heir_create(const struct wp_heir_from *from, struct wp_delta *to, wp_heir_full *full, void *context);
+/* `to` is borrowed. NULL when out of memory; later wp_dict_writer_failed(to) says so. */
+struct wp_heir *wp_heir_create(
+    const struct wp_heir_from *from, struct wp_dict_writer *to, wp_heir_full *full, void *context);
 /* What `full` said when it failed; 0. */
 int wp_heir_failed(const struct wp_heir *heir);
 void wp_heir_destroy(struct wp_heir *heir);

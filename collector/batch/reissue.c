@@ -17,7 +17,7 @@ struct wp_reissue {
     struct wp_reissue_to to;
     struct wp_dictionary *dictionary; /* the session's, so far */
     struct wp_standing *standing;
-    struct wp_delta *delta; /* of the part; NULL: none was begun */
+    struct wp_dict_writer *dict; /* of the part; NULL: none was begun */
     struct wp_heir *heir;
     struct wp_intmap devices; /* that the part was told */
     struct wp_event *events;  /* owned */
@@ -97,9 +97,9 @@ int wp_reissue_create(
 static void end_part(struct wp_reissue *r)
 {
     wp_heir_destroy(r->heir);
-    wp_delta_destroy(r->delta);
+    wp_dict_writer_destroy(r->dict);
     r->heir = NULL;
-    r->delta = NULL;
+    r->dict = NULL;
 }
 
 void wp_reissue_destroy(struct wp_reissue *r)
@@ -128,7 +128,7 @@ static int send(struct wp_reissue *r, uint64_t watermark_ns, bool is_last, struc
         .events = r->events,
         .event_count = r->event_count};
     memcpy(batch.session, r->hello.session, sizeof(batch.session));
-    if (wp_delta_fill(r->delta, &batch))
+    if (wp_dict_writer_fill(r->dict, &batch))
         return wp_error_set(err, -ENOMEM, "out of memory for the dictionary");
     int rc = r->to.batch(r->to.context, &batch, err);
     if (rc)
@@ -140,7 +140,7 @@ static int send(struct wp_reissue *r, uint64_t watermark_ns, bool is_last, struc
         r->dropped += batch.drops[i].count;
     r->bytes += wp_dictionary_bytes_of(&batch);
     r->event_count = 0;
-    wp_delta_sent(r->delta);
+    wp_dict_writer_sent(r->dict);
     return 0;
 }
 
@@ -157,10 +157,10 @@ static void tell_device(struct wp_reissue *r, uint32_t device)
     if (!name || wp_intmap_get(&r->devices, (struct wp_intkey){device, 0}, NULL))
         return;
     wp_intmap_put(&r->devices, (struct wp_intkey){device, 0}, 1);
-    wp_delta_device(r->delta, device, name);
+    wp_dict_writer_device(r->dict, device, name);
 }
 
-static int tell(void *context, struct wp_event *event)
+static int add_event(void *context, struct wp_event *event)
 {
     struct wp_reissue *r = context;
     wp_heir_event(r->heir, event, true);
@@ -168,9 +168,9 @@ static int tell(void *context, struct wp_event *event)
         tell_device(r, event->d);
     r->events[r->event_count++] = *event;
     int rc = wp_heir_failed(r->heir);
-    if (!rc && (r->event_count == WP_BATCH_EVENTS || wp_delta_is_full(r->delta)))
+    if (!rc && (r->event_count == WP_BATCH_EVENTS || wp_dict_writer_is_full(r->dict)))
         rc = send_full(r);
-    return rc ? rc : wp_delta_failed(r->delta) ? -ENOMEM : 0;
+    return rc ? rc : wp_dict_writer_failed(r->dict) ? -ENOMEM : 0;
 }
 
 static int failed(struct wp_reissue *r, int rc, struct wp_error *err)
@@ -186,12 +186,12 @@ static int begin_part(struct wp_reissue *r, struct wp_error *err)
     r->seq = r->told = r->dropped = 0;
     r->bytes = r->inherited = 0;
     wp_intmap_clear(&r->devices);
-    if (!(r->delta = wp_delta_create()) || !(r->heir = wp_heir_create(&from, r->delta, send_full, r)))
+    if (!(r->dict = wp_dict_writer_create()) || !(r->heir = wp_heir_create(&from, r->dict, send_full, r)))
         return wp_error_set(err, -ENOMEM, "out of memory to tell a session anew");
     int rc = r->to.begin(r->to.context, &r->hello, err);
     if (rc)
         return rc;
-    rc = wp_standing_tell(r->standing, r->watermark_ns, tell, r);
+    rc = wp_standing_tell(r->standing, r->watermark_ns, add_event, r);
     if (rc)
         return failed(r, rc, err);
     rc = send(r, r->watermark_ns, false, err);
@@ -202,7 +202,7 @@ static int begin_part(struct wp_reissue *r, struct wp_error *err)
 int wp_reissue_finish(struct wp_reissue *r, struct wp_error *err)
 {
     struct wp_bye bye = {.last_seq = r->seq, .events = r->told, .dropped = r->dropped};
-    int rc = r->delta ? r->to.end(r->to.context, &bye, err) : 0;
+    int rc = r->dict ? r->to.end(r->to.context, &bye, err) : 0;
     end_part(r);
     return rc;
 }
@@ -249,17 +249,17 @@ int wp_reissue_batch(struct wp_reissue *r, const struct wp_batch *batch, struct 
 {
     int rc = learn(r, batch, err);
     r->source = batch;
-    if (!rc && !r->delta)
+    if (!rc && !r->dict)
         rc = begin_part(r, err);
     else if (!rc && must_turn(r))
         rc = turn(r, err);
     if (rc)
         return rc;
     for (uint32_t i = 0; i < batch->drop_count; i++)
-        wp_delta_drop(r->delta, &batch->drops[i]);
+        wp_dict_writer_drop(r->dict, &batch->drops[i]);
     for (uint32_t i = 0; !rc && i < batch->event_count; i++) {
         struct wp_event event = batch->events[i];
-        rc = tell(r, &event);
+        rc = add_event(r, &event);
     }
     if (rc)
         return failed(r, rc, err);

@@ -31,7 +31,7 @@ struct family {
 };
 
 struct wp_socket_table {
-    struct wp_delta *delta;
+    struct wp_dict_writer *dict;
     struct slot *slots; /* owned */
     uint32_t count, room;
     uint32_t *free_slots, free_count; /* owned; as much room */
@@ -41,14 +41,14 @@ struct wp_socket_table {
     struct wp_intmap before; /* id in the session before -> slot, of those that had one */
 };
 
-struct wp_socket_table *wp_socket_table_create(struct wp_delta *delta)
+struct wp_socket_table *wp_socket_table_create(struct wp_dict_writer *dict)
 {
     struct wp_socket_table *t = calloc(1, sizeof(*t));
     if (!t || !(t->closed = calloc(CLOSED, sizeof(*t->closed)))) {
         free(t);
         return NULL;
     }
-    t->delta = delta;
+    t->dict = dict;
     t->streams.room = STREAMS;
     t->others.room = OTHERS;
     return t;
@@ -137,9 +137,9 @@ static uint32_t define(struct wp_socket_table *t, uint64_t key, const struct wp_
     }
     uint32_t index = slot ? (uint32_t)(slot - t->slots) : new_slot(t);
     if (index == UINT32_MAX)
-        return wp_delta_socket(t->delta, entry); /* known by this once */
+        return wp_dict_writer_socket(t->dict, entry); /* known by this once */
     t->slots[index] =
-        (struct slot){.key = key, .entry = *entry, .is_used = true, .id = wp_delta_socket(t->delta, entry)};
+        (struct slot){.key = key, .entry = *entry, .is_used = true, .id = wp_dict_writer_socket(t->dict, entry)};
     remember(t, family_of(t, entry), key, index);
     return t->slots[index].id;
 }
@@ -153,7 +153,7 @@ uint32_t wp_socket_table_id(struct wp_socket_table *t, const struct wp_fact *fac
     if (!fact->event.kind || (!slot && fact->socket.entry.family))
         return define(t, key, &fact->socket.entry);
     if (slot && !slot->id)
-        slot->id = wp_delta_socket(t->delta, &slot->entry);
+        slot->id = wp_dict_writer_socket(t->dict, &slot->entry);
     return slot ? slot->id : 0;
 }
 
@@ -183,10 +183,10 @@ void wp_socket_table_state(struct wp_socket_table *t, const struct wp_fact *fact
     }
 }
 
-void wp_socket_table_renew(struct wp_socket_table *t, struct wp_delta *delta)
+void wp_socket_table_renew(struct wp_socket_table *t, struct wp_dict_writer *dict)
 {
     wp_intmap_fini(&t->before);
-    t->delta = delta;
+    t->dict = dict;
     for (uint32_t i = 0; i < t->count; i++) {
         struct slot *slot = &t->slots[i];
         slot->id_before = slot->id;
@@ -202,7 +202,7 @@ uint32_t wp_socket_table_again(struct wp_socket_table *t, uint32_t id_before)
     if (!wp_intmap_get(&t->before, (struct wp_intkey){id_before, 0}, &index) || t->slots[index].id_before != id_before)
         return 0;
     if (!t->slots[index].id)
-        t->slots[index].id = wp_delta_socket(t->delta, &t->slots[index].entry);
+        t->slots[index].id = wp_dict_writer_socket(t->dict, &t->slots[index].entry);
     return t->slots[index].id;
 }
 
@@ -215,7 +215,7 @@ int wp_socket_table_tell(
         if (!slot->is_used || !slot->began)
             continue;
         if (!slot->id)
-            slot->id = wp_delta_socket(t->delta, &slot->entry);
+            slot->id = wp_dict_writer_socket(t->dict, &slot->entry);
         rc = tell(context,
             &(struct wp_event){.kind = WP_EVENT_SOCK_STATE,
                 .flags = WP_EVENT_RETOLD,

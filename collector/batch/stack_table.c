@@ -24,7 +24,7 @@ struct late {
 };
 
 struct wp_stack_table {
-    struct wp_delta *delta;
+    struct wp_dict_writer *dict;
     struct wp_address_spaces *spaces;
     struct wp_symbolizer *symbolizer;
     struct wp_wait_table *waits;
@@ -36,13 +36,13 @@ struct wp_stack_table {
     struct wp_stack_counts counts;
 };
 
-struct wp_stack_table *wp_stack_table_create(struct wp_delta *delta, struct wp_address_spaces *spaces,
+struct wp_stack_table *wp_stack_table_create(struct wp_dict_writer *dict, struct wp_address_spaces *spaces,
     struct wp_wait_table *waits, const struct wp_names_from *from, const struct wp_logger *logger)
 {
     struct wp_stack_table *t = calloc(1, sizeof(*t));
     if (!t)
         return NULL;
-    t->delta = delta;
+    t->dict = dict;
     t->spaces = spaces;
     t->waits = waits;
     if (spaces && !(t->symbolizer = wp_symbolizer_create(from, logger))) {
@@ -77,22 +77,22 @@ static bool is_of_tracing(const char *function)
 
 static uint32_t object_id(struct wp_stack_table *t, const char *path, const uint8_t *build_id, uint32_t size)
 {
-    struct wp_object_entry object = {.path = wp_delta_string(t->delta, path)};
+    struct wp_object_entry object = {.path = wp_dict_writer_string(t->dict, path)};
     if (size <= sizeof(object.build_id) && size) {
         object.build_id_size = (uint8_t)size;
         memcpy(object.build_id, build_id, size);
     }
-    return object.path ? wp_delta_object(t->delta, &object) : 0;
+    return object.path ? wp_dict_writer_object(t->dict, &object) : 0;
 }
 
 /* With its name, which is known. */
 static uint32_t named_frame(struct wp_stack_table *t, const struct wp_named_frame *f)
 {
-    struct wp_frame_entry frame = {.function = wp_delta_string(t->delta, f->function),
+    struct wp_frame_entry frame = {.function = wp_dict_writer_string(t->dict, f->function),
         .offset = f->offset,
         .is_kernel = f->is_kernel,
         .object = object_id(t, f->object ? f->object : "", NULL, 0)};
-    return wp_delta_frame(t->delta, &frame);
+    return wp_dict_writer_frame(t->dict, &frame);
 }
 
 /* With TRACING where it is that. */
@@ -120,7 +120,7 @@ static uint32_t user_frame(struct wp_stack_table *t, uint32_t pid, uint64_t addr
         return id;
     struct wp_frame_entry frame = {
         .offset = offset + is_return, .object = object_id(t, object.path, object.build_id, object.build_id_size)};
-    id = wp_delta_frame_apart(t->delta, &frame);
+    id = wp_dict_writer_frame_apart(t->dict, &frame);
     if (!id)
         return 0;
     wp_symbolizer_ask(t->symbolizer, t->spaces, pid, mapping, offset, id);
@@ -156,22 +156,22 @@ static uint32_t frame_of(struct wp_stack_table *t, uint64_t space, uint64_t addr
 /* What is inlined gets frames behind those that are there, so ids grow along the chain. */
 static void fill_frame(struct wp_stack_table *t, uint32_t id, const struct wp_place_name *place)
 {
-    const struct wp_frame_entry *pending = wp_delta_frame_pending(t->delta, id);
+    const struct wp_frame_entry *pending = wp_dict_writer_frame_pending(t->dict, id);
     if (!pending || !place->count)
         return; /* it went without its name */
     struct wp_frame_entry frame = *pending;
     uint32_t inner = 0;
     for (unsigned i = 0; i < place->count; i++) {
         const struct wp_debug_level *level = &place->levels[i];
-        frame.function = wp_delta_string(t->delta, level->function);
-        frame.file = wp_delta_string(t->delta, level->file);
+        frame.function = wp_dict_writer_string(t->dict, level->function);
+        frame.file = wp_dict_writer_string(t->dict, level->file);
         frame.line = level->line;
         frame.inlined = 0;
         if (i + 1 < place->count) { /* the next one's place is reserved, so that its number is known */
             struct wp_frame_entry next = {.object = frame.object, .offset = frame.offset};
-            frame.inlined = inner = wp_delta_frame_apart(t->delta, &next);
+            frame.inlined = inner = wp_dict_writer_frame_apart(t->dict, &next);
         }
-        wp_delta_frame_fill(t->delta, id, &frame);
+        wp_dict_writer_frame_fill(t->dict, id, &frame);
         id = inner;
     }
 }
@@ -247,7 +247,7 @@ static uint32_t user_part(struct wp_stack_table *t, const struct wp_fact *fact)
     }
     while (inner) {
         uint32_t at = count - inner--; /* from outside */
-        stack = wp_delta_stack(t->delta, stack, frames[inner]);
+        stack = wp_dict_writer_stack(t->dict, stack, frames[inner]);
         if (is_whole) {
             late->ips[at] = fact->user_ips[inner];
             late->stacks[at] = stack;
@@ -266,7 +266,7 @@ static uint32_t kernel_part(struct wp_stack_table *t, const struct wp_fact *fact
     }
     for (uint32_t i = count; i > first; i--)
         if (frames[i - 1])
-            stack = wp_delta_stack(t->delta, stack, frames[i - 1] & ~TRACING);
+            stack = wp_dict_writer_stack(t->dict, stack, frames[i - 1] & ~TRACING);
     return stack;
 }
 
@@ -274,7 +274,7 @@ static uint32_t named_part(struct wp_stack_table *t, const struct wp_fact *fact)
 {
     uint32_t stack = 0;
     for (uint32_t i = 0; i < fact->frame_count; i++)
-        stack = wp_delta_stack(t->delta, stack, named_frame(t, &fact->frames[i]));
+        stack = wp_dict_writer_stack(t->dict, stack, named_frame(t, &fact->frames[i]));
     return stack;
 }
 
@@ -312,14 +312,14 @@ static void inherit(struct wp_intmap *keys, struct wp_heir *heir)
 }
 
 /* Frames are looked up again. */
-void wp_stack_table_renew(struct wp_stack_table *t, struct wp_delta *delta, struct wp_heir *heir)
+void wp_stack_table_renew(struct wp_stack_table *t, struct wp_dict_writer *dict, struct wp_heir *heir)
 {
     wp_stack_table_turn(t);
     inherit(&t->before, heir);
     wp_intmap_clear(&t->frames);
     wp_intmap_clear(&t->places);
     memset(t->late, 0, sizeof(t->late));
-    t->delta = delta;
+    t->dict = dict;
 }
 
 uint32_t wp_stack_table_id(struct wp_stack_table *t, const struct wp_fact *fact)

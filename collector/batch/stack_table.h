@@ -5,7 +5,7 @@
  * Stacks of facts as ids of the dictionary: addresses become frames (object, offset, function) by what is mapped in the
  * process at that time, frames a trie from the outermost one in. A stack that a source names again costs one look-up.
  */
-#include "collector/batch/delta.h"
+#include "collector/batch/dict_writer.h"
 #include "collector/batch/heir.h"
 #include "collector/batch/wait_table.h"
 #include "collector/host/source.h"
@@ -23,7 +23,7 @@ struct wp_stack_counts {
 /* All are borrowed. `spaces` may be NULL for a source that gives names, `from` and `logger` too. NULL when out of
  * memory. */
 struct wp_names_from;
-struct wp_stack_table *wp_stack_table_create(struct wp_delta *delta, struct wp_address_spaces *spaces,
+struct wp_stack_table *wp_stack_table_create(struct wp_dict_writer *dict, struct wp_address_spaces *spaces,
     struct wp_wait_table *waits, const struct wp_names_from *from, const struct wp_logger *logger);
 void wp_stack_table_destroy(struct wp_stack_table *table);
 /* Reads what takes long before the first stack comes; when the programs are loaded, for their names are the kernel's
@@ -39,9 +39,9 @@ void wp_stack_table_lock(struct wp_stack_table *table, const struct wp_lock_plac
 /* So many stacks are remembered that the source must tell all anew; and: it does so from now on. */
 bool wp_stack_table_is_full(const struct wp_stack_table *table);
 void wp_stack_table_turn(struct wp_stack_table *table);
-/* The session goes on in another one, whose dictionary is `delta`. The stacks that the source may name again are put
+/* The session goes on in another one, whose dictionary is `dict`. The stacks that the source may name again are put
  * there; nothing may be waiting for its name. The source must tell stacks anew. */
-void wp_stack_table_renew(struct wp_stack_table *table, struct wp_delta *delta, struct wp_heir *heir);
+void wp_stack_table_renew(struct wp_stack_table *table, struct wp_dict_writer *dict, struct wp_heir *heir);
 /* The fact's stack, 0: none. */
 uint32_t wp_stack_table_id(struct wp_stack_table *table, const struct wp_fact *fact);
 const struct wp_stack_counts *wp_stack_table_counts(const struct wp_stack_table *table);

@@ -70,8 +70,8 @@ static void patterns_fini(struct patterns *patterns)
     *patterns = (struct patterns){0};
 }
 
-static int compile(
-    struct patterns *patterns, const char *const *texts, size_t count, struct wp_delta *delta, struct wp_error *err)
+static int compile(struct patterns *patterns, const char *const *texts, size_t count, struct wp_dict_writer *dict,
+    struct wp_error *err)
 {
     patterns->compiled = calloc(count + 1, sizeof(*patterns->compiled));
     patterns->texts = calloc(count + 1, sizeof(*patterns->texts));
@@ -84,7 +84,7 @@ static int compile(
             regerror(rc, &patterns->compiled[i], why, sizeof(why));
             return wp_error_set(err, -EINVAL, "'%s' is no extended regular expression: %s", texts[i], why);
         }
-        patterns->texts[i] = wp_delta_string(delta, texts[i]);
+        patterns->texts[i] = wp_dict_writer_string(dict, texts[i]);
         patterns->count++;
     }
     return 0;
@@ -93,7 +93,7 @@ static int compile(
 int wp_thread_table_match(struct wp_thread_table *t, const char *const *texts, size_t count, struct wp_error *err)
 {
     struct patterns patterns = {0};
-    int rc = compile(&patterns, texts, count, t->options.delta, err);
+    int rc = compile(&patterns, texts, count, t->options.dict, err);
     if (rc) {
         patterns_fini(&patterns);
         return rc;
@@ -176,7 +176,7 @@ static uint32_t enter(struct wp_thread_table *t, const struct wp_thread_entry *e
         return 0;
     if (slot->id)
         bury(t, slot);
-    *slot = (struct slot){.entry = *entry, .id = wp_delta_thread(t->options.delta, entry)};
+    *slot = (struct slot){.entry = *entry, .id = wp_dict_writer_thread(t->options.dict, entry)};
     t->recent[entry->tid % RECENT] = (struct recent){entry->tid, entry->pid, slot->id, (uint32_t)(slot - t->slots)};
     return slot->id;
 }
@@ -264,7 +264,7 @@ static void read_release(struct wp_thread_table *t, uint32_t pid, uint32_t *rele
     for (const char *at = text; at < text + size; at += strlen(at) + 1)
         if (!strncmp(at, name, sizeof(name) - 1))
             *release =
-                wp_id_valid(at + sizeof(name) - 1) ? wp_delta_string(t->options.delta, at + sizeof(name) - 1) : 0;
+                wp_id_valid(at + sizeof(name) - 1) ? wp_dict_writer_string(t->options.dict, at + sizeof(name) - 1) : 0;
 }
 
 static uint32_t read_exe(struct wp_thread_table *t, uint32_t pid)
@@ -278,7 +278,7 @@ static uint32_t read_exe(struct wp_thread_table *t, uint32_t pid)
     char *deleted = strstr(target, " (deleted)");
     if (deleted && !deleted[10])
         *deleted = 0;
-    return wp_delta_string(t->options.delta, target);
+    return wp_dict_writer_string(t->options.dict, target);
 }
 
 /* The child that will run the command is the recorder's until its exec. */
@@ -331,8 +331,8 @@ static void set_cgroup(struct wp_thread_table *t, struct wp_thread_entry *entry,
     struct wp_cgroup group = wp_cgroups_of(t->cgroups, id, entry->pid, is_new && !is_kernel && t->options.reads_proc);
     if (!group.id && entry->cgroup)
         return; /* where version 1 counts, a child is where its parent was */
-    entry->cgroup = wp_delta_string(t->options.delta, group.path);
-    entry->workload = wp_delta_string(t->options.delta, wp_containers_name(t->containers, group.id, group.path));
+    entry->cgroup = wp_dict_writer_string(t->options.dict, group.path);
+    entry->workload = wp_dict_writer_string(t->options.dict, wp_containers_name(t->containers, group.id, group.path));
 }
 
 /* The thread group of a thread that no fact has named. */
@@ -360,7 +360,7 @@ static __attribute__((noinline)) uint32_t look_up(
         comm = read;
     if (!pid && t->options.reads_proc)
         entry.pid = read_pid(tid);
-    entry.comm = wp_delta_string(t->options.delta, comm);
+    entry.comm = wp_dict_writer_string(t->options.dict, comm);
     fill_process(t, &entry);
     return enter(t, &entry);
 }
@@ -381,7 +381,7 @@ uint32_t wp_thread_table_existing(struct wp_thread_table *t, const struct wp_fac
     struct wp_thread_entry entry = {.tid = fact->tid,
         .pid = fact->pid,
         .start_ns = fact->start_ns,
-        .comm = wp_delta_string(t->options.delta, fact->comm),
+        .comm = wp_dict_writer_string(t->options.dict, fact->comm),
         .flags = fact->thread_flags};
     set_cgroup(t, &entry, fact->cgroup_id, fact->tid == fact->pid);
     fill_process(t, &entry);
@@ -393,7 +393,7 @@ uint32_t wp_thread_table_born(struct wp_thread_table *t, const struct wp_fact *f
     struct wp_thread_entry entry = {.tid = fact->other_tid,
         .pid = fact->other_pid,
         .start_ns = fact->start_ns,
-        .comm = wp_delta_string(t->options.delta, fact->other_comm),
+        .comm = wp_dict_writer_string(t->options.dict, fact->other_comm),
         .flags = fact->thread_flags};
     entry.parent = wp_thread_table_id(t, fact->tid, fact->pid, fact->comm);
     const struct slot *parent = find(t, fact->tid);
@@ -419,8 +419,8 @@ uint32_t wp_thread_table_exec(struct wp_thread_table *t, const struct wp_fact *f
     entry.tid = fact->tid;
     entry.pid = fact->pid;
     entry.parent = *before;
-    entry.comm = wp_delta_string(t->options.delta, fact->comm);
-    entry.exe = wp_delta_string(t->options.delta, exe && *exe ? exe : fact->exe);
+    entry.comm = wp_dict_writer_string(t->options.dict, fact->comm);
+    entry.exe = wp_dict_writer_string(t->options.dict, exe && *exe ? exe : fact->exe);
     if (fact->start_ns)
         entry.start_ns = fact->start_ns;
     set_cgroup(t, &entry, fact->cgroup_id, true);
@@ -439,7 +439,7 @@ uint32_t wp_thread_table_exec(struct wp_thread_table *t, const struct wp_fact *f
 
 uint32_t wp_thread_table_rename(struct wp_thread_table *t, uint32_t tid, const char *comm)
 {
-    uint32_t text = wp_delta_string(t->options.delta, comm);
+    uint32_t text = wp_dict_writer_string(t->options.dict, comm);
     struct slot *slot = find(t, tid);
     if (slot) {
         slot->comm_before = slot->entry.comm;
@@ -487,9 +487,9 @@ static int by_id(const void *a, const void *b, void *context)
 }
 
 /* Creators were made before those they made, and come before them again. */
-int wp_thread_table_renew(struct wp_thread_table *t, struct wp_delta *delta, struct wp_heir *heir)
+int wp_thread_table_renew(struct wp_thread_table *t, struct wp_dict_writer *dict, struct wp_heir *heir)
 {
-    t->options.delta = delta;
+    t->options.dict = dict;
     uint32_t *order = malloc((t->slot_count + 1) * sizeof(*order)), count = 0;
     if (!order)
         return -ENOMEM;
@@ -503,7 +503,7 @@ int wp_thread_table_renew(struct wp_thread_table *t, struct wp_delta *delta, str
         slot->entry = wp_heir_thread_entry(heir, &slot->entry, before);
         slot->comm_before = wp_heir_string(heir, slot->comm_before);
         wp_heir_make_room(heir);
-        slot->id = wp_delta_thread(delta, &slot->entry);
+        slot->id = wp_dict_writer_thread(dict, &slot->entry);
         wp_heir_put_thread(heir, before, slot->id);
     }
     for (size_t i = 0; i < t->patterns.count; i++)

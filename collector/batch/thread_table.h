@@ -6,7 +6,7 @@
  * born with it and when its process starts another program. What a fact does not say is read from /proc, if the thread
  * is still there. Command lines are judged here and go no further.
  */
-#include "collector/batch/delta.h"
+#include "collector/batch/dict_writer.h"
 #include "collector/batch/heir.h"
 #include "collector/host/cgroups.h"
 #include "collector/host/source.h"
@@ -14,9 +14,9 @@
 struct wp_thread_table;
 
 struct wp_thread_table_options {
-    struct wp_delta *delta; /* borrowed */
-    uint32_t command_pid;   /* its program, from its exec on, is the recorded command; 0: none */
-    uint32_t self_pid;      /* Wakepath's own; 0: none */
+    struct wp_dict_writer *dict; /* borrowed */
+    uint32_t command_pid;        /* its program, from its exec on, is the recorded command; 0: none */
+    uint32_t self_pid;           /* Wakepath's own; 0: none */
     uint32_t
         recorder_pid; /* who records: it and its children are Wakepath's own, but for the command's program; 0: none */
     bool reads_proc;  /* the host that is looked at is this one */
@@ -54,9 +54,9 @@ void wp_thread_table_sweep(struct wp_thread_table *table, bool (*is_there)(void 
 void wp_thread_table_left(struct wp_thread_table *table, uint32_t tid, uint64_t time_ns);
 uint64_t wp_thread_table_left_ns(const struct wp_thread_table *table, uint32_t tid);
 
-/* The session goes on in another one, whose dictionary is `delta`: all threads that live get their ids there, which
+/* The session goes on in another one, whose dictionary is `dict`: all threads that live get their ids there, which
  * `heir` is told. -ENOMEM. */
-int wp_thread_table_renew(struct wp_thread_table *table, struct wp_delta *delta, struct wp_heir *heir);
+int wp_thread_table_renew(struct wp_thread_table *table, struct wp_dict_writer *dict, struct wp_heir *heir);
 /* The entry of one that died, or became another one, lately; NULL: it is not there any more. Of the session before the
  * last renewal while that goes on. */
 const struct wp_thread_entry *wp_thread_table_dead_entry(const struct wp_thread_table *table, uint32_t id);

@@ -20,7 +20,7 @@ struct wait {
 };
 
 struct wp_wait_table {
-    struct wp_delta *delta;
+    struct wp_dict_writer *dict;
     struct wp_intern *texts;
     struct wp_intmap recent,
         before;         /* key -> number. What is used moves to `recent`; when that is full it is the one before */
@@ -28,7 +28,7 @@ struct wp_wait_table {
     uint32_t count, room;
 };
 
-struct wp_wait_table *wp_wait_table_create(struct wp_delta *delta)
+struct wp_wait_table *wp_wait_table_create(struct wp_dict_writer *dict)
 {
     struct wp_wait_table *t = calloc(1, sizeof(*t));
     if (t && !(t->texts = wp_intern_create())) {
@@ -36,7 +36,7 @@ struct wp_wait_table *wp_wait_table_create(struct wp_delta *delta)
         return NULL;
     }
     if (t) {
-        t->delta = delta;
+        t->dict = dict;
         t->count = 1;
     }
     return t;
@@ -105,7 +105,7 @@ void wp_wait_table_settle(struct wp_wait_table *t, struct wp_event *events, size
             continue;
         struct wait *wait = event->wait < t->count ? &t->waits[event->wait] : NULL;
         if (wait && !wait->string && wait->text != NO_NAME)
-            wait->string = wp_delta_string(t->delta, wp_intern_text(t->texts, wait->text));
+            wait->string = wp_dict_writer_string(t->dict, wp_intern_text(t->texts, wait->text));
         event->wait = wait ? wait->string : 0;
     }
 }
@@ -128,9 +128,9 @@ static void move_keys(
             keys->slots[i].value = move(to, from, moved, keys->slots[i].value);
 }
 
-int wp_wait_table_renew(struct wp_wait_table *t, struct wp_delta *delta, struct wp_event *events, size_t count)
+int wp_wait_table_renew(struct wp_wait_table *t, struct wp_dict_writer *dict, struct wp_event *events, size_t count)
 {
-    struct wp_wait_table *anew = wp_wait_table_create(delta);
+    struct wp_wait_table *anew = wp_wait_table_create(dict);
     uint32_t *moved = calloc(t->count + 1, sizeof(*moved));
     if (!anew || !moved) {
         wp_wait_table_destroy(anew);

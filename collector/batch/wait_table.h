@@ -5,13 +5,13 @@
  * What system calls wait for, by the source's keys. While an event waits to be sent it names what it waits for by a
  * number of this table, for the name of a lock may come later; when it is sent, by a string of the dictionary.
  */
-#include "collector/batch/delta.h"
+#include "collector/batch/dict_writer.h"
 #include "proto/event.h"
 
 struct wp_wait_table;
 
-/* delta: borrowed. NULL when out of memory. */
-struct wp_wait_table *wp_wait_table_create(struct wp_delta *delta);
+/* dict: borrowed. NULL when out of memory. */
+struct wp_wait_table *wp_wait_table_create(struct wp_dict_writer *dict);
 void wp_wait_table_destroy(struct wp_wait_table *table);
 /* What a key stands for; name NULL: it is not known yet. The number, 0: no room. */
 uint32_t wp_wait_table_define(struct wp_wait_table *table, uint64_t key, const char *name);
@@ -19,9 +19,10 @@ uint32_t wp_wait_table_define(struct wp_wait_table *table, uint64_t key, const c
 void wp_wait_table_name(struct wp_wait_table *table, uint32_t number, const char *name);
 /* 0: never heard of it. */
 uint32_t wp_wait_table_number(struct wp_wait_table *table, uint64_t key);
-/* The session goes on in another one, whose dictionary is `delta`. Numbers that no key stands for any more go; those of
+/* The session goes on in another one, whose dictionary is `dict`. Numbers that no key stands for any more go; those of
  * `events`, which wait to be sent, are changed. -ENOMEM. */
-int wp_wait_table_renew(struct wp_wait_table *table, struct wp_delta *delta, struct wp_event *events, size_t count);
+int wp_wait_table_renew(
+    struct wp_wait_table *table, struct wp_dict_writer *dict, struct wp_event *events, size_t count);
 /* Numbers become strings; of events that are about to be sent. */
 void wp_wait_table_settle(struct wp_wait_table *table, struct wp_event *events, size_t count);
 

@@ -5,8 +5,8 @@
 #include "call.h"
 #include "cause.h"
 #include "holder.h"
-#include "memo.h"
 #include "signal.h"
+#include "stack_cache.h"
 #include "wait.h"
 
 enum { /* as enum wp_event_kind of proto/event.h */
@@ -114,9 +114,9 @@ int WORK_PROG(wp_switch, bool preempt, struct task_struct *prev, struct task_str
         r->head.d |= wait_of(&thread->waits, prev, regs, call.number - 1) << 16;
     if (!(r->head.flags & 4) && (r->head.a = holder_of(regs, call.number)))
         r->head.flags |= 16; /* WP_SWITCH_HELD */
-    struct memo *memo = thread && wp_unwinds ? &thread->memo : 0;
-    if (memo && regs && is_as_remembered(ctx, memo, prev, regs)) {
-        r->head.stack_key = memo->key;
+    struct stack_cache *cache = thread && wp_unwinds ? &thread->stack_cache : 0;
+    if (cache && regs && is_as_remembered(ctx, cache, prev, regs)) {
+        r->head.stack_key = cache->key;
         send_quick(&r->head);
         return 0;
     }
@@ -128,8 +128,8 @@ int WORK_PROG(wp_switch, bool preempt, struct task_struct *prev, struct task_str
     __u16 kernel_ips = r->head.kernel_ips; /* the record is sent without them when the stack is known */
     bool is_known = send_with_stack(r, true);
     r->head.kernel_ips = kernel_ips;
-    if (memo && regs && is_known)
-        remember(ctx, memo, r, prev, regs, 0);
+    if (cache && regs && is_known)
+        remember(ctx, cache, r, prev, regs, 0);
     return 0;
 }
 

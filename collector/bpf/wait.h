@@ -8,7 +8,7 @@
  * the calls are known by number.
  */
 #include "cause.h"
-#include "memo.h"
+#include "stack_cache.h"
 #include "told_path.h"
 
 #include <bpf/bpf_endian.h>
@@ -40,7 +40,7 @@ struct waits {
 /* What is kept of a thread: of one place, for to find it is a good part of what a switch costs. */
 struct thread {
     struct waits waits;
-    struct memo memo;
+    struct stack_cache stack_cache;
 };
 
 struct {

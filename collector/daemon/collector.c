@@ -2,7 +2,7 @@
 #include "collector/daemon/collector.h"
 
 #include "collector/batch/batcher.h"
-#include "collector/batch/thinning.h"
+#include "collector/batch/load_shedding.h"
 #include "collector/daemon/collector_vitals.h"
 #include "collector/daemon/replay.h"
 #include "collector/host/identity.h"
@@ -11,7 +11,7 @@
 #include "collector/live/probe_table.h"
 #include "collector/live/source_bpf.h"
 #include "collector/perf_script/source_perf_script.h"
-#include "collector/send/outlet.h"
+#include "collector/send/uplink.h"
 #include "collector/symbols/debug_fetch.h"
 #include "collector/symbols/fleet_names.h"
 #include "common/clock.h"
@@ -32,14 +32,14 @@ struct collector {
     struct wp_hello hello;
     struct wp_source *source;
     struct wp_batcher *batcher;
-    struct wp_outlet *outlet;
+    struct wp_uplink *uplink;
     struct wp_fleet_names *fleet; /* NULL: names are this host's own affair */
     struct wp_debug_fetch *fetch; /* NULL: no server is asked for debug files */
     struct wp_sandbox sandbox;
-    struct wp_thinning thinning;
+    struct wp_load_shedding shedding;
     struct wp_collector_vitals *vitals; /* NULL: nobody watches */
     struct wp_window window;            /* as it was last */
-    bool is_paused;                     /* between two windows, or stretches that the overhead limit leaves */
+    bool is_paused;                     /* between two windows, or intervals that the overhead limit leaves */
     unsigned reloads;                   /* of the options, that were taken up */
     uint64_t told_events, told_dropped; /* of the sessions before this one */
     uint64_t watched_ns;                /* when the source was last told what ends its waiting */
@@ -49,10 +49,10 @@ static int on_batch(void *context, const struct wp_batch *batch, struct wp_error
 {
     struct collector *c = context;
     if (!c->options->test_clock.start_ns)
-        return wp_outlet_batch(c->outlet, batch, err);
+        return wp_uplink_batch(c->uplink, batch, err);
     struct wp_batch shifted = *batch;
     wp_test_clock_batch(&c->options->test_clock, &shifted);
-    return wp_outlet_batch(c->outlet, &shifted, err);
+    return wp_uplink_batch(c->uplink, &shifted, err);
 }
 
 static int open_source(struct collector *c, struct wp_error *err)
@@ -70,7 +70,7 @@ static int open_source(struct collector *c, struct wp_error *err)
 static bool may_renew(void *context)
 {
     const struct collector *c = context;
-    return wp_outlet_may_renew(c->outlet);
+    return wp_uplink_may_renew(c->uplink);
 }
 
 /* The session goes on in another one, of a later instant. */
@@ -81,7 +81,7 @@ static int renew(void *context, uint8_t session[16], struct wp_error *err)
     uint64_t events = stats->events - c->told_events, dropped = stats->dropped - c->told_dropped;
     wp_identity_renew(&c->hello);
     wp_test_clock_hello(&c->options->test_clock, &c->hello);
-    int rc = wp_outlet_renew(c->outlet, &c->hello, events, dropped, err);
+    int rc = wp_uplink_renew(c->uplink, &c->hello, events, dropped, err);
     if (rc)
         return rc;
     c->told_events = stats->events;
@@ -97,9 +97,9 @@ static int renew(void *context, uint8_t session[16], struct wp_error *err)
 static int keep_bounds(struct collector *c, struct wp_error *err)
 {
     struct wp_drop drop;
-    while (wp_outlet_next_drop(c->outlet, &drop))
+    while (wp_uplink_next_drop(c->uplink, &drop))
         wp_batcher_lost(c->batcher, &drop);
-    if (wp_outlet_wants_renewal(c->outlet))
+    if (wp_uplink_wants_renewal(c->uplink))
         wp_batcher_renew_soon(c->batcher);
     if (!c->source->ops->retell || !wp_batcher_wants_stacks(c->batcher))
         return 0;
@@ -124,7 +124,7 @@ static int open_batcher(struct collector *c, struct wp_error *err)
         .batch = on_batch,
         .may_renew = may_renew,
         .renew = renew,
-        .session_bytes = o->outlet.session_bytes,
+        .session_bytes = o->uplink.session_bytes,
         .context = c};
     memcpy(options.session, c->hello.session, sizeof(options.session));
     options.names.fetch = c->fetch;
@@ -132,14 +132,14 @@ static int open_batcher(struct collector *c, struct wp_error *err)
         !(options.names.fleet = c->fleet = wp_fleet_names_create())) /* a recording is of one host */
         return wp_error_set(err, -ENOMEM, "out of memory");
     if (c->fleet)
-        wp_outlet_ask_names(c->outlet, c->fleet);
+        wp_uplink_ask_names(c->uplink, c->fleet);
     return wp_batcher_create(&c->batcher, &options, err);
 }
 
 /* All that is not needed to attach, to read names, and to write where it must be written. */
 static int renounce(struct collector *c, struct wp_error *err)
 {
-    const struct wp_outlet_options *o = &c->options->outlet;
+    const struct wp_uplink_options *o = &c->options->uplink;
     struct wp_sandbox_place places[sizeof(o->endpoints.names) / sizeof(o->endpoints.names[0]) + 2];
     unsigned count = 0;
     for (unsigned i = 0; i < o->endpoints.count; i++)
@@ -157,11 +157,11 @@ struct opening {
     struct wp_error *err;
 };
 
-static int open_outlet(void *context)
+static int open_uplink(void *context)
 {
     struct opening *o = context;
     struct collector *c = o->collector;
-    return wp_outlet_open(&c->outlet, &c->options->outlet, &c->hello, c->logger, o->err);
+    return wp_uplink_open(&c->uplink, &c->options->uplink, &c->hello, c->logger, o->err);
 }
 
 static int open_vitals(void *context)
@@ -180,10 +180,10 @@ static void tell_vitals(struct collector *c)
 }
 
 /* What an aggregator says is answered at once: its clock's bounds are as wide as the answer is late. */
-static void watch_outlet(struct collector *c)
+static void watch_uplink(struct collector *c)
 {
     uint64_t now = wp_clock_of_ns(CLOCK_MONOTONIC);
-    int fd = wp_outlet_fd(c->outlet);
+    int fd = wp_uplink_fd(c->uplink);
     if (fd < 0 || !c->source->ops->watch || now - c->watched_ns < WATCH_NS)
         return;
     c->watched_ns = now;
@@ -192,10 +192,10 @@ static void watch_outlet(struct collector *c)
 
 static void tick(struct collector *c)
 {
-    watch_outlet(c);
+    watch_uplink(c);
     wp_service_tick(c->options->service);
-    wp_thinning_tick(&c->thinning, wp_clock_of_ns(CLOCK_MONOTONIC), wp_clock_of_ns(CLOCK_REALTIME));
-    struct wp_collector_view view = {&c->hello, c->source, c->batcher, c->outlet, c->fleet, &c->thinning};
+    wp_load_shedding_tick(&c->shedding, wp_clock_of_ns(CLOCK_MONOTONIC), wp_clock_of_ns(CLOCK_REALTIME));
+    struct wp_collector_view view = {&c->hello, c->source, c->batcher, c->uplink, c->fleet, &c->shedding};
     wp_collector_vitals_tick(c->vitals, &view, wp_clock_of_ns(CLOCK_MONOTONIC));
 }
 
@@ -238,9 +238,9 @@ static int say_hello(struct collector *c, struct wp_error *err)
         c->hello.window = *o->window;
     wp_test_clock_hello(&o->test_clock, &c->hello);
     if (!rc)
-        rc = wp_sandbox_apart(&c->sandbox, open_outlet, &(struct opening){c, err}, err);
+        rc = wp_sandbox_apart(&c->sandbox, open_uplink, &(struct opening){c, err}, err);
     if (!rc && o->source == WP_FROM_BPF)
-        wp_outlet_answer_probes(c->outlet, event_clock, c);
+        wp_uplink_answer_probes(c->uplink, event_clock, c);
     return rc;
 }
 
@@ -248,8 +248,8 @@ static int say_hello(struct collector *c, struct wp_error *err)
 static int await_welcome(struct collector *c, struct wp_error *err)
 {
     int rc = 0;
-    while (!rc && !wp_outlet_is_ready(c->outlet) && !*c->options->stop)
-        rc = wp_outlet_pump(c->outlet, LOOK_MS, err);
+    while (!rc && !wp_uplink_is_ready(c->uplink) && !*c->options->stop)
+        rc = wp_uplink_pump(c->uplink, LOOK_MS, err);
     return rc;
 }
 
@@ -266,7 +266,7 @@ static void tell_ready(const struct wp_collector_options *options)
 /* An aggregator's word comes before the host's own. */
 static struct wp_window window_now(const struct collector *c)
 {
-    struct wp_window told = wp_outlet_window(c->outlet);
+    struct wp_window told = wp_uplink_window(c->uplink);
     return told.every_ns || !c->options->window ? told : *c->options->window;
 }
 
@@ -281,7 +281,7 @@ static int keep_window(struct collector *c, const struct wp_fact_sink *sink, int
     c->window = window;
     uint64_t real_ns = wp_test_clock_real(&c->options->test_clock, wp_clock_of_ns(CLOCK_REALTIME));
     uint64_t left_ns = wp_window_left(&window, real_ns);
-    bool is_paused = c->thinning.is_paused || !wp_window_is_open(&window, real_ns);
+    bool is_paused = c->shedding.is_paused || !wp_window_is_open(&window, real_ns);
     *wait_ms = left_ns < LOOK_MS * WP_NS_PER_MS ? (int)(left_ns / WP_NS_PER_MS) + 1 : LOOK_MS;
     if (is_paused == c->is_paused || !c->source->ops->pause)
         return 0;
@@ -309,7 +309,7 @@ static int run_source(struct collector *c, struct wp_error *err)
     uint64_t deadline = c->options->duration_ns ? wp_clock_of_ns(CLOCK_MONOTONIC) + c->options->duration_ns : 0;
     struct wp_fact_sink sink = wp_batcher_sink(c->batcher);
     bool is_stopped = false;
-    wp_thinning_init(&c->thinning, &c->options->overhead_percent, c->source, c->batcher, c->logger);
+    wp_load_shedding_init(&c->shedding, &c->options->overhead_percent, c->source, c->batcher, c->logger);
     for (;;) {
         bool is_over = *c->options->stop || (deadline && wp_clock_of_ns(CLOCK_MONOTONIC) >= deadline);
         if (is_over && !is_stopped) {
@@ -322,7 +322,7 @@ static int run_source(struct collector *c, struct wp_error *err)
         int wait_ms = LOOK_MS;
         int rc = is_stopped ? 0 : keep_window(c, &sink, &wait_ms, err);
         int more = rc ? rc : c->source->ops->poll(c->source, wait_ms, &sink, err);
-        rc = more < 0 ? more : wp_outlet_pump(c->outlet, 0, err);
+        rc = more < 0 ? more : wp_uplink_pump(c->uplink, 0, err);
         if (!rc)
             rc = keep_bounds(c, err);
         if (rc || !more)
@@ -367,16 +367,16 @@ static int run_live(struct collector *c, struct wp_error *err)
     tell_ready(c->options);
     wp_log(c->logger, WP_LOG_INFO, "collecting source=%s", c->source->ops->name);
     rc = run_source(c, err);
-    wp_thinning_finish(&c->thinning, wp_clock_of_ns(CLOCK_MONOTONIC));
+    wp_load_shedding_finish(&c->shedding, wp_clock_of_ns(CLOCK_MONOTONIC));
     if (c->fleet) { /* nobody waits for answers any more */
-        wp_outlet_ask_names(c->outlet, NULL);
+        wp_uplink_ask_names(c->uplink, NULL);
         wp_fleet_names_turn(c->fleet, false);
     }
     if (!rc)
         rc = wp_batcher_finish(c->batcher, err);
     const struct wp_batcher_stats *stats = wp_batcher_stats(c->batcher);
     if (!rc)
-        rc = wp_outlet_finish(c->outlet, stats->events - c->told_events, stats->dropped - c->told_dropped, err);
+        rc = wp_uplink_finish(c->uplink, stats->events - c->told_events, stats->dropped - c->told_dropped, err);
     if (!rc && stats->dropped)
         wp_log(c->logger, WP_LOG_WARN, "events were dropped, a larger --ring-size keeps more dropped=%llu of=%llu",
             (unsigned long long)stats->dropped, (unsigned long long)(stats->dropped + stats->events));
@@ -391,7 +391,7 @@ static int run_live(struct collector *c, struct wp_error *err)
     if (!rc && c->options->says_stats)
         printf("{\"events\":%llu,\"dropped\":%llu,\"late\":%llu,\"batches\":%llu,\"bytes\":%llu,\"cpu_ns\":%llu}\n",
             (unsigned long long)stats->events, (unsigned long long)stats->dropped, (unsigned long long)stats->late,
-            (unsigned long long)stats->batches, (unsigned long long)wp_outlet_bytes(c->outlet),
+            (unsigned long long)stats->batches, (unsigned long long)wp_uplink_bytes(c->uplink),
             (unsigned long long)wp_clock_of_ns(CLOCK_PROCESS_CPUTIME_ID));
     return rc;
 }
@@ -434,7 +434,7 @@ int wp_collector_run(const struct wp_collector_options *options, const struct wp
     wp_batcher_destroy(c.batcher);
     wp_fleet_names_destroy(c.fleet);
     wp_debug_fetch_stop(c.fetch);
-    wp_outlet_close(c.outlet); /* a capture that was not finished is removed */
+    wp_uplink_close(c.uplink); /* a capture that was not finished is removed */
     wp_hello_fini(&c.hello);
     return rc;
 }

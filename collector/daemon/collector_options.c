@@ -260,33 +260,33 @@ static uint64_t take_bytes(
 /* A daemon that sends over a network keeps what it could not send; one that was not asked to can do without. */
 static void choose_spool(struct wp_collector_options *o)
 {
-    struct wp_outlet_options *outlet = &o->outlet;
-    outlet->needs_spool = outlet->spool != NULL;
-    if (outlet->spool && !strcmp(outlet->spool, "none"))
-        outlet->spool = NULL;
-    else if (!outlet->spool && o->source == WP_FROM_BPF && !geteuid())
-        for (unsigned i = 0; i < outlet->endpoints.count; i++)
-            if (!strncmp(outlet->endpoints.names[i], "tcp://", 6))
-                outlet->spool = DEFAULT_SPOOL;
+    struct wp_uplink_options *uplink = &o->uplink;
+    uplink->needs_spool = uplink->spool != NULL;
+    if (uplink->spool && !strcmp(uplink->spool, "none"))
+        uplink->spool = NULL;
+    else if (!uplink->spool && o->source == WP_FROM_BPF && !geteuid())
+        for (unsigned i = 0; i < uplink->endpoints.count; i++)
+            if (!strncmp(uplink->endpoints.names[i], "tcp://", 6))
+                uplink->spool = DEFAULT_SPOOL;
 }
 
 static void check(const struct wp_collector_options *o, struct argp_state *state)
 {
     if (o->probe)
         return;
-    if (!o->outlet.endpoints.count && !o->outlet.output)
+    if (!o->uplink.endpoints.count && !o->uplink.output)
         wp_config_refuse(state, "--connect or --output is needed");
-    unsigned keys = o->outlet.endpoints.server_key_count;
-    if (keys > 1 && keys != o->outlet.endpoints.count)
+    unsigned keys = o->uplink.endpoints.server_key_count;
+    if (keys > 1 && keys != o->uplink.endpoints.count)
         wp_config_refuse(state, "%u of --server-key for %u of --connect: give one for all or one for each", keys,
-            o->outlet.endpoints.count);
-    for (unsigned i = 0; i < o->outlet.endpoints.count; i++) {
+            o->uplink.endpoints.count);
+    for (unsigned i = 0; i < o->uplink.endpoints.count; i++) {
         struct wp_error err = {0};
-        if (wp_endpoint_check_keys(o->outlet.endpoints.names[i], false,
-                (o->outlet.endpoints.key_path != NULL) + (keys > 0), o->outlet.endpoints.is_insecure, &err))
+        if (wp_endpoint_check_keys(o->uplink.endpoints.names[i], false,
+                (o->uplink.endpoints.key_path != NULL) + (keys > 0), o->uplink.endpoints.is_insecure, &err))
             wp_config_refuse(state, "%s", err.text);
     }
-    if (!o->outlet.endpoints.count && o->outlet.spool)
+    if (!o->uplink.endpoints.count && o->uplink.spool)
         wp_config_refuse(state, "--spool is for --connect");
     if (o->source != WP_FROM_BPF && o->window->every_ns)
         wp_config_refuse(state, "--window is of the live kernel");
@@ -304,30 +304,30 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
         take_source(o, state, argument);
         break;
     case KEY_CONNECT:
-        take_endpoint(&o->outlet.endpoints, state, argument);
+        take_endpoint(&o->uplink.endpoints, state, argument);
         break;
     case KEY_KEY:
-        o->outlet.endpoints.key_path = argument;
+        o->uplink.endpoints.key_path = argument;
         break;
     case KEY_SERVER_KEY:
-        take_server_key(&o->outlet.endpoints, state, argument);
+        take_server_key(&o->uplink.endpoints, state, argument);
         break;
     case KEY_INSECURE:
-        o->outlet.endpoints.is_insecure = true;
+        o->uplink.endpoints.is_insecure = true;
         break;
     case KEY_SPOOL:
-        o->outlet.spool = argument;
+        o->uplink.spool = argument;
         break;
     case KEY_SPOOL_LIMIT:
-        o->outlet.spool_limit =
+        o->uplink.spool_limit =
             take_bytes(state, argument, SPOOL_LEAST, SPOOL_MOST, "--spool-limit takes bytes from 1M to 1024G");
         break;
     case KEY_SESSION_LIMIT:
-        o->outlet.session_bytes =
+        o->uplink.session_bytes =
             take_bytes(state, argument, SESSION_LEAST, SESSION_MOST, "--session-limit takes bytes from 64K to 768M");
         break;
     case KEY_OUTPUT:
-        o->outlet.output = argument;
+        o->uplink.output = argument;
         break;
     case KEY_FREQUENCY:
         o->bpf.frequency_hz = wp_config_number(state, "--frequency", argument, 0, 50000);
@@ -416,7 +416,7 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
         break;
     case ARGP_KEY_END:
         check(o, state);
-        o->outlet.is_replay = o->source == WP_FROM_CAPTURE;
+        o->uplink.is_replay = o->source == WP_FROM_CAPTURE;
         choose_spool(o);
         break;
     default:
@@ -432,7 +432,7 @@ static void set_defaults(struct wp_collector_options *options, const struct wp_c
         .ready_fd = -1,
         .overhead_percent = WP_OVERHEAD_DEFAULT,
         .window = live->window,
-        .outlet = {.spool_limit = SPOOL_LIMIT, .session_bytes = SESSION_LIMIT}};
+        .uplink = {.spool_limit = SPOOL_LIMIT, .session_bytes = SESSION_LIMIT}};
     *live->log_level = WP_LOG_INFO;
     *live->window = (struct wp_window){0};
 }

@@ -4,7 +4,7 @@
 /* The command line of wakepath-collector. */
 #include "collector/host/test_clock.h"
 #include "collector/live/source_bpf_options.h"
-#include "collector/send/outlet.h"
+#include "collector/send/uplink.h"
 #include "common/log.h"
 
 #include <signal.h>
@@ -25,7 +25,7 @@ struct wp_collector_options {
     enum wp_collector_probe probe; /* only say what the kernel offers */
     enum wp_collector_source source;
     const char *source_path;         /* of perf-script and capture; "-": standard input */
-    struct wp_outlet_options outlet; /* an aggregator, a capture or both */
+    struct wp_uplink_options uplink; /* an aggregator, a capture or both */
     const char *hostname, *release;  /* NULL: as found, none */
     const char *part;                /* what of the machine the host is (its network namespace); NULL: all of it */
     struct wp_test_clock test_clock;

@@ -68,7 +68,7 @@ static void put_events(struct wp_buffer *out, const struct wp_collector_view *vi
         "Events that arrived after their time had been sent.", (double)stats->late);
     wp_metric_put(out, "wakepath_collector_batches_total", WP_COUNTER, "Batches made.", (double)stats->batches);
     wp_metric_put(out, "wakepath_collector_batch_bytes_total", WP_COUNTER, "Compressed bytes of batches.",
-        (double)wp_outlet_bytes(view->outlet));
+        (double)wp_uplink_bytes(view->uplink));
 }
 
 static void put_stacks(struct wp_buffer *out, const struct wp_stack_counts *counts)
@@ -157,7 +157,7 @@ static void put_choices(struct wp_buffer *out, const struct wp_source *source)
     }
 }
 
-static void put_thinning(struct wp_buffer *out, const struct wp_source *source, const struct wp_thinning *t)
+static void put_load_shedding(struct wp_buffer *out, const struct wp_source *source, const struct wp_load_shedding *t)
 {
     static const char name[] = "wakepath_collector_left_out_seconds_total";
     struct wp_source_counts counts;
@@ -181,7 +181,7 @@ static void put_thinning(struct wp_buffer *out, const struct wp_source *source, 
         (double)counts.unwalked);
 }
 
-static void put_delivery(struct wp_buffer *out, const struct wp_outlet_counts *counts, uint64_t lag_ns)
+static void put_delivery(struct wp_buffer *out, const struct wp_uplink_counts *counts, uint64_t lag_ns)
 {
     if (counts->has_aggregator) {
         wp_metric_put(
@@ -236,7 +236,7 @@ static void put_samples(struct wp_buffer *out, const struct wp_collector_view *v
 }
 
 /* "" when all is well. */
-static void judge(const struct wp_outlet_counts *counts, uint64_t lag_ns, char *text, size_t room)
+static void judge(const struct wp_uplink_counts *counts, uint64_t lag_ns, char *text, size_t room)
 {
     *text = 0;
     if (counts->has_aggregator && !counts->is_welcome && counts->absent_ms > ABSENT_MS)
@@ -249,12 +249,12 @@ static void judge(const struct wp_outlet_counts *counts, uint64_t lag_ns, char *
 
 void wp_collector_vitals_tick(struct wp_collector_vitals *v, const struct wp_collector_view *view, uint64_t now_ns)
 {
-    struct wp_outlet_counts counts;
+    struct wp_uplink_counts counts;
     char trouble[512];
     if (!v || now_ns - v->looked_ns < LOOK_NS)
         return;
     v->looked_ns = now_ns;
-    wp_outlet_count(view->outlet, &counts);
+    wp_uplink_count(view->uplink, &counts);
     uint64_t lag_ns =
         wp_lag_look(&v->lag, counts.last_seq, counts.has_aggregator ? counts.acked_seq : counts.last_seq, now_ns);
     wp_buffer_clear(&v->text);
@@ -267,7 +267,7 @@ void wp_collector_vitals_tick(struct wp_collector_vitals *v, const struct wp_col
     put_names(&v->text, view->fleet);
     put_source(&v->text, view->source);
     put_choices(&v->text, view->source);
-    put_thinning(&v->text, view->source, view->thinning);
+    put_load_shedding(&v->text, view->source, view->shedding);
     put_delivery(&v->text, &counts, lag_ns);
     wp_metric_process(&v->text);
     judge(&counts, lag_ns, trouble, sizeof(trouble));

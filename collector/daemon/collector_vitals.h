@@ -4,8 +4,8 @@
 /* What a collector tells of itself (docs/monitoring.md lists it): looked at once a second in its loop, told by
  * common/health.h. */
 #include "collector/batch/batcher.h"
-#include "collector/batch/thinning.h"
-#include "collector/send/outlet.h"
+#include "collector/batch/load_shedding.h"
+#include "collector/send/uplink.h"
 
 struct wp_collector_vitals;
 
@@ -19,9 +19,9 @@ struct wp_collector_view {
     const struct wp_hello *hello;
     struct wp_source *source;
     const struct wp_batcher *batcher;
-    const struct wp_outlet *outlet;
+    const struct wp_uplink *uplink;
     const struct wp_fleet_names *fleet; /* NULL: none */
-    const struct wp_thinning *thinning;
+    const struct wp_load_shedding *shedding;
 };
 /* From the loop, as often as it likes. */
 void wp_collector_vitals_tick(

@@ -3,7 +3,7 @@
 
 #include "collector/batch/reissue.h"
 #include "collector/send/capture_reader.h"
-#include "collector/send/outlet.h"
+#include "collector/send/uplink.h"
 #include "common/clock.h"
 #include "proto/batch.h"
 #include "proto/dictionary.h"
@@ -17,7 +17,7 @@
 struct replay {
     const struct wp_collector_options *options;
     struct wp_capture_reader *reader;
-    struct wp_outlet *outlet;
+    struct wp_uplink *uplink;
     struct wp_hello hello;                         /* texts are the reader's, or the options' */
     uint64_t first_mono_ns, started_ns;            /* of the recording and of this run */
     size_t bytes;                                  /* of the dictionary of the session that is sent */
@@ -37,7 +37,7 @@ static int keep_pace(struct replay *r, const struct wp_batch *batch, struct wp_e
     }
     uint64_t due = r->started_ns + (batch->anchor_mono_ns - r->first_mono_ns);
     for (uint64_t now = wp_clock_ns(); !rc && now < due && !*r->options->stop; now = wp_clock_ns()) {
-        rc = wp_outlet_pump(r->outlet, due - now < 20000000 ? 1 : 20, err);
+        rc = wp_uplink_pump(r->uplink, due - now < 20000000 ? 1 : 20, err);
         usleep(due - now < WP_NS_PER_MS ? (useconds_t)((due - now) / 1000) : 1000);
     }
     return rc;
@@ -48,12 +48,12 @@ static int next_session(void *context, const struct wp_hello *hello, struct wp_e
 {
     struct replay *r = context;
     int rc = 0;
-    while (!rc && !wp_outlet_may_renew(r->outlet) && !*r->options->stop)
-        rc = wp_outlet_pump(r->outlet, 20, err);
-    if (!rc && !wp_outlet_may_renew(r->outlet))
+    while (!rc && !wp_uplink_may_renew(r->uplink) && !*r->options->stop)
+        rc = wp_uplink_pump(r->uplink, 20, err);
+    if (!rc && !wp_uplink_may_renew(r->uplink))
         rc = wp_error_set(err, -ECANCELED, "stopped before its end");
     if (!rc)
-        rc = wp_outlet_renew(r->outlet, hello, r->sent, r->dropped, err);
+        rc = wp_uplink_renew(r->uplink, hello, r->sent, r->dropped, err);
     r->bytes = 0;
     r->sent = r->dropped = 0;
     return rc;
@@ -72,7 +72,7 @@ static int part_batch(void *context, const struct wp_batch *batch, struct wp_err
 {
     struct replay *r = context;
     count(r, batch);
-    return wp_outlet_batch(r->outlet, batch, err);
+    return wp_uplink_batch(r->uplink, batch, err);
 }
 
 static int part_end(void *context, const struct wp_bye *bye, struct wp_error *err)
@@ -84,7 +84,7 @@ static int part_end(void *context, const struct wp_bye *bye, struct wp_error *er
 /* What the session has named so far is read once more: most recordings need it never. */
 static int begin_reissue(struct replay *r, uint64_t until_seq, struct wp_error *err)
 {
-    const struct wp_reissue_to to = {next_session, part_batch, part_end, r, r->options->outlet.session_bytes, 0};
+    const struct wp_reissue_to to = {next_session, part_batch, part_end, r, r->options->uplink.session_bytes, 0};
     struct wp_capture_reader *again;
     const uint8_t *frame;
     size_t size;
@@ -114,14 +114,14 @@ static int send_batch(
 {
     size_t more = wp_dictionary_bytes_of(batch);
     int rc = 0;
-    if (!r->reissue && r->bytes && r->is_file && r->bytes + more > r->options->outlet.session_bytes)
+    if (!r->reissue && r->bytes && r->is_file && r->bytes + more > r->options->uplink.session_bytes)
         rc = begin_reissue(r, batch->seq, err);
     if (rc)
         return rc;
     if (r->reissue)
         return wp_reissue_batch(r->reissue, batch, err);
     count(r, batch);
-    return wp_outlet_frame(r->outlet, batch, frame, size, err);
+    return wp_uplink_frame(r->uplink, batch, frame, size, err);
 }
 
 static int send_session(struct replay *r, struct wp_error *err)
@@ -172,9 +172,9 @@ static int run(struct replay *r, const struct wp_logger *logger, struct wp_error
     if (!rc)
         take_hello(r);
     if (!rc)
-        rc = wp_outlet_open(&r->outlet, &o->outlet, &r->hello, logger, err);
-    while (!rc && !o->outlet.spool && !wp_outlet_is_ready(r->outlet) && !*o->stop) /* into a spool it need not wait */
-        rc = wp_outlet_pump(r->outlet, 20, err);
+        rc = wp_uplink_open(&r->uplink, &o->uplink, &r->hello, logger, err);
+    while (!rc && !o->uplink.spool && !wp_uplink_is_ready(r->uplink) && !*o->stop) /* into a spool it need not wait */
+        rc = wp_uplink_pump(r->uplink, 20, err);
     if (rc)
         return rc;
     if (o->ready_fd >= 0) {
@@ -185,11 +185,11 @@ static int run(struct replay *r, const struct wp_logger *logger, struct wp_error
     rc = send_all(r, err);
     if (rc)
         return rc;
-    rc = wp_outlet_finish(r->outlet, r->sent, r->dropped, err);
+    rc = wp_uplink_finish(r->uplink, r->sent, r->dropped, err);
     if (!rc && o->says_stats)
         printf("{\"events\":%llu,\"dropped\":%llu,\"batches\":%llu,\"bytes\":%llu}\n",
             (unsigned long long)r->all_events, (unsigned long long)r->all_dropped, (unsigned long long)r->all_batches,
-            (unsigned long long)wp_outlet_bytes(r->outlet));
+            (unsigned long long)wp_uplink_bytes(r->uplink));
     return rc;
 }
 
@@ -199,6 +199,6 @@ int wp_replay_run(const struct wp_collector_options *options, const struct wp_lo
     struct replay r = {.options = options, .is_file = !stat(options->source_path, &status) && S_ISREG(status.st_mode)};
     int rc = run(&r, logger, err);
     wp_capture_reader_close(r.reader);
-    wp_outlet_close(r.outlet);
+    wp_uplink_close(r.uplink);
     return rc;
 }

@@ -15,7 +15,7 @@ struct sink {
     jmp_buf broken_off;
 };
 
-static void take(const char *piece, size_t size, void *context)
+static void append_piece(const char *piece, size_t size, void *context)
 {
     struct sink *sink = context;
     if (++sink->pieces > PIECES)
@@ -44,10 +44,10 @@ enum wp_demangled wp_demangle(const char *name, char *out, size_t room)
     if (setjmp(sink.broken_off))
         return WP_DEMANGLE_BOMB;
     /* libiberty bounds its own recursion (2048 levels) unless told not to. */
-    if (!rust_demangle_callback(name, DMGL_NO_OPTS, take, &sink)) {
+    if (!rust_demangle_callback(name, DMGL_NO_OPTS, append_piece, &sink)) {
         sink.size = sink.pieces = 0;
         sink.is_cut = false;
-        if (name[1] != 'Z' || !cplus_demangle_v3_callback(name, DMGL_NO_OPTS, take, &sink))
+        if (name[1] != 'Z' || !cplus_demangle_v3_callback(name, DMGL_NO_OPTS, append_piece, &sink))
             return WP_DEMANGLE_PLAIN;
     }
     if (!sink.size || memchr(text, 0, sink.size))

@@ -20,7 +20,7 @@ bool wp_elf_go_has(Elf *elf);
 /* Whether addresses are sure: where Go is linked with C into code that may be anywhere, the table does not say where
  * Go's begins. */
 bool wp_elf_go_is_placed(Elf *elf);
-/* Calls `add` for each stretch of those functions that are wanted: from the address on, until the next, the caller's
+/* Calls `add` for each range of those functions that are wanted: from the address on, until the next, the caller's
  * frame is at sp + frame; -1: unknown. Nothing when addresses are not sure. Answers as above. */
 int wp_elf_go_frames(Elf *elf, bool (*wants)(void *context, uint64_t address),
     int (*add)(void *context, uint64_t address, int64_t frame), void *context);

@@ -12,7 +12,7 @@ struct cursor {
     bool has_failed;
 };
 
-static uint64_t take(struct cursor *c, size_t size)
+static uint64_t read_uint(struct cursor *c, size_t size)
 {
     uint64_t value = 0;
     if ((size_t)(c->end - c->at) < size) {
@@ -29,7 +29,7 @@ static uint64_t take_leb(struct cursor *c, bool is_signed)
 {
     uint64_t value = 0;
     for (unsigned shift = 0; shift < 64; shift += 7) {
-        uint64_t byte = take(c, 1);
+        uint64_t byte = read_uint(c, 1);
         value |= (byte & 127) << shift;
         if (byte & 128)
             continue;
@@ -58,13 +58,13 @@ static bool take_pointer(struct cursor *c, uint8_t encoding, uint64_t *value)
     case DW_EH_PE_absptr:
     case DW_EH_PE_udata8:
     case DW_EH_PE_sdata8:
-        *value = take(c, 8);
+        *value = read_uint(c, 8);
         return true;
     case DW_EH_PE_udata4:
-        *value = take(c, 4);
+        *value = read_uint(c, 4);
         return true;
     case DW_EH_PE_sdata4:
-        *value = (uint64_t)(int64_t)(int32_t)take(c, 4);
+        *value = (uint64_t)(int64_t)(int32_t)read_uint(c, 4);
         return true;
     default:
         return false;
@@ -145,11 +145,11 @@ static bool instruct(struct run *r, uint8_t op, struct cursor *c)
     case DW_CFA_nop:
         return true;
     case DW_CFA_advance_loc1:
-        return advance(r, take(c, 1));
+        return advance(r, read_uint(c, 1));
     case DW_CFA_advance_loc2:
-        return advance(r, take(c, 2));
+        return advance(r, read_uint(c, 2));
     case DW_CFA_advance_loc4:
-        return advance(r, take(c, 4));
+        return advance(r, read_uint(c, 4));
     case DW_CFA_offset_extended:
     case DW_CFA_offset_extended_sf:
         number = take_leb(c, false);
@@ -217,7 +217,7 @@ static bool instruct(struct run *r, uint8_t op, struct cursor *c)
 static bool execute(struct run *r, struct cursor *c)
 {
     while (c->at < c->end) {
-        uint8_t op = (uint8_t)take(c, 1), low = op & 63;
+        uint8_t op = (uint8_t)read_uint(c, 1), low = op & 63;
         bool is_read = true;
         switch (op & 0xc0) {
         case DW_CFA_advance_loc:
@@ -253,12 +253,12 @@ static bool read_augmentation(struct wp_frame_cie *cie, const char *letters, str
     const uint8_t *after = c->at + size;
     for (letters++; *letters; letters++) {
         if (*letters == 'R')
-            cie->encoding = (uint8_t)take(c, 1);
+            cie->encoding = (uint8_t)read_uint(c, 1);
         else if (*letters == 'S')
             cie->is_signal = true;
         else if (*letters == 'L')
-            take(c, 1);
-        else if (*letters != 'P' || !take_pointer(c, (uint8_t)take(c, 1), &ignored))
+            read_uint(c, 1);
+        else if (*letters != 'P' || !take_pointer(c, (uint8_t)read_uint(c, 1), &ignored))
             return false;
     }
     bool is_whole = c->at <= after && !c->has_failed;
@@ -269,9 +269,9 @@ static bool read_augmentation(struct wp_frame_cie *cie, const char *letters, str
 static bool read_cie(const struct wp_frame_section *s, size_t at, struct wp_frame_cie *cie)
 {
     struct cursor c;
-    if (!entry_at(s, at, &c) || take(&c, 4)) /* 0 says that it is one */
+    if (!entry_at(s, at, &c) || read_uint(&c, 4)) /* 0 says that it is one */
         return false;
-    uint64_t version = take(&c, 1);
+    uint64_t version = read_uint(&c, 1);
     const char *letters = (const char *)c.at;
     const uint8_t *end = memchr(c.at, 0, (size_t)(c.end - c.at));
     if (!end || (version != 1 && version != 3))
@@ -279,7 +279,7 @@ static bool read_cie(const struct wp_frame_section *s, size_t at, struct wp_fram
     c.at = end + 1;
     cie->code_align = take_leb(&c, false);
     cie->data_align = (int64_t)take_leb(&c, true);
-    uint64_t caller = version == 1 ? take(&c, 1) : take_leb(&c, false);
+    uint64_t caller = version == 1 ? read_uint(&c, 1) : take_leb(&c, false);
     struct run run = {.section = s, .cie = cie};
     if (caller != s->ra || !read_augmentation(cie, letters, &c) || !execute(&run, &c))
         return false;
@@ -305,7 +305,7 @@ static const struct wp_frame_cie *begin_reading(
     if (address < s->address || address - s->address >= s->size || !entry_at(s, (size_t)(address - s->address), c))
         return NULL;
     size_t here = (size_t)(c->at - s->bytes);
-    uint64_t back = take(c, 4);
+    uint64_t back = read_uint(c, 4);
     const struct wp_frame_cie *cie = back && back <= here ? cie_at(s, here - (size_t)back) : NULL;
     if (!cie || (cie->encoding & 0xf0 & ~DW_EH_PE_pcrel))
         return NULL;

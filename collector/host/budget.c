@@ -30,7 +30,7 @@ void wp_budget_change(struct wp_budget *b, double limit_percent)
 
 static uint64_t period_ns(const struct wp_budget *b)
 {
-    return (uint64_t)WP_BUDGET_PERIOD_NS << b->stretch;
+    return (uint64_t)WP_BUDGET_PERIOD_NS << b->doublings;
 }
 
 /* How long one level is looked at before it is judged. Windows: a whole period. */
@@ -39,15 +39,16 @@ static uint64_t judging_ns(const struct wp_budget *b)
     return b->level >= WP_BUDGET_WINDOWS ? period_ns(b) : b->level ? SECOND : SECOND / 4;
 }
 
-void wp_budget_stretch(struct wp_budget *b, uint64_t list_ns)
+void wp_budget_lengthen(struct wp_budget *b, uint64_t list_ns)
 {
-    unsigned stretch = b->level >= WP_BUDGET_WINDOWS ? b->stretch : 0;
+    unsigned doublings = b->level >= WP_BUDGET_WINDOWS ? b->doublings : 0;
     if (b->limit_percent <= 0)
         return;
     double part = b->limit_percent / 100 * WP_BUDGET_LIST_PART;
-    while (stretch < WP_BUDGET_STRETCH && (double)list_ns > part * (double)((uint64_t)WP_BUDGET_PERIOD_NS << stretch))
-        stretch++;
-    b->stretch = stretch;
+    while (doublings < WP_BUDGET_DOUBLINGS &&
+        (double)list_ns > part * (double)((uint64_t)WP_BUDGET_PERIOD_NS << doublings))
+        doublings++;
+    b->doublings = doublings;
 }
 
 static unsigned less(const struct wp_budget *b)

@@ -22,8 +22,8 @@ enum wp_budget_level {
 };
 
 #define WP_BUDGET_STACK_ONE_IN 8u
-#define WP_BUDGET_PERIOD_NS (4 * WP_NS_PER_S) /* or twice that, four times ...: wp_budget_stretch */
-#define WP_BUDGET_STRETCH 6u                  /* the most doublings: 256 s */
+#define WP_BUDGET_PERIOD_NS (4 * WP_NS_PER_S) /* or twice that, four times ...: wp_budget_lengthen */
+#define WP_BUDGET_DOUBLINGS 6u                /* the most doublings: 256 s */
 #define WP_BUDGET_LIST_PART 0.125             /* of the limit that lists of threads may take */
 #define WP_BUDGET_CREDIT_NS (30 * WP_NS_PER_S)
 #define WP_BUDGET_DEBT_NS (5 * WP_NS_PER_S)
@@ -31,7 +31,7 @@ enum wp_budget_level {
 struct wp_budget {
     double limit_percent; /* of one CPU; 0: none */
     unsigned level;
-    unsigned stretch;     /* doublings of the period */
+    unsigned doublings;   /* doublings of the period */
     double share_percent; /* what it took of a CPU when it was last judged, after share_ns */
     uint64_t share_ns;
     double credit_ns;                   /* of CPU time; below 0: debt */
@@ -51,7 +51,7 @@ bool wp_budget_look(struct wp_budget *budget, uint64_t now_ns, uint64_t cost_ns)
 void wp_budget_change(struct wp_budget *budget, double limit_percent);
 /* Each window begins with a list of all threads, which took so much CPU time: periods become so long that lists take no
  * more than their part of the limit. Only while nothing is left out by windows do they become shorter again. */
-void wp_budget_stretch(struct wp_budget *budget, uint64_t list_ns);
+void wp_budget_lengthen(struct wp_budget *budget, uint64_t list_ns);
 /* Is that realtime one in which events are left out? Hosts of one fleet leave out the same times; one with a longer
  * period begins with every second, fourth ... of the others' windows. */
 bool wp_budget_pauses(const struct wp_budget *budget, uint64_t real_ns);

@@ -51,7 +51,7 @@ static const char *hook_of(const struct bpf_program *program)
     return NULL;
 }
 
-static void tell(const struct wp_programs *p, const struct wp_probe_fact *fact)
+static void log_choice(const struct wp_programs *p, const struct wp_probe_fact *fact)
 {
     const struct wp_probe_choice *used = wp_probe_used(fact), *best = &fact->choices[0];
     if (!used)
@@ -93,7 +93,7 @@ static int choose(struct wp_programs *p, const char *left_out, struct wp_error *
     bpf_object__for_each_program(program, p->object->obj)
         bpf_program__set_autoload(program, wp_probe_wants(probe, bpf_program__section_name(program)));
     for (unsigned i = 0; !rc && i < wp_probe_count(probe); i++)
-        tell(p, wp_probe_fact(probe, i));
+        log_choice(p, wp_probe_fact(probe, i));
     p->object->rodata->wp_unwinds = wp_probe_wants(probe, "unwind/maple_tree");
     p->object->rodata->wp_counts_contexts = wp_probe_wants(probe, "variable/__preempt_count");
     p->object->rodata->wp_casts = wp_probe_wants(probe, "kfunc/bpf_rdonly_cast");

@@ -118,7 +118,7 @@ void wp_cpu_buffers_begin(struct wp_cpu_buffers *b)
         sift_down(b, i, b->heap[i]);
 }
 
-static void tell(struct wp_cpu_buffers *b, unsigned cpu, uint64_t until)
+static void publish_tail(struct wp_cpu_buffers *b, unsigned cpu, uint64_t until)
 {
     __atomic_store_n(&b->cursors[cpu].tail, until, __ATOMIC_RELEASE);
     b->buffers[cpu].told = until;
@@ -132,7 +132,7 @@ const struct wp_cpu_slot *wp_cpu_buffers_next(struct wp_cpu_buffers *b, uint64_t
     struct buffer *buffer = &b->buffers[cpu];
     const struct wp_cpu_slot *slot = slot_at(b, cpu, buffer->tail);
     if (buffer->tail - buffer->told >= b->slots / 4) /* of all but the one that is given out */
-        tell(b, cpu, buffer->tail);
+        publish_tail(b, cpu, buffer->tail);
     struct front front = b->heap[b->count - 1];
     if (++buffer->tail != buffer->end)
         front = front_of(b, cpu);
@@ -147,5 +147,5 @@ void wp_cpu_buffers_end(struct wp_cpu_buffers *b)
 {
     for (unsigned cpu = 0; cpu < b->cpus; cpu++)
         if (b->buffers[cpu].tail != b->buffers[cpu].told)
-            tell(b, cpu, b->buffers[cpu].tail);
+            publish_tail(b, cpu, b->buffers[cpu].tail);
 }

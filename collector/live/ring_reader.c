@@ -91,7 +91,7 @@ void wp_ring_reader_begin(struct wp_ring_reader *r, size_t most)
         r->end = r->at + most;
 }
 
-static void tell(struct wp_ring_reader *r, uint64_t until)
+static void publish_consumed(struct wp_ring_reader *r, uint64_t until)
 {
     __atomic_store_n(r->consumed, until, __ATOMIC_RELEASE);
     r->told = until;
@@ -100,7 +100,7 @@ static void tell(struct wp_ring_reader *r, uint64_t until)
 const void *wp_ring_reader_next(struct wp_ring_reader *r, size_t *size)
 {
     if (r->at - r->told >= TELL_BYTES) /* of all but the one that the caller may still look at */
-        tell(r, r->last);
+        publish_consumed(r, r->last);
     r->last = r->at;
     while (r->at < r->end) {
         r->given = r->at;
@@ -132,6 +132,6 @@ void wp_ring_reader_back(struct wp_ring_reader *r)
 
 bool wp_ring_reader_end(struct wp_ring_reader *r)
 {
-    tell(r, r->at);
+    publish_consumed(r, r->at);
     return r->is_bounded;
 }

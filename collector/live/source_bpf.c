@@ -3,9 +3,9 @@
 
 #include "collector/live/bpf_programs.h"
 #include "collector/live/file_paths.h"
+#include "collector/live/mmap_events.h"
 #include "collector/live/records.h"
 #include "collector/live/ring_facts.h"
-#include "collector/live/sideband.h"
 #include "collector/unwind/unwinder.h"
 #include "common/clock.h"
 
@@ -29,9 +29,9 @@ struct source_bpf {
     struct wp_records *records;
     struct wp_unwinder *unwinder; /* NULL when this kernel cannot */
     struct wp_file_paths *paths;
-    struct wp_sideband *sideband; /* NULL when the kernel refuses it */
+    struct wp_mmap_events *mmap_events; /* NULL when the kernel refuses it */
     struct wp_record_drops *drops, *drops_before;
-    uint64_t drops_read_ns, newest_ns, sideband_lost;
+    uint64_t drops_read_ns, newest_ns, mmap_events_lost;
     uint64_t list_ns; /* of the last list of all threads */
     const struct wp_logger *logger;
     bool is_stopping, is_full;
@@ -40,8 +40,8 @@ struct source_bpf {
 static int deliver_mappings(
     struct source_bpf *s, uint64_t until_ns, const struct wp_fact_sink *sink, struct wp_error *err)
 {
-    const struct wp_sideband_record *r;
-    while (s->sideband && (r = wp_sideband_next(s->sideband, until_ns))) {
+    const struct wp_mmap_event *r;
+    while (s->mmap_events && (r = wp_mmap_events_next(s->mmap_events, until_ns))) {
         const struct wp_mapped_file file = {.time_ns = r->time_ns,
             .pid = r->pid,
             .is_exec = r->is_exec,
@@ -62,7 +62,7 @@ static int deliver_mappings(
 static int deliver_all(struct source_bpf *s, const struct wp_fact_sink *sink, struct wp_error *err)
 {
     struct wp_ring_facts facts;
-    uint64_t mapping_ns = s->sideband ? wp_sideband_next_ns(s->sideband) : UINT64_MAX;
+    uint64_t mapping_ns = s->mmap_events ? wp_mmap_events_next_ns(s->mmap_events) : UINT64_MAX;
     size_t size;
     wp_ring_facts_init(&facts, s->paths, sink);
     for (const struct wp_record *r; (r = wp_records_next(s->records, &size));) {
@@ -74,7 +74,7 @@ static int deliver_all(struct source_bpf *s, const struct wp_fact_sink *sink, st
         }
         if (r->time_ns >= mapping_ns) {
             rc = deliver_mappings(s, r->time_ns, sink, err);
-            mapping_ns = wp_sideband_next_ns(s->sideband);
+            mapping_ns = wp_mmap_events_next_ns(s->mmap_events);
         }
         if (!rc)
             rc = wp_ring_fact(&facts, r, size, err);
@@ -123,7 +123,7 @@ static int poll_source(struct wp_source *source, int timeout_ms, const struct wp
     bool is_stopping = s->is_stopping;
     uint64_t before = wp_clock_ns();
     wp_records_begin(s->records, ROUND_BYTES);
-    int rc = s->sideband ? wp_sideband_read(s->sideband) : 0;
+    int rc = s->mmap_events ? wp_mmap_events_read(s->mmap_events) : 0;
     if (rc)
         return wp_error_errno(err, rc, "cannot read the mappings");
     rc = deliver_all(s, sink, err);
@@ -135,10 +135,10 @@ static int poll_source(struct wp_source *source, int timeout_ms, const struct wp
     uint64_t certain = s->is_full ? s->newest_ns : before;
     if (!rc)
         rc = sink->watermark(sink->context, certain > MARGIN_NS ? certain - MARGIN_NS : 0, err);
-    if (s->sideband && wp_sideband_lost(s->sideband) != s->sideband_lost) {
-        s->sideband_lost = wp_sideband_lost(s->sideband);
+    if (s->mmap_events && wp_mmap_events_lost(s->mmap_events) != s->mmap_events_lost) {
+        s->mmap_events_lost = wp_mmap_events_lost(s->mmap_events);
         wp_log(s->logger, WP_LOG_WARN, "mmap events were lost, some functions will have no names lost=%llu",
-            (unsigned long long)s->sideband_lost);
+            (unsigned long long)s->mmap_events_lost);
     }
     if (rc)
         return rc;
@@ -199,7 +199,7 @@ static void destroy_source(struct wp_source *source)
     wp_records_destroy(s->records);
     wp_file_paths_destroy(s->paths);
     wp_programs_destroy(s->programs);
-    wp_sideband_close(s->sideband);
+    wp_mmap_events_close(s->mmap_events);
     free(s->drops);
     free(s->drops_before);
     free(s);
@@ -217,7 +217,7 @@ static void count(const struct wp_source *source, struct wp_source_counts *count
         .walks_not_code = unwound.ends[WP_UNWIND_NOT_CODE],
         .walks_unreadable = unwound.ends[WP_UNWIND_UNREADABLE],
         .walks_too_deep = unwound.ends[WP_UNWIND_TOO_DEEP],
-        .lost_mappings = s->sideband_lost};
+        .lost_mappings = s->mmap_events_lost};
     wp_programs_run_time(s->programs, &counts->program_runs, &counts->program_ns);
     counts->unwalked = wp_programs_unwalked(s->programs);
     counts->list_ns = s->list_ns;
@@ -267,7 +267,7 @@ static int start(struct source_bpf *s, const struct wp_source_bpf_options *optio
         for (unsigned i = 0; s->unwinder && i < options->learn_count; i++)
             wp_unwinder_learn(s->unwinder, options->learn[i]);
     }
-    if (wp_sideband_open(&s->sideband, &why))
+    if (wp_mmap_events_open(&s->mmap_events, &why))
         wp_log(s->logger, WP_LOG_WARN,
             "cannot record mmap events, functions of short-lived processes will have no names reason=\"%s\"", why.text);
     s->drops = calloc(wp_programs_cpus(s->programs), sizeof(*s->drops));

@@ -73,7 +73,7 @@ static int look(struct wp_capture_reader *r, struct wp_frame *frame, struct wp_e
     }
 }
 
-static int take(struct wp_capture_reader *r, const struct wp_frame *frame)
+static int skip_frame(struct wp_capture_reader *r, const struct wp_frame *frame)
 {
     r->at += frame->consumed;
     r->offset += frame->consumed;
@@ -101,7 +101,7 @@ static int open_file(struct wp_capture_reader *r, const char *path, struct wp_er
         rc = wp_hello_decode(&r->hello, frame.payload, frame.size, err);
     if (rc)
         return wp_error_wrap(err, rc, "'%s' is no capture", path);
-    return take(r, &frame);
+    return skip_frame(r, &frame);
 }
 
 int wp_capture_reader_open(struct wp_capture_reader **reader, const char *path, struct wp_error *err)
@@ -144,7 +144,7 @@ static int take_batch(struct wp_capture_reader *r, const struct wp_frame *frame,
     *size = frame->consumed;
     *seq = r->last_seq = r->batch.seq;
     r->batches++;
-    take(r, frame);
+    skip_frame(r, frame);
     return 1;
 }
 
@@ -172,7 +172,7 @@ static int take_behind(struct wp_capture_reader *r, const struct wp_frame *frame
     if (rc)
         return rc;
     r->has_next = true;
-    return take(r, frame);
+    return skip_frame(r, frame);
 }
 
 /* The last frame of a session: it knows how many there were. */
@@ -186,7 +186,7 @@ static int take_bye(struct wp_capture_reader *r, const struct wp_frame *frame, s
             (unsigned long long)bye.last_seq);
     if (rc)
         return where(r, rc, err);
-    take(r, frame);
+    skip_frame(r, frame);
     r->bye = bye;
     rc = look(r, &behind, err);
     if (rc > 0)

@@ -29,7 +29,7 @@ int wp_losses_batch(struct wp_losses *l, const struct wp_batch *batch)
     return 0;
 }
 
-void wp_losses_outbox(struct wp_losses *l, struct wp_outbox *outbox)
+void wp_losses_send_queue(struct wp_losses *l, struct wp_send_queue *queue)
 {
     struct wp_frame_reader *reader = wp_frame_reader_create();
     struct wp_batch batch = {0};
@@ -37,8 +37,8 @@ void wp_losses_outbox(struct wp_losses *l, struct wp_outbox *outbox)
     const uint8_t *bytes;
     size_t size;
     l->sessions++;
-    for (uint64_t seq = wp_outbox_acked(outbox) + 1; reader && seq <= wp_outbox_last(outbox); seq++) {
-        bool is_there = !wp_outbox_read(outbox, &seq, "", &bytes, &size, NULL) &&
+    for (uint64_t seq = wp_send_queue_acked(queue) + 1; reader && seq <= wp_send_queue_last(queue); seq++) {
+        bool is_there = !wp_send_queue_read(queue, &seq, "", &bytes, &size, NULL) &&
             !wp_frame_read(reader, bytes, size, &frame, NULL) &&
             !wp_batch_decode(&batch, frame.payload, frame.size, NULL);
         if (is_there)

@@ -29,8 +29,8 @@ struct wp_retelling {
     struct wp_frame_writer *writer;
     struct wp_buffer raw, frame;
     struct wp_batch batch;
-    struct wp_hello hello;    /* of the session that is told; texts are the original's */
-    struct wp_outbox *outbox; /* likewise; NULL: it did not begin */
+    struct wp_hello hello;       /* of the session that is told; texts are the original's */
+    struct wp_send_queue *queue; /* likewise; NULL: it did not begin */
     struct wp_sender *sender;
     struct wp_bye bye;
     struct step steps[STEPS];
@@ -44,8 +44,8 @@ static int begin_session(void *context, const struct wp_hello *hello, struct wp_
 {
     struct wp_retelling *t = context;
     t->hello = *hello;
-    int rc = wp_outbox_create(&t->outbox, NULL, NULL, t->options.logger, err);
-    return rc ? rc : wp_sender_open(&t->sender, t->options.endpoints, &t->hello, t->outbox, t->options.logger, err);
+    int rc = wp_send_queue_create(&t->queue, NULL, NULL, t->options.logger, err);
+    return rc ? rc : wp_sender_open(&t->sender, t->options.endpoints, &t->hello, t->queue, t->options.logger, err);
 }
 
 static int put_batch(void *context, const struct wp_batch *batch, struct wp_error *err)
@@ -56,7 +56,7 @@ static int put_batch(void *context, const struct wp_batch *batch, struct wp_erro
     int rc = wp_batch_encode(batch, &t->raw, err);
     if (!rc)
         rc = wp_frame_write(t->writer, WP_FRAME_BATCH, t->raw.data, t->raw.size, &t->frame, err);
-    return rc ? rc : wp_outbox_push(t->outbox, batch, t->frame.data, t->frame.size, err);
+    return rc ? rc : wp_send_queue_push(t->queue, batch, t->frame.data, t->frame.size, err);
 }
 
 static int end_session(void *context, const struct wp_bye *bye, struct wp_error *err)
@@ -71,17 +71,17 @@ static int end_session(void *context, const struct wp_bye *bye, struct wp_error 
 static void close_session(struct wp_retelling *t)
 {
     wp_sender_close(t->sender);
-    wp_outbox_destroy(t->outbox);
+    wp_send_queue_destroy(t->queue);
     wp_reissue_destroy(t->reissue);
     t->sender = NULL;
-    t->outbox = NULL;
+    t->queue = NULL;
     t->reissue = NULL;
 }
 
 /* From the first batch that was not taken on. */
 static int begin(struct wp_retelling *t, struct wp_error *err)
 {
-    t->from = wp_outbox_acked(t->options.source);
+    t->from = wp_send_queue_acked(t->options.source);
     const struct wp_reissue_to to = {
         begin_session, put_batch, end_session, t, SIZE_MAX / 2, (uint32_t)t->from | NUMBERS};
     t->next = 1;
@@ -123,12 +123,12 @@ void wp_retelling_destroy(struct wp_retelling *t)
 }
 
 /* One batch of the session. */
-static int take(struct wp_retelling *t, struct wp_error *err)
+static int reissue_batch(struct wp_retelling *t, struct wp_error *err)
 {
     const uint8_t *bytes;
     size_t size;
     struct wp_frame frame;
-    int rc = wp_outbox_read(t->options.source, &t->next, "", &bytes, &size, err);
+    int rc = wp_send_queue_read(t->options.source, &t->next, "", &bytes, &size, err);
     if (!rc)
         rc = wp_frame_read(t->reader, bytes, size, &frame, err);
     if (!rc)
@@ -139,27 +139,27 @@ static int take(struct wp_retelling *t, struct wp_error *err)
     if (rc)
         return rc;
     if (t->next > t->from)
-        t->steps[t->step_count++ % STEPS] = (struct step){t->next, wp_outbox_last(t->outbox)};
+        t->steps[t->step_count++ % STEPS] = (struct step){t->next, wp_send_queue_last(t->queue)};
     t->next++;
     return 0;
 }
 
 static int read_some(struct wp_retelling *t, struct wp_error *err)
 {
-    uint64_t last = wp_outbox_last(t->options.source);
+    uint64_t last = wp_send_queue_last(t->options.source);
     int rc = 0;
-    for (unsigned i = 0; !rc && i < READS && t->next <= last && (!t->outbox || wp_outbox_waiting(t->outbox) < WAITING);
-         i++)
-        rc = take(t, err);
+    for (unsigned i = 0;
+         !rc && i < READS && t->next <= last && (!t->queue || wp_send_queue_waiting(t->queue) < WAITING); i++)
+        rc = reissue_batch(t, err);
     if (rc || t->next <= last || t->is_over)
         return rc;
     t->is_over = true;
     return wp_reissue_finish(t->reissue, err);
 }
 
-static uint64_t taken(const struct wp_retelling *t)
+static uint64_t acked_source(const struct wp_retelling *t)
 {
-    uint64_t acked = t->outbox ? wp_outbox_acked(t->outbox) : 0, source = t->from,
+    uint64_t acked = t->queue ? wp_send_queue_acked(t->queue) : 0, source = t->from,
              wanted = t->sender ? wp_sender_wanted(t->sender) : 0;
     acked = wanted > acked ? wanted - 1 : acked;
     for (uint32_t i = t->step_count > STEPS ? t->step_count - STEPS : 0; i < t->step_count; i++)
@@ -177,11 +177,11 @@ static int take_refusal(struct wp_retelling *t, const struct wp_error *why, stru
         t->was_asked = true;
         wp_sender_close(t->sender);
         t->sender = NULL;
-        return wp_sender_open(&t->sender, t->options.endpoints, &t->hello, t->outbox, t->options.logger, err);
+        return wp_sender_open(&t->sender, t->options.endpoints, &t->hello, t->queue, t->options.logger, err);
     }
-    uint64_t up_to = taken(t);
+    uint64_t up_to = acked_source(t);
     t->fruitless = up_to > t->from ? 0 : t->fruitless + 1;
-    wp_outbox_acknowledge(t->options.source, up_to, "");
+    wp_send_queue_acknowledge(t->options.source, up_to, "");
     if (t->fruitless == FRUITLESS)
         return wp_error_set(err, -ECONNREFUSED, "%s", why->text);
     close_session(t);

@@ -13,7 +13,7 @@ struct wp_retelling;
 /* All borrowed. */
 struct wp_retelling_options {
     struct wp_spool_session *session;
-    struct wp_outbox *source; /* of the session */
+    struct wp_send_queue *source; /* of the session */
     const struct wp_endpoints *endpoints;
     const struct wp_logger *logger;
     const uint8_t *successor; /* 16 bytes: of the session; zeros: none */

@@ -25,7 +25,7 @@ struct wp_sender {
     const struct wp_endpoints *endpoints;
     const struct wp_hello *hello;
     const struct wp_logger *logger;
-    struct wp_outbox *outbox;
+    struct wp_send_queue *queue;
     struct wp_client *client;                  /* NULL: between two tries */
     struct wp_older_peer *older;               /* NULL: it met none */
     unsigned current;                          /* endpoint */
@@ -70,7 +70,7 @@ static int open_client(struct wp_sender *s, struct wp_error *err)
 }
 
 int wp_sender_open(struct wp_sender **sender, const struct wp_endpoints *endpoints, const struct wp_hello *hello,
-    struct wp_outbox *outbox, const struct wp_logger *logger, struct wp_error *err)
+    struct wp_send_queue *queue, const struct wp_logger *logger, struct wp_error *err)
 {
     struct wp_sender *s = calloc(1, sizeof(*s));
     if (!s)
@@ -78,7 +78,7 @@ int wp_sender_open(struct wp_sender **sender, const struct wp_endpoints *endpoin
     s->endpoints = endpoints;
     s->hello = hello;
     s->logger = logger;
-    s->outbox = outbox;
+    s->queue = queue;
     s->next = 1;
     s->heard_ms = wp_clock_ms();
     int rc = open_client(s, err);
@@ -174,10 +174,10 @@ static int send_some(struct wp_sender *s, struct wp_error *err)
 {
     const uint8_t *frame;
     size_t size;
-    for (unsigned i = 0; i < BURST && s->next <= wp_outbox_last(s->outbox) && wp_client_may_send(s->client, s->next);
+    for (unsigned i = 0; i < BURST && s->next <= wp_send_queue_last(s->queue) && wp_client_may_send(s->client, s->next);
          i++) {
         uint64_t seq = s->next;
-        int rc = wp_outbox_read(s->outbox, &seq, endpoint(s), &frame, &size, err);
+        int rc = wp_send_queue_read(s->queue, &seq, endpoint(s), &frame, &size, err);
         if (rc == -ENOENT)
             return 0;
         if (rc)
@@ -216,7 +216,7 @@ static void warn_of_absence(struct wp_sender *s)
     if (now - s->heard_ms > ABSENT_MS && wp_log_allowed(s->logger, &s->absence, now * WP_NS_PER_MS, ABSENT_NS))
         wp_log(s->logger, WP_LOG_WARN,
             "no aggregator answers endpoint=%s since_s=%llu waiting_batches=%llu reason=\"%s\"", endpoint(s),
-            (unsigned long long)(now - s->heard_ms) / 1000, (unsigned long long)wp_outbox_waiting(s->outbox),
+            (unsigned long long)(now - s->heard_ms) / 1000, (unsigned long long)wp_send_queue_waiting(s->queue),
             *trouble ? trouble : "nothing listens there, or it cannot be reached");
 }
 
@@ -290,7 +290,7 @@ static void watch_presence(struct wp_sender *s)
 int wp_sender_pump(struct wp_sender *s, int timeout_ms, struct wp_error *err)
 {
     struct wp_error why = {0};
-    wp_outbox_tend(s->outbox);
+    wp_send_queue_tend(s->queue);
     int rc = have_client(s, timeout_ms, err);
     if (rc <= 0)
         return rc;
@@ -302,7 +302,7 @@ int wp_sender_pump(struct wp_sender *s, int timeout_ms, struct wp_error *err)
         rc = refused(s, rc, &why);
         return rc ? wp_error_set(err, rc, "%s", why.text) : 0;
     }
-    wp_outbox_acknowledge(s->outbox, wp_client_acked(s->client), endpoint(s));
+    wp_send_queue_acknowledge(s->queue, wp_client_acked(s->client), endpoint(s));
     if (wp_client_welcomes(s->client) != welcomes)
         resume(s);
     watch_presence(s);
@@ -314,9 +314,9 @@ int wp_sender_push(
 {
     int rc = wp_sender_pump(s, 0, err);
     if (!rc)
-        rc = wp_outbox_push(s->outbox, batch, bytes, size, err);
+        rc = wp_send_queue_push(s->queue, batch, bytes, size, err);
     while (rc == -EAGAIN && !(rc = wp_sender_pump(s, 100, err)))
-        rc = wp_outbox_push(s->outbox, batch, bytes, size, err);
+        rc = wp_send_queue_push(s->queue, batch, bytes, size, err);
     return !rc && wp_sender_is_welcome(s) ? send_some(s, err) : rc;
 }
 
@@ -324,7 +324,7 @@ int wp_sender_end(struct wp_sender *s, const struct wp_bye *bye, struct wp_error
 {
     if (!bye->last_seq || (s->client && s->told && wp_client_acked(s->client) >= bye->last_seq))
         return 1;
-    bool is_sent = s->next > wp_outbox_last(s->outbox);
+    bool is_sent = s->next > wp_send_queue_last(s->queue);
     if (!is_sent || !wp_sender_is_welcome(s) || s->told == wp_client_welcomes(s->client))
         return 0;
     int rc = wp_client_bye(s->client, bye, err); /* again to an aggregator that came back */
@@ -336,12 +336,12 @@ int wp_sender_end(struct wp_sender *s, const struct wp_bye *bye, struct wp_error
 /* It took too long: -ETIMEDOUT, and where the rest is; 0 when only Bye could not be said. */
 static int give_up(struct wp_sender *s, const char *why, struct wp_error *err)
 {
-    unsigned long long waiting = wp_outbox_waiting(s->outbox);
-    wp_outbox_settle(s->outbox);
+    unsigned long long waiting = wp_send_queue_waiting(s->queue);
+    wp_send_queue_settle(s->queue);
     if (!waiting)
         return 0;
     return wp_error_set(err, -ETIMEDOUT, "%s: %llu batches %s", why, waiting,
-        wp_outbox_is_safe(s->outbox) ? "stay in the spool" : "are lost");
+        wp_send_queue_is_safe(s->queue) ? "stay in the spool" : "are lost");
 }
 
 int wp_sender_finish(struct wp_sender *s, const struct wp_bye *bye, uint64_t timeout_ms, struct wp_error *err)
@@ -355,16 +355,18 @@ int wp_sender_finish(struct wp_sender *s, const struct wp_bye *bye, uint64_t tim
         if (rc)
             return rc;
         uint64_t now = wp_clock_ms(),
-                 patience = wp_outbox_waiting(s->outbox) && !wp_outbox_is_safe(s->outbox) ? GONE_MS : SAFE_GONE_MS;
+                 patience =
+                     wp_send_queue_waiting(s->queue) && !wp_send_queue_is_safe(s->queue) ? GONE_MS : SAFE_GONE_MS;
         patience +=
             (uint64_t)(s->endpoints->count - 1) * (ABSENT_MS + BACKOFF_MS); /* each endpoint is given its turn */
         if (wp_sender_is_welcome(s))
             heard = now;
         if (now - heard > patience)
             return give_up(s, "the aggregator is gone", err);
-        uint64_t waiting = wp_outbox_waiting(s->outbox), taken = s->client ? wp_client_taken(s->client) : taken_before;
+        uint64_t waiting = wp_send_queue_waiting(s->queue),
+                 taken = s->client ? wp_client_taken(s->client) : taken_before;
         if ((waiting < waited_for || taken != taken_before) &&
-            !wp_outbox_is_safe(s->outbox)) { /* it is slow, but it goes on; what is left here would be lost */
+            !wp_send_queue_is_safe(s->queue)) { /* it is slow, but it goes on; what is left here would be lost */
             waited_for = waiting;
             start = now;
         }

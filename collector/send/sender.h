@@ -2,11 +2,11 @@
 #ifndef WP_COLLECTOR_SEND_SENDER_H
 #define WP_COLLECTOR_SEND_SENDER_H
 /*
- * One session's batches on their way from its outbox to an aggregator: sent as credit allows, and again from where the
+ * One session's batches on their way from its queue to an aggregator: sent as credit allows, and again from where the
  * aggregator asks after it was away. With several endpoints the next is tried when one does not answer for five
  * seconds.
  */
-#include "collector/send/outbox.h"
+#include "collector/send/send_queue.h"
 #include "proto/transport_client.h"
 
 #define WP_ENDPOINTS 16u
@@ -24,7 +24,7 @@ struct wp_sender;
 
 /* All are borrowed for the sender's life, `hello` until the sender is closed. */
 int wp_sender_open(struct wp_sender **sender, const struct wp_endpoints *endpoints, const struct wp_hello *hello,
-    struct wp_outbox *outbox, const struct wp_logger *logger, struct wp_error *err);
+    struct wp_send_queue *queue, const struct wp_logger *logger, struct wp_error *err);
 void wp_sender_close(struct wp_sender *sender);
 /* Takes in answers and sends what may be sent, waiting up to timeout_ms for an answer. -ECONNREFUSED: refused, by each.
  */
@@ -46,7 +46,7 @@ int wp_sender_fd(const struct wp_sender *sender);
 struct wp_window wp_sender_window(struct wp_sender *sender);
 uint64_t wp_sender_absent_ms(const struct wp_sender *sender);  /* since an aggregator was there */
 const char *wp_sender_trouble(const struct wp_sender *sender); /* why none is, as far as is known; "" else */
-/* Puts it into the outbox. Waits while memory is full of what is unacknowledged, so that a source slows down or drops.
+/* Puts it into the queue. Waits while memory is full of what is unacknowledged, so that a source slows down or drops.
  */
 int wp_sender_push(
     struct wp_sender *sender, const struct wp_batch *batch, const uint8_t *frame, size_t size, struct wp_error *err);

@@ -271,7 +271,7 @@ int wp_spool_begin(
     return rc;
 }
 
-struct wp_spool_session *wp_spool_leftover(struct wp_spool *s)
+struct wp_spool_session *wp_spool_backlog(struct wp_spool *s)
 {
     for (size_t i = 0; i < s->count; i++)
         if (s->sessions[i] != s->current && s->sessions[i] != s->held)

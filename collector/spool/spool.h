@@ -22,20 +22,20 @@ int wp_spool_begin(
     struct wp_spool *spool, const struct wp_hello *hello, struct wp_spool_session **session, struct wp_error *err);
 /* True when one of the others goes on behind a session. */
 bool wp_spool_has_successors(const struct wp_spool *spool);
-/* The session that is recorded goes on in another one and is still being delivered: it is no leftover until it is let
- * go (NULL). */
+/* The session that is recorded goes on in another one and is still being delivered: it is no part of the backlog until
+ * it is let go (NULL). */
 void wp_spool_hold(struct wp_spool *spool, const struct wp_spool_session *session);
 /* The oldest of the other sessions, NULL: none is left. */
-struct wp_spool_session *wp_spool_leftover(struct wp_spool *spool);
+struct wp_spool_session *wp_spool_backlog(struct wp_spool *spool);
 /* As wp_spool_session_append; makes room first. When the disk is full before the limit is reached, batches that are not
  * acknowledged go only if they `may_go`: else -ENOSPC. */
 int wp_spool_append(struct wp_spool *spool, struct wp_spool_session *session, const struct wp_batch *batch,
     const uint8_t *frame, size_t size, bool may_go, struct wp_error *err);
-/* The session that is recorded is a leftover from now on. */
+/* The session that is recorded is a part of the backlog from now on. */
 void wp_spool_let_go(struct wp_spool *spool, const struct wp_spool_session *session);
 /* All of it has arrived: its folder is removed. */
 void wp_spool_remove(struct wp_spool *spool, struct wp_spool_session *session);
-/* It cannot be delivered now: it stays on disk for the next collector, and is no leftover any more. */
+/* It cannot be delivered now: it stays on disk for the next collector, and is no part of the backlog any more. */
 void wp_spool_set_aside(struct wp_spool *spool, struct wp_spool_session *session);
 uint64_t wp_spool_bytes(const struct wp_spool *spool);
 

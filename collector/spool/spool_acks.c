@@ -9,34 +9,34 @@
 #include <string.h>
 #include <unistd.h>
 
-#define STRETCHES 256u /* a session that moves more often forgets who had the oldest: nobody gets them again */
-#define FILE_BYTES ((size_t)STRETCHES * 600)
+#define RANGES 256u /* a session that moves more often forgets who had the oldest: nobody gets them again */
+#define FILE_BYTES ((size_t)RANGES * 600)
 
 void wp_spool_acks_fini(struct wp_spool_acks *a)
 {
     for (uint32_t i = 0; i < a->count; i++)
-        free(a->stretches[i].endpoint);
-    free(a->stretches);
+        free(a->ranges[i].endpoint);
+    free(a->ranges);
     free(a->path);
     *a = (struct wp_spool_acks){0};
 }
 
 uint64_t wp_spool_acks_last(const struct wp_spool_acks *a)
 {
-    return a->count ? a->stretches[a->count - 1].last_seq : 0;
+    return a->count ? a->ranges[a->count - 1].last_seq : 0;
 }
 
 static void merge_oldest(struct wp_spool_acks *a)
 {
-    free(a->stretches[0].endpoint);
-    *a->stretches[1].endpoint = 0;
+    free(a->ranges[0].endpoint);
+    *a->ranges[1].endpoint = 0;
     a->count--;
-    memmove(a->stretches, a->stretches + 1, a->count * sizeof(*a->stretches));
+    memmove(a->ranges, a->ranges + 1, a->count * sizeof(*a->ranges));
 }
 
 int wp_spool_acks_add(struct wp_spool_acks *a, uint64_t seq, const char *endpoint, struct wp_error *err)
 {
-    struct wp_spool_ack *last = a->count ? &a->stretches[a->count - 1] : NULL;
+    struct wp_spool_ack *last = a->count ? &a->ranges[a->count - 1] : NULL;
     if (seq <= wp_spool_acks_last(a))
         return 0;
     a->is_dirty = true;
@@ -47,17 +47,17 @@ int wp_spool_acks_add(struct wp_spool_acks *a, uint64_t seq, const char *endpoin
     char *copy = strdup(endpoint);
     if (!copy)
         return wp_error_set(err, -ENOMEM, "out of memory for the spool");
-    if (a->count == STRETCHES)
+    if (a->count == RANGES)
         merge_oldest(a);
-    a->stretches[a->count++] = (struct wp_spool_ack){seq, copy};
+    a->ranges[a->count++] = (struct wp_spool_ack){seq, copy};
     return 0;
 }
 
 bool wp_spool_acks_is_foreign(const struct wp_spool_acks *a, uint64_t seq, const char *endpoint)
 {
     for (uint32_t i = 0; i < a->count; i++)
-        if (seq <= a->stretches[i].last_seq)
-            return strcmp(a->stretches[i].endpoint, endpoint) != 0;
+        if (seq <= a->ranges[i].last_seq)
+            return strcmp(a->ranges[i].endpoint, endpoint) != 0;
     return false;
 }
 
@@ -75,8 +75,8 @@ static void take_lines(struct wp_spool_acks *a, char *text)
 int wp_spool_acks_open(struct wp_spool_acks *a, const char *folder, struct wp_error *err)
 {
     struct wp_buffer text = {0};
-    *a = (struct wp_spool_acks){.stretches = calloc(STRETCHES, sizeof(*a->stretches))};
-    if (!a->stretches || asprintf(&a->path, "%s/acked", folder) < 0) {
+    *a = (struct wp_spool_acks){.ranges = calloc(RANGES, sizeof(*a->ranges))};
+    if (!a->ranges || asprintf(&a->path, "%s/acked", folder) < 0) {
         a->path = NULL;
         return wp_error_set(err, -ENOMEM, "out of memory for the spool");
     }
@@ -96,7 +96,7 @@ int wp_spool_acks_save(struct wp_spool_acks *a, struct wp_error *err)
     snprintf(fresh, sizeof(fresh), "%s.new", a->path);
     FILE *file = fopen(fresh, "we");
     for (uint32_t i = 0; file && i < a->count; i++)
-        fprintf(file, "%llu %s\n", (unsigned long long)a->stretches[i].last_seq, a->stretches[i].endpoint);
+        fprintf(file, "%llu %s\n", (unsigned long long)a->ranges[i].last_seq, a->ranges[i].endpoint);
     bool is_bad = !file || ferror(file);
     if (file && !is_bad && (fflush(file) || fdatasync(fileno(file))))
         is_bad = true;

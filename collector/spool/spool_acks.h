@@ -3,7 +3,7 @@
 #define WP_COLLECTOR_SPOOL_SPOOL_ACKS_H
 /*
  * Which aggregator has acknowledged which batches of a session: what is durable at one must not be counted by another.
- * Kept in the file `acked`, a line a stretch: its last batch, a space, the endpoint.
+ * Kept in the file `acked`, a line a range: its last batch, a space, the endpoint.
  */
 #include "common/error.h"
 
@@ -11,13 +11,13 @@
 #include <stdint.h>
 
 struct wp_spool_ack {
-    uint64_t last_seq; /* of a stretch that begins behind the one before */
+    uint64_t last_seq; /* of a range that begins behind the one before */
     char *endpoint;    /* owned */
 };
 
 struct wp_spool_acks {
     char *path;
-    struct wp_spool_ack *stretches; /* owned, by number */
+    struct wp_spool_ack *ranges; /* owned, by number */
     uint32_t count;
     bool is_dirty;
 };

@@ -28,12 +28,12 @@ enum {
 };
 
 struct wp_spool_head {
-    uint64_t first_seq, last_seq; /* one batch, or those of a stretch (spool_stretch.h) */
+    uint64_t first_seq, last_seq; /* one batch, or those of a range (spool_range.h) */
     uint64_t first_ns, last_ns;   /* of their events */
     uint64_t events, dropped;     /* as the batches say */
     uint64_t anchor_mono_ns, anchor_real_ns;
     uint32_t before[WP_SPOOL_KINDS], after[WP_SPOOL_KINDS]; /* the session's last ids */
-    bool is_stretch;
+    bool is_range;
 };
 
 struct wp_spool_segment;

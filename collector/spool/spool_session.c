@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/spool/spool_session.h"
 
-#include "collector/spool/spool_shelf.h"
+#include "collector/spool/spool_files.h"
 #include "common/array.h"
 #include "common/clock.h"
 #include "common/path.h"
@@ -26,7 +26,7 @@ struct wp_spool_session {
     struct wp_bye bye;
     bool has_bye;
     uint64_t segment_bytes;
-    struct wp_spool_shelf shelf;
+    struct wp_spool_files files;
     struct wp_spool_acks acks;
     uint64_t events, dropped, lost, torn, small_bytes;
     struct wp_frame_writer *writer;
@@ -43,7 +43,7 @@ static int small_file(
     wp_buffer_clear(&s->raw);
     int rc = wp_file_read(path, SMALL_FILE, &s->raw, err);
     if (!rc)
-        rc = wp_frame_read(s->shelf.reader, s->raw.data, s->raw.size, frame, err);
+        rc = wp_frame_read(s->files.reader, s->raw.data, s->raw.size, frame, err);
     if (!rc && frame->type != type)
         rc = wp_error_set(err, -EBADMSG, "'%s' is another frame", path);
     return rc == -EAGAIN ? -EBADMSG : rc;
@@ -70,9 +70,9 @@ static int read_hello(struct wp_spool_session *s, struct wp_error *err)
     s->small_bytes += s->raw.size;
     if (!rc && !small_file(s, "bye", WP_FRAME_BYE, &frame, NULL))
         s->has_bye = !wp_bye_decode(&s->bye, frame.payload, frame.size, NULL);
-    s->shelf.claimed_seq = s->has_bye ? s->bye.last_seq : 0;
-    memcpy(s->shelf.session, s->hello.session, 16);
-    s->shelf.acks = &s->acks;
+    s->files.claimed_seq = s->has_bye ? s->bye.last_seq : 0;
+    memcpy(s->files.session, s->hello.session, 16);
+    s->files.acks = &s->acks;
     return rc;
 }
 
@@ -96,11 +96,11 @@ static int by_number(const void *a, const void *b)
 
 static int add_segment(struct wp_spool_session *s, struct wp_spool_segment *segment, struct wp_error *err)
 {
-    if (WP_ARRAY_FIT(s->shelf.segments, s->shelf.room, s->shelf.count + 1)) {
+    if (WP_ARRAY_FIT(s->files.segments, s->files.room, s->files.count + 1)) {
         wp_spool_segment_close(segment);
         return wp_error_set(err, -ENOMEM, "out of memory for the spool");
     }
-    s->shelf.segments[s->shelf.count++] = segment;
+    s->files.segments[s->files.count++] = segment;
     return 0;
 }
 
@@ -112,7 +112,7 @@ static int take_segment(struct wp_spool_session *s, const char *path, struct wp_
     if (rc)
         return rc;
     s->torn += wp_spool_segment_torn(segment);
-    if (wp_spool_segment_last(segment) <= wp_spool_segment_last(s->shelf.dictionary)) {
+    if (wp_spool_segment_last(segment) <= wp_spool_segment_last(s->files.dictionary)) {
         wp_spool_segment_remove(segment);
         return 0;
     }
@@ -124,12 +124,12 @@ static int open_files(struct wp_spool_session *s, struct wp_error *err)
 {
     char path[PATH_MAX];
     snprintf(path, sizeof(path), "%s/dictionary", s->path);
-    int rc = wp_spool_segment_open(&s->shelf.dictionary, path, true, err);
+    int rc = wp_spool_segment_open(&s->files.dictionary, path, true, err);
     DIR *folder = rc ? NULL : opendir(s->path);
     if (!rc && !folder)
         rc = wp_error_errno(err, -errno, "cannot read '%s'", s->path);
     if (!rc)
-        s->torn += wp_spool_segment_torn(s->shelf.dictionary);
+        s->torn += wp_spool_segment_torn(s->files.dictionary);
     for (struct dirent *entry; !rc && (entry = readdir(folder));) {
         size_t size = strlen(entry->d_name);
         if (size <= 8 || strcmp(entry->d_name + size - 8, ".batches"))
@@ -139,8 +139,8 @@ static int open_files(struct wp_spool_session *s, struct wp_error *err)
     }
     if (folder)
         closedir(folder);
-    if (!rc && s->shelf.count)
-        qsort(s->shelf.segments, s->shelf.count, sizeof(struct wp_spool_segment *), by_number);
+    if (!rc && s->files.count)
+        qsort(s->files.segments, s->files.count, sizeof(struct wp_spool_segment *), by_number);
     return rc;
 }
 
@@ -148,13 +148,13 @@ static void sum(struct wp_spool_session *s, struct wp_spool_segment *segment)
 {
     struct wp_spool_head head;
     for (size_t i = 0; i < wp_spool_segment_count(segment); i++) {
-        if (wp_spool_segment_head(segment, i, &head, NULL) || head.first_seq <= s->shelf.last_seq)
+        if (wp_spool_segment_head(segment, i, &head, NULL) || head.first_seq <= s->files.last_seq)
             continue;
         s->events += head.events;
         s->dropped += head.dropped;
-        s->shelf.last_seq = head.last_seq;
-        s->shelf.last_ns = head.last_ns;
-        memcpy(s->shelf.known, head.after, sizeof(s->shelf.known));
+        s->files.last_seq = head.last_seq;
+        s->files.last_ns = head.last_ns;
+        memcpy(s->files.known, head.after, sizeof(s->files.known));
     }
     wp_spool_segment_rest(segment);
 }
@@ -163,10 +163,10 @@ static int set_up(struct wp_spool_session *s, const char *path, const struct wp_
 {
     s->path = strdup(path);
     s->writer = wp_frame_writer_create(1);
-    s->shelf.reader = wp_frame_reader_create();
-    s->shelf.batches = wp_spool_batches_create();
-    s->shelf.stretch = wp_spool_stretch_create();
-    if (!s->path || !s->writer || !s->shelf.reader || !s->shelf.batches || !s->shelf.stretch)
+    s->files.reader = wp_frame_reader_create();
+    s->files.batches = wp_spool_batches_create();
+    s->files.range = wp_spool_range_create();
+    if (!s->path || !s->writer || !s->files.reader || !s->files.batches || !s->files.range)
         return wp_error_set(err, -ENOMEM, "out of memory for the spool");
     if (strlen(path) > PATH_MAX - 64)
         return wp_error_set(err, -ENAMETOOLONG, "the name of the spool is too long");
@@ -182,9 +182,9 @@ static int set_up(struct wp_spool_session *s, const char *path, const struct wp_
         rc = wp_spool_acks_open(&s->acks, s->path, err);
     if (rc)
         return rc;
-    sum(s, s->shelf.dictionary);
-    for (size_t i = 0; i < s->shelf.count; i++)
-        sum(s, s->shelf.segments[i]);
+    sum(s, s->files.dictionary);
+    for (size_t i = 0; i < s->files.count; i++)
+        sum(s, s->files.segments[i]);
     return 0;
 }
 
@@ -208,17 +208,17 @@ void wp_spool_session_close(struct wp_spool_session *s)
 {
     if (!s)
         return;
-    for (size_t i = 0; i < s->shelf.count; i++)
-        wp_spool_segment_close(s->shelf.segments[i]);
-    free(s->shelf.segments);
-    wp_spool_segment_close(s->shelf.dictionary);
+    for (size_t i = 0; i < s->files.count; i++)
+        wp_spool_segment_close(s->files.segments[i]);
+    free(s->files.segments);
+    wp_spool_segment_close(s->files.dictionary);
     wp_spool_acks_fini(&s->acks);
     wp_hello_fini(&s->hello);
     wp_frame_writer_destroy(s->writer);
-    wp_frame_reader_destroy(s->shelf.reader);
-    wp_spool_batches_destroy(s->shelf.batches);
-    wp_spool_stretch_destroy(s->shelf.stretch);
-    wp_buffer_fini(&s->shelf.record);
+    wp_frame_reader_destroy(s->files.reader);
+    wp_spool_batches_destroy(s->files.batches);
+    wp_spool_range_destroy(s->files.range);
+    wp_buffer_fini(&s->files.record);
     wp_buffer_fini(&s->raw);
     wp_buffer_fini(&s->frame);
     free(s->path);
@@ -240,13 +240,13 @@ static int read_past(
     struct wp_spool_head next;
     bool is_whole;
     if (seq == 1)
-        wp_spool_batches_forget_names(s->shelf.batches);
-    int rc = wp_spool_shelf_decode(&s->shelf, seq, batch, &is_whole, err);
+        wp_spool_batches_forget_names(s->files.batches);
+    int rc = wp_spool_files_decode(&s->files, seq, batch, &is_whole, err);
     if (!rc)
-        rc = wp_spool_batches_take_names(s->shelf.batches, *batch, err);
-    if (rc || wp_spool_session_is_past(s, seq + 1, endpoint) || !wp_spool_shelf_neighbour(&s->shelf, seq, false, &next))
+        rc = wp_spool_batches_take_names(s->files.batches, *batch, err);
+    if (rc || wp_spool_session_is_past(s, seq + 1, endpoint) || !wp_spool_files_neighbour(&s->files, seq, false, &next))
         return rc;
-    return wp_spool_batches_give_names(s->shelf.batches, *batch, next.first_ns, err);
+    return wp_spool_batches_give_names(s->files.batches, *batch, next.first_ns, err);
 }
 
 int wp_spool_session_read(struct wp_spool_session *s, uint64_t seq, const char *endpoint, const uint8_t **frame,
@@ -255,15 +255,15 @@ int wp_spool_session_read(struct wp_spool_session *s, uint64_t seq, const char *
     struct wp_spool_head head;
     struct wp_batch *batch;
     bool is_after = !wp_spool_session_is_past(s, seq, endpoint), is_whole;
-    int got = is_after ? wp_spool_shelf_fetch(&s->shelf, seq, &head, err) : 0;
+    int got = is_after ? wp_spool_files_fetch(&s->files, seq, &head, err) : 0;
     if (got < 0)
         return got;
     if (got) {
-        *frame = s->shelf.record.data;
-        *size = s->shelf.record.size;
+        *frame = s->files.record.data;
+        *size = s->files.record.size;
         return 0;
     }
-    int rc = is_after ? wp_spool_shelf_decode(&s->shelf, seq, &batch, &is_whole, err)
+    int rc = is_after ? wp_spool_files_decode(&s->files, seq, &batch, &is_whole, err)
                       : read_past(s, seq, endpoint, &batch, err);
     wp_buffer_clear(&s->raw);
     wp_buffer_clear(&s->frame);
@@ -281,7 +281,7 @@ int wp_spool_session_read(struct wp_spool_session *s, uint64_t seq, const char *
 static int next_segment(struct wp_spool_session *s, uint64_t seq, struct wp_error *err)
 {
     char path[PATH_MAX];
-    struct wp_spool_segment *segment, *last = s->shelf.count ? s->shelf.segments[s->shelf.count - 1] : NULL;
+    struct wp_spool_segment *segment, *last = s->files.count ? s->files.segments[s->files.count - 1] : NULL;
     if (last && wp_spool_segment_bytes(last) < s->segment_bytes)
         return 0;
     int rc = last ? wp_spool_segment_sync(last, err) : 0;
@@ -291,7 +291,7 @@ static int next_segment(struct wp_spool_session *s, uint64_t seq, struct wp_erro
     if (rc)
         return rc;
     wp_folder_sync(s->path, NULL); /* a disk that fails will say so when it is written to */
-    if (last && last != s->shelf.awake)
+    if (last && last != s->files.awake)
         wp_spool_segment_rest(last);
     return add_segment(s, segment, err);
 }
@@ -300,57 +300,57 @@ int wp_spool_session_append(
     struct wp_spool_session *s, const struct wp_batch *batch, const uint8_t *frame, size_t size, struct wp_error *err)
 {
     struct wp_spool_head head;
-    if (batch->seq <= s->shelf.last_seq)
+    if (batch->seq <= s->files.last_seq)
         return 0;
     int rc = next_segment(s, batch->seq, err);
     if (rc)
         return rc;
-    wp_spool_head_of(&head, batch, s->shelf.known, s->shelf.last_ns);
-    struct wp_spool_segment *segment = s->shelf.segments[s->shelf.count - 1];
+    wp_spool_head_of(&head, batch, s->files.known, s->files.last_ns);
+    struct wp_spool_segment *segment = s->files.segments[s->files.count - 1];
     rc = wp_spool_segment_append(segment, &head, frame, size, err);
     if (rc && !wp_spool_segment_count(segment)) {
         wp_spool_segment_remove(segment);
-        s->shelf.count--;
+        s->files.count--;
     }
     if (rc)
         return rc;
     s->events += head.events;
     s->dropped += head.dropped;
-    s->shelf.last_seq = batch->seq;
-    s->shelf.last_ns = head.last_ns > s->shelf.last_ns ? head.last_ns : s->shelf.last_ns;
-    memcpy(s->shelf.known, head.after, sizeof(s->shelf.known));
+    s->files.last_seq = batch->seq;
+    s->files.last_ns = head.last_ns > s->files.last_ns ? head.last_ns : s->files.last_ns;
+    memcpy(s->files.known, head.after, sizeof(s->files.known));
     return 0;
 }
 
 /* --- the dictionary --- */
 
-static int end_stretch(struct wp_spool_session *s, struct wp_spool_head *head, uint64_t *losing, struct wp_error *err)
+static int end_range(struct wp_spool_session *s, struct wp_spool_head *head, uint64_t *losing, struct wp_error *err)
 {
     wp_buffer_clear(&s->frame);
-    int rc = wp_spool_stretch_finish(s->shelf.stretch, &s->frame, err);
+    int rc = wp_spool_range_finish(s->files.range, &s->frame, err);
     if (!rc)
-        rc = wp_spool_segment_append(s->shelf.dictionary, head, s->frame.data, s->frame.size, err);
-    wp_spool_stretch_begin(s->shelf.stretch);
+        rc = wp_spool_segment_append(s->files.dictionary, head, s->frame.data, s->frame.size, err);
+    wp_spool_range_begin(s->files.range);
     s->lost += rc ? 0 : *losing;
     *losing = 0;
-    *head = (struct wp_spool_head){.is_stretch = true, .last_ns = head->last_ns};
+    *head = (struct wp_spool_head){.is_range = true, .last_ns = head->last_ns};
     return rc;
 }
 
 /* `known`: ids before it. */
-static int add_to_stretch(struct wp_spool_session *s, uint64_t seq, uint32_t known[WP_SPOOL_KINDS],
+static int add_to_range(struct wp_spool_session *s, uint64_t seq, uint32_t known[WP_SPOOL_KINDS],
     struct wp_spool_head *head, uint64_t *losing, struct wp_error *err)
 {
     struct wp_spool_head one;
     struct wp_batch *batch;
     bool is_whole, is_lost = seq > wp_spool_acks_last(&s->acks);
-    int rc = wp_spool_shelf_decode(&s->shelf, seq, &batch, &is_whole, err);
+    int rc = wp_spool_files_decode(&s->files, seq, &batch, &is_whole, err);
     if (rc)
         return rc;
     wp_spool_head_of(&one, batch, known, head->last_ns);
-    rc = is_whole ? wp_spool_batches_strip(s->shelf.batches, is_lost, err) : 0;
+    rc = is_whole ? wp_spool_batches_strip(s->files.batches, is_lost, err) : 0;
     if (!rc)
-        rc = wp_spool_stretch_add(s->shelf.stretch, batch, err);
+        rc = wp_spool_range_add(s->files.range, batch, err);
     if (!head->first_seq) {
         head->first_seq = seq;
         head->first_ns = one.first_ns;
@@ -370,46 +370,46 @@ static int add_to_stretch(struct wp_spool_session *s, uint64_t seq, uint32_t kno
 
 static int put_in_dictionary(struct wp_spool_session *s, uint64_t first, uint64_t last, struct wp_error *err)
 {
-    struct wp_spool_head head = {.is_stretch = true}, near;
+    struct wp_spool_head head = {.is_range = true}, near;
     uint32_t known[WP_SPOOL_KINDS] = {0};
     uint64_t losing = 0;
     int rc = 0;
-    if (wp_spool_shelf_neighbour(&s->shelf, first, true, &near)) {
+    if (wp_spool_files_neighbour(&s->files, first, true, &near)) {
         memcpy(known, near.after, sizeof(known));
         head.last_ns = near.last_ns;
-    } else if (wp_spool_shelf_neighbour(&s->shelf, first - 1, false, &near)) { /* the past was forgotten */
+    } else if (wp_spool_files_neighbour(&s->files, first - 1, false, &near)) { /* the past was forgotten */
         memcpy(known, near.before, sizeof(known));
     }
-    s->shelf.stretch_index = 0;
-    wp_spool_stretch_begin(s->shelf.stretch);
+    s->files.range_index = 0;
+    wp_spool_range_begin(s->files.range);
     for (uint64_t seq = first; !rc && seq <= last; seq++) {
-        rc = add_to_stretch(s, seq, known, &head, &losing, err);
-        if (!rc && (seq == last || wp_spool_stretch_is_full(s->shelf.stretch)))
-            rc = end_stretch(s, &head, &losing, err);
+        rc = add_to_range(s, seq, known, &head, &losing, err);
+        if (!rc && (seq == last || wp_spool_range_is_full(s->files.range)))
+            rc = end_range(s, &head, &losing, err);
     }
-    return rc ? rc : wp_spool_segment_sync(s->shelf.dictionary, err);
+    return rc ? rc : wp_spool_segment_sync(s->files.dictionary, err);
 }
 
 /* The oldest segment goes, its dictionary entries stay. They are written before it is removed: a crash leaves one of
  * the two. */
 static int compact(struct wp_spool_session *s, struct wp_error *err)
 {
-    struct wp_spool_segment *segment = s->shelf.segments[0];
-    uint64_t first = wp_spool_segment_first(segment), done = wp_spool_segment_last(s->shelf.dictionary);
+    struct wp_spool_segment *segment = s->files.segments[0];
+    uint64_t first = wp_spool_segment_first(segment), done = wp_spool_segment_last(s->files.dictionary);
     int rc = put_in_dictionary(s, done >= first ? done + 1 : first, wp_spool_segment_last(segment), err);
     if (rc)
         return rc;
-    if (s->shelf.awake == segment)
-        s->shelf.awake = NULL;
+    if (s->files.awake == segment)
+        s->files.awake = NULL;
     wp_spool_segment_remove(segment);
-    s->shelf.count--;
-    memmove(s->shelf.segments, s->shelf.segments + 1, s->shelf.count * sizeof(struct wp_spool_segment *));
+    s->files.count--;
+    memmove(s->files.segments, s->files.segments + 1, s->files.count * sizeof(struct wp_spool_segment *));
     return 0;
 }
 
 int wp_spool_session_shrink(struct wp_spool_session *s, bool may_lose, struct wp_error *err)
 {
-    if (!s->shelf.count || (!may_lose && wp_spool_segment_last(s->shelf.segments[0]) > wp_spool_acks_last(&s->acks)))
+    if (!s->files.count || (!may_lose && wp_spool_segment_last(s->files.segments[0]) > wp_spool_acks_last(&s->acks)))
         return 0;
     int rc = compact(s, err);
     return rc ? rc : 1;
@@ -420,35 +420,35 @@ int wp_spool_session_forget(struct wp_spool_session *s)
     char path[PATH_MAX];
     struct wp_spool_segment *empty;
     struct wp_bye bye;
-    if (!wp_spool_segment_count(s->shelf.dictionary))
+    if (!wp_spool_segment_count(s->files.dictionary))
         return 0;
     wp_spool_session_bye(s, &bye);
-    if (!s->has_bye && !s->shelf.count) /* the dictionary was all that knew how many batches there are */
+    if (!s->has_bye && !s->files.count) /* the dictionary was all that knew how many batches there are */
         wp_spool_session_set_bye(s, &bye, NULL);
     snprintf(path, sizeof(path), "%s/dictionary", s->path);
     unlink(path);
     if (wp_spool_segment_open(&empty, path, true, NULL))
         return 0;
-    if (s->shelf.awake == s->shelf.dictionary)
-        s->shelf.awake = NULL;
-    wp_spool_segment_close(s->shelf.dictionary);
-    s->shelf.dictionary = empty;
-    s->shelf.stretch_index = 0;
+    if (s->files.awake == s->files.dictionary)
+        s->files.awake = NULL;
+    wp_spool_segment_close(s->files.dictionary);
+    s->files.dictionary = empty;
+    s->files.range_index = 0;
     return 1;
 }
 
 static bool may_go(struct wp_spool_session *s, uint64_t acked_ns)
 {
-    const struct wp_spool_segment *oldest = s->shelf.segments[0];
-    return s->shelf.count > 1 && wp_spool_segment_last(oldest) <= wp_spool_acks_last(&s->acks) &&
+    const struct wp_spool_segment *oldest = s->files.segments[0];
+    return s->files.count > 1 && wp_spool_segment_last(oldest) <= wp_spool_acks_last(&s->acks) &&
         wp_spool_segment_last_ns(oldest) + HISTORY_NS < acked_ns;
 }
 
 int wp_spool_session_acknowledge(struct wp_spool_session *s, uint64_t seq, const char *endpoint, struct wp_error *err)
 {
     struct wp_spool_head head;
-    int rc = wp_spool_acks_add(&s->acks, seq < s->shelf.last_seq ? seq : s->shelf.last_seq, endpoint, err);
-    if (rc || s->shelf.count < 2 || !wp_spool_shelf_neighbour(&s->shelf, seq + 1, true, &head))
+    int rc = wp_spool_acks_add(&s->acks, seq < s->files.last_seq ? seq : s->files.last_seq, endpoint, err);
+    if (rc || s->files.count < 2 || !wp_spool_files_neighbour(&s->files, seq + 1, true, &head))
         return rc;
     while (!rc && may_go(s, head.last_ns))
         rc = compact(s, err);
@@ -457,7 +457,7 @@ int wp_spool_session_acknowledge(struct wp_spool_session *s, uint64_t seq, const
 
 int wp_spool_session_sync(struct wp_spool_session *s, struct wp_error *err)
 {
-    int rc = s->shelf.count ? wp_spool_segment_sync(s->shelf.segments[s->shelf.count - 1], err) : 0;
+    int rc = s->files.count ? wp_spool_segment_sync(s->files.segments[s->files.count - 1], err) : 0;
     wp_spool_acks_save(&s->acks, NULL); /* without it more is sent again after a restart, and known by its number */
     return rc;
 }
@@ -499,7 +499,7 @@ const struct wp_hello *wp_spool_session_hello(const struct wp_spool_session *s)
 
 uint64_t wp_spool_session_last(const struct wp_spool_session *s)
 {
-    return s->shelf.claimed_seq > s->shelf.last_seq ? s->shelf.claimed_seq : s->shelf.last_seq;
+    return s->files.claimed_seq > s->files.last_seq ? s->files.claimed_seq : s->files.last_seq;
 }
 
 uint64_t wp_spool_session_acked(const struct wp_spool_session *s)
@@ -509,21 +509,21 @@ uint64_t wp_spool_session_acked(const struct wp_spool_session *s)
 
 uint64_t wp_spool_session_oldest(const struct wp_spool_session *s)
 {
-    return s->shelf.count && wp_spool_segment_count(s->shelf.segments[0]) ? wp_spool_segment_first(s->shelf.segments[0])
+    return s->files.count && wp_spool_segment_count(s->files.segments[0]) ? wp_spool_segment_first(s->files.segments[0])
                                                                           : wp_spool_session_last(s) + 1;
 }
 
 uint64_t wp_spool_session_bytes(const struct wp_spool_session *s)
 {
-    uint64_t bytes = s->small_bytes + wp_spool_segment_bytes(s->shelf.dictionary);
-    for (size_t i = 0; i < s->shelf.count; i++)
-        bytes += wp_spool_segment_bytes(s->shelf.segments[i]);
+    uint64_t bytes = s->small_bytes + wp_spool_segment_bytes(s->files.dictionary);
+    for (size_t i = 0; i < s->files.count; i++)
+        bytes += wp_spool_segment_bytes(s->files.segments[i]);
     return bytes;
 }
 
 uint64_t wp_spool_session_damaged(const struct wp_spool_session *s)
 {
-    return s->shelf.damaged;
+    return s->files.damaged;
 }
 
 uint64_t wp_spool_session_torn(const struct wp_spool_session *s)
@@ -552,7 +552,7 @@ uint64_t wp_spool_session_lost(const struct wp_spool_session *s)
 void wp_spool_session_bye(const struct wp_spool_session *s, struct wp_bye *bye)
 {
     *bye = s->has_bye ? s->bye
-                      : (struct wp_bye){.last_seq = s->shelf.last_seq, .events = s->events, .dropped = s->dropped};
+                      : (struct wp_bye){.last_seq = s->files.last_seq, .events = s->events, .dropped = s->dropped};
 }
 
 int wp_spool_session_set_bye(struct wp_spool_session *s, const struct wp_bye *bye, struct wp_error *err)
@@ -563,6 +563,6 @@ int wp_spool_session_set_bye(struct wp_spool_session *s, const struct wp_bye *by
         rc = put_small_file(s, "bye", WP_FRAME_BYE, err);
     s->bye = *bye;
     s->has_bye = true;
-    s->shelf.claimed_seq = bye->last_seq;
+    s->files.claimed_seq = bye->last_seq;
     return rc;
 }

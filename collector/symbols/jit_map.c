@@ -180,7 +180,7 @@ static void take_lines(struct wp_jit_map *m, char *text, size_t size)
 }
 
 /* What was not read before, as far as it may be today; the last line may still be in the making. */
-static void take(struct wp_jit_map *m, int fd, uint64_t size)
+static void read_entries(struct wp_jit_map *m, int fd, uint64_t size)
 {
     char *text = malloc(PIECE_BYTES + 1);
     uint32_t before = m->count;
@@ -225,7 +225,7 @@ static bool read_on(struct wp_jit_map *m)
     }
     is_more = is_more && status.stx_size > m->seen && left(m);
     if (is_more)
-        take(m, fd, status.stx_size);
+        read_entries(m, fd, status.stx_size);
     close(fd);
     return is_more;
 }

@@ -233,7 +233,7 @@ static uint32_t new_tell(struct wp_symbolizer *z, const struct wp_build *build, 
     return at;
 }
 
-static void tell(struct wp_symbolizer *z, uint32_t at, const struct wp_place_name *place)
+static void publish_place(struct wp_symbolizer *z, uint32_t at, const struct wp_place_name *place)
 {
     wp_fleet_names_tell(z->fleet, &z->tells[at].build, z->tells[at].offset, place);
     z->free_tells[z->free_tell_count++] = at;
@@ -445,12 +445,12 @@ bool wp_symbolizer_next(struct wp_symbolizer *z, uint32_t *ticket, struct wp_pla
         uint32_t at;
         bool is_lock = *ticket & LOCK_TICKET, is_wanted = !is_lock && *ticket & WANTED_TICKET;
         if (is_wanted) {
-            tell(z, *ticket & ~WANTED_TICKET, place);
+            publish_place(z, *ticket & ~WANTED_TICKET, place);
             continue;
         }
         if (!is_lock && wp_intmap_get(&z->tell_of, (struct wp_intkey){*ticket, 0}, &at)) {
             wp_intmap_remove(&z->tell_of, (struct wp_intkey){*ticket, 0});
-            tell(z, at, place);
+            publish_place(z, at, place);
         }
         return true;
     }

@@ -83,7 +83,7 @@ static bool is_ours(const char *path)
     return !lstat(path, &status) && S_ISREG(status.st_mode) && status.st_uid == geteuid() && !(status.st_mode & 022);
 }
 
-static int take(const char *path, struct wp_unwind_rows **rows)
+static int read_rows(const char *path, struct wp_unwind_rows **rows)
 {
     struct wp_buffer bytes = {0};
     int rc = is_ours(path) ? wp_file_read(path, FILE_BYTES, &bytes, NULL) : -ENOENT;
@@ -218,7 +218,7 @@ int wp_unwind_cache_rows(const struct wp_unwind_cache *cache, int fd, const stru
     struct wp_unwind_rows **rows, bool *is_cached, struct wp_error *err)
 {
     char path[4096];
-    *is_cached = path_of(cache, fd, path, sizeof(path)) && !take(path, rows);
+    *is_cached = path_of(cache, fd, path, sizeof(path)) && !read_rows(path, rows);
     if (!*is_cached)
         return wp_unwind_rows_read(rows, fd, err);
     if (met)

@@ -182,14 +182,14 @@ struct pages {
     const struct wp_unwind_rows *rows;
 };
 
-static int give(const struct pages *p, uint32_t number, const struct wp_unwind_page *page)
+static int emit_page(const struct pages *p, uint32_t number, const struct wp_unwind_page *page)
 {
     p->stats->pages++;
     return p->page(p->context, number, page);
 }
 
 /* The page of a level that begins at `begin`, and if it is full the finer ones in it. */
-static int give_level(const struct pages *p, uint32_t *next, unsigned level, uint64_t begin)
+static int emit_level(const struct pages *p, uint32_t *next, unsigned level, uint64_t begin)
 {
     const uint64_t size = 1u << WP_UNWIND_LEVEL_BITS(level),
                    whole = begin >> WP_UNWIND_PAGE_BITS << WP_UNWIND_PAGE_BITS;
@@ -198,17 +198,17 @@ static int give_level(const struct pages *p, uint32_t *next, unsigned level, uin
     bool fits = fill(p->rows, next, whole, begin, begin + size, &page);
     if (!fits && level + 1 < WP_UNWIND_LEVELS) {
         page.count = WP_UNWIND_SPLIT;
-        int rc = give(p, WP_UNWIND_NUMBER(level, begin), &page);
+        int rc = emit_page(p, WP_UNWIND_NUMBER(level, begin), &page);
         *next = before;
         for (unsigned i = 0; !rc && i < 1u << WP_UNWIND_SPLIT_BITS; i++)
-            rc = give_level(p, next, level + 1, begin + (i * size >> WP_UNWIND_SPLIT_BITS));
+            rc = emit_level(p, next, level + 1, begin + (i * size >> WP_UNWIND_SPLIT_BITS));
         return rc;
     }
     if (!fits) { /* no rule at all is better than one of another place */
         p->stats->crowded_pages++;
         page = (struct wp_unwind_page){.count = 1, .rows[0] = {(uint16_t)(begin - whole), WP_CFA_NONE, WP_BP_SAME}};
     }
-    return page.count ? give(p, WP_UNWIND_NUMBER(level, begin), &page) : 0;
+    return page.count ? emit_page(p, WP_UNWIND_NUMBER(level, begin), &page) : 0;
 }
 
 int wp_unwind_rows_pages(const struct wp_unwind_rows *r,
@@ -220,7 +220,7 @@ int wp_unwind_rows_pages(const struct wp_unwind_rows *r,
     *stats = (struct wp_unwind_stats){.rows = r->count, .odd_rules = r->odd_rules};
     for (uint32_t i = 0; i < r->count;) {
         uint64_t first = r->rows[i].offset / size * size;
-        int rc = give_level(&p, &i, 0, first);
+        int rc = emit_level(&p, &i, 0, first);
         if (rc)
             return rc;
         /* Pages that lie whole within the last rule. */
@@ -229,7 +229,7 @@ int wp_unwind_rows_pages(const struct wp_unwind_rows *r,
         for (uint64_t at = first + size; has_rule && at + size <= next && !rc; at += size) {
             struct wp_unwind_page whole = {0};
             put(&whole, 0, &r->rows[i - 1]);
-            rc = give(&p, WP_UNWIND_NUMBER(0, at), &whole);
+            rc = emit_page(&p, WP_UNWIND_NUMBER(0, at), &whole);
         }
         if (rc)
             return rc;

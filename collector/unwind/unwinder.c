@@ -117,7 +117,7 @@ static void tell_unfit(struct wp_unwinder *u, const char *path)
 }
 
 /* The number of pages that were put. */
-static uint32_t tell(
+static uint32_t put_pages(
     struct wp_unwinder *u, const struct wp_unwind_rows *rows, const char *path, uint32_t object, const char *from)
 {
     struct sink sink = {u, object};
@@ -153,7 +153,7 @@ static uint32_t read_object(struct wp_unwinder *u, struct job *job, const struct
         wp_log(u->options.logger, WP_LOG_DEBUG, "unwind rows are read file=%s us=%llu", job->path,
             (unsigned long long)((wp_clock_ns() - start) / 1000));
         number = wp_unwind_objects_number(u->objects);
-        uint32_t pages = tell(u, rows, job->path, number, is_cached ? "cache" : "file");
+        uint32_t pages = put_pages(u, rows, job->path, number, is_cached ? "cache" : "file");
         if (id)
             wp_unwind_objects_add(u->objects, *id, number, pages);
     }
@@ -183,7 +183,7 @@ static void tell_vdso(struct wp_unwinder *u)
     unsigned long vdso = getauxval(AT_SYSINFO_EHDR);
     if (!vdso || wp_unwind_rows_parse(&rows, (const void *)vdso, VDSO_BYTES, NULL))
         return;
-    tell(u, rows, "[vdso]", WP_UNWIND_VDSO, "memory");
+    put_pages(u, rows, "[vdso]", WP_UNWIND_VDSO, "memory");
     wp_unwind_rows_destroy(rows);
 }
 

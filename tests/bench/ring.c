@@ -89,7 +89,7 @@ static int record(const char *path, unsigned seconds, struct wp_error *err)
     return rc;
 }
 
-struct outlet {
+struct uplink {
     struct wp_frame_writer *frames;
     struct wp_buffer raw, frame;
     uint64_t bytes;
@@ -97,7 +97,7 @@ struct outlet {
 
 static int on_batch(void *context, const struct wp_batch *batch, struct wp_error *err)
 {
-    struct outlet *o = context;
+    struct uplink *o = context;
     wp_buffer_clear(&o->raw);
     wp_buffer_clear(&o->frame);
     int rc = wp_batch_encode(batch, &o->raw, err);
@@ -142,8 +142,8 @@ static uint64_t span_of(const struct wp_buffer *records)
 static int replay(const char *path, unsigned times, struct wp_error *err)
 {
     struct wp_buffer records = {0};
-    struct outlet outlet = {.frames = wp_frame_writer_create(1)};
-    struct wp_batcher_options options = {.has_addresses = true, .batch = on_batch, .context = &outlet};
+    struct uplink uplink = {.frames = wp_frame_writer_create(1)};
+    struct wp_batcher_options options = {.has_addresses = true, .batch = on_batch, .context = &uplink};
     struct wp_batcher *batcher;
     int rc = wp_file_read(path, FILE_BYTES, &records, err);
     if (!rc)
@@ -170,13 +170,13 @@ static int replay(const char *path, unsigned times, struct wp_error *err)
     if (!rc)
         printf("{\"events\":%llu,\"batches\":%llu,\"late\":%llu,\"bytes_an_event\":%.2f,\"ns_an_event\":%.1f}\n",
             (unsigned long long)stats->events, (unsigned long long)stats->batches, (unsigned long long)stats->late,
-            (double)outlet.bytes / (double)(stats->events ? stats->events : 1),
+            (double)uplink.bytes / (double)(stats->events ? stats->events : 1),
             (double)ns / (double)(events ? events : 1));
     wp_batcher_destroy(batcher);
     wp_file_paths_destroy(paths);
-    wp_frame_writer_destroy(outlet.frames);
-    wp_buffer_fini(&outlet.raw);
-    wp_buffer_fini(&outlet.frame);
+    wp_frame_writer_destroy(uplink.frames);
+    wp_buffer_fini(&uplink.raw);
+    wp_buffer_fini(&uplink.frame);
     wp_buffer_fini(&records);
     return rc;
 }

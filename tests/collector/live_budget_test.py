@@ -92,11 +92,11 @@ class Budget(unittest.TestCase):
         begin = time.monotonic_ns()
         ticker = self.ticker()
         storm = self.storm()
-        self.until("stretches of time are left out", lambda: self.level() >= WINDOWS)
+        self.until("intervals are left out", lambda: self.level() >= WINDOWS)
         here = self.until("events are left out", lambda: [now for now in [self.figures()]
                           if now['wakepath_collector_left_out_seconds_total{what="events"}'] > 0])[0]
         self.assertGreater(here["wakepath_collector_left_out_stacks_total"], 0)
-        # What it records is a part of what it sees: in stretches of time at most a half, whole periods of them.
+        # What it records is a part of what it sees: in intervals at most a half, whole periods of them.
         first = self.until("four seconds of it", lambda: [now for now in [self.figures()] if self.level() >= WINDOWS])[0]
         self.until("some periods", lambda: self.figures()['wakepath_collector_left_out_seconds_total{what="events"}'] >
                    first['wakepath_collector_left_out_seconds_total{what="events"}'] + 6)

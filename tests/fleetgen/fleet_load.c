@@ -219,7 +219,7 @@ static void open_all(struct load *load, const char *endpoint)
         struct wp_client_options options = {.endpoint = endpoint, .is_insecure = true};
         struct wp_hello hello = gen_fleet_hello(fleet, host);
         struct wp_error err = {0};
-        host->outlet = queue_batch;
+        host->uplink = queue_batch;
         host->context = load;
         collector->host = host;
         collector->last = &collector->first;

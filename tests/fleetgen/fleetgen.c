@@ -129,7 +129,7 @@ int main(int argc, char **argv)
     writer.captures = gen_new(sizeof(struct wp_capture_writer *) * plan.hosts);
     writer.frames = wp_frame_writer_create(1);
     for (uint32_t i = 0; i < plan.hosts; i++) {
-        writer.fleet->hosts[i]->outlet = write_batch;
+        writer.fleet->hosts[i]->uplink = write_batch;
         writer.fleet->hosts[i]->context = &writer;
     }
     gen_fleet_run(writer.fleet);

@@ -45,7 +45,7 @@ struct gen_fleet {
     uint64_t requests, begin_ns, end_ns; /* true times of what the base hosts record */
 };
 
-/* The plan is copied. Each host's outlet is to be set before the first run. */
+/* The plan is copied. Each host's uplink is to be set before the first run. */
 struct gen_fleet *gen_fleet_create(const struct gen_plan *plan, const struct gen_fleet_options *options);
 void gen_fleet_destroy(struct gen_fleet *fleet);
 /* A new connection; `is_first`: may be older than the recording. */

@@ -142,7 +142,7 @@ static void cut(struct gen_host *host, bool is_last)
     b.watermark_ns = b.anchor_mono_ns = now_ns;
     b.anchor_real_ns = now_ns + 1700000000000000000u;
     b.is_last = is_last;
-    host->outlet(host->context, host, &b);
+    host->uplink(host->context, host, &b);
     host->events += b.event_count;
     host->batch.event_count = host->batch.drop_count = 0;
     host->batch.seq++;

@@ -3,7 +3,7 @@
 #define WP_TESTS_GEN_HOST_H
 /*
  * A host: processors, a run queue, threads, a disk, and what a collector on it would tell: its events in its own clock,
- * the entries of its dictionary, what it lost. Batches are cut as the collector cuts them and go to `outlet`.
+ * the entries of its dictionary, what it lost. Batches are cut as the collector cuts them and go to `uplink`.
  */
 #include "proto/batch.h"
 #include "tests/fleetgen/gen_clock.h"
@@ -86,7 +86,7 @@ struct gen_host {
     uint64_t start_ns, cut_ns, events, dropped;
     struct gen_loss loss;
     uint64_t lost[WP_EVENT_KINDS];
-    void (*outlet)(void *context, struct gen_host *host, const struct wp_batch *batch);
+    void (*uplink)(void *context, struct gen_host *host, const struct wp_batch *batch);
     void *context;
     const char *(*service_name)(const void *context, uint32_t service);
     const void *names;

@@ -152,7 +152,7 @@ static void observe(struct observed *o, const char *text, uint64_t seed, uint64_
     o->options.fleet = o->seen;
     o->sessions = gen_new(sizeof(struct wp_host_session *) * plan.hosts);
     for (uint32_t i = 0; i < plan.hosts; i++) {
-        o->fleet->hosts[i]->outlet = take;
+        o->fleet->hosts[i]->uplink = take;
         o->fleet->hosts[i]->context = o;
     }
     for (uint64_t at_ns = o->fleet->begin_ns + STEP_NS; at_ns < o->fleet->end_ns; at_ns += STEP_NS) {

@@ -461,7 +461,7 @@ static void threads_and_their_names(void **state)
         assert_null(strstr(text(b, id), "worker 7"));
 }
 
-static void an_error_of_the_outlet_ends_it(void **state)
+static void an_error_of_the_uplink_ends_it(void **state)
 {
     struct bench *b = *state;
     struct wp_error err = {0};
@@ -502,6 +502,6 @@ int main(void)
         TEST(a_quiet_host_says_so),
         cmocka_unit_test_setup_teardown(a_long_session_goes_on_in_others, create_renewing, destroy),
         TEST(stacks_sockets_and_drops), TEST(threads_and_their_names), TEST(the_recorders_own),
-        TEST(an_error_of_the_outlet_ends_it), TEST(many_names)};
+        TEST(an_error_of_the_uplink_ends_it), TEST(many_names)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

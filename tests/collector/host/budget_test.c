@@ -176,13 +176,13 @@ static void long_lists_are_rare(void **state)
     (void)state;
     struct wp_budget b;
     wp_budget_init(&b, 1);
-    wp_budget_stretch(&b, 1000000); /* 1 ms in 4 s */
-    assert_int_equal(b.stretch, 0);
-    wp_budget_stretch(&b, 39000000); /* an eighth of a percent of 32 s is 40 ms */
-    assert_int_equal(b.stretch, 3);
+    wp_budget_lengthen(&b, 1000000); /* 1 ms in 4 s */
+    assert_int_equal(b.doublings, 0);
+    wp_budget_lengthen(&b, 39000000); /* an eighth of a percent of 32 s is 40 ms */
+    assert_int_equal(b.doublings, 3);
     b.level = WP_BUDGET_WINDOWS;
-    wp_budget_stretch(&b, 1000000);
-    assert_int_equal(b.stretch, 3);
+    wp_budget_lengthen(&b, 1000000);
+    assert_int_equal(b.doublings, 3);
     uint64_t open = 0, shared = 0, step = WP_BUDGET_PERIOD_NS / 100;
     for (uint64_t at = 0; at < 8ull * WP_BUDGET_PERIOD_NS; at += step) {
         bool is_open = !wp_budget_pauses(&b, 800 * (uint64_t)WP_BUDGET_PERIOD_NS + at);
@@ -192,11 +192,11 @@ static void long_lists_are_rare(void **state)
     }
     assert_int_equal(open, 400);
     assert_int_equal(shared, 200); /* with a host of short periods: half of the four whole ones */
-    wp_budget_stretch(&b, UINT64_MAX / 2);
-    assert_int_equal(b.stretch, WP_BUDGET_STRETCH);
+    wp_budget_lengthen(&b, UINT64_MAX / 2);
+    assert_int_equal(b.doublings, WP_BUDGET_DOUBLINGS);
     wp_budget_init(&b, 0);
-    wp_budget_stretch(&b, UINT64_MAX / 2);
-    assert_int_equal(b.stretch, 0);
+    wp_budget_lengthen(&b, UINT64_MAX / 2);
+    assert_int_equal(b.doublings, 0);
 }
 
 /* Very many threads: a list at each beginning, and a storm that grows while windows are long already. */
@@ -214,12 +214,12 @@ static void a_storm_among_many_threads(void **state)
             bool is_paused = wp_budget_pauses(&m.budget, m.now_ns);
             m.cost_ns += percent_of(&m, &load) / 100 * STEP + (was_paused && !is_paused ? (double)list_ns : 0);
             was_paused = is_paused;
-            wp_budget_stretch(&m.budget, list_ns);
+            wp_budget_lengthen(&m.budget, list_ns);
             wp_budget_look(&m.budget, m.now_ns, (uint64_t)m.cost_ns);
         }
     }
     double seconds = (double)(m.now_ns - began_ns) / SECOND;
-    assert_int_equal(m.budget.stretch, 4);
+    assert_int_equal(m.budget.doublings, 4);
     assert_true(m.budget.level > WP_BUDGET_WINDOWS);
     /* the limit, what was saved up, and one far judgement of a period's double */
     assert_true(m.cost_ns / SECOND < 0.01 * (seconds + 30) + 0.01 * 3 * 64 + 2);

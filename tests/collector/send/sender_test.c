@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The end of a session that is in memory alone, with an aggregator that acknowledges nothing for long: one that takes
  * batches in is waited for longer than one that does nothing. */
-#include "collector/send/outbox.h"
+#include "collector/send/send_queue.h"
 #include "collector/send/sender.h"
 #include "common/clock.h"
 #include "made_batch.h"
@@ -98,15 +98,15 @@ static void push_all(struct wp_sender *sender, struct made *made)
 static int finish_with(struct peer *p, uint64_t timeout_ms, uint64_t *took_ms, struct wp_error *err)
 {
     struct made *made = malloc(sizeof(*made));
-    struct wp_outbox *outbox;
+    struct wp_send_queue *queue;
     struct wp_sender *sender;
     struct wp_endpoints endpoints = {.names = {p->endpoint}, .count = 1};
     struct wp_hello hello = {
         .wire_major = WP_WIRE_MAJOR, .wire_minor = WP_WIRE_MINOR, .hostname = (char *)(uintptr_t) "h"};
     made_begin(made, 9);
     memcpy(hello.session, made->batch.session, 16);
-    assert_int_equal(wp_outbox_create(&outbox, NULL, NULL, NULL, err), 0);
-    assert_int_equal(wp_sender_open(&sender, &endpoints, &hello, outbox, NULL, err), 0);
+    assert_int_equal(wp_send_queue_create(&queue, NULL, NULL, NULL, err), 0);
+    assert_int_equal(wp_sender_open(&sender, &endpoints, &hello, queue, NULL, err), 0);
     push_all(sender, made);
     while (!wp_sender_is_welcome(sender))
         assert_int_equal(wp_sender_pump(sender, 20, err), 0);
@@ -114,7 +114,7 @@ static int finish_with(struct peer *p, uint64_t timeout_ms, uint64_t *took_ms, s
     int rc = wp_sender_finish(sender, &(struct wp_bye){.last_seq = BATCHES}, timeout_ms, err);
     *took_ms = wp_clock_ms() - began_ms;
     wp_sender_close(sender);
-    wp_outbox_destroy(outbox);
+    wp_send_queue_destroy(queue);
     made_end(made);
     free(made);
     return rc;

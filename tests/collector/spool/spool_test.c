@@ -497,17 +497,17 @@ static void left_over(void **state)
     hello.session[0] ^= 1;
     assert_int_equal(wp_spool_open(&f->spool, f->spool_path, LIMIT, NULL, &err), 0);
     assert_int_equal(wp_spool_begin(f->spool, &hello, &f->session, &err), 0);
-    struct wp_spool_session *old = wp_spool_leftover(f->spool);
+    struct wp_spool_session *old = wp_spool_backlog(f->spool);
     assert_non_null(old);
     assert_int_equal(wp_spool_session_last(old), 5);
     wp_spool_session_bye(old, &found);
     assert_int_equal(found.events, 9);
     wp_spool_remove(f->spool, old);
-    assert_null(wp_spool_leftover(f->spool));
+    assert_null(wp_spool_backlog(f->spool));
     assert_int_equal(access(f->session_path, F_OK), -1);
     close_spool(f); /* nothing was put into the new one: it leaves nothing */
     assert_int_equal(wp_spool_open(&f->spool, f->spool_path, LIMIT, NULL, &err), 0);
-    assert_null(wp_spool_leftover(f->spool));
+    assert_null(wp_spool_backlog(f->spool));
 }
 
 static void put_text(const char *folder, const char *name, const char *text)

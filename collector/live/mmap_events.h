@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef WP_COLLECTOR_LIVE_SIDEBAND_H
-#define WP_COLLECTOR_LIVE_SIDEBAND_H
+#ifndef WP_COLLECTOR_LIVE_MMAP_EVENTS_H
+#define WP_COLLECTOR_LIVE_MMAP_EVENTS_H
 /*
  * What is mapped where, from the kernel's own record of it: PERF_RECORD_MMAP2 and the exec form of PERF_RECORD_COMM of
  * a dummy software event on every CPU (perf_event_open(2)). It sees the mappings of processes that are gone before
@@ -11,9 +11,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct wp_sideband;
+struct wp_mmap_events;
 
-struct wp_sideband_record {
+struct wp_mmap_event {
     uint64_t time_ns;
     uint32_t pid;
     bool is_exec; /* everything that was mapped before is gone; the rest is 0 */
@@ -24,15 +24,15 @@ struct wp_sideband_record {
 };
 
 /* -errno when the kernel refuses; the collector then goes without. */
-int wp_sideband_open(struct wp_sideband **sideband, struct wp_error *err);
-void wp_sideband_close(struct wp_sideband *sideband);
+int wp_mmap_events_open(struct wp_mmap_events **mmap_events, struct wp_error *err);
+void wp_mmap_events_close(struct wp_mmap_events *mmap_events);
 /* Takes in what there is, sorted by time, behind what was not taken yet. -ENOMEM. */
-int wp_sideband_read(struct wp_sideband *sideband);
+int wp_mmap_events_read(struct wp_mmap_events *mmap_events);
 /* The time of the record that is next; UINT64_MAX: there is none. */
-uint64_t wp_sideband_next_ns(const struct wp_sideband *sideband);
+uint64_t wp_mmap_events_next_ns(const struct wp_mmap_events *mmap_events);
 /* The next record if it is not after `until_ns`, else NULL. */
-const struct wp_sideband_record *wp_sideband_next(struct wp_sideband *sideband, uint64_t until_ns);
+const struct wp_mmap_event *wp_mmap_events_next(struct wp_mmap_events *mmap_events, uint64_t until_ns);
 /* Records that the kernel could not keep. */
-uint64_t wp_sideband_lost(const struct wp_sideband *sideband);
+uint64_t wp_mmap_events_lost(const struct wp_mmap_events *mmap_events);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "collector/live/sideband.h"
+#include "collector/live/mmap_events.h"
 
 #include "common/array.h"
 #include "common/buffer.h"
@@ -24,12 +24,12 @@ struct ring {
 };
 
 struct entry {
-    struct wp_sideband_record record;
+    struct wp_mmap_event record;
     size_t path_at; /* in paths */
     uint64_t order; /* as read, for equal times */
 };
 
-struct wp_sideband {
+struct wp_mmap_events {
     struct ring *rings;
     unsigned ring_count;
     size_t page_size;
@@ -64,23 +64,23 @@ static int open_event(int cpu)
     return fd < 0 ? -errno : fd;
 }
 
-void wp_sideband_close(struct wp_sideband *sideband)
+void wp_mmap_events_close(struct wp_mmap_events *mmap_events)
 {
-    if (!sideband)
+    if (!mmap_events)
         return;
-    for (unsigned i = 0; i < sideband->ring_count; i++) {
-        if (sideband->rings[i].page)
-            munmap(sideband->rings[i].page, (PAGES + 1) * sideband->page_size);
-        close(sideband->rings[i].fd);
+    for (unsigned i = 0; i < mmap_events->ring_count; i++) {
+        if (mmap_events->rings[i].page)
+            munmap(mmap_events->rings[i].page, (PAGES + 1) * mmap_events->page_size);
+        close(mmap_events->rings[i].fd);
     }
-    free(sideband->rings);
-    free(sideband->entries);
-    wp_buffer_fini(&sideband->paths);
-    wp_buffer_fini(&sideband->scratch);
-    free(sideband);
+    free(mmap_events->rings);
+    free(mmap_events->entries);
+    wp_buffer_fini(&mmap_events->paths);
+    wp_buffer_fini(&mmap_events->scratch);
+    free(mmap_events);
 }
 
-static int open_rings(struct wp_sideband *s, struct wp_error *err)
+static int open_rings(struct wp_mmap_events *s, struct wp_error *err)
 {
     long cpus = sysconf(_SC_NPROCESSORS_CONF);
     s->rings = calloc((size_t)cpus, sizeof(*s->rings));
@@ -102,22 +102,22 @@ static int open_rings(struct wp_sideband *s, struct wp_error *err)
     return 0;
 }
 
-int wp_sideband_open(struct wp_sideband **sideband, struct wp_error *err)
+int wp_mmap_events_open(struct wp_mmap_events **mmap_events, struct wp_error *err)
 {
-    struct wp_sideband *s = calloc(1, sizeof(*s));
+    struct wp_mmap_events *s = calloc(1, sizeof(*s));
     if (!s)
         return wp_error_set(err, -ENOMEM, "out of memory");
     s->page_size = (size_t)sysconf(_SC_PAGESIZE);
     int rc = open_rings(s, err);
     if (rc) {
-        wp_sideband_close(s);
+        wp_mmap_events_close(s);
         return rc;
     }
-    *sideband = s;
+    *mmap_events = s;
     return 0;
 }
 
-static struct entry *add_entry(struct wp_sideband *s)
+static struct entry *add_entry(struct wp_mmap_events *s)
 {
     if (WP_ARRAY_FIT(s->entries, s->capacity, s->count + 1))
         return NULL;
@@ -129,14 +129,15 @@ static struct entry *add_entry(struct wp_sideband *s)
 
 /* struct { header; u32 pid, tid; u64 addr, len, pgoff; union { dev and inode; build id }; u32 prot, flags; path; time }
  */
-static int take_mapping(struct wp_sideband *s, const struct perf_event_header *header, const uint8_t *body, size_t size)
+static int take_mapping(
+    struct wp_mmap_events *s, const struct perf_event_header *header, const uint8_t *body, size_t size)
 {
     if (size < 64 + 8 + 8)
         return 0;
     struct entry *entry = add_entry(s);
     if (!entry)
         return -ENOMEM;
-    struct wp_sideband_record *r = &entry->record;
+    struct wp_mmap_event *r = &entry->record;
     memcpy(&r->pid, body, 4);
     memcpy(&r->start, body + 8, 8);
     memcpy(&r->size, body + 16, 8);
@@ -154,7 +155,7 @@ static int take_mapping(struct wp_sideband *s, const struct perf_event_header *h
     return s->paths.failed ? -ENOMEM : 0;
 }
 
-static int take_record(struct wp_sideband *s, const uint8_t *bytes, size_t size)
+static int take_record(struct wp_mmap_events *s, const uint8_t *bytes, size_t size)
 {
     struct perf_event_header header;
     memcpy(&header, bytes, sizeof(header));
@@ -178,7 +179,7 @@ static int take_record(struct wp_sideband *s, const uint8_t *bytes, size_t size)
     return 0;
 }
 
-static int read_ring(struct wp_sideband *s, struct ring *ring)
+static int read_ring(struct wp_mmap_events *s, struct ring *ring)
 {
     const uint8_t *data = (const uint8_t *)ring->page + s->page_size;
     uint64_t mask = PAGES * s->page_size - 1;
@@ -215,7 +216,7 @@ static int by_time(const void *x, const void *y)
 }
 
 /* Behind a reader that is always late some records always wait. */
-static int forget_taken(struct wp_sideband *s)
+static int forget_taken(struct wp_mmap_events *s)
 {
     struct wp_buffer paths = {0};
     if (s->taken < s->count && (s->taken < TAKEN || s->taken < s->count - s->taken))
@@ -243,7 +244,7 @@ static int forget_taken(struct wp_sideband *s)
     return 0;
 }
 
-int wp_sideband_read(struct wp_sideband *s)
+int wp_mmap_events_read(struct wp_mmap_events *s)
 {
     int rc = forget_taken(s);
     if (rc)
@@ -259,12 +260,12 @@ int wp_sideband_read(struct wp_sideband *s)
     return 0;
 }
 
-uint64_t wp_sideband_next_ns(const struct wp_sideband *s)
+uint64_t wp_mmap_events_next_ns(const struct wp_mmap_events *s)
 {
     return s->taken == s->count ? UINT64_MAX : s->entries[s->taken].record.time_ns;
 }
 
-const struct wp_sideband_record *wp_sideband_next(struct wp_sideband *s, uint64_t until_ns)
+const struct wp_mmap_event *wp_mmap_events_next(struct wp_mmap_events *s, uint64_t until_ns)
 {
     if (s->taken == s->count || s->entries[s->taken].record.time_ns > until_ns)
         return NULL;
@@ -273,7 +274,7 @@ const struct wp_sideband_record *wp_sideband_next(struct wp_sideband *s, uint64_
     return &entry->record;
 }
 
-uint64_t wp_sideband_lost(const struct wp_sideband *s)
+uint64_t wp_mmap_events_lost(const struct wp_mmap_events *s)
 {
     return s->lost;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "collector/send/outlet.h"
+#include "collector/send/uplink.h"
 
+#include "collector/send/backlog.h"
 #include "collector/send/capture_writer.h"
-#include "collector/send/leftovers.h"
 #include "collector/send/losses.h"
 #include "collector/symbols/fleet_names.h"
 #include "common/clock.h"
@@ -23,19 +23,19 @@
 struct lane {
     struct wp_hello *hello;           /* a copy; owned */
     struct wp_spool_session *session; /* the spool's; NULL: none */
-    struct wp_outbox *outbox;
+    struct wp_send_queue *queue;
     struct wp_sender *sender; /* NULL: none, or it was refused */
     struct wp_bye bye;        /* of one that goes on in another one */
     uint64_t last_seq;
 };
 
-struct wp_outlet {
-    const struct wp_outlet_options *options; /* borrowed */
+struct wp_uplink {
+    const struct wp_uplink_options *options; /* borrowed */
     const struct wp_logger *logger;
     struct wp_spool *spool; /* NULL: none */
-    struct wp_leftovers *leftovers;
+    struct wp_backlog *backlog;
     struct lane now, before;                   /* before: the session that goes on in `now`, until it has arrived */
-    bool keeps_leftovers;                      /* until the end */
+    bool keeps_backlog;                        /* until the end */
     bool has_before, is_refused;               /* is_refused: `now` is too large for the aggregator */
     struct wp_fleet_names *names;              /* borrowed; NULL: nobody asks */
     uint64_t (*clock_ns)(const void *context); /* of time probes, NULL: none */
@@ -47,19 +47,18 @@ struct wp_outlet {
     struct wp_losses losses;
 };
 
-static int open_spool(struct wp_outlet *o, struct wp_error *err)
+static int open_spool(struct wp_uplink *o, struct wp_error *err)
 {
-    const struct wp_outlet_options *options = o->options;
+    const struct wp_uplink_options *options = o->options;
     struct wp_error why = {0};
     int rc = wp_spool_open(&o->spool, options->spool, options->spool_limit, o->logger, &why);
     if (!rc)
         rc = wp_spool_begin(o->spool, o->now.hello, &o->now.session, &why);
     if (!rc)
-        rc = wp_leftovers_create(&o->leftovers,
-            &(struct wp_leftovers_options){
-                o->spool, &options->endpoints, o->logger, options->session_bytes, &o->losses},
+        rc = wp_backlog_create(&o->backlog,
+            &(struct wp_backlog_options){o->spool, &options->endpoints, o->logger, options->session_bytes, &o->losses},
             &why);
-    o->keeps_leftovers = !rc && options->is_replay && wp_spool_has_successors(o->spool);
+    o->keeps_backlog = !rc && options->is_replay && wp_spool_has_successors(o->spool);
     if (!rc)
         return 0;
     wp_spool_close(o->spool);
@@ -78,12 +77,12 @@ static int take_hello(struct lane *lane, const struct wp_hello *hello)
 }
 
 /* Of `now`, whose Hello and session are there. */
-static int open_lane(struct wp_outlet *o, struct wp_error *err)
+static int open_lane(struct wp_uplink *o, struct wp_error *err)
 {
     struct lane *lane = &o->now;
-    int rc = wp_outbox_create(&lane->outbox, o->spool, lane->session, o->logger, err);
+    int rc = wp_send_queue_create(&lane->queue, o->spool, lane->session, o->logger, err);
     if (!rc)
-        rc = wp_sender_open(&lane->sender, &o->options->endpoints, lane->hello, lane->outbox, o->logger, err);
+        rc = wp_sender_open(&lane->sender, &o->options->endpoints, lane->hello, lane->queue, o->logger, err);
     if (!rc && o->clock_ns)
         wp_sender_answer_probes(lane->sender, o->clock_ns, o->clock_context);
     if (!rc && o->names)
@@ -91,7 +90,7 @@ static int open_lane(struct wp_outlet *o, struct wp_error *err)
     return rc;
 }
 
-static int open_sender(struct wp_outlet *o, struct wp_error *err)
+static int open_sender(struct wp_uplink *o, struct wp_error *err)
 {
     int rc = o->options->spool ? open_spool(o, err) : 0;
     return rc ? rc : open_lane(o, err);
@@ -101,19 +100,19 @@ static int open_sender(struct wp_outlet *o, struct wp_error *err)
 static void close_lane(struct lane *lane)
 {
     wp_sender_close(lane->sender);
-    wp_outbox_destroy(lane->outbox);
+    wp_send_queue_destroy(lane->queue);
     if (lane->hello)
         wp_hello_fini(lane->hello);
     free(lane->hello);
     *lane = (struct lane){0};
 }
 
-int wp_outlet_open(struct wp_outlet **outlet, const struct wp_outlet_options *options, const struct wp_hello *hello,
+int wp_uplink_open(struct wp_uplink **uplink, const struct wp_uplink_options *options, const struct wp_hello *hello,
     const struct wp_logger *logger, struct wp_error *err)
 {
-    struct wp_outlet *o = calloc(1, sizeof(*o));
+    struct wp_uplink *o = calloc(1, sizeof(*o));
     if (!o || !(o->frames = wp_frame_writer_create(ZSTD_LEVEL)) || take_hello(&o->now, hello)) {
-        wp_outlet_close(o);
+        wp_uplink_close(o);
         return wp_error_set(err, -ENOMEM, "out of memory");
     }
     o->options = options;
@@ -122,21 +121,21 @@ int wp_outlet_open(struct wp_outlet **outlet, const struct wp_outlet_options *op
     if (!rc && options->output)
         rc = wp_capture_writer_open(&o->capture, options->output, o->now.hello, err);
     if (rc) {
-        wp_outlet_close(o);
+        wp_uplink_close(o);
         return rc;
     }
-    *outlet = o;
+    *uplink = o;
     return 0;
 }
 
-void wp_outlet_close(struct wp_outlet *o)
+void wp_uplink_close(struct wp_uplink *o)
 {
     if (!o)
         return;
     struct wp_spool_session *session = o->now.session;
     close_lane(&o->now);
     close_lane(&o->before);
-    wp_leftovers_destroy(o->leftovers);
+    wp_backlog_destroy(o->backlog);
     if (session && !wp_spool_session_last(session))
         wp_spool_remove(o->spool, session);
     wp_spool_close(o->spool);
@@ -148,7 +147,7 @@ void wp_outlet_close(struct wp_outlet *o)
     free(o);
 }
 
-void wp_outlet_answer_probes(struct wp_outlet *o, uint64_t (*clock_ns)(const void *context), const void *context)
+void wp_uplink_answer_probes(struct wp_uplink *o, uint64_t (*clock_ns)(const void *context), const void *context)
 {
     o->clock_ns = clock_ns;
     o->clock_context = context;
@@ -156,22 +155,22 @@ void wp_outlet_answer_probes(struct wp_outlet *o, uint64_t (*clock_ns)(const voi
         wp_sender_answer_probes(o->now.sender, clock_ns, context);
 }
 
-bool wp_outlet_is_ready(const struct wp_outlet *o)
+bool wp_uplink_is_ready(const struct wp_uplink *o)
 {
     return !o->options->endpoints.count || (o->now.sender && wp_sender_is_welcome(o->now.sender));
 }
 
-int wp_outlet_fd(const struct wp_outlet *o)
+int wp_uplink_fd(const struct wp_uplink *o)
 {
     return o->now.sender ? wp_sender_fd(o->now.sender) : -1;
 }
 
-struct wp_window wp_outlet_window(const struct wp_outlet *o)
+struct wp_window wp_uplink_window(const struct wp_uplink *o)
 {
     return o->now.sender ? wp_sender_window(o->now.sender) : (struct wp_window){0};
 }
 
-void wp_outlet_ask_names(struct wp_outlet *o, struct wp_fleet_names *names)
+void wp_uplink_ask_names(struct wp_uplink *o, struct wp_fleet_names *names)
 {
     o->names = names;
     if (o->now.sender)
@@ -180,11 +179,11 @@ void wp_outlet_ask_names(struct wp_outlet *o, struct wp_fleet_names *names)
 
 static int send_names(void *context, enum wp_frame_type type, const uint8_t *raw, size_t size)
 {
-    struct wp_outlet *o = context;
+    struct wp_uplink *o = context;
     return wp_sender_send_names(o->now.sender, type, raw, size);
 }
 
-static void pump_names(struct wp_outlet *o)
+static void pump_names(struct wp_uplink *o)
 {
     bool is_on = wp_sender_knows_names(o->now.sender);
     if (is_on != wp_fleet_names_are_on(o->names))
@@ -197,8 +196,8 @@ static bool is_too_large(const struct wp_error *why)
     return strstr(why->text, WP_REFUSED_TOO_LARGE) != NULL;
 }
 
-/* Its batches stay in the outbox, and others come until it goes on in another session. */
-static int take_refusal(struct wp_outlet *o, int rc, const struct wp_error *why, struct wp_error *err)
+/* Its batches stay in the queue, and others come until it goes on in another session. */
+static int take_refusal(struct wp_uplink *o, int rc, const struct wp_error *why, struct wp_error *err)
 {
     if (rc != -ECONNREFUSED || !is_too_large(why))
         return wp_error_set(err, rc, "%s", why->text);
@@ -210,11 +209,11 @@ static int take_refusal(struct wp_outlet *o, int rc, const struct wp_error *why,
 }
 
 /* The session before has arrived, or cannot. */
-static void end_before(struct wp_outlet *o, bool has_arrived)
+static void end_before(struct wp_uplink *o, bool has_arrived)
 {
     struct wp_spool_session *session = o->before.session;
     if (!has_arrived && !session)
-        wp_losses_outbox(&o->losses, o->before.outbox);
+        wp_losses_send_queue(&o->losses, o->before.queue);
     close_lane(&o->before);
     o->has_before = false;
     if (o->spool)
@@ -223,8 +222,8 @@ static void end_before(struct wp_outlet *o, bool has_arrived)
         wp_spool_remove(o->spool, session);
 }
 
-/* What is refused is a leftover, which knows what to do, or lost. */
-static void pump_before(struct wp_outlet *o)
+/* What is refused is a backlog, which knows what to do, or lost. */
+static void pump_before(struct wp_uplink *o)
 {
     struct wp_error why = {0};
     int rc = o->before.sender ? wp_sender_pump(o->before.sender, 0, &why) : -ECONNREFUSED;
@@ -237,38 +236,38 @@ static void pump_before(struct wp_outlet *o)
     end_before(o, rc > 0);
 }
 
-int wp_outlet_pump(struct wp_outlet *o, int timeout_ms, struct wp_error *err)
+int wp_uplink_pump(struct wp_uplink *o, int timeout_ms, struct wp_error *err)
 {
     struct wp_error why = {0};
     if (o->names && o->now.sender)
         pump_names(o);
     if (o->has_before)
         pump_before(o);
-    if (o->leftovers && !o->keeps_leftovers)
-        wp_leftovers_pump(o->leftovers);
+    if (o->backlog && !o->keeps_backlog)
+        wp_backlog_pump(o->backlog);
     int rc = o->now.sender ? wp_sender_pump(o->now.sender, timeout_ms, &why) : 0;
     return rc ? take_refusal(o, rc, &why, err) : 0;
 }
 
 /* --- another session --- */
 
-bool wp_outlet_wants_renewal(const struct wp_outlet *o)
+bool wp_uplink_wants_renewal(const struct wp_uplink *o)
 {
     return o->is_refused;
 }
 
 /* One that waits safely in the spool can be delivered with what others left. */
-bool wp_outlet_may_renew(const struct wp_outlet *o)
+bool wp_uplink_may_renew(const struct wp_uplink *o)
 {
-    return !o->has_before || (o->before.session && wp_outbox_is_safe(o->before.outbox));
+    return !o->has_before || (o->before.session && wp_send_queue_is_safe(o->before.queue));
 }
 
-static void put_before(struct wp_outlet *o, const struct wp_bye *bye)
+static void put_before(struct wp_uplink *o, const struct wp_bye *bye)
 {
     struct wp_error why = {0};
     if (o->has_before)
         end_before(o, false);
-    if (wp_outbox_end(o->now.outbox, bye, &why))
+    if (wp_send_queue_end(o->now.queue, bye, &why))
         wp_log(o->logger, WP_LOG_WARN, "cannot write the end of the session to the spool: %s", why.text);
     o->before = o->now;
     o->before.bye = *bye;
@@ -278,8 +277,8 @@ static void put_before(struct wp_outlet *o, const struct wp_bye *bye)
         wp_spool_hold(o->spool, o->before.session);
 }
 
-int wp_outlet_renew(
-    struct wp_outlet *o, const struct wp_hello *hello, uint64_t events, uint64_t dropped, struct wp_error *err)
+int wp_uplink_renew(
+    struct wp_uplink *o, const struct wp_hello *hello, uint64_t events, uint64_t dropped, struct wp_error *err)
 {
     struct wp_bye bye = {.last_seq = o->now.last_seq, .events = events, .dropped = dropped};
     memcpy(bye.successor, hello->session, sizeof(bye.successor));
@@ -287,7 +286,7 @@ int wp_outlet_renew(
     if (rc)
         return rc;
     o->renewals++;
-    o->keeps_leftovers = o->options->is_replay;
+    o->keeps_backlog = o->options->is_replay;
     o->is_refused = false;
     wp_log(o->logger, WP_LOG_INFO,
         "the session continues in a new one, its dictionary has grown too large batches=%llu",
@@ -308,73 +307,73 @@ int wp_outlet_renew(
     return open_lane(o, err);
 }
 
-bool wp_outlet_next_drop(struct wp_outlet *o, struct wp_drop *drop)
+bool wp_uplink_next_drop(struct wp_uplink *o, struct wp_drop *drop)
 {
     return wp_losses_next(&o->losses, drop);
 }
 
 /* --- batches --- */
 
-int wp_outlet_frame(
-    struct wp_outlet *o, const struct wp_batch *batch, const uint8_t *frame, size_t size, struct wp_error *err)
+int wp_uplink_frame(
+    struct wp_uplink *o, const struct wp_batch *batch, const uint8_t *frame, size_t size, struct wp_error *err)
 {
     struct wp_error why = {0};
     o->bytes += size;
     o->now.last_seq = batch->seq;
     int rc = o->capture ? wp_capture_writer_batch(o->capture, frame, size, err) : 0;
-    if (rc || !o->now.outbox)
+    if (rc || !o->now.queue)
         return rc;
     rc = o->now.sender ? wp_sender_push(o->now.sender, batch, frame, size, &why)
-                       : wp_outbox_push(o->now.outbox, batch, frame, size, &why);
+                       : wp_send_queue_push(o->now.queue, batch, frame, size, &why);
     if (rc != -ECONNREFUSED)
         return rc == -EAGAIN ? wp_losses_batch(&o->losses, batch) : rc ? wp_error_set(err, rc, "%s", why.text) : 0;
     rc = take_refusal(o, rc, &why, err); /* it was met before the batch was put */
-    return rc ? rc : wp_outbox_push(o->now.outbox, batch, frame, size, err) ? wp_losses_batch(&o->losses, batch) : 0;
+    return rc ? rc : wp_send_queue_push(o->now.queue, batch, frame, size, err) ? wp_losses_batch(&o->losses, batch) : 0;
 }
 
-int wp_outlet_batch(struct wp_outlet *o, const struct wp_batch *batch, struct wp_error *err)
+int wp_uplink_batch(struct wp_uplink *o, const struct wp_batch *batch, struct wp_error *err)
 {
     wp_buffer_clear(&o->raw);
     wp_buffer_clear(&o->frame);
     int rc = wp_batch_encode(batch, &o->raw, err);
     if (!rc)
         rc = wp_frame_write(o->frames, WP_FRAME_BATCH, o->raw.data, o->raw.size, &o->frame, err);
-    return rc ? rc : wp_outlet_frame(o, batch, o->frame.data, o->frame.size, err);
+    return rc ? rc : wp_uplink_frame(o, batch, o->frame.data, o->frame.size, err);
 }
 
 /* What others left is taken along while somebody takes it. */
-static void finish_leftovers(struct wp_outlet *o)
+static void finish_backlog(struct wp_uplink *o)
 {
-    for (uint64_t end = wp_clock_ms() + LEFT_MS; !wp_leftovers_are_done(o->leftovers) && wp_clock_ms() < end;) {
-        wp_leftovers_pump(o->leftovers);
+    for (uint64_t end = wp_clock_ms() + LEFT_MS; !wp_backlog_is_done(o->backlog) && wp_clock_ms() < end;) {
+        wp_backlog_pump(o->backlog);
         usleep(1000);
     }
-    if (!wp_leftovers_are_done(o->leftovers))
+    if (!wp_backlog_is_done(o->backlog))
         wp_log(
             o->logger, WP_LOG_WARN, "batches of earlier sessions stay in the spool, the next collector delivers them");
 }
 
 /* The session before is given as long as the last one. */
-static int finish_before(struct wp_outlet *o, struct wp_error *err)
+static int finish_before(struct wp_uplink *o, struct wp_error *err)
 {
     struct wp_error why = {0};
     int rc = o->before.sender ? wp_sender_finish(o->before.sender, &o->before.bye, ACK_MS, &why) : -ECONNREFUSED;
     bool stays = rc && o->before.session;
-    if (rc == -ETIMEDOUT && stays && wp_outbox_is_safe(o->before.outbox))
+    if (rc == -ETIMEDOUT && stays && wp_send_queue_is_safe(o->before.queue))
         wp_log(o->logger, WP_LOG_WARN, "%s, the next collector delivers them from the spool", why.text);
     end_before(o, !rc);
     return !rc || stays ? 0 : wp_error_set(err, rc, "%s", why.text);
 }
 
-/* Of the last session. One that is too large is told anew by leftovers. */
-static int finish_now(struct wp_outlet *o, const struct wp_bye *bye, struct wp_error *err)
+/* Of the last session. One that is too large is told anew by the backlog. */
+static int finish_now(struct wp_uplink *o, const struct wp_bye *bye, struct wp_error *err)
 {
     struct lane *lane = &o->now;
     struct wp_error why = {0};
-    if (wp_outbox_end(lane->outbox, bye, &why))
+    if (wp_send_queue_end(lane->queue, bye, &why))
         wp_log(o->logger, WP_LOG_WARN, "cannot write the end of the session to the spool: %s", why.text);
     int rc = lane->sender ? wp_sender_finish(lane->sender, bye, ACK_MS, &why) : -ECONNREFUSED;
-    if (rc == -ETIMEDOUT && lane->session && wp_outbox_is_safe(lane->outbox)) {
+    if (rc == -ETIMEDOUT && lane->session && wp_send_queue_is_safe(lane->queue)) {
         wp_log(o->logger, WP_LOG_WARN, "%s, the next collector delivers them from the spool", why.text);
         return 1;
     }
@@ -390,7 +389,7 @@ static int finish_now(struct wp_outlet *o, const struct wp_bye *bye, struct wp_e
     return 0;
 }
 
-int wp_outlet_finish(struct wp_outlet *o, uint64_t events, uint64_t dropped, struct wp_error *err)
+int wp_uplink_finish(struct wp_uplink *o, uint64_t events, uint64_t dropped, struct wp_error *err)
 {
     struct wp_bye bye = {.last_seq = o->now.last_seq, .events = events, .dropped = dropped};
     int rc = 0;
@@ -398,27 +397,27 @@ int wp_outlet_finish(struct wp_outlet *o, uint64_t events, uint64_t dropped, str
         rc = wp_capture_writer_finish(o->capture, &bye, err);
         o->capture = NULL;
     }
-    if (rc || !o->now.outbox)
+    if (rc || !o->now.queue)
         return rc;
     rc = o->has_before ? finish_before(o, err) : 0;
     if (!rc && o->renewals &&
-        o->leftovers) /* earlier parts of the recording, before the one whose end is the end of all */
-        finish_leftovers(o);
+        o->backlog) /* earlier parts of the recording, before the one whose end is the end of all */
+        finish_backlog(o);
     if (!rc)
         rc = finish_now(o, &bye, err);
     if (!rc && o->spool)
-        finish_leftovers(o);
+        finish_backlog(o);
     return rc > 0 ? 0 : rc;
 }
 
-uint64_t wp_outlet_bytes(const struct wp_outlet *o)
+uint64_t wp_uplink_bytes(const struct wp_uplink *o)
 {
     return o->bytes;
 }
 
-void wp_outlet_count(const struct wp_outlet *o, struct wp_outlet_counts *counts)
+void wp_uplink_count(const struct wp_uplink *o, struct wp_uplink_counts *counts)
 {
-    *counts = (struct wp_outlet_counts){.last_seq = o->now.last_seq,
+    *counts = (struct wp_uplink_counts){.last_seq = o->now.last_seq,
         .trouble = "",
         .renewals = o->renewals,
         .refused_sessions = o->losses.sessions,
@@ -433,8 +432,9 @@ void wp_outlet_count(const struct wp_outlet *o, struct wp_outlet_counts *counts)
         return;
     counts->has_aggregator = true;
     counts->is_welcome = wp_sender_is_welcome(o->now.sender);
-    counts->acked_seq = wp_outbox_acked(o->now.outbox);
-    counts->waiting = wp_outbox_waiting(o->now.outbox) + (o->has_before ? wp_outbox_waiting(o->before.outbox) : 0);
+    counts->acked_seq = wp_send_queue_acked(o->now.queue);
+    counts->waiting =
+        wp_send_queue_waiting(o->now.queue) + (o->has_before ? wp_send_queue_waiting(o->before.queue) : 0);
     counts->absent_ms = wp_sender_absent_ms(o->now.sender);
     counts->trouble = wp_sender_trouble(o->now.sender);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "collector/batch/thinning.h"
+#include "collector/batch/load_shedding.h"
 
 #include "common/clock.h"
 
@@ -8,7 +8,7 @@
 
 #define LOOK_NS 100000000u /* measuring costs little, but not nothing */
 
-void wp_thinning_init(struct wp_thinning *t, const double *limit_percent, struct wp_source *source,
+void wp_load_shedding_init(struct wp_load_shedding *t, const double *limit_percent, struct wp_source *source,
     struct wp_batcher *batcher, const struct wp_logger *logger)
 {
     memset(t, 0, sizeof(*t));
@@ -19,7 +19,7 @@ void wp_thinning_init(struct wp_thinning *t, const double *limit_percent, struct
     t->logger = logger;
 }
 
-static void measure(struct wp_thinning *t, struct wp_source_counts *counts)
+static void measure(struct wp_load_shedding *t, struct wp_source_counts *counts)
 {
     uint64_t own_ns = wp_clock_of_ns(CLOCK_PROCESS_CPUTIME_ID);
     *counts = (struct wp_source_counts){0};
@@ -30,7 +30,8 @@ static void measure(struct wp_thinning *t, struct wp_source_counts *counts)
     t->cost_ns = own_ns + counts->program_ns;
 }
 
-static void tell(struct wp_thinning *t, enum wp_drop_reason reason, uint64_t count, uint64_t from_ns, uint64_t to_ns)
+static void add_drop(
+    struct wp_load_shedding *t, enum wp_drop_reason reason, uint64_t count, uint64_t from_ns, uint64_t to_ns)
 {
     t->left_out_ns[reason == WP_DROP_PAUSED] += to_ns - from_ns;
     wp_batcher_left_out(
@@ -39,19 +40,19 @@ static void tell(struct wp_thinning *t, enum wp_drop_reason reason, uint64_t cou
 
 /* What was left out since the last time. A pause that goes on is told of piece by piece: batches do not wait for its
  * end. */
-static void tell_all(struct wp_thinning *t, uint64_t unwalked, uint64_t now_ns)
+static void add_drops(struct wp_load_shedding *t, uint64_t unwalked, uint64_t now_ns)
 {
     if (t->is_paused) {
-        tell(t, WP_DROP_PAUSED, 0, t->paused_ns, now_ns);
+        add_drop(t, WP_DROP_PAUSED, 0, t->paused_ns, now_ns);
         t->paused_ns = now_ns;
     }
     if (unwalked != t->unwalked)
-        tell(t, WP_DROP_STACKS, unwalked - t->unwalked, t->told_ns, now_ns);
+        add_drop(t, WP_DROP_STACKS, unwalked - t->unwalked, t->told_ns, now_ns);
     t->unwalked = unwalked;
     t->told_ns = now_ns;
 }
 
-static void apply(struct wp_thinning *t, uint64_t now_ns, uint64_t real_ns)
+static void apply(struct wp_load_shedding *t, uint64_t now_ns, uint64_t real_ns)
 {
     unsigned level = t->budget.level;
     bool pauses = wp_budget_pauses(&t->budget, real_ns);
@@ -62,11 +63,11 @@ static void apply(struct wp_thinning *t, uint64_t now_ns, uint64_t real_ns)
             : level >= WP_BUDGET_FEW_STACKS ? WP_BUDGET_STACK_ONE_IN
                                             : 1);
     if (!pauses && t->is_paused)
-        tell(t, WP_DROP_PAUSED, 0, t->paused_ns, now_ns);
+        add_drop(t, WP_DROP_PAUSED, 0, t->paused_ns, now_ns);
     t->is_paused = pauses;
 }
 
-void wp_thinning_tick(struct wp_thinning *t, uint64_t now_ns, uint64_t real_ns)
+void wp_load_shedding_tick(struct wp_load_shedding *t, uint64_t now_ns, uint64_t real_ns)
 {
     struct wp_source_counts counts;
     unsigned before = t->budget.level;
@@ -77,9 +78,9 @@ void wp_thinning_tick(struct wp_thinning *t, uint64_t now_ns, uint64_t real_ns)
     if (now_ns - t->looked_ns >= LOOK_NS) {
         t->looked_ns = now_ns;
         measure(t, &counts);
-        wp_budget_stretch(&t->budget, counts.list_ns);
+        wp_budget_lengthen(&t->budget, counts.list_ns);
         wp_budget_look(&t->budget, now_ns, t->cost_ns);
-        tell_all(t, counts.unwalked, now_ns);
+        add_drops(t, counts.unwalked, now_ns);
     }
     if (t->budget.level != before)
         wp_log(t->logger, t->budget.level > before ? WP_LOG_WARN : WP_LOG_INFO,
@@ -90,11 +91,11 @@ void wp_thinning_tick(struct wp_thinning *t, uint64_t now_ns, uint64_t real_ns)
         apply(t, now_ns, real_ns);
 }
 
-void wp_thinning_finish(struct wp_thinning *t, uint64_t now_ns)
+void wp_load_shedding_finish(struct wp_load_shedding *t, uint64_t now_ns)
 {
     struct wp_source_counts counts;
     if (!t->source->ops->thin)
         return;
     measure(t, &counts);
-    tell_all(t, counts.unwalked, now_ns);
+    add_drops(t, counts.unwalked, now_ns);
 }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "collector/spool/spool_shelf.h"
+#include "collector/spool/spool_files.h"
 
 #include "proto/frame.h"
 
 #include <errno.h>
 #include <string.h>
 
-static void wake(struct wp_spool_shelf *s, struct wp_spool_segment *segment)
+static void wake(struct wp_spool_files *s, struct wp_spool_segment *segment)
 {
     bool is_written = s->count && s->awake == s->segments[s->count - 1];
     if (s->awake && s->awake != segment && !is_written && s->awake != s->dictionary)
@@ -15,7 +15,7 @@ static void wake(struct wp_spool_shelf *s, struct wp_spool_segment *segment)
 }
 
 /* The segment that begins at `seq` or before it; count: none. */
-static size_t segment_of(const struct wp_spool_shelf *s, uint64_t seq)
+static size_t segment_of(const struct wp_spool_files *s, uint64_t seq)
 {
     size_t low = 0, high = s->count;
     while (low < high) {
@@ -45,7 +45,7 @@ static bool neighbour_in(struct wp_spool_segment *segment, uint64_t seq, bool is
     return false;
 }
 
-static bool look_in(struct wp_spool_shelf *s, struct wp_spool_segment *segment, uint64_t seq, bool is_before,
+static bool look_in(struct wp_spool_files *s, struct wp_spool_segment *segment, uint64_t seq, bool is_before,
     struct wp_spool_head *head)
 {
     bool has = neighbour_in(segment, seq, is_before, head);
@@ -54,7 +54,7 @@ static bool look_in(struct wp_spool_shelf *s, struct wp_spool_segment *segment, 
     return has;
 }
 
-bool wp_spool_shelf_neighbour(struct wp_spool_shelf *s, uint64_t seq, bool is_before, struct wp_spool_head *head)
+bool wp_spool_files_neighbour(struct wp_spool_files *s, uint64_t seq, bool is_before, struct wp_spool_head *head)
 {
     size_t at = segment_of(s, seq);
     bool has = false;
@@ -70,20 +70,20 @@ bool wp_spool_shelf_neighbour(struct wp_spool_shelf *s, uint64_t seq, bool is_be
 }
 
 /* Nothing of the batch is left but what its neighbours say. */
-static void gap_between(struct wp_spool_shelf *s, uint64_t seq, struct wp_spool_gap *gap)
+static void gap_between(struct wp_spool_files *s, uint64_t seq, struct wp_spool_gap *gap)
 {
     struct wp_spool_head head;
     *gap = (struct wp_spool_gap){.first_seq = 1, .last_seq = s->last_seq, .to_ns = s->last_ns};
     if (s->claimed_seq > s->last_seq)
         gap->last_seq = s->claimed_seq;
-    if (wp_spool_shelf_neighbour(s, seq, true, &head)) {
+    if (wp_spool_files_neighbour(s, seq, true, &head)) {
         gap->first_seq = head.last_seq + 1;
         gap->from_ns = head.last_ns;
         gap->anchor_mono_ns = head.anchor_mono_ns;
         gap->anchor_real_ns = head.anchor_real_ns;
         memcpy(gap->before, head.after, sizeof(gap->before));
     }
-    if (wp_spool_shelf_neighbour(s, seq, false, &head)) {
+    if (wp_spool_files_neighbour(s, seq, false, &head)) {
         gap->last_seq = head.first_seq - 1;
         gap->to_ns = head.first_ns;
         memcpy(gap->after, head.before, sizeof(gap->after));
@@ -105,14 +105,14 @@ static void gap_of(const struct wp_spool_head *head, struct wp_spool_gap *gap)
         .last_seq = head->last_seq,
         .from_ns = head->first_ns,
         .to_ns = head->last_ns,
-        .count = head->is_stretch ? head->dropped : head->events + head->dropped,
+        .count = head->is_range ? head->dropped : head->events + head->dropped,
         .anchor_mono_ns = head->anchor_mono_ns,
         .anchor_real_ns = head->anchor_real_ns};
     memcpy(gap->before, head->before, sizeof(gap->before));
     memcpy(gap->after, head->after, sizeof(gap->after));
 }
 
-static int decode_gap(struct wp_spool_shelf *s, const struct wp_spool_head *head, uint64_t seq, struct wp_batch **batch,
+static int decode_gap(struct wp_spool_files *s, const struct wp_spool_head *head, uint64_t seq, struct wp_batch **batch,
     struct wp_error *err)
 {
     struct wp_spool_gap gap;
@@ -127,25 +127,25 @@ static int decode_gap(struct wp_spool_shelf *s, const struct wp_spool_head *head
     return wp_spool_batches_gap(s->batches, &gap, seq, batch, err);
 }
 
-static int decode_stretch(
-    struct wp_spool_shelf *s, size_t index, uint64_t seq, struct wp_batch **batch, struct wp_error *err)
+static int decode_range(
+    struct wp_spool_files *s, size_t index, uint64_t seq, struct wp_batch **batch, struct wp_error *err)
 {
     struct wp_spool_head head;
     const uint8_t *raw;
     size_t size;
     int rc = 0;
-    if (s->stretch_index != index + 1) {
-        s->stretch_index = 0;
+    if (s->range_index != index + 1) {
+        s->range_index = 0;
         rc = wp_spool_segment_read(s->dictionary, index, &head, &s->record, err);
         if (!rc)
-            rc = wp_spool_stretch_load(s->stretch, s->record.data, s->record.size, err);
+            rc = wp_spool_range_load(s->range, s->record.data, s->record.size, err);
         if (!rc)
-            s->stretch_index = index + 1;
+            s->range_index = index + 1;
     } else {
         rc = wp_spool_segment_head(s->dictionary, index, &head, err);
     }
     if (!rc)
-        rc = wp_spool_stretch_find(s->stretch, seq, &raw, &size);
+        rc = wp_spool_range_find(s->range, seq, &raw, &size);
     if (rc == -EBADMSG || rc == -ENOENT)
         return decode_gap(s, head.first_seq ? &head : NULL, seq, batch, err);
     if (rc)
@@ -160,7 +160,7 @@ static int decode_stretch(
     return wp_spool_batches_gap(s->batches, &none, seq, batch, err);
 }
 
-int wp_spool_shelf_fetch(struct wp_spool_shelf *s, uint64_t seq, struct wp_spool_head *head, struct wp_error *err)
+int wp_spool_files_fetch(struct wp_spool_files *s, uint64_t seq, struct wp_spool_head *head, struct wp_error *err)
 {
     size_t at = segment_of(s, seq), index;
     *head = (struct wp_spool_head){0};
@@ -176,25 +176,25 @@ int wp_spool_shelf_fetch(struct wp_spool_shelf *s, uint64_t seq, struct wp_spool
 }
 
 /* Only what is not in a segment is in the dictionary: a crash may leave it in both, and the segment has its events. */
-static int decode_rest(struct wp_spool_shelf *s, const struct wp_spool_head *head, uint64_t seq,
+static int decode_rest(struct wp_spool_files *s, const struct wp_spool_head *head, uint64_t seq,
     struct wp_batch **batch, struct wp_error *err)
 {
-    struct wp_spool_head stretch;
+    struct wp_spool_head range;
     size_t index;
     if (!head->first_seq && wp_spool_segment_find(s->dictionary, seq, &index)) {
-        int rc = wp_spool_segment_head(s->dictionary, index, &stretch, NULL);
-        if (!rc && seq <= stretch.last_seq)
-            return decode_stretch(s, index, seq, batch, err);
+        int rc = wp_spool_segment_head(s->dictionary, index, &range, NULL);
+        if (!rc && seq <= range.last_seq)
+            return decode_range(s, index, seq, batch, err);
     }
     return decode_gap(s, head->first_seq ? head : NULL, seq, batch, err);
 }
 
-int wp_spool_shelf_decode(
-    struct wp_spool_shelf *s, uint64_t seq, struct wp_batch **batch, bool *is_whole, struct wp_error *err)
+int wp_spool_files_decode(
+    struct wp_spool_files *s, uint64_t seq, struct wp_batch **batch, bool *is_whole, struct wp_error *err)
 {
     struct wp_spool_head head;
     struct wp_frame frame;
-    int got = wp_spool_shelf_fetch(s, seq, &head, err);
+    int got = wp_spool_files_fetch(s, seq, &head, err);
     *is_whole = false;
     if (got < 0)
         return got;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/spoken.h"
+#include "cli/record_summary.h"
 
 #include "common/clock.h"
 #include "common/path.h"
@@ -216,7 +216,7 @@ static void put_all(struct wp_buffer *out, struct json_object *root, const char 
     wp_buffer_putc(out, '\n');
 }
 
-int wp_spoken_check(const char *summary_path, struct wp_error *err)
+int wp_record_summary_check(const char *summary_path, struct wp_error *err)
 {
     struct wp_buffer text = {0};
     int rc = wp_file_read(summary_path, SUMMARY_LIMIT, &text, err);
@@ -230,7 +230,7 @@ int wp_spoken_check(const char *summary_path, struct wp_error *err)
     return rc;
 }
 
-int wp_spoken_make(struct wp_buffer *out, const char *summary_path, const char *page, struct wp_error *err)
+int wp_record_summary_make(struct wp_buffer *out, const char *summary_path, const char *page, struct wp_error *err)
 {
     struct wp_buffer text = {0};
     struct json_object *root = NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/place.h"
+#include "cli/output_dir.h"
 
 #include "cli/own_store.h"
 #include "common/path.h"
@@ -76,55 +76,56 @@ static int make_folder(const char *path, const char *what, const char *flag, boo
 }
 
 /* Two recordings into one folder would take each other's store for one that was left. */
-static int lock_out(struct wp_place *place, struct wp_error *err)
+static int lock_out(struct wp_output_dir *output, struct wp_error *err)
 {
-    place->lock_fd = open(place->out, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (place->lock_fd < 0)
-        return wp_error_errno(err, -errno, "cannot open '%s'", place->out);
-    if (!flock(place->lock_fd, LOCK_EX | LOCK_NB))
+    output->lock_fd = open(output->out, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (output->lock_fd < 0)
+        return wp_error_errno(err, -errno, "cannot open '%s'", output->out);
+    if (!flock(output->lock_fd, LOCK_EX | LOCK_NB))
         return 0;
     return errno == EWOULDBLOCK
-        ? wp_error_set(err, -EBUSY, "another recording into '%s' runs: give another folder with --out DIR", place->out)
-        : wp_error_errno(err, -errno, "cannot lock '%s'", place->out);
+        ? wp_error_set(err, -EBUSY, "another recording into '%s' runs: give another folder with --out DIR", output->out)
+        : wp_error_errno(err, -errno, "cannot lock '%s'", output->out);
 }
 
-static int make_store(struct wp_place *place, struct wp_error *err)
+static int make_store(struct wp_output_dir *output, struct wp_error *err)
 {
-    if (!place->is_own_store)
-        return make_folder(place->store, "store", "--store", &place->made_store, err);
-    int rc = wp_own_store_remove(place->store, err); /* what a killed recording left */
+    if (!output->is_own_store)
+        return make_folder(output->store, "store", "--store", &output->made_store, err);
+    int rc = wp_own_store_remove(output->store, err); /* what a killed recording left */
     if (!rc)
-        rc = wp_own_store_begin(place->store, place->release, err);
-    place->made_store = !rc;
-    return rc ? rc : check_writable(place->store, "store", "--store", err);
+        rc = wp_own_store_begin(output->store, output->release, err);
+    output->made_store = !rc;
+    return rc ? rc : check_writable(output->store, "store", "--store", err);
 }
 
-static int take_names(struct wp_place *place, const struct wp_place_options *options, struct wp_error *err)
+static int take_names(struct wp_output_dir *output, const struct wp_output_dir_options *options, struct wp_error *err)
 {
     const char *out = options->out, *store = options->store;
-    int written = snprintf(place->out, sizeof(place->out), "%s", out);
-    int more = store ? snprintf(place->store, sizeof(place->store), "%s", store)
-                     : snprintf(place->store, sizeof(place->store), "%.*s/" STORE_UNFINISHED, PATH_MAX - 32, out);
-    snprintf(place->release, sizeof(place->release), "%s", options->release);
-    place->is_own_store = !store;
+    int written = snprintf(output->out, sizeof(output->out), "%s", out);
+    int more = store ? snprintf(output->store, sizeof(output->store), "%s", store)
+                     : snprintf(output->store, sizeof(output->store), "%.*s/" STORE_UNFINISHED, PATH_MAX - 32, out);
+    snprintf(output->release, sizeof(output->release), "%s", options->release);
+    output->is_own_store = !store;
     if (!*out || (store && !*store) || written >= PATH_MAX - 32 || more >= PATH_MAX - 32)
         return wp_error_set(err, -EINVAL, "--out and --store take the name of a folder");
     return 0;
 }
 
-int wp_place_prepare(struct wp_place *place, const struct wp_place_options *options, struct wp_error *err)
+int wp_output_dir_prepare(
+    struct wp_output_dir *output, const struct wp_output_dir_options *options, struct wp_error *err)
 {
-    *place = (struct wp_place){0};
-    int rc = take_names(place, options, err);
+    *output = (struct wp_output_dir){0};
+    int rc = take_names(output, options, err);
     if (!rc)
-        rc = check_out(place->out, place->is_own_store, err);
+        rc = check_out(output->out, output->is_own_store, err);
     if (!rc)
-        rc = make_folder(place->out, "report", "--out", &place->made_out, err);
+        rc = make_folder(output->out, "report", "--out", &output->made_out, err);
     if (!rc)
-        rc = lock_out(place, err);
+        rc = lock_out(output, err);
     if (!rc)
-        rc = make_store(place, err);
-    return rc ? rc : wp_private_folder_make(&place->private_folder, err);
+        rc = make_store(output, err);
+    return rc ? rc : wp_private_folder_make(&output->private_folder, err);
 }
 
 /* The last one is there until the new one has its name, where the file system can exchange the two. */
@@ -141,34 +142,34 @@ static int replace(const char *fresh, const char *kept, struct wp_error *err)
     return !rc && rename(fresh, kept) ? wp_error_errno(err, -errno, "cannot keep the store as '%s'", kept) : rc;
 }
 
-int wp_place_keep_store(struct wp_place *place, struct wp_error *err)
+int wp_output_dir_keep_store(struct wp_output_dir *output, struct wp_error *err)
 {
     char kept[PATH_MAX];
-    if (!place->is_own_store)
+    if (!output->is_own_store)
         return 0;
-    snprintf(kept, sizeof(kept), "%.*s/" STORE_IN_OUT, PATH_MAX - 32, place->out);
-    int rc = wp_own_store_seal(place->store, place->release, err);
+    snprintf(kept, sizeof(kept), "%.*s/" STORE_IN_OUT, PATH_MAX - 32, output->out);
+    int rc = wp_own_store_seal(output->store, output->release, err);
     if (rc)
         return rc;
-    rc = replace(place->store, kept, err);
+    rc = replace(output->store, kept, err);
     if (rc) {
-        place->made_store = false; /* it is whole: nothing to take back */
-        return wp_error_wrap(err, rc, "what was recorded is in '%s'", place->store);
+        output->made_store = false; /* it is whole: nothing to take back */
+        return wp_error_wrap(err, rc, "what was recorded is in '%s'", output->store);
     }
-    memcpy(place->store, kept, sizeof(kept));
+    memcpy(output->store, kept, sizeof(kept));
     return 0;
 }
 
-void wp_place_fini(struct wp_place *place, bool undo)
+void wp_output_dir_fini(struct wp_output_dir *output, bool undo)
 {
-    wp_private_folder_remove(&place->private_folder);
-    if (undo && place->made_store && place->is_own_store)
-        wp_own_store_remove(place->store, NULL);
-    else if (undo && place->made_store && rmdir(place->store))
-        wp_own_store_take_back(place->store, place->release);
-    if (undo && place->made_out)
-        rmdir(place->out); /* fails, as it should, when the command has written there */
-    if (place->lock_fd > 0)
-        close(place->lock_fd);
-    place->lock_fd = 0;
+    wp_private_folder_remove(&output->private_folder);
+    if (undo && output->made_store && output->is_own_store)
+        wp_own_store_remove(output->store, NULL);
+    else if (undo && output->made_store && rmdir(output->store))
+        wp_own_store_take_back(output->store, output->release);
+    if (undo && output->made_out)
+        rmdir(output->out); /* fails, as it should, when the command has written there */
+    if (output->lock_fd > 0)
+        close(output->lock_fd);
+    output->lock_fd = 0;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Where a recording goes: what is refused, what is made, and what is taken back. */
-#include "cli/place.h"
+#include "cli/output_dir.h"
 #include "common/path.h"
 
 #include <errno.h>
@@ -18,7 +18,7 @@
 
 static int setup(void **state)
 {
-    char *folder = strdup("/tmp/wp-place-XXXXXX");
+    char *folder = strdup("/tmp/wp-output-dir-XXXXXX");
     *state = folder;
     return !folder || !mkdtemp(folder) || chdir(folder) ? -1 : 0;
 }
@@ -50,9 +50,9 @@ static void make_file(const char *path, const char *text)
     fclose(file);
 }
 
-static int prepare(struct wp_place *place, const char *out, const char *store, struct wp_error *err)
+static int prepare(struct wp_output_dir *output, const char *out, const char *store, struct wp_error *err)
 {
-    return wp_place_prepare(place, &(struct wp_place_options){out, store, "v1"}, err);
+    return wp_output_dir_prepare(output, &(struct wp_output_dir_options){out, store, "v1"}, err);
 }
 
 /* As an aggregator does. */
@@ -79,55 +79,55 @@ static bool holds(const char *path, const char *text)
 
 static void record_once(const char *text)
 {
-    struct wp_place place;
-    assert_int_equal(prepare(&place, "out", NULL, NULL), 0);
-    write_release(place.store, text);
-    assert_int_equal(wp_place_keep_store(&place, NULL), 0);
-    wp_place_fini(&place, false);
+    struct wp_output_dir output;
+    assert_int_equal(prepare(&output, "out", NULL, NULL), 0);
+    write_release(output.store, text);
+    assert_int_equal(wp_output_dir_keep_store(&output, NULL), 0);
+    wp_output_dir_fini(&output, false);
 }
 
 static void made_and_taken_back(void **state)
 {
-    struct wp_place place;
+    struct wp_output_dir output;
     struct stat st;
     (void)state;
-    assert_int_equal(prepare(&place, "a/out", NULL, NULL), 0);
-    assert_true(is_there(place.store) && is_there(place.private_folder.path));
-    assert_int_equal(stat(place.private_folder.path, &st), 0);
+    assert_int_equal(prepare(&output, "a/out", NULL, NULL), 0);
+    assert_true(is_there(output.store) && is_there(output.private_folder.path));
+    assert_int_equal(stat(output.private_folder.path, &st), 0);
     assert_int_equal(st.st_mode & 0777, 0700);
     assert_false(is_there("a/out/store"));
     write_release("a/out/store.new", "half");
-    wp_place_fini(&place, true);
-    assert_false(is_there("a/out") || is_there(place.private_folder.path));
+    wp_output_dir_fini(&output, true);
+    assert_false(is_there("a/out") || is_there(output.private_folder.path));
 }
 
 static void kept(void **state)
 {
-    struct wp_place place;
+    struct wp_output_dir output;
     (void)state;
-    assert_int_equal(prepare(&place, "out", "root", NULL), 0);
-    wp_place_fini(&place, false);
+    assert_int_equal(prepare(&output, "out", "root", NULL), 0);
+    wp_output_dir_fini(&output, false);
     assert_true(is_there("out") && is_there("root"));
-    assert_false(is_there(place.private_folder.path));
+    assert_false(is_there(output.private_folder.path));
     /* What was there before a failed recording stays, with all that is in it. */
-    assert_int_equal(prepare(&place, "out", "root", NULL), 0);
-    wp_place_fini(&place, true);
+    assert_int_equal(prepare(&output, "out", "root", NULL), 0);
+    wp_output_dir_fini(&output, true);
     assert_true(is_there("out") && is_there("root"));
 }
 
 /* Without --store each recording has its own, and a failed one leaves the last whole one as it was. */
 static void own_store_is_replaced_when_whole(void **state)
 {
-    struct wp_place place;
+    struct wp_output_dir output;
     (void)state;
     record_once("first");
     assert_true(holds("out/store/v1/data.mdb", "first"));
-    assert_int_equal(prepare(&place, "out", NULL, NULL), 0);
-    write_release(place.store, "half");
-    wp_place_fini(&place, false); /* of a killed recording */
-    assert_int_equal(prepare(&place, "out", NULL, NULL), 0);
+    assert_int_equal(prepare(&output, "out", NULL, NULL), 0);
+    write_release(output.store, "half");
+    wp_output_dir_fini(&output, false); /* of a killed recording */
+    assert_int_equal(prepare(&output, "out", NULL, NULL), 0);
     assert_false(is_there("out/store.new/v1"));
-    wp_place_fini(&place, true);
+    wp_output_dir_fini(&output, true);
     assert_true(holds("out/store/v1/data.mdb", "first"));
     assert_false(is_there("out/store.new"));
     record_once("second");
@@ -137,12 +137,12 @@ static void own_store_is_replaced_when_whole(void **state)
 
 static void refused(const char *says)
 {
-    struct wp_place place;
+    struct wp_output_dir output;
     struct wp_error err = {0};
-    assert_int_equal(prepare(&place, "out", NULL, &err), -EEXIST);
+    assert_int_equal(prepare(&output, "out", NULL, &err), -EEXIST);
     assert_non_null(strstr(err.text, says));
     assert_non_null(strstr(err.text, "--out"));
-    wp_place_fini(&place, true);
+    wp_output_dir_fini(&output, true);
 }
 
 /* A store that another made, one that was added to, and files that somebody put into ours: none is removed. */
@@ -183,28 +183,28 @@ static void strangers_in_the_store(void **state)
 /* What comes while the recording runs. */
 static void strangers_meanwhile(void **state)
 {
-    struct wp_place place, other;
+    struct wp_output_dir output, other;
     struct wp_error err = {0};
     (void)state;
     record_once("first");
-    assert_int_equal(prepare(&place, "out", NULL, NULL), 0);
+    assert_int_equal(prepare(&output, "out", NULL, NULL), 0);
     assert_int_equal(prepare(&other, "out", NULL, &err), -EBUSY);
-    wp_place_fini(&other, true);
-    write_release(place.store, "second");
+    wp_output_dir_fini(&other, true);
+    write_release(output.store, "second");
     make_file("out/store/thesis", "precious");
-    assert_int_equal(wp_place_keep_store(&place, &err), -EEXIST);
-    wp_place_fini(&place, true);
+    assert_int_equal(wp_output_dir_keep_store(&output, &err), -EEXIST);
+    wp_output_dir_fini(&output, true);
     assert_true(holds("out/store/thesis", "precious") && holds("out/store.new/v1/data.mdb", "second"));
     /* A recording that fails does not take with it what its command wrote, nor another's release. */
-    assert_int_equal(prepare(&place, "new", "root", NULL), 0);
+    assert_int_equal(prepare(&output, "new", "root", NULL), 0);
     write_release("root", "half");
     make_file("new/result", "precious");
     make_file("root/result", "precious");
-    wp_place_fini(&place, true);
+    wp_output_dir_fini(&output, true);
     assert_true(holds("new/result", "precious") && holds("root/result", "precious"));
-    assert_int_equal(prepare(&place, "new2", "root2", NULL), 0);
+    assert_int_equal(prepare(&output, "new2", "root2", NULL), 0);
     write_release("root2", "half");
-    wp_place_fini(&place, true);
+    wp_output_dir_fini(&output, true);
     assert_false(is_there("new2") || is_there("root2"));
 }
 
@@ -239,51 +239,51 @@ static void private_folders_that_were_left(void **state)
 
 static void strangers(void **state)
 {
-    struct wp_place place;
+    struct wp_output_dir output;
     struct wp_error err = {0};
     (void)state;
     mkdir("mine", 0755);
     touch("mine/thesis");
-    assert_int_equal(prepare(&place, "mine", NULL, &err), -EEXIST);
+    assert_int_equal(prepare(&output, "mine", NULL, &err), -EEXIST);
     assert_non_null(strstr(err.text, "--out"));
-    wp_place_fini(&place, true);
+    wp_output_dir_fini(&output, true);
     assert_true(is_there("mine/thesis"));
     touch("mine/.wakepath-site"); /* now it is a report that somebody put a file into */
-    assert_int_equal(prepare(&place, "mine", NULL, &err), 0);
-    wp_place_fini(&place, true);
+    assert_int_equal(prepare(&output, "mine", NULL, &err), 0);
+    wp_output_dir_fini(&output, true);
     assert_true(is_there("mine/thesis"));
 }
 
 static void not_folders(void **state)
 {
-    struct wp_place place;
+    struct wp_output_dir output;
     struct wp_error err = {0};
     (void)state;
     touch("file");
-    assert_true(prepare(&place, "file", NULL, &err) < 0);
-    wp_place_fini(&place, true);
-    assert_true(prepare(&place, "out", "file/store", &err) < 0);
+    assert_true(prepare(&output, "file", NULL, &err) < 0);
+    wp_output_dir_fini(&output, true);
+    assert_true(prepare(&output, "out", "file/store", &err) < 0);
     assert_non_null(strstr(err.text, "--store"));
-    wp_place_fini(&place, true);
+    wp_output_dir_fini(&output, true);
     assert_false(is_there("out"));
     assert_true(is_there("file"));
-    assert_int_equal(prepare(&place, "", NULL, &err), -EINVAL);
-    assert_int_equal(prepare(&place, "out", "", &err), -EINVAL);
+    assert_int_equal(prepare(&output, "", NULL, &err), -EINVAL);
+    assert_int_equal(prepare(&output, "out", "", &err), -EINVAL);
 }
 
 static void long_names(void **state)
 {
-    struct wp_place place;
+    struct wp_output_dir output;
     char name[PATH_MAX + 10];
     (void)state;
     memset(name, 'x', sizeof(name));
     name[sizeof(name) - 1] = 0;
-    assert_true(prepare(&place, name, NULL, NULL) < 0);
-    wp_place_fini(&place, true);
+    assert_true(prepare(&output, name, NULL, NULL) < 0);
+    wp_output_dir_fini(&output, true);
     setenv("TMPDIR", name, 1); /* too long for a socket's name: another place is taken */
-    assert_int_equal(prepare(&place, "out", NULL, NULL), 0);
-    assert_int_equal(strncmp(place.private_folder.path, "/tmp/", 5), 0);
-    wp_place_fini(&place, true);
+    assert_int_equal(prepare(&output, "out", NULL, NULL), 0);
+    assert_int_equal(strncmp(output.private_folder.path, "/tmp/", 5), 0);
+    wp_output_dir_fini(&output, true);
     unsetenv("TMPDIR");
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef WP_CLI_PLACE_H
-#define WP_CLI_PLACE_H
+#ifndef WP_CLI_OUTPUT_DIR_H
+#define WP_CLI_OUTPUT_DIR_H
 /*
  * Where a recording goes: the report's folder, the store, and a private folder for the socket and the parts' logs.
  * Everything is judged before anything runs, and what this recording made can be taken back while it is not whole.
@@ -12,13 +12,13 @@
 #include <limits.h>
 #include <stdbool.h>
 
-struct wp_place_options {
-    const char *out,
-        *store; /* store NULL: a new one inside `out`, beside that of the last recording until wp_place_keep_store */
+struct wp_output_dir_options {
+    const char *out, *store; /* store NULL: a new one inside `out`, beside that of the last recording until
+                                wp_output_dir_keep_store */
     const char *release;
 };
 
-struct wp_place {
+struct wp_output_dir {
     char out[PATH_MAX], store[PATH_MAX], release[WP_ID_ROOM];
     struct wp_private_folder private_folder;
     int lock_fd;               /* holds `out` against other recordings; 0: none */
@@ -28,11 +28,12 @@ struct wp_place {
 
 /* Refuses an --out that holds something else than a report of ours or that another recording has, and places that
  * cannot be written. Makes the folders. */
-int wp_place_prepare(struct wp_place *place, const struct wp_place_options *options, struct wp_error *err);
+int wp_output_dir_prepare(
+    struct wp_output_dir *output, const struct wp_output_dir_options *options, struct wp_error *err);
 /* The recording is whole: its own store takes the place of the last one. When that was changed meanwhile both stay. */
-int wp_place_keep_store(struct wp_place *place, struct wp_error *err);
+int wp_output_dir_keep_store(struct wp_output_dir *output, struct wp_error *err);
 /* Removes the private folder, and with `undo` also what the recording made of out and store, but nothing that others
  * put there. */
-void wp_place_fini(struct wp_place *place, bool undo);
+void wp_output_dir_fini(struct wp_output_dir *output, bool undo);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-#ifndef WP_COLLECTOR_BPF_MEMO_H
-#define WP_COLLECTOR_BPF_MEMO_H
+#ifndef WP_COLLECTOR_BPF_STACK_CACHE_H
+#define WP_COLLECTOR_BPF_STACK_CACHE_H
 /*
  * Most sleeps of a thread are at the place of its last one. A thread remembers that stack with every word of memory
  * that the walk had read, and the words that hold the kernel's return addresses. While the registers and all those
@@ -12,7 +12,7 @@
 #define KERNEL_WINDOW 256u /* words of a stack that are looked at in one piece */
 #define KERNEL_WORDS 32u
 
-struct memo {
+struct stack_cache {
     __u64 ip, sp, bp, exec_vm, epoch, key;
     __u64 place;     /* of number_of */
     __u64 kernel_at; /* of the search: where the window begins */
@@ -36,7 +36,7 @@ struct {
     __type(value, struct window);
 } windows SEC(".maps");
 
-static __always_inline __u64 stack_top(struct memo *m, struct task_struct *task)
+static __always_inline __u64 stack_top(struct stack_cache *m, struct task_struct *task)
 {
     return number_of(&m->place, task->stack) + THREAD_SIZE;
 }
@@ -46,14 +46,14 @@ static __always_inline __u64 stack_top(struct memo *m, struct task_struct *task)
  * the entry code: the outermost word has its distance from the stack's top, all others theirs from the tracepoint's
  * frame.
  */
-static __always_inline __u64 kernel_word(const struct memo *m, __u32 index, __u64 frame, __u64 top)
+static __always_inline __u64 kernel_word(const struct stack_cache *m, __u32 index, __u64 frame, __u64 top)
 {
     __u64 at = m->kernel[index & (KERNEL_WORDS - 1)].at;
     return index + 1 == m->kernel_count ? top - at : frame + at;
 }
 
 /* One copy of the user's stack is cheaper than a word at a time. */
-static __always_inline bool is_near_same(struct memo *m)
+static __always_inline bool is_near_same(struct stack_cache *m)
 {
     __u32 zero = 0;
     struct window *window = bpf_map_lookup_elem(&windows, &zero);
@@ -70,7 +70,7 @@ static __always_inline bool is_near_same(struct memo *m)
     return true;
 }
 
-static __always_inline bool is_far_same(struct memo *m)
+static __always_inline bool is_far_same(struct stack_cache *m)
 {
     for (__u32 i = 0; i < WALK_WORDS; i++) {
         __u64 now;
@@ -82,7 +82,8 @@ static __always_inline bool is_far_same(struct memo *m)
     return true;
 }
 
-static __always_inline bool is_as_remembered(void *ctx, struct memo *m, struct task_struct *task, struct pt_regs *regs)
+static __always_inline bool is_as_remembered(
+    void *ctx, struct stack_cache *m, struct task_struct *task, struct pt_regs *regs)
 {
     if (!m->key || m->ip != REGS_IP(regs) || m->sp != regs->sp || m->bp != REGS_BP(regs) ||
         m->exec_vm != task->mm->exec_vm || m->epoch != wp_stack_epoch || m->generation != wp_unwind_generation ||
@@ -99,7 +100,7 @@ static __always_inline bool is_as_remembered(void *ctx, struct memo *m, struct t
 }
 
 struct search {
-    struct memo *memo;
+    struct stack_cache *cache;
     struct stack_record *record;
     struct window *window;
 };
@@ -109,7 +110,7 @@ struct search {
 static long look_at_word(__u32 index, void *argument)
 {
     struct search *search = argument;
-    struct memo *m = search->memo;
+    struct stack_cache *m = search->cache;
     struct stack_record *r = search->record;
     if (!m || !r || !search->window || index >= m->kernel_words || m->kernel_count >= KERNEL_WORDS ||
         m->kernel_next >= r->head.kernel_ips)
@@ -136,10 +137,10 @@ static long look_at_word(__u32 index, void *argument)
 }
 
 /* Finds the words that hold the kernel's return addresses; false when not all of them are found. */
-static __always_inline bool find_kernel_words(struct memo *m, struct stack_record *r, __u64 top)
+static __always_inline bool find_kernel_words(struct stack_cache *m, struct stack_record *r, __u64 top)
 {
     __u32 zero = 0;
-    struct search search = {.memo = m, .record = r, .window = bpf_map_lookup_elem(&windows, &zero)};
+    struct search search = {.cache = m, .record = r, .window = bpf_map_lookup_elem(&windows, &zero)};
     __u64 size = top - m->kernel_at;
     if (!search.window || top <= m->kernel_at)
         return false;
@@ -158,8 +159,8 @@ static __always_inline bool find_kernel_words(struct memo *m, struct stack_recor
     return true;
 }
 
-static __always_inline void remember(
-    void *ctx, struct memo *m, struct stack_record *r, struct task_struct *task, struct pt_regs *regs, __u32 which)
+static __always_inline void remember(void *ctx, struct stack_cache *m, struct stack_record *r, struct task_struct *task,
+    struct pt_regs *regs, __u32 which)
 {
     struct walk *w = bpf_map_lookup_elem(&walks, &which);
     m->key = 0;

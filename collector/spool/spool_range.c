@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "collector/spool/spool_stretch.h"
+#include "collector/spool/spool_range.h"
 
 #include "collector/spool/spool_batch.h"
 #include "proto/batch_encode.h"
@@ -16,7 +16,7 @@ struct entry { /* and `size` bytes behind it */
     uint32_t size, reserved;
 };
 
-struct wp_spool_stretch {
+struct wp_spool_range {
     struct wp_frame_writer *writer;
     struct wp_frame_reader *reader;
     struct wp_buffer made;   /* entries */
@@ -25,20 +25,20 @@ struct wp_spool_stretch {
     size_t cursor;           /* in `loaded`: batches are read one behind the other */
 };
 
-struct wp_spool_stretch *wp_spool_stretch_create(void)
+struct wp_spool_range *wp_spool_range_create(void)
 {
-    struct wp_spool_stretch *s = calloc(1, sizeof(*s));
+    struct wp_spool_range *s = calloc(1, sizeof(*s));
     if (!s)
         return NULL;
     s->writer = wp_frame_writer_create(3); /* written once, and kept long */
     s->reader = wp_frame_reader_create();
     if (s->writer && s->reader)
         return s;
-    wp_spool_stretch_destroy(s);
+    wp_spool_range_destroy(s);
     return NULL;
 }
 
-void wp_spool_stretch_destroy(struct wp_spool_stretch *s)
+void wp_spool_range_destroy(struct wp_spool_range *s)
 {
     if (!s)
         return;
@@ -49,13 +49,13 @@ void wp_spool_stretch_destroy(struct wp_spool_stretch *s)
     free(s);
 }
 
-void wp_spool_stretch_begin(struct wp_spool_stretch *s)
+void wp_spool_range_begin(struct wp_spool_range *s)
 {
     wp_buffer_clear(&s->made);
 }
 
 /* One more batch that carries nothing, right behind another one. */
-static bool widen(struct wp_spool_stretch *s, uint64_t seq)
+static bool widen(struct wp_spool_range *s, uint64_t seq)
 {
     struct entry entry;
     if (!s->made.size)
@@ -68,7 +68,7 @@ static bool widen(struct wp_spool_stretch *s, uint64_t seq)
     return true;
 }
 
-int wp_spool_stretch_add(struct wp_spool_stretch *s, const struct wp_batch *batch, struct wp_error *err)
+int wp_spool_range_add(struct wp_spool_range *s, const struct wp_batch *batch, struct wp_error *err)
 {
     bool is_empty = wp_spool_batch_is_empty(batch);
     struct entry entry = {batch->seq, batch->seq, 0, 0};
@@ -90,17 +90,17 @@ int wp_spool_stretch_add(struct wp_spool_stretch *s, const struct wp_batch *batc
     return 0;
 }
 
-bool wp_spool_stretch_is_full(const struct wp_spool_stretch *s)
+bool wp_spool_range_is_full(const struct wp_spool_range *s)
 {
     return s->made.size >= FULL;
 }
 
-int wp_spool_stretch_finish(struct wp_spool_stretch *s, struct wp_buffer *out, struct wp_error *err)
+int wp_spool_range_finish(struct wp_spool_range *s, struct wp_buffer *out, struct wp_error *err)
 {
     return wp_frame_write(s->writer, WP_FRAME_BATCH, s->made.data, s->made.size, out, err);
 }
 
-int wp_spool_stretch_load(struct wp_spool_stretch *s, const uint8_t *bytes, size_t size, struct wp_error *err)
+int wp_spool_range_load(struct wp_spool_range *s, const uint8_t *bytes, size_t size, struct wp_error *err)
 {
     struct wp_frame frame;
     struct entry entry;
@@ -111,17 +111,17 @@ int wp_spool_stretch_load(struct wp_spool_stretch *s, const uint8_t *bytes, size
         return rc == -ENOMEM ? rc : -EBADMSG;
     for (size_t at = 0; at < frame.size; at += sizeof(entry) + entry.size) {
         if (frame.size - at < sizeof(entry))
-            return wp_error_set(err, -EBADMSG, "a stretch of batches that ends in the middle");
+            return wp_error_set(err, -EBADMSG, "a range of batches that ends in the middle");
         memcpy(&entry, frame.payload + at, sizeof(entry));
         if (entry.size > frame.size - at - sizeof(entry) || entry.last_seq < entry.first_seq)
-            return wp_error_set(err, -EBADMSG, "a stretch of batches that is none");
+            return wp_error_set(err, -EBADMSG, "a range of batches that is none");
     }
     return wp_buffer_append(&s->loaded, frame.payload, frame.size)
         ? wp_error_set(err, -ENOMEM, "out of memory for the spool")
         : 0;
 }
 
-static bool look(struct wp_spool_stretch *s, uint64_t seq, size_t from, const uint8_t **raw, size_t *size)
+static bool look(struct wp_spool_range *s, uint64_t seq, size_t from, const uint8_t **raw, size_t *size)
 {
     struct entry entry;
     for (size_t at = from; at < s->loaded.size; at += sizeof(entry) + entry.size) {
@@ -136,7 +136,7 @@ static bool look(struct wp_spool_stretch *s, uint64_t seq, size_t from, const ui
     return false;
 }
 
-int wp_spool_stretch_find(struct wp_spool_stretch *s, uint64_t seq, const uint8_t **raw, size_t *size)
+int wp_spool_range_find(struct wp_spool_range *s, uint64_t seq, const uint8_t **raw, size_t *size)
 {
     return look(s, seq, s->cursor, raw, size) || look(s, seq, 0, raw, size) ? 0 : -ENOENT;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "collector/batch/delta.h"
+#include "collector/batch/dict_writer.h"
 
 #include "common/array.h"
 #include "common/intern.h"
@@ -23,7 +23,7 @@ struct pending {
 
 enum { THREADS, SOCKETS, OBJECTS, FRAMES, STACKS, DEVICES, DROPS, KINDS };
 
-struct wp_delta {
+struct wp_dict_writer {
     struct wp_intern *strings; /* their ids are the dictionary's */
     uint32_t strings_sent;
     size_t string_bytes; /* not sent */
@@ -34,12 +34,12 @@ struct wp_delta {
     bool failed, is_full;
 };
 
-struct wp_delta *wp_delta_create(void)
+struct wp_dict_writer *wp_dict_writer_create(void)
 {
     static const size_t sizes[KINDS] = {sizeof(struct wp_thread_entry), sizeof(struct wp_socket_entry),
         sizeof(struct wp_object_entry), sizeof(struct wp_frame_entry), sizeof(struct wp_stack_entry),
         sizeof(struct wp_device_entry), sizeof(struct wp_drop)};
-    struct wp_delta *d = calloc(1, sizeof(*d));
+    struct wp_dict_writer *d = calloc(1, sizeof(*d));
     if (!d)
         return NULL;
     for (int i = 0; i < KINDS; i++)
@@ -53,7 +53,7 @@ struct wp_delta *wp_delta_create(void)
     return d;
 }
 
-void wp_delta_destroy(struct wp_delta *d)
+void wp_dict_writer_destroy(struct wp_dict_writer *d)
 {
     if (!d)
         return;
@@ -79,14 +79,14 @@ static void *unsent(const struct pending *p)
     return p->items ? (char *)p->items + (size_t)kept(p) * p->item_size : NULL;
 }
 
-static const void *item_of(const struct wp_delta *d, int kind, uint32_t id)
+static const void *item_of(const struct wp_dict_writer *d, int kind, uint32_t id)
 {
     const struct pending *p = &d->pending[kind];
     return id && id - 1 < kept(p) + p->count ? (const char *)p->items + (size_t)(id - 1) * p->item_size : NULL;
 }
 
 /* The new entry's id, 0 when out of memory. */
-static uint32_t add(struct wp_delta *d, int kind, const void *item)
+static uint32_t add(struct wp_dict_writer *d, int kind, const void *item)
 {
     struct pending *p = &d->pending[kind];
     if (kept(p) + p->count == p->room) {
@@ -103,12 +103,12 @@ static uint32_t add(struct wp_delta *d, int kind, const void *item)
     return p->first + p->count++;
 }
 
-static uint32_t strings_pending(const struct wp_delta *d)
+static uint32_t strings_pending(const struct wp_dict_writer *d)
 {
     return wp_intern_count(d->strings) - 1 - d->strings_sent;
 }
 
-uint32_t wp_delta_string(struct wp_delta *d, const char *text)
+uint32_t wp_dict_writer_string(struct wp_dict_writer *d, const char *text)
 {
     if (!text || !*text)
         return 0;
@@ -126,17 +126,18 @@ uint32_t wp_delta_string(struct wp_delta *d, const char *text)
     return id;
 }
 
-uint32_t wp_delta_thread(struct wp_delta *d, const struct wp_thread_entry *entry)
+uint32_t wp_dict_writer_thread(struct wp_dict_writer *d, const struct wp_thread_entry *entry)
 {
     return add(d, THREADS, entry);
 }
 
-uint32_t wp_delta_socket(struct wp_delta *d, const struct wp_socket_entry *entry)
+uint32_t wp_dict_writer_socket(struct wp_dict_writer *d, const struct wp_socket_entry *entry)
 {
     return add(d, SOCKETS, entry);
 }
 
-static uint32_t add_once(struct wp_delta *d, struct wp_intmap *map, struct wp_intkey key, int kind, const void *item)
+static uint32_t add_once(
+    struct wp_dict_writer *d, struct wp_intmap *map, struct wp_intkey key, int kind, const void *item)
 {
     uint32_t id;
     if (wp_intmap_get(map, key, &id))
@@ -147,7 +148,7 @@ static uint32_t add_once(struct wp_delta *d, struct wp_intmap *map, struct wp_in
     return id;
 }
 
-uint32_t wp_delta_object(struct wp_delta *d, const struct wp_object_entry *entry)
+uint32_t wp_dict_writer_object(struct wp_dict_writer *d, const struct wp_object_entry *entry)
 {
     uint64_t hash = 0xcbf29ce484222325u;
     for (unsigned i = 0; i < entry->build_id_size; i++)
@@ -155,60 +156,60 @@ uint32_t wp_delta_object(struct wp_delta *d, const struct wp_object_entry *entry
     return add_once(d, &d->objects, (struct wp_intkey){hash, entry->path}, OBJECTS, entry);
 }
 
-uint32_t wp_delta_frame(struct wp_delta *d, const struct wp_frame_entry *entry)
+uint32_t wp_dict_writer_frame(struct wp_dict_writer *d, const struct wp_frame_entry *entry)
 {
     struct wp_intkey key = {
         entry->offset ^ (uint64_t)entry->is_kernel << 63, (uint64_t)entry->object << 32 | entry->function};
     return add_once(d, &d->frames, key, FRAMES, entry);
 }
 
-uint32_t wp_delta_frame_apart(struct wp_delta *d, const struct wp_frame_entry *entry)
+uint32_t wp_dict_writer_frame_apart(struct wp_dict_writer *d, const struct wp_frame_entry *entry)
 {
     return add(d, FRAMES, entry);
 }
 
-const struct wp_frame_entry *wp_delta_frame_pending(const struct wp_delta *d, uint32_t id)
+const struct wp_frame_entry *wp_dict_writer_frame_pending(const struct wp_dict_writer *d, uint32_t id)
 {
     const struct pending *p = &d->pending[FRAMES];
     return id >= p->first ? item_of(d, FRAMES, id) : NULL;
 }
 
-bool wp_delta_frame_fill(struct wp_delta *d, uint32_t id, const struct wp_frame_entry *entry)
+bool wp_dict_writer_frame_fill(struct wp_dict_writer *d, uint32_t id, const struct wp_frame_entry *entry)
 {
-    struct wp_frame_entry *pending = (struct wp_frame_entry *)wp_delta_frame_pending(d, id);
+    struct wp_frame_entry *pending = (struct wp_frame_entry *)wp_dict_writer_frame_pending(d, id);
     if (pending)
         *pending = *entry;
     return pending != NULL;
 }
 
-uint32_t wp_delta_stack(struct wp_delta *d, uint32_t parent, uint32_t frame)
+uint32_t wp_dict_writer_stack(struct wp_dict_writer *d, uint32_t parent, uint32_t frame)
 {
     struct wp_stack_entry entry = {parent, frame};
     return add_once(d, &d->stacks, (struct wp_intkey){parent, frame}, STACKS, &entry);
 }
 
-void wp_delta_device(struct wp_delta *d, uint32_t device, const char *name)
+void wp_dict_writer_device(struct wp_dict_writer *d, uint32_t device, const char *name)
 {
-    struct wp_device_entry entry = {device, wp_delta_string(d, name)};
+    struct wp_device_entry entry = {device, wp_dict_writer_string(d, name)};
     add_once(d, &d->devices, (struct wp_intkey){device, 1}, DEVICES, &entry);
 }
 
-void wp_delta_drop(struct wp_delta *d, const struct wp_drop *drop)
+void wp_dict_writer_drop(struct wp_dict_writer *d, const struct wp_drop *drop)
 {
     add(d, DROPS, drop);
 }
 
-bool wp_delta_is_full(const struct wp_delta *d)
+bool wp_dict_writer_is_full(const struct wp_dict_writer *d)
 {
     return d->is_full;
 }
 
-bool wp_delta_failed(const struct wp_delta *d)
+bool wp_dict_writer_failed(const struct wp_dict_writer *d)
 {
     return d->failed;
 }
 
-static int fill_strings(struct wp_delta *d, struct wp_batch *batch)
+static int fill_strings(struct wp_dict_writer *d, struct wp_batch *batch)
 {
     uint32_t count = strings_pending(d);
     if (WP_ARRAY_FIT(d->string_views, d->string_room, count))
@@ -224,27 +225,27 @@ static int fill_strings(struct wp_delta *d, struct wp_batch *batch)
     return 0;
 }
 
-const struct wp_object_entry *wp_delta_object_entry(const struct wp_delta *d, uint32_t id)
+const struct wp_object_entry *wp_dict_writer_object_entry(const struct wp_dict_writer *d, uint32_t id)
 {
     return item_of(d, OBJECTS, id);
 }
 
-const struct wp_frame_entry *wp_delta_frame_entry(const struct wp_delta *d, uint32_t id)
+const struct wp_frame_entry *wp_dict_writer_frame_entry(const struct wp_dict_writer *d, uint32_t id)
 {
     return item_of(d, FRAMES, id);
 }
 
-const struct wp_stack_entry *wp_delta_stack_entry(const struct wp_delta *d, uint32_t id)
+const struct wp_stack_entry *wp_dict_writer_stack_entry(const struct wp_dict_writer *d, uint32_t id)
 {
     return item_of(d, STACKS, id);
 }
 
-const char *wp_delta_text(const struct wp_delta *d, uint32_t string)
+const char *wp_dict_writer_text(const struct wp_dict_writer *d, uint32_t string)
 {
     return wp_intern_text(d->strings, string);
 }
 
-int wp_delta_fill(struct wp_delta *d, struct wp_batch *batch)
+int wp_dict_writer_fill(struct wp_dict_writer *d, struct wp_batch *batch)
 {
     const struct pending *p = d->pending;
     batch->threads = unsent(&p[THREADS]);
@@ -269,7 +270,7 @@ int wp_delta_fill(struct wp_delta *d, struct wp_batch *batch)
     return d->failed ? -ENOMEM : fill_strings(d, batch);
 }
 
-void wp_delta_sent(struct wp_delta *d)
+void wp_dict_writer_sent(struct wp_dict_writer *d)
 {
     for (int i = 0; i < KINDS; i++) {
         d->pending[i].first += d->pending[i].count;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The spoken summary: what it says, and that hostile names and files do no harm. */
-#include "cli/spoken.h"
+/* The summary of a recording: what it says, and that hostile names and files do no harm. */
+#include "cli/record_summary.h"
 #include "common/path.h"
 
 #include <setjmp.h>
@@ -17,9 +17,9 @@ static int speak(struct wp_buffer *out, const char *json)
 {
     char path[64];
     struct wp_error err = {0};
-    snprintf(path, sizeof(path), "/tmp/wp-spoken-%d.json", (int)getpid());
+    snprintf(path, sizeof(path), "/tmp/wp-record-summary-%d.json", (int)getpid());
     assert_int_equal(wp_file_write_atomic(path, json, strlen(json), NULL), 0);
-    int rc = wp_spoken_make(out, path, "/x/index.html", &err);
+    int rc = wp_record_summary_make(out, path, "/x/index.html", &err);
     assert_true(!rc == !err.text[0]);
     unlink(path);
     return rc;
@@ -60,10 +60,10 @@ static void no_time(void **state)
         "  page: /x/index.html\n");
     snprintf(path, sizeof(path), "/tmp/cli_spoken_check.%d", getpid());
     assert_int_equal(wp_file_write_atomic(path, json, strlen(json), NULL), 0);
-    assert_int_equal(wp_spoken_check(path, &err), -ENOENT);
+    assert_int_equal(wp_record_summary_check(path, &err), -ENOENT);
     assert_non_null(strstr(err.text, "nothing of 'a' was recorded"));
     assert_int_equal(wp_file_write_atomic(path, "{\"total_ns\":1}", 14, NULL), 0);
-    assert_int_equal(wp_spoken_check(path, &err), 0);
+    assert_int_equal(wp_record_summary_check(path, &err), 0);
     unlink(path);
 }
 
@@ -138,7 +138,7 @@ static void other_shapes(void **state)
         speak(&out, "{\"explanations\":{},\"categories\":[1],\"events\":7,\"wall_ns\":\"x\",\"release\":[]}"), 0);
     assert_int_equal(speak(&out, "{\"explanations\":[1,null,{}],\"categories\":7,\"events\":null}"), 0);
     wp_buffer_fini(&out);
-    assert_true(wp_spoken_make(&out, "/no/such/file", "p", NULL) < 0);
+    assert_true(wp_record_summary_make(&out, "/no/such/file", "p", NULL) < 0);
 }
 
 int main(void)

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef WP_COLLECTOR_SEND_LEFTOVERS_H
-#define WP_COLLECTOR_SEND_LEFTOVERS_H
+#ifndef WP_COLLECTOR_SEND_BACKLOG_H
+#define WP_COLLECTOR_SEND_BACKLOG_H
 /*
  * What earlier collectors left in the spool: each session is delivered as the one it was, over one more connection
  * beside the current one, oldest first, and then removed.
  */
 #include "collector/send/sender.h"
 
-struct wp_leftovers;
+struct wp_backlog;
 struct wp_losses;
 
 /* All borrowed. */
-struct wp_leftovers_options {
+struct wp_backlog_options {
     struct wp_spool *spool;
     const struct wp_endpoints *endpoints;
     const struct wp_logger *logger;
@@ -19,11 +19,10 @@ struct wp_leftovers_options {
     struct wp_losses *losses; /* gets what nobody takes */
 };
 
-int wp_leftovers_create(
-    struct wp_leftovers **leftovers, const struct wp_leftovers_options *options, struct wp_error *err);
-void wp_leftovers_destroy(struct wp_leftovers *leftovers);
+int wp_backlog_create(struct wp_backlog **backlog, const struct wp_backlog_options *options, struct wp_error *err);
+void wp_backlog_destroy(struct wp_backlog *backlog);
 /* Does what can be done without waiting. What fails is logged and stays in the spool. */
-void wp_leftovers_pump(struct wp_leftovers *leftovers);
-bool wp_leftovers_are_done(const struct wp_leftovers *leftovers);
+void wp_backlog_pump(struct wp_backlog *backlog);
+bool wp_backlog_is_done(const struct wp_backlog *backlog);
 
 #endif

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef WP_COLLECTOR_BATCH_THINNING_H
-#define WP_COLLECTOR_BATCH_THINNING_H
+#ifndef WP_COLLECTOR_BATCH_LOAD_SHEDDING_H
+#define WP_COLLECTOR_BATCH_LOAD_SHEDDING_H
 /*
  * Keeps a live source within the budget: measures what the collector costs, tells the source what to leave out, and
  * puts what was left out, and when, into the batches. What is read once for each object (names, unwind rows) is told
- * apart and does not count: it has bounds of its own (docs/names.md), and thinning would not make it less.
+ * apart and does not count: it has bounds of its own (docs/names.md), and load shedding would not make it less.
  */
 #include "collector/batch/batcher.h"
 #include "collector/host/budget.h"
 #include "collector/host/source.h"
 #include "common/log.h"
 
-struct wp_thinning {
+struct wp_load_shedding {
     struct wp_budget budget;
     const double *limit_percent; /* borrowed: it may change at any time */
     struct wp_source *source;    /* borrowed, as the next two */
@@ -25,11 +25,11 @@ struct wp_thinning {
     uint64_t paused_ns; /* since when */
 };
 
-void wp_thinning_init(struct wp_thinning *thinning, const double *limit_percent, struct wp_source *source,
+void wp_load_shedding_init(struct wp_load_shedding *shedding, const double *limit_percent, struct wp_source *source,
     struct wp_batcher *batcher, const struct wp_logger *logger);
 /* From the loop, at each turn. now_ns: CLOCK_MONOTONIC, real_ns: CLOCK_REALTIME. */
-void wp_thinning_tick(struct wp_thinning *thinning, uint64_t now_ns, uint64_t real_ns);
+void wp_load_shedding_tick(struct wp_load_shedding *shedding, uint64_t now_ns, uint64_t real_ns);
 /* Before the last batch: tells what is not told yet. */
-void wp_thinning_finish(struct wp_thinning *thinning, uint64_t now_ns);
+void wp_load_shedding_finish(struct wp_load_shedding *shedding, uint64_t now_ns);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "collector/send/leftovers.h"
+#include "collector/send/backlog.h"
 
 #include "collector/send/losses.h"
 #include "collector/send/retelling.h"
@@ -11,39 +11,38 @@
 
 #define REFUSALS 3u /* of a session, each by another start of a collector */
 
-struct wp_leftovers {
-    struct wp_leftovers_options options;
+struct wp_backlog {
+    struct wp_backlog_options options;
     struct wp_spool_session *session; /* the spool's; NULL: none is being delivered */
-    struct wp_outbox *outbox;
+    struct wp_send_queue *queue;
     struct wp_sender *sender;
     struct wp_retelling *retelling; /* it was too large: what it has still to say goes as another one */
     struct wp_bye bye;
     char name[37];
 };
 
-int wp_leftovers_create(
-    struct wp_leftovers **leftovers, const struct wp_leftovers_options *options, struct wp_error *err)
+int wp_backlog_create(struct wp_backlog **backlog, const struct wp_backlog_options *options, struct wp_error *err)
 {
-    struct wp_leftovers *l = calloc(1, sizeof(*l));
+    struct wp_backlog *l = calloc(1, sizeof(*l));
     if (!l)
         return wp_error_set(err, -ENOMEM, "out of memory");
     l->options = *options;
-    *leftovers = l;
+    *backlog = l;
     return 0;
 }
 
-static void close_session(struct wp_leftovers *l)
+static void close_session(struct wp_backlog *l)
 {
     wp_retelling_destroy(l->retelling);
     wp_sender_close(l->sender);
-    wp_outbox_destroy(l->outbox);
+    wp_send_queue_destroy(l->queue);
     l->retelling = NULL;
     l->sender = NULL;
-    l->outbox = NULL;
+    l->queue = NULL;
     l->session = NULL;
 }
 
-void wp_leftovers_destroy(struct wp_leftovers *l)
+void wp_backlog_destroy(struct wp_backlog *l)
 {
     if (!l)
         return;
@@ -51,7 +50,7 @@ void wp_leftovers_destroy(struct wp_leftovers *l)
     free(l);
 }
 
-static int open_session(struct wp_leftovers *l, struct wp_error *err)
+static int open_session(struct wp_backlog *l, struct wp_error *err)
 {
     const struct wp_hello *hello = wp_spool_session_hello(l->session);
     uuid_unparse_lower(hello->session, l->name);
@@ -59,29 +58,28 @@ static int open_session(struct wp_leftovers *l, struct wp_error *err)
     wp_log(l->options.logger, WP_LOG_INFO,
         "delivering an earlier session from the spool session=%s batches=%llu acknowledged=%llu", l->name,
         (unsigned long long)l->bye.last_seq, (unsigned long long)wp_spool_session_acked(l->session));
-    int rc = wp_outbox_create(&l->outbox, l->options.spool, l->session, l->options.logger, err);
-    return rc ? rc : wp_sender_open(&l->sender, l->options.endpoints, hello, l->outbox, l->options.logger, err);
+    int rc = wp_send_queue_create(&l->queue, l->options.spool, l->session, l->options.logger, err);
+    return rc ? rc : wp_sender_open(&l->sender, l->options.endpoints, hello, l->queue, l->options.logger, err);
 }
 
 /* A session that was refused takes what it was given: the Welcome before said how far that is. */
-static int begin_retelling(struct wp_leftovers *l, const struct wp_error *why, struct wp_error *err)
+static int begin_retelling(struct wp_backlog *l, const struct wp_error *why, struct wp_error *err)
 {
     if (wp_sender_wanted(l->sender))
-        wp_outbox_acknowledge(l->outbox, wp_sender_wanted(l->sender) - 1, "");
+        wp_send_queue_acknowledge(l->queue, wp_sender_wanted(l->sender) - 1, "");
     wp_log(l->options.logger, WP_LOG_INFO,
         "an earlier session in the spool continues in a new one: %s session=%s batches=%llu", why->text, l->name,
-        (unsigned long long)wp_outbox_waiting(l->outbox));
+        (unsigned long long)wp_send_queue_waiting(l->queue));
     wp_sender_close(l->sender);
     l->sender = NULL;
     return wp_retelling_create(&l->retelling,
-        &(struct wp_retelling_options){
-            l->session, l->outbox, l->options.endpoints, l->options.logger, l->bye.successor},
+        &(struct wp_retelling_options){l->session, l->queue, l->options.endpoints, l->options.logger, l->bye.successor},
         err);
 }
 
 /* Whoever set an aggregator wrong may have set it right by the next start; after some of them it is lost, and said so.
  */
-static void take_refusal(struct wp_leftovers *l, struct wp_spool_session *session, const struct wp_error *why)
+static void take_refusal(struct wp_backlog *l, struct wp_spool_session *session, const struct wp_error *why)
 {
     unsigned starts = wp_spool_session_refused(session);
     if (strstr(why->text, WP_REFUSED_TOO_LARGE) == NULL && starts < REFUSALS) {
@@ -93,7 +91,7 @@ static void take_refusal(struct wp_leftovers *l, struct wp_spool_session *sessio
         return;
     }
     uint64_t before = l->options.losses->events;
-    wp_losses_outbox(l->options.losses, l->outbox);
+    wp_losses_send_queue(l->options.losses, l->queue);
     wp_log(l->options.logger, WP_LOG_ERROR,
         "no aggregator accepts an earlier session in the spool, its events are counted as lost: %s session=%s "
         "events=%llu",
@@ -102,12 +100,12 @@ static void take_refusal(struct wp_leftovers *l, struct wp_spool_session *sessio
     wp_spool_remove(l->options.spool, session);
 }
 
-void wp_leftovers_pump(struct wp_leftovers *l)
+void wp_backlog_pump(struct wp_backlog *l)
 {
     struct wp_error err = {0};
     int rc = 0;
     if (!l->session) {
-        l->session = wp_spool_leftover(l->options.spool);
+        l->session = wp_spool_backlog(l->options.spool);
         rc = l->session ? open_session(l, &err) : 0;
     }
     if (!rc && l->retelling)
@@ -123,7 +121,7 @@ void wp_leftovers_pump(struct wp_leftovers *l)
     if (!rc)
         return;
     struct wp_spool_session *session = l->session;
-    if (rc == -ECONNREFUSED && l->outbox) {
+    if (rc == -ECONNREFUSED && l->queue) {
         take_refusal(l, session, &err);
         return;
     }
@@ -138,7 +136,7 @@ void wp_leftovers_pump(struct wp_leftovers *l)
     }
 }
 
-bool wp_leftovers_are_done(const struct wp_leftovers *l)
+bool wp_backlog_is_done(const struct wp_backlog *l)
 {
-    return !l->session && !wp_spool_leftover(l->options.spool);
+    return !l->session && !wp_spool_backlog(l->options.spool);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "collector/send/outbox.h"
+#include "collector/send/send_queue.h"
 
 #include "common/clock.h"
 #include "proto/batch_decode.h"
@@ -28,7 +28,7 @@ struct frame {
  * stands what the spool has been given since it was synced: a file system that fails throws such pages away (ext4 once
  * its journal is aborted, Linux 6.18), and then reads zeros there.
  */
-struct wp_outbox {
+struct wp_send_queue {
     struct wp_spool *spool;
     struct wp_spool_session *session;
     const struct wp_logger *logger;
@@ -45,15 +45,15 @@ struct wp_outbox {
     struct wp_batch batch;
 };
 
-static struct frame *frame_at(const struct wp_outbox *o, uint32_t index)
+static struct frame *frame_at(const struct wp_send_queue *o, uint32_t index)
 {
     return &o->frames[(o->first + index) % LIMIT_FRAMES];
 }
 
-int wp_outbox_create(struct wp_outbox **outbox, struct wp_spool *spool, struct wp_spool_session *session,
+int wp_send_queue_create(struct wp_send_queue **queue, struct wp_spool *spool, struct wp_spool_session *session,
     const struct wp_logger *logger, struct wp_error *err)
 {
-    struct wp_outbox *o = calloc(1, sizeof(*o));
+    struct wp_send_queue *o = calloc(1, sizeof(*o));
     if (o) {
         o->spool = spool;
         o->session = session;
@@ -64,14 +64,14 @@ int wp_outbox_create(struct wp_outbox **outbox, struct wp_spool *spool, struct w
         o->reader = wp_frame_reader_create();
     }
     if (!o || !o->frames || !o->reader) {
-        wp_outbox_destroy(o);
+        wp_send_queue_destroy(o);
         return wp_error_set(err, -ENOMEM, "out of memory");
     }
-    *outbox = o;
+    *queue = o;
     return 0;
 }
 
-static void forget_first(struct wp_outbox *o)
+static void forget_first(struct wp_send_queue *o)
 {
     struct frame *frame = frame_at(o, 0);
     o->bytes -= frame->size;
@@ -85,7 +85,7 @@ static void forget_first(struct wp_outbox *o)
     o->count--;
 }
 
-void wp_outbox_destroy(struct wp_outbox *o)
+void wp_send_queue_destroy(struct wp_send_queue *o)
 {
     if (!o)
         return;
@@ -97,20 +97,20 @@ void wp_outbox_destroy(struct wp_outbox *o)
     free(o);
 }
 
-static bool takes_spool(const struct wp_outbox *o)
+static bool takes_spool(const struct wp_send_queue *o)
 {
     return o->session && !o->is_broken;
 }
 
 /* What is in memory alone. */
-static uint32_t waiting(const struct wp_outbox *o)
+static uint32_t waiting(const struct wp_send_queue *o)
 {
     return o->count - o->unsynced;
 }
 
 /* What could not be synced may be gone: then it is the memory that has it. Nor is a later sync to be believed, which no
  * longer knows of it. */
-static void sync_spool(struct wp_outbox *o)
+static void sync_spool(struct wp_send_queue *o)
 {
     struct wp_error why = {0};
     if (!wp_spool_session_sync(o->session, &why)) {
@@ -126,7 +126,7 @@ static void sync_spool(struct wp_outbox *o)
     }
 }
 
-static void say_trouble(struct wp_outbox *o, const struct wp_error *why)
+static void say_trouble(struct wp_send_queue *o, const struct wp_error *why)
 {
     if (wp_log_allowed(o->logger, &o->trouble, wp_clock_ns(), SAY_NS))
         wp_log(o->logger, WP_LOG_WARN, "cannot write the spool, batches wait in memory: %s waiting_batches=%u",
@@ -135,7 +135,7 @@ static void say_trouble(struct wp_outbox *o, const struct wp_error *why)
 
 /* The oldest in memory is acknowledged and nobody has room for it: what comes behind it cannot go to the spool any
  * more. */
-static void give_spool_up(struct wp_outbox *o)
+static void give_spool_up(struct wp_send_queue *o)
 {
     wp_log(
         o->logger, WP_LOG_ERROR, "the spool could not be written for too long, this session continues in memory only");
@@ -144,13 +144,13 @@ static void give_spool_up(struct wp_outbox *o)
         forget_first(o);
 }
 
-static bool is_full(const struct wp_outbox *o, size_t more)
+static bool is_full(const struct wp_send_queue *o, size_t more)
 {
     return o->count == LIMIT_FRAMES || (o->count && o->bytes + more > LIMIT_BYTES);
 }
 
 /* Not before the spool holds all of it: what Bye promises and the spool does not have would count as lost there. */
-static int put_bye(struct wp_outbox *o, struct wp_error *err)
+static int put_bye(struct wp_send_queue *o, struct wp_error *err)
 {
     if (!o->owes_bye || !takes_spool(o) || waiting(o))
         return 0;
@@ -159,14 +159,14 @@ static int put_bye(struct wp_outbox *o, struct wp_error *err)
     return rc;
 }
 
-int wp_outbox_end(struct wp_outbox *o, const struct wp_bye *bye, struct wp_error *err)
+int wp_send_queue_end(struct wp_send_queue *o, const struct wp_bye *bye, struct wp_error *err)
 {
     o->bye = *bye;
     o->owes_bye = o->session;
     return put_bye(o, err);
 }
 
-static void was_spooled(struct wp_outbox *o, const struct frame *frame)
+static void was_spooled(struct wp_send_queue *o, const struct frame *frame)
 {
     o->unsynced++;
     o->unsynced_bytes += frame->size;
@@ -175,7 +175,7 @@ static void was_spooled(struct wp_outbox *o, const struct frame *frame)
 }
 
 /* From memory to where it belongs, as far as it can be written. */
-static void spool_again(struct wp_outbox *o, bool may_go)
+static void spool_again(struct wp_send_queue *o, bool may_go)
 {
     struct wp_frame frame;
     struct wp_error why = {0};
@@ -198,7 +198,7 @@ static void spool_again(struct wp_outbox *o, bool may_go)
 }
 
 /* A copy, in memory. */
-static int keep(struct wp_outbox *o, uint64_t seq, const uint8_t *bytes, size_t size, struct wp_error *err)
+static int keep(struct wp_send_queue *o, uint64_t seq, const uint8_t *bytes, size_t size, struct wp_error *err)
 {
     uint8_t *copy = malloc(size);
     if (!copy)
@@ -210,8 +210,8 @@ static int keep(struct wp_outbox *o, uint64_t seq, const uint8_t *bytes, size_t 
     return 0;
 }
 
-int wp_outbox_push(
-    struct wp_outbox *o, const struct wp_batch *batch, const uint8_t *bytes, size_t size, struct wp_error *err)
+int wp_send_queue_push(
+    struct wp_send_queue *o, const struct wp_batch *batch, const uint8_t *bytes, size_t size, struct wp_error *err)
 {
     struct wp_error why = {0};
     bool is_spooled = false;
@@ -236,8 +236,8 @@ int wp_outbox_push(
     return rc;
 }
 
-static int read_spool(
-    struct wp_outbox *o, uint64_t seq, const char *endpoint, const uint8_t **frame, size_t *size, struct wp_error *err)
+static int read_spool(struct wp_send_queue *o, uint64_t seq, const char *endpoint, const uint8_t **frame, size_t *size,
+    struct wp_error *err)
 {
     uint64_t before = wp_spool_session_damaged(o->session);
     int rc = wp_spool_session_read(o->session, seq, endpoint, frame, size, err);
@@ -248,8 +248,8 @@ static int read_spool(
     return rc;
 }
 
-int wp_outbox_read(
-    struct wp_outbox *o, uint64_t *seq, const char *endpoint, const uint8_t **frame, size_t *size, struct wp_error *err)
+int wp_send_queue_read(struct wp_send_queue *o, uint64_t *seq, const char *endpoint, const uint8_t **frame,
+    size_t *size, struct wp_error *err)
 {
     bool is_spooled = o->session && *seq <= wp_spool_session_last(o->session);
     if (is_spooled && (!o->count || *seq < frame_at(o, 0)->seq || wp_spool_session_is_past(o->session, *seq, endpoint)))
@@ -270,7 +270,7 @@ int wp_outbox_read(
     return 0;
 }
 
-void wp_outbox_acknowledge(struct wp_outbox *o, uint64_t seq, const char *endpoint)
+void wp_send_queue_acknowledge(struct wp_send_queue *o, uint64_t seq, const char *endpoint)
 {
     struct wp_error why = {0};
     if (seq <= o->acked)
@@ -283,7 +283,7 @@ void wp_outbox_acknowledge(struct wp_outbox *o, uint64_t seq, const char *endpoi
         forget_first(o);
 }
 
-void wp_outbox_tend(struct wp_outbox *o)
+void wp_send_queue_tend(struct wp_send_queue *o)
 {
     uint64_t now = wp_clock_ns();
     if (!o->session || now - o->tended_ns < TEND_NS)
@@ -295,7 +295,7 @@ void wp_outbox_tend(struct wp_outbox *o)
     put_bye(o, NULL);
 }
 
-void wp_outbox_settle(struct wp_outbox *o)
+void wp_send_queue_settle(struct wp_send_queue *o)
 {
     if (takes_spool(o) && waiting(o))
         spool_again(o, true);
@@ -304,22 +304,22 @@ void wp_outbox_settle(struct wp_outbox *o)
     put_bye(o, NULL);
 }
 
-uint64_t wp_outbox_last(const struct wp_outbox *o)
+uint64_t wp_send_queue_last(const struct wp_send_queue *o)
 {
     return o->last_seq;
 }
 
-uint64_t wp_outbox_acked(const struct wp_outbox *o)
+uint64_t wp_send_queue_acked(const struct wp_send_queue *o)
 {
     return o->acked;
 }
 
-uint64_t wp_outbox_waiting(const struct wp_outbox *o)
+uint64_t wp_send_queue_waiting(const struct wp_send_queue *o)
 {
     return o->last_seq > o->acked ? o->last_seq - o->acked : 0;
 }
 
-bool wp_outbox_is_safe(const struct wp_outbox *o)
+bool wp_send_queue_is_safe(const struct wp_send_queue *o)
 {
     return o->session && (!waiting(o) || frame_at(o, o->count - 1)->seq <= o->acked);
 }

@@ -1,62 +1,62 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef WP_COLLECTOR_SEND_OUTLET_H
-#define WP_COLLECTOR_SEND_OUTLET_H
+#ifndef WP_COLLECTOR_SEND_UPLINK_H
+#define WP_COLLECTOR_SEND_UPLINK_H
 /* Where batches go: an aggregator, a capture file, or both, in frames that are made once. */
-#include "common/error.h"
 #include "collector/send/sender.h"
+#include "common/error.h"
 #include "common/log.h"
 #include "proto/batch.h"
 #include "proto/session.h"
 #include "proto/transport_client.h"
 
-struct wp_outlet;
+struct wp_uplink;
 
-/* Borrowed for the outlet's life. */
-struct wp_outlet_options {
+/* Borrowed for the uplink's life. */
+struct wp_uplink_options {
     struct wp_endpoints endpoints; /* count 0: no aggregator */
     const char *output;            /* NULL: no capture */
     const char *spool;             /* folder for what is not yet acknowledged; NULL: memory */
     uint64_t spool_limit;          /* bytes */
     bool needs_spool;              /* else it is done without when it cannot be had */
-    bool is_replay;       /* sessions that go on in others do so again, so that what is there of them is no leftover */
+    bool is_replay;       /* sessions that go on in others do so again, so that what is there of them is no backlog */
     size_t session_bytes; /* bound of a session's dictionary: it then goes on in another one */
 };
 
 /* `hello` is copied. */
-int wp_outlet_open(struct wp_outlet **outlet, const struct wp_outlet_options *options, const struct wp_hello *hello,
+int wp_uplink_open(struct wp_uplink **uplink, const struct wp_uplink_options *options, const struct wp_hello *hello,
     const struct wp_logger *logger, struct wp_error *err);
-void wp_outlet_close(struct wp_outlet *outlet);
+void wp_uplink_close(struct wp_uplink *uplink);
 /* See wp_client_answer_probes. */
-void wp_outlet_answer_probes(struct wp_outlet *outlet, uint64_t (*clock_ns)(const void *context), const void *context);
-bool wp_outlet_is_ready(const struct wp_outlet *outlet);
+void wp_uplink_answer_probes(struct wp_uplink *uplink, uint64_t (*clock_ns)(const void *context), const void *context);
+bool wp_uplink_is_ready(const struct wp_uplink *uplink);
 /* When to record, as an aggregator said last; unsaid: as this host likes. */
 /* Names are asked for and told with each pump, while an aggregator is there that knows them. Borrowed. */
 struct wp_fleet_names;
-void wp_outlet_ask_names(struct wp_outlet *outlet, struct wp_fleet_names *names);
+void wp_uplink_ask_names(struct wp_uplink *uplink, struct wp_fleet_names *names);
 /* Can be read when there is something to pump. It changes with the aggregator; -1: none. */
-int wp_outlet_fd(const struct wp_outlet *outlet);
-struct wp_window wp_outlet_window(const struct wp_outlet *outlet);
-int wp_outlet_pump(struct wp_outlet *outlet, int timeout_ms, struct wp_error *err);
-int wp_outlet_batch(struct wp_outlet *outlet, const struct wp_batch *batch, struct wp_error *err);
+int wp_uplink_fd(const struct wp_uplink *uplink);
+struct wp_window wp_uplink_window(const struct wp_uplink *uplink);
+int wp_uplink_pump(struct wp_uplink *uplink, int timeout_ms, struct wp_error *err);
+int wp_uplink_batch(struct wp_uplink *uplink, const struct wp_batch *batch, struct wp_error *err);
 /* A batch that is a frame already. */
-int wp_outlet_frame(
-    struct wp_outlet *outlet, const struct wp_batch *batch, const uint8_t *frame, size_t size, struct wp_error *err);
+int wp_uplink_frame(
+    struct wp_uplink *uplink, const struct wp_batch *batch, const uint8_t *frame, size_t size, struct wp_error *err);
 /* The session goes on in another one: what there is of it is delivered beside that. -EAGAIN while that is so of the one
  * before. The counts are the session's. */
-bool wp_outlet_may_renew(const struct wp_outlet *outlet);
-int wp_outlet_renew(
-    struct wp_outlet *outlet, const struct wp_hello *hello, uint64_t events, uint64_t dropped, struct wp_error *err);
+bool wp_uplink_may_renew(const struct wp_uplink *uplink);
+int wp_uplink_renew(
+    struct wp_uplink *uplink, const struct wp_hello *hello, uint64_t events, uint64_t dropped, struct wp_error *err);
 /* The aggregator takes nothing more of this session, but of another one. */
-bool wp_outlet_wants_renewal(const struct wp_outlet *outlet);
+bool wp_uplink_wants_renewal(const struct wp_uplink *uplink);
 /* What was lost since the last call because nobody takes it: Drops for the session that goes on. */
-bool wp_outlet_next_drop(struct wp_outlet *outlet, struct wp_drop *drop);
+bool wp_uplink_next_drop(struct wp_uplink *uplink, struct wp_drop *drop);
 /* The session is over: everything has arrived and is on disk when it returns 0; or, with a log line, waits in the
  * spool. */
-int wp_outlet_finish(struct wp_outlet *outlet, uint64_t events, uint64_t dropped, struct wp_error *err);
+int wp_uplink_finish(struct wp_uplink *uplink, uint64_t events, uint64_t dropped, struct wp_error *err);
 /* Of the frames so far. */
-uint64_t wp_outlet_bytes(const struct wp_outlet *outlet);
+uint64_t wp_uplink_bytes(const struct wp_uplink *uplink);
 
-struct wp_outlet_counts {
+struct wp_uplink_counts {
     bool has_aggregator, is_welcome, has_spool;
     uint64_t last_seq, acked_seq, waiting;         /* batches */
     uint64_t absent_ms;                            /* since an aggregator was there */
@@ -65,6 +65,6 @@ struct wp_outlet_counts {
     uint64_t renewals;                             /* sessions that went on in another one */
     uint64_t refused_sessions, refused_events;     /* that nobody takes, and what they held */
 };
-void wp_outlet_count(const struct wp_outlet *outlet, struct wp_outlet_counts *counts);
+void wp_uplink_count(const struct wp_uplink *uplink, struct wp_uplink_counts *counts);
 
 #endif

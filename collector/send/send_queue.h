@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WP_COLLECTOR_SEND_SEND_QUEUE_H
+#define WP_COLLECTOR_SEND_SEND_QUEUE_H
+/*
+ * The batches of one session that may still be asked for: in the spool when there is one, else in memory until they are
+ * acknowledged; what the spool was given is kept in memory as well until it is synced. When the spool cannot be written
+ * they wait in memory, and go there as soon as it can.
+ */
+#include "collector/spool/spool.h"
+
+struct wp_send_queue;
+
+/* spool and session: NULL for memory alone; both are borrowed. */
+int wp_send_queue_create(struct wp_send_queue **queue, struct wp_spool *spool, struct wp_spool_session *session,
+    const struct wp_logger *logger, struct wp_error *err);
+void wp_send_queue_destroy(struct wp_send_queue *queue);
+/* Copies a whole frame. -EAGAIN: memory is full, something must be acknowledged first. */
+int wp_send_queue_push(
+    struct wp_send_queue *queue, const struct wp_batch *batch, const uint8_t *frame, size_t size, struct wp_error *err);
+/* The first batch from *seq on (as a rule just it), valid until the next call; *seq becomes its number. -ENOENT: none.
+ */
+int wp_send_queue_read(struct wp_send_queue *queue, uint64_t *seq, const char *endpoint, const uint8_t **frame,
+    size_t *size, struct wp_error *err);
+void wp_send_queue_acknowledge(struct wp_send_queue *queue, uint64_t seq, const char *endpoint);
+/* What is due once a second, when it is: syncs, and tries again to get from memory into the spool. */
+void wp_send_queue_tend(struct wp_send_queue *queue);
+/* There will be no more batches: the spool keeps Bye, as soon as it holds all of them. -errno: not yet, it is tried
+ * again. */
+int wp_send_queue_end(struct wp_send_queue *queue, const struct wp_bye *bye, struct wp_error *err);
+/* At the end: what waits in memory goes to the spool, also when the oldest there must go for it. */
+void wp_send_queue_settle(struct wp_send_queue *queue);
+uint64_t wp_send_queue_last(const struct wp_send_queue *queue); /* batch, 0: none yet */
+uint64_t wp_send_queue_acked(const struct wp_send_queue *queue);
+uint64_t wp_send_queue_waiting(const struct wp_send_queue *queue); /* batches that are not acknowledged */
+bool wp_send_queue_is_safe(const struct wp_send_queue *queue);     /* what waits is on disk */
+
+#endif
