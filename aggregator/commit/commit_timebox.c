@@ -138,7 +138,7 @@ static void say_more(struct writing *w, const char *key, uint64_t more)
     say(w, key, value);
 }
 
-static int say_late(struct writing *w, struct wp_txn *txn, const struct wp_metadata_place *place,
+static int say_late(struct writing *w, struct wp_txn *txn, const struct wp_metadata_scope *place,
     const struct wp_timebox_note *note, struct wp_error *err)
 {
     uint64_t events = 0, total_ns = 0;
@@ -165,7 +165,7 @@ static int say_late(struct writing *w, struct wp_txn *txn, const struct wp_metad
 static int write_note(const struct wp_timebox_note *note, struct wp_txn *txn, const struct wp_commit_options *options,
     struct wp_error *err)
 {
-    struct wp_metadata_place place = {note->bucket, true, note->timebox_s};
+    struct wp_metadata_scope place = {note->bucket, true, note->timebox_s};
     struct writing w = {.options = options};
     for (size_t i = 0; i < note->session_count; i++)
         say_host(&w, note->sessions[i]);

@@ -2,12 +2,12 @@
 #include "reporter/cmd/check.h"
 
 #include "common/strings.h"
-#include "reporter/compare/kept_checks.h"
+#include "reporter/compare/stored_checks.h"
 #include "reporter/data/other_windows.h"
 #include "reporter/export/format_check.h"
 #include "reporter/export/format_text.h"
 #include "reporter/facts/facts_read.h"
-#include "reporter/facts/mixed.h"
+#include "reporter/facts/release_overlap.h"
 #include "reporter/page/page_compare.h"
 #include "reporter/read/history.h"
 #include "reporter/site/single_file.h"
@@ -16,33 +16,33 @@
 #include <stdio.h>
 #include <string.h>
 
-#define MIXED 8u /* other releases at the same time that are looked at */
+#define OVERLAPS 8u /* other releases at the same time that are looked at */
 
 /* Which release NEW is, and which one it stands on. */
-static int find_sides(const struct wp_stores *stores, const struct wp_check_options *options,
-    struct wp_side_spec side[2], struct wp_error *err)
+static int find_operands(const struct wp_stores *stores, const struct wp_check_options *options,
+    struct wp_operand_spec operand[2], struct wp_error *err)
 {
     struct wp_release_order order;
     int rc = wp_release_order_read(&order, stores, &options->common.order, err);
     if (rc)
         return rc;
-    size_t after = *side[WP_AFTER].release ? wp_release_order_find(&order, side[WP_AFTER].release)
-        : order.count                      ? 0
-                                           : SIZE_MAX;
+    size_t after = *operand[WP_AFTER].release ? wp_release_order_find(&order, operand[WP_AFTER].release)
+        : order.count                         ? 0
+                                              : SIZE_MAX;
     if (after == SIZE_MAX)
         rc = wp_error_set(err, -ENOENT,
-            *side[WP_AFTER].release ? "no store has a release %s" : "the store has no releases%s",
-            side[WP_AFTER].release);
+            *operand[WP_AFTER].release ? "no store has a release %s" : "the store has no releases%s",
+            operand[WP_AFTER].release);
     size_t before = rc ? SIZE_MAX : order.rows[after].baseline;
     if (!rc && before == SIZE_MAX)
         rc = wp_error_set(err, -ENOENT, "nothing measured comes before release %s: there is nothing to compare it with",
             order.rows[after].id);
     if (!rc) {
-        snprintf(side[WP_AFTER].release, sizeof(side[WP_AFTER].release), "%s", order.rows[after].id);
-        snprintf(side[WP_BEFORE].release, sizeof(side[WP_BEFORE].release), "%s", order.rows[before].id);
+        snprintf(operand[WP_AFTER].release, sizeof(operand[WP_AFTER].release), "%s", order.rows[after].id);
+        snprintf(operand[WP_BEFORE].release, sizeof(operand[WP_BEFORE].release), "%s", order.rows[before].id);
         /* What else was asked of the newer one holds for both. */
-        memcpy(side[WP_BEFORE].aggregate, side[WP_AFTER].aggregate, sizeof(side[WP_BEFORE].aggregate));
-        memcpy(side[WP_BEFORE].host, side[WP_AFTER].host, sizeof(side[WP_BEFORE].host));
+        memcpy(operand[WP_BEFORE].aggregate, operand[WP_AFTER].aggregate, sizeof(operand[WP_BEFORE].aggregate));
+        memcpy(operand[WP_BEFORE].host, operand[WP_AFTER].host, sizeof(operand[WP_BEFORE].host));
     }
     wp_release_order_fini(&order);
     return rc;
@@ -51,7 +51,7 @@ static int find_sides(const struct wp_stores *stores, const struct wp_check_opti
 /* With --git a side may be a commit that no release is called after: OLD its release or nearest measured ancestor, NEW
  * that very one's. */
 static int find_commit(
-    struct wp_side_spec *spec, const struct wp_stores *stores, const char *git, bool is_exact, struct wp_error *err)
+    struct wp_operand_spec *spec, const struct wp_stores *stores, const char *git, bool is_exact, struct wp_error *err)
 {
     char **releases = NULL, name[sizeof(spec->release) + 16];
     size_t count = 0;
@@ -80,25 +80,25 @@ static int find_commit(
 }
 
 /* The same release on both sides: all hosts but the canaries, and these. */
-static int canary_sides(struct wp_side_spec side[2], const char *canary, struct wp_error *err)
+static int canary_operands(struct wp_operand_spec operand[2], const char *canary, struct wp_error *err)
 {
-    if (*side[WP_AFTER].host)
-        return wp_error_set(err, -EINVAL, "--canary says which hosts, and so does '%s'", side[WP_AFTER].host);
-    side[WP_BEFORE] = side[WP_AFTER];
-    snprintf(side[WP_AFTER].host, sizeof(side[WP_AFTER].host), "%.254s", canary);
-    snprintf(side[WP_BEFORE].host, sizeof(side[WP_BEFORE].host), "!%.254s", canary);
+    if (*operand[WP_AFTER].host)
+        return wp_error_set(err, -EINVAL, "--canary says which hosts, and so does '%s'", operand[WP_AFTER].host);
+    operand[WP_BEFORE] = operand[WP_AFTER];
+    snprintf(operand[WP_AFTER].host, sizeof(operand[WP_AFTER].host), "%.254s", canary);
+    snprintf(operand[WP_BEFORE].host, sizeof(operand[WP_BEFORE].host), "!%.254s", canary);
     return 0;
 }
 
 /* Other releases that ran while a side was measured: what differs may be theirs. */
-static int read_mixed(struct wp_facts facts[2], const struct wp_stores *stores, struct wp_error *err)
+static int read_overlaps(struct wp_facts facts[2], const struct wp_stores *stores, struct wp_error *err)
 {
     struct wp_release_order order;
     int rc = wp_release_order_read(&order, stores, &(struct wp_order_options){0}, err);
     for (int i = 0; i < 2 && !rc; i++) {
-        size_t row = wp_release_order_find(&order, facts[i].release), others[MIXED];
-        size_t count = row == SIZE_MAX ? 0 : wp_mixed_candidates(&order, row, others, MIXED);
-        rc = wp_mixed_read(&facts[i], stores, &order, others, count, err);
+        size_t row = wp_release_order_find(&order, facts[i].release), others[OVERLAPS];
+        size_t count = row == SIZE_MAX ? 0 : wp_release_overlap_candidates(&order, row, others, OVERLAPS);
+        rc = wp_release_overlap_read(&facts[i], stores, &order, others, count, err);
     }
     wp_release_order_fini(&order);
     return rc;
@@ -107,7 +107,7 @@ static int read_mixed(struct wp_facts facts[2], const struct wp_stores *stores, 
 static int format_text(struct wp_buffer *out, const struct wp_compare *compare, struct wp_error *err)
 {
     struct wp_display display;
-    wp_display_init(&display, &(struct wp_query){WP_PAGE_INDEX, NULL, NULL});
+    wp_display_init(&display, &(struct wp_page_id){WP_PAGE_INDEX, NULL, NULL});
     int rc = wp_page_compare_digest(&display, compare, err);
     if (!rc)
         rc = wp_format_text(out, &display, err);
@@ -127,25 +127,25 @@ static int format(struct wp_buffer *out, const struct wp_compare *compare, const
 int wp_check_run(struct wp_buffer *out, const struct wp_check_options *options, bool *is_degraded, struct wp_error *err)
 {
     struct wp_stores stores;
-    struct wp_side_spec side[2] = {options->before, options->after};
+    struct wp_operand_spec operand[2] = {options->before, options->after};
     struct wp_facts facts[2] = {0};
     struct wp_compare compare;
     int rc = wp_stores_open(&stores, options->common.stores, options->common.store_count, err);
     if (rc)
         return rc;
     for (int i = 0; i < 2 && !rc && options->common.order.git; i++)
-        rc = *side[i].release ? find_commit(&side[i], &stores, options->common.order.git, i == WP_AFTER, err) : 0;
+        rc = *operand[i].release ? find_commit(&operand[i], &stores, options->common.order.git, i == WP_AFTER, err) : 0;
     for (int i = 0; i < 2 && !rc; i++)
-        rc = wp_side_find(&side[i], &stores, err);
-    if (!rc && !*side[WP_BEFORE].release && (!*options->canary || !*side[WP_AFTER].release))
-        rc = find_sides(&stores, options, side, err);
+        rc = wp_operand_find(&operand[i], &stores, err);
+    if (!rc && !*operand[WP_BEFORE].release && (!*options->canary || !*operand[WP_AFTER].release))
+        rc = find_operands(&stores, options, operand, err);
     if (!rc && *options->canary)
-        rc = canary_sides(side, options->canary, err);
-    side[WP_BEFORE].same_time = side[WP_AFTER].same_time = options->same_time || *options->canary;
+        rc = canary_operands(operand, options->canary, err);
+    operand[WP_BEFORE].same_time = operand[WP_AFTER].same_time = options->same_time || *options->canary;
     if (!rc)
-        rc = wp_sides_read(facts, &stores, side, options->aggregate, err);
+        rc = wp_operands_read(facts, &stores, operand, options->aggregate, err);
     if (!rc)
-        rc = read_mixed(facts, &stores, err);
+        rc = read_overlaps(facts, &stores, err);
     if (!rc && options->format == WP_CHECK_HTML)
         rc = wp_other_windows_fit(&facts[WP_AFTER], err);
     if (!rc)
@@ -154,8 +154,8 @@ int wp_check_run(struct wp_buffer *out, const struct wp_check_options *options, 
         rc = format(out, &compare, &facts[WP_AFTER], options->format, err);
         *is_degraded = compare.is_degraded;
         if (!rc && options->keeps)
-            rc = wp_check_keep(&stores, &compare, &side[WP_AFTER],
-                options->old_text ? options->old_text : side[WP_BEFORE].release, err);
+            rc = wp_check_store(&stores, &compare, &operand[WP_AFTER],
+                options->old_text ? options->old_text : operand[WP_BEFORE].release, err);
         wp_compare_fini(&compare);
     }
     wp_facts_fini(&facts[WP_BEFORE]);

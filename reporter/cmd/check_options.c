@@ -28,7 +28,7 @@ static int format_parse(const char *name)
     return -1;
 }
 
-static void take_side(struct argp_state *state, struct wp_check_options *options, const char *text)
+static void set_operand(struct argp_state *state, struct wp_check_options *options, const char *text)
 {
     struct wp_error err = {0};
     if (state->arg_num > 1)
@@ -37,7 +37,7 @@ static void take_side(struct argp_state *state, struct wp_check_options *options
         options->before = options->after;
     else
         options->old_text = text;
-    if (wp_side_parse(&options->after, text, &err))
+    if (wp_operand_parse(&options->after, text, &err))
         argp_error(state, "%s", err.text);
 }
 
@@ -60,7 +60,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         options->format = (enum wp_check_format)found;
         break;
     case ARGP_KEY_ARG:
-        take_side(state, options, arg);
+        set_operand(state, options, arg);
         break;
     case KEY_CANARY:
         if (!*arg || *arg == '!' || strlen(arg) > 250)

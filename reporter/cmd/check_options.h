@@ -3,14 +3,14 @@
 #define WP_REPORTER_CMD_CHECK_OPTIONS_H
 /* The command line of `wakepath-reporter check`. */
 #include "reporter/cmd/common_options.h"
-#include "reporter/compare/side_spec.h"
+#include "reporter/compare/operand_spec.h"
 
 enum wp_check_format { WP_CHECK_TEXT, WP_CHECK_JSON, WP_CHECK_JUNIT, WP_CHECK_HTML };
 
 struct wp_check_options {
     struct wp_common_options common;
-    struct wp_side_spec before, after; /* release "": to be found out */
-    const char *aggregate;             /* NULL: main, else the largest */
+    struct wp_operand_spec before, after; /* release "": to be found out */
+    const char *aggregate;                /* NULL: main, else the largest */
     enum wp_check_format format;
     const char *canary; /* hosts, against all others of the same release at the same time; "": not asked */
     bool same_time;

@@ -3,7 +3,7 @@
 
 #include "common/path.h"
 #include "common/strings.h"
-#include "reporter/compare/side.h"
+#include "reporter/compare/operand.h"
 #include "reporter/data/other_windows.h"
 #include "reporter/export/format_folded.h"
 #include "reporter/export/format_json.h"
@@ -26,7 +26,7 @@
 static int format_text(struct wp_buffer *out, const struct wp_facts *facts, struct wp_error *err)
 {
     struct wp_display display;
-    wp_display_init(&display, &(struct wp_query){WP_PAGE_OVERVIEW, facts->release, facts->aggregate});
+    wp_display_init(&display, &(struct wp_page_id){WP_PAGE_OVERVIEW, facts->release, facts->aggregate});
     int rc = wp_page_digest(&display, facts, err);
     if (!rc)
         rc = wp_format_text(out, &display, err);
@@ -71,8 +71,8 @@ static int format(
 {
     if (formats[options->format].write)
         return formats[options->format].write(out, facts, err);
-    return options->format == WP_FORMAT_CSV ? wp_format_csv(out, facts, options->sheet, err)
-                                            : wp_format_ndjson(out, facts, options->sheet, err);
+    return options->format == WP_FORMAT_CSV ? wp_format_csv(out, facts, options->table, err)
+                                            : wp_format_ndjson(out, facts, options->table, err);
 }
 
 static int choose_release(const struct wp_stores *stores, const struct wp_print_options *options, char *chosen,

@@ -23,7 +23,7 @@ enum wp_format {
 
 /* For people: "html, json, text ...". */
 #define WP_FORMAT_NAMES "html, json, text, folded, pprof, speedscope, perfetto, perun, perun-whole, csv or ndjson"
-struct wp_sheet;
+struct wp_export_table;
 
 struct wp_print_options {
     const char *const *stores;
@@ -31,7 +31,7 @@ struct wp_print_options {
     const char *release;   /* NULL: the only one */
     const char *aggregate; /* NULL: main, else the largest */
     enum wp_format format;
-    const struct wp_sheet *sheet; /* of csv and ndjson; NULL: all tables */
+    const struct wp_export_table *table; /* of csv and ndjson; NULL: all tables */
     struct wp_selection selection;
     unsigned exemplar; /* of perfetto: this window, as the pages number them; 0: the first window that was kept */
 };

@@ -5,7 +5,7 @@
 #include "common/version.h"
 #include "reporter/base/output.h"
 #include "reporter/cmd/check.h"
-#include "reporter/cmd/question.h"
+#include "reporter/cmd/query.h"
 #include "reporter/cmd/reporter_options.h"
 #include "reporter/cmd/site_run.h"
 
@@ -28,7 +28,7 @@ static int print_report(struct wp_reporter_options *options, struct wp_error *er
         .release = options->release,
         .aggregate = options->aggregate,
         .format = options->format,
-        .sheet = options->sheet,
+        .table = options->table,
         .exemplar = options->exemplar,
         .selection = options->selection};
     struct wp_buffer out = {0};
@@ -73,7 +73,7 @@ int main(int argc, char **argv)
     argp_program_version_hook = print_version;
     const char *mode = argc > 1 ? argv[1] : "";
     int rc = !strcmp(mode, "check") ? check(argc - 1, argv + 1, &code, &err)
-        : !strcmp(mode, "query")    ? wp_question_run(&logger, argc - 1, argv + 1, &err)
+        : !strcmp(mode, "query")    ? wp_query_run(&logger, argc - 1, argv + 1, &err)
                                     : report(&logger, argc, argv, &err);
     if (!rc)
         return code;

@@ -2,8 +2,8 @@
 #include "reporter/cmd/reporter_options.h"
 
 #include "common/config.h"
-#include "reporter/compare/side_spec.h"
-#include "reporter/export/sheet.h"
+#include "reporter/compare/operand_spec.h"
+#include "reporter/export/export_table.h"
 #include "storage/value/bucket.h"
 
 #include <argp.h>
@@ -115,7 +115,7 @@ static void check(struct argp_state *state, struct wp_reporter_options *options)
     bool is_table = options->format == WP_FORMAT_CSV || options->format == WP_FORMAT_NDJSON;
     if (options->is_single && options->format_given && options->format != WP_FORMAT_HTML)
         argp_error(state, "--single-file is html, and another --format was given");
-    if (options->sheet && !is_table)
+    if (options->table && !is_table)
         argp_error(state, "--table chooses one of the tables of --format csv or ndjson");
     if (options->exemplar && options->format != WP_FORMAT_PERFETTO)
         argp_error(state, "--exemplar chooses a window of --format perfetto");
@@ -153,8 +153,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
             argp_error(state, "'%s' is not a format: %s", arg, WP_FORMAT_NAMES);
         break;
     case 't':
-        options->sheet = wp_sheet_find(arg);
-        if (!options->sheet)
+        options->table = wp_export_table_find(arg);
+        if (!options->table)
             argp_error(state,
                 "'%s' is not a table: report, categories, processes, functions, waits, edges, requests, unexplained, "
                 "stacks, lines or calls",

@@ -19,7 +19,7 @@ struct wp_reporter_options {
     const char *metrics_file;                      /* borrowed from argv; NULL none */
     const char *out, *release, *aggregate, *parts; /* borrowed from argv; NULL not given */
     enum wp_format format;
-    const struct wp_sheet *sheet; /* NULL: all tables */
+    const struct wp_export_table *table; /* NULL: all tables */
     bool format_given, is_single, is_gzipped, quiet;
     int wait_s; /* -1: as long as it takes */
     unsigned jobs;

@@ -17,19 +17,19 @@
 
 bool wp_change_is_listed(const struct wp_compare *compare, uint64_t before, uint64_t after)
 {
-    return (double)before >= LISTED_SHARE * (double)compare->side[WP_BEFORE].total_ns + 1 ||
-        (double)after >= LISTED_SHARE * (double)compare->side[WP_AFTER].total_ns + 1;
+    return (double)before >= LISTED_SHARE * (double)compare->operand[WP_BEFORE].total_ns + 1 ||
+        (double)after >= LISTED_SHARE * (double)compare->operand[WP_AFTER].total_ns + 1;
 }
 
 /* In every recording of one side and in none of the other, where there are recordings to say so. */
 static bool is_lone(
     const struct wp_compare_build *build, const struct wp_change *change, const struct wp_row_sums *sums, uint32_t row)
 {
-    int side = change->ns[WP_AFTER] ? WP_AFTER : WP_BEFORE;
-    uint32_t buckets = build->compare->side[side].buckets;
-    return change->ns[side] && !change->ns[!side] && build->stretches[side].count > 1 &&
-        build->stretches[!side].count > 1 &&
-        wp_stretches_have_all(&build->stretches[side], &sums->parts[side][(size_t)row * buckets], buckets);
+    int operand = change->ns[WP_AFTER] ? WP_AFTER : WP_BEFORE;
+    uint32_t buckets = build->compare->operand[operand].buckets;
+    return change->ns[operand] && !change->ns[!operand] && build->intervals[operand].count > 1 &&
+        build->intervals[!operand].count > 1 &&
+        wp_intervals_have_all(&build->intervals[operand], &sums->parts[operand][(size_t)row * buckets], buckets);
 }
 
 void wp_change_fill(
@@ -37,29 +37,29 @@ void wp_change_fill(
 {
     bool itself = build->compare->options.per == WP_PER_RECORDING;
     for (int i = 0; i < 2; i++) {
-        const struct wp_side *side = &build->compare->side[i];
-        const double *parts = &sums->parts[i][(size_t)row * side->buckets];
+        const struct wp_operand *operand = &build->compare->operand[i];
+        const double *parts = &sums->parts[i][(size_t)row * operand->buckets];
         change->ns[i] = sums->ns[i][row];
         change->count[i] = sums->count[i][row];
-        change->rate[i].value = (double)change->ns[i] / side->units;
-        if (!side->buckets)
+        change->rate[i].value = (double)change->ns[i] / operand->units;
+        if (!operand->buckets)
             continue;
-        change->rate[i] = wp_rate_of(parts, build->activity[i], side->buckets, side->units);
-        change->between[i] = wp_stretches_rate(&build->stretches[i], &change->rate[i], parts, build->activity[i],
-            side->buckets, itself ? WP_STRETCH_ITSELF : WP_STRETCH_SIZE);
+        change->rate[i] = wp_rate_of(parts, build->activity[i], operand->buckets, operand->units);
+        change->between[i] = wp_intervals_rate(&build->intervals[i], &change->rate[i], parts, build->activity[i],
+            operand->buckets, itself ? WP_INTERVAL_ITSELF : WP_INTERVAL_SIZE);
     }
     change->is_lone = is_lone(build, change, sums, row);
 }
 
-static bool has_ratio(const struct wp_change *change, int side)
+static bool has_ratio(const struct wp_change *change, int operand)
 {
-    return change->between[side].freedom > 0 && change->rate[side].freedom > 0 && change->rate[side].error > 0;
+    return change->between[operand].freedom > 0 && change->rate[operand].freedom > 0 && change->rate[operand].error > 0;
 }
 
-static struct wp_variance_ratio ratio_of(const struct wp_change *change, int side)
+static struct wp_variance_ratio ratio_of(const struct wp_change *change, int operand)
 {
-    double ratio = change->between[side].error / change->rate[side].error;
-    return (struct wp_variance_ratio){ratio * ratio, change->between[side].freedom};
+    double ratio = change->between[operand].error / change->rate[operand].error;
+    return (struct wp_variance_ratio){ratio * ratio, change->between[operand].freedom};
 }
 
 static bool is_few(const struct wp_change *change)
@@ -72,8 +72,8 @@ static bool is_few(const struct wp_change *change)
 
 bool wp_compare_is_by_recording(const struct wp_compare *compare)
 {
-    return compare->options.per == WP_PER_RECORDING && compare->side[WP_BEFORE].stretches > 1 &&
-        compare->side[WP_AFTER].stretches > 1;
+    return compare->options.per == WP_PER_RECORDING && compare->operand[WP_BEFORE].intervals > 1 &&
+        compare->operand[WP_AFTER].intervals > 1;
 }
 
 /* Small rows vary by more of themselves: they do not speak for large ones, nor these for them. */
@@ -81,7 +81,7 @@ static bool is_large(const struct wp_compare *compare, const struct wp_change *c
 {
     bool is = true;
     for (int i = 0; i < 2; i++)
-        is &= change->rate[i].value * compare->side[i].units >= LARGE_SHARE * (double)compare->side[i].total_ns;
+        is &= change->rate[i].value * compare->operand[i].units >= LARGE_SHARE * (double)compare->operand[i].total_ns;
     return is;
 }
 
@@ -90,7 +90,7 @@ static struct wp_variance_ratio relative_variance(const struct wp_compare *compa
 {
     double squares = 0, freedom = 0;
     for (int i = 0; i < 2; i++) {
-        double n = compare->side[i].stretches;
+        double n = compare->operand[i].intervals;
         if (change->rate[i].value <= 0)
             return (struct wp_variance_ratio){0};
         double spread = change->between[i].error / change->rate[i].value;
@@ -123,9 +123,9 @@ int wp_compare_moderate(struct wp_compare *compare)
     if (!ratios)
         return -ENOMEM;
     for (size_t i = 0; i < changes->count; i++)
-        for (int side = 0; side < 2; side++)
-            if (has_ratio(&changes->rows[i], side) && !is_few(&changes->rows[i]))
-                ratios[count++] = ratio_of(&changes->rows[i], side);
+        for (int operand = 0; operand < 2; operand++)
+            if (has_ratio(&changes->rows[i], operand) && !is_few(&changes->rows[i]))
+                ratios[count++] = ratio_of(&changes->rows[i], operand);
     compare->moderation = wp_moderation_of(ratios, count);
     for (int category = 0; category < WP_CATEGORIES && wp_compare_is_by_recording(compare); category++) {
         struct wp_moderation *moderation = &compare->by_category[category];
@@ -149,7 +149,7 @@ static double widen(const struct wp_compare *compare, struct wp_change *change)
             known[i] = wp_moderate(&compare->moderation, &known[i]);
         }
     for (int i = 0; i < 2; i++) {
-        bool is_lone = compare->side[i].stretches < 2 && compare->side[!i].stretches > 1;
+        bool is_lone = compare->operand[i].intervals < 2 && compare->operand[!i].intervals > 1;
         struct wp_variance_ratio ratio = is_lone ? known[!i] : known[i];
         if (ratio.freedom <= 0 || change->rate[i].freedom <= 0)
             continue;
@@ -166,10 +166,11 @@ static double widen(const struct wp_compare *compare, struct wp_change *change)
  */
 static struct wp_welch lone_test(const struct wp_compare *compare, const struct wp_change *change)
 {
-    int side = change->rate[WP_AFTER].value > 0 ? WP_AFTER : WP_BEFORE;
-    double here = compare->side[side].stretches, there = compare->side[!side].stretches, freedom = here + there - 2;
-    double value = change->rate[side].value;
-    double spread = fmax(change->between[side].error * sqrt(here), LEAST_SPREAD * value);
+    int operand = change->rate[WP_AFTER].value > 0 ? WP_AFTER : WP_BEFORE;
+    double here = compare->operand[operand].intervals, there = compare->operand[!operand].intervals,
+           freedom = here + there - 2;
+    double value = change->rate[operand].value;
+    double spread = fmax(change->between[operand].error * sqrt(here), LEAST_SPREAD * value);
     double variance = spread * spread * (here - 1) / freedom;
     double t = value > 0 ? change->delta / sqrt(variance * (1 / here + 1 / there)) : 0;
     return (struct wp_welch){t, freedom, wp_student_tail(t, freedom)};
@@ -190,8 +191,8 @@ static struct wp_welch recordings_test(const struct wp_compare *compare, struct 
     relative.ratio = fmax(relative.ratio, LEAST_RELATIVE * LEAST_RELATIVE);
     double squares = 0;
     for (int i = 0; i < 2; i++) {
-        squares += relative.ratio / compare->side[i].stretches;
-        change->rate[i].error = change->rate[i].value * sqrt(relative.ratio / compare->side[i].stretches);
+        squares += relative.ratio / compare->operand[i].intervals;
+        change->rate[i].error = change->rate[i].value * sqrt(relative.ratio / compare->operand[i].intervals);
         change->rate[i].freedom = relative.freedom;
     }
     double t = 2 * change->delta / sum / sqrt(squares);

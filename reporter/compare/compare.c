@@ -4,10 +4,10 @@
 #include "reporter/compare/change.h"
 #include "reporter/compare/compare_build.h"
 #include "reporter/compare/compare_flame.h"
+#include "reporter/compare/compare_location.h"
 #include "reporter/compare/compare_method.h"
-#include "reporter/compare/compare_place.h"
 #include "reporter/compare/compare_whole.h"
-#include "reporter/facts/mixed.h"
+#include "reporter/facts/release_overlap.h"
 #include "storage/report/report_read.h"
 #include "storage/report/report_series.h"
 
@@ -64,43 +64,43 @@ static uint32_t own_running(void *context, uint32_t node, uint32_t category)
     return runs && tree->layer[node] < 2 ? 0 : UINT32_MAX;
 }
 
-static void describe_side(struct wp_compare_build *build, int which, const struct wp_row_sums *own)
+static void describe_operand(struct wp_compare_build *build, int which, const struct wp_row_sums *own)
 {
     const struct wp_facts *facts = build->facts[which];
-    const struct wp_compare_side *from = &build->tree.side[which];
-    struct wp_side *side = &build->compare->side[which];
+    const struct wp_compare_operand *from = &build->tree.operand[which];
+    struct wp_operand *operand = &build->compare->operand[which];
     uint32_t buckets;
     unsigned shift;
     wp_report_buckets(facts->report, &buckets, &shift);
-    *side = (struct wp_side){.release = facts->release,
+    *operand = (struct wp_operand){.release = facts->release,
         .aggregate = facts->aggregate,
         .group = facts->group,
-        .mixed = wp_mixed_sentence(&build->compare->pool, facts->mixed, facts->mixed_count),
+        .overlaps = wp_release_overlap_sentence(&build->compare->pool, facts->overlaps, facts->overlap_count),
         .wall_ns = facts->wall_ns,
         .total_ns = facts->total_ns,
         .first_ns = facts->first_ns,
         .recordings = facts->recordings ? facts->recordings : 1,
         .buckets = buckets,
-        .stretches = build->stretches[which].count,
+        .intervals = build->intervals[which].count,
         .bucket_ns = (uint64_t)1 << shift,
         .accounted_percent = facts->accounted_percent};
     for (uint32_t i = 0; i < from->sample_count; i++)
-        side->sampled_ns += from->samples[i].ns;
+        operand->sampled_ns += from->samples[i].ns;
     build->activity[which] = from->activity;
-    side->units = (double)facts->wall_ns / 1e9;
+    operand->units = (double)facts->wall_ns / 1e9;
     if (build->compare->options.per == WP_PER_ACTIVITY && own->ns[which][0]) {
-        side->units = (double)own->ns[which][0] / 1e9;
+        operand->units = (double)own->ns[which][0] / 1e9;
         build->activity[which] = own->parts[which];
     } else if (build->compare->options.per == WP_PER_RECORDING) {
-        side->units = (double)side->recordings;
+        operand->units = (double)operand->recordings;
     }
-    if (side->units <= 0)
-        side->units = 1;
+    if (operand->units <= 0)
+        operand->units = 1;
 }
 
 bool wp_compare_is_of_hosts(const struct wp_compare *compare)
 {
-    const struct wp_side *a = &compare->side[WP_BEFORE], *b = &compare->side[WP_AFTER];
+    const struct wp_operand *a = &compare->operand[WP_BEFORE], *b = &compare->operand[WP_AFTER];
     return a->group && b->group && strcmp(a->group, b->group) && !strcmp(a->release, b->release) &&
         !strcmp(a->aggregate, b->aggregate);
 }
@@ -112,21 +112,22 @@ static const char *name_group(struct wp_compare *compare, const char *group)
 }
 
 /* "v2", or what else tells the two apart. */
-static void label_sides(struct wp_compare *compare)
+static void label_operands(struct wp_compare *compare)
 {
-    struct wp_side *a = &compare->side[WP_BEFORE], *b = &compare->side[WP_AFTER];
+    struct wp_operand *a = &compare->operand[WP_BEFORE], *b = &compare->operand[WP_AFTER];
     bool same_release = !strcmp(a->release, b->release), same_aggregate = !strcmp(a->aggregate, b->aggregate);
     for (int i = 0; i < 2; i++) {
-        struct wp_side *side = &compare->side[i];
-        side->label = !same_release && !same_aggregate
-            ? wp_pool_printf(&compare->pool, "%s:%s", side->release, side->aggregate)
-            : !same_aggregate ? side->aggregate
-            : !same_release   ? side->release
-            : side->group     ? name_group(compare, side->group)
+        struct wp_operand *operand = &compare->operand[i];
+        operand->label = !same_release && !same_aggregate
+            ? wp_pool_printf(&compare->pool, "%s:%s", operand->release, operand->aggregate)
+            : !same_aggregate ? operand->aggregate
+            : !same_release   ? operand->release
+            : operand->group  ? name_group(compare, operand->group)
             : i == WP_BEFORE  ? "before"
                               : "after";
-        if (side->group && !(same_release && same_aggregate))
-            side->label = wp_pool_printf(&compare->pool, "%s on %s", side->label, name_group(compare, side->group));
+        if (operand->group && !(same_release && same_aggregate))
+            operand->label =
+                wp_pool_printf(&compare->pool, "%s on %s", operand->label, name_group(compare, operand->group));
     }
 }
 
@@ -256,8 +257,8 @@ static uint32_t permalink_of(const struct wp_compare_build *build, uint32_t node
 static void name_rows(struct wp_compare_build *build, enum wp_change_family family, wp_row_of row_of,
     struct wp_change *rows, uint32_t count)
 {
-    for (int side = 1; side >= 0; side--) { /* the newer one first: its flame is what is shown */
-        const struct wp_compare_side *from = &build->tree.side[side];
+    for (int operand = 1; operand >= 0; operand--) { /* the newer one first: its flame is what is shown */
+        const struct wp_compare_operand *from = &build->tree.operand[operand];
         for (uint32_t i = 0; i < from->cell_count; i++) {
             uint32_t node = from->node[from->cells[i].node];
             uint32_t row = row_of(build, node, from->cells[i].category);
@@ -275,10 +276,10 @@ static int build_family(struct wp_compare_build *build, enum wp_change_family fa
     struct wp_changes *changes = &build->compare->changes[family];
     struct wp_row_sums sums;
     wp_intmap_clear(&build->keys);
-    for (int side = 0; side < 2; side++) /* how many rows there are */
-        for (uint32_t i = 0; i < build->tree.side[side].cell_count; i++) {
-            const struct wp_cell *cell = &build->tree.side[side].cells[i];
-            row_ofs[family](build, build->tree.side[side].node[cell->node], cell->category);
+    for (int operand = 0; operand < 2; operand++) /* how many rows there are */
+        for (uint32_t i = 0; i < build->tree.operand[operand].cell_count; i++) {
+            const struct wp_cell *cell = &build->tree.operand[operand].cells[i];
+            row_ofs[family](build, build->tree.operand[operand].node[cell->node], cell->category);
         }
     uint32_t rows = build->keys.count;
     changes->rows =
@@ -307,7 +308,7 @@ static int build_family(struct wp_compare_build *build, enum wp_change_family fa
 
 static double material_of(const struct wp_compare *compare)
 {
-    return MATERIAL_SHARE * (double)compare->side[WP_BEFORE].total_ns / compare->side[WP_BEFORE].units;
+    return MATERIAL_SHARE * (double)compare->operand[WP_BEFORE].total_ns / compare->operand[WP_BEFORE].units;
 }
 
 /* A row that is smaller than the least difference on both sides gets no verdict: there is no test to correct for. */
@@ -325,8 +326,8 @@ static double size_of(const struct wp_compare *compare, const struct wp_change *
 {
     double share = 0;
     for (int i = 0; i < 2; i++)
-        share =
-            fmax(share, change->rate[i].value * compare->side[i].units / fmax(1, (double)compare->side[i].total_ns));
+        share = fmax(
+            share, change->rate[i].value * compare->operand[i].units / fmax(1, (double)compare->operand[i].total_ns));
     return change->kind == WP_CHANGE_TIME && wp_compare_is_by_recording(compare) ? sqrt(share) : 1;
 }
 
@@ -446,7 +447,7 @@ static int judge(struct wp_compare_build *build)
     for (int family = 0; family < WP_CHANGE_FAMILIES && !rc; family++)
         judge_family(compare, (enum wp_change_family)family);
     if (!rc)
-        rc = wp_compare_places(build);
+        rc = wp_compare_locations(build);
     return rc;
 }
 
@@ -457,18 +458,19 @@ static int work(struct wp_compare_build *build)
     int rc = wp_compare_tree_init(&build->tree, build->facts[WP_BEFORE], build->facts[WP_AFTER]);
     if (!rc)
         rc = wp_row_sums_init(&own, &build->tree, 1, own_running, &build->tree);
-    for (int side = 0; side < 2 && !rc; side++)
-        rc = wp_stretches_find(&build->stretches[side], build->facts[side]->report, build->facts[side]->recordings);
-    for (int side = 0; side < 2 && !rc; side++)
-        describe_side(build, side, &own);
+    for (int operand = 0; operand < 2 && !rc; operand++)
+        rc = wp_intervals_find(
+            &build->intervals[operand], build->facts[operand]->report, build->facts[operand]->recordings);
+    for (int operand = 0; operand < 2 && !rc; operand++)
+        describe_operand(build, operand, &own);
     if (!rc)
-        label_sides(compare);
+        label_operands(compare);
     if (!rc)
         rc = build_rows(build);
     if (!rc)
         rc = judge(build);
-    for (int side = 0; side < 2 && !rc; side++)
-        rc = wp_compare_flame(build, side);
+    for (int operand = 0; operand < 2 && !rc; operand++)
+        rc = wp_compare_flame(build, operand);
     wp_row_sums_fini(&own);
     return rc;
 }
@@ -491,8 +493,8 @@ int wp_compare_build(struct wp_compare *compare, const struct wp_facts *before, 
     int rc = work(&build);
     wp_intmap_fini(&build.keys);
     wp_compare_tree_fini(&build.tree);
-    wp_stretches_fini(&build.stretches[WP_BEFORE]);
-    wp_stretches_fini(&build.stretches[WP_AFTER]);
+    wp_intervals_fini(&build.intervals[WP_BEFORE]);
+    wp_intervals_fini(&build.intervals[WP_AFTER]);
     if (rc || compare->pool.failed) {
         wp_compare_fini(compare);
         return wp_error_set(

@@ -4,14 +4,14 @@
 /* A comparison while it is being made; used by compare*.c alone. */
 #include "common/intmap.h"
 #include "reporter/compare/compare_rows.h"
-#include "reporter/compare/stretches.h"
+#include "reporter/compare/intervals.h"
 
 struct wp_compare_build {
     struct wp_compare *compare;
     const struct wp_facts *facts[2];
     struct wp_compare_tree tree;
     const double *activity[2]; /* by bucket, what the residuals are taken against */
-    struct wp_side_stretches stretches[2];
+    struct wp_operand_intervals intervals[2];
     struct wp_intmap keys; /* rows of the family at work */
 };
 

@@ -160,7 +160,7 @@ const char *wp_compare_sentence(struct wp_pool *pool, const struct wp_compare *c
                                              : "takes";
     const char *before = rate_text(pool, change->rate[WP_BEFORE].value), *where = in_place(pool, change);
     const char *after = rate_text(pool, change->rate[WP_AFTER].value), *p = certainty(pool, compare, change);
-    const struct wp_side *one = &compare->side[WP_BEFORE], *other = &compare->side[WP_AFTER];
+    const struct wp_operand *one = &compare->operand[WP_BEFORE], *other = &compare->operand[WP_AFTER];
     if (wp_compare_is_of_hosts(compare) && is_new(change))
         return wp_pool_printf(
             pool, "Only on %s: %s %s%s, %s in %s (%s).", other->label, who, does, where, after, unit, p);
@@ -207,7 +207,7 @@ size_t wp_compare_first(const struct wp_compare *compare, const struct wp_change
 const char *wp_compare_summary(struct wp_pool *pool, const struct wp_compare *compare)
 {
     const struct wp_change *first[2] = {NULL};
-    const char *before = compare->side[WP_BEFORE].label, *after = compare->side[WP_AFTER].label;
+    const char *before = compare->operand[WP_BEFORE].label, *after = compare->operand[WP_AFTER].label;
     size_t count = wp_compare_first(compare, first, 2);
     bool has_cause = count > 1 && first[0]->kind != WP_CHANGE_TIME && first[1]->verdict == first[0]->verdict;
     const char *cause = has_cause ? wp_pool_printf(pool, " %s", wp_compare_sentence(pool, compare, first[1])) : "";

@@ -27,8 +27,8 @@ static int sum_other(struct wp_compare_build *build, int which)
     struct wp_compare *compare = build->compare;
     struct wp_compare_flame *drawn = &compare->flames[which];
     const struct wp_flame *flame = &build->facts[which]->flame;
-    const struct wp_compare_side *other = &build->tree.side[!which];
-    double scale = compare->side[which].units / compare->side[!which].units;
+    const struct wp_compare_operand *other = &build->tree.operand[!which];
+    double scale = compare->operand[which].units / compare->operand[!which].units;
     drawn->count = flame->count;
     drawn->other_ns = wp_pool_alloc(&compare->pool, (flame->count + (size_t)1) * sizeof(*drawn->other_ns));
     drawn->marks = wp_pool_alloc(&compare->pool, flame->count + (size_t)1);
@@ -47,12 +47,13 @@ static int sum_other(struct wp_compare_build *build, int which)
 static void include_children(struct wp_row_sums *sums, const uint32_t *parent, const struct wp_compare *compare)
 {
     for (uint32_t row = sums->rows; row-- > 1;)
-        for (int side = 0; side < 2; side++) {
-            uint32_t buckets = compare->side[side].buckets;
-            sums->ns[side][parent[row]] += sums->ns[side][row];
-            sums->count[side][parent[row]] += sums->count[side][row];
+        for (int operand = 0; operand < 2; operand++) {
+            uint32_t buckets = compare->operand[operand].buckets;
+            sums->ns[operand][parent[row]] += sums->ns[operand][row];
+            sums->count[operand][parent[row]] += sums->count[operand][row];
             for (uint32_t i = 0; i < buckets; i++)
-                sums->parts[side][(size_t)parent[row] * buckets + i] += sums->parts[side][(size_t)row * buckets + i];
+                sums->parts[operand][(size_t)parent[row] * buckets + i] +=
+                    sums->parts[operand][(size_t)row * buckets + i];
         }
 }
 
@@ -92,7 +93,7 @@ static int mark_flame(struct wp_compare_build *build, int which)
     struct wp_compare *compare = build->compare;
     struct wp_compare_flame *drawn = &compare->flames[which];
     const struct wp_flame *flame = &build->facts[which]->flame;
-    double scale = compare->side[which].units / compare->side[!which].units;
+    double scale = compare->operand[which].units / compare->operand[!which].units;
     uint32_t *block = calloc((size_t)flame->count * 3 + 3, sizeof(*block)), count = 0;
     if (!block)
         return -ENOMEM;
@@ -115,8 +116,8 @@ static int mark_flame(struct wp_compare_build *build, int which)
     return rc;
 }
 
-int wp_compare_flame(struct wp_compare_build *build, int side)
+int wp_compare_flame(struct wp_compare_build *build, int operand)
 {
-    int rc = sum_other(build, side);
-    return rc ? rc : mark_flame(build, side);
+    int rc = sum_other(build, operand);
+    return rc ? rc : mark_flame(build, operand);
 }

@@ -5,6 +5,6 @@
 #include "reporter/compare/compare_build.h"
 
 /* -ENOMEM. */
-int wp_compare_flame(struct wp_compare_build *build, int side);
+int wp_compare_flame(struct wp_compare_build *build, int operand);
 
 #endif

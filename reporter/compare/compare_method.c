@@ -37,17 +37,17 @@ int wp_compare_assess_series(
     const struct wp_compare_build *build, struct wp_change *change, const struct wp_row_sums *sums, uint32_t row)
 {
     const struct wp_compare_options *options = &build->compare->options;
-    struct wp_series side[2];
+    struct wp_series operand[2];
     if (!is_series(options->method) || assess_lone(change))
         return 0;
     for (int i = 0; i < 2; i++) {
-        uint32_t buckets = build->compare->side[i].buckets;
-        side[i] = (struct wp_series){.part = &sums->parts[i][(size_t)row * buckets],
+        uint32_t buckets = build->compare->operand[i].buckets;
+        operand[i] = (struct wp_series){.part = &sums->parts[i][(size_t)row * buckets],
             .activity = build->activity[i],
             .count = buckets,
             .mean_piece = change->count[i] ? (double)change->ns[i] / (double)change->count[i] : 0};
     }
-    return wp_method_series(options->method, &change->assessment, side, options->threshold_percent) ? 0 : -ENOMEM;
+    return wp_method_series(options->method, &change->assessment, operand, options->threshold_percent) ? 0 : -ENOMEM;
 }
 
 static bool is_of(const struct wp_change *change, const char *object)
@@ -61,10 +61,10 @@ static struct wp_change total_of(const struct wp_changes *changes, size_t at, si
     const char *object = changes->rows[at].note;
     struct wp_change total = {.name = *object ? object : "(no object)", .note = "all its functions", .category = -1};
     for (size_t i = at; i < count; i++)
-        for (int side = 0; side < 2 && is_of(&changes->rows[i], object); side++) {
-            total.ns[side] += changes->rows[i].ns[side];
-            total.count[side] += changes->rows[i].count[side];
-            total.rate[side].value += changes->rows[i].rate[side].value;
+        for (int operand = 0; operand < 2 && is_of(&changes->rows[i], object); operand++) {
+            total.ns[operand] += changes->rows[i].ns[operand];
+            total.count[operand] += changes->rows[i].count[operand];
+            total.rate[operand].value += changes->rows[i].rate[operand].value;
         }
     total.delta = total.rate[WP_AFTER].value - total.rate[WP_BEFORE].value;
     total.percent = total.rate[WP_BEFORE].value > 0 ? 100 * total.delta / total.rate[WP_BEFORE].value

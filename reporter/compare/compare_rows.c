@@ -45,65 +45,65 @@ static const char *comparable_object(const char *path, const struct wp_intern *o
 }
 
 /* The nodes of a side in the common tree. */
-static int place_nodes(struct wp_compare_tree *tree, struct wp_compare_side *side, const struct others *others)
+static int place_nodes(struct wp_compare_tree *tree, struct wp_compare_operand *operand, const struct others *others)
 {
     uint32_t frame_count, count;
-    const struct wp_frame_info *frames = wp_report_frames(side->report, &frame_count);
-    const struct wp_node *nodes = wp_report_nodes(side->report, &count);
+    const struct wp_frame_info *frames = wp_report_frames(operand->report, &frame_count);
+    const struct wp_node *nodes = wp_report_nodes(operand->report, &count);
     uint32_t *frame = calloc(frame_count + (size_t)1, sizeof(*frame));
-    side->node = calloc(count + (size_t)1, sizeof(*side->node));
-    if (!frame || !side->node) {
+    operand->node = calloc(count + (size_t)1, sizeof(*operand->node));
+    if (!frame || !operand->node) {
         free(frame);
         return -ENOMEM;
     }
     for (uint32_t i = 1; i < frame_count; i++) {
         char room[WP_COMPARABLE_BYTES];
-        const char *name =
-            wp_comparable_frame(room, wp_report_text(side->report, frames[i].name), frames[i].style, others->processes);
+        const char *name = wp_comparable_frame(
+            room, wp_report_text(operand->report, frames[i].name), frames[i].style, others->processes);
         frame[i] = wp_report_frame(tree->tree, (enum wp_frame_style)frames[i].style, name,
-            comparable_object(wp_report_text(side->report, frames[i].object), others->objects));
+            comparable_object(wp_report_text(operand->report, frames[i].object), others->objects));
     }
     for (uint32_t i = 1; i < count; i++)
-        side->node[i] = wp_report_child(tree->tree, side->node[nodes[i].parent], frame[nodes[i].frame]);
+        operand->node[i] = wp_report_child(tree->tree, operand->node[nodes[i].parent], frame[nodes[i].frame]);
     free(frame);
     return wp_report_failed(tree->tree) ? -ENOMEM : 0;
 }
 
 /* How long the process of interest lived in each bucket. */
-static void measure_life(struct wp_compare_side *side, const uint64_t *buckets, unsigned shift)
+static void measure_life(struct wp_compare_operand *operand, const uint64_t *buckets, unsigned shift)
 {
     uint32_t count, at = 0;
-    const struct wp_span *spans = wp_report_spans(side->report, &count);
+    const struct wp_span *spans = wp_report_spans(operand->report, &count);
     double whole = 0;
-    for (uint32_t i = 0; i < side->buckets; i++) {
+    for (uint32_t i = 0; i < operand->buckets; i++) {
         uint64_t start = buckets[i] << shift, last = start + ((uint64_t)1 << shift) - 1;
         while (at < count && spans[at].end_ns <= start)
             at++;
         for (uint32_t span = at; span < count && spans[span].start_ns <= last; span++) {
             uint64_t from = spans[span].start_ns > start ? spans[span].start_ns : start;
             uint64_t to = spans[span].end_ns <= last ? spans[span].end_ns : last + 1;
-            side->activity[i] += (double)(to - from);
+            operand->activity[i] += (double)(to - from);
         }
-        whole += side->activity[i];
+        whole += operand->activity[i];
     }
-    for (uint32_t i = 0; whole <= 0 && i < side->buckets; i++) /* a report that says nothing of activity */
-        side->activity[i] = (double)((uint64_t)1 << shift);
+    for (uint32_t i = 0; whole <= 0 && i < operand->buckets; i++) /* a report that says nothing of activity */
+        operand->activity[i] = (double)((uint64_t)1 << shift);
 }
 
-static int take_samples(struct wp_compare_side *side)
+static int take_samples(struct wp_compare_operand *operand)
 {
     unsigned shift;
-    const uint64_t *buckets = wp_report_buckets(side->report, &side->buckets, &shift);
-    side->cells = wp_report_cells(side->report, &side->cell_count);
-    side->samples = wp_report_samples(side->report, &side->sample_count);
-    side->place = calloc(side->sample_count + (size_t)1, sizeof(*side->place));
-    side->activity = calloc(side->buckets + (size_t)1, sizeof(*side->activity));
-    if (!side->place || !side->activity)
+    const uint64_t *buckets = wp_report_buckets(operand->report, &operand->buckets, &shift);
+    operand->cells = wp_report_cells(operand->report, &operand->cell_count);
+    operand->samples = wp_report_samples(operand->report, &operand->sample_count);
+    operand->place = calloc(operand->sample_count + (size_t)1, sizeof(*operand->place));
+    operand->activity = calloc(operand->buckets + (size_t)1, sizeof(*operand->activity));
+    if (!operand->place || !operand->activity)
         return -ENOMEM;
-    for (uint32_t i = 0; i < side->sample_count; i++)
-        while (side->place[i] + 1 < side->buckets && buckets[side->place[i]] < side->samples[i].bucket)
-            side->place[i]++;
-    measure_life(side, buckets, shift);
+    for (uint32_t i = 0; i < operand->sample_count; i++)
+        while (operand->place[i] + 1 < operand->buckets && buckets[operand->place[i]] < operand->samples[i].bucket)
+            operand->place[i]++;
+    measure_life(operand, buckets, shift);
     return 0;
 }
 
@@ -157,7 +157,7 @@ static int place_flame(struct wp_compare_tree *tree, int which, const struct wp_
     if (!place)
         return -ENOMEM;
     for (uint32_t i = 1; i < flame->source_count; i++)
-        place[tree->side[which].node[i]] = flame->by_source[i];
+        place[tree->operand[which].node[i]] = flame->by_source[i];
     for (uint32_t i = 1; i < tree->count; i++)
         if (!place[i])
             place[i] = place[nodes[i].parent];
@@ -173,10 +173,10 @@ int wp_compare_tree_init(struct wp_compare_tree *tree, const struct wp_facts *be
     for (int i = 0; i < 2 && !rc; i++) {
         const struct wp_report *other = i == WP_BEFORE ? after->report : before->report;
         struct others others = {texts_of(other, true), texts_of(other, false)};
-        tree->side[i].report = i == WP_BEFORE ? before->report : after->report;
-        rc = others.objects && others.processes ? place_nodes(tree, &tree->side[i], &others) : -ENOMEM;
+        tree->operand[i].report = i == WP_BEFORE ? before->report : after->report;
+        rc = others.objects && others.processes ? place_nodes(tree, &tree->operand[i], &others) : -ENOMEM;
         if (!rc)
-            rc = take_samples(&tree->side[i]);
+            rc = take_samples(&tree->operand[i]);
         wp_intern_destroy(others.objects);
         wp_intern_destroy(others.processes);
     }
@@ -194,9 +194,9 @@ int wp_compare_tree_init(struct wp_compare_tree *tree, const struct wp_facts *be
 void wp_compare_tree_fini(struct wp_compare_tree *tree)
 {
     for (int i = 0; i < 2; i++) {
-        free(tree->side[i].node);
-        free(tree->side[i].place);
-        free(tree->side[i].activity);
+        free(tree->operand[i].node);
+        free(tree->operand[i].place);
+        free(tree->operand[i].activity);
         free(tree->place[i]);
     }
     free(tree->hop);
@@ -208,28 +208,28 @@ void wp_compare_tree_fini(struct wp_compare_tree *tree)
     memset(tree, 0, sizeof(*tree));
 }
 
-static int sum_side(
-    struct wp_row_sums *sums, const struct wp_compare_side *side, int which, wp_row_of row_of, void *context)
+static int sum_operand(
+    struct wp_row_sums *sums, const struct wp_compare_operand *operand, int which, wp_row_of row_of, void *context)
 {
-    uint32_t *row = calloc(side->cell_count + (size_t)1, sizeof(*row));
+    uint32_t *row = calloc(operand->cell_count + (size_t)1, sizeof(*row));
     sums->ns[which] = calloc(sums->rows + (size_t)1, sizeof(uint64_t));
     sums->count[which] = calloc(sums->rows + (size_t)1, sizeof(uint64_t));
-    sums->parts[which] = calloc((size_t)sums->rows * side->buckets + 1, sizeof(double));
+    sums->parts[which] = calloc((size_t)sums->rows * operand->buckets + 1, sizeof(double));
     if (!row || !sums->ns[which] || !sums->count[which] || !sums->parts[which]) {
         free(row);
         return -ENOMEM;
     }
-    for (uint32_t i = 0; i < side->cell_count; i++) {
-        row[i] = row_of(context, side->node[side->cells[i].node], side->cells[i].category);
+    for (uint32_t i = 0; i < operand->cell_count; i++) {
+        row[i] = row_of(context, operand->node[operand->cells[i].node], operand->cells[i].category);
         if (row[i] >= sums->rows)
             continue;
-        sums->ns[which][row[i]] += side->cells[i].ns;
-        sums->count[which][row[i]] += side->cells[i].count;
+        sums->ns[which][row[i]] += operand->cells[i].ns;
+        sums->count[which][row[i]] += operand->cells[i].count;
     }
-    for (uint32_t i = 0; i < side->sample_count; i++) {
-        uint32_t at = row[side->samples[i].cell];
+    for (uint32_t i = 0; i < operand->sample_count; i++) {
+        uint32_t at = row[operand->samples[i].cell];
         if (at < sums->rows)
-            sums->parts[which][(size_t)at * side->buckets + side->place[i]] += (double)side->samples[i].ns;
+            sums->parts[which][(size_t)at * operand->buckets + operand->place[i]] += (double)operand->samples[i].ns;
     }
     free(row);
     return 0;
@@ -240,7 +240,7 @@ int wp_row_sums_init(
 {
     *sums = (struct wp_row_sums){.rows = rows};
     for (int i = 0; i < 2; i++)
-        if (sum_side(sums, &tree->side[i], i, row_of, context)) {
+        if (sum_operand(sums, &tree->operand[i], i, row_of, context)) {
             wp_row_sums_fini(sums);
             return -ENOMEM;
         }

@@ -7,7 +7,7 @@
  */
 #include "reporter/compare/compare_types.h"
 
-struct wp_compare_side {
+struct wp_compare_operand {
     const struct wp_report *report;
     const struct wp_cell *cells;
     const struct wp_cell_sample *samples;
@@ -20,7 +20,7 @@ struct wp_compare_side {
 /* Nodes of both reports by content: ids of `tree` (a report that holds a tree and no time). */
 struct wp_compare_tree {
     struct wp_report *tree;
-    struct wp_compare_side side[2];
+    struct wp_compare_operand operand[2];
     uint32_t *hop;      /* by node: id of the chain of processes in `names`, 0 none */
     uint32_t *process;  /* by node: frame of the process it stands in, 0 none */
     uint32_t *function; /* by node: frame of the innermost function of its layer that is not the scheduler's, 0 none */

@@ -66,11 +66,11 @@ struct wp_changes {
     size_t count, left_out; /* rows below a thousandth of both sides are left out */
 };
 
-struct wp_side {
-    const char *mixed;                               /* other releases at the same time, a sentence; NULL none known */
+struct wp_operand {
+    const char *overlaps;                            /* other releases at the same time, a sentence; NULL none known */
     const char *release, *aggregate, *group, *label; /* label: what tells it from the other in a sentence */
     uint64_t wall_ns, total_ns, first_ns, recordings, sampled_ns, bucket_ns;
-    uint32_t buckets, stretches;     /* stretches: recordings that can be told apart */
+    uint32_t buckets, intervals;     /* intervals: recordings that can be told apart */
     double accounted_percent, units; /* units: seconds or recordings that it is divided by */
 };
 
@@ -92,7 +92,7 @@ struct wp_compare_flame {
 struct wp_compare {
     struct wp_pool pool;
     struct wp_compare_options options;
-    struct wp_side side[2];
+    struct wp_operand operand[2];
     struct wp_changes changes[WP_CHANGE_FAMILIES];
     struct wp_compare_flame flames[2];               /* the older side's, and the newer's */
     const struct wp_facts *facts[2];                 /* borrowed */

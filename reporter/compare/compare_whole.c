@@ -61,46 +61,46 @@ static void finish_row(struct wp_change *row, const struct wp_measured_rate logs
 
 /* --- wall time --- */
 
-static double sum_squares(const struct wp_side_stretches *stretches, double *mean_log, double *mean)
+static double sum_squares(const struct wp_operand_intervals *intervals, double *mean_log, double *mean)
 {
-    double n = stretches->count, squares = 0, logs = 0, sum = 0;
-    for (uint32_t i = 0; i < stretches->count; i++) {
-        logs += log(stretches->wall_ns[i]);
-        sum += stretches->wall_ns[i];
+    double n = intervals->count, squares = 0, logs = 0, sum = 0;
+    for (uint32_t i = 0; i < intervals->count; i++) {
+        logs += log(intervals->wall_ns[i]);
+        sum += intervals->wall_ns[i];
     }
     *mean_log = logs / n;
     *mean = sum / n;
-    for (uint32_t i = 0; i < stretches->count; i++)
-        squares += (log(stretches->wall_ns[i]) - *mean_log) * (log(stretches->wall_ns[i]) - *mean_log);
+    for (uint32_t i = 0; i < intervals->count; i++)
+        squares += (log(intervals->wall_ns[i]) - *mean_log) * (log(intervals->wall_ns[i]) - *mean_log);
     return squares;
 }
 
-static bool has_walls(const struct wp_side_stretches *stretches)
+static bool has_walls(const struct wp_operand_intervals *intervals)
 {
-    bool has = stretches->count > 0;
-    for (uint32_t i = 0; i < stretches->count; i++)
-        has &= stretches->wall_ns[i] > 0;
+    bool has = intervals->count > 0;
+    for (uint32_t i = 0; i < intervals->count; i++)
+        has &= intervals->wall_ns[i] > 0;
     return has;
 }
 
 /* Of commands: from one recording to the next. The second of a service is always one long. */
 static void add_wall(struct wp_compare_build *build)
 {
-    const struct wp_side_stretches *sides = build->stretches;
-    double squares = 0, freedom = (double)sides[WP_BEFORE].count + sides[WP_AFTER].count - 2, mean[2];
+    const struct wp_operand_intervals *operands = build->intervals;
+    double squares = 0, freedom = (double)operands[WP_BEFORE].count + operands[WP_AFTER].count - 2, mean[2];
     struct wp_measured_rate logs[2] = {{0}};
     if (build->compare->options.per != WP_PER_RECORDING &&
         !(build->facts[WP_BEFORE]->is_command && build->facts[WP_AFTER]->is_command))
         return;
-    if (!has_walls(&sides[WP_BEFORE]) || !has_walls(&sides[WP_AFTER]))
+    if (!has_walls(&operands[WP_BEFORE]) || !has_walls(&operands[WP_AFTER]))
         return;
     struct wp_change *row = add_row(build->compare, "Wall time", WP_CHANGE_WALL);
     for (int i = 0; i < 2; i++)
-        squares += sum_squares(&sides[i], &logs[i].value, &mean[i]);
+        squares += sum_squares(&operands[i], &logs[i].value, &mean[i]);
     for (int i = 0; i < 2; i++) {
         row->rate[i].value = mean[i];
-        row->count[i] = sides[i].count;
-        logs[i].error = freedom > 0 ? sqrt(fmax(squares / freedom, LEAST_WALL * LEAST_WALL) / sides[i].count) : 0;
+        row->count[i] = operands[i].count;
+        logs[i].error = freedom > 0 ? sqrt(fmax(squares / freedom, LEAST_WALL * LEAST_WALL) / operands[i].count) : 0;
         logs[i].freedom = freedom;
     }
     finish_row(row, logs, freedom);
@@ -185,18 +185,18 @@ static double log_quantile(const struct service *service, double share)
  * How much of itself a time of this side varies by, as its hops say: their errors know what differs inside of a
  * recording and from one to the next. Requests are kept as one sum of all recordings and cannot tell it themselves.
  */
-static struct wp_measured_rate spread_of(const struct wp_compare *compare, int side)
+static struct wp_measured_rate spread_of(const struct wp_compare *compare, int operand)
 {
     const struct wp_changes *hops = &compare->changes[WP_CHANGE_HOPS];
     double whole = 0, squares = 0, freedom = 0;
     for (size_t i = 0; i < hops->count; i++) {
         const struct wp_change *row = &hops->rows[i];
-        double ns = (double)row->ns[side], share = row->rate[side].error / row->rate[side].value;
-        if (!wp_change_is_tested(row) || row->rate[side].value <= 0 || row->rate[side].freedom <= 0)
+        double ns = (double)row->ns[operand], share = row->rate[operand].error / row->rate[operand].value;
+        if (!wp_change_is_tested(row) || row->rate[operand].value <= 0 || row->rate[operand].freedom <= 0)
             continue;
         whole += ns;
         squares += ns * share * share;
-        freedom += ns * row->rate[side].freedom;
+        freedom += ns * row->rate[operand].freedom;
     }
     return whole > 0 ? (struct wp_measured_rate){.error = sqrt(squares / whole), .freedom = freedom / whole}
                      : (struct wp_measured_rate){0};
@@ -210,7 +210,7 @@ static void add_rate(struct wp_compare_build *build, const struct service *const
         compare, wp_pool_printf(&compare->pool, "Requests a second on %s", service[WP_AFTER]->name), WP_CHANGE_RATE);
     for (int i = 0; i < 2; i++) {
         logs[i] = spread_of(compare, i);
-        row->rate[i].value = service[i]->count / fmax(1e-9, (double)compare->side[i].wall_ns / 1e9);
+        row->rate[i].value = service[i]->count / fmax(1e-9, (double)compare->operand[i].wall_ns / 1e9);
         row->count[i] = (uint64_t)service[i]->count;
         logs[i].value = log(row->rate[i].value);
         logs[i].error = sqrt(logs[i].error * logs[i].error + 1 / service[i]->count);

@@ -41,7 +41,7 @@ struct wp_assessment {
     const char *before, *after;  /* models, NULL none */
 };
 
-/* A row on one side: its rate, stretch by stretch. */
+/* A row on one operand: its rate, interval by interval. */
 struct wp_series {
     const double *part, *activity; /* by bucket; those without activity are no points */
     size_t count;

@@ -28,25 +28,25 @@ struct points {
     double length;
 };
 
-static bool take_points(struct points *points, const struct wp_series *side)
+static bool take_points(struct points *points, const struct wp_series *operand)
 {
     double before = 0;
-    points->x = calloc(2 * side->count + 2, sizeof(*points->x));
+    points->x = calloc(2 * operand->count + 2, sizeof(*points->x));
     if (!points->x)
         return false;
-    points->y = points->x + side->count + 1;
-    for (size_t i = 0; i < side->count; i++) {
-        if (side->activity[i] <= 0)
+    points->y = points->x + operand->count + 1;
+    for (size_t i = 0; i < operand->count; i++) {
+        if (operand->activity[i] <= 0)
             continue;
-        points->x[points->count] = (before + side->activity[i] / 2) / 1e9;
-        points->y[points->count++] = side->part[i] / side->activity[i];
-        before += side->activity[i];
+        points->x[points->count] = (before + operand->activity[i] / 2) / 1e9;
+        points->y[points->count++] = operand->part[i] / operand->activity[i];
+        before += operand->activity[i];
     }
     points->length = before / 1e9;
     return true;
 }
 
-/* Only as far as both went; the very end of a side is no fair point: a piece of a bucket. */
+/* Only as far as both went; the very end of an operand is no fair point: a piece of a bucket. */
 static void cut(struct points *points, double length)
 {
     while (points->count && points->x[points->count - 1] > length)
@@ -68,9 +68,9 @@ static double relative(double before, double after)
     return before > 0 ? (after - before) / before : 0;
 }
 
-static void judge_average(struct wp_assessment *assessment, const struct wp_series side[2], double threshold)
+static void judge_average(struct wp_assessment *assessment, const struct wp_series operand[2], double threshold)
 {
-    double before = side[0].mean_piece, after = side[1].mean_piece;
+    double before = operand[0].mean_piece, after = operand[1].mean_piece;
     if (before <= 0 || after <= 0)
         return;
     assessment->rate = relative(before, after);
@@ -89,19 +89,19 @@ static double area(const struct wp_model *model, double from, double to)
 }
 
 static void judge_models(
-    struct wp_assessment *assessment, const struct points side[2], enum wp_method method, double threshold)
+    struct wp_assessment *assessment, const struct points operand[2], enum wp_method method, double threshold)
 {
     struct wp_model model[2];
-    if (!wp_model_best(&model[0], side[0].x, side[0].y, side[0].count) ||
-        !wp_model_best(&model[1], side[1].x, side[1].y, side[1].count))
+    if (!wp_model_best(&model[0], operand[0].x, operand[0].y, operand[0].count) ||
+        !wp_model_best(&model[1], operand[1].x, operand[1].y, operand[1].count))
         return;
     assessment->confidence = fmin(model[0].r_square, model[1].r_square);
     assessment->confidence_kind = "r_square";
     assessment->before = wp_model_key(model[0].kind);
     assessment->after = wp_model_key(model[1].kind);
     if (method == WP_METHOD_INTEGRAL) {
-        double from = fmax(side[0].x[0], side[1].x[0]);
-        double to = fmin(side[0].x[side[0].count - 1], side[1].x[side[1].count - 1]);
+        double from = fmax(operand[0].x[0], operand[1].x[0]);
+        double to = fmin(operand[0].x[operand[0].count - 1], operand[1].x[operand[1].count - 1]);
         classify(assessment, to > from ? relative(area(&model[0], from, to), area(&model[1], from, to)) : 0, threshold);
         return;
     }
@@ -109,7 +109,7 @@ static void judge_models(
     assessment->rate = is_sure ? (double)model[1].kind - (double)model[0].kind : 0;
     assessment->severity = is_sure && model[0].kind != model[1].kind ? WP_SEVERITY_CHANGE : WP_SEVERITY_NONE;
     /* A curve of a higher order that falls is no degradation. */
-    bool falls = wp_model_at(&model[1], side[1].x[side[1].count - 1]) < wp_model_at(&model[1], side[1].x[0]);
+    bool falls = wp_model_at(&model[1], operand[1].x[operand[1].count - 1]) < wp_model_at(&model[1], operand[1].x[0]);
     assessment->direction = assessment->rate > 0 ? (falls ? -1 : 1) : assessment->rate < 0 ? -1 : 0;
 }
 
@@ -132,11 +132,11 @@ static void describe(double statistic[STATISTICS], const struct points *points, 
 /* A section's mean relative difference of its statistics, and how many of them, at least, went that way for it to have
  * changed. */
 static double judge_section(
-    const struct points side[2], size_t from, size_t to, double *room, double threshold, int *direction)
+    const struct points operand[2], size_t from, size_t to, double *room, double threshold, int *direction)
 {
     double before[STATISTICS], after[STATISTICS], sum = 0, score = 0;
-    describe(before, &side[0], from, to, room);
-    describe(after, &side[1], from, to, room);
+    describe(before, &operand[0], from, to, room);
+    describe(after, &operand[1], from, to, room);
     for (int i = 0; i < STATISTICS; i++) {
         double off = relative(before[i], after[i]), size = fabs(off);
         sum += off;
@@ -146,9 +146,9 @@ static double judge_section(
     return sum / STATISTICS;
 }
 
-static bool judge_local(struct wp_assessment *assessment, const struct points side[2], double threshold)
+static bool judge_local(struct wp_assessment *assessment, const struct points operand[2], double threshold)
 {
-    size_t count = side[0].count < side[1].count ? side[0].count : side[1].count, sections = count / 2;
+    size_t count = operand[0].count < operand[1].count ? operand[0].count : operand[1].count, sections = count / 2;
     if (count < LEAST_POINTS)
         return true;
     sections = sections > SECTIONS ? SECTIONS : sections;
@@ -158,7 +158,7 @@ static bool judge_local(struct wp_assessment *assessment, const struct points si
         return false;
     for (size_t i = 0; i < sections; i++) {
         int direction = 0;
-        sum += judge_section(side, count * i / sections, count * (i + 1) / sections, room, threshold, &direction);
+        sum += judge_section(operand, count * i / sections, count * (i + 1) / sections, room, threshold, &direction);
         if (direction)
             ways[direction > 0]++;
     }
@@ -169,17 +169,17 @@ static bool judge_local(struct wp_assessment *assessment, const struct points si
     return true;
 }
 
-bool wp_method_series(
-    enum wp_method method, struct wp_assessment *assessment, const struct wp_series side[2], double threshold_percent)
+bool wp_method_series(enum wp_method method, struct wp_assessment *assessment, const struct wp_series operand[2],
+    double threshold_percent)
 {
     struct points points[2] = {{0}};
     double threshold = threshold_percent / 100;
     *assessment = (struct wp_assessment){.severity = WP_SEVERITY_UNKNOWN, .confidence = NAN};
     if (method == WP_METHOD_AVERAGE) {
-        judge_average(assessment, side, threshold);
+        judge_average(assessment, operand, threshold);
         return true;
     }
-    bool has_memory = take_points(&points[0], &side[0]) && take_points(&points[1], &side[1]);
+    bool has_memory = take_points(&points[0], &operand[0]) && take_points(&points[1], &operand[1]);
     if (has_memory) {
         double length = fmin(points[0].length, points[1].length);
         cut(&points[0], length);

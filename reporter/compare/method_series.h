@@ -7,7 +7,7 @@
 #include <stdbool.h>
 
 /* One row by AVERAGE, MODEL, INTEGRAL or LOCAL; false: no memory. */
-bool wp_method_series(
-    enum wp_method method, struct wp_assessment *assessment, const struct wp_series side[2], double threshold_percent);
+bool wp_method_series(enum wp_method method, struct wp_assessment *assessment, const struct wp_series operand[2],
+    double threshold_percent);
 
 #endif

@@ -155,7 +155,7 @@ static uint64_t node_mark(const void *context, uint32_t row)
 }
 
 static int put_flame(struct wp_buffer *out, const char *name, const struct wp_facts *facts,
-    const struct wp_compare *compare, int side, struct wp_error *err)
+    const struct wp_compare *compare, int operand, struct wp_error *err)
 {
     struct frame_ids ids = {0};
     const struct wp_flame *flame = &facts->flame;
@@ -181,13 +181,13 @@ static int put_flame(struct wp_buffer *out, const char *name, const struct wp_fa
         wp_number_column_put(out, "cell_pieces", flame->cell_count, cell_pieces, &ids);
         rc = put_inlined(out, facts);
         if (compare) {
-            wp_number_column_put(out, "was", compare->flames[side].count, node_was, &compare->flames[side]);
-            wp_number_column_put(out, "mark", compare->flames[side].count, node_mark, &compare->flames[side]);
+            wp_number_column_put(out, "was", compare->flames[operand].count, node_was, &compare->flames[operand]);
+            wp_number_column_put(out, "mark", compare->flames[operand].count, node_mark, &compare->flames[operand]);
             wp_buffer_puts(out, "\"own\":");
-            put_name(out, compare->side[side].label);
+            put_name(out, compare->operand[operand].label);
             wp_buffer_puts(out, ",\n\"before\":");
-            put_name(out, compare->side[!side].label);
-            wp_buffer_printf(out, ",\n\"older\":%d,\n", side == WP_BEFORE);
+            put_name(out, compare->operand[!operand].label);
+            wp_buffer_printf(out, ",\n\"older\":%d,\n", operand == WP_BEFORE);
         }
         wp_buffer_puts(out, "\"end\":0});\n");
     }

@@ -3,10 +3,10 @@
 
 #include <string.h>
 
-void wp_display_init(struct wp_display *display, const struct wp_query *query)
+void wp_display_init(struct wp_display *display, const struct wp_page_id *page_id)
 {
     memset(display, 0, sizeof(*display));
-    display->query = *query;
+    display->page_id = *page_id;
     display->title = display->subtitle = "";
 }
 

@@ -8,14 +8,14 @@
  */
 #include "reporter/base/text_pool.h"
 #include "reporter/display/latency_column.h"
-#include "reporter/display/query.h"
+#include "reporter/display/page_id.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
 struct wp_link {
     bool set;
-    struct wp_query query;
+    struct wp_page_id page_id;
     const char *fragment; /* safe in a URL; NULL none */
     unsigned part;        /* of a page in parts, from 1; 0 otherwise */
 };
@@ -141,8 +141,8 @@ struct wp_item {
 
 struct wp_display {
     struct wp_pool pool;
-    struct wp_query query; /* the page itself */
-    unsigned part;         /* of a page in parts, from 1; 0 otherwise */
+    struct wp_page_id page_id; /* the page itself */
+    unsigned part;             /* of a page in parts, from 1; 0 otherwise */
     const char *title, *subtitle;
     struct wp_item *first, *last;
     struct wp_table nowhere;                 /* stands in for a table that found no memory; it has no room */
@@ -152,7 +152,7 @@ struct wp_display {
     const char *view; /* scripts that the page needs beyond the common ones, NULL none */
 };
 
-void wp_display_init(struct wp_display *display, const struct wp_query *query);
+void wp_display_init(struct wp_display *display, const struct wp_page_id *page_id);
 void wp_display_fini(struct wp_display *display);
 /* Appends an item; NULL when out of memory (display->pool.failed is set then). */
 struct wp_item *wp_display_add(struct wp_display *display, enum wp_item_kind kind, const char *text);

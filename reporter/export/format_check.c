@@ -11,25 +11,25 @@
 #define JSON_ROWS 500u
 #define SENTENCES 5u
 
-static void put_side(struct wp_json *json, const char *key, const struct wp_side *side)
+static void put_operand(struct wp_json *json, const char *key, const struct wp_operand *operand)
 {
     wp_json_object(json, key);
-    wp_json_text(json, "release", side->release);
-    wp_json_text(json, "aggregate", side->aggregate);
-    wp_json_number(json, "wall_ns", side->wall_ns);
-    wp_json_number(json, "total_ns", side->total_ns);
-    wp_json_fixed(json, "accounted_percent", side->accounted_percent);
-    wp_json_number(json, "first_ns", side->first_ns);
-    wp_json_number(json, "recordings", side->recordings);
-    wp_json_number(json, "stretches", side->stretches);
-    wp_json_number(json, "samples", side->buckets);
-    wp_json_number(json, "sample_ns", side->bucket_ns);
-    wp_json_number(json, "sampled_ns", side->sampled_ns);
-    wp_json_fixed(json, "units", side->units);
-    if (side->group)
-        wp_json_text(json, "hosts", side->group);
-    if (side->mixed)
-        wp_json_text(json, "mixed", side->mixed);
+    wp_json_text(json, "release", operand->release);
+    wp_json_text(json, "aggregate", operand->aggregate);
+    wp_json_number(json, "wall_ns", operand->wall_ns);
+    wp_json_number(json, "total_ns", operand->total_ns);
+    wp_json_fixed(json, "accounted_percent", operand->accounted_percent);
+    wp_json_number(json, "first_ns", operand->first_ns);
+    wp_json_number(json, "recordings", operand->recordings);
+    wp_json_number(json, "stretches", operand->intervals);
+    wp_json_number(json, "samples", operand->buckets);
+    wp_json_number(json, "sample_ns", operand->bucket_ns);
+    wp_json_number(json, "sampled_ns", operand->sampled_ns);
+    wp_json_fixed(json, "units", operand->units);
+    if (operand->group)
+        wp_json_text(json, "hosts", operand->group);
+    if (operand->overlaps)
+        wp_json_text(json, "mixed", operand->overlaps);
     wp_json_end(json);
 }
 
@@ -60,7 +60,7 @@ static void put_test(struct wp_json *json, const struct wp_change *change)
 /* Of the whole: values with their unit. */
 static void put_measure(struct wp_json *json, const struct wp_change *change)
 {
-    static const char *const sides[] = {"old", "new"};
+    static const char *const operands[] = {"old", "new"};
     static const char *const kinds[] = {
         [WP_CHANGE_WALL] = "wall", [WP_CHANGE_RATE] = "request_rate", [WP_CHANGE_LATENCY] = "request_latency"};
     wp_json_object(json, NULL);
@@ -69,7 +69,7 @@ static void put_measure(struct wp_json *json, const struct wp_change *change)
     wp_json_text(json, "unit", change->kind == WP_CHANGE_RATE ? "per_second" : "ns");
     wp_json_text(json, "verdict", wp_verdict_key(change->verdict));
     for (int i = 0; i < 2; i++) {
-        wp_json_object(json, sides[i]);
+        wp_json_object(json, operands[i]);
         wp_json_fixed(json, "value", change->rate[i].value);
         wp_json_fixed(json, "error", change->rate[i].error);
         wp_json_number(json, "count", change->count[i]);
@@ -81,7 +81,7 @@ static void put_measure(struct wp_json *json, const struct wp_change *change)
 
 static void put_change(struct wp_json *json, const struct wp_change *change)
 {
-    static const char *const sides[] = {"old", "new"};
+    static const char *const operands[] = {"old", "new"};
     wp_json_object(json, NULL);
     wp_json_text(json, "name", change->name);
     if (change->place)
@@ -92,7 +92,7 @@ static void put_change(struct wp_json *json, const struct wp_change *change)
         wp_json_text(json, "category", wp_category_key((enum wp_category)change->category));
     wp_json_text(json, "verdict", change->is_ignored ? "ignored" : wp_verdict_key(change->verdict));
     for (int i = 0; i < 2; i++) {
-        wp_json_object(json, sides[i]);
+        wp_json_object(json, operands[i]);
         wp_json_number(json, "ns", change->ns[i]);
         wp_json_number(json, "count", change->count[i]);
         wp_json_fixed(json, "ns_per_unit", change->rate[i].value);
@@ -127,8 +127,8 @@ int wp_format_check_json(struct wp_buffer *out, const struct wp_compare *compare
     wp_json_object(&json, NULL);
     wp_json_number(&json, "schema", 1);
     wp_json_bool(&json, "degraded", compare->is_degraded);
-    put_side(&json, "old", &compare->side[WP_BEFORE]);
-    put_side(&json, "new", &compare->side[WP_AFTER]);
+    put_operand(&json, "old", &compare->operand[WP_BEFORE]);
+    put_operand(&json, "new", &compare->operand[WP_AFTER]);
     wp_json_text(&json, "method", wp_method_key(compare->options.method));
     wp_json_text(&json, "per", wp_per_key(compare->options.per));
     wp_json_real(&json, "alpha", compare->options.alpha);
@@ -179,17 +179,18 @@ static void put_case(struct wp_buffer *out, struct wp_pool *pool, const struct w
 }
 
 /* What CI shows beside the cases: releases that ran at the same time as a side. */
-static void put_mixed(struct wp_buffer *out, struct wp_pool *pool, const struct wp_compare *compare)
+static void put_overlaps(struct wp_buffer *out, struct wp_pool *pool, const struct wp_compare *compare)
 {
-    if (!compare->side[WP_BEFORE].mixed && !compare->side[WP_AFTER].mixed)
+    if (!compare->operand[WP_BEFORE].overlaps && !compare->operand[WP_AFTER].overlaps)
         return;
     wp_buffer_puts(out, "    <properties>\n");
     for (int i = 0; i < 2; i++) {
-        if (!compare->side[i].mixed)
+        if (!compare->operand[i].overlaps)
             continue;
         wp_buffer_puts(out, "      <property");
         put_attribute(out, "name", i == WP_BEFORE ? "mixed.old" : "mixed.new");
-        put_attribute(out, "value", wp_pool_printf(pool, "%s: %s", compare->side[i].label, compare->side[i].mixed));
+        put_attribute(
+            out, "value", wp_pool_printf(pool, "%s: %s", compare->operand[i].label, compare->operand[i].overlaps));
         wp_buffer_puts(out, "/>\n");
     }
     wp_buffer_puts(out, "    </properties>\n");
@@ -209,10 +210,10 @@ int wp_format_check_junit(struct wp_buffer *out, const struct wp_compare *compar
         }
     wp_buffer_puts(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n  <testsuite");
     put_attribute(out, "name",
-        wp_pool_printf(&pool, "%s %s against %s", compare->side[WP_AFTER].aggregate, compare->side[WP_AFTER].label,
-            compare->side[WP_BEFORE].label));
+        wp_pool_printf(&pool, "%s %s against %s", compare->operand[WP_AFTER].aggregate,
+            compare->operand[WP_AFTER].label, compare->operand[WP_BEFORE].label));
     wp_buffer_printf(out, " tests=\"%zu\" failures=\"%zu\" errors=\"0\" skipped=\"%zu\">\n", tests, failures, skipped);
-    put_mixed(out, &pool, compare);
+    put_overlaps(out, &pool, compare);
     for (int family = 0; family < WP_CHANGE_FAMILIES; family++)
         for (size_t i = 0;
              i < compare->changes[family].count && wp_compare_is_judged(compare, (enum wp_change_family)family); i++)

@@ -10,11 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ALL_COLUMNS (WP_SHEETS * WP_SHEET_COLUMNS)
+#define ALL_COLUMNS (WP_EXPORT_TABLES * WP_EXPORT_COLUMNS)
 
 struct writer {
     struct wp_buffer *out;
-    struct wp_sheet_source source;
+    struct wp_export_source source;
     uint32_t *stack;                  /* owned; room for the deepest of the report */
     const char *columns[ALL_COLUMNS]; /* of all tables, each name once */
     size_t column_count;
@@ -49,28 +49,28 @@ static void put_csv_stack(struct writer *writer, uint64_t node)
     wp_buffer_fini(&text);
 }
 
-static void put_csv_field(struct writer *writer, enum wp_sheet_kind kind, const struct wp_sheet_field *field)
+static void put_csv_field(struct writer *writer, enum wp_export_column_kind kind, const struct wp_export_field *field)
 {
-    if (kind == WP_SHEET_NUMBER)
+    if (kind == WP_EXPORT_NUMBER)
         wp_buffer_printf(writer->out, "%" PRIu64, field->number);
-    else if (kind == WP_SHEET_TEXT)
+    else if (kind == WP_EXPORT_TEXT)
         wp_escape_csv(writer->out, field->text);
     else
         put_csv_stack(writer, field->number);
 }
 
-static void put_csv_sheet(struct writer *writer, const struct wp_sheet *sheet)
+static void put_csv_table(struct writer *writer, const struct wp_export_table *table)
 {
-    size_t count = sheet->count(&writer->source);
-    for (size_t i = 0; sheet->columns[i].name; i++)
-        wp_buffer_printf(writer->out, i ? ",%s" : "%s", sheet->columns[i].name);
+    size_t count = table->count(&writer->source);
+    for (size_t i = 0; table->columns[i].name; i++)
+        wp_buffer_printf(writer->out, i ? ",%s" : "%s", table->columns[i].name);
     wp_buffer_puts(writer->out, "\r\n");
     for (size_t row = 0; row < count && !writer->out->failed; row++) {
-        struct wp_sheet_field fields[WP_SHEET_COLUMNS] = {0};
-        sheet->read(&writer->source, row, fields);
-        for (size_t i = 0; sheet->columns[i].name; i++) {
+        struct wp_export_field fields[WP_EXPORT_COLUMNS] = {0};
+        table->read(&writer->source, row, fields);
+        for (size_t i = 0; table->columns[i].name; i++) {
             wp_buffer_puts(writer->out, i ? "," : "");
-            put_csv_field(writer, sheet->columns[i].kind, &fields[i]);
+            put_csv_field(writer, table->columns[i].kind, &fields[i]);
         }
         wp_buffer_puts(writer->out, "\r\n");
     }
@@ -78,8 +78,8 @@ static void put_csv_sheet(struct writer *writer, const struct wp_sheet *sheet)
 
 static void gather_columns(struct writer *writer)
 {
-    for (size_t i = 0; i < WP_SHEETS; i++)
-        for (const struct wp_sheet_column *column = wp_sheets[i].columns; column->name; column++) {
+    for (size_t i = 0; i < WP_EXPORT_TABLES; i++)
+        for (const struct wp_export_column *column = wp_export_tables[i].columns; column->name; column++) {
             size_t at = 0;
             while (at < writer->column_count && strcmp(writer->columns[at], column->name))
                 at++;
@@ -89,14 +89,15 @@ static void gather_columns(struct writer *writer)
 }
 
 /* One row under the columns of all tables. */
-static void put_wide_row(struct writer *writer, const struct wp_sheet *sheet, const struct wp_sheet_field *fields)
+static void put_wide_row(
+    struct writer *writer, const struct wp_export_table *table, const struct wp_export_field *fields)
 {
-    wp_buffer_puts(writer->out, sheet->name);
+    wp_buffer_puts(writer->out, table->name);
     for (size_t at = 0; at < writer->column_count; at++) {
         wp_buffer_putc(writer->out, ',');
-        for (size_t i = 0; sheet->columns[i].name; i++)
-            if (!strcmp(sheet->columns[i].name, writer->columns[at]))
-                put_csv_field(writer, sheet->columns[i].kind, &fields[i]);
+        for (size_t i = 0; table->columns[i].name; i++)
+            if (!strcmp(table->columns[i].name, writer->columns[at]))
+                put_csv_field(writer, table->columns[i].kind, &fields[i]);
     }
     wp_buffer_puts(writer->out, "\r\n");
 }
@@ -108,22 +109,22 @@ static void put_csv_all(struct writer *writer)
     for (size_t i = 0; i < writer->column_count; i++)
         wp_buffer_printf(writer->out, ",%s", writer->columns[i]);
     wp_buffer_puts(writer->out, "\r\n");
-    for (size_t i = 0; i < WP_SHEETS; i++) {
-        size_t count = wp_sheets[i].count(&writer->source);
+    for (size_t i = 0; i < WP_EXPORT_TABLES; i++) {
+        size_t count = wp_export_tables[i].count(&writer->source);
         for (size_t row = 0; row < count && !writer->out->failed; row++) {
-            struct wp_sheet_field fields[WP_SHEET_COLUMNS] = {0};
-            wp_sheets[i].read(&writer->source, row, fields);
-            put_wide_row(writer, &wp_sheets[i], fields);
+            struct wp_export_field fields[WP_EXPORT_COLUMNS] = {0};
+            wp_export_tables[i].read(&writer->source, row, fields);
+            put_wide_row(writer, &wp_export_tables[i], fields);
         }
     }
 }
 
-static void put_json_field(struct writer *writer, struct wp_json *json, const struct wp_sheet_column *column,
-    const struct wp_sheet_field *field)
+static void put_json_field(struct writer *writer, struct wp_json *json, const struct wp_export_column *column,
+    const struct wp_export_field *field)
 {
-    if (column->kind == WP_SHEET_NUMBER) {
+    if (column->kind == WP_EXPORT_NUMBER) {
         wp_json_number(json, column->name, field->number);
-    } else if (column->kind == WP_SHEET_TEXT) {
+    } else if (column->kind == WP_EXPORT_TEXT) {
         wp_json_text(json, column->name, field->text);
     } else {
         wp_json_array(json, column->name);
@@ -133,17 +134,17 @@ static void put_json_field(struct writer *writer, struct wp_json *json, const st
     }
 }
 
-static void put_json_sheet(struct writer *writer, const struct wp_sheet *sheet)
+static void put_json_table(struct writer *writer, const struct wp_export_table *table)
 {
-    size_t count = sheet->count(&writer->source);
+    size_t count = table->count(&writer->source);
     for (size_t row = 0; row < count && !writer->out->failed; row++) {
-        struct wp_sheet_field fields[WP_SHEET_COLUMNS] = {0};
-        sheet->read(&writer->source, row, fields);
+        struct wp_export_field fields[WP_EXPORT_COLUMNS] = {0};
+        table->read(&writer->source, row, fields);
         struct wp_json json = {.out = writer->out, .put_text = wp_escape_json};
         wp_json_object(&json, NULL);
-        wp_json_text(&json, "table", sheet->name);
-        for (size_t i = 0; sheet->columns[i].name; i++)
-            put_json_field(writer, &json, &sheet->columns[i], &fields[i]);
+        wp_json_text(&json, "table", table->name);
+        for (size_t i = 0; table->columns[i].name; i++)
+            put_json_field(writer, &json, &table->columns[i], &fields[i]);
         wp_json_end(&json);
         wp_buffer_putc(writer->out, '\n');
     }
@@ -157,35 +158,35 @@ static int begin(struct writer *writer, struct wp_buffer *out, const struct wp_f
     writer->stack = calloc(count + 1u, sizeof(*writer->stack));
     if (!writer->stack)
         return wp_error_set(err, -ENOMEM, "out of memory for stacks of %u frames", count);
-    return wp_sheet_source_init(&writer->source, facts, err);
+    return wp_export_source_init(&writer->source, facts, err);
 }
 
 static int end(struct writer *writer, int rc, struct wp_error *err)
 {
-    wp_sheet_source_fini(&writer->source);
+    wp_export_source_fini(&writer->source);
     free(writer->stack);
     return rc ? rc : writer->out->failed ? wp_error_set(err, -ENOMEM, "out of memory for the tables") : 0;
 }
 
 int wp_format_csv(
-    struct wp_buffer *out, const struct wp_facts *facts, const struct wp_sheet *sheet, struct wp_error *err)
+    struct wp_buffer *out, const struct wp_facts *facts, const struct wp_export_table *table, struct wp_error *err)
 {
     struct writer writer;
     int rc = begin(&writer, out, facts, err);
-    if (!rc && sheet)
-        put_csv_sheet(&writer, sheet);
+    if (!rc && table)
+        put_csv_table(&writer, table);
     else if (!rc)
         put_csv_all(&writer);
     return end(&writer, rc, err);
 }
 
 int wp_format_ndjson(
-    struct wp_buffer *out, const struct wp_facts *facts, const struct wp_sheet *sheet, struct wp_error *err)
+    struct wp_buffer *out, const struct wp_facts *facts, const struct wp_export_table *table, struct wp_error *err)
 {
     struct writer writer;
     int rc = begin(&writer, out, facts, err);
-    for (size_t i = 0; i < WP_SHEETS && !rc; i++)
-        if (!sheet || sheet == &wp_sheets[i])
-            put_json_sheet(&writer, &wp_sheets[i]);
+    for (size_t i = 0; i < WP_EXPORT_TABLES && !rc; i++)
+        if (!table || table == &wp_export_tables[i])
+            put_json_table(&writer, &wp_export_tables[i]);
     return end(&writer, rc, err);
 }

@@ -6,12 +6,12 @@
  * is an array). Without a table all of them follow each other: each row says its table first, and in CSV the columns
  * are those of all tables, empty where a table has no such column.
  */
-#include "reporter/export/sheet.h"
+#include "reporter/export/export_table.h"
 
-/* sheet NULL: all. -ENOMEM. */
+/* table NULL: all. -ENOMEM. */
 int wp_format_csv(
-    struct wp_buffer *out, const struct wp_facts *facts, const struct wp_sheet *sheet, struct wp_error *err);
+    struct wp_buffer *out, const struct wp_facts *facts, const struct wp_export_table *table, struct wp_error *err);
 int wp_format_ndjson(
-    struct wp_buffer *out, const struct wp_facts *facts, const struct wp_sheet *sheet, struct wp_error *err);
+    struct wp_buffer *out, const struct wp_facts *facts, const struct wp_export_table *table, struct wp_error *err);
 
 #endif

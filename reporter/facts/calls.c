@@ -135,7 +135,7 @@ static void enter(struct building *building, uint32_t node)
     if (call && !inside && building->is_primary[node] && is_function(building->facts, to))
         call->caller_ns += at->total_ns;
     if (!building->open_frame[to]++ && is_function(building->facts, to))
-        calls->places[calls->place_count++] = (struct wp_call_place){to, node, at->total_ns};
+        calls->sites[calls->site_count++] = (struct wp_call_site){to, node, at->total_ns};
     building->open[building->component[to]]++;
     if (call)
         building->open_call[building->call[node]]++;
@@ -181,9 +181,9 @@ static int by_caller(const void *left, const void *right, void *context)
     return a->to < b->to ? -1 : a->to > b->to;
 }
 
-static int by_place(const void *left, const void *right)
+static int by_site(const void *left, const void *right)
 {
-    const struct wp_call_place *a = left, *b = right;
+    const struct wp_call_site *a = left, *b = right;
     if (a->frame != b->frame)
         return a->frame < b->frame ? -1 : 1;
     if (a->ns != b->ns)
@@ -205,18 +205,18 @@ static void accumulate(uint32_t *first, uint32_t count)
 static void sort(struct wp_calls *calls)
 {
     qsort(calls->calls, calls->call_count, sizeof(*calls->calls), by_callee);
-    qsort(calls->places, calls->place_count, sizeof(*calls->places), by_place);
+    qsort(calls->sites, calls->site_count, sizeof(*calls->sites), by_site);
     for (uint32_t i = 0; i < calls->call_count; i++) {
         calls->by_caller[i] = i;
         calls->first_caller[calls->calls[i].to]++;
         calls->first_callee[calls->calls[i].from]++;
     }
-    for (uint32_t i = 0; i < calls->place_count; i++)
-        calls->first_place[calls->places[i].frame]++;
+    for (uint32_t i = 0; i < calls->site_count; i++)
+        calls->first_site[calls->sites[i].frame]++;
     qsort_r(calls->by_caller, calls->call_count, sizeof(*calls->by_caller), by_caller, calls->calls);
     accumulate(calls->first_caller, calls->frame_count);
     accumulate(calls->first_callee, calls->frame_count);
-    accumulate(calls->first_place, calls->frame_count);
+    accumulate(calls->first_site, calls->frame_count);
 }
 
 static int by_time(const void *left, const void *right, void *context)
@@ -284,10 +284,10 @@ static int allocate(struct building *building)
     size_t nodes = building->facts->flame.count + (size_t)1, frames = calls->frame_count + (size_t)2;
     calls->calls = calloc(nodes, sizeof(*calls->calls));
     calls->by_caller = calloc(nodes, sizeof(*calls->by_caller));
-    calls->places = calloc(nodes, sizeof(*calls->places));
+    calls->sites = calloc(nodes, sizeof(*calls->sites));
     calls->first_caller = calloc(frames, sizeof(*calls->first_caller));
     calls->first_callee = calloc(frames, sizeof(*calls->first_callee));
-    calls->first_place = calloc(frames, sizeof(*calls->first_place));
+    calls->first_site = calloc(frames, sizeof(*calls->first_site));
     calls->clique = calloc(frames, sizeof(*calls->clique));
     calls->rank = calloc(frames, sizeof(*calls->rank));
     building->component = calloc(frames, sizeof(*building->component));
@@ -296,8 +296,8 @@ static int allocate(struct building *building)
     building->call = calloc(nodes, sizeof(*building->call));
     building->open_call = calloc(nodes, sizeof(*building->open_call));
     building->is_primary = calloc(nodes, sizeof(*building->is_primary));
-    return calls->calls && calls->by_caller && calls->places && calls->first_caller && calls->first_callee &&
-            calls->first_place && calls->clique && calls->rank && building->component && building->open_frame &&
+    return calls->calls && calls->by_caller && calls->sites && calls->first_caller && calls->first_callee &&
+            calls->first_site && calls->clique && calls->rank && building->component && building->open_frame &&
             building->open && building->call && building->open_call && building->is_primary
         ? 0
         : -ENOMEM;
@@ -337,10 +337,10 @@ void wp_calls_fini(struct wp_calls *calls)
 {
     free(calls->calls);
     free(calls->by_caller);
-    free(calls->places);
+    free(calls->sites);
     free(calls->first_caller);
     free(calls->first_callee);
-    free(calls->first_place);
+    free(calls->first_site);
     free(calls->clique);
     free(calls->rank);
     wp_pool_fini(&calls->pool);

@@ -29,23 +29,23 @@ struct wp_clique {
 };
 
 /* Where a function stands, the outermost on a stack. */
-struct wp_call_place {
+struct wp_call_site {
     uint32_t frame, node; /* node of the flame */
     uint64_t ns;
 };
 
 struct wp_calls {
-    struct wp_call *calls;        /* by callee, then by caller_ns + inside_ns, descending */
-    uint32_t *by_caller;          /* places in calls, by caller, then by callee_ns + inside_ns */
-    uint32_t *first_caller;       /* frame -> its first call in calls; one more ends the last */
-    uint32_t *first_callee;       /* frame -> its first place in by_caller */
-    struct wp_call_place *places; /* by frame, then by time */
-    uint32_t *first_place;
+    struct wp_call *calls;      /* by callee, then by caller_ns + inside_ns, descending */
+    uint32_t *by_caller;        /* places in calls, by caller, then by callee_ns + inside_ns */
+    uint32_t *first_caller;     /* frame -> its first call in calls; one more ends the last */
+    uint32_t *first_callee;     /* frame -> its first place in by_caller */
+    struct wp_call_site *sites; /* by frame, then by time */
+    uint32_t *first_site;
     uint32_t *clique;          /* by frame: place in cliques + 1, 0 none */
     struct wp_clique *cliques; /* most time first */
     uint32_t *rank;            /* frame -> place in facts->functions + 1, 0 none */
     struct wp_pool pool;
-    uint32_t call_count, place_count, clique_count, frame_count;
+    uint32_t call_count, site_count, clique_count, frame_count;
 };
 
 /* All owned by `calls`, which looks into the facts. -ENOMEM. */

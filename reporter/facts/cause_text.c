@@ -59,10 +59,10 @@ static const char *amount_text(const struct text *t, uint64_t ns)
 }
 
 /* " in `update_cache` (orders.c:34)" or "" */
-static const char *place_text(const struct text *t, uint32_t node)
+static const char *location_text(const struct text *t, uint32_t node)
 {
-    struct wp_code_place place = wp_code_place_at(t->facts, t->causes->places, node);
-    const char *text = wp_code_place_text(t->pool, &place);
+    struct wp_code_location location = wp_code_location_at(t->facts, t->causes->locations, node);
+    const char *text = wp_code_location_text(t->pool, &location);
     return *text ? wp_pool_printf(t->pool, " in %s", text) : "";
 }
 
@@ -107,19 +107,20 @@ static const char *held_text(const struct text *t, uint32_t row)
     uint64_t ns;
     const char *what, *lock;
     uint32_t node = wp_cause_held_in(t->causes, t->facts, row, &ns);
-    struct wp_code_place place = node ? wp_code_place_at(t->facts, t->causes->places, node) : (struct wp_code_place){0};
-    const char *where = wp_code_place_text(t->pool, &place);
+    struct wp_code_location location =
+        node ? wp_code_location_at(t->facts, t->causes->locations, node) : (struct wp_code_location){0};
+    const char *where = wp_code_location_text(t->pool, &location);
     if (!*where)
         return "";
     uint32_t sleep = sleep_of(t, node);
     if (!sleep)
-        return place.call ? wp_pool_printf(t->pool, "; it is held while %s runs, in `%s`", where,
-                                wp_pool_clip(t->pool, place.call, NAME_BYTES))
-                          : wp_pool_printf(t->pool, "; it is held while %s runs", where);
+        return location.call ? wp_pool_printf(t->pool, "; it is held while %s runs, in `%s`", where,
+                                   wp_pool_clip(t->pool, location.call, NAME_BYTES))
+                             : wp_pool_printf(t->pool, "; it is held while %s runs", where);
     if (wp_cause_is_lock(t->facts, sleep, &lock) && *lock_text(t, sleep))
         return wp_pool_printf(t->pool, "; it is held while %s waits for %s", where, lock_text(t, sleep));
-    const char *call = place.call ? wp_pool_printf(t->pool, "`%s`", wp_pool_clip(t->pool, place.call, NAME_BYTES))
-                                  : call_text(t, sleep, &what);
+    const char *call = location.call ? wp_pool_printf(t->pool, "`%s`", wp_pool_clip(t->pool, location.call, NAME_BYTES))
+                                     : call_text(t, sleep, &what);
     return wp_pool_printf(t->pool, "; it is held during %s in %s", call, where);
 }
 
@@ -128,7 +129,7 @@ static const char *lock_sentence(const struct text *t, uint32_t row)
     const struct wp_cause_fact *cause = &t->causes->rows[row];
     const char *lock = lock_text(t, cause->sleep);
     return wp_pool_printf(t->pool, "%s waits %s for %s%s%s.", who_text(t, cause), amount_text(t, cause->ns),
-        *lock ? lock : "a lock", place_text(t, cause->sleep), held_text(t, row));
+        *lock ? lock : "a lock", location_text(t, cause->sleep), held_text(t, row));
 }
 
 /* "SIGINT from bash", by the label that ends the pseudo-stack; NULL: no signal did. */
@@ -144,16 +145,16 @@ static const char *signal_text(const struct text *t, uint32_t node)
 }
 
 /* "`report` (hang.c:6)" of a member's sleep, or its process. */
-static struct wp_code_place member_place(const struct text *t, uint32_t sleep)
+static struct wp_code_location member_location(const struct text *t, uint32_t sleep)
 {
-    struct wp_code_place place = wp_code_place_at(t->facts, t->causes->places, sleep);
-    if (!place.function) {
+    struct wp_code_location location = wp_code_location_at(t->facts, t->causes->locations, sleep);
+    if (!location.function) {
         uint32_t at = sleep;
         while (at && style_at(t, at) != WP_STYLE_PROCESS)
             at = parent_of(t, at);
-        place.function = process_text(t, at);
+        location.function = process_text(t, at);
     }
-    return place;
+    return location;
 }
 
 static const char *member_lock(const struct text *t, uint32_t sleep, unsigned number)
@@ -182,13 +183,14 @@ static const char *deadlock_sentence(const struct text *t, const struct wp_cause
     unsigned count = ring_of(t, cause->sleep, sleeps);
     const char *text = "Deadlock:", *ended = signal_text(t, cause->node);
     for (unsigned i = 0; i < count; i++) {
-        struct wp_code_place place = member_place(t, sleeps[i]);
+        struct wp_code_location location = member_location(t, sleeps[i]);
         unsigned before = (i + count - 1) % count;
-        const char *file = place.file ? wp_pool_printf(t->pool, " (%s:%u)",
-                                            wp_pool_clip(t->pool, wp_source_base(place.file), NAME_BYTES), place.line)
-                                      : "";
+        const char *file = location.file
+            ? wp_pool_printf(
+                  t->pool, " (%s:%u)", wp_pool_clip(t->pool, wp_source_base(location.file), NAME_BYTES), location.line)
+            : "";
         text = wp_pool_printf(t->pool, "%s%s `%s` holds %s and waits for %s%s", text, i ? ";" : "",
-            wp_pool_clip(t->pool, place.function, NAME_BYTES), member_lock(t, sleeps[before], before + 1),
+            wp_pool_clip(t->pool, location.function, NAME_BYTES), member_lock(t, sleeps[before], before + 1),
             member_lock(t, sleeps[i], i + 1), file);
     }
     return wp_pool_printf(t->pool, "%s%s, %s, until %s.", text, count ? "" : " threads wait for each other's locks",
@@ -198,34 +200,36 @@ static const char *deadlock_sentence(const struct text *t, const struct wp_cause
 static const char *interrupted_sentence(const struct text *t, const struct wp_cause_fact *cause)
 {
     const char *what, *call = call_text(t, cause->sleep, &what), *ended = signal_text(t, cause->node);
-    const char *place = place_text(t, cause->sleep), *lock;
+    const char *location = location_text(t, cause->sleep), *lock;
     bool is_socket = !strncmp(what, "tcp ", 4) || !strncmp(what, "udp ", 4);
     if (wp_cause_is_lock(t->facts, cause->sleep, &lock))
         return wp_pool_printf(t->pool, "%s waits %s for %s%s, which nobody released until %s ended it.",
-            who_text(t, cause), amount_text(t, cause->ns), *lock ? lock_text(t, cause->sleep) : "a lock", place, ended);
+            who_text(t, cause), amount_text(t, cause->ns), *lock ? lock_text(t, cause->sleep) : "a lock", location,
+            ended);
     return wp_pool_printf(t->pool, "%s is asleep for %s in %s%s%s%s: %s until %s ended it.", who_text(t, cause),
-        amount_text(t, cause->ns), call, *what ? " on " : "", what, *place ? wp_pool_printf(t->pool, ",%s", place) : "",
+        amount_text(t, cause->ns), call, *what ? " on " : "", what,
+        *location ? wp_pool_printf(t->pool, ",%s", location) : "",
         is_socket ? "nobody answered" : "what it waited for did not come", ended);
 }
 
 static const char *sleep_sentence(const struct text *t, const struct wp_cause_fact *cause)
 {
     const char *what, *call = call_text(t, cause->sleep, &what), *ended = signal_text(t, cause->node);
-    const char *place = place_text(t, cause->sleep);
+    const char *location = location_text(t, cause->sleep);
     return wp_pool_printf(t->pool, "%s sleeps on purpose for %s%s%s%s%s.", who_text(t, cause),
-        amount_text(t, cause->ns), *place ? place : wp_pool_printf(t->pool, " in %s", call), ended ? "; " : "",
+        amount_text(t, cause->ns), *location ? location : wp_pool_printf(t->pool, " in %s", call), ended ? "; " : "",
         ended ? ended : "", ended ? " ended it" : "");
 }
 
 static const char *unended_sentence(const struct text *t, const struct wp_cause_fact *cause)
 {
-    const char *what, *call = call_text(t, cause->sleep, &what), *place = place_text(t, cause->sleep);
+    const char *what, *call = call_text(t, cause->sleep, &what), *location = location_text(t, cause->sleep);
     bool is_all = cause->ns >= t->facts->wall_ns && cause->ns == t->facts->total_ns;
     return wp_pool_printf(t->pool, "%s is asleep for %s in %s%s%s%s, and was when the recording ended.",
         who_text(t, cause),
         is_all ? wp_pool_printf(t->pool, "the whole %s", wp_human_duration(t->pool, cause->ns))
                : amount_text(t, cause->ns),
-        call, *what ? " on " : "", what, *place ? wp_pool_printf(t->pool, ",%s", place) : "");
+        call, *what ? " on " : "", what, *location ? wp_pool_printf(t->pool, ",%s", location) : "");
 }
 
 /* The connection or peer on the pseudo-stack's top. */
@@ -240,10 +244,10 @@ static const char *peer_text(const struct text *t, const struct wp_cause_fact *c
 static const char *other_sentence(const struct text *t, const struct wp_cause_fact *cause, const char *words)
 {
     const char *what, *call = call_text(t, cause->sleep, &what), *peer = peer_text(t, cause);
-    struct wp_code_place place = wp_code_place_at(t->facts, t->causes->places, cause->sleep);
-    const char *where = wp_code_place_text(t->pool, &place);
-    if (cause->kind == WP_CAUSE_KIND_DISK && place.call && !strncmp(call, "`f", 2))
-        call = wp_pool_printf(t->pool, "`%s`", wp_pool_clip(t->pool, place.call, NAME_BYTES));
+    struct wp_code_location location = wp_code_location_at(t->facts, t->causes->locations, cause->sleep);
+    const char *where = wp_code_location_text(t->pool, &location);
+    if (cause->kind == WP_CAUSE_KIND_DISK && location.call && !strncmp(call, "`f", 2))
+        call = wp_pool_printf(t->pool, "`%s`", wp_pool_clip(t->pool, location.call, NAME_BYTES));
     if (peer)
         what = peer;
     return wp_pool_printf(t->pool, "%s waits %s %s: %s%s%s%s%s.", who_text(t, cause), amount_text(t, cause->ns), words,

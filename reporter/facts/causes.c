@@ -146,8 +146,8 @@ static struct wp_intkey key_of(const struct wp_causes *causes, const struct wp_f
     const struct wp_cause_fact *cause)
 {
     const struct wp_flame_node *nodes = facts->flame.nodes;
-    uint32_t what = nodes[cause->sleep].frame, place = causes->places[cause->sleep];
-    uint32_t where = place ? nodes[place].frame : 0;
+    uint32_t what = nodes[cause->sleep].frame, location = causes->locations[cause->sleep];
+    uint32_t where = location ? nodes[location].frame : 0;
     const char *lock;
     if (cause->kind == WP_CAUSE_KIND_DEADLOCK)
         return (struct wp_intkey){nodes[at->deadlock].frame, cause->kind};
@@ -190,7 +190,7 @@ void wp_causes_build(struct wp_causes *causes, struct wp_facts *facts)
     const struct wp_flame *flame = &facts->flame;
     struct wp_intmap index = {0};
     struct on_stack *on = calloc(flame->count + 1u, sizeof(*on));
-    *causes = (struct wp_causes){.places = wp_code_places_build(facts)};
+    *causes = (struct wp_causes){.locations = wp_code_locations_build(facts)};
     causes->rows = wp_pool_alloc(&facts->pool, (flame->cell_count + 1u) * sizeof(*causes->rows));
     causes->cell_cause = wp_pool_alloc(&facts->pool, (flame->cell_count + 1u) * sizeof(*causes->cell_cause));
     facts->pool.failed |= !on;
@@ -256,12 +256,12 @@ uint32_t wp_cause_held_in(const struct wp_causes *causes, const struct wp_facts 
             continue;
         uint32_t layer = holder_layer(causes, facts, &walk, row);
         uint32_t top = layer ? top_of_layer(facts, &walk, layer) : 0, at = 0;
-        uint32_t place = top ? causes->places[top] : 0, callee = top;
-        if (!place)
+        uint32_t location = top ? causes->locations[top] : 0, callee = top;
+        if (!location)
             continue;
-        while (callee != place && facts->flame.nodes[callee].parent != place)
+        while (callee != location && facts->flame.nodes[callee].parent != location)
             callee = facts->flame.nodes[callee].parent;
-        struct wp_intkey key = {facts->flame.nodes[place].frame, facts->flame.nodes[callee].frame};
+        struct wp_intkey key = {facts->flame.nodes[location].frame, facts->flame.nodes[callee].frame};
         if (!wp_intmap_get(&sums, key, &at) && wp_intmap_put(&sums, key, at = count++))
             break;
         rows[at].ns += walk.cell->ns;

@@ -5,7 +5,7 @@
  * The flame's time by what caused it. Each cell has one cause at most: what stands lowest on its pseudo-stack, for all
  * above is how that came about. Equal causes at one place of the application are one.
  */
-#include "reporter/facts/code_place.h"
+#include "reporter/facts/code_location.h"
 
 #include <stdbool.h>
 
@@ -32,8 +32,8 @@ struct wp_cause_fact {
 };
 
 struct wp_causes {
-    struct wp_cause_fact *rows; /* in the facts' pool, as places and cell_cause; most time first once sorted */
-    uint32_t *places;           /* wp_code_places_build */
+    struct wp_cause_fact *rows; /* in the facts' pool, as locations and cell_cause; most time first once sorted */
+    uint32_t *locations;        /* wp_code_locations_build */
     uint32_t *cell_cause;       /* by cell of the flame: row + 1, 0 none */
     uint32_t count;
 };

@@ -42,7 +42,7 @@ static unsigned nearness(const struct builder *builder, uint32_t row, uint32_t f
     unsigned nearer = 0;
     for (uint32_t i = from; i < to; i++) {
         double other = apart(rows[i].length_ns, median_ns);
-        nearer += i != row && (wp_exemplars_roles(builder->set, i) & WP_EXEMPLAR_DRAWN) &&
+        nearer += i != row && (wp_exemplars_roles(builder->set, i) & WP_EXEMPLAR_SAMPLED) &&
             (other < own || (other <= own && i < row));
     }
     return nearer;
@@ -171,7 +171,7 @@ static void take_service(struct builder *builder, uint32_t from, uint32_t to)
     const struct wp_service_fact *service = service_of(builder, name);
     for (uint32_t i = from; i < to; i++) {
         unsigned roles = wp_exemplars_roles(builder->set, i);
-        bool is_typical = roles & WP_EXEMPLAR_DRAWN &&
+        bool is_typical = roles & WP_EXEMPLAR_SAMPLED &&
             (!*name || (service && nearness(builder, i, from, to, service->median_ns) < TYPICAL));
         if (roles & WP_EXEMPLAR_SLOW || is_typical)
             take_row(builder, i, roles & WP_EXEMPLAR_SLOW ? i - from + 1 : 0, is_typical);

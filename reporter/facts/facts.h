@@ -6,7 +6,7 @@
  * only looked at. Texts belong to `pool` or to the report and live as long as the facts.
  */
 #include "reporter/base/text_pool.h"
-#include "reporter/display/query.h"
+#include "reporter/display/page_id.h"
 #include "reporter/facts/flame_tree.h"
 #include "reporter/facts/metadata_facts.h"
 #include "reporter/facts/source_lines.h"
@@ -147,10 +147,10 @@ struct wp_facts {
     size_t finding_count;
     const char *change;                     /* what changed since an older release, one sentence; NULL: not compared */
     uint64_t changed_worse, changed_better; /* rows that this comparison found */
-    const char *canary;            /* what some hosts differ in from all others, one sentence; NULL: not compared */
-    bool has_canary;               /* and there is a page of it */
-    struct wp_mixed_window *mixed; /* other releases at the same time (mixed.h) */
-    size_t mixed_count;
+    const char *canary; /* what some hosts differ in from all others, one sentence; NULL: not compared */
+    bool has_canary;    /* and there is a page of it */
+    struct wp_release_overlap *overlaps; /* other releases at the same time (release_overlap.h) */
+    size_t overlap_count;
     struct wp_unsampled_host *unsampled; /* no CPU samples were to be had there (unsampled.h) */
     size_t unsampled_count;
     bool is_command;     /* each recording is of a command, from its start to its end */

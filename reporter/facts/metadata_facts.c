@@ -43,7 +43,7 @@ int wp_metadata_read(struct wp_metadata *metadata, struct wp_pool *pool, const s
     const char *aggregate, struct wp_error *err)
 {
     struct reading reading = {.pool = pool};
-    struct wp_metadata_place place = {.aggregate = aggregate};
+    struct wp_metadata_scope place = {.aggregate = aggregate};
     char bucket[WP_ID_ROOM];
     int rc = 0;
     *metadata = (struct wp_metadata){0};

@@ -28,7 +28,7 @@ struct writer {
 static void put_head(struct writer *writer)
 {
     struct wp_buffer *out = writer->out;
-    const char *root = wp_query_root(writer->page);
+    const char *root = wp_page_id_root(writer->page);
     wp_buffer_puts(out,
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
         "<meta http-equiv=\"Content-Security-Policy\" content=\"" POLICY "\">\n"
@@ -36,9 +36,9 @@ static void put_head(struct writer *writer)
         "<meta name=\"referrer\" content=\"no-referrer\">\n<meta name=\"color-scheme\" content=\"light "
         "dark\">\n<title>");
     wp_escape_html(out, writer->display->title);
-    if (writer->display->query.aggregate && writer->page > WP_PAGE_OVERVIEW) {
+    if (writer->display->page_id.aggregate && writer->page > WP_PAGE_OVERVIEW) {
         wp_buffer_puts(out, " · ");
-        wp_escape_html(out, writer->display->query.aggregate);
+        wp_escape_html(out, writer->display->page_id.aggregate);
     }
     wp_buffer_puts(out, " · Wakepath</title>\n");
     wp_buffer_printf(out,
@@ -59,13 +59,14 @@ static void put_link(struct writer *writer, struct wp_link link, const char *tex
 
 static void put_crumbs(struct writer *writer)
 {
-    const struct wp_query *query = &writer->display->query;
+    const struct wp_page_id *page_id = &writer->display->page_id;
     wp_buffer_puts(writer->out, "<nav class=\"crumbs\" aria-label=\"Where you are\">");
-    if (query->release)
-        put_link(writer, wp_link_to(WP_PAGE_RELEASE, query->release, NULL, NULL), query->release, "");
-    if (query->aggregate) {
+    if (page_id->release)
+        put_link(writer, wp_link_to(WP_PAGE_RELEASE, page_id->release, NULL, NULL), page_id->release, "");
+    if (page_id->aggregate) {
         wp_buffer_puts(writer->out, "<span aria-hidden=\"true\">/</span>");
-        put_link(writer, wp_link_to(WP_PAGE_OVERVIEW, query->release, query->aggregate, NULL), query->aggregate, "");
+        put_link(
+            writer, wp_link_to(WP_PAGE_OVERVIEW, page_id->release, page_id->aggregate, NULL), page_id->aggregate, "");
     }
     wp_buffer_puts(writer->out, "</nav>\n");
 }
@@ -135,7 +136,7 @@ static void put_scripts(struct writer *writer)
         : !strcmp(view, "running") ? running
                                    : chrono;
     const char *const *const groups[] = {common, view ? views : NULL, own};
-    const char *root = wp_query_root(writer->page);
+    const char *root = wp_page_id_root(writer->page);
     for (size_t group = 0; group < 3; group++)
         for (size_t i = 0; groups[group] && groups[group][i]; i++)
             wp_buffer_printf(writer->out, "<script defer src=\"%sassets/%s\"></script>\n", root, groups[group][i]);
@@ -333,7 +334,7 @@ static void put_item(struct writer *writer, const struct wp_item *item)
 
 int wp_format_html(struct wp_buffer *out, const struct wp_display *display, struct wp_error *err)
 {
-    struct writer writer = {.out = out, .display = display, .page = display->query.page, .open = WP_ITEM_END};
+    struct writer writer = {.out = out, .display = display, .page = display->page_id.page, .open = WP_ITEM_END};
     put_head(&writer);
     put_top(&writer);
     for (const struct wp_item *item = display->first; item; item = item->next)

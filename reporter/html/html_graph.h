@@ -4,7 +4,7 @@
 /* A graph of boxes and arrows, drawn. */
 #include "common/buffer.h"
 #include "reporter/display/display.h"
-#include "reporter/display/query.h"
+#include "reporter/display/page_id.h"
 
 /* Boxes in columns, by how many arrows they are away from the first; arrows as wide as their weight. */
 void wp_html_graph(struct wp_buffer *out, enum wp_page_kind from, const struct wp_graph *graph, const char *label);

@@ -4,7 +4,7 @@
 /* Source text beside its times. */
 #include "common/buffer.h"
 #include "reporter/display/listing.h"
-#include "reporter/display/query.h"
+#include "reporter/display/page_id.h"
 
 /* Source text beside its times. */
 void wp_html_listing(

@@ -4,7 +4,7 @@
 /* The categories over time, drawn. */
 #include "common/buffer.h"
 #include "reporter/display/display.h"
-#include "reporter/display/query.h"
+#include "reporter/display/page_id.h"
 #include "reporter/facts/over_time.h"
 
 /* A column a bucket, the categories piled in it; `link` (may be unset): where a column leads to, with its time. */

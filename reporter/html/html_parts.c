@@ -12,8 +12,8 @@
 void wp_html_href(struct wp_buffer *out, enum wp_page_kind from, const struct wp_link *link)
 {
     struct wp_buffer path = {0};
-    wp_buffer_puts(&path, wp_query_root(from));
-    wp_query_path_part(&path, &link->query, link->part);
+    wp_buffer_puts(&path, wp_page_id_root(from));
+    wp_page_id_path_part(&path, &link->page_id, link->part);
     if (link->fragment)
         wp_buffer_printf(&path, "#%s", link->fragment);
     wp_escape_html(out, path.data ? (const char *)path.data : "");

@@ -80,7 +80,7 @@ static void (*const builders[WP_PAGES])(struct wp_display *, const struct wp_fac
 
 int wp_page_build(struct wp_display *display, const struct wp_facts *facts, struct wp_error *err)
 {
-    enum wp_page_kind page = display->query.page;
+    enum wp_page_kind page = display->page_id.page;
     if (page >= WP_PAGES || !builders[page])
         return wp_error_set(err, -EINVAL, "page %d is not a page of an aggregate", (int)page);
     display->title = page == WP_PAGE_OVERVIEW ? facts->aggregate : wp_page_title(page);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef WP_REPORTER_PAGE_PAGE_H
 #define WP_REPORTER_PAGE_PAGE_H
-/* Page builders: facts -> display. A new page is a kind in query.h and a builder page_*.c; the formatters never learn
+/* Page builders: facts -> display. A new page is a kind in page_id.h and a builder page_*.c; the formatters never learn
  * of it. */
 #include "common/error.h"
 #include "reporter/display/display.h"
 #include "reporter/facts/facts.h"
 
-/* Any page of one aggregate, by display->query.page. Out of memory: -ENOMEM. */
+/* Any page of one aggregate, by display->page_id.page. Out of memory: -ENOMEM. */
 int wp_page_build(struct wp_display *display, const struct wp_facts *facts, struct wp_error *err);
 
 #endif

@@ -3,7 +3,7 @@
 
 #include "common/clock.h"
 #include "reporter/display/humanize.h"
-#include "reporter/facts/mixed.h"
+#include "reporter/facts/release_overlap.h"
 
 #include <string.h>
 
@@ -94,7 +94,7 @@ void wp_page_about(struct wp_display *display, const struct wp_facts *facts)
         wp_display_fact(display, "Whole stacks",
             wp_human_share(pool, facts->stack_ends.whole_ns, facts->stack_ends.stack_ns),
             "of the time with functions: down to where the thread began");
-    wp_page_mixed(display, facts->mixed, facts->mixed_count);
+    wp_release_overlap_table(display, facts->overlaps, facts->overlap_count);
     wp_display_heading(display, "Events behind this report");
     add_events(display, facts);
     wp_display_heading(display, "Limits that were reached");

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #define CALL_ROWS 12u
-#define PLACE_ROWS 4u
+#define CALL_SITE_ROWS 4u
 #define SITE_ROWS 8u
 #define NAME_BYTES 160u
 
@@ -105,7 +105,7 @@ static void add_callees(struct wp_display *display, const struct wp_facts *facts
         put_call(display, facts, calls, table, &calls->calls[calls->by_caller[i]], false);
 }
 
-static void add_places(struct wp_display *display, const struct wp_facts *facts, const struct wp_calls *calls,
+static void add_call_sites(struct wp_display *display, const struct wp_facts *facts, const struct wp_calls *calls,
     const struct wp_function_fact *function, size_t place)
 {
     static const struct wp_column columns[] = {
@@ -113,19 +113,19 @@ static void add_places(struct wp_display *display, const struct wp_facts *facts,
         {"Time", NULL, WP_CELL_DURATION},
         {"Share", "Of the function's total time", WP_CELL_SHARE},
     };
-    uint32_t first = calls->first_place[function->frame], end = calls->first_place[function->frame + 1];
+    uint32_t first = calls->first_site[function->frame], end = calls->first_site[function->frame + 1];
     struct wp_table *table = wp_display_table(display, wp_pool_printf(&display->pool, "places-%zu", place), columns, 3,
-        end - first < PLACE_ROWS ? end - first : PLACE_ROWS);
+        end - first < CALL_SITE_ROWS ? end - first : CALL_SITE_ROWS);
     table->whole_ns = function->inclusive_ns;
     for (uint32_t i = first; i < end; i++) {
-        const struct wp_flame_node *node = &facts->flame.nodes[calls->places[i].node];
+        const struct wp_flame_node *node = &facts->flame.nodes[calls->sites[i].node];
         struct wp_field *row = wp_display_row(table);
         if (!row)
             continue;
         row[0].text = wp_stack_text(&display->pool, facts, node->source);
         row[0].link = wp_link_to(WP_PAGE_FLAME, facts->release, facts->aggregate,
             wp_pool_printf(&display->pool, "node=%08" PRIx32, node->permalink));
-        row[1].number = row[2].number = calls->places[i].ns;
+        row[1].number = row[2].number = calls->sites[i].ns;
     }
 }
 
@@ -234,7 +234,7 @@ static void add_function(
     add_callers(display, facts, calls, function, place);
     add_sites(display, facts, function, place);
     add_callees(display, facts, calls, function, place);
-    add_places(display, facts, calls, function, place);
+    add_call_sites(display, facts, calls, function, place);
 }
 
 static void add_cliques(struct wp_display *display, const struct wp_facts *facts, const struct wp_calls *calls)

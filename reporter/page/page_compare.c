@@ -17,16 +17,16 @@
 
 static bool is_digest(const struct wp_display *display)
 {
-    return display->query.page != WP_PAGE_COMPARE && display->query.page != WP_PAGE_CANARY;
+    return display->page_id.page != WP_PAGE_COMPARE && display->page_id.page != WP_PAGE_CANARY;
 }
 
 static struct wp_link link_of(
     const struct wp_compare *compare, struct wp_display *display, const struct wp_change *change)
 {
-    const struct wp_side *after = &compare->side[WP_AFTER];
+    const struct wp_operand *after = &compare->operand[WP_AFTER];
     if (!change->permalink || is_digest(display))
         return (struct wp_link){0};
-    return wp_link_to(display->query.page, after->release, after->aggregate,
+    return wp_link_to(display->page_id.page, after->release, after->aggregate,
         wp_pool_printf(&display->pool, "node=%08" PRIx32, change->permalink));
 }
 
@@ -50,30 +50,30 @@ static void add_notices(struct wp_display *display, const struct wp_compare *com
 {
     struct wp_pool *pool = &display->pool;
     for (int i = 0; i < 2; i++) {
-        const struct wp_side *side = &compare->side[i];
-        if (side->mixed)
-            wp_display_add(display, WP_ITEM_NOTICE, wp_pool_printf(pool, "%s: %s", side->label, side->mixed));
-        if (!side->buckets)
+        const struct wp_operand *operand = &compare->operand[i];
+        if (operand->overlaps)
+            wp_display_add(display, WP_ITEM_NOTICE, wp_pool_printf(pool, "%s: %s", operand->label, operand->overlaps));
+        if (!operand->buckets)
             wp_display_add(display, WP_ITEM_NOTICE,
                 wp_pool_printf(pool,
                     "%s holds no samples of when its time was (an older version recorded it): changes are "
                     "shown and not tested.",
-                    side->label));
-        else if (side->sampled_ns < side->total_ns - side->total_ns / 50)
+                    operand->label));
+        else if (operand->sampled_ns < operand->total_ns - operand->total_ns / 50)
             wp_display_add(display, WP_ITEM_NOTICE,
                 wp_pool_printf(pool, "Only %s of the time of %s says when it was; the rest is not compared.",
-                    wp_human_share(pool, side->sampled_ns, side->total_ns), side->label));
-        else if (side->buckets < 4)
+                    wp_human_share(pool, operand->sampled_ns, operand->total_ns), operand->label));
+        else if (operand->buckets < 4)
             wp_display_add(display, WP_ITEM_NOTICE,
                 wp_pool_printf(pool, "%s is too short to tell what varies by itself: changes are shown and not tested.",
-                    side->label));
+                    operand->label));
     }
 }
 
 static void add_facts(struct wp_display *display, const struct wp_compare *compare)
 {
     struct wp_pool *pool = &display->pool;
-    const struct wp_side *before = &compare->side[WP_BEFORE], *after = &compare->side[WP_AFTER];
+    const struct wp_operand *before = &compare->operand[WP_BEFORE], *after = &compare->operand[WP_AFTER];
     wp_display_fact(display, "Takes longer", wp_human_count(pool, compare->worse),
         wp_pool_printf(pool,
             compare->options.method == WP_METHOD_T_TEST ? "of %zu rows judged, surely and by %.3g %% or more"
@@ -88,8 +88,8 @@ static void add_facts(struct wp_display *display, const struct wp_compare *compa
     wp_display_fact(display, "Accounted for", wp_human_percent(pool, after->accounted_percent),
         wp_pool_printf(pool, "instead of %s", wp_human_percent(pool, before->accounted_percent)));
     wp_display_fact(display, "Recordings",
-        wp_pool_printf(pool, "%" PRIu32 " and %" PRIu32, before->stretches, after->stretches),
-        before->stretches < 2 && after->stretches < 2 ? "what differs from one to the next is not known"
+        wp_pool_printf(pool, "%" PRIu32 " and %" PRIu32, before->intervals, after->intervals),
+        before->intervals < 2 && after->intervals < 2 ? "what differs from one to the next is not known"
                                                       : "parted by gaps");
     wp_display_fact(display, "Samples",
         wp_pool_printf(pool, "%" PRIu32 " and %" PRIu32, before->buckets, after->buckets),
@@ -135,7 +135,7 @@ static void put_change(
 /* Hosts, aggregates or times of one release: neither is before the other. */
 static bool is_of_one_release(const struct wp_compare *compare)
 {
-    return !strcmp(compare->side[WP_BEFORE].release, compare->side[WP_AFTER].release);
+    return !strcmp(compare->operand[WP_BEFORE].release, compare->operand[WP_AFTER].release);
 }
 
 #define NUMBERS 6u
@@ -165,7 +165,7 @@ static struct wp_table *add_table(struct wp_display *display, const struct wp_co
             columns[count++] = numbers[i];
     for (size_t i = 0; i < 2 && is_beside; i++)
         columns[name_count + i] = (struct wp_column){
-            wp_pool_clip(&display->pool, compare->side[i].label, HEAD_BYTES), "Time a unit there", WP_CELL_VALUE};
+            wp_pool_clip(&display->pool, compare->operand[i].label, HEAD_BYTES), "Time a unit there", WP_CELL_VALUE};
     if (compare->options.method != WP_METHOD_T_TEST)
         columns[count - 2] = (struct wp_column){"Confidence", "As the method tells it; – it knows none", WP_CELL_VALUE};
     return wp_display_table(display, id, columns, count, rows);
@@ -233,14 +233,14 @@ static void add_whole(struct wp_display *display, const struct wp_compare *compa
 /* The rest of what the recordings know, for the test alone. */
 static void add_between(struct wp_display *display, const struct wp_compare *compare)
 {
-    const struct wp_side *before = &compare->side[WP_BEFORE], *after = &compare->side[WP_AFTER];
-    bool has_several = before->stretches > 1 || after->stretches > 1;
+    const struct wp_operand *before = &compare->operand[WP_BEFORE], *after = &compare->operand[WP_AFTER];
+    bool has_several = before->intervals > 1 || after->intervals > 1;
     wp_display_add(display, WP_ITEM_PARAGRAPH,
         has_several
             ? wp_pool_printf(&display->pool,
                   "Recordings that gaps part (%" PRIu32 " and %" PRIu32 ") tell how much one differs from the next: "
                   "each row's spread between them is its error, drawn towards what all rows say (moderated t).",
-                  before->stretches, after->stretches)
+                  before->intervals, after->intervals)
             : "Of each there is one recording: the test knows how much a row varies inside it, and cannot know what "
               "differs from one "
               "recording to the next. Three or four of each release, in turns, tell that.");
@@ -272,7 +272,7 @@ static void add_method(struct wp_display *display, const struct wp_compare *comp
 
 static void title_page(struct wp_display *display, const struct wp_compare *compare)
 {
-    const struct wp_side *before = &compare->side[WP_BEFORE], *after = &compare->side[WP_AFTER];
+    const struct wp_operand *before = &compare->operand[WP_BEFORE], *after = &compare->operand[WP_AFTER];
     struct wp_pool *pool = &display->pool;
     display->title = wp_pool_printf(pool, "%s against %s", after->label, before->label);
     display->subtitle = strcmp(before->aggregate, after->aggregate) ? wp_pool_printf(pool, "Release %s", after->release)
@@ -284,7 +284,7 @@ static void title_page(struct wp_display *display, const struct wp_compare *comp
 int wp_page_compare(
     struct wp_display *display, const struct wp_compare *compare, bool has_compare_tab, struct wp_error *err)
 {
-    const struct wp_side *before = &compare->side[WP_BEFORE], *after = &compare->side[WP_AFTER];
+    const struct wp_operand *before = &compare->operand[WP_BEFORE], *after = &compare->operand[WP_AFTER];
     struct wp_pool *pool = &display->pool;
     title_page(display, compare);
     display->tab_release = after->release;

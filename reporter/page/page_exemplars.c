@@ -83,7 +83,7 @@ static void add_windows(struct wp_display *display, const struct wp_facts *facts
 
 void wp_page_other_windows(struct wp_display *display, const struct wp_facts *facts)
 {
-    bool is_stacks = display->query.page == WP_PAGE_CHRONO;
+    bool is_stacks = display->page_id.page == WP_PAGE_CHRONO;
     if (!facts->exemplars.count)
         return;
     wp_display_heading(display, "Other windows");
@@ -124,7 +124,7 @@ int wp_page_exemplar(struct wp_display *display, const struct wp_facts *facts, u
         return wp_error_set(err, -EINVAL, "there are %zu exemplars, not %u", facts->exemplars.count, number);
     const struct wp_exemplar_fact *fact = &facts->exemplars.rows[number - 1];
     struct wp_pool *pool = &display->pool;
-    bool is_stacks = display->query.page == WP_PAGE_EXEMPLAR;
+    bool is_stacks = display->page_id.page == WP_PAGE_EXEMPLAR;
     display->part = number;
     display->title = fact->title;
     display->subtitle = wp_pool_printf(pool, "%s from %s, by thread %u of %s on %s",
@@ -139,7 +139,7 @@ int wp_page_exemplar(struct wp_display *display, const struct wp_facts *facts, u
     add_turn(display, facts, is_stacks ? WP_PAGE_EXEMPLAR_ROWS : WP_PAGE_EXEMPLAR, number,
         is_stacks ? "The same window by thread: who ran when" : "The same window as stacks over time");
     if (number < facts->exemplars.count)
-        add_turn(display, facts, display->query.page, number + 1, "The next window");
+        add_turn(display, facts, display->page_id.page, number + 1, "The next window");
     add_turn(display, facts, WP_PAGE_EXEMPLARS, 0, "All windows that were kept");
     wp_display_add(display, WP_ITEM_PARAGRAPH,
         wp_pool_printf(pool,

@@ -6,7 +6,7 @@
 #include "reporter/display/display.h"
 #include "reporter/facts/facts.h"
 
-/* One of facts->exemplars, from 1: WP_PAGE_EXEMPLAR or _ROWS, as display->query says. */
+/* One of facts->exemplars, from 1: WP_PAGE_EXEMPLAR or _ROWS, as display->page_id says. */
 int wp_page_exemplar(struct wp_display *display, const struct wp_facts *facts, unsigned number, struct wp_error *err);
 struct wp_link wp_page_exemplar_link(const struct wp_facts *facts, unsigned number);
 /* A table of the windows that Chronology or Running, whichever it is, might show instead. */

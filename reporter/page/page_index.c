@@ -9,12 +9,12 @@
 
 static size_t worse(const struct wp_aggregate_summary *row)
 {
-    return row->worse > row->kept_worse ? row->worse : row->kept_worse;
+    return row->worse > row->stored_worse ? row->worse : row->stored_worse;
 }
 
 static size_t better(const struct wp_aggregate_summary *row)
 {
-    return row->better > row->kept_better ? row->better : row->kept_better;
+    return row->better > row->stored_better ? row->better : row->stored_better;
 }
 
 /* What the comparison on these pages found, or a check that was kept in the store and found more. */
@@ -175,7 +175,7 @@ static void add_single(struct wp_display *display, const struct wp_release_summa
 {
     const struct wp_aggregate_summary *row = release->first;
     struct wp_pool *pool = &display->pool;
-    struct wp_query flame = {WP_PAGE_FLAME, release->id, row->name};
+    struct wp_page_id flame = {WP_PAGE_FLAME, release->id, row->name};
     display->title = row->name;
     display->tab_release = release->id;
     display->tab_aggregate = row->name;

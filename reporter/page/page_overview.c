@@ -180,7 +180,7 @@ static void add_explained(struct wp_display *display, const struct wp_facts *fac
 
 void wp_page_overview(struct wp_display *display, const struct wp_facts *facts)
 {
-    struct wp_query flame = {WP_PAGE_FLAME, facts->release, facts->aggregate};
+    struct wp_page_id flame = {WP_PAGE_FLAME, facts->release, facts->aggregate};
     display->subtitle = facts->group
         ? wp_pool_printf(&display->pool, "Release %s, only hosts %s", facts->release, facts->group)
         : wp_pool_printf(&display->pool, "Release %s", facts->release);

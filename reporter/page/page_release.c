@@ -4,7 +4,7 @@
 #include "common/clock.h"
 #include "reporter/display/humanize.h"
 #include "reporter/facts/hosts.h"
-#include "reporter/facts/mixed.h"
+#include "reporter/facts/release_overlap.h"
 #include "reporter/page/page_hosts.h"
 
 #include <errno.h>
@@ -137,7 +137,7 @@ static void add_checks(struct wp_display *display, const struct wp_release_summa
     struct wp_table *table = wp_display_table(display, "checks", columns, 9, count < TABLE_ROWS ? count : TABLE_ROWS);
     for (const struct wp_aggregate_summary *row = release->first; row; row = row->next)
         for (size_t i = 0; i < row->check_count; i++) {
-            const struct wp_kept_check *check = &row->checks[i];
+            const struct wp_stored_check *check = &row->checks[i];
             struct wp_field *field = wp_display_row(table);
             if (!field)
                 continue;
@@ -204,10 +204,10 @@ void wp_page_release_facts(
         add_aggregates(display, release);
     }
     for (const struct wp_aggregate_summary *row = release->first; row; row = row->next)
-        if (row->mixed_count)
+        if (row->overlap_count)
             wp_display_add(display, WP_ITEM_NOTICE,
                 wp_pool_printf(&display->pool, "%s: %s", row->name,
-                    wp_mixed_sentence(&display->pool, row->mixed, row->mixed_count)));
+                    wp_release_overlap_sentence(&display->pool, row->overlaps, row->overlap_count)));
     add_checks(display, release);
     if (facts->bucket_count) {
         wp_display_heading(display, "What tells aggregates of one name apart");

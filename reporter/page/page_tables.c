@@ -12,7 +12,7 @@
 #define NAME_BYTES 200u
 
 void wp_page_categories(
-    struct wp_display *display, const uint64_t categories[WP_CATEGORIES], const struct wp_query *flame)
+    struct wp_display *display, const uint64_t categories[WP_CATEGORIES], const struct wp_page_id *flame)
 {
     static const struct wp_column columns[] = {
         {"Category", "From the best to the least understood", WP_CELL_TEXT},

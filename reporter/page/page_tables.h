@@ -3,11 +3,11 @@
 #define WP_REPORTER_PAGE_PAGE_TABLES_H
 /* Tables that several pages share. `rows` bounds a table. */
 #include "reporter/display/display.h"
-#include "reporter/display/query.h"
+#include "reporter/display/page_id.h"
 #include "reporter/facts/facts.h"
 
 void wp_page_categories(
-    struct wp_display *display, const uint64_t categories[WP_CATEGORIES], const struct wp_query *flame);
+    struct wp_display *display, const uint64_t categories[WP_CATEGORIES], const struct wp_page_id *flame);
 void wp_page_process_table(struct wp_display *display, const struct wp_facts *facts, size_t rows);
 void wp_page_function_table(struct wp_display *display, const struct wp_facts *facts, size_t rows);
 /* The functions that most time was spent in themselves, running or waiting. */

@@ -2,7 +2,7 @@
 #include "reporter/page/site_summary.h"
 
 #include "reporter/facts/findings.h"
-#include "reporter/facts/mixed.h"
+#include "reporter/facts/release_overlap.h"
 #include "reporter/facts/unsampled.h"
 
 #include <string.h>
@@ -36,27 +36,27 @@ static void copy_findings(struct wp_site_summary *site, struct wp_aggregate_summ
 
 static void take_checks(struct wp_site_summary *site, struct wp_aggregate_summary *row, const struct wp_facts *facts)
 {
-    struct wp_kept_check *checks;
-    row->check_count = wp_kept_checks_read(&checks, &site->pool, &facts->metadata);
+    struct wp_stored_check *checks;
+    row->check_count = wp_stored_checks_read(&checks, &site->pool, &facts->metadata);
     row->checks = checks;
     for (size_t i = 0; i < row->check_count; i++) {
         checks[i].against = wp_pool_text(&site->pool, checks[i].against); /* the key is the facts' */
-        row->kept_worse = checks[i].worse > row->kept_worse ? checks[i].worse : row->kept_worse;
-        row->kept_better = checks[i].better > row->kept_better ? checks[i].better : row->kept_better;
+        row->stored_worse = checks[i].worse > row->stored_worse ? checks[i].worse : row->stored_worse;
+        row->stored_better = checks[i].better > row->stored_better ? checks[i].better : row->stored_better;
     }
 }
 
-static void take_mixed(struct wp_site_summary *site, struct wp_aggregate_summary *row, const struct wp_facts *facts)
+static void copy_overlaps(struct wp_site_summary *site, struct wp_aggregate_summary *row, const struct wp_facts *facts)
 {
-    struct wp_mixed_window *mixed = wp_pool_alloc(&site->pool, (facts->mixed_count + 1) * sizeof(*mixed));
-    for (size_t i = 0; mixed && i < facts->mixed_count; i++) {
-        mixed[i] = facts->mixed[i];
-        mixed[i].release = wp_pool_text(&site->pool, mixed[i].release);
-        mixed[i].here = wp_pool_text(&site->pool, mixed[i].here);
-        mixed[i].there = wp_pool_text(&site->pool, mixed[i].there);
-        row->mixed_count++;
+    struct wp_release_overlap *overlaps = wp_pool_alloc(&site->pool, (facts->overlap_count + 1) * sizeof(*overlaps));
+    for (size_t i = 0; overlaps && i < facts->overlap_count; i++) {
+        overlaps[i] = facts->overlaps[i];
+        overlaps[i].release = wp_pool_text(&site->pool, overlaps[i].release);
+        overlaps[i].here = wp_pool_text(&site->pool, overlaps[i].here);
+        overlaps[i].there = wp_pool_text(&site->pool, overlaps[i].there);
+        row->overlap_count++;
     }
-    row->mixed = mixed;
+    row->overlaps = overlaps;
 }
 
 struct wp_aggregate_summary *wp_summary_row(struct wp_site_summary *site, struct wp_release_summary *release)
@@ -96,7 +96,7 @@ struct wp_aggregate_summary *wp_summary_add(
     row->worse = facts->changed_worse;
     row->better = facts->changed_better;
     take_checks(site, row, facts);
-    take_mixed(site, row, facts);
+    copy_overlaps(site, row, facts);
     row->change = facts->change ? wp_pool_text(&site->pool, facts->change) : NULL;
     const char *unsampled = wp_unsampled_sentence(&site->pool, facts);
     row->unsampled = unsampled ? unsampled : "";

@@ -2,7 +2,7 @@
 #ifndef WP_REPORTER_PAGE_SITE_SUMMARY_H
 #define WP_REPORTER_PAGE_SITE_SUMMARY_H
 /* What the index and the release pages need of each aggregate, kept after its facts are gone. */
-#include "reporter/compare/kept_checks.h"
+#include "reporter/compare/stored_checks.h"
 #include "reporter/display/display.h"
 #include "reporter/facts/facts.h"
 
@@ -17,14 +17,14 @@ struct wp_aggregate_summary {
     uint64_t events_total, events_dropped;
     double accounted_percent, coverage;
     size_t host_count, process_count, damage_count, finding_count;
-    const char *change;                 /* since the baseline, NULL: not compared */
-    const char *unsampled;              /* hosts without CPU samples, in a sentence; "" none */
-    uint64_t worse, better;             /* rows that its comparison found changed */
-    uint64_t kept_worse, kept_better;   /* of the check kept with it that found most */
-    const struct wp_kept_check *checks; /* only while its release is built */
+    const char *change;                   /* since the baseline, NULL: not compared */
+    const char *unsampled;                /* hosts without CPU samples, in a sentence; "" none */
+    uint64_t worse, better;               /* rows that its comparison found changed */
+    uint64_t stored_worse, stored_better; /* of the check kept with it that found most */
+    const struct wp_stored_check *checks; /* only while its release is built */
     size_t check_count;
-    const struct wp_mixed_window *mixed; /* as `checks` */
-    size_t mixed_count;
+    const struct wp_release_overlap *overlaps; /* as `checks` */
+    size_t overlap_count;
     struct wp_summary_finding findings[3];
     struct wp_aggregate_summary *next;
 };
@@ -33,7 +33,7 @@ struct wp_release_summary {
     const char *id;
     uint64_t last_ns;     /* newest activity in any aggregate */
     bool is_dirty;        /* of a tree that was not committed */
-    const char *mixed;    /* releases of the same time and what they rest on, "" none */
+    const char *overlaps; /* releases of the same time and what they rest on, "" none */
     const char *baseline; /* what it is compared with, NULL nothing */
     bool is_damaged;      /* could not be opened at all */
     bool has_failed;      /* some of its pages could not be made */

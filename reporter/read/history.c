@@ -224,7 +224,7 @@ void wp_history_destroy(struct wp_history *history)
     free(history);
 }
 
-uint32_t wp_history_place(const struct wp_history *history, size_t release)
+uint32_t wp_history_position(const struct wp_history *history, size_t release)
 {
     if (!history->at[release])
         return UINT32_MAX;

@@ -23,7 +23,7 @@ int wp_history_read(struct wp_history **history, const char *dir, char *const *r
     const char *against, struct wp_error *err);
 void wp_history_destroy(struct wp_history *history);
 /* Its place in the order, the newest has 0; UINT32_MAX when git does not know it. */
-uint32_t wp_history_place(const struct wp_history *history, size_t release);
+uint32_t wp_history_position(const struct wp_history *history, size_t release);
 /* The nearest measured ancestor (fewest commits away, then the newest); never a dirty one; SIZE_MAX none. */
 size_t wp_history_baseline(const struct wp_history *history, size_t release);
 /* As it, seen from the commit `against`, which may be the measured one itself. */

@@ -128,7 +128,7 @@ static int fill(struct wp_release_order *order, const struct wp_stores *stores, 
         rc = wp_history_read(
             &history, options->git, order->names, order->count, fixed == SIZE_MAX ? options->against : NULL, err);
     for (size_t i = 0; i < order->count && history && !rc; i++)
-        order->rows[i].place = wp_history_place(history, i);
+        order->rows[i].place = wp_history_position(history, i);
     if (!rc)
         choose_baselines(order, history, options, fixed);
     wp_history_destroy(history);

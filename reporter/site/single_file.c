@@ -40,8 +40,8 @@ struct writer {
 static void section_name(char *name, size_t room, enum wp_page_kind page, unsigned part, const struct wp_facts *facts)
 {
     struct wp_buffer path = {0};
-    struct wp_query query = {page, facts->release, facts->aggregate};
-    wp_query_path_part(&path, &query, part);
+    struct wp_page_id page_id = {page, facts->release, facts->aggregate};
+    wp_page_id_path_part(&path, &page_id, part);
     const char *file = path.data ? strrchr((const char *)path.data, '/') : NULL;
     snprintf(name, room, "%.*s", file ? (int)strcspn(file + 1, ".") : 0, file ? file + 1 : "");
     if (!strcmp(name, "index"))
@@ -125,7 +125,7 @@ static void put_content(struct writer *writer, const char *text, const char *end
 
 static int build_page(struct writer *writer, struct wp_display *display, unsigned part, struct wp_error *err)
 {
-    enum wp_page_kind page = display->query.page;
+    enum wp_page_kind page = display->page_id.page;
     if (part)
         return wp_page_exemplar(display, writer->facts, part, err);
     return page == WP_PAGE_COMPARE ? wp_page_compare(display, writer->compare, true, err)
@@ -139,7 +139,7 @@ static int put_section(struct writer *writer, enum wp_page_kind page, unsigned p
     struct wp_display display;
     struct wp_buffer html = {0};
     char name[32];
-    wp_display_init(&display, &(struct wp_query){page, writer->facts->release, writer->facts->aggregate});
+    wp_display_init(&display, &(struct wp_page_id){page, writer->facts->release, writer->facts->aggregate});
     int rc = build_page(writer, &display, part, err);
     if (!rc)
         rc = wp_format_html(&html, &display, err);

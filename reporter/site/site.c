@@ -13,9 +13,9 @@
 #include "reporter/facts/beside.h"
 #include "reporter/facts/calls.h"
 #include "reporter/facts/facts_read.h"
-#include "reporter/facts/mixed.h"
 #include "reporter/facts/origins.h"
 #include "reporter/facts/release_facts.h"
+#include "reporter/facts/release_overlap.h"
 #include "reporter/page/page.h"
 #include "reporter/page/page_calls.h"
 #include "reporter/page/page_exemplars.h"
@@ -35,7 +35,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MIXED 8u /* releases of one time that are looked at */
+#define OVERLAPS 8u /* releases of one time that are looked at */
 
 struct site {
     const struct wp_site_options *options;
@@ -70,7 +70,7 @@ static int write_page(struct site *site, const struct wp_facts *facts, enum wp_p
 {
     struct wp_display display;
     struct wp_error reason = {0};
-    wp_display_init(&display, &(struct wp_query){page, facts->release, facts->aggregate});
+    wp_display_init(&display, &(struct wp_page_id){page, facts->release, facts->aggregate});
     int rc = wp_page_build(&display, facts, &reason);
     return write_display(site, &display, rc, &reason, err);
 }
@@ -80,9 +80,9 @@ static int write_content(struct site *site, const struct wp_facts *facts, const 
     const struct wp_buffer *content, struct wp_error *err)
 {
     struct wp_buffer path = {0};
-    wp_query_folder(&path, facts->release);
+    wp_page_id_folder(&path, facts->release);
     wp_buffer_putc(&path, '/');
-    wp_query_folder(&path, facts->aggregate);
+    wp_page_id_folder(&path, facts->aggregate);
     wp_buffer_printf(&path, "/%s", name);
     int rc = path.failed ? wp_error_set(err, -ENOMEM, "out of memory")
                          : write_buffer(site, (const char *)path.data, content, err);
@@ -126,7 +126,7 @@ static int write_functions(struct site *site, const struct wp_facts *facts, stru
     for (unsigned part = 1; part <= wp_page_function_parts(facts) && !rc; part++) {
         struct wp_display display;
         struct wp_error reason = {0};
-        wp_display_init(&display, &(struct wp_query){WP_PAGE_FUNCTION, facts->release, facts->aggregate});
+        wp_display_init(&display, &(struct wp_page_id){WP_PAGE_FUNCTION, facts->release, facts->aggregate});
         rc = wp_page_function(&display, facts, &calls, part, &reason);
         rc = write_display(site, &display, rc, &reason, err);
     }
@@ -139,7 +139,7 @@ static int write_exemplar(
 {
     struct wp_display display;
     struct wp_error reason = {0};
-    wp_display_init(&display, &(struct wp_query){page, facts->release, facts->aggregate});
+    wp_display_init(&display, &(struct wp_page_id){page, facts->release, facts->aggregate});
     int rc = wp_page_exemplar(&display, facts, number, &reason);
     return write_display(site, &display, rc, &reason, err);
 }
@@ -271,8 +271,8 @@ static int read_aggregate(struct site *site, const struct wp_snapshot *snapshot,
     if (!rc)
         rc = wp_origins_read(&facts, snapshot, &site->options->selection, err);
     if (!rc && row != SIZE_MAX) {
-        size_t others[MIXED], count = wp_mixed_candidates(&site->order, row, others, MIXED);
-        rc = wp_mixed_read(&facts, &site->stores, &site->order, others, count, err);
+        size_t others[OVERLAPS], count = wp_release_overlap_candidates(&site->order, row, others, OVERLAPS);
+        rc = wp_release_overlap_read(&facts, &site->stores, &site->order, others, count, err);
     }
     if (!rc && baseline != SIZE_MAX)
         rc = compare_aggregate(site, &facts, baseline, err);
@@ -291,7 +291,7 @@ static int write_release(
 {
     struct wp_display display;
     struct wp_error reason = {0};
-    wp_display_init(&display, &(struct wp_query){WP_PAGE_RELEASE, release->id, NULL});
+    wp_display_init(&display, &(struct wp_page_id){WP_PAGE_RELEASE, release->id, NULL});
     int rc = wp_page_release(&display, release, facts, &reason);
     return write_display(site, &display, rc, &reason, err);
 }
@@ -317,7 +317,7 @@ static int keep_release(
     struct wp_buffer folder = {0};
     if (!row || site->order.count == 1) /* the index of one release says more than is kept */
         return -ENOENT;
-    wp_query_folder(&folder, release->id);
+    wp_page_id_folder(&folder, release->id);
     int rc = folder.failed ? wp_error_set(err, -ENOMEM, "out of memory")
                            : wp_tree_keep(&site->tree, (const char *)folder.data, err);
     wp_buffer_fini(&folder);
@@ -333,7 +333,7 @@ static int take_part(struct site *site, struct wp_release_summary *release, cons
         return -ENOENT;
     struct wp_site_options options = *site->options;
     options.parts = parts;
-    struct wp_site_part_of of = {release->id, release->mixed, release->baseline, inputs};
+    struct wp_site_part_of of = {release->id, release->overlaps, release->baseline, inputs};
     int rc = wp_site_part_take(&part, &options, &site->reuse, &site->tree, &of, err);
     if (!rc)
         rc = part.row ? restore_release(site, release, part.row) : -ENOENT;
@@ -346,9 +346,10 @@ static int build_release(
 
 /* Releases of the same time and the state of their files: what is said of windows in which releases are mixed rests on
  * them. */
-static const char *mixed_inputs(struct site *site, const struct wp_release_row *row)
+static const char *overlap_inputs(struct site *site, const struct wp_release_row *row)
 {
-    size_t others[MIXED], count = wp_mixed_candidates(&site->order, (size_t)(row - site->order.rows), others, MIXED);
+    size_t others[OVERLAPS],
+        count = wp_release_overlap_candidates(&site->order, (size_t)(row - site->order.rows), others, OVERLAPS);
     const char *text = "";
     uint64_t changed_ns;
     for (size_t i = 0; i < count; i++) {
@@ -362,13 +363,13 @@ static const char *mixed_inputs(struct site *site, const struct wp_release_row *
 static int read_release(struct site *site, const struct wp_release_row *row, struct wp_error *err)
 {
     const char *inputs, *baseline = row->baseline == SIZE_MAX ? NULL : site->order.rows[row->baseline].id;
-    const char *mixed = mixed_inputs(site, row);
-    const struct wp_state_row *before = wp_site_reuse_find(&site->reuse, row->id, baseline, mixed, &inputs);
+    const char *overlaps = overlap_inputs(site, row);
+    const struct wp_state_row *before = wp_site_reuse_find(&site->reuse, row->id, baseline, overlaps, &inputs);
     struct wp_release_summary *release = wp_summary_release(&site->summary, row->id);
     if (!release)
         return wp_error_set(err, -ENOMEM, "out of memory for the index");
     release->is_dirty = row->is_dirty;
-    release->mixed = wp_pool_text(&site->summary.pool, mixed);
+    release->overlaps = wp_pool_text(&site->summary.pool, overlaps);
     release->baseline = baseline ? wp_pool_text(&site->summary.pool, baseline) : NULL;
     int rc = keep_release(site, release, before, err);
     if (rc == -ENOENT)
@@ -436,7 +437,7 @@ static int make_parts(struct site *site, struct wp_error *err)
     for (size_t i = 0; i < site->order.count; i++) {
         const struct wp_release_row *row = &site->order.rows[i];
         const char *baseline = row->baseline == SIZE_MAX ? NULL : site->order.rows[row->baseline].id;
-        if (!wp_site_reuse_find(&site->reuse, row->id, baseline, mixed_inputs(site, row), &inputs))
+        if (!wp_site_reuse_find(&site->reuse, row->id, baseline, overlap_inputs(site, row), &inputs))
             releases[count++] = row->id;
     }
     int rc = 0;
@@ -485,7 +486,7 @@ static int write_index(struct site *site, struct wp_error *err)
     struct wp_display display;
     struct wp_error reason = {0};
     site->summary.is_history = site->options->order.git != NULL;
-    wp_display_init(&display, &(struct wp_query){WP_PAGE_INDEX, NULL, NULL});
+    wp_display_init(&display, &(struct wp_page_id){WP_PAGE_INDEX, NULL, NULL});
     int rc = wp_page_index(&display, &site->summary, &reason);
     rc = write_display(site, &display, rc, &reason, err);
     if (!rc && site->summary.release_count == 1 && site->main_json.size)

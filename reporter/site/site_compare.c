@@ -2,7 +2,7 @@
 #include "reporter/site/site_compare.h"
 
 #include "reporter/compare/compare_findings.h"
-#include "reporter/compare/side.h"
+#include "reporter/compare/operand.h"
 #include "reporter/data/view_data.h"
 #include "reporter/facts/facts_read.h"
 #include "reporter/page/page_compare.h"
@@ -18,14 +18,14 @@ int wp_site_comparison(struct wp_site_files *files, const struct wp_facts *facts
     struct wp_display display;
     struct wp_buffer path = {0}, content = {0};
     struct wp_error reason = {0};
-    wp_display_init(&display, &(struct wp_query){page, facts->release, facts->aggregate});
+    wp_display_init(&display, &(struct wp_page_id){page, facts->release, facts->aggregate});
     int rc = wp_page_compare(&display, compare, page == WP_PAGE_COMPARE || facts->change, &reason);
     display.data = file;
     rc = wp_site_files_put_page(files, &display, rc, &reason, err);
     wp_display_fini(&display);
-    wp_query_folder(&path, facts->release);
+    wp_page_id_folder(&path, facts->release);
     wp_buffer_putc(&path, '/');
-    wp_query_folder(&path, facts->aggregate);
+    wp_page_id_folder(&path, facts->aggregate);
     wp_buffer_printf(&path, "/%s", file);
     if (!rc)
         rc = path.failed ? wp_error_set(err, -ENOMEM, "out of memory")
@@ -40,16 +40,16 @@ int wp_site_comparison(struct wp_site_files *files, const struct wp_facts *facts
 int wp_site_canary(struct wp_site_files *files, struct wp_facts *facts, const struct wp_stores *stores,
     const struct wp_site_options *options, struct wp_error *err)
 {
-    struct wp_side_spec side[2] = {
+    struct wp_operand_spec operand[2] = {
         {.since_s = options->selection.since_s, .until_s = options->selection.until_s, .same_time = true}};
     struct wp_facts both[2];
     struct wp_error reason = {0};
     struct wp_compare compare;
-    snprintf(side[0].release, sizeof(side[0].release), "%s", facts->release);
-    side[1] = side[0];
-    snprintf(side[0].host, sizeof(side[0].host), "!%.254s", options->canary);
-    snprintf(side[1].host, sizeof(side[1].host), "%.254s", options->canary);
-    int rc = wp_sides_read(both, stores, side, facts->aggregate, &reason);
+    snprintf(operand[0].release, sizeof(operand[0].release), "%s", facts->release);
+    operand[1] = operand[0];
+    snprintf(operand[0].host, sizeof(operand[0].host), "!%.254s", options->canary);
+    snprintf(operand[1].host, sizeof(operand[1].host), "%.254s", options->canary);
+    int rc = wp_operands_read(both, stores, operand, facts->aggregate, &reason);
     if (!rc)
         rc = wp_compare_build(&compare, &both[WP_BEFORE], &both[WP_AFTER], &options->compare, &reason);
     if (!rc) {

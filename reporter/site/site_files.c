@@ -33,7 +33,7 @@ int wp_site_files_put(
 static int put_display(struct wp_site_files *files, const struct wp_display *display, struct wp_error *err)
 {
     struct wp_buffer path = {0}, html = {0};
-    wp_query_path_part(&path, &display->query, display->part);
+    wp_page_id_path_part(&path, &display->page_id, display->part);
     int rc = path.failed ? wp_error_set(err, -ENOMEM, "out of memory") : wp_format_html(&html, display, err);
     if (!rc)
         rc = wp_site_files_put(files, (const char *)path.data, html.data, html.size, err);
@@ -48,9 +48,9 @@ int wp_site_files_put_page(struct wp_site_files *files, const struct wp_display 
     if (!rc)
         return put_display(files, display, err);
     struct wp_display instead;
-    wp_display_init(&instead, &display->query);
+    wp_display_init(&instead, &display->page_id);
     instead.part = display->part;
-    instead.title = wp_page_title(display->query.page);
+    instead.title = wp_page_title(display->page_id.page);
     instead.tab_release = display->tab_release;
     instead.tab_aggregate = display->tab_aggregate;
     instead.tab_compare = display->tab_compare;

@@ -12,7 +12,7 @@ static const struct wp_state_row *find_row(
 {
     const struct wp_state_row *row = wp_site_state_find(state, of->release);
     uint64_t changed_ns;
-    if (!row || strcmp(row->mixed, of->mixed) || strcmp(row->baseline, of->baseline ? of->baseline : ""))
+    if (!row || strcmp(row->overlaps, of->overlaps) || strcmp(row->baseline, of->baseline ? of->baseline : ""))
         return NULL;
     (void)wp_site_inputs(&reuse->pool, reuse->stores, of->release, &changed_ns);
     if (!wp_site_state_is_same(state, row, of->inputs, changed_ns))
@@ -37,7 +37,7 @@ int wp_site_part_take(struct wp_site_part *part, const struct wp_site_options *o
     if (!row)
         return rc;
     struct wp_buffer folder = {0};
-    wp_query_folder(&folder, of->release);
+    wp_page_id_folder(&folder, of->release);
     rc = folder.failed ? wp_error_set(err, -ENOMEM, "out of memory")
                        : wp_tree_take(tree, path, (const char *)folder.data, err);
     wp_buffer_fini(&folder);

@@ -18,7 +18,7 @@ struct wp_site_part {
 
 /* Of which release, and what it must have been made of. */
 struct wp_site_part_of {
-    const char *release, *mixed;
+    const char *release, *overlaps;
     const char *baseline; /* NULL: compared with none */
     const char *inputs;   /* as wp_site_reuse_find gave them */
 };

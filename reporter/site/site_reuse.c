@@ -116,11 +116,11 @@ bool wp_site_reuse_all(struct wp_site_reuse *reuse, const struct wp_site_options
 }
 
 const struct wp_state_row *wp_site_reuse_find(
-    struct wp_site_reuse *reuse, const char *release, const char *baseline, const char *mixed, const char **inputs)
+    struct wp_site_reuse *reuse, const char *release, const char *baseline, const char *overlaps, const char **inputs)
 {
     const char *other;
     const struct wp_state_row *row = same_row(reuse, release, inputs);
-    if (!row || strcmp(row->mixed, mixed) || strcmp(row->baseline, baseline ? baseline : "") ||
+    if (!row || strcmp(row->overlaps, overlaps) || strcmp(row->baseline, baseline ? baseline : "") ||
         (baseline && !same_row(reuse, baseline, &other)))
         return NULL;
     return row;

@@ -26,7 +26,7 @@ bool wp_site_reuse_all(struct wp_site_reuse *reuse, const struct wp_site_options
 /* The row of a release when it and what it is compared with are as they were; NULL: build it. *inputs is for
  * wp_site_reuse_put. */
 const struct wp_state_row *wp_site_reuse_find(
-    struct wp_site_reuse *reuse, const char *release, const char *baseline, const char *mixed, const char **inputs);
+    struct wp_site_reuse *reuse, const char *release, const char *baseline, const char *overlaps, const char **inputs);
 /* Time of a release, as wp_order_options.known_time; the context is the reuse. */
 bool wp_site_reuse_time(void *context, const char *release, uint64_t *first_ns, uint64_t *last_ns);
 void wp_site_reuse_put(struct wp_site_reuse *reuse, const struct wp_release_summary *release, const char *inputs,

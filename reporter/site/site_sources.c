@@ -45,7 +45,7 @@ static int make_pages(const struct texts *all, const struct wp_facts *facts,
         struct wp_display display;
         if (!wp_page_source_has(facts, part))
             continue;
-        wp_display_init(&display, &(struct wp_query){WP_PAGE_SOURCE, facts->release, facts->aggregate});
+        wp_display_init(&display, &(struct wp_page_id){WP_PAGE_SOURCE, facts->release, facts->aggregate});
         rc = wp_page_source(&display, facts, &all->texts[part - 1], all->physical, part, err);
         if (!rc)
             rc = write(context, &display, err);

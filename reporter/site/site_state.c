@@ -73,8 +73,8 @@ static void put_aggregate(struct wp_buffer *out, const struct wp_aggregate_summa
         put_number(out, row->categories[i]);
     put_number(out, row->worse);
     put_number(out, row->better);
-    put_number(out, row->kept_worse);
-    put_number(out, row->kept_better);
+    put_number(out, row->stored_worse);
+    put_number(out, row->stored_better);
     put_number(out, row->change != NULL);
     put_text(out, row->change);
     put_number(out, row->finding_count);
@@ -100,7 +100,7 @@ void wp_site_state_put(struct wp_buffer *out, const struct wp_release_summary *r
     put_number(out, first_ns);
     put_number(out, last_ns);
     put_text(out, release->baseline);
-    put_text(out, release->mixed);
+    put_text(out, release->overlaps);
     put_number(out, release->aggregate_count);
     put_number(out, damaged);
     wp_buffer_putc(out, '\n');
@@ -167,7 +167,7 @@ static int read_release(struct wp_state_row *row, char *text)
     row->first_ns = next_number(&line);
     row->last_ns = next_number(&line);
     row->baseline = next_text(&line);
-    row->mixed = next_text(&line);
+    row->overlaps = next_text(&line);
     row->aggregate_count = next_number(&line);
     row->damaged = next_number(&line);
     return line.is_bad ? -EBADMSG : 0;
@@ -304,8 +304,8 @@ static int read_aggregate(struct wp_aggregate_summary *row, char *text)
         row->categories[i] = next_number(&line);
     row->worse = next_number(&line);
     row->better = next_number(&line);
-    row->kept_worse = next_number(&line);
-    row->kept_better = next_number(&line);
+    row->stored_worse = next_number(&line);
+    row->stored_better = next_number(&line);
     bool is_compared = next_number(&line) != 0;
     const char *change = next_text(&line);
     row->change = is_compared ? change : NULL;

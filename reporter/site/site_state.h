@@ -14,7 +14,7 @@
 
 struct wp_state_row {
     const char *release, *inputs, *baseline; /* baseline "": none */
-    const char *mixed;                       /* releases of the same time with their inputs, "" none */
+    const char *overlaps;                    /* releases of the same time with their inputs, "" none */
     uint64_t first_ns, last_ns;
     size_t aggregate_count, damaged;
     const char *aggregates; /* lines */

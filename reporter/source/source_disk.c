@@ -55,7 +55,7 @@ static int check_host(void *context, const struct wp_metadata_row *row)
 bool wp_source_disk_is_ours(const struct wp_snapshot *snapshot, struct wp_error *why)
 {
     struct owners owners = {.why = why};
-    struct wp_metadata_place place = {NULL, false, 0};
+    struct wp_metadata_scope place = {NULL, false, 0};
     struct utsname name;
     int rc = 0;
     uname(&name);

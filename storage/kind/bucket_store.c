@@ -40,11 +40,11 @@ static int add_fact(void *context, const struct wp_metadata_row *row)
 int wp_bucket_check(struct wp_txn *txn, const char *name, struct wp_error *err)
 {
     struct reading reading = {.aggregate = ""};
-    struct wp_metadata_place place = {.aggregate = name};
+    struct wp_metadata_scope scope = {.aggregate = name};
     char wanted[WP_ID_ROOM];
     if (!name[wp_bucket_base(name)])
         return 0;
-    int rc = wp_txn_all_metadata(txn, &place, add_fact, &reading, NULL);
+    int rc = wp_txn_all_metadata(txn, &scope, add_fact, &reading, NULL);
     if (!rc && reading.lines.size) {
         wp_bucket_digest(wanted, reading.aggregate, &reading.lines);
         if (strcmp(wanted, name))
@@ -84,9 +84,9 @@ static void free_parameters(struct parameters *parameters)
 
 static int read_parameters(struct wp_txn *txn, const char *name, struct parameters *parameters, struct wp_error *err)
 {
-    struct wp_metadata_place place = {.aggregate = name};
+    struct wp_metadata_scope scope = {.aggregate = name};
     parameters->count = 0;
-    int rc = wp_txn_all_metadata(txn, &place, add_parameter, parameters, err);
+    int rc = wp_txn_all_metadata(txn, &scope, add_parameter, parameters, err);
     return rc == -ENOMEM ? wp_error_set(err, rc, "out of memory for a bucket") : rc;
 }
 

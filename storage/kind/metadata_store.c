@@ -7,7 +7,7 @@
 #include "common/strings.h"
 #include "proto/store.pb-c.h"
 #include "storage/env/txn.h"
-#include "storage/kind/metadata_room.h"
+#include "storage/kind/metadata_limit.h"
 #include "storage/value/bucket.h"
 #include "storage/value/columns.h"
 #include "storage/value/rows.h"
@@ -65,11 +65,11 @@ static int load(struct wp_txn *txn, const struct wp_key *key, ProtobufCMessage *
     return rc;
 }
 
-static int make_key(struct wp_key *key, const struct wp_metadata_place *place, const char *shard, struct wp_error *err)
+static int make_key(struct wp_key *key, const struct wp_metadata_scope *scope, const char *shard, struct wp_error *err)
 {
-    const char *aggregate = place->aggregate;
-    *key = (struct wp_key){.kind = WP_VALUE_METADATA, .has_timebox = place->has_timebox, .timebox_s = place->timebox_s};
-    if (place->has_timebox && !aggregate)
+    const char *aggregate = scope->aggregate;
+    *key = (struct wp_key){.kind = WP_VALUE_METADATA, .has_timebox = scope->has_timebox, .timebox_s = scope->timebox_s};
+    if (scope->has_timebox && !aggregate)
         return wp_error_set(err, -EINVAL, "a timebox is an aggregate's: say which");
     if (aggregate &&
         (size_t)snprintf(key->aggregate, sizeof(key->aggregate), "%s", aggregate) >= sizeof(key->aggregate))
@@ -104,7 +104,7 @@ static int put_entry(struct wp_txn *txn, const struct wp_key *key, const Wakepat
     if (out.n_entries)
         qsort(out.entries, out.n_entries, sizeof(*out.entries), wp_metadata_compare);
     if (!rc && !is_older)
-        rc = wp_metadata_make_room(&out, &gone, added->real_s, err);
+        rc = wp_metadata_trim(&out, &gone, added->real_s, err);
     if (!rc && !is_older) {
         rc = wp_message_pack(&out.base, &bytes, err);
         if (!rc)
@@ -115,7 +115,7 @@ static int put_entry(struct wp_txn *txn, const struct wp_key *key, const Wakepat
     return rc;
 }
 
-int wp_txn_set_metadata(struct wp_txn *txn, const struct wp_metadata_place *place, const char *shard, const char *name,
+int wp_txn_set_metadata(struct wp_txn *txn, const struct wp_metadata_scope *scope, const char *shard, const char *name,
     const char *value, uint64_t real_s, struct wp_error *err)
 {
     struct wp_key key;
@@ -123,7 +123,7 @@ int wp_txn_set_metadata(struct wp_txn *txn, const struct wp_metadata_place *plac
     size_t name_size = strnlen(name, KEY_LIMIT + 1);
     if (!name_size || name_size > KEY_LIMIT)
         return wp_error_set(err, -EINVAL, "a metadata key has 1 to %u bytes: '%.100s'", KEY_LIMIT, name);
-    int rc = make_key(&key, place, shard, err);
+    int rc = make_key(&key, scope, shard, err);
     if (!rc)
         rc = load(txn, &key, &message, err);
     if (!rc) {
@@ -176,7 +176,7 @@ static int save_merged(struct wp_txn *txn, const struct wp_key *key, const struc
         if (i + 1 == count || wp_metadata_compare_keys(rows[i].entry->key, rows[i + 1].entry->key))
             out.entries[out.n_entries++] = rows[i].entry;
     if (!rc)
-        rc = wp_metadata_make_room(&out, &gone, real_s, err);
+        rc = wp_metadata_trim(&out, &gone, real_s, err);
     if (!rc)
         rc = wp_message_pack(&out.base, &bytes, err);
     if (!rc)
@@ -190,15 +190,15 @@ int wp_txn_put_all_metadata(struct wp_txn *txn, const char *aggregate, const cha
     const struct wp_metadata_entry *entries, size_t count, uint64_t real_s, struct wp_error *err)
 {
     return wp_txn_put_metadata_at(
-        txn, &(struct wp_metadata_place){.aggregate = aggregate}, shard, entries, count, real_s, err);
+        txn, &(struct wp_metadata_scope){.aggregate = aggregate}, shard, entries, count, real_s, err);
 }
 
-int wp_txn_put_metadata_at(struct wp_txn *txn, const struct wp_metadata_place *place, const char *shard,
+int wp_txn_put_metadata_at(struct wp_txn *txn, const struct wp_metadata_scope *scope, const char *shard,
     const struct wp_metadata_entry *entries, size_t count, uint64_t real_s, struct wp_error *err)
 {
     struct wp_key key;
     ProtobufCMessage *message = NULL;
-    int rc = count ? make_key(&key, place, shard, err) : 0;
+    int rc = count ? make_key(&key, scope, shard, err) : 0;
     if (!rc && count)
         rc = load(txn, &key, &message, err);
     if (rc || !count)
@@ -260,11 +260,11 @@ static int add_rows(struct rows *rows, const char *shard, const Wakepath__Store_
     return 0;
 }
 
-static int load_rows(struct wp_txn *txn, const struct wp_metadata_place *place, struct rows *rows, struct wp_error *err)
+static int load_rows(struct wp_txn *txn, const struct wp_metadata_scope *scope, struct rows *rows, struct wp_error *err)
 {
     char prefix[WP_KEY_ROOM], **keys = NULL;
     size_t count = 0;
-    const char *aggregate = place->aggregate ? place->aggregate : "";
+    const char *aggregate = scope->aggregate ? scope->aggregate : "";
     snprintf(prefix, sizeof(prefix), "%.*s/metadata.", *aggregate ? (int)wp_bucket_base(aggregate) : 128,
         *aggregate ? aggregate : "__state__");
     int rc = wp_txn_keys(txn, prefix, &keys, &count, err);
@@ -272,7 +272,7 @@ static int load_rows(struct wp_txn *txn, const struct wp_metadata_place *place, 
         struct wp_key key;
         ProtobufCMessage *message = NULL;
         if (wp_key_parse(&key, keys[i], NULL) || strcmp(key.aggregate, aggregate) ||
-            key.has_timebox != place->has_timebox || (key.has_timebox && key.timebox_s != place->timebox_s))
+            key.has_timebox != scope->has_timebox || (key.has_timebox && key.timebox_s != scope->timebox_s))
             continue;
         rc = load(txn, &key, &message, err);
         if (!rc && add_rows(rows, key.shard, (const Wakepath__Store__Metadata *)message))
@@ -283,11 +283,11 @@ static int load_rows(struct wp_txn *txn, const struct wp_metadata_place *place, 
     return rc;
 }
 
-int wp_txn_all_metadata(struct wp_txn *txn, const struct wp_metadata_place *place,
+int wp_txn_all_metadata(struct wp_txn *txn, const struct wp_metadata_scope *scope,
     int (*visit)(void *context, const struct wp_metadata_row *row), void *context, struct wp_error *err)
 {
     struct rows rows = {0};
-    int rc = load_rows(txn, place, &rows, err);
+    int rc = load_rows(txn, scope, &rows, err);
     if (!rc && rows.count)
         qsort(rows.rows, rows.count, sizeof(*rows.rows), compare_rows);
     for (size_t i = 0; !rc && i < rows.count; i++) {

@@ -10,16 +10,16 @@ struct wp_metadata_entry {
 /* The same for many keys, of which the later of two alike counts: the value is read and written once. */
 int wp_txn_put_all_metadata(struct wp_txn *txn, const char *aggregate, const char *shard,
     const struct wp_metadata_entry *entries, size_t count, uint64_t real_s, struct wp_error *err);
-struct wp_metadata_place {
+struct wp_metadata_scope {
     const char *aggregate; /* NULL: of the release */
     bool has_timebox;      /* "<aggregate>/metadata.~<timebox>.<shard>" */
     uint64_t timebox_s;
 };
 /* At any of the three levels; merged into what is there, the last writer by time wins. */
-int wp_txn_put_metadata_at(struct wp_txn *txn, const struct wp_metadata_place *place, const char *shard,
+int wp_txn_put_metadata_at(struct wp_txn *txn, const struct wp_metadata_scope *scope, const char *shard,
     const struct wp_metadata_entry *entries, size_t count, uint64_t real_s, struct wp_error *err);
 /* At any of the three levels; value NULL removes the key from this shard. -ENOENT: it was not there. */
-int wp_txn_set_metadata(struct wp_txn *txn, const struct wp_metadata_place *place, const char *shard, const char *key,
+int wp_txn_set_metadata(struct wp_txn *txn, const struct wp_metadata_scope *scope, const char *shard, const char *key,
     const char *value, uint64_t real_s, struct wp_error *err);
 struct wp_metadata_row {
     const char *shard, *key, *value;
@@ -27,7 +27,7 @@ struct wp_metadata_row {
     bool is_winner; /* of all shards: later, then greater shard id */
 };
 /* By key, the winner first. */
-int wp_txn_all_metadata(struct wp_txn *txn, const struct wp_metadata_place *place,
+int wp_txn_all_metadata(struct wp_txn *txn, const struct wp_metadata_scope *scope,
     int (*visit)(void *context, const struct wp_metadata_row *row), void *context, struct wp_error *err);
 
 int wp_metadata_check(const uint8_t *bytes, size_t size, struct wp_error *err);

@@ -64,7 +64,7 @@ static uint64_t draw_of(const struct wp_exemplar_window *row)
 }
 
 /* Whether `a` wins the draw of one service. Among waits the chances are as their lengths: draw / length is least. */
-static bool is_drawn_before(const struct wp_exemplar_window *a, const struct wp_exemplar_window *b)
+static bool is_sampled_before(const struct wp_exemplar_window *a, const struct wp_exemplar_window *b)
 {
     uint64_t x = draw_of(a), y = draw_of(b);
     if (is_wait(a)) {
@@ -111,10 +111,10 @@ static unsigned roles_of(const struct wp_exemplars *set, struct range range, con
         const struct wp_exemplar_window *row = &set->rows[i];
         int order = compare_within(row, window);
         slower += order < 0;
-        before += order && is_rival(row, window) && is_drawn_before(row, window);
+        before += order && is_rival(row, window) && is_sampled_before(row, window);
     }
     return (slower < WP_EXEMPLARS_SLOWEST ? WP_EXEMPLAR_SLOW : 0) |
-        (before < (is_wait(window) ? WP_EXEMPLARS_LOTS : 1u) ? WP_EXEMPLAR_DRAWN : 0);
+        (before < (is_wait(window) ? WP_EXEMPLARS_SAMPLED : 1u) ? WP_EXEMPLAR_SAMPLED : 0);
 }
 
 unsigned wp_exemplars_roles(const struct wp_exemplars *set, uint32_t row)
@@ -151,9 +151,9 @@ bool wp_exemplars_want(const struct wp_exemplars *set, const struct wp_exemplar_
     for (uint32_t i = range.from; i < range.to; i++)
         if (!compare_within(&set->rows[i], window))
             return false;
-    struct wp_exemplar_window drawn = *window;
-    drawn.draw = draw_of(window);
-    return roles_of(set, range, &drawn) != 0;
+    struct wp_exemplar_window sampled = *window;
+    sampled.draw = draw_of(window);
+    return roles_of(set, range, &sampled) != 0;
 }
 
 static void drop_row(struct wp_exemplars *set, uint32_t row)

@@ -14,13 +14,13 @@
 #include <stdint.h>
 
 #define WP_EXEMPLARS_SLOWEST 3u   /* of each service, and of the waits */
-#define WP_EXEMPLARS_LOTS 2u      /* waits drawn by lot, in proportion to their length */
+#define WP_EXEMPLARS_SAMPLED 2u   /* waits drawn by lot, in proportion to their length */
 #define WP_EXEMPLARS_SERVICES 8u  /* those of the least names, bytewise; the waits besides */
 #define WP_EXEMPLARS_BYTES 32768u /* of one window's trace, encoded */
 #define WP_EXEMPLARS_NAME 300u    /* bytes of a service's or a host's name */
 
 /* Why one is kept; a window may have both. */
-enum wp_exemplar_role { WP_EXEMPLAR_SLOW = 1, WP_EXEMPLAR_DRAWN = 2 };
+enum wp_exemplar_role { WP_EXEMPLAR_SLOW = 1, WP_EXEMPLAR_SAMPLED = 2 };
 
 struct wp_exemplar_window {
     char *service;     /* "tcp port 80"; "" a wait; owned */

@@ -98,7 +98,7 @@ static void put_samples(struct encoder *encoder)
         uint64_t sums[WP_REPORT_BUCKETS] = {0};
         for (uint32_t row = report->cell_sample[encoder->order.cells[i]]; row != WP_NO_CELL;
              row = report->samples[row].next)
-            sums[wp_report_bucket_place(report, report->samples[row].bucket)] = report->samples[row].ns;
+            sums[wp_report_bucket_index(report, report->samples[row].bucket)] = report->samples[row].ns;
         for (uint32_t place = 0; place < report->bucket_count; place++) {
             if (!sums[place])
                 continue;

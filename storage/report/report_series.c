@@ -24,7 +24,7 @@ static uint32_t lower_bound(const struct wp_report *report, uint64_t bucket)
     return low;
 }
 
-uint32_t wp_report_bucket_place(const struct wp_report *report, uint64_t bucket)
+uint32_t wp_report_bucket_index(const struct wp_report *report, uint64_t bucket)
 {
     uint32_t place = lower_bound(report, bucket);
     return place < report->bucket_count && report->buckets[place] == bucket ? place : report->bucket_count;
@@ -101,13 +101,13 @@ static unsigned shift_with(const struct wp_report *report, uint64_t bucket)
 /* Makes the bucket known, at whatever width that takes; returns its number then. */
 static uint64_t enter_bucket(struct wp_report *report, uint64_t bucket)
 {
-    if (wp_report_bucket_place(report, bucket) < report->bucket_count)
+    if (wp_report_bucket_index(report, bucket) < report->bucket_count)
         return bucket;
     if (report->bucket_count == WP_REPORT_BUCKETS) {
         unsigned shift = shift_with(report, bucket), by = shift - report->bucket_shift;
         widen(report, shift);
         bucket >>= by;
-        if (wp_report_bucket_place(report, bucket) < report->bucket_count)
+        if (wp_report_bucket_index(report, bucket) < report->bucket_count)
             return bucket;
     }
     uint32_t place = lower_bound(report, bucket);

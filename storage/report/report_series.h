@@ -18,6 +18,6 @@ const uint64_t *wp_report_buckets(const struct wp_report *report, uint32_t *coun
 /* Adds to the sample of `cell` in the bucket `bucket` of width 2^shift, which may widen all buckets. */
 void wp_report_sample_add(struct wp_report *report, uint32_t cell, uint64_t bucket, unsigned shift, uint64_t ns);
 /* The place of a bucket of the report's own width, bucket_count when it is not there. */
-uint32_t wp_report_bucket_place(const struct wp_report *report, uint64_t bucket);
+uint32_t wp_report_bucket_index(const struct wp_report *report, uint64_t bucket);
 
 #endif

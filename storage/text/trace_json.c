@@ -100,7 +100,7 @@ int wp_exemplars_json(struct json_object *object, const struct wp_buffer *raw, s
         wp_json_put_text(row, "host", set.rows[i].host);
         wp_json_put_number(row, "tid", set.rows[i].tid);
         wp_json_put_number(row, "is_slowest", (roles & WP_EXEMPLAR_SLOW) != 0);
-        wp_json_put_number(row, "is_drawn", (roles & WP_EXEMPLAR_DRAWN) != 0);
+        wp_json_put_number(row, "is_drawn", (roles & WP_EXEMPLAR_SAMPLED) != 0);
         rc = wp_trace_json(row, &set.rows[i].trace, err); /* start_ns and length_ns too */
     }
     wp_exemplars_fini(&set);

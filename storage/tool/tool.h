@@ -59,7 +59,7 @@ struct wp_tool_given {
     const char *value;
 };
 
-struct wp_tool_place {
+struct wp_tool_location {
     char root[PATH_MAX];
     char release[3 * WP_ID_ROOM];   /* "": all; wp_tool_open makes an id of a reference */
     char rest[WP_KEY_ROOM];         /* a key or the start of keys, "" none */
@@ -77,10 +77,10 @@ struct wp_tool {
     const char *values[WP_TOOL_VALUES];        /* NULL: not given; the last one of several */
     struct wp_tool_given given[WP_TOOL_GIVEN]; /* all of them, as they came */
     unsigned given_count;
-    struct wp_tool_place place;  /* what they say */
-    struct wp_buffer complaints; /* lines for standard error: releases that were passed over */
-    struct wp_store *store;      /* opened by wp_tool_open, closed by the caller of the command */
-    struct wp_buffer out;        /* printed when the command ends, whatever it returns */
+    struct wp_tool_location location; /* what they say */
+    struct wp_buffer complaints;      /* lines for standard error: releases that were passed over */
+    struct wp_store *store;           /* opened by wp_tool_open, closed by the caller of the command */
+    struct wp_buffer out;             /* printed when the command ends, whatever it returns */
 };
 
 #endif

@@ -13,7 +13,7 @@
 
 static int read_value(struct wp_tool *tool, struct wp_txn *txn, struct json_object **object, struct wp_error *err)
 {
-    const char *text = tool->place.rest;
+    const char *text = tool->location.rest;
     struct wp_key key;
     struct wp_value value;
     struct wp_buffer raw = {0};
@@ -37,14 +37,14 @@ int wp_tool_cat(struct wp_tool *tool, struct wp_error *err)
     struct wp_txn *txn = NULL;
     struct json_object *object = NULL;
     int rc = wp_tool_open(tool, err);
-    if (!rc && !*tool->place.release)
+    if (!rc && !*tool->location.release)
         rc = wp_error_set(
             err, -WP_TOOL_MISUSE, "cat needs ROOT/RELEASE/KEY, or ROOT and a reference such as REV:AGGREGATE");
     if (!rc)
-        rc = wp_txn_begin(&txn, tool->store, tool->place.release, false, err);
+        rc = wp_txn_begin(&txn, tool->store, tool->location.release, false, err);
     if (!rc)
-        rc = tool->place.is_reference ? wp_tool_cat_reference(tool, txn, &object, err)
-                                      : read_value(tool, txn, &object, err);
+        rc = tool->location.is_reference ? wp_tool_cat_reference(tool, txn, &object, err)
+                                         : read_value(tool, txn, &object, err);
     wp_txn_abort(txn);
     if (rc) {
         json_object_put(object);

@@ -142,8 +142,8 @@ static int check_session(struct importing *i)
 
 static int put(struct importing *i, struct wp_txn *txn, const char *shard, const char *key, const char *value)
 {
-    struct wp_metadata_place place = {NULL, false, 0};
-    return wp_txn_set_metadata(txn, &place, shard, key, value, i->now_s, i->err);
+    struct wp_metadata_scope scope = {NULL, false, 0};
+    return wp_txn_set_metadata(txn, &scope, shard, key, value, i->now_s, i->err);
 }
 
 /* Where it came from, and the labels that were given. */
@@ -178,10 +178,10 @@ static int find_note(void *context, const struct wp_metadata_row *row)
 static int note_capture(struct wp_txn *txn, void *context)
 {
     struct importing *i = context;
-    struct wp_metadata_place place = {NULL, false, 0};
+    struct wp_metadata_scope scope = {NULL, false, 0};
     char key[300];
     snprintf(key, sizeof(key), "import.%s.from", i->origin.session);
-    int rc = i->is_there ? wp_txn_all_metadata(txn, &place, find_note, key, i->err) : 0;
+    int rc = i->is_there ? wp_txn_all_metadata(txn, &scope, find_note, key, i->err) : 0;
     return rc == 1 ? 0 : rc ? rc : note_in(i, txn, shard_of(i));
 }
 
@@ -233,7 +233,7 @@ static void note_shard(void *context, const char *shard, const char *as, const u
 {
     struct importing *i = context;
     (void)shard, (void)origin;
-    snprintf(i->tool->place.rest, sizeof(i->tool->place.rest), "%s", as); /* the last one keeps what is noted */
+    snprintf(i->tool->location.rest, sizeof(i->tool->location.rest), "%s", as); /* the last one keeps what is noted */
 }
 
 static int merge_in(struct wp_txn *txn, void *context)
@@ -244,7 +244,7 @@ static int merge_in(struct wp_txn *txn, void *context)
     if (!rc)
         rc = wp_txn_merge(txn, i->source, &i->merge, i->err);
     i->is_there = !rc && !i->merge.written;
-    return rc || i->is_there ? rc : note_in(i, txn, i->tool->place.rest);
+    return rc || i->is_there ? rc : note_in(i, txn, i->tool->location.rest);
 }
 
 /* Where a shard of that origin is in another release than the wanted one: 1, and the release. */
@@ -332,7 +332,7 @@ static int import_root(struct importing *i)
     char **releases = NULL, *into = realpath(i->into, NULL), *from;
     size_t count = 0;
     int rc = wp_tool_open_at(tool, arguments, i->err);
-    from = rc ? NULL : realpath(tool->place.root, NULL);
+    from = rc ? NULL : realpath(tool->location.root, NULL);
     if (from && into && !strcmp(from, into)) /* LMDB's locks break when a process opens a file twice */
         rc = wp_error_set(i->err, -EINVAL, "'%s' would be imported into itself", i->from);
     if (!rc)

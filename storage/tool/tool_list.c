@@ -163,8 +163,8 @@ int wp_tool_ls(struct wp_tool *tool, struct wp_error *err)
         return rc;
     if (tool->flags & WP_TOOL_JSON)
         rows = json_object_new_array();
-    rc = *tool->place.release ? list_release(tool, tool->place.release, tool->place.rest, rows, err)
-                              : list_root(tool, rows, err);
+    rc = *tool->location.release ? list_release(tool, tool->location.release, tool->location.rest, rows, err)
+                                 : list_root(tool, rows, err);
     if (rc)
         json_object_put(rows);
     return rc || !(tool->flags & WP_TOOL_JSON) ? rc : wp_tool_json(tool, rows, err);

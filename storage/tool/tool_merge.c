@@ -7,7 +7,7 @@
 #include "storage/kind/release_store.h"
 #include "storage/kind/shard_store.h"
 #include "storage/text/json_parts.h"
-#include "storage/tool/tool_place.h"
+#include "storage/tool/tool_location.h"
 #include "storage/tool/tool_shared.h"
 #include "storage/upkeep/merge_store.h"
 #include "storage/value/rows.h"
@@ -194,8 +194,8 @@ static int check_places(const struct wp_tool *tool, struct wp_error *err)
     int rc = 0;
     for (int i = 0; !rc && i < WP_TOOL_ARGUMENTS && tool->arguments[i]; i++) {
         const char *const arguments[WP_TOOL_ARGUMENTS] = {tool->arguments[i]};
-        struct wp_tool_place place;
-        rc = wp_tool_place_of(&place, arguments, err);
+        struct wp_tool_location location;
+        rc = wp_tool_location_of(&location, arguments, err);
     }
     return rc;
 }

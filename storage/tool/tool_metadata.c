@@ -21,7 +21,7 @@
 
 struct job {
     struct wp_tool *tool;
-    struct wp_metadata_place place;
+    struct wp_metadata_scope scope;
     char aggregate[WP_ID_ROOM]; /* of it, when a bucket is meant */
     const char *shard;          /* NULL: none given */
     const char *key, *value;
@@ -69,17 +69,17 @@ static int choose_bucket(struct wp_txn *txn, struct job *job)
 {
     char **names = NULL;
     size_t count = 0;
-    if (!job->place.aggregate || job->place.aggregate == job->aggregate)
+    if (!job->scope.aggregate || job->scope.aggregate == job->aggregate)
         return 0;
     int rc = wp_txn_aggregates(txn, &names, &count, job->err);
     bool is_known = false;
     for (size_t i = 0; i < count; i++)
-        is_known |= wp_bucket_base(names[i]) == strlen(job->place.aggregate) &&
-            !strncmp(names[i], job->place.aggregate, wp_bucket_base(names[i]));
+        is_known |= wp_bucket_base(names[i]) == strlen(job->scope.aggregate) &&
+            !strncmp(names[i], job->scope.aggregate, wp_bucket_base(names[i]));
     if (!rc && is_known)
-        rc = wp_bucket_choose(names, count, job->place.aggregate, job->aggregate, job->err);
+        rc = wp_bucket_choose(names, count, job->scope.aggregate, job->aggregate, job->err);
     if (!rc && is_known)
-        job->place.aggregate = job->aggregate;
+        job->scope.aggregate = job->aggregate;
     wp_strings_free(names, count);
     return rc;
 }
@@ -89,11 +89,11 @@ static int show(struct job *job)
     struct wp_tool *tool = job->tool;
     struct wp_txn *txn = NULL;
     job->rows = tool->flags & WP_TOOL_JSON ? json_object_new_array() : NULL;
-    int rc = wp_txn_begin(&txn, tool->store, tool->place.release, false, job->err);
+    int rc = wp_txn_begin(&txn, tool->store, tool->location.release, false, job->err);
     if (!rc)
         rc = choose_bucket(txn, job);
     if (!rc)
-        rc = wp_txn_all_metadata(txn, &job->place, show_row, job, job->err);
+        rc = wp_txn_all_metadata(txn, &job->scope, show_row, job, job->err);
     wp_txn_abort(txn);
     if (!rc && job->key && !job->found)
         rc = wp_error_set(job->err, -ENOENT, "no metadata '%s' there", job->key);
@@ -121,7 +121,7 @@ static int choose_shard(struct wp_txn *txn, struct job *job)
     size_t count = 0;
     snprintf(job->holder, sizeof(job->holder), "%s", job->shard ? job->shard : "");
     job->said_s = 0;
-    int rc = wp_txn_all_metadata(txn, &job->place, find_holder, job, job->err);
+    int rc = wp_txn_all_metadata(txn, &job->scope, find_holder, job, job->err);
     if (!rc && !job->shard)
         rc = wp_txn_shards(txn, &shards, &count, job->err);
     if (!rc && !*job->holder && count)
@@ -143,7 +143,7 @@ static int set_in(struct wp_txn *txn, void *context)
     bool is_dated = job->tool->values[WP_TOOL_NOW]; /* what is older than what was said changes nothing, as anywhere */
     uint64_t at_s = job->said_s > job->now_s && !is_dated ? job->said_s
                                                           : job->now_s; /* a clock was ahead: the later writer holds */
-    return rc ? rc : wp_txn_set_metadata(txn, &job->place, job->holder, job->key, job->value, at_s, job->err);
+    return rc ? rc : wp_txn_set_metadata(txn, &job->scope, job->holder, job->key, job->value, at_s, job->err);
 }
 
 /* From every shard, or what one of them has said before would hold again. */
@@ -159,7 +159,7 @@ static int remove_in(struct wp_txn *txn, void *context)
     for (size_t i = 0; !rc && i < count; i++) {
         if (job->shard && strcmp(job->shard, shards[i]))
             continue;
-        rc = wp_txn_set_metadata(txn, &job->place, shards[i], job->key, NULL, 0, job->err);
+        rc = wp_txn_set_metadata(txn, &job->scope, shards[i], job->key, NULL, 0, job->err);
         job->found += !rc;
         rc = rc == -ENOENT ? 0 : rc;
     }
@@ -170,7 +170,7 @@ static int remove_in(struct wp_txn *txn, void *context)
 static int change(struct job *job)
 {
     struct wp_tool *tool = job->tool;
-    if (job->place.aggregate && !strncmp(job->key, "bucket.", 7)) /* the bucket's name is made of them */
+    if (job->scope.aggregate && !strncmp(job->key, "bucket.", 7)) /* the bucket's name is made of them */
         return wp_error_set(job->err, -WP_TOOL_MISUSE,
             "'%s': keys that begin with 'bucket.' say how the reports of an aggregate were "
             "made, and are its writer's alone",
@@ -178,9 +178,9 @@ static int change(struct job *job)
     if (job->value && strlen(job->value) > WP_TEXT_LIMIT)
         return wp_error_set(
             job->err, -E2BIG, "a value has at most %u bytes, not %zu", WP_TEXT_LIMIT, strlen(job->value));
-    int rc = wp_tool_release_is_there(tool, tool->place.release, job->err);
+    int rc = wp_tool_release_is_there(tool, tool->location.release, job->err);
     if (!rc)
-        rc = wp_store_update(tool->store, tool->place.release, job->value ? set_in : remove_in, job, job->err);
+        rc = wp_store_update(tool->store, tool->location.release, job->value ? set_in : remove_in, job, job->err);
     if (rc || !(tool->flags & WP_TOOL_JSON))
         return rc;
     struct json_object *object = json_object_new_object();
@@ -192,13 +192,13 @@ static int change(struct job *job)
 static int take_options(struct job *job)
 {
     struct wp_tool *tool = job->tool;
-    job->place.aggregate = tool->values[WP_TOOL_AGGREGATE];
-    job->place.has_timebox = tool->values[WP_TOOL_TIMEBOX] != NULL;
+    job->scope.aggregate = tool->values[WP_TOOL_AGGREGATE];
+    job->scope.has_timebox = tool->values[WP_TOOL_TIMEBOX] != NULL;
     job->shard = tool->values[WP_TOOL_SHARD];
-    int rc = wp_tool_number(tool, WP_TOOL_TIMEBOX, &job->place.timebox_s, job->err);
+    int rc = wp_tool_number(tool, WP_TOOL_TIMEBOX, &job->scope.timebox_s, job->err);
     if (!rc)
         rc = wp_tool_number(tool, WP_TOOL_NOW, &job->now_s, job->err);
-    if (!rc && job->place.has_timebox && !job->place.aggregate)
+    if (!rc && job->scope.has_timebox && !job->scope.aggregate)
         rc = wp_error_set(job->err, -WP_TOOL_MISUSE, "--timebox needs --aggregate");
     return rc;
 }
@@ -206,13 +206,13 @@ static int take_options(struct job *job)
 /* REV:AGGREGATE@TIMEBOX says what --aggregate and --timebox do. */
 static int take_reference(struct job *job)
 {
-    const struct wp_tool_place *place = &job->tool->place;
-    if (job->place.aggregate)
+    const struct wp_tool_location *location = &job->tool->location;
+    if (job->scope.aggregate)
         return wp_error_set(
             job->err, -WP_TOOL_MISUSE, "'%s' says which aggregate, and so does --aggregate", job->tool->arguments[1]);
-    job->place.aggregate = place->aggregate;
-    job->place.has_timebox = place->has_timebox;
-    job->place.timebox_s = place->timebox_s;
+    job->scope.aggregate = location->aggregate;
+    job->scope.has_timebox = location->has_timebox;
+    job->scope.timebox_s = location->timebox_s;
     return 0;
 }
 
@@ -222,7 +222,7 @@ int wp_tool_metadata(struct wp_tool *tool, struct wp_error *err)
         const char *name;
         int words; /* behind it and the release */
     } verbs[] = {{"get", 1}, {"set", 2}, {"rm", 1}, {"ls", 0}};
-    const char *verb = tool->arguments[0], *place[WP_TOOL_ARGUMENTS] = {tool->arguments[1]};
+    const char *verb = tool->arguments[0], *location[WP_TOOL_ARGUMENTS] = {tool->arguments[1]};
     struct job job = {.tool = tool, .now_s = (uint64_t)time(NULL), .err = err};
     int words = -1, count = 0;
     while (count < WP_TOOL_ARGUMENTS && tool->arguments[count])
@@ -232,7 +232,7 @@ int wp_tool_metadata(struct wp_tool *tool, struct wp_error *err)
             words = verbs[i].words;
     int first = count - words; /* of the words: the place is one argument, or two, ROOT and what is in it */
     if (first == 3)
-        place[1] = tool->arguments[2];
+        location[1] = tool->arguments[2];
     if (words < 0 || (first != 2 && first != 3))
         return wp_error_set(err, -WP_TOOL_MISUSE,
             "metadata takes: get ROOT/RELEASE KEY, set ROOT/RELEASE KEY VALUE, rm ROOT/RELEASE KEY, "
@@ -241,10 +241,10 @@ int wp_tool_metadata(struct wp_tool *tool, struct wp_error *err)
     job.value = words > 1 ? tool->arguments[first + 1] : NULL;
     int rc = take_options(&job);
     if (!rc)
-        rc = wp_tool_open_at(tool, place, err);
-    if (!rc && tool->place.is_reference)
+        rc = wp_tool_open_at(tool, location, err);
+    if (!rc && tool->location.is_reference)
         rc = take_reference(&job);
-    if (!rc && (!*tool->place.release || (*tool->place.rest && !tool->place.is_reference)))
+    if (!rc && (!*tool->location.release || (*tool->location.rest && !tool->location.is_reference)))
         rc = wp_error_set(err, -WP_TOOL_MISUSE, "'%s': give ROOT/RELEASE", tool->arguments[1]);
     if (rc)
         return rc;

@@ -461,7 +461,7 @@ static int prune_release(struct prune *prune, const char *name)
 static int check_scope(struct prune *prune)
 {
     const struct wp_tool *tool = prune->tool;
-    prune->is_whole = !*tool->place.release;
+    prune->is_whole = !*tool->location.release;
     if (prune->is_whole ||
         (!tool->values[WP_TOOL_KEEP_RELEASES] && !tool->values[WP_TOOL_KEEP_AGE] && !tool->values[WP_TOOL_KEEP]))
         return 0;

@@ -17,55 +17,57 @@
 int wp_tool_resolve(struct wp_tool *tool, struct wp_error *err)
 {
     struct wp_reference reference;
-    struct wp_tool_place *place = &tool->place;
-    int rc = wp_reference_parse(&reference, place->release, err);
+    struct wp_tool_location *location = &tool->location;
+    int rc = wp_reference_parse(&reference, location->release, err);
     if (!rc)
         rc = wp_reference_resolve(&reference, &tool->store, 1, err);
     if (rc || !*reference.aggregate) {
-        snprintf(place->release, sizeof(place->release), "%s", reference.release);
+        snprintf(location->release, sizeof(location->release), "%s", reference.release);
         return rc;
     }
-    if (*place->rest)
-        return wp_error_set(err, -EINVAL, "'%s': a key and '%s' cannot both be meant", place->rest, place->release);
-    place->is_reference = true;
-    snprintf(place->aggregate, sizeof(place->aggregate), "%s", reference.aggregate);
-    place->has_timebox = reference.has_timebox;
-    place->timebox_s = reference.timebox_s;
-    snprintf(place->release, sizeof(place->release), "%s", reference.release);
+    if (*location->rest)
+        return wp_error_set(
+            err, -EINVAL, "'%s': a key and '%s' cannot both be meant", location->rest, location->release);
+    location->is_reference = true;
+    snprintf(location->aggregate, sizeof(location->aggregate), "%s", reference.aggregate);
+    location->has_timebox = reference.has_timebox;
+    location->timebox_s = reference.timebox_s;
+    snprintf(location->release, sizeof(location->release), "%s", reference.release);
     if (reference.has_timebox) /* for what lists keys */
-        snprintf(place->rest, sizeof(place->rest), "%.*s/report.%llu.", (int)wp_bucket_base(reference.aggregate),
+        snprintf(location->rest, sizeof(location->rest), "%.*s/report.%llu.", (int)wp_bucket_base(reference.aggregate),
             reference.aggregate, (unsigned long long)reference.timebox_s);
     else
-        snprintf(
-            place->rest, sizeof(place->rest), "%.*s", (int)wp_bucket_base(reference.aggregate), reference.aggregate);
+        snprintf(location->rest, sizeof(location->rest), "%.*s", (int)wp_bucket_base(reference.aggregate),
+            reference.aggregate);
     return 0;
 }
 
 /* The sum of all shards, and of all timeboxes unless one is given. */
 int wp_tool_cat_reference(struct wp_tool *tool, struct wp_txn *txn, struct json_object **object, struct wp_error *err)
 {
-    struct wp_tool_place *place = &tool->place;
+    struct wp_tool_location *location = &tool->location;
     struct wp_selection selection = {0};
     struct wp_report *report = NULL;
     struct wp_damage *damage = NULL;
     struct wp_buffer raw = {0};
     char aggregate[WP_ID_ROOM];
     size_t count = 0;
-    if (place->has_timebox)
-        selection = (struct wp_selection){.since_s = place->timebox_s, .until_s = place->timebox_s + 1};
-    int rc = wp_txn_bucket(txn, place->aggregate, aggregate, err);
+    if (location->has_timebox)
+        selection = (struct wp_selection){.since_s = location->timebox_s, .until_s = location->timebox_s + 1};
+    int rc = wp_txn_bucket(txn, location->aggregate, aggregate, err);
     if (!rc)
         rc = wp_txn_read_report(txn, aggregate, &selection, &report, &damage, &count, err);
     if (!rc)
         rc = wp_report_encode(report, &raw, err);
     for (size_t i = 0; i < count; i++)
-        wp_buffer_printf(&tool->complaints, "%s/%s is left out: %s\n", place->release, damage[i].key, damage[i].reason);
+        wp_buffer_printf(
+            &tool->complaints, "%s/%s is left out: %s\n", location->release, damage[i].key, damage[i].reason);
     if (!rc) {
         *object = json_object_new_object();
-        wp_json_put_text(*object, "release", place->release);
+        wp_json_put_text(*object, "release", location->release);
         wp_json_put_text(*object, "aggregate", aggregate);
-        if (place->has_timebox)
-            wp_json_put_number(*object, "timebox_s", place->timebox_s);
+        if (location->has_timebox)
+            wp_json_put_number(*object, "timebox_s", location->timebox_s);
         rc = wp_report_json(*object, &raw, err);
     }
     wp_damage_free(damage, count);

@@ -7,7 +7,7 @@
 #include "storage/env/store.h"
 #include "storage/env/txn.h"
 #include "storage/text/json_parts.h"
-#include "storage/tool/tool_place.h"
+#include "storage/tool/tool_location.h"
 #include "storage/tool/tool_reference.h"
 #include "storage/upkeep/reference.h"
 
@@ -28,23 +28,23 @@ int wp_tool_open(struct wp_tool *tool, struct wp_error *err)
 
 int wp_tool_open_at(struct wp_tool *tool, const char *const arguments[WP_TOOL_ARGUMENTS], struct wp_error *err)
 {
-    int rc = wp_tool_place_of(&tool->place, arguments, err);
+    int rc = wp_tool_location_of(&tool->location, arguments, err);
     if (!rc)
-        rc = wp_store_open(&tool->store, tool->place.root, false, err);
-    if (!rc && (!*tool->place.release || wp_is_reference(tool->place.release)))
-        rc = wp_tool_expect_store(tool->place.root, err);
-    return !rc && wp_is_reference(tool->place.release) ? wp_tool_resolve(tool, err) : rc;
+        rc = wp_store_open(&tool->store, tool->location.root, false, err);
+    if (!rc && (!*tool->location.release || wp_is_reference(tool->location.release)))
+        rc = wp_tool_expect_store(tool->location.root, err);
+    return !rc && wp_is_reference(tool->location.release) ? wp_tool_resolve(tool, err) : rc;
 }
 
 int wp_tool_releases(struct wp_tool *tool, char ***releases, size_t *count, struct wp_error *err)
 {
     *releases = NULL;
     *count = 0;
-    if (*tool->place.rest)
-        return wp_error_set(err, -WP_TOOL_MISUSE, "'%s': give a release, not a key", tool->place.rest);
-    if (!*tool->place.release)
+    if (*tool->location.rest)
+        return wp_error_set(err, -WP_TOOL_MISUSE, "'%s': give a release, not a key", tool->location.rest);
+    if (!*tool->location.release)
         return wp_store_releases(tool->store, releases, count, err);
-    if (!wp_strings_add(releases, count, tool->place.release))
+    if (!wp_strings_add(releases, count, tool->location.release))
         return 0;
     wp_strings_free(*releases, *count);
     return wp_error_set(err, -ENOMEM, "out of memory");
@@ -52,7 +52,7 @@ int wp_tool_releases(struct wp_tool *tool, char ***releases, size_t *count, stru
 
 int wp_tool_pass_over(struct wp_tool *tool, int rc, const struct wp_error *err)
 {
-    if (rc != -EBADMSG || *tool->place.release)
+    if (rc != -EBADMSG || *tool->location.release)
         return rc;
     wp_buffer_printf(&tool->complaints, "%s\n", err->text);
     return 0;

@@ -166,7 +166,7 @@ static int choose_shard(struct job *job)
     struct wp_txn *txn = NULL;
     char **shards = NULL;
     size_t count = 0;
-    int rc = wp_txn_begin(&txn, job->tool->store, job->tool->place.release, false, job->err);
+    int rc = wp_txn_begin(&txn, job->tool->store, job->tool->location.release, false, job->err);
     if (!rc)
         rc = wp_txn_shards(txn, &shards, &count, job->err);
     wp_txn_abort(txn);
@@ -187,11 +187,11 @@ static int choose_shard(struct job *job)
 static int add(struct job *job)
 {
     struct wp_tool *tool = job->tool;
-    int rc = wp_tool_release_is_there(tool, tool->place.release, job->err);
+    int rc = wp_tool_release_is_there(tool, tool->location.release, job->err);
     if (!rc)
         rc = choose_shard(job);
     if (!rc)
-        rc = wp_store_update(tool->store, tool->place.release, add_in, job, job->err);
+        rc = wp_store_update(tool->store, tool->location.release, add_in, job, job->err);
     if (rc || !(tool->flags & WP_TOOL_JSON)) {
         char size[32];
         if (!rc)
@@ -225,7 +225,7 @@ static int list(struct job *job)
 {
     struct wp_txn *txn = NULL;
     job->rows = job->tool->flags & WP_TOOL_JSON ? json_object_new_array() : NULL;
-    int rc = wp_txn_begin(&txn, job->tool->store, job->tool->place.release, false, job->err);
+    int rc = wp_txn_begin(&txn, job->tool->store, job->tool->location.release, false, job->err);
     if (!rc)
         rc = wp_txn_source_texts(txn, show_one, job, job->err);
     wp_txn_abort(txn);
@@ -237,7 +237,7 @@ static int list(struct job *job)
 
 int wp_tool_source(struct wp_tool *tool, struct wp_error *err)
 {
-    const char *verb = tool->arguments[0], *place[WP_TOOL_ARGUMENTS] = {tool->arguments[1]};
+    const char *verb = tool->arguments[0], *location[WP_TOOL_ARGUMENTS] = {tool->arguments[1]};
     struct job job = {.tool = tool, .err = err};
     bool is_list = !strcmp(verb, "ls");
     for (size_t i = 0; i < MAPS; i++)
@@ -245,8 +245,8 @@ int wp_tool_source(struct wp_tool *tool, struct wp_error *err)
     if ((!is_list && strcmp(verb, "add")) || (is_list && job.words[0]))
         return wp_error_set(
             err, -WP_TOOL_MISUSE, "source takes: add ROOT/RELEASE [PREFIX=DIR|FILE]..., ls ROOT/RELEASE");
-    int rc = wp_tool_open_at(tool, place, err);
-    if (!rc && (!*tool->place.release || *tool->place.rest))
+    int rc = wp_tool_open_at(tool, location, err);
+    if (!rc && (!*tool->location.release || *tool->location.rest))
         rc = wp_error_set(err, -WP_TOOL_MISUSE, "'%s': give ROOT/RELEASE", tool->arguments[1]);
     if (!rc)
         rc = is_list ? list(&job) : add(&job);

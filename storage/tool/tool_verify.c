@@ -158,7 +158,7 @@ int wp_tool_verify(struct wp_tool *tool, struct wp_error *err)
     char **releases = NULL;
     size_t count = 0;
     int rc = wp_tool_open(tool, err);
-    if (!rc && !*tool->place.release)
+    if (!rc && !*tool->location.release)
         rc = wp_store_folders(tool->store, &releases, &count, err); /* not even looked into by this process */
     else if (!rc)
         rc = wp_tool_releases(tool, &releases, &count, err);

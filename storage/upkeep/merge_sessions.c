@@ -13,24 +13,24 @@
 
 #define UUID_LENGTH 36u
 
-struct seat { /* a session in a shard */
+struct shard_session { /* a session in a shard */
     char session[UUID_LENGTH + 1], shard[WP_ID_ROOM];
     bool is_imported;
 };
 
-struct seats {
-    struct seat *seats;
+struct shard_sessions {
+    struct shard_session *rows;
     uint32_t count, room;
 };
 
-static int add(struct seats *all, const char *session, const char *shard, bool is_imported)
+static int add(struct shard_sessions *all, const char *session, const char *shard, bool is_imported)
 {
-    if (wp_rows_grow(&all->seats, &all->room, all->count, sizeof(*all->seats)))
+    if (wp_rows_grow(&all->rows, &all->room, all->count, sizeof(*all->rows)))
         return -ENOMEM;
-    struct seat *seat = &all->seats[all->count++];
-    *seat = (struct seat){.is_imported = is_imported};
-    snprintf(seat->session, sizeof(seat->session), "%.*s", (int)UUID_LENGTH, session);
-    snprintf(seat->shard, sizeof(seat->shard), "%s", shard);
+    struct shard_session *row = &all->rows[all->count++];
+    *row = (struct shard_session){.is_imported = is_imported};
+    snprintf(row->session, sizeof(row->session), "%.*s", (int)UUID_LENGTH, session);
+    snprintf(row->shard, sizeof(row->shard), "%s", shard);
     return 0;
 }
 
@@ -54,22 +54,22 @@ static int take_note(void *context, const struct wp_metadata_row *row)
 
 static int compare(const void *left, const void *right)
 {
-    return strcmp(((const struct seat *)left)->session, ((const struct seat *)right)->session);
+    return strcmp(((const struct shard_session *)left)->session, ((const struct shard_session *)right)->session);
 }
 
-static int gather(struct wp_txn *txn, struct seats *all, struct wp_error *err)
+static int gather(struct wp_txn *txn, struct shard_sessions *all, struct wp_error *err)
 {
-    const struct wp_metadata_place place = {NULL, false, 0};
+    const struct wp_metadata_scope scope = {NULL, false, 0};
     int rc = wp_txn_visit(txn, "__state__/processed.", take_processed, all, err);
     if (!rc)
-        rc = wp_txn_all_metadata(txn, &place, take_note, all, err);
+        rc = wp_txn_all_metadata(txn, &scope, take_note, all, err);
     if (!rc && all->count)
-        qsort(all->seats, all->count, sizeof(*all->seats), compare);
+        qsort(all->rows, all->count, sizeof(*all->rows), compare);
     return rc == -ENOMEM ? wp_error_set(err, rc, "out of memory for the list of sessions") : rc;
 }
 
-static int check_pair(
-    struct wp_txn *to, struct wp_txn *from, const struct seat *there, const struct seat *here, struct wp_error *err)
+static int check_pair(struct wp_txn *to, struct wp_txn *from, const struct shard_session *there,
+    const struct shard_session *here, struct wp_error *err)
 {
     uint8_t theirs[16], ours[16];
     if (wp_txn_shard_origin(to, there->shard, theirs, NULL) || wp_txn_shard_origin(from, here->shard, ours, NULL) ||
@@ -82,33 +82,33 @@ static int check_pair(
 }
 
 /* One session of `from`, all its seats. */
-static bool is_imported(const struct seats *all, uint32_t first)
+static bool is_imported(const struct shard_sessions *all, uint32_t first)
 {
-    for (uint32_t i = first; i < all->count && !compare(&all->seats[i], &all->seats[first]); i++)
-        if (all->seats[i].is_imported)
+    for (uint32_t i = first; i < all->count && !compare(&all->rows[i], &all->rows[first]); i++)
+        if (all->rows[i].is_imported)
             return true;
     return false;
 }
 
 int wp_merge_sessions_check(struct wp_txn *to, struct wp_txn *from, struct wp_error *err)
 {
-    struct seats theirs = {0}, ours = {0};
+    struct shard_sessions theirs = {0}, ours = {0};
     int rc = gather(to, &theirs, err);
     if (!rc)
         rc = gather(from, &ours, err);
     for (uint32_t i = 0, j = 0; !rc && i < theirs.count && j < ours.count;) {
-        int order = compare(&theirs.seats[i], &ours.seats[j]);
+        int order = compare(&theirs.rows[i], &ours.rows[j]);
         if (order) {
             order < 0 ? i++ : j++;
             continue;
         }
         uint32_t end = i;
-        for (; !rc && end < theirs.count && !compare(&theirs.seats[end], &ours.seats[j]); end++)
+        for (; !rc && end < theirs.count && !compare(&theirs.rows[end], &ours.rows[j]); end++)
             if (is_imported(&theirs, i) || is_imported(&ours, j))
-                rc = check_pair(to, from, &theirs.seats[end], &ours.seats[j], err);
+                rc = check_pair(to, from, &theirs.rows[end], &ours.rows[j], err);
         j++; /* its next seat meets the same ones */
     }
-    free(theirs.seats);
-    free(ours.seats);
+    free(theirs.rows);
+    free(ours.rows);
     return rc;
 }

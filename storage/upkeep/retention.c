@@ -75,19 +75,19 @@ static bool has_data(char **keys, size_t count)
     return false;
 }
 
-struct stretch {
+struct interval {
     uint64_t start_s, end_s;
 };
 
 /* What reports and traces of the aggregate cover, by start and none in another. */
 struct cover {
-    struct stretch *rows;
+    struct interval *rows;
     size_t count;
 };
 
-static int compare_stretches(const void *left, const void *right)
+static int compare_intervals(const void *left, const void *right)
 {
-    const struct stretch *a = left, *b = right;
+    const struct interval *a = left, *b = right;
     return a->start_s < b->start_s ? -1 : a->start_s > b->start_s;
 }
 
@@ -103,12 +103,12 @@ static int find_cover(struct wp_txn *txn, char **keys, size_t count, struct cove
             continue;
         uint64_t length_s = key.kind == WP_VALUE_REPORT ? wp_txn_timebox_length(txn, keys[i]) : 0;
         cover->rows[found++] =
-            (struct stretch){key.timebox_s, wp_sum(key.timebox_s, length_s ? length_s : WP_RAW_TIMEBOX_S)};
+            (struct interval){key.timebox_s, wp_sum(key.timebox_s, length_s ? length_s : WP_RAW_TIMEBOX_S)};
     }
     if (found)
-        qsort(cover->rows, found, sizeof(*cover->rows), compare_stretches);
+        qsort(cover->rows, found, sizeof(*cover->rows), compare_intervals);
     for (size_t i = 0; i < found; i++) {
-        struct stretch *last = cover->count ? &cover->rows[cover->count - 1] : NULL;
+        struct interval *last = cover->count ? &cover->rows[cover->count - 1] : NULL;
         if (!last || cover->rows[i].start_s > last->end_s)
             cover->rows[cover->count++] = cover->rows[i];
         else if (cover->rows[i].end_s > last->end_s)
@@ -120,8 +120,8 @@ static int find_cover(struct wp_txn *txn, char **keys, size_t count, struct cove
 static int compare_instant(const void *instant, const void *row)
 {
     uint64_t at_s = *(const uint64_t *)instant;
-    const struct stretch *stretch = row;
-    return at_s < stretch->start_s ? -1 : at_s >= stretch->end_s;
+    const struct interval *interval = row;
+    return at_s < interval->start_s ? -1 : at_s >= interval->end_s;
 }
 
 static bool is_covered(const struct cover *cover, uint64_t at_s)

@@ -67,7 +67,7 @@ static uint32_t node_of(struct wp_report *report, const struct made_fact *fact)
     return node;
 }
 
-void made_stretch(const struct made_fact *fact, uint64_t *start_ns, uint64_t *end_ns)
+void made_interval(const struct made_fact *fact, uint64_t *start_ns, uint64_t *end_ns)
 {
     *start_ns = 1790000000000000000u + fact->c % 3600000000000u;
     *end_ns = *start_ns + (fact->d % 97 ? fact->a * (1 + fact->b) : fact->a * 1000000000u);
@@ -81,7 +81,7 @@ void made_add(struct wp_report *report, const struct made_fact *fact)
         break;
     case MADE_TIMED: {
         uint64_t start_ns, end_ns;
-        made_stretch(fact, &start_ns, &end_ns);
+        made_interval(fact, &start_ns, &end_ns);
         wp_report_add_at(report, node_of(report, fact), (enum wp_category)(fact->c % WP_CATEGORIES), start_ns, end_ns);
         break;
     }

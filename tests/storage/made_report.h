@@ -39,7 +39,7 @@ void made_shuffle(struct made_fact *facts, size_t count, uint64_t *seed);
 void made_add(struct wp_report *report, const struct made_fact *fact);
 struct wp_report *made_report(const struct made_fact *facts, size_t count);
 /* When a MADE_TIMED fact was: seconds of stretches in an hour, now and then one of days. */
-void made_stretch(const struct made_fact *fact, uint64_t *start_ns, uint64_t *end_ns);
+void made_interval(const struct made_fact *fact, uint64_t *start_ns, uint64_t *end_ns);
 /* A frame's name, by its number, with hostile ones among them. */
 const char *made_name(unsigned frame);
 struct wp_trace *made_trace(uint64_t seed, unsigned rows);

@@ -124,7 +124,7 @@ static int put_state(struct maker *maker, struct wp_txn *txn, char **words)
     if (!strcmp(what, "clock"))
         return put_clock(maker, txn, number(words[1]));
     if (!strcmp(what, "metadata"))
-        return wp_txn_set_metadata(txn, &(struct wp_metadata_place){.aggregate = *words[1] ? words[1] : NULL},
+        return wp_txn_set_metadata(txn, &(struct wp_metadata_scope){.aggregate = *words[1] ? words[1] : NULL},
             maker->shard, words[2], words[3], number(words[4]), &maker->err);
     if (!strcmp(what, "map")) {
         struct wp_sourcemap_row row = {(const uint8_t *)"\x01\x02", 2, "libp.so", "f\x01\xff", number(words[1]),

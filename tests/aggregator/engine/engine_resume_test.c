@@ -154,7 +154,7 @@ static void stored(struct place *place, struct wp_buffer *bytes)
     wp_report_destroy(report);
     place->recorder_ns = 0;
     assert_int_equal(
-        wp_txn_all_metadata(txn, &(struct wp_metadata_place){0}, take_recorder, &place->recorder_ns, NULL), 0);
+        wp_txn_all_metadata(txn, &(struct wp_metadata_scope){0}, take_recorder, &place->recorder_ns, NULL), 0);
     wp_txn_abort(txn);
     wp_store_close(store);
 }

@@ -189,7 +189,7 @@ static const struct wp_change *find(
 static void as_text(struct wp_buffer *out, const struct wp_compare *made)
 {
     struct wp_display display;
-    wp_display_init(&display, &(struct wp_query){WP_PAGE_INDEX, NULL, NULL});
+    wp_display_init(&display, &(struct wp_page_id){WP_PAGE_INDEX, NULL, NULL});
     assert_int_equal(wp_page_compare_digest(&display, made, NULL), 0);
     assert_int_equal(wp_format_text(out, &display, NULL), 0);
     wp_display_fini(&display);
@@ -207,16 +207,16 @@ static void recorded_in_turns(struct wp_facts facts[2], uint64_t seed, double sl
 {
     static const char *const names[] = {"v1", "v2"};
     struct wp_error err = {0};
-    for (unsigned side = 0; side < 2; side++) {
+    for (unsigned operand = 0; operand < 2; operand++) {
         struct wp_report *sum = NULL;
         for (unsigned i = 0; i < RECORDINGS; i++) {
-            struct service_options options = {.seed = seed * 64 + side * 8 + i,
+            struct service_options options = {.seed = seed * 64 + operand * 8 + i,
                 .seconds = 60,
                 .requests = 100,
                 .steps = 0.02,
-                .later_s = (2 * i + side) * 80};
+                .later_s = (2 * i + operand) * 80};
             options.slower[SERVICE_DISK] = days_disk(options.seed);
-            options.slower[6] = side ? slower : 0; /* what postgres computes */
+            options.slower[6] = operand ? slower : 0; /* what postgres computes */
             struct wp_report *one = sample_service(&options);
             if (sum && wp_report_merge(sum, one, &err))
                 fail_msg("%s", err.text);
@@ -225,8 +225,8 @@ static void recorded_in_turns(struct wp_facts facts[2], uint64_t seed, double sl
             else
                 sum = one;
         }
-        build(&facts[side], names[side], sum);
-        facts[side].recordings = RECORDINGS;
+        build(&facts[operand], names[operand], sum);
+        facts[operand].recordings = RECORDINGS;
     }
 }
 
@@ -239,12 +239,12 @@ static void recordings_that_differ_raise_no_alarm(void **state)
         struct wp_compare made;
         recorded_in_turns(facts, seed, 0);
         compare(&made, facts, &WP_COMPARE_DEFAULTS);
-        assert_int_equal(made.side[0].stretches, RECORDINGS);
+        assert_int_equal(made.operand[0].intervals, RECORDINGS);
         alarms += made.worse || made.better || made.is_degraded;
         wp_compare_fini(&made);
         facts[0].recordings = facts[1].recordings = 1; /* as if it were all one */
         compare(&made, facts, &WP_COMPARE_DEFAULTS);
-        assert_int_equal(made.side[0].stretches, 1);
+        assert_int_equal(made.operand[0].intervals, 1);
         blind += made.worse || made.better || made.is_degraded;
         end(&made, facts);
     }
@@ -288,7 +288,7 @@ static void one_recording_borrows_from_many(void **state)
         build(&lone[1], "v3", sample_service(&options));
         lone[0] = facts[0];
         compare(&made, lone, &WP_COMPARE_DEFAULTS);
-        assert_int_equal(made.side[1].stretches, 1);
+        assert_int_equal(made.operand[1].intervals, 1);
         alarms += made.is_degraded;
         wp_compare_fini(&made);
         wp_facts_fini(&lone[1]);
@@ -390,12 +390,12 @@ static void all_views_agree(void **state)
     assert_int_equal(find(&made, WP_CHANGE_FUNCTIONS, "pread", -1)->verdict, WP_VERDICT_BETTER);
     uint64_t sum[2] = {0};
     for (size_t i = 0; i < made.changes[WP_CHANGE_HOPS].count; i++)
-        for (int side = 0; side < 2; side++)
-            sum[side] += made.changes[WP_CHANGE_HOPS].rows[i].ns[side];
-    for (int side = 0; side < 2; side++) /* hops part the whole: nothing is left out and nothing is twice */
-        assert_int_equal(sum[side], made.side[side].total_ns);
+        for (int operand = 0; operand < 2; operand++)
+            sum[operand] += made.changes[WP_CHANGE_HOPS].rows[i].ns[operand];
+    for (int operand = 0; operand < 2; operand++) /* hops part the whole: nothing is left out and nothing is twice */
+        assert_int_equal(sum[operand], made.operand[operand].total_ns);
     const struct wp_flame *flame = &facts[1].flame;
-    assert_near((double)made.flames[1].other_ns[0], (double)made.side[0].total_ns, 2);
+    assert_near((double)made.flames[1].other_ns[0], (double)made.operand[0].total_ns, 2);
     unsigned blue = 0;
     for (uint32_t i = 0; i < flame->count; i++) {
         const char *name = wp_facts_frame_name(&facts[1], flame->nodes[i].frame);
@@ -494,7 +494,7 @@ static void hostile_names_stay_text(void **state)
     build(&facts[1], "v2", sample_hostile_report());
     compare(&made, facts, &WP_COMPARE_DEFAULTS);
     struct wp_display display;
-    wp_display_init(&display, &(struct wp_query){WP_PAGE_COMPARE, "v2", "main"});
+    wp_display_init(&display, &(struct wp_page_id){WP_PAGE_COMPARE, "v2", "main"});
     assert_int_equal(wp_page_compare(&display, &made, true, NULL), 0);
     assert_int_equal(wp_format_html(&html, &display, NULL), 0);
     assert_int_equal(wp_format_text(&text, &display, NULL), 0);

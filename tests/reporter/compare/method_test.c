@@ -69,8 +69,8 @@ static struct wp_assessment judge(enum wp_method method, double (*before)(double
     struct wp_assessment found;
     fill(parts[0], before);
     fill(parts[1], after);
-    const struct wp_series side[2] = {{parts[0], life, BUCKETS, 100}, {parts[1], life, BUCKETS, 100}};
-    assert_true(wp_method_series(method, &found, side, wp_method_threshold(method)));
+    const struct wp_series operand[2] = {{parts[0], life, BUCKETS, 100}, {parts[1], life, BUCKETS, 100}};
+    assert_true(wp_method_series(method, &found, operand, wp_method_threshold(method)));
     return found;
 }
 
@@ -84,9 +84,9 @@ static void the_average_piece_is_held_to_twice(void **state)
     } cases[] = {{100, 200, WP_SEVERITY_CHANGE, 1}, {100, 199, WP_SEVERITY_NONE, 1}, {100, 50, WP_SEVERITY_CHANGE, -1},
         {100, 51, WP_SEVERITY_NONE, -1}, {0, 50, WP_SEVERITY_UNKNOWN, 0}};
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-        const struct wp_series side[2] = {{.mean_piece = cases[i].before}, {.mean_piece = cases[i].after}};
+        const struct wp_series operand[2] = {{.mean_piece = cases[i].before}, {.mean_piece = cases[i].after}};
         struct wp_assessment found;
-        assert_true(wp_method_series(WP_METHOD_AVERAGE, &found, side, 100));
+        assert_true(wp_method_series(WP_METHOD_AVERAGE, &found, operand, 100));
         assert_int_equal(found.severity, cases[i].severity);
         assert_int_equal(found.direction, cases[i].direction);
         assert_true(isnan(found.confidence)); /* the method knows none */
@@ -145,7 +145,7 @@ static void areas_and_sections_are_held_to_a_quarter(void **state)
     }
 }
 
-static void sides_are_cut_to_the_shorter_one(void **state)
+static void operands_are_cut_to_the_shorter_one(void **state)
 {
     (void)state;
     double before[BUCKETS], after[BUCKETS];
@@ -153,8 +153,8 @@ static void sides_are_cut_to_the_shorter_one(void **state)
     fill(before, line);
     fill(after, line);
     /* Half as long: the second half of a growing row would make it look shrunk. */
-    const struct wp_series side[2] = {{before, life, BUCKETS, 1}, {after, life, BUCKETS / 2, 1}};
-    assert_true(wp_method_series(WP_METHOD_LOCAL, &found, side, 25));
+    const struct wp_series operand[2] = {{before, life, BUCKETS, 1}, {after, life, BUCKETS / 2, 1}};
+    assert_true(wp_method_series(WP_METHOD_LOCAL, &found, operand, 25));
     assert_int_equal(found.severity, WP_SEVERITY_NONE);
     const struct wp_series brief[2] = {{before, life, BUCKETS, 1}, {after, life, 3, 1}};
     assert_true(wp_method_series(WP_METHOD_LOCAL, &found, brief, 25));
@@ -254,8 +254,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(the_average_piece_is_held_to_twice),
         cmocka_unit_test(models_are_told_apart), cmocka_unit_test(a_curve_of_a_higher_order_is_a_degradation),
-        cmocka_unit_test(areas_and_sections_are_held_to_a_quarter), cmocka_unit_test(sides_are_cut_to_the_shorter_one),
-        cmocka_unit_test(outliers_are_told_by_all_others), cmocka_unit_test(ratios_are_drawn_to_their_middle),
-        cmocka_unit_test(quantiles_are_between_ranks), cmocka_unit_test(names_lead_back)};
+        cmocka_unit_test(areas_and_sections_are_held_to_a_quarter),
+        cmocka_unit_test(operands_are_cut_to_the_shorter_one), cmocka_unit_test(outliers_are_told_by_all_others),
+        cmocka_unit_test(ratios_are_drawn_to_their_middle), cmocka_unit_test(quantiles_are_between_ranks),
+        cmocka_unit_test(names_lead_back)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -137,9 +137,9 @@ static void assert_one_verdict(const struct outcome *outcome)
             if (row->verdict == WP_VERDICT_SAME)
                 assert_true(row->assessment.severity <= WP_SEVERITY_MAYBE);
         }
-    for (int side = 0; side < 2; side++)
-        for (uint32_t i = 0; i < compare->flames[side].count; i++)
-            blue += compare->flames[side].marks[i] == WP_VERDICT_BETTER;
+    for (int operand = 0; operand < 2; operand++)
+        for (uint32_t i = 0; i < compare->flames[operand].count; i++)
+            blue += compare->flames[operand].marks[i] == WP_VERDICT_BETTER;
     if (compare->is_worse_whole)
         assert_int_equal(compare->better + blue, 0);
 }
@@ -153,7 +153,7 @@ static void hold(struct outcome *outcome, const struct command *before, const st
     build(&outcome->facts[1], "v2", after);
     if (wp_compare_build(&outcome->compare, &outcome->facts[0], &outcome->facts[1], &WP_COMPARE_DEFAULTS, &err))
         fail_msg("%s", err.text);
-    wp_display_init(&display, &(struct wp_query){WP_PAGE_INDEX, NULL, NULL});
+    wp_display_init(&display, &(struct wp_page_id){WP_PAGE_INDEX, NULL, NULL});
     assert_int_equal(wp_page_compare_digest(&display, &outcome->compare, NULL), 0);
     assert_int_equal(wp_format_text(&outcome->text, &display, NULL), 0);
     wp_display_fini(&display);

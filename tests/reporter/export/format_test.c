@@ -55,7 +55,7 @@ static void build(struct wp_facts *facts, struct wp_report *report, struct wp_tr
 static void as_text(struct wp_buffer *out, const struct wp_facts *facts)
 {
     struct wp_display display;
-    wp_display_init(&display, &(struct wp_query){WP_PAGE_OVERVIEW, "v1", "main"});
+    wp_display_init(&display, &(struct wp_page_id){WP_PAGE_OVERVIEW, "v1", "main"});
     assert_int_equal(wp_page_digest(&display, facts, NULL), 0);
     assert_int_equal(wp_format_text(out, &display, NULL), 0);
     wp_display_fini(&display);
@@ -204,7 +204,7 @@ static void check_html(const struct wp_buffer *html)
 static void build_page(struct wp_display *display, const struct wp_facts *facts, int page)
 {
     struct wp_calls calls;
-    wp_display_init(display, &(struct wp_query){(enum wp_page_kind)page, "v1", "main"});
+    wp_display_init(display, &(struct wp_page_id){(enum wp_page_kind)page, "v1", "main"});
     if (page == WP_PAGE_SOURCE) { /* without a text, and with one that is hostile */
         struct wp_source_text source = {.why_not = sample_hostile_names[0]};
         struct wp_source_physical all[64] = {0};

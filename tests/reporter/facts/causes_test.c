@@ -8,7 +8,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "reporter/facts/code_place.h"
+#include "reporter/facts/code_location.h"
 #include "reporter/facts/facts_read.h"
 #include "reporter/facts/wait_graph.h"
 #include "storage/report/report.h"
@@ -147,9 +147,9 @@ static void places(void **state)
         {"nodeVisit", "/srv/nodetool", 3}};
     (void)state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
-        if (wp_code_place_rank(WP_STYLE_USER, rows[i].name, rows[i].object) != rows[i].rank)
-            fail_msg("%s: %u", rows[i].name, wp_code_place_rank(WP_STYLE_USER, rows[i].name, rows[i].object));
-    assert_int_equal(wp_code_place_rank(WP_STYLE_KERNEL, "do_wait", ""), 0);
+        if (wp_code_location_rank(WP_STYLE_USER, rows[i].name, rows[i].object) != rows[i].rank)
+            fail_msg("%s: %u", rows[i].name, wp_code_location_rank(WP_STYLE_USER, rows[i].name, rows[i].object));
+    assert_int_equal(wp_code_location_rank(WP_STYLE_KERNEL, "do_wait", ""), 0);
 }
 
 int main(void)

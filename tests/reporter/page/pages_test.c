@@ -204,7 +204,7 @@ static void an_index_card_says_what_its_marks_count(void **state)
         other->change = "web changed";
         other->worse = rows[i].other[0];
         other->better = rows[i].other[1];
-        wp_display_init(&display, &(struct wp_query){.page = WP_PAGE_INDEX});
+        wp_display_init(&display, &(struct wp_page_id){.page = WP_PAGE_INDEX});
         assert_int_equal(wp_page_index(&display, &site, &err), 0);
         assert_string_equal(display.subtitle, "One release");
         const struct wp_item *card = display.first;

@@ -6,7 +6,7 @@
 #include <cmocka.h>
 
 #include "common/path.h"
-#include "reporter/display/query.h"
+#include "reporter/display/page_id.h"
 #include "reporter/site/site_tree.h"
 
 #include <dirent.h>
@@ -322,10 +322,10 @@ static void ids_that_the_site_uses_get_another_folder(void **state)
 {
     (void)state;
     struct wp_buffer path = {0};
-    wp_query_path_part(&path, &(struct wp_query){WP_PAGE_FLAME, "assets", "index.html"}, 0);
+    wp_page_id_path_part(&path, &(struct wp_page_id){WP_PAGE_FLAME, "assets", "index.html"}, 0);
     assert_string_equal((const char *)path.data, "assets~/index.html~/flame.html");
     wp_buffer_clear(&path);
-    wp_query_path_part(&path, &(struct wp_query){WP_PAGE_OVERVIEW, "v1", "main"}, 0);
+    wp_page_id_path_part(&path, &(struct wp_page_id){WP_PAGE_OVERVIEW, "v1", "main"}, 0);
     assert_string_equal((const char *)path.data, "v1/main/index.html");
     wp_buffer_fini(&path);
 }

@@ -84,7 +84,7 @@ static void record(const struct place *place, uint8_t number, bool is_own, const
     if (number)
         assert_int_equal(wp_txn_put_resume(txn, "s", &resume, NULL), 0);
     assert_int_equal(
-        wp_txn_set_metadata(txn, &(struct wp_metadata_place){.aggregate = NULL}, "s", key, "6.1", 1, NULL), 0);
+        wp_txn_set_metadata(txn, &(struct wp_metadata_scope){.aggregate = NULL}, "s", key, "6.1", 1, NULL), 0);
     assert_int_equal(wp_txn_commit(txn, NULL), 0);
     wp_store_close(store);
 }

@@ -30,7 +30,7 @@ static void layout_is_whole(void **state)
         "shard", "metadata", "last_sample", "genealogy", "sourcemap", "source", "clock"};
     assert_int_equal(wp_txn_register_shard(txn, "web-1", NULL), 0);
     assert_int_equal(
-        wp_txn_set_metadata(txn, &(struct wp_metadata_place){.aggregate = NULL}, "web-1", "owner", "me", 1, NULL), 0);
+        wp_txn_set_metadata(txn, &(struct wp_metadata_scope){.aggregate = NULL}, "web-1", "owner", "me", 1, NULL), 0);
     assert_int_equal(wp_txn_register_shard(txn, "web-1", NULL), 0);
     assert_int_equal(fixture_count(txn, ""), 7);
     for (size_t i = 0; i < 7; i++) {
@@ -347,30 +347,30 @@ static void metadata_has_one_rule(void **state)
     } puts[] = {{"b", "owner", "old", 5}, {"a", "owner", "new", 9}, {"a", "owner", "older", 8}, {"a", "tie", "a", 4},
         {"b", "tie", "b", 4}, {"b", "empty", "", 1}, {"a", "same", "first", 3}, {"a", "same", "second", 3}};
     for (size_t i = 0; i < sizeof(puts) / sizeof(*puts); i++)
-        assert_int_equal(wp_txn_set_metadata(txn, &(struct wp_metadata_place){.aggregate = NULL}, puts[i].shard,
+        assert_int_equal(wp_txn_set_metadata(txn, &(struct wp_metadata_scope){.aggregate = NULL}, puts[i].shard,
                              puts[i].key, puts[i].value, puts[i].real_s, NULL),
             0);
     assert_int_equal(
-        wp_txn_set_metadata(txn, &(struct wp_metadata_place){.aggregate = "main"}, "a", "events", "12", 1, NULL), 0);
+        wp_txn_set_metadata(txn, &(struct wp_metadata_scope){.aggregate = "main"}, "a", "events", "12", 1, NULL), 0);
     struct wp_buffer text = {0};
-    assert_int_equal(wp_txn_all_metadata(txn, &(struct wp_metadata_place){.aggregate = NULL}, note, &text, NULL), 0);
+    assert_int_equal(wp_txn_all_metadata(txn, &(struct wp_metadata_scope){.aggregate = NULL}, note, &text, NULL), 0);
     assert_string_equal((char *)text.data, "b:empty=;a:owner=new;a:same=second;b:tie=b;");
     wp_buffer_clear(&text);
-    assert_int_equal(wp_txn_all_metadata(txn, &(struct wp_metadata_place){.aggregate = "main"}, note, &text, NULL), 0);
+    assert_int_equal(wp_txn_all_metadata(txn, &(struct wp_metadata_scope){.aggregate = "main"}, note, &text, NULL), 0);
     assert_string_equal((char *)text.data, "a:events=12;");
     wp_buffer_clear(&text);
     assert_int_equal(
-        wp_txn_all_metadata(txn, &(struct wp_metadata_place){.aggregate = "nobody"}, note, &text, NULL), 0);
+        wp_txn_all_metadata(txn, &(struct wp_metadata_scope){.aggregate = "nobody"}, note, &text, NULL), 0);
     assert_int_equal(text.size, 0);
     char *longest = calloc(1, 70001);
     memset(longest, 'x', 70000);
     assert_int_equal(
-        wp_txn_set_metadata(txn, &(struct wp_metadata_place){.aggregate = NULL}, "a", "", "v", 1, NULL), -EINVAL);
+        wp_txn_set_metadata(txn, &(struct wp_metadata_scope){.aggregate = NULL}, "a", "", "v", 1, NULL), -EINVAL);
     assert_int_equal(
-        wp_txn_set_metadata(txn, &(struct wp_metadata_place){.aggregate = NULL}, "a", longest, "v", 1, NULL), -EINVAL);
+        wp_txn_set_metadata(txn, &(struct wp_metadata_scope){.aggregate = NULL}, "a", longest, "v", 1, NULL), -EINVAL);
     assert_int_equal(
-        wp_txn_set_metadata(txn, &(struct wp_metadata_place){.aggregate = "main"}, "a", "long", longest, 1, NULL), 0);
-    assert_int_equal(wp_txn_all_metadata(txn, &(struct wp_metadata_place){.aggregate = "main"}, note, &text, NULL), 0);
+        wp_txn_set_metadata(txn, &(struct wp_metadata_scope){.aggregate = "main"}, "a", "long", longest, 1, NULL), 0);
+    assert_int_equal(wp_txn_all_metadata(txn, &(struct wp_metadata_scope){.aggregate = "main"}, note, &text, NULL), 0);
     assert_int_equal(strlen((char *)text.data), strlen("a:events=12;a:long=;") + 65535);
     free(longest);
     wp_buffer_fini(&text);
@@ -400,7 +400,7 @@ static int tally(void *context, const struct wp_metadata_row *row)
 
 /* More hosts than a value holds: those that were heard of longest ago go, and are counted; a release is never full of
  * them. */
-static void metadata_makes_room_for_hosts(void **state)
+static void metadata_is_trimmed_for_hosts(void **state)
 {
     enum { OLD = 65000, NEW = 1000 };
     static char keys[OLD + NEW][24];
@@ -412,10 +412,10 @@ static void metadata_makes_room_for_hosts(void **state)
         entries[i] = (struct wp_metadata_entry){keys[i], "v"};
     }
     assert_int_equal(
-        wp_txn_set_metadata(txn, &(struct wp_metadata_place){.aggregate = NULL}, "a", "owner", "me", 1, NULL), 0);
+        wp_txn_set_metadata(txn, &(struct wp_metadata_scope){.aggregate = NULL}, "a", "owner", "me", 1, NULL), 0);
     assert_int_equal(wp_txn_put_all_metadata(txn, NULL, "a", entries, OLD, 5, NULL), 0);
     assert_int_equal(wp_txn_put_all_metadata(txn, NULL, "a", entries + OLD, NEW, 6, NULL), 0);
-    assert_int_equal(wp_txn_all_metadata(txn, &(struct wp_metadata_place){.aggregate = NULL}, tally, &seen, NULL), 0);
+    assert_int_equal(wp_txn_all_metadata(txn, &(struct wp_metadata_scope){.aggregate = NULL}, tally, &seen, NULL), 0);
     assert_int_equal(seen.hosts + seen.networks, 65536 - 2); /* with the owner, and the count of what is gone */
     assert_int_equal(seen.networks, 0);                      /* of the same second: these first */
     assert_string_equal(seen.first, keys[100]);
@@ -423,8 +423,8 @@ static void metadata_makes_room_for_hosts(void **state)
     assert_string_equal(seen.owner, "me");
     seen = (struct tally){0};
     assert_int_equal(
-        wp_txn_set_metadata(txn, &(struct wp_metadata_place){.aggregate = NULL}, "a", "one", "more", 7, NULL), 0);
-    assert_int_equal(wp_txn_all_metadata(txn, &(struct wp_metadata_place){.aggregate = NULL}, tally, &seen, NULL), 0);
+        wp_txn_set_metadata(txn, &(struct wp_metadata_scope){.aggregate = NULL}, "a", "one", "more", 7, NULL), 0);
+    assert_int_equal(wp_txn_all_metadata(txn, &(struct wp_metadata_scope){.aggregate = NULL}, tally, &seen, NULL), 0);
     assert_int_equal(seen.hosts, 65536 - 3);
     assert_string_equal(seen.gone, "467");
     wp_txn_abort(txn);
@@ -453,6 +453,6 @@ int main(void)
         TEST(last_samples_are_merged), TEST(clocks_are_kept_by_span), TEST(genealogy_is_a_set),
         TEST(genealogy_is_bounded), TEST(genealogy_of_many_names_is_bounded), TEST(sources_are_bounded),
         TEST(sourcemap_is_a_set), TEST(sourcemap_has_lines), TEST(metadata_has_one_rule),
-        TEST(metadata_makes_room_for_hosts), TEST(damaged_state_is_an_error)};
+        TEST(metadata_is_trimmed_for_hosts), TEST(damaged_state_is_an_error)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -134,7 +134,7 @@ static void those_of_the_rule(void **state)
         assert_true(wp_exemplars_roles(&set, i) != 0);
     }
     assert_int_equal(services, WP_EXEMPLARS_SERVICES);
-    assert_in_range(waits, WP_EXEMPLARS_SLOWEST, WP_EXEMPLARS_SLOWEST + WP_EXEMPLARS_LOTS);
+    assert_in_range(waits, WP_EXEMPLARS_SLOWEST, WP_EXEMPLARS_SLOWEST + WP_EXEMPLARS_SAMPLED);
     for (unsigned i = 0; i < WINDOWS; i++) {
         const struct wp_exemplar_window *window = &made[i].window;
         uint32_t slower = 0, rank = 0, in_octave = 0;
@@ -179,7 +179,7 @@ static void lots_are_fair(void **state)
             assert_int_equal(wp_exemplars_add(&set, &window), 0);
         }
         for (uint32_t i = 0; i < set.count; i++)
-            drawn += (wp_exemplars_roles(&set, i) & WP_EXEMPLAR_DRAWN) && set.rows[i].length_ns == 3000;
+            drawn += (wp_exemplars_roles(&set, i) & WP_EXEMPLAR_SAMPLED) && set.rows[i].length_ns == 3000;
         wp_exemplars_fini(&set);
     }
     /* 50 * 3000 of 300000 ns: half of 4000 draws, give or take four deviations. */

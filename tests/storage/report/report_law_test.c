@@ -136,7 +136,7 @@ static unsigned width_of(const struct made_fact *facts, uint64_t sums[WP_REPORT_
         memset(sums, 0, WP_REPORT_BUCKETS * sizeof(*sums));
         for (unsigned i = 0; i < FACTS && count <= WP_REPORT_BUCKETS; i++) {
             uint64_t at, end;
-            made_stretch(&facts[i], &at, &end);
+            made_interval(&facts[i], &at, &end);
             while (facts[i].kind == MADE_TIMED && at < end && count <= WP_REPORT_BUCKETS) {
                 uint64_t place = 0, until = ((at >> shift) + 1) << shift;
                 until = until < end ? until : end;
@@ -233,7 +233,7 @@ static void model_fact(struct model *model, const struct made_fact *fact)
         return;
     uint64_t ns = fact->a, count = fact->b, start_ns, end_ns;
     if (fact->kind == MADE_TIMED) {
-        made_stretch(fact, &start_ns, &end_ns);
+        made_interval(fact, &start_ns, &end_ns);
         ns = end_ns - start_ns;
         count = 1;
     }

@@ -1,31 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef WP_REPORTER_CMD_QUESTION_OPTIONS_H
-#define WP_REPORTER_CMD_QUESTION_OPTIONS_H
+#ifndef WP_REPORTER_CMD_QUERY_OPTIONS_H
+#define WP_REPORTER_CMD_QUERY_OPTIONS_H
 /* The command line of `wakepath-reporter query`. */
 #include "reporter/facts/group_types.h"
 #include "reporter/read/named.h"
 #include "storage/kind/selection.h"
 
-#define WP_QUESTION_RELEASES 256u
+#define WP_QUERY_RELEASES 256u
 
-enum wp_question_format { WP_QUESTION_TABLE, WP_QUESTION_JSON, WP_QUESTION_CSV };
+enum wp_query_format { WP_QUERY_TABLE, WP_QUERY_JSON, WP_QUERY_CSV };
 
-struct wp_question {
-    const char *stores[WP_STORES_LIMIT];        /* borrowed from argv */
-    const char *releases[WP_QUESTION_RELEASES]; /* none: all that the stores have */
+struct wp_query_options {
+    const char *stores[WP_STORES_LIMIT];     /* borrowed from argv */
+    const char *releases[WP_QUERY_RELEASES]; /* none: all that the stores have */
     size_t store_count, release_count;
     const char *aggregate; /* NULL: of each release main, else the largest */
     const char *out;       /* file, NULL: standard output */
     struct wp_group_filter filter;
     enum wp_group_by by;
-    enum wp_question_format format;
+    enum wp_query_format format;
     size_t top; /* rows of each release; 0: all */
     struct wp_selection selection;
     struct wp_reference
-        named[WP_QUESTION_RELEASES]; /* what releases and aggregate point into when references were given */
+        named[WP_QUERY_RELEASES]; /* what releases and aggregate point into when references were given */
 };
 
 /* Ends the program where the command line asks for that (argp). argv[0] is "query". */
-void wp_question_parse(struct wp_question *question, int argc, char **argv);
+void wp_query_parse(struct wp_query_options *query, int argc, char **argv);
 
 #endif

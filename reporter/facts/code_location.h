@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef WP_REPORTER_FACTS_CODE_PLACE_H
-#define WP_REPORTER_FACTS_CODE_PLACE_H
+#ifndef WP_REPORTER_FACTS_CODE_LOCATION_H
+#define WP_REPORTER_FACTS_CODE_LOCATION_H
 /*
  * Where in the application a piece of time stands: the innermost function of its layer that is the program's own. The C
  * library, the runtimes of languages, the interpreters and the kernel are how the program waits, not where.
  */
 #include "reporter/facts/facts.h"
 
-struct wp_code_place {
+struct wp_code_location {
     const char *function; /* NULL: no function of the program is known there */
     const char *file;     /* NULL: its line is not known */
     const char *call;     /* what that line calls, in the C library or the like; NULL: it is the program's own work */
@@ -16,12 +16,12 @@ struct wp_code_place {
 
 /* How near to the program a function is: 0 kernel and no function, 1 libc, runtime or interpreter, 2 another library, 3
  * its own. */
-unsigned wp_code_place_rank(uint32_t style, const char *name, const char *object);
+unsigned wp_code_location_rank(uint32_t style, const char *name, const char *object);
 /* By node of the flame: the node of its layer's place, 0 none; in the pool, NULL when out of memory. */
-uint32_t *wp_code_places_build(struct wp_facts *facts);
-/* The place of what stands on `node`; `places` as built. */
-struct wp_code_place wp_code_place_at(const struct wp_facts *facts, const uint32_t *places, uint32_t node);
+uint32_t *wp_code_locations_build(struct wp_facts *facts);
+/* The place of what stands on `node`; `locations` as built. */
+struct wp_code_location wp_code_location_at(const struct wp_facts *facts, const uint32_t *locations, uint32_t node);
 /* "`update_cache` (orders.c:34)"; "" when nothing is known. */
-const char *wp_code_place_text(struct wp_pool *pool, const struct wp_code_place *place);
+const char *wp_code_location_text(struct wp_pool *pool, const struct wp_code_location *location);
 
 #endif

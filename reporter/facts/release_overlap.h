@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef WP_REPORTER_FACTS_MIXED_H
-#define WP_REPORTER_FACTS_MIXED_H
+#ifndef WP_REPORTER_FACTS_RELEASE_OVERLAP_H
+#define WP_REPORTER_FACTS_RELEASE_OVERLAP_H
 /*
  * Windows in which hosts of one service ran different releases: another release's aggregate of the same name was active
  * at the same time. What was measured then may be the one release waiting for the other.
@@ -9,7 +9,7 @@
 #include "reporter/facts/facts.h"
 #include "reporter/read/release_order.h"
 
-struct wp_mixed_window {
+struct wp_release_overlap {
     const char *release;      /* the other one */
     uint64_t from_ns, to_ns;  /* first and last moment in which both were active */
     uint64_t both_ns;         /* how long both were */
@@ -17,13 +17,13 @@ struct wp_mixed_window {
 };
 
 /* Others whose time lies about that of row `release`: rows of the order, the nearest `room`; how many. */
-size_t wp_mixed_candidates(const struct wp_release_order *order, size_t release, size_t *rows, size_t room);
+size_t wp_release_overlap_candidates(const struct wp_release_order *order, size_t release, size_t *rows, size_t room);
 /* facts->mixed from those rows; a release that cannot be read says nothing here. -ENOMEM. */
-int wp_mixed_read(struct wp_facts *facts, const struct wp_stores *stores, const struct wp_release_order *order,
-    const size_t *rows, size_t count, struct wp_error *err);
+int wp_release_overlap_read(struct wp_facts *facts, const struct wp_stores *stores,
+    const struct wp_release_order *order, const size_t *rows, size_t count, struct wp_error *err);
 /* One sentence of all of them; NULL when there is none. */
-const char *wp_mixed_sentence(struct wp_pool *pool, const struct wp_mixed_window *rows, size_t count);
+const char *wp_release_overlap_sentence(struct wp_pool *pool, const struct wp_release_overlap *rows, size_t count);
 /* A heading and a table; nothing when there is none. */
-void wp_page_mixed(struct wp_display *display, const struct wp_mixed_window *rows, size_t count);
+void wp_release_overlap_table(struct wp_display *display, const struct wp_release_overlap *rows, size_t count);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "reporter/compare/compare_place.h"
+#include "reporter/compare/compare_location.h"
 
 #include "storage/report/report_read.h"
 
@@ -36,13 +36,13 @@ static uint32_t application_frame(const struct wp_compare_tree *tree, uint32_t n
 static void sum_frames(const struct wp_compare_build *build, const struct wp_change *change, double *by_frame)
 {
     for (int i = 0; i < 2; i++) {
-        const struct wp_compare_side *side = &build->tree.side[i];
-        double units = build->compare->side[i].units;
-        for (uint32_t cell = 0; cell < side->cell_count; cell++) {
-            uint32_t node = side->node[side->cells[cell].node];
-            if (build->tree.hop[node] != change->hop || (int)side->cells[cell].category != change->category)
+        const struct wp_compare_operand *operand = &build->tree.operand[i];
+        double units = build->compare->operand[i].units;
+        for (uint32_t cell = 0; cell < operand->cell_count; cell++) {
+            uint32_t node = operand->node[operand->cells[cell].node];
+            if (build->tree.hop[node] != change->hop || (int)operand->cells[cell].category != change->category)
                 continue;
-            double ns = (double)side->cells[cell].ns / units;
+            double ns = (double)operand->cells[cell].ns / units;
             by_frame[application_frame(&build->tree, node)] += i == WP_AFTER ? ns : -ns;
         }
     }
@@ -81,7 +81,7 @@ static void place_row(struct wp_compare_build *build, struct wp_change *change, 
     change->place = line ? wp_pool_printf(pool, "%s (%s)", name, line) : name;
 }
 
-int wp_compare_places(struct wp_compare_build *build)
+int wp_compare_locations(struct wp_compare_build *build)
 {
     struct wp_changes *hops = &build->compare->changes[WP_CHANGE_HOPS];
     size_t room = build->tree.frame_count + (size_t)1;

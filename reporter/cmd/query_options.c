@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "reporter/cmd/question_options.h"
+#include "reporter/cmd/query_options.h"
 
 #include "common/nearest.h"
 #include "reporter/cmd/default_store.h"
-#include "reporter/compare/side_spec.h"
+#include "reporter/compare/operand_spec.h"
 #include "reporter/facts/group.h"
 #include "storage/value/bucket.h"
 
@@ -61,14 +61,14 @@ static size_t parse_top(struct argp_state *state, const char *text)
     return number;
 }
 
-static enum wp_question_format parse_format(struct argp_state *state, const char *text)
+static enum wp_query_format parse_format(struct argp_state *state, const char *text)
 {
     static const char *const names[] = {"table", "json", "csv"};
     for (int i = 0; i < 3; i++)
         if (!strcmp(text, names[i]))
-            return (enum wp_question_format)i;
+            return (enum wp_query_format)i;
     argp_error(state, "'%s' is not a format: table, json or csv", text);
-    return WP_QUESTION_TABLE;
+    return WP_QUERY_TABLE;
 }
 
 static void add(struct argp_state *state, const char **list, size_t *count, size_t limit, const char *text)
@@ -78,33 +78,33 @@ static void add(struct argp_state *state, const char **list, size_t *count, size
     list[(*count)++] = text;
 }
 
-static error_t parse_filter(int key, char *arg, struct argp_state *state, struct wp_question *question)
+static error_t parse_filter(int key, char *arg, struct argp_state *state, struct wp_query_options *query)
 {
     int found;
     switch (key) {
     case 'p':
-        question->filter.process = arg;
+        query->filter.process = arg;
         break;
     case 'F':
-        question->filter.function = arg;
+        query->filter.function = arg;
         break;
     case 'H':
-        question->filter.host = arg;
+        query->filter.host = arg;
         break;
     case 'c':
         if ((found = wp_category_find(arg)) < 0)
             argp_error(state, "'%s' is not a category, as blocking_io or remote_not_traced", arg);
-        question->filter.categories |= 1u << found;
+        query->filter.categories |= 1u << found;
         break;
     case KEY_HOSTS:
-        if (wp_hosts_parse(arg, &question->selection.hosts))
+        if (wp_hosts_parse(arg, &query->selection.hosts))
             argp_error(state, "'%.100s' names no hosts: shell patterns parted by commas, as web-1 or web-*", arg);
         break;
     case KEY_SINCE:
-        parse_time(state, arg, &question->selection.since_s);
+        parse_time(state, arg, &query->selection.since_s);
         break;
     case KEY_UNTIL:
-        parse_time(state, arg, &question->selection.until_s);
+        parse_time(state, arg, &query->selection.until_s);
         break;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -114,53 +114,53 @@ static error_t parse_filter(int key, char *arg, struct argp_state *state, struct
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
-    struct wp_question *question = state->input;
+    struct wp_query_options *query = state->input;
     int found;
     switch (key) {
     case 's':
-        add(state, question->stores, &question->store_count, WP_STORES_LIMIT, arg);
+        add(state, query->stores, &query->store_count, WP_STORES_LIMIT, arg);
         break;
     case 'r':
         if (!wp_named_valid(arg))
             argp_error(
                 state, "'%s' is not a valid release: letters, digits and ._+- (1 to 128 of them), or a reference", arg);
-        add(state, question->releases, &question->release_count, WP_QUESTION_RELEASES, arg);
+        add(state, query->releases, &query->release_count, WP_QUERY_RELEASES, arg);
         break;
     case 'a':
         parse_id(state, "aggregate", arg);
-        question->aggregate = arg;
+        query->aggregate = arg;
         break;
     case 'b':
         if ((found = wp_group_by_find(arg)) < 0)
             argp_error(
                 state, "'%s' is nothing to group by: process, function, host, category, path, file or line", arg);
-        question->by = (enum wp_group_by)found;
+        query->by = (enum wp_group_by)found;
         break;
     case 'n':
-        question->top = parse_top(state, arg);
+        query->top = parse_top(state, arg);
         break;
     case 'f':
-        question->format = parse_format(state, arg);
+        query->format = parse_format(state, arg);
         break;
     case 'o':
-        question->out = arg;
+        query->out = arg;
         break;
     case ARGP_KEY_ARG:
         argp_error(state, "unexpected argument '%s'", arg);
         break;
     case ARGP_KEY_END:
-        if (!question->store_count && (question->stores[0] = wp_default_store()))
-            question->store_count = 1;
-        if (!question->store_count)
+        if (!query->store_count && (query->stores[0] = wp_default_store()))
+            query->store_count = 1;
+        if (!query->store_count)
             argp_error(state, "give the store to read with --store ROOT: there is no wakepath-report/store here");
         break;
     default:
-        return parse_filter(key, arg, state, question);
+        return parse_filter(key, arg, state, query);
     }
     return 0;
 }
 
-void wp_question_parse(struct wp_question *question, int argc, char **argv)
+void wp_query_parse(struct wp_query_options *query, int argc, char **argv)
 {
     static const struct argp argp = {option_table, parse, NULL,
         "Sums up where the time of one or several releases went.\v"
@@ -171,8 +171,8 @@ void wp_question_parse(struct wp_question *question, int argc, char **argv)
         "not in the answer, 64 usage.",
         NULL, NULL, NULL};
     char name[] = "wakepath-reporter query";
-    *question = (struct wp_question){.top = TOP_DEFAULT};
+    *query = (struct wp_query_options){.top = TOP_DEFAULT};
     argv[0] = name;
     wp_options_check(&argp, argc, argv, false);
-    argp_parse(&argp, argc, argv, 0, NULL, question);
+    argp_parse(&argp, argc, argv, 0, NULL, query);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "storage/kind/metadata_room.h"
+#include "storage/kind/metadata_limit.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -77,8 +77,7 @@ static void count_gone(struct wp_metadata_gone *gone, Wakepath__Store__Metadata 
     m->n_entries = kept;
 }
 
-int wp_metadata_make_room(
-    Wakepath__Store__Metadata *m, struct wp_metadata_gone *gone, uint64_t real_s, struct wp_error *err)
+int wp_metadata_trim(Wakepath__Store__Metadata *m, struct wp_metadata_gone *gone, uint64_t real_s, struct wp_error *err)
 {
     size_t count = 0, kept = 0, left = m->n_entries + 1 - ENTRIES_LIMIT; /* room for the count, too */
     if (m->n_entries <= ENTRIES_LIMIT)

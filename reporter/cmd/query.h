@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef WP_REPORTER_CMD_QUESTION_H
-#define WP_REPORTER_CMD_QUESTION_H
+#ifndef WP_REPORTER_CMD_QUERY_H
+#define WP_REPORTER_CMD_QUERY_H
 /* `wakepath-reporter query`: sums over the stacks of one or several releases, as a table, JSON or CSV. */
 #include "common/buffer.h"
 #include "common/log.h"
-#include "reporter/cmd/question_options.h"
+#include "reporter/cmd/query_options.h"
 
 /* What is left out of an answer because it cannot be read. */
-struct wp_question_gaps {
+struct wp_query_gaps {
     size_t values, releases;
 };
 
 /* All of it: parses, answers, writes. -EBADMSG: also when the answer is written, and some release could not be read. */
-int wp_question_run(const struct wp_logger *logger, int argc, char **argv, struct wp_error *err);
+int wp_query_run(const struct wp_logger *logger, int argc, char **argv, struct wp_error *err);
 
 #endif

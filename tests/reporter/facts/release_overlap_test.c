@@ -8,9 +8,9 @@
 
 #include "common/path.h"
 #include "reporter/cmd/check.h"
-#include "reporter/compare/side.h"
+#include "reporter/compare/operand.h"
 #include "reporter/facts/facts_read.h"
-#include "reporter/facts/mixed.h"
+#include "reporter/facts/release_overlap.h"
 #include "storage/report/report_series.h"
 #include "tests/reporter/sample.h"
 
@@ -73,24 +73,24 @@ static int tear_down(void **state)
 }
 
 /* Facts of the release with its mixed windows. */
-static void read_mixed(struct wp_facts *facts, const struct place *place, const char *release, size_t room)
+static void read_overlaps(struct wp_facts *facts, const struct place *place, const char *release, size_t room)
 {
-    struct wp_side_spec spec;
+    struct wp_operand_spec spec;
     struct wp_error err = {0};
     size_t rows[8], row = wp_release_order_find(&place->order, release);
     assert_int_not_equal(row, SIZE_MAX);
-    size_t count = wp_mixed_candidates(&place->order, row, rows, room);
+    size_t count = wp_release_overlap_candidates(&place->order, row, rows, room);
     assert_true(count <= room);
-    if (wp_side_parse(&spec, release, &err) || wp_side_read(facts, &place->stores, &spec, "main", &err) ||
-        wp_mixed_read(facts, &place->stores, &place->order, rows, count, &err))
+    if (wp_operand_parse(&spec, release, &err) || wp_operand_read(facts, &place->stores, &spec, "main", &err) ||
+        wp_release_overlap_read(facts, &place->stores, &place->order, rows, count, &err))
         fail_msg("%s", err.text);
 }
 
-static const struct wp_mixed_window *window_of(const struct wp_facts *facts, const char *release)
+static const struct wp_release_overlap *window_of(const struct wp_facts *facts, const char *release)
 {
-    for (size_t i = 0; i < facts->mixed_count; i++)
-        if (!strcmp(facts->mixed[i].release, release))
-            return &facts->mixed[i];
+    for (size_t i = 0; i < facts->overlap_count; i++)
+        if (!strcmp(facts->overlaps[i].release, release))
+            return &facts->overlaps[i];
     return NULL;
 }
 
@@ -98,9 +98,9 @@ static void windows_are_when_both_were_active(void **state)
 {
     struct place *place = *state;
     struct wp_facts facts;
-    read_mixed(&facts, place, "v1", 8);
-    assert_int_equal(facts.mixed_count, 2); /* v4 is later, v5 has no such aggregate */
-    const struct wp_mixed_window *two = window_of(&facts, "v2"), *three = window_of(&facts, "v3");
+    read_overlaps(&facts, place, "v1", 8);
+    assert_int_equal(facts.overlap_count, 2); /* v4 is later, v5 has no such aggregate */
+    const struct wp_release_overlap *two = window_of(&facts, "v2"), *three = window_of(&facts, "v3");
     assert_int_equal(two->from_ns, 1900 * SECOND);
     assert_int_equal(two->to_ns, 2000 * SECOND);
     assert_int_equal(two->both_ns, 100 * SECOND);
@@ -109,26 +109,26 @@ static void windows_are_when_both_were_active(void **state)
     assert_int_equal(three->both_ns, 100 * SECOND);
     assert_string_equal(three->there, "web-4, web-5, web-6, web-7 and 1 more");
     wp_facts_fini(&facts);
-    read_mixed(&facts, place, "v2", 8);
-    assert_int_equal(facts.mixed_count, 1); /* the same window, seen from the other side */
-    assert_int_equal(facts.mixed[0].both_ns, 100 * SECOND);
-    assert_string_equal(facts.mixed[0].release, "v1");
+    read_overlaps(&facts, place, "v2", 8);
+    assert_int_equal(facts.overlap_count, 1); /* the same window, seen from the other side */
+    assert_int_equal(facts.overlaps[0].both_ns, 100 * SECOND);
+    assert_string_equal(facts.overlaps[0].release, "v1");
     wp_facts_fini(&facts);
 }
 
-static void stretches_apart_are_added(void **state)
+static void intervals_apart_are_added(void **state)
 {
     struct place *place = *state;
     struct wp_facts facts;
     put(place->folder, "v2", "main", "web-3", 1100, 1150);
     wp_release_order_fini(&place->order);
     assert_int_equal(wp_release_order_read(&place->order, &place->stores, &(struct wp_order_options){0}, NULL), 0);
-    read_mixed(&facts, place, "v1", 8);
-    const struct wp_mixed_window *two = window_of(&facts, "v2");
+    read_overlaps(&facts, place, "v1", 8);
+    const struct wp_release_overlap *two = window_of(&facts, "v2");
     assert_int_equal(two->from_ns, 1100 * SECOND);
     assert_int_equal(two->to_ns, 2000 * SECOND);
     assert_int_equal(two->both_ns, 150 * SECOND);
-    const char *text = wp_mixed_sentence(&facts.pool, facts.mixed, facts.mixed_count);
+    const char *text = wp_release_overlap_sentence(&facts.pool, facts.overlaps, facts.overlap_count);
     assert_non_null(strstr(text, "release v2 ran at the same time, on web-3, and 1 other release."));
     wp_facts_fini(&facts);
 }
@@ -137,12 +137,12 @@ static void alone_there_is_nothing_to_say(void **state)
 {
     struct place *place = *state;
     struct wp_facts facts;
-    read_mixed(&facts, place, "v4", 8);
-    assert_int_equal(facts.mixed_count, 0);
-    assert_null(wp_mixed_sentence(&facts.pool, facts.mixed, facts.mixed_count));
+    read_overlaps(&facts, place, "v4", 8);
+    assert_int_equal(facts.overlap_count, 0);
+    assert_null(wp_release_overlap_sentence(&facts.pool, facts.overlaps, facts.overlap_count));
     wp_facts_fini(&facts);
-    read_mixed(&facts, place, "v1", 0);
-    assert_int_equal(facts.mixed_count, 0);
+    read_overlaps(&facts, place, "v1", 0);
+    assert_int_equal(facts.overlap_count, 0);
     wp_facts_fini(&facts);
 }
 
@@ -154,7 +154,7 @@ static char *check(const struct place *place, const char *before, const char *af
     struct wp_error err = {0};
     bool is_degraded;
     options.common.stores[0] = place->folder;
-    if (wp_side_parse(&options.before, before, &err) || wp_side_parse(&options.after, after, &err) ||
+    if (wp_operand_parse(&options.before, before, &err) || wp_operand_parse(&options.after, after, &err) ||
         wp_check_run(&out, &options, &is_degraded, &err))
         fail_msg("%s", err.text);
     char *text = strndup((const char *)out.data, out.size);
@@ -184,7 +184,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(windows_are_when_both_were_active, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(stretches_apart_are_added, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(intervals_apart_are_added, set_up, tear_down),
         cmocka_unit_test_setup_teardown(alone_there_is_nothing_to_say, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_check_says_so, set_up, tear_down)};
     return cmocka_run_group_tests(tests, NULL, NULL);

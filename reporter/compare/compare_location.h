@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef WP_REPORTER_COMPARE_COMPARE_PLACE_H
-#define WP_REPORTER_COMPARE_COMPARE_PLACE_H
+#ifndef WP_REPORTER_COMPARE_COMPARE_LOCATION_H
+#define WP_REPORTER_COMPARE_COMPARE_LOCATION_H
 /* Where in the code of the application a hop takes longer. */
 #include "reporter/compare/compare_build.h"
 
 /* Fills `place` of the hops that take longer, where one function has at least half of the difference. -ENOMEM. */
-int wp_compare_places(struct wp_compare_build *build);
+int wp_compare_locations(struct wp_compare_build *build);
 
 #endif

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "reporter/export/sheet.h"
+#include "reporter/export/export_table.h"
 
 #include "storage/report/report_read.h"
 #include "storage/report/report_transactions.h"
 
 #include <string.h>
 
-static size_t one(const struct wp_sheet_source *source)
+static size_t one(const struct wp_export_source *source)
 {
     (void)source;
     return 1;
 }
 
-static void read_report(const struct wp_sheet_source *source, size_t row, struct wp_sheet_field *fields)
+static void read_report(const struct wp_export_source *source, size_t row, struct wp_export_field *fields)
 {
     const struct wp_facts *facts = source->facts;
     const uint64_t numbers[] = {facts->total_ns, facts->wall_ns, facts->uncertain_ns, facts->detached_ns,
@@ -24,12 +24,12 @@ static void read_report(const struct wp_sheet_source *source, size_t row, struct
         fields[2 + i].number = numbers[i];
 }
 
-static size_t process_count(const struct wp_sheet_source *source)
+static size_t process_count(const struct wp_export_source *source)
 {
     return source->facts->process_count;
 }
 
-static void read_process(const struct wp_sheet_source *source, size_t row, struct wp_sheet_field *fields)
+static void read_process(const struct wp_export_source *source, size_t row, struct wp_export_field *fields)
 {
     const struct wp_process_fact *fact = &source->facts->processes[row];
     fields[0].text = fact->host;
@@ -40,12 +40,12 @@ static void read_process(const struct wp_sheet_source *source, size_t row, struc
     fields[5].number = fact->running_ns;
 }
 
-static size_t function_count(const struct wp_sheet_source *source)
+static size_t function_count(const struct wp_export_source *source)
 {
     return source->facts->function_count;
 }
 
-static void read_function(const struct wp_sheet_source *source, size_t row, struct wp_sheet_field *fields)
+static void read_function(const struct wp_export_source *source, size_t row, struct wp_export_field *fields)
 {
     const struct wp_function_fact *fact = &source->facts->functions[row];
     fields[0].text = fact->name;
@@ -57,24 +57,24 @@ static void read_function(const struct wp_sheet_source *source, size_t row, stru
     fields[6].number = fact->count;
 }
 
-static size_t category_count(const struct wp_sheet_source *source)
+static size_t category_count(const struct wp_export_source *source)
 {
     (void)source;
     return WP_CATEGORIES;
 }
 
-static void read_category(const struct wp_sheet_source *source, size_t row, struct wp_sheet_field *fields)
+static void read_category(const struct wp_export_source *source, size_t row, struct wp_export_field *fields)
 {
     fields[0].text = wp_category_key((enum wp_category)row);
     fields[1].number = source->facts->categories[row];
 }
 
-static size_t edge_count(const struct wp_sheet_source *source)
+static size_t edge_count(const struct wp_export_source *source)
 {
     return source->facts->edge_count;
 }
 
-static void read_edge(const struct wp_sheet_source *source, size_t row, struct wp_sheet_field *fields)
+static void read_edge(const struct wp_export_source *source, size_t row, struct wp_export_field *fields)
 {
     const struct wp_edge_fact *fact = &source->facts->edges[row];
     fields[0].text = fact->from;
@@ -86,14 +86,14 @@ static void read_edge(const struct wp_sheet_source *source, size_t row, struct w
     fields[6].number = fact->bound_ns;
 }
 
-static size_t transaction_count(const struct wp_sheet_source *source)
+static size_t transaction_count(const struct wp_export_source *source)
 {
     uint32_t count;
     wp_report_transactions(source->facts->report, &count);
     return count;
 }
 
-static void read_transaction(const struct wp_sheet_source *source, size_t row, struct wp_sheet_field *fields)
+static void read_transaction(const struct wp_export_source *source, size_t row, struct wp_export_field *fields)
 {
     uint32_t count;
     const struct wp_report *report = source->facts->report;
@@ -109,14 +109,14 @@ static void read_transaction(const struct wp_sheet_source *source, size_t row, s
     fields[6].number = fact->count;
 }
 
-static size_t unexplained_count(const struct wp_sheet_source *source)
+static size_t unexplained_count(const struct wp_export_source *source)
 {
     uint32_t count;
     wp_report_unexplained_rows(source->facts->report, &count);
     return count;
 }
 
-static void read_unexplained(const struct wp_sheet_source *source, size_t row, struct wp_sheet_field *fields)
+static void read_unexplained(const struct wp_export_source *source, size_t row, struct wp_export_field *fields)
 {
     uint32_t count;
     const struct wp_unexplained *rows = wp_report_unexplained_rows(source->facts->report, &count);
@@ -128,12 +128,12 @@ static void read_unexplained(const struct wp_sheet_source *source, size_t row, s
     fields[5].number = rows[row].tid;
 }
 
-static size_t wait_count(const struct wp_sheet_source *source)
+static size_t wait_count(const struct wp_export_source *source)
 {
     return source->waits.count;
 }
 
-static void read_wait(const struct wp_sheet_source *source, size_t row, struct wp_sheet_field *fields)
+static void read_wait(const struct wp_export_source *source, size_t row, struct wp_export_field *fields)
 {
     const struct wp_wait_edge *edge = &source->waits.rows[row];
     fields[0].text = wp_facts_frame_name(source->facts, edge->waiter);
@@ -143,12 +143,12 @@ static void read_wait(const struct wp_sheet_source *source, size_t row, struct w
     fields[4].number = edge->count;
 }
 
-static size_t stack_count(const struct wp_sheet_source *source)
+static size_t stack_count(const struct wp_export_source *source)
 {
     return source->facts->flame.cell_count;
 }
 
-static void read_stack(const struct wp_sheet_source *source, size_t row, struct wp_sheet_field *fields)
+static void read_stack(const struct wp_export_source *source, size_t row, struct wp_export_field *fields)
 {
     const struct wp_cell *cell = &source->facts->flame.cells[row];
     fields[0].number = source->facts->flame.nodes[cell->node].source;
@@ -157,7 +157,7 @@ static void read_stack(const struct wp_sheet_source *source, size_t row, struct 
     fields[3].number = cell->count;
 }
 
-static size_t line_count(const struct wp_sheet_source *source)
+static size_t line_count(const struct wp_export_source *source)
 {
     size_t count = 0;
     while (count < source->facts->source.site_count && source->facts->source.sites[count].file != UINT32_MAX)
@@ -165,7 +165,7 @@ static size_t line_count(const struct wp_sheet_source *source)
     return count;
 }
 
-static void read_line(const struct wp_sheet_source *source, size_t row, struct wp_sheet_field *fields)
+static void read_line(const struct wp_export_source *source, size_t row, struct wp_export_field *fields)
 {
     const struct wp_source_lines *lines = &source->facts->source;
     const struct wp_source_site *site = &lines->sites[row];
@@ -179,12 +179,12 @@ static void read_line(const struct wp_sheet_source *source, size_t row, struct w
     fields[7].number = site->own_ns;
 }
 
-static size_t call_count(const struct wp_sheet_source *source)
+static size_t call_count(const struct wp_export_source *source)
 {
     return source->facts->source.call_count;
 }
 
-static void read_call(const struct wp_sheet_source *source, size_t row, struct wp_sheet_field *fields)
+static void read_call(const struct wp_export_source *source, size_t row, struct wp_export_field *fields)
 {
     const struct wp_source_lines *lines = &source->facts->source;
     const struct wp_source_call *call = &lines->calls[row];
@@ -203,18 +203,18 @@ static void read_call(const struct wp_sheet_source *source, size_t row, struct w
 
 #define TEXT(name)                                                                                                     \
     {                                                                                                                  \
-        name, WP_SHEET_TEXT                                                                                            \
+        name, WP_EXPORT_TEXT                                                                                           \
     }
 #define NUMBER(name)                                                                                                   \
     {                                                                                                                  \
-        name, WP_SHEET_NUMBER                                                                                          \
+        name, WP_EXPORT_NUMBER                                                                                         \
     }
 #define STACK(name)                                                                                                    \
     {                                                                                                                  \
-        name, WP_SHEET_STACK                                                                                           \
+        name, WP_EXPORT_STACK                                                                                          \
     }
 
-const struct wp_sheet wp_sheets[WP_SHEETS] = {
+const struct wp_export_table wp_export_tables[WP_EXPORT_TABLES] = {
     {"report",
         {TEXT("release"), TEXT("aggregate"), NUMBER("total_ns"), NUMBER("wall_ns"), NUMBER("uncertain_ns"),
             NUMBER("detached_ns"), NUMBER("first_ns"), NUMBER("last_ns"), NUMBER("hosts")},
@@ -250,21 +250,21 @@ const struct wp_sheet wp_sheets[WP_SHEETS] = {
         call_count, read_call},
 };
 
-const struct wp_sheet *wp_sheet_find(const char *name)
+const struct wp_export_table *wp_export_table_find(const char *name)
 {
-    for (size_t i = 0; i < WP_SHEETS; i++)
-        if (!strcmp(wp_sheets[i].name, name))
-            return &wp_sheets[i];
+    for (size_t i = 0; i < WP_EXPORT_TABLES; i++)
+        if (!strcmp(wp_export_tables[i].name, name))
+            return &wp_export_tables[i];
     return NULL;
 }
 
-int wp_sheet_source_init(struct wp_sheet_source *source, const struct wp_facts *facts, struct wp_error *err)
+int wp_export_source_init(struct wp_export_source *source, const struct wp_facts *facts, struct wp_error *err)
 {
     source->facts = facts;
     return wp_wait_edges_build(&source->waits, facts, err);
 }
 
-void wp_sheet_source_fini(struct wp_sheet_source *source)
+void wp_export_source_fini(struct wp_export_source *source)
 {
     wp_wait_edges_fini(&source->waits);
 }

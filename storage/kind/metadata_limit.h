@@ -4,8 +4,8 @@
  * up names: what was said of hosts longest ago goes then, and is counted, or nothing would ever be written to the
  * release again.
  */
-#ifndef WP_STORAGE_KIND_METADATA_ROOM_H
-#define WP_STORAGE_KIND_METADATA_ROOM_H
+#ifndef WP_STORAGE_KIND_METADATA_LIMIT_H
+#define WP_STORAGE_KIND_METADATA_LIMIT_H
 
 #include "common/error.h"
 #include "proto/store.pb-c.h"
@@ -27,7 +27,7 @@ struct wp_metadata_gone {
  * "network.", the oldest first; their number is added to the key "metadata.gone". -E2BIG when other keys alone are too
  * many, -ENOMEM.
  */
-int wp_metadata_make_room(
+int wp_metadata_trim(
     Wakepath__Store__Metadata *m, struct wp_metadata_gone *gone, uint64_t real_s, struct wp_error *err);
 
 #endif

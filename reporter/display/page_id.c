@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "reporter/display/query.h"
+#include "reporter/display/page_id.h"
 
 #include <string.h>
 
@@ -37,7 +37,7 @@ const char *wp_page_title(enum wp_page_kind page)
     return pages[page].title;
 }
 
-void wp_query_folder(struct wp_buffer *out, const char *id)
+void wp_page_id_folder(struct wp_buffer *out, const char *id)
 {
     wp_buffer_puts(out, id);
     /* '~' is in no id, so a marked name can never meet another id. */
@@ -65,22 +65,22 @@ bool wp_page_in_parts(enum wp_page_kind page)
         page != WP_PAGE_CANARY;
 }
 
-void wp_query_path_part(struct wp_buffer *out, const struct wp_query *query, unsigned part)
+void wp_page_id_path_part(struct wp_buffer *out, const struct wp_page_id *page_id, unsigned part)
 {
-    if (query->page >= WP_PAGE_RELEASE) {
-        wp_query_folder(out, query->release);
+    if (page_id->page >= WP_PAGE_RELEASE) {
+        wp_page_id_folder(out, page_id->release);
         wp_buffer_putc(out, '/');
     }
-    if (query->page >= WP_PAGE_OVERVIEW) {
-        wp_query_folder(out, query->aggregate);
+    if (page_id->page >= WP_PAGE_OVERVIEW) {
+        wp_page_id_folder(out, page_id->aggregate);
         wp_buffer_putc(out, '/');
     }
-    wp_buffer_puts(out, pages[query->page].file);
+    wp_buffer_puts(out, pages[page_id->page].file);
     if (part)
         wp_buffer_printf(out, "-%u.html", part);
 }
 
-const char *wp_query_root(enum wp_page_kind page)
+const char *wp_page_id_root(enum wp_page_kind page)
 {
     return page == WP_PAGE_INDEX ? "" : page == WP_PAGE_RELEASE ? "../" : "../../";
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "reporter/facts/mixed.h"
+#include "reporter/facts/release_overlap.h"
 
 #include "reporter/display/humanize.h"
 #include "reporter/facts/host_names.h"
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-size_t wp_mixed_candidates(const struct wp_release_order *order, size_t release, size_t *rows, size_t room)
+size_t wp_release_overlap_candidates(const struct wp_release_order *order, size_t release, size_t *rows, size_t room)
 {
     const struct wp_release_row *own = &order->rows[release];
     size_t count = 0;
@@ -25,7 +25,7 @@ size_t wp_mixed_candidates(const struct wp_release_order *order, size_t release,
 }
 
 /* Spans of a report ascend and lie apart. */
-static void meet(struct wp_mixed_window *window, const struct wp_report *one, const struct wp_report *other)
+static void meet(struct wp_release_overlap *window, const struct wp_report *one, const struct wp_report *other)
 {
     uint32_t counts[2], at[2] = {0, 0};
     const struct wp_span *spans[2] = {wp_report_spans(one, &counts[0]), wp_report_spans(other, &counts[1])};
@@ -57,21 +57,21 @@ static int read_one(struct wp_facts *facts, const struct wp_stores *stores, cons
     wp_damage_free(damage, damaged);
     if (rc)
         return rc;
-    struct wp_mixed_window window = {.release = wp_pool_text(&facts->pool, release)};
+    struct wp_release_overlap window = {.release = wp_pool_text(&facts->pool, release)};
     meet(&window, facts->report, report);
     window.here = wp_host_names(&facts->pool, facts->report);
     window.there = wp_host_names(&facts->pool, report);
     wp_report_destroy(report);
     if (window.both_ns)
-        facts->mixed[facts->mixed_count++] = window;
+        facts->overlaps[facts->overlap_count++] = window;
     return 0;
 }
 
-int wp_mixed_read(struct wp_facts *facts, const struct wp_stores *stores, const struct wp_release_order *order,
-    const size_t *rows, size_t count, struct wp_error *err)
+int wp_release_overlap_read(struct wp_facts *facts, const struct wp_stores *stores,
+    const struct wp_release_order *order, const size_t *rows, size_t count, struct wp_error *err)
 {
-    facts->mixed = wp_pool_alloc(&facts->pool, (count + 1) * sizeof(*facts->mixed));
-    int rc = facts->mixed ? 0 : -ENOMEM;
+    facts->overlaps = wp_pool_alloc(&facts->pool, (count + 1) * sizeof(*facts->overlaps));
+    int rc = facts->overlaps ? 0 : -ENOMEM;
     for (size_t i = 0; i < count && !rc; i++) {
         rc = read_one(facts, stores, order->rows[rows[i]].id, err);
         rc = rc == -ENOMEM ? rc : 0; /* it has no such aggregate, or is damaged, which its own page says */
@@ -79,7 +79,7 @@ int wp_mixed_read(struct wp_facts *facts, const struct wp_stores *stores, const 
     return rc || facts->pool.failed ? wp_error_set(err, -ENOMEM, "out of memory for mixed releases") : 0;
 }
 
-const char *wp_mixed_sentence(struct wp_pool *pool, const struct wp_mixed_window *rows, size_t count)
+const char *wp_release_overlap_sentence(struct wp_pool *pool, const struct wp_release_overlap *rows, size_t count)
 {
     uint64_t longest = 0;
     size_t at = 0;
@@ -97,7 +97,7 @@ const char *wp_mixed_sentence(struct wp_pool *pool, const struct wp_mixed_window
         rows[at].release, *rows[at].there ? rows[at].there : "hosts without a name", more);
 }
 
-void wp_page_mixed(struct wp_display *display, const struct wp_mixed_window *rows, size_t count)
+void wp_release_overlap_table(struct wp_display *display, const struct wp_release_overlap *rows, size_t count)
 {
     static const struct wp_column columns[] = {
         {"Other release", NULL, WP_CELL_NAME},

@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef WP_REPORTER_COMPARE_SIDE_SPEC_H
-#define WP_REPORTER_COMPARE_SIDE_SPEC_H
-/* Which side of a comparison is asked for, and its parts as text. */
+#ifndef WP_REPORTER_COMPARE_OPERAND_SPEC_H
+#define WP_REPORTER_COMPARE_OPERAND_SPEC_H
+/* Which operand of a comparison is asked for, and its parts as text. */
 #include "common/error.h"
 #include "common/path.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
-struct wp_side_spec {
+struct wp_operand_spec {
     char release[WP_ID_ROOM], aggregate[WP_ID_ROOM]; /* aggregate "": the default */
     char host[256]; /* "": all; shell patterns parted by commas, '!' before them: all but those */
     uint64_t since_s, until_s;
-    bool same_time; /* only timeboxes that the other side has, too */
-    uint64_t back;  /* releases before the named one; wp_side_find makes it 0 */
+    bool same_time; /* only timeboxes that the other operand has, too */
+    uint64_t back;  /* releases before the named one; wp_operand_find makes it 0 */
 };
 
 /* -EINVAL, with what is wrong. */
-int wp_side_parse(struct wp_side_spec *spec, const char *text, struct wp_error *err);
+int wp_operand_parse(struct wp_operand_spec *spec, const char *text, struct wp_error *err);
 /* Hosts as --hosts takes them, borrowed. -EINVAL: none are named. */
 int wp_hosts_parse(const char *text, const char **hosts);
 /* Seconds since the epoch from text as --since takes it. -EINVAL. */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "reporter/compare/side.h"
+#include "reporter/compare/operand.h"
 
 #include "common/nearest.h"
 #include "common/path.h"
 #include "common/strings.h"
-#include "reporter/compare/side_parts.h"
+#include "reporter/compare/operand_parts.h"
 #include "reporter/facts/facts_read.h"
 #include "storage/kind/report_store.h"
 #include "storage/report/report_read.h"
@@ -18,7 +18,7 @@
 #include <string.h>
 #include <time.h>
 
-int wp_side_find(struct wp_side_spec *spec, const struct wp_stores *stores, struct wp_error *err)
+int wp_operand_find(struct wp_operand_spec *spec, const struct wp_stores *stores, struct wp_error *err)
 {
     struct wp_reference reference = {.back = spec->back};
     snprintf(reference.release, sizeof(reference.release), "%s", spec->release);
@@ -92,26 +92,26 @@ int wp_aggregate_choose(const struct wp_snapshot *snapshot, const char *asked, c
     return rc;
 }
 
-/* Parts of a side; the aggregate that is meant goes into `chosen`. */
-static int read_parts(struct wp_side_parts *parts, const struct wp_snapshot *snapshot, const struct wp_side_spec *spec,
-    const char *aggregate, char chosen[WP_ID_ROOM], struct wp_error *err)
+/* Parts of an operand; the aggregate that is meant goes into `chosen`. */
+static int read_parts(struct wp_operand_parts *parts, const struct wp_snapshot *snapshot,
+    const struct wp_operand_spec *spec, const char *aggregate, char chosen[WP_ID_ROOM], struct wp_error *err)
 {
     struct wp_selection selection = {.since_s = spec->since_s, .until_s = spec->until_s};
     int rc = wp_aggregate_choose(snapshot, *spec->aggregate ? spec->aggregate : aggregate, &selection, chosen, err);
-    return rc ? rc : wp_side_parts_read(parts, snapshot, chosen, spec, err);
+    return rc ? rc : wp_operand_parts_read(parts, snapshot, chosen, spec, err);
 }
 
-int wp_sides_read(struct wp_facts facts[2], const struct wp_stores *stores, const struct wp_side_spec spec[2],
+int wp_operands_read(struct wp_facts facts[2], const struct wp_stores *stores, const struct wp_operand_spec spec[2],
     const char *aggregate, struct wp_error *err)
 {
-    struct wp_side_parts parts[2] = {{0}};
+    struct wp_operand_parts parts[2] = {{0}};
     char chosen[2][WP_ID_ROOM];
     int rc = 0;
     for (int i = 0; i < 2; i++)
         memset(&facts[i], 0, sizeof(facts[i]));
     if (!spec[0].same_time) {
-        rc = wp_side_read(&facts[0], stores, &spec[0], aggregate, err);
-        return rc ? rc : wp_side_read(&facts[1], stores, &spec[1], aggregate, err);
+        rc = wp_operand_read(&facts[0], stores, &spec[0], aggregate, err);
+        return rc ? rc : wp_operand_read(&facts[1], stores, &spec[1], aggregate, err);
     }
     struct wp_snapshot snapshot[2];
     int begun = 0;
@@ -122,17 +122,17 @@ int wp_sides_read(struct wp_facts facts[2], const struct wp_stores *stores, cons
             rc = read_parts(&parts[i], &snapshot[i], &spec[i], aggregate, chosen[i], err);
     }
     if (!rc)
-        wp_side_parts_meet(&parts[0], &parts[1]);
+        wp_operand_parts_meet(&parts[0], &parts[1]);
     for (int i = 0; i < 2 && !rc; i++)
-        rc = wp_side_parts_facts(&facts[i], &parts[i], &snapshot[i], chosen[i], &spec[i], err);
+        rc = wp_operand_parts_facts(&facts[i], &parts[i], &snapshot[i], chosen[i], &spec[i], err);
     for (int i = 0; i < begun; i++)
         wp_snapshot_end(&snapshot[i]);
-    wp_side_parts_fini(&parts[0]);
-    wp_side_parts_fini(&parts[1]);
+    wp_operand_parts_fini(&parts[0]);
+    wp_operand_parts_fini(&parts[1]);
     return rc;
 }
 
-int wp_side_read(struct wp_facts *facts, const struct wp_stores *stores, const struct wp_side_spec *spec,
+int wp_operand_read(struct wp_facts *facts, const struct wp_stores *stores, const struct wp_operand_spec *spec,
     const char *aggregate, struct wp_error *err)
 {
     struct wp_selection selection = {.since_s = spec->since_s, .until_s = spec->until_s};
@@ -143,10 +143,10 @@ int wp_side_read(struct wp_facts *facts, const struct wp_stores *stores, const s
     if (rc)
         return rc;
     if (*spec->host) {
-        struct wp_side_parts parts;
+        struct wp_operand_parts parts;
         rc = read_parts(&parts, &snapshot, spec, aggregate, chosen, err);
         if (!rc)
-            rc = wp_side_parts_facts(facts, &parts, &snapshot, chosen, spec, err);
+            rc = wp_operand_parts_facts(facts, &parts, &snapshot, chosen, spec, err);
     } else {
         rc = wp_aggregate_choose(&snapshot, *spec->aggregate ? spec->aggregate : aggregate, &selection, chosen, err);
         if (!rc)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "reporter/compare/kept_checks.h"
+#include "reporter/compare/stored_checks.h"
 
 #include "common/json.h"
 #include "common/path.h"
@@ -42,13 +42,13 @@ static double double_of(const struct json_object *object, const char *key)
 }
 
 /* Whoever can write the store wrote it: it may be anything. */
-static bool read_check(struct wp_kept_check *check, struct wp_pool *pool, const struct wp_metadata_fact *row)
+static bool read_check(struct wp_stored_check *check, struct wp_pool *pool, const struct wp_metadata_fact *row)
 {
     struct json_object *object = json_tokener_parse(row->value);
     bool is_check = json_object_is_type(object, json_type_object) && number_of(object, "schema") == 1;
     const char *against = strchr(row->key + strlen(PREFIX), '.');
     if (is_check && against)
-        *check = (struct wp_kept_check){.method = text_of(pool, object, "method"),
+        *check = (struct wp_stored_check){.method = text_of(pool, object, "method"),
             .against = against + 1,
             .severity = text_of(pool, object, "severity"),
             .sentence = text_of(pool, object, "sentence"),
@@ -61,7 +61,7 @@ static bool read_check(struct wp_kept_check *check, struct wp_pool *pool, const 
     return is_check && against;
 }
 
-size_t wp_kept_checks_read(struct wp_kept_check **checks, struct wp_pool *pool, const struct wp_metadata *metadata)
+size_t wp_stored_checks_read(struct wp_stored_check **checks, struct wp_pool *pool, const struct wp_metadata *metadata)
 {
     size_t count = 0, size = strlen(PREFIX), first = wp_metadata_find(metadata, PREFIX), end = first;
     while (end < metadata->count && !strncmp(metadata->rows[end].key, PREFIX, size))
@@ -99,7 +99,7 @@ static int choose_shard(struct wp_txn *txn, const struct keeping *keeping, char 
 static int keep_in(struct wp_txn *txn, void *context)
 {
     struct keeping *keeping = context;
-    struct wp_metadata_place place = {.aggregate = keeping->bucket};
+    struct wp_metadata_scope place = {.aggregate = keeping->bucket};
     char shard[WP_ID_ROOM];
     int rc = choose_shard(txn, keeping, shard);
     return rc
@@ -132,8 +132,8 @@ static const char *value_of(struct wp_pool *pool, const struct wp_compare *compa
     return copy;
 }
 
-int wp_check_keep(const struct wp_stores *stores, const struct wp_compare *compare, const struct wp_side_spec *side,
-    const char *against, struct wp_error *err)
+int wp_check_store(const struct wp_stores *stores, const struct wp_compare *compare,
+    const struct wp_operand_spec *operand, const char *against, struct wp_error *err)
 {
     struct wp_pool pool = {0};
     struct wp_snapshot snapshot;
@@ -143,17 +143,17 @@ int wp_check_keep(const struct wp_stores *stores, const struct wp_compare *compa
     keeping.key = wp_pool_printf(&pool, PREFIX "%s.%.400s", wp_method_key(compare->options.method), against);
     int rc = !keeping.value || pool.failed ? wp_error_set(err, -ENOMEM, "out of memory for the check") : 0;
     if (!rc)
-        rc = wp_snapshot_begin(&snapshot, stores, side->release, err);
+        rc = wp_snapshot_begin(&snapshot, stores, operand->release, err);
     if (!rc) {
-        rc = wp_snapshot_bucket(&snapshot, compare->side[WP_AFTER].aggregate, bucket, err);
+        rc = wp_snapshot_bucket(&snapshot, compare->operand[WP_AFTER].aggregate, bucket, err);
         for (size_t i = 0; i < stores->count && !store; i++)
             store = snapshot.txns[i] ? stores->stores[i] : NULL;
         wp_snapshot_end(&snapshot);
     }
     if (!rc)
-        rc = wp_store_update(store, side->release, keep_in, &keeping, err);
+        rc = wp_store_update(store, operand->release, keep_in, &keeping, err);
     if (rc)
-        wp_error_wrap(err, rc, "cannot keep the check with release %s", side->release);
+        wp_error_wrap(err, rc, "cannot keep the check with release %s", operand->release);
     wp_pool_fini(&pool);
     return rc;
 }

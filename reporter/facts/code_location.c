@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "reporter/facts/code_place.h"
+#include "reporter/facts/code_location.h"
 
 #include "storage/report/report_read.h"
 
@@ -57,7 +57,7 @@ static bool is_script(const char *name)
     return BEGINS(name, names);
 }
 
-unsigned wp_code_place_rank(uint32_t style, const char *name, const char *object)
+unsigned wp_code_location_rank(uint32_t style, const char *name, const char *object)
 {
     const char *slash = strrchr(object, '/'), *base = slash ? slash + 1 : object;
     if (style != WP_STYLE_USER || !*name || *name == '[')
@@ -73,32 +73,32 @@ static unsigned rank_of(const struct wp_facts *facts, uint32_t node)
     const struct wp_frame_info *frames = wp_report_frames(facts->report, &count);
     if (!node || frame >= count)
         return 0;
-    return wp_code_place_rank(frames[frame].style, wp_report_text(facts->report, frames[frame].name),
+    return wp_code_location_rank(frames[frame].style, wp_report_text(facts->report, frames[frame].name),
         wp_report_text(facts->report, frames[frame].object));
 }
 
-uint32_t *wp_code_places_build(struct wp_facts *facts)
+uint32_t *wp_code_locations_build(struct wp_facts *facts)
 {
     const struct wp_flame *flame = &facts->flame;
-    uint32_t *places = wp_pool_alloc(&facts->pool, (flame->count + 1u) * sizeof(*places));
-    for (uint32_t i = 1; places && i < flame->count; i++) {
-        uint32_t below = places[flame->nodes[i].parent];
+    uint32_t *locations = wp_pool_alloc(&facts->pool, (flame->count + 1u) * sizeof(*locations));
+    for (uint32_t i = 1; locations && i < flame->count; i++) {
+        uint32_t below = locations[flame->nodes[i].parent];
         if (wp_facts_frame_style(facts, flame->nodes[i].frame) == WP_STYLE_PROCESS)
             continue;
         unsigned rank = rank_of(facts, i);
-        places[i] = rank >= 2 && rank >= rank_of(facts, below) ? i : below;
+        locations[i] = rank >= 2 && rank >= rank_of(facts, below) ? i : below;
     }
-    return places;
+    return locations;
 }
 
 /* The line in `function` from which most time went into `callee`; NULL: the line with most time of its own. */
-static void find_line(const struct wp_facts *facts, const char *callee, struct wp_code_place *place)
+static void find_line(const struct wp_facts *facts, const char *callee, struct wp_code_location *location)
 {
     const struct wp_source_lines *lines = &facts->source;
     uint64_t most = 0;
     for (uint32_t i = 0; i < lines->site_count; i++) {
         const struct wp_source_site *site = &lines->sites[i];
-        if (site->file == UINT32_MAX || strcmp(site->function, place->function))
+        if (site->file == UINT32_MAX || strcmp(site->function, location->function))
             continue;
         uint64_t ns = callee ? 0 : site->own_ns;
         for (uint32_t k = 0; callee && k < site->call_count; k++) {
@@ -108,46 +108,46 @@ static void find_line(const struct wp_facts *facts, const char *callee, struct w
         }
         if (ns > most) {
             most = ns;
-            place->file = lines->files[site->file].path;
-            place->line = site->line;
+            location->file = lines->files[site->file].path;
+            location->line = site->line;
         }
     }
 }
 
-struct wp_code_place wp_code_place_at(const struct wp_facts *facts, const uint32_t *places, uint32_t node)
+struct wp_code_location wp_code_location_at(const struct wp_facts *facts, const uint32_t *locations, uint32_t node)
 {
     const struct wp_flame_node *nodes = facts->flame.nodes;
-    uint32_t at = places[node], callee = node;
-    struct wp_code_place place = {0};
+    uint32_t at = locations[node], callee = node;
+    struct wp_code_location location = {0};
     if (!at)
-        return place;
-    place.function = wp_facts_frame_name(facts, nodes[at].frame);
+        return location;
+    location.function = wp_facts_frame_name(facts, nodes[at].frame);
     if (node != at) {
         while (nodes[callee].parent != at)
             callee = nodes[callee].parent;
         const char *name = wp_facts_frame_name(facts, nodes[callee].frame);
         if (wp_facts_frame_style(facts, nodes[callee].frame) == WP_STYLE_USER && *name != '[')
-            place.call = name;
-        find_line(facts, name, &place);
+            location.call = name;
+        find_line(facts, name, &location);
     }
-    if (!place.file)
-        find_line(facts, NULL, &place);
-    return place;
+    if (!location.file)
+        find_line(facts, NULL, &location);
+    return location;
 }
 
-const char *wp_code_place_text(struct wp_pool *pool, const struct wp_code_place *place)
+const char *wp_code_location_text(struct wp_pool *pool, const struct wp_code_location *location)
 {
-    if (!place->function)
+    if (!location->function)
         return "";
-    const char *end = strncmp(place->function, "py::", 4) ? NULL : strchr(place->function + 4, ':');
+    const char *end = strncmp(location->function, "py::", 4) ? NULL : strchr(location->function + 4, ':');
     if (end)
         return wp_pool_printf(pool, "`%s` (%s)",
-            wp_pool_clip(
-                pool, wp_pool_printf(pool, "%.*s", (int)(end - place->function - 4), place->function + 4), NAME_BYTES),
+            wp_pool_clip(pool,
+                wp_pool_printf(pool, "%.*s", (int)(end - location->function - 4), location->function + 4), NAME_BYTES),
             wp_pool_clip(pool, wp_source_base(end + 1), NAME_BYTES));
-    const char *function = wp_pool_clip(pool, place->function, NAME_BYTES);
-    if (!place->file)
+    const char *function = wp_pool_clip(pool, location->function, NAME_BYTES);
+    if (!location->file)
         return wp_pool_printf(pool, "`%s`", function);
     return wp_pool_printf(
-        pool, "`%s` (%s:%u)", function, wp_pool_clip(pool, wp_source_base(place->file), NAME_BYTES), place->line);
+        pool, "`%s` (%s:%u)", function, wp_pool_clip(pool, wp_source_base(location->file), NAME_BYTES), location->line);
 }

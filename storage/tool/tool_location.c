@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ROOT, RELEASE and KEY in one argument or in several: taken apart by where data.mdb is. */
-#include "storage/tool/tool_place.h"
+#include "storage/tool/tool_location.h"
 
 #include "storage/upkeep/reference.h"
 
@@ -60,15 +60,15 @@ static int refuse_missing(const char *text, int code, struct wp_error *err)
     return wp_error_errno(err, code, "cannot open '%s'", text);
 }
 
-static int split_release(struct wp_tool_place *place, const char *path, const char *rest, struct wp_error *err)
+static int split_release(struct wp_tool_location *location, const char *path, const char *rest, struct wp_error *err)
 {
     char copy[PATH_MAX];
-    if ((size_t)snprintf(place->rest, sizeof(place->rest), "%s", rest) >= sizeof(place->rest))
+    if ((size_t)snprintf(location->rest, sizeof(location->rest), "%s", rest) >= sizeof(location->rest))
         return wp_error_set(err, -ENAMETOOLONG, "'%.100s...' is no key", rest);
     snprintf(copy, sizeof(copy), "%s", path);
-    snprintf(place->release, sizeof(place->release), "%s", basename(copy));
+    snprintf(location->release, sizeof(location->release), "%s", basename(copy));
     snprintf(copy, sizeof(copy), "%s", path);
-    snprintf(place->root, sizeof(place->root), "%s", dirname(copy));
+    snprintf(location->root, sizeof(location->root), "%s", dirname(copy));
     return 0;
 }
 
@@ -79,7 +79,7 @@ static int take_more(char *to, size_t room, const char *text, struct wp_error *e
         : wp_error_set(err, -ENAMETOOLONG, "'%.100s...' is too long", text);
 }
 
-static int split_path(struct wp_tool_place *place, const char *text, struct wp_error *err)
+static int split_path(struct wp_tool_location *location, const char *text, struct wp_error *err)
 {
     char path[PATH_MAX];
     struct stat st;
@@ -88,9 +88,9 @@ static int split_path(struct wp_tool_place *place, const char *text, struct wp_e
     for (size_t size = strlen(path); size > 1 && path[size - 1] == '/'; size--)
         path[size - 1] = 0;
     if (is_release_folder(path))
-        return split_release(place, path, "", err);
+        return split_release(location, path, "", err);
     if (!stat(path, &st)) {
-        memcpy(place->root, path, sizeof(path));
+        memcpy(location->root, path, sizeof(path));
         return 0;
     }
     int code = -errno;
@@ -98,34 +98,35 @@ static int split_path(struct wp_tool_place *place, const char *text, struct wp_e
     if (last && last > path && wp_is_reference(last + 1)) { /* ROOT/REV~2, where ROOT is a folder */
         *last = 0;
         if (!stat(path, &st) && S_ISDIR(st.st_mode)) {
-            memcpy(place->root, path, sizeof(path));
-            return take_more(place->release, sizeof(place->release), last + 1, err);
+            memcpy(location->root, path, sizeof(path));
+            return take_more(location->release, sizeof(location->release), last + 1, err);
         }
         *last = '/';
     }
     for (char *slash = strrchr(path, '/'); slash && slash > path; slash = strrchr(path, '/')) {
         *slash = 0;
         if (is_release_folder(path))
-            return split_release(place, path, text + (slash - path) + 1, err);
+            return split_release(location, path, text + (slash - path) + 1, err);
     }
     return refuse_missing(text, code, err);
 }
 
-int wp_tool_place_of(struct wp_tool_place *place, const char *const arguments[WP_TOOL_ARGUMENTS], struct wp_error *err)
+int wp_tool_location_of(
+    struct wp_tool_location *location, const char *const arguments[WP_TOOL_ARGUMENTS], struct wp_error *err)
 {
-    *place = (struct wp_tool_place){0};
-    int rc = split_path(place, arguments[0], err);
+    *location = (struct wp_tool_location){0};
+    int rc = split_path(location, arguments[0], err);
     for (int i = 1; !rc && i < WP_TOOL_ARGUMENTS && arguments[i]; i++) {
         const char *word = arguments[i];
         const char *slash = strchr(word, '/');
-        if (*place->release && *place->rest) {
+        if (*location->release && *location->rest) {
             rc = wp_error_set(err, -WP_TOOL_MISUSE, "'%s' is one word too many", word);
-        } else if (*place->release) {
-            rc = take_more(place->rest, sizeof(place->rest), word, err);
+        } else if (*location->release) {
+            rc = take_more(location->rest, sizeof(location->rest), word, err);
         } else {
-            rc = take_more(place->rest, sizeof(place->rest), slash ? slash + 1 : "", err);
-            snprintf(place->release, sizeof(place->release), "%.*s",
-                slash ? (int)(slash - word) : (int)sizeof(place->release) - 1, word);
+            rc = take_more(location->rest, sizeof(location->rest), slash ? slash + 1 : "", err);
+            snprintf(location->release, sizeof(location->release), "%.*s",
+                slash ? (int)(slash - word) : (int)sizeof(location->release) - 1, word);
         }
     }
     return rc;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "reporter/compare/side_parts.h"
+#include "reporter/compare/operand_parts.h"
 
 #include "common/array.h"
 #include "reporter/facts/facts_read.h"
@@ -13,17 +13,17 @@
 
 #define PARTS_LIMIT 200000u
 
-static int add_part(struct wp_side_parts *parts, uint64_t timebox_s, struct wp_report *report)
+static int add_part(struct wp_operand_parts *parts, uint64_t timebox_s, struct wp_report *report)
 {
     if (parts->count >= PARTS_LIMIT * 2 || WP_ARRAY_FIT(parts->rows, parts->room, parts->count + 1))
         return -ENOMEM;
-    parts->rows[parts->count++] = (struct wp_side_part){timebox_s, report};
+    parts->rows[parts->count++] = (struct wp_operand_part){timebox_s, report};
     return 0;
 }
 
 static int compare_parts(const void *left, const void *right)
 {
-    const struct wp_side_part *a = left, *b = right;
+    const struct wp_operand_part *a = left, *b = right;
     return a->timebox_s != b->timebox_s ? (a->timebox_s < b->timebox_s ? -1 : 1) : 0;
 }
 
@@ -35,8 +35,8 @@ static int take_share(void *context, const struct wp_share *share, struct wp_err
     return wp_error_set(err, -ENOMEM, "out of memory for a side");
 }
 
-int wp_side_parts_read(struct wp_side_parts *parts, const struct wp_snapshot *snapshot, const char *aggregate,
-    const struct wp_side_spec *spec, struct wp_error *err)
+int wp_operand_parts_read(struct wp_operand_parts *parts, const struct wp_snapshot *snapshot, const char *aggregate,
+    const struct wp_operand_spec *spec, struct wp_error *err)
 {
     struct wp_selection selection = {
         .since_s = spec->since_s, .until_s = spec->until_s, .hosts = *spec->host ? spec->host : NULL};
@@ -45,11 +45,11 @@ int wp_side_parts_read(struct wp_side_parts *parts, const struct wp_snapshot *sn
     if (parts->count)
         qsort(parts->rows, parts->count, sizeof(*parts->rows), compare_parts);
     if (rc)
-        wp_side_parts_fini(parts);
+        wp_operand_parts_fini(parts);
     return rc;
 }
 
-static void keep_common(struct wp_side_parts *parts, const bool *is_common)
+static void keep_common(struct wp_operand_parts *parts, const bool *is_common)
 {
     size_t kept = 0;
     for (size_t i = 0; i < parts->count; i++) {
@@ -61,7 +61,7 @@ static void keep_common(struct wp_side_parts *parts, const bool *is_common)
     parts->count = kept;
 }
 
-static bool has_box(const struct wp_side_parts *parts, uint64_t timebox_s)
+static bool has_box(const struct wp_operand_parts *parts, uint64_t timebox_s)
 {
     size_t low = 0, high = parts->count;
     while (low < high) {
@@ -74,7 +74,7 @@ static bool has_box(const struct wp_side_parts *parts, uint64_t timebox_s)
     return low < parts->count && parts->rows[low].timebox_s == timebox_s;
 }
 
-void wp_side_parts_meet(struct wp_side_parts *a, struct wp_side_parts *b)
+void wp_operand_parts_meet(struct wp_operand_parts *a, struct wp_operand_parts *b)
 {
     bool *in_b = calloc(a->count + b->count + 1, sizeof(*in_b)), *in_a = in_b + a->count;
     for (size_t i = 0; i < a->count && in_b; i++)
@@ -82,8 +82,8 @@ void wp_side_parts_meet(struct wp_side_parts *a, struct wp_side_parts *b)
     for (size_t i = 0; i < b->count && in_b; i++)
         in_a[i] = has_box(a, b->rows[i].timebox_s);
     if (!in_b) { /* without memory nothing is in common: the reader says that there is nothing */
-        wp_side_parts_fini(a);
-        wp_side_parts_fini(b);
+        wp_operand_parts_fini(a);
+        wp_operand_parts_fini(b);
         return;
     }
     keep_common(a, in_b);
@@ -91,8 +91,8 @@ void wp_side_parts_meet(struct wp_side_parts *a, struct wp_side_parts *b)
     free(in_b);
 }
 
-int wp_side_parts_facts(struct wp_facts *facts, struct wp_side_parts *parts, const struct wp_snapshot *snapshot,
-    const char *aggregate, const struct wp_side_spec *spec, struct wp_error *err)
+int wp_operand_parts_facts(struct wp_facts *facts, struct wp_operand_parts *parts, const struct wp_snapshot *snapshot,
+    const char *aggregate, const struct wp_operand_spec *spec, struct wp_error *err)
 {
     struct wp_report *sum = NULL;
     struct wp_recordings recordings = {0};
@@ -111,7 +111,7 @@ int wp_side_parts_facts(struct wp_facts *facts, struct wp_side_parts *parts, con
     }
     if (!rc)
         rc = wp_snapshot_recordings(snapshot, *spec->host ? spec->host : NULL, &recordings, err);
-    wp_side_parts_fini(parts);
+    wp_operand_parts_fini(parts);
     if (rc) {
         wp_report_destroy(sum);
         return rc;
@@ -124,7 +124,7 @@ int wp_side_parts_facts(struct wp_facts *facts, struct wp_side_parts *parts, con
     return rc;
 }
 
-void wp_side_parts_fini(struct wp_side_parts *parts)
+void wp_operand_parts_fini(struct wp_operand_parts *parts)
 {
     for (size_t i = 0; i < parts->count; i++)
         wp_report_destroy(parts->rows[i].report);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef WP_STORAGE_TOOL_TOOL_PLACE_H
-#define WP_STORAGE_TOOL_TOOL_PLACE_H
+#ifndef WP_STORAGE_TOOL_TOOL_LOCATION_H
+#define WP_STORAGE_TOOL_TOOL_LOCATION_H
 /* The place in a store that arguments name. */
 #include "storage/tool/tool.h"
 
 /* "ROOT", "ROOT RELEASE", "ROOT/RELEASE/KEY" ...: any way to part it. */
-int wp_tool_place_of(struct wp_tool_place *place, const char *const arguments[WP_TOOL_ARGUMENTS], struct wp_error *err);
+int wp_tool_location_of(
+    struct wp_tool_location *location, const char *const arguments[WP_TOOL_ARGUMENTS], struct wp_error *err);
 /* -ENOENT: a folder with other things in it than a store's. */
 int wp_tool_expect_store(const char *root, struct wp_error *err);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef WP_REPORTER_DISPLAY_QUERY_H
-#define WP_REPORTER_DISPLAY_QUERY_H
-/* A query says which page; it is also how pages link to each other, so that only the formatter knows addresses. */
+#ifndef WP_REPORTER_DISPLAY_PAGE_ID_H
+#define WP_REPORTER_DISPLAY_PAGE_ID_H
+/* A page id says which page; it is also how pages link to each other, so that only the formatter knows addresses. */
 #include "common/buffer.h"
 
 #include <stdbool.h>
@@ -34,7 +34,7 @@ enum wp_page_kind {
     WP_PAGES
 };
 
-struct wp_query {
+struct wp_page_id {
     enum wp_page_kind page;
     const char *release, *aggregate; /* borrowed; NULL where the page has none */
 };
@@ -42,14 +42,14 @@ struct wp_query {
 /* What a reader sees on the tab: "Flame". */
 const char *wp_page_title(enum wp_page_kind page);
 /* The folder of a release or aggregate id: the id itself, with '~' after one that the site itself uses. */
-void wp_query_folder(struct wp_buffer *out, const char *id);
+void wp_page_id_folder(struct wp_buffer *out, const char *id);
 /* The tab that a page stands under: itself, or the one that leads to it. */
 enum wp_page_kind wp_page_tab(enum wp_page_kind page);
 /* Whether it is one of several parts, and has no page without a number. */
 bool wp_page_in_parts(enum wp_page_kind page);
 /* Of a page in parts, from 1: "v1/main/functions-3.html"; part 0: as above. */
-void wp_query_path_part(struct wp_buffer *out, const struct wp_query *query, unsigned part);
+void wp_page_id_path_part(struct wp_buffer *out, const struct wp_page_id *page_id, unsigned part);
 /* From a page's folder back to the root: "", "../" or "../../". */
-const char *wp_query_root(enum wp_page_kind page);
+const char *wp_page_id_root(enum wp_page_kind page);
 
 #endif

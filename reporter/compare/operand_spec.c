@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "reporter/compare/side_spec.h"
+#include "reporter/compare/operand_spec.h"
 
 #include "common/path.h"
 #include "storage/value/bucket.h"
@@ -41,7 +41,7 @@ int wp_hosts_parse(const char *text, const char **hosts)
     return 0;
 }
 
-static int parse_times(struct wp_side_spec *spec, const char *text, struct wp_error *err)
+static int parse_times(struct wp_operand_spec *spec, const char *text, struct wp_error *err)
 {
     char since[64] = "", until[64] = "";
     const char *dots = strstr(text, "..");
@@ -67,10 +67,10 @@ static int parse_id(char id[WP_ID_ROOM], const char *text, const char *what, str
     return 0;
 }
 
-int wp_side_parse(struct wp_side_spec *spec, const char *text, struct wp_error *err)
+int wp_operand_parse(struct wp_operand_spec *spec, const char *text, struct wp_error *err)
 {
     char copy[1024];
-    *spec = (struct wp_side_spec){.release = ""};
+    *spec = (struct wp_operand_spec){.release = ""};
     if (strlen(text) >= sizeof(copy))
         return wp_error_set(err, -EINVAL, "what to compare is over %zu bytes long", sizeof(copy));
     snprintf(copy, sizeof(copy), "%s", text);

@@ -7,9 +7,9 @@
 
 #include "common/path.h"
 #include "reporter/compare/compare.h"
-#include "reporter/compare/kept_checks.h"
-#include "reporter/compare/side.h"
-#include "reporter/compare/side_parts.h"
+#include "reporter/compare/operand.h"
+#include "reporter/compare/operand_parts.h"
+#include "reporter/compare/stored_checks.h"
 #include "reporter/facts/facts_read.h"
 #include "storage/env/txn.h"
 #include "storage/kind/metadata_store.h"
@@ -79,11 +79,11 @@ static int tear_down(void **state)
 static int read_both(struct wp_facts facts[2], const struct wp_stores *stores, const char *before, const char *after,
     bool same_time, struct wp_error *err)
 {
-    struct wp_side_spec spec[2];
-    assert_int_equal(wp_side_parse(&spec[0], before, err), 0);
-    assert_int_equal(wp_side_parse(&spec[1], after, err), 0);
+    struct wp_operand_spec spec[2];
+    assert_int_equal(wp_operand_parse(&spec[0], before, err), 0);
+    assert_int_equal(wp_operand_parse(&spec[1], after, err), 0);
     spec[0].same_time = spec[1].same_time = same_time;
-    return wp_sides_read(facts, stores, spec, NULL, err);
+    return wp_operands_read(facts, stores, spec, NULL, err);
 }
 
 static void hosts_are_told_by_their_shards(void **state)
@@ -101,8 +101,8 @@ static void hosts_are_told_by_their_shards(void **state)
     assert_int_equal(facts[1].total_ns, 400);
     struct wp_compare compare;
     assert_int_equal(wp_compare_build(&compare, &facts[0], &facts[1], &WP_COMPARE_DEFAULTS, &err), 0);
-    assert_string_equal(compare.side[0].label, "all but web-9*");
-    assert_string_equal(compare.side[1].label, "web-9*");
+    assert_string_equal(compare.operand[0].label, "all but web-9*");
+    assert_string_equal(compare.operand[1].label, "web-9*");
     wp_compare_fini(&compare);
     wp_facts_fini(&facts[0]);
     wp_facts_fini(&facts[1]);
@@ -182,22 +182,22 @@ static void patterns_choose_hosts(void **state)
     assert_false(wp_hosts_match("", "web"));
 }
 
-static void checks_are_kept_and_read_again(void **state)
+static void checks_are_stored_and_read_again(void **state)
 {
     struct place *place = *state;
     struct wp_facts facts[2];
     struct wp_error err = {0};
     struct wp_compare compare;
-    struct wp_side_spec side;
+    struct wp_operand_spec operand;
     struct wp_snapshot snapshot;
     struct wp_metadata metadata;
     struct wp_pool pool = {0};
-    struct wp_kept_check *checks;
-    assert_int_equal(wp_side_parse(&side, "v2", &err), 0);
+    struct wp_stored_check *checks;
+    assert_int_equal(wp_operand_parse(&operand, "v2", &err), 0);
     assert_int_equal(read_both(facts, &place->stores, "v1/web-1", "v2", false, &err), 0);
     assert_int_equal(wp_compare_build(&compare, &facts[0], &facts[1], &WP_COMPARE_DEFAULTS, &err), 0);
     for (int i = 0; i < 2; i++) /* again: it takes the place of the first */
-        if (wp_check_keep(&place->stores, &compare, &side, "v1/web-1", &err))
+        if (wp_check_store(&place->stores, &compare, &operand, "v1/web-1", &err))
             fail_msg("%s", err.text);
     wp_compare_fini(&compare);
     wp_facts_fini(&facts[0]);
@@ -205,12 +205,12 @@ static void checks_are_kept_and_read_again(void **state)
     assert_int_equal(wp_snapshot_begin(&snapshot, &place->stores, "v2", &err), 0);
     assert_int_equal(wp_metadata_read(&metadata, &pool, &snapshot, "main", &err), 0);
     wp_snapshot_end(&snapshot);
-    assert_int_equal(wp_kept_checks_read(&checks, &pool, &metadata), 1);
+    assert_int_equal(wp_stored_checks_read(&checks, &pool, &metadata), 1);
     assert_string_equal(checks[0].method, "t-test");
     assert_string_equal(checks[0].against, "v1/web-1");
     const struct wp_metadata_fact hostile[] = {{"check.", "{}", "s", 1}, {"check.x.y", "not JSON", "s", 1},
         {"check.x.z", "{\"schema\":2}", "s", 1}, {"check.x.zz", "{\"schema\":1,\"worse\":-5,\"sentence\":7}", "s", 1}};
-    assert_int_equal(wp_kept_checks_read(&checks, &pool, &(struct wp_metadata){hostile, 4}), 1);
+    assert_int_equal(wp_stored_checks_read(&checks, &pool, &(struct wp_metadata){hostile, 4}), 1);
     assert_int_equal(checks[0].worse, 0);
     assert_string_equal(checks[0].sentence, "");
     wp_pool_fini(&pool);
@@ -233,7 +233,7 @@ static void recorded_commands_are_known_by_their_selector(void **state)
         struct wp_compare made;
         int rc = wp_txn_begin(&txn, store, "v1", true, &err);
         if (!rc)
-            rc = wp_txn_set_metadata(txn, &(struct wp_metadata_place){.aggregate = "main"}, "s", "bucket.selector",
+            rc = wp_txn_set_metadata(txn, &(struct wp_metadata_scope){.aggregate = "main"}, "s", "bucket.selector",
                 cases[i].selector, 1000 + i, &err);
         if (!rc)
             rc = wp_txn_commit(txn, &err);
@@ -259,6 +259,6 @@ int main(void)
         cmocka_unit_test_setup_teardown(recordings_are_those_of_the_hosts, set_up, tear_down),
         cmocka_unit_test_setup_teardown(recorded_commands_are_known_by_their_selector, set_up, tear_down),
         cmocka_unit_test(patterns_choose_hosts),
-        cmocka_unit_test_setup_teardown(checks_are_kept_and_read_again, set_up, tear_down)};
+        cmocka_unit_test_setup_teardown(checks_are_stored_and_read_again, set_up, tear_down)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

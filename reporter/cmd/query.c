@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "reporter/cmd/question.h"
+#include "reporter/cmd/query.h"
 
 #include "common/json.h"
 #include "common/nearest.h"
 #include "common/path.h"
 #include "common/strings.h"
 #include "reporter/base/output.h"
-#include "reporter/compare/side.h"
+#include "reporter/compare/operand.h"
 #include "reporter/display/escape.h"
 #include "reporter/display/humanize.h"
 #include "reporter/export/format_text.h"
@@ -33,34 +33,34 @@ struct part {
 };
 
 struct answer {
-    const struct wp_question *question;
+    const struct wp_query_options *query;
     struct part *parts; /* owned */
     size_t count;
 };
 
 static size_t shown(const struct answer *answer, const struct part *part)
 {
-    size_t top = answer->question->top;
+    size_t top = answer->query->top;
     return top && top < part->group.count ? top : part->group.count;
 }
 
-static bool is_asked(const struct wp_question *question, const char *release)
+static bool is_asked(const struct wp_query_options *query, const char *release)
 {
-    for (size_t i = 0; i < question->release_count; i++)
-        if (!strcmp(question->releases[i], release))
+    for (size_t i = 0; i < query->release_count; i++)
+        if (!strcmp(query->releases[i], release))
             return true;
-    return !question->release_count;
+    return !query->release_count;
 }
 
-static int read_part(struct part *part, const struct wp_question *question, const struct wp_snapshot *snapshot,
-    struct wp_question_gaps *gaps, struct wp_error *err)
+static int read_part(struct part *part, const struct wp_query_options *query, const struct wp_snapshot *snapshot,
+    struct wp_query_gaps *gaps, struct wp_error *err)
 {
     struct wp_facts facts = {0};
-    int rc = wp_aggregate_choose(snapshot, question->aggregate, &question->selection, part->aggregate, err);
+    int rc = wp_aggregate_choose(snapshot, query->aggregate, &query->selection, part->aggregate, err);
     if (!rc)
-        rc = wp_facts_read(&facts, snapshot, part->aggregate, &question->selection, err);
+        rc = wp_facts_read(&facts, snapshot, part->aggregate, &query->selection, err);
     if (!rc)
-        rc = wp_group_build(&part->group, &facts, &question->filter, question->by, err);
+        rc = wp_group_build(&part->group, &facts, &query->filter, query->by, err);
     gaps->values += facts.damage_count;
     part->word = wp_beside_word(&facts);
     part->base = facts.is_progress || facts.idle_ns ? wp_beside_base(&facts) : NULL;
@@ -70,39 +70,38 @@ static int read_part(struct part *part, const struct wp_question *question, cons
 
 /* A release that nobody named may lack the aggregate or the time, or be damaged: the others are told of. */
 static int read_release(struct answer *answer, const struct wp_stores *stores, char *release,
-    struct wp_question_gaps *gaps, struct wp_error *err)
+    struct wp_query_gaps *gaps, struct wp_error *err)
 {
     struct part *part = &answer->parts[answer->count];
     struct wp_snapshot snapshot;
     part->release = release;
     int rc = wp_snapshot_begin(&snapshot, stores, release, err);
     if (!rc) {
-        rc = read_part(part, answer->question, &snapshot, gaps, err);
+        rc = read_part(part, answer->query, &snapshot, gaps, err);
         wp_snapshot_end(&snapshot);
     }
     answer->count += !rc;
-    if (answer->question->release_count || (rc != -ENOENT && rc != -EBADMSG))
+    if (answer->query->release_count || (rc != -ENOENT && rc != -EBADMSG))
         return rc ? wp_error_wrap(err, rc, "release %s", release) : 0;
     gaps->releases += rc == -EBADMSG;
     return 0;
 }
 
-static int check_asked(const struct wp_question *question, char *const *releases, size_t count, struct wp_error *err)
+static int check_asked(const struct wp_query_options *query, char *const *releases, size_t count, struct wp_error *err)
 {
-    for (size_t i = 0; i < question->release_count; i++) {
+    for (size_t i = 0; i < query->release_count; i++) {
         size_t at = 0;
-        while (at < count && strcmp(releases[at], question->releases[i]))
+        while (at < count && strcmp(releases[at], query->releases[i]))
             at++;
-        const char *meant =
-            at == count ? wp_nearest(question->releases[i], (const char *const *)releases, count) : NULL;
+        const char *meant = at == count ? wp_nearest(query->releases[i], (const char *const *)releases, count) : NULL;
         if (at == count)
-            return wp_error_set(err, -ENOENT, "store %s has no release %s%s%s%s", question->stores[0],
-                question->releases[i], meant ? ": did you mean " : "", meant ? meant : "", meant ? "?" : "");
+            return wp_error_set(err, -ENOENT, "store %s has no release %s%s%s%s", query->stores[0], query->releases[i],
+                meant ? ": did you mean " : "", meant ? meant : "", meant ? "?" : "");
     }
     return 0;
 }
 
-static int unread(const struct wp_question_gaps *gaps, struct wp_error *err)
+static int unread(const struct wp_query_gaps *gaps, struct wp_error *err)
 {
     return wp_error_set(err, -EBADMSG,
         "releases could not be read and are not in the answer: %zu; `wakepath-store verify` names them",
@@ -110,30 +109,30 @@ static int unread(const struct wp_question_gaps *gaps, struct wp_error *err)
 }
 
 static int read_all(struct answer *answer, const struct wp_stores *stores, char **releases, size_t count,
-    struct wp_question_gaps *gaps, struct wp_error *err)
+    struct wp_query_gaps *gaps, struct wp_error *err)
 {
-    int rc = check_asked(answer->question, releases, count, err);
+    int rc = check_asked(answer->query, releases, count, err);
     answer->parts = calloc(count + 1, sizeof(*answer->parts));
     if (!answer->parts)
         rc = wp_error_set(err, -ENOMEM, "out of memory for %zu releases", count);
     for (size_t i = 0; i < count && !rc; i++)
-        if (is_asked(answer->question, releases[i]))
+        if (is_asked(answer->query, releases[i]))
             rc = read_release(answer, stores, releases[i], gaps, err);
     if (!rc && !answer->count && gaps->releases)
         rc = unread(gaps, err);
     else if (!rc && !answer->count)
         rc = wp_error_set(err, -ENOENT, "store %s has no release with anything of %s%s%s in that time",
-            answer->question->stores[0], answer->question->aggregate ? answer->question->aggregate : "an aggregate",
-            answer->question->selection.hosts ? " on hosts " : "",
-            answer->question->selection.hosts ? answer->question->selection.hosts : "");
+            answer->query->stores[0], answer->query->aggregate ? answer->query->aggregate : "an aggregate",
+            answer->query->selection.hosts ? " on hosts " : "",
+            answer->query->selection.hosts ? answer->query->selection.hosts : "");
     return rc;
 }
 
 /* Of the terminal that is written to; else of a mail. */
-static size_t columns_of(const struct wp_question *question)
+static size_t columns_of(const struct wp_query_options *query)
 {
     struct winsize size;
-    bool is_terminal = !question->out && !ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) && size.ws_col;
+    bool is_terminal = !query->out && !ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) && size.ws_col;
     return is_terminal ? (size.ws_col < LEAST_COLUMNS ? LEAST_COLUMNS
                                  : size.ws_col > 250  ? 250
                                                       : size.ws_col)
@@ -161,7 +160,7 @@ static void add_table(struct wp_display *display, const struct answer *answer, c
     }
         COLUMNS(WP_CELL_NAME), COLUMNS(WP_CELL_NAME), COLUMNS(WP_CELL_NAME), COLUMNS(WP_CELL_NAME),
         COLUMNS(WP_CELL_STACK), COLUMNS(WP_CELL_NAME), COLUMNS(WP_CELL_NAME)};
-    enum wp_group_by by = answer->question->by;
+    enum wp_group_by by = answer->query->by;
     size_t width = by == WP_BY_LINE ? 5 : has_object(by) ? 6 : by < WP_BY_CATEGORY || by == WP_BY_FILE ? 5 : 4;
     struct wp_column *own = wp_pool_alloc(&display->pool, sizeof(columns[0]));
     if (!own)
@@ -197,9 +196,9 @@ static void add_table(struct wp_display *display, const struct answer *answer, c
 static int format_table(struct wp_buffer *out, const struct answer *answer, struct wp_error *err)
 {
     struct wp_display display;
-    wp_display_init(&display, &(struct wp_query){WP_PAGE_INDEX, NULL, NULL});
+    wp_display_init(&display, &(struct wp_page_id){WP_PAGE_INDEX, NULL, NULL});
     struct wp_pool *pool = &display.pool;
-    display.title = wp_pool_printf(pool, "Time by %s", wp_group_by_name(answer->question->by));
+    display.title = wp_pool_printf(pool, "Time by %s", wp_group_by_name(answer->query->by));
     for (size_t i = 0; i < answer->count; i++) {
         const struct part *part = &answer->parts[i];
         wp_display_heading(&display, wp_pool_printf(pool, "%s in release %s", part->aggregate, part->release));
@@ -213,7 +212,7 @@ static int format_table(struct wp_buffer *out, const struct answer *answer, stru
         add_table(&display, answer, part);
     }
     int rc = pool->failed ? wp_error_set(err, -ENOMEM, "out of memory for the answer")
-                          : wp_format_text_within(out, &display, columns_of(answer->question), err);
+                          : wp_format_text_within(out, &display, columns_of(answer->query), err);
     wp_display_fini(&display);
     return rc;
 }
@@ -224,8 +223,8 @@ static void put_rows(struct wp_json *json, const struct answer *answer, const st
     for (size_t i = 0; i < shown(answer, part); i++) {
         const struct wp_group_row *row = &part->group.rows[i];
         wp_json_object(json, NULL);
-        wp_json_text(json, wp_group_by_name(answer->question->by), row->name);
-        if (has_object(answer->question->by))
+        wp_json_text(json, wp_group_by_name(answer->query->by), row->name);
+        if (has_object(answer->query->by))
             wp_json_text(json, "object", row->object);
         wp_json_number(json, "ns", row->ns);
         wp_json_number(json, "inclusive_ns", row->inclusive_ns);
@@ -240,7 +239,7 @@ static int format_json(struct wp_buffer *out, const struct answer *answer, struc
     struct wp_json json = {.out = out, .style = WP_JSON_SPACED};
     wp_json_object(&json, NULL);
     wp_json_number(&json, "schema", 1);
-    wp_json_text(&json, "by", wp_group_by_name(answer->question->by));
+    wp_json_text(&json, "by", wp_group_by_name(answer->query->by));
     wp_json_array(&json, "releases");
     for (size_t i = 0; i < answer->count; i++) {
         const struct part *part = &answer->parts[i];
@@ -261,8 +260,8 @@ static int format_json(struct wp_buffer *out, const struct answer *answer, struc
 
 static int format_csv(struct wp_buffer *out, const struct answer *answer, struct wp_error *err)
 {
-    bool is_parted = has_object(answer->question->by);
-    wp_buffer_printf(out, "release,aggregate,%s%s,ns,inclusive_ns,count\r\n", wp_group_by_name(answer->question->by),
+    bool is_parted = has_object(answer->query->by);
+    wp_buffer_printf(out, "release,aggregate,%s%s,ns,inclusive_ns,count\r\n", wp_group_by_name(answer->query->by),
         is_parted ? ",object" : "");
     for (size_t i = 0; i < answer->count; i++)
         for (size_t at = 0; at < shown(answer, &answer->parts[i]); at++) {
@@ -280,24 +279,24 @@ static int format_csv(struct wp_buffer *out, const struct answer *answer, struct
 
 /* Appends the answer. -ENOENT: a release that was named is not there, or none has the aggregate; -EBADMSG: one that was
  * named, or all that there are, cannot be read. */
-static int question_answer(
-    struct wp_buffer *out, const struct wp_question *question, struct wp_question_gaps *gaps, struct wp_error *err)
+static int query_answer(
+    struct wp_buffer *out, const struct wp_query_options *query, struct wp_query_gaps *gaps, struct wp_error *err)
 {
     static int (*const formats[])(struct wp_buffer *, const struct answer *, struct wp_error *) = {
         format_table, format_json, format_csv};
-    struct answer answer = {.question = question};
+    struct answer answer = {.query = query};
     struct wp_stores stores;
     char **releases = NULL;
     size_t count = 0;
-    *gaps = (struct wp_question_gaps){0};
-    int rc = wp_stores_open(&stores, question->stores, question->store_count, err);
+    *gaps = (struct wp_query_gaps){0};
+    int rc = wp_stores_open(&stores, query->stores, query->store_count, err);
     if (rc)
         return rc;
     rc = wp_stores_releases(&stores, NULL, NULL, &releases, &count, err);
     if (!rc)
         rc = read_all(&answer, &stores, releases, count, gaps, err);
     if (!rc)
-        rc = formats[question->format](out, &answer, err);
+        rc = formats[query->format](out, &answer, err);
     for (size_t i = 0; i < answer.count; i++)
         wp_group_fini(&answer.parts[i].group);
     free(answer.parts);
@@ -306,22 +305,22 @@ static int question_answer(
     return rc;
 }
 
-int wp_question_run(const struct wp_logger *logger, int argc, char **argv, struct wp_error *err)
+int wp_query_run(const struct wp_logger *logger, int argc, char **argv, struct wp_error *err)
 {
-    struct wp_question question;
+    struct wp_query_options query;
     struct wp_buffer out = {0};
-    struct wp_question_gaps gaps;
-    wp_question_parse(&question, argc, argv);
+    struct wp_query_gaps gaps;
+    wp_query_parse(&query, argc, argv);
     int rc = 0;
-    for (size_t i = 0; i < question.release_count && !rc; i++)
-        rc = wp_named_resolve(&(struct wp_named){&question.releases[i], &question.aggregate, &question.selection},
-            &question.named[i], question.stores, question.store_count, err);
+    for (size_t i = 0; i < query.release_count && !rc; i++)
+        rc = wp_named_resolve(&(struct wp_named){&query.releases[i], &query.aggregate, &query.selection},
+            &query.named[i], query.stores, query.store_count, err);
     if (!rc)
-        rc = question_answer(&out, &question, &gaps, err);
+        rc = query_answer(&out, &query, &gaps, err);
     if (!rc && gaps.values)
         wp_log(logger, WP_LOG_WARN, "damaged values are left out of the answer damaged=%zu", gaps.values);
     if (!rc)
-        rc = wp_output_write(question.out, &out, false, err);
+        rc = wp_output_write(query.out, &out, false, err);
     if (!rc && gaps.releases)
         rc = unread(&gaps, err);
     wp_buffer_fini(&out);

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WP_REPORTER_EXPORT_EXPORT_TABLE_H
+#define WP_REPORTER_EXPORT_EXPORT_TABLE_H
+/*
+ * The tables of an aggregate as scripts read them: whole, with exact numbers and stable column names (docs/exports.md).
+ * A table is its name, its columns and a function that reads one row; format_rows writes any of them.
+ */
+#include "reporter/facts/facts.h"
+#include "reporter/facts/wait_edges.h"
+
+enum wp_export_column_kind {
+    WP_EXPORT_TEXT,
+    WP_EXPORT_NUMBER,
+    WP_EXPORT_STACK /* number: a node of the report */
+};
+
+struct wp_export_column {
+    const char *name;
+    enum wp_export_column_kind kind;
+};
+
+struct wp_export_field {
+    const char *text;
+    uint64_t number;
+};
+
+#define WP_EXPORT_COLUMNS 9u /* at most */
+
+/* What the rows are read from. */
+struct wp_export_source {
+    const struct wp_facts *facts;
+    struct wp_wait_edges waits;
+};
+
+struct wp_export_table {
+    const char *name;
+    struct wp_export_column columns[WP_EXPORT_COLUMNS + 1]; /* ends with {NULL} */
+    size_t (*count)(const struct wp_export_source *source);
+    void (*read)(const struct wp_export_source *source, size_t row, struct wp_export_field *fields);
+};
+
+#define WP_EXPORT_TABLES 11u
+extern const struct wp_export_table wp_export_tables[WP_EXPORT_TABLES];
+
+/* NULL: there is no such table. */
+const struct wp_export_table *wp_export_table_find(const char *name);
+/* -ENOMEM. */
+int wp_export_source_init(struct wp_export_source *source, const struct wp_facts *facts, struct wp_error *err);
+void wp_export_source_fini(struct wp_export_source *source);
+
+#endif
