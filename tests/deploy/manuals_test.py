@@ -109,7 +109,7 @@ class ManualsTest(unittest.TestCase):
         pages = {name for name in os.listdir(os.path.join(MADE, "man")) if not name.endswith(".scd")}
         programs = {one for one in os.listdir(BIN) if re.fullmatch("wakepath(-[a-z]+)?", one)} - {"wakepath-demo"}
         self.assertEqual({one for one in programs if not {one + ".1", one + ".8"} & pages}, set())
-        formats = {f"wakepath-{one}.5" for one in ("capture", "dump", "export", "keys", "spool", "store")} | {"wakepath.conf.5"}
+        formats = {f"wakepath-{one}.5" for one in ("capture", "dump", "export", "keys", "metrics", "spool", "store")} | {"wakepath.conf.5"}
         self.assertEqual({page for page in pages if page.endswith(".5")}, formats)
         with open(os.path.join(SOURCE, "deploy/cmake/WakepathInstall.cmake"), encoding="utf-8") as file:
             installed = file.read()

@@ -61,7 +61,7 @@ def until(what, is_so, seconds=60.0):
 
 
 def documented():
-    return set(NAME.findall(read(SOURCE, "docs/monitoring.md")))
+    return set(NAME.findall(read(SOURCE, "docs/monitoring.md") + read(SOURCE, "docs/man/wakepath-metrics.5.scd")))
 
 
 def expressions():

@@ -8,7 +8,7 @@ TARGET = "[Unit]\nRequires=basic.target\nAfter=basic.target\nAllowIsolate=yes\nW
 SSH = ("[Service]\nExecStartPre=/bin/mkdir -p /run/sshd\nExecStart=/usr/sbin/sshd -D -e -o PermitRootLogin=yes -o UsePAM=no -h /etc/ssh/test_key\n")
 # Of this machine's own: its settings, its data and what it would start.
 HIDDEN = ("etc/wakepath", "var/lib/wakepath", "var/lib/wakepath-collector", "var/spool/wakepath")
-# Hosts here are containers: their collectors need the /proc of the kernel that they trace (docs/faq.md). And a busy machine is no reason to
+# Hosts here are containers: their collectors need the /proc of the kernel that they trace (docs/names.md). And a busy machine is no reason to
 # leave anything out.
 COLLECTOR = "[Service]\nBindPaths=/run/host-proc:/proc\nEnvironment=WAKEPATH_COLLECTOR_OVERHEAD_LIMIT=none\n"
 INDEX = "var/lib/man-db/auto-update" # what lets each package's installation read all manual pages of the machine

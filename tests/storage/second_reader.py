@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A second reader of stores, written from wakepath-store(5), docs/store-format.md and proto/store.proto and from nothing else.
+"""A second reader of stores, written from wakepath-store(5) and proto/store.proto and from nothing else.
 
 It takes the environment apart with mdb_dump, values with struct, bodies with the zstd command, digests with libxxhash, and
 messages with the field list of the .proto file. read(FOLDER) gives {key: value}."""

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """prose.py TREE | --list TREE | --self-test: the pages (docs/*.md, docs/decisions, README.md, CONTRIBUTING.md) are short and plain.
-Links of all *.md lead somewhere, anchors included. Words, long sentences, long lines of prose and of tables, and retired words outside
-code (in manual pages, too) stay within bounds, which may only be lowered. --list prints what counts."""
+Links of all *.md lead somewhere, anchors included, and each table has a head. Words of docs/, long sentences, long lines of prose and of
+tables, and retired words outside code (in manual pages, too) stay within bounds, which may only be lowered. --list prints what counts."""
 import glob
 import os
 import re
@@ -12,7 +12,7 @@ import tempfile
 LINE_LIMIT = 120
 SENTENCE_LIMIT = 35  # words
 # All pages together; lower them when the figures fall.
-BOUNDS = {"words": 37900, "long sentences": 6, "long rows": 148, "long lines": 0, "retired words": 0}
+BOUNDS = {"words of docs/": 30000, "long sentences": 0, "long rows": 100, "long lines": 0, "tables without a head": 0, "retired words": 0}
 # Ours -> the field's. Names of files, options and metrics stand in backquotes and are not looked at.
 RETIRED = {
     r"(thinning|thinned)": "load shedding",
@@ -102,6 +102,14 @@ def long_rows(text):
             yield number, f"a row of {len(line)} characters"
 
 
+def headless_tables(text):
+    """A line of dashes that does not stand below a row, as Markdown wants it; what follows is no table then."""
+    lines = without_fences(text).split("\n")
+    for number, line in enumerate(lines, 1):
+        if re.match(r"\|[ :|-]*-{3}[ :|-]*$", line) and not (number > 1 and is_row(lines[number - 2])):
+            yield number, "a table without a head"
+
+
 def retired(text):
     for number, line in enumerate(without_code(text).split("\n"), 1):
         for ours, standard in RETIRED.items():
@@ -132,7 +140,8 @@ def long_sentences(text):
             yield 0, f"a sentence of {count} words: {sentence[:70]}"
 
 
-LISTED = {"long sentences": long_sentences, "long rows": long_rows, "long lines": long_lines, "retired words": retired}
+LISTED = {"long sentences": long_sentences, "long rows": long_rows, "long lines": long_lines, "tables without a head": headless_tables,
+          "retired words": retired}
 
 
 def survey(tree):
@@ -142,7 +151,7 @@ def survey(tree):
     listed = {what: [f"{name}:{number}: {why}" for name, text in texts.items() for number, why in find(text)]
               for what, find in LISTED.items()}
     listed["retired words"] += [f"{os.path.relpath(name, tree)}:{number}: {why}" for name in manuals for number, why in retired(read(tree, name))]
-    figures = {"words": sum(len(text.split()) for text in texts.values())}
+    figures = {"words of docs/": sum(len(text.split()) for name, text in texts.items() if name.startswith("docs/"))}
     return {**figures, **{what: len(found) for what, found in listed.items()}}, listed
 
 
@@ -169,12 +178,14 @@ PLANTS = (
     ("\n".join(["word " * 12] * 3) + ".\n", "1 long sentences"),
     ("word " * 20 + ".\n" + "word " * 20 + ".\n", None),
     ("| " + "row " * 32 + "|\n", "1 long rows"),
-    ("word. " * 20 + "\n" + "word. " * 20 + "\n" + "word. " * 20 + "\n", "60 words in the pages"),
+    ("word. " * 20 + "\n" + "word. " * 20 + "\n" + "word. " * 20 + "\n", "60 words of docs/ in the pages"),
+    ("Of it:\n\n| --- | --- |\n| a | b |\n", "a table without a head"),
+    ("| a | b |\n| --- | :-: |\n| a | b |\n", None),
 )
 
 
 def self_test():
-    small = {**dict.fromkeys(BOUNDS, 0), "words": 50}
+    small = {**dict.fromkeys(BOUNDS, 0), "words of docs/": 50}
     for text, want in PLANTS:
         with tempfile.TemporaryDirectory() as tree:
             os.mkdir(os.path.join(tree, "docs"))
