@@ -365,7 +365,10 @@ static int run_live(struct collector *c, struct wp_error *err)
             "this is a pid namespace of its own: what the kernel tells of processes is told, their functions and files "
             "have no names; run in the host's (hostPID, --pid=host)");
     tell_ready(c->options);
-    wp_log(c->logger, WP_LOG_INFO, "collecting source=%s", c->source->ops->name);
+    char text[64];
+    c->window = window_now(c);
+    wp_log(c->logger, WP_LOG_INFO, "collecting source=%s window=\"%s\"", c->source->ops->name,
+        wp_window_text(&c->window, text));
     rc = run_source(c, err);
     wp_load_shedding_finish(&c->shedding, wp_clock_of_ns(CLOCK_MONOTONIC));
     if (c->fleet) { /* nobody waits for answers any more */

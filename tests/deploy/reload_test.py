@@ -165,6 +165,7 @@ class ReloadTest(unittest.TestCase):
             self.assertIn(f"{self.path(name)}.conf:{line}: ", log)
             self.assertIn(why, log)
             self.assertNotIn("has changed", log)
+        self.assertNotIn("the recording window has changed", self.log("collector"))  # nor at the start
         # What makes no sense together is a mistake, too.
         self.lines["collector"].append('spool = none')
         log = self.settle("collector", 'server-key = {"a", "b"}')
