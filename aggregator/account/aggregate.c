@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "aggregator/account/aggregate.h"
 
-#include "aggregator/account/chosen.h"
 #include "aggregator/account/detached.h"
+#include "aggregator/account/exemplar_sample.h"
 #include "aggregator/account/mates.h"
 #include "aggregator/account/other_paths.h"
-#include "aggregator/account/pieces.h"
+#include "aggregator/account/sample_sums.h"
 #include "aggregator/account/transactions.h"
 #include "aggregator/explain/explain_loop.h"
 #include "aggregator/explain/explain_shared.h"
@@ -86,7 +86,7 @@ static void account(struct wp_aggregate *aggregate, uint32_t thread, uint64_t sl
     if (keeps_exemplar(aggregate))
         wp_exemplar_begin(&aggregate->exemplar, from, aggregate->real_offset_ns);
     wp_explain_slice(
-        &aggregate->explainer, &(struct wp_stretch){aggregate->home, thread, from, to}, slice, &aggregate->counted);
+        &aggregate->explainer, &(struct wp_interval){aggregate->home, thread, from, to}, slice, &aggregate->counted);
     if (from != aggregate->active_to_ns) {
         tell_activity(aggregate);
         aggregate->active_from_ns = from;
@@ -162,7 +162,7 @@ struct part {
 
 /* What of that slice, from `from` on, is to be explained. */
 static struct part part_of(
-    struct wp_aggregate *aggregate, const struct wp_stretch *rest, uint64_t ordinal, bool is_final)
+    struct wp_aggregate *aggregate, const struct wp_interval *rest, uint64_t ordinal, bool is_final)
 {
     uint32_t index = rest->thread;
     uint64_t from = rest->start_ns, until_ns = rest->end_ns;
@@ -200,16 +200,16 @@ static void account_part(struct wp_aggregate *aggregate, uint32_t thread, uint64
         aggregate->has_news |= wp_mates_tell_idle(&mates, part->slice->identity, part->idle_ns);
     }
     if (part->is_known && part->from_ns == part->slice->out_ns)
-        wp_chosen_wait(aggregate, thread, part->slice);
+        wp_exemplar_sample_wait(aggregate, thread, part->slice);
     account(aggregate, thread, ordinal, part->from_ns, part->to_ns);
 }
 
 /* Goes through what is left of the thread's time as far as it goes, or as the part allows that is explained now
  * (walk.goes_on), for what is counted or for another sink; returns how far. */
 static uint64_t go_through(
-    struct wp_aggregate *aggregate, const struct wp_stretch *left, bool is_final, const struct wp_sink *sink)
+    struct wp_aggregate *aggregate, const struct wp_interval *left, bool is_final, const struct wp_sink *sink)
 {
-    struct wp_stretch rest = *left;
+    struct wp_interval rest = *left;
     const struct wp_thread *thread = &aggregate->timeline->threads[rest.thread];
     for (uint64_t ordinal = first_slice(aggregate, thread, rest.start_ns); ordinal < thread->slice_end; ordinal++) {
         if (wp_aggregate_pauses(aggregate)) {
@@ -218,11 +218,11 @@ static uint64_t go_through(
             break;
         }
         struct part part = part_of(aggregate, &rest, ordinal, is_final);
-        struct wp_stretch stretch = {rest.host, rest.thread, part.from_ns, part.to_ns};
+        struct wp_interval interval = {rest.host, rest.thread, part.from_ns, part.to_ns};
         if (part.is_base && sink == &aggregate->counted)
             account_part(aggregate, rest.thread, ordinal, &part);
         else if (part.is_base && part.from_ns < part.to_ns)
-            wp_explain_slice(&aggregate->explainer, &stretch, ordinal, sink);
+            wp_explain_slice(&aggregate->explainer, &interval, ordinal, sink);
         if (part.is_known)
             rest.start_ns = behind(&part, rest.start_ns);
         if (!part.is_over)
@@ -270,7 +270,7 @@ static bool resolve_base(struct wp_aggregate *aggregate, uint64_t until_ns, bool
         uint32_t i = walk->at;
         if (!walk->goes_on)
             aggregate->base[i].from_ns = aggregate->base[i].until_ns;
-        struct wp_stretch left = {aggregate->home, aggregate->base[i].thread, aggregate->base[i].until_ns, until_ns};
+        struct wp_interval left = {aggregate->home, aggregate->base[i].thread, aggregate->base[i].until_ns, until_ns};
         aggregate->base[i].until_ns = go_through(aggregate, &left, is_final, &aggregate->counted);
         if (walk->goes_on)
             return false;
@@ -302,7 +302,7 @@ static bool walk_step(struct wp_aggregate *aggregate, uint64_t until_ns, bool is
     case WP_WALK_ASKED:
         return follow_those_asked_for(aggregate, until_ns, is_final);
     default:
-        return wp_chosen_look(aggregate);
+        return wp_exemplar_sample_look(aggregate);
     }
 }
 
@@ -331,15 +331,15 @@ bool wp_aggregate_resolve(struct wp_aggregate *aggregate, uint64_t until_ns, boo
     return true;
 }
 
-static struct wp_stretches copy_stretches(const struct wp_stretches *from)
+static struct wp_intervals copy_intervals(const struct wp_intervals *from)
 {
-    struct wp_stretches copy = {0};
+    struct wp_intervals copy = {0};
     for (uint32_t i = 0; i < from->count; i++)
-        wp_stretches_add(&copy, &from->rows[i]);
+        wp_intervals_add(&copy, &from->rows[i]);
     return copy;
 }
 
-static void put_back(struct wp_stretches *to, struct wp_stretches *copy)
+static void put_back(struct wp_intervals *to, struct wp_intervals *copy)
 {
     free(to->rows);
     *to = *copy;
@@ -347,9 +347,9 @@ static void put_back(struct wp_stretches *to, struct wp_stretches *copy)
 
 void wp_aggregate_rehearse(struct wp_aggregate *aggregate, uint64_t until_ns, bool is_final)
 {
-    struct wp_stretches followed = copy_stretches(aggregate->followed), asked = copy_stretches(&aggregate->asked);
+    struct wp_intervals followed = copy_intervals(aggregate->followed), asked = copy_intervals(&aggregate->asked);
     for (uint32_t i = 0; until_ns != UINT64_MAX && i < aggregate->base_count; i++) {
-        struct wp_stretch left = {aggregate->home, aggregate->base[i].thread, aggregate->base[i].until_ns, until_ns};
+        struct wp_interval left = {aggregate->home, aggregate->base[i].thread, aggregate->base[i].until_ns, until_ns};
         go_through(aggregate, &left, is_final, &aggregate->rehearsed);
     }
     wp_other_paths_follow(aggregate, &aggregate->rehearsed);
@@ -406,8 +406,8 @@ void wp_aggregate_skip_time(struct wp_aggregate *aggregate, uint64_t until_ns)
     aggregate->window_until_ns = aggregate->paused_until_ns = until_ns;
     aggregate->paused_ns = 0;
     wp_exemplar_clear(&aggregate->exemplar);
-    wp_chosen_clear(&aggregate->chosen);
-    wp_aggregate_drop_sealed(aggregate);
+    wp_exemplar_sample_clear(&aggregate->sampled);
+    wp_aggregate_drop_closed(aggregate);
     wp_aggregate_next_delta(aggregate);
 }
 
@@ -463,16 +463,16 @@ void wp_aggregate_next_delta(struct wp_aggregate *aggregate)
     wp_report_clear(aggregate->report);
     wp_line_sums_clear(&aggregate->lines);
     aggregate->has_news = false;
-    wp_pieces_next_delta(aggregate);
+    wp_sample_sums_next_delta(aggregate);
 }
 
 static void set_sinks(struct wp_aggregate *aggregate)
 {
-    aggregate->counted = (struct wp_sink){.piece = wp_pieces_take,
+    aggregate->counted = (struct wp_sink){.piece = wp_sample_sums_add,
         .other_path = wp_other_paths_take,
         .crossed = take_crossed,
         .limit = take_limit,
-        .wants_each = wp_pieces_wants_each,
+        .wants_each = wp_sample_sums_wants_each,
         .context = aggregate,
         .shares = true,
         .marks = true};
@@ -514,9 +514,9 @@ void wp_aggregate_fini(struct wp_aggregate *aggregate)
 {
     if (aggregate->has_exemplar)
         --*exemplars_of(aggregate);
-    wp_aggregate_drop_sealed(aggregate);
+    wp_aggregate_drop_closed(aggregate);
     wp_exemplar_fini(&aggregate->exemplar);
-    wp_chosen_fini(&aggregate->chosen);
+    wp_exemplar_sample_fini(&aggregate->sampled);
     wp_transactions_fini(&aggregate->transactions);
     wp_line_sums_fini(&aggregate->lines);
     wp_explainer_fini(&aggregate->explainer);
@@ -524,17 +524,17 @@ void wp_aggregate_fini(struct wp_aggregate *aggregate)
     wp_report_destroy(aggregate->report);
     free(aggregate->hostname);
     free(aggregate->bucket_facts);
-    wp_pieces_fini(&aggregate->pieces);
+    wp_sample_sums_fini(&aggregate->sample_sums);
     free(aggregate->base);
     wp_other_paths_fini(aggregate);
     *aggregate = (struct wp_aggregate){0};
 }
 
-void wp_aggregate_drop_sealed(struct wp_aggregate *aggregate)
+void wp_aggregate_drop_closed(struct wp_aggregate *aggregate)
 {
-    for (uint32_t i = 0; i < aggregate->sealed_count; i++)
-        wp_report_destroy(aggregate->sealed[i].report);
-    free(aggregate->sealed);
-    aggregate->sealed = NULL;
-    aggregate->sealed_count = 0;
+    for (uint32_t i = 0; i < aggregate->closed_count; i++)
+        wp_report_destroy(aggregate->closed[i].report);
+    free(aggregate->closed);
+    aggregate->closed = NULL;
+    aggregate->closed_count = 0;
 }

@@ -33,7 +33,7 @@ void wp_aggregate_rehearse(struct wp_aggregate *aggregate, uint64_t until_ns, bo
 /* Puts events, drops (by kind), window and limits since the last delta into the report. */
 void wp_aggregate_close_delta(struct wp_aggregate *aggregate, const uint64_t *drops, uint64_t until_ns);
 /* They are in the store. */
-void wp_aggregate_drop_sealed(struct wp_aggregate *aggregate);
+void wp_aggregate_drop_closed(struct wp_aggregate *aggregate);
 /* After the commit: an empty delta. */
 void wp_aggregate_next_delta(struct wp_aggregate *aggregate);
 

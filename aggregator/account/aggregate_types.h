@@ -12,14 +12,14 @@
 #include "storage/report/report.h"
 #include "storage/value/bucket.h"
 
-struct wp_chosen_box {
+struct wp_exemplar_sample_box {
     uint64_t timebox_s;
     struct wp_exemplars set; /* rows without a trace are in the store already */
 };
 
-struct wp_chosen {
-    uint64_t timebox_s;          /* length; 0: all is one */
-    struct wp_chosen_box *boxes; /* owned */
+struct wp_exemplar_sample {
+    uint64_t timebox_s;                   /* length; 0: all is one */
+    struct wp_exemplar_sample_box *boxes; /* owned */
     uint32_t box_count;
     bool has_news;
 };
@@ -34,13 +34,13 @@ struct wp_process_rows {    /* of one host */
     uint32_t generation;
 };
 
-struct wp_pieces {
+struct wp_sample_sums {
     uint32_t *report_nodes; /* tree node -> report node, 0: not in this delta; owned */
     uint32_t report_node_room;
     struct wp_process_rows *processes; /* by host, owned */
     uint32_t process_hosts;
-    struct wp_pieces_slot *slots; /* what the report has yet to be told of; owned */
-    uint64_t used;                /* bit i: slot i may hold something */
+    struct wp_sample_sums_slot *slots; /* what the report has yet to be told of; owned */
+    uint64_t used;                     /* bit i: slot i may hold something */
 };
 
 /* Names of a pseudo-stack, by node of the aggregate's tree. */
@@ -62,7 +62,7 @@ struct wp_transactions {
     } * sums; /* by node; owned */
 };
 
-struct wp_sealed { /* the delta of a timebox that is over */
+struct wp_closed_delta { /* the delta of a timebox that is over */
     uint64_t timebox_s;
     struct wp_report *report; /* owned */
 };
@@ -84,18 +84,18 @@ struct wp_aggregate {
     struct wp_sink counted, asked_for, rehearsed; /* of its own time; of paths that others asked for; of what only shows
                                                    * what other shards must be asked */
     struct wp_exemplar exemplar;
-    struct wp_chosen chosen; /* windows kept besides */
-    bool has_exemplar;       /* one of the few of this aggregate that keep one */
+    struct wp_exemplar_sample sampled; /* windows kept besides */
+    bool has_exemplar;                 /* one of the few of this aggregate that keep one */
     struct wp_transactions transactions;
     struct wp_line_sums lines;
-    struct wp_report *report; /* since the last commit, or the last timebox */
-    struct wp_sealed *sealed; /* since the last commit; owned */
-    uint32_t sealed_count;
+    struct wp_report *report;       /* since the last commit, or the last timebox */
+    struct wp_closed_delta *closed; /* since the last commit; owned */
+    uint32_t closed_count;
     uint64_t exemplar_ns;     /* host time up to which the exemplar was stored last, 0 never */
     uint32_t exemplar_pieces; /* it had then */
     char *hostname;
     int64_t real_offset_ns; /* realtime - host time, one a session */
-    struct wp_pieces pieces;
+    struct wp_sample_sums sample_sums;
     struct {
         uint32_t thread;
         uint64_t from_ns, until_ns;
@@ -104,8 +104,8 @@ struct wp_aggregate {
     uint32_t path_host, path_thread; /* whose path is being explained */
     uint64_t active_from_ns,
         active_to_ns;            /* of the base thread that is being accounted for: the report is yet to be told */
-    struct wp_stretches waiting; /* other paths still to follow */
-    struct wp_stretches
+    struct wp_intervals waiting; /* other paths still to follow */
+    struct wp_intervals
         asked;       /* of this host, that hosts of other shards waited on; followed when their time has come */
     struct wp_walk { /* an epoch that is explained in parts: what of it is done */
         bool is_on;
@@ -124,10 +124,10 @@ struct wp_aggregate {
         bool has_asked;   /* what others asked for is among what waits */
     } walk;
     struct {                      /* other paths that are being followed */
-        struct wp_stretches rows; /* of this round; owned */
+        struct wp_intervals rows; /* of this round; owned */
         uint32_t at, rounds;
     } following;
-    struct wp_stretches *followed; /* those of the recent past, on all hosts: never counted twice; the fleet's */
+    struct wp_intervals *followed; /* those of the recent past, on all hosts: never counted twice; the fleet's */
     uint64_t history_ns;
     uint64_t reach_ns;     /* how far back there may be something to explain with: the history, or more */
     uint64_t resolving_ns; /* the epoch ends there */

@@ -36,8 +36,8 @@ static void forget_hosts(struct wp_exemplar *exemplar)
 void wp_exemplar_fini(struct wp_exemplar *exemplar)
 {
     wp_trace_destroy(exemplar->trace);
-    wp_largest_fini(&exemplar->runs);
-    wp_largest_fini(&exemplar->sleeps);
+    wp_top_k_fini(&exemplar->runs);
+    wp_top_k_fini(&exemplar->sleeps);
     free(exemplar->nodes);
     forget_hosts(exemplar);
     *exemplar = (struct wp_exemplar){0};
@@ -352,13 +352,13 @@ static void links_to(struct wp_exemplar *exemplar, const struct kept_slice *kept
 }
 
 /* Whether a row of that length, of which there are `count`, has its place; counted if not. */
-static bool has_place(struct wp_exemplar *exemplar, struct wp_largest *largest, uint32_t count, uint64_t ns)
+static bool has_place(struct wp_exemplar *exemplar, struct wp_top_k *top, uint32_t count, uint64_t ns)
 {
     if (exemplar->is_measuring) {
-        wp_largest_add(largest, ns);
+        wp_top_k_add(top, ns);
         return false;
     }
-    bool is_kept = count < exemplar->row_limit && (!exemplar->pieces || wp_largest_has(largest, ns));
+    bool is_kept = count < exemplar->row_limit && (!exemplar->pieces || wp_top_k_has(top, ns));
     exemplar->trace->omitted += !is_kept;
     return is_kept;
 }
@@ -432,8 +432,8 @@ void wp_exemplar_extend(struct wp_exemplar *exemplar, uint64_t until_ns)
         exemplar->is_measuring = true;
         extend(exemplar, until_ns);
         exemplar->is_measuring = false;
-        wp_largest_choose(&exemplar->runs, exemplar->row_limit);
-        wp_largest_choose(&exemplar->sleeps, exemplar->row_limit);
+        wp_top_k_choose(&exemplar->runs, exemplar->row_limit);
+        wp_top_k_choose(&exemplar->sleeps, exemplar->row_limit);
     }
     extend(exemplar, until_ns);
 }

@@ -3,11 +3,11 @@
 #define WP_AGGREGATOR_ACCOUNT_EXEMPLAR_H
 /*
  * A window of an aggregate kept whole, piece by piece, with the runs, sleeps and links of every thread that came into
- * an explanation: its first one, or one that has been chosen (chosen.h). Bounded in rows; what does not fit is counted:
- * of the first one what comes last, of a chosen one, which is gone through twice, the shortest.
+ * an explanation: its first one, or one of a sampled window (exemplar_sample.h). Bounded in rows; what does not fit is
+ * counted: of the first one what comes last, of a sampled one, which is gone through twice, the shortest.
  */
-#include "aggregator/account/largest.h"
 #include "aggregator/account/piece_list.h"
+#include "aggregator/account/top_k.h"
 #include "aggregator/explain/explain.h"
 #include "storage/report/trace.h"
 
@@ -22,8 +22,8 @@ struct wp_exemplar {
     uint64_t now_ns;                /* of the last piece */
     uint64_t bit;                   /* of the aggregate */
     uint32_t row_limit;             /* of each kind */
-    struct wp_largest *pieces;      /* borrowed: which ones are kept of more than fit; NULL: the first */
-    struct wp_largest runs, sleeps; /* the same, where `pieces` is there */
+    struct wp_top_k *pieces;        /* borrowed: which ones are kept of more than fit; NULL: the first */
+    struct wp_top_k runs, sleeps;   /* the same, where `pieces` is there */
     bool is_measuring;              /* runs and sleeps are only gone through */
     uint64_t end_ns; /* of a window that is over (host time): what goes on then is kept up to there; 0: open */
     uint32_t *nodes; /* tree node -> trace node, 0 not yet */
@@ -60,7 +60,7 @@ static inline void wp_exemplar_piece(
     struct wp_exemplar *exemplar, uint32_t base_host, uint32_t base, const struct wp_piece_row *piece)
 {
     bool is_kept = piece->end_ns > exemplar->origin_ns &&
-        (!exemplar->pieces || wp_largest_has(exemplar->pieces, wp_piece_row_length(piece, exemplar->origin_ns)));
+        (!exemplar->pieces || wp_top_k_has(exemplar->pieces, wp_piece_row_length(piece, exemplar->origin_ns)));
     if (is_kept && exemplar->trace->piece_count < exemplar->row_limit)
         wp_exemplar_keep_piece(exemplar, base_host, base, piece);
     else

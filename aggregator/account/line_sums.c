@@ -190,7 +190,7 @@ static uint32_t site_of(
     return s->frame_site[frame] - 1;
 }
 
-static void tell_line(const struct wp_line_sum *sum, uint8_t flags, uint32_t site, struct wp_report *report)
+static void put_line(const struct wp_line_sum *sum, uint8_t flags, uint32_t site, struct wp_report *report)
 {
     for (uint32_t i = 0; i < WP_CATEGORIES; i++) {
         struct wp_report_line line = {
@@ -204,14 +204,14 @@ static void tell_line(const struct wp_line_sum *sum, uint8_t flags, uint32_t sit
     }
 }
 
-static void tell(struct wp_line_sums *s, const struct wp_pathtree *tree, struct wp_report *report, uint32_t node)
+static void put_node(struct wp_line_sums *s, const struct wp_pathtree *tree, struct wp_report *report, uint32_t node)
 {
     const struct wp_line_sum *sum = &s->rows[s->nodes[node].row - 1];
     const struct wp_path_frame *frame = frame_at(tree, node);
     uint8_t flags = s->nodes[node].flags;
     uint32_t site = frame->file ? site_of(s, tree, report, tree->nodes[node].frame) : 0;
     if (frame->file && site != UINT32_MAX)
-        tell_line(sum, flags, site, report);
+        put_line(sum, flags, site, report);
     s->left_out += site == UINT32_MAX;
     s->left_out_ns = wp_sum(s->left_out_ns, site == UINT32_MAX ? total_of(sum) : 0);
     if (!is_call(tree, node))
@@ -241,7 +241,7 @@ void wp_line_sums_flush(struct wp_line_sums *s, const struct wp_pathtree *tree, 
             memcpy(order, s->row_node, s->row_count * sizeof(*order));
         qsort(order, s->row_count, sizeof(*order), by_node_down);
         for (uint32_t i = 0, count = s->row_count; i < count; i++) {
-            tell(s, tree, report, order[i]);
+            put_node(s, tree, report, order[i]);
             pass_down(s, tree, order[i]);
         }
         free(order);

@@ -80,7 +80,7 @@ static void put_thread(char *out, size_t room, const char *name)
 }
 
 /* "KIND[process] > [thread]" */
-static bool tell(const struct wp_mates *mates, const char *kind, uint32_t identity, uint64_t ns)
+static bool put_mate(const struct wp_mates *mates, const char *kind, uint32_t identity, uint64_t ns)
 {
     const struct wp_timeline *timeline = mates->timeline;
     const struct wp_identity *who = &timeline->identities[identity];
@@ -100,7 +100,7 @@ static bool tell(const struct wp_mates *mates, const char *kind, uint32_t identi
 
 bool wp_mates_tell_idle(const struct wp_mates *mates, uint32_t identity, uint64_t ns)
 {
-    return tell(mates, WP_REPORT_IDLE, identity, ns);
+    return put_mate(mates, WP_REPORT_IDLE, identity, ns);
 }
 
 static bool tell_slice(const struct wp_mates *mates, const struct wp_slice *slice, uint64_t end_ns)
@@ -111,11 +111,11 @@ static bool tell_slice(const struct wp_mates *mates, const struct wp_slice *slic
     bool goes_on = slice->flags & (WP_SLICE_PREEMPTED | WP_SLICE_EXEC | WP_SLICE_RENAME | WP_SLICE_BORN) ||
         slice->cause == WP_CAUSE_BLOCK;
     if (!goes_on && wake_ns > slice->out_ns && !(slice->taken & mates->slept))
-        has_told |= tell(mates, WP_REPORT_IDLE, slice->identity, wake_ns - slice->out_ns);
+        has_told |= put_mate(mates, WP_REPORT_IDLE, slice->identity, wake_ns - slice->out_ns);
     uint64_t own_ns =
         slice->cause == WP_CAUSE_BLOCK ? wake_ns - slice->out_ns : 0; /* its own I/O; a CPU that is busy is no work */
     if (slice->in_ns && end_ns > slice->in_ns && !(slice->taken & mates->taken))
-        has_told |= tell(mates, WP_REPORT_UNWAITED, slice->identity, end_ns - slice->in_ns + own_ns);
+        has_told |= put_mate(mates, WP_REPORT_UNWAITED, slice->identity, end_ns - slice->in_ns + own_ns);
     return has_told;
 }
 

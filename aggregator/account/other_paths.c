@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "aggregator/account/other_paths.h"
 
-#include "aggregator/account/pieces.h"
+#include "aggregator/account/sample_sums.h"
 #include "aggregator/explain/explain_node.h"
 #include "aggregator/timeline/taken.h"
 
@@ -12,30 +12,30 @@
 #define FOLLOWED_LIMIT 8192u
 #define ASKED_LIMIT 65536u
 
-void wp_other_paths_take(void *context, const struct wp_stretch *stretch)
+void wp_other_paths_take(void *context, const struct wp_interval *interval)
 {
     struct wp_aggregate *aggregate = context;
-    wp_stretches_add(&aggregate->waiting, stretch);
+    wp_intervals_add(&aggregate->waiting, interval);
 }
 
-static void explain(struct wp_aggregate *aggregate, const struct wp_stretch *stretch, const struct wp_sink *sink)
+static void explain(struct wp_aggregate *aggregate, const struct wp_interval *interval, const struct wp_sink *sink)
 {
-    aggregate->path_host = stretch->host;
-    aggregate->path_thread = stretch->thread;
-    if (!wp_explain_path(&aggregate->explainer, stretch, sink))
-        wp_stretches_add(aggregate->followed, stretch);
+    aggregate->path_host = interval->host;
+    aggregate->path_thread = interval->thread;
+    if (!wp_explain_path(&aggregate->explainer, interval, sink))
+        wp_intervals_add(aggregate->followed, interval);
 }
 
-/* The first of the followed ones that ends after the stretch begins, or is of a thread behind its own. */
-static uint32_t first_after(const struct wp_stretches *followed, uint32_t known, const struct wp_stretch *stretch)
+/* The first of the followed ones that ends after the interval begins, or is of a thread behind its own. */
+static uint32_t first_after(const struct wp_intervals *followed, uint32_t known, const struct wp_interval *interval)
 {
     uint32_t low = 0, high = known;
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
-        const struct wp_stretch *row = &followed->rows[middle];
-        bool is_before = row->host != stretch->host ? row->host < stretch->host
-            : row->thread != stretch->thread        ? row->thread < stretch->thread
-                                                    : row->end_ns <= stretch->start_ns;
+        const struct wp_interval *row = &followed->rows[middle];
+        bool is_before = row->host != interval->host ? row->host < interval->host
+            : row->thread != interval->thread        ? row->thread < interval->thread
+                                                     : row->end_ns <= interval->start_ns;
         if (is_before)
             low = middle + 1;
         else
@@ -44,17 +44,18 @@ static uint32_t first_after(const struct wp_stretches *followed, uint32_t known,
     return low;
 }
 
-/* Explains what of the stretch was not followed before; the followed ones are sorted and disjoint. */
-static void follow(struct wp_aggregate *aggregate, const struct wp_stretch *stretch, const struct wp_sink *sink)
+/* Explains what of the interval was not followed before; the followed ones are sorted and disjoint. */
+static void follow(struct wp_aggregate *aggregate, const struct wp_interval *interval, const struct wp_sink *sink)
 {
     uint32_t known = aggregate->followed->count;
-    struct wp_stretch rest = *stretch;
-    for (uint32_t i = first_after(aggregate->followed, known, stretch); i < known && rest.start_ns < rest.end_ns; i++) {
-        struct wp_stretch done = aggregate->followed->rows[i];
+    struct wp_interval rest = *interval;
+    for (uint32_t i = first_after(aggregate->followed, known, interval); i < known && rest.start_ns < rest.end_ns;
+         i++) {
+        struct wp_interval done = aggregate->followed->rows[i];
         if (done.host != rest.host || done.thread != rest.thread || done.start_ns >= rest.end_ns)
             break;
         if (rest.start_ns < done.start_ns)
-            explain(aggregate, &(struct wp_stretch){rest.host, rest.thread, rest.start_ns, done.start_ns}, sink);
+            explain(aggregate, &(struct wp_interval){rest.host, rest.thread, rest.start_ns, done.start_ns}, sink);
         rest.start_ns = done.end_ns;
     }
     if (rest.start_ns < rest.end_ns)
@@ -67,22 +68,22 @@ static bool next_round(struct wp_aggregate *aggregate)
     if (aggregate->following.at < aggregate->following.rows.count)
         return true;
     free(aggregate->following.rows.rows);
-    aggregate->following.rows = (struct wp_stretches){0};
+    aggregate->following.rows = (struct wp_intervals){0};
     aggregate->following.at = 0;
     if (!aggregate->waiting.count || aggregate->following.rounds == FOLLOW_ROUNDS)
         return false;
     aggregate->following.rows = aggregate->waiting;
-    aggregate->waiting = (struct wp_stretches){0};
-    wp_stretches_sort(&aggregate->following.rows);
+    aggregate->waiting = (struct wp_intervals){0};
+    wp_intervals_sort(&aggregate->following.rows);
     aggregate->following.rounds++;
     return true;
 }
 
 static void follow_next(struct wp_aggregate *aggregate, const struct wp_sink *sink)
 {
-    const struct wp_stretches *rows = &aggregate->following.rows;
+    const struct wp_intervals *rows = &aggregate->following.rows;
     uint32_t i = aggregate->following.at;
-    struct wp_stretch merged = rows->rows[i++];
+    struct wp_interval merged = rows->rows[i++];
     while (i < rows->count && rows->rows[i].host == merged.host && rows->rows[i].thread == merged.thread &&
         rows->rows[i].start_ns <= merged.end_ns) {
         if (rows->rows[i].end_ns > merged.end_ns)
@@ -90,7 +91,7 @@ static void follow_next(struct wp_aggregate *aggregate, const struct wp_sink *si
         i++;
     }
     aggregate->following.at = i;
-    wp_stretches_sort(aggregate->followed);
+    wp_intervals_sort(aggregate->followed);
     if (merged.host == aggregate->home && sink->marks)
         wp_slices_followed(
             &aggregate->timeline->threads[merged.thread], merged.start_ns, merged.end_ns, aggregate->bit);
@@ -112,9 +113,9 @@ bool wp_other_paths_follow(struct wp_aggregate *aggregate, const struct wp_sink 
 
 /* --- for other shards --- */
 
-int wp_aggregate_ask(struct wp_aggregate *aggregate, const struct wp_stretch *stretch)
+int wp_aggregate_ask(struct wp_aggregate *aggregate, const struct wp_interval *interval)
 {
-    return aggregate->asked.count < ASKED_LIMIT ? wp_stretches_add(&aggregate->asked, stretch) : -ENOBUFS;
+    return aggregate->asked.count < ASKED_LIMIT ? wp_intervals_add(&aggregate->asked, interval) : -ENOBUFS;
 }
 
 static void take_asked(struct wp_aggregate *aggregate, uint64_t until_ns)
@@ -124,7 +125,7 @@ static void take_asked(struct wp_aggregate *aggregate, uint64_t until_ns)
         if (aggregate->asked.rows[i].end_ns > until_ns)
             aggregate->asked.rows[kept++] = aggregate->asked.rows[i];
         else
-            wp_stretches_add(&aggregate->waiting, &aggregate->asked.rows[i]);
+            wp_intervals_add(&aggregate->waiting, &aggregate->asked.rows[i]);
     }
     aggregate->asked.count = kept;
 }
@@ -147,13 +148,13 @@ bool wp_other_paths_follow_asked(struct wp_aggregate *aggregate, uint64_t until_
 bool wp_aggregate_follow_asked(struct wp_aggregate *aggregate, uint64_t until_ns)
 {
     bool is_whole = wp_other_paths_follow_asked(aggregate, until_ns, &aggregate->asked_for);
-    wp_pieces_flush(aggregate);
+    wp_sample_sums_flush(aggregate);
     return is_whole;
 }
 
 void wp_other_paths_forget(struct wp_aggregate *aggregate, uint64_t horizon_ns)
 {
-    struct wp_stretches *followed = aggregate->followed;
+    struct wp_intervals *followed = aggregate->followed;
     uint32_t kept = 0;
     for (uint32_t i = 0; i < followed->count; i++)
         if (followed->rows[i].host != aggregate->home ||

@@ -2,7 +2,7 @@
 #ifndef WP_AGGREGATOR_ACCOUNT_PIECE_LIST_H
 #define WP_AGGREGATOR_ACCOUNT_PIECE_LIST_H
 /*
- * The pieces of a stretch that was explained once, to be gone through as often as somebody needs them. Of each what a
+ * The pieces of an interval that was explained once, to be gone through as often as somebody needs them. Of each what a
  * window or a transaction shows of it.
  */
 #include "aggregator/explain/explain_sink.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "aggregator/account/transactions.h"
 
-#include "aggregator/account/chosen.h"
+#include "aggregator/account/exemplar_sample.h"
 #include "aggregator/timeline/slices.h"
 #include "storage/report/report_transactions.h"
 
@@ -94,7 +94,7 @@ static void name_service(uint32_t port, char name[32])
     snprintf(name, 32, "tcp port %u", port);
 }
 
-static void tell(struct wp_aggregate *aggregate, struct wp_transaction_sum *sum)
+static void put_sum(struct wp_aggregate *aggregate, struct wp_transaction_sum *sum)
 {
     const struct wp_transactions *transactions = &aggregate->transactions;
     const struct wp_pathtree *tree = &aggregate->tree;
@@ -126,7 +126,7 @@ static void take_piece(void *context, const struct wp_piece *piece)
     struct wp_transaction_sum *sum = &transactions->sums[piece->node % TRANSACTION_SUMS];
     if (sum->node != piece->node || sum->category != (uint32_t)piece->category || sum->bucket != transactions->bucket ||
         sum->port != transactions->port) {
-        tell(aggregate, sum);
+        put_sum(aggregate, sum);
         *sum = (struct wp_transaction_sum){.node = piece->node,
             .category = piece->category,
             .bucket = transactions->bucket,
@@ -153,9 +153,9 @@ static void file(struct wp_aggregate *aggregate, const struct wp_reply *reply)
                 reply->read_ns - reply->arrived_ns});
     if (reply->read_ns < reply->time_ns) /* the time itself is accounted for elsewhere */
         wp_explain(&aggregate->explainer,
-            &(struct wp_stretch){aggregate->home, reply->thread, reply->read_ns, reply->time_ns},
+            &(struct wp_interval){aggregate->home, reply->thread, reply->read_ns, reply->time_ns},
             &(struct wp_sink){.piece = take_piece, .context = aggregate});
-    wp_chosen_request(aggregate, transactions->service, reply);
+    wp_exemplar_sample_request(aggregate, transactions->service, reply);
 }
 
 static bool find_slots(struct wp_aggregate *aggregate)
@@ -199,6 +199,6 @@ bool wp_transactions_file(struct wp_aggregate *aggregate)
         file(aggregate, reply);
     }
     for (uint32_t i = 0; i < TRANSACTION_SUMS && aggregate->transactions.sums; i++)
-        tell(aggregate, &aggregate->transactions.sums[i]);
+        put_sum(aggregate, &aggregate->transactions.sums[i]);
     return true;
 }

@@ -48,7 +48,7 @@ static bool same_cell(uint64_t a_ns, uint64_t b_ns)
     return a_ns >> WP_CLOCK_CELL_BITS == b_ns >> WP_CLOCK_CELL_BITS;
 }
 
-static bool is_tighter(const struct wp_clock_pair *pair, enum wp_wedge_side side, struct wp_clock_point point,
+static bool is_tighter(const struct wp_clock_pair *pair, enum wp_clock_side side, struct wp_clock_point point,
     const struct wp_clock_point *kept)
 {
     int64_t drifted = (pair->slope * (int64_t)(point.at_ns - kept->at_ns)) >> 32;
@@ -66,7 +66,7 @@ static bool goes_back(const struct wp_clock_points *own, uint32_t i)
 }
 
 /* A full side: what is older than the history goes, of what is not new one point in a coarse cell stays. */
-static void thin_out(const struct wp_clock_pair *pair, struct wp_clock_points *own, enum wp_wedge_side side)
+static void thin_out(const struct wp_clock_pair *pair, struct wp_clock_points *own, enum wp_clock_side side)
 {
     uint64_t newest_ns = own->points[own->count - 1].at_ns;
     uint64_t horizon_ns = newest_ns > WP_CLOCK_HISTORY_NS ? newest_ns - WP_CLOCK_HISTORY_NS : 0;
@@ -90,7 +90,7 @@ static void thin_out(const struct wp_clock_pair *pair, struct wp_clock_points *o
         own->is_mixed |= goes_back(own, i);
 }
 
-static bool make_room(const struct wp_clock_pair *pair, struct wp_clock_points *own, enum wp_wedge_side side)
+static bool make_room(const struct wp_clock_pair *pair, struct wp_clock_points *own, enum wp_clock_side side)
 {
     if (own->count < own->room)
         return true;
@@ -102,7 +102,7 @@ static bool make_room(const struct wp_clock_pair *pair, struct wp_clock_points *
 }
 
 /* No clock that runs can fulfil the two: the step between them was not told, or one is a lie. */
-static bool is_impossible(enum wp_wedge_side side, struct wp_clock_point point, const struct wp_clock_point *other,
+static bool is_impossible(enum wp_clock_side side, struct wp_clock_point point, const struct wp_clock_point *other,
     const struct wp_clock_steps *const steps[2])
 {
     uint64_t apart = point.at_ns > other->at_ns ? point.at_ns - other->at_ns : other->at_ns - point.at_ns;
@@ -128,7 +128,7 @@ static enum wp_clock_news condemn(struct wp_clock_pair *pair, uint64_t at_ns)
 }
 
 /* No point of the other kind before this one agrees with it, but for those of the same exchange. */
-static bool is_amid(const struct wp_clock_points *other, uint32_t i, enum wp_wedge_side side,
+static bool is_amid(const struct wp_clock_points *other, uint32_t i, enum wp_clock_side side,
     struct wp_clock_point point, const struct wp_clock_steps *const steps[2])
 {
     bool agrees = false;
@@ -140,7 +140,7 @@ static bool is_amid(const struct wp_clock_points *other, uint32_t i, enum wp_wed
     return !agrees;
 }
 
-static enum wp_clock_news judge(struct wp_clock_pair *pair, enum wp_wedge_side side, struct wp_clock_point point,
+static enum wp_clock_news judge(struct wp_clock_pair *pair, enum wp_clock_side side, struct wp_clock_point point,
     bool is_new, const struct wp_clock_steps *const steps[2])
 {
     struct wp_clock_points *other = &pair->sides[!side];
@@ -183,7 +183,7 @@ static bool is_late(struct wp_clock_pair *pair, uint64_t at_ns)
     return newest_ns > at_ns && newest_ns - at_ns > WP_CLOCK_HISTORY_NS;
 }
 
-enum wp_clock_news wp_clock_pair_add(struct wp_clock_pair *pair, enum wp_wedge_side side, struct wp_clock_point point,
+enum wp_clock_news wp_clock_pair_add(struct wp_clock_pair *pair, enum wp_clock_side side, struct wp_clock_point point,
     const struct wp_clock_steps *const steps[2])
 {
     struct wp_clock_points *own = &pair->sides[side];

@@ -4,7 +4,7 @@
 /*
  * Two hosts that talk: what their messages say of the offset between their clocks. Kept as points on the first host's
  * clock, the tightest one of a cell of time and of each kind (upper, lower), for the last minute; the offset at a
- * moment comes from the two wedges around it (clock_view.h). Every constraint is exact in both clocks, so the way back
+ * moment comes from the two hulls around it (clock_view.h). Every constraint is exact in both clocks, so the way back
  * is the same points seen from the second host.
  */
 #include "aggregator/clock/clock_types.h"
@@ -23,7 +23,7 @@ enum wp_clock_news {
 
 void wp_clock_pair_fini(struct wp_clock_pair *pair);
 /* Takes in a constraint; `steps`: of the two hosts. */
-enum wp_clock_news wp_clock_pair_add(struct wp_clock_pair *pair, enum wp_wedge_side side, struct wp_clock_point point,
+enum wp_clock_news wp_clock_pair_add(struct wp_clock_pair *pair, enum wp_clock_side side, struct wp_clock_point point,
     const struct wp_clock_steps *const steps[2]);
 
 #endif

@@ -11,7 +11,7 @@
 struct wp_clock_pair;
 struct wp_clock_steps;
 
-/* A stretch in which the offset of a node to a reference stays within `bound_ns` of a line. */
+/* An interval in which the offset of a node to a reference stays within `bound_ns` of a line. */
 struct wp_clock_span {
     uint64_t from_ns, to_ns; /* node's clock */
     int64_t offset_ns;       /* reference's time - node's time, at from_ns */

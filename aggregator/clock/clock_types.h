@@ -2,7 +2,7 @@
 #ifndef WP_AGGREGATOR_CLOCK_CLOCK_TYPES_H
 #define WP_AGGREGATOR_CLOCK_CLOCK_TYPES_H
 /* What a pair of clocks (clock_pair.h) and a view of it (clock_view.h) consist of. */
-#include "aggregator/clock/clock_wedge.h"
+#include "aggregator/clock/clock_hull.h"
 #include "common/clock.h"
 
 #include <stdint.h>
@@ -16,16 +16,16 @@ struct wp_clock_steps {
     uint32_t count, told;
 };
 
-/* Two wedges around a stretch of time that holds no constraint that counts; the work of a query, kept for the next
+/* Two hulls around an interval of time that holds no constraint that counts; the work of a query, kept for the next
  * one. */
 struct wp_clock_view {
-    uint64_t low_ns, high_ns; /* the stretch, in the clock it is seen from; high 0: none */
+    uint64_t low_ns, high_ns; /* the interval, in the clock it is seen from; high 0: none */
     uint32_t version, told;   /* of the pair, and of both hosts' steps */
     bool is_settled;          /* both sides are known */
-    struct wp_clock_flank {   /* before the stretch, after it */
+    struct wp_clock_flank {   /* before the interval, after it */
         bool is_closed;
         int64_t origin_ns; /* the lines are relative to this: years of nanoseconds do not fit a double */
-        struct wp_wedge_lines lines;
+        struct wp_clock_hull_lines lines;
     } flanks[2];
 };
 
@@ -46,7 +46,7 @@ struct wp_clock_points {           /* sorted by time, at most one a cell */
 
 struct wp_clock_pair {
     uint32_t nodes[2];               /* first and second host */
-    struct wp_clock_points sides[2]; /* by enum wp_wedge_side */
+    struct wp_clock_points sides[2]; /* by enum wp_clock_side */
     struct wp_clock_point first;     /* the earliest there ever was; at_ns 0: none */
     int64_t slope;                   /* about how fast the offset grows, times 2^32; only chooses among points */
     uint64_t slope_at_ns, contradicted_at_ns;

@@ -42,7 +42,7 @@ struct seen { /* a point as the querying host sees it */
 };
 
 struct seen_list {
-    struct seen points[WP_WEDGE_POINTS];
+    struct seen points[WP_CLOCK_HULL_POINTS];
     unsigned count;
 };
 
@@ -69,7 +69,7 @@ static uint32_t position(const struct wp_clock_points *points, int from, bool is
     return low;
 }
 
-/* Moves a limit of a stretch nearer to it, to the last point before it or the first one after it. */
+/* Moves a limit of an interval nearer to it, to the last point before it or the first one after it. */
 static uint64_t narrow(const struct wp_clock_pair *pair, int from, bool is_after, uint64_t inner_ns, uint64_t limit_ns)
 {
     for (int side = 0; side < 2; side++) {
@@ -87,7 +87,7 @@ static uint64_t narrow(const struct wp_clock_pair *pair, int from, bool is_after
 /* The points of a kind on one side, outward. The farther, the fewer are needed: of those within an eighth of their
  * distance the tightest stays, going by the pair's drift. To leave one out is always right. */
 static struct seen_list list_of(
-    const struct wp_clock_pair *pair, int from, enum wp_wedge_side side, bool is_after, uint64_t edge_ns)
+    const struct wp_clock_pair *pair, int from, enum wp_clock_side side, bool is_after, uint64_t edge_ns)
 {
     /* at most x ahead is at least x behind */
     const struct wp_clock_points *points = &pair->sides[from ? !side : side];
@@ -109,7 +109,7 @@ static struct seen_list list_of(
         }
         struct seen *last = list.count ? &list.points[list.count - 1] : NULL;
         if (!last || (seen.distance_ns > last->distance_ns && seen.distance_ns - first_ns > seen.distance_ns / 8)) {
-            if (list.count == WP_WEDGE_POINTS)
+            if (list.count == WP_CLOCK_HULL_POINTS)
                 break;
             list.points[list.count++] = seen;
             first_ns = seen.distance_ns;
@@ -134,10 +134,10 @@ struct walk {
 /* Goes outward from the edge until the constraints contradict each other or a step was told: what is beyond says
  * nothing of this side. `other_ns`: the other host's clock at the nearest point. */
 static void walk_out(
-    const struct walk *walk, const struct seen_list lists[2], struct wp_wedge *wedge, uint64_t *other_ns)
+    const struct walk *walk, const struct seen_list lists[2], struct wp_clock_hull *hull, uint64_t *other_ns)
 {
     unsigned next[2] = {0, 0};
-    wp_wedge_init(wedge);
+    wp_clock_hull_init(hull);
     while (next[0] < lists[0].count || next[1] < lists[1].count) {
         bool is_lower = next[0] == lists[0].count ||
             (next[1] < lists[1].count && lists[1].points[next[1]].distance_ns < lists[0].points[next[0]].distance_ns);
@@ -147,9 +147,9 @@ static void walk_out(
             *other_ns = seen->other_ns;
         if (wp_clock_steps_between(walk->own, at_ns, walk->edge_ns) ||
             wp_clock_steps_between(walk->other, seen->other_ns, *other_ns) ||
-            !wp_wedge_add(wedge, is_lower ? WP_LOWER : WP_UPPER, (double)seen->distance_ns,
+            !wp_clock_hull_add(hull, is_lower ? WP_LOWER : WP_UPPER, (double)seen->distance_ns,
                 (double)(seen->offset_ns - walk->origin_ns)) ||
-            (walk->is_short && wp_wedge_is_closed(wedge)))
+            (walk->is_short && wp_clock_hull_is_closed(hull)))
             return;
     }
 }
@@ -158,14 +158,14 @@ static struct wp_clock_interval interval_of(const struct wp_clock_view *view, in
 {
     double low, high;
     uint64_t inward_ns = is_after ? view->high_ns - at_ns : at_ns - view->low_ns;
-    wp_wedge_interval(&view->flanks[is_after].lines, (double)inward_ns, &low, &high);
+    wp_clock_hull_interval(&view->flanks[is_after].lines, (double)inward_ns, &low, &high);
     int64_t origin_ns = view->flanks[is_after].origin_ns;
     return (struct wp_clock_interval){origin_ns + (int64_t)floor(low), origin_ns + (int64_t)ceil(high)};
 }
 
 enum crossing { CROSSED_NOT, CROSSED_PERHAPS, CROSSED };
 
-/* The other host was told to have stepped between the nearest point and the stretch, going by that point's offset. */
+/* The other host was told to have stepped between the nearest point and the interval, going by that point's offset. */
 static enum crossing crossing(
     const struct wp_clock_view *view, bool is_after, const struct wp_clock_steps *other, uint64_t other_ns)
 {
@@ -182,7 +182,7 @@ static enum crossing crossing(
     return is_beyond && wp_clock_steps_between(other, other_ns, far_ns) ? CROSSED_PERHAPS : CROSSED_NOT;
 }
 
-/* One side of the stretch. `crossed`: whether a told step parts it from there. */
+/* One side of the interval. `crossed`: whether a told step parts it from there. */
 static void make_flank(struct wp_clock_view *view, const struct wp_clock_pair *pair, int from, bool is_after,
     bool is_short, const struct wp_clock_steps *const steps[2], enum crossing *crossed)
 {
@@ -197,11 +197,11 @@ static void make_flank(struct wp_clock_view *view, const struct wp_clock_pair *p
     if (!lists[0].count || !lists[1].count)
         return;
     uint64_t other_ns = 0;
-    struct wp_wedge wedge;
+    struct wp_clock_hull hull;
     flank->origin_ns = walk.origin_ns = lists[0].points[0].offset_ns;
-    walk_out(&walk, lists, &wedge, &other_ns);
-    flank->lines = wedge.lines;
-    flank->is_closed = wp_wedge_is_closed(&wedge) && !wp_clock_steps_between(walk.own, view->low_ns, view->high_ns);
+    walk_out(&walk, lists, &hull, &other_ns);
+    flank->lines = hull.lines;
+    flank->is_closed = wp_clock_hull_is_closed(&hull) && !wp_clock_steps_between(walk.own, view->low_ns, view->high_ns);
     if (flank->is_closed)
         *crossed = crossing(view, is_after, walk.other, other_ns);
 }
@@ -216,10 +216,10 @@ void wp_clock_view_make(struct wp_clock_view *view, const struct wp_clock_pair *
         make_flank(view, pair, from, i, false, steps, &crossed[i]);
     for (int i = 0; i < 2; i++)
         view->flanks[i].is_closed &= crossed[i] != CROSSED;
-    for (int i = 0; i < 2; i++) /* on which side of the step the stretch lies is known only with both sides */
+    for (int i = 0; i < 2; i++) /* on which side of the step the interval lies is known only with both sides */
         view->flanks[i].is_closed &= crossed[i] == CROSSED_NOT || view->flanks[!i].is_closed;
     view->is_settled = view->flanks[0].is_closed && view->flanks[1].is_closed;
-    /* With one side alone, a step that nobody saw may part any of its constraints from the stretch: the nearest ones
+    /* With one side alone, a step that nobody saw may part any of its constraints from the interval: the nearest ones
      * are the ones to believe. */
     for (int i = 0; i < 2; i++)
         if (view->flanks[i].is_closed && !view->is_settled)
@@ -255,7 +255,7 @@ bool wp_clock_view_map(struct wp_clock_pair *pair, int from, uint64_t at_ns, uin
     uint64_t first_ns = at_ns > slack_ns ? at_ns - slack_ns : 0;
     uint64_t last_ns = at_ns < UINT64_MAX - slack_ns ? at_ns + slack_ns : UINT64_MAX;
     uint64_t low_ns = first_ns >> GRID_BITS << GRID_BITS, high_ns = last_ns | ((1u << GRID_BITS) - 1);
-    if (wp_clock_steps_between(steps[from], low_ns, high_ns)) { /* the exact stretch may lie on one side of it */
+    if (wp_clock_steps_between(steps[from], low_ns, high_ns)) { /* the exact interval may lie on one side of it */
         low_ns = first_ns;
         high_ns = last_ns;
     }

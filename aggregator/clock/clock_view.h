@@ -2,7 +2,7 @@
 #ifndef WP_AGGREGATOR_CLOCK_CLOCK_VIEW_H
 #define WP_AGGREGATOR_CLOCK_CLOCK_VIEW_H
 /*
- * The offset between two hosts at a moment: two wedges, one of the constraints before it and one of those after it.
+ * The offset between two hosts at a moment: two hulls, one of the constraints before it and one of those after it.
  * What may have happened to a clock unseen, happened on one side; so the interval that holds for either is what is
  * promised (docs/clock.md).
  */
@@ -13,7 +13,7 @@
  * Settled: there are constraints of both kinds on both sides of the moment, or it is just before all of them. */
 bool wp_clock_view_map(struct wp_clock_pair *pair, int from, uint64_t at_ns, uint64_t slack_ns,
     const struct wp_clock_steps *const steps[2], struct wp_clock_interval *interval, bool *is_settled);
-/* The wedges around [low, high], at most WP_CLOCK_WINDOW_NS long. */
+/* The hulls around [low, high], at most WP_CLOCK_WINDOW_NS long. */
 void wp_clock_view_make(struct wp_clock_view *view, const struct wp_clock_pair *pair, int from, uint64_t low_ns,
     uint64_t high_ns, const struct wp_clock_steps *const steps[2]);
 /* What they say of a moment in it; false: nothing. */

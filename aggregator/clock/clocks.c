@@ -168,7 +168,7 @@ static void steps_of(
 }
 
 static void take_in(
-    struct wp_clocks *clocks, struct wp_clock_pair *pair, enum wp_wedge_side side, struct wp_clock_point point)
+    struct wp_clocks *clocks, struct wp_clock_pair *pair, enum wp_clock_side side, struct wp_clock_point point)
 {
     const struct wp_clock_steps *steps[2];
     struct wp_clock_health *counts[2];

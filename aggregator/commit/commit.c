@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "aggregator/commit/commit.h"
 
-#include "aggregator/account/chosen.h"
+#include "aggregator/account/exemplar_sample.h"
 #include "aggregator/commit/commit_metadata.h"
 #include "aggregator/commit/commit_timebox.h"
 #include "aggregator/session/host_session_durable.h"
@@ -61,7 +61,7 @@ static bool has_news(const struct wp_host_session *session)
 {
     bool has_news = session->is_ended;
     for (uint32_t i = 0; i < session->aggregate_count; i++)
-        has_news |= session->aggregates[i]->has_news || session->aggregates[i]->sealed_count;
+        has_news |= session->aggregates[i]->has_news || session->aggregates[i]->closed_count;
     return has_news;
 }
 
@@ -101,8 +101,8 @@ static int add_deltas(const struct work *work, const struct wp_host_session *ses
 {
     const char *host = wp_host_parts_has(work->options->host_parts, session->hostname) ? session->hostname : NULL;
     int rc = 0;
-    for (uint32_t i = 0; !rc && i < aggregate->sealed_count; i++)
-        rc = add_delta(deltas, aggregate, host, aggregate->sealed[i].timebox_s, aggregate->sealed[i].report, err);
+    for (uint32_t i = 0; !rc && i < aggregate->closed_count; i++)
+        rc = add_delta(deltas, aggregate, host, aggregate->closed[i].timebox_s, aggregate->closed[i].report, err);
     return rc ? rc
               : add_delta(deltas, aggregate, host, wp_host_session_timebox(session, work->options->timebox_s),
                     aggregate->report, err);
@@ -130,11 +130,11 @@ static int put_exemplar(const struct work *work, const struct wp_host_session *s
         : 0;
 }
 
-static int put_chosen(const struct work *work, const struct wp_aggregate *aggregate, struct wp_error *err)
+static int put_sampled(const struct work *work, const struct wp_aggregate *aggregate, struct wp_error *err)
 {
     int rc = 0;
-    for (uint32_t i = 0; !rc && aggregate->chosen.has_news && i < aggregate->chosen.box_count; i++) {
-        const struct wp_chosen_box *box = &aggregate->chosen.boxes[i];
+    for (uint32_t i = 0; !rc && aggregate->sampled.has_news && i < aggregate->sampled.box_count; i++) {
+        const struct wp_exemplar_sample_box *box = &aggregate->sampled.boxes[i];
         bool has_news = false;
         for (uint32_t j = 0; j < box->set.count; j++)
             has_news |= box->set.rows[j].trace.size != 0;
@@ -151,8 +151,8 @@ static int note_host(struct work *work, const struct wp_host_session *session, c
     uint64_t noted_s = aggregate->has_noted ? aggregate->noted_timebox_s : UINT64_MAX,
              now_s = wp_host_session_timebox(session, work->options->timebox_s);
     int rc = 0;
-    for (uint32_t i = 0; !rc && i < aggregate->sealed_count; i++) {
-        uint64_t timebox_s = aggregate->sealed[i].timebox_s;
+    for (uint32_t i = 0; !rc && i < aggregate->closed_count; i++) {
+        uint64_t timebox_s = aggregate->closed[i].timebox_s;
         if (timebox_s != noted_s)
             rc = wp_timebox_notes_host(&work->notes, aggregate->bucket, timebox_s, session);
         noted_s = timebox_s;
@@ -172,7 +172,7 @@ static int gather(struct work *work, const struct wp_host_session *session, stru
         if (!rc)
             rc = put_exemplar(work, session, aggregate, err);
         if (!rc)
-            rc = put_chosen(work, aggregate, err);
+            rc = put_sampled(work, aggregate, err);
         if (rc)
             return rc == -ENOMEM ? wp_error_set(err, rc, "out of memory for a report")
                                  : wp_error_wrap(err, rc, "aggregate '%s'", aggregate->name);
@@ -410,8 +410,8 @@ static void begin_delta(const struct wp_host_session *session, struct wp_aggrega
     }
     aggregate->is_bucket_said = aggregate->has_noted = true;
     aggregate->noted_timebox_s = timebox_s;
-    wp_chosen_stored(&aggregate->chosen);
-    wp_aggregate_drop_sealed(aggregate);
+    wp_exemplar_sample_stored(&aggregate->sampled);
+    wp_aggregate_drop_closed(aggregate);
     wp_aggregate_next_delta(aggregate);
 }
 

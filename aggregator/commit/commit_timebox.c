@@ -81,7 +81,7 @@ struct writing {
     bool failed;
 };
 
-static void say(struct writing *w, const char *key, const char *value)
+static void put_entry(struct writing *w, const char *key, const char *value)
 {
     if (WP_ARRAY_FIT(w->entries, w->room, w->count + 1)) {
         w->failed = true;
@@ -92,7 +92,7 @@ static void say(struct writing *w, const char *key, const char *value)
     w->failed |= !entry.key || !entry.value;
 }
 
-static void say_host(struct writing *w, const struct wp_host_session *session)
+static void put_host_facts(struct writing *w, const struct wp_host_session *session)
 {
     const struct wp_hello *hello = &session->hello;
     const struct wp_metadata_entry facts[] = {
@@ -100,11 +100,11 @@ static void say_host(struct writing *w, const struct wp_host_session *session)
     char key[KEY_ROOM];
     for (size_t i = 0; i < sizeof(facts) / sizeof(facts[0]); i++) {
         snprintf(key, sizeof(key), "host.%.200s.%s", session->hostname, facts[i].key);
-        say(w, key, facts[i].value ? facts[i].value : "");
+        put_entry(w, key, facts[i].value ? facts[i].value : "");
     }
     for (uint32_t i = 0; i < hello->label_count; i++) {
         snprintf(key, sizeof(key), "host.%.200s.label.%.255s", session->hostname, hello->labels[i].key);
-        say(w, key, hello->labels[i].value);
+        put_entry(w, key, hello->labels[i].value);
     }
 }
 
@@ -129,16 +129,16 @@ static int compare_said(const void *key, const void *said)
 }
 
 /* What the shard has said before, and so much more. */
-static void say_more(struct writing *w, const char *key, uint64_t more)
+static void put_more_facts(struct writing *w, const char *key, uint64_t more)
 {
     const struct said *said = w->said_count ? bsearch(key, w->said, w->said_count, sizeof(*said), compare_said) : NULL;
     uint64_t before = said ? said->number : 0;
     char value[32];
     snprintf(value, sizeof(value), "%" PRIu64, before + more < more ? UINT64_MAX : before + more);
-    say(w, key, value);
+    put_entry(w, key, value);
 }
 
-static int say_late(struct writing *w, struct wp_txn *txn, const struct wp_metadata_scope *place,
+static int put_late_facts(struct writing *w, struct wp_txn *txn, const struct wp_metadata_scope *place,
     const struct wp_timebox_note *note, struct wp_error *err)
 {
     uint64_t events = 0, total_ns = 0;
@@ -151,14 +151,14 @@ static int say_late(struct writing *w, struct wp_txn *txn, const struct wp_metad
         if (!late->host)
             continue;
         snprintf(key, sizeof(key), "host.%.200s.late.events", late->host);
-        say_more(w, key, late->events);
+        put_more_facts(w, key, late->events);
         snprintf(key, sizeof(key), "host.%.200s.late.total_ns", late->host);
-        say_more(w, key, late->total_ns);
+        put_more_facts(w, key, late->total_ns);
     }
-    say_more(w, "late.events", events);
-    say_more(w, "late.total_ns", total_ns);
+    put_more_facts(w, "late.events", events);
+    put_more_facts(w, "late.total_ns", total_ns);
     snprintf(key, sizeof(key), "%" PRIu64, w->options->real_now_s);
-    say(w, "late.last_s", key);
+    put_entry(w, "late.last_s", key);
     return rc;
 }
 
@@ -168,8 +168,8 @@ static int write_note(const struct wp_timebox_note *note, struct wp_txn *txn, co
     struct wp_metadata_scope place = {note->bucket, true, note->timebox_s};
     struct writing w = {.options = options};
     for (size_t i = 0; i < note->session_count; i++)
-        say_host(&w, note->sessions[i]);
-    int rc = note->late_count ? say_late(&w, txn, &place, note, err) : 0;
+        put_host_facts(&w, note->sessions[i]);
+    int rc = note->late_count ? put_late_facts(&w, txn, &place, note, err) : 0;
     if (!rc && w.failed)
         rc = wp_error_set(err, -ENOMEM, "out of memory for metadata of a timebox");
     if (!rc)

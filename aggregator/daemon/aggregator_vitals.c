@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "aggregator/daemon/aggregator_vitals.h"
 
-#include "aggregator/daemon/name_desk.h"
+#include "aggregator/daemon/symbol_broker.h"
 #include "aggregator/daemon/vital_hosts.h"
 #include "aggregator/shard/shards.h"
 #include "common/clock.h"
@@ -175,9 +175,9 @@ static void put_irregular(struct wp_aggregator_vitals *v)
     wp_metric_begin(&v->text, name, WP_COUNTER, "Events that did not fit with those around them, by kind.");
     for (unsigned kind = 0; kind < WP_IRREGULARS; kind++) {
         uint64_t count = wp_engine_fleet(engine)->irregular[kind];
-        for (uint32_t seat = 0; seat < wp_engine_seats(engine); seat++)
-            if (wp_engine_session(engine, seat))
-                count += wp_irregular_count(&wp_engine_session(engine, seat)->timeline, kind);
+        for (uint32_t slot = 0; slot < wp_engine_slots(engine); slot++)
+            if (wp_engine_session(engine, slot))
+                count += wp_irregular_count(&wp_engine_session(engine, slot)->timeline, kind);
         wp_metric_labelled(&v->text, name, "kind", wp_irregular_name(kind), (double)count);
     }
 }
@@ -244,7 +244,7 @@ static void put_shards(struct wp_aggregator_vitals *v)
 static void put_names(struct wp_aggregator_vitals *v)
 {
     static const char name[] = "wakepath_aggregator_names_asked_total";
-    const struct wp_name_desk_counts counts = wp_name_desk_counts(v->options.names);
+    const struct wp_symbol_broker_counts counts = wp_symbol_broker_counts(v->options.names);
     wp_metric_begin(&v->text, name, WP_COUNTER, "Code places whose names collectors asked for, by what answered.");
     wp_metric_labelled(&v->text, name, "by", "memory", (double)counts.known);
     wp_metric_labelled(&v->text, name, "by", "reader", (double)counts.awaited);

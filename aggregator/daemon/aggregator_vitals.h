@@ -13,7 +13,7 @@ struct wp_aggregator_vitals_options {
     const char *listen, *store, *shard;
     struct wp_engine *engine;
     const struct wp_server *server;
-    const struct wp_name_desk *names;
+    const struct wp_symbol_broker *names;
     const struct wp_logger *logger;
 };
 

@@ -2,9 +2,9 @@
 #include "aggregator/daemon/ingest.h"
 
 #include "aggregator/daemon/aggregator_vitals.h"
-#include "aggregator/daemon/name_desk.h"
-#include "aggregator/daemon/name_keep.h"
 #include "aggregator/daemon/shard_net.h"
+#include "aggregator/daemon/symbol_broker.h"
+#include "aggregator/daemon/symbol_cache.h"
 #include "aggregator/session/membership.h"
 #include "common/clock.h"
 #include "common/service.h"
@@ -19,8 +19,8 @@ struct ingest {
     struct wp_server *server;
     struct wp_aggregator_vitals *vitals; /* NULL: nobody watches */
     struct wp_shard_net *shards;         /* NULL: there are no others */
-    struct wp_name_desk *names;
-    struct wp_name_keep *kept; /* NULL: names are not kept */
+    struct wp_symbol_broker *names;
+    struct wp_symbol_cache *kept; /* NULL: names are not kept */
     const struct wp_logger *logger;
     struct wp_log_limit refusals, full;
     uint64_t stepped_ns, trimmed_ns;
@@ -55,7 +55,7 @@ static void refuse(struct ingest *ingest, uint32_t peer, int code, const struct 
         wp_server_refuse(ingest->server, peer, err->text);
 }
 
-static int take(struct ingest *ingest, const struct wp_server_message *message, struct wp_error *err)
+static int take_message(struct ingest *ingest, const struct wp_server_message *message, struct wp_error *err)
 {
     struct wp_error why = {0};
     struct wp_welcome welcome;
@@ -75,7 +75,7 @@ static int take(struct ingest *ingest, const struct wp_server_message *message, 
         wp_engine_probed(ingest->engine, message->peer, message->times_ns);
         break;
     case WP_SERVER_NAMES: /* out of bounds: counted there; nothing is lost by it */
-        if (wp_name_desk_take(ingest->names, message->peer, message->type, message->batch, message->batch_size,
+        if (wp_symbol_broker_take(ingest->names, message->peer, message->type, message->batch, message->batch_size,
                 wp_clock_ms(), &why) &&
             wp_log_allowed(ingest->logger, &ingest->refusals, wp_clock_of_ns(CLOCK_MONOTONIC), WP_NS_PER_S))
             wp_log(ingest->logger, WP_LOG_WARN, "refused peer=%u reason=\"%s\"", message->peer, why.text);
@@ -153,7 +153,7 @@ static int send_names(void *context, uint32_t peer, enum wp_frame_type type, con
 static void keep_names(void *context, const uint8_t *raw, size_t size)
 {
     struct ingest *ingest = context;
-    wp_name_keep_add(ingest->kept, raw, size);
+    wp_symbol_cache_add(ingest->kept, raw, size);
 }
 
 static void probe(void *context, uint32_t peer)
@@ -169,7 +169,7 @@ static void reload_if_asked(struct ingest *ingest, const struct wp_ingest_option
     *options->reload = 0;
     wp_engine_finish(ingest->engine);
     wp_host_session_options_take_rules(wp_engine_session_options(ingest->engine), options->rules);
-    for (uint32_t i = 0; i < wp_engine_seats(ingest->engine); i++)
+    for (uint32_t i = 0; i < wp_engine_slots(ingest->engine); i++)
         wp_membership_anew(wp_engine_session(ingest->engine, i));
     wp_server_reload(ingest->server);
     wp_server_set_window(ingest->server, options->window);
@@ -192,7 +192,7 @@ static void step(struct ingest *ingest, uint64_t now_ns)
     wp_engine_step(ingest->engine, now_ns);
     wp_shard_net_poll(ingest->shards);
     wp_shard_net_step(ingest->shards);
-    wp_name_desk_step(ingest->names, wp_clock_ms());
+    wp_symbol_broker_step(ingest->names, wp_clock_ms());
     wp_engine_probes(ingest->engine, now_ns, probe, ingest);
 }
 
@@ -210,7 +210,7 @@ static int run(struct ingest *ingest, const struct wp_ingest_options *options, s
         if (*options->stop)
             wp_service_stopping(options->service);
         bool is_bye = got == 1 && message.kind == WP_SERVER_BYE;
-        int rc = got == 1 ? take(ingest, &message, err) : 0;
+        int rc = got == 1 ? take_message(ingest, &message, err) : 0;
         has_more = !rc && take_waiting(ingest);
         if (!rc && explain(ingest, got == 1))
             has_more = true;
@@ -244,11 +244,11 @@ int wp_ingest_run(const struct wp_engine_options *engine, const struct wp_ingest
     if (!rc)
         rc = wp_server_open_with(&ingest.server, &server, err);
     if (!rc &&
-        !(ingest.names = wp_name_desk_create(
-              &(struct wp_name_desk_options){.send = send_names, .keep = keep_names, .context = &ingest})))
+        !(ingest.names = wp_symbol_broker_create(
+              &(struct wp_symbol_broker_options){.send = send_names, .keep = keep_names, .context = &ingest})))
         rc = wp_error_set(err, -ENOMEM, "out of memory");
     if (!rc && engine->resume &&
-        wp_name_keep_open(&ingest.kept, engine->resume, engine->shard, ingest.names, logger, &why))
+        wp_symbol_cache_open(&ingest.kept, engine->resume, engine->shard, ingest.names, logger, &why))
         wp_log(
             logger, WP_LOG_WARN, "cannot keep symbol names across a restart, objects will be read again: %s", why.text);
     if (!rc && options->window)
@@ -276,8 +276,8 @@ int wp_ingest_run(const struct wp_engine_options *engine, const struct wp_ingest
     }
     wp_aggregator_vitals_close(ingest.vitals);
     wp_shard_net_close(ingest.shards);
-    wp_name_desk_destroy(ingest.names);
-    wp_name_keep_close(ingest.kept);
+    wp_symbol_broker_destroy(ingest.names);
+    wp_symbol_cache_close(ingest.kept);
     wp_server_close(ingest.server);
     wp_engine_destroy(ingest.engine);
     return rc;

@@ -19,7 +19,7 @@ struct wp_shard_net {
     struct wp_log_limit bad;
 };
 
-static int tell(void *context, uint32_t link, enum wp_frame_type type, const uint8_t *raw, size_t size)
+static int send_frame(void *context, uint32_t link, enum wp_frame_type type, const uint8_t *raw, size_t size)
 {
     struct wp_shard_net *net = context;
     return wp_shard_link_send(net->links[link], type, raw, size);
@@ -66,7 +66,7 @@ int wp_shard_net_open(struct wp_shard_net **out, const struct wp_shard_net_optio
         .name = options->shard,
         .links = ingest->peer_count,
         .logger = options->logger,
-        .tell = tell,
+        .tell = send_frame,
         .answer = answer,
         .renew = renew,
         .clock_ns = clock_ns,

@@ -265,7 +265,7 @@ void wp_vital_hosts_look(struct wp_vital_hosts *h, struct wp_engine *engine, uin
 {
     const struct wp_fleet *fleet = wp_engine_fleet(engine);
     begin(h, fleet->count);
-    for (uint32_t i = 0; i < wp_engine_seats(engine); i++) {
+    for (uint32_t i = 0; i < wp_engine_slots(engine); i++) {
         struct wp_host_session *session = wp_engine_session(engine, i);
         if (session)
             look_at_session(h, fleet, session, now_ns, real_now_ns);

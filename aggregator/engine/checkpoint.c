@@ -201,11 +201,11 @@ static bool put_followed(const struct wp_host_session *session, const struct wp_
     if (!to->followed)
         return false;
     for (uint32_t i = 0; i < from->followed->count; i++) {
-        const struct wp_stretch *stretch = &from->followed->rows[i];
-        if (stretch->host != session->home)
+        const struct wp_interval *interval = &from->followed->rows[i];
+        if (interval->host != session->home)
             continue;
-        if (!rows[stretch->thread]) {
-            if (!put_late(session, to, stretch->thread, stretch->start_ns, stretch->end_ns))
+        if (!rows[interval->thread]) {
+            if (!put_late(session, to, interval->thread, interval->start_ns, interval->end_ns))
                 return false;
             continue;
         }
@@ -213,9 +213,9 @@ static bool put_followed(const struct wp_host_session *session, const struct wp_
         if (!row)
             return false;
         wakepath__resume__followed__init(row);
-        row->thread = rows[stretch->thread] - 1;
-        row->start_ns = stretch->start_ns;
-        row->end_ns = stretch->end_ns;
+        row->thread = rows[interval->thread] - 1;
+        row->start_ns = interval->start_ns;
+        row->end_ns = interval->end_ns;
         to->followed[to->n_followed++] = row;
     }
     return true;
@@ -428,8 +428,8 @@ static int take_aggregates(struct wp_host_session *session, const message_type *
         for (size_t j = 0; j < row->n_followed; j++) {
             const Wakepath__Resume__Followed *followed = row->followed[j];
             if (threads[followed->thread])
-                wp_stretches_add(aggregate->followed,
-                    &(struct wp_stretch){
+                wp_intervals_add(aggregate->followed,
+                    &(struct wp_interval){
                         session->home, threads[followed->thread], followed->start_ns, followed->end_ns});
         }
         for (size_t j = 0; j < row->n_late; j++)

@@ -3,7 +3,7 @@
 
 #include "aggregator/engine/checkpoint.h"
 #include "aggregator/engine/held.h"
-#include "aggregator/engine/seats.h"
+#include "aggregator/engine/peer_slots.h"
 #include "aggregator/fleet/fleet_pace.h"
 #include "aggregator/shard/shards.h"
 #include "common/clock.h"
@@ -27,7 +27,7 @@ struct wp_engine {
     struct wp_fleet *fleet;
     struct wp_checkpoints *checkpoints; /* NULL: none are made */
     struct wp_log_limit unkept;
-    struct wp_seats seats;
+    struct wp_peer_slots slots;
     struct wp_held held;
     uint32_t ended;
     bool is_due;           /* a commit, when what is being explained is done */
@@ -118,20 +118,20 @@ void wp_engine_destroy(struct wp_engine *engine)
 {
     if (!engine)
         return;
-    for (uint32_t i = 0; i < engine->seats.count; i++) {
-        wp_host_session_destroy(engine->seats.all[i].session);
-        wp_lineup_clear(&engine->seats.all[i].lineup);
+    for (uint32_t i = 0; i < engine->slots.count; i++) {
+        wp_host_session_destroy(engine->slots.all[i].session);
+        wp_replay_queue_clear(&engine->slots.all[i].queue);
     }
     wp_fleet_destroy(engine->fleet);
     wp_host_parts_fini(&engine->host_parts);
     wp_checkpoints_close(engine->checkpoints);
-    wp_seats_fini(&engine->seats);
+    wp_peer_slots_fini(&engine->slots);
     wp_batch_fini(&engine->batch);
     wp_store_close(engine->store);
     free(engine);
 }
 
-/* --- seats --- */
+/* --- slots --- */
 
 /* A session that has ended, here or under an aggregator before this one: *last_seq is its last batch. */
 static bool is_known_ended(
@@ -148,15 +148,15 @@ static void end_session(struct wp_engine *engine, struct wp_host_session *sessio
     wp_host_session_close(session);
     wp_log(engine->logger, WP_LOG_INFO, "session ends host=%s batches=%llu breaks=%llu healed=%llu", session->hostname,
         (unsigned long long)session->last_seq, (unsigned long long)session->timeline.counts.chain_breaks,
-        (unsigned long long)(session->timeline.counts.healed_in + session->timeline.counts.healed_out));
+        (unsigned long long)(session->timeline.counts.repaired_in + session->timeline.counts.repaired_out));
 }
 
-/* A host has its share of the seats: when it takes more, the one of its sessions that was silent longest is ended for
+/* A host has its share of the slots: when it takes more, the one of its sessions that was silent longest is ended for
  * it. */
 static void make_place(struct wp_engine *engine, const uint8_t host[16])
 {
     struct wp_host_session *oldest;
-    if (wp_seats_of_host(&engine->seats, host, &oldest) < HOST_SESSIONS)
+    if (wp_peer_slots_of_host(&engine->slots, host, &oldest) < HOST_SESSIONS)
         return;
     wp_log(engine->logger, WP_LOG_WARN,
         "a host has more than %u sessions, ended the one that was silent longest host=%s", HOST_SESSIONS,
@@ -188,54 +188,54 @@ static int make_session(
         session, hello, engine->options.default_release, &engine->options.session, engine->logger, err);
 }
 
-static int seat_session(
-    struct wp_engine *engine, uint32_t peer, const struct wp_hello *hello, struct wp_seat **out, struct wp_error *err)
+static int assign_slot(struct wp_engine *engine, uint32_t peer, const struct wp_hello *hello, struct wp_peer_slot **out,
+    struct wp_error *err)
 {
     struct wp_host_session *session;
     uint64_t last_seq;
-    int rc = wp_seats_move(&engine->seats, peer, hello, out, err);
+    int rc = wp_peer_slots_move(&engine->slots, peer, hello, out, err);
     if (rc || *out)
         return rc;
-    if (engine->seats.live == SESSIONS)
+    if (engine->slots.live == SESSIONS)
         return wp_error_set(err, -EACCES, "this aggregator already has %u sessions", SESSIONS);
     make_place(engine, hello->host);
-    rc = wp_held_admit(&engine->held, &engine->seats, hello->host, err);
+    rc = wp_held_admit(&engine->held, &engine->slots, hello->host, err);
     if (!rc)
-        rc = wp_seats_refuse_clone(&engine->seats, engine->fleet, hello, err);
+        rc = wp_peer_slots_refuse_clone(&engine->slots, engine->fleet, hello, err);
     if (rc)
         return rc;
     rc = make_session(engine, hello, &session, err);
     if (rc)
         return rc;
-    struct wp_seat *seat = wp_seats_add(&engine->seats, peer, err);
-    if (!seat) {
+    struct wp_peer_slot *slot = wp_peer_slots_add(&engine->slots, peer, err);
+    if (!slot) {
         wp_host_session_destroy(session);
         return -ENOMEM;
     }
-    memcpy(seat->id, hello->session, 16);
+    memcpy(slot->id, hello->session, 16);
     if (is_known_ended(engine, hello, session->release, &last_seq)) {
-        seat->last_seq = last_seq;
+        slot->last_seq = last_seq;
         wp_host_session_destroy(session);
     } else {
-        seat->session = session;
-        engine->seats.live++;
+        slot->session = session;
+        engine->slots.live++;
         wp_log(engine->logger, WP_LOG_INFO, "session begins host=%s source=%s release=%s", session->hostname,
             session->hello.source, session->release);
     }
-    *out = seat;
+    *out = slot;
     return 0;
 }
 
 /* --- what sessions hold --- */
 
 /* Whoever holds too much is ended: what was taken in stays, and what its peer still has belongs to another session. */
-static void shed(struct wp_engine *engine, struct wp_seat *seat, uint64_t limit)
+static void shed(struct wp_engine *engine, struct wp_peer_slot *slot, uint64_t limit)
 {
-    struct wp_host_session *session = seat->session;
+    struct wp_host_session *session = slot->session;
     wp_log(engine->logger, WP_LOG_WARN,
         "ended a session that holds more memory than --host-memory or --memory allows host=%s bytes=%llu limit=%llu",
-        session->hostname, (unsigned long long)seat->held_bytes, (unsigned long long)limit);
-    wp_held_shed(&engine->held, seat);
+        session->hostname, (unsigned long long)slot->held_bytes, (unsigned long long)limit);
+    wp_held_shed(&engine->held, slot);
     end_session(engine, session);
 }
 
@@ -244,9 +244,9 @@ static void bound_memory(struct wp_engine *engine, size_t taken)
     uint64_t limit;
     if (!wp_held_is_due(&engine->held, taken, engine->fleet->now_ns))
         return;
-    wp_held_look(&engine->held, &engine->seats, engine->fleet->now_ns);
-    for (struct wp_seat *seat; (seat = wp_held_excess(&engine->held, &engine->seats, &limit));)
-        shed(engine, seat, limit);
+    wp_held_look(&engine->held, &engine->slots, engine->fleet->now_ns);
+    for (struct wp_peer_slot *slot; (slot = wp_held_excess(&engine->held, &engine->slots, &limit));)
+        shed(engine, slot, limit);
 }
 
 /* --- what a peer says --- */
@@ -255,65 +255,65 @@ int wp_engine_hello(struct wp_engine *engine, uint32_t peer, const struct wp_hel
     struct wp_error *err)
 {
     *welcome = (struct wp_welcome){.wire_major = WP_WIRE_MAJOR, .wire_minor = WP_WIRE_MINOR, .credit = CREDIT};
-    struct wp_seat *seat = wp_seats_find(&engine->seats, peer);
-    int rc = seat ? 0 : seat_session(engine, peer, hello, &seat, err);
+    struct wp_peer_slot *slot = wp_peer_slots_find(&engine->slots, peer);
+    int rc = slot ? 0 : assign_slot(engine, peer, hello, &slot, err);
     if (rc)
         return rc;
-    seat->heard = ++engine->messages;
-    wp_lineup_clear(&seat->lineup);        /* it is sent again */
-    seat->told_seq = seat->told_taken = 0; /* what was said to it before may be lost */
+    slot->heard = ++engine->messages;
+    wp_replay_queue_clear(&slot->queue);   /* it is sent again */
+    slot->told_seq = slot->told_taken = 0; /* what was said to it before may be lost */
     engine->has_acks = true;
-    welcome->resume_seq = seat->session ? seat->session->next_seq : seat->last_seq + 1;
+    welcome->resume_seq = slot->session ? slot->session->next_seq : slot->last_seq + 1;
     return 0;
 }
 
 static int take_batch(
-    struct wp_engine *engine, struct wp_seat *seat, const uint8_t *bytes, size_t size, struct wp_error *err)
+    struct wp_engine *engine, struct wp_peer_slot *slot, const uint8_t *bytes, size_t size, struct wp_error *err)
 {
     int rc = wp_batch_decode(&engine->batch, bytes, size, err);
     if (rc)
         return rc;
-    if (memcmp(engine->batch.session, seat->session->id, 16))
+    if (memcmp(engine->batch.session, slot->session->id, 16))
         return wp_error_set(err, -EINVAL, "a batch of another session");
-    rc = wp_host_session_take(seat->session, &engine->batch, err);
+    rc = wp_host_session_take(slot->session, &engine->batch, err);
     if (rc)
         return rc;
-    wp_host_session_resolve(seat->session);
+    wp_host_session_resolve(slot->session);
     bound_memory(engine, size);
     return 0;
 }
 
 /* Of a session that is over: what was taken in may come again, and what comes behind it nobody would account for. */
 static int take_over(
-    struct wp_engine *engine, const struct wp_seat *seat, const uint8_t *bytes, size_t size, struct wp_error *err)
+    struct wp_engine *engine, const struct wp_peer_slot *slot, const uint8_t *bytes, size_t size, struct wp_error *err)
 {
     int rc = wp_batch_decode(&engine->batch, bytes, size, err);
-    return rc || engine->batch.seq <= seat->last_seq
+    return rc || engine->batch.seq <= slot->last_seq
         ? rc
         : wp_error_set(err, -E2BIG, "the session is over: " WP_REFUSED_TOO_LARGE);
 }
 
 /* True when what it says has to wait for its turn. */
-static bool lines_up(const struct wp_engine *engine, const struct wp_seat *seat)
+static bool is_replay_queued(const struct wp_engine *engine, const struct wp_peer_slot *slot)
 {
-    return engine->options.expected_hosts > 1 && seat->session && !seat->session->is_closing &&
-        (!seat->is_live || seat->lineup.count);
+    return engine->options.expected_hosts > 1 && slot->session && !slot->session->is_closing &&
+        (!slot->is_live || slot->queue.count);
 }
 
 int wp_engine_batch(struct wp_engine *engine, uint32_t peer, const uint8_t *bytes, size_t size, struct wp_error *err)
 {
-    struct wp_seat *seat = wp_seats_find(&engine->seats, peer);
-    if (!seat)
+    struct wp_peer_slot *slot = wp_peer_slots_find(&engine->slots, peer);
+    if (!slot)
         return wp_error_set(err, -ENOTCONN, "a batch before Hello");
-    seat->heard = ++engine->messages;
-    if (seat->is_shed)
+    slot->heard = ++engine->messages;
+    if (slot->is_shed)
         return wp_error_set(err, -E2BIG, "the session held more memory than its host's share: " WP_REFUSED_TOO_LARGE);
-    if (!seat->session)
-        return take_over(engine, seat, bytes, size, err);
-    if (!lines_up(engine, seat))
-        return take_batch(engine, seat, bytes, size, err);
-    engine->fleet->hosts[seat->session->home].heard_ns = engine->fleet->now_ns;
-    int rc = wp_lineup_put(&seat->lineup, bytes, size);
+    if (!slot->session)
+        return take_over(engine, slot, bytes, size, err);
+    if (!is_replay_queued(engine, slot))
+        return take_batch(engine, slot, bytes, size, err);
+    engine->fleet->hosts[slot->session->home].heard_ns = engine->fleet->now_ns;
+    int rc = wp_replay_queue_put(&slot->queue, bytes, size);
     if (!rc)
         bound_memory(engine, size);
     return rc
@@ -323,8 +323,8 @@ int wp_engine_batch(struct wp_engine *engine, uint32_t peer, const uint8_t *byte
 
 static void resolve_blocked(struct wp_engine *engine)
 {
-    for (uint32_t i = 0; i < engine->seats.count; i++) {
-        struct wp_host_session *session = engine->seats.all[i].session;
+    for (uint32_t i = 0; i < engine->slots.count; i++) {
+        struct wp_host_session *session = engine->slots.all[i].session;
         if (session && session->is_blocked)
             wp_host_session_resolve(session);
     }
@@ -358,28 +358,28 @@ void wp_engine_finish(struct wp_engine *engine)
 }
 
 /* Whose turn it is: the one least far of those that are replayed. One that is silent for long is not waited for. */
-static struct wp_seat *next_seat(struct wp_engine *engine, uint64_t *age_ns)
+static struct wp_peer_slot *next_slot(struct wp_engine *engine, uint64_t *age_ns)
 {
-    struct wp_seat *next = NULL;
-    for (uint32_t i = 0; i < engine->seats.count; i++) {
-        struct wp_seat *seat = &engine->seats.all[i];
-        if (!lines_up(engine, seat))
+    struct wp_peer_slot *next = NULL;
+    for (uint32_t i = 0; i < engine->slots.count; i++) {
+        struct wp_peer_slot *slot = &engine->slots.all[i];
+        if (!is_replay_queued(engine, slot))
             continue;
-        if (seat->is_live) { /* what it said before that was known */
+        if (slot->is_live) { /* what it said before that was known */
             *age_ns = 0;
-            return seat;
+            return slot;
         }
-        const struct wp_fleet_host *host = &engine->fleet->hosts[seat->session->home];
-        bool is_silent = !seat->lineup.is_leaving && engine->fleet->now_ns > host->heard_ns + engine->fleet->give_up_ns;
-        uint64_t seat_ns = wp_host_session_age(seat->session);
+        const struct wp_fleet_host *host = &engine->fleet->hosts[slot->session->home];
+        bool is_silent = !slot->queue.is_leaving && engine->fleet->now_ns > host->heard_ns + engine->fleet->give_up_ns;
+        uint64_t slot_ns = wp_host_session_age(slot->session);
         bool is_first =
-            !next || seat_ns < *age_ns || (seat_ns == *age_ns && memcmp(seat->session->id, next->session->id, 16) < 0);
-        if (!is_first || (is_silent && !seat->lineup.count))
+            !next || slot_ns < *age_ns || (slot_ns == *age_ns && memcmp(slot->session->id, next->session->id, 16) < 0);
+        if (!is_first || (is_silent && !slot->queue.count))
             continue;
-        next = seat;
-        *age_ns = seat_ns;
+        next = slot;
+        *age_ns = slot_ns;
     }
-    bool has_turn = next && (next->lineup.count || next->lineup.is_leaving);
+    bool has_turn = next && (next->queue.count || next->queue.is_leaving);
     if (has_turn && engine->fleet->shards &&
         !wp_shards_may_go(engine->fleet->shards, *age_ns, engine->options.session.epoch_ns))
         return NULL;
@@ -398,27 +398,27 @@ static int finish_bye(
 int wp_engine_next(struct wp_engine *engine, uint32_t *peer, struct wp_error *err)
 {
     uint64_t age_ns = 0;
-    struct wp_seat *seat = next_seat(engine, &age_ns);
-    if (!seat)
+    struct wp_peer_slot *slot = next_slot(engine, &age_ns);
+    if (!slot)
         return 0;
     engine->turn_ns = engine->fleet->now_ns;
     if (age_ns / engine->options.session.epoch_ns != engine->round_ns) { /* all of them have told of an epoch more */
         engine->round_ns = age_ns / engine->options.session.epoch_ns;
         resolve_blocked(engine);
     }
-    struct wp_lineup_batch *batch = wp_lineup_take(&seat->lineup);
+    struct wp_replay_batch *batch = wp_replay_queue_take(&slot->queue);
     if (!batch) {
-        seat->lineup.is_leaving = false;
-        *peer = seat->peer;
-        int left_rc = finish_bye(engine, seat->session, seat->lineup.last_seq, err);
+        slot->queue.is_leaving = false;
+        *peer = slot->peer;
+        int left_rc = finish_bye(engine, slot->session, slot->queue.last_seq, err);
         return left_rc ? left_rc : 1;
     }
-    int rc = take_batch(engine, seat, batch->bytes, batch->size, err);
+    int rc = take_batch(engine, slot, batch->bytes, batch->size, err);
     free(batch);
     if (!rc)
         return 1;
-    *peer = seat->peer;
-    wp_lineup_clear(&seat->lineup);
+    *peer = slot->peer;
+    wp_replay_queue_clear(&slot->queue);
     return rc;
 }
 
@@ -426,8 +426,8 @@ void wp_engine_step(struct wp_engine *engine, uint64_t now_ns)
 {
     bool is_in_turn = false; /* what comes out must not depend on when a step falls */
     engine->fleet->now_ns = now_ns;
-    for (uint32_t i = 0; i < engine->seats.count && !is_in_turn; i++)
-        is_in_turn = lines_up(engine, &engine->seats.all[i]);
+    for (uint32_t i = 0; i < engine->slots.count && !is_in_turn; i++)
+        is_in_turn = is_replay_queued(engine, &engine->slots.all[i]);
     if (!is_in_turn || engine->fleet->shards || now_ns > engine->turn_ns + engine->fleet->give_up_ns)
         resolve_blocked(engine);
 }
@@ -435,54 +435,54 @@ void wp_engine_step(struct wp_engine *engine, uint64_t now_ns)
 void wp_engine_probes(
     struct wp_engine *engine, uint64_t now_ns, void (*probe)(void *context, uint32_t peer), void *context)
 {
-    for (uint32_t i = 0; i < engine->seats.count; i++)
-        if (wp_seat_is_due(&engine->seats.all[i], now_ns))
-            probe(context, engine->seats.all[i].peer);
+    for (uint32_t i = 0; i < engine->slots.count; i++)
+        if (wp_peer_slot_is_due(&engine->slots.all[i], now_ns))
+            probe(context, engine->slots.all[i].peer);
 }
 
 void wp_engine_probed(struct wp_engine *engine, uint32_t peer, const uint64_t times_ns[4])
 {
-    struct wp_seat *seat = wp_seats_find(&engine->seats, peer);
-    if (!seat || !seat->session)
+    struct wp_peer_slot *slot = wp_peer_slots_find(&engine->slots, peer);
+    if (!slot || !slot->session)
         return;
-    uint32_t clock = engine->fleet->hosts[seat->session->home].clock;
-    seat->is_live = true;
-    memcpy(engine->fleet->hosts[seat->session->home].probed_ns, times_ns, 4 * sizeof(*times_ns));
+    uint32_t clock = engine->fleet->hosts[slot->session->home].clock;
+    slot->is_live = true;
+    memcpy(engine->fleet->hosts[slot->session->home].probed_ns, times_ns, 4 * sizeof(*times_ns));
     wp_clocks_message(engine->fleet->clocks, engine->fleet->reference, times_ns[0], clock, times_ns[1]);
     wp_clocks_message(engine->fleet->clocks, clock, times_ns[2], engine->fleet->reference, times_ns[3]);
 }
 
 void wp_engine_goes_on(struct wp_engine *engine, uint32_t peer)
 {
-    struct wp_seat *seat = wp_seats_find(&engine->seats, peer);
-    if (seat && seat->session)
-        seat->session->timeline.goes_on = true;
+    struct wp_peer_slot *slot = wp_peer_slots_find(&engine->slots, peer);
+    if (slot && slot->session)
+        slot->session->timeline.goes_on = true;
 }
 
 int wp_engine_bye(struct wp_engine *engine, uint32_t peer, uint64_t last_seq, struct wp_error *err)
 {
-    struct wp_seat *seat = wp_seats_find(&engine->seats, peer);
-    if (!seat)
+    struct wp_peer_slot *slot = wp_peer_slots_find(&engine->slots, peer);
+    if (!slot)
         return wp_error_set(err, -ENOTCONN, "Bye before Hello");
-    if (!seat->session && !seat->is_committed) { /* the store had all of it: it ends here all the same, once */
-        engine->ended += !wp_seats_has_ended(&engine->seats, seat->id);
-        seat->is_committed = true;
+    if (!slot->session && !slot->is_committed) { /* the store had all of it: it ends here all the same, once */
+        engine->ended += !wp_peer_slots_has_ended(&engine->slots, slot->id);
+        slot->is_committed = true;
     }
-    if (!seat->session || seat->session->is_closing)
+    if (!slot->session || slot->session->is_closing)
         return 0;
-    if (!lines_up(engine, seat))
-        return finish_bye(engine, seat->session, last_seq, err);
-    seat->lineup.is_leaving = true;
-    seat->lineup.last_seq = last_seq;
+    if (!is_replay_queued(engine, slot))
+        return finish_bye(engine, slot->session, last_seq, err);
+    slot->queue.is_leaving = true;
+    slot->queue.last_seq = last_seq;
     return 0;
 }
 
 /* --- what is durable --- */
 
-static bool wants_commit(const struct wp_seat *seat)
+static bool wants_commit(const struct wp_peer_slot *slot)
 {
-    const struct wp_host_session *session = seat->session;
-    return session && !seat->is_committed && (session->is_ended || session->resolved_ns > session->committed_ns);
+    const struct wp_host_session *session = slot->session;
+    return session && !slot->is_committed && (session->is_ended || session->resolved_ns > session->committed_ns);
 }
 
 /* What cannot be kept is not acknowledged: the collector keeps it. */
@@ -496,26 +496,26 @@ static void keep(struct wp_engine *engine, struct wp_host_session *session, uint
         wp_log(engine->logger, WP_LOG_WARN, "cannot write a checkpoint, the collector keeps its batches: %s", why.text);
 }
 
-static void finish(struct wp_engine *engine, struct wp_seat *seat)
+static void finish(struct wp_engine *engine, struct wp_peer_slot *slot)
 {
-    seat->last_seq = seat->session->last_seq;
+    slot->last_seq = slot->session->last_seq;
     if (engine->checkpoints)
-        wp_checkpoints_remove(engine->checkpoints, seat->session->id);
-    wp_host_session_destroy(seat->session);
-    wp_lineup_clear(&seat->lineup);
-    seat->session = NULL;
-    engine->seats.live--;
+        wp_checkpoints_remove(engine->checkpoints, slot->session->id);
+    wp_host_session_destroy(slot->session);
+    wp_replay_queue_clear(&slot->queue);
+    slot->session = NULL;
+    engine->slots.live--;
 }
 
 static int commit_all(struct wp_engine *engine, const struct wp_commit_options *options, struct wp_error *err)
 {
-    struct wp_host_session **sessions = calloc(engine->seats.live + 1, sizeof(*sessions));
+    struct wp_host_session **sessions = calloc(engine->slots.live + 1, sizeof(*sessions));
     size_t count = 0;
     if (!sessions)
         return wp_error_set(err, -ENOMEM, "out of memory for a commit");
-    for (uint32_t i = 0; i < engine->seats.count; i++)
-        if (wants_commit(&engine->seats.all[i]))
-            sessions[count++] = engine->seats.all[i].session;
+    for (uint32_t i = 0; i < engine->slots.count; i++)
+        if (wants_commit(&engine->slots.all[i]))
+            sessions[count++] = engine->slots.all[i].session;
     int rc = count ? wp_commit_sessions(engine->store, sessions, count, options, err) : 0;
     engine->commits += rc ? 0 : count;
     free(sessions);
@@ -540,19 +540,19 @@ int wp_engine_commit(struct wp_engine *engine, uint64_t now_ns, uint64_t real_no
     int rc = commit_all(engine, &options, err);
     if (rc)
         return rc;
-    for (uint32_t i = 0; i < engine->seats.count; i++) {
-        struct wp_seat *seat = &engine->seats.all[i];
-        keep(engine, seat->session, now_ns);
-        if (seat->session && seat->session->is_ended) {
-            if (!seat->is_committed && !seat->session->timeline.goes_on)
+    for (uint32_t i = 0; i < engine->slots.count; i++) {
+        struct wp_peer_slot *slot = &engine->slots.all[i];
+        keep(engine, slot->session, now_ns);
+        if (slot->session && slot->session->is_ended) {
+            if (!slot->is_committed && !slot->session->timeline.goes_on)
                 engine->ended++;
-            seat->is_committed = true;
+            slot->is_committed = true;
         }
     }
-    for (uint32_t i = 0; i < engine->seats.count; i++) { /* when all have said what they read from it */
-        struct wp_seat *seat = &engine->seats.all[i];
-        if (seat->is_committed && seat->session && wp_fleet_may_leave(engine->fleet, seat->session->home))
-            finish(engine, seat);
+    for (uint32_t i = 0; i < engine->slots.count; i++) { /* when all have said what they read from it */
+        struct wp_peer_slot *slot = &engine->slots.all[i];
+        if (slot->is_committed && slot->session && wp_fleet_may_leave(engine->fleet, slot->session->home))
+            finish(engine, slot);
     }
     return 0;
 }
@@ -560,14 +560,14 @@ int wp_engine_commit(struct wp_engine *engine, uint64_t now_ns, uint64_t real_no
 void wp_engine_acks(
     struct wp_engine *engine, void (*ack)(void *context, uint32_t peer, uint64_t seq, uint64_t taken), void *context)
 {
-    for (uint32_t i = 0; engine->has_acks && i < engine->seats.count; i++) {
-        struct wp_seat *seat = &engine->seats.all[i];
-        uint64_t seq = seat->session ? seat->session->acked_seq : seat->last_seq;
-        uint64_t taken = seat->session ? seat->session->last_seq : seat->last_seq;
-        if (seq > seat->told_seq || taken > seat->told_taken) {
-            ack(context, seat->peer, seq, taken);
-            seat->told_seq = seq;
-            seat->told_taken = taken;
+    for (uint32_t i = 0; engine->has_acks && i < engine->slots.count; i++) {
+        struct wp_peer_slot *slot = &engine->slots.all[i];
+        uint64_t seq = slot->session ? slot->session->acked_seq : slot->last_seq;
+        uint64_t taken = slot->session ? slot->session->last_seq : slot->last_seq;
+        if (seq > slot->told_seq || taken > slot->told_taken) {
+            ack(context, slot->peer, seq, taken);
+            slot->told_seq = seq;
+            slot->told_taken = taken;
         }
     }
     engine->has_acks = false;
@@ -576,7 +576,7 @@ void wp_engine_acks(
 void wp_engine_count(const struct wp_engine *engine, struct wp_engine_counts *counts)
 {
     *counts = (struct wp_engine_counts){
-        engine->seats.live, engine->ended, engine->commits, engine->held.bytes, engine->held.shed, engine->late};
+        engine->slots.live, engine->ended, engine->commits, engine->held.bytes, engine->held.shed, engine->late};
 }
 
 struct wp_fleet *wp_engine_fleet(const struct wp_engine *engine)
@@ -589,12 +589,12 @@ struct wp_host_session_options *wp_engine_session_options(struct wp_engine *engi
     return &engine->options.session;
 }
 
-uint32_t wp_engine_seats(const struct wp_engine *engine)
+uint32_t wp_engine_slots(const struct wp_engine *engine)
 {
-    return engine->seats.count;
+    return engine->slots.count;
 }
 
-struct wp_host_session *wp_engine_session(const struct wp_engine *engine, uint32_t seat)
+struct wp_host_session *wp_engine_session(const struct wp_engine *engine, uint32_t slot)
 {
-    return engine->seats.all[seat].session;
+    return engine->slots.all[slot].session;
 }

@@ -53,7 +53,7 @@ int wp_engine_hello(struct wp_engine *engine, uint32_t peer, const struct wp_hel
 int wp_engine_batch(struct wp_engine *engine, uint32_t peer, const uint8_t *bytes, size_t size, struct wp_error *err);
 /* Its session goes on in another one, which is told before its Bye: that one's end is the end of both. */
 void wp_engine_goes_on(struct wp_engine *engine, uint32_t peer);
-/* Takes in one of the batches that waited for their turn (lineup.h): 1; 0: none has its turn. -errno: a bad one,
+/* Takes in one of the batches that waited for their turn (replay_queue.h): 1; 0: none has its turn. -errno: a bad one,
  * *peer's. */
 int wp_engine_next(struct wp_engine *engine, uint32_t *peer, struct wp_error *err);
 /* The peer has sent all it had, up to that batch. Everything of it is resolved and committed. -ESTALE: not all of it
@@ -100,8 +100,8 @@ static inline uint32_t wp_engine_ended(const struct wp_engine *engine)
 struct wp_fleet *wp_engine_fleet(const struct wp_engine *engine);
 /* What all sessions go by. Other rules are taken up by those that live with wp_membership_anew. */
 struct wp_host_session_options *wp_engine_session_options(struct wp_engine *engine);
-/* Seats are numbered from 0; NULL: that one's session is finished. Valid until the engine is told something. */
-uint32_t wp_engine_seats(const struct wp_engine *engine);
-struct wp_host_session *wp_engine_session(const struct wp_engine *engine, uint32_t seat);
+/* Slots are numbered from 0; NULL: that one's session is finished. Valid until the engine is told something. */
+uint32_t wp_engine_slots(const struct wp_engine *engine);
+struct wp_host_session *wp_engine_session(const struct wp_engine *engine, uint32_t slot);
 
 #endif

@@ -24,8 +24,8 @@ static uint64_t by_aggregate(const struct wp_aggregate *aggregate)
         wp_report_bytes(aggregate->report) + wp_intern_bytes(aggregate->transactions.names) +
         aggregate->base_room * sizeof(*aggregate->base) +
         (aggregate->waiting.room + aggregate->asked.room) * sizeof(*aggregate->asked.rows);
-    for (uint32_t i = 0; i < aggregate->sealed_count; i++)
-        bytes += wp_report_bytes(aggregate->sealed[i].report);
+    for (uint32_t i = 0; i < aggregate->closed_count; i++)
+        bytes += wp_report_bytes(aggregate->closed[i].report);
     return bytes;
 }
 
@@ -47,82 +47,82 @@ bool wp_held_is_due(struct wp_held *held, size_t bytes, uint64_t now_ns)
     return held->taken >= LOOK_BYTES || now_ns - held->looked_ns >= LOOK_NS;
 }
 
-void wp_held_look(struct wp_held *held, struct wp_seats *seats, uint64_t now_ns)
+void wp_held_look(struct wp_held *held, struct wp_peer_slots *slots, uint64_t now_ns)
 {
     held->bytes = held->taken = 0;
     held->looked_ns = now_ns;
-    for (uint32_t i = 0; i < seats->count; i++) {
-        struct wp_seat *seat = &seats->all[i];
-        seat->held_bytes = seat->session ? wp_held_by_session(seat->session) + seat->lineup.bytes : 0;
-        held->bytes += seat->held_bytes;
+    for (uint32_t i = 0; i < slots->count; i++) {
+        struct wp_peer_slot *slot = &slots->all[i];
+        slot->held_bytes = slot->session ? wp_held_by_session(slot->session) + slot->queue.bytes : 0;
+        held->bytes += slot->held_bytes;
     }
 }
 
-static bool is_live(const struct wp_seat *seat)
+static bool is_live(const struct wp_peer_slot *slot)
 {
-    return seat->session && !seat->session->is_closing;
+    return slot->session && !slot->session->is_closing;
 }
 
-/* Of the sessions of the host of `seat`. */
-static uint64_t by_host(const struct wp_seats *seats, const uint8_t host[16], bool is_closing_too)
+/* Of the sessions of the host of `slot`. */
+static uint64_t by_host(const struct wp_peer_slots *slots, const uint8_t host[16], bool is_closing_too)
 {
     uint64_t bytes = 0;
-    for (uint32_t i = 0; i < seats->count; i++) {
-        const struct wp_seat *seat = &seats->all[i];
-        if (seat->session && (is_closing_too || is_live(seat)) && !memcmp(seat->session->host, host, 16))
-            bytes += seat->held_bytes;
+    for (uint32_t i = 0; i < slots->count; i++) {
+        const struct wp_peer_slot *slot = &slots->all[i];
+        if (slot->session && (is_closing_too || is_live(slot)) && !memcmp(slot->session->host, host, 16))
+            bytes += slot->held_bytes;
     }
     return bytes;
 }
 
-static struct wp_seat *largest_of(const struct wp_seats *seats, const uint8_t host[16])
+static struct wp_peer_slot *largest_of(const struct wp_peer_slots *slots, const uint8_t host[16])
 {
-    struct wp_seat *largest = NULL;
-    for (uint32_t i = 0; i < seats->count; i++) {
-        struct wp_seat *seat = &seats->all[i];
-        if (is_live(seat) && !memcmp(seat->session->host, host, 16) &&
-            (!largest || seat->held_bytes > largest->held_bytes))
-            largest = seat;
+    struct wp_peer_slot *largest = NULL;
+    for (uint32_t i = 0; i < slots->count; i++) {
+        struct wp_peer_slot *slot = &slots->all[i];
+        if (is_live(slot) && !memcmp(slot->session->host, host, 16) &&
+            (!largest || slot->held_bytes > largest->held_bytes))
+            largest = slot;
     }
     return largest;
 }
 
-struct wp_seat *wp_held_excess(const struct wp_held *held, const struct wp_seats *seats, uint64_t *limit)
+struct wp_peer_slot *wp_held_excess(const struct wp_held *held, const struct wp_peer_slots *slots, uint64_t *limit)
 {
     uint64_t all = 0, most = 0;
-    const struct wp_seat *of_most = NULL;
-    for (uint32_t i = 0; i < seats->count; i++)
-        all += is_live(&seats->all[i]) ? seats->all[i].held_bytes : 0;
+    const struct wp_peer_slot *of_most = NULL;
+    for (uint32_t i = 0; i < slots->count; i++)
+        all += is_live(&slots->all[i]) ? slots->all[i].held_bytes : 0;
     bool is_beyond = held->limit && all > held->limit;
     if (!is_beyond && !(held->host_limit && all > held->host_limit))
         return NULL;
-    for (uint32_t i = 0; i < seats->count; i++) {
-        uint64_t bytes = is_live(&seats->all[i]) ? by_host(seats, seats->all[i].session->host, false) : 0;
+    for (uint32_t i = 0; i < slots->count; i++) {
+        uint64_t bytes = is_live(&slots->all[i]) ? by_host(slots, slots->all[i].session->host, false) : 0;
         if (bytes > most) {
             most = bytes;
-            of_most = &seats->all[i];
+            of_most = &slots->all[i];
         }
     }
     if (!of_most || (!is_beyond && most <= held->host_limit))
         return NULL;
     *limit = held->host_limit && most > held->host_limit ? held->host_limit : held->limit;
-    return largest_of(seats, of_most->session->host);
+    return largest_of(slots, of_most->session->host);
 }
 
-void wp_held_shed(struct wp_held *held, struct wp_seat *seat)
+void wp_held_shed(struct wp_held *held, struct wp_peer_slot *slot)
 {
-    struct wp_host_session *session = seat->session;
+    struct wp_host_session *session = slot->session;
     for (uint32_t i = 0; i < session->aggregate_count; i++)
         wp_report_limit(session->aggregates[i]->report, "memory", 1, 0);
-    seat->is_shed = session->timeline.goes_on = true;
+    slot->is_shed = session->timeline.goes_on = true;
     held->shed++;
-    wp_lineup_clear(&seat->lineup);
+    wp_replay_queue_clear(&slot->queue);
 }
 
 int wp_held_admit(
-    const struct wp_held *held, const struct wp_seats *seats, const uint8_t host[16], struct wp_error *err)
+    const struct wp_held *held, const struct wp_peer_slots *slots, const uint8_t host[16], struct wp_error *err)
 {
-    uint64_t bytes = held->host_limit ? by_host(seats, host, true) : 0;
+    uint64_t bytes = held->host_limit ? by_host(slots, host, true) : 0;
     if (held->host_limit && bytes > held->host_limit)
         return wp_error_set(err, -EAGAIN,
             "the sessions of this host hold %llu bytes of %llu (--host-memory): try again when they are written",

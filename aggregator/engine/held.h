@@ -8,7 +8,7 @@
  * dictionary, timeline, messages, names and pseudo-stacks, reports not yet written, what waits for its turn or for a
  * checkpoint.
  */
-#include "aggregator/engine/seats.h"
+#include "aggregator/engine/peer_slots.h"
 
 struct wp_held {
     uint64_t host_limit, limit; /* bytes; 0: none */
@@ -20,14 +20,14 @@ struct wp_held {
 uint64_t wp_held_by_session(const struct wp_host_session *session);
 /* A batch of so many bytes was taken in: true when it is time for a look. */
 bool wp_held_is_due(struct wp_held *held, size_t bytes, uint64_t now_ns);
-/* Adds up what each seat holds. */
-void wp_held_look(struct wp_held *held, struct wp_seats *seats, uint64_t now_ns);
-/* The seat whose session must go; NULL: none. Sessions that are closing are going anyway. *limit: which bound it is. */
-struct wp_seat *wp_held_excess(const struct wp_held *held, const struct wp_seats *seats, uint64_t *limit);
+/* Adds up what each slot holds. */
+void wp_held_look(struct wp_held *held, struct wp_peer_slots *slots, uint64_t now_ns);
+/* The slot whose session must go; NULL: none. Sessions that are closing are going anyway. *limit: which bound it is. */
+struct wp_peer_slot *wp_held_excess(const struct wp_held *held, const struct wp_peer_slots *slots, uint64_t *limit);
 /* Marks the session as ended for what it holds: its reports tell of the limit, what lines up is dropped. */
-void wp_held_shed(struct wp_held *held, struct wp_seat *seat);
+void wp_held_shed(struct wp_held *held, struct wp_peer_slot *slot);
 /* 0, or -EAGAIN: what that host holds until it is written leaves no room for one session more. */
 int wp_held_admit(
-    const struct wp_held *held, const struct wp_seats *seats, const uint8_t host[16], struct wp_error *err);
+    const struct wp_held *held, const struct wp_peer_slots *slots, const uint8_t host[16], struct wp_error *err);
 
 #endif

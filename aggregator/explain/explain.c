@@ -48,34 +48,34 @@ static inline void begin(struct wp_explainer *x, uint64_t end_ns, const struct w
 }
 
 void wp_explain_slice(
-    struct wp_explainer *x, const struct wp_stretch *stretch, uint64_t slice, const struct wp_sink *sink)
+    struct wp_explainer *x, const struct wp_interval *interval, uint64_t slice, const struct wp_sink *sink)
 {
-    const struct wp_slice *asleep = wp_thread_slice(&x->timeline->threads[stretch->thread], slice);
-    uint64_t to_ns = stretch->end_ns; /* between explanations the walk is at home */
+    const struct wp_slice *asleep = wp_thread_slice(&x->timeline->threads[interval->thread], slice);
+    uint64_t to_ns = interval->end_ns; /* between explanations the walk is at home */
     begin(x, asleep->in_ns && asleep->in_ns < to_ns ? asleep->in_ns : to_ns, sink);
-    wp_explain_cover_from(x, 0, stretch->thread, slice, stretch->start_ns, to_ns);
+    wp_explain_cover_from(x, 0, interval->thread, slice, interval->start_ns, to_ns);
     x->sink = NULL;
 }
 
-int wp_explain(struct wp_explainer *x, const struct wp_stretch *stretch, const struct wp_sink *sink)
+int wp_explain(struct wp_explainer *x, const struct wp_interval *interval, const struct wp_sink *sink)
 {
     struct wp_offset offset = {.offset_ns = 0};
-    if (stretch->host != x->home &&
-        (stretch->host >= x->fleet->count || !x->fleet->hosts[stretch->host].timeline ||
-            !wp_fleet_offset(x->fleet, stretch->host, stretch->end_ns, x->home, &offset)))
+    if (interval->host != x->home &&
+        (interval->host >= x->fleet->count || !x->fleet->hosts[interval->host].timeline ||
+            !wp_fleet_offset(x->fleet, interval->host, interval->end_ns, x->home, &offset)))
         return -ENODATA;
-    begin(x, stretch->end_ns + (uint64_t)offset.offset_ns, sink);
-    struct wp_explain_place home = wp_explain_enter(x, stretch->host, -offset.offset_ns);
-    wp_explain_cover(x, 0, stretch->thread, stretch->start_ns, stretch->end_ns);
+    begin(x, interval->end_ns + (uint64_t)offset.offset_ns, sink);
+    struct wp_explain_place home = wp_explain_enter(x, interval->host, -offset.offset_ns);
+    wp_explain_cover(x, 0, interval->thread, interval->start_ns, interval->end_ns);
     wp_explain_leave(x, &home);
     x->sink = NULL;
     return 0;
 }
 
-int wp_explain_path(struct wp_explainer *x, const struct wp_stretch *stretch, const struct wp_sink *sink)
+int wp_explain_path(struct wp_explainer *x, const struct wp_interval *interval, const struct wp_sink *sink)
 {
     x->is_other_path = true;
-    int rc = wp_explain(x, stretch, sink);
+    int rc = wp_explain(x, interval, sink);
     x->is_other_path = false;
     return rc;
 }

@@ -32,31 +32,31 @@ static uint32_t path_node(struct wp_explainer *x, uint32_t parent, const char *k
     return node;
 }
 
-void wp_explain_on_path_of(struct wp_explainer *x, uint32_t node, const struct wp_stretch *stretch, uint32_t identity,
+void wp_explain_on_path_of(struct wp_explainer *x, uint32_t node, const struct wp_interval *interval, uint32_t identity,
     const struct wp_handover *by)
 {
-    uint32_t waker = stretch->thread;
+    uint32_t waker = interval->thread;
     if (by && by->thread && by->thread != waker) {
         const struct wp_thread *whose = &x->timeline->threads[by->thread];
-        node = path_node(x, node, "for:", wp_explain_identity(whose, wp_thread_find(whose, stretch->end_ns - 1)));
+        node = path_node(x, node, "for:", wp_explain_identity(whose, wp_thread_find(whose, interval->end_ns - 1)));
     }
     wp_explain_emit(x,
         &(struct wp_piece){.node = path_node(x, node, "path:", identity),
             .thread = waker,
             .category = WP_OTHER_PATH,
-            .start_ns = stretch->start_ns,
-            .end_ns = stretch->end_ns,
+            .start_ns = interval->start_ns,
+            .end_ns = interval->end_ns,
             .is_uncertain = by && by->origin == WP_ORIGIN_NOT_KNOWN});
     if (x->sink->other_path && !wp_is_recorder(x->timeline, identity) &&
         !(waker && wp_explain_is_of_interest(x, identity)))
-        x->sink->other_path(x->sink->context, stretch);
+        x->sink->other_path(x->sink->context, interval);
 }
 
 void wp_explain_on_path(struct wp_explainer *x, uint32_t node, uint32_t waker, uint64_t from, uint64_t to)
 {
     const struct wp_thread *thread = &x->timeline->threads[waker];
     if (from < to)
-        wp_explain_on_path_of(x, node, &(struct wp_stretch){x->host, waker, from, to},
+        wp_explain_on_path_of(x, node, &(struct wp_interval){x->host, waker, from, to},
             wp_explain_identity(thread, wp_thread_find(thread, to - 1)), NULL);
 }
 

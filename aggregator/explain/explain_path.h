@@ -9,9 +9,9 @@
 
 /* [from, to) waits on what `waker` does on its own path. */
 void wp_explain_on_path(struct wp_explainer *x, uint32_t node, uint32_t waker, uint64_t from_ns, uint64_t to_ns);
-/* The same, of that thread of the present host, who it is in that stretch, and who set its work going (NULL: nobody is
+/* The same, of that thread of the present host, who it is in that interval, and who set its work going (NULL: nobody is
  * asked). */
-void wp_explain_on_path_of(struct wp_explainer *x, uint32_t node, const struct wp_stretch *stretch, uint32_t identity,
+void wp_explain_on_path_of(struct wp_explainer *x, uint32_t node, const struct wp_interval *interval, uint32_t identity,
     const struct wp_handover *by);
 bool wp_explain_is_base(const struct wp_explainer *x, uint32_t thread, uint64_t at_ns);
 /* It is of the sleeper's process, whose progress the aggregate shows: it is followed whatever set it going

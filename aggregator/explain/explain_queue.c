@@ -148,7 +148,7 @@ static bool find_queue(const struct wp_explainer *x, const struct wp_wait *wait,
     return turned_ns(x, server, queue->until_ns, wait->slice->wake_ns) <= queue->until_ns;
 }
 
-/* Did the server do more in that stretch than to wait for a CPU? */
+/* Did the server do more in that interval than to wait for a CPU? */
 static bool has_worked(const struct wp_explainer *x, const struct wp_thread *server, uint64_t from_ns, uint64_t to_ns)
 {
     uint64_t ordinal = wp_thread_find(server, to_ns - 1), idle_ns = 0;
@@ -191,7 +191,7 @@ bool wp_wait_in_queue(
     uint64_t turned = until < from ? from : until < to ? until : to;
     wp_wait_on_thread(x, wait, node, server, turned, to, true);
     if (from < turned)
-        wp_explain_on_path_of(x, node, &(struct wp_stretch){x->host, server, from, turned},
+        wp_explain_on_path_of(x, node, &(struct wp_interval){x->host, server, from, turned},
             wp_explain_identity(thread, wp_thread_find(thread, turned - 1)),
             &(struct wp_handover){WP_ORIGIN_OTHER, queue.thread, turned});
     return true;

@@ -225,7 +225,7 @@ static bool is_alike(const struct wp_explainer *x, const struct wp_shared_walk *
     return true;
 }
 
-/* The first slice that lies whole in the stretch. */
+/* The first slice that lies whole in the interval. */
 static uint64_t first_whole(const struct wp_thread *thread, uint64_t from_ns)
 {
     uint64_t found = wp_thread_find(thread, from_ns);
@@ -451,7 +451,7 @@ struct telling {
     const struct wp_shared_walk *walk;
 };
 
-static void tell(const struct telling *telling, const struct note *note, uint64_t times)
+static void replay_note(const struct telling *telling, const struct note *note, uint64_t times)
 {
     const struct wp_shared_walk *walk = telling->walk;
     struct wp_layer *layers = telling->x->layers;
@@ -478,7 +478,7 @@ static void tell(const struct telling *telling, const struct note *note, uint64_
 static void tell_row(const struct telling *telling, const struct row *row, uint64_t times)
 {
     for (uint32_t i = 0; i < row->notes; i++)
-        tell(telling, &telling->walk->notes[row->note + i], times);
+        replay_note(telling, &telling->walk->notes[row->note + i], times);
 }
 
 /* Each piece now, as if it had been walked; or a mark, and its sum with those of others when it is settled. */

@@ -2,7 +2,7 @@
 #ifndef WP_AGGREGATOR_EXPLAIN_EXPLAIN_SINK_H
 #define WP_AGGREGATOR_EXPLAIN_EXPLAIN_SINK_H
 /*
- * What an explanation leads to, and who takes it: pieces, stretches of other paths, waits for other hosts, bounds that
+ * What an explanation leads to, and who takes it: pieces, intervals of other paths, waits for other hosts, bounds that
  * bit. What each taker wants is said by its sink, not by the explainer.
  */
 #include "storage/value/category.h"
@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct wp_stretch;
+struct wp_interval;
 
 #define WP_LAYER_FOREIGN UINT32_MAX
 #define WP_LAYER_ASKERS (UINT32_MAX - 1)
@@ -58,8 +58,8 @@ enum wp_limit {
 /* Callbacks may be NULL: that is not taken. What they are given is theirs during the call. */
 struct wp_sink {
     void (*piece)(void *context, const struct wp_piece *piece);
-    /* A sleep waits on another path: what that thread did in this stretch belongs to a path of its own. */
-    void (*other_path)(void *context, const struct wp_stretch *stretch);
+    /* A sleep waits on another path: what that thread did in this interval belongs to a path of its own. */
+    void (*other_path)(void *context, const struct wp_interval *interval);
     void (*crossed)(void *context, const struct wp_crossed *crossed);
     /* A bound bit so often, and touched so much time. */
     void (*limit)(void *context, enum wp_limit limit, uint64_t count, uint64_t ns);

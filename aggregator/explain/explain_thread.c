@@ -89,5 +89,5 @@ void wp_wait_on_thread(struct wp_explainer *x, const struct wp_wait *wait, uint3
     if (by.origin == WP_ORIGIN_PATH)
         x->cover(x, node, waker, ordinal, from, to);
     else
-        wp_explain_on_path_of(x, node, &(struct wp_stretch){x->host, waker, from, to}, identity, &by);
+        wp_explain_on_path_of(x, node, &(struct wp_interval){x->host, waker, from, to}, identity, &by);
 }

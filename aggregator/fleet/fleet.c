@@ -82,7 +82,7 @@ void wp_fleet_leave(struct wp_fleet *fleet, uint32_t host)
     *row = (struct wp_fleet_host){.generation = row->generation + 1};
     fleet->leaves++;
     for (uint32_t i = 0; i < fleet->name_count; i++) {
-        struct wp_stretches *followed = &fleet->followed[i];
+        struct wp_intervals *followed = &fleet->followed[i];
         uint32_t kept = 0;
         for (uint32_t j = 0; j < followed->count; j++)
             if (followed->rows[j].host != host)
@@ -123,17 +123,17 @@ bool wp_fleet_has_drops(const struct wp_fleet *fleet, uint32_t host, uint64_t st
     return row->has_drops && row->has_drops(row->session, start_ns, end_ns);
 }
 
-int wp_stretches_add(struct wp_stretches *stretches, const struct wp_stretch *stretch)
+int wp_intervals_add(struct wp_intervals *intervals, const struct wp_interval *interval)
 {
-    if (WP_ARRAY_FIT(stretches->rows, stretches->room, stretches->count + 1))
+    if (WP_ARRAY_FIT(intervals->rows, intervals->room, intervals->count + 1))
         return -ENOMEM;
-    stretches->rows[stretches->count++] = *stretch;
+    intervals->rows[intervals->count++] = *interval;
     return 0;
 }
 
 static int compare(const void *left, const void *right)
 {
-    const struct wp_stretch *a = left, *b = right;
+    const struct wp_interval *a = left, *b = right;
     if (a->host != b->host)
         return a->host < b->host ? -1 : 1;
     if (a->thread != b->thread)
@@ -143,11 +143,11 @@ static int compare(const void *left, const void *right)
     return a->end_ns < b->end_ns ? -1 : a->end_ns > b->end_ns;
 }
 
-void wp_stretches_sort(struct wp_stretches *stretches)
+void wp_intervals_sort(struct wp_intervals *intervals)
 {
     uint32_t sorted = 1; /* mostly they are, but for the last few */
-    while (sorted < stretches->count && compare(&stretches->rows[sorted - 1], &stretches->rows[sorted]) <= 0)
+    while (sorted < intervals->count && compare(&intervals->rows[sorted - 1], &intervals->rows[sorted]) <= 0)
         sorted++;
-    if (sorted < stretches->count)
-        qsort(stretches->rows, stretches->count, sizeof(*stretches->rows), compare);
+    if (sorted < intervals->count)
+        qsort(intervals->rows, intervals->count, sizeof(*intervals->rows), compare);
 }

@@ -7,8 +7,8 @@
  * here is a session: a dense number, given again after it left (`generation` tells). Not thread safe.
  */
 #include "aggregator/clock/clocks.h"
-#include "aggregator/timeline/irregular.h"
 #include "aggregator/net/connections.h"
+#include "aggregator/timeline/irregular.h"
 #include "aggregator/timeline/timeline.h"
 #include "common/path.h"
 
@@ -17,13 +17,13 @@
 #define WP_FRAME_REFERENCE UINT32_MAX  /* the aggregator's clock */
 #define WP_FRAME_NONE (UINT32_MAX - 1) /* not looked for yet; else a host's number: about that one's clock */
 
-struct wp_stretch {
+struct wp_interval {
     uint32_t host, thread;
     uint64_t start_ns, end_ns; /* the host's own clock */
 };
 
-struct wp_stretches {
-    struct wp_stretch *rows; /* owned */
+struct wp_intervals {
+    struct wp_interval *rows; /* owned */
     uint32_t count, room;
 };
 
@@ -47,7 +47,7 @@ struct wp_fleet_host {
     uint32_t given_up_count; /* how often others went on without it */
     bool is_given_up;
     bool (*has_drops)(
-        const void *session, uint64_t start_ns, uint64_t end_ns); /* lost events in that stretch? NULL: none */
+        const void *session, uint64_t start_ns, uint64_t end_ns); /* lost events in that interval? NULL: none */
     const void *session;                                          /* borrowed */
     uint8_t session_id[16];                                       /* unless it is foreign */
     bool is_foreign;         /* of another shard: its timeline is empty, and only says how far it is */
@@ -89,7 +89,7 @@ struct wp_fleet {
     char names[WP_AGGREGATES][WP_ID_ROOM], releases[WP_AGGREGATES][WP_ID_ROOM];
     uint32_t name_count;
     uint32_t exemplars[WP_AGGREGATES];           /* sessions that keep one */
-    struct wp_stretches followed[WP_AGGREGATES]; /* of the recent past, by aggregate: never counted twice */
+    struct wp_intervals followed[WP_AGGREGATES]; /* of the recent past, by aggregate: never counted twice */
 };
 
 int wp_fleet_create(struct wp_fleet **fleet);
@@ -105,7 +105,7 @@ int wp_fleet_find_aggregate(const struct wp_fleet *fleet, const char *name, cons
 /* What to add to a time of one host to get the other's; false: their clocks have not been compared. */
 bool wp_fleet_offset(struct wp_fleet *fleet, uint32_t from, uint64_t at_ns, uint32_t to, struct wp_offset *offset);
 
-/* True when that host lost events in that stretch of its own clock. */
+/* True when that host lost events in that interval of its own clock. */
 bool wp_fleet_has_drops(const struct wp_fleet *fleet, uint32_t host, uint64_t start_ns, uint64_t end_ns);
 
 /* --- pacing: an explanation needs what the others did --- */
@@ -117,7 +117,7 @@ static inline bool wp_fleet_pauses(const struct wp_fleet *fleet)
 }
 
 /* 0 or -ENOMEM. */
-int wp_stretches_add(struct wp_stretches *stretches, const struct wp_stretch *stretch);
-void wp_stretches_sort(struct wp_stretches *stretches);
+int wp_intervals_add(struct wp_intervals *intervals, const struct wp_interval *interval);
+void wp_intervals_sort(struct wp_intervals *intervals);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "aggregator/net/connections.h"
 
-#include "aggregator/clock/crossings.h"
+#include "aggregator/clock/clock_constraints.h"
 #include "aggregator/net/datagrams.h"
 #include "aggregator/net/ends.h"
 #include "aggregator/net/host_groups.h"
@@ -36,7 +36,7 @@ struct wp_connections {
     struct wp_host_groups groups;
     struct wp_traffics traffic;
     struct wp_traffic_totals totals;
-    struct wp_crossings crossings;
+    struct wp_clock_constraints constraints;
     wp_connections_watcher *watcher;
     wp_datagram_watcher *datagram_watcher;
     void *watcher_context, *datagram_context;
@@ -48,7 +48,7 @@ int wp_connections_create(struct wp_connections **out, struct wp_clocks *clocks)
     if (!connections)
         return -ENOMEM;
     wp_ends_init(&connections->ends);
-    wp_crossings_init(&connections->crossings, clocks);
+    wp_clock_constraints_init(&connections->constraints, clocks);
     *out = connections;
     return 0;
 }
@@ -57,7 +57,7 @@ void wp_connections_destroy(struct wp_connections *connections)
 {
     if (!connections)
         return;
-    wp_crossings_fini(&connections->crossings);
+    wp_clock_constraints_fini(&connections->constraints);
     wp_ends_fini(&connections->ends);
     wp_datagrams_fini(&connections->datagrams);
     wp_traffics_fini(&connections->traffic);
@@ -177,8 +177,8 @@ static void pair(struct wp_connections *connections, uint32_t one, uint32_t othe
     if (a->host == b->host)
         return;
     wp_host_groups_join(&connections->groups, a->host, b->host);
-    if (a->crossing && b->crossing)
-        wp_crossings_join(&connections->crossings, a->crossing, b->crossing);
+    if (a->constraint && b->constraint)
+        wp_clock_constraints_join(&connections->constraints, a->constraint, b->constraint);
 }
 
 static void part(struct wp_connections *connections, struct wp_end *end)
@@ -186,8 +186,8 @@ static void part(struct wp_connections *connections, struct wp_end *end)
     struct wp_end *other = end_at(connections, end->peer);
     if (!end->peer)
         return;
-    if (end->crossing)
-        wp_crossings_part(&connections->crossings, end->crossing);
+    if (end->constraint)
+        wp_clock_constraints_part(&connections->constraints, end->constraint);
     end->peer = other->peer = 0;
 }
 
@@ -291,11 +291,11 @@ static void look_by_address(struct wp_connections *connections, uint32_t index)
 
 /* --- life of an end --- */
 
-static void close_crossing(struct wp_connections *connections, struct wp_end *end)
+static void close_constraint(struct wp_connections *connections, struct wp_end *end)
 {
-    if (end->crossing)
-        wp_crossings_close(&connections->crossings, end->crossing);
-    end->crossing = 0;
+    if (end->constraint)
+        wp_clock_constraints_close(&connections->constraints, end->constraint);
+    end->constraint = 0;
 }
 
 void wp_connections_add(
@@ -312,7 +312,7 @@ void wp_connections_add(
         return;
     struct wp_end *end = end_at(connections, index);
     if (!end->is_loopback)
-        end->crossing = wp_crossings_open(&connections->crossings, connections->hosts[host].clock);
+        end->constraint = wp_clock_constraints_open(&connections->constraints, connections->hosts[host].clock);
     connections->hosts[host].end_count++;
     wp_idtable_use(&connections->hosts[host].ends, socket);
     ((uint32_t *)connections->hosts[host].ends.items)[socket] = index;
@@ -326,7 +326,7 @@ void wp_connections_remove(struct wp_connections *connections, uint32_t host, ui
     if (connections->watcher)
         connections->watcher(connections->watcher_context, host, socket, NULL, NOBODY);
     part(connections, end);
-    close_crossing(connections, end);
+    close_constraint(connections, end);
     wp_ends_remove(&connections->ends, index_of(connections, host, socket), NOBODY);
     wp_idtable_drop(&connections->hosts[host].ends, socket);
     connections->hosts[host].end_count--;
@@ -361,7 +361,7 @@ static void look(struct wp_connections *connections, uint32_t index, struct wp_e
     struct wp_end *end = end_at(connections, index);
     place->tries++;
     if (place->tries == LAST_TRY) /* a peer that nobody records */
-        close_crossing(connections, end);
+        close_constraint(connections, end);
     if (place->tries >= FIRST_TRIES && place->tries % FIRST_TRIES)
         return;
     end->is_ambiguous = false;
@@ -394,12 +394,13 @@ void wp_connections_event(struct wp_connections *connections, uint32_t host, con
             place->arrived_end = (uint32_t)event->a;
             place->has_arrived = true;
         }
-        if (end->crossing)
-            wp_crossings_arrived(&connections->crossings, end->crossing, (uint32_t)event->a, event->time_ns);
+        if (end->constraint)
+            wp_clock_constraints_arrived(
+                &connections->constraints, end->constraint, (uint32_t)event->a, event->time_ns);
         break;
     case WP_EVENT_SOCK_LEAVE:
-        if (end->crossing)
-            wp_crossings_left(&connections->crossings, end->crossing, (uint32_t)event->a, event->time_ns);
+        if (end->constraint)
+            wp_clock_constraints_left(&connections->constraints, end->constraint, (uint32_t)event->a, event->time_ns);
         break;
     case WP_EVENT_SOCK_STATE:
         if (event->c == TCP_ESTABLISHED)

@@ -20,7 +20,7 @@ struct wp_end {
     uint32_t host, socket;
     struct wp_end_link by_sequence;
     uint32_t peer;                 /* the other end, 0 unknown */
-    uint32_t crossing;             /* its number in crossings, 0 none */
+    uint32_t constraint;           /* its number in the connections' constraints, 0 none */
     struct wp_traffic_alone alone; /* reads that were counted while it had no peer */
     uint32_t place;                /* 0: none */
     bool is_ambiguous, is_loopback;

@@ -11,7 +11,7 @@
 #define WP_SHARDS 32u
 #define WP_NO_SHARD UINT32_MAX
 
-/* A host of another shard: its seat in the fleet. */
+/* A host of another shard: its slot in the fleet. */
 struct wp_stub {
     uint32_t shard, place, host; /* place: its number there; host: here */
     uint8_t session[16];

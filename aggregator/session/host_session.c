@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "aggregator/session/host_session.h"
 
+#include "aggregator/account/closed_delta.h"
 #include "aggregator/account/other_paths.h"
-#include "aggregator/account/sealed.h"
 #include "aggregator/fleet/fleet_pace.h"
 #include "aggregator/peer/shard_peers.h"
 #include "aggregator/session/host_session_durable.h"
@@ -279,7 +279,7 @@ static void keep_timeboxes_apart(struct wp_host_session *session)
         return;
     for (uint32_t i = 0; i < session->aggregate_count; i++)
         if (session->aggregates[i]->has_news &&
-            wp_aggregate_seal(session->aggregates[i], session->drops, session->resolved_ns, before))
+            wp_closed_delta_add(session->aggregates[i], session->drops, session->resolved_ns, before))
             return; /* no memory: it is filed with what follows */
     session->delta_ns = session->resolved_ns;
 }
@@ -310,12 +310,12 @@ static bool may_walk(struct wp_host_session *session, uint64_t until_ns)
 }
 
 int wp_host_session_follow(
-    struct wp_host_session *session, const char *name, const char *release, const struct wp_stretch *stretch)
+    struct wp_host_session *session, const char *name, const char *release, const struct wp_interval *interval)
 {
     if (session->is_ended)
         return -ESTALE;
     struct wp_aggregate *aggregate = wp_host_session_aggregate(session, name, release);
-    return aggregate ? wp_aggregate_ask(aggregate, stretch) : -ENOBUFS;
+    return aggregate ? wp_aggregate_ask(aggregate, interval) : -ENOBUFS;
 }
 
 /*

@@ -25,7 +25,7 @@ void wp_host_session_close(struct wp_host_session *session);
 /* A host of another shard waited on what a thread of this one did: it is followed for that aggregate. -ESTALE: the
  * session is over; other -errno: there is no room. */
 int wp_host_session_follow(
-    struct wp_host_session *session, const char *aggregate, const char *release, const struct wp_stretch *stretch);
+    struct wp_host_session *session, const char *aggregate, const char *release, const struct wp_interval *interval);
 int wp_host_session_add_late(struct wp_host_session *session, const struct wp_late_thread *late);
 
 /* How far it has come since it began, ns of the host. */

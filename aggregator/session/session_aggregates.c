@@ -40,7 +40,7 @@ struct wp_aggregate *wp_host_session_aggregate(struct wp_host_session *session, 
     }
     aggregate->history_ns = session->options->history_ns;
     aggregate->reach_ns = later(session->options->lookback_ns, session->options->history_ns);
-    aggregate->chosen.timebox_s = session->options->timebox_s;
+    aggregate->sampled.timebox_s = session->options->timebox_s;
     struct wp_explain_options *explain = &aggregate->explainer.options;
     explain->origin_ns = aggregate->reach_ns / 2;
     explain->chunk_ns = session->options->epoch_ns;
@@ -80,8 +80,8 @@ void wp_host_session_take_late(struct wp_host_session *session, uint32_t identit
         if (late->entry != who->entry)
             session->late[kept++] = *late;
         else if (late->start_ns)
-            wp_stretches_add(late->aggregate->followed,
-                &(struct wp_stretch){session->home, who->thread, late->start_ns, late->end_ns});
+            wp_intervals_add(late->aggregate->followed,
+                &(struct wp_interval){session->home, who->thread, late->start_ns, late->end_ns});
         else
             wp_aggregate_set_base(late->aggregate, who->thread, late->end_ns);
     }

@@ -19,7 +19,7 @@ struct wp_shard_answer {
     struct wp_intmap frames, nodes, processes, layers; /* what they were -> number here */
     uint32_t frame_count, node_count, process_count, layer_count, piece_count, edge_count;
     uint64_t limit_count[WP_LIMITS], limit_ns[WP_LIMITS];
-    struct wp_stretches paths;
+    struct wp_intervals paths;
     size_t bytes;
     uint64_t cut_ns; /* of what no longer had room */
     bool is_cut;
@@ -202,10 +202,10 @@ static void take_piece(void *context, const struct wp_piece *piece)
     answer->piece_count++;
 }
 
-static void take_path(void *context, const struct wp_stretch *stretch)
+static void take_path(void *context, const struct wp_interval *interval)
 {
     struct wp_shard_answer *answer = context;
-    wp_stretches_add(&answer->paths, stretch);
+    wp_intervals_add(&answer->paths, interval);
 }
 
 static void take_crossed(void *context, const struct wp_crossed *crossed)
@@ -331,7 +331,7 @@ Wakepath__Shard__Answer *wp_shard_answer_end(struct wp_shard_answer *answer, con
     return made;
 }
 
-const struct wp_stretch *wp_shard_answer_paths(const struct wp_shard_answer *answer, uint32_t *count)
+const struct wp_interval *wp_shard_answer_paths(const struct wp_shard_answer *answer, uint32_t *count)
 {
     *count = answer->paths.count;
     return answer->paths.rows;

@@ -17,6 +17,6 @@ void wp_shard_answer_begin(struct wp_shard_answer *answer, const struct wp_fleet
 /* The message, the caller's (_free_unpacked); NULL: out of memory. */
 Wakepath__Shard__Answer *wp_shard_answer_end(struct wp_shard_answer *answer, const Wakepath__Shard__Question *question);
 /* Paths that its waits were on. */
-const struct wp_stretch *wp_shard_answer_paths(const struct wp_shard_answer *answer, uint32_t *count);
+const struct wp_interval *wp_shard_answer_paths(const struct wp_shard_answer *answer, uint32_t *count);
 
 #endif

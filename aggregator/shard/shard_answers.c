@@ -239,11 +239,11 @@ static void explain(
 static void follow(struct wp_shards *shards, const Wakepath__Shard__Question *q)
 {
     uint32_t count;
-    const struct wp_stretch *stretches = wp_shard_answer_paths(shards->answers->answer, &count);
+    const struct wp_interval *intervals = wp_shard_answer_paths(shards->answers->answer, &count);
     for (uint32_t i = 0; i < count; i++) {
-        const struct wp_fleet_host *host = &shards->fleet->hosts[stretches[i].host];
+        const struct wp_fleet_host *host = &shards->fleet->hosts[intervals[i].host];
         struct wp_host_session *session = host->is_foreign ? NULL : (struct wp_host_session *)(uintptr_t)host->session;
-        if (session && wp_host_session_follow(session, q->aggregate, q->release, &stretches[i]))
+        if (session && wp_host_session_follow(session, q->aggregate, q->release, &intervals[i]))
             shards->counts.paths_lost++;
     }
 }

@@ -82,7 +82,7 @@ static uint64_t clock_ns(const struct wp_shards *shards)
     return shards->options.clock_ns ? shards->options.clock_ns(shards->options.context) : shards->fleet->now_ns;
 }
 
-static void say(const struct wp_shards *shards, enum wp_log_level level, const char *what, const char *name)
+static void log_shard(const struct wp_shards *shards, enum wp_log_level level, const char *what, const char *name)
 {
     if (shards->options.logger)
         wp_log(shards->options.logger, level, "%s shard=%s", what, name);
@@ -111,7 +111,7 @@ static void begin_run(struct wp_shards *shards, uint32_t index, const Wakepath__
         if (shards->links[i].shard == index)
             shards->links[i] = (struct wp_shard_link_state){.shard = index, .heard_ns = shards->fleet->now_ns};
     wp_shard_questions_again(shards, index);
-    say(shards, WP_LOG_INFO, "another shard is there", shard->name);
+    log_shard(shards, WP_LOG_INFO, "another shard is there", shard->name);
 }
 
 /* The shard that says so; WP_NO_SHARD: none can be taken in. */
@@ -144,7 +144,7 @@ static void heard(struct wp_shards *shards, uint32_t index)
     struct wp_shard *shard = &shards->shards[index];
     shard->heard_ns = shards->fleet->now_ns;
     if (!shard->is_up)
-        say(shards, WP_LOG_INFO, "a shard answers", shard->name);
+        log_shard(shards, WP_LOG_INFO, "a shard answers", shard->name);
     shard->is_up = true;
 }
 
@@ -152,7 +152,7 @@ static void heard(struct wp_shards *shards, uint32_t index)
 static void go_down(struct wp_shards *shards, uint32_t index)
 {
     shards->shards[index].is_up = false;
-    say(shards, WP_LOG_WARN, "a shard does not answer: what waits for its hosts is not explained",
+    log_shard(shards, WP_LOG_WARN, "a shard does not answer: what waits for its hosts is not explained",
         shards->shards[index].name);
     for (uint32_t i = 0; i < shards->stub_count; i++)
         if (shards->stubs[i]->shard == index) {

@@ -2,7 +2,7 @@
 #ifndef WP_AGGREGATOR_TIMELINE_DROP_SPANS_H
 #define WP_AGGREGATOR_TIMELINE_DROP_SPANS_H
 /*
- * The stretches of a session's time in which events were lost, of whatever kind and processor: sorted, without overlap,
+ * The intervals of a session's time in which events were lost, of whatever kind and processor: sorted, without overlap,
  * so that time which several losses touch is uncertain once. Bounded: when there are too many, the gap between two
  * neighbours is given up, and too much is uncertain rather than too little.
  */

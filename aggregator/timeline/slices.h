@@ -8,7 +8,7 @@ void wp_timeline_push_sample(struct wp_timeline *timeline, struct wp_thread *thr
 /* Forgets slices and samples that end before `horizon_ns`, but the last of each thread. */
 void wp_timeline_forget(struct wp_timeline *timeline, uint64_t horizon_ns);
 
-/* A new last slice; NULL: out of memory. For timeline*.c and healing.c. */
+/* A new last slice; NULL: out of memory. For timeline*.c and gap_repair.c. */
 struct wp_slice *wp_timeline_push_slice(struct wp_timeline *timeline, struct wp_thread *thread, uint64_t out_ns);
 
 /* Ordinal of the slice that holds the instant (out <= at), or thread->slice_end when there is none. */

@@ -2,7 +2,7 @@
 #include "aggregator/timeline/timeline.h"
 
 #include "aggregator/net/connections.h"
-#include "aggregator/timeline/healing.h"
+#include "aggregator/timeline/gap_repair.h"
 #include "aggregator/timeline/slices.h"
 #include "aggregator/timeline/timeline_wait.h"
 #include "aggregator/timeline/timeline_window.h"
@@ -241,7 +241,7 @@ static void on_switch_out(struct wp_timeline *timeline, uint32_t index, const st
 {
     struct wp_thread *thread = &timeline->threads[index];
     if (!is_running(thread)) {
-        wp_heal_in(timeline, index, came_ns);
+        wp_gap_repair_in(timeline, index, came_ns);
         if (!is_running(thread))
             return;
     }
@@ -256,7 +256,7 @@ static void on_switch_in(struct wp_timeline *timeline, uint32_t index, const str
         if (is_met && timeline->cpu_thread[thread->cpu] == index + 1)
             timeline->cpu_thread[thread->cpu] = 0;
         uint64_t left = is_met ? timeline->cpu_time[thread->cpu] : 0;
-        wp_heal_out(timeline, index, left > wp_thread_last(thread)->in_ns ? left : event->time_ns);
+        wp_gap_repair_out(timeline, index, left > wp_thread_last(thread)->in_ns ? left : event->time_ns);
     }
     struct wp_slice *slice = wp_thread_last(thread);
     if (!slice || slice->in_ns) { /* first seen here: nothing is said about the time before */
@@ -310,7 +310,7 @@ static void on_switch(struct wp_timeline *timeline, const struct wp_event *event
     if (was && was != prev + 1) {
         timeline->counts.chain_breaks++;
         if (was != 1 && is_running(&timeline->threads[was - 1]) && timeline->threads[was - 1].cpu == cpu)
-            wp_heal_out(timeline, was - 1, came_ns > timeline->cpu_time[cpu] ? came_ns : event->time_ns);
+            wp_gap_repair_out(timeline, was - 1, came_ns > timeline->cpu_time[cpu] ? came_ns : event->time_ns);
     }
     if (prev)
         on_switch_out(timeline, prev, event, came_ns);
@@ -374,7 +374,7 @@ static void split_run(struct wp_timeline *timeline, uint32_t index, uint64_t at_
     /* Only who runs calls exec, and who was woken most likely took the name itself: its switch-in was lost, and its
      * sleep is the old one's. */
     if (!slice->in_ns && (flag == WP_SLICE_EXEC || slice->wake_ns))
-        wp_heal_in(timeline, index, at_ns);
+        wp_gap_repair_in(timeline, index, at_ns);
     if (!slice->in_ns || slice->end_ns) { /* renamed in its sleep: it wakes as the new one */
         slice->identity = thread->identity;
         return;

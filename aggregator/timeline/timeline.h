@@ -4,7 +4,7 @@
 /*
  * The timeline of one session: per thread a ring of slices (a sleep and the run after it) and of samples, per device
  * the block operations, per socket the sends and receives. Fed with events in time order; read by the explanation.
- * Times are the host's own. What is missing (a lost switch, a lost fork) is healed at the next fact about that thread
+ * Times are the host's own. What is missing (a lost switch, a lost fork) is repaired at the next fact about that thread
  * or CPU, marked uncertain and counted. Not thread safe.
  */
 #include "aggregator/timeline/timeline_types.h"

@@ -20,7 +20,7 @@ enum wp_slice_flag {
     WP_SLICE_BORN = 1,      /* the thread's first: out == wake == birth, waker = creator */
     WP_SLICE_EXEC = 2,      /* no sleep: exec began a new identity */
     WP_SLICE_RENAME = 4,    /* no sleep: the thread took another name */
-    WP_SLICE_UNCERTAIN = 8, /* an end of it was healed */
+    WP_SLICE_UNCERTAIN = 8, /* an end of it was repaired */
     WP_SLICE_PREEMPTED = 16,
     WP_SLICE_DELIBERATE = 32, /* asleep in a call whose only purpose is to sleep */
     WP_SLICE_FIRST = 64,      /* begins where the recording begins */
@@ -45,7 +45,7 @@ struct wp_slice {
     uint8_t state : 3;        /* enum wp_task_state at out */
     uint8_t cause : 3;        /* enum wp_cause */
     bool is_cut : 1;          /* its sleep or run went on when the recording paused: in_ns, end_ns are of then */
-    bool is_inferred : 1;     /* its waking was not seen: the cause is what else is known leaves (healing.h) */
+    bool is_inferred : 1;     /* its waking was not seen: the cause is what else is known leaves (gap_repair.h) */
     uint8_t flags;            /* enum wp_slice_flag */
     uint16_t taken;           /* by control paths of which aggregates (detached.h) */
     uint16_t wait;            /* what the call waited for or was ready: in the timeline's `waits`, 0 not known */
@@ -120,7 +120,7 @@ struct wp_thread {
 struct wp_timeline_counts {
     uint64_t events[WP_EVENT_KINDS];
     uint64_t chain_breaks; /* a CPU's prev was not its last next */
-    uint64_t healed_in, healed_out;
+    uint64_t repaired_in, repaired_out;
     uint64_t late_samples, lost_samples;
     uint64_t wakings_of_running, wakings_of_dead;
     uint64_t unseen_wakings, inferred_wakings; /* of sleeps that ended: of these the cause is inferred */

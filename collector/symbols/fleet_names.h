@@ -3,7 +3,7 @@
 #define WP_COLLECTOR_SYMBOLS_FLEET_NAMES_H
 /*
  * Asks the aggregator what places are called before an object is read for it (proto/name_talk.h,
- * aggregator/daemon/name_desk.h): what another host has read comes from there. Questions go out with the next pump;
+ * aggregator/daemon/symbol_broker.h): what another host has read comes from there. Questions go out with the next pump;
  * what is not answered in time, or is to be read here, comes back so. What is read here is told. Without an aggregator
  * that knows names it is off, and takes no question. All calls from one thread.
  */

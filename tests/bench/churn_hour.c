@@ -309,7 +309,7 @@ static void tell(struct hour *hour, uint64_t at_s)
     char path[192];
     uint32_t sessions = 0;
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &ts);
-    for (uint32_t i = 0; i < wp_engine_seats(hour->engine); i++) {
+    for (uint32_t i = 0; i < wp_engine_slots(hour->engine); i++) {
         const struct wp_host_session *session = wp_engine_session(hour->engine, i);
         if (!session)
             continue;

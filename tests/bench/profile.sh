@@ -70,7 +70,7 @@ STAGES
 printf '\n| of these, besides sums | share |\n| --- | --- |\n'
 stages <<'STAGES'
 wp_exemplar_keep_piece,wp_exemplar_extend,wp_txn_put_trace the first window, kept whole
-wp_chosen_wait,wp_chosen_request,wp_chosen_look,wp_txn_join_exemplars chosen windows
+wp_exemplar_sample_wait,wp_exemplar_sample_request,wp_exemplar_sample_look,wp_txn_join_exemplars chosen windows
 wp_line_sums_add,wp_line_sums_flush source lines
 wp_transactions_file transactions, explained a second time
 wp_detached_between,wp_slices_followed work started and not waited for

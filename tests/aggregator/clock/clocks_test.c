@@ -3,7 +3,7 @@
  * WP_SEED=N runs the cases of that seed only, WP_CASES=N so many. */
 #include "tests/aggregator/made_case.h"
 
-#include "aggregator/clock/clock_wedge.h"
+#include "aggregator/clock/clock_hull.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -216,20 +216,20 @@ static void test_spans(void **state)
 }
 
 /* The extreme lines against all lines through two constraints. */
-static void test_wedge(void **state)
+static void test_hull(void **state)
 {
     (void)state;
     struct made_random random = {17};
     for (unsigned round = 0; round < 2000; round++) {
-        struct wp_wedge wedge;
+        struct wp_clock_hull hull;
         double d[2][24], v[2][24], at = 0;
         unsigned count[2] = {0, 0};
-        wp_wedge_init(&wedge);
+        wp_clock_hull_init(&hull);
         for (unsigned i = 0; i < 24; i++) {
             at += made_unit(&random) * 1e9;
             int side = made_next(&random) & 1;
             double value = 1e-4 * at + (side == WP_UPPER ? 1 : -1) * (made_unit(&random) * 300000 - 5000);
-            if (!wp_wedge_add(&wedge, side, at, value))
+            if (!wp_clock_hull_add(&hull, side, at, value))
                 continue;
             d[side][count[side]] = at;
             v[side][count[side]++] = value + (side == WP_UPPER ? 1 : -1) * (1 + WP_CLOCK_WANDER / 2 * at * at);
@@ -249,7 +249,7 @@ static void test_wedge(void **state)
         for (unsigned l = 0; l < count[WP_LOWER]; l++)
             bottom = fmax(bottom, v[WP_LOWER][l] - high * d[WP_LOWER][l]);
         double said[2];
-        wp_wedge_interval(&wedge.lines, 0, &said[0], &said[1]);
+        wp_clock_hull_interval(&hull.lines, 0, &said[0], &said[1]);
         assert_true(!count[WP_UPPER] || fabs(said[1] - top) < 1);
         assert_true(!count[WP_LOWER] || fabs(said[0] - bottom) < 1);
     }
@@ -266,7 +266,7 @@ int main(void)
         cmocka_unit_test(test_thousand_hosts),
         cmocka_unit_test(test_not_enough),
         cmocka_unit_test(test_spans),
-        cmocka_unit_test(test_wedge),
+        cmocka_unit_test(test_hull),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

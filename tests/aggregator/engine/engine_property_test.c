@@ -3,7 +3,7 @@
  */
 #include "tests/aggregator/made_trace.h"
 
-#include "aggregator/account/chosen.h"
+#include "aggregator/account/exemplar_sample.h"
 #include "aggregator/session/host_session.h"
 #include "aggregator/timeline/slices.h"
 #include "storage/report/report_encode.h"
@@ -70,14 +70,14 @@ static void commit(struct wp_host_session *session, struct sums *sums)
     for (uint32_t i = 0; i < RULES; i++) {
         wp_aggregate_close_delta(session->aggregates[i], session->drops, session->resolved_ns);
         assert_int_equal(wp_report_merge(sums->reports[i], session->aggregates[i]->report, NULL), 0);
-        struct wp_chosen *chosen = &session->aggregates[i]->chosen;
-        for (uint32_t j = 0; j < chosen->box_count; j++) {
-            struct wp_exemplars *news = &chosen->boxes[j].set;
+        struct wp_exemplar_sample *sampled = &session->aggregates[i]->sampled;
+        for (uint32_t j = 0; j < sampled->box_count; j++) {
+            struct wp_exemplars *news = &sampled->boxes[j].set;
             for (uint32_t k = 0; k < news->count; k++)
                 if (news->rows[k].trace.size)
                     assert_int_equal(wp_exemplars_add(&sums->exemplars[i], &news->rows[k]), 0);
         }
-        wp_chosen_stored(chosen);
+        wp_exemplar_sample_stored(sampled);
         wp_aggregate_next_delta(session->aggregates[i]);
     }
 }

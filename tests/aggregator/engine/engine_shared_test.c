@@ -108,8 +108,8 @@ static void take_outcome(struct wp_host_session *session, struct outcome *outcom
         wp_aggregate_close_delta(aggregate, session->drops, session->resolved_ns);
         assert_int_equal(wp_report_encode(aggregate->report, &outcome->reports[i], NULL), 0);
         assert_int_equal(wp_trace_encode(aggregate->exemplar.trace, &outcome->exemplars[i], NULL), 0);
-        for (unsigned j = 0; j < aggregate->chosen.box_count; j++)
-            assert_int_equal(wp_exemplars_encode(&aggregate->chosen.boxes[j].set, &outcome->windows[i], NULL), 0);
+        for (unsigned j = 0; j < aggregate->sampled.box_count; j++)
+            assert_int_equal(wp_exemplars_encode(&aggregate->sampled.boxes[j].set, &outcome->windows[i], NULL), 0);
     }
     outcome->limit_ns = session->fleet->limits[WP_LIMIT_BUDGET].ns;
     assert_int_equal(outcome->limit_ns, limited(session));

@@ -3,7 +3,7 @@
  * ones. */
 #include "tests/aggregator/made_connections.h"
 
-#include "aggregator/clock/crossings.h"
+#include "aggregator/clock/clock_constraints.h"
 #include "aggregator/net/connections.h"
 
 #include <arpa/inet.h>
@@ -378,9 +378,9 @@ static void many_of_one_kind(void **state)
     unpaired(p, 0, 1, WP_PAIR_NONE);
 }
 
-/* --- crossings --- */
+/* --- clock constraints --- */
 
-static uint64_t constraints(const struct place *p, uint32_t host)
+static uint64_t constraints_of(const struct place *p, uint32_t host)
 {
     struct wp_clock_health health;
     assert_true(wp_clocks_health(p->clocks, p->nodes[host], &health));
@@ -390,66 +390,68 @@ static uint64_t constraints(const struct place *p, uint32_t host)
 #define HOUR_NS 3600000000000u
 
 /* Host 0 sends to host 1, whose clock shows an hour more. */
-static void open_crossing(struct place *p, struct wp_crossings *crossings, uint32_t ends[2])
+static void open_constraint(struct place *p, struct wp_clock_constraints *constraints, uint32_t ends[2])
 {
-    wp_crossings_init(crossings, p->clocks);
-    ends[0] = wp_crossings_open(crossings, p->nodes[0]);
-    ends[1] = wp_crossings_open(crossings, p->nodes[1]);
+    wp_clock_constraints_init(constraints, p->clocks);
+    ends[0] = wp_clock_constraints_open(constraints, p->nodes[0]);
+    ends[1] = wp_clock_constraints_open(constraints, p->nodes[1]);
     assert_true(ends[0] && ends[1]);
 }
 
 static void leavings_meet_arrivals(void **state)
 {
     struct place *p = *state;
-    struct wp_crossings crossings;
+    struct wp_clock_constraints constraints;
     uint32_t e[2];
-    open_crossing(p, &crossings, e);
-    wp_crossings_left(&crossings, e[0], 0xffffff00u, 1000000);
-    wp_crossings_arrived(&crossings, e[1], 50, HOUR_NS + 1300000); /* more bytes, put together, behind the wrap */
-    assert_int_equal(constraints(p, 0), 0);                        /* nobody knows yet that these are one connection */
-    wp_crossings_join(&crossings, e[0], e[1]);
-    assert_int_equal(constraints(p, 0), 1);
-    wp_crossings_left(&crossings, e[0], 5000, 20000000);
-    wp_crossings_arrived(&crossings, e[1], 4999, HOUR_NS + 20200000); /* not all of it */
-    assert_int_equal(constraints(p, 0), 1);
-    wp_crossings_arrived(&crossings, e[1], 5000, HOUR_NS + 220000000); /* what was missing was lost, and sent again */
-    assert_int_equal(constraints(p, 0), 2);
-    wp_crossings_arrived(&crossings, e[1], 5000, HOUR_NS + 230000000); /* and once more */
-    assert_int_equal(constraints(p, 0), 2);
-    wp_crossings_arrived(&crossings, e[1], 6000, HOUR_NS + 330000000); /* the sender's batch is late */
-    wp_crossings_left(&crossings, e[0], 6000, 329000000);
-    assert_int_equal(constraints(p, 0), 3);
-    wp_crossings_left(&crossings, e[1], 100, HOUR_NS + 330000000); /* the answer */
-    wp_crossings_arrived(&crossings, e[0], 100, 330500000);
-    assert_int_equal(constraints(p, 0), 4);
+    open_constraint(p, &constraints, e);
+    wp_clock_constraints_left(&constraints, e[0], 0xffffff00u, 1000000);
+    wp_clock_constraints_arrived(
+        &constraints, e[1], 50, HOUR_NS + 1300000); /* more bytes, put together, behind the wrap */
+    assert_int_equal(constraints_of(p, 0), 0);      /* nobody knows yet that these are one connection */
+    wp_clock_constraints_join(&constraints, e[0], e[1]);
+    assert_int_equal(constraints_of(p, 0), 1);
+    wp_clock_constraints_left(&constraints, e[0], 5000, 20000000);
+    wp_clock_constraints_arrived(&constraints, e[1], 4999, HOUR_NS + 20200000); /* not all of it */
+    assert_int_equal(constraints_of(p, 0), 1);
+    wp_clock_constraints_arrived(
+        &constraints, e[1], 5000, HOUR_NS + 220000000); /* what was missing was lost, and sent again */
+    assert_int_equal(constraints_of(p, 0), 2);
+    wp_clock_constraints_arrived(&constraints, e[1], 5000, HOUR_NS + 230000000); /* and once more */
+    assert_int_equal(constraints_of(p, 0), 2);
+    wp_clock_constraints_arrived(&constraints, e[1], 6000, HOUR_NS + 330000000); /* the sender's batch is late */
+    wp_clock_constraints_left(&constraints, e[0], 6000, 329000000);
+    assert_int_equal(constraints_of(p, 0), 3);
+    wp_clock_constraints_left(&constraints, e[1], 100, HOUR_NS + 330000000); /* the answer */
+    wp_clock_constraints_arrived(&constraints, e[0], 100, 330500000);
+    assert_int_equal(constraints_of(p, 0), 4);
     struct wp_offset offset;
     assert_true(wp_clocks_map(p->clocks, p->nodes[0], 331000000, p->nodes[1], &offset));
     assert_true(offset.offset_ns + (int64_t)offset.bound_ns >= (int64_t)HOUR_NS);
     assert_true(offset.offset_ns - (int64_t)offset.bound_ns <= (int64_t)HOUR_NS);
-    wp_crossings_part(&crossings, e[0]);
-    wp_crossings_left(&crossings, e[0], 7000, 400000000);
-    wp_crossings_arrived(&crossings, e[1], 7000, HOUR_NS + 400000001);
-    assert_int_equal(constraints(p, 0), 4);
-    wp_crossings_close(&crossings, e[0]);
-    assert_int_equal(wp_crossings_open(&crossings, p->nodes[2]), e[0]); /* used again */
-    wp_crossings_fini(&crossings);
+    wp_clock_constraints_part(&constraints, e[0]);
+    wp_clock_constraints_left(&constraints, e[0], 7000, 400000000);
+    wp_clock_constraints_arrived(&constraints, e[1], 7000, HOUR_NS + 400000001);
+    assert_int_equal(constraints_of(p, 0), 4);
+    wp_clock_constraints_close(&constraints, e[0]);
+    assert_int_equal(wp_clock_constraints_open(&constraints, p->nodes[2]), e[0]); /* used again */
+    wp_clock_constraints_fini(&constraints);
 }
 
 static void few_are_kept(void **state)
 {
     struct place *p = *state;
-    struct wp_crossings crossings;
+    struct wp_clock_constraints constraints;
     uint32_t e[2], opened = 0;
-    open_crossing(p, &crossings, e);
+    open_constraint(p, &constraints, e);
     for (uint32_t i = 0; i < 100000; i++)
-        wp_crossings_left(&crossings, e[0], i, i * 10000000ull);
+        wp_clock_constraints_left(&constraints, e[0], i, i * 10000000ull);
     for (uint32_t i = 0; i < 100000; i++)
-        wp_crossings_arrived(&crossings, e[1], i, HOUR_NS + i * 10000000ull + 100000);
-    wp_crossings_join(&crossings, e[0], e[1]);
-    assert_in_range(constraints(p, 0), 1, 32); /* of the last ones */
-    while (wp_crossings_open(&crossings, p->nodes[2]))
+        wp_clock_constraints_arrived(&constraints, e[1], i, HOUR_NS + i * 10000000ull + 100000);
+    wp_clock_constraints_join(&constraints, e[0], e[1]);
+    assert_in_range(constraints_of(p, 0), 1, 32); /* of the last ones */
+    while (wp_clock_constraints_open(&constraints, p->nodes[2]))
         assert_true(++opened < 20000);
-    wp_crossings_fini(&crossings);
+    wp_clock_constraints_fini(&constraints);
 }
 
 /* --- made ones --- */

@@ -215,8 +215,8 @@ static void a_processor_not_met_since(void **state)
     assert_int_equal(wp_timeline_set_thread(&m.timeline, &row), 1);
     happen(&m, (struct wp_event){.kind = WP_EVENT_SWITCH, .other = 1, .cpu = 1});
     const struct wp_thread *thread = &m.timeline.threads[1];
-    assert_int_equal(
-        thread->slice_end - thread->first_slice, 2); /* the switch away from there was lost: healed, at the next fact */
+    assert_int_equal(thread->slice_end - thread->first_slice,
+        2); /* the switch away from there was lost: repaired, at the next fact */
     assert_int_equal(wp_thread_slice(thread, thread->first_slice)->end_ns, m.now_ns);
     assert_int_equal(thread->cpu, 1);
     end(&m);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef WP_AGGREGATOR_ACCOUNT_PIECES_H
-#define WP_AGGREGATOR_ACCOUNT_PIECES_H
+#ifndef WP_AGGREGATOR_ACCOUNT_SAMPLE_SUMS_H
+#define WP_AGGREGATOR_ACCOUNT_SAMPLE_SUMS_H
 /*
  * The way of an explanation's pieces into an aggregate's report and exemplar. Most pieces are like one shortly before
  * (the same pseudo-stack, the same processes, milliseconds later): such ones are added up, and the report is told of
@@ -10,14 +10,14 @@
 
 struct wp_aggregate;
 
-void wp_pieces_fini(struct wp_pieces *pieces);
+void wp_sample_sums_fini(struct wp_sample_sums *sums);
 /* The explainer's `piece`, of an aggregate as context. */
-void wp_pieces_take(void *aggregate, const struct wp_piece *piece);
+void wp_sample_sums_add(void *aggregate, const struct wp_piece *piece);
 /* A sink's `wants_each`: the exemplar keeps them. */
-bool wp_pieces_wants_each(void *aggregate);
+bool wp_sample_sums_wants_each(void *aggregate);
 /* Tells the report of all that was taken, and of what was repeated for others, which is forgotten then. */
-void wp_pieces_flush(struct wp_aggregate *aggregate);
+void wp_sample_sums_flush(struct wp_aggregate *aggregate);
 /* The report is empty now. */
-void wp_pieces_next_delta(struct wp_aggregate *aggregate);
+void wp_sample_sums_next_delta(struct wp_aggregate *aggregate);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The aggregator's desk and collectors' questions, joined by hand: no socket, a clock of the test's own. */
-#include "aggregator/daemon/name_desk.h"
-#include "aggregator/daemon/name_keep.h"
+/* The aggregator's broker and collectors' questions, joined by hand: no socket, a clock of the test's own. */
+#include "aggregator/daemon/symbol_broker.h"
+#include "aggregator/daemon/symbol_cache.h"
 #include "collector/symbols/fleet_names.h"
 
 #include <errno.h>
@@ -17,8 +17,8 @@
 #define HOSTS 3u
 
 struct fleet {
-    struct wp_name_desk *desk;
-    struct wp_name_keep *keep;
+    struct wp_symbol_broker *broker;
+    struct wp_symbol_cache *cache;
     struct wp_fleet_names *hosts[HOSTS];
     bool is_away[HOSTS];
     uint32_t from;
@@ -36,29 +36,30 @@ static int to_host(void *context, uint32_t peer, enum wp_frame_type type, const 
     return 0;
 }
 
-static int to_desk(void *context, enum wp_frame_type type, const uint8_t *raw, size_t size)
+static int to_broker(void *context, enum wp_frame_type type, const uint8_t *raw, size_t size)
 {
     struct fleet *f = context;
     if (!f->is_away[f->from])
-        assert_int_equal(wp_name_desk_take(f->desk, f->from, type, raw, size, f->now_ms, NULL), 0);
+        assert_int_equal(wp_symbol_broker_take(f->broker, f->from, type, raw, size, f->now_ms, NULL), 0);
     return 0;
 }
 
-static void to_keep(void *context, const uint8_t *raw, size_t size)
+static void to_cache(void *context, const uint8_t *raw, size_t size)
 {
     struct fleet *f = context;
-    wp_name_keep_add(f->keep, raw, size);
+    wp_symbol_cache_add(f->cache, raw, size);
 }
 
-static void make_desk(struct fleet *f)
+static void make_broker(struct fleet *f)
 {
-    f->desk = wp_name_desk_create(&(struct wp_name_desk_options){.send = to_host, .keep = to_keep, .context = f});
+    f->broker =
+        wp_symbol_broker_create(&(struct wp_symbol_broker_options){.send = to_host, .keep = to_cache, .context = f});
 }
 
 static int create(void **state)
 {
     struct fleet *f = calloc(1, sizeof(*f));
-    make_desk(f);
+    make_broker(f);
     for (uint32_t i = 0; i < HOSTS; i++) {
         f->hosts[i] = wp_fleet_names_create();
         wp_fleet_names_turn(f->hosts[i], true);
@@ -71,8 +72,8 @@ static int create(void **state)
 static int destroy(void **state)
 {
     struct fleet *f = *state;
-    wp_name_desk_destroy(f->desk);
-    wp_name_keep_close(f->keep);
+    wp_symbol_broker_destroy(f->broker);
+    wp_symbol_cache_close(f->cache);
     for (uint32_t i = 0; i < HOSTS; i++)
         wp_fleet_names_destroy(f->hosts[i]);
     free(f);
@@ -85,9 +86,9 @@ static void talk(struct fleet *f, uint64_t later_ms)
     f->now_ms += later_ms;
     for (unsigned i = 0; i < 2 * HOSTS; i++) {
         f->from = i % HOSTS;
-        wp_fleet_names_pump(f->hosts[f->from], f->now_ms, to_desk, f);
+        wp_fleet_names_pump(f->hosts[f->from], f->now_ms, to_broker, f);
     }
-    wp_name_desk_step(f->desk, f->now_ms);
+    wp_symbol_broker_step(f->broker, f->now_ms);
 }
 
 static void ask(struct fleet *f, uint32_t host, uint64_t offset, uint32_t ticket)
@@ -161,7 +162,7 @@ static void the_first_reads_for_all(void **state)
     talk(f, 10);
     is_named(f, 1, 200, 6);
     assert_true(wp_fleet_names_are_settled(f->hosts[1]));
-    struct wp_name_desk_counts counts = wp_name_desk_counts(f->desk);
+    struct wp_symbol_broker_counts counts = wp_symbol_broker_counts(f->broker);
     assert_int_equal(counts.readers, 1);
     assert_int_equal(counts.known, 1);
     assert_int_equal(counts.awaited, 1);
@@ -243,11 +244,11 @@ static void hostile(void **state)
     static uint64_t offsets[WP_NAME_PLACES + 1];
     struct wp_name_question q = {.id = 1, .build = build, .offsets = offsets, .count = WP_NAME_PLACES + 1};
     assert_int_equal(wp_name_question_encode(&q, &raw, NULL), 0);
-    assert_int_equal(wp_name_desk_take(f->desk, 0, WP_FRAME_NAME_QUESTION, raw.data, raw.size, 1, NULL), -EINVAL);
+    assert_int_equal(wp_symbol_broker_take(f->broker, 0, WP_FRAME_NAME_QUESTION, raw.data, raw.size, 1, NULL), -EINVAL);
     wp_buffer_clear(&raw);
     q = (struct wp_name_question){.id = 1, .offsets = offsets, .count = 1}; /* of no object */
     assert_int_equal(wp_name_question_encode(&q, &raw, NULL), 0);
-    assert_int_equal(wp_name_desk_take(f->desk, 0, WP_FRAME_NAME_QUESTION, raw.data, raw.size, 1, NULL), -EINVAL);
+    assert_int_equal(wp_symbol_broker_take(f->broker, 0, WP_FRAME_NAME_QUESTION, raw.data, raw.size, 1, NULL), -EINVAL);
     wp_buffer_clear(&raw);
     struct wp_name_row row = {5, 0, 17};
     struct wp_name_level levels[17];
@@ -255,23 +256,23 @@ static void hostile(void **state)
         levels[i] = (struct wp_name_level){"f", "", 0};
     struct wp_name_answer a = {.build = build, .rows = &row, .row_count = 1, .levels = levels, .level_count = 17};
     assert_int_equal(wp_name_answer_encode(&a, &raw, NULL), 0);
-    assert_int_equal(wp_name_desk_take(f->desk, 0, WP_FRAME_NAME_ANSWER, raw.data, raw.size, 1, NULL), -EINVAL);
+    assert_int_equal(wp_symbol_broker_take(f->broker, 0, WP_FRAME_NAME_ANSWER, raw.data, raw.size, 1, NULL), -EINVAL);
     wp_buffer_clear(&raw);
     row.count = 2; /* a level that belongs to no place */
     a.level_count = 3;
     assert_int_equal(wp_name_answer_encode(&a, &raw, NULL), 0);
-    assert_int_equal(wp_name_desk_take(f->desk, 0, WP_FRAME_NAME_ANSWER, raw.data, raw.size, 1, NULL), -EINVAL);
+    assert_int_equal(wp_symbol_broker_take(f->broker, 0, WP_FRAME_NAME_ANSWER, raw.data, raw.size, 1, NULL), -EINVAL);
     wp_buffer_clear(&raw);
     a.level_count = 2;
     assert_int_equal(wp_name_answer_encode(&a, &raw, NULL), 0);
     for (size_t cut = 0; cut < raw.size; cut++) {
-        wp_name_desk_take(f->desk, 0, WP_FRAME_NAME_ANSWER, raw.data, cut, 1, NULL);
+        wp_symbol_broker_take(f->broker, 0, WP_FRAME_NAME_ANSWER, raw.data, cut, 1, NULL);
         wp_fleet_names_take(f->hosts[0], WP_FRAME_NAME_ANSWER, raw.data, cut);
     }
     memset(&a, 0xab, sizeof(a)); /* one that is no message leaves nothing behind that would be freed */
     assert_int_equal(wp_name_answer_decode(&a, (const uint8_t *)"\xff\xff", 2, NULL), -EINVAL);
     wp_name_answer_fini(&a);
-    assert_true(wp_name_desk_counts(f->desk).refused >= 4);
+    assert_true(wp_symbol_broker_counts(f->broker).refused >= 4);
     nothing_for(f, 0);
     wp_buffer_fini(&raw);
 }
@@ -285,14 +286,14 @@ static void only_the_reader_is_believed(void **state)
     struct wp_name_level level = {"planted", "x.c", 1};
     struct wp_name_answer a = {.build = build, .rows = &row, .row_count = 1, .levels = &level, .level_count = 1};
     assert_int_equal(wp_name_answer_encode(&a, &raw, NULL), 0);
-    assert_int_equal(
-        wp_name_desk_take(f->desk, 1, WP_FRAME_NAME_ANSWER, raw.data, raw.size, 1, NULL), 0); /* before anybody asked */
+    assert_int_equal(wp_symbol_broker_take(f->broker, 1, WP_FRAME_NAME_ANSWER, raw.data, raw.size, 1, NULL),
+        0); /* before anybody asked */
     ask(f, 0, 100, 1);
     talk(f, 10);
     is_read_by(f, 0, 100, 1);
-    assert_int_equal(
-        wp_name_desk_take(f->desk, 1, WP_FRAME_NAME_ANSWER, raw.data, raw.size, 1, NULL), 0); /* while another reads */
-    assert_int_equal(wp_name_desk_counts(f->desk).places, 0);
+    assert_int_equal(wp_symbol_broker_take(f->broker, 1, WP_FRAME_NAME_ANSWER, raw.data, raw.size, 1, NULL),
+        0); /* while another reads */
+    assert_int_equal(wp_symbol_broker_counts(f->broker).places, 0);
     tell(f, 0, 100);
     ask(f, 2, 100, 2);
     talk(f, 10);
@@ -304,11 +305,11 @@ static void only_the_reader_is_believed(void **state)
 static void restart(struct fleet *f, const char *folder)
 {
     struct wp_error err = {0};
-    wp_name_keep_close(f->keep);
-    f->keep = NULL;
-    wp_name_desk_destroy(f->desk);
-    make_desk(f);
-    if (wp_name_keep_open(&f->keep, folder, "s", f->desk, NULL, &err))
+    wp_symbol_cache_close(f->cache);
+    f->cache = NULL;
+    wp_symbol_broker_destroy(f->broker);
+    make_broker(f);
+    if (wp_symbol_cache_open(&f->cache, folder, "s", f->broker, NULL, &err))
         fail_msg("%s", err.text);
 }
 
@@ -328,7 +329,7 @@ static void a_restart_forgets_nothing(void **state)
         tell(f, 0, i);
     }
     talk(f, 10);
-    assert_int_equal(wp_name_desk_counts(f->desk).places, 1200);
+    assert_int_equal(wp_symbol_broker_counts(f->broker).places, 1200);
     restart(f, folder);
     for (uint32_t i = 0; i < 1200; i++)
         ask(f, 1, i, i);
@@ -337,24 +338,24 @@ static void a_restart_forgets_nothing(void **state)
     for (uint32_t i = 0; i < 1200; i++)
         is_named(f, 1, i, i);
     is_read_by(f, 1, 5000, 5000); /* what nobody has told before: he is the reader now */
-    struct wp_name_desk_counts counts = wp_name_desk_counts(f->desk);
+    struct wp_symbol_broker_counts counts = wp_symbol_broker_counts(f->broker);
     assert_int_equal(counts.known, 1200);
     assert_int_equal(counts.readers, 1);
     assert_int_equal(stat(path, &st), 0);
     assert_int_equal(truncate(path, st.st_size - 5), 0); /* torn: the last answer is lost, those before it are there */
     restart(f, folder);
-    uint32_t left = wp_name_desk_counts(f->desk).places;
+    uint32_t left = wp_symbol_broker_counts(f->broker).places;
     assert_true(left >= 512 && left < 1200);
     tell(f, 1, 5000); /* of one who was not told to read it since */
     talk(f, 10);
-    assert_int_equal(wp_name_desk_counts(f->desk).places, left);
+    assert_int_equal(wp_symbol_broker_counts(f->broker).places, left);
     ask(f, 2, 6000, 1);
     talk(f, 10);
     is_read_by(f, 2, 6000, 1);
     tell(f, 2, 6000);
     talk(f, 10);
     restart(f, folder); /* what was appended behind the torn end is there */
-    assert_int_equal(wp_name_desk_counts(f->desk).places, left + 1);
+    assert_int_equal(wp_symbol_broker_counts(f->broker).places, left + 1);
     unlink(path);
     rmdir(folder);
 }

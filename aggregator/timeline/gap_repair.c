@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "aggregator/timeline/healing.h"
+#include "aggregator/timeline/gap_repair.h"
 
 #include "aggregator/timeline/slices.h"
 
@@ -8,11 +8,11 @@ static uint64_t at_least(uint64_t time_ns, uint64_t least_ns)
     return time_ns > least_ns ? time_ns : least_ns;
 }
 
-void wp_heal_in(struct wp_timeline *timeline, uint32_t index, uint64_t at_ns)
+void wp_gap_repair_in(struct wp_timeline *timeline, uint32_t index, uint64_t at_ns)
 {
     struct wp_thread *thread = &timeline->threads[index];
     struct wp_slice *slice = wp_thread_last(thread);
-    timeline->counts.healed_in++;
+    timeline->counts.repaired_in++;
     if (!slice || slice->in_ns) { /* never seen: begins here */
         slice = wp_timeline_push_slice(timeline, thread, at_ns);
         if (!slice)
@@ -24,11 +24,11 @@ void wp_heal_in(struct wp_timeline *timeline, uint32_t index, uint64_t at_ns)
     wp_unseen_waking(timeline, index);
 }
 
-void wp_heal_out(struct wp_timeline *timeline, uint32_t index, uint64_t at_ns)
+void wp_gap_repair_out(struct wp_timeline *timeline, uint32_t index, uint64_t at_ns)
 {
     struct wp_thread *thread = &timeline->threads[index];
     struct wp_slice *slice = wp_thread_last(thread);
-    timeline->counts.healed_out++;
+    timeline->counts.repaired_out++;
     slice->end_ns = at_least(at_ns, slice->in_ns);
     slice->flags |= WP_SLICE_UNCERTAIN;
     wp_timeline_add_running(timeline, slice->identity, slice->end_ns - slice->in_ns);

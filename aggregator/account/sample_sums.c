@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "aggregator/account/pieces.h"
+#include "aggregator/account/sample_sums.h"
 
 #include "aggregator/explain/explain_shared.h"
 #include "aggregator/peer/shard_peers.h"
@@ -13,40 +13,41 @@ static uint32_t report_node(struct wp_aggregate *aggregate, uint32_t node)
 {
     if (!node || node == UINT32_MAX)
         return 0;
-    if (node >= aggregate->pieces.report_node_room) {
+    if (node >= aggregate->sample_sums.report_node_room) {
         uint32_t room = aggregate->tree.node_room;
-        uint32_t *nodes = realloc(aggregate->pieces.report_nodes, room * sizeof(*nodes));
+        uint32_t *nodes = realloc(aggregate->sample_sums.report_nodes, room * sizeof(*nodes));
         if (!nodes)
             return 0;
-        memset(nodes + aggregate->pieces.report_node_room, 0,
-            (room - aggregate->pieces.report_node_room) * sizeof(*nodes));
-        aggregate->pieces.report_nodes = nodes;
-        aggregate->pieces.report_node_room = room;
+        memset(nodes + aggregate->sample_sums.report_node_room, 0,
+            (room - aggregate->sample_sums.report_node_room) * sizeof(*nodes));
+        aggregate->sample_sums.report_nodes = nodes;
+        aggregate->sample_sums.report_node_room = room;
     }
-    if (!aggregate->pieces.report_nodes[node]) {
+    if (!aggregate->sample_sums.report_nodes[node]) {
         const struct wp_node *from = &aggregate->tree.nodes[node];
         const struct wp_path_frame *info = &aggregate->tree.frames[from->frame];
         const struct wp_intern *strings = aggregate->tree.strings;
         uint32_t frame = wp_report_frame(
             aggregate->report, info->style, wp_intern_text(strings, info->name), wp_intern_text(strings, info->object));
-        aggregate->pieces.report_nodes[node] =
+        aggregate->sample_sums.report_nodes[node] =
             wp_report_child(aggregate->report, report_node(aggregate, from->parent), frame);
     }
-    return aggregate->pieces.report_nodes[node];
+    return aggregate->sample_sums.report_nodes[node];
 }
 
 static struct wp_process_row *row_of_process(struct wp_aggregate *aggregate, const struct wp_layer *layer)
 {
-    if (layer->host >= aggregate->pieces.process_hosts) {
+    if (layer->host >= aggregate->sample_sums.process_hosts) {
         uint32_t count = layer->host + 1;
-        struct wp_process_rows *hosts = realloc(aggregate->pieces.processes, count * sizeof(*hosts));
+        struct wp_process_rows *hosts = realloc(aggregate->sample_sums.processes, count * sizeof(*hosts));
         if (!hosts)
             return NULL;
-        memset(hosts + aggregate->pieces.process_hosts, 0, (count - aggregate->pieces.process_hosts) * sizeof(*hosts));
-        aggregate->pieces.processes = hosts;
-        aggregate->pieces.process_hosts = count;
+        memset(hosts + aggregate->sample_sums.process_hosts, 0,
+            (count - aggregate->sample_sums.process_hosts) * sizeof(*hosts));
+        aggregate->sample_sums.processes = hosts;
+        aggregate->sample_sums.process_hosts = count;
     }
-    struct wp_process_rows *host = &aggregate->pieces.processes[layer->host];
+    struct wp_process_rows *host = &aggregate->sample_sums.processes[layer->host];
     const struct wp_fleet_host *there = &aggregate->fleet->hosts[layer->host];
     if (!host->rows.item_size)
         wp_idtable_init(&host->rows, sizeof(struct wp_process_row));
@@ -108,7 +109,7 @@ static void count_processes(
 #define SLOT_LAYERS 8u
 
 /* Pieces of one kind: the same node, category and processes, in the same bucket of the report's time. */
-struct wp_pieces_slot {
+struct wp_sample_sums_slot {
     uint64_t from_ns, until_ns; /* of the bucket, in home's clock; equal: nothing is like it */
     uint64_t ns, count;
     uint32_t node, category, layer_count;
@@ -116,7 +117,7 @@ struct wp_pieces_slot {
     struct wp_layer layers[SLOT_LAYERS];
 };
 
-static void empty(struct wp_aggregate *aggregate, struct wp_pieces_slot *slot)
+static void empty(struct wp_aggregate *aggregate, struct wp_sample_sums_slot *slot)
 {
     wp_report_add_within(aggregate->report, report_node(aggregate, slot->node), slot->category,
         slot->from_ns + (uint64_t)aggregate->real_offset_ns, slot->ns, slot->count);
@@ -125,7 +126,7 @@ static void empty(struct wp_aggregate *aggregate, struct wp_pieces_slot *slot)
     slot->from_ns = slot->until_ns = slot->count = 0;
 }
 
-static bool is_alike(const struct wp_pieces_slot *slot, const struct wp_piece *piece)
+static bool is_alike(const struct wp_sample_sums_slot *slot, const struct wp_piece *piece)
 {
     if (slot->node != piece->node || slot->category != piece->category || slot->is_run != piece->is_run ||
         slot->layer_count != piece->layer_count || piece->start_ns < slot->from_ns || piece->end_ns > slot->until_ns)
@@ -136,13 +137,13 @@ static bool is_alike(const struct wp_pieces_slot *slot, const struct wp_piece *p
     return true;
 }
 
-static void begin(struct wp_aggregate *aggregate, struct wp_pieces_slot *slot, const struct wp_piece *piece)
+static void begin(struct wp_aggregate *aggregate, struct wp_sample_sums_slot *slot, const struct wp_piece *piece)
 {
     uint64_t offset_ns = (uint64_t)aggregate->real_offset_ns,
              bucket = (piece->start_ns + offset_ns) >> WP_REPORT_BUCKET_SHIFT;
     if (slot->count)
         empty(aggregate, slot);
-    *slot = (struct wp_pieces_slot){.from_ns = (bucket << WP_REPORT_BUCKET_SHIFT) - offset_ns,
+    *slot = (struct wp_sample_sums_slot){.from_ns = (bucket << WP_REPORT_BUCKET_SHIFT) - offset_ns,
         .until_ns = ((bucket + 1) << WP_REPORT_BUCKET_SHIFT) - offset_ns,
         .node = piece->node,
         .category = piece->category,
@@ -154,12 +155,12 @@ static void begin(struct wp_aggregate *aggregate, struct wp_pieces_slot *slot, c
 /* True when the piece was added to others of its kind, which the report is told of together. */
 static bool join(struct wp_aggregate *aggregate, const struct wp_piece *piece)
 {
-    struct wp_pieces *pieces = &aggregate->pieces;
+    struct wp_sample_sums *sums = &aggregate->sample_sums;
     if (piece->reason || piece->layer_count > SLOT_LAYERS)
         return false;
-    if (!pieces->slots && !(pieces->slots = calloc(SLOTS, sizeof(*pieces->slots))))
+    if (!sums->slots && !(sums->slots = calloc(SLOTS, sizeof(*sums->slots))))
         return false;
-    struct wp_pieces_slot *slot = &pieces->slots[piece->node % SLOTS];
+    struct wp_sample_sums_slot *slot = &sums->slots[piece->node % SLOTS];
     if (!is_alike(slot, piece)) {
         begin(aggregate, slot, piece);
         if (piece->start_ns < slot->from_ns || piece->end_ns > slot->until_ns) { /* lies in several buckets */
@@ -167,7 +168,7 @@ static bool join(struct wp_aggregate *aggregate, const struct wp_piece *piece)
             return false;
         }
     }
-    pieces->used |= (uint64_t)1 << piece->node % SLOTS;
+    sums->used |= (uint64_t)1 << piece->node % SLOTS;
     slot->ns += piece->end_ns - piece->start_ns;
     slot->count++;
     return true;
@@ -214,7 +215,7 @@ static void take_repeated(struct wp_aggregate *aggregate, const struct wp_piece 
         aggregate->exemplar.trace->omitted += piece->times;
 }
 
-void wp_pieces_take(void *context, const struct wp_piece *piece)
+void wp_sample_sums_add(void *context, const struct wp_piece *piece)
 {
     struct wp_aggregate *aggregate = context;
     aggregate->has_news = true;
@@ -233,40 +234,40 @@ void wp_pieces_take(void *context, const struct wp_piece *piece)
     }
 }
 
-bool wp_pieces_wants_each(void *context)
+bool wp_sample_sums_wants_each(void *context)
 {
     const struct wp_aggregate *aggregate = context;
     const struct wp_exemplar *exemplar = &aggregate->exemplar;
     return aggregate->has_exemplar && exemplar->trace->piece_count < exemplar->row_limit;
 }
 
-void wp_pieces_flush(struct wp_aggregate *aggregate)
+void wp_sample_sums_flush(struct wp_aggregate *aggregate)
 {
-    struct wp_pieces *pieces = &aggregate->pieces;
+    struct wp_sample_sums *sums = &aggregate->sample_sums;
     wp_shared_settle(&aggregate->explainer, &aggregate->counted);
     wp_shared_clear(&aggregate->explainer);
-    for (; pieces->used; pieces->used &= pieces->used - 1) {
-        struct wp_pieces_slot *slot = &pieces->slots[__builtin_ctzll(pieces->used)];
+    for (; sums->used; sums->used &= sums->used - 1) {
+        struct wp_sample_sums_slot *slot = &sums->slots[__builtin_ctzll(sums->used)];
         if (slot->count)
             empty(aggregate, slot);
     }
 }
 
-void wp_pieces_next_delta(struct wp_aggregate *aggregate)
+void wp_sample_sums_next_delta(struct wp_aggregate *aggregate)
 {
-    struct wp_pieces *pieces = &aggregate->pieces;
-    if (pieces->report_nodes)
-        memset(pieces->report_nodes, 0, pieces->report_node_room * sizeof(*pieces->report_nodes));
-    for (uint32_t i = 0; i < pieces->process_hosts; i++)
-        wp_idtable_clear(&pieces->processes[i].rows);
+    struct wp_sample_sums *sums = &aggregate->sample_sums;
+    if (sums->report_nodes)
+        memset(sums->report_nodes, 0, sums->report_node_room * sizeof(*sums->report_nodes));
+    for (uint32_t i = 0; i < sums->process_hosts; i++)
+        wp_idtable_clear(&sums->processes[i].rows);
 }
 
-void wp_pieces_fini(struct wp_pieces *pieces)
+void wp_sample_sums_fini(struct wp_sample_sums *sums)
 {
-    for (uint32_t i = 0; i < pieces->process_hosts; i++)
-        wp_idtable_fini(&pieces->processes[i].rows);
-    free(pieces->processes);
-    free(pieces->report_nodes);
-    free(pieces->slots);
-    *pieces = (struct wp_pieces){0};
+    for (uint32_t i = 0; i < sums->process_hosts; i++)
+        wp_idtable_fini(&sums->processes[i].rows);
+    free(sums->processes);
+    free(sums->report_nodes);
+    free(sums->slots);
+    *sums = (struct wp_sample_sums){0};
 }

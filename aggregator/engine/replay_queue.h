@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef WP_AGGREGATOR_ENGINE_LINEUP_H
-#define WP_AGGREGATOR_ENGINE_LINEUP_H
+#ifndef WP_AGGREGATOR_ENGINE_REPLAY_QUEUE_H
+#define WP_AGGREGATOR_ENGINE_REPLAY_QUEUE_H
 /*
  * Recordings of several hosts that are replayed come as fast as each can send, so that one may be told whole before
  * another begins; what is compared across hosts (clocks, connections) remembers no more than the recent past. So their
@@ -10,17 +10,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define WP_LINEUP_LIMIT 1024u /* batches of one session; more than its credit */
+#define WP_REPLAY_QUEUE_LIMIT 1024u /* batches of one session; more than its credit */
 
-struct wp_lineup_batch {
-    struct wp_lineup_batch *next;
+struct wp_replay_batch {
+    struct wp_replay_batch *next;
     size_t size;
     uint8_t bytes[];
 };
 
 /* What waits of one session, first come first served; begins as {0}. */
-struct wp_lineup {
-    struct wp_lineup_batch *first, *last; /* owned */
+struct wp_replay_queue {
+    struct wp_replay_batch *first, *last; /* owned */
     uint32_t count;
     size_t bytes;      /* of them */
     bool is_leaving;   /* behind its last batch it has said Bye ... */
@@ -28,9 +28,9 @@ struct wp_lineup {
 };
 
 /* A copy of it. -ENOMEM; -ENOBUFS: there are too many. */
-int wp_lineup_put(struct wp_lineup *lineup, const uint8_t *bytes, size_t size);
+int wp_replay_queue_put(struct wp_replay_queue *queue, const uint8_t *bytes, size_t size);
 /* The first one, which is the caller's to free; NULL: there is none. */
-struct wp_lineup_batch *wp_lineup_take(struct wp_lineup *lineup);
-void wp_lineup_clear(struct wp_lineup *lineup);
+struct wp_replay_batch *wp_replay_queue_take(struct wp_replay_queue *queue);
+void wp_replay_queue_clear(struct wp_replay_queue *queue);
 
 #endif

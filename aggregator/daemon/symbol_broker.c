@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "aggregator/daemon/name_desk.h"
+#include "aggregator/daemon/symbol_broker.h"
 
 #include "common/array.h"
 #include "common/intern.h"
@@ -36,8 +36,8 @@ struct waiting {
     uint64_t offset, since_ms;
 };
 
-struct wp_name_desk {
-    struct wp_name_desk_options options;
+struct wp_symbol_broker {
+    struct wp_symbol_broker_options options;
     struct wp_intern *texts;
     struct wp_intmap by_build; /* build id, halves of a hash of it -> object */
     struct wp_intmap by_place; /* (offset, object) -> place */
@@ -48,13 +48,13 @@ struct wp_name_desk {
     uint32_t object_count, object_room, place_count, place_room, level_count, level_room, waiting_room;
     size_t text_bytes;
     uint64_t stepped_ms;
-    struct wp_name_desk_counts counts;
+    struct wp_symbol_broker_counts counts;
     struct wp_buffer raw;
 };
 
-struct wp_name_desk *wp_name_desk_create(const struct wp_name_desk_options *options)
+struct wp_symbol_broker *wp_symbol_broker_create(const struct wp_symbol_broker_options *options)
 {
-    struct wp_name_desk *d = calloc(1, sizeof(*d));
+    struct wp_symbol_broker *d = calloc(1, sizeof(*d));
     if (!d || !(d->texts = wp_intern_create())) {
         free(d);
         return NULL;
@@ -65,7 +65,7 @@ struct wp_name_desk *wp_name_desk_create(const struct wp_name_desk_options *opti
     return d;
 }
 
-void wp_name_desk_destroy(struct wp_name_desk *d)
+void wp_symbol_broker_destroy(struct wp_symbol_broker *d)
 {
     if (!d)
         return;
@@ -81,7 +81,7 @@ void wp_name_desk_destroy(struct wp_name_desk *d)
 }
 
 /* The object's number; NOBODY: no room for it. */
-static uint32_t object_of(struct wp_name_desk *d, const struct wp_build *build)
+static uint32_t object_of(struct wp_symbol_broker *d, const struct wp_build *build)
 {
     struct wp_intkey key = {0xcbf29ce484222325u ^ build->size, build->size};
     uint32_t number;
@@ -98,7 +98,7 @@ static uint32_t object_of(struct wp_name_desk *d, const struct wp_build *build)
     return d->object_count++;
 }
 
-static const struct place *place_of(const struct wp_name_desk *d, uint32_t object, uint64_t offset)
+static const struct place *place_of(const struct wp_symbol_broker *d, uint32_t object, uint64_t offset)
 {
     uint32_t number;
     return wp_intmap_get(&d->by_place, (struct wp_intkey){offset, object}, &number) ? &d->places[number] : NULL;
@@ -114,7 +114,7 @@ struct answering {
     uint32_t peer;
 };
 
-static void flush(struct wp_name_desk *d, struct answering *a)
+static void flush(struct wp_symbol_broker *d, struct answering *a)
 {
     if (!a->answer.row_count)
         return;
@@ -130,7 +130,7 @@ static void flush(struct wp_name_desk *d, struct answering *a)
     a->answer.row_count = a->answer.level_count = 0;
 }
 
-static void add(struct wp_name_desk *d, struct answering *a, uint64_t offset, const struct place *place)
+static void add(struct wp_symbol_broker *d, struct answering *a, uint64_t offset, const struct place *place)
 {
     uint32_t count = place ? place->count : 0;
     if (a->answer.row_count == WP_NAME_PLACES ||
@@ -144,7 +144,8 @@ static void add(struct wp_name_desk *d, struct answering *a, uint64_t offset, co
     }
 }
 
-static struct answering *begin(const struct wp_name_desk *d, uint32_t peer, uint32_t id, uint32_t object, bool is_yours)
+static struct answering *begin(
+    const struct wp_symbol_broker *d, uint32_t peer, uint32_t id, uint32_t object, bool is_yours)
 {
     struct answering *a = malloc(sizeof(*a));
     if (a) {
@@ -154,7 +155,7 @@ static struct answering *begin(const struct wp_name_desk *d, uint32_t peer, uint
     return a;
 }
 
-static void end(struct wp_name_desk *d, struct answering *a)
+static void end(struct wp_symbol_broker *d, struct answering *a)
 {
     if (a)
         flush(d, a);
@@ -165,7 +166,7 @@ static void end(struct wp_name_desk *d, struct answering *a)
 
 /* All that wait for the object, one question after the other: those whose place is known get it; with `to` somebody, he
  * is its reader now and is told to read what he waits for himself. */
-static void serve(struct wp_name_desk *d, uint32_t object, uint32_t to)
+static void serve(struct wp_symbol_broker *d, uint32_t object, uint32_t to)
 {
     uint32_t kept = 0, count = d->counts.waiting;
     struct answering *a = NULL;
@@ -191,13 +192,13 @@ static void serve(struct wp_name_desk *d, uint32_t object, uint32_t to)
     end(d, a);
 }
 
-static void make_reader(struct wp_name_desk *d, uint32_t object, uint32_t peer)
+static void make_reader(struct wp_symbol_broker *d, uint32_t object, uint32_t peer)
 {
     d->objects[object].reader = peer;
     d->counts.readers++;
 }
 
-static int ask_reader(struct wp_name_desk *d, uint32_t object, const uint64_t *offsets, uint32_t count)
+static int ask_reader(struct wp_symbol_broker *d, uint32_t object, const uint64_t *offsets, uint32_t count)
 {
     struct wp_name_question q = {.build = d->objects[object].build, .offsets = offsets, .count = count};
     wp_buffer_clear(&d->raw);
@@ -208,7 +209,7 @@ static int ask_reader(struct wp_name_desk *d, uint32_t object, const uint64_t *o
 }
 
 /* Its reader does not answer, or has it not: the first who waits reads it, and is asked for what the others want. */
-static void replace_reader(struct wp_name_desk *d, uint32_t object, uint64_t now_ms)
+static void replace_reader(struct wp_symbol_broker *d, uint32_t object, uint64_t now_ms)
 {
     uint64_t offsets[WP_NAME_PLACES];
     uint32_t peer = NOBODY, count = 0;
@@ -229,7 +230,7 @@ static void replace_reader(struct wp_name_desk *d, uint32_t object, uint64_t now
         ask_reader(d, object, offsets, count);
 }
 
-static bool await(struct wp_name_desk *d, const struct waiting *waiting)
+static bool await(struct wp_symbol_broker *d, const struct waiting *waiting)
 {
     if (d->counts.waiting >= WAITING || WP_ARRAY_FIT(d->waiting, d->waiting_room, d->counts.waiting + 1))
         return false;
@@ -239,7 +240,7 @@ static bool await(struct wp_name_desk *d, const struct waiting *waiting)
 
 /* --- questions and what is told --- */
 
-static int answer(struct wp_name_desk *d, uint32_t peer, const struct wp_name_question *q, uint64_t now_ms)
+static int answer(struct wp_symbol_broker *d, uint32_t peer, const struct wp_name_question *q, uint64_t now_ms)
 {
     uint32_t object = object_of(d, &q->build), missing = 0;
     uint64_t unknown[WP_NAME_PLACES];
@@ -276,7 +277,7 @@ static int answer(struct wp_name_desk *d, uint32_t peer, const struct wp_name_qu
     return 0;
 }
 
-static uint32_t text_of(struct wp_name_desk *d, const char *text)
+static uint32_t text_of(struct wp_symbol_broker *d, const char *text)
 {
     uint32_t known = wp_intern_count(d->texts), id = wp_intern_str(d->texts, text);
     if (id != UINT32_MAX && id >= known)
@@ -286,7 +287,7 @@ static uint32_t text_of(struct wp_name_desk *d, const char *text)
 
 /* What has names, of the places from `first` on; what has none may have some after a restart, as when debug files are
  * installed. */
-static void keep(struct wp_name_desk *d, uint32_t object, const struct wp_name_answer *told, uint32_t first)
+static void keep(struct wp_symbol_broker *d, uint32_t object, const struct wp_name_answer *told, uint32_t first)
 {
     struct answering *a = d->options.keep ? begin(d, NOBODY, 0, object, false) : NULL;
     for (uint32_t i = 0; a && i < told->row_count; i++) {
@@ -298,7 +299,7 @@ static void keep(struct wp_name_desk *d, uint32_t object, const struct wp_name_a
 }
 
 /* What was said first stays. */
-static void learn(struct wp_name_desk *d, uint32_t object, const struct wp_name_answer *told)
+static void learn(struct wp_symbol_broker *d, uint32_t object, const struct wp_name_answer *told)
 {
     for (uint32_t i = 0; i < told->row_count; i++) {
         const struct wp_name_row *row = &told->rows[i];
@@ -318,7 +319,7 @@ static void learn(struct wp_name_desk *d, uint32_t object, const struct wp_name_
     }
 }
 
-static int take_told(struct wp_name_desk *d, uint32_t peer, const struct wp_name_answer *told, uint64_t now_ms)
+static int take_told(struct wp_symbol_broker *d, uint32_t peer, const struct wp_name_answer *told, uint64_t now_ms)
 {
     uint32_t object = object_of(d, &told->build);
     if (object == NOBODY || d->objects[object].reader != peer) /* nobody is believed of what he was not told to read */
@@ -334,7 +335,7 @@ static int take_told(struct wp_name_desk *d, uint32_t peer, const struct wp_name
     return 0;
 }
 
-int wp_name_desk_recall(struct wp_name_desk *d, const uint8_t *raw, size_t size, struct wp_error *err)
+int wp_symbol_broker_recall(struct wp_symbol_broker *d, const uint8_t *raw, size_t size, struct wp_error *err)
 {
     struct wp_name_answer told;
     int rc = wp_name_answer_decode(&told, raw, size, err);
@@ -345,8 +346,8 @@ int wp_name_desk_recall(struct wp_name_desk *d, const uint8_t *raw, size_t size,
     return rc;
 }
 
-int wp_name_desk_take(struct wp_name_desk *d, uint32_t peer, enum wp_frame_type type, const uint8_t *raw, size_t size,
-    uint64_t now_ms, struct wp_error *err)
+int wp_symbol_broker_take(struct wp_symbol_broker *d, uint32_t peer, enum wp_frame_type type, const uint8_t *raw,
+    size_t size, uint64_t now_ms, struct wp_error *err)
 {
     struct wp_name_question question;
     struct wp_name_answer told;
@@ -367,7 +368,7 @@ int wp_name_desk_take(struct wp_name_desk *d, uint32_t peer, enum wp_frame_type 
     return rc;
 }
 
-void wp_name_desk_step(struct wp_name_desk *d, uint64_t now_ms)
+void wp_symbol_broker_step(struct wp_symbol_broker *d, uint64_t now_ms)
 {
     if (now_ms - d->stepped_ms < STEP_MS)
         return;
@@ -379,9 +380,9 @@ void wp_name_desk_step(struct wp_name_desk *d, uint64_t now_ms)
         }
 }
 
-struct wp_name_desk_counts wp_name_desk_counts(const struct wp_name_desk *d)
+struct wp_symbol_broker_counts wp_symbol_broker_counts(const struct wp_symbol_broker *d)
 {
-    struct wp_name_desk_counts counts = d->counts;
+    struct wp_symbol_broker_counts counts = d->counts;
     counts.places = d->place_count;
     counts.objects = d->object_count;
     return counts;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef WP_AGGREGATOR_TIMELINE_HEALING_H
-#define WP_AGGREGATOR_TIMELINE_HEALING_H
+#ifndef WP_AGGREGATOR_TIMELINE_GAP_REPAIR_H
+#define WP_AGGREGATOR_TIMELINE_GAP_REPAIR_H
 /*
- * What was not seen of a thread: that it came onto a CPU, that it left it, or what woke it. The first two are healed at
- * the next fact that contradicts; a sleep without a waking gets one where what is known leaves only one, else it stays
- * without. All of it is marked uncertain, and nothing here looks ahead of the fact that is being taken in by more than
- * WP_UNSEEN_READ_NS. Part of timeline.c.
+ * What was not seen of a thread: that it came onto a CPU, that it left it, or what woke it. The first two are repaired
+ * at the next fact that contradicts; a sleep without a waking gets one where what is known leaves only one, else it
+ * stays without. All of it is marked uncertain, and nothing here looks ahead of the fact that is being taken in by more
+ * than WP_UNSEEN_READ_NS. Part of timeline.c.
  */
 #include "aggregator/timeline/timeline_types.h"
 #include "common/clock.h"
@@ -16,9 +16,9 @@
 #define WP_UNSEEN_READ_NS WP_NS_PER_MS /* a read this soon after a sleep in a call that reads is what it slept for */
 
 /* The thread must be running from `at_ns` on, and is not: its switch-in was lost. */
-void wp_heal_in(struct wp_timeline *timeline, uint32_t thread, uint64_t at_ns);
+void wp_gap_repair_in(struct wp_timeline *timeline, uint32_t thread, uint64_t at_ns);
 /* The thread must have left the CPU by `at_ns`, and has not: its switch-out was lost. */
-void wp_heal_out(struct wp_timeline *timeline, uint32_t thread, uint64_t at_ns);
+void wp_gap_repair_out(struct wp_timeline *timeline, uint32_t thread, uint64_t at_ns);
 /*
  * The thread's sleep ends, in_ns is set, and no waking of it was seen. It was a timer if the call's timeout had passed
  * by then, or if the sleep before it at the same place timed out after the same time; it was the disk if that ended a

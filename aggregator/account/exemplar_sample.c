@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "aggregator/account/chosen.h"
+#include "aggregator/account/exemplar_sample.h"
 
 #include "aggregator/account/piece_list.h"
 #include "storage/report/trace_encode.h"
@@ -11,39 +11,39 @@
 #define WINDOW_ROWS 2000u     /* of each kind, halved until the window fits into its bytes */
 #define LATE_BOXES 2u         /* that are remembered after a commit */
 
-void wp_chosen_clear(struct wp_chosen *chosen)
+void wp_exemplar_sample_clear(struct wp_exemplar_sample *sampled)
 {
-    for (uint32_t i = 0; i < chosen->box_count; i++)
-        wp_exemplars_fini(&chosen->boxes[i].set);
-    free(chosen->boxes);
-    chosen->boxes = NULL;
-    chosen->box_count = 0;
-    chosen->has_news = false;
+    for (uint32_t i = 0; i < sampled->box_count; i++)
+        wp_exemplars_fini(&sampled->boxes[i].set);
+    free(sampled->boxes);
+    sampled->boxes = NULL;
+    sampled->box_count = 0;
+    sampled->has_news = false;
 }
 
-void wp_chosen_fini(struct wp_chosen *chosen)
+void wp_exemplar_sample_fini(struct wp_exemplar_sample *sampled)
 {
-    wp_chosen_clear(chosen);
+    wp_exemplar_sample_clear(sampled);
 }
 
-static struct wp_exemplars *set_at(struct wp_chosen *chosen, uint64_t real_ns)
+static struct wp_exemplars *set_at(struct wp_exemplar_sample *sampled, uint64_t real_ns)
 {
-    uint64_t timebox_s = chosen->timebox_s ? real_ns / 1000000000 / chosen->timebox_s * chosen->timebox_s : 0;
-    for (uint32_t i = 0; i < chosen->box_count; i++)
-        if (chosen->boxes[i].timebox_s == timebox_s)
-            return &chosen->boxes[i].set;
-    struct wp_chosen_box *boxes = reallocarray(chosen->boxes, chosen->box_count + 1, sizeof(*boxes));
+    uint64_t timebox_s = sampled->timebox_s ? real_ns / 1000000000 / sampled->timebox_s * sampled->timebox_s : 0;
+    for (uint32_t i = 0; i < sampled->box_count; i++)
+        if (sampled->boxes[i].timebox_s == timebox_s)
+            return &sampled->boxes[i].set;
+    struct wp_exemplar_sample_box *boxes = reallocarray(sampled->boxes, sampled->box_count + 1, sizeof(*boxes));
     if (!boxes)
         return NULL;
-    chosen->boxes = boxes;
-    boxes[chosen->box_count] = (struct wp_chosen_box){.timebox_s = timebox_s};
-    return &boxes[chosen->box_count++].set;
+    sampled->boxes = boxes;
+    boxes[sampled->box_count] = (struct wp_exemplar_sample_box){.timebox_s = timebox_s};
+    return &boxes[sampled->box_count++].set;
 }
 
 static void offer(
     struct wp_aggregate *aggregate, const char *service, uint32_t thread, uint64_t start_ns, uint64_t end_ns)
 {
-    struct wp_chosen *chosen = &aggregate->chosen;
+    struct wp_exemplar_sample *sampled = &aggregate->sampled;
     struct wp_exemplar_window window = {.service = (char *)(uintptr_t)service,
         .host = aggregate->hostname,
         .start_ns = start_ns + (uint64_t)aggregate->real_offset_ns,
@@ -51,17 +51,17 @@ static void offer(
         .tid = aggregate->timeline->threads[thread].tid,
         .thread = thread,
         .is_new = true};
-    struct wp_exemplars *set = set_at(chosen, window.start_ns);
+    struct wp_exemplars *set = set_at(sampled, window.start_ns);
     if (set && wp_exemplars_want(set, &window) && !wp_exemplars_add(set, &window))
-        chosen->has_news = true;
+        sampled->has_news = true;
 }
 
-void wp_chosen_request(struct wp_aggregate *aggregate, const char *service, const struct wp_reply *reply)
+void wp_exemplar_sample_request(struct wp_aggregate *aggregate, const char *service, const struct wp_reply *reply)
 {
     offer(aggregate, service, reply->thread, reply->arrived_ns, reply->time_ns);
 }
 
-void wp_chosen_wait(struct wp_aggregate *aggregate, uint32_t thread, const struct wp_slice *slice)
+void wp_exemplar_sample_wait(struct wp_aggregate *aggregate, uint32_t thread, const struct wp_slice *slice)
 {
     uint64_t ns = slice->in_ns - slice->out_ns;
     if (slice->in_ns > slice->out_ns && ns >= WAIT_LEAST_NS && ns <= aggregate->reach_ns &&
@@ -75,9 +75,9 @@ void wp_chosen_wait(struct wp_aggregate *aggregate, uint32_t thread, const struc
 struct view {
     const struct wp_exemplar_window *window;
     const struct wp_piece_list *list;
-    uint32_t row_limit;        /* of each kind */
-    struct wp_largest *pieces; /* the longest are kept; NULL: the first ones */
-    bool is_whole;             /* nothing had to be left out */
+    uint32_t row_limit;      /* of each kind */
+    struct wp_top_k *pieces; /* the longest are kept; NULL: the first ones */
+    bool is_whole;           /* nothing had to be left out */
 };
 
 static uint64_t start_of(const struct wp_aggregate *aggregate, const struct wp_exemplar_window *window)
@@ -109,7 +109,7 @@ static int show(struct wp_aggregate *aggregate, struct view *view, struct wp_buf
     exemplar.pieces = view->pieces;
     begin(aggregate, &exemplar, window);
     if (view->pieces)
-        wp_largest_choose(view->pieces, view->row_limit);
+        wp_top_k_choose(view->pieces, view->row_limit);
     for (uint32_t i = 0; i < view->list->count; i++)
         wp_exemplar_piece(&exemplar, aggregate->home, window->thread, &view->list->rows[i]);
     exemplar.trace->omitted += view->list->lost;
@@ -121,18 +121,18 @@ static int show(struct wp_aggregate *aggregate, struct view *view, struct wp_buf
     return rc;
 }
 
-static void measure(const struct wp_piece_list *list, uint64_t origin_ns, struct wp_largest *pieces)
+static void measure(const struct wp_piece_list *list, uint64_t origin_ns, struct wp_top_k *pieces)
 {
     for (uint32_t i = 0; i < list->count; i++)
         if (list->rows[i].end_ns > origin_ns)
-            wp_largest_add(pieces, wp_piece_row_length(&list->rows[i], origin_ns));
+            wp_top_k_add(pieces, wp_piece_row_length(&list->rows[i], origin_ns));
 }
 
 /* Most windows fit whole; of one that does not the longest rows are kept, fewer until they fit into the window's bytes.
  */
 static void show_within(struct wp_aggregate *aggregate, struct view *view, struct wp_buffer *out)
 {
-    struct wp_largest pieces = {0};
+    struct wp_top_k pieces = {0};
     bool has_fit = false;
     if (!show(aggregate, view, out) && view->is_whole && out->size <= WP_EXEMPLARS_BYTES)
         return;
@@ -146,7 +146,7 @@ static void show_within(struct wp_aggregate *aggregate, struct view *view, struc
         if (has_fit || !view->row_limit)
             break;
     }
-    wp_largest_fini(&pieces);
+    wp_top_k_fini(&pieces);
     if (!has_fit)
         wp_buffer_fini(out); /* no memory: it is not stored */
 }
@@ -158,40 +158,40 @@ static void look(struct wp_aggregate *aggregate, struct wp_exemplar_window *wind
     uint64_t start_ns = start_of(aggregate, window);
     window->is_new = false;
     wp_explain(&aggregate->explainer,
-        &(struct wp_stretch){aggregate->home, window->thread, start_ns, start_ns + window->length_ns}, &sink);
+        &(struct wp_interval){aggregate->home, window->thread, start_ns, start_ns + window->length_ns}, &sink);
     show_within(aggregate, &(struct view){.window = window, .list = &list, .row_limit = WINDOW_ROWS}, &window->trace);
     wp_piece_list_fini(&list);
 }
 
-bool wp_chosen_look(struct wp_aggregate *aggregate)
+bool wp_exemplar_sample_look(struct wp_aggregate *aggregate)
 {
-    struct wp_chosen *chosen = &aggregate->chosen;
-    for (uint32_t i = 0; chosen->has_news && i < chosen->box_count; i++)
-        for (uint32_t j = 0; j < chosen->boxes[i].set.count; j++) {
-            if (!chosen->boxes[i].set.rows[j].is_new)
+    struct wp_exemplar_sample *sampled = &aggregate->sampled;
+    for (uint32_t i = 0; sampled->has_news && i < sampled->box_count; i++)
+        for (uint32_t j = 0; j < sampled->boxes[i].set.count; j++) {
+            if (!sampled->boxes[i].set.rows[j].is_new)
                 continue;
             if (wp_fleet_pauses(aggregate->fleet))
                 return false;
-            look(aggregate, &chosen->boxes[i].set.rows[j]);
+            look(aggregate, &sampled->boxes[i].set.rows[j]);
         }
     return true;
 }
 
-void wp_chosen_stored(struct wp_chosen *chosen)
+void wp_exemplar_sample_stored(struct wp_exemplar_sample *sampled)
 {
     uint32_t kept = 0;
-    for (uint32_t i = 0; i < chosen->box_count; i++) {
-        struct wp_chosen_box *box = &chosen->boxes[i];
+    for (uint32_t i = 0; i < sampled->box_count; i++) {
+        struct wp_exemplar_sample_box *box = &sampled->boxes[i];
         uint32_t later = 0;
-        for (uint32_t j = 0; j < chosen->box_count; j++)
-            later += chosen->boxes[j].timebox_s > box->timebox_s;
+        for (uint32_t j = 0; j < sampled->box_count; j++)
+            later += sampled->boxes[j].timebox_s > box->timebox_s;
         for (uint32_t j = 0; j < box->set.count; j++)
             wp_buffer_fini(&box->set.rows[j].trace);
         if (later >= LATE_BOXES)
             wp_exemplars_fini(&box->set);
         else
-            chosen->boxes[kept++] = *box;
+            sampled->boxes[kept++] = *box;
     }
-    chosen->box_count = kept;
-    chosen->has_news = false;
+    sampled->box_count = kept;
+    sampled->has_news = false;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "aggregator/clock/crossings.h"
+#include "aggregator/clock/clock_constraints.h"
 
 #include "common/array.h"
 #include "common/clock.h"
@@ -17,59 +17,59 @@ struct mark {
 };
 
 /* One end. */
-struct wp_crossing {
+struct wp_clock_constraint {
     uint32_t clock, peer;             /* peer: the other end, 0 unknown; of a free row the next free one */
     struct mark *leavings, *arrivals; /* rings, owned, made on first use */
     uint64_t left, met, arrived;      /* ordinals: leavings put in, leavings that need no arrival any more, arrivals */
 };
 
-void wp_crossings_init(struct wp_crossings *crossings, struct wp_clocks *clocks)
+void wp_clock_constraints_init(struct wp_clock_constraints *constraints, struct wp_clocks *clocks)
 {
-    *crossings = (struct wp_crossings){.clocks = clocks, .count = 1};
+    *constraints = (struct wp_clock_constraints){.clocks = clocks, .count = 1};
 }
 
-void wp_crossings_fini(struct wp_crossings *crossings)
+void wp_clock_constraints_fini(struct wp_clock_constraints *constraints)
 {
-    for (uint32_t i = 1; i < crossings->count; i++) {
-        free(crossings->rows[i].leavings);
-        free(crossings->rows[i].arrivals);
+    for (uint32_t i = 1; i < constraints->count; i++) {
+        free(constraints->rows[i].leavings);
+        free(constraints->rows[i].arrivals);
     }
-    free(crossings->rows);
-    *crossings = (struct wp_crossings){0};
+    free(constraints->rows);
+    *constraints = (struct wp_clock_constraints){0};
 }
 
-uint32_t wp_crossings_open(struct wp_crossings *crossings, uint32_t clock)
+uint32_t wp_clock_constraints_open(struct wp_clock_constraints *constraints, uint32_t clock)
 {
-    uint32_t index = crossings->free;
+    uint32_t index = constraints->free;
     if (index) {
-        crossings->free = crossings->rows[index].peer;
+        constraints->free = constraints->rows[index].peer;
     } else {
-        if (crossings->count > ENDS)
+        if (constraints->count > ENDS)
             return 0;
-        if (WP_ARRAY_FIT(crossings->rows, crossings->room, crossings->count + 1))
+        if (WP_ARRAY_FIT(constraints->rows, constraints->room, constraints->count + 1))
             return 0;
-        index = crossings->count++;
+        index = constraints->count++;
     }
-    crossings->rows[index] = (struct wp_crossing){.clock = clock};
+    constraints->rows[index] = (struct wp_clock_constraint){.clock = clock};
     return index;
 }
 
-void wp_crossings_part(struct wp_crossings *crossings, uint32_t one)
+void wp_clock_constraints_part(struct wp_clock_constraints *constraints, uint32_t one)
 {
-    struct wp_crossing *row = &crossings->rows[one];
+    struct wp_clock_constraint *row = &constraints->rows[one];
     if (row->peer)
-        crossings->rows[row->peer].peer = 0;
+        constraints->rows[row->peer].peer = 0;
     row->peer = 0;
 }
 
-void wp_crossings_close(struct wp_crossings *crossings, uint32_t end)
+void wp_clock_constraints_close(struct wp_clock_constraints *constraints, uint32_t end)
 {
-    struct wp_crossing *row = &crossings->rows[end];
-    wp_crossings_part(crossings, end);
+    struct wp_clock_constraint *row = &constraints->rows[end];
+    wp_clock_constraints_part(constraints, end);
     free(row->leavings);
     free(row->arrivals);
-    *row = (struct wp_crossing){.peer = crossings->free};
-    crossings->free = end;
+    *row = (struct wp_clock_constraint){.peer = constraints->free};
+    constraints->free = end;
 }
 
 static bool is_at_or_after(uint32_t position, uint32_t other)
@@ -78,7 +78,7 @@ static bool is_at_or_after(uint32_t position, uint32_t other)
 }
 
 /* The first arrival kept at `to` of the bytes before `position`. */
-static const struct mark *arrival_of(const struct wp_crossing *to, uint32_t position)
+static const struct mark *arrival_of(const struct wp_clock_constraint *to, uint32_t position)
 {
     uint64_t first = to->arrived > ARRIVALS ? to->arrived - ARRIVALS : 0;
     for (uint64_t i = first; to->arrivals && i < to->arrived; i++)
@@ -88,7 +88,8 @@ static const struct mark *arrival_of(const struct wp_crossing *to, uint32_t posi
 }
 
 /* The leavings of `from` that have arrived need not wait any more. */
-static void meet(struct wp_crossings *crossings, struct wp_crossing *from, const struct wp_crossing *to)
+static void meet(
+    struct wp_clock_constraints *constraints, struct wp_clock_constraint *from, const struct wp_clock_constraint *to)
 {
     if (from->left > LEAVINGS && from->met < from->left - LEAVINGS)
         from->met = from->left - LEAVINGS;
@@ -97,20 +98,20 @@ static void meet(struct wp_crossings *crossings, struct wp_crossing *from, const
         const struct mark *arrival = arrival_of(to, leaving->position);
         if (!arrival)
             return;
-        wp_clocks_message(crossings->clocks, from->clock, leaving->time_ns, to->clock, arrival->time_ns);
+        wp_clocks_message(constraints->clocks, from->clock, leaving->time_ns, to->clock, arrival->time_ns);
     }
 }
 
-void wp_crossings_join(struct wp_crossings *crossings, uint32_t one, uint32_t other)
+void wp_clock_constraints_join(struct wp_clock_constraints *constraints, uint32_t one, uint32_t other)
 {
-    struct wp_crossing *a = &crossings->rows[one], *b = &crossings->rows[other];
-    wp_crossings_part(crossings, one);
-    wp_crossings_part(crossings, other);
+    struct wp_clock_constraint *a = &constraints->rows[one], *b = &constraints->rows[other];
+    wp_clock_constraints_part(constraints, one);
+    wp_clock_constraints_part(constraints, other);
     a->peer = other;
     b->peer = one;
     a->met = b->met = 0; /* the other one's clock may be another than before: its shard was started again */
-    meet(crossings, a, b);
-    meet(crossings, b, a);
+    meet(constraints, a, b);
+    meet(constraints, b, a);
 }
 
 static struct mark *ring(struct mark **marks, uint32_t size)
@@ -120,26 +121,28 @@ static struct mark *ring(struct mark **marks, uint32_t size)
     return *marks;
 }
 
-void wp_crossings_left(struct wp_crossings *crossings, uint32_t end, uint32_t position, uint64_t time_ns)
+void wp_clock_constraints_left(
+    struct wp_clock_constraints *constraints, uint32_t end, uint32_t position, uint64_t time_ns)
 {
-    struct wp_crossing *row = &crossings->rows[end];
+    struct wp_clock_constraint *row = &constraints->rows[end];
     if (!ring(&row->leavings, LEAVINGS))
         return;
     row->leavings[row->left++ % LEAVINGS] = (struct mark){time_ns, position};
     if (row->peer)
-        meet(crossings, row, &crossings->rows[row->peer]);
+        meet(constraints, row, &constraints->rows[row->peer]);
 }
 
-void wp_crossings_arrived(struct wp_crossings *crossings, uint32_t end, uint32_t position, uint64_t time_ns)
+void wp_clock_constraints_arrived(
+    struct wp_clock_constraints *constraints, uint32_t end, uint32_t position, uint64_t time_ns)
 {
-    struct wp_crossing *row = &crossings->rows[end], *from = &crossings->rows[row->peer];
+    struct wp_clock_constraint *row = &constraints->rows[end], *from = &constraints->rows[row->peer];
     if (row->peer) {
         if (from->left > LEAVINGS && from->met < from->left - LEAVINGS)
             from->met = from->left - LEAVINGS;
         for (; from->met < from->left && is_at_or_after(position, from->leavings[from->met % LEAVINGS].position);
              from->met++)
             wp_clocks_message(
-                crossings->clocks, from->clock, from->leavings[from->met % LEAVINGS].time_ns, row->clock, time_ns);
+                constraints->clocks, from->clock, from->leavings[from->met % LEAVINGS].time_ns, row->clock, time_ns);
     }
     if (!ring(&row->arrivals, ARRIVALS))
         return;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef WP_AGGREGATOR_ACCOUNT_LARGEST_H
-#define WP_AGGREGATOR_ACCOUNT_LARGEST_H
+#ifndef WP_AGGREGATOR_ACCOUNT_TOP_K_H
+#define WP_AGGREGATOR_ACCOUNT_TOP_K_H
 /*
  * The longest so many of a number of rows: all lengths are gone through first, then the rows are asked for one by one
  * in the same order. Of rows of just the least length that is kept the first ones are.
@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct wp_largest {
+struct wp_top_k {
     uint64_t *lengths; /* owned */
     uint32_t count, room;
     bool has_failed; /* no memory: all are kept, as far as there is room for them */
@@ -16,12 +16,12 @@ struct wp_largest {
     uint32_t ties;   /* and so many more of just that length */
 };
 
-void wp_largest_add(struct wp_largest *largest, uint64_t length);
-/* From here on wp_largest_has answers for the longest `limit` of what was added. May be called again with another
+void wp_top_k_add(struct wp_top_k *top, uint64_t length);
+/* From here on wp_top_k_has answers for the longest `limit` of what was added. May be called again with another
  * limit. */
-void wp_largest_choose(struct wp_largest *largest, uint32_t limit);
+void wp_top_k_choose(struct wp_top_k *top, uint32_t limit);
 /* Whether the next row is one of them. Of nothing that was chosen: always. */
-bool wp_largest_has(struct wp_largest *largest, uint64_t length);
-void wp_largest_fini(struct wp_largest *largest);
+bool wp_top_k_has(struct wp_top_k *top, uint64_t length);
+void wp_top_k_fini(struct wp_top_k *top);
 
 #endif

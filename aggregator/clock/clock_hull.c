@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "aggregator/clock/clock_wedge.h"
+#include "aggregator/clock/clock_hull.h"
 
 #include <math.h>
 
 /* Times are whole nanoseconds, and products of slope and distance are rounded. */
 #define ROUNDING 1.0
 
-void wp_wedge_init(struct wp_wedge *wedge)
+void wp_clock_hull_init(struct wp_clock_hull *hull)
 {
     for (int side = 0; side < 2; side++)
-        wedge->hulls[side].count = wedge->hulls[side].touched = 0;
-    wedge->lines = (struct wp_wedge_lines){.slope = {-WP_CLOCK_RATE, -WP_CLOCK_RATE}, .top = {INFINITY, INFINITY}};
+        hull->chains[side].count = hull->chains[side].touched = 0;
+    hull->lines = (struct wp_clock_hull_lines){.slope = {-WP_CLOCK_RATE, -WP_CLOCK_RATE}, .top = {INFINITY, INFINITY}};
 }
 
 static double bend(double distance)
@@ -18,11 +18,12 @@ static double bend(double distance)
     return WP_CLOCK_WANDER / 2 * distance * distance;
 }
 
-/* Keeps the hull convex: what lies above the line from its neighbour to the new point never touches an extreme line. */
-static void push(struct wp_wedge_hull *hull, double distance, double value)
+/* Keeps the chain convex: what lies above the line from its neighbour to the new point never touches an extreme line.
+ */
+static void push(struct wp_clock_chain *chain, double distance, double value)
 {
-    const double *d = hull->distance, *v = hull->value;
-    unsigned n = hull->count;
+    const double *d = chain->distance, *v = chain->value;
+    unsigned n = chain->count;
     if (n && d[n - 1] == distance) {
         if (v[n - 1] <= value)
             return;
@@ -30,16 +31,16 @@ static void push(struct wp_wedge_hull *hull, double distance, double value)
     }
     while (n >= 2 && (v[n - 1] - v[n - 2]) * (distance - d[n - 2]) >= (value - v[n - 2]) * (d[n - 1] - d[n - 2]))
         n--;
-    hull->distance[n] = distance;
-    hull->value[n] = value;
-    hull->count = n + 1;
-    if (hull->touched > n)
-        hull->touched = n;
+    chain->distance[n] = distance;
+    chain->value[n] = value;
+    chain->count = n + 1;
+    if (chain->touched > n)
+        chain->touched = n;
 }
 
 /* The other side's extreme line passes on the wrong side of the new constraint: turns it about its hull until it does
  * not. False: that would turn it beyond `least`. */
-static bool turn(struct wp_wedge_hull *other, double distance, double value, double least, double *slope, double *top)
+static bool turn(struct wp_clock_chain *other, double distance, double value, double least, double *slope, double *top)
 {
     const double *d = other->distance, *v = other->value;
     unsigned last = other->count - 1, i = other->touched;
@@ -63,11 +64,11 @@ static bool turn(struct wp_wedge_hull *other, double distance, double value, dou
     return true;
 }
 
-bool wp_wedge_add(struct wp_wedge *wedge, enum wp_wedge_side side, double distance, double value)
+bool wp_clock_hull_add(struct wp_clock_hull *hull, enum wp_clock_side side, double distance, double value)
 {
-    struct wp_wedge_hull *own = &wedge->hulls[side], *other = &wedge->hulls[!side];
-    double *tops = wedge->lines.top, *slopes = wedge->lines.slope;
-    if (own->count == WP_WEDGE_POINTS)
+    struct wp_clock_chain *own = &hull->chains[side], *other = &hull->chains[!side];
+    double *tops = hull->lines.top, *slopes = hull->lines.slope;
+    if (own->count == WP_CLOCK_HULL_POINTS)
         return false;
     /* seen with this side's sign, so that both are upper constraints */
     value = (side == WP_UPPER ? value : -value) + bend(distance) + ROUNDING;
@@ -83,12 +84,12 @@ bool wp_wedge_add(struct wp_wedge *wedge, enum wp_wedge_side side, double distan
     return true;
 }
 
-bool wp_wedge_is_closed(const struct wp_wedge *wedge)
+bool wp_clock_hull_is_closed(const struct wp_clock_hull *hull)
 {
-    return wedge->hulls[WP_UPPER].count && wedge->hulls[WP_LOWER].count;
+    return hull->chains[WP_UPPER].count && hull->chains[WP_LOWER].count;
 }
 
-void wp_wedge_interval(const struct wp_wedge_lines *lines, double inward, double *low, double *high)
+void wp_clock_hull_interval(const struct wp_clock_hull_lines *lines, double inward, double *low, double *high)
 {
     *high = lines->top[WP_UPPER] - lines->slope[WP_UPPER] * inward + bend(inward);
     *low = -(lines->top[WP_LOWER] - lines->slope[WP_LOWER] * inward + bend(inward));

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Windows that are too long to be kept whole: the longest of their rows are. And hosts that have reports of their own.
  */
-#include "aggregator/account/chosen.h"
+#include "aggregator/account/exemplar_sample.h"
 
-#include "aggregator/account/largest.h"
+#include "aggregator/account/top_k.h"
 #include "aggregator/commit/host_parts.h"
 #include "aggregator/session/host_session.h"
 #include "storage/report/trace_decode.h"
@@ -95,9 +95,9 @@ static struct wp_trace *longest_wait(const struct recording *recording, uint64_t
     assert_int_equal(wp_host_session_create(&session, &hello, "v1", &options, NULL, NULL), 0);
     assert_int_equal(wp_host_session_take(session, &batch, NULL), 0);
     wp_host_session_close(session);
-    const struct wp_chosen *chosen = &session->aggregates[0]->chosen;
-    assert_int_equal(chosen->box_count, 1);
-    const struct wp_exemplar_window *window = &chosen->boxes[0].set.rows[0];
+    const struct wp_exemplar_sample *sampled = &session->aggregates[0]->sampled;
+    assert_int_equal(sampled->box_count, 1);
+    const struct wp_exemplar_window *window = &sampled->boxes[0].set.rows[0];
     assert_int_equal(window->length_ns, length_ns);
     assert_true(window->trace.size <= WP_EXEMPLARS_BYTES);
     assert_int_equal(wp_trace_decode(&trace, window->trace.data, window->trace.size, NULL), 0);
@@ -157,15 +157,15 @@ static void largest_are_the_longest(void **state)
         uint64_t lengths[200], sum = 0;
         uint32_t count = (uint32_t)(made_random(&random) % 200), limit = (uint32_t)(made_random(&random) % 220),
                  kept = 0;
-        struct wp_largest largest = {0};
+        struct wp_top_k top = {0};
         for (uint32_t i = 0; i < count; i++)
-            wp_largest_add(&largest, lengths[i] = made_random(&random) % 20);
+            wp_top_k_add(&top, lengths[i] = made_random(&random) % 20);
         for (int again = 0; again < 2; again++) {
             kept = 0;
             sum = 0;
-            wp_largest_choose(&largest, limit);
+            wp_top_k_choose(&top, limit);
             for (uint32_t i = 0; i < count; i++)
-                if (wp_largest_has(&largest, lengths[i])) {
+                if (wp_top_k_has(&top, lengths[i])) {
                     kept++;
                     sum += lengths[i];
                 }
@@ -181,7 +181,7 @@ static void largest_are_the_longest(void **state)
         for (uint32_t i = 0; i < kept; i++)
             sum -= lengths[i];
         assert_int_equal(sum, 0);
-        wp_largest_fini(&largest);
+        wp_top_k_fini(&top);
     }
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef WP_AGGREGATOR_ACCOUNT_CHOSEN_H
-#define WP_AGGREGATOR_ACCOUNT_CHOSEN_H
+#ifndef WP_AGGREGATOR_ACCOUNT_EXEMPLAR_SAMPLE_H
+#define WP_AGGREGATOR_ACCOUNT_EXEMPLAR_SAMPLE_H
 /*
  * The windows of one aggregate of one session that are kept event by event: the slowest and the typical requests and
  * waits of each timebox, by the rule of storage/report/exemplars.h. A window is offered when it is over; what it
@@ -13,17 +13,17 @@ struct wp_exemplar;
 struct wp_reply;
 struct wp_slice;
 
-void wp_chosen_fini(struct wp_chosen *chosen);
+void wp_exemplar_sample_fini(struct wp_exemplar_sample *sampled);
 /* A request that came to `service`; its reply leaves now. */
-void wp_chosen_request(struct wp_aggregate *aggregate, const char *service, const struct wp_reply *reply);
+void wp_exemplar_sample_request(struct wp_aggregate *aggregate, const char *service, const struct wp_reply *reply);
 /* A thread of interest slept until that slice began. */
-void wp_chosen_wait(struct wp_aggregate *aggregate, uint32_t thread, const struct wp_slice *slice);
+void wp_exemplar_sample_wait(struct wp_aggregate *aggregate, uint32_t thread, const struct wp_slice *slice);
 /* The epoch is resolved: what was offered and is to be kept is looked up now. False: a part of it, as much as
  * wp_fleet_pauses() allows. */
-bool wp_chosen_look(struct wp_aggregate *aggregate);
+bool wp_exemplar_sample_look(struct wp_aggregate *aggregate);
 /* All of it is in the store: only names and times are remembered, and those of late timeboxes alone. */
-void wp_chosen_stored(struct wp_chosen *chosen);
+void wp_exemplar_sample_stored(struct wp_exemplar_sample *sampled);
 /* What was offered so far is in the store already. */
-void wp_chosen_clear(struct wp_chosen *chosen);
+void wp_exemplar_sample_clear(struct wp_exemplar_sample *sampled);
 
 #endif

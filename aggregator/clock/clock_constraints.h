@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WP_AGGREGATOR_CLOCK_CLOCK_CONSTRAINTS_H
+#define WP_AGGREGATOR_CLOCK_CLOCK_CONSTRAINTS_H
+/*
+ * What the connections between two hosts say of their clocks: bytes that left one host (a packet queued at its device)
+ * arrived at the other no earlier. The facts of both ends come in any order and some while apart, some before it is
+ * known that the two ends are one connection: a few of each end are kept until they meet. Facts that are missed only
+ * make the answer looser: any arrival of the byte or of later ones is after its leaving.
+ */
+#include "aggregator/clock/clocks.h"
+
+#include <stdint.h>
+
+struct wp_clock_constraints {
+    struct wp_clocks *clocks;         /* borrowed */
+    struct wp_clock_constraint *rows; /* owned; [0] unused */
+    uint32_t count, room, free;
+};
+
+void wp_clock_constraints_init(struct wp_clock_constraints *constraints, struct wp_clocks *clocks);
+void wp_clock_constraints_fini(struct wp_clock_constraints *constraints);
+/* One end of a connection, on a host with this clock. 0: no room for another one. */
+uint32_t wp_clock_constraints_open(struct wp_clock_constraints *constraints, uint32_t clock);
+void wp_clock_constraints_close(struct wp_clock_constraints *constraints, uint32_t end);
+/* The two are ends of one connection; they are not any more. */
+void wp_clock_constraints_join(struct wp_clock_constraints *constraints, uint32_t one, uint32_t other);
+void wp_clock_constraints_part(struct wp_clock_constraints *constraints, uint32_t one);
+/* For the first time bytes up to `position` left the host of that end / arrived there; by its own clock. */
+void wp_clock_constraints_left(
+    struct wp_clock_constraints *constraints, uint32_t end, uint32_t position, uint64_t time_ns);
+void wp_clock_constraints_arrived(
+    struct wp_clock_constraints *constraints, uint32_t end, uint32_t position, uint64_t time_ns);
+
+#endif
