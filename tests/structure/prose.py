@@ -31,6 +31,19 @@ RETIRED = {
     r"in our words": "(say it)",
 }
 
+# Ours -> plain words.
+DIALECT = {
+    r"(told|tells?|telling) of": "reported, reports",
+    r"told (again|anew)": "repeated, reissued",
+    r"in vain": "without effect",
+    r"of old": "older",
+    r"(and|or) the like": "(name them)",
+    r"seats?": "slot",
+    r"(name |enrolment )?desks?": "broker, server",
+    r"crossings?": "clock constraints",
+    r"sealed": "closed",
+}
+
 
 def pages(tree):
     found = [name for pattern in ("docs/*.md", "docs/decisions/*.md", "README.md", "CONTRIBUTING.md")
@@ -112,7 +125,7 @@ def headless_tables(text):
 
 def retired(text):
     for number, line in enumerate(without_code(text).split("\n"), 1):
-        for ours, standard in RETIRED.items():
+        for ours, standard in {**RETIRED, **DIALECT}.items():
             if hit := re.search(rf"\b{ours}\b", line, re.I):
                 yield number, f"'{hit[0]}' is retired: {standard}"
 
