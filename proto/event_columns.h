@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef WP_PROTO_EVENT_COLUMNS_H
 #define WP_PROTO_EVENT_COLUMNS_H
-/* Which columns a kind of event uses on the wire (docs/wire.md). Never changed for a kind that has been released. */
+/* Which columns a kind of event uses on the wire (wakepath-capture(5)). Never changed for a kind that has been
+ * released. */
 #include "proto/event.h"
 
 enum {

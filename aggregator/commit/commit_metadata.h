@@ -2,7 +2,7 @@
 #ifndef WP_AGGREGATOR_COMMIT_COMMIT_METADATA_H
 #define WP_AGGREGATOR_COMMIT_COMMIT_METADATA_H
 /*
- * What sessions say of their hosts, as metadata of the release and of its aggregates. Keys (docs/store-format.md):
+ * What sessions say of their hosts, as metadata of the release and of its aggregates. Keys (wakepath-store(5)):
  * host.NAME.{uuid,kernel,machine,cpus,boot,source,version,label.KEY}, its events and drops, its clock, and
  * network.TO.FROM.{messages,bytes,retransmits,retransmit_bytes}: what was received from hosts that are recorded, and
  * what those sent again; network.TO.{unpaired,ambiguous}: what was not found there.

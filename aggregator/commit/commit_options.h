@@ -6,7 +6,7 @@
 
 #include <stdint.h>
 
-/* What came late (docs/store-format.md, which timebox), of all aggregates. */
+/* What came late (wakepath-store(5), TIMEBOXES), of all aggregates. */
 struct wp_late_counts {
     uint64_t reports, total_ns; /* of control paths */
 };

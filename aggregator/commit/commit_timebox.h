@@ -2,7 +2,7 @@
 #ifndef WP_AGGREGATOR_COMMIT_COMMIT_TIMEBOX_H
 #define WP_AGGREGATOR_COMMIT_COMMIT_TIMEBOX_H
 /*
- * What a commit says of timeboxes, as their metadata (docs/store-format.md): what the hosts were when they began to add
+ * What a commit says of timeboxes, as their metadata (wakepath-store(5)): what the hosts were when they began to add
  * to it (host.NAME.{kernel,boot,version,label.KEY}), and how much came late for it: behind its end by more than
  * late_after_s (late.{events,total_ns,last_s}, host.NAME.late.{events,total_ns}). The latter are added to in the
  * transaction that brings the reports, so that they are as exact.

@@ -3,7 +3,7 @@
 #define WP_REPORTER_COMPARE_STORED_CHECKS_H
 /*
  * What a check found, stored with the newer release: metadata of its aggregate, "check.METHOD.OLD", whose value is a
- * line of JSON (docs/store-format.md). It outlives the release that it was held against.
+ * line of JSON (wakepath-store(5)). It outlives the release that it was held against.
  */
 #include "reporter/compare/compare.h"
 #include "reporter/compare/operand.h"

@@ -3,7 +3,7 @@
 #define WP_STORAGE_ENV_SHRINK_H
 /*
  * Compacting copies of a release: to give space back while writers and readers have it open, and as a backup. LMDB's
- * file never gets smaller; a copy of what is in it is, and takes its place (docs/store-format.md has the steps).
+ * file never gets smaller; a copy of what is in it is, and takes its place (wakepath-store(5) has the steps).
  * Nothing is lost. A writer got LMDB's lock before the copy was begun, and its commit is in the copy, or after the
  * exchange: the path leads elsewhere, so it opens again and has written nothing. The lock is robust, and held from one
  * to the other. A reader keeps the snapshot that it has mapped; its next transaction opens the new file. Who makes

@@ -3,7 +3,7 @@
 #define WP_STORAGE_ENV_STORE_H
 /*
  * The store: one LMDB environment a release under one root, keys laid out like StatProfiler's aggregate directories
- * (docs/store-format.md), values with magic, kind, version, codec, raw size and digest around zstd.
+ * (wakepath-store(5)), values with magic, kind, version, codec, raw size and digest around zstd.
  * A write transaction is all or nothing. Readers never block the writer and see one snapshot.
  */
 #include "common/error.h"

@@ -3,7 +3,7 @@
 #define WP_STORAGE_ENV_STORE_LOCK_H
 /*
  * The locks around environments, which LMDB's own do not cover: all are flock(2), so they end with their holder.
- * docs/store-format.md says which is held when. Order: upkeep, then LMDB's writer lock, then the root.
+ * wakepath-store(5) says which is held when. Order: upkeep, then LMDB's writer lock, then the root.
  */
 #include "common/error.h"
 

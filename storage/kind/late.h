@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef WP_STORAGE_KIND_LATE_H
 #define WP_STORAGE_KIND_LATE_H
-/* What came late for timeboxes (docs/store-format.md), as the metadata of aggregators says. */
+/* What came late for timeboxes (wakepath-store(5)), as the metadata of aggregators says. */
 #include "storage/env/txn.h"
 #include "storage/kind/selection.h"
 
-/* What came for timeboxes when they had long been over (docs/store-format.md), as their metadata says. Added to. */
+/* What came for timeboxes when they had long been over (wakepath-store(5)), as their metadata says. Added to. */
 struct wp_late {
     uint64_t total_ns, timeboxes; /* of control paths; values that say so, one a timebox and shard */
     uint64_t last_s;              /* realtime when the last of it came */

@@ -5,7 +5,7 @@
  * Exemplars: a few windows of an aggregate that are kept event by event, chosen from all there were. A window is a
  * request (from its arrival until its reply leaves, named by the service it came to), or a wait: a sleep of a thread of
  * interest. Which ones are kept follows from the windows alone, so joining is associative, commutative and idempotent,
- * and no order in which they came, and no cut into sets, makes a difference. docs/store-format.md has the rule.
+ * and no order in which they came, and no cut into sets, makes a difference. wakepath-store(5) has the rule.
  */
 #include "common/buffer.h"
 #include "common/error.h"
