@@ -12,6 +12,8 @@
 #include "aggregator/timeline/slices.h"
 #include "aggregator/timeline/taken.h"
 #include "aggregator/timeline/timeline_window.h"
+#include "common/array.h"
+#include "common/clock.h"
 #include "storage/value/rows.h"
 
 #include <errno.h>
@@ -364,14 +366,8 @@ void wp_aggregate_add_base(struct wp_aggregate *aggregate, uint32_t thread)
     for (uint32_t i = aggregate->base_count; i > 0; i--)
         if (aggregate->base[i - 1].thread == thread)
             return;
-    if (aggregate->base_count == aggregate->base_room) {
-        uint32_t room = aggregate->base_room ? aggregate->base_room * 2 : 16;
-        void *base = realloc(aggregate->base, room * sizeof(*aggregate->base));
-        if (!base)
-            return;
-        aggregate->base = base;
-        aggregate->base_room = room;
-    }
+    if (WP_ARRAY_FIT(aggregate->base, aggregate->base_room, aggregate->base_count + 1))
+        return;
     aggregate->base[aggregate->base_count].thread = thread;
     aggregate->base[aggregate->base_count].from_ns = 0;
     aggregate->base[aggregate->base_count++].until_ns = 0;
@@ -492,8 +488,8 @@ int wp_aggregate_init(
         .timeline = fleet->hosts[home].timeline,
         .followed = &fleet->followed[number],
         .real_offset_ns = real_offset_ns,
-        .history_ns = 10000000000,
-        .reach_ns = 10000000000};
+        .history_ns = 10 * WP_NS_PER_S,
+        .reach_ns = 10 * WP_NS_PER_S};
     snprintf(aggregate->name, sizeof(aggregate->name), "%s", fleet->names[number]);
     snprintf(aggregate->release, sizeof(aggregate->release), "%s", fleet->releases[number]);
     aggregate->hostname = strdup(fleet->hosts[home].hostname);

@@ -7,6 +7,7 @@
 #include "aggregator/account/line_sums.h"
 #include "aggregator/explain/explain.h"
 #include "aggregator/timeline/drop_spans.h"
+#include "common/path.h"
 #include "common/selector.h"
 #include "storage/report/exemplars.h"
 #include "storage/report/report.h"
@@ -20,7 +21,7 @@ struct wp_exemplar_sample_box {
 struct wp_exemplar_sample {
     uint64_t timebox_s;                   /* length; 0: all is one */
     struct wp_exemplar_sample_box *boxes; /* owned */
-    uint32_t box_count;
+    uint32_t box_count, box_room;
     bool has_news;
 };
 
@@ -68,8 +69,8 @@ struct wp_closed_delta { /* the delta of a timebox that is over */
 };
 
 struct wp_aggregate {
-    char name[129], release[129];
-    char bucket[129]; /* its name in the store, by what it is recorded with (storage/value/bucket.h) */
+    char name[WP_ID_ROOM], release[WP_ID_ROOM];
+    char bucket[WP_ID_ROOM]; /* its name in the store, by what it is recorded with (storage/value/bucket.h) */
     struct wp_bucket_fact *bucket_facts; /* owned; WP_BUCKET_FACTS of them */
     bool is_bucket_said;                 /* the store has them */
     bool has_noted;                      /* the timebox of which the store has what the host is: */

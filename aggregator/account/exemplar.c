@@ -3,6 +3,7 @@
 
 #include "aggregator/timeline/names.h"
 #include "aggregator/timeline/slices.h"
+#include "common/array.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -60,14 +61,8 @@ static const struct wp_timeline *timeline_of(const struct wp_exemplar *exemplar,
 /* NULL: out of memory, or its clock has not been compared with home's. */
 static struct wp_exemplar_host *host_of(struct wp_exemplar *exemplar, uint32_t host)
 {
-    if (host >= exemplar->host_room) {
-        struct wp_exemplar_host *hosts = realloc(exemplar->hosts, (host + 1) * sizeof(*hosts));
-        if (!hosts)
-            return NULL;
-        memset(hosts + exemplar->host_room, 0, (host + 1 - exemplar->host_room) * sizeof(*hosts));
-        exemplar->hosts = hosts;
-        exemplar->host_room = host + 1;
-    }
+    if (WP_ARRAY_FIT_ZERO(exemplar->hosts, exemplar->host_room, host + 1))
+        return NULL;
     struct wp_exemplar_host *row = &exemplar->hosts[host];
     uint32_t generation = exemplar->fleet->hosts[host].generation;
     if (row->has_shift && row->generation == generation)
@@ -83,33 +78,15 @@ static struct wp_exemplar_host *host_of(struct wp_exemplar *exemplar, uint32_t h
 static struct wp_exemplar_row *row_of(struct wp_exemplar *exemplar, uint32_t host, uint32_t thread)
 {
     struct wp_exemplar_host *on = host_of(exemplar, host);
-    if (!on)
-        return NULL;
-    if (thread >= on->row_room) {
-        uint32_t room = timeline_of(exemplar, host)->thread_room;
-        struct wp_exemplar_row *rows = realloc(on->rows, room * sizeof(*rows));
-        if (!rows)
-            return NULL;
-        memset(rows + on->row_room, 0, (room - on->row_room) * sizeof(*rows));
-        on->rows = rows;
-        on->row_room = room;
-    }
-    return &on->rows[thread];
+    return on && !WP_ARRAY_FIT_ZERO(on->rows, on->row_room, thread + 1) ? &on->rows[thread] : NULL;
 }
 
 static uint32_t trace_node(struct wp_exemplar *exemplar, uint32_t node)
 {
     if (!node || node == UINT32_MAX)
         return 0;
-    if (node >= exemplar->node_room) {
-        uint32_t room = exemplar->tree->node_room;
-        uint32_t *nodes = realloc(exemplar->nodes, room * sizeof(*nodes));
-        if (!nodes)
-            return 0;
-        memset(nodes + exemplar->node_room, 0, (room - exemplar->node_room) * sizeof(*nodes));
-        exemplar->nodes = nodes;
-        exemplar->node_room = room;
-    }
+    if (WP_ARRAY_FIT_ZERO(exemplar->nodes, exemplar->node_room, node + 1))
+        return 0;
     if (!exemplar->nodes[node]) {
         const struct wp_node *from = &exemplar->tree->nodes[node];
         const struct wp_path_frame *info = &exemplar->tree->frames[from->frame];
@@ -277,22 +254,28 @@ static uint32_t sleep_category(const struct wp_slice *slice)
     return slice->cause < WP_CAUSES ? by_cause[slice->cause] : WP_UNACCOUNTED;
 }
 
-/* Times are home's. */
-static void add_link(struct wp_exemplar *exemplar, enum wp_link_kind kind, uint32_t from_host, uint32_t from_thread,
-    uint64_t from, uint32_t to_thread, uint64_t to)
+/* Where a link begins; its time is home's. */
+struct link_start {
+    uint32_t host, thread;
+    uint64_t time_ns;
+};
+
+/* `to_ns` is home's time. */
+static void add_link(struct wp_exemplar *exemplar, enum wp_link_kind kind, const struct link_start *start,
+    uint32_t to_thread, uint64_t to_ns)
 {
-    const struct wp_exemplar_host *on = from_host < exemplar->host_room ? &exemplar->hosts[from_host] : NULL;
-    const struct wp_exemplar_row *row = on && from_thread < on->row_room ? &on->rows[from_thread] : NULL;
+    const struct wp_exemplar_host *on = start->host < exemplar->host_room ? &exemplar->hosts[start->host] : NULL;
+    const struct wp_exemplar_row *row = on && start->thread < on->row_room ? &on->rows[start->thread] : NULL;
     struct wp_trace *trace = exemplar->trace;
-    if (!row || !row->trace_thread || from < exemplar->origin_ns)
+    if (!row || !row->trace_thread || start->time_ns < exemplar->origin_ns)
         return;
     if (trace->link_count >= exemplar->row_limit) {
         trace->omitted++;
         return;
     }
     wp_trace_add_link(trace,
-        &(struct wp_trace_link){kind, row->trace_thread - 1, to_thread, from - exemplar->origin_ns,
-            (to > from ? to : from) - exemplar->origin_ns});
+        &(struct wp_trace_link){kind, row->trace_thread - 1, to_thread, start->time_ns - exemplar->origin_ns,
+            (to_ns > start->time_ns ? to_ns : start->time_ns) - exemplar->origin_ns});
 }
 
 /* A slice of a thread that is in the trace. */
@@ -316,7 +299,8 @@ static void message_link(struct wp_exemplar *exemplar, const struct kept_slice *
         WP_MATCH_FOUND) {
         uint64_t sent = send.time_ns + kept->shift_ns;
         if (send.thread)
-            add_link(exemplar, WP_LINK_MESSAGE, kept->host, send.thread, sent < wake ? sent : wake, kept->thread, to);
+            add_link(exemplar, WP_LINK_MESSAGE,
+                &(struct link_start){kept->host, send.thread, sent < wake ? sent : wake}, kept->thread, to);
     } else if (wp_connections_peer(exemplar->fleet->connections, kept->host, slice->cause_d, &far) == WP_PAIR_FOUND &&
         far.host < exemplar->host_room && exemplar->hosts[far.host].has_shift) {
         uint64_t shift = (uint64_t)exemplar->hosts[far.host].shift_ns;
@@ -325,7 +309,8 @@ static void message_link(struct wp_exemplar *exemplar, const struct kept_slice *
             !send.thread)
             return;
         uint64_t sent = send.time_ns + shift;
-        add_link(exemplar, WP_LINK_MESSAGE, far.host, send.thread, sent < wake ? sent : wake, kept->thread, to);
+        add_link(exemplar, WP_LINK_MESSAGE, &(struct link_start){far.host, send.thread, sent < wake ? sent : wake},
+            kept->thread, to);
     }
 }
 
@@ -336,18 +321,19 @@ static void links_to(struct wp_exemplar *exemplar, const struct kept_slice *kept
     uint64_t out = slice->out_ns + kept->shift_ns, wake = slice->wake_ns + kept->shift_ns,
              in = slice->in_ns + kept->shift_ns;
     if (slice->flags & WP_SLICE_EXEC) {
-        add_link(exemplar, WP_LINK_EXEC, kept->host, kept->index, out, kept->thread, in);
+        add_link(exemplar, WP_LINK_EXEC, &(struct link_start){kept->host, kept->index, out}, kept->thread, in);
     } else if (slice->flags & WP_SLICE_PREEMPTED) {
-        add_link(exemplar, WP_LINK_HORIZONTAL, kept->host, kept->index, out, kept->thread, in);
+        add_link(exemplar, WP_LINK_HORIZONTAL, &(struct link_start){kept->host, kept->index, out}, kept->thread, in);
     } else if (slice->cause == WP_CAUSE_TASK && slice->waker && slice->wake_ns) {
-        add_link(exemplar, slice->flags & WP_SLICE_BORN ? WP_LINK_FORK : WP_LINK_WAKING, kept->host, slice->waker, wake,
-            kept->thread, in);
+        add_link(exemplar, slice->flags & WP_SLICE_BORN ? WP_LINK_FORK : WP_LINK_WAKING,
+            &(struct link_start){kept->host, slice->waker, wake}, kept->thread, in);
     } else if (slice->cause == WP_CAUSE_MESSAGE) {
         message_link(exemplar, kept);
     } else if (slice->cause == WP_CAUSE_BLOCK) {
         const struct wp_blockop *op = wp_blockops_at(&timeline->blockops, slice->cause_a);
         if (op && op->thread)
-            add_link(exemplar, WP_LINK_IO, kept->host, op->thread, op->insert_ns + kept->shift_ns, kept->thread, in);
+            add_link(exemplar, WP_LINK_IO, &(struct link_start){kept->host, op->thread, op->insert_ns + kept->shift_ns},
+                kept->thread, in);
     }
 }
 
@@ -417,10 +403,10 @@ static void extend(struct wp_exemplar *exemplar, uint64_t until_ns)
 {
     for (uint32_t host = 0; host < exemplar->host_room; host++) {
         const struct wp_exemplar_host *on = &exemplar->hosts[host];
-        const struct wp_timeline *timeline = timeline_of(exemplar, host);
-        if (!timeline || !on->has_shift || on->generation != exemplar->fleet->hosts[host].generation)
+        if (!on->has_shift || on->generation != exemplar->fleet->hosts[host].generation)
             continue;
-        for (uint32_t index = 1; index < on->row_room && index < timeline->thread_count; index++)
+        const struct wp_timeline *timeline = timeline_of(exemplar, host);
+        for (uint32_t index = 1; timeline && index < on->row_room && index < timeline->thread_count; index++)
             if (on->rows[index].trace_thread)
                 extend_thread(exemplar, host, index, until_ns - (uint64_t)on->shift_ns);
     }

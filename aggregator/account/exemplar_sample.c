@@ -2,6 +2,8 @@
 #include "aggregator/account/exemplar_sample.h"
 
 #include "aggregator/account/piece_list.h"
+#include "common/array.h"
+#include "common/clock.h"
 #include "storage/report/trace_encode.h"
 
 #include <stdlib.h>
@@ -17,7 +19,7 @@ void wp_exemplar_sample_clear(struct wp_exemplar_sample *sampled)
         wp_exemplars_fini(&sampled->boxes[i].set);
     free(sampled->boxes);
     sampled->boxes = NULL;
-    sampled->box_count = 0;
+    sampled->box_count = sampled->box_room = 0;
     sampled->has_news = false;
 }
 
@@ -28,16 +30,14 @@ void wp_exemplar_sample_fini(struct wp_exemplar_sample *sampled)
 
 static struct wp_exemplars *set_at(struct wp_exemplar_sample *sampled, uint64_t real_ns)
 {
-    uint64_t timebox_s = sampled->timebox_s ? real_ns / 1000000000 / sampled->timebox_s * sampled->timebox_s : 0;
+    uint64_t timebox_s = sampled->timebox_s ? real_ns / WP_NS_PER_S / sampled->timebox_s * sampled->timebox_s : 0;
     for (uint32_t i = 0; i < sampled->box_count; i++)
         if (sampled->boxes[i].timebox_s == timebox_s)
             return &sampled->boxes[i].set;
-    struct wp_exemplar_sample_box *boxes = reallocarray(sampled->boxes, sampled->box_count + 1, sizeof(*boxes));
-    if (!boxes)
+    if (WP_ARRAY_FIT(sampled->boxes, sampled->box_room, sampled->box_count + 1))
         return NULL;
-    sampled->boxes = boxes;
-    boxes[sampled->box_count] = (struct wp_exemplar_sample_box){.timebox_s = timebox_s};
-    return &boxes[sampled->box_count++].set;
+    sampled->boxes[sampled->box_count] = (struct wp_exemplar_sample_box){.timebox_s = timebox_s};
+    return &sampled->boxes[sampled->box_count++].set;
 }
 
 static void offer(

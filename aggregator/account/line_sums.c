@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "aggregator/account/line_sums.h"
 
+#include "common/array.h"
 #include "storage/report/report_lines.h"
 #include "storage/value/rows.h"
 
@@ -92,13 +93,8 @@ static uint8_t flags_of(const struct wp_line_sums *s, const struct wp_pathtree *
 /* Nodes come after their parents: those that are new since the last time, in their order. */
 static bool know_nodes(struct wp_line_sums *s, const struct wp_pathtree *tree)
 {
-    if (tree->node_count > s->node_room) {
-        struct wp_line_node *nodes = realloc(s->nodes, tree->node_room * sizeof(*nodes));
-        if (!nodes)
-            return false;
-        s->nodes = nodes;
-        s->node_room = tree->node_room;
-    }
+    if (WP_ARRAY_FIT(s->nodes, s->node_room, tree->node_count))
+        return false;
     for (; s->node_count < tree->node_count; s->node_count++)
         s->nodes[s->node_count] = (struct wp_line_node){0, s->node_count ? flags_of(s, tree, s->node_count) : 0};
     return true;
@@ -110,8 +106,7 @@ static struct wp_line_sum *row_of(struct wp_line_sums *s, uint32_t node)
 {
     if (!s->nodes[node].row) {
         uint32_t row = s->row_count;
-        if (wp_rows_grow(&s->rows, &s->row_room, row, sizeof(*s->rows)) ||
-            wp_rows_grow(&s->row_node, &s->row_node_room, row, sizeof(*s->row_node)))
+        if (WP_ARRAY_FIT(s->rows, s->row_room, row + 1) || WP_ARRAY_FIT(s->row_node, s->row_node_room, row + 1))
             return NULL;
         s->rows[row] = (struct wp_line_sum){0};
         s->row_node[row] = node;
@@ -170,14 +165,8 @@ static uint64_t total_of(const struct wp_line_sum *sum)
 static uint32_t site_of(
     struct wp_line_sums *s, const struct wp_pathtree *tree, struct wp_report *report, uint32_t frame)
 {
-    if (frame >= s->frame_room) {
-        uint32_t *sites = realloc(s->frame_site, tree->frame_room * sizeof(*sites));
-        if (!sites)
-            return UINT32_MAX;
-        memset(sites + s->frame_room, 0, (tree->frame_room - s->frame_room) * sizeof(*sites));
-        s->frame_site = sites;
-        s->frame_room = tree->frame_room;
-    }
+    if (WP_ARRAY_FIT_ZERO(s->frame_site, s->frame_room, frame + 1))
+        return UINT32_MAX;
     if (!s->frame_site[frame]) {
         const struct wp_path_frame *f = &tree->frames[frame];
         if (s->site_count >= WP_LINE_SITES)

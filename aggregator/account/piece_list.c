@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "aggregator/account/piece_list.h"
 
-#include "storage/value/rows.h"
+#include "common/array.h"
 
 #include <stdlib.h>
 
 static void add_piece(void *context, const struct wp_piece *piece)
 {
     struct wp_piece_list *list = context;
-    if (wp_rows_grow(&list->rows, &list->room, list->count, sizeof(*list->rows))) {
+    if (WP_ARRAY_FIT(list->rows, list->room, list->count + (size_t)1)) {
         list->lost++;
         return;
     }

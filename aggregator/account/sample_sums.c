@@ -3,6 +3,7 @@
 
 #include "aggregator/explain/explain_shared.h"
 #include "aggregator/peer/shard_peers.h"
+#include "common/array.h"
 #include "storage/report/report_series.h"
 #include "storage/value/rows.h"
 
@@ -13,41 +14,26 @@ static uint32_t report_node(struct wp_aggregate *aggregate, uint32_t node)
 {
     if (!node || node == UINT32_MAX)
         return 0;
-    if (node >= aggregate->sample_sums.report_node_room) {
-        uint32_t room = aggregate->tree.node_room;
-        uint32_t *nodes = realloc(aggregate->sample_sums.report_nodes, room * sizeof(*nodes));
-        if (!nodes)
-            return 0;
-        memset(nodes + aggregate->sample_sums.report_node_room, 0,
-            (room - aggregate->sample_sums.report_node_room) * sizeof(*nodes));
-        aggregate->sample_sums.report_nodes = nodes;
-        aggregate->sample_sums.report_node_room = room;
-    }
-    if (!aggregate->sample_sums.report_nodes[node]) {
+    struct wp_sample_sums *sums = &aggregate->sample_sums;
+    if (WP_ARRAY_FIT_ZERO(sums->report_nodes, sums->report_node_room, node + 1))
+        return 0;
+    if (!sums->report_nodes[node]) {
         const struct wp_node *from = &aggregate->tree.nodes[node];
         const struct wp_path_frame *info = &aggregate->tree.frames[from->frame];
         const struct wp_intern *strings = aggregate->tree.strings;
         uint32_t frame = wp_report_frame(
             aggregate->report, info->style, wp_intern_text(strings, info->name), wp_intern_text(strings, info->object));
-        aggregate->sample_sums.report_nodes[node] =
-            wp_report_child(aggregate->report, report_node(aggregate, from->parent), frame);
+        sums->report_nodes[node] = wp_report_child(aggregate->report, report_node(aggregate, from->parent), frame);
     }
-    return aggregate->sample_sums.report_nodes[node];
+    return sums->report_nodes[node];
 }
 
 static struct wp_process_row *row_of_process(struct wp_aggregate *aggregate, const struct wp_layer *layer)
 {
-    if (layer->host >= aggregate->sample_sums.process_hosts) {
-        uint32_t count = layer->host + 1;
-        struct wp_process_rows *hosts = realloc(aggregate->sample_sums.processes, count * sizeof(*hosts));
-        if (!hosts)
-            return NULL;
-        memset(hosts + aggregate->sample_sums.process_hosts, 0,
-            (count - aggregate->sample_sums.process_hosts) * sizeof(*hosts));
-        aggregate->sample_sums.processes = hosts;
-        aggregate->sample_sums.process_hosts = count;
-    }
-    struct wp_process_rows *host = &aggregate->sample_sums.processes[layer->host];
+    struct wp_sample_sums *sums = &aggregate->sample_sums;
+    if (WP_ARRAY_FIT_ZERO(sums->processes, sums->process_hosts, layer->host + 1))
+        return NULL;
+    struct wp_process_rows *host = &sums->processes[layer->host];
     const struct wp_fleet_host *there = &aggregate->fleet->hosts[layer->host];
     if (!host->rows.item_size)
         wp_idtable_init(&host->rows, sizeof(struct wp_process_row));

@@ -1,22 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "aggregator/account/top_k.h"
 
+#include "common/array.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 void wp_top_k_add(struct wp_top_k *top, uint64_t length)
 {
-    if (top->count == top->room) {
-        uint32_t room = top->room ? top->room * 2 : 256;
-        uint64_t *grown = room > top->room ? reallocarray(top->lengths, room, sizeof(*grown)) : NULL;
-        if (!grown) {
-            top->has_failed = true;
-            return;
-        }
-        top->lengths = grown;
-        top->room = room;
-    }
-    top->lengths[top->count++] = length;
+    if (WP_ARRAY_FIT(top->lengths, top->room, top->count + (size_t)1))
+        top->has_failed = true;
+    else
+        top->lengths[top->count++] = length;
 }
 
 static int longest_first(const void *left, const void *right)

@@ -3,6 +3,7 @@
 
 #include "aggregator/account/exemplar_sample.h"
 #include "aggregator/timeline/slices.h"
+#include "common/array.h"
 #include "storage/report/report_transactions.h"
 
 #include <errno.h>
@@ -68,13 +69,8 @@ static struct wp_transaction_name name_of(
 /* Nodes come after their parents: those that are new since the last time are named in their order. */
 static bool name_nodes(struct wp_transactions *transactions, const struct wp_pathtree *tree)
 {
-    if (tree->node_count > transactions->node_room) {
-        void *rows = realloc(transactions->by_node, tree->node_room * sizeof(*transactions->by_node));
-        if (!rows)
-            return false;
-        transactions->by_node = rows;
-        transactions->node_room = tree->node_room;
-    }
+    if (WP_ARRAY_FIT(transactions->by_node, transactions->node_room, tree->node_count))
+        return false;
     for (uint32_t i = transactions->node_count; i < tree->node_count; i++)
         transactions->by_node[i] = i ? name_of(transactions, tree, i)
                                      : (struct wp_transaction_name){wp_intern_id(transactions->names, "", 0), 0};

@@ -2,6 +2,7 @@
 #include "aggregator/explain/explain_node.h"
 
 #include "aggregator/timeline/names.h"
+#include "common/array.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,18 +12,7 @@
 
 static uint32_t *cache_slot(uint32_t **cache, uint32_t *room, uint32_t index)
 {
-    if (index >= *room) {
-        uint32_t wanted = *room ? *room : 256;
-        while (wanted <= index)
-            wanted *= 2;
-        uint32_t *bigger = realloc(*cache, wanted * sizeof(*bigger));
-        if (!bigger)
-            return NULL;
-        memset(bigger + *room, 0, (wanted - *room) * sizeof(*bigger));
-        *cache = bigger;
-        *room = wanted;
-    }
-    return *cache + index;
+    return WP_ARRAY_FIT_ZERO(*cache, *room, index + (size_t)1) ? NULL : *cache + index;
 }
 
 void wp_explain_remember(struct wp_explainer *x, struct wp_intkey key, uint32_t node)
@@ -36,15 +26,8 @@ void wp_explain_remember(struct wp_explainer *x, struct wp_intkey key, uint32_t 
 /* What is remembered of this host's names; NULL: out of memory. */
 static struct wp_explain_names *names_here(struct wp_explainer *x)
 {
-    if (x->host >= x->name_room) {
-        uint32_t room = x->host + 1;
-        struct wp_explain_names *names = realloc(x->names, room * sizeof(*names));
-        if (!names)
-            return NULL;
-        memset(names + x->name_room, 0, (room - x->name_room) * sizeof(*names));
-        x->names = names;
-        x->name_room = room;
-    }
+    if (WP_ARRAY_FIT_ZERO(x->names, x->name_room, x->host + 1))
+        return NULL;
     struct wp_explain_names *names = &x->names[x->host];
     uint32_t generation = x->fleet->hosts[x->host].generation;
     if (names->generation != generation) { /* another host has that number now */

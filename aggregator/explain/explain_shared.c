@@ -3,6 +3,7 @@
 
 #include "aggregator/explain/explain_shared_walk.h"
 #include "aggregator/timeline/slices.h"
+#include "common/array.h"
 #include "storage/value/rows.h"
 
 #include <stdlib.h>
@@ -157,7 +158,7 @@ static struct wp_shared_walk *make_walk(struct wp_explainer *x, struct wp_intkey
     struct wp_shared *shared = x->shared;
     struct wp_shared_walk *walk = calloc(1, sizeof(*walk));
     if (!walk || !(walk->layers = malloc(x->depth * sizeof(*walk->layers))) ||
-        wp_rows_grow(&shared->walks, &shared->room, shared->count, sizeof(*shared->walks)) ||
+        WP_ARRAY_FIT(shared->walks, shared->room, shared->count + 1) ||
         wp_intmap_put(&shared->by_place, key, shared->count)) {
         if (walk)
             free(walk->layers);
@@ -359,16 +360,14 @@ void wp_shared_met(const struct wp_explainer *x, uint32_t thread)
     uint32_t at = place_of(walk, who);
     if (at < walk->met_count && walk->met[at] == who)
         return;
-    uint64_t *met = walk->met_count < MET_LIMIT ? reallocarray(walk->met, walk->met_count + 1, sizeof(*met)) : NULL;
-    if (!met) {
+    if (walk->met_count >= MET_LIMIT || WP_ARRAY_NEXT(walk->met, walk->met_count)) {
         shared->is_refused = true;
         return;
     }
-    memmove(met + at + 1, met + at, (walk->met_count - at) * sizeof(*met));
-    met[at] = who;
-    walk->met = met;
+    memmove(walk->met + at + 1, walk->met + at, (walk->met_count - at) * sizeof(*walk->met));
+    walk->met[at] = who;
     walk->met_count++;
-    shared->bytes += sizeof(*met);
+    shared->bytes += sizeof(*walk->met);
 }
 
 void wp_shared_refuse(const struct wp_explainer *x, bool is_own)

@@ -8,6 +8,7 @@
 #include "aggregator/explain/explain_sink.h"
 #include "aggregator/explain/pathtree.h"
 #include "aggregator/fleet/fleet.h"
+#include "common/clock.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -25,7 +26,7 @@ struct wp_explain_options {
 };
 
 #define WP_EXPLAIN_DEFAULTS                                                                                            \
-    ((struct wp_explain_options){100000, 100000, 5000000000, 1000000000, 64, 200000, 10000000, 32})
+    ((struct wp_explain_options){100000, 100000, 5 * WP_NS_PER_S, WP_NS_PER_S, 64, 200000, 10000000, 32})
 #define WP_DEPTH_LIMIT 256u
 
 /* Names on one host, remembered. */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "aggregator/explain/pathtree.h"
 
+#include "common/array.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,14 +35,8 @@ void wp_pathtree_fini(struct wp_pathtree *tree)
 static uint32_t new_frame(
     struct wp_pathtree *tree, struct wp_intmap *index, struct wp_intkey key, struct wp_path_frame frame)
 {
-    if (tree->frame_count == tree->frame_room) {
-        struct wp_path_frame *bigger = realloc(tree->frames, (size_t)tree->frame_room * 2 * sizeof(*bigger));
-        if (!bigger)
-            return UINT32_MAX;
-        tree->frames = bigger;
-        tree->frame_room *= 2;
-    }
-    if (wp_intmap_put(index, key, tree->frame_count))
+    if (WP_ARRAY_FIT(tree->frames, tree->frame_room, tree->frame_count + (size_t)1) ||
+        wp_intmap_put(index, key, tree->frame_count))
         return UINT32_MAX;
     tree->frames[tree->frame_count] = frame;
     return tree->frame_count++;
@@ -78,17 +74,11 @@ uint32_t wp_pathtree_at_line(struct wp_pathtree *tree, uint32_t frame, const cha
 
 static int grow_nodes(struct wp_pathtree *tree)
 {
-    size_t room = (size_t)tree->node_room * 2;
-    struct wp_node *nodes = realloc(tree->nodes, room * sizeof(*nodes));
-    if (!nodes)
+    uint32_t room = tree->node_room, recent_room = tree->node_room; /* of arrays as long as each other */
+    if (WP_ARRAY_FIT(tree->nodes, room, tree->node_count + (size_t)1) ||
+        WP_ARRAY_FIT_ZERO(tree->recent, recent_room, room))
         return -ENOMEM;
-    tree->nodes = nodes;
-    uint32_t *recent = realloc(tree->recent, room * sizeof(*recent));
-    if (!recent)
-        return -ENOMEM;
-    memset(recent + tree->node_room, 0, tree->node_room * sizeof(*recent));
-    tree->recent = recent;
-    tree->node_room *= 2;
+    tree->node_room = room;
     return 0;
 }
 
