@@ -167,7 +167,7 @@ static enum wp_clock_news judge(struct wp_clock_pair *pair, enum wp_clock_side s
 static void refresh_slope(struct wp_clock_pair *pair, uint64_t at_ns, const struct wp_clock_steps *const steps[2])
 {
     struct wp_clock_view view;
-    wp_clock_view_make(&view, pair, 0, at_ns, at_ns, steps);
+    wp_clock_view_make(&view, &(struct wp_clock_sight){pair, 0, {steps[0], steps[1]}}, at_ns, at_ns);
     const double *slope = view.flanks[0].lines.slope;
     pair->slope_at_ns = at_ns;
     if (view.flanks[0].is_closed)

@@ -60,8 +60,8 @@ static void close_span(struct span_maker *maker, struct wp_clock_span *spans, si
     maker->is_settled = true;
 }
 
-size_t wp_clock_spans_make(const struct wp_clock_pair *pair, int from, uint64_t from_ns, uint64_t to_ns,
-    const struct wp_clock_steps *const steps[2], struct wp_clock_span *spans, size_t room)
+size_t wp_clock_spans_make(
+    const struct wp_clock_sight *sight, uint64_t from_ns, uint64_t to_ns, struct wp_clock_span *spans, size_t room)
 {
     struct span_maker maker = {.is_settled = true};
     size_t count = 0;
@@ -72,7 +72,7 @@ size_t wp_clock_spans_make(const struct wp_clock_pair *pair, int from, uint64_t 
         struct wp_clock_interval first, last;
         uint64_t rest_ns = ((uint64_t)1 << CELL_BITS) - (at_ns & (((uint64_t)1 << CELL_BITS) - 1));
         end_ns = to_ns - at_ns > rest_ns ? at_ns + rest_ns : to_ns;
-        wp_clock_view_make(&view, pair, from, at_ns, end_ns, steps);
+        wp_clock_view_make(&view, sight, at_ns, end_ns);
         if (!wp_clock_view_at(&view, at_ns, &first) || !wp_clock_view_at(&view, end_ns, &last)) {
             close_span(&maker, spans, room, &count);
             continue;

@@ -8,8 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct wp_clock_pair;
-struct wp_clock_steps;
+struct wp_clock_sight;
 
 /* An interval in which the offset of a node to a reference stays within `bound_ns` of a line. */
 struct wp_clock_span {
@@ -19,8 +18,8 @@ struct wp_clock_span {
     uint64_t bound_ns;
     bool is_settled; /* by constraints on both sides; at the ends of what is known one side has to do */
 };
-/* As wp_clocks_spans; `from`: 0 seen from the first host, 1 from the second. */
-size_t wp_clock_spans_make(const struct wp_clock_pair *pair, int from, uint64_t from_ns, uint64_t to_ns,
-    const struct wp_clock_steps *const steps[2], struct wp_clock_span *spans, size_t room);
+/* As wp_clocks_spans. */
+size_t wp_clock_spans_make(
+    const struct wp_clock_sight *sight, uint64_t from_ns, uint64_t to_ns, struct wp_clock_span *spans, size_t room);
 
 #endif

@@ -183,12 +183,14 @@ static enum crossing crossing(
 }
 
 /* One side of the interval. `crossed`: whether a told step parts it from there. */
-static void make_flank(struct wp_clock_view *view, const struct wp_clock_pair *pair, int from, bool is_after,
-    bool is_short, const struct wp_clock_steps *const steps[2], enum crossing *crossed)
+static void make_flank(struct wp_clock_view *view, const struct wp_clock_sight *sight, bool is_after, bool is_short,
+    enum crossing *crossed)
 {
+    const struct wp_clock_pair *pair = sight->pair;
+    int from = sight->from;
     struct wp_clock_flank *flank = &view->flanks[is_after];
-    struct walk walk = {.own = steps[from],
-        .other = steps[!from],
+    struct walk walk = {.own = sight->steps[from],
+        .other = sight->steps[!from],
         .edge_ns = is_after ? view->high_ns : view->low_ns,
         .is_after = is_after,
         .is_short = is_short};
@@ -206,14 +208,16 @@ static void make_flank(struct wp_clock_view *view, const struct wp_clock_pair *p
         *crossed = crossing(view, is_after, walk.other, other_ns);
 }
 
-void wp_clock_view_make(struct wp_clock_view *view, const struct wp_clock_pair *pair, int from, uint64_t low_ns,
-    uint64_t high_ns, const struct wp_clock_steps *const steps[2])
+void wp_clock_view_make(
+    struct wp_clock_view *view, const struct wp_clock_sight *sight, uint64_t low_ns, uint64_t high_ns)
 {
     enum crossing crossed[2] = {CROSSED_NOT, CROSSED_NOT};
-    *view = (struct wp_clock_view){
-        .low_ns = low_ns, .high_ns = high_ns, .version = pair->version, .told = steps[0]->told + steps[1]->told};
+    *view = (struct wp_clock_view){.low_ns = low_ns,
+        .high_ns = high_ns,
+        .version = sight->pair->version,
+        .told = sight->steps[0]->told + sight->steps[1]->told};
     for (int i = 0; i < 2; i++)
-        make_flank(view, pair, from, i, false, steps, &crossed[i]);
+        make_flank(view, sight, i, false, &crossed[i]);
     for (int i = 0; i < 2; i++)
         view->flanks[i].is_closed &= crossed[i] != CROSSED;
     for (int i = 0; i < 2; i++) /* on which side of the step the interval lies is known only with both sides */
@@ -223,7 +227,7 @@ void wp_clock_view_make(struct wp_clock_view *view, const struct wp_clock_pair *
      * are the ones to believe. */
     for (int i = 0; i < 2; i++)
         if (view->flanks[i].is_closed && !view->is_settled)
-            make_flank(view, pair, from, i, true, steps, &crossed[i]);
+            make_flank(view, sight, i, true, &crossed[i]);
 }
 
 /* Whatever happened to a clock, once, happened before the moment or after it; so one side holds (docs/clock.md). */
@@ -247,9 +251,12 @@ static bool is_beginning(const struct wp_clock_pair *pair, int from, uint64_t at
     return is_steady && pair->first.at_ns && at_ns <= reading(&pair->first, from) + NEAR_NS;
 }
 
-bool wp_clock_view_map(struct wp_clock_pair *pair, int from, uint64_t at_ns, uint64_t slack_ns,
-    const struct wp_clock_steps *const steps[2], struct wp_clock_interval *interval, bool *is_settled)
+bool wp_clock_view_map(const struct wp_clock_sight *sight, uint64_t at_ns, uint64_t slack_ns,
+    struct wp_clock_interval *interval, bool *is_settled)
 {
+    struct wp_clock_pair *pair = sight->pair;
+    int from = sight->from;
+    const struct wp_clock_steps *const *steps = sight->steps;
     if (slack_ns > WP_CLOCK_WINDOW_NS) /* nothing is near enough */
         return false;
     uint64_t first_ns = at_ns > slack_ns ? at_ns - slack_ns : 0;
@@ -264,7 +271,7 @@ bool wp_clock_view_map(struct wp_clock_pair *pair, int from, uint64_t at_ns, uin
     high_ns = narrow(pair, from, true, last_ns, high_ns);
     if (view->low_ns != low_ns || view->high_ns != high_ns || view->version != pair->version ||
         view->told != steps[0]->told + steps[1]->told)
-        wp_clock_view_make(view, pair, from, low_ns, high_ns, steps);
+        wp_clock_view_make(view, sight, low_ns, high_ns);
     struct wp_clock_interval last;
     if (!wp_clock_view_at(view, first_ns, interval) || !wp_clock_view_at(view, last_ns, &last))
         return false;

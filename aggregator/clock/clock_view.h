@@ -8,14 +8,20 @@
  */
 #include "aggregator/clock/clock_types.h"
 
-/* The offset from host `from` (0 first, 1 second) to the other one at `at_ns` of from's clock, or at any time up to
- * `slack_ns` from that. `steps`: of the two hosts. False: not known.
+/* A pair as seen from one of its hosts. */
+struct wp_clock_sight {
+    struct wp_clock_pair *pair;
+    int from;                              /* 0: from the first host, 1: from the second */
+    const struct wp_clock_steps *steps[2]; /* of the first host and of the second */
+};
+
+/* The offset to the other host at `at_ns` of from's clock, or at any time up to `slack_ns` from that. False: not known.
  * Settled: there are constraints of both kinds on both sides of the moment, or it is just before all of them. */
-bool wp_clock_view_map(struct wp_clock_pair *pair, int from, uint64_t at_ns, uint64_t slack_ns,
-    const struct wp_clock_steps *const steps[2], struct wp_clock_interval *interval, bool *is_settled);
+bool wp_clock_view_map(const struct wp_clock_sight *sight, uint64_t at_ns, uint64_t slack_ns,
+    struct wp_clock_interval *interval, bool *is_settled);
 /* The hulls around [low, high], at most WP_CLOCK_WINDOW_NS long. */
-void wp_clock_view_make(struct wp_clock_view *view, const struct wp_clock_pair *pair, int from, uint64_t low_ns,
-    uint64_t high_ns, const struct wp_clock_steps *const steps[2]);
+void wp_clock_view_make(
+    struct wp_clock_view *view, const struct wp_clock_sight *sight, uint64_t low_ns, uint64_t high_ns);
 /* What they say of a moment in it; false: nothing. */
 bool wp_clock_view_at(const struct wp_clock_view *view, uint64_t at_ns, struct wp_clock_interval *interval);
 

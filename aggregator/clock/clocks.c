@@ -233,15 +233,24 @@ bool wp_clocks_health(const struct wp_clocks *clocks, uint32_t node, struct wp_c
     return true;
 }
 
-size_t wp_clocks_spans(struct wp_clocks *clocks, uint32_t node, uint32_t reference, uint64_t from_ns, uint64_t to_ns,
-    struct wp_clock_span *spans, size_t room)
+/* False: there is no model of them, or none that is to be believed. */
+static bool look_from(struct wp_clocks *clocks, uint32_t from, uint32_t to, struct wp_clock_sight *sight)
 {
-    const struct wp_clock_steps *steps[2];
-    const struct wp_clock_pair *pair = pair_of(clocks, node, reference);
+    struct wp_clock_pair *pair = pair_of(clocks, from, to);
     if (!pair || pair->is_condemned)
+        return false;
+    *sight = (struct wp_clock_sight){.pair = pair, .from = from > to};
+    steps_of(clocks, pair, sight->steps);
+    return true;
+}
+
+size_t wp_clocks_spans(
+    struct wp_clocks *clocks, const struct wp_clock_range *range, struct wp_clock_span *spans, size_t room)
+{
+    struct wp_clock_sight sight;
+    if (!look_from(clocks, range->node, range->reference, &sight))
         return 0;
-    steps_of(clocks, pair, steps);
-    return wp_clock_spans_make(pair, node > reference, from_ns, to_ns, steps, spans, room);
+    return wp_clock_spans_make(&sight, range->from_ns, range->to_ns, spans, room);
 }
 
 /* --- the way from one to the other --- */
@@ -256,14 +265,11 @@ struct way {        /* from where the question was asked to here */
 /* One hop farther. What is not sure so far makes the moment unsure at which the next clocks are compared. */
 static bool hop(struct wp_clocks *clocks, uint32_t from, uint32_t to, const struct way *way, struct way *farther)
 {
-    struct wp_clock_pair *pair = pair_of(clocks, from, to);
-    const struct wp_clock_steps *steps[2];
+    struct wp_clock_sight sight;
     struct wp_clock_interval interval;
-    if (!pair || pair->is_condemned)
-        return false;
-    steps_of(clocks, pair, steps);
     bool is_settled;
-    if (!wp_clock_view_map(pair, from > to, way->at_ns, way->bound_ns, steps, &interval, &is_settled))
+    if (!look_from(clocks, from, to, &sight) ||
+        !wp_clock_view_map(&sight, way->at_ns, way->bound_ns, &interval, &is_settled))
         return false;
     uint64_t width_ns = (uint64_t)interval.high_ns - (uint64_t)interval.low_ns;
     int64_t middle_ns = interval.low_ns + (int64_t)(width_ns / 2);

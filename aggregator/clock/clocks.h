@@ -34,10 +34,14 @@ struct wp_offset {
 /* False when no chain of usable two-sided constraints connects the two at that time. */
 bool wp_clocks_map(struct wp_clocks *clocks, uint32_t from, uint64_t at_ns, uint32_t to, struct wp_offset *offset);
 
-/* The direct model of `node` against `reference` over [from, to), cut at steps and where one line would not do; gaps
- * where nothing is known; an hour at most. Returns how many were written, at most `room`. */
-size_t wp_clocks_spans(struct wp_clocks *clocks, uint32_t node, uint32_t reference, uint64_t from_ns, uint64_t to_ns,
-    struct wp_clock_span *spans, size_t room);
+struct wp_clock_range {
+    uint32_t node, reference;
+    uint64_t from_ns, to_ns; /* of node's clock */
+};
+/* The direct model of the node against the reference over [from, to), cut at steps and where one line would not do;
+ * gaps where nothing is known; an hour at most. Returns how many were written, at most `room`. */
+size_t wp_clocks_spans(
+    struct wp_clocks *clocks, const struct wp_clock_range *range, struct wp_clock_span *spans, size_t room);
 
 struct wp_clock_health {
     uint64_t messages;        /* constraints that were taken in, sent or received */

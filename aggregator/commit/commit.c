@@ -283,8 +283,9 @@ static int put_sourcemap(struct work *work, const struct wp_host_session *sessio
 
 static int put_mappings(const struct work *work, const struct wp_host_session *session, struct wp_error *err)
 {
-    return wp_mappings_put(&session->mappings, &session->timeline, work->txn, work->options->shard, session->hostname,
-        session->real_offset_ns, err);
+    return wp_mappings_put(&session->mappings,
+        &(struct wp_mappings_home){&session->timeline, session->hostname, session->real_offset_ns}, work->txn,
+        work->options->shard, err);
 }
 
 /* The session's anchor, and once a timebox and at its end how its clock stood to the aggregator's. */
@@ -304,8 +305,10 @@ static size_t clock_rows(const struct work *work, const struct wp_host_session *
     if (session->is_ended || session->resolved_ns / step_ns != session->committed_ns / step_ns) {
         struct wp_clock_span spans[CLOCK_SPANS];
         from_ns = session->resolved_ns > from_ns + step_ns ? session->resolved_ns - step_ns : from_ns;
-        count = wp_clocks_spans(fleet->clocks, fleet->hosts[session->home].clock, fleet->reference, from_ns,
-            session->resolved_ns, spans, CLOCK_SPANS);
+        count = wp_clocks_spans(fleet->clocks,
+            &(struct wp_clock_range){
+                fleet->hosts[session->home].clock, fleet->reference, from_ns, session->resolved_ns},
+            spans, CLOCK_SPANS);
         for (size_t i = 0; i < count; i++)
             rows[1 + i] = (struct wp_clock_row){.hostname = session->hostname,
                 .method = "probes",

@@ -15,6 +15,7 @@ struct facts {
     struct wp_buffer texts;
     size_t count;
     const struct wp_host_session *session; /* of host.NAME */
+    const struct wp_commit_options *options;
 };
 
 static void put(struct facts *facts, const char *key, const char *value)
@@ -25,8 +26,8 @@ static void put(struct facts *facts, const char *key, const char *value)
 }
 
 /* Writes them, and forgets them. */
-static int write_facts_of(struct facts *facts, struct wp_txn *txn, const char *aggregate,
-    const struct wp_commit_options *options, uint64_t real_s, struct wp_error *err)
+static int write_facts_of(
+    struct facts *facts, struct wp_txn *txn, const char *aggregate, uint64_t real_s, struct wp_error *err)
 {
     struct wp_metadata_entry *entries = calloc(facts->count + 1, sizeof(*entries));
     if (!entries || facts->texts.failed) {
@@ -39,29 +40,28 @@ static int write_facts_of(struct facts *facts, struct wp_txn *txn, const char *a
         entries[i].value = at += strlen(at) + 1;
         at += strlen(at) + 1;
     }
-    int rc = wp_txn_put_all_metadata(txn, aggregate, options->shard, entries, facts->count, real_s, err);
+    int rc = wp_txn_put_all_metadata(txn, aggregate, facts->options->shard, entries, facts->count, real_s, err);
     free(entries);
     wp_buffer_clear(&facts->texts);
     facts->count = 0;
     return rc;
 }
 
-static int write_facts(struct facts *facts, struct wp_txn *txn, const char *aggregate,
-    const struct wp_commit_options *options, struct wp_error *err)
+static int write_facts(struct facts *facts, struct wp_txn *txn, const char *aggregate, struct wp_error *err)
 {
-    return write_facts_of(facts, txn, aggregate, options, options->real_now_s, err);
+    return write_facts_of(facts, txn, aggregate, facts->options->real_now_s, err);
 }
 
 /* They are said once, when the aggregator begins: what somebody sets later holds. */
-static int write_labels(
-    struct facts *facts, struct wp_txn *txn, const struct wp_commit_options *options, struct wp_error *err)
+static int write_labels(struct facts *facts, struct wp_txn *txn, struct wp_error *err)
 {
+    const struct wp_commit_options *options = facts->options;
     for (uint32_t i = 0; i < options->label_count; i++) {
         char key[280];
         snprintf(key, sizeof(key), "label.%.255s", options->labels[i].key);
         put(facts, key, options->labels[i].value);
     }
-    return options->label_count ? write_facts_of(facts, txn, NULL, options, options->labels_s, err) : 0;
+    return options->label_count ? write_facts_of(facts, txn, NULL, options->labels_s, err) : 0;
 }
 
 /* host.NAME.`key` = the formatted value. */
@@ -202,8 +202,7 @@ static const struct wp_aggregate *find_aggregate(
 
 /* A bucket has the counts of the sessions that go into it. */
 static int write_bucket(struct facts *facts, struct wp_txn *txn, const struct wp_aggregate *bucket,
-    struct wp_host_session *const *sessions, size_t count, const struct wp_commit_options *options,
-    struct wp_error *err)
+    struct wp_host_session *const *sessions, size_t count, struct wp_error *err)
 {
     for (size_t i = 0; i < WP_BUCKET_FACTS; i++)
         put(facts, bucket->bucket_facts[i].key, bucket->bucket_facts[i].value);
@@ -213,7 +212,7 @@ static int write_bucket(struct facts *facts, struct wp_txn *txn, const struct wp
         if (aggregate && !strcmp(aggregate->bucket, bucket->bucket))
             put_counts(facts);
     }
-    return write_facts(facts, txn, bucket->bucket, options, err);
+    return write_facts(facts, txn, bucket->bucket, err);
 }
 
 static bool is_first_of_bucket(struct wp_host_session *const *sessions, size_t at, const struct wp_aggregate *bucket)
@@ -230,7 +229,7 @@ int wp_commit_metadata(struct wp_txn *txn, struct wp_host_session *const *sessio
     const struct wp_commit_options *options, const char *release, struct wp_error *err)
 {
     const struct wp_fleet *fleet = sessions[0]->fleet;
-    struct facts facts = {0};
+    struct facts facts = {.options = options};
     for (size_t i = 0; i < count; i++) {
         facts.session = sessions[i];
         put_session(&facts);
@@ -239,16 +238,16 @@ int wp_commit_metadata(struct wp_txn *txn, struct wp_host_session *const *sessio
     if (rc)
         wp_error_set(err, rc, "out of memory for metadata");
     else
-        rc = write_facts(&facts, txn, NULL, options, err);
+        rc = write_facts(&facts, txn, NULL, err);
     if (!rc)
-        rc = write_labels(&facts, txn, options, err);
+        rc = write_labels(&facts, txn, err);
     for (uint32_t i = 0; !rc && i < fleet->name_count; i++) {
         if (strcmp(fleet->releases[i], release))
             continue;
         for (size_t j = 0; !rc && j < count; j++) {
             const struct wp_aggregate *aggregate = find_aggregate(sessions[j], fleet->names[i], release);
             if (aggregate && is_first_of_bucket(sessions, j, aggregate))
-                rc = write_bucket(&facts, txn, aggregate, sessions + j, count - j, options, err);
+                rc = write_bucket(&facts, txn, aggregate, sessions + j, count - j, err);
         }
     }
     wp_buffer_fini(&facts.texts);

@@ -75,7 +75,8 @@ static int take_message(struct ingest *ingest, const struct wp_server_message *m
         wp_engine_probed(ingest->engine, message->peer, message->times_ns);
         break;
     case WP_SERVER_NAMES: /* out of bounds: counted there; nothing is lost by it */
-        if (wp_symbol_broker_take(ingest->names, message->peer, message->type, message->batch, message->batch_size,
+        if (wp_symbol_broker_take(ingest->names,
+                &(struct wp_symbol_frame){message->peer, message->type, message->batch, message->batch_size},
                 wp_clock_ms(), &why) &&
             wp_log_allowed(ingest->logger, &ingest->refusals, wp_clock_of_ns(CLOCK_MONOTONIC), WP_NS_PER_S))
             wp_log(ingest->logger, WP_LOG_WARN, "refused peer=%u reason=\"%s\"", message->peer, why.text);

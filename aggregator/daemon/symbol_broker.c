@@ -346,22 +346,22 @@ int wp_symbol_broker_recall(struct wp_symbol_broker *d, const uint8_t *raw, size
     return rc;
 }
 
-int wp_symbol_broker_take(struct wp_symbol_broker *d, uint32_t peer, enum wp_frame_type type, const uint8_t *raw,
-    size_t size, uint64_t now_ms, struct wp_error *err)
+int wp_symbol_broker_take(
+    struct wp_symbol_broker *d, const struct wp_symbol_frame *frame, uint64_t now_ms, struct wp_error *err)
 {
     struct wp_name_question question;
     struct wp_name_answer told;
     void *owned = NULL;
     int rc;
-    if (type == WP_FRAME_NAME_QUESTION) {
-        rc = wp_name_question_decode(&question, &owned, raw, size, err);
+    if (frame->type == WP_FRAME_NAME_QUESTION) {
+        rc = wp_name_question_decode(&question, &owned, frame->raw, frame->size, err);
         if (!rc)
-            answer(d, peer, &question, now_ms);
+            answer(d, frame->peer, &question, now_ms);
         wp_name_question_free(owned);
     } else {
-        rc = wp_name_answer_decode(&told, raw, size, err);
+        rc = wp_name_answer_decode(&told, frame->raw, frame->size, err);
         if (!rc)
-            take_told(d, peer, &told, now_ms);
+            take_told(d, frame->peer, &told, now_ms);
         wp_name_answer_fini(&told);
     }
     d->counts.refused += rc != 0;

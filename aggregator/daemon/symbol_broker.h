@@ -33,11 +33,19 @@ struct wp_symbol_broker_counts {
 };
 
 /* NULL: out of memory. */
+/* What a collector says. */
+struct wp_symbol_frame {
+    uint32_t peer;
+    enum wp_frame_type type;
+    const uint8_t *raw;
+    size_t size;
+};
+
 struct wp_symbol_broker *wp_symbol_broker_create(const struct wp_symbol_broker_options *options);
 void wp_symbol_broker_destroy(struct wp_symbol_broker *broker);
 /* A message of a collector. -EINVAL: it is none, err says why; -ENOMEM. */
-int wp_symbol_broker_take(struct wp_symbol_broker *broker, uint32_t peer, enum wp_frame_type type, const uint8_t *raw,
-    size_t size, uint64_t now_ms, struct wp_error *err);
+int wp_symbol_broker_take(
+    struct wp_symbol_broker *broker, const struct wp_symbol_frame *frame, uint64_t now_ms, struct wp_error *err);
 /* What was kept: known from now on, whoever told it. -EINVAL, -ENOMEM. */
 int wp_symbol_broker_recall(struct wp_symbol_broker *broker, const uint8_t *raw, size_t size, struct wp_error *err);
 /* Readers that let others wait for too long are replaced. */

@@ -10,26 +10,38 @@
 #include "aggregator/timeline/slices.h"
 #include "aggregator/timeline/taken.h"
 
-static void emit_run(struct wp_explainer *x, uint32_t parent, uint32_t index, const struct wp_slice *slice,
-    uint64_t from, uint64_t to, enum wp_category category, uint32_t stack)
+/* The run of a slice, on the node of its process. */
+struct run {
+    uint32_t parent, thread;
+    const struct wp_slice *slice;
+};
+
+/* The cell of the grid, as far as the run fills it. */
+struct cell {
+    uint64_t start_ns, end_ns;
+    uint64_t last; /* the first sample behind it */
+};
+
+/* `stack`: of its sample; 0: it has none. */
+static void emit_run(struct wp_explainer *x, const struct run *run, uint64_t from, uint64_t to, uint32_t stack)
 {
     wp_explain_emit(x,
-        &(struct wp_piece){.node = wp_explain_stack_node(x, parent, stack),
-            .thread = index,
-            .category = category,
+        &(struct wp_piece){.node = wp_explain_stack_node(x, run->parent, stack),
+            .thread = run->thread,
+            .category = stack ? WP_UNDERSTOOD_FUNCTIONS : WP_RUNNING_NOT_SAMPLED,
             .start_ns = from,
             .end_ns = to,
             .is_run = true,
-            .is_uncertain = slice->flags & WP_SLICE_UNCERTAIN});
+            .is_uncertain = run->slice->flags & WP_SLICE_UNCERTAIN});
 }
 
-/* The part of a run that lies in one cell of the grid, with samples: its time is divided equally among them. `last` is
- * the first sample behind it. */
-static void cover_chunk(struct wp_explainer *x, uint32_t parent, uint32_t index, const struct wp_slice *slice,
-    uint64_t start, uint64_t end, uint64_t last, uint64_t from, uint64_t to)
+/* A cell with samples: its time is divided equally among them. */
+static void cover_cell(
+    struct wp_explainer *x, const struct run *run, const struct cell *cell, uint64_t from, uint64_t to)
 {
-    const struct wp_thread *thread = &x->timeline->threads[index];
-    uint64_t first = wp_thread_find_sample(thread, start), count = last - first, length = end - start;
+    const struct wp_thread *thread = &x->timeline->threads[run->thread];
+    uint64_t start = cell->start_ns, length = cell->end_ns - start;
+    uint64_t first = wp_thread_find_sample(thread, start), count = cell->last - first;
     for (uint64_t i = count; i-- > 0;) {
         uint64_t a = start + (uint64_t)((unsigned __int128)length * i / count);
         uint64_t b = start + (uint64_t)((unsigned __int128)length * (i + 1) / count);
@@ -38,8 +50,7 @@ static void cover_chunk(struct wp_explainer *x, uint32_t parent, uint32_t index,
         if (b <= from)
             break;
         const struct wp_sample *sample = &thread->samples[(first + i) & thread->sample_mask];
-        emit_run(x, parent, index, slice, a > from ? a : from, b < to ? b : to,
-            sample->stack ? WP_UNDERSTOOD_FUNCTIONS : WP_RUNNING_NOT_SAMPLED, sample->stack);
+        emit_run(x, run, a > from ? a : from, b < to ? b : to, sample->stack);
     }
 }
 
@@ -51,10 +62,10 @@ static uint64_t cell_of(struct wp_explainer *x, uint64_t at_ns)
     return x->cell_ns;
 }
 
-static void cover_run(
-    struct wp_explainer *x, uint32_t parent, uint32_t index, const struct wp_slice *slice, uint64_t from, uint64_t to)
+static void cover_run(struct wp_explainer *x, const struct run *run, uint64_t from, uint64_t to)
 {
-    const struct wp_thread *thread = &x->timeline->threads[index];
+    const struct wp_slice *slice = run->slice;
+    const struct wp_thread *thread = &x->timeline->threads[run->thread];
     uint64_t grid = x->options.chunk_ns, horizon = wp_explain_horizon(x);
     if (slice->has_late_sample) {
         wp_explain_limit(x, WP_LIMIT_LATE_SAMPLE, 1, to - from);
@@ -72,9 +83,9 @@ static void cover_run(
         uint64_t start = cell > slice->in_ns ? cell : slice->in_ns;
         uint64_t low = start > from ? start : from;
         if (last == thread->first_sample || sampled < start)
-            emit_run(x, parent, index, slice, low, to, WP_RUNNING_NOT_SAMPLED, 0);
+            emit_run(x, run, low, to, 0);
         else
-            cover_chunk(x, parent, index, slice, start, end, last, low, to);
+            cover_cell(x, run, &(struct cell){start, end, last}, low, to);
         to = low;
     }
 }
@@ -203,7 +214,7 @@ static bool cover_slice(struct wp_explainer *x, struct wp_shared_use *walk)
             to = low;
         }
         uint64_t low = slice->in_ns > from ? slice->in_ns : from;
-        cover_run(x, node, index, slice, low, to);
+        cover_run(x, &(struct run){node, index, slice}, low, to);
         to = low;
     }
     if (to > from && slice->out_ns < to) {

@@ -29,6 +29,7 @@
 struct far {
     uint32_t host, socket; /* socket 0: a datagram's sender */
     uint64_t datagram;     /* its number there; of another host its key */
+    uint32_t node;         /* what the wait for it stands on */
     struct wp_offset clock;
     const struct wp_timeline *timeline;
     const char *missing;                  /* why there is none */
@@ -120,29 +121,31 @@ static bool find_send(
 
 /* --- the sender's time --- */
 
-/* [from, to) of a thread of the far host, in the clock here. */
-static void on_far_thread(struct wp_explainer *x, const struct wp_wait *wait, const struct far *far, uint32_t node,
-    uint32_t thread, uint64_t from, uint64_t to, bool on_behalf)
+/* A part of the wait for a thread of the far host, in the clock here. */
+static void on_far_thread(
+    struct wp_explainer *x, const struct wp_wait *wait, const struct far *far, const struct wp_wait_part *part)
 {
     if (far->host == x->host) {
-        wp_wait_on_thread(x, wait, node, thread, from, to, on_behalf);
+        wp_wait_on_thread(x, wait, part);
         return;
     }
     struct wp_wait there_wait = *wait;
+    struct wp_wait_part there_part = *part;
+    there_part.from_ns = there(far, part->from_ns);
+    there_part.to_ns = there(far, part->to_ns);
     there_wait.is_far = true;
-    there_wait.thread = thread;
+    there_wait.thread = part->waker;
     there_wait.start_ns = there(far, wait->start_ns);
     there_wait.bound_ns = wait->bound_ns + far->clock.bound_ns;
     struct wp_explain_place place = wp_explain_enter(x, far->host, far->clock.offset_ns);
-    wp_wait_on_thread(x, &there_wait, node, thread, there(far, from), there(far, to), on_behalf);
+    wp_wait_on_thread(x, &there_wait, &there_part);
     wp_explain_leave(x, &place);
 }
 
-static void on_far_path(
-    struct wp_explainer *x, const struct far *far, uint32_t node, uint32_t thread, uint64_t from, uint64_t to)
+static void on_far_path(struct wp_explainer *x, const struct far *far, uint32_t thread, uint64_t from, uint64_t to)
 {
     struct wp_explain_place place = wp_explain_enter(x, far->host, far->clock.offset_ns);
-    wp_explain_on_path(x, node, thread, there(far, from), there(far, to));
+    wp_explain_on_path(x, far->node, thread, there(far, from), there(far, to));
     wp_explain_leave(x, &place);
 }
 
@@ -151,7 +154,7 @@ static void on_far_path(
  * message of another one ended tells nothing of the request: it lay there, and what sent that message is not what it
  * waited for.
  */
-static void on_reader(struct wp_explainer *x, const struct wp_wait *wait, const struct far *far, uint32_t node,
+static void on_reader(struct wp_explainer *x, const struct wp_wait *wait, const struct far *far,
     const struct wp_receive *read, uint64_t from, uint64_t to)
 {
     const struct wp_thread *reader = &far->timeline->threads[read->thread];
@@ -161,15 +164,16 @@ static void on_reader(struct wp_explainer *x, const struct wp_wait *wait, const 
         uint64_t out = here(far, slice->out_ns), woken = slice->wake_ns ? here(far, slice->wake_ns) : out;
         if (slice->cause == WP_CAUSE_MESSAGE && slice->cause_d != far->socket && wp_wait_is_choosing(slice) &&
             woken > from && woken < to) {
-            on_far_thread(x, wait, far, node, read->thread, woken, to, read->others_ns != 0);
+            on_far_thread(
+                x, wait, far, &(struct wp_wait_part){far->node, read->thread, woken, to, read->others_ns != 0});
             to = out > from ? out : from;
-            wp_wait_emit(x, wait, node, WP_MESSAGE_IN_FLIGHT, to, woken, NULL);
+            wp_wait_emit(x, wait, far->node, WP_MESSAGE_IN_FLIGHT, to, woken);
         }
         if (out <= from)
             break;
         ordinal = ordinal == reader->first_slice ? reader->slice_end : ordinal - 1;
     }
-    on_far_thread(x, wait, far, node, read->thread, from, to, read->others_ns != 0);
+    on_far_thread(x, wait, far, &(struct wp_wait_part){far->node, read->thread, from, to, read->others_ns != 0});
 }
 
 /*
@@ -177,7 +181,7 @@ static void on_reader(struct wp_explainer *x, const struct wp_wait *wait, const 
  * connection, the reader was busy with others, however many sleeps part that from this; since then it was on its way to
  * the request.
  */
-static void in_queue(struct wp_explainer *x, const struct wp_wait *wait, const struct far *far, uint32_t node,
+static void in_queue(struct wp_explainer *x, const struct wp_wait *wait, const struct far *far,
     const struct wp_receive *read, uint64_t from, uint64_t to)
 {
     uint64_t others = 0;
@@ -189,57 +193,58 @@ static void in_queue(struct wp_explainer *x, const struct wp_wait *wait, const s
         others = to;
     if (read->thread && others > from) {
         if (others < to)
-            on_reader(x, wait, far, node, read, others, to);
+            on_reader(x, wait, far, read, others, to);
         arrived = arrived < from + slack(x, far) ? from : arrived < others ? arrived : others;
-        on_far_path(x, far, node, read->thread, arrived, others);
+        on_far_path(x, far, read->thread, arrived, others);
         to = arrived;
     } else if (read->thread &&
         from < to) { /* done with others since before: however it lost its CPU, it was on its way here */
-        on_reader(x, wait, far, node, read, from, to);
+        on_reader(x, wait, far, read, from, to);
         return;
     }
     if (from < to)
-        wp_wait_emit(x, wait, node, WP_MESSAGE_IN_FLIGHT, from, to, NULL);
+        wp_wait_emit(x, wait, far->node, WP_MESSAGE_IN_FLIGHT, from, to);
 }
 
 /* What was sent last, here, before the wait. */
-static bool find_request(const struct wp_explainer *x, const struct wp_wait *wait, const struct far *far,
-    uint32_t socket, struct wp_send *request)
+static bool find_request(
+    const struct wp_explainer *x, const struct wp_wait *wait, const struct far *far, struct wp_send *request)
 {
     if (far->asked) {
         *request = (struct wp_send){.time_ns = far->asked->request_ns, .end = far->asked->request_end};
         return far->asked->has_request;
     }
-    return wp_messages_last_send(&x->timeline->messages, socket, wait->start_ns + x->options.fit_ns, request);
+    return wp_messages_last_send(
+        &x->timeline->messages, wait->slice->cause_d, wait->start_ns + x->options.fit_ns, request);
 }
 
 /* The sender's time back to the request that it answers (read there at some time), or back to `from`. */
-static void on_sender(struct wp_explainer *x, const struct wp_wait *wait, const struct far *far, uint32_t node,
-    uint32_t socket, uint32_t sender, uint64_t from, uint64_t to)
+static void on_sender(struct wp_explainer *x, const struct wp_wait *wait, const struct far *far, uint32_t sender,
+    uint64_t from, uint64_t to)
 {
     struct wp_send request;
     struct wp_receive read;
     if (from >= to)
         return;
     if (!sender) {
-        wp_wait_emit(x, wait, node, WP_UNACCOUNTED, from, to, "the sender is not known");
+        wp_wait_unaccounted(x, wait, far->node, from, to, "the sender is not known");
         return;
     }
-    bool is_answer = far->socket && find_request(x, wait, far, socket, &request) &&
+    bool is_answer = far->socket && find_request(x, wait, far, &request) &&
         wp_messages_taken(
             &far->timeline->messages, far->socket, (uint32_t)request.end, there(far, request.time_ns), &read) &&
         here(far, read.time_ns) < to;
     if (!is_answer) {
         bool is_datagram_here = !far->socket && far->host == x->host;
-        if (!is_datagram_here || !wp_wait_in_queue(x, wait, node, sender, from, to))
-            on_far_thread(x, wait, far, node, sender, from, to, false);
+        if (!is_datagram_here || !wp_wait_in_queue(x, wait, far->node, sender, from, to))
+            on_far_thread(x, wait, far, &(struct wp_wait_part){far->node, sender, from, to, false});
         return;
     }
     uint64_t taken = here(far, read.time_ns);
     if (taken < from + slack(x, far))
         taken = from;
-    on_far_thread(x, wait, far, node, sender, taken, to, true);
-    in_queue(x, wait, far, node, &read, from, taken);
+    on_far_thread(x, wait, far, &(struct wp_wait_part){far->node, sender, taken, to, true});
+    in_queue(x, wait, far, &read, from, taken);
 }
 
 /* When it went out, in the clock there: the call may have returned after the data arrived, and slept before that. */
@@ -257,15 +262,15 @@ static uint64_t went_out(const struct far *far, const struct wp_send *send, uint
                                                  : sent; /* still in the call, asleep: it sent before that */
 }
 
-static void explain_message(struct wp_explainer *x, const struct wp_wait *wait, const struct far *far, uint32_t node,
-    uint64_t from, uint64_t to)
+static void explain_message(
+    struct wp_explainer *x, const struct wp_wait *wait, const struct far *far, uint64_t from, uint64_t to)
 {
     uint64_t arrival = wait->slice->wake_ns;
     struct wp_send send = {0};
     bool is_connecting =
         wait->slice->syscall == SYSCALL_CONNECT + 1; /* the other kernel answers, nobody there need run */
     if (!is_connecting && !find_send(x, wait, far, &send)) {
-        wp_wait_emit(x, wait, node, WP_UNACCOUNTED, from, to, "nothing sent matches what arrived");
+        wp_wait_unaccounted(x, wait, far->node, from, to, "nothing sent matches what arrived");
         return;
     }
     const struct wp_fleet_host *hosts = x->fleet->hosts;
@@ -280,13 +285,13 @@ static void explain_message(struct wp_explainer *x, const struct wp_wait *wait, 
         sent = arrival;
     if (sent < to) {
         uint64_t low = sent > from ? sent : from;
-        wp_wait_emit(x, wait, node, WP_MESSAGE_IN_FLIGHT, low, to, NULL);
+        wp_wait_emit(x, wait, far->node, WP_MESSAGE_IN_FLIGHT, low, to);
         crossed.transit_ns = to - low;
         to = low;
     }
     if (far->host != x->host)
         wp_explain_crossed(x, &crossed);
-    on_sender(x, wait, far, node, wait->slice->cause_d, send.thread, from, to);
+    on_sender(x, wait, far, send.thread, from, to);
 }
 
 /* The other end is another shard's: what it did is asked there. */
@@ -312,7 +317,7 @@ static void on_shard(struct wp_explainer *x, const struct wp_wait *wait, const s
         .wait_bound_ns = wait->bound_ns,
         .depth = x->depth,
         .hops = x->hops};
-    asked.has_request = find_request(x, wait, far, slice->cause_d, &request);
+    asked.has_request = find_request(x, wait, far, &request);
     if (asked.has_request) {
         asked.request_end = (uint32_t)request.end;
         asked.request_ns = request.time_ns;
@@ -343,7 +348,7 @@ void wp_wait_on_message(struct wp_explainer *x, const struct wp_wait *wait, uint
     if (!is_found) {
         size_t length = strlen(name);
         snprintf(name + length, sizeof(name) - length, " (%s)", far.missing);
-        wp_wait_label(x, wait, WP_STYLE_NET, name, WP_REMOTE_NOT_TRACED, from, to);
+        wp_wait_labelled(x, wait, &(struct wp_wait_label){WP_STYLE_NET, name, WP_REMOTE_NOT_TRACED}, from, to);
         return;
     }
     if (x->fleet->hosts[far.host].is_foreign) {
@@ -354,7 +359,8 @@ void wp_wait_on_message(struct wp_explainer *x, const struct wp_wait *wait, uint
     bool is_doubtful =
         far.host != x->host && wp_fleet_has_drops(x->fleet, far.host, there(&far, from), there(&far, to));
     x->doubts += is_doubtful;
-    explain_message(x, wait, &far, is_known ? node : socket_node(x, wait, socket, name), from, to);
+    far.node = is_known ? node : socket_node(x, wait, socket, name);
+    explain_message(x, wait, &far, from, to);
     x->doubts -= is_doubtful;
 }
 
@@ -380,7 +386,7 @@ void wp_explain_asked(struct wp_explainer *x, const struct wp_explain_asked *ask
     x->host = asked->asker;
     x->timeline = x->fleet->hosts[asked->asker].timeline;
     x->shift_ns = 0;
-    explain_message(x, &wait, &far, 0, asked->from_ns, asked->to_ns);
+    explain_message(x, &wait, &far, asked->from_ns, asked->to_ns);
     x->doubts = 0;
     x->sink = NULL;
 }

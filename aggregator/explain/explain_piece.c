@@ -41,9 +41,9 @@ void wp_explain_taken(struct wp_explainer *x, uint32_t thread, uint64_t from, ui
         wp_slices_followed(&x->timeline->threads[thread], from, to, x->base_bit);
 }
 
-void wp_wait_label(struct wp_explainer *x, const struct wp_wait *wait, enum wp_frame_style style, const char *label,
-    enum wp_category category, uint64_t from, uint64_t to)
+void wp_wait_labelled(
+    struct wp_explainer *x, const struct wp_wait *wait, const struct wp_wait_label *label, uint64_t from, uint64_t to)
 {
     if (from < to)
-        wp_wait_emit(x, wait, wp_explain_label(x, wait->node, style, label), category, from, to, NULL);
+        wp_wait_emit(x, wait, wp_explain_label(x, wait->node, label->style, label->text), label->category, from, to);
 }

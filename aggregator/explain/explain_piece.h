@@ -15,7 +15,7 @@ void wp_explain_taken(struct wp_explainer *x, uint32_t thread, uint64_t from_ns,
 
 /* --- parts of a sleep --- */
 static inline void wp_wait_emit(struct wp_explainer *x, const struct wp_wait *wait, uint32_t node,
-    enum wp_category category, uint64_t from, uint64_t to, const char *reason)
+    enum wp_category category, uint64_t from, uint64_t to)
 {
     wp_explain_emit(x,
         &(struct wp_piece){.node = node,
@@ -23,11 +23,30 @@ static inline void wp_wait_emit(struct wp_explainer *x, const struct wp_wait *wa
             .category = category,
             .start_ns = from,
             .end_ns = to,
+            .is_uncertain = wait->slice->flags & WP_SLICE_UNCERTAIN || wait->slice->is_inferred});
+}
+/* Nothing explains that part. */
+static inline void wp_wait_unaccounted(
+    struct wp_explainer *x, const struct wp_wait *wait, uint32_t node, uint64_t from, uint64_t to, const char *reason)
+{
+    wp_explain_emit(x,
+        &(struct wp_piece){.node = node,
+            .thread = wait->thread,
+            .category = WP_UNACCOUNTED,
+            .start_ns = from,
+            .end_ns = to,
             .reason = reason,
             .is_uncertain = wait->slice->flags & WP_SLICE_UNCERTAIN || wait->slice->is_inferred});
 }
-/* The same under a label on the sleep's node. */
-void wp_wait_label(struct wp_explainer *x, const struct wp_wait *wait, enum wp_frame_style style, const char *label,
-    enum wp_category category, uint64_t from_ns, uint64_t to_ns);
+
+struct wp_wait_label {
+    enum wp_frame_style style;
+    const char *text;
+    enum wp_category category;
+};
+
+/* That part under a label on the sleep's node. */
+void wp_wait_labelled(struct wp_explainer *x, const struct wp_wait *wait, const struct wp_wait_label *label,
+    uint64_t from_ns, uint64_t to_ns);
 
 #endif

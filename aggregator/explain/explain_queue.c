@@ -189,7 +189,7 @@ bool wp_wait_in_queue(
         return false;
     uint64_t until = done_ns(x, wait, server, &queue);
     uint64_t turned = until < from ? from : until < to ? until : to;
-    wp_wait_on_thread(x, wait, node, server, turned, to, true);
+    wp_wait_on_thread(x, wait, &(struct wp_wait_part){node, server, turned, to, true});
     if (from < turned)
         wp_explain_on_path_of(x, node, &(struct wp_interval){x->host, server, from, turned},
             wp_explain_identity(thread, wp_thread_find(thread, turned - 1)),

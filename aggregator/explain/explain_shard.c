@@ -134,7 +134,7 @@ static void label(
 {
     char text[LABEL_BYTES];
     snprintf(text, sizeof(text), "%s (%s)", name, why);
-    wp_wait_label(x, wait, WP_STYLE_NET, text, WP_REMOTE_NOT_TRACED, from, to);
+    wp_wait_labelled(x, wait, &(struct wp_wait_label){WP_STYLE_NET, text, WP_REMOTE_NOT_TRACED}, from, to);
     wp_explain_limit(x, WP_LIMIT_SHARDS, 1, to - from);
 }
 

@@ -64,15 +64,16 @@ static bool relays(struct wp_explainer *x, uint32_t waker, uint64_t slice, uint6
     return true;
 }
 
-void wp_wait_on_thread(struct wp_explainer *x, const struct wp_wait *wait, uint32_t node, uint32_t waker, uint64_t from,
-    uint64_t to, bool on_behalf)
+void wp_wait_on_thread(struct wp_explainer *x, const struct wp_wait *wait, const struct wp_wait_part *part)
 {
+    uint32_t waker = part->waker;
+    uint64_t from = part->from_ns, to = part->to_ns;
     if (from >= to)
         return;
     if (x->depth >= x->options.depth) {
         wp_explain_limit(x, WP_LIMIT_DEPTH, 1, to - from);
         wp_explain_taken(x, waker, from, to);
-        wp_wait_emit(x, wait, node, WP_UNACCOUNTED, from, to, "the explanation grew too deep");
+        wp_wait_unaccounted(x, wait, part->node, from, to, "the explanation grew too deep");
         return;
     }
     const struct wp_thread *thread = &x->timeline->threads[waker];
@@ -81,13 +82,13 @@ void wp_wait_on_thread(struct wp_explainer *x, const struct wp_wait *wait, uint3
     struct wp_handover by = {.origin = WP_ORIGIN_PATH};
     if (waker && wp_explain_is_of_interest(x, identity))
         by.origin = WP_ORIGIN_OTHER;
-    else if ((wait->is_far || !wp_explain_is_mate(x, identity)) && !on_behalf && !wait->is_outstanding &&
+    else if ((wait->is_far || !wp_explain_is_mate(x, identity)) && !part->on_behalf && !wait->is_outstanding &&
         !wp_is_recorder(x->timeline, identity))
         by = origin_of(x, wait, waker, ordinal, to);
     if (by.origin == WP_ORIGIN_PATH && relays(x, waker, ordinal, to))
         return;
     if (by.origin == WP_ORIGIN_PATH)
-        x->cover(x, node, waker, ordinal, from, to);
+        x->cover(x, part->node, waker, ordinal, from, to);
     else
-        wp_explain_on_path_of(x, node, &(struct wp_interval){x->host, waker, from, to}, identity, &by);
+        wp_explain_on_path_of(x, part->node, &(struct wp_interval){x->host, waker, from, to}, identity, &by);
 }

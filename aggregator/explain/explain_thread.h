@@ -5,9 +5,14 @@
  * Private to the explanation. */
 #include "aggregator/explain/explain_types.h"
 
-/* [from, to) is the time of `waker` up to its doing at `to`, if that fits or is on the sleeper's behalf; else the wait
- * is on another path. */
-void wp_wait_on_thread(struct wp_explainer *x, const struct wp_wait *wait, uint32_t node, uint32_t waker,
-    uint64_t from_ns, uint64_t to_ns, bool on_behalf);
+/* A part of a sleep, up to what a thread did at its end. */
+struct wp_wait_part {
+    uint32_t node, waker;
+    uint64_t from_ns, to_ns;
+    bool on_behalf; /* that thread works for the sleeper, whatever set it going */
+};
+
+/* The part is the waker's time, if that fits or is on the sleeper's behalf; else the wait is on another path. */
+void wp_wait_on_thread(struct wp_explainer *x, const struct wp_wait *wait, const struct wp_wait_part *part);
 
 #endif

@@ -32,7 +32,7 @@ static void on_waker(struct wp_explainer *x, const struct wp_wait *wait, uint32_
     if (x->depth) /* all that is left of the sleep: it may be taken over by another layer (wp_explain_relays) */
         x->asleep[x->depth - 1].site =
             (uint64_t)wait->slice->stack << 32 | (uint64_t)wait->slice->wait << 16 | wait->slice->syscall;
-    wp_wait_on_thread(x, wait, wait->node, waker, from, to, false);
+    wp_wait_on_thread(x, wait, &(struct wp_wait_part){wait->node, waker, from, to, false});
 }
 
 /* --- what nothing that it waited for ended --- */
@@ -89,7 +89,7 @@ static void on_ring(
     }
     snprintf(name, sizeof(name), "deadlock:%u threads", ring->count);
     node = wp_explain_label(x, node, WP_STYLE_WAIT, name);
-    wp_wait_emit(x, wait, signal_node(x, node, wait->slice), WP_OTHER_PATH, from, to, NULL);
+    wp_wait_emit(x, wait, signal_node(x, node, wait->slice), WP_OTHER_PATH, from, to);
 }
 
 /* False: it is not known whom it waited for. */
@@ -107,18 +107,18 @@ static bool on_holder(struct wp_explainer *x, const struct wp_wait *wait, uint64
         on_ring(x, wait, &ring, low, to);
         to = low;
     }
-    wp_wait_on_thread(x, wait, wait->node, holder, from, to, true);
+    wp_wait_on_thread(x, wait, &(struct wp_wait_part){wait->node, holder, from, to, true});
     return true;
 }
 
 /* A signal ended it: what its sender did before is not what the sleeper waited for. */
 static void by_signal(struct wp_explainer *x, const struct wp_wait *wait, uint64_t from, uint64_t to)
 {
-    bool is_deliberate = wait->slice->flags & WP_SLICE_DELIBERATE;
-    if (is_deliberate || !on_holder(x, wait, from, to))
-        wp_wait_emit(x, wait, signal_node(x, wait->node, wait->slice),
-            is_deliberate ? WP_DELIBERATE_SLEEP : WP_UNACCOUNTED, from, to,
-            is_deliberate ? NULL : "a signal ended it before what it waited for came");
+    if (wait->slice->flags & WP_SLICE_DELIBERATE)
+        wp_wait_emit(x, wait, signal_node(x, wait->node, wait->slice), WP_DELIBERATE_SLEEP, from, to);
+    else if (!on_holder(x, wait, from, to))
+        wp_wait_unaccounted(x, wait, signal_node(x, wait->node, wait->slice), from, to,
+            "a signal ended it before what it waited for came");
 }
 
 static void by_task(struct wp_explainer *x, const struct wp_wait *wait, uint64_t from, uint64_t to)
@@ -129,12 +129,14 @@ static void by_task(struct wp_explainer *x, const struct wp_wait *wait, uint64_t
         return;
     }
     if (!waker || waker == wait->thread) {
-        wp_wait_label(x, wait, WP_STYLE_WAIT, waker ? "kernel:self" : "kernel:idle", WP_KERNEL_BLOCK, from, to);
+        wp_wait_labelled(x, wait,
+            &(struct wp_wait_label){WP_STYLE_WAIT, waker ? "kernel:self" : "kernel:idle", WP_KERNEL_BLOCK}, from, to);
         return;
     }
     uint32_t identity = x->timeline->threads[waker].identity;
     if (is_kernel_thread(x, identity) && !strncmp(wp_timeline_comm(x->timeline, identity), "migration/", 10))
-        wp_wait_label(x, wait, WP_STYLE_WAIT, "kernel:migration", WP_KERNEL_BLOCK, from, to);
+        wp_wait_labelled(
+            x, wait, &(struct wp_wait_label){WP_STYLE_WAIT, "kernel:migration", WP_KERNEL_BLOCK}, from, to);
     else
         on_waker(x, wait, waker, from, to);
 }
@@ -152,10 +154,9 @@ static bool is_deliberate(const struct wp_slice *slice)
 static void by_timer(struct wp_explainer *x, const struct wp_wait *wait, uint64_t from, uint64_t to)
 {
     if (wait->is_kernel)
-        wp_wait_label(x, wait, WP_STYLE_WAIT, "kernel:timer", WP_KERNEL_BLOCK, from, to);
+        wp_wait_labelled(x, wait, &(struct wp_wait_label){WP_STYLE_WAIT, "kernel:timer", WP_KERNEL_BLOCK}, from, to);
     else
-        wp_wait_emit(
-            x, wait, wait->node, is_deliberate(wait->slice) ? WP_DELIBERATE_SLEEP : WP_TIMEOUT, from, to, NULL);
+        wp_wait_emit(x, wait, wait->node, is_deliberate(wait->slice) ? WP_DELIBERATE_SLEEP : WP_TIMEOUT, from, to);
 }
 
 /* "io:DEVICE KIND FILE" on the sleep's node. */
@@ -184,14 +185,14 @@ static void at_device(
     if (op->server && op->server != wait->thread && op->served_ns > from) {
         uint64_t end = op->served_ns < to ? op->served_ns : to, begin = op->taken_ns > from ? op->taken_ns : from;
         if (end < to)
-            wp_wait_emit(x, wait, node, WP_BLOCKING_IO, end, to, NULL);
+            wp_wait_emit(x, wait, node, WP_BLOCKING_IO, end, to);
         if (begin < end)
-            wp_wait_on_thread(x, wait, node, op->server, begin, end, true);
+            wp_wait_on_thread(x, wait, &(struct wp_wait_part){node, op->server, begin, end, true});
         to = begin < end ? begin : end;
         if (from < to)
-            wp_wait_emit(x, wait, wp_explain_literal(x, node, WP_STYLE_IO, "io:queue"), WP_IO_QUEUE, from, to, NULL);
+            wp_wait_emit(x, wait, wp_explain_literal(x, node, WP_STYLE_IO, "io:queue"), WP_IO_QUEUE, from, to);
     } else {
-        wp_wait_emit(x, wait, node, WP_BLOCKING_IO, from, to, NULL);
+        wp_wait_emit(x, wait, node, WP_BLOCKING_IO, from, to);
     }
 }
 
@@ -202,7 +203,7 @@ static void by_block(struct wp_explainer *x, const struct wp_wait *wait, uint64_
     if (!op || !op->issue_ns || op->insert_ns >= to)
         op = wp_blockops_last_of(&timeline->blockops, wait->thread, wait->slice->wake_ns);
     if (!op) {
-        wp_wait_label(x, wait, WP_STYLE_IO, "io:unknown", WP_BLOCKING_IO, from, to);
+        wp_wait_labelled(x, wait, &(struct wp_wait_label){WP_STYLE_IO, "io:unknown", WP_BLOCKING_IO}, from, to);
         return;
     }
     uint64_t issue = op->issue_ns > from ? op->issue_ns : from;
@@ -213,13 +214,14 @@ static void by_block(struct wp_explainer *x, const struct wp_wait *wait, uint64_
     uint64_t insert = op->insert_ns > from ? op->insert_ns : from;
     if (insert < to) {
         uint32_t node = wp_explain_literal(x, io_node(x, wait->node, op), WP_STYLE_IO, "io:queue");
-        wp_wait_emit(x, wait, node, WP_IO_QUEUE, insert, to, NULL);
+        wp_wait_emit(x, wait, node, WP_IO_QUEUE, insert, to);
         to = insert;
     }
     if (op->thread && op->thread != wait->thread)
-        wp_wait_on_thread(x, wait, wait->node, op->thread, from, to, true);
+        wp_wait_on_thread(x, wait, &(struct wp_wait_part){wait->node, op->thread, from, to, true});
     else
-        wp_wait_label(x, wait, WP_STYLE_WAIT, "kernel:before the request", WP_KERNEL_BLOCK, from, to);
+        wp_wait_labelled(
+            x, wait, &(struct wp_wait_label){WP_STYLE_WAIT, "kernel:before the request", WP_KERNEL_BLOCK}, from, to);
 }
 
 static void by_softirq(struct wp_explainer *x, const struct wp_wait *wait, uint64_t from, uint64_t to)
@@ -248,7 +250,8 @@ static void by_softirq(struct wp_explainer *x, const struct wp_wait *wait, uint6
         bool is_kernel = vector == RCU || vector == SCHED;
         snprintf(name, sizeof(name), "%s:%s", is_kernel ? "kernel" : "softirq",
             vector < sizeof(names) / sizeof(names[0]) ? names[vector] : "unknown");
-        wp_wait_label(x, wait, WP_STYLE_WAIT, name, is_kernel ? WP_KERNEL_BLOCK : WP_HARDWARE_WAIT, from, to);
+        wp_wait_labelled(x, wait,
+            &(struct wp_wait_label){WP_STYLE_WAIT, name, is_kernel ? WP_KERNEL_BLOCK : WP_HARDWARE_WAIT}, from, to);
     }
 }
 
@@ -270,16 +273,17 @@ static void by_cause(struct wp_explainer *x, const struct wp_wait *wait, uint64_
         break;
     case WP_CAUSE_IRQ:
         snprintf(name, sizeof(name), "irq:%u", wait->slice->cause_d);
-        wp_wait_label(x, wait, WP_STYLE_WAIT, name, WP_HARDWARE_WAIT, from, to);
+        wp_wait_labelled(x, wait, &(struct wp_wait_label){WP_STYLE_WAIT, name, WP_HARDWARE_WAIT}, from, to);
         break;
     case WP_CAUSE_SOFTIRQ:
         by_softirq(x, wait, from, to);
         break;
     default:
         if (wait->is_kernel || wait->slice->state == WP_STATE_UNINTERRUPTIBLE)
-            wp_wait_label(x, wait, WP_STYLE_WAIT, "kernel:block", WP_KERNEL_BLOCK, from, to);
+            wp_wait_labelled(
+                x, wait, &(struct wp_wait_label){WP_STYLE_WAIT, "kernel:block", WP_KERNEL_BLOCK}, from, to);
         else
-            wp_wait_emit(x, wait, wait->node, WP_UNACCOUNTED, from, to, "the cause of the waking is not known");
+            wp_wait_unaccounted(x, wait, wait->node, from, to, "the cause of the waking is not known");
     }
 }
 
@@ -299,8 +303,8 @@ void wp_explain_sleep(
         .thread = index, .slice = slice, .node = node, .is_kernel = is_kernel_thread(x, slice->identity)};
     if (slice->flags & WP_SLICE_PREEMPTED) {
         if (from < to)
-            wp_wait_emit(x, &wait, wp_explain_literal(x, node, WP_STYLE_SCHED, "sched:preempted"), WP_INVOLUNTARY, from,
-                to, NULL);
+            wp_wait_emit(
+                x, &wait, wp_explain_literal(x, node, WP_STYLE_SCHED, "sched:preempted"), WP_INVOLUNTARY, from, to);
         return;
     }
     if (!(slice->flags & WP_SLICE_BORN))
@@ -323,7 +327,7 @@ void wp_explain_sleep(
     uint64_t low = wake > from ? wake : from;
     if (low < to)
         wp_wait_emit(
-            x, &wait, wp_explain_literal(x, wait.node, WP_STYLE_SCHED, "sched:runnable"), WP_SCHEDULER, low, to, NULL);
+            x, &wait, wp_explain_literal(x, wait.node, WP_STYLE_SCHED, "sched:runnable"), WP_SCHEDULER, low, to);
     to = low < to ? low : to;
     if (from >= to)
         return;

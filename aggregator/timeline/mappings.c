@@ -223,20 +223,20 @@ static int put_process(struct writing *writing, const struct wp_stack_mapping *n
         writing, process, wp_dictionary_string(dictionary, wp_dictionary_object(dictionary, frame->object)->path), err);
 }
 
-int wp_mappings_put(const struct wp_mappings *m, const struct wp_timeline *timeline, struct wp_txn *txn,
-    const char *shard, const char *hostname, int64_t real_offset_ns, struct wp_error *err)
+int wp_mappings_put(const struct wp_mappings *m, const struct wp_mappings_home *home, struct wp_txn *txn,
+    const char *shard, struct wp_error *err)
 {
-    struct writing writing = {.timeline = timeline, .txn = txn};
+    struct writing writing = {.timeline = home->timeline, .txn = txn};
     if (!m->news_count)
         return 0;
     qsort(m->news, m->news_count, sizeof(*m->news), compare_news);
     writing.rows = calloc(m->news_count, sizeof(*writing.rows));
     int rc = writing.rows ? 0 : wp_error_set(err, -ENOMEM, "out of memory for the objects of processes");
     for (uint32_t i = 0, end; !rc && i < m->news_count; i = end) {
-        const struct wp_process *process = &timeline->processes[m->news[i].process];
-        struct wp_source_row row = {.host = hostname,
+        const struct wp_process *process = &home->timeline->processes[m->news[i].process];
+        struct wp_source_row row = {.host = home->hostname,
             .pid = process->pid,
-            .start_ns = process->start_ns ? process->start_ns + (uint64_t)real_offset_ns : 0};
+            .start_ns = process->start_ns ? process->start_ns + (uint64_t)home->real_offset_ns : 0};
         for (end = i; end < m->news_count && m->news[end].process == m->news[i].process; end++)
             ;
         rc = put_process(&writing, m->news + i, end - i, &row, err);

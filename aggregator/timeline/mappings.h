@@ -31,9 +31,15 @@ size_t wp_mappings_bytes(const struct wp_mappings *mappings);
 void wp_mappings_fini(struct wp_mappings *mappings);
 /* After the timeline has taken it. */
 void wp_mappings_event(struct wp_mappings *mappings, const struct wp_timeline *timeline, const struct wp_event *event);
+/* Whose they are. */
+struct wp_mappings_home {
+    const struct wp_timeline *timeline;
+    const char *hostname;
+    int64_t real_offset_ns;
+};
 /* Writes the news. */
-int wp_mappings_put(const struct wp_mappings *mappings, const struct wp_timeline *timeline, struct wp_txn *txn,
-    const char *shard, const char *hostname, int64_t real_offset_ns, struct wp_error *err);
+int wp_mappings_put(const struct wp_mappings *mappings, const struct wp_mappings_home *home, struct wp_txn *txn,
+    const char *shard, struct wp_error *err);
 /* They are in the store. */
 void wp_mappings_done(struct wp_mappings *mappings);
 

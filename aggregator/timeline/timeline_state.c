@@ -253,18 +253,18 @@ static void save_block(struct save *save)
     }
 }
 
-static struct wp_event socket_event(
-    const struct save *save, uint8_t kind, uint32_t socket, uint64_t time_ns, uint32_t thread, uint64_t a, uint32_t c)
+/* What a thread did with a socket: `d` is the socket's id. */
+static void add_socket_fact(struct save *save, uint32_t thread, struct wp_event event)
 {
-    return (struct wp_event){
-        .time_ns = time_ns, .kind = kind, .thread = entry_of(save, thread), .a = a, .c = c, .d = socket};
+    event.thread = entry_of(save, thread);
+    add_fact(save, &event);
 }
 
 static void save_arrival(struct save *save, uint32_t id, uint64_t time_ns, uint32_t end)
 {
-    struct wp_event event = socket_event(save, WP_EVENT_SOCK_ARRIVE, id, time_ns, 0, end, 0);
     if (time_ns && time_ns < save->horizon_ns)
-        add_fact(save, &event);
+        add_socket_fact(
+            save, 0, (struct wp_event){.time_ns = time_ns, .kind = WP_EVENT_SOCK_ARRIVE, .a = end, .d = id});
 }
 
 static void save_transfers(struct save *save, uint32_t id, const struct wp_socket *socket)
@@ -275,9 +275,9 @@ static void save_transfers(struct save *save, uint32_t id, const struct wp_socke
         end--;
     for (uint64_t i = end - ring->first > SOCKET_SENDS ? end - SOCKET_SENDS : ring->first; i < end; i++) {
         const struct wp_send *send = &socket->sends[i & ring->mask];
-        struct wp_event event =
-            socket_event(save, WP_EVENT_SOCK_SEND, id, send->time_ns, send->thread, send->end, send->bytes);
-        add_fact(save, &event);
+        add_socket_fact(save, send->thread,
+            (struct wp_event){
+                .time_ns = send->time_ns, .kind = WP_EVENT_SOCK_SEND, .a = send->end, .c = send->bytes, .d = id});
     }
     ring = &socket->receive_ring;
     end = ring->end;
@@ -285,10 +285,10 @@ static void save_transfers(struct save *save, uint32_t id, const struct wp_socke
         end--;
     for (uint64_t i = end - ring->first > SOCKET_SENDS ? end - SOCKET_SENDS : ring->first; i < end; i++) {
         const struct wp_receive *receive = &socket->receives[i & ring->mask];
-        struct wp_event event =
-            socket_event(save, WP_EVENT_SOCK_RECV, id, receive->time_ns, receive->thread, receive->end, 1);
         save_arrival(save, id, receive->arrived_ns, receive->end);
-        add_fact(save, &event);
+        add_socket_fact(save, receive->thread,
+            (struct wp_event){
+                .time_ns = receive->time_ns, .kind = WP_EVENT_SOCK_RECV, .a = receive->end, .c = 1, .d = id});
     }
     const struct wp_arrivals *arrivals = &socket->arrivals;
     for (uint32_t i = 0; i < arrivals->room && i < arrivals->count; i++)
@@ -303,27 +303,31 @@ static void save_sockets(struct save *save)
         if (!socket)
             continue;
         uint64_t isn = messages->connections ? wp_connections_sequence(messages->connections, messages->host, id) : 0;
-        struct wp_event event = socket_event(
-            save, WP_EVENT_SOCK_STATE, id, socket->connecting.time_ns, socket->connecting.thread, 0, TCP_SYN_SENT);
-        event.b = TCP_CLOSE;
-        add_fact(save, &event);
+        struct wp_event state = {.kind = WP_EVENT_SOCK_STATE, .d = id};
+        state.time_ns = socket->connecting.time_ns;
+        state.b = TCP_CLOSE;
+        state.c = TCP_SYN_SENT;
+        add_socket_fact(save, socket->connecting.thread, state);
         if (isn && socket->opened_ns < save->horizon_ns) {
-            event = socket_event(
-                save, WP_EVENT_SOCK_STATE, id, socket->opened_ns ? socket->opened_ns : 1, 0, isn, TCP_ESTABLISHED);
-            event.b = socket->opener == WP_OPENER_HERE ? TCP_SYN_SENT
-                : socket->opener == WP_OPENER_THERE    ? TCP_SYN_RECV
-                                                       : 0;
-            add_fact(save, &event);
+            struct wp_event opened = state;
+            opened.time_ns = socket->opened_ns ? socket->opened_ns : 1;
+            opened.a = isn;
+            opened.b = socket->opener == WP_OPENER_HERE ? TCP_SYN_SENT
+                : socket->opener == WP_OPENER_THERE     ? TCP_SYN_RECV
+                                                        : 0;
+            opened.c = TCP_ESTABLISHED;
+            add_socket_fact(save, 0, opened);
         }
         save_transfers(save, id, socket);
-        event = socket_event(save, WP_EVENT_SOCK_STATE, id, socket->closing.time_ns, socket->closing.thread, 0,
-            socket->over_ns == socket->closing.time_ns ? TCP_CLOSE : TCP_FIN_WAIT1);
-        event.b = TCP_ESTABLISHED;
-        add_fact(save, &event);
+        state.time_ns = socket->closing.time_ns;
+        state.b = TCP_ESTABLISHED;
+        state.c = socket->over_ns == socket->closing.time_ns ? TCP_CLOSE : TCP_FIN_WAIT1;
+        add_socket_fact(save, socket->closing.thread, state);
         if (socket->over_ns > socket->closing.time_ns) {
-            event = socket_event(save, WP_EVENT_SOCK_STATE, id, socket->over_ns, 0, 0, TCP_CLOSE);
-            event.b = socket->closing.time_ns ? TCP_ESTABLISHED : TCP_SYN_SENT;
-            add_fact(save, &event);
+            state.time_ns = socket->over_ns;
+            state.b = socket->closing.time_ns ? TCP_ESTABLISHED : TCP_SYN_SENT;
+            state.c = TCP_CLOSE;
+            add_socket_fact(save, 0, state);
         }
     }
 }

@@ -263,7 +263,8 @@ static void test_hostile(void **state)
         if (i % 16 == 0)
             wp_clocks_map(c.clocks, a, times[1], b, &offset);
         if (i % 256 == 0)
-            assert_in_range(wp_clocks_spans(c.clocks, a, b, times[0], times[0] + SECOND, spans, 8), 0, 8);
+            assert_in_range(
+                wp_clocks_spans(c.clocks, &(struct wp_clock_range){a, b, times[0], times[0] + SECOND}, spans, 8), 0, 8);
     }
     struct wp_clock_health health;
     assert_true(wp_clocks_health(c.clocks, 0, &health) && health.refused && health.contradictions && health.late);

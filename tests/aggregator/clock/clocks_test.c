@@ -196,7 +196,8 @@ static void test_spans(void **state)
         made_turn_at(&c.hosts[1], 15 * SECOND, 2.0L * SECOND, 0);
         made_case_run(&c, 34 * SECOND);
         uint64_t from_ns = made_reading(&c.hosts[node], 2 * SECOND), to_ns = made_reading(&c.hosts[node], 32 * SECOND);
-        size_t count = wp_clocks_spans(c.clocks, node, !node, from_ns, to_ns, spans, 64), held = 0;
+        const struct wp_clock_range range = {node, !node, from_ns, to_ns};
+        size_t count = wp_clocks_spans(c.clocks, &range, spans, 64), held = 0;
         assert_in_range(count, 4, 32);
         for (uint64_t t = 2 * SECOND; t < 32 * SECOND; t += SECOND / 50) {
             uint64_t here = made_reading(&c.hosts[node], t), there = made_reading(&c.hosts[!node], t);
@@ -210,7 +211,7 @@ static void test_spans(void **state)
             }
         }
         assert_true(held > 1500 * 9 / 10);
-        assert_int_equal(wp_clocks_spans(c.clocks, node, !node, from_ns, to_ns, spans, 1), 1);
+        assert_int_equal(wp_clocks_spans(c.clocks, &range, spans, 1), 1);
         made_case_end(&c);
     }
 }

@@ -40,7 +40,8 @@ static int to_broker(void *context, enum wp_frame_type type, const uint8_t *raw,
 {
     struct fleet *f = context;
     if (!f->is_away[f->from])
-        assert_int_equal(wp_symbol_broker_take(f->broker, f->from, type, raw, size, f->now_ms, NULL), 0);
+        assert_int_equal(
+            wp_symbol_broker_take(f->broker, &(struct wp_symbol_frame){f->from, type, raw, size}, f->now_ms, NULL), 0);
     return 0;
 }
 
@@ -244,11 +245,15 @@ static void hostile(void **state)
     static uint64_t offsets[WP_NAME_PLACES + 1];
     struct wp_name_question q = {.id = 1, .build = build, .offsets = offsets, .count = WP_NAME_PLACES + 1};
     assert_int_equal(wp_name_question_encode(&q, &raw, NULL), 0);
-    assert_int_equal(wp_symbol_broker_take(f->broker, 0, WP_FRAME_NAME_QUESTION, raw.data, raw.size, 1, NULL), -EINVAL);
+    assert_int_equal(wp_symbol_broker_take(
+                         f->broker, &(struct wp_symbol_frame){0, WP_FRAME_NAME_QUESTION, raw.data, raw.size}, 1, NULL),
+        -EINVAL);
     wp_buffer_clear(&raw);
     q = (struct wp_name_question){.id = 1, .offsets = offsets, .count = 1}; /* of no object */
     assert_int_equal(wp_name_question_encode(&q, &raw, NULL), 0);
-    assert_int_equal(wp_symbol_broker_take(f->broker, 0, WP_FRAME_NAME_QUESTION, raw.data, raw.size, 1, NULL), -EINVAL);
+    assert_int_equal(wp_symbol_broker_take(
+                         f->broker, &(struct wp_symbol_frame){0, WP_FRAME_NAME_QUESTION, raw.data, raw.size}, 1, NULL),
+        -EINVAL);
     wp_buffer_clear(&raw);
     struct wp_name_row row = {5, 0, 17};
     struct wp_name_level levels[17];
@@ -256,17 +261,21 @@ static void hostile(void **state)
         levels[i] = (struct wp_name_level){"f", "", 0};
     struct wp_name_answer a = {.build = build, .rows = &row, .row_count = 1, .levels = levels, .level_count = 17};
     assert_int_equal(wp_name_answer_encode(&a, &raw, NULL), 0);
-    assert_int_equal(wp_symbol_broker_take(f->broker, 0, WP_FRAME_NAME_ANSWER, raw.data, raw.size, 1, NULL), -EINVAL);
+    assert_int_equal(wp_symbol_broker_take(
+                         f->broker, &(struct wp_symbol_frame){0, WP_FRAME_NAME_ANSWER, raw.data, raw.size}, 1, NULL),
+        -EINVAL);
     wp_buffer_clear(&raw);
     row.count = 2; /* a level that belongs to no place */
     a.level_count = 3;
     assert_int_equal(wp_name_answer_encode(&a, &raw, NULL), 0);
-    assert_int_equal(wp_symbol_broker_take(f->broker, 0, WP_FRAME_NAME_ANSWER, raw.data, raw.size, 1, NULL), -EINVAL);
+    assert_int_equal(wp_symbol_broker_take(
+                         f->broker, &(struct wp_symbol_frame){0, WP_FRAME_NAME_ANSWER, raw.data, raw.size}, 1, NULL),
+        -EINVAL);
     wp_buffer_clear(&raw);
     a.level_count = 2;
     assert_int_equal(wp_name_answer_encode(&a, &raw, NULL), 0);
     for (size_t cut = 0; cut < raw.size; cut++) {
-        wp_symbol_broker_take(f->broker, 0, WP_FRAME_NAME_ANSWER, raw.data, cut, 1, NULL);
+        wp_symbol_broker_take(f->broker, &(struct wp_symbol_frame){0, WP_FRAME_NAME_ANSWER, raw.data, cut}, 1, NULL);
         wp_fleet_names_take(f->hosts[0], WP_FRAME_NAME_ANSWER, raw.data, cut);
     }
     memset(&a, 0xab, sizeof(a)); /* one that is no message leaves nothing behind that would be freed */
@@ -286,12 +295,14 @@ static void only_the_reader_is_believed(void **state)
     struct wp_name_level level = {"planted", "x.c", 1};
     struct wp_name_answer a = {.build = build, .rows = &row, .row_count = 1, .levels = &level, .level_count = 1};
     assert_int_equal(wp_name_answer_encode(&a, &raw, NULL), 0);
-    assert_int_equal(wp_symbol_broker_take(f->broker, 1, WP_FRAME_NAME_ANSWER, raw.data, raw.size, 1, NULL),
+    assert_int_equal(wp_symbol_broker_take(
+                         f->broker, &(struct wp_symbol_frame){1, WP_FRAME_NAME_ANSWER, raw.data, raw.size}, 1, NULL),
         0); /* before anybody asked */
     ask(f, 0, 100, 1);
     talk(f, 10);
     is_read_by(f, 0, 100, 1);
-    assert_int_equal(wp_symbol_broker_take(f->broker, 1, WP_FRAME_NAME_ANSWER, raw.data, raw.size, 1, NULL),
+    assert_int_equal(wp_symbol_broker_take(
+                         f->broker, &(struct wp_symbol_frame){1, WP_FRAME_NAME_ANSWER, raw.data, raw.size}, 1, NULL),
         0); /* while another reads */
     assert_int_equal(wp_symbol_broker_counts(f->broker).places, 0);
     tell(f, 0, 100);
