@@ -87,8 +87,10 @@ static void account(struct wp_aggregate *aggregate, uint32_t thread, uint64_t sl
     aggregate->path_thread = thread;
     if (keeps_exemplar(aggregate))
         wp_exemplar_begin(&aggregate->exemplar, from, aggregate->real_offset_ns);
+    wp_request_pieces_open(&aggregate->requests, from, to);
     wp_explain_slice(
         &aggregate->explainer, &(struct wp_interval){aggregate->home, thread, from, to}, slice, &aggregate->counted);
+    wp_request_pieces_close(&aggregate->requests);
     if (from != aggregate->active_to_ns) {
         tell_activity(aggregate);
         aggregate->active_from_ns = from;
@@ -270,12 +272,16 @@ static bool resolve_base(struct wp_aggregate *aggregate, uint64_t until_ns, bool
     struct wp_walk *walk = &aggregate->walk;
     for (; walk->at < walk->end; walk->at++) {
         uint32_t i = walk->at;
-        if (!walk->goes_on)
+        if (!walk->goes_on) {
             aggregate->base[i].from_ns = aggregate->base[i].until_ns;
+            aggregate->base[i].parts.first = aggregate->requests.part_count;
+            wp_request_pieces_begin(&aggregate->requests, aggregate->base[i].requests);
+        }
         struct wp_interval left = {aggregate->home, aggregate->base[i].thread, aggregate->base[i].until_ns, until_ns};
         aggregate->base[i].until_ns = go_through(aggregate, &left, is_final, &aggregate->counted);
         if (walk->goes_on)
             return false;
+        aggregate->base[i].parts.end = aggregate->requests.part_count;
         tell_activity(aggregate);
     }
     aggregate->paused_ns += wp_timeline_paused(aggregate->timeline, aggregate->paused_until_ns, until_ns);
@@ -311,11 +317,13 @@ static bool walk_step(struct wp_aggregate *aggregate, uint64_t until_ns, bool is
 bool wp_aggregate_resolve(struct wp_aggregate *aggregate, uint64_t until_ns, bool is_final)
 {
     struct wp_walk *walk = &aggregate->walk;
-    if (!walk->is_on)
-        *walk = (struct wp_walk){
-            .is_on = true, .end = aggregate->base_count}; /* who comes up from now on is the next epoch's */
     if (is_final && until_ns > aggregate->timeline->now_ns)
         until_ns = aggregate->timeline->now_ns;
+    if (!walk->is_on) {
+        *walk = (struct wp_walk){
+            .is_on = true, .end = aggregate->base_count}; /* who comes up from now on is the next epoch's */
+        wp_transactions_expect(aggregate, until_ns);
+    }
     aggregate->resolving_ns = until_ns;
     for (; walk->step < WP_WALK_STEPS; walk->step++) {
         bool is_whole = walk_step(aggregate, until_ns, is_final);
@@ -514,6 +522,7 @@ void wp_aggregate_fini(struct wp_aggregate *aggregate)
     wp_exemplar_fini(&aggregate->exemplar);
     wp_exemplar_sample_fini(&aggregate->sampled);
     wp_transactions_fini(&aggregate->transactions);
+    wp_request_pieces_fini(&aggregate->requests);
     wp_line_sums_fini(&aggregate->lines);
     wp_explainer_fini(&aggregate->explainer);
     wp_pathtree_fini(&aggregate->tree);

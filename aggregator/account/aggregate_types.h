@@ -5,6 +5,7 @@
  * transactions. */
 #include "aggregator/account/exemplar.h"
 #include "aggregator/account/line_sums.h"
+#include "aggregator/account/request_pieces.h"
 #include "aggregator/explain/explain.h"
 #include "aggregator/timeline/drop_spans.h"
 #include "common/path.h"
@@ -88,6 +89,7 @@ struct wp_aggregate {
     struct wp_exemplar_sample sampled; /* windows kept besides */
     bool has_exemplar;                 /* one of the few of this aggregate that keep one */
     struct wp_transactions transactions;
+    struct wp_request_pieces requests;
     struct wp_line_sums lines;
     struct wp_report *report;       /* since the last commit, or the last timebox */
     struct wp_closed_delta *closed; /* since the last commit; owned */
@@ -100,7 +102,9 @@ struct wp_aggregate {
     struct {
         uint32_t thread;
         uint64_t from_ns, until_ns;
-    } * base; /* accounted for up to here; from_ns: and lately from here on */
+        uint32_t requests;             /* the first of the epoch that is accounted for now (request_pieces.h) ... */
+        struct wp_request_parts parts; /* ... and what was kept for them */
+    } * base;                          /* accounted for up to here; from_ns: and lately from here on */
     uint32_t base_count, base_room;
     uint32_t path_host, path_thread; /* whose path is being explained */
     uint64_t active_from_ns,

@@ -205,6 +205,7 @@ void wp_sample_sums_add(void *context, const struct wp_piece *piece)
 {
     struct wp_aggregate *aggregate = context;
     aggregate->has_news = true;
+    wp_request_pieces_add(&aggregate->requests, piece);
     if (piece->times > 1) {
         take_repeated(aggregate, piece);
         return;
@@ -224,7 +225,8 @@ bool wp_sample_sums_wants_each(void *context)
 {
     const struct wp_aggregate *aggregate = context;
     const struct wp_exemplar *exemplar = &aggregate->exemplar;
-    return aggregate->has_exemplar && exemplar->trace->piece_count < exemplar->row_limit;
+    return aggregate->requests.is_open ||
+        (aggregate->has_exemplar && exemplar->trace->piece_count < exemplar->row_limit);
 }
 
 void wp_sample_sums_flush(struct wp_aggregate *aggregate)

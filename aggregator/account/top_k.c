@@ -12,6 +12,7 @@ void wp_top_k_add(struct wp_top_k *top, uint64_t length)
         top->has_failed = true;
     else
         top->lengths[top->count++] = length;
+    top->is_sorted = false;
 }
 
 static int longest_first(const void *left, const void *right)
@@ -26,7 +27,9 @@ void wp_top_k_choose(struct wp_top_k *top, uint32_t limit)
     top->ties = UINT32_MAX;
     if (top->has_failed || top->count <= limit)
         return;
-    qsort(top->lengths, top->count, sizeof(*top->lengths), longest_first);
+    if (!top->is_sorted)
+        qsort(top->lengths, top->count, sizeof(*top->lengths), longest_first);
+    top->is_sorted = true;
     top->least = limit ? top->lengths[limit - 1] : UINT64_MAX;
     top->ties = 0;
     for (uint32_t i = limit; i > 0 && top->lengths[i - 1] == top->least; i--)

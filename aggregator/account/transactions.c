@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TRANSACTION_SUMS 64u
+#define TRANSACTION_SUMS 1024u
 #define WHO_BYTES 300u /* a longer chain of processes ends there */
 
 int wp_transactions_init(struct wp_transactions *transactions)
@@ -119,7 +119,8 @@ static void take_piece(void *context, const struct wp_piece *piece)
         return;
     if (!transactions->sums && !(transactions->sums = calloc(TRANSACTION_SUMS, sizeof(*transactions->sums))))
         return;
-    struct wp_transaction_sum *sum = &transactions->sums[piece->node % TRANSACTION_SUMS];
+    uint32_t place = piece->node * 31 + transactions->bucket * 7 + piece->category;
+    struct wp_transaction_sum *sum = &transactions->sums[place % TRANSACTION_SUMS];
     if (sum->node != piece->node || sum->category != (uint32_t)piece->category || sum->bucket != transactions->bucket ||
         sum->port != transactions->port) {
         put_sum(aggregate, sum);
@@ -132,7 +133,19 @@ static void take_piece(void *context, const struct wp_piece *piece)
     sum->count++;
 }
 
-static void file(struct wp_aggregate *aggregate, const struct wp_reply *reply)
+/* What the account of its thread led to; of a request that is not whole in it, explained by itself. */
+static void tell_pieces(struct wp_aggregate *aggregate, const struct wp_reply *reply, const struct wp_request_parts *in)
+{
+    const struct wp_sink sink = {.piece = take_piece, .context = aggregate};
+    if (reply->read_ns >= reply->time_ns)
+        return;
+    aggregate->fleet->visits++; /* so that the step may pause (wp_fleet_pauses) */
+    if (!wp_request_pieces_tell(&aggregate->requests, in, reply->read_ns, reply->time_ns, &sink))
+        wp_explain(&aggregate->explainer,
+            &(struct wp_interval){aggregate->home, reply->thread, reply->read_ns, reply->time_ns}, &sink);
+}
+
+static void file(struct wp_aggregate *aggregate, const struct wp_reply *reply, const struct wp_request_parts *parts)
 {
     struct wp_transactions *transactions = &aggregate->transactions;
     const struct wp_socket_entry *entry = wp_dictionary_socket(aggregate->timeline->dictionary, reply->socket);
@@ -147,10 +160,7 @@ static void file(struct wp_aggregate *aggregate, const struct wp_reply *reply)
         wp_report_transaction_part(aggregate->report,
             &(struct wp_transaction_part){transactions->service, "", "", WP_PART_UNREAD, transactions->bucket,
                 reply->read_ns - reply->arrived_ns});
-    if (reply->read_ns < reply->time_ns) /* the time itself is accounted for elsewhere */
-        wp_explain(&aggregate->explainer,
-            &(struct wp_interval){aggregate->home, reply->thread, reply->read_ns, reply->time_ns},
-            &(struct wp_sink){.piece = take_piece, .context = aggregate});
+    tell_pieces(aggregate, reply, parts);
     wp_exemplar_sample_request(aggregate, transactions->service, reply);
 }
 
@@ -173,6 +183,25 @@ static bool is_base_at(const struct wp_aggregate *aggregate, uint32_t index, uin
         aggregate->timeline->identities[wp_thread_slice(thread, ordinal)->identity].aggregates & aggregate->bit;
 }
 
+void wp_transactions_expect(struct wp_aggregate *aggregate, uint64_t until_ns)
+{
+    const struct wp_messages *messages = &aggregate->timeline->messages;
+    wp_request_pieces_clear(&aggregate->requests);
+    for (uint32_t i = 0; i < aggregate->base_count; i++)
+        aggregate->base[i].requests = 0;
+    if (messages->reply_first == messages->reply_end || !find_slots(aggregate))
+        return;
+    for (uint32_t i = messages->reply_end; i-- > messages->reply_first;) {
+        const struct wp_reply *reply = &messages->replies[i];
+        uint32_t slot;
+        if (wp_intmap_get(&aggregate->transactions.slots, (struct wp_intkey){reply->thread, 0}, &slot) &&
+            reply->read_ns >= aggregate->base[slot].until_ns && reply->read_ns < reply->time_ns &&
+            reply->time_ns <= until_ns)
+            wp_request_pieces_expect(
+                &aggregate->requests, &aggregate->base[slot].requests, reply->read_ns, reply->time_ns);
+    }
+}
+
 bool wp_transactions_file(struct wp_aggregate *aggregate)
 {
     const struct wp_messages *messages = &aggregate->timeline->messages;
@@ -192,7 +221,7 @@ bool wp_transactions_file(struct wp_aggregate *aggregate)
             continue;
         if (wp_fleet_pauses(aggregate->fleet))
             return false;
-        file(aggregate, reply);
+        file(aggregate, reply, &aggregate->base[slot].parts);
     }
     for (uint32_t i = 0; i < TRANSACTION_SUMS && aggregate->transactions.sums; i++)
         put_sum(aggregate, &aggregate->transactions.sums[i]);

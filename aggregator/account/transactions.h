@@ -3,8 +3,8 @@
 #define WP_AGGREGATOR_ACCOUNT_TRANSACTIONS_H
 /*
  * Transactions of an aggregate: a request that came in on a connection others had opened, until its reply begins to
- * leave. The time of the thread that replies, from the read on, is explained once more and filed by the latency of the
- * whole, so that a reader can ask what the slow ones did that the usual ones did not.
+ * leave. What the time of the thread that replies, from the read on, consisted of (request_pieces.h) is filed by the
+ * latency of the whole, so that a reader can ask what the slow ones did that the usual ones did not.
  */
 #include "aggregator/account/aggregate_types.h"
 
@@ -14,6 +14,8 @@ int wp_transactions_init(struct wp_transactions *transactions);
 void wp_transactions_fini(struct wp_transactions *transactions);
 /* Files those whose reply left in what has just been accounted for: of each base thread, from its from_ns on up to its
  * until_ns. False: a part of them, as many as wp_fleet_pauses() allows. */
+/* An epoch that ends there begins to be accounted for: which pieces are kept for its transactions. */
+void wp_transactions_expect(struct wp_aggregate *aggregate, uint64_t until_ns);
 bool wp_transactions_file(struct wp_aggregate *aggregate);
 
 #endif

@@ -448,6 +448,7 @@ struct telling {
     struct wp_explainer *x;
     const struct wp_sink *sink;
     const struct wp_shared_walk *walk;
+    bool is_settled;
 };
 
 static void replay_note(const struct telling *telling, const struct note *note, uint64_t times)
@@ -460,6 +461,7 @@ static void replay_note(const struct telling *telling, const struct note *note, 
     case NOTE_PIECE:
         piece = note->piece;
         piece.times = times;
+        piece.is_settled = telling->is_settled;
         piece.layers = layers;
         memcpy(layers + walk->depth, walk->pool + note->layers, (piece.layer_count - walk->depth) * sizeof(*layers));
         wp_sink_piece(telling->sink, &piece);
@@ -484,7 +486,7 @@ static void tell_row(const struct telling *telling, const struct row *row, uint6
 static void repeat(struct wp_explainer *x, const struct wp_shared_use *use, const struct run *run)
 {
     struct wp_shared_walk *walk = use->walk;
-    const struct telling telling = {x, x->sink, walk};
+    const struct telling telling = {x, x->sink, walk, false};
     bool is_each = !use->is_alike || wp_sink_wants_each(x->sink);
     x->fleet->visits += 1 + (run->last - run->first) / (is_each ? TOLD_A_LOOK : SLICES_A_LOOK);
     for (uint64_t i = run->last + 1; is_each && i-- > run->first;)
@@ -516,7 +518,7 @@ bool wp_shared_repeat(struct wp_explainer *x, struct wp_shared_use *use)
 
 static void settle(struct wp_explainer *x, const struct wp_sink *sink, struct wp_shared_walk *walk)
 {
-    const struct telling telling = {x, sink, walk};
+    const struct telling telling = {x, sink, walk, true};
     uint64_t times = 0;
     memcpy(x->layers, walk->layers, walk->depth * sizeof(*walk->layers));
     for (uint64_t i = 0; i < walk->chunk_count; i++)

@@ -32,7 +32,8 @@ struct wp_piece {
     const struct wp_layer *layers;
     uint32_t layer_count;
     bool is_run;
-    uint64_t times; /* so many of it, for others who waited; 0 stands for 1 */
+    bool is_settled; /* of explanations before this one (wp_shared_settle) */
+    uint64_t times;  /* so many of it, for others who waited; 0 stands for 1 */
 };
 
 /* A wait that a message from another host ended. */

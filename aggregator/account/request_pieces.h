@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WP_AGGREGATOR_ACCOUNT_REQUEST_PIECES_H
+#define WP_AGGREGATOR_ACCOUNT_REQUEST_PIECES_H
+/*
+ * The pieces of base threads' time in which requests were served, kept from the account of an epoch until its
+ * transactions are filed: what a request consisted of is read here instead of being explained again. A request that
+ * began before the epoch, or of which a part was left out of the account, is not whole here.
+ */
+#include "aggregator/explain/explain_sink.h"
+
+#include <stddef.h>
+
+struct wp_request { /* read and answered in this epoch */
+    uint64_t from_ns, to_ns;
+    uint64_t least_ns; /* the earliest beginning of this one and of the thread's later ones */
+    uint32_t next;     /* the thread's next one + 1, 0: none */
+};
+
+struct wp_request_part { /* of a thread's time, explained at once */
+    uint64_t from_ns, to_ns;
+    size_t first, end; /* its pieces */
+};
+
+struct wp_request_piece {
+    uint32_t node, category;
+    uint64_t start_ns, end_ns;
+};
+
+/* Zeroed: none. */
+struct wp_request_pieces {
+    struct wp_request *requests; /* owned */
+    uint32_t request_count, request_room;
+    struct wp_request_part *parts; /* a thread's behind each other, in the order of time; owned */
+    uint32_t part_count, part_room;
+    struct wp_request_piece *pieces; /* a part's latest first; owned */
+    size_t piece_count, piece_room;
+    uint32_t ahead; /* of the thread that is explained: the first request that is not over + 1 */
+    bool is_open;   /* what is explained now goes to the last part */
+    bool is_full;   /* no room: the parts that follow are not here */
+};
+
+/* An epoch begins: nothing is here. */
+void wp_request_pieces_clear(struct wp_request_pieces *pieces);
+void wp_request_pieces_fini(struct wp_request_pieces *pieces);
+/* A request of a thread that ends in this epoch; a thread's come latest first, before what is explained. *first is the
+ * thread's, 0 at the beginning. */
+void wp_request_pieces_expect(struct wp_request_pieces *pieces, uint32_t *first, uint64_t from_ns, uint64_t to_ns);
+/* The thread with these requests is explained now, from its earliest time on. */
+void wp_request_pieces_begin(struct wp_request_pieces *pieces, uint32_t first);
+/* [from, to) of it is explained now, to be followed by wp_request_pieces_close(). */
+void wp_request_pieces_open(struct wp_request_pieces *pieces, uint64_t from_ns, uint64_t to_ns);
+void wp_request_pieces_close(struct wp_request_pieces *pieces);
+void wp_request_pieces_keep(struct wp_request_pieces *pieces, const struct wp_piece *piece);
+static inline void wp_request_pieces_add(struct wp_request_pieces *pieces, const struct wp_piece *piece)
+{
+    if (pieces->is_open && !piece->is_settled)
+        wp_request_pieces_keep(pieces, piece);
+}
+/* The parts of one thread: [first, end). */
+struct wp_request_parts {
+    uint32_t first, end;
+};
+/* Tells the sink of the pieces of [from, to) of the thread with these parts, cut to it, latest first, as wp_explain()
+ * would. False: it is not whole here, and nothing was told. */
+bool wp_request_pieces_tell(const struct wp_request_pieces *pieces, const struct wp_request_parts *parts,
+    uint64_t from_ns, uint64_t to_ns, const struct wp_sink *sink);
+
+#endif
