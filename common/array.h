@@ -26,6 +26,23 @@
         wp_array_rc;                                                                                                   \
     }))
 
+/*
+ * The number of the first row, from `from` to before `end`, that `is_before` does not hold of: an expression of the row
+ * number `at`, true of the rows at the beginning alone, as it is where they ascend. `end` when it holds of all.
+ */
+#define WP_LOWER_BOUND(at, from, end, is_before)                                                                       \
+    (__extension__({                                                                                                   \
+        __typeof__((end) + 0u) wp_low = (from), wp_high = (end);                                                       \
+        while (wp_low < wp_high) {                                                                                     \
+            __typeof__(wp_low) at = wp_low + (wp_high - wp_low) / 2;                                                   \
+            if (is_before)                                                                                             \
+                wp_low = at + 1;                                                                                       \
+            else                                                                                                       \
+                wp_high = at;                                                                                          \
+        }                                                                                                              \
+        wp_low;                                                                                                        \
+    }))
+
 struct wp_array_wish {
     size_t rows, row_size;
     bool is_zero;

@@ -4,6 +4,7 @@
 #include "aggregator/account/sample_sums.h"
 #include "aggregator/explain/explain_node.h"
 #include "aggregator/timeline/taken.h"
+#include "common/array.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -26,22 +27,17 @@ static void explain(struct wp_aggregate *aggregate, const struct wp_interval *in
         wp_intervals_add(aggregate->followed, interval);
 }
 
+static bool is_before(const struct wp_interval *row, const struct wp_interval *interval)
+{
+    return row->host != interval->host    ? row->host < interval->host
+        : row->thread != interval->thread ? row->thread < interval->thread
+                                          : row->end_ns <= interval->start_ns;
+}
+
 /* The first of the followed ones that ends after the interval begins, or is of a thread behind its own. */
 static uint32_t first_after(const struct wp_intervals *followed, uint32_t known, const struct wp_interval *interval)
 {
-    uint32_t low = 0, high = known;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        const struct wp_interval *row = &followed->rows[middle];
-        bool is_before = row->host != interval->host ? row->host < interval->host
-            : row->thread != interval->thread        ? row->thread < interval->thread
-                                                     : row->end_ns <= interval->start_ns;
-        if (is_before)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return WP_LOWER_BOUND(at, 0, known, is_before(&followed->rows[at], interval));
 }
 
 /* Explains what of the interval was not followed before; the followed ones are sorted and disjoint. */

@@ -32,15 +32,7 @@ void wp_clock_pair_fini(struct wp_clock_pair *pair)
 /* The first point at or after that. */
 static uint32_t find(const struct wp_clock_points *side, uint64_t at_ns)
 {
-    uint32_t low = 0, high = side->count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (side->points[middle].at_ns < at_ns)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return WP_LOWER_BOUND(middle, 0, side->count, side->points[middle].at_ns < at_ns);
 }
 
 static bool same_cell(uint64_t a_ns, uint64_t b_ns)

@@ -2,6 +2,7 @@
 #include "aggregator/clock/clock_view.h"
 
 #include "aggregator/clock/clock_types.h"
+#include "common/array.h"
 
 #include <math.h>
 #include <string.h>
@@ -55,18 +56,10 @@ static uint64_t reading(const struct wp_clock_point *point, int from)
  * are sorted but for differing delays; to miss some is right, too. Not if that clock went back. */
 static uint32_t position(const struct wp_clock_points *points, int from, bool is_after, uint64_t edge_ns)
 {
-    uint32_t low = 0, high = points->count;
     if (from && points->is_mixed)
         return is_after ? 0 : points->count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        uint64_t at_ns = reading(&points->points[middle], from);
-        if (is_after ? at_ns < edge_ns : at_ns <= edge_ns)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return is_after ? WP_LOWER_BOUND(middle, 0, points->count, reading(&points->points[middle], from) < edge_ns)
+                    : WP_LOWER_BOUND(middle, 0, points->count, reading(&points->points[middle], from) <= edge_ns);
 }
 
 /* Moves a limit of an interval nearer to it, to the last point before it or the first one after it. */

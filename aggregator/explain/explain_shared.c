@@ -195,15 +195,7 @@ static uint64_t person(uint32_t host, uint32_t thread)
 /* Where it is, or would be, among those that searches came by. */
 static uint32_t place_of(const struct wp_shared_walk *walk, uint64_t who)
 {
-    uint32_t low = 0;
-    for (uint32_t high = walk->met_count; low < high;) {
-        uint32_t middle = low + (high - low) / 2;
-        if (walk->met[middle] < who)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return WP_LOWER_BOUND(middle, 0, walk->met_count, walk->met[middle] < who);
 }
 
 /* Did searches come by one of those who wait now? */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "aggregator/net/asked.h"
 
+#include "common/array.h"
 #include "common/clock.h"
 
 #include <stdlib.h>
@@ -123,15 +124,8 @@ void wp_asked_read(struct wp_asked *asked, uint32_t thread, const struct wp_answ
 /* The first one that was read later than that. */
 static uint64_t answers_after(const struct wp_answers *answers, uint64_t time_ns)
 {
-    uint64_t low = answers->ring.first, high = answers->ring.end;
-    while (low < high) {
-        uint64_t middle = low + (high - low) / 2;
-        if (answer_at(answers, middle)->read_ns <= time_ns)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return WP_LOWER_BOUND(
+        middle, answers->ring.first, answers->ring.end, answer_at(answers, middle)->read_ns <= time_ns);
 }
 
 bool wp_asked_answered(const struct wp_asked *asked, uint32_t thread, const struct wp_answer_wanted *wanted,

@@ -188,28 +188,14 @@ static const struct wp_receive *receive_at(const struct wp_socket *socket, uint6
 /* The first send later than that, the first receive later than that. */
 static uint64_t sends_after(const struct wp_socket *socket, uint64_t time_ns)
 {
-    uint64_t low = socket->send_ring.first, high = socket->send_ring.end;
-    while (low < high) {
-        uint64_t middle = low + (high - low) / 2;
-        if (send_at(socket, middle)->time_ns <= time_ns)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return WP_LOWER_BOUND(
+        middle, socket->send_ring.first, socket->send_ring.end, send_at(socket, middle)->time_ns <= time_ns);
 }
 
 static uint64_t receives_after(const struct wp_socket *socket, uint64_t time_ns)
 {
-    uint64_t low = socket->receive_ring.first, high = socket->receive_ring.end;
-    while (low < high) {
-        uint64_t middle = low + (high - low) / 2;
-        if (receive_at(socket, middle)->time_ns <= time_ns)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return WP_LOWER_BOUND(
+        middle, socket->receive_ring.first, socket->receive_ring.end, receive_at(socket, middle)->time_ns <= time_ns);
 }
 
 /* The thread did something on that socket; when it last did so on another one. */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "aggregator/net/woken.h"
 
+#include "common/array.h"
+
 #include <stdlib.h>
 
 void wp_woken_init(struct wp_woken *woken)
@@ -60,13 +62,5 @@ void wp_woken_turn(struct wp_woken *woken, uint32_t waker, uint32_t thread, uint
 
 uint64_t wp_woken_since(const struct wp_woken_list *list, uint64_t time_ns)
 {
-    uint64_t low = list->ring.first, high = list->ring.end;
-    while (low < high) {
-        uint64_t middle = low + (high - low) / 2;
-        if (wp_woken_at(list, middle)->time_ns < time_ns)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return WP_LOWER_BOUND(middle, list->ring.first, list->ring.end, wp_woken_at(list, middle)->time_ns < time_ns);
 }

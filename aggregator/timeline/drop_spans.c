@@ -16,15 +16,7 @@ void wp_drop_spans_fini(struct wp_drop_spans *spans)
 /* The first span that ends at `at_ns` or later. */
 static uint32_t find(const struct wp_drop_spans *spans, uint64_t at_ns)
 {
-    uint32_t low = 0, high = spans->count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (spans->rows[middle].to_ns < at_ns)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return WP_LOWER_BOUND(middle, 0, spans->count, spans->rows[middle].to_ns < at_ns);
 }
 
 static void remove_rows(struct wp_drop_spans *spans, uint32_t first, uint32_t end)

@@ -2,6 +2,8 @@
 /* The rings of slices and samples: taking one in, looking things up, and forgetting what is old. */
 #include "aggregator/timeline/slices.h"
 
+#include "common/array.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -102,13 +104,7 @@ uint64_t wp_thread_find(const struct wp_thread *thread, uint64_t at_ns)
         (hint + 1 == high || wp_thread_slice(thread, hint + 1)->out_ns > at_ns))
         return hint;
     narrow(thread, at_ns, &low, &high);
-    while (low < high) { /* the first slice that begins after `at` */
-        uint64_t middle = low + (high - low) / 2;
-        if (wp_thread_slice(thread, middle)->out_ns <= at_ns)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    low = WP_LOWER_BOUND(middle, low, high, wp_thread_slice(thread, middle)->out_ns <= at_ns); /* the first after it */
     if (low == thread->first_slice)
         return thread->slice_end;
     ((struct wp_thread *)(uintptr_t)thread)->found = low - 1; /* no part of what the thread is */
@@ -131,13 +127,7 @@ uint64_t wp_thread_find_sample(const struct wp_thread *thread, uint64_t at_ns)
         if (low < high && sample_time(thread, low) >= at_ns)
             high = low;
     }
-    while (low < high) {
-        uint64_t middle = low + (high - low) / 2;
-        if (sample_time(thread, middle) < at_ns)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    low = WP_LOWER_BOUND(middle, low, high, sample_time(thread, middle) < at_ns);
     ((struct wp_thread *)(uintptr_t)thread)->found_sample = low; /* no part of what the thread is */
     return low;
 }

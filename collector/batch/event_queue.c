@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/batch/event_queue.h"
 
+#include "common/array.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -74,14 +76,7 @@ int wp_event_queue_sort(struct wp_event_queue *q)
     uint64_t lowest = UINT64_MAX;
     for (size_t i = q->sorted; i < q->count; i++)
         lowest = q->events[i].time_ns < lowest ? q->events[i].time_ns : lowest;
-    size_t low = 0, high = q->sorted;
-    while (low < high) { /* the first that is after `lowest` */
-        size_t middle = low + (high - low) / 2;
-        if (q->events[middle].time_ns > lowest)
-            high = middle;
-        else
-            low = middle + 1;
-    }
+    size_t low = WP_LOWER_BOUND(middle, 0, q->sorted, q->events[middle].time_ns <= lowest);
     struct wp_event *from = q->events + low;
     size_t count = q->count - low;
     if (!q->spare && !(q->spare = malloc(q->room * sizeof(*q->spare))))
@@ -107,15 +102,7 @@ int wp_event_queue_sort(struct wp_event_queue *q)
 
 size_t wp_event_queue_before(const struct wp_event_queue *q, uint64_t time_ns)
 {
-    size_t low = 0, high = q->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (q->events[middle].time_ns < time_ns)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return WP_LOWER_BOUND(middle, 0, q->count, q->events[middle].time_ns < time_ns);
 }
 
 /* What a burst took, or events that waited for names, goes back. */

@@ -111,14 +111,7 @@ static int by_start(const void *x, const void *y)
 
 static const struct range *find_range(const struct ranges *r, uint64_t address)
 {
-    uint32_t low = 0, high = r->count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (r->items[middle].start <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    uint32_t low = WP_LOWER_BOUND(middle, 0, r->count, r->items[middle].start <= address);
     return low && address < r->items[low - 1].end ? &r->items[low - 1] : NULL;
 }
 

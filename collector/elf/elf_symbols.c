@@ -364,14 +364,7 @@ bool wp_elf_symbols_data_address(const struct wp_elf_symbols *s, uint64_t offset
 /* The last one that begins at or before the place and does not end before it. */
 static const struct symbol *find(const struct list *list, uint64_t place)
 {
-    uint32_t low = 0, high = list->count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (list->symbols[middle].offset <= place)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    uint32_t low = WP_LOWER_BOUND(middle, 0, list->count, list->symbols[middle].offset <= place);
     const struct symbol *symbol = low ? &list->symbols[low - 1] : NULL;
     return symbol && symbol->size && place - symbol->offset >= symbol->size ? NULL : symbol;
 }

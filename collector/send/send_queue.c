@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/send/send_queue.h"
 
+#include "common/array.h"
 #include "common/clock.h"
 #include "proto/batch_decode.h"
 #include "proto/frame.h"
@@ -254,14 +255,7 @@ int wp_send_queue_read(struct wp_send_queue *o, uint64_t *seq, const char *endpo
     bool is_spooled = o->session && *seq <= wp_spool_session_last(o->session);
     if (is_spooled && (!o->count || *seq < frame_at(o, 0)->seq || wp_spool_session_is_past(o->session, *seq, endpoint)))
         return read_spool(o, *seq, endpoint, frame, size, err);
-    uint32_t low = 0, high = o->count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (frame_at(o, middle)->seq < *seq)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    uint32_t low = WP_LOWER_BOUND(middle, 0, o->count, frame_at(o, middle)->seq < *seq);
     if (low == o->count)
         return wp_error_set(err, -ENOENT, "batch %llu is not there", (unsigned long long)*seq);
     *seq = frame_at(o, low)->seq;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/spool/spool_files.h"
 
+#include "common/array.h"
 #include "proto/frame.h"
 
 #include <errno.h>
@@ -17,14 +18,7 @@ static void wake(struct wp_spool_files *s, struct wp_spool_segment *segment)
 /* The segment that begins at `seq` or before it; count: none. */
 static size_t segment_of(const struct wp_spool_files *s, uint64_t seq)
 {
-    size_t low = 0, high = s->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (wp_spool_segment_first(s->segments[middle]) <= seq)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low = WP_LOWER_BOUND(middle, 0, s->count, wp_spool_segment_first(s->segments[middle]) <= seq);
     return low ? low - 1 : s->count;
 }
 

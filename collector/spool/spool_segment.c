@@ -294,14 +294,7 @@ uint64_t wp_spool_segment_last_ns(const struct wp_spool_segment *s)
 
 bool wp_spool_segment_find(const struct wp_spool_segment *s, uint64_t seq, size_t *index)
 {
-    size_t low = 0, high = s->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (s->base + s->places[middle].first <= seq)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low = WP_LOWER_BOUND(middle, 0, s->count, s->base + s->places[middle].first <= seq);
     *index = low ? low - 1 : 0;
     return low > 0;
 }

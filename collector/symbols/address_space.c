@@ -131,15 +131,7 @@ static uint32_t object_of(
 /* The first mapping that ends behind `address`. */
 static uint32_t first_behind(const struct space *space, uint64_t address)
 {
-    uint32_t low = 0, high = space->count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (space->mappings[middle].end > address)
-            high = middle;
-        else
-            low = middle + 1;
-    }
-    return low;
+    return WP_LOWER_BOUND(middle, 0, space->count, space->mappings[middle].end <= address);
 }
 
 /* Makes [start, end) free: mappings inside go, those that reach in are cut, one around it becomes two. */

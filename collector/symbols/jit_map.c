@@ -282,15 +282,8 @@ void wp_jit_map_dump(struct wp_jit_map *m, int fd)
 
 static const char *find(const struct wp_jit_map *m, uint64_t address)
 {
-    uint32_t low = 0, high = m->count;
+    uint32_t low = WP_LOWER_BOUND(middle, 0, m->count, m->entries[middle].start <= address);
     const struct entry *best = NULL;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (m->entries[middle].start <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
     for (uint32_t i = 0; i < LOOK_BACK && i < low; i++) {
         const struct entry *e = &m->entries[low - 1 - i];
         if (address - e->start < e->size && (!best || e->order > best->order))

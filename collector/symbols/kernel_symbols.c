@@ -105,14 +105,7 @@ int wp_kernel_symbols_read(struct wp_kernel_symbols **symbols, const char *path,
 
 int wp_kernel_symbols_find(const struct wp_kernel_symbols *s, uint64_t address, struct wp_kernel_function *function)
 {
-    uint32_t low = 0, high = s->count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (s->symbols[middle].address <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    uint32_t low = WP_LOWER_BOUND(middle, 0, s->count, s->symbols[middle].address <= address);
     if (!low || address - s->symbols[low - 1].address > REACH)
         return -ENOENT;
     const struct symbol *symbol = &s->symbols[low - 1];

@@ -124,14 +124,7 @@ void wp_unwind_rows_settle(struct wp_unwind_rows *r)
 /* The rule at an offset in the file, as the kernel side finds it; false: there is none. */
 static bool unwind_rows_find(const struct wp_unwind_rows *r, uint64_t offset, struct wp_unwind_row *row)
 {
-    uint32_t low = 0, high = r->settled;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (r->rows[middle].offset <= offset)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    uint32_t low = WP_LOWER_BOUND(middle, 0, r->settled, r->rows[middle].offset <= offset);
     if (!low)
         return false;
     const struct row *found = &r->rows[low - 1];

@@ -16,8 +16,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#define OVERLAPS 8u /* other releases at the same time that are looked at */
-
 /* Which release NEW is, and which one it stands on. */
 static int find_operands(const struct wp_stores *stores, const struct wp_check_options *options,
     struct wp_operand_spec operand[2], struct wp_error *err)
@@ -91,14 +89,18 @@ static int canary_operands(struct wp_operand_spec operand[2], const char *canary
 }
 
 /* Other releases that ran while a side was measured: what differs may be theirs. */
-static int read_overlaps(struct wp_facts facts[2], const struct wp_stores *stores, struct wp_error *err)
+static int read_overlaps(
+    struct wp_compare *compare, const struct wp_facts facts[2], const struct wp_stores *stores, struct wp_error *err)
 {
     struct wp_release_order order;
     int rc = wp_release_order_read(&order, stores, &(struct wp_order_options){0}, err);
     for (int i = 0; i < 2 && !rc; i++) {
-        size_t row = wp_release_order_find(&order, facts[i].release), others[OVERLAPS];
-        size_t count = row == SIZE_MAX ? 0 : wp_release_overlap_candidates(&order, row, others, OVERLAPS);
-        rc = wp_release_overlap_read(&facts[i], stores, &order, others, count, err);
+        struct wp_page_context context = {.facts = &facts[i]};
+        rc = wp_release_overlap_read(&context, stores, &order, err);
+        if (!rc)
+            compare->operand[i].overlaps =
+                wp_release_overlap_sentence(&compare->pool, context.overlaps, context.overlap_count);
+        wp_page_context_fini(&context);
     }
     wp_release_order_fini(&order);
     return rc;
@@ -118,7 +120,7 @@ static int format_text(struct wp_buffer *out, const struct wp_compare *compare, 
 static int format(struct wp_buffer *out, const struct wp_compare *compare, const struct wp_facts *after,
     enum wp_check_format as, struct wp_error *err)
 {
-    return as == WP_CHECK_HTML ? wp_single_file(out, after, compare, err)
+    return as == WP_CHECK_HTML ? wp_single_file(out, &(struct wp_page_context){.facts = after}, compare, err)
         : as == WP_CHECK_JSON  ? wp_format_check_json(out, compare, err)
         : as == WP_CHECK_JUNIT ? wp_format_check_junit(out, compare, err)
                                : format_text(out, compare, err);
@@ -144,14 +146,14 @@ int wp_check_run(struct wp_buffer *out, const struct wp_check_options *options, 
     operand[WP_BEFORE].same_time = operand[WP_AFTER].same_time = options->same_time || *options->canary;
     if (!rc)
         rc = wp_operands_read(facts, &stores, operand, options->aggregate, err);
-    if (!rc)
-        rc = read_overlaps(facts, &stores, err);
     if (!rc && options->format == WP_CHECK_HTML)
         rc = wp_other_windows_fit(&facts[WP_AFTER], err);
     if (!rc)
         rc = wp_compare_build(&compare, &facts[WP_BEFORE], &facts[WP_AFTER], &options->common.compare, err);
     if (!rc) {
-        rc = format(out, &compare, &facts[WP_AFTER], options->format, err);
+        rc = read_overlaps(&compare, facts, &stores, err);
+        if (!rc)
+            rc = format(out, &compare, &facts[WP_AFTER], options->format, err);
         *is_degraded = compare.is_degraded;
         if (!rc && options->keeps)
             rc = wp_check_store(&stores, &compare, &operand[WP_AFTER],

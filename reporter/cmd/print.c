@@ -34,16 +34,11 @@ static int format_text(struct wp_buffer *out, const struct wp_facts *facts, stru
     return rc;
 }
 
-static int html(struct wp_buffer *out, const struct wp_facts *facts, struct wp_error *err)
-{
-    return wp_single_file(out, facts, NULL, err);
-}
-
 static const struct {
     const char *name;
-    int (*write)(struct wp_buffer *out, const struct wp_facts *facts, struct wp_error *err); /* NULL: of tables */
+    int (*write)(struct wp_buffer *out, const struct wp_facts *facts, struct wp_error *err); /* NULL: it takes more */
 } formats[WP_FORMATS] = {
-    [WP_FORMAT_HTML] = {"html", html},
+    [WP_FORMAT_HTML] = {"html", NULL},
     [WP_FORMAT_JSON] = {"json", wp_format_json},
     [WP_FORMAT_TEXT] = {"text", format_text},
     [WP_FORMAT_FOLDED] = {"folded", wp_format_folded},
@@ -66,11 +61,14 @@ int wp_format_parse(const char *name, enum wp_format *format)
     return -EINVAL;
 }
 
-static int format(
-    struct wp_buffer *out, const struct wp_facts *facts, const struct wp_print_options *options, struct wp_error *err)
+static int format(struct wp_buffer *out, const struct wp_page_context *context, const struct wp_print_options *options,
+    struct wp_error *err)
 {
+    const struct wp_facts *facts = context->facts;
     if (formats[options->format].write)
         return formats[options->format].write(out, facts, err);
+    if (options->format == WP_FORMAT_HTML)
+        return wp_single_file(out, context, NULL, err);
     return options->format == WP_FORMAT_CSV ? wp_format_csv(out, facts, options->table, err)
                                             : wp_format_ndjson(out, facts, options->table, err);
 }
@@ -119,12 +117,13 @@ static int print_release(struct wp_buffer *out, const struct wp_snapshot *snapsh
     const struct wp_print_options *options, struct wp_error *err)
 {
     struct wp_facts facts = {0};
+    struct wp_page_context context = {.facts = &facts};
     char aggregate[WP_ID_ROOM];
     int rc = wp_aggregate_choose(snapshot, options->aggregate, &options->selection, aggregate, err);
     if (!rc)
         rc = wp_facts_read(&facts, snapshot, aggregate, &options->selection, err);
     if (!rc && options->format == WP_FORMAT_HTML)
-        rc = wp_origins_read(&facts, snapshot, &options->selection, err);
+        rc = wp_origins_read(&context, snapshot, &options->selection, err);
     if (!rc && (options->format == WP_FORMAT_HTML || options->exemplar))
         rc = wp_other_windows_read(&facts, snapshot, &options->selection, err);
     if (!rc && options->format == WP_FORMAT_HTML)
@@ -132,7 +131,8 @@ static int print_release(struct wp_buffer *out, const struct wp_snapshot *snapsh
     if (!rc && options->exemplar)
         rc = choose_window(&facts, options->exemplar, err);
     if (!rc)
-        rc = format(out, &facts, options, err);
+        rc = format(out, &context, options, err);
+    wp_page_context_fini(&context);
     wp_facts_fini(&facts);
     return rc ? wp_error_wrap(err, rc, "release %s", snapshot->release) : 0;
 }

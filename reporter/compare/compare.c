@@ -7,7 +7,6 @@
 #include "reporter/compare/compare_location.h"
 #include "reporter/compare/compare_method.h"
 #include "reporter/compare/compare_whole.h"
-#include "reporter/facts/release_overlap.h"
 #include "storage/report/report_read.h"
 #include "storage/report/report_series.h"
 
@@ -75,7 +74,6 @@ static void describe_operand(struct wp_compare_build *build, int which, const st
     *operand = (struct wp_operand){.release = facts->release,
         .aggregate = facts->aggregate,
         .group = facts->group,
-        .overlaps = wp_release_overlap_sentence(&build->compare->pool, facts->overlaps, facts->overlap_count),
         .wall_ns = facts->wall_ns,
         .total_ns = facts->total_ns,
         .first_ns = facts->first_ns,

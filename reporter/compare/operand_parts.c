@@ -63,14 +63,7 @@ static void keep_common(struct wp_operand_parts *parts, const bool *is_common)
 
 static bool has_box(const struct wp_operand_parts *parts, uint64_t timebox_s)
 {
-    size_t low = 0, high = parts->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (parts->rows[middle].timebox_s < timebox_s)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low = WP_LOWER_BOUND(middle, 0, parts->count, parts->rows[middle].timebox_s < timebox_s);
     return low < parts->count && parts->rows[low].timebox_s == timebox_s;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "reporter/data/origin_data.h"
 
+#include "common/array.h"
 #include "common/intern.h"
 #include "common/intmap.h"
 #include "reporter/display/escape.h"
@@ -109,14 +110,7 @@ static void add_samples(struct mapping *mapping, const uint32_t *rows)
         return; /* never: the sum is as wide as its widest part */
     for (uint32_t i = 0; i < samples; i++) {
         uint64_t wanted = sample[i].bucket >> (shift - own_shift);
-        uint32_t low = 0, high = buckets;
-        while (low + 1 < high) {
-            uint32_t middle = low + (high - low) / 2;
-            if (bucket[middle] <= wanted)
-                low = middle;
-            else
-                high = middle;
-        }
+        uint32_t low = WP_LOWER_BOUND(middle, 0, buckets, bucket[middle] < wanted);
         if (rows[sample[i].cell] != NONE && low < buckets && bucket[low] == wanted)
             mapping->times[rows[sample[i].cell]][low + 1] += sample[i].ns;
     }
@@ -178,10 +172,11 @@ static void put_column(struct wp_buffer *out, const struct mapping *mapping, con
     wp_buffer_puts(out, "],\n");
 }
 
-int wp_origin_data(struct wp_buffer *out, const struct wp_facts *facts, size_t origin, struct wp_error *err)
+int wp_origin_data(struct wp_buffer *out, const struct wp_page_context *context, size_t origin, struct wp_error *err)
 {
+    const struct wp_facts *facts = context->facts;
     struct mapping mapping = {
-        .facts = facts, .report = facts->origins.rows[origin].report, .names = wp_intern_create()};
+        .facts = facts, .report = context->origins.rows[origin].report, .names = wp_intern_create()};
     int rc = mapping.names ? map_frames(&mapping) : -ENOMEM;
     if (!rc)
         rc = map_nodes(&mapping);
@@ -270,11 +265,13 @@ static int put_processes(struct wp_buffer *out, const struct wp_facts *facts)
     return 0;
 }
 
-int wp_origin_list(struct wp_buffer *out, const struct wp_facts *facts, struct wp_error *err)
+int wp_origin_list(struct wp_buffer *out, const struct wp_page_context *context, struct wp_error *err)
 {
+    const struct wp_facts *facts = context->facts;
+    const struct wp_origins *origins = &context->origins;
     wp_buffer_puts(out, "wakepath.data(\"origins\",{\"rows\":[\n");
-    for (size_t i = 0; i < facts->origins.count; i++) {
-        const struct wp_host_origin *origin = &facts->origins.rows[i];
+    for (size_t i = 0; i < origins->count; i++) {
+        const struct wp_host_origin *origin = &origins->rows[i];
         wp_buffer_puts(out, i ? ",\n[" : "[");
         wp_escape_js(out, origin->name);
         wp_buffer_putc(out, ',');
@@ -283,6 +280,6 @@ int wp_origin_list(struct wp_buffer *out, const struct wp_facts *facts, struct w
     }
     wp_buffer_puts(out, "],\n\"processes\":[");
     int rc = facts->host_count > 1 ? put_processes(out, facts) : 0;
-    wp_buffer_printf(out, "],\n\"missing\":%" PRIu64 "});\n", facts->origins.missing_ns);
+    wp_buffer_printf(out, "],\n\"missing\":%" PRIu64 "});\n", origins->missing_ns);
     return rc || out->failed ? wp_error_set(err, -ENOMEM, "out of memory for the list of hosts") : 0;
 }

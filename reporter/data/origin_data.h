@@ -7,9 +7,10 @@
  * ns, samples (how many of what follows a cell has), place (in the buckets of time_data.h) and time (ns).
  */
 #include "reporter/facts/facts.h"
+#include "reporter/facts/page_context.h"
 
-int wp_origin_list(struct wp_buffer *out, const struct wp_facts *facts, struct wp_error *err);
-/* Of facts->origins.rows[origin], which has a report of its own. */
-int wp_origin_data(struct wp_buffer *out, const struct wp_facts *facts, size_t origin, struct wp_error *err);
+int wp_origin_list(struct wp_buffer *out, const struct wp_page_context *context, struct wp_error *err);
+/* Of context->origins.rows[origin], which has a report of its own. */
+int wp_origin_data(struct wp_buffer *out, const struct wp_page_context *context, size_t origin, struct wp_error *err);
 
 #endif

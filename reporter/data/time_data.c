@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "reporter/data/time_data.h"
 
+#include "common/array.h"
 #include "storage/report/report_read.h"
 #include "storage/report/report_series.h"
 
@@ -57,15 +58,8 @@ static void sort_samples(struct table *table, uint32_t cells)
 
 static uint32_t bucket_place(const struct table *table, uint64_t bucket)
 {
-    uint32_t low = 0, high = table->bucket_count;
-    while (low + 1 < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (table->buckets[middle] <= bucket)
-            low = middle;
-        else
-            high = middle;
-    }
-    return low;
+    uint32_t behind = WP_LOWER_BOUND(middle, 0, table->bucket_count, table->buckets[middle] <= bucket);
+    return behind ? behind - 1 : 0;
 }
 
 /* A cell's time by bucket, summed: equal reports give equal bytes whatever the order of their samples. */

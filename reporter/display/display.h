@@ -139,6 +139,8 @@ struct wp_item {
     struct wp_item *next;
 };
 
+struct wp_page_context;
+
 struct wp_display {
     struct wp_pool pool;
     struct wp_page_id page_id; /* the page itself */
@@ -148,6 +150,7 @@ struct wp_display {
     struct wp_table nowhere;                 /* stands in for a table that found no memory; it has no room */
     const char *tab_release, *tab_aggregate; /* whose views the tabs lead to; NULL: no tabs */
     bool tab_compare;                        /* there is a page that compares them with an older release */
+    const struct wp_page_context *context;   /* borrowed, for the page's builder; NULL: none (page_context.h) */
     const char *data; /* the file of the view's data; NULL: the one that all views of its kind share */
     const char *view; /* scripts that the page needs beyond the common ones, NULL none */
 };

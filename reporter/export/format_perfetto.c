@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "reporter/export/format_perfetto.h"
 
+#include "common/array.h"
 #include "common/json.h"
 #include "reporter/display/escape.h"
 
@@ -131,15 +132,9 @@ static int find_slices(struct writer *writer)
 /* The last slice of the thread that begins at `ns` or before, NULL none. */
 static const struct slice *slice_at(const struct writer *writer, uint32_t thread, uint64_t ns)
 {
-    uint32_t low = 0, high = writer->slice_count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        const struct slice *slice = &writer->slices[middle];
-        if (slice->thread < thread || (slice->thread == thread && slice->start_ns <= ns))
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    const struct slice *slices = writer->slices;
+    uint32_t low = WP_LOWER_BOUND(middle, 0, writer->slice_count,
+        slices[middle].thread < thread || (slices[middle].thread == thread && slices[middle].start_ns <= ns));
     return low && writer->slices[low - 1].thread == thread ? &writer->slices[low - 1] : NULL;
 }
 

@@ -52,19 +52,19 @@ static bool is_by_threads(const char *aggregate)
     return size > end && !strcmp(aggregate + size - end, WP_BESIDE_THREADS);
 }
 
-void wp_beside_find_other(struct wp_facts *facts, const struct wp_snapshot *snapshot)
+void wp_beside_find_other(struct wp_page_context *context, const struct wp_snapshot *snapshot)
 {
-    bool is_threads = is_by_threads(facts->aggregate);
-    const char *other = is_threads ? wp_pool_printf(&facts->pool, "%.*s",
-                                         (int)(strlen(facts->aggregate) - strlen(WP_BESIDE_THREADS)), facts->aggregate)
-                                   : wp_pool_printf(&facts->pool, "%s" WP_BESIDE_THREADS, facts->aggregate);
+    const char *own = context->facts->aggregate;
+    const char *other = is_by_threads(own)
+        ? wp_pool_printf(&context->pool, "%.*s", (int)(strlen(own) - strlen(WP_BESIDE_THREADS)), own)
+        : wp_pool_printf(&context->pool, "%s" WP_BESIDE_THREADS, own);
     char **aggregates = NULL;
     size_t count = 0;
     if (wp_snapshot_aggregates(snapshot, &aggregates, &count, NULL))
         return;
     for (size_t i = 0; other && i < count; i++)
         if (!strcmp(aggregates[i], other))
-            facts->other_view = other;
+            context->other_view = other;
     wp_strings_free(aggregates, count);
 }
 

@@ -6,6 +6,7 @@
  * nobody waited for (docs/engine.md, "What a total is").
  */
 #include "reporter/facts/facts.h"
+#include "reporter/facts/page_context.h"
 
 #define WP_BESIDE_THREADS ".threads" /* ends the name of the view by threads that stands beside a process' progress */
 
@@ -13,8 +14,8 @@
 bool wp_beside_take(struct wp_facts *facts, const char *name, uint64_t ns);
 /* The rows are complete. */
 void wp_beside_sort(struct wp_facts *facts);
-/* The name of the other view on the same process, if the release has it, else NULL. */
-void wp_beside_find_other(struct wp_facts *facts, const struct wp_snapshot *snapshot);
+/* context->other_view, if the release has it. */
+void wp_beside_find_other(struct wp_page_context *context, const struct wp_snapshot *snapshot);
 /* "progress", "busy" or "threads": as a selector says it. */
 const char *wp_beside_word(const struct wp_facts *facts);
 /* What the total is of, a few words; and what stands beside it, a sentence or NULL. */

@@ -2,8 +2,9 @@
 #ifndef WP_REPORTER_FACTS_FACTS_H
 #define WP_REPORTER_FACTS_FACTS_H
 /*
- * All the facts that the pages of one aggregate may show, as plain structs: read from the store in one snapshot, then
- * only looked at. Texts belong to `pool` or to the report and live as long as the facts.
+ * All the facts that the pages of one aggregate may show, as plain structs: read from the store in one snapshot
+ * (facts_read.h, other_windows.h), then only looked at. What pages show beside them is in page_context.h. Texts belong
+ * to `pool` or to the report and live as long as the facts.
  */
 #include "reporter/base/text_pool.h"
 #include "reporter/display/page_id.h"
@@ -101,30 +102,12 @@ struct wp_exemplar_facts {
     size_t count;
 };
 
-/* Whose time it is: a host, or a shard whose hosts cannot be told apart (origins.h). */
-#define WP_ORIGINS 32u /* the largest; the others are one more, together */
-
-struct wp_host_origin {
-    const char *name;  /* a host, or "shard s1" */
-    const char *hosts; /* of a shard: "web-1, web-2 and 3 more"; of a host "" */
-    size_t host_count;
-    uint64_t total_ns;
-    struct wp_report *report; /* owned; NULL: the only origin there is, the aggregate's report */
-};
-
-struct wp_origins {
-    struct wp_host_origin *rows; /* in the facts' pool; the largest first */
-    size_t count;
-    uint64_t missing_ns; /* of the aggregate, in no origin: what could not be read again */
-};
-
 struct wp_facts {
     struct wp_pool pool;
     const char *release, *aggregate;
     struct wp_report *report; /* owned */
     struct wp_trace *trace;   /* owned; NULL: none kept */
     struct wp_exemplar_facts exemplars;
-    struct wp_origins origins; /* none when only built */
     struct wp_flame flame;
     const char **hosts; /* sorted */
     struct wp_process_fact *processes;
@@ -136,8 +119,7 @@ struct wp_facts {
     size_t beside_count;
     uint64_t idle_ns, unwaited_ns; /* of them all */
     bool is_progress;              /* the total is that of main threads */
-    const char *other_view;     /* the aggregate that shows the same by threads, or by progress; NULL: there is none */
-    struct wp_edge_fact *edges; /* longest waits first */
+    struct wp_edge_fact *edges;    /* longest waits first */
     struct wp_source_lines source;
     struct wp_metadata metadata, release_metadata; /* of the aggregate and of its release; empty when only built */
     struct wp_damage *damage;                      /* owned */
@@ -145,12 +127,6 @@ struct wp_facts {
     size_t host_count, process_count, function_count, unexplained_count, event_count, limit_count, edge_count,
         damage_count;
     size_t finding_count;
-    const char *change;                     /* what changed since an older release, one sentence; NULL: not compared */
-    uint64_t changed_worse, changed_better; /* rows that this comparison found */
-    const char *canary; /* what some hosts differ in from all others, one sentence; NULL: not compared */
-    bool has_canary;    /* and there is a page of it */
-    struct wp_release_overlap *overlaps; /* other releases at the same time (release_overlap.h) */
-    size_t overlap_count;
     struct wp_unsampled_host *unsampled; /* no CPU samples were to be had there (unsampled.h) */
     size_t unsampled_count;
     bool is_command;     /* each recording is of a command, from its start to its end */

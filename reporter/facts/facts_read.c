@@ -307,7 +307,6 @@ int wp_facts_read(struct wp_facts *facts, const struct wp_snapshot *snapshot, co
 void wp_facts_fini(struct wp_facts *facts)
 {
     wp_damage_free(facts->damage, facts->damage_count);
-    wp_origins_fini(&facts->origins);
     wp_flame_fini(&facts->flame);
     wp_report_destroy(facts->report);
     wp_trace_destroy(facts->trace);

@@ -248,17 +248,6 @@ static void add(struct maker *maker, const struct wp_stack_walk *walk)
     }
 }
 
-static int compare(const void *left, const void *right)
-{
-    const struct wp_group_row *a = left, *b = right;
-    if (a->ns != b->ns)
-        return a->ns > b->ns ? -1 : 1;
-    if (a->inclusive_ns != b->inclusive_ns)
-        return a->inclusive_ns > b->inclusive_ns ? -1 : 1;
-    int rc = strcmp(a->name, b->name);
-    return rc ? rc : strcmp(a->object, b->object);
-}
-
 static void take_rows(struct wp_group *group, struct maker *maker)
 {
     uint32_t count = wp_intern_count(maker->keys);
@@ -275,8 +264,7 @@ static void take_rows(struct wp_group *group, struct maker *maker)
             (struct wp_group_row){key, parted ? parted : "", sums->ns, sums->inclusive_ns, sums->count};
         group->matched_ns += sums->ns;
     }
-    if (group->count)
-        qsort(group->rows, group->count, sizeof(*group->rows), compare);
+    wp_group_sort(group);
     maker->failed |= !group->rows || group->pool.failed;
 }
 

@@ -21,6 +21,12 @@ static int compare(const void *left, const void *right)
     return rc ? rc : strcmp(a->object, b->object);
 }
 
+void wp_group_sort(struct wp_group *group)
+{
+    if (group->count)
+        qsort(group->rows, group->count, sizeof(*group->rows), compare);
+}
+
 /* Time on top by function, and the own time of all its lines: where one has several, they share as they have own time.
  */
 struct owners {
@@ -127,7 +133,7 @@ int wp_group_lines(struct wp_group *group, const struct wp_facts *facts, const s
     }
     fini_owners(&owners);
     if (!failed)
-        qsort(group->rows, group->count, sizeof(*group->rows), compare);
+        wp_group_sort(group);
     if (!failed && !group->pool.failed)
         return 0;
     return wp_error_set(err, -ENOMEM, "out of memory for the lines of %s", facts->aggregate);

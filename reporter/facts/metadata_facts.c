@@ -67,15 +67,7 @@ int wp_metadata_read(struct wp_metadata *metadata, struct wp_pool *pool, const s
 
 size_t wp_metadata_find(const struct wp_metadata *metadata, const char *key)
 {
-    size_t low = 0, high = metadata->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (strcmp(metadata->rows[middle].key, key) < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return WP_LOWER_BOUND(middle, 0, metadata->count, strcmp(metadata->rows[middle].key, key) < 0);
 }
 
 const char *wp_metadata_text(const struct wp_metadata *metadata, const char *key)

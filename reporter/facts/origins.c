@@ -11,7 +11,7 @@
 #include <string.h>
 
 struct reading {
-    struct wp_facts *facts;
+    struct wp_page_context *context;
     size_t room;
 };
 
@@ -49,10 +49,10 @@ static struct wp_host_origin *find(struct wp_origins *origins, const struct wp_h
 
 static struct wp_host_origin *add(struct reading *reading, const struct wp_host_origin *made)
 {
-    struct wp_origins *origins = &reading->facts->origins;
+    struct wp_origins *origins = &reading->context->origins;
     if (origins->count == reading->room) {
         size_t room = reading->room ? reading->room * 2 : 16;
-        struct wp_host_origin *grown = wp_pool_alloc(&reading->facts->pool, room * sizeof(*grown));
+        struct wp_host_origin *grown = wp_pool_alloc(&reading->context->pool, room * sizeof(*grown));
         if (!grown)
             return NULL;
         if (origins->count)
@@ -69,8 +69,8 @@ static int take(void *context, const struct wp_share *share, struct wp_error *er
 {
     struct reading *reading = context;
     struct wp_host_origin made = {.report = share->report};
-    describe(&reading->facts->pool, &made, share->report, share->shard);
-    struct wp_host_origin *there = find(&reading->facts->origins, &made);
+    describe(&reading->context->pool, &made, share->report, share->shard);
+    struct wp_host_origin *there = find(&reading->context->origins, &made);
     int rc = 0;
     if (there) {
         rc = wp_report_merge(there->report, share->report, err);
@@ -83,9 +83,9 @@ static int take(void *context, const struct wp_share *share, struct wp_error *er
 }
 
 /* What is known when all of it has been read; those without any time are left out. */
-static void finish(struct wp_facts *facts)
+static void finish(struct wp_page_context *context)
 {
-    struct wp_origins *origins = &facts->origins;
+    struct wp_origins *origins = &context->origins;
     size_t kept = 0;
     for (size_t i = 0; i < origins->count; i++) {
         struct wp_host_origin *origin = &origins->rows[i];
@@ -94,7 +94,7 @@ static void finish(struct wp_facts *facts)
             uint32_t count;
             wp_report_hosts(origin->report, &count);
             origin->host_count = count;
-            origin->hosts = wp_host_names(&facts->pool, origin->report);
+            origin->hosts = wp_host_names(&context->pool, origin->report);
         }
         if (origin->total_ns)
             origins->rows[kept++] = *origin;
@@ -105,9 +105,9 @@ static void finish(struct wp_facts *facts)
 }
 
 /* Those beyond the limit become one. */
-static int join_rest(struct wp_facts *facts, struct wp_error *err)
+static int join_rest(struct wp_page_context *context, struct wp_error *err)
 {
-    struct wp_origins *origins = &facts->origins;
+    struct wp_origins *origins = &context->origins;
     int rc = 0;
     if (origins->count <= WP_ORIGINS)
         return 0;
@@ -116,43 +116,45 @@ static int join_rest(struct wp_facts *facts, struct wp_error *err)
         rc = rc ? rc : wp_report_merge(rest->report, origins->rows[i].report, err);
         wp_report_destroy(origins->rows[i].report);
     }
-    rest->name = wp_pool_printf(&facts->pool, "%zu others", origins->count - WP_ORIGINS);
-    rest->hosts = wp_host_names(&facts->pool, rest->report);
+    rest->name = wp_pool_printf(&context->pool, "%zu others", origins->count - WP_ORIGINS);
+    rest->hosts = wp_host_names(&context->pool, rest->report);
     rest->total_ns = wp_report_total(rest->report);
     rest->host_count = SIZE_MAX;
     origins->count = WP_ORIGINS + 1;
     return rc;
 }
 
-static int take_whole(struct wp_facts *facts)
+static int make_whole(struct wp_page_context *context)
 {
-    struct wp_origins *origins = &facts->origins;
+    const struct wp_facts *facts = context->facts;
+    struct wp_origins *origins = &context->origins;
     const char *only = origins->count == 1 && origins->rows[0].host_count == 1 ? origins->rows[0].name : NULL;
     wp_origins_fini(origins);
-    origins->rows = wp_pool_alloc(&facts->pool, sizeof(*origins->rows));
+    origins->rows = wp_pool_alloc(&context->pool, sizeof(*origins->rows));
     if (!origins->rows)
         return -ENOMEM;
     if (only) /* the other hosts of the fleet have nothing of it themselves */
         origins->rows[0] = (struct wp_host_origin){.name = only, .hosts = "", .host_count = 1};
     else
-        describe(&facts->pool, &origins->rows[0], facts->report, NULL);
+        describe(&context->pool, &origins->rows[0], facts->report, NULL);
     origins->rows[0].total_ns = facts->total_ns;
     origins->count = 1;
     return 0;
 }
 
-int wp_origins_read(struct wp_facts *facts, const struct wp_snapshot *snapshot, const struct wp_selection *selection,
-    struct wp_error *err)
+int wp_origins_read(struct wp_page_context *context, const struct wp_snapshot *snapshot,
+    const struct wp_selection *selection, struct wp_error *err)
 {
-    struct reading reading = {.facts = facts};
-    struct wp_origins *origins = &facts->origins;
+    const struct wp_facts *facts = context->facts;
+    struct reading reading = {.context = context};
+    struct wp_origins *origins = &context->origins;
     int rc = facts->host_count > 1 ? wp_snapshot_shares(snapshot, facts->aggregate, selection, take, &reading, err) : 0;
     if (!rc)
-        finish(facts);
+        finish(context);
     if (!rc && origins->count > 1) {
         qsort(origins->rows, origins->count, sizeof(*origins->rows), by_time);
-        rc = join_rest(facts, err);
-    } else if (!rc && take_whole(facts)) { /* nothing is told apart */
+        rc = join_rest(context, err);
+    } else if (!rc && make_whole(context)) { /* nothing is told apart */
         rc = wp_error_set(err, -ENOMEM, "out of memory for the shares of hosts");
     }
     uint64_t sum = 0;
@@ -160,13 +162,4 @@ int wp_origins_read(struct wp_facts *facts, const struct wp_snapshot *snapshot, 
         sum += origins->rows[i].total_ns;
     origins->missing_ns = facts->total_ns > sum ? facts->total_ns - sum : 0;
     return rc;
-}
-
-void wp_origins_fini(struct wp_origins *origins)
-{
-    for (size_t i = 0; i < origins->count; i++) {
-        wp_report_destroy(origins->rows[i].report);
-        origins->rows[i].report = NULL;
-    }
-    origins->count = 0;
 }

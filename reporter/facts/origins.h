@@ -7,14 +7,13 @@
  * host. What stands on another host's frame says so itself.
  */
 #include "reporter/facts/facts.h"
+#include "reporter/facts/page_context.h"
 
 struct wp_selection;
 struct wp_snapshot;
 
-/* Of facts that are built; texts go into their pool. Reads the aggregate once more, host by host, when there are
- * several. -ENOMEM. */
-int wp_origins_read(struct wp_facts *facts, const struct wp_snapshot *snapshot, const struct wp_selection *selection,
-    struct wp_error *err);
-void wp_origins_fini(struct wp_origins *origins);
+/* Fills context->origins. Reads the aggregate once more, host by host, when there are several. -ENOMEM. */
+int wp_origins_read(struct wp_page_context *context, const struct wp_snapshot *snapshot,
+    const struct wp_selection *selection, struct wp_error *err);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "reporter/facts/over_time.h"
 
+#include "common/array.h"
 #include "storage/report/report_read.h"
 #include "storage/report/report_series.h"
 
@@ -8,14 +9,7 @@
 
 static uint32_t find(const uint64_t *buckets, uint32_t count, uint64_t bucket)
 {
-    uint32_t low = 0, high = count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (buckets[middle] < bucket)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    uint32_t low = WP_LOWER_BOUND(middle, 0, count, buckets[middle] < bucket);
     return low < count && buckets[low] == bucket ? low : count;
 }
 

@@ -10,12 +10,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-size_t wp_release_overlap_candidates(const struct wp_release_order *order, size_t release, size_t *rows, size_t room)
+size_t wp_release_overlap_candidates(
+    const struct wp_release_order *order, size_t release, size_t rows[WP_OVERLAP_CANDIDATES])
 {
     const struct wp_release_row *own = &order->rows[release];
     size_t count = 0;
-    for (size_t away = 1; away < order->count && count < room && own->last_ns; away++)
-        for (int side = 0; side < 2 && count < room; side++) {
+    for (size_t away = 1; away < order->count && count < WP_OVERLAP_CANDIDATES && own->last_ns; away++)
+        for (int side = 0; side < 2 && count < WP_OVERLAP_CANDIDATES; side++) {
             size_t i = side ? release + away : release - away; /* below 0 it is beyond the end */
             const struct wp_release_row *other = i < order->count ? &order->rows[i] : NULL;
             if (other && other->last_ns > own->first_ns && other->first_ns < own->last_ns)
@@ -42,8 +43,10 @@ static void meet(struct wp_release_overlap *window, const struct wp_report *one,
     }
 }
 
-static int read_one(struct wp_facts *facts, const struct wp_stores *stores, const char *release, struct wp_error *err)
+static int read_one(
+    struct wp_page_context *context, const struct wp_stores *stores, const char *release, struct wp_error *err)
 {
+    const struct wp_facts *facts = context->facts;
     static const struct wp_selection everything;
     struct wp_snapshot snapshot;
     struct wp_report *report = NULL;
@@ -57,26 +60,28 @@ static int read_one(struct wp_facts *facts, const struct wp_stores *stores, cons
     wp_damage_free(damage, damaged);
     if (rc)
         return rc;
-    struct wp_release_overlap window = {.release = wp_pool_text(&facts->pool, release)};
+    struct wp_release_overlap window = {.release = wp_pool_text(&context->pool, release)};
     meet(&window, facts->report, report);
-    window.here = wp_host_names(&facts->pool, facts->report);
-    window.there = wp_host_names(&facts->pool, report);
+    window.here = wp_host_names(&context->pool, facts->report);
+    window.there = wp_host_names(&context->pool, report);
     wp_report_destroy(report);
     if (window.both_ns)
-        facts->overlaps[facts->overlap_count++] = window;
+        context->overlaps[context->overlap_count++] = window;
     return 0;
 }
 
-int wp_release_overlap_read(struct wp_facts *facts, const struct wp_stores *stores,
-    const struct wp_release_order *order, const size_t *rows, size_t count, struct wp_error *err)
+int wp_release_overlap_read(struct wp_page_context *context, const struct wp_stores *stores,
+    const struct wp_release_order *order, struct wp_error *err)
 {
-    facts->overlaps = wp_pool_alloc(&facts->pool, (count + 1) * sizeof(*facts->overlaps));
-    int rc = facts->overlaps ? 0 : -ENOMEM;
+    size_t rows[WP_OVERLAP_CANDIDATES], release = wp_release_order_find(order, context->facts->release);
+    size_t count = release == SIZE_MAX ? 0 : wp_release_overlap_candidates(order, release, rows);
+    context->overlaps = wp_pool_alloc(&context->pool, (count + 1) * sizeof(*context->overlaps));
+    int rc = context->overlaps ? 0 : -ENOMEM;
     for (size_t i = 0; i < count && !rc; i++) {
-        rc = read_one(facts, stores, order->rows[rows[i]].id, err);
+        rc = read_one(context, stores, order->rows[rows[i]].id, err);
         rc = rc == -ENOMEM ? rc : 0; /* it has no such aggregate, or is damaged, which its own page says */
     }
-    return rc || facts->pool.failed ? wp_error_set(err, -ENOMEM, "out of memory for mixed releases") : 0;
+    return rc || context->pool.failed ? wp_error_set(err, -ENOMEM, "out of memory for mixed releases") : 0;
 }
 
 const char *wp_release_overlap_sentence(struct wp_pool *pool, const struct wp_release_overlap *rows, size_t count)

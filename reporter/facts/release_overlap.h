@@ -7,6 +7,7 @@
  */
 #include "reporter/display/display.h"
 #include "reporter/facts/facts.h"
+#include "reporter/facts/page_context.h"
 #include "reporter/read/release_order.h"
 
 struct wp_release_overlap {
@@ -16,11 +17,14 @@ struct wp_release_overlap {
     const char *here, *there; /* hosts: "web-1, web-2 and 3 more" */
 };
 
-/* Others whose time lies about that of row `release`: rows of the order, the nearest `room`; how many. */
-size_t wp_release_overlap_candidates(const struct wp_release_order *order, size_t release, size_t *rows, size_t room);
-/* facts->mixed from those rows; a release that cannot be read says nothing here. -ENOMEM. */
-int wp_release_overlap_read(struct wp_facts *facts, const struct wp_stores *stores,
-    const struct wp_release_order *order, const size_t *rows, size_t count, struct wp_error *err);
+#define WP_OVERLAP_CANDIDATES 8u /* other releases at the same time that are looked at */
+
+/* Others whose time lies about that of row `release`: rows of the order, the nearest first; how many. */
+size_t wp_release_overlap_candidates(
+    const struct wp_release_order *order, size_t release, size_t rows[WP_OVERLAP_CANDIDATES]);
+/* context->overlaps, with those candidates; one that cannot be read says nothing here. -ENOMEM. */
+int wp_release_overlap_read(struct wp_page_context *context, const struct wp_stores *stores,
+    const struct wp_release_order *order, struct wp_error *err);
 /* One sentence of all of them; NULL when there is none. */
 const char *wp_release_overlap_sentence(struct wp_pool *pool, const struct wp_release_overlap *rows, size_t count);
 /* A heading and a table; nothing when there is none. */

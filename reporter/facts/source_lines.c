@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "reporter/facts/source_lines.h"
 
+#include "common/array.h"
 #include "common/intmap.h"
 #include "storage/report/report_lines.h"
 #include "storage/report/report_read.h"
@@ -218,14 +219,7 @@ uint32_t wp_source_function(const struct wp_source_lines *lines, const char *fun
 
 const uint32_t *wp_source_callers(const struct wp_source_lines *lines, uint32_t callee, uint32_t *count)
 {
-    uint32_t low = 0, high = lines->call_count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (lines->calls[lines->by_callee[middle]].callee < callee)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    uint32_t low = WP_LOWER_BOUND(middle, 0, lines->call_count, lines->calls[lines->by_callee[middle]].callee < callee);
     for (*count = 0; low + *count < lines->call_count && lines->calls[lines->by_callee[low + *count]].callee == callee;
          ++*count)
         ;
@@ -245,14 +239,8 @@ bool wp_source_line_sum(const struct wp_source_lines *lines, uint32_t file, uint
     *site_count = 0;
     if (file >= lines->file_count)
         return false;
-    uint32_t low = lines->files[file].first_site, end = low + lines->files[file].site_count, high = end;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (lines->sites[middle].line < line)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    uint32_t first = lines->files[file].first_site, end = first + lines->files[file].site_count;
+    uint32_t low = WP_LOWER_BOUND(middle, first, end, lines->sites[middle].line < line);
     *first_site = low;
     for (; low + *site_count < end && lines->sites[low + *site_count].line == line; ++*site_count) {
         const struct wp_source_site *site = &lines->sites[low + *site_count];

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "reporter/page/page.h"
 
+#include "reporter/facts/page_context.h"
 #include "reporter/page/page_about.h"
 #include "reporter/page/page_behind.h"
 #include "reporter/page/page_exemplars.h"
@@ -86,7 +87,7 @@ int wp_page_build(struct wp_display *display, const struct wp_facts *facts, stru
     display->title = page == WP_PAGE_OVERVIEW ? facts->aggregate : wp_page_title(page);
     display->tab_release = facts->release;
     display->tab_aggregate = facts->aggregate;
-    display->tab_compare = facts->change != NULL;
+    display->tab_compare = wp_page_context(display)->change != NULL;
     wp_page_damage(display, facts);
     builders[page](display, facts);
     return display->pool.failed ? wp_error_set(err, -ENOMEM, "out of memory for a page of %s", facts->aggregate) : 0;

@@ -94,7 +94,7 @@ void wp_page_about(struct wp_display *display, const struct wp_facts *facts)
         wp_display_fact(display, "Whole stacks",
             wp_human_share(pool, facts->stack_ends.whole_ns, facts->stack_ends.stack_ns),
             "of the time with functions: down to where the thread began");
-    wp_release_overlap_table(display, facts->overlaps, facts->overlap_count);
+    wp_release_overlap_table(display, wp_page_context(display)->overlaps, wp_page_context(display)->overlap_count);
     wp_display_heading(display, "Events behind this report");
     add_events(display, facts);
     wp_display_heading(display, "Limits that were reached");

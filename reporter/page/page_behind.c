@@ -6,6 +6,7 @@
 #include "reporter/display/escape.h"
 #include "reporter/display/humanize.h"
 #include "reporter/facts/modules.h"
+#include "reporter/facts/page_context.h"
 #include "reporter/page/page_time.h"
 
 #include <inttypes.h>
@@ -48,27 +49,28 @@ static void add_origins(struct wp_display *display, const struct wp_facts *facts
         {"Time", NULL, WP_CELL_DURATION},
         {"Share", "Of the total", WP_CELL_SHARE},
     };
-    if (!facts->origins.count)
+    const struct wp_origins *origins = &wp_page_context(display)->origins;
+    if (!origins->count)
         return;
     wp_display_heading(display, "Whose time all of it is");
-    struct wp_table *table = wp_display_table(display, "origins", columns, 3, facts->origins.count);
+    struct wp_table *table = wp_display_table(display, "origins", columns, 3, origins->count);
     table->whole_ns = facts->total_ns;
-    for (size_t i = 0; i < facts->origins.count; i++) {
+    for (size_t i = 0; i < origins->count; i++) {
         struct wp_field *row = wp_display_row(table);
         if (!row)
             return;
-        row[0].text = facts->origins.rows[i].name;
-        row[0].note = *facts->origins.rows[i].hosts ? facts->origins.rows[i].hosts : NULL;
-        row[1].number = row[2].number = facts->origins.rows[i].total_ns;
+        row[0].text = origins->rows[i].name;
+        row[0].note = *origins->rows[i].hosts ? origins->rows[i].hosts : NULL;
+        row[1].number = row[2].number = origins->rows[i].total_ns;
     }
-    if (facts->origins.count == 1 && facts->origins.rows[0].host_count > 1)
+    if (origins->count == 1 && origins->rows[0].host_count > 1)
         wp_display_add(display, WP_ITEM_PARAGRAPH,
             "One aggregator has summed them up, so their times are not told apart. What passed on "
             "another host than that of the process of interest is named by that host all the same.");
-    if (facts->origins.missing_ns)
+    if (origins->missing_ns)
         wp_display_add(display, WP_ITEM_NOTICE,
             wp_pool_printf(&display->pool, "Of %s it could not be read whose they are.",
-                wp_human_duration(&display->pool, facts->origins.missing_ns)));
+                wp_human_duration(&display->pool, origins->missing_ns)));
 }
 
 void wp_page_behind(struct wp_display *display, const struct wp_facts *facts)

@@ -2,6 +2,7 @@
 #include "reporter/page/page_calls.h"
 
 #include "reporter/display/humanize.h"
+#include "reporter/facts/page_context.h"
 #include "reporter/facts/stack_text.h"
 #include "reporter/page/page_behind.h"
 #include "reporter/page/page_links.h"
@@ -286,7 +287,7 @@ int wp_page_function(struct wp_display *display, const struct wp_facts *facts, c
         &display->pool, "Functions %zu to %zu of %zu, by total time", first + 1, end, facts->function_count);
     display->tab_release = facts->release;
     display->tab_aggregate = facts->aggregate;
-    display->tab_compare = facts->change != NULL;
+    display->tab_compare = wp_page_context(display)->change != NULL;
     if (part == 1)
         wp_display_add(display, WP_ITEM_PARAGRAPH,
             "The callers' times add up to a function's total time; so do its running time "

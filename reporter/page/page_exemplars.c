@@ -3,6 +3,7 @@
 #include "reporter/page/page_exemplars.h"
 
 #include "reporter/display/humanize.h"
+#include "reporter/facts/page_context.h"
 #include "reporter/facts/stack_text.h"
 #include "reporter/page/page_window.h"
 
@@ -132,7 +133,7 @@ int wp_page_exemplar(struct wp_display *display, const struct wp_facts *facts, u
         wp_pool_clip(pool, fact->comm, NAME_BYTES), wp_pool_clip(pool, fact->host, NAME_BYTES));
     display->tab_release = facts->release;
     display->tab_aggregate = facts->aggregate;
-    display->tab_compare = facts->change != NULL;
+    display->tab_compare = wp_page_context(display)->change != NULL;
     display->data = wp_pool_printf(pool, "exemplar-%u-data.js", number);
     wp_display_add(display, WP_ITEM_PARAGRAPH, fact->why);
     wp_page_window(display, facts, fact->trace, is_stacks);

@@ -3,6 +3,7 @@
 
 #include "reporter/display/humanize.h"
 #include "reporter/facts/hosts.h"
+#include "reporter/facts/page_context.h"
 #include "reporter/page/page_behind.h"
 #include "reporter/page/page_links.h"
 #include "storage/report/report_read.h"
@@ -166,17 +167,18 @@ static struct wp_link flame_of_host(struct wp_display *display, const struct wp_
 /* Time of the host's own processes of interest, with the flame of it; nothing where hosts are not told apart. */
 static void put_own(struct wp_display *display, const struct wp_facts *facts, struct wp_field *field, const char *host)
 {
-    for (size_t i = 0; i < facts->origins.count; i++)
-        if (facts->origins.rows[i].host_count == 1 && !strcmp(facts->origins.rows[i].name, host)) {
-            field->number = facts->origins.rows[i].total_ns;
+    const struct wp_origins *origins = &wp_page_context(display)->origins;
+    for (size_t i = 0; i < origins->count; i++)
+        if (origins->rows[i].host_count == 1 && !strcmp(origins->rows[i].name, host)) {
+            field->number = origins->rows[i].total_ns;
             field->link = wp_page_flame_link(display, facts, "hosts", host);
         }
 }
 
 /* Whether it is known of each host what its own processes did. */
-static bool are_apart(const struct wp_facts *facts)
+static bool are_apart(const struct wp_origins *origins)
 {
-    return facts->origins.count > 1 || (facts->origins.count == 1 && facts->origins.rows[0].host_count == 1);
+    return origins->count > 1 || (origins->count == 1 && origins->rows[0].host_count == 1);
 }
 
 static void add_hosts(struct wp_display *display, const struct wp_facts *facts, const struct wp_hosts *hosts)
@@ -194,7 +196,8 @@ static void add_hosts(struct wp_display *display, const struct wp_facts *facts, 
         {"Its own paths", "Whose time: of the processes of interest on it, wherever it passed", WP_CELL_DURATION},
     };
     size_t room = hosts->count < TABLE_ROWS ? hosts->count : TABLE_ROWS;
-    struct wp_table *table = wp_display_table(display, "hosts", columns, are_apart(facts) ? 8 : 7, room);
+    struct wp_table *table =
+        wp_display_table(display, "hosts", columns, are_apart(&wp_page_context(display)->origins) ? 8 : 7, room);
     table->empty = "No host was named.";
     table->searchable = room > 10;
     table->whole_ns = facts->total_ns;
@@ -214,7 +217,7 @@ static void add_hosts(struct wp_display *display, const struct wp_facts *facts, 
         row[4].number = host->running_ns;
         row[5].number = host->waited_ns;
         row[6].number = host->waited_for_ns;
-        if (are_apart(facts))
+        if (are_apart(&wp_page_context(display)->origins))
             put_own(display, facts, &row[7], host->name);
     }
 }
@@ -321,10 +324,11 @@ void wp_page_hosts(struct wp_display *display, const struct wp_facts *facts)
     if (display->pool.failed)
         return;
     add_summary(display, &hosts);
-    struct wp_item *canary = facts->canary
-        ? wp_display_add(display, facts->has_canary ? WP_ITEM_FINDING : WP_ITEM_NOTICE, facts->canary)
+    const struct wp_page_context *context = wp_page_context(display);
+    struct wp_item *canary = context->canary
+        ? wp_display_add(display, context->has_canary ? WP_ITEM_FINDING : WP_ITEM_NOTICE, context->canary)
         : NULL;
-    if (canary && facts->has_canary) {
+    if (canary && context->has_canary) {
         canary->number = 1;
         canary->link = wp_link_to(WP_PAGE_CANARY, facts->release, facts->aggregate, NULL);
     }
@@ -332,9 +336,9 @@ void wp_page_hosts(struct wp_display *display, const struct wp_facts *facts)
         wp_display_heading(display, "Who waited for whom");
         add_matrix(display, &hosts);
     }
-    bool all_apart = are_apart(facts);
-    for (size_t i = 0; i < facts->origins.count; i++)
-        all_apart &= facts->origins.rows[i].host_count == 1;
+    bool all_apart = are_apart(&context->origins);
+    for (size_t i = 0; i < context->origins.count; i++)
+        all_apart &= context->origins.rows[i].host_count == 1;
     wp_display_heading(display, "Hosts");
     add_hosts(display, facts, &hosts);
     wp_display_add(display, WP_ITEM_PARAGRAPH,

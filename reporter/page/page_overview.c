@@ -4,6 +4,7 @@
 #include "reporter/display/humanize.h"
 #include "reporter/facts/beside.h"
 #include "reporter/facts/findings.h"
+#include "reporter/facts/page_context.h"
 #include "reporter/facts/recording_cost.h"
 #include "reporter/facts/slow_requests.h"
 #include "reporter/facts/unsampled.h"
@@ -28,7 +29,8 @@ static void add_findings(struct wp_display *display, const struct wp_facts *fact
         item->number = i + 1;
         item->link = wp_link_to(finding->page, facts->release, facts->aggregate, finding->fragment);
     }
-    struct wp_item *change = facts->change ? wp_display_add(display, WP_ITEM_FINDING, facts->change) : NULL;
+    const struct wp_page_context *context = wp_page_context(display);
+    struct wp_item *change = context->change ? wp_display_add(display, WP_ITEM_FINDING, context->change) : NULL;
     if (change) {
         change->number = count + 1;
         change->link = wp_link_to(WP_PAGE_COMPARE, facts->release, facts->aggregate, NULL);
@@ -120,12 +122,13 @@ static void add_other_view(struct wp_display *display, const struct wp_facts *fa
     const char *sentence = wp_beside_sentence(&display->pool, facts);
     if (sentence)
         wp_display_add(display, WP_ITEM_PARAGRAPH, sentence);
-    struct wp_item *item = facts->other_view ? wp_display_add(display, WP_ITEM_PARAGRAPH,
-                                                   facts->is_progress ? "The same by threads, each a path of its own"
-                                                                      : "The same as progress of the main thread")
-                                             : NULL;
+    const char *other_view = wp_page_context(display)->other_view;
+    struct wp_item *item = other_view ? wp_display_add(display, WP_ITEM_PARAGRAPH,
+                                            facts->is_progress ? "The same by threads, each a path of its own"
+                                                               : "The same as progress of the main thread")
+                                      : NULL;
     if (item)
-        item->link = wp_link_to(WP_PAGE_OVERVIEW, facts->release, facts->other_view, NULL);
+        item->link = wp_link_to(WP_PAGE_OVERVIEW, facts->release, other_view, NULL);
 }
 
 static void add_more_link(

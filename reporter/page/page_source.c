@@ -5,6 +5,7 @@
 #include "reporter/display/humanize.h"
 #include "reporter/display/listing.h"
 #include "reporter/facts/functions.h"
+#include "reporter/facts/page_context.h"
 #include "reporter/page/page_links.h"
 #include "reporter/source/source_listing.h"
 
@@ -82,7 +83,7 @@ void wp_page_sources(struct wp_display *display, const struct wp_facts *facts)
         "Time by line of source, as the debug info of the programs has it. Inlined functions count where they were "
         "written. A line's total time "
         "counts a stack once; own time adds up.");
-    if (facts->origins.count > 1)
+    if (wp_page_context(display)->origins.count > 1)
         wp_display_add(display, WP_ITEM_NOTICE,
             "Several aggregators (shards) recorded this. The time of a wait for a host of another shard "
             "stands at the line that waited: which lines ran over there is not known here.");
@@ -218,7 +219,7 @@ int wp_page_source(struct wp_display *display, const struct wp_facts *facts, con
     display->subtitle = wp_pool_clip(pool, file->path, 1000);
     display->tab_release = facts->release;
     display->tab_aggregate = facts->aggregate;
-    display->tab_compare = facts->change != NULL;
+    display->tab_compare = wp_page_context(display)->change != NULL;
     say_text(display, text);
     if (!text->text.size)
         say_carriers(display, facts, &map, place, all);

@@ -46,11 +46,12 @@ static void take_checks(struct wp_site_summary *site, struct wp_aggregate_summar
     }
 }
 
-static void copy_overlaps(struct wp_site_summary *site, struct wp_aggregate_summary *row, const struct wp_facts *facts)
+static void copy_overlaps(
+    struct wp_site_summary *site, struct wp_aggregate_summary *row, const struct wp_page_context *context)
 {
-    struct wp_release_overlap *overlaps = wp_pool_alloc(&site->pool, (facts->overlap_count + 1) * sizeof(*overlaps));
-    for (size_t i = 0; overlaps && i < facts->overlap_count; i++) {
-        overlaps[i] = facts->overlaps[i];
+    struct wp_release_overlap *overlaps = wp_pool_alloc(&site->pool, (context->overlap_count + 1) * sizeof(*overlaps));
+    for (size_t i = 0; overlaps && i < context->overlap_count; i++) {
+        overlaps[i] = context->overlaps[i];
         overlaps[i].release = wp_pool_text(&site->pool, overlaps[i].release);
         overlaps[i].here = wp_pool_text(&site->pool, overlaps[i].here);
         overlaps[i].there = wp_pool_text(&site->pool, overlaps[i].there);
@@ -75,8 +76,9 @@ struct wp_aggregate_summary *wp_summary_row(struct wp_site_summary *site, struct
 }
 
 struct wp_aggregate_summary *wp_summary_add(
-    struct wp_site_summary *site, struct wp_release_summary *release, const struct wp_facts *facts)
+    struct wp_site_summary *site, struct wp_release_summary *release, const struct wp_page_context *context)
 {
+    const struct wp_facts *facts = context->facts;
     struct wp_aggregate_summary *row = wp_summary_row(site, release);
     if (!row)
         return NULL;
@@ -93,11 +95,11 @@ struct wp_aggregate_summary *wp_summary_add(
     row->host_count = facts->host_count;
     row->process_count = facts->process_count;
     row->damage_count = facts->damage_count;
-    row->worse = facts->changed_worse;
-    row->better = facts->changed_better;
+    row->worse = context->changed_worse;
+    row->better = context->changed_better;
     take_checks(site, row, facts);
-    copy_overlaps(site, row, facts);
-    row->change = facts->change ? wp_pool_text(&site->pool, facts->change) : NULL;
+    copy_overlaps(site, row, context);
+    row->change = context->change ? wp_pool_text(&site->pool, context->change) : NULL;
     const char *unsampled = wp_unsampled_sentence(&site->pool, facts);
     row->unsampled = unsampled ? unsampled : "";
     copy_findings(site, row, facts);

@@ -5,6 +5,7 @@
 #include "reporter/compare/stored_checks.h"
 #include "reporter/display/display.h"
 #include "reporter/facts/facts.h"
+#include "reporter/facts/page_context.h"
 
 struct wp_summary_finding {
     const char *sentence, *fragment;
@@ -54,7 +55,7 @@ struct wp_release_summary *wp_summary_release(struct wp_site_summary *site, cons
 /* An empty row of the release, to be filled. */
 struct wp_aggregate_summary *wp_summary_row(struct wp_site_summary *site, struct wp_release_summary *release);
 struct wp_aggregate_summary *wp_summary_add(
-    struct wp_site_summary *site, struct wp_release_summary *release, const struct wp_facts *facts);
+    struct wp_site_summary *site, struct wp_release_summary *release, const struct wp_page_context *context);
 /* The aggregate that speaks for a release: "main", else the one of the largest total (the first of equals). */
 const struct wp_aggregate_summary *wp_summary_main(const struct wp_release_summary *release);
 void wp_summary_fini(struct wp_site_summary *site);

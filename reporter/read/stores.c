@@ -296,22 +296,6 @@ int wp_snapshot_shards(const struct wp_snapshot *snapshot, char ***shards, size_
     return gather(snapshot, wp_txn_shards, shards, count, err);
 }
 
-/* Ids and rows in canonical order, as of one store. */
-static int make_canonical(struct wp_report **report, struct wp_error *err)
-{
-    struct wp_buffer bytes = {0};
-    struct wp_report *canonical = NULL;
-    int rc = wp_report_encode(*report, &bytes, err);
-    if (!rc)
-        rc = wp_report_decode(&canonical, bytes.data, bytes.size, err);
-    wp_buffer_fini(&bytes);
-    if (!rc) {
-        wp_report_destroy(*report);
-        *report = canonical;
-    }
-    return rc;
-}
-
 int wp_snapshot_report(const struct wp_snapshot *snapshot, const char *aggregate, const struct wp_selection *selection,
     struct wp_report **report, struct wp_damage **damage, size_t *damage_count, struct wp_error *err)
 {
@@ -346,7 +330,7 @@ int wp_snapshot_report(const struct wp_snapshot *snapshot, const char *aggregate
     if (!rc && !*report)
         rc = missing; /* err has the last store's reason */
     if (!rc && merged > 1)
-        rc = make_canonical(report, err);
+        rc = wp_report_make_canonical(report, err);
     if (rc) {
         wp_report_destroy(*report);
         wp_damage_free(*damage, *damage_count);

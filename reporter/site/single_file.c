@@ -30,6 +30,7 @@
 struct writer {
     struct wp_buffer *out;
     const struct wp_facts *facts;
+    const struct wp_page_context *context;
     const struct wp_compare *compare; /* NULL: none */
     char nonce[17];
     struct wp_buffer windows; /* data of the exemplars that are in the file */
@@ -140,6 +141,7 @@ static int put_section(struct writer *writer, enum wp_page_kind page, unsigned p
     struct wp_buffer html = {0};
     char name[32];
     wp_display_init(&display, &(struct wp_page_id){page, writer->facts->release, writer->facts->aggregate});
+    display.context = writer->context;
     int rc = build_page(writer, &display, part, err);
     if (!rc)
         rc = wp_format_html(&html, &display, err);
@@ -261,11 +263,14 @@ static int put_origins(struct writer *writer, struct wp_error *err)
 {
     struct wp_buffer data = {0};
     int rc = 0;
-    for (size_t i = 0; i < writer->facts->origins.count && !rc && data.size <= ORIGIN_BYTES; i++)
-        if (writer->facts->origins.rows[i].report)
-            rc = wp_origin_data(&data, writer->facts, i, err);
+    for (size_t i = 0; i < writer->context->origins.count && !rc && data.size <= ORIGIN_BYTES; i++)
+        if (writer->context->origins.rows[i].report)
+            rc = wp_origin_data(&data, writer->context, i, err);
     if (!rc)
-        rc = put_data(writer, wp_origin_list, err);
+        wp_buffer_printf(writer->out, "<script nonce=\"%s\">\n", writer->nonce);
+    if (!rc)
+        rc = wp_origin_list(writer->out, writer->context, err);
+    wp_buffer_puts(writer->out, rc ? "" : "</script>\n");
     if (!rc && data.size && data.size <= ORIGIN_BYTES) {
         wp_buffer_printf(writer->out, "<script nonce=\"%s\">\n", writer->nonce);
         wp_buffer_append(writer->out, data.data, data.size);
@@ -323,10 +328,10 @@ static int choose_nonce(struct writer *writer, struct wp_error *err)
     return rc;
 }
 
-int wp_single_file(
-    struct wp_buffer *out, const struct wp_facts *facts, const struct wp_compare *compare, struct wp_error *err)
+int wp_single_file(struct wp_buffer *out, const struct wp_page_context *context, const struct wp_compare *compare,
+    struct wp_error *err)
 {
-    struct writer writer = {.out = out, .facts = facts, .compare = compare};
+    struct writer writer = {.out = out, .facts = context->facts, .context = context, .compare = compare};
     int rc = choose_nonce(&writer, err);
     if (!rc)
         rc = take_windows(&writer, err);
@@ -347,5 +352,7 @@ int wp_single_file(
         rc = put_scripts(&writer, err);
     wp_buffer_puts(out, "</body>\n</html>\n");
     wp_buffer_fini(&writer.windows);
-    return !rc && out->failed ? wp_error_set(err, -ENOMEM, "out of memory for the file of %s", facts->aggregate) : rc;
+    return !rc && out->failed
+        ? wp_error_set(err, -ENOMEM, "out of memory for the file of %s", context->facts->aggregate)
+        : rc;
 }

@@ -8,9 +8,10 @@
  */
 #include "reporter/compare/compare.h"
 #include "reporter/facts/facts.h"
+#include "reporter/facts/page_context.h"
 
-/* `compare`: `facts` against an older side, whose page comes first then; NULL for none. */
-int wp_single_file(
-    struct wp_buffer *out, const struct wp_facts *facts, const struct wp_compare *compare, struct wp_error *err);
+/* `compare`: the facts against an older operand, whose page comes first then; NULL for none. */
+int wp_single_file(struct wp_buffer *out, const struct wp_page_context *context, const struct wp_compare *compare,
+    struct wp_error *err);
 
 #endif

@@ -35,8 +35,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define OVERLAPS 8u /* releases of one time that are looked at */
-
 struct site {
     const struct wp_site_options *options;
     struct wp_stores stores;
@@ -48,6 +46,7 @@ struct site {
     struct wp_buffer main_json; /* summary.json of the aggregate that speaks for the release, the last release seen */
     uint64_t main_total;
     bool main_found;
+    struct wp_page_context context; /* of the aggregate in hand */
     size_t damaged;
     char parts[PATH_MAX]; /* made by other processes; "": none */
 };
@@ -71,6 +70,7 @@ static int write_page(struct site *site, const struct wp_facts *facts, enum wp_p
     struct wp_display display;
     struct wp_error reason = {0};
     wp_display_init(&display, &(struct wp_page_id){page, facts->release, facts->aggregate});
+    display.context = &site->context;
     int rc = wp_page_build(&display, facts, &reason);
     return write_display(site, &display, rc, &reason, err);
 }
@@ -127,6 +127,7 @@ static int write_functions(struct site *site, const struct wp_facts *facts, stru
         struct wp_display display;
         struct wp_error reason = {0};
         wp_display_init(&display, &(struct wp_page_id){WP_PAGE_FUNCTION, facts->release, facts->aggregate});
+        display.context = &site->context;
         rc = wp_page_function(&display, facts, &calls, part, &reason);
         rc = write_display(site, &display, rc, &reason, err);
     }
@@ -140,6 +141,7 @@ static int write_exemplar(
     struct wp_display display;
     struct wp_error reason = {0};
     wp_display_init(&display, &(struct wp_page_id){page, facts->release, facts->aggregate});
+    display.context = &site->context;
     int rc = wp_page_exemplar(&display, facts, number, &reason);
     return write_display(site, &display, rc, &reason, err);
 }
@@ -167,14 +169,22 @@ static int write_exemplars(struct site *site, const struct wp_facts *facts, stru
 /* Whose time it is: the list, and what each has of the flame when there are several. */
 static int write_origins(struct site *site, const struct wp_facts *facts, struct wp_error *err)
 {
-    int rc = write_beside(site, facts, "origins-data.js", wp_origin_list, err);
-    for (size_t i = 0; i < facts->origins.count && !rc; i++) {
+    const struct wp_origins *origins = &site->context.origins;
+    struct wp_buffer list = {0};
+    struct wp_error reason = {0};
+    int rc = 0;
+    if (wp_origin_list(&list, &site->context, &reason))
+        site->files.failed++;
+    else
+        rc = write_content(site, facts, "origins-data.js", &list, err);
+    wp_buffer_fini(&list);
+    for (size_t i = 0; i < origins->count && !rc; i++) {
         char name[64];
         struct wp_buffer content = {0};
-        if (!facts->origins.rows[i].report)
+        if (!origins->rows[i].report)
             continue;
         snprintf(name, sizeof(name), "origin-%zu-data.js", i + 1);
-        rc = wp_origin_data(&content, facts, i, err);
+        rc = wp_origin_data(&content, &site->context, i, err);
         if (!rc)
             rc = write_content(site, facts, name, &content, err);
         wp_buffer_fini(&content);
@@ -222,13 +232,13 @@ static int write_aggregate(struct site *site, struct wp_release_summary *release
     if (!rc)
         rc = keep_main(site, facts, err);
     site->damaged += facts->damage_count;
-    if (!rc && !wp_summary_add(&site->summary, release, facts))
+    if (!rc && !wp_summary_add(&site->summary, release, &site->context))
         rc = wp_error_set(err, -ENOMEM, "out of memory for the index");
     return rc;
 }
 
-/* The same aggregate of the release that this one is compared with; facts->change says what came of it. */
-static int compare_aggregate(struct site *site, struct wp_facts *facts, size_t baseline, struct wp_error *err)
+/* The same aggregate of the release that this one is compared with; the context says what came of it. */
+static int compare_aggregate(struct site *site, const struct wp_facts *facts, size_t baseline, struct wp_error *err)
 {
     struct wp_snapshot snapshot;
     struct wp_facts before = {0};
@@ -242,10 +252,13 @@ static int compare_aggregate(struct site *site, struct wp_facts *facts, size_t b
     if (!rc)
         rc = wp_compare_build(&compare, &before, facts, &site->options->compare, err);
     if (!rc) {
-        facts->change = wp_compare_summary(&facts->pool, &compare);
-        facts->changed_worse = compare.worse;
-        facts->changed_better = compare.better;
-        rc = wp_site_comparison(&site->files, facts, &compare, WP_PAGE_COMPARE, err);
+        struct wp_page_context *context = &site->context;
+        compare.operand[WP_AFTER].overlaps =
+            wp_release_overlap_sentence(&compare.pool, context->overlaps, context->overlap_count);
+        context->change = wp_compare_summary(&context->pool, &compare);
+        context->changed_worse = compare.worse;
+        context->changed_better = compare.better;
+        rc = wp_site_comparison(&site->files, context, &compare, WP_PAGE_COMPARE, err);
         wp_compare_fini(&compare);
     }
     wp_facts_fini(&before);
@@ -259,29 +272,29 @@ static int read_aggregate(struct site *site, const struct wp_snapshot *snapshot,
     const char *aggregate, struct wp_error *err)
 {
     struct wp_facts facts;
+    site->context = (struct wp_page_context){.facts = &facts};
     size_t row = wp_release_order_find(&site->order, release->id);
     size_t baseline = row == SIZE_MAX ? SIZE_MAX : site->order.rows[row].baseline;
     int rc = wp_facts_read(&facts, snapshot, aggregate, &site->options->selection, err);
     if (!rc && !site->options->aggregate) /* then there are pages of it */
-        wp_beside_find_other(&facts, snapshot);
+        wp_beside_find_other(&site->context, snapshot);
     if (!rc)
         rc = wp_other_windows_read(&facts, snapshot, &site->options->selection, err);
     if (!rc)
         rc = wp_other_windows_fit(&facts, err);
     if (!rc)
-        rc = wp_origins_read(&facts, snapshot, &site->options->selection, err);
-    if (!rc && row != SIZE_MAX) {
-        size_t others[OVERLAPS], count = wp_release_overlap_candidates(&site->order, row, others, OVERLAPS);
-        rc = wp_release_overlap_read(&facts, &site->stores, &site->order, others, count, err);
-    }
+        rc = wp_origins_read(&site->context, snapshot, &site->options->selection, err);
+    if (!rc)
+        rc = wp_release_overlap_read(&site->context, &site->stores, &site->order, err);
     if (!rc && baseline != SIZE_MAX)
         rc = compare_aggregate(site, &facts, baseline, err);
     if (!rc && site->options->canary)
-        rc = wp_site_canary(&site->files, &facts, &site->stores, site->options, err);
+        rc = wp_site_canary(&site->files, &site->context, &site->stores, site->options, err);
     if (!rc)
         rc = write_aggregate(site, release, snapshot, &facts, err);
     else if (rc == -ENOENT && !site->options->aggregate)
         rc = 0; /* nothing of it in the chosen time */
+    wp_page_context_fini(&site->context);
     wp_facts_fini(&facts);
     return rc;
 }
@@ -348,8 +361,8 @@ static int build_release(
  * them. */
 static const char *overlap_inputs(struct site *site, const struct wp_release_row *row)
 {
-    size_t others[OVERLAPS],
-        count = wp_release_overlap_candidates(&site->order, (size_t)(row - site->order.rows), others, OVERLAPS);
+    size_t others[WP_OVERLAP_CANDIDATES];
+    size_t count = wp_release_overlap_candidates(&site->order, (size_t)(row - site->order.rows), others);
     const char *text = "";
     uint64_t changed_ns;
     for (size_t i = 0; i < count; i++) {

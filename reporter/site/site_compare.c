@@ -11,15 +11,16 @@
 #include <stdio.h>
 #include <string.h>
 
-int wp_site_comparison(struct wp_site_files *files, const struct wp_facts *facts, const struct wp_compare *compare,
-    enum wp_page_kind page, struct wp_error *err)
+int wp_site_comparison(struct wp_site_files *files, const struct wp_page_context *context,
+    const struct wp_compare *compare, enum wp_page_kind page, struct wp_error *err)
 {
+    const struct wp_facts *facts = context->facts;
     const char *file = page == WP_PAGE_CANARY ? "canary-data.js" : "compare-data.js";
     struct wp_display display;
     struct wp_buffer path = {0}, content = {0};
     struct wp_error reason = {0};
     wp_display_init(&display, &(struct wp_page_id){page, facts->release, facts->aggregate});
-    int rc = wp_page_compare(&display, compare, page == WP_PAGE_COMPARE || facts->change, &reason);
+    int rc = wp_page_compare(&display, compare, page == WP_PAGE_COMPARE || context->change, &reason);
     display.data = file;
     rc = wp_site_files_put_page(files, &display, rc, &reason, err);
     wp_display_fini(&display);
@@ -37,9 +38,10 @@ int wp_site_comparison(struct wp_site_files *files, const struct wp_facts *facts
     return rc;
 }
 
-int wp_site_canary(struct wp_site_files *files, struct wp_facts *facts, const struct wp_stores *stores,
+int wp_site_canary(struct wp_site_files *files, struct wp_page_context *context, const struct wp_stores *stores,
     const struct wp_site_options *options, struct wp_error *err)
 {
+    const struct wp_facts *facts = context->facts;
     struct wp_operand_spec operand[2] = {
         {.since_s = options->selection.since_s, .until_s = options->selection.until_s, .same_time = true}};
     struct wp_facts both[2];
@@ -53,13 +55,14 @@ int wp_site_canary(struct wp_site_files *files, struct wp_facts *facts, const st
     if (!rc)
         rc = wp_compare_build(&compare, &both[WP_BEFORE], &both[WP_AFTER], &options->compare, &reason);
     if (!rc) {
-        facts->canary = wp_compare_summary(&facts->pool, &compare);
-        facts->has_canary = true;
-        both[WP_AFTER].change = facts->change; /* the same tabs as on the aggregate's other pages */
-        rc = wp_site_comparison(files, &both[WP_AFTER], &compare, WP_PAGE_CANARY, &reason);
+        context->canary = wp_compare_summary(&context->pool, &compare);
+        context->has_canary = true;
+        struct wp_page_context here = *context; /* the same tabs as on the aggregate's other pages */
+        here.facts = &both[WP_AFTER];
+        rc = wp_site_comparison(files, &here, &compare, WP_PAGE_CANARY, &reason);
         wp_compare_fini(&compare);
     } else if (rc == -EINVAL) { /* hosts in one sum: worth saying; that there are none of them is not */
-        facts->canary = wp_pool_text(&facts->pool, reason.text);
+        context->canary = wp_pool_text(&context->pool, reason.text);
     }
     wp_facts_fini(&both[WP_BEFORE]);
     wp_facts_fini(&both[WP_AFTER]);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "reporter/site/site_own.h"
 
+#include "common/array.h"
 #include "common/path.h"
 
 #include <dirent.h>
@@ -59,14 +60,7 @@ static int walk_init(struct walk *walk, const char *folder, const struct wp_buff
 /* The first line that is not before `text`. */
 static const char *line_from(const struct walk *walk, const char *text)
 {
-    size_t low = 0, high = walk->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (strcmp(walk->lines[middle], text) < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low = WP_LOWER_BOUND(middle, 0, walk->count, strcmp(walk->lines[middle], text) < 0);
     return low < walk->count ? walk->lines[low] : "";
 }
 

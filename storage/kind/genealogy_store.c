@@ -2,6 +2,7 @@
 /* Who started whom: rows of (host, pid, start) with their parents, a set. */
 #include "storage/kind/genealogy_store.h"
 
+#include "common/array.h"
 #include "common/clock.h"
 #include "proto/store.pb-c.h"
 #include "storage/kind/chunks.h"
@@ -125,20 +126,17 @@ bool wp_genealogy_same_start(uint64_t a_ns, uint64_t b_ns)
     return !a_ns || !b_ns || (a_ns > b_ns ? a_ns - b_ns : b_ns - a_ns) <= SAME_START_NS;
 }
 
+static bool is_before_parent(const struct genealogy *all, const struct row *row, const struct row *child)
+{
+    int rc = compare_texts(all->strings, row->host, child->host);
+    return rc < 0 || (!rc && row->pid < child->parent_pid);
+}
+
 /* The rows of the parent: they stand together, in order of host and pid. */
 static void keep_parent(struct expiry *expiry, const struct row *child)
 {
     const struct genealogy *all = expiry->all;
-    uint32_t low = 0, high = all->count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        const struct row *row = &all->rows[middle];
-        int rc = compare_texts(all->strings, row->host, child->host);
-        if (rc < 0 || (!rc && row->pid < child->parent_pid))
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    uint32_t low = WP_LOWER_BOUND(middle, 0, all->count, is_before_parent(all, &all->rows[middle], child));
     for (; low < all->count && all->rows[low].pid == child->parent_pid &&
          !compare_texts(all->strings, all->rows[low].host, child->host);
          low++)

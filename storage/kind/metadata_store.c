@@ -79,13 +79,25 @@ static int make_key(struct wp_key *key, const struct wp_metadata_scope *scope, c
     return 0;
 }
 
+static int put_trimmed(struct wp_txn *txn, const struct wp_key *key, Wakepath__Store__Metadata *metadata,
+    uint64_t real_s, struct wp_error *err)
+{
+    struct wp_buffer bytes = {0};
+    struct wp_metadata_gone gone;
+    int rc = wp_metadata_trim(metadata, &gone, real_s, err);
+    if (!rc)
+        rc = wp_message_pack(&metadata->base, &bytes, err);
+    if (!rc)
+        rc = wp_txn_put_key(txn, key, bytes.data, bytes.size, err);
+    wp_buffer_fini(&bytes);
+    return rc;
+}
+
 /* Puts `added`, or only takes out the entry of its name. An older entry changes nothing. */
 static int put_entry(struct wp_txn *txn, const struct wp_key *key, const Wakepath__Store__Metadata *old,
     entry_type *added, bool is_removal, struct wp_error *err)
 {
     Wakepath__Store__Metadata out = WAKEPATH__STORE__METADATA__INIT;
-    struct wp_buffer bytes = {0};
-    struct wp_metadata_gone gone;
     bool is_older = false;
     out.entries = calloc(old->n_entries + 2, sizeof(*out.entries));
     if (!out.entries)
@@ -104,13 +116,7 @@ static int put_entry(struct wp_txn *txn, const struct wp_key *key, const Wakepat
     if (out.n_entries)
         qsort(out.entries, out.n_entries, sizeof(*out.entries), wp_metadata_compare);
     if (!rc && !is_older)
-        rc = wp_metadata_trim(&out, &gone, added->real_s, err);
-    if (!rc && !is_older) {
-        rc = wp_message_pack(&out.base, &bytes, err);
-        if (!rc)
-            rc = wp_txn_put_key(txn, key, bytes.data, bytes.size, err);
-    }
-    wp_buffer_fini(&bytes);
+        rc = put_trimmed(txn, key, &out, added->real_s, err);
     free(out.entries);
     return rc;
 }
@@ -168,20 +174,13 @@ static int save_merged(struct wp_txn *txn, const struct wp_key *key, const struc
     uint64_t real_s, struct wp_error *err)
 {
     Wakepath__Store__Metadata out = WAKEPATH__STORE__METADATA__INIT;
-    struct wp_buffer bytes = {0};
-    struct wp_metadata_gone gone;
     out.entries = calloc(count + 1, sizeof(*out.entries));
     int rc = out.entries ? 0 : wp_error_set(err, -ENOMEM, "out of memory for metadata");
     for (size_t i = 0; !rc && i < count; i++)
         if (i + 1 == count || wp_metadata_compare_keys(rows[i].entry->key, rows[i + 1].entry->key))
             out.entries[out.n_entries++] = rows[i].entry;
     if (!rc)
-        rc = wp_metadata_trim(&out, &gone, real_s, err);
-    if (!rc)
-        rc = wp_message_pack(&out.base, &bytes, err);
-    if (!rc)
-        rc = wp_txn_put_key(txn, key, bytes.data, bytes.size, err);
-    wp_buffer_fini(&bytes);
+        rc = put_trimmed(txn, key, &out, real_s, err);
     free(out.entries);
     return rc;
 }

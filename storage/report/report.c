@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "storage/report/report.h"
 
+#include "common/array.h"
 #include "storage/report/report_body.h"
 #include "storage/report/report_rows.h"
 
@@ -144,15 +145,7 @@ void wp_report_unexplained_each(
 /* The first span that ends at or after `ns`. */
 static uint32_t span_at(const struct wp_report *report, uint64_t ns)
 {
-    uint32_t low = 0, high = report->span_count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (report->spans[middle].end_ns < ns)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return WP_LOWER_BOUND(middle, 0, report->span_count, report->spans[middle].end_ns < ns);
 }
 
 void wp_report_activity(struct wp_report *report, uint64_t start_ns, uint64_t end_ns)

@@ -2,6 +2,7 @@
 /* When the time of the cells was: samples in at most WP_REPORT_BUCKETS buckets, widened by doubling. */
 #include "storage/report/report_series.h"
 
+#include "common/array.h"
 #include "storage/report/report_body.h"
 #include "storage/report/report_rows.h"
 
@@ -11,17 +12,10 @@
 /* The first place whose bucket is not below `bucket`. */
 static uint32_t lower_bound(const struct wp_report *report, uint64_t bucket)
 {
-    uint32_t low = 0, high = report->bucket_count;
-    if (high && report->buckets[high - 1] < bucket) /* time mostly goes on */
-        return high;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (report->buckets[middle] < bucket)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    uint32_t count = report->bucket_count;
+    if (count && report->buckets[count - 1] < bucket) /* time mostly goes on */
+        return count;
+    return WP_LOWER_BOUND(middle, 0, count, report->buckets[middle] < bucket);
 }
 
 uint32_t wp_report_bucket_index(const struct wp_report *report, uint64_t bucket)

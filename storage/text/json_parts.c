@@ -4,8 +4,11 @@
 #include "common/utf8.h"
 #include "storage/kind/shard_store.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
+
+#define HEX_ROOM (2 * 64 + 1)
 
 struct json_object *wp_json_string(const char *bytes, size_t size)
 {
@@ -59,17 +62,18 @@ void wp_json_put_text(struct json_object *object, const char *name, const char *
     wp_json_put(object, name, wp_json_string(text, strlen(text)));
 }
 
-void wp_json_put_bytes(struct json_object *object, const char *name, ProtobufCBinaryData bytes)
+static const char *hex_of(char hex[HEX_ROOM], ProtobufCBinaryData bytes)
 {
-    wp_json_put(object, name, wp_json_string((const char *)bytes.data, bytes.len));
+    *hex = 0;
+    for (size_t i = 0; i < bytes.len && i < HEX_ROOM / 2; i++)
+        snprintf(hex + 2 * i, 3, "%02x", bytes.data[i]);
+    return hex;
 }
 
 void wp_json_put_hex(struct json_object *object, const char *name, ProtobufCBinaryData bytes)
 {
-    char hex[129] = "";
-    for (size_t i = 0; i < bytes.len && i < 64; i++)
-        snprintf(hex + 2 * i, 3, "%02x", bytes.data[i]);
-    wp_json_put(object, name, json_object_new_string(hex));
+    char hex[HEX_ROOM];
+    wp_json_put(object, name, json_object_new_string(hex_of(hex, bytes)));
 }
 
 struct json_object *wp_json_put_rows(struct json_object *object, const char *name)
@@ -86,43 +90,62 @@ struct json_object *wp_json_add_row(struct json_object *rows)
     return row;
 }
 
-struct json_object *wp_head_json(const struct wp_head *head, bool is_trace)
+/* --- streamed --- */
+
+void wp_json_data(struct wp_json *json, const char *key, ProtobufCBinaryData bytes)
 {
-    struct json_object *object = json_object_new_object(), *categories = json_object_new_object();
-    wp_json_put_number(object, "first_ns", head->first_ns);
-    wp_json_put_number(object, "last_ns", head->last_ns);
-    wp_json_put_number(object, "wall_ns", head->wall_ns);
-    wp_json_put_number(object, "total_ns", head->total_ns);
-    for (int i = 0; i < WP_CATEGORIES; i++)
-        wp_json_put_number(categories, wp_category_key((enum wp_category)i), head->category_ns[i]);
-    wp_json_put(object, "categories", categories);
-    wp_json_put_number(object, "nodes", head->nodes);
-    if (is_trace) {
-        wp_json_put_number(object, "pieces", head->pieces);
-        return object;
-    }
-    wp_json_put_number(object, "hosts", head->hosts);
-    wp_json_put_number(object, "processes", head->processes);
-    wp_json_put_number(object, "events", head->events);
-    wp_json_put_number(object, "dropped", head->dropped);
-    if (head->timebox_length_s)
-        wp_json_put_number(object, "timebox_length_s", head->timebox_length_s);
-    return object;
+    wp_json_bytes(json, key, (const char *)bytes.data, bytes.len);
 }
 
-struct json_object *wp_value_head_json(const struct wp_value *value)
+void wp_json_hex(struct wp_json *json, const char *key, ProtobufCBinaryData bytes)
+{
+    char hex[HEX_ROOM];
+    wp_json_text(json, key, hex_of(hex, bytes));
+}
+
+void wp_head_json(struct wp_json *json, const char *key, const struct wp_head *head, bool is_trace)
+{
+    wp_json_object(json, key);
+    wp_json_number(json, "first_ns", head->first_ns);
+    wp_json_number(json, "last_ns", head->last_ns);
+    wp_json_number(json, "wall_ns", head->wall_ns);
+    wp_json_number(json, "total_ns", head->total_ns);
+    wp_json_object(json, "categories");
+    for (int i = 0; i < WP_CATEGORIES; i++)
+        wp_json_number(json, wp_category_key((enum wp_category)i), head->category_ns[i]);
+    wp_json_end(json);
+    wp_json_number(json, "nodes", head->nodes);
+    if (is_trace) {
+        wp_json_number(json, "pieces", head->pieces);
+    } else {
+        wp_json_number(json, "hosts", head->hosts);
+        wp_json_number(json, "processes", head->processes);
+        wp_json_number(json, "events", head->events);
+        wp_json_number(json, "dropped", head->dropped);
+    }
+    if (!is_trace && head->timebox_length_s)
+        wp_json_number(json, "timebox_length_s", head->timebox_length_s);
+    wp_json_end(json);
+}
+
+static void put_shard_head(struct wp_json *json, const char *key, const struct wp_value *value)
+{
+    uint8_t origin[16];
+    wp_json_object(json, key);
+    if (!wp_shard_origin_of(value, origin))
+        wp_json_hex(json, "origin", (ProtobufCBinaryData){16, origin});
+    wp_json_end(json);
+}
+
+void wp_value_head_json(struct wp_json *json, const char *key, const struct wp_value *value)
 {
     struct wp_head head;
-    if (value->kind == WP_VALUE_SHARD) {
-        uint8_t origin[16];
-        struct json_object *object = json_object_new_object();
-        if (!wp_shard_origin_of(value, origin))
-            wp_json_put_hex(object, "origin", (ProtobufCBinaryData){16, origin});
-        return object;
-    }
-    if (!value->head_size || wp_head_decode(&head, value->head, value->head_size, NULL))
-        return NULL;
-    return wp_head_json(&head, value->kind == WP_VALUE_TRACE);
+    if (value->kind == WP_VALUE_SHARD)
+        put_shard_head(json, key, value);
+    else if (!value->head_size || wp_head_decode(&head, value->head, value->head_size, NULL))
+        wp_json_text_or_null(json, key, NULL);
+    else
+        wp_head_json(json, key, &head, value->kind == WP_VALUE_TRACE);
 }
 
 /* --- for people --- */
@@ -194,4 +217,14 @@ static void print_fields(struct wp_buffer *out, struct json_object *object, int 
 void wp_json_print(struct wp_buffer *out, struct json_object *object)
 {
     print_fields(out, object, 0);
+}
+
+int wp_json_print_text(struct wp_buffer *out, const struct wp_buffer *json, struct wp_error *err)
+{
+    struct json_object *object = json->failed ? NULL : json_tokener_parse((const char *)json->data);
+    if (!object)
+        return wp_error_set(err, -ENOMEM, "out of memory for JSON");
+    print_fields(out, object, 0);
+    json_object_put(object);
+    return 0;
 }

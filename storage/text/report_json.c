@@ -8,12 +8,13 @@
 #include "storage/report/report_transactions.h"
 #include "storage/text/json_parts.h"
 
+#include <errno.h>
 #include <stdlib.h>
 
 #define STACK_SHOWN 512u
 
 /* "frame;frame;..." of a node, outermost first. Hostile depths are cut. */
-static void put_stack(struct json_object *row, const struct wp_report *report, uint32_t node)
+static void put_stack(struct wp_json *json, const struct wp_report *report, uint32_t node)
 {
     uint32_t count, path[STACK_SHOWN], depth = 0;
     const struct wp_node *nodes = wp_report_nodes(report, &count);
@@ -28,187 +29,251 @@ static void put_stack(struct json_object *row, const struct wp_report *report, u
         if (depth)
             wp_buffer_putc(&text, ';');
     }
-    wp_json_put_text(row, "stack", text.data ? (const char *)text.data : "");
+    wp_json_text(json, "stack", text.data ? (const char *)text.data : "");
     wp_buffer_fini(&text);
 }
 
-/* The cells' rows have their samples, in the order of time: which bucket, and how much. */
-static void put_samples(struct json_object **times, const struct wp_report *report)
+/* The samples of all cells, those of one together, in the order of time. */
+struct samples {
+    uint32_t *rows;  /* of the report's samples */
+    uint32_t *first; /* of each cell in `rows`; one more ends the last */
+};
+
+static int sort_samples(struct samples *sorted, const struct wp_report *report)
+{
+    uint32_t count, buckets, cells;
+    unsigned shift;
+    const struct wp_cell_sample *samples = wp_report_samples(report, &count);
+    const uint64_t *starts = wp_report_buckets(report, &buckets, &shift);
+    wp_report_cells(report, &cells);
+    sorted->rows = calloc(count + (size_t)1, sizeof(*sorted->rows));
+    sorted->first = calloc(cells + (size_t)2, sizeof(*sorted->first));
+    if (!sorted->rows || !sorted->first)
+        return -ENOMEM;
+    for (uint32_t i = 0; i < count; i++)
+        sorted->first[samples[i].cell + 2]++;
+    for (uint32_t i = 2; i < cells + 2; i++)
+        sorted->first[i] += sorted->first[i - 1];
+    for (uint32_t bucket = 0; bucket < buckets; bucket++)
+        for (uint32_t i = 0; i < count; i++)
+            if (samples[i].bucket == starts[bucket])
+                sorted->rows[sorted->first[samples[i].cell + 1]++] = i;
+    return 0;
+}
+
+static void put_samples(
+    struct wp_json *json, const struct wp_report *report, const struct samples *sorted, uint32_t cell)
 {
     uint32_t count, buckets;
     unsigned shift;
     const struct wp_cell_sample *samples = wp_report_samples(report, &count);
-    const uint64_t *starts = wp_report_buckets(report, &buckets, &shift);
-    for (uint32_t bucket = 0; bucket < buckets; bucket++)
-        for (uint32_t i = 0; i < count; i++) {
-            if (samples[i].bucket != starts[bucket])
-                continue;
-            struct json_object *row = wp_json_add_row(times[samples[i].cell]);
-            wp_json_put_number(row, "start_ns", samples[i].bucket << shift);
-            wp_json_put_number(row, "ns", samples[i].ns);
-        }
+    wp_report_buckets(report, &buckets, &shift);
+    wp_json_array(json, "samples");
+    for (uint32_t i = sorted->first[cell]; i < sorted->first[cell + 1]; i++) {
+        const struct wp_cell_sample *sample = &samples[sorted->rows[i]];
+        wp_json_object(json, NULL);
+        wp_json_number(json, "start_ns", sample->bucket << shift);
+        wp_json_number(json, "ns", sample->ns);
+        wp_json_end(json);
+    }
+    wp_json_end(json);
 }
 
-static void put_times(struct json_object *object, const struct wp_report *report)
+static int put_times(struct wp_json *json, const struct wp_report *report)
 {
     uint32_t count;
-    struct json_object *rows = wp_json_put_rows(object, "times");
+    struct samples sorted = {0};
     const struct wp_cell *cells = wp_report_cells(report, &count);
-    struct json_object **samples = calloc(count + (size_t)1, sizeof(struct json_object *));
-    for (uint32_t i = 0; i < count; i++) {
-        struct json_object *row = wp_json_add_row(rows);
-        wp_json_put_number(row, "ns", cells[i].ns);
-        wp_json_put_number(row, "count", cells[i].count);
-        wp_json_put_text(row, "category", wp_category_key(cells[i].category));
-        put_stack(row, report, cells[i].node);
-        if (samples)
-            samples[i] = wp_json_put_rows(row, "samples");
+    int rc = sort_samples(&sorted, report);
+    wp_json_array(json, "times");
+    for (uint32_t i = 0; i < count && !rc; i++) {
+        wp_json_object(json, NULL);
+        wp_json_number(json, "ns", cells[i].ns);
+        wp_json_number(json, "count", cells[i].count);
+        wp_json_text(json, "category", wp_category_key(cells[i].category));
+        put_stack(json, report, cells[i].node);
+        put_samples(json, report, &sorted, i);
+        wp_json_end(json);
     }
-    if (samples)
-        put_samples(samples, report);
-    free(samples);
-    rows = wp_json_put_rows(object, "unexplained");
-    const struct wp_unexplained *waits = wp_report_unexplained_rows(report, &count);
-    for (uint32_t i = 0; i < count; i++) {
-        struct json_object *row = wp_json_add_row(rows);
-        wp_json_put_number(row, "ns", waits[i].ns);
-        wp_json_put_number(row, "count", waits[i].count);
-        wp_json_put_text(row, "reason", wp_report_text(report, waits[i].reason));
-        wp_json_put_number(row, "longest_ns", waits[i].longest_ns);
-        wp_json_put_number(row, "tid", waits[i].tid);
-        put_stack(row, report, waits[i].node);
-    }
+    wp_json_end(json);
+    free(sorted.rows);
+    free(sorted.first);
+    return rc;
 }
 
-static void put_facts(struct json_object *object, const struct wp_report *report)
+static void put_unexplained(struct wp_json *json, const struct wp_report *report)
 {
     uint32_t count;
-    struct json_object *rows = wp_json_put_rows(object, "processes");
+    const struct wp_unexplained *waits = wp_report_unexplained_rows(report, &count);
+    wp_json_array(json, "unexplained");
+    for (uint32_t i = 0; i < count; i++) {
+        wp_json_object(json, NULL);
+        wp_json_number(json, "ns", waits[i].ns);
+        wp_json_number(json, "count", waits[i].count);
+        wp_json_text(json, "reason", wp_report_text(report, waits[i].reason));
+        wp_json_number(json, "longest_ns", waits[i].longest_ns);
+        wp_json_number(json, "tid", waits[i].tid);
+        put_stack(json, report, waits[i].node);
+        wp_json_end(json);
+    }
+    wp_json_end(json);
+}
+
+static void put_host(struct wp_json *json, const char *host)
+{
+    wp_json_object(json, NULL);
+    wp_json_text(json, "host", host);
+    wp_json_end(json);
+}
+
+static void put_facts(struct wp_json *json, const struct wp_report *report)
+{
+    uint32_t count;
+    wp_json_array(json, "processes");
     const struct wp_report_process *processes = wp_report_processes(report, &count);
     for (uint32_t i = 0; i < count; i++) {
-        struct json_object *row = wp_json_add_row(rows);
-        wp_json_put_text(row, "host", wp_report_text(report, processes[i].host));
-        wp_json_put_text(row, "comm", wp_report_text(report, processes[i].comm));
-        wp_json_put_number(row, "pid", processes[i].pid);
-        wp_json_put_number(row, "start_ns", processes[i].start_ns);
-        wp_json_put_number(row, "total_ns", processes[i].total_ns);
-        wp_json_put_number(row, "running_ns", processes[i].running_ns);
+        wp_json_object(json, NULL);
+        wp_json_text(json, "host", wp_report_text(report, processes[i].host));
+        wp_json_text(json, "comm", wp_report_text(report, processes[i].comm));
+        wp_json_number(json, "pid", processes[i].pid);
+        wp_json_number(json, "start_ns", processes[i].start_ns);
+        wp_json_number(json, "total_ns", processes[i].total_ns);
+        wp_json_number(json, "running_ns", processes[i].running_ns);
+        wp_json_end(json);
     }
-    rows = wp_json_put_rows(object, "spans");
+    wp_json_end(json);
+    wp_json_array(json, "spans");
     const struct wp_span *spans = wp_report_spans(report, &count);
     for (uint32_t i = 0; i < count; i++) {
-        struct json_object *row = wp_json_add_row(rows);
-        wp_json_put_number(row, "start_ns", spans[i].start_ns);
-        wp_json_put_number(row, "end_ns", spans[i].end_ns);
+        wp_json_object(json, NULL);
+        wp_json_number(json, "start_ns", spans[i].start_ns);
+        wp_json_number(json, "end_ns", spans[i].end_ns);
+        wp_json_end(json);
     }
-    rows = wp_json_put_rows(object, "hosts");
+    wp_json_end(json);
+    wp_json_array(json, "hosts");
     const uint32_t *hosts = wp_report_hosts(report, &count);
     for (uint32_t i = 0; i < count; i++)
-        wp_json_put_text(wp_json_add_row(rows), "host", wp_report_text(report, hosts[i]));
+        put_host(json, wp_report_text(report, hosts[i]));
+    wp_json_end(json);
 }
 
-static struct json_object *add_place(struct json_object *rows, const struct wp_report *report, uint32_t at)
+/* A row that begins with the site; the caller ends it. */
+static void begin_at_site(struct wp_json *json, const struct wp_report *report, uint32_t at)
 {
     uint32_t count;
     const struct wp_report_site *site = &wp_report_sites(report, &count)[at];
-    struct json_object *row = wp_json_add_row(rows);
-    wp_json_put_text(row, "file", wp_report_text(report, site->file));
-    wp_json_put_number(row, "line", site->line);
-    wp_json_put_text(row, "function", wp_report_text(report, site->function));
-    return row;
+    wp_json_object(json, NULL);
+    wp_json_text(json, "file", wp_report_text(report, site->file));
+    wp_json_number(json, "line", site->line);
+    wp_json_text(json, "function", wp_report_text(report, site->function));
 }
 
-static void put_lines(struct json_object *object, const struct wp_report *report)
+static void put_lines(struct wp_json *json, const struct wp_report *report)
 {
     uint32_t count;
-    struct json_object *rows = wp_json_put_rows(object, "lines");
+    wp_json_array(json, "lines");
     const struct wp_report_line *lines = wp_report_lines(report, &count);
     for (uint32_t i = 0; i < count; i++) {
-        struct json_object *row = add_place(rows, report, lines[i].site);
-        wp_json_put_text(row, "category", wp_category_key(lines[i].category));
-        wp_json_put_number(row, "total_ns", lines[i].total_ns);
-        wp_json_put_number(row, "run_ns", lines[i].run_ns);
-        wp_json_put_number(row, "self_ns", lines[i].self_ns);
+        begin_at_site(json, report, lines[i].site);
+        wp_json_text(json, "category", wp_category_key(lines[i].category));
+        wp_json_number(json, "total_ns", lines[i].total_ns);
+        wp_json_number(json, "run_ns", lines[i].run_ns);
+        wp_json_number(json, "self_ns", lines[i].self_ns);
+        wp_json_end(json);
     }
-    rows = wp_json_put_rows(object, "calls");
+    wp_json_end(json);
+    wp_json_array(json, "calls");
     const struct wp_report_call *calls = wp_report_calls(report, &count);
     for (uint32_t i = 0; i < count; i++) {
-        struct json_object *row = add_place(rows, report, calls[i].site);
-        wp_json_put_text(row, "callee", wp_report_text(report, calls[i].callee));
-        wp_json_put(row, "is_inlined", json_object_new_boolean(calls[i].is_inlined));
-        wp_json_put_number(row, "total_ns", calls[i].total_ns);
-        wp_json_put_number(row, "run_ns", calls[i].run_ns);
+        begin_at_site(json, report, calls[i].site);
+        wp_json_text(json, "callee", wp_report_text(report, calls[i].callee));
+        wp_json_bool(json, "is_inlined", calls[i].is_inlined);
+        wp_json_number(json, "total_ns", calls[i].total_ns);
+        wp_json_number(json, "run_ns", calls[i].run_ns);
+        wp_json_end(json);
     }
+    wp_json_end(json);
 }
 
-static void put_transactions(struct json_object *object, const struct wp_report *report)
+static void put_transactions(struct wp_json *json, const struct wp_report *report)
 {
     uint32_t count;
-    struct json_object *rows = wp_json_put_rows(object, "transactions");
+    wp_json_array(json, "transactions");
     const struct wp_transaction *transactions = wp_report_transactions(report, &count);
     for (uint32_t i = 0; i < count; i++) {
-        struct json_object *row = wp_json_add_row(rows);
+        wp_json_object(json, NULL);
         uint32_t part = transactions[i].part;
-        wp_json_put_text(row, "service", wp_report_text(report, transactions[i].service));
-        wp_json_put_text(row, "who", wp_report_text(report, transactions[i].who));
-        wp_json_put_text(row, "what", wp_report_text(report, transactions[i].what));
-        wp_json_put_text(row, "part",
+        wp_json_text(json, "service", wp_report_text(report, transactions[i].service));
+        wp_json_text(json, "who", wp_report_text(report, transactions[i].who));
+        wp_json_text(json, "what", wp_report_text(report, transactions[i].what));
+        wp_json_text(json, "part",
             part == WP_PART_WHOLE        ? "whole"
                 : part == WP_PART_UNREAD ? "unread"
                                          : wp_category_key(part));
-        wp_json_put_number(row, "at_least_ns", wp_latency_floor(transactions[i].bucket));
-        wp_json_put_number(row, "ns", transactions[i].ns);
-        wp_json_put_number(row, "count", transactions[i].count);
+        wp_json_number(json, "at_least_ns", wp_latency_floor(transactions[i].bucket));
+        wp_json_number(json, "ns", transactions[i].ns);
+        wp_json_number(json, "count", transactions[i].count);
+        wp_json_end(json);
     }
-    rows = wp_json_put_rows(object, "slowest_transactions");
+    wp_json_end(json);
+    wp_json_array(json, "slowest_transactions");
     const struct wp_slowest *slowest = wp_report_slowest(report, &count);
     for (uint32_t i = 0; i < count; i++) {
-        struct json_object *row = wp_json_add_row(rows);
-        wp_json_put_text(row, "service", wp_report_text(report, slowest[i].service));
-        wp_json_put_number(row, "start_ns", slowest[i].start_ns);
-        wp_json_put_number(row, "ns", slowest[i].ns);
+        wp_json_object(json, NULL);
+        wp_json_text(json, "service", wp_report_text(report, slowest[i].service));
+        wp_json_number(json, "start_ns", slowest[i].start_ns);
+        wp_json_number(json, "ns", slowest[i].ns);
+        wp_json_end(json);
     }
+    wp_json_end(json);
 }
 
-static void put_counts(struct json_object *object, const struct wp_report *report)
+static void put_counts(struct wp_json *json, const struct wp_report *report)
 {
     uint32_t count;
-    struct json_object *rows = wp_json_put_rows(object, "events");
+    wp_json_array(json, "events");
     const struct wp_event_count *events = wp_report_event_counts(report, &count);
     for (uint32_t i = 0; i < count; i++) {
-        struct json_object *row = wp_json_add_row(rows);
-        wp_json_put_text(row, "kind", wp_report_text(report, events[i].kind));
-        wp_json_put_number(row, "total", events[i].total);
-        wp_json_put_number(row, "dropped", events[i].dropped);
+        wp_json_object(json, NULL);
+        wp_json_text(json, "kind", wp_report_text(report, events[i].kind));
+        wp_json_number(json, "total", events[i].total);
+        wp_json_number(json, "dropped", events[i].dropped);
+        wp_json_end(json);
     }
-    rows = wp_json_put_rows(object, "limits");
+    wp_json_end(json);
+    wp_json_array(json, "limits");
     const struct wp_limit_count *limits = wp_report_limits(report, &count);
     for (uint32_t i = 0; i < count; i++) {
-        struct json_object *row = wp_json_add_row(rows);
-        wp_json_put_text(row, "name", wp_report_text(report, limits[i].name));
-        wp_json_put_number(row, "count", limits[i].count);
-        wp_json_put_number(row, "ns", limits[i].ns);
+        wp_json_object(json, NULL);
+        wp_json_text(json, "name", wp_report_text(report, limits[i].name));
+        wp_json_number(json, "count", limits[i].count);
+        wp_json_number(json, "ns", limits[i].ns);
+        wp_json_end(json);
     }
-    rows = wp_json_put_rows(object, "edges");
+    wp_json_end(json);
+    wp_json_array(json, "edges");
     const struct wp_report_edge *edges = wp_report_edges(report, &count);
     for (uint32_t i = 0; i < count; i++) {
-        struct json_object *row = wp_json_add_row(rows);
-        wp_json_put_text(row, "from", wp_report_text(report, edges[i].from));
-        wp_json_put_text(row, "to", wp_report_text(report, edges[i].to));
-        wp_json_put_number(row, "messages", edges[i].messages);
-        wp_json_put_number(row, "waited_ns", edges[i].waited_ns);
-        wp_json_put_number(row, "transit_ns", edges[i].transit_ns);
-        wp_json_put_number(row, "transit_max_ns", edges[i].transit_max_ns);
-        wp_json_put_number(row, "bound_max_ns", edges[i].bound_max_ns);
+        wp_json_object(json, NULL);
+        wp_json_text(json, "from", wp_report_text(report, edges[i].from));
+        wp_json_text(json, "to", wp_report_text(report, edges[i].to));
+        wp_json_number(json, "messages", edges[i].messages);
+        wp_json_number(json, "waited_ns", edges[i].waited_ns);
+        wp_json_number(json, "transit_ns", edges[i].transit_ns);
+        wp_json_number(json, "transit_max_ns", edges[i].transit_max_ns);
+        wp_json_number(json, "bound_max_ns", edges[i].bound_max_ns);
+        wp_json_end(json);
     }
-    put_transactions(object, report);
-    put_lines(object, report);
-    wp_json_put(object, "coverage", json_object_new_double(wp_report_coverage(report)));
-    wp_json_put_number(object, "uncertain_ns", wp_report_uncertain_ns(report));
-    wp_json_put_number(object, "detached_ns", wp_report_detached_ns(report));
+    wp_json_end(json);
+    put_transactions(json, report);
+    put_lines(json, report);
+    wp_json_exact(json, "coverage", wp_report_coverage(report));
+    wp_json_number(json, "uncertain_ns", wp_report_uncertain_ns(report));
+    wp_json_number(json, "detached_ns", wp_report_detached_ns(report));
 }
 
-int wp_report_json(struct json_object *object, const struct wp_buffer *raw, struct wp_error *err)
+int wp_report_json(struct wp_json *json, const struct wp_buffer *raw, struct wp_error *err)
 {
     struct wp_report *report = NULL;
     struct wp_head head;
@@ -216,10 +281,11 @@ int wp_report_json(struct json_object *object, const struct wp_buffer *raw, stru
     if (rc)
         return rc;
     wp_head_of_report(&head, report);
-    wp_json_put(object, "head", wp_head_json(&head, false));
-    put_counts(object, report);
-    put_facts(object, report);
-    put_times(object, report);
+    wp_head_json(json, "head", &head, false);
+    put_counts(json, report);
+    put_facts(json, report);
+    rc = put_times(json, report) ? wp_error_set(err, -ENOMEM, "out of memory for JSON") : 0;
+    put_unexplained(json, report);
     wp_report_destroy(report);
-    return 0;
+    return rc;
 }

@@ -4,7 +4,7 @@
 /* A report's body as JSON. */
 #include "storage/text/json_parts.h"
 
-/* The content of a body, added to the object. -EBADMSG. */
-int wp_report_json(struct json_object *object, const struct wp_buffer *raw, struct wp_error *err);
+/* The content of a body, as members of the object that is being written. -EBADMSG, -ENOMEM. */
+int wp_report_json(struct wp_json *json, const struct wp_buffer *raw, struct wp_error *err);
 
 #endif

@@ -4,7 +4,7 @@
 /* Bodies of traces and exemplars as JSON. */
 #include "storage/text/json_parts.h"
 
-int wp_trace_json(struct json_object *object, const struct wp_buffer *raw, struct wp_error *err);
-int wp_exemplars_json(struct json_object *object, const struct wp_buffer *raw, struct wp_error *err);
+int wp_trace_json(struct wp_json *json, const struct wp_buffer *raw, struct wp_error *err);
+int wp_exemplars_json(struct wp_json *json, const struct wp_buffer *raw, struct wp_error *err);
 
 #endif

@@ -11,7 +11,7 @@
 
 #include <errno.h>
 
-static int read_value(struct wp_tool *tool, struct wp_txn *txn, struct json_object **object, struct wp_error *err)
+static int read_value(struct wp_tool *tool, struct wp_txn *txn, struct wp_json *json, struct wp_error *err)
 {
     const char *text = tool->location.rest;
     struct wp_key key;
@@ -23,8 +23,8 @@ static int read_value(struct wp_tool *tool, struct wp_txn *txn, struct json_obje
         rc = wp_txn_value(txn, text, key.kind, &value, err);
     if (!rc) {
         rc = wp_value_unwrap(&txn->zstd, &value, &raw, err);
-        if (!rc && !(*object = wp_value_json(&key, &value, &raw, err)))
-            rc = -EBADMSG;
+        if (!rc)
+            rc = wp_value_json(json, &key, &value, &raw, err);
         if (rc)
             wp_error_wrap(err, rc, "%s", text);
     }
@@ -35,7 +35,9 @@ static int read_value(struct wp_tool *tool, struct wp_txn *txn, struct json_obje
 int wp_tool_cat(struct wp_tool *tool, struct wp_error *err)
 {
     struct wp_txn *txn = NULL;
-    struct json_object *object = NULL;
+    struct wp_buffer text = {0};
+    bool is_json = tool->flags & WP_TOOL_JSON;
+    struct wp_json json = {.out = &text, .style = is_json ? WP_JSON_PRETTY : WP_JSON_PLAIN};
     int rc = wp_tool_open(tool, err);
     if (!rc && !*tool->location.release)
         rc = wp_error_set(
@@ -43,16 +45,15 @@ int wp_tool_cat(struct wp_tool *tool, struct wp_error *err)
     if (!rc)
         rc = wp_txn_begin(&txn, tool->store, tool->location.release, false, err);
     if (!rc)
-        rc = tool->location.is_reference ? wp_tool_cat_reference(tool, txn, &object, err)
-                                         : read_value(tool, txn, &object, err);
+        rc = tool->location.is_reference ? wp_tool_cat_reference(tool, txn, &json, err)
+                                         : read_value(tool, txn, &json, err);
     wp_txn_abort(txn);
-    if (rc) {
-        json_object_put(object);
-        return rc;
-    }
-    if (tool->flags & WP_TOOL_JSON)
-        return wp_tool_json(tool, object, err);
-    wp_json_print(&tool->out, object);
-    json_object_put(object);
-    return 0;
+    if (!rc)
+        rc = wp_json_finish(&json, "JSON", err);
+    if (!rc && is_json)
+        wp_buffer_append(&tool->out, text.data, text.size);
+    else if (!rc)
+        rc = wp_json_print_text(&tool->out, &text, err);
+    wp_buffer_fini(&text);
+    return rc;
 }

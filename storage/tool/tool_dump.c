@@ -36,11 +36,20 @@ struct listing { /* --json: what cat says of every value */
     struct wp_error *err;
 };
 
+static void put_damage(struct wp_json *json, const char *key, size_t size, const char *reason)
+{
+    wp_json_object(json, NULL);
+    wp_json_text(json, "key", key);
+    wp_json_number(json, "stored_bytes", size);
+    wp_json_text(json, "damage", reason);
+    wp_json_end(json);
+}
+
 static int list_value(void *context, const char *text, size_t size)
 {
     struct listing *listing = context;
-    struct wp_buffer raw = {0}, *out = &listing->tool->out;
-    struct json_object *object = NULL;
+    struct wp_buffer raw = {0}, body = {0}, *out = &listing->tool->out;
+    struct wp_json json = {.out = &body};
     struct wp_key key;
     struct wp_value value;
     struct wp_error reason = {0};
@@ -50,17 +59,17 @@ static int list_value(void *context, const char *text, size_t size)
     if (!rc)
         rc = wp_value_unwrap(&listing->txn->zstd, &value, &raw, &reason);
     if (!rc)
-        object = wp_value_json(&key, &value, &raw, &reason);
-    if (!object) {
-        object = json_object_new_object();
-        wp_json_put_text(object, "key", text);
-        wp_json_put_number(object, "stored_bytes", size);
-        wp_json_put_text(object, "damage", reason.text);
+        rc = wp_value_json(&json, &key, &value, &raw, &reason);
+    if (rc) {
+        json = (struct wp_json){.out = &body};
+        body.size = 0;
+        put_damage(&json, text, size, reason.text);
     }
     wp_buffer_puts(out, listing->is_first ? "\n" : ",\n");
-    wp_json_tree(&(struct wp_json){.out = out}, NULL, object);
+    wp_buffer_append(out, body.data, body.size);
+    out->failed |= body.failed;
     listing->is_first = false;
-    json_object_put(object);
+    wp_buffer_fini(&body);
     wp_buffer_fini(&raw);
     rc = out->failed ? -ENOMEM : flush(NULL, out);
     return rc ? wp_error_errno(listing->err, rc, "cannot write the dump") : 0;

@@ -19,7 +19,7 @@ struct list {
     const char *release;
     size_t base;                      /* length of the prefix up to its last slash */
     char last[WP_KEY_ROOM * 4 + 256]; /* the folder printed last, when not recursive */
-    struct json_object *rows;         /* --json */
+    struct wp_json *json;             /* --json */
     size_t count;
 };
 
@@ -42,17 +42,26 @@ static void print_long(
 
 static void add_json(struct list *list, const struct wp_value *value, const char *text, size_t size, const char *damage)
 {
-    struct json_object *row = wp_json_add_row(list->rows);
-    wp_json_put_text(row, "path", text);
-    wp_json_put_number(row, "stored_bytes", size);
+    struct wp_json *json = list->json;
+    wp_json_object(json, NULL);
+    wp_json_text(json, "path", text);
+    wp_json_number(json, "stored_bytes", size);
     if (damage) {
-        wp_json_put_text(row, "damage", damage);
-        return;
+        wp_json_text(json, "damage", damage);
+    } else {
+        wp_json_text(json, "kind", wp_value_kind_name(value->kind));
+        wp_json_number(json, "raw_bytes", value->raw_size);
+        if (value->head_size)
+            wp_value_head_json(json, "head", value);
     }
-    wp_json_put_text(row, "kind", wp_value_kind_name(value->kind));
-    wp_json_put_number(row, "raw_bytes", value->raw_size);
-    if (value->head_size)
-        wp_json_put(row, "head", wp_value_head_json(value));
+    wp_json_end(json);
+}
+
+static void add_path(struct wp_json *json, const char *path)
+{
+    wp_json_object(json, NULL);
+    wp_json_text(json, "path", path);
+    wp_json_end(json);
 }
 
 static void list_value(struct list *list, const char *key, const char *path, size_t size)
@@ -67,7 +76,7 @@ static void list_value(struct list *list, const char *key, const char *path, siz
     int rc = wp_txn_stored(list->txn, key, &bytes, &size, &damage);
     if (!rc)
         rc = wp_value_parse(&value, bytes, size, &damage);
-    if (list->rows)
+    if (list->json)
         add_json(list, &value, path, size, rc ? damage.text : NULL);
     else
         print_long(&list->tool->out, &value, path, size, rc ? damage.text : NULL);
@@ -78,8 +87,8 @@ static void list_folder(struct list *list, const char *path)
     if (!strcmp(path, list->last))
         return;
     snprintf(list->last, sizeof(list->last), "%s", path);
-    if (list->rows)
-        wp_json_put_text(wp_json_add_row(list->rows), "path", path);
+    if (list->json)
+        add_path(list->json, path);
     else if (list->tool->flags & WP_TOOL_LONG)
         wp_buffer_printf(&list->tool->out, "%-12s %10s  %s\n", "", "", path);
     else
@@ -114,10 +123,10 @@ static int list_key(void *context, const char *key, size_t size)
 }
 
 static int list_release(
-    struct wp_tool *tool, const char *release, const char *prefix, struct json_object *rows, struct wp_error *err)
+    struct wp_tool *tool, const char *release, const char *prefix, struct wp_json *json, struct wp_error *err)
 {
     char folder[WP_KEY_ROOM + 1];
-    struct list list = {.tool = tool, .release = release, .rows = rows};
+    struct list list = {.tool = tool, .release = release, .json = json};
     int rc = wp_txn_begin(&list.txn, tool->store, release, false, err);
     if (rc)
         return rc;
@@ -138,18 +147,18 @@ static int list_release(
     return rc;
 }
 
-static int list_root(struct wp_tool *tool, struct json_object *rows, struct wp_error *err)
+static int list_root(struct wp_tool *tool, struct wp_json *json, struct wp_error *err)
 {
     char **releases;
     size_t count;
     int rc = wp_store_releases(tool->store, &releases, &count, err);
     for (size_t i = 0; !rc && i < count; i++) {
-        if (rows)
-            wp_json_put_text(wp_json_add_row(rows), "path", releases[i]);
+        if (json)
+            add_path(json, releases[i]);
         else
             wp_buffer_printf(&tool->out, "%s/\n", releases[i]);
         if (tool->flags & WP_TOOL_RECURSIVE)
-            rc = wp_tool_pass_over(tool, list_release(tool, releases[i], "", rows, err), err);
+            rc = wp_tool_pass_over(tool, list_release(tool, releases[i], "", json, err), err);
     }
     wp_strings_free(releases, count);
     return rc;
@@ -157,15 +166,20 @@ static int list_root(struct wp_tool *tool, struct json_object *rows, struct wp_e
 
 int wp_tool_ls(struct wp_tool *tool, struct wp_error *err)
 {
-    struct json_object *rows = NULL;
+    struct wp_buffer text = {0};
+    struct wp_json json = {.out = &text, .style = WP_JSON_PRETTY};
+    struct wp_json *rows = tool->flags & WP_TOOL_JSON ? &json : NULL; /* NULL: lines */
     int rc = wp_tool_open(tool, err);
     if (rc)
         return rc;
-    if (tool->flags & WP_TOOL_JSON)
-        rows = json_object_new_array();
+    wp_json_array(&json, NULL);
     rc = *tool->location.release ? list_release(tool, tool->location.release, tool->location.rest, rows, err)
                                  : list_root(tool, rows, err);
-    if (rc)
-        json_object_put(rows);
-    return rc || !(tool->flags & WP_TOOL_JSON) ? rc : wp_tool_json(tool, rows, err);
+    wp_json_end(&json);
+    if (!rc)
+        rc = wp_json_finish(&json, "JSON", err);
+    if (!rc && rows)
+        wp_buffer_append(&tool->out, text.data, text.size);
+    wp_buffer_fini(&text);
+    return rc;
 }

@@ -43,7 +43,7 @@ int wp_tool_resolve(struct wp_tool *tool, struct wp_error *err)
 }
 
 /* The sum of all shards, and of all timeboxes unless one is given. */
-int wp_tool_cat_reference(struct wp_tool *tool, struct wp_txn *txn, struct json_object **object, struct wp_error *err)
+int wp_tool_cat_reference(struct wp_tool *tool, struct wp_txn *txn, struct wp_json *json, struct wp_error *err)
 {
     struct wp_tool_location *location = &tool->location;
     struct wp_selection selection = {0};
@@ -63,12 +63,13 @@ int wp_tool_cat_reference(struct wp_tool *tool, struct wp_txn *txn, struct json_
         wp_buffer_printf(
             &tool->complaints, "%s/%s is left out: %s\n", location->release, damage[i].key, damage[i].reason);
     if (!rc) {
-        *object = json_object_new_object();
-        wp_json_put_text(*object, "release", location->release);
-        wp_json_put_text(*object, "aggregate", aggregate);
+        wp_json_object(json, NULL);
+        wp_json_text(json, "release", location->release);
+        wp_json_text(json, "aggregate", aggregate);
         if (location->has_timebox)
-            wp_json_put_number(*object, "timebox_s", location->timebox_s);
-        rc = wp_report_json(*object, &raw, err);
+            wp_json_number(json, "timebox_s", location->timebox_s);
+        rc = wp_report_json(json, &raw, err);
+        wp_json_end(json);
     }
     wp_damage_free(damage, count);
     wp_report_destroy(report);

@@ -4,7 +4,9 @@
 /* References (storage/upkeep/reference.h) in the arguments of a command. */
 #include "storage/tool/tool.h"
 
+struct wp_json;
+
 int wp_tool_resolve(struct wp_tool *tool, struct wp_error *err);
-int wp_tool_cat_reference(struct wp_tool *tool, struct wp_txn *txn, struct json_object **object, struct wp_error *err);
+int wp_tool_cat_reference(struct wp_tool *tool, struct wp_txn *txn, struct wp_json *json, struct wp_error *err);
 
 #endif

@@ -2,6 +2,7 @@
 /* State that outlives its use: sessions that are over, processes that nothing refers to, blobs that no process has. */
 #include "storage/upkeep/expiry.h"
 
+#include "common/array.h"
 #include "common/clock.h"
 #include "common/strings.h"
 #include "proto/store.pb-c.h"
@@ -151,16 +152,9 @@ static int gather(struct wp_txn *txn, struct needs *needs, struct wp_error *err)
 static bool is_in_reports(const struct needs *needs, const char *host, uint32_t pid, uint64_t start_ns)
 {
     struct process wanted = {wp_intern_find(needs->hosts, host, strlen(host)), pid, 0};
-    uint32_t low = 0, high = needs->count;
     if (wanted.host == UINT32_MAX)
         return false;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (compare_processes(&needs->processes[middle], &wanted) < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    uint32_t low = WP_LOWER_BOUND(middle, 0, needs->count, compare_processes(&needs->processes[middle], &wanted) < 0);
     for (; low < needs->count && needs->processes[low].host == wanted.host && needs->processes[low].pid == pid; low++)
         if (wp_genealogy_same_start(needs->processes[low].start_ns, start_ns))
             return true;

@@ -24,6 +24,20 @@ static uint64_t next(uint64_t *state)
     return *state >> 33;
 }
 
+static void lower_bound_is_where_a_row_would_go(void **state)
+{
+    (void)state;
+    const uint32_t rows[] = {2, 4, 4, 7};
+    for (uint32_t wanted = 0; wanted < 9; wanted++) {
+        uint32_t first = 0;
+        while (first < 4 && rows[first] < wanted)
+            first++;
+        assert_int_equal(WP_LOWER_BOUND(i, 0, 4u, rows[i] < wanted), first);
+        assert_int_equal(WP_LOWER_BOUND(i, 2, 4u, rows[i] < wanted), first < 2 ? 2 : first);
+    }
+    assert_int_equal(WP_LOWER_BOUND(i, 3, 3u, rows[i] < 9), 3);
+}
+
 static void buffer_grows(void **state)
 {
     (void)state;
@@ -291,7 +305,8 @@ static void idtable_holds_what_is_in_use(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(arrays_grow), cmocka_unit_test(buffer_grows),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(arrays_grow),
+        cmocka_unit_test(lower_bound_is_where_a_row_would_go), cmocka_unit_test(buffer_grows),
         cmocka_unit_test(utf8_is_what_rfc_3629_says), cmocka_unit_test(json_is_written_as_it_goes),
         cmocka_unit_test(syscalls_have_names_and_numbers), cmocka_unit_test(intern_is_dense_and_stable),
         cmocka_unit_test(intmap_follows_a_model), cmocka_unit_test(errors_stack_up),

@@ -32,9 +32,9 @@ CONSTANTS = (
     (re.compile(r"(?<![\w.])[1-9]\d*0{9}(?:u|l)*(?![\w.])"), "common/clock.h", "nanoseconds are multiples of WP_NS_PER_S"),
     (re.compile(r"\bchar\b[^;\n]*\[129\]"), "common/path.h", "an id's room is WP_ID_ROOM"),
     (re.compile(r"\bclock_gettime\s*\("), "common/clock.c", "common/clock.h reads clocks"),
+    (re.compile(r"\blow = mid\w* \+ 1;"), "common/array.h", "WP_LOWER_BOUND searches sorted rows"),
 )
 OTHER_NUMBERS = {
-    "storage/text/json_parts.c": "[129]",        # 64 bytes in hexadecimal digits
     "collector/host/test_clock.c": "1000000000", # milliseconds
     "collector/perf_script/perf_script_line.c": "4000000000", # seconds
     "aggregator/daemon/options.c": "2000000000", # bytes
@@ -117,6 +117,7 @@ PLANTS = (
     ({"cli/a.c": "#define A_NS 10000000000u\n"}, "multiples of WP_NS_PER_S"),
     ({"cli/a.h": "struct wp_a {\n    char b[129];\n};\n"}, "WP_ID_ROOM"),
     ({"cli/a.c": "int wp_a(void)\n{\n    return clock_gettime(1, 0);\n}\n"}, "common/clock.h reads clocks"),
+    ({"cli/a.c": "void wp_a(int low, int middle)\n{\n    low = middle + 1;\n}\n"}, "WP_LOWER_BOUND searches"),
     ({"cli/a.c": "int wp_a; /* realloc(p, 2) */\n"}, None),
 )
 

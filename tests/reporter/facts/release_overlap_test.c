@@ -72,25 +72,29 @@ static int tear_down(void **state)
     return 0;
 }
 
-/* Facts of the release with its mixed windows. */
-static void read_overlaps(struct wp_facts *facts, const struct place *place, const char *release, size_t room)
+/* Facts of the release with the other releases of the same time. */
+static void read_overlaps(
+    struct wp_page_context *context, struct wp_facts *facts, const struct place *place, const char *release)
 {
     struct wp_operand_spec spec;
     struct wp_error err = {0};
-    size_t rows[8], row = wp_release_order_find(&place->order, release);
-    assert_int_not_equal(row, SIZE_MAX);
-    size_t count = wp_release_overlap_candidates(&place->order, row, rows, room);
-    assert_true(count <= room);
+    *context = (struct wp_page_context){.facts = facts};
     if (wp_operand_parse(&spec, release, &err) || wp_operand_read(facts, &place->stores, &spec, "main", &err) ||
-        wp_release_overlap_read(facts, &place->stores, &place->order, rows, count, &err))
+        wp_release_overlap_read(context, &place->stores, &place->order, &err))
         fail_msg("%s", err.text);
 }
 
-static const struct wp_release_overlap *window_of(const struct wp_facts *facts, const char *release)
+static void fini(struct wp_page_context *context, struct wp_facts *facts)
 {
-    for (size_t i = 0; i < facts->overlap_count; i++)
-        if (!strcmp(facts->overlaps[i].release, release))
-            return &facts->overlaps[i];
+    wp_page_context_fini(context);
+    wp_facts_fini(facts);
+}
+
+static const struct wp_release_overlap *window_of(const struct wp_page_context *context, const char *release)
+{
+    for (size_t i = 0; i < context->overlap_count; i++)
+        if (!strcmp(context->overlaps[i].release, release))
+            return &context->overlaps[i];
     return NULL;
 }
 
@@ -98,9 +102,10 @@ static void windows_are_when_both_were_active(void **state)
 {
     struct place *place = *state;
     struct wp_facts facts;
-    read_overlaps(&facts, place, "v1", 8);
-    assert_int_equal(facts.overlap_count, 2); /* v4 is later, v5 has no such aggregate */
-    const struct wp_release_overlap *two = window_of(&facts, "v2"), *three = window_of(&facts, "v3");
+    struct wp_page_context context;
+    read_overlaps(&context, &facts, place, "v1");
+    assert_int_equal(context.overlap_count, 2); /* v4 is later, v5 has no such aggregate */
+    const struct wp_release_overlap *two = window_of(&context, "v2"), *three = window_of(&context, "v3");
     assert_int_equal(two->from_ns, 1900 * SECOND);
     assert_int_equal(two->to_ns, 2000 * SECOND);
     assert_int_equal(two->both_ns, 100 * SECOND);
@@ -108,42 +113,41 @@ static void windows_are_when_both_were_active(void **state)
     assert_string_equal(two->there, "web-3");
     assert_int_equal(three->both_ns, 100 * SECOND);
     assert_string_equal(three->there, "web-4, web-5, web-6, web-7 and 1 more");
-    wp_facts_fini(&facts);
-    read_overlaps(&facts, place, "v2", 8);
-    assert_int_equal(facts.overlap_count, 1); /* the same window, seen from the other side */
-    assert_int_equal(facts.overlaps[0].both_ns, 100 * SECOND);
-    assert_string_equal(facts.overlaps[0].release, "v1");
-    wp_facts_fini(&facts);
+    fini(&context, &facts);
+    read_overlaps(&context, &facts, place, "v2");
+    assert_int_equal(context.overlap_count, 1); /* the same window, seen from the other side */
+    assert_int_equal(context.overlaps[0].both_ns, 100 * SECOND);
+    assert_string_equal(context.overlaps[0].release, "v1");
+    fini(&context, &facts);
 }
 
 static void intervals_apart_are_added(void **state)
 {
     struct place *place = *state;
     struct wp_facts facts;
+    struct wp_page_context context;
     put(place->folder, "v2", "main", "web-3", 1100, 1150);
     wp_release_order_fini(&place->order);
     assert_int_equal(wp_release_order_read(&place->order, &place->stores, &(struct wp_order_options){0}, NULL), 0);
-    read_overlaps(&facts, place, "v1", 8);
-    const struct wp_release_overlap *two = window_of(&facts, "v2");
+    read_overlaps(&context, &facts, place, "v1");
+    const struct wp_release_overlap *two = window_of(&context, "v2");
     assert_int_equal(two->from_ns, 1100 * SECOND);
     assert_int_equal(two->to_ns, 2000 * SECOND);
     assert_int_equal(two->both_ns, 150 * SECOND);
-    const char *text = wp_release_overlap_sentence(&facts.pool, facts.overlaps, facts.overlap_count);
+    const char *text = wp_release_overlap_sentence(&context.pool, context.overlaps, context.overlap_count);
     assert_non_null(strstr(text, "release v2 ran at the same time, on web-3, and 1 other release."));
-    wp_facts_fini(&facts);
+    fini(&context, &facts);
 }
 
 static void alone_there_is_nothing_to_say(void **state)
 {
     struct place *place = *state;
     struct wp_facts facts;
-    read_overlaps(&facts, place, "v4", 8);
-    assert_int_equal(facts.overlap_count, 0);
-    assert_null(wp_release_overlap_sentence(&facts.pool, facts.overlaps, facts.overlap_count));
-    wp_facts_fini(&facts);
-    read_overlaps(&facts, place, "v1", 0);
-    assert_int_equal(facts.overlap_count, 0);
-    wp_facts_fini(&facts);
+    struct wp_page_context context;
+    read_overlaps(&context, &facts, place, "v4");
+    assert_int_equal(context.overlap_count, 0);
+    assert_null(wp_release_overlap_sentence(&context.pool, context.overlaps, context.overlap_count));
+    fini(&context, &facts);
 }
 
 static char *check(const struct place *place, const char *before, const char *after, enum wp_check_format format)

@@ -32,7 +32,7 @@ static int put_parts(struct wp_txn *txn, struct wp_report *web, struct wp_report
 }
 
 /* A fleet of two hosts that have reports of their own, of which only web-2 has processes of interest. */
-static void read_parts(struct wp_facts *facts)
+static void read_parts(struct wp_facts *facts, struct wp_page_context *context)
 {
     char root[] = "/tmp/wp-whose-test-XXXXXX", command[64];
     const char *roots[] = {root};
@@ -58,7 +58,7 @@ static void read_parts(struct wp_facts *facts)
     wp_report_destroy(web);
     wp_report_destroy(db);
     if (rc || wp_stores_open(&stores, roots, 1, &err) || wp_snapshot_begin(&snapshot, &stores, "v1", &err) ||
-        wp_facts_read(facts, &snapshot, "main", &all, &err) || wp_origins_read(facts, &snapshot, &all, &err))
+        wp_facts_read(facts, &snapshot, "main", &all, &err) || wp_origins_read(context, &snapshot, &all, &err))
         fail_msg("%s", err.text);
     wp_snapshot_end(&snapshot);
     wp_stores_close(&stores);
@@ -70,12 +70,14 @@ static void the_only_host_with_time_is_named(void **state)
 {
     (void)state;
     struct wp_facts facts;
-    read_parts(&facts);
+    struct wp_page_context context = {.facts = &facts};
+    read_parts(&facts, &context);
     assert_int_equal(facts.host_count, 2);
-    assert_int_equal(facts.origins.count, 1);
-    assert_string_equal(facts.origins.rows[0].name, "web-2"); /* not "all hosts" */
-    assert_int_equal(facts.origins.rows[0].host_count, 1);
-    assert_int_equal(facts.origins.rows[0].total_ns, facts.total_ns);
+    assert_int_equal(context.origins.count, 1);
+    assert_string_equal(context.origins.rows[0].name, "web-2"); /* not "all hosts" */
+    assert_int_equal(context.origins.rows[0].host_count, 1);
+    assert_int_equal(context.origins.rows[0].total_ns, facts.total_ns);
+    wp_page_context_fini(&context);
     wp_facts_fini(&facts);
 }
 

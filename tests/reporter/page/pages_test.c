@@ -52,7 +52,7 @@ static void read_fleet(struct wp_facts *facts, bool is_hostile)
 }
 
 /* Three shards as the site reads them; `shard` NULL: all. */
-static void read_shards(struct wp_facts *facts, const char *shard)
+static void read_shards(struct wp_facts *facts, struct wp_page_context *context, const char *shard)
 {
     char root[] = "/tmp/wp-pages-test-XXXXXX", command[64];
     const char *roots[] = {root};
@@ -70,7 +70,7 @@ static void read_shards(struct wp_facts *facts, const char *shard)
     }
     if (wp_stores_open(&stores, roots, 1, &err) || wp_snapshot_begin(&snapshot, &stores, "v1", &err) ||
         wp_facts_read(facts, &snapshot, "main", &selection, &err) ||
-        wp_origins_read(facts, &snapshot, &selection, &err))
+        (context && wp_origins_read(context, &snapshot, &selection, &err)))
         fail_msg("%s", err.text);
     wp_snapshot_end(&snapshot);
     wp_stores_close(&stores);
@@ -82,16 +82,17 @@ static void time_is_told_apart_by_shard(void **state)
 {
     (void)state;
     struct wp_facts facts;
+    struct wp_page_context context = {.facts = &facts};
     struct wp_buffer data = {0};
-    read_shards(&facts, NULL);
-    assert_int_equal(facts.origins.count, 3);
-    assert_string_equal(facts.origins.rows[0].name, "shard s3"); /* two hosts in one sum */
-    assert_string_equal(facts.origins.rows[0].hosts, "<b>web-4, web-3");
-    assert_int_equal(facts.origins.rows[0].total_ns, 480000000);
-    assert_string_equal(facts.origins.rows[1].name, "web-2"); /* a shard of one host is that host */
-    assert_int_equal(facts.origins.rows[1].total_ns, 360000000);
-    assert_int_equal(facts.origins.missing_ns, 0);
-    assert_int_equal(wp_origin_data(&data, &facts, 1, NULL), 0);
+    read_shards(&facts, &context, NULL);
+    assert_int_equal(context.origins.count, 3);
+    assert_string_equal(context.origins.rows[0].name, "shard s3"); /* two hosts in one sum */
+    assert_string_equal(context.origins.rows[0].hosts, "<b>web-4, web-3");
+    assert_int_equal(context.origins.rows[0].total_ns, 480000000);
+    assert_string_equal(context.origins.rows[1].name, "web-2"); /* a shard of one host is that host */
+    assert_int_equal(context.origins.rows[1].total_ns, 360000000);
+    assert_int_equal(context.origins.missing_ns, 0);
+    assert_int_equal(wp_origin_data(&data, &context, 1, NULL), 0);
     /* Both cells of the flame, 180 ms each, in as many buckets as a minute has, whose sum they are. */
     const char *text = (const char *)data.data;
     assert_non_null(strstr(text, "\"cell\":[0,1],\n\"ns\":[180000000,180000000],"));
@@ -100,11 +101,14 @@ static void time_is_told_apart_by_shard(void **state)
         sum += strtoull(at + 1, &at, 10);
     assert_int_equal(sum, 360000000);
     wp_buffer_fini(&data);
+    wp_page_context_fini(&context);
     wp_facts_fini(&facts);
-    read_shards(&facts, "s3");
-    assert_int_equal(facts.origins.count, 1);
-    assert_string_equal(facts.origins.rows[0].name, "all hosts");
-    assert_null(facts.origins.rows[0].report);
+    context.facts = &facts;
+    read_shards(&facts, &context, "s3");
+    assert_int_equal(context.origins.count, 1);
+    assert_string_equal(context.origins.rows[0].name, "all hosts");
+    assert_null(context.origins.rows[0].report);
+    wp_page_context_fini(&context);
     wp_facts_fini(&facts);
 }
 
@@ -113,7 +117,7 @@ static void time_by_object_file(void **state)
     (void)state;
     struct wp_facts facts;
     size_t count;
-    read_shards(&facts, NULL);
+    read_shards(&facts, NULL, NULL);
     const struct wp_module_fact *modules = wp_modules_build(&facts.pool, &facts, &count);
     assert_int_equal(count, 3);
     assert_string_equal(modules[0].name, "libc.so.6"); /* all time stands on recv or memcpy, which ran for half of it */
