@@ -59,6 +59,8 @@ static uint32_t process_row(struct wp_aggregate *aggregate, const struct wp_laye
     const struct wp_process *p = &there->timeline->processes[layer->process];
     if (!row)
         return UINT32_MAX;
+    if (p->is_grouped)
+        return wp_report_process(aggregate->report, there->hostname, WP_REPORT_OTHERS, 0, 0);
     if (!row->row || row->comm != p->comm) {
         row->comm = p->comm;
         row->row = 1 +
@@ -74,18 +76,39 @@ static bool is_same_layer(const struct wp_layer *a, const struct wp_layer *b)
     return a->host == b->host && a->process == b->process;
 }
 
-static void count_processes(
-    struct wp_aggregate *aggregate, const struct wp_layer *layers, uint32_t count, bool is_run, uint64_t ns)
+/* Pieces of one pseudo-stack. */
+struct share {
+    const struct wp_layer *layers;
+    uint32_t count;
+    bool is_run;
+    uint64_t ns, times;
+};
+
+static bool is_grouped(const struct wp_aggregate *aggregate, const struct wp_layer *layer)
 {
-    for (uint32_t i = 0; i < count; i++) {
-        const struct wp_layer *layer = &layers[i];
+    return layer->host != WP_LAYER_FOREIGN &&
+        aggregate->fleet->hosts[layer->host].timeline->processes[layer->process].is_grouped;
+}
+
+static bool has_same_row(const struct wp_aggregate *aggregate, const struct wp_layer *a, const struct wp_layer *b)
+{
+    return is_same_layer(a, b) || (a->host == b->host && is_grouped(aggregate, a) && is_grouped(aggregate, b));
+}
+
+/* A row that stands in the pseudo-stack twice counts once. */
+static void count_processes(struct wp_aggregate *aggregate, const struct share *share)
+{
+    for (uint32_t i = 0; i < share->count; i++) {
+        const struct wp_layer *layer = &share->layers[i];
         uint32_t j = 0;
-        while (j < i && !is_same_layer(&layers[j], layer))
+        while (j < i && !has_same_row(aggregate, &share->layers[j], layer))
             j++;
         if (j < i)
-            continue; /* stands in the pseudo-stack twice, counts once */
-        bool runs = is_run && is_same_layer(layer, &layers[count - 1]);
-        wp_report_process_add(aggregate->report, process_row(aggregate, layer), ns, runs ? ns : 0);
+            continue;
+        bool runs = share->is_run && has_same_row(aggregate, layer, &share->layers[share->count - 1]);
+        wp_report_process_add(aggregate->report, process_row(aggregate, layer), share->ns, runs ? share->ns : 0);
+        if (is_grouped(aggregate, layer))
+            wp_report_limit(aggregate->report, "processes", share->times, share->ns);
     }
 }
 
@@ -107,7 +130,7 @@ static void empty(struct wp_aggregate *aggregate, struct wp_sample_sums_slot *sl
 {
     wp_report_add_within(aggregate->report, report_node(aggregate, slot->node), slot->category,
         slot->from_ns + (uint64_t)aggregate->real_offset_ns, slot->ns, slot->count);
-    count_processes(aggregate, slot->layers, slot->layer_count, slot->is_run, slot->ns);
+    count_processes(aggregate, &(struct share){slot->layers, slot->layer_count, slot->is_run, slot->ns, slot->count});
     wp_line_sums_add(&aggregate->lines, &aggregate->tree, slot->node, slot->category, slot->ns, slot->is_run);
     slot->from_ns = slot->until_ns = slot->count = 0;
 }
@@ -178,7 +201,7 @@ static void take_alone(struct wp_aggregate *aggregate, const struct wp_piece *pi
     else
         for (uint64_t i = 0; i < times; i++) /* few: one for each end of a bucket */
             wp_report_add_at(aggregate->report, node, piece->category, start_ns, end_ns);
-    count_processes(aggregate, piece->layers, piece->layer_count, piece->is_run, ns);
+    count_processes(aggregate, &(struct share){piece->layers, piece->layer_count, piece->is_run, ns, times});
     wp_line_sums_add(&aggregate->lines, &aggregate->tree, piece->node, piece->category, ns, piece->is_run);
     if (piece->reason)
         wp_report_unexplained_each(aggregate->report, node, piece->reason, each_ns, times, tid_of(aggregate, piece));

@@ -8,6 +8,8 @@
 #include <netinet/in.h>
 
 #define DATAGRAMS 16384u
+#define SOCKETS                                                                                                        \
+    (1u << 17) /* more than a collector knows by their ids (socket_table.c): what is forgotten it defines anew */
 
 /* Most hosts send few datagrams or none: the ring is made at the first one and doubles until it is full, before it goes
  * round. */
@@ -44,8 +46,51 @@ static void take_datagram(struct wp_messages *messages, const struct wp_event *e
         wp_connections_datagram_taken(messages->connections, key, messages->host);
 }
 
+/* What has not been used in this generation nor in the one before. */
+static void forget_sockets(struct wp_messages *messages)
+{
+    struct wp_idtable *table = &messages->datagram_sockets;
+    for (uint32_t id = 0; id < table->room; id++) {
+        if (!wp_idtable_has(table, id) || ((uint8_t *)table->items)[id] == messages->datagram_generation)
+            continue;
+        wp_idtable_drop(table, id);
+        wp_dictionary_forget_socket(messages->dictionary, id);
+    }
+    messages->datagram_generation ^= 3;
+    messages->datagram_recent = 0;
+}
+
+static void use_socket(struct wp_messages *messages, uint32_t id)
+{
+    struct wp_idtable *table = &messages->datagram_sockets;
+    if (wp_idtable_has(table, id) && ((uint8_t *)table->items)[id] == messages->datagram_generation)
+        return;
+    if (!wp_dictionary_socket(messages->dictionary, id))
+        return;
+    if (messages->datagram_recent == SOCKETS)
+        forget_sockets(messages);
+    if (wp_idtable_reserve(table, id))
+        return;
+    wp_idtable_use(table, id);
+    ((uint8_t *)table->items)[id] = messages->datagram_generation;
+    messages->datagram_recent++;
+}
+
+void wp_messages_keep_datagram_sockets(struct wp_messages *messages)
+{
+    struct wp_idtable *table = &messages->datagram_sockets;
+    for (uint32_t id = wp_dictionary_socket_count(messages->dictionary); id; id--) {
+        const struct wp_socket_entry *entry = wp_dictionary_socket(messages->dictionary, id);
+        if (!entry || entry->protocol != IPPROTO_UDP || wp_idtable_reserve(table, id))
+            continue;
+        wp_idtable_use(table, id);
+        ((uint8_t *)table->items)[id] = messages->datagram_generation ^ 3;
+    }
+}
+
 void wp_messages_datagram_event(struct wp_messages *messages, const struct wp_event *event, uint32_t thread)
 {
+    use_socket(messages, event->d);
     if (event->kind == WP_EVENT_SOCK_SEND)
         add_datagram(messages, event, thread);
     if (event->kind == WP_EVENT_SOCK_ARRIVE)

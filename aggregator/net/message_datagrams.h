@@ -5,6 +5,8 @@
 #include "aggregator/net/messages_types.h"
 
 void wp_messages_datagram_event(struct wp_messages *messages, const struct wp_event *event, uint32_t thread);
+/* After a restart: those that the dictionary has count as used, though not lately. */
+void wp_messages_keep_datagram_sockets(struct wp_messages *messages);
 uint64_t wp_messages_datagram_number(const struct wp_messages *messages, uint64_t key); /* 0: not sent here lately */
 bool wp_messages_datagram(const struct wp_messages *messages, uint64_t number, struct wp_send *send);
 /* The last one with that key that was sent by then. */

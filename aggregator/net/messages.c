@@ -25,6 +25,8 @@ int wp_messages_init(struct wp_messages *messages, struct wp_dictionary *diction
     *messages = (struct wp_messages){.dictionary = dictionary};
     wp_idtable_init(&messages->table, sizeof(struct wp_socket));
     wp_idtable_init(&messages->last, sizeof(struct wp_last_message));
+    wp_idtable_init(&messages->datagram_sockets, sizeof(uint8_t));
+    messages->datagram_generation = 1;
     wp_asked_init(&messages->asked);
     return 0;
 }
@@ -59,6 +61,7 @@ void wp_messages_fini(struct wp_messages *messages)
             free_rings(messages, at(messages, i));
     wp_idtable_fini(&messages->table);
     wp_idtable_fini(&messages->last);
+    wp_idtable_fini(&messages->datagram_sockets);
     free(messages->datagram_ring);
     free(messages->datagram_before);
     free(messages->replies);
@@ -408,7 +411,7 @@ size_t wp_messages_bytes(const struct wp_messages *messages)
     return wp_idtable_bytes(&messages->table) + wp_idtable_bytes(&messages->last) + wp_asked_bytes(&messages->asked) +
         messages->ring_bytes + messages->datagram_room * per_datagram +
         messages->reply_room * sizeof(*messages->replies) + wp_intmap_bytes(&messages->by_address) +
-        wp_intmap_bytes(&messages->datagrams);
+        wp_intmap_bytes(&messages->datagrams) + wp_idtable_bytes(&messages->datagram_sockets);
 }
 
 uint32_t wp_messages_peer(const struct wp_messages *messages, uint32_t id)

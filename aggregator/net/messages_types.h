@@ -80,8 +80,11 @@ struct wp_messages {
     struct wp_send *datagram_ring; /* owned; of datagram number n at n - 1 */
     uint64_t *datagram_before;     /* number of the one before it with the same key, 0 none; owned */
     uint64_t datagram_count;
-    uint32_t datagram_room; /* of both; a power of two */
-    struct wp_asked asked;  /* by thread index */
+    uint32_t datagram_room;             /* of both; a power of two */
+    struct wp_idtable datagram_sockets; /* by dictionary id the generation, 1 or 2, that it was used in last */
+    uint32_t datagram_recent;           /* that were used in this one ... */
+    uint8_t datagram_generation;        /* ... which is it */
+    struct wp_asked asked;              /* by thread index */
     uint64_t matched, unmatched;
     struct wp_reply *replies; /* in the order of time, owned; kept as long as the closed sockets */
     uint32_t reply_first, reply_end, reply_room;

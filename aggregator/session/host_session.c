@@ -8,6 +8,7 @@
 #include "aggregator/session/host_session_durable.h"
 #include "aggregator/session/membership.h"
 #include "aggregator/session/session_aggregates.h"
+#include "aggregator/timeline/process_rows.h"
 #include "aggregator/timeline/slices.h"
 #include "aggregator/timeline/taken_slices.h"
 #include "aggregator/timeline/timeline_gone.h"
@@ -59,6 +60,15 @@ static void take_drops(struct wp_host_session *session, const struct wp_batch *b
 
 /* --- life --- */
 
+/* Of the session before, while that is still there. */
+static void count_on(struct wp_host_session *session)
+{
+    const struct wp_fleet *fleet = session->fleet;
+    for (uint32_t i = 0; session->timeline.continues && i < fleet->count; i++)
+        if (fleet->hosts[i].timeline && !memcmp(fleet->hosts[i].session_id, session->hello.continues, 16))
+            wp_process_rows_continue(&session->timeline, fleet->hosts[i].timeline);
+}
+
 int wp_host_session_create(struct wp_host_session **out, const struct wp_hello *hello, const char *default_release,
     const struct wp_host_session_options *options, const struct wp_logger *logger, struct wp_error *err)
 {
@@ -87,6 +97,8 @@ int wp_host_session_create(struct wp_host_session **out, const struct wp_hello *
     if (options->late_sample_ns)
         session->timeline.late_sample_ns = options->late_sample_ns;
     session->timeline.continues = wp_session_is_named(hello->continues);
+    session->timeline.process_rows = options->process_rows;
+    count_on(session);
     session->timeline.blockops.keep_ns = options->history_ns + WP_BLOCKOPS_LATER_NS;
     rc = wp_fleet_join(session->fleet, &session->timeline, session->hostname, session->real_offset_ns, &session->home);
     session->has_joined = !rc;

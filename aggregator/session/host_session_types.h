@@ -46,6 +46,7 @@ struct wp_host_session_options {
     uint64_t late_sample_ns;  /* 0: WP_LATE_SAMPLE_NS */
     uint32_t depth, width;
     uint64_t budget;
+    uint32_t process_rows; /* of reports, for what comes up in an hour of the host; 0: WP_PROCESS_ROWS */
 };
 
 /* Copies what says which processes are of interest; the pointers are shared then. */

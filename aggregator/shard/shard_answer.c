@@ -130,6 +130,10 @@ static bool describe(
         return wp_shards_process(fleet->shards, layer->process, process);
     const struct wp_fleet_host *host = &fleet->hosts[layer->host];
     const struct wp_process *row = &host->timeline->processes[layer->process];
+    if (row->is_grouped) {
+        *process = (struct wp_shard_process){host->hostname, WP_REPORT_OTHERS, 0, 0};
+        return true;
+    }
     *process = (struct wp_shard_process){host->hostname, wp_dictionary_string(host->timeline->dictionary, row->comm),
         row->pid, row->start_ns ? row->start_ns + (uint64_t)host->real_offset_ns : 0};
     return true;

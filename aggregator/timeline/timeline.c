@@ -3,6 +3,7 @@
 
 #include "aggregator/net/connections.h"
 #include "aggregator/timeline/gap_repair.h"
+#include "aggregator/timeline/process_rows.h"
 #include "aggregator/timeline/slices.h"
 #include "aggregator/timeline/timeline_wait.h"
 #include "aggregator/timeline/timeline_window.h"
@@ -102,7 +103,7 @@ static uint32_t process_of(struct wp_timeline *timeline, const struct wp_thread_
     uint32_t process;
     if (!is_new && wp_intmap_get(&timeline->process_of_pid, (struct wp_intkey){entry->pid, 0}, &process)) {
         if (entry->tid == entry->pid)
-            timeline->processes[process].comm = entry->comm;
+            wp_process_rows_name(timeline, &timeline->processes[process], entry->comm);
         return process;
     }
     process = timeline->process_count;
@@ -114,6 +115,7 @@ static uint32_t process_of(struct wp_timeline *timeline, const struct wp_thread_
         .start_ns = entry->start_ns,
         .made_ns = timeline->now_ns,
         .is_recorder = entry->flags & WP_THREAD_SELF};
+    wp_process_rows_add(timeline, &timeline->processes[process]);
     wp_intmap_put(&timeline->process_of_pid, (struct wp_intkey){entry->pid, 0}, process);
     return process;
 }
@@ -413,7 +415,7 @@ static void on_rename(struct wp_timeline *timeline, const struct wp_event *event
     timeline->identity_of_entry[event->thread] = thread->identity;
     const struct wp_thread_entry *entry = wp_dictionary_thread(timeline->dictionary, event->thread);
     if (entry && entry->tid == entry->pid)
-        timeline->processes[old.process].comm = event->c;
+        wp_process_rows_name(timeline, &timeline->processes[old.process], event->c);
     split_run(timeline, index, event->time_ns, WP_SLICE_RENAME);
 }
 

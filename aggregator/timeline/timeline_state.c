@@ -2,6 +2,8 @@
 #include "aggregator/timeline/timeline_state.h"
 
 #include "aggregator/net/connections.h"
+#include "aggregator/net/message_datagrams.h"
+#include "aggregator/timeline/process_rows.h"
 #include "aggregator/timeline/slices.h"
 #include "common/array.h"
 #include "common/clock.h"
@@ -189,6 +191,7 @@ static void save_processes(struct save *save, const uint64_t *later_ns)
         row->comm = process->comm;
         row->start_ns = process->start_ns;
         row->is_recorder = process->is_recorder;
+        row->is_grouped = process->is_grouped;
         row->running_ns = process->running_ns - later_ns[i];
         save->process_rows[i] = (uint32_t)save->out->n_processes;
         save->out->processes[save->out->n_processes++] = row;
@@ -454,6 +457,7 @@ int wp_timeline_save(
     uint64_t *later_ns = made_later_runs(&save);
     save_recorder(&save, later_ns);
     save_processes(&save, later_ns);
+    out->process_rows = wp_process_rows_until(timeline, horizon_ns);
     save_threads(&save);
     save_facts(&save);
     save_window(&save);
@@ -522,7 +526,8 @@ int wp_timeline_set_processes(struct wp_timeline *timeline, Wakepath__Resume__Pr
             .comm = rows[i]->comm,
             .start_ns = rows[i]->start_ns,
             .running_ns = rows[i]->running_ns,
-            .is_recorder = rows[i]->is_recorder};
+            .is_recorder = rows[i]->is_recorder,
+            .is_grouped = rows[i]->is_grouped};
         if (i &&
             wp_intmap_put(
                 &timeline->process_of_pid, (struct wp_intkey){rows[i]->pid, 0}, i)) /* the later one has the number */
@@ -550,7 +555,9 @@ int wp_timeline_restore(struct wp_timeline *timeline, const Wakepath__Resume__Ch
     }
     restore_gone(timeline->dictionary, &thread_kind, from->gone_threads, from->n_gone_threads);
     restore_gone(timeline->dictionary, &socket_kind, from->gone_sockets, from->n_gone_sockets);
+    wp_messages_keep_datagram_sockets(&timeline->messages);
     timeline->start_ns = from->start_ns;
+    wp_process_rows_restore(timeline, from->horizon_ns, from->process_rows);
     timeline->past_pauses_ns = from->past_pauses_ns;
     timeline->paused_ns = from->paused_ns;
     timeline->window_ns = from->window_ns;

@@ -95,7 +95,13 @@ struct wp_process {
     uint64_t running_ns;   /* time on a CPU so far, for "busiest" */
     uint64_t made_ns;      /* when it came up */
     bool is_recorder;      /* Wakepath's own */
+    bool is_grouped;       /* has no row of its own in reports (process_rows.h) */
     uint64_t with_threads; /* bit i: aggregate i shows its progress, and threads beside its main one have come up */
+};
+
+struct wp_process_rows_count {
+    uint64_t hour; /* of the host */
+    uint32_t count;
 };
 
 struct wp_thread {
@@ -138,6 +144,8 @@ struct wp_timeline {
     uint32_t identity_count, identity_room;
     struct wp_process *processes; /* [0] idle */
     uint32_t process_count, process_room;
+    uint32_t process_rows; /* of reports, in an hour; 0: WP_PROCESS_ROWS */
+    struct wp_process_rows_count rows_now, rows_before;
     struct wp_idtable threads_table, identities_table, processes_table, identity_of_entry_table,
         thread_of_entry_table;   /* own those
                                   * that the pointers show; what is buried is zeros */

@@ -73,7 +73,8 @@ static int begin_retelling(struct wp_backlog *l, const struct wp_error *why, str
     wp_sender_close(l->sender);
     l->sender = NULL;
     return wp_retelling_create(&l->retelling,
-        &(struct wp_retelling_options){l->session, l->queue, l->options.endpoints, l->options.logger, l->bye.successor},
+        &(struct wp_retelling_options){
+            wp_spool_session_hello(l->session), l->queue, l->options.endpoints, l->options.logger, l->bye.successor},
         err);
 }
 

@@ -87,7 +87,7 @@ static int begin(struct wp_retelling *t, struct wp_error *err)
     t->next = 1;
     t->step_count = 0;
     t->is_over = t->was_asked = false;
-    return wp_reissue_create(&t->reissue, wp_spool_session_hello(t->options.session), &to, err);
+    return wp_reissue_create(&t->reissue, t->options.hello, &to, err);
 }
 
 int wp_retelling_create(

@@ -2,7 +2,7 @@
 #ifndef WP_COLLECTOR_SEND_RETELLING_H
 #define WP_COLLECTOR_SEND_RETELLING_H
 /*
- * A session in the spool that an aggregator takes no further, since it is too large: what it has still to say is told
+ * A session that an aggregator takes no further, since it is too large: what it has still to say is told
  * as another one. Which one, and what it says, follows from the session and from how far it was taken: told again after
  * a crash it is the same.
  */
@@ -12,8 +12,8 @@ struct wp_retelling;
 
 /* All borrowed. */
 struct wp_retelling_options {
-    struct wp_spool_session *session;
-    struct wp_send_queue *source; /* of the session */
+    const struct wp_hello *hello; /* of the session */
+    struct wp_send_queue *source; /* has what all its batches define */
     const struct wp_endpoints *endpoints;
     const struct wp_logger *logger;
     const uint8_t *successor; /* 16 bytes: of the session; zeros: none */

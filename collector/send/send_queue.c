@@ -4,6 +4,7 @@
 #include "common/array.h"
 #include "common/clock.h"
 #include "proto/batch_decode.h"
+#include "proto/batch_encode.h"
 #include "proto/frame.h"
 
 #include <errno.h>
@@ -17,11 +18,21 @@
 #define UNSYNCED_BYTES ((size_t)8 << 20) /* in the spool and in memory, before the spool is synced for it */
 #define TEND_NS WP_NS_PER_S
 #define SAY_NS (60 * WP_NS_PER_S)
+#define ZSTD_LEVEL 1
 
 struct frame {
     uint8_t *bytes; /* owned */
     size_t size;
     uint64_t seq;
+};
+
+/* What the batches of a session in memory define, by number. */
+struct entries {
+    struct frame *rows; /* owned */
+    uint32_t count, room;
+    size_t bytes, most_bytes; /* most_bytes 0: they are not kept */
+    struct wp_frame_writer *writer;
+    struct wp_buffer raw, frame;
 };
 
 /*
@@ -44,6 +55,7 @@ struct wp_send_queue {
     struct wp_log_limit trouble, damage;
     struct wp_frame_reader *reader;
     struct wp_batch batch;
+    struct entries entries;
 };
 
 static struct frame *frame_at(const struct wp_send_queue *o, uint32_t index)
@@ -72,6 +84,54 @@ int wp_send_queue_create(struct wp_send_queue **queue, struct wp_spool *spool, s
     return 0;
 }
 
+int wp_send_queue_keep_entries(struct wp_send_queue *o, size_t most_bytes, struct wp_error *err)
+{
+    o->entries.most_bytes = most_bytes;
+    o->entries.writer = wp_frame_writer_create(ZSTD_LEVEL);
+    return o->entries.writer ? 0 : wp_error_set(err, -ENOMEM, "out of memory");
+}
+
+bool wp_send_queue_has_entries(const struct wp_send_queue *o)
+{
+    return o->entries.most_bytes > 0;
+}
+
+static void forget_entries(struct entries *e)
+{
+    for (uint32_t i = 0; i < e->count; i++)
+        free(e->rows[i].bytes);
+    free(e->rows);
+    wp_frame_writer_destroy(e->writer);
+    wp_buffer_fini(&e->raw);
+    wp_buffer_fini(&e->frame);
+    *e = (struct entries){0};
+}
+
+static bool defines(const struct wp_batch *batch)
+{
+    return batch->string_count || batch->thread_count || batch->socket_count || batch->object_count ||
+        batch->frame_count || batch->stack_count || batch->device_count;
+}
+
+static int add_entries(struct entries *e, const struct wp_batch *batch)
+{
+    struct wp_batch bare = *batch;
+    bare.event_count = bare.drop_count = 0;
+    wp_buffer_clear(&e->raw);
+    wp_buffer_clear(&e->frame);
+    if (wp_batch_encode(&bare, &e->raw, NULL) ||
+        wp_frame_write(e->writer, WP_FRAME_BATCH, e->raw.data, e->raw.size, &e->frame, NULL) ||
+        e->bytes + e->frame.size > e->most_bytes || WP_ARRAY_FIT(e->rows, e->room, e->count + 1))
+        return -ENOMEM;
+    uint8_t *copy = malloc(e->frame.size);
+    if (!copy)
+        return -ENOMEM;
+    memcpy(copy, e->frame.data, e->frame.size);
+    e->rows[e->count++] = (struct frame){copy, e->frame.size, batch->seq};
+    e->bytes += e->frame.size;
+    return 0;
+}
+
 static void forget_first(struct wp_send_queue *o)
 {
     struct frame *frame = frame_at(o, 0);
@@ -95,6 +155,7 @@ void wp_send_queue_destroy(struct wp_send_queue *o)
     free(o->frames);
     wp_frame_reader_destroy(o->reader);
     wp_batch_fini(&o->batch);
+    forget_entries(&o->entries);
     free(o);
 }
 
@@ -234,6 +295,8 @@ int wp_send_queue_push(
     int rc = keep(o, batch->seq, bytes, size, err);
     if (!rc && is_spooled)
         was_spooled(o, frame_at(o, o->count - 1));
+    if (!rc && o->entries.most_bytes && defines(batch) && add_entries(&o->entries, batch))
+        forget_entries(&o->entries);
     return rc;
 }
 
@@ -249,18 +312,48 @@ static int read_spool(struct wp_send_queue *o, uint64_t seq, const char *endpoin
     return rc;
 }
 
+/* The first from that batch on; NULL: none. */
+static const struct frame *frame_from(const struct wp_send_queue *o, uint64_t seq)
+{
+    uint32_t low = 0, high = o->count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (frame_at(o, middle)->seq < seq)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low == o->count ? NULL : frame_at(o, low);
+}
+
+/* Likewise, of those that are acknowledged. */
+static const struct frame *entries_from(const struct wp_send_queue *o, uint64_t seq)
+{
+    uint32_t low = 0, high = o->entries.count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (o->entries.rows[middle].seq < seq)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < o->entries.count && o->entries.rows[low].seq <= o->acked ? &o->entries.rows[low] : NULL;
+}
+
 int wp_send_queue_read(struct wp_send_queue *o, uint64_t *seq, const char *endpoint, const uint8_t **frame,
     size_t *size, struct wp_error *err)
 {
     bool is_spooled = o->session && *seq <= wp_spool_session_last(o->session);
     if (is_spooled && (!o->count || *seq < frame_at(o, 0)->seq || wp_spool_session_is_past(o->session, *seq, endpoint)))
         return read_spool(o, *seq, endpoint, frame, size, err);
-    uint32_t low = WP_LOWER_BOUND(middle, 0, o->count, frame_at(o, middle)->seq < *seq);
-    if (low == o->count)
+    const struct frame *found = *seq <= o->acked ? entries_from(o, *seq) : NULL;
+    if (!found)
+        found = frame_from(o, *seq);
+    if (!found)
         return wp_error_set(err, -ENOENT, "batch %llu is not there", (unsigned long long)*seq);
-    *seq = frame_at(o, low)->seq;
-    *frame = frame_at(o, low)->bytes;
-    *size = frame_at(o, low)->size;
+    *seq = found->seq;
+    *frame = found->bytes;
+    *size = found->size;
     return 0;
 }
 

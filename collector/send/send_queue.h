@@ -14,11 +14,16 @@ struct wp_send_queue;
 int wp_send_queue_create(struct wp_send_queue **queue, struct wp_spool *spool, struct wp_spool_session *session,
     const struct wp_logger *logger, struct wp_error *err);
 void wp_send_queue_destroy(struct wp_send_queue *queue);
+/* Without a spool: what batches define stays readable when they are acknowledged, up to so many bytes of it; beyond
+ * that none of it is kept. */
+int wp_send_queue_keep_entries(struct wp_send_queue *queue, size_t most_bytes, struct wp_error *err);
+/* Whether that is so from the first batch on: all that is unacknowledged can be told anew. */
+bool wp_send_queue_has_entries(const struct wp_send_queue *queue);
 /* Copies a whole frame. -EAGAIN: memory is full, something must be acknowledged first. */
 int wp_send_queue_push(
     struct wp_send_queue *queue, const struct wp_batch *batch, const uint8_t *frame, size_t size, struct wp_error *err);
 /* The first batch from *seq on (as a rule just it), valid until the next call; *seq becomes its number. -ENOENT: none.
- */
+ * Of those that are acknowledged, in memory, there are those that define something, without their events. */
 int wp_send_queue_read(struct wp_send_queue *queue, uint64_t *seq, const char *endpoint, const uint8_t **frame,
     size_t *size, struct wp_error *err);
 void wp_send_queue_acknowledge(struct wp_send_queue *queue, uint64_t seq, const char *endpoint);

@@ -4,6 +4,7 @@
 #include "collector/send/backlog.h"
 #include "collector/send/capture_writer.h"
 #include "collector/send/losses.h"
+#include "collector/send/retelling.h"
 #include "collector/symbols/fleet_names.h"
 #include "common/clock.h"
 #include "proto/batch_encode.h"
@@ -17,16 +18,19 @@
 
 #define ZSTD_LEVEL 1
 #define ACK_MS 60000u
-#define LEFT_MS 10000u /* at the end, for what others left: the next collector can do it as well */
+#define RETOLD_MS 20000u /* at the end, since the last batch of a refused session that was acknowledged */
+#define LEFT_MS 10000u   /* at the end, for what others left: the next collector can do it as well */
 
 /* A session on its way. */
 struct lane {
     struct wp_hello *hello;           /* a copy; owned */
     struct wp_spool_session *session; /* the spool's; NULL: none */
     struct wp_send_queue *queue;
-    struct wp_sender *sender; /* NULL: none, or it was refused */
-    struct wp_bye bye;        /* of one that goes on in another one */
+    struct wp_sender *sender;       /* NULL: none, or it was refused */
+    struct wp_retelling *retelling; /* it is too large: what is unacknowledged goes as another one */
+    struct wp_bye bye;              /* of one that goes on in another one */
     uint64_t last_seq;
+    bool was_asked; /* once more, after it was refused */
 };
 
 struct wp_uplink {
@@ -81,6 +85,8 @@ static int open_lane(struct wp_uplink *o, struct wp_error *err)
 {
     struct lane *lane = &o->now;
     int rc = wp_send_queue_create(&lane->queue, o->spool, lane->session, o->logger, err);
+    if (!rc && !lane->session)
+        rc = wp_send_queue_keep_entries(lane->queue, o->options->session_bytes, err);
     if (!rc)
         rc = wp_sender_open(&lane->sender, &o->options->endpoints, lane->hello, lane->queue, o->logger, err);
     if (!rc && o->clock_ns)
@@ -99,6 +105,7 @@ static int open_sender(struct wp_uplink *o, struct wp_error *err)
 /* What is in the spool stays there. */
 static void close_lane(struct lane *lane)
 {
+    wp_retelling_destroy(lane->retelling);
     wp_sender_close(lane->sender);
     wp_send_queue_destroy(lane->queue);
     if (lane->hello)
@@ -196,14 +203,19 @@ static bool is_too_large(const struct wp_error *why)
     return strstr(why->text, WP_REFUSED_TOO_LARGE) != NULL;
 }
 
+static void drop_sender(struct lane *lane)
+{
+    wp_sender_close(lane->sender);
+    lane->sender = NULL;
+}
+
 /* Its batches stay in the queue, and others come until it goes on in another session. */
 static int take_refusal(struct wp_uplink *o, int rc, const struct wp_error *why, struct wp_error *err)
 {
     if (rc != -ECONNREFUSED || !is_too_large(why))
         return wp_error_set(err, rc, "%s", why->text);
     wp_log(o->logger, WP_LOG_WARN, "the session continues in a new one: %s", why->text);
-    wp_sender_close(o->now.sender);
-    o->now.sender = NULL;
+    drop_sender(&o->now);
     o->is_refused = true;
     return 0;
 }
@@ -222,13 +234,52 @@ static void end_before(struct wp_uplink *o, bool has_arrived)
         wp_spool_remove(o->spool, session);
 }
 
-/* What is refused is a backlog, which knows what to do, or lost. */
+/* The Welcome before the refusal said how far it was taken. */
+static int begin_retelling(struct wp_uplink *o, struct wp_error *err)
+{
+    struct lane *lane = &o->before;
+    if (wp_sender_wanted(lane->sender))
+        wp_send_queue_acknowledge(lane->queue, wp_sender_wanted(lane->sender) - 1, "");
+    drop_sender(lane);
+    wp_log(o->logger, WP_LOG_INFO, "what is unacknowledged of the refused session is sent in a new one batches=%llu",
+        (unsigned long long)wp_send_queue_waiting(lane->queue));
+    return wp_retelling_create(&lane->retelling,
+        &(struct wp_retelling_options){
+            lane->hello, lane->queue, &o->options->endpoints, o->logger, lane->bye.successor},
+        err);
+}
+
+/* Too large, and in memory: it is asked for once more, which says how far it was taken; the rest is told anew. */
+static int pump_refused(struct wp_uplink *o, struct wp_error *err)
+{
+    struct lane *lane = &o->before;
+    if (lane->was_asked)
+        return begin_retelling(o, err);
+    lane->was_asked = true;
+    drop_sender(lane);
+    return wp_sender_open(&lane->sender, &o->options->endpoints, lane->hello, lane->queue, o->logger, err);
+}
+
+/* 1: it has arrived, 0: not yet. */
+static int deliver_before(struct wp_uplink *o, struct wp_error *why)
+{
+    struct lane *lane = &o->before;
+    bool may_retell = !lane->session && wp_send_queue_has_entries(lane->queue);
+    if (lane->retelling)
+        return wp_retelling_pump(lane->retelling, why);
+    if (!lane->sender)
+        return may_retell ? pump_refused(o, why) : -ECONNREFUSED;
+    int rc = wp_sender_pump(lane->sender, 0, why);
+    if (!rc)
+        rc = wp_sender_end(lane->sender, &lane->bye, why);
+    return rc == -ECONNREFUSED && may_retell && is_too_large(why) ? pump_refused(o, why) : rc;
+}
+
+/* What is refused is a backlog, which knows what to do, or is told anew, or lost. */
 static void pump_before(struct wp_uplink *o)
 {
     struct wp_error why = {0};
-    int rc = o->before.sender ? wp_sender_pump(o->before.sender, 0, &why) : -ECONNREFUSED;
-    if (!rc)
-        rc = wp_sender_end(o->before.sender, &o->before.bye, &why);
+    int rc = deliver_before(o, &why);
     if (!rc)
         return;
     if (rc < 0 && *why.text)
@@ -353,11 +404,40 @@ static void finish_backlog(struct wp_uplink *o)
             o->logger, WP_LOG_WARN, "batches of earlier sessions stay in the spool, the next collector delivers them");
 }
 
+/* What a refused session has left, while it goes on to arrive. It is lost when that ends. */
+static int finish_retold(struct wp_uplink *o, struct wp_error *err)
+{
+    uint64_t waiting = UINT64_MAX, since = wp_clock_ms();
+    while (o->has_before && wp_clock_ms() - since < RETOLD_MS) {
+        uint64_t sessions = o->losses.sessions;
+        pump_before(o);
+        if (!o->has_before)
+            return o->losses.sessions == sessions
+                ? 0
+                : wp_error_set(err, -ECONNREFUSED, "no aggregator takes what a refused session has left");
+        if (wp_send_queue_waiting(o->before.queue) < waiting) {
+            waiting = wp_send_queue_waiting(o->before.queue);
+            since = wp_clock_ms();
+        }
+        usleep(1000);
+    }
+    if (!o->has_before)
+        return 0;
+    end_before(o, false);
+    return wp_error_set(err, -ETIMEDOUT, "%llu batches of a refused session are lost", (unsigned long long)waiting);
+}
+
 /* The session before is given as long as the last one. */
 static int finish_before(struct wp_uplink *o, struct wp_error *err)
 {
     struct wp_error why = {0};
+    if (!o->before.session && !o->before.sender)
+        return finish_retold(o, err);
     int rc = o->before.sender ? wp_sender_finish(o->before.sender, &o->before.bye, ACK_MS, &why) : -ECONNREFUSED;
+    if (rc == -ECONNREFUSED && !o->before.session && is_too_large(&why)) {
+        drop_sender(&o->before);
+        return finish_retold(o, err);
+    }
     bool stays = rc && o->before.session;
     if (rc == -ETIMEDOUT && stays && wp_send_queue_is_safe(o->before.queue))
         wp_log(o->logger, WP_LOG_WARN, "%s, the next collector delivers them from the spool", why.text);
@@ -365,7 +445,7 @@ static int finish_before(struct wp_uplink *o, struct wp_error *err)
     return !rc || stays ? 0 : wp_error_set(err, rc, "%s", why.text);
 }
 
-/* Of the last session. One that is too large is told anew by the backlog. */
+/* Of the last session. One that is too large is told anew, by the backlog if there is a spool. */
 static int finish_now(struct wp_uplink *o, const struct wp_bye *bye, struct wp_error *err)
 {
     struct lane *lane = &o->now;
@@ -377,7 +457,12 @@ static int finish_now(struct wp_uplink *o, const struct wp_bye *bye, struct wp_e
         wp_log(o->logger, WP_LOG_WARN, "%s, the next collector delivers them from the spool", why.text);
         return 1;
     }
-    bool is_told_anew = rc == -ECONNREFUSED && lane->session && (o->is_refused || is_too_large(&why));
+    bool is_told_anew = rc == -ECONNREFUSED && (o->is_refused || is_too_large(&why));
+    if (is_told_anew && !lane->session) {
+        drop_sender(lane);
+        put_before(o, bye);
+        return finish_retold(o, err);
+    }
     if (rc && !is_told_anew)
         return wp_error_set(err, rc, "%s", *why.text ? why.text : "the session is too large for the aggregator");
     struct wp_spool_session *session = lane->session;

@@ -42,6 +42,9 @@ static const char *meaning(const char *limit)
         {"lines",
             "There were more lines of source than a report has room for: the tables of lines and calls are without "
             "them"},
+        {"processes",
+            "More processes came up in an hour than a report has rows for: the later ones share the row \"other "
+            "processes\" of their host"},
         {"overhead: no events", "The collector recorded nothing for a while, to stay within --overhead-limit"},
         {"overhead: fewer stacks", "The collector left stacks out, to stay within --overhead-limit"},
         {"loop",

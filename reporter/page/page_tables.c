@@ -8,6 +8,7 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define NAME_BYTES 200u
 
@@ -58,13 +59,15 @@ void wp_page_process_table(struct wp_display *display, const struct wp_facts *fa
         if (!row)
             continue;
         row[0].text = wp_pool_clip(&display->pool, fact->comm, NAME_BYTES);
-        row[0].link = wp_page_flame_link(display, facts, "process", wp_pool_printf(&display->pool, "[%s]", fact->comm));
         row[1].number = fact->pid;
         row[2].text = wp_pool_clip(&display->pool, fact->host, NAME_BYTES);
         row[3].number = row[4].number = fact->total_ns;
-        row[3].link =
-            wp_page_behind_link(display, facts, "process", wp_pool_printf(&display->pool, "[%s]", fact->comm));
         row[5].number = fact->running_ns;
+        if (!fact->pid && !strcmp(fact->comm, WP_REPORT_OTHERS))
+            continue; /* no frame has that name */
+        const char *frame = wp_pool_printf(&display->pool, "[%s]", fact->comm);
+        row[0].link = wp_page_flame_link(display, facts, "process", frame);
+        row[3].link = wp_page_behind_link(display, facts, "process", frame);
     }
 }
 

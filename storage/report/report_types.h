@@ -16,6 +16,7 @@ struct wp_cell {
     uint64_t count; /* pieces */
 };
 
+#define WP_REPORT_OTHERS "other processes" /* of a host, in one row without pid: the bound of an hour was reached */
 struct wp_report_process {
     uint32_t host, comm; /* string ids */
     uint32_t pid;

@@ -94,6 +94,13 @@ class Renewal(unittest.TestCase):
         self.assertEqual((shed["events"], shed["dropped"]), (whole["events"], 0))
         self.assertFalse([name for name in os.listdir(spool) if len(name) == 36])
 
+        daemon = self.aggregator("memory", "--host-memory", "4")  # without a spool
+        self.assertEqual(self.collector("memory", "--spool", "none").wait(120), 0)
+        self.assertEqual(daemon.wait(60), 0)
+        self.assertIn("is sent in a new one", self.log("memory"))
+        memory = self.head("memory")
+        self.assertEqual((memory["events"], memory["dropped"]), (whole["events"], 0))
+
 
 if __name__ == "__main__":
     unittest.main(argv=sys.argv[:1], verbosity=2)

@@ -13,6 +13,7 @@
 #include "common/path.h"
 #include "proto/batch.h"
 #include "proto/batch_encode.h"
+#include "storage/report/report_read.h"
 
 #include <netinet/in.h>
 #include <setjmp.h>
@@ -41,6 +42,7 @@ struct place {
     struct wp_engine *engine;    /* whose the session is; NULL: it is alone */
     uint32_t lives, connections; /* so far; of a life */
     uint64_t batches, life_ns;
+    uint32_t process_rows; /* of an hour */
     struct wp_thread_entry threads[EACH + 1];
     struct wp_socket_entry sockets[EACH * CONNECTIONS];
     struct wp_event events[EACH * EVENTS * (1 + CONNECTIONS)];
@@ -60,7 +62,8 @@ static void open_session(struct place *place)
         .rules = &place->rule,
         .epoch_ns = 50000000,
         .lateness_ns = 100000000,
-        .history_ns = 500000000};
+        .history_ns = 500000000,
+        .process_rows = place->process_rows};
     assert_int_equal(wp_selector_parse(&place->rule.selector, "comm=child", NULL), 0);
     snprintf(place->rule.name, sizeof(place->rule.name), "main");
     assert_int_equal(wp_host_session_create(&place->session, &hello, "v1", &place->options, NULL, NULL), 0);
@@ -268,6 +271,70 @@ static void what_is_remembered_has_a_bound(void **state)
     wp_intmap_fini(&x.sites);
 }
 
+/* The rows of a report, and of them the one for all that have none of their own. */
+static uint32_t rows_of(const struct wp_report *report, const struct wp_report_process **others)
+{
+    uint32_t count;
+    const struct wp_report_process *rows = wp_report_processes(report, &count);
+    *others = NULL;
+    for (uint32_t i = 0; i < count; i++)
+        if (!strcmp(wp_report_text(report, rows[i].comm), WP_REPORT_OTHERS))
+            *others = &rows[i];
+    return count;
+}
+
+static uint64_t time_of(const struct wp_report *report)
+{
+    uint32_t count;
+    const struct wp_report_process *rows = wp_report_processes(report, &count);
+    uint64_t ns = 0;
+    for (uint32_t i = 0; i < count; i++)
+        ns += rows[i].total_ns;
+    return ns;
+}
+
+static void have_lived(struct place *place, uint32_t process_rows)
+{
+    place->life_ns = LIFE_NS;
+    place->process_rows = process_rows;
+    open_session(place);
+    for (uint64_t seq = 1; seq <= 40; seq++)
+        send_batch(place, seq);
+}
+
+static void no_longer(struct place *place)
+{
+    wp_host_session_destroy(place->session);
+    wp_selector_fini(&place->rule.selector);
+    free(place);
+}
+
+/* Processes beyond the bound of an hour share a row, with all their time, and the report says how much that was. */
+static void rows_of_processes_have_a_bound(void **state)
+{
+    struct place *free_place = calloc(1, sizeof(*free_place)), *place = calloc(1, sizeof(*place));
+    const struct wp_report_process *others;
+    uint32_t limits;
+    (void)state;
+    have_lived(free_place, 0);
+    have_lived(place, 100);
+    const struct wp_report *whole = free_place->session->aggregates[0]->report,
+                           *bound = place->session->aggregates[0]->report;
+    assert_in_range(rows_of(whole, &others), 1000, 2001);
+    assert_null(others);
+    assert_int_equal(rows_of(bound, &others), 100); /* 99, pid 1 counts too, and the others */
+    assert_non_null(others);
+    assert_int_equal(others->pid, 0);
+    assert_int_equal(time_of(bound), time_of(whole));
+    const struct wp_limit_count *limit = wp_report_limits(bound, &limits);
+    while (limits && strcmp(wp_report_text(bound, limit->name), "processes"))
+        limit++, limits--;
+    assert_true(limits && limit->count);
+    assert_int_equal(limit->ns, others->total_ns);
+    no_longer(free_place);
+    no_longer(place);
+}
+
 static uint64_t begin_engine(struct place *place, const char *store, const char *resume)
 {
     struct wp_engine_options options = WP_ENGINE_DEFAULTS;
@@ -282,6 +349,7 @@ static uint64_t begin_engine(struct place *place, const char *store, const char 
     options.session.lateness_ns = 100000000;
     options.session.history_ns = 500000000;
     options.session.checkpoint_ns = 1000000000;
+    options.session.process_rows = place->process_rows;
     if (wp_engine_create(&place->engine, &options, NULL, &err) ||
         wp_engine_hello(place->engine, 1, &hello, &welcome, &err))
         fail_msg("%s", err.text);
@@ -302,12 +370,14 @@ static void a_restart_brings_nobody_back(void **state)
     snprintf(place->rule.name, sizeof(place->rule.name), "main");
     place->connections = 1;
     place->life_ns = LIFE_NS;
+    place->process_rows = 600 * EACH;
     assert_int_equal(begin_engine(place, store, resume), 1);
     for (uint64_t seq = 1; seq <= 600; seq++) {
         send_batch(place, seq);
         if (seq % 20 == 0)
             assert_int_equal(wp_engine_commit(place->engine, seq, 100, true, NULL), 0);
     }
+    uint32_t rows = place->session->timeline.rows_now.count;
     wp_engine_destroy(place->engine);
     uint64_t next = begin_engine(place, store, resume);
     assert_in_range(next, 550, 600);
@@ -316,6 +386,10 @@ static void a_restart_brings_nobody_back(void **state)
     assert_null(wp_dictionary_socket(place->session->dictionary, 1));
     assert_non_null(wp_dictionary_thread(place->session->dictionary, 1));
     assert_non_null(wp_dictionary_socket(place->session->dictionary, (uint32_t)(next - 2) * EACH));
+    place->lives = (uint32_t)(next - 1) * EACH;
+    for (uint64_t seq = next; seq <= 600; seq++)
+        send_batch(place, seq);
+    assert_int_equal(place->session->timeline.rows_now.count, rows); /* each process once */
     wp_engine_destroy(place->engine);
     wp_selector_fini(&place->rule.selector);
     assert_int_equal(wp_path_remove(root, NULL), 0);
@@ -326,6 +400,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(what_is_held_follows_what_lives),
         cmocka_unit_test(what_is_kept_to_look_back_has_a_bound), cmocka_unit_test(what_is_remembered_has_a_bound),
-        cmocka_unit_test(a_restart_brings_nobody_back)};
+        cmocka_unit_test(rows_of_processes_have_a_bound), cmocka_unit_test(a_restart_brings_nobody_back)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -295,6 +295,43 @@ static void an_address_used_again_ends_the_one_before(void **state)
     assert_int_equal(wp_messages_peer(&place->messages, 2), 2 * PAIRS + 1);
 }
 
+/* Of datagram sockets, those that the collector has forgotten itself by then are forgotten; one in use stays. */
+static void datagram_sockets_have_a_bound(void **state)
+{
+    enum { EACH = 1 << 17, TIMES = 4 };
+    const uint32_t first = 2 * PAIRS + 1;
+    struct place *place = *state;
+    struct wp_socket_entry *entries = calloc(EACH, sizeof(*entries));
+    struct wp_event event = {.kind = WP_EVENT_SOCK_SEND, .flags = WP_SOCK_DATAGRAM, .c = 1};
+    uint32_t held = 0;
+    for (uint32_t i = 0; i < EACH; i++)
+        entries[i] = (struct wp_socket_entry){.family = AF_INET, .protocol = IPPROTO_UDP, .local_port = 53};
+    for (uint32_t round = 0; round < TIMES; round++) {
+        struct wp_batch batch = {.seq = round + 2,
+            .first_string = 1,
+            .first_thread = 1,
+            .first_socket = first + round * EACH,
+            .first_object = 1,
+            .first_frame = 1,
+            .first_stack = 1,
+            .sockets = entries,
+            .socket_count = EACH};
+        assert_int_equal(wp_dictionary_apply(place->dictionary, &batch, NULL), 0);
+        for (uint32_t i = 0; i < EACH; i++) {
+            event.time_ns++;
+            event.d = i % 1000 ? batch.first_socket + i : first;
+            wp_messages_event(&place->messages, &event, 1);
+        }
+    }
+    for (uint32_t id = first + 1; id < first + TIMES * EACH; id++)
+        held += wp_dictionary_socket(place->dictionary, id) != NULL;
+    assert_in_range(held, EACH, 2 * EACH + TIMES * EACH / 1000 + TIMES); /* a thousandth was never used */
+    assert_non_null(wp_dictionary_socket(place->dictionary, first));
+    assert_null(wp_dictionary_socket(place->dictionary, first + 1));
+    assert_non_null(wp_dictionary_socket(place->dictionary, 1)); /* a stream */
+    free(entries);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test_setup_teardown(each_of_many, set_up, tear_down),
@@ -302,6 +339,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_reader_was_with_others, set_up, tear_down),
         cmocka_unit_test_setup_teardown(datagrams_take_what_they_need, set_up, tear_down),
         cmocka_unit_test_setup_teardown(closed_sockets_are_forgotten, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(datagram_sockets_have_a_bound, set_up, tear_down),
         cmocka_unit_test(arrivals_take_what_they_need),
         cmocka_unit_test_setup_teardown(what_is_over_takes_little, set_up, tear_down),
         cmocka_unit_test_setup_teardown(half_closed_sockets_stay, set_up, tear_down),
