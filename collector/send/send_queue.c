@@ -315,28 +315,14 @@ static int read_spool(struct wp_send_queue *o, uint64_t seq, const char *endpoin
 /* The first from that batch on; NULL: none. */
 static const struct frame *frame_from(const struct wp_send_queue *o, uint64_t seq)
 {
-    uint32_t low = 0, high = o->count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (frame_at(o, middle)->seq < seq)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    uint32_t low = WP_LOWER_BOUND(middle, 0, o->count, frame_at(o, middle)->seq < seq);
     return low == o->count ? NULL : frame_at(o, low);
 }
 
 /* Likewise, of those that are acknowledged. */
 static const struct frame *entries_from(const struct wp_send_queue *o, uint64_t seq)
 {
-    uint32_t low = 0, high = o->entries.count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (o->entries.rows[middle].seq < seq)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    uint32_t low = WP_LOWER_BOUND(middle, 0, o->entries.count, o->entries.rows[middle].seq < seq);
     return low < o->entries.count && o->entries.rows[low].seq <= o->acked ? &o->entries.rows[low] : NULL;
 }
 

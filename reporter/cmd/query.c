@@ -6,6 +6,7 @@
 #include "common/path.h"
 #include "common/strings.h"
 #include "reporter/base/output.h"
+#include "reporter/cmd/query_findings.h"
 #include "reporter/compare/operand.h"
 #include "reporter/display/escape.h"
 #include "reporter/display/humanize.h"
@@ -309,14 +310,15 @@ int wp_query_run(const struct wp_logger *logger, int argc, char **argv, struct w
 {
     struct wp_query_options query;
     struct wp_buffer out = {0};
-    struct wp_query_gaps gaps;
+    struct wp_query_gaps gaps = {0};
     wp_query_parse(&query, argc, argv);
     int rc = 0;
     for (size_t i = 0; i < query.release_count && !rc; i++)
         rc = wp_named_resolve(&(struct wp_named){&query.releases[i], &query.aggregate, &query.selection},
             &query.named[i], query.stores, query.store_count, err);
     if (!rc)
-        rc = query_answer(&out, &query, &gaps, err);
+        rc = query.wants_findings ? wp_query_findings(&out, &query, &gaps.values, err)
+                                  : query_answer(&out, &query, &gaps, err);
     if (!rc && gaps.values)
         wp_log(logger, WP_LOG_WARN, "damaged values are left out of the answer damaged=%zu", gaps.values);
     if (!rc)

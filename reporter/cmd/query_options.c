@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { KEY_SINCE = 0x100, KEY_UNTIL, KEY_HOSTS };
+enum { KEY_SINCE = 0x100, KEY_UNTIL, KEY_HOSTS, KEY_FINDINGS };
 
 #define TOP_DEFAULT 20u
 #define TOP_LIMIT 1000000u
@@ -33,6 +33,8 @@ static const struct argp_option option_table[] = {
         1},
     {"until", KEY_UNTIL, "TIME", 0, "Timeboxes up to this time", 1},
     {"by", 'b', "WHAT", 0, "Sum by process, function, host, category, path, file or line of source (process)", 2},
+    {"findings", KEY_FINDINGS, NULL, 0,
+        "What was waited for, where and since which release, in the sentences of the pages; no filter applies", 2},
     {"top", 'n', "N", 0, "Most rows of each release, 0 for all (20)", 2},
     {"format", 'f', "FORMAT", 0, "table, json or csv (table)", 2},
     {"out", 'o', "FILE", 0, "Write into this file", 2},
@@ -112,6 +114,11 @@ static error_t parse_filter(int key, char *arg, struct argp_state *state, struct
     return 0;
 }
 
+static bool is_filtered(const struct wp_group_filter *filter)
+{
+    return filter->process || filter->function || filter->host || filter->categories;
+}
+
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
     struct wp_query_options *query = state->input;
@@ -136,6 +143,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
                 state, "'%s' is nothing to group by: process, function, host, category, path, file or line", arg);
         query->by = (enum wp_group_by)found;
         break;
+    case KEY_FINDINGS:
+        query->wants_findings = true;
+        break;
     case 'n':
         query->top = parse_top(state, arg);
         break;
@@ -149,6 +159,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         argp_error(state, "unexpected argument '%s'", arg);
         break;
     case ARGP_KEY_END:
+        if (query->wants_findings && is_filtered(&query->filter))
+            argp_error(
+                state, "--findings are of all that was recorded: no filter but --hosts, --since and --until fits");
         if (!query->store_count && (query->stores[0] = wp_default_store()))
             query->store_count = 1;
         if (!query->store_count)

@@ -19,7 +19,8 @@ struct wp_query_options {
     struct wp_group_filter filter;
     enum wp_group_by by;
     enum wp_query_format format;
-    size_t top; /* rows of each release; 0: all */
+    size_t top;          /* rows of each release; 0: all */
+    bool wants_findings; /* what stands first on the pages instead of sums */
     struct wp_selection selection;
     struct wp_reference
         named[WP_QUERY_RELEASES]; /* what releases and aggregate point into when references were given */

@@ -5,6 +5,7 @@
 #include "reporter/compare/compare_findings.h"
 #include "reporter/compare/compare_method.h"
 #include "reporter/display/escape.h"
+#include "reporter/export/format_findings.h"
 
 #include <errno.h>
 
@@ -135,6 +136,7 @@ int wp_format_check_json(struct wp_buffer *out, const struct wp_compare *compare
     wp_json_fixed(&json, "threshold_percent", compare->options.threshold_percent);
     wp_json_number(&json, "tests", compare->judged);
     put_findings(&json, compare);
+    wp_format_findings(&json, "explanations", compare->facts[WP_AFTER], SENTENCES);
     for (int family = 0; family < WP_CHANGE_FAMILIES; family++) {
         const struct wp_changes *changes = &compare->changes[family];
         wp_json_array(&json, wp_change_family_key((enum wp_change_family)family));
@@ -178,21 +180,26 @@ static void put_case(struct wp_buffer *out, struct wp_pool *pool, const struct w
     }
 }
 
-/* What CI shows beside the cases: releases that ran at the same time as a side. */
-static void put_overlaps(struct wp_buffer *out, struct wp_pool *pool, const struct wp_compare *compare)
+static void put_property(struct wp_buffer *out, const char *name, const char *value)
 {
-    if (!compare->operand[WP_BEFORE].overlaps && !compare->operand[WP_AFTER].overlaps)
-        return;
+    wp_buffer_puts(out, "      <property");
+    put_attribute(out, "name", name);
+    put_attribute(out, "value", value);
+    wp_buffer_puts(out, "/>\n");
+}
+
+/* What CI shows beside the cases: releases that ran at the same time as a side, and where the newer side's time went.
+ */
+static void put_properties(struct wp_buffer *out, struct wp_pool *pool, const struct wp_compare *compare)
+{
+    const struct wp_facts *after = compare->facts[WP_AFTER];
     wp_buffer_puts(out, "    <properties>\n");
-    for (int i = 0; i < 2; i++) {
-        if (!compare->operand[i].overlaps)
-            continue;
-        wp_buffer_puts(out, "      <property");
-        put_attribute(out, "name", i == WP_BEFORE ? "mixed.old" : "mixed.new");
-        put_attribute(
-            out, "value", wp_pool_printf(pool, "%s: %s", compare->operand[i].label, compare->operand[i].overlaps));
-        wp_buffer_puts(out, "/>\n");
-    }
+    for (int i = 0; i < 2; i++)
+        if (compare->operand[i].overlaps)
+            put_property(out, i == WP_BEFORE ? "mixed.old" : "mixed.new",
+                wp_pool_printf(pool, "%s: %s", compare->operand[i].label, compare->operand[i].overlaps));
+    for (size_t i = 0; i < after->finding_count && i < SENTENCES; i++)
+        put_property(out, wp_pool_printf(pool, "finding.%zu", i + 1), after->findings[i].sentence);
     wp_buffer_puts(out, "    </properties>\n");
 }
 
@@ -213,7 +220,7 @@ int wp_format_check_junit(struct wp_buffer *out, const struct wp_compare *compar
         wp_pool_printf(&pool, "%s %s against %s", compare->operand[WP_AFTER].aggregate,
             compare->operand[WP_AFTER].label, compare->operand[WP_BEFORE].label));
     wp_buffer_printf(out, " tests=\"%zu\" failures=\"%zu\" errors=\"0\" skipped=\"%zu\">\n", tests, failures, skipped);
-    put_overlaps(out, &pool, compare);
+    put_properties(out, &pool, compare);
     for (int family = 0; family < WP_CHANGE_FAMILIES; family++)
         for (size_t i = 0;
              i < compare->changes[family].count && wp_compare_is_judged(compare, (enum wp_change_family)family); i++)

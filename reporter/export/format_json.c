@@ -2,6 +2,7 @@
 #include "reporter/export/format_json.h"
 
 #include "common/json.h"
+#include "reporter/export/format_findings.h"
 #include "reporter/facts/beside.h"
 #include "reporter/facts/recording_cost.h"
 #include "reporter/facts/slow_requests.h"
@@ -14,6 +15,7 @@
 #define JSON_FUNCTIONS 200u
 
 #define LINES 200u
+#define EXPLANATIONS 5u
 
 static void put_categories(struct wp_json *json, const struct wp_facts *facts)
 {
@@ -193,21 +195,6 @@ static void put_unsampled(struct wp_json *json, const struct wp_facts *facts)
     wp_json_end(json);
 }
 
-static void put_explanations(struct wp_json *json, const struct wp_facts *facts)
-{
-    wp_json_array(json, "explanations");
-    for (size_t i = 0; i < facts->finding_count && i < 5; i++) {
-        const struct wp_finding *finding = &facts->findings[i];
-        wp_json_object(json, NULL);
-        wp_json_text(json, "kind", finding->kind);
-        wp_json_text(json, "sentence", finding->sentence);
-        wp_json_number(json, "ns", finding->ns);
-        wp_json_fixed(json, "percent", facts->total_ns ? 100.0 * (double)finding->ns / (double)facts->total_ns : 0);
-        wp_json_end(json);
-    }
-    wp_json_end(json);
-}
-
 /* Lines with a thousandth of the total as own time, of the files with most of it first; LINES of them. */
 static void put_lines(struct wp_json *json, const struct wp_facts *facts)
 {
@@ -275,7 +262,7 @@ static void put_all(struct wp_json *json, const struct wp_facts *facts)
     wp_json_number(json, "whole_stack_ns", facts->stack_ends.whole_ns);
     wp_json_number(json, "first_ns", facts->first_ns);
     wp_json_number(json, "last_ns", facts->last_ns);
-    put_explanations(json, facts);
+    wp_format_findings(json, "explanations", facts, EXPLANATIONS);
     put_unexplained(json, facts);
     put_functions(json, facts);
     put_lines(json, facts);

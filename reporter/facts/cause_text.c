@@ -11,6 +11,7 @@
 #define NAME_BYTES 80u
 
 struct text {
+    const struct wp_cause_case *of;
     const struct wp_causes *causes;
     struct wp_facts *facts;
     struct wp_pool *pool;
@@ -41,14 +42,24 @@ static const char *process_text(const struct text *t, uint32_t node)
     return *of ? wp_pool_printf(t->pool, "%s's thread %s", wp_pool_clip(t->pool, of, 60), plain) : plain;
 }
 
-/* "make", or "make waits for cc1, which". */
+/* " in `update_cache` (orders.c:34)" or "" */
+static const char *location_text(const struct text *t, uint32_t node)
+{
+    struct wp_code_location location = wp_code_location_at(t->facts, t->causes->locations, node);
+    const char *text = wp_code_location_text(t->pool, &location);
+    return *text ? wp_pool_printf(t->pool, " in %s", text) : "";
+}
+
+/* "make", or "make waits for cc1, which"; where it waits if that is for a service. */
 static const char *who_text(const struct text *t, const struct wp_cause_fact *cause)
 {
     const struct wp_flame_node *nodes = t->facts->flame.nodes;
     const char *base = process_text(t, cause->base);
+    bool is_asking = cause->first && wp_cause_peer(t->facts, cause->first);
     if (!cause->process || nodes[cause->process].frame == nodes[cause->base].frame)
         return base;
-    return wp_pool_printf(t->pool, "%s waits for %s, which", base, process_text(t, cause->process));
+    return wp_pool_printf(t->pool, "%s waits%s for %s, which", base, is_asking ? location_text(t, cause->first) : "",
+        process_text(t, cause->process));
 }
 
 /* "28.9 s (62 %)" */
@@ -58,12 +69,20 @@ static const char *amount_text(const struct text *t, uint64_t ns)
         t->pool, "%s (%s)", wp_human_duration(t->pool, ns), wp_human_share(t->pool, ns, t->facts->total_ns));
 }
 
-/* " in `update_cache` (orders.c:34)" or "" */
-static const char *location_text(const struct text *t, uint32_t node)
+/* ", in 4 threads of `worker`, 813 times" */
+static const char *often_text(const struct text *t)
 {
-    struct wp_code_location location = wp_code_location_at(t->facts, t->causes->locations, node);
-    const char *text = wp_code_location_text(t->pool, &location);
-    return *text ? wp_pool_printf(t->pool, " in %s", text) : "";
+    const struct wp_cause_threads *threads = &t->of->threads;
+    const char *role =
+        threads->role ? wp_pool_printf(t->pool, " of `%s`", wp_pool_clip(t->pool, threads->role, NAME_BYTES)) : "";
+    const char *who = threads->count > 1
+        ? wp_pool_printf(t->pool, ", in %s%u threads%s", threads->is_least ? "at least " : "", threads->count, role)
+        : "";
+    bool is_each = t->of->cause->kind == WP_CAUSE_KIND_SLEEP || t->of->cause->kind == WP_CAUSE_KIND_TIMEOUT;
+    if (t->of->count < 2)
+        return who;
+    return wp_pool_printf(t->pool, "%s, %s times%s%s", who, wp_human_count(t->pool, t->of->count), is_each ? " " : "",
+        is_each ? wp_human_duration(t->pool, t->of->mean_ns) : "");
 }
 
 /* The system call of a sleep, and what it waits for ("" not known). */
@@ -101,35 +120,69 @@ static uint32_t sleep_of(const struct text *t, uint32_t node)
     return 0;
 }
 
-/* "; it is held during `fsync` in `audit_log` (orders.c:28)" or "" */
-static const char *held_text(const struct text *t, uint32_t row)
+/* "`fsync` in `audit_log` (orders.c:28)": what who ends the wait did meanwhile; "" not known. */
+static const char *meanwhile_text(const struct text *t, const char *runs, const char *waits, const char *during)
 {
-    uint64_t ns;
     const char *what, *lock;
-    uint32_t node = wp_cause_held_in(t->causes, t->facts, row, &ns);
+    uint32_t node = t->of->held, sleep = sleep_of(t, node);
     struct wp_code_location location =
         node ? wp_code_location_at(t->facts, t->causes->locations, node) : (struct wp_code_location){0};
     const char *where = wp_code_location_text(t->pool, &location);
     if (!*where)
         return "";
-    uint32_t sleep = sleep_of(t, node);
     if (!sleep)
-        return location.call ? wp_pool_printf(t->pool, "; it is held while %s runs, in `%s`", where,
+        return location.call ? wp_pool_printf(t->pool, "; %s %s runs, in `%s`", runs, where,
                                    wp_pool_clip(t->pool, location.call, NAME_BYTES))
-                             : wp_pool_printf(t->pool, "; it is held while %s runs", where);
+                             : wp_pool_printf(t->pool, "; %s %s runs", runs, where);
     if (wp_cause_is_lock(t->facts, sleep, &lock) && *lock_text(t, sleep))
-        return wp_pool_printf(t->pool, "; it is held while %s waits for %s", where, lock_text(t, sleep));
+        return wp_pool_printf(t->pool, "; %s %s waits for %s", waits, where, lock_text(t, sleep));
     const char *call = location.call ? wp_pool_printf(t->pool, "`%s`", wp_pool_clip(t->pool, location.call, NAME_BYTES))
                                      : call_text(t, sleep, &what);
-    return wp_pool_printf(t->pool, "; it is held during %s in %s", call, where);
+    return wp_pool_printf(t->pool, "; %s %s in %s", during, call, where);
 }
 
-static const char *lock_sentence(const struct text *t, uint32_t row)
+static const char *lock_sentence(const struct text *t)
 {
-    const struct wp_cause_fact *cause = &t->causes->rows[row];
+    const struct wp_cause_fact *cause = t->of->cause;
     const char *lock = lock_text(t, cause->sleep);
-    return wp_pool_printf(t->pool, "%s waits %s for %s%s%s.", who_text(t, cause), amount_text(t, cause->ns),
-        *lock ? lock : "a lock", location_text(t, cause->sleep), held_text(t, row));
+    return wp_pool_printf(t->pool, "%s waits %s for %s%s%s%s.", who_text(t, cause), amount_text(t, cause->ns),
+        *lock ? lock : "a lock", location_text(t, cause->sleep), often_text(t),
+        meanwhile_text(t, "it is held while", "it is held while", "it is held during"));
+}
+
+static const char *pool_sentence(const struct text *t)
+{
+    const struct wp_cause_fact *cause = t->of->cause;
+    return wp_pool_printf(t->pool, "%s waits %s%s%s until a thread of the same role goes on%s.", who_text(t, cause),
+        amount_text(t, cause->ns), location_text(t, cause->sleep), often_text(t),
+        meanwhile_text(t, "meanwhile", "meanwhile", "that one is during"));
+}
+
+/* The process whose layer the waiting one's stands below. */
+static uint32_t asked_process(const struct text *t, const struct wp_cause_fact *cause)
+{
+    uint32_t asked = 0;
+    for (uint32_t at = cause->node; at && at != cause->sleep; at = parent_of(t, at))
+        asked = style_at(t, at) == WP_STYLE_PROCESS ? at : asked;
+    return asked;
+}
+
+static const char *service_sentence(const struct text *t)
+{
+    const struct wp_cause_fact *cause = t->of->cause;
+    const char *what, *call = call_text(t, cause->sleep, &what);
+    uint32_t asked = asked_process(t, cause);
+    const char *name = asked ? process_text(t, asked) : "a service";
+    return wp_pool_printf(t->pool, "%s waits %s for %s: %s%s%s%s%s%s.", who_text(t, cause), amount_text(t, cause->ns),
+        name, call, *what ? " on " : "", what, location_text(t, cause->sleep), often_text(t),
+        meanwhile_text(t, "there", "there", "there it is in"));
+}
+
+static const char *garbage_sentence(const struct text *t)
+{
+    const struct wp_cause_fact *cause = t->of->cause;
+    return wp_pool_printf(t->pool, "%s collects garbage for %s%s.", who_text(t, cause), amount_text(t, cause->ns),
+        location_text(t, cause->sleep));
 }
 
 /* "SIGINT from bash", by the label that ends the pseudo-stack; NULL: no signal did. */
@@ -216,9 +269,9 @@ static const char *sleep_sentence(const struct text *t, const struct wp_cause_fa
 {
     const char *what, *call = call_text(t, cause->sleep, &what), *ended = signal_text(t, cause->node);
     const char *location = location_text(t, cause->sleep);
-    return wp_pool_printf(t->pool, "%s sleeps on purpose for %s%s%s%s%s.", who_text(t, cause),
-        amount_text(t, cause->ns), *location ? location : wp_pool_printf(t->pool, " in %s", call), ended ? "; " : "",
-        ended ? ended : "", ended ? " ended it" : "");
+    return wp_pool_printf(t->pool, "%s sleeps on purpose for %s%s%s%s%s%s.", who_text(t, cause),
+        amount_text(t, cause->ns), *location ? location : wp_pool_printf(t->pool, " in %s", call), often_text(t),
+        ended ? "; " : "", ended ? ended : "", ended ? " ended it" : "");
 }
 
 static const char *unended_sentence(const struct text *t, const struct wp_cause_fact *cause)
@@ -250,23 +303,25 @@ static const char *other_sentence(const struct text *t, const struct wp_cause_fa
         call = wp_pool_printf(t->pool, "`%s`", wp_pool_clip(t->pool, location.call, NAME_BYTES));
     if (peer)
         what = peer;
-    return wp_pool_printf(t->pool, "%s waits %s %s: %s%s%s%s%s.", who_text(t, cause), amount_text(t, cause->ns), words,
-        call,
+    return wp_pool_printf(t->pool, "%s waits %s %s: %s%s%s%s%s%s.", who_text(t, cause), amount_text(t, cause->ns),
+        words, call,
         !*what                                  ? ""
             : cause->kind == WP_CAUSE_KIND_DISK ? " of "
                                                 : " on ",
-        what, *where ? " in " : "", where);
+        what, *where ? " in " : "", where, often_text(t));
 }
 
-const char *wp_cause_sentence(const struct wp_causes *causes, struct wp_facts *facts, uint32_t row)
+const char *wp_cause_sentence(const struct wp_cause_case *of)
 {
-    const struct wp_cause_fact *cause = &causes->rows[row];
-    const struct text t = {causes, facts, &facts->pool};
+    const struct wp_cause_fact *cause = of->cause;
+    const struct text t = {of, of->causes, of->facts, &of->facts->pool};
     switch (cause->kind) {
     case WP_CAUSE_KIND_DEADLOCK:
         return deadlock_sentence(&t, cause);
     case WP_CAUSE_KIND_LOCK:
-        return lock_sentence(&t, row);
+        return lock_sentence(&t);
+    case WP_CAUSE_KIND_POOL:
+        return pool_sentence(&t);
     case WP_CAUSE_KIND_INTERRUPTED:
         return interrupted_sentence(&t, cause);
     case WP_CAUSE_KIND_UNENDED:
@@ -281,10 +336,23 @@ const char *wp_cause_sentence(const struct wp_causes *causes, struct wp_facts *f
         return other_sentence(&t, cause, "for a peer that nobody records");
     case WP_CAUSE_KIND_FLIGHT:
         return other_sentence(&t, cause, "for messages on their way");
+    case WP_CAUSE_KIND_SERVICE:
+        return service_sentence(&t);
+    case WP_CAUSE_KIND_GARBAGE:
+        return garbage_sentence(&t);
     case WP_CAUSE_KIND_NONE:
         break;
     }
     return "";
+}
+
+const char *wp_cause_what(const struct wp_cause_case *of)
+{
+    const struct text t = {of, of->causes, of->facts, &of->facts->pool};
+    const char *lock = lock_text(&t, of->cause->sleep);
+    if (*lock)
+        return lock;
+    return of->call_size ? wp_pool_printf(t.pool, "%.*s", (int)of->call_size, of->call) : "";
 }
 
 const char *wp_cause_key(enum wp_cause_kind kind)
@@ -294,6 +362,12 @@ const char *wp_cause_key(enum wp_cause_kind kind)
         return "deadlock";
     case WP_CAUSE_KIND_LOCK:
         return "lock";
+    case WP_CAUSE_KIND_POOL:
+        return "pool";
+    case WP_CAUSE_KIND_SERVICE:
+        return "waiting";
+    case WP_CAUSE_KIND_GARBAGE:
+        return "garbage";
     case WP_CAUSE_KIND_INTERRUPTED:
         return "interrupted";
     case WP_CAUSE_KIND_UNENDED:

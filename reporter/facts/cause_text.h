@@ -3,10 +3,12 @@
 #define WP_REPORTER_FACTS_CAUSE_TEXT_H
 /* A cause as a person would tell it: who waits, how long, for what, where in the application, and what the one that was
  * waited for did meanwhile. */
-#include "reporter/facts/causes.h"
+#include "reporter/facts/cause_case.h"
 
 /* One sentence, in the facts' pool. */
-const char *wp_cause_sentence(const struct wp_causes *causes, struct wp_facts *facts, uint32_t row);
+const char *wp_cause_sentence(const struct wp_cause_case *of);
+/* The lock, file, connection or call that it is about, the same in every recording; "" not known. */
+const char *wp_cause_what(const struct wp_cause_case *of);
 /* "lock", "deadlock", "interrupted", "unended", or the key of a category: stable, for scripts. */
 const char *wp_cause_key(enum wp_cause_kind kind);
 

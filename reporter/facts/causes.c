@@ -20,40 +20,80 @@ static uint32_t style_at(const struct wp_facts *facts, uint32_t node)
 
 /* --- locks --- */
 
-/* The innermost call of a threads library decides what a futex is for; 1 a lock, -1 something else, 0 not known. */
-static int call_kind(const char *name)
+enum call_kind { CALL_UNKNOWN, CALL_LOCK, CALL_CONDITION, CALL_SEMAPHORE, CALL_OTHER };
+
+/* What a call of a threads library makes a futex wait for. */
+static enum call_kind call_kind(const char *name)
 {
-    static const char *const locks[] = {"mutex_cond_lock", "mutex_lock", "mutex_timedlock", "mutex_clocklock",
-        "lll_lock", "rwlock", "lock_contended", "lockSlow", "acquire_lock", "take_gil", "__lll_", "spin_lock"};
-    static const char *const others[] = {"cond_", "join", "barrier", "futex_park", "Parker", "notesleep"};
-    for (size_t i = 0; i < sizeof(locks) / sizeof(*locks); i++)
-        if (strstr(name, locks[i]))
-            return 1;
-    for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
-        if (strstr(name, others[i]))
-            return -1;
-    return 0;
+    static const struct {
+        const char *part;
+        enum call_kind kind;
+    } rows[] = {{"mutex_cond_lock", CALL_LOCK}, {"mutex_lock", CALL_LOCK}, {"mutex_timedlock", CALL_LOCK},
+        {"mutex_clocklock", CALL_LOCK}, {"lll_lock", CALL_LOCK}, {"rwlock", CALL_LOCK}, {"lock_contended", CALL_LOCK},
+        {"lockSlow", CALL_LOCK}, {"acquire_lock", CALL_LOCK}, {"take_gil", CALL_LOCK}, {"__lll_", CALL_LOCK},
+        {"spin_lock", CALL_LOCK}, {"cond_wait", CALL_CONDITION}, {"cond_timedwait", CALL_CONDITION},
+        {"cond_clockwait", CALL_CONDITION}, {"cond_", CALL_OTHER}, {"sem_wait", CALL_SEMAPHORE},
+        {"sem_timedwait", CALL_SEMAPHORE}, {"sem_clockwait", CALL_SEMAPHORE}, {"join", CALL_OTHER},
+        {"barrier", CALL_OTHER}, {"futex_park", CALL_OTHER}, {"Parker", CALL_OTHER}, {"notesleep", CALL_OTHER}};
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
+        if (strstr(name, rows[i].part))
+            return rows[i].kind;
+    return CALL_UNKNOWN;
+}
+
+size_t wp_cause_call(const struct wp_facts *facts, uint32_t sleep, const char **call)
+{
+    const char *text = name_at(facts, sleep);
+    *call = "";
+    if (style_at(facts, sleep) != WP_STYLE_SLEEP || strncmp(text, "sleep:", 6))
+        return 0;
+    *call = text + 6;
+    return strcspn(*call, " ");
+}
+
+/* What the threads library's call around a futex says of it, the innermost that says something; a semaphore only when
+ * none around it takes a lock: interpreters make their locks of semaphores. */
+static enum call_kind futex_kind(const struct wp_facts *facts, uint32_t sleep)
+{
+    enum call_kind found = CALL_UNKNOWN;
+    const char *call;
+    if (wp_cause_call(facts, sleep, &call) != 5 || strncmp(call, "futex", 5))
+        return CALL_UNKNOWN;
+    for (uint32_t at = facts->flame.nodes[sleep].parent; at && style_at(facts, at) != WP_STYLE_PROCESS;
+         at = facts->flame.nodes[at].parent) {
+        enum call_kind kind = style_at(facts, at) == WP_STYLE_USER ? call_kind(name_at(facts, at)) : CALL_UNKNOWN;
+        if (kind == CALL_LOCK || (kind && kind != CALL_SEMAPHORE && !found))
+            return kind;
+        found = found ? found : kind;
+    }
+    return found;
 }
 
 bool wp_cause_is_lock(const struct wp_facts *facts, uint32_t sleep, const char **name)
 {
-    const char *text = name_at(facts, sleep), *call = text + 6;
-    if (style_at(facts, sleep) != WP_STYLE_SLEEP || strncmp(text, "sleep:", 6))
-        return false;
-    const char *what = strchr(call, ' ');
-    *name = what ? what + 1 : "";
-    size_t size = what ? (size_t)(what - call) : strlen(call);
-    if ((size == 5 && !strncmp(call, "flock", 5)) || (size == 5 && !strncmp(call, "fcntl", 5)))
+    const char *call;
+    size_t size = wp_cause_call(facts, sleep, &call);
+    *name = size && call[size] ? call + size + 1 : "";
+    if (size == 5 && (!strncmp(call, "flock", 5) || !strncmp(call, "fcntl", 5)))
         return true;
-    if (size < 5 || strncmp(call, "futex", 5))
+    if (size != 5 || strncmp(call, "futex", 5))
         return false;
-    for (uint32_t at = facts->flame.nodes[sleep].parent; at && style_at(facts, at) != WP_STYLE_PROCESS;
-         at = facts->flame.nodes[at].parent) {
-        int kind = style_at(facts, at) == WP_STYLE_USER ? call_kind(name_at(facts, at)) : 0;
-        if (kind)
-            return kind > 0;
-    }
-    return **name;
+    enum call_kind kind = futex_kind(facts, sleep);
+    return kind == CALL_LOCK || ((kind == CALL_UNKNOWN || kind == CALL_SEMAPHORE) && **name);
+}
+
+/* --- garbage --- */
+
+static bool is_collector(const char *name)
+{
+    static const char *const begins[] = {"gc_collect", "PyGC_Collect", "_PyGC_Collect", "runtime.gcBgMarkWorker",
+        "runtime.gcAssistAlloc", "runtime.gcDrain", "v8::internal::Heap::CollectGarbage", "rb_gc_start", "gc_start",
+        "gc_sweep", "gc_marks", "G1CollectedHeap::", "GCTaskThread::", "VM_G1", "VM_GenCollect",
+        "GenCollectedHeap::", "DefNewGeneration::collect", "luaC_step", "luaC_fullgc", "lua_gc"};
+    for (size_t i = 0; i < sizeof(begins) / sizeof(*begins); i++)
+        if (!strncmp(name, begins[i], strlen(begins[i])))
+            return true;
+    return false;
 }
 
 /* --- what causes a cell's time --- */
@@ -62,10 +102,52 @@ bool wp_cause_is_lock(const struct wp_facts *facts, uint32_t sleep, const char *
 struct on_stack {
     uint32_t base, process; /* process nodes */
     uint32_t sleep;         /* of its layer, the innermost */
-    uint32_t lock;          /* the lowest sleep of all layers that waits for a lock */
+    uint32_t first;         /* of all layers, the outermost */
+    uint32_t lock;          /* the outermost sleep of all layers that waits for a lock, */
+    uint32_t pool;          /* ... or for a thread of the same role */
+    uint32_t service;       /* the outermost sleep that a process asked over a socket ends */
     uint32_t deadlock;
+    uint32_t garbage; /* of its layer, what collects garbage */
+    uint32_t role;    /* frame of the layer's outermost function of the program; 0 none yet */
+    uint32_t below;   /* the sleep that the layer stands on, and that one's role */
+    uint32_t below_role;
     bool is_unended; /* the recording's end cut off sleeps that stand on it */
 };
+
+static bool is_own_function(const struct wp_facts *facts, uint32_t node)
+{
+    uint32_t count, frame = facts->flame.nodes[node].frame;
+    const struct wp_frame_info *frames = wp_report_frames(facts->report, &count);
+    return frame < count &&
+        wp_code_location_rank(frames[frame].style, wp_report_text(facts->report, frames[frame].name),
+            wp_report_text(facts->report, frames[frame].object)) == 3;
+}
+
+/* A layer begins. On a message it is a process that was asked. */
+static void look_process(struct on_stack *at, const struct wp_facts *facts, uint32_t node)
+{
+    uint32_t parent = facts->flame.nodes[node].parent;
+    bool is_other = at->process && facts->flame.nodes[at->process].frame != facts->flame.nodes[node].frame;
+    if (is_other && !at->service && style_at(facts, parent) == WP_STYLE_NET)
+        at->service = at->sleep;
+    at->process = node;
+    at->base = at->base ? at->base : node;
+    at->below = is_other ? 0 : at->sleep;
+    at->below_role = at->role;
+    at->role = at->sleep = at->garbage = 0;
+}
+
+static void look_function(struct on_stack *at, const struct wp_facts *facts, uint32_t node)
+{
+    if (!at->garbage && is_collector(name_at(facts, node)))
+        at->garbage = node;
+    if (at->role || !is_own_function(facts, node))
+        return;
+    at->role = facts->flame.nodes[node].frame;
+    enum call_kind kind = at->below && at->below_role == at->role ? futex_kind(facts, at->below) : CALL_UNKNOWN;
+    if (!at->pool && (kind == CALL_CONDITION || kind == CALL_SEMAPHORE))
+        at->pool = at->below;
+}
 
 static void look(struct on_stack *on, const struct wp_facts *facts, uint32_t node)
 {
@@ -76,12 +158,14 @@ static void look(struct on_stack *on, const struct wp_facts *facts, uint32_t nod
     at->is_unended = is_unended;
     switch (style_at(facts, node)) {
     case WP_STYLE_PROCESS:
-        at->process = node;
-        at->base = at->base ? at->base : node;
-        at->sleep = 0;
+        look_process(at, facts, node);
+        break;
+    case WP_STYLE_USER:
+        look_function(at, facts, node);
         break;
     case WP_STYLE_SLEEP:
         at->sleep = node;
+        at->first = at->first ? at->first : node;
         if (!at->lock && wp_cause_is_lock(facts, node, &lock))
             at->lock = node;
         break;
@@ -124,8 +208,14 @@ static enum wp_cause_kind kind_of(const struct wp_facts *facts, const struct on_
         return WP_CAUSE_KIND_INTERRUPTED;
     if (at->lock && !(parent == at->lock && style_at(facts, node) == WP_STYLE_SCHED))
         return node == at->lock && cell->category == WP_TIMEOUT ? WP_CAUSE_KIND_TIMEOUT : WP_CAUSE_KIND_LOCK;
+    if (at->pool && node != at->pool && !(parent == at->pool && style_at(facts, node) == WP_STYLE_SCHED))
+        return WP_CAUSE_KIND_POOL;
     if (at->is_unended && cell->category == WP_UNACCOUNTED && node == at->sleep)
         return WP_CAUSE_KIND_UNENDED;
+    if (at->garbage && cell->category == WP_UNDERSTOOD_FUNCTIONS)
+        return WP_CAUSE_KIND_GARBAGE;
+    if (at->service && (cell->category == WP_UNDERSTOOD_FUNCTIONS || cell->category == WP_RUNNING_NOT_SAMPLED))
+        return WP_CAUSE_KIND_SERVICE;
     return at->sleep ? kind_of_category(cell->category) : WP_CAUSE_KIND_NONE;
 }
 
@@ -153,23 +243,44 @@ static struct wp_intkey key_of(const struct wp_causes *causes, const struct wp_f
         return (struct wp_intkey){nodes[at->deadlock].frame, cause->kind};
     if (cause->kind == WP_CAUSE_KIND_LOCK && wp_cause_is_lock(facts, cause->sleep, &lock) && *lock)
         where = 0; /* one lock is one cause, wherever it is waited for */
-    else if (cause->kind == WP_CAUSE_KIND_DISK || (cause->kind == WP_CAUSE_KIND_LOCK && where))
+    else if (cause->kind == WP_CAUSE_KIND_DISK || cause->kind == WP_CAUSE_KIND_GARBAGE ||
+        ((cause->kind == WP_CAUSE_KIND_LOCK || cause->kind == WP_CAUSE_KIND_POOL ||
+             cause->kind == WP_CAUSE_KIND_SERVICE) &&
+            where))
         what = 0;
     return (struct wp_intkey){
         (uint64_t)what << 32 | where, (uint64_t)nodes[cause->process].frame << 8 | (unsigned)cause->kind};
+}
+
+/* What the cause is about. */
+static uint32_t sleep_of(const struct on_stack *at, enum wp_cause_kind kind)
+{
+    switch (kind) {
+    case WP_CAUSE_KIND_DEADLOCK:
+        return at->deadlock;
+    case WP_CAUSE_KIND_LOCK:
+        return at->lock;
+    case WP_CAUSE_KIND_POOL:
+        return at->pool;
+    case WP_CAUSE_KIND_SERVICE:
+        return at->service;
+    case WP_CAUSE_KIND_GARBAGE:
+        return at->garbage;
+    default:
+        return at->sleep;
+    }
 }
 
 static void add(struct wp_causes *causes, struct wp_facts *facts, struct wp_intmap *index, const struct on_stack *on,
     const struct wp_cell *cell)
 {
     const struct on_stack *at = &on[cell->node];
-    struct wp_cause_fact made = {.kind = kind_of(facts, at, cell), .node = cell->node, .base = at->base};
+    struct wp_cause_fact made = {
+        .kind = kind_of(facts, at, cell), .node = cell->node, .base = at->base, .first = at->first};
     uint32_t row;
     if (made.kind == WP_CAUSE_KIND_NONE)
         return;
-    made.sleep = made.kind == WP_CAUSE_KIND_DEADLOCK ? at->deadlock
-        : made.kind == WP_CAUSE_KIND_LOCK            ? at->lock
-                                                     : at->sleep;
+    made.sleep = sleep_of(at, made.kind);
     made.process = on[made.sleep].process;
     struct wp_intkey key = key_of(causes, facts, at, &made);
     if (!wp_intmap_get(index, key, &row)) {
@@ -178,11 +289,14 @@ static void add(struct wp_causes *causes, struct wp_facts *facts, struct wp_intm
     }
     struct wp_cause_fact *cause = &causes->rows[row];
     made.ns = cause->ns + cell->ns;
+    made.count = cause->count + cell->count;
     made.largest_ns = cell->ns;
     causes->cell_cause[cell - facts->flame.cells] = row + 1;
+    causes->cell_sleep[cell - facts->flame.cells] = made.sleep;
     if (cell->ns >= cause->largest_ns)
         *cause = made;
     cause->ns = made.ns;
+    cause->count = made.count;
 }
 
 void wp_causes_build(struct wp_causes *causes, struct wp_facts *facts)
@@ -190,9 +304,10 @@ void wp_causes_build(struct wp_causes *causes, struct wp_facts *facts)
     const struct wp_flame *flame = &facts->flame;
     struct wp_intmap index = {0};
     struct on_stack *on = calloc(flame->count + 1u, sizeof(*on));
-    *causes = (struct wp_causes){.locations = wp_code_locations_build(facts)};
+    *causes = (struct wp_causes){.locations = wp_code_locations_build(&facts->pool, facts)};
     causes->rows = wp_pool_alloc(&facts->pool, (flame->cell_count + 1u) * sizeof(*causes->rows));
     causes->cell_cause = wp_pool_alloc(&facts->pool, (flame->cell_count + 1u) * sizeof(*causes->cell_cause));
+    causes->cell_sleep = wp_pool_alloc(&facts->pool, (flame->cell_count + 1u) * sizeof(*causes->cell_sleep));
     facts->pool.failed |= !on;
     if (!facts->pool.failed) {
         mark_unended(on, facts);

@@ -77,10 +77,10 @@ static unsigned rank_of(const struct wp_facts *facts, uint32_t node)
         wp_report_text(facts->report, frames[frame].object));
 }
 
-uint32_t *wp_code_locations_build(struct wp_facts *facts)
+uint32_t *wp_code_locations_build(struct wp_pool *pool, const struct wp_facts *facts)
 {
     const struct wp_flame *flame = &facts->flame;
-    uint32_t *locations = wp_pool_alloc(&facts->pool, (flame->count + 1u) * sizeof(*locations));
+    uint32_t *locations = wp_pool_alloc(pool, (flame->count + 1u) * sizeof(*locations));
     for (uint32_t i = 1; locations && i < flame->count; i++) {
         uint32_t below = locations[flame->nodes[i].parent];
         if (wp_facts_frame_style(facts, flame->nodes[i].frame) == WP_STYLE_PROCESS)

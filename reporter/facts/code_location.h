@@ -18,7 +18,7 @@ struct wp_code_location {
  * its own. */
 unsigned wp_code_location_rank(uint32_t style, const char *name, const char *object);
 /* By node of the flame: the node of its layer's place, 0 none; in the pool, NULL when out of memory. */
-uint32_t *wp_code_locations_build(struct wp_facts *facts);
+uint32_t *wp_code_locations_build(struct wp_pool *pool, const struct wp_facts *facts);
 /* The place of what stands on `node`; `locations` as built. */
 struct wp_code_location wp_code_location_at(const struct wp_facts *facts, const uint32_t *locations, uint32_t node);
 /* "`update_cache` (orders.c:34)"; "" when nothing is known. */

@@ -66,10 +66,26 @@ struct wp_beside_fact {
     uint64_t idle_ns, unwaited_ns;
 };
 
+enum wp_surety { WP_SURETY_POSSIBLE, WP_SURETY_LIKELY, WP_SURETY_CERTAIN };
+
+/* What experts call such a cause. */
+struct wp_pattern {
+    const char *key;      /* "lock_convoy": stable, for scripts; NULL none */
+    const char *title;    /* "Lock convoy" */
+    const char *evidence; /* what was measured that speaks for it */
+    enum wp_surety sure;
+};
+
 /* A finding: a plain sentence, the time it speaks of and the view that shows it. */
 struct wp_finding {
-    const char *kind; /* "waiting", "running", "disk" ...: stable, for scripts */
-    const char *sentence;
+    const char *kind;     /* "waiting", "running", "disk" ...: stable, for scripts */
+    const char *sentence; /* with its pattern, when it has one */
+    const char *key;      /* the same of the same cause in another release */
+    struct wp_pattern pattern;
+    const char *function, *file; /* where in the program; NULL not known */
+    uint32_t line;
+    uint32_t threads; /* that waited; 0 not known */
+    uint64_t count;   /* how often; 0 not known */
     uint64_t ns;
     uint64_t rank_ns; /* of it, without waiting on another control path: that is told where it is counted itself */
     enum wp_page_kind page;
@@ -105,8 +121,9 @@ struct wp_exemplar_facts {
 struct wp_facts {
     struct wp_pool pool;
     const char *release, *aggregate;
-    struct wp_report *report; /* owned */
-    struct wp_trace *trace;   /* owned; NULL: none kept */
+    struct wp_report *report;          /* owned */
+    struct wp_trace *trace;            /* owned; NULL: none kept */
+    const struct wp_trace *by_threads; /* while findings are made: the window of the view by threads; NULL none */
     struct wp_exemplar_facts exemplars;
     struct wp_flame flame;
     const char **hosts; /* sorted */

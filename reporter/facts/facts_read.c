@@ -16,6 +16,7 @@
 #include "storage/report/report_read.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -186,17 +187,25 @@ static void take_totals(struct wp_facts *facts)
         facts->total_ns ? 100.0 * (1.0 - (double)facts->categories[WP_UNACCOUNTED] / (double)facts->total_ns) : 100.0;
 }
 
-int wp_facts_build(struct wp_facts *facts, const char *release, const char *aggregate, struct wp_report *report,
-    struct wp_trace *trace, struct wp_error *err)
+/* What facts are built from. */
+struct origin {
+    const char *release, *aggregate;
+    struct wp_report *report;          /* taken over, as ... */
+    struct wp_trace *trace;            /* ... this; NULL none */
+    const struct wp_trace *by_threads; /* the window of the view by threads; NULL none */
+};
+
+static int build(struct wp_facts *facts, const struct origin *from, struct wp_error *err)
 {
+    struct wp_report *report = from->report;
     memset(facts, 0, sizeof(*facts));
     facts->report = report;
-    facts->trace = trace;
-    facts->release = wp_pool_text(&facts->pool, release);
-    facts->aggregate = wp_pool_text(&facts->pool, aggregate);
+    facts->trace = from->trace;
+    facts->release = wp_pool_text(&facts->pool, from->release);
+    facts->aggregate = wp_pool_text(&facts->pool, from->aggregate);
     int rc = wp_flame_build(&facts->flame, report, err);
     if (rc)
-        return wp_error_wrap(err, rc, "cannot lay out %s of release %s", aggregate, release);
+        return wp_error_wrap(err, rc, "cannot lay out %s of release %s", from->aggregate, from->release);
     take_totals(facts);
     facts->pool.failed |= wp_stack_ends_measure(report, &facts->stack_ends) != 0;
     take_hosts(facts);
@@ -207,9 +216,32 @@ int wp_facts_build(struct wp_facts *facts, const char *release, const char *aggr
     take_edges(facts);
     wp_functions_build(facts);
     wp_source_lines_build(&facts->source, &facts->pool, facts->report);
+    facts->by_threads = from->by_threads || facts->is_progress ? from->by_threads : from->trace;
     if (!facts->pool.failed)
         wp_findings_build(facts);
-    return facts->pool.failed ? wp_error_set(err, -ENOMEM, "out of memory for the facts of %s", aggregate) : 0;
+    facts->by_threads = NULL;
+    return facts->pool.failed ? wp_error_set(err, -ENOMEM, "out of memory for the facts of %s", from->aggregate) : 0;
+}
+
+int wp_facts_build(struct wp_facts *facts, const char *release, const char *aggregate, struct wp_report *report,
+    struct wp_trace *trace, struct wp_error *err)
+{
+    return build(facts, &(struct origin){release, aggregate, report, trace, NULL}, err);
+}
+
+/* The window of the view by threads of the same processes; NULL: there is none, or it cannot be read, which is told
+ * where that view is shown. */
+static struct wp_trace *read_by_threads(
+    const struct wp_snapshot *snapshot, const char *aggregate, const struct wp_selection *selection)
+{
+    struct wp_trace *trace = NULL;
+    char *name = NULL;
+    if (asprintf(&name, "%s" WP_BESIDE_THREADS, aggregate) < 0)
+        return NULL;
+    if (wp_snapshot_trace(snapshot, name, selection, &trace, NULL))
+        trace = NULL;
+    free(name);
+    return trace;
 }
 
 /* A trace that cannot be read is a damaged value like any other: said, not fatal. */
@@ -280,7 +312,9 @@ int wp_facts_read(struct wp_facts *facts, const struct wp_snapshot *snapshot, co
     if (rc)
         return rc;
     int trace_rc = wp_snapshot_trace(snapshot, aggregate, selection, &trace, &trace_error);
-    rc = wp_facts_build(facts, snapshot->release, aggregate, report, trace_rc ? NULL : trace, err);
+    struct wp_trace *by_threads = read_by_threads(snapshot, aggregate, selection);
+    rc = build(facts, &(struct origin){snapshot->release, aggregate, report, trace_rc ? NULL : trace, by_threads}, err);
+    wp_trace_destroy(by_threads);
     facts->damage = damage;
     facts->damage_count = damage_count;
     facts->group = selection && selection->hosts ? wp_pool_text(&facts->pool, selection->hosts) : NULL;

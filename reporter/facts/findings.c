@@ -5,6 +5,7 @@
 #include "reporter/display/humanize.h"
 #include "reporter/facts/cause_text.h"
 #include "reporter/facts/doing.h"
+#include "reporter/facts/pattern.h"
 #include "reporter/facts/slow_requests.h"
 #include "reporter/facts/stack_text.h"
 #include "storage/report/report_read.h"
@@ -44,6 +45,7 @@ struct walk {
     uint32_t frame_count;
     uint32_t largest[WP_CATEGORIES]; /* cell of the most time, +1 ... */
     uint64_t ns[WP_CATEGORIES];      /* ... and all of it, of what no cause has */
+    uint64_t count[WP_CATEGORIES];   /* pieces of that */
 };
 
 static void add(struct wp_facts *facts, const struct wp_finding *finding)
@@ -76,6 +78,7 @@ static void sum_groups(struct walk *walk)
         if (walk->causes.cell_cause[i])
             continue;
         walk->ns[cell->category] += cell->ns;
+        walk->count[cell->category] += cell->count;
         uint32_t *largest = &walk->largest[cell->category];
         if (!*largest || flame->cells[*largest - 1].ns < cell->ns)
             *largest = i + 1;
@@ -169,6 +172,7 @@ static void find_processes(struct walk *walk)
         add(facts,
             &(struct wp_finding){.kind = best->is_base ? "running" : "waiting",
                 .sentence = text,
+                .key = wp_pool_printf(&facts->pool, "%s %s", best->is_base ? "running" : "waiting", name),
                 .ns = best->ns,
                 .rank_ns = best->ns - best->categories[WP_OTHER_PATH],
                 .page = WP_PAGE_FLAME,
@@ -208,12 +212,18 @@ static void find_categories(struct walk *walk)
         const struct wp_cell *cell = &facts->flame.cells[walk->largest[i] - 1];
         const struct wp_flame_node *node = &facts->flame.nodes[cell->node];
         const char *where = place_of(walk, node);
+        struct wp_pattern pattern = {0};
+        if (i == WP_INVOLUNTARY)
+            pattern = wp_pattern_of_preemption(facts, ns, walk->count[i]);
         const char *who = wp_stack_plain_process(pool, wp_facts_frame_name(facts, walk->process[cell->node]));
         add(facts,
             &(struct wp_finding){.kind = kind_of(i),
-                .sentence = wp_pool_printf(pool, "%s of the time (%s) %s; the largest part is %s%s (%s).",
+                .sentence = wp_pool_printf(pool, "%s of the time (%s) %s; the largest part is %s%s (%s).%s",
                     wp_human_share(pool, ns, facts->total_ns), wp_human_duration(pool, ns), category_says[i], who,
-                    where, wp_human_duration(pool, cell->ns)),
+                    where, wp_human_duration(pool, cell->ns), wp_pattern_text(pool, &pattern)),
+                .key = kind_of(i),
+                .pattern = pattern,
+                .count = walk->count[i],
                 .ns = ns,
                 .rank_ns = ns,
                 .page = WP_PAGE_FLAME,
@@ -232,6 +242,7 @@ static void find_unexplained(struct walk *walk)
     if (facts->unexplained_count && facts->unexplained[0].ns <= ns)
         add(facts,
             &(struct wp_finding){.kind = "unaccounted",
+                .key = "unaccounted",
                 .sentence = wp_pool_printf(pool, "%s of the time (%s) is unexplained; the largest wait is in %s (%s).",
                     share, time, wp_pool_clip(pool, facts->unexplained[0].top, 60),
                     wp_human_duration(pool, facts->unexplained[0].ns)),
@@ -241,6 +252,7 @@ static void find_unexplained(struct walk *walk)
     else
         add(facts,
             &(struct wp_finding){.kind = "unaccounted",
+                .key = "unaccounted",
                 .sentence = wp_pool_printf(pool, "%s of the time (%s) is unexplained.", share, time),
                 .ns = ns,
                 .rank_ns = ns,
@@ -267,9 +279,37 @@ static void find_slow(struct wp_facts *facts)
                 wp_human_share(pool, row->slow_ns - row->usual_ns, longer),
                 *row->who ? wp_pool_clip(pool, row->who, 80) : "the request", wp_slow_requests_part(row->part),
                 *row->what ? " in " : "", wp_pool_clip(pool, row->what, 60)),
+            .key = wp_pool_printf(pool, "slow %s", service->name),
             .ns = longer * service->slow_count,
             .rank_ns = longer * service->slow_count,
             .page = WP_PAGE_TRANSACTIONS});
+}
+
+static void add_cause(struct walk *walk, uint32_t row)
+{
+    struct wp_facts *facts = walk->facts;
+    struct wp_pool *pool = &facts->pool;
+    struct wp_cause_case of = wp_cause_case(&walk->causes, facts, row);
+    struct wp_code_location location = wp_code_location_at(facts, walk->causes.locations, of.cause->sleep);
+    struct wp_pattern pattern = wp_pattern_of_cause(&of);
+    const char *key = wp_cause_key(of.cause->kind), *sentence = wp_cause_sentence(&of);
+    bool is_told = of.cause->kind == WP_CAUSE_KIND_DEADLOCK || of.cause->kind == WP_CAUSE_KIND_GARBAGE;
+    add(facts,
+        &(struct wp_finding){.kind = key,
+            .sentence = wp_pool_printf(pool, "%s%s", sentence, is_told ? "" : wp_pattern_text(pool, &pattern)),
+            .key = wp_pool_printf(pool, "%s %s %s %s", key,
+                wp_facts_frame_name(facts, facts->flame.nodes[of.cause->process].frame),
+                location.function ? location.function : "", wp_cause_what(&of)),
+            .pattern = pattern,
+            .function = location.function,
+            .file = location.file,
+            .line = location.line,
+            .threads = of.threads.count,
+            .count = of.count,
+            .ns = of.cause->ns,
+            .rank_ns = of.cause->ns,
+            .page = WP_PAGE_FLAME,
+            .fragment = wp_pool_printf(pool, "node=%08" PRIx32, facts->flame.nodes[of.cause->sleep].permalink)});
 }
 
 /* Causes at places: a lock and who held it, a sleep, a file, a peer; the largest first. */
@@ -287,16 +327,7 @@ static void find_causes(struct walk *walk)
         if (best == causes->count || cause->ns < facts->total_ns / LEAST_SHARE || !cause->ns)
             return;
         is_told[best] = true;
-        const char *key = wp_cause_key(cause->kind);
-        add(facts,
-            &(struct wp_finding){.kind = key,
-                .sentence = wp_cause_sentence(causes, facts, best),
-                .ns = cause->ns,
-                .rank_ns = cause->ns,
-                .page = WP_PAGE_FLAME,
-                .fragment = wp_category_find(key) >= 0
-                    ? fragment(facts, "category", key)
-                    : wp_pool_printf(&facts->pool, "node=%08" PRIx32, facts->flame.nodes[cause->sleep].permalink)});
+        add_cause(walk, best);
     }
 }
 

@@ -7,6 +7,7 @@
 #include "reporter/base/components.h"
 #include "reporter/base/io_name.h"
 #include "reporter/facts/stack_text.h"
+#include "reporter/facts/wait_locks.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -154,6 +155,30 @@ static void take_cells(struct building *building)
     }
 }
 
+/* Locks and who waits for and holds them. */
+static void take_locks(struct building *building)
+{
+    struct wp_lock_waits locks;
+    wp_lock_waits_build(&locks, building->pool, building->facts);
+    for (size_t i = 0; i < locks.count && !building->failed; i++) {
+        const struct wp_lock_wait *row = &locks.rows[i];
+        uint32_t lock = party_of(building, WP_PARTY_LOCK, row->lock);
+        uint32_t thread = party_of(building, WP_PARTY_THREAD, row->thread);
+        uint32_t wait = wait_of(building, row->is_holder ? lock : thread, row->is_holder ? thread : lock);
+        if (wait == NONE)
+            return;
+        building->graph->parties[lock].search = row->lock_frame;
+        building->graph->parties[thread].search = row->thread_name;
+        struct wp_graph_wait *made = &building->graph->waits[wait];
+        made->ns += row->ns;
+        made->count += row->count;
+        if (row->largest_ns > made->largest_ns) {
+            made->largest_ns = row->largest_ns;
+            made->permalink = row->permalink;
+        }
+    }
+}
+
 /* The open count of what `node` begins: its wait, or the knot that the wait is in. */
 static uint32_t *open_of(struct building *building, uint32_t node, bool is_knot)
 {
@@ -232,12 +257,14 @@ static void name_knots(struct building *building)
     free(order);
 }
 
-/* A name that several processes have: one of them waiting for another is no circle, and the flame does not tell them
- * apart. */
+/* A name that several processes or threads have: one of them waiting for another is no circle, and the flame does not
+ * tell them apart. */
 static bool is_several(const struct building *building, const struct wp_party *party)
 {
     const struct wp_facts *facts = building->facts;
     uint32_t pid = 0;
+    if (party->kind == WP_PARTY_LOCK || party->kind == WP_PARTY_THREAD)
+        return true; /* a function that waits for a lock and holds it at another time is no circle */
     for (size_t i = 0; i < facts->process_count && party->kind == WP_PARTY_PROCESS; i++) {
         const struct wp_process_fact *process = &facts->processes[i];
         size_t size = strlen(process->comm);
@@ -417,6 +444,7 @@ void wp_wait_graph_processes(struct wp_wait_graph *graph, struct wp_pool *pool, 
         count_pieces(&building);
         sum(&building, false);
         take_cells(&building);
+        take_locks(&building);
     }
     if (!building.failed)
         find_knots(&building);

@@ -2,6 +2,7 @@
 #include "reporter/page/page_compare.h"
 
 #include "reporter/compare/compare_findings.h"
+#include "reporter/facts/findings.h"
 #include "reporter/display/humanize.h"
 
 #include <errno.h>
@@ -281,6 +282,25 @@ static void title_page(struct wp_display *display, const struct wp_compare *comp
         : wp_pool_printf(pool, "%s of release %s", after->aggregate, after->release);
 }
 
+/* Where the newer side's time went: a change is often one of these. */
+static void add_causes(struct wp_display *display, const struct wp_compare *compare)
+{
+    const struct wp_facts *after = compare->facts[WP_AFTER];
+    size_t first[3], count = wp_findings_first(after, first);
+    if (!count)
+        return;
+    wp_display_heading(
+        display, wp_pool_printf(&display->pool, "Where the time of %s went", compare->operand[WP_AFTER].label));
+    for (size_t i = 0; i < count; i++) {
+        const struct wp_finding *finding = &after->findings[first[i]];
+        struct wp_item *item = wp_display_add(display, WP_ITEM_FINDING, finding->sentence);
+        if (!item)
+            return;
+        item->number = i + 1;
+        item->link = wp_link_to(finding->page, after->release, after->aggregate, finding->fragment);
+    }
+}
+
 int wp_page_compare(
     struct wp_display *display, const struct wp_compare *compare, bool has_compare_tab, struct wp_error *err)
 {
@@ -301,6 +321,7 @@ int wp_page_compare(
             "changed.",
             wp_per_unit(compare->options.per), before->label));
     add_hops(display, compare, HOP_ROWS);
+    add_causes(display, compare);
     wp_display_heading(display, "Where in the stacks");
     wp_display_add(display, WP_ITEM_PARAGRAPH,
         wp_pool_printf(pool,
@@ -329,6 +350,7 @@ int wp_page_compare_digest(struct wp_display *display, const struct wp_compare *
         wp_pool_printf(pool, "What %s, in %s", is_of_one_release(compare) ? "differs" : "changed",
             wp_per_unit(compare->options.per)));
     add_hops(display, compare, DIGEST_ROWS);
+    add_causes(display, compare);
     add_family(display, compare, WP_CHANGE_PROCESSES, "Processes", DIGEST_ROWS);
     add_family(display, compare, WP_CHANGE_CATEGORIES, "Categories", WP_CATEGORIES);
     if (compare->options.method == WP_METHOD_OUTLIERS)

@@ -19,7 +19,11 @@
 static const char *party_name(struct wp_display *display, const struct wp_party *party)
 {
     const char *name = wp_pool_clip(&display->pool, party->name, NAME_BYTES);
-    return party->kind == WP_PARTY_DISK ? wp_pool_printf(&display->pool, "disk %s", name) : *name ? name : "?";
+    bool is_named = party->kind == WP_PARTY_LOCK && strncmp(name, "a lock", 6) != 0;
+    return party->kind == WP_PARTY_DISK ? wp_pool_printf(&display->pool, "disk %s", name)
+        : is_named                      ? wp_pool_printf(&display->pool, "lock %s", name)
+        : *name                         ? name
+                                        : "?";
 }
 
 static struct wp_link party_link(struct wp_display *display, const struct wp_facts *facts, const struct wp_party *party)
@@ -28,6 +32,8 @@ static struct wp_link party_link(struct wp_display *display, const struct wp_fac
         return wp_page_flame_link(display, facts, "process", party->frame);
     if (party->kind == WP_PARTY_HOST)
         return wp_link_to(WP_PAGE_HOSTS, facts->release, facts->aggregate, NULL);
+    if (party->search)
+        return wp_page_flame_link(display, facts, "search", wp_pool_clip(&display->pool, party->search, NAME_BYTES));
     if (party->kind == WP_PARTY_UNKNOWN)
         return wp_link_to(WP_PAGE_UNEXPLAINED, facts->release, facts->aggregate, NULL);
     return wp_page_flame_link(display, facts, "search", wp_pool_clip(&display->pool, party->name, NAME_BYTES));
@@ -82,7 +88,9 @@ static void put_box(
         [WP_PARTY_DISK] = WP_BOX_DISK,
         [WP_PARTY_PEER] = WP_BOX_PEER,
         [WP_PARTY_UNKNOWN] = WP_BOX_UNKNOWN,
-        [WP_PARTY_HOST] = WP_BOX_HOST};
+        [WP_PARTY_HOST] = WP_BOX_HOST,
+        [WP_PARTY_LOCK] = WP_BOX_UNKNOWN,
+        [WP_PARTY_THREAD] = WP_BOX_PROCESS};
     const char *note = party->waited_for_ns
         ? wp_pool_printf(&display->pool, "waited for %s", wp_human_duration(&display->pool, party->waited_for_ns))
         : party->is_base && party->kind == WP_PARTY_PROCESS ? "process of interest"
@@ -223,8 +231,9 @@ void wp_page_waits(struct wp_display *display, const struct wp_facts *facts)
     display->title = "Who waits for whom";
     wp_display_add(display, WP_ITEM_PARAGRAPH,
         "An arrow leads from a process to what it waited for, as wide as the time; a wait that contains another one "
-        "contains "
-        "its time. A click opens the place in the flame.");
+        "contains its time. Of a lock, arrows come from the functions that wait for it and lead to those that hold it. "
+        "A "
+        "click opens the place in the flame.");
     if (facts->categories[WP_OTHER_PATH]) {
         struct wp_item *others = wp_display_add(display, WP_ITEM_PARAGRAPH,
             wp_pool_printf(&display->pool,

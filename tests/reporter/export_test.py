@@ -324,6 +324,31 @@ class Queries(Stores):
         rows = exports.read_csv(done.stdout)
         self.assertEqual(sum(int(row["ns"]) for row in rows if row["release"] == "v1"), self.total("plain"))
 
+    def test_findings_say_since_when(self):
+        store = self.folder + "/since"
+        for release, kind in (("v1", "plain"), ("v2", "service"), ("v3", "service-slower")):
+            subprocess.run([SAMPLE, kind, store, release], check=True)
+
+        def findings(*args):
+            done = run(f"{BIN}/wakepath", "query", "--store", store, "--findings", *args)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            return done.stdout
+        said = {row["release"]: row["findings"] for row in json.loads(findings("--format", "json"))["releases"]}
+        summary = json.loads(run(f"{BIN}/wakepath-reporter", "--store", store, "--release", "v2", "--format", "json").stdout)
+        self.assertEqual([row["sentence"] for row in said["v2"]][:5], [row["sentence"] for row in summary["explanations"]])
+        since = [{row.get("since") for row in said[name] if "/main/flame.html#node=" in row["page"]} for name in ("v1", "v2", "v3")]
+        self.assertEqual(since, [{None}, {"v2"}, {"v2"}])
+        text = findings("--release", "v3", "--top", "1").decode()
+        self.assertIn("Since release v2", text.replace("\n   ", " "))
+        self.assertNotIn("2. ", text)
+        rows = exports.read_csv(findings("--format", "csv", "--top", "2"))
+        self.assertEqual([(row["release"], row["since"]) for row in rows[:2]], [("v3", "v2")] * 2)
+        for args in (("--release", "v9"), ("--aggregate", "odd")):
+            self.assertEqual(run(f"{BIN}/wakepath", "query", "--store", store, "--findings", *args).returncode, 1, args)
+        self.assertEqual(run(f"{BIN}/wakepath", "query", "--store", store, "--findings", "--process", "x").returncode, 64)
+        done = run(f"{BIN}/wakepath", "query", "--store", f"{self.folder}/hostile", "--findings")
+        self.assertNotIn(b"\x1b", done.stdout)
+
     def test_times_choose_timeboxes(self):
         store = self.folder + "/times"
         for box in ("1790000000", "1790003600"):

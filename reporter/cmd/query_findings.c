@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "reporter/cmd/query_findings.h"
+
+#include "common/json.h"
+#include "reporter/compare/operand.h"
+#include "reporter/display/escape.h"
+#include "reporter/export/format_findings.h"
+#include "reporter/export/format_text.h"
+#include "reporter/facts/facts_read.h"
+#include "reporter/facts/pattern.h"
+#include "reporter/read/release_order.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define OLDER 32u /* releases back that are looked at for the first with a finding */
+
+/* Of one release, once it is read. */
+struct part {
+    struct wp_facts facts;
+    bool is_read, is_there;
+    const char *since[WP_FINDINGS]; /* the oldest release, back without a gap, that has it; NULL: nothing is older */
+    bool is_known[WP_FINDINGS];     /* the one before that does not have it */
+};
+
+struct answer {
+    const struct wp_query_options *query;
+    const struct wp_stores *stores;
+    struct wp_release_order order;
+    struct part *parts; /* owned; by row of the order */
+    size_t *damaged;
+};
+
+/* A release without the aggregate, or one that cannot be read, has no findings. */
+static int read_part(struct answer *answer, size_t row, struct wp_error *err)
+{
+    const struct wp_query_options *query = answer->query;
+    struct part *part = &answer->parts[row];
+    struct wp_snapshot snapshot;
+    char aggregate[WP_ID_ROOM];
+    if (part->is_read)
+        return 0;
+    part->is_read = true;
+    int rc = wp_snapshot_begin(&snapshot, answer->stores, answer->order.rows[row].id, err);
+    if (rc)
+        return rc == -ENOENT || rc == -EBADMSG ? 0 : rc;
+    rc = wp_aggregate_choose(&snapshot, query->aggregate, &query->selection, aggregate, err);
+    if (!rc)
+        rc = wp_facts_read(&part->facts, &snapshot, aggregate, &query->selection, err);
+    part->is_there = !rc;
+    *answer->damaged += part->facts.damage_count;
+    wp_snapshot_end(&snapshot);
+    return rc == -ENOENT || rc == -EBADMSG ? 0 : rc;
+}
+
+static bool has_key(const struct part *part, const char *key)
+{
+    for (size_t i = 0; i < part->facts.finding_count; i++)
+        if (part->facts.findings[i].key && !strcmp(part->facts.findings[i].key, key))
+            return true;
+    return false;
+}
+
+static int find_since(struct answer *answer, size_t row, size_t finding, struct wp_error *err)
+{
+    struct part *part = &answer->parts[row];
+    const char *key = part->facts.findings[finding].key;
+    int rc = 0;
+    size_t older = answer->order.rows[row].baseline;
+    for (unsigned back = 0; key && back < OLDER && older != SIZE_MAX && !rc; back++) {
+        rc = read_part(answer, older, err);
+        if (!rc && answer->parts[older].is_there && !has_key(&answer->parts[older], key)) {
+            part->is_known[finding] = true;
+            break;
+        }
+        if (!rc && answer->parts[older].is_there)
+            part->since[finding] = answer->order.rows[older].id;
+        older = answer->order.rows[older].baseline;
+    }
+    if (part->is_known[finding] && !part->since[finding])
+        part->since[finding] = answer->order.rows[row].id;
+    return rc;
+}
+
+static bool is_asked(const struct wp_query_options *query, const char *release)
+{
+    for (size_t i = 0; i < query->release_count; i++)
+        if (!strcmp(query->releases[i], release))
+            return true;
+    return !query->release_count;
+}
+
+static size_t shown(const struct answer *answer, size_t row)
+{
+    size_t top = answer->query->top, count = answer->parts[row].facts.finding_count;
+    return top && top < count ? top : count;
+}
+
+static bool is_shown(const struct answer *answer, size_t row)
+{
+    return answer->parts[row].is_there && is_asked(answer->query, answer->order.rows[row].id);
+}
+
+static int read_all(struct answer *answer, struct wp_error *err)
+{
+    int rc = 0;
+    size_t found = 0;
+    for (size_t row = 0; row < answer->order.count && !rc; row++) {
+        if (!is_asked(answer->query, answer->order.rows[row].id))
+            continue;
+        rc = read_part(answer, row, err);
+        found += !rc && answer->parts[row].is_there;
+        for (size_t i = 0; !rc && i < shown(answer, row); i++)
+            rc = find_since(answer, row, i, err);
+    }
+    if (!rc && !found)
+        rc = wp_error_set(
+            err, -ENOENT, "store %s has no release with anything of what was asked for", answer->query->stores[0]);
+    return rc;
+}
+
+static const char *since_text(struct wp_pool *pool, const struct part *part, size_t finding)
+{
+    const char *since = part->since[finding];
+    if (since && !strcmp(since, part->facts.release))
+        return " New in this release.";
+    return since ? wp_pool_printf(pool, " Since release %s%s.", since, part->is_known[finding] ? "" : " or before")
+                 : "";
+}
+
+static int format_text(struct wp_buffer *out, const struct answer *answer, struct wp_error *err)
+{
+    struct wp_display display;
+    wp_display_init(&display, &(struct wp_page_id){WP_PAGE_INDEX, NULL, NULL});
+    display.title = "Findings";
+    for (size_t row = 0; row < answer->order.count; row++) {
+        const struct part *part = &answer->parts[row];
+        if (!is_shown(answer, row))
+            continue;
+        wp_display_heading(
+            &display, wp_pool_printf(&display.pool, "%s in release %s", part->facts.aggregate, part->facts.release));
+        for (size_t i = 0; i < shown(answer, row); i++) {
+            struct wp_item *item = wp_display_add(&display, WP_ITEM_FINDING,
+                wp_pool_printf(
+                    &display.pool, "%s%s", part->facts.findings[i].sentence, since_text(&display.pool, part, i)));
+            if (item)
+                item->number = i + 1;
+        }
+        if (!shown(answer, row))
+            wp_display_add(&display, WP_ITEM_PARAGRAPH, "Nothing of the process of interest was recorded.");
+    }
+    int rc = display.pool.failed ? wp_error_set(err, -ENOMEM, "out of memory for the findings")
+                                 : wp_format_text(out, &display, err);
+    wp_display_fini(&display);
+    return rc;
+}
+
+static int format_json(struct wp_buffer *out, const struct answer *answer, struct wp_error *err)
+{
+    struct wp_json json = {.out = out, .style = WP_JSON_SPACED};
+    wp_json_object(&json, NULL);
+    wp_json_number(&json, "schema", 1);
+    wp_json_array(&json, "releases");
+    for (size_t row = 0; row < answer->order.count; row++) {
+        const struct part *part = &answer->parts[row];
+        if (!is_shown(answer, row))
+            continue;
+        wp_json_object(&json, NULL);
+        wp_json_text(&json, "release", part->facts.release);
+        wp_json_text(&json, "aggregate", part->facts.aggregate);
+        wp_json_number(&json, "wall_ns", part->facts.wall_ns);
+        wp_json_number(&json, "total_ns", part->facts.total_ns);
+        wp_json_array(&json, "findings");
+        for (size_t i = 0; i < shown(answer, row); i++) {
+            wp_json_object(&json, NULL);
+            wp_format_finding(&json, &part->facts, &part->facts.findings[i]);
+            if (part->since[i])
+                wp_json_text(&json, "since", part->since[i]);
+            wp_json_end(&json);
+        }
+        wp_json_end(&json);
+        wp_json_end(&json);
+    }
+    wp_json_end(&json);
+    wp_json_end(&json);
+    return wp_json_finish(&json, "the findings", err);
+}
+
+static int format_csv(struct wp_buffer *out, const struct answer *answer, struct wp_error *err)
+{
+    wp_buffer_puts(out, "release,aggregate,kind,pattern,sure,function,file,since,sentence,line,ns,count,threads\r\n");
+    for (size_t row = 0; row < answer->order.count; row++)
+        for (size_t i = 0; is_shown(answer, row) && i < shown(answer, row); i++) {
+            const struct part *part = &answer->parts[row];
+            const struct wp_finding *finding = &part->facts.findings[i];
+            const char *texts[] = {part->facts.release, part->facts.aggregate, finding->kind, finding->pattern.key,
+                finding->pattern.key ? wp_surety_key(finding->pattern.sure) : NULL, finding->function, finding->file,
+                part->since[i], finding->sentence};
+            for (size_t text = 0; text < sizeof(texts) / sizeof(*texts); text++) {
+                wp_escape_csv(out, texts[text] ? texts[text] : "");
+                wp_buffer_putc(out, ',');
+            }
+            wp_buffer_printf(out, "%" PRIu32 ",%" PRIu64 ",%" PRIu64 ",%" PRIu32 "\r\n", finding->line, finding->ns,
+                finding->count, finding->threads);
+        }
+    return out->failed ? wp_error_set(err, -ENOMEM, "out of memory for the findings") : 0;
+}
+
+int wp_query_findings(
+    struct wp_buffer *out, const struct wp_query_options *query, size_t *damaged, struct wp_error *err)
+{
+    static int (*const formats[])(struct wp_buffer *, const struct answer *, struct wp_error *) = {
+        format_text, format_json, format_csv};
+    struct wp_stores stores;
+    struct answer answer = {.query = query, .stores = &stores, .damaged = damaged};
+    *damaged = 0;
+    int rc = wp_stores_open(&stores, query->stores, query->store_count, err);
+    if (rc)
+        return rc;
+    rc = wp_release_order_read(&answer.order, &stores, &(struct wp_order_options){0}, err);
+    answer.parts = rc ? NULL : calloc(answer.order.count + 1, sizeof(*answer.parts));
+    if (!rc && !answer.parts)
+        rc = wp_error_set(err, -ENOMEM, "out of memory for the findings of %zu releases", answer.order.count);
+    if (!rc)
+        rc = read_all(&answer, err);
+    if (!rc)
+        rc = formats[query->format](out, &answer, err);
+    for (size_t row = 0; answer.parts && row < answer.order.count; row++)
+        wp_facts_fini(&answer.parts[row].facts);
+    free(answer.parts);
+    wp_release_order_fini(&answer.order);
+    wp_stores_close(&stores);
+    return rc;
+}

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WP_REPORTER_EXPORT_FORMAT_FINDINGS_H
+#define WP_REPORTER_EXPORT_FORMAT_FINDINGS_H
+/* Findings as JSON: the same sentences that pages and text have, with their figures. */
+#include "common/json.h"
+#include "reporter/facts/facts.h"
+
+/* The keys of one, into an object that is open. */
+void wp_format_finding(struct wp_json *json, const struct wp_facts *facts, const struct wp_finding *finding);
+/* An array of the `limit` largest. */
+void wp_format_findings(struct wp_json *json, const char *key, const struct wp_facts *facts, size_t limit);
+
+#endif

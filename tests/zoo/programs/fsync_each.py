@@ -1,0 +1,10 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Each record is made durable by itself."""
+import os
+
+with open("orders.journal", "wb") as journal:
+    for _ in range(1500):
+        journal.write(bytes(32768))
+        journal.flush()
+        os.fsync(journal.fileno())

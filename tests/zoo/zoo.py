@@ -1,0 +1,143 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Programs with a planted fault: does the first finding of a recording name it?
+
+zoo.py [--quick] [--verbose] [--gate] [NAME...]: records each, prints what was said first, and the rates. --gate: exit status 1 when
+fewer than 90 % are right or more than 2 % name a false cause; with --quick when any of them is not right."""
+import argparse
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "programs")
+LIMIT_S = 120
+RIGHT_PERCENT, FALSE_PERCENT = 90, 2
+# What the machine's load does to every program: it names no cause of the program's own.
+OF_THE_MACHINE = {"scheduler", "involuntary", "hardware_wait"}
+
+# Program: what its first finding must say, all of it ("a|b": one of them), and the patterns that are true of it.
+ZOO = {
+    "lock_fsync.c": (["`cache_lock`", "update_cache"], {"lock_held_across_io"}),
+    "lock_sleep.c": (["`table`", "insert_row"], {"lock_held_across_io"}),
+    "lock_net.c": (["`session_lock`", "use_session"], {"lock_held_across_io"}),
+    "convoy.c": (["`stats_lock`", "count_hit"], {"lock_convoy"}),
+    "deadlock.c": (["`reserve`", "`revalue`", "`stock`", "`prices`"], {"deadlock"}),
+    "rwlock_writer.c": (["config_lock", "read_config"], {"lock_held_across_io"}),
+    "file_lock.c": (["state.lock", "lock_state"], {"lock_held_across_io"}),
+    "pool_semaphore.c": (["slots", "acquire_slot"], {"pool_too_small"}),
+    "pool_condition.c": (["checkout_connection"], {"pool_too_small"}),
+    "n_plus_one.c": (["load_order"], {"n_plus_one"}),
+    "n_plus_one_cpu.c": (["load_price"], {"n_plus_one"}),
+    "fan_out.c": (["gather_quotes"], {"serial_fan_out"}),
+    "delayed_ack.c": (["send_request"], {"delayed_ack"}),
+    "poll_file.c": (["wait_until_ready"], {"polling"}),
+    "fsync_each.c": (["append_record"], {"fsync_per_item"}),
+    "cold_start.c": (["load_table"], {"cold_start"}),
+    "retry.c": (["ask_peer"], {"retry_after_timeout"}),
+    "one_sleep.c": (["back_off"], set()),
+    "straggler.c": (["merge_last"], {"polling"}),
+    "future.c": (["fetch_exchange_rate"], set()),
+    "slow_producer.c": (["render_line"], set()),
+    "broadcast.c": (["queue_lock|next_job"], {"thundering_herd", "lock_convoy"}),
+    "gil.py": (["Interpreter lock"], {"interpreter_lock"}),
+    "lock_sleep.py": (["lock"], {"lock_held_across_io"}),
+    "n_plus_one.py": (["tcp 127.0.0.1"], {"n_plus_one"}),
+    "poll_file.py": (["clock_nanosleep|`select`"], {"polling"}),
+    "fsync_each.py": (["orders.journal"], {"fsync_per_item"}),
+    "retry.py": (["tcp 127.0.0.1"], {"retry_after_timeout"}),
+    "serial_children.py": (["for sleep,"], set()),
+    "slow_child.py": (["for sleep,|for sh,"], set()),
+    "semaphore.py": (["Pool too small|a lock"], {"pool_too_small", "lock_held_across_io"}),
+    "collector.py": (["collects garbage|gc_collect|itself"], {"garbage_collection"}),
+    "unix_service.py": (["unix|for python3"], {"n_plus_one"}),
+    "serial_sleeps.sh": (["for sleep,"], set()),
+    "poll_file.sh": (["for sleep,"], set()),
+    "pipeline.sh": (["for sleep,"], set()),
+    "file_lock.sh": (["state.lock"], {"lock_held_across_io"}),
+    "fifo.sh": (["for sleep,|answers"], set()),
+    "slow_wait.sh": (["for sleep,"], set()),
+}
+QUICK = ("lock_sleep.c", "n_plus_one.c", "pool_condition.c", "poll_file.sh")
+
+
+def program(name):
+    return os.path.join(os.environ["WAKEPATH_BIN"], name)
+
+
+def command_of(name, folder):
+    source = os.path.join(HERE, name)
+    stem, kind = os.path.splitext(name)
+    if kind == ".c":
+        binary = os.path.join(folder, stem)
+        subprocess.run(["cc", "-g", "-O1", "-pthread", "-o", binary, source], check=True)
+        return [binary]
+    return ["/usr/bin/python3" if kind == ".py" else "/bin/bash", source]
+
+
+def findings_of(name):
+    """What is said of a recording of the program, the largest first."""
+    folder = tempfile.mkdtemp(prefix="wakepath-zoo-", dir="/var/tmp")
+    try:
+        out = os.path.join(folder, "out")
+        run = subprocess.run([program("wakepath"), "record", "--quiet", "--out", out, "--", *command_of(name, folder)],
+                             cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=LIMIT_S, check=False)
+        if not os.path.exists(os.path.join(out, "summary.json")):
+            sys.exit(f"zoo: {name} was not recorded: {run.stderr}")
+        with open(os.path.join(out, "summary.json"), encoding="utf-8") as file:
+            return json.load(file)["explanations"]
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def says(sentence, words):
+    return all(any(one in sentence for one in word.split("|")) for word in words)
+
+
+def judge(rows, words, patterns):
+    """("right", "vague" or "false", the finding): of the first that is the program's own."""
+    own = [row for row in rows if row["kind"] not in OF_THE_MACHINE]
+    if not own:
+        return "vague", {"sentence": "nothing"}
+    first = own[0]
+    pattern = first.get("pattern", {}).get("key")
+    if pattern and pattern not in patterns and first["pattern"]["sure"] != "possible":
+        return "false", first
+    if says(first["sentence"], words):
+        return "right", first
+    return "false" if first.get("function") or first["kind"] == "lock" else "vague", first
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--verbose", action="store_true")
+    parser.add_argument("--gate", action="store_true")
+    parser.add_argument("names", nargs="*")
+    args = parser.parse_args()
+    names = args.names or (QUICK if args.quick else ZOO)
+    counts = {"right": 0, "vague": 0, "false": 0}
+    named = strict = 0
+    for name in names:
+        words, patterns = ZOO[name]
+        rows = findings_of(name)
+        verdict, first = judge(rows, words, patterns)
+        counts[verdict] += 1
+        named += first.get("pattern", {}).get("key") in patterns
+        strict += verdict == "right" and rows[0] is first
+        print(f"{verdict:5} {name:20} {first['sentence']}", flush=True)
+        if args.verbose or verdict != "right":
+            for row in rows[:5]:
+                print(f"      {row['kind']:16} {row['sentence']}")
+    percent = {key: 100 * value / len(names) for key, value in counts.items()}
+    print(f"zoo: {len(names)} programs, first finding right {percent['right']:.0f} % (of all findings, the machine's load too: "
+          f"{100 * strict / len(names):.0f} %), false cause {percent['false']:.0f} %, "
+          f"pattern named {named} of {sum(bool(ZOO[name][1]) for name in names)}")
+    needed = 100 if args.quick else RIGHT_PERCENT
+    return args.gate and (percent["right"] < needed or percent["false"] > FALSE_PERCENT)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
