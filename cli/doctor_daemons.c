@@ -99,7 +99,7 @@ static int dial(const char *endpoint, struct wp_error *err)
         return fd < 0 ? fd : close(fd);
     }
     if (strlen(endpoint) < 7 || strlen(endpoint + 6) >= sizeof(address.sun_path))
-        return wp_error_set(err, -EINVAL, "'%.100s' is no endpoint", endpoint);
+        return wp_error_set(err, -EINVAL, "'%.100s' is not an endpoint", endpoint);
     strcpy(address.sun_path, endpoint + 6);
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     int rc = fd < 0 || connect(fd, (struct sockaddr *)&address, sizeof(address)) ? -errno : 0;

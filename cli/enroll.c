@@ -119,7 +119,7 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
     return 0;
 }
 
-/* Asks each desk once: how many have the key. Whoever refuses says so each time that it is asked. */
+/* Asks each enrolment server once: how many have the key. Whoever refuses says so each time that it is asked. */
 static unsigned ask_all(const struct enroll *e, const struct wp_logger *logger, struct wp_error *last)
 {
     unsigned listed = 0;

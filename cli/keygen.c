@@ -58,7 +58,7 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
         break;
     case ARGP_KEY_ARG:
         if (k->files.name)
-            argp_error(state, "one NAME, not also '%s'", argument);
+            argp_error(state, "unexpected argument '%s': give one NAME", argument);
         if (!wp_id_valid(argument))
             argp_error(state, "'%s' cannot name a key: use [A-Za-z0-9._+-], at most 128", argument);
         k->files.name = argument;

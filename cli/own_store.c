@@ -28,7 +28,7 @@
 struct mark {
     bool is_there, is_sealed;
     char release[WP_ID_ROOM];
-    uint64_t digest; /* of the release's data.mdb, when sealed */
+    uint64_t digest; /* of the release's data.mdb, when it is whole */
 };
 
 struct store {
@@ -158,7 +158,8 @@ static int open_store(struct store *store, const char *path, struct wp_error *er
         return 0;
     if (store->fd < 0)
         return errno == ELOOP || errno == ENOTDIR
-            ? wp_error_set(err, -EEXIST, "'%s' is no folder of a recording: move it away, or give another --out", path)
+            ? wp_error_set(
+                  err, -EEXIST, "'%s' is not a folder of a recording: move it away, or give another --out", path)
             : wp_error_errno(err, -errno, "cannot open '%s'", path);
     read_mark(store);
     return 0;

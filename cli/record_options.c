@@ -115,7 +115,7 @@ static void finish(struct wp_record_options *options, struct argp_state *state)
     for (unsigned i = 0; i < options->aggregate_count; i++)
         has_main |= !strncmp(options->aggregates[i], "main=", 5);
     if (options->command && options->pid)
-        argp_error(state, "--pid attaches to what runs already: with it there is no CMD");
+        argp_error(state, "--pid attaches to what runs already: it takes no CMD");
     if (options->command && !has_main)
         add_aggregate(options, state, options->by_threads ? "main=command,threads" : "main=command");
     if (options->pid && !has_main) {
@@ -173,7 +173,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         break;
     case ARGP_KEY_NO_ARGS:
         if (!strcmp(state->argv[state->argc - 1], "--"))
-            argp_error(state, "which command? Behind -- there is none");
+            argp_error(state, "no command: give one behind --");
         break;
     case ARGP_KEY_ARGS:
         options->command = state->argv + state->next;

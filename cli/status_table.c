@@ -100,7 +100,8 @@ static void put_cost(const struct wp_samples *samples, FILE *out)
         time_text(age, &age_text), bytes_text(wp_samples_value(samples, "process_resident_memory_bytes", 0), &memory));
     if (bpf >= 0)
         line(out, "", "%.1f %% of a CPU in its BPF programs", age > 0 ? 100 * bpf / age : 0);
-    double level = wp_samples_value(samples, "wakepath_collector_thinning_level", 0);
+    double before = wp_samples_value(samples, "wakepath_collector_thinning_level", 0); /* its deprecated name */
+    double level = wp_samples_value(samples, "wakepath_collector_shedding_level", before);
     if (level > 0)
         line(out, "", "leaves out %s to stay within %.3g %% of a CPU (--overhead-limit)",
             level >= 3 ? "intervals of time" : "stacks",

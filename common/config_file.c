@@ -75,7 +75,7 @@ static int take_value(struct reading *reading, cfg_t *cfg, cfg_opt_t *opt, const
         return wp_error_set(
             err, -E2BIG, "more than %u values, or one of more than %u bytes", WP_CONFIG_VALUES, WP_CONFIG_VALUE_LIMIT);
     if (*first && !wp_config_repeats(option))
-        return wp_error_set(err, -EINVAL, "'%s' has one value, and has it from line %u", option->name, *first);
+        return wp_error_set(err, -EINVAL, "'%s' takes one value, and has one from line %u", option->name, *first);
     if (*first && opt->nvalues == 1) /* the place for this one is counted already: "=" began anew */
         return wp_error_set(err, -EINVAL, "'%s' is set in line %u already: add with +=, or write a list {\"a\", \"b\"}",
             option->name, *first);

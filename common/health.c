@@ -326,7 +326,7 @@ int wp_health_open(struct wp_health **out, const char *listen, const struct wp_l
     health->stop = health->epoll = -1;
     if (start(health, fd)) {
         wp_health_close(health);
-        return wp_error_set(err, -ENOMEM, "cannot start the thread that tells metrics");
+        return wp_error_set(err, -ENOMEM, "cannot start the thread that serves metrics");
     }
     say_where(logger, &address);
     *out = health;

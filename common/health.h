@@ -16,7 +16,7 @@ struct wp_health;
 /* Where to listen: "ADDRESS:PORT", "[ADDRESS]:PORT" or "PORT" of 127.0.0.1; numbers, no names; port 0 takes a free one.
  * -EINVAL says what is wrong. */
 int wp_health_check(const char *listen, struct wp_error *err);
-/* Listens, and says where in the log. -EADDRINUSE and the like. */
+/* Listens, and says where in the log. -EADDRINUSE or another -errno of bind(). */
 int wp_health_open(struct wp_health **health, const char *listen, const struct wp_logger *logger, struct wp_error *err);
 void wp_health_close(struct wp_health *health); /* NULL-safe */
 /* From now on this is what is told; trouble NULL: all is well. Copies both. */

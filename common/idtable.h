@@ -2,11 +2,11 @@
 #ifndef WP_COMMON_IDTABLE_H
 #define WP_COMMON_IDTABLE_H
 /*
- * An array by dense ids that only grow, of which the early ones end: what a session knows of each socket or thread that
- * it ever told of. Items stand where an array has them. A page of memory in which no item is in use any more goes back
- * to the kernel and reads as zeros, so what is held is what is in use, not what ever was; of an item that is gone a bit
- * stays, and of a page two bytes. Addresses move when the table grows. Embedded: init with wp_idtable_init, which takes
- * no memory. One thread at a time.
+ * An array by dense ids that only grow, of which the early ones end: what a session knows of each socket or thread
+ * that it ever reported. Items stand where an array has them. A page of memory in which no item is in use any more goes
+ * back to the kernel and reads as zeros, so what is held is what is in use, not what ever was; of an item that is gone
+ * a bit stays, and of a page two bytes. Addresses move when the table grows. Embedded: init with wp_idtable_init, which
+ * takes no memory. One thread at a time.
  */
 #include <stdbool.h>
 #include <stddef.h>

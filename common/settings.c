@@ -75,7 +75,7 @@ int wp_settings_add(struct wp_settings *settings, const struct argp_option *opti
 
 /* --- environment --- */
 
-/* A Service called wakepath-collector puts WAKEPATH_COLLECTOR_SERVICE_HOST and the like into every pod beside it. */
+/* A Service called wakepath-collector puts WAKEPATH_COLLECTOR_SERVICE_HOST and others into every pod beside it. */
 static bool is_of_kubernetes(const char *rest)
 {
     return !strncmp(rest, "SERVICE_", 8) || !strncmp(rest, "PORT=", 5) || !strncmp(rest, "PORT_", 5);

@@ -37,7 +37,7 @@ static int read_open(
     if (fstat(fd, &st))
         return wp_error_errno(err, -errno, "cannot read %s", path);
     if (!S_ISREG(st.st_mode))
-        return wp_error_set(err, -EPERM, "%s is no file", path);
+        return wp_error_set(err, -EPERM, "%s is not a file", path);
     if ((uint64_t)st.st_size > limit)
         return wp_error_set(err, -EFBIG, "it has more than %zu bytes", limit);
     *changed_ns = wp_timespec_ns(st.st_mtim);

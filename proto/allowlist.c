@@ -36,7 +36,7 @@ struct wp_allowlist {
     char *path;
     pthread_mutex_t lock; /* guards all below */
     struct keys keys;
-    struct wp_log_limit bad; /* what the log is told of it */
+    struct wp_log_limit bad; /* what the log has of it */
     uint64_t seen;           /* looks of the files when they were read last; 0: read them again */
 };
 

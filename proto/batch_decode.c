@@ -145,7 +145,7 @@ static int decode_sockets(struct wp_batch *b, const Wakepath__Wire__Batch *m, st
         size_t size = s->family == AF_INET ? 4 : s->family == AF_INET6 ? 16 : 0;
         if (!size || s->local.len != size || s->remote.len != size || s->local_port > 65535 || s->remote_port > 65535 ||
             (s->protocol != IPPROTO_TCP && s->protocol != IPPROTO_UDP))
-            return bad(err, "a socket that is none");
+            return bad(err, "an invalid socket");
         struct wp_socket_entry *e = &b->sockets[i];
         *e = (struct wp_socket_entry){.family = (uint8_t)s->family,
             .protocol = (uint8_t)s->protocol,

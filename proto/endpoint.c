@@ -22,8 +22,8 @@ static int check_port(const char *endpoint, struct wp_error *err)
     bool is_number = colon && isdigit((unsigned char)colon[1]);
     unsigned long port = is_number ? strtoul(colon + 1, &end, 10) : 0;
     if (!is_number || *end || port > UINT16_MAX)
-        return wp_error_set(
-            err, -EINVAL, "'%s' is no endpoint: behind its last colon belongs a port, a number up to 65535", endpoint);
+        return wp_error_set(err, -EINVAL,
+            "'%s' is not an endpoint: its last colon must precede a port, a number up to 65535", endpoint);
     return 0;
 }
 
@@ -34,7 +34,8 @@ int wp_endpoint_is_network(const char *endpoint, bool *is_network, struct wp_err
         return wp_error_set(
             err, -EACCES, "'%s' has no file whose mode could say who may connect; use ipc:///path", endpoint);
     if (!*is_network && strncmp(endpoint, "ipc://", 6))
-        return wp_error_set(err, -EINVAL, "'%s' is no endpoint (they are ipc:///path or tcp://address:port)", endpoint);
+        return wp_error_set(
+            err, -EINVAL, "'%s' is not an endpoint (they are ipc:///path or tcp://address:port)", endpoint);
     return *is_network ? check_port(endpoint, err) : 0;
 }
 
@@ -51,7 +52,7 @@ int wp_endpoint_check_keys(
             "if that is meant",
             endpoint);
     return wp_error_set(err, -EACCES,
-        "'%s' would be plaintext to whoever answers: give --key and --server-key (`wakepath keygen` makes keys), or "
+        "'%s' would send plaintext to whoever answers: give --key and --server-key (`wakepath keygen` makes keys), or "
         "--insecure if that is meant",
         endpoint);
 }

@@ -62,7 +62,7 @@ static int hear(void *socket, const struct wp_enrolment *e, struct wp_error *err
     char answer[ANSWER_BYTES];
     int size = zmq_recv(socket, answer, sizeof(answer) - 1, 0);
     if (size < 0 && (zmq_errno() == EAGAIN || zmq_errno() == EINTR))
-        return wp_error_set(err, -ETIMEDOUT, "nobody answers at %s who has the server's key", e->endpoint);
+        return wp_error_set(err, -ETIMEDOUT, "no server with the given key answers at %s", e->endpoint);
     if (size < 0)
         return zmq_failed(err, "cannot receive");
     answer[(size_t)size < sizeof(answer) ? (size_t)size : sizeof(answer) - 1] = 0;

@@ -178,7 +178,7 @@ static const char *read_request(const struct parts *p, struct asker *a)
     size_t size = p->sizes[1];
     if (p->count != 2 || size < WP_ENROLMENT_HEAD + WP_TOKEN_LEAST || size >= WP_ENROLMENT_REQUEST ||
         memcmp(p->bytes[1], WP_ENROLMENT_WORD, WP_ENROLMENT_WORD_BYTES))
-        return "this is no request to enrol";
+        return "this is not a request to enrol";
     if (strlen(a->key) != WP_KEY_TEXT - 1 || !zmq_z85_decode(a->key_bytes, a->key))
         return "a peer without a key";
     memcpy(a->host_bytes, p->bytes[1] + WP_ENROLMENT_WORD_BYTES, 16);
@@ -206,7 +206,7 @@ static void answer_one(struct wp_enrolment_desk *d)
     zmq_send(d->socket, text, strlen(text), ZMQ_DONTWAIT);
 }
 
-/* --- the desk --- */
+/* --- the server --- */
 
 static int secure(struct wp_enrolment_desk *d, struct wp_error *err)
 {
@@ -234,7 +234,7 @@ static int listen_at(struct wp_enrolment_desk *d, struct wp_error *err)
     if (rc || !is_network)
         return rc ? rc
                   : wp_error_set(err, -EINVAL,
-                        "'%.100s' is no tcp:// endpoint: hosts that come by a socket's file need no key",
+                        "'%.100s' is not a tcp:// endpoint: hosts that come by a socket's file need no key",
                         d->options.endpoint);
     d->context = zmq_ctx_new();
     d->socket = d->context ? zmq_socket(d->context, ZMQ_ROUTER) : NULL;

@@ -54,8 +54,8 @@ enum wp_event_kind {
     WP_EVENT_SOCK_STATE = 14,
     WP_EVENT_SOCK_RETRANSMIT = 15, /* d = socket id; a = position behind the last byte; c = bytes */
     WP_EVENT_SAMPLE = 16,          /* thread; cpu; stack */
-    /* For the first time bytes up to there go to the network device (not of loopback); told of one in 10 ms a socket.
-     * d = socket id; a = stream position behind the last byte. */
+    /* For the first time bytes up to there go to the network device (not of loopback); reported for one in 10 ms a
+     * socket. d = socket id; a = stream position behind the last byte. */
     WP_EVENT_SOCK_LEAVE = 17,
     /* The recording goes on here (c = 1) or pauses (c = 0). Between a pause and the next beginning only births,
      * programs, names and deaths of threads are told; STATE says of each thread that is there how it stands at the

@@ -32,7 +32,7 @@ int wp_event_open(struct wp_event_reader *r, struct wp_wire_span message, struct
             r->columns[field.number] = field.bytes;
     }
     if (message.at != message.end)
-        return bad(err, "events that are no message");
+        return bad(err, "events that are not a message");
     size_t count = (size_t)(r->columns[WP_EVENTS_KIND].end - r->columns[WP_EVENTS_KIND].at);
     size_t flags = (size_t)(r->columns[WP_EVENTS_FLAGS].end - r->columns[WP_EVENTS_FLAGS].at);
     if (count > WP_BATCH_EVENTS)

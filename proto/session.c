@@ -129,7 +129,7 @@ int wp_hello_decode(struct wp_hello *hello, const uint8_t *bytes, size_t size, s
     else if (m->host.len != 16 || m->session.len != 16)
         rc = bad(err, "hello", "no host or no session");
     else if (wp_window_check(&(struct wp_window){m->window_ns, m->window_every_ns}))
-        rc = bad(err, "hello", "a window that is none");
+        rc = bad(err, "hello", "an invalid window");
     if (!rc) {
         memcpy(hello->host, m->host.data, 16);
         memcpy(hello->session, m->session.data, 16);

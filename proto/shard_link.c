@@ -62,7 +62,7 @@ static int secure(struct wp_shard_link *link, struct wp_error *err)
         return use_keys(link, err);
     if (link->peer_key_path || !link->is_insecure)
         return wp_error_set(err, -EACCES,
-            "'%s' would be plaintext to whoever answers: give --key and the peer's public key "
+            "'%s' would send plaintext to whoever answers: give --key and the peer's public key "
             "(--peer ENDPOINT=FILE), or --insecure if that is meant",
             link->endpoint);
     return 0;

@@ -56,7 +56,7 @@ static bool check_hello(const Wakepath__Shard__Hello *m, struct wp_error *err)
     }
     if (!is_uuid(&m->run))
         return bad(err, "hello", "no run");
-    return wp_id_valid(m->shard) || bad(err, "hello", "its name is no shard id");
+    return wp_id_valid(m->shard) || bad(err, "hello", "its name is not a shard id");
 }
 
 Wakepath__Shard__Hello *wp_shard_hello_unpack(const uint8_t *bytes, size_t size, struct wp_error *err)

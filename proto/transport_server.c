@@ -402,7 +402,7 @@ static int take_time(const struct wp_frame *frame, struct wp_server_message *mes
             sizeof(message->times_ns));
     if (m)
         wakepath__wire__time_reply__free_unpacked(m, NULL);
-    return is_sane ? 0 : wp_error_set(err, -EINVAL, "an answer to no probe of late");
+    return is_sane ? 0 : wp_error_set(err, -EINVAL, "an answer to no recent probe");
 }
 
 int wp_server_answer(struct wp_server *s, const struct wp_server_caller *caller, enum wp_frame_type type,
@@ -449,7 +449,7 @@ static int take_shard(struct wp_server *s, const struct wp_frame *frame, struct 
         .kind = WP_SERVER_SHARD, .type = frame->type, .batch = frame->payload, .batch_size = frame->size};
     memcpy(message->caller.identity, zmq_msg_data(&s->identity), sizeof(message->caller.identity));
     if (!s->has_shards)
-        return refuse_last(s, "a shard where there are no others (--peer)", false);
+        return refuse_last(s, "a shard, and this aggregator has no --peer", false);
     if (!speaks_for(s, NULL, &why, &is_fatal))
         return refuse_last(s, why, is_fatal);
     return frame->type == WP_FRAME_TIME_PROBE ? tell_time(s, frame, &message->caller) : 1;

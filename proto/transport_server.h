@@ -75,7 +75,7 @@ int wp_server_acknowledge(struct wp_server *server, uint32_t peer, uint64_t seq,
 int wp_server_probe(struct wp_server *server, uint32_t peer);
 /* Of names, to a collector that began to talk of them. -EAGAIN, -EHOSTUNREACH as above. */
 int wp_server_names(struct wp_server *server, uint32_t peer, enum wp_frame_type type, const uint8_t *raw, size_t size);
-/* Answers an aggregator. -EHOSTUNREACH as above; -EAGAIN: it does not read its answers, and may be told again. */
+/* Answers an aggregator. -EHOSTUNREACH as above; -EAGAIN: it does not read its answers, and may be sent them again. */
 int wp_server_answer(struct wp_server *server, const struct wp_server_caller *caller, enum wp_frame_type type,
     const uint8_t *raw, size_t size);
 /* The session is over: its client ends with this reason. */

@@ -70,7 +70,7 @@ static bool keeps_exemplar(struct wp_aggregate *aggregate)
     return aggregate->has_exemplar;
 }
 
-/* Sleeps and runs follow each other without a gap: the report is told of the whole, not of each. */
+/* Sleeps and runs follow each other without a gap: the report gets the whole, not each. */
 static void tell_activity(struct wp_aggregate *aggregate)
 {
     uint64_t offset_ns = (uint64_t)aggregate->real_offset_ns;
@@ -415,7 +415,7 @@ void wp_aggregate_skip_time(struct wp_aggregate *aggregate, uint64_t until_ns)
     wp_aggregate_next_delta(aggregate);
 }
 
-/* Tells of what was left out in [from, until). */
+/* Reports what was left out in [from, until). */
 static void tell_left_out(struct wp_aggregate *aggregate, const struct wp_drop_spans *spans, const char *what,
     uint64_t from_ns, uint64_t until_ns)
 {

@@ -41,7 +41,7 @@ struct wp_sample_sums {
     uint32_t report_node_room;
     struct wp_process_rows *processes; /* by host, owned */
     uint32_t process_hosts;
-    struct wp_sample_sums_slot *slots; /* what the report has yet to be told of; owned */
+    struct wp_sample_sums_slot *slots; /* what is not in the report yet; owned */
     uint64_t used;                     /* bit i: slot i may hold something */
 };
 
@@ -58,7 +58,7 @@ struct wp_transactions {
     char service[32];
     uint32_t port;
     unsigned bucket;
-    struct wp_transaction_sum { /* pieces that the report has yet to be told of */
+    struct wp_transaction_sum { /* pieces that are not in the report yet */
         uint32_t node, category, bucket, port;
         uint64_t ns, count;
     } * sums; /* by node; owned */

@@ -11,7 +11,7 @@ static bool is_of_interest(const struct wp_aggregate *aggregate, uint32_t identi
     return aggregate->timeline->identities[identity].aggregates & aggregate->bit;
 }
 
-/* Of that the work is told apart (mates.h). */
+/* The work is distinguished from that (mates.h). */
 static bool is_mate(const struct wp_aggregate *aggregate, uint32_t identity)
 {
     return aggregate->timeline->identities[identity].mates & aggregate->bit;

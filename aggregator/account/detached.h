@@ -14,7 +14,7 @@ struct wp_aggregate;
 struct wp_slice;
 struct wp_thread;
 
-/* Up to when it is told of slices once all is explained up to `until_ns`: whoever waits for them has half the history
+/* Up to when it gets slices once all is explained up to `until_ns`: whoever waits for them has half the history
  * for it. */
 static inline uint64_t wp_detached_until(uint64_t until_ns, uint64_t history_ns)
 {

@@ -5,14 +5,14 @@
  * The progress of a process and its other threads. Where an aggregate shows the progress of a process, its main thread
  * is the base, and what it waits for of its own process is followed into the other threads (its mates), as into other
  * processes. What is left of these stands beside the total: their sleeps while nobody waits for them (idle workers),
- * and their work that nobody waits for. Where all threads are the base, the sleeps in which one waits for work from its
- * own process are told apart in the same way.
+ * and their work that nobody waits for. Where all threads are the base, the sleeps in which one waits for work from
+ * its own process are distinguished in the same way.
  */
 #include "aggregator/explain/explain.h"
 
 #define WP_MATES_THREADS ".threads" /* behind the aggregate's name: the view by threads that stands beside it */
 
-/* What an aggregate tells of them with. */
+/* How an aggregate reports them. */
 struct wp_mates {
     const struct wp_timeline *timeline; /* borrowed */
     struct wp_report *report;           /* borrowed */

@@ -161,7 +161,7 @@ static void begin(struct wp_aggregate *aggregate, struct wp_sample_sums_slot *sl
     memcpy(slot->layers, piece->layers, piece->layer_count * sizeof(*piece->layers));
 }
 
-/* True when the piece was added to others of its kind, which the report is told of together. */
+/* True when the piece was added to others of its kind, which the report gets together. */
 static bool join(struct wp_aggregate *aggregate, const struct wp_piece *piece)
 {
     struct wp_sample_sums *sums = &aggregate->sample_sums;
@@ -190,7 +190,7 @@ static uint32_t tid_of(const struct wp_aggregate *aggregate, const struct wp_pie
     return timeline && piece->thread < timeline->thread_count ? timeline->threads[piece->thread].tid : 0;
 }
 
-/* The report is told of that piece by itself, so many times. */
+/* Adds that piece to the report by itself, so many times. */
 static void take_alone(struct wp_aggregate *aggregate, const struct wp_piece *piece, uint64_t times)
 {
     uint32_t node = report_node(aggregate, piece->node);

@@ -3,8 +3,8 @@
 #define WP_AGGREGATOR_ACCOUNT_SAMPLE_SUMS_H
 /*
  * The way of an explanation's pieces into an aggregate's report and exemplar. Most pieces are like one shortly before
- * (the same pseudo-stack, the same processes, milliseconds later): such ones are added up, and the report is told of
- * their sum. Sums and counts are exact, so it cannot tell the difference.
+ * (the same pseudo-stack, the same processes, milliseconds later): such ones are added up, and the report gets their
+ * sum. Sums and counts are exact, so it cannot tell the difference.
  */
 #include "aggregator/account/aggregate_types.h"
 

@@ -109,7 +109,7 @@ static void put_sum(struct wp_aggregate *aggregate, struct wp_transaction_sum *s
     sum->ns = sum->count = 0;
 }
 
-/* Like pieces of earlier transactions are told of together. */
+/* Equal pieces of earlier transactions are reported together. */
 static void take_piece(void *context, const struct wp_piece *piece)
 {
     struct wp_aggregate *aggregate = context;

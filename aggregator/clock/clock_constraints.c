@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #define ENDS 16384u  /* connections that are asked; others get their clocks from these */
-#define LEAVINGS 32u /* the collector tells of one in 10 ms */
+#define LEAVINGS 32u /* the collector reports one in 10 ms */
 #define ARRIVALS 128u
 #define SPACING_NS WP_NS_PER_MS /* arrivals closer than that to the last one kept are left out */
 

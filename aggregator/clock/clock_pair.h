@@ -12,7 +12,7 @@
 
 #define WP_CLOCK_CELL_BITS 25 /* 34 ms */
 #define WP_CLOCK_HISTORY_NS (60 * WP_NS_PER_S)
-#define WP_CLOCK_POINTS 512u /* of one kind; when there are as many, old cells are thinned out */
+#define WP_CLOCK_POINTS 512u /* of one kind; when there are as many, old cells are reduced */
 
 enum wp_clock_news {
     WP_CLOCK_NOTHING, /* others say as much */

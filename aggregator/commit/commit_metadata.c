@@ -169,7 +169,7 @@ static void put_session(struct facts *facts)
     const struct wp_host_session *session = facts->session;
     const struct wp_timeline_counts *counts = &session->timeline.counts;
     put_identity(facts);
-    put_host(facts, "healed", "%" PRIu64, counts->repaired_in + counts->repaired_out);
+    put_host(facts, "repaired", "%" PRIu64, counts->repaired_in + counts->repaired_out);
     if (counts->recorder_ns) {
         put_host(facts, "recorder.cpu_ns", "%" PRIu64, counts->recorder_ns);
         put_host(facts, "recorder.of_ns", "%" PRIu64, session->timeline.now_ns - session->timeline.start_ns);

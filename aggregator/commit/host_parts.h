@@ -4,7 +4,7 @@
 /*
  * Which hosts have reports of their own in the store (storage/value/host_part.h): the first so many that have anything
  * to be written, for as long as the aggregator runs. What the others did goes into one report of them all, as exact,
- * but not to be told apart.
+ * but not separable.
  */
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef WP_AGGREGATOR_DAEMON_AGGREGATOR_VITALS_H
 #define WP_AGGREGATOR_DAEMON_AGGREGATOR_VITALS_H
-/* What an aggregator tells of itself (docs/monitoring.md lists it), by common/health.h. Looking costs at most a
+/* What an aggregator reports of itself (wakepath-metrics(5) lists it), by common/health.h. Looking costs at most a
  * hundredth of the loop's time: with many hosts it looks less often than once a second. */
 #include "aggregator/engine/engine.h"
 #include "proto/transport_server.h"

@@ -506,7 +506,7 @@ static int read_message(struct wp_checkpoints *c, const uint8_t session[16], mes
     }
     if (m)
         wakepath__resume__checkpoint__free_unpacked(m, NULL);
-    return wp_error_set(err, -EBADMSG, "'%s' is no checkpoint of this version", path);
+    return wp_error_set(err, -EBADMSG, "'%s' is not a checkpoint of this version", path);
 }
 
 int wp_checkpoints_read(struct wp_checkpoints *c, struct wp_host_session *session, struct wp_error *err)

@@ -46,11 +46,11 @@ static int check_threads(const struct wp_host_session *session, const message_ty
         if (!wp_dictionary_thread(session->dictionary, row->entry))
             return bad(err, "its dictionary has not the thread of row", i);
         if (row->process >= m->n_processes || row->creator > m->n_threads || row->cpu > UINT16_MAX)
-            return bad(err, "a process, creator or processor that is none, in thread", i);
+            return bad(err, "an unknown process, creator or processor, in thread", i);
         if (row->birth_ns > session->latest_ns || row->sample_ns >= m->horizon_ns)
             return bad(err, "a birth or sample out of time, in thread", i);
         if (row->slice && !is_slice(row->slice, m->horizon_ns))
-            return bad(err, "a sleep that is none, in thread", i);
+            return bad(err, "an invalid sleep, in thread", i);
     }
     return 0;
 }
@@ -62,13 +62,13 @@ static int check_base(
         return bad(err, "threads and times that are not as many, in aggregate", number);
     for (size_t i = 0; i < row->n_base_thread; i++)
         if (row->base_thread[i] >= m->n_threads || row->base_until_ns[i] > m->resolved_ns)
-            return bad(err, "a thread of interest that is none, in aggregate", number);
+            return bad(err, "an unknown thread of interest, in aggregate", number);
     for (size_t i = 0; i < row->n_followed; i++)
         if (row->followed[i]->thread >= m->n_threads || row->followed[i]->start_ns > row->followed[i]->end_ns)
-            return bad(err, "a path that is none, in aggregate", number);
+            return bad(err, "an invalid path, in aggregate", number);
     for (size_t i = 0; i < row->n_late; i++)
         if (row->late[i]->start_ns > row->late[i]->end_ns)
-            return bad(err, "a path of nobody yet that is none, in aggregate", number);
+            return bad(err, "an invalid path of nobody yet, in aggregate", number);
     return 0;
 }
 
@@ -79,7 +79,7 @@ static int check_aggregates(const message_type *m, struct wp_error *err)
     for (size_t i = 0; i < m->n_aggregates; i++) {
         const Wakepath__Resume__Aggregate *row = m->aggregates[i];
         if (!wp_id_valid(row->name) || !wp_id_valid(row->release) || row->paused_ns > m->resolved_ns)
-            return bad(err, "a name, release or pause that is none, in aggregate", i);
+            return bad(err, "an invalid name, release or pause, in aggregate", i);
         int rc = check_base(row, m, err, i);
         if (rc)
             return rc;

@@ -146,7 +146,7 @@ static bool is_known_ended(
 static void end_session(struct wp_engine *engine, struct wp_host_session *session)
 {
     wp_host_session_close(session);
-    wp_log(engine->logger, WP_LOG_INFO, "session ends host=%s batches=%llu breaks=%llu healed=%llu", session->hostname,
+    wp_log(engine->logger, WP_LOG_INFO, "session ends host=%s batches=%llu breaks=%llu repairs=%llu", session->hostname,
         (unsigned long long)session->last_seq, (unsigned long long)session->timeline.counts.chain_breaks,
         (unsigned long long)(session->timeline.counts.repaired_in + session->timeline.counts.repaired_out));
 }
@@ -402,7 +402,7 @@ int wp_engine_next(struct wp_engine *engine, uint32_t *peer, struct wp_error *er
     if (!slot)
         return 0;
     engine->turn_ns = engine->fleet->now_ns;
-    if (age_ns / engine->options.session.epoch_ns != engine->round_ns) { /* all of them have told of an epoch more */
+    if (age_ns / engine->options.session.epoch_ns != engine->round_ns) { /* all of them have reported an epoch more */
         engine->round_ns = age_ns / engine->options.session.epoch_ns;
         resolve_blocked(engine);
     }

@@ -2,8 +2,8 @@
 #ifndef WP_AGGREGATOR_ENGINE_ENGINE_H
 #define WP_AGGREGATOR_ENGINE_ENGINE_H
 /*
- * The engine of an aggregator: its sessions and its store. It is told of Hello, batches and Bye by whoever receives
- * them (ingest.h, a test) and of the time, and says what may be acknowledged.
+ * The engine of an aggregator: its sessions and its store. It gets Hello, batches, Bye and the time from whoever
+ * receives them (ingest.h, a test), and says what may be acknowledged.
  */
 #include "aggregator/commit/commit.h"
 #include "common/clock.h"

@@ -24,7 +24,7 @@ bool wp_held_is_due(struct wp_held *held, size_t bytes, uint64_t now_ns);
 void wp_held_look(struct wp_held *held, struct wp_peer_slots *slots, uint64_t now_ns);
 /* The slot whose session must go; NULL: none. Sessions that are closing are going anyway. *limit: which bound it is. */
 struct wp_peer_slot *wp_held_excess(const struct wp_held *held, const struct wp_peer_slots *slots, uint64_t *limit);
-/* Marks the session as ended for what it holds: its reports tell of the limit, what lines up is dropped. */
+/* Marks the session as ended for what it holds: its reports have the limit, queued batches are dropped. */
 void wp_held_shed(struct wp_held *held, struct wp_peer_slot *slot);
 /* 0, or -EAGAIN: what that host holds until it is written leaves no room for one session more. */
 int wp_held_admit(

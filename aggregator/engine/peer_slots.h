@@ -26,7 +26,7 @@ struct wp_peer_slot {
     uint32_t probes;
     bool is_committed; /* all of it, and counted as ended; the session stays while other hosts' explanations need it */
     uint64_t heard;    /* the engine's count of messages at its last one */
-    bool is_live;      /* its clock answers: it tells of what happens now, not of the past */
+    bool is_live;      /* its clock answers: it reports what happens now, not the past */
     uint64_t held_bytes;          /* of memory, at the last look (held.h) */
     bool is_shed;                 /* it held too much, and was ended: what its peer still sends is refused */
     struct wp_replay_queue queue; /* of one that is replayed together with others */
@@ -59,7 +59,8 @@ uint32_t wp_peer_slots_of_host(
 bool wp_peer_slot_is_due(struct wp_peer_slot *slot, uint64_t now_ns);
 
 /* A live session whose peer has another number now (it was away for long): it sits there, and is *out. One id is one
- * session, whoever says it; what two say of it is told apart by the batches' numbers. -EACCES: another host says it. */
+ * session, whoever says it; what two say of it is distinguished by the batches' numbers. -EACCES: another host says it.
+ */
 int wp_peer_slots_move(struct wp_peer_slots *slots, uint32_t peer, const struct wp_hello *hello,
     struct wp_peer_slot **out, struct wp_error *err);
 

@@ -60,8 +60,8 @@ static uint64_t ran_until(
     }
 }
 
-/* The sleep behind this one in a loop: this one timed out or was ended in vain, and little was run in between, whoever
- * else had the CPU meanwhile. */
+/* The sleep behind this one in a loop: this one timed out or was ended without effect, and little was run in between,
+ * whoever else had the CPU meanwhile. */
 static bool next_of_loop(const struct wp_explainer *x, const struct wp_thread *thread, uint64_t ordinal, uint64_t *next)
 {
     const struct wp_slice *before = wp_thread_slice(thread, ordinal);

@@ -101,7 +101,7 @@ static uint64_t here(const struct far *far, uint64_t time_ns)
     return time_ns - (uint64_t)far->clock.offset_ns;
 }
 
-/* The horizon holds here, too: whether a call that returns after it has been told of must not matter. */
+/* The horizon holds here, too: that a call returns after it was reported must not matter. */
 static bool find_send(
     const struct wp_explainer *x, const struct wp_wait *wait, const struct far *far, struct wp_send *send)
 {

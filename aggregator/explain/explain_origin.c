@@ -96,7 +96,7 @@ static enum step step_back(struct search *search)
 {
     const struct wp_thread *thread = &search->x->timeline->threads[search->thread];
     uint64_t ordinal = search->at_ns ? wp_thread_find(thread, search->at_ns - 1) : thread->slice_end;
-    if (ordinal == thread->slice_end) /* its slices are forgotten, or it was not born yet when it was told of */
+    if (ordinal == thread->slice_end) /* its slices are forgotten, or it was not born yet when it was first named */
         return thread->birth_ns && thread->birth_ns < search->at_ns && thread->creator
             ? to_thread(search, thread->creator, thread->birth_ns)
             : STEP_END;

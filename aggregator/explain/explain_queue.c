@@ -110,7 +110,7 @@ static uint64_t turned_ns(const struct wp_explainer *x, uint32_t waker, uint64_t
 /*
  * The last one that was served before the sleeper, and by itself: one like the sleeper, or a client of another program.
  * Of those who are alike, such as are woken one right behind the other waited for one thing. Where the sleeper itself
- * was woken in vain, its request was read then; where it was answered, it was the one that was served last.
+ * was woken without effect, its request was read then; where it was answered, it was the one that was served last.
  */
 static bool find_served(const struct wp_explainer *x, const struct wp_wait *wait, uint32_t server,
     const struct wp_woken_list *list, struct queue *queue)
@@ -164,8 +164,8 @@ static bool has_worked(const struct wp_explainer *x, const struct wp_thread *ser
     return to_ns - from_ns > idle_ns + x->options.fit_ns;
 }
 
-/* When the server was done with the one before. Who is woken in vain is woken as its request is read: what the server
- * did before that was for others, though nobody was woken at its end. */
+/* When the server was done with the one before. Who is woken without effect is woken as its request is read: what the
+ * server did before that was for others, though nobody was woken at its end. */
 static uint64_t done_ns(
     const struct wp_explainer *x, const struct wp_wait *wait, uint32_t server, const struct queue *queue)
 {

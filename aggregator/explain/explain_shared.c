@@ -14,7 +14,7 @@
 #define BYTES_LIMIT (64u << 20)
 #define FULL_LOOKS 256u     /* explanations between two looks at what may be forgotten */
 #define SLICES_A_LOOK 2048u /* that are repeated at the cost of one that is looked at */
-#define TOLD_A_LOOK 8u      /* the same, where each piece is told of */
+#define TOLD_A_LOOK 8u      /* the same, where each piece is emitted */
 
 /* --- memory --- */
 

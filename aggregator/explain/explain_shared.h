@@ -63,9 +63,9 @@ void wp_shared_holds(const struct wp_explainer *x, int64_t after_ns, int64_t unt
 /* --- of the whole --- */
 /* Tells the sink of all that was repeated since the last time; between explanations. */
 void wp_shared_settle(struct wp_explainer *x, const struct wp_sink *sink);
-/* Forgets what is recorded, and what was repeated and not told of. */
+/* Forgets what is recorded, and what was repeated and not emitted. */
 void wp_shared_clear(struct wp_explainer *x);
-/* An explanation begins: when too much is recorded it is told of and forgotten. */
+/* An explanation begins: when too much is recorded it is emitted and forgotten. */
 void wp_shared_bound(struct wp_explainer *x);
 void wp_shared_fini(struct wp_explainer *x);
 

@@ -52,7 +52,7 @@ enum wp_limit {
     WP_LIMIT_SHARDS /* another shard did not answer */,
     WP_LIMIT_JOIN /* a run that was little longer parted a loop of timeouts */,
     WP_LIMIT_LATE_SAMPLE /* a sample came a little later than that after its run */,
-    WP_LIMIT_LOOP /* it waited for an answer that had not come when it had to be told of */,
+    WP_LIMIT_LOOP /* it waited for an answer that had not come when it had to be reported */,
     WP_LIMITS
 };
 

@@ -19,8 +19,8 @@ struct wp_asked_request {
     uint32_t socket;
 };
 
-/* One read on a connection that the thread's side opened. Those that follow on the same one within a millisecond are
- * not told apart. */
+/* One read on a connection that the thread's side opened. Those that follow on the same one within a millisecond count
+ * as one. */
 struct wp_answer {
     uint64_t read_ns;
     uint64_t asked_ns;    /* what was last sent there before */

@@ -15,7 +15,7 @@
 
 #define NOBODY UINT32_MAX
 #define AGREEMENT                                                                                                      \
-    (1 << 26) /* bytes on the way, or not yet told of: tcp_rmem allows far less than the protocol's 2^30 */
+    (1 << 26) /* bytes on the way, or not yet reported: tcp_rmem allows far less than the protocol's 2^30 */
 #define ONE_WAY_AGREEMENT (1 << 20) /* when just one direction is there to go by */
 #define ONE_WAY_TRIES 32u
 #define LAST_TRY 1024u
@@ -226,7 +226,7 @@ static void settle(struct wp_connections *connections, uint32_t index)
         wp_ends_unnumber(&connections->ends, index);
 }
 
-/* Who comes first is the one: more than one can only be one socket that two sessions of its host tell of. */
+/* Who comes first is the one: more than one can only be one socket that two sessions of its host report. */
 static void look_by_sequence(struct wp_connections *connections, uint32_t index)
 {
     uint64_t sequence = end_at(connections, index)->sequence;
@@ -273,7 +273,7 @@ static void doubt(struct wp_connections *connections, uint32_t index)
 }
 
 /* What is paired by its addresses has one candidate, and is that one's only one. A pair of which a second candidate
- * turns up is none any more: which of them was told of first says nothing. */
+ * turns up is none any more: which of them was reported first says nothing. */
 static void look_by_address(struct wp_connections *connections, uint32_t index)
 {
     uint32_t found = 0, back = 0;

@@ -37,13 +37,13 @@ void wp_connections_datagram(struct wp_connections *connections, uint64_t key, u
 void wp_connections_datagram_taken(struct wp_connections *connections, uint64_t key, uint32_t host);
 bool wp_connections_datagram_host(const struct wp_connections *connections, uint64_t key, uint32_t *host);
 
-/* Told of each event of an end that is not known to be of one host alone, and (event NULL) of its removal; `peer` is
+/* Called for each event of an end that is not known to be of one host alone, and (event NULL) of its removal; `peer` is
  * the host of its other end, UINT32_MAX unknown. */
 typedef void wp_connections_watcher(
     void *context, uint32_t host, uint32_t socket, const struct wp_event *event, uint32_t peer);
 void wp_connections_watch(struct wp_connections *connections, wp_connections_watcher *watcher, void *context);
 
-/* Told of each datagram that was sent from that host, or arrived there; `other` is the host at its other end,
+/* Called for each datagram that was sent from that host, or arrived there; `other` is the host at its other end,
  * UINT32_MAX not known yet. */
 typedef void wp_datagram_watcher(void *context, uint64_t key, uint32_t host, bool is_sent, uint32_t other);
 void wp_connections_watch_datagrams(struct wp_connections *connections, wp_datagram_watcher *watcher, void *context);

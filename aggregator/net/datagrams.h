@@ -3,7 +3,7 @@
 #define WP_AGGREGATOR_NET_DATAGRAMS_H
 /*
  * Which host sent a datagram, by the key that both ends compute. The last some 260,000 to 520,000 of the fleet are
- * remembered, of those that arrived before their sending was told of as many.
+ * remembered, of those that arrived before their sending was reported as many.
  */
 #include "common/intmap.h"
 

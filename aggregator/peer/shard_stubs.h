@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef WP_AGGREGATOR_PEER_SHARD_STUBS_H
 #define WP_AGGREGATOR_PEER_SHARD_STUBS_H
-/* What other shards tell of their hosts and connections. */
+/* What other shards report of their hosts and connections. */
 #include "aggregator/peer/shard_state.h"
 
 void wp_shard_stubs_take(struct wp_shards *shards, uint32_t shard, const Wakepath__Shard__Facts *facts);

@@ -191,7 +191,7 @@ static void skip_time(struct wp_host_session *session, uint64_t until_ns)
     session->is_catching_up = is_behind;
 }
 
-/* What reports have told of: those of every aggregate. */
+/* What reports contain: those of every aggregate. */
 static void forget_left_out(struct wp_host_session *session, uint64_t horizon_ns)
 {
     for (uint32_t i = 0; i < session->aggregate_count; i++)

@@ -331,7 +331,7 @@ static void tell_datagrams(struct wp_shards *shards, struct frame *frame)
     ends->taken.count = ends->sent.count = 0;
 }
 
-/* Ends of hosts that are told of, as far as they go into a few frames. True: all that are due have been told. */
+/* Ends of hosts that are reported, as far as they go into a few frames. True: all that are due have been told. */
 static bool tell_ends(struct wp_shards *shards, struct frame *frame)
 {
     struct wp_shard_ends *ends = shards->ends;

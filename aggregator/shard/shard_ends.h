@@ -7,6 +7,6 @@
 int wp_shard_ends_create(struct wp_shard_ends **ends, struct wp_shards *shards);
 void wp_shard_ends_destroy(struct wp_shard_ends *ends);
 void wp_shard_ends_flush(struct wp_shards *shards);
-bool wp_shard_ends_has_hosts(const struct wp_shards *shards); /* that others were told of */
+bool wp_shard_ends_has_hosts(const struct wp_shards *shards); /* that others were sent */
 
 #endif

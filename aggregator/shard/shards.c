@@ -226,7 +226,7 @@ static int take_call(struct wp_shards *shards, const struct wp_server_caller *ca
         return 0;
     }
     if (type != WP_FRAME_SHARD_QUESTIONS)
-        return wp_error_set(err, -EINVAL, "a shard sends what is not its to send: frame type %u", type);
+        return wp_error_set(err, -EINVAL, "a shard sent frame type %u, which shards do not send", type);
     Wakepath__Shard__Questions *questions = wp_shard_questions_unpack(bytes, size, err);
     if (!questions)
         return -EINVAL;

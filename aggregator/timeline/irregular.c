@@ -10,8 +10,8 @@ static const struct {
     size_t at; /* of the count in struct wp_timeline */
 } irregulars[WP_IRREGULARS] = {
     {"chain_break", offsetof(struct wp_timeline, counts.chain_breaks)},
-    {"healed_in", offsetof(struct wp_timeline, counts.repaired_in)},
-    {"healed_out", offsetof(struct wp_timeline, counts.repaired_out)},
+    {"repaired_in", offsetof(struct wp_timeline, counts.repaired_in)},
+    {"repaired_out", offsetof(struct wp_timeline, counts.repaired_out)},
     {"late_sample", offsetof(struct wp_timeline, counts.late_samples)},
     {"lost_sample", offsetof(struct wp_timeline, counts.lost_samples)},
     {"waking_of_running", offsetof(struct wp_timeline, counts.wakings_of_running)},

@@ -53,7 +53,7 @@ static bool is_jit(const char *path)
     return !strcmp(path, "[jit]") || (!strncmp(path, "/tmp/perf-", 10) && strstr(path, ".map"));
 }
 
-/* The object of a frame, or the frame itself where there is no file behind it; 0: nothing to tell of. */
+/* The object of a frame, or the frame itself where there is no file behind it; 0: nothing to report. */
 static uint64_t element_of(const struct wp_dictionary *dictionary, uint32_t frame_id)
 {
     const struct wp_frame_entry *frame = wp_dictionary_frame(dictionary, frame_id);

@@ -13,7 +13,8 @@ static bool ends_with(const char *text, size_t size, const char *end)
     return size >= length && !memcmp(text + size - length, end, length);
 }
 
-/* The last part of the path that is a unit, else its last part; false for the root and for user sessions' leftovers. */
+/* The last part of the path that is a unit, else its last part; false for the root and for what user sessions leave
+ * behind. */
 static bool from_cgroup(const char *cgroup, char *name, size_t room)
 {
     const char *best = NULL, *last = NULL;

@@ -8,7 +8,7 @@
 size_t wp_timeline_bytes(const struct wp_timeline *timeline);
 
 /* Forgets all of threads that were gone before `before_ns`: nothing of the time since then names one. Those with an
- * entry of the dictionary behind `known_entry` stay, since the store has yet to be told of it. */
+ * entry of the dictionary behind `known_entry` stay, since it is not in the store yet. */
 void wp_timeline_bury(struct wp_timeline *timeline, uint64_t before_ns, uint32_t known_entry);
 
 #endif

@@ -3,7 +3,8 @@
 
 #include <string.h>
 
-/* Each thread that is there is told of at the beginning of a window: one that was not, and did nothing either, is gone.
+/* Each thread that is there is reported at the beginning of a window: one that was not, and did nothing either, is
+ * gone.
  */
 static void cut(struct wp_thread *thread, uint64_t at_ns)
 {

@@ -4,7 +4,7 @@
 /*
  * A session's dictionary grows as long as it lives, so a long recording goes on in another session. What the new one
  * still speaks of is put into its dictionary when it is first used: an heir gives the new id for the old one. What the
- * old session cannot tell of an id becomes a nameless entry, or 0 where the kind has none.
+ * old session does not know of an id becomes a nameless entry, or 0 where the kind has none.
  */
 #include "collector/batch/dict_writer.h"
 

@@ -38,7 +38,7 @@ static void add_drop(
         t->batcher, &(struct wp_drop){.count = count, .from_ns = from_ns, .to_ns = to_ns, .reason = reason});
 }
 
-/* What was left out since the last time. A pause that goes on is told of piece by piece: batches do not wait for its
+/* What was left out since the last time. A pause that goes on is reported piece by piece: batches do not wait for its
  * end. */
 static void add_drops(struct wp_load_shedding *t, uint64_t unwalked, uint64_t now_ns)
 {

@@ -3,8 +3,9 @@
 #define WP_COLLECTOR_BATCH_LOAD_SHEDDING_H
 /*
  * Keeps a live source within the budget: measures what the collector costs, tells the source what to leave out, and
- * puts what was left out, and when, into the batches. What is read once for each object (names, unwind rows) is told
- * apart and does not count: it has bounds of its own (docs/names.md), and load shedding would not make it less.
+ * puts what was left out, and when, into the batches. What is read once for each object (names, unwind rows) is
+ * measured apart and does not count: it has bounds of its own (docs/names.md), and load shedding would not make it
+ * less.
  */
 #include "collector/batch/batcher.h"
 #include "collector/host/budget.h"
@@ -19,7 +20,7 @@ struct wp_load_shedding {
     const struct wp_logger *logger;
     uint64_t looked_ns, told_ns;
     uint64_t cost_ns, reading_ns; /* so far: what counts, what does not */
-    uint64_t unwalked;            /* told of */
+    uint64_t unwalked;            /* reported so far */
     uint64_t left_out_ns[2];      /* with fewer stacks, without events */
     bool is_paused;     /* nothing is to be recorded now: the loop pauses the source, as between two windows */
     uint64_t paused_ns; /* since when */

@@ -87,7 +87,7 @@ int wp_reissue_create(
     }
     if (!r || !r->dictionary || !r->standing || !r->events) {
         wp_reissue_destroy(r);
-        return wp_error_set(err, -ENOMEM, "out of memory to tell a session anew");
+        return wp_error_set(err, -ENOMEM, "out of memory to reissue a session");
     }
     wp_dictionary_limit(r->dictionary, SIZE_MAX / 2);
     *reissue = r;
@@ -175,7 +175,7 @@ static int add_event(void *context, struct wp_event *event)
 
 static int failed(struct wp_reissue *r, int rc, struct wp_error *err)
 {
-    return wp_error_set(err, rc, "%s", *r->why.text ? r->why.text : "out of memory to tell a session anew");
+    return wp_error_set(err, rc, "%s", *r->why.text ? r->why.text : "out of memory to reissue a session");
 }
 
 static int begin_part(struct wp_reissue *r, struct wp_error *err)
@@ -187,7 +187,7 @@ static int begin_part(struct wp_reissue *r, struct wp_error *err)
     r->bytes = r->inherited = 0;
     wp_intmap_clear(&r->devices);
     if (!(r->dict = wp_dict_writer_create()) || !(r->heir = wp_heir_create(&from, r->dict, send_full, r)))
-        return wp_error_set(err, -ENOMEM, "out of memory to tell a session anew");
+        return wp_error_set(err, -ENOMEM, "out of memory to reissue a session");
     int rc = r->to.begin(r->to.context, &r->hello, err);
     if (rc)
         return rc;

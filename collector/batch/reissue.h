@@ -2,9 +2,9 @@
 #ifndef WP_COLLECTOR_BATCH_REISSUE_H
 #define WP_COLLECTOR_BATCH_REISSUE_H
 /*
- * A session whose dictionary is too large is told anew as sessions that are not: the same events, with ids of their
+ * A session whose dictionary is too large is reissued as sessions that are not: the same events, with ids of their
  * own. Each begins with how threads and connections stand at that instant. What comes out depends on the session, where
- * it is cut and the bound alone, ids of sessions included: told again after a crash it is the same.
+ * it is cut and the bound alone, ids of sessions included: repeated after a crash it is the same.
  */
 #include "common/error.h"
 #include "proto/batch.h"
@@ -28,7 +28,7 @@ int wp_reissue_create(
 void wp_reissue_destroy(struct wp_reissue *reissue);
 /* A batch that need not be told: what it defines, and how things stand behind it, is remembered. */
 int wp_reissue_pass(struct wp_reissue *reissue, const struct wp_batch *batch, struct wp_error *err);
-/* A batch that is told anew; the first one begins a session. */
+/* A batch that is reissued; the first one begins a session. */
 int wp_reissue_batch(struct wp_reissue *reissue, const struct wp_batch *batch, struct wp_error *err);
 /* The session that was begun last ends. 0 also when none was. */
 int wp_reissue_finish(struct wp_reissue *reissue, struct wp_error *err);

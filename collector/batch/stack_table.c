@@ -284,7 +284,7 @@ void wp_stack_table_prepare(struct wp_stack_table *t)
         wp_symbolizer_prepare(t->symbolizer);
 }
 
-/* One that comes with its frames is told anew. */
+/* One that comes with its frames is sent again. */
 static bool is_known(const struct wp_stack_table *t, const struct wp_fact *fact, uint32_t *id)
 {
     struct wp_intkey key = {fact->stack_key, 0};

@@ -82,7 +82,7 @@ static int compile(struct patterns *patterns, const char *const *texts, size_t c
         if (rc) {
             char why[256];
             regerror(rc, &patterns->compiled[i], why, sizeof(why));
-            return wp_error_set(err, -EINVAL, "'%s' is no extended regular expression: %s", texts[i], why);
+            return wp_error_set(err, -EINVAL, "'%s' is not an extended regular expression: %s", texts[i], why);
         }
         patterns->texts[i] = wp_dict_writer_string(dict, texts[i]);
         patterns->count++;

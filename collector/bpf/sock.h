@@ -22,7 +22,7 @@
 
 struct socket {
     __u64 key;
-    __u64 left_ns;  /* when the reader was last told of bytes that left */
+    __u64 left_ns;  /* when bytes that left were last reported */
     __u32 sent_end; /* write_seq behind the last send */
     __u32 left_end; /* position behind the last byte that went to the device */
     __u32 read_end; /* copied_seq behind the last read */
@@ -115,7 +115,7 @@ static __always_inline bool is_as_told(const struct socket *s, const struct sock
     return !differs;
 }
 
-/* Other addresses: another socket to the reader. False: there was no room to tell of it (counted). */
+/* Other addresses: another socket to the reader. False: there was no room to report it (counted). */
 static __noinline bool tell_socket(struct socket *s, struct sock *sk)
 {
     if (!s || !sk)
@@ -246,7 +246,7 @@ static __always_inline enum progress progress_of(
 
 /*
  * Of TCP alone, and so nothing that sockets of other families pay for: in a send, before the next of its bytes are
- * copied, some packets' worth at a time. The rest of them is told of once nothing can hold it up; of a large send that
+ * copied, some packets' worth at a time. The rest of them is reported once nothing can hold it up; of a large send that
  * has to wait, what went before.
  */
 SEC("tp_btf/tcp_sendmsg_locked")
@@ -267,7 +267,7 @@ int WORK_PROG(wp_tcp_send, struct sock *sk, struct msghdr *message, struct sk_bu
     __u32 end = progress == SENDS_ALL ? begin + left : begin;
     if (progress == SENDS_SOME || end == s->sent_end)
         return 0;
-    if ((__s32)(begin - s->sent_end) > 0) /* else not all that was told of went, an error came */
+    if ((__s32)(begin - s->sent_end) > 0) /* else not all that was reported went, an error came */
         begin = s->sent_end;
     s->sent_end = end;
     if (end != begin)
@@ -357,7 +357,7 @@ int WORK_PROG(wp_tcp_arrive_entry, struct sock *sk, struct sk_buff *skb)
     return tcp_arrived(sk, skb);
 }
 
-/* Has the segment that is being taken in been told of? Not all are: tcp_probe is of established connections. */
+/* Has the segment that is being taken in been reported? Not all are: tcp_probe is of established connections. */
 static __always_inline bool is_marked(struct cpu_context *context, __u32 level, struct sock *sk)
 {
     return level != LEVEL_TASK && context->marks[level].cause == CAUSE_MESSAGE &&
@@ -409,7 +409,7 @@ int WORK_PROG(wp_sock_state, struct sock *sk, int before, int after)
 {
     if (!is_inet(sk) || !is_tcp(sk) || after == TCP_LISTEN || after == TCP_SYN_SENT || after == TCP_SYN_RECV ||
         after == TCP_NEW_SYN_RECV)
-        return 0;                                   /* a connecting socket has no port yet: wp_packet_out tells of it */
+        return 0;                                   /* a connecting socket has no port yet: wp_packet_out reports it */
     if (is_between_windows() && after != TCP_CLOSE) /* the reader has to forget it */
         return 0;
     /* A closed one has lost its addresses: it is what it was told to be, or nothing ever happened on it. */

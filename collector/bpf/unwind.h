@@ -80,8 +80,8 @@ const volatile bool wp_unwinds = false; /* the kernel keeps memory in a tree tha
 __u32 wp_unwind_generation = 1;         /* changed by the reader when a file has become known */
 
 /*
- * The number of a process's file, 0 when it has no rows, WP_UNWIND_UNKNOWN when it is not known yet: the reader is told
- * of it. start: where it is mapped, 0 when it is the program that the process runs.
+ * The number of a process's file, 0 when it has no rows, WP_UNWIND_UNKNOWN when it is not known yet: it is reported to
+ * the reader. start: where it is mapped, 0 when it is the program that the process runs.
  */
 static __always_inline __u32 file_number(struct file *file, __u32 pid, __u64 start)
 {

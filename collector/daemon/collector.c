@@ -362,7 +362,8 @@ static int run_live(struct collector *c, struct wp_error *err)
         return rc;
     if (c->options->source == WP_FROM_BPF && !wp_host_pids_are_seen())
         wp_log(c->logger, WP_LOG_WARN,
-            "this is a pid namespace of its own: what the kernel tells of processes is told, their functions and files "
+            "this is a pid namespace of its own: what the kernel reports of processes is recorded, their functions and "
+            "files "
             "have no names; run in the host's (hostPID, --pid=host)");
     tell_ready(c->options);
     char text[64];

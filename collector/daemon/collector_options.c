@@ -215,7 +215,7 @@ static void check_pattern(struct argp_state *state, const char *text)
     int rc = regcomp(&pattern, text, REG_EXTENDED | REG_NOSUB);
     if (rc) {
         regerror(rc, &pattern, why, sizeof(why));
-        wp_config_refuse(state, "--match-cmdline: '%s' is no extended regular expression: %s", text, why);
+        wp_config_refuse(state, "--match-cmdline: '%s' is not an extended regular expression: %s", text, why);
     }
     regfree(&pattern);
 }

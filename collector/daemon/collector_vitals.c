@@ -172,8 +172,10 @@ static void put_load_shedding(struct wp_buffer *out, const struct wp_source *sou
     if (t->budget.limit_percent > 0)
         wp_metric_put(out, "wakepath_collector_overhead_limit_ratio", WP_GAUGE,
             "Limit of wakepath_collector_overhead_ratio.", t->budget.limit_percent / 100);
-    wp_metric_put(out, "wakepath_collector_thinning_level", WP_GAUGE,
+    wp_metric_put(out, "wakepath_collector_shedding_level", WP_GAUGE,
         "Level of load shedding: 0 none, 1 and 2 fewer stacks, 3 and up intervals without events.", t->budget.level);
+    wp_metric_put(out, "wakepath_collector_thinning_level", WP_GAUGE,
+        "Deprecated, removed in the next release: use wakepath_collector_shedding_level.", t->budget.level);
     wp_metric_begin(out, name, WP_COUNTER, "Time in which load was shed, by what was left out.");
     wp_metric_labelled(out, name, "what", "stacks", (double)t->left_out_ns[0] / 1e9);
     wp_metric_labelled(out, name, "what", "events", (double)t->left_out_ns[1] / 1e9);

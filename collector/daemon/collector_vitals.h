@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef WP_COLLECTOR_DAEMON_COLLECTOR_VITALS_H
 #define WP_COLLECTOR_DAEMON_COLLECTOR_VITALS_H
-/* What a collector tells of itself (docs/monitoring.md lists it): looked at once a second in its loop, told by
+/* What a collector reports of itself (wakepath-metrics(5) lists it): looked at once a second in its loop, told by
  * common/health.h. */
 #include "collector/batch/batcher.h"
 #include "collector/batch/load_shedding.h"

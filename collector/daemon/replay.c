@@ -22,7 +22,7 @@ struct replay {
     uint64_t first_mono_ns, started_ns;            /* of the recording and of this run */
     size_t bytes;                                  /* of the dictionary of the session that is sent */
     uint64_t sent, dropped;                        /* events, likewise */
-    struct wp_reissue *reissue;                    /* the rest of the session is told anew; NULL: it goes as it is */
+    struct wp_reissue *reissue;                    /* the rest of the session is reissued; NULL: it goes as it is */
     bool is_file;                                  /* it can be read again; what cannot goes as it is */
     uint64_t all_events, all_dropped, all_batches; /* of all sessions, as the capture has them */
 };
@@ -95,7 +95,7 @@ static int begin_reissue(struct replay *r, uint64_t until_seq, struct wp_error *
     while (memcmp(wp_capture_reader_hello(again)->session, r->hello.session, 16) &&
         rc >= 0) /* of several behind each other */
         if (!(rc = wp_capture_reader_next(again, &frame, &size, &seq, err)) && !wp_capture_reader_turn(again))
-            rc = wp_error_set(err, -EBADMSG, "the capture is another one than before");
+            rc = wp_error_set(err, -EBADMSG, "the capture differs from the one replayed before");
     if (rc >= 0)
         rc = wp_reissue_create(&r->reissue, &r->hello, &to, err);
     while (!rc && (rc = wp_capture_reader_next(again, &frame, &size, &seq, err)) > 0) {

@@ -143,7 +143,7 @@ int wp_debug_lines_open(
     bool has_info = false;
     uint64_t bytes = debug_bytes(file, &has_info);
     if (!has_info)
-        return wp_error_set(err, -ENOENT, "no debug info");
+        return wp_error_set(err, -ENOENT, "no debug info in it");
     if (bytes > limit)
         return wp_error_set(err, -E2BIG, "%llu bytes of debug info, %llu are left", (unsigned long long)bytes,
             (unsigned long long)limit);

@@ -58,7 +58,7 @@ static int look(struct wp_elf_file *f, struct wp_error *err)
 {
     if (!f->elf || elf_kind(f->elf) != ELF_K_ELF) {
         wp_elf_file_close(f);
-        return wp_error_set(err, -ENOEXEC, "no ELF file");
+        return wp_error_set(err, -ENOEXEC, "it is not an ELF file");
     }
     find_build_id(f);
     return 0;

@@ -4,7 +4,7 @@
 /* What a collector says of itself and its host when it says Hello. */
 #include "proto/session.h"
 
-/* What the collector was told of its host. */
+/* What the collector knows of its host. */
 struct wp_host_identity {
     const char *source;
     const char *hostname;  /* NULL: its own */

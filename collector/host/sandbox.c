@@ -151,7 +151,7 @@ int wp_sandbox_begin(
         capng_apply(CAPNG_SELECT_BOUNDS);
     }
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
-        return wp_error_errno(err, -errno, "cannot renounce new privileges");
+        return wp_error_errno(err, -errno, "cannot set no_new_privs");
     want_samples(&w);
     if (!suffices(places, count, -1)) {
         bool is_enough = has(CAP_DAC_READ_SEARCH) && suffices(places, count, CAP_DAC_READ_SEARCH);

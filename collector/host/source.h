@@ -96,8 +96,8 @@ struct wp_source_ops {
     void (*count)(const struct wp_source *source, struct wp_source_counts *counts); /* NULL: nothing to tell */
     /* Leaves out of the stacks of sleeps all but one in so many (0: all). NULL: cannot. */
     void (*thin)(struct wp_source *source, uint32_t stack_one_in);
-    /* poll returns early when `fd` can be read; told again now and then, for it may be another one by the same number.
-     * NULL: cannot. */
+    /* poll returns early when `fd` can be read; called again now and then, for it may be another one by the same
+     * number. NULL: cannot. */
     void (*watch)(struct wp_source *source, int fd);
     /* Tells, with what it delivers next, which threads exist, as at the beginning (`threads`), and of stacks what they
      * are when they come up again. NULL: cannot; then it always says what stacks are. */

@@ -17,7 +17,7 @@ int wp_programs_load(struct wp_programs **programs, const struct wp_source_bpf_o
 int wp_programs_attach(struct wp_programs *programs, uint32_t frequency_hz, struct wp_error *err);
 /* Makes every existing thread a record. */
 int wp_programs_snapshot(struct wp_programs *programs, struct wp_error *err);
-/* While paused the programs tell of births, programs, names and deaths of threads alone. */
+/* While paused the programs report births, execs, names and deaths of threads alone. */
 void wp_programs_pause(struct wp_programs *programs, bool is_paused);
 /* Command lines of what is executed from now on are told, or are not. */
 void wp_programs_want_cmdlines(struct wp_programs *programs, bool is_wanted);

@@ -61,7 +61,8 @@ static const struct fact facts[] = {
 };
 #define FACTS (sizeof(facts) / sizeof(facts[0]))
 
-/* Where arguments are told apart by their place, their number says whether they are the ones that the programs know. */
+/* Where arguments are distinguished by their place, their number says whether they are the ones that the programs know.
+ */
 static const struct {
     const char *name;
     unsigned args;

@@ -2,7 +2,7 @@
 #ifndef WP_COLLECTOR_LIVE_PROBE_H
 #define WP_COLLECTOR_LIVE_PROBE_H
 /*
- * What the running kernel offers: for every fact that the collector tells of, the BPF programs that can tell it, best
+ * What the running kernel offers: for every fact that the collector reports, the BPF programs that can tell it, best
  * first, whether this kernel can have them, and why not. docs/kernels.md has the table and what was seen on which
  * kernel.
  */

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #define TELL_BYTES                                                                                                     \
-    ((size_t)256 << 10) /* the kernel is told of so much at once, and of the rest at the end of a round */
+    ((size_t)256 << 10) /* so much is reported to the kernel at once, and of the rest at the end of a round */
 #define HEADER 8u
 
 struct wp_ring_reader {

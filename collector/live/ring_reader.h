@@ -19,7 +19,7 @@ struct wp_ring_reader;
 /* -errno. The descriptor of the map is borrowed, until destroy. `bytes`: of the ring. */
 int wp_ring_reader_create(struct wp_ring_reader **reader, int map_fd, size_t bytes);
 void wp_ring_reader_destroy(struct wp_ring_reader *reader);
-/* Waits end when this can be read too. Once it is closed it is forgotten; told again it does no harm. -errno. */
+/* Waits end when this can be read too. Once it is closed it is forgotten; a second call does no harm. -errno. */
 int wp_ring_reader_watch(struct wp_ring_reader *reader, int fd);
 void wp_ring_reader_wait(struct wp_ring_reader *reader, int timeout_ms);
 /* A round begins: up to `most` bytes of what is there now. */

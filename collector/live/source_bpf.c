@@ -21,7 +21,7 @@
 /* A record is stamped before its place in the ring is taken; an interrupt, or a hypervisor, may stand between. */
 #define MARGIN_NS 50000000u
 #define SETTLE_MS 2000u /* for the C library to be known to the unwinder */
-#define LEARN_MS 10000u /* for programs that it was told of */
+#define LEARN_MS 10000u /* for programs that were reported to it */
 
 struct source_bpf {
     struct wp_source base;
@@ -58,7 +58,7 @@ static int deliver_mappings(
     return 0;
 }
 
-/* All of the round. Mappings that are told of before a record are there: they were read after the round began. */
+/* All of the round. Mappings that are reported before a record are there: they were read after the round began. */
 static int deliver_all(struct source_bpf *s, const struct wp_fact_sink *sink, struct wp_error *err)
 {
     struct wp_ring_facts facts;

@@ -9,7 +9,7 @@
 struct wp_record_path;
 struct wp_record_wait;
 
-/* mode: as stat(2) says it; magic: of the filesystem (linux/magic.h); path: as it is told of for block requests, ""
+/* mode: as stat(2) says it; magic: of the filesystem (linux/magic.h); path: as for block requests, ""
  * unknown. */
 void wp_wait_name_file(
     const struct wp_record_path *record, uint32_t mode, uint64_t magic, const char *path, char *name, size_t room);

@@ -162,9 +162,8 @@ static int refuse(const struct source_perf_script *s, struct wp_error *err)
             "`perf script -i %s`",
             s->path, s->path);
     if (s->heads && s->first_unknown[0])
-        return wp_error_set(err, -EINVAL,
-            "%s has events of perf script, but none that is known here (the first is %s); %s", s->path,
-            s->first_unknown, RECORD_HINT);
+        return wp_error_set(err, -EINVAL, "%s has events of perf script, but none that is known (the first is %s); %s",
+            s->path, s->first_unknown, RECORD_HINT);
     if (!s->lines)
         return wp_error_set(err, -EINVAL, "%s is empty; expected the text of perf script; %s", s->path, RECORD_HINT);
     return wp_error_set(err, -EINVAL,

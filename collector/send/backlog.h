@@ -15,7 +15,7 @@ struct wp_backlog_options {
     struct wp_spool *spool;
     const struct wp_endpoints *endpoints;
     const struct wp_logger *logger;
-    size_t session_bytes;     /* bound of the dictionary of a session that is told anew */
+    size_t session_bytes;     /* bound of the dictionary of a session that is reissued */
     struct wp_losses *losses; /* gets what nobody takes */
 };
 

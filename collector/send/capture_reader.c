@@ -100,7 +100,7 @@ static int open_file(struct wp_capture_reader *r, const char *path, struct wp_er
     if (rc == 1)
         rc = wp_hello_decode(&r->hello, frame.payload, frame.size, err);
     if (rc)
-        return wp_error_wrap(err, rc, "'%s' is no capture", path);
+        return wp_error_wrap(err, rc, "'%s' is not a capture", path);
     return skip_frame(r, &frame);
 }
 

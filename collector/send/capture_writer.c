@@ -103,7 +103,7 @@ static int check_target(const char *path, struct wp_error *err)
     close(fd);
     return is_ours ? 0
                    : wp_error_set(err, -EEXIST,
-                         "'%s' is there and is no capture of Wakepath: it is not replaced. Name another file, or "
+                         "'%s' exists and is not a capture of Wakepath: it is not replaced. Name another file, or "
                          "move it away",
                          path);
 }
@@ -116,8 +116,8 @@ static int take_partial(struct wp_capture_writer *w, struct wp_error *err)
     if (fd < 0)
         return wp_error_errno(err, -errno, "cannot write the capture '%s'", w->partial);
     if (fstat(fd, &status) || !S_ISREG(status.st_mode) || (status.st_size && !is_capture(fd)))
-        rc = wp_error_set(
-            err, -EEXIST, "'%s' is there and is no unfinished capture: name another file, or move it away", w->partial);
+        rc = wp_error_set(err, -EEXIST,
+            "'%s' exists and is not an unfinished capture: name another file, or move it away", w->partial);
     else if (flock(fd, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK)
         rc = wp_error_set(err, -EBUSY, "another collector writes the capture '%s'", w->partial);
     else if (ftruncate(fd, 0))

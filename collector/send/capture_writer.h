@@ -14,7 +14,8 @@ struct wp_capture_writer;
 
 int wp_capture_writer_open(
     struct wp_capture_writer **writer, const char *path, const struct wp_hello *hello, struct wp_error *err);
-/* A whole BATCH frame. -ENOSPC and the like: the capture cannot be finished any more, each later call fails as well. */
+/* A whole BATCH frame. -ENOSPC or another -errno: the capture cannot be finished any more, each later call fails as
+ * well. */
 int wp_capture_writer_batch(struct wp_capture_writer *writer, const uint8_t *frame, size_t size, struct wp_error *err);
 /* The session ends, and the next one begins. */
 int wp_capture_writer_next(

@@ -51,7 +51,7 @@ static uint32_t count_windows(const struct wp_batch *batch)
     return count;
 }
 
-/* A pause that goes on beyond the batch is told of up to its end: who resolves meanwhile must know. */
+/* A pause that goes on beyond the batch is reported up to its end: who resolves meanwhile must know. */
 static void take_out(struct wp_older_peer *p, struct wp_drop *drops)
 {
     struct wp_batch *batch = &p->batch;

@@ -95,12 +95,12 @@ int wp_retelling_create(
 {
     struct wp_retelling *t = calloc(1, sizeof(*t));
     if (!t)
-        return wp_error_set(err, -ENOMEM, "out of memory to tell a session anew");
+        return wp_error_set(err, -ENOMEM, "out of memory to reissue a session");
     t->options = *options;
     t->reader = wp_frame_reader_create();
     t->writer = wp_frame_writer_create(ZSTD_LEVEL);
     int rc =
-        !t->reader || !t->writer ? wp_error_set(err, -ENOMEM, "out of memory to tell a session anew") : begin(t, err);
+        !t->reader || !t->writer ? wp_error_set(err, -ENOMEM, "out of memory to reissue a session") : begin(t, err);
     if (rc) {
         wp_retelling_destroy(t);
         return rc;

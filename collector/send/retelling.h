@@ -2,9 +2,9 @@
 #ifndef WP_COLLECTOR_SEND_RETELLING_H
 #define WP_COLLECTOR_SEND_RETELLING_H
 /*
- * A session that an aggregator takes no further, since it is too large: what it has still to say is told
- * as another one. Which one, and what it says, follows from the session and from how far it was taken: told again after
- * a crash it is the same.
+ * A session that an aggregator takes no further, since it is too large: what it has still to say is
+ * sent as another one. Which one, and what it says, follows from the session and from how far it was taken: repeated
+ * after a crash it is the same.
  */
 #include "collector/send/sender.h"
 

@@ -29,7 +29,7 @@ struct wp_sender {
     struct wp_client *client;                  /* NULL: between two tries */
     struct wp_older_peer *older;               /* NULL: it met none */
     unsigned current;                          /* endpoint */
-    unsigned failures;                         /* endpoints tried in vain, one after the other */
+    unsigned failures;                         /* endpoints that did not answer, in succession */
     unsigned refusals;                         /* of them, those that refused the session */
     uint64_t next, wanted;                     /* wanted: by the last Welcome, from there on */
     uint64_t told;                             /* Bye was said after this Welcome */

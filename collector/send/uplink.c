@@ -445,7 +445,7 @@ static int finish_before(struct wp_uplink *o, struct wp_error *err)
     return !rc || stays ? 0 : wp_error_set(err, rc, "%s", why.text);
 }
 
-/* Of the last session. One that is too large is told anew, by the backlog if there is a spool. */
+/* Of the last session. One that is too large is reissued, by the backlog if there is a spool. */
 static int finish_now(struct wp_uplink *o, const struct wp_bye *bye, struct wp_error *err)
 {
     struct lane *lane = &o->now;

@@ -56,7 +56,7 @@ static uint64_t segment_bytes(const struct wp_spool *s)
 static int refuse(const struct wp_spool *s, const char *name, struct wp_error *err)
 {
     return wp_error_set(err, -EEXIST,
-        "'%s/%s' is there and is no spool's: give an empty folder with --spool, or --spool none", s->path, name);
+        "'%s/%s' exists and is not part of a spool: give an empty folder with --spool, or --spool none", s->path, name);
 }
 
 /* Nothing, or the id of a process. */
@@ -219,7 +219,7 @@ int wp_spool_open(struct wp_spool **spool, const char *path, uint64_t limit_byte
         wp_name_sync(path, NULL); /* the folder above need not be this user's to read */
     if (rc == -EACCES)
         wp_error_wrap(
-            err, rc, "cannot have this spool (make its folder for this user, or --spool names another, or none)");
+            err, rc, "cannot use this spool (make its folder for this user, or --spool names another, or none)");
     umask(before);
     if (!rc)
         rc = take_lock(s, err);
@@ -387,13 +387,14 @@ int wp_spool_append(struct wp_spool *s, struct wp_spool_session *session, const 
     int rc = 1;
     uint64_t lost = lost_batches(s);
     if (size > s->limit / 2)
-        return wp_error_set(err, -E2BIG, "a batch of %zu bytes in a spool of %llu", size, (unsigned long long)s->limit);
+        return wp_error_set(
+            err, -E2BIG, "a batch of %zu bytes does not fit into a spool of %llu", size, (unsigned long long)s->limit);
     while (rc > 0 && wp_spool_bytes(s) + size + RECORD > s->limit)
         rc = drop_with_reserve(s, true, err);
     if (lost_batches(s) > lost)
         say_full(s, "its limit");
     if (rc <= 0)
-        return rc ? rc : wp_error_set(err, -ENOSPC, "the spool is full of what cannot go");
+        return rc ? rc : wp_error_set(err, -ENOSPC, "the spool is full of data that cannot be removed");
     rc = wp_spool_session_append(session, batch, frame, size, err);
     while (rc == -ENOSPC || rc == -EDQUOT) {
         int dropped = drop_with_reserve(s, may_go, NULL);

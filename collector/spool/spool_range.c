@@ -114,7 +114,7 @@ int wp_spool_range_load(struct wp_spool_range *s, const uint8_t *bytes, size_t s
             return wp_error_set(err, -EBADMSG, "a range of batches that ends in the middle");
         memcpy(&entry, frame.payload + at, sizeof(entry));
         if (entry.size > frame.size - at - sizeof(entry) || entry.last_seq < entry.first_seq)
-            return wp_error_set(err, -EBADMSG, "a range of batches that is none");
+            return wp_error_set(err, -EBADMSG, "an invalid range of batches");
     }
     return wp_buffer_append(&s->loaded, frame.payload, frame.size)
         ? wp_error_set(err, -ENOMEM, "out of memory for the spool")

@@ -45,7 +45,7 @@ void wp_spool_segment_close(struct wp_spool_segment *segment);
 void wp_spool_segment_rest(struct wp_spool_segment *segment);
 /* Removes the file and frees the segment. */
 void wp_spool_segment_remove(struct wp_spool_segment *segment);
-/* The numbers must grow. -ENOSPC and the like: the file is as it was. */
+/* The numbers must grow. -ENOSPC or another -errno: the file is as it was. */
 int wp_spool_segment_append(struct wp_spool_segment *segment, const struct wp_spool_head *head, const uint8_t *frame,
     size_t size, struct wp_error *err);
 /* fdatasync, when something was appended since the last one. */

@@ -38,7 +38,8 @@ uint64_t wp_spool_session_lost(
 void wp_spool_session_bye(const struct wp_spool_session *session, struct wp_bye *bye);
 int wp_spool_session_set_bye(struct wp_spool_session *session, const struct wp_bye *bye, struct wp_error *err);
 
-/* `frame` is the batch as it travels. A number that is there already is ignored. -ENOSPC and the like: nothing changed.
+/* `frame` is the batch as it travels. A number that is there already is ignored. -ENOSPC or another -errno: nothing
+ * changed.
  */
 int wp_spool_session_append(struct wp_spool_session *session, const struct wp_batch *batch, const uint8_t *frame,
     size_t size, struct wp_error *err);

@@ -3,7 +3,7 @@
 #define WP_COLLECTOR_SYMBOLS_ADDRESS_SPACE_H
 /*
  * What code is mapped where in each process, now. The caller feeds it in order of time; a process that existed before
- * is read from /proc. Objects (a file and its build id) are told apart once and have dense numbers from 0.
+ * is read from /proc. Objects (a file and its build id) are distinguished once and have dense numbers from 0.
  */
 #include "collector/host/mapped_file.h"
 

@@ -62,7 +62,7 @@ struct wp_unwinder {
     uint32_t count, busy;    /* jobs that wait; workers that work */
     struct wp_intmap asked;  /* (inode, device) -> 1 */
     uint64_t unfit,
-        unfit_told_ns; /* objects whose rows did not all fit since that was last told of, and when it was; 0: never */
+        unfit_told_ns; /* objects whose rows did not all fit since that was last logged, and when it was; 0: never */
     bool is_over;
 };
 

@@ -65,13 +65,13 @@ static int read_all(int fd, size_t limit, struct wp_buffer *out, struct wp_error
         if (got < 0 && errno == EINTR)
             continue;
         if (got < 0)
-            return wp_error_errno(err, -errno, "cannot read what git says");
+            return wp_error_errno(err, -errno, "cannot read the output of git");
         if (!got)
             return 0;
         if (out->size - before + (size_t)got > limit)
-            return wp_error_set(err, -EFBIG, "git says more than %zu bytes", limit);
+            return wp_error_set(err, -EFBIG, "git prints more than %zu bytes", limit);
         if (wp_buffer_append(out, bytes, (size_t)got))
-            return wp_error_set(err, -ENOMEM, "out of memory for what git says");
+            return wp_error_set(err, -ENOMEM, "out of memory for the output of git");
     }
 }
 

@@ -25,7 +25,7 @@ int wp_gzip(struct wp_buffer *out, const void *bytes, size_t size, struct wp_err
     int rc =
         deflateInit2(&stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, MAX_WBITS + WITH_GZIP_HEADER, 8, Z_DEFAULT_STRATEGY);
     if (rc != Z_OK)
-        return wp_error_set(err, -ENOMEM, "zlib does not begin (%d)", rc);
+        return wp_error_set(err, -ENOMEM, "cannot start zlib (%d)", rc);
     do {
         feed(&stream, &left);
         stream.next_out = room;

@@ -32,7 +32,7 @@ static void set_operand(struct argp_state *state, struct wp_check_options *optio
 {
     struct wp_error err = {0};
     if (state->arg_num > 1)
-        argp_error(state, "two sides are compared, '%s' is a third", text);
+        argp_error(state, "two operands are compared, '%s' is a third", text);
     if (state->arg_num) /* what came first is the older one then */
         options->before = options->after;
     else

@@ -69,7 +69,7 @@ static int read_part(struct part *part, const struct wp_query_options *query, co
     return rc;
 }
 
-/* A release that nobody named may lack the aggregate or the time, or be damaged: the others are told of. */
+/* A release that nobody named may lack the aggregate or the time, or be damaged: the others are reported. */
 static int read_release(struct answer *answer, const struct wp_stores *stores, char *release,
     struct wp_query_gaps *gaps, struct wp_error *err)
 {

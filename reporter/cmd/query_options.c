@@ -139,8 +139,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         break;
     case 'b':
         if ((found = wp_group_by_find(arg)) < 0)
-            argp_error(
-                state, "'%s' is nothing to group by: process, function, host, category, path, file or line", arg);
+            argp_error(state, "'%s' is not a grouping: process, function, host, category, path, file or line", arg);
         query->by = (enum wp_group_by)found;
         break;
     case KEY_FINDINGS:

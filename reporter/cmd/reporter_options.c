@@ -217,7 +217,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         break;
     case KEY_METRICS_FILE:
         if (strlen(arg) <= strlen(METRICS_END) || strcmp(arg + strlen(arg) - strlen(METRICS_END), METRICS_END))
-            argp_error(state, "'%s' is no name that ends in " METRICS_END ": node-exporter passes over others", arg);
+            argp_error(state, "'%s' does not end in " METRICS_END ": node-exporter passes over others", arg);
         options->metrics_file = arg;
         break;
     case 'q':

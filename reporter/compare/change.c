@@ -137,7 +137,7 @@ int wp_compare_moderate(struct wp_compare *compare)
     return 0;
 }
 
-/* What the recordings tell of a row, in the error inside of them; a side of one recording is taken to vary like the
+/* What the recordings say of a row, in the error inside of them; a side of one recording is taken to vary like the
  * other. */
 static double widen(const struct wp_compare *compare, struct wp_change *change)
 {

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PLACES 5u        /* hops that are told of */
+#define PLACES 5u        /* hops that are reported */
 #define MOST_OF_IT 0.5   /* of the difference */
 #define PLACE_BYTES 160u /* of a function's name, of a file's */
 

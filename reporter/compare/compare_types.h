@@ -70,7 +70,7 @@ struct wp_operand {
     const char *overlaps;                            /* other releases at the same time, a sentence; NULL none known */
     const char *release, *aggregate, *group, *label; /* label: what tells it from the other in a sentence */
     uint64_t wall_ns, total_ns, first_ns, recordings, sampled_ns, bucket_ns;
-    uint32_t buckets, intervals;     /* intervals: recordings that can be told apart */
+    uint32_t buckets, intervals;     /* intervals: recordings that can be distinguished */
     double accounted_percent, units; /* units: seconds or recordings that it is divided by */
 };
 

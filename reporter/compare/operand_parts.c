@@ -90,7 +90,7 @@ int wp_operand_parts_facts(struct wp_facts *facts, struct wp_operand_parts *part
     struct wp_report *sum = NULL;
     struct wp_recordings recordings = {0};
     int rc = parts->count ? 0
-        : spec->same_time ? wp_error_set(err, -ENOENT, "no timebox of aggregate %s of release %s has both sides%s%s",
+        : spec->same_time ? wp_error_set(err, -ENOENT, "no timebox of aggregate %s of release %s has both operands%s%s",
                                 aggregate, snapshot->release, *spec->host ? ", here hosts " : "", spec->host)
                           : wp_error_set(err, -ENOENT, "release %s has nothing of host %s in aggregate %s",
                                 snapshot->release, spec->host, aggregate);

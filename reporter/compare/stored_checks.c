@@ -89,7 +89,7 @@ static int choose_shard(struct wp_txn *txn, const struct keeping *keeping, char 
     size_t count = 0;
     int rc = wp_txn_shards(txn, &shards, &count, keeping->err);
     if (!rc && !count)
-        rc = wp_error_set(keeping->err, -ENOENT, "the release has no shard to keep the check with");
+        rc = wp_error_set(keeping->err, -ENOENT, "the release has no shard to store the check in");
     if (!rc)
         snprintf(shard, 129, "%s", shards[count - 1]); /* at the same second the greater one holds */
     wp_strings_free(shards, count);
@@ -153,7 +153,7 @@ int wp_check_store(const struct wp_stores *stores, const struct wp_compare *comp
     if (!rc)
         rc = wp_store_update(store, operand->release, keep_in, &keeping, err);
     if (rc)
-        wp_error_wrap(err, rc, "cannot keep the check with release %s", operand->release);
+        wp_error_wrap(err, rc, "cannot store the check with release %s", operand->release);
     wp_pool_fini(&pool);
     return rc;
 }

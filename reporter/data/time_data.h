@@ -2,7 +2,7 @@
 #ifndef WP_REPORTER_DATA_TIME_DATA_H
 #define WP_REPORTER_DATA_TIME_DATA_H
 /*
- * When the time of the flame's cells was, for the choice of a stretch of time: a file of its own, loaded when it is
+ * When the time of the flame's cells was, for the choice of an interval: a file of its own, loaded when it is
  * asked for. start (ms since 1970, of each bucket), width (ms), cells (how many samples each cell of the flame has, in
  * its order), and of each sample its place in the buckets and ns.
  */

@@ -22,7 +22,8 @@ static void put_operand(struct wp_json *json, const char *key, const struct wp_o
     wp_json_fixed(json, "accounted_percent", operand->accounted_percent);
     wp_json_number(json, "first_ns", operand->first_ns);
     wp_json_number(json, "recordings", operand->recordings);
-    wp_json_number(json, "stretches", operand->intervals);
+    wp_json_number(json, "intervals", operand->intervals);
+    wp_json_number(json, "stretches", operand->intervals); /* the same by its deprecated key */
     wp_json_number(json, "samples", operand->buckets);
     wp_json_number(json, "sample_ns", operand->bucket_ns);
     wp_json_number(json, "sampled_ns", operand->sampled_ns);
@@ -30,7 +31,9 @@ static void put_operand(struct wp_json *json, const char *key, const struct wp_o
     if (operand->group)
         wp_json_text(json, "hosts", operand->group);
     if (operand->overlaps)
-        wp_json_text(json, "mixed", operand->overlaps);
+        wp_json_text(json, "release_overlap", operand->overlaps);
+    if (operand->overlaps)
+        wp_json_text(json, "mixed", operand->overlaps); /* deprecated */
     wp_json_end(json);
 }
 

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A stretch of a thread's track; `row` is of the runs or of the sleeps. */
+/* An interval of a thread's track; `row` is of the runs or of the sleeps. */
 struct slice {
     uint64_t start_ns, end_ns;
     uint32_t thread, row;
@@ -314,7 +314,7 @@ int wp_format_perfetto(struct wp_buffer *out, const struct wp_facts *facts, stru
     struct writer writer = {.json = {.out = out, .put_text = wp_escape_json}, .trace = facts->trace};
     if (!facts->trace)
         return wp_error_set(
-            err, -ENOENT, "no window of %s was kept event by event, so there is no trace to give", facts->aggregate);
+            err, -ENOENT, "no window of %s was kept event by event, so there is no trace to export", facts->aggregate);
     int rc = find_processes(&writer);
     if (!rc)
         rc = find_slices(&writer);

@@ -3,9 +3,9 @@
 #define WP_REPORTER_EXPORT_FORMAT_PERUN_H
 /*
  * Perun's profile format (JSON: origin, header, collector_info, postprocessors, snapshots, chunks). A resource is the
- * time on top of one pseudo-stack in one category; a snapshot holds those of one stretch of the recording, and what the
- * report knows no time of stands in the last one. The amounts add up to the total. A trace that several resources have
- * is written once, in chunks, and they name its key instead. Traces begin with the innermost frame.
+ * time on top of one pseudo-stack in one category; a snapshot holds those of one interval of the recording, and what
+ * the report knows no time of stands in the last one. The amounts add up to the total. A trace that several resources
+ * have is written once, in chunks, and they name its key instead. Traces begin with the innermost frame.
  *
  * The whole one has every trace where it is and no chunks: Perun's document calls these a proposal, and its programs
  * (0.21.8) do not look into them.

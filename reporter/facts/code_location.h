@@ -10,7 +10,7 @@
 struct wp_code_location {
     const char *function; /* NULL: no function of the program is known there */
     const char *file;     /* NULL: its line is not known */
-    const char *call;     /* what that line calls, in the C library or the like; NULL: it is the program's own work */
+    const char *call;     /* what that line calls, in the C library or a runtime; NULL: it is the program's own work */
     uint32_t line;
 };
 

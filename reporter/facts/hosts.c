@@ -177,7 +177,9 @@ static void read_identity(struct building *building, struct wp_host_fact *host)
     host->version = said(building, host->name, "version");
     host->clock = said(building, host->name, "clock.state");
     host->labels = labels_of(building, host->name);
-    host->healed = counted(building, &facts->release_metadata, host->name, "healed");
+    host->repaired = counted(building, &facts->release_metadata, host->name, "repaired");
+    if (!host->repaired) /* its key in older stores */
+        host->repaired = counted(building, &facts->release_metadata, host->name, "healed");
     host->clock_messages = counted(building, &facts->release_metadata, host->name, "clock.messages");
     host->contradictions = counted(building, &facts->release_metadata, host->name, "clock.contradictions");
     host->events = counted(building, &facts->metadata, host->name, "events");

@@ -15,7 +15,7 @@ struct wp_host_fact {
     uint64_t processes, total_ns, running_ns;
     uint64_t others_ns;                /* of pseudo-stacks that name it, those of other hosts: each counted once */
     uint64_t waited_ns, waited_for_ns; /* here for others, by others for this one */
-    uint64_t events, dropped, healed;
+    uint64_t events, dropped, repaired;
     uint64_t clock_messages, contradictions;
     uint64_t unpaired, unpaired_bytes, ambiguous, resent; /* resent: by it, to hosts that nobody records */
 };

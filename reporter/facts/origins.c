@@ -154,7 +154,7 @@ int wp_origins_read(struct wp_page_context *context, const struct wp_snapshot *s
     if (!rc && origins->count > 1) {
         qsort(origins->rows, origins->count, sizeof(*origins->rows), by_time);
         rc = join_rest(context, err);
-    } else if (!rc && make_whole(context)) { /* nothing is told apart */
+    } else if (!rc && make_whole(context)) { /* nothing is separated */
         rc = wp_error_set(err, -ENOMEM, "out of memory for the shares of hosts");
     }
     uint64_t sum = 0;

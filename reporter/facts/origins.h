@@ -3,7 +3,7 @@
 #define WP_REPORTER_FACTS_ORIGINS_H
 /*
  * Whose time an aggregate's is: the hosts of the process of interest, as far as the store can tell them apart. Each
- * host has reports of its own there; those of old stores are the sum of their shard, and a shard of one host is that
+ * host has reports of its own there; those of older stores are the sum of their shard, and a shard of one host is that
  * host. What stands on another host's frame says so itself.
  */
 #include "reporter/facts/facts.h"

@@ -65,7 +65,7 @@ static void add_origins(struct wp_display *display, const struct wp_facts *facts
     }
     if (origins->count == 1 && origins->rows[0].host_count > 1)
         wp_display_add(display, WP_ITEM_PARAGRAPH,
-            "One aggregator has summed them up, so their times are not told apart. What passed on "
+            "One aggregator has summed them up, so their times are not separated. What passed on "
             "another host than that of the process of interest is named by that host all the same.");
     if (origins->missing_ns)
         wp_display_add(display, WP_ITEM_NOTICE,

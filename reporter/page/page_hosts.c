@@ -164,7 +164,7 @@ static struct wp_link flame_of_host(struct wp_display *display, const struct wp_
     return (struct wp_link){0};
 }
 
-/* Time of the host's own processes of interest, with the flame of it; nothing where hosts are not told apart. */
+/* Time of the host's own processes of interest, with the flame of it; nothing where hosts are not separated. */
 static void put_own(struct wp_display *display, const struct wp_facts *facts, struct wp_field *field, const char *host)
 {
     const struct wp_origins *origins = &wp_page_context(display)->origins;
@@ -231,7 +231,7 @@ void wp_page_host_identities(struct wp_display *display, const struct wp_hosts *
         {"CPUs", NULL, WP_CELL_ID},
         {"Source", "Of its events, and the collector's version", WP_CELL_NAME},
         {"Labels", NULL, WP_CELL_NAME},
-        {"Healed", "Contradictions between events that were settled", WP_CELL_COUNT},
+        {"Repaired", "Lost switches that were reconstructed from the next fact", WP_CELL_COUNT},
         {"Events", "Received from it", WP_CELL_COUNT},
         {"Lost", "Events that it could not keep", WP_CELL_COUNT},
     };
@@ -251,7 +251,7 @@ void wp_page_host_identities(struct wp_display *display, const struct wp_hosts *
         row[4].text = or_unknown(display, host->source);
         row[4].note = host->version ? wp_pool_clip(pool, host->version, NAME_BYTES) : NULL;
         row[5].text = or_unknown(display, host->labels);
-        row[6].number = host->healed;
+        row[6].number = host->repaired;
         if (hosts->has_counts) {
             row[7].number = host->events;
             row[8].number = host->dropped;

@@ -40,7 +40,7 @@ static void add_table(struct wp_display *display, const struct wp_over_time *tim
     }
 }
 
-/* Which stretch stands out: one that holds half as much again as the median. */
+/* Which interval stands out: one that holds half as much again as the median. */
 static void add_peak(struct wp_display *display, const struct wp_over_time *timeline)
 {
     const struct wp_time_bucket *peak = &timeline->buckets[0];

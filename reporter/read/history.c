@@ -100,7 +100,7 @@ static int take_lines(struct wp_history *history, const char *line, struct wp_er
         uint32_t id = size ? commit_of(history, line, size) : UINT32_MAX;
         if (id == UINT32_MAX)
             return wp_error_set(
-                err, -EBADMSG, "git's list of commits is no list of commits, or too long, at line %u", place);
+                err, -EBADMSG, "git's list of commits is not a list of commits, or too long, at line %u", place);
         history->commits[id].place = place;
         history->commits[id].first_parent = history->parent_count;
         for (line += size; *line == ' '; line += size) {
@@ -112,7 +112,7 @@ static int take_lines(struct wp_history *history, const char *line, struct wp_er
             history->commits[id].parents++;
         }
         if (*line && *line != '\n')
-            return wp_error_set(err, -EBADMSG, "git's list of commits is no list of commits at line %u", place);
+            return wp_error_set(err, -EBADMSG, "git's list of commits is not a list of commits at line %u", place);
         line += *line == '\n';
     }
     return 0;
@@ -199,7 +199,7 @@ int wp_history_read(struct wp_history **out, const char *dir, char *const *relea
         ? wp_error_set(err, -ENOMEM, "out of memory for the history")
         : 0;
     if (!rc && against && strpbrk(against, "\r\n"))
-        rc = wp_error_set(err, -EINVAL, "what to compare against is no name of a commit");
+        rc = wp_error_set(err, -EINVAL, "what to compare against is not the name of a commit");
     if (!rc)
         rc = fill(history, names, count + (against ? 1 : 0), err);
     free(names);

@@ -104,7 +104,7 @@ static void put_address(struct writer *writer, const char *address, const char *
 }
 
 /* Copies what our own formatter made (its quotes in texts and values are escaped, so a quote in it is always markup):
- * addresses lead into this file, and ids, which are unique on a page, are told apart by the section's name. */
+ * addresses lead into this file, and ids, which are unique on a page, are distinguished by the section's name. */
 static void put_content(struct writer *writer, const char *text, const char *end, const char *section)
 {
     while (text < end) {

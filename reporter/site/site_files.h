@@ -13,8 +13,8 @@ struct wp_site_files {
 
 int wp_site_files_put(
     struct wp_site_files *files, const char *path, const void *bytes, size_t size, struct wp_error *err);
-/* A page whose builder returned `rc`, and `reason` if that is not 0: then its place is taken by a page that tells of
- * it. */
+/* A page whose builder returned `rc`, and `reason` if that is not 0: then a page that says so takes its
+ * place. */
 int wp_site_files_put_page(struct wp_site_files *files, const struct wp_display *display, int rc,
     const struct wp_error *reason, struct wp_error *err);
 

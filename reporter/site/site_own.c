@@ -171,8 +171,8 @@ int wp_site_scratch_make(const char *path, struct wp_error *err)
 
 static int refuse(const char *path, struct wp_error *err)
 {
-    return wp_error_set(err, -EEXIST,
-        "'%s' is in the way, and was not made by wakepath-reporter: move it away, or choose another --out", path);
+    return wp_error_set(
+        err, -EEXIST, "'%s' was not made by wakepath-reporter: move it away, or choose another --out", path);
 }
 
 int wp_site_scratch_remove(const char *folder, struct wp_error *err)

@@ -68,7 +68,7 @@ static int resolve(struct wp_site_tree *tree, const char *out, struct wp_error *
     while (size > 1 && out[size - 1] == '/')
         size--;
     if (!size || size >= sizeof(path) - 16)
-        return wp_error_set(err, -EINVAL, "'%.100s' is no name for a folder", out);
+        return wp_error_set(err, -EINVAL, "'%.100s' is not a name for a folder", out);
     if (realpath(out, path))
         return (tree->out = strdup(path)) ? 0 : wp_error_set(err, -ENOMEM, "out of memory");
     snprintf(path, sizeof(path), "%.*s", (int)size, out);
@@ -85,7 +85,7 @@ static int resolve(struct wp_site_tree *tree, const char *out, struct wp_error *
     if (!realpath(parent, real))
         return wp_error_errno(err, -errno, "cannot find '%s'", parent);
     if (!strcmp(name, ".."))
-        return wp_error_set(err, -EINVAL, "'%s' is no name for a folder", out);
+        return wp_error_set(err, -EINVAL, "'%s' is not a name for a folder", out);
     if (asprintf(&tree->out, "%s/%s", strcmp(real, "/") ? real : "", name) < 0) {
         tree->out = NULL;
         return wp_error_set(err, -ENOMEM, "out of memory");

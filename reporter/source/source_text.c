@@ -133,7 +133,7 @@ static bool take(struct wp_buffer *reasons, struct wp_source_text *text, const c
     uint32_t lines = rc ? 0 : count_lines(&text->text);
     const char *reason = rc                           ? said->text
         : !text->text.size                            ? "the file is empty"
-        : memchr(text->text.data, 0, text->text.size) ? "the file is no text"
+        : memchr(text->text.data, 0, text->text.size) ? "the file is not text"
                                                       : NULL;
     bool is_renumbered =
         text->text.size && (memmem(text->text.data, text->text.size, "#line", 5) || text->text.data[0] == '#');

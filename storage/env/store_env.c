@@ -45,8 +45,8 @@ int wp_env_error(struct wp_error *err, int mdb_rc, const char *what, const struc
             strerror(mdb_rc));
     case MDB_VERSION_MISMATCH:
     case MDB_INVALID:
-        return wp_error_set(
-            err, -EBADMSG, "%s in '%s/%s': data.mdb is no LMDB file of this version, or damaged", what, root, release);
+        return wp_error_set(err, -EBADMSG, "%s in '%s/%s': data.mdb is not an LMDB file of this version, or damaged",
+            what, root, release);
     case MDB_CORRUPTED:
     case MDB_PAGE_NOTFOUND:
     case MDB_PANIC:

@@ -10,7 +10,7 @@
 int wp_txn_join_exemplars(struct wp_txn *txn, const char *aggregate, uint64_t timebox_s, const char *shard,
     const struct wp_exemplars *set, struct wp_error *err);
 /* Joins the exemplars of the selection into `set`, which the caller has made ({0}) and frees whatever is returned.
- * Those that cannot be read are left out, and -EBADMSG tells of the last one when all others have been read. */
+ * Those that cannot be read are left out, and -EBADMSG says so of the last one when all others have been read. */
 int wp_txn_read_exemplars(struct wp_txn *txn, const char *aggregate, const struct wp_selection *selection,
     struct wp_exemplars *set, struct wp_error *err);
 

@@ -28,6 +28,6 @@ int wp_selection_has_hosts(const struct wp_selection *selection, const struct wp
     *is_meant = meant && meant == count;
     return !meant || meant == count
         ? 0
-        : wp_error_set(err, -EINVAL, "shard '%s' holds %u %s of '%.100s' and %u more in one sum, not to be told apart",
+        : wp_error_set(err, -EINVAL, "shard '%s' holds %u %s of '%.100s' and %u more in one sum, not separable",
               key->shard, meant, meant == 1 ? "host" : "hosts", selection->hosts, count - meant);
 }

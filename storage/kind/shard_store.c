@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A shard's flag, and in its head where the shard comes from: two that only share a name are told apart when stores are
- * merged, and one that is merged again is known again. */
+/* A shard's flag, and in its head where the shard comes from: two that only share a name are distinguished when stores
+ * are merged, and one that is merged again is known again. */
 #include "storage/kind/shard_store.h"
 
 #include "common/strings.h"

@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 #define WP_EXEMPLARS_SLOWEST 3u   /* of each service, and of the waits */
-#define WP_EXEMPLARS_SAMPLED 2u   /* waits drawn by lot, in proportion to their length */
+#define WP_EXEMPLARS_SAMPLED 2u   /* waits sampled at random, in proportion to their length */
 #define WP_EXEMPLARS_SERVICES 8u  /* those of the least names, bytewise; the waits besides */
 #define WP_EXEMPLARS_BYTES 32768u /* of one window's trace, encoded */
 #define WP_EXEMPLARS_NAME 300u    /* bytes of a service's or a host's name */
@@ -31,7 +31,7 @@ struct wp_exemplar_window {
     struct wp_buffer trace; /* a Trace message; empty: known here, and kept elsewhere */
     uint32_t thread;        /* for who chooses; not stored */
     bool is_new;            /* likewise */
-    uint64_t draw;          /* its lot, once it has been drawn; not stored. 0: not yet */
+    uint64_t draw;          /* its random number, once it has been drawn; not stored. 0: not yet */
 };
 
 /* By service, then the longest first; init with {0}. */

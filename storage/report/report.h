@@ -34,7 +34,7 @@ void wp_report_add(struct wp_report *report, uint32_t node, enum wp_category cat
 uint32_t wp_report_process(
     struct wp_report *report, const char *host, const char *comm, uint32_t pid, uint64_t start_ns);
 void wp_report_process_add(struct wp_report *report, uint32_t process, uint64_t total_ns, uint64_t running_ns);
-/* `count` stretches of `ns` each. */
+/* `count` intervals of `ns` each. */
 void wp_report_unexplained_each(
     struct wp_report *report, uint32_t node, const char *reason, uint64_t ns, uint64_t count, uint32_t tid);
 /* Activity of the process of interest; wall time is the length of the union of the spans. */
@@ -46,7 +46,7 @@ void wp_report_limit(struct wp_report *report, const char *name, uint64_t count,
 void wp_report_edge(struct wp_report *report, const char *from, const char *to, const struct wp_report_edge *sums);
 /* Recorded time and the time it stands for (windows); coverage is their ratio. */
 void wp_report_window(struct wp_report *report, uint64_t recorded_ns, uint64_t window_ns);
-void wp_report_uncertain(struct wp_report *report, uint64_t ns); /* of the total, touched by drops or healed gaps */
+void wp_report_uncertain(struct wp_report *report, uint64_t ns); /* of the total, touched by drops or repaired gaps */
 /* Work started by the paths and not waited for, counted apart from the total. */
 void wp_report_detached(struct wp_report *report, uint64_t ns);
 int wp_report_failed(const struct wp_report *report);

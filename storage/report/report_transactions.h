@@ -4,10 +4,10 @@
 /* Transactions in a report: latencies by service, and what they consisted of. */
 #include "storage/report/report.h"
 
-/* One transaction that began at `start_ns` (realtime); and a stretch of one. */
+/* One transaction that began at `start_ns` (realtime); and an interval of one. */
 void wp_report_transaction(struct wp_report *report, const char *service, uint64_t start_ns, uint64_t ns);
 void wp_report_transaction_part(struct wp_report *report, const struct wp_transaction_part *part);
-/* `count` stretches, part->ns long together. */
+/* `count` intervals, part->ns long together. */
 void wp_report_transaction_parts(struct wp_report *report, const struct wp_transaction_part *part, uint64_t count);
 /* In no order. */
 const struct wp_transaction *wp_report_transactions(const struct wp_report *report, uint32_t *count);

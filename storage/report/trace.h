@@ -12,7 +12,7 @@
 #include "storage/report/tree.h"
 #include "storage/value/category.h"
 
-struct wp_trace_piece { /* one rectangle of the chronological flame: a node of the trace's own tree, a stretch of time
+struct wp_trace_piece { /* one rectangle of the chronological flame: a node of the trace's own tree, an interval
                          */
     uint32_t path;      /* control path: 0 the first base path ... */
     uint32_t node;

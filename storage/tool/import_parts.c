@@ -51,7 +51,7 @@ int wp_origin_read(struct wp_import_origin *origin, const char *path, struct wp_
     if (!rc &&
         (wp_frame_read(reader, bytes.data, bytes.size, &frame, &why) || frame.type != WP_FRAME_HELLO ||
             wp_hello_decode(&hello, frame.payload, frame.size, &why)))
-        rc = wp_error_set(err, -EINVAL, "'%s' is no capture%s%s", path, *why.text ? ": " : "", why.text);
+        rc = wp_error_set(err, -EINVAL, "'%s' is not a capture%s%s", path, *why.text ? ": " : "", why.text);
     for (int i = 0, at = 0; !rc && i < 16; i++)
         at += snprintf(origin->session + at, sizeof(origin->session) - (size_t)at, "%s%02x",
             i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", hello.session[i]);
@@ -157,7 +157,7 @@ static int own_folder(char folder[PATH_MAX], struct wp_error *err)
 {
     ssize_t size = readlink("/proc/self/exe", folder, PATH_MAX - 1);
     if (size <= 0)
-        return wp_error_errno(err, -errno, "cannot tell where this program is");
+        return wp_error_errno(err, -errno, "cannot find the path of this program");
     folder[size] = 0;
     *strrchr(folder, '/') = 0;
     return 0;

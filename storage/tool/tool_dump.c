@@ -151,7 +151,7 @@ static int make_seekable(struct load *load)
     while ((got = fread(piece, 1, sizeof(piece), load->file)) > 0)
         if (fwrite(piece, 1, got, copy) != got)
             break;
-    int rc = got || ferror(load->file) || fflush(copy) ? wp_error_errno(load->err, -errno, "cannot keep the dump") : 0;
+    int rc = got || ferror(load->file) || fflush(copy) ? wp_error_errno(load->err, -errno, "cannot store the dump") : 0;
     rewind(copy);
     if (load->file != stdin)
         fclose(load->file);
@@ -194,7 +194,7 @@ static int load_all(struct wp_tool *tool, struct load *load, struct json_object 
 {
     int rc = make_seekable(load);
     if (!rc && wp_dump_next(&load->lines) >= 0 && (!load->lines.line || strcmp(load->lines.line, WP_DUMP_FIRST_LINE)))
-        rc = wp_error_set(load->err, -EBADMSG, "this is no dump: its first line is not '%s'", WP_DUMP_FIRST_LINE);
+        rc = wp_error_set(load->err, -EBADMSG, "this is not a dump: its first line is not '%s'", WP_DUMP_FIRST_LINE);
     if (!rc)
         rc = wp_dump_next(&load->lines);
     while (rc >= 0 && load->lines.line) {

@@ -42,7 +42,7 @@ int wp_tool_expect_store(const char *root, struct wp_error *err)
 {
     return is_store(root) ? 0
                           : wp_error_set(err, -ENOENT,
-                                "'%s' is no store: there is no release in it. Give the folder that an "
+                                "'%s' is not a store: there is no release in it. Give the folder that an "
                                 "aggregator's --store names",
                                 root);
 }
@@ -64,7 +64,7 @@ static int split_release(struct wp_tool_location *location, const char *path, co
 {
     char copy[PATH_MAX];
     if ((size_t)snprintf(location->rest, sizeof(location->rest), "%s", rest) >= sizeof(location->rest))
-        return wp_error_set(err, -ENAMETOOLONG, "'%.100s...' is no key", rest);
+        return wp_error_set(err, -ENAMETOOLONG, "'%.100s...' is not a key", rest);
     snprintf(copy, sizeof(copy), "%s", path);
     snprintf(location->release, sizeof(location->release), "%s", basename(copy));
     snprintf(copy, sizeof(copy), "%s", path);
@@ -120,7 +120,7 @@ int wp_tool_location_of(
         const char *word = arguments[i];
         const char *slash = strchr(word, '/');
         if (*location->release && *location->rest) {
-            rc = wp_error_set(err, -WP_TOOL_MISUSE, "'%s' is one word too many", word);
+            rc = wp_error_set(err, -WP_TOOL_MISUSE, "unexpected argument '%s'", word);
         } else if (*location->release) {
             rc = take_more(location->rest, sizeof(location->rest), word, err);
         } else {

@@ -437,7 +437,7 @@ static int parse(struct prune *prune)
     if (!rc)
         rc = wp_tool_age(tool, WP_TOOL_KEEP_AGE, &prune->release_age_s, prune->err);
     if (!rc && !prune->most_releases)
-        rc = wp_error_set(prune->err, -WP_TOOL_MISUSE, "--keep-releases 0 would keep none: leave it out to keep all");
+        rc = wp_error_set(prune->err, -WP_TOOL_MISUSE, "--keep-releases 0 would delete all: leave it out to keep all");
     if (!rc && tool->values[WP_TOOL_QUOTA] && !prune->quota_bytes)
         rc = wp_error_set(prune->err, -WP_TOOL_MISUSE, "--quota 0 would keep nothing: leave it out for no quota");
     return rc;

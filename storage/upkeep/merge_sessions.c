@@ -81,7 +81,7 @@ static int check_pair(struct wp_txn *to, struct wp_txn *from, const struct shard
         here->session, to->env->release, to->store->root, there->shard);
 }
 
-/* One session of `from`, all its seats. */
+/* One session of `from`, all its slots. */
 static bool is_imported(const struct shard_sessions *all, uint32_t first)
 {
     for (uint32_t i = first; i < all->count && !compare(&all->rows[i], &all->rows[first]); i++)
@@ -106,7 +106,7 @@ int wp_merge_sessions_check(struct wp_txn *to, struct wp_txn *from, struct wp_er
         for (; !rc && end < theirs.count && !compare(&theirs.rows[end], &ours.rows[j]); end++)
             if (is_imported(&theirs, i) || is_imported(&ours, j))
                 rc = check_pair(to, from, &theirs.rows[end], &ours.rows[j], err);
-        j++; /* its next seat meets the same ones */
+        j++; /* its next slot meets the same ones */
     }
     free(theirs.rows);
     free(ours.rows);

@@ -12,7 +12,7 @@ struct wp_merge {
     bool counts_twice;   /* takes a recording that `to` has from another shard, one of them by its capture */
     /* Told where each shard goes (NULL none). */
     void (*shard)(void *context, const char *shard, const char *as, const uint8_t origin[16]);
-    /* Told of values that are damaged on either side: they stay as they are. */
+    /* Called for values that are damaged on either side: they stay as they are. */
     void (*damaged)(void *context, const char *key, const char *reason);
     void *context;
     uint64_t written, same; /* values; counted up */

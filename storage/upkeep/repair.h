@@ -3,12 +3,12 @@
 #define WP_STORAGE_UPKEEP_REPAIR_H
 /*
  * Makes a release one that verifies again by giving up what is damaged. Values only: where the pages of data.mdb are
- * ruined there is nothing that could be told apart, and a backup is what helps.
+ * ruined there is nothing that could be separated, and a backup is what helps.
  */
 #include "storage/env/store.h"
 
 struct wp_repair {
-    /* Told of each value that was dropped (or mended, where is_dropped is false), and what that means. */
+    /* Called for each value that was dropped (or mended, where is_dropped is false), and what that means. */
     void (*done)(void *context, const char *key, const char *what, bool is_dropped);
     void *context;
     uint64_t now_s;

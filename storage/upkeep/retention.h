@@ -7,7 +7,8 @@
  */
 #include "storage/upkeep/retention_rule.h"
 
-/* -EBADMSG and the like only when the release cannot be listed; damaged values stay, and keep what depends on them. */
+/* -EBADMSG or another -errno only when the release cannot be listed; damaged values stay, and keep what depends on
+ * them. */
 int wp_txn_retain(struct wp_txn *txn, struct wp_retention *rule, struct wp_error *err);
 /* The part of it that stands alone: metadata of aggregates that hold no report and no trace any more. The others:
  * expiry.h. */

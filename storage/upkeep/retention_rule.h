@@ -10,7 +10,8 @@ struct wp_retention {
     struct wp_roll_up roll_up; /* first; when not `is_rolled`, hours and days of its ages are deleted instead */
     bool is_rolled;
     uint64_t traces_s, months_s, state_s; /* ages, from a timebox' end; WP_FOREVER */
-    /* Told of each value that goes, of each one that is made smaller (bytes: by how much) or becomes part of a sum. */
+    /* Called for each value that goes, of each one that is made smaller (bytes: by how much) or becomes part of a sum.
+     */
     void (*gone)(void *context, const char *key, uint64_t bytes, const char *why);
     void *context;
 };

@@ -17,7 +17,7 @@ struct pass {
     struct wp_verify *verify;
     struct wp_txn *txn;
     const char *release;
-    int rc; /* out of memory and the like */
+    int rc; /* out of memory or another fault */
 };
 
 static void fault(struct pass *pass, const char *key, const char *reason)
@@ -157,7 +157,7 @@ static int tell_head(void *context, const struct wp_env_head *head)
     snprintf(
         key, sizeof(key), "%.*s", (int)(head->key_size < sizeof(key) ? head->key_size : sizeof(key) - 1), head->key);
     snprintf(reason, sizeof(reason),
-        "it has %u pages, the first one says %llu or is no such page: it can be read and not deleted; repair mends "
+        "it has %u pages, the first one says %llu or is not such a page: it can be read and not deleted; repair mends "
         "that",
         head->pages, (unsigned long long)head->said);
     fault(context, key, reason);

@@ -80,7 +80,8 @@ int wp_key_format(const struct wp_key *key, char text[WP_KEY_ROOM], struct wp_er
     snprintf(text + used, WP_KEY_ROOM - used, "%s%s", key->shard,
         is_in_aggregate(key) ? key->aggregate + wp_bucket_base(key->aggregate) : "");
     if (*key->host && (key->kind != WP_VALUE_REPORT || !wp_host_part_valid(key->host)))
-        return wp_error_set(err, -EINVAL, "'%s' is no host's part of a %s", key->host, wp_value_kind_name(key->kind));
+        return wp_error_set(
+            err, -EINVAL, "'%s' is not a host's part of a %s", key->host, wp_value_kind_name(key->kind));
     used = strlen(text);
     if (*key->host)
         snprintf(text + used, WP_KEY_ROOM - used, "@%s", key->host);

@@ -60,7 +60,7 @@ def main():
     rate, whole = rates(settled, last), rates(before, last)
     programs, runs = rate["wakepath_collector_bpf_seconds_total"], rate["wakepath_collector_bpf_runs_total"]
     print(json.dumps({"machine": platform.processor() or platform.machine(), "kernel": platform.release(), "cpus": os.cpu_count(),
-                      "load": os.getloadavg()[0], "limit_percent": float(options.limit), "level": last["wakepath_collector_thinning_level"],
+                      "load": os.getloadavg()[0], "limit_percent": float(options.limit), "level": last["wakepath_collector_shedding_level"],
                       "with_events": round(1 - rate['wakepath_collector_left_out_seconds_total{what="events"}'], 3),
                       "own_percent": round(100 * own(rate), 2), "programs_percent": round(100 * programs, 2),
                       "over_percent": round(100 * (own(rate) + programs) - float(options.limit), 2),

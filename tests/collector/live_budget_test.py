@@ -47,10 +47,10 @@ class Budget(unittest.TestCase):
         return {name: float(value) for name, value in lines}
 
     def first_figures(self):
-        return self.until("figures", lambda: [now for now in [self.figures()] if "wakepath_collector_thinning_level" in now])[0]
+        return self.until("figures", lambda: [now for now in [self.figures()] if "wakepath_collector_shedding_level" in now])[0]
 
     def level(self):
-        return self.figures()["wakepath_collector_thinning_level"]
+        return self.figures()["wakepath_collector_shedding_level"]
 
     def begin(self, limit):
         """An aggregator and a collector; the collector's settings are in a file."""

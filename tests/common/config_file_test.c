@@ -54,8 +54,8 @@ static void test_refusals(void **state)
 {
     (void)state;
     expect("\n# x\nnoise = 1\n", "F:3: no such option 'noise'");
-    expect("connect = a\nconnect = b\n", "F:2: 'connect' has one value, and has it from line 1");
-    expect("connect = {a, b}\n", "F:1: 'connect' has one value, and has it from line 1");
+    expect("connect = a\nconnect = b\n", "F:2: 'connect' takes one value, and has one from line 1");
+    expect("connect = {a, b}\n", "F:1: 'connect' takes one value, and has one from line 1");
     expect("label = a\n\nlabel = b\n",
         "F:3: 'label' is set in line 1 already: add with +=, or write a list {\"a\", \"b\"}");
     expect("stats = maybe\n", "F:1: 'stats': is true or false, not 'maybe'");

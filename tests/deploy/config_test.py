@@ -104,7 +104,7 @@ class ConfigTest(unittest.TestCase):
         for name, key, endpoint in (("collector", "connect", "tcp://127.0.0.1:99999"), ("aggregator", "bind", "tcp://127.0.0.1"),
                                     ("aggregator", "bind", "tcp://127.0.0.1:74a7"), ("collector", "connect", "aggr:7447")):
             file = self.write(f'# where to\n{key} = "{endpoint}"\n')
-            self.assertIn(f"{file}:2: --{key}: '{endpoint}' is no endpoint", self.run_it(name, "--config", file, "--check-config", want=64))
+            self.assertIn(f"{file}:2: --{key}: '{endpoint}' is not an endpoint", self.run_it(name, "--config", file, "--check-config", want=64))
         file = self.write("output = x\nfrequncy = 1\n")
         self.assertIn(f"{file}:2: no such option 'frequncy'", self.run_it("collector", "--config", file, want=64))
         file = self.write("output = x\nready-fd = 1\n")

@@ -156,7 +156,7 @@ class ReloadTest(unittest.TestCase):
                 ("aggregator", "log-level = debug", "epoch = soon", "--epoch takes a number from 10 to 60000, not 'soon'"),
                 ("aggregator", "log-level = debug", "nonsense = 1", "no such option 'nonsense'"),
                 ("collector", "overhead-limit = 50", "frequency = 1x", "--frequency takes a number from 0 to 50000, not '1x'"),
-                ("collector", "log-level = debug", 'match-cmdline = "("', "'(' is no extended regular expression"),
+                ("collector", "log-level = debug", 'match-cmdline = "("', "'(' is not an extended regular expression"),
                 ("collector", "log-level = debug", 'window = "often"', "--window: ")):
             line = len(self.lines[name]) + 2
             lines = (good, bad)

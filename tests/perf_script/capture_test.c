@@ -254,9 +254,9 @@ static void whole_frames_in_the_wrong_place(void **state)
     put(made, made->frames[0].data, made->frames[0].size);
     assert_says(made, 0, "does not begin with a Hello");
     put(made, (const uint8_t *)"", 0);
-    assert_says(made, 0, "is no capture");
+    assert_says(made, 0, "is not a capture");
     put(made, (const uint8_t *)"PERFILE2 and the rest of a recording of something else", 54);
-    assert_says(made, 0, "is no capture");
+    assert_says(made, 0, "is not a capture");
     wp_buffer_fini(&more);
 }
 

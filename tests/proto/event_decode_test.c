@@ -126,8 +126,8 @@ static void refusals(void **state)
         {4, {4 << 3 | 2, 12, 0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1}, 14,
             "column 4 has fewer"},
         {0, {3 << 3 | 2, 1, 0}, 3, "columns of different length"}, {2, {2 << 3 | 2, 2, 1, 77}, 4, "unknown kind 77"},
-        {0, {13 << 3 | 2, 9}, 2, "no message"}, /* bytes that are not there */
-        {0, {13 << 3 | 3}, 1, "no message"},    /* a group */
+        {0, {13 << 3 | 2, 9}, 2, "not a message"}, /* bytes that are not there */
+        {0, {13 << 3 | 3}, 1, "not a message"},    /* a group */
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct wp_buffer bytes = {0};

@@ -138,7 +138,7 @@ class RunFigures(unittest.TestCase):
     def test_usage(self):
         for name in ("reporter.txt", ".prom", "prom"):
             said = self.report(64, metrics=name)
-            self.assertIn("is no name that ends in .prom", said)
+            self.assertIn("does not end in .prom", said)
         self.report(0, "--format", "json", out=self.path("v1.json"))  # a report that is printed is no run of the site
         self.assertFalse(os.path.exists(self.file))
 

@@ -143,14 +143,16 @@ static int describe_host(
     static const char *const said[][2] = {{"uuid", "6d1f0c52-93a4-4f0e-8f57-0b3a6d0e91c4"},
         {"kernel", "6.1.0-28-amd64"}, {"machine", "x86_64"}, {"cpus", "16"},
         {"boot", "e3b0c442-98fc-4c14-9afb-f4c8996fb924"}, {"source", "bpf"}, {"version", "0.1.0"}, {"label.rack", "r7"},
-        {"healed", "3"}, {"clock.messages", "98311"}, {"clock.contradictions", "0"}, {"clock.state", "usable"}};
+        {"repaired", "3"}, {"clock.messages", "98311"}, {"clock.contradictions", "0"}, {"clock.state", "usable"}};
     static const char *const received[][2] = {
         {"messages", "51200"}, {"bytes", "73400320"}, {"retransmits", "17"}, {"retransmit_bytes", "24616"}};
     static const char *const elsewhere[][2] = {{"unpaired", "904"}, {"unpaired_bytes", "1190211"}, {"ambiguous", "2"}};
     char key[600];
     int rc = 0;
     for (size_t i = 0; i < sizeof(said) / sizeof(*said) && !rc; i++) {
-        snprintf(key, sizeof(key), "host.%.200s.%s", host, said[i][0]);
+        /* every second one as older stores have it */
+        const char *name = host[strlen(host) - 1] % 2 && !strcmp(said[i][0], "repaired") ? "healed" : said[i][0];
+        snprintf(key, sizeof(key), "host.%.200s.%s", host, name);
         rc = put(txn, NULL, err, host[0] == '<' ? host : said[i][1], key);
     }
     for (size_t i = 0; i < 4 && !rc; i++) {

@@ -61,7 +61,7 @@ class ImportTest(StoreCase):
         path = self.holder.name + "/text"
         with open(path, "w", encoding="ascii") as file:
             file.write("not a capture at all, but long enough to be looked at\n")
-        self.assertIn("is no capture", self.take(1, path).stderr)
+        self.assertIn("is not a capture", self.take(1, path).stderr)
         self.assertIn("KEY=VALUE", self.take(64, path, "--label", "nothing").stderr)
         self.says(64, "import", path)  # where to?
 

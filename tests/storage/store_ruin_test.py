@@ -168,7 +168,7 @@ class Ruin(StoreCase):
             if words[-1] == "--drop-damaged":
                 verdict = self.ends(root, "wakepath-store", "verify", root)
                 if verdict.returncode:
-                    self.assertRegex(verdict.stdout + verdict.stderr, "data.mdb'? is (damaged|no LMDB)", "repair leaves nothing that it could mend")
+                    self.assertRegex(verdict.stdout + verdict.stderr, "data.mdb'? is (damaged|not an LMDB)", "repair leaves nothing that it could mend")
                     return
                 done = self.ends(root, "store_maker", root, "v1", "s", f"report:a1-1:{ago(1)}:5:600")
                 self.assertFalse(done.returncode)

@@ -92,7 +92,7 @@ class Text(StoreCase):
                                          lines[0] + "release v\nvalue \"q\"\n", text + "value \"q\"\n stored {\n  1\n }\n",
                                          text.replace(lines[2], lines[2] + lines[2], 1), text + "\0\n")):
             run = self.says(1, "load", f"{self.holder.name}/bad{number}", stdin=broken)
-            self.assertRegex(run.stderr, "line [0-9]+|no dump|twice")
+            self.assertRegex(run.stderr, "line [0-9]+|not a dump|twice")
 
     def test_hostile_dumps_only_get_refused(self):
         self.full()

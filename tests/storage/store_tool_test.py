@@ -152,8 +152,8 @@ class Tool(unittest.TestCase):
         with open(other + "/notes", "w", encoding="utf-8"):
             pass
         for command in ("ls", "stat", "verify", "releases", "compact", "prune", "dump"):
-            self.assertIn("is no store", self.says(1, command, other).stderr)
-        self.assertIn("is no store", self.says(1, "merge", other, "--into", self.holder.name + "/new").stderr)
+            self.assertIn("is not a store", self.says(1, command, other).stderr)
+        self.assertIn("is not a store", self.says(1, "merge", other, "--into", self.holder.name + "/new").stderr)
         self.says(1, "merge", other + "/nowhere", "--into", self.holder.name + "/newer")
         self.assertFalse(os.path.exists(self.holder.name + "/newer"))
 

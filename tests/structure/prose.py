@@ -26,6 +26,8 @@ RETIRED = {
     r"stretch(es)?": "interval",
     r"(outlet|outbox|leftovers)": "uplink, send queue, backlog",
     r"memo": "stack cache",
+    r"kept[ _]checks": "stored checks",
+    r"metadata[ _]room": "metadata limit",
     r"for the eye alone": "dry run",
     r"in the night( before)?": "(the present figure)",
     r"in our words": "(say it)",

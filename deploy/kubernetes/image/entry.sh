@@ -1,11 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# What the pods run: entry.sh ROLE [OPTION...], ROLE being collector, enroll (a node's key), aggregator, enroller (the desk that lists
+# What the pods run: entry.sh ROLE [OPTION...], ROLE being collector, enroll (a node's key), aggregator, enroller (the server that lists
 # nodes' keys) or reporter. Every option of collector, aggregator and reporter may also be a variable of the pod
 # (WAKEPATH_COLLECTOR_FREQUENCY, WAKEPATH_AGGREGATOR_EPOCH: wakepath.conf(5)); what is set here is only where things are.
 #   WAKEPATH_SHARDS     how many aggregators there are (1)
 #   WAKEPATH_ENDPOINT   where the N-th is: a format of printf (tcp://wakepath-aggregator-%d.wakepath-aggregator:7447); WAKEPATH_DESK: the
-#                       desk beside it (the same, :7448)
+#                       enrolment server beside it (the same, :7448)
 #   WAKEPATH_NODE       the node's name, of which a collector's shard is made; WAKEPATH_POD: the aggregator's, whose number is its shard
 #   WAKEPATH_KEYS, WAKEPATH_NODE_KEYS, WAKEPATH_DATA, WAKEPATH_SITE   folders (/etc/wakepath/keys, /var/lib/wakepath-node, /data, /site)
 set -eu
@@ -41,7 +41,7 @@ enroll() {
   exec wakepath enroll --key "$node_keys/node.key" --server-key "$keys/aggregator.pub" --token "$keys/token" $(connects "$desk") "$@"
 }
 
-# The shards have one key, which each lists as a shard's; the nodes' are listed by the desk.
+# The shards have one key, which each lists as a shard's; the nodes' are listed by the enrolment server.
 aggregator() {
   pod=${WAKEPATH_POD:?}
   mkdir -p "$data/allow"
