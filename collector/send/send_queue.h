@@ -17,7 +17,7 @@ void wp_send_queue_destroy(struct wp_send_queue *queue);
 /* Without a spool: what batches define stays readable when they are acknowledged, up to so many bytes of it; beyond
  * that none of it is kept. */
 int wp_send_queue_keep_entries(struct wp_send_queue *queue, size_t most_bytes, struct wp_error *err);
-/* Whether that is so from the first batch on: all that is unacknowledged can be told anew. */
+/* Whether that is so from the first batch on: all that is unacknowledged can be reissued. */
 bool wp_send_queue_has_entries(const struct wp_send_queue *queue);
 /* Copies a whole frame. -EAGAIN: memory is full, something must be acknowledged first. */
 int wp_send_queue_push(

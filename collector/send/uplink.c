@@ -249,7 +249,7 @@ static int begin_retelling(struct wp_uplink *o, struct wp_error *err)
         err);
 }
 
-/* Too large, and in memory: it is asked for once more, which says how far it was taken; the rest is told anew. */
+/* Too large, and in memory: it is asked for once more, which says how far it was taken; the rest is reissued. */
 static int pump_refused(struct wp_uplink *o, struct wp_error *err)
 {
     struct lane *lane = &o->before;
@@ -275,7 +275,7 @@ static int deliver_before(struct wp_uplink *o, struct wp_error *why)
     return rc == -ECONNREFUSED && may_retell && is_too_large(why) ? pump_refused(o, why) : rc;
 }
 
-/* What is refused is a backlog, which knows what to do, or is told anew, or lost. */
+/* What is refused is a backlog, which knows what to do, or is reissued, or lost. */
 static void pump_before(struct wp_uplink *o)
 {
     struct wp_error why = {0};
