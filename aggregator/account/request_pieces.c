@@ -84,15 +84,7 @@ void wp_request_pieces_close(struct wp_request_pieces *p)
 /* The first of a thread's parts that begins at `to_ns` or later. */
 static uint32_t end_before(const struct wp_request_pieces *p, const struct wp_request_parts *parts, uint64_t to_ns)
 {
-    uint32_t low = parts->first, high = parts->end;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (p->parts[middle].from_ns < to_ns)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return WP_LOWER_BOUND(at, parts->first, parts->end, p->parts[at].from_ns < to_ns);
 }
 
 /* The parts that hold [from, to) without a gap; none: there is one. */
