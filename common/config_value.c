@@ -18,6 +18,40 @@ uint32_t wp_config_number(
     return (uint32_t)value;
 }
 
+static void put_number(void *at, const struct wp_config_field *field, const struct argp_state *state, const char *text)
+{
+    uint64_t number = wp_config_number(state, field->name, text, field->low, field->high) * field->value;
+    if (field->size == sizeof(uint64_t))
+        *(uint64_t *)at = number;
+    else
+        *(uint32_t *)at = (uint32_t)number;
+}
+
+bool wp_config_put(
+    const struct wp_config_field *fields, void *options, const struct argp_state *state, int key, const char *text)
+{
+    while (fields->key && fields->key != key)
+        fields++;
+    if (!fields->key)
+        return false;
+    void *at = (char *)options + fields->offset;
+    switch (fields->kind) {
+    case WP_CONFIG_TEXT:
+        *(const char **)at = text;
+        break;
+    case WP_CONFIG_TEXT_OR_NONE:
+        *(const char **)at = strcmp(text, "none") ? text : NULL;
+        break;
+    case WP_CONFIG_FLAG:
+        *(bool *)at = fields->value;
+        break;
+    case WP_CONFIG_NUMBER:
+        put_number(at, fields, state, text);
+        break;
+    }
+    return true;
+}
+
 const char *wp_config_id(const struct argp_state *state, const char *what, const char *text)
 {
     if (!wp_id_valid(text))

@@ -11,8 +11,43 @@
 #include "common/window.h"
 
 #include <argp.h>
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
+/* Options that go into a field as they are: rows of a table, which ends with {0}. */
+enum wp_config_kind {
+    WP_CONFIG_TEXT,
+    WP_CONFIG_TEXT_OR_NONE, /* NULL for "none" */
+    WP_CONFIG_FLAG,         /* a bool, which becomes `value` */
+    WP_CONFIG_NUMBER        /* from low to high, times `value`; of 4 or 8 bytes */
+};
+
+struct wp_config_field {
+    int key;
+    enum wp_config_kind kind;
+    size_t offset, size;
+    const char *name; /* of a number's option: "--epoch" */
+    uint32_t low, high;
+    uint64_t value;
+};
+
+#define WP_CONFIG_FIELD(key, kind, type, field)                                                                        \
+    {                                                                                                                  \
+        key, kind, offsetof(type, field), sizeof(((type *)0)->field), 0, 0, 0, 1                                       \
+    }
+#define WP_CONFIG_CLEARED(key, type, field)                                                                            \
+    {                                                                                                                  \
+        key, WP_CONFIG_FLAG, offsetof(type, field), sizeof(bool), 0, 0, 0, 0                                           \
+    }
+#define WP_CONFIG_NUMBER_FIELD(key, name, type, field, low, high, factor)                                              \
+    {                                                                                                                  \
+        key, WP_CONFIG_NUMBER, offsetof(type, field), sizeof(((type *)0)->field), name, low, high, factor              \
+    }
+
+/* Puts the argument into its field of `options`; false: the key is in no row. */
+bool wp_config_put(
+    const struct wp_config_field *fields, void *options, const struct argp_state *state, int key, const char *text);
 /* A decimal number from low to high of the option `option` ("--epoch"). */
 uint32_t wp_config_number(
     const struct argp_state *state, const char *option, const char *text, uint32_t low, uint32_t high);

@@ -2,6 +2,7 @@
 #include "common/health.h"
 
 #include "common/clock.h"
+#include "common/config.h"
 #include "common/metrics.h"
 
 #include <arpa/inet.h>
@@ -366,4 +367,14 @@ void wp_health_publish(struct wp_health *health, const struct wp_buffer *metrics
     health->published_ns = wp_clock_ns();
     pthread_mutex_unlock(&health->lock);
     free(old);
+}
+
+const char *wp_health_option(const struct argp_state *state, const char *text)
+{
+    struct wp_error err = {0};
+    if (!strcmp(text, "none"))
+        return NULL;
+    if (wp_health_check(text, &err))
+        wp_config_refuse(state, "--metrics: %s", err.text);
+    return text;
 }

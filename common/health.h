@@ -11,6 +11,7 @@
 #include "common/error.h"
 #include "common/log.h"
 
+struct argp_state;
 struct wp_health;
 
 /* Where to listen: "ADDRESS:PORT", "[ADDRESS]:PORT" or "PORT" of 127.0.0.1; numbers, no names; port 0 takes a free one.
@@ -21,5 +22,8 @@ int wp_health_open(struct wp_health **health, const char *listen, const struct w
 void wp_health_close(struct wp_health *health); /* NULL-safe */
 /* From now on this is what is told; trouble NULL: all is well. Copies both. */
 void wp_health_publish(struct wp_health *health, const struct wp_buffer *metrics, const char *trouble);
+
+/* What the option --metrics takes: an address for wp_health_open, NULL for "none"; refuses others. */
+const char *wp_health_option(const struct argp_state *state, const char *text);
 
 #endif

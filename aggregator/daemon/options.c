@@ -203,6 +203,66 @@ static size_t strlen_without_slashes(const char *path)
     return size;
 }
 
+/* Of struct wp_aggregator_options. */
+#define FIELD(key, kind, field) WP_CONFIG_FIELD(key, kind, struct wp_aggregator_options, field)
+#define CLEARED(key, field) WP_CONFIG_CLEARED(key, struct wp_aggregator_options, field)
+#define NUMBER(key, name, field, low, high, factor)                                                                    \
+    WP_CONFIG_NUMBER_FIELD(key, name, struct wp_aggregator_options, field, low, high, factor)
+static const struct wp_config_field fields[] = {
+    FIELD(KEY_KEY, WP_CONFIG_TEXT, ingest.key_path),
+    FIELD(KEY_ALLOW, WP_CONFIG_TEXT, ingest.allow_path),
+    FIELD(KEY_STORE, WP_CONFIG_TEXT, engine.store),
+    FIELD(KEY_INSECURE, WP_CONFIG_FLAG, ingest.is_insecure),
+    CLEARED(KEY_NO_RESUME, is_resumed),
+    NUMBER(KEY_AUTO, "--auto-aggregates", engine.session.auto_aggregates, 0, 60, 1),
+    NUMBER(KEY_EXIT, "--exit-after-sessions", ingest.exit_after_sessions, 0, 1000000, 1),
+    NUMBER(KEY_READY, "--ready-fd", ingest.ready_fd, 0, 1 << 20, 1),
+    NUMBER(KEY_EPOCH, "--epoch", engine.session.epoch_ns, 10, 60000, WP_NS_PER_MS),
+    NUMBER(KEY_LATENESS, "--lateness", engine.session.lateness_ns, 0, 600000, WP_NS_PER_MS),
+    NUMBER(KEY_HISTORY, "--history", engine.session.history_ns, 1000, 3600000, WP_NS_PER_MS),
+    NUMBER(KEY_FIT, "--fit", engine.session.fit_ns, 1, 100000, WP_NS_PER_US),
+    NUMBER(KEY_JOIN, "--join", engine.session.join_ns, 1, 100000, WP_NS_PER_US),
+    NUMBER(KEY_LOOKBACK, "--lookback", engine.session.lookback_ns, 1000, 86400000, WP_NS_PER_MS),
+    NUMBER(KEY_LOOKBACK_MEMORY, "--lookback-memory", engine.session.lookback_bytes, 1, 1048576, 1 << 20),
+    NUMBER(KEY_LATE_SAMPLE, "--late-sample", engine.session.late_sample_ns, 1, 100000, WP_NS_PER_US),
+    NUMBER(KEY_MEMORY, "--memory", engine.memory, 0, 1 << 26, 1 << 20),
+    NUMBER(KEY_HOST_MEMORY, "--host-memory", engine.host_memory, 0, 1 << 26, 1 << 20),
+    NUMBER(KEY_HOSTS, "--host-reports", engine.host_parts, 0, WP_HOST_PARTS_LIMIT, 1),
+    NUMBER(KEY_DEPTH, "--depth", engine.session.depth, 2, WP_DEPTH_LIMIT, 1),
+    NUMBER(KEY_BUDGET, "--budget", engine.session.budget, 10000, 2000000000, 1),
+    NUMBER(KEY_WIDTH, "--width", engine.session.width, 100, 100000000, 1),
+    NUMBER(KEY_EXPECT, "--expect-hosts", engine.expected_hosts, 0, WP_FLEET_HOSTS, 1),
+    NUMBER(KEY_GIVE_UP, "--give-up", engine.give_up_ns, 100, 3600000, WP_NS_PER_MS),
+    {0},
+};
+
+/* What only all options together tell. */
+static void check(struct wp_aggregator_options *options, const struct argp_state *state)
+{
+    const struct wp_engine_options *engine = &options->engine;
+    struct wp_error err = {0};
+    if (!options->ingest.endpoint || !engine->store)
+        wp_config_refuse(state, "--bind and --store are needed");
+    if (engine->session.lookback_ns && options->is_resumed)
+        wp_config_refuse(
+            state, "--lookback needs --no-resume: what is kept for a restart reaches back over the history only");
+    if (wp_endpoint_check_keys(options->ingest.endpoint, true,
+            (options->ingest.key_path != NULL) + (options->ingest.allow_path != NULL), options->ingest.is_insecure,
+            &err))
+        wp_config_refuse(state, "%s", err.text);
+}
+
+static void set_resume(struct wp_aggregator_options *options)
+{
+    struct wp_engine_options *engine = &options->engine;
+    if (options->is_resumed && options->resume)
+        options->resume_owned = strdup(options->resume);
+    else if (options->is_resumed &&
+        asprintf(&options->resume_owned, "%.*s.resume", (int)strlen_without_slashes(engine->store), engine->store) < 0)
+        options->resume_owned = NULL;
+    engine->resume = options->resume_owned;
+}
+
 static error_t parse_option(int key, char *argument, struct argp_state *state)
 {
     struct wp_aggregator_options *options = state->input;
@@ -215,20 +275,8 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
             wp_config_refuse(state, "--bind: %s", err.text);
         options->ingest.endpoint = argument;
         break;
-    case KEY_KEY:
-        options->ingest.key_path = argument;
-        break;
-    case KEY_ALLOW:
-        options->ingest.allow_path = argument;
-        break;
-    case KEY_INSECURE:
-        options->ingest.is_insecure = true;
-        break;
     case KEY_PEER:
         add_peer(options, state, argument);
-        break;
-    case KEY_STORE:
-        engine->store = argument;
         break;
     case KEY_RELEASE:
         engine->default_release = wp_config_id(state, "a release", argument);
@@ -242,64 +290,12 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
     case KEY_AGGREGATE:
         add_rule(options, state, argument);
         break;
-    case KEY_AUTO:
-        engine->session.auto_aggregates = wp_config_number(state, "--auto-aggregates", argument, 0, 60);
-        break;
-    case KEY_EXIT:
-        options->ingest.exit_after_sessions = wp_config_number(state, "--exit-after-sessions", argument, 0, 1000000);
-        break;
-    case KEY_READY:
-        options->ingest.ready_fd = (int)wp_config_number(state, "--ready-fd", argument, 0, 1 << 20);
-        break;
     case KEY_WINDOW:
         options->window = wp_config_window(state, argument);
-        break;
-    case KEY_EPOCH:
-        engine->session.epoch_ns = wp_config_number(state, "--epoch", argument, 10, 60000) * 1000000ull;
-        break;
-    case KEY_LATENESS:
-        engine->session.lateness_ns = wp_config_number(state, "--lateness", argument, 0, 600000) * 1000000ull;
-        break;
-    case KEY_HISTORY:
-        engine->session.history_ns = wp_config_number(state, "--history", argument, 1000, 3600000) * 1000000ull;
-        break;
-    case KEY_FIT:
-        engine->session.fit_ns = wp_config_number(state, "--fit", argument, 1, 100000) * 1000ull;
-        break;
-    case KEY_JOIN:
-        engine->session.join_ns = wp_config_number(state, "--join", argument, 1, 100000) * 1000ull;
-        break;
-    case KEY_LOOKBACK:
-        engine->session.lookback_ns = wp_config_number(state, "--lookback", argument, 1000, 86400000) * 1000000ull;
-        break;
-    case KEY_LOOKBACK_MEMORY:
-        engine->session.lookback_bytes = (uint64_t)wp_config_number(state, "--lookback-memory", argument, 1, 1048576)
-            << 20;
-        break;
-    case KEY_LATE_SAMPLE:
-        engine->session.late_sample_ns = wp_config_number(state, "--late-sample", argument, 1, 100000) * 1000ull;
         break;
     case KEY_LATE_AFTER:
         engine->late_after_s =
             strcmp(argument, "never") ? wp_config_number(state, "--late-after", argument, 0, UINT32_MAX) : UINT64_MAX;
-        break;
-    case KEY_MEMORY:
-        engine->memory = (uint64_t)wp_config_number(state, "--memory", argument, 0, 1 << 26) << 20;
-        break;
-    case KEY_HOST_MEMORY:
-        engine->host_memory = (uint64_t)wp_config_number(state, "--host-memory", argument, 0, 1 << 26) << 20;
-        break;
-    case KEY_HOSTS:
-        engine->host_parts = wp_config_number(state, "--host-reports", argument, 0, WP_HOST_PARTS_LIMIT);
-        break;
-    case KEY_DEPTH:
-        engine->session.depth = wp_config_number(state, "--depth", argument, 2, WP_DEPTH_LIMIT);
-        break;
-    case KEY_BUDGET:
-        engine->session.budget = wp_config_number(state, "--budget", argument, 10000, 2000000000);
-        break;
-    case KEY_WIDTH:
-        engine->session.width = wp_config_number(state, "--width", argument, 100, 100000000);
         break;
     case KEY_RELEASE_RULE:
         add_release_rule(options, state, argument);
@@ -308,19 +304,8 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
         options->resume = argument;
         options->is_resumed = true;
         break;
-    case KEY_NO_RESUME:
-        options->is_resumed = false;
-        break;
-    case KEY_EXPECT:
-        engine->expected_hosts = wp_config_number(state, "--expect-hosts", argument, 0, WP_FLEET_HOSTS);
-        break;
-    case KEY_GIVE_UP:
-        engine->give_up_ns = wp_config_number(state, "--give-up", argument, 100, 3600000) * 1000000ull;
-        break;
     case KEY_METRICS:
-        options->ingest.metrics = strcmp(argument, "none") ? argument : NULL;
-        if (options->ingest.metrics && wp_health_check(argument, &err))
-            wp_config_refuse(state, "--metrics: %s", err.text);
+        options->ingest.metrics = wp_health_option(state, argument);
         break;
     case KEY_LOG:
         options->log_level = wp_config_log_level(state, argument);
@@ -329,27 +314,13 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
         wp_config_refuse(state, "unexpected argument '%s'", argument);
         break;
     case ARGP_KEY_END:
-        if (!options->ingest.endpoint || !engine->store)
-            wp_config_refuse(state, "--bind and --store are needed");
-        if (engine->session.lookback_ns && options->is_resumed)
-            wp_config_refuse(
-                state, "--lookback needs --no-resume: what is kept for a restart reaches back over the history only");
-        if (wp_endpoint_check_keys(options->ingest.endpoint, true,
-                (options->ingest.key_path != NULL) + (options->ingest.allow_path != NULL), options->ingest.is_insecure,
-                &err))
-            wp_config_refuse(state, "%s", err.text);
-        if (options->is_resumed && options->resume)
-            options->resume_owned = strdup(options->resume);
-        else if (options->is_resumed &&
-            asprintf(&options->resume_owned, "%.*s.resume", (int)strlen_without_slashes(engine->store), engine->store) <
-                0)
-            options->resume_owned = NULL;
-        engine->resume = options->resume_owned;
+        check(options, state);
+        set_resume(options);
         if (!engine->session.rule_count && !engine->session.auto_aggregates)
             engine->session.auto_aggregates = 20;
         break;
     default:
-        return ARGP_ERR_UNKNOWN;
+        return wp_config_put(fields, options, state, key, argument) ? 0 : ARGP_ERR_UNKNOWN;
     }
     return 0;
 }

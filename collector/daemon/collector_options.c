@@ -294,6 +294,29 @@ static void check(const struct wp_collector_options *o, struct argp_state *state
         wp_config_refuse(state, "--filter-pid, --netns and --match-cmdline are of the live kernel");
 }
 
+/* Of struct wp_collector_options. */
+#define FIELD(key, kind, field) WP_CONFIG_FIELD(key, kind, struct wp_collector_options, field)
+#define NUMBER(key, name, field, low, high, factor)                                                                    \
+    WP_CONFIG_NUMBER_FIELD(key, name, struct wp_collector_options, field, low, high, factor)
+static const struct wp_config_field fields[] = {
+    FIELD(KEY_KEY, WP_CONFIG_TEXT, uplink.endpoints.key_path),
+    FIELD(KEY_SPOOL, WP_CONFIG_TEXT, uplink.spool),
+    FIELD(KEY_OUTPUT, WP_CONFIG_TEXT, uplink.output),
+    FIELD(KEY_HOSTNAME, WP_CONFIG_TEXT, hostname),
+    FIELD(KEY_LEFT_OUT, WP_CONFIG_TEXT, bpf.left_out),
+    FIELD(KEY_CACHE, WP_CONFIG_TEXT_OR_NONE, bpf.unwind_cache),
+    FIELD(KEY_DEBUGINFOD, WP_CONFIG_TEXT_OR_NONE, debuginfod),
+    FIELD(KEY_INSECURE, WP_CONFIG_FLAG, uplink.endpoints.is_insecure),
+    FIELD(KEY_STATS, WP_CONFIG_FLAG, says_stats),
+    FIELD(KEY_NO_SECCOMP, WP_CONFIG_FLAG, is_unfiltered),
+    NUMBER(KEY_FREQUENCY, "--frequency", bpf.frequency_hz, 0, 50000, 1),
+    NUMBER(KEY_FILTER, "--filter-pid", bpf.filter_pid, 1, 1u << 22, 1),
+    NUMBER(KEY_RECORDER, "--recorder-pid", recorder_pid, 1, 1u << 22, 1),
+    NUMBER(KEY_COMMAND, "--command-pid", command_pid, 1, 1u << 22, 1),
+    NUMBER(KEY_READY, "--ready-fd", ready_fd, 0, 1 << 20, 1),
+    {0},
+};
+
 static error_t parse_option(int key, char *argument, struct argp_state *state)
 {
     struct parse *parse = state->input;
@@ -306,17 +329,8 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
     case KEY_CONNECT:
         take_endpoint(&o->uplink.endpoints, state, argument);
         break;
-    case KEY_KEY:
-        o->uplink.endpoints.key_path = argument;
-        break;
     case KEY_SERVER_KEY:
         take_server_key(&o->uplink.endpoints, state, argument);
-        break;
-    case KEY_INSECURE:
-        o->uplink.endpoints.is_insecure = true;
-        break;
-    case KEY_SPOOL:
-        o->uplink.spool = argument;
         break;
     case KEY_SPOOL_LIMIT:
         o->uplink.spool_limit =
@@ -326,23 +340,8 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
         o->uplink.session_bytes =
             take_bytes(state, argument, SESSION_LEAST, SESSION_MOST, "--session-limit takes bytes from 64K to 768M");
         break;
-    case KEY_OUTPUT:
-        o->uplink.output = argument;
-        break;
-    case KEY_FREQUENCY:
-        o->bpf.frequency_hz = wp_config_number(state, "--frequency", argument, 0, 50000);
-        break;
     case KEY_WINDOW:
         *parse->live->window = wp_config_window(state, argument);
-        break;
-    case KEY_FILTER:
-        o->bpf.filter_pid = wp_config_number(state, "--filter-pid", argument, 1, 1u << 22);
-        break;
-    case KEY_RECORDER:
-        o->recorder_pid = wp_config_number(state, "--recorder-pid", argument, 1, 1u << 22);
-        break;
-    case KEY_COMMAND:
-        o->command_pid = wp_config_number(state, "--command-pid", argument, 1, 1u << 22);
         break;
     case KEY_NETNS:
         take_netns(o, state, argument);
@@ -354,17 +353,11 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
     case KEY_RELEASE:
         o->release = wp_config_id(state, "a release", argument);
         break;
-    case KEY_HOSTNAME:
-        o->hostname = argument;
-        break;
     case KEY_LABEL:
         take_listed(state, o->labels, &o->label_count, argument);
         break;
     case KEY_DURATION:
         take_duration(o, state, argument);
-        break;
-    case KEY_READY:
-        o->ready_fd = (int)wp_config_number(state, "--ready-fd", argument, 0, 1 << 20);
         break;
     case KEY_LOG:
         *parse->live->log_level = wp_config_log_level(state, argument);
@@ -384,19 +377,8 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
     case KEY_PROBE:
         take_probe(o, state, argument);
         break;
-    case KEY_LEFT_OUT:
-        o->bpf.left_out = argument;
-        break;
     case KEY_METRICS:
-        o->metrics = strcmp(argument, "none") ? argument : NULL;
-        if (o->metrics && wp_health_check(o->metrics, &err))
-            wp_config_refuse(state, "--metrics: %s", err.text);
-        break;
-    case KEY_CACHE:
-        o->bpf.unwind_cache = strcmp(argument, "none") ? argument : NULL;
-        break;
-    case KEY_DEBUGINFOD:
-        o->debuginfod = strcmp(argument, "none") ? argument : NULL;
+        o->metrics = wp_health_option(state, argument);
         break;
     case KEY_LEARN:
         take_listed(state, o->learned, &o->learned_count, argument);
@@ -404,12 +386,6 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
     case KEY_OVERHEAD:
         if (take_overhead(argument, &o->overhead_percent, &err))
             wp_config_refuse(state, "%s", err.text);
-        break;
-    case KEY_STATS:
-        o->says_stats = true;
-        break;
-    case KEY_NO_SECCOMP:
-        o->is_unfiltered = true;
         break;
     case ARGP_KEY_ARG:
         wp_config_refuse(state, "unexpected argument '%s'", argument);
@@ -420,7 +396,7 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
         choose_spool(o);
         break;
     default:
-        return ARGP_ERR_UNKNOWN;
+        return wp_config_put(fields, o, state, key, argument) ? 0 : ARGP_ERR_UNKNOWN;
     }
     return 0;
 }

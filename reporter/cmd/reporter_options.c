@@ -2,6 +2,7 @@
 #include "reporter/cmd/reporter_options.h"
 
 #include "common/config.h"
+#include "common/config_value.h"
 #include "reporter/compare/operand_spec.h"
 #include "reporter/export/export_table.h"
 #include "storage/value/bucket.h"
@@ -128,15 +129,48 @@ static void check(struct argp_state *state, struct wp_reporter_options *options)
         argp_error(state, "give --out DIR for the site, --single-file, or a --format to print");
 }
 
+/* Of struct wp_reporter_options. */
+#define FIELD(key, kind, field) WP_CONFIG_FIELD(key, kind, struct wp_reporter_options, field)
+static const struct wp_config_field fields[] = {
+    FIELD('o', WP_CONFIG_TEXT, out),
+    FIELD(KEY_PARTS, WP_CONFIG_TEXT, parts),
+    FIELD(KEY_SINGLE, WP_CONFIG_FLAG, is_single),
+    FIELD(KEY_GZIP, WP_CONFIG_FLAG, is_gzipped),
+    FIELD(KEY_NO_DISK, WP_CONFIG_FLAG, source.no_disk),
+    FIELD('q', WP_CONFIG_FLAG, quiet),
+    {0},
+};
+
+static void add_source_map(struct wp_source_options *source, const struct argp_state *state, const char *arg)
+{
+    if (!strchr(arg, '=') || !strchr(arg, '=')[1])
+        argp_error(state, "'%s' is not PREFIX=DIR", arg);
+    if (source->map_count == WP_SOURCE_MAPS)
+        argp_error(state, "at most %u of --source-map", WP_SOURCE_MAPS);
+    source->maps[source->map_count++] = arg;
+}
+
+static void add_source_disk(struct wp_source_options *source, const struct argp_state *state, const char *arg)
+{
+    if (*arg != '/')
+        argp_error(state, "'%s' is not a folder's whole path", arg);
+    if (source->disk_count == WP_SOURCE_MAPS)
+        argp_error(state, "at most %u of --source-disk", WP_SOURCE_MAPS);
+    source->disks[source->disk_count++] = arg;
+}
+
+static void check_metrics_file(const struct argp_state *state, const char *arg)
+{
+    if (strlen(arg) <= strlen(METRICS_END) || strcmp(arg + strlen(arg) - strlen(METRICS_END), METRICS_END))
+        argp_error(state, "'%s' does not end in " METRICS_END ": node-exporter passes over others", arg);
+}
+
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
     struct wp_reporter_options *options = state->input;
     switch (key) {
     case ARGP_KEY_INIT:
         state->child_inputs[0] = &options->common;
-        break;
-    case 'o':
-        options->out = arg;
         break;
     case 'r':
         if (!wp_named_valid(arg))
@@ -165,9 +199,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         if (!options->exemplar)
             argp_error(state, "exemplars are counted from 1");
         break;
-    case KEY_SINGLE:
-        options->is_single = true;
-        break;
     case KEY_SINCE:
         parse_time(state, arg, &options->selection.since_s);
         break;
@@ -192,36 +223,15 @@ static error_t parse(int key, char *arg, struct argp_state *state)
             argp_error(state, "'%.100s' names no hosts: shell patterns parted by commas, as web-1 or web-*", arg);
         options->canary = arg;
         break;
-    case KEY_GZIP:
-        options->is_gzipped = true;
-        break;
     case KEY_SOURCE_MAP:
-        if (!strchr(arg, '=') || !strchr(arg, '=')[1])
-            argp_error(state, "'%s' is not PREFIX=DIR", arg);
-        if (options->source.map_count == WP_SOURCE_MAPS)
-            argp_error(state, "at most %u of --source-map", WP_SOURCE_MAPS);
-        options->source.maps[options->source.map_count++] = arg;
+        add_source_map(&options->source, state, arg);
         break;
     case KEY_SOURCE_DISK:
-        if (*arg != '/')
-            argp_error(state, "'%s' is not a folder's whole path", arg);
-        if (options->source.disk_count == WP_SOURCE_MAPS)
-            argp_error(state, "at most %u of --source-disk", WP_SOURCE_MAPS);
-        options->source.disks[options->source.disk_count++] = arg;
-        break;
-    case KEY_NO_DISK:
-        options->source.no_disk = true;
-        break;
-    case KEY_PARTS:
-        options->parts = arg;
+        add_source_disk(&options->source, state, arg);
         break;
     case KEY_METRICS_FILE:
-        if (strlen(arg) <= strlen(METRICS_END) || strcmp(arg + strlen(arg) - strlen(METRICS_END), METRICS_END))
-            argp_error(state, "'%s' does not end in " METRICS_END ": node-exporter passes over others", arg);
+        check_metrics_file(state, arg);
         options->metrics_file = arg;
-        break;
-    case 'q':
-        options->quiet = true;
         break;
     case ARGP_KEY_ARG:
         argp_error(state, "unexpected argument '%s'", arg);
@@ -230,7 +240,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         check(state, options);
         break;
     default:
-        return ARGP_ERR_UNKNOWN;
+        return wp_config_put(fields, options, state, key, arg) ? 0 : ARGP_ERR_UNKNOWN;
     }
     return 0;
 }
