@@ -249,7 +249,8 @@ static void spool_again(struct wp_send_queue *o, bool may_go)
         if (!rc)
             rc = wp_batch_decode(&o->batch, frame.payload, frame.size, &why);
         if (!rc)
-            rc = wp_spool_append(o->spool, o->session, &o->batch, oldest->bytes, oldest->size, may_go, &why);
+            rc = wp_spool_append(
+                o->spool, o->session, &o->batch, &(struct wp_spool_frame){oldest->bytes, oldest->size, may_go}, &why);
         if (!rc)
             was_spooled(o, oldest);
     }
@@ -282,7 +283,7 @@ int wp_send_queue_push(
     if (o->unsynced && is_full(o, size))
         sync_spool(o);
     if (takes_spool(o) && !waiting(o)) {
-        is_spooled = !wp_spool_append(o->spool, o->session, batch, bytes, size, false, &why);
+        is_spooled = !wp_spool_append(o->spool, o->session, batch, &(struct wp_spool_frame){bytes, size, false}, &why);
         if (!is_spooled)
             say_trouble(o, &why);
     }

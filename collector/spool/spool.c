@@ -382,9 +382,10 @@ static int drop_with_reserve(struct wp_spool *s, bool may_lose, struct wp_error 
 }
 
 int wp_spool_append(struct wp_spool *s, struct wp_spool_session *session, const struct wp_batch *batch,
-    const uint8_t *frame, size_t size, bool may_go, struct wp_error *err)
+    const struct wp_spool_frame *frame, struct wp_error *err)
 {
     int rc = 1;
+    size_t size = frame->size;
     uint64_t lost = lost_batches(s);
     if (size > s->limit / 2)
         return wp_error_set(
@@ -395,14 +396,14 @@ int wp_spool_append(struct wp_spool *s, struct wp_spool_session *session, const 
         say_full(s, "its limit");
     if (rc <= 0)
         return rc ? rc : wp_error_set(err, -ENOSPC, "the spool is full of data that cannot be removed");
-    rc = wp_spool_session_append(session, batch, frame, size, err);
+    rc = wp_spool_session_append(session, batch, frame->bytes, size, err);
     while (rc == -ENOSPC || rc == -EDQUOT) {
-        int dropped = drop_with_reserve(s, may_go, NULL);
+        int dropped = drop_with_reserve(s, frame->may_go, NULL);
         if (dropped <= 0)
             break;
         if (lost_batches(s) > lost)
             say_full(s, "the disk");
-        rc = wp_spool_session_append(session, batch, frame, size, err);
+        rc = wp_spool_session_append(session, batch, frame->bytes, size, err);
     }
     return rc;
 }

@@ -27,10 +27,16 @@ bool wp_spool_has_successors(const struct wp_spool *spool);
 void wp_spool_hold(struct wp_spool *spool, const struct wp_spool_session *session);
 /* The oldest of the other sessions, NULL: none is left. */
 struct wp_spool_session *wp_spool_backlog(struct wp_spool *spool);
+struct wp_spool_frame {
+    const uint8_t *bytes; /* of a batch, as it is sent */
+    size_t size;
+    bool may_go;
+};
+
 /* As wp_spool_session_append; makes room first. When the disk is full before the limit is reached, batches that are not
  * acknowledged go only if they `may_go`: else -ENOSPC. */
 int wp_spool_append(struct wp_spool *spool, struct wp_spool_session *session, const struct wp_batch *batch,
-    const uint8_t *frame, size_t size, bool may_go, struct wp_error *err);
+    const struct wp_spool_frame *frame, struct wp_error *err);
 /* The session that is recorded is a part of the backlog from now on. */
 void wp_spool_let_go(struct wp_spool *spool, const struct wp_spool_session *session);
 /* All of it has arrived: its folder is removed. */

@@ -252,12 +252,20 @@ static bool ask_here(
     return true;
 }
 
+struct mapped { /* an object in a process */
+    uint32_t pid;
+    const struct wp_mapping *mapping;
+    const struct wp_object *object;
+};
+
 /* Whether an answer will come from the fleet. The file is opened meanwhile: its process may be gone when it must be
  * read. */
-static bool ask_fleet(struct wp_symbolizer *z, struct object *o, uint32_t pid, const struct wp_mapping *mapping,
-    const struct wp_object *object, uint64_t offset, uint32_t ticket)
+static bool ask_fleet(
+    struct wp_symbolizer *z, struct object *o, const struct mapped *mapped, uint64_t offset, uint32_t ticket)
 {
     uint32_t number;
+    const struct wp_mapping *mapping = mapped->mapping;
+    const struct wp_object *object = mapped->object;
     struct wp_build build = build_of(object);
     if (!z->fleet || !wp_fleet_names_are_on(z->fleet) || !build.size ||
         wp_named_files_find(z->files, build_key(build.bytes, build.size), &number) ||
@@ -266,12 +274,12 @@ static bool ask_fleet(struct wp_symbolizer *z, struct object *o, uint32_t pid, c
     o->asking++;
     if (o->held || !(o->held = calloc(1, sizeof(*o->held))))
         return true;
-    if (open_object(&o->held->file, pid, mapping, object)) { /* the fleet may know it all the same */
+    if (open_object(&o->held->file, mapped->pid, mapping, object)) { /* the fleet may know it all the same */
         free(o->held);
         o->held = NULL;
         return true;
     }
-    o->held->root_fd = wp_process_root(pid);
+    o->held->root_fd = wp_process_root(mapped->pid);
     snprintf(o->held->path, sizeof(o->held->path), "%.255s", object->path);
     return true;
 }
@@ -383,7 +391,7 @@ bool wp_symbolizer_ask(struct wp_symbolizer *z, const struct wp_address_spaces *
     }
     struct object *o = object_of(z, mapping->object);
     struct wp_build build = build_of(&object);
-    if (o && !o->number && ask_fleet(z, o, pid, mapping, &object, offset, ticket))
+    if (o && !o->number && ask_fleet(z, o, &(struct mapped){pid, mapping, &object}, offset, ticket))
         return true;
     if (o && !o->number && o->tries < TRIES)
         load(z, o, pid, mapping, &object);

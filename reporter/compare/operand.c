@@ -74,16 +74,13 @@ int wp_aggregate_choose(const struct wp_snapshot *snapshot, const char *asked, c
             count, count ? ", the first is " : "", count ? aggregates[0] : "");
     bool is_found = best; /* totals are read only when they decide */
     for (size_t i = 0; i < count && !is_found && !rc; i++) {
-        struct wp_report *report = NULL;
-        struct wp_damage *damage = NULL;
-        size_t damaged = 0;
-        if (!wp_snapshot_report(snapshot, aggregates[i], selection, &report, &damage, &damaged, NULL) &&
-            (!best || wp_report_total(report) > largest)) {
+        struct wp_snapshot_sum sum;
+        if (!wp_snapshot_report(snapshot, aggregates[i], selection, &sum, NULL) &&
+            (!best || wp_report_total(sum.report) > largest)) {
             best = aggregates[i];
-            largest = wp_report_total(report);
+            largest = wp_report_total(sum.report);
         }
-        wp_report_destroy(report);
-        wp_damage_free(damage, damaged);
+        wp_snapshot_sum_fini(&sum);
     }
     if (!rc && !best)
         rc = wp_error_set(err, -ENOENT, "release %s has no readable report", snapshot->release);

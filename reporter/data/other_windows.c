@@ -47,7 +47,8 @@ int wp_other_windows_read(struct wp_facts *facts, const struct wp_snapshot *snap
     struct newest newest = {0};
     struct wp_exemplar_facts *exemplars = &facts->exemplars;
     bool was_shown = false;
-    int rc = wp_snapshot_traces(snapshot, facts->aggregate, selection, &newest.of_store, take, &newest, err);
+    const struct wp_trace_visit visit = {.each = take, .context = &newest, .of_store = &newest.of_store};
+    int rc = wp_snapshot_traces(snapshot, facts->aggregate, selection, &visit, err);
     struct wp_exemplar_fact *rows = wp_pool_alloc(&facts->pool, (exemplars->count + newest.count + 1) * sizeof(*rows));
     if (rows && exemplars->count)
         memcpy(rows, exemplars->rows, exemplars->count * sizeof(*rows));

@@ -301,22 +301,21 @@ static int read_exemplars(struct wp_facts *facts, const struct wp_snapshot *snap
 int wp_facts_read(struct wp_facts *facts, const struct wp_snapshot *snapshot, const char *aggregate,
     const struct wp_selection *selection, struct wp_error *err)
 {
-    struct wp_report *report = NULL;
+    struct wp_snapshot_sum sum;
     struct wp_trace *trace = NULL;
-    struct wp_damage *damage = NULL;
     struct wp_error trace_error = {0};
     struct wp_recordings recordings = {0};
-    size_t damage_count = 0;
     memset(facts, 0, sizeof(*facts));
-    int rc = wp_snapshot_report(snapshot, aggregate, selection, &report, &damage, &damage_count, err);
+    int rc = wp_snapshot_report(snapshot, aggregate, selection, &sum, err);
     if (rc)
         return rc;
     int trace_rc = wp_snapshot_trace(snapshot, aggregate, selection, &trace, &trace_error);
     struct wp_trace *by_threads = read_by_threads(snapshot, aggregate, selection);
-    rc = build(facts, &(struct origin){snapshot->release, aggregate, report, trace_rc ? NULL : trace, by_threads}, err);
+    rc = build(
+        facts, &(struct origin){snapshot->release, aggregate, sum.report, trace_rc ? NULL : trace, by_threads}, err);
     wp_trace_destroy(by_threads);
-    facts->damage = damage;
-    facts->damage_count = damage_count;
+    facts->damage = sum.damage;
+    facts->damage_count = sum.damage_count;
     facts->group = selection && selection->hosts ? wp_pool_text(&facts->pool, selection->hosts) : NULL;
     if (!rc)
         rc = read_metadata(facts, snapshot, err);

@@ -49,22 +49,19 @@ static int read_one(
     const struct wp_facts *facts = context->facts;
     static const struct wp_selection everything;
     struct wp_snapshot snapshot;
-    struct wp_report *report = NULL;
-    struct wp_damage *damage = NULL;
-    size_t damaged = 0;
+    struct wp_snapshot_sum sum;
     int rc = wp_snapshot_begin(&snapshot, stores, release, err);
     if (rc)
         return rc;
-    rc = wp_snapshot_report(&snapshot, facts->aggregate, &everything, &report, &damage, &damaged, err);
+    rc = wp_snapshot_report(&snapshot, facts->aggregate, &everything, &sum, err);
     wp_snapshot_end(&snapshot);
-    wp_damage_free(damage, damaged);
     if (rc)
         return rc;
     struct wp_release_overlap window = {.release = wp_pool_text(&context->pool, release)};
-    meet(&window, facts->report, report);
+    meet(&window, facts->report, sum.report);
     window.here = wp_host_names(&context->pool, facts->report);
-    window.there = wp_host_names(&context->pool, report);
-    wp_report_destroy(report);
+    window.there = wp_host_names(&context->pool, sum.report);
+    wp_snapshot_sum_fini(&sum);
     if (window.both_ns)
         context->overlaps[context->overlap_count++] = window;
     return 0;

@@ -296,48 +296,46 @@ int wp_snapshot_shards(const struct wp_snapshot *snapshot, char ***shards, size_
     return gather(snapshot, wp_txn_shards, shards, count, err);
 }
 
+void wp_snapshot_sum_fini(struct wp_snapshot_sum *sum)
+{
+    wp_report_destroy(sum->report);
+    wp_damage_free(sum->damage, sum->damage_count);
+    *sum = (struct wp_snapshot_sum){0};
+}
+
 int wp_snapshot_report(const struct wp_snapshot *snapshot, const char *aggregate, const struct wp_selection *selection,
-    struct wp_report **report, struct wp_damage **damage, size_t *damage_count, struct wp_error *err)
+    struct wp_snapshot_sum *sum, struct wp_error *err)
 {
     size_t merged = 0;
     char bucket[WP_ID_ROOM];
-    *report = NULL;
-    *damage = NULL;
-    *damage_count = 0;
+    *sum = (struct wp_snapshot_sum){0};
     int rc = wp_snapshot_bucket(snapshot, aggregate, bucket, err), missing = 0;
     for (size_t i = 0; i < snapshot->stores->count && !rc; i++) {
-        struct wp_report *one = NULL;
-        struct wp_damage *some = NULL;
-        size_t some_count = 0;
+        struct wp_snapshot_sum one = {0};
         if (!snapshot->txns[i])
             continue;
-        rc = wp_txn_read_report(snapshot->txns[i], bucket, selection, &one, &some, &some_count, err);
+        rc = wp_txn_read_report(snapshot->txns[i], bucket, selection, &one.report, &one.damage, &one.damage_count, err);
         if (rc == -ENOENT) {
             missing = rc;
             rc = 0;
             continue;
         }
-        if (!rc && add_damage(damage, damage_count, some, some_count))
+        if (!rc && add_damage(&sum->damage, &sum->damage_count, one.damage, one.damage_count))
             rc = wp_error_set(err, -ENOMEM, "out of memory for the damage list");
-        if (!rc && *report)
-            rc = wp_report_merge(*report, one, err);
-        if (*report || rc)
-            wp_report_destroy(one);
+        if (!rc && sum->report)
+            rc = wp_report_merge(sum->report, one.report, err);
+        if (sum->report || rc)
+            wp_report_destroy(one.report);
         else
-            *report = one;
+            sum->report = one.report;
         merged++;
     }
-    if (!rc && !*report)
+    if (!rc && !sum->report)
         rc = missing; /* err has the last store's reason */
     if (!rc && merged > 1)
-        rc = wp_report_make_canonical(report, err);
-    if (rc) {
-        wp_report_destroy(*report);
-        wp_damage_free(*damage, *damage_count);
-        *report = NULL;
-        *damage = NULL;
-        *damage_count = 0;
-    }
+        rc = wp_report_make_canonical(&sum->report, err);
+    if (rc)
+        wp_snapshot_sum_fini(sum);
     return rc;
 }
 
@@ -377,14 +375,16 @@ int wp_snapshot_trace(const struct wp_snapshot *snapshot, const char *aggregate,
 }
 
 int wp_snapshot_traces(const struct wp_snapshot *snapshot, const char *aggregate, const struct wp_selection *selection,
-    size_t *of_store, bool (*each)(void *context, struct wp_trace *trace), void *context, struct wp_error *err)
+    const struct wp_trace_visit *visit, struct wp_error *err)
 {
     char bucket[WP_ID_ROOM];
     int rc = wp_snapshot_bucket(snapshot, aggregate, bucket, err);
     bool is_there = !rc;
     for (size_t i = 0; is_there && i < snapshot->stores->count && (!rc || rc == -ENOENT); i++) {
-        *of_store = 0;
-        rc = snapshot->txns[i] ? wp_txn_read_traces(snapshot->txns[i], bucket, selection, each, context, err) : 0;
+        *visit->of_store = 0;
+        rc = snapshot->txns[i]
+            ? wp_txn_read_traces(snapshot->txns[i], bucket, selection, visit->each, visit->context, err)
+            : 0;
     }
     return rc == -ENOENT ? 0 : rc;
 }

@@ -27,6 +27,18 @@ struct wp_snapshot {
     size_t damage_count;
 };
 
+struct wp_snapshot_sum {
+    struct wp_report *report; /* owned */
+    struct wp_damage *damage; /* owned; what could not be read */
+    size_t damage_count;
+};
+
+struct wp_trace_visit {
+    bool (*each)(void *context, struct wp_trace *trace); /* as wp_txn_read_traces */
+    void *context;
+    size_t *of_store; /* becomes 0 before each store */
+};
+
 /* -EINVAL: a store is given twice. */
 int wp_stores_open(struct wp_stores *stores, const char *const *roots, size_t count, struct wp_error *err);
 void wp_stores_close(struct wp_stores *stores);
@@ -49,7 +61,8 @@ int wp_snapshot_bucket(
     const struct wp_snapshot *snapshot, const char *asked, char bucket[WP_ID_ROOM], struct wp_error *err);
 /* As wp_txn_read_report and wp_txn_read_trace. */
 int wp_snapshot_report(const struct wp_snapshot *snapshot, const char *aggregate, const struct wp_selection *selection,
-    struct wp_report **report, struct wp_damage **damage, size_t *damage_count, struct wp_error *err);
+    struct wp_snapshot_sum *sum, struct wp_error *err);
+void wp_snapshot_sum_fini(struct wp_snapshot_sum *sum);
 /* As wp_txn_read_shares, store by store: a shard of the same name in another one is another machine's. */
 int wp_snapshot_shares(const struct wp_snapshot *snapshot, const char *aggregate, const struct wp_selection *selection,
     int (*each)(void *context, const struct wp_share *share, struct wp_error *err), void *context,
@@ -58,7 +71,7 @@ int wp_snapshot_trace(const struct wp_snapshot *snapshot, const char *aggregate,
     struct wp_trace **trace, struct wp_error *err);
 /* As wp_txn_read_traces, of one store after the other; *of_store is set to 0 before each. */
 int wp_snapshot_traces(const struct wp_snapshot *snapshot, const char *aggregate, const struct wp_selection *selection,
-    size_t *of_store, bool (*each)(void *context, struct wp_trace *trace), void *context, struct wp_error *err);
+    const struct wp_trace_visit *visit, struct wp_error *err);
 /* Joined, as wp_txn_read_exemplars. */
 int wp_snapshot_exemplars(const struct wp_snapshot *snapshot, const char *aggregate,
     const struct wp_selection *selection, struct wp_exemplars *set, struct wp_error *err);

@@ -100,7 +100,8 @@ static int put(struct fixture *f, uint32_t events)
         f->made.batch.drops[i].count %= 1000;
     assert_int_equal(wp_batch_encode(&f->made.batch, &raw, &err), 0);
     assert_int_equal(wp_frame_write(f->writer, WP_FRAME_BATCH, raw.data, raw.size, &frame, &err), 0);
-    int rc = wp_spool_append(f->spool, f->session, &f->made.batch, frame.data, frame.size, true, &err);
+    int rc = wp_spool_append(
+        f->spool, f->session, &f->made.batch, &(struct wp_spool_frame){frame.data, frame.size, true}, &err);
     wp_buffer_fini(&raw);
     wp_buffer_fini(&frame);
     f->next++;
