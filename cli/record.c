@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/record.h"
 
+#include "cli/command_note.h"
 #include "cli/output_dir.h"
 #include "cli/parts.h"
 #include "cli/privilege.h"
@@ -194,6 +195,14 @@ static int check_end(struct recording *recording, struct wp_child *child, const 
     return wp_child_exit_code(child) ? wp_parts_explain(&recording->parts, child, what, err) : 0;
 }
 
+/* For the pages' titles: a recording is whole without it. */
+static void note_command(const struct recording *recording)
+{
+    struct wp_error ignored;
+    if (recording->options->command)
+        wp_command_note(recording->output.store, recording->release, recording->options->command, &ignored);
+}
+
 /* The collector sends what it has and says goodbye; the aggregator then resolves and ends by itself. */
 static int finish(struct recording *recording, struct wp_error *err)
 {
@@ -209,6 +218,8 @@ static int finish(struct recording *recording, struct wp_error *err)
         rc = await(recording, &recording->aggregator, -1, RESOLVE_LIMIT, err);
     if (!rc)
         rc = check_end(recording, &recording->aggregator, "failed", err);
+    if (!rc)
+        note_command(recording);
     if (!rc)
         rc = wp_output_dir_keep_store(&recording->output, err);
     recording->keep_store = !rc;

@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define RUNNABLE_NS 100000u /* a shorter wait for a CPU is shown with the sleep before it */
+
 int wp_exemplar_init(
     struct wp_exemplar *exemplar, struct wp_fleet *fleet, uint32_t home, const struct wp_pathtree *tree, uint64_t bit)
 {
@@ -197,6 +199,14 @@ void wp_exemplar_keep_piece(
 
 /* --- runs, sleeps, links --- */
 
+static bool is_kernel_thread(const struct wp_exemplar *exemplar, uint32_t host, const struct wp_slice *slice)
+{
+    const struct wp_timeline *timeline = timeline_of(exemplar, host);
+    const struct wp_thread_entry *entry =
+        wp_dictionary_thread(timeline->dictionary, timeline->identities[slice->identity].entry);
+    return entry && entry->flags & WP_THREAD_KERNEL;
+}
+
 /* The innermost user function of a stack (the blocking call as the programmer sees it), else the system call. */
 static uint32_t new_label(struct wp_exemplar *exemplar, uint32_t host, const struct wp_slice *slice)
 {
@@ -217,8 +227,8 @@ static uint32_t new_label(struct wp_exemplar *exemplar, uint32_t host, const str
         }
         at = entry->parent;
     }
-    wp_name_sleep(slice, false, wp_dictionary_string(dictionary, wp_timeline_wait(timeline_of(exemplar, host), slice)),
-        name, sizeof(name));
+    wp_name_sleep(slice, is_kernel_thread(exemplar, host, slice),
+        wp_dictionary_string(dictionary, wp_timeline_wait(timeline_of(exemplar, host), slice)), name, sizeof(name));
     return wp_trace_string(exemplar->trace, slice->flags & WP_SLICE_PREEMPTED ? "preempted" : name + 6);
 }
 
@@ -226,8 +236,8 @@ static uint32_t new_label(struct wp_exemplar *exemplar, uint32_t host, const str
 static uint32_t sleep_label(struct wp_exemplar *exemplar, uint32_t host, const struct wp_slice *slice)
 {
     struct wp_intmap *labels = &exemplar->hosts[host].labels;
-    uint64_t how =
-        (uint64_t)slice->wait << 32 | (uint64_t)slice->syscall << 16 | (uint64_t)slice->state << 8 | slice->flags;
+    uint64_t how = (uint64_t)is_kernel_thread(exemplar, host, slice) << 48 | (uint64_t)slice->wait << 32 |
+        (uint64_t)slice->syscall << 16 | (uint64_t)slice->state << 8 | slice->flags;
     struct wp_intkey key = {(uint64_t)slice->stack << 1, how};
     uint32_t label;
     if (wp_intmap_get(labels, key, &label))
@@ -349,6 +359,33 @@ static bool has_place(struct wp_exemplar *exemplar, struct wp_top_k *top, uint32
     return is_kept;
 }
 
+static bool add_sleep(struct wp_exemplar *exemplar, struct wp_trace_sleep row)
+{
+    if (!has_place(exemplar, &exemplar->sleeps, exemplar->trace->sleep_count, row.length_ns))
+        return false;
+    wp_trace_add_sleep(exemplar->trace, &row);
+    return true;
+}
+
+/* [from, to) of a slice off the CPU: asleep, and when it had to wait for a CPU for long, runnable from its waking on.
+ */
+static bool add_sleeps(struct wp_exemplar *exemplar, const struct kept_slice *kept, uint64_t from, uint64_t to)
+{
+    const struct wp_slice *slice = kept->slice;
+    uint64_t origin = exemplar->origin_ns, wake = slice->wake_ns ? slice->wake_ns + kept->shift_ns : to;
+    bool is_parted = wake >= from && wake < to && to - wake >= RUNNABLE_NS, is_shown = false;
+    uint64_t end = is_parted ? wake : to;
+    if (end > from)
+        is_shown |= add_sleep(exemplar,
+            (struct wp_trace_sleep){kept->thread, sleep_label(exemplar, kept->host, slice), sleep_category(slice),
+                from - origin, end - from});
+    if (is_parted)
+        is_shown |= add_sleep(exemplar,
+            (struct wp_trace_sleep){
+                kept->thread, wp_trace_string(exemplar->trace, "runnable"), WP_SCHEDULER, wake - origin, to - wake});
+    return is_shown;
+}
+
 static void add_slice(struct wp_exemplar *exemplar, const struct kept_slice *kept)
 {
     struct wp_trace *trace = exemplar->trace;
@@ -356,12 +393,8 @@ static void add_slice(struct wp_exemplar *exemplar, const struct kept_slice *kep
     uint64_t origin = exemplar->origin_ns, in = slice->in_ns + kept->shift_ns, out = slice->out_ns + kept->shift_ns;
     uint64_t end = kept->end_ns + kept->shift_ns, from = out > origin ? out : origin;
     bool is_shown = !exemplar->pieces; /* a link leads from a sleep's end to a run: to one of them that is there */
-    if (in > out && in > origin && has_place(exemplar, &exemplar->sleeps, trace->sleep_count, in - from)) {
-        wp_trace_add_sleep(trace,
-            &(struct wp_trace_sleep){kept->thread, sleep_label(exemplar, kept->host, slice), sleep_category(slice),
-                from - origin, in - from});
-        is_shown = true;
-    }
+    if (in > out && in > origin)
+        is_shown |= add_sleeps(exemplar, kept, from, in);
     from = in > origin ? in : origin;
     if (end > from && has_place(exemplar, &exemplar->runs, trace->run_count, end - from)) {
         wp_trace_add_run(trace,

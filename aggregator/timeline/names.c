@@ -16,6 +16,31 @@ void wp_name_process(const struct wp_timeline *timeline, uint32_t identity, char
     snprintf(name, room, "[%s]", *comm ? comm : identity ? "?" : "idle");
 }
 
+/* Bytes of a name before the last of the marks that compilers put behind the copies of a function that they make. */
+static size_t before_mark(const char *name, size_t size)
+{
+    static const char *const marks[] = {"constprop", "isra", "part", "cold", "lto_priv", "llvm", "localalias", "clone"};
+    size_t end = size;
+    while (end && name[end - 1] >= '0' && name[end - 1] <= '9')
+        end--;
+    end = end < size && end && name[end - 1] == '.' ? end - 1 : size;
+    for (size_t i = 0; i < sizeof(marks) / sizeof(*marks); i++) {
+        size_t mark = strlen(marks[i]);
+        if (end > mark + 1 && name[end - mark - 1] == '.' && !memcmp(name + end - mark, marks[i], mark))
+            return end - mark - 1;
+    }
+    return size;
+}
+
+/* "compute.constprop.0.isra.0" as "compute". */
+static void put_function(const char *function, char *name, size_t room)
+{
+    size_t size = strlen(function), shorter = before_mark(function, size);
+    for (; shorter < size; shorter = before_mark(function, size))
+        size = shorter;
+    snprintf(name, room, "%.*s", (int)size, function);
+}
+
 enum wp_frame_style wp_name_frame(
     const struct wp_dictionary *dictionary, uint32_t id, char *name, size_t room, const char **object)
 {
@@ -30,7 +55,7 @@ enum wp_frame_style wp_name_frame(
         *object = wp_dictionary_string(dictionary, file->path);
     const char *function = wp_dictionary_string(dictionary, frame->function);
     if (*function) {
-        snprintf(name, room, "%s", function);
+        put_function(function, name, room);
     } else {
         const char *slash = strrchr(*object, '/');
         const char *base = slash ? slash + 1 : *object;

@@ -7,7 +7,8 @@
 
 /* "[comm]". */
 void wp_name_process(const struct wp_timeline *timeline, uint32_t identity, char *name, size_t room);
-/* A function, or "[object]" when its name is not known; *object is the file's path ("" unknown). */
+/* A function without a compiler's marks of copies, or "[object]" when its name is not known; *object is the file's path
+ * ("" unknown). */
 enum wp_frame_style wp_name_frame(
     const struct wp_dictionary *dictionary, uint32_t frame, char *name, size_t room, const char **object);
 /* "sleep:wait4", and behind it what the call waits for, when `wait` is not empty: "sleep:read pipe"; of a thread in no

@@ -40,7 +40,7 @@
     this.trail = place.appendChild(view.element('p', 'trail'));
     this.hosts = new wakepath.FlameHosts(this, bar, place);
     this.times = new wakepath.FlameTimes(this, bar, place);
-    this.folds = new wakepath.FlameFolds(this, bar);
+    this.folds = new wakepath.FlameFolds(this, bar, []);
     this.folds.fold.hidden = true;
     this.clear = view.button(bar, 'Everything', 'Look at all of the aggregate', function () {
       self.figure = {};

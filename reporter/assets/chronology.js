@@ -3,24 +3,83 @@
 (function () {
   'use strict';
   var wakepath = window.wakepath, units = wakepath.units, models = wakepath.traceModel;
-  var palette = wakepath.palette, Surface = wakepath.Surface, TimeAxis = wakepath.TimeAxis;
+  var palette = wakepath.palette, Surface = wakepath.Surface, TimeAxis = wakepath.TimeAxis, folding = wakepath.folding;
   var ROW = 18, LABEL = 22, GAP = 14;
 
   function Chronology(place, data) {
-    var model = models.paths(data);
+    var self = this;
     wakepath.TimeView.call(this, data, 0, ['piece']);
-    this.paths = model.paths;
-    this.flags = model.flags;
-    this.depth = model.depth;
-    this.layout();
-    this.links = this.placeLinks();
-    this.start(place, 'Chronological flame', palette.LEGEND, null);
-    // Stacks stand on the ground: the first path's is what a reader sees first.
-    if (this.paths.length) this.surface.stage.scrollTop = Math.max(0, this.paths[0].bottom + GAP - this.surface.height);
+    this.arrange(folding.DEFAULTS);
+    this.start(place, 'Chronological flame', palette.LEGEND, function (bar) {
+      self.switches = new folding.Switches(bar, function (hidden) {
+        self.fold(hidden);
+        self.changed();
+      });
+    });
+    this.toGround();
     this.fromHash();
   }
 
   Chronology.prototype = Object.create(wakepath.TimeView.prototype);
+
+  // Paths, their rows and links without what is hidden.
+  Chronology.prototype.arrange = function (hidden) {
+    var model = models.paths(this.data, hidden);
+    this.hidden = hidden;
+    this.paths = model.paths;
+    this.info = model.info;
+    this.flags = model.info.flags;
+    this.layout();
+    this.links = this.placeLinks();
+  };
+
+  // Stacks stand on the ground: that of the path with most time is what a reader sees first.
+  Chronology.prototype.toGround = function () {
+    if (this.paths.length) this.surface.stage.scrollTop = Math.max(0, this.paths[0].bottom + GAP - this.surface.height);
+  };
+
+  Chronology.prototype.fold = function (hidden) {
+    this.switches.show(hidden);
+    this.arrange(hidden);
+    this.surface.setHeight(this.total);
+    this.toGround();
+  };
+
+  Chronology.prototype.keep = function (state) {
+    Object.assign(state, folding.state(this.hidden, folding.DEFAULTS));
+  };
+
+  Chronology.prototype.restore = function (state) {
+    var hidden = folding.restore(state, folding.DEFAULTS);
+    if (hidden.join('|') !== this.hidden.join('|')) this.fold(hidden);
+  };
+
+  Chronology.prototype.ownKey = function (event) {
+    if (event.key !== 'k') return false;
+    this.fold(this.hidden.length ? [] : folding.DEFAULTS.slice());
+    this.changed();
+    return true;
+  };
+
+  // What an interval of the paths of interest consists of: by category, and by what stood on top.
+  Chronology.prototype.sumUp = function (from, to) {
+    var data = this.data, self = this, categories = [], tops = new Map(), whole = 0;
+    data.piece_start.forEach(function (start, i) {
+      var ns = Math.min(start + data.piece_length[i], to) - Math.max(start, from);
+      if (ns <= 0 || !data.path_base[data.piece_path[i]]) return;
+      var name = self.frame(self.info.shown[data.piece_node[i]])[1];
+      categories[data.piece_category[i]] = (categories[data.piece_category[i]] || 0) + ns;
+      tops.set(name, (tops.get(name) || 0) + ns);
+      whole += ns;
+    });
+    return {whole: whole, heads: ['On top', 'Time'], rows: Array.from(tops).sort(function (a, b) {
+      return b[1] - a[1];
+    }), parts: categories.map(function (ns, category) {
+      return ['c-' + data.categories[category][0], data.categories[category][1], ns];
+    }).filter(Boolean).sort(function (a, b) {
+      return b[2] - a[2];
+    })};
+  };
 
   Chronology.prototype.click = function (x, y) {
     var found = this.at(x, y);
@@ -123,7 +182,7 @@
     for (var i = 0; i < candidates.length; i++) {
       var path = candidates[i], at = models.after(path.starts, time) - 1;
       if (at < 0 || path.ends[at] + 1000 < time) continue;
-      var stack = models.chain(this.data, this.depth, this.data.piece_node[path.tops[at]]), inside = false;
+      var stack = models.chain(this.info, this.data.piece_node[path.tops[at]]), inside = false;
       for (var depth = 0; depth < stack.length; depth++) {
         var frame = this.frame(stack[depth]);
         if (frame[0] !== palette.STYLE.PROCESS) continue;

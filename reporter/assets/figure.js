@@ -49,6 +49,7 @@
   // Nodes of a model that a figure's address means, none of them on another.
   function rootsOf(model, figure) {
     var roots = null, links;
+    if (model.from) return unfolded(model, rootsOf(model.from, figure));
     if (figure.waiter && figure['for']) roots = waits(model, figure.waiter, figure['for']);
     else if (figure.nodes) {
       links = new Set(figure.nodes.split('.').map(function (link) {
@@ -65,7 +66,25 @@
       });
     }
     if (!figure.node) return roots;
-    return step(model, roots, parseInt(figure.node, 16));
+    return figure.node.split('.').reduce(function (found, link) {
+      return found.concat(step(model, roots, parseInt(link, 16)));
+    }, []);
+  }
+
+  // Nodes of a folded flame that those of the one it was made of are part of; none that is left out, or stands on another.
+  function unfolded(model, roots) {
+    var until = 0, found = roots && Array.from(new Set(roots.filter(function (node) {
+      return model.isKept[node] === node;
+    }).map(function (node) {
+      return model.home[node];
+    }))).sort(function (a, b) {
+      return a - b;
+    });
+    return found && found.filter(function (node) {
+      if (node < until) return false;
+      until = model.end[node];
+      return true;
+    });
   }
 
   // A node by its link: of the flame, or of what is gathered from the roots.

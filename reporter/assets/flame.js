@@ -5,7 +5,11 @@
   'use strict';
   var wakepath = window.wakepath, view = wakepath.view, units = wakepath.units, models = wakepath.flameModel;
   var palette = wakepath.palette, Surface = wakepath.Surface;
-  var ROW = 21, LEAST = 0.5;
+  var ROW = 21, LEAST = 0.5, PARTS = 300; // links in an address at most
+
+  function hex(link) {
+    return ('0000000' + link.toString(16)).slice(-8);
+  }
 
   // data.was and data.mark, by node: a difference flame, which is coloured by change and not gathered.
   // A flame with a leader is the same comparison by the other side: it searches what the leader does and has no address of its own.
@@ -21,7 +25,7 @@
     this.hits = this.category = null;
     this.drawn = 0;
     this.buildTools(place);
-    this.surface = new Surface(place, (this.differs ? 'Difference flame' : 'Consolidated flame') + '. Arrow keys move, Enter zooms, Escape goes back, slash searches.',
+    this.surface = new Surface(place, (this.differs ? 'Difference flame' : 'Consolidated flame') + '. Arrow keys move, Enter zooms, Escape goes back, slash searches, a question mark shows all keys.',
       this.acts());
     this.say = view.say(place);
     view.legend(place, (this.differs ? palette.CHANGES : palette.LEGEND).concat(this.all.inlined.size ? [['f-inlined', 'inlined']] : []));
@@ -36,9 +40,9 @@
   Flame.prototype.buildTools = function (place) {
     var self = this, bar = view.element('div', 'tools');
     place.appendChild(bar);
-    this.box = this.leader ? this.leader.box : view.search(bar, 'Search names', function (text) {
+    this.box = this.leader ? this.leader.box : view.search(bar, 'Search or /regex/', function (text) {
       self.search(text, null);
-      self.toHash();
+      self.toHash(false);
     });
     this.found = view.element('output', 'found');
     bar.appendChild(this.found);
@@ -48,7 +52,7 @@
     this.flip = view.toggle(bar, 'Icicle', 'Let the stacks hang from the top', false, function (on) {
       self.up = !on;
       self.layout();
-      self.toHash();
+      self.toHash(false);
     });
     this.gatherButton = this.differs ? document.createElement('button') : view.button(bar, 'Sandwich', 'Put together all that stands on this frame, wherever it occurs', function () {
       self.gatherSelected();
@@ -56,18 +60,20 @@
     this.one = this.differs ? [] : [false, true].map(function (isTypical) {
       var hint = isTypical ? 'A typical window with this frame, event by event' : 'The window with most time on this frame, event by event';
       return view.button(bar, isTypical ? 'Typical' : 'Slowest', hint, function () {
-        wakepath.showOne(self.model, self.zoom, Boolean(self.gathered), isTypical, self.say);
+        wakepath.showOne(self, isTypical);
       });
     });
-    this.folds = this.differs ? null : new wakepath.FlameFolds(this, bar);
+    this.folds = this.differs ? null : new wakepath.FlameFolds(this, bar, wakepath.folding.DEFAULTS);
     view.button(bar, 'Main path', 'Follow the largest part until it has nine tenths at most', function () {
       self.zoomTo(self.mainPath());
     });
     this.hosts = this.differs ? null : new wakepath.FlameHosts(this, bar, place);
     this.times = this.differs ? null : new wakepath.FlameTimes(this, bar, place);
     if (!this.differs) view.button(bar, 'Behind it', 'The hosts, the times and the examples behind what is shown', function () {
-      wakepath.go('behind.html', view.address('', self.selection()).replace(/^.*?#(page=&)?/, ''));
+      wakepath.go('behind.html', view.address('', self.behind()).replace(/^.*?#(page=&)?/, ''));
     });
+    if (!this.leader) this.save = new wakepath.FlameSave(this, bar);
+    if (!this.differs) wakepath.acceptReports(this, bar, place);
     bar.appendChild(view.element('span', 'hint long', 'Click zooms, Escape goes back, / searches'));
     this.trail = view.element('p', 'trail');
     place.appendChild(this.trail);
@@ -264,7 +270,7 @@
     this.zoom = this.selected = node;
     this.showTrail();
     this.layout();
-    this.toHash();
+    this.toHash(true);
     if (this.times) this.times.paint();
   };
 
@@ -312,7 +318,7 @@
         return;
       }
     }
-    if (this.gather('process', name)) this.toHash();
+    if (this.gather('process', name)) this.toHash(true);
   };
 
   Flame.prototype.reset = function () {
@@ -321,7 +327,7 @@
       return;
     }
     this.setModel(this.whole, '', null);
-    this.toHash();
+    this.toHash(true);
   };
 
   Flame.prototype.setModel = function (model, title, key) {
@@ -346,8 +352,37 @@
     var key = this.gatherKey, link = this.zoom ? this.model.link[this.zoom] : 0, model = this.folds.apply(this.during);
     this.whole = model;
     if (!key || !this.gather(key[0], key[1], key[2])) this.setModel(model, '', null);
-    var at = link ? this.model.link.indexOf(link, 1) : -1;
+    var at = link ? this.nodeOf(link) : -1;
     if (at > 0) this.zoomTo(at);
+  };
+
+  // The node of a link: one that was folded into what it stands on has none.
+  Flame.prototype.nodeOf = function (link) {
+    var model = this.model, at = model.link.indexOf(link, 1), old = at < 0 && model.from ? model.from.link.indexOf(link, 1) : -1;
+    return old > 0 && model.isKept[old] === old ? model.home[old] : at;
+  };
+
+  // Nodes of the flame before it was folded that the zoomed one consists of, [] where nothing is folded.
+  Flame.prototype.parts = function () {
+    var model = this.model, zoom = this.zoom, parts = [];
+    if (model.from && zoom) model.home.forEach(function (node, old) {
+      if (node === zoom && model.isKept[old] === old) parts.push(old);
+    });
+    return parts;
+  };
+
+  // Cells of the whole flame that stand on the zoomed node, [[first, end]...]; all of them where frames are gathered.
+  Flame.prototype.ranges = function () {
+    var model = this.model, all = this.all, zoom = this.zoom, end = model.end[zoom], from = model.from || model, ranges = [], links = new Set(), i;
+    if (!zoom || this.gathered) return [[0, all.cellNs.length]];
+    for (i = 1; i < from.count; i++) {
+      var node = model.from ? model.home[i] : i;
+      if (node < zoom || node >= end) continue;
+      if (from === all) ranges.push([all.firstCell[i], all.firstCell[i + 1]]);
+      else links.add(from.link[i]);
+    }
+    for (i = 1; links.size && i < all.count; i++) if (links.has(all.link[i])) ranges.push([all.firstCell[i], all.firstCell[i + 1]]);
+    return ranges;
   };
 
   // Down the largest parts, from what is zoomed to where nine tenths of it or less stand: the deep profiler of Mercury begins so.
@@ -364,13 +399,13 @@
     if (!this.zoom) return;
     var frame = this.model.frames[this.model.frame[this.zoom]];
     this.gather(frame[0] === palette.STYLE.PROCESS ? 'process' : 'gather', frame[1]);
-    this.toHash();
+    this.toHash(true);
   };
 
   // Everything that stands on the frames of this name; false when there are none.
   Flame.prototype.gather = function (key, name, file) {
-    var frames = this.whole.frames;
-    var model = models.gather(this.whole, function (frame) {
+    var frames = this.during.frames;
+    var model = models.gather(this.during, function (frame) {
       var isProcess = frames[frame][0] === palette.STYLE.PROCESS;
       if (key === 'host') return isProcess && frames[frame][1].endsWith(']@' + name);
       if (file && file !== '(no file)' && frames[frame][2] !== file && !(file === '[kernel]' && frames[frame][0] === palette.STYLE.KERNEL)) return false;
@@ -381,42 +416,53 @@
       this.say('Nothing named ' + name + ' is in this flame.');
       return false;
     }
-    this.setModel(model, (key === 'host' ? 'all on ' : 'all of ') + name, [key, name, file]);
+    this.setModel(this.folds ? this.folds.apply(model, 1) : model, (key === 'host' ? 'all on ' : 'all of ') + name, [key, name, file]);
     return true;
   };
 
-  // Marks what matches and tells its share; time on a marked frame counts once.
+  // Nodes with a name or a file that fits: whether each does, and their time, on one of them counted once.
+  function matching(model, fits) {
+    var hits = new Uint8Array(model.count), sum = 0, until = 0, byFrame = model.frames.map(function (frame) {
+      return fits(frame[1]) || fits(frame[2]);
+    });
+    for (var i = 1; i < model.count; i++) {
+      if (!byFrame[model.frame[i]]) continue;
+      hits[i] = 1;
+      if (i < until) continue;
+      sum += model.total[i];
+      until = model.end[i];
+    }
+    return {hits: hits, sum: sum};
+  }
+
+  function ofCategory(model, category) {
+    var hits = new Uint8Array(model.count), sum = 0;
+    for (var i = 1; i < model.count; i++)
+      for (var cell = model.firstCell[i]; cell < model.firstCell[i + 1]; cell++)
+        if (model.cellCategory[cell] === category) {
+          hits[i] = 1;
+          sum += model.cellNs[cell];
+        }
+    return {hits: hits, sum: sum};
+  }
+
+  // Marks what matches and tells its share.
   Flame.prototype.search = function (text, category) {
-    var model = this.model, needle = text.trim().toLowerCase(), sum = 0, until = 0, i, cell;
+    var model = this.model, fits = view.matcher(text), found, folded = 0;
     this.category = category;
     if (this.other) this.other.search(text, category);
-    if (!needle && category === null) {
+    if (!fits && category === null) {
       this.hits = null;
       this.found.textContent = '';
       this.surface.paint();
       return;
     }
-    var byFrame = model.frames.map(function (frame) {
-      return needle !== '' && (frame[1].toLowerCase().indexOf(needle) >= 0 || frame[2].toLowerCase().indexOf(needle) >= 0);
-    });
-    this.hits = new Uint8Array(model.count);
-    for (i = 1; i < model.count; i++) {
-      if (category !== null) {
-        for (cell = model.firstCell[i]; cell < model.firstCell[i + 1]; cell++)
-          if (model.cellCategory[cell] === category) {
-            this.hits[i] = 1;
-            sum += model.cellNs[cell];
-          }
-      } else if (byFrame[model.frame[i]]) {
-        this.hits[i] = 1;
-        if (i >= until) {
-          sum += model.total[i];
-          until = model.end[i];
-        }
-      }
-    }
-    this.found.textContent = units.duration(sum) + ', ' + units.share(sum, model.total[0]) +
+    found = category !== null ? ofCategory(model, category) : matching(model, fits);
+    this.hits = found.hits;
+    this.found.textContent = units.duration(found.sum) + ', ' + units.share(found.sum, model.total[0]) +
       (category !== null ? ' ' + wakepath.units.within(this.data.categories[category][1]) : ' matches');
+    if (!found.sum && category === null && model.from) folded = matching(model.from, fits).sum;
+    if (folded) this.found.textContent = units.duration(folded) + ' in frames that are left out: show Kernel or Start-up';
     this.surface.paint();
   };
 
@@ -431,7 +477,8 @@
     } else if ((event.key === 'Enter' || event.key === ' ') && node === this.zoom && this.waitsOn(node)) this.follow(node);
     else if (event.key === 'Enter' || event.key === ' ') this.zoomTo(node);
     else if (event.key === 'Escape' || event.key === 'Backspace') this.reset();
-    else if (event.key === '/') this.box.focus();
+    else if (event.key === 'c' && !event.ctrlKey && !event.metaKey && this.save) this.save.act('stack');
+    else if (event.key === 'k' && this.folds) this.folds.set(this.folds.objects.length ? [] : this.folds.defaults.slice());
     else if (!upwards && !downwards && event.key !== 'ArrowLeft' && event.key !== 'ArrowRight') return;
     event.preventDefault();
     if (next < 0) return;
@@ -450,21 +497,34 @@
       state[this.gatherKey[0]] = this.gatherKey[1];
       state.file = this.gatherKey[2];
     }
-    if (this.zoom) state.node = ('0000000' + this.model.link[this.zoom].toString(16)).slice(-8);
+    if (this.zoom) state.node = hex(this.model.link[this.zoom]);
     if (this.times) Object.assign(state, this.hosts.state(), this.times.state(), this.folds.state());
     return state;
   };
 
-  Flame.prototype.toHash = function () {
-    if (this.leader) return;
+  // What the flame shows, for the page behind a figure: that knows all frames, and is told what is left out here.
+  Flame.prototype.behind = function () {
+    var state = this.selection(), model = this.model, parts = this.parts();
+    if (parts.length && parts.length <= PARTS) state.node = parts.map(function (old) {
+      return hex(model.from.link[old]);
+    }).join('.');
+    delete state.show;
+    state.hide = this.folds.objects.join('|');
+    return state;
+  };
+
+  // A step is one that Back undoes.
+  Flame.prototype.toHash = function (isStep) {
+    if (this.leader || this.isRestoring) return;
     var state = Object.assign({search: this.category === null ? this.box.value.trim() : ''}, this.selection());
     if (!this.up) state.down = '1';
-    view.writeHash(state);
+    view.writeHash(state, isStep);
   };
 
   Flame.prototype.fromHash = function () {
     var self = this, state = view.readHash();
     if (this.leader) state = {search: state.search, down: state.down};
+    this.isRestoring = true;
     if (!this.times) {
       this.show(state);
       return;
@@ -488,10 +548,19 @@
     this.box.value = state.search || '';
     this.category = category;
     if (!key || !this.gather(key, state[key], state.file)) this.setModel(this.whole, '', null);
-    if (state.node) {
-      var link = parseInt(state.node, 16), at = this.model.link.indexOf(link, 1);
-      if (at > 0) this.zoomTo(at);
+    if (state.node) this.zoomToLink(parseInt(state.node, 16));
+    this.isRestoring = false;
+  };
+
+  // Where an address leads: what is left out of the flame is shown when it is asked for.
+  Flame.prototype.zoomToLink = function (link) {
+    var at = this.nodeOf(link);
+    if (at < 0 && this.folds && this.model.from && this.model.from.link.indexOf(link, 1) > 0) {
+      this.folds.keep([]);
+      this.refold();
+      at = this.nodeOf(link);
     }
+    if (at > 0) this.zoomTo(at);
   };
 
   wakepath.views.flame = function (place, data) {

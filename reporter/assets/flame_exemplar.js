@@ -12,33 +12,35 @@
     return frames;
   }
 
-  // By node of the trace: how many frames of `wanted` its stack has matched, -1 when it cannot. A gathered flame's frames
-  // may begin anywhere in a stack.
-  function match(data, wanted, anywhere) {
+  // By node of the trace: how many frames of `wanted.frames` its stack has matched, -1 when it cannot. A gathered flame's frames
+  // may begin anywhere in a stack; what wanted.isGone(frame, below) leaves out of the flame is passed over.
+  function match(data, wanted) {
+    var frames = wanted.frames;
     var count = data.node_parent.length, matched = new Int32Array(count);
     for (var i = 1; i < count; i++) {
-      var below = matched[data.node_parent[i]], frame = data.frames[data.node_frame[i]] || [0, ''];
-      var fits = below >= 0 && below < wanted.length && frame[0] === wanted[below][0] && frame[1] === wanted[below][1];
-      if (below === wanted.length) matched[i] = below;
+      var below = matched[data.node_parent[i]], frame = data.frames[data.node_frame[i]] || [0, '', ''];
+      var fits = below >= 0 && below < frames.length && frame[0] === frames[below][0] && frame[1] === frames[below][1];
+      if (below === frames.length) matched[i] = below;
       else if (fits) matched[i] = below + 1;
-      else if (anywhere) matched[i] = frame[0] === wanted[0][0] && frame[1] === wanted[0][1] ? 1 : 0;
+      else if (below >= 0 && wanted.isGone(frame, frames[below - 1] || null)) matched[i] = below;
+      else if (wanted.isAnywhere) matched[i] = frame[0] === frames[0][0] && frame[1] === frames[0][1] ? 1 : 0;
       else matched[i] = -1;
     }
     return matched;
   }
 
-  function longest(data, wanted, anywhere) {
-    var matched = match(data, wanted, anywhere), best = -1;
+  function longest(data, wanted) {
+    var matched = match(data, wanted), best = -1;
     for (var i = 0; i < data.piece_node.length; i++)
-      if (matched[data.piece_node[i]] === wanted.length && (best < 0 || data.piece_length[i] > data.piece_length[best])) best = i;
+      if (matched[data.piece_node[i]] === wanted.frames.length && (best < 0 || data.piece_length[i] > data.piece_length[best])) best = i;
     return best;
   }
 
   // The window's time that stands on the wanted frames, and its longest piece there; null when there is none.
-  function standing(window, wanted, anywhere) {
-    var matched = match(window, wanted, anywhere), sum = 0, best = null;
+  function standing(window, wanted) {
+    var matched = match(window, wanted), sum = 0, best = null;
     window.times.forEach(function (time, node) {
-      if (!time || matched[node] !== wanted.length) return;
+      if (!time || matched[node] !== wanted.frames.length) return;
       sum += time[0];
       if (!best || time[2] > best[2]) best = time;
     });
@@ -47,9 +49,9 @@
 
   // Slowest: the window with most time on the frame. Typical: of those that were sampled at random (of all, when none of them
   // has it) the one with the median of their times on it.
-  function choose(windows, wanted, anywhere, isTypical) {
+  function choose(windows, wanted, isTypical) {
     var found = windows.map(function (window) {
-      return standing(window, wanted, anywhere);
+      return standing(window, wanted);
     }).filter(Boolean).sort(function (a, b) {
       return b.ns - a.ns || a.window.number - b.window.number;
     });
@@ -137,19 +139,20 @@
     });
   };
 
-  // Calls say(text) when there is none.
-  wakepath.showOne = function (model, node, anywhere, isTypical, say) {
-    var wanted = chain(model, node);
+  // The slowest window, or a typical one, with what is zoomed in a flame; it says when there is none.
+  wakepath.showOne = function (flame, isTypical) {
+    var frames = chain(flame.model, flame.zoom), wanted = {frames: frames, isAnywhere: Boolean(flame.gathered),
+      isGone: wakepath.folding.rule(flame.folds.objects)};
     view.load('exemplars-data.js', 'exemplars', function (exemplars) {
-      var one = exemplars && wanted.length ? choose(exemplars.windows.filter(isThere), wanted, anywhere, isTypical) : null;
+      var one = exemplars && frames.length ? choose(exemplars.windows.filter(isThere), wanted, isTypical) : null;
       if (one) {
         show('exemplar-' + one.window.number + '.html', one.start, one.length, one.window.length);
         return;
       }
       view.load('trace-data.js', 'trace', function (data) {
-        var best = data && wanted.length ? longest(data, wanted, anywhere) : -1;
+        var best = data && frames.length ? longest(data, wanted) : -1;
         if (best >= 0) show('chronology.html', data.piece_start[best], data.piece_length[best], data.length);
-        else say(data || exemplars ? 'No window that was kept event by event has this frame.' : 'No window was kept event by event.');
+        else flame.say(data || exemplars ? 'No window that was kept event by event has this frame.' : 'No window was kept event by event.');
       });
     });
   };

@@ -1,25 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which object files a flame leaves out: the kernel, or any library; what ran there counts for who called it.
+// What a flame leaves out: the kernel and what starts a program unless they are asked for, and any object file on demand. The time
+// of what is left out counts for who called it.
 (function () {
   'use strict';
-  var wakepath = window.wakepath, view = wakepath.view, models = wakepath.flameModel, STYLE = wakepath.palette.STYLE;
-  var KERNEL = '[kernel]';
+  var wakepath = window.wakepath, view = wakepath.view, models = wakepath.flameModel, folding = wakepath.folding;
 
-  function objectOf(frame) {
-    return frame[0] === STYLE.KERNEL ? KERNEL : frame[0] === STYLE.USER ? frame[2] : '';
-  }
-
-  function Folds(flame, bar) {
+  // `defaults`: what is left out of that view at first (folding.DEFAULTS, or nothing where figures must be whole).
+  function Folds(flame, bar, defaults) {
     var self = this;
     this.flame = flame;
-    this.objects = [];
-    this.kernel = view.toggle(bar, 'Kernel', 'Show the functions of the kernel', true, function (on) {
-      self.set(on ? self.others(KERNEL) : self.objects.concat(KERNEL));
+    this.defaults = defaults;
+    this.switches = new folding.Switches(bar, function (hidden) {
+      self.set(hidden);
     });
+    this.kernel = this.switches.buttons[0];
+    this.startUp = this.switches.buttons[1];
     this.fold = view.button(bar, 'Fold module', 'Leave out all functions of the zoomed one’s module', function () {
       self.set(self.objects.concat(self.candidate()));
     });
+    this.keep(defaults.slice());
   }
+
+  Folds.prototype.keep = function (objects) {
+    this.objects = objects;
+    this.switches.show(objects);
+  };
 
   Folds.prototype.others = function (object) {
     return this.objects.filter(function (one) {
@@ -30,30 +35,27 @@
   // The file of the zoomed function, when it has one that is not the kernel's.
   Folds.prototype.candidate = function () {
     var flame = this.flame, frame = flame.zoom ? flame.model.frames[flame.model.frame[flame.zoom]] : null;
-    var object = frame ? objectOf(frame) : '';
-    return object === KERNEL ? '' : object;
+    var object = frame ? folding.objectOf(frame) : '';
+    return object === folding.KERNEL ? '' : object;
   };
 
   Folds.prototype.set = function (objects) {
-    this.objects = objects;
-    this.kernel.setAttribute('aria-pressed', String(objects.indexOf(KERNEL) < 0));
+    this.keep(objects);
     this.flame.refold();
-    this.flame.toHash();
+    this.flame.toHash(true);
   };
 
-  Folds.prototype.apply = function (model) {
-    var gone = new Set(this.objects), frames = model.frames;
-    if (!gone.size) return model;
-    return models.without(model, function (frame) {
-      return gone.has(objectOf(frames[frame]));
-    });
+  // `spared`: up to this depth frames are kept, whatever they are.
+  Folds.prototype.apply = function (model, spared) {
+    return this.objects.length ? models.fold(model, this.objects, spared) : model;
   };
 
   // Buttons that unfold, behind the trail.
   Folds.prototype.show = function (trail) {
     var self = this;
     this.fold.disabled = !this.candidate();
-    this.others(KERNEL).forEach(function (object) {
+    this.objects.forEach(function (object) {
+      if (folding.DEFAULTS.indexOf(object) >= 0) return;
       trail.appendChild(document.createTextNode('  without '));
       view.button(trail, object + ' ×', 'Show its functions again', function () {
         self.set(self.others(object));
@@ -62,12 +64,11 @@
   };
 
   Folds.prototype.state = function () {
-    return {hide: this.objects.join('|')};
+    return folding.state(this.objects, this.defaults);
   };
 
   Folds.prototype.restore = function (state) {
-    this.objects = state.hide ? state.hide.split('|') : [];
-    this.kernel.setAttribute('aria-pressed', String(this.objects.indexOf(KERNEL) < 0));
+    this.keep(folding.restore(state, this.defaults));
   };
 
   wakepath.FlameFolds = Folds;

@@ -137,7 +137,7 @@
       if (self.chosen !== places) return; // chosen anew meanwhile
       if (all.indexOf(null) >= 0) flame.say('The times of some of these hosts could not be loaded.');
       flame.times.setHosts(places.length ? join(all.filter(Boolean), flame.all.cellNs.length) : null);
-      flame.toHash();
+      flame.toHash(true);
       if (then) then();
     });
   };

@@ -87,21 +87,10 @@
     return group.total > 0;
   }
 
-  // With those that are left out and stand directly on them, or on such: their time is taken by what they stand on.
-  function members(model, nodes, leaveOut) {
-    if (!leaveOut) return nodes;
-    var all = nodes.slice();
-    for (var i = 0; i < all.length; i++)
-      for (var child = all[i] + 1; child < model.end[all[i]]; child = model.end[child])
-        if (leaveOut(model.frame[child])) all.push(child);
-    return all;
-  }
-
-  function childGroups(model, nodes, leaveOut) {
+  function childGroups(model, nodes) {
     var groups = new Map();
     nodes.forEach(function (node) {
       for (var child = node + 1; child < model.end[node]; child = model.end[child]) {
-        if (leaveOut && leaveOut(model.frame[child])) continue;
         var group = groups.get(model.frame[child]);
         if (group) {
           group.nodes.push(child);
@@ -131,25 +120,24 @@
     });
   }
 
-  // One tree of all that stands on the frames that `wanted` accepts, wherever they are; without those frames that `leaveOut`
-  // (if there is one) accepts.
-  function gather(model, wanted, leaveOut) {
-    return gatherAt(model, outermost(model, wanted), leaveOut);
+  // One tree of all that stands on the frames that `wanted` accepts, wherever they are.
+  function gather(model, wanted) {
+    return gatherAt(model, outermost(model, wanted));
   }
 
   // The same of nodes of which none stands on another.
-  function gatherAt(model, roots, leaveOut) {
+  function gatherAt(model, roots) {
     var made = {parent: [], depth: [], frame: [], link: [], firstCell: []}, cells = [];
     var stack = [{nodes: [], parent: 0, depth: 0, frame: -1}];
     while (stack.length) {
-      var group = stack.pop(), at = made.parent.length, inside = members(model, group.nodes, leaveOut);
+      var group = stack.pop(), at = made.parent.length;
       made.parent.push(group.parent);
       made.depth.push(group.depth);
       made.frame.push(group.frame);
       made.link.push(group.nodes.length ? model.link[group.nodes[0]] : 0);
       made.firstCell.push(cells.length);
-      addCells(model, inside, cells);
-      var children = at ? childGroups(model, inside, leaveOut) : rootGroups(model, roots);
+      addCells(model, group.nodes, cells);
+      var children = at ? childGroups(model, group.nodes) : rootGroups(model, roots);
       for (var i = children.length - 1; i >= 0; i--)
         stack.push({nodes: children[i].nodes, parent: at, depth: group.depth + 1, frame: children[i].frame});
     }
@@ -170,11 +158,119 @@
     });
   }
 
-  // Contours: frames that `leaveOut` accepts are gone, and their time stands on the nearest one below that is left.
-  function without(model, leaveOut) {
-    return gather(model, function () {
-      return true;
-    }, leaveOut);
+  // Children of each new node by frame, asked only where two of them may be of one function.
+  function Tree(model) {
+    this.model = model;
+    this.frame = [-1];
+    this.parent = [0];
+    this.link = [model.link[0]];
+    this.first = [0];
+    this.next = [0];
+    this.isShared = [false];
+    this.byFrame = new Map();
+  }
+
+  // From now on children of one function are one node: those there are, and those to come.
+  Tree.prototype.share = function (node) {
+    if (this.isShared[node]) return;
+    this.isShared[node] = true;
+    for (var child = this.first[node]; child; child = this.next[child]) this.byFrame.set(node * 2097152 + this.frame[child], child);
+  };
+
+  Tree.prototype.child = function (node, frame, link) {
+    var found = this.isShared[node] && this.byFrame.get(node * 2097152 + frame), made;
+    if (found) {
+      this.share(found); // two become one: their children, too
+      return found;
+    }
+    made = this.frame.push(frame) - 1;
+    this.parent.push(node);
+    this.link.push(link);
+    this.first.push(0);
+    this.next.push(this.first[node]);
+    this.first[node] = made;
+    this.isShared.push(false);
+    if (this.isShared[node]) this.byFrame.set(node * 2097152 + frame, made);
+    return made;
+  };
+
+  // Cells by new node, those of one category together: [[category, ns, pieces]...], or undefined.
+  function cellsOf(model, home, count) {
+    var cells = new Array(count);
+    for (var i = 0; i < model.count; i++)
+      for (var cell = model.firstCell[i]; cell < model.firstCell[i + 1]; cell++) {
+        var rows = cells[home[i]] || (cells[home[i]] = []), row = null;
+        for (var k = 0; k < rows.length && !row; k++) if (rows[k][0] === model.cellCategory[cell]) row = rows[k];
+        if (!row) rows.push(row = [model.cellCategory[cell], 0, 0]);
+        row[1] += model.cellNs[cell];
+        row[2] += model.cellPieces[cell];
+      }
+    return cells;
+  }
+
+  // Numbers of the tree's nodes in preorder, siblings by descending time.
+  function preorder(tree, total) {
+    var order = [], work = [0], children, child;
+    while (work.length) {
+      var node = work.pop();
+      order.push(node);
+      children = [];
+      for (child = tree.first[node]; child; child = tree.next[child]) if (total[child] > 0) children.push(child);
+      if (children.length > 1) children.sort(function (a, b) {
+        return total[a] - total[b] || b - a;
+      });
+      for (var i = 0; i < children.length; i++) work.push(children[i]);
+    }
+    return order;
+  }
+
+  // The same flame without what is hidden (folding.js): that time stands on the nearest frame below that is left. `home` of the result
+  // has the new node of each old one, `from` the model it was made of.
+  function fold(model, hidden, spared) {
+    var base = window.wakepath.folding.mark(model, hidden, spared), tree = new Tree(model), home = new Int32Array(model.count), i;
+    if (!base) return model;
+    for (i = 1; i < model.count; i++) {
+      var below = home[model.parent[i]];
+      if (base[i] === i) {
+        home[i] = tree.child(below, model.frame[i], model.link[i]);
+      } else {
+        home[i] = below;
+        tree.share(below);
+      }
+    }
+    return arrange(model, tree, home, base);
+  }
+
+  function arrange(model, tree, home, base) {
+    var count = tree.frame.length, cells = cellsOf(model, home, count), total = new Float64Array(count), made, rows = [], i;
+    for (i = count - 1; i >= 0; i--) {
+      (cells[i] || []).forEach(function (cell) {
+        total[i] += cell[1];
+      });
+      if (i) total[tree.parent[i]] += total[i];
+    }
+    var order = preorder(tree, total), number = new Int32Array(count);
+    order.forEach(function (node, at) {
+      number[node] = at;
+    });
+    made = {parent: [], depth: [], frame: [], link: [], firstCell: []};
+    order.forEach(function (node, at) {
+      made.parent.push(at ? number[tree.parent[node]] : 0);
+      made.depth.push(at ? made.depth[number[tree.parent[node]]] + 1 : 0);
+      made.frame.push(tree.frame[node]);
+      made.link.push(tree.link[node]);
+      made.firstCell.push(rows.length);
+      (cells[node] || []).forEach(function (cell) {
+        rows.push(cell);
+      });
+    });
+    var folded = build(model, made, rows);
+    folded.from = model;
+    folded.isKept = base;
+    folded.home = home.map(function (node) {
+      return number[node];
+    });
+    return folded;
   }
 
   function rootGroups(model, roots) {
@@ -227,5 +323,5 @@
     return sum;
   }
 
-  window.wakepath.flameModel = {decode: decode, gather: gather, gatherAt: gatherAt, outermost: outermost, during: during, without: without, categories: categories, pieces: pieces};
+  window.wakepath.flameModel = {decode: decode, gather: gather, gatherAt: gatherAt, outermost: outermost, during: during, fold: fold, categories: categories, pieces: pieces};
 })();

@@ -72,8 +72,7 @@
 
   // The cells of what is zoomed.
   Times.prototype.mine = function () {
-    var model = this.flame.all, node = this.wholeNode();
-    return this.flame.ranges ? this.flame.ranges() : [[model.firstCell[node], model.firstCell[model.end[node]]]];
+    return this.flame.ranges();
   };
 
   // Only the time of these hosts (flame_hosts.js): cells, samples; null: of all.
@@ -107,27 +106,22 @@
     this.range = range;
     cells = this.cells();
     flame.setWhole(cells ? models.during(flame.all, cells) : flame.all);
-    flame.toHash();
+    flame.toHash(true);
     this.paint();
   };
 
-  // To tenths of a second where columns are narrower than one.
-  function clock(ms, width) {
-    return new Date(ms).toISOString().slice(11, width < 1000 ? 21 : 19);
+  // On the reader's clock; to tenths of a second where columns are narrower than one.
+  function moment(ms, width) {
+    var text = wakepath.localTime(new Date(ms)), tenth = Math.floor(ms / 100) % 10;
+    return width < 1000 ? text.slice(0, 19) + '.' + tenth + text.slice(19) : text;
   }
 
   Times.prototype.describe = function () {
     var data = this.data, range = this.range || [0, data.start.length - 1], sum = 0;
     for (var i = range[0]; i <= range[1]; i++) sum += this.sums[i];
-    var from = new Date(data.start[range[0]]).toISOString().slice(0, 10) + ' ' + clock(data.start[range[0]], data.width);
-    return from + ' to ' + clock(data.start[range[1]] + data.width, data.width) + ' UTC: ' + units.duration(sum) +
+    return moment(data.start[range[0]], data.width).replace(/ UTC.*/, '') + ' to ' +
+      moment(data.start[range[1]] + data.width, data.width).slice(11) + ': ' + units.duration(sum) +
       (this.range ? ', ' + units.share(sum, this.flame.all.total[0]) + ' of the whole. Escape takes all.' : '. Drag to choose a stretch of it.');
-  };
-
-  // The node of the whole flame that the shown one is; 0 when it is none, as in a gathered flame.
-  Times.prototype.wholeNode = function () {
-    var flame = this.flame, at = flame.zoom && !flame.gathered ? flame.all.link.indexOf(flame.model.link[flame.zoom], 1) : 0;
-    return at > 0 ? at : 0;
   };
 
   Times.prototype.paint = function () {

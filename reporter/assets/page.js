@@ -16,6 +16,7 @@
   nameButton();
   var tabs = document.querySelector('.tabs'), tab = tabs && tabs.querySelector('[aria-current]');
   if (tab) tabs.scrollLeft = tab.offsetLeft - (tabs.clientWidth - tab.offsetWidth) / 2; // on a phone it may be out of sight
+  wakepath.manners();
   wakepath.tables();
 
   // What was folded is unfolded on paper, of a long table its beginning.

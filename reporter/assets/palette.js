@@ -15,7 +15,8 @@
     var palette = {};
     NAMES.map(function (name) {
       return 'f-' + name;
-    }).concat(['ink', 'muted', 'line', 'surface', 'bg', 'bar', 'accent', 'hit', 'frame-ink', 'link-line']).forEach(function (name) {
+    }).concat(['ink', 'muted', 'line', 'surface', 'bg', 'bar', 'accent', 'hit', 'frame-ink', 'link-line', 'cat-understood_functions', 'cat-scheduler',
+      'cat-blocking_io', 'cat-kernel_block', 'cat-message_in_flight', 'cat-deliberate_sleep', 'cat-other_path']).forEach(function (name) {
       palette[name] = style.getPropertyValue('--' + name).trim();
     });
     palette.font = style.getPropertyValue('--mono').trim() || 'monospace';
@@ -38,8 +39,11 @@
     }
   }
 
-  var LEGEND = [['f-run', 'runs'], ['f-sleep', 'sleeps'], ['f-both', 'both'], ['f-process', 'process'], ['f-io', 'block I/O'],
-    ['f-net', 'network'], ['f-sched', 'scheduler'], ['f-wait', 'other wait']];
+  var LEGEND = [['f-run', 'runs', 'Functions that were on a processor'], ['f-sleep', 'sleeps', 'Functions that slept, and the call they slept in'],
+    ['f-both', 'both', 'Functions that ran at times and slept at others'], ['f-process', 'process', 'What stands on it happened in that process'],
+    ['f-io', 'block I/O', 'A block device had a request'], ['f-net', 'network', 'A message was under way, or its peer is not traced'],
+    ['f-sched', 'scheduler', 'It could have run: preempted, or waiting for a processor'],
+    ['f-wait', 'other wait', 'Another control path, a device’s interrupt, a signal, or nothing that is known']];
 
   // enum wp_verdict in reporter/compare/compare.h; a small change is pale.
   var VERDICTS = ['no sure change', 'too small to tell', 'takes longer', 'takes less'];

@@ -1,26 +1,51 @@
 // SPDX-License-Identifier: Apache-2.0
-// The process running view: time to the right, a row a thread, by host and process. Bars are runs, lines are links, boxes
-// are sleeps when asked for.
+// The timeline: time to the right, a row a thread, by host and process; colours say what it did, lines are wakings between threads.
 (function () {
   'use strict';
   var wakepath = window.wakepath, view = wakepath.view, units = wakepath.units, models = wakepath.traceModel;
   var palette = wakepath.palette, Surface = wakepath.Surface, TimeAxis = wakepath.TimeAxis;
-  var ROW = 22, HEAD = 26;
+  var states = wakepath.states, STATES = states.STATES, PLACE = states.PLACE, ROW = 22, HEAD = 26, BUSY = 40, FEW = 24;
+
+  // How many threads ran at once: {time, count} at each change, and the most.
+  function busyOf(runs) {
+    var steps = [], found = {time: [], count: [], most: 0}, now = 0;
+    runs.forEach(function (list) {
+      list.start.forEach(function (start, i) {
+        if (list.end[i] > start) steps.push([start, 1], [list.end[i], -1]);
+      });
+    });
+    steps.sort(function (a, b) {
+      return a[0] - b[0] || a[1] - b[1];
+    });
+    steps.forEach(function (step, i) {
+      now += step[1];
+      if (i + 1 < steps.length && steps[i + 1][0] === step[0]) return;
+      found.time.push(step[0]);
+      found.count.push(now);
+      if (now > found.most) found.most = now;
+    });
+    return found;
+  }
 
   function Running(place, data) {
     var self = this;
     wakepath.TimeView.call(this, data, window.innerWidth < 620 ? 110 : 190, ['run', 'sleep']);
     this.runs = models.byThread(data.thread_tid.length, data.run_thread, data.run_start, data.run_length);
     this.sleeps = models.byThread(data.thread_tid.length, data.sleep_thread, data.sleep_start, data.sleep_length);
-    this.showSleeps = false;
+    this.states = states.byThread(data, this.runs, this.sleeps);
+    this.busy = busyOf(this.runs);
     this.layout();
-    this.start(place, 'Process running view', [['f-bar', 'runs'], ['f-sleep', 'sleeps (on demand)'], ['f-link', 'link: one run set the other going']],
-      function (bar) {
-        self.sleepButton = view.toggle(bar, 'Sleeps', 'Draw what each thread slept in', false, function (on) {
-          self.showSleeps = on;
-          self.changed();
-        });
+    this.start(place, 'Timeline', STATES.map(function (state) {
+      return ['s-' + state[0], state[1], state[3]];
+    }).concat([['f-link', 'waking', 'One thread set another going']]), function (bar) {
+      self.fold = view.toggle(bar, 'All threads', 'Also those that are not of the processes of interest and ran for less than a hundredth of the window', false, function (on) {
+        self.showAll = on;
+        self.layout();
+        self.surface.setHeight(self.total);
+        self.changed();
       });
+      self.fold.hidden = !self.leftOut;
+    });
     this.fromHash();
   }
 
@@ -33,11 +58,11 @@
   };
 
   Running.prototype.keep = function (state) {
-    if (this.showSleeps) state.sleeps = '1';
+    if (this.showAll) state.all = '1';
   };
 
   Running.prototype.restore = function (state) {
-    if (state.sleeps && !this.showSleeps) this.sleepButton.click();
+    if (Boolean(state.all) !== Boolean(this.showAll)) this.fold.click();
   };
 
   // Hosts, in them processes, in them threads: those of interest first, then by who was seen first.
@@ -64,20 +89,46 @@
     });
   };
 
+  // Time that a thread ran, by thread.
+  Running.prototype.ranFor = function (thread) {
+    var list = this.runs[thread];
+    return list.start.reduce(function (sum, start, i) {
+      return sum + list.end[i] - start;
+    }, 0);
+  };
+
+  // Threads that are seen at first: those of interest, those on a path, and all that ran for a hundredth of the window.
+  Running.prototype.seen = function () {
+    var data = this.data, self = this, onPath = new Set(data.path_thread), every = data.thread_tid.length <= FEW;
+    return Array.from(data.thread_tid, function (tid, thread) {
+      return every || self.showAll || data.thread_base[thread] > 0 || onPath.has(thread) || self.ranFor(thread) > 0.01 * data.length;
+    });
+  };
+
   Running.prototype.layout = function () {
-    var data = this.data, rows = [], y = TimeAxis.HEIGHT + 4, host = null, several;
+    var data = this.data, rows = [], y = TimeAxis.HEIGHT + 4, host = null, several, seen = this.seen();
     var groups = this.groups();
     several = groups.some(function (group) {
       return group.host !== groups[0].host;
     });
+    this.leftOut = 0;
+    if (this.busy.most > 0) {
+      rows.push({top: y, height: BUSY, title: this.busy.most + (this.busy.most === 1 ? ' thread' : ' threads') + ' at once', thread: -1, isBusy: true});
+      y += BUSY;
+    }
     this.rowOf = new Array(data.thread_tid.length);
     groups.forEach(function (group) {
+      var threads = group.threads.filter(function (thread) {
+        return seen[thread];
+      });
+      this.leftOut += group.threads.length - threads.length;
+      if (!threads.length) return;
       if (several && group.host !== host) {
         rows.push({top: y, height: HEAD, title: group.host, thread: -1});
         y += HEAD;
       }
       host = group.host;
-      group.threads.forEach(function (thread, place) {
+      threads.forEach(function (thread, place) {
         var comm = data.names[data.thread_comm[thread]];
         rows.push({top: y, height: ROW, thread: thread, comm: comm, base: data.thread_base[thread], more: place > 0,
           label: (place ? '  ' : '') + (comm || '?'), number: data.thread_tid[thread]});
@@ -88,6 +139,27 @@
     }, this);
     this.rows = rows;
     this.total = y + 6;
+  };
+
+  // By state and by thread, of an interval.
+  Running.prototype.sumUp = function (from, to) {
+    var data = this.data, all = new Float64Array(STATES.length), rows = [], lists = this.states;
+    lists.forEach(function (list, thread) {
+      var own = states.sums(list, from, to, new Float64Array(STATES.length));
+      own.forEach(function (ns, state) {
+        all[state] += ns;
+      });
+      if (own.some(Boolean)) rows.push([data.names[data.thread_comm[thread]] + ' ' + data.thread_tid[thread]].concat(Array.from(own)));
+    });
+    return {whole: all.reduce(function (sum, ns) {
+      return sum + ns;
+    }, 0), parts: STATES.map(function (state, i) {
+      return ['s-' + state[0], state[1], all[i]];
+    }), heads: ['Thread'].concat(STATES.map(function (state) {
+      return state[1];
+    })), rows: rows.sort(function (a, b) {
+      return b[1] - a[1] || b[2] - a[2];
+    })};
   };
 
   Running.prototype.rowAt = function (y) {
@@ -114,11 +186,14 @@
       if (row.thread < 0) return;
       ctx.fillStyle = self.colours.line;
       ctx.fillRect(self.axis.gutter, row.top - top + ROW - 1, width, 1);
-      if (self.showSleeps) self.drawSleeps(ctx, row, row.top - top);
+    });
+    this.stateColours = STATES.map(function (state) {
+      return self.colours[state[2]];
     });
     if (this.showLinks) this.drawLinks(ctx, top, height);
     this.visible.forEach(function (row) {
-      if (row.thread >= 0) self.drawRuns(ctx, row, row.top - top);
+      if (row.thread >= 0) self.drawStates(ctx, row, row.top - top);
+      else if (row.isBusy) self.drawBusy(ctx, row, row.top - top);
     });
     ctx.restore();
     this.drawLabels(ctx, top);
@@ -133,7 +208,7 @@
       if (row.thread < 0) {
         ctx.font = '600 12px ' + self.colours.sans;
         ctx.fillStyle = self.colours.muted;
-        ctx.fillText(Surface.fit(ctx, row.title, gutter * 2), 6, y + 2);
+        ctx.fillText(Surface.fit(ctx, row.title, row.isBusy ? gutter - 12 : gutter * 2), 6, y + 2);
         return;
       }
       ctx.font = (row.base ? '600 ' : '') + '12px ' + self.colours.font;
@@ -147,43 +222,58 @@
     });
   };
 
-  // Calls paint(x0, x1, place) for what is in sight, things under a pixel together.
-  Running.prototype.eachSpan = function (list, paint) {
-    var axis = this.axis, i = Math.max(0, models.after(list.start, axis.from) - 1), last = -2;
+  // Calls paint(x0, x1, place) for what is in sight; of things under a pixel that share one the first of the highest rank(place).
+  Running.prototype.eachSpan = function (list, paint, rank) {
+    var axis = this.axis, i = Math.max(0, models.after(list.start, axis.from) - 1), last = -2, best = -1;
+    function flush() {
+      if (best >= 0) paint(last, last + 1, best);
+      best = -1;
+    }
     for (; i < list.start.length && list.start[i] < axis.to; i++) {
       if (list.end[i] < axis.from) continue;
-      var x0 = axis.x(list.start[i]), x1 = axis.x(list.end[i]);
-      if (x1 - x0 < 1) {
-        if (Math.floor(x0) === last) continue;
-        last = Math.floor(x0);
-        x1 = x0 + 1;
+      var x0 = axis.x(list.start[i]), x1 = axis.x(list.end[i]), pixel = Math.floor(x0);
+      if (x1 - x0 >= 1) {
+        flush();
+        paint(x0, x1, i);
+      } else if (pixel !== last || best < 0) {
+        flush();
+        last = pixel;
+        best = i;
+      } else if (rank(i) > rank(best)) {
+        best = i;
       }
-      paint(x0, x1, i);
     }
+    flush();
   };
 
-  Running.prototype.drawRuns = function (ctx, row, y) {
-    var self = this;
-    ctx.fillStyle = this.colours.bar;
-    this.eachSpan(this.runs[row.thread], function (x0, x1) {
-      ctx.fillRect(x0, y + 5, x1 - x0, ROW - 11);
-      self.drawn++;
-    });
-  };
-
-  Running.prototype.drawSleeps = function (ctx, row, y) {
-    var self = this, data = this.data, list = this.sleeps[row.thread];
+  // What a thread did, by colour: full rows for what ran, waited for a processor, a device, a lock, a message or the time; a thin line
+  // for waits for other threads.
+  Running.prototype.drawStates = function (ctx, row, y) {
+    var self = this, list = this.states[row.thread], colours = this.stateColours, data = this.data;
     ctx.font = '10.5px ' + this.colours.font;
     ctx.textBaseline = 'middle';
     this.eachSpan(list, function (x0, x1, i) {
-      ctx.fillStyle = self.colours['f-sleep'];
-      ctx.fillRect(x0, y + 3, Math.max(1, x1 - x0 - 0.75), ROW - 7);
+      var state = list.state[i], thin = state === PLACE.other, left;
+      ctx.fillStyle = colours[state];
+      ctx.fillRect(x0, y + (thin ? ROW / 2 - 2 : 3), Math.max(1, x1 - x0 - (x1 - x0 > 3 ? 0.75 : 0)), thin ? 3 : ROW - 7);
       self.drawn++;
-      var left = Math.max(x0, self.axis.gutter);
-      if (x1 - left < 30) return;
+      left = Math.max(x0, self.axis.gutter);
+      if (thin || list.what[i] < 0 || x1 - left < 44) return;
       ctx.fillStyle = self.colours['frame-ink'];
       ctx.fillText(Surface.fit(ctx, data.names[data.sleep_label[list.what[i]]] || '', x1 - left - 8), left + 4, y + ROW / 2);
+    }, function (i) {
+      return list.state[i] === PLACE.cpu ? 1 : 0; // of what shares a pixel a run is seen
     });
+  };
+
+  // How many threads ran at once, of those that are in the window.
+  Running.prototype.drawBusy = function (ctx, row, y) {
+    var axis = this.axis, busy = this.busy, i = Math.max(0, models.after(busy.time, axis.from) - 1), floor = y + BUSY - 4, height = BUSY - 10;
+    ctx.fillStyle = this.stateColours[PLACE.cpu];
+    for (; i < busy.time.length && busy.time[i] < axis.to; i++) {
+      var x0 = Math.max(axis.gutter, axis.x(busy.time[i])), x1 = i + 1 < busy.time.length ? axis.x(busy.time[i + 1]) : x0;
+      if (busy.count[i]) ctx.fillRect(x0, floor - height * busy.count[i] / busy.most, Math.max(x1 - x0, 0.5), height * busy.count[i] / busy.most);
+    }
   };
 
   Running.prototype.drawLinks = function (ctx, top, height) {
@@ -223,25 +313,19 @@
       this.surface.paint();
     }
     this.tip.hide();
+    if (row && row.isBusy) this.tip.show(event.clientX, event.clientY, {title: 'Threads that ran at once', lines: ['of those in this window']});
     if (!row || row.thread < 0) return;
     if (name) {
       this.tip.show(event.clientX, event.clientY, {title: row.comm, lines: ['thread ' + row.number + ' of process ' +
         data.thread_pid[row.thread] + ' on ' + data.names[data.thread_host[row.thread]], 'Click to open its flame']});
       return;
     }
-    list = this.runs[row.thread];
-    at = this.spanAt(list, x);
-    if (at >= 0) {
-      this.tip.show(event.clientX, event.clientY, {title: data.names[data.run_comm[list.what[at]]] || row.comm, lines: ['runs'],
-        rows: [['From', units.duration(list.start[at])], ['Length', units.duration(list.end[at] - list.start[at])]]});
-      return;
-    }
-    list = this.sleeps[row.thread];
+    list = this.states[row.thread];
     at = this.spanAt(list, x);
     if (at < 0) return;
-    var category = data.categories[data.sleep_category[list.what[at]]];
-    this.tip.show(event.clientX, event.clientY, {title: data.names[data.sleep_label[list.what[at]]] || 'sleep',
-      lines: [row.comm + ' sleeps', category ? category[1] : ''],
+    var state = STATES[list.state[at]], what = list.what[at], category = what < 0 ? null : data.categories[data.sleep_category[what]];
+    this.tip.show(event.clientX, event.clientY, {title: (what < 0 ? '' : data.names[data.sleep_label[what]]) || row.comm,
+      lines: [state[1] + ': ' + wakepath.units.within(state[3]), category ? category[1] : ''],
       rows: [['From', units.duration(list.start[at])], ['Length', units.duration(list.end[at] - list.start[at])]]});
   };
 

@@ -16,8 +16,8 @@
 
   // The views keep their state in the address: the page stands before it there.
   var writeHash = wakepath.view.writeHash;
-  wakepath.view.writeHash = function (state) {
-    writeHash(Object.assign({page: shown}, state));
+  wakepath.view.writeHash = function (state, isStep) {
+    writeHash(Object.assign({page: shown}, state), isStep);
   };
   wakepath.isSingle = true;
   wakepath.go = function (file, fragment) {
@@ -60,6 +60,7 @@
   button.addEventListener('click', wakepath.toggleTheme);
   document.addEventListener('wakepath-theme', nameButton);
   nameButton();
+  wakepath.manners();
   wakepath.tables();
   // Before the views hear of it: a new address is theirs only where it is of their page.
   window.addEventListener('hashchange', function (event) {

@@ -6,7 +6,8 @@
 
   var PAPER = 1100, SHEETS = 24; // pixels of a drawing on one page of paper, where it is made to fit, and pages at most
 
-  // acts: draw(ctx, width, height, top), hover(x, y, event), leave(), click(x, y, event), drag(dx, dy), wheel(x, event),
+  // acts: draw(ctx, width, height, top), hover(x, y, event), leave(), click(x, y, event), drag(dx, dy), press(x, y, event): whether
+  // the drag that begins marks, mark(x, isEnd), wheel(x, event),
   // pinch(x, factor), key(event), cut(y): where at or above y a page may end; y counts from the top of the content. head: pixels of
   // an axis that stands above what is scrolled. All but draw may be missing.
   function Surface(place, label, acts) {
@@ -58,11 +59,12 @@
   };
 
   Surface.prototype.listenPointer = function () {
-    var self = this, canvas = this.canvas, moved = 0;
+    var self = this, canvas = this.canvas, moved = 0, marks = false;
     canvas.addEventListener('pointerdown', function (event) {
       if (event.button) return;
       self.pointers.set(event.pointerId, {x: event.clientX, y: event.clientY});
       moved = self.pointers.size > 1 ? 100 : 0;
+      marks = self.pointers.size === 1 && self.acts.press && self.acts.press(self.at(event).x, self.at(event).y, event);
     });
     canvas.addEventListener('pointermove', function (event) {
       var before = self.pointers.get(event.pointerId);
@@ -74,11 +76,14 @@
       moved += Math.abs(dx) + Math.abs(dy);
       if (moved < 4) return;
       if (!canvas.hasPointerCapture(event.pointerId)) canvas.setPointerCapture(event.pointerId);
-      if (self.pointers.size === 2 && self.acts.pinch) self.pinch(event);
+      if (marks) self.acts.mark(self.at(event).x, false);
+      else if (self.pointers.size === 2 && self.acts.pinch) self.pinch(event);
       else if (self.acts.drag) self.acts.drag(dx, dy);
       self.pointers.set(event.pointerId, {x: event.clientX, y: event.clientY});
     });
     function up(event) {
+      if (marks && moved >= 4) self.acts.mark(self.at(event).x, true);
+      marks = false;
       if (self.pointers.delete(event.pointerId) && moved < 4 && event.type === 'pointerup' && self.acts.click)
         self.acts.click(self.at(event).x, self.at(event).y, event);
     }

@@ -111,12 +111,61 @@
     }, 0);
   }
 
+  // "/a regular expression/" of a filter, null when it is none.
+  function expression(filter) {
+    var found = /^\/(.{1,200})\/$/.exec(filter);
+    try {
+      return found && new RegExp(found[1], 'i');
+    } catch (error) {
+      return null;
+    }
+  }
+
+  function quoted(text) {
+    text = text.replace(/\s+/g, ' ').trim();
+    if (/^[=+@-]/.test(text)) text = '\'' + text; // no spreadsheet shall compute a name
+    return /[",]/.test(text) ? '"' + text.replace(/"/g, '""') + '"' : text;
+  }
+
+  // The rows in sight with their numbers as they are: times in nanoseconds.
+  function csv(table) {
+    var lines = [Array.from(table.tHead.rows[0].cells, function (head) {
+      return quoted(head.textContent + (/k-(duration|share)/.test(head.className) ? ' (ns)' : ''));
+    }).join(',')];
+    Array.from(table.tBodies[0].rows).forEach(function (row) {
+      if (!row.hidden) lines.push(Array.from(row.cells, function (cell) {
+        return cell.dataset.v !== undefined ? cell.dataset.v : quoted(cell.textContent);
+      }).join(','));
+    });
+    return lines.join('\n') + '\n';
+  }
+
+  function makeCopied(table) {
+    var bar = document.createElement('div'), button = document.createElement('button');
+    bar.className = 'table-tools';
+    button.type = 'button';
+    button.className = 'csv';
+    button.textContent = 'CSV';
+    button.title = 'Copy the rows in sight as comma-separated values, times in nanoseconds';
+    button.addEventListener('click', function () {
+      window.wakepath.copy(csv(table), 'The table', function (text) {
+        button.textContent = /clipboard/.test(text) ? 'Copied' : 'Not copied';
+        window.setTimeout(function () {
+          button.textContent = 'CSV';
+        }, 2000);
+      });
+    });
+    bar.appendChild(button);
+    table.parentNode.parentNode.insertBefore(bar, table.parentNode);
+  }
+
   // Rows with the words of the filter, as many as the limit says.
   function show(table) {
-    var words = (table.dataset.words || '').trim().toLowerCase().split(/\s+/).filter(Boolean), place = 0;
+    var filter = (table.dataset.words || '').trim(), pattern = expression(filter), words = pattern ? [] : filter.toLowerCase().split(/\s+/).filter(Boolean);
+    var place = 0;
     Array.from(table.tBodies[0].rows).forEach(function (row) {
       var text = words.length ? row.textContent.toLowerCase() : '';
-      var fits = words.every(function (word) {
+      var fits = pattern ? pattern.test(row.textContent) : words.every(function (word) {
         return word.length > 1 && word[0] === '-' ? text.indexOf(word.slice(1)) < 0 : text.indexOf(word) >= 0;
       });
       row.hidden = !fits || !within(table, row, place);
@@ -130,7 +179,7 @@
     box.type = 'search';
     box.className = 'filter';
     box.placeholder = 'Filter ' + table.tBodies[0].rows.length + ' rows';
-    box.title = 'Words that a row must have; -word: must not have';
+    box.title = 'Words that a row must have; -word: must not have; /regular expression/';
     box.setAttribute('aria-label', 'Filter the table');
     box.addEventListener('input', function () {
       table.dataset.words = box.value;
@@ -168,7 +217,7 @@
     if (table.dataset.words || table.dataset.top) show(table);
   }
 
-  var FOLDED = 'details:not([open])';
+  var FOLDED = 'details:not([open])', COPIED = 4; // rows from which on a table can be copied
 
   // A table wider than the screen can be scrolled with keys as well; one that is not is no stop on a reader's way.
   function makeReachable() {
@@ -189,6 +238,7 @@
   function prepare(table) {
     makeSortable(table);
     if (table.hasAttribute('data-search')) makeSearchable(table);
+    if (table.tBodies[0].rows.length >= COPIED) makeCopied(table);
     restore(table);
   }
 

@@ -4,6 +4,7 @@
   'use strict';
   var wakepath = window.wakepath, view = wakepath.view, units = wakepath.units, palette = wakepath.palette;
   var Surface = wakepath.Surface, TimeAxis = wakepath.TimeAxis;
+  var BURST = 900; // ms in which changes are one step back
 
   // A view calls TimeView.call(this, data, gutter, kinds), makes its layout, then start(); it has draw(), hover(), click(), cut().
   // It draws rows of those kinds ("piece", "run", "sleep").
@@ -51,10 +52,11 @@
   TimeView.prototype.start = function (place, label, legend, extra) {
     var self = this;
     this.buildTools(place, extra);
-    this.surface = new Surface(place, label + '. Plus and minus zoom, arrow keys move, Escape shows all.', this.acts());
+    this.surface = new Surface(place, label + '. Plus and minus zoom, arrow keys move, m marks what is in sight, Escape shows all.', this.acts());
     this.say = view.say(place);
     view.legend(place, this.blanks.length ? legend.concat([['f-blank', 'not kept: it did not fit']]) : legend);
     this.tip = new wakepath.Tip();
+    this.brush = new wakepath.Brush(this, place);
     this.surface.setHeight(this.total);
     if (this.blanks.length) this.say(tellBlanks(this.data, this.blanks));
     window.addEventListener('hashchange', function () {
@@ -81,7 +83,7 @@
     });
     this.range = view.element('output', 'found');
     bar.appendChild(this.range);
-    bar.appendChild(view.element('span', 'hint', 'Wheel or + and − zoom, drag or arrow keys move, 0 shows all'));
+    bar.appendChild(view.element('span', 'hint', 'Wheel zooms, drag moves, Shift and drag sums up, ? shows all keys'));
   };
 
   TimeView.prototype.acts = function () {
@@ -95,6 +97,7 @@
         self.drawBlanks(ctx, height);
         self.draw(ctx, width, height, top);
         self.axis.draw(ctx, self.colours, width, 4);
+        self.brush.draw(ctx, self.colours, height);
         self.range.textContent = units.duration(self.axis.to - self.axis.from) + ' in sight';
       },
       hover: function (x, y, event) {
@@ -111,6 +114,12 @@
         self.surface.stage.scrollTop -= dy;
         self.axis.pan(dx);
       },
+      press: function (x, y, event) {
+        return self.brush.press(x, y, event);
+      },
+      mark: function (x, isEnd) {
+        self.brush.drag(x, isEnd);
+      },
       wheel: function (x, event) {
         self.axis.wheel(x, event);
       },
@@ -118,7 +127,7 @@
         self.axis.zoom(x, factor);
       },
       key: function (event) {
-        self.axis.key(event);
+        if (!self.brush.key(event) && !(self.ownKey && self.ownKey(event))) self.axis.key(event);
       },
       cut: function (y) {
         return self.cut(y);
@@ -159,20 +168,25 @@
   };
 
   TimeView.prototype.changed = function () {
-    var state = {}, whole = this.axis.from === 0 && this.axis.to === this.axis.length;
+    var state = {}, whole = this.axis.from === 0 && this.axis.to === this.axis.length, now = Date.now(), isStep = !(now - this.lastChange < BURST);
+    if (!this.isRestoring) this.lastChange = now;
     if (!whole) {
       state.from = Math.round(this.axis.from);
       state.to = Math.round(this.axis.to);
     }
+    if (this.brush) state.mark = this.brush.state();
     if (this.keep) this.keep(state);
-    view.writeHash(state);
+    if (!this.isRestoring) view.writeHash(state, isStep);
     if (this.surface) this.surface.paint();
   };
 
   TimeView.prototype.fromHash = function () {
-    var state = view.readHash();
+    var state = view.readHash(), isPart = state.from && state.to;
+    this.isRestoring = true;
     if (this.restore) this.restore(state);
-    if (state.from && state.to) this.axis.show(Number(state.from) || 0, Number(state.to) || this.data.length);
+    this.axis.show(isPart && Number(state.from) || 0, isPart && Number(state.to) || this.data.length);
+    this.brush.restore(state.mark);
+    this.isRestoring = false;
   };
 
   wakepath.TimeView = TimeView;

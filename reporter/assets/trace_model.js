@@ -4,26 +4,51 @@
   'use strict';
   var palette = window.wakepath.palette, STYLE = palette.STYLE;
 
-  // Per node: its chain from the base up, and whether its functions run, sleep or do both in their own layer.
-  function nodes(data) {
-    var count = data.node_parent.length, flags = new Uint8Array(count), depth = new Int32Array(count), i;
-    for (i = 1; i < count; i++) depth[i] = depth[data.node_parent[i]] + 1;
-    data.piece_node.forEach(function (node) {
-      flags[node] |= palette.RUNS;
-    });
-    for (i = count - 1; i > 0; i--) {
-      var style = (data.frames[data.node_frame[i]] || [0])[0], parent = data.node_parent[i];
-      if (style === STYLE.SLEEP) flags[parent] |= palette.SLEEPS;
-      else if (style === STYLE.USER || style === STYLE.KERNEL) flags[parent] |= flags[i];
+  // The tree without what is hidden (folding.js): by node, the one that stands for it, what that stands on, how deep, and whether its
+  // functions run, sleep or do both in their own layer.
+  function nodes(data, hidden) {
+    var count = data.node_parent.length, info = {flags: new Uint8Array(count), depth: new Int32Array(count), parent: new Int32Array(count),
+      shown: new Int32Array(count)}, byFrame = new Map(), i, below, key;
+    var base = window.wakepath.folding.mark({parent: data.node_parent, frame: data.node_frame, frames: data.frames}, hidden);
+    for (i = 1; i < count; i++) {
+      below = info.shown[data.node_parent[i]];
+      key = below * 2097152 + data.node_frame[i];
+      if (base && base[i] !== i) {
+        info.shown[i] = below;
+        continue;
+      }
+      if (base && byFrame.has(key)) {
+        info.shown[i] = byFrame.get(key);
+        continue;
+      }
+      byFrame.set(key, i);
+      info.shown[i] = i;
+      info.parent[i] = below;
+      info.depth[i] = info.depth[below] + 1;
     }
-    return {flags: flags, depth: depth};
+    findFlags(data, info);
+    return info;
   }
 
-  function chain(data, depth, node) {
-    var up = new Array(depth[node]);
-    for (var i = depth[node] - 1; i >= 0; i--) {
+  function findFlags(data, info) {
+    data.piece_node.forEach(function (node) {
+      info.flags[info.shown[node]] |= palette.RUNS;
+    });
+    for (var i = data.node_parent.length - 1; i > 0; i--) {
+      if (info.shown[i] !== i) continue;
+      var style = (data.frames[data.node_frame[i]] || [0])[0], parent = info.parent[i];
+      if (style === STYLE.SLEEP) info.flags[parent] |= palette.SLEEPS;
+      else if (style === STYLE.USER || style === STYLE.KERNEL) info.flags[parent] |= info.flags[i];
+    }
+  }
+
+  // The nodes of a stack from the base up.
+  function chain(info, node) {
+    node = info.shown[node];
+    var up = new Array(info.depth[node]);
+    for (var i = up.length - 1; i >= 0; i--) {
       up[i] = node;
-      node = data.node_parent[node];
+      node = info.parent[node];
     }
     return up;
   }
@@ -60,8 +85,8 @@
   }
 
   // [{rows: [{start, end, node}...] by depth, starts, ends, tops: the pieces themselves}] by control path
-  function paths(data) {
-    var info = nodes(data), made = [], open = [], path = null;
+  function paths(data, hidden) {
+    var info = nodes(data, hidden), made = [], open = [], path = null;
     order(data).forEach(function (piece) {
       if (!path || path.index !== data.piece_path[piece]) {
         if (path) close(path, open, 0);
@@ -69,14 +94,29 @@
         made.push(path);
       }
       var start = data.piece_start[piece], end = start + data.piece_length[piece], node = data.piece_node[piece];
-      addPiece(path, open, chain(data, info.depth, node), start, end);
+      addPiece(path, open, chain(info, node), start, end);
       path.starts.push(start);
       path.ends.push(end);
       path.tops.push(piece);
     });
     if (path) close(path, open, 0);
     made.forEach(sortRows);
-    return {paths: made, flags: info.flags, depth: info.depth};
+    return {paths: mainFirst(data, made), info: info};
+  }
+
+  // The path of interest with most time comes first; the others stay as they are.
+  function mainFirst(data, made) {
+    var best = -1, most = -1;
+    made.forEach(function (path, place) {
+      var ns = data.path_base[path.index] ? path.starts.reduce(function (sum, start, i) {
+        return sum + path.ends[i] - start;
+      }, 0) : -1;
+      if (ns > most) {
+        most = ns;
+        best = place;
+      }
+    });
+    return best > 0 ? made.splice(best, 1).concat(made) : made;
   }
 
   function sortRows(path) {

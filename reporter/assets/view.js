@@ -18,7 +18,8 @@
     return state;
   }
 
-  function writeHash(state) {
+  // A step is one that Back undoes; other changes take the place of what was there.
+  function writeHash(state, isStep) {
     var parts = Object.keys(state).filter(function (key) {
       return state[key] !== undefined && state[key] !== null && state[key] !== '';
     }).map(function (key) {
@@ -27,7 +28,7 @@
     var hash = parts.length ? '#' + parts.join('&') : ' ';
     if (hash.trim() !== window.location.hash) {
       try {
-        window.history.replaceState(null, '', hash.trim() || window.location.pathname + window.location.search);
+        window.history[isStep ? 'pushState' : 'replaceState'](null, '', hash.trim() || window.location.pathname + window.location.search);
       } catch (error) {
         window.location.hash = hash.trim();
       }
@@ -104,12 +105,27 @@
     return box;
   }
 
+  // What a search asks for: a part of a name in whatever case, or /a regular expression/; null: nothing. One that is not whole yet, or
+  // too long, is looked for as it stands.
+  function matcher(text) {
+    var needle = text.trim().toLowerCase(), pattern = /^\/(.{1,200})\/$/.exec(text.trim());
+    try {
+      pattern = pattern && new RegExp(pattern[1], 'i');
+    } catch (error) {
+      pattern = null;
+    }
+    return !needle ? null : function (name) {
+      return pattern ? pattern.test(name) : name.toLowerCase().indexOf(needle) >= 0;
+    };
+  }
+
   function legend(place, entries) {
     var list = element('ul', 'legend');
     entries.forEach(function (entry) {
       var item = element('li');
       item.appendChild(element('span', 'sw ' + entry[0]));
       item.appendChild(document.createTextNode(entry[1]));
+      if (entry[2]) item.title = entry[2];
       list.appendChild(item);
     });
     place.appendChild(list);
@@ -140,5 +156,5 @@
   }
 
   window.wakepath.view = {load: load, readHash: readHash, writeHash: writeHash, element: element, button: button, toggle: toggle,
-    choice: choice, address: address, search: search, legend: legend, say: say};
+    choice: choice, address: address, search: search, matcher: matcher, legend: legend, say: say};
 })();

@@ -40,13 +40,15 @@ struct wp_column {
 };
 
 struct wp_field {
-    const char *text;  /* of TEXT, NAME, STACK, VALUE */
-    uint64_t number;   /* of the others */
-    double value;      /* of VALUE, for sorting */
-    enum wp_mark mark; /* of VALUE */
-    const char *note;  /* small print under the text, NULL none */
-    bool is_none;      /* there is no number: an average of nothing */
-    int swatch;        /* category + 1 whose colour stands before it, 0 none */
+    const char *text;   /* of TEXT, NAME, STACK, VALUE */
+    uint64_t number;    /* of the others */
+    double value;       /* of VALUE, for sorting */
+    enum wp_mark mark;  /* of VALUE */
+    const char *note;   /* small print under the text, NULL none */
+    bool is_none;       /* there is no number: an average of nothing */
+    int swatch;         /* category + 1 whose colour stands before it, 0 none */
+    const char *anchor; /* what a fragment finds, unique and safe in a URL; NULL none */
+    bool is_term;       /* the text is one of the glossary's: it is explained */
     struct wp_link link;
 };
 
@@ -108,6 +110,7 @@ enum wp_item_kind {
     WP_ITEM_TABLE,
     WP_ITEM_BAR,       /* the category bar: parts */
     WP_ITEM_CURVE,     /* cumulative percent explained: parts */
+    WP_ITEM_STRIP,     /* the critical path: path, link */
     WP_ITEM_OVER_TIME, /* categories over time: timeline */
     WP_ITEM_CARD,      /* label, text, link, parts: one line of the index */
     WP_ITEM_TREND,     /* label, text (the newest), note; series: a small line over releases, neighbours in one row */
@@ -119,8 +122,9 @@ enum wp_item_kind {
     WP_ITEM_END,
 };
 
-struct wp_listing;   /* listing.h */
-struct wp_over_time; /* facts/over_time.h */
+struct wp_listing;       /* listing.h */
+struct wp_over_time;     /* facts/over_time.h */
+struct wp_critical_path; /* facts/critical_path.h */
 
 struct wp_item {
     enum wp_item_kind kind;
@@ -134,6 +138,7 @@ struct wp_item {
     const struct wp_listing *listing;
     const struct wp_latency_column *latencies;
     const struct wp_over_time *timeline;
+    const struct wp_critical_path *path;
     uint64_t worse, better;        /* of CARD: how much changed */
     const struct wp_point *points; /* of TREND, the oldest first; number: how many */
     struct wp_item *next;
@@ -146,6 +151,7 @@ struct wp_display {
     struct wp_page_id page_id; /* the page itself */
     unsigned part;             /* of a page in parts, from 1; 0 otherwise */
     const char *title, *subtitle;
+    const char *subject; /* what was recorded, as the window's title has it; NULL: the aggregate's name */
     struct wp_item *first, *last;
     struct wp_table nowhere;                 /* stands in for a table that found no memory; it has no room */
     const char *tab_release, *tab_aggregate; /* whose views the tabs lead to; NULL: no tabs */

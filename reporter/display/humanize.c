@@ -92,13 +92,3 @@ const char *wp_human_time(struct wp_pool *pool, uint64_t real_ns)
 {
     return format_time(pool, real_ns, "%Y-%m-%d %H:%M:%S UTC");
 }
-
-const char *wp_human_date(struct wp_pool *pool, uint64_t real_ns)
-{
-    return format_time(pool, real_ns, "%Y-%m-%d");
-}
-
-const char *wp_human_clock(struct wp_pool *pool, uint64_t real_ns)
-{
-    return format_time(pool, real_ns, "%H:%M:%S UTC");
-}

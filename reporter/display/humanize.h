@@ -18,9 +18,6 @@ const char *wp_human_count(struct wp_pool *pool, uint64_t count);
 const char *wp_human_many(struct wp_pool *pool, uint64_t count, const char *noun);
 /* "812 B", "4.1 kB", "12.3 MB": powers of 1000, about three digits. */
 const char *wp_human_bytes(struct wp_pool *pool, uint64_t bytes);
-/* "2026-11-20" and "22:14:05 UTC": the two halves of wp_human_time. */
-const char *wp_human_date(struct wp_pool *pool, uint64_t real_ns);
-const char *wp_human_clock(struct wp_pool *pool, uint64_t real_ns);
 /* "2026-11-20 22:14:05 UTC" of a real time; "unknown" for 0. */
 const char *wp_human_time(struct wp_pool *pool, uint64_t real_ns);
 

@@ -232,6 +232,7 @@ static void put_item(struct writer *writer, const struct wp_item *item)
         break;
     case WP_ITEM_BAR:
     case WP_ITEM_CURVE:
+    case WP_ITEM_STRIP:
     case WP_ITEM_GRAPH:
     case WP_ITEM_LATENCY:
     case WP_ITEM_LISTING:

@@ -31,6 +31,8 @@ struct wp_function_fact {
     uint64_t count;        /* pieces in which it was innermost */
     uint64_t blocked_ns;   /* innermost function of a wait, but for the scheduler's own, which every wait ends in */
     uint64_t own_count;    /* pieces of running_ns and blocked_ns */
+    /* The same of a program's own function, which stands for libraries of its language and the kernel above it. */
+    uint64_t app_running_ns, app_waiting_ns, app_count;
 };
 
 struct wp_unexplained_fact {

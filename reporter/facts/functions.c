@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "reporter/facts/functions.h"
 
+#include "reporter/facts/code_location.h"
 #include "reporter/facts/stack_ends.h"
 #include "storage/report/report_read.h"
 
@@ -37,15 +38,49 @@ static uint32_t innermost(const struct wp_facts *facts, uint32_t node, bool past
     return first;
 }
 
+/* A program's own: not of the kernel, the C library, a language's runtime or an interpreter. */
+static bool is_application(const struct wp_facts *facts, uint32_t frame)
+{
+    uint32_t count;
+    const struct wp_frame_info *frames = wp_report_frames(facts->report, &count);
+    const char *name = wp_report_text(facts->report, frames[frame].name);
+    return wp_code_location_rank(frames[frame].style, *name == '[' ? "nameless" : name,
+               wp_report_text(facts->report, frames[frame].object)) >= 2;
+}
+
+/* The innermost of them in the node's layer, 0 none. */
+static uint32_t application(const struct wp_facts *facts, uint32_t node)
+{
+    for (; node; node = facts->flame.nodes[node].parent) {
+        uint32_t frame = facts->flame.nodes[node].frame, style = wp_facts_frame_style(facts, frame);
+        if (style == WP_STYLE_PROCESS)
+            return 0;
+        if (style == WP_STYLE_USER && is_application(facts, frame))
+            return frame;
+    }
+    return 0;
+}
+
+static void add_application(struct wp_function_fact *row, const struct wp_cell *cell)
+{
+    if (cell->category == WP_UNDERSTOOD_FUNCTIONS || cell->category == WP_RUNNING_NOT_SAMPLED)
+        row->app_running_ns += cell->ns;
+    else
+        row->app_waiting_ns += cell->ns;
+    row->app_count += cell->count;
+}
+
 static void add_own(struct sums *sums, const struct wp_facts *facts, uint32_t node)
 {
     const struct wp_flame_node *at = &facts->flame.nodes[node];
     uint32_t frame = at->cell_count ? innermost(facts, node, false) : 0;
     if (!frame)
         return;
-    uint32_t blocked = innermost(facts, node, true);
+    uint32_t blocked = innermost(facts, node, true), own = application(facts, node);
     for (uint32_t i = at->cell; i < at->cell + at->cell_count; i++) {
         const struct wp_cell *cell = &facts->flame.cells[i];
+        if (own && cell->category != WP_OTHER_PATH) /* that is told where it is counted itself */
+            add_application(&sums->rows[own], cell);
         if (cell->category == WP_UNDERSTOOD_FUNCTIONS) {
             sums->rows[frame].running_ns += cell->ns;
             sums->rows[frame].own_count += cell->count;

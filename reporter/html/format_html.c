@@ -8,6 +8,7 @@
 #include "reporter/html/html_listing.h"
 #include "reporter/html/html_over_time.h"
 #include "reporter/html/html_parts.h"
+#include "reporter/html/html_strip.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -25,6 +26,11 @@ struct writer {
     enum wp_item_kind open; /* the list that neighbouring items share; WP_ITEM_END: none */
 };
 
+static const char *subject_of(const struct writer *writer)
+{
+    return writer->display->subject ? writer->display->subject : writer->display->page_id.aggregate;
+}
+
 static void put_head(struct writer *writer)
 {
     struct wp_buffer *out = writer->out;
@@ -38,7 +44,7 @@ static void put_head(struct writer *writer)
     wp_escape_html(out, writer->display->title);
     if (writer->display->page_id.aggregate && writer->page > WP_PAGE_OVERVIEW) {
         wp_buffer_puts(out, " · ");
-        wp_escape_html(out, writer->display->page_id.aggregate);
+        wp_escape_html(out, subject_of(writer));
     }
     wp_buffer_puts(out, " · Wakepath</title>\n");
     wp_buffer_printf(out,
@@ -66,7 +72,7 @@ static void put_crumbs(struct writer *writer)
     if (page_id->aggregate) {
         wp_buffer_puts(writer->out, "<span aria-hidden=\"true\">/</span>");
         put_link(
-            writer, wp_link_to(WP_PAGE_OVERVIEW, page_id->release, page_id->aggregate, NULL), page_id->aggregate, "");
+            writer, wp_link_to(WP_PAGE_OVERVIEW, page_id->release, page_id->aggregate, NULL), subject_of(writer), "");
     }
     wp_buffer_puts(writer->out, "</nav>\n");
 }
@@ -112,21 +118,24 @@ static void put_top(struct writer *writer)
     wp_buffer_puts(out, "</bdi></h1>\n");
     if (*display->subtitle) {
         wp_buffer_puts(out, "<p class=\"sub\"><bdi>");
-        wp_escape_html(out, display->subtitle);
+        wp_html_text(out, display->subtitle);
         wp_buffer_puts(out, "</bdi></p>\n");
     }
 }
 
 static void put_scripts(struct writer *writer)
 {
-    static const char *const common[] = {"units.js", "table.js", NULL};
-    static const char *const views[] = {"column.js", "view.js", "palette.js", "tip.js", "surface.js", NULL};
-    static const char *const flame[] = {
-        "flame_model.js", "flame_times.js", "flame_hosts.js", "flame_exemplar.js", "flame_folds.js", "flame.js", NULL};
+    static const char *const common[] = {"units.js", "manners.js", "table.js", NULL};
+    static const char *const views[] = {
+        "column.js", "view.js", "palette.js", "folding.js", "tip.js", "surface.js", NULL};
+    static const char *const flame[] = {"flame_model.js", "flame_times.js", "flame_hosts.js", "flame_exemplar.js",
+        "flame_folds.js", "flame_save.js", "flame_drop.js", "flame.js", NULL};
     static const char *const behind[] = {"flame_model.js", "flame_times.js", "flame_hosts.js", "flame_exemplar.js",
         "flame_folds.js", "flame_sums.js", "figure.js", "rows.js", "behind.js", NULL};
-    static const char *const chrono[] = {"time_axis.js", "time_view.js", "trace_model.js", "chronology.js", NULL};
-    static const char *const running[] = {"time_axis.js", "time_view.js", "trace_model.js", "running.js", NULL};
+    static const char *const chrono[] = {
+        "time_axis.js", "brush.js", "time_view.js", "trace_model.js", "chronology.js", NULL};
+    static const char *const running[] = {
+        "time_axis.js", "brush.js", "time_view.js", "trace_model.js", "states.js", "running.js", NULL};
     const char *view = writer->display->view;
     bool is_flame = view && (!strcmp(view, "flame") || !strcmp(view, "difference"));
     bool is_behind = view && !strcmp(view, "behind");
@@ -219,7 +228,7 @@ static void put_wrapped(struct writer *writer, const char *before, const struct 
         put_link(writer, item->link, item->text, "");
     } else {
         wp_buffer_puts(writer->out, "<bdi>");
-        wp_escape_html(writer->out, item->text);
+        wp_html_text(writer->out, item->text);
         wp_buffer_puts(writer->out, "</bdi>");
     }
     wp_buffer_puts(writer->out, after);
@@ -230,14 +239,14 @@ static void put_fact(struct writer *writer, const struct wp_item *item)
 {
     struct wp_buffer *out = writer->out;
     wp_buffer_puts(out, "<div><dt>");
-    wp_escape_html(out, item->label);
+    wp_html_term(out, writer->page, item->label);
     wp_buffer_puts(out, "</dt><dd>");
     if (item->kind == WP_ITEM_TREND)
         wp_html_trend(out, item->points, item->number, item->label);
     put_wrapped(writer, "", item, "");
     if (*item->note) {
         wp_buffer_puts(out, "<small>");
-        wp_escape_html(out, item->note);
+        wp_html_text(out, item->note);
         wp_buffer_puts(out, "</small>");
     }
     wp_buffer_puts(out, "</dd></div>\n");
@@ -304,6 +313,9 @@ static void put_item(struct writer *writer, const struct wp_item *item)
         break;
     case WP_ITEM_CURVE:
         wp_html_curve(writer->out, item->parts);
+        break;
+    case WP_ITEM_STRIP:
+        wp_html_strip(writer->out, writer->page, item->path, &item->link);
         break;
     case WP_ITEM_OVER_TIME:
         wp_html_over_time(writer->out, writer->page, item->timeline, &item->link);

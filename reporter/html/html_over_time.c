@@ -6,6 +6,8 @@
 #include "reporter/html/html_parts.h"
 #include "storage/value/category.h"
 
+#include <string.h>
+
 /* Geometry of the drawing, in its own units. */
 #define LEFT 84.0
 #define TOP 12.0
@@ -76,10 +78,13 @@ void wp_html_over_time(
             put_link(out, &pool, from, timeline, link, timeline->buckets[i].start_ns);
         put_bucket(out, &pool, timeline, i, x + step * 0.04, step * 0.92);
         wp_buffer_puts(out, link->set ? "</a>" : "");
-        if (!i || i + 1 == timeline->count)
-            wp_buffer_printf(out, "<text class=\"tick\" x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\">%s</text>\n",
-                i ? x + step : x, TOP + HEIGHT + 22, i ? "end" : "start",
-                wp_human_clock(&pool, timeline->buckets[i].start_ns + (i ? timeline->width_ns : 0)));
+        if (!i || i + 1 == timeline->count) {
+            const char *moment = wp_human_time(&pool, timeline->buckets[i].start_ns + (i ? timeline->width_ns : 0));
+            wp_buffer_printf(out,
+                "<text class=\"tick\" x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\" data-moment=\"%s\">%s</text>\n",
+                i ? x + step : x, TOP + HEIGHT + 22, i ? "end" : "start", moment,
+                strlen(moment) > 11 ? moment + 11 : moment);
+        }
         at += 1;
     }
     wp_buffer_puts(out, "</svg></div>\n");

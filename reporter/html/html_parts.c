@@ -2,6 +2,7 @@
 #include "reporter/html/html_parts.h"
 
 #include "reporter/display/escape.h"
+#include "reporter/display/glossary.h"
 #include "reporter/display/humanize.h"
 #include "storage/value/category.h"
 
@@ -19,6 +20,66 @@ void wp_html_href(struct wp_buffer *out, enum wp_page_kind from, const struct wp
     wp_escape_html(out, path.data ? (const char *)path.data : "");
     out->failed |= path.failed;
     wp_buffer_fini(&path);
+}
+
+#define MOMENT "2026-11-22 20:54:25 UTC"
+
+/* Where a text says a moment; NULL: nowhere. */
+static const char *find_moment(const char *text)
+{
+    for (const char *end = strstr(text, " UTC"); end; end = strstr(end + 1, " UTC")) {
+        const char *at = end - (sizeof(MOMENT) - 1 - 4);
+        bool is_moment = end - text >= (ptrdiff_t)(sizeof(MOMENT) - 1 - 4);
+        for (size_t i = 0; is_moment && i < sizeof(MOMENT) - 1 - 4; i++) {
+            bool is_digit = MOMENT[i] >= '0' && MOMENT[i] <= '9';
+            is_moment = is_digit ? at[i] >= '0' && at[i] <= '9' : at[i] == MOMENT[i];
+        }
+        if (is_moment)
+            return at;
+    }
+    return NULL;
+}
+
+static void put_plain(struct wp_buffer *out, const char *text, const char *end)
+{
+    struct wp_pool pool = {0};
+    wp_escape_html(out, wp_pool_printf(&pool, "%.*s", (int)(end - text), text));
+    out->failed |= pool.failed;
+    wp_pool_fini(&pool);
+}
+
+void wp_html_text(struct wp_buffer *out, const char *text)
+{
+    for (const char *at; (at = find_moment(text)); text = at + sizeof(MOMENT) - 1) {
+        put_plain(out, text, at);
+        wp_buffer_printf(out, "<time datetime=\"%.10sT%.8sZ\">%.23s</time>", at, at + 11, at);
+    }
+    wp_escape_html(out, text);
+}
+
+/* Only an aggregate's pages have a glossary beside them. */
+static void put_question(struct wp_buffer *out, enum wp_page_kind from, const struct wp_term *term)
+{
+    if (!term || from < WP_PAGE_OVERVIEW)
+        return;
+    wp_buffer_printf(out, " <a class=\"term\" href=\"about.html#term-%s\" title=\"", term->key);
+    wp_escape_html(out, term->meaning);
+    wp_buffer_puts(out, "\" aria-label=\"What this means: ");
+    wp_escape_html(out, term->title);
+    wp_buffer_puts(out, "\">?</a>");
+}
+
+void wp_html_term(struct wp_buffer *out, enum wp_page_kind from, const char *title)
+{
+    const struct wp_term *term = wp_glossary_find(title);
+    if (term) {
+        wp_buffer_puts(out, "<abbr title=\"");
+        wp_escape_html(out, term->meaning);
+        wp_buffer_puts(out, "\">");
+    }
+    wp_html_text(out, title);
+    wp_buffer_puts(out, term ? "</abbr>" : "");
+    put_question(out, from, term);
 }
 
 static const char *kind_name(enum wp_column_kind kind)
@@ -63,8 +124,10 @@ static void put_text(struct wp_buffer *out, enum wp_page_kind from, const struct
         wp_buffer_puts(out, "\">");
     }
     wp_buffer_puts(out, "<bdi>");
-    wp_escape_html(out, *field->text ? field->text : "–");
+    wp_html_text(out, *field->text ? field->text : "–");
     wp_buffer_puts(out, field->link.set ? "</bdi></a>" : "</bdi>");
+    if (field->is_term)
+        put_question(out, from, wp_glossary_find(field->text));
     if (field->note) {
         wp_buffer_puts(out, " <small><bdi>");
         wp_escape_html(out, field->note);
@@ -91,7 +154,10 @@ static void put_field(struct wp_buffer *out, struct wp_pool *pool, enum wp_page_
     enum wp_column_kind kind = table->columns[i].kind;
     static const char *const marks[] = {"", " worse", " better", " faint"};
     bool is_nothing = (kind == WP_CELL_COUNT || kind == WP_CELL_DURATION) && !field->number;
-    wp_buffer_printf(out, "<td class=\"k-%s%s\"", kind_name(kind),
+    wp_buffer_puts(out, "<td");
+    if (field->anchor)
+        wp_buffer_printf(out, " id=\"%s\"", field->anchor);
+    wp_buffer_printf(out, " class=\"k-%s%s\"", kind_name(kind),
         kind == WP_CELL_VALUE || is_nothing ? marks[is_nothing ? WP_MARK_FAINT : field->mark] : "");
     if (kind == WP_CELL_VALUE)
         wp_buffer_printf(out, " data-v=\"%.9g\"", field->value);

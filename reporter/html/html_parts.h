@@ -4,6 +4,11 @@
 /* Tables and charts of an HTML page; used by format_html.c alone. */
 #include "reporter/display/display.h"
 
+/* A text, escaped; moments ("2026-11-22 20:54:25 UTC") are marked, so that scripts can say them by the reader's clock.
+ */
+void wp_html_text(struct wp_buffer *out, const char *text);
+/* A title; one that the glossary has is explained, and on an aggregate's page leads there. */
+void wp_html_term(struct wp_buffer *out, enum wp_page_kind from, const char *title);
 /* The address of a link, seen from the page it stands on, escaped. */
 void wp_html_href(struct wp_buffer *out, enum wp_page_kind from, const struct wp_link *link);
 void wp_html_table(struct wp_buffer *out, enum wp_page_kind from, const struct wp_table *table);

@@ -2,6 +2,7 @@
 #include "reporter/page/page.h"
 
 #include "reporter/facts/page_context.h"
+#include "reporter/facts/recorded_title.h"
 #include "reporter/page/page_about.h"
 #include "reporter/page/page_behind.h"
 #include "reporter/page/page_exemplars.h"
@@ -84,7 +85,8 @@ int wp_page_build(struct wp_display *display, const struct wp_facts *facts, stru
     enum wp_page_kind page = display->page_id.page;
     if (page >= WP_PAGES || !builders[page])
         return wp_error_set(err, -EINVAL, "page %d is not a page of an aggregate", (int)page);
-    display->title = page == WP_PAGE_OVERVIEW ? facts->aggregate : wp_page_title(page);
+    display->subject = wp_recorded_title(&display->pool, facts);
+    display->title = page == WP_PAGE_OVERVIEW ? display->subject : wp_page_title(page);
     display->tab_release = facts->release;
     display->tab_aggregate = facts->aggregate;
     display->tab_compare = wp_page_context(display)->change != NULL;

@@ -2,6 +2,7 @@
 #include "reporter/page/page_about.h"
 
 #include "common/clock.h"
+#include "reporter/display/glossary.h"
 #include "reporter/display/humanize.h"
 #include "reporter/facts/release_overlap.h"
 
@@ -78,6 +79,24 @@ static void add_limits(struct wp_display *display, const struct wp_facts *facts)
     }
 }
 
+static void add_glossary(struct wp_display *display)
+{
+    static const struct wp_column columns[] = {{"Word", NULL, WP_CELL_TEXT}, {"What it means", NULL, WP_CELL_TEXT}};
+    size_t count;
+    const struct wp_term *terms = wp_glossary(&count);
+    struct wp_table *table = wp_display_table(display, "glossary", columns, 2, count);
+    for (size_t i = 0; i < count; i++) {
+        struct wp_field *row = wp_display_row(table);
+        int category = wp_category_find(terms[i].key);
+        if (!row)
+            return;
+        row[0].text = terms[i].title;
+        row[0].anchor = wp_pool_printf(&display->pool, "term-%s", terms[i].key);
+        row[0].swatch = category + 1;
+        row[1].text = terms[i].meaning;
+    }
+}
+
 void wp_page_about(struct wp_display *display, const struct wp_facts *facts)
 {
     struct wp_pool *pool = &display->pool;
@@ -91,8 +110,8 @@ void wp_page_about(struct wp_display *display, const struct wp_facts *facts)
             wp_pool_printf(pool, "%s, when its hour had long been over; the last of it %s",
                 wp_human_duration(pool, facts->late.total_ns), wp_human_time(pool, facts->late.last_s * WP_NS_PER_S)));
     wp_display_fact(display, "Detached", wp_human_duration(pool, facts->detached_ns), "started, not waited for");
-    wp_display_fact(display, "From", wp_human_date(pool, facts->first_ns), wp_human_clock(pool, facts->first_ns));
-    wp_display_fact(display, "To", wp_human_date(pool, facts->last_ns), wp_human_clock(pool, facts->last_ns));
+    wp_display_fact(display, "From", wp_human_time(pool, facts->first_ns), NULL);
+    wp_display_fact(display, "To", wp_human_time(pool, facts->last_ns), NULL);
     if (facts->stack_ends.stack_ns)
         wp_display_fact(display, "Whole stacks",
             wp_human_share(pool, facts->stack_ends.whole_ns, facts->stack_ends.stack_ns),
@@ -112,4 +131,5 @@ void wp_page_about(struct wp_display *display, const struct wp_facts *facts)
         "side.");
     wp_display_add(display, WP_ITEM_PARAGRAPH,
         "Every nanosecond of the total has exactly one category; the categories add up to the total.");
+    add_glossary(display);
 }

@@ -2,12 +2,15 @@
 /* Windows kept event by event: a list of them with why each was chosen, and two pages of each. */
 #include "reporter/page/page_exemplars.h"
 
+#include "common/intern.h"
 #include "reporter/display/humanize.h"
 #include "reporter/facts/page_context.h"
 #include "reporter/facts/stack_text.h"
 #include "reporter/page/page_window.h"
+#include "storage/report/trace.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <string.h>
 
 #define NAME_BYTES 120u
@@ -119,6 +122,38 @@ static void add_turn(
                                                : wp_link_to_part(page, facts->release, facts->aggregate, number, NULL);
 }
 
+/* Whether the thread stands on a path of interest of the kept beginning, which has all of the window. */
+static bool is_in_beginning(const struct wp_trace *trace, const struct wp_exemplar_fact *fact)
+{
+    if (!trace || !trace->start_ns || fact->start_ns < trace->start_ns ||
+        fact->start_ns - trace->start_ns > trace->length_ns ||
+        fact->length_ns > trace->length_ns - (fact->start_ns - trace->start_ns))
+        return false;
+    for (uint32_t i = 0; i < trace->path_count; i++) {
+        const struct wp_trace_thread *thread =
+            trace->paths[i].thread < trace->thread_count ? &trace->threads[trace->paths[i].thread] : NULL;
+        if (thread && trace->paths[i].is_base && thread->tid == fact->tid &&
+            !strcmp(wp_intern_text(trace->strings, thread->host), fact->host))
+            return true;
+    }
+    return false;
+}
+
+/* Both say the same of it; the beginning has what went on beside it, too. */
+static void add_same_time(struct wp_display *display, const struct wp_facts *facts, const struct wp_exemplar_fact *fact)
+{
+    bool is_stacks = display->page_id.page == WP_PAGE_EXEMPLAR;
+    if (fact->is_beginning || !is_in_beginning(facts->trace, fact))
+        return;
+    struct wp_item *item = wp_display_add(display, WP_ITEM_PARAGRAPH,
+        is_stacks ? "The same interval in the Chronology, with what went on beside it"
+                  : "The same interval in the Timeline, with what went on beside it");
+    uint64_t from = fact->start_ns - facts->trace->start_ns;
+    if (item)
+        item->link = wp_link_to(is_stacks ? WP_PAGE_CHRONO : WP_PAGE_RUNNING, facts->release, facts->aggregate,
+            wp_pool_printf(&display->pool, "from=%" PRIu64 "&to=%" PRIu64, from, from + fact->length_ns));
+}
+
 int wp_page_exemplar(struct wp_display *display, const struct wp_facts *facts, unsigned number, struct wp_error *err)
 {
     if (!number || number > facts->exemplars.count)
@@ -139,6 +174,7 @@ int wp_page_exemplar(struct wp_display *display, const struct wp_facts *facts, u
     wp_page_window(display, facts, fact->trace, is_stacks);
     add_turn(display, facts, is_stacks ? WP_PAGE_EXEMPLAR_ROWS : WP_PAGE_EXEMPLAR, number,
         is_stacks ? "The same window by thread: who ran when" : "The same window as stacks over time");
+    add_same_time(display, facts, fact);
     if (number < facts->exemplars.count)
         add_turn(display, facts, display->page_id.page, number + 1, "The next window");
     add_turn(display, facts, WP_PAGE_EXEMPLARS, 0, "All windows that were kept");

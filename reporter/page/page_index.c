@@ -195,7 +195,7 @@ static void add_single(struct wp_display *display, const struct wp_release_summa
     wp_display_fact(display, "Accounted for", wp_human_percent(pool, row->accounted_percent), "of the total");
     wp_display_fact(display, "Processes", wp_human_count(pool, row->process_count),
         row->host_count == 1 ? "on one host" : wp_pool_printf(pool, "on %zu hosts", row->host_count));
-    wp_display_fact(display, "Recorded", wp_human_date(pool, row->first_ns), wp_human_clock(pool, row->first_ns));
+    wp_display_fact(display, "Recorded", wp_human_time(pool, row->first_ns), NULL);
     if (row->damage_count)
         wp_display_add(display, WP_ITEM_NOTICE,
             wp_pool_printf(pool, "Left out: %s.", wp_human_many(pool, row->damage_count, "damaged value")));

@@ -3,8 +3,10 @@
 
 #include "reporter/display/humanize.h"
 #include "reporter/facts/beside.h"
+#include "reporter/facts/critical_path.h"
 #include "reporter/facts/findings.h"
 #include "reporter/facts/page_context.h"
+#include "reporter/facts/recorded_title.h"
 #include "reporter/facts/recording_cost.h"
 #include "reporter/facts/slow_requests.h"
 #include "reporter/facts/unsampled.h"
@@ -48,7 +50,6 @@ static void add_facts(struct wp_display *display, const struct wp_facts *facts)
     wp_display_fact(display, "Accounted for", wp_human_percent(pool, facts->accounted_percent), "of the total");
     wp_display_fact(display, "Processes", wp_human_count(pool, facts->process_count),
         facts->host_count == 1 ? "on one host" : wp_pool_printf(pool, "on %zu hosts", facts->host_count));
-    wp_display_fact(display, "Recorded", wp_human_date(pool, facts->first_ns), wp_human_clock(pool, facts->first_ns));
     if (facts->coverage < 0.9995)
         wp_display_fact(display, "Coverage", wp_human_percent(pool, 100 * facts->coverage), "of the time was recorded");
     if (facts->coverage > 0 && facts->coverage < 0.9995)
@@ -79,8 +80,8 @@ static void add_quality(struct wp_display *display, const struct wp_facts *facts
     struct wp_recording_cost cost = wp_recording_cost(&facts->release_metadata);
     if (cost.cpu_ns)
         wp_display_add(display, WP_ITEM_PARAGRAPH,
-            wp_pool_printf(pool, "Cost of recording, beside the total: %s of CPU time, %.2f %% of the machine%s.",
-                wp_human_duration(pool, cost.cpu_ns), wp_recording_cost_percent(&cost),
+            wp_pool_printf(pool, "Cost of recording, beside the total: %s of CPU time, %s of the machine%s.",
+                wp_human_duration(pool, cost.cpu_ns), wp_human_percent(pool, wp_recording_cost_percent(&cost)),
                 facts->host_count == 1 ? "" : "s"));
     if (facts->events_dropped)
         wp_display_add(display, WP_ITEM_NOTICE,
@@ -115,6 +116,29 @@ static void add_beside(struct wp_display *display, const struct wp_facts *facts)
         row[1].number = facts->beside[i].unwaited_ns;
         row[2].number = facts->beside[i].idle_ns;
     }
+}
+
+/* Who was on top of the main control path, from the window's beginning to its end. */
+static void add_critical_path(struct wp_display *display, const struct wp_facts *facts)
+{
+    struct wp_critical_path *path = wp_pool_alloc(&display->pool, sizeof(*path));
+    if (path)
+        wp_critical_path_build(path, &display->pool, facts);
+    if (!path || !path->count)
+        return;
+    bool is_whole = path->length_ns + path->length_ns / 20 >= facts->wall_ns;
+    wp_display_heading(display, "The critical path");
+    wp_display_add(display, WP_ITEM_PARAGRAPH,
+        wp_pool_printf(&display->pool,
+            "What %s did or waited for%s%s, from left to right: above the process on top, below what that did.",
+            *path->thread ? path->thread : "the process of interest",
+            is_whole ? "" : ", in the newest recording’s first ",
+            is_whole ? "" : wp_human_duration(&display->pool, path->length_ns)));
+    struct wp_item *item = wp_display_add(display, WP_ITEM_STRIP, NULL);
+    if (!item)
+        return;
+    item->path = path;
+    item->link = wp_link_to(WP_PAGE_CHRONO, facts->release, facts->aggregate, NULL);
 }
 
 static void add_other_view(struct wp_display *display, const struct wp_facts *facts)
@@ -184,11 +208,10 @@ static void add_explained(struct wp_display *display, const struct wp_facts *fac
 void wp_page_overview(struct wp_display *display, const struct wp_facts *facts)
 {
     struct wp_page_id flame = {WP_PAGE_FLAME, facts->release, facts->aggregate};
-    display->subtitle = facts->group
-        ? wp_pool_printf(&display->pool, "Release %s, only hosts %s", facts->release, facts->group)
-        : wp_pool_printf(&display->pool, "Release %s", facts->release);
+    display->subtitle = wp_recorded_subtitle(&display->pool, facts);
     add_samples(display, facts);
     add_findings(display, facts);
+    add_critical_path(display, facts);
     add_facts(display, facts);
     add_other_view(display, facts);
     add_quality(display, facts);
@@ -212,6 +235,7 @@ int wp_page_digest(struct wp_display *display, const struct wp_facts *facts, str
 {
     display->title = wp_pool_printf(&display->pool, "%s in release %s%s%s", facts->aggregate, facts->release,
         facts->group ? ", only hosts " : "", facts->group ? facts->group : "");
+    display->subtitle = wp_recorded_subtitle(&display->pool, facts);
     wp_page_damage(display, facts);
     add_samples(display, facts);
     add_findings(display, facts);

@@ -182,8 +182,8 @@ static void add_figures(
         dropped = row->events_dropped > dropped ? row->events_dropped : dropped; /* of the same events: no sum */
         damaged += row->damage_count;
     }
-    wp_display_fact(display, "Recorded from", wp_human_date(pool, first), wp_human_clock(pool, first));
-    wp_display_fact(display, "To", wp_human_date(pool, release->last_ns), wp_human_clock(pool, release->last_ns));
+    wp_display_fact(display, "Recorded from", wp_human_time(pool, first), NULL);
+    wp_display_fact(display, "To", wp_human_time(pool, release->last_ns), NULL);
     wp_display_fact(display, "Recordings", wp_human_count(pool, facts->sessions), "sessions of collectors");
     wp_display_fact(display, "Coverage", wp_human_percent(pool, 100 * coverage), "of the time, at least");
     wp_display_fact(display, "Lost", wp_human_count(pool, dropped), "events");

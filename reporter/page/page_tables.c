@@ -7,6 +7,7 @@
 #include "storage/kind/report_store.h"
 
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,6 +30,7 @@ void wp_page_categories(
             break;
         row[0].text = wp_category_title((enum wp_category)i);
         row[0].swatch = (int)i + 1;
+        row[0].is_term = true;
         row[1].number = row[2].number = categories[i];
         if (flame && categories[i])
             row[0].link = wp_link_to(flame->page, flame->release, flame->aggregate,
@@ -71,6 +73,38 @@ void wp_page_process_table(struct wp_display *display, const struct wp_facts *fa
     }
 }
 
+static uint64_t app_time(const struct wp_function_fact *fact)
+{
+    return fact->app_running_ns + fact->app_waiting_ns;
+}
+
+static uint64_t own_time(const struct wp_function_fact *fact)
+{
+    return fact->running_ns + fact->blocked_ns;
+}
+
+static int compare_own(const void *left, const void *right)
+{
+    const struct wp_function_fact *const *a = left, *const *b = right;
+    if (app_time(*a) != app_time(*b))
+        return app_time(*a) > app_time(*b) ? -1 : 1;
+    if (own_time(*a) != own_time(*b))
+        return own_time(*a) > own_time(*b) ? -1 : 1;
+    return *a < *b ? -1 : *a > *b; /* the order by total time breaks ties */
+}
+
+/* A program's own functions first, by the time that is theirs; NULL when out of memory. To be freed. */
+static const struct wp_function_fact **sort_functions(struct wp_display *display, const struct wp_facts *facts)
+{
+    const struct wp_function_fact **sorted = calloc(facts->function_count + 1, sizeof(*sorted));
+    display->pool.failed |= !sorted;
+    for (size_t i = 0; sorted && i < facts->function_count; i++)
+        sorted[i] = &facts->functions[i];
+    if (sorted)
+        qsort(sorted, facts->function_count, sizeof(*sorted), compare_own);
+    return sorted;
+}
+
 static void put_function(
     struct wp_display *display, const struct wp_facts *facts, struct wp_field *row, const struct wp_function_fact *fact)
 {
@@ -94,33 +128,25 @@ void wp_page_function_table(struct wp_display *display, const struct wp_facts *f
         {"Share", "Of the time of all control paths", WP_CELL_SHARE},
         {"Running", "Innermost function of a run", WP_CELL_DURATION},
         {"Waiting", "Innermost function of a wait", WP_CELL_DURATION},
-        {"Pieces", "Runs and waits in which it was the innermost function", WP_CELL_COUNT},
+        {"Count", "Runs and waits in which it was the innermost function", WP_CELL_COUNT},
+        {"Own", "Running and waiting in it, in libraries of its language and in the kernel; rows are sorted by it",
+            WP_CELL_DURATION},
     };
     size_t room = facts->function_count < rows ? facts->function_count : rows;
-    struct wp_table *table = wp_display_table(display, "functions", columns, 6, room);
+    struct wp_table *table = wp_display_table(display, "functions", columns, 7, room);
+    const struct wp_function_fact **sorted = sort_functions(display, facts);
     table->whole_ns = facts->total_ns;
     table->searchable = room > 10;
     table->empty = "No stack with a function was recorded.";
-    for (size_t i = 0; i < facts->function_count; i++) {
+    for (size_t i = 0; sorted && i < facts->function_count; i++) {
         struct wp_field *row = wp_display_row(table);
         if (!row)
             continue;
-        put_function(display, facts, row, &facts->functions[i]);
-        row[2].number = facts->functions[i].inclusive_ns;
+        put_function(display, facts, row, sorted[i]);
+        row[2].number = sorted[i]->inclusive_ns;
+        row[6].number = app_time(sorted[i]);
     }
-}
-
-static uint64_t own_time(const struct wp_function_fact *fact)
-{
-    return fact->running_ns + fact->blocked_ns;
-}
-
-static int compare_own(const void *left, const void *right)
-{
-    const struct wp_function_fact *const *a = left, *const *b = right;
-    if (own_time(*a) != own_time(*b))
-        return own_time(*a) > own_time(*b) ? -1 : 1;
-    return *a < *b ? -1 : *a > *b; /* the order by total time breaks ties */
+    free(sorted);
 }
 
 void wp_page_busiest_table(struct wp_display *display, const struct wp_facts *facts, size_t rows)
@@ -128,31 +154,28 @@ void wp_page_busiest_table(struct wp_display *display, const struct wp_facts *fa
     static const struct wp_column columns[] = {
         {"Busiest function", NULL, WP_CELL_NAME},
         {"Total", "On any stack, with all that it waited for", WP_CELL_DURATION},
-        {"Self share", "Running and waiting in it, of the total", WP_CELL_SHARE},
-        {"Running", "Innermost function of a run", WP_CELL_DURATION},
-        {"Waiting", "Innermost function of a wait, but for the scheduler's own", WP_CELL_DURATION},
-        {"Pieces", "Such runs and waits", WP_CELL_COUNT},
+        {"Own share", "Running and waiting in it, in libraries of its language and in the kernel, of the total",
+            WP_CELL_SHARE},
+        {"Running", "Of that, on a CPU", WP_CELL_DURATION},
+        {"Waiting", "Of that, off it", WP_CELL_DURATION},
+        {"Count", "Such runs and waits", WP_CELL_COUNT},
     };
     size_t room = facts->function_count < rows ? facts->function_count : rows;
     struct wp_table *table = wp_display_table(display, "functions", columns, 6, room);
-    const struct wp_function_fact **sorted = calloc(facts->function_count + 1, sizeof(*sorted));
+    const struct wp_function_fact **sorted = sort_functions(display, facts);
     table->whole_ns = facts->total_ns;
     table->empty = "No stack with a function was recorded.";
-    for (size_t i = 0; sorted && i < facts->function_count; i++)
-        sorted[i] = &facts->functions[i];
-    if (sorted)
-        qsort(sorted, facts->function_count, sizeof(*sorted), compare_own);
     for (size_t i = 0; sorted && i < room; i++) {
-        struct wp_field *row = own_time(sorted[i]) ? wp_display_row(table) : NULL;
+        bool is_app = app_time(sorted[i]) > 0;
+        struct wp_field *row = is_app || own_time(sorted[i]) ? wp_display_row(table) : NULL;
         if (!row)
             continue;
         put_function(display, facts, row, sorted[i]);
-        row[2].number = own_time(sorted[i]);
-        row[4].number = sorted[i]->blocked_ns;
-        row[5].number = sorted[i]->own_count;
+        row[2].number = is_app ? app_time(sorted[i]) : own_time(sorted[i]);
+        row[3].number = is_app ? sorted[i]->app_running_ns : sorted[i]->running_ns;
+        row[4].number = is_app ? sorted[i]->app_waiting_ns : sorted[i]->blocked_ns;
+        row[5].number = is_app ? sorted[i]->app_count : sorted[i]->own_count;
     }
-    if (!sorted)
-        display->pool.failed = true;
     free(sorted);
 }
 

@@ -81,8 +81,7 @@ void wp_page_flame(struct wp_display *display, const struct wp_facts *facts)
 {
     wp_display_add(display, WP_ITEM_PARAGRAPH,
         "All pseudo-stacks gathered: width is time, and what stands on a sleep is what that sleep waited for, in "
-        "whichever "
-        "process it happened.");
+        "whichever process it happened. Kernel and start-up functions are left out until they are asked for.");
     wp_page_add_view(display, "flame");
     wp_display_add(display, WP_ITEM_DETAILS, "The same as a table");
     add_stacks(display, facts);
@@ -121,8 +120,7 @@ void wp_page_chrono(struct wp_display *display, const struct wp_facts *facts)
 {
     wp_display_add(display, WP_ITEM_PARAGRAPH,
         "The beginning of the newest recording as it happened: time runs to the right, stacks grow upwards, one "
-        "control path under the other, lines "
-        "are wakings between paths.");
+        "control path under the other, the one with most time first. Lines are wakings between paths.");
     if (has_window(display, facts))
         wp_page_window(display, facts, facts->trace, true);
     wp_page_other_windows(display, facts);
@@ -131,9 +129,8 @@ void wp_page_chrono(struct wp_display *display, const struct wp_facts *facts)
 void wp_page_running(struct wp_display *display, const struct wp_facts *facts)
 {
     wp_display_add(display, WP_ITEM_PARAGRAPH,
-        "Who ran when at the beginning of the newest recording: every bar is an interval on a CPU, every line is one "
-        "thread setting another going. Click a process to "
-        "open its flame.");
+        "What each thread did at the beginning of the newest recording; lines are wakings. Drag on the axis to sum up "
+        "an interval, click a name to open its flame.");
     if (has_window(display, facts))
         wp_page_window(display, facts, facts->trace, false);
     wp_page_other_windows(display, facts);

@@ -6,6 +6,7 @@
 #include "reporter/data/time_data.h"
 #include "reporter/data/view_data.h"
 #include "reporter/display/escape.h"
+#include "reporter/facts/recorded_title.h"
 #include "reporter/html/format_html.h"
 #include "reporter/page/page.h"
 #include "reporter/page/page_compare.h"
@@ -32,6 +33,8 @@ struct writer {
     const struct wp_facts *facts;
     const struct wp_page_context *context;
     const struct wp_compare *compare; /* NULL: none */
+    struct wp_pool pool;
+    const char *subject; /* what was recorded */
     char nonce[17];
     struct wp_buffer windows; /* data of the exemplars that are in the file */
     unsigned window_count;
@@ -216,7 +219,7 @@ static void put_head(struct writer *writer)
         "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
         "<meta name=\"referrer\" content=\"no-referrer\">\n<meta name=\"color-scheme\" content=\"light "
         "dark\">\n<title>");
-    wp_escape_html(out, writer->facts->aggregate);
+    wp_escape_html(out, writer->subject);
     wp_buffer_puts(out, " · ");
     wp_escape_html(out, writer->facts->release);
     wp_buffer_printf(out, " · Wakepath</title>\n<style nonce=\"%s\">\n", writer->nonce);
@@ -235,7 +238,7 @@ static void put_top(struct writer *writer)
         "<nav class=\"crumbs\" aria-label=\"Where you are\"><bdi>");
     wp_escape_html(out, writer->facts->release);
     wp_buffer_puts(out, "</bdi><span aria-hidden=\"true\">/</span><bdi>");
-    wp_escape_html(out, writer->facts->aggregate);
+    wp_escape_html(out, writer->subject);
     wp_buffer_puts(out,
         "</bdi></nav>\n<button id=\"theme\" type=\"button\" hidden>Theme</button>\n</header>\n"
         "<nav class=\"tabs\" aria-label=\"Views\">\n");
@@ -282,10 +285,11 @@ static int put_origins(struct writer *writer, struct wp_error *err)
 
 static int put_scripts(struct writer *writer, struct wp_error *err)
 {
-    static const char *const names[] = {"units.js", "table.js", "column.js", "view.js", "palette.js", "tip.js",
-        "surface.js", "flame_model.js", "flame_times.js", "flame_hosts.js", "flame_exemplar.js", "flame_folds.js",
-        "flame.js", "flame_sums.js", "figure.js", "rows.js", "behind.js", "time_axis.js", "time_view.js",
-        "trace_model.js", "chronology.js", "running.js"};
+    static const char *const names[] = {"units.js", "manners.js", "table.js", "column.js", "view.js", "palette.js",
+        "folding.js", "tip.js", "surface.js", "flame_model.js", "flame_times.js", "flame_hosts.js", "flame_exemplar.js",
+        "flame_folds.js", "flame_save.js", "flame_drop.js", "flame.js", "flame_sums.js", "figure.js", "rows.js",
+        "behind.js", "time_axis.js", "brush.js", "time_view.js", "trace_model.js", "states.js", "chronology.js",
+        "running.js"};
     for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
         put_script(writer, names[i]);
     int rc = put_data(writer, wp_view_data_flame, err);
@@ -335,7 +339,9 @@ int wp_single_file(struct wp_buffer *out, const struct wp_page_context *context,
     int rc = choose_nonce(&writer, err);
     if (!rc)
         rc = take_windows(&writer, err);
+    writer.subject = wp_recorded_title(&writer.pool, facts);
     if (rc) {
+        wp_pool_fini(&writer.pool);
         wp_buffer_fini(&writer.windows);
         return rc;
     }
@@ -351,6 +357,8 @@ int wp_single_file(struct wp_buffer *out, const struct wp_page_context *context,
     if (!rc)
         rc = put_scripts(&writer, err);
     wp_buffer_puts(out, "</body>\n</html>\n");
+    out->failed |= writer.pool.failed;
+    wp_pool_fini(&writer.pool);
     wp_buffer_fini(&writer.windows);
     return !rc && out->failed
         ? wp_error_set(err, -ENOMEM, "out of memory for the file of %s", context->facts->aggregate)

@@ -404,15 +404,12 @@ class Pages(unittest.TestCase):
                              shown)
         self.assertEqual(browser.faults(), [])
 
-    def test_running_view_shows_sleeps_and_leads_to_a_flame(self):
+    def test_timeline_leads_to_a_flame(self):
         self.open("plain", "v1/main/running.html")
         browser = self.browser
-        before = browser.evaluate("window.wakepath.running.drawn")
-        browser.evaluate("window.wakepath.running.sleepButton.click()")
-        self.assertTrue(browser.wait(f"window.wakepath.running.drawn > {before}"))
         box = browser.evaluate("(function () { var r = document.querySelector('.stage canvas').getBoundingClientRect();"
                                "return [r.left, r.top]; })()")
-        browser.click(box[0] + 20, box[1] + 24 + 4 + 11)
+        browser.click(box[0] + 20, box[1] + browser.evaluate("window.wakepath.running.rowOf[0].top") + 11)
         self.assertTrue(browser.wait("location.pathname.endsWith('flame.html') && window.wakepath && window.wakepath.flame "
                                      "&& window.wakepath.flame.gathered === 'all of [make]'"))
         self.assertEqual(browser.faults(), [])
@@ -489,7 +486,7 @@ class Pages(unittest.TestCase):
         self.assertTrue(fewer and all("nginx" in row and "main" not in row for row in fewer), fewer)
 
     def test_files_are_folded_into_what_calls_them(self):
-        self.open("plain", "v1/main/flame.html")
+        self.open("plain", "v1/main/flame.html#show=%5Bkernel%5D%7C%5Bstart-up%5D")
         browser, flame = self.browser, "window.wakepath.flame"
         total = browser.evaluate(flame + ".model.total[0]")
         drawn = flame + ".model.frame.slice(1).reduce(function (seen, f) { seen[" + flame + ".model.frames[f][1]] = 1; return seen; }, {})"

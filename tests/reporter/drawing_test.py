@@ -101,7 +101,7 @@ class Drawing(unittest.TestCase):
           for (var i = 0; i < 200; i++) { // of the same process: 22 pixels a thread
             ['host', 'comm', 'pid', 'base'].forEach(function (key) { data['thread_' + key].push(data['thread_' + key][0]); });
             data.thread_tid.push(90000 + i);
-            view.runs.push(view.runs[0]); view.sleeps.push(view.sleeps[0]);
+            ['runs', 'sleeps', 'states'].forEach(function (key) { view[key].push(view[key][0]); });
           }
           view.layout();
           view.surface.setHeight(view.total);

@@ -59,7 +59,12 @@ def numbers(fields, number):
 def read_pprof(data):
     """Rows (stack, category, pieces, ns) and {location: object} of a pprof profile (github.com/google/pprof, profile.proto)."""
     assert data[:2] == b"\x1f\x8b" and data[4:8] == bytes(4), "gzip without a time"
-    profile = message(gzip.decompress(data))
+    return read_profile(gzip.decompress(data))
+
+
+def read_profile(data):
+    """The same of one that is not compressed."""
+    profile = message(data)
     texts = [text.decode("utf-8") for text in profile[6]]
     assert texts[0] == "" and len(set(texts)) == len(texts)
     types = [(texts[one(message(row), 1)], texts[one(message(row), 2)]) for row in profile[1]]

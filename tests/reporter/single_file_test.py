@@ -94,7 +94,7 @@ class SingleFile(unittest.TestCase):
         self.assertTrue(browser.wait("window.wakepath.running && window.wakepath.running.drawn > 0"))
         box = browser.evaluate("(function () { var r = document.querySelector('main > section:not([hidden]) canvas')"
                                ".getBoundingClientRect(); return [r.left, r.top]; })()")
-        browser.click(box[0] + 20, box[1] + 24 + 4 + 11)
+        browser.click(box[0] + 20, box[1] + browser.evaluate("window.wakepath.running.rowOf[0].top") + 11)
         self.assertTrue(browser.wait("window.wakepath.flame.gathered === 'all of [make]'"))
         browser.evaluate("window.wakepath.flame.zoomTo(3)")
         self.assertRegex(browser.evaluate("location.hash"), "page=flame.*node=")

@@ -9,10 +9,10 @@ from html.parser import HTMLParser
 from urllib.parse import unquote, urldefrag
 
 ELEMENTS = set("""html head meta title link script body a header nav button main h1 h2 p ol ul li dl div dt dd small bdi code
-section details summary table thead tbody tr th td span svg rect text path line g footer""".split())
+section details summary abbr time table thead tbody tr th td span svg rect text path line g footer""".split())
 ATTRIBUTES = set("""lang charset http-equiv content name rel href src defer class data-view id type hidden aria-label
 aria-hidden aria-current role scope title data-v data-search data-whole viewbox preserveaspectratio width height x y x1 x2 y1 y2 rx d dy
-text-anchor transform""".split())
+text-anchor transform datetime data-moment tabindex""".split())
 VOID = {"meta", "link"}
 
 

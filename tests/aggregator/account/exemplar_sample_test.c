@@ -62,7 +62,7 @@ static void make(struct recording *r, unsigned turns)
 }
 
 /* The trace of the longest wait, which takes so long. */
-static struct wp_trace *longest_wait(const struct recording *recording, uint64_t length_ns)
+static struct wp_trace *longest_wait_on(const struct recording *recording, uint64_t length_ns, uint32_t worker_flags)
 {
     struct wp_aggregate_rule rule = {.name = "a"};
     struct wp_host_session_options options = {.rules = &rule,
@@ -73,8 +73,8 @@ static struct wp_trace *longest_wait(const struct recording *recording, uint64_t
         .timebox_s = 3600};
     struct wp_hello hello = {.hostname = (char *)(uintptr_t) "h"};
     struct wp_bytes names[] = {{"base", 4}, {"worker", 6}};
-    struct wp_thread_entry threads[] = {
-        {.tid = 1, .pid = 1, .comm = 1, .flags = WP_THREAD_COMMAND}, {.tid = 2, .pid = 2, .comm = 2}};
+    struct wp_thread_entry threads[] = {{.tid = 1, .pid = 1, .comm = 1, .flags = WP_THREAD_COMMAND},
+        {.tid = 2, .pid = 2, .comm = 2, .flags = worker_flags}};
     struct wp_batch batch = {.seq = 1,
         .first_string = 1,
         .strings = names,
@@ -104,6 +104,48 @@ static struct wp_trace *longest_wait(const struct recording *recording, uint64_t
     wp_host_session_destroy(session);
     wp_selector_fini(&rule.selector);
     return trace;
+}
+
+static struct wp_trace *longest_wait(const struct recording *recording, uint64_t length_ns)
+{
+    return longest_wait_on(recording, length_ns, 0);
+}
+
+/* A worker of the kernel that had nothing to do, was woken by a timer and waited for a CPU. */
+static void idle_kernel_threads_and_waits_for_a_cpu_are_told_apart(void **state)
+{
+    (void)state;
+    struct recording r = {.events = calloc(16, sizeof(*r.events)), .now_ns = START};
+    uint64_t idle_ns = 0, runnable_ns = 0;
+    put(&r, (struct wp_event){.kind = WP_EVENT_SWITCH, .cpu = 0, .other = 1});
+    put(&r, (struct wp_event){.kind = WP_EVENT_SWITCH, .cpu = 1, .other = 2});
+    r.now_ns += MS;
+    put(&r, (struct wp_event){.kind = WP_EVENT_SWITCH, .cpu = 0, .thread = 1, .c = WP_STATE_INTERRUPTIBLE});
+    r.now_ns += MS;
+    put(&r, (struct wp_event){.kind = WP_EVENT_SWITCH, .cpu = 1, .thread = 2, .c = WP_STATE_INTERRUPTIBLE});
+    r.now_ns += 3 * MS;
+    put(&r, (struct wp_event){.kind = WP_EVENT_WAKING, .cpu = 1, .other = 2, .c = WP_CAUSE_TIMER});
+    r.now_ns += MS / 2;
+    put(&r, (struct wp_event){.kind = WP_EVENT_SWITCH, .cpu = 1, .other = 2});
+    r.now_ns += MS;
+    put(&r, (struct wp_event){.kind = WP_EVENT_WAKING, .cpu = 1, .thread = 2, .other = 1, .c = WP_CAUSE_TASK});
+    put(&r, (struct wp_event){.kind = WP_EVENT_SWITCH, .cpu = 0, .other = 1});
+    r.now_ns += MS;
+    put(&r, (struct wp_event){.kind = WP_EVENT_SWITCH, .cpu = 0, .thread = 1, .c = WP_STATE_DEAD});
+    struct wp_trace *trace = longest_wait_on(&r, 5 * MS + MS / 2, WP_THREAD_KERNEL);
+    for (uint32_t i = 0; i < trace->sleep_count; i++) {
+        const struct wp_trace_sleep *sleep = &trace->sleeps[i];
+        const char *label = wp_intern_text(trace->strings, sleep->label);
+        if (!strcmp(wp_intern_text(trace->strings, trace->threads[sleep->thread].comm), "base"))
+            continue;
+        assert_true(!strcmp(label, "kernel") || !strcmp(label, "runnable"));
+        idle_ns += strcmp(label, "runnable") ? sleep->length_ns : 0;
+        runnable_ns += sleep->category == WP_SCHEDULER ? sleep->length_ns : 0;
+    }
+    assert_int_equal(idle_ns, 3 * MS);
+    assert_int_equal(runnable_ns, MS / 2);
+    wp_trace_destroy(trace);
+    free(r.events);
 }
 
 static void the_longest_rows_are_kept(void **state)
@@ -201,8 +243,8 @@ static void so_many_hosts_have_their_own(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(the_longest_rows_are_kept),
-        cmocka_unit_test(what_fits_is_kept_whole), cmocka_unit_test(largest_are_the_longest),
-        cmocka_unit_test(so_many_hosts_have_their_own)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(idle_kernel_threads_and_waits_for_a_cpu_are_told_apart),
+        cmocka_unit_test(the_longest_rows_are_kept), cmocka_unit_test(what_fits_is_kept_whole),
+        cmocka_unit_test(largest_are_the_longest), cmocka_unit_test(so_many_hosts_have_their_own)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

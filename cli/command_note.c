@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/command_note.h"
+
+#include "common/buffer.h"
+#include "common/strings.h"
+#include "storage/env/store.h"
+#include "storage/env/txn.h"
+#include "storage/kind/metadata_store.h"
+#include "storage/kind/release_store.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define COMMAND_BYTES 1000u /* of its words: who reads it knows the rest */
+
+struct note {
+    struct wp_metadata_entry entries[2];
+    size_t count;
+    struct wp_error *err;
+};
+
+static int put_note(struct wp_txn *txn, void *context)
+{
+    const struct note *note = context;
+    const struct wp_metadata_scope scope = {.aggregate = NULL};
+    char **shards = NULL;
+    size_t count = 0;
+    int rc = wp_txn_shards(txn, &shards, &count, note->err);
+    if (!rc && !count)
+        rc = wp_error_set(note->err, -ENOENT, "the release has no shard");
+    if (!rc) /* at the same second the greater one holds */
+        rc = wp_txn_put_metadata_at(
+            txn, &scope, shards[count - 1], note->entries, note->count, (uint64_t)time(NULL), note->err);
+    wp_strings_free(shards, count);
+    return rc;
+}
+
+/* Words with a blank in them are quoted; nobody runs the line again. */
+static void put_words(struct wp_buffer *line, char *const *words)
+{
+    for (size_t i = 0; words[i] && line->size < COMMAND_BYTES; i++) {
+        bool is_quoted = !*words[i] || strpbrk(words[i], " \t\n'\"");
+        wp_buffer_printf(line, "%s%s%s%s", i ? " " : "", is_quoted ? "'" : "", words[i], is_quoted ? "'" : "");
+    }
+    line->size = line->size < COMMAND_BYTES ? line->size : COMMAND_BYTES;
+    for (size_t i = 0; i < line->size; i++)
+        line->data[i] = line->data[i] < ' ' ? ' ' : line->data[i];
+    wp_buffer_putc(line, 0);
+}
+
+int wp_command_note(const char *root, const char *release, char *const *command, struct wp_error *err)
+{
+    struct wp_buffer line = {0};
+    struct wp_store *store = NULL;
+    double load = 0;
+    char text[32] = "";
+    put_words(&line, command);
+    if (getloadavg(&load, 1) == 1)
+        snprintf(text, sizeof(text), "%.1f", load);
+    struct note note = {.entries = {{"recorded.command", (const char *)line.data}, {"recorded.load", text}},
+        .count = *text ? 2 : 1,
+        .err = err};
+    int rc = line.failed ? wp_error_set(err, -ENOMEM, "out of memory for the command") : 0;
+    if (!rc)
+        rc = wp_store_open(&store, root, true, err);
+    if (!rc)
+        rc = wp_store_update(store, release, put_note, &note, err);
+    wp_store_close(store);
+    wp_buffer_fini(&line);
+    return rc;
+}
