@@ -7,6 +7,7 @@
 #include "cli/program.h"
 #include "cli/record.h"
 #include "cli/status.h"
+#include "cli/top.h"
 #include "common/nearest.h"
 #include "common/version.h"
 
@@ -26,6 +27,7 @@ struct command {
 };
 
 static int run_record(const struct command *command, int argc, char **argv);
+static int run_top(const struct command *command, int argc, char **argv);
 static int run_program(const struct command *command, int argc, char **argv);
 static int run_mode(const struct command *command, int argc, char **argv);
 static int run_keygen(const struct command *command, int argc, char **argv);
@@ -36,6 +38,7 @@ static int run_help(const struct command *command, int argc, char **argv);
 
 static const struct command commands[] = {
     {"record", run_record, NULL, "run a command, or watch the host for a while, and show where the time went"},
+    {"top", run_top, NULL, "show what a running service waits for, live"},
     {"collector", run_program, "wakepath-collector", "record this host's events and send them to an aggregator"},
     {"aggregator", run_program, "wakepath-aggregator",
         "receive events, compute who waited for whom, and store reports"},
@@ -79,6 +82,17 @@ static int run_record(const struct command *command, int argc, char **argv)
     if (err.code)
         complain(&err);
     wp_record_options_fini(&options);
+    return code;
+}
+
+static int run_top(const struct command *command, int argc, char **argv)
+{
+    struct wp_error err = {0};
+    (void)command;
+    argv[0] = "wakepath top";
+    int code = wp_top_run(argc, argv, &err);
+    if (err.code)
+        complain(&err);
     return code;
 }
 
@@ -154,6 +168,7 @@ static int run_mode(const struct command *command, int argc, char **argv)
 static const char lesson[] = "Begin with:\n"
                              "  wakepath record -- make -j2             run it, show where its time went\n"
                              "  wakepath record -p 4711 --duration 30s  attach to a process\n"
+                             "  wakepath top -p 4711                    what it waits for, right now\n"
                              "  wakepath query --by function            ask the recording here\n"
                              "  wakepath check v1 v2 --store ROOT       is v2 slower? exit status 2\n"
                              "  wakepath doctor                         look what this host lacks\n";

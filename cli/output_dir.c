@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/output_dir.h"
 
+#include "cli/earlier_report.h"
 #include "cli/own_store.h"
 #include "common/path.h"
 #include "reporter/site/site_publish.h"
@@ -112,10 +113,25 @@ static int take_names(struct wp_output_dir *output, const struct wp_output_dir_o
     return 0;
 }
 
+/* A store that nobody keeps. */
+static int prepare_private(
+    struct wp_output_dir *output, const struct wp_output_dir_options *options, struct wp_error *err)
+{
+    int rc = wp_private_folder_make(&output->private_folder, err);
+    if (rc)
+        return rc;
+    snprintf(output->release, sizeof(output->release), "%s", options->release);
+    snprintf(output->store, sizeof(output->store), "%s/" WP_PRIVATE_STORE, output->private_folder.path);
+    output->is_own_store = true;
+    return make_store(output, err);
+}
+
 int wp_output_dir_prepare(
     struct wp_output_dir *output, const struct wp_output_dir_options *options, struct wp_error *err)
 {
     *output = (struct wp_output_dir){0};
+    if (!options->out)
+        return prepare_private(output, options, err);
     int rc = take_names(output, options, err);
     if (!rc)
         rc = check_out(output->out, output->is_own_store, err);
@@ -151,7 +167,9 @@ int wp_output_dir_keep_store(struct wp_output_dir *output, struct wp_error *err)
     int rc = wp_own_store_seal(output->store, output->release, err);
     if (rc)
         return rc;
-    rc = replace(output->store, kept, err);
+    rc = wp_earlier_report_keep(output->out, STORE_IN_OUT, output->earlier, err);
+    if (!rc)
+        rc = replace(output->store, kept, err);
     if (rc) {
         output->made_store = false; /* it is whole: nothing to take back */
         return wp_error_wrap(err, rc, "what was recorded is in '%s'", output->store);
@@ -162,11 +180,11 @@ int wp_output_dir_keep_store(struct wp_output_dir *output, struct wp_error *err)
 
 void wp_output_dir_fini(struct wp_output_dir *output, bool undo)
 {
-    wp_private_folder_remove(&output->private_folder);
     if (undo && output->made_store && output->is_own_store)
         wp_own_store_remove(output->store, NULL);
     else if (undo && output->made_store && rmdir(output->store))
         wp_own_store_take_back(output->store, output->release);
+    wp_private_folder_remove(&output->private_folder);
     if (undo && output->made_out)
         rmdir(output->out); /* fails, as it should, when the command has written there */
     if (output->lock_fd > 0)

@@ -13,12 +13,14 @@
 #include <stdbool.h>
 
 struct wp_output_dir_options {
-    const char *out, *store; /* store NULL: a new one inside `out`, beside that of the last recording until
-                                wp_output_dir_keep_store */
+    const char *out, /* NULL: no report, and a store in the private folder that goes with it */
+        *store; /* store NULL: a new one inside `out`, beside that of the last recording until wp_output_dir_keep_store
+                 */
     const char *release;
 };
 
 struct wp_output_dir {
+    char earlier[PATH_MAX]; /* where the report that was in `out` is now; "": there was none, or it was replaced */
     char out[PATH_MAX], store[PATH_MAX], release[WP_ID_ROOM];
     struct wp_private_folder private_folder;
     int lock_fd;               /* holds `out` against other recordings; 0: none */

@@ -104,6 +104,12 @@ int wp_parts_start_aggregator(const struct wp_parts *parts, struct wp_child *chi
         wp_args_add(&args, "--auto-aggregates");
         wp_args_add(&args, "20");
     }
+    if (parts->options->top.is_on) { /* somebody looks on, and one host's data is not late */
+        wp_args_add(&args, "--epoch");
+        wp_args_add(&args, "500");
+        wp_args_add(&args, "--lateness");
+        wp_args_add(&args, "500");
+    }
     wp_args_add(&args, "--exit-after-sessions");
     wp_args_add(&args, "1");
     int rc = start_with_ready(parts, child, &args, ready_fd, err);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/private_folder.h"
 
+#include "cli/own_store.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -24,10 +26,13 @@ static const char *base_folder(void)
 }
 
 /* Everything that a recording makes in there. The lock goes last: until then the next one can go on. */
-static void empty_folder(int fd)
+static void empty_folder(int fd, const char *path)
 {
+    char store[WP_PRIVATE_BYTES + 16];
     static const char *const names[] = {
         "events", "wakepath-aggregator.log", "wakepath-collector.log", "wakepath-reporter.log", FRESH, "lock"};
+    if ((size_t)snprintf(store, sizeof(store), "%s/" WP_PRIVATE_STORE, path) < sizeof(store))
+        wp_own_store_remove(store, NULL);
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
         unlinkat(fd, names[i], 0);
 }
@@ -54,7 +59,9 @@ static void sweep(const char *base)
             continue;
         int lock_fd, fd = openat(dirfd(names), entry->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
         if (fd >= 0 && is_left(fd, &lock_fd)) {
-            empty_folder(fd);
+            char path[WP_PRIVATE_BYTES];
+            snprintf(path, sizeof(path), "%.*s/%.*s", (int)BASE_BYTES, base, 32, entry->d_name);
+            empty_folder(fd, path);
             unlinkat(dirfd(names), entry->d_name, AT_REMOVEDIR);
             close(lock_fd);
         }
@@ -101,7 +108,7 @@ void wp_private_folder_remove(struct wp_private_folder *folder)
 {
     int fd = *folder->path ? open(folder->path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) : -1;
     if (fd >= 0) {
-        empty_folder(fd);
+        empty_folder(fd, folder->path);
         rmdir(folder->path);
         close(fd);
     }

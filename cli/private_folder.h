@@ -8,6 +8,7 @@
 #include "common/error.h"
 
 #define WP_PRIVATE_BYTES 96u
+#define WP_PRIVATE_STORE "store" /* in it: an own store (own_store.h) that nobody keeps */
 
 struct wp_private_folder {
     char path[WP_PRIVATE_BYTES]; /* "": none */

@@ -2,6 +2,8 @@
 #include "cli/record.h"
 
 #include "cli/command_note.h"
+#include "cli/live_view.h"
+#include "cli/open_page.h"
 #include "cli/output_dir.h"
 #include "cli/parts.h"
 #include "cli/privilege.h"
@@ -47,6 +49,7 @@ struct recording {
     bool is_over;            /* without a command: the user ended it, or the process that was attached to */
     int process_fd;          /* of that process; -1: none */
     bool keep_store;         /* what is in the store is whole */
+    struct wp_live_view view;
 };
 
 static void print_progress(const struct recording *recording, const char *text)
@@ -106,17 +109,18 @@ static int await(
     return 0;
 }
 
-static int await_ready(struct recording *recording, const struct wp_child *child, int fd, struct wp_error *err)
+static int await_ready(struct recording *recording, const struct wp_child *child, int *fd, struct wp_error *err)
 {
     char word[16];
-    int rc = await(recording, child, fd, START_LIMIT, err);
+    int rc = await(recording, child, *fd, START_LIMIT, err);
     /* A part that failed closes the pipe before it is gone: its log is whole only then. */
-    if (!rc && read(fd, word, sizeof(word)) <= 0) {
+    if (!rc && read(*fd, word, sizeof(word)) <= 0) {
         rc = await(recording, child, -1, START_LIMIT, err);
         if (!rc)
             rc = wp_parts_explain(&recording->parts, child, "could not start", err);
     }
-    close(fd);
+    close(*fd);
+    *fd = -1;
     return rc;
 }
 
@@ -142,21 +146,47 @@ static int hold_command(struct recording *recording, struct wp_error *err)
 
 static int start(struct recording *recording, struct wp_error *err)
 {
-    int ready_fd = -1;
+    int aggregator_fd = -1, collector_fd = -1;
     print_progress(recording, "starting tracing");
     int rc = hold_command(recording, err);
     if (!rc)
-        rc = wp_parts_start_aggregator(&recording->parts, &recording->aggregator, &ready_fd, err);
+        rc = wp_parts_start_aggregator(&recording->parts, &recording->aggregator, &aggregator_fd, err);
+    if (!rc) /* it takes longer, and connects when the other listens */
+        rc = wp_parts_start_collector(&recording->parts, &recording->collector, &collector_fd, err);
     if (!rc)
-        rc = await_ready(recording, &recording->aggregator, ready_fd, err);
+        rc = await_ready(recording, &recording->aggregator, &aggregator_fd, err);
     if (!rc)
-        rc = wp_parts_start_collector(&recording->parts, &recording->collector, &ready_fd, err);
-    return rc ? rc : await_ready(recording, &recording->collector, ready_fd, err);
+        rc = await_ready(recording, &recording->collector, &collector_fd, err);
+    if (aggregator_fd >= 0)
+        close(aggregator_fd);
+    if (collector_fd >= 0)
+        close(collector_fd);
+    return rc;
 }
 
 static bool is_recorded(const struct recording *recording)
 {
     return recording->is_over || (recording->options->command && !recording->command.running);
+}
+
+/* What is shown meanwhile; a command's own words go on beside it. */
+static void begin_view(struct recording *recording, FILE *print)
+{
+    const struct wp_record_options *options = recording->options;
+    struct wp_live_view_options view = {.record = options,
+        .store = recording->output.store,
+        .release = recording->release,
+        .what = options->top.is_on ? options->top.title : "recording",
+        .say = recording->say,
+        .print = print};
+    wp_live_view_begin(&recording->view, &view);
+}
+
+/* The deadline, or when the view is to be refreshed before it. */
+static uint64_t next_deadline(const struct recording *recording, uint64_t deadline)
+{
+    uint64_t next = recording->view.next_ns;
+    return next && (!deadline || next < deadline) ? next : deadline;
 }
 
 /* Until CMD has ended, or for the duration. A part that dies meanwhile does not touch CMD: it shows afterwards. */
@@ -172,7 +202,13 @@ static int record(struct recording *recording, struct wp_error *err)
     int rc = recording->options->command ? wp_child_release(&recording->command, err) : 0;
     while (!rc && !is_recorded(recording)) {
         struct wp_wake wake;
-        rc = wp_supervisor_wait(&recording->supervisor, recording->process_fd, deadline, &wake, err);
+        uint64_t until = next_deadline(recording, deadline);
+        rc = wp_supervisor_wait(&recording->supervisor, recording->process_fd, until, &wake, err);
+        if (!rc && wake.kind == WP_WAKE_DEADLINE && until != deadline) {
+            rc = wp_live_view_tick(&recording->view, err);
+            recording->is_over |= recording->options->top.is_once && recording->view.shown_ns;
+            continue;
+        }
         if (!rc && wake.kind == WP_WAKE_SIGNAL)
             take_signal(recording, &wake);
         recording->is_over |= !rc && wake.kind == WP_WAKE_READABLE;
@@ -240,19 +276,30 @@ static int report(struct recording *recording, struct wp_error *err)
         : rc;
 }
 
+static const char *whole_page(const char *page, char whole[PATH_MAX])
+{
+    return realpath(page, whole) ? whole : page;
+}
+
 static int print_summary(const struct recording *recording, FILE *print, struct wp_error *err)
 {
     char summary[PATH_MAX], page[PATH_MAX], whole[PATH_MAX];
     struct wp_buffer text = {0};
     snprintf(summary, sizeof(summary), "%.*s/summary.json", PATH_MAX - 32, recording->output.out);
     snprintf(page, sizeof(page), "%.*s/index.html", PATH_MAX - 32, recording->output.out);
-    int rc = recording->options->is_json
-        ? wp_file_read(summary, 64u << 20, &text, err)
-        : wp_record_summary_make(&text, summary, realpath(page, whole) ? whole : page, err);
+    int rc = recording->options->is_json ? wp_file_read(summary, 64u << 20, &text, err)
+                                         : wp_record_summary_make(&text, summary, whole_page(page, whole), err);
     FILE *out = recording->options->is_json ? print : recording->say;
     if (!rc && (recording->options->is_json || !recording->options->is_quiet))
         if (fwrite(text.data, 1, text.size, out) != text.size || fflush(out))
             rc = wp_error_errno(err, -errno, "cannot write the summary");
+    if (!rc && !recording->options->is_json && !recording->options->is_quiet && *recording->output.earlier)
+        fprintf(out, "  the report before it: %s\n", recording->output.earlier);
+    if (!rc && recording->options->is_opened) {
+        struct wp_error reason = {0};
+        if (wp_open_page(whole_page(page, whole), &reason))
+            fprintf(recording->say, "wakepath: %s\n", reason.text);
+    }
     if (!rc && !recording->options->command) /* else the status is the command's */
         rc = wp_record_summary_check(summary, err);
     wp_buffer_fini(&text);
@@ -304,16 +351,30 @@ static int exit_code(const struct recording *recording, int rc)
     return code || !rc ? code : WP_EXIT_FAILURE;
 }
 
-static int run(struct recording *recording, FILE *print, struct wp_error *err)
+/* Records and shows what is found meanwhile. */
+static int watch(struct recording *recording, FILE *print, struct wp_error *err)
 {
     int rc = start(recording, err);
-    if (!rc)
-        rc = record(recording, err);
-    if (!rc)
+    if (rc)
+        return rc;
+    begin_view(recording, print);
+    rc = record(recording, err);
+    if (!rc && recording->options->top.is_on && !recording->view.waits.now.count)
+        rc = wp_error_set(
+            err, -ENOENT, "nothing of %s was seen: no thread that ran or woke fits it", recording->options->top.title);
+    wp_live_view_end(&recording->view);
+    return rc;
+}
+
+static int run(struct recording *recording, FILE *print, struct wp_error *err)
+{
+    bool has_report = !recording->options->top.is_on;
+    int rc = watch(recording, print, err);
+    if (!rc && has_report)
         rc = finish(recording, err);
-    if (!rc)
+    if (!rc && has_report)
         rc = report(recording, err);
-    if (!rc)
+    if (!rc && has_report)
         rc = print_summary(recording, print, err);
     int code = exit_code(recording, rc);
     end_children(recording);

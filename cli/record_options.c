@@ -16,7 +16,7 @@
 #define DEFAULT_HOST_SECONDS 10u
 #define DEFAULT_FREQUENCY_HZ 997u /* a prime: it does not beat with what programs do every millisecond */
 
-enum { KEY_CAPTURE = 256, KEY_JSON, KEY_THREADS };
+enum { KEY_CAPTURE = 256, KEY_JSON, KEY_THREADS, KEY_OPEN };
 
 static const struct argp_option option_table[] = {
     {"out", 'o', "DIR", 0, "Folder of the report (default: wakepath-report)", 0},
@@ -30,6 +30,7 @@ static const struct argp_option option_table[] = {
         "Stop recording after this time: seconds, or 500ms, 30s, 5m, 1h (without CMD or --pid: 10)", 0},
     {"frequency", 'F', "HZ", 0, "Samples a second on each CPU, 0 for none (default: 997)", 0},
     {"keep-capture", KEY_CAPTURE, "FILE", 0, "Keep the recorded events in FILE, for replays", 0},
+    {"open", KEY_OPEN, NULL, 0, "Open the page in a browser: $BROWSER, else the desktop's", 0},
     {"quiet", 'q', NULL, 0, "Print nothing when there is no error", 0},
     {"verbose", 'v', NULL, 0, "Print the logs of collector, aggregator and reporter", 0},
     {"json", KEY_JSON, NULL, 0, "Print the summary as JSON on standard output", 0},
@@ -68,7 +69,7 @@ static void keep_patterns(struct wp_record_options *options, struct argp_state *
     }
 }
 
-static void add_aggregate(struct wp_record_options *options, struct argp_state *state, const char *text)
+void wp_record_options_aggregate(struct wp_record_options *options, struct argp_state *state, const char *text)
 {
     char name[WP_ID_ROOM];
     struct wp_selector selector;
@@ -92,7 +93,7 @@ static void add_aggregate(struct wp_record_options *options, struct argp_state *
 }
 
 /* Seconds, or a number with its unit. */
-static uint64_t duration(struct argp_state *state, const char *text)
+uint64_t wp_record_options_duration(struct argp_state *state, const char *what, const char *text)
 {
     static const struct {
         const char *unit;
@@ -103,9 +104,13 @@ static uint64_t duration(struct argp_state *state, const char *text)
     for (size_t i = 0; i < sizeof(units) / sizeof(*units) && end != text; i++)
         if (!strcmp(end, units[i].unit) && value * units[i].seconds >= 0.01 && value * units[i].seconds <= 86400)
             return (uint64_t)(value * units[i].seconds * 1e9);
-    argp_error(
-        state, "--duration takes a time from 10ms to 24h, as 30s, 5m or a number of seconds, not '%.100s'", text);
+    argp_error(state, "%s takes a time from 10ms to 24h, as 30s, 5m or a number of seconds, not '%.100s'", what, text);
     return 0;
+}
+
+uint32_t wp_record_options_pid(struct argp_state *state, const char *text)
+{
+    return (uint32_t)whole_number(state, "--pid", text, 1, 4194304);
 }
 
 /* "main" is the command or the process, unless the user says what main is. */
@@ -117,11 +122,11 @@ static void finish(struct wp_record_options *options, struct argp_state *state)
     if (options->command && options->pid)
         argp_error(state, "--pid attaches to what runs already: it takes no CMD");
     if (options->command && !has_main)
-        add_aggregate(options, state, options->by_threads ? "main=command,threads" : "main=command");
+        wp_record_options_aggregate(options, state, options->by_threads ? "main=command,threads" : "main=command");
     if (options->pid && !has_main) {
         snprintf(options->by_pid, sizeof(options->by_pid), "main=pid=%u%s", (unsigned)options->pid,
             options->by_threads ? ",threads" : "");
-        add_aggregate(options, state, options->by_pid);
+        wp_record_options_aggregate(options, state, options->by_pid);
     }
     if (!options->command && !options->pid && !options->duration_ns)
         options->duration_ns = DEFAULT_HOST_SECONDS * WP_NS_PER_S;
@@ -143,15 +148,15 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         options->release = arg;
         break;
     case 'a':
-        add_aggregate(options, state, arg);
+        wp_record_options_aggregate(options, state, arg);
         break;
     case 'd':
-        options->duration_ns = duration(state, arg);
+        options->duration_ns = wp_record_options_duration(state, "--duration", arg);
         break;
     case 'p':
         if (options->pid)
             argp_error(state, "--pid attaches to one process; --aggregate NAME=pid=N reports on more");
-        options->pid = (uint32_t)whole_number(state, "--pid", arg, 1, 4194304);
+        options->pid = wp_record_options_pid(state, arg);
         break;
     case 'F':
         options->frequency_hz = (unsigned)number(state, "--frequency", arg, 0, 20000);
@@ -167,6 +172,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         break;
     case KEY_THREADS:
         options->by_threads = true;
+        break;
+    case KEY_OPEN:
+        options->is_opened = true;
         break;
     case KEY_JSON:
         options->is_json = true;

@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct argp_state;
+
 #define WP_RECORD_AGGREGATES 64u
 #define WP_RECORD_PATTERNS 64u
 
@@ -19,10 +21,22 @@ struct wp_record_options {
     uint32_t pid;         /* of a process that runs already; 0: none */
     unsigned frequency_hz;
     bool is_quiet, by_threads, is_json, is_verbose;
+    bool is_opened; /* the page, in a browser */
+    struct {        /* of `wakepath top` */
+        bool is_on, is_once;
+        uint64_t delay_ns;
+        unsigned rows;
+        const char *title;
+    } top;
     char by_pid[64]; /* the aggregate of `pid` */
     char **command;  /* ends with NULL; NULL: the whole host */
 };
 
+/* "NAME=SELECTOR"; ends the program where it is none. */
+void wp_record_options_aggregate(struct wp_record_options *options, struct argp_state *state, const char *text);
+/* Of seconds, or a number with its unit, in ns; the same. */
+uint64_t wp_record_options_duration(struct argp_state *state, const char *what, const char *text);
+uint32_t wp_record_options_pid(struct argp_state *state, const char *text);
 /* Parses; prints usage and exits 64 on a bad command line (argp). */
 void wp_record_options_parse(struct wp_record_options *options, int argc, char **argv);
 void wp_record_options_fini(struct wp_record_options *options);

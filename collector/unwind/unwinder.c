@@ -41,6 +41,7 @@ struct job {
     int fd;
     uint64_t size;
     bool is_kept;   /* taken from the cache, before anybody was met in it */
+    bool is_wanted; /* somebody settles for it */
     bool is_met;    /* somebody's stack ends in it: it goes first */
     char path[256]; /* for the log */
 };
@@ -59,7 +60,8 @@ struct wp_unwinder {
     pthread_mutex_t lock; /* of what follows, down to the blank line */
     pthread_cond_t more, idle;
     struct job queue[QUEUE]; /* in no order */
-    uint32_t count, busy;    /* jobs that wait; workers that work */
+    uint32_t count;          /* jobs that wait */
+    uint32_t wanted;         /* that wait or are worked on, and somebody settles for */
     struct wp_intmap asked;  /* (inode, device) -> 1 */
     uint64_t unfit,
         unfit_told_ns; /* objects whose rows did not all fit since that was last logged, and when it was; 0: never */
@@ -71,14 +73,26 @@ struct sink {
     uint32_t object;
 };
 
-static bool is_asked(struct wp_unwinder *u, uint64_t inode, uint32_t device, bool is_met)
+enum asker { ASKER_CACHE, ASKER_LEARNER, ASKER_STACK };
+
+/* A job that waits is as urgent as its most urgent asker. Locked. */
+static void hurry(struct wp_unwinder *u, struct job *job, enum asker asker)
+{
+    job->is_met |= asker == ASKER_STACK;
+    if (asker == ASKER_LEARNER && !job->is_wanted) {
+        job->is_wanted = true;
+        u->wanted++;
+    }
+}
+
+static bool is_asked(struct wp_unwinder *u, uint64_t inode, uint32_t device, enum asker asker)
 {
     uint32_t one;
     pthread_mutex_lock(&u->lock);
     bool is = wp_intmap_get(&u->asked, (struct wp_intkey){inode, device}, &one);
-    for (uint32_t i = 0; is && is_met && i < u->count; i++)
+    for (uint32_t i = 0; is && i < u->count; i++)
         if (u->queue[i].file.inode == inode && u->queue[i].file.device == device)
-            u->queue[i].is_met = true;
+            hurry(u, &u->queue[i], asker);
     pthread_mutex_unlock(&u->lock);
     return is;
 }
@@ -95,6 +109,8 @@ static int put_page(void *context, uint32_t number, const struct wp_unwind_page 
 {
     const struct sink *sink = context;
     struct wp_unwind_place place = {sink->object, number};
+    if (__atomic_load_n(&sink->unwinder->is_over, __ATOMIC_RELAXED)) /* the end does not wait for thousands of pages */
+        return -ECANCELED;
     return bpf_map_update_elem(sink->unwinder->options.pages_fd, &place, page, BPF_ANY);
 }
 
@@ -129,7 +145,7 @@ static uint32_t put_pages(
             wp_log(u->options.logger, WP_LOG_INFO, "removed the oldest unwind rows to make room file=%s", path);
         rc = wp_unwind_rows_pages(rows, put_page, &sink, &stats); /* the other worker may just have made room */
     }
-    if (rc)
+    if (rc && rc != -ECANCELED)
         tell_unfit(u, path);
     wp_log(u->options.logger, WP_LOG_DEBUG,
         "unwind rows %s file=%s from=%s rows=%llu pages=%llu crowded=%llu odd=%llu us=%llu",
@@ -189,7 +205,7 @@ static void tell_vdso(struct wp_unwinder *u)
 
 static bool is_before(const struct job *a, const struct job *b)
 {
-    return a->is_met != b->is_met ? a->is_met : a->size < b->size;
+    return a->is_met != b->is_met ? a->is_met : a->is_wanted != b->is_wanted ? a->is_wanted : a->size < b->size;
 }
 
 /* Takes the smallest job that this worker does, of files that somebody was met in if there are any. Locked. */
@@ -208,6 +224,12 @@ static bool next_job(const struct worker *w, struct job *job)
     return true;
 }
 
+static void end_wanted(struct wp_unwinder *u)
+{
+    if (!--u->wanted)
+        pthread_cond_broadcast(&u->idle);
+}
+
 static void *run(void *context)
 {
     struct worker *w = context;
@@ -217,20 +239,18 @@ static void *run(void *context)
     if (w == &u->workers[0])
         tell_vdso(u);
     pthread_mutex_lock(&u->lock);
-    u->busy--;
+    end_wanted(u);
     while (!u->is_over) {
         if (!next_job(w, &job)) {
-            if (!u->count && !u->busy)
-                pthread_cond_broadcast(&u->idle);
             pthread_cond_wait(&u->more, &u->lock);
             continue;
         }
-        u->busy++;
         pthread_mutex_unlock(&u->lock);
         do_job(u, &job);
         close(job.fd);
         pthread_mutex_lock(&u->lock);
-        u->busy--;
+        if (job.is_wanted)
+            end_wanted(u);
     }
     pthread_mutex_unlock(&u->lock);
     return NULL;
@@ -302,6 +322,8 @@ static void add_job(struct wp_unwinder *u, uint64_t inode, uint32_t device, int 
     if (has_room) {
         struct job *job = &u->queue[u->count++];
         *job = like;
+        job->is_wanted = !like.is_kept;
+        u->wanted += job->is_wanted;
         job->file = (struct wp_unwind_file){.inode = inode, .device = device};
         job->fd = fd;
         job->size = (uint64_t)status.st_size;
@@ -319,7 +341,7 @@ static void add_job(struct wp_unwinder *u, uint64_t inode, uint32_t device, int 
 void wp_unwinder_ask(struct wp_unwinder *u, uint64_t inode, uint32_t device, uint32_t pid, uint64_t address)
 {
     char path[4096];
-    if (is_asked(u, inode, device, true))
+    if (is_asked(u, inode, device, ASKER_STACK))
         return;
     int fd = open_file(inode, device, pid, address, path, sizeof(path));
     if (fd >= 0)
@@ -337,7 +359,7 @@ static void learn_file(void *context, const char *path)
         return;
     }
     uint32_t device = (uint32_t)(major(status.st_dev) << 20 | minor(status.st_dev));
-    if (is_asked(u, status.st_ino, device, false))
+    if (is_asked(u, status.st_ino, device, ASKER_LEARNER))
         close(fd);
     else
         add_job(u, status.st_ino, device, fd, path, (struct job){0});
@@ -384,7 +406,7 @@ static void add_own_files(struct wp_unwinder *u)
 static void add_kept(void *context, const struct wp_unwind_file *file, int fd, const char *path)
 {
     struct wp_unwinder *u = context;
-    if (is_asked(u, file->inode, file->device, false))
+    if (is_asked(u, file->inode, file->device, ASKER_CACHE))
         close(fd); /* one of our own */
     else
         add_job(u, file->inode, file->device, fd, path, (struct job){.is_kept = true});
@@ -423,7 +445,7 @@ struct wp_unwinder *wp_unwinder_create(const struct wp_unwinder_options *options
         release(u);
         return NULL;
     }
-    u->busy = WORKERS; /* until they have begun */
+    u->wanted = WORKERS; /* until they have begun */
     add_own_files(u);
     wp_unwind_cache_each(&u->cache, KEPT_BYTES, add_kept, u);
     for (unsigned i = 0; i < WORKERS; i++) {
@@ -441,7 +463,7 @@ void wp_unwinder_settle(struct wp_unwinder *u, unsigned timeout_ms)
 {
     const struct timespec end = wp_clock_deadline(CLOCK_REALTIME, timeout_ms);
     pthread_mutex_lock(&u->lock);
-    while ((u->count || u->busy) && !pthread_cond_timedwait(&u->idle, &u->lock, &end))
+    while (u->wanted && !pthread_cond_timedwait(&u->idle, &u->lock, &end))
         continue;
     pthread_mutex_unlock(&u->lock);
 }
@@ -451,7 +473,7 @@ void wp_unwinder_destroy(struct wp_unwinder *u)
     if (!u)
         return;
     pthread_mutex_lock(&u->lock);
-    u->is_over = true;
+    __atomic_store_n(&u->is_over, true, __ATOMIC_RELAXED);
     pthread_cond_broadcast(&u->more);
     pthread_mutex_unlock(&u->lock);
     for (unsigned i = 0; i < WORKERS; i++)

@@ -21,11 +21,12 @@ struct wp_unwinder_options {
 
 /* NULL when there is no memory or no thread. */
 struct wp_unwinder *wp_unwinder_create(const struct wp_unwinder_options *options);
-/* Waits for the file that is being read. */
+/* Waits for the file that is being read; rows that are on their way into the kernel stay behind. */
 void wp_unwinder_destroy(struct wp_unwinder *unwinder);
 /* Reads a program and the libraries that it is linked with, which nobody has met yet. */
 void wp_unwinder_learn(struct wp_unwinder *unwinder, const char *program);
-/* Waits until the files that were asked for are known, at most so long. */
+/* Waits until the files that were asked for are known, at most so long. What the cache has of others goes on beside it.
+ */
 void wp_unwinder_settle(struct wp_unwinder *unwinder, unsigned timeout_ms);
 /* CPU time of its threads so far. */
 uint64_t wp_unwinder_cpu_ns(const struct wp_unwinder *unwinder);

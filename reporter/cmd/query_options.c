@@ -178,7 +178,9 @@ void wp_query_parse(struct wp_query_options *query, int argc, char **argv)
         "Sums up where the time of one or several releases went.\v"
         "A stack counts when one process on it has the name, runs on the host and has the function. \"On top\" is what "
         "the row "
-        "did or waited for itself, and adds up to what matched; \"In all\" is with all that stood on it.\n"
+        "did or waited for itself, and adds up to what matched; \"In all\" is with all that stood on it. By function, "
+        "the time on top is that of the innermost function of a "
+        "program's own: what it calls in the C library, a language's runtime and the kernel is its.\n"
         "Exit status: 0 all is well (also when nothing matches), 1 failure, or a release that could not be read and is "
         "not in the answer, 64 usage.",
         NULL, NULL, NULL};

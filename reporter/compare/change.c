@@ -72,8 +72,8 @@ static bool is_few(const struct wp_change *change)
 
 bool wp_compare_is_by_recording(const struct wp_compare *compare)
 {
-    return compare->options.per == WP_PER_RECORDING && compare->operand[WP_BEFORE].intervals > 1 &&
-        compare->operand[WP_AFTER].intervals > 1;
+    bool is_unit = compare->options.per == WP_PER_RECORDING || compare->options.per == WP_PER_WORK;
+    return is_unit && compare->operand[WP_BEFORE].intervals > 1 && compare->operand[WP_AFTER].intervals > 1;
 }
 
 /* Small rows vary by more of themselves: they do not speak for large ones, nor these for them. */

@@ -7,6 +7,7 @@
 #include "reporter/compare/compare_location.h"
 #include "reporter/compare/compare_method.h"
 #include "reporter/compare/compare_whole.h"
+#include "reporter/compare/compare_work.h"
 #include "storage/report/report_read.h"
 #include "storage/report/report_series.h"
 
@@ -21,8 +22,8 @@ enum alpha_share { SHARE_WALL, SHARE_REQUESTS, SHARE_HOPS, SHARE_PROCESSES, SHAR
 
 static const struct {
     const char *key, *unit;
-} pers[] = {
-    {"wall", "a second of wall time"}, {"activity", "a second of its own running"}, {"recording", "one recording"}};
+} pers[] = {{"wall", "a second of wall time"}, {"activity", "a second of its own running"},
+    {"recording", "one recording"}, {"work", "the work of a second"}};
 
 const char *wp_per_key(enum wp_per per)
 {
@@ -449,6 +450,21 @@ static int judge(struct wp_compare_build *build)
     return rc;
 }
 
+/* Commands that run from start to end are compared by what one recording takes; services by what they did, where
+ * recordings tell it, else by the second. */
+static int choose_unit(struct wp_compare_build *build)
+{
+    struct wp_compare_options *options = &build->compare->options;
+    bool is_known = options->per != WP_PER_AUTO && options->per != WP_PER_WORK;
+    bool is_asked = options->per == WP_PER_WORK || options->method == WP_METHOD_T_TEST;
+    int rc = is_known || !is_asked ? 0 : wp_compare_work(build, &is_known);
+    if (!is_known)
+        options->per = WP_PER_WALL;
+    else if (options->per == WP_PER_AUTO)
+        options->per = WP_PER_WORK;
+    return rc;
+}
+
 static int work(struct wp_compare_build *build)
 {
     struct wp_compare *compare = build->compare;
@@ -462,6 +478,8 @@ static int work(struct wp_compare_build *build)
     for (int operand = 0; operand < 2 && !rc; operand++)
         describe_operand(build, operand, &own);
     if (!rc)
+        rc = choose_unit(build);
+    if (!rc)
         label_operands(compare);
     if (!rc)
         rc = build_rows(build);
@@ -473,19 +491,14 @@ static int work(struct wp_compare_build *build)
     return rc;
 }
 
-/* Commands that run from start to end are compared by what one recording takes, all else by the second. */
-static enum wp_per per_of(enum wp_per asked, const struct wp_facts *before, const struct wp_facts *after)
-{
-    return asked != WP_PER_AUTO ? asked : before->is_command && after->is_command ? WP_PER_RECORDING : WP_PER_WALL;
-}
-
 int wp_compare_build(struct wp_compare *compare, const struct wp_facts *before, const struct wp_facts *after,
     const struct wp_compare_options *options, struct wp_error *err)
 {
     struct wp_compare_build build = {.compare = compare, .facts = {before, after}};
     memset(compare, 0, sizeof(*compare));
     compare->options = *options;
-    compare->options.per = per_of(options->per, before, after);
+    if (options->per == WP_PER_AUTO && before->is_command && after->is_command)
+        compare->options.per = WP_PER_RECORDING;
     compare->facts[WP_BEFORE] = before;
     compare->facts[WP_AFTER] = after;
     int rc = work(&build);
@@ -493,6 +506,8 @@ int wp_compare_build(struct wp_compare *compare, const struct wp_facts *before, 
     wp_compare_tree_fini(&build.tree);
     wp_intervals_fini(&build.intervals[WP_BEFORE]);
     wp_intervals_fini(&build.intervals[WP_AFTER]);
+    free(build.work[WP_BEFORE]);
+    free(build.work[WP_AFTER]);
     if (rc || compare->pool.failed) {
         wp_compare_fini(compare);
         return wp_error_set(

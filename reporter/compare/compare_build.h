@@ -11,6 +11,8 @@ struct wp_compare_build {
     const struct wp_facts *facts[2];
     struct wp_compare_tree tree;
     const double *activity[2]; /* by bucket, what the residuals are taken against */
+    double *work[2];           /* the activity as work, where that is the unit; owned */
+    double work_spread[2];     /* standard error of the logarithm of the work in a second; 0 not known */
     struct wp_operand_intervals intervals[2];
     struct wp_intmap keys; /* rows of the family at work */
 };

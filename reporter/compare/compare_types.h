@@ -11,7 +11,8 @@ enum wp_per {         /* what both sides are divided by */
     WP_PER_WALL,      /* a second in which the process of interest lived */
     WP_PER_ACTIVITY,  /* a second in which it was itself on a CPU */
     WP_PER_RECORDING, /* one recording, for commands that are run from start to end */
-    WP_PER_AUTO,      /* RECORDING where both sides are of recorded commands, else WALL */
+    WP_PER_WORK,      /* what a service does in a second of the older side (compare_work.h) */
+    WP_PER_AUTO,      /* RECORDING where both sides are of recorded commands; else WORK where that is known, or WALL */
 };
 
 enum wp_verdict {

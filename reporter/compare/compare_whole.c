@@ -185,9 +185,10 @@ static double log_quantile(const struct service *service, double share)
  * How much of itself a time of this side varies by, as its hops say: their errors know what differs inside of a
  * recording and from one to the next. Requests are kept as one sum of all recordings and cannot tell it themselves.
  */
-static struct wp_measured_rate spread_of(const struct wp_compare *compare, int operand)
+static struct wp_measured_rate spread_of(const struct wp_compare_build *build, int operand)
 {
-    const struct wp_changes *hops = &compare->changes[WP_CHANGE_HOPS];
+    const struct wp_changes *hops = &build->compare->changes[WP_CHANGE_HOPS];
+    double work = build->work_spread[operand]; /* what all hops have in common, by the work they do not show */
     double whole = 0, squares = 0, freedom = 0;
     for (size_t i = 0; i < hops->count; i++) {
         const struct wp_change *row = &hops->rows[i];
@@ -198,8 +199,9 @@ static struct wp_measured_rate spread_of(const struct wp_compare *compare, int o
         squares += ns * share * share;
         freedom += ns * row->rate[operand].freedom;
     }
-    return whole > 0 ? (struct wp_measured_rate){.error = sqrt(squares / whole), .freedom = freedom / whole}
-                     : (struct wp_measured_rate){0};
+    return whole > 0
+        ? (struct wp_measured_rate){.error = sqrt(squares / whole + work * work), .freedom = freedom / whole}
+        : (struct wp_measured_rate){0};
 }
 
 static void add_rate(struct wp_compare_build *build, const struct service *const service[2])
@@ -209,7 +211,7 @@ static void add_rate(struct wp_compare_build *build, const struct service *const
     struct wp_change *row = add_row(
         compare, wp_pool_printf(&compare->pool, "Requests a second on %s", service[WP_AFTER]->name), WP_CHANGE_RATE);
     for (int i = 0; i < 2; i++) {
-        logs[i] = spread_of(compare, i);
+        logs[i] = spread_of(build, i);
         row->rate[i].value = service[i]->count / fmax(1e-9, (double)compare->operand[i].wall_ns / 1e9);
         row->count[i] = (uint64_t)service[i]->count;
         logs[i].value = log(row->rate[i].value);
@@ -232,7 +234,7 @@ static void add_latency(struct wp_compare_build *build, const struct service *co
     for (int i = 0; i < 2; i++) {
         double rank = sqrt(share * (1 - share) / service[i]->count);
         double own = (log_quantile(service[i], share + rank) - log_quantile(service[i], share - rank)) / 2;
-        logs[i] = spread_of(compare, i);
+        logs[i] = spread_of(build, i);
         logs[i].value = log_quantile(service[i], share);
         logs[i].error = sqrt(logs[i].error * logs[i].error + own * own + BUCKET_ERROR * BUCKET_ERROR);
         logs[i].freedom = service[i]->count * (1 - share) < LEAST_BEYOND ? 0 : logs[i].freedom;

@@ -2,8 +2,10 @@
 #include "reporter/facts/group.h"
 
 #include "common/array.h"
+#include "reporter/facts/code_location.h"
 #include "reporter/facts/frame_table.h"
 #include "reporter/facts/group_lines.h"
+#include "reporter/facts/stack_ends.h"
 #include "storage/report/report_read.h"
 
 #include <errno.h>
@@ -35,6 +37,7 @@ struct maker {
     struct sums *sums;      /* owned; by key id */
     uint32_t sum_room;
     struct frame_row *frames; /* owned; by frame id */
+    const uint32_t *places;   /* by node of the flame: the program's own function (code_place.h); of functions only */
     struct wp_buffer text;
     bool failed;
 };
@@ -205,6 +208,28 @@ static uint32_t path_row(struct maker *maker, const struct wp_stack_walk *walk)
     return row;
 }
 
+/* The innermost function that is a program's own, of the highest layer that has one; else the innermost one but the
+ * scheduler's, which every wait ends in; 0: there is none. */
+static uint32_t function_of(const struct maker *maker, const struct wp_stack_walk *walk)
+{
+    const struct wp_facts *facts = maker->facts;
+    uint32_t innermost = 0, other = 0;
+    bool is_below = false; /* the topmost layer is behind us */
+    for (uint32_t i = walk->depth; i--;) {
+        uint32_t frame = frame_at(walk, i), place = maker->places[walk->stack[i]];
+        const struct frame_row *row = &maker->frames[frame];
+        if (place)
+            return facts->flame.nodes[place].frame;
+        is_below |= row->is_process;
+        if (is_below || !row->is_function)
+            continue;
+        innermost = innermost ? innermost : frame;
+        if (!other && !wp_stack_is_scheduler(wp_facts_frame_style(facts, frame), wp_facts_frame_name(facts, frame)))
+            other = frame;
+    }
+    return other ? other : innermost;
+}
+
 /* Whose the time on top is. Row 0, the empty key, is nobody's. */
 static uint32_t top_row(struct maker *maker, const struct wp_stack_walk *walk)
 {
@@ -212,13 +237,12 @@ static uint32_t top_row(struct maker *maker, const struct wp_stack_walk *walk)
         return text_row(maker, wp_category_key((enum wp_category)walk->cell->category));
     if (maker->by == WP_BY_PATH)
         return path_row(maker, walk);
-    for (uint32_t i = walk->depth; i--;) {
-        const struct frame_row *row = &maker->frames[frame_at(walk, i)];
-        if (maker->by == WP_BY_FUNCTION ? row->is_function : row->is_process)
+    uint32_t function = maker->by == WP_BY_FUNCTION ? function_of(maker, walk) : 0;
+    if (maker->by == WP_BY_FUNCTION)
+        return function ? frame_row(maker, function) : 0;
+    for (uint32_t i = walk->depth; i--;)
+        if (maker->frames[frame_at(walk, i)].is_process)
             return frame_row(maker, frame_at(walk, i));
-        if (row->is_process)
-            break;
-    }
     return 0;
 }
 
@@ -284,7 +308,8 @@ int wp_group_build(struct wp_group *group, const struct wp_facts *facts, const s
     memset(group, 0, sizeof(*group));
     wp_report_frames(facts->report, &frames);
     maker.frames = calloc(frames + 1u, sizeof(*maker.frames));
-    maker.failed = !maker.keys || !maker.frames;
+    maker.places = by == WP_BY_FUNCTION ? wp_code_locations_build(&group->pool, facts) : NULL;
+    maker.failed = !maker.keys || !maker.frames || (by == WP_BY_FUNCTION && !maker.places);
     wp_stack_walk_init(&walk, &facts->flame);
     if (!maker.failed && !walk.failed) {
         key_row(&maker, "", 0);

@@ -8,8 +8,8 @@
 #include <stdint.h>
 
 enum wp_group_by {
-    WP_BY_PROCESS, /* who the time on top is of, and in whose name: all that stands on it */
-    WP_BY_FUNCTION,
+    WP_BY_PROCESS,  /* who the time on top is of, and in whose name: all that stands on it */
+    WP_BY_FUNCTION, /* on top: the program's own, which called the C library and the kernel */
     WP_BY_HOST,
     WP_BY_CATEGORY,
     WP_BY_PATH, /* the processes of the stack from the base on, and what ended it */

@@ -135,6 +135,68 @@ static void own_store_is_replaced_when_whole(void **state)
     assert_false(is_there("out/store.new"));
 }
 
+/* As a reporter does. */
+static void make_pages(const char *text)
+{
+    mkdir("out/v1", 0755);
+    make_file("out/v1/page.html", text);
+    make_file("out/index.html", text);
+    make_file("out/.wakepath-site", "index.html\nv1/page.html\n");
+}
+
+static void record_with_pages(const char *text)
+{
+    record_once(text);
+    make_pages(text);
+}
+
+/* A report makes room for the next one and is kept, but for one that was kept before. */
+static void an_earlier_report_is_kept(void **state)
+{
+    (void)state;
+    record_with_pages("first");
+    assert_false(is_there("out.old"));
+    make_file("out/notes", "the user's");
+    record_with_pages("second");
+    assert_true(holds("out/store/v1/data.mdb", "second") && holds("out/notes", "the user's"));
+    assert_true(holds("out.old/store/v1/data.mdb", "first") && holds("out.old/v1/page.html", "first"));
+    assert_true(holds("out.old/index.html", "first") && !is_there("out.old/notes"));
+    record_with_pages("third");
+    assert_true(holds("out.old/store/v1/data.mdb", "second") && holds("out.old/v1/page.html", "second"));
+    make_file("out.old/v1/notes", "the user's"); /* that folder is not a report alone: it stays as it is */
+    record_with_pages("fourth");
+    assert_true(holds("out/store/v1/data.mdb", "fourth"));
+    assert_true(holds("out.old/store/v1/data.mdb", "second") && holds("out.old/v1/notes", "the user's"));
+}
+
+/* A recording that fails moves nothing. */
+static void a_failed_recording_keeps_the_report(void **state)
+{
+    struct wp_output_dir output;
+    (void)state;
+    record_with_pages("first");
+    assert_int_equal(prepare(&output, "out", NULL, NULL), 0);
+    wp_output_dir_fini(&output, true);
+    assert_true(holds("out/index.html", "first") && holds("out/store/v1/data.mdb", "first"));
+    assert_false(is_there("out.old"));
+}
+
+/* Without a report the store lies in the private folder, and goes with it: also of one that was killed. */
+static void a_store_that_nobody_keeps(void **state)
+{
+    struct wp_output_dir output, next;
+    (void)state;
+    assert_int_equal(prepare(&output, NULL, NULL, NULL), 0);
+    write_release(output.store, "live");
+    assert_true(is_there(output.store));
+    close(output.private_folder.lock_fd); /* it is killed */
+    assert_int_equal(prepare(&next, NULL, NULL, NULL), 0);
+    assert_false(is_there(output.private_folder.path));
+    write_release(next.store, "live");
+    wp_output_dir_fini(&next, true);
+    assert_false(is_there(next.private_folder.path));
+}
+
 static void refused(const char *says)
 {
     struct wp_output_dir output;
@@ -292,6 +354,9 @@ int main(void)
     const struct CMUnitTest tests[] = {cmocka_unit_test_setup_teardown(made_and_taken_back, setup, teardown),
         cmocka_unit_test_setup_teardown(kept, setup, teardown),
         cmocka_unit_test_setup_teardown(own_store_is_replaced_when_whole, setup, teardown),
+        cmocka_unit_test_setup_teardown(an_earlier_report_is_kept, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_failed_recording_keeps_the_report, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_store_that_nobody_keeps, setup, teardown),
         cmocka_unit_test_setup_teardown(strangers, setup, teardown),
         cmocka_unit_test_setup_teardown(strangers_in_the_store, setup, teardown),
         cmocka_unit_test_setup_teardown(strangers_meanwhile, setup, teardown),

@@ -68,6 +68,10 @@ class Passing(RecordTest):
         self.record(["sleep", "0.5"])
         self.record(["sleep", "0.1"])
         self.assertLess(self.summary()["total_ns"], 400e6)
+        self.assertIn(self.out + ".old", self.stderr())
+        with open(self.out + ".old/summary.json", encoding="utf-8") as file:
+            self.assertGreater(json.load(file)["total_ns"], 400e6)
+        self.assertIn("sleep", self.report("--aggregate", "main", "--format", "folded", store=self.out + ".old/store"))
 
     def test_second_recording_into_a_store_adds(self):
         for _ in range(2):
@@ -118,8 +122,9 @@ class Passing(RecordTest):
     def test_attach_to_a_process(self):
         """It is the base, and its end is the recording's, long before the duration is over."""
         with subprocess.Popen(["sh", "-c", "while :; do sleep 0.01; done"], start_new_session=True) as process:
-            recording = self.start(None, "--pid", str(process.pid), "--duration", "10m")
             try:
+                self.watch_live(process.pid)
+                recording = self.start(None, "--pid", str(process.pid), "--duration", "10m")
                 wait_for("the collector", lambda: any("wakepath-collector" in line for line in self.parts()))
                 time.sleep(2)
             finally:
@@ -127,6 +132,16 @@ class Passing(RecordTest):
         self.assertEqual(recording.wait(LIMIT_S), 0, self.stderr())
         rows = self.report("--aggregate", "main", "--format", "folded").splitlines()
         self.assertIn("[sh]", {row.split(";")[0].split(" ")[0] for row in rows})
+
+    def watch_live(self, pid):
+        """`wakepath top`: who is waited for while it goes on; nothing is left of it."""
+        done = subprocess.run([program("wakepath"), "top", "-p", str(pid), "--once", "--json", "--delay", "500ms"], env=self.env, timeout=LIMIT_S,
+                              capture_output=True, text=True, check=True, cwd=self.folder)
+        look = json.loads(done.stdout)
+        self.assertEqual(look["of"], f"pid={pid}")
+        self.assertEqual({row["who"] for row in look["waits"]}, {"sh"})
+        self.assertIn(("sleep", "sleeps on purpose"), {(row["waits_for"], row["doing"]) for row in look["waits"]})
+        self.assertFalse(os.path.exists(os.path.join(self.folder, "wakepath-report")))
 
     def comm_of(self, pid):
         with open(f"/proc/{pid}/comm", encoding="utf-8") as file:
@@ -350,13 +365,14 @@ class Signals(RecordTest):
         self.assertGreater(summary["wall_ns"], 400e6)
 
     def test_command_may_take_the_interrupt_itself(self):
-        loop = "trap 'echo again' INT; echo ready >{0}; n=0; while [ $n -lt 30 ]; do sleep 0.1; n=$((n+1)); done; exit 4"
+        loop = "trap 'echo again' INT; echo ready >{0}; n=0; while [ $n -lt 60 ]; do sleep 0.1; n=$((n+1)); done; exit 4"
         pid, terminal = self.on_terminal(["sh", "-c", loop.format(self.path("ready"))])
         self.wait_ready()
         os.write(terminal, b"\x03")
         code, said = self.end_of(pid, terminal)
         self.assertEqual(code, 4, said)
         self.assertEqual(said.count("again"), 1, said)
+        self.assertRegex(said, r"wakepath: recording \d+ s, sh waits for sleep, which sleeps on purpose")
         self.assertTrue(os.path.exists(os.path.join(self.out, "index.html")))
 
     def test_second_interrupt_gives_up(self):

@@ -12,6 +12,7 @@
 #include "tests/reporter/sample_source.h"
 #include "tests/reporter/sample.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* web on web-1 waits for postgres on db-7; what it does itself is on the host that was asked about. */
@@ -107,6 +108,33 @@ static void functions_of_the_same_name_are_told_apart(void **state)
     wp_facts_fini(&facts);
 }
 
+/* The scheduler, the C library and a kernel's worker are how a program waits, not where. */
+static void time_is_the_programs_own_functions(void **state)
+{
+    static const char *const fsync = "[app];main@app;audit@app;fsync@libc.so.6;k:do_fsync;k:__schedule;sleep:fsync";
+    char worker[128];
+    struct wp_facts facts;
+    struct wp_group group;
+    struct wp_report *report = wp_report_create();
+    (void)state;
+    snprintf(worker, sizeof(worker), "%s;[kworker/0:1];k:blk_done", fsync);
+    wp_report_add(report, sample_node(report, fsync), WP_BLOCKING_IO, 50, 1);
+    wp_report_add(report, sample_node(report, worker), WP_UNDERSTOOD_FUNCTIONS, 7, 1);
+    wp_report_add(report, sample_node(report, "[app];k:do_exit;k:__schedule"), WP_KERNEL_BLOCK, 3, 1);
+    wp_report_add(report, sample_node(report, "[app]"), WP_SCHEDULER, 1, 1);
+    assert_int_equal(wp_facts_build(&facts, "v1", "main", report, NULL, NULL), 0);
+    assert_int_equal(wp_group_build(&group, &facts, &(struct wp_group_filter){0}, WP_BY_FUNCTION, NULL), 0);
+    assert_string_equal(group.rows[0].name, "audit");
+    assert_int_equal(group.rows[0].ns, 57);
+    assert_int_equal(find(&group, "do_exit", "")->ns, 3);
+    assert_int_equal(find(&group, "__schedule", "")->ns, 0);
+    assert_int_equal(find(&group, "__schedule", "")->inclusive_ns, 60);
+    assert_int_equal(find(&group, "", "")->ns, 1);
+    assert_int_equal(group.matched_ns, 61);
+    wp_group_fini(&group);
+    wp_facts_fini(&facts);
+}
+
 static void lines_and_files_add_up(void **state)
 {
     (void)state;
@@ -161,6 +189,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(hosts_are_those_of_the_frames),
         cmocka_unit_test(filters_hold_of_one_layer),
+        cmocka_unit_test(time_is_the_programs_own_functions),
         cmocka_unit_test(lines_and_files_add_up),
         cmocka_unit_test(a_wait_is_of_the_line_on_top),
         cmocka_unit_test(functions_of_the_same_name_are_told_apart),

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Services by recording: one slower hop is found and named, equals and load raise no alarm. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "reporter/compare/compare.h"
+#include "reporter/facts/facts_read.h"
+#include "storage/report/report_series.h"
+#include "storage/report/report_transactions.h"
+#include "tests/reporter/sample.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#define MS 1000000ull
+#define START (1790000000ull * 1000 * MS)
+#define APART (60000ull * MS) /* from one recording to the next */
+#define RECORDINGS 3u
+#define LENGTH_MS 2000.0
+#define CLIENT "[client];main@client;read@libc.so.6;sleep:read"
+
+struct hop {
+    const char *stack;
+    enum wp_category category;
+    double ms, drift; /* of a request; how it differs from one recording to the next (standard deviation of the log) */
+};
+
+static const struct hop hops[] = {{"[client];main@client", WP_UNDERSTOOD_FUNCTIONS, 0.1, 0.02},
+    {CLIENT ";[hop1];serve@hop", WP_UNDERSTOOD_FUNCTIONS, 1.0, 0.006},
+    {CLIENT ";[hop1];sleep:nanosleep", WP_DELIBERATE_SLEEP, 1.2, 0.004},
+    {CLIENT ";[hop1];k:schedule", WP_SCHEDULER, 0.06, 0.3},
+    {CLIENT ";[hop1];[hop2];serve@hop", WP_UNDERSTOOD_FUNCTIONS, 1.0, 0.006},
+    {CLIENT ";[hop1];[hop2];sleep:nanosleep", WP_DELIBERATE_SLEEP, 1.4, 0.004},
+    {CLIENT ";[hop1];[hop2];k:schedule", WP_SCHEDULER, 0.06, 0.3},
+    {CLIENT ";[hop1];[hop2];[hop3];serve@hop", WP_UNDERSTOOD_FUNCTIONS, 1.0, 0.006},
+    {CLIENT ";[hop1];[hop2];[hop3];sleep:nanosleep", WP_DELIBERATE_SLEEP, 1.6, 0.004},
+    {CLIENT ";[hop1];[hop2];[hop3];sleep:fdatasync", WP_BLOCKING_IO, 1.0, 0.25}};
+#define HOPS (sizeof(hops) / sizeof(*hops))
+#define SLOW 4u
+
+struct service {
+    double slower, load; /* of hop 2; requests a second against a client that waits for nothing but answers */
+    bool is_later;
+    uint64_t seed;
+};
+
+static double chance(uint64_t *seed) /* splitmix64 (Steele, Lea and Flood); 0 to 1 */
+{
+    uint64_t z = *seed += 0x9e3779b97f4a7c15u;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return ((double)((z ^ (z >> 31)) >> 11) + 0.5) / 9007199254740992.0;
+}
+
+static double normal(uint64_t *seed) /* Box and Muller */
+{
+    double r = sqrt(-2 * log(chance(seed)));
+    return r * cos(2 * M_PI * chance(seed));
+}
+
+static void add_recording(struct wp_report *report, const struct service *service, uint64_t at, uint64_t *seed)
+{
+    uint32_t nodes[HOPS], idle_node = sample_node(report, "[client];sleep:epoll_wait");
+    double drift[HOPS], machine = exp(0.01 * normal(seed)), end = (double)at + LENGTH_MS * (double)MS;
+    uint64_t began = at;
+    for (size_t i = 0; i < HOPS; i++) {
+        nodes[i] = sample_node(report, hops[i].stack);
+        drift[i] = machine * exp(hops[i].drift * normal(seed)) * (i == SLOW ? service->slower : 1);
+    }
+    while ((double)at < end) {
+        uint64_t request = at;
+        for (size_t i = 0; i < HOPS; i++) {
+            uint64_t ns = (uint64_t)(hops[i].ms * drift[i] * (1 + 0.2 * (chance(seed) - 0.5)) * (double)MS);
+            wp_report_add_at(report, nodes[i], hops[i].category, at, at + ns);
+            at += ns;
+        }
+        wp_report_transaction(report, "tcp port 80", request, at - request);
+        uint64_t idle = (uint64_t)((double)(at - request) * (1 / service->load - 1));
+        if (idle)
+            wp_report_add_at(report, idle_node, WP_REMOTE_NOT_TRACED, at, at + idle);
+        at += idle;
+    }
+    wp_report_activity(report, began, at);
+}
+
+static void build(struct wp_facts *facts, const char *release, const struct service *service, unsigned recordings)
+{
+    struct wp_error err = {0};
+    struct wp_report *report = wp_report_create();
+    uint64_t seed = service->seed;
+    assert_non_null(report);
+    for (unsigned i = 0; i < recordings; i++)
+        add_recording(report, service, START + (2 * i + service->is_later) * APART, &seed);
+    if (wp_facts_build(facts, release, "service", report, NULL, &err))
+        fail_msg("%s", err.text);
+    facts->recordings = recordings;
+}
+
+struct verdict {
+    bool is_degraded, is_named;
+    enum wp_per per;
+};
+
+static struct verdict check(const struct service *before, const struct service *after, unsigned recordings)
+{
+    struct wp_facts facts[2];
+    struct wp_compare made;
+    struct wp_error err = {0};
+    build(&facts[0], "v1", before, recordings);
+    build(&facts[1], "v2", after, recordings);
+    if (wp_compare_build(&made, &facts[0], &facts[1], &WP_COMPARE_DEFAULTS, &err))
+        fail_msg("%s", err.text);
+    const struct wp_change *first = made.changes[WP_CHANGE_HOPS].rows;
+    struct verdict verdict = {made.is_degraded,
+        first->verdict == WP_VERDICT_WORSE && !strcmp(first->name, "client › hop1 › hop2"), made.options.per};
+    wp_compare_fini(&made);
+    wp_facts_fini(&facts[0]);
+    wp_facts_fini(&facts[1]);
+    return verdict;
+}
+
+/* How many of `trials` are found, and named first. */
+static void count(struct service before, struct service after, unsigned trials, unsigned counts[2])
+{
+    counts[0] = counts[1] = 0;
+    for (uint64_t trial = 1; trial <= trials; trial++) {
+        before.seed = trial * 2;
+        after.seed = trial * 2 + 1000003;
+        struct verdict verdict = check(&before, &after, RECORDINGS);
+        assert_int_equal(verdict.per, WP_PER_WORK);
+        counts[0] += verdict.is_degraded;
+        counts[1] += verdict.is_named;
+    }
+}
+
+static void a_slower_hop_is_found_and_named(void **state)
+{
+    static const struct {
+        double slower;
+        unsigned least;
+    } cases[] = {{1.05, 80}, {1.2, 95}, {1.5, 99}};
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        unsigned counts[2];
+        count((struct service){.slower = 1, .load = 1},
+            (struct service){.slower = cases[i].slower, .load = 1, .is_later = true}, 100, counts);
+        print_message("three recordings of a service, a hop %.0f %% slower: found in %u of 100, named first in %u\n",
+            100 * cases[i].slower - 100, counts[0], counts[1]);
+        assert_true(counts[0] >= cases[i].least && counts[1] >= cases[i].least);
+    }
+}
+
+static void equals_raise_no_alarm(void **state)
+{
+    unsigned counts[2];
+    (void)state;
+    count((struct service){.slower = 1, .load = 1}, (struct service){.slower = 1, .load = 1, .is_later = true}, 400,
+        counts);
+    print_message("three recordings of a service: %u of 400 equals raise an alarm\n", counts[0]);
+    assert_true(counts[0] <= 4);
+}
+
+/* More of the same work is not slower work. */
+static void load_is_no_change_of_hops(void **state)
+{
+    unsigned counts[2];
+    (void)state;
+    count((struct service){.slower = 1, .load = 0.8}, (struct service){.slower = 1, .load = 1, .is_later = true}, 100,
+        counts);
+    assert_true(counts[0] <= 1);
+}
+
+/* One recording on a side does not tell how recordings vary. */
+static void a_single_recording_is_told_by_the_second(void **state)
+{
+    struct service before = {.slower = 1, .load = 1, .seed = 1},
+                   after = {.slower = 1.5, .load = 1, .is_later = true, .seed = 9};
+    (void)state;
+    assert_int_equal(check(&before, &after, 1).per, WP_PER_WALL);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(a_slower_hop_is_found_and_named),
+        cmocka_unit_test(equals_raise_no_alarm), cmocka_unit_test(load_is_no_change_of_hops),
+        cmocka_unit_test(a_single_recording_is_told_by_the_second)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
