@@ -19,6 +19,18 @@
 #define STORE_IN_OUT "store"
 #define STORE_UNFINISHED "store.new"
 
+/* Not inherited: what is recorded may outlive the recording. */
+static const char *const scratch_names[] = {
+    "events", "wakepath-aggregator.log", "wakepath-collector.log", "wakepath-reporter.log", NULL};
+static void remove_store(const char *path)
+{
+    char store[WP_SCRATCH_ROOM + sizeof(STORE_IN_OUT) + 1];
+    snprintf(store, sizeof(store), "%s/" STORE_IN_OUT, path);
+    wp_own_store_remove(store, NULL);
+}
+
+const struct wp_scratch_kind wp_record_scratch = {"wakepath-record-", scratch_names, remove_store, false};
+
 static bool exists(const char *path)
 {
     struct stat st;
@@ -117,11 +129,11 @@ static int take_names(struct wp_output_dir *output, const struct wp_output_dir_o
 static int prepare_private(
     struct wp_output_dir *output, const struct wp_output_dir_options *options, struct wp_error *err)
 {
-    int rc = wp_private_folder_make(&output->private_folder, err);
+    int rc = wp_scratch_make(&output->scratch, &wp_record_scratch, err);
     if (rc)
         return rc;
     snprintf(output->release, sizeof(output->release), "%s", options->release);
-    snprintf(output->store, sizeof(output->store), "%s/" WP_PRIVATE_STORE, output->private_folder.path);
+    snprintf(output->store, sizeof(output->store), "%s/" STORE_IN_OUT, output->scratch.path);
     output->is_own_store = true;
     return make_store(output, err);
 }
@@ -141,7 +153,7 @@ int wp_output_dir_prepare(
         rc = lock_out(output, err);
     if (!rc)
         rc = make_store(output, err);
-    return rc ? rc : wp_private_folder_make(&output->private_folder, err);
+    return rc ? rc : wp_scratch_make(&output->scratch, &wp_record_scratch, err);
 }
 
 /* The last one is there until the new one has its name, where the file system can exchange the two. */
@@ -184,7 +196,7 @@ void wp_output_dir_fini(struct wp_output_dir *output, bool undo)
         wp_own_store_remove(output->store, NULL);
     else if (undo && output->made_store && rmdir(output->store))
         wp_own_store_take_back(output->store, output->release);
-    wp_private_folder_remove(&output->private_folder);
+    wp_scratch_remove(&output->scratch);
     if (undo && output->made_out)
         rmdir(output->out); /* fails, as it should, when the command has written there */
     if (output->lock_fd > 0)

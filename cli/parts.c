@@ -16,7 +16,7 @@
 
 static void log_path(const struct wp_parts *parts, const char *name, char *path, size_t room)
 {
-    snprintf(path, room, "%s/%s.log", parts->output->private_folder.path, name);
+    snprintf(path, room, "%s/%s.log", parts->output->scratch.path, name);
 }
 
 static int open_log(const struct wp_parts *parts, const char *name, struct wp_error *err)
@@ -77,7 +77,7 @@ static int start_with_ready(
 static void add_common(const struct wp_parts *parts, struct wp_args *args, const char *socket_flag)
 {
     wp_args_add(args, socket_flag);
-    wp_args_addf(args, "ipc://%s/events", parts->output->private_folder.path);
+    wp_args_addf(args, "ipc://%s/events", parts->output->scratch.path);
     wp_args_add(args, "--release");
     wp_args_add(args, parts->release);
     wp_args_add(args, "--log-level");

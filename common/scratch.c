@@ -21,10 +21,10 @@ static const char *base_of(void)
 }
 
 /* An own folder that is not a link, with its lock; -1: another's, somebody lives in it, or it is gone. */
-static int hold(int parent, const char *name, int how)
+static int hold(int parent, const char *name, int how, bool is_inherited)
 {
     struct stat st, named;
-    int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+    int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | (is_inherited ? 0 : O_CLOEXEC));
     if (fd < 0)
         return -1;
     if (!fstat(fd, &st) && st.st_uid == geteuid() && (st.st_mode & 0777) == 0700 && !flock(fd, how) &&
@@ -35,37 +35,43 @@ static int hold(int parent, const char *name, int how)
 }
 
 /* Nothing but what was made here: a folder with anything else in it stays. */
-static void remove_held(int parent, const char *name, int fd, const char *socket)
+static void remove_held(const char *path, int fd, const struct wp_scratch_kind *kind)
 {
-    unlinkat(fd, socket, 0);
-    unlinkat(parent, name, AT_REMOVEDIR);
+    if (kind->clear)
+        kind->clear(path);
+    for (const char *const *made = kind->names; *made; made++)
+        unlinkat(fd, *made, 0);
+    rmdir(path);
 }
 
-void wp_scratch_sweep(const char *prefix, const char *socket)
+void wp_scratch_sweep(const struct wp_scratch_kind *kind)
 {
-    size_t size = strlen(prefix);
-    DIR *dir = opendir(base_of());
+    const char *base = base_of();
+    size_t size = strlen(kind->prefix);
+    DIR *dir = opendir(base);
     for (struct dirent *entry; dir && (entry = readdir(dir));) {
-        if (strncmp(entry->d_name, prefix, size) || strlen(entry->d_name) != size + 6)
+        if (strncmp(entry->d_name, kind->prefix, size) || strlen(entry->d_name) != size + 6)
             continue;
-        int fd = hold(dirfd(dir), entry->d_name, LOCK_EX | LOCK_NB);
+        int fd = hold(dirfd(dir), entry->d_name, LOCK_EX | LOCK_NB, false);
         if (fd < 0)
             continue;
-        remove_held(dirfd(dir), entry->d_name, fd, socket);
+        char path[WP_SCRATCH_ROOM];
+        if ((size_t)snprintf(path, sizeof(path), "%s/%s", base, entry->d_name) < sizeof(path))
+            remove_held(path, fd, kind);
         close(fd);
     }
     if (dir)
         closedir(dir);
 }
 
-int wp_scratch_make(struct wp_scratch *scratch, const char *prefix, const char *socket, struct wp_error *err)
+int wp_scratch_make(struct wp_scratch *scratch, const struct wp_scratch_kind *kind, struct wp_error *err)
 {
     const char *base = base_of();
-    *scratch = (struct wp_scratch){.socket = socket, .fd = -1};
-    wp_scratch_sweep(prefix, socket);
+    *scratch = (struct wp_scratch){.kind = kind, .fd = -1};
+    wp_scratch_sweep(kind);
     for (int tries = 0; scratch->fd < 0 && tries < TRIES;
          tries++) { /* another run may take it for a dead one before its lock is there */
-        if ((size_t)snprintf(scratch->path, sizeof(scratch->path), "%s/%sXXXXXX", base, prefix) >=
+        if ((size_t)snprintf(scratch->path, sizeof(scratch->path), "%s/%sXXXXXX", base, kind->prefix) >=
             sizeof(scratch->path))
             return wp_error_set(err, -ENAMETOOLONG, "the name of a private folder in '%s' is too long", base);
         if (!mkdtemp(scratch->path)) {
@@ -74,7 +80,7 @@ int wp_scratch_make(struct wp_scratch *scratch, const char *prefix, const char *
             *scratch->path = 0;
             return rc;
         }
-        scratch->fd = hold(AT_FDCWD, scratch->path, LOCK_EX);
+        scratch->fd = hold(AT_FDCWD, scratch->path, LOCK_EX, kind->is_inherited);
     }
     return scratch->fd >= 0 ? 0 : wp_error_set(err, -EAGAIN, "cannot lock a private folder in '%s'", base);
 }
@@ -83,7 +89,7 @@ void wp_scratch_remove(struct wp_scratch *scratch)
 {
     if (scratch->fd < 0 || !*scratch->path)
         return;
-    remove_held(AT_FDCWD, scratch->path, scratch->fd, scratch->socket);
+    remove_held(scratch->path, scratch->fd, scratch->kind);
     close(scratch->fd);
     *scratch = (struct wp_scratch){.fd = -1};
 }

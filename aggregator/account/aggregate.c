@@ -8,7 +8,6 @@
 #include "aggregator/account/sample_sums.h"
 #include "aggregator/account/transactions.h"
 #include "aggregator/explain/explain_loop.h"
-#include "aggregator/explain/explain_shared.h"
 #include "aggregator/timeline/slices.h"
 #include "aggregator/timeline/taken.h"
 #include "aggregator/timeline/timeline_window.h"
@@ -89,7 +88,7 @@ static void account(struct wp_aggregate *aggregate, uint32_t thread, uint64_t sl
         wp_exemplar_begin(&aggregate->exemplar, from, aggregate->real_offset_ns);
     wp_request_pieces_open(&aggregate->requests, from, to);
     wp_explain_slice(
-        &aggregate->explainer, &(struct wp_interval){aggregate->home, thread, from, to}, slice, &aggregate->counted);
+        aggregate->explainer, &(struct wp_interval){aggregate->home, thread, from, to}, slice, &aggregate->counted);
     wp_request_pieces_close(&aggregate->requests);
     if (from != aggregate->active_to_ns) {
         tell_activity(aggregate);
@@ -106,7 +105,7 @@ static bool sleep_is_ready(
     if (!slice->in_ns || slice->in_ns > until_ns)
         return false;
     return is_final || until_ns - slice->in_ns > aggregate->reach_ns / 2 ||
-        !wp_explain_pending(&aggregate->explainer, thread, ordinal);
+        !wp_explain_pending(aggregate->explainer, thread, ordinal);
 }
 
 /* No thread of its has done anything since the recording began. */
@@ -182,8 +181,9 @@ static struct part part_of(
     }
     part.is_over = slice->end_ns && slice->end_ns <= until_ns;
     part.to_ns = part.is_over ? slice->end_ns : until_ns;
+    const struct wp_mates mates = mates_of(aggregate);
     if (part.is_base && aggregate->view == WP_VIEW_BUSY && part.from_ns < slice->wake_ns &&
-        wp_mates_is_idle(&aggregate->explainer, index, slice)) {
+        wp_mates_is_idle(&mates, aggregate->explainer, index, slice)) {
         part.idle_ns = slice->wake_ns - part.from_ns;
         part.from_ns = slice->wake_ns;
     }
@@ -226,7 +226,7 @@ static uint64_t go_through(
         if (part.is_base && sink == &aggregate->counted)
             account_part(aggregate, rest.thread, ordinal, &part);
         else if (part.is_base && part.from_ns < part.to_ns)
-            wp_explain_slice(&aggregate->explainer, &interval, ordinal, sink);
+            wp_explain_slice(aggregate->explainer, &interval, ordinal, sink);
         if (part.is_known)
             rest.start_ns = behind(&part, rest.start_ns);
         if (!part.is_over)
@@ -328,7 +328,7 @@ bool wp_aggregate_resolve(struct wp_aggregate *aggregate, uint64_t until_ns, boo
     for (; walk->step < WP_WALK_STEPS; walk->step++) {
         bool is_whole = walk_step(aggregate, until_ns, is_final);
         /* Hosts may come and go before it goes on. */
-        wp_shared_settle(&aggregate->explainer, &aggregate->counted);
+        wp_explain_settle(aggregate->explainer, &aggregate->counted);
         if (!is_whole)
             return false;
     }
@@ -364,7 +364,7 @@ void wp_aggregate_rehearse(struct wp_aggregate *aggregate, uint64_t until_ns, bo
     }
     wp_other_paths_follow(aggregate, &aggregate->rehearsed);
     wp_other_paths_follow_asked(aggregate, is_final ? UINT64_MAX : until_ns, &aggregate->rehearsed);
-    wp_shared_clear(&aggregate->explainer);
+    wp_explain_forget(aggregate->explainer);
     put_back(aggregate->followed, &followed);
     put_back(&aggregate->asked, &asked);
 }
@@ -504,12 +504,11 @@ int wp_aggregate_init(
     aggregate->report = wp_report_create();
     if (!aggregate->hostname || !aggregate->report || wp_pathtree_init(&aggregate->tree) ||
         wp_transactions_init(&aggregate->transactions) ||
-        wp_explainer_init(&aggregate->explainer, fleet, home, &aggregate->tree) ||
+        !(aggregate->explainer = wp_explainer_create(fleet, home, &aggregate->tree, bit)) ||
         wp_exemplar_init(&aggregate->exemplar, fleet, home, &aggregate->tree, bit)) {
         wp_aggregate_fini(aggregate);
         return -ENOMEM;
     }
-    aggregate->explainer.base_bit = bit;
     set_sinks(aggregate);
     return 0;
 }
@@ -524,7 +523,7 @@ void wp_aggregate_fini(struct wp_aggregate *aggregate)
     wp_transactions_fini(&aggregate->transactions);
     wp_request_pieces_fini(&aggregate->requests);
     wp_line_sums_fini(&aggregate->lines);
-    wp_explainer_fini(&aggregate->explainer);
+    wp_explainer_destroy(aggregate->explainer);
     wp_pathtree_fini(&aggregate->tree);
     wp_report_destroy(aggregate->report);
     free(aggregate->hostname);

@@ -82,7 +82,7 @@ struct wp_aggregate {
     uint32_t home;                /* its host there */
     struct wp_timeline *timeline; /* of that host, borrowed */
     struct wp_pathtree tree;
-    struct wp_explainer explainer;
+    struct wp_explainer *explainer;               /* owned */
     struct wp_sink counted, asked_for, rehearsed; /* of its own time; of paths that others asked for; of what only shows
                                                    * what other shards must be asked */
     struct wp_exemplar exemplar;

@@ -157,7 +157,7 @@ static void look(struct wp_aggregate *aggregate, struct wp_exemplar_window *wind
     struct wp_sink sink = wp_piece_list_sink(&list);
     uint64_t start_ns = start_of(aggregate, window);
     window->is_new = false;
-    wp_explain(&aggregate->explainer,
+    wp_explain(aggregate->explainer,
         &(struct wp_interval){aggregate->home, window->thread, start_ns, start_ns + window->length_ns}, &sink);
     show_within(aggregate, &(struct view){.window = window, .list = &list, .row_limit = WINDOW_ROWS}, &window->trace);
     wp_piece_list_fini(&list);

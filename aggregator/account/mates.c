@@ -39,30 +39,30 @@ static bool waits_for_lock(const struct wp_timeline *timeline, const struct wp_s
 }
 
 /* Who ended that sleep is a base thread, too, and of the same process. */
-static bool is_by_own(const struct wp_explainer *x, const struct wp_slice *slice)
+static bool is_by_own(const struct wp_mates *mates, const struct wp_slice *slice)
 {
-    const struct wp_timeline *timeline = x->timeline;
+    const struct wp_timeline *timeline = mates->timeline;
     const struct wp_thread *waker = &timeline->threads[slice->waker];
     uint64_t ordinal = waker->slices ? wp_thread_find(waker, slice->wake_ns) : waker->slice_end;
     uint32_t identity = ordinal == waker->slice_end ? waker->identity : wp_thread_slice(waker, ordinal)->identity;
-    return timeline->identities[identity].aggregates & x->base_bit &&
+    return timeline->identities[identity].aggregates & mates->bit &&
         timeline->processes[timeline->identities[identity].process].pid ==
         timeline->processes[timeline->identities[slice->identity].process].pid;
 }
 
-bool wp_mates_is_idle(struct wp_explainer *x, uint32_t thread, const struct wp_slice *slice)
+bool wp_mates_is_idle(
+    const struct wp_mates *mates, struct wp_explainer *x, uint32_t thread, const struct wp_slice *slice)
 {
     const uint8_t others = WP_SLICE_BORN | WP_SLICE_EXEC | WP_SLICE_RENAME | WP_SLICE_PREEMPTED | WP_SLICE_DELIBERATE;
     if (slice->cause != WP_CAUSE_TASK || !slice->wake_ns || !slice->waker || slice->waker == thread ||
         !slice->syscall || slice->is_inferred || slice->state != WP_STATE_INTERRUPTIBLE || slice->flags & others ||
-        !is_by_own(x, slice) || waits_for_lock(x->timeline, slice))
+        !is_by_own(mates, slice) || waits_for_lock(mates->timeline, slice))
         return false;
-    x->oldest_ns = slice->in_ns > x->options.origin_ns ? slice->in_ns - x->options.origin_ns : 0;
-    struct wp_layer sleeper = {.host = x->host, .thread = thread};
-    struct wp_handover by = wp_explain_origin(x, &sleeper, 1, slice->waker, slice->wake_ns);
-    if (by.origin == WP_ORIGIN_NOT_KNOWN) /* what it asked for before that is forgotten */
-        return slice->out_ns > x->oldest_ns;
-    return by.origin == WP_ORIGIN_OTHER;
+    uint64_t oldest_ns;
+    enum wp_origin origin = wp_explain_waking(x, thread, slice, &oldest_ns);
+    if (origin == WP_ORIGIN_NOT_KNOWN) /* what it asked for before that is forgotten */
+        return slice->out_ns > oldest_ns;
+    return origin == WP_ORIGIN_OTHER;
 }
 
 /* --- beside the total --- */

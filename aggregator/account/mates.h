@@ -26,7 +26,8 @@ struct wp_mates {
  * sleep, and what that one did was not set going by the sleeper (then it waits for a result). A wait for a lock is
  * none. Asked between explanations.
  */
-bool wp_mates_is_idle(struct wp_explainer *explainer, uint32_t thread, const struct wp_slice *slice);
+bool wp_mates_is_idle(
+    const struct wp_mates *mates, struct wp_explainer *explainer, uint32_t thread, const struct wp_slice *slice);
 /* The thread, by that identity, was idle so long. True: it was told. */
 bool wp_mates_tell_idle(const struct wp_mates *mates, uint32_t identity, uint64_t ns);
 /* Tells what stands beside the total of mates' slices that ended in (from_ns, to_ns]; at the end of all also of those

@@ -2,7 +2,6 @@
 #include "aggregator/account/other_paths.h"
 
 #include "aggregator/account/sample_sums.h"
-#include "aggregator/explain/explain_node.h"
 #include "aggregator/timeline/taken.h"
 #include "common/array.h"
 
@@ -23,7 +22,7 @@ static void explain(struct wp_aggregate *aggregate, const struct wp_interval *in
 {
     aggregate->path_host = interval->host;
     aggregate->path_thread = interval->thread;
-    if (!wp_explain_path(&aggregate->explainer, interval, sink))
+    if (!wp_explain_path(aggregate->explainer, interval, sink))
         wp_intervals_add(aggregate->followed, interval);
 }
 
@@ -134,9 +133,9 @@ bool wp_other_paths_follow_asked(struct wp_aggregate *aggregate, uint64_t until_
     aggregate->walk.has_asked = false;
     if (!aggregate->waiting.count && !aggregate->following.rows.count)
         return true;
-    wp_explain_name_home(&aggregate->explainer, true);
+    wp_explain_say_home(aggregate->explainer, true);
     bool is_whole = wp_other_paths_follow(aggregate, sink);
-    wp_explain_name_home(&aggregate->explainer, false);
+    wp_explain_say_home(aggregate->explainer, false);
     aggregate->walk.has_asked = !is_whole;
     return is_whole;
 }

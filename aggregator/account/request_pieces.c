@@ -117,12 +117,12 @@ static void tell_part(const struct wp_request_pieces *p, const struct wp_request
     }
 }
 
-bool wp_request_pieces_tell(const struct wp_request_pieces *p, const struct wp_request_parts *parts, uint64_t from_ns,
-    uint64_t to_ns, const struct wp_sink *sink)
+uint32_t wp_request_pieces_tell(const struct wp_request_pieces *p, const struct wp_request_parts *parts,
+    uint64_t from_ns, uint64_t to_ns, const struct wp_sink *sink)
 {
     const struct wp_request_parts found = whole(p, parts, from_ns, to_ns);
     const struct wp_request request = {.from_ns = from_ns, .to_ns = to_ns};
     for (uint32_t i = found.end; i-- > found.first;)
         tell_part(p, &p->parts[i], &request, sink);
-    return found.end > found.first;
+    return found.end - found.first;
 }

@@ -61,8 +61,8 @@ struct wp_request_parts {
     uint32_t first, end;
 };
 /* Tells the sink of the pieces of [from, to) of the thread with these parts, cut to it, latest first, as wp_explain()
- * would. False: it is not whole here, and nothing was told. */
-bool wp_request_pieces_tell(const struct wp_request_pieces *pieces, const struct wp_request_parts *parts,
+ * would. Returns how many parts it lies in; 0: it is not whole here, and nothing was told. */
+uint32_t wp_request_pieces_tell(const struct wp_request_pieces *pieces, const struct wp_request_parts *parts,
     uint64_t from_ns, uint64_t to_ns, const struct wp_sink *sink);
 
 #endif

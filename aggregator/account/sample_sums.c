@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "aggregator/account/sample_sums.h"
 
-#include "aggregator/explain/explain_shared.h"
 #include "aggregator/peer/shard_peers.h"
 #include "common/array.h"
 #include "storage/report/report_series.h"
@@ -186,7 +185,7 @@ static bool join(struct wp_aggregate *aggregate, const struct wp_piece *piece)
 /* 0: its host is not at hand. */
 static uint32_t tid_of(const struct wp_aggregate *aggregate, const struct wp_piece *piece)
 {
-    const struct wp_timeline *timeline = aggregate->explainer.fleet->hosts[piece->host].timeline;
+    const struct wp_timeline *timeline = aggregate->fleet->hosts[piece->host].timeline;
     return timeline && piece->thread < timeline->thread_count ? timeline->threads[piece->thread].tid : 0;
 }
 
@@ -255,8 +254,8 @@ bool wp_sample_sums_wants_each(void *context)
 void wp_sample_sums_flush(struct wp_aggregate *aggregate)
 {
     struct wp_sample_sums *sums = &aggregate->sample_sums;
-    wp_shared_settle(&aggregate->explainer, &aggregate->counted);
-    wp_shared_clear(&aggregate->explainer);
+    wp_explain_settle(aggregate->explainer, &aggregate->counted);
+    wp_explain_forget(aggregate->explainer);
     for (; sums->used; sums->used &= sums->used - 1) {
         struct wp_sample_sums_slot *slot = &sums->slots[__builtin_ctzll(sums->used)];
         if (slot->count)

@@ -137,11 +137,12 @@ static void take_piece(void *context, const struct wp_piece *piece)
 static void tell_pieces(struct wp_aggregate *aggregate, const struct wp_reply *reply, const struct wp_request_parts *in)
 {
     const struct wp_sink sink = {.piece = take_piece, .context = aggregate};
-    if (reply->read_ns >= reply->time_ns)
+    if (reply->read_ns >= reply->time_ns) /* the time itself is accounted for elsewhere */
         return;
-    aggregate->fleet->visits++; /* so that the step may pause (wp_fleet_pauses) */
-    if (!wp_request_pieces_tell(&aggregate->requests, in, reply->read_ns, reply->time_ns, &sink))
-        wp_explain(&aggregate->explainer,
+    uint32_t told = wp_request_pieces_tell(&aggregate->requests, in, reply->read_ns, reply->time_ns, &sink);
+    aggregate->fleet->visits += told; /* so that the step may pause (wp_fleet_pauses) */
+    if (!told)
+        wp_explain(aggregate->explainer,
             &(struct wp_interval){aggregate->home, reply->thread, reply->read_ns, reply->time_ns}, &sink);
 }
 

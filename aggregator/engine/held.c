@@ -20,7 +20,7 @@ static uint64_t by_tree(const struct wp_pathtree *tree)
 
 static uint64_t by_aggregate(const struct wp_aggregate *aggregate)
 {
-    uint64_t bytes = by_tree(&aggregate->tree) + wp_intmap_bytes(&aggregate->explainer.sites) +
+    uint64_t bytes = by_tree(&aggregate->tree) + wp_explainer_bytes(aggregate->explainer) +
         wp_report_bytes(aggregate->report) + wp_intern_bytes(aggregate->transactions.names) +
         aggregate->base_room * sizeof(*aggregate->base) +
         (aggregate->waiting.room + aggregate->asked.room) * sizeof(*aggregate->asked.rows);

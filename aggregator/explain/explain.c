@@ -8,27 +8,51 @@
 #include "proto/shard_wire.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
-int wp_explainer_init(struct wp_explainer *x, struct wp_fleet *fleet, uint32_t home, struct wp_pathtree *tree)
+struct wp_explainer *wp_explainer_create(
+    struct wp_fleet *fleet, uint32_t home, struct wp_pathtree *tree, uint64_t base_bit)
 {
+    struct wp_explainer *x = malloc(sizeof(*x));
+    if (!x)
+        return NULL;
     *x = (struct wp_explainer){.fleet = fleet,
         .home = home,
         .host = home,
         .timeline = fleet->hosts[home].timeline,
         .tree = tree,
+        .base_bit = base_bit,
         .options = WP_EXPLAIN_DEFAULTS,
         .cover = wp_explain_cover_from,
         .leaves = fleet->leaves,
         .owner = home,
         .hops = WP_SHARD_HOPS};
-    return 0;
+    return x;
 }
 
-void wp_explainer_fini(struct wp_explainer *x)
+void wp_explainer_destroy(struct wp_explainer *x)
 {
+    if (!x)
+        return;
     wp_shared_fini(x);
     wp_explain_nodes_fini(x);
+    free(x);
+}
+
+struct wp_explain_options *wp_explainer_options(struct wp_explainer *x)
+{
+    return &x->options;
+}
+
+size_t wp_explainer_bytes(const struct wp_explainer *x)
+{
+    return wp_intmap_bytes(&x->sites);
+}
+
+bool wp_explainer_is_outdated(const struct wp_explainer *x)
+{
+    return x->leaves != x->fleet->leaves;
 }
 
 /* `end_ns`: of what is explained, in home's clock. */
@@ -78,4 +102,19 @@ int wp_explain_path(struct wp_explainer *x, const struct wp_interval *interval, 
     int rc = wp_explain(x, interval, sink);
     x->is_other_path = false;
     return rc;
+}
+
+void wp_explain_settle(struct wp_explainer *x, const struct wp_sink *sink)
+{
+    wp_shared_settle(x, sink);
+}
+
+void wp_explain_forget(struct wp_explainer *x)
+{
+    wp_shared_clear(x);
+}
+
+void wp_explain_say_home(struct wp_explainer *x, bool says_home)
+{
+    wp_explain_name_home(x, says_home);
 }

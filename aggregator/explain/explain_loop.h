@@ -7,7 +7,9 @@
  * another thread, a child. Without that the paper's rule joins sleeps that hardly anything parts. Private to the
  * explanation, but wp_explain_pending().
  */
-#include "aggregator/explain/explain_types.h"
+#include "aggregator/timeline/timeline_types.h"
+
+struct wp_explainer;
 
 enum wp_loop {
     WP_LOOP_NONE,  /* the sleep stands for itself */

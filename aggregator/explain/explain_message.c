@@ -376,6 +376,10 @@ void wp_explain_asked(struct wp_explainer *x, const struct wp_explain_asked *ask
         .clock.bound_ns = asked->bound_ns,
         .timeline = host->timeline,
         .asked = asked};
+    x->home = UINT32_MAX;
+    x->base_bit = asked->base_bit;
+    x->owner = asked->owner;
+    x->hops = asked->hops;
     x->sink = sink;
     x->visited = 0;
     x->oldest_ns = asked->to_ns > x->options.origin_ns ? asked->to_ns - x->options.origin_ns : 0;

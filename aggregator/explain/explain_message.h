@@ -2,7 +2,12 @@
 #ifndef WP_AGGREGATOR_EXPLAIN_EXPLAIN_MESSAGE_H
 #define WP_AGGREGATOR_EXPLAIN_EXPLAIN_MESSAGE_H
 /* A sleep that a message ended, on this host or on another one; and one on a host of another shard, which asks. */
-#include "aggregator/explain/explain_types.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+struct wp_explainer;
+struct wp_sink;
+struct wp_wait;
 
 void wp_wait_on_message(struct wp_explainer *x, const struct wp_wait *wait, uint64_t from_ns, uint64_t to_ns);
 
@@ -20,7 +25,11 @@ struct wp_explain_asked {
     uint64_t request_ns;
     uint64_t bound_ns, wait_bound_ns;
     uint32_t depth; /* layers above */
+    /* who asks: */
+    uint64_t base_bit; /* for this aggregate, 0: for none that is here */
+    uint32_t owner, hops;
 };
+/* All names are said with their hosts'. */
 void wp_explain_asked(struct wp_explainer *explainer, const struct wp_explain_asked *asked, const struct wp_sink *sink);
 
 #endif

@@ -164,3 +164,12 @@ struct wp_handover wp_explain_origin(
         watch(&search, &found, (int64_t)(at_ns - budget_ns - search.beyond_ns), (int64_t)(at_ns - decided_ns));
     return found;
 }
+
+enum wp_origin wp_explain_waking(
+    struct wp_explainer *x, uint32_t thread, const struct wp_slice *slice, uint64_t *oldest_ns)
+{
+    const struct wp_layer sleeper = {.host = x->host, .thread = thread};
+    x->oldest_ns = slice->in_ns > x->options.origin_ns ? slice->in_ns - x->options.origin_ns : 0;
+    *oldest_ns = x->oldest_ns;
+    return wp_explain_origin(x, &sleeper, 1, slice->waker, slice->wake_ns).origin;
+}

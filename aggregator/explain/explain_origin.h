@@ -6,7 +6,10 @@
  * the message or the block request that began it, then what had set that one going, on the host where it is. Clocks
  * decide only where no cause is known. Private to the explanation.
  */
-#include "aggregator/explain/explain_types.h"
+#include "aggregator/explain/explain_sink.h"
+
+struct wp_explainer;
+struct wp_slice;
 
 enum wp_origin {
     WP_ORIGIN_NOT_KNOWN, /* the chain ends in what was not recorded, or is older than half of what is kept */
@@ -25,5 +28,9 @@ struct wp_handover {
 #define WP_ORIGIN_LINKS 64u
 struct wp_handover wp_explain_origin(
     const struct wp_explainer *x, const struct wp_layer *layers, uint32_t layer_count, uint32_t thread, uint64_t at_ns);
+/* Of the waking that ended this sleep of a thread of home: does what its waker did lead to the sleeper? Asked between
+ * explanations. *oldest_ns: what is older does not count. */
+enum wp_origin wp_explain_waking(
+    struct wp_explainer *x, uint32_t thread, const struct wp_slice *slice, uint64_t *oldest_ns);
 
 #endif

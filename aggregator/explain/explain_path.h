@@ -6,6 +6,7 @@
  * its own, and whoever waits for it waits on that path. Private to the explanation.
  */
 #include "aggregator/explain/explain_origin.h"
+#include "aggregator/explain/explain_types.h"
 
 /* [from, to) waits on what `waker` does on its own path. */
 void wp_explain_on_path(struct wp_explainer *x, uint32_t node, uint32_t waker, uint64_t from_ns, uint64_t to_ns);

@@ -17,7 +17,7 @@ static void print_selector(struct wp_buffer *text, const struct wp_host_session_
 
 int wp_aggregate_choose_bucket(struct wp_aggregate *aggregate, const struct wp_host_session *session)
 {
-    const struct wp_explain_options *explain = &aggregate->explainer.options;
+    const struct wp_explain_options *explain = wp_explainer_options(aggregate->explainer);
     struct wp_bucket bucket = {.sample_period_ns = session->hello.sample_period_ns,
         .depth = explain->depth,
         .width = explain->width,

@@ -41,7 +41,7 @@ struct wp_aggregate *wp_host_session_aggregate(struct wp_host_session *session, 
     aggregate->history_ns = session->options->history_ns;
     aggregate->reach_ns = later(session->options->lookback_ns, session->options->history_ns);
     aggregate->sampled.timebox_s = session->options->timebox_s;
-    struct wp_explain_options *explain = &aggregate->explainer.options;
+    struct wp_explain_options *explain = wp_explainer_options(aggregate->explainer);
     explain->origin_ns = aggregate->reach_ns / 2;
     explain->chunk_ns = session->options->epoch_ns;
     if (session->options->fit_ns)

@@ -37,8 +37,7 @@ struct wp_shard_answers {
     uint32_t room;
     uint32_t used, end; /* none is used from `end` on */
     struct wp_pathtree tree;
-    struct wp_explainer explainer;
-    bool has_explainer;
+    struct wp_explainer *explainer; /* owned; NULL: none yet */
     struct wp_shard_answer *answer; /* owned, made when the first question comes */
 };
 
@@ -80,8 +79,7 @@ void wp_shard_answers_destroy(struct wp_shard_answers *answers)
     for (uint32_t i = 0; i < answers->end; i++)
         if (answers->parked[i].is_used)
             clear(&answers->parked[i]);
-    if (answers->has_explainer)
-        wp_explainer_fini(&answers->explainer);
+    wp_explainer_destroy(answers->explainer);
     wp_shard_answer_destroy(answers->answer);
     wp_pathtree_fini(&answers->tree);
     free(answers->parked);
@@ -191,32 +189,26 @@ static bool is_there(struct wp_shards *shards, const Wakepath__Shard__Question *
 static struct wp_explainer *explainer_of(struct wp_shards *shards, uint32_t host)
 {
     struct wp_shard_answers *answers = shards->answers;
-    struct wp_explainer *x = &answers->explainer;
-    if (answers->has_explainer && (answers->tree.node_count > TREE_NODES || x->leaves != shards->fleet->leaves)) {
-        wp_explainer_fini(x);
+    if (answers->explainer && (answers->tree.node_count > TREE_NODES || wp_explainer_is_outdated(answers->explainer))) {
+        wp_explainer_destroy(answers->explainer);
         wp_pathtree_fini(&answers->tree);
-        answers->has_explainer = false;
+        answers->explainer = NULL;
         if (wp_pathtree_init(&answers->tree))
             return NULL;
         answers->tree.leaves_lines_out = true;
     }
-    if (!answers->has_explainer) {
-        wp_explainer_init(x, shards->fleet, host, &answers->tree);
-        answers->has_explainer = true;
-    }
-    return x;
+    if (!answers->explainer)
+        answers->explainer = wp_explainer_create(shards->fleet, host, &answers->tree, 0);
+    return answers->explainer;
 }
 
-static void explain(
-    struct wp_explainer *x, const struct parked *parked, uint32_t far, uint32_t asker, const struct wp_sink *sink)
+static void explain(struct wp_shards *shards, uint32_t index, uint32_t far, uint32_t asker, const struct wp_sink *sink)
 {
-    const Wakepath__Shard__Question *q = parked->holder->questions[0];
-    int number = wp_fleet_find_aggregate(x->fleet, q->aggregate, q->release);
-    x->home = UINT32_MAX; /* all names are said with their hosts' */
-    x->base_bit = number < 0 ? 0 : (uint64_t)1 << number;
-    x->hops = q->hops;
-    x->fleet->visits_before = x->fleet->visits;
-    wp_explain_asked(x,
+    struct wp_fleet *fleet = shards->fleet;
+    const Wakepath__Shard__Question *q = shards->answers->parked[index].holder->questions[0];
+    int number = wp_fleet_find_aggregate(fleet, q->aggregate, q->release);
+    fleet->visits_before = fleet->visits;
+    wp_explain_asked(shards->answers->explainer,
         &(struct wp_explain_asked){.asker = asker,
             .host = far,
             .socket = q->socket,
@@ -232,7 +224,10 @@ static void explain(
             .request_ns = q->request_ns,
             .bound_ns = q->bound_ns,
             .wait_bound_ns = q->wait_bound_ns,
-            .depth = q->depth},
+            .depth = q->depth,
+            .base_bit = number < 0 ? 0 : (uint64_t)1 << number,
+            .owner = WP_SHARDS_ASKED | index,
+            .hops = q->hops},
         sink);
 }
 
@@ -286,14 +281,12 @@ static bool answer(struct wp_shards *shards, uint32_t index)
             parked->row = reason(shards, q->id, "not told in time");
         return is_late;
     }
-    struct wp_explainer *x = explainer_of(shards, far);
-    if (!x)
+    if (!explainer_of(shards, far))
         return false;
-    x->owner = WP_SHARDS_ASKED | index;
     wp_shard_answer_begin(answers->answer, shards->fleet, q->depth);
     struct wp_sink sink = wp_shard_answer_sink(answers->answer);
     sink.asks = !is_late;
-    explain(x, parked, far, asker, &sink);
+    explain(shards, index, far, asker, &sink);
     if (shards->asked_open[index] && !is_late)
         return false;
     parked->row = wp_shard_answer_end(answers->answer, q);

@@ -19,10 +19,12 @@
 
 #define HELLO_BYTES (1u << 20)
 #define WORDS (24u + 2 * WP_TOOL_GIVEN)
-#define PREFIX "wakepath-import-"
 #define SOCKET "s"
 #define END_MS 60000u   /* for a program that was asked to end */
 #define LAST_MS 600000u /* for the aggregator's last epochs and their commit, once the collector has delivered all */
+
+static const char *const scratch_names[] = {SOCKET, NULL};
+static const struct wp_scratch_kind import_scratch = {"wakepath-import-", scratch_names, .is_inherited = true};
 
 /* --- what it says of itself --- */
 
@@ -221,7 +223,7 @@ int wp_import_run(const struct wp_import_options *o, struct wp_error *err)
     struct wp_scratch scratch;
     int rc = own_folder(folder, err);
     if (!rc)
-        rc = wp_scratch_make(&scratch, PREFIX, SOCKET, err);
+        rc = wp_scratch_make(&scratch, &import_scratch, err);
     if (rc)
         return rc;
     rc = run_in(o, folder, scratch.path, err);
@@ -231,5 +233,5 @@ int wp_import_run(const struct wp_import_options *o, struct wp_error *err)
 
 void wp_import_sweep(void)
 {
-    wp_scratch_sweep(PREFIX, SOCKET);
+    wp_scratch_sweep(&import_scratch);
 }

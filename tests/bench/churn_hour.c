@@ -274,7 +274,7 @@ static void add_up(struct sums *sums, const struct wp_host_session *session)
     for (uint32_t i = 0; i < session->aggregate_count; i++) {
         const struct wp_aggregate *aggregate = session->aggregates[i];
         sums->tree += of_tree(&aggregate->tree);
-        sums->sites += wp_intmap_bytes(&aggregate->explainer.sites);
+        sums->sites += wp_explainer_bytes(aggregate->explainer);
         sums->reports += wp_report_bytes(aggregate->report);
         sums->base += aggregate->base_room * sizeof(*aggregate->base);
     }

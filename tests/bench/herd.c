@@ -46,7 +46,7 @@ static struct cost explain(const struct made_herd *herd, uint32_t share)
     struct wp_error err = {0};
     must(!wp_selector_parse(&rule.selector, "command", NULL), "selector");
     must(!wp_host_session_create(&session, &hello, "v1", &options, NULL, &err), err.text);
-    session->aggregates[0]->explainer.options.share = share;
+    wp_explainer_options(session->aggregates[0]->explainer)->share = share;
     must(!wp_host_session_take(session, &batch, &err), err.text);
     double before_s = cpu_s();
     wp_host_session_close(session);

@@ -92,13 +92,13 @@ static void made_and_taken_back(void **state)
     struct stat st;
     (void)state;
     assert_int_equal(prepare(&output, "a/out", NULL, NULL), 0);
-    assert_true(is_there(output.store) && is_there(output.private_folder.path));
-    assert_int_equal(stat(output.private_folder.path, &st), 0);
+    assert_true(is_there(output.store) && is_there(output.scratch.path));
+    assert_int_equal(stat(output.scratch.path, &st), 0);
     assert_int_equal(st.st_mode & 0777, 0700);
     assert_false(is_there("a/out/store"));
     write_release("a/out/store.new", "half");
     wp_output_dir_fini(&output, true);
-    assert_false(is_there("a/out") || is_there(output.private_folder.path));
+    assert_false(is_there("a/out") || is_there(output.scratch.path));
 }
 
 static void kept(void **state)
@@ -108,7 +108,7 @@ static void kept(void **state)
     assert_int_equal(prepare(&output, "out", "root", NULL), 0);
     wp_output_dir_fini(&output, false);
     assert_true(is_there("out") && is_there("root"));
-    assert_false(is_there(output.private_folder.path));
+    assert_false(is_there(output.scratch.path));
     /* What was there before a failed recording stays, with all that is in it. */
     assert_int_equal(prepare(&output, "out", "root", NULL), 0);
     wp_output_dir_fini(&output, true);
@@ -185,16 +185,18 @@ static void a_failed_recording_keeps_the_report(void **state)
 static void a_store_that_nobody_keeps(void **state)
 {
     struct wp_output_dir output, next;
+    char path[WP_SCRATCH_ROOM];
     (void)state;
     assert_int_equal(prepare(&output, NULL, NULL, NULL), 0);
     write_release(output.store, "live");
     assert_true(is_there(output.store));
-    close(output.private_folder.lock_fd); /* it is killed */
+    close(output.scratch.fd); /* it is killed */
     assert_int_equal(prepare(&next, NULL, NULL, NULL), 0);
-    assert_false(is_there(output.private_folder.path));
+    assert_false(is_there(output.scratch.path));
     write_release(next.store, "live");
+    memcpy(path, next.scratch.path, sizeof(path));
     wp_output_dir_fini(&next, true);
-    assert_false(is_there(next.private_folder.path));
+    assert_false(is_there(path));
 }
 
 static void refused(const char *says)
@@ -271,30 +273,32 @@ static void strangers_meanwhile(void **state)
 }
 
 /* A private folder is a killed recording's when nobody holds its lock, and only what a recording makes is removed of
- * it. */
+ * it. A process that it had started does not hold the lock. */
 static void private_folders_that_were_left(void **state)
 {
-    struct wp_private_folder lives, dead, next;
-    char path[256], copy[WP_PRIVATE_BYTES];
+    struct wp_scratch lives, dead, next;
+    char path[256], copy[WP_SCRATCH_ROOM];
     (void)state;
     setenv("TMPDIR", *state, 1);
-    assert_int_equal(wp_private_folder_make(&lives, NULL), 0);
-    assert_int_equal(wp_private_folder_make(&dead, NULL), 0);
+    assert_int_equal(wp_scratch_make(&lives, &wp_record_scratch, NULL), 0);
+    assert_int_equal(wp_scratch_make(&dead, &wp_record_scratch, NULL), 0);
     snprintf(path, sizeof(path), "%s/wakepath-collector.log", dead.path);
     touch(path);
     snprintf(copy, sizeof(copy), "%s", dead.path);
-    close(dead.lock_fd); /* as its end does */
-    mkdir("wakepath-AAAAAA", 0700);
-    make_file("wakepath-AAAAAA/thesis", "precious");
-    mkdir("wakepath-BBBBBB", 0700);
-    touch("wakepath-BBBBBB/lock");
-    make_file("wakepath-BBBBBB/thesis", "precious");
-    assert_int_equal(wp_private_folder_make(&next, NULL), 0);
+    assert_int_equal(fcntl(dead.fd, F_GETFD), FD_CLOEXEC);
+    close(dead.fd); /* as its end does */
+    mkdir("wakepath-record-AAAAAA", 0700);
+    make_file("wakepath-record-AAAAAA/thesis", "precious");
+    mkdir("wakepath-record-BBBBBB", 0700);
+    touch("wakepath-record-BBBBBB/events");
+    make_file("wakepath-record-BBBBBB/thesis", "precious");
+    assert_int_equal(wp_scratch_make(&next, &wp_record_scratch, NULL), 0);
     assert_true(is_there(lives.path) && is_there(next.path));
     assert_false(is_there(copy));
-    assert_true(holds("wakepath-AAAAAA/thesis", "precious") && holds("wakepath-BBBBBB/thesis", "precious"));
-    wp_private_folder_remove(&lives);
-    wp_private_folder_remove(&next);
+    assert_true(
+        holds("wakepath-record-AAAAAA/thesis", "precious") && holds("wakepath-record-BBBBBB/thesis", "precious"));
+    wp_scratch_remove(&lives);
+    wp_scratch_remove(&next);
     assert_false(is_there(lives.path) || is_there(next.path));
     unsetenv("TMPDIR");
 }
@@ -344,7 +348,7 @@ static void long_names(void **state)
     wp_output_dir_fini(&output, true);
     setenv("TMPDIR", name, 1); /* too long for a socket's name: another place is taken */
     assert_int_equal(prepare(&output, "out", NULL, NULL), 0);
-    assert_int_equal(strncmp(output.private_folder.path, "/tmp/", 5), 0);
+    assert_int_equal(strncmp(output.scratch.path, "/tmp/", 5), 0);
     wp_output_dir_fini(&output, true);
     unsetenv("TMPDIR");
 }

@@ -110,7 +110,6 @@ static void on_piece(void *context, const struct wp_piece *piece)
 static void wait_for(struct scene *scene, uint32_t far)
 {
     struct wp_pathtree tree;
-    struct wp_explainer x;
     struct wp_slice slice = {.wake_ns = TO_NS, .cause_d = 1};
     struct wp_wait wait = {.thread = 1, .slice = &slice, .start_ns = FROM_NS};
     struct wp_shard_wait asked = {.thread = 1,
@@ -123,13 +122,15 @@ static void wait_for(struct scene *scene, uint32_t far)
         .hops = WP_SHARD_HOPS};
     if (wp_pathtree_init(&tree))
         abort();
-    wp_explainer_init(&x, scene->fleet, 0, &tree);
-    x.sink = &(struct wp_sink){.piece = on_piece, .context = scene, .asks = true};
-    scene->reached_ns = TO_NS;
-    wp_wait_on_shard(&x, &wait, &asked, "far");
-    if (scene->reached_ns != FROM_NS || x.depth)
+    struct wp_explainer *x = wp_explainer_create(scene->fleet, 0, &tree, 0);
+    if (!x)
         abort();
-    wp_explainer_fini(&x);
+    x->sink = &(struct wp_sink){.piece = on_piece, .context = scene, .asks = true};
+    scene->reached_ns = TO_NS;
+    wp_wait_on_shard(x, &wait, &asked, "far");
+    if (scene->reached_ns != FROM_NS || x->depth)
+        abort();
+    wp_explainer_destroy(x);
     wp_pathtree_fini(&tree);
 }
 

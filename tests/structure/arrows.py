@@ -76,6 +76,8 @@ ROOMS = {
         "cmd": "base display read facts source compare data page export site",
     },
 }
+# Headers of a room alone: what they define is opaque to the other rooms, whatever they include on the way.
+PRIVATE = ("aggregator/explain/explain_types.h",)
 ROOT = {"CHANGELOG.md", "CMakeLists.txt", "CMakePresets.json", "CONTRIBUTING.md", "LICENSE", "README.md", ".clang-format", ".clang-tidy",
         ".editorconfig", ".gitignore", ".shellcheckrc"}
 TOP = set(MAP) | {"deploy", "docs", "tests", "build"}
@@ -245,12 +247,31 @@ def named(tree, names):
         yield f"docs/architecture.md: {name} is nowhere in the sources"
 
 
+def reached(texts, name):
+    """All headers that a file includes, itself or by others."""
+    found, ahead = set(), [name]
+    while ahead:
+        new = {target for target in c_source.includes(texts[ahead.pop()]) if target in texts} - found
+        found |= new
+        ahead += new
+    return found
+
+
+def privates(texts):
+    for header_name in PRIVATE:
+        room = os.path.dirname(header_name)
+        for name in sorted(texts):
+            if header_name in texts and os.path.dirname(name) != room and header_name in reached(texts, name):
+                yield f"{name}: includes {header_name}, which is private to {room}"
+
+
 CHECKS = (includes, links, rooms, size, licence, unfinished, guard)
 
 
 def check(tree, names):
     texts = {name: read(tree, name) for name in names if is_source(name) and os.path.isfile(os.path.join(tree, name))}
     found = list(unique(names)) + list(tops(names)) + list(order(ROOMS)) + list(circles(texts)) + list(headers(texts))
+    found += privates(texts)
     found += guides(names)
     found += named(tree, names)
     for name in names:
@@ -309,6 +330,10 @@ PLANTS = (
      "cli/a.h: declares wp_b, which cli/b.c defines"),
     ({"cli/a.h": header("cli/a.h", "extern const int wp_b;"), "cli/b.c": HEAD + "const int wp_b = 1;\n"},
      "cli/a.h: declares wp_b, which cli/b.c defines"),
+    ({"aggregator/explain/explain_types.h": header("aggregator/explain/explain_types.h"),
+      "aggregator/explain/a.h": header("aggregator/explain/a.h", '#include "aggregator/explain/explain_types.h"'),
+      "aggregator/account/b.c": HEAD + '#include "aggregator/explain/a.h"\n'},
+     "aggregator/account/b.c: includes aggregator/explain/explain_types.h, which is private to aggregator/explain"),
     ({"aggregator/README.md": "", "aggregator/engine/fine.c": HEAD + '#include "storage/env/store.h"\n#include "aggregator/engine/fine.h"\n#include <zmq.h>\n',
       "aggregator/engine/fine.h": header("aggregator/engine/fine.h", "int wp_fine(void); /* int wp_other(void); */")}, None),
     ({"docs/architecture.md": "`wp_gone`"}, "wp_gone is nowhere"),

@@ -64,8 +64,8 @@ static struct wp_host_session *open_session(const struct wp_host_session_options
     struct wp_host_session *session;
     assert_int_equal(wp_host_session_create(&session, &hello, "v1", options, NULL, NULL), 0);
     for (unsigned i = 0; i < session->aggregate_count; i++) {
-        session->aggregates[i]->explainer.options.share = how->share;
-        session->aggregates[i]->explainer.options.budget = how->budget ? how->budget : UINT64_MAX;
+        wp_explainer_options(session->aggregates[i]->explainer)->share = how->share;
+        wp_explainer_options(session->aggregates[i]->explainer)->budget = how->budget ? how->budget : UINT64_MAX;
         session->aggregates[i]->exemplar.row_limit = how->rows;
     }
     return session;

@@ -79,7 +79,7 @@ static void begin(
         struct wp_hello hello = {.hostname = (char *)(uintptr_t)names[i], .start_real_ns = 5000000000};
         assert_int_equal(wp_host_session_create(&run->sessions[i], &hello, "v1", &run->options, NULL, NULL), 0);
         run->sums[i] = wp_report_create();
-        run->sessions[i]->aggregates[0]->explainer.options.share = order != NOT_SHARED;
+        wp_explainer_options(run->sessions[i]->aggregates[0]->explainer)->share = order != NOT_SHARED;
         probe(run, made, i);
     }
 }
