@@ -275,8 +275,8 @@ static struct wp_window window_now(const struct collector *c)
 static int keep_window(struct collector *c, const struct wp_fact_sink *sink, int *wait_ms, struct wp_error *err)
 {
     struct wp_window window = window_now(c);
-    char text[64];
-    if (memcmp(&window, &c->window, sizeof(window)))
+    char text[64], before[64]; /* an aggregator that says "always" changes nothing where none was set */
+    if (strcmp(wp_window_text(&window, text), wp_window_text(&c->window, before)))
         wp_log(c->logger, WP_LOG_INFO, "the recording window has changed window=\"%s\"", wp_window_text(&window, text));
     c->window = window;
     uint64_t real_ns = wp_test_clock_real(&c->options->test_clock, wp_clock_of_ns(CLOCK_REALTIME));
