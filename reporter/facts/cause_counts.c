@@ -42,7 +42,7 @@ uint64_t wp_cause_wakings(const struct wp_causes *causes, struct wp_facts *facts
 static const char *peer_of(const char *name)
 {
     const char *blank = strncmp(name, "sleep:", 6) ? NULL : strchr(name, ' '), *what = blank ? blank + 1 : "";
-    return !strncmp(what, "tcp ", 4) || !strncmp(what, "udp ", 4) || !strncmp(what, "unix ", 5) ? what : NULL;
+    return !strncmp(what, "tcp ", 4) || !strncmp(what, "udp ", 4) || !strncmp(what, "unix", 4) ? what : NULL;
 }
 
 const char *wp_cause_peer(const struct wp_facts *facts, uint32_t sleep)

@@ -55,10 +55,15 @@ static const char *who_text(const struct text *t, const struct wp_cause_fact *ca
 {
     const struct wp_flame_node *nodes = t->facts->flame.nodes;
     const char *base = process_text(t, cause->base);
-    bool is_asking = cause->first && wp_cause_peer(t->facts, cause->first);
-    if (!cause->process || nodes[cause->process].frame == nodes[cause->base].frame)
+    bool is_own = !cause->process || nodes[cause->process].frame == nodes[cause->base].frame;
+    bool is_asked = cause->asked && cause->process >= cause->asked;
+    if (is_own && !is_asked)
         return base;
-    return wp_pool_printf(t->pool, "%s waits%s for %s, which", base, is_asking ? location_text(t, cause->first) : "",
+    uint32_t asking = is_asked ? parent_of(t, cause->asked) : 0; /* "[web];query;sleep:recvfrom;tcp:...;[db]" */
+    while (asking && style_at(t, asking) == WP_STYLE_NET)
+        asking = parent_of(t, asking);
+    return wp_pool_printf(t->pool, "%s waits%s for %s%s, which", base,
+        asking && asking == cause->first ? location_text(t, asking) : "", is_own ? "another " : "",
         process_text(t, cause->process));
 }
 
@@ -81,8 +86,8 @@ static const char *often_text(const struct text *t)
     bool is_each = t->of->cause->kind == WP_CAUSE_KIND_SLEEP || t->of->cause->kind == WP_CAUSE_KIND_TIMEOUT;
     if (t->of->count < 2)
         return who;
-    return wp_pool_printf(t->pool, "%s, %s times%s%s", who, wp_human_count(t->pool, t->of->count), is_each ? " " : "",
-        is_each ? wp_human_duration(t->pool, t->of->mean_ns) : "");
+    return wp_pool_printf(t->pool, "%s, %s times%s", who, wp_human_count(t->pool, t->of->count),
+        is_each ? wp_pool_printf(t->pool, ", %s each", wp_human_duration(t->pool, t->of->mean_ns)) : "");
 }
 
 /* The system call of a sleep, and what it waits for ("" not known). */
@@ -129,7 +134,9 @@ static const char *meanwhile_text(const struct text *t, const char *runs, const 
         node ? wp_code_location_at(t->facts, t->causes->locations, node) : (struct wp_code_location){0};
     const char *where = wp_code_location_text(t->pool, &location);
     if (!*where)
-        return "";
+        return sleep && !wp_cause_is_lock(t->facts, sleep, &lock)
+            ? wp_pool_printf(t->pool, "; %s %s", during, call_text(t, sleep, &what))
+            : "";
     if (!sleep)
         return location.call ? wp_pool_printf(t->pool, "; %s %s runs, in `%s`", runs, where,
                                    wp_pool_clip(t->pool, location.call, NAME_BYTES))
@@ -153,7 +160,7 @@ static const char *lock_sentence(const struct text *t)
 static const char *pool_sentence(const struct text *t)
 {
     const struct wp_cause_fact *cause = t->of->cause;
-    return wp_pool_printf(t->pool, "%s waits %s%s%s until a thread of the same role goes on%s.", who_text(t, cause),
+    return wp_pool_printf(t->pool, "%s waits %s%s%s, until a thread of the same role goes on%s.", who_text(t, cause),
         amount_text(t, cause->ns), location_text(t, cause->sleep), often_text(t),
         meanwhile_text(t, "meanwhile", "meanwhile", "that one is during"));
 }

@@ -20,7 +20,7 @@ static uint32_t style_at(const struct wp_facts *facts, uint32_t node)
 
 /* --- locks --- */
 
-enum call_kind { CALL_UNKNOWN, CALL_LOCK, CALL_CONDITION, CALL_SEMAPHORE, CALL_OTHER };
+enum call_kind { CALL_UNKNOWN, CALL_LOCK, CALL_INTERPRETER, CALL_CONDITION, CALL_SEMAPHORE, CALL_OTHER };
 
 /* What a call of a threads library makes a futex wait for. */
 static enum call_kind call_kind(const char *name)
@@ -51,8 +51,8 @@ size_t wp_cause_call(const struct wp_facts *facts, uint32_t sleep, const char **
     return strcspn(*call, " ");
 }
 
-/* What the threads library's call around a futex says of it, the innermost that says something; a semaphore only when
- * none around it takes a lock: interpreters make their locks of semaphores. */
+/* What the threads library's call around a futex says of it, the innermost that says something. A semaphore in a call
+ * that takes a lock is an interpreter's lock: those of its programs, and what a thread's end is waited for with. */
 static enum call_kind futex_kind(const struct wp_facts *facts, uint32_t sleep)
 {
     enum call_kind found = CALL_UNKNOWN;
@@ -62,7 +62,9 @@ static enum call_kind futex_kind(const struct wp_facts *facts, uint32_t sleep)
     for (uint32_t at = facts->flame.nodes[sleep].parent; at && style_at(facts, at) != WP_STYLE_PROCESS;
          at = facts->flame.nodes[at].parent) {
         enum call_kind kind = style_at(facts, at) == WP_STYLE_USER ? call_kind(name_at(facts, at)) : CALL_UNKNOWN;
-        if (kind == CALL_LOCK || (kind && kind != CALL_SEMAPHORE && !found))
+        if (kind == CALL_LOCK)
+            return found == CALL_SEMAPHORE ? CALL_INTERPRETER : CALL_LOCK;
+        if (kind && kind != CALL_SEMAPHORE && !found)
             return kind;
         found = found ? found : kind;
     }
@@ -78,8 +80,16 @@ bool wp_cause_is_lock(const struct wp_facts *facts, uint32_t sleep, const char *
         return true;
     if (size != 5 || strncmp(call, "futex", 5))
         return false;
+    if (!strncmp(*name, "_PyRuntime", 10)) /* which runs its code: a condition, by which it makes threads take turns */
+        return true;
     enum call_kind kind = futex_kind(facts, sleep);
-    return kind == CALL_LOCK || ((kind == CALL_UNKNOWN || kind == CALL_SEMAPHORE) && **name);
+    return kind == CALL_LOCK || kind == CALL_INTERPRETER ||
+        ((kind == CALL_UNKNOWN || kind == CALL_SEMAPHORE) && **name);
+}
+
+bool wp_cause_is_semaphore(const struct wp_facts *facts, uint32_t sleep)
+{
+    return futex_kind(facts, sleep) == CALL_SEMAPHORE;
 }
 
 /* --- garbage --- */
@@ -106,11 +116,13 @@ struct on_stack {
     uint32_t lock;          /* the outermost sleep of all layers that waits for a lock, */
     uint32_t pool;          /* ... or for a thread of the same role */
     uint32_t service;       /* the outermost sleep that a process asked over a socket ends */
+    uint32_t asked;         /* the outermost layer that a message, a socket or a pipe was waited for of */
     uint32_t deadlock;
     uint32_t garbage; /* of its layer, what collects garbage */
     uint32_t role;    /* frame of the layer's outermost function of the program; 0 none yet */
     uint32_t below;   /* the sleep that the layer stands on, and that one's role */
     uint32_t below_role;
+    bool is_worker;  /* its layer is a kernel thread's, which works for the sleep below */
     bool is_unended; /* the recording's end cut off sleeps that stand on it */
 };
 
@@ -123,13 +135,33 @@ static bool is_own_function(const struct wp_facts *facts, uint32_t node)
             wp_report_text(facts->report, frames[frame].object)) == 3;
 }
 
+static bool nodes_differ(const struct wp_facts *facts, uint32_t one, uint32_t other)
+{
+    return facts->flame.nodes[one].frame != facts->flame.nodes[other].frame;
+}
+
+/* Whether the sleep is for what another process sends, whatever that one is called. */
+static bool is_asking(const struct wp_facts *facts, uint32_t sleep)
+{
+    static const char *const kinds[] = {"tcp ", "udp ", "unix", "pipe"};
+    const char *call;
+    size_t size = wp_cause_call(facts, sleep, &call);
+    for (size_t i = 0; size && call[size] && i < sizeof(kinds) / sizeof(*kinds); i++)
+        if (!strncmp(call + size + 1, kinds[i], 4))
+            return true;
+    return false;
+}
+
 /* A layer begins. On a message it is a process that was asked. */
 static void look_process(struct on_stack *at, const struct wp_facts *facts, uint32_t node)
 {
     uint32_t parent = facts->flame.nodes[node].parent;
-    bool is_other = at->process && facts->flame.nodes[at->process].frame != facts->flame.nodes[node].frame;
-    if (is_other && !at->service && style_at(facts, parent) == WP_STYLE_NET)
+    bool is_message = style_at(facts, parent) == WP_STYLE_NET, is_asked = is_message || is_asking(facts, at->sleep);
+    bool is_other = at->process && (is_asked || nodes_differ(facts, at->process, node));
+    if (is_message && !at->service)
         at->service = at->sleep;
+    if (is_asked && !at->asked)
+        at->asked = node;
     at->process = node;
     at->base = at->base ? at->base : node;
     at->below = is_other ? 0 : at->sleep;
@@ -149,6 +181,15 @@ static void look_function(struct on_stack *at, const struct wp_facts *facts, uin
         at->pool = at->below;
 }
 
+static bool is_worker(const char *process)
+{
+    static const char *const names[] = {"[kworker/", "[jbd2/", "[xfsaild/", "[btrfs-", "[ksoftirqd/", "[rcu_"};
+    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+        if (!strncmp(process, names[i], strlen(names[i])))
+            return true;
+    return false;
+}
+
 static void look(struct on_stack *on, const struct wp_facts *facts, uint32_t node)
 {
     const char *lock, *name = name_at(facts, node);
@@ -158,15 +199,21 @@ static void look(struct on_stack *on, const struct wp_facts *facts, uint32_t nod
     at->is_unended = is_unended;
     switch (style_at(facts, node)) {
     case WP_STYLE_PROCESS:
-        look_process(at, facts, node);
+        at->is_worker = is_worker(name);
+        if (!at->is_worker)
+            look_process(at, facts, node);
         break;
     case WP_STYLE_USER:
         look_function(at, facts, node);
         break;
     case WP_STYLE_SLEEP:
+        if (at->is_worker)
+            break;
         at->sleep = node;
         at->first = at->first ? at->first : node;
-        if (!at->lock && wp_cause_is_lock(facts, node, &lock))
+        if (!at->lock && wp_cause_is_lock(facts, node, &lock) &&
+            (*lock || at->below ||
+                futex_kind(facts, node) != CALL_INTERPRETER)) /* else it may wait for a thread's end */
             at->lock = node;
         break;
     case WP_STYLE_WAIT:
@@ -276,7 +323,7 @@ static void add(struct wp_causes *causes, struct wp_facts *facts, struct wp_intm
 {
     const struct on_stack *at = &on[cell->node];
     struct wp_cause_fact made = {
-        .kind = kind_of(facts, at, cell), .node = cell->node, .base = at->base, .first = at->first};
+        .kind = kind_of(facts, at, cell), .node = cell->node, .base = at->base, .first = at->first, .asked = at->asked};
     uint32_t row;
     if (made.kind == WP_CAUSE_KIND_NONE)
         return;
@@ -356,6 +403,15 @@ static uint32_t top_of_layer(const struct wp_facts *facts, const struct wp_stack
     return top;
 }
 
+/* The sleep of the layer that `node` is the top of; 0: it runs. */
+static uint32_t sleep_below(const struct wp_facts *facts, uint32_t node)
+{
+    for (; node && style_at(facts, node) != WP_STYLE_PROCESS; node = facts->flame.nodes[node].parent)
+        if (style_at(facts, node) == WP_STYLE_SLEEP)
+            return node;
+    return 0;
+}
+
 uint32_t wp_cause_held_in(const struct wp_causes *causes, const struct wp_facts *facts, uint32_t row, uint64_t *ns)
 {
     struct wp_intmap sums = {0};
@@ -370,13 +426,14 @@ uint32_t wp_cause_held_in(const struct wp_causes *causes, const struct wp_facts 
         if (causes->cell_cause[walk.cell - facts->flame.cells] != row + 1)
             continue;
         uint32_t layer = holder_layer(causes, facts, &walk, row);
-        uint32_t top = layer ? top_of_layer(facts, &walk, layer) : 0, at = 0;
-        uint32_t location = top ? causes->locations[top] : 0, callee = top;
-        if (!location)
+        uint32_t top = layer ? top_of_layer(facts, &walk, layer) : 0;
+        uint32_t sleep = sleep_below(facts, top), at = 0;
+        uint32_t location = top ? causes->locations[top] : 0, callee = location ? top : sleep;
+        if (!callee || futex_kind(facts, sleep) == CALL_CONDITION) /* who waits on a condition has given up the lock */
             continue;
-        while (callee != location && facts->flame.nodes[callee].parent != location)
+        while (location && callee != location && facts->flame.nodes[callee].parent != location)
             callee = facts->flame.nodes[callee].parent;
-        struct wp_intkey key = {facts->flame.nodes[location].frame, facts->flame.nodes[callee].frame};
+        struct wp_intkey key = {location ? facts->flame.nodes[location].frame : 0, facts->flame.nodes[callee].frame};
         if (!wp_intmap_get(&sums, key, &at) && wp_intmap_put(&sums, key, at = count++))
             break;
         rows[at].ns += walk.cell->ns;

@@ -32,6 +32,7 @@ struct wp_cause_fact {
     uint32_t base;  /* node of the outermost layer's process, and of the layer that sleeps */
     uint32_t process;
     uint32_t first; /* of that cell's pseudo-stack the outermost sleep; 0 none */
+    uint32_t asked; /* and the layer that was asked over a socket or pipe; 0 none */
     uint64_t ns, largest_ns;
     uint64_t count; /* pieces */
 };
@@ -51,6 +52,8 @@ bool wp_cause_is_lock(const struct wp_facts *facts, uint32_t sleep, const char *
 /* The system call of a sleep's frame, "recvfrom" of "sleep:recvfrom tcp 10.0.0.7:5432": its length; 0 it is no sleep.
  */
 size_t wp_cause_call(const struct wp_facts *facts, uint32_t sleep, const char **call);
+/* Whether it waits for a semaphore of the program's. */
+bool wp_cause_is_semaphore(const struct wp_facts *facts, uint32_t sleep);
 /* What the holders of the lock did meanwhile: the node with most time of it and how much; 0: not known. */
 uint32_t wp_cause_held_in(const struct wp_causes *causes, const struct wp_facts *facts, uint32_t row, uint64_t *ns);
 

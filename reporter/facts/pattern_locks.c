@@ -45,8 +45,7 @@ static bool is_interpreter_lock(const struct wp_cause_case *of, struct wp_patter
 
 static bool is_small_pool(const struct wp_cause_case *of, struct wp_pattern *pattern)
 {
-    static const char *const calls[] = {"sem_wait", "sem_timedwait", "sem_clockwait"};
-    bool is_semaphore = has_function(of->facts, of->cause->sleep, calls, sizeof(calls) / sizeof(*calls));
+    bool is_semaphore = wp_cause_is_semaphore(of->facts, of->cause->sleep);
     pattern->sure = is_semaphore ? WP_SURETY_LIKELY : WP_SURETY_POSSIBLE;
     pattern->evidence = is_semaphore ? "threads wait for a semaphore until another thread gives back what it took"
                                      : "threads wait on a condition that a thread of the same role ends";

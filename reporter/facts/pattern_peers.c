@@ -30,7 +30,8 @@ static bool is_delayed_ack(const struct wp_cause_case *of, struct wp_pattern *pa
 static uint32_t asking(const struct wp_cause_case *of)
 {
     enum wp_cause_kind kind = of->cause->kind;
-    bool is_own = of->facts->flame.nodes[of->cause->process].frame == of->facts->flame.nodes[of->cause->base].frame;
+    const struct wp_flame_node *nodes = of->facts->flame.nodes;
+    bool is_own = !of->cause->asked && nodes[of->cause->process].frame == nodes[of->cause->base].frame;
     if (!of->cause->first || !wp_cause_peer(of->facts, of->cause->first))
         return 0;
     return kind == WP_CAUSE_KIND_SERVICE || kind == WP_CAUSE_KIND_PEER || kind == WP_CAUSE_KIND_FLIGHT ||

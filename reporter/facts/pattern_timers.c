@@ -30,7 +30,7 @@ static bool is_retry(const struct wp_cause_case *of, struct wp_pattern *pattern)
 static bool is_polling(const struct wp_cause_case *of, struct wp_pattern *pattern)
 {
     const struct wp_flame_node *nodes = of->facts->flame.nodes;
-    bool is_own = nodes[of->cause->process].frame == nodes[of->cause->base].frame;
+    bool is_own = !of->cause->asked && nodes[of->cause->process].frame == nodes[of->cause->base].frame;
     if ((of->cause->kind != WP_CAUSE_KIND_SLEEP && of->cause->kind != WP_CAUSE_KIND_TIMEOUT) || !is_own ||
         of->count < LEAST_POLLS || of->mean_ns > LONGEST_POLL_NS)
         return false;

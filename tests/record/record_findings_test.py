@@ -122,7 +122,8 @@ class Findings(RecordTest):
         kind, sentence = [row for row in self.said() if row[0] != "scheduler"][0]
         self.assertEqual(kind, "deliberate_sleep" if "in `main`" in sentence else "lock", self.said())
         sentence = [sentence for kind, sentence in self.said() if kind == "lock"][0]
-        self.assertIn(" for `table` in `insert` (held.c:10); it is held during `usleep` in `publish` (held.c:6).", sentence)
+        self.assertRegex(sentence, r" for `table` in `insert` \(held\.c:10\), in 4 threads of `work`, \d+ times; it is held during `usleep` "
+                                   r"in `publish` \(held\.c:6\)\. Lock held across I/O, certain: ")
 
     def test_nobody_answers(self):
         with socket.create_server(("127.0.0.1", 0)) as server:

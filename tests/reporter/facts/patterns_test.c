@@ -36,6 +36,9 @@ static const struct {
     {{{MAIN LOCK "[app];worker;update;sum", WP_UNDERSTOOD_FUNCTIONS, 90, 400},
          {MAIN LOCK "sched:runnable", WP_SCHEDULER, 2, 200}},
         "lock_convoy", WP_SURETY_POSSIBLE, "it is held while `sum` runs. Lock convoy, possible: threads waited 200"},
+    /* Who waits on a condition holds nothing. */
+    {{{MAIN LOCK "[app];worker;update;pthread_cond_wait@libc.so.6;sleep:futex", WP_OTHER_PATH, 90, 3}}, "", 0,
+        "app waits 90.0 ms (100 %) for `table` in `update`."},
     /* A lock that was met three times is none. */
     {{{MAIN LOCK "[app];worker;update;sum", WP_UNDERSTOOD_FUNCTIONS, 90, 400},
          {MAIN LOCK "sched:runnable", WP_SCHEDULER, 2, 3}},
@@ -46,7 +49,7 @@ static const struct {
     {{{MAIN "acquire;pthread_cond_wait@libc.so.6;sleep:futex;[app];worker;query;usleep@libc.so.6;sleep:clock_nanosleep",
          WP_DELIBERATE_SLEEP, 90, 30}},
         "pool_too_small", WP_SURETY_POSSIBLE,
-        "in `acquire` until a thread of the same role goes on; that one is during"},
+        "in `acquire`, until a thread of the same role goes on; that one is during"},
     {{{MAIN "acquire;__new_sem_wait_slow64@libc.so.6;sleep:futex slots (app);[app];worker;query;sleep:clock_nanosleep",
          WP_DELIBERATE_SLEEP, 90, 30}},
         "pool_too_small", WP_SURETY_LIKELY, "for `slots` in `acquire`"},
@@ -58,12 +61,18 @@ static const struct {
          {"[app];save;fsync@libc.so.6;sleep:fsync;sched:runnable", WP_SCHEDULER, 2, 300}},
         "fsync_per_item", WP_SURETY_LIKELY, "`fsync` in `save`, 300 times. fsync for each item, likely: 300 sleeps"},
     {{{"[app];save;fsync@libc.so.6;sleep:fsync;io:vda", WP_BLOCKING_IO, 90, 9}}, "", 0, "`fsync` in `save`."},
+    /* The kernel's workers do it for who asked. */
+    {{{"[app];save;fsync@libc.so.6;sleep:fsync;[kworker/u8:1];sleep:kernel;io:vda", WP_BLOCKING_IO, 50, 90},
+         {"[app];save;fsync@libc.so.6;sleep:fsync;[kworker/1:2];sleep:kernel;io:vda", WP_BLOCKING_IO, 40, 90},
+         {"[app];save;fsync@libc.so.6;sleep:fsync;sched:runnable", WP_SCHEDULER, 2, 300}},
+        "fsync_per_item", WP_SURETY_LIKELY, "app waits 90.0 ms (97.8 %) for the disk: `fsync` in `save`, 300 times."},
     {{{"[app];load;sleep:fault;io:vda", WP_BLOCKING_IO, 90, 9}}, "cold_start", WP_SURETY_LIKELY,
         "a page fault in `load`"},
     {{{"[app];wait_ready;usleep@libc.so.6;sleep:clock_nanosleep", WP_DELIBERATE_SLEEP, 90, 45}}, "polling",
-        WP_SURETY_POSSIBLE, "in `wait_ready`, 45 times 2.00 ms. Polling"},
+        WP_SURETY_POSSIBLE, "in `wait_ready`, 45 times, 2.00 ms each. Polling"},
     {{{"[app];fetch;poll@libc.so.6;sleep:poll tcp 10.0.0.7:80", WP_TIMEOUT, 900, 3}}, "retry_after_timeout",
-        WP_SURETY_LIKELY, "in `fetch`, 3 times 300 ms. Retry after a timeout, likely: 3 timeouts of 300 ms on tcp"},
+        WP_SURETY_LIKELY,
+        "in `fetch`, 3 times, 300 ms each. Retry after a timeout, likely: 3 timeouts of 300 ms on tcp"},
     {{{"[app];nap;sleep@libc.so.6;sleep:clock_nanosleep", WP_DELIBERATE_SLEEP, 90, 1}}, "", 0, "in `nap`."},
     {{{"[web];list;recv@libc.so.6;sleep:recvfrom tcp 10.0.0.7:5432;tcp:10.0.0.7:5432;[db];main;find",
           WP_UNDERSTOOD_FUNCTIONS, 90, 500},
@@ -79,6 +88,25 @@ static const struct {
         "delayed_ack", WP_SURETY_LIKELY, "10 messages are on their way for 41.0 ms each"},
     {{{"[web];list;recv@libc.so.6;sleep:recvfrom tcp 10.0.0.7:80;tcp:10.0.0.7:80", WP_MESSAGE_IN_FLIGHT, 200, 10}}, "",
         0, "in `list`"},
+    /* Who is asked may have the same name, and no function that is known. */
+    {{{"[python3];recv@libc.so.6;sleep:recvfrom tcp 10.0.0.7:80;tcp:10.0.0.7:80;[python3];sleep:clock_nanosleep",
+          WP_DELIBERATE_SLEEP, 90, 30},
+         {"[python3];recv@libc.so.6;sleep:recvfrom tcp 10.0.0.7:80;sched:runnable", WP_SCHEDULER, 5, 30}},
+        "n_plus_one", WP_SURETY_POSSIBLE, "python3 waits for another python3, which sleeps on purpose for 90.0 ms"},
+    /* An interpreter's lock is what the end of a thread is waited for with, and what threads wait for each other with.
+     */
+    {{{"[python3];PyThread_acquire_lock_timed@python3.11;sem_clockwait@libc.so.6;sleep:futex;[python3];sleep:"
+       "clock_nanosleep",
+         WP_DELIBERATE_SLEEP, 90, 1}},
+        "", 0, "python3 sleeps on purpose for 90.0 ms (100 %) in `clock_nanosleep`."},
+    {{{"[python3];sleep:futex;[python3];PyThread_acquire_lock_timed@python3.11;sem_clockwait@libc.so.6;sleep:futex;"
+       "[python3];sleep:clock_nanosleep",
+         WP_DELIBERATE_SLEEP, 90, 30}},
+        "lock_held_across_io", WP_SURETY_CERTAIN, "python3 waits 90.0 ms (100 %) for a lock; it is held during "},
+    {{{"[python3];sleep:futex;[python3];pthread_cond_timedwait@libc.so.6;sleep:futex _PyRuntime+0x1b8 (python3.11);"
+       "[python3]",
+         WP_RUNNING_NOT_SAMPLED, 90, 30}},
+        "interpreter_lock", WP_SURETY_CERTAIN, "for `_PyRuntime+0x1b8`"},
     {{{"[app];build;gc_collect_main@python3.11", WP_UNDERSTOOD_FUNCTIONS, 90, 30}}, "garbage_collection",
         WP_SURETY_CERTAIN, "app collects garbage for 90.0 ms (100 %) in `build`."},
     {{{"[app];work;sched:preempted", WP_INVOLUNTARY, 800, 10}}, "quota_throttling", WP_SURETY_POSSIBLE,

@@ -1,47 +1,37 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A broadcast wakes all, and there is work for one. */
+/* Each step is one thread's, and wakes all of them. */
 #include "zoo.h"
 
-static pthread_mutex_t queue_lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t has_work = PTHREAD_COND_INITIALIZER;
-static int work, is_over;
+#define THREADS 24
+#define STEPS 3000
 
-static __attribute__((noinline)) int next_job(void)
+static pthread_mutex_t queue_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t has_moved = PTHREAD_COND_INITIALIZER;
+static long step;
+
+static __attribute__((noinline)) void wait_turn(long own)
 {
     pthread_mutex_lock(&queue_lock);
-    while (!work && !is_over)
-        pthread_cond_wait(&has_work, &queue_lock);
-    zoo_burn(40000);
-    int found = work > 0;
-    work -= found;
+    while (step % THREADS != own && step < STEPS)
+        pthread_cond_wait(&has_moved, &queue_lock);
+    step++;
+    pthread_cond_broadcast(&has_moved);
     pthread_mutex_unlock(&queue_lock);
-    return found;
 }
 
 static void *worker(void *arg)
 {
-    while (next_job())
-        ;
-    return arg;
+    while (step < STEPS)
+        wait_turn((long)arg);
+    return NULL;
 }
 
 int main(void)
 {
-    pthread_t threads[24];
-    for (int i = 0; i < 24; i++)
-        pthread_create(&threads[i], NULL, worker, NULL);
-    for (int i = 0; i < 400; i++) {
-        pthread_mutex_lock(&queue_lock);
-        work++;
-        pthread_cond_broadcast(&has_work);
-        pthread_mutex_unlock(&queue_lock);
-        usleep(2000);
-    }
-    pthread_mutex_lock(&queue_lock);
-    is_over = 1;
-    pthread_cond_broadcast(&has_work);
-    pthread_mutex_unlock(&queue_lock);
-    for (int i = 0; i < 24; i++)
+    pthread_t threads[THREADS];
+    for (long i = 0; i < THREADS; i++)
+        pthread_create(&threads[i], NULL, worker, (void *)i);
+    for (int i = 0; i < THREADS; i++)
         pthread_join(threads[i], NULL);
     return 0;
 }

@@ -4,7 +4,7 @@
 import os
 
 with open("orders.journal", "wb") as journal:
-    for _ in range(1500):
-        journal.write(bytes(32768))
+    for _ in range(300):
+        journal.write(bytes(1 << 20))
         journal.flush()
         os.fsync(journal.fileno())
