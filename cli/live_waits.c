@@ -30,7 +30,7 @@ static int compare_rows(const void *left, const void *right)
     return a->ns != b->ns ? (a->ns > b->ns ? -1 : 1) : strcmp(a->whom, b->whom);
 }
 
-/* Rows as far as they matter: what is small by then is looked for in vain the next time, and small then. */
+/* Rows as far as they matter: what is left out is small, and counts as new if it grows. */
 #define ROWS 1000u
 
 static int copy_rows(struct wp_live_waits *live, struct wp_facts *facts, struct wp_error *err)

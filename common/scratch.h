@@ -13,9 +13,9 @@
 
 struct wp_scratch_kind {
     const char *prefix;
-    const char *const *names; /* that are made, and removed, in it; ends with NULL */
+    const char *const *names;        /* that are made, and removed, in it; ends with NULL */
     void (*clear)(const char *path); /* removes what is in it beside those names; NULL: nothing is */
-    bool is_inherited;        /* the lock is kept open over exec: the processes that are started hold it, too */
+    bool is_inherited;               /* the lock is kept open over exec: the processes that are started hold it, too */
 };
 
 struct wp_scratch {

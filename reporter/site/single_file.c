@@ -339,7 +339,7 @@ int wp_single_file(struct wp_buffer *out, const struct wp_page_context *context,
     int rc = choose_nonce(&writer, err);
     if (!rc)
         rc = take_windows(&writer, err);
-    writer.subject = wp_recorded_title(&writer.pool, facts);
+    writer.subject = wp_recorded_title(&writer.pool, context->facts);
     if (rc) {
         wp_pool_fini(&writer.pool);
         wp_buffer_fini(&writer.windows);
