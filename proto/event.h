@@ -20,7 +20,8 @@ enum wp_event_kind {
     WP_EVENT_SWITCH = 1,
     /* sched_waking, fired in the waker's context. cpu; thread = the thread current on that CPU (in an interrupt: the
      * interrupted one); other = the woken; c = enum wp_cause; flags: WP_CONTEXT_*; by cause:
-     * TASK: a = number of the signal that the waking brings, 0: none, or not known;
+     * TASK: a = number of the signal that the waking brings, 0: none, or not known; d = number of the connection that
+     * it was written to, 0: none that is known (WP_EVENT_LOCAL);
      * MESSAGE: d = socket id of the receiver, a = stream position behind the last byte (or datagram key);
      * BLOCK: d = device number, a = request key; IRQ: d = irq number; SOFTIRQ: d = vector.
      * wait = string id of what was ready when the woken slept in epoll_wait, as for SWITCH. */
@@ -61,6 +62,10 @@ enum wp_event_kind {
      * programs, names and deaths of threads are told; STATE says of each thread that is there how it stands at the
      * beginning. */
     WP_EVENT_WINDOW = 18,
+    /* A stream socket of the unix family. thread; d = number of the connection, the same at both ends and in WAKING by
+     * a TASK; c = 1: the thread read there, and had read on another one before; c = 0: a ns ago it wrote there, which
+     * woke nobody, and now it sleeps with a timeout or reads on another one. */
+    WP_EVENT_LOCAL = 19,
     WP_EVENT_KINDS
 };
 

@@ -5,6 +5,7 @@
 #include "aggregator/explain/explain_origin.h"
 #include "aggregator/explain/explain_place.h"
 #include "aggregator/explain/explain_shared.h"
+#include "aggregator/explain/explain_turn.h"
 
 #define JOIN_LIMIT 65536u
 #define SLICE_LIMIT 65536u /* slices behind a sleep that are looked at for the end of its loop ... */
@@ -138,7 +139,7 @@ static uint64_t outstanding_since(struct wp_explainer *x, uint32_t index, const 
             return 0;
         handover =
             wp_explain_origin(x, &(struct wp_layer){.host = x->host, .thread = index}, 1, end->waker, end->wake_ns);
-        return handover.origin == WP_ORIGIN_PATH ? handover.at_ns : 0;
+        return handover.origin == WP_ORIGIN_PATH ? handover.at_ns : wp_explain_turn_asked(x, index, end);
     case WP_CAUSE_BLOCK:
         op = wp_blockops_at(&timeline->blockops, end->cause_a);
         return op && op->thread == index ? op->insert_ns : 0;

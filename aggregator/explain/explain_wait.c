@@ -10,6 +10,7 @@
 #include "aggregator/explain/explain_place.h"
 #include "aggregator/explain/explain_queue.h"
 #include "aggregator/explain/explain_thread.h"
+#include "aggregator/explain/explain_turn.h"
 #include "aggregator/timeline/holders.h"
 #include "aggregator/timeline/names.h"
 #include "aggregator/timeline/slices.h"
@@ -27,7 +28,7 @@ static bool is_kernel_thread(const struct wp_explainer *x, uint32_t identity)
 /* The waker's time up to `to`; what it did for others before it turned to the sleeper is another path. */
 static void on_waker(struct wp_explainer *x, const struct wp_wait *wait, uint32_t waker, uint64_t from, uint64_t to)
 {
-    if (wp_wait_in_queue(x, wait, wait->node, waker, from, to))
+    if (wp_wait_in_turn(x, wait, waker, from, to) || wp_wait_in_queue(x, wait, wait->node, waker, from, to))
         return;
     if (x->depth) /* all that is left of the sleep: it may be taken over by another layer (wp_explain_relays) */
         x->asleep[x->depth - 1].site =

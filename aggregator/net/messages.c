@@ -28,6 +28,7 @@ int wp_messages_init(struct wp_messages *messages, struct wp_dictionary *diction
     wp_idtable_init(&messages->datagram_sockets, sizeof(uint8_t));
     messages->datagram_generation = 1;
     wp_asked_init(&messages->asked);
+    wp_turns_init(&messages->turns);
     return 0;
 }
 
@@ -66,6 +67,7 @@ void wp_messages_fini(struct wp_messages *messages)
     free(messages->datagram_before);
     free(messages->replies);
     wp_asked_fini(&messages->asked);
+    wp_turns_fini(&messages->turns);
     wp_intmap_fini(&messages->by_address);
     wp_intmap_fini(&messages->datagrams);
     *messages = (struct wp_messages){0};
@@ -348,6 +350,10 @@ static void note_asked(
 
 void wp_messages_event(struct wp_messages *messages, const struct wp_event *event, uint32_t thread)
 {
+    if (event->kind == WP_EVENT_LOCAL) {
+        wp_turns_event(&messages->turns, event, thread);
+        return;
+    }
     bool is_datagram = event->flags & WP_SOCK_DATAGRAM;
     struct wp_socket *socket = is_datagram ? NULL : socket_of(messages, event);
     bool is_transfer = event->kind == WP_EVENT_SOCK_SEND || event->kind == WP_EVENT_SOCK_RECV;
@@ -403,13 +409,14 @@ void wp_messages_forget_thread(struct wp_messages *messages, uint32_t thread)
 {
     wp_idtable_drop(&messages->last, thread);
     wp_asked_forget(&messages->asked, thread);
+    wp_turns_forget(&messages->turns, thread);
 }
 
 size_t wp_messages_bytes(const struct wp_messages *messages)
 {
     size_t per_datagram = sizeof(*messages->datagram_ring) + sizeof(*messages->datagram_before);
     return wp_idtable_bytes(&messages->table) + wp_idtable_bytes(&messages->last) + wp_asked_bytes(&messages->asked) +
-        messages->ring_bytes + messages->datagram_room * per_datagram +
+        wp_turns_bytes(&messages->turns) + messages->ring_bytes + messages->datagram_room * per_datagram +
         messages->reply_room * sizeof(*messages->replies) + wp_intmap_bytes(&messages->by_address) +
         wp_intmap_bytes(&messages->datagrams) + wp_idtable_bytes(&messages->datagram_sockets);
 }

@@ -541,11 +541,11 @@ void wp_timeline_event(struct wp_timeline *timeline, const struct wp_event *orig
     case WP_EVENT_SOCK_ARRIVE:
     case WP_EVENT_SOCK_STATE:
     case WP_EVENT_SOCK_LEAVE:
-        wp_messages_event(&timeline->messages, event, thread_of(timeline, event->thread));
-        break;
+    case WP_EVENT_LOCAL:
     case WP_EVENT_SOCK_RECV:
         wp_messages_event(&timeline->messages, event, thread_of(timeline, event->thread));
-        wp_unseen_read(timeline, thread_of(timeline, event->thread), event);
+        if (event->kind == WP_EVENT_SOCK_RECV)
+            wp_unseen_read(timeline, thread_of(timeline, event->thread), event);
         break;
     case WP_EVENT_SOCK_RETRANSMIT: /* nothing waits on it here: it is counted */
         if (timeline->messages.connections)

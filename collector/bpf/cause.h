@@ -39,9 +39,9 @@ struct mark {
     __u64 entry; /* of a task's mark: see entry_of */
     __u32 tid;   /* who set it */
     __u8 cause;
-    __u8 has_end; /* a tracepoint will clear it */
-    __u8 timers;  /* functions of timers that are running, a hard one on top of a soft one */
-    __u8 reserved;
+    __u8 has_end;  /* a tracepoint will clear it */
+    __u8 timers;   /* functions of timers that are running, a hard one on top of a soft one */
+    __u8 is_heard; /* somebody was woken by it */
 };
 
 struct packet {
@@ -100,11 +100,11 @@ static __always_inline bool is_on_task_stack(void *ctx, struct cpu_context *cont
     return number_of(&places[0], ctx) - number_of(&places[1], current_task()->stack) < THREAD_SIZE;
 }
 
-/* Where the task left user mode, and by which call. */
+/* Where the task left user mode, and by which call on what. */
 static __always_inline __u64 entry_of(struct task_struct *task)
 {
     struct pt_regs *regs = task->flags & PF_KTHREAD ? 0 : (struct pt_regs *)bpf_task_pt_regs(task);
-    return regs ? REGS_IP(regs) ^ (__u64)REGS_CALL(regs) << 48 : 0;
+    return regs ? REGS_IP(regs) ^ (__u64)REGS_CALL(regs) << 48 ^ (__u64)REGS_LINK(regs) << 20 : 0;
 }
 
 /* Of the levels above a task's the end is seen: who and when does not matter. */
@@ -139,7 +139,8 @@ static __always_inline void fill_cause(void *ctx, struct wp_record *r, struct cp
     if (m->timers) {
         r->c = CAUSE_TIMER;
         r->flags |= level == LEVEL_TASK; /* in the interrupt of the local timer */
-    } else if (m->cause && is_fresh) {
+    } else if (m->cause && is_fresh && (m->cause != CAUSE_TASK || is_on_task_stack(ctx, context))) {
+        m->is_heard = 1;
         r->c = m->cause;
         r->a = m->a;
         r->d = m->d;

@@ -26,7 +26,8 @@ enum { /* as enum wp_event_kind of proto/event.h */
     KIND_SOCK_STATE,
     KIND_SOCK_RETRANSMIT,
     KIND_SAMPLE,
-    KIND_SOCK_LEAVE
+    KIND_SOCK_LEAVE,
+    KIND_LOCAL = 19
 };
 
 enum {
@@ -66,12 +67,57 @@ static __always_inline __u32 state_of(__u32 state)
     return state & 1 ? STATE_INTERRUPTIBLE : STATE_RUNNING;
 }
 
+/* The current task has read on another stream than before, or written on one and woken nobody. */
+static __always_inline void send_local(__u64 time_ns, __u32 connection, __u64 written_ns)
+{
+    struct wp_record r;
+    fill_head(&r, KIND_LOCAL, current_task());
+    r.time_ns = time_ns;
+    r.d = connection;
+    r.c = !written_ns;
+    r.a = written_ns && written_ns < time_ns ? time_ns - written_ns : 0;
+    send_quick(&r);
+}
+
+/* The stream that the current task wrote to last since it came to this CPU, if nobody was woken by that; 0: none. */
+static __always_inline __u32 unheard_of(const struct mark *m)
+{
+    bool is_unheard = m->cause == CAUSE_TASK && !m->is_heard && m->tid == (__u32)current_task()->pid;
+    return is_unheard ? (__u32)m->d : 0;
+}
+
+/* It leaves the CPU; preemption does not change what it wrote. Global, as the next one: verified once. */
+__noinline int keep_unheard(__u32 unheard, __u64 written_ns)
+{
+    struct thread *thread = bpf_task_storage_get(&threads, current_task(), 0, 0);
+    if (!thread)
+        return 0;
+    thread->unheard = unheard;
+    thread->written_ns = written_ns;
+    return 0;
+}
+
+/* It falls asleep, or reads on another stream: the write is told, unless it waits as long as it takes. */
+__noinline int tell_unheard(__u64 time_ns, bool is_wanted)
+{
+    struct thread *thread = bpf_task_storage_get(&threads, current_task(), 0, 0);
+    if (!thread)
+        return 0;
+    if (is_wanted && thread->unheard)
+        send_local(time_ns, thread->unheard, thread->written_ns);
+    thread->unheard = 0;
+    return 0;
+}
+
 SEC("tp_btf/sched_switch")
 int WORK_PROG(wp_switch, bool preempt, struct task_struct *prev, struct task_struct *next, unsigned int prev_state)
 {
     struct cpu_context *context = cpu_context();
     if (!context)
         return 0;
+    __u32 unheard = unheard_of(&context->marks[LEVEL_TASK]);
+    if (unheard)
+        keep_unheard(unheard, context->marks[LEVEL_TASK].time_ns);
     clear_mark(context, LEVEL_TASK);
     if (is_between_windows())
         return 0;
@@ -110,6 +156,8 @@ int WORK_PROG(wp_switch, bool preempt, struct task_struct *prev, struct task_str
     }
     /* Without user mode or memory there is nothing to remember. */
     struct thread *thread = regs ? bpf_task_storage_get(&threads, prev, 0, BPF_LOCAL_STORAGE_GET_F_CREATE) : 0;
+    if (thread && thread->unheard)
+        tell_unheard(r->head.time_ns, r->head.flags & 4); /* WP_SWITCH_TIMED */
     if (thread && call.number)
         r->head.d |= wait_of(&thread->waits, prev, regs, call.number - 1) << 16;
     if (!(r->head.flags & 4) && (r->head.a = holder_of(regs, call.number)))

@@ -8,6 +8,7 @@
  */
 #include "cpu_buffer.h"
 #include "datagram.h"
+#include "local.h"
 #include "sched.h"
 
 #define IPPROTO_TCP 6
@@ -277,7 +278,7 @@ int WORK_PROG(wp_tcp_send, struct sock *sk, struct msghdr *message, struct sk_bu
 
 /* Which of the programs for one fact is loaded: collector/live/probe.c. */
 SEC("tp_btf/sock_send_length")
-int WORK_PROG_INET(wp_sock_send, struct sock *sk, int result)
+int WORK_PROG_INET(wp_sock_send, pass_local, struct sock *sk, int result)
 {
     return tcp_sent(sk, result);
 }
@@ -393,13 +394,13 @@ static __always_inline int data_ready(struct sock *sk)
 }
 
 SEC("tp_btf/sk_data_ready")
-int WORK_PROG_INET(wp_data_ready, struct sock *sk)
+int WORK_PROG_INET(wp_data_ready, ready_local, struct sock *sk)
 {
     return data_ready(sk);
 }
 
 SEC("fentry/sock_def_readable")
-int WORK_PROG_INET(wp_data_ready_entry, struct sock *sk)
+int WORK_PROG_INET(wp_data_ready_entry, ready_local, struct sock *sk)
 {
     return data_ready(sk);
 }

@@ -40,6 +40,9 @@ struct waits {
 /* What is kept of a thread: of one place, for to find it is a good part of what a switch costs. */
 struct thread {
     struct waits waits;
+    __u32 connection; /* of local.h: the stream that it read last */
+    __u32 unheard;    /* and one that it wrote to at written_ns, and has not slept since */
+    __u64 written_ns;
     struct stack_cache stack_cache;
 };
 

@@ -64,16 +64,17 @@ static __always_inline void end_work(__u64 began_ns)
         WORK_TIMED(name, args) static __always_inline int ____##name(unsigned long long *ctx, ##args)
 
 /*
- * The same at a socket. Most calls are about sockets that are none of the internet's and return at once: these pay for
- * nothing that the rest needs, not even for its registers, and are not counted.
+ * The same at a socket. Those that are none of the internet's pay for nothing that the rest needs, not even for its
+ * registers: what `other` does for them is not counted.
  */
-#define WORK_PROG_INET(name, args...)                                                                                  \
+#define WORK_PROG_INET(name, other, args...)                                                                           \
     name(unsigned long long *ctx);                                                                                     \
     static __always_inline int ____##name(unsigned long long *ctx, ##args);                                            \
     static __noinline int name##_inet(unsigned long long *ctx) WORK_TIMED(name, args) int name(                        \
         unsigned long long *ctx)                                                                                       \
     {                                                                                                                  \
-        return is_internet((const struct sock *)(unsigned long)ctx[0]) ? name##_inet(ctx) : 0;                         \
+        struct sock *sk_ = (struct sock *)(unsigned long)ctx[0];                                                       \
+        return is_internet(sk_) ? name##_inet(ctx) : other(sk_);                                                       \
     }                                                                                                                  \
     static __always_inline int ____##name(unsigned long long *ctx, ##args)
 

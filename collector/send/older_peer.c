@@ -43,26 +43,31 @@ void wp_older_peer_destroy(struct wp_older_peer *p)
     free(p);
 }
 
-static uint32_t count_windows(const struct wp_batch *batch)
+static bool is_unknown(uint8_t kind, uint32_t minor)
+{
+    return (kind == WP_EVENT_WINDOW && minor < WP_WIRE_WINDOWS) || (kind == WP_EVENT_LOCAL && minor < WP_WIRE_LOCAL);
+}
+
+static uint32_t count_unknown(const struct wp_batch *batch, uint32_t minor)
 {
     uint32_t count = 0;
     for (uint32_t i = 0; i < batch->event_count; i++)
-        count += batch->events[i].kind == WP_EVENT_WINDOW;
+        count += is_unknown(batch->events[i].kind, minor);
     return count;
 }
 
 /* A pause that goes on beyond the batch is reported up to its end: who resolves meanwhile must know. */
-static void take_out(struct wp_older_peer *p, struct wp_drop *drops)
+static void take_out(struct wp_older_peer *p, uint32_t minor, struct wp_drop *drops)
 {
     struct wp_batch *batch = &p->batch;
     uint32_t kept = 0;
     bool is_paused = false;
     for (uint32_t i = 0; i < batch->event_count; i++) {
         const struct wp_event event = batch->events[i];
-        if (event.kind != WP_EVENT_WINDOW) {
+        if (!is_unknown(event.kind, minor))
             batch->events[kept++] = event;
+        if (!is_unknown(event.kind, minor) || event.kind != WP_EVENT_WINDOW)
             continue;
-        }
         is_paused = !event.c;
         if (is_paused) {
             p->paused_ns = event.time_ns;
@@ -78,16 +83,16 @@ static void take_out(struct wp_older_peer *p, struct wp_drop *drops)
     batch->event_count = kept;
 }
 
-/* The batch has `windows` of what is not known. */
-static int write_without(struct wp_older_peer *p, uint32_t windows, struct wp_error *err)
+/* The batch has `unknown` events that the peer does not know. */
+static int write_without(struct wp_older_peer *p, uint32_t minor, uint32_t unknown, struct wp_error *err)
 {
-    struct wp_drop *theirs = p->batch.drops, *drops = calloc(p->batch.drop_count + windows + 1, sizeof(*drops));
+    struct wp_drop *theirs = p->batch.drops, *drops = calloc(p->batch.drop_count + unknown + 1, sizeof(*drops));
     uint32_t their_count = p->batch.drop_count;
     if (!drops)
         return wp_error_set(err, -ENOMEM, "out of memory for a batch");
     if (their_count)
         memcpy(drops, theirs, their_count * sizeof(*drops));
-    take_out(p, drops);
+    take_out(p, minor, drops);
     p->batch.drops = drops;
     wp_buffer_clear(&p->raw);
     wp_buffer_clear(&p->frame);
@@ -104,15 +109,15 @@ int wp_older_peer_batch(
     struct wp_older_peer *p, uint32_t minor, const uint8_t **frame, size_t *size, struct wp_error *err)
 {
     struct wp_frame said;
-    if (minor >= WP_WIRE_WINDOWS)
+    if (minor >= WP_WIRE_LOCAL)
         return 0;
     int rc = wp_frame_read(p->reader, *frame, *size, &said, err);
     if (!rc)
         rc = wp_batch_decode(&p->batch, said.payload, said.size, err);
-    uint32_t windows = rc ? 0 : count_windows(&p->batch);
-    if (rc || !windows)
+    uint32_t unknown = rc ? 0 : count_unknown(&p->batch, minor);
+    if (rc || !unknown)
         return rc;
-    rc = write_without(p, windows, err);
+    rc = write_without(p, minor, unknown, err);
     if (rc)
         return rc;
     *frame = p->frame.data;

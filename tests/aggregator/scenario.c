@@ -218,7 +218,7 @@ static int parse_switch(struct parser *p, char **w, int n, struct wp_event *e)
 }
 
 /* waking CPU CURRENT TARGET [timer | irq N | softirq N | message SOCKET POSITION [empty] | block DEVICE KEY | unknown]
- * [signal=N] [on=...] */
+ * [signal=N] [stream=N] [on=...] */
 static int parse_waking(struct parser *p, char **w, int n, struct wp_event *e)
 {
     if (n < 4)
@@ -231,6 +231,8 @@ static int parse_waking(struct parser *p, char **w, int n, struct wp_event *e)
         rc = thread_word(p, w[3], &e->other);
     if (!rc && n > 4 && !strncmp(w[n - 1], "on=", 3))
         e->wait = wait_id(p, w[--n] + 3);
+    if (!rc && n > 4 && !strncmp(w[n - 1], "stream=", 7))
+        e->d = (uint32_t)strtoul(w[--n] + 7, NULL, 0);
     if (!rc && n > 4 && !strncmp(w[n - 1], "signal=", 7))
         e->a = strtoull(w[--n] + 7, NULL, 0);
     if (rc || n == 4)
@@ -345,6 +347,14 @@ static int parse_event(struct parser *p, char **w, int n, struct wp_event *e)
         return parse_bytes(p, w, n, e, WP_EVENT_SOCK_SEND);
     if (!strcmp(what, "recv"))
         return parse_bytes(p, w, n, e, WP_EVENT_SOCK_RECV);
+    if ((!strcmp(what, "read") || !strcmp(what, "wrote")) &&
+        n > 2) { /* read THREAD STREAM | wrote THREAD STREAM [US-AGO] */
+        e->kind = WP_EVENT_LOCAL;
+        e->c = *what == 'r';
+        e->d = (uint32_t)strtoul(w[2], NULL, 0);
+        e->a = n > 3 ? strtoull(w[3], NULL, 0) * 1000 : 0;
+        return thread_word(p, w[1], &e->thread);
+    }
     if (!strcmp(what, "leave"))
         return parse_packet(p, w, n, e, WP_EVENT_SOCK_LEAVE);
     if (!strcmp(what, "arrive"))

@@ -173,6 +173,43 @@ class Facts(unittest.TestCase):
         self.assertEqual([(f["a"], f["c"]) for f in reads], [((end - 60) % 2**32, 40), (end, 60)])
         self.assertEqual(len([f for f in of(facts, "sock_send") + of(facts, "sock_recv") if f["tid"] == tid]), 3)
 
+    def test_unix_streams(self):
+        """Wakings say to which connection was written; reads, where a thread turns to another one; writes, where they wake nobody and the writer may time out."""
+        def work():
+            (near, far), (other, other_far) = socket.socketpair(), socket.socketpair()
+            near.settimeout(60)
+            tids = {"client": threading.get_native_id()}
+            def serve():
+                tids["server"] = threading.get_native_id()
+                for _ in range(3):
+                    far.recv(1, socket.MSG_PEEK)
+                    far.recv(1)
+                    time.sleep(0.1)
+                    other_far.recv(1)
+                    far.send(b"a")
+            thread = threading.Thread(target=serve)
+            thread.start()
+            for _ in range(3):
+                while "server" not in tids:
+                    time.sleep(0.002)
+                wait_asleep(tids["server"], RECVFROM)
+                near.send(b"n")
+                wait_asleep(tids["server"], 230)
+                other.send(b"o")
+                near.recv(1)
+            thread.join()
+            return tids
+        tids, facts = record(work)
+        turns = [(f["tid"], f["c"], f["d"]) for f in of(facts, "local") if f["tid"] in tids.values()]
+        read = [number for tid, is_read, number in turns if tid == tids["server"] and is_read]
+        self.assertEqual(read, read[:2] * 3)
+        self.assertEqual(len(set(read)), 2)
+        self.assertEqual([turn for turn in turns if turn == (tids["client"], 0, read[1])], [(tids["client"], 0, read[1])] * 3)
+        asked = [f["d"] for f in of(facts, "waking", tid=tids["client"], other_tid=tids["server"], c=TASK) if f["d"]]
+        self.assertEqual(asked, [read[0]] * 3)
+        answers = {f["d"] for f in of(facts, "waking", tid=tids["server"], other_tid=tids["client"], c=TASK)}
+        self.assertLessEqual(answers, {0, read[0]}) # 0: for Python's own lock
+
     def test_timeouts(self):
         timespec = struct.pack("qq", 0, 30_000_000)
         libc, word = ctypes.CDLL(None, use_errno=True), ctypes.c_int(0)

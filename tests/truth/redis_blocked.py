@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """redis-benchmark beside a client that blocks the server with DEBUG SLEEP: what it waited for that leads to the server.
 
-redis_blocked.py [--bound PERCENT] [--spinners N]   programs are in $WAKEPATH_BIN
+redis_blocked.py [--bound PERCENT] [--spinners N] [--unix]   programs are in $WAKEPATH_BIN
 
 redis-benchmark waits in an event loop with a timer of 250 ms. The truth is the server's own clock: what its SLOWLOG says of the two
 DEBUG SLEEPs. Held against it is all of the report in which redis-server is asleep in that call, be it waited for or on its own path;
@@ -69,11 +69,11 @@ def block():
         server.call("DEBUG", "SLEEP", "1")
 
 
-def record(wakepath, folder):
+def record(wakepath, folder, where):
     blocker = threading.Thread(target=block)
     blocker.start()
     subprocess.run([wakepath + "/wakepath", "record", "--quiet", "--frequency", "199", "--out", folder, "--release", "v1", "--",
-                    "redis-benchmark", "-p", str(PORT), "-c", "20", "-n", "60000", "-t", "get", "-q"], check=True, stdout=subprocess.DEVNULL)
+                    "redis-benchmark", *where, "-c", "20", "-n", "60000", "-t", "get", "-q"], check=True, stdout=subprocess.DEVNULL)
     blocker.join()
     return subprocess.run([wakepath + "/wakepath-reporter", "--store", folder + "/store", "--release", "v1", "--aggregate", "main",
                            "--format", "folded"], check=True, capture_output=True, text=True).stdout
@@ -92,15 +92,15 @@ def judge(text):
     return blocked / 1e6, alone / 1e6
 
 
-def run(wakepath, spinners):
+def run(wakepath, spinners, is_unix):
     with tempfile.TemporaryDirectory() as folder, open(folder + "/log", "wb") as log:
-        redis = subprocess.Popen(["redis-server", "--port", str(PORT), "--bind", "127.0.0.1", "--save", "", "--dir", folder,
+        redis = subprocess.Popen(["redis-server", "--port", str(PORT), "--bind", "127.0.0.1", "--save", "", "--dir", folder, "--unixsocket", folder + "/socket",
                                   "--enable-debug-command", "local", "--slowlog-log-slower-than", "100000"], stdout=log)
         spinning = []
         try:
             wait_for("redis-server's start", is_up)
             spinning = [subprocess.Popen(["sh", "-c", "while :; do :; done"]) for _ in range(spinners)]
-            text = record(wakepath, folder + "/report")
+            text = record(wakepath, folder + "/report", ["-s", folder + "/socket"] if is_unix else ["-p", str(PORT)])
             truth = sum(row[2] for row in Server().call("SLOWLOG", "GET", "100")) / 1e3
         finally:
             for process in spinning + [redis]:
@@ -113,8 +113,9 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--bound", type=float, default=3)
     parser.add_argument("--spinners", type=int, default=0)
+    parser.add_argument("--unix", action="store_true", help="the benchmark is connected by a unix socket")
     args = parser.parse_args()
-    truth, blocked, alone = run(os.environ["WAKEPATH_BIN"], args.spinners)
+    truth, blocked, alone = run(os.environ["WAKEPATH_BIN"], args.spinners, args.unix)
     off = 100 * (abs(blocked - truth) + alone) / truth
     print(f"{args.spinners} spinners: the server slept {truth:.1f} ms by its own clock; {blocked:.1f} ms of the report are that, "
           f"{alone:.1f} ms are the benchmark's own: {off:.2f} % off")

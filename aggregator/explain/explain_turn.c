@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "aggregator/explain/explain_turn.h"
+
+#include "aggregator/explain/explain_client.h"
+#include "aggregator/explain/explain_path.h"
+#include "aggregator/explain/explain_place.h"
+#include "aggregator/explain/explain_queue.h"
+#include "aggregator/explain/explain_thread.h"
+#include "aggregator/timeline/slices.h"
+
+#define SLICE_LIMIT 1024u /* slices of the server that are looked at for its last wait */
+#define WOKEN_LIMIT 64u   /* whom it woke */
+#define BEFORE_LIMIT 256u /* of the sleeper, for an answer before this one */
+
+/* The answer: on which connection, and when. */
+struct answer {
+    uint32_t connection;
+    uint64_t time_ns;
+};
+
+/* As a request is read its writer may be woken, in vain: the answer ends the next sleep at the same place. */
+static struct answer answer_of(const struct wp_explainer *x, const struct wp_wait *wait)
+{
+    const struct wp_thread *thread = &x->timeline->threads[wait->thread];
+    const struct wp_slice *slice = wait->slice;
+    if (slice->cause_d || !wp_explain_is_in_vain(x, wait->thread, slice->wake_ns))
+        return (struct answer){slice->cause_d, slice->wake_ns};
+    uint64_t ordinal = wp_thread_find(thread, slice->wake_ns) + 1;
+    while (ordinal < thread->slice_end && wp_thread_slice(thread, ordinal)->flags & WP_SLICE_PREEMPTED)
+        ordinal++;
+    slice = ordinal < thread->slice_end ? wp_thread_slice(thread, ordinal) : NULL;
+    bool is_answer = slice && slice->cause == WP_CAUSE_TASK && slice->waker == wait->slice->waker && slice->wake_ns &&
+        slice->wake_ns <= wp_explain_horizon(x);
+    return is_answer ? (struct answer){slice->cause_d, slice->wake_ns} : (struct answer){0};
+}
+
+/* Between two reads: up to when the server was busy with the one that it read first, and whose thread it woke. */
+struct service {
+    uint64_t until_ns;
+    uint32_t client; /* 0: not known */
+};
+
+/* The answer to the other one, should that have slept for it. */
+static struct service answered(const struct wp_explainer *x, const struct wp_wait *wait, uint32_t server,
+    const struct wp_turn *read, const struct wp_turn *other)
+{
+    const struct wp_woken_list *list = wp_woken_by(&x->timeline->woken, server);
+    uint64_t i = list ? wp_woken_since(list, read->time_ns) : 0;
+    for (uint32_t looks = 0; list && i-- > list->ring.first && looks < WOKEN_LIMIT; looks++) {
+        const struct wp_woken_one *woken = wp_woken_at(list, i);
+        const struct wp_thread *client = &x->timeline->threads[woken->thread];
+        uint64_t ordinal = wp_thread_find(client, woken->time_ns);
+        if (woken->time_ns <= other->time_ns)
+            break;
+        if (woken->thread == wait->thread || ordinal == client->slice_end)
+            continue;
+        const struct wp_slice *slice = wp_thread_slice(client, ordinal);
+        if (slice->wake_ns == woken->time_ns && slice->cause == WP_CAUSE_TASK && slice->cause_d == other->connection)
+            return (struct service){
+                wp_explain_answer_end(&x->timeline->threads[server], woken->time_ns, x->options.fit_ns), woken->thread};
+    }
+    return (struct service){read->time_ns, 0};
+}
+
+/* When the server slept last before the sleeper's request woke it, else when it read that. */
+static uint64_t idle_since(
+    const struct wp_explainer *x, uint32_t server, const struct wp_turn *read, const struct wp_turn *other)
+{
+    const struct wp_thread *thread = &x->timeline->threads[server];
+    uint64_t ordinal = wp_thread_find(thread, read->time_ns - 1);
+    for (uint32_t i = 0; ordinal != thread->slice_end && i < SLICE_LIMIT; i++, ordinal--) {
+        const struct wp_slice *slice = wp_thread_slice(thread, ordinal);
+        if (slice->wake_ns <= other->time_ns)
+            break;
+        if (slice->cause == WP_CAUSE_TASK && slice->cause_d == read->connection && !(slice->flags & WP_SLICE_PREEMPTED))
+            return slice->out_ns > other->time_ns ? slice->out_ns : other->time_ns;
+        if (ordinal == thread->first_slice)
+            break;
+    }
+    return read->time_ns;
+}
+
+static struct service served_before(const struct wp_explainer *x, const struct wp_wait *wait, uint32_t server,
+    const struct wp_turn *read, const struct wp_turn *other)
+{
+    struct service service = answered(x, wait, server, read, other);
+    uint64_t written_ns = wp_turns_written(&x->timeline->messages.turns, server, other->connection, read->time_ns);
+    if (!service.client && written_ns > other->time_ns)
+        service.until_ns = wp_explain_answer_end(&x->timeline->threads[server], written_ns, x->options.fit_ns);
+    else if (!service.client)
+        service.until_ns = idle_since(x, server, read, other);
+    return service;
+}
+
+/* The sleeper was not woken by that connection between the read and this sleep: it is the answer to what was read. */
+static bool is_first_answer(const struct wp_explainer *x, const struct wp_wait *wait, const struct wp_turn *read)
+{
+    const struct wp_thread *thread = &x->timeline->threads[wait->thread];
+    uint64_t ordinal = wp_thread_find(thread, wait->slice->wake_ns);
+    if (ordinal == thread->slice_end)
+        return false;
+    for (uint32_t i = 0; ordinal-- > thread->first_slice && i < BEFORE_LIMIT; i++) {
+        const struct wp_slice *slice = wp_thread_slice(thread, ordinal);
+        if (slice->wake_ns && slice->wake_ns <= read->time_ns)
+            return true;
+        if (slice->cause == WP_CAUSE_TASK && slice->cause_d == read->connection)
+            return false;
+    }
+    return false;
+}
+
+bool wp_wait_in_turn(struct wp_explainer *x, const struct wp_wait *wait, uint32_t server, uint64_t from, uint64_t to)
+{
+    const struct wp_thread *thread = &x->timeline->threads[server];
+    struct answer answer = answer_of(x, wait);
+    struct wp_turn read, other;
+    if (!answer.connection ||
+        !wp_turns_read(&x->timeline->messages.turns, server, answer.connection, answer.time_ns, &read, &other) ||
+        !other.time_ns || wp_explain_is_too_old(x, other.time_ns) ||
+        wp_explain_is_mate(x, wp_explain_identity(thread, wp_thread_find(thread, to - 1))))
+        return false;
+    if (read.time_ns <= from && !is_first_answer(x, wait, &read))
+        return false;
+    struct service before = {from, 0};
+    if (read.time_ns > from)
+        before = served_before(x, wait, server, &read, &other);
+    uint64_t until = before.until_ns < from ? from : before.until_ns < to ? before.until_ns : to;
+    wp_wait_on_thread(x, wait, &(struct wp_wait_part){wait->node, server, until, to, true});
+    if (from < until)
+        wp_explain_on_path_of(x, wait->node, &(struct wp_interval){x->host, server, from, until},
+            wp_explain_identity(thread, wp_thread_find(thread, until - 1)),
+            &(struct wp_handover){WP_ORIGIN_OTHER, before.client, until});
+    return true;
+}
+
+uint64_t wp_explain_turn_asked(const struct wp_explainer *x, uint32_t thread, const struct wp_slice *end)
+{
+    struct wp_turn read, other;
+    if (!end->cause_d || !end->waker ||
+        !wp_turns_read(&x->timeline->messages.turns, end->waker, end->cause_d, end->wake_ns, &read, &other))
+        return 0;
+    return wp_turns_written(&x->timeline->messages.turns, thread, end->cause_d, read.time_ns);
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WP_AGGREGATOR_NET_TURNS_H
+#define WP_AGGREGATOR_NET_TURNS_H
+/*
+ * On which unix stream a thread read, each time that it turned to another one, and what it wrote without that anybody
+ * was woken (WP_EVENT_LOCAL). Remembered as long as messages are. Fed in the order of time. Not thread safe.
+ */
+#include "aggregator/net/message_ring.h"
+#include "common/idtable.h"
+#include "proto/event.h"
+
+struct wp_turn {
+    uint64_t time_ns;
+    uint32_t connection; /* number */
+    uint32_t is_read;
+};
+
+struct wp_turn_list {
+    struct wp_turn *rows; /* owned */
+    struct wp_message_ring ring;
+};
+
+struct wp_turns {
+    struct wp_idtable threads; /* struct wp_turn_list, by thread index */
+    size_t row_bytes;
+};
+
+void wp_turns_init(struct wp_turns *turns);
+void wp_turns_fini(struct wp_turns *turns);
+/* The thread of that index is gone. */
+void wp_turns_forget(struct wp_turns *turns, uint32_t thread);
+size_t wp_turns_bytes(const struct wp_turns *turns);
+/* WP_EVENT_LOCAL of the thread of that index, 0: not known. */
+void wp_turns_event(struct wp_turns *turns, const struct wp_event *event, uint32_t thread);
+void wp_turns_add(struct wp_turns *turns, uint32_t thread, const struct wp_turn *turn);
+/* The last read of the thread on that connection before `before_ns`, of its last 1,024 turns; *other: the last read on
+ * another one before that, its time 0 when there is none. False: none is known. */
+bool wp_turns_read(const struct wp_turns *turns, uint32_t thread, uint32_t connection, uint64_t before_ns,
+    struct wp_turn *read, struct wp_turn *other);
+/* When the thread last wrote on that connection before `before_ns`, waking nobody; 0: not in its last 1,024 turns. */
+uint64_t wp_turns_written(const struct wp_turns *turns, uint32_t thread, uint32_t connection, uint64_t before_ns);
+
+#endif

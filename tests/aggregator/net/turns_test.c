@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Turns of unix streams: the read that an answer belongs to, the one of another stream before it, and what is kept. */
+#include "aggregator/net/turns.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+enum { SERVER = 3, CLIENT = 4, HERS = 70, HIS = 80 };
+
+static void add(struct wp_turns *turns, uint32_t thread, uint64_t time_ns, uint32_t connection, bool is_read)
+{
+    wp_turns_add(turns, thread, &(struct wp_turn){time_ns, connection, is_read});
+}
+
+static void reads_by_turns(void **state)
+{
+    (void)state;
+    struct wp_turns turns;
+    struct wp_turn read, other;
+    wp_turns_init(&turns);
+    assert_false(wp_turns_read(&turns, SERVER, HERS, 1000, &read, &other));
+    add(&turns, SERVER, 10, HIS, true);
+    add(&turns, SERVER, 20, HERS, true);
+    add(&turns, SERVER, 25, HIS, false);
+    add(&turns, SERVER, 30, HIS, true);
+    assert_true(wp_turns_read(&turns, SERVER, HERS, 40, &read, &other));
+    assert_int_equal(read.time_ns, 20);
+    assert_int_equal(other.time_ns, 10);
+    assert_true(wp_turns_read(&turns, SERVER, HIS, 40, &read, &other));
+    assert_int_equal(read.time_ns, 30);
+    assert_int_equal(other.time_ns, 20);
+    assert_true(wp_turns_read(&turns, SERVER, HIS, 30, &read, &other));
+    assert_int_equal(read.time_ns, 10);
+    assert_int_equal(other.time_ns, 0);
+    assert_false(wp_turns_read(&turns, SERVER, HERS, 20, &read, &other));
+    assert_false(wp_turns_read(&turns, CLIENT, HERS, 40, &read, &other));
+    assert_int_equal(wp_turns_written(&turns, SERVER, HIS, 40), 25);
+    assert_int_equal(wp_turns_written(&turns, SERVER, HIS, 25), 0);
+    assert_int_equal(wp_turns_written(&turns, SERVER, HERS, 40), 0);
+    wp_turns_fini(&turns);
+}
+
+/* As long as messages, and no memory is left of a thread that is gone. */
+static void kept_for_a_while(void **state)
+{
+    (void)state;
+    struct wp_turns turns;
+    struct wp_turn read, other;
+    wp_turns_init(&turns);
+    size_t none = wp_turns_bytes(&turns);
+    for (uint64_t i = 0; i < 100000; i++)
+        add(&turns, SERVER, (i + 1) * WP_NS_PER_MS, i & 1 ? HERS : HIS, true);
+    size_t all = wp_turns_bytes(&turns);
+    assert_true(all - none < 2 * 2 * 16 * WP_MESSAGE_HISTORY_NS / WP_NS_PER_MS);
+    assert_true(wp_turns_read(&turns, SERVER, HIS, 100000 * WP_NS_PER_MS, &read, &other));
+    assert_int_equal(read.time_ns, 99999 * WP_NS_PER_MS);
+    assert_int_equal(other.time_ns, 99998 * WP_NS_PER_MS);
+    wp_turns_forget(&turns, SERVER);
+    assert_true(wp_turns_bytes(&turns) < all / 2);
+    assert_false(wp_turns_read(&turns, SERVER, HIS, 100000 * WP_NS_PER_MS, &read, &other));
+    wp_turns_fini(&turns);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(reads_by_turns), cmocka_unit_test(kept_for_a_while)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
