@@ -101,7 +101,7 @@ class HostsTest(unittest.TestCase):
             self.assertEqual(row[2], self.report("--hosts", name)["total_ns"])
             self.assertEqual(sum(payload(f"{folder}/origin-{place + 1}-data.js")["ns"]), row[2])
         with open(folder + "/behind.html", encoding="utf-8") as page:
-            self.assertNotIn("not told apart", page.read())
+            self.assertNotIn("not separated", page.read())
         with open(folder + "/canary.html", encoding="utf-8") as page:
             text = page.read()
         self.assertIn("all but h2", text)
