@@ -18,7 +18,7 @@ struct answer {
     uint64_t time_ns;
 };
 
-/* As a request is read its writer may be woken, in vain: the answer ends the next sleep at the same place. */
+/* As a request is read its writer may be woken without effect: the answer ends the next sleep at the same place. */
 static struct answer answer_of(const struct wp_explainer *x, const struct wp_wait *wait)
 {
     const struct wp_thread *thread = &x->timeline->threads[wait->thread];

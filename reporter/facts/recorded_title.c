@@ -23,6 +23,16 @@ static const char *main_thread(const struct wp_facts *facts)
     return facts->process_count ? facts->processes[0].comm : NULL;
 }
 
+/* A command line without the folders of its program. */
+static const char *without_folders(const char *command)
+{
+    size_t program = strcspn(command, " ");
+    for (size_t i = program; i > 0; i--)
+        if (command[i - 1] == '/' && i < program)
+            return command + i;
+    return command;
+}
+
 const char *wp_recorded_title(struct wp_pool *pool, const struct wp_facts *facts)
 {
     const char *command = facts->is_command ? wp_metadata_text(&facts->release_metadata, WP_RECORDED_COMMAND) : NULL;
@@ -30,7 +40,7 @@ const char *wp_recorded_title(struct wp_pool *pool, const struct wp_facts *facts
     command = command || !facts->is_command ? command : main_thread(facts);
     if (!command || !*command)
         return wp_pool_text(pool, facts->aggregate);
-    command = wp_pool_clip(pool, command, TITLE_BYTES);
+    command = wp_pool_clip(pool, without_folders(command), TITLE_BYTES);
     return view ? wp_pool_printf(pool, "%s, by %s", command, wp_pool_clip(pool, view + 1, TITLE_BYTES)) : command;
 }
 

@@ -5,6 +5,7 @@
 #include "common/intern.h"
 #include "reporter/display/humanize.h"
 #include "reporter/facts/page_context.h"
+#include "reporter/facts/recorded_title.h"
 #include "reporter/facts/stack_text.h"
 #include "reporter/page/page_window.h"
 #include "storage/report/trace.h"
@@ -162,6 +163,7 @@ int wp_page_exemplar(struct wp_display *display, const struct wp_facts *facts, u
     struct wp_pool *pool = &display->pool;
     bool is_stacks = display->page_id.page == WP_PAGE_EXEMPLAR;
     display->part = number;
+    display->subject = wp_recorded_title(pool, facts);
     display->title = fact->title;
     display->subtitle = wp_pool_printf(pool, "%s from %s, by thread %u of %s on %s",
         wp_human_duration(pool, fact->length_ns), wp_human_time(pool, fact->start_ns), fact->tid,

@@ -125,7 +125,7 @@ static void a_programs_own_functions_lead(void **state)
 static void a_title_says_what_was_recorded(void **state)
 {
     static const struct wp_metadata_fact rows[] = {{"host.builder.cpus", "2", "local", 1},
-        {WP_RECORDED_COMMAND, "make -j2 'all of it'", "local", 1}, {WP_RECORDED_LOAD, "3.1", "local", 1}};
+        {WP_RECORDED_COMMAND, "/usr/bin/make -j2 'all of it'", "local", 1}, {WP_RECORDED_LOAD, "3.1", "local", 1}};
     struct wp_facts facts;
     struct wp_buffer html = {0};
     (void)state;
