@@ -34,11 +34,12 @@
     (__extension__({                                                                                                   \
         __typeof__((end) + 0u) wp_low = (from), wp_high = (end);                                                       \
         while (wp_low < wp_high) {                                                                                     \
-            __typeof__(wp_low) at = wp_low + (wp_high - wp_low) / 2;                                                   \
+            const __typeof__(wp_low) wp_middle = wp_low + (wp_high - wp_low) / 2;                                      \
+            const __typeof__(wp_low) at = wp_middle; /* NOLINT(bugprone-macro-parentheses): a name */                  \
             if (is_before)                                                                                             \
-                wp_low = at + 1;                                                                                       \
+                wp_low = wp_middle + 1;                                                                                \
             else                                                                                                       \
-                wp_high = at;                                                                                          \
+                wp_high = wp_middle;                                                                                   \
         }                                                                                                              \
         wp_low;                                                                                                        \
     }))
