@@ -13,6 +13,8 @@ const char *wp_limit_name(enum wp_limit limit);
 /* Of host `home`; `number` is the aggregate's in the fleet. */
 int wp_aggregate_init(
     struct wp_aggregate *aggregate, struct wp_fleet *fleet, uint32_t home, uint32_t number, int64_t real_offset_ns);
+/* Frees all it holds, deltas that were closed and not written included, and zeroes it; zeroed is allowed. Before its
+ * fleet goes. */
 void wp_aggregate_fini(struct wp_aggregate *aggregate);
 /* A thread has an identity of interest from now on. */
 void wp_aggregate_add_base(struct wp_aggregate *aggregate, uint32_t thread);

@@ -13,6 +13,7 @@
 
 #define WP_EXEMPLAR_ROWS 60000u /* of each kind */
 
+/* One window of one aggregate while it is gathered. */
 struct wp_exemplar {
     struct wp_trace *trace;         /* owned */
     struct wp_fleet *fleet;         /* borrowed */
@@ -38,16 +39,20 @@ struct wp_exemplar {
     uint32_t host_room;
 };
 
+/* What is in the trace of one thread of a host. */
 struct wp_exemplar_row {
     uint32_t trace_thread; /* index + 1 in the trace, 0: not in it */
     uint32_t path;         /* control path + 1, 0: none */
     uint64_t until_ns;     /* runs and sleeps are in the trace up to here; its host's time */
 };
 
+/* Of the aggregate with that `bit`, on host `home`. `fleet` and `tree` are borrowed until wp_exemplar_fini(). -ENOMEM:
+ * it may be given to wp_exemplar_fini(), and to nothing else. */
 int wp_exemplar_init(
     struct wp_exemplar *exemplar, struct wp_fleet *fleet, uint32_t home, const struct wp_pathtree *tree, uint64_t bit);
 /* The control path of that thread is in it, whether pieces follow or not. */
 void wp_exemplar_path(struct wp_exemplar *exemplar, uint32_t host, uint32_t thread);
+/* Frees the trace, too, and zeroes it; zeroed is allowed. `pieces` stays the owner's. */
 void wp_exemplar_fini(struct wp_exemplar *exemplar);
 /* Starts afresh (a new window). */
 void wp_exemplar_clear(struct wp_exemplar *exemplar);
@@ -56,6 +61,8 @@ void wp_exemplar_begin(struct wp_exemplar *exemplar, uint64_t origin_ns, int64_t
 /* A piece of the control path that stands on thread `base` of host `base_host`. */
 void wp_exemplar_keep_piece(
     struct wp_exemplar *exemplar, uint32_t base_host, uint32_t base, const struct wp_piece_row *piece);
+/* The same if the piece is to be kept and there is room; else it is counted as omitted, as is one that ends before the
+ * window. Where `pieces` is set, wp_top_k_choose() comes first. */
 static inline void wp_exemplar_piece(
     struct wp_exemplar *exemplar, uint32_t base_host, uint32_t base, const struct wp_piece_row *piece)
 {

@@ -13,6 +13,7 @@ struct wp_exemplar;
 struct wp_reply;
 struct wp_slice;
 
+/* Frees all windows, written or not, as wp_exemplar_sample_clear() does; zeroed is allowed. */
 void wp_exemplar_sample_fini(struct wp_exemplar_sample *sampled);
 /* A request that came to `service`; its reply leaves now. */
 void wp_exemplar_sample_request(struct wp_aggregate *aggregate, const char *service, const struct wp_reply *reply);

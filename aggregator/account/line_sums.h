@@ -12,16 +12,19 @@
 
 #define WP_LINE_SITES 65536u /* of one delta; more are left out, and counted */
 
+/* What is known of one node of the tree. */
 struct wp_line_node {
     uint32_t row; /* + 1 of the sums, 0: none */
     uint8_t flags;
 };
 
+/* Time that stands on one node, by what the thread did. */
 struct wp_line_sum {
     uint64_t total_ns[WP_CATEGORIES];
     uint64_t run_ns, self_ns; /* of WP_UNDERSTOOD_FUNCTIONS */
 };
 
+/* Zeroed: none. */
 struct wp_line_sums {
     struct wp_line_node *nodes; /* by node of the tree; owned */
     uint32_t node_count, node_room;
@@ -33,6 +36,7 @@ struct wp_line_sums {
     uint64_t left_out, left_out_ns; /* sites that did not fit, and their time */
 };
 
+/* Frees the sums, flushed or not, and zeroes them; zeroed is allowed. */
 void wp_line_sums_fini(struct wp_line_sums *sums);
 /* Forgets what was not flushed, and which sites the report has. */
 void wp_line_sums_clear(struct wp_line_sums *sums);

@@ -24,6 +24,8 @@ bool wp_other_paths_follow(struct wp_aggregate *aggregate, const struct wp_sink 
 bool wp_other_paths_follow_asked(struct wp_aggregate *aggregate, uint64_t until_ns, const struct wp_sink *sink);
 /* Which ones of its own host were followed before that; the others' are forgotten by their own sessions. */
 void wp_other_paths_forget(struct wp_aggregate *aggregate, uint64_t horizon_ns);
+/* Frees the aggregate's lists of intervals that wait or are being followed; those followed are the fleet's. The lists
+ * are not zeroed: the aggregate is not used for anything after this. */
 void wp_other_paths_fini(struct wp_aggregate *aggregate);
 
 /* A host of another shard waited on what that thread of this host did: 0, -ENOBUFS (too much of that), -ENOMEM. */

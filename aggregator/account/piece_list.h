@@ -7,6 +7,7 @@
  */
 #include "aggregator/explain/explain_sink.h"
 
+/* One piece, as a window or a transaction needs it; times are in the clock of the host that was asked about. */
 struct wp_piece_row {
     uint32_t node, host, thread;
     enum wp_category category;
@@ -20,12 +21,14 @@ static inline uint64_t wp_piece_row_length(const struct wp_piece_row *row, uint6
     return row->end_ns > start_ns ? row->end_ns - start_ns : 0;
 }
 
+/* A copy of what is kept of a piece; borrows nothing of it. */
 static inline struct wp_piece_row wp_piece_row_of(const struct wp_piece *piece)
 {
     return (struct wp_piece_row){
         piece->node, piece->host, piece->thread, piece->category, piece->start_ns, piece->end_ns};
 }
 
+/* Zeroed: empty. */
 struct wp_piece_list {
     struct wp_piece_row *rows; /* as they came: latest first; owned */
     uint32_t count, room;
@@ -34,6 +37,7 @@ struct wp_piece_list {
 
 /* Takes pieces and nothing else: nothing is counted or marked, nobody is asked. */
 struct wp_sink wp_piece_list_sink(struct wp_piece_list *list);
+/* Frees the rows and empties the list; zeroed is allowed. A sink of the list may be used again. */
 void wp_piece_list_fini(struct wp_piece_list *list);
 
 #endif

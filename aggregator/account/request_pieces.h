@@ -21,6 +21,7 @@ struct wp_request_part { /* of a thread's time, explained at once */
     size_t first, end; /* its pieces */
 };
 
+/* What is kept of one piece; times are the host's. */
 struct wp_request_piece {
     uint32_t node, category;
     uint64_t start_ns, end_ns;
@@ -41,6 +42,7 @@ struct wp_request_pieces {
 
 /* An epoch begins: nothing is here. */
 void wp_request_pieces_clear(struct wp_request_pieces *pieces);
+/* Frees requests, parts and pieces and zeroes the struct; zeroed is allowed. */
 void wp_request_pieces_fini(struct wp_request_pieces *pieces);
 /* A request of a thread that ends in this epoch; a thread's come latest first, before what is explained. *first is the
  * thread's, 0 at the beginning. */
@@ -49,8 +51,13 @@ void wp_request_pieces_expect(struct wp_request_pieces *pieces, uint32_t *first,
 void wp_request_pieces_begin(struct wp_request_pieces *pieces, uint32_t first);
 /* [from, to) of it is explained now, to be followed by wp_request_pieces_close(). */
 void wp_request_pieces_open(struct wp_request_pieces *pieces, uint64_t from_ns, uint64_t to_ns);
+/* The part ends here; does nothing when none was opened, as where no request was expected in it. */
 void wp_request_pieces_close(struct wp_request_pieces *pieces);
+/* Copies a piece into the open part, whether or not it is settled; for wp_request_pieces_add(). No room or no memory:
+ * the part is dropped, and no more are kept in this epoch. */
 void wp_request_pieces_keep(struct wp_request_pieces *pieces, const struct wp_piece *piece);
+/* Keeps the piece if a part is open and the piece is of the explanation that goes on now, not repeated from earlier
+ * ones (is_settled). */
 static inline void wp_request_pieces_add(struct wp_request_pieces *pieces, const struct wp_piece *piece)
 {
     if (pieces->is_open && !piece->is_settled)

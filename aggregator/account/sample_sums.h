@@ -10,6 +10,7 @@
 
 struct wp_aggregate;
 
+/* Frees the sums and zeroes them; what was not flushed is in no report. Zeroed is allowed. */
 void wp_sample_sums_fini(struct wp_sample_sums *sums);
 /* The explainer's `piece`, of an aggregate as context. */
 void wp_sample_sums_add(void *aggregate, const struct wp_piece *piece);

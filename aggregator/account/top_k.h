@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* Zeroed: nothing was added. */
 struct wp_top_k {
     uint64_t *lengths; /* owned */
     uint32_t count, room;
@@ -17,12 +18,14 @@ struct wp_top_k {
     uint32_t ties;   /* and so many more of just that length */
 };
 
+/* One row more of that length; before wp_top_k_choose(). Out of memory: has_failed is set. */
 void wp_top_k_add(struct wp_top_k *top, uint64_t length);
 /* From here on wp_top_k_has answers for the longest `limit` of what was added. May be called again with another
  * limit. */
 void wp_top_k_choose(struct wp_top_k *top, uint32_t limit);
 /* Whether the next row is one of them. Of nothing that was chosen: always. */
 bool wp_top_k_has(struct wp_top_k *top, uint64_t length);
+/* Frees the lengths and zeroes the struct; zeroed is allowed. */
 void wp_top_k_fini(struct wp_top_k *top);
 
 #endif

@@ -10,12 +10,14 @@
 
 struct wp_aggregate;
 
+/* -ENOMEM: it may be given to wp_transactions_fini(), and to nothing else. */
 int wp_transactions_init(struct wp_transactions *transactions);
+/* Frees names and sums, and zeroes the struct; zeroed is allowed. */
 void wp_transactions_fini(struct wp_transactions *transactions);
-/* Files those whose reply left in what has just been accounted for: of each base thread, from its from_ns on up to its
- * until_ns. False: a part of them, as many as wp_fleet_pauses() allows. */
 /* An epoch that ends there begins to be accounted for: which pieces are kept for its transactions. */
 void wp_transactions_expect(struct wp_aggregate *aggregate, uint64_t until_ns);
+/* Files those whose reply left in what has just been accounted for: of each base thread, from its from_ns on up to its
+ * until_ns. False: a part of them, as many as wp_fleet_pauses() allows. */
 bool wp_transactions_file(struct wp_aggregate *aggregate);
 
 #endif

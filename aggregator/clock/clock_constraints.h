@@ -11,23 +11,29 @@
 
 #include <stdint.h>
 
+/* Ends are numbered from 1. Not thread safe. */
 struct wp_clock_constraints {
     struct wp_clocks *clocks;         /* borrowed */
     struct wp_clock_constraint *rows; /* owned; [0] unused */
     uint32_t count, room, free;
 };
 
+/* Allocates nothing; `clocks` gets what the ends say, and is borrowed until wp_clock_constraints_fini(). */
 void wp_clock_constraints_init(struct wp_clock_constraints *constraints, struct wp_clocks *clocks);
+/* Frees all ends, open or not, and zeroes the struct; zeroed is allowed. */
 void wp_clock_constraints_fini(struct wp_clock_constraints *constraints);
 /* One end of a connection, on a host with this clock. 0: no room for another one. */
 uint32_t wp_clock_constraints_open(struct wp_clock_constraints *constraints, uint32_t clock);
+/* Parts the end from its other one first, which stays open. The number may be given again. */
 void wp_clock_constraints_close(struct wp_clock_constraints *constraints, uint32_t end);
 /* The two are ends of one connection; they are not any more. */
 void wp_clock_constraints_join(struct wp_clock_constraints *constraints, uint32_t one, uint32_t other);
+/* Undoes a join, of both ends; one that is not joined is allowed. */
 void wp_clock_constraints_part(struct wp_clock_constraints *constraints, uint32_t one);
 /* For the first time bytes up to `position` left the host of that end / arrived there; by its own clock. */
 void wp_clock_constraints_left(
     struct wp_clock_constraints *constraints, uint32_t end, uint32_t position, uint64_t time_ns);
+/* The same for bytes that arrived; the clocks get a constraint if the other end is joined and its leaving is known. */
 void wp_clock_constraints_arrived(
     struct wp_clock_constraints *constraints, uint32_t end, uint32_t position, uint64_t time_ns);
 

@@ -20,6 +20,7 @@ struct wp_clock_chain { /* from below: of upper constraints, or of lower ones wi
     unsigned touched; /* the constraint that the extreme line passes through; only moves outward */
 };
 
+/* Whether a constraint says what the offset is at most or at least. */
 enum wp_clock_side { WP_UPPER, WP_LOWER };
 
 /* The two extreme lines, by enum wp_clock_side; of the lower side with the sign turned, so that both are "at most". */
@@ -28,11 +29,13 @@ struct wp_clock_hull_lines {
     double top[2];   /* height at the origin: the most that they allow */
 };
 
+/* Both hulls of one side of the origin. Owns nothing. */
 struct wp_clock_hull {
     struct wp_clock_chain chains[2]; /* by enum wp_clock_side */
     struct wp_clock_hull_lines lines;
 };
 
+/* Empties the hull, which needs it before the first use: zeroed is not empty. */
 void wp_clock_hull_init(struct wp_clock_hull *hull);
 /* `value`: what the offset is at most (upper) or at least (lower) at `distance` >= 0, in ns, no nearer than the one
  * before. False: no line agrees with it and with those before, or there is no room; the hull is as before. */

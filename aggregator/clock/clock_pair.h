@@ -14,6 +14,7 @@
 #define WP_CLOCK_HISTORY_NS (60 * WP_NS_PER_S)
 #define WP_CLOCK_POINTS 512u /* of one kind; when there are as many, old cells are reduced */
 
+/* What a constraint added to what was known. */
 enum wp_clock_news {
     WP_CLOCK_NOTHING, /* others say as much */
     WP_CLOCK_LATE,    /* older than the history */
@@ -21,6 +22,7 @@ enum wp_clock_news {
     WP_CLOCK_CONTRADICTION /* kept, but no clock that runs can fulfil it together with what was known */
 };
 
+/* Frees the points and zeroes the pair; zeroed is allowed. */
 void wp_clock_pair_fini(struct wp_clock_pair *pair);
 /* Takes in a constraint; `steps`: of the two hosts. */
 enum wp_clock_news wp_clock_pair_add(struct wp_clock_pair *pair, enum wp_clock_side side, struct wp_clock_point point,

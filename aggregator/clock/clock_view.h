@@ -27,6 +27,8 @@ bool wp_clock_view_at(const struct wp_clock_view *view, uint64_t at_ns, struct w
 
 /* A step between the two readings: the clock showed one before and the other one after it. */
 bool wp_clock_steps_between(const struct wp_clock_steps *steps, uint64_t a_ns, uint64_t b_ns);
+/* A step at that reading; one that is known is ignored. Of more than WP_CLOCK_STEPS the oldest are forgotten; `told`
+ * counts them, too. */
 void wp_clock_steps_add(struct wp_clock_steps *steps, uint64_t at_ns);
 
 #endif

@@ -11,7 +11,9 @@
 
 struct wp_clocks;
 
+/* -ENOMEM: *clocks is NULL. */
 int wp_clocks_create(struct wp_clocks **clocks);
+/* Frees all hosts' constraints; NULL is allowed. */
 void wp_clocks_destroy(struct wp_clocks *clocks);
 /* A host, or the aggregator itself; numbers are dense, from 0, and not used again. -ENOMEM. */
 int wp_clocks_add(struct wp_clocks *clocks, uint32_t *node);
@@ -24,6 +26,7 @@ void wp_clocks_message(struct wp_clocks *clocks, uint32_t from, uint64_t sent_ns
  * of after. The last 16 are remembered. */
 void wp_clocks_step(struct wp_clocks *clocks, uint32_t node, uint64_t at_ns);
 
+/* How one host's clock stands to another's at a moment. */
 struct wp_offset {
     int64_t offset_ns; /* to's time = from's time + offset */
     uint64_t bound_ns; /* the truth is no farther than this from offset */
@@ -34,6 +37,7 @@ struct wp_offset {
 /* False when no chain of usable two-sided constraints connects the two at that time. */
 bool wp_clocks_map(struct wp_clocks *clocks, uint32_t from, uint64_t at_ns, uint32_t to, struct wp_offset *offset);
 
+/* What wp_clocks_spans() is asked for. */
 struct wp_clock_range {
     uint32_t node, reference;
     uint64_t from_ns, to_ns; /* of node's clock */
@@ -43,6 +47,7 @@ struct wp_clock_range {
 size_t wp_clocks_spans(
     struct wp_clocks *clocks, const struct wp_clock_range *range, struct wp_clock_span *spans, size_t room);
 
+/* Of one host, since it was added. */
 struct wp_clock_health {
     uint64_t messages;        /* constraints that were taken in, sent or received */
     uint64_t refused;         /* absurd ones: to itself, or offsets of decades */
@@ -53,6 +58,7 @@ struct wp_clock_health {
     uint32_t condemned_peers; /* with whom it contradicts itself again and again */
     bool is_usable;           /* not condemned by all with whom it talks both ways */
 };
+/* False: there is no such node (any more), and *health is left alone. */
 bool wp_clocks_health(const struct wp_clocks *clocks, uint32_t node, struct wp_clock_health *health);
 
 #endif

@@ -12,6 +12,7 @@
 
 struct wp_timebox_note; /* of one timebox of one aggregate */
 
+/* Zeroed: none. */
 struct wp_timebox_notes {
     struct wp_timebox_note *rows; /* owned */
     size_t count;
@@ -23,10 +24,13 @@ int wp_timebox_notes_late(struct wp_timebox_notes *notes, const char *bucket, ui
 /* A session adds to it for the first time. -ENOMEM. The texts are borrowed. */
 int wp_timebox_notes_host(
     struct wp_timebox_notes *notes, const char *bucket, uint64_t timebox_s, const struct wp_host_session *session);
+/* Puts the metadata into the transaction, late counts added to what the store has: once a transaction. The notes stay.
+ * -ENOMEM, or an -errno of the store; err says why. */
 int wp_timebox_notes_write(const struct wp_timebox_notes *notes, struct wp_txn *txn,
     const struct wp_commit_options *options, struct wp_error *err);
 /* Adds what of them was late. */
 void wp_timebox_notes_count(const struct wp_timebox_notes *notes, struct wp_late_counts *counts);
+/* Frees the notes and zeroes them; zeroed is allowed. Sessions, buckets and names are the caller's. */
 void wp_timebox_notes_fini(struct wp_timebox_notes *notes);
 
 #endif

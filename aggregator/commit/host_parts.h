@@ -14,6 +14,7 @@
 
 struct wp_intern;
 
+/* Zeroed: no host has its own. */
 struct wp_host_parts {
     struct wp_intern *names; /* owned; made on first use */
     size_t count, limit;     /* limit: set by who owns it; 0: no host has */
@@ -21,6 +22,7 @@ struct wp_host_parts {
 
 /* Whether this host, by its name, has its own; it is given them if there is room (and memory). */
 bool wp_host_parts_has(struct wp_host_parts *parts, const char *hostname);
+/* Frees the names and zeroes the struct, limit included; zeroed is allowed. */
 void wp_host_parts_fini(struct wp_host_parts *parts);
 
 #endif

@@ -17,6 +17,8 @@ struct wp_aggregator_vitals_options {
     const struct wp_logger *logger;
 };
 
+/* Listens at `listen`. The struct is copied, what it points to is needed until wp_aggregator_vitals_close(). -ENOMEM,
+ * or as wp_health_open(); err says why, *vitals is left alone. */
 int wp_aggregator_vitals_open(
     struct wp_aggregator_vitals **vitals, const struct wp_aggregator_vitals_options *options, struct wp_error *err);
 /* NULL-safe, as the next ones. */

@@ -6,6 +6,7 @@
 
 struct wp_config;
 
+/* All settings of the daemon, with what they own. */
 struct wp_aggregator_options {
     struct wp_engine_options engine;
     struct wp_ingest_options ingest;
@@ -26,6 +27,8 @@ void wp_aggregator_options_parse(struct wp_aggregator_options *options, int argc
 /* Reads file and environment anew: true when log level, window and rules hold what is set now. The rules before are
  * gone then: the engine must have those of now (wp_engine_session_options) before it is asked for anything else. */
 bool wp_aggregator_options_reload(struct wp_aggregator_options *options, const struct wp_logger *logger);
+/* Frees rules, peers, labels and the configuration, which the strings in `engine` and `ingest` point into: after the
+ * engine. Only what wp_aggregator_options_parse() filled; nothing is zeroed. */
 void wp_aggregator_options_fini(struct wp_aggregator_options *options);
 
 #endif

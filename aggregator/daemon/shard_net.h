@@ -18,6 +18,7 @@ struct wp_shard_net_options {
 
 /* *net is NULL when there are no peers; all calls take that. */
 int wp_shard_net_open(struct wp_shard_net **net, const struct wp_shard_net_options *options, struct wp_error *err);
+/* Closes the links and destroys the shards' state: before the fleet and the server go. */
 void wp_shard_net_close(struct wp_shard_net *net);
 /* Takes in what came over the links. True: something came. */
 bool wp_shard_net_poll(struct wp_shard_net *net);

@@ -14,6 +14,7 @@
 
 struct wp_symbol_broker;
 
+/* Copied by wp_symbol_broker_create(); `context` is borrowed. */
 struct wp_symbol_broker_options {
     /* Sends to a collector; -errno: it is away. */
     int (*send)(void *context, uint32_t peer, enum wp_frame_type type, const uint8_t *raw, size_t size);
@@ -23,6 +24,7 @@ struct wp_symbol_broker_options {
     uint32_t places; /* to remember at most; 0: a million */
 };
 
+/* Counts since the start, and in the last row what is there now. */
 struct wp_symbol_broker_counts {
     uint64_t asked;   /* places that collectors asked for ... */
     uint64_t known;   /* ... of them answered from memory ... */
@@ -32,7 +34,6 @@ struct wp_symbol_broker_counts {
     uint32_t places, objects, waiting;
 };
 
-/* NULL: out of memory. */
 /* What a collector says. */
 struct wp_symbol_frame {
     uint32_t peer;
@@ -41,7 +42,9 @@ struct wp_symbol_frame {
     size_t size;
 };
 
+/* NULL: out of memory. Not thread safe; the callbacks are called from within the calls below. */
 struct wp_symbol_broker *wp_symbol_broker_create(const struct wp_symbol_broker_options *options);
+/* Names and open questions are dropped, nobody is answered; NULL is allowed. */
 void wp_symbol_broker_destroy(struct wp_symbol_broker *broker);
 /* A message of a collector. -EINVAL: it is none, err says why; -ENOMEM. */
 int wp_symbol_broker_take(
@@ -50,6 +53,7 @@ int wp_symbol_broker_take(
 int wp_symbol_broker_recall(struct wp_symbol_broker *broker, const uint8_t *raw, size_t size, struct wp_error *err);
 /* Readers that let others wait for too long are replaced. */
 void wp_symbol_broker_step(struct wp_symbol_broker *broker, uint64_t now_ms);
+/* A copy, as things stand. */
 struct wp_symbol_broker_counts wp_symbol_broker_counts(const struct wp_symbol_broker *broker);
 
 #endif

@@ -25,10 +25,12 @@ struct wp_vital_sums {
     double bound_s;  /* the greatest of those that are known */
 };
 
+/* All rows are allocated here. NULL: out of memory. */
 struct wp_vital_hosts *wp_vital_hosts_create(void);
 void wp_vital_hosts_destroy(struct wp_vital_hosts *hosts); /* NULL-safe */
 /* Looks at every session. What came in the last moments of one that is finished by the next look is in no sum. */
 void wp_vital_hosts_look(struct wp_vital_hosts *hosts, struct wp_engine *engine, uint64_t now_ns, uint64_t real_now_ns);
+/* As of the last look, zeros before the first; borrowed, and changed by the next look. */
 const struct wp_vital_sums *wp_vital_hosts_sums(const struct wp_vital_hosts *hosts);
 /* Appends the metrics of hosts and pairs as of the last look. */
 void wp_vital_hosts_put(const struct wp_vital_hosts *hosts, struct wp_buffer *out);

@@ -15,6 +15,7 @@ struct wp_checkpoints;
 /* Makes the folder. */
 int wp_checkpoints_open(struct wp_checkpoints **checkpoints, const char *folder, const char *shard,
     const struct wp_logger *logger, struct wp_error *err);
+/* The files stay, for the next start; NULL is allowed. */
 void wp_checkpoints_close(struct wp_checkpoints *checkpoints);
 /* Writes the session's checkpoint if there is one to be had that says more than the last; then session->acked_seq has
  * grown. Errors leave the last one in force. */

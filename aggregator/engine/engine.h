@@ -8,6 +8,7 @@
 #include "aggregator/commit/commit.h"
 #include "common/clock.h"
 
+/* Copied by wp_engine_create(); what it points to is borrowed for as long as the engine lives. */
 struct wp_engine_options {
     const char *store; /* root */
     const char *default_release, *shard;
@@ -43,8 +44,12 @@ struct wp_engine_options {
 
 struct wp_engine;
 
+/* Opens the store, and checkpoints if `resume` is set. `logger` is borrowed. -EINVAL: the shard's name is not an id;
+ * -ENOMEM; an -errno of the store or folder. err says why, *engine is left alone. Not thread safe. */
 int wp_engine_create(struct wp_engine **engine, const struct wp_engine_options *options, const struct wp_logger *logger,
     struct wp_error *err);
+/* Frees all sessions and closes the store. Commits nothing: wp_engine_commit() with `force` comes first. NULL is
+ * allowed; shards (shards.h) of its fleet go before it. */
 void wp_engine_destroy(struct wp_engine *engine);
 /* A peer says Hello (again): *welcome is what to answer. -EACCES: refuse it, with the reason in err. */
 int wp_engine_hello(struct wp_engine *engine, uint32_t peer, const struct wp_hello *hello, struct wp_welcome *welcome,
@@ -83,12 +88,14 @@ void wp_engine_acks(
 
 /* --- for those who watch it (aggregator_vitals.h) --- */
 
+/* As things stand; sessions, commits, shed ones and late reports since the engine was created. */
 struct wp_engine_counts {
     uint32_t live, ended;       /* sessions */
     uint64_t commits;           /* of a session each */
     uint64_t held_bytes, shed;  /* memory of all sessions; sessions that were ended for it */
     struct wp_late_counts late; /* came behind the end of its timebox by more than late_after_s */
 };
+/* Fills all of *counts; held_bytes is of the last look (held.h). */
 void wp_engine_count(const struct wp_engine *engine, struct wp_engine_counts *counts);
 /* Sessions that said Bye. */
 static inline uint32_t wp_engine_ended(const struct wp_engine *engine)
@@ -97,11 +104,13 @@ static inline uint32_t wp_engine_ended(const struct wp_engine *engine)
     wp_engine_count(engine, &counts);
     return counts.ended;
 }
+/* The engine's own, which goes with it. */
 struct wp_fleet *wp_engine_fleet(const struct wp_engine *engine);
 /* What all sessions go by. Other rules are taken up by those that live with wp_membership_anew. */
 struct wp_host_session_options *wp_engine_session_options(struct wp_engine *engine);
 /* Slots are numbered from 0; NULL: that one's session is finished. Valid until the engine is told something. */
 uint32_t wp_engine_slots(const struct wp_engine *engine);
+/* `slot` is below wp_engine_slots(). The session is the engine's. */
 struct wp_host_session *wp_engine_session(const struct wp_engine *engine, uint32_t slot);
 
 #endif

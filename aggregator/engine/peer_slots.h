@@ -40,6 +40,8 @@ struct wp_peer_slots {
     struct wp_intmap by_peer; /* peer -> index of its slot */
 };
 
+/* Frees the slots and nothing in them: the engine has destroyed sessions and cleared queues before. Zeroed is allowed;
+ * the struct is not zeroed. */
 void wp_peer_slots_fini(struct wp_peer_slots *slots);
 
 /* NULL: that peer has none. Valid until the next wp_peer_slots_add(). */

@@ -12,6 +12,7 @@
 
 #define WP_REPLAY_QUEUE_LIMIT 1024u /* batches of one session; more than its credit */
 
+/* Raw protobuf bytes of one batch; one allocation. */
 struct wp_replay_batch {
     struct wp_replay_batch *next;
     size_t size;
@@ -31,6 +32,7 @@ struct wp_replay_queue {
 int wp_replay_queue_put(struct wp_replay_queue *queue, const uint8_t *bytes, size_t size);
 /* The first one, which is the caller's to free; NULL: there is none. */
 struct wp_replay_batch *wp_replay_queue_take(struct wp_replay_queue *queue);
+/* Frees all batches and forgets a Bye behind them; the queue may be used again. Zeroed is allowed. */
 void wp_replay_queue_clear(struct wp_replay_queue *queue);
 
 #endif

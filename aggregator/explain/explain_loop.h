@@ -11,12 +11,14 @@
 
 struct wp_explainer;
 
+/* What is known of the end of a loop of sleeps. */
 enum wp_loop {
     WP_LOOP_NONE,  /* the sleep stands for itself */
     WP_LOOP_ENDED, /* what ended it is known */
     WP_LOOP_OPEN,  /* what ends it may still come */
 };
 
+/* How a loop of sleeps ended. */
 struct wp_loop_end {
     uint64_t ordinal; /* the sleep that was ended so; is_awake: the first one behind it */
     struct wp_slice
@@ -31,6 +33,7 @@ enum wp_loop wp_explain_loop(struct wp_explainer *x, uint32_t thread, uint64_t s
 
 /* The paper's rule: the start of the first, and the last, of the sleeps that are joined with this one. */
 uint64_t wp_explain_defacto_start(const struct wp_explainer *x, const struct wp_thread *thread, uint64_t slice);
+/* An ordinal; `slice` itself when none behind it is joined. Looks no further than the host's horizon. */
 uint64_t wp_explain_join_end(const struct wp_explainer *x, const struct wp_thread *thread, uint64_t slice);
 /* This one timed out, and the same sleep follows after a run that is longer than what still joins them, but not three
  * times as long. */

@@ -9,6 +9,8 @@ struct wp_explainer;
 struct wp_sink;
 struct wp_wait;
 
+/* Explains [from, to) of a sleep that a message ended, by the sender's time or its shard's answer; without a sender
+ * that is known it is WP_REMOTE_NOT_TRACED. Times are the present host's, within the wait. */
 void wp_wait_on_message(struct wp_explainer *x, const struct wp_wait *wait, uint64_t from_ns, uint64_t to_ns);
 
 /* A wait on a host of another shard that a message from one of ours ended; all times are those of ours. */

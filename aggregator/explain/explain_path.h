@@ -14,6 +14,7 @@ void wp_explain_on_path(struct wp_explainer *x, uint32_t node, uint32_t waker, u
  * asked). */
 void wp_explain_on_path_of(struct wp_explainer *x, uint32_t node, const struct wp_interval *interval, uint32_t identity,
     const struct wp_handover *by);
+/* Whether the thread of the present host was of interest then; thread 0, nobody, never is. */
 bool wp_explain_is_base(const struct wp_explainer *x, uint32_t thread, uint64_t at_ns);
 /* It is of the sleeper's process, whose progress the aggregate shows: it is followed whatever set it going
  * (docs/engine.md, "What a total is"). */
@@ -25,6 +26,7 @@ static inline uint32_t wp_explain_identity(const struct wp_thread *thread, uint6
     return ordinal == thread->slice_end ? thread->identity : wp_thread_slice(thread, ordinal)->identity;
 }
 
+/* Whether that identity of the present host is a base of the aggregate that is explained. */
 static inline bool wp_explain_is_of_interest(const struct wp_explainer *x, uint32_t identity)
 {
     return x->timeline->identities[identity].aggregates & x->base_bit;

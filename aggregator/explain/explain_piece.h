@@ -7,6 +7,8 @@
 
 /* The piece as it stands in the present host; it is completed on the way. */
 void wp_explain_emit(struct wp_explainer *x, struct wp_piece *piece);
+/* A wait for another host: told to the sink, and recorded if a slice is. The struct is copied, the host names are
+ * borrowed. */
 void wp_explain_crossed(struct wp_explainer *x, const struct wp_crossed *crossed);
 /* A bound bit so often, and so much time was explained otherwise for it. */
 void wp_explain_limit(struct wp_explainer *x, enum wp_limit limit, uint64_t count, uint64_t ns);
@@ -39,6 +41,7 @@ static inline void wp_wait_unaccounted(
             .is_uncertain = wait->slice->flags & WP_SLICE_UNCERTAIN || wait->slice->is_inferred});
 }
 
+/* How a part of a sleep is shown; `text` is copied. */
 struct wp_wait_label {
     enum wp_frame_style style;
     const char *text;

@@ -4,6 +4,7 @@
 /* Where the walk is: on a host, whose clock is not home's. Private to the explanation. */
 #include "aggregator/explain/explain_types.h"
 
+/* Where the walk was before wp_explain_enter(). */
 struct wp_explain_place {
     uint32_t host;
     struct wp_timeline *timeline;
@@ -12,6 +13,7 @@ struct wp_explain_place {
 
 /* Goes to that host, whose time is the present host's plus offset; the place to come back to. */
 struct wp_explain_place wp_explain_enter(struct wp_explainer *x, uint32_t host, int64_t offset_ns);
+/* Goes back to where that call was made; places are left in the reverse order of entering. */
 void wp_explain_leave(struct wp_explainer *x, const struct wp_explain_place *place);
 /* Facts of the present host behind this do not count. */
 static inline uint64_t wp_explain_horizon(const struct wp_explainer *x)

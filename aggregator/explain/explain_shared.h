@@ -44,11 +44,14 @@ bool wp_shared_begin(struct wp_explainer *x, struct wp_shared_use *use);
 bool wp_shared_repeat(struct wp_explainer *x, struct wp_shared_use *use);
 /* The next slice is going to be walked; true: recorded, too, until wp_shared_recorded() with its ordinal. */
 bool wp_shared_record(struct wp_explainer *x, struct wp_shared_use *use);
+/* Ends the recording of that slice: keeps what was found, or drops it if it was refused meanwhile. */
 void wp_shared_recorded(struct wp_explainer *x, struct wp_shared_use *use, uint64_t ordinal);
 
 /* --- while a slice is recorded (x->recording) --- */
 void wp_shared_piece(struct wp_explainer *x, const struct wp_piece *piece);
+/* Copies it, unless the slice was refused; the host names are borrowed. */
 void wp_shared_crossed(struct wp_explainer *x, const struct wp_crossed *crossed);
+/* The same; WP_LIMIT_WIDTH and WP_LIMIT_BUDGET refuse the slice, since they depend on the sleeper. */
 void wp_shared_limit(struct wp_explainer *x, enum wp_limit limit, uint64_t count, uint64_t ns);
 /* That thread of the present host waits, and stands in the pseudo-stack below the recorded slice only. */
 bool wp_shared_is_below(const struct wp_explainer *x, uint32_t thread);
@@ -58,6 +61,8 @@ void wp_shared_met(const struct wp_explainer *x, uint32_t thread);
 void wp_shared_refuse(const struct wp_explainer *x, bool is_own);
 /* What was found holds while causes count that are older than neither: after_ns < wp_explain_oldest() <= until_ns. */
 #define WP_SHARED_ALWAYS INT64_MAX
+/* Times are the present host's; -WP_SHARED_ALWAYS and WP_SHARED_ALWAYS: no bound. Of several calls for one slice the
+ * narrowest bounds hold. */
 void wp_shared_holds(const struct wp_explainer *x, int64_t after_ns, int64_t until_ns);
 
 /* --- of the whole --- */
@@ -67,6 +72,7 @@ void wp_shared_settle(struct wp_explainer *x, const struct wp_sink *sink);
 void wp_shared_clear(struct wp_explainer *x);
 /* An explanation begins: when too much is recorded it is emitted and forgotten. */
 void wp_shared_bound(struct wp_explainer *x);
+/* Frees all that is recorded; what wp_shared_settle() has not emitted is lost. Nothing recorded yet is allowed. */
 void wp_shared_fini(struct wp_explainer *x);
 
 #endif

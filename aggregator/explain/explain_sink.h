@@ -21,6 +21,7 @@ struct wp_layer {           /* of a pseudo-stack: a process */
     uint32_t thread;        /* whose time it is; 0 with FOREIGN and ASKERS */
 };
 
+/* A part of the time that is explained, and what it was spent on. */
 struct wp_piece {
     uint32_t node;         /* in the tree */
     uint32_t host, thread; /* number and index of the thread on top */
@@ -44,6 +45,7 @@ struct wp_crossed {
     uint64_t times;                 /* so many of it; 0 stands for 1 */
 };
 
+/* The bounds of an explanation; wp_limit_name() has their names. */
 enum wp_limit {
     WP_LIMIT_DEPTH,
     WP_LIMIT_WIDTH,
@@ -72,24 +74,28 @@ struct wp_sink {
     bool asks;   /* other shards are asked; else what they have answered is all there is */
 };
 
+/* Hands the piece to the taker; nothing is done where the sink takes none, here and below. */
 static inline void wp_sink_piece(const struct wp_sink *sink, const struct wp_piece *piece)
 {
     if (sink->piece)
         sink->piece(sink->context, piece);
 }
 
+/* The same for a wait on another host. */
 static inline void wp_sink_crossed(const struct wp_sink *sink, const struct wp_crossed *crossed)
 {
     if (sink->crossed)
         sink->crossed(sink->context, crossed);
 }
 
+/* The same for a bound: how often it bit, and the time that it touched. */
 static inline void wp_sink_limit(const struct wp_sink *sink, enum wp_limit limit, uint64_t count, uint64_t ns)
 {
     if (sink->limit)
         sink->limit(sink->context, limit, count, ns);
 }
 
+/* False where the sink has no such callback: pieces may come in any order, and added up (`times`). */
 static inline bool wp_sink_wants_each(const struct wp_sink *sink)
 {
     return sink->wants_each && sink->wants_each(sink->context);

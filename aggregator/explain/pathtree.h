@@ -13,6 +13,7 @@
 
 #include <stdbool.h>
 
+/* One frame, by ids of the tree's strings. */
 struct wp_path_frame {
     uint32_t style;        /* enum wp_frame_style */
     uint32_t name, object; /* string ids */
@@ -20,6 +21,7 @@ struct wp_path_frame {
     bool is_inlined;       /* into the frame below */
 };
 
+/* Grows only, until wp_pathtree_fini(). Not thread safe. */
 struct wp_pathtree {
     struct wp_intern *strings;
     struct wp_path_frame *frames; /* [0] unused */
@@ -31,12 +33,16 @@ struct wp_pathtree {
     bool leaves_lines_out; /* frames with another line are the same; set before the first */
 };
 
+/* -ENOMEM: nothing is left to free. */
 int wp_pathtree_init(struct wp_pathtree *tree);
+/* Frees strings, frames and nodes, and zeroes the tree; zeroed is allowed. */
 void wp_pathtree_fini(struct wp_pathtree *tree);
+/* The frame's id, made when new, with no line. The strings are copied; `object` NULL is "". */
 uint32_t wp_pathtree_frame(struct wp_pathtree *tree, enum wp_frame_style style, const char *name, const char *object);
 /* The same frame at a line of a source file (""; 0: not known), inlined or not. */
 uint32_t wp_pathtree_at_line(
     struct wp_pathtree *tree, uint32_t frame, const char *file, uint32_t line, bool is_inlined);
+/* The node's id, made when new; UINT32_MAX also if `parent` or `frame` is that. The arrays of the tree may move. */
 uint32_t wp_pathtree_child(struct wp_pathtree *tree, uint32_t parent, uint32_t frame);
 
 #endif

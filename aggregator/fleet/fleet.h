@@ -17,16 +17,19 @@
 #define WP_FRAME_REFERENCE UINT32_MAX  /* the aggregator's clock */
 #define WP_FRAME_NONE (UINT32_MAX - 1) /* not looked for yet; else a host's number: about that one's clock */
 
+/* [start, end) of one thread's time. */
 struct wp_interval {
     uint32_t host, thread;
     uint64_t start_ns, end_ns; /* the host's own clock */
 };
 
+/* Zeroed: none. Who has it frees `rows`. */
 struct wp_intervals {
     struct wp_interval *rows; /* owned */
     uint32_t count, room;
 };
 
+/* A session, or a host of another shard, at its number; all times are ns. */
 struct wp_fleet_host {
     struct wp_timeline *timeline; /* borrowed; NULL: it left */
     const char *hostname;         /* borrowed */
@@ -61,6 +64,7 @@ struct wp_fleet_host {
 
 #define WP_FLEET_LIMITS 8u
 
+/* Filled by wp_fleet_create(); the owner of the fleet sets what paces it. */
 struct wp_fleet {
     struct wp_fleet_host *hosts; /* owned */
     uint32_t count, room;
@@ -92,11 +96,15 @@ struct wp_fleet {
     struct wp_intervals followed[WP_AGGREGATES]; /* of the recent past, by aggregate: never counted twice */
 };
 
+/* With the aggregator's own clock, and 5 s of give_up_ns. -ENOMEM: *fleet is left alone. */
 int wp_fleet_create(struct wp_fleet **fleet);
+/* After all hosts have left, since sessions refer to it; frees neither timelines nor shards. NULL is allowed. */
 void wp_fleet_destroy(struct wp_fleet *fleet);
 /* Gives the timeline its host number. -ENOSPC: too many hosts. */
 int wp_fleet_join(
     struct wp_fleet *fleet, struct wp_timeline *timeline, const char *hostname, int64_t real_offset_ns, uint32_t *host);
+/* A host that joined. Its connections, clock and followed intervals are forgotten; its timeline stays the owner's. The
+ * number may be given again, with another generation. */
 void wp_fleet_leave(struct wp_fleet *fleet, uint32_t host);
 /* The bit number of the aggregate in that release, made when new; -ENOSPC: there are 64 others. */
 int wp_fleet_aggregate(struct wp_fleet *fleet, const char *name, const char *release);
@@ -118,6 +126,7 @@ static inline bool wp_fleet_pauses(const struct wp_fleet *fleet)
 
 /* 0 or -ENOMEM. */
 int wp_intervals_add(struct wp_intervals *intervals, const struct wp_interval *interval);
+/* By host, thread, start and end; one look at each if they are in order. */
 void wp_intervals_sort(struct wp_intervals *intervals);
 
 #endif

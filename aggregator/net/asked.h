@@ -14,6 +14,7 @@
 #define WP_ASKED_SPAN_NS                                                                                               \
     (10 * WP_NS_PER_S) /* one that was last sent before that does not count: a restart does not know it */
 
+/* A request of a thread that waits for its answer. */
 struct wp_asked_request {
     uint64_t sent_ns; /* the last send; 0: none */
     uint32_t socket;
@@ -28,21 +29,27 @@ struct wp_answer {
     uint32_t socket, end; /* position behind that byte */
 };
 
+/* The last answers that one thread read. */
 struct wp_answers {
     struct wp_answer *rows; /* owned */
     struct wp_message_ring ring;
 };
 
+/* Embedded; zeroed is not enough, wp_asked_init() comes first. */
 struct wp_asked {
     struct wp_idtable threads; /* WP_ASKED requests each, by thread index */
     struct wp_idtable answers; /* struct wp_answers, by thread index */
     size_t answer_bytes;
 };
 
+/* Allocates nothing. */
 void wp_asked_init(struct wp_asked *asked);
+/* Forgets all threads and frees the tables; it may be used again. */
 void wp_asked_fini(struct wp_asked *asked);
 /* The thread of that index is gone. */
 void wp_asked_forget(struct wp_asked *asked, uint32_t thread);
+/* The thread sent something on a connection that its side opened: it is outstanding since then. Out of memory: it is
+ * not remembered. */
 void wp_asked_send(struct wp_asked *asked, uint32_t thread, uint32_t socket, uint64_t time_ns);
 /* What it had asked for there has come, or never will. */
 void wp_asked_answer(struct wp_asked *asked, uint32_t thread, uint32_t socket);
@@ -56,8 +63,10 @@ void wp_asked_read(struct wp_asked *asked, uint32_t thread, const struct wp_answ
 struct wp_answer_wanted {
     uint64_t after_ns, until_ns, asked_ns;
 };
+/* False: there is none, and *answer and *passed are left alone. */
 bool wp_asked_answered(const struct wp_asked *asked, uint32_t thread, const struct wp_answer_wanted *wanted,
     struct wp_answer *answer, uint32_t *passed);
+/* What is held on the heap. */
 size_t wp_asked_bytes(const struct wp_asked *asked);
 
 #endif

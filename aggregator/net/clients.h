@@ -19,21 +19,28 @@ struct wp_asked_place {
     uint16_t syscall; /* number + 1 */
 };
 
+/* A thread that was asked at one place, and when. */
 struct wp_client_server {
     uint64_t asked_ns[WP_CLIENT_TIMES]; /* time n at n % WP_CLIENT_TIMES, each of another second */
     struct wp_asked_place place;        /* server 0: no entry */
     uint32_t count;                     /* of times, those forgotten included */
 };
 
+/* Embedded; wp_clients_init() comes first. */
 struct wp_clients {
     struct wp_idtable threads; /* WP_CLIENT_SERVERS of struct wp_client_server, by thread index of the client */
 };
 
+/* Allocates nothing. */
 void wp_clients_init(struct wp_clients *clients);
+/* Forgets all threads; it may be used again. */
 void wp_clients_fini(struct wp_clients *clients);
 /* The thread of that index is gone. */
 void wp_clients_forget(struct wp_clients *clients, uint32_t client);
+/* What is held on the heap. */
 size_t wp_clients_bytes(const struct wp_clients *clients);
+/* The client asked the thread of that place, which is copied; of one second only the first time is kept. Out of memory:
+ * it is not remembered. */
 void wp_clients_ask(struct wp_clients *clients, uint32_t client, const struct wp_asked_place *place, uint64_t time_ns);
 /* The latest time that is remembered at which the client asked that server before `before_ns`, and where that slept
  * then; 0: none. Of several places the one asked last. */

@@ -9,10 +9,12 @@
 
 #define WP_DATAGRAM_NOBODY UINT32_MAX
 
+/* Zeroed: none. */
 struct wp_datagrams {
     struct wp_intmap sent[2], taken[2]; /* key -> host; [0] is filled, [1] is what was in it before */
 };
 
+/* Frees all maps; zeroed is allowed. */
 void wp_datagrams_fini(struct wp_datagrams *datagrams);
 /* It left that host; where it arrived, if that is known already. */
 uint32_t wp_datagrams_sent(struct wp_datagrams *datagrams, uint64_t key, uint32_t host);

@@ -15,6 +15,7 @@ struct wp_end_link { /* with the same key: the older one, the newer one */
     uint32_t next, before;
 };
 
+/* One end of a connection. */
 struct wp_end {
     uint64_t sequence; /* own initial sequence number | the other's << 32; 0 unknown */
     uint32_t host, socket;
@@ -38,6 +39,7 @@ struct wp_end_place {
     bool has_sent, has_arrived;
 };
 
+/* All ends, and how they are found. */
 struct wp_ends {
     struct wp_end *rows;                          /* owned; [0] is unused */
     struct wp_end_place *places;                  /* owned; [0] is unused */
@@ -48,7 +50,9 @@ struct wp_ends {
     uint32_t sequence_mask, sequence_count;
 };
 
+/* Allocates nothing. */
 void wp_ends_init(struct wp_ends *ends);
+/* Frees all ends; it is as after wp_ends_init() then. */
 void wp_ends_fini(struct wp_ends *ends);
 /* Both are copied. The end's number; 0: no memory. */
 uint32_t wp_ends_add(struct wp_ends *ends, const struct wp_end *end, const struct wp_end_place *place);
@@ -58,9 +62,11 @@ void wp_ends_remove(struct wp_ends *ends, uint32_t index, uint32_t nobody);
 int wp_ends_number(struct wp_ends *ends, uint32_t index, uint64_t sequence);
 /* It is not found by its numbers any more, which stay known; by its address. */
 void wp_ends_unnumber(struct wp_ends *ends, uint32_t index);
+/* It is not found by its address any more, and what its place held is gone; one without a place is allowed. */
 void wp_ends_unplace(struct wp_ends *ends, uint32_t index);
 /* The newest one with that key, 0: none; older ones are linked to it. */
 uint32_t wp_ends_by_sequence(const struct wp_ends *ends, uint64_t sequence);
+/* The same by the address, of those that have a place. */
 uint32_t wp_ends_by_address(const struct wp_ends *ends, struct wp_intkey address);
 
 /* NULL: it has none. */

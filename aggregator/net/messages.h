@@ -8,8 +8,13 @@
  */
 #include "aggregator/net/messages_types.h"
 
+/* Sockets that are forgotten are forgotten in `dictionary`, too, which is borrowed until wp_messages_fini(). Allocates
+ * nothing and returns 0. */
 int wp_messages_init(struct wp_messages *messages, struct wp_dictionary *dictionary);
+/* Frees sockets, rings and replies, and zeroes the struct; zeroed is allowed. Dictionary and connections stay. */
 void wp_messages_fini(struct wp_messages *messages);
+/* A SOCK event, or WP_EVENT_LOCAL, in the order of time; `thread`: index of the task, 0 not known. Goes on to
+ * `connections` where that is set. Out of memory: it is not remembered. */
 void wp_messages_event(struct wp_messages *messages, const struct wp_event *event, uint32_t thread);
 
 /* Forgets sockets that were over before `horizon_ns`, here and in the dictionary, what those remember that are half
@@ -38,6 +43,7 @@ uint64_t wp_messages_position(const struct wp_messages *messages, uint32_t id, u
  */
 bool wp_messages_sent(
     const struct wp_messages *messages, uint32_t id, uint32_t position, uint64_t arrival_ns, struct wp_send *send);
+/* Which end opened the connection; UNKNOWN also for a socket of which nothing is known. */
 enum wp_opener wp_messages_opener(const struct wp_messages *messages, uint32_t id);
 /* The last send before that. */
 bool wp_messages_last_send(const struct wp_messages *messages, uint32_t id, uint64_t before_ns, struct wp_send *send);

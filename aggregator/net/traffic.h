@@ -22,6 +22,7 @@ struct wp_traffic_alone {
     uint32_t messages, ambiguous;
 };
 
+/* Zeroed: none. */
 struct wp_traffics {
     struct wp_traffic *rows; /* owned */
     struct wp_intmap index;
@@ -34,6 +35,7 @@ struct wp_traffic *wp_traffics_row(struct wp_traffics *traffics, uint32_t to, ui
 void wp_traffics_move(struct wp_traffics *traffics, uint32_t to, uint32_t from, struct wp_traffic_alone *alone);
 /* The host's number will be another one's. */
 void wp_traffics_forget(struct wp_traffics *traffics, uint32_t host);
+/* Frees the rows and zeroes the struct; zeroed is allowed. */
 void wp_traffics_fini(struct wp_traffics *traffics);
 
 #endif

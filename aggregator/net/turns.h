@@ -9,29 +9,36 @@
 #include "common/idtable.h"
 #include "proto/event.h"
 
+/* One read or write of a thread on a unix stream. */
 struct wp_turn {
     uint64_t time_ns;
     uint32_t connection; /* number */
     uint32_t is_read;
 };
 
+/* The turns of one thread. */
 struct wp_turn_list {
     struct wp_turn *rows; /* owned */
     struct wp_message_ring ring;
 };
 
+/* Embedded; wp_turns_init() comes first. */
 struct wp_turns {
     struct wp_idtable threads; /* struct wp_turn_list, by thread index */
     size_t row_bytes;
 };
 
+/* Allocates nothing. */
 void wp_turns_init(struct wp_turns *turns);
+/* Forgets all threads and frees the table; it may be used again. */
 void wp_turns_fini(struct wp_turns *turns);
 /* The thread of that index is gone. */
 void wp_turns_forget(struct wp_turns *turns, uint32_t thread);
+/* What is held on the heap. */
 size_t wp_turns_bytes(const struct wp_turns *turns);
 /* WP_EVENT_LOCAL of the thread of that index, 0: not known. */
 void wp_turns_event(struct wp_turns *turns, const struct wp_event *event, uint32_t thread);
+/* Copies a turn that is not before the thread's last one. Out of memory: it is not remembered. */
 void wp_turns_add(struct wp_turns *turns, uint32_t thread, const struct wp_turn *turn);
 /* The last read of the thread on that connection before `before_ns`, of its last 1,024 turns; *other: the last read on
  * another one before that, its time 0 when there is none. False: none is known. */

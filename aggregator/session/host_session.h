@@ -14,6 +14,7 @@ uint64_t wp_host_session_timebox(const struct wp_host_session *session, uint64_t
 /* `hello` is copied. The session's release is the hello's, or `default_release`. */
 int wp_host_session_create(struct wp_host_session **session, const struct wp_hello *hello, const char *default_release,
     const struct wp_host_session_options *options, const struct wp_logger *logger, struct wp_error *err);
+/* Leaves the fleet and frees all; deltas that were not committed are lost. Before its fleet goes; NULL is allowed. */
 void wp_host_session_destroy(struct wp_host_session *session);
 /* Takes one decoded batch and resolves the epochs that its events have passed. A batch that was taken before is ignored
  * (0); a gap is -ESTALE; a bad one -EINVAL, and the session is then in the state before it. */
@@ -26,6 +27,7 @@ void wp_host_session_close(struct wp_host_session *session);
  * session is over; other -errno: there is no room. */
 int wp_host_session_follow(
     struct wp_host_session *session, const char *aggregate, const char *release, const struct wp_interval *interval);
+/* For a checkpoint that is read: copies the row, whose aggregate is one of the session's. -ENOMEM. */
 int wp_host_session_add_late(struct wp_host_session *session, const struct wp_late_thread *late);
 
 /* How far it has come since it began, ns of the host. */

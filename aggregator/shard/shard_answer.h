@@ -9,6 +9,7 @@ struct wp_shard_answer;
 
 /* `tree` is the explainer's, borrowed. NULL: out of memory. */
 struct wp_shard_answer *wp_shard_answer_create(const struct wp_pathtree *tree);
+/* Drops what was gathered, and invalidates its sink and paths; NULL is allowed. */
 void wp_shard_answer_destroy(struct wp_shard_answer *answer);
 /* Gathers pieces, paths, messages and bounds that bit; asks no other shard. */
 struct wp_sink wp_shard_answer_sink(struct wp_shard_answer *answer);

@@ -9,7 +9,10 @@
  */
 #include "aggregator/peer/shard_types.h"
 
+/* Options are copied; fleet and context are borrowed, and fleet->shards is set. -E2BIG: more than WP_SHARD_LINKS links;
+ * -EIO: no random bytes; -ENOMEM. err says why, *shards is left alone. */
 int wp_shards_create(struct wp_shards **shards, const struct wp_shards_options *options, struct wp_error *err);
+/* Foreign hosts leave the fleet, fleet->shards is NULL then; before the fleet goes. NULL is allowed. */
 void wp_shards_destroy(struct wp_shards *shards);
 /* The time (the fleet's now_ns) has gone on: tells facts, asks, answers what can be answered, gives up. A few times a
  * second at least; each answer waits for one. */
@@ -31,15 +34,19 @@ bool wp_shards_are_done(const struct wp_shards *shards);
 
 /* --- for those who watch --- */
 
+/* Since they were created; borrowed, and changed by what comes next. */
 const struct wp_shard_counts *wp_shards_counts(const struct wp_shards *shards);
 
+/* Of one other shard; `name` is borrowed. */
 struct wp_shard_state {
     const char *name;
     bool is_up;
     uint32_t hosts, open; /* its hosts here; questions out */
     uint64_t bound_ns;    /* of its clock to ours; UINT64_MAX unknown */
 };
+/* Shards that are known, up or not; they keep their index. */
 uint32_t wp_shards_count(const struct wp_shards *shards);
+/* `index` is below wp_shards_count(). Fills all of *state. */
 void wp_shards_state(const struct wp_shards *shards, uint32_t index, struct wp_shard_state *state);
 
 #endif

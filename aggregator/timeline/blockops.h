@@ -13,6 +13,7 @@
 #define WP_BLOCKOPS_LATER_NS                                                                                           \
     (35 * WP_NS_PER_S) /* beyond a host's history: what is kept of it for others is at most 30 s */
 
+/* One operation; times are the host's. */
 struct wp_blockop {
     uint64_t insert_ns, issue_ns, done_ns; /* 0: not (yet) seen */
     uint64_t key, sector;
@@ -26,6 +27,7 @@ struct wp_blockop {
     uint8_t flags; /* WP_BLOCK_* */
 };
 
+/* The operations of one host. Not thread safe. */
 struct wp_blockops {
     struct wp_blockop *ops; /* ring of the last ones, owned, grown up to its limit while what it holds is young enough
                                to be asked for */
@@ -45,8 +47,12 @@ struct wp_blockops {
 size_t wp_blockops_bytes(const struct wp_blockops *blockops);
 /* The thread of that index is gone. */
 void wp_blockops_forget_thread(struct wp_blockops *blockops, uint32_t thread);
+/* -ENOMEM. wp_blockops_fini() may follow in any case. */
 int wp_blockops_init(struct wp_blockops *blockops);
+/* Frees ring and maps, and zeroes the struct; zeroed is allowed. */
 void wp_blockops_fini(struct wp_blockops *blockops);
+/* Takes a BLOCK event, in the order of time; others are ignored. `thread`: index of the task, 0 not known. Out of
+ * memory the ring does not grow, and older operations go. */
 void wp_blockops_event(struct wp_blockops *blockops, const struct wp_event *event, uint32_t thread);
 /* The number (never 0) of the operation that has this key now: keys are used again as soon as a request is done. 0:
  * none. */

@@ -10,15 +10,18 @@
 
 #define WP_DROP_SPANS 4096u
 
+/* One interval, in the session's time. */
 struct wp_drop_span {
     uint64_t from_ns, to_ns; /* [from, to) */
 };
 
+/* Zeroed: none. */
 struct wp_drop_spans {
     struct wp_drop_span *rows; /* owned */
     uint32_t count, room;
 };
 
+/* Frees the rows and zeroes the struct; zeroed is allowed. */
 void wp_drop_spans_fini(struct wp_drop_spans *spans);
 /* Something was lost in [from, to], which may be one instant. */
 void wp_drop_spans_add(struct wp_drop_spans *spans, uint64_t from_ns, uint64_t to_ns);

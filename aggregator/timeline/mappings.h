@@ -28,6 +28,7 @@ struct wp_mappings {        /* init with {0} */
 
 /* What it takes of memory. */
 size_t wp_mappings_bytes(const struct wp_mappings *mappings);
+/* Frees all, news that were not written included, and zeroes the struct; zeroed is allowed. */
 void wp_mappings_fini(struct wp_mappings *mappings);
 /* After the timeline has taken it. */
 void wp_mappings_event(struct wp_mappings *mappings, const struct wp_timeline *timeline, const struct wp_event *event);

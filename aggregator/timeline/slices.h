@@ -4,6 +4,8 @@
 /* The slices and samples of threads in their rings: made, found, forgotten. */
 #include "aggregator/timeline/timeline_types.h"
 
+/* Puts a sample in its place in the order of time, which is near the end. Out of memory: timeline->failed is set, and
+ * the sample is lost. Pointers to samples become invalid. */
 void wp_timeline_push_sample(struct wp_timeline *timeline, struct wp_thread *thread, uint64_t time_ns, uint32_t stack);
 /* Forgets slices and samples that end before `horizon_ns`, but the last of each thread. */
 void wp_timeline_forget(struct wp_timeline *timeline, uint64_t horizon_ns);

@@ -18,6 +18,8 @@ static inline uint16_t wp_taken_sleep_mark(uint64_t bit)
 {
     return (uint16_t)(1u << (__builtin_ctzll(bit) + 8) % 16);
 }
+/* Marks the sleep if [from, to), in the host's time, covers at least half of it up to the waking; else it does nothing.
+ * `bit` is the aggregate's. */
 void wp_slice_slept(struct wp_slice *slice, uint64_t from_ns, uint64_t to_ns, uint64_t bit);
 /* One holds this interval, without looking at it (it was followed before, or a bound bit). */
 void wp_slices_followed(const struct wp_thread *thread, uint64_t from_ns, uint64_t to_ns, uint64_t bit);

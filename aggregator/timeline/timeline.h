@@ -9,7 +9,9 @@
  */
 #include "aggregator/timeline/timeline_types.h"
 
+/* `dictionary` is the session's, borrowed until wp_timeline_fini(). -ENOMEM: nothing is left to free. */
 int wp_timeline_init(struct wp_timeline *timeline, struct wp_dictionary *dictionary);
+/* Frees threads, messages and block operations, and zeroes it; zeroed is allowed. The dictionary stays. */
 void wp_timeline_fini(struct wp_timeline *timeline);
 /* Takes one event; events of a session come in time order (a late one is taken at the session's time, counted). */
 void wp_timeline_event(struct wp_timeline *timeline, const struct wp_event *event);
@@ -28,6 +30,7 @@ static inline bool wp_thread_is_dead(const struct wp_thread *thread, uint64_t at
     return wp_thread_slice(thread, thread->slice_end - 1)->end_ns <= at_ns;
 }
 
+/* What the thread was called; "" when not known. Borrowed from the dictionary. `identity` is below identity_count. */
 const char *wp_timeline_comm(const struct wp_timeline *timeline, uint32_t identity);
 
 #endif

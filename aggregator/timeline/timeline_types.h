@@ -16,6 +16,7 @@
     20000u /* a sample may come this long after its run ended (RSP paper, 5.2), if nothing else is set */
 #define WP_EARLY_WAKING_NS 100000u /* a waking may be stamped this long before the switch-out that it ends */
 
+/* Bits of a slice's `flags`. */
 enum wp_slice_flag {
     WP_SLICE_BORN = 1,      /* the thread's first: out == wake == birth, waker = creator */
     WP_SLICE_EXEC = 2,      /* no sleep: exec began a new identity */
@@ -58,6 +59,7 @@ struct wp_slice {
 _Static_assert(sizeof(struct wp_slice) == 64, "a slice is a line of the cache");
 _Static_assert(WP_STATES <= 8 && WP_CAUSES <= 8, "three bits");
 
+/* What a waking event says, until it ends a sleep. */
 struct wp_waking {
     uint64_t time_ns, a; /* a, d: as cause_a, cause_d of a slice */
     uint32_t waker, d;
@@ -67,6 +69,7 @@ struct wp_waking {
     bool in_irq;
 };
 
+/* A stack that was sampled while the thread ran. */
 struct wp_sample {
     uint64_t time_ns;
     uint32_t stack;
@@ -99,11 +102,13 @@ struct wp_process {
     uint64_t with_threads; /* bit i: aggregate i shows its progress, and threads beside its main one have come up */
 };
 
+/* How many processes got rows in reports in an hour (process_rows.h). */
 struct wp_process_rows_count {
     uint64_t hour; /* of the host */
     uint32_t count;
 };
 
+/* One thread, from its first event until it is buried. */
 struct wp_thread {
     struct wp_slice *slices;         /* ring, owned */
     struct wp_sample *samples;       /* ring, owned */
@@ -123,6 +128,7 @@ struct wp_thread {
     bool is_dead;
 };
 
+/* Since the session began, or what a checkpoint restored. */
 struct wp_timeline_counts {
     uint64_t events[WP_EVENT_KINDS];
     uint64_t chain_breaks; /* a CPU's prev was not its last next */
@@ -134,6 +140,7 @@ struct wp_timeline_counts {
     uint64_t out_of_order;                     /* events behind the session's time, taken at its time */
 };
 
+/* Embedded; wp_timeline_init() comes first. Tables may move with each event. */
 struct wp_timeline {
     struct wp_dictionary *dictionary; /* borrowed */
     struct wp_thread *threads;        /* [0] is the idle task */
@@ -200,6 +207,7 @@ static inline unsigned wp_slice_signal(const struct wp_slice *slice)
     return slice->wake_ns && slice->cause == WP_CAUSE_TASK ? slice->cause_a & 0xff : 0;
 }
 
+/* `ordinal` is in [first_slice, slice_end). Valid until the thread gets another slice or some are forgotten. */
 static inline struct wp_slice *wp_thread_slice(const struct wp_thread *thread, uint64_t ordinal)
 {
     uint64_t place = ordinal - thread->slice_base;

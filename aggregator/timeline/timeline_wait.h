@@ -6,6 +6,7 @@
 
 /* The slice's number of a string; 0: none, or there are too many. */
 uint16_t wp_timeline_set_wait(struct wp_timeline *timeline, uint32_t string);
+/* Frees what calls waited for; for wp_timeline_fini(), which zeroes the rest. */
 void wp_timeline_wait_fini(struct wp_timeline *timeline);
 /* The sleep of that thread ends so; who ended it has asked the thread, if it is of another process. */
 void wp_timeline_wake(struct wp_timeline *timeline, const struct wp_thread *thread, struct wp_slice *slice,
