@@ -13,6 +13,8 @@
 
 struct wp_batcher;
 
+/* Settings of a batcher. They are copied; every pointer in them but `patterns` stays borrowed until the batcher is
+ * destroyed. */
 struct wp_batcher_options {
     uint8_t session[16];
     uint32_t command_pid, self_pid, recorder_pid;
@@ -32,6 +34,7 @@ struct wp_batcher_options {
     void *context;
 };
 
+/* Counts since the batcher was created, over all its sessions. */
 struct wp_batcher_stats {
     uint64_t events, dropped, batches;
     uint64_t late;                          /* facts older than the watermark said: moved up to it */
@@ -39,23 +42,33 @@ struct wp_batcher_stats {
     uint64_t dropped_kinds[WP_EVENT_KINDS]; /* [0]: of what is no event itself, such as the name of a socket */
 };
 
+/* `batch` and `renew` are called only from the sink's functions and wp_batcher_finish. -EINVAL: a pattern is not a
+ * valid regular expression; -ENOMEM. */
 int wp_batcher_create(struct wp_batcher **batcher, const struct wp_batcher_options *options, struct wp_error *err);
 /* Other patterns of command lines, for what is executed from now on; borrowed until it returns. -EINVAL, -ENOMEM: those
  * before stay. */
 int wp_batcher_match(struct wp_batcher *batcher, const char *const *patterns, size_t count, struct wp_error *err);
+/* Frees the batcher and its tables. Events that no batch has carried are discarded: call wp_batcher_finish first. NULL
+ * is allowed. */
 void wp_batcher_destroy(struct wp_batcher *batcher);
 /* Reads what takes long, when the source exists and before its first facts are taken. */
 void wp_batcher_prepare(struct wp_batcher *batcher);
+/* The sink through which a source delivers its facts; valid until the batcher is destroyed. Its functions return
+ * -ENOMEM, or the error of `batch` or `renew`. */
 struct wp_fact_sink wp_batcher_sink(struct wp_batcher *batcher);
 /* Everything that is left, and the last batch of the session. */
 int wp_batcher_finish(struct wp_batcher *batcher, struct wp_error *err);
+/* The counts so far. The batcher owns them and updates them in place. */
 const struct wp_batcher_stats *wp_batcher_stats(const struct wp_batcher *batcher);
+/* Counts of stack look-ups, owned and updated as those of wp_batcher_stats. */
 const struct wp_stack_counts *wp_batcher_stacks(const struct wp_batcher *batcher);
+/* Counts of the symbolizer, copied; all 0 without has_addresses. */
 struct wp_symbolizer_stats wp_batcher_names(const struct wp_batcher *batcher);
 /* CPU time of reading names, so far. */
 uint64_t wp_batcher_reading_ns(const struct wp_batcher *batcher);
 /* True when the source must tell stacks anew; and: it does. */
 bool wp_batcher_wants_stacks(const struct wp_batcher *batcher);
+/* Called once the source has begun to report stacks anew. Forgets the stacks that it named before the previous call. */
 void wp_batcher_turn_stacks(struct wp_batcher *batcher);
 /* The session ends with the next batch, however small it is. */
 void wp_batcher_renew_soon(struct wp_batcher *batcher);

@@ -6,20 +6,24 @@
 
 #include <stddef.h>
 
+/* The waiting events, the sorted ones first; `count` to `room` is free. */
 struct wp_event_queue {
     struct wp_event *events, *spare; /* owned */
     size_t count, room, sorted;      /* sorted: how many at the start are in order */
 };
 
+/* Frees the memory and discards all events; the queue is then empty and usable. A zeroed one is allowed. */
 void wp_event_queue_fini(struct wp_event_queue *queue);
 /* Room for one more event, to be filled and then taken in; NULL: out of memory. */
 struct wp_event *wp_event_queue_grow(struct wp_event_queue *queue);
+/* As wp_event_queue_grow, without a call when there is room. The event is not initialized. */
 static inline struct wp_event *wp_event_queue_next(struct wp_event_queue *queue)
 {
     return queue->count < queue->room ? &queue->events[queue->count] : wp_event_queue_grow(queue);
 }
 /* Takes it in. */
 void wp_event_queue_place(struct wp_event_queue *queue);
+/* Takes in the event that wp_event_queue_next returned, after the caller has filled it. */
 static inline void wp_event_queue_added(struct wp_event_queue *queue)
 {
     size_t at = queue->count;

@@ -29,9 +29,12 @@ struct wp_heir *wp_heir_create(
     const struct wp_heir_from *from, struct wp_dict_writer *to, wp_heir_full *full, void *context);
 /* What `full` said when it failed; 0. */
 int wp_heir_failed(const struct wp_heir *heir);
+/* Frees the map of ids; both dictionaries stay as they are. NULL is allowed. */
 void wp_heir_destroy(struct wp_heir *heir);
 
+/* The new id of a string of the old session; 0 for 0, for an unknown id and for the empty string. */
 uint32_t wp_heir_string(struct wp_heir *heir, uint32_t id);
+/* The new id of a stack, whose frames are added as needed; 0 for an unknown id or without memory. May call `full`. */
 uint32_t wp_heir_stack(struct wp_heir *heir, uint32_t id);
 /* The entry with its strings and its creator, as far as that one is there, as the new session says them. */
 struct wp_thread_entry wp_heir_thread_entry(struct wp_heir *heir, const struct wp_thread_entry *entry, uint32_t id);

@@ -12,6 +12,7 @@
 #include "collector/host/source.h"
 #include "common/log.h"
 
+/* State of one live source. Embedded; filled by wp_load_shedding_init. */
 struct wp_load_shedding {
     struct wp_budget budget;
     const double *limit_percent; /* borrowed: it may change at any time */
@@ -26,6 +27,8 @@ struct wp_load_shedding {
     uint64_t paused_ns; /* since when */
 };
 
+/* *limit_percent is of one CPU, 0 for no limit, and is read again at each tick. All pointers stay borrowed while
+ * `shedding` is used; there is nothing to free. */
 void wp_load_shedding_init(struct wp_load_shedding *shedding, const double *limit_percent, struct wp_source *source,
     struct wp_batcher *batcher, const struct wp_logger *logger);
 /* From the loop, at each turn. now_ns: CLOCK_MONOTONIC, real_ns: CLOCK_REALTIME. */

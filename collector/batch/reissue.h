@@ -25,6 +25,8 @@ struct wp_reissue_to {
 /* `hello` is the session's, and borrowed. */
 int wp_reissue_create(
     struct wp_reissue **reissue, const struct wp_hello *hello, const struct wp_reissue_to *to, struct wp_error *err);
+/* Frees it without a call of `end` for the session that was begun last (wp_reissue_finish makes it). NULL is
+ * allowed. */
 void wp_reissue_destroy(struct wp_reissue *reissue);
 /* A batch that need not be told: what it defines, and how things stand behind it, is remembered. */
 int wp_reissue_pass(struct wp_reissue *reissue, const struct wp_batch *batch, struct wp_error *err);

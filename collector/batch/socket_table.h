@@ -13,6 +13,7 @@ struct wp_socket_table;
 
 /* dict: borrowed. NULL when out of memory. */
 struct wp_socket_table *wp_socket_table_create(struct wp_dict_writer *dict);
+/* Frees the table, not the dictionary. NULL is allowed. */
 void wp_socket_table_destroy(struct wp_socket_table *table);
 /* The id of the fact's socket, 0: none, or never heard of it. A fact of kind 0 says what its key stands for from now
  * on. */

@@ -14,17 +14,20 @@
 
 struct wp_stack_table;
 
+/* How look-ups of stacks ended since the table was created. */
 struct wp_stack_counts {
     uint64_t known; /* stacks that the source named and that were there already */
     uint64_t made;  /* put together from their frames */
     uint64_t lost;  /* named, but their frames never came */
 };
 
-/* All are borrowed. `spaces` may be NULL for a source that gives names, `from` and `logger` too. NULL when out of
- * memory. */
 struct wp_names_from;
+/* All are borrowed. `spaces` may be NULL for a source that gives names, `from` and `logger` too. NULL: out of memory,
+ * or the thread that reads names cannot be started. */
 struct wp_stack_table *wp_stack_table_create(struct wp_dict_writer *dict, struct wp_address_spaces *spaces,
     struct wp_wait_table *waits, const struct wp_names_from *from, const struct wp_logger *logger);
+/* Frees the table and its symbolizer, waiting as wp_symbolizer_destroy does; nothing borrowed is freed. NULL is
+ * allowed. */
 void wp_stack_table_destroy(struct wp_stack_table *table);
 /* Reads what takes long before the first stack comes; when the programs are loaded, for their names are the kernel's
  * too. */
@@ -38,12 +41,15 @@ void wp_stack_table_forget(struct wp_stack_table *table, uint32_t pid);
 void wp_stack_table_lock(struct wp_stack_table *table, const struct wp_lock_place *lock, uint32_t number);
 /* So many stacks are remembered that the source must tell all anew; and: it does so from now on. */
 bool wp_stack_table_is_full(const struct wp_stack_table *table);
+/* Forgets the stacks named before the previous turn. Those named since then stay known to facts that carry no
+ * frames. */
 void wp_stack_table_turn(struct wp_stack_table *table);
 /* The session goes on in another one, whose dictionary is `dict`. The stacks that the source may name again are put
  * there; nothing may be waiting for its name. The source must tell stacks anew. */
 void wp_stack_table_renew(struct wp_stack_table *table, struct wp_dict_writer *dict, struct wp_heir *heir);
 /* The fact's stack, 0: none. */
 uint32_t wp_stack_table_id(struct wp_stack_table *table, const struct wp_fact *fact);
+/* The counts so far. The table owns them and updates them in place. */
 const struct wp_stack_counts *wp_stack_table_counts(const struct wp_stack_table *table);
 /* All 0 where the source names its frames. */
 struct wp_symbolizer_stats wp_stack_table_naming(const struct wp_stack_table *table);

@@ -11,8 +11,11 @@
 
 struct wp_standing;
 
+/* Begins without any thread or connection. NULL: out of memory. */
 struct wp_standing *wp_standing_create(void);
+/* Frees it with all threads and connections. NULL is allowed. */
 void wp_standing_destroy(struct wp_standing *standing);
+/* Applies the session's next event, in order of time. Without memory the event's thread or connection is left out. */
 void wp_standing_take(struct wp_standing *standing, const struct wp_event *event);
 /* Between two windows: how threads stand is not known. */
 bool wp_standing_is_paused(const struct wp_standing *standing);

@@ -13,6 +13,7 @@
 
 struct wp_thread_table;
 
+/* Settings of a table; they are copied, the patterns as well. */
 struct wp_thread_table_options {
     struct wp_dict_writer *dict; /* borrowed */
     uint32_t command_pid;        /* its program, from its exec on, is the recorded command; 0: none */
@@ -31,6 +32,7 @@ int wp_thread_table_create(
  * those before. */
 int wp_thread_table_match(
     struct wp_thread_table *table, const char *const *patterns, size_t count, struct wp_error *err);
+/* Frees the table, not the dictionary. NULL is allowed. */
 void wp_thread_table_destroy(struct wp_thread_table *table);
 
 /* The id of thread number tid; 0 for 0. pid and comm may be unknown (0, NULL). */
@@ -52,6 +54,7 @@ void wp_thread_table_dead(struct wp_thread_table *table, uint32_t tid);
 void wp_thread_table_sweep(struct wp_thread_table *table, bool (*is_there)(void *context, uint32_t tid), void *context);
 /* It has left the CPU; and when it did last, 0 not seen. */
 void wp_thread_table_left(struct wp_thread_table *table, uint32_t tid, uint64_t time_ns);
+/* The time of the last wp_thread_table_left of this thread, CLOCK_MONOTONIC; 0: none, or the thread is unknown. */
 uint64_t wp_thread_table_left_ns(const struct wp_thread_table *table, uint32_t tid);
 
 /* The session goes on in another one, whose dictionary is `dict`: all threads that live get their ids there, which
@@ -60,6 +63,7 @@ int wp_thread_table_renew(struct wp_thread_table *table, struct wp_dict_writer *
 /* The entry of one that died, or became another one, lately; NULL: it is not there any more. Of the session before the
  * last renewal while that goes on. */
 const struct wp_thread_entry *wp_thread_table_dead_entry(const struct wp_thread_table *table, uint32_t id);
+/* Called at the end of a renewal, for what wp_thread_table_dead_entry returns has ids of the session before. */
 void wp_thread_table_forget_dead(struct wp_thread_table *table);
 
 #endif

@@ -12,6 +12,7 @@ struct wp_wait_table;
 
 /* dict: borrowed. NULL when out of memory. */
 struct wp_wait_table *wp_wait_table_create(struct wp_dict_writer *dict);
+/* Frees the table with its names, not the dictionary. NULL is allowed. */
 void wp_wait_table_destroy(struct wp_wait_table *table);
 /* What a key stands for; name NULL: it is not known yet. The number, 0: no room. */
 uint32_t wp_wait_table_define(struct wp_wait_table *table, uint64_t key, const char *name);

@@ -9,6 +9,8 @@
 
 struct wp_collector_vitals;
 
+/* Listens from now on, and answers from a thread of its own. `listen` and errors are those of wp_health_open; `logger`
+ * is used during the call only. */
 int wp_collector_vitals_open(
     struct wp_collector_vitals **vitals, const char *listen, const struct wp_logger *logger, struct wp_error *err);
 /* NULL-safe, as the next one. */

@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* A section to check. The checks raise `longest`, which the caller sets to 0. */
 struct wp_cfi_check {
     const unsigned char *ident; /* of the object: e_ident */
     Elf_Data *data;             /* .eh_frame or .debug_frame */
@@ -22,6 +23,7 @@ struct wp_cfi_check {
  * pairs of offsets from the table's section (little endian, 4 bytes each) to the function and to its FDE; `frames` is
  * the offset of .eh_frame. The other: of all there are. */
 bool wp_cfi_check_table(struct wp_cfi_check *check, const uint8_t *table, uint32_t count, int64_t frames);
+/* All of the section's entries. Those that libdw cannot parse are skipped, as libdw skips them. */
 bool wp_cfi_check_all(struct wp_cfi_check *check);
 
 #endif

@@ -31,6 +31,7 @@ struct wp_flow_place {
 /* The code is borrowed, `address` is of its first byte. NULL: too large, or no memory. */
 struct wp_code_flow *wp_code_flow_create(
     const uint8_t *code, size_t size, uint64_t address, wp_code_flow_data data, void *context);
+/* Frees what was found out, not the code. NULL is allowed. */
 void wp_code_flow_destroy(struct wp_code_flow *flow);
 /* A function begins there; `is_end`: nobody calls it. */
 void wp_code_flow_enter(struct wp_code_flow *flow, uint64_t address, bool is_end);

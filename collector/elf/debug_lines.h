@@ -22,6 +22,7 @@ struct wp_debug_level {
 /* Borrows the file, which must stay open. -ENOENT: it has no debug info; -E2BIG: more than `limit` bytes of it. */
 int wp_debug_lines_open(
     struct wp_debug_lines **lines, const struct wp_elf_file *file, uint64_t limit, struct wp_error *err);
+/* Frees the tables and the texts it returned. Must precede the closing of the file. NULL is allowed. */
 void wp_debug_lines_close(struct wp_debug_lines *lines);
 /* Bytes that it holds in memory at least. */
 uint64_t wp_debug_lines_bytes(const struct wp_debug_lines *lines);

@@ -16,6 +16,7 @@
 
 #define WP_BUILD_ID_BYTES 20u
 
+/* An open ELF file, or an image of one in memory. Embedded; wp_elf_file_close releases it. */
 struct wp_elf_file {
     Elf *elf;               /* owned */
     int fd;                 /* owned; -1: none */
@@ -26,6 +27,8 @@ struct wp_elf_file {
 
 /* Takes the open file, also when it fails. -ENOEXEC: no ELF file, or too large. */
 int wp_elf_file_open(struct wp_elf_file *file, int fd, struct wp_error *err);
+/* Symbolic links are followed. -errno of open(2), -EACCES: not a regular file, -ENOEXEC as above. On failure fd is -1
+ * and nothing is left open. */
 int wp_elf_file_open_path(struct wp_elf_file *file, const char *path, struct wp_error *err);
 /* An image in memory (the vdso), which must stay until it is closed. */
 int wp_elf_file_open_memory(struct wp_elf_file *file, const void *image, size_t size, struct wp_error *err);
@@ -40,6 +43,7 @@ void wp_elf_file_done(struct wp_elf_file *file);
 /* May be called for a file that is all zero but for fd -1, or was closed. */
 void wp_elf_file_close(struct wp_elf_file *file);
 
+/* Whether the file has this build id. Two unknown ones (size 0) are equal, too. */
 bool wp_elf_file_is_build(const struct wp_elf_file *file, const uint8_t *build_id, uint32_t build_id_size);
 /* A section that can be read (neither compressed nor larger than `limit`); NULL. Names of sections may come more than
  * once. */

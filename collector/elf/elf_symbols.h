@@ -10,6 +10,7 @@ struct wp_elf_symbols;
 /* `separate`: its debug file, or NULL. Both may be closed afterwards. -ENOMEM. */
 int wp_elf_symbols_read(struct wp_elf_symbols **symbols, const struct wp_elf_file *file,
     const struct wp_elf_file *separate, struct wp_error *err);
+/* Frees the tables with all names that were returned from them. NULL is allowed. */
 void wp_elf_symbols_destroy(struct wp_elf_symbols *symbols);
 /* The address that the file was linked for, of a file offset; false: in no segment. */
 bool wp_elf_symbols_address(const struct wp_elf_symbols *symbols, uint64_t file_offset, uint64_t *address);
@@ -21,6 +22,7 @@ bool wp_elf_symbols_data_address(const struct wp_elf_symbols *symbols, uint64_t 
 const char *wp_elf_symbols_data(const struct wp_elf_symbols *symbols, uint64_t address, uint64_t *inside);
 /* What they take of memory. */
 size_t wp_elf_symbols_bytes(const struct wp_elf_symbols *symbols);
+/* The number of functions with their stubs, without variables. */
 uint32_t wp_elf_symbols_count(const struct wp_elf_symbols *symbols);
 
 #endif

@@ -18,7 +18,10 @@ struct wp_frame_machine {
 /* EM_X86_64 or EM_AARCH64; NULL: no other. */
 const struct wp_frame_machine *wp_frame_machine_of(unsigned elf_machine);
 
+/* The row of a frame that libdw found; `frame` stays the caller's. cfa is WP_CFA_NONE where a row cannot hold the
+ * rules. */
 struct wp_unwind_row wp_frame_rules_of(const struct wp_frame_machine *machine, Dwarf_Frame *frame, bool is_signal);
+/* The same of a row of the quick reader. */
 struct wp_unwind_row wp_frame_rules_row(
     const struct wp_frame_machine *machine, const struct wp_frame_row *row, bool is_signal);
 

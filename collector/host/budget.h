@@ -28,6 +28,7 @@ enum wp_budget_level {
 #define WP_BUDGET_CREDIT_NS (30 * WP_NS_PER_S)
 #define WP_BUDGET_DEBT_NS (5 * WP_NS_PER_S)
 
+/* State of one budget. Embedded; all times are of the clock that the caller passes in. */
 struct wp_budget {
     double limit_percent; /* of one CPU; 0: none */
     unsigned level;
@@ -42,6 +43,7 @@ struct wp_budget {
     uint64_t over_ns;                   /* when it was last judged to cost too much */
 };
 
+/* limit_percent: of one CPU, 0 for no limit. Begins with the whole credit, and with nothing left out. */
 void wp_budget_init(struct wp_budget *budget, double limit_percent);
 /* cost_ns: CPU time so far, ever growing, of whatever beginning. As often as it likes; true when the level is another
  * one. */

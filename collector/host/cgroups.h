@@ -13,7 +13,9 @@ struct wp_cgroups;
 
 /* NULL when out of memory. Without a mounted cgroup2 every path is "". */
 struct wp_cgroups *wp_cgroups_create(void);
+/* Frees it with all paths that it returned. NULL is allowed. */
 void wp_cgroups_destroy(struct wp_cgroups *cgroups);
+/* A control group, as wp_cgroups_of returns it. The path is valid until wp_cgroups_destroy. */
 struct wp_cgroup {
     uint64_t id;      /* 0: not known. Of version 1 a hash of the path, with the highest bit */
     const char *path; /* as of wp_cgroups_path */

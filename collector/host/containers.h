@@ -6,8 +6,9 @@
  * "NAMESPACE/POD/CONTAINER" in Kubernetes, "NAME" elsewhere. In this order:
  *   /var/log/containers/POD_NAMESPACE_CONTAINER-ID.log (the kubelet's links, of any runtime)
  *   /run/containerd/io.containerd.runtime.v2.task/SPACE/ID/config.json, annotations io.kubernetes.cri.* (containerd)
- *   /run/containers/storage/overlay-containers/ID/userdata/config.json, annotations io.kubernetes.*, or its hostname
- * (CRI-O, Podman) /var/lib/docker/containers/ID/config.v2.json, Name and labels io.kubernetes.* (Docker)
+ *   /run/containers/storage/overlay-containers/ID/userdata/config.json, annotations io.kubernetes.*, or its
+ *     hostname (CRI-O, Podman)
+ *   /var/lib/docker/containers/ID/config.v2.json, Name and labels io.kubernetes.* (Docker)
  *   /var/log/pods/NAMESPACE_POD_UID (the pod alone: "NAMESPACE/POD/")
  */
 #include <stdint.h>
@@ -16,6 +17,7 @@ struct wp_containers;
 
 /* root: before these paths, "" here. NULL when out of memory. */
 struct wp_containers *wp_containers_create(const char *root);
+/* Frees it with the name it returned last. NULL is allowed. */
 void wp_containers_destroy(struct wp_containers *containers);
 /* Of a control group by its number (it is looked up once) and path; "" when it is of no container, or nobody says.
  * Valid until the next call. */

@@ -8,6 +8,7 @@
  */
 #include <stdint.h>
 
+/* A mapping of a file in another process. */
 struct wp_process_mapping {
     uint64_t start, end; /* of the mapping in the process */
     uint64_t inode;      /* 0: unknown; a file at the path with another one is not it */
@@ -22,7 +23,8 @@ struct wp_lock_place {
 
 /* The root directory of a process, for wp_process_file_below. */
 int wp_process_root(uint32_t pid);
-/* `path` below a root directory; -1: below this process' own. The last part may not be a symbolic link. */
+/* `path` below a root directory, its last part not a symbolic link (-ELOOP); -1: as this process sees it, links
+ * followed. */
 int wp_process_file_below(int root_fd, const char *path);
 /*
  * The file behind a mapping, by one of several ways, the best first: the mapped file itself, where the kernel lets us
@@ -30,6 +32,8 @@ int wp_process_file_below(int root_fd, const char *path);
  * is gone. Any of them may give another file that has taken the place: compare build ids, and try the next way.
  */
 #define WP_PROCESS_FILE_WAYS 4u
+/* `way` counts from 0 to WP_PROCESS_FILE_WAYS - 1. -EACCES: not a regular file; -ESTALE: not the mapping's inode; else
+ * -errno of open(2) or openat2(2). */
 int wp_process_file_mapped(uint32_t pid, const struct wp_process_mapping *mapping, unsigned way);
 
 #endif

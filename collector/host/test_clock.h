@@ -9,6 +9,7 @@
 #include "proto/batch.h"
 #include "proto/session.h"
 
+/* By how much the clock is wrong; all zero: not at all. */
 struct wp_test_clock {
     int64_t offset_ns, real_offset_ns; /* of CLOCK_MONOTONIC, of CLOCK_REALTIME */
     int64_t drift_ppm;                 /* of the time since start_ns */
@@ -19,9 +20,11 @@ struct wp_test_clock {
 
 /* "OFFSET_MS[,DRIFT_PPM[,STEP_AFTER_S:STEP_MS]]". -EINVAL. */
 int wp_test_clock_parse(struct wp_test_clock *clock, const char *text, struct wp_error *err);
+/* The wrong time, at least 1, in place of this one of CLOCK_MONOTONIC. 0 (unknown) stays 0. */
 uint64_t wp_test_clock_at(const struct wp_test_clock *clock, uint64_t time_ns);
 /* Of CLOCK_REALTIME. */
 uint64_t wp_test_clock_real(const struct wp_test_clock *clock, uint64_t real_ns);
+/* Changes the start times in place. That of CLOCK_REALTIME gets its offset, without drift and step. */
 void wp_test_clock_hello(const struct wp_test_clock *clock, struct wp_hello *hello);
 /* In place. */
 void wp_test_clock_batch(const struct wp_test_clock *clock, struct wp_batch *batch);

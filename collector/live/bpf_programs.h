@@ -12,8 +12,12 @@
 
 struct wp_programs;
 
+/* Loads the programs that this kernel can have; none runs yet. `logger` is borrowed until destroy. -ENOENT: no BTF;
+ * -EOPNOTSUPP: a fact cannot be had; -EPERM, -EACCES: no right to load; -ENOMEM, -errno of bpf(2). */
 int wp_programs_load(struct wp_programs **programs, const struct wp_source_bpf_options *options,
     const struct wp_logger *logger, struct wp_error *err);
+/* Events are recorded from now on. frequency_hz: samples a second and CPU, 0 for none. A kernel function that refuses
+ * is only logged. -errno: a tracepoint or sampler refused; what is attached by then needs detach. */
 int wp_programs_attach(struct wp_programs *programs, uint32_t frequency_hz, struct wp_error *err);
 /* Makes every existing thread a record. */
 int wp_programs_snapshot(struct wp_programs *programs, struct wp_error *err);
@@ -21,19 +25,24 @@ int wp_programs_snapshot(struct wp_programs *programs, struct wp_error *err);
 void wp_programs_pause(struct wp_programs *programs, bool is_paused);
 /* Command lines of what is executed from now on are told, or are not. */
 void wp_programs_want_cmdlines(struct wp_programs *programs, bool is_wanted);
+/* Ends recording; what is already in the maps can still be read. May be called again. */
 void wp_programs_detach(struct wp_programs *programs);
+/* Detaches and unloads. Closes all descriptors, and frees the probe, that the functions below return. NULL is
+ * allowed. */
 void wp_programs_destroy(struct wp_programs *programs);
-/* What the kernel offered and what was chosen of it. */
 struct wp_probe;
+/* What the kernel offered and what was chosen of it. The programs own it. */
 const struct wp_probe *wp_programs_probe(const struct wp_programs *programs);
-/* Where they write. */
 struct wp_records_options;
+/* Fills *options with the maps that the programs write to; they own the descriptors. */
 void wp_programs_records(const struct wp_programs *programs, struct wp_records_options *options);
+/* How many CPUs the host can have, offline ones included. */
 unsigned wp_programs_cpus(const struct wp_programs *programs);
 /* Fills drops[cpu] for wp_programs_cpus(); -errno. */
 int wp_programs_drops(const struct wp_programs *programs, struct wp_record_drops *drops);
-/* What the unwinder works on; false when this kernel cannot unwind. */
 struct wp_unwinder_options;
+/* Fills *options with what the unwinder works on, without a cache; the programs own the descriptors and *generation.
+ * False: this kernel cannot unwind. */
 bool wp_programs_unwinding(const struct wp_programs *programs, struct wp_unwinder_options *options);
 /* How walks of user stacks ended so far, of all CPUs. */
 void wp_programs_unwind_counts(const struct wp_programs *programs, struct wp_unwind_counts *counts);

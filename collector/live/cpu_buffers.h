@@ -9,6 +9,7 @@
 
 struct wp_cpu_buffers;
 
+/* The maps of the buffers and their sizes, which must be those that the BPF programs use. */
 struct wp_cpu_buffers_options {
     int cursors_fd, slots_fd; /* of the maps; borrowed while it is created */
     unsigned cpus;            /* that have a buffer */
@@ -17,6 +18,7 @@ struct wp_cpu_buffers_options {
 
 /* -errno. */
 int wp_cpu_buffers_create(struct wp_cpu_buffers **buffers, const struct wp_cpu_buffers_options *options);
+/* Unmaps the buffers and with them the slots it returned; the maps stay. NULL is allowed. */
 void wp_cpu_buffers_destroy(struct wp_cpu_buffers *buffers);
 /* A round begins: of what is there now. */
 void wp_cpu_buffers_begin(struct wp_cpu_buffers *buffers);

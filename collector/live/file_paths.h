@@ -13,6 +13,7 @@ struct wp_record_path;
 
 /* mounts: "/proc/self/mountinfo", or a file like it; borrowed. NULL when out of memory. */
 struct wp_file_paths *wp_file_paths_create(const char *mounts);
+/* Frees it with all paths that it returned. NULL is allowed. */
 void wp_file_paths_destroy(struct wp_file_paths *paths);
 /* device: of the filesystem, as the kernel numbers it (major << 20 | minor). */
 void wp_file_paths_add(struct wp_file_paths *paths, uint64_t key, uint32_t device, const struct wp_record_path *path);

@@ -13,6 +13,7 @@
 
 struct wp_mmap_events;
 
+/* Something that a process mapped executable, or its exec. */
 struct wp_mmap_event {
     uint64_t time_ns;
     uint32_t pid;
@@ -25,6 +26,7 @@ struct wp_mmap_event {
 
 /* -errno when the kernel refuses; the collector then goes without. */
 int wp_mmap_events_open(struct wp_mmap_events **mmap_events, struct wp_error *err);
+/* Ends recording and discards what was not read. NULL is allowed. */
 void wp_mmap_events_close(struct wp_mmap_events *mmap_events);
 /* Takes in what there is, sorted by time, behind what was not taken yet. -ENOMEM. */
 int wp_mmap_events_read(struct wp_mmap_events *mmap_events);

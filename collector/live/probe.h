@@ -13,18 +13,21 @@
 
 #define WP_PROBE_CHOICES 4u
 
+/* Whether a choice is in use. */
 enum wp_probe_state {
     WP_PROBE_USED,
     WP_PROBE_SPARE,  /* could be used, a better one is */
     WP_PROBE_LACKING /* see `why` */
 };
 
+/* One set of programs that can report a fact. */
 struct wp_probe_choice {
     const char *programs; /* their sections, one blank between: all of them or none. Borrowed from the program */
     enum wp_probe_state state;
     char why[96];
 };
 
+/* A fact with its choices, best first. */
 struct wp_probe_fact {
     const char *name;
     const char *without; /* what stands in when no choice is left; NULL: the collector cannot start */
@@ -42,8 +45,11 @@ struct wp_probe;
 int wp_probe_create(struct wp_probe **probe, const char *left_out, struct wp_error *err);
 /* Whether there can be CPU samples, as "perf_event" of wp_probe_wants; *why: why not. Needs no BTF. */
 bool wp_probe_samples(const char *left_out, char *why, size_t room);
+/* Frees it with the facts it returned. NULL is allowed. */
 void wp_probe_destroy(struct wp_probe *probe);
+/* How many facts there are; the same number on every kernel. */
 unsigned wp_probe_count(const struct wp_probe *probe);
+/* Fact number `index`, which must be below wp_probe_count. The probe owns it. */
 const struct wp_probe_fact *wp_probe_fact(const struct wp_probe *probe, unsigned index);
 /* The choice in use, NULL when none is left. */
 const struct wp_probe_choice *wp_probe_used(const struct wp_probe_fact *fact);

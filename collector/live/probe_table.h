@@ -7,6 +7,7 @@
 
 /* A table for people, and the same as JSON. */
 int wp_probe_text(const struct wp_probe *probe, struct wp_buffer *text);
+/* Appends, as wp_probe_text does. -ENOMEM. */
 int wp_probe_json(const struct wp_probe *probe, struct wp_buffer *text);
 
 #endif

@@ -13,6 +13,7 @@
 
 struct wp_records;
 
+/* The maps that the programs write to; wp_programs_records fills it in. */
 struct wp_records_options {
     int ring_fd; /* of the map; borrowed, until destroy */
     size_t ring_bytes;
@@ -21,10 +22,13 @@ struct wp_records_options {
 
 /* -errno. */
 int wp_records_create(struct wp_records **records, const struct wp_records_options *options);
+/* Unmaps ring and buffers and with them the records it returned. NULL is allowed. */
 void wp_records_destroy(struct wp_records *records);
 /* As wp_ring_reader_watch, _wait and _begin. */
 int wp_records_watch(struct wp_records *records, int fd);
+/* As wp_ring_reader_wait; programs that fill the buffers wake the reader through the ring. */
 void wp_records_wait(struct wp_records *records, int timeout_ms);
+/* `most` bounds the bytes of the ring; of the buffers the round takes all that is there now. */
 void wp_records_begin(struct wp_records *records, size_t most);
 /* The round's next record, of WP_RECORD_SHORT or WP_RECORD_QUICK bytes or with its tail; valid until the next call.
  * NULL: the round is over. */

@@ -14,6 +14,7 @@ struct wp_ring_facts {
     struct wp_fact usual; /* of switches and wakings, which leave most of it 0 for good */
 };
 
+/* Copies the sink. `paths` and the sink's context stay borrowed while `facts` is used; there is nothing to free. */
 void wp_ring_facts_init(struct wp_ring_facts *facts, struct wp_file_paths *paths, const struct wp_fact_sink *sink);
 /* A record as it is in the ring: WP_RECORD_SHORT or WP_RECORD_QUICK bytes of its head, or the head and its tail,
  * aligned to 8. The sink's answer. */

@@ -18,9 +18,11 @@ struct wp_ring_reader;
 
 /* -errno. The descriptor of the map is borrowed, until destroy. `bytes`: of the ring. */
 int wp_ring_reader_create(struct wp_ring_reader **reader, int map_fd, size_t bytes);
+/* Unmaps the ring and with it the records it returned; the map's descriptor stays open. NULL is allowed. */
 void wp_ring_reader_destroy(struct wp_ring_reader *reader);
 /* Waits end when this can be read too. Once it is closed it is forgotten; a second call does no harm. -errno. */
 int wp_ring_reader_watch(struct wp_ring_reader *reader, int fd);
+/* Waits as described above. timeout_ms 0: not at all, -1: without a limit. A signal ends the wait, too. */
 void wp_ring_reader_wait(struct wp_ring_reader *reader, int timeout_ms);
 /* A round begins: up to `most` bytes of what is there now. */
 void wp_ring_reader_begin(struct wp_ring_reader *reader, size_t most);

@@ -13,6 +13,7 @@ struct wp_record_wait;
  * unknown. */
 void wp_wait_name_file(
     const struct wp_record_path *record, uint32_t mode, uint64_t magic, const char *path, char *name, size_t room);
+/* Names a socket, terminated and cut to `room` bytes. Control characters of a unix socket's path become '?'. */
 void wp_wait_name_socket(const struct wp_record_wait *record, char *name, size_t room);
 
 #endif

@@ -25,6 +25,7 @@ struct wp_perf_event {
     struct wp_perf_stack stack;
 };
 
+/* What is remembered of one processor. */
 struct wp_perf_cpu {
     uint64_t last_ns; /* of its last event */
     uint32_t tid;     /* who runs there, if has_tid */
@@ -35,6 +36,7 @@ struct wp_perf_cpu {
     uint32_t device;
 };
 
+/* What is remembered from event to event. Embedded: init with {0}. */
 struct wp_perf_state {
     struct wp_perf_cpu *cpus; /* owned, cpu_count of them */
     uint32_t cpu_count;
@@ -44,6 +46,7 @@ struct wp_perf_state {
 
 /* There is a row for this processor (< WP_PERF_CPUS) from now on. Starts zeroed. -ENOMEM. */
 int wp_perf_state_reach(struct wp_perf_state *state, uint32_t cpu);
+/* Frees the rows and zeroes the state, which can be used again. A zeroed one is allowed. */
 void wp_perf_state_fini(struct wp_perf_state *state);
 /* Copies out of the line; false when the event says something in no known form. */
 bool wp_perf_event_begin(struct wp_perf_event *event, enum wp_perf_kind kind, const struct wp_perf_head *head);

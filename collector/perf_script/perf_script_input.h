@@ -7,6 +7,7 @@
 
 #define WP_PERF_LINE_LIMIT (1u << 20)
 
+/* An input with the bytes that were read ahead of the lines. Embedded. */
 struct wp_perf_input {
     int fd;
     bool owns_fd;
@@ -19,6 +20,7 @@ struct wp_perf_input {
 
 /* path "-": standard input, which stays open. */
 int wp_perf_input_open(struct wp_perf_input *input, const char *path, struct wp_error *err);
+/* Closes the descriptor unless it is standard input, and frees the lines it returned. */
 void wp_perf_input_close(struct wp_perf_input *input);
 /* Waits up to timeout_ms for bytes and reads once. 1: some came, 0: none did (or the end: is_at_end), -errno.
  * Lines given out before are void. */

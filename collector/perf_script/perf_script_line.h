@@ -14,6 +14,7 @@
 #define WP_PERF_CPUS 8192u    /* the kernel's own bound (NR_CPUS) */
 #define WP_PERF_TIDS 4194304u /* PID_MAX_LIMIT */
 
+/* The first line of an event, in its parts. */
 struct wp_perf_head {
     struct wp_text comm;
     uint32_t pid, tid; /* pid 0: not said */
@@ -24,6 +25,7 @@ struct wp_perf_head {
     struct wp_text trace; /* what stands behind it */
 };
 
+/* One line of a stack, in its parts. */
 struct wp_perf_frame {
     uint64_t address;
     uint64_t offset;         /* in the function; 0 when not said */
@@ -33,7 +35,9 @@ struct wp_perf_frame {
     bool is_inlined; /* the object is that of the frame below (outer) */
 };
 
+/* With or without a CPU column. False: the line is not a head, and *head is undefined. */
 bool wp_perf_head_parse(struct wp_text line, struct wp_perf_head *head);
+/* Spaces and tabs around it are ignored. False: the line is not a frame, and *frame is undefined. */
 bool wp_perf_frame_parse(struct wp_text line, struct wp_perf_frame *frame);
 /* "CPU:3 [LOST 12 EVENTS]" and its kin, which are no heads. Records of lost events have one: see wp_perf_lost_count. */
 bool wp_perf_lost_parse(struct wp_text line, uint32_t *cpu, uint64_t *count);

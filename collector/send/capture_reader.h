@@ -11,8 +11,12 @@
 
 struct wp_capture_reader;
 
+/* Opens a file, or standard input for "-" (which stays open), and reads its Hello. -EBADMSG: not a capture; -ENOMEM, or
+ * -errno of opening and reading. */
 int wp_capture_reader_open(struct wp_capture_reader **reader, const char *path, struct wp_error *err);
+/* Frees the reader with the frames, batches and Hello it returned. NULL is allowed. */
 void wp_capture_reader_close(struct wp_capture_reader *reader);
+/* The Hello of the current session, valid until wp_capture_reader_turn. */
 const struct wp_hello *wp_capture_reader_hello(const struct wp_capture_reader *reader);
 /* 1: the next BATCH frame, bit for bit, valid until the next call, and its number. 0: the end of the session, all of it
  * was good. -errno: damaged or cut short; err says at which byte and how many batches were good before it. */

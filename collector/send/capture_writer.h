@@ -12,6 +12,8 @@
 
 struct wp_capture_writer;
 
+/* Writes the Hello. -EEXIST: `path` or its FILE.partial exists and is not a capture; -EBUSY: another collector writes
+ * it; -ENAMETOOLONG, -ENOMEM, or -errno of opening and writing. */
 int wp_capture_writer_open(
     struct wp_capture_writer **writer, const char *path, const struct wp_hello *hello, struct wp_error *err);
 /* A whole BATCH frame. -ENOSPC or another -errno: the capture cannot be finished any more, each later call fails as

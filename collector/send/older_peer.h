@@ -15,7 +15,9 @@
 
 struct wp_older_peer;
 
+/* NULL: out of memory. One serves any number of batches and versions. */
 struct wp_older_peer *wp_older_peer_create(void);
+/* Frees it with the frame it returned last. NULL is allowed. */
 void wp_older_peer_destroy(struct wp_older_peer *peer);
 /* *frame and *size, a Batch, become what `minor` can read: themselves, or a frame that is valid until the next call.
  * -errno: as of decoding. */

@@ -19,8 +19,10 @@ struct wp_retelling_options {
     const uint8_t *successor; /* 16 bytes: of the session; zeros: none */
 };
 
+/* Begins behind the last batch that is acknowledged in the source; wp_retelling_pump connects. -ENOMEM. */
 int wp_retelling_create(
     struct wp_retelling **retelling, const struct wp_retelling_options *options, struct wp_error *err);
+/* Closes the connection and drops what has not arrived; the source does not change. NULL is allowed. */
 void wp_retelling_destroy(struct wp_retelling *retelling);
 /* Does what can be done without waiting. 1: all has arrived, 0: not yet. -ECONNREFUSED: nobody takes it; what has
  * arrived is acknowledged in the source. */

@@ -13,6 +13,8 @@ struct wp_send_queue;
 /* spool and session: NULL for memory alone; both are borrowed. */
 int wp_send_queue_create(struct wp_send_queue **queue, struct wp_spool *spool, struct wp_spool_session *session,
     const struct wp_logger *logger, struct wp_error *err);
+/* Discards batches that are in memory alone: call wp_send_queue_settle first. The spool's session stays open. NULL is
+ * allowed. */
 void wp_send_queue_destroy(struct wp_send_queue *queue);
 /* Without a spool: what batches define stays readable when they are acknowledged, up to so many bytes of it; beyond
  * that none of it is kept. */
@@ -26,6 +28,8 @@ int wp_send_queue_push(
  * Of those that are acknowledged, in memory, there are those that define something, without their events. */
 int wp_send_queue_read(struct wp_send_queue *queue, uint64_t *seq, const char *endpoint, const uint8_t **frame,
     size_t *size, struct wp_error *err);
+/* Batches up to `seq` are durable at `endpoint` and need not be kept. No effect when `seq` is not above the last one;
+ * trouble with the spool is logged. */
 void wp_send_queue_acknowledge(struct wp_send_queue *queue, uint64_t seq, const char *endpoint);
 /* What is due once a second, when it is: syncs, and tries again to get from memory into the spool. */
 void wp_send_queue_tend(struct wp_send_queue *queue);
@@ -35,6 +39,7 @@ int wp_send_queue_end(struct wp_send_queue *queue, const struct wp_bye *bye, str
 /* At the end: what waits in memory goes to the spool, also when the oldest there must go for it. */
 void wp_send_queue_settle(struct wp_send_queue *queue);
 uint64_t wp_send_queue_last(const struct wp_send_queue *queue); /* batch, 0: none yet */
+/* The last acknowledged batch, 0: none yet. */
 uint64_t wp_send_queue_acked(const struct wp_send_queue *queue);
 uint64_t wp_send_queue_waiting(const struct wp_send_queue *queue); /* batches that are not acknowledged */
 bool wp_send_queue_is_safe(const struct wp_send_queue *queue);     /* what waits is on disk */

@@ -11,6 +11,7 @@
 
 #define WP_ENDPOINTS 16u
 
+/* The aggregators that may take a session, in the order in which they are tried. */
 struct wp_endpoints {
     const char *names[WP_ENDPOINTS]; /* borrowed, as all texts here */
     unsigned count;
@@ -25,12 +26,14 @@ struct wp_sender;
 /* All are borrowed for the sender's life, `hello` until the sender is closed. */
 int wp_sender_open(struct wp_sender **sender, const struct wp_endpoints *endpoints, const struct wp_hello *hello,
     struct wp_send_queue *queue, const struct wp_logger *logger, struct wp_error *err);
+/* Closes the connection without waiting; unacknowledged batches stay in the queue. NULL is allowed. */
 void wp_sender_close(struct wp_sender *sender);
 /* Takes in answers and sends what may be sent, waiting up to timeout_ms for an answer. -ECONNREFUSED: refused, by each.
  */
 int wp_sender_pump(struct wp_sender *sender, int timeout_ms, struct wp_error *err);
 /* See wp_client_answer_probes. */
 void wp_sender_answer_probes(struct wp_sender *sender, uint64_t (*clock_ns)(const void *context), const void *context);
+/* Whether the aggregator that it talks to now has accepted the session, so that batches are sent. */
 bool wp_sender_is_welcome(const struct wp_sender *sender);
 /* The batch from which on the last Welcome wants them; 0: none came. */
 uint64_t wp_sender_wanted(const struct wp_sender *sender);
@@ -39,6 +42,7 @@ void wp_sender_take_names(struct wp_sender *sender,
     void (*take)(void *context, enum wp_frame_type type, const uint8_t *raw, size_t size), void *context);
 /* Whether it knows names and listens; and a message to it, -EAGAIN: not now. */
 bool wp_sender_knows_names(const struct wp_sender *sender);
+/* Sends a copy of the message. -EAGAIN also without a connection; else as wp_client_send_names. */
 int wp_sender_send_names(struct wp_sender *sender, enum wp_frame_type type, const uint8_t *raw, size_t size);
 /* As wp_client_fd, of the aggregator that it talks to now. */
 int wp_sender_fd(const struct wp_sender *sender);

@@ -25,25 +25,36 @@ struct wp_uplink_options {
 /* `hello` is copied. */
 int wp_uplink_open(struct wp_uplink **uplink, const struct wp_uplink_options *options, const struct wp_hello *hello,
     const struct wp_logger *logger, struct wp_error *err);
+/* Closes without waiting. Before wp_uplink_finish that means: batches in memory are lost, the capture is removed, and
+ * what the spool has stays for the next collector. NULL is allowed. */
 void wp_uplink_close(struct wp_uplink *uplink);
 /* See wp_client_answer_probes. */
 void wp_uplink_answer_probes(struct wp_uplink *uplink, uint64_t (*clock_ns)(const void *context), const void *context);
+/* True when an aggregator has accepted the session, or when none is configured. */
 bool wp_uplink_is_ready(const struct wp_uplink *uplink);
-/* When to record, as an aggregator said last; unsaid: as this host likes. */
-/* Names are asked for and told with each pump, while an aggregator is there that knows them. Borrowed. */
 struct wp_fleet_names;
+/* Asks for names, and answers with them, at each pump while the aggregator knows names. `names` must outlive the last
+ * pump and wp_uplink_finish; NULL: asks no more. */
 void wp_uplink_ask_names(struct wp_uplink *uplink, struct wp_fleet_names *names);
 /* Can be read when there is something to pump. It changes with the aggregator; -1: none. */
 int wp_uplink_fd(const struct wp_uplink *uplink);
+/* When to record, as an aggregator said last; always, while the first one is waited for or when it is too old to say.
+ * 0 and 0: the host decides. */
 struct wp_window wp_uplink_window(const struct wp_uplink *uplink);
+/* Takes in answers and sends what may be sent, waiting up to timeout_ms for an answer. -ECONNREFUSED: every aggregator
+ * refused the session for another reason than its size (see wp_uplink_wants_renewal). */
 int wp_uplink_pump(struct wp_uplink *uplink, int timeout_ms, struct wp_error *err);
+/* Encodes the batch and hands it to the capture and the queue; batches come in order of seq. May wait while memory is
+ * full. -EINVAL, -ENOMEM, or an error of wp_uplink_pump or the capture. */
 int wp_uplink_batch(struct wp_uplink *uplink, const struct wp_batch *batch, struct wp_error *err);
 /* A batch that is a frame already. */
 int wp_uplink_frame(
     struct wp_uplink *uplink, const struct wp_batch *batch, const uint8_t *frame, size_t size, struct wp_error *err);
-/* The session goes on in another one: what there is of it is delivered beside that. -EAGAIN while that is so of the one
- * before. The counts are the session's. */
+/* Whether the session may go on in another one, which is sent while the rest of this one is delivered. False while that
+ * rest of the one before is in memory alone. */
 bool wp_uplink_may_renew(const struct wp_uplink *uplink);
+/* Copies `hello`, the new session's; events and dropped go into the Bye of the one that ends. The rest of the one
+ * before that stays in the spool, or is lost without one. After an error only wp_uplink_close may follow. */
 int wp_uplink_renew(
     struct wp_uplink *uplink, const struct wp_hello *hello, uint64_t events, uint64_t dropped, struct wp_error *err);
 /* The aggregator takes nothing more of this session, but of another one. */
@@ -56,6 +67,7 @@ int wp_uplink_finish(struct wp_uplink *uplink, uint64_t events, uint64_t dropped
 /* Of the frames so far. */
 uint64_t wp_uplink_bytes(const struct wp_uplink *uplink);
 
+/* How delivery stands, for metrics. */
 struct wp_uplink_counts {
     bool has_aggregator, is_welcome, has_spool;
     uint64_t last_seq, acked_seq, waiting;         /* batches */
@@ -65,6 +77,7 @@ struct wp_uplink_counts {
     uint64_t renewals;                             /* sessions that went on in another one */
     uint64_t refused_sessions, refused_events;     /* that nobody takes, and what they held */
 };
+/* Fills *counts. Without an aggregator the fields about it are 0, and `trouble` is "". */
 void wp_uplink_count(const struct wp_uplink *uplink, struct wp_uplink_counts *counts);
 
 #endif

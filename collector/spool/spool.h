@@ -27,6 +27,7 @@ bool wp_spool_has_successors(const struct wp_spool *spool);
 void wp_spool_hold(struct wp_spool *spool, const struct wp_spool_session *session);
 /* The oldest of the other sessions, NULL: none is left. */
 struct wp_spool_session *wp_spool_backlog(struct wp_spool *spool);
+/* A frame for wp_spool_append, borrowed during the call. */
 struct wp_spool_frame {
     const uint8_t *bytes; /* of a batch, as it is sent */
     size_t size;
@@ -43,6 +44,7 @@ void wp_spool_let_go(struct wp_spool *spool, const struct wp_spool_session *sess
 void wp_spool_remove(struct wp_spool *spool, struct wp_spool_session *session);
 /* It cannot be delivered now: it stays on disk for the next collector, and is no part of the backlog any more. */
 void wp_spool_set_aside(struct wp_spool *spool, struct wp_spool_session *session);
+/* Bytes on disk of all sessions, and of the reserve that is given back to make room when the disk is full. */
 uint64_t wp_spool_bytes(const struct wp_spool *spool);
 
 #endif

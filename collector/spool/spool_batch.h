@@ -28,7 +28,9 @@ void wp_spool_head_of(
 
 struct wp_spool_batches; /* room for one batch */
 
+/* NULL: out of memory. */
 struct wp_spool_batches *wp_spool_batches_create(void);
+/* Frees it with the batch it returned last. NULL is allowed. */
 void wp_spool_batches_destroy(struct wp_spool_batches *batches);
 /* The results below are valid until the next call. -EBADMSG, -EINVAL: not a batch. */
 int wp_spool_batches_decode(
@@ -46,6 +48,7 @@ int wp_spool_batches_take_names(struct wp_spool_batches *batches, struct wp_batc
 /* Puts the names into the batch, as of `time_ns`, and forgets them. */
 int wp_spool_batches_give_names(
     struct wp_spool_batches *batches, struct wp_batch *batch, uint64_t time_ns, struct wp_error *err);
+/* Drops names that were taken and not given, before a session is read from its first batch again. */
 void wp_spool_batches_forget_names(struct wp_spool_batches *batches);
 
 /* True when it carries neither events nor entries nor Drops and is not the last. */

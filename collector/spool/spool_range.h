@@ -11,7 +11,9 @@
 
 struct wp_spool_range; /* being made, and the one that was read last */
 
+/* NULL: out of memory. Call begin before add, and load before find. */
 struct wp_spool_range *wp_spool_range_create(void);
+/* Frees it, with what was not finished and the bytes it returned. NULL is allowed. */
 void wp_spool_range_destroy(struct wp_spool_range *range);
 
 /* Begins an empty one. */

@@ -17,6 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* The kinds of ids in a session's dictionary. */
 enum {
     WP_SPOOL_STRINGS,
     WP_SPOOL_THREADS,
@@ -27,6 +28,7 @@ enum {
     WP_SPOOL_KINDS
 };
 
+/* What a record says of the batches it stands for. */
 struct wp_spool_head {
     uint64_t first_seq, last_seq; /* one batch, or those of a range (spool_range.h) */
     uint64_t first_ns, last_ns;   /* of their events */
@@ -40,6 +42,7 @@ struct wp_spool_segment;
 
 /* Opens, or makes when there is none and `makes`. -ENOENT, -EIO ... */
 int wp_spool_segment_open(struct wp_spool_segment **segment, const char *path, bool makes, struct wp_error *err);
+/* Closes the file without a sync and frees the segment; the file stays. NULL is allowed. */
 void wp_spool_segment_close(struct wp_spool_segment *segment);
 /* Closes the file until it is used again. */
 void wp_spool_segment_rest(struct wp_spool_segment *segment);
@@ -52,12 +55,15 @@ int wp_spool_segment_append(struct wp_spool_segment *segment, const struct wp_sp
 int wp_spool_segment_sync(struct wp_spool_segment *segment, struct wp_error *err);
 
 size_t wp_spool_segment_count(const struct wp_spool_segment *segment); /* records */
+/* Size of the file with its torn end, if it has one. */
 uint64_t wp_spool_segment_bytes(const struct wp_spool_segment *segment);
-uint64_t wp_spool_segment_torn(
-    const struct wp_spool_segment *segment); /* bytes behind the last whole record at opening */
+/* Bytes behind the last whole record at opening. */
+uint64_t wp_spool_segment_torn(const struct wp_spool_segment *segment);
 /* 0 without records. */
 uint64_t wp_spool_segment_first(const struct wp_spool_segment *segment);
+/* The last batch of the last record; 0 without records. */
 uint64_t wp_spool_segment_last(const struct wp_spool_segment *segment);
+/* Time of the latest event of all records, CLOCK_MONOTONIC; 0 without records. */
 uint64_t wp_spool_segment_last_ns(const struct wp_spool_segment *segment);
 /* The last record that begins at `seq` or before it; false when there is none. */
 bool wp_spool_segment_find(const struct wp_spool_segment *segment, uint64_t seq, size_t *index);

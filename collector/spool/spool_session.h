@@ -21,21 +21,26 @@ void wp_spool_session_close(struct wp_spool_session *session);
 /* Removes the folder and frees the session. */
 void wp_spool_session_remove(struct wp_spool_session *session);
 
+/* The Hello that it was opened with or that is in the folder. The session owns it. */
 const struct wp_hello *wp_spool_session_hello(const struct wp_spool_session *session);
 uint64_t wp_spool_session_last(const struct wp_spool_session *session); /* batch, 0: none yet */
+/* The last acknowledged batch, at whichever aggregator; 0: none yet. */
 uint64_t wp_spool_session_acked(const struct wp_spool_session *session);
-uint64_t wp_spool_session_oldest(
-    const struct wp_spool_session *session); /* batch that still has its events; last + 1: none */
+/* The first batch that still has its events; last + 1: none. */
+uint64_t wp_spool_session_oldest(const struct wp_spool_session *session);
+/* Bytes on disk of segments, dictionary and small files. */
 uint64_t wp_spool_session_bytes(const struct wp_spool_session *session);
 /* Times that a batch was asked for of which something is lost: damaged, or not there. */
 uint64_t wp_spool_session_damaged(const struct wp_spool_session *session);
 uint64_t wp_spool_session_torn(const struct wp_spool_session *session); /* bytes that were cut at opening */
 /* It was refused once more: how often that was, by this collector and those before. */
 unsigned wp_spool_session_refused(struct wp_spool_session *session);
-uint64_t wp_spool_session_lost(
-    const struct wp_spool_session *session); /* batches dropped before they were acknowledged */
+/* Batches that were dropped before they were acknowledged. */
+uint64_t wp_spool_session_lost(const struct wp_spool_session *session);
 /* Its Bye: what was set, or as the records say. */
 void wp_spool_session_bye(const struct wp_spool_session *session, struct wp_bye *bye);
+/* Writes `bye` to disk, in place of an earlier one. -errno: it is not there, but this session uses it from now on all
+ * the same. */
 int wp_spool_session_set_bye(struct wp_spool_session *session, const struct wp_bye *bye, struct wp_error *err);
 
 /* `frame` is the batch as it travels. A number that is there already is ignored. -ENOSPC or another -errno: nothing

@@ -12,11 +12,13 @@
 
 struct wp_address_spaces;
 
+/* A range of a process' addresses that shows a part of an object. */
 struct wp_mapping {
     uint64_t start, end, file_offset; /* of `start` in the object */
     uint32_t object;
 };
 
+/* What can be mapped: a file with its build id, or memory. The address spaces own its texts. */
 struct wp_object {
     const char *path; /* a file, "[vdso]", or "[jit]" for memory that is no file's */
     uint8_t build_id[20];
@@ -24,7 +26,9 @@ struct wp_object {
     uint64_t inode;         /* of a file without a build id that was seen in /proc; 0: unknown */
 };
 
+/* Without any process. NULL: out of memory. */
 struct wp_address_spaces *wp_address_spaces_create(void);
+/* Frees all processes and objects with what was returned of them. NULL is allowed. */
 void wp_address_spaces_destroy(struct wp_address_spaces *spaces);
 
 /* What was mapped there before is gone. -ENOMEM; -E2BIG past 65536 mappings: the new one is left out. */
@@ -33,6 +37,7 @@ int wp_address_spaces_map(struct wp_address_spaces *spaces, const struct wp_mapp
 int wp_address_spaces_exec(struct wp_address_spaces *spaces, uint32_t pid);
 /* The child begins with what its parent has. */
 int wp_address_spaces_fork(struct wp_address_spaces *spaces, uint32_t parent, uint32_t child);
+/* The process is gone: forgets its mappings, but no object. An unknown process is ignored. */
 void wp_address_spaces_exit(struct wp_address_spaces *spaces, uint32_t pid);
 /* Takes what /proc/PID/maps says instead of what is known. -ENOENT when there is no such process. */
 int wp_address_spaces_read(struct wp_address_spaces *spaces, uint32_t pid);
@@ -44,6 +49,7 @@ void wp_address_spaces_sweep(struct wp_address_spaces *spaces, bool (*is_there)(
 /* Forgets objects that no process has mapped, if they have become many: true, and all objects have other numbers now. A
  * host that compiles maps new ones for ever. */
 bool wp_address_spaces_forget_objects(struct wp_address_spaces *spaces);
+/* How many objects have numbers, whether a process has them mapped or not. */
 uint32_t wp_address_spaces_objects(const struct wp_address_spaces *spaces);
 
 /* Changes whenever an answer of wp_address_spaces_find may have; 0: nothing is known of the process. */

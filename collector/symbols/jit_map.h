@@ -22,6 +22,7 @@ struct wp_jit_quota {
 
 /* Remembers whose file it is; reads nothing yet. NULL: no such process, or no memory. */
 struct wp_jit_map *wp_jit_map_create(uint32_t pid, struct wp_jit_quota *all);
+/* Frees the names and closes its dump and the process' root. NULL is allowed; the quota stays. */
 void wp_jit_map_destroy(struct wp_jit_map *map);
 /* Takes an open jit-PID.dump of the process too (jit_dump.h), and the file. One that is not the process' user's or
  * root's is left. */

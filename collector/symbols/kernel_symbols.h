@@ -8,6 +8,7 @@
 
 struct wp_kernel_symbols;
 
+/* The function at an address of the kernel. The symbols own the texts. */
 struct wp_kernel_function {
     const char *name;
     const char *module; /* "" the kernel itself, else "[name]" */
@@ -16,6 +17,7 @@ struct wp_kernel_function {
 
 /* -EACCES when the kernel hides its addresses (kernel.kptr_restrict). */
 int wp_kernel_symbols_read(struct wp_kernel_symbols **symbols, const char *path, struct wp_error *err);
+/* Frees them with all texts that were returned. NULL is allowed. */
 void wp_kernel_symbols_destroy(struct wp_kernel_symbols *symbols);
 /* -ENOENT when no function is near below the address. Texts are borrowed. */
 int wp_kernel_symbols_find(

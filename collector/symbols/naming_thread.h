@@ -11,14 +11,18 @@
 
 struct wp_naming_thread;
 
+/* Counts since the thread began; debug_bytes and held_bytes are the present ones. */
 struct wp_naming_counts {
     uint64_t asked, answered, unnamed, objects; /* objects: that were read, ever */
     uint64_t debug_bytes, held_bytes;           /* held_bytes: with functions; of what is not closed */
 };
 
-/* fetch: of debug files, NULL for none; both borrowed. */
 struct wp_debug_fetch;
+/* Starts the thread, with all signals blocked. fetch: of debug files, NULL for none; both are borrowed. NULL: out of
+ * memory, or it cannot be started. */
 struct wp_naming_thread *wp_naming_thread_create(struct wp_debug_fetch *fetch, const struct wp_logger *logger);
+/* Waits for the jobs that the thread has taken up; the others are dropped, with the files that they hold. NULL is
+ * allowed. */
 void wp_naming_thread_destroy(struct wp_naming_thread *thread);
 
 /* A new object; its number, counted from 0, or that of one that was closed. Takes the file and the directory (-1:
@@ -31,6 +35,8 @@ void wp_naming_thread_close(struct wp_naming_thread *thread, uint32_t object);
 uint64_t wp_naming_thread_bytes(struct wp_naming_thread *thread, uint32_t object);
 /* A place in an object, or an address in what a process made itself. False: too many are waiting. */
 bool wp_naming_thread_place(struct wp_naming_thread *thread, uint32_t object, uint64_t offset, uint32_t ticket);
+/* As wp_naming_thread_place. The thread uses the map until wp_naming_thread_drop frees it or wp_naming_thread_destroy
+ * returns, which leaves it to the caller. */
 bool wp_naming_thread_jit(struct wp_naming_thread *thread, struct wp_jit_map *map, uint64_t address, uint32_t ticket);
 /* What data is at a place (or just behind the last one that is in the file), for wp_symbolizer_ask_lock. */
 bool wp_naming_thread_data(struct wp_naming_thread *thread, uint32_t object, uint64_t offset, uint32_t ticket);
@@ -41,7 +47,9 @@ void wp_naming_thread_drop(struct wp_naming_thread *thread, struct wp_jit_map *m
 
 /* As the calls of the symbolizer. */
 bool wp_naming_thread_next(struct wp_naming_thread *thread, uint32_t *ticket, struct wp_place_name *place);
+/* Waits up to timeout_ms until every job is done; false: some are not. */
 bool wp_naming_thread_settle(struct wp_naming_thread *thread, unsigned timeout_ms);
+/* A copy of the counts, taken under the thread's lock. */
 struct wp_naming_counts wp_naming_thread_counts(struct wp_naming_thread *thread);
 /* CPU time so far. */
 uint64_t wp_naming_thread_cpu_ns(const struct wp_naming_thread *thread);

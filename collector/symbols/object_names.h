@@ -19,15 +19,19 @@ struct wp_place_name {
  * none. -ENOMEM. */
 int wp_object_names_create(struct wp_object_names **names, struct wp_elf_file *file, int root_fd,
     struct wp_debug_fetch *fetch, uint64_t debug_limit, struct wp_error *err);
+/* Frees all names that were returned and closes the files. NULL is allowed. */
 void wp_object_names_destroy(struct wp_object_names *names);
 /* Bytes of memory that it takes; of them, of debug info. */
 uint64_t wp_object_names_bytes(const struct wp_object_names *names);
+/* Bytes of debug info that it holds; 0: none. */
 uint64_t wp_object_names_debug_bytes(const struct wp_object_names *names);
+/* The number of functions that have a symbol. */
 uint32_t wp_object_names_functions(const struct wp_object_names *names);
 /* The data at a place, or just behind the last that is in the file: "queue_lock (BASE)", "BASE+0x4040" where no symbol
  * is. */
 void wp_object_names_data(
     struct wp_object_names *names, uint64_t file_offset, const char *base, struct wp_place_name *place);
+/* Names the code at a file offset, demangled; place->count 0: nothing is known there. */
 void wp_object_names_find(struct wp_object_names *names, uint64_t file_offset, struct wp_place_name *place);
 
 #endif

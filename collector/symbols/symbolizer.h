@@ -22,12 +22,14 @@ struct wp_names_from {
     struct wp_debug_fetch *fetch;
 };
 
+/* Counts since it was created; debug_bytes is the present one. */
 struct wp_symbolizer_stats {
     uint64_t asked, answered, unnamed; /* places; unnamed: answered with nothing */
     uint64_t objects, refused_files;   /* read; could not be opened or were other builds */
     uint64_t debug_bytes;              /* of debug info held */
 };
 
+/* The name of an address in the kernel. */
 struct wp_frame_name {
     const char *function; /* "" unknown */
     const char *object;   /* "[kernel]", "[module]" */
@@ -36,7 +38,7 @@ struct wp_frame_name {
 
 /* from, logger: NULL for none; both and what they name are borrowed. NULL when there is no memory or no thread. */
 struct wp_symbolizer *wp_symbolizer_create(const struct wp_names_from *from, const struct wp_logger *logger);
-/* Waits for the place that is being named. */
+/* Frees it with its maps and files; waits as wp_naming_thread_destroy does. NULL is allowed. */
 void wp_symbolizer_destroy(struct wp_symbolizer *symbolizer);
 /* Reads the kernel's names now rather than when the first is asked for. */
 void wp_symbolizer_prepare(struct wp_symbolizer *symbolizer);
@@ -60,6 +62,7 @@ void wp_symbolizer_forget(struct wp_symbolizer *symbolizer, uint32_t pid);
 /* Never fails: a frame without a name is one too. Texts are valid until the next call. */
 void wp_symbolizer_kernel(
     struct wp_symbolizer *symbolizer, uint64_t address, bool is_return, struct wp_frame_name *name);
+/* A copy of the counts. Names of the kernel and those that the aggregator gave are not in them. */
 struct wp_symbolizer_stats wp_symbolizer_stats(struct wp_symbolizer *symbolizer);
 /* CPU time of its thread so far. */
 uint64_t wp_symbolizer_cpu_ns(const struct wp_symbolizer *symbolizer);

@@ -18,6 +18,7 @@ struct wp_unwind_id {
     uint64_t a, b;
 };
 
+/* The maps of the kernel side and their bounds. Copied. */
 struct wp_unwind_objects_options {
     int files_fd, pages_fd; /* the maps unwind_files and unwind_pages; borrowed */
     uint32_t *generation;   /* of the kernel side, raised when files have become known or are forgotten */
@@ -29,10 +30,12 @@ struct wp_unwind_objects_options {
 
 /* NULL: no memory. */
 struct wp_unwind_objects *wp_unwind_objects_create(const struct wp_unwind_objects_options *options);
+/* Call it when no other thread uses them any more. The kernel's maps keep their contents. NULL is allowed. */
 void wp_unwind_objects_destroy(struct wp_unwind_objects *objects);
 
 /* A number for an object that is not there yet. */
 uint32_t wp_unwind_objects_number(struct wp_unwind_objects *objects);
+/* The number of the object with this content; false: not there, and *number is undefined. */
 bool wp_unwind_objects_find(struct wp_unwind_objects *objects, struct wp_unwind_id id, uint32_t *number);
 /* Its pages have been put. Of too many objects a quarter goes, with their files. */
 void wp_unwind_objects_add(struct wp_unwind_objects *objects, struct wp_unwind_id id, uint32_t number, uint32_t pages);

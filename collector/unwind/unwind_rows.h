@@ -20,6 +20,7 @@ struct wp_unwind_rows;
 
 /* NULL: no memory. */
 struct wp_unwind_rows *wp_unwind_rows_create(void);
+/* Frees rows that were created or decoded. NULL is allowed. */
 void wp_unwind_rows_destroy(struct wp_unwind_rows *rows);
 /* Code that is loaded at an address; of all else rows are not kept. */
 void wp_unwind_rows_load(struct wp_unwind_rows *rows, uint64_t address, uint64_t offset, uint64_t size);
@@ -33,12 +34,14 @@ void wp_unwind_rows_end(struct wp_unwind_rows *rows, uint64_t address, uint64_t 
 void wp_unwind_rows_settle(struct wp_unwind_rows *rows);
 /* Whether there is a rule at an address. */
 bool wp_unwind_rows_has(const struct wp_unwind_rows *rows, uint64_t address);
+/* How many rows were added, gaps among them, whether settled or not. */
 uint32_t wp_unwind_rows_count(const struct wp_unwind_rows *rows);
 /* As bytes of this version on this machine, with a checksum. -ENOMEM. */
 int wp_unwind_rows_encode(const struct wp_unwind_rows *rows, struct wp_buffer *out);
 /* -EINVAL: of another version, damaged, or no rows at all. */
 int wp_unwind_rows_decode(struct wp_unwind_rows **rows, const uint8_t *bytes, size_t size);
 
+/* What wp_unwind_rows_pages delivered, and what it left out. */
 struct wp_unwind_stats {
     uint64_t rows, pages, crowded_pages /* left out */, odd_rules /* left out */;
 };
