@@ -11,8 +11,11 @@ struct wp_args {
     bool failed;
 };
 
+/* Frees vector and texts; zeroed arguments are allowed. */
 void wp_args_fini(struct wp_args *args);
+/* Appends a copy of `text`, not NULL. */
 void wp_args_add(struct wp_args *args, const char *text);
+/* Appends a formatted text. */
 void wp_args_addf(struct wp_args *args, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 #endif

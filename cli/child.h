@@ -32,6 +32,7 @@ enum wp_child_kind {
                          gone */
 };
 
+/* How a child starts; borrowed during wp_child_start. */
 struct wp_child_options {
     const char *name, *path;
     char *const *argv;
@@ -43,6 +44,8 @@ struct wp_child_options {
     bool is_held;         /* waits before its exec until wp_child_release */
 };
 
+/* Sets *child anew. Returns after the fork of a held child, else after its exec with the errors of wp_child_release. On
+ * error nothing runs; wp_child_fini follows in any case. */
 int wp_child_start(struct wp_child *child, const struct wp_child_options *options, struct wp_error *err);
 /* Lets a held child exec and waits for the outcome: -ENOENT, -EACCES ... of the exec, and then it has ended. */
 int wp_child_release(struct wp_child *child, struct wp_error *err);

@@ -25,7 +25,9 @@ struct wp_daemon_probe {
     struct wp_samples samples;
 };
 
+/* Reads /metrics of `address`, for at most WP_DAEMON_PROBE_MS. Cannot fail: kind, is_well and trouble say what came. */
 void wp_daemon_probe_ask(struct wp_daemon_probe *daemon, const char *address);
+/* Frees the text and the samples that point into it. */
 void wp_daemon_probe_fini(struct wp_daemon_probe *daemon);
 const char *wp_daemon_probe_name(const struct wp_daemon_probe *daemon); /* "wakepath-collector", ... */
 

@@ -14,6 +14,7 @@ enum wp_finding_kind {
     WP_FINDING_WRONG, /* something will not work */
 };
 
+/* All findings of one run; init with {0}. */
 struct wp_findings {
     struct wp_doctor_finding {
         enum wp_finding_kind kind;
@@ -27,7 +28,9 @@ struct wp_findings {
 /* Adds one. */
 void wp_findings_add(struct wp_findings *findings, enum wp_finding_kind kind, const char *subject, const char *mend,
     const char *format, ...) __attribute__((format(printf, 5, 6)));
+/* How many findings of this kind are kept. */
 unsigned wp_findings_count(const struct wp_findings *findings, enum wp_finding_kind kind);
+/* Prints a line or two a finding for a person, and a line of totals. */
 void wp_findings_print(const struct wp_findings *findings, FILE *out);
 /* -ENOMEM. */
 int wp_findings_print_json(const struct wp_findings *findings, FILE *out, struct wp_error *err);

@@ -6,6 +6,8 @@
 
 struct wp_installed;
 
+/* Connects to each tcp:// aggregator of the settings with the collector's key and adds what comes of it; adds nothing
+ * when no key is set. */
 void wp_doctor_knock(struct wp_findings *findings, const struct wp_installed *collector);
 
 #endif

@@ -19,6 +19,7 @@ struct wp_installed {
 
 /* `name`: "collector" or "aggregator". -ENOENT: it is set up and the program is not there. */
 int wp_installed_read(struct wp_installed *installed, const char *name, struct wp_error *err);
+/* Frees the text, also after a failed read. */
 void wp_installed_fini(struct wp_installed *installed);
 /* The index-th value of a key, "true" of a switch that is on; false: it has no more. */
 bool wp_installed_value(

@@ -22,7 +22,9 @@ struct wp_parts {
  * they never will be. */
 int wp_parts_start_aggregator(
     const struct wp_parts *parts, struct wp_child *child, int *ready_fd, struct wp_error *err);
+/* The same of the collector. Where there is a command, its path and pid are set by then. */
 int wp_parts_start_collector(const struct wp_parts *parts, struct wp_child *child, int *ready_fd, struct wp_error *err);
+/* Writes the pages from the store and ends by itself; its exit status is the result. */
 int wp_parts_start_reporter(const struct wp_parts *parts, struct wp_child *child, struct wp_error *err);
 /* Sets `err` to "the NAME ...: its last words" and returns -EIO. */
 int wp_parts_explain(

@@ -36,9 +36,11 @@ struct wp_record_options {
 void wp_record_options_aggregate(struct wp_record_options *options, struct argp_state *state, const char *text);
 /* Of seconds, or a number with its unit, in ns; the same. */
 uint64_t wp_record_options_duration(struct argp_state *state, const char *what, const char *text);
+/* A process id, 1 to 4194304; ends the program on another text. */
 uint32_t wp_record_options_pid(struct argp_state *state, const char *text);
 /* Parses; prints usage and exits 64 on a bad command line (argp). */
 void wp_record_options_parse(struct wp_record_options *options, int argc, char **argv);
+/* Frees the patterns; everything else is borrowed from argv. */
 void wp_record_options_fini(struct wp_record_options *options);
 
 #endif

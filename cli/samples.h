@@ -8,6 +8,7 @@
 
 #define WP_SAMPLE_LABELS 8u
 
+/* A line of the text; texts are borrowed from it. */
 struct wp_metric_sample {
     const char *name;
     const char *keys[WP_SAMPLE_LABELS], *values[WP_SAMPLE_LABELS];
@@ -15,6 +16,7 @@ struct wp_metric_sample {
     double value;
 };
 
+/* All lines of one answer. */
 struct wp_samples {
     struct wp_metric_sample *items; /* owned; texts point into what was parsed */
     size_t count;
@@ -22,6 +24,7 @@ struct wp_samples {
 
 /* Cuts `text` (ends with 0) in place; it must outlive the samples. -ENOMEM. */
 int wp_samples_parse(struct wp_samples *samples, char *text);
+/* Frees the rows, not the text. A zeroed one is allowed. */
 void wp_samples_fini(struct wp_samples *samples);
 /* NULL: it has no such label. */
 const char *wp_sample_label(const struct wp_metric_sample *sample, const char *key);

@@ -20,6 +20,7 @@ struct wp_status_line {
 
 /* `is_shared`: somebody else writes to that terminal. */
 void wp_status_line_init(struct wp_status_line *line, FILE *out, bool is_shared);
+/* Replaces the line by `text`, which must fit line->columns, and flushes. Does nothing when the mode is OFF. */
 void wp_status_line_show(struct wp_status_line *line, const char *text);
 /* Gives the row back. Does nothing where none is shown. */
 void wp_status_line_clear(struct wp_status_line *line);

@@ -6,6 +6,7 @@
 
 #include <stdio.h>
 
+/* Prints the daemon's state as text; of one that did not answer as ours, its address and trouble. */
 void wp_status_table(const struct wp_daemon_probe *daemon, FILE *out);
 
 #endif

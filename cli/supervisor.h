@@ -23,6 +23,7 @@ struct wp_supervisor {
 
 enum wp_wake_kind { WP_WAKE_DEADLINE, WP_WAKE_SIGNAL, WP_WAKE_CHILD, WP_WAKE_READABLE };
 
+/* What ended a wait. */
 struct wp_wake {
     enum wp_wake_kind kind;
     int signal;             /* SIGNAL */
@@ -30,8 +31,11 @@ struct wp_wake {
     struct wp_child *child; /* CHILD: collected already */
 };
 
+/* Blocks the four signals. -errno: no signalfd; the signal mask is then as before. */
 int wp_supervisor_init(struct wp_supervisor *supervisor, struct wp_error *err);
+/* Discards pending signals, then restores the mask. May be called twice or after a failed init. */
 void wp_supervisor_fini(struct wp_supervisor *supervisor);
+/* Borrows a child until fini; WP_SUPERVISOR_CHILDREN at most (asserted). */
 void wp_supervisor_add(struct wp_supervisor *supervisor, struct wp_child *child);
 /* `fd` may be -1. deadline_ns is CLOCK_MONOTONIC, 0 for none. Signals come before children before the descriptor. */
 int wp_supervisor_wait(

@@ -8,6 +8,7 @@
 /* Decodes hostile bytes: every count, size, kind and time is bounded; ids are checked by the dictionary.
  * `batch` may be reused: its storage is kept and grown (no allocation in steady state). Free with wp_batch_fini. */
 int wp_batch_decode(struct wp_batch *batch, const uint8_t *bytes, size_t size, struct wp_error *err);
+/* Frees the storage and zeroes the batch: rows and texts of it are invalid then. A zeroed batch is allowed. */
 void wp_batch_fini(struct wp_batch *batch);
 
 #endif

@@ -17,6 +17,7 @@
 #define WP_KEY_BYTES 32u
 #define WP_HOST_TEXT 37u /* a UUID as text */
 
+/* Both halves as Z85 text, each ends with 0. */
 struct wp_key_pair {
     char public_key[WP_KEY_TEXT], secret_key[WP_KEY_TEXT];
 };
@@ -42,12 +43,15 @@ struct wp_public_key {
 int wp_key_pair_make(struct wp_key_pair *pair, struct wp_error *err);
 void wp_key_pair_forget(struct wp_key_pair *pair); /* wipes it */
 
+/* Where a key pair is written, and for whom. */
 struct wp_key_files {
     const char *dir, *name; /* DIR/NAME.key, DIR/NAME.pub; the folder is made (0700) when it is missing */
     enum wp_key_host kind;
     const uint8_t *host; /* of WP_KEY_OF_HOST */
     bool may_replace;    /* else -EEXIST when either file is there */
 };
+/* Writes the secret file (0600), then the public one, and syncs the folder. -EINVAL: not a valid name; -ENAMETOOLONG;
+ * -EEXIST. On error the secret file is removed again, unless may_replace. */
 int wp_key_files_write(const struct wp_key_files *files, const struct wp_key_pair *pair, struct wp_error *err);
 /* Reads a NAME.key. -EPERM when others than its owner can get at it; the text then says what to do. */
 int wp_key_pair_read(struct wp_key_pair *pair, const char *path, struct wp_error *err);
@@ -61,6 +65,7 @@ int wp_public_key_parse(struct wp_public_key *key, const char *line, size_t size
 
 /* "xxxxxxxx-xxxx-...", with or without the hyphens. -EINVAL. */
 int wp_host_parse(uint8_t host[16], const char *text, struct wp_error *err);
+/* The UUID in lower case with hyphens, 0 at its end. */
 void wp_host_format(const uint8_t host[16], char text[WP_HOST_TEXT]);
 
 #endif

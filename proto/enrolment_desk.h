@@ -7,6 +7,7 @@
 
 struct wp_enrolment_desk;
 
+/* Where requests come in and what they are judged by. All texts are borrowed until close. */
 struct wp_enrolment_desk_options {
     const char *endpoint;           /* tcp:// */
     const char *key_path;           /* the aggregator's NAME.key */
@@ -15,10 +16,13 @@ struct wp_enrolment_desk_options {
     const struct wp_logger *logger; /* borrowed */
 };
 
+/* Reads allowlist, token and key, then binds. -EINVAL: the endpoint is not tcp://, or one of these is bad; -EPERM:
+ * others may read the key or token; else as wp_endpoint_bind. */
 int wp_enrolment_desk_open(
     struct wp_enrolment_desk **desk, const struct wp_enrolment_desk_options *options, struct wp_error *err);
 /* Answers what comes until `stop_fd` can be read. */
 int wp_enrolment_desk_serve(struct wp_enrolment_desk *desk, int stop_fd, struct wp_error *err);
+/* Answers that were not sent yet are dropped. NULL is allowed. */
 void wp_enrolment_desk_close(struct wp_enrolment_desk *desk);
 
 #endif

@@ -12,6 +12,8 @@ int wp_token_read(const char *path, char token[WP_TOKEN_ROOM], struct wp_error *
 
 /* Each token of a file, until the call returns other than 0. 0, or -errno: the file, or the call. */
 typedef int wp_token_call(void *context, const char *token);
+/* `token` is valid during the call; the text is wiped from memory afterwards. -EINVAL: a line is not a token, or there
+ * is none; -EPERM as wp_secret_read. */
 int wp_token_each(const char *path, wp_token_call *call, void *context, struct wp_error *err);
 
 #endif

@@ -124,6 +124,7 @@ enum wp_task_state {
  * something. */
 #define WP_POSITION_ACKNOWLEDGES ((uint64_t)1 << 32)
 
+/* One event; its kind says which fields are used, the others are 0. */
 struct wp_event {
     uint64_t time_ns;
     uint8_t kind; /* enum wp_event_kind */
@@ -146,11 +147,13 @@ static inline bool wp_event_has_socket(const struct wp_event *event)
         event->kind == WP_EVENT_SOCK_LEAVE || (event->kind == WP_EVENT_WAKING && event->c == WP_CAUSE_MESSAGE);
 }
 
+/* True when it repeats what the session before knew: it is not counted. */
 static inline bool wp_event_is_retold(const struct wp_event *event)
 {
     return (event->kind == WP_EVENT_STATE || event->kind == WP_EVENT_SOCK_STATE) && event->flags & WP_EVENT_RETOLD;
 }
 
+/* True for INSERT, ISSUE and COMPLETE: b is a request key, d a device. */
 static inline bool wp_event_is_block(const struct wp_event *event)
 {
     return event->kind >= WP_EVENT_BLOCK_INSERT && event->kind <= WP_EVENT_BLOCK_COMPLETE;

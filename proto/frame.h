@@ -38,7 +38,9 @@ enum wp_frame_type {
 
 struct wp_frame_writer; /* keeps its compression context between frames; not thread safe */
 
+/* `zstd_level` as zstd has it. NULL when out of memory. */
 struct wp_frame_writer *wp_frame_writer_create(int zstd_level);
+/* Frees the compression context, too; NULL is allowed. */
 void wp_frame_writer_destroy(struct wp_frame_writer *writer);
 /* Appends one whole frame to `out`. */
 int wp_frame_write(struct wp_frame_writer *writer, enum wp_frame_type type, const uint8_t *raw, size_t size,
@@ -46,9 +48,12 @@ int wp_frame_write(struct wp_frame_writer *writer, enum wp_frame_type type, cons
 
 struct wp_frame_reader;
 
+/* One thread at a time. NULL when out of memory. */
 struct wp_frame_reader *wp_frame_reader_create(void);
+/* Frees the last frame's payload, too; NULL is allowed. */
 void wp_frame_reader_destroy(struct wp_frame_reader *reader);
 
+/* A frame that was read. */
 struct wp_frame {
     enum wp_frame_type type;
     const uint8_t *payload; /* raw bytes: the reader's, valid until its next call, or part of its input */

@@ -12,6 +12,7 @@
 
 struct wp_gate;
 
+/* What a gate watches and whom it asks; all must outlive it. */
 struct wp_gate_options {
     void *context, *socket;         /* of ZeroMQ; the socket is not bound yet */
     struct wp_allowlist *allowlist; /* all borrowed */
@@ -19,6 +20,8 @@ struct wp_gate_options {
     const struct wp_logger *logger;
 };
 
+/* Starts the thread; call it before the socket is bound, so that every handshake is judged. One gate a context:
+ * -EADDRINUSE for a second one. -ENOMEM; -EAGAIN: no thread. */
 int wp_gate_open(struct wp_gate **gate, const struct wp_gate_options *options, struct wp_error *err);
 /* Ends with the context: first the socket is closed, then zmq_ctx_shutdown, then this, then zmq_ctx_term. */
 void wp_gate_close(struct wp_gate *gate);

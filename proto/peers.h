@@ -15,6 +15,7 @@
 
 struct wp_peers;
 
+/* A session that has said Hello. */
 struct wp_peer {
     uint8_t session[16], host[16];
     uint32_t number;
@@ -22,11 +23,15 @@ struct wp_peer {
     uint64_t heard_ns;
 };
 
+/* NULL when out of memory or without random numbers. */
 struct wp_peers *wp_peers_create(void);
+/* Frees all peers; NULL is allowed. */
 void wp_peers_destroy(struct wp_peers *peers);
+/* The ZeroMQ identity of a session: 'W', then its UUID. */
 void wp_peer_identity(const uint8_t session[16], uint8_t identity[WP_IDENTITY_BYTES]);
 /* NULL when nobody of that identity (any bytes) or number is known. Valid until the next add. */
 struct wp_peer *wp_peers_find(struct wp_peers *peers, const uint8_t *identity, size_t size);
+/* NULL when no peer has that number. */
 struct wp_peer *wp_peers_numbered(struct wp_peers *peers, uint32_t number);
 /* A session that is not there yet. -EBUSY: the host begins too many sessions; -ENOMEM. Those who were not heard for a
  * day are forgotten when there are too many. */

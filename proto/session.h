@@ -29,10 +29,12 @@ enum wp_samples_state {
     WP_SAMPLES_IMPOSSIBLE, /* asked for; the kernel gives none: no_samples says why */
 };
 
+/* A free label of a collector: key and value. */
 struct wp_label {
     char *key, *value;
 };
 
+/* The first message of a session: which host it is, how it records and when it began. */
 struct wp_hello {
     uint32_t wire_major, wire_minor;
     uint8_t host[16]; /* stable host UUID (from /etc/machine-id when there is one) */
@@ -50,6 +52,7 @@ struct wp_hello {
     uint32_t label_count;
 };
 
+/* The answer to a Hello. */
 struct wp_welcome {
     uint32_t wire_major, wire_minor;
     uint64_t resume_seq;     /* the first batch wanted */
@@ -57,25 +60,35 @@ struct wp_welcome {
     struct wp_window window; /* when the collector shall record; unsaid: as it likes */
 };
 
+/* The last message of a session, with its totals. */
 struct wp_bye {
     uint64_t last_seq;
     uint64_t events, dropped;
     uint8_t successor[16]; /* the session that goes on behind it; zeros: none */
 };
 
+/* Appends the message to `out`, without a frame. NULL texts become empty; their length is not checked here. -EINVAL:
+ * too many labels; -ENOMEM. */
 int wp_hello_encode(const struct wp_hello *hello, struct wp_buffer *out, struct wp_error *err);
+/* -EPROTONOSUPPORT: another major version; -EINVAL: not a message, out of bounds, no host or no session; -ENOMEM. On
+ * error *hello is zeroed and owns nothing. */
 int wp_hello_decode(struct wp_hello *hello, const uint8_t *bytes, size_t size, struct wp_error *err);
 /* A deep copy; texts that are NULL become empty. -ENOMEM. */
 int wp_hello_copy(struct wp_hello *to, const struct wp_hello *from);
 /* The anchor's times against this host's clock: a clock that is days ahead, or an uptime of centuries, is -EINVAL. One
  * that is behind is good: captures are replayed long after. */
 int wp_hello_check_clock(const struct wp_hello *hello, uint64_t now_real_ns, struct wp_error *err);
+/* Frees all texts; a zeroed hello is allowed. */
 void wp_hello_fini(struct wp_hello *hello);
+/* Appends the message to `out`, without a frame. -ENOMEM. */
 int wp_welcome_encode(const struct wp_welcome *welcome, struct wp_buffer *out, struct wp_error *err);
+/* -EINVAL: not a message. The caller compares the version; an invalid window becomes unsaid. Owns nothing. */
 int wp_welcome_decode(struct wp_welcome *welcome, const uint8_t *bytes, size_t size, struct wp_error *err);
 /* True when an id of a session (continues, successor) says one. */
 bool wp_session_is_named(const uint8_t id[16]);
+/* As wp_welcome_encode. */
 int wp_bye_encode(const struct wp_bye *bye, struct wp_buffer *out, struct wp_error *err);
+/* -EINVAL: not a message. Owns nothing. */
 int wp_bye_decode(struct wp_bye *bye, const uint8_t *bytes, size_t size, struct wp_error *err);
 
 #endif

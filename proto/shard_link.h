@@ -12,6 +12,7 @@
 
 struct wp_shard_link;
 
+/* Whom to connect to, and by which keys. */
 struct wp_shard_link_options {
     const char *endpoint;
     const char *key_path;      /* this side's NAME.key; NULL: none */
@@ -21,10 +22,12 @@ struct wp_shard_link_options {
 
 /* All are copied. -EACCES: tcp:// without keys. */
 int wp_shard_link_open(struct wp_shard_link **link, const struct wp_shard_link_options *options, struct wp_error *err);
+/* Frames that were not sent yet get 200 ms. NULL is allowed. */
 void wp_shard_link_close(struct wp_shard_link *link);
 /* Connects anew, as somebody else: what was on its way is lost. After silence, whatever its reason (a key that was not
  * listed, a restart, a cable). */
 int wp_shard_link_renew(struct wp_shard_link *link, struct wp_error *err);
+/* As it was opened with; the link's, until close. */
 const char *wp_shard_link_endpoint(const struct wp_shard_link *link);
 /* -EAGAIN: it takes no more now. */
 int wp_shard_link_send(struct wp_shard_link *link, enum wp_frame_type type, const uint8_t *raw, size_t size);

@@ -29,15 +29,19 @@ enum { WP_SHARD_PIECE_RUN = 1, WP_SHARD_PIECE_UNCERTAIN = 2 };
 /* Any message of these, appended. -ENOMEM. */
 int wp_shard_pack(const ProtobufCMessage *message, struct wp_buffer *out);
 
-/* NULL: no such message, or one that breaks a bound; `err` says which. */
+/* NULL: no such message, or one that breaks a bound; `err` says which. The caller frees it, as those below, by
+ * wakepath__shard__hello__free_unpacked (facts, questions, answers). */
 Wakepath__Shard__Hello *wp_shard_hello_unpack(const uint8_t *bytes, size_t size, struct wp_error *err);
+/* The same of Facts. */
 Wakepath__Shard__Facts *wp_shard_facts_unpack(const uint8_t *bytes, size_t size, struct wp_error *err);
+/* The same of Questions. */
 Wakepath__Shard__Questions *wp_shard_questions_unpack(const uint8_t *bytes, size_t size, struct wp_error *err);
 
 /* What the numbers of an answer may be: counts of what the reader knows. */
 struct wp_shard_vocabulary {
     uint32_t styles, categories; /* valid: 1 <= style < styles, category < categories */
 };
+/* The same of Answers; a number outside of the vocabulary breaks a bound, too. */
 Wakepath__Shard__Answers *wp_shard_answers_unpack(
     const uint8_t *bytes, size_t size, const struct wp_shard_vocabulary *vocabulary, struct wp_error *err);
 

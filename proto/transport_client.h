@@ -17,6 +17,7 @@
 
 struct wp_client;
 
+/* Whom to connect to, and by which keys. */
 struct wp_client_options {
     const char *endpoint;
     const char *key_path;        /* this side's NAME.key; NULL: none */
@@ -37,19 +38,21 @@ int wp_client_poll(struct wp_client *client, int timeout_ms, struct wp_error *er
 int wp_client_fd(const struct wp_client *client);
 /* From now on the server's time probes are answered, by this clock: the one that the events are stamped with. */
 void wp_client_answer_probes(struct wp_client *client, uint64_t (*clock_ns)(const void *context), const void *context);
+/* Batches may be sent: a Welcome came, and since then neither the connection broke nor a frame was lost. */
 bool wp_client_is_welcome(const struct wp_client *client);
 /* The server took the keys; nothing was said yet before the next poll. */
 bool wp_client_is_connected(const struct wp_client *client);
 /* Why it is not welcome, as far as is known; "" else. It goes on trying. */
 const char *wp_client_trouble(const struct wp_client *client);
+/* The last Welcome, zeros before the first; wp_client_poll overwrites it. */
 const struct wp_welcome *wp_client_welcome(const struct wp_client *client);
 /* How often it was welcomed: each time, sending goes on at the Welcome's resume_seq. */
 uint64_t wp_client_welcomes(const struct wp_client *client);
 /* When it shall record, as the aggregator said last; unsaid: as it likes. */
 const struct wp_window *wp_client_window(const struct wp_client *client);
 uint64_t wp_client_acked(const struct wp_client *client); /* the highest batch that is durable there */
-uint64_t wp_client_taken(
-    const struct wp_client *client); /* the highest batch that it has taken in since its last Welcome */
+/* The highest batch that it has taken in since its last Welcome; it need not be durable there yet. */
+uint64_t wp_client_taken(const struct wp_client *client);
 /* True when credit allows one more batch. */
 bool wp_client_may_send(const struct wp_client *client, uint64_t seq);
 /* `frame` is a whole BATCH frame from wp_frame_write. -EAGAIN when the socket takes no more now. */
@@ -61,6 +64,7 @@ void wp_client_take_names(struct wp_client *client,
 /* One of the two, to a server that knows them. -EAGAIN: the socket takes no more now. */
 int wp_client_send_names(
     struct wp_client *client, enum wp_frame_type type, const uint8_t *raw, size_t size, struct wp_error *err);
+/* Sends Bye and waits for nothing. -EAGAIN when the socket takes no more now; then `err` is not set. */
 int wp_client_bye(struct wp_client *client, const struct wp_bye *bye, struct wp_error *err);
 
 #endif

@@ -33,6 +33,7 @@ struct wp_server_caller {
     uint8_t identity[17];
 };
 
+/* What wp_server_poll gives; the kind says which fields are set. */
 struct wp_server_message {
     enum wp_server_kind kind;
     uint32_t peer;
@@ -46,6 +47,7 @@ struct wp_server_message {
     uint64_t times_ns[4]; /* TIME: probe sent (ours), received and answered (the peer's), answer received (ours) */
 };
 
+/* Where the server listens, and to whom. */
 struct wp_server_options {
     const char *endpoint;
     const char *key_path;           /* this server's NAME.key; NULL: none */
@@ -57,6 +59,7 @@ struct wp_server_options {
 
 /* Binds. -EADDRINUSE says which endpoint and what to do. ipc:// sockets get mode 0600. -EACCES: tcp:// without keys. */
 int wp_server_open_with(struct wp_server **server, const struct wp_server_options *options, struct wp_error *err);
+/* Ends the thread of its gate, too; answers that were not sent yet get one second. NULL is allowed. */
 void wp_server_close(struct wp_server *server);
 /* Reads the allowlist again, which polling also does within a second of a change. A bad one is logged, the old one
  * stays. */
@@ -84,6 +87,7 @@ int wp_server_refuse(struct wp_server *server, uint32_t peer, const char *reason
 int wp_server_retry(struct wp_server *server, uint32_t peer, const char *reason);
 /* Frames refused so far, by reason: index < wp_server_refusal_count. */
 size_t wp_server_refusal_count(const struct wp_server *server);
+/* The reason, valid until close; *count: how often. */
 const char *wp_server_refusal(const struct wp_server *server, size_t index, uint64_t *count);
 
 #endif

@@ -9,6 +9,7 @@
 const char *wp_io_device(struct wp_pool *pool, const char *frame);
 /* "tcp:10.0.0.3:5432" of "tcp:10.0.0.3:5432 (not recorded)", and what stands in the brackets ("" nothing). */
 const char *wp_net_address(struct wp_pool *pool, const char *frame);
+/* The text between the brackets of such a frame, cut to 80 bytes; "" without brackets. */
 const char *wp_net_missing(struct wp_pool *pool, const char *frame);
 /* "read", "write", "flush", "discard"; "" when the frame does not say. */
 const char *wp_io_kind(const char *frame);

@@ -13,6 +13,7 @@ struct wp_pool {
     bool failed;
 };
 
+/* Frees every text and row at once; the pool may be used again. A zeroed one is allowed. */
 void wp_pool_fini(struct wp_pool *pool);
 /* Zeroed and aligned for any type; NULL when out of memory. */
 void *wp_pool_alloc(struct wp_pool *pool, size_t size);
@@ -20,6 +21,7 @@ void *wp_pool_alloc(struct wp_pool *pool, size_t size);
 const char *wp_pool_text(struct wp_pool *pool, const char *text);
 /* A copy of at most `limit` bytes, cut between characters and ended with "…" when it was longer; never NULL. */
 const char *wp_pool_clip(struct wp_pool *pool, const char *text, size_t limit);
+/* Formats as printf does, of any length; never NULL. */
 const char *wp_pool_printf(struct wp_pool *pool, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 #endif

@@ -25,6 +25,7 @@ enum wp_format {
 #define WP_FORMAT_NAMES "html, json, text, folded, pprof, speedscope, perfetto, perun, perun-whole, csv or ndjson"
 struct wp_export_table;
 
+/* What to print and in which format; all texts are borrowed. */
 struct wp_print_options {
     const char *const *stores;
     size_t store_count;
@@ -38,6 +39,8 @@ struct wp_print_options {
 
 /* -EINVAL for an unknown name. */
 int wp_format_parse(const char *name, enum wp_format *format);
+/* Appends to `out`. -ENOENT: no such release, aggregate or window; -EINVAL: several releases and none was chosen; else
+ * what reading the stores fails with. */
 int wp_print_aggregate(struct wp_buffer *out, const struct wp_print_options *options, struct wp_error *err);
 
 #endif

@@ -11,6 +11,7 @@
 /* -ENOMEM. Borrows names from both facts. */
 int wp_compare_build(struct wp_compare *compare, const struct wp_facts *before, const struct wp_facts *after,
     const struct wp_compare_options *options, struct wp_error *err);
+/* Frees the rows and their texts and zeroes the comparison; both sides' facts stay the caller's. */
 void wp_compare_fini(struct wp_compare *compare);
 
 /* Whether hosts stand beside each other, rather than an older and a newer state. */
@@ -18,6 +19,7 @@ bool wp_compare_is_of_hosts(const struct wp_compare *compare);
 
 /* "wall", "activity", "recording"; -1 for another word. */
 const char *wp_per_key(enum wp_per per);
+/* The enum wp_per of such a key; -1 for another word. */
 int wp_per_find(const char *key);
 /* "a second of wall time" ... */
 const char *wp_per_unit(enum wp_per per);

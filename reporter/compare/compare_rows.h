@@ -7,6 +7,7 @@
  */
 #include "reporter/compare/compare_types.h"
 
+/* One side of a comparison, mapped to the common tree. */
 struct wp_compare_operand {
     const struct wp_report *report;
     const struct wp_cell *cells;
@@ -37,12 +38,17 @@ struct wp_row_sums {
     uint32_t rows;
 };
 
+/* Borrows the reports until fini. -ENOMEM; then the tree is zeroed and needs no fini. */
 int wp_compare_tree_init(struct wp_compare_tree *tree, const struct wp_facts *before, const struct wp_facts *after);
+/* Frees the common tree and its maps; a zeroed tree is allowed. */
 void wp_compare_tree_fini(struct wp_compare_tree *tree);
 /* Which row a cell belongs to; UINT32_MAX none. */
 typedef uint32_t (*wp_row_of)(void *context, uint32_t node, uint32_t category);
+/* Sums cells and samples of both sides into rows 0 to `rows` - 1; calls row_of once a cell. -ENOMEM; then the sums are
+ * zeroed and need no fini. */
 int wp_row_sums_init(
     struct wp_row_sums *sums, const struct wp_compare_tree *tree, uint32_t rows, wp_row_of row_of, void *context);
+/* Frees the sums of both sides; zeroed sums are allowed. */
 void wp_row_sums_fini(struct wp_row_sums *sums);
 
 #endif

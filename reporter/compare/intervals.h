@@ -13,6 +13,7 @@
 
 #include <stdbool.h>
 
+/* The intervals of one operand; owns its arrays. */
 struct wp_operand_intervals {
     uint32_t *of_bucket; /* which interval most of a bucket's activity lies in */
     double *wall_ns;     /* activity of each, ascending in time */
@@ -21,6 +22,7 @@ struct wp_operand_intervals {
 
 /* At most `recordings` of them, parted by the longest gaps. -ENOMEM. */
 int wp_intervals_find(struct wp_operand_intervals *intervals, const struct wp_report *report, uint64_t recordings);
+/* Frees both arrays; zeroed intervals are allowed. */
 void wp_intervals_fini(struct wp_operand_intervals *intervals);
 
 enum wp_interval_unit {

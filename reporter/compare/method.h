@@ -32,6 +32,7 @@ enum wp_severity {
     WP_SEVERITY_LESS,  /* takes less: how severe is said of what takes longer alone */
 };
 
+/* What a method finds of one row. */
 struct wp_assessment {
     enum wp_severity severity;
     int direction;               /* 1 takes longer, -1 less, 0 neither */
@@ -51,6 +52,7 @@ struct wp_series {
 /* "t-test", "average-amount", "best-model", "integral", "local-statistics", "exclusive-time-outliers"; -1 for another
  * word. */
 const char *wp_method_key(enum wp_method method);
+/* The enum wp_method of such a key; -1 for another word. */
 int wp_method_find(const char *key);
 /* What it does, in a sentence. */
 const char *wp_method_words(enum wp_method method);
@@ -61,6 +63,7 @@ const char *wp_severity_key(enum wp_severity severity);
 /* What is a change when nobody says otherwise, percent. */
 double wp_method_threshold(enum wp_method method);
 
+/* A function, as the method of outliers sees it. */
 struct wp_outlier_row {
     double before, after; /* exclusive time, ns a unit; 0 not there */
     double whole;         /* of its object before, all functions */

@@ -19,6 +19,7 @@ enum wp_model_kind {
     WP_MODELS
 };
 
+/* A fitted curve. */
 struct wp_model {
     enum wp_model_kind kind;
     double b[3];
@@ -27,6 +28,7 @@ struct wp_model {
 
 /* "constant", "logarithmic" ... */
 const char *wp_model_key(enum wp_model_kind kind);
+/* The value of the curve at x; a logarithm or a power needs x > 0. */
 double wp_model_at(const struct wp_model *model, double x);
 /* The one with the greatest r_square of those that fit; of equals the one that grows least. x > 0; false: fewer than
  * four points. */

@@ -8,11 +8,13 @@
 #include "reporter/compare/operand_spec.h"
 #include "reporter/facts/facts.h"
 
+/* The report of one host in one timebox. */
 struct wp_operand_part {
     uint64_t timebox_s;
     struct wp_report *report; /* owned */
 };
 
+/* All parts of an operand; filled by wp_operand_parts_read. */
 struct wp_operand_parts {
     struct wp_operand_part *rows; /* ascending by timebox */
     size_t count, room;
@@ -26,6 +28,7 @@ void wp_operand_parts_meet(struct wp_operand_parts *a, struct wp_operand_parts *
 /* Facts of their sum, which they are empty after. -ENOENT: there are none. */
 int wp_operand_parts_facts(struct wp_facts *facts, struct wp_operand_parts *parts, const struct wp_snapshot *snapshot,
     const char *aggregate, const struct wp_operand_spec *spec, struct wp_error *err);
+/* Frees the remaining parts with their reports; none may be left. */
 void wp_operand_parts_fini(struct wp_operand_parts *parts);
 
 #endif

@@ -12,6 +12,7 @@
  */
 #include <stddef.h>
 
+/* A rate and how well it is known. */
 struct wp_measured_rate {
     double value;   /* sum of the parts / divisor */
     double error;   /* its standard error */
@@ -21,10 +22,13 @@ struct wp_measured_rate {
 /* `part[i]` of a bucket in which the activity was `activity[i]` > 0; `divisor` 0: the sum of the activity. */
 struct wp_measured_rate wp_rate_of(const double *part, const double *activity, size_t count, double divisor);
 
+/* The outcome of a t-test. */
 struct wp_welch {
     double t, freedom, p; /* p: two-sided; 1 when nothing can be said */
 };
 
+/* `t` > 0: `after` is larger. p is 1 when a side has no degrees of freedom or both are equal but for rounding; 0 when
+ * they differ and neither varies. */
 struct wp_welch wp_welch_test(const struct wp_measured_rate *before, const struct wp_measured_rate *after);
 /* P(|T| > |t|) of Student's t. */
 double wp_student_tail(double t, double freedom);
@@ -37,6 +41,7 @@ struct wp_welch wp_pooled_test(
  * bounds the chance of a single false one, with a `weight` > 0 for each as its section 4 has it (NULL: all alike);
  * Benjamini and Hochberg (J. Royal Stat. Soc. B 57, 1995) the share of false ones. -ENOMEM. */
 int wp_adjust_holm(const double *p, const double *weight, double *adjusted, size_t count);
+/* Benjamini and Hochberg, as described above. -ENOMEM. */
 int wp_adjust_hochberg(const double *p, double *adjusted, size_t count);
 
 #endif

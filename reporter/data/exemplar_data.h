@@ -5,6 +5,7 @@
  */
 #include "reporter/facts/facts.h"
 
+/* Appends the script to `out`, without the beginnings of recordings (is_beginning). -ENOMEM. */
 int wp_exemplar_data(struct wp_buffer *out, const struct wp_facts *facts, struct wp_error *err);
 
 #endif

@@ -9,6 +9,7 @@
 #include "reporter/facts/facts.h"
 #include "reporter/facts/page_context.h"
 
+/* Appends the script with the list to `out`. -ENOMEM. */
 int wp_origin_list(struct wp_buffer *out, const struct wp_page_context *context, struct wp_error *err);
 /* Of context->origins.rows[origin], which has a report of its own. */
 int wp_origin_data(struct wp_buffer *out, const struct wp_page_context *context, size_t origin, struct wp_error *err);

@@ -8,6 +8,7 @@
  */
 #include "reporter/facts/facts.h"
 
+/* Appends the script to `out`. -ENOMEM. */
 int wp_time_data(struct wp_buffer *out, const struct wp_facts *facts, struct wp_error *err);
 
 #endif

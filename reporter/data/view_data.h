@@ -10,6 +10,7 @@
  */
 #include "reporter/compare/compare.h"
 
+/* Appends the script of the facts' flame, under the name "flame". -ENOMEM. */
 int wp_view_data_flame(struct wp_buffer *out, const struct wp_facts *facts, struct wp_error *err);
 /* `name`: what the data are called there, "trace" where there is one window. */
 int wp_view_data_window(struct wp_buffer *out, const struct wp_trace *trace, const char *name, struct wp_error *err);

@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* A link to a page of the site; {0} is no link. */
 struct wp_link {
     bool set;
     struct wp_page_id page_id;
@@ -33,12 +34,14 @@ enum wp_column_kind {
 
 enum wp_mark { WP_MARK_NONE, WP_MARK_WORSE, WP_MARK_BETTER, WP_MARK_FAINT };
 
+/* The head of a table's column. */
 struct wp_column {
     const char *title;
     const char *hint; /* what it means, NULL when the title says it */
     enum wp_column_kind kind;
 };
 
+/* A cell of a table; its column's kind says whether text, number or value is shown. */
 struct wp_field {
     const char *text;   /* of TEXT, NAME, STACK, VALUE */
     uint64_t number;    /* of the others */
@@ -52,6 +55,7 @@ struct wp_field {
     struct wp_link link;
 };
 
+/* A table of a page; lives in the display's pool, its columns are borrowed. */
 struct wp_table {
     const char *id, *caption; /* id: unique on the page, [a-z-] */
     const struct wp_column *columns;
@@ -63,11 +67,13 @@ struct wp_table {
     const char *empty; /* what to say when there is no row */
 };
 
+/* A coloured part of a bar. */
 struct wp_bar_part {
     int category;
     uint64_t ns;
 };
 
+/* A point of a trend over releases. */
 struct wp_point {
     double value;
     const char *text; /* "v1.2: 3.1 s" */
@@ -77,6 +83,7 @@ struct wp_point {
 /* A drawn graph; the table beside it says the same. */
 enum wp_box_kind { WP_BOX_PROCESS, WP_BOX_DISK, WP_BOX_PEER, WP_BOX_UNKNOWN, WP_BOX_HOST };
 
+/* A node of a graph. */
 struct wp_box {
     enum wp_box_kind kind;
     const char *text;
@@ -87,6 +94,7 @@ struct wp_box {
     struct wp_link link;
 };
 
+/* An edge of a graph. */
 struct wp_arrow {
     uint32_t from, to; /* boxes */
     uint64_t weight;
@@ -95,6 +103,7 @@ struct wp_arrow {
     struct wp_link link;
 };
 
+/* Boxes and the arrows between them, by index. */
 struct wp_graph {
     struct wp_box *boxes;
     struct wp_arrow *arrows;
@@ -126,6 +135,7 @@ struct wp_listing;       /* listing.h */
 struct wp_over_time;     /* facts/over_time.h */
 struct wp_critical_path; /* facts/critical_path.h */
 
+/* A piece of a page; the kind says which fields are set. */
 struct wp_item {
     enum wp_item_kind kind;
     const char *label, *text, *note;
@@ -146,6 +156,7 @@ struct wp_item {
 
 struct wp_page_context;
 
+/* A page; begins with wp_display_init. */
 struct wp_display {
     struct wp_pool pool;
     struct wp_page_id page_id; /* the page itself */
@@ -161,19 +172,25 @@ struct wp_display {
     const char *view; /* scripts that the page needs beyond the common ones, NULL none */
 };
 
+/* Starts an empty page with an empty title and subtitle; borrows the texts of `page_id`. */
 void wp_display_init(struct wp_display *display, const struct wp_page_id *page_id);
+/* Frees the pool with all items; a zeroed display is allowed. */
 void wp_display_fini(struct wp_display *display);
 /* Appends an item; NULL when out of memory (display->pool.failed is set then). */
 struct wp_item *wp_display_add(struct wp_display *display, enum wp_item_kind kind, const char *text);
+/* Appends a heading of level 2. Items borrow their texts until the display ends. */
 void wp_display_heading(struct wp_display *display, const char *text);
+/* Appends a fact; `note` may be NULL. */
 void wp_display_fact(struct wp_display *display, const char *label, const char *text, const char *note);
 /* A table whose rows wp_display_row fills; never NULL. */
 struct wp_table *wp_display_table(
     struct wp_display *display, const char *id, const struct wp_column *columns, size_t column_count, size_t row_room);
 /* The fields of a new row, zeroed; NULL when the table is full (then left_out counts it) or out of memory. */
 struct wp_field *wp_display_row(struct wp_table *table);
+/* A link to part `part` of a page, from 1; 0: the page has no parts. Borrows the texts; `fragment` may be NULL. */
 struct wp_link wp_link_to_part(
     enum wp_page_kind page, const char *release, const char *aggregate, unsigned part, const char *fragment);
+/* A link to a page without parts; otherwise the same. */
 struct wp_link wp_link_to(enum wp_page_kind page, const char *release, const char *aggregate, const char *fragment);
 
 #endif

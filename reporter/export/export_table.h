@@ -14,11 +14,13 @@ enum wp_export_column_kind {
     WP_EXPORT_STACK /* number: a node of the report */
 };
 
+/* A column: its stable name and what a field of it holds. */
 struct wp_export_column {
     const char *name;
     enum wp_export_column_kind kind;
 };
 
+/* A value: `text` or `number`, as the column's kind says. */
 struct wp_export_field {
     const char *text;
     uint64_t number;
@@ -32,6 +34,7 @@ struct wp_export_source {
     struct wp_wait_edges waits;
 };
 
+/* A table; `read` fills a field for each column of a row < count. */
 struct wp_export_table {
     const char *name;
     struct wp_export_column columns[WP_EXPORT_COLUMNS + 1]; /* ends with {NULL} */
@@ -46,6 +49,7 @@ extern const struct wp_export_table wp_export_tables[WP_EXPORT_TABLES];
 const struct wp_export_table *wp_export_table_find(const char *name);
 /* -ENOMEM. */
 int wp_export_source_init(struct wp_export_source *source, const struct wp_facts *facts, struct wp_error *err);
+/* Frees the wait edges; the facts stay the caller's. */
 void wp_export_source_fini(struct wp_export_source *source);
 
 #endif

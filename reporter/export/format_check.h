@@ -4,7 +4,10 @@
 /* A comparison for scripts: JSON with all of its facts, and JUnit XML with a test case for each row that was judged. */
 #include "reporter/compare/compare.h"
 
+/* Appends the document; wakepath-export(5), CHECK, lists its keys. -ENOMEM. */
 int wp_format_check_json(struct wp_buffer *out, const struct wp_compare *compare, struct wp_error *err);
+/* Appends the document: a row that became worse is a failure; one with too few data, or ignored, is skipped.
+ * -ENOMEM. */
 int wp_format_check_junit(struct wp_buffer *out, const struct wp_compare *compare, struct wp_error *err);
 
 #endif

@@ -7,6 +7,7 @@
  */
 #include "reporter/facts/facts.h"
 
+/* Appends the lines to `out`. -ENOMEM. */
 int wp_format_folded(struct wp_buffer *out, const struct wp_facts *facts, struct wp_error *err);
 
 #endif

@@ -12,7 +12,9 @@
  */
 #include "reporter/facts/facts.h"
 
+/* Appends the profile, with repeated traces in chunks. -ENOMEM. */
 int wp_format_perun(struct wp_buffer *out, const struct wp_facts *facts, struct wp_error *err);
+/* Appends the profile without chunks. -ENOMEM. */
 int wp_format_perun_whole(struct wp_buffer *out, const struct wp_facts *facts, struct wp_error *err);
 
 #endif

@@ -11,6 +11,7 @@
 /* table NULL: all. -ENOMEM. */
 int wp_format_csv(
     struct wp_buffer *out, const struct wp_facts *facts, const struct wp_export_table *table, struct wp_error *err);
+/* table NULL: all. -ENOMEM. */
 int wp_format_ndjson(
     struct wp_buffer *out, const struct wp_facts *facts, const struct wp_export_table *table, struct wp_error *err);
 

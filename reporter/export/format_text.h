@@ -5,6 +5,7 @@
 #include "common/error.h"
 #include "reporter/display/display.h"
 
+/* Appends the text to `out`. -ENOMEM. */
 int wp_format_text(struct wp_buffer *out, const struct wp_display *display, struct wp_error *err);
 /* The same with tables as wide as so many columns let them be. */
 int wp_format_text_within(

@@ -20,6 +20,7 @@ void wp_beside_find_other(struct wp_page_context *context, const struct wp_snaps
 const char *wp_beside_word(const struct wp_facts *facts);
 /* What the total is of, a few words; and what stands beside it, a sentence or NULL. */
 const char *wp_beside_base(const struct wp_facts *facts);
+/* The sentence lives in `pool`; NULL when nothing stands beside the total. */
 const char *wp_beside_sentence(struct wp_pool *pool, const struct wp_facts *facts);
 
 #endif

@@ -11,6 +11,7 @@
 
 #include <stdbool.h>
 
+/* A caller and a callee; times in ns. */
 struct wp_call {
     uint32_t from, to;  /* frames; `from` 0: the stack begins there */
     uint64_t caller_ns; /* of `to`, seen from it: the stacks that entered its clique here */
@@ -20,6 +21,7 @@ struct wp_call {
     uint64_t largest_ns;
 };
 
+/* Functions that call each other in a circle. */
 struct wp_clique {
     const char *name; /* "visit, walk" */
     uint32_t members; /* 1: calls itself */
@@ -34,6 +36,7 @@ struct wp_call_site {
     uint64_t ns;
 };
 
+/* Callers and callees of every function of a flame. */
 struct wp_calls {
     struct wp_call *calls;      /* by callee, then by caller_ns + inside_ns, descending */
     uint32_t *by_caller;        /* places in calls, by caller, then by callee_ns + inside_ns */
@@ -50,6 +53,7 @@ struct wp_calls {
 
 /* All owned by `calls`, which looks into the facts. -ENOMEM. */
 int wp_calls_build(struct wp_calls *calls, const struct wp_facts *facts, struct wp_error *err);
+/* Frees all tables; zeroed calls are allowed. */
 void wp_calls_fini(struct wp_calls *calls);
 
 #endif

@@ -17,6 +17,7 @@
 void wp_exemplar_facts_build(struct wp_facts *facts, const struct wp_exemplars *set);
 /* The beginning of a recording as a row; takes the trace. */
 void wp_exemplar_facts_window(struct wp_pool *pool, struct wp_exemplar_fact *fact, struct wp_trace *trace);
+/* Destroys the rows' traces; the rows live in the facts' pool. */
 void wp_exemplar_facts_fini(struct wp_exemplar_facts *exemplars);
 /* The first of that service that is among the slowest, or typical: its number, 0 none. */
 unsigned wp_exemplar_facts_find(const struct wp_facts *facts, const char *service, bool is_typical);

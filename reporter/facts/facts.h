@@ -15,12 +15,14 @@
 #include "reporter/read/stores.h"
 #include "storage/kind/late.h"
 
+/* A process on control paths. */
 struct wp_process_fact {
     const char *host, *comm;
     uint32_t pid;
     uint64_t start_ns, total_ns, running_ns;
 };
 
+/* A function of an object, over all stacks of the report. */
 struct wp_function_fact {
     const char *name, *object;
     uint32_t style;
@@ -35,6 +37,7 @@ struct wp_function_fact {
     uint64_t app_running_ns, app_waiting_ns, app_count;
 };
 
+/* Waits on one stack that nothing explains. */
 struct wp_unexplained_fact {
     const char *stack; /* "[comm] › f › g › sleep:read", shortened in the middle when deep */
     const char *top;   /* the name of the innermost frame */
@@ -44,11 +47,13 @@ struct wp_unexplained_fact {
     uint64_t ns, count, longest_ns;
 };
 
+/* How many events of a kind were recorded and lost. */
 struct wp_event_fact {
     const char *kind;
     uint64_t total, dropped;
 };
 
+/* A limit that took effect: how often, and the time of it. */
 struct wp_limit_fact {
     const char *name;
     uint64_t count, ns;
@@ -114,12 +119,14 @@ struct wp_exemplar_fact {
     struct wp_trace *trace; /* owned */
 };
 
+/* The windows that are shown. */
 struct wp_exemplar_facts {
     struct wp_exemplar_fact
         *rows; /* in the pool; the slowest first, by service, then beginnings; their number on the site is index + 1 */
     size_t count;
 };
 
+/* All facts of one aggregate; arrays live in `pool` unless marked as owned. End with wp_facts_fini. */
 struct wp_facts {
     struct wp_pool pool;
     const char *release, *aggregate;
@@ -162,6 +169,7 @@ struct wp_facts {
 
 /* Name of a frame; "" when out of range. */
 const char *wp_facts_frame_name(const struct wp_facts *facts, uint32_t frame);
+/* Style of a frame (WP_STYLE_*, storage/report/tree.h); 0 when out of range. */
 uint32_t wp_facts_frame_style(const struct wp_facts *facts, uint32_t frame);
 
 #endif

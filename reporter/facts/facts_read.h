@@ -10,6 +10,7 @@ int wp_facts_build(struct wp_facts *facts, const char *release, const char *aggr
 /* Reads report and trace from the snapshot. Damaged values are left out and listed in `damage`. */
 int wp_facts_read(struct wp_facts *facts, const struct wp_snapshot *snapshot, const char *aggregate,
     const struct wp_selection *selection, struct wp_error *err);
+/* Frees report, traces, flame, damage and pool, so every text and row of the facts; zeroed facts are allowed. */
 void wp_facts_fini(struct wp_facts *facts);
 
 #endif

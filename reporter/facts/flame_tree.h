@@ -8,6 +8,7 @@
  */
 #include "storage/report/report.h"
 
+/* A node of the flame; `nodes` is in preorder. */
 struct wp_flame_node {
     uint32_t parent;    /* index here; the root's is 0 */
     uint32_t end;       /* one past the last node below it */
@@ -21,6 +22,7 @@ struct wp_flame_node {
     uint64_t self_ns;
 };
 
+/* A flame in preorder, with the map from the report's nodes to its own. */
 struct wp_flame {
     struct wp_flame_node *nodes; /* owned; [0] is the root */
     struct wp_cell *cells;       /* owned; by node, then category; wp_cell.node is the index here */
@@ -30,6 +32,7 @@ struct wp_flame {
 
 /* 0, -ENOMEM or -EINVAL (a report whose ids contradict each other). */
 int wp_flame_build(struct wp_flame *flame, const struct wp_report *report, struct wp_error *err);
+/* Frees nodes, cells and map; a zeroed flame is allowed. */
 void wp_flame_fini(struct wp_flame *flame);
 
 #endif

@@ -7,6 +7,7 @@
  */
 #include "reporter/facts/facts.h"
 
+/* Frame ids to numbers and back. */
 struct wp_frame_table {
     uint32_t *numbers; /* owned; by frame id of the report: number + 1, 0 not used */
     uint32_t *frames;  /* owned; number -> frame id */
@@ -15,6 +16,7 @@ struct wp_frame_table {
 
 /* -ENOMEM. */
 int wp_frame_table_build(struct wp_frame_table *table, const struct wp_facts *facts, struct wp_error *err);
+/* Frees both maps; a zeroed table is allowed. */
 void wp_frame_table_fini(struct wp_frame_table *table);
 
 /*
@@ -30,8 +32,11 @@ struct wp_stack_walk {
     bool failed;
 };
 
+/* Borrows the flame. End with wp_stack_walk_fini, also when `failed` is set. */
 void wp_stack_walk_init(struct wp_stack_walk *walk, const struct wp_flame *flame);
+/* Sets `cell` and stack[0 .. depth - 1] to the next cell and its nodes, valid until the next call. False at the end. */
 bool wp_stack_walk_next(struct wp_stack_walk *walk);
+/* Frees the stack of nodes. */
 void wp_stack_walk_fini(struct wp_stack_walk *walk);
 
 #endif

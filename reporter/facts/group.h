@@ -12,10 +12,12 @@
 
 /* "process" ...; -1 for an unknown one. */
 int wp_group_by_find(const char *name);
+/* The name that wp_group_by_find takes; `by` must be below WP_BYS. */
 const char *wp_group_by_name(enum wp_group_by by);
 /* -ENOMEM. */
 int wp_group_build(struct wp_group *group, const struct wp_facts *facts, const struct wp_group_filter *filter,
     enum wp_group_by by, struct wp_error *err);
+/* Frees rows and texts; a zeroed group is allowed. */
 void wp_group_fini(struct wp_group *group);
 
 #endif

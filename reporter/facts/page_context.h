@@ -28,12 +28,14 @@ struct wp_host_origin {
     struct wp_report *report; /* owned; NULL: the only origin there is, the aggregate's report */
 };
 
+/* Whose time an aggregate is, origin by origin. */
 struct wp_origins {
     struct wp_host_origin *rows; /* in the context's pool; the largest first */
     size_t count;
     uint64_t missing_ns; /* of the aggregate, in no origin: what could not be read again */
 };
 
+/* What pages show beside the facts of their aggregate. */
 struct wp_page_context {
     struct wp_pool pool;
     const struct wp_facts *facts; /* borrowed: the aggregate's; NULL only where nothing is shown of them */
@@ -49,7 +51,9 @@ struct wp_page_context {
 
 /* What the display has, or one that knows nothing. */
 const struct wp_page_context *wp_page_context(const struct wp_display *display);
+/* Destroys the origins' reports; the rows live in the context's pool. */
 void wp_origins_fini(struct wp_origins *origins);
+/* Frees origins and pool, not the facts; a zeroed context is allowed. */
 void wp_page_context_fini(struct wp_page_context *context);
 
 #endif

@@ -6,6 +6,7 @@
 
 #include <stdint.h>
 
+/* CPU time of the recorder, and of the machines meanwhile. */
 struct wp_recording_cost {
     uint64_t cpu_ns;     /* 0: not known */
     uint64_t machine_ns; /* of so much time on all CPUs */
@@ -13,6 +14,7 @@ struct wp_recording_cost {
 
 /* Of the last session of each host in a release's metadata. */
 struct wp_recording_cost wp_recording_cost(const struct wp_metadata *release);
+/* Share of all CPU time, in percent; 0 when not known. */
 double wp_recording_cost_percent(const struct wp_recording_cost *cost);
 
 #endif

@@ -11,6 +11,7 @@ struct wp_bucket_row {
     const char *aggregate, *key, *value;
 };
 
+/* The facts of one release. */
 struct wp_release_facts {
     struct wp_pool pool;
     struct wp_metadata metadata;
@@ -22,7 +23,10 @@ struct wp_release_facts {
     const char *damage; /* why the metadata cannot be read; NULL: it can */
 };
 
+/* Fills *release from the snapshot. Damaged metadata is no error: `damage` then has the reason. On error *release is
+ * zeroed and needs no fini. */
 int wp_release_facts_read(struct wp_release_facts *release, const struct wp_snapshot *snapshot, struct wp_error *err);
+/* Frees the shards' names and the pool; zeroed facts are allowed. */
 void wp_release_facts_fini(struct wp_release_facts *release);
 
 #endif

@@ -8,11 +8,13 @@
  */
 #include "reporter/facts/facts.h"
 
+/* A waiter and whom it waited for. */
 struct wp_wait_edge {
     uint32_t waiter, target; /* frame ids of the report */
     uint64_t ns, count;
 };
 
+/* All edges of a flame. */
 struct wp_wait_edges {
     struct wp_wait_edge *rows; /* owned; the longest first */
     size_t count;
@@ -20,6 +22,7 @@ struct wp_wait_edges {
 
 /* -ENOMEM. */
 int wp_wait_edges_build(struct wp_wait_edges *edges, const struct wp_facts *facts, struct wp_error *err);
+/* Frees the rows; zeroed edges are allowed. */
 void wp_wait_edges_fini(struct wp_wait_edges *edges);
 /* "process", "disk", "network", "scheduler", "sleep" or "other": what a target is. */
 const char *wp_wait_kind(uint32_t style);

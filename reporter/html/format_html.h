@@ -8,6 +8,7 @@
 #include "common/error.h"
 #include "reporter/display/display.h"
 
+/* Appends the page to `out`. -ENOMEM. */
 int wp_format_html(struct wp_buffer *out, const struct wp_display *display, struct wp_error *err);
 
 #endif

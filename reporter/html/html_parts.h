@@ -11,6 +11,8 @@ void wp_html_text(struct wp_buffer *out, const char *text);
 void wp_html_term(struct wp_buffer *out, enum wp_page_kind from, const char *title);
 /* The address of a link, seen from the page it stands on, escaped. */
 void wp_html_href(struct wp_buffer *out, enum wp_page_kind from, const struct wp_link *link);
+/* Appends the table; links are relative to page `from`, and a table without rows becomes its text `empty`. Out of
+ * memory: out->failed. */
 void wp_html_table(struct wp_buffer *out, enum wp_page_kind from, const struct wp_table *table);
 /* The category bar; a part is labelled when it is wide enough. `link` (may be unset): where a part leads to. */
 void wp_html_bar(

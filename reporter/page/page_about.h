@@ -5,6 +5,7 @@
 #include "reporter/display/display.h"
 #include "reporter/facts/facts.h"
 
+/* Out of memory: display->pool.failed, as in every builder without a result. */
 void wp_page_about(struct wp_display *display, const struct wp_facts *facts);
 
 #endif

@@ -11,6 +11,7 @@
  */
 int wp_page_function(struct wp_display *display, const struct wp_facts *facts, const struct wp_calls *calls,
     unsigned part, struct wp_error *err);
+/* How many parts there are, counted from 1; 0 when no function holds enough time. */
 unsigned wp_page_function_parts(const struct wp_facts *facts);
 
 #endif

@@ -11,6 +11,7 @@
 /* One release against another, and the same for a mail or a terminal. */
 int wp_page_compare(
     struct wp_display *display, const struct wp_compare *compare, bool has_compare_tab, struct wp_error *err);
+/* The digest: fewer rows and no drawn view. -ENOMEM. */
 int wp_page_compare_digest(struct wp_display *display, const struct wp_compare *compare, struct wp_error *err);
 
 #endif

@@ -6,8 +6,14 @@
 #include "reporter/facts/facts.h"
 #include "reporter/facts/hosts.h"
 
+/* A table of each host's kernel, machine, collector, labels and losses, at most 2000 rows. Out of memory:
+ * display->pool.failed. */
 void wp_page_host_identities(struct wp_display *display, const struct wp_hosts *hosts);
+/* A table of how each host's clock compares with the others', at most 2000 rows. Out of memory:
+ * display->pool.failed. */
 void wp_page_host_clocks(struct wp_display *display, const struct wp_hosts *hosts);
+/* The page of an aggregate: both tables, its hosts' time and who waited for whom. Out of memory:
+ * display->pool.failed. */
 void wp_page_hosts(struct wp_display *display, const struct wp_facts *facts);
 
 #endif

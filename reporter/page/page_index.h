@@ -10,6 +10,7 @@
 /* facts NULL: of a release that cannot be read. */
 int wp_page_release(struct wp_display *display, const struct wp_release_summary *release,
     const struct wp_release_facts *facts, struct wp_error *err);
+/* The first page: trends and a card a release. -ENOMEM. */
 int wp_page_index(struct wp_display *display, const struct wp_site_summary *site, struct wp_error *err);
 
 #endif

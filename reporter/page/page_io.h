@@ -5,6 +5,7 @@
 #include "reporter/display/display.h"
 #include "reporter/facts/facts.h"
 
+/* What is waited for outside of processes: disks, then connections. Out of memory: display->pool.failed. */
 void wp_page_io(struct wp_display *display, const struct wp_facts *facts);
 
 #endif

@@ -5,6 +5,7 @@
 #include "reporter/display/display.h"
 #include "reporter/facts/facts.h"
 
+/* Time by object file, and by service. Out of memory: display->pool.failed. */
 void wp_page_modules(struct wp_display *display, const struct wp_facts *facts);
 
 #endif

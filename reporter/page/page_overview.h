@@ -8,6 +8,7 @@
 
 /* A mail or terminal digest: findings, categories, the largest processes, functions and unexplained waits. */
 int wp_page_digest(struct wp_display *display, const struct wp_facts *facts, struct wp_error *err);
+/* The overview; sets the subtitle, too. Out of memory: display->pool.failed. */
 void wp_page_overview(struct wp_display *display, const struct wp_facts *facts);
 
 #endif

@@ -6,6 +6,8 @@
 #include "reporter/facts/release_facts.h"
 #include "reporter/page/site_summary.h"
 
+/* Appends to the page of a release: aggregates, checks, hosts, metadata, shards. Out of memory:
+ * display->pool.failed. */
 void wp_page_release_facts(
     struct wp_display *display, const struct wp_release_summary *release, const struct wp_release_facts *facts);
 

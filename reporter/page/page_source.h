@@ -15,8 +15,11 @@ int wp_page_source(struct wp_display *display, const struct wp_facts *facts, con
     const struct wp_source_physical *all, unsigned part, struct wp_error *err);
 /* The last part there may be, and whether there is one. */
 unsigned wp_page_source_parts(const struct wp_facts *facts);
+/* Whether part `part` (from 1; 0: false) holds enough time for a page of its own. */
 bool wp_page_source_has(const struct wp_facts *facts, unsigned part);
+/* A table of source files, the first `rows`. Out of memory: display->pool.failed. */
 void wp_page_source_table(struct wp_display *display, const struct wp_facts *facts, size_t rows);
+/* The page of all source files: an introduction and that table. Out of memory: display->pool.failed. */
 void wp_page_sources(struct wp_display *display, const struct wp_facts *facts);
 
 #endif

@@ -5,6 +5,7 @@
 #include "reporter/display/display.h"
 #include "reporter/facts/facts.h"
 
+/* Processes, then hosts: graph, circles and table; sets the title. Out of memory: display->pool.failed. */
 void wp_page_waits(struct wp_display *display, const struct wp_facts *facts);
 
 #endif

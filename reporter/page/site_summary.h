@@ -7,11 +7,13 @@
 #include "reporter/facts/facts.h"
 #include "reporter/facts/page_context.h"
 
+/* A finding with the page that shows it. */
 struct wp_summary_finding {
     const char *sentence, *fragment;
     enum wp_page_kind page;
 };
 
+/* An aggregate; texts are in the site's pool. */
 struct wp_aggregate_summary {
     const char *name;
     uint64_t wall_ns, total_ns, categories[WP_CATEGORIES], first_ns, last_ns;
@@ -30,6 +32,7 @@ struct wp_aggregate_summary {
     struct wp_aggregate_summary *next;
 };
 
+/* A release and its aggregates; in the site's pool. */
 struct wp_release_summary {
     const char *id;
     uint64_t last_ns;     /* newest activity in any aggregate */
@@ -43,6 +46,7 @@ struct wp_release_summary {
     struct wp_release_summary *next;
 };
 
+/* All releases of a site; init with {0}. */
 struct wp_site_summary {
     struct wp_pool pool;
     struct wp_release_summary *first, *last;
@@ -54,10 +58,13 @@ struct wp_site_summary {
 struct wp_release_summary *wp_summary_release(struct wp_site_summary *site, const char *id);
 /* An empty row of the release, to be filled. */
 struct wp_aggregate_summary *wp_summary_row(struct wp_site_summary *site, struct wp_release_summary *release);
+/* Adds a row with figures, findings and texts copied from the context, and raises release->last_ns. NULL when out of
+ * memory. */
 struct wp_aggregate_summary *wp_summary_add(
     struct wp_site_summary *site, struct wp_release_summary *release, const struct wp_page_context *context);
 /* The aggregate that speaks for a release: "main", else the one of the largest total (the first of equals). */
 const struct wp_aggregate_summary *wp_summary_main(const struct wp_release_summary *release);
+/* Frees the pool with all releases and rows; a zeroed summary is allowed. */
 void wp_summary_fini(struct wp_site_summary *site);
 
 #endif

@@ -21,6 +21,7 @@ bool wp_release_is_dirty(const char *release);
  * does not know are in no place. Errors as wp_git_run's; -ENOENT also when git does not know `against`. */
 int wp_history_read(struct wp_history **history, const char *dir, char *const *releases, size_t count,
     const char *against, struct wp_error *err);
+/* Frees the commits with all positions; NULL is allowed. */
 void wp_history_destroy(struct wp_history *history);
 /* Its place in the order, the newest has 0; UINT32_MAX when git does not know it. */
 uint32_t wp_history_position(const struct wp_history *history, size_t release);

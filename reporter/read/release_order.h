@@ -8,6 +8,7 @@
  */
 #include "reporter/read/stores.h"
 
+/* A release and what it is compared with. */
 struct wp_release_row {
     const char *id;
     uint64_t first_ns, last_ns; /* first and newest activity, 0 none or damaged */
@@ -16,12 +17,14 @@ struct wp_release_row {
     bool is_dirty;
 };
 
+/* All releases of the stores; owns names and rows. */
 struct wp_release_order {
     char **names; /* owned */
     struct wp_release_row *rows;
     size_t count;
 };
 
+/* How to order releases; borrowed during the read. */
 struct wp_order_options {
     const char *git; /* a work tree or a bare clone; NULL none */
     /* When a release was active as an earlier run found it, false: not known; NULL: it is read. */
@@ -33,6 +36,7 @@ struct wp_order_options {
 /* -ENOENT: nothing is called `against`. */
 int wp_release_order_read(struct wp_release_order *order, const struct wp_stores *stores,
     const struct wp_order_options *options, struct wp_error *err);
+/* Frees names and rows, so the ids, too; a zeroed order is allowed. */
 void wp_release_order_fini(struct wp_release_order *order);
 /* SIZE_MAX: no such release. */
 size_t wp_release_order_find(const struct wp_release_order *order, const char *id);

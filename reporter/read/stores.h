@@ -14,11 +14,13 @@
 
 #define WP_STORES_LIMIT 64u
 
+/* Up to WP_STORES_LIMIT stores, open for reading. */
 struct wp_stores {
     struct wp_store *stores[WP_STORES_LIMIT];
     size_t count;
 };
 
+/* A release at one moment; borrows the stores and must end before they are closed. */
 struct wp_snapshot {
     const struct wp_stores *stores;
     const char *release;                  /* borrowed */
@@ -27,12 +29,14 @@ struct wp_snapshot {
     size_t damage_count;
 };
 
+/* A report merged over all stores. */
 struct wp_snapshot_sum {
     struct wp_report *report; /* owned */
     struct wp_damage *damage; /* owned; what could not be read */
     size_t damage_count;
 };
 
+/* Whom wp_snapshot_traces calls. */
 struct wp_trace_visit {
     bool (*each)(void *context, struct wp_trace *trace); /* as wp_txn_read_traces */
     void *context;
@@ -41,6 +45,7 @@ struct wp_trace_visit {
 
 /* -EINVAL: a store is given twice. */
 int wp_stores_open(struct wp_stores *stores, const char *const *roots, size_t count, struct wp_error *err);
+/* Every snapshot must have ended; zeroed stores are allowed. */
 void wp_stores_close(struct wp_stores *stores);
 /* Sorted, each once; free with wp_strings_free. `is_known` as of wp_store_releases_known. */
 int wp_stores_releases(const struct wp_stores *stores, bool (*is_known)(void *context, const char *release),
@@ -50,11 +55,13 @@ int wp_stores_releases(const struct wp_stores *stores, bool (*is_known)(void *co
  * same shard: one is a copy of the other and the sum would count it twice. */
 int wp_snapshot_begin(
     struct wp_snapshot *snapshot, const struct wp_stores *stores, const char *release, struct wp_error *err);
+/* Ends the transactions and frees the damage; a zeroed snapshot is allowed. */
 void wp_snapshot_end(struct wp_snapshot *snapshot);
 /* The aggregates as the stores name them, each bucket (storage/value/bucket.h) of them all. */
 int wp_snapshot_buckets(const struct wp_snapshot *snapshot, char ***buckets, size_t *count, struct wp_error *err);
 /* Their names for people, sorted: without the digest where there is only one bucket of that name. */
 int wp_snapshot_aggregates(const struct wp_snapshot *snapshot, char ***aggregates, size_t *count, struct wp_error *err);
+/* The shards that hold the release, sorted, each once; free with wp_strings_free. */
 int wp_snapshot_shards(const struct wp_snapshot *snapshot, char ***shards, size_t *count, struct wp_error *err);
 /* The bucket that a name means, with or without its digest. -ENOENT: none, or one of several. */
 int wp_snapshot_bucket(
@@ -62,11 +69,14 @@ int wp_snapshot_bucket(
 /* As wp_txn_read_report and wp_txn_read_trace. */
 int wp_snapshot_report(const struct wp_snapshot *snapshot, const char *aggregate, const struct wp_selection *selection,
     struct wp_snapshot_sum *sum, struct wp_error *err);
+/* Frees report and damage; a caller that keeps the report sets it to NULL first. */
 void wp_snapshot_sum_fini(struct wp_snapshot_sum *sum);
 /* As wp_txn_read_shares, store by store: a shard of the same name in another one is another machine's. */
 int wp_snapshot_shares(const struct wp_snapshot *snapshot, const char *aggregate, const struct wp_selection *selection,
     int (*each)(void *context, const struct wp_share *share, struct wp_error *err), void *context,
     struct wp_error *err);
+/* *trace: the one that begins last, the caller's to destroy. -ENOENT: no store has one. A store's error is returned
+ * only when no store gives a trace. */
 int wp_snapshot_trace(const struct wp_snapshot *snapshot, const char *aggregate, const struct wp_selection *selection,
     struct wp_trace **trace, struct wp_error *err);
 /* As wp_txn_read_traces, of one store after the other; *of_store is set to 0 before each. */

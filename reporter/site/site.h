@@ -5,6 +5,8 @@
 #include "common/error.h"
 #include "reporter/site/site_options.h"
 
+/* *result counts what was done. 0 also when single pages or releases failed: result->failed, damaged. On error the old
+ * site stays, unless publishing failed halfway (site_publish.h). */
 int wp_site_write(const struct wp_site_options *options, struct wp_site_result *result, struct wp_error *err);
 
 #endif

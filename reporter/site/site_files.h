@@ -5,12 +5,14 @@
 #include "reporter/display/display.h"
 #include "reporter/site/site_tree.h"
 
+/* Where files go, and how they are written. */
 struct wp_site_files {
     struct wp_site_tree *tree; /* borrowed */
     bool is_gzipped; /* beside each file of some size stands its .gz, for servers that send such as they are */
     size_t failed;   /* pages and data that could not be made */
 };
 
+/* Writes a file at `path` below the tree, and its .gz where that pays. Errors as wp_tree_write. */
 int wp_site_files_put(
     struct wp_site_files *files, const char *path, const void *bytes, size_t size, struct wp_error *err);
 /* A page whose builder returned `rc`, and `reason` if that is not 0: then a page that says so takes its

@@ -11,6 +11,7 @@
 #include "reporter/site/site_reuse.h"
 #include "reporter/site/site_tree.h"
 
+/* What wp_site_part_take found. */
 struct wp_site_part {
     struct wp_site_state state;
     const struct wp_state_row *row; /* NULL: there is none to take */
@@ -27,6 +28,7 @@ struct wp_site_part_of {
  * part is no error. End with wp_site_part_fini. */
 int wp_site_part_take(struct wp_site_part *part, const struct wp_site_options *options, struct wp_site_reuse *reuse,
     struct wp_site_tree *tree, const struct wp_site_part_of *of, struct wp_error *err);
+/* Frees the state, so `row`, too; pages already taken stay in the tree. */
 void wp_site_part_fini(struct wp_site_part *part);
 
 #endif

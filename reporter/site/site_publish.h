@@ -5,6 +5,8 @@
 #include "reporter/site/site_own.h"
 #include "reporter/site/site_tree_types.h"
 
+/* Needs all files in the tree. -EEXIST: other people's files are in the way. If it fails halfway, `out` holds files of
+ * both sites and its manifest names them all. */
 int wp_site_publish(struct wp_site_tree *tree, struct wp_error *err);
 
 #endif

@@ -6,6 +6,7 @@
 #include "reporter/site/site_state.h"
 #include "reporter/site/site_tree.h"
 
+/* The state of the published site and the one to write; init with {0}. */
 struct wp_site_reuse {
     struct wp_site_state before;
     struct wp_buffer next; /* the new state's text */
@@ -19,6 +20,7 @@ uint64_t wp_site_reuse_key(const struct wp_site_options *options);
 /* Reads what the site in the tree was made from. */
 int wp_site_reuse_begin(struct wp_site_reuse *reuse, const struct wp_site_options *options,
     const struct wp_stores *stores, const struct wp_site_tree *tree, struct wp_error *err);
+/* Frees both states, so the rows that were found, too; a zeroed one is allowed. */
 void wp_site_reuse_end(struct wp_site_reuse *reuse);
 /* True when every release is as it was and every file is there; *result then says so. */
 bool wp_site_reuse_all(struct wp_site_reuse *reuse, const struct wp_site_options *options,
@@ -29,6 +31,7 @@ const struct wp_state_row *wp_site_reuse_find(
     struct wp_site_reuse *reuse, const char *release, const char *baseline, const char *overlaps, const char **inputs);
 /* Time of a release, as wp_order_options.known_time; the context is the reuse. */
 bool wp_site_reuse_time(void *context, const char *release, uint64_t *first_ns, uint64_t *last_ns);
+/* Adds a release to the new state. One that is damaged or has failed pages is left out, so the next run builds it. */
 void wp_site_reuse_put(struct wp_site_reuse *reuse, const struct wp_release_summary *release, const char *inputs,
     const struct wp_release_row *order);
 /* The text of the new state, whole. */

@@ -12,6 +12,7 @@
 
 #define WP_SITE_STATE ".wakepath-state"
 
+/* A release in the state; texts live in the state's pool. */
 struct wp_state_row {
     const char *release, *inputs, *baseline; /* baseline "": none */
     const char *overlaps;                    /* releases of the same time with their inputs, "" none */
@@ -20,6 +21,7 @@ struct wp_state_row {
     const char *aggregates; /* lines */
 };
 
+/* A state that was read; empty when there is none. */
 struct wp_site_state {
     struct wp_pool pool;
     struct wp_state_row *rows; /* by release */
@@ -29,7 +31,9 @@ struct wp_site_state {
 
 /* Reads the state in `folder`; empty unless its key is `key`. -ENOMEM. */
 int wp_site_state_read(struct wp_site_state *state, const char *folder, uint64_t key, struct wp_error *err);
+/* Frees the pool with all rows; a zeroed state is allowed. */
 void wp_site_state_fini(struct wp_site_state *state);
+/* The row of a release, valid until fini; NULL: there is none. */
 const struct wp_state_row *wp_site_state_find(const struct wp_site_state *state, const char *release);
 /* A text that is the same as long as the release's files are; *changed_ns: when the last of them was. */
 const char *wp_site_inputs(
@@ -45,8 +49,10 @@ int wp_site_state_restore(
 
 /* The text of a state: begin, every release, finish. */
 void wp_site_state_begin(struct wp_buffer *out, uint64_t key);
+/* Appends a release with its aggregates; `inputs` is what wp_site_inputs gave. */
 void wp_site_state_put(struct wp_buffer *out, const struct wp_release_summary *release, const char *inputs,
     uint64_t first_ns, uint64_t last_ns);
+/* Writes key and checksum into the head that begin left room for. Does nothing when `out` has failed. */
 void wp_site_state_finish(struct wp_buffer *out, uint64_t key);
 
 #endif

@@ -15,6 +15,7 @@ struct wp_source_git {
 /* Finds the commit of a release (git describe, a tag, a commit; "-dirty" at its end is taken off) and lists its files.
  */
 int wp_source_git_open(struct wp_source_git *git, const char *dir, const char *release, struct wp_error *err);
+/* Frees the list of files; a zeroed one is allowed. */
 void wp_source_git_close(struct wp_source_git *git);
 /* The file whose name is the longest end of `path` (plain: no "." and ".." in it); NULL none. A bare name must be that
  * of a file at the top, and the path a whole one. Valid until the end. */

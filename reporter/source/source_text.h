@@ -16,6 +16,7 @@
 #define WP_SOURCE_MAPS 32u
 #define WP_SOURCE_BYTES (2u << 20) /* of one file */
 
+/* Where the text of source may be read from. */
 struct wp_source_options {
     const char *maps[WP_SOURCE_MAPS]; /* "PREFIX=DIR", borrowed */
     size_t map_count;
@@ -25,6 +26,7 @@ struct wp_source_options {
     bool no_disk; /* none, whatever they say */
 };
 
+/* The text of one file, and where it came from. */
 struct wp_source_text {
     struct wp_buffer text; /* empty: not available */
     const char *from;      /* which fetcher gave it: "git 1a2b3c4d: src/app.c"; in the pool */
@@ -37,11 +39,13 @@ struct wp_source_fetcher;
 /* Of one release; `first_ns`: when its recording began, 0 unknown. All borrowed; NULL when out of memory. */
 struct wp_source_fetcher *wp_source_fetcher_create(
     const struct wp_source_options *options, const struct wp_snapshot *snapshot, uint64_t first_ns);
+/* Texts that it gave stay valid; NULL is allowed. */
 void wp_source_fetcher_destroy(struct wp_source_fetcher *fetcher);
 /* `last_line`: the last one with time, which the text must have. Not found is no error: text.size is 0 then. -ENOMEM.
  */
 int wp_source_fetch(struct wp_source_fetcher *fetcher, const char *path, uint32_t last_line, struct wp_pool *pool,
     struct wp_source_text *text, struct wp_error *err);
+/* Frees `text` alone: the sentences live in the pool. */
 void wp_source_text_fini(struct wp_source_text *text);
 
 #endif
