@@ -3,12 +3,16 @@
 #define WP_COLLECTOR_PERF_SCRIPT_PERF_SCRIPT_CAUSE_H
 /*
  * What stacks say. The text of perf has no cause of a waking, so it is judged from the waking's own kernel stack, from
- * the innermost frame outwards; the first frame that means something decides: timer functions TIMER block requests that
- * end                 BLOCK the receiving end of the network        the task, when it runs at the end of the task's own
- * transmission (loopback); else SOFTIRQ of vector 3: the text says nothing about sockets other soft interrupts SOFTIRQ
- *   handlers of devices                     IRQ
- *   calls between processors                UNKNOWN: the waker is on another processor
- *   nothing of these                        TASK
+ * the innermost frame outwards; the first frame that means something decides:
+ * - timer functions: TIMER
+ * - block requests that end: BLOCK
+ * - the receiving end of the network: the task, when it runs at the end of the task's own transmission (loopback); else
+ *   SOFTIRQ of vector 3: the text says nothing about sockets
+ * - other soft interrupts: SOFTIRQ
+ * - handlers of devices: IRQ
+ * - calls between processors: UNKNOWN, the waker is on another processor
+ * - nothing of these: TASK
+ *
  * What stands outside an interrupt's entry belongs to the interrupted and is not looked at. Names are those of
  * Linux 3.13 to 6.18 on x86-64 and arm64.
  */

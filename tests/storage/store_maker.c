@@ -1,13 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* store_maker ROOT RELEASE SHARD FACT...: one transaction through the storage API. A fact is words parted by ':' -
- *   report:AGGREGATE:TIMEBOX:SEED[:FACTS]  random facts of a seed, 200 or as many as 1000
- *   time:AGGREGATE:TIMEBOX:NS       one stack
- *   trace:AGGREGATE:TIMEBOX:SEED    30 random rows                   blob:NUMBER:BYTES            noise, nobody's
- *   source:HOST:PID:START_S:NUMBER:BYTES  noise that a process had   process:HOST:PID:START_S:PARENT:PARENT_START_S
- *   user:HOST:PID:START_S:TIMEBOX   a report in which a process is   session:NUMBER:SEQ:LAST_S[:live]  with its resume
- * point metadata:AGGREGATE:KEY:VALUE:REAL_S  ("" the release's)          map:NUMBER                   a row of the
- * source map clock:NUMBER                    a span                           forever:AGGREGATE:TIMEBOX    a report of
- * 1 ns again and again, a transaction each, a line on standard output after each
+/*
+ * store_maker ROOT RELEASE SHARD FACT...: one transaction through the storage API. A fact is words parted by ':'
+ * - report:AGGREGATE:TIMEBOX:SEED[:FACTS]: random facts of a seed, 200 or as many as 1000
+ * - time:AGGREGATE:TIMEBOX:NS: one stack
+ * - trace:AGGREGATE:TIMEBOX:SEED: 30 random rows
+ * - blob:NUMBER:BYTES: noise, nobody's
+ * - source:HOST:PID:START_S:NUMBER:BYTES: noise that a process had
+ * - process:HOST:PID:START_S:PARENT:PARENT_START_S
+ * - user:HOST:PID:START_S:TIMEBOX: a report in which a process is
+ * - session:NUMBER:SEQ:LAST_S[:live]: with its resume point
+ * - metadata:AGGREGATE:KEY:VALUE:REAL_S ("" the release's)
+ * - map:NUMBER: a row of the source map
+ * - clock:NUMBER: a span
+ * - forever:AGGREGATE:TIMEBOX: a report of 1 ns again and again, a transaction each, a line on standard output after
+ * each
  */
 #include "made_report.h"
 
