@@ -44,6 +44,7 @@
         wp_low;                                                                                                        \
     }))
 
+/* What WP_ARRAY_FIT asks of wp_array_fit. */
 struct wp_array_wish {
     size_t rows, row_size;
     bool is_zero;
@@ -51,6 +52,7 @@ struct wp_array_wish {
 
 /* Behind the macros: `rows` is a row_type **. */
 int wp_array_fit(void *rows, size_t *room, const struct wp_array_wish *wish);
+/* As WP_ARRAY_NEXT; `count` alone tells the room, so the array has grown by no other way. */
 int wp_array_next(void *rows, size_t count, size_t row_size);
 
 #endif

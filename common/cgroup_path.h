@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+/* What one path says; owns nothing. */
 struct wp_cgroup_path {
     char container[72]; /* its id, 64 hexadecimal digits, or LXC's name of it; "" in none */
     char runtime[24];   /* "docker", "cri-containerd", "crio", "libpod", "lxc"; "" unknown */
@@ -18,6 +19,7 @@ struct wp_cgroup_path {
     char slice[256];    /* the innermost "*.slice"; "" in none */
 };
 
+/* Fills all of *parsed from a path as in /proc/PID/cgroup. Any text will do; names that do not fit are cut. */
 void wp_cgroup_path_parse(struct wp_cgroup_path *parsed, const char *path);
 /* `id`: the whole one or at least its first twelve digits, as `docker ps` prints them. */
 bool wp_cgroup_path_in_container(const struct wp_cgroup_path *parsed, const char *id);

@@ -12,6 +12,7 @@
 #define WP_NS_PER_MS INT64_C(1000000)
 #define WP_NS_PER_US INT64_C(1000)
 
+/* Nanoseconds of a time that is not negative. */
 static inline uint64_t wp_timespec_ns(struct timespec time)
 {
     return (uint64_t)time.tv_sec * WP_NS_PER_S + (uint64_t)time.tv_nsec;
@@ -19,6 +20,7 @@ static inline uint64_t wp_timespec_ns(struct timespec time)
 
 /* Since the host started, CLOCK_MONOTONIC: what timeouts and costs are measured with. */
 uint64_t wp_clock_ns(void);
+/* The same in whole milliseconds, rounded down. */
 uint64_t wp_clock_ms(void);
 /* What that clock shows; 0: there is none. */
 uint64_t wp_clock_of_ns(clockid_t clock);

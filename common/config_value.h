@@ -23,6 +23,7 @@ enum wp_config_kind {
     WP_CONFIG_NUMBER        /* from low to high, times `value`; of 4 or 8 bytes */
 };
 
+/* One option and the field of the program's options that its argument goes into. */
 struct wp_config_field {
     int key;
     enum wp_config_kind kind;
@@ -53,7 +54,9 @@ uint32_t wp_config_number(
     const struct argp_state *state, const char *option, const char *text, uint32_t low, uint32_t high);
 /* `text`, as wp_id_valid has it; `what` is said of a wrong one: "a release", "a shard". */
 const char *wp_config_id(const struct argp_state *state, const char *what, const char *text);
+/* The level of that name, as wp_log_level_parse has it. */
 enum wp_log_level wp_config_log_level(const struct argp_state *state, const char *text);
+/* A recording window, as wp_window_parse has it; a refusal names --window. */
 struct wp_window wp_config_window(const struct argp_state *state, const char *text);
 /* NAME=SELECTOR: the name (1 to 128 bytes, not judged otherwise) goes to name, the selector to *selector, for
  * wp_selector_fini; `takes` is said of what has no such form: "--aggregate takes NAME=SELECTOR". */

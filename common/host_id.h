@@ -5,6 +5,8 @@
  * `hostname`. `part`: one of several that record here (NULL none). */
 #include <stdint.h>
 
+/* The same bytes for the same host and part, after a restart too. `hostname` is cut to 255 bytes, `part` to 200; a
+ * machine-id that cannot be read counts as none. */
 void wp_host_id(uint8_t host[16], const char *hostname, const char *part);
 
 #endif

@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* The items of one kind, and which of them are in use. */
 struct wp_idtable {
     void *items;      /* owned; `room` of them, those not in use are zero */
     uint64_t *used;   /* a bit an item, owned */
@@ -21,7 +22,9 @@ struct wp_idtable {
     uint32_t room;
 };
 
+/* `item_size` in bytes, at least 4. Frees nothing: for a table that is new or has been through fini. */
 void wp_idtable_init(struct wp_idtable *table, size_t item_size);
+/* Frees all items and keeps the item size, so the table can be used again. */
 void wp_idtable_fini(struct wp_idtable *table);
 /* Makes room for items up to `index`. -ENOMEM: the table is as it was. */
 int wp_idtable_reserve(struct wp_idtable *table, uint32_t index);
@@ -34,6 +37,7 @@ void wp_idtable_clear(struct wp_idtable *table);
 /* What it takes of memory. */
 size_t wp_idtable_bytes(const struct wp_idtable *table);
 
+/* Whether the item is in use; false beyond the room. */
 static inline bool wp_idtable_has(const struct wp_idtable *table, uint32_t index)
 {
     return index < table->room && table->used[index / 64] >> index % 64 & 1;

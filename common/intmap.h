@@ -9,22 +9,27 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* A key: two numbers, or several packed into them. */
 struct wp_intkey {
     uint64_t a, b;
 };
 
+/* One slot of the table. */
 struct wp_intslot {
     struct wp_intkey key;
     uint32_t value;
     uint32_t used;
 };
 
+/* The table: `mask` + 1 slots, a power of two, or none yet. */
 struct wp_intmap {
     struct wp_intslot *slots; /* owned */
     uint32_t mask, count;
 };
 
+/* Frees the slots and leaves an empty map that can be used again; a zeroed one is allowed. */
 void wp_intmap_fini(struct wp_intmap *map);
+/* Removes all keys and keeps the memory; costs as much as the map has slots. */
 void wp_intmap_clear(struct wp_intmap *map);
 /* Sets or replaces. -ENOMEM. */
 int wp_intmap_put(struct wp_intmap *map, struct wp_intkey key, uint32_t value);
@@ -39,6 +44,7 @@ static inline size_t wp_intmap_bytes(const struct wp_intmap *map)
 
 /* --- inline: an explanation looks up several keys a piece --- */
 
+/* The slot at which the search for the key starts. */
 static inline uint32_t wp_intmap_home(const struct wp_intmap *map, struct wp_intkey key)
 {
     uint64_t h = (key.a ^ (key.b * 0x9e3779b97f4a7c15u)) * 0xbf58476d1ce4e5b9u;

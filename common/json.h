@@ -20,6 +20,7 @@ enum wp_json_style {
     WP_JSON_SPACED  /* a line each, "key": value */
 };
 
+/* The writer: where it writes, how, and where it stands. */
 struct wp_json {
     struct wp_buffer *out; /* borrowed */
     enum wp_json_style style;
@@ -32,16 +33,22 @@ struct wp_json {
 
 /* Begin one that holds values, until the wp_json_end that belongs to it. */
 void wp_json_object(struct wp_json *json, const char *key);
+/* As wp_json_object; what stands in it has no key. */
 void wp_json_array(struct wp_json *json, const char *key);
+/* Ends the innermost object or array; there must be one (assert). */
 void wp_json_end(struct wp_json *json);
 /* The next value, or end, stands on a new line (WP_JSON_PLAIN; of itself in the others). */
 void wp_json_line(struct wp_json *json);
 
+/* A text that ends with NUL and is not NULL, by `put_text` where the writer has one. */
 void wp_json_text(struct wp_json *json, const char *key, const char *text);
 /* The same, null for NULL. */
 void wp_json_text_or_null(struct wp_json *json, const char *key, const char *text);
+/* Text of `size` bytes, which may hold NULs; never by `put_text`. */
 void wp_json_bytes(struct wp_json *json, const char *key, const char *bytes, size_t size);
+/* All 64 bits in decimal: a reader that keeps numbers as doubles rounds those above 2^53. */
 void wp_json_number(struct wp_json *json, const char *key, uint64_t number);
+/* The literal true or false. */
 void wp_json_bool(struct wp_json *json, const char *key, bool value);
 /* At most six digits after the point, one at least; null for what is no number. */
 void wp_json_fixed(struct wp_json *json, const char *key, double value);

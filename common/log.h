@@ -11,6 +11,7 @@
 
 enum wp_log_level { WP_LOG_ERROR, WP_LOG_WARN, WP_LOG_INFO, WP_LOG_DEBUG };
 
+/* Who logs, from which level on, and where to; owns nothing. */
 struct wp_logger {
     const char *program;     /* borrowed, stands before each line */
     enum wp_log_level level; /* lines above it are dropped; wp_log_set_level once other threads log */
@@ -30,6 +31,7 @@ struct wp_log_limit {
     uint64_t last_ns;
     uint64_t suppressed;
 };
+/* `limit` starts zeroed, belongs to one kind of warning and one thread; `now_ns` is always of the same clock. */
 bool wp_log_allowed(const struct wp_logger *logger, struct wp_log_limit *limit, uint64_t now_ns, uint64_t interval_ns);
 
 /* Parses "error", "warn", "info" or "debug"; -EINVAL otherwise. */

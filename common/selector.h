@@ -40,12 +40,14 @@ enum wp_selector_view {
 
 #define WP_SELECTOR_TERMS 8
 
+/* One condition, or a word of enum wp_selector_view. */
 struct wp_selector_term {
     enum wp_selector_field field;
     char *text; /* owned; the value as written, unescaped */
     uint32_t pid;
 };
 
+/* The terms, all of which must hold; wp_selector_fini frees what they own. */
 struct wp_selector {
     struct wp_selector_term terms[WP_SELECTOR_TERMS];
     unsigned count;
@@ -63,14 +65,16 @@ struct wp_selector_subject {
     const void *context;
 };
 
-/* -EINVAL with a text that says what is wrong and shows the grammar. */
+/* -EINVAL with a text that says what is wrong and shows the grammar; -E2BIG over WP_SELECTOR_TERMS; -ENOMEM. */
 int wp_selector_parse(struct wp_selector *selector, const char *text, struct wp_error *err);
 /* The selector as text that wp_selector_parse takes, terms in the order of their text: equal ones are printed alike. */
 void wp_selector_print(const struct wp_selector *selector, struct wp_buffer *out);
+/* Frees the texts of the terms; a zeroed selector, or one that wp_selector_parse refused, is allowed. */
 void wp_selector_fini(struct wp_selector *selector);
 /* What the selector says by a word; else PROGRESS of the recorded command, BUSY of all others. Single threads are not
  * followed into others. */
 enum wp_selector_view wp_selector_view(const struct wp_selector *selector);
+/* Whether all terms hold of the subject. False for a selector that has no condition, only words of a view. */
 bool wp_selector_matches(const struct wp_selector *selector, const struct wp_selector_subject *subject);
 
 #endif

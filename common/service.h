@@ -10,6 +10,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* The connection to the supervisor, and what a reload does. The owner sets the fields of the reload, zeroes the
+ * rest, and calls wp_service_init. */
 struct wp_service {
     int fd;                           /* -1: nobody listens */
     uint64_t watchdog_ns, alive_ns;   /* period of the signs of life, 0 none; the last one */
@@ -21,12 +23,15 @@ struct wp_service {
 
 /* Takes the variables out of the environment: they are not for what we start. */
 void wp_service_init(struct wp_service *service);
+/* The start is complete; the supervisor goes on with what waits for it. A reload repeats it without the caller. */
 void wp_service_ready(struct wp_service *service);
 /* From the daemon's loop, at least some times a second. Work that takes longer lets the watchdog bite: that is its use.
  */
 void wp_service_tick(struct wp_service *service);
 /* When it begins to end: said once, at the latest by fini. */
 void wp_service_stopping(struct wp_service *service);
+/* Says that the daemon stops, if it has not yet, and closes the socket. Not without wp_service_init: fd 0 would be
+ * closed. */
 void wp_service_fini(struct wp_service *service);
 
 #endif

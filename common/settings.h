@@ -11,6 +11,7 @@
 
 enum wp_setting_level { WP_SET_BY_FILE, WP_SET_BY_ENVIRONMENT, WP_SET_BY_FLAG }; /* the stronger the later */
 
+/* One value of one option, and where it comes from. */
 struct wp_setting {
     const struct argp_option *option;
     enum wp_setting_level level;
@@ -20,12 +21,14 @@ struct wp_setting {
     bool is_off;  /* a switch that is said not to be on */
 };
 
+/* All values, in the order in which they were added; wp_settings_values picks those in force. */
 struct wp_settings {
     const struct argp_option *keys; /* borrowed, ends with {0} */
     struct wp_setting *items;       /* owned */
     size_t count;
 };
 
+/* Frees all values, and with them the strings that wp_settings_values gave. `keys` stay; zeroed is allowed. */
 void wp_settings_fini(struct wp_settings *settings);
 /* Adds a value unless the same key is set on a stronger level. -EINVAL for a switch that is neither on nor off. */
 int wp_settings_add(struct wp_settings *settings, const struct argp_option *option, enum wp_setting_level level,

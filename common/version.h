@@ -6,6 +6,7 @@
 #define WP_EXIT_FAILURE 1
 #define WP_EXIT_USAGE 64
 
+/* A literal such as "0.1.0", without the program's name. */
 const char *wp_version(void);
 
 #endif

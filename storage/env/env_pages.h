@@ -24,6 +24,7 @@ struct wp_env_head { /* the ruined first page of a large value */
     uint32_t pages;      /* how many there are */
 };
 
+/* What a walk looks at, and whom it reports ruined heads to. */
 struct wp_env_look {
     bool is_free_only; /* only the tree of free pages: what a writer believes without reading */
     /* NULL: heads are not looked at. Not 0: ends the walk, and is its result. */
@@ -44,6 +45,7 @@ struct wp_env_tree {
     uint16_t flags, depth;
     uint64_t branch_pages, leaf_pages, overflow_pages, entries, root;
 };
+/* The whole of it; the one of the two with the higher `txn` is in force. */
 struct wp_env_meta {
     uint64_t number;
     uint16_t pad, flags;
@@ -56,6 +58,7 @@ struct wp_env_meta {
 #define WP_ENV_NO_PAGE UINT64_MAX
 /* At that offset; false: there is none. */
 bool wp_env_read_meta(int fd, uint64_t at, struct wp_env_meta *meta);
+/* Whether LMDB can have written pages of that size: a power of two from 512 to 65,536 bytes. */
 bool wp_env_page_size_is_well(uint64_t size);
 
 #endif

@@ -18,6 +18,7 @@ struct wp_txn;
  * opened, so that a ruined one is -EBADMSG and not the end of the caller. -EACCES/-EROFS say whether it is the root or
  * its parent; a network file system is refused with an explanation where it can be told. */
 int wp_store_open(struct wp_store **store, const char *root, bool create, struct wp_error *err);
+/* Closes all environments and gives up the shard and the upkeep. NULL is allowed; no transaction may be open. */
 void wp_store_close(struct wp_store *store);
 /* A shard has one writer: claims it for this handle until it is closed or its process ends. -EBUSY: another has it. */
 int wp_store_claim_shard(struct wp_store *store, const char *shard, struct wp_error *err);

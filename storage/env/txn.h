@@ -24,6 +24,7 @@ int wp_txn_put(struct wp_txn *txn, const char *key, enum wp_value_kind kind, con
 /* Appends the raw bytes to `out`. -ENOENT; -EBADMSG: damaged (err names the key and what is wrong). */
 int wp_txn_get(
     struct wp_txn *txn, const char *key, enum wp_value_kind kind, struct wp_buffer *out, struct wp_error *err);
+/* -ENOENT: no such key; -EBADMSG: the pages of its value are ruined, which wp_txn_repair mends. */
 int wp_txn_delete(struct wp_txn *txn, const char *key, struct wp_error *err);
 /* Calls `visit` for every key with this prefix, in order, until it returns non-zero (which is returned). */
 int wp_txn_visit(struct wp_txn *txn, const char *prefix,
@@ -50,6 +51,7 @@ int wp_txn_keys(struct wp_txn *txn, const char *prefix, char ***keys, size_t *co
 /* Formats and puts, gets or finds out whether it is there. */
 int wp_txn_put_key(
     struct wp_txn *txn, const struct wp_key *key, const uint8_t *bytes, size_t size, struct wp_error *err);
+/* As wp_txn_get, of the kind that the key says. -EINVAL: not a valid key. */
 int wp_txn_get_key(struct wp_txn *txn, const struct wp_key *key, struct wp_buffer *out, struct wp_error *err);
 
 #endif

@@ -11,6 +11,7 @@ struct wp_genealogy_row { /* "__state__/genealogy.<shard>": appended */
     uint32_t pid, parent_pid;
     uint64_t start_ns, parent_start_ns; /* realtime; 0 unknown */
 };
+/* Appends one delta, and compacts after every WP_DELTAS of them. Nothing is written for 0 rows; NULL texts are "". */
 int wp_txn_add_genealogy(
     struct wp_txn *txn, const char *shard, const struct wp_genealogy_row *rows, size_t count, struct wp_error *err);
 
@@ -23,6 +24,7 @@ int wp_genealogy_expire(struct wp_txn *txn, const char *shard,
 /* Whether two start times (0 unknown) may be of one process. */
 bool wp_genealogy_same_start(uint64_t a_ns, uint64_t b_ns);
 
+/* -EBADMSG unless a body has the very bytes that the writer makes of its rows; -ENOMEM. */
 int wp_genealogy_check(const uint8_t *bytes, size_t size, struct wp_error *err);
 
 /* Chunks of rows: a base and its deltas, of any number of stores. */

@@ -10,6 +10,8 @@ struct wp_late {
     uint64_t total_ns, timeboxes; /* of control paths; values that say so, one a timebox and shard */
     uint64_t last_s;              /* realtime when the last of it came */
 };
+/* Adds to *late, which the caller zeroes first. `selection` NULL: everything. -EBADMSG: a value is damaged; *late
+ * has what was read before it. */
 int wp_txn_late(struct wp_txn *txn, const char *aggregate, const struct wp_selection *selection, struct wp_late *late,
     struct wp_error *err);
 

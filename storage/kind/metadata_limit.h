@@ -14,6 +14,7 @@
 
 /* The order of keys, and of entries (`Wakepath__Store__Metadata__Entry *const *`) by them. */
 int wp_metadata_compare_keys(ProtobufCBinaryData a, ProtobufCBinaryData b);
+/* For qsort, of pointers to entries: by the bytes of their keys alone. */
 int wp_metadata_compare(const void *left, const void *right);
 
 /* The entry that counts what had to go, and its text; lives as long as the message that got it. */

@@ -4,12 +4,14 @@
 /* Keys and values of a release, an aggregate or a timebox, each shard its own; the last writer by time wins. */
 #include "storage/env/txn.h"
 
+/* A key and its value, borrowed; both end with NUL. */
 struct wp_metadata_entry {
     const char *key, *value;
 };
 /* The same for many keys, of which the later of two alike counts: the value is read and written once. */
 int wp_txn_put_all_metadata(struct wp_txn *txn, const char *aggregate, const char *shard,
     const struct wp_metadata_entry *entries, size_t count, uint64_t real_s, struct wp_error *err);
+/* Which of the three levels is meant. */
 struct wp_metadata_scope {
     const char *aggregate; /* NULL: of the release */
     bool has_timebox;      /* "<aggregate>/metadata.~<timebox>.<shard>" */
@@ -21,6 +23,7 @@ int wp_txn_put_metadata_at(struct wp_txn *txn, const struct wp_metadata_scope *s
 /* At any of the three levels; value NULL removes the key from this shard. -ENOENT: it was not there. */
 int wp_txn_set_metadata(struct wp_txn *txn, const struct wp_metadata_scope *scope, const char *shard, const char *key,
     const char *value, uint64_t real_s, struct wp_error *err);
+/* An entry as one shard has it; borrowed, until the visit returns. */
 struct wp_metadata_row {
     const char *shard, *key, *value;
     uint64_t real_s;
@@ -30,6 +33,7 @@ struct wp_metadata_row {
 int wp_txn_all_metadata(struct wp_txn *txn, const struct wp_metadata_scope *scope,
     int (*visit)(void *context, const struct wp_metadata_row *row), void *context, struct wp_error *err);
 
+/* -EBADMSG: the body is not a Metadata message, an entry is empty, too long or holds a NUL, or keys do not ascend. */
 int wp_metadata_check(const uint8_t *bytes, size_t size, struct wp_error *err);
 
 #endif

@@ -22,6 +22,7 @@ struct wp_report_part {
  * between a report and its deltas. Free with wp_report_parts_free. */
 int wp_txn_report_parts(struct wp_txn *txn, const char *aggregate, const char *shard, struct wp_report_part **parts,
     size_t *count, struct wp_error *err);
+/* Frees the array and the texts in it; NULL with a count of 0 is allowed. */
 void wp_report_parts_free(struct wp_report_part *parts, size_t count);
 /* Puts the sum of the parts as the report of `timebox_s` and deletes the others. *is_done false: one of them is
  * damaged, all stay as they are, that is for a person. */

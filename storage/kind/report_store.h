@@ -17,6 +17,7 @@ int wp_report_pack_headed(const struct wp_report *report, uint64_t timebox_lengt
 /* Lists "<aggregate>/<what>."; -ENOENT when the aggregate has no key at all. */
 int wp_txn_list(
     struct wp_txn *txn, const char *aggregate, const char *what, char ***keys, size_t *count, struct wp_error *err);
+/* The report of one key, which the caller destroys. -ENOENT; -EBADMSG: damaged, the error names the key. */
 int wp_txn_decode_report(struct wp_txn *txn, const char *key, struct wp_report **report, struct wp_error *err);
 /* Merges the value into *sum (NULL: becomes it). */
 int wp_txn_merge_report(struct wp_txn *txn, const char *key, struct wp_report **sum, struct wp_error *err);
@@ -24,6 +25,7 @@ int wp_txn_merge_report(struct wp_txn *txn, const char *key, struct wp_report **
 bool wp_is_damage(int rc);
 /* Ids and rows in canonical order: what is shown must not depend on how many deltas it came in. */
 int wp_report_make_canonical(struct wp_report **report, struct wp_error *err);
+/* Writes body and head under the key, in place of what is there. `timebox_length_s` as in struct wp_head. */
 int wp_txn_put_report(struct wp_txn *txn, const struct wp_key *key, const struct wp_report *report,
     uint64_t timebox_length_s, struct wp_error *err);
 /* Seconds that a rolled-up report covers; 0: as long as its writer made it (and for a damaged one). */
@@ -47,6 +49,7 @@ int wp_txn_read_trace(struct wp_txn *txn, const char *aggregate, const struct wp
  * then on. What cannot be read is left out. -ENOENT: no such aggregate. */
 int wp_txn_read_traces(struct wp_txn *txn, const char *aggregate, const struct wp_selection *selection,
     bool (*take)(void *context, struct wp_trace *trace), void *context, struct wp_error *err);
+/* Frees the array and the texts in it; NULL with a count of 0 is allowed. */
 void wp_damage_free(struct wp_damage *damage, size_t count);
 
 #endif

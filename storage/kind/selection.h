@@ -11,6 +11,8 @@ struct wp_selection {          /* zeroed: everything */
     const char *hosts; /* of these hosts (wp_hosts_match); NULL: of all */
 };
 
+/* Whether time, shard and host of the key are meant (NULL: all are). A key that does not say the name of its host
+ * passes; wp_selection_has_hosts then decides by the report. */
 bool wp_selection_has(const struct wp_selection *selection, const struct wp_key *key);
 /* Whether all hosts of a report are meant (*is_meant), or none is. -EINVAL: some are, and its parts cannot be told. */
 int wp_selection_has_hosts(const struct wp_selection *selection, const struct wp_key *key,

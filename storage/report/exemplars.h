@@ -22,6 +22,7 @@
 /* Why one is kept; a window may have both. */
 enum wp_exemplar_role { WP_EXEMPLAR_SLOW = 1, WP_EXEMPLAR_SAMPLED = 2 };
 
+/* One window: whose, when, and its trace. */
 struct wp_exemplar_window {
     char *service;     /* "tcp port 80"; "" a wait; owned */
     char *host;        /* owned */
@@ -40,12 +41,14 @@ struct wp_exemplars {
     uint32_t count, room;
 };
 
+/* Frees all rows and leaves an empty set; a zeroed one is allowed. */
 void wp_exemplars_fini(struct wp_exemplars *set);
 /* Whether a window of these names and times would be kept, beside those that are there. One that is there is not
  * wanted. */
 bool wp_exemplars_want(const struct wp_exemplars *set, const struct wp_exemplar_window *window);
 /* Copies the window and lets go of what is kept no longer. -ENOMEM; -EINVAL: a name or a trace over its limit. */
 int wp_exemplars_add(struct wp_exemplars *set, const struct wp_exemplar_window *window);
+/* Adds copies of all rows of `from`. Errors as wp_exemplars_add; `into` may then have some of them. */
 int wp_exemplars_join(struct wp_exemplars *into, const struct wp_exemplars *from);
 /* The roles of a row, enum wp_exemplar_role. */
 unsigned wp_exemplars_roles(const struct wp_exemplars *set, uint32_t row);

@@ -4,6 +4,8 @@
 /* The merge law: two reports become their sum. */
 #include "storage/report/report.h"
 
+/* Adds all of `from`, which stays as it is. -ENOMEM, also when either has lost something; `into` may then have a
+ * part of it and is only fit to be cleared or destroyed. */
 int wp_report_merge(struct wp_report *into, const struct wp_report *from, struct wp_error *err);
 
 #endif

@@ -7,6 +7,7 @@
  */
 #include "storage/report/report_body.h"
 
+/* The ranks of all rows of one report, valid while it is not added to. */
 struct wp_report_order {
     uint32_t *strings, *string_rank; /* ranks from 1, ascending by bytes; rank 0 is "" */
     uint32_t *frames, *frame_rank;   /* ranks from 1 */
@@ -22,6 +23,7 @@ struct wp_report_order {
 
 /* -ENOMEM. */
 int wp_report_order_init(struct wp_report_order *order, const struct wp_report *report);
+/* Frees all arrays at once and zeroes it; a zeroed one is allowed. */
 void wp_report_order_fini(struct wp_report_order *order);
 
 #endif

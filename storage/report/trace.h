@@ -20,18 +20,21 @@ struct wp_trace_piece { /* one rectangle of the chronological flame: a node of t
     uint32_t category;
 };
 
+/* A thread that stands in the window. */
 struct wp_trace_thread {
     uint32_t host, comm; /* string ids */
     uint32_t pid, tid;
     uint32_t is_base; /* of the process of interest */
 };
 
+/* An interval in which a thread was on a CPU. */
 struct wp_trace_run {
     uint32_t thread; /* index */
     uint32_t comm;   /* string id: its name in that run */
     uint64_t start_ns, length_ns;
 };
 
+/* An interval in which a thread slept, and what for. */
 struct wp_trace_sleep {
     uint32_t thread;
     uint32_t label;    /* string id: innermost user function, else the system call */
@@ -41,17 +44,20 @@ struct wp_trace_sleep {
 
 enum wp_link_kind { WP_LINK_WAKING = 1, WP_LINK_FORK, WP_LINK_EXEC, WP_LINK_MESSAGE, WP_LINK_IO, WP_LINK_HORIZONTAL };
 
+/* What one thread caused in another, from a time on the one to a time on the other. */
 struct wp_trace_link {
     uint32_t kind;
     uint32_t from_thread, to_thread;
     uint64_t from_ns, to_ns;
 };
 
+/* A control path of the window. */
 struct wp_trace_path {
     uint32_t thread;  /* the thread at its base */
     uint32_t is_base; /* 0: another path that was waited for */
 };
 
+/* The window; rows name threads by index and texts by id. */
 struct wp_trace {
     uint64_t start_ns; /* realtime of time 0 */
     uint64_t length_ns;
@@ -70,18 +76,28 @@ struct wp_trace {
     struct wp_tree_index *index; /* owned: frames and nodes by content (storage/report/tree.h) */
 };
 
+/* An empty trace that has frame 0 and the root, for wp_trace_destroy. NULL when out of memory. */
 struct wp_trace *wp_trace_create(void);
+/* With all its rows, texts and tree; NULL is allowed. */
 void wp_trace_destroy(struct wp_trace *trace);
+/* Empties it and keeps the memory of the rows. Ids and texts from before are not valid after it. */
 void wp_trace_clear(struct wp_trace *trace);
+/* The id of `text` (NULL: ""), cut to WP_TEXT_LIMIT bytes; made if new. UINT32_MAX when out of memory. */
 uint32_t wp_trace_string(struct wp_trace *trace, const char *text);
+/* The same of a frame. */
 uint32_t wp_trace_frame(struct wp_trace *trace, enum wp_frame_style style, const char *name, const char *object);
+/* The same of the node that puts `frame` on `parent` (0: the root); UINT32_MAX also for one that is not there. */
 uint32_t wp_trace_child(struct wp_trace *trace, uint32_t parent, uint32_t frame);
 /* Append a row. 0 or -ENOMEM. */
 int wp_trace_add_piece(struct wp_trace *trace, const struct wp_trace_piece *piece);
 int wp_trace_add_thread(struct wp_trace *trace, const struct wp_trace_thread *thread); /* index = thread_count before */
+/* The rows are copied as they are: their ids are not checked here, but by wp_trace_decode. */
 int wp_trace_add_run(struct wp_trace *trace, const struct wp_trace_run *run);
+/* As above. */
 int wp_trace_add_sleep(struct wp_trace *trace, const struct wp_trace_sleep *sleep);
+/* As above. */
 int wp_trace_add_link(struct wp_trace *trace, const struct wp_trace_link *link);
+/* As above; pieces name it by its index. */
 int wp_trace_add_path(struct wp_trace *trace, const struct wp_trace_path *path);
 
 #endif

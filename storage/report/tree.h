@@ -18,12 +18,14 @@ enum wp_frame_style {
     WP_STYLES
 };
 
+/* A frame: what a node shows. */
 struct wp_frame_info {
     uint32_t style;  /* enum wp_frame_style */
     uint32_t name;   /* string id */
     uint32_t object; /* string id: file of a function; of a thread that names itself its process; 0 none */
 };
 
+/* A frame on top of a parent: the end of one pseudo-stack. */
 struct wp_node {
     uint32_t parent; /* node id; 0 is the root, and its own parent */
     uint32_t frame;  /* frame id */
@@ -43,6 +45,7 @@ struct wp_tree_rows { /* borrows the owner's arrays */
 
 /* Ids of the frame or node, made if new; UINT32_MAX when out of memory or for a parent or frame that is not there. */
 uint32_t wp_tree_frame(const struct wp_tree_rows *tree, struct wp_frame_info info);
+/* `parent` 0 is the root; `frame` 0 stands for none and is refused. */
 uint32_t wp_tree_child(const struct wp_tree_rows *tree, uint32_t parent, uint32_t frame);
 /* Makes frame 0 and the root. -ENOMEM. */
 int wp_tree_start(const struct wp_tree_rows *tree);

@@ -31,6 +31,7 @@ struct wp_id_column {
 
 /* Fails unless lengths, texts and ids fit; `what` is the message. */
 int wp_tree_columns_check(const struct wp_tree_columns *columns, const char *what, struct wp_error *err);
+/* -EBADMSG, with the name of the first column that has an id over its limit. */
 int wp_id_columns_check(const struct wp_id_column *columns, size_t count, struct wp_error *err);
 /* Numbers texts and frames as the message does, then child(context, parent, frame) makes each node and returns its
  * number. What is there twice, or a node before its parent, is refused. */

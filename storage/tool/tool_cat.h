@@ -4,6 +4,7 @@
 /* wakepath-store cat. */
 #include "storage/tool/tool.h"
 
+/* Prints one value, or the sum that a reference names. -ENOENT: nothing there; -EBADMSG: the value is damaged. */
 int wp_tool_cat(struct wp_tool *tool, struct wp_error *err);
 
 #endif

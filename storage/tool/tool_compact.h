@@ -4,6 +4,8 @@
 /* wakepath-store compact. */
 #include "storage/tool/tool.h"
 
+/* Sums up the deltas of each release that is meant, with --roll-up also hours and days. Takes the root's upkeep
+ * (-EBUSY). */
 int wp_tool_compact(struct wp_tool *tool, struct wp_error *err);
 
 #endif

@@ -4,6 +4,8 @@
 /* wakepath-store merge. */
 #include "storage/tool/tool.h"
 
+/* Checks every argument before the first release is written. Errors as wp_merge_check; -EBUSY: another has the
+ * upkeep of --into. */
 int wp_tool_merge(struct wp_tool *tool, struct wp_error *err);
 
 #endif

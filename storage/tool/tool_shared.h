@@ -20,14 +20,18 @@ int wp_tool_apart(int (*work)(void *context), void *context, struct wp_error *er
 const char *wp_tool_signal_text(int signal);
 /* Prints the JSON object and drops it. -ENOMEM. */
 int wp_tool_json(struct wp_tool *tool, struct json_object *object, struct wp_error *err);
-/* The age ("90", "12h", "7d", "1y", "never"), size ("10G") or number that an option gives, or the default. -EINVAL. */
+/* The age ("90", "12h", "7d", "1y", "never"), size ("10G") or number that an option gives; what was there without it.
+ * -WP_TOOL_MISUSE. */
 int wp_tool_age(const struct wp_tool *tool, enum wp_tool_value option, uint64_t *seconds, struct wp_error *err);
+/* K, M, G and T are powers of 1024; a number without a unit is bytes. */
 int wp_tool_bytes(const struct wp_tool *tool, enum wp_tool_value option, uint64_t *bytes, struct wp_error *err);
+/* Decimal, without a unit. */
 int wp_tool_number(const struct wp_tool *tool, enum wp_tool_value option, uint64_t *number, struct wp_error *err);
 /* A write transaction would make a release that is not there: -ENOENT. */
 int wp_tool_release_is_there(struct wp_tool *tool, const char *release, struct wp_error *err);
 /* "1.5 MiB", "2.31 s"; a static rule, at most `room` bytes. */
 const char *wp_tool_size(uint64_t bytes, char *text, size_t room);
+/* The same of nanoseconds, by the largest unit of s, ms, us and ns that is not over it. */
 const char *wp_tool_time(uint64_t ns, char *text, size_t room);
 
 #endif

@@ -4,7 +4,9 @@
 /* wakepath-store stat and releases. */
 #include "storage/tool/tool.h"
 
+/* Counts and sizes by kind of value and by aggregate; of several releases a damaged one is a complaint. */
 int wp_tool_stat(struct wp_tool *tool, struct wp_error *err);
+/* The same sums, one line a release. */
 int wp_tool_releases_list(struct wp_tool *tool, struct wp_error *err);
 
 #endif

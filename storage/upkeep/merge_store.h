@@ -7,6 +7,7 @@
  */
 #include "storage/env/store.h"
 
+/* What is allowed, whom to report to, and what was done. */
 struct wp_merge {
     bool renames_shards; /* one that has a namesake of another origin gets a name of its own */
     bool counts_twice;   /* takes a recording that `to` has from another shard, one of them by its capture */
@@ -22,6 +23,8 @@ struct wp_merge {
  * twice (storage/upkeep/merge_sessions.h); -ENODATA one does not say its origin. Writes nothing. `to` NULL:
  * the release is new there. */
 int wp_merge_check(struct wp_txn *to, struct wp_txn *from, const struct wp_merge *merge, struct wp_error *err);
+/* After wp_merge_check, whose errors it has; `to` is a write transaction. After an error, -EAGAIN included, it is to
+ * be aborted, and `written` and `same` start again from 0. */
 int wp_txn_merge(struct wp_txn *to, struct wp_txn *from, struct wp_merge *merge, struct wp_error *err);
 
 #endif

@@ -8,6 +8,7 @@
  */
 #include "storage/env/store.h"
 
+/* A release and what decides whether it goes. */
 struct wp_retained_release {
     const char *name;  /* borrowed */
     uint64_t last_s;   /* when it was active last, realtime; 0 unknown */
@@ -20,6 +21,7 @@ struct wp_retained_release {
 
 /* All but the name. */
 int wp_release_row_read(struct wp_retained_release *row, struct wp_txn *txn, uint64_t now_s, struct wp_error *err);
+/* Frees the array and what wp_release_row_read put into the rows; not their names. NULL is allowed. */
 void wp_release_rows_free(struct wp_retained_release *rows, size_t count);
 
 /* Sets `why` of those that are too many (most: SIZE_MAX none are) or too old (age_s from their last activity;

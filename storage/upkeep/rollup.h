@@ -17,6 +17,7 @@ struct wp_newest {
     uint64_t report_s, past_report_s, trace_s, past_trace_s;
 };
 
+/* When timeboxes become longer ones, and what was done. */
 struct wp_roll_up {
     uint64_t now_s;
     uint64_t hours_s, days_s; /* age at which hours become a day, days a month, from its end; WP_FOREVER: never */
@@ -25,6 +26,7 @@ struct wp_roll_up {
     uint64_t merged, made; /* counted up: values that went, sums that were written */
 };
 
+/* Sets all of *newest by the keys alone, damaged values included; exemplars count as traces. */
 int wp_txn_newest(struct wp_txn *txn, uint64_t now_s, struct wp_newest *newest, struct wp_error *err);
 /* All aggregates and shards. `done` (NULL none) is told each sum's key and how many values it is made of. */
 int wp_txn_roll_up(struct wp_txn *txn, struct wp_roll_up *rule,

@@ -8,6 +8,7 @@
 #include "storage/env/store.h"
 #include "storage/value/keys.h"
 
+/* Whom to report faults to, and what was read. */
 struct wp_verify {
     /* Called for each fault; `key` may be "" for the release as a whole. */
     void (*fault)(void *context, const char *release, const char *key, const char *reason);
@@ -18,6 +19,7 @@ struct wp_verify {
 /* One value by itself: -EBADMSG and what is wrong, or its raw body appended. -EPROTONOSUPPORT: a newer program's. */
 int wp_verify_value(
     struct wp_txn *txn, const char *text, const struct wp_key *key, struct wp_buffer *raw, struct wp_error *err);
+/* 0 also when there are faults. -ENOENT: no such release; -ENOMEM. A damaged environment is a fault. */
 int wp_verify_release(struct wp_verify *verify, struct wp_store *store, const char *release, struct wp_error *err);
 
 #endif

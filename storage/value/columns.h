@@ -19,14 +19,18 @@ struct wp_columns {                 /* init with {0} */
 
 /* Zeroed room for `count` values, never NULL unless it has failed; freed with wp_columns_fini. */
 uint32_t *wp_columns_u32(struct wp_columns *columns, size_t count);
+/* As wp_columns_u32. */
 uint64_t *wp_columns_u64(struct wp_columns *columns, size_t count);
+/* As wp_columns_u32. */
 int64_t *wp_columns_s64(struct wp_columns *columns, size_t count);
+/* As wp_columns_u32. */
 uint8_t *wp_columns_bytes(struct wp_columns *columns, size_t count);
 ProtobufCBinaryData *wp_columns_texts(struct wp_columns *columns, size_t count);
+/* Frees all columns at once and zeroes it; texts that wp_columns_texts points to are not its own. */
 void wp_columns_fini(struct wp_columns *columns);
 
+#define WP_MESSAGE_LIMIT (256u << 20) /* bytes of a packed message */
 /* Appends the packed message. -ENOMEM; -EFBIG over WP_MESSAGE_LIMIT. */
-#define WP_MESSAGE_LIMIT (256u << 20)
 int wp_message_pack(const ProtobufCMessage *message, struct wp_buffer *out, struct wp_error *err);
 /* NULL with an error that names `what`: not a message of this kind. Free with protobuf_c_message_free_unpacked. */
 ProtobufCMessage *wp_message_unpack(

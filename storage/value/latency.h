@@ -10,6 +10,7 @@
 #define WP_LATENCY_BUCKETS 256u
 #define WP_LATENCY_LEAST_NS 1024u /* all below is bucket 0 */
 
+/* From 0 to WP_LATENCY_BUCKETS - 1; the last one has all that is longer. */
 unsigned wp_latency_bucket(uint64_t ns);
 /* The least time in the bucket. */
 uint64_t wp_latency_floor(unsigned bucket);

@@ -32,6 +32,7 @@ static inline uint64_t wp_times(uint64_t ns, uint64_t times)
     return __builtin_mul_overflow(ns, times, &product) ? UINT64_MAX : product;
 }
 
+/* Packs two ids into one half of a struct wp_intkey. */
 static inline uint64_t wp_pair(uint32_t high, uint32_t low)
 {
     return (uint64_t)high << 32 | low;

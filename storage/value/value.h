@@ -50,6 +50,7 @@ struct wp_value_zstd {
     struct ZSTD_DCtx_s *inflating;
 };
 
+/* Frees both contexts and zeroes it; a zeroed one is allowed. */
 void wp_value_zstd_fini(struct wp_value_zstd *zstd);
 
 /* "report", "trace" ... "?" for an unknown one. */
