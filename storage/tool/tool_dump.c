@@ -89,6 +89,7 @@ int wp_tool_dump(struct wp_tool *tool, struct wp_error *err)
     bool is_json = tool->flags & WP_TOOL_JSON;
     char **releases = NULL;
     size_t count = 0;
+    bool is_first = true;
     int rc = wp_tool_open(tool, err);
     if (!rc)
         rc = wp_tool_releases(tool, &releases, &count, err);
@@ -97,9 +98,10 @@ int wp_tool_dump(struct wp_tool *tool, struct wp_error *err)
     for (size_t i = 0; !rc && i < count; i++) {
         struct wp_txn *txn = NULL;
         rc = wp_txn_begin(&txn, tool->store, releases[i], false, err);
-        if (!rc && is_json)
-            rc = dump_json(tool, txn, releases[i], !i, err);
-        else if (!rc)
+        if (!rc && is_json) {
+            rc = dump_json(tool, txn, releases[i], is_first, err);
+            is_first = false;
+        } else if (!rc)
             rc = wp_dump_release(txn, &tool->out, flush, NULL, err);
         wp_txn_abort(txn);
         rc = wp_tool_pass_over(tool, rc, err);
@@ -254,10 +256,13 @@ int wp_tool_backup(struct wp_tool *tool, struct wp_error *err)
     if (!rc)
         rc = make_place(to, err);
     for (size_t i = 0; !rc && i < count; i++) {
-        rc = wp_tool_pass_over(tool, wp_store_copy(tool->store, releases[i], to, err), err);
-        if (!rc && rows)
+        int copied = wp_store_copy(tool->store, releases[i], to, err);
+        rc = wp_tool_pass_over(tool, copied, err);
+        if (copied)
+            continue;
+        if (rows)
             wp_json_put_text(wp_json_add_row(rows), "release", releases[i]);
-        else if (!rc)
+        else
             wp_buffer_printf(&tool->out, "%s\n", releases[i]);
     }
     wp_strings_free(releases, count);

@@ -25,6 +25,7 @@ uint64_t *wp_columns_u64(struct wp_columns *columns, size_t count);
 int64_t *wp_columns_s64(struct wp_columns *columns, size_t count);
 /* As wp_columns_u32. */
 uint8_t *wp_columns_bytes(struct wp_columns *columns, size_t count);
+/* As wp_columns_u32; the texts stay the caller's. */
 ProtobufCBinaryData *wp_columns_texts(struct wp_columns *columns, size_t count);
 /* Frees all columns at once and zeroes it; texts that wp_columns_texts points to are not its own. */
 void wp_columns_fini(struct wp_columns *columns);

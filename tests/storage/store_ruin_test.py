@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Files that are ruined below LMDB, readers that die, and two writers of one shard. store_ruin_test.py BIN_DIR"""
+import json
 import os
 import random
 import re
@@ -127,6 +128,17 @@ class Ruin(StoreCase):
         self.assertEqual(done.returncode, 1)
         self.assertIn("nothing of 1 of 2 releases could be read", done.stderr)
         self.assertTrue(os.path.exists(out + "/index.html"))
+
+    def test_a_cut_release_is_not_told_as_copied(self):
+        """Of two releases the first is cut: a backup names the other one only, and a dump in JSON is whole."""
+        self.put(self.whole[:3 * PAGE])
+        names = sorted(os.listdir(self.root))
+        self.assertEqual(names[0], "v1", names)
+        into = self.holder.name + "/backup"
+        done = self.ends(self.root, "wakepath-store", "backup", self.root, "--into", into)
+        self.assertEqual((done.returncode, done.stdout.split()), (1, names[1:]))
+        done = self.ends(self.root, "wakepath-store", "dump", self.root, "--json")
+        self.assertEqual([row["release"] for row in json.loads(done.stdout)], names[1:])
 
     def compacted(self):
         """The file without free pages: every one is in use."""
