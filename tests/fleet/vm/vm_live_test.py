@@ -249,7 +249,8 @@ class TwoKernels(unittest.TestCase):
         edges = {(edge["from"], edge["to"]): edge for edge in report["edges"]}
         blamed = time_in(report, "[web]", "tcp:", "[api]@h2", "sleep:clock_nanosleep")
         print("requests took %.3f s, the other kernel's sleep has %.3f s of it; %s" % (took, blamed, edges), file=sys.stderr)
-        self.assertAlmostEqual(blamed, REQUESTS * SLEEP_S, delta=0.1 * REQUESTS * SLEEP_S, msg=report["folded"])
+        self.assertGreater(blamed, 0.9 * REQUESTS * SLEEP_S, report["folded"])
+        self.assertLess(blamed, took, "an emulated processor that has to wait sleeps longer, but never longer than the requests took")
         edge = edges["h2", "h1"]
         self.assertGreaterEqual(edge["messages"], REQUESTS - 2)
         self.assertGreater(edge["transit_ns"], 0)
