@@ -44,6 +44,7 @@ static ssize_t read_whole(int fd, void *bytes, size_t size)
 static int become_part(const struct wp_child_options *options, pid_t parent)
 {
     int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    signal(SIGPIPE, SIG_DFL); /* we may ignore it, and an exec keeps that */
     if (null < 0 || dup2(null, 0) < 0 || dup2(options->log_fd, 1) < 0 || dup2(options->log_fd, 2) < 0)
         return errno;
     /* Not SIGTERM, at which a collector delivers what it has: nobody is left who would take it. */

@@ -11,6 +11,8 @@
 #include <unistd.h>
 
 #define LINE_NS (2 * WP_NS_PER_S)
+#define WORDS "wakepath: "
+#define PREFIX ((unsigned)sizeof(WORDS) - 1) /* columns */
 #define READING_SHARE 50u /* a reading takes at most this part of the time, which is that of what is recorded, too */
 
 /* "main", else the first that was asked for; NULL: the recording chooses. */
@@ -51,7 +53,7 @@ void wp_live_view_begin(struct wp_live_view *view, const struct wp_live_view_opt
 static void show_line(struct wp_live_view *view, const struct wp_live_look *look)
 {
     struct wp_buffer text = {0};
-    wp_buffer_puts(&text, "wakepath: ");
+    wp_buffer_puts(&text, WORDS);
     wp_live_text_line(&text, &view->waits.now, look);
     wp_buffer_putc(&text, 0);
     if (!text.failed)
@@ -81,7 +83,7 @@ static int show_table(struct wp_live_view *view, struct wp_live_look *look, stru
     if (!rc && text.failed)
         rc = wp_error_set(err, -ENOMEM, "out of memory for what is waited for");
     if (!rc && (fwrite(text.data, 1, text.size, out) != text.size || fflush(out)))
-        rc = wp_error_errno(err, -errno, "cannot write what is waited for");
+        rc = errno == EPIPE ? -EPIPE : wp_error_errno(err, -errno, "cannot write what is waited for");
     wp_buffer_fini(&text);
     return rc;
 }
@@ -92,8 +94,10 @@ int wp_live_view_tick(struct wp_live_view *view, struct wp_error *err)
     uint64_t started = wp_clock_ns(), delay = record->top.is_on ? record->top.delay_ns : LINE_NS;
     int rc = view->waits.aggregate ? wp_live_waits_read(&view->waits, record->top.is_on ? err : NULL) : 0;
     uint64_t now = wp_clock_ns(), rest = (now - started) * READING_SHARE;
-    struct wp_live_look look = {
-        .title = view->options.what, .elapsed_ns = now - view->began_ns, .columns = view->line.columns - 10};
+    unsigned columns = view->line.columns;
+    struct wp_live_look look = {.title = view->options.what,
+        .elapsed_ns = now - view->began_ns,
+        .columns = columns > PREFIX ? columns - PREFIX : 0};
     view->next_ns = now + (rest > delay ? rest : delay);
     if (!record->top.is_on) {
         show_line(view, &look);

@@ -85,12 +85,13 @@ static int read_store(struct wp_live_waits *live, const struct wp_stores *stores
 int wp_live_waits_read(struct wp_live_waits *live, struct wp_error *err)
 {
     struct wp_stores stores;
+    struct wp_error own = {0};
     wp_pool_fini(&live->last.pool);
     live->last = live->now;
     live->now = (struct wp_live_reading){0};
-    int rc = wp_stores_open(&stores, &live->store, 1, err);
+    int rc = wp_stores_open(&stores, &live->store, 1, &own);
     if (!rc) {
-        rc = read_store(live, &stores, err);
+        rc = read_store(live, &stores, &own);
         wp_stores_close(&stores);
     }
     if (rc) { /* the next reading is told against the last one that was whole */
@@ -101,7 +102,11 @@ int wp_live_waits_read(struct wp_live_waits *live, struct wp_error *err)
         for (size_t i = 0; i < live->now.count; i++)
             live->now.rows[i].since_ns = 0;
     }
-    return rc == -ENOENT ? 0 : rc; /* nothing is stored yet */
+    if (rc == -ENOENT) /* nothing is stored yet */
+        return 0;
+    if (rc && err)
+        *err = own;
+    return rc;
 }
 
 void wp_live_waits_fini(struct wp_live_waits *live)

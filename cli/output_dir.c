@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/output_dir.h"
 
-#include "cli/earlier_report.h"
 #include "cli/own_store.h"
 #include "common/path.h"
 #include "reporter/site/site_publish.h"
@@ -37,7 +36,8 @@ static bool exists(const char *path)
     return !lstat(path, &st);
 }
 
-/* A report of ours has the reporter's list of files; stores of recordings are what a failed report leaves. */
+/* A report of ours has the reporter's list of files; stores of recordings are what a failed report leaves, beside what
+ * the user keeps there. */
 static int check_out(const char *out, bool has_own_store, struct wp_error *err)
 {
     static const char *const stores[] = {STORE_IN_OUT, STORE_UNFINISHED};
@@ -52,7 +52,8 @@ static int check_out(const char *out, bool has_own_store, struct wp_error *err)
             strcmp(entry->d_name, STORE_IN_OUT) && strcmp(entry->d_name, STORE_UNFINISHED);
     }
     closedir(dir);
-    int rc = is_foreign && !is_ours
+    snprintf(path, sizeof(path), "%.*s/" STORE_IN_OUT, PATH_MAX - 32, out);
+    int rc = is_foreign && !is_ours && !wp_own_store_is_whole(path)
         ? wp_error_set(err, -EEXIST,
               "'%s' holds files that are not a report of Wakepath: give another folder with --out DIR", out)
         : 0;
@@ -173,13 +174,14 @@ static int replace(const char *fresh, const char *kept, struct wp_error *err)
 int wp_output_dir_keep_store(struct wp_output_dir *output, struct wp_error *err)
 {
     char kept[PATH_MAX];
+    wp_earlier_report_claim(output->out);
     if (!output->is_own_store)
         return 0;
     snprintf(kept, sizeof(kept), "%.*s/" STORE_IN_OUT, PATH_MAX - 32, output->out);
     int rc = wp_own_store_seal(output->store, output->release, err);
     if (rc)
         return rc;
-    rc = wp_earlier_report_keep(output->out, STORE_IN_OUT, output->earlier, err);
+    rc = wp_earlier_report_keep(output->out, STORE_IN_OUT, &output->earlier, err);
     if (!rc)
         rc = replace(output->store, kept, err);
     if (rc) {

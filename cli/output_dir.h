@@ -5,6 +5,7 @@
  * Where a recording goes: the report's folder, the store, and a private folder for the socket and the parts' logs.
  * Everything is judged before anything runs, and what this recording made can be taken back while it is not whole.
  */
+#include "cli/earlier_report.h"
 #include "common/scratch.h"
 #include "common/error.h"
 #include "common/path.h"
@@ -22,7 +23,7 @@ struct wp_output_dir_options {
 extern const struct wp_scratch_kind wp_record_scratch;
 
 struct wp_output_dir {
-    char earlier[PATH_MAX]; /* where the report that was in `out` is now; "": there was none, or it was replaced */
+    struct wp_earlier_report earlier; /* the report that was in `out` */
     char out[PATH_MAX], store[PATH_MAX], release[WP_ID_ROOM];
     struct wp_scratch scratch;
     int lock_fd;               /* holds `out` against other recordings; 0: none */

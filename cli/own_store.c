@@ -234,6 +234,14 @@ int wp_own_store_check(const char *path, struct wp_error *err)
     return rc;
 }
 
+bool wp_own_store_is_whole(const char *path)
+{
+    struct store store;
+    bool is = !open_store(&store, path, NULL) && store.mark.is_sealed && !check(&store, NULL);
+    close_store(&store);
+    return is;
+}
+
 int wp_own_store_remove(const char *path, struct wp_error *err)
 {
     struct store store;

@@ -9,9 +9,13 @@
  */
 #include "common/error.h"
 
+#include <stdbool.h>
+
 /* 0: nothing is at `path`, or an empty folder, or a recording's store as that left it, finished or not. -EEXIST:
  * something else. */
 int wp_own_store_check(const char *path, struct wp_error *err);
+/* The same, and that a recording finished one there. */
+bool wp_own_store_is_whole(const char *path);
 /* Removes it if wp_own_store_check agrees. */
 int wp_own_store_remove(const char *path, struct wp_error *err);
 /* Makes the folder, which must not be there or be empty, for a recording of `release`. */

@@ -206,7 +206,8 @@ static int record(struct recording *recording, struct wp_error *err)
         rc = wp_supervisor_wait(&recording->supervisor, recording->process_fd, until, &wake, err);
         if (!rc && wake.kind == WP_WAKE_DEADLINE && until != deadline) {
             rc = wp_live_view_tick(&recording->view, err);
-            recording->is_over |= recording->options->top.is_once && recording->view.shown_ns;
+            recording->is_over |= rc == -EPIPE || (recording->options->top.is_once && recording->view.shown_ns);
+            rc = rc == -EPIPE ? 0 : rc;
             continue;
         }
         if (!rc && wake.kind == WP_WAKE_SIGNAL)
@@ -218,8 +219,11 @@ static int record(struct recording *recording, struct wp_error *err)
             break;
         if (!rc && wake.kind == WP_WAKE_DEADLINE) { /* CMD goes on, unrecorded */
             wp_child_signal(&recording->collector, SIGTERM);
+            wp_live_view_end(&recording->view);
             deadline = 0;
         }
+        if (!rc && wake.kind == WP_WAKE_CHILD && recording->options->top.is_on) /* nothing is left to look at */
+            return wp_parts_explain(&recording->parts, wake.child, "failed during the recording", err);
         if (!rc && wake.kind == WP_WAKE_CHILD && !recording->options->command)
             break;
     }
@@ -293,8 +297,11 @@ static int print_summary(const struct recording *recording, FILE *print, struct 
     if (!rc && (recording->options->is_json || !recording->options->is_quiet))
         if (fwrite(text.data, 1, text.size, out) != text.size || fflush(out))
             rc = wp_error_errno(err, -errno, "cannot write the summary");
-    if (!rc && !recording->options->is_json && !recording->options->is_quiet && *recording->output.earlier)
-        fprintf(out, "  the report before it: %s\n", recording->output.earlier);
+    const struct wp_earlier_report *earlier = &recording->output.earlier;
+    if (!rc && !recording->options->is_json && !recording->options->is_quiet && earlier->is_kept)
+        fprintf(out, "  the report before it: %s\n", earlier->path);
+    else if (!rc && !recording->options->is_json && !recording->options->is_quiet && earlier->is_taken)
+        fprintf(out, "  the report before it is replaced: no recording kept what is in %s\n", earlier->path);
     if (!rc && recording->options->is_opened) {
         struct wp_error reason = {0};
         if (wp_open_page(whole_page(page, whole), &reason))

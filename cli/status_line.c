@@ -26,8 +26,8 @@ void wp_status_line_init(struct wp_status_line *line, FILE *out, bool is_shared)
     if (isatty(fileno(out)) != 1)
         return;
     measure(line);
-    bool is_dumb = !term || !*term || !strcmp(term, "dumb"), is_small = line->rows && line->rows < LEAST_ROWS;
-    line->mode = !is_shared || !line->rows ? WP_STATUS_PLAIN : is_dumb || is_small ? WP_STATUS_OFF : WP_STATUS_LAST_ROW;
+    bool is_dumb = !term || !*term || !strcmp(term, "dumb"), is_small = line->rows < LEAST_ROWS;
+    line->mode = is_dumb ? WP_STATUS_OFF : !is_shared ? WP_STATUS_PLAIN : is_small ? WP_STATUS_OFF : WP_STATUS_LAST_ROW;
 }
 
 /* The cursor may stand in the last row: a line feed and one row up leave it where it was, with a row below. */

@@ -6,6 +6,7 @@
 #include "common/nearest.h"
 
 #include <argp.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -118,6 +119,7 @@ int wp_top_run(int argc, char **argv, struct wp_error *err)
         .top = {.is_on = true, .delay_ns = DEFAULT_DELAY, .rows = DEFAULT_ROWS, .title = top->title}};
     wp_options_check(&argp, argc, argv, true);
     argp_parse(&argp, argc, argv, 0, NULL, top);
+    signal(SIGPIPE, SIG_IGN); /* who reads may have enough: what was made is removed then, too */
     int code = wp_record_run(&top->record, stderr, stdout, err);
     wp_record_options_fini(&top->record);
     free(top);

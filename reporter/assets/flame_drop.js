@@ -4,7 +4,8 @@
 (function () {
   'use strict';
   var wakepath = window.wakepath, view = wakepath.view, units = wakepath.units, models = wakepath.flameModel;
-  var BEGIN = 'wakepath.data("flame",', END = '\n"end":0});', BYTES = 268435456, NODES = 8388608, ENTRIES = 20000;
+  // This script stands in a page of one file, too: the words are not to be found in it.
+  var BEGIN = ['wakepath.data("flame"', ''].join(','), END = '\n"end":0});', BYTES = 268435456, NODES = 8388608, ENTRIES = 20000;
   var ROWS = ['depth', 'frame', 'link'], CELLS = ['cell_node', 'cell_category', 'cell_ns', 'cell_pieces'];
 
   function bad() {

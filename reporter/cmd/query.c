@@ -2,10 +2,10 @@
 #include "reporter/cmd/query.h"
 
 #include "common/json.h"
-#include "common/nearest.h"
 #include "common/path.h"
 #include "common/strings.h"
 #include "reporter/base/output.h"
+#include "reporter/cmd/query_asked.h"
 #include "reporter/cmd/query_findings.h"
 #include "reporter/compare/operand.h"
 #include "reporter/display/escape.h"
@@ -45,14 +45,6 @@ static size_t shown(const struct answer *answer, const struct part *part)
     return top && top < part->group.count ? top : part->group.count;
 }
 
-static bool is_asked(const struct wp_query_options *query, const char *release)
-{
-    for (size_t i = 0; i < query->release_count; i++)
-        if (!strcmp(query->releases[i], release))
-            return true;
-    return !query->release_count;
-}
-
 static int read_part(struct part *part, const struct wp_query_options *query, const struct wp_snapshot *snapshot,
     struct wp_query_gaps *gaps, struct wp_error *err)
 {
@@ -88,39 +80,18 @@ static int read_release(struct answer *answer, const struct wp_stores *stores, c
     return 0;
 }
 
-static int check_asked(const struct wp_query_options *query, char *const *releases, size_t count, struct wp_error *err)
-{
-    for (size_t i = 0; i < query->release_count; i++) {
-        size_t at = 0;
-        while (at < count && strcmp(releases[at], query->releases[i]))
-            at++;
-        const char *meant = at == count ? wp_nearest(query->releases[i], (const char *const *)releases, count) : NULL;
-        if (at == count)
-            return wp_error_set(err, -ENOENT, "store %s has no release %s%s%s%s", query->stores[0], query->releases[i],
-                meant ? ": did you mean " : "", meant ? meant : "", meant ? "?" : "");
-    }
-    return 0;
-}
-
-static int unread(const struct wp_query_gaps *gaps, struct wp_error *err)
-{
-    return wp_error_set(err, -EBADMSG,
-        "releases could not be read and are not in the answer: %zu; `wakepath-store verify` names them",
-        gaps->releases);
-}
-
 static int read_all(struct answer *answer, const struct wp_stores *stores, char **releases, size_t count,
     struct wp_query_gaps *gaps, struct wp_error *err)
 {
-    int rc = check_asked(answer->query, releases, count, err);
+    int rc = wp_query_check_asked(answer->query, releases, count, err);
     answer->parts = calloc(count + 1, sizeof(*answer->parts));
     if (!answer->parts)
         rc = wp_error_set(err, -ENOMEM, "out of memory for %zu releases", count);
     for (size_t i = 0; i < count && !rc; i++)
-        if (is_asked(answer->query, releases[i]))
+        if (wp_query_is_asked(answer->query, releases[i]))
             rc = read_release(answer, stores, releases[i], gaps, err);
     if (!rc && !answer->count && gaps->releases)
-        rc = unread(gaps, err);
+        rc = wp_query_unread(gaps, err);
     else if (!rc && !answer->count)
         rc = wp_error_set(err, -ENOENT, "store %s has no release with anything of %s%s%s in that time",
             answer->query->stores[0], answer->query->aggregate ? answer->query->aggregate : "an aggregate",
@@ -317,14 +288,14 @@ int wp_query_run(const struct wp_logger *logger, int argc, char **argv, struct w
         rc = wp_named_resolve(&(struct wp_named){&query.releases[i], &query.aggregate, &query.selection},
             &query.named[i], query.stores, query.store_count, err);
     if (!rc)
-        rc = query.wants_findings ? wp_query_findings(&out, &query, &gaps.values, err)
-                                  : query_answer(&out, &query, &gaps, err);
+        rc =
+            query.wants_findings ? wp_query_findings(&out, &query, &gaps, err) : query_answer(&out, &query, &gaps, err);
     if (!rc && gaps.values)
         wp_log(logger, WP_LOG_WARN, "damaged values are left out of the answer damaged=%zu", gaps.values);
     if (!rc)
         rc = wp_output_write(query.out, &out, false, err);
     if (!rc && gaps.releases)
-        rc = unread(&gaps, err);
+        rc = wp_query_unread(&gaps, err);
     wp_buffer_fini(&out);
     return rc;
 }

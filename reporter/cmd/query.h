@@ -6,11 +6,6 @@
 #include "common/log.h"
 #include "reporter/cmd/query_options.h"
 
-/* What is left out of an answer because it cannot be read. */
-struct wp_query_gaps {
-    size_t values, releases;
-};
-
 /* All of it: parses, answers, writes. -EBADMSG: also when the answer is written, and some release could not be read. */
 int wp_query_run(const struct wp_logger *logger, int argc, char **argv, struct wp_error *err);
 

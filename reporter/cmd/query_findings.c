@@ -15,11 +15,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define OLDER 32u /* releases back that are looked at for the first with a finding */
+#define OLDER 32u        /* releases back that are looked at for the first with a finding */
+#define CLEAR_SHARE 100u /* part of the total; a smaller finding may be in a release and not be told there */
 
 /* Of one release, once it is read. */
 struct part {
-    struct wp_facts facts;
+    struct wp_facts facts; /* of it only what an answer has (keep_findings) */
     bool is_read, is_there;
     const char *since[WP_FINDINGS]; /* the oldest release, back without a gap, that has it; NULL: nothing is older */
     bool is_known[WP_FINDINGS];     /* the one before that does not have it */
@@ -30,29 +31,77 @@ struct answer {
     const struct wp_stores *stores;
     struct wp_release_order order;
     struct part *parts; /* owned; by row of the order */
-    size_t *damaged;
+    struct wp_query_gaps *gaps;
 };
 
-/* A release without the aggregate, or one that cannot be read, has no findings. */
-static int read_part(struct answer *answer, size_t row, struct wp_error *err)
+static void keep_text(struct wp_pool *pool, const char **text)
+{
+    *text = *text ? wp_pool_text(pool, *text) : NULL;
+}
+
+/* All else of the facts goes: there may be many releases. */
+static int keep_findings(struct wp_facts *facts, struct wp_error *err)
+{
+    struct wp_facts kept = {.release = facts->release,
+        .aggregate = facts->aggregate,
+        .wall_ns = facts->wall_ns,
+        .total_ns = facts->total_ns,
+        .finding_count = facts->finding_count};
+    memcpy(kept.findings, facts->findings, sizeof(kept.findings));
+    keep_text(&kept.pool, &kept.release);
+    keep_text(&kept.pool, &kept.aggregate);
+    for (size_t i = 0; i < kept.finding_count; i++) {
+        struct wp_finding *finding = &kept.findings[i];
+        const char **texts[] = {&finding->kind, &finding->sentence, &finding->key, &finding->function, &finding->file,
+            &finding->fragment, &finding->pattern.key, &finding->pattern.title, &finding->pattern.evidence};
+        for (size_t text = 0; text < sizeof(texts) / sizeof(*texts); text++)
+            keep_text(&kept.pool, texts[text]);
+    }
+    wp_facts_fini(facts);
+    *facts = kept;
+    return kept.pool.failed ? wp_error_set(err, -ENOMEM, "out of memory for the findings") : 0;
+}
+
+/* -ENOENT, -EBADMSG: it lacks the aggregate or cannot be read, and has no findings. */
+static int read_facts(struct answer *answer, size_t row, struct wp_error *err)
 {
     const struct wp_query_options *query = answer->query;
     struct part *part = &answer->parts[row];
     struct wp_snapshot snapshot;
     char aggregate[WP_ID_ROOM];
-    if (part->is_read)
-        return 0;
-    part->is_read = true;
     int rc = wp_snapshot_begin(&snapshot, answer->stores, answer->order.rows[row].id, err);
     if (rc)
-        return rc == -ENOENT || rc == -EBADMSG ? 0 : rc;
+        return rc;
     rc = wp_aggregate_choose(&snapshot, query->aggregate, &query->selection, aggregate, err);
     if (!rc)
         rc = wp_facts_read(&part->facts, &snapshot, aggregate, &query->selection, err);
+    if (wp_query_is_asked(query, answer->order.rows[row].id))
+        answer->gaps->values += part->facts.damage_count;
+    if (!rc)
+        rc = keep_findings(&part->facts, err);
     part->is_there = !rc;
-    *answer->damaged += part->facts.damage_count;
     wp_snapshot_end(&snapshot);
-    return rc == -ENOENT || rc == -EBADMSG ? 0 : rc;
+    return rc;
+}
+
+/* A release that somebody named must be there and whole; another may lack what is asked for, or be damaged. */
+static int read_part(struct answer *answer, size_t row, struct wp_error *err)
+{
+    struct part *part = &answer->parts[row];
+    const char *release = answer->order.rows[row].id;
+    struct wp_error own = {0};
+    if (part->is_read)
+        return 0;
+    part->is_read = true;
+    int rc = read_facts(answer, row, &own);
+    bool is_asked = wp_query_is_asked(answer->query, release), is_lacking = rc == -ENOENT || rc == -EBADMSG;
+    if (is_lacking && !(is_asked && answer->query->release_count)) {
+        answer->gaps->releases += is_asked && rc == -EBADMSG;
+        return 0;
+    }
+    if (rc && err)
+        *err = own;
+    return rc ? wp_error_wrap(err, rc, "release %s", release) : 0;
 }
 
 static bool has_key(const struct part *part, const char *key)
@@ -67,12 +116,13 @@ static int find_since(struct answer *answer, size_t row, size_t finding, struct 
 {
     struct part *part = &answer->parts[row];
     const char *key = part->facts.findings[finding].key;
+    bool is_clear = part->facts.findings[finding].ns >= part->facts.total_ns / CLEAR_SHARE;
     int rc = 0;
     size_t older = answer->order.rows[row].baseline;
     for (unsigned back = 0; key && back < OLDER && older != SIZE_MAX && !rc; back++) {
         rc = read_part(answer, older, err);
         if (!rc && answer->parts[older].is_there && !has_key(&answer->parts[older], key)) {
-            part->is_known[finding] = true;
+            part->is_known[finding] = is_clear;
             break;
         }
         if (!rc && answer->parts[older].is_there)
@@ -84,14 +134,6 @@ static int find_since(struct answer *answer, size_t row, size_t finding, struct 
     return rc;
 }
 
-static bool is_asked(const struct wp_query_options *query, const char *release)
-{
-    for (size_t i = 0; i < query->release_count; i++)
-        if (!strcmp(query->releases[i], release))
-            return true;
-    return !query->release_count;
-}
-
 static size_t shown(const struct answer *answer, size_t row)
 {
     size_t top = answer->query->top, count = answer->parts[row].facts.finding_count;
@@ -100,22 +142,24 @@ static size_t shown(const struct answer *answer, size_t row)
 
 static bool is_shown(const struct answer *answer, size_t row)
 {
-    return answer->parts[row].is_there && is_asked(answer->query, answer->order.rows[row].id);
+    return answer->parts[row].is_there && wp_query_is_asked(answer->query, answer->order.rows[row].id);
 }
 
 static int read_all(struct answer *answer, struct wp_error *err)
 {
-    int rc = 0;
+    int rc = wp_query_check_asked(answer->query, answer->order.names, answer->order.count, err);
     size_t found = 0;
     for (size_t row = 0; row < answer->order.count && !rc; row++) {
-        if (!is_asked(answer->query, answer->order.rows[row].id))
+        if (!wp_query_is_asked(answer->query, answer->order.rows[row].id))
             continue;
         rc = read_part(answer, row, err);
         found += !rc && answer->parts[row].is_there;
         for (size_t i = 0; !rc && i < shown(answer, row); i++)
             rc = find_since(answer, row, i, err);
     }
-    if (!rc && !found)
+    if (!rc && !found && answer->gaps->releases)
+        rc = wp_query_unread(answer->gaps, err);
+    else if (!rc && !found)
         rc = wp_error_set(
             err, -ENOENT, "store %s has no release with anything of what was asked for", answer->query->stores[0]);
     return rc;
@@ -209,13 +253,13 @@ static int format_csv(struct wp_buffer *out, const struct answer *answer, struct
 }
 
 int wp_query_findings(
-    struct wp_buffer *out, const struct wp_query_options *query, size_t *damaged, struct wp_error *err)
+    struct wp_buffer *out, const struct wp_query_options *query, struct wp_query_gaps *gaps, struct wp_error *err)
 {
     static int (*const formats[])(struct wp_buffer *, const struct answer *, struct wp_error *) = {
         format_text, format_json, format_csv};
     struct wp_stores stores;
-    struct answer answer = {.query = query, .stores = &stores, .damaged = damaged};
-    *damaged = 0;
+    struct answer answer = {.query = query, .stores = &stores, .gaps = gaps};
+    *gaps = (struct wp_query_gaps){0};
     int rc = wp_stores_open(&stores, query->stores, query->store_count, err);
     if (rc)
         return rc;

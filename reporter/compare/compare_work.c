@@ -7,6 +7,7 @@
 #include <string.h>
 
 #define LEAST_HOPS 3u
+#define LEAST_ALIKE 0.9   /* of their number is what the recordings are worth: else long ones are most of the sums */
 #define LEAST_SHARE 0.002 /* of the total of each side: smaller hops are noise */
 
 /* Hops by recording, of both sides one after the other. */
@@ -161,12 +162,23 @@ static int spread_out(struct wp_compare_build *build, int operand, const double 
     return 0;
 }
 
+/* Each recording is one figure, as good as any other: by their effective number (Kish, Survey Sampling, 1965). */
+static bool are_alike(const struct wp_operand_intervals *intervals)
+{
+    double sum = 0, squares = 0;
+    for (uint32_t i = 0; i < intervals->count; i++) {
+        sum += intervals->wall_ns[i];
+        squares += intervals->wall_ns[i] * intervals->wall_ns[i];
+    }
+    return sum * sum > LEAST_ALIKE * intervals->count * squares;
+}
+
 static bool can_know(const struct wp_compare_build *build)
 {
     bool can = true;
     for (int operand = 0; operand < 2; operand++) {
         const struct wp_operand_intervals *intervals = &build->intervals[operand];
-        can &= intervals->count > 1;
+        can &= intervals->count > 1 && are_alike(intervals);
         for (uint32_t i = 0; i < intervals->count; i++)
             can &= intervals->wall_ns[i] > 0;
     }

@@ -8,8 +8,9 @@
  */
 #include "reporter/compare/compare_build.h"
 
-/* Fills build->work (owned), build->work_spread and the sides' units where both sides have two recordings or more and
- * three hops in common; else *is_known is false. The sides are described and the intervals found. -ENOMEM. */
+/* Fills build->work (owned), build->work_spread and the sides' units where both sides have two recordings or more, of
+ * about the same length, and three hops in common; else *is_known is false. The sides are described and the intervals
+ * found. -ENOMEM. */
 int wp_compare_work(struct wp_compare_build *build, bool *is_known);
 
 #endif

@@ -20,6 +20,8 @@
 
 #define CAUSES 7u    /* so many causes at places are told, */
 #define PROCESSES 4u /* ... processes, and what their other time is */
+#define SAYS 4u      /* categories that have no place */
+_Static_assert(CAUSES + PROCESSES + SAYS + 2 <= WP_FINDINGS, "with what is unexplained and the slow requests");
 
 /* What a category says of a time that has no place: "<time> (<share>) <this>". */
 static const char *const category_says[WP_CATEGORIES] = {

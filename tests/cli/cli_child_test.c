@@ -76,6 +76,12 @@ static void exit_codes(void **state)
     await(&child);
     assert_int_equal(wp_child_exit_code(&child), 128 + SIGTERM);
     wp_child_fini(&child);
+    signal(SIGPIPE, SIG_IGN); /* ours, and not that of what we start */
+    assert_int_equal(start(&child, "kill -PIPE $$", WP_CHILD_PART, false, NULL), 0);
+    signal(SIGPIPE, SIG_DFL);
+    await(&child);
+    assert_int_equal(wp_child_exit_code(&child), 128 + SIGPIPE);
+    wp_child_fini(&child);
     assert_int_equal(open_files(), before);
 }
 

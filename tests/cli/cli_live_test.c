@@ -68,7 +68,7 @@ static void store_more(const struct place *place, unsigned running_ms, unsigned 
 static void hold(struct wp_live_waits *live)
 {
     struct wp_error err = {0};
-    if (wp_live_waits_read(live, &err))
+    if (wp_live_waits_read(live, &err) || err.code)
         fail_msg("%s", err.text);
 }
 
@@ -167,8 +167,10 @@ static void sent(bool is_shared, unsigned short rows, char *text, size_t room)
     wp_status_line_clear(&line);
     fputs("end", out);
     fclose(out);
-    ssize_t got = read(master, text, room - 1);
-    text[got > 0 ? got : 0] = 0;
+    size_t length = 0; /* it comes in pieces; after the last one the read fails */
+    for (ssize_t got; length < room - 1 && (got = read(master, text + length, room - 1 - length)) > 0;)
+        length += (size_t)got;
+    text[length] = 0;
     close(master);
 }
 
@@ -183,8 +185,14 @@ static void a_line_stays_out_of_the_commands_way(void **state)
     assert_non_null(strstr(text, "\033[1;23r")); /* the rows above scroll */
     assert_non_null(strstr(text, "\0337\033[24;1Htwo\033[K\0338"));
     assert_non_null(strstr(text, "\0337\033[r\033[24;1H\033[K\0338end")); /* and all of them again */
+    sent(true, 3, text, sizeof(text));                                    /* no row to spare */
+    assert_string_equal(text, "end");
+    sent(true, 0, text, sizeof(text));
+    assert_string_equal(text, "end");
     setenv("TERM", "dumb", 1);
     sent(true, 24, text, sizeof(text));
+    assert_string_equal(text, "end");
+    sent(false, 24, text, sizeof(text));
     assert_string_equal(text, "end");
 }
 

@@ -10,9 +10,11 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -167,6 +169,74 @@ static void an_earlier_report_is_kept(void **state)
     record_with_pages("fourth");
     assert_true(holds("out/store/v1/data.mdb", "fourth"));
     assert_true(holds("out.old/store/v1/data.mdb", "second") && holds("out.old/v1/notes", "the user's"));
+}
+
+/* Of a recording into `out`, as an aggregator and a reporter make it. */
+static struct wp_earlier_report record_after(const char *out, const char *text)
+{
+    struct wp_output_dir output;
+    assert_int_equal(prepare(&output, out, NULL, NULL), 0);
+    write_release(output.store, text);
+    assert_int_equal(wp_output_dir_keep_store(&output, NULL), 0);
+    wp_output_dir_fini(&output, false);
+    return output.earlier;
+}
+
+/* A report in out.old that no recording moved there is the user's. */
+static void a_report_that_was_moved_by_hand_stays(void **state)
+{
+    struct wp_earlier_report earlier;
+    (void)state;
+    record_with_pages("first");
+    assert_int_equal(rename("out", "out.old"), 0);
+    record_with_pages("second");
+    earlier = record_after("out", "third");
+    assert_true(earlier.is_taken && !earlier.is_kept);
+    assert_true(holds("out.old/store/v1/data.mdb", "first") && holds("out.old/v1/page.html", "first"));
+    assert_true(holds("out/store/v1/data.mdb", "third"));
+    /* One that was kept, and that another report took the place of, neither. */
+    assert_int_equal(wp_path_remove("out.old", NULL), 0);
+    earlier = record_after("out", "fourth");
+    assert_true(earlier.is_kept && !earlier.is_taken);
+    assert_true(record_after("out.old", "own").is_kept);
+    make_pages("fourth");
+    assert_int_equal(rename("out/.wakepath-site", "out.old/.wakepath-site"), 0);
+    make_pages("fourth");
+    assert_true(record_after("out", "fifth").is_taken);
+    assert_true(holds("out.old/store/v1/data.mdb", "own"));
+}
+
+/* A folder of the report that cannot be moved: the others are where they were, and the report is replaced. */
+static void what_was_moved_is_moved_back(void **state)
+{
+    struct wp_earlier_report earlier;
+    (void)state;
+    record_with_pages("first");
+    if (unshare(CLONE_NEWNS) || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
+        mount("out/v1", "out/v1", NULL, MS_BIND, NULL))
+        skip();
+    earlier = record_after("out", "second");
+    umount("out/v1");
+    assert_true(!earlier.is_kept && !earlier.is_taken && !is_there("out.old"));
+    assert_true(holds("out/index.html", "first") && holds("out/v1/page.html", "first"));
+    assert_true(is_there("out/.wakepath-site") && holds("out/store/v1/data.mdb", "second"));
+}
+
+/* A report that fails leaves the store beside the user's files, and no list: the next recording takes it. */
+static void a_failed_report_leaves_the_folder_ours(void **state)
+{
+    struct wp_output_dir output;
+    (void)state;
+    record_with_pages("first");
+    make_file("out/notes", "the user's");
+    record_once("second");
+    assert_false(is_there("out/.wakepath-site"));
+    record_once("third");
+    assert_true(holds("out/store/v1/data.mdb", "third") && holds("out/notes", "the user's"));
+    assert_int_equal(wp_path_remove("out/store", NULL), 0);
+    mkdir("out/store", 0755); /* an empty folder says nothing */
+    assert_int_equal(prepare(&output, "out", NULL, NULL), -EEXIST);
+    wp_output_dir_fini(&output, true);
 }
 
 /* A recording that fails moves nothing. */
@@ -359,6 +429,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(kept, setup, teardown),
         cmocka_unit_test_setup_teardown(own_store_is_replaced_when_whole, setup, teardown),
         cmocka_unit_test_setup_teardown(an_earlier_report_is_kept, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_report_that_was_moved_by_hand_stays, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_failed_report_leaves_the_folder_ours, setup, teardown),
         cmocka_unit_test_setup_teardown(a_failed_recording_keeps_the_report, setup, teardown),
         cmocka_unit_test_setup_teardown(a_store_that_nobody_keeps, setup, teardown),
         cmocka_unit_test_setup_teardown(strangers, setup, teardown),
@@ -366,6 +438,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(strangers_meanwhile, setup, teardown),
         cmocka_unit_test_setup_teardown(private_folders_that_were_left, setup, teardown),
         cmocka_unit_test_setup_teardown(not_folders, setup, teardown),
-        cmocka_unit_test_setup_teardown(long_names, setup, teardown)};
+        cmocka_unit_test_setup_teardown(long_names, setup, teardown),
+        cmocka_unit_test_setup_teardown(what_was_moved_is_moved_back, setup, teardown)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

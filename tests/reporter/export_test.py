@@ -336,15 +336,28 @@ class Queries(Stores):
         said = {row["release"]: row["findings"] for row in json.loads(findings("--format", "json"))["releases"]}
         summary = json.loads(run(f"{BIN}/wakepath-reporter", "--store", store, "--release", "v2", "--format", "json").stdout)
         self.assertEqual([row["sentence"] for row in said["v2"]][:5], [row["sentence"] for row in summary["explanations"]])
-        since = [{row.get("since") for row in said[name] if "/main/flame.html#node=" in row["page"]} for name in ("v1", "v2", "v3")]
-        self.assertEqual(since, [{None}, {"v2"}, {"v2"}])
+        def since(release, is_large):
+            return {row.get("since") for row in said[release] if "/main/flame.html#node=" in row["page"] and (row["percent"] >= 1) == is_large}
+        self.assertEqual([since(release, True) for release in ("v1", "v2", "v3")], [{None}, {"v2"}, {"v2"}])
+        self.assertEqual(since("v2", False), {None})  # an older release may have it, too small to be told
         text = findings("--release", "v3", "--top", "1").decode()
         self.assertIn("Since release v2", text.replace("\n   ", " "))
         self.assertNotIn("2. ", text)
         rows = exports.read_csv(findings("--format", "csv", "--top", "2"))
         self.assertEqual([(row["release"], row["since"]) for row in rows[:2]], [("v3", "v2")] * 2)
-        for args in (("--release", "v9"), ("--aggregate", "odd")):
-            self.assertEqual(run(f"{BIN}/wakepath", "query", "--store", store, "--findings", *args).returncode, 1, args)
+        for args in (("--release", "v9"), ("--aggregate", "odd"), ("--release", "v3", "--release", "v9"),
+                     ("--release", "v3", "--release", "v4")):
+            if "v4" in args:  # named, and it cannot be read
+                subprocess.run([SAMPLE, "plain", store, "v4"], check=True)
+                with open(f"{store}/v4/data.mdb", "r+b") as file:
+                    file.write(b"\xff" * 8192)
+            done = run(f"{BIN}/wakepath", "query", "--store", store, "--findings", *args)
+            self.assertEqual((done.returncode, done.stdout), (1, b""), args)
+            self.assertIn(args[-1].encode() if "--release" in args else b"no release", done.stderr)
+        done = run(f"{BIN}/wakepath", "query", "--store", store, "--findings")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn(b"Since release v2", done.stdout.replace(b"\n   ", b" "))
+        self.assertIn(b"are not in the answer: 1", done.stderr)
         self.assertEqual(run(f"{BIN}/wakepath", "query", "--store", store, "--findings", "--process", "x").returncode, 64)
         done = run(f"{BIN}/wakepath", "query", "--store", f"{self.folder}/hostile", "--findings")
         self.assertNotIn(b"\x1b", done.stdout)

@@ -3,6 +3,7 @@
 """What a reader expects of a page: it opens where the answer is, Back undoes a step, keys work, what is shown can be copied, saved,
 summed up and compared. manners_test.py BIN_DIR SAMPLE_TOOL"""
 import json
+import os
 import sys
 import tempfile
 import unittest
@@ -168,6 +169,8 @@ class Manners(unittest.TestCase):
         browser = self.browser
         with open(self.sites["service"].replace("file://", "") + "/v1/main/flame-data.js", encoding="utf-8") as file:
             text = file.read()
+        with open(os.path.join(os.path.dirname(__file__), "../../reporter/assets/flame_drop.js"), encoding="utf-8") as file:
+            text = file.read() + text  # as in a page of one file
         self.open("service", "v1/main/flame.html")
         drop = (f"(function (text) {{ var data = new DataTransfer(); data.items.add(new File([text], 'other.html'));"
                 "document.getElementById('view').dispatchEvent(new DragEvent('drop', {dataTransfer: data, bubbles: true, cancelable: true})); })(%s)")

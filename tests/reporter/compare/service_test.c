@@ -46,6 +46,7 @@ struct service {
     double slower, load; /* of hop 2; requests a second against a client that waits for nothing but answers */
     bool is_later;
     uint64_t seed;
+    double later_ms; /* how long the recordings after the first are; 0: as that */
 };
 
 static double chance(uint64_t *seed) /* splitmix64 (Steele, Lea and Flood); 0 to 1 */
@@ -62,10 +63,11 @@ static double normal(uint64_t *seed) /* Box and Muller */
     return r * cos(2 * M_PI * chance(seed));
 }
 
-static void add_recording(struct wp_report *report, const struct service *service, uint64_t at, uint64_t *seed)
+static void add_recording(
+    struct wp_report *report, const struct service *service, double length_ms, uint64_t at, uint64_t *seed)
 {
     uint32_t nodes[HOPS], idle_node = sample_node(report, "[client];sleep:epoll_wait");
-    double drift[HOPS], machine = exp(0.01 * normal(seed)), end = (double)at + LENGTH_MS * (double)MS;
+    double drift[HOPS], machine = exp(0.01 * normal(seed)), end = (double)at + length_ms * (double)MS;
     uint64_t began = at;
     for (size_t i = 0; i < HOPS; i++) {
         nodes[i] = sample_node(report, hops[i].stack);
@@ -94,7 +96,8 @@ static void build(struct wp_facts *facts, const char *release, const struct serv
     uint64_t seed = service->seed;
     assert_non_null(report);
     for (unsigned i = 0; i < recordings; i++)
-        add_recording(report, service, START + (2 * i + service->is_later) * APART, &seed);
+        add_recording(report, service, i && service->later_ms > 0 ? service->later_ms : LENGTH_MS,
+            START + (2 * i + service->is_later) * APART, &seed);
     if (wp_facts_build(facts, release, "service", report, NULL, &err))
         fail_msg("%s", err.text);
     facts->recordings = recordings;
@@ -183,10 +186,23 @@ static void a_single_recording_is_told_by_the_second(void **state)
     assert_int_equal(check(&before, &after, 1).per, WP_PER_WALL);
 }
 
+/* The sums are then the long one's: how recordings vary says little of them. */
+static void recordings_of_different_lengths_are_told_by_the_second(void **state)
+{
+    struct service before = {.slower = 1, .load = 1, .seed = 1, .later_ms = 200},
+                   after = {.slower = 1, .load = 1, .is_later = true, .seed = 9}, near = before;
+    (void)state;
+    near.later_ms = 1200;
+    assert_int_equal(check(&before, &after, RECORDINGS).per, WP_PER_WALL);
+    assert_int_equal(check(&after, &before, RECORDINGS).per, WP_PER_WALL);
+    assert_int_equal(check(&near, &after, RECORDINGS).per, WP_PER_WORK);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(a_slower_hop_is_found_and_named),
         cmocka_unit_test(equals_raise_no_alarm), cmocka_unit_test(load_is_no_change_of_hops),
-        cmocka_unit_test(a_single_recording_is_told_by_the_second)};
+        cmocka_unit_test(a_single_recording_is_told_by_the_second),
+        cmocka_unit_test(recordings_of_different_lengths_are_told_by_the_second)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
