@@ -11,6 +11,7 @@ void wp_turns_init(struct wp_turns *turns)
 {
     wp_idtable_init(&turns->threads, sizeof(struct wp_turn_list));
     turns->row_bytes = 0;
+    turns->refused = 0;
 }
 
 void wp_turns_fini(struct wp_turns *turns)
@@ -46,12 +47,21 @@ size_t wp_turns_bytes(const struct wp_turns *turns)
     return wp_idtable_bytes(&turns->threads) + turns->row_bytes;
 }
 
+static const struct wp_turn *turn_at(const struct wp_turn_list *list, uint64_t i)
+{
+    return &list->rows[i & list->ring.mask];
+}
+
 void wp_turns_add(struct wp_turns *turns, uint32_t thread, const struct wp_turn *turn)
 {
     if (wp_idtable_reserve(&turns->threads, thread))
         return;
     wp_idtable_use(&turns->threads, thread);
     struct wp_turn_list *list = list_of(turns, thread);
+    if (list->ring.end > list->ring.first && turn->time_ns < turn_at(list, list->ring.end - 1)->time_ns) {
+        turns->refused++;
+        return;
+    }
     void *rows = list->rows;
     turns->row_bytes -= bytes_of(list);
     bool has_room = wp_message_ring_room(&rows, &list->ring, sizeof(*list->rows), turn->time_ns);
@@ -66,11 +76,6 @@ void wp_turns_event(struct wp_turns *turns, const struct wp_event *event, uint32
     uint64_t ago_ns = !event->c && event->a < event->time_ns ? event->a : 0;
     if (thread)
         wp_turns_add(turns, thread, &(struct wp_turn){event->time_ns - ago_ns, event->d, event->c != 0});
-}
-
-static const struct wp_turn *turn_at(const struct wp_turn_list *list, uint64_t i)
-{
-    return &list->rows[i & list->ring.mask];
 }
 
 /* Behind the last one that is earlier than that. */

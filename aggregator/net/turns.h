@@ -26,6 +26,7 @@ struct wp_turn_list {
 struct wp_turns {
     struct wp_idtable threads; /* struct wp_turn_list, by thread index */
     size_t row_bytes;
+    uint64_t refused; /* turns that were older than the last one of their thread */
 };
 
 /* Allocates nothing. */
@@ -38,7 +39,7 @@ void wp_turns_forget(struct wp_turns *turns, uint32_t thread);
 size_t wp_turns_bytes(const struct wp_turns *turns);
 /* WP_EVENT_LOCAL of the thread of that index, 0: not known. */
 void wp_turns_event(struct wp_turns *turns, const struct wp_event *event, uint32_t thread);
-/* Copies a turn that is not before the thread's last one. Out of memory: it is not remembered. */
+/* Copies a turn; one that is older than the last of its thread is refused. Out of memory: it is not remembered. */
 void wp_turns_add(struct wp_turns *turns, uint32_t thread, const struct wp_turn *turn);
 /* The last read of the thread on that connection before `before_ns`, of its last 1,024 turns; *other: the last read on
  * another one before that, its time 0 when there is none. False: none is known. */

@@ -104,7 +104,7 @@ static __always_inline bool is_on_task_stack(void *ctx, struct cpu_context *cont
 static __always_inline __u64 entry_of(struct task_struct *task)
 {
     struct pt_regs *regs = task->flags & PF_KTHREAD ? 0 : (struct pt_regs *)bpf_task_pt_regs(task);
-    return regs ? REGS_IP(regs) ^ (__u64)REGS_CALL(regs) << 48 ^ (__u64)REGS_LINK(regs) << 20 : 0;
+    return regs ? REGS_IP(regs) ^ (__u64)REGS_CALL(regs) << 48 ^ (__u64)REGS_FIRST(regs) << 20 : 0;
 }
 
 /* Of the levels above a task's the end is seen: who and when does not matter. */

@@ -104,6 +104,7 @@ struct task_struct {
     int on_cpu;
     int pid, tgid;
     char comm[16];
+    unsigned long nvcsw; /* its sleeps, with the one that it is being switched for */
     __u64 start_time;
     __u32 self_exec_id;
     struct sched_info sched_info;
@@ -357,25 +358,27 @@ struct pt_regs {
 };
 #elif defined(__TARGET_ARCH_arm64)
 struct pt_regs {
-    unsigned long regs[31], sp, pc;
+    unsigned long regs[31], sp, pc, orig_x0;
     int syscallno;
 };
 #endif
 
 #pragma clang attribute pop
 
-/* Of user mode: where it is, its frame pointer, the register that a caller may be in (WP_CFA_DI), and the number of its
- * call. */
+/* Of user mode: where it is, its frame pointer, the register that a caller may be in (WP_CFA_DI), and the number and
+ * the first argument of its call. */
 #if defined(__TARGET_ARCH_x86)
 #define REGS_IP(regs) ((regs)->ip)
 #define REGS_BP(regs) ((regs)->bp)
 #define REGS_LINK(regs) ((regs)->di)
 #define REGS_CALL(regs) ((regs)->orig_ax)
+#define REGS_FIRST(regs) ((regs)->di)
 #elif defined(__TARGET_ARCH_arm64)
 #define REGS_IP(regs) ((regs)->pc)
 #define REGS_BP(regs) ((regs)->regs[29])
 #define REGS_LINK(regs) ((regs)->regs[30])
 #define REGS_CALL(regs) ((regs)->syscallno)
+#define REGS_FIRST(regs) ((regs)->orig_x0)
 #endif
 
 /* include/net/tcp.h: the start of struct tcp_skb_cb, kept in sk_buff.cb while TCP handles the packet. */

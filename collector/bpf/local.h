@@ -82,10 +82,10 @@ static __always_inline int local_read(struct sock *sk, int result, int flags)
     __u64 now_ns = bpf_ktime_get_ns();
     __u32 unheard = unheard_of(&context->marks[LEVEL_TASK]);
     if (unheard) {
-        keep_unheard(unheard, context->marks[LEVEL_TASK].time_ns);
+        keep_unheard(unheard, context->marks[LEVEL_TASK].time_ns, false);
         context->marks[LEVEL_TASK].is_heard = 1;
     }
-    tell_unheard(now_ns, true);
+    tell_unheard(now_ns, true, false);
     send_local(now_ns, connection, 0);
     return 0;
 }

@@ -86,24 +86,34 @@ static __always_inline __u32 unheard_of(const struct mark *m)
     return is_unheard ? (__u32)m->d : 0;
 }
 
-/* It leaves the CPU; preemption does not change what it wrote. Global, as the next one: verified once. */
-__noinline int keep_unheard(__u32 unheard, __u64 written_ns)
+/* Of the current task, without the sleep that it falls into (kernel/sched/core.c, __schedule: counted before the
+ * tracepoint). */
+static __always_inline __u64 sleeps_before(bool is_asleep)
 {
-    struct thread *thread = bpf_task_storage_get(&threads, current_task(), 0, 0);
+    return current_task()->nvcsw - is_asleep;
+}
+
+/* It leaves the CPU; preemption does not change what it wrote. Global, as the next one: verified once. A program that
+ * can be preempted may find that the mark is gone. */
+__noinline int keep_unheard(__u32 unheard, __u64 written_ns, bool is_asleep)
+{
+    struct thread *thread = written_ns ? bpf_task_storage_get(&threads, current_task(), 0, 0) : 0;
     if (!thread)
         return 0;
     thread->unheard = unheard;
     thread->written_ns = written_ns;
+    thread->written_sleeps = sleeps_before(is_asleep);
     return 0;
 }
 
-/* It falls asleep, or reads on another stream: the write is told, unless it waits as long as it takes. */
-__noinline int tell_unheard(__u64 time_ns, bool is_wanted)
+/* It falls asleep, or reads on another stream: the write is told, unless it waits as long as it takes, or has slept
+ * since without that anybody looked: between windows, or while little is recorded of it. */
+__noinline int tell_unheard(__u64 time_ns, bool is_wanted, bool is_asleep)
 {
     struct thread *thread = bpf_task_storage_get(&threads, current_task(), 0, 0);
     if (!thread)
         return 0;
-    if (is_wanted && thread->unheard)
+    if (is_wanted && thread->unheard && thread->written_sleeps == sleeps_before(is_asleep))
         send_local(time_ns, thread->unheard, thread->written_ns);
     thread->unheard = 0;
     return 0;
@@ -117,7 +127,7 @@ int WORK_PROG(wp_switch, bool preempt, struct task_struct *prev, struct task_str
         return 0;
     __u32 unheard = unheard_of(&context->marks[LEVEL_TASK]);
     if (unheard)
-        keep_unheard(unheard, context->marks[LEVEL_TASK].time_ns);
+        keep_unheard(unheard, context->marks[LEVEL_TASK].time_ns, !preempt && state_of(prev_state) != STATE_RUNNING);
     clear_mark(context, LEVEL_TASK);
     if (is_between_windows())
         return 0;
@@ -157,7 +167,7 @@ int WORK_PROG(wp_switch, bool preempt, struct task_struct *prev, struct task_str
     /* Without user mode or memory there is nothing to remember. */
     struct thread *thread = regs ? bpf_task_storage_get(&threads, prev, 0, BPF_LOCAL_STORAGE_GET_F_CREATE) : 0;
     if (thread && thread->unheard)
-        tell_unheard(r->head.time_ns, r->head.flags & 4); /* WP_SWITCH_TIMED */
+        tell_unheard(r->head.time_ns, r->head.flags & 4, true); /* WP_SWITCH_TIMED */
     if (thread && call.number)
         r->head.d |= wait_of(&thread->waits, prev, regs, call.number - 1) << 16;
     if (!(r->head.flags & 4) && (r->head.a = holder_of(regs, call.number)))

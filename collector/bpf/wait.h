@@ -43,6 +43,7 @@ struct thread {
     __u32 connection; /* of local.h: the stream that it read last */
     __u32 unheard;    /* and one that it wrote to at written_ns, and has not slept since */
     __u64 written_ns;
+    __u64 written_sleeps; /* task_struct.nvcsw then */
     struct stack_cache stack_cache;
 };
 

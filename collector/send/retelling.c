@@ -157,7 +157,7 @@ static int read_some(struct wp_retelling *t, struct wp_error *err)
     return wp_reissue_finish(t->reissue, err);
 }
 
-static uint64_t acked_source(const struct wp_retelling *t)
+uint64_t wp_retelling_acked(const struct wp_retelling *t)
 {
     uint64_t acked = t->queue ? wp_send_queue_acked(t->queue) : 0, source = t->from,
              wanted = t->sender ? wp_sender_wanted(t->sender) : 0;
@@ -179,7 +179,7 @@ static int take_refusal(struct wp_retelling *t, const struct wp_error *why, stru
         t->sender = NULL;
         return wp_sender_open(&t->sender, t->options.endpoints, &t->hello, t->queue, t->options.logger, err);
     }
-    uint64_t up_to = acked_source(t);
+    uint64_t up_to = wp_retelling_acked(t);
     t->fruitless = up_to > t->from ? 0 : t->fruitless + 1;
     wp_send_queue_acknowledge(t->options.source, up_to, "");
     if (t->fruitless == FRUITLESS)

@@ -27,5 +27,7 @@ void wp_retelling_destroy(struct wp_retelling *retelling);
 /* Does what can be done without waiting. 1: all has arrived, 0: not yet. -ECONNREFUSED: nobody takes it; what has
  * arrived is acknowledged in the source. */
 int wp_retelling_pump(struct wp_retelling *retelling, struct wp_error *err);
+/* Of the source: what has arrived up to now. */
+uint64_t wp_retelling_acked(const struct wp_retelling *retelling);
 
 #endif

@@ -107,20 +107,47 @@ static void forget_entries(struct entries *e)
     *e = (struct entries){0};
 }
 
-static bool defines(const struct wp_batch *batch)
+static bool tells_connection(const struct wp_event *event)
 {
+    return event->kind == WP_EVENT_SOCK_STATE;
+}
+
+/* What of a batch is kept beyond its acknowledgement: a session that goes on behind it must know how connections
+ * stand. Threads say so soon themselves. */
+static bool is_kept_of(const struct wp_batch *batch)
+{
+    for (uint32_t i = 0; i < batch->event_count; i++)
+        if (tells_connection(&batch->events[i]))
+            return true;
     return batch->string_count || batch->thread_count || batch->socket_count || batch->object_count ||
         batch->frame_count || batch->stack_count || batch->device_count;
 }
 
-static int add_entries(struct entries *e, const struct wp_batch *batch)
+/* Those that say how connections stand. Owned by the caller; NULL: out of memory. */
+static struct wp_event *connections_of(const struct wp_batch *batch, uint32_t *count)
+{
+    struct wp_event *events = malloc((batch->event_count + (size_t)1) * sizeof(*events));
+    *count = 0;
+    for (uint32_t i = 0; events && i < batch->event_count; i++)
+        if (tells_connection(&batch->events[i]))
+            events[(*count)++] = batch->events[i];
+    return events;
+}
+
+/* `is_lost`: its events count as lost, and are not told. */
+static int add_entries(struct entries *e, const struct wp_batch *batch, bool is_lost)
 {
     struct wp_batch bare = *batch;
     bare.event_count = bare.drop_count = 0;
+    struct wp_event *events = is_lost ? NULL : connections_of(batch, &bare.event_count);
+    if (!events && !is_lost)
+        return -ENOMEM;
+    bare.events = events;
     wp_buffer_clear(&e->raw);
     wp_buffer_clear(&e->frame);
-    if (wp_batch_encode(&bare, &e->raw, NULL) ||
-        wp_frame_write(e->writer, WP_FRAME_BATCH, e->raw.data, e->raw.size, &e->frame, NULL) ||
+    int rc = wp_batch_encode(&bare, &e->raw, NULL);
+    free(events);
+    if (rc || wp_frame_write(e->writer, WP_FRAME_BATCH, e->raw.data, e->raw.size, &e->frame, NULL) ||
         e->bytes + e->frame.size > e->most_bytes || WP_ARRAY_FIT(e->rows, e->room, e->count + 1))
         return -ENOMEM;
     uint8_t *copy = malloc(e->frame.size);
@@ -296,9 +323,20 @@ int wp_send_queue_push(
     int rc = keep(o, batch->seq, bytes, size, err);
     if (!rc && is_spooled)
         was_spooled(o, frame_at(o, o->count - 1));
-    if (!rc && o->entries.most_bytes && defines(batch) && add_entries(&o->entries, batch))
+    if (!rc && o->entries.most_bytes && is_kept_of(batch) && add_entries(&o->entries, batch, false))
         forget_entries(&o->entries);
     return rc;
+}
+
+void wp_send_queue_lose(struct wp_send_queue *o, const struct wp_batch *batch)
+{
+    if (!o->entries.most_bytes || batch->seq <= o->last_seq)
+        return;
+    o->last_seq = batch->seq;
+    if (!add_entries(&o->entries, batch, true))
+        return;
+    forget_entries(&o->entries);
+    o->last_seq = o->count ? frame_at(o, o->count - 1)->seq : o->acked;
 }
 
 static int read_spool(struct wp_send_queue *o, uint64_t seq, const char *endpoint, const uint8_t **frame, size_t *size,
@@ -320,11 +358,11 @@ static const struct frame *frame_from(const struct wp_send_queue *o, uint64_t se
     return low == o->count ? NULL : frame_at(o, low);
 }
 
-/* Likewise, of those that are acknowledged. */
+/* Likewise, of what is kept of batches that are acknowledged or lost. */
 static const struct frame *entries_from(const struct wp_send_queue *o, uint64_t seq)
 {
     uint32_t low = WP_LOWER_BOUND(middle, 0, o->entries.count, o->entries.rows[middle].seq < seq);
-    return low < o->entries.count && o->entries.rows[low].seq <= o->acked ? &o->entries.rows[low] : NULL;
+    return low < o->entries.count ? &o->entries.rows[low] : NULL;
 }
 
 int wp_send_queue_read(struct wp_send_queue *o, uint64_t *seq, const char *endpoint, const uint8_t **frame,
@@ -333,9 +371,9 @@ int wp_send_queue_read(struct wp_send_queue *o, uint64_t *seq, const char *endpo
     bool is_spooled = o->session && *seq <= wp_spool_session_last(o->session);
     if (is_spooled && (!o->count || *seq < frame_at(o, 0)->seq || wp_spool_session_is_past(o->session, *seq, endpoint)))
         return read_spool(o, *seq, endpoint, frame, size, err);
-    const struct frame *found = *seq <= o->acked ? entries_from(o, *seq) : NULL;
-    if (!found)
-        found = frame_from(o, *seq);
+    const struct frame *found = frame_from(o, *seq), *entries = entries_from(o, *seq);
+    if (entries && (!found || entries->seq < found->seq))
+        found = entries;
     if (!found)
         return wp_error_set(err, -ENOENT, "batch %llu is not there", (unsigned long long)*seq);
     *seq = found->seq;

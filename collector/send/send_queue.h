@@ -16,16 +16,18 @@ int wp_send_queue_create(struct wp_send_queue **queue, struct wp_spool *spool, s
 /* Discards batches that are in memory alone: call wp_send_queue_settle first. The spool's session stays open. NULL is
  * allowed. */
 void wp_send_queue_destroy(struct wp_send_queue *queue);
-/* Without a spool: what batches define stays readable when they are acknowledged, up to so many bytes of it; beyond
- * that none of it is kept. */
+/* Without a spool: what batches define, and how connections stand, stays readable when they are acknowledged, up to so
+ * many bytes of it; beyond that none of it is kept. */
 int wp_send_queue_keep_entries(struct wp_send_queue *queue, size_t most_bytes, struct wp_error *err);
 /* Whether that is so from the first batch on: all that is unacknowledged can be reissued. */
 bool wp_send_queue_has_entries(const struct wp_send_queue *queue);
 /* Copies a whole frame. -EAGAIN: memory is full, something must be acknowledged first. */
 int wp_send_queue_push(
     struct wp_send_queue *queue, const struct wp_batch *batch, const uint8_t *frame, size_t size, struct wp_error *err);
+/* It was not taken, its events are lost: what it defines is read in its place, where that is kept. */
+void wp_send_queue_lose(struct wp_send_queue *queue, const struct wp_batch *batch);
 /* The first batch from *seq on (as a rule just it), valid until the next call; *seq becomes its number. -ENOENT: none.
- * Of those that are acknowledged, in memory, there are those that define something, without their events. */
+ * Of those that are acknowledged, in memory, there is what stays readable. */
 int wp_send_queue_read(struct wp_send_queue *queue, uint64_t *seq, const char *endpoint, const uint8_t **frame,
     size_t *size, struct wp_error *err);
 /* Batches up to `seq` are durable at `endpoint` and need not be kept. No effect when `seq` is not above the last one;

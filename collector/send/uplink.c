@@ -18,7 +18,7 @@
 
 #define ZSTD_LEVEL 1
 #define ACK_MS 60000u
-#define RETOLD_MS 20000u /* at the end, since the last batch of a refused session that was acknowledged */
+#define RETOLD_MS 60000u /* at the end, since the last batch of a refused session that was acknowledged */
 #define LEFT_MS 10000u   /* at the end, for what others left: the next collector can do it as well */
 
 /* A session on its way. */
@@ -224,6 +224,8 @@ static int take_refusal(struct wp_uplink *o, int rc, const struct wp_error *why,
 static void end_before(struct wp_uplink *o, bool has_arrived)
 {
     struct wp_spool_session *session = o->before.session;
+    if (!has_arrived && o->before.retelling)
+        wp_send_queue_acknowledge(o->before.queue, wp_retelling_acked(o->before.retelling), "");
     if (!has_arrived && !session)
         wp_losses_send_queue(&o->losses, o->before.queue);
     close_lane(&o->before);
@@ -365,6 +367,12 @@ bool wp_uplink_next_drop(struct wp_uplink *o, struct wp_drop *drop)
 
 /* --- batches --- */
 
+static int lose(struct wp_uplink *o, const struct wp_batch *batch)
+{
+    wp_send_queue_lose(o->now.queue, batch);
+    return wp_losses_batch(&o->losses, batch);
+}
+
 int wp_uplink_frame(
     struct wp_uplink *o, const struct wp_batch *batch, const uint8_t *frame, size_t size, struct wp_error *err)
 {
@@ -377,9 +385,9 @@ int wp_uplink_frame(
     rc = o->now.sender ? wp_sender_push(o->now.sender, batch, frame, size, &why)
                        : wp_send_queue_push(o->now.queue, batch, frame, size, &why);
     if (rc != -ECONNREFUSED)
-        return rc == -EAGAIN ? wp_losses_batch(&o->losses, batch) : rc ? wp_error_set(err, rc, "%s", why.text) : 0;
+        return rc == -EAGAIN ? lose(o, batch) : rc ? wp_error_set(err, rc, "%s", why.text) : 0;
     rc = take_refusal(o, rc, &why, err); /* it was met before the batch was put */
-    return rc ? rc : wp_send_queue_push(o->now.queue, batch, frame, size, err) ? wp_losses_batch(&o->losses, batch) : 0;
+    return rc ? rc : wp_send_queue_push(o->now.queue, batch, frame, size, err) ? lose(o, batch) : 0;
 }
 
 int wp_uplink_batch(struct wp_uplink *o, const struct wp_batch *batch, struct wp_error *err)
@@ -404,10 +412,19 @@ static void finish_backlog(struct wp_uplink *o)
             o->logger, WP_LOG_WARN, "batches of earlier sessions stay in the spool, the next collector delivers them");
 }
 
+/* Batches of it that have not arrived: a retelling acknowledges nothing in the queue before its end. */
+static uint64_t left_of(const struct lane *lane)
+{
+    uint64_t last = wp_send_queue_last(lane->queue), acked = wp_send_queue_acked(lane->queue),
+             told = lane->retelling ? wp_retelling_acked(lane->retelling) : 0;
+    uint64_t arrived = told > acked ? told : acked;
+    return last > arrived ? last - arrived : 0;
+}
+
 /* What a refused session has left, while it goes on to arrive. It is lost when that ends. */
 static int finish_retold(struct wp_uplink *o, struct wp_error *err)
 {
-    uint64_t waiting = UINT64_MAX, since = wp_clock_ms();
+    uint64_t left = UINT64_MAX, since = wp_clock_ms();
     while (o->has_before && wp_clock_ms() - since < RETOLD_MS) {
         uint64_t sessions = o->losses.sessions;
         pump_before(o);
@@ -415,8 +432,8 @@ static int finish_retold(struct wp_uplink *o, struct wp_error *err)
             return o->losses.sessions == sessions
                 ? 0
                 : wp_error_set(err, -ECONNREFUSED, "no aggregator takes what a refused session has left");
-        if (wp_send_queue_waiting(o->before.queue) < waiting) {
-            waiting = wp_send_queue_waiting(o->before.queue);
+        if (left_of(&o->before) < left) {
+            left = left_of(&o->before);
             since = wp_clock_ms();
         }
         usleep(1000);
@@ -424,7 +441,7 @@ static int finish_retold(struct wp_uplink *o, struct wp_error *err)
     if (!o->has_before)
         return 0;
     end_before(o, false);
-    return wp_error_set(err, -ETIMEDOUT, "%llu batches of a refused session are lost", (unsigned long long)waiting);
+    return wp_error_set(err, -ETIMEDOUT, "%llu batches of a refused session are lost", (unsigned long long)left);
 }
 
 /* The session before is given as long as the last one. */
@@ -435,8 +452,9 @@ static int finish_before(struct wp_uplink *o, struct wp_error *err)
         return finish_retold(o, err);
     int rc = o->before.sender ? wp_sender_finish(o->before.sender, &o->before.bye, ACK_MS, &why) : -ECONNREFUSED;
     if (rc == -ECONNREFUSED && !o->before.session && is_too_large(&why)) {
-        drop_sender(&o->before);
-        return finish_retold(o, err);
+        rc = wp_send_queue_has_entries(o->before.queue) ? pump_refused(o, &why) : -ECONNREFUSED;
+        if (!rc)
+            return finish_retold(o, err);
     }
     bool stays = rc && o->before.session;
     if (rc == -ETIMEDOUT && stays && wp_send_queue_is_safe(o->before.queue))

@@ -49,6 +49,7 @@ struct job {
 struct worker {
     struct wp_unwinder *unwinder;
     pthread_t thread;
+    struct job *job; /* that it works on; NULL: none. Under the unwinder's lock */
     bool is_for_small, is_started;
 };
 
@@ -75,7 +76,7 @@ struct sink {
 
 enum asker { ASKER_CACHE, ASKER_LEARNER, ASKER_STACK };
 
-/* A job that waits is as urgent as its most urgent asker. Locked. */
+/* A job that waits or is worked on is as urgent as its most urgent asker. Locked. */
 static void hurry(struct wp_unwinder *u, struct job *job, enum asker asker)
 {
     job->is_met |= asker == ASKER_STACK;
@@ -85,14 +86,22 @@ static void hurry(struct wp_unwinder *u, struct job *job, enum asker asker)
     }
 }
 
+static bool is_of(const struct job *job, uint64_t inode, uint32_t device)
+{
+    return job->file.inode == inode && job->file.device == device;
+}
+
 static bool is_asked(struct wp_unwinder *u, uint64_t inode, uint32_t device, enum asker asker)
 {
     uint32_t one;
     pthread_mutex_lock(&u->lock);
     bool is = wp_intmap_get(&u->asked, (struct wp_intkey){inode, device}, &one);
     for (uint32_t i = 0; is && i < u->count; i++)
-        if (u->queue[i].file.inode == inode && u->queue[i].file.device == device)
+        if (is_of(&u->queue[i], inode, device))
             hurry(u, &u->queue[i], asker);
+    for (uint32_t i = 0; is && i < WORKERS; i++)
+        if (u->workers[i].job && is_of(u->workers[i].job, inode, device))
+            hurry(u, u->workers[i].job, asker);
     pthread_mutex_unlock(&u->lock);
     return is;
 }
@@ -245,10 +254,12 @@ static void *run(void *context)
             pthread_cond_wait(&u->more, &u->lock);
             continue;
         }
+        w->job = &job;
         pthread_mutex_unlock(&u->lock);
         do_job(u, &job);
         close(job.fd);
         pthread_mutex_lock(&u->lock);
+        w->job = NULL;
         if (job.is_wanted)
             end_wanted(u);
     }

@@ -63,8 +63,30 @@ static void kept_for_a_while(void **state)
     wp_turns_fini(&turns);
 }
 
+/* A write that is told late does not break the order. */
+static void refuses_older_ones(void **state)
+{
+    (void)state;
+    struct wp_turns turns;
+    struct wp_turn read, other;
+    wp_turns_init(&turns);
+    add(&turns, SERVER, 10, HIS, true);
+    add(&turns, SERVER, 20, HERS, true);
+    add(&turns, SERVER, 5, HIS, false);
+    add(&turns, CLIENT, 5, HIS, false);
+    add(&turns, SERVER, 20, HIS, false);
+    assert_int_equal(turns.refused, 1);
+    assert_true(wp_turns_read(&turns, SERVER, HERS, 21, &read, &other));
+    assert_int_equal(read.time_ns, 20);
+    assert_int_equal(other.time_ns, 10);
+    assert_int_equal(wp_turns_written(&turns, SERVER, HIS, 15), 0);
+    assert_int_equal(wp_turns_written(&turns, SERVER, HIS, 21), 20);
+    wp_turns_fini(&turns);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(reads_by_turns), cmocka_unit_test(kept_for_a_while)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(reads_by_turns), cmocka_unit_test(kept_for_a_while), cmocka_unit_test(refuses_older_ones)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
