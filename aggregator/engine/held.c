@@ -18,12 +18,31 @@ static uint64_t by_tree(const struct wp_pathtree *tree)
         wp_intmap_bytes(&tree->line_index) + wp_intmap_bytes(&tree->node_index);
 }
 
+/* Of its account, by thread, process and node of the tree: a host says how many there are of these. */
+static uint64_t by_account(const struct wp_aggregate *aggregate)
+{
+    const struct wp_request_pieces *requests = &aggregate->requests;
+    const struct wp_line_sums *lines = &aggregate->lines;
+    const struct wp_transactions *transactions = &aggregate->transactions;
+    const struct wp_sample_sums *sums = &aggregate->sample_sums;
+    uint64_t bytes = requests->request_room * sizeof(*requests->requests) +
+        requests->part_room * sizeof(*requests->parts) + requests->piece_room * sizeof(*requests->pieces) +
+        lines->node_room * sizeof(*lines->nodes) + lines->row_room * sizeof(*lines->rows) +
+        lines->row_node_room * sizeof(*lines->row_node) + lines->frame_room * sizeof(*lines->frame_site) +
+        wp_intern_bytes(transactions->names) + transactions->node_room * sizeof(*transactions->by_node) +
+        wp_intmap_bytes(&transactions->slots) + sums->report_node_room * sizeof(*sums->report_nodes) +
+        sums->process_hosts * sizeof(*sums->processes);
+    for (uint32_t i = 0; i < sums->process_hosts; i++)
+        bytes += wp_idtable_bytes(&sums->processes[i].rows);
+    return bytes;
+}
+
 static uint64_t by_aggregate(const struct wp_aggregate *aggregate)
 {
     uint64_t bytes = by_tree(&aggregate->tree) + wp_explainer_bytes(aggregate->explainer) +
-        wp_report_bytes(aggregate->report) + wp_intern_bytes(aggregate->transactions.names) +
-        aggregate->base_room * sizeof(*aggregate->base) +
-        (aggregate->waiting.room + aggregate->asked.room) * sizeof(*aggregate->asked.rows);
+        wp_report_bytes(aggregate->report) + by_account(aggregate) + aggregate->base_room * sizeof(*aggregate->base) +
+        ((uint64_t)aggregate->waiting.room + aggregate->asked.room + aggregate->following.rows.room) *
+            sizeof(*aggregate->asked.rows);
     for (uint32_t i = 0; i < aggregate->closed_count; i++)
         bytes += wp_report_bytes(aggregate->closed[i].report);
     return bytes;
@@ -35,7 +54,7 @@ uint64_t wp_held_by_session(const struct wp_host_session *session)
         wp_timeline_bytes(&session->timeline) + wp_mappings_bytes(&session->mappings) +
         session->pending_bytes.capacity + session->scratch.capacity +
         session->pending_room * sizeof(*session->pending) + session->mark_room * sizeof(*session->marks) +
-        wp_connections_bytes(session->fleet->connections, session->home);
+        session->late_room * sizeof(*session->late) + wp_connections_bytes(session->fleet->connections, session->home);
     for (uint32_t i = 0; i < session->aggregate_count; i++)
         bytes += by_aggregate(session->aggregates[i]);
     return bytes;

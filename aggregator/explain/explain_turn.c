@@ -70,9 +70,10 @@ static uint64_t idle_since(
     uint64_t ordinal = wp_thread_find(thread, read->time_ns - 1);
     for (uint32_t i = 0; ordinal != thread->slice_end && i < SLICE_LIMIT; i++, ordinal--) {
         const struct wp_slice *slice = wp_thread_slice(thread, ordinal);
-        if (slice->wake_ns <= other->time_ns)
+        bool is_preempted = slice->flags & WP_SLICE_PREEMPTED; /* nobody wakes it */
+        if ((is_preempted ? slice->out_ns : slice->wake_ns) <= other->time_ns)
             break;
-        if (slice->cause == WP_CAUSE_TASK && slice->cause_d == read->connection && !(slice->flags & WP_SLICE_PREEMPTED))
+        if (slice->cause == WP_CAUSE_TASK && slice->cause_d == read->connection && !is_preempted)
             return slice->out_ns > other->time_ns ? slice->out_ns : other->time_ns;
         if (ordinal == thread->first_slice)
             break;
@@ -92,21 +93,24 @@ static struct service served_before(const struct wp_explainer *x, const struct w
     return service;
 }
 
+enum first { FIRST_NOT, FIRST_UNKNOWN, FIRST };
+
 /* The sleeper was not woken by that connection between the read and this sleep: it is the answer to what was read. */
-static bool is_first_answer(const struct wp_explainer *x, const struct wp_wait *wait, const struct wp_turn *read)
+static enum first first_answer(
+    const struct wp_explainer *x, uint32_t index, const struct wp_slice *sleep, const struct wp_turn *read)
 {
-    const struct wp_thread *thread = &x->timeline->threads[wait->thread];
-    uint64_t ordinal = wp_thread_find(thread, wait->slice->wake_ns);
+    const struct wp_thread *thread = &x->timeline->threads[index];
+    uint64_t ordinal = wp_thread_find(thread, sleep->wake_ns);
     if (ordinal == thread->slice_end)
-        return false;
+        return FIRST_UNKNOWN;
     for (uint32_t i = 0; ordinal-- > thread->first_slice && i < BEFORE_LIMIT; i++) {
         const struct wp_slice *slice = wp_thread_slice(thread, ordinal);
         if (slice->wake_ns && slice->wake_ns <= read->time_ns)
-            return true;
+            return FIRST;
         if (slice->cause == WP_CAUSE_TASK && slice->cause_d == read->connection)
-            return false;
+            return FIRST_NOT;
     }
-    return false;
+    return FIRST_UNKNOWN;
 }
 
 bool wp_wait_in_turn(struct wp_explainer *x, const struct wp_wait *wait, uint32_t server, uint64_t from, uint64_t to)
@@ -119,7 +123,7 @@ bool wp_wait_in_turn(struct wp_explainer *x, const struct wp_wait *wait, uint32_
         !other.time_ns || wp_explain_is_too_old(x, other.time_ns) ||
         wp_explain_is_mate(x, wp_explain_identity(thread, wp_thread_find(thread, to - 1))))
         return false;
-    if (read.time_ns <= from && !is_first_answer(x, wait, &read))
+    if (read.time_ns <= from && first_answer(x, wait->thread, wait->slice, &read) != FIRST)
         return false;
     struct service before = {from, 0};
     if (read.time_ns > from)
@@ -139,5 +143,8 @@ uint64_t wp_explain_turn_asked(const struct wp_explainer *x, uint32_t thread, co
     if (!end->cause_d || !end->waker ||
         !wp_turns_read(&x->timeline->messages.turns, end->waker, end->cause_d, end->wake_ns, &read, &other))
         return 0;
+    if (wp_turns_written(&x->timeline->messages.turns, end->waker, end->cause_d, end->wake_ns) > read.time_ns ||
+        first_answer(x, thread, end, &read) == FIRST_NOT)
+        return 0; /* it has had its answer */
     return wp_turns_written(&x->timeline->messages.turns, thread, end->cause_d, read.time_ns);
 }

@@ -340,6 +340,7 @@ void wp_connections_remove_host(struct wp_connections *connections, uint32_t hos
     if (host < connections->host_count)
         wp_idtable_fini(&connections->hosts[host].ends);
     wp_traffics_forget(&connections->traffic, host);
+    wp_datagrams_forget(&connections->datagrams, host);
     regroup(connections);
 }
 

@@ -47,3 +47,19 @@ uint32_t wp_datagrams_sender(const struct wp_datagrams *datagrams, uint64_t key)
 {
     return get(datagrams->sent, key);
 }
+
+/* The key stays, and stands for nobody: taking keys out of a map moves others behind the place that is looked at. */
+static void forget(struct wp_intmap *map, uint32_t host)
+{
+    for (uint32_t i = 0; map->slots && i <= map->mask; i++)
+        if (map->slots[i].used && map->slots[i].value == host)
+            map->slots[i].value = WP_DATAGRAM_NOBODY;
+}
+
+void wp_datagrams_forget(struct wp_datagrams *datagrams, uint32_t host)
+{
+    for (int i = 0; i < 2; i++) {
+        forget(&datagrams->sent[i], host);
+        forget(&datagrams->taken[i], host);
+    }
+}

@@ -22,5 +22,7 @@ uint32_t wp_datagrams_sent(struct wp_datagrams *datagrams, uint64_t key, uint32_
 uint32_t wp_datagrams_taken(struct wp_datagrams *datagrams, uint64_t key, uint32_t host);
 /* Who sent the last one with that key; WP_DATAGRAM_NOBODY: not known. */
 uint32_t wp_datagrams_sender(const struct wp_datagrams *datagrams, uint64_t key);
+/* That host has left, and another one may get its number: it sent and took nothing. */
+void wp_datagrams_forget(struct wp_datagrams *datagrams, uint32_t host);
 
 #endif

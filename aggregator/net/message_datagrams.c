@@ -65,7 +65,8 @@ static void use_socket(struct wp_messages *messages, uint32_t id)
     struct wp_idtable *table = &messages->datagram_sockets;
     if (wp_idtable_has(table, id) && ((uint8_t *)table->items)[id] == messages->datagram_generation)
         return;
-    if (!wp_dictionary_socket(messages->dictionary, id))
+    const struct wp_socket_entry *entry = wp_dictionary_socket(messages->dictionary, id);
+    if (!entry || entry->protocol != IPPROTO_UDP) /* whatever the event says: a stream's entry is not ours to forget */
         return;
     if (messages->datagram_recent == SOCKETS)
         forget_sockets(messages);

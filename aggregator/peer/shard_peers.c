@@ -9,6 +9,8 @@
 #include <string.h>
 
 #define PROCESSES (1u << 20)
+#define TRIES 8u                 /* for processes that a peer gives one key */
+#define STEP 0x9e3779b97f4a7c15u /* between these */
 
 struct wp_stub *wp_shards_stub(const struct wp_shards *shards, uint32_t host)
 {
@@ -86,8 +88,15 @@ uint32_t wp_shards_process_number(struct wp_shards *shards, const struct wp_shar
         wp_intern_str(shards->strings, process->comm), process->pid, process->start_real_ns};
     struct wp_intkey key = {(uint64_t)row.host << 32 | row.comm, (uint64_t)row.pid << 40 ^ row.start_ns};
     uint32_t number;
-    if (wp_intmap_get(&shards->process_index, key, &number))
-        return number;
+    if (row.host == UINT32_MAX || row.comm == UINT32_MAX)
+        return UINT32_MAX;
+    for (uint32_t tries = 0; wp_intmap_get(&shards->process_index, key, &number); tries++, key.b += STEP) {
+        if (shards->processes[number].pid == row.pid && shards->processes[number].start_ns == row.start_ns &&
+            shards->processes[number].host == row.host && shards->processes[number].comm == row.comm)
+            return number;
+        if (tries == TRIES)
+            return UINT32_MAX;
+    }
     if (shards->process_count >= PROCESSES ||
         WP_ARRAY_FIT(shards->processes, shards->process_room, shards->process_count + 1))
         return UINT32_MAX;

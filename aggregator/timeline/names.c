@@ -26,6 +26,8 @@ static size_t before_mark(const char *name, size_t size)
     end = end < size && end && name[end - 1] == '.' ? end - 1 : size;
     for (size_t i = 0; i < sizeof(marks) / sizeof(*marks); i++) {
         size_t mark = strlen(marks[i]);
+        if (end == size && strcmp(marks[i], "cold") && strcmp(marks[i], "localalias"))
+            continue; /* only these two stand without a number */
         if (end > mark + 1 && name[end - mark - 1] == '.' && !memcmp(name + end - mark, marks[i], mark))
             return end - mark - 1;
     }

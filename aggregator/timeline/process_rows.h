@@ -2,22 +2,34 @@
 #ifndef WP_AGGREGATOR_TIMELINE_PROCESS_ROWS_H
 #define WP_AGGREGATOR_TIMELINE_PROCESS_ROWS_H
 /*
- * Which processes have a row of their own in reports: so many of those that come up, or take another name, in an hour
- * of the host, and all that were there before the session. The others stand together in one row of the host.
+ * Which processes have a row of their own in reports: so many of those that come up, or take a name that they had not
+ * had, in an hour of the host, and all that were there before the session. The others stand together in one row of the
+ * host, until they run in a later hour that has room for them.
  */
 #include "aggregator/timeline/timeline_types.h"
+#include "proto/resume.pb-c.h"
 
 #define WP_PROCESS_ROWS 65536u
 
+/* Frees what is kept of names. */
+void wp_process_rows_fini(struct wp_timeline *timeline);
+/* What it keeps allocated. */
+size_t wp_process_rows_bytes(const struct wp_timeline *timeline);
 /* The process has come up: counts it, and says of it whether it has a row. */
 void wp_process_rows_add(struct wp_timeline *timeline, struct wp_process *process);
-/* It has that name from now on, which counts as another row. */
-void wp_process_rows_name(struct wp_timeline *timeline, struct wp_process *process, uint32_t comm);
+/* Its thread `entry`, NULL: not known, has that name from now on: the process has, too, if that leads it, and another
+ * row where it had none of that name in this hour. */
+void wp_process_rows_name(
+    struct wp_timeline *timeline, struct wp_process *process, const struct wp_thread_entry *entry, uint32_t comm);
+/* The process of that identity has run: without a row since an earlier hour, it gets one of this hour. */
+void wp_process_rows_run(struct wp_timeline *timeline, uint32_t identity);
 /* The session goes on from another one of the host: so does the count. */
 void wp_process_rows_continue(struct wp_timeline *timeline, const struct wp_timeline *before);
-/* How many were counted in the hour of `horizon_ns` before it. */
-uint32_t wp_process_rows_until(const struct wp_timeline *timeline, uint64_t horizon_ns);
-/* Sets that again; later ones of the hour add to it. */
-void wp_process_rows_restore(struct wp_timeline *timeline, uint64_t horizon_ns, uint32_t count);
+/* How many were counted in the hour of `horizon_ns` before it, and of which names; `rows` has the process' rows there,
+ * 0: none. -ENOMEM. */
+int wp_process_rows_save(
+    const struct wp_timeline *timeline, uint64_t horizon_ns, const uint32_t *rows, Wakepath__Resume__Checkpoint *out);
+/* Sets that again; later ones of the hour add to it. -ENOMEM, -EBADMSG. */
+int wp_process_rows_restore(struct wp_timeline *timeline, const Wakepath__Resume__Checkpoint *from);
 
 #endif

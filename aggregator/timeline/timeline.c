@@ -82,6 +82,7 @@ void wp_timeline_fini(struct wp_timeline *timeline)
     free(timeline->cpu_thread);
     free(timeline->cpu_time);
     wp_intmap_fini(&timeline->process_of_pid);
+    wp_process_rows_fini(timeline);
     wp_timeline_wait_fini(timeline);
     wp_blockops_fini(&timeline->blockops);
     wp_messages_fini(&timeline->messages);
@@ -102,8 +103,7 @@ static uint32_t process_of(struct wp_timeline *timeline, const struct wp_thread_
 {
     uint32_t process;
     if (!is_new && wp_intmap_get(&timeline->process_of_pid, (struct wp_intkey){entry->pid, 0}, &process)) {
-        if (entry->tid == entry->pid)
-            wp_process_rows_name(timeline, &timeline->processes[process], entry->comm);
+        wp_process_rows_name(timeline, &timeline->processes[process], entry, entry->comm);
         return process;
     }
     process = timeline->process_count;
@@ -212,6 +212,7 @@ static void sleep_begins(struct wp_timeline *timeline, struct wp_thread *thread,
     struct wp_slice *run = wp_thread_last(thread);
     run->end_ns = event->time_ns;
     wp_timeline_add_running(timeline, run->identity, run->end_ns - run->in_ns);
+    wp_process_rows_run(timeline, run->identity);
     thread->is_dead = event->c == WP_STATE_DEAD;
     if (thread->is_dead)
         return;
@@ -414,8 +415,7 @@ static void on_rename(struct wp_timeline *timeline, const struct wp_event *event
         timeline, old.entry, event->c, old.process, index, other_comm(timeline, old.entry, event->c, old.process));
     timeline->identity_of_entry[event->thread] = thread->identity;
     const struct wp_thread_entry *entry = wp_dictionary_thread(timeline->dictionary, event->thread);
-    if (entry && entry->tid == entry->pid)
-        wp_process_rows_name(timeline, &timeline->processes[old.process], event->c);
+    wp_process_rows_name(timeline, &timeline->processes[old.process], entry, event->c);
     split_run(timeline, index, event->time_ns, WP_SLICE_RENAME);
 }
 

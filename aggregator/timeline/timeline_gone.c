@@ -2,6 +2,8 @@
 /* What a timeline holds of memory, and how threads that are gone for long leave it. */
 #include "aggregator/timeline/timeline_gone.h"
 
+#include "aggregator/timeline/process_rows.h"
+
 #include <stdlib.h>
 
 static void leave_process(struct wp_timeline *timeline, uint32_t index)
@@ -73,5 +75,5 @@ size_t wp_timeline_bytes(const struct wp_timeline *timeline)
         timeline->cpu_room * (sizeof(*timeline->cpu_thread) + sizeof(*timeline->cpu_time)) +
         wp_intmap_bytes(&timeline->process_of_pid) + wp_intmap_bytes(&timeline->wait_of_string) +
         wp_messages_bytes(&timeline->messages) + wp_blockops_bytes(&timeline->blockops) +
-        wp_woken_bytes(&timeline->woken) + wp_clients_bytes(&timeline->clients);
+        wp_process_rows_bytes(timeline) + wp_woken_bytes(&timeline->woken) + wp_clients_bytes(&timeline->clients);
 }

@@ -191,7 +191,7 @@ static void save_processes(struct save *save, const uint64_t *later_ns)
         row->comm = process->comm;
         row->start_ns = process->start_ns;
         row->is_recorder = process->is_recorder;
-        row->is_grouped = process->is_grouped;
+        row->is_grouped = process->looked_ns >= save->horizon_ns ? process->was_grouped : process->is_grouped;
         row->running_ns = process->running_ns - later_ns[i];
         save->process_rows[i] = (uint32_t)save->out->n_processes;
         save->out->processes[save->out->n_processes++] = row;
@@ -457,7 +457,7 @@ int wp_timeline_save(
     uint64_t *later_ns = made_later_runs(&save);
     save_recorder(&save, later_ns);
     save_processes(&save, later_ns);
-    out->process_rows = wp_process_rows_until(timeline, horizon_ns);
+    save.has_failed |= save.process_rows && wp_process_rows_save(timeline, horizon_ns, save.process_rows, out);
     save_threads(&save);
     save_facts(&save);
     save_window(&save);
@@ -557,7 +557,8 @@ int wp_timeline_restore(struct wp_timeline *timeline, const Wakepath__Resume__Ch
     restore_gone(timeline->dictionary, &socket_kind, from->gone_sockets, from->n_gone_sockets);
     wp_messages_keep_datagram_sockets(&timeline->messages);
     timeline->start_ns = from->start_ns;
-    wp_process_rows_restore(timeline, from->horizon_ns, from->process_rows);
+    if (!rc)
+        rc = wp_process_rows_restore(timeline, from);
     timeline->past_pauses_ns = from->past_pauses_ns;
     timeline->paused_ns = from->paused_ns;
     timeline->window_ns = from->window_ns;

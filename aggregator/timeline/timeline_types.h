@@ -98,7 +98,9 @@ struct wp_process {
     uint64_t running_ns;   /* time on a CPU so far, for "busiest" */
     uint64_t made_ns;      /* when it came up */
     bool is_recorder;      /* Wakepath's own */
-    bool is_grouped;       /* has no row of its own in reports (process_rows.h) */
+    bool is_grouped;       /* has no row of its own in reports (process_rows.h) ... */
+    bool was_grouped;      /* ... and had none before ... */
+    uint64_t looked_ns;    /* ... that was last said of it */
     uint64_t with_threads; /* bit i: aggregate i shows its progress, and threads beside its main one have come up */
 };
 
@@ -106,6 +108,14 @@ struct wp_process {
 struct wp_process_rows_count {
     uint64_t hour; /* of the host */
     uint32_t count;
+};
+
+/* A process had a row of that name. */
+struct wp_process_name {
+    uint64_t time_ns;
+    uint32_t process; /* index */
+    uint32_t comm;    /* dictionary string id */
+    bool is_counted;  /* then, and not as the process came up or in an hour before */
 };
 
 /* One thread, from its first event until it is buried. */
@@ -153,6 +163,9 @@ struct wp_timeline {
     uint32_t process_count, process_room;
     uint32_t process_rows; /* of reports, in an hour; 0: WP_PROCESS_ROWS */
     struct wp_process_rows_count rows_now, rows_before;
+    struct wp_process_name *row_names; /* of these two hours, in the order of time; owned */
+    uint32_t row_name_count, row_name_room;
+    struct wp_intmap row_names_now; /* process index and string id of those of this hour */
     struct wp_idtable threads_table, identities_table, processes_table, identity_of_entry_table,
         thread_of_entry_table;   /* own those
                                   * that the pointers show; what is buried is zeros */

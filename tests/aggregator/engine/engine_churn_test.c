@@ -29,6 +29,7 @@
 #define LIFE_NS 1000000u
 #define CONNECTIONS 25u /* of a life, at most */
 #define EVENTS 4u       /* of a life, and of each of its connections */
+#define RENAMES 6u      /* of a life, at most */
 #define TCP_ESTABLISHED 1
 #define TCP_CLOSE 7
 #define BATCHES 500u  /* 25 s */
@@ -43,9 +44,10 @@ struct place {
     uint32_t lives, connections; /* so far; of a life */
     uint64_t batches, life_ns;
     uint32_t process_rows; /* of an hour */
+    uint32_t renames;      /* of a life */
     struct wp_thread_entry threads[EACH + 1];
     struct wp_socket_entry sockets[EACH * CONNECTIONS];
-    struct wp_event events[EACH * EVENTS * (1 + CONNECTIONS)];
+    struct wp_event events[EACH * (EVENTS * (1 + CONNECTIONS) + RENAMES)];
     uint32_t event_count;
 };
 
@@ -118,6 +120,10 @@ static void put_life(struct place *place, uint32_t i, uint32_t first_thread, uin
             .netns = 1};
         put_connection(place, child, socket, at + 2000 + j * 10000);
     }
+    for (uint32_t j = 0; j < place->renames; j++)
+        put(place,
+            (struct wp_event){
+                .kind = WP_EVENT_RENAME, .time_ns = at + 600000 + j, .thread = child, .c = j % 2 ? 1 : 2});
     put(place,
         (struct wp_event){
             .kind = WP_EVENT_WAKING, .time_ns = at + 700000, .thread = child, .other = 1, .c = WP_CAUSE_TASK});
@@ -129,14 +135,13 @@ static void put_life(struct place *place, uint32_t i, uint32_t first_thread, uin
 
 static void send_batch(struct place *place, uint64_t seq)
 {
-    static const char text[] = "child";
-    struct wp_bytes string = {text, 5};
+    struct wp_bytes strings[] = {{"child", 5}, {"other", 5}};
     struct wp_error err = {0};
     bool is_first = seq == 1;
     uint32_t first_thread = 2 + place->lives, first_socket = 1 + place->lives * place->connections;
     struct wp_batch b = {.session = {1},
         .seq = seq,
-        .first_string = is_first ? 1 : 2,
+        .first_string = is_first ? 1 : 3,
         .first_thread = first_thread,
         .first_socket = first_socket,
         .first_object = 1,
@@ -147,8 +152,8 @@ static void send_batch(struct place *place, uint64_t seq)
         .sockets = place->sockets,
         .socket_count = EACH * place->connections,
         .events = place->events,
-        .strings = &string,
-        .string_count = is_first};
+        .strings = strings,
+        .string_count = is_first ? 2 : 0};
     place->event_count = 0;
     for (uint32_t i = 0; i < EACH; i++)
         put_life(place, i, first_thread, first_socket);
@@ -335,6 +340,83 @@ static void rows_of_processes_have_a_bound(void **state)
     no_longer(place);
 }
 
+/* Requests of an epoch are as many as a host says. */
+static void what_is_kept_for_requests_is_held(void **state)
+{
+    struct place *place = calloc(1, sizeof(*place));
+    (void)state;
+    have_lived(place, 0);
+    uint64_t before = wp_held_by_session(place->session);
+    uint32_t first = 0;
+    for (uint32_t i = 0; i < 100000; i++)
+        wp_request_pieces_expect(&place->session->aggregates[0]->requests, &first, i, i + 1);
+    assert_true(wp_held_by_session(place->session) >= before + 100000 * sizeof(struct wp_request));
+    no_longer(place);
+}
+
+/* A process that goes from one name to another and back has two rows. */
+static void a_name_that_it_had_is_no_other_row(void **state)
+{
+    struct place *place = calloc(1, sizeof(*place));
+    (void)state;
+    place->renames = RENAMES;
+    have_lived(place, 0);
+    assert_int_equal(place->session->timeline.rows_now.count, 2 * place->lives + 1);
+    no_longer(place);
+}
+
+/* Three runs at that time, of the first process, the second one, and the second one by its other name. */
+static void run_in_turn(struct place *place, uint64_t seq, uint64_t at, bool is_renamed)
+{
+    struct wp_bytes strings[] = {{"child", 5}, {"other", 5}};
+    struct wp_error err = {0};
+    bool is_first = seq == 1;
+    place->event_count = 0;
+    put(place, (struct wp_event){.kind = WP_EVENT_SWITCH, .time_ns = at, .other = 1, .c = WP_STATE_RUNNING});
+    put(place, (struct wp_event){.kind = WP_EVENT_SWITCH, .time_ns = at + 10, .thread = 1, .other = 2, .c = 1});
+    if (is_renamed)
+        put(place, (struct wp_event){.kind = WP_EVENT_RENAME, .time_ns = at + 20, .thread = 2, .c = 2});
+    put(place, (struct wp_event){.kind = WP_EVENT_SWITCH, .time_ns = at + 30, .thread = 2, .c = 1});
+    place->threads[0] = (struct wp_thread_entry){.tid = 1, .pid = 1, .comm = 1};
+    place->threads[1] = (struct wp_thread_entry){.tid = 2, .pid = 2, .comm = 1};
+    struct wp_batch b = {.session = {1},
+        .seq = seq,
+        .first_string = is_first ? 1 : 3,
+        .first_thread = is_first ? 1 : 3,
+        .first_socket = 1,
+        .first_object = 1,
+        .first_frame = 1,
+        .first_stack = 1,
+        .threads = place->threads,
+        .thread_count = is_first ? 2 : 0,
+        .events = place->events,
+        .event_count = place->event_count,
+        .strings = strings,
+        .string_count = is_first ? 2 : 0};
+    if (wp_host_session_take(place->session, &b, &err))
+        fail_msg("%s", err.text);
+}
+
+/* The bound is of an hour: who had no row has one in a later hour, as it runs or takes another name. */
+static void a_later_hour_has_rows_for_others(void **state)
+{
+    const uint64_t hour = 3600000000000;
+    struct place *place = calloc(1, sizeof(*place));
+    (void)state;
+    place->process_rows = 1;
+    open_session(place);
+    const struct wp_timeline *timeline = &place->session->timeline;
+    run_in_turn(place, 1, 1000000000, false);
+    assert_false(timeline->processes[1].is_grouped);
+    assert_true(timeline->processes[2].is_grouped);
+    run_in_turn(place, 2, 2000000000, true); /* another name is no way out */
+    assert_true(timeline->processes[2].is_grouped);
+    run_in_turn(place, 3, hour + 1000000000, false);
+    assert_false(timeline->processes[2].is_grouped);
+    assert_int_equal(timeline->rows_now.count, 1);
+    no_longer(place);
+}
+
 static uint64_t begin_engine(struct place *place, const char *store, const char *resume)
 {
     struct wp_engine_options options = WP_ENGINE_DEFAULTS;
@@ -370,7 +452,8 @@ static void a_restart_brings_nobody_back(void **state)
     snprintf(place->rule.name, sizeof(place->rule.name), "main");
     place->connections = 1;
     place->life_ns = LIFE_NS;
-    place->process_rows = 600 * EACH;
+    place->process_rows = 2 * 600 * EACH + 1;
+    place->renames = 1;
     assert_int_equal(begin_engine(place, store, resume), 1);
     for (uint64_t seq = 1; seq <= 600; seq++) {
         send_batch(place, seq);
@@ -389,7 +472,7 @@ static void a_restart_brings_nobody_back(void **state)
     place->lives = (uint32_t)(next - 1) * EACH;
     for (uint64_t seq = next; seq <= 600; seq++)
         send_batch(place, seq);
-    assert_int_equal(place->session->timeline.rows_now.count, rows); /* each process once */
+    assert_int_equal(place->session->timeline.rows_now.count, rows); /* each process and its other name once */
     wp_engine_destroy(place->engine);
     wp_selector_fini(&place->rule.selector);
     assert_int_equal(wp_path_remove(root, NULL), 0);
@@ -400,6 +483,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(what_is_held_follows_what_lives),
         cmocka_unit_test(what_is_kept_to_look_back_has_a_bound), cmocka_unit_test(what_is_remembered_has_a_bound),
-        cmocka_unit_test(rows_of_processes_have_a_bound), cmocka_unit_test(a_restart_brings_nobody_back)};
+        cmocka_unit_test(rows_of_processes_have_a_bound), cmocka_unit_test(what_is_kept_for_requests_is_held),
+        cmocka_unit_test(a_name_that_it_had_is_no_other_row), cmocka_unit_test(a_later_hour_has_rows_for_others),
+        cmocka_unit_test(a_restart_brings_nobody_back)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -323,6 +323,13 @@ static void datagrams_are_talk(void **state)
     assert_false(wp_connections_datagram_host(p->connections, 78, &host));
     wp_connections_datagram(p->connections, 78, 2);
     assert_true(wp_connections_talk(p->connections, 2, 3));
+    wp_connections_datagram_taken(p->connections, 79, 3);
+    wp_connections_remove_host(p->connections, 2); /* another one with that number has sent nothing */
+    assert_false(wp_connections_datagram_host(p->connections, 78, &host));
+    wp_connections_remove_host(p->connections, 3);
+    wp_connections_datagram(p->connections, 79, 2);
+    assert_false(wp_connections_talk(p->connections, 2, 3));
+    assert_true(wp_connections_datagram_host(p->connections, 77, &host));
     for (uint64_t key = 1000; key < 1000000; key++) {
         wp_connections_datagram(p->connections, key, 4);
         assert_true(key < 1200 || wp_connections_datagram_host(p->connections, key - 200000 * (key > 201000), &host));

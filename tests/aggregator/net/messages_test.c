@@ -332,6 +332,49 @@ static void datagram_sockets_have_a_bound(void **state)
     free(entries);
 }
 
+static void define_sockets(struct place *place, uint32_t first, struct wp_socket_entry *entries, uint32_t count)
+{
+    struct wp_batch batch = {.seq = 2,
+        .first_string = 1,
+        .first_thread = 1,
+        .first_socket = first,
+        .first_object = 1,
+        .first_frame = 1,
+        .first_stack = 1,
+        .sockets = entries,
+        .socket_count = count};
+    assert_int_equal(wp_dictionary_apply(place->dictionary, &batch, NULL), 0);
+}
+
+/* A peer may say of an event on a stream that it is of a datagram: the socket is kept however many of datagrams are
+ * forgotten, and its addresses are still those that another one of them is compared with. */
+static void a_stream_is_never_a_datagram_socket(void **state)
+{
+    enum { EACH = (1 << 17) + 1 };
+    const uint32_t first = 2 * PAIRS + 1;
+    struct place *place = *state;
+    struct wp_socket_entry *entries = calloc(EACH, sizeof(*entries)),
+                           twin = *wp_dictionary_socket(place->dictionary, 1);
+    struct wp_event event = {.kind = WP_EVENT_SOCK_SEND, .flags = WP_SOCK_DATAGRAM, .time_ns = 2000, .d = 1};
+    for (uint32_t i = 0; i < EACH; i++)
+        entries[i] = (struct wp_socket_entry){.family = AF_INET, .protocol = IPPROTO_UDP, .local_port = 53};
+    happen(place, WP_EVENT_SOCK_SEND, 1000, 1, 100, 100, 1);
+    wp_messages_event(&place->messages, &event, 1);
+    define_sockets(place, first, entries, EACH);
+    for (uint32_t round = 0; round < 2; round++)
+        for (event.d = first; event.d < first + EACH - 1; event.d++)
+            wp_messages_event(&place->messages, &event, 1);
+    event.d = first + EACH - 1;
+    wp_messages_event(&place->messages, &event, 1);
+    assert_non_null(wp_dictionary_socket(place->dictionary, 1));
+    twin.netns++;
+    define_sockets(place, first + EACH, &twin, 1);
+    happen(place, WP_EVENT_SOCK_SEND, 3000, first + EACH, 100, 100, 1);
+    assert_non_null(wp_messages_socket(&place->messages, 1));
+    assert_non_null(wp_messages_socket(&place->messages, first + EACH));
+    free(entries);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test_setup_teardown(each_of_many, set_up, tear_down),
@@ -340,6 +383,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(datagrams_take_what_they_need, set_up, tear_down),
         cmocka_unit_test_setup_teardown(closed_sockets_are_forgotten, set_up, tear_down),
         cmocka_unit_test_setup_teardown(datagram_sockets_have_a_bound, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_stream_is_never_a_datagram_socket, set_up, tear_down),
         cmocka_unit_test(arrivals_take_what_they_need),
         cmocka_unit_test_setup_teardown(what_is_over_takes_little, set_up, tear_down),
         cmocka_unit_test_setup_teardown(half_closed_sockets_stay, set_up, tear_down),
