@@ -71,14 +71,15 @@ static int each_entry(const struct folder *folder,
     int (*each)(const struct folder *folder, const char *name, void *context), void *context)
 {
     DIR *names = opendir(folder->path);
-    int rc = names ? 0 : -errno;
-    if (!rc && is_listed(folder, "index.html"))
+    int rc = 0;
+    if (!names)
+        return -errno;
+    if (is_listed(folder, "index.html"))
         rc = each(folder, "index.html", context);
     for (struct dirent *entry; !rc && (entry = readdir(names));)
         if (!is_dots(entry->d_name) && strcmp(entry->d_name, "index.html") && is_listed(folder, entry->d_name))
             rc = each(folder, entry->d_name, context);
-    if (names)
-        closedir(names);
+    closedir(names);
     return rc;
 }
 

@@ -273,7 +273,7 @@ int wp_own_store_begin(const char *path, const char *release, struct wp_error *e
 int wp_own_store_seal(const char *path, const char *release, struct wp_error *err)
 {
     char mark[PATH_MAX], text[256];
-    uint64_t digest;
+    uint64_t digest = 0;
     int fd = open_folder(AT_FDCWD, path), rc = fd < 0 ? -errno : data_digest(fd, release, &digest);
     if (fd >= 0)
         close(fd);
