@@ -17,7 +17,7 @@ struct wp_idtable {
     void *items;      /* owned; `room` of them, those not in use are zero */
     uint64_t *used;   /* a bit an item, owned */
     uint16_t *kept;   /* items in use that touch a page, owned; NULL: the table is small and on the heap */
-    size_t item_size; /* at least 4 */
+    size_t item_size; /* bytes, 1 or more */
     size_t kept_pages;
     uint32_t room;
 };

@@ -9,7 +9,7 @@
 
 #define DATAGRAMS 16384u
 #define SOCKETS                                                                                                        \
-    (1u << 17) /* more than a collector knows by their ids (socket_table.c): what is forgotten it defines anew */
+    (1u << 17) /* as many as a collector knows by their ids (socket_table.c): what is forgotten it defines anew */
 
 /* Most hosts send few datagrams or none: the ring is made at the first one and doubles until it is full, before it goes
  * round. */

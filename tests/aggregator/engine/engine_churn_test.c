@@ -47,7 +47,7 @@ struct place {
     uint32_t renames;      /* of a life */
     struct wp_thread_entry threads[EACH + 1];
     struct wp_socket_entry sockets[EACH * CONNECTIONS];
-    struct wp_event events[EACH * (EVENTS * (1 + CONNECTIONS) + RENAMES)];
+    struct wp_event events[EACH * (EVENTS * (1 + CONNECTIONS) + RENAMES + 2)];
     uint32_t event_count;
 };
 
@@ -120,6 +120,8 @@ static void put_life(struct place *place, uint32_t i, uint32_t first_thread, uin
             .netns = 1};
         put_connection(place, child, socket, at + 2000 + j * 10000);
     }
+    for (uint32_t j = 0; place->renames && j < 2; j++) /* the parent goes back and forth */
+        put(place, (struct wp_event){.kind = WP_EVENT_RENAME, .time_ns = at + 500000 + j, .thread = 1, .c = j ? 0 : 2});
     for (uint32_t j = 0; j < place->renames; j++)
         put(place,
             (struct wp_event){
@@ -361,7 +363,7 @@ static void a_name_that_it_had_is_no_other_row(void **state)
     (void)state;
     place->renames = RENAMES;
     have_lived(place, 0);
-    assert_int_equal(place->session->timeline.rows_now.count, 2 * place->lives + 1);
+    assert_int_equal(place->session->timeline.rows_now.count, 2 * place->lives + 2);
     no_longer(place);
 }
 
@@ -452,7 +454,7 @@ static void a_restart_brings_nobody_back(void **state)
     snprintf(place->rule.name, sizeof(place->rule.name), "main");
     place->connections = 1;
     place->life_ns = LIFE_NS;
-    place->process_rows = 2 * 600 * EACH + 1;
+    place->process_rows = 3 * 600 * EACH;
     place->renames = 1;
     assert_int_equal(begin_engine(place, store, resume), 1);
     for (uint64_t seq = 1; seq <= 600; seq++) {
