@@ -201,7 +201,7 @@ static bool is_other_place(int rc)
 }
 
 /* *is_kept: it was moved. */
-static int keep(struct folder *folder, struct folder *old, bool *is_kept, struct wp_error *err)
+static int keep_report(struct folder *folder, struct folder *old, bool *is_kept, struct wp_error *err)
 {
     if (mkdir(old->path, 0700))
         return 0;
@@ -225,7 +225,7 @@ int wp_earlier_report_keep(const char *out, const char *store, struct wp_earlier
         !open_folder(&folder) && join(path, &folder, store) && !access(path, F_OK) && !wp_own_store_check(path, NULL);
     bool is_free = is_there && remove_folder(&old);
     earlier->is_taken = is_there && !is_free;
-    int rc = is_free ? keep(&folder, &old, &earlier->is_kept, err) : 0;
+    int rc = is_free ? keep_report(&folder, &old, &earlier->is_kept, err) : 0;
     wp_buffer_fini(&folder.manifest);
     return rc;
 }

@@ -21,7 +21,7 @@ static const char *base_of(void)
 }
 
 /* An own folder that is not a link, with its lock; -1: another's, somebody lives in it, or it is gone. */
-static int hold(int parent, const char *name, int how, bool is_inherited)
+static int lock_folder(int parent, const char *name, int how, bool is_inherited)
 {
     struct stat st, named;
     int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | (is_inherited ? 0 : O_CLOEXEC));
@@ -52,7 +52,7 @@ void wp_scratch_sweep(const struct wp_scratch_kind *kind)
     for (struct dirent *entry; dir && (entry = readdir(dir));) {
         if (strncmp(entry->d_name, kind->prefix, size) || strlen(entry->d_name) != size + 6)
             continue;
-        int fd = hold(dirfd(dir), entry->d_name, LOCK_EX | LOCK_NB, false);
+        int fd = lock_folder(dirfd(dir), entry->d_name, LOCK_EX | LOCK_NB, false);
         if (fd < 0)
             continue;
         char path[WP_SCRATCH_ROOM];
@@ -80,7 +80,7 @@ int wp_scratch_make(struct wp_scratch *scratch, const struct wp_scratch_kind *ki
             *scratch->path = 0;
             return rc;
         }
-        scratch->fd = hold(AT_FDCWD, scratch->path, LOCK_EX, kind->is_inherited);
+        scratch->fd = lock_folder(AT_FDCWD, scratch->path, LOCK_EX, kind->is_inherited);
     }
     return scratch->fd >= 0 ? 0 : wp_error_set(err, -EAGAIN, "cannot lock a private folder in '%s'", base);
 }

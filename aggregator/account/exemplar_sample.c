@@ -151,7 +151,7 @@ static void show_within(struct wp_aggregate *aggregate, struct view *view, struc
         wp_buffer_fini(out); /* no memory: it is not stored */
 }
 
-static void look(struct wp_aggregate *aggregate, struct wp_exemplar_window *window)
+static void look_at_window(struct wp_aggregate *aggregate, struct wp_exemplar_window *window)
 {
     struct wp_piece_list list = {0};
     struct wp_sink sink = wp_piece_list_sink(&list);
@@ -172,7 +172,7 @@ bool wp_exemplar_sample_look(struct wp_aggregate *aggregate)
                 continue;
             if (wp_fleet_pauses(aggregate->fleet))
                 return false;
-            look(aggregate, &sampled->boxes[i].set.rows[j]);
+            look_at_window(aggregate, &sampled->boxes[i].set.rows[j]);
         }
     return true;
 }

@@ -287,7 +287,7 @@ static uint32_t text_of(struct wp_symbol_broker *d, const char *text)
 
 /* What has names, of the places from `first` on; what has none may have some after a restart, as when debug files are
  * installed. */
-static void keep(struct wp_symbol_broker *d, uint32_t object, const struct wp_name_answer *told, uint32_t first)
+static void keep_answer(struct wp_symbol_broker *d, uint32_t object, const struct wp_name_answer *told, uint32_t first)
 {
     struct answering *a = d->options.keep ? begin(d, NOBODY, 0, object, false) : NULL;
     for (uint32_t i = 0; a && i < told->row_count; i++) {
@@ -330,7 +330,7 @@ static int take_told(struct wp_symbol_broker *d, uint32_t peer, const struct wp_
     }
     uint32_t known = d->place_count;
     learn(d, object, told);
-    keep(d, object, told, known);
+    keep_answer(d, object, told, known);
     serve(d, object, NOBODY);
     return 0;
 }

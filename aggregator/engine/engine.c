@@ -486,7 +486,7 @@ static bool wants_commit(const struct wp_peer_slot *slot)
 }
 
 /* What cannot be kept is not acknowledged: the collector keeps it. */
-static void keep(struct wp_engine *engine, struct wp_host_session *session, uint64_t now_ns)
+static void keep_session(struct wp_engine *engine, struct wp_host_session *session, uint64_t now_ns)
 {
     struct wp_error why = {0};
     if (!engine->checkpoints || !session || session->is_ended)
@@ -542,7 +542,7 @@ int wp_engine_commit(struct wp_engine *engine, uint64_t now_ns, uint64_t real_no
         return rc;
     for (uint32_t i = 0; i < engine->slots.count; i++) {
         struct wp_peer_slot *slot = &engine->slots.all[i];
-        keep(engine, slot->session, now_ns);
+        keep_session(engine, slot->session, now_ns);
         if (slot->session && slot->session->is_ended) {
             if (!slot->is_committed && !slot->session->timeline.goes_on)
                 engine->ended++;

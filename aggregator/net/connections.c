@@ -357,7 +357,7 @@ static void learn_sequence(struct wp_connections *connections, uint32_t index, u
 }
 
 /* For its other end, now and then. */
-static void look(struct wp_connections *connections, uint32_t index, struct wp_end_place *place)
+static void look_at_end(struct wp_connections *connections, uint32_t index, struct wp_end_place *place)
 {
     struct wp_end *end = end_at(connections, index);
     place->tries++;
@@ -420,7 +420,7 @@ void wp_connections_event(struct wp_connections *connections, uint32_t host, con
         connections->watcher(connections->watcher_context, host, event->d, event, peer);
     place = wp_ends_place(&connections->ends, index);
     if (!end->peer && !end->is_loopback && place)
-        look(connections, index, place);
+        look_at_end(connections, index, place);
 }
 
 /* --- questions --- */

@@ -89,7 +89,7 @@ static void make_room(struct wp_blockops *blockops, uint64_t now_ns)
         blockops->first++;
 }
 
-static struct wp_blockop *make(struct wp_blockops *blockops, const struct wp_event *event, uint32_t thread)
+static struct wp_blockop *make_op(struct wp_blockops *blockops, const struct wp_event *event, uint32_t thread)
 {
     if (blockops->by_key.count > RING) /* keys that never come back, e.g. sectors of a text source */
         wp_intmap_clear(&blockops->by_key);
@@ -141,7 +141,7 @@ static void ended_unbegun(struct wp_blockops *blockops, const struct wp_event *e
         return;
     }
     struct wp_blockop copy = *flush;
-    struct wp_blockop *op = make(blockops, event, 0);
+    struct wp_blockop *op = make_op(blockops, event, 0);
     op->insert_ns = copy.insert_ns;
     op->issue_ns = copy.issue_ns;
     op->done_ns = event->time_ns;
@@ -181,7 +181,7 @@ void wp_blockops_event(struct wp_blockops *blockops, const struct wp_event *even
     case WP_EVENT_BLOCK_INSERT:
         if (op && !op->done_ns && !op->issue_ns)
             break; /* a requeue: it has been waiting since its first insert */
-        op = make(blockops, event, thread);
+        op = make_op(blockops, event, thread);
         op->insert_ns = event->time_ns;
         break;
     case WP_EVENT_BLOCK_ISSUE:
@@ -190,7 +190,7 @@ void wp_blockops_event(struct wp_blockops *blockops, const struct wp_event *even
             break;
         }
         if (!op || op->done_ns) { /* issued past the queue */
-            op = make(blockops, event, thread);
+            op = make_op(blockops, event, thread);
             op->insert_ns = event->time_ns;
             blockops->filled_insert++;
         }

@@ -32,11 +32,11 @@ static bool grow(void **array, uint32_t *room, uint32_t index, size_t size)
 
 /* The array's item `index` is in use. */
 #define TRY_MAKE(timeline, array, count, index)                                                                        \
-    (make(&(timeline)->array##_table, (index)) ? ((timeline)->array = (timeline)->array##_table.items,                 \
-                                                     (timeline)->count = (timeline)->array##_table.room, true)         \
-                                               : ((timeline)->failed = true, false))
+    (make_row(&(timeline)->array##_table, (index)) ? ((timeline)->array = (timeline)->array##_table.items,             \
+                                                         (timeline)->count = (timeline)->array##_table.room, true)     \
+                                                   : ((timeline)->failed = true, false))
 
-static bool make(struct wp_idtable *table, uint32_t index)
+static bool make_row(struct wp_idtable *table, uint32_t index)
 {
     if (wp_idtable_reserve(table, index))
         return false;

@@ -54,7 +54,7 @@ static void find_build_id(struct wp_elf_file *f)
     }
 }
 
-static int look(struct wp_elf_file *f, struct wp_error *err)
+static int look_at_file(struct wp_elf_file *f, struct wp_error *err)
 {
     if (!f->elf || elf_kind(f->elf) != ELF_K_ELF) {
         wp_elf_file_close(f);
@@ -74,7 +74,7 @@ int wp_elf_file_open(struct wp_elf_file *f, int fd, struct wp_error *err)
     }
     elf_version(EV_CURRENT);
     f->elf = elf_begin(fd, ELF_C_READ, NULL);
-    return look(f, err);
+    return look_at_file(f, err);
 }
 
 int wp_elf_file_open_path(struct wp_elf_file *f, const char *path, struct wp_error *err)
@@ -92,7 +92,7 @@ int wp_elf_file_open_memory(struct wp_elf_file *f, const void *image, size_t siz
     *f = (struct wp_elf_file){.fd = -1};
     elf_version(EV_CURRENT);
     f->elf = elf_memory((char *)image, size); /* only read: it is not opened for writing */
-    return look(f, err);
+    return look_at_file(f, err);
 }
 
 int wp_elf_file_open_separate(struct wp_elf_file *f, int root_fd, const uint8_t *id, uint32_t size)

@@ -279,7 +279,7 @@ static bool has_all(struct wp_probe *p, struct wp_probe_choice *choice)
     return true;
 }
 
-static void look(struct wp_probe *p)
+static void look_at_kernel(struct wp_probe *p)
 {
     for (size_t i = 0; i < FACTS; i++) {
         struct wp_probe_fact *fact = &p->facts[i];
@@ -318,7 +318,7 @@ int wp_probe_create(struct wp_probe **probe, const char *left_out, struct wp_err
             "this kernel has no BTF (/sys/kernel/btf/vmlinux): it needs CONFIG_DEBUG_INFO_BTF=y; " NO_BPF);
     }
     p->left_out = left_out;
-    look(p);
+    look_at_kernel(p);
     p->left_out = NULL;
     *probe = p;
     return 0;

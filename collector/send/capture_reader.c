@@ -58,7 +58,7 @@ static int read_more(struct wp_capture_reader *r, struct wp_error *err)
 }
 
 /* The frame at r->at: 1, 0 at the end of the file, -errno. */
-static int look(struct wp_capture_reader *r, struct wp_frame *frame, struct wp_error *err)
+static int look_at_frame(struct wp_capture_reader *r, struct wp_frame *frame, struct wp_error *err)
 {
     for (;;) {
         size_t left = r->bytes.size - r->at;
@@ -94,7 +94,7 @@ static int open_file(struct wp_capture_reader *r, const char *path, struct wp_er
         return wp_error_errno(err, -errno, "cannot read the capture '%s'", path);
     if (!(r->frames = wp_frame_reader_create()))
         return wp_error_set(err, -ENOMEM, "out of memory");
-    int rc = look(r, &frame, err);
+    int rc = look_at_frame(r, &frame, err);
     if (rc == 0 || (rc == 1 && frame.type != WP_FRAME_HELLO))
         rc = wp_error_set(err, -EBADMSG, "it does not begin with a Hello");
     if (rc == 1)
@@ -188,7 +188,7 @@ static int take_bye(struct wp_capture_reader *r, const struct wp_frame *frame, s
         return where(r, rc, err);
     skip_frame(r, frame);
     r->bye = bye;
-    rc = look(r, &behind, err);
+    rc = look_at_frame(r, &behind, err);
     if (rc > 0)
         rc = take_behind(r, &behind, err);
     if (rc)
@@ -203,7 +203,7 @@ int wp_capture_reader_next(
     struct wp_frame frame;
     if (r->has_bye)
         return 0;
-    int rc = look(r, &frame, err);
+    int rc = look_at_frame(r, &frame, err);
     if (rc == 0)
         return where(r, wp_error_set(err, -EBADMSG, "it ends without its last frame"), err);
     if (rc < 0)

@@ -288,7 +288,7 @@ static void spool_again(struct wp_send_queue *o, bool may_go)
 }
 
 /* A copy, in memory. */
-static int keep(struct wp_send_queue *o, uint64_t seq, const uint8_t *bytes, size_t size, struct wp_error *err)
+static int keep_frame(struct wp_send_queue *o, uint64_t seq, const uint8_t *bytes, size_t size, struct wp_error *err)
 {
     uint8_t *copy = malloc(size);
     if (!copy)
@@ -320,7 +320,7 @@ int wp_send_queue_push(
         give_spool_up(o);
     if (is_full(o, size))
         return -EAGAIN;
-    int rc = keep(o, batch->seq, bytes, size, err);
+    int rc = keep_frame(o, batch->seq, bytes, size, err);
     if (!rc && is_spooled)
         was_spooled(o, frame_at(o, o->count - 1));
     if (!rc && o->entries.most_bytes && is_kept_of(batch) && add_entries(&o->entries, batch, false))

@@ -121,7 +121,7 @@ int wp_spool_range_load(struct wp_spool_range *s, const uint8_t *bytes, size_t s
         : 0;
 }
 
-static bool look(struct wp_spool_range *s, uint64_t seq, size_t from, const uint8_t **raw, size_t *size)
+static bool look_at_frame(struct wp_spool_range *s, uint64_t seq, size_t from, const uint8_t **raw, size_t *size)
 {
     struct entry entry;
     for (size_t at = from; at < s->loaded.size; at += sizeof(entry) + entry.size) {
@@ -138,5 +138,5 @@ static bool look(struct wp_spool_range *s, uint64_t seq, size_t from, const uint
 
 int wp_spool_range_find(struct wp_spool_range *s, uint64_t seq, const uint8_t **raw, size_t *size)
 {
-    return look(s, seq, s->cursor, raw, size) || look(s, seq, 0, raw, size) ? 0 : -ENOENT;
+    return look_at_frame(s, seq, s->cursor, raw, size) || look_at_frame(s, seq, 0, raw, size) ? 0 : -ENOENT;
 }

@@ -194,7 +194,7 @@ static bool make_folder(const char *folder)
     return !wp_path_make(above, NULL) && (!mkdir(folder, 0700) || errno == EEXIST);
 }
 
-static void keep(
+static void keep_rows(
     const struct wp_unwind_cache *cache, const char *path, const struct head *head, const struct wp_unwind_rows *rows)
 {
     struct wp_buffer bytes = {0};
@@ -234,7 +234,7 @@ void wp_unwind_cache_keep(
     if (!path_of(cache, fd, path, sizeof(path)))
         return;
     fill_head(&head, fd, met);
-    keep(cache, path, &head, rows);
+    keep_rows(cache, path, &head, rows);
 }
 
 /* The object that a kept file is of, when it is still there; -1. */

@@ -12,7 +12,7 @@ void wp_progress_init(struct wp_progress *progress, int fd, bool is_quiet)
     *progress = (struct wp_progress){.fd = fd, .is_shown = !is_quiet && isatty(fd) == 1};
 }
 
-static void say(const struct wp_progress *progress, const char *text)
+static void print_text(const struct wp_progress *progress, const char *text)
 {
     if (write(progress->fd, text, strlen(text)) < 0)
         return; /* a terminal that is gone has no reader */
@@ -30,12 +30,12 @@ void wp_progress_tell(void *context, size_t done, size_t total)
     memset(bar, '#', filled < WIDTH ? filled : WIDTH);
     bar[WIDTH] = 0;
     snprintf(line, sizeof(line), "\r[%s] %3zu %%  %zu of %zu releases", bar, percent, done, total);
-    say(progress, line);
+    print_text(progress, line);
 }
 
 void wp_progress_clear(struct wp_progress *progress)
 {
     if (progress->last_percent)
-        say(progress, "\r\033[K");
+        print_text(progress, "\r\033[K");
     progress->last_percent = 0;
 }

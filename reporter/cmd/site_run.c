@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-static int make(const struct wp_reporter_options *options, struct wp_site_result *result, struct wp_error *err)
+static int make_site(const struct wp_reporter_options *options, struct wp_site_result *result, struct wp_error *err)
 {
     struct wp_site_options site = {.stores = options->common.stores,
         .store_count = options->common.store_count,
@@ -61,7 +61,7 @@ static int judge(const struct wp_reporter_options *options, const struct wp_site
 }
 
 /* What went wrong before is what the program says at its end; a file that cannot be written is said beside it. */
-static int tell(const char *file, const struct wp_run_figures *figures, int rc, const struct wp_logger *logger,
+static int tell_figures(const char *file, const struct wp_run_figures *figures, int rc, const struct wp_logger *logger,
     struct wp_error *err)
 {
     struct wp_error reason = {0};
@@ -78,12 +78,12 @@ int wp_site_run(struct wp_reporter_options *options, const struct wp_logger *log
     int rc = wp_named_resolve(&(struct wp_named){&options->release, &options->aggregate, &options->selection},
         &options->named, options->common.stores, options->common.store_count, err);
     if (!rc)
-        rc = make(options, &figures.result, err);
+        rc = make_site(options, &figures.result, err);
     figures.is_made = !rc;
     if (!rc)
         rc = judge(options, &figures.result, logger, err);
     figures.took_ns = wp_clock_ns() - began_ns;
     figures.ended_s = (uint64_t)time(NULL);
     figures.status = rc ? WP_EXIT_FAILURE : WP_EXIT_OK;
-    return options->metrics_file ? tell(options->metrics_file, &figures, rc, logger, err) : rc;
+    return options->metrics_file ? tell_figures(options->metrics_file, &figures, rc, logger, err) : rc;
 }

@@ -16,7 +16,7 @@ struct newest {
 };
 
 /* Where begins are equal the one that came first stays: stores and shards come in the same order each time. */
-static bool take(void *context, struct wp_trace *trace)
+static bool take_trace(void *context, struct wp_trace *trace)
 {
     struct newest *newest = context;
     size_t at = newest->count;
@@ -47,7 +47,7 @@ int wp_other_windows_read(struct wp_facts *facts, const struct wp_snapshot *snap
     struct newest newest = {0};
     struct wp_exemplar_facts *exemplars = &facts->exemplars;
     bool was_shown = false;
-    const struct wp_trace_visit visit = {.each = take, .context = &newest, .of_store = &newest.of_store};
+    const struct wp_trace_visit visit = {.each = take_trace, .context = &newest, .of_store = &newest.of_store};
     int rc = wp_snapshot_traces(snapshot, facts->aggregate, selection, &visit, err);
     struct wp_exemplar_fact *rows = wp_pool_alloc(&facts->pool, (exemplars->count + newest.count + 1) * sizeof(*rows));
     if (rows && exemplars->count)

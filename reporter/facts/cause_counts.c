@@ -62,7 +62,7 @@ struct on_path {
     bool is_over;           /* a second layer has begun */
 };
 
-static void look(
+static void look_at_node(
     const struct wp_trace *trace, struct on_path *on, uint32_t node, const char *frame, const char *location)
 {
     const struct wp_frame_info *info = &trace->frames[trace->nodes[node].frame];
@@ -111,7 +111,7 @@ uint32_t wp_cause_peers(const struct wp_causes *causes, struct wp_facts *facts, 
     bool *is_seen = trace && location ? calloc(trace->frame_count + 1u, sizeof(*is_seen)) : NULL;
     for (uint32_t i = 1; on && is_seen && i < trace->node_count; i++) {
         uint32_t frame = trace->nodes[i].frame;
-        look(trace, on, i, "", wp_facts_frame_name(facts, location));
+        look_at_node(trace, on, i, "", wp_facts_frame_name(facts, location));
         if (!on[i].has_location || on[i].is_over || is_seen[frame] || trace->frames[frame].style != WP_STYLE_SLEEP ||
             !peer_of(wp_intern_text(trace->strings, trace->frames[frame].name)))
             continue;
@@ -133,7 +133,7 @@ struct wp_cause_threads wp_cause_threads(const struct wp_causes *causes, struct 
     uint8_t *is_counted = trace ? calloc(trace->path_count + 1u, 1) : NULL;
     if (on && is_counted) {
         for (uint32_t i = 1; i < trace->node_count; i++)
-            look(trace, on, i, wp_facts_frame_name(facts, facts->flame.nodes[sleep].frame),
+            look_at_node(trace, on, i, wp_facts_frame_name(facts, facts->flame.nodes[sleep].frame),
                 location ? wp_facts_frame_name(facts, location) : NULL);
         count_paths(&threads, facts, on, is_counted);
     }

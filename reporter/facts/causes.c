@@ -190,7 +190,7 @@ static bool is_worker(const char *process)
     return false;
 }
 
-static void look(struct on_stack *on, const struct wp_facts *facts, uint32_t node)
+static void look_at_node(struct on_stack *on, const struct wp_facts *facts, uint32_t node)
 {
     const char *lock, *name = name_at(facts, node);
     struct on_stack *at = &on[node];
@@ -359,7 +359,7 @@ void wp_causes_build(struct wp_causes *causes, struct wp_facts *facts)
     if (!facts->pool.failed) {
         mark_unended(on, facts);
         for (uint32_t i = 1; i < flame->count; i++)
-            look(on, facts, i);
+            look_at_node(on, facts, i);
         for (uint32_t i = 0; i < flame->cell_count; i++)
             add(causes, facts, &index, on, &flame->cells[i]);
     }

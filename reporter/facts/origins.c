@@ -65,7 +65,7 @@ static struct wp_host_origin *add(struct reading *reading, const struct wp_host_
 }
 
 /* Into the origin of the same host or shard, or as a new one. */
-static int take(void *context, const struct wp_share *share, struct wp_error *err)
+static int take_share(void *context, const struct wp_share *share, struct wp_error *err)
 {
     struct reading *reading = context;
     struct wp_host_origin made = {.report = share->report};
@@ -148,7 +148,9 @@ int wp_origins_read(struct wp_page_context *context, const struct wp_snapshot *s
     const struct wp_facts *facts = context->facts;
     struct reading reading = {.context = context};
     struct wp_origins *origins = &context->origins;
-    int rc = facts->host_count > 1 ? wp_snapshot_shares(snapshot, facts->aggregate, selection, take, &reading, err) : 0;
+    int rc = facts->host_count > 1
+        ? wp_snapshot_shares(snapshot, facts->aggregate, selection, take_share, &reading, err)
+        : 0;
     if (!rc)
         finish(context);
     if (!rc && origins->count > 1) {

@@ -125,7 +125,7 @@ static void drop_other_paths(struct building *building)
     }
 }
 
-static void take(struct wp_graph_wait *wait, const struct wp_flame_node *node, uint64_t ns, uint64_t count)
+static void add_node(struct wp_graph_wait *wait, const struct wp_flame_node *node, uint64_t ns, uint64_t count)
 {
     wait->ns += ns;
     wait->count += count;
@@ -151,7 +151,7 @@ static void take_cells(struct building *building)
                               : party_of(building, WP_PARTY_UNKNOWN, "unexplained");
         uint32_t wait = wait_of(building, building->party[cell->node], to);
         if (wait != NONE)
-            take(&building->graph->waits[wait], node, cell->ns, cell->count);
+            add_node(&building->graph->waits[wait], node, cell->ns, cell->count);
     }
 }
 
@@ -204,7 +204,7 @@ static void sum(struct building *building, bool is_knot)
         if (is_knot)
             building->graph->knots[wait->knot - 1].ns += nodes[i].total_ns;
         else
-            take(wait, &nodes[i], nodes[i].total_ns, 0);
+            add_node(wait, &nodes[i], nodes[i].total_ns, 0);
     }
 }
 

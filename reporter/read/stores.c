@@ -39,7 +39,7 @@ static int compare_texts(const void *left, const void *right)
 }
 
 /* Takes the rows of `more` and frees the array. */
-static int take(struct names *names, char **more, size_t count)
+static int take_names(struct names *names, char **more, size_t count)
 {
     int rc = 0;
     for (size_t i = 0; i < count; i++) {
@@ -117,7 +117,7 @@ int wp_stores_releases(const struct wp_stores *stores, bool (*is_known)(void *co
         size_t row_count = 0;
         rc = wp_store_releases_known(stores->stores[i], is_known, context, &rows, &row_count, err);
         if (!rc)
-            rc = take(&names, rows, row_count);
+            rc = take_names(&names, rows, row_count);
     }
     return hand_over(&names, rc, releases, count, err);
 }
@@ -248,7 +248,7 @@ static int gather(const struct wp_snapshot *snapshot,
             continue;
         rc = list(snapshot->txns[i], &some, &some_count, err);
         if (!rc)
-            rc = take(&names, some, some_count);
+            rc = take_names(&names, some, some_count);
     }
     return hand_over(&names, rc, rows, count, err);
 }

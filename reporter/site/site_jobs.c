@@ -64,7 +64,7 @@ static int start(struct jobs *jobs, pid_t parent, struct wp_error *err)
     return 0;
 }
 
-static void tell(const struct wp_site_options *options, size_t done, size_t total)
+static void tell_progress(const struct wp_site_options *options, size_t done, size_t total)
 {
     if (options->progress)
         options->progress(options->progress_context, done, total);
@@ -75,7 +75,7 @@ static void serve(struct jobs *jobs)
 {
     size_t given = 0, done = 0;
     char byte;
-    tell(jobs->work->options, 0, jobs->work->count);
+    tell_progress(jobs->work->options, 0, jobs->work->count);
     while (given < jobs->work->count || jobs->queue[1] >= 0 || done < given) {
         while (given < jobs->work->count && given < done + 2u * jobs->worker_count) {
             uint32_t number = (uint32_t)given;
@@ -92,7 +92,7 @@ static void serve(struct jobs *jobs)
             continue;
         if (got <= 0)
             return;
-        tell(jobs->work->options, ++done, jobs->work->count);
+        tell_progress(jobs->work->options, ++done, jobs->work->count);
     }
 }
 

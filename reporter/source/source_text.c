@@ -127,7 +127,7 @@ static uint32_t count_lines(const struct wp_buffer *text)
 }
 
 /* Notes what one of them said, or that what it gave cannot be it. True: it is taken. */
-static bool take(struct wp_buffer *reasons, struct wp_source_text *text, const char *who, int rc,
+static bool take_text(struct wp_buffer *reasons, struct wp_source_text *text, const char *who, int rc,
     const struct wp_error *said, uint32_t last_line)
 {
     uint32_t lines = rc ? 0 : count_lines(&text->text);
@@ -160,7 +160,7 @@ static bool from_maps(const struct wp_source_fetcher *f, const char *path, uint3
             continue;
         const char *rest = path + size + strspn(path + size, "/");
         int rc = wp_source_read_beneath(dir + 1, rest, WP_SOURCE_BYTES, &text->text, &changed_ns, &said);
-        if (!take(reasons, text, "--source-map", rc, &said, last_line))
+        if (!take_text(reasons, text, "--source-map", rc, &said, last_line))
             continue;
         text->from = wp_pool_printf(pool, "folder: %s in %s", rest, dir + 1);
         if (f->first_ns && changed_ns > f->first_ns)
@@ -184,7 +184,7 @@ static bool from_git(struct wp_source_fetcher *f, const char *path, uint32_t las
         rc = wp_error_set(&said, -ENOENT, "commit %.10s has no such file", f->git.commit);
     else
         rc = wp_source_git_read(&f->git, file, WP_SOURCE_BYTES, &text->text, &said);
-    if (!take(reasons, text, "git", rc, &said, last_line))
+    if (!take_text(reasons, text, "git", rc, &said, last_line))
         return false;
     text->from = wp_pool_printf(pool, "git: %s at %.10s", file, f->git.commit);
     if (wp_release_is_dirty(f->snapshot->release))
@@ -202,7 +202,7 @@ static bool from_store(const struct wp_source_fetcher *f, const char *path, uint
         int rc = wp_txn_get_blob(f->stored[i].txn, f->stored[i].digest, &text->text, &said);
         if (!rc && text->text.size > WP_SOURCE_BYTES)
             rc = wp_error_set(&said, -EFBIG, "more than %u bytes", WP_SOURCE_BYTES);
-        if (!take(reasons, text, "store", rc, &said, last_line))
+        if (!take_text(reasons, text, "store", rc, &said, last_line))
             continue;
         text->from = wp_pool_printf(pool, "store: __source__/%02x/%02x/%02x%02x%02x%02x…", f->stored[i].digest[0],
             f->stored[i].digest[1], f->stored[i].digest[0], f->stored[i].digest[1], f->stored[i].digest[2],
@@ -230,7 +230,7 @@ static bool from_disk(const struct wp_source_fetcher *f, const char *path, uint3
     if (f->options->no_disk || !f->options->disk_count)
         return false;
     int rc = read_disk(f, path, text, &changed_ns, &said);
-    if (!take(reasons, text, "disk", rc, &said, last_line))
+    if (!take_text(reasons, text, "disk", rc, &said, last_line))
         return false;
     text->from = wp_pool_printf(pool, "disk: %s", path);
     if (f->first_ns && changed_ns > f->first_ns)

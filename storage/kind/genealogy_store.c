@@ -78,7 +78,7 @@ static uint32_t text_here(struct genealogy *all, const Wakepath__Store__Genealog
     return id ? wp_intern_id(all->strings, (const char *)m->strings[id - 1].data, m->strings[id - 1].len) : 0;
 }
 
-static int take(void *context, const uint8_t *bytes, size_t size, struct wp_error *err)
+static int take_row(void *context, const uint8_t *bytes, size_t size, struct wp_error *err)
 {
     struct genealogy *all = context;
     ProtobufCMessage *message =
@@ -113,7 +113,7 @@ struct expiry {
     uint32_t *queue, queued, most;
 };
 
-static void keep(struct expiry *expiry, uint32_t row)
+static void keep_row(struct expiry *expiry, uint32_t row)
 {
     if (expiry->is_kept[row] || expiry->queued >= expiry->most)
         return;
@@ -141,7 +141,7 @@ static void keep_parent(struct expiry *expiry, const struct row *child)
          !compare_texts(all->strings, all->rows[low].host, child->host);
          low++)
         if (wp_genealogy_same_start(all->rows[low].start_ns, child->parent_start_ns))
-            keep(expiry, low);
+            keep_row(expiry, low);
 }
 
 /* Sorts and marks; whom a kept process descends from is kept. */
@@ -158,7 +158,7 @@ static int mark(struct genealogy *all, bool *is_kept,
             wp_intern_text(all->strings, row->comm), wp_intern_text(all->strings, row->exe), row->pid, row->parent_pid,
             row->start_ns, row->parent_start_ns};
         if (is_needed(context, &shown))
-            keep(&expiry, i);
+            keep_row(&expiry, i);
     }
     for (uint32_t i = 0; i < expiry.queued; i++)
         keep_parent(&expiry, &all->rows[expiry.queue[i]]);
@@ -287,7 +287,7 @@ int wp_txn_add_genealogy(
     struct wp_txn *txn, const char *shard, const struct wp_genealogy_row *rows, size_t count, struct wp_error *err)
 {
     struct genealogy all;
-    struct wp_chunks chunks = {WP_VALUE_GENEALOGY, &all, take, pack};
+    struct wp_chunks chunks = {WP_VALUE_GENEALOGY, &all, take_row, pack};
     uint64_t delta = 0;
     if (!count)
         return 0;
@@ -309,7 +309,7 @@ int wp_txn_add_genealogy(
 int wp_genealogy_compact(struct wp_txn *txn, const char *shard, struct wp_error *err)
 {
     struct genealogy all;
-    struct wp_chunks chunks = {WP_VALUE_GENEALOGY, &all, take, pack};
+    struct wp_chunks chunks = {WP_VALUE_GENEALOGY, &all, take_row, pack};
     int rc = start(&all, err);
     if (!rc)
         rc = wp_chunks_compact(txn, shard, &chunks, err);
@@ -350,7 +350,7 @@ int wp_genealogy_expire(struct wp_txn *txn, const char *shard,
         return rc;
     rc = wp_txn_get_key(txn, &key, &bytes, err);
     if (!rc)
-        rc = take(&all, bytes.data, bytes.size, err);
+        rc = take_row(&all, bytes.data, bytes.size, err);
     if (!rc && all.count) {
         is_kept = calloc(all.count, sizeof(*is_kept));
         rc = is_kept ? mark(&all, is_kept, is_needed, context) : -ENOMEM;
@@ -370,7 +370,7 @@ int wp_genealogy_expire(struct wp_txn *txn, const char *shard,
 int wp_genealogy_join(const struct wp_buffer *values, size_t count, struct wp_buffer *out, struct wp_error *err)
 {
     struct genealogy all;
-    struct wp_chunks chunks = {WP_VALUE_GENEALOGY, &all, take, pack};
+    struct wp_chunks chunks = {WP_VALUE_GENEALOGY, &all, take_row, pack};
     int rc = start(&all, err);
     if (!rc)
         rc = wp_chunks_join(&chunks, values, count, out, err);
@@ -381,7 +381,7 @@ int wp_genealogy_join(const struct wp_buffer *values, size_t count, struct wp_bu
 int wp_genealogy_check(const uint8_t *bytes, size_t size, struct wp_error *err)
 {
     struct genealogy all;
-    struct wp_chunks chunks = {WP_VALUE_GENEALOGY, &all, take, pack};
+    struct wp_chunks chunks = {WP_VALUE_GENEALOGY, &all, take_row, pack};
     int rc = start(&all, err);
     if (!rc)
         rc = wp_chunks_check(&chunks, bytes, size, err);

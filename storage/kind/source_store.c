@@ -130,7 +130,7 @@ static void free_pieces(struct pieces *pieces)
         pieces->last = block->before;
 }
 
-static int take(void *context, const uint8_t *bytes, size_t size, struct wp_error *err)
+static int take_row(void *context, const uint8_t *bytes, size_t size, struct wp_error *err)
 {
     struct sources *all = context;
     struct pieces pieces = {0};
@@ -270,7 +270,7 @@ int wp_txn_add_sources(
     struct wp_txn *txn, const char *shard, const struct wp_source_row *rows, size_t count, struct wp_error *err)
 {
     struct sources all;
-    struct wp_chunks chunks = {WP_VALUE_SOURCE, &all, take, pack};
+    struct wp_chunks chunks = {WP_VALUE_SOURCE, &all, take_row, pack};
     uint64_t delta = 0;
     if (!count)
         return 0;
@@ -293,7 +293,7 @@ int wp_txn_add_sources(
 int wp_source_compact(struct wp_txn *txn, const char *shard, struct wp_error *err)
 {
     struct sources all;
-    struct wp_chunks chunks = {WP_VALUE_SOURCE, &all, take, pack};
+    struct wp_chunks chunks = {WP_VALUE_SOURCE, &all, take_row, pack};
     int rc = start(&all, err);
     if (!rc)
         rc = wp_chunks_compact(txn, shard, &chunks, err);
@@ -336,7 +336,7 @@ int wp_source_expire(struct wp_txn *txn, const char *shard,
         return rc;
     rc = wp_txn_get_key(txn, &key, &bytes, NULL);
     if (!rc)
-        rc = take(&all, bytes.data, bytes.size, NULL);
+        rc = take_row(&all, bytes.data, bytes.size, NULL);
     wp_buffer_clear(&bytes);
     if (!rc && all.count) {
         all.count = keep_needed(&all, is_needed, context, dropped);
@@ -354,7 +354,7 @@ int wp_source_expire(struct wp_txn *txn, const char *shard,
 int wp_source_join(const struct wp_buffer *values, size_t count, struct wp_buffer *out, struct wp_error *err)
 {
     struct sources all;
-    struct wp_chunks chunks = {WP_VALUE_SOURCE, &all, take, pack};
+    struct wp_chunks chunks = {WP_VALUE_SOURCE, &all, take_row, pack};
     int rc = start(&all, err);
     all.is_whole = true;
     if (!rc)
@@ -366,7 +366,7 @@ int wp_source_join(const struct wp_buffer *values, size_t count, struct wp_buffe
 int wp_source_check(const uint8_t *bytes, size_t size, struct wp_error *err)
 {
     struct sources all;
-    struct wp_chunks chunks = {WP_VALUE_SOURCE, &all, take, pack};
+    struct wp_chunks chunks = {WP_VALUE_SOURCE, &all, take_row, pack};
     int rc = start(&all, err);
     all.is_whole = true;
     if (!rc)

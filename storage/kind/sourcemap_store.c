@@ -99,7 +99,7 @@ static uint32_t id_here(struct wp_intern *texts, const ProtobufCBinaryData *ther
     return id ? wp_intern_id(texts, (const char *)there[id - 1].data, there[id - 1].len) : 0;
 }
 
-static int take(void *context, const uint8_t *bytes, size_t size, struct wp_error *err)
+static int take_row(void *context, const uint8_t *bytes, size_t size, struct wp_error *err)
 {
     struct sourcemap *map = context;
     ProtobufCMessage *message =
@@ -182,7 +182,7 @@ int wp_txn_add_sourcemap(
     struct wp_txn *txn, const char *shard, const struct wp_sourcemap_row *rows, size_t count, struct wp_error *err)
 {
     struct sourcemap map;
-    struct wp_chunks chunks = {WP_VALUE_SOURCEMAP, &map, take, pack};
+    struct wp_chunks chunks = {WP_VALUE_SOURCEMAP, &map, take_row, pack};
     uint64_t delta = 0;
     if (!count)
         return 0;
@@ -211,7 +211,7 @@ int wp_txn_add_sourcemap(
 int wp_sourcemap_compact(struct wp_txn *txn, const char *shard, struct wp_error *err)
 {
     struct sourcemap map;
-    struct wp_chunks chunks = {WP_VALUE_SOURCEMAP, &map, take, pack};
+    struct wp_chunks chunks = {WP_VALUE_SOURCEMAP, &map, take_row, pack};
     int rc = start(&map, err);
     if (!rc)
         rc = wp_chunks_compact(txn, shard, &chunks, err);
@@ -222,7 +222,7 @@ int wp_sourcemap_compact(struct wp_txn *txn, const char *shard, struct wp_error 
 int wp_sourcemap_join(const struct wp_buffer *values, size_t count, struct wp_buffer *out, struct wp_error *err)
 {
     struct sourcemap map;
-    struct wp_chunks chunks = {WP_VALUE_SOURCEMAP, &map, take, pack};
+    struct wp_chunks chunks = {WP_VALUE_SOURCEMAP, &map, take_row, pack};
     int rc = start(&map, err);
     if (!rc)
         rc = wp_chunks_join(&chunks, values, count, out, err);
@@ -233,7 +233,7 @@ int wp_sourcemap_join(const struct wp_buffer *values, size_t count, struct wp_bu
 int wp_sourcemap_check(const uint8_t *bytes, size_t size, struct wp_error *err)
 {
     struct sourcemap map;
-    struct wp_chunks chunks = {WP_VALUE_SOURCEMAP, &map, take, pack};
+    struct wp_chunks chunks = {WP_VALUE_SOURCEMAP, &map, take_row, pack};
     int rc = start(&map, err);
     if (!rc)
         rc = wp_chunks_check(&chunks, bytes, size, err);

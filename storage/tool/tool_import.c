@@ -310,7 +310,7 @@ static int import_release(struct importing *i, struct wp_store *to, const char *
     return rc;
 }
 
-static void say(struct importing *i)
+static void print_result(struct importing *i)
 {
     if (i->rows) {
         struct json_object *row = wp_json_add_row(i->rows);
@@ -346,7 +346,7 @@ static int import_root(struct importing *i)
     for (size_t at = 0; !rc && at < count; at++) {
         rc = import_release(i, to, releases[at]);
         if (!rc)
-            say(i);
+            print_result(i);
     }
     wp_strings_free(releases, count);
     wp_store_close(to);
@@ -366,7 +366,7 @@ static int import_one(struct importing *i)
         return import_root(i);
     int rc = import_capture(i);
     if (!rc)
-        say(i);
+        print_result(i);
     return rc;
 }
 

@@ -135,7 +135,7 @@ static int write_release(struct wp_txn *txn, void *context)
     return wp_txn_merge(txn, merging->source, &merging->merge, merging->err);
 }
 
-static void say(struct merging *merging)
+static void print_result(struct merging *merging)
 {
     struct wp_buffer *out = &merging->tool->out;
     if (!merging->rows) {
@@ -164,7 +164,7 @@ static int merge_release(struct merging *merging)
     rc = wp_store_update(merging->to, merging->release, write_release, merging, merging->err);
     wp_txn_abort(merging->source);
     if (!rc)
-        say(merging);
+        print_result(merging);
     return rc;
 }
 

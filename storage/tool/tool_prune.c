@@ -368,7 +368,7 @@ static struct json_object *release_json(const struct pruned *release)
     return object;
 }
 
-static int say(struct prune *prune)
+static int print_result(struct prune *prune)
 {
     struct wp_tool *tool = prune->tool;
     char bytes[32];
@@ -506,7 +506,7 @@ int wp_tool_prune(struct wp_tool *tool, struct wp_error *err)
     if (!rc && !prune.is_dry)
         rc = shrink(&prune);
     if (!rc)
-        rc = say(&prune);
+        rc = print_result(&prune);
     for (uint32_t i = 0; i < prune.release_count; i++) {
         forget_gone(&prune.releases[i]);
         free(prune.releases[i].gone);

@@ -44,7 +44,7 @@ static const char *text_of(struct json_object *row, const char *name)
     return json_object_get_string(json_object_object_get(row, name));
 }
 
-static void say(struct job *job, struct json_object *all)
+static void print_result(struct job *job, struct json_object *all)
 {
     for (size_t i = 0; i < json_object_array_length(job->rows); i++) {
         struct json_object *row = json_object_array_get_idx(job->rows, i), *line = json_object_new_object();
@@ -85,7 +85,7 @@ int wp_tool_repair(struct wp_tool *tool, struct wp_error *err)
         if (!rc)
             rc = wp_store_update(tool->store, releases[i], repair_in, &job, err);
         if (rc >= 0)
-            say(&job, all);
+            print_result(&job, all);
         rc = rc > 0 ? 0 : wp_tool_pass_over(tool, rc, err);
     }
     if (!rc && !json_object_array_length(all) && !(tool->flags & WP_TOOL_JSON))

@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void tell(
+static void tell_damage(
     const struct wp_repair *repair, const char *key, bool is_dropped, const char *reason, const char *meaning)
 {
     char what[WP_ERROR_TEXT + 128];
@@ -61,7 +61,7 @@ static int drop_damaged(struct wp_txn *txn, const struct wp_repair *repair, stru
             if (rc == -EBADMSG && repair->is_dry) /* its head would have been mended */
                 rc = 0;
             if (!rc)
-                tell(repair, keys[i], true, reason.text, meaning_of(&key));
+                tell_damage(repair, keys[i], true, reason.text, meaning_of(&key));
         }
     }
     wp_strings_free(keys, count);
@@ -84,7 +84,7 @@ static int mend_shards(
         bool is_new = !wp_key_format(&flag, text, NULL) && wp_txn_stored(txn, text, &bytes, &size, NULL) == -ENOENT;
         rc = wp_txn_register_shard(txn, key.shard, err);
         if (!rc && is_new)
-            tell(repair, text, false, "registered again", "");
+            tell_damage(repair, text, false, "registered again", "");
     }
     return rc;
 }
@@ -114,7 +114,7 @@ static int mend_sessions(
         rc = wp_txn_get_key(txn, &last, &raw, err);
         if (!rc && !has_last(&raw, key.session)) {
             rc = wp_txn_put_last_sample(txn, key.shard, key.session, repair->now_s, err);
-            tell(repair, keys[i], false, "its session counts as heard of just now", "");
+            tell_damage(repair, keys[i], false, "its session counts as heard of just now", "");
         }
         wp_buffer_fini(&raw);
     }
@@ -175,7 +175,7 @@ static int mend_source(struct wp_txn *txn, const struct wp_repair *repair, const
         rc = wp_txn_put(txn, key, WP_VALUE_SOURCE, canonical.data, canonical.size, err);
     wp_buffer_fini(&canonical);
     if (!rc && forgotten)
-        tell(repair, key, false, "names no more what is not there", "");
+        tell_damage(repair, key, false, "names no more what is not there", "");
     for (size_t i = 0; counts && i < m->n_processes; i++)
         m->processes[i]->n_names = m->processes[i]->n_digests = counts[i] ? counts[i] : m->processes[i]->n_digests;
     if (m)
@@ -197,7 +197,7 @@ static int mend_head(void *context, const struct wp_env_head *head)
     char key[WP_KEY_ROOM];
     snprintf(
         key, sizeof(key), "%.*s", (int)(head->key_size < sizeof(key) ? head->key_size : sizeof(key) - 1), head->key);
-    tell(heads->repair, key, false, "the head of its pages is written anew", "");
+    tell_damage(heads->repair, key, false, "the head of its pages is written anew", "");
     return heads->repair->is_dry ? 0 : wp_env_mend_head(heads->txn->env->mdb, head, heads->err);
 }
 

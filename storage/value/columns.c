@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void *take(struct wp_columns *columns, size_t count, size_t size)
+static void *take_column(struct wp_columns *columns, size_t count, size_t size)
 {
     assert(columns->count < WP_COLUMNS_LIMIT);
     void *block = calloc(count ? count : 1, size);
@@ -21,27 +21,27 @@ static void *take(struct wp_columns *columns, size_t count, size_t size)
 
 uint32_t *wp_columns_u32(struct wp_columns *columns, size_t count)
 {
-    return take(columns, count, sizeof(uint32_t));
+    return take_column(columns, count, sizeof(uint32_t));
 }
 
 uint64_t *wp_columns_u64(struct wp_columns *columns, size_t count)
 {
-    return take(columns, count, sizeof(uint64_t));
+    return take_column(columns, count, sizeof(uint64_t));
 }
 
 int64_t *wp_columns_s64(struct wp_columns *columns, size_t count)
 {
-    return take(columns, count, sizeof(int64_t));
+    return take_column(columns, count, sizeof(int64_t));
 }
 
 uint8_t *wp_columns_bytes(struct wp_columns *columns, size_t count)
 {
-    return take(columns, count, 1);
+    return take_column(columns, count, 1);
 }
 
 ProtobufCBinaryData *wp_columns_texts(struct wp_columns *columns, size_t count)
 {
-    return take(columns, count, sizeof(ProtobufCBinaryData));
+    return take_column(columns, count, sizeof(ProtobufCBinaryData));
 }
 
 void wp_columns_fini(struct wp_columns *columns)
