@@ -105,7 +105,7 @@ static void refuse(struct wp_shards *shards, const struct wp_server_caller *call
 }
 
 /* The question moves into a message of its own. */
-static Wakepath__Shard__Questions *hold(Wakepath__Shard__Question **question)
+static Wakepath__Shard__Questions *hold_questions(Wakepath__Shard__Question **question)
 {
     Wakepath__Shard__Questions *holder = malloc(sizeof(*holder));
     if (!holder)
@@ -147,7 +147,7 @@ void wp_shard_answers_take(
         if (!answers->answer)
             answers->answer = wp_shard_answer_create(&answers->tree); /* large, and most shards are never asked */
         uint32_t at = answers->answer ? place(shards) : PARKED;
-        Wakepath__Shard__Questions *holder = at < PARKED ? hold(&m->questions[i]) : NULL;
+        Wakepath__Shard__Questions *holder = at < PARKED ? hold_questions(&m->questions[i]) : NULL;
         if (!holder) {
             refuse(shards, caller, id, "its shard is asked too much");
             continue;

@@ -96,7 +96,7 @@ static void look_up(const struct wp_cgroups *c, uint64_t id, char *path, size_t 
 }
 
 /* A path that is returned stays until the next one is asked for. */
-static uint32_t keep(struct wp_cgroups *c, const char *path)
+static uint32_t keep_group(struct wp_cgroups *c, const char *path)
 {
     struct wp_intern *paths =
         wp_intern_count(c->paths) >= GROUPS || c->by_id.count >= GROUPS ? wp_intern_create() : NULL;
@@ -119,7 +119,7 @@ static const char *cgroups_path(struct wp_cgroups *c, uint64_t id)
         return wp_intern_text(c->paths, known);
     char path[PATH_MAX];
     look_up(c, id, path, sizeof(path));
-    uint32_t text = keep(c, path);
+    uint32_t text = keep_group(c, path);
     if (text == UINT32_MAX)
         return "";
     if (*path)
@@ -158,7 +158,7 @@ static struct wp_cgroup of_first(struct wp_cgroups *c, uint32_t pid)
     if (!wp_file_read(name, PROC_BYTES, &text, NULL) && !wp_buffer_append(&text, "", 1))
         pick((char *)text.data, path, sizeof(path));
     wp_buffer_fini(&text);
-    uint32_t id = *path ? keep(c, path) : 0;
+    uint32_t id = *path ? keep_group(c, path) : 0;
     if (!id || id == UINT32_MAX)
         return (struct wp_cgroup){0, ""};
     return (struct wp_cgroup){(uint64_t)1 << 63 | XXH3_64bits(path, strlen(path)), wp_intern_text(c->paths, id)};

@@ -92,7 +92,17 @@ def meanings(texts):
             yield f"{what}: defined in " + " and in ".join(files)
 
 
-CHECKS = (resizing, constants, parameters, meanings)
+# A verb alone is found nowhere, and says nothing in a backtrace.
+VERB = re.compile(r"^static [^;={(]*\b(take|tell|say|look|keep|make|hold|give)\(", re.M)
+
+
+def nouns(texts):
+    for name, code in texts.items():
+        for match in VERB.finditer(code):
+            yield f"{name}: {match[1]}() needs a noun"
+
+
+CHECKS = (resizing, constants, parameters, meanings, nouns)
 
 
 def check(tree, names):
@@ -118,6 +128,8 @@ PLANTS = (
     ({"cli/a.h": "struct wp_a {\n    char b[129];\n};\n"}, "WP_ID_ROOM"),
     ({"cli/a.c": "int wp_a(void)\n{\n    return clock_gettime(1, 0);\n}\n"}, "common/clock.h reads clocks"),
     ({"cli/a.c": "void wp_a(int low, int middle)\n{\n    low = middle + 1;\n}\n"}, "WP_LOWER_BOUND searches"),
+    ({"cli/a.c": "static int *take(int a)\n{\n}\n"}, "cli/a.c: take() needs a noun"),
+    ({"cli/a.c": "static int take_a(int a)\n{\n    return b.take(a);\n}\n"}, None),
     ({"cli/a.c": "int wp_a; /* realloc(p, 2) */\n"}, None),
 )
 
