@@ -14,7 +14,7 @@
 
 static int find_browser(char *path, size_t size)
 {
-    const char *const names[] = {getenv("BROWSER"), "xdg-open", "sensible-browser", "www-browser"};
+    const char *const names[] = {getenv("BROWSER"), "xdg-open", "x-www-browser", "www-browser"};
     for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
         if (names[i] && *names[i] && !wp_program_resolve(names[i], path, size, NULL))
             return 0;

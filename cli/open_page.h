@@ -4,7 +4,7 @@
 /* Shows a page in the user's browser. */
 #include "common/error.h"
 
-/* By $BROWSER, else xdg-open, sensible-browser or www-browser; does not wait for it. -ENOENT: there is none. */
+/* By $BROWSER, else xdg-open, x-www-browser or www-browser; does not wait for it. -ENOENT: there is none. */
 int wp_open_page(const char *page, struct wp_error *err);
 
 #endif
