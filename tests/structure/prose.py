@@ -12,7 +12,7 @@ import tempfile
 LINE_LIMIT = 120
 SENTENCE_LIMIT = 35  # words
 # All pages together; lower them when the figures fall.
-BOUNDS = {"words of docs/": 30000, "long sentences": 0, "long rows": 80, "long lines": 0, "tables without a head": 0, "retired words": 0}
+BOUNDS = {"words of docs/": 30000, "long sentences": 0, "long rows": 0, "long lines": 0, "tables without a head": 0, "retired words": 0}
 # Ours -> the field's. Names of files, options and metrics stand in backquotes and are not looked at.
 RETIRED = {
     r"(thinning|thinned)": "load shedding",
