@@ -1,13 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """wakepath record as its user meets it: exit status, files, signals, refusals, cleaning up."""
+import fcntl
 import glob
 import json
 import os
 import pty
 import signal
+import struct
 import subprocess
 import sys
+import termios
 import time
 
 from recording import RecordTest, LIMIT_S, main, program, wait_for
@@ -332,9 +335,10 @@ class Signals(RecordTest):
         self.assertEqual(recorded, plain)
 
     def on_terminal(self, command):
-        """A recording as the foreground job of a terminal; returns its pid and the terminal's other end."""
+        """A recording as the foreground job of a terminal of 24 rows; returns its pid and the terminal's other end."""
         pid, terminal = pty.fork()
         if pid == 0:
+            fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 120, 0, 0))
             os.chdir(self.folder)
             os.execve(program("wakepath"), self.arguments(command), self.env)
         return pid, terminal
