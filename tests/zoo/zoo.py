@@ -60,7 +60,7 @@ ZOO = {
     "fifo.sh": (["for sleep,|answers"], set()),
     "slow_wait.sh": (["for sleep,"], set()),
 }
-QUICK = ("lock_sleep.c", "n_plus_one.c", "pool_condition.c", "poll_file.sh")
+QUICK = ("lock_sleep.c", "n_plus_one.c", "poll_file.sh")
 
 
 def program(name):
