@@ -18,6 +18,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "tests/skipped.h"
+
 static int setup(void **state)
 {
     char *folder = strdup("/tmp/wp-output-dir-XXXXXX");
@@ -214,7 +216,7 @@ static void what_was_moved_is_moved_back(void **state)
     record_with_pages("first");
     if (unshare(CLONE_NEWNS) || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
         mount("out/v1", "out/v1", NULL, MS_BIND, NULL))
-        skip();
+        WP_SKIP("mounting a folder on itself is for root, in a namespace of its own");
     earlier = record_after("out", "second");
     umount("out/v1");
     assert_true(!earlier.is_kept && !earlier.is_taken && !is_there("out.old"));
@@ -440,5 +442,5 @@ int main(void)
         cmocka_unit_test_setup_teardown(not_folders, setup, teardown),
         cmocka_unit_test_setup_teardown(long_names, setup, teardown),
         cmocka_unit_test_setup_teardown(what_was_moved_is_moved_back, setup, teardown)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return wp_exit_status(cmocka_run_group_tests(tests, NULL, NULL));
 }
