@@ -3,7 +3,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
 #include <poll.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/pidfd.h>
 #include <sys/prctl.h>
@@ -40,6 +42,20 @@ static ssize_t read_whole(int fd, void *bytes, size_t size)
     return got;
 }
 
+/* The owner's own settings stay unread: they are in a home that is not ours. */
+static int become_owner(const char *path)
+{
+    struct stat st;
+    if (geteuid() || stat(path, &st) || !st.st_uid)
+        return 0;
+    setenv("HOME", "/nonexistent", 1);
+    unsetenv("XDG_CONFIG_HOME");
+    return setgroups(0, NULL) || setresgid(st.st_gid, st.st_gid, st.st_gid) ||
+            setresuid(st.st_uid, st.st_uid, st.st_uid)
+        ? errno
+        : 0;
+}
+
 /* In the child: a part of ours neither hears the terminal nor outlives us. */
 static int become_part(const struct wp_child_options *options, pid_t parent)
 {
@@ -47,6 +63,11 @@ static int become_part(const struct wp_child_options *options, pid_t parent)
     signal(SIGPIPE, SIG_DFL); /* we may ignore it, and an exec keeps that */
     if (null < 0 || dup2(null, 0) < 0 || dup2(options->log_fd, 1) < 0 || dup2(options->log_fd, 2) < 0)
         return errno;
+    int failure = options->owner_of ? become_owner(options->owner_of) : 0; /* it clears what prctl sets: before that */
+    if (!failure && options->dir && chdir(options->dir))
+        failure = errno;
+    if (failure)
+        return failure;
     /* Not SIGTERM, at which a collector delivers what it has: nobody is left who would take it. */
     if (setpgid(0, 0) || prctl(PR_SET_PDEATHSIG, SIGKILL))
         return errno;

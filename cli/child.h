@@ -40,6 +40,8 @@ struct wp_child_options {
     const sigset_t *mask; /* signal mask that it starts with */
     mode_t file_mask;     /* COMMAND: its umask */
     int log_fd;           /* PART: its standard output and error */
+    const char *dir;      /* PART: its working directory; NULL: ours */
+    const char *owner_of; /* PART: root becomes who owns this file or folder; NULL: stays */
     int keep_fd;          /* stays open across the exec; -1 none */
     bool is_held;         /* waits before its exec until wp_child_release */
 };

@@ -4,6 +4,8 @@
 #include "cli/doctor.h"
 #include "cli/enroll.h"
 #include "cli/keygen.h"
+#include "cli/measure/bisect.h"
+#include "cli/measure/measure.h"
 #include "cli/program.h"
 #include "cli/record.h"
 #include "cli/status.h"
@@ -30,6 +32,8 @@ static int run_record(const struct command *command, int argc, char **argv);
 static int run_top(const struct command *command, int argc, char **argv);
 static int run_program(const struct command *command, int argc, char **argv);
 static int run_mode(const struct command *command, int argc, char **argv);
+static int run_measure(const struct command *command, int argc, char **argv);
+static int run_bisect(const struct command *command, int argc, char **argv);
 static int run_keygen(const struct command *command, int argc, char **argv);
 static int run_enroll(const struct command *command, int argc, char **argv);
 static int run_status(const struct command *command, int argc, char **argv);
@@ -48,6 +52,8 @@ static const struct command commands[] = {
         "sum up the time of releases by process, function, host, category or path"},
     {"check", run_mode, "wakepath-reporter", "compare two releases: does the newer one take longer?"},
     {"diff", run_mode, "wakepath-reporter", "the same"},
+    {"measure", run_measure, NULL, "record commands in many commits, and compare neighbours"},
+    {"bisect", run_bisect, NULL, "find the first commit that makes something take longer"},
     {"store", run_program, "wakepath-store", "read, check and maintain a store"},
     {"status", run_status, NULL, "show the state of the daemons"},
     {"doctor", run_doctor, NULL, "check whether this host can record, and how to fix what is missing"},
@@ -91,6 +97,28 @@ static int run_top(const struct command *command, int argc, char **argv)
     (void)command;
     argv[0] = "wakepath top";
     int code = wp_top_run(argc, argv, &err);
+    if (err.code)
+        complain(&err);
+    return code;
+}
+
+static int run_measure(const struct command *command, int argc, char **argv)
+{
+    struct wp_error err = {0};
+    (void)command;
+    argv[0] = "wakepath measure";
+    int code = wp_measure_run(argc, argv, stdout, stderr, &err);
+    if (err.code)
+        complain(&err);
+    return code;
+}
+
+static int run_bisect(const struct command *command, int argc, char **argv)
+{
+    struct wp_error err = {0};
+    (void)command;
+    argv[0] = "wakepath bisect";
+    int code = wp_bisect_run(argc, argv, stdout, stderr, &err);
     if (err.code)
         complain(&err);
     return code;

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# tests/more.sh [PART...]: what tests/run.sh has no time for; of no PART, all but the last two. Each ends with one line, and the whole with
-# "more: N passed, M failed". All but the last two are unit tests only: what traces the kernel is tests/run.sh's.
+# tests/more.sh [PART...]: what tests/run.sh has no time for; of no PART, all but the last three. Each ends with one line, and the whole with
+# "more: N passed, M failed". All but the last three are unit tests only: what traces the kernel is tests/run.sh's.
 #   tidy       clang-tidy over every source file (.clang-tidy says what is an error)
 #   clang      everything compiles with clang without a warning
 #   sanitize   the unit tests with address and undefined behaviour sanitizers
@@ -9,6 +9,7 @@
 #   coverage   the share of lines that unit tests reach, as gcov counts it
 #   fuzz       each fuzzer for WAKEPATH_FUZZ_SECONDS (20), from its corpus
 #   zoo        every program with a planted fault is recorded, as root; what is said of it first
+#   bisect     sixty searches, as root, of a commit that holds a lock longer, syncs once more or has a slower server
 #   truth      every truth program in four ways, as root, on the running kernel; prints the table of docs/truth.md
 set -uo pipefail
 top=$(cd "$(dirname "$0")/.." && pwd)
@@ -57,13 +58,14 @@ coverage() {
 fuzz() { python3 tests/fuzz/bounded_run.py build/fuzz --seconds "${WAKEPATH_FUZZ_SECONDS:-20}" --found build/fuzz/corpus; }
 
 zoo() { build release && WAKEPATH_BIN=build/release/bin tests/zoo/zoo.py --gate; }
+bisect() { build release && tests/bench/bisect.py build/release/bin --runs 20; }
 truth() { build release && WAKEPATH_BIN=build/release/bin tests/truth/compare.py --way all --table; }
 
 passed=0 failed=0
 [ $# -gt 0 ] || set -- tidy clang sanitize threads coverage fuzz
 for part; do
   case $part in
-    tidy | clang | sanitize | threads | coverage | fuzz | zoo | truth) ;;
+    tidy | clang | sanitize | threads | coverage | fuzz | zoo | bisect | truth) ;;
     *) sed -n 's/^#   /  /p' "$0" >&2 && exit 64 ;;
   esac
   began=$SECONDS

@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/measure/bisect.h"
+
+#include "cli/measure/measure_options.h"
+#include "cli/measure/odds.h"
+#include "common/clock.h"
+#include "common/json.h"
+#include "common/version.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SURE 6.907        /* log(999): 99.9 % */
+#define ENDS_DIFFER 0.001 /* probability that the ends are equal, at most */
+#define CHECK_LINES 12u   /* of what `wakepath check` says, shown */
+
+enum state { UNKNOWN_YET, GOOD, BAD, BROKEN };
+
+struct commit {
+    double ns[WP_BISECT_RECORDINGS];
+    uint32_t count;
+    enum state state;
+    double wrong; /* the probability that its state is */
+};
+
+struct bisection {
+    struct wp_measure_options options;
+    struct wp_revisions revisions; /* items[0] is good, the last bad */
+    struct wp_workbench_options bench_options;
+    struct wp_workbench bench;
+    struct commit *commits;
+    uint32_t good, bad; /* the search is between them */
+    uint32_t recordings, measured;
+    FILE *say;
+};
+
+static struct wp_odds_sample sample_of(const struct commit *commit)
+{
+    return (struct wp_odds_sample){commit->ns, commit->count};
+}
+
+static double seconds(double ns)
+{
+    return ns / (double)WP_NS_PER_S;
+}
+
+static void print_progress(const struct bisection *b, uint32_t number, const char *what)
+{
+    const struct wp_revision *revision = &b->revisions.items[number];
+    if (!b->options.is_quiet)
+        fprintf(b->say, "wakepath: %s %s: %s\n", revision->release, revision->subject, what);
+}
+
+/* 1: it is broken, and told. */
+static int build(struct bisection *b, uint32_t number, struct wp_error *err)
+{
+    int rc = wp_workbench_build(&b->bench, &b->revisions.items[number], err);
+    if (rc <= 0)
+        return rc;
+    b->commits[number].state = BROKEN;
+    print_progress(b, number, err->text);
+    return 1;
+}
+
+/* One more recording; 1: the command failed, and the commit counts as broken. */
+static int record_more(struct bisection *b, uint32_t number, struct wp_error *err)
+{
+    struct commit *commit = &b->commits[number];
+    struct wp_measure_row row;
+    char text[64];
+    int rc =
+        wp_workbench_record(&b->bench, &b->revisions.items[number], &b->options.cells[0], commit->count, &row, err);
+    if (rc < 0)
+        return rc;
+    if (rc) {
+        commit->state = BROKEN;
+        print_progress(b, number, *err->text ? err->text : "its command failed before");
+        return 1;
+    }
+    b->measured += !commit->count;
+    b->recordings++;
+    commit->ns[commit->count++] = (double)row.ns;
+    snprintf(text, sizeof(text), "%.3f s", seconds((double)row.ns));
+    print_progress(b, number, text);
+    return 0;
+}
+
+static int measure_ends(struct bisection *b, struct wp_error *err)
+{
+    for (uint32_t i = 0; i < 2; i++) {
+        int rc = build(b, i ? b->bad : b->good, err);
+        if (rc)
+            return rc < 0 ? rc : -EINVAL;
+    }
+    for (uint32_t i = 0; i < 2 * b->options.repeats; i++) {
+        int rc = record_more(b, i % 2 ? b->bad : b->good, err);
+        if (rc)
+            return rc < 0 ? rc : -EINVAL;
+    }
+    struct wp_odds_sample good = sample_of(&b->commits[b->good]), bad = sample_of(&b->commits[b->bad]);
+    double same = wp_odds_same(&good, &bad);
+    b->commits[b->good].wrong = same;
+    if (same <= ENDS_DIFFER)
+        return 0;
+    return wp_error_set(err, -EINVAL,
+        "%s does not surely take longer than %s: %.3f s and %.3f s, medians of %u recordings; more of them (--repeat) "
+        "show less",
+        b->revisions.items[b->bad].release, b->revisions.items[b->good].release, seconds(wp_odds_median(&bad)),
+        seconds(wp_odds_median(&good)), b->options.repeats);
+}
+
+/* Records a commit until it is sure on which side it stands, or there are enough. 1: it cannot be measured. */
+static int judge(struct bisection *b, uint32_t number, struct wp_error *err)
+{
+    struct commit *commit = &b->commits[number];
+    struct wp_odds_sample good = sample_of(&b->commits[0]), bad = sample_of(&b->commits[b->revisions.count - 1]);
+    double odds = 0;
+    int rc = build(b, number, err);
+    while (!rc && commit->count < WP_BISECT_RECORDINGS && (commit->count < 2 || fabs(odds) < SURE)) {
+        rc = record_more(b, number, err);
+        struct wp_odds_sample own = sample_of(commit);
+        odds = rc ? 0 : wp_odds_second(&good, &bad, &own);
+    }
+    if (rc)
+        return rc;
+    commit->state = odds > 0 ? BAD : GOOD;
+    commit->wrong = 1 / (1 + exp(fabs(odds)));
+    print_progress(b, number, commit->state == BAD ? "takes longer" : "does not take longer");
+    return 0;
+}
+
+/* The commit nearest to the middle of those between that is not broken; 0: there is none. */
+static uint32_t next_of(const struct bisection *b)
+{
+    uint32_t middle = b->good + (b->bad - b->good) / 2;
+    for (uint32_t far = 0; far < b->bad - b->good; far++) {
+        if (middle + far < b->bad && b->commits[middle + far].state == UNKNOWN_YET)
+            return middle + far;
+        if (middle >= b->good + 1 + far && b->commits[middle - far].state == UNKNOWN_YET)
+            return middle - far;
+    }
+    return 0;
+}
+
+static int search(struct bisection *b, struct wp_error *err)
+{
+    for (uint32_t number; (number = next_of(b));) {
+        int rc = judge(b, number, err);
+        if (rc < 0)
+            return rc;
+        if (b->commits[number].state == GOOD)
+            b->good = number;
+        else if (b->commits[number].state == BAD)
+            b->bad = number;
+        *err = (struct wp_error){0};
+    }
+    return 0;
+}
+
+/* --- telling --- */
+
+static double sureness(const struct bisection *b)
+{
+    double sure = 1;
+    for (uint32_t i = 0; i < b->revisions.count; i++)
+        sure *= 1 - b->commits[i].wrong;
+    return sure;
+}
+
+static double median_at(const struct bisection *b, uint32_t number)
+{
+    struct wp_odds_sample sample = sample_of(&b->commits[number]);
+    return wp_odds_median(&sample);
+}
+
+static void print_first_lines(const struct wp_buffer *text, FILE *out)
+{
+    const char *at = (const char *)text->data, *end = at + text->size;
+    for (unsigned i = 0; at < end && i < CHECK_LINES; i++) {
+        const char *line_end = memchr(at, '\n', (size_t)(end - at));
+        size_t size = (size_t)((line_end ? line_end : end) - at);
+        fprintf(out, "  | %.*s\n", (int)size, at);
+        at += size + 1;
+    }
+}
+
+static void print_text(const struct bisection *b, const struct wp_buffer *why, FILE *out)
+{
+    const struct wp_revision *before = &b->revisions.items[b->good], *first = &b->revisions.items[b->bad];
+    uint32_t broken = b->bad - b->good - 1;
+    double from = median_at(b, b->good), to = median_at(b, b->bad);
+    fprintf(out, "%s is the first that takes longer%s\n  %s  %s  %s\n", first->release,
+        broken ? ", or one before it that cannot be measured" : "", first->date, first->author, first->subject);
+    for (uint32_t i = b->good + 1; i < b->bad; i++)
+        fprintf(out, "  not measured: %s  %s\n", b->revisions.items[i].release, b->revisions.items[i].subject);
+    fprintf(out, "  %.3f s at %s, %.3f s at %s: %+.1f %%, medians of %u and %u recordings\n", seconds(from),
+        before->release, seconds(to), first->release, 100 * (to / from - 1), b->commits[b->good].count,
+        b->commits[b->bad].count);
+    fprintf(out, "  sure to %.2f %%; %u of %u commits measured in %u recordings\n", 100 * sureness(b), b->measured,
+        b->revisions.count, b->recordings);
+    if (why->size)
+        fprintf(out, "  wakepath check --store '%s/store' %s %s\n", b->bench.out, before->release, first->release);
+    print_first_lines(why, out);
+}
+
+static void print_json_commit(const struct bisection *b, struct wp_json *json, const char *key, uint32_t number)
+{
+    const struct wp_revision *revision = &b->revisions.items[number];
+    const struct commit *commit = &b->commits[number];
+    wp_json_object(json, key);
+    wp_json_text(json, "release", revision->release);
+    wp_json_text(json, "commit", revision->commit);
+    wp_json_text(json, "author", revision->author);
+    wp_json_text(json, "date", revision->date);
+    wp_json_text(json, "subject", revision->subject);
+    wp_json_number(json, "median_ns", (uint64_t)median_at(b, number));
+    wp_json_array(json, "ns");
+    for (uint32_t i = 0; i < commit->count; i++)
+        wp_json_number(json, NULL, (uint64_t)commit->ns[i]);
+    wp_json_end(json);
+    wp_json_end(json);
+}
+
+static int print_json(const struct bisection *b, FILE *out, struct wp_error *err)
+{
+    struct wp_buffer text = {0};
+    struct wp_json json = {.out = &text, .style = WP_JSON_SPACED};
+    wp_json_object(&json, NULL);
+    wp_json_number(&json, "schema", 1);
+    print_json_commit(b, &json, "before", b->good);
+    print_json_commit(b, &json, "first", b->bad);
+    wp_json_array(&json, "not_measured");
+    for (uint32_t i = b->good + 1; i < b->bad; i++)
+        print_json_commit(b, &json, NULL, i);
+    wp_json_end(&json);
+    wp_json_exact(&json, "sure", sureness(b));
+    wp_json_number(&json, "commits", b->revisions.count);
+    wp_json_number(&json, "commits_measured", b->measured);
+    wp_json_number(&json, "recordings", b->recordings);
+    wp_json_end(&json);
+    int rc = wp_json_finish(&json, "the result", err);
+    if (!rc && (fwrite(text.data, 1, text.size, out) != text.size || fflush(out)))
+        rc = wp_error_errno(err, -errno, "cannot write the result");
+    wp_buffer_fini(&text);
+    return rc;
+}
+
+static int print_result(struct bisection *b, FILE *out, struct wp_error *err)
+{
+    struct wp_buffer why = {0};
+    int status = 0, rc = 0;
+    if (b->options.is_json)
+        return print_json(b, out, err);
+    rc = wp_workbench_check(
+        &b->bench, b->revisions.items[b->good].release, b->revisions.items[b->bad].release, &status, &why, err);
+    if (!rc)
+        print_text(b, &why, out);
+    wp_buffer_fini(&why);
+    return rc;
+}
+
+static int run(struct bisection *b, FILE *print, struct wp_error *err)
+{
+    b->bench_options = wp_measure_options_bench(&b->options);
+    int rc = wp_workbench_begin(&b->bench, &b->bench_options, err);
+    if (!rc)
+        rc = measure_ends(b, err);
+    if (!rc)
+        rc = search(b, err);
+    if (!rc)
+        rc = print_result(b, print, err);
+    if (rc == -ECANCELED)
+        wp_error_wrap(err, rc, "%u recordings are done, the same command line goes on", b->recordings);
+    wp_workbench_end(&b->bench);
+    return rc;
+}
+
+int wp_bisect_run(int argc, char **argv, FILE *print, FILE *say, struct wp_error *err)
+{
+    struct bisection *b = calloc(1, sizeof(*b));
+    if (!b)
+        return wp_error_set(err, -ENOMEM, "out of memory"), WP_EXIT_FAILURE;
+    b->say = say;
+    int rc = wp_bisect_options_parse(&b->options, argc, argv, err);
+    if (!rc)
+        rc = wp_revisions_between(&b->revisions, b->options.repository, b->options.good, b->options.bad, err);
+    b->commits = rc ? NULL : calloc(b->revisions.count, sizeof(*b->commits));
+    if (!rc && !b->commits)
+        rc = wp_error_set(err, -ENOMEM, "out of memory for %u commits", b->revisions.count);
+    if (!rc) {
+        b->bad = b->revisions.count - 1;
+        b->commits[b->good].state = GOOD;
+        b->commits[b->bad].state = BAD;
+        rc = run(b, print, err);
+    }
+    free(b->commits);
+    wp_revisions_fini(&b->revisions);
+    wp_measure_options_fini(&b->options);
+    free(b);
+    return rc ? WP_EXIT_FAILURE : WP_EXIT_OK;
+}
