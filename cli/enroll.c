@@ -50,7 +50,7 @@ static unsigned number_of(struct argp_state *state, const char *option, const ch
 {
     char *end;
     unsigned long value = strtoul(text, &end, 10);
-    if (*end || end == text || *text == '-' || !value || value > 86400)
+    if (*text < '0' || *text > '9' || *end || !value || value > 86400)
         argp_error(state, "%s takes seconds, 1 to 86400, not '%s'", option, text);
     return (unsigned)value;
 }

@@ -74,6 +74,7 @@ int wp_buffer_printf(struct wp_buffer *buffer, const char *format, ...)
     int size = vsnprintf(NULL, 0, format, args);
     va_end(args);
     int rc = size < 0 ? -EINVAL : wp_buffer_reserve(buffer, (size_t)size);
+    buffer->failed |= size < 0;
     if (!rc) {
         vsnprintf((char *)buffer->data + buffer->size, (size_t)size + 1, format, again);
         buffer->size += (size_t)size;

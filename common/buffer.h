@@ -14,7 +14,7 @@ struct wp_buffer {
     uint8_t *data;   /* owned */
     size_t size;     /* bytes in use */
     size_t capacity; /* bytes allocated */
-    bool failed;     /* an append ran out of memory */
+    bool failed;     /* an append ran out of memory, or could not be printed */
 };
 
 /* Frees the bytes and leaves an empty buffer that can be used again; a zeroed one is allowed. */
@@ -29,7 +29,7 @@ int wp_buffer_append(struct wp_buffer *buffer, const void *bytes, size_t size);
 int wp_buffer_puts(struct wp_buffer *buffer, const char *text);
 /* One byte. -ENOMEM. */
 int wp_buffer_putc(struct wp_buffer *buffer, char c);
-/* As printf(3). -ENOMEM; -EINVAL, which does not set `failed`: the format cannot be printed. */
+/* As printf(3). -ENOMEM; -EINVAL: it cannot be printed, or is over INT_MAX bytes. */
 int wp_buffer_printf(struct wp_buffer *buffer, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 #endif

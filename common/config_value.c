@@ -13,7 +13,7 @@ uint32_t wp_config_number(
 {
     char *end;
     unsigned long value = strtoul(text, &end, 10);
-    if (*end || end == text || *text == '-' || value < low || value > high)
+    if (*text < '0' || *text > '9' || *end || value < low || value > high)
         wp_config_refuse(state, "%s takes a number from %u to %u, not '%s'", option, low, high, text);
     return (uint32_t)value;
 }

@@ -105,7 +105,7 @@ static int parse_value(struct wp_selector_term *term, struct wp_error *err)
         char *end;
         errno = 0;
         unsigned long pid = strtoul(term->text, &end, 10);
-        if (errno || *end || !pid || pid > 4194304 || *term->text == '-')
+        if (*term->text < '0' || *term->text > '9' || errno || *end || !pid || pid > 4194304)
             return wp_error_set(
                 err, -EINVAL, "'%s' is not a %s id", term->text, term->field == WP_SELECT_PID ? "process" : "thread");
         term->pid = (uint32_t)pid;
@@ -145,6 +145,14 @@ static int parse_term(struct wp_selector *selector, char *text, struct wp_error 
         text);
 }
 
+static bool has_condition(const struct wp_selector *selector)
+{
+    for (unsigned i = 0; i < selector->count; i++)
+        if (selector->terms[i].field != WP_SELECT_VIEW)
+            return true;
+    return false;
+}
+
 int wp_selector_parse(struct wp_selector *selector, const char *text, struct wp_error *err)
 {
     *selector = (struct wp_selector){0};
@@ -157,12 +165,18 @@ int wp_selector_parse(struct wp_selector *selector, const char *text, struct wp_
             rc = wp_error_set(err, -ENOMEM, "out of memory");
         else
             rc = parse_term(selector, copy, err);
+        if (!rc && !*at) {
+            if (has_condition(selector))
+                return 0;
+            rc = wp_error_set(err, -EINVAL,
+                "'%s' says whose time counts, and not of which process: add one, as "
+                "comm=NAME,%s",
+                selector->terms[0].text, selector->terms[0].text);
+        }
         if (rc) {
             wp_selector_fini(selector);
             return wp_error_wrap(err, rc, "bad selector '%.200s'", text);
         }
-        if (!*at)
-            return 0;
     }
 }
 
@@ -256,11 +270,8 @@ enum wp_selector_view wp_selector_view(const struct wp_selector *selector)
 
 bool wp_selector_matches(const struct wp_selector *selector, const struct wp_selector_subject *subject)
 {
-    bool says_whom = false;
-    for (unsigned i = 0; i < selector->count; i++) {
+    for (unsigned i = 0; i < selector->count; i++)
         if (!term_matches(&selector->terms[i], subject))
             return false;
-        says_whom |= selector->terms[i].field != WP_SELECT_VIEW;
-    }
-    return says_whom;
+    return has_condition(selector);
 }

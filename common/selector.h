@@ -6,8 +6,8 @@
  * "pid=1234", "cmdline~worker [0-9]+", "unit=nginx.service", "container=3f4e8d1c2b5a", "pod=UID", "namespace=shop",
  * joined by ',' for "and"; a ',' or '\' inside a value is written "\,"/"\\". The word "command" alone selects the
  * recorded command from its exec on, in all its threads. "thread=poolworker" and "tid=1235" name single threads. A
- * selector matches the names that the process has at that time. The words "progress", "busy" and "threads" match
- * everything: they say which threads' time is the base (enum wp_selector_view).
+ * selector matches the names that the process has at that time. The words "progress", "busy" and "threads" are no
+ * conditions: they say which threads' time is the base (enum wp_selector_view), and stand beside one.
  */
 #include "common/buffer.h"
 #include "common/error.h"
@@ -74,7 +74,7 @@ void wp_selector_fini(struct wp_selector *selector);
 /* What the selector says by a word; else PROGRESS of the recorded command, BUSY of all others. Single threads are not
  * followed into others. */
 enum wp_selector_view wp_selector_view(const struct wp_selector *selector);
-/* Whether all terms hold of the subject. False for a selector that has no condition, only words of a view. */
+/* Whether all terms hold of the subject; a zeroed selector matches nobody. */
 bool wp_selector_matches(const struct wp_selector *selector, const struct wp_selector_subject *subject);
 
 #endif

@@ -45,6 +45,7 @@ void wp_service_init(struct wp_service *service)
 {
     const char *path = getenv("NOTIFY_SOCKET");
     service->fd = path && *path ? connect_to(path) : -1;
+    service->is_open = true;
     service->watchdog_ns = service->fd < 0 ? 0 : watchdog_of(getenv("WATCHDOG_USEC"), getenv("WATCHDOG_PID"));
     unsetenv("NOTIFY_SOCKET");
     unsetenv("WATCHDOG_USEC");
@@ -54,7 +55,7 @@ void wp_service_init(struct wp_service *service)
 /* A supervisor that does not listen is not worth failing for. */
 static void notify(const struct wp_service *service, const char *text)
 {
-    if (!service || service->fd < 0)
+    if (!service || !service->is_open || service->fd < 0)
         return;
     ssize_t done = send(service->fd, text, strlen(text), MSG_NOSIGNAL);
     (void)done;
@@ -100,6 +101,9 @@ void wp_service_stopping(struct wp_service *service)
 void wp_service_fini(struct wp_service *service)
 {
     wp_service_stopping(service);
-    if (service && service->fd >= 0)
+    if (!service || !service->is_open)
+        return;
+    if (service->fd >= 0)
         close(service->fd);
+    service->is_open = false;
 }

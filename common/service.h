@@ -19,6 +19,7 @@ struct wp_service {
     void (*on_reload)(void *context); /* called by wp_service_tick */
     void *context;
     bool is_stopping; /* and has said so */
+    bool is_open;     /* wp_service_init was called: fd says something */
 };
 
 /* Takes the variables out of the environment: they are not for what we start. */
@@ -30,8 +31,8 @@ void wp_service_ready(struct wp_service *service);
 void wp_service_tick(struct wp_service *service);
 /* When it begins to end: said once, at the latest by fini. */
 void wp_service_stopping(struct wp_service *service);
-/* Says that the daemon stops, if it has not yet, and closes the socket. Not without wp_service_init: fd 0 would be
- * closed. */
+/* Says that the daemon stops, if it has not yet, and closes the socket. A zeroed service is allowed, and one that was
+ * closed: it does nothing. */
 void wp_service_fini(struct wp_service *service);
 
 #endif

@@ -127,20 +127,14 @@ int wp_public_key_parse(struct wp_public_key *key, const char *line, size_t size
 
 /* --- writing --- */
 
-static int write_file(const char *path, mode_t mode, const char *text, bool may_replace, struct wp_error *err)
+/* A new file; nothing stays of one that could not be written. */
+static int write_file(const char *path, mode_t mode, const char *text, struct wp_error *err)
 {
-    char temporary[PATH_MAX];
-    const char *made = path;
-    if (may_replace) {
-        if ((size_t)snprintf(temporary, sizeof(temporary), "%s.tmp.%d", path, (int)getpid()) >= sizeof(temporary))
-            return wp_error_set(err, -ENAMETOOLONG, "cannot write '%.100s...': name too long", path);
-        made = temporary;
-    }
-    int fd = open(made, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
+    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
     if (fd < 0 && errno == EEXIST)
-        return wp_error_set(err, -EEXIST, "'%s' is there already; --force replaces it", made);
+        return wp_error_set(err, -EEXIST, "'%s' is there already; --force replaces it", path);
     if (fd < 0)
-        return wp_error_errno(err, -errno, "cannot write '%s'", made);
+        return wp_error_errno(err, -errno, "cannot write '%s'", path);
     size_t size = strlen(text);
     ssize_t done = write(fd, text, size); /* a few bytes into a new file */
     int rc = done == (ssize_t)size ? 0 : done < 0 ? -errno : -EIO;
@@ -148,13 +142,10 @@ static int write_file(const char *path, mode_t mode, const char *text, bool may_
         rc = -errno;
     if (close(fd) && !rc)
         rc = -errno;
-    if (!rc && may_replace && rename(temporary, path))
-        rc = -errno;
-    if (rc) {
-        unlink(made);
-        return wp_error_errno(err, rc, "cannot write '%s'", path);
-    }
-    return 0;
+    if (!rc)
+        return 0;
+    unlink(path);
+    return wp_error_errno(err, rc, "cannot write '%s'", path);
 }
 
 static int write_public(
@@ -168,7 +159,7 @@ static int write_public(
     else if (files->kind == WP_KEY_OF_HOST)
         wp_host_format(files->host, host);
     snprintf(text, sizeof(text), "%s %s %s\n", pair->public_key, host, files->name);
-    return write_file(path, 0644, text, files->may_replace, err);
+    return write_file(path, 0644, text, err);
 }
 
 static int write_secret(
@@ -179,8 +170,47 @@ static int write_secret(
         "# Wakepath secret key '%s'. Who has it can speak in its owner's name: it stays where it is used.\n" SECRET_WORD
         "%s\n",
         files->name, pair->secret_key);
-    int rc = write_file(path, 0600, text, files->may_replace, err);
+    int rc = write_file(path, 0600, text, err);
     explicit_bzero(text, sizeof(text));
+    return rc;
+}
+
+/* Both halves, or neither. */
+static int write_both(const struct wp_key_files *files, const struct wp_key_pair *pair, const char *secret,
+    const char *public, struct wp_error *err)
+{
+    int rc = write_secret(files, pair, secret, err);
+    if (rc)
+        return rc;
+    rc = write_public(files, pair, public, err);
+    if (rc)
+        unlink(secret);
+    return rc;
+}
+
+static bool is_folder(const char *path)
+{
+    struct stat status;
+    return !lstat(path, &status) && S_ISDIR(status.st_mode);
+}
+
+/* Writes both beside the old ones first, for no half fits another pair's. */
+static int replace_both(const struct wp_key_files *files, const struct wp_key_pair *pair, const char *secret,
+    const char *public, struct wp_error *err)
+{
+    char new_secret[PATH_MAX + 16], new_public[PATH_MAX + 16];
+    if (is_folder(secret) || is_folder(public))
+        return wp_error_set(err, -EISDIR, "cannot write '%s': a folder", is_folder(secret) ? secret : public);
+    snprintf(new_secret, sizeof(new_secret), "%s.tmp.%d", secret, (int)getpid());
+    snprintf(new_public, sizeof(new_public), "%s.tmp.%d", public, (int)getpid());
+    int rc = write_both(files, pair, new_secret, new_public, err);
+    if (rc)
+        return rc;
+    if (rename(new_public, public) || rename(new_secret, secret)) {
+        rc = wp_error_errno(err, -errno, "cannot replace '%s'", secret);
+        unlink(new_public);
+        unlink(new_secret);
+    }
     return rc;
 }
 
@@ -203,16 +233,17 @@ int wp_key_files_write(const struct wp_key_files *files, const struct wp_key_pai
         return wp_error_errno(err, -errno, "cannot make the folder '%s'", files->dir);
     if (!files->may_replace && is_there(public))
         return wp_error_set(err, -EEXIST, "'%s' is there already; --force replaces it", public);
-    int rc = write_secret(files, pair, secret, err);
+    int rc = files->may_replace ? replace_both(files, pair, secret, public, err)
+                                : write_both(files, pair, secret, public, err);
     if (rc)
         return rc;
-    rc = write_public(files, pair, public, err);
-    if (!rc)
-        rc = wp_folder_sync(files->dir, err);
+    rc = wp_folder_sync(files->dir, err);
     if (!rc)
         wp_name_sync(files->dir, NULL); /* the folder above need not be this user's to read */
-    if (rc && !files->may_replace)
-        unlink(secret); /* made a moment ago; nobody knows its other half */
+    if (rc && !files->may_replace) {    /* made a moment ago: nobody knows them */
+        unlink(public);
+        unlink(secret);
+    }
     return rc;
 }
 

@@ -51,7 +51,8 @@ struct wp_key_files {
     bool may_replace;    /* else -EEXIST when either file is there */
 };
 /* Writes the secret file (0600), then the public one, and syncs the folder. -EINVAL: not a valid name; -ENAMETOOLONG;
- * -EEXIST. On error the secret file is removed again, unless may_replace. */
+ * -EEXIST; -EISDIR. On error neither is there, or with may_replace both are as they were; both are new where only the
+ * folder could not be synced. */
 int wp_key_files_write(const struct wp_key_files *files, const struct wp_key_pair *pair, struct wp_error *err);
 /* Reads a NAME.key. -EPERM when others than its owner can get at it; the text then says what to do. */
 int wp_key_pair_read(struct wp_key_pair *pair, const char *path, struct wp_error *err);

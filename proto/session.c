@@ -51,12 +51,29 @@ static int pack(const ProtobufCMessage *message, struct wp_buffer *out, struct w
     return 0;
 }
 
+/* What no peer would take is not sent: its refusal would say less. */
+static int check_texts(const struct wp_hello *hello, struct wp_error *err)
+{
+    const char *const texts[] = {hello->hostname, hello->kernel, hello->machine, hello->boot_id, hello->version,
+        hello->source, hello->release, hello->no_samples};
+    bool is_long = false;
+    if (hello->label_count > WP_LABELS)
+        return bad(err, "hello", "too many labels");
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+        is_long |= texts[i] && strlen(texts[i]) > TEXT_BYTES;
+    for (uint32_t i = 0; i < hello->label_count; i++)
+        is_long |= strlen(text_or_empty(hello->labels[i].key)) > TEXT_BYTES ||
+            strlen(text_or_empty(hello->labels[i].value)) > TEXT_BYTES;
+    return is_long ? bad(err, "hello", "a text is too long") : 0;
+}
+
 int wp_hello_encode(const struct wp_hello *hello, struct wp_buffer *out, struct wp_error *err)
 {
     Wakepath__Wire__Hello m = WAKEPATH__WIRE__HELLO__INIT;
     Wakepath__Wire__Label labels[WP_LABELS], *views[WP_LABELS];
-    if (hello->label_count > WP_LABELS)
-        return bad(err, "hello", "too many labels");
+    int rc = check_texts(hello, err);
+    if (rc)
+        return rc;
     for (uint32_t i = 0; i < hello->label_count; i++) {
         wakepath__wire__label__init(&labels[i]);
         labels[i].key = text_or_empty(hello->labels[i].key);

@@ -67,8 +67,8 @@ struct wp_bye {
     uint8_t successor[16]; /* the session that goes on behind it; zeros: none */
 };
 
-/* Appends the message to `out`, without a frame. NULL texts become empty; their length is not checked here. -EINVAL:
- * too many labels; -ENOMEM. */
+/* Appends the message to `out`, without a frame. NULL texts become empty. -EINVAL: what wp_hello_decode would
+ * refuse, too many labels or a text of more than 256 bytes; -ENOMEM. */
 int wp_hello_encode(const struct wp_hello *hello, struct wp_buffer *out, struct wp_error *err);
 /* -EPROTONOSUPPORT: another major version; -EINVAL: not a message, out of bounds, no host or no session; -ENOMEM. On
  * error *hello is zeroed and owns nothing. */

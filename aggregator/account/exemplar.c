@@ -23,7 +23,7 @@ int wp_exemplar_init(
 
 static void forget_host(struct wp_exemplar_host *host)
 {
-    free(host->rows);
+    wp_idtable_fini(&host->rows);
     wp_intmap_fini(&host->labels);
 }
 
@@ -44,6 +44,16 @@ void wp_exemplar_fini(struct wp_exemplar *exemplar)
     free(exemplar->nodes);
     forget_hosts(exemplar);
     *exemplar = (struct wp_exemplar){0};
+}
+
+size_t wp_exemplar_bytes(const struct wp_exemplar *exemplar)
+{
+    size_t bytes = (exemplar->trace ? wp_trace_bytes(exemplar->trace) : 0) +
+        exemplar->node_room * sizeof(*exemplar->nodes) + exemplar->host_room * sizeof(*exemplar->hosts) +
+        ((size_t)exemplar->runs.room + exemplar->sleeps.room) * sizeof(*exemplar->runs.lengths);
+    for (uint32_t i = 0; i < exemplar->host_room; i++)
+        bytes += wp_idtable_bytes(&exemplar->hosts[i].rows) + wp_intmap_bytes(&exemplar->hosts[i].labels);
+    return bytes;
 }
 
 void wp_exemplar_clear(struct wp_exemplar *exemplar)
@@ -74,13 +84,15 @@ static struct wp_exemplar_host *host_of(struct wp_exemplar *exemplar, uint32_t h
         return NULL;
     forget_host(row);
     *row = (struct wp_exemplar_host){.generation = generation, .shift_ns = -offset.offset_ns, .has_shift = true};
+    wp_idtable_init(&row->rows, sizeof(struct wp_exemplar_row));
     return row;
 }
 
+/* Zeros, for reading only, while the thread is not in the trace; NULL as host_of, or there is no room for the row. */
 static struct wp_exemplar_row *row_of(struct wp_exemplar *exemplar, uint32_t host, uint32_t thread)
 {
     struct wp_exemplar_host *on = host_of(exemplar, host);
-    return on && !WP_ARRAY_FIT_ZERO(on->rows, on->row_room, thread + 1) ? &on->rows[thread] : NULL;
+    return on && !wp_idtable_reserve(&on->rows, thread) ? (struct wp_exemplar_row *)on->rows.items + thread : NULL;
 }
 
 static uint32_t trace_node(struct wp_exemplar *exemplar, uint32_t node)
@@ -143,6 +155,7 @@ static uint32_t trace_thread(struct wp_exemplar *exemplar, uint32_t host, uint32
                     .tid = timeline->threads[thread].tid,
                     .is_base = (identity->aggregates & exemplar->bit) != 0}))
             return UINT32_MAX;
+        wp_idtable_use(&exemplar->hosts[host].rows, thread);
         row->trace_thread = trace->thread_count;
         row->until_ns = exemplar->origin_ns - (uint64_t)exemplar->hosts[host].shift_ns;
     }
@@ -275,9 +288,11 @@ static void add_link(struct wp_exemplar *exemplar, enum wp_link_kind kind, const
     uint32_t to_thread, uint64_t to_ns)
 {
     const struct wp_exemplar_host *on = start->host < exemplar->host_room ? &exemplar->hosts[start->host] : NULL;
-    const struct wp_exemplar_row *row = on && start->thread < on->row_room ? &on->rows[start->thread] : NULL;
+    const struct wp_exemplar_row *row = on && wp_idtable_has(&on->rows, start->thread)
+        ? (const struct wp_exemplar_row *)on->rows.items + start->thread
+        : NULL;
     struct wp_trace *trace = exemplar->trace;
-    if (!row || !row->trace_thread || start->time_ns < exemplar->origin_ns)
+    if (!row || start->time_ns < exemplar->origin_ns)
         return;
     if (trace->link_count >= exemplar->row_limit) {
         trace->omitted++;
@@ -409,7 +424,7 @@ static void add_slice(struct wp_exemplar *exemplar, const struct kept_slice *kep
 static void extend_thread(struct wp_exemplar *exemplar, uint32_t host, uint32_t index, uint64_t until_ns)
 {
     struct wp_exemplar_host *on = &exemplar->hosts[host];
-    struct wp_exemplar_row *row = &on->rows[index];
+    struct wp_exemplar_row *row = (struct wp_exemplar_row *)on->rows.items + index;
     const struct wp_thread *thread = &timeline_of(exemplar, host)->threads[index];
     uint64_t ordinal = wp_thread_find(thread, row->until_ns), before_ns = row->until_ns;
     if (ordinal == thread->slice_end)
@@ -439,8 +454,8 @@ static void extend(struct wp_exemplar *exemplar, uint64_t until_ns)
         if (!on->has_shift || on->generation != exemplar->fleet->hosts[host].generation)
             continue;
         const struct wp_timeline *timeline = timeline_of(exemplar, host);
-        for (uint32_t index = 1; timeline && index < on->row_room && index < timeline->thread_count; index++)
-            if (on->rows[index].trace_thread)
+        for (uint32_t index = 1; timeline && index < on->rows.room && index < timeline->thread_count; index++)
+            if (wp_idtable_has(&on->rows, index))
                 extend_thread(exemplar, host, index, until_ns - (uint64_t)on->shift_ns);
     }
 }

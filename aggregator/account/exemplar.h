@@ -9,6 +9,7 @@
 #include "aggregator/account/piece_list.h"
 #include "aggregator/account/top_k.h"
 #include "aggregator/explain/explain.h"
+#include "common/idtable.h"
 #include "storage/report/trace.h"
 
 #define WP_EXEMPLAR_ROWS 60000u /* of each kind */
@@ -30,8 +31,8 @@ struct wp_exemplar {
     uint32_t *nodes; /* tree node -> trace node, 0 not yet */
     uint32_t node_room;
     struct wp_exemplar_host {
-        struct wp_exemplar_row *rows; /* by thread, owned */
-        uint32_t row_room, generation;
+        struct wp_idtable rows; /* struct wp_exemplar_row by thread: of those that are in the trace */
+        uint32_t generation;
         struct wp_intmap labels; /* what sleeps are called and who ran, in the trace's strings */
         int64_t shift_ns;        /* its time + shift = home's */
         bool has_shift;
@@ -54,6 +55,8 @@ int wp_exemplar_init(
 void wp_exemplar_path(struct wp_exemplar *exemplar, uint32_t host, uint32_t thread);
 /* Frees the trace, too, and zeroes it; zeroed is allowed. `pieces` stays the owner's. */
 void wp_exemplar_fini(struct wp_exemplar *exemplar);
+/* What it takes of memory, its trace included. */
+size_t wp_exemplar_bytes(const struct wp_exemplar *exemplar);
 /* Starts afresh (a new window). */
 void wp_exemplar_clear(struct wp_exemplar *exemplar);
 /* The window begins here (host time) when none has begun yet. */

@@ -37,10 +37,24 @@ static uint64_t by_account(const struct wp_aggregate *aggregate)
     return bytes;
 }
 
+/* Windows that are kept besides: few, and each is bounded. */
+static uint64_t by_sample(const struct wp_exemplar_sample *sampled)
+{
+    uint64_t bytes = sampled->box_room * sizeof(*sampled->boxes);
+    for (uint32_t i = 0; i < sampled->box_count; i++) {
+        const struct wp_exemplars *set = &sampled->boxes[i].set;
+        bytes += set->room * sizeof(*set->rows);
+        for (uint32_t row = 0; row < set->count; row++)
+            bytes += set->rows[row].trace.capacity;
+    }
+    return bytes;
+}
+
 static uint64_t by_aggregate(const struct wp_aggregate *aggregate)
 {
     uint64_t bytes = by_tree(&aggregate->tree) + wp_explainer_bytes(aggregate->explainer) +
-        wp_report_bytes(aggregate->report) + by_account(aggregate) + aggregate->base_room * sizeof(*aggregate->base) +
+        wp_report_bytes(aggregate->report) + by_account(aggregate) + wp_exemplar_bytes(&aggregate->exemplar) +
+        by_sample(&aggregate->sampled) + aggregate->base_room * sizeof(*aggregate->base) +
         ((uint64_t)aggregate->waiting.room + aggregate->asked.room + aggregate->following.rows.room) *
             sizeof(*aggregate->asked.rows);
     for (uint32_t i = 0; i < aggregate->closed_count; i++)

@@ -73,9 +73,14 @@ static struct thread *thread_of(struct wp_standing *s, uint32_t id)
     uint32_t room = s->thread_room, wanted = s->thread_count + !s->free_thread_count;
     if (WP_ARRAY_FIT(s->threads, room, wanted) || WP_ARRAY_FIT(s->free_threads, s->thread_room, wanted))
         return NULL;
-    uint32_t at = s->free_thread_count ? s->free_threads[--s->free_thread_count] : s->thread_count++;
+    uint32_t at = s->free_thread_count ? s->free_threads[s->free_thread_count - 1] : s->thread_count;
+    if (wp_intmap_put(&s->thread_of, (struct wp_intkey){id, 0}, at))
+        return NULL;
+    if (at == s->thread_count)
+        s->thread_count++;
+    else
+        s->free_thread_count--;
     s->threads[at] = (struct thread){.id = id};
-    wp_intmap_put(&s->thread_of, (struct wp_intkey){id, 0}, at);
     return &s->threads[at];
 }
 
@@ -144,8 +149,13 @@ static void on_connection(struct wp_standing *s, const struct wp_event *event)
         uint32_t room = s->room, wanted = s->count + !s->free_count;
         if (WP_ARRAY_FIT(s->connections, room, wanted) || WP_ARRAY_FIT(s->free_places, s->room, wanted))
             return;
-        at = s->free_count ? s->free_places[--s->free_count] : s->count++;
-        wp_intmap_put(&s->connection_of, key, at);
+        at = s->free_count ? s->free_places[s->free_count - 1] : s->count;
+        if (wp_intmap_put(&s->connection_of, key, at))
+            return;
+        if (at == s->count)
+            s->count++;
+        else
+            s->free_count--;
     }
     s->connections[at] = (struct connection){event->a, event->d, (uint32_t)event->b};
 }

@@ -252,7 +252,7 @@ static uint64_t take_bytes(
     unsigned long long value = strtoull(text, &end, 10);
     const char *unit = *end ? strchr("KMG", *end) : NULL;
     unsigned shift = unit ? (unsigned)(unit - "KMG" + 1) * 10 : 0;
-    if (end == text || *text == '-' || (*end && (!unit || end[1])) || value > most >> shift || value << shift < least)
+    if (*text < '0' || *text > '9' || (*end && (!unit || end[1])) || value > most >> shift || value << shift < least)
         wp_config_refuse(state, "%s, not '%s'", refusal, text);
     return (uint64_t)value << shift;
 }

@@ -28,7 +28,7 @@ struct wp_spool_session {
     uint64_t segment_bytes;
     struct wp_spool_files files;
     struct wp_spool_acks acks;
-    uint64_t events, dropped, lost, torn, small_bytes;
+    uint64_t events, dropped, lost, torn, hello_bytes, bye_bytes;
     struct wp_frame_writer *writer;
     struct wp_buffer raw, frame;
 };
@@ -55,9 +55,10 @@ static int put_small_file(struct wp_spool_session *s, const char *name, enum wp_
     snprintf(path, sizeof(path), "%s/%s", s->path, name);
     wp_buffer_clear(&s->frame);
     int rc = wp_frame_write(s->writer, type, s->raw.data, s->raw.size, &s->frame, err);
-    s->small_bytes += s->frame.size;
     if (!rc)
         rc = wp_file_write_atomic(path, s->frame.data, s->frame.size, err);
+    if (!rc)
+        *(type == WP_FRAME_HELLO ? &s->hello_bytes : &s->bye_bytes) = s->frame.size;
     return rc ? rc : wp_folder_sync(s->path, err);
 }
 
@@ -67,9 +68,11 @@ static int read_hello(struct wp_spool_session *s, struct wp_error *err)
     int rc = small_file(s, "hello", WP_FRAME_HELLO, &frame, err);
     if (!rc)
         rc = wp_hello_decode(&s->hello, frame.payload, frame.size, err);
-    s->small_bytes += s->raw.size;
+    s->hello_bytes = s->raw.size;
     if (!rc && !small_file(s, "bye", WP_FRAME_BYE, &frame, NULL))
         s->has_bye = !wp_bye_decode(&s->bye, frame.payload, frame.size, NULL);
+    if (!rc)
+        s->bye_bytes = s->raw.size;
     s->files.claimed_seq = s->has_bye ? s->bye.last_seq : 0;
     memcpy(s->files.session, s->hello.session, 16);
     s->files.acks = &s->acks;
@@ -515,7 +518,7 @@ uint64_t wp_spool_session_oldest(const struct wp_spool_session *s)
 
 uint64_t wp_spool_session_bytes(const struct wp_spool_session *s)
 {
-    uint64_t bytes = s->small_bytes + wp_spool_segment_bytes(s->files.dictionary);
+    uint64_t bytes = s->hello_bytes + s->bye_bytes + wp_spool_segment_bytes(s->files.dictionary);
     for (size_t i = 0; i < s->files.count; i++)
         bytes += wp_spool_segment_bytes(s->files.segments[i]);
     return bytes;

@@ -206,10 +206,29 @@ static void hand_over(struct wp_naming_thread *t)
     t->made_count = t->unnamed_count = 0;
 }
 
+/* Not done: what it holds is let go. */
+static void drop_job(struct job *job)
+{
+    if (job->kind == JOB_DUMP) {
+        close((int)job->offset);
+    } else if (job->kind == JOB_DROP) {
+        wp_jit_map_destroy(job->map);
+    } else if (job->kind == JOB_OBJECT) {
+        wp_elf_file_close(&job->opening->file);
+        if (job->opening->root_fd >= 0)
+            close(job->opening->root_fd);
+        free(job->opening);
+    }
+}
+
 static void do_jobs(struct wp_naming_thread *t, const struct jobs *jobs)
 {
     bool has_closed = false;
     for (uint32_t i = 0; i < jobs->count; i++) {
+        if (__atomic_load_n(&t->is_over, __ATOMIC_RELAXED)) { /* the end does not wait for thousands of objects */
+            drop_job(&jobs->items[i]);
+            continue;
+        }
         do_job(t, &jobs->items[i]);
         if (has_closed && jobs->items[i].kind != JOB_CLOSE)
             malloc_trim(0); /* an object's debug info is many small pieces, between which others live */
@@ -403,19 +422,8 @@ struct wp_naming_counts wp_naming_thread_counts(struct wp_naming_thread *t)
 
 static void release(struct wp_naming_thread *t)
 {
-    for (uint32_t i = 0; i < t->waiting.count; i++) {
-        struct job *job = &t->waiting.items[i];
-        if (job->kind == JOB_DUMP) {
-            close((int)job->offset);
-        } else if (job->kind == JOB_DROP) {
-            wp_jit_map_destroy(job->map);
-        } else if (job->kind == JOB_OBJECT) {
-            wp_elf_file_close(&job->opening->file);
-            if (job->opening->root_fd >= 0)
-                close(job->opening->root_fd);
-            free(job->opening);
-        }
-    }
+    for (uint32_t i = 0; i < t->waiting.count; i++)
+        drop_job(&t->waiting.items[i]);
     for (uint32_t i = 0; i < t->object_count; i++)
         wp_object_names_destroy(t->objects[i].names);
     free(t->objects);
@@ -462,7 +470,7 @@ void wp_naming_thread_destroy(struct wp_naming_thread *t)
     if (!t)
         return;
     pthread_mutex_lock(&t->lock);
-    t->is_over = true;
+    __atomic_store_n(&t->is_over, true, __ATOMIC_RELAXED);
     pthread_cond_signal(&t->more);
     pthread_mutex_unlock(&t->lock);
     pthread_join(t->thread, NULL);

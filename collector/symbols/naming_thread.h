@@ -21,8 +21,7 @@ struct wp_debug_fetch;
 /* Starts the thread, with all signals blocked. fetch: of debug files, NULL for none; both are borrowed. NULL: out of
  * memory, or it cannot be started. */
 struct wp_naming_thread *wp_naming_thread_create(struct wp_debug_fetch *fetch, const struct wp_logger *logger);
-/* Waits for the jobs that the thread has taken up; the others are dropped, with the files that they hold. NULL is
- * allowed. */
+/* Waits for the job that the thread is at; the others are dropped, with the files that they hold. NULL is allowed. */
 void wp_naming_thread_destroy(struct wp_naming_thread *thread);
 
 /* A new object; its number, counted from 0, or that of one that was closed. Takes the file and the directory (-1:

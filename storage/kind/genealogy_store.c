@@ -84,7 +84,7 @@ static int take_row(void *context, const uint8_t *bytes, size_t size, struct wp_
     ProtobufCMessage *message =
         wp_message_unpack(&wakepath__store__genealogy__descriptor, bytes, size, "genealogy", err);
     if (!message)
-        return -EBADMSG;
+        return -errno;
     const Wakepath__Store__Genealogy *m = (const Wakepath__Store__Genealogy *)message;
     int rc = WP_LENGTHS("genealogy", err, m->n_host, m->n_comm, m->n_exe, m->n_pid, m->n_parent_pid, m->n_start_ns,
         m->n_parent_start_ns);

@@ -79,7 +79,7 @@ int wp_txn_late(struct wp_txn *txn, const char *aggregate, const struct wp_selec
         if (m)
             add_value(late, (const Wakepath__Store__Metadata *)m, selection ? selection->hosts : NULL);
         else
-            rc = rc ? rc : -EBADMSG;
+            rc = rc ? rc : -errno;
         protobuf_c_message_free_unpacked(m, NULL);
         wp_buffer_fini(&bytes);
     }

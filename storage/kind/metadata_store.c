@@ -37,7 +37,7 @@ int wp_metadata_check(const uint8_t *bytes, size_t size, struct wp_error *err)
 {
     ProtobufCMessage *message = wp_message_unpack(&wakepath__store__metadata__descriptor, bytes, size, "metadata", err);
     if (!message)
-        return -EBADMSG;
+        return -errno;
     const Wakepath__Store__Metadata *m = (const Wakepath__Store__Metadata *)message;
     int rc = check_entries(m, err);
     for (size_t i = 1; !rc && i < m->n_entries; i++)
@@ -55,7 +55,7 @@ static int load(struct wp_txn *txn, const struct wp_key *key, ProtobufCMessage *
     *message = NULL;
     if (!rc || rc == -ENOENT) {
         *message = wp_message_unpack(&wakepath__store__metadata__descriptor, bytes.data, bytes.size, "metadata", err);
-        rc = *message ? check_entries((const Wakepath__Store__Metadata *)*message, err) : -EBADMSG;
+        rc = *message ? check_entries((const Wakepath__Store__Metadata *)*message, err) : -errno;
     }
     wp_buffer_fini(&bytes);
     if (rc) {

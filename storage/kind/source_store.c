@@ -137,10 +137,11 @@ static int take_row(void *context, const uint8_t *bytes, size_t size, struct wp_
     ProtobufCAllocator allocator = {take_piece, keep_piece, &pieces};
     const Wakepath__Store__Source *m = (const Wakepath__Store__Source *)wp_message_unpack_by(
         &allocator, &wakepath__store__source__descriptor, bytes, size, "source", err);
-    if (!m)
+    if (!m) {
+        int code = -errno;
         free_pieces(&pieces);
-    if (!m)
-        return -EBADMSG;
+        return code;
+    }
     int rc = 0;
     for (size_t i = 0; !rc && i < m->n_processes; i++) {
         const process_type *process = m->processes[i];

@@ -105,7 +105,7 @@ static int take_row(void *context, const uint8_t *bytes, size_t size, struct wp_
     ProtobufCMessage *message =
         wp_message_unpack(&wakepath__store__source_map__descriptor, bytes, size, "source map", err);
     if (!message)
-        return -EBADMSG;
+        return -errno;
     const Wakepath__Store__SourceMap *m = (const Wakepath__Store__SourceMap *)message;
     int rc = check(m, err);
     for (size_t i = 0; !rc && i < m->n_build; i++)

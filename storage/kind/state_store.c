@@ -30,7 +30,7 @@ static int load(struct wp_txn *txn, const struct wp_key *key, const ProtobufCMes
         rc = 0;
         *message = wp_message_unpack(type, bytes.data, bytes.size, wp_value_kind_name(key->kind), err);
         if (!*message)
-            rc = -EBADMSG;
+            rc = -errno;
     }
     wp_buffer_fini(&bytes);
     return rc;
@@ -93,7 +93,7 @@ int wp_txn_get_resume(
     if (!rc &&
         !(message =
                 wp_message_unpack(&wakepath__store__processed__descriptor, bytes.data, bytes.size, "processed", err)))
-        rc = -EBADMSG;
+        rc = -errno;
     if (!rc)
         rc = take_resume(resume, (const Wakepath__Store__Processed *)message, &key, err);
     protobuf_c_message_free_unpacked(message, NULL);
@@ -106,7 +106,7 @@ int wp_processed_check(const struct wp_key *key, const uint8_t *bytes, size_t si
     struct wp_resume resume;
     ProtobufCMessage *message =
         wp_message_unpack(&wakepath__store__processed__descriptor, bytes, size, "processed", err);
-    int rc = message ? take_resume(&resume, (const Wakepath__Store__Processed *)message, key, err) : -EBADMSG;
+    int rc = message ? take_resume(&resume, (const Wakepath__Store__Processed *)message, key, err) : -errno;
     protobuf_c_message_free_unpacked(message, NULL);
     return rc;
 }
@@ -187,7 +187,7 @@ int wp_last_sample_check(const uint8_t *bytes, size_t size, struct wp_error *err
     ProtobufCMessage *message =
         wp_message_unpack(&wakepath__store__last_sample__descriptor, bytes, size, "last_sample", err);
     if (!message)
-        return -EBADMSG;
+        return -errno;
     const Wakepath__Store__LastSample *m = (const Wakepath__Store__LastSample *)message;
     int rc = 0;
     for (size_t i = 0; !rc && i < m->n_entries; i++)
@@ -277,7 +277,7 @@ int wp_clock_check(const uint8_t *bytes, size_t size, struct wp_error *err)
 {
     ProtobufCMessage *message = wp_message_unpack(&wakepath__store__clock__descriptor, bytes, size, "clock", err);
     if (!message)
-        return -EBADMSG;
+        return -errno;
     const Wakepath__Store__Clock *m = (const Wakepath__Store__Clock *)message;
     int rc = 0;
     for (size_t i = 0; !rc && i < m->n_spans; i++)

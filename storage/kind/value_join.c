@@ -136,8 +136,8 @@ static int join_messages(const struct list *list, const struct wp_buffer *a, con
 {
     const char *what = list->type->short_name;
     ProtobufCMessage *one = wp_message_unpack(list->type, a->data, a->size, what, err);
-    ProtobufCMessage *other = wp_message_unpack(list->type, b->data, b->size, what, err);
-    int rc = one && other ? join_lists(list, (struct entries *)one, (struct entries *)other, out, err) : -EBADMSG;
+    ProtobufCMessage *other = one ? wp_message_unpack(list->type, b->data, b->size, what, err) : NULL;
+    int rc = one && other ? join_lists(list, (struct entries *)one, (struct entries *)other, out, err) : -errno;
     protobuf_c_message_free_unpacked(one, NULL);
     protobuf_c_message_free_unpacked(other, NULL);
     return rc;
@@ -149,8 +149,8 @@ static int join_processed(
 {
     const ProtobufCMessageDescriptor *type = &wakepath__store__processed__descriptor;
     ProtobufCMessage *one = wp_message_unpack(type, a->data, a->size, "processed", err);
-    ProtobufCMessage *other = wp_message_unpack(type, b->data, b->size, "processed", err);
-    int rc = one && other ? 0 : -EBADMSG;
+    ProtobufCMessage *other = one ? wp_message_unpack(type, b->data, b->size, "processed", err) : NULL;
+    int rc = one && other ? 0 : -errno;
     if (!rc) {
         const Wakepath__Store__Processed *x = (const Wakepath__Store__Processed *)one;
         const Wakepath__Store__Processed *y = (const Wakepath__Store__Processed *)other;

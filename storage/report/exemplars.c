@@ -309,7 +309,7 @@ int wp_exemplars_decode(struct wp_exemplars *set, const uint8_t *bytes, size_t s
     ProtobufCMessage *message =
         wp_message_unpack(&wakepath__store__exemplars__descriptor, bytes, size, "exemplars", err);
     if (!message)
-        return -EBADMSG;
+        return -errno;
     const Wakepath__Store__Exemplars *m = (const Wakepath__Store__Exemplars *)message;
     int rc = 0;
     for (size_t i = 0; !rc && i < m->n_windows; i++) {

@@ -70,7 +70,7 @@ int wp_head_decode(struct wp_head *head, const uint8_t *bytes, size_t size, stru
 {
     ProtobufCMessage *unpacked = wp_message_unpack(&wakepath__store__head__descriptor, bytes, size, "head", err);
     if (!unpacked)
-        return -EBADMSG;
+        return -errno;
     const Wakepath__Store__Head *m = (const Wakepath__Store__Head *)unpacked;
     *head = (struct wp_head){.first_ns = m->first_ns,
         .last_ns = m->last_ns,

@@ -68,9 +68,10 @@ void wp_report_clear(struct wp_report *report)
     report->site_count = report->line_count = report->call_count = 0;
     report->recorded_ns = report->window_ns = report->uncertain_ns = report->detached_ns = 0;
     report->largest_is_fresh = report->has_failed = false;
-    if (wp_intern_count(report->strings) > KEPT_STRINGS) {
+    struct wp_intern *strings = wp_intern_count(report->strings) > KEPT_STRINGS ? wp_intern_create() : NULL;
+    if (strings) { /* without memory for new ones it keeps the old */
         wp_intern_destroy(report->strings);
-        report->strings = NULL;
+        report->strings = strings;
     }
     if (start(report))
         report->has_failed = true;
@@ -78,7 +79,7 @@ void wp_report_clear(struct wp_report *report)
 
 uint32_t wp_report_string(struct wp_report *report, const char *text)
 {
-    return report->strings ? wp_report_checked(report, wp_rows_string(report->strings, text)) : UINT32_MAX;
+    return wp_report_checked(report, wp_rows_string(report->strings, text));
 }
 
 uint32_t wp_report_frame(struct wp_report *report, enum wp_frame_style style, const char *name, const char *object)

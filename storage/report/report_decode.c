@@ -250,7 +250,7 @@ int wp_report_decode(struct wp_report **out, const uint8_t *bytes, size_t size, 
     *out = NULL;
     ProtobufCMessage *message = wp_message_unpack(&wakepath__store__report__descriptor, bytes, size, "report", err);
     if (!message)
-        return size > WP_MESSAGE_LIMIT ? -EFBIG : -EBADMSG;
+        return -errno;
     const message_type *m = (const message_type *)message;
     struct wp_report *report = NULL;
     struct wp_tree_columns columns = WP_TREE_COLUMNS(m);
@@ -273,7 +273,7 @@ int wp_report_decode(struct wp_report **out, const uint8_t *bytes, size_t size, 
         rc = take_lines(report, m, err);
     if (!rc)
         take_rows(report, m);
-    if (!rc && wp_report_failed(report))
+    if ((!rc || rc == -EBADMSG) && report && wp_report_failed(report)) /* what is missing for that is no damage */
         rc = wp_error_set(err, -ENOMEM, "out of memory for a report of %u stacks", report->node_count);
     protobuf_c_message_free_unpacked(message, NULL);
     if (rc)

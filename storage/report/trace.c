@@ -48,6 +48,14 @@ void wp_trace_destroy(struct wp_trace *trace)
     free(trace);
 }
 
+size_t wp_trace_bytes(const struct wp_trace *t)
+{
+    return wp_intern_bytes(t->strings) + t->frame_room * sizeof(*t->frames) + t->node_room * sizeof(*t->nodes) +
+        t->piece_room * sizeof(*t->pieces) + t->thread_room * sizeof(*t->threads) + t->run_room * sizeof(*t->runs) +
+        t->sleep_room * sizeof(*t->sleeps) + t->link_room * sizeof(*t->links) + t->path_room * sizeof(*t->paths) +
+        wp_intmap_bytes(&t->index->frames) + wp_intmap_bytes(&t->index->children);
+}
+
 void wp_trace_clear(struct wp_trace *trace)
 {
     struct wp_intern *strings = wp_intern_create();

@@ -82,6 +82,8 @@ struct wp_trace *wp_trace_create(void);
 void wp_trace_destroy(struct wp_trace *trace);
 /* Empties it and keeps the memory of the rows. Ids and texts from before are not valid after it. */
 void wp_trace_clear(struct wp_trace *trace);
+/* What it takes of memory. */
+size_t wp_trace_bytes(const struct wp_trace *trace);
 /* The id of `text` (NULL: ""), cut to WP_TEXT_LIMIT bytes; made if new. UINT32_MAX when out of memory. */
 uint32_t wp_trace_string(struct wp_trace *trace, const char *text);
 /* The same of a frame. */

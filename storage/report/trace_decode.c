@@ -127,7 +127,7 @@ int wp_trace_decode(struct wp_trace **out, const uint8_t *bytes, size_t size, st
     *out = NULL;
     ProtobufCMessage *message = wp_message_unpack(&wakepath__store__trace__descriptor, bytes, size, "trace", err);
     if (!message)
-        return size > WP_MESSAGE_LIMIT ? -EFBIG : -EBADMSG;
+        return -errno;
     const message_type *m = (const message_type *)message;
     struct wp_trace *trace = NULL;
     struct wp_tree_columns columns = WP_TREE_COLUMNS(m);

@@ -78,7 +78,7 @@ static int put_message(
 {
     ProtobufCMessage *message = wp_message_unpack(type, raw->data, raw->size, type->short_name, err);
     if (!message)
-        return -EBADMSG;
+        return -errno;
     put_fields(json, message);
     protobuf_c_message_free_unpacked(message, NULL);
     return 0;
@@ -97,7 +97,7 @@ static int put_genealogy(struct wp_json *json, const struct wp_buffer *raw, stru
     ProtobufCMessage *message =
         wp_message_unpack(&wakepath__store__genealogy__descriptor, raw->data, raw->size, "genealogy", err);
     if (!message)
-        return -EBADMSG;
+        return -errno;
     const Wakepath__Store__Genealogy *m = (const Wakepath__Store__Genealogy *)message;
     wp_json_array(json, "processes");
     int rc = WP_LENGTHS("genealogy", err, m->n_host, m->n_comm, m->n_exe, m->n_pid, m->n_parent_pid, m->n_start_ns,
@@ -123,7 +123,7 @@ static int put_sourcemap(struct wp_json *json, const struct wp_buffer *raw, stru
     ProtobufCMessage *message =
         wp_message_unpack(&wakepath__store__source_map__descriptor, raw->data, raw->size, "source map", err);
     if (!message)
-        return -EBADMSG;
+        return -errno;
     const Wakepath__Store__SourceMap *m = (const Wakepath__Store__SourceMap *)message;
     wp_json_array(json, "functions");
     int rc = WP_LENGTHS("source map", err, m->n_build, m->n_object, m->n_offset, m->n_function);
@@ -150,7 +150,7 @@ static int put_source(struct wp_json *json, const struct wp_buffer *raw, struct 
     ProtobufCMessage *message =
         wp_message_unpack(&wakepath__store__source__descriptor, raw->data, raw->size, "source", err);
     if (!message)
-        return -EBADMSG;
+        return -errno;
     const Wakepath__Store__Source *m = (const Wakepath__Store__Source *)message;
     wp_json_array(json, "sources");
     for (size_t i = 0; i < m->n_processes; i++) {

@@ -69,15 +69,18 @@ int wp_tool_compact(struct wp_tool *tool, struct wp_error *err)
         rc = wp_tool_releases(tool, &releases, &count, err);
     for (size_t i = 0; !rc && i < count; i++) {
         struct work work = {.rule = tool->flags & WP_TOOL_ROLL_UP ? &rule : NULL, .err = err};
-        rc = wp_tool_release_is_there(tool, releases[i], err);
-        if (!rc)
-            rc = wp_store_update(tool->store, releases[i], compact_release, &work, err);
-        if (!rc && rows) {
+        int one = wp_tool_release_is_there(tool, releases[i], err);
+        if (!one)
+            one = wp_store_update(tool->store, releases[i], compact_release, &work, err);
+        rc = wp_tool_pass_over(tool, one, err);
+        if (one)
+            continue;
+        if (rows) {
             struct json_object *row = wp_json_add_row(rows);
             wp_json_put_text(row, "release", releases[i]);
             wp_json_put_number(row, "keys_before", work.before);
             wp_json_put_number(row, "keys_after", work.after);
-        } else if (!rc) {
+        } else {
             wp_buffer_printf(&tool->out, "%s: %llu keys, %llu before\n", releases[i], (unsigned long long)work.after,
                 (unsigned long long)work.before);
         }

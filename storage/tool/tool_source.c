@@ -65,7 +65,7 @@ static int list_mapped(struct wp_txn *txn, struct job *job)
         rc = wp_txn_get(txn, keys[i], WP_VALUE_SOURCEMAP, &raw, job->err);
         if (!rc &&
             !(m = wp_message_unpack(&wakepath__store__source_map__descriptor, raw.data, raw.size, keys[i], job->err)))
-            rc = -EBADMSG;
+            rc = -errno;
         if (!rc)
             rc = take_files(job, (const Wakepath__Store__SourceMap *)m);
         if (m)

@@ -265,7 +265,7 @@ static int gather_references(struct wp_txn *txn, struct references *refs, struct
             m = (Wakepath__Store__Source *)wp_message_unpack(
                 &wakepath__store__source__descriptor, bytes.data, bytes.size, "source", err);
         if (!rc)
-            rc = m ? add_references(refs, m) : -EBADMSG;
+            rc = m ? add_references(refs, m) : -errno;
         if (m)
             wakepath__store__source__free_unpacked(m, NULL);
         wp_buffer_fini(&bytes);

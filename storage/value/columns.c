@@ -63,6 +63,30 @@ int wp_message_pack(const ProtobufCMessage *message, struct wp_buffer *out, stru
     return 0;
 }
 
+/* An allocator that knows whether it had nothing to give: the parser does not tell that from a bad message. */
+struct counted {
+    ProtobufCAllocator *from; /* NULL: malloc(3) */
+    bool has_failed;
+};
+
+static void *counted_alloc(void *context, size_t size)
+{
+    struct counted *counted = context;
+    const ProtobufCAllocator *from = counted->from;
+    void *piece = from ? from->alloc(from->allocator_data, size) : malloc(size ? size : 1);
+    counted->has_failed |= !piece;
+    return piece;
+}
+
+static void counted_free(void *context, void *piece)
+{
+    const ProtobufCAllocator *from = ((struct counted *)context)->from;
+    if (from)
+        from->free(from->allocator_data, piece);
+    else
+        free(piece);
+}
+
 ProtobufCMessage *wp_message_unpack(
     const ProtobufCMessageDescriptor *type, const uint8_t *bytes, size_t size, const char *what, struct wp_error *err)
 {
@@ -72,11 +96,18 @@ ProtobufCMessage *wp_message_unpack(
 ProtobufCMessage *wp_message_unpack_by(ProtobufCAllocator *allocator, const ProtobufCMessageDescriptor *type,
     const uint8_t *bytes, size_t size, const char *what, struct wp_error *err)
 {
+    struct counted counted = {.from = allocator};
+    ProtobufCAllocator counting = {counted_alloc, counted_free, &counted};
     ProtobufCMessage *message = NULL;
+    int rc = 0;
     if (size > WP_MESSAGE_LIMIT)
-        wp_error_set(err, -EFBIG, "%s: %zu bytes are over the limit of %u", what, size, WP_MESSAGE_LIMIT);
-    else if (!(message = protobuf_c_message_unpack(type, allocator, size, bytes)))
-        wp_error_set(err, -EBADMSG, "%s: not a protobuf message of type %s", what, type->name);
+        rc = wp_error_set(err, -EFBIG, "%s: %zu bytes are over the limit of %u", what, size, WP_MESSAGE_LIMIT);
+    else if (!(message = protobuf_c_message_unpack(type, &counting, size, bytes)) && counted.has_failed)
+        rc = wp_error_set(err, -ENOMEM, "out of memory for a %s of %zu bytes", what, size);
+    else if (!message)
+        rc = wp_error_set(err, -EBADMSG, "%s: not a protobuf message of type %s", what, type->name);
+    if (rc)
+        errno = -rc;
     return message;
 }
 

@@ -33,7 +33,8 @@ void wp_columns_fini(struct wp_columns *columns);
 #define WP_MESSAGE_LIMIT (256u << 20) /* bytes of a packed message */
 /* Appends the packed message. -ENOMEM; -EFBIG over WP_MESSAGE_LIMIT. */
 int wp_message_pack(const ProtobufCMessage *message, struct wp_buffer *out, struct wp_error *err);
-/* NULL with an error that names `what`: not a message of this kind. Free with protobuf_c_message_free_unpacked. */
+/* NULL with an error that names `what`, and errno: EBADMSG, not a message of this kind; EFBIG; ENOMEM. Free with
+ * protobuf_c_message_free_unpacked. */
 ProtobufCMessage *wp_message_unpack(
     const ProtobufCMessageDescriptor *type, const uint8_t *bytes, size_t size, const char *what, struct wp_error *err);
 /* The same with memory of that allocator. */

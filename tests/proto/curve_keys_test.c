@@ -6,6 +6,7 @@
 #include "proto/peers.h"
 #include "proto/refusals.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -99,6 +100,46 @@ static void files(void **state)
     assert_int_equal(mode_of(in(*state, "web-1.key")), 0600);
     same.name = "../evil";
     assert_int_equal(wp_key_files_write(&same, &other, &err), -EINVAL);
+}
+
+static unsigned entries(const char *folder)
+{
+    unsigned count = 0;
+    DIR *dir = opendir(folder);
+    assert_non_null(dir);
+    for (struct dirent *entry; (entry = readdir(dir));)
+        count += entry->d_name[0] != '.';
+    closedir(dir);
+    return count;
+}
+
+/* No half of a pair is left alone, and none beside the half of another pair. */
+static void both_or_neither(void **state)
+{
+    struct wp_key_pair pair, other, again;
+    struct wp_error err = {0};
+    make(*state, "a", WP_KEY_OF_NONE, &pair);
+    assert_int_equal(unlink(in(*state, "a.pub")), 0);
+    assert_int_equal(mkdir(in(*state, "a.pub"), 0700), 0);
+    assert_int_equal(wp_key_pair_make(&other, &err), 0);
+    assert_int_equal(
+        wp_key_files_write(&(struct wp_key_files){*state, "a", WP_KEY_OF_NONE, NULL, true}, &other, &err), -EISDIR);
+    assert_int_equal(wp_key_pair_read(&again, in(*state, "a.key"), &err), 0);
+    assert_string_equal(again.secret_key, pair.secret_key);
+    assert_int_equal(entries(*state), 2);
+    assert_int_equal(rmdir(in(*state, "a.pub")), 0);
+    assert_int_equal(unlink(in(*state, "a.key")), 0);
+    bool is_root = !geteuid();
+    assert_int_equal(chown(*state, is_root ? 65534 : geteuid(), (gid_t)-1), 0);
+    assert_int_equal(chmod(*state, 0300), 0); /* files can be made, but the folder cannot be synced */
+    if (is_root)
+        assert_int_equal(seteuid(65534), 0);
+    int rc = wp_key_files_write(&(struct wp_key_files){*state, "b", WP_KEY_OF_NONE, NULL, false}, &other, &err);
+    if (is_root)
+        assert_int_equal(seteuid(0), 0);
+    assert_int_equal(chmod(*state, 0700), 0);
+    assert_int_equal(rc, -EACCES);
+    assert_int_equal(entries(*state), 0);
 }
 
 static void secrecy(void **state)
@@ -299,6 +340,7 @@ static void sessions(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test_setup_teardown(files, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(both_or_neither, set_up, tear_down),
         cmocka_unit_test_setup_teardown(secrecy, set_up, tear_down), cmocka_unit_test(lines),
         cmocka_unit_test_setup_teardown(reloads, set_up, tear_down), cmocka_unit_test(rates), cmocka_unit_test(reasons),
         cmocka_unit_test(sessions)};

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "proto/session.h"
+#include "proto/wakepath.pb-c.h"
 
 #include <errno.h>
 #include <setjmp.h>
@@ -118,13 +119,24 @@ static void refusals(void **state)
     char longest[400];
     memset(longest, 'a', sizeof(longest) - 1);
     longest[sizeof(longest) - 1] = 0;
-    hello = example();
-    hello.hostname = longest;
-    assert_int_equal(decode(&hello, &err), -EINVAL);
-    hello = example();
-    hello.labels[0].value = longest;
-    assert_int_equal(decode(&hello, &err), -EINVAL);
     struct wp_hello came;
+    for (unsigned i = 0; i < 2; i++) { /* neither is said, and neither is taken from who says it */
+        struct wp_buffer none = {0};
+        uint8_t bytes[1024];
+        Wakepath__Wire__Label label = WAKEPATH__WIRE__LABEL__INIT, *labels = &label;
+        Wakepath__Wire__Hello m = WAKEPATH__WIRE__HELLO__INIT;
+        hello = example();
+        *(i ? &hello.labels[0].value : &hello.hostname) = longest;
+        assert_int_equal(wp_hello_encode(&hello, &none, &err), -EINVAL);
+        assert_int_equal(none.size, 0);
+        *(i ? &label.value : &m.hostname) = longest;
+        m.wire_major = WP_WIRE_MAJOR;
+        m.host = m.session = (ProtobufCBinaryData){16, hello.host};
+        m.n_labels = 1;
+        m.labels = &labels;
+        assert_int_equal(wp_hello_decode(&came, bytes, wakepath__wire__hello__pack(&m, bytes), &err), -EINVAL);
+        assert_non_null(strstr(err.text, "too long"));
+    }
     assert_int_equal(wp_hello_decode(&came, (const uint8_t *)"\xff\xff\xff", 3, &err), -EINVAL);
     assert_int_equal(wp_hello_decode(&came, (const uint8_t *)"", 0, &err), -EPROTONOSUPPORT); /* version 0 */
 }

@@ -130,7 +130,7 @@ class Ruin(StoreCase):
         self.assertTrue(os.path.exists(out + "/index.html"))
 
     def test_a_cut_release_is_not_told_as_copied(self):
-        """Of two releases the first is cut: a backup names the other one only, and a dump in JSON is whole."""
+        """Of two releases the first is cut: a backup and compact name the other one only, and a dump in JSON is whole."""
         self.put(self.whole[:3 * PAGE])
         names = sorted(os.listdir(self.root))
         self.assertEqual(names[0], "v1", names)
@@ -139,6 +139,9 @@ class Ruin(StoreCase):
         self.assertEqual((done.returncode, done.stdout.split()), (1, names[1:]))
         done = self.ends(self.root, "wakepath-store", "dump", self.root, "--json")
         self.assertEqual([row["release"] for row in json.loads(done.stdout)], names[1:])
+        done = self.ends(self.root, "wakepath-store", "compact", self.root, "--json")
+        self.assertEqual((done.returncode, [row["release"] for row in json.loads(done.stdout)]), (1, names[1:]))
+        self.assertIn("v1", done.stderr)
 
     def compacted(self):
         """The file without free pages: every one is in use."""

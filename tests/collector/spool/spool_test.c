@@ -492,7 +492,12 @@ static void left_over(void **state)
     for (int i = 0; i < 5; i++)
         assert_int_equal(put(f, 20), 0);
     struct wp_bye bye = {.last_seq = 5, .events = 9, .dropped = 1}, found;
+    uint64_t before = wp_spool_session_bytes(f->session);
     assert_int_equal(wp_spool_session_set_bye(f->session, &bye, &err), 0);
+    uint64_t with_bye = wp_spool_session_bytes(f->session);
+    assert_true(with_bye > before);
+    assert_int_equal(wp_spool_session_set_bye(f->session, &bye, &err), 0); /* in place of the first */
+    assert_int_equal(wp_spool_session_bytes(f->session), with_bye);
     close_spool(f);
     struct wp_hello hello = f->hello;
     hello.session[0] ^= 1;
@@ -501,6 +506,7 @@ static void left_over(void **state)
     struct wp_spool_session *old = wp_spool_backlog(f->spool);
     assert_non_null(old);
     assert_int_equal(wp_spool_session_last(old), 5);
+    assert_int_equal(wp_spool_session_bytes(old), with_bye);
     wp_spool_session_bye(old, &found);
     assert_int_equal(found.events, 9);
     wp_spool_remove(f->spool, old);
