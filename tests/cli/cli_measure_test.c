@@ -19,6 +19,8 @@
 
 #include <cmocka.h>
 
+#include "tests/skipped.h"
+
 static char folder[] = "/var/tmp/wakepath-test-XXXXXX";
 static const char script[] =
     "cd %s && mkdir repo && cd repo && git init -q -b main . && git config user.name 'A\033[1m' && git config "
@@ -117,6 +119,24 @@ static void checks_out_without_a_trace_in_the_repository(void **state)
     wp_revisions_fini(&list);
 }
 
+/* As `sudo wakepath measure` in a user's repository: git refuses those of others, and a build must not run as root. */
+static void a_tree_belongs_to_who_owns_the_repository(void **state)
+{
+    struct wp_revisions list = {0};
+    struct wp_error err = {0};
+    char repository[512], tree[512];
+    (void)state;
+    if (geteuid())
+        WP_SKIP("only root can give a repository away");
+    snprintf(repository, sizeof(repository), "%s", in_folder("theirs"));
+    snprintf(tree, sizeof(tree), "%s", in_folder("their-tree"));
+    assert_int_equal(run("cd %s && chmod 755 . && cp -r repo theirs && chown -R 65534:65534 theirs", folder), 0);
+    assert_int_equal(wp_revisions_add(&list, repository, "v1.0", &err), 0);
+    assert_int_equal(wp_work_tree_make(tree, repository, &list.items[0], &err), 0);
+    assert_int_equal(run("cd %s/their-tree && test \"$(stat -c %%u n . .git | sort -u)\" = 65534", folder), 0);
+    wp_revisions_fini(&list);
+}
+
 static const char commit[] = "0123456789012345678901234567890123456789";
 
 static void the_log_goes_on_where_it_ended(void **state)
@@ -182,8 +202,9 @@ int main(void)
         cmocka_unit_test(refuses_what_git_does_not_know),
         cmocka_unit_test(bisects_between_an_ancestor_and_its_descendant),
         cmocka_unit_test(checks_out_without_a_trace_in_the_repository),
+        cmocka_unit_test(a_tree_belongs_to_who_owns_the_repository),
         cmocka_unit_test(the_log_goes_on_where_it_ended),
         cmocka_unit_test(odds_name_the_nearer_sample),
     };
-    return cmocka_run_group_tests(tests, make_repository, remove_repository);
+    return wp_exit_status(cmocka_run_group_tests(tests, make_repository, remove_repository));
 }
