@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "aggregator/account/aggregate.h"
 
+#include "aggregator/account/aggregate_body.h"
+#include "aggregator/account/aggregate_delta.h"
 #include "aggregator/account/detached.h"
 #include "aggregator/account/exemplar_sample.h"
 #include "aggregator/account/mates.h"
@@ -23,21 +25,11 @@
 #define EXEMPLARS                                                                                                      \
     8u /* sessions that keep one for an aggregate; only one is stored in the end, and each takes megabytes */
 
-static const char *const limit_names[WP_LIMITS] = {
-    "depth", "width", "budget", "history", "shards", "join", "late sample", "loop"};
-
-_Static_assert(WP_LIMITS <= WP_FLEET_LIMITS, "a fleet counts them all");
-
-const char *wp_limit_name(enum wp_limit limit)
-{
-    return limit_names[limit];
-}
-
 static void take_crossed(void *context, const struct wp_crossed *crossed)
 {
     struct wp_aggregate *aggregate = context;
     uint64_t times = crossed->times ? crossed->times : 1;
-    wp_report_edge(aggregate->report, crossed->from, crossed->to,
+    wp_report_edge(aggregate->delta.report, crossed->from, crossed->to,
         &(struct wp_report_edge){.messages = times,
             .waited_ns = wp_times(crossed->waited_ns, times),
             .transit_ns = wp_times(crossed->transit_ns, times),
@@ -56,7 +48,7 @@ static void take_limit(void *context, enum wp_limit limit, uint64_t count, uint6
 
 static uint32_t *exemplars_of(struct wp_aggregate *aggregate)
 {
-    return &aggregate->fleet->exemplars[__builtin_ctzll(aggregate->bit)];
+    return &aggregate->fleet->exemplars[__builtin_ctzll(aggregate->id.bit)];
 }
 
 /* The first sessions that have something to keep do. */
@@ -73,7 +65,8 @@ static bool keeps_exemplar(struct wp_aggregate *aggregate)
 static void tell_activity(struct wp_aggregate *aggregate)
 {
     uint64_t offset_ns = (uint64_t)aggregate->real_offset_ns;
-    wp_report_activity(aggregate->report, aggregate->active_from_ns + offset_ns, aggregate->active_to_ns + offset_ns);
+    wp_report_activity(
+        aggregate->delta.report, aggregate->active_from_ns + offset_ns, aggregate->active_to_ns + offset_ns);
     aggregate->active_from_ns = aggregate->active_to_ns = 0;
 }
 
@@ -146,10 +139,10 @@ static uint64_t first_slice(struct wp_aggregate *aggregate, const struct wp_thre
 static struct wp_mates mates_of(const struct wp_aggregate *aggregate)
 {
     return (struct wp_mates){.timeline = aggregate->timeline,
-        .report = aggregate->report,
-        .bit = aggregate->bit,
-        .taken = wp_taken_mark(aggregate->bit),
-        .slept = wp_taken_sleep_mark(aggregate->bit),
+        .report = aggregate->delta.report,
+        .bit = aggregate->id.bit,
+        .taken = wp_taken_mark(aggregate->id.bit),
+        .slept = wp_taken_sleep_mark(aggregate->id.bit),
         .is_progress = aggregate->view == WP_VIEW_PROGRESS};
 }
 
@@ -173,7 +166,7 @@ static struct part part_of(
     struct part part = {.slice = slice,
         .from_ns = slice->out_ns > from ? slice->out_ns : from,
         .to_ns = until_ns,
-        .is_base = aggregate->timeline->identities[slice->identity].aggregates & aggregate->bit,
+        .is_base = aggregate->timeline->identities[slice->identity].aggregates & aggregate->id.bit,
         .is_known = sleep_is_ready(aggregate, index, ordinal, until_ns, is_final)};
     if (!part.is_known) { /* whom it started may yet wake it */
         part.is_base = part.is_base && is_final && is_unended(aggregate, slice, until_ns);
@@ -201,7 +194,7 @@ static void account_part(struct wp_aggregate *aggregate, uint32_t thread, uint64
 {
     if (part->idle_ns) {
         struct wp_mates mates = mates_of(aggregate);
-        aggregate->has_news |= wp_mates_tell_idle(&mates, part->slice->identity, part->idle_ns);
+        aggregate->delta.has_news |= wp_mates_tell_idle(&mates, part->slice->identity, part->idle_ns);
     }
     if (part->is_known && part->from_ns == part->slice->out_ns)
         wp_exemplar_sample_wait(aggregate, thread, part->slice);
@@ -257,11 +250,11 @@ static void count_detached(struct wp_aggregate *aggregate, uint64_t until_ns, bo
         return;
     uint64_t ns = wp_detached_between(aggregate, aggregate->detached_ns, to_ns, oldest_ns);
     struct wp_mates mates = mates_of(aggregate);
-    aggregate->has_news |= wp_mates_tell(&mates, aggregate->detached_ns, to_ns, is_final);
+    aggregate->delta.has_news |= wp_mates_tell(&mates, aggregate->detached_ns, to_ns, is_final);
     aggregate->detached_ns = to_ns;
-    aggregate->has_news |= ns != 0;
+    aggregate->delta.has_news |= ns != 0;
     if (ns)
-        wp_report_detached(aggregate->report, ns);
+        wp_report_detached(aggregate->delta.report, ns);
 }
 
 /* --- an epoch, step by step --- */
@@ -389,86 +382,14 @@ void wp_aggregate_set_base(struct wp_aggregate *aggregate, uint32_t thread, uint
             aggregate->base[i].until_ns = until_ns;
 }
 
-void wp_aggregate_set_resumed(struct wp_aggregate *aggregate, uint64_t resolved_ns)
+void wp_aggregate_begin_base(struct wp_aggregate *aggregate, uint64_t from_ns)
 {
-    aggregate->detached_ns = wp_detached_until(resolved_ns, aggregate->history_ns);
+    for (uint32_t i = 0; i < aggregate->base_count; i++)
+        if (!aggregate->base[i].until_ns)
+            aggregate->base[i].until_ns = from_ns;
 }
 
-/* --- deltas --- */
-
-void wp_aggregate_skip_counts(struct wp_aggregate *aggregate, const uint64_t *drops)
-{
-    for (unsigned kind = 0; kind < WP_EVENT_KINDS; kind++) {
-        aggregate->counted_events[kind] = aggregate->timeline->counts.events[kind];
-        aggregate->counted_drops[kind] = drops[kind];
-    }
-}
-
-void wp_aggregate_skip_time(struct wp_aggregate *aggregate, uint64_t until_ns)
-{
-    memset(aggregate->limits, 0, sizeof(aggregate->limits));
-    aggregate->window_until_ns = aggregate->paused_until_ns = until_ns;
-    aggregate->paused_ns = 0;
-    wp_exemplar_clear(&aggregate->exemplar);
-    wp_exemplar_sample_clear(&aggregate->sampled);
-    wp_aggregate_drop_closed(aggregate);
-    wp_aggregate_next_delta(aggregate);
-}
-
-/* Reports what was left out in [from, until). */
-static void tell_left_out(struct wp_aggregate *aggregate, const struct wp_drop_spans *spans, const char *what,
-    uint64_t from_ns, uint64_t until_ns)
-{
-    uint64_t ns = spans ? wp_drop_spans_overlap(spans, from_ns, until_ns) : 0;
-    if (ns)
-        wp_report_limit(aggregate->report, what, wp_drop_spans_begun(spans, from_ns, until_ns), ns);
-}
-
-static void close_window(struct wp_aggregate *aggregate, uint64_t from_ns, uint64_t until_ns)
-{
-    uint64_t window = until_ns - from_ns, paused = aggregate->paused_ns;
-    tell_left_out(aggregate, aggregate->paused, "overhead: no events", from_ns, until_ns);
-    tell_left_out(aggregate, aggregate->shed, "overhead: fewer stacks", from_ns, until_ns);
-    wp_report_window(aggregate->report, window - (paused < window ? paused : window), window);
-    aggregate->paused_ns = 0;
-}
-
-void wp_aggregate_close_delta(struct wp_aggregate *aggregate, const uint64_t *drops, uint64_t until_ns)
-{
-    const struct wp_timeline *timeline = aggregate->timeline;
-    wp_line_sums_flush(&aggregate->lines, &aggregate->tree, aggregate->report);
-    wp_report_host(aggregate->report, aggregate->hostname);
-    for (unsigned kind = 0; kind < WP_EVENT_KINDS; kind++) {
-        uint64_t events = timeline->counts.events[kind] - aggregate->counted_events[kind];
-        uint64_t dropped = drops[kind] - aggregate->counted_drops[kind];
-        if (events || dropped)
-            wp_report_events(aggregate->report, wp_event_kind_name(kind), events, dropped);
-        aggregate->counted_events[kind] += events;
-        aggregate->counted_drops[kind] += dropped;
-    }
-    if (!aggregate->window_until_ns)
-        aggregate->window_until_ns = timeline->start_ns;
-    if (until_ns > aggregate->window_until_ns) {
-        close_window(aggregate, aggregate->window_until_ns, until_ns);
-        aggregate->window_until_ns = until_ns;
-    }
-    for (unsigned i = 0; i < WP_LIMITS; i++) {
-        const struct wp_fleet_limit *bit = &aggregate->limits[i];
-        if (bit->count)
-            wp_report_limit(aggregate->report, limit_names[i], bit->count, bit->ns);
-        aggregate->fleet->limits[i].count += bit->count;
-        aggregate->fleet->limits[i].ns += bit->ns;
-    }
-    memset(aggregate->limits, 0, sizeof(aggregate->limits));
-}
-
-void wp_aggregate_next_delta(struct wp_aggregate *aggregate)
-{
-    wp_report_clear(aggregate->report);
-    wp_line_sums_clear(&aggregate->lines);
-    aggregate->has_news = false;
-    wp_sample_sums_next_delta(aggregate);
-}
+/* --- life --- */
 
 static void set_sinks(struct wp_aggregate *aggregate)
 {
@@ -486,35 +407,86 @@ static void set_sinks(struct wp_aggregate *aggregate)
         (struct wp_sink){.other_path = wp_other_paths_take, .context = aggregate, .shares = true, .asks = true};
 }
 
-int wp_aggregate_init(
-    struct wp_aggregate *aggregate, struct wp_fleet *fleet, uint32_t home, uint32_t number, int64_t real_offset_ns)
+/* How the session's reports are filed depends on what they are recorded and explained with. */
+static int name_bucket(
+    struct wp_aggregate_id *id, const struct wp_explain_options *explain, const struct wp_aggregate_options *options)
 {
-    uint64_t bit = (uint64_t)1 << number;
-    *aggregate = (struct wp_aggregate){.bit = bit,
-        .fleet = fleet,
-        .home = home,
-        .timeline = fleet->hosts[home].timeline,
-        .followed = &fleet->followed[number],
-        .real_offset_ns = real_offset_ns,
-        .history_ns = 10 * WP_NS_PER_S,
-        .reach_ns = 10 * WP_NS_PER_S};
-    snprintf(aggregate->name, sizeof(aggregate->name), "%s", fleet->names[number]);
-    snprintf(aggregate->release, sizeof(aggregate->release), "%s", fleet->releases[number]);
-    aggregate->hostname = strdup(fleet->hosts[home].hostname);
-    aggregate->report = wp_report_create();
-    if (!aggregate->hostname || !aggregate->report || wp_pathtree_init(&aggregate->tree) ||
-        wp_transactions_init(&aggregate->transactions) ||
-        !(aggregate->explainer = wp_explainer_create(fleet, home, &aggregate->tree, bit)) ||
-        wp_exemplar_init(&aggregate->exemplar, fleet, home, &aggregate->tree, bit)) {
-        wp_aggregate_fini(aggregate);
+    const struct wp_bucket bucket = {.selector = options->selector,
+        .sample_period_ns = options->sample_period_ns,
+        .depth = explain->depth,
+        .width = explain->width,
+        .fit_ns = explain->fit_ns,
+        .history_ns = options->history_ns,
+        .join_ns = explain->join_ns,
+        .late_sample_ns = options->late_sample_ns};
+    id->bucket_facts = calloc(WP_BUCKET_FACTS, sizeof(*id->bucket_facts));
+    if (!id->bucket_facts)
         return -ENOMEM;
-    }
-    set_sinks(aggregate);
+    wp_bucket_facts(id->bucket_facts, id->name, &bucket);
+    wp_bucket_name(id->bucket, id->bucket_facts);
     return 0;
 }
 
-void wp_aggregate_fini(struct wp_aggregate *aggregate)
+static void set_explain_options(struct wp_explain_options *to, const struct wp_aggregate_options *options)
 {
+    const struct wp_explain_options *from = &options->explain;
+    to->origin_ns = options->reach_ns / 2;
+    to->chunk_ns = from->chunk_ns ? from->chunk_ns : to->chunk_ns;
+    to->fit_ns = from->fit_ns ? from->fit_ns : to->fit_ns;
+    to->join_ns = from->join_ns ? from->join_ns : to->join_ns;
+    to->depth = from->depth ? from->depth : to->depth;
+    to->width = from->width ? from->width : to->width;
+    to->budget = from->budget ? from->budget : to->budget;
+}
+
+static int make_parts(struct wp_aggregate *aggregate, const struct wp_aggregate_options *options)
+{
+    struct wp_fleet *fleet = options->fleet;
+    struct wp_aggregate_id *id = &aggregate->id;
+    snprintf(id->name, sizeof(id->name), "%s", fleet->names[options->number]);
+    snprintf(id->release, sizeof(id->release), "%s", fleet->releases[options->number]);
+    aggregate->hostname = strdup(fleet->hosts[options->home].hostname);
+    aggregate->delta.report = wp_report_create();
+    if (!aggregate->hostname || !aggregate->delta.report || wp_pathtree_init(&aggregate->tree) ||
+        wp_transactions_init(&aggregate->transactions) ||
+        !(aggregate->explainer = wp_explainer_create(fleet, options->home, &aggregate->tree, id->bit)) ||
+        wp_exemplar_init(&aggregate->exemplar, fleet, options->home, &aggregate->tree, id->bit))
+        return -ENOMEM;
+    struct wp_explain_options *explain = wp_explainer_options(aggregate->explainer);
+    set_explain_options(explain, options);
+    return name_bucket(id, explain, options);
+}
+
+struct wp_aggregate *wp_aggregate_create(const struct wp_aggregate_options *options)
+{
+    struct wp_aggregate *aggregate = malloc(sizeof(*aggregate));
+    if (!aggregate)
+        return NULL;
+    *aggregate = (struct wp_aggregate){.id.bit = (uint64_t)1 << options->number,
+        .fleet = options->fleet,
+        .home = options->home,
+        .timeline = options->fleet->hosts[options->home].timeline,
+        .followed = &options->fleet->followed[options->number],
+        .real_offset_ns = options->real_offset_ns,
+        .history_ns = options->history_ns,
+        .reach_ns = options->reach_ns,
+        .sampled.timebox_s = options->timebox_s,
+        .uncertain = options->uncertain,
+        .uncertain_context = options->uncertain_context,
+        .paused = options->paused,
+        .shed = options->shed};
+    if (make_parts(aggregate, options)) {
+        wp_aggregate_destroy(aggregate);
+        return NULL;
+    }
+    set_sinks(aggregate);
+    return aggregate;
+}
+
+void wp_aggregate_destroy(struct wp_aggregate *aggregate)
+{
+    if (!aggregate)
+        return;
     if (aggregate->has_exemplar)
         --*exemplars_of(aggregate);
     wp_aggregate_drop_closed(aggregate);
@@ -525,20 +497,21 @@ void wp_aggregate_fini(struct wp_aggregate *aggregate)
     wp_line_sums_fini(&aggregate->lines);
     wp_explainer_destroy(aggregate->explainer);
     wp_pathtree_fini(&aggregate->tree);
-    wp_report_destroy(aggregate->report);
+    wp_report_destroy(aggregate->delta.report);
     free(aggregate->hostname);
-    free(aggregate->bucket_facts);
+    free(aggregate->id.bucket_facts);
     wp_sample_sums_fini(&aggregate->sample_sums);
     free(aggregate->base);
     wp_other_paths_fini(aggregate);
-    *aggregate = (struct wp_aggregate){0};
+    free(aggregate);
 }
 
-void wp_aggregate_drop_closed(struct wp_aggregate *aggregate)
+const struct wp_aggregate_id *wp_aggregate_id(const struct wp_aggregate *aggregate)
 {
-    for (uint32_t i = 0; i < aggregate->closed_count; i++)
-        wp_report_destroy(aggregate->closed[i].report);
-    free(aggregate->closed);
-    aggregate->closed = NULL;
-    aggregate->closed_count = 0;
+    return &aggregate->id;
+}
+
+void wp_aggregate_set_view(struct wp_aggregate *aggregate, enum wp_selector_view view)
+{
+    aggregate->view = view;
 }

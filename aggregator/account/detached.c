@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "aggregator/account/detached.h"
 
-#include "aggregator/account/aggregate_types.h"
+#include "aggregator/account/aggregate_body.h"
 #include "aggregator/timeline/slices.h"
 #include "aggregator/timeline/taken.h"
 #include "aggregator/timeline/timeline.h"
 
 static bool is_of_interest(const struct wp_aggregate *aggregate, uint32_t identity)
 {
-    return aggregate->timeline->identities[identity].aggregates & aggregate->bit;
+    return aggregate->timeline->identities[identity].aggregates & aggregate->id.bit;
 }
 
 /* The work is distinguished from that (mates.h). */
 static bool is_mate(const struct wp_aggregate *aggregate, uint32_t identity)
 {
-    return aggregate->timeline->identities[identity].mates & aggregate->bit;
+    return aggregate->timeline->identities[identity].mates & aggregate->id.bit;
 }
 
 /* Work of a base path is its own, and the recorder's is the cost of recording. */
 static bool can_be_detached(const struct wp_aggregate *aggregate, const struct wp_slice *slice)
 {
-    return slice->in_ns && !(slice->taken & wp_taken_mark(aggregate->bit)) &&
+    return slice->in_ns && !(slice->taken & wp_taken_mark(aggregate->id.bit)) &&
         !is_of_interest(aggregate, slice->identity) && !is_mate(aggregate, slice->identity) &&
         !wp_is_recorder(aggregate->timeline, slice->identity);
 }

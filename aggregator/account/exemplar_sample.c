@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "aggregator/account/exemplar_sample.h"
 
+#include "aggregator/account/aggregate_body.h"
 #include "aggregator/account/piece_list.h"
 #include "common/array.h"
 #include "common/clock.h"
@@ -101,7 +102,7 @@ static int show(struct wp_aggregate *aggregate, struct view *view, struct wp_buf
     const struct wp_exemplar_window *window = view->window;
     uint64_t end_ns = start_of(aggregate, window) + window->length_ns;
     struct wp_exemplar exemplar;
-    int rc = wp_exemplar_init(&exemplar, aggregate->fleet, aggregate->home, &aggregate->tree, aggregate->bit);
+    int rc = wp_exemplar_init(&exemplar, aggregate->fleet, aggregate->home, &aggregate->tree, aggregate->id.bit);
     if (rc)
         return rc;
     exemplar.row_limit = view->row_limit;

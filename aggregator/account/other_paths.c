@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "aggregator/account/other_paths.h"
 
+#include "aggregator/account/aggregate_body.h"
 #include "aggregator/account/sample_sums.h"
 #include "aggregator/timeline/taken.h"
 #include "common/array.h"
@@ -89,7 +90,7 @@ static void follow_next(struct wp_aggregate *aggregate, const struct wp_sink *si
     wp_intervals_sort(aggregate->followed);
     if (merged.host == aggregate->home && sink->marks)
         wp_slices_followed(
-            &aggregate->timeline->threads[merged.thread], merged.start_ns, merged.end_ns, aggregate->bit);
+            &aggregate->timeline->threads[merged.thread], merged.start_ns, merged.end_ns, aggregate->id.bit);
     follow(aggregate, &merged, sink);
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "aggregator/account/sample_sums.h"
 
+#include "aggregator/account/aggregate_body.h"
 #include "aggregator/peer/shard_peers.h"
 #include "common/array.h"
 #include "storage/report/report_series.h"
@@ -20,9 +21,10 @@ static uint32_t report_node(struct wp_aggregate *aggregate, uint32_t node)
         const struct wp_node *from = &aggregate->tree.nodes[node];
         const struct wp_path_frame *info = &aggregate->tree.frames[from->frame];
         const struct wp_intern *strings = aggregate->tree.strings;
-        uint32_t frame = wp_report_frame(
-            aggregate->report, info->style, wp_intern_text(strings, info->name), wp_intern_text(strings, info->object));
-        sums->report_nodes[node] = wp_report_child(aggregate->report, report_node(aggregate, from->parent), frame);
+        uint32_t frame = wp_report_frame(aggregate->delta.report, info->style, wp_intern_text(strings, info->name),
+            wp_intern_text(strings, info->object));
+        sums->report_nodes[node] =
+            wp_report_child(aggregate->delta.report, report_node(aggregate, from->parent), frame);
     }
     return sums->report_nodes[node];
 }
@@ -51,7 +53,8 @@ static uint32_t process_row(struct wp_aggregate *aggregate, const struct wp_laye
     struct wp_shard_process foreign;
     if (layer->host == WP_LAYER_FOREIGN)
         return wp_shards_process(aggregate->fleet->shards, layer->process, &foreign)
-            ? wp_report_process(aggregate->report, foreign.hostname, foreign.comm, foreign.pid, foreign.start_real_ns)
+            ? wp_report_process(
+                  aggregate->delta.report, foreign.hostname, foreign.comm, foreign.pid, foreign.start_real_ns)
             : UINT32_MAX;
     const struct wp_fleet_host *there = &aggregate->fleet->hosts[layer->host];
     struct wp_process_row *row = row_of_process(aggregate, layer);
@@ -59,11 +62,11 @@ static uint32_t process_row(struct wp_aggregate *aggregate, const struct wp_laye
     if (!row)
         return UINT32_MAX;
     if (p->is_grouped)
-        return wp_report_process(aggregate->report, there->hostname, WP_REPORT_OTHERS, 0, 0);
+        return wp_report_process(aggregate->delta.report, there->hostname, WP_REPORT_OTHERS, 0, 0);
     if (!row->row || row->comm != p->comm) {
         row->comm = p->comm;
         row->row = 1 +
-            wp_report_process(aggregate->report, there->hostname,
+            wp_report_process(aggregate->delta.report, there->hostname,
                 wp_dictionary_string(there->timeline->dictionary, p->comm), p->pid,
                 p->start_ns ? p->start_ns + (uint64_t)there->real_offset_ns : 0);
     }
@@ -105,9 +108,9 @@ static void count_processes(struct wp_aggregate *aggregate, const struct share *
         if (j < i)
             continue;
         bool runs = share->is_run && has_same_row(aggregate, layer, &share->layers[share->count - 1]);
-        wp_report_process_add(aggregate->report, process_row(aggregate, layer), share->ns, runs ? share->ns : 0);
+        wp_report_process_add(aggregate->delta.report, process_row(aggregate, layer), share->ns, runs ? share->ns : 0);
         if (is_grouped(aggregate, layer))
-            wp_report_limit(aggregate->report, "processes", share->times, share->ns);
+            wp_report_limit(aggregate->delta.report, "processes", share->times, share->ns);
     }
 }
 
@@ -127,7 +130,7 @@ struct wp_sample_sums_slot {
 
 static void empty(struct wp_aggregate *aggregate, struct wp_sample_sums_slot *slot)
 {
-    wp_report_add_within(aggregate->report, report_node(aggregate, slot->node), slot->category,
+    wp_report_add_within(aggregate->delta.report, report_node(aggregate, slot->node), slot->category,
         slot->from_ns + (uint64_t)aggregate->real_offset_ns, slot->ns, slot->count);
     count_processes(aggregate, &(struct share){slot->layers, slot->layer_count, slot->is_run, slot->ns, slot->count});
     wp_line_sums_add(&aggregate->lines, &aggregate->tree, slot->node, slot->category, slot->ns, slot->is_run);
@@ -196,14 +199,15 @@ static void take_alone(struct wp_aggregate *aggregate, const struct wp_piece *pi
     uint64_t each_ns = piece->end_ns - piece->start_ns, ns = wp_times(each_ns, times);
     uint64_t start_ns = piece->start_ns + (uint64_t)aggregate->real_offset_ns, end_ns = start_ns + each_ns;
     if (start_ns >> WP_REPORT_BUCKET_SHIFT == (end_ns - 1) >> WP_REPORT_BUCKET_SHIFT)
-        wp_report_add_within(aggregate->report, node, piece->category, start_ns, ns, times);
+        wp_report_add_within(aggregate->delta.report, node, piece->category, start_ns, ns, times);
     else
         for (uint64_t i = 0; i < times; i++) /* few: one for each end of a bucket */
-            wp_report_add_at(aggregate->report, node, piece->category, start_ns, end_ns);
+            wp_report_add_at(aggregate->delta.report, node, piece->category, start_ns, end_ns);
     count_processes(aggregate, &(struct share){piece->layers, piece->layer_count, piece->is_run, ns, times});
     wp_line_sums_add(&aggregate->lines, &aggregate->tree, piece->node, piece->category, ns, piece->is_run);
     if (piece->reason)
-        wp_report_unexplained_each(aggregate->report, node, piece->reason, each_ns, times, tid_of(aggregate, piece));
+        wp_report_unexplained_each(
+            aggregate->delta.report, node, piece->reason, each_ns, times, tid_of(aggregate, piece));
 }
 
 static uint64_t uncertain_ns(const struct wp_aggregate *aggregate, const struct wp_piece *piece)
@@ -218,7 +222,7 @@ static uint64_t uncertain_ns(const struct wp_aggregate *aggregate, const struct 
 static void take_repeated(struct wp_aggregate *aggregate, const struct wp_piece *piece)
 {
     take_alone(aggregate, piece, piece->times);
-    wp_report_uncertain(aggregate->report, wp_times(uncertain_ns(aggregate, piece), piece->times));
+    wp_report_uncertain(aggregate->delta.report, wp_times(uncertain_ns(aggregate, piece), piece->times));
     if (aggregate->has_exemplar)
         aggregate->exemplar.trace->omitted += piece->times;
 }
@@ -226,7 +230,7 @@ static void take_repeated(struct wp_aggregate *aggregate, const struct wp_piece 
 void wp_sample_sums_add(void *context, const struct wp_piece *piece)
 {
     struct wp_aggregate *aggregate = context;
-    aggregate->has_news = true;
+    aggregate->delta.has_news = true;
     wp_request_pieces_add(&aggregate->requests, piece);
     if (piece->times > 1) {
         take_repeated(aggregate, piece);
@@ -236,7 +240,7 @@ void wp_sample_sums_add(void *context, const struct wp_piece *piece)
         take_alone(aggregate, piece, 1);
     uint64_t uncertain = uncertain_ns(aggregate, piece);
     if (uncertain)
-        wp_report_uncertain(aggregate->report, uncertain);
+        wp_report_uncertain(aggregate->delta.report, uncertain);
     if (aggregate->has_exemplar) {
         struct wp_piece_row row = wp_piece_row_of(piece);
         wp_exemplar_piece(&aggregate->exemplar, aggregate->path_host, aggregate->path_thread, &row);

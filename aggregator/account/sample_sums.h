@@ -6,9 +6,11 @@
  * (the same pseudo-stack, the same processes, milliseconds later): such ones are added up, and the report gets their
  * sum. Sums and counts are exact, so it cannot tell the difference.
  */
-#include "aggregator/account/aggregate_types.h"
+#include <stdbool.h>
 
 struct wp_aggregate;
+struct wp_piece;
+struct wp_sample_sums;
 
 /* Frees the sums and zeroes them; what was not flushed is in no report. Zeroed is allowed. */
 void wp_sample_sums_fini(struct wp_sample_sums *sums);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "aggregator/account/transactions.h"
 
+#include "aggregator/account/aggregate_body.h"
 #include "aggregator/account/exemplar_sample.h"
 #include "aggregator/timeline/slices.h"
 #include "common/array.h"
@@ -102,7 +103,7 @@ static void put_sum(struct wp_aggregate *aggregate, struct wp_transaction_sum *s
         ? wp_intern_text(tree->strings, tree->frames[name.function].name)
         : "";
     name_service(sum->port, service);
-    wp_report_transaction_parts(aggregate->report,
+    wp_report_transaction_parts(aggregate->delta.report,
         &(struct wp_transaction_part){
             service, wp_intern_text(transactions->names, name.who), what, sum->category, sum->bucket, sum->ns},
         sum->count);
@@ -154,11 +155,11 @@ static void file(struct wp_aggregate *aggregate, const struct wp_reply *reply, c
     transactions->port = entry ? entry->local_port : 0u;
     name_service(transactions->port, transactions->service);
     transactions->bucket = wp_latency_bucket(ns);
-    aggregate->has_news = true;
+    aggregate->delta.has_news = true;
     wp_report_transaction(
-        aggregate->report, transactions->service, reply->arrived_ns + (uint64_t)aggregate->real_offset_ns, ns);
+        aggregate->delta.report, transactions->service, reply->arrived_ns + (uint64_t)aggregate->real_offset_ns, ns);
     if (reply->arrived_ns < reply->read_ns)
-        wp_report_transaction_part(aggregate->report,
+        wp_report_transaction_part(aggregate->delta.report,
             &(struct wp_transaction_part){transactions->service, "", "", WP_PART_UNREAD, transactions->bucket,
                 reply->read_ns - reply->arrived_ns});
     tell_pieces(aggregate, reply, parts);
@@ -181,7 +182,7 @@ static bool is_base_at(const struct wp_aggregate *aggregate, uint32_t index, uin
     const struct wp_thread *thread = &aggregate->timeline->threads[index];
     uint64_t ordinal = thread->slices ? wp_thread_find(thread, at_ns) : thread->slice_end;
     return ordinal != thread->slice_end &&
-        aggregate->timeline->identities[wp_thread_slice(thread, ordinal)->identity].aggregates & aggregate->bit;
+        aggregate->timeline->identities[wp_thread_slice(thread, ordinal)->identity].aggregates & aggregate->id.bit;
 }
 
 void wp_transactions_expect(struct wp_aggregate *aggregate, uint64_t until_ns)

@@ -6,9 +6,11 @@
  * leave. What the time of the thread that replies, from the read on, consisted of (request_pieces.h) is filed by the
  * latency of the whole, so that a reader can ask what the slow ones did that the usual ones did not.
  */
-#include "aggregator/account/aggregate_types.h"
+#include <stdbool.h>
+#include <stdint.h>
 
 struct wp_aggregate;
+struct wp_transactions;
 
 /* -ENOMEM: it may be given to wp_transactions_fini(), and to nothing else. */
 int wp_transactions_init(struct wp_transactions *transactions);

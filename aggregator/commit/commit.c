@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "aggregator/commit/commit.h"
 
-#include "aggregator/account/exemplar_sample.h"
+#include "aggregator/account/aggregate.h"
+#include "aggregator/account/aggregate_delta.h"
+#include "aggregator/account/exemplar.h"
 #include "aggregator/commit/commit_metadata.h"
 #include "aggregator/commit/commit_timebox.h"
-#include "aggregator/session/host_session_durable.h"
+#include "aggregator/session/session_aggregates.h"
+#include "aggregator/session/session_deltas.h"
+#include "aggregator/timeline/mappings.h"
 #include "common/array.h"
 #include "common/clock.h"
 #include "storage/env/txn.h"
@@ -27,7 +31,6 @@
 #define TRIES 40 /* the map doubles each time */
 #define CHUNK 1024u
 #define CLOCK_SPANS 64u
-#define EXEMPLAR_NS (30 * WP_NS_PER_S) /* of the host, between two states of one exemplar */
 #define METADATA_S 10u /* what is said of a host is written so often, and at its session's begin and end */
 
 /* One transaction: of one release, what those sessions have for it. */
@@ -56,15 +59,6 @@ struct deltas {
     size_t count;
 };
 
-/* True when its deltas are closed, of all its aggregates: events are counted up to one batch for all. */
-static bool has_news(const struct wp_host_session *session)
-{
-    bool has_news = session->is_ended;
-    for (uint32_t i = 0; i < session->aggregate_count; i++)
-        has_news |= session->aggregates[i]->has_news || session->aggregates[i]->closed_count;
-    return has_news;
-}
-
 static bool is_of(const struct delta *delta, const char *bucket, const char *host, uint64_t timebox_s)
 {
     bool same_host = delta->host && host ? !strcmp(delta->host, host) : delta->host == host;
@@ -74,10 +68,11 @@ static bool is_of(const struct delta *delta, const char *bucket, const char *hos
 static int add_delta(struct deltas *deltas, const struct wp_aggregate *aggregate, const char *host, uint64_t timebox_s,
     const struct wp_report *report, struct wp_error *err)
 {
-    const struct wp_bucket_fact *facts = aggregate->is_bucket_said ? NULL : aggregate->bucket_facts;
+    const struct wp_aggregate_id *id = wp_aggregate_id(aggregate);
+    const struct wp_bucket_fact *facts = wp_aggregate_delta(aggregate)->is_bucket_said ? NULL : id->bucket_facts;
     for (size_t i = 0; i < deltas->count; i++) {
         struct delta *delta = &deltas->rows[i];
-        if (!is_of(delta, aggregate->bucket, host, timebox_s))
+        if (!is_of(delta, id->bucket, host, timebox_s))
             continue;
         delta->facts = facts ? facts : delta->facts;
         if (!delta->merged) {
@@ -91,56 +86,52 @@ static int add_delta(struct deltas *deltas, const struct wp_aggregate *aggregate
     }
     if (WP_ARRAY_NEXT(deltas->rows, deltas->count))
         return -ENOMEM;
-    deltas->rows[deltas->count++] = (struct delta){
-        .bucket = aggregate->bucket, .host = host, .facts = facts, .timebox_s = timebox_s, .report = report};
+    deltas->rows[deltas->count++] =
+        (struct delta){.bucket = id->bucket, .host = host, .facts = facts, .timebox_s = timebox_s, .report = report};
     return 0;
 }
 
 static int add_deltas(const struct work *work, const struct wp_host_session *session,
     const struct wp_aggregate *aggregate, struct deltas *deltas, struct wp_error *err)
 {
-    const char *host = wp_host_parts_has(work->options->host_parts, session->hostname) ? session->hostname : NULL;
+    const char *hostname = wp_host_session_source(session)->hostname;
+    const char *host = wp_host_parts_has(work->options->host_parts, hostname) ? hostname : NULL;
+    const struct wp_aggregate_delta *delta = wp_aggregate_delta(aggregate);
     int rc = 0;
-    for (uint32_t i = 0; !rc && i < aggregate->closed_count; i++)
-        rc = add_delta(deltas, aggregate, host, aggregate->closed[i].timebox_s, aggregate->closed[i].report, err);
+    for (uint32_t i = 0; !rc && i < delta->closed_count; i++)
+        rc = add_delta(deltas, aggregate, host, delta->closed[i].timebox_s, delta->closed[i].report, err);
     return rc ? rc
-              : add_delta(deltas, aggregate, host, wp_host_session_timebox(session, work->options->timebox_s),
-                    aggregate->report, err);
-}
-
-/* Of a live session too: now and then, while it changes. */
-static bool wants_exemplar(const struct wp_host_session *session, const struct wp_aggregate *aggregate)
-{
-    uint32_t pieces = aggregate->exemplar.trace->piece_count;
-    return pieces &&
-        (session->is_ended ||
-            (pieces != aggregate->exemplar_pieces &&
-                (!aggregate->exemplar_ns || session->resolved_ns > aggregate->exemplar_ns + EXEMPLAR_NS)));
+              : add_delta(deltas, aggregate, host, wp_session_deltas_timebox(session, work->options->timebox_s),
+                    delta->report, err);
 }
 
 /* Under the timebox in which it begins, where a longer state of it replaces it. */
 static int put_exemplar(const struct work *work, const struct wp_host_session *session,
     const struct wp_aggregate *aggregate, struct wp_error *err)
 {
+    const struct wp_session_progress *progress = wp_host_session_progress(session);
+    const struct wp_exemplar *exemplar =
+        wp_aggregate_due_exemplar(aggregate, progress->resolved_ns, progress->is_ended);
+    if (!exemplar)
+        return 0;
     uint64_t length_s = work->options->timebox_s;
-    uint64_t real_s = (aggregate->exemplar.origin_ns + (uint64_t)session->real_offset_ns) / WP_NS_PER_S;
-    return wants_exemplar(session, aggregate)
-        ? wp_txn_put_trace(work->txn, aggregate->bucket, real_s / length_s * length_s, work->options->shard,
-              aggregate->exemplar.trace, err)
-        : 0;
+    uint64_t real_s = (exemplar->origin_ns + (uint64_t)wp_host_session_source(session)->real_offset_ns) / WP_NS_PER_S;
+    return wp_txn_put_trace(work->txn, wp_aggregate_id(aggregate)->bucket, real_s / length_s * length_s,
+        work->options->shard, exemplar->trace, err);
 }
 
 static int put_sampled(const struct work *work, const struct wp_aggregate *aggregate, struct wp_error *err)
 {
+    const struct wp_exemplar_sample *sampled = wp_aggregate_sampled(aggregate);
     int rc = 0;
-    for (uint32_t i = 0; !rc && aggregate->sampled.has_news && i < aggregate->sampled.box_count; i++) {
-        const struct wp_exemplar_sample_box *box = &aggregate->sampled.boxes[i];
+    for (uint32_t i = 0; !rc && sampled->has_news && i < sampled->box_count; i++) {
+        const struct wp_exemplar_sample_box *box = &sampled->boxes[i];
         bool has_news = false;
         for (uint32_t j = 0; j < box->set.count; j++)
             has_news |= box->set.rows[j].trace.size != 0;
         if (has_news)
             rc = wp_txn_join_exemplars(
-                work->txn, aggregate->bucket, box->timebox_s, work->options->shard, &box->set, err);
+                work->txn, wp_aggregate_id(aggregate)->bucket, box->timebox_s, work->options->shard, &box->set, err);
     }
     return rc;
 }
@@ -148,23 +139,28 @@ static int put_sampled(const struct work *work, const struct wp_aggregate *aggre
 /* What the host is, once in each timebox. */
 static int note_host(struct work *work, const struct wp_host_session *session, const struct wp_aggregate *aggregate)
 {
-    uint64_t noted_s = aggregate->has_noted ? aggregate->noted_timebox_s : UINT64_MAX,
-             now_s = wp_host_session_timebox(session, work->options->timebox_s);
+    const char *bucket = wp_aggregate_id(aggregate)->bucket;
+    const struct wp_aggregate_delta *delta = wp_aggregate_delta(aggregate);
+    uint64_t noted_s = delta->has_noted ? delta->noted_timebox_s : UINT64_MAX,
+             now_s = wp_session_deltas_timebox(session, work->options->timebox_s);
     int rc = 0;
-    for (uint32_t i = 0; !rc && i < aggregate->closed_count; i++) {
-        uint64_t timebox_s = aggregate->closed[i].timebox_s;
+    for (uint32_t i = 0; !rc && i < delta->closed_count; i++) {
+        uint64_t timebox_s = delta->closed[i].timebox_s;
         if (timebox_s != noted_s)
-            rc = wp_timebox_notes_host(&work->notes, aggregate->bucket, timebox_s, session);
+            rc = wp_timebox_notes_host(&work->notes, bucket, timebox_s, session);
         noted_s = timebox_s;
     }
-    return rc || now_s == noted_s ? rc : wp_timebox_notes_host(&work->notes, aggregate->bucket, now_s, session);
+    return rc || now_s == noted_s ? rc : wp_timebox_notes_host(&work->notes, bucket, now_s, session);
 }
 
 static int gather(struct work *work, const struct wp_host_session *session, struct deltas *deltas, struct wp_error *err)
 {
-    for (uint32_t i = 0; i < session->aggregate_count; i++) {
-        const struct wp_aggregate *aggregate = session->aggregates[i];
-        if (!session->has_deltas || strcmp(aggregate->release, work->release))
+    uint32_t count;
+    struct wp_aggregate *const *aggregates = wp_host_session_aggregates(session, &count);
+    for (uint32_t i = 0; wp_host_session_progress(session)->has_deltas && i < count; i++) {
+        const struct wp_aggregate *aggregate = aggregates[i];
+        const struct wp_aggregate_id *id = wp_aggregate_id(aggregate);
+        if (strcmp(id->release, work->release))
             continue;
         int rc = add_deltas(work, session, aggregate, deltas, err);
         if (!rc)
@@ -175,7 +171,7 @@ static int gather(struct work *work, const struct wp_host_session *session, stru
             rc = put_sampled(work, aggregate, err);
         if (rc)
             return rc == -ENOMEM ? wp_error_set(err, rc, "out of memory for a report")
-                                 : wp_error_wrap(err, rc, "aggregate '%s'", aggregate->name);
+                                 : wp_error_wrap(err, rc, "aggregate '%s'", id->name);
     }
     return 0;
 }
@@ -216,18 +212,19 @@ static int put_reports(struct work *work, struct wp_error *err)
 /* Threads that the dictionary has learnt since the last commit, processes only: parent -> child. */
 static int put_genealogy(struct work *work, const struct wp_host_session *session, struct wp_error *err)
 {
-    const struct wp_dictionary *dictionary = session->dictionary;
+    const struct wp_dictionary *dictionary = wp_host_session_dictionary(session);
+    const struct wp_session_source *source = wp_host_session_source(session);
     uint32_t count = wp_dictionary_thread_count(dictionary), rows_count = 0;
     struct wp_genealogy_row *rows = calloc(CHUNK, sizeof(*rows));
     int rc = rows ? 0 : wp_error_set(err, -ENOMEM, "out of memory for the genealogy");
-    uint32_t id = (uint32_t)session->genealogy_done + 1;
+    uint32_t id = (uint32_t)wp_host_session_progress(session)->genealogy_done + 1;
     for (; !rc && id <= count; id++) {
         const struct wp_thread_entry *child = wp_dictionary_thread(dictionary, id);
         if (!child || child->tid != child->pid || child->flags & WP_THREAD_KERNEL)
             continue;
         const struct wp_thread_entry *parent = wp_dictionary_thread(dictionary, child->parent);
-        uint64_t offset = (uint64_t)session->real_offset_ns;
-        rows[rows_count++] = (struct wp_genealogy_row){.host = session->hostname,
+        uint64_t offset = (uint64_t)source->real_offset_ns;
+        rows[rows_count++] = (struct wp_genealogy_row){.host = source->hostname,
             .comm = wp_dictionary_string(dictionary, child->comm),
             .exe = wp_dictionary_string(dictionary, child->exe),
             .pid = child->pid,
@@ -247,9 +244,9 @@ static int put_genealogy(struct work *work, const struct wp_host_session *sessio
 
 static int put_sourcemap(struct work *work, const struct wp_host_session *session, struct wp_error *err)
 {
-    const struct wp_dictionary *dictionary = session->dictionary;
+    const struct wp_dictionary *dictionary = wp_host_session_dictionary(session);
     uint32_t count = wp_dictionary_frame_count(dictionary), rows_count = 0;
-    uint32_t first = (uint32_t)session->sourcemap_done + 1;
+    uint32_t first = (uint32_t)wp_host_session_progress(session)->sourcemap_done + 1;
     struct wp_sourcemap_row *rows = calloc(CHUNK, sizeof(*rows));
     uint8_t *levels =
         calloc(count - first + 2, 1); /* how many functions a frame is inlined in; its id is behind theirs */
@@ -283,34 +280,35 @@ static int put_sourcemap(struct work *work, const struct wp_host_session *sessio
 
 static int put_mappings(const struct work *work, const struct wp_host_session *session, struct wp_error *err)
 {
-    return wp_mappings_put(&session->mappings,
-        &(struct wp_mappings_home){&session->timeline, session->hostname, session->real_offset_ns}, work->txn,
-        work->options->shard, err);
+    const struct wp_session_source *source = wp_host_session_source(session);
+    const struct wp_mappings_home home = {wp_host_session_timeline(session), source->hostname, source->real_offset_ns};
+    return wp_mappings_put(wp_host_session_mappings(session), &home, work->txn, work->options->shard, err);
 }
 
 /* The session's anchor, and once a timebox and at its end how its clock stood to the aggregator's. */
 static size_t clock_rows(const struct work *work, const struct wp_host_session *session, struct wp_clock_row *rows)
 {
-    const struct wp_fleet *fleet = session->fleet;
-    uint64_t step_ns = work->options->timebox_s * WP_NS_PER_S, from_ns = session->timeline.start_ns;
-    uint64_t to_ns =
-        session->resolved_ns > from_ns ? session->resolved_ns : from_ns; /* epochs begin before the session does */
+    const struct wp_session_source *source = wp_host_session_source(session);
+    const struct wp_session_progress *progress = wp_host_session_progress(session);
+    const struct wp_fleet *fleet = source->fleet;
+    uint64_t step_ns = work->options->timebox_s * WP_NS_PER_S, from_ns = wp_host_session_timeline(session)->start_ns;
+    uint64_t resolved_ns = progress->resolved_ns;
+    uint64_t to_ns = resolved_ns > from_ns ? resolved_ns : from_ns; /* epochs begin before the session does */
     size_t count = 0;
-    rows[0] = (struct wp_clock_row){.hostname = session->hostname,
+    rows[0] = (struct wp_clock_row){.hostname = source->hostname,
         .method = "anchor",
         .from_mono_ns = from_ns,
         .to_mono_ns = to_ns,
-        .offset_ns = session->real_offset_ns,
+        .offset_ns = source->real_offset_ns,
         .bound_ns = UINT64_MAX};
-    if (session->is_ended || session->resolved_ns / step_ns != session->committed_ns / step_ns) {
+    if (progress->is_ended || resolved_ns / step_ns != progress->committed_ns / step_ns) {
         struct wp_clock_span spans[CLOCK_SPANS];
-        from_ns = session->resolved_ns > from_ns + step_ns ? session->resolved_ns - step_ns : from_ns;
+        from_ns = resolved_ns > from_ns + step_ns ? resolved_ns - step_ns : from_ns;
         count = wp_clocks_spans(fleet->clocks,
-            &(struct wp_clock_range){
-                fleet->hosts[session->home].clock, fleet->reference, from_ns, session->resolved_ns},
-            spans, CLOCK_SPANS);
+            &(struct wp_clock_range){fleet->hosts[source->home].clock, fleet->reference, from_ns, resolved_ns}, spans,
+            CLOCK_SPANS);
         for (size_t i = 0; i < count; i++)
-            rows[1 + i] = (struct wp_clock_row){.hostname = session->hostname,
+            rows[1 + i] = (struct wp_clock_row){.hostname = source->hostname,
                 .method = "probes",
                 .from_mono_ns = spans[i].from_ns,
                 .to_mono_ns = spans[i].to_ns,
@@ -318,7 +316,7 @@ static size_t clock_rows(const struct work *work, const struct wp_host_session *
                 .bound_ns = spans[i].bound_ns};
     }
     for (size_t i = 0; i <= count; i++)
-        memcpy(rows[i].host, session->host, 16);
+        memcpy(rows[i].host, source->host, 16);
     return 1 + count;
 }
 
@@ -337,11 +335,13 @@ static int put_clocks(struct work *work, struct wp_error *err)
 
 static int put_resume(struct work *work, const struct wp_host_session *session, struct wp_error *err)
 {
+    const struct wp_session_source *source = wp_host_session_source(session);
+    const struct wp_session_progress *progress = wp_host_session_progress(session);
     struct wp_resume resume = {
-        .seq = session->counted_seq, .until_mono_ns = session->closed_ns, .ended = session->is_ended};
-    memcpy(resume.session, session->id, 16);
-    memcpy(resume.host, session->host, 16);
-    snprintf(resume.hostname, sizeof(resume.hostname), "%s", session->hostname);
+        .seq = progress->counted_seq, .until_mono_ns = progress->closed_ns, .ended = progress->is_ended};
+    memcpy(resume.session, source->id, 16);
+    memcpy(resume.host, source->host, 16);
+    snprintf(resume.hostname, sizeof(resume.hostname), "%s", source->hostname);
     return wp_txn_put_resume(work->txn, work->options->shard, &resume, err);
 }
 
@@ -350,7 +350,7 @@ static int put_state(struct work *work, struct wp_error *err)
     uint8_t(*ids)[16] = calloc(work->count, sizeof(*ids));
     int rc = ids ? 0 : wp_error_set(err, -ENOMEM, "out of memory for the last samples");
     for (size_t i = 0; !rc && i < work->count; i++) {
-        memcpy(ids[i], work->sessions[i]->id, 16);
+        memcpy(ids[i], wp_host_session_source(work->sessions[i])->id, 16);
         rc = put_resume(work, work->sessions[i], err);
     }
     if (!rc)
@@ -363,9 +363,10 @@ static int put_state(struct work *work, struct wp_error *err)
 /* Counts and clocks of the last seconds need not be in the store at once. */
 static bool wants_metadata(const struct work *work, const struct wp_host_session *session)
 {
+    const struct wp_session_progress *progress = wp_host_session_progress(session);
     uint64_t now_s = work->options->real_now_s;
-    return session->is_ended || !session->metadata_s || now_s < session->metadata_s ||
-        now_s - session->metadata_s >= METADATA_S;
+    return progress->is_ended || !progress->metadata_s || now_s < progress->metadata_s ||
+        now_s - progress->metadata_s >= METADATA_S;
 }
 
 static int put_metadata(struct work *work, struct wp_error *err)
@@ -394,7 +395,7 @@ static int write_all(struct work *work, struct wp_error *err)
             rc = put_sourcemap(work, work->sessions[i], err);
         if (!rc)
             rc = put_mappings(work, work->sessions[i], err);
-        has_ended |= work->sessions[i]->is_ended;
+        has_ended |= wp_host_session_progress(work->sessions[i])->is_ended;
     }
     if (!rc)
         rc = put_state(work, err);
@@ -403,28 +404,6 @@ static int write_all(struct work *work, struct wp_error *err)
     if (!rc && has_ended)
         rc = wp_txn_compact(work->txn, work->options->shard, err);
     return rc;
-}
-
-static void begin_delta(const struct wp_host_session *session, struct wp_aggregate *aggregate, uint64_t timebox_s)
-{
-    if (wants_exemplar(session, aggregate)) {
-        aggregate->exemplar_ns = session->resolved_ns;
-        aggregate->exemplar_pieces = aggregate->exemplar.trace->piece_count;
-    }
-    aggregate->is_bucket_said = aggregate->has_noted = true;
-    aggregate->noted_timebox_s = timebox_s;
-    wp_exemplar_sample_stored(&aggregate->sampled);
-    wp_aggregate_drop_closed(aggregate);
-    wp_aggregate_next_delta(aggregate);
-}
-
-/* Deltas that were written must not be written again, whatever becomes of the others. */
-static void begin_deltas(struct wp_host_session *session, const struct work *work)
-{
-    uint64_t timebox_s = wp_host_session_timebox(session, work->options->timebox_s);
-    for (uint32_t i = 0; session->has_deltas && i < session->aggregate_count; i++)
-        if (!strcmp(session->aggregates[i]->release, work->release))
-            begin_delta(session, session->aggregates[i], timebox_s);
 }
 
 static int commit_release(struct wp_store *store, struct work *work, struct wp_error *err)
@@ -445,8 +424,10 @@ static int commit_release(struct wp_store *store, struct work *work, struct wp_e
 
 static bool has_release(const struct wp_host_session *session, const char *release)
 {
-    for (uint32_t i = 0; i < session->aggregate_count; i++)
-        if (!strcmp(session->aggregates[i]->release, release))
+    uint32_t count;
+    struct wp_aggregate *const *aggregates = wp_host_session_aggregates(session, &count);
+    for (uint32_t i = 0; i < count; i++)
+        if (!strcmp(wp_aggregate_id(aggregates[i])->release, release))
             return true;
     return false;
 }
@@ -456,7 +437,7 @@ static void pick(struct work *work, struct wp_host_session *const *sessions, siz
 {
     work->count = 0;
     for (size_t i = 0; i < count; i++) {
-        bool owns = !strcmp(sessions[i]->release, work->release);
+        bool owns = !strcmp(wp_host_session_source(sessions[i])->release, work->release);
         if (is_own ? owns : !owns && has_release(sessions[i], work->release))
             work->sessions[work->count++] = sessions[i];
     }
@@ -467,25 +448,9 @@ static void finish(struct work *work)
 {
     for (size_t i = 0; i < work->count; i++) {
         struct wp_host_session *session = work->sessions[i];
-        wp_mappings_done(&session->mappings);
-        session->genealogy_done = wp_dictionary_thread_count(session->dictionary);
-        session->sourcemap_done = wp_dictionary_frame_count(session->dictionary);
-        session->committed_ns = session->delta_ns = session->resolved_ns;
-        if (wants_metadata(work, session))
-            session->metadata_s = work->options->real_now_s;
+        wp_session_deltas_mark_committed(session,
+            wants_metadata(work, session) ? work->options->real_now_s : wp_host_session_progress(session)->metadata_s);
     }
-}
-
-static void close_deltas(struct wp_host_session *session)
-{
-    session->has_deltas = has_news(session);
-    if (session->has_deltas) {
-        session->counted_seq = session->last_seq;
-        session->closed_ns = session->resolved_ns;
-        for (uint32_t i = 0; i < session->aggregate_count; i++)
-            wp_aggregate_close_delta(session->aggregates[i], session->drops, session->resolved_ns);
-    }
-    wp_host_session_durable_seq(session);
 }
 
 struct names {
@@ -508,9 +473,11 @@ static int name_releases(struct names *names, struct wp_host_session *const *ses
 {
     int rc = 0;
     for (size_t i = 0; !rc && i < count; i++) {
-        rc = add_name(names, sessions[i]->release);
-        for (uint32_t j = 0; !rc && j < sessions[i]->aggregate_count; j++)
-            rc = add_name(names, sessions[i]->aggregates[j]->release);
+        uint32_t aggregate_count;
+        struct wp_aggregate *const *aggregates = wp_host_session_aggregates(sessions[i], &aggregate_count);
+        rc = add_name(names, wp_host_session_source(sessions[i])->release);
+        for (uint32_t j = 0; !rc && j < aggregate_count; j++)
+            rc = add_name(names, wp_aggregate_id(aggregates[j])->release);
     }
     return rc;
 }
@@ -524,7 +491,7 @@ int wp_commit_sessions(struct wp_store *store, struct wp_host_session *const *se
     if (rc)
         wp_error_set(err, rc, "out of memory for a commit");
     for (size_t i = 0; !rc && i < count; i++)
-        close_deltas(sessions[i]);
+        wp_session_deltas_close(sessions[i]);
     for (size_t i = 0; !rc && i < 2 * releases.count; i++) { /* those of others first */
         bool is_own = i >= releases.count;
         work.release = releases.rows[i % releases.count];
@@ -533,7 +500,7 @@ int wp_commit_sessions(struct wp_store *store, struct wp_host_session *const *se
             continue;
         rc = commit_release(store, &work, err);
         for (size_t j = 0; !rc && j < work.count; j++)
-            begin_deltas(work.sessions[j], &work);
+            wp_session_deltas_mark_stored(work.sessions[j], work.release, options->timebox_s);
         if (!rc && options->late)
             wp_timebox_notes_count(&work.notes, options->late);
         wp_timebox_notes_fini(&work.notes);

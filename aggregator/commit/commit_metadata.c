@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "aggregator/commit/commit_metadata.h"
 
+#include "aggregator/account/aggregate.h"
+#include "aggregator/fleet/fleet.h"
+#include "aggregator/session/session_aggregates.h"
+#include "aggregator/timeline/timeline_types.h"
 #include "storage/kind/metadata_store.h"
+#include "storage/value/bucket.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -73,7 +78,7 @@ put_host(struct facts *facts, const char *key, const char *format, ...)
     va_start(arguments, format);
     vsnprintf(value, sizeof(value), format, arguments);
     va_end(arguments);
-    snprintf(path, sizeof(path), "host.%.200s.%.300s", facts->session->hostname, key);
+    snprintf(path, sizeof(path), "host.%.200s.%.300s", wp_host_session_source(facts->session)->hostname, key);
     put(facts, path, value);
 }
 
@@ -98,7 +103,7 @@ static void put_samples(struct facts *facts, const struct wp_hello *hello)
 
 static void put_identity(struct facts *facts)
 {
-    const struct wp_hello *hello = &facts->session->hello;
+    const struct wp_hello *hello = &wp_host_session_source(facts->session)->hello;
     const uint8_t *u = hello->host;
     put_host(facts, "uuid", "%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", u[0], u[1], u[2],
         u[3], u[4], u[5], u[6], u[7], u[8], u[9], u[10], u[11], u[12], u[13], u[14], u[15]);
@@ -137,13 +142,13 @@ static void put_row(struct facts *facts, const struct wp_fleet *fleet, const str
 /* What was received by the hosts of these sessions; and sent again by them, which the other end may not live to see. */
 static int put_traffic(struct facts *facts, struct wp_host_session *const *sessions, size_t session_count)
 {
-    const struct wp_fleet *fleet = sessions[0]->fleet;
+    const struct wp_fleet *fleet = wp_host_session_source(sessions[0])->fleet;
     bool *are_written = calloc(fleet->count + 1, sizeof(*are_written)); /* by host */
     uint32_t count;
     if (!are_written)
         return -ENOMEM;
     for (size_t i = 0; i < session_count; i++)
-        are_written[sessions[i]->home] = true;
+        are_written[wp_host_session_source(sessions[i])->home] = true;
     const struct wp_traffic *rows = wp_connections_traffic(fleet->connections, &count);
     for (uint32_t i = 0; i < count; i++)
         if (rows[i].to < fleet->count &&
@@ -155,9 +160,9 @@ static int put_traffic(struct facts *facts, struct wp_host_session *const *sessi
 
 static void put_clock(struct facts *facts)
 {
-    const struct wp_fleet *fleet = facts->session->fleet;
+    const struct wp_session_source *source = wp_host_session_source(facts->session);
     struct wp_clock_health health;
-    if (!wp_clocks_health(fleet->clocks, fleet->hosts[facts->session->home].clock, &health) || !health.messages)
+    if (!wp_clocks_health(source->fleet->clocks, source->fleet->hosts[source->home].clock, &health) || !health.messages)
         return;
     put_host(facts, "clock.messages", "%" PRIu64, health.messages);
     put_host(facts, "clock.contradictions", "%" PRIu64, health.contradictions);
@@ -166,48 +171,54 @@ static void put_clock(struct facts *facts)
 
 static void put_session(struct facts *facts)
 {
-    const struct wp_host_session *session = facts->session;
-    const struct wp_timeline_counts *counts = &session->timeline.counts;
+    const struct wp_session_source *source = wp_host_session_source(facts->session);
+    const struct wp_timeline *timeline = wp_host_session_timeline(facts->session);
+    const struct wp_timeline_counts *counts = &timeline->counts;
     put_identity(facts);
     put_host(facts, "repaired", "%" PRIu64, counts->repaired_in + counts->repaired_out);
     if (counts->recorder_ns) {
         put_host(facts, "recorder.cpu_ns", "%" PRIu64, counts->recorder_ns);
-        put_host(facts, "recorder.of_ns", "%" PRIu64, session->timeline.now_ns - session->timeline.start_ns);
+        put_host(facts, "recorder.of_ns", "%" PRIu64, timeline->now_ns - timeline->start_ns);
     }
-    if (session->fleet->hosts[session->home].given_up_count)
-        put_host(facts, "given_up", "%u", session->fleet->hosts[session->home].given_up_count);
+    if (source->fleet->hosts[source->home].given_up_count)
+        put_host(facts, "given_up", "%u", source->fleet->hosts[source->home].given_up_count);
     put_clock(facts);
 }
 
 static void put_counts(struct facts *facts)
 {
-    const struct wp_host_session *session = facts->session;
+    const struct wp_timeline *timeline = wp_host_session_timeline(facts->session);
+    const uint64_t *drops = wp_host_session_drops(facts->session);
     uint64_t events = 0, dropped = 0;
     for (unsigned kind = 0; kind < WP_EVENT_KINDS; kind++) {
-        events += session->timeline.counts.events[kind];
-        dropped += session->drops[kind];
+        events += timeline->counts.events[kind];
+        dropped += drops[kind];
     }
     put_host(facts, "events", "%" PRIu64, events);
     put_host(facts, "dropped", "%" PRIu64, dropped);
 }
 
-static const struct wp_aggregate *find_aggregate(
+static const struct wp_aggregate_id *find_aggregate(
     const struct wp_host_session *session, const char *name, const char *release)
 {
-    for (uint32_t i = 0; i < session->aggregate_count; i++)
-        if (!strcmp(session->aggregates[i]->name, name) && !strcmp(session->aggregates[i]->release, release))
-            return session->aggregates[i];
+    uint32_t count;
+    struct wp_aggregate *const *aggregates = wp_host_session_aggregates(session, &count);
+    for (uint32_t i = 0; i < count; i++) {
+        const struct wp_aggregate_id *id = wp_aggregate_id(aggregates[i]);
+        if (!strcmp(id->name, name) && !strcmp(id->release, release))
+            return id;
+    }
     return NULL;
 }
 
 /* A bucket has the counts of the sessions that go into it. */
-static int write_bucket(struct facts *facts, struct wp_txn *txn, const struct wp_aggregate *bucket,
+static int write_bucket(struct facts *facts, struct wp_txn *txn, const struct wp_aggregate_id *bucket,
     struct wp_host_session *const *sessions, size_t count, struct wp_error *err)
 {
     for (size_t i = 0; i < WP_BUCKET_FACTS; i++)
         put(facts, bucket->bucket_facts[i].key, bucket->bucket_facts[i].value);
     for (size_t i = 0; i < count; i++) {
-        const struct wp_aggregate *aggregate = find_aggregate(sessions[i], bucket->name, bucket->release);
+        const struct wp_aggregate_id *aggregate = find_aggregate(sessions[i], bucket->name, bucket->release);
         facts->session = sessions[i];
         if (aggregate && !strcmp(aggregate->bucket, bucket->bucket))
             put_counts(facts);
@@ -215,10 +226,10 @@ static int write_bucket(struct facts *facts, struct wp_txn *txn, const struct wp
     return write_facts(facts, txn, bucket->bucket, err);
 }
 
-static bool is_first_of_bucket(struct wp_host_session *const *sessions, size_t at, const struct wp_aggregate *bucket)
+static bool is_first_of_bucket(struct wp_host_session *const *sessions, size_t at, const struct wp_aggregate_id *bucket)
 {
     for (size_t i = 0; i < at; i++) {
-        const struct wp_aggregate *aggregate = find_aggregate(sessions[i], bucket->name, bucket->release);
+        const struct wp_aggregate_id *aggregate = find_aggregate(sessions[i], bucket->name, bucket->release);
         if (aggregate && !strcmp(aggregate->bucket, bucket->bucket))
             return false;
     }
@@ -228,7 +239,7 @@ static bool is_first_of_bucket(struct wp_host_session *const *sessions, size_t a
 int wp_commit_metadata(struct wp_txn *txn, struct wp_host_session *const *sessions, size_t count,
     const struct wp_commit_options *options, const char *release, struct wp_error *err)
 {
-    const struct wp_fleet *fleet = sessions[0]->fleet;
+    const struct wp_fleet *fleet = wp_host_session_source(sessions[0])->fleet;
     struct facts facts = {.options = options};
     for (size_t i = 0; i < count; i++) {
         facts.session = sessions[i];
@@ -245,7 +256,7 @@ int wp_commit_metadata(struct wp_txn *txn, struct wp_host_session *const *sessio
         if (strcmp(fleet->releases[i], release))
             continue;
         for (size_t j = 0; !rc && j < count; j++) {
-            const struct wp_aggregate *aggregate = find_aggregate(sessions[j], fleet->names[i], release);
+            const struct wp_aggregate_id *aggregate = find_aggregate(sessions[j], fleet->names[i], release);
             if (aggregate && is_first_of_bucket(sessions, j, aggregate))
                 rc = write_bucket(&facts, txn, aggregate, sessions + j, count - j, err);
         }

@@ -10,6 +10,8 @@
 #include "aggregator/commit/commit_options.h"
 #include "aggregator/session/host_session.h"
 
+struct wp_txn;
+
 /* Of all the sessions that are written in one transaction. They are of one fleet. */
 int wp_commit_metadata(struct wp_txn *txn, struct wp_host_session *const *sessions, size_t count,
     const struct wp_commit_options *options, const char *release, struct wp_error *err);

@@ -94,16 +94,17 @@ static void put_entry(struct writing *w, const char *key, const char *value)
 
 static void put_host_facts(struct writing *w, const struct wp_host_session *session)
 {
-    const struct wp_hello *hello = &session->hello;
+    const char *hostname = wp_host_session_source(session)->hostname;
+    const struct wp_hello *hello = &wp_host_session_source(session)->hello;
     const struct wp_metadata_entry facts[] = {
         {"kernel", hello->kernel}, {"boot", hello->boot_id}, {"version", hello->version}};
     char key[KEY_ROOM];
     for (size_t i = 0; i < sizeof(facts) / sizeof(facts[0]); i++) {
-        snprintf(key, sizeof(key), "host.%.200s.%s", session->hostname, facts[i].key);
+        snprintf(key, sizeof(key), "host.%.200s.%s", hostname, facts[i].key);
         put_entry(w, key, facts[i].value ? facts[i].value : "");
     }
     for (uint32_t i = 0; i < hello->label_count; i++) {
-        snprintf(key, sizeof(key), "host.%.200s.label.%.255s", session->hostname, hello->labels[i].key);
+        snprintf(key, sizeof(key), "host.%.200s.label.%.255s", hostname, hello->labels[i].key);
         put_entry(w, key, hello->labels[i].value);
     }
 }

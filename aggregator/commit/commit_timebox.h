@@ -10,7 +10,9 @@
 #include "aggregator/commit/commit_options.h"
 #include "aggregator/session/host_session.h"
 
+struct wp_report;
 struct wp_timebox_note; /* of one timebox of one aggregate */
+struct wp_txn;
 
 /* Zeroed: none. */
 struct wp_timebox_notes {

@@ -3,6 +3,7 @@
 
 #include "aggregator/daemon/symbol_broker.h"
 #include "aggregator/daemon/vital_hosts.h"
+#include "aggregator/explain/explain.h"
 #include "aggregator/shard/shards.h"
 #include "common/clock.h"
 #include "common/health.h"
@@ -177,7 +178,7 @@ static void put_irregular(struct wp_aggregator_vitals *v)
         uint64_t count = wp_engine_fleet(engine)->irregular[kind];
         for (uint32_t slot = 0; slot < wp_engine_slots(engine); slot++)
             if (wp_engine_session(engine, slot))
-                count += wp_irregular_count(&wp_engine_session(engine, slot)->timeline, kind);
+                count += wp_irregular_count(wp_host_session_timeline(wp_engine_session(engine, slot)), kind);
         wp_metric_labelled(&v->text, name, "kind", wp_irregular_name(kind), (double)count);
     }
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "aggregator/daemon/options.h"
 
+#include "aggregator/explain/explain_options.h"
 #include "aggregator/peer/shard_types.h"
 #include "common/array.h"
 #include "common/config.h"

@@ -3,6 +3,7 @@
 #define WP_AGGREGATOR_DAEMON_OPTIONS_H
 /* The command line of wakepath-aggregator. */
 #include "aggregator/daemon/ingest.h"
+#include "common/log.h"
 
 struct wp_config;
 

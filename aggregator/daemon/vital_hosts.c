@@ -92,19 +92,19 @@ static void name_row(struct wp_vital_hosts *h, struct row *row, const char *host
     }
 }
 
-static uint32_t row_of(struct wp_vital_hosts *h, const struct wp_host_session *session, uint64_t now_ns)
+static uint32_t row_of(struct wp_vital_hosts *h, const struct wp_session_source *source, uint64_t now_ns)
 {
     uint32_t index;
-    if (wp_intmap_get(&h->by_host, key_of(session->host), &index))
+    if (wp_intmap_get(&h->by_host, key_of(source->host), &index))
         return index;
     for (index = 0; index < WP_VITAL_HOSTS && h->rows[index].seen_ns; index++)
         continue;
-    if (index == WP_VITAL_HOSTS || wp_intmap_put(&h->by_host, key_of(session->host), index))
+    if (index == WP_VITAL_HOSTS || wp_intmap_put(&h->by_host, key_of(source->host), index))
         return NO_ROW;
     struct row *row = &h->rows[index];
     *row = (struct row){.seen_ns = now_ns ? now_ns : 1};
-    memcpy(row->host, session->host, sizeof(row->host));
-    name_row(h, row, session->hostname);
+    memcpy(row->host, source->host, sizeof(row->host));
+    name_row(h, row, source->hostname);
     return index;
 }
 
@@ -141,9 +141,11 @@ static void forget_old(struct wp_vital_hosts *h, uint64_t now_ns)
 static bool lag_of(const struct wp_host_session *session, const struct wp_offset *offset, uint64_t now_ns,
     uint64_t real_now_ns, double *lag_s)
 {
-    if (!session->resolved_ns)
+    uint64_t resolved_ns = wp_host_session_progress(session)->resolved_ns;
+    if (!resolved_ns)
         return false;
-    int64_t at_ns = (int64_t)session->resolved_ns + (offset ? offset->offset_ns : session->real_offset_ns);
+    int64_t at_ns =
+        (int64_t)resolved_ns + (offset ? offset->offset_ns : wp_host_session_source(session)->real_offset_ns);
     int64_t lag_ns = (int64_t)(offset ? now_ns : real_now_ns) - at_ns;
     *lag_s = lag_ns > 0 ? (double)lag_ns / 1e9 : 0;
     return true;
@@ -172,34 +174,30 @@ static void look_at_session(struct wp_vital_hosts *h, const struct wp_fleet *fle
 {
     static const struct wp_fleet_host nobody = {.heard_ns = 0};
     struct wp_vital_sums *sums = &h->sums;
-    const struct wp_fleet_host *host = session->has_joined ? &fleet->hosts[session->home] : &nobody;
-    uint64_t events = 0, drops = 0;
-    for (unsigned kind = 0; kind < WP_EVENT_KINDS; kind++) {
-        events += session->timeline.counts.events[kind];
-        drops += session->drops[kind];
-    }
-    uint64_t more_events = events - session->watched_events, more_drops = drops - session->watched_drops;
-    session->watched_events = events;
-    session->watched_drops = drops;
+    const struct wp_session_source *source = wp_host_session_source(session);
+    const struct wp_session_progress *progress = wp_host_session_progress(session);
+    const struct wp_fleet_host *host = source->has_joined ? &fleet->hosts[source->home] : &nobody;
+    uint64_t more_events, more_drops;
+    wp_host_session_arrivals(session, &more_events, &more_drops);
     sums->events += more_events;
     sums->drops += more_drops;
 
-    uint32_t index = row_of(h, session, now_ns);
+    uint32_t index = row_of(h, source, now_ns);
     struct row none = {.seen_ns = 0}, *row = index == NO_ROW ? &none : &h->rows[index];
     row->seen_ns = now_ns ? now_ns : 1;
     row->events += more_events;
     row->drops += more_drops;
-    if (session->is_ended) /* it stays for what others may ask of it */
+    if (progress->is_ended) /* it stays for what others may ask of it */
         return;
     sums->hosts += !row->sessions;
     sums->unlisted_hosts += index == NO_ROW;
     bool is_first = !row->sessions++;
-    if (session->has_joined && session->home < h->fleet_room)
-        h->row_of[session->home] = index;
+    if (source->has_joined && source->home < h->fleet_room)
+        h->row_of[source->home] = index;
     struct wp_offset offset;
-    bool is_known = session->has_joined && session->resolved_ns &&
-        wp_clocks_map(fleet->clocks, host->clock, session->resolved_ns, fleet->reference, &offset);
-    uint64_t heard_ns = session->has_joined && host->heard_ns < now_ns ? host->heard_ns : now_ns;
+    bool is_known = source->has_joined && progress->resolved_ns &&
+        wp_clocks_map(fleet->clocks, host->clock, progress->resolved_ns, fleet->reference, &offset);
+    uint64_t heard_ns = source->has_joined && host->heard_ns < now_ns ? host->heard_ns : now_ns;
     double lag_s = 0, silence_s = (double)(now_ns - heard_ns) / 1e9;
     if (lag_of(session, is_known ? &offset : NULL, now_ns, real_now_ns, &lag_s)) {
         row->has_lag = true;

@@ -17,8 +17,8 @@ int wp_checkpoints_open(struct wp_checkpoints **checkpoints, const char *folder,
     const struct wp_logger *logger, struct wp_error *err);
 /* The files stay, for the next start; NULL is allowed. */
 void wp_checkpoints_close(struct wp_checkpoints *checkpoints);
-/* Writes the session's checkpoint if there is one to be had that says more than the last; then session->acked_seq has
- * grown. Errors leave the last one in force. */
+/* Writes the session's checkpoint if there is one to be had that says more than the last; then acked_seq of its
+ * progress has grown. Errors leave the last one in force. */
 int wp_checkpoints_write(struct wp_checkpoints *checkpoints, struct wp_host_session *session, struct wp_error *err);
 /* Into a session that was just created and has seen nothing. -ENOENT: there is none; -EBADMSG: there is a ruined one.
  * On both the session must be made anew. */

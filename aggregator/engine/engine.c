@@ -146,9 +146,10 @@ static bool is_known_ended(
 static void end_session(struct wp_engine *engine, struct wp_host_session *session)
 {
     wp_host_session_close(session);
-    wp_log(engine->logger, WP_LOG_INFO, "session ends host=%s batches=%llu breaks=%llu repairs=%llu", session->hostname,
-        (unsigned long long)session->last_seq, (unsigned long long)session->timeline.counts.chain_breaks,
-        (unsigned long long)(session->timeline.counts.repaired_in + session->timeline.counts.repaired_out));
+    const struct wp_timeline_counts *counts = &wp_host_session_timeline(session)->counts;
+    wp_log(engine->logger, WP_LOG_INFO, "session ends host=%s batches=%llu breaks=%llu repairs=%llu",
+        wp_host_session_source(session)->hostname, (unsigned long long)wp_host_session_progress(session)->last_seq,
+        (unsigned long long)counts->chain_breaks, (unsigned long long)(counts->repaired_in + counts->repaired_out));
 }
 
 /* A host has its share of the slots: when it takes more, the one of its sessions that was silent longest is ended for
@@ -160,7 +161,7 @@ static void make_place(struct wp_engine *engine, const uint8_t host[16])
         return;
     wp_log(engine->logger, WP_LOG_WARN,
         "a host has more than %u sessions, ended the one that was silent longest host=%s", HOST_SESSIONS,
-        oldest->hostname);
+        wp_host_session_source(oldest)->hostname);
     end_session(engine, oldest);
 }
 
@@ -174,10 +175,11 @@ static int make_session(
     if (rc || !engine->checkpoints)
         return rc;
     rc = wp_checkpoints_read(engine->checkpoints, *session, &why);
+    const struct wp_session_progress *progress = wp_host_session_progress(*session);
     if (!rc)
-        wp_log(engine->logger, WP_LOG_INFO, "session goes on host=%s after_batch=%llu", (*session)->hostname,
-            (unsigned long long)(*session)->last_seq);
-    if (!rc || (rc == -ENOENT && !(*session)->skip_seq))
+        wp_log(engine->logger, WP_LOG_INFO, "session goes on host=%s after_batch=%llu",
+            wp_host_session_source(*session)->hostname, (unsigned long long)progress->last_seq);
+    if (!rc || (rc == -ENOENT && !progress->skip_seq))
         return 0;
     if (rc != -ENOENT)
         wp_log(engine->logger, WP_LOG_WARN, "cannot use a checkpoint, asking for its session from the first batch: %s",
@@ -212,15 +214,16 @@ static int assign_slot(struct wp_engine *engine, uint32_t peer, const struct wp_
         wp_host_session_destroy(session);
         return -ENOMEM;
     }
+    const struct wp_session_source *source = wp_host_session_source(session);
     memcpy(slot->id, hello->session, 16);
-    if (is_known_ended(engine, hello, session->release, &last_seq)) {
+    if (is_known_ended(engine, hello, source->release, &last_seq)) {
         slot->last_seq = last_seq;
         wp_host_session_destroy(session);
     } else {
         slot->session = session;
         engine->slots.live++;
-        wp_log(engine->logger, WP_LOG_INFO, "session begins host=%s source=%s release=%s", session->hostname,
-            session->hello.source, session->release);
+        wp_log(engine->logger, WP_LOG_INFO, "session begins host=%s source=%s release=%s", source->hostname,
+            source->hello.source, source->release);
     }
     *out = slot;
     return 0;
@@ -234,7 +237,7 @@ static void shed(struct wp_engine *engine, struct wp_peer_slot *slot, uint64_t l
     struct wp_host_session *session = slot->session;
     wp_log(engine->logger, WP_LOG_WARN,
         "ended a session that holds more memory than --host-memory or --memory allows host=%s bytes=%llu limit=%llu",
-        session->hostname, (unsigned long long)slot->held_bytes, (unsigned long long)limit);
+        wp_host_session_source(session)->hostname, (unsigned long long)slot->held_bytes, (unsigned long long)limit);
     wp_held_shed(&engine->held, slot);
     end_session(engine, session);
 }
@@ -263,7 +266,7 @@ int wp_engine_hello(struct wp_engine *engine, uint32_t peer, const struct wp_hel
     wp_replay_queue_clear(&slot->queue);   /* it is sent again */
     slot->told_seq = slot->told_taken = 0; /* what was said to it before may be lost */
     engine->has_acks = true;
-    welcome->resume_seq = slot->session ? slot->session->next_seq : slot->last_seq + 1;
+    welcome->resume_seq = slot->session ? wp_host_session_progress(slot->session)->next_seq : slot->last_seq + 1;
     return 0;
 }
 
@@ -273,7 +276,7 @@ static int take_batch(
     int rc = wp_batch_decode(&engine->batch, bytes, size, err);
     if (rc)
         return rc;
-    if (memcmp(engine->batch.session, slot->session->id, 16))
+    if (memcmp(engine->batch.session, slot->id, 16))
         return wp_error_set(err, -EINVAL, "a batch of another session");
     rc = wp_host_session_take(slot->session, &engine->batch, err);
     if (rc)
@@ -293,11 +296,17 @@ static int take_over(
         : wp_error_set(err, -E2BIG, "the session is over: " WP_REFUSED_TOO_LARGE);
 }
 
+/* Of a slot with a session. */
+static struct wp_fleet_host *host_of(const struct wp_engine *engine, const struct wp_peer_slot *slot)
+{
+    return &engine->fleet->hosts[wp_host_session_source(slot->session)->home];
+}
+
 /* True when what it says has to wait for its turn. */
 static bool is_replay_queued(const struct wp_engine *engine, const struct wp_peer_slot *slot)
 {
-    return engine->options.expected_hosts > 1 && slot->session && !slot->session->is_closing &&
-        (!slot->is_live || slot->queue.count);
+    return engine->options.expected_hosts > 1 && slot->session &&
+        !wp_host_session_progress(slot->session)->is_closing && (!slot->is_live || slot->queue.count);
 }
 
 int wp_engine_batch(struct wp_engine *engine, uint32_t peer, const uint8_t *bytes, size_t size, struct wp_error *err)
@@ -312,7 +321,7 @@ int wp_engine_batch(struct wp_engine *engine, uint32_t peer, const uint8_t *byte
         return take_over(engine, slot, bytes, size, err);
     if (!is_replay_queued(engine, slot))
         return take_batch(engine, slot, bytes, size, err);
-    engine->fleet->hosts[slot->session->home].heard_ns = engine->fleet->now_ns;
+    host_of(engine, slot)->heard_ns = engine->fleet->now_ns;
     int rc = wp_replay_queue_put(&slot->queue, bytes, size);
     if (!rc)
         bound_memory(engine, size);
@@ -325,7 +334,7 @@ static void resolve_blocked(struct wp_engine *engine)
 {
     for (uint32_t i = 0; i < engine->slots.count; i++) {
         struct wp_host_session *session = engine->slots.all[i].session;
-        if (session && session->is_blocked)
+        if (session && wp_host_session_progress(session)->is_blocked)
             wp_host_session_resolve(session);
     }
 }
@@ -369,11 +378,10 @@ static struct wp_peer_slot *next_slot(struct wp_engine *engine, uint64_t *age_ns
             *age_ns = 0;
             return slot;
         }
-        const struct wp_fleet_host *host = &engine->fleet->hosts[slot->session->home];
+        const struct wp_fleet_host *host = host_of(engine, slot);
         bool is_silent = !slot->queue.is_leaving && engine->fleet->now_ns > host->heard_ns + engine->fleet->give_up_ns;
         uint64_t slot_ns = wp_host_session_age(slot->session);
-        bool is_first =
-            !next || slot_ns < *age_ns || (slot_ns == *age_ns && memcmp(slot->session->id, next->session->id, 16) < 0);
+        bool is_first = !next || slot_ns < *age_ns || (slot_ns == *age_ns && memcmp(slot->id, next->id, 16) < 0);
         if (!is_first || (is_silent && !slot->queue.count))
             continue;
         next = slot;
@@ -445,18 +453,18 @@ void wp_engine_probed(struct wp_engine *engine, uint32_t peer, const uint64_t ti
     struct wp_peer_slot *slot = wp_peer_slots_find(&engine->slots, peer);
     if (!slot || !slot->session)
         return;
-    uint32_t clock = engine->fleet->hosts[slot->session->home].clock;
+    struct wp_fleet_host *host = host_of(engine, slot);
     slot->is_live = true;
-    memcpy(engine->fleet->hosts[slot->session->home].probed_ns, times_ns, 4 * sizeof(*times_ns));
-    wp_clocks_message(engine->fleet->clocks, engine->fleet->reference, times_ns[0], clock, times_ns[1]);
-    wp_clocks_message(engine->fleet->clocks, clock, times_ns[2], engine->fleet->reference, times_ns[3]);
+    memcpy(host->probed_ns, times_ns, 4 * sizeof(*times_ns));
+    wp_clocks_message(engine->fleet->clocks, engine->fleet->reference, times_ns[0], host->clock, times_ns[1]);
+    wp_clocks_message(engine->fleet->clocks, host->clock, times_ns[2], engine->fleet->reference, times_ns[3]);
 }
 
 void wp_engine_goes_on(struct wp_engine *engine, uint32_t peer)
 {
     struct wp_peer_slot *slot = wp_peer_slots_find(&engine->slots, peer);
     if (slot && slot->session)
-        slot->session->timeline.goes_on = true;
+        wp_host_session_set_goes_on(slot->session);
 }
 
 int wp_engine_bye(struct wp_engine *engine, uint32_t peer, uint64_t last_seq, struct wp_error *err)
@@ -468,7 +476,7 @@ int wp_engine_bye(struct wp_engine *engine, uint32_t peer, uint64_t last_seq, st
         engine->ended += !wp_peer_slots_has_ended(&engine->slots, slot->id);
         slot->is_committed = true;
     }
-    if (!slot->session || slot->session->is_closing)
+    if (!slot->session || wp_host_session_progress(slot->session)->is_closing)
         return 0;
     if (!is_replay_queued(engine, slot))
         return finish_bye(engine, slot->session, last_seq, err);
@@ -479,17 +487,11 @@ int wp_engine_bye(struct wp_engine *engine, uint32_t peer, uint64_t last_seq, st
 
 /* --- what is durable --- */
 
-static bool wants_commit(const struct wp_peer_slot *slot)
-{
-    const struct wp_host_session *session = slot->session;
-    return session && !slot->is_committed && (session->is_ended || session->resolved_ns > session->committed_ns);
-}
-
 /* What cannot be kept is not acknowledged: the collector keeps it. */
 static void keep_session(struct wp_engine *engine, struct wp_host_session *session, uint64_t now_ns)
 {
     struct wp_error why = {0};
-    if (!engine->checkpoints || !session || session->is_ended)
+    if (!engine->checkpoints || !session || wp_host_session_progress(session)->is_ended)
         return;
     if (wp_checkpoints_write(engine->checkpoints, session, &why) &&
         wp_log_allowed(engine->logger, &engine->unkept, now_ns, 10 * WP_NS_PER_S))
@@ -498,9 +500,9 @@ static void keep_session(struct wp_engine *engine, struct wp_host_session *sessi
 
 static void finish(struct wp_engine *engine, struct wp_peer_slot *slot)
 {
-    slot->last_seq = slot->session->last_seq;
+    slot->last_seq = wp_host_session_progress(slot->session)->last_seq;
     if (engine->checkpoints)
-        wp_checkpoints_remove(engine->checkpoints, slot->session->id);
+        wp_checkpoints_remove(engine->checkpoints, slot->id);
     wp_host_session_destroy(slot->session);
     wp_replay_queue_clear(&slot->queue);
     slot->session = NULL;
@@ -514,7 +516,7 @@ static int commit_all(struct wp_engine *engine, const struct wp_commit_options *
     if (!sessions)
         return wp_error_set(err, -ENOMEM, "out of memory for a commit");
     for (uint32_t i = 0; i < engine->slots.count; i++)
-        if (wants_commit(&engine->slots.all[i]))
+        if (wp_peer_slot_wants_commit(&engine->slots.all[i]))
             sessions[count++] = engine->slots.all[i].session;
     int rc = count ? wp_commit_sessions(engine->store, sessions, count, options, err) : 0;
     engine->commits += rc ? 0 : count;
@@ -543,15 +545,12 @@ int wp_engine_commit(struct wp_engine *engine, uint64_t now_ns, uint64_t real_no
     for (uint32_t i = 0; i < engine->slots.count; i++) {
         struct wp_peer_slot *slot = &engine->slots.all[i];
         keep_session(engine, slot->session, now_ns);
-        if (slot->session && slot->session->is_ended) {
-            if (!slot->is_committed && !slot->session->timeline.goes_on)
-                engine->ended++;
-            slot->is_committed = true;
-        }
+        engine->ended += wp_peer_slot_is_over(slot);
     }
     for (uint32_t i = 0; i < engine->slots.count; i++) { /* when all have said what they read from it */
         struct wp_peer_slot *slot = &engine->slots.all[i];
-        if (slot->is_committed && slot->session && wp_fleet_may_leave(engine->fleet, slot->session->home))
+        if (slot->is_committed && slot->session &&
+            wp_fleet_may_leave(engine->fleet, wp_host_session_source(slot->session)->home))
             finish(engine, slot);
     }
     return 0;
@@ -562,13 +561,8 @@ void wp_engine_acks(
 {
     for (uint32_t i = 0; engine->has_acks && i < engine->slots.count; i++) {
         struct wp_peer_slot *slot = &engine->slots.all[i];
-        uint64_t seq = slot->session ? slot->session->acked_seq : slot->last_seq;
-        uint64_t taken = slot->session ? slot->session->last_seq : slot->last_seq;
-        if (seq > slot->told_seq || taken > slot->told_taken) {
-            ack(context, slot->peer, seq, taken);
-            slot->told_seq = seq;
-            slot->told_taken = taken;
-        }
+        if (wp_peer_slot_has_ack(slot))
+            ack(context, slot->peer, slot->told_seq, slot->told_taken);
     }
     engine->has_acks = false;
 }

@@ -18,8 +18,6 @@ struct wp_held {
     uint64_t shed;              /* sessions */
 };
 
-/* Bytes, as allocated; what of its batches waits for its turn is not included. The session has joined a fleet. */
-uint64_t wp_held_by_session(const struct wp_host_session *session);
 /* A batch of so many bytes was taken in: true when it is time for a look. */
 bool wp_held_is_due(struct wp_held *held, size_t bytes, uint64_t now_ns);
 /* Adds up what each slot holds. */

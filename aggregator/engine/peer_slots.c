@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "aggregator/engine/peer_slots.h"
 
+#include "aggregator/fleet/fleet.h"
 #include "common/array.h"
 #include "common/clock.h"
 
@@ -75,7 +76,8 @@ uint32_t wp_peer_slots_of_host(
     *oldest = NULL;
     for (uint32_t i = 0; i < slots->count; i++) {
         struct wp_peer_slot *slot = &slots->all[i];
-        if (!slot->session || slot->session->is_closing || memcmp(slot->session->host, host, 16))
+        if (!slot->session || wp_host_session_progress(slot->session)->is_closing ||
+            memcmp(wp_host_session_source(slot->session)->host, host, 16))
             continue;
         live++;
         if (slot->heard < heard) {
@@ -89,11 +91,39 @@ uint32_t wp_peer_slots_of_host(
 bool wp_peer_slot_is_due(struct wp_peer_slot *slot, uint64_t now_ns)
 {
     uint64_t interval_ns = slot->probes < FIRST_PROBES ? FIRST_PROBES_NS : PROBES_NS;
-    if (!slot->session || slot->session->is_closing || now_ns - slot->probed_ns < interval_ns)
+    if (!slot->session || wp_host_session_progress(slot->session)->is_closing || now_ns - slot->probed_ns < interval_ns)
         return false;
     slot->probed_ns = now_ns;
     slot->probes++;
     return true;
+}
+
+bool wp_peer_slot_wants_commit(const struct wp_peer_slot *slot)
+{
+    if (!slot->session || slot->is_committed)
+        return false;
+    const struct wp_session_progress *progress = wp_host_session_progress(slot->session);
+    return progress->is_ended || progress->resolved_ns > progress->committed_ns;
+}
+
+bool wp_peer_slot_is_over(struct wp_peer_slot *slot)
+{
+    if (!slot->session || !wp_host_session_progress(slot->session)->is_ended)
+        return false;
+    bool is_first = !slot->is_committed;
+    slot->is_committed = true;
+    return is_first && !wp_host_session_timeline(slot->session)->goes_on;
+}
+
+bool wp_peer_slot_has_ack(struct wp_peer_slot *slot)
+{
+    const struct wp_session_progress *progress = slot->session ? wp_host_session_progress(slot->session) : NULL;
+    uint64_t seq = progress ? progress->acked_seq : slot->last_seq;
+    uint64_t taken = progress ? progress->last_seq : slot->last_seq;
+    bool has_ack = seq > slot->told_seq || taken > slot->told_taken;
+    slot->told_seq = has_ack ? seq : slot->told_seq;
+    slot->told_taken = has_ack ? taken : slot->told_taken;
+    return has_ack;
 }
 
 int wp_peer_slots_move(struct wp_peer_slots *slots, uint32_t peer, const struct wp_hello *hello,
@@ -101,11 +131,11 @@ int wp_peer_slots_move(struct wp_peer_slots *slots, uint32_t peer, const struct 
 {
     for (uint32_t i = 0; i < slots->count; i++) {
         struct wp_peer_slot *slot = &slots->all[i];
-        if (!slot->session || memcmp(slot->session->id, hello->session, 16))
+        if (!slot->session || memcmp(wp_host_session_source(slot->session)->id, hello->session, 16))
             continue;
-        if (memcmp(slot->session->host, hello->host, 16))
+        if (memcmp(wp_host_session_source(slot->session)->host, hello->host, 16))
             return wp_error_set(err, -EACCES, "host '%.100s' says Hello with the session of host '%.100s'",
-                hello->hostname ? hello->hostname : "", slot->session->hostname);
+                hello->hostname ? hello->hostname : "", wp_host_session_source(slot->session)->hostname);
         if (wp_intmap_put(&slots->by_peer, (struct wp_intkey){peer, 0}, i))
             return wp_error_set(err, -ENOMEM, "out of memory for a session");
         wp_intmap_remove(&slots->by_peer, (struct wp_intkey){slot->peer, 0});
@@ -120,9 +150,12 @@ int wp_peer_slots_refuse_clone(
     const struct wp_peer_slots *slots, const struct wp_fleet *fleet, const struct wp_hello *hello, struct wp_error *err)
 {
     for (uint32_t i = 0; i < slots->count; i++) {
-        const struct wp_host_session *other = slots->all[i].session;
-        if (!other || other->is_closing || memcmp(other->host, hello->host, 16) || !hello->boot_id ||
-            !*hello->boot_id || !strcmp(other->hello.boot_id, hello->boot_id))
+        const struct wp_host_session *session = slots->all[i].session;
+        if (!session || wp_host_session_progress(session)->is_closing)
+            continue;
+        const struct wp_session_source *other = wp_host_session_source(session);
+        if (memcmp(other->host, hello->host, 16) || !hello->boot_id || !*hello->boot_id ||
+            !strcmp(other->hello.boot_id, hello->boot_id))
             continue;
         const struct wp_fleet_host *host = &fleet->hosts[other->home];
         if (fleet->now_ns > host->heard_ns + fleet->give_up_ns)

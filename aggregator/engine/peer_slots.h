@@ -60,6 +60,15 @@ uint32_t wp_peer_slots_of_host(
 /* Whether the peer's clock is to be asked now; counts it as asked. */
 bool wp_peer_slot_is_due(struct wp_peer_slot *slot, uint64_t now_ns);
 
+/* Whether its session has something that is not in the store. */
+bool wp_peer_slot_wants_commit(const struct wp_peer_slot *slot);
+
+/* After a commit: notes a session that has ended; true, once: it is the last of its host's that go on in each other. */
+bool wp_peer_slot_is_over(struct wp_peer_slot *slot);
+
+/* More than told_seq and told_taken say is durable or taken in: they say so now, and the peer is to be told. */
+bool wp_peer_slot_has_ack(struct wp_peer_slot *slot);
+
 /* A live session whose peer has another number now (it was away for long): it sits there, and is *out. One id is one
  * session, whoever says it; what two say of it is distinguished by the batches' numbers. -EACCES: another host says it.
  */

@@ -11,6 +11,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+_Static_assert(WP_LIMITS <= WP_FLEET_LIMITS, "a fleet counts them all");
+
+const char *wp_limit_name(enum wp_limit limit)
+{
+    static const char *const names[WP_LIMITS] = {
+        "depth", "width", "budget", "history", "shards", "join", "late sample", "loop"};
+    return names[limit];
+}
+
 struct wp_explainer *wp_explainer_create(
     struct wp_fleet *fleet, uint32_t home, struct wp_pathtree *tree, uint64_t base_bit)
 {

@@ -38,6 +38,9 @@ int wp_explain_path(struct wp_explainer *explainer, const struct wp_interval *in
 void wp_explain_slice(
     struct wp_explainer *explainer, const struct wp_interval *interval, uint64_t slice, const struct wp_sink *sink);
 
+/* As reports and metrics call it. */
+const char *wp_limit_name(enum wp_limit limit);
+
 /* --- between explanations --- */
 /* What many wait for is repeated for each of them as a sum, which the sink gets now. */
 void wp_explain_settle(struct wp_explainer *explainer, const struct wp_sink *sink);

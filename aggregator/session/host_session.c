@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "aggregator/session/host_session.h"
 
-#include "aggregator/account/closed_delta.h"
+#include "aggregator/account/aggregate_delta.h"
 #include "aggregator/account/other_paths.h"
 #include "aggregator/fleet/fleet_pace.h"
 #include "aggregator/peer/shard_peers.h"
+#include "aggregator/session/host_session_body.h"
 #include "aggregator/session/host_session_durable.h"
 #include "aggregator/session/membership.h"
 #include "aggregator/session/session_aggregates.h"
+#include "aggregator/session/session_deltas.h"
 #include "aggregator/timeline/process_rows.h"
 #include "aggregator/timeline/slices.h"
 #include "aggregator/timeline/taken_slices.h"
@@ -63,9 +65,9 @@ static void take_drops(struct wp_host_session *session, const struct wp_batch *b
 /* Of the session before, while that is still there. */
 static void count_on(struct wp_host_session *session)
 {
-    const struct wp_fleet *fleet = session->fleet;
+    const struct wp_fleet *fleet = session->source.fleet;
     for (uint32_t i = 0; session->timeline.continues && i < fleet->count; i++)
-        if (fleet->hosts[i].timeline && !memcmp(fleet->hosts[i].session_id, session->hello.continues, 16))
+        if (fleet->hosts[i].timeline && !memcmp(fleet->hosts[i].session_id, session->source.hello.continues, 16))
             wp_process_rows_continue(&session->timeline, fleet->hosts[i].timeline);
 }
 
@@ -75,24 +77,24 @@ int wp_host_session_create(struct wp_host_session **out, const struct wp_hello *
     struct wp_host_session *session = calloc(1, sizeof(*session));
     if (!session)
         return wp_error_set(err, -ENOMEM, "out of memory for a session");
-    memcpy(session->id, hello->session, 16);
-    memcpy(session->host, hello->host, 16);
+    memcpy(session->source.id, hello->session, 16);
+    memcpy(session->source.host, hello->host, 16);
     session->options = options;
     session->logger = logger;
-    session->next_seq = 1;
-    session->real_offset_ns = (int64_t)(hello->start_real_ns - hello->start_mono_ns);
+    session->progress.next_seq = 1;
+    session->source.real_offset_ns = (int64_t)(hello->start_real_ns - hello->start_mono_ns);
     session->latest_ns = hello->start_mono_ns + SESSION_NS;
-    wp_release_id(hello->release && *hello->release ? hello->release : default_release, session->release);
+    wp_release_id(hello->release && *hello->release ? hello->release : default_release, session->source.release);
     session->dictionary = wp_dictionary_create();
-    int rc = wp_hello_copy(&session->hello, hello);
-    session->hostname = !rc && *session->hello.hostname ? session->hello.hostname : "unknown";
+    int rc = wp_hello_copy(&session->source.hello, hello);
+    session->source.hostname = !rc && *session->source.hello.hostname ? session->source.hello.hostname : "unknown";
     if (rc)
         goto fail;
     rc = -ENOMEM;
-    session->fleet = options->fleet;
+    session->source.fleet = options->fleet;
     session->has_own_fleet = !options->fleet;
     if (!session->dictionary || wp_timeline_init(&session->timeline, session->dictionary) ||
-        (!session->fleet && wp_fleet_create(&session->fleet)))
+        (!session->source.fleet && wp_fleet_create(&session->source.fleet)))
         goto fail;
     if (options->late_sample_ns)
         session->timeline.late_sample_ns = options->late_sample_ns;
@@ -100,26 +102,28 @@ int wp_host_session_create(struct wp_host_session **out, const struct wp_hello *
     session->timeline.process_rows = options->process_rows;
     count_on(session);
     session->timeline.blockops.keep_ns = options->history_ns + WP_BLOCKOPS_LATER_NS;
-    rc = wp_fleet_join(session->fleet, &session->timeline, session->hostname, session->real_offset_ns, &session->home);
-    session->has_joined = !rc;
+    rc = wp_fleet_join(session->source.fleet, &session->timeline, session->source.hostname,
+        session->source.real_offset_ns, &session->source.home);
+    session->source.has_joined = !rc;
     if (rc)
         goto fail;
-    session->fleet->hosts[session->home].has_drops = has_drops;
-    session->fleet->hosts[session->home].session = session;
-    memcpy(session->fleet->hosts[session->home].session_id, session->id, sizeof(session->id));
+    session->source.fleet->hosts[session->source.home].has_drops = has_drops;
+    session->source.fleet->hosts[session->source.home].session = session;
+    memcpy(
+        session->source.fleet->hosts[session->source.home].session_id, session->source.id, sizeof(session->source.id));
     rc = -ENOMEM;
     session->timeline.identity_made = wp_membership_of;
     session->timeline.context = session;
     for (uint32_t i = 0; i < options->rule_count; i++)
-        if (!wp_host_session_aggregate(session, options->rules[i].name, session->release))
+        if (!wp_host_session_aggregate(session, options->rules[i].name, session->source.release))
             goto fail;
     session->is_auto_chosen = false;
     if (options->stored &&
-        options->stored(
-            options->stored_context, session->id, session->release, &session->skip_seq, &session->committed_ns))
+        options->stored(options->stored_context, session->source.id, session->source.release,
+            &session->progress.skip_seq, &session->progress.committed_ns))
         session->is_catching_up = true;
-    session->counted_seq = session->skip_seq;
-    session->closed_ns = session->committed_ns;
+    session->progress.counted_seq = session->progress.skip_seq;
+    session->progress.closed_ns = session->progress.committed_ns;
     session->is_resumable = options->is_resumable;
     if (session->is_resumable && !(session->writer = wp_frame_writer_create(1)))
         goto fail;
@@ -144,22 +148,20 @@ void wp_host_session_destroy(struct wp_host_session *session)
 {
     if (!session)
         return;
-    for (uint32_t i = 0; i < session->aggregate_count; i++) {
-        wp_aggregate_fini(session->aggregates[i]);
-        free(session->aggregates[i]);
-    }
+    for (uint32_t i = 0; i < session->aggregate_count; i++)
+        wp_aggregate_destroy(session->aggregates[i]);
     if (session->walk_ns)
-        session->fleet->walking = 0;
-    for (unsigned kind = 0; session->fleet && kind < WP_IRREGULARS; kind++)
-        session->fleet->irregular[kind] += wp_irregular_count(&session->timeline, kind);
-    if (session->has_joined)
-        wp_fleet_leave(session->fleet, session->home);
+        session->source.fleet->walking = 0;
+    for (unsigned kind = 0; session->source.fleet && kind < WP_IRREGULARS; kind++)
+        session->source.fleet->irregular[kind] += wp_irregular_count(&session->timeline, kind);
+    if (session->source.has_joined)
+        wp_fleet_leave(session->source.fleet, session->source.home);
     if (session->has_own_fleet)
-        wp_fleet_destroy(session->fleet);
+        wp_fleet_destroy(session->source.fleet);
     wp_mappings_fini(&session->mappings);
     wp_timeline_fini(&session->timeline);
     wp_dictionary_destroy(session->dictionary);
-    wp_hello_fini(&session->hello);
+    wp_hello_fini(&session->source.hello);
     wp_frame_writer_destroy(session->writer);
     wp_buffer_fini(&session->scratch);
     wp_buffer_fini(&session->pending_bytes);
@@ -181,13 +183,9 @@ void wp_host_session_destroy(struct wp_host_session *session)
 /* What is resolved up to there may be in the store already. */
 static void skip_time(struct wp_host_session *session, uint64_t until_ns)
 {
-    bool is_behind = until_ns < session->committed_ns;
-    for (uint32_t i = 0; i < session->aggregate_count; i++) {
-        struct wp_aggregate *aggregate = session->aggregates[i];
-        if (aggregate->skip_until_ns && until_ns <= aggregate->skip_until_ns)
-            wp_aggregate_skip_time(aggregate, until_ns);
-        is_behind |= until_ns < aggregate->skip_until_ns;
-    }
+    bool is_behind = until_ns < session->progress.committed_ns;
+    for (uint32_t i = 0; i < session->aggregate_count; i++)
+        is_behind |= wp_aggregate_skip_epoch(session->aggregates[i], until_ns);
     session->is_catching_up = is_behind;
 }
 
@@ -195,7 +193,7 @@ static void skip_time(struct wp_host_session *session, uint64_t until_ns)
 static void forget_left_out(struct wp_host_session *session, uint64_t horizon_ns)
 {
     for (uint32_t i = 0; i < session->aggregate_count; i++)
-        if (session->aggregates[i]->window_until_ns < horizon_ns)
+        if (wp_aggregate_window_ns(session->aggregates[i]) < horizon_ns)
             return;
     wp_drop_spans_forget(&session->paused_spans, horizon_ns);
     wp_drop_spans_forget(&session->shed_spans, horizon_ns);
@@ -232,7 +230,7 @@ static uint64_t horizon(struct wp_host_session *session, uint64_t needed_ns)
  */
 static bool walk(struct wp_host_session *session, uint64_t until_ns, bool is_final)
 {
-    struct wp_fleet *fleet = session->fleet;
+    struct wp_fleet *fleet = session->source.fleet;
     if (!session->walk_ns) {
         wp_taken_slices_restore(&session->timeline, session->taken, session->taken_count, session->taken_marks);
         free_taken(session);
@@ -243,7 +241,7 @@ static bool walk(struct wp_host_session *session, uint64_t until_ns, bool is_fin
     }
     for (; session->walk_at < session->walk_end; session->walk_at++)
         if (!wp_aggregate_resolve(session->aggregates[session->walk_at], until_ns, is_final)) {
-            fleet->walking = session->home + 1;
+            fleet->walking = session->source.home + 1;
             return false;
         }
     session->walk_ns = 0;
@@ -256,44 +254,18 @@ static bool resolve_until(struct wp_host_session *session, uint64_t until_ns, bo
 {
     if (!walk(session, until_ns, is_final))
         return false;
-    session->resolved_ns = session->fleet->hosts[session->home].resolved_ns = until_ns;
+    session->progress.resolved_ns = session->source.fleet->hosts[session->source.home].resolved_ns = until_ns;
     if (session->is_catching_up)
         skip_time(session, until_ns);
-    uint64_t horizon_ns = horizon(session, wp_fleet_needed_since(session->fleet, session->home, until_ns));
+    uint64_t horizon_ns =
+        horizon(session, wp_fleet_needed_since(session->source.fleet, session->source.home, until_ns));
     wp_timeline_forget(&session->timeline, horizon_ns);
     uint64_t gone_ns = BURY_REACHES * later(session->options->history_ns, session->options->lookback_ns);
     if (horizon_ns > gone_ns)
-        wp_timeline_bury(&session->timeline, horizon_ns - gone_ns, (uint32_t)session->genealogy_done);
+        wp_timeline_bury(&session->timeline, horizon_ns - gone_ns, (uint32_t)session->progress.genealogy_done);
     wp_drop_spans_forget(&session->drop_spans, horizon_ns);
     forget_left_out(session, horizon_ns);
     return true;
-}
-
-static uint64_t timebox_at(const struct wp_host_session *session, uint64_t at_ns, uint64_t timebox_s)
-{
-    return (at_ns + (uint64_t)session->real_offset_ns) / WP_NS_PER_S / timebox_s * timebox_s;
-}
-
-uint64_t wp_host_session_timebox(const struct wp_host_session *session, uint64_t timebox_s)
-{
-    uint64_t at_ns = session->committed_ns > session->delta_ns ? session->committed_ns : session->delta_ns;
-    return timebox_at(session, at_ns > session->timeline.start_ns ? at_ns : session->timeline.start_ns, timebox_s);
-}
-
-/* An epoch belongs to the timebox in which it begins: with the first one of another timebox other deltas begin. */
-static void keep_timeboxes_apart(struct wp_host_session *session)
-{
-    uint64_t timebox_s = session->options->timebox_s;
-    if (!timebox_s || session->is_catching_up || session->last_seq < session->skip_seq)
-        return;
-    uint64_t before = wp_host_session_timebox(session, timebox_s);
-    if (timebox_at(session, session->resolved_ns, timebox_s) <= before)
-        return;
-    for (uint32_t i = 0; i < session->aggregate_count; i++)
-        if (session->aggregates[i]->has_news &&
-            wp_closed_delta_add(session->aggregates[i], session->drops, session->resolved_ns, before))
-            return; /* no memory: it is filed with what follows */
-    session->delta_ns = session->resolved_ns;
 }
 
 /*
@@ -302,29 +274,29 @@ static void keep_timeboxes_apart(struct wp_host_session *session)
  */
 static bool has_answers(struct wp_host_session *session, uint64_t until_ns, bool is_final)
 {
-    struct wp_shards *shards = session->fleet->shards;
-    if (!shards || until_ns <= session->committed_ns || !wp_shards_concern(shards, session->home))
+    struct wp_shards *shards = session->source.fleet->shards;
+    if (!shards || until_ns <= session->progress.committed_ns || !wp_shards_concern(shards, session->source.home))
         return true;
-    session->fleet->visits_before = session->fleet->visits;
+    session->source.fleet->visits_before = session->source.fleet->visits;
     if (session->rehearsed_ns != until_ns)
         for (uint32_t i = 0; i < session->aggregate_count; i++)
             wp_aggregate_rehearse(session->aggregates[i], until_ns, is_final);
     session->rehearsed_ns = until_ns;
-    return !wp_shards_open(shards, session->home);
+    return !wp_shards_open(shards, session->source.home);
 }
 
 /* All that the epoch needs is there, or it has begun. */
 static bool may_walk(struct wp_host_session *session, uint64_t until_ns)
 {
     return session->walk_ns ||
-        (wp_fleet_may_resolve(session->fleet, session->home, until_ns, session->options->lateness_ns) &&
+        (wp_fleet_may_resolve(session->source.fleet, session->source.home, until_ns, session->options->lateness_ns) &&
             has_answers(session, until_ns, false));
 }
 
 int wp_host_session_follow(
     struct wp_host_session *session, const char *name, const char *release, const struct wp_interval *interval)
 {
-    if (session->is_ended)
+    if (session->progress.is_ended)
         return -ESTALE;
     struct wp_aggregate *aggregate = wp_host_session_aggregate(session, name, release);
     return aggregate ? wp_aggregate_ask(aggregate, interval) : -ENOBUFS;
@@ -339,7 +311,7 @@ int wp_host_session_follow(
 static void resolve_before(struct wp_host_session *session, uint64_t known_ns)
 {
     const struct wp_host_session_options *options = session->options;
-    struct wp_fleet_host *host = &session->fleet->hosts[session->home];
+    struct wp_fleet_host *host = &session->source.fleet->hosts[session->source.home];
     uint64_t start_ns = session->timeline.start_ns;
     if (!start_ns || known_ns < start_ns)
         return;
@@ -350,53 +322,49 @@ static void resolve_before(struct wp_host_session *session, uint64_t known_ns)
             return;
         wp_membership_choose(session);
     }
-    if (!session->resolved_ns)
-        session->resolved_ns = start_ns / options->epoch_ns * options->epoch_ns;
-    while (known_ns >= session->resolved_ns + options->epoch_ns + options->lateness_ns) {
-        uint64_t next_ns = session->resolved_ns + options->epoch_ns;
+    if (!session->progress.resolved_ns)
+        session->progress.resolved_ns = start_ns / options->epoch_ns * options->epoch_ns;
+    while (known_ns >= session->progress.resolved_ns + options->epoch_ns + options->lateness_ns) {
+        uint64_t next_ns = session->progress.resolved_ns + options->epoch_ns;
         if (session->walk_ns)
             next_ns = session->walk_ns;
         else if (next_ns > session->timeline.now_ns && known_ns - next_ns > GAP_EPOCHS * options->epoch_ns)
             next_ns = (known_ns - options->lateness_ns) / options->epoch_ns * options->epoch_ns;
-        session->is_blocked = !may_walk(session, next_ns);
-        if (session->is_blocked)
+        session->progress.is_blocked = !may_walk(session, next_ns);
+        if (session->progress.is_blocked)
             return;
         if (!session->walk_ns)
-            keep_timeboxes_apart(session);
-        session->is_blocked = !resolve_until(session, next_ns, false);
-        if (session->is_blocked)
+            wp_session_deltas_part(session);
+        session->progress.is_blocked = !resolve_until(session, next_ns, false);
+        if (session->progress.is_blocked)
             return;
     }
 }
 
 /* --- batches --- */
 
-int wp_host_session_add_late(struct wp_host_session *session, const struct wp_late_thread *late)
+/* Events before that resolve nothing, so that they need not be asked; 0: it is not known yet. */
+static uint64_t due_ns(const struct wp_host_session *session)
 {
-    if (WP_ARRAY_FIT(session->late, session->late_room, session->late_count + 1))
-        return -ENOMEM;
-    session->late[session->late_count++] = *late;
-    return 0;
+    const struct wp_host_session_options *options = session->options;
+    bool is_known = session->progress.resolved_ns && (!options->auto_aggregates || session->is_auto_chosen);
+    return is_known ? session->progress.resolved_ns + options->epoch_ns + options->lateness_ns : 0;
 }
 
 /* The store has all that there is of those aggregates up to this batch: it is not counted again. */
 static void skip_counts(struct wp_host_session *session)
 {
     for (uint32_t i = 0; i < session->aggregate_count; i++)
-        if (session->aggregates[i]->skip_seq == session->last_seq)
-            wp_aggregate_skip_counts(session->aggregates[i], session->drops);
-    if (session->skip_seq == session->last_seq) {
-        wp_mappings_done(&session->mappings);
-        session->genealogy_done = wp_dictionary_thread_count(session->dictionary);
-        session->sourcemap_done = wp_dictionary_frame_count(session->dictionary);
-    }
+        wp_aggregate_skip_batch(session->aggregates[i], session->progress.last_seq, session->drops);
+    if (session->progress.skip_seq == session->progress.last_seq)
+        wp_session_deltas_mark_names(session);
 }
 
 /* No event before that will come. */
 static uint64_t known_ns(const struct wp_host_session *session)
 {
     uint64_t last_ns = session->timeline.now_ns;
-    return session->watermark_ns > last_ns ? session->watermark_ns : last_ns;
+    return session->progress.watermark_ns > last_ns ? session->progress.watermark_ns : last_ns;
 }
 
 static int too_late(struct wp_error *err, const struct wp_batch *batch, const char *what)
@@ -436,18 +404,19 @@ static void look_for_step(struct wp_host_session *session, const struct wp_batch
         ? (uint64_t)offset_ns - (uint64_t)session->anchor_offset_ns
         : (uint64_t)session->anchor_offset_ns - (uint64_t)offset_ns;
     if (before_ns && moved_ns > most_ns)
-        wp_clocks_step(session->fleet->clocks, session->fleet->hosts[session->home].clock, before_ns);
+        wp_clocks_step(
+            session->source.fleet->clocks, session->source.fleet->hosts[session->source.home].clock, before_ns);
     session->anchor_ns = now_ns;
     session->anchor_offset_ns = offset_ns;
 }
 
 int wp_host_session_take(struct wp_host_session *session, const struct wp_batch *batch, struct wp_error *err)
 {
-    if (batch->seq < session->next_seq)
+    if (batch->seq < session->progress.next_seq)
         return 0; /* sent again: its effect is here */
-    if (batch->seq > session->next_seq)
+    if (batch->seq > session->progress.next_seq)
         return wp_error_set(err, -ESTALE, "batch %llu came where %llu is next", (unsigned long long)batch->seq,
-            (unsigned long long)session->next_seq);
+            (unsigned long long)session->progress.next_seq);
     int rc = check_times(session, batch, err);
     if (rc)
         return rc;
@@ -459,28 +428,28 @@ int wp_host_session_take(struct wp_host_session *session, const struct wp_batch 
         return rc;
     take_drops(session, batch);
     look_for_step(session, batch);
-    uint64_t next_ns = wp_host_session_due_ns(session);
+    uint64_t next_ns = due_ns(session);
     for (uint32_t i = 0; i < batch->event_count; i++) {
         const struct wp_event *event = &batch->events[i];
-        if (event->time_ns >= next_ns && !session->is_blocked) {
+        if (event->time_ns >= next_ns && !session->progress.is_blocked) {
             resolve_before(session, event->time_ns);
-            next_ns = wp_host_session_due_ns(session);
+            next_ns = due_ns(session);
         }
         wp_timeline_event(&session->timeline, event);
         if (event->stack)
             wp_mappings_event(&session->mappings, &session->timeline, event);
     }
     wp_host_session_mark(session, batch);
-    session->next_seq = batch->seq + 1;
-    session->last_seq = batch->seq;
-    if (session->skip_seq)
+    session->progress.next_seq = batch->seq + 1;
+    session->progress.last_seq = batch->seq;
+    if (session->progress.skip_seq)
         skip_counts(session);
-    session->has_news = true;
-    if (!batch->is_last && batch->watermark_ns > session->watermark_ns) /* that of the last one is the end of time */
-        session->watermark_ns = batch->watermark_ns;
-    struct wp_fleet_host *host = &session->fleet->hosts[session->home];
+    if (!batch->is_last &&
+        batch->watermark_ns > session->progress.watermark_ns) /* that of the last one is the end of time */
+        session->progress.watermark_ns = batch->watermark_ns;
+    struct wp_fleet_host *host = &session->source.fleet->hosts[session->source.home];
     host->known_ns = known_ns(session);
-    host->heard_ns = session->fleet->now_ns;
+    host->heard_ns = session->source.fleet->now_ns;
     return 0;
 }
 
@@ -489,26 +458,26 @@ static void resolve_rest(struct wp_host_session *session)
 {
     uint64_t end_ns = session->timeline.now_ns;
     bool has_events = session->timeline.start_ns;
-    session->is_blocked = has_events && !session->walk_ns &&
-        !wp_fleet_may_resolve(session->fleet, session->home, end_ns, session->options->lateness_ns);
-    if (session->is_blocked)
+    session->progress.is_blocked = has_events && !session->walk_ns &&
+        !wp_fleet_may_resolve(session->source.fleet, session->source.home, end_ns, session->options->lateness_ns);
+    if (session->progress.is_blocked)
         return;
     if (has_events && session->options->auto_aggregates && !session->is_auto_chosen)
         wp_membership_choose(session);
-    session->is_blocked = has_events &&
+    session->progress.is_blocked = has_events &&
         ((!session->walk_ns && !has_answers(session, end_ns, true)) || !resolve_until(session, end_ns, true));
-    if (session->is_blocked)
+    if (session->progress.is_blocked)
         return;
-    session->is_final = session->fleet->hosts[session->home].is_resolved = true;
+    session->progress.is_final = session->source.fleet->hosts[session->source.home].is_resolved = true;
 }
 
 /* Hosts of other shards that talked with this one have resolved all they had, and what they asked for has been
  * followed. */
 static bool has_followed(struct wp_host_session *session)
 {
-    if (!session->fleet->shards || !session->timeline.start_ns)
+    if (!session->source.fleet->shards || !session->timeline.start_ns)
         return true;
-    if (session->fleet->walking || wp_fleet_is_asked(session->fleet, session->home) ||
+    if (session->source.fleet->walking || wp_fleet_is_asked(session->source.fleet, session->source.home) ||
         !has_answers(session, UINT64_MAX, true))
         return false;
     for (uint32_t i = 0; i < session->aggregate_count; i++)
@@ -518,35 +487,94 @@ static bool has_followed(struct wp_host_session *session)
 
 void wp_host_session_resolve(struct wp_host_session *session)
 {
-    bool was_blocked = session->is_blocked;
-    session->is_blocked = false;
+    bool was_blocked = session->progress.is_blocked;
+    session->progress.is_blocked = false;
     if (session->timeline.start_ns)
-        resolve_before(session, was_blocked ? known_ns(session) : session->watermark_ns);
-    if (!session->is_closing || session->is_blocked || session->is_ended)
+        resolve_before(session, was_blocked ? known_ns(session) : session->progress.watermark_ns);
+    if (!session->progress.is_closing || session->progress.is_blocked || session->progress.is_ended)
         return;
-    if (!session->is_final)
+    if (!session->progress.is_final)
         resolve_rest(session);
-    session->is_blocked = session->is_blocked || !has_followed(session);
-    if (!session->is_blocked)
-        session->is_ended = session->fleet->hosts[session->home].is_followed = true;
+    session->progress.is_blocked = session->progress.is_blocked || !has_followed(session);
+    if (!session->progress.is_blocked)
+        session->progress.is_ended = session->source.fleet->hosts[session->source.home].is_followed = true;
 }
 
 uint64_t wp_host_session_age(const struct wp_host_session *session)
 {
-    uint64_t known_ns = session->fleet->hosts[session->home].known_ns, start_ns = session->hello.start_mono_ns;
+    uint64_t known_ns = session->source.fleet->hosts[session->source.home].known_ns,
+             start_ns = session->source.hello.start_mono_ns;
     return known_ns > start_ns ? known_ns - start_ns : 0;
 }
 
 int wp_host_session_has_all(const struct wp_host_session *session, uint64_t last_seq, struct wp_error *err)
 {
-    return session->next_seq > last_seq ? 0
-                                        : wp_error_set(err, -ESTALE, "Bye after batch %llu came where %llu is next",
-                                              (unsigned long long)last_seq, (unsigned long long)session->next_seq);
+    return session->progress.next_seq > last_seq
+        ? 0
+        : wp_error_set(err, -ESTALE, "Bye after batch %llu came where %llu is next", (unsigned long long)last_seq,
+              (unsigned long long)session->progress.next_seq);
 }
 
 void wp_host_session_close(struct wp_host_session *session)
 {
-    session->is_closing = true;
-    session->fleet->hosts[session->home].is_over = true;
+    session->progress.is_closing = true;
+    session->source.fleet->hosts[session->source.home].is_over = true;
     wp_host_session_resolve(session);
+}
+
+void wp_host_session_set_goes_on(struct wp_host_session *session)
+{
+    session->timeline.goes_on = true;
+}
+
+void wp_host_session_shed(struct wp_host_session *session)
+{
+    for (uint32_t i = 0; i < session->aggregate_count; i++)
+        wp_aggregate_report_shed(session->aggregates[i]);
+    session->timeline.goes_on = true;
+}
+
+/* --- what there is of it --- */
+
+const struct wp_session_source *wp_host_session_source(const struct wp_host_session *session)
+{
+    return &session->source;
+}
+
+const struct wp_session_progress *wp_host_session_progress(const struct wp_host_session *session)
+{
+    return &session->progress;
+}
+
+const struct wp_timeline *wp_host_session_timeline(const struct wp_host_session *session)
+{
+    return &session->timeline;
+}
+
+const struct wp_mappings *wp_host_session_mappings(const struct wp_host_session *session)
+{
+    return &session->mappings;
+}
+
+const struct wp_dictionary *wp_host_session_dictionary(const struct wp_host_session *session)
+{
+    return session->dictionary;
+}
+
+const uint64_t *wp_host_session_drops(const struct wp_host_session *session)
+{
+    return session->drops;
+}
+
+void wp_host_session_arrivals(struct wp_host_session *session, uint64_t *events, uint64_t *drops)
+{
+    uint64_t all_events = 0, all_drops = 0;
+    for (unsigned kind = 0; kind < WP_EVENT_KINDS; kind++) {
+        all_events += session->timeline.counts.events[kind];
+        all_drops += session->drops[kind];
+    }
+    *events = all_events - session->watched_events;
+    *drops = all_drops - session->watched_drops;
+    session->watched_events = all_events;
+    session->watched_drops = all_drops;
 }

@@ -3,6 +3,7 @@
  * holds. */
 #include "aggregator/session/host_session_durable.h"
 
+#include "aggregator/session/host_session_body.h"
 #include "common/array.h"
 #include "proto/batch_encode.h"
 
@@ -59,14 +60,28 @@ int wp_host_session_keep_entries(struct wp_host_session *session, const struct w
     return rc;
 }
 
+/* How many of the entries are of batches up to `seq`. */
+static uint32_t pending_until(const struct wp_host_session *session, uint64_t seq)
+{
+    uint32_t count = 0;
+    while (count < session->pending_count && session->pending[count].seq <= seq)
+        count++;
+    return count;
+}
+
+struct wp_pending_dictionary wp_host_session_pending(const struct wp_host_session *session, uint64_t seq)
+{
+    uint32_t count = pending_until(session, seq);
+    return (struct wp_pending_dictionary){
+        session->pending_bytes.data, count ? session->pending[count - 1].end : 0, session->dictionary_bytes};
+}
+
 void wp_host_session_forget_pending(struct wp_host_session *session, uint64_t seq)
 {
-    uint32_t done = 0;
-    size_t size = 0;
-    while (done < session->pending_count && session->pending[done].seq <= seq)
-        size = session->pending[done++].end;
+    uint32_t done = pending_until(session, seq);
     if (!done)
         return;
+    size_t size = session->pending[done - 1].end;
     memmove(session->pending_bytes.data, session->pending_bytes.data + size, session->pending_bytes.size - size);
     session->pending_bytes.size -= size;
     session->pending_count -= done;
@@ -89,16 +104,17 @@ void wp_host_session_acknowledge(struct wp_host_session *session, uint64_t seq)
     while (done < session->mark_count && session->marks[done].seq <= seq)
         done++;
     forget_marks(session, done);
-    session->acked_seq = seq > session->acked_seq ? seq : session->acked_seq;
+    session->progress.acked_seq = seq > session->progress.acked_seq ? seq : session->progress.acked_seq;
 }
 
 uint64_t wp_host_session_durable_seq(struct wp_host_session *session)
 {
     uint32_t done = 0;
-    if (session->is_resumable && !session->is_ended)
-        return session->acked_seq;
-    while (done < session->mark_count && (session->is_ended || session->marks[done].bound_ns <= session->resolved_ns))
-        session->acked_seq = session->marks[done++].seq;
+    if (session->is_resumable && !session->progress.is_ended)
+        return session->progress.acked_seq;
+    while (done < session->mark_count &&
+        (session->progress.is_ended || session->marks[done].bound_ns <= session->progress.resolved_ns))
+        session->progress.acked_seq = session->marks[done++].seq;
     forget_marks(session, done);
-    return session->acked_seq;
+    return session->progress.acked_seq;
 }

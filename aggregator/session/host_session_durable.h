@@ -2,7 +2,21 @@
 #ifndef WP_AGGREGATOR_SESSION_HOST_SESSION_DURABLE_H
 #define WP_AGGREGATOR_SESSION_HOST_SESSION_DURABLE_H
 /* What of a session is written, and what a restart goes on with. */
-#include "aggregator/session/host_session_types.h"
+#include "common/error.h"
+#include "proto/batch.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct wp_batch_mark;
+struct wp_host_session;
+
+/* What is to be appended to the file beside the checkpoints. */
+struct wp_pending_dictionary {
+    const uint8_t *bytes; /* frames; borrowed until the next batch */
+    size_t size;
+    uint64_t at; /* in the file; what is behind it there is not valid */
+};
 
 /* The batch has been taken in; without memory for its mark it is acknowledged with a later one. */
 void wp_host_session_mark(struct wp_host_session *session, const struct wp_batch *batch);
@@ -13,7 +27,9 @@ const struct wp_batch_mark *wp_host_session_boundary(const struct wp_host_sessio
 int wp_host_session_keep_entries(struct wp_host_session *session, const struct wp_batch *batch, struct wp_error *err);
 /* Batches up to `seq` need not come again. */
 void wp_host_session_acknowledge(struct wp_host_session *session, uint64_t seq);
-/* What batches up to `seq` defined has been written. */
+/* What batches up to `seq` defined and no checkpoint holds. */
+struct wp_pending_dictionary wp_host_session_pending(const struct wp_host_session *session, uint64_t seq);
+/* That has been written. */
 void wp_host_session_forget_pending(struct wp_host_session *session, uint64_t seq);
 /* The highest batch whose effect is in what has been resolved. */
 uint64_t wp_host_session_durable_seq(struct wp_host_session *session);

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "aggregator/session/membership.h"
 
+#include "aggregator/account/aggregate_delta.h"
 #include "aggregator/account/mates.h"
+#include "aggregator/session/host_session_body.h"
 #include "aggregator/session/session_aggregates.h"
 #include "aggregator/timeline/services.h"
 #include "common/array.h"
@@ -58,7 +60,7 @@ static const char *release_of(const struct wp_host_session *session, const struc
     for (uint32_t i = 0; i < options->release_rule_count; i++)
         if (wp_selector_matches(&options->release_rules[i].selector, subject))
             return options->release_rules[i].release;
-    return session->release;
+    return session->source.release;
 }
 
 static bool is_chosen(const struct wp_host_session *session, const char *service)
@@ -80,7 +82,7 @@ void wp_host_session_serve(struct wp_host_session *session, const char *service)
 static uint64_t bit_of(struct wp_host_session *session, const char *name, const char *release)
 {
     struct wp_aggregate *aggregate = wp_host_session_aggregate(session, name, release);
-    return aggregate ? aggregate->bit : 0;
+    return aggregate ? wp_aggregate_id(aggregate)->bit : 0;
 }
 
 static void add(struct wp_host_session *session, uint32_t identity, uint64_t bits)
@@ -88,7 +90,7 @@ static void add(struct wp_host_session *session, uint32_t identity, uint64_t bit
     struct wp_identity *who = &session->timeline.identities[identity];
     who->aggregates |= bits;
     for (uint32_t i = 0; i < session->aggregate_count; i++)
-        if (bits & session->aggregates[i]->bit)
+        if (bits & wp_aggregate_id(session->aggregates[i])->bit)
             wp_aggregate_add_base(session->aggregates[i], who->thread);
 }
 
@@ -111,7 +113,7 @@ static struct wp_aggregate *by_threads(
     snprintf(name, sizeof(name), "%s" WP_MATES_THREADS, rule->name);
     struct wp_aggregate *aggregate = wp_id_valid(name) ? wp_host_session_aggregate(session, name, release) : NULL;
     if (aggregate)
-        aggregate->view = WP_VIEW_THREADS;
+        wp_aggregate_set_view(aggregate, WP_VIEW_THREADS);
     return aggregate;
 }
 
@@ -134,18 +136,21 @@ static uint64_t by_rule(
     const struct wp_thread_entry *entry = wp_dictionary_thread(session->dictionary, who->entry);
     if (!aggregate)
         return 0;
-    aggregate->view = wp_selector_view(&rule->selector);
-    if (aggregate->view != WP_VIEW_PROGRESS)
-        return aggregate->bit;
-    bool is_main = entry->tid == entry->pid, had_threads = process->with_threads & aggregate->bit;
+    enum wp_selector_view view = wp_selector_view(&rule->selector);
+    uint64_t bit = wp_aggregate_id(aggregate)->bit;
+    wp_aggregate_set_view(aggregate, view);
+    if (view != WP_VIEW_PROGRESS)
+        return bit;
+    bool is_main = entry->tid == entry->pid, had_threads = process->with_threads & bit;
     if (is_main && !had_threads)
-        return aggregate->bit;
-    process->with_threads |= aggregate->bit;
-    who->mates |= is_main ? 0 : aggregate->bit;
+        return bit;
+    process->with_threads |= bit;
+    who->mates |= is_main ? 0 : bit;
     struct wp_aggregate *beside = by_threads(session, rule, release);
+    uint64_t beside_bit = beside ? wp_aggregate_id(beside)->bit : 0;
     if (beside && !had_threads)
-        add_process(session, who->process, beside->bit);
-    return (is_main ? aggregate->bit : 0) | (beside ? beside->bit : 0);
+        add_process(session, who->process, beside_bit);
+    return (is_main ? bit : 0) | beside_bit;
 }
 
 void wp_membership_of(void *context, struct wp_timeline *timeline, uint32_t identity)
@@ -177,7 +182,7 @@ void wp_membership_choose(struct wp_host_session *session)
     free(services);
     session->is_auto_chosen = true;
     for (uint32_t i = 0; i < session->service_count; i++) /* in this order: the busiest ones have room for sure */
-        bit_of(session, session->services[i], session->release);
+        bit_of(session, session->services[i], session->source.release);
     uint32_t limit = session->timeline.identity_count;
     for (uint32_t identity = 1; identity < limit; identity++) {
         char name[WP_ID_ROOM];
@@ -189,17 +194,12 @@ void wp_membership_choose(struct wp_host_session *session)
 /* --- other rules --- */
 
 /* What was resolved so far stays as it was filed: what is new begins there. */
-static void begin_late(struct wp_host_session *session, struct wp_aggregate *aggregate, bool is_new)
+static void begin_late(const struct wp_host_session *session, struct wp_aggregate *aggregate, bool is_new)
 {
-    uint64_t resolved_ns = session->resolved_ns;
-    for (uint32_t i = 0; i < aggregate->base_count; i++)
-        if (!aggregate->base[i].until_ns)
-            aggregate->base[i].until_ns = resolved_ns;
-    if (!is_new || !resolved_ns)
-        return;
-    wp_aggregate_skip_counts(aggregate, session->drops);
-    wp_aggregate_skip_time(aggregate, resolved_ns);
-    aggregate->detached_ns = resolved_ns;
+    uint64_t resolved_ns = session->progress.resolved_ns;
+    wp_aggregate_begin_base(aggregate, resolved_ns);
+    if (is_new && resolved_ns)
+        wp_aggregate_begin_late(aggregate, resolved_ns, session->drops);
 }
 
 static void forget_services(struct wp_host_session *session, uint32_t kept)
@@ -210,7 +210,7 @@ static void forget_services(struct wp_host_session *session, uint32_t kept)
 
 void wp_membership_anew(struct wp_host_session *session)
 {
-    if (!session || session->is_ended)
+    if (!session || session->progress.is_ended)
         return;
     const struct wp_host_session_options *options = session->options;
     struct wp_timeline *timeline = &session->timeline;
@@ -220,10 +220,10 @@ void wp_membership_anew(struct wp_host_session *session)
     for (uint32_t identity = 1; identity < limit; identity++)
         timeline->identities[identity].aggregates = timeline->identities[identity].mates = 0;
     for (uint32_t i = 0; i < options->rule_count; i++)
-        bit_of(session, options->rules[i].name, session->release);
+        bit_of(session, options->rules[i].name, session->source.release);
     for (uint32_t identity = 1; identity < limit; identity++)
         wp_membership_of(session, timeline, identity);
-    if (options->auto_aggregates && !session->is_auto_chosen && session->resolved_ns)
+    if (options->auto_aggregates && !session->is_auto_chosen && session->progress.resolved_ns)
         wp_membership_choose(session);
     for (uint32_t i = 0; i < session->aggregate_count; i++)
         begin_late(session, session->aggregates[i], i >= had);

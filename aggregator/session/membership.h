@@ -5,7 +5,10 @@
  * Which aggregates a process is of interest to, and in which release. A process' release is what it says itself
  * (WAKEPATH_RELEASE in its environment), else what a rule says of it, else the host's.
  */
-#include "aggregator/session/host_session_types.h"
+#include <stdint.h>
+
+struct wp_host_session;
+struct wp_timeline;
 
 /* Sets the memberships of a new identity; `context` is the session. */
 void wp_membership_of(void *context, struct wp_timeline *timeline, uint32_t identity);

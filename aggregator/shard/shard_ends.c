@@ -9,7 +9,7 @@
 
 #include "aggregator/peer/shard_peers.h"
 #include "aggregator/peer/shard_state.h"
-#include "aggregator/session/host_session_types.h"
+#include "aggregator/session/host_session.h"
 #include "common/array.h"
 #include "common/clock.h"
 
@@ -394,7 +394,7 @@ static Wakepath__Shard__Host *put_host(struct wp_shards *shards, struct frame *f
 static void tell_host(struct wp_shards *shards, struct frame *frame, uint32_t number, struct told_host *told)
 {
     struct wp_fleet_host *host = &shards->fleet->hosts[number];
-    const struct wp_host_session *session = host->session;
+    const struct wp_session_source *source = wp_host_session_source(host->session);
     if (told->known_ns == host->known_ns && told->resolved_ns == host->resolved_ns && told->is_over == host->is_over &&
         told->is_resolved == host->is_resolved && told->is_followed == host->is_followed && told->is_told &&
         !host->probed_ns[0])
@@ -402,11 +402,11 @@ static void tell_host(struct wp_shards *shards, struct frame *frame, uint32_t nu
     *told = (struct told_host){
         host->generation, host->known_ns, host->resolved_ns, true, host->is_over, host->is_resolved, host->is_followed};
     Wakepath__Shard__Host *m = put_host(shards, frame, number);
-    m->session = (ProtobufCBinaryData){16, (uint8_t *)(uintptr_t)session->id};
-    m->host = (ProtobufCBinaryData){16, (uint8_t *)(uintptr_t)session->host};
+    m->session = (ProtobufCBinaryData){16, (uint8_t *)(uintptr_t)source->id};
+    m->host = (ProtobufCBinaryData){16, (uint8_t *)(uintptr_t)source->host};
     m->hostname = (char *)(uintptr_t)host->hostname;
     m->real_offset_ns = host->real_offset_ns;
-    m->start_ns = session->hello.start_mono_ns;
+    m->start_ns = source->hello.start_mono_ns;
     m->known_ns = host->known_ns;
     m->resolved_ns = host->resolved_ns;
     m->is_over = host->is_over;

@@ -18,7 +18,8 @@ static const struct {
     {"waking_of_dead", offsetof(struct wp_timeline, counts.wakings_of_dead)},
     {"unseen_waking", offsetof(struct wp_timeline, counts.unseen_wakings)},
     {"inferred_waking", offsetof(struct wp_timeline, counts.inferred_wakings)},
-    {"out_of_order", offsetof(struct wp_timeline, counts.out_of_order)}, {"filled_block_step", 0}, /* two counts */
+    {"out_of_order", offsetof(struct wp_timeline, counts.out_of_order)},
+    {"late_turn", offsetof(struct wp_timeline, messages.turns.refused)}, {"filled_block_step", 0}, /* two counts */
 };
 
 const char *wp_irregular_name(unsigned kind)

@@ -40,6 +40,9 @@ static const char *meaning(const char *limit)
         {"shards", "Another aggregator did not say what its hosts did"},
         {"join", "A run between two sleeps that timed out was little longer than --join, and parted them"},
         {"late sample", "A sample came later after its run than --late-sample takes, and was not counted for it"},
+        {"late turn",
+            "A read or write of a unix stream came behind a later one of its thread, and was not looked at: who was "
+            "answered may not be known"},
         {"lines",
             "There were more lines of source than a report has room for: the tables of lines and calls are without "
             "them"},

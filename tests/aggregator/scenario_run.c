@@ -5,7 +5,9 @@
  * "--".
  * Prints the difference and exits 1 when one differs; --print shows what comes out.
  */
+#include "aggregator/fleet/fleet.h"
 #include "aggregator/session/host_session.h"
+#include "tests/aggregator/aggregate_of.h"
 #include "common/path.h"
 #include "storage/report/report_read.h"
 #include "storage/report/report_transactions.h"
@@ -211,7 +213,8 @@ static void tear_down(struct stage *stage)
 static void probe(struct stage *stage, const struct scenario *scenario, unsigned i, uint64_t end_ns)
 {
     const struct scenario_host *host = &scenario->hosts[i];
-    uint32_t clock = stage->fleet->hosts[stage->sessions[i]->home].clock, reference = stage->fleet->reference;
+    uint32_t clock = stage->fleet->hosts[wp_host_session_source(stage->sessions[i])->home].clock,
+             reference = stage->fleet->reference;
     for (uint64_t at_ns = 0; host->probe_ns && at_ns < end_ns; at_ns += PROBES_NS) {
         uint64_t there_ns = (uint64_t)((int64_t)(at_ns + host->probe_ns) + host->offset_ns);
         wp_clocks_message(stage->fleet->clocks, reference, at_ns, clock, there_ns);
@@ -245,12 +248,10 @@ static char *run(struct scenario *scenario, struct wp_error *err)
         wp_host_session_close(stage.sessions[i]);
     if (!rc) {
         wp_host_session_resolve(stage.sessions[0]); /* it may have waited for those that were closed after it */
-        struct wp_aggregate *aggregate = stage.sessions[0]->aggregates[0];
-        wp_aggregate_close_delta(aggregate, stage.sessions[0]->drops, stage.sessions[0]->resolved_ns);
-        if (!stage.sessions[0]->is_ended)
+        if (!wp_host_session_progress(stage.sessions[0])->is_ended)
             wp_error_set(err, -EBUSY, "the first host still waits for others");
         else
-            text = describe(aggregate->report, scenario->host_count == 1);
+            text = describe(closed_report_of(stage.sessions[0], 0), scenario->host_count == 1);
     }
     tear_down(&stage);
     return text;

@@ -8,9 +8,9 @@
  * seconds of the host: memory as the kernel counts it, heap in use and not, and what the engine counts by kind, in kB.
  */
 #include "aggregator/engine/engine.h"
-#include "aggregator/engine/held.h"
 #include "aggregator/net/connections.h"
-#include "aggregator/timeline/timeline_gone.h"
+#include "aggregator/session/session_bytes.h"
+#include "aggregator/timeline/timeline_types.h"
 #include "collector/send/capture_reader.h"
 #include "common/path.h"
 #include "proto/batch_encode.h"
@@ -243,61 +243,42 @@ static void print(const char *name, uint64_t bytes)
     printf(", \"%s\": %" PRIu64, name, bytes / 1024);
 }
 
-static uint64_t of_tree(const struct wp_pathtree *tree)
-{
-    return wp_intern_bytes(tree->strings) + tree->frame_room * sizeof(*tree->frames) +
-        tree->node_room * (sizeof(*tree->nodes) + sizeof(*tree->recent)) + wp_intmap_bytes(&tree->frame_index) +
-        wp_intmap_bytes(&tree->line_index) + wp_intmap_bytes(&tree->node_index);
-}
-
 struct sums {
-    uint64_t dictionary, timeline, rings, messages, sockets, transfers, by_address, ends, woken, mappings, tree, sites,
-        reports, base, kept, all;
+    struct wp_session_bytes session;
+    uint64_t rings, messages, sockets, transfers, by_address, woken, all;
 };
 
 static void add_up(struct sums *sums, const struct wp_host_session *session)
 {
-    const struct wp_timeline *timeline = &session->timeline;
-    sums->dictionary += wp_dictionary_held(session->dictionary);
-    sums->timeline += wp_timeline_bytes(timeline);
+    const struct wp_timeline *timeline = wp_host_session_timeline(session);
+    wp_session_bytes_add(&sums->session, session);
     sums->rings += timeline->ring_bytes;
     sums->messages += wp_messages_bytes(&timeline->messages);
     sums->sockets += wp_idtable_bytes(&timeline->messages.table);
     sums->transfers += timeline->messages.ring_bytes;
     sums->by_address += wp_intmap_bytes(&timeline->messages.by_address);
-    sums->ends += wp_connections_bytes(session->fleet->connections, session->home);
     sums->woken += wp_woken_bytes(&timeline->woken);
-    sums->mappings += wp_mappings_bytes(&session->mappings);
-    sums->kept += session->pending_bytes.capacity + session->scratch.capacity +
-        session->pending_room * sizeof(*session->pending) + session->mark_room * sizeof(*session->marks);
-    sums->all += wp_held_by_session(session);
-    for (uint32_t i = 0; i < session->aggregate_count; i++) {
-        const struct wp_aggregate *aggregate = session->aggregates[i];
-        sums->tree += of_tree(&aggregate->tree);
-        sums->sites += wp_explainer_bytes(aggregate->explainer);
-        sums->reports += wp_report_bytes(aggregate->report);
-        sums->base += aggregate->base_room * sizeof(*aggregate->base);
-    }
+    sums->all += wp_session_bytes(session);
 }
 
 static void print_sums(const struct sums *sums)
 {
     print("held", sums->all);
-    print("dictionary", sums->dictionary);
-    print("timeline", sums->timeline);
+    print("dictionary", sums->session.dictionary);
+    print("timeline", sums->session.timeline);
     print("rings", sums->rings);
     print("messages", sums->messages);
     print("sockets", sums->sockets);
     print("transfers", sums->transfers);
     print("by_address", sums->by_address);
-    print("ends", sums->ends);
+    print("ends", sums->session.ends);
     print("woken", sums->woken);
-    print("mappings", sums->mappings);
-    print("tree", sums->tree);
-    print("sites", sums->sites);
-    print("reports", sums->reports);
-    print("base", sums->base);
-    print("kept", sums->kept);
+    print("mappings", sums->session.mappings);
+    print("tree", sums->session.aggregates.tree);
+    print("sites", sums->session.aggregates.sites);
+    print("reports", sums->session.aggregates.reports);
+    print("base", sums->session.aggregates.base);
+    print("kept", sums->session.kept);
 }
 
 static void tell(struct hour *hour, uint64_t at_s)

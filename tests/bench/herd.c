@@ -4,7 +4,10 @@
  * thread with SLICES slices wakes at once, by turns with what it did explained once for all of them, and for each (no
  * budget in either). Prints JSON.
  */
+#include "aggregator/account/aggregate_body.h"
+#include "aggregator/fleet/fleet.h"
 #include "aggregator/session/host_session.h"
+#include "tests/aggregator/aggregate_of.h"
 #include "tests/aggregator/made_herd.h"
 
 #include <stdio.h>
@@ -46,12 +49,12 @@ static struct cost explain(const struct made_herd *herd, uint32_t share)
     struct wp_error err = {0};
     must(!wp_selector_parse(&rule.selector, "command", NULL), "selector");
     must(!wp_host_session_create(&session, &hello, "v1", &options, NULL, &err), err.text);
-    wp_explainer_options(session->aggregates[0]->explainer)->share = share;
+    wp_explainer_options(aggregate_of(session, 0)->explainer)->share = share;
     must(!wp_host_session_take(session, &batch, &err), err.text);
     double before_s = cpu_s();
     wp_host_session_close(session);
-    must(session->is_ended, "the session has not ended");
-    struct cost cost = {cpu_s() - before_s, session->fleet->visits};
+    must(wp_host_session_progress(session)->is_ended, "the session has not ended");
+    struct cost cost = {cpu_s() - before_s, wp_host_session_source(session)->fleet->visits};
     wp_host_session_destroy(session);
     wp_selector_fini(&rule.selector);
     return cost;

@@ -4,6 +4,7 @@
  * whose bytes were read, how the clocks stand. The sessions are fed with a generated fleet's batches as they come.
  * WP_SEED=N runs that case only.
  */
+#include "aggregator/fleet/fleet.h"
 #include "aggregator/session/host_session.h"
 #include "tests/fleetgen/gen_fleet.h"
 
@@ -63,10 +64,10 @@ static void ask_pairs(struct observed *o)
         struct wp_far_end far;
         if (!is_seen(o, a) || !is_seen(o, b) || stream->is_closed)
             continue;
-        enum wp_pairing pairing =
-            wp_connections_peer(o->seen->connections, o->sessions[a->host->number]->home, a->socket, &far);
-        bool is_right =
-            pairing == WP_PAIR_FOUND && far.host == o->sessions[b->host->number]->home && far.socket == b->socket;
+        enum wp_pairing pairing = wp_connections_peer(
+            o->seen->connections, wp_host_session_source(o->sessions[a->host->number])->home, a->socket, &far);
+        bool is_right = pairing == WP_PAIR_FOUND &&
+            far.host == wp_host_session_source(o->sessions[b->host->number])->home && far.socket == b->socket;
         o->tally.wrong += pairing == WP_PAIR_FOUND && !is_right;
         if ((stream->options.is_old && (stream->options.is_translated || b->sent < 50 * 120)) || b->sent < 200)
             continue; /* not yet, or never */
@@ -88,7 +89,8 @@ static void ask_clocks(struct observed *o)
         uint64_t at_ns = gen_clock_at(from, true_ns);
         int64_t truth_ns = (int64_t)(gen_clock_at(to, true_ns) - at_ns);
         o->tally.asked++;
-        if (!wp_fleet_offset(o->seen, o->sessions[pair->from]->home, at_ns, o->sessions[pair->to]->home, &offset)) {
+        if (!wp_fleet_offset(o->seen, wp_host_session_source(o->sessions[pair->from])->home, at_ns,
+                wp_host_session_source(o->sessions[pair->to])->home, &offset)) {
             o->tally.unknown++;
             continue;
         }
@@ -123,7 +125,8 @@ static void compare_traffic(const struct observed *o, uint64_t *known, uint64_t 
         if (pair->from == UINT32_MAX)
             continue;
         for (uint32_t j = 0; j < count; j++)
-            if (traffic[j].to == o->sessions[pair->to]->home && traffic[j].from == o->sessions[pair->from]->home)
+            if (traffic[j].to == wp_host_session_source(o->sessions[pair->to])->home &&
+                traffic[j].from == wp_host_session_source(o->sessions[pair->from])->home)
                 found = traffic[j].messages;
         *known += pair->reads - pair->unmatchable;
         *right += found < pair->reads ? found : pair->reads;
@@ -133,8 +136,8 @@ static void compare_traffic(const struct observed *o, uint64_t *known, uint64_t 
         bool is_there = traffic[j].from == UINT32_MAX;
         for (uint32_t i = 0; i < o->fleet->pair_count && !is_there; i++)
             is_there = o->fleet->pairs[i].from != UINT32_MAX &&
-                o->sessions[o->fleet->pairs[i].from]->home == traffic[j].from &&
-                o->sessions[o->fleet->pairs[i].to]->home == traffic[j].to;
+                wp_host_session_source(o->sessions[o->fleet->pairs[i].from])->home == traffic[j].from &&
+                wp_host_session_source(o->sessions[o->fleet->pairs[i].to])->home == traffic[j].to;
         *wrong += is_there ? 0 : traffic[j].messages;
     }
 }

@@ -6,6 +6,7 @@
 #include "fuzz.h"
 
 #include "aggregator/session/host_session.h"
+#include "tests/aggregator/aggregate_of.h"
 #include "storage/report/report_read.h"
 
 #include <netinet/in.h>
@@ -126,9 +127,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     if (wp_host_session_take(session, &batch, &err))
         abort();
     wp_host_session_close(session);
-    for (uint32_t i = 0; i < session->aggregate_count; i++) { /* one is made when its first process comes up */
-        wp_aggregate_close_delta(session->aggregates[i], session->drops, session->resolved_ns);
-        check(session->aggregates[i]->report);
+    for (uint32_t i = 0; aggregate_of(session, i); i++) { /* one is made when its first process comes up */
+        check(closed_report_of(session, i));
     }
     wp_host_session_destroy(session);
     wp_selector_fini(&rules[0].selector);

@@ -3,6 +3,7 @@
  * Three hosts that talk with each other, one with one shard and two with the other: what the shards' reports say
  * together is what the report of one aggregator says. WP_SEED=N runs that one only, WP_TRACES=N so many.
  */
+#include "tests/aggregator/aggregate_of.h"
 #include "storage/report/report_merge.h"
 #include "storage/report/report_read.h"
 
@@ -44,7 +45,7 @@ static void probe_hosts(struct run *run, const struct made_fleet *made, uint64_t
 {
     for (uint32_t i = 0; i < HOSTS; i++) {
         struct wp_fleet *fleet = fleet_of(run, i);
-        struct wp_fleet_host *host = &fleet->hosts[run->sessions[i]->home];
+        struct wp_fleet_host *host = &fleet->hosts[wp_host_session_source(run->sessions[i])->home];
         uint64_t forth_ns = 20000 + made_random(&run->seed) % 50000, back_ns = 20000 + made_random(&run->seed) % 50000;
         uint64_t there_ns = made_fleet_reading(made, i, true_ns + forth_ns),
                  sent_ns = true_ns + run->of[i] * MADE_CLOCK_NS;
@@ -104,7 +105,7 @@ static void resolve_all(struct run *run)
         bool waits = false;
         for (uint32_t i = 0; i < HOSTS; i++) {
             wp_host_session_resolve(run->sessions[i]);
-            waits |= run->sessions[i]->is_blocked;
+            waits |= wp_host_session_progress(run->sessions[i])->is_blocked;
         }
         made_shards_go_on(&run->shards, 100000);
         if (!waits)
@@ -115,10 +116,9 @@ static void resolve_all(struct run *run)
 static void commit(struct run *run, uint32_t host)
 {
     struct wp_host_session *session = run->sessions[host];
-    for (uint32_t i = 0; i < session->aggregate_count; i++) {
-        wp_aggregate_close_delta(session->aggregates[i], session->drops, session->resolved_ns);
-        assert_int_equal(wp_report_merge(run->sum, session->aggregates[i]->report, NULL), 0);
-        wp_aggregate_next_delta(session->aggregates[i]);
+    for (uint32_t i = 0; aggregate_of(session, i); i++) {
+        assert_int_equal(wp_report_merge(run->sum, closed_report_of(session, i), NULL), 0);
+        wp_aggregate_next_delta(aggregate_of(session, i));
     }
 }
 
@@ -151,7 +151,7 @@ static void deliver_all(struct run *run, const struct made_fleet *made)
     for (uint32_t round = 0; round < 40; round++)
         resolve_all(run);
     for (uint32_t i = 0; i < HOSTS; i++) {
-        assert_true(run->sessions[i]->is_ended);
+        assert_true(wp_host_session_progress(run->sessions[i])->is_ended);
         commit(run, i);
     }
 }

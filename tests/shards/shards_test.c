@@ -6,6 +6,7 @@
 #include "made_shards.h"
 
 #include "proto/shard_wire.h"
+#include "storage/value/category.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

@@ -6,6 +6,7 @@
 #include "aggregator/account/top_k.h"
 #include "aggregator/commit/host_parts.h"
 #include "aggregator/session/host_session.h"
+#include "tests/aggregator/aggregate_of.h"
 #include "storage/report/trace_decode.h"
 #include "tests/aggregator/made_trace.h"
 
@@ -95,7 +96,7 @@ static struct wp_trace *longest_wait_on(const struct recording *recording, uint6
     assert_int_equal(wp_host_session_create(&session, &hello, "v1", &options, NULL, NULL), 0);
     assert_int_equal(wp_host_session_take(session, &batch, NULL), 0);
     wp_host_session_close(session);
-    const struct wp_exemplar_sample *sampled = &session->aggregates[0]->sampled;
+    const struct wp_exemplar_sample *sampled = wp_aggregate_sampled(aggregate_of(session, 0));
     assert_int_equal(sampled->box_count, 1);
     const struct wp_exemplar_window *window = &sampled->boxes[0].set.rows[0];
     assert_int_equal(window->length_ns, length_ns);

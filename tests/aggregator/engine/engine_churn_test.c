@@ -4,12 +4,14 @@
  * live. An hour of 200 processes and 5,000 connections a second, with what is resident at each tenth: WP_BATCHES=14400
  * WP_LIFE_NS=5000000 WP_CONNECTIONS=25.
  */
-#include "aggregator/explain/explain_node.h"
+#include "tests/aggregator/aggregate_of.h"
+#include "aggregator/account/aggregate_body.h"
 #include "aggregator/engine/engine.h"
-#include "aggregator/engine/held.h"
 #include "aggregator/explain/explain_node.h"
 #include "aggregator/net/connections.h"
 #include "aggregator/session/host_session_durable.h"
+#include "aggregator/session/session_bytes.h"
+#include "aggregator/session/session_deltas.h"
 #include "common/path.h"
 #include "proto/batch.h"
 #include "proto/batch_encode.h"
@@ -172,10 +174,10 @@ static void send_batch(struct place *place, uint64_t seq)
             : wp_host_session_take(place->session, &b, &err))
         fail_msg("%s", err.text);
     wp_buffer_fini(&bytes);
-    place->session->genealogy_done = wp_dictionary_thread_count(place->session->dictionary); /* as after a commit */
+    wp_session_deltas_mark_names(place->session); /* as after a commit */
     wp_host_session_durable_seq(place->session);
-    for (uint32_t i = 0; seq % 100 == 0 && i < place->session->aggregate_count; i++)
-        wp_aggregate_next_delta(place->session->aggregates[i]);
+    for (uint32_t i = 0; seq % 100 == 0 && aggregate_of(place->session, i); i++)
+        wp_aggregate_next_delta(aggregate_of(place->session, i));
 }
 
 static void tell(const struct place *place)
@@ -184,7 +186,7 @@ static void tell(const struct place *place)
     FILE *file = fopen("/proc/self/statm", "r");
     if (file && fscanf(file, "%*u %lu", &resident) == 1)
         print_message("%u processes, %u connections: %llu KiB held, %lu KiB resident\n", place->lives,
-            place->lives * place->connections, (unsigned long long)wp_held_by_session(place->session) / 1024,
+            place->lives * place->connections, (unsigned long long)wp_session_bytes(place->session) / 1024,
             resident * 4);
     if (file)
         fclose(file);
@@ -194,15 +196,16 @@ static uint32_t sockets_of(const struct place *place)
 {
     uint32_t count = 0;
     for (uint32_t id = 1; id <= place->lives * place->connections; id++)
-        count += wp_messages_socket(&place->session->timeline.messages, id) != NULL;
+        count += wp_messages_socket(&wp_host_session_timeline(place->session)->messages, id) != NULL;
     return count;
 }
 
 /* A connection that is over is a row with what was sent and read, one end, and next to nothing in an index. */
 static void check_sockets(const struct place *place)
 {
-    const struct wp_messages *messages = &place->session->timeline.messages;
-    size_t of_ends = wp_connections_bytes(place->session->fleet->connections, place->session->home);
+    const struct wp_messages *messages = &wp_host_session_timeline(place->session)->messages;
+    size_t of_ends = wp_connections_bytes(
+        wp_host_session_source(place->session)->fleet->connections, wp_host_session_source(place->session)->home);
     uint32_t count = sockets_of(place);
     assert_in_range(count, 1, SOCKETS * place->connections);
     assert_in_range(messages->by_address.count, 0, 2 * EACH * place->connections);
@@ -212,7 +215,7 @@ static void check_sockets(const struct place *place)
 /* But for the window that is kept whole, which fills up to a bound of its own. */
 static uint64_t held_besides(const struct place *place)
 {
-    return wp_held_by_session(place->session) - wp_exemplar_bytes(&place->session->aggregates[0]->exemplar);
+    return wp_session_bytes(place->session) - wp_exemplar_bytes(&aggregate_of(place->session, 0)->exemplar);
 }
 
 static void what_is_held_follows_what_lives(void **state)
@@ -225,7 +228,7 @@ static void what_is_held_follows_what_lives(void **state)
     place->batches = number("WP_BATCHES", BATCHES);
     place->life_ns = number("WP_LIFE_NS", LIFE_NS);
     open_session(place);
-    timeline = &place->session->timeline;
+    timeline = wp_host_session_timeline(place->session);
     for (uint64_t seq = 1; seq <= place->batches; seq++) {
         send_batch(place, seq);
         if (seq == place->batches / 2)
@@ -238,10 +241,10 @@ static void what_is_held_follows_what_lives(void **state)
     assert_int_equal(place->lives, place->batches * EACH);
     assert_in_range(timeline->live_count, 1, living);
     assert_in_range(timeline->process_of_pid.count, 1, living + 1);
-    assert_in_range(place->session->aggregates[0]->base_count, 1, living);
-    assert_null(wp_dictionary_thread(place->session->dictionary, 2));
-    assert_null(wp_dictionary_socket(place->session->dictionary, 1));
-    assert_non_null(wp_dictionary_thread(place->session->dictionary, 1));
+    assert_in_range(aggregate_of(place->session, 0)->base_count, 1, living);
+    assert_null(wp_dictionary_thread(wp_host_session_dictionary(place->session), 2));
+    assert_null(wp_dictionary_socket(wp_host_session_dictionary(place->session), 1));
+    assert_non_null(wp_dictionary_thread(wp_host_session_dictionary(place->session), 1));
     assert_int_equal(timeline->counts.chain_breaks, 0);
     check_sockets(place);
     if (late > early + early / 20)
@@ -263,7 +266,7 @@ static void what_is_kept_to_look_back_has_a_bound(void **state)
     place->options.lookback_bytes = 4 << 20;
     for (uint64_t seq = 1; seq <= 300; seq++)
         send_batch(place, seq);
-    assert_in_range(wp_messages_bytes(&place->session->timeline.messages), 1 << 20, 8 << 20);
+    assert_in_range(wp_messages_bytes(&wp_host_session_timeline(place->session)->messages), 1 << 20, 8 << 20);
     wp_host_session_destroy(place->session);
     wp_selector_fini(&place->rule.selector);
     free(place);
@@ -331,8 +334,7 @@ static void rows_of_processes_have_a_bound(void **state)
     (void)state;
     have_lived(free_place, 0);
     have_lived(place, 100);
-    const struct wp_report *whole = free_place->session->aggregates[0]->report,
-                           *bound = place->session->aggregates[0]->report;
+    const struct wp_report *whole = report_of(free_place->session, 0), *bound = report_of(place->session, 0);
     assert_in_range(rows_of(whole, &others), 1000, 2001);
     assert_null(others);
     assert_int_equal(rows_of(bound, &others), 100); /* 99, pid 1 counts too, and the others */
@@ -354,11 +356,11 @@ static void what_is_kept_for_requests_is_held(void **state)
     struct place *place = calloc(1, sizeof(*place));
     (void)state;
     have_lived(place, 0);
-    uint64_t before = wp_held_by_session(place->session);
+    uint64_t before = wp_session_bytes(place->session);
     uint32_t first = 0;
     for (uint32_t i = 0; i < 100000; i++)
-        wp_request_pieces_expect(&place->session->aggregates[0]->requests, &first, i, i + 1);
-    assert_true(wp_held_by_session(place->session) >= before + 100000 * sizeof(struct wp_request));
+        wp_request_pieces_expect(&aggregate_of(place->session, 0)->requests, &first, i, i + 1);
+    assert_true(wp_session_bytes(place->session) >= before + 100000 * sizeof(struct wp_request));
     no_longer(place);
 }
 
@@ -368,13 +370,13 @@ static void what_a_window_takes_is_held(void **state)
     struct place *place = calloc(1, sizeof(*place));
     (void)state;
     have_lived(place, 0);
-    struct wp_aggregate *aggregate = place->session->aggregates[0];
-    uint64_t before = wp_held_by_session(place->session);
+    struct wp_aggregate *aggregate = aggregate_of(place->session, 0);
+    uint64_t before = wp_session_bytes(place->session);
     struct wp_trace *trace = aggregate->exemplar.trace;
     assert_non_null(trace);
     for (uint32_t i = 0; i < 10000; i++)
         wp_trace_add_run(trace, &(struct wp_trace_run){0, 0, i, 1});
-    assert_true(wp_held_by_session(place->session) >= before + 10000 * sizeof(struct wp_trace_run));
+    assert_true(wp_session_bytes(place->session) >= before + 10000 * sizeof(struct wp_trace_run));
     no_longer(place);
 }
 
@@ -385,7 +387,7 @@ static void a_name_that_it_had_is_no_other_row(void **state)
     (void)state;
     place->renames = RENAMES;
     have_lived(place, 0);
-    assert_int_equal(place->session->timeline.rows_now.count, 2 * place->lives + 2);
+    assert_int_equal(wp_host_session_timeline(place->session)->rows_now.count, 2 * place->lives + 2);
     no_longer(place);
 }
 
@@ -429,7 +431,7 @@ static void a_later_hour_has_rows_for_others(void **state)
     (void)state;
     place->process_rows = 1;
     open_session(place);
-    const struct wp_timeline *timeline = &place->session->timeline;
+    const struct wp_timeline *timeline = wp_host_session_timeline(place->session);
     run_in_turn(place, 1, 1000000000, false);
     assert_false(timeline->processes[1].is_grouped);
     assert_true(timeline->processes[2].is_grouped);
@@ -484,19 +486,20 @@ static void a_restart_brings_nobody_back(void **state)
         if (seq % 20 == 0)
             assert_int_equal(wp_engine_commit(place->engine, seq, 100, true, NULL), 0);
     }
-    uint32_t rows = place->session->timeline.rows_now.count;
+    uint32_t rows = wp_host_session_timeline(place->session)->rows_now.count;
     wp_engine_destroy(place->engine);
     uint64_t next = begin_engine(place, store, resume);
     assert_in_range(next, 550, 600);
-    assert_in_range(place->session->timeline.live_count, 1, 4000);
-    assert_null(wp_dictionary_thread(place->session->dictionary, 2));
-    assert_null(wp_dictionary_socket(place->session->dictionary, 1));
-    assert_non_null(wp_dictionary_thread(place->session->dictionary, 1));
-    assert_non_null(wp_dictionary_socket(place->session->dictionary, (uint32_t)(next - 2) * EACH));
+    assert_in_range(wp_host_session_timeline(place->session)->live_count, 1, 4000);
+    assert_null(wp_dictionary_thread(wp_host_session_dictionary(place->session), 2));
+    assert_null(wp_dictionary_socket(wp_host_session_dictionary(place->session), 1));
+    assert_non_null(wp_dictionary_thread(wp_host_session_dictionary(place->session), 1));
+    assert_non_null(wp_dictionary_socket(wp_host_session_dictionary(place->session), (uint32_t)(next - 2) * EACH));
     place->lives = (uint32_t)(next - 1) * EACH;
     for (uint64_t seq = next; seq <= 600; seq++)
         send_batch(place, seq);
-    assert_int_equal(place->session->timeline.rows_now.count, rows); /* each process and its other name once */
+    assert_int_equal(
+        wp_host_session_timeline(place->session)->rows_now.count, rows); /* each process and its other name once */
     wp_engine_destroy(place->engine);
     wp_selector_fini(&place->rule.selector);
     assert_int_equal(wp_path_remove(root, NULL), 0);

@@ -7,6 +7,7 @@
 #include "tests/aggregator/made_trace.h"
 
 #include "aggregator/session/host_session.h"
+#include "tests/aggregator/aggregate_of.h"
 #include "storage/report/report_read.h"
 
 #include <setjmp.h>
@@ -97,8 +98,7 @@ static struct outcome run(const struct made_options *made)
     struct wp_batch batch = made_trace_cut(&trace, 0, trace.whole.event_count, 1);
     assert_int_equal(wp_host_session_take(session, &batch, NULL), 0);
     wp_host_session_close(session);
-    wp_aggregate_close_delta(session->aggregates[0], session->drops, session->resolved_ns);
-    collect(&outcome, session->aggregates[0]->report);
+    collect(&outcome, closed_report_of(session, 0));
     wp_host_session_destroy(session);
     wp_selector_fini(&rule.selector);
     made_trace_fini(&trace);

@@ -5,6 +5,7 @@
 
 #include "aggregator/account/exemplar_sample.h"
 #include "aggregator/session/host_session.h"
+#include "tests/aggregator/aggregate_of.h"
 #include "aggregator/timeline/slices.h"
 #include "storage/report/report_encode.h"
 #include "storage/report/report_merge.h"
@@ -68,17 +69,15 @@ static struct wp_host_session *begin_session(const struct engine *engine)
 static void commit(struct wp_host_session *session, struct sums *sums)
 {
     for (uint32_t i = 0; i < RULES; i++) {
-        wp_aggregate_close_delta(session->aggregates[i], session->drops, session->resolved_ns);
-        assert_int_equal(wp_report_merge(sums->reports[i], session->aggregates[i]->report, NULL), 0);
-        struct wp_exemplar_sample *sampled = &session->aggregates[i]->sampled;
+        assert_int_equal(wp_report_merge(sums->reports[i], closed_report_of(session, i), NULL), 0);
+        const struct wp_exemplar_sample *sampled = wp_aggregate_sampled(aggregate_of(session, i));
         for (uint32_t j = 0; j < sampled->box_count; j++) {
-            struct wp_exemplars *news = &sampled->boxes[j].set;
+            const struct wp_exemplars *news = &sampled->boxes[j].set;
             for (uint32_t k = 0; k < news->count; k++)
                 if (news->rows[k].trace.size)
                     assert_int_equal(wp_exemplars_add(&sums->exemplars[i], &news->rows[k]), 0);
         }
-        wp_exemplar_sample_stored(sampled);
-        wp_aggregate_next_delta(session->aggregates[i]);
+        wp_aggregate_mark_stored(aggregate_of(session, i), wp_host_session_progress(session)->resolved_ns, false, 0);
     }
 }
 
@@ -168,7 +167,7 @@ static uint64_t base_total(const struct wp_report *report, bool is_progress)
  * only. */
 static uint64_t slices_follow(const struct wp_host_session *session, unsigned rule)
 {
-    const struct wp_timeline *timeline = &session->timeline;
+    const struct wp_timeline *timeline = wp_host_session_timeline(session);
     uint64_t sum = 0;
     for (uint32_t i = 1; i < timeline->thread_count; i++) {
         const struct wp_thread *thread = &timeline->threads[i];
@@ -179,7 +178,7 @@ static uint64_t slices_follow(const struct wp_host_session *session, unsigned ru
             assert_true(!slice->in_ns || slice->in_ns >= (slice->wake_ns ? slice->wake_ns : slice->out_ns));
             assert_true(!slice->end_ns || (slice->in_ns && slice->end_ns >= slice->in_ns));
             assert_true(is_last || (slice->end_ns && slice->end_ns <= wp_thread_slice(thread, n + 1)->out_ns));
-            if (!(timeline->identities[slice->identity].aggregates & session->aggregates[rule]->bit))
+            if (!(timeline->identities[slice->identity].aggregates & wp_aggregate_id(aggregate_of(session, rule))->bit))
                 continue;
             sum += (slice->end_ns ? slice->end_ns : timeline->now_ns) - slice->out_ns;
         }
@@ -191,7 +190,7 @@ static uint64_t slices_follow(const struct wp_host_session *session, unsigned ru
  * there before, and a block request was queued, issued and done in that order before it woke anybody. */
 static uint64_t links_go_forward(const struct wp_host_session *session, bool is_whole)
 {
-    const struct wp_timeline *timeline = &session->timeline;
+    const struct wp_timeline *timeline = wp_host_session_timeline(session);
     uint64_t links = 0;
     for (uint32_t i = 1; i < timeline->thread_count; i++) {
         const struct wp_thread *thread = &timeline->threads[i];
@@ -301,7 +300,7 @@ static void hold(const struct made_options *options)
     if (!options->drop_per_mille) {
         assert_int_equal(base_ns, trace.base_ns);
         assert_int_equal(base_total(whole.reports[0], false), trace.base_ns);
-        assert_int_equal(session->timeline.counts.chain_breaks, 0);
+        assert_int_equal(wp_host_session_timeline(session)->counts.chain_breaks, 0);
     }
     wp_host_session_destroy(session);
     static const uint32_t sizes[] = {1, 40, 3000};

@@ -6,7 +6,10 @@
 #include "proto/batch_encode.h"
 #include "tests/aggregator/made_window.h"
 
+#include "aggregator/account/aggregate_body.h"
 #include "aggregator/engine/engine.h"
+#include "aggregator/session/host_session_body.h"
+#include "tests/aggregator/aggregate_of.h"
 #include "common/path.h"
 #include "storage/env/txn.h"
 #include "storage/kind/bucket_store.h"
@@ -109,7 +112,7 @@ static void greet_another(struct place *place, uint32_t step)
 /* Some parts of what has begun to be explained; the next batch may come before it is done. */
 static void explain_some(struct place *place)
 {
-    const struct wp_walk *walk = &wp_engine_session(place->engine, 0)->aggregates[0]->walk;
+    const struct wp_walk *walk = &aggregate_of(wp_engine_session(place->engine, 0), 0)->walk;
     do {
         uint32_t step = 1u << walk->step;
         if (!walk->is_on || place->paused & step)

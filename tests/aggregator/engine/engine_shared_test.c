@@ -6,7 +6,9 @@
 #include "tests/aggregator/made_herd.h"
 #include "tests/aggregator/made_trace.h"
 
+#include "aggregator/account/aggregate_body.h"
 #include "aggregator/session/host_session.h"
+#include "tests/aggregator/aggregate_of.h"
 #include "storage/report/report_encode.h"
 #include "storage/report/report_read.h"
 #include "storage/report/trace.h"
@@ -63,10 +65,10 @@ static struct wp_host_session *open_session(const struct wp_host_session_options
     struct wp_hello hello = {.hostname = (char *)(uintptr_t) "h", .start_real_ns = 5000000000};
     struct wp_host_session *session;
     assert_int_equal(wp_host_session_create(&session, &hello, "v1", options, NULL, NULL), 0);
-    for (unsigned i = 0; i < session->aggregate_count; i++) {
-        wp_explainer_options(session->aggregates[i]->explainer)->share = how->share;
-        wp_explainer_options(session->aggregates[i]->explainer)->budget = how->budget ? how->budget : UINT64_MAX;
-        session->aggregates[i]->exemplar.row_limit = how->rows;
+    for (unsigned i = 0; aggregate_of(session, i); i++) {
+        wp_explainer_options(aggregate_of(session, i)->explainer)->share = how->share;
+        wp_explainer_options(aggregate_of(session, i)->explainer)->budget = how->budget ? how->budget : UINT64_MAX;
+        aggregate_of(session, i)->exemplar.row_limit = how->rows;
     }
     return session;
 }
@@ -75,17 +77,18 @@ static struct wp_host_session *open_session(const struct wp_host_session_options
 static void go_on(struct wp_host_session *session, const struct case_of *how)
 {
     do {
-        session->fleet->pause_at = how->part ? session->fleet->visits + how->part : 0;
+        wp_host_session_source(session)->fleet->pause_at =
+            how->part ? wp_host_session_source(session)->fleet->visits + how->part : 0;
         wp_host_session_resolve(session);
-    } while (session->fleet->walking);
+    } while (wp_host_session_source(session)->fleet->walking);
 }
 
 /* What reports say that the budget cut; it is unaccounted, and with that reason. */
 static uint64_t limited(const struct wp_host_session *session)
 {
     uint64_t limit_ns = 0, reason_ns = 0;
-    for (unsigned i = 0; i < session->aggregate_count; i++) {
-        const struct wp_report *report = session->aggregates[i]->report;
+    for (unsigned i = 0; aggregate_of(session, i); i++) {
+        const struct wp_report *report = report_of(session, i);
         uint32_t count;
         const struct wp_limit_count *limits = wp_report_limits(report, &count);
         for (uint32_t j = 0; j < count; j++)
@@ -102,16 +105,16 @@ static uint64_t limited(const struct wp_host_session *session)
 
 static void take_outcome(struct wp_host_session *session, struct outcome *outcome)
 {
-    *outcome = (struct outcome){.visits = session->fleet->visits};
-    for (unsigned i = 0; i < session->aggregate_count; i++) {
-        struct wp_aggregate *aggregate = session->aggregates[i];
-        wp_aggregate_close_delta(aggregate, session->drops, session->resolved_ns);
-        assert_int_equal(wp_report_encode(aggregate->report, &outcome->reports[i], NULL), 0);
+    *outcome = (struct outcome){.visits = wp_host_session_source(session)->fleet->visits};
+    for (unsigned i = 0; aggregate_of(session, i); i++) {
+        struct wp_aggregate *aggregate = aggregate_of(session, i);
+        const struct wp_exemplar_sample *sampled = wp_aggregate_sampled(aggregate);
+        assert_int_equal(wp_report_encode(closed_report_of(session, i), &outcome->reports[i], NULL), 0);
         assert_int_equal(wp_trace_encode(aggregate->exemplar.trace, &outcome->exemplars[i], NULL), 0);
-        for (unsigned j = 0; j < aggregate->sampled.box_count; j++)
-            assert_int_equal(wp_exemplars_encode(&aggregate->sampled.boxes[j].set, &outcome->windows[i], NULL), 0);
+        for (unsigned j = 0; j < sampled->box_count; j++)
+            assert_int_equal(wp_exemplars_encode(&sampled->boxes[j].set, &outcome->windows[i], NULL), 0);
     }
-    outcome->limit_ns = session->fleet->limits[WP_LIMIT_BUDGET].ns;
+    outcome->limit_ns = wp_host_session_source(session)->fleet->limits[WP_LIMIT_BUDGET].ns;
     assert_int_equal(outcome->limit_ns, limited(session));
 }
 
@@ -130,7 +133,7 @@ static void explain(const struct wp_host_session_options *options, const struct 
     }
     wp_host_session_close(session);
     go_on(session, how);
-    assert_true(session->is_ended);
+    assert_true(wp_host_session_progress(session)->is_ended);
     take_outcome(session, outcome);
     wp_host_session_destroy(session);
 }
@@ -351,7 +354,7 @@ static void explain_herd(const struct made_herd *herd, const struct case_of *how
         fail_msg("%s", err.text);
     wp_host_session_close(session);
     go_on(session, how);
-    assert_true(session->is_ended);
+    assert_true(wp_host_session_progress(session)->is_ended);
     take_outcome(session, outcome);
     wp_host_session_destroy(session);
     wp_selector_fini(&rule.selector);

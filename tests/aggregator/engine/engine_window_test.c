@@ -6,6 +6,7 @@
 #include "tests/aggregator/made_window.h"
 
 #include "aggregator/session/host_session.h"
+#include "tests/aggregator/aggregate_of.h"
 #include "storage/report/report_encode.h"
 #include "storage/report/report_merge.h"
 #include "storage/report/report_read.h"
@@ -46,9 +47,8 @@ static struct recorded run(
             wp_host_session_close(r.session);
         if (end < count && (!most || made_random(&seed) % 4))
             continue;
-        wp_aggregate_close_delta(r.session->aggregates[0], r.session->drops, r.session->resolved_ns);
-        assert_int_equal(wp_report_merge(r.report, r.session->aggregates[0]->report, NULL), 0);
-        wp_aggregate_next_delta(r.session->aggregates[0]);
+        assert_int_equal(wp_report_merge(r.report, closed_report_of(r.session, 0), NULL), 0);
+        wp_aggregate_next_delta(aggregate_of(r.session, 0));
     }
     return r;
 }
@@ -124,16 +124,16 @@ static void hold(uint64_t seed)
             .cpus = 1 + (uint32_t)(seed % 6),
             .threads = 8 + (uint32_t)(seed % 30)});
     struct recorded all = run(&options, &trace, 0, 0);
-    uint64_t start_ns = trace.whole.events[0].time_ns, end_ns = all.session->timeline.now_ns;
+    uint64_t start_ns = trace.whole.events[0].time_ns, end_ns = wp_host_session_timeline(all.session)->now_ns;
     made_window_apply(&trace, &window);
     struct recorded whole = run(&options, &trace, 0, 0);
-    assert_int_equal(whole.session->timeline.now_ns >= end_ns - window.every_ns, 1);
-    uint64_t expected_ns = expected_base(&all.session->timeline, &window),
-             found_ns = found_base(&whole.session->timeline);
+    assert_int_equal(wp_host_session_timeline(whole.session)->now_ns >= end_ns - window.every_ns, 1);
+    uint64_t expected_ns = expected_base(wp_host_session_timeline(all.session), &window),
+             found_ns = found_base(wp_host_session_timeline(whole.session));
     if (expected_ns != found_ns)
         fail_msg("seed %llu: %llu ns of the command, %llu are in the windows", (unsigned long long)seed,
             (unsigned long long)found_ns, (unsigned long long)expected_ns);
-    uint64_t last_ns = whole.session->timeline.now_ns;
+    uint64_t last_ns = wp_host_session_timeline(whole.session)->now_ns;
     double coverage =
         last_ns > start_ns ? (double)made_window_open(&window, start_ns, last_ns) / (double)(last_ns - start_ns) : 1;
     assert_true(

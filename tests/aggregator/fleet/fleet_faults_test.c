@@ -3,7 +3,9 @@
  * Hosts that do not do what they should: each has a defined outcome and a count. A client asks two servers in turn,
  * each on a host of its own; every 100 ms each host tells of the last ten requests.
  */
+#include "aggregator/fleet/fleet.h"
 #include "aggregator/session/host_session.h"
+#include "tests/aggregator/aggregate_of.h"
 #include "storage/report/report_read.h"
 #include "tests/aggregator/made_trace.h"
 
@@ -214,7 +216,8 @@ static void tell(struct place *p, uint32_t host)
 /* A time probe, which takes 50 us each way; `lie_ns`: what the host adds to its clock. */
 static void probe(struct place *p, uint32_t host, int64_t lie_ns)
 {
-    uint32_t clock = p->fleet->hosts[p->sessions[host]->home].clock, reference = p->fleet->reference;
+    uint32_t clock = p->fleet->hosts[wp_host_session_source(p->sessions[host])->home].clock,
+             reference = p->fleet->reference;
     uint64_t now = p->fleet->now_ns, there = (uint64_t)((int64_t)now + offsets_ns[host] + lie_ns) - 50000;
     wp_clocks_message(p->fleet->clocks, reference, now - 100000, clock, there);
     wp_clocks_message(p->fleet->clocks, clock, there, reference, now);
@@ -228,7 +231,7 @@ static void pass(struct place *p, bool far_lies)
         if (i != p->not_probed)
             probe(p, i, i == FAR && far_lies ? (int64_t)(made_random(&p->seed) % (2 * SECOND)) - SECOND : 0);
     for (uint32_t i = 0; i < HOSTS; i++)
-        if (p->sessions[i]->is_blocked)
+        if (wp_host_session_progress(p->sessions[i])->is_blocked)
             wp_host_session_resolve(p->sessions[i]);
 }
 
@@ -246,7 +249,7 @@ static void all_is_well(struct place *p, uint32_t turns)
 /* How far the client's time has been explained, behind the aggregator's clock. */
 static uint64_t behind(const struct place *p)
 {
-    return p->fleet->now_ns + (uint64_t)offsets_ns[CLIENT] - p->sessions[CLIENT]->resolved_ns;
+    return p->fleet->now_ns + (uint64_t)offsets_ns[CLIENT] - wp_host_session_progress(p->sessions[CLIENT])->resolved_ns;
 }
 
 /* How far it is when nothing is wrong: the epoch that is going on, lateness, and a turn on the way. */
@@ -254,13 +257,13 @@ static uint64_t behind(const struct place *p)
 
 static const struct wp_fleet_host *host_of(const struct place *p, uint32_t host)
 {
-    return &p->fleet->hosts[p->sessions[host]->home];
+    return &p->fleet->hosts[wp_host_session_source(p->sessions[host])->home];
 }
 
 static uint64_t edge(const struct place *p, const char *from)
 {
     uint32_t count;
-    const struct wp_report *report = p->sessions[CLIENT]->aggregates[0]->report;
+    const struct wp_report *report = report_of(p->sessions[CLIENT], 0);
     const struct wp_report_edge *edges = wp_report_edges(report, &count);
     for (uint32_t i = 0; i < count; i++)
         if (!strcmp(wp_report_text(report, edges[i].from), from) &&
@@ -274,7 +277,7 @@ static uint64_t labelled(const struct place *p, const char *end)
 {
     uint32_t count;
     uint64_t sum = 0, total = 0;
-    const struct wp_report *report = p->sessions[CLIENT]->aggregates[0]->report;
+    const struct wp_report *report = report_of(p->sessions[CLIENT], 0);
     const struct wp_frame_info *frames = wp_report_frames(report, &count);
     const struct wp_node *nodes = wp_report_nodes(report, &count);
     const struct wp_cell *cells = wp_report_cells(report, &count);
@@ -291,12 +294,13 @@ static uint64_t labelled(const struct place *p, const char *end)
 /* Requests to one of the servers that have been explained. */
 static uint64_t explained(const struct place *p)
 {
-    return (p->sessions[CLIENT]->resolved_ns - (uint64_t)offsets_ns[CLIENT] - BEGIN_NS) / PERIOD_NS / 2;
+    return (wp_host_session_progress(p->sessions[CLIENT])->resolved_ns - (uint64_t)offsets_ns[CLIENT] - BEGIN_NS) /
+        PERIOD_NS / 2;
 }
 
 static void new_report(struct place *p)
 {
-    wp_aggregate_next_delta(p->sessions[CLIENT]->aggregates[0]);
+    wp_aggregate_next_delta(aggregate_of(p->sessions[CLIENT], 0));
 }
 
 /* --- */
@@ -321,7 +325,7 @@ static void vanish(struct place *p)
         tell(p, CLIENT);
         tell(p, NEAR);
         if (i == 40) /* it may be late */
-            assert_true(p->sessions[CLIENT]->is_blocked && behind(p) > 4ull * SECOND);
+            assert_true(wp_host_session_progress(p->sessions[CLIENT])->is_blocked && behind(p) > 4ull * SECOND);
     }
 }
 
@@ -339,7 +343,7 @@ static void one_vanishes(void **state)
         wp_host_session_close(p->sessions[i]);
     for (uint32_t i = 0; i < HOSTS; i++) {
         wp_host_session_resolve(p->sessions[i]);
-        assert_true(p->sessions[i]->is_ended);
+        assert_true(wp_host_session_progress(p->sessions[i])->is_ended);
     }
     assert_int_equal(edge(p, "near"), p->told[CLIENT] * TURN_REQUESTS / 2);
 }

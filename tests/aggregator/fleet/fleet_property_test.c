@@ -5,7 +5,9 @@
  */
 #include "tests/aggregator/made_fleet.h"
 
+#include "aggregator/account/aggregate_body.h"
 #include "aggregator/session/host_session.h"
+#include "tests/aggregator/aggregate_of.h"
 #include "storage/report/report_encode.h"
 #include "storage/report/report_merge.h"
 #include "storage/report/report_read.h"
@@ -51,7 +53,8 @@ struct fleet_run {
 static void probe(struct fleet_run *run, const struct made_fleet *made, uint32_t host)
 {
     struct wp_clocks *clocks = run->fleet->clocks;
-    uint32_t node = run->fleet->hosts[run->sessions[host]->home].clock, reference = run->fleet->reference;
+    uint32_t node = run->fleet->hosts[wp_host_session_source(run->sessions[host])->home].clock,
+             reference = run->fleet->reference;
     uint64_t seed = 7 + host; /* the same in all runs */
     for (uint64_t at_ns = 500000000; at_ns < made->end_ns + 500000000; at_ns += 20000000) {
         uint64_t forth_ns = 20000 + made_random(&seed) % 50000, back_ns = 20000 + made_random(&seed) % 50000;
@@ -79,7 +82,7 @@ static void begin(
         struct wp_hello hello = {.hostname = (char *)(uintptr_t)names[i], .start_real_ns = 5000000000};
         assert_int_equal(wp_host_session_create(&run->sessions[i], &hello, "v1", &run->options, NULL, NULL), 0);
         run->sums[i] = wp_report_create();
-        wp_explainer_options(run->sessions[i]->aggregates[0]->explainer)->share = order != NOT_SHARED;
+        wp_explainer_options(aggregate_of(run->sessions[i], 0)->explainer)->share = order != NOT_SHARED;
         probe(run, made, i);
     }
 }
@@ -97,9 +100,8 @@ static void end(struct fleet_run *run)
 static void commit(struct fleet_run *run, uint32_t host)
 {
     struct wp_host_session *session = run->sessions[host];
-    wp_aggregate_close_delta(session->aggregates[0], session->drops, session->resolved_ns);
-    assert_int_equal(wp_report_merge(run->sums[host], session->aggregates[0]->report, NULL), 0);
-    wp_aggregate_next_delta(session->aggregates[0]);
+    assert_int_equal(wp_report_merge(run->sums[host], closed_report_of(session, 0), NULL), 0);
+    wp_aggregate_next_delta(aggregate_of(session, 0));
 }
 
 /* Where the next batch of that host ends, and when it comes. */
@@ -132,12 +134,12 @@ static void take_next(struct fleet_run *run, const struct made_fleet *made, uint
     run->done[host] = run->cut[host];
     wp_host_session_resolve(run->sessions[host]);
     for (uint32_t i = 0; i < HOSTS; i++)
-        if (run->sessions[i]->is_blocked)
+        if (wp_host_session_progress(run->sessions[i])->is_blocked)
             wp_host_session_resolve(run->sessions[i]);
     run->pauses += run->fleet->walking != 0;
     for (uint32_t i = 0; i < HOSTS; i++)
-        if (run->fleet->walking == run->sessions[i]->home + 1)
-            run->paused |= 1u << run->sessions[i]->aggregates[0]->walk.step;
+        if (run->fleet->walking == wp_host_session_source(run->sessions[i])->home + 1)
+            run->paused |= 1u << aggregate_of(run->sessions[i], 0)->walk.step;
     if (!(made_random(&run->seed) % 4) && !run->fleet->walking)
         commit(run, host);
 }
@@ -172,7 +174,7 @@ static void deliver_all(struct fleet_run *run, const struct made_fleet *made, en
         for (uint32_t i = 0; i < HOSTS; i++)
             wp_host_session_resolve(run->sessions[i]);
     for (uint32_t i = 0; i < HOSTS; i++) {
-        assert_true(run->sessions[i]->is_ended);
+        assert_true(wp_host_session_progress(run->sessions[i])->is_ended);
         commit(run, i);
     }
 }

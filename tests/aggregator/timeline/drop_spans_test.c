@@ -3,6 +3,7 @@
 #include "aggregator/timeline/drop_spans.h"
 
 #include "aggregator/session/host_session.h"
+#include "tests/aggregator/aggregate_of.h"
 #include "storage/report/report_read.h"
 #include "tests/aggregator/made_trace.h"
 
@@ -100,6 +101,8 @@ static void in_a_report(void **state)
     struct wp_thread_entry thread = {.tid = 1, .pid = 1, .comm = 1, .flags = WP_THREAD_COMMAND};
     struct wp_event events[] = {
         {.kind = WP_EVENT_SWITCH, .time_ns = 1000000000, .other = 1},
+        {.kind = WP_EVENT_LOCAL, .time_ns = 1006000000, .thread = 1, .c = 1, .d = 7},
+        {.kind = WP_EVENT_LOCAL, .time_ns = 1007000000, .thread = 1, .a = 2000000, .d = 7}, /* before the read */
         {.kind = WP_EVENT_SWITCH, .time_ns = 1010000000, .thread = 1, .c = WP_STATE_DEAD},
     };
     struct wp_drop drops[] = {
@@ -122,7 +125,7 @@ static void in_a_report(void **state)
         .threads = &thread,
         .thread_count = 1,
         .events = events,
-        .event_count = 2,
+        .event_count = 4,
         .drops = drops,
         .drop_count = 6,
         .watermark_ns = 1010000000};
@@ -131,18 +134,23 @@ static void in_a_report(void **state)
     assert_int_equal(wp_host_session_create(&session, &hello, "v1", &options, NULL, NULL), 0);
     assert_int_equal(wp_host_session_take(session, &batch, NULL), 0);
     wp_host_session_close(session);
-    assert_int_equal(wp_report_total(session->aggregates[0]->report), 10000000);
+    assert_int_equal(wp_report_total(report_of(session, 0)), 10000000);
     assert_int_equal(
-        wp_report_uncertain_ns(session->aggregates[0]->report), 500000); /* WINDOW events would say what is not known */
-    assert_int_equal(session->drops[0] + session->drops[WP_EVENT_SWITCH] + session->drops[WP_EVENT_SAMPLE],
+        wp_report_uncertain_ns(report_of(session, 0)), 500000); /* WINDOW events would say what is not known */
+    assert_int_equal(wp_host_session_drops(session)[0] + wp_host_session_drops(session)[WP_EVENT_SWITCH] +
+            wp_host_session_drops(session)[WP_EVENT_SAMPLE],
         5); /* stacks are no events */
-    wp_aggregate_close_delta(session->aggregates[0], session->drops, 1010000000);
-    assert_int_equal((uint64_t)(wp_report_coverage(session->aggregates[0]->report) * 10000), 10000);
+    wp_aggregate_close_delta(aggregate_of(session, 0), wp_host_session_drops(session), 1010000000);
+    assert_int_equal((uint64_t)(wp_report_coverage(report_of(session, 0)) * 10000), 10000);
     uint32_t count;
-    const struct wp_report *report = session->aggregates[0]->report;
+    const struct wp_report *report = report_of(session, 0);
     const struct wp_limit_count *limits = wp_report_limits(report, &count);
-    assert_int_equal(count, 2);
+    assert_int_equal(count, 3);
     for (uint32_t i = 0; i < count; i++) {
+        if (!strcmp(wp_report_text(report, limits[i].name), "late turn")) {
+            assert_int_equal(limits[i].count, 1);
+            continue;
+        }
         bool is_paused = !strcmp(wp_report_text(report, limits[i].name), "overhead: no events");
         assert_true(is_paused || !strcmp(wp_report_text(report, limits[i].name), "overhead: fewer stacks"));
         assert_int_equal(limits[i].count, is_paused ? 2 : 1);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "aggregator/engine/checkpoint_check.h"
+#include "aggregator/session/session_state_check.h"
 
+#include "aggregator/session/host_session_body.h"
 #include "common/clock.h"
 #include "common/path.h"
 
@@ -18,7 +19,7 @@ static int bad(struct wp_error *err, const char *what, size_t row)
 
 static int check_times(const struct wp_host_session *session, const message_type *m, struct wp_error *err)
 {
-    int64_t offset_ns = session->real_offset_ns;
+    int64_t offset_ns = session->source.real_offset_ns;
     if (!m->seq || m->seq >= UINT64_MAX / 2)
         return wp_error_set(err, -EBADMSG, "it is of no batch");
     if (!m->horizon_ns || m->horizon_ns > m->resolved_ns || m->resolved_ns > session->latest_ns)
@@ -95,7 +96,7 @@ static int check_spans(Wakepath__Resume__Span *const *rows, size_t count, uint64
     return 0;
 }
 
-int wp_checkpoint_check(const struct wp_host_session *session, const message_type *m, struct wp_error *err)
+int wp_session_state_check(const struct wp_host_session *session, const message_type *m, struct wp_error *err)
 {
     int rc = check_times(session, m, err);
     if (!rc)
