@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/live_waits.h"
 
-#include "reporter/facts/facts_read.h"
-#include "reporter/facts/top_waits.h"
+#include "reporter/load/facts_read.h"
+#include "reporter/waits/top_waits.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -33,21 +33,17 @@ static int compare_rows(const void *left, const void *right)
 /* Rows as far as they matter: what is left out is small, and counts as new if it grows. */
 #define ROWS 1000u
 
-static int copy_rows(struct wp_live_waits *live, struct wp_facts *facts, struct wp_error *err)
+static void copy_rows(struct wp_live_waits *live, const struct wp_facts *facts, const struct wp_top_waits *waits)
 {
     struct wp_live_reading *now = &live->now;
-    struct wp_top_waits waits;
-    int rc = wp_top_waits_build(&waits, facts, err);
-    if (rc)
-        return rc;
-    size_t count = waits.count < ROWS ? waits.count : ROWS;
+    size_t count = waits->count < ROWS ? waits->count : ROWS;
     now->rows = wp_pool_alloc(&now->pool, (count + 1) * sizeof(*now->rows));
     now->total_ns = facts->total_ns;
     now->events = facts->events_total;
     now->lost_events = facts->events_dropped;
     now->accounted_percent = facts->accounted_percent;
     for (size_t i = 0; now->rows && i < count; i++) {
-        const struct wp_top_wait *wait = &waits.rows[i];
+        const struct wp_top_wait *wait = &waits->rows[i];
         struct wp_live_wait *row = &now->rows[now->count++];
         *row = (struct wp_live_wait){.who = wp_pool_text(&now->pool, wait->who),
             .whom = wp_pool_text(&now->pool, wait->whom),
@@ -58,10 +54,21 @@ static int copy_rows(struct wp_live_waits *live, struct wp_facts *facts, struct 
         row->since_ns = row->ns > earlier ? row->ns - earlier : 0;
         now->since_ns += row->since_ns;
     }
-    if (now->pool.failed)
-        return wp_error_set(err, -ENOMEM, "out of memory for what is waited for");
-    qsort(now->rows, now->count, sizeof(*now->rows), compare_rows);
-    return 0;
+    if (now->rows && !now->pool.failed)
+        qsort(now->rows, now->count, sizeof(*now->rows), compare_rows);
+}
+
+static int read_rows(struct wp_live_waits *live, const struct wp_facts *facts, struct wp_error *err)
+{
+    struct wp_pool pool = {0};
+    struct wp_top_waits waits;
+    int rc = wp_top_waits_build(&waits, &pool, facts, err);
+    if (!rc)
+        copy_rows(live, facts, &waits);
+    if (!rc && live->now.pool.failed)
+        rc = wp_error_set(err, -ENOMEM, "out of memory for what is waited for");
+    wp_pool_fini(&pool);
+    return rc;
 }
 
 static int read_store(struct wp_live_waits *live, const struct wp_stores *stores, struct wp_error *err)
@@ -76,7 +83,7 @@ static int read_store(struct wp_live_waits *live, const struct wp_stores *stores
     if (!rc)
         rc = wp_facts_read(&facts, &snapshot, live->aggregate, &(struct wp_selection){0}, err);
     if (!rc)
-        rc = copy_rows(live, &facts, err);
+        rc = read_rows(live, &facts, err);
     wp_facts_fini(&facts);
     wp_snapshot_end(&snapshot);
     return rc;

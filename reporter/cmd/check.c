@@ -3,13 +3,12 @@
 
 #include "common/strings.h"
 #include "reporter/compare/stored_checks.h"
-#include "reporter/data/other_windows.h"
 #include "reporter/export/format_check.h"
 #include "reporter/export/format_text.h"
-#include "reporter/facts/facts_read.h"
-#include "reporter/facts/release_overlap.h"
+#include "reporter/load/facts_read.h"
 #include "reporter/page/page_compare.h"
 #include "reporter/read/history.h"
+#include "reporter/recording/release_overlap.h"
 #include "reporter/site/single_file.h"
 
 #include <errno.h>
@@ -143,11 +142,10 @@ int wp_check_run(struct wp_buffer *out, const struct wp_check_options *options, 
         rc = find_operands(&stores, options, operand, err);
     if (!rc && *options->canary)
         rc = canary_operands(operand, options->canary, err);
+    operand[WP_AFTER].fits_pages = options->format == WP_CHECK_HTML;
     operand[WP_BEFORE].same_time = operand[WP_AFTER].same_time = options->same_time || *options->canary;
     if (!rc)
         rc = wp_operands_read(facts, &stores, operand, options->aggregate, err);
-    if (!rc && options->format == WP_CHECK_HTML)
-        rc = wp_other_windows_fit(&facts[WP_AFTER], err);
     if (!rc)
         rc = wp_compare_build(&compare, &facts[WP_BEFORE], &facts[WP_AFTER], &options->common.compare, err);
     if (!rc) {

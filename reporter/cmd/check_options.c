@@ -2,6 +2,7 @@
 #include "reporter/cmd/check_options.h"
 
 #include "common/nearest.h"
+#include "reporter/cmd/option_values.h"
 #include "storage/value/bucket.h"
 
 #include <string.h>
@@ -50,9 +51,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         state->child_inputs[0] = &options->common;
         break;
     case 'a':
-        if (!wp_aggregate_valid(arg))
-            argp_error(state, "'%s' is not a valid aggregate: letters, digits and ._+- (1 to 128 of them)", arg);
-        options->aggregate = arg;
+        options->aggregate = wp_option_aggregate(state, arg);
         break;
     case 'f':
         if ((found = format_parse(arg)) < 0)
@@ -63,9 +62,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         set_operand(state, options, arg);
         break;
     case KEY_CANARY:
-        if (!*arg || *arg == '!' || strlen(arg) > 250)
-            argp_error(state, "'%.100s' names no hosts: shell patterns parted by commas, as web-1 or web-*", arg);
-        options->canary = arg;
+        options->canary = wp_option_canary(state, arg);
         break;
     case KEY_SAME:
         options->same_time = true;

@@ -3,6 +3,7 @@
 #include "reporter/cmd/common_options.h"
 
 #include "reporter/cmd/default_store.h"
+#include "reporter/cmd/option_values.h"
 #include "reporter/compare/compare.h"
 
 #include <errno.h>
@@ -82,9 +83,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         options->compare.method = (enum wp_method)found;
         break;
     case KEY_IGNORE:
-        if ((found = wp_category_find(arg)) < 0)
-            argp_error(state, "'%s' is not a category, as blocking_io or remote_not_traced", arg);
-        options->compare.ignored |= 1u << found;
+        options->compare.ignored |= wp_option_category(state, arg);
         break;
     case ARGP_KEY_END:
         options->is_default_store = !options->store_count && (options->stores[0] = wp_default_store());

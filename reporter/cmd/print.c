@@ -4,7 +4,6 @@
 #include "common/path.h"
 #include "common/strings.h"
 #include "reporter/compare/operand.h"
-#include "reporter/data/other_windows.h"
 #include "reporter/export/format_folded.h"
 #include "reporter/export/format_json.h"
 #include "reporter/export/format_perfetto.h"
@@ -13,9 +12,9 @@
 #include "reporter/export/format_rows.h"
 #include "reporter/export/format_speedscope.h"
 #include "reporter/export/format_text.h"
-#include "reporter/facts/facts_read.h"
-#include "reporter/facts/origins.h"
+#include "reporter/load/facts_read.h"
 #include "reporter/page/page_overview.h"
+#include "reporter/recording/origins.h"
 #include "reporter/site/single_file.h"
 
 #include <errno.h>
@@ -100,36 +99,19 @@ static int choose_release(const struct wp_stores *stores, const struct wp_print_
     return rc;
 }
 
-/* The window of an exemplar stands in for the one that is shown by itself. */
-static int choose_window(struct wp_facts *facts, unsigned number, struct wp_error *err)
-{
-    if (number > facts->exemplars.count)
-        return wp_error_set(
-            err, -ENOENT, "%s has %zu exemplars, not %u", facts->aggregate, facts->exemplars.count, number);
-    struct wp_exemplar_fact *fact = &facts->exemplars.rows[number - 1];
-    wp_trace_destroy(facts->trace);
-    facts->trace = fact->trace;
-    fact->trace = NULL;
-    return 0;
-}
-
 static int print_release(struct wp_buffer *out, const struct wp_snapshot *snapshot,
     const struct wp_print_options *options, struct wp_error *err)
 {
+    bool is_pages = options->format == WP_FORMAT_HTML;
+    const struct wp_facts_windows windows = {is_pages || options->exemplar, is_pages, options->exemplar};
     struct wp_facts facts = {0};
     struct wp_page_context context = {.facts = &facts};
     char aggregate[WP_ID_ROOM];
     int rc = wp_aggregate_choose(snapshot, options->aggregate, &options->selection, aggregate, err);
     if (!rc)
-        rc = wp_facts_read(&facts, snapshot, aggregate, &options->selection, err);
-    if (!rc && options->format == WP_FORMAT_HTML)
+        rc = wp_facts_read_windows(&facts, snapshot, aggregate, &options->selection, &windows, err);
+    if (!rc && is_pages)
         rc = wp_origins_read(&context, snapshot, &options->selection, err);
-    if (!rc && (options->format == WP_FORMAT_HTML || options->exemplar))
-        rc = wp_other_windows_read(&facts, snapshot, &options->selection, err);
-    if (!rc && options->format == WP_FORMAT_HTML)
-        rc = wp_other_windows_fit(&facts, err);
-    if (!rc && options->exemplar)
-        rc = choose_window(&facts, options->exemplar, err);
     if (!rc)
         rc = format(out, &context, options, err);
     wp_page_context_fini(&context);

@@ -7,13 +7,13 @@
 #include "reporter/base/output.h"
 #include "reporter/cmd/query_asked.h"
 #include "reporter/cmd/query_findings.h"
+#include "reporter/code/group.h"
 #include "reporter/compare/operand.h"
 #include "reporter/display/escape.h"
 #include "reporter/display/humanize.h"
 #include "reporter/export/format_text.h"
 #include "reporter/facts/beside.h"
-#include "reporter/facts/facts_read.h"
-#include "reporter/facts/group.h"
+#include "reporter/load/facts_read.h"
 
 #include <errno.h>
 #include <inttypes.h>

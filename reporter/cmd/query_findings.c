@@ -6,8 +6,8 @@
 #include "reporter/display/escape.h"
 #include "reporter/export/format_findings.h"
 #include "reporter/export/format_text.h"
-#include "reporter/facts/facts_read.h"
-#include "reporter/facts/pattern.h"
+#include "reporter/findings/pattern.h"
+#include "reporter/load/facts_read.h"
 #include "reporter/read/release_order.h"
 
 #include <errno.h>
@@ -20,7 +20,11 @@
 
 /* Of one release, once it is read. */
 struct part {
-    struct wp_facts facts; /* of it only what an answer has (keep_findings) */
+    struct wp_pool pool; /* of its texts */
+    struct wp_finding_origin origin;
+    uint64_t wall_ns;
+    struct wp_finding findings[WP_FINDINGS];
+    size_t finding_count;
     bool is_read, is_there;
     const char *since[WP_FINDINGS]; /* the oldest release, back without a gap, that has it; NULL: nothing is older */
     bool is_known[WP_FINDINGS];     /* the one before that does not have it */
@@ -39,27 +43,23 @@ static void keep_text(struct wp_pool *pool, const char **text)
     *text = *text ? wp_pool_text(pool, *text) : NULL;
 }
 
-/* All else of the facts goes: there may be many releases. */
-static int keep_findings(struct wp_facts *facts, struct wp_error *err)
+/* What an answer has; the facts go, for there may be many releases. */
+static int keep_findings(struct part *part, const struct wp_facts *facts, struct wp_error *err)
 {
-    struct wp_facts kept = {.release = facts->release,
-        .aggregate = facts->aggregate,
-        .wall_ns = facts->wall_ns,
-        .total_ns = facts->total_ns,
-        .finding_count = facts->finding_count};
-    memcpy(kept.findings, facts->findings, sizeof(kept.findings));
-    keep_text(&kept.pool, &kept.release);
-    keep_text(&kept.pool, &kept.aggregate);
-    for (size_t i = 0; i < kept.finding_count; i++) {
-        struct wp_finding *finding = &kept.findings[i];
+    struct wp_pool *pool = &part->pool;
+    part->origin = (struct wp_finding_origin){
+        wp_pool_text(pool, facts->release), wp_pool_text(pool, facts->aggregate), facts->total_ns};
+    part->wall_ns = facts->wall_ns;
+    part->finding_count = facts->finding_count;
+    memcpy(part->findings, facts->findings, sizeof(part->findings));
+    for (size_t i = 0; i < part->finding_count; i++) {
+        struct wp_finding *finding = &part->findings[i];
         const char **texts[] = {&finding->kind, &finding->sentence, &finding->key, &finding->function, &finding->file,
             &finding->fragment, &finding->pattern.key, &finding->pattern.title, &finding->pattern.evidence};
         for (size_t text = 0; text < sizeof(texts) / sizeof(*texts); text++)
-            keep_text(&kept.pool, texts[text]);
+            keep_text(pool, texts[text]);
     }
-    wp_facts_fini(facts);
-    *facts = kept;
-    return kept.pool.failed ? wp_error_set(err, -ENOMEM, "out of memory for the findings") : 0;
+    return pool->failed ? wp_error_set(err, -ENOMEM, "out of memory for the findings") : 0;
 }
 
 /* -ENOENT, -EBADMSG: it lacks the aggregate or cannot be read, and has no findings. */
@@ -68,18 +68,20 @@ static int read_facts(struct answer *answer, size_t row, struct wp_error *err)
     const struct wp_query_options *query = answer->query;
     struct part *part = &answer->parts[row];
     struct wp_snapshot snapshot;
+    struct wp_facts facts = {0};
     char aggregate[WP_ID_ROOM];
     int rc = wp_snapshot_begin(&snapshot, answer->stores, answer->order.rows[row].id, err);
     if (rc)
         return rc;
     rc = wp_aggregate_choose(&snapshot, query->aggregate, &query->selection, aggregate, err);
     if (!rc)
-        rc = wp_facts_read(&part->facts, &snapshot, aggregate, &query->selection, err);
+        rc = wp_facts_read(&facts, &snapshot, aggregate, &query->selection, err);
     if (wp_query_is_asked(query, answer->order.rows[row].id))
-        answer->gaps->values += part->facts.damage_count;
+        answer->gaps->values += facts.damage_count;
     if (!rc)
-        rc = keep_findings(&part->facts, err);
+        rc = keep_findings(part, &facts, err);
     part->is_there = !rc;
+    wp_facts_fini(&facts);
     wp_snapshot_end(&snapshot);
     return rc;
 }
@@ -106,8 +108,8 @@ static int read_part(struct answer *answer, size_t row, struct wp_error *err)
 
 static bool has_key(const struct part *part, const char *key)
 {
-    for (size_t i = 0; i < part->facts.finding_count; i++)
-        if (part->facts.findings[i].key && !strcmp(part->facts.findings[i].key, key))
+    for (size_t i = 0; i < part->finding_count; i++)
+        if (part->findings[i].key && !strcmp(part->findings[i].key, key))
             return true;
     return false;
 }
@@ -115,8 +117,8 @@ static bool has_key(const struct part *part, const char *key)
 static int find_since(struct answer *answer, size_t row, size_t finding, struct wp_error *err)
 {
     struct part *part = &answer->parts[row];
-    const char *key = part->facts.findings[finding].key;
-    bool is_clear = part->facts.findings[finding].ns >= part->facts.total_ns / CLEAR_SHARE;
+    const char *key = part->findings[finding].key;
+    bool is_clear = part->findings[finding].ns >= part->origin.total_ns / CLEAR_SHARE;
     int rc = 0;
     size_t older = answer->order.rows[row].baseline;
     for (unsigned back = 0; key && back < OLDER && older != SIZE_MAX && !rc; back++) {
@@ -136,7 +138,7 @@ static int find_since(struct answer *answer, size_t row, size_t finding, struct 
 
 static size_t shown(const struct answer *answer, size_t row)
 {
-    size_t top = answer->query->top, count = answer->parts[row].facts.finding_count;
+    size_t top = answer->query->top, count = answer->parts[row].finding_count;
     return top && top < count ? top : count;
 }
 
@@ -168,7 +170,7 @@ static int read_all(struct answer *answer, struct wp_error *err)
 static const char *since_text(struct wp_pool *pool, const struct part *part, size_t finding)
 {
     const char *since = part->since[finding];
-    if (since && !strcmp(since, part->facts.release))
+    if (since && !strcmp(since, part->origin.release))
         return " New in this release.";
     return since ? wp_pool_printf(pool, " Since release %s%s.", since, part->is_known[finding] ? "" : " or before")
                  : "";
@@ -184,11 +186,10 @@ static int format_text(struct wp_buffer *out, const struct answer *answer, struc
         if (!is_shown(answer, row))
             continue;
         wp_display_heading(
-            &display, wp_pool_printf(&display.pool, "%s in release %s", part->facts.aggregate, part->facts.release));
+            &display, wp_pool_printf(&display.pool, "%s in release %s", part->origin.aggregate, part->origin.release));
         for (size_t i = 0; i < shown(answer, row); i++) {
             struct wp_item *item = wp_display_add(&display, WP_ITEM_FINDING,
-                wp_pool_printf(
-                    &display.pool, "%s%s", part->facts.findings[i].sentence, since_text(&display.pool, part, i)));
+                wp_pool_printf(&display.pool, "%s%s", part->findings[i].sentence, since_text(&display.pool, part, i)));
             if (item)
                 item->number = i + 1;
         }
@@ -212,14 +213,14 @@ static int format_json(struct wp_buffer *out, const struct answer *answer, struc
         if (!is_shown(answer, row))
             continue;
         wp_json_object(&json, NULL);
-        wp_json_text(&json, "release", part->facts.release);
-        wp_json_text(&json, "aggregate", part->facts.aggregate);
-        wp_json_number(&json, "wall_ns", part->facts.wall_ns);
-        wp_json_number(&json, "total_ns", part->facts.total_ns);
+        wp_json_text(&json, "release", part->origin.release);
+        wp_json_text(&json, "aggregate", part->origin.aggregate);
+        wp_json_number(&json, "wall_ns", part->wall_ns);
+        wp_json_number(&json, "total_ns", part->origin.total_ns);
         wp_json_array(&json, "findings");
         for (size_t i = 0; i < shown(answer, row); i++) {
             wp_json_object(&json, NULL);
-            wp_format_finding(&json, &part->facts, &part->facts.findings[i]);
+            wp_format_finding(&json, &part->origin, &part->findings[i]);
             if (part->since[i])
                 wp_json_text(&json, "since", part->since[i]);
             wp_json_end(&json);
@@ -238,8 +239,8 @@ static int format_csv(struct wp_buffer *out, const struct answer *answer, struct
     for (size_t row = 0; row < answer->order.count; row++)
         for (size_t i = 0; is_shown(answer, row) && i < shown(answer, row); i++) {
             const struct part *part = &answer->parts[row];
-            const struct wp_finding *finding = &part->facts.findings[i];
-            const char *texts[] = {part->facts.release, part->facts.aggregate, finding->kind, finding->pattern.key,
+            const struct wp_finding *finding = &part->findings[i];
+            const char *texts[] = {part->origin.release, part->origin.aggregate, finding->kind, finding->pattern.key,
                 finding->pattern.key ? wp_surety_key(finding->pattern.sure) : NULL, finding->function, finding->file,
                 part->since[i], finding->sentence};
             for (size_t text = 0; text < sizeof(texts) / sizeof(*texts); text++) {
@@ -272,7 +273,7 @@ int wp_query_findings(
     if (!rc)
         rc = formats[query->format](out, &answer, err);
     for (size_t row = 0; answer.parts && row < answer.order.count; row++)
-        wp_facts_fini(&answer.parts[row].facts);
+        wp_pool_fini(&answer.parts[row].pool);
     free(answer.parts);
     wp_release_order_fini(&answer.order);
     wp_stores_close(&stores);

@@ -3,8 +3,9 @@
 
 #include "common/nearest.h"
 #include "reporter/cmd/default_store.h"
+#include "reporter/cmd/option_values.h"
+#include "reporter/code/group.h"
 #include "reporter/compare/operand_spec.h"
-#include "reporter/facts/group.h"
 #include "storage/value/bucket.h"
 
 #include <argp.h>
@@ -41,28 +42,6 @@ static const struct argp_option option_table[] = {
     {0},
 };
 
-static void parse_id(struct argp_state *state, const char *what, const char *text)
-{
-    if (!wp_aggregate_valid(text))
-        argp_error(state, "'%s' is not a valid %s: letters, digits and ._+- (1 to 128 of them)", text, what);
-}
-
-static void parse_time(struct argp_state *state, const char *text, uint64_t *seconds)
-{
-    if (wp_time_parse(text, seconds))
-        argp_error(state, "'%s' is not a time: give seconds since the epoch or 2026-11-20T22:14 (UTC)", text);
-}
-
-static size_t parse_top(struct argp_state *state, const char *text)
-{
-    char *end = NULL;
-    errno = 0;
-    unsigned long number = strtoul(text, &end, 10);
-    if (*text < '0' || *text > '9' || *end || errno || number > TOP_LIMIT)
-        argp_error(state, "'%s' is not a number of rows: 0 to %u", text, TOP_LIMIT);
-    return number;
-}
-
 static enum wp_query_format parse_format(struct argp_state *state, const char *text)
 {
     static const char *const names[] = {"table", "json", "csv"};
@@ -82,7 +61,6 @@ static void add(struct argp_state *state, const char **list, size_t *count, size
 
 static error_t parse_filter(int key, char *arg, struct argp_state *state, struct wp_query_options *query)
 {
-    int found;
     switch (key) {
     case 'p':
         query->filter.process = arg;
@@ -94,19 +72,16 @@ static error_t parse_filter(int key, char *arg, struct argp_state *state, struct
         query->filter.host = arg;
         break;
     case 'c':
-        if ((found = wp_category_find(arg)) < 0)
-            argp_error(state, "'%s' is not a category, as blocking_io or remote_not_traced", arg);
-        query->filter.categories |= 1u << found;
+        query->filter.categories |= wp_option_category(state, arg);
         break;
     case KEY_HOSTS:
-        if (wp_hosts_parse(arg, &query->selection.hosts))
-            argp_error(state, "'%.100s' names no hosts: shell patterns parted by commas, as web-1 or web-*", arg);
+        query->selection.hosts = wp_option_hosts(state, arg);
         break;
     case KEY_SINCE:
-        parse_time(state, arg, &query->selection.since_s);
+        query->selection.since_s = wp_option_time(state, arg);
         break;
     case KEY_UNTIL:
-        parse_time(state, arg, &query->selection.until_s);
+        query->selection.until_s = wp_option_time(state, arg);
         break;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -134,8 +109,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         add(state, query->releases, &query->release_count, WP_QUERY_RELEASES, arg);
         break;
     case 'a':
-        parse_id(state, "aggregate", arg);
-        query->aggregate = arg;
+        query->aggregate = wp_option_aggregate(state, arg);
         break;
     case 'b':
         if ((found = wp_group_by_find(arg)) < 0)
@@ -146,7 +120,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         query->wants_findings = true;
         break;
     case 'n':
-        query->top = parse_top(state, arg);
+        query->top = wp_option_count(state, "number of rows", arg, TOP_LIMIT);
         break;
     case 'f':
         query->format = parse_format(state, arg);

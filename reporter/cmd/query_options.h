@@ -2,7 +2,7 @@
 #ifndef WP_REPORTER_CMD_QUERY_OPTIONS_H
 #define WP_REPORTER_CMD_QUERY_OPTIONS_H
 /* The command line of `wakepath-reporter query`. */
-#include "reporter/facts/group_types.h"
+#include "reporter/code/group_types.h"
 #include "reporter/read/named.h"
 #include "storage/kind/selection.h"
 

@@ -3,6 +3,7 @@
 
 #include "common/config.h"
 #include "common/config_value.h"
+#include "reporter/cmd/option_values.h"
 #include "reporter/compare/operand_spec.h"
 #include "reporter/export/export_table.h"
 #include "storage/value/bucket.h"
@@ -81,32 +82,9 @@ static const struct argp_option option_table[] = {
     {0},
 };
 
-static void parse_time(struct argp_state *state, const char *text, uint64_t *seconds)
-{
-    if (wp_time_parse(text, seconds))
-        argp_error(state, "'%s' is not a time: give seconds since the epoch or 2026-11-20T22:14 (UTC)", text);
-}
-
-static void parse_id(struct argp_state *state, const char *what, const char *text, const char **id)
-{
-    if (!wp_aggregate_valid(text))
-        argp_error(state, "'%s' is not a valid %s: letters, digits and ._+- (1 to 128 of them)", text, what);
-    *id = text;
-}
-
-static unsigned parse_count(struct argp_state *state, const char *what, const char *text, unsigned limit)
-{
-    char *end = NULL;
-    errno = 0;
-    unsigned long number = strtoul(text, &end, 10);
-    if (*text < '0' || *text > '9' || *end || errno || number > limit)
-        argp_error(state, "'%s' is not a %s: 0 to %u", text, what, limit);
-    return (unsigned)number;
-}
-
 static unsigned parse_jobs(struct argp_state *state, const char *text)
 {
-    unsigned jobs = parse_count(state, "number of jobs", text, JOBS_LIMIT);
+    unsigned jobs = wp_option_count(state, "number of jobs", text, JOBS_LIMIT);
     long processors = jobs ? 0 : sysconf(_SC_NPROCESSORS_ONLN);
     return jobs ? jobs : processors < 1 ? 1 : processors > (long)JOBS_LIMIT ? JOBS_LIMIT : (unsigned)processors;
 }
@@ -179,7 +157,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         options->release = arg;
         break;
     case 'a':
-        parse_id(state, "aggregate", arg, &options->aggregate);
+        options->aggregate = wp_option_aggregate(state, arg);
         break;
     case 'f':
         options->format_given = true;
@@ -195,33 +173,30 @@ static error_t parse(int key, char *arg, struct argp_state *state)
                 arg);
         break;
     case KEY_EXEMPLAR:
-        options->exemplar = parse_count(state, "number of an exemplar", arg, 1000000);
+        options->exemplar = wp_option_count(state, "number of an exemplar", arg, 1000000);
         if (!options->exemplar)
             argp_error(state, "exemplars are counted from 1");
         break;
     case KEY_SINCE:
-        parse_time(state, arg, &options->selection.since_s);
+        options->selection.since_s = wp_option_time(state, arg);
         break;
     case KEY_UNTIL:
-        parse_time(state, arg, &options->selection.until_s);
+        options->selection.until_s = wp_option_time(state, arg);
         break;
     case KEY_HOSTS:
-        if (wp_hosts_parse(arg, &options->selection.hosts))
-            argp_error(state, "'%.100s' names no hosts: shell patterns parted by commas, as web-1 or web-*", arg);
+        options->selection.hosts = wp_option_hosts(state, arg);
         break;
     case KEY_NO_WAIT:
         options->wait_s = 0;
         break;
     case KEY_WAIT:
-        options->wait_s = (int)parse_count(state, "number of seconds", arg, 86400);
+        options->wait_s = (int)wp_option_count(state, "number of seconds", arg, 86400);
         break;
     case 'j':
         options->jobs = parse_jobs(state, arg);
         break;
     case KEY_CANARY:
-        if (!*arg || *arg == '!' || strlen(arg) > 250)
-            argp_error(state, "'%.100s' names no hosts: shell patterns parted by commas, as web-1 or web-*", arg);
-        options->canary = arg;
+        options->canary = wp_option_canary(state, arg);
         break;
     case KEY_SOURCE_MAP:
         add_source_map(&options->source, state, arg);

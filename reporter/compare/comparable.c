@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "reporter/compare/comparable.h"
 
-#include "storage/report/report.h"
+#include "storage/report/report_read.h"
 
-#include <ctype.h>
+#include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,58 +13,77 @@
 
 /* Whoever listens on a port that the kernel chose has another one each time: "tcp:127.0.0.1:37453" is "tcp:127.0.0.1:*"
  * here. */
-static const char *without_port(char room[WP_COMPARABLE_BYTES], const char *name)
+static const char *without_port(char room[WP_ROLE_BYTES], const char *name)
 {
     const char *colon = strrchr(name, ':');
     char *end = NULL;
     unsigned long port = colon && colon[1] >= '1' && colon[1] <= '9' ? strtoul(colon + 1, &end, 10) : 0;
     if (port < EPHEMERAL_PORT || port > UINT16_MAX || (*end && *end != ' '))
         return name;
-    int size = snprintf(room, WP_COMPARABLE_BYTES, "%.*s:*%s", (int)(colon - name), name, end);
-    return size >= 0 && (size_t)size < WP_COMPARABLE_BYTES ? room : name;
+    int size = snprintf(room, WP_ROLE_BYTES, "%.*s:*%s", (int)(colon - name), name, end);
+    return size >= 0 && (size_t)size < WP_ROLE_BYTES ? room : name;
 }
 
-/* Threads of the kernel whose numbers are a CPU's, a pool's or a worker's own. */
-static bool is_kernel_worker(const char *name)
+/* The process in a frame's name: the whole, or what stands in "path:[comm]"; NULL none. */
+static const char *process_of(const char *name, uint32_t style)
 {
-    static const char *const roles[] = {"[kworker/", "[ksoftirqd/", "[migration/", "[cpuhp/", "[idle_inject/",
-        "[rcuop/", "[rcuos/", "[rcuog/", "[rcuc/", "[rcub/", "[swapper/"};
-    for (size_t i = 0; i < sizeof(roles) / sizeof(*roles); i++)
-        if (!strncmp(name, roles[i], strlen(roles[i])))
-            return true;
-    return false;
+    const char *colon = style == WP_STYLE_WAIT ? strstr(name, ":[") : NULL;
+    return style == WP_STYLE_PROCESS ? name : colon ? colon + 1 : NULL;
 }
 
-/* "*" for each number; of what is no kernel worker only for those that something parts from a word before them: "cc1",
- * "node16" and "x86_64" stay. */
-static const char *without_numbers(char room[WP_COMPARABLE_BYTES], const char *name, bool is_kernel)
+static int add_processes(struct wp_intern *names, const struct wp_report *report)
 {
-    const char *end = strrchr(name, ']');
-    size_t size = 0;
-    for (const char *at = name; *at && size + 1 < WP_COMPARABLE_BYTES;) {
-        char before = at > name ? at[-1] : 0;
-        bool is_parted = is_kernel ? !isdigit((unsigned char)before) : before && strchr("-/:# ", before);
-        size_t digits = at < end && is_parted ? strspn(at, "0123456789") : 0;
-        char after = digits ? at[digits] : 0;
-        if (digits && (is_kernel || !isalpha((unsigned char)after))) {
-            room[size++] = '*';
-            at += digits;
-        } else {
-            room[size++] = *at++;
-        }
+    uint32_t count;
+    const struct wp_frame_info *frames = wp_report_frames(report, &count);
+    for (uint32_t i = 1; i < count; i++) {
+        const char *process = process_of(wp_report_text(report, frames[i].name), frames[i].style);
+        if (process && wp_intern_str(names, process) == UINT32_MAX)
+            return -ENOMEM;
     }
-    room[size] = 0;
-    return room;
+    return 0;
+}
+
+/* The roles of those that the other side has not. */
+static int add_roles(struct wp_intern *roles, const struct wp_intern *names, const struct wp_intern *others)
+{
+    for (uint32_t i = 0; i < wp_intern_count(names); i++) {
+        char room[WP_ROLE_BYTES];
+        const char *name = wp_intern_text(names, i), *role = wp_role_name(room, name);
+        bool is_alike = wp_intern_find(others, name, strlen(name)) != UINT32_MAX && !wp_role_is_kernel(name);
+        if (role != name && !is_alike && wp_intern_str(roles, role) == UINT32_MAX)
+            return -ENOMEM;
+    }
+    return 0;
+}
+
+struct wp_intern *wp_comparable_roles(const struct wp_report *before, const struct wp_report *after)
+{
+    struct wp_intern *roles = wp_intern_create(), *names[2] = {wp_intern_create(), wp_intern_create()};
+    int rc = roles && names[0] && names[1] ? 0 : -ENOMEM;
+    if (!rc)
+        rc = add_processes(names[0], before);
+    if (!rc)
+        rc = add_processes(names[1], after);
+    if (!rc)
+        rc = add_roles(roles, names[0], names[1]);
+    if (!rc)
+        rc = add_roles(roles, names[1], names[0]);
+    wp_intern_destroy(names[0]);
+    wp_intern_destroy(names[1]);
+    if (rc) {
+        wp_intern_destroy(roles);
+        roles = NULL;
+    }
+    return roles;
 }
 
 const char *wp_comparable_frame(
-    char room[WP_COMPARABLE_BYTES], const char *name, uint32_t style, const struct wp_intern *others)
+    char room[WP_ROLE_BYTES], const char *name, uint32_t style, const struct wp_intern *roles)
 {
     if (style == WP_STYLE_NET || style == WP_STYLE_SLEEP)
         return without_port(room, name);
-    if (style != WP_STYLE_PROCESS || strlen(name) >= WP_COMPARABLE_BYTES)
+    const char *process = process_of(name, style), *role = process ? wp_role_name(room, process) : NULL;
+    if (!role || role == process || wp_intern_find(roles, role, strlen(role)) == UINT32_MAX)
         return name;
-    if (is_kernel_worker(name))
-        return without_numbers(room, name, true);
-    return wp_intern_find(others, name, strlen(name)) == UINT32_MAX ? without_numbers(room, name, false) : name;
+    return process == name ? role : wp_role_name(room, name);
 }

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct flame_rows {
     const uint32_t *place; /* of a node of the tree in the flame */
@@ -19,6 +20,35 @@ static uint32_t flame_row(void *context, uint32_t node, uint32_t category)
     const struct flame_rows *rows = context;
     (void)category;
     return rows->row[rows->place[node]];
+}
+
+/* Where a node of the flame is shown: its own place, or that of the largest whose name differs by chance. */
+static uint32_t place_of(const struct wp_compare_build *build, int which, uint32_t node)
+{
+    uint32_t source = build->facts[which]->flame.nodes[node].source;
+    return node ? build->tree.place[which][build->tree.operand[which].node[source]] : 0;
+}
+
+/* Nodes whose names differ by chance share what the other side's took, by their own times. */
+static int share_other(struct wp_compare_build *build, int which, uint64_t *other_ns)
+{
+    const struct wp_flame *flame = &build->facts[which]->flame;
+    uint64_t *block = calloc((size_t)flame->count * 2 + 1, sizeof(*block));
+    uint64_t *whole = block, *other = block + flame->count;
+    if (!block)
+        return -ENOMEM;
+    memcpy(other, other_ns, flame->count * sizeof(*other));
+    for (uint32_t i = 1; i < flame->count; i++)
+        whole[place_of(build, which, i)] += flame->nodes[i].total_ns;
+    for (uint32_t i = 1; i < flame->count; i++) {
+        uint32_t place = place_of(build, which, i);
+        if (place == i || !whole[place])
+            continue;
+        other_ns[i] = (uint64_t)((double)other[place] * (double)flame->nodes[i].total_ns / (double)whole[place]);
+        other_ns[place] -= other_ns[i] < other_ns[place] ? other_ns[i] : other_ns[place];
+    }
+    free(block);
+    return 0;
 }
 
 /* What each node takes on the other side; nodes that are only there count for the nearest one that is here, too. */
@@ -36,6 +66,8 @@ static int sum_other(struct wp_compare_build *build, int which)
         return -ENOMEM;
     for (uint32_t i = 0; i < other->cell_count; i++)
         drawn->other_ns[build->tree.place[which][other->node[other->cells[i].node]]] += other->cells[i].ns;
+    if (share_other(build, which, drawn->other_ns))
+        return -ENOMEM;
     for (uint32_t i = flame->count; i-- > 1;)
         drawn->other_ns[flame->nodes[i].parent] += drawn->other_ns[i];
     for (uint32_t i = 0; i < flame->count; i++)
@@ -112,6 +144,8 @@ static int mark_flame(struct wp_compare_build *build, int which)
         rows.row[i] = count++;
     }
     int rc = test_nodes(build, drawn->marks, place, parent, &rows, count);
+    for (uint32_t i = 1; i < flame->count; i++)
+        drawn->marks[i] = drawn->marks[place_of(build, which, i)];
     free(block);
     return rc;
 }

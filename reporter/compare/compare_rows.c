@@ -14,27 +14,19 @@
 
 #define CHAIN_BYTES 400u
 
-/* The object files of a side, by their paths, or the names of its processes. */
-static struct wp_intern *texts_of(const struct wp_report *report, bool objects)
+/* The object files of a side, by their paths. */
+static struct wp_intern *objects_of(const struct wp_report *report)
 {
     uint32_t count;
     const struct wp_frame_info *frames = wp_report_frames(report, &count);
     struct wp_intern *texts = wp_intern_create();
-    for (uint32_t i = 1; i < count && texts; i++) {
-        if (!objects && frames[i].style != WP_STYLE_PROCESS)
-            continue;
-        if (wp_intern_str(texts, wp_report_text(report, objects ? frames[i].object : frames[i].name)) == UINT32_MAX) {
+    for (uint32_t i = 1; i < count && texts; i++)
+        if (wp_intern_str(texts, wp_report_text(report, frames[i].object)) == UINT32_MAX) {
             wp_intern_destroy(texts);
             texts = NULL;
         }
-    }
     return texts;
 }
-
-/* What a name or a path is held against: those of the other side. */
-struct others {
-    struct wp_intern *objects, *processes; /* owned */
-};
 
 /* A release that lies in a folder of its own ("/opt/shop-1.8/bin/api") has the same files under other paths: what the
  * other side has not under this path goes by its name alone. */
@@ -44,8 +36,9 @@ static const char *comparable_object(const char *path, const struct wp_intern *o
     return slash && slash[1] && wp_intern_find(others, path, strlen(path)) == UINT32_MAX ? slash + 1 : path;
 }
 
-/* The nodes of a side in the common tree. */
-static int place_nodes(struct wp_compare_tree *tree, struct wp_compare_operand *operand, const struct others *others)
+/* The nodes of a side in the common tree; paths are held against `objects`, those of the other side. */
+static int place_nodes(struct wp_compare_tree *tree, struct wp_compare_operand *operand,
+    const struct wp_intern *objects, const struct wp_intern *roles)
 {
     uint32_t frame_count, count;
     const struct wp_frame_info *frames = wp_report_frames(operand->report, &frame_count);
@@ -57,11 +50,11 @@ static int place_nodes(struct wp_compare_tree *tree, struct wp_compare_operand *
         return -ENOMEM;
     }
     for (uint32_t i = 1; i < frame_count; i++) {
-        char room[WP_COMPARABLE_BYTES];
-        const char *name = wp_comparable_frame(
-            room, wp_report_text(operand->report, frames[i].name), frames[i].style, others->processes);
+        char room[WP_ROLE_BYTES];
+        const char *name =
+            wp_comparable_frame(room, wp_report_text(operand->report, frames[i].name), frames[i].style, roles);
         frame[i] = wp_report_frame(tree->tree, (enum wp_frame_style)frames[i].style, name,
-            comparable_object(wp_report_text(operand->report, frames[i].object), others->objects));
+            comparable_object(wp_report_text(operand->report, frames[i].object), objects));
     }
     for (uint32_t i = 1; i < count; i++)
         operand->node[i] = wp_report_child(tree->tree, operand->node[nodes[i].parent], frame[nodes[i].frame]);
@@ -156,8 +149,11 @@ static int place_flame(struct wp_compare_tree *tree, int which, const struct wp_
     tree->place[which] = place;
     if (!place)
         return -ENOMEM;
-    for (uint32_t i = 1; i < flame->source_count; i++)
-        place[tree->operand[which].node[i]] = flame->by_source[i];
+    for (uint32_t i = 1; i < flame->source_count; i++) {
+        uint32_t *at = &place[tree->operand[which].node[i]], own = flame->by_source[i];
+        if (flame->nodes[own].total_ns > flame->nodes[*at].total_ns || !*at)
+            *at = own;
+    }
     for (uint32_t i = 1; i < tree->count; i++)
         if (!place[i])
             place[i] = place[nodes[i].parent];
@@ -169,17 +165,18 @@ int wp_compare_tree_init(struct wp_compare_tree *tree, const struct wp_facts *be
     memset(tree, 0, sizeof(*tree));
     tree->tree = wp_report_create();
     tree->names = wp_intern_create();
-    int rc = tree->tree && tree->names ? 0 : -ENOMEM;
+    struct wp_intern *roles = wp_comparable_roles(before->report, after->report);
+    int rc = tree->tree && tree->names && roles ? 0 : -ENOMEM;
     for (int i = 0; i < 2 && !rc; i++) {
         const struct wp_report *other = i == WP_BEFORE ? after->report : before->report;
-        struct others others = {texts_of(other, true), texts_of(other, false)};
+        struct wp_intern *objects = objects_of(other);
         tree->operand[i].report = i == WP_BEFORE ? before->report : after->report;
-        rc = others.objects && others.processes ? place_nodes(tree, &tree->operand[i], &others) : -ENOMEM;
+        rc = objects ? place_nodes(tree, &tree->operand[i], objects, roles) : -ENOMEM;
         if (!rc)
             rc = take_samples(&tree->operand[i]);
-        wp_intern_destroy(others.objects);
-        wp_intern_destroy(others.processes);
+        wp_intern_destroy(objects);
     }
+    wp_intern_destroy(roles);
     if (!rc)
         rc = describe_nodes(tree);
     if (!rc)

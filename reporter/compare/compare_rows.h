@@ -26,7 +26,8 @@ struct wp_compare_tree {
     uint32_t *process;  /* by node: frame of the process it stands in, 0 none */
     uint32_t *function; /* by node: frame of the innermost function of its layer that is not the scheduler's, 0 none */
     uint8_t *layer;     /* by node: 0 no process yet, 1 the process of interest, 2 above it */
-    uint32_t *place[2]; /* by node: place in that side's flame of it or of the nearest node below that is there */
+    uint32_t *place[2]; /* by node: place in that side's flame of it (the largest one, where names differ by chance), or
+                         of the nearest node below that is there */
     struct wp_intern *names;
     uint32_t count, frame_count;
 };

@@ -5,7 +5,7 @@
 #include "common/path.h"
 #include "common/strings.h"
 #include "reporter/compare/operand_parts.h"
-#include "reporter/facts/facts_read.h"
+#include "reporter/load/facts_read.h"
 #include "storage/kind/report_store.h"
 #include "storage/report/report_read.h"
 #include "storage/upkeep/reference.h"
@@ -147,7 +147,8 @@ int wp_operand_read(struct wp_facts *facts, const struct wp_stores *stores, cons
     } else {
         rc = wp_aggregate_choose(&snapshot, *spec->aggregate ? spec->aggregate : aggregate, &selection, chosen, err);
         if (!rc)
-            rc = wp_facts_read(facts, &snapshot, chosen, &selection, err);
+            rc = wp_facts_read_windows(
+                facts, &snapshot, chosen, &selection, &(struct wp_facts_windows){.fits_pages = spec->fits_pages}, err);
     }
     wp_snapshot_end(&snapshot);
     return rc;

@@ -2,8 +2,8 @@
 #include "reporter/compare/operand_parts.h"
 
 #include "common/array.h"
-#include "reporter/facts/facts_read.h"
-#include "reporter/facts/recorded_command.h"
+#include "reporter/load/facts_read.h"
+#include "reporter/recording/recorded_command.h"
 #include "storage/report/report_merge.h"
 
 #include <errno.h>

@@ -3,12 +3,11 @@
 
 #include "common/clock.h"
 #include "reporter/display/escape.h"
+#include "reporter/display/view_names.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
-
-#define NAME_BYTES 400u
 
 struct node_time {
     uint64_t ns;                /* on top of the node, on paths of interest */
@@ -34,23 +33,13 @@ static struct node_time *times_of(const struct wp_trace *trace)
     return times;
 }
 
-static void put_name(struct wp_buffer *out, const char *name)
-{
-    struct wp_pool pool = {0};
-    wp_escape_js(out, wp_pool_clip(&pool, name, NAME_BYTES));
-    out->failed |= pool.failed;
-    wp_pool_fini(&pool);
-}
-
 static void put_tree(struct wp_buffer *out, const struct wp_trace *trace)
 {
     wp_buffer_puts(out, "\"frames\":[");
     for (uint32_t i = 0; i < trace->frame_count; i++) {
-        wp_buffer_printf(out, "%s[%" PRIu32 ",", i ? ",\n" : "", trace->frames[i].style);
-        put_name(out, wp_intern_text(trace->strings, trace->frames[i].name));
-        wp_buffer_putc(out, ',');
-        put_name(out, wp_intern_text(trace->strings, trace->frames[i].object));
-        wp_buffer_putc(out, ']');
+        wp_buffer_puts(out, i ? ",\n" : "");
+        wp_view_frame_put(out, trace->frames[i].style, wp_intern_text(trace->strings, trace->frames[i].name),
+            wp_intern_text(trace->strings, trace->frames[i].object));
     }
     wp_buffer_puts(out, "],\n\"node_parent\":[");
     for (uint32_t i = 0; i < trace->node_count; i++)
@@ -90,9 +79,9 @@ int wp_exemplar_data(struct wp_buffer *out, const struct wp_facts *facts, struct
         wp_buffer_printf(out,
             "%s{\"number\":%zu,\"start\":%" PRIu64 ",\"length\":%" PRIu64 ",\"rank\":%u,\"typical\":%d,\"title\":",
             i ? ",\n" : "", i + 1, fact->start_ns / WP_NS_PER_MS, fact->length_ns, fact->rank, fact->is_typical);
-        put_name(out, fact->title);
+        wp_view_name_put(out, fact->title);
         wp_buffer_puts(out, ",\"host\":");
-        put_name(out, fact->host);
+        wp_view_name_put(out, fact->host);
         wp_buffer_puts(out, ",\n");
         put_tree(out, fact->trace);
         rc = put_times(out, fact->trace);

@@ -5,6 +5,7 @@
 #include "common/intern.h"
 #include "common/intmap.h"
 #include "reporter/display/escape.h"
+#include "reporter/display/view_names.h"
 #include "storage/report/report_read.h"
 #include "storage/report/report_series.h"
 
@@ -14,7 +15,6 @@
 #include <string.h>
 
 #define NONE UINT32_MAX
-#define NAME_BYTES 400u
 #define PROCESSES 4000u /* names and hosts */
 
 /* From an origin's own ids to the flame's. */
@@ -202,14 +202,6 @@ int wp_origin_data(struct wp_buffer *out, const struct wp_page_context *context,
     return !rc && !out->failed ? 0 : wp_error_set(err, -ENOMEM, "out of memory for the shares of hosts");
 }
 
-static void put_name(struct wp_buffer *out, const char *name)
-{
-    struct wp_pool pool = {0};
-    wp_escape_js(out, wp_pool_clip(&pool, name, NAME_BYTES));
-    out->failed |= pool.failed;
-    wp_pool_fini(&pool);
-}
-
 /* Processes of one name and host, together. */
 struct namesakes {
     const char *host, *comm;
@@ -255,9 +247,9 @@ static int put_processes(struct wp_buffer *out, const struct wp_facts *facts)
     qsort(rows, kept, sizeof(*rows), by_time);
     for (size_t i = 0; i < kept && i < PROCESSES; i++) {
         wp_buffer_puts(out, i ? ",\n[" : "[");
-        put_name(out, rows[i].comm);
+        wp_view_name_put(out, rows[i].comm);
         wp_buffer_putc(out, ',');
-        put_name(out, rows[i].host);
+        wp_view_name_put(out, rows[i].host);
         wp_buffer_printf(
             out, ",%" PRIu64 ",%" PRIu64 ",%" PRIu32 "]", rows[i].total_ns, rows[i].running_ns, rows[i].count);
     }

@@ -4,44 +4,14 @@
 #include "common/intmap.h"
 #include "reporter/display/escape.h"
 #include "reporter/display/number_column.h"
+#include "reporter/display/view_names.h"
+#include "reporter/window/window_data.h"
 #include "storage/report/report_read.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define NAME_BYTES 400u
-
-static void put_name(struct wp_buffer *out, const char *name)
-{
-    struct wp_pool pool = {0};
-    wp_escape_js(out, wp_pool_clip(&pool, name, NAME_BYTES));
-    out->failed |= pool.failed;
-    wp_pool_fini(&pool);
-}
-
-static void put_frame(struct wp_buffer *out, uint32_t style, const char *name, const char *object)
-{
-    wp_buffer_printf(out, "[%" PRIu32 ",", style);
-    put_name(out, name);
-    wp_buffer_putc(out, ',');
-    put_name(out, object);
-    wp_buffer_putc(out, ']');
-}
-
-static void put_categories(struct wp_buffer *out)
-{
-    wp_buffer_puts(out, "\"categories\":[");
-    for (unsigned i = 0; i < WP_CATEGORIES; i++) {
-        wp_buffer_printf(out, "%s[", i ? "," : "");
-        wp_escape_js(out, wp_category_key((enum wp_category)i));
-        wp_buffer_putc(out, ',');
-        wp_escape_js(out, wp_category_title((enum wp_category)i));
-        wp_buffer_putc(out, ']');
-    }
-    wp_buffer_puts(out, "],\n");
-}
 
 /* Frames that the flame uses, in the order of their first use: ids do not depend on how the report was built. */
 struct frame_ids {
@@ -162,13 +132,13 @@ static int put_flame(struct wp_buffer *out, const char *name, const struct wp_fa
     int rc = number_frames(&ids, facts);
     if (!rc) {
         wp_buffer_printf(out, "wakepath.data(\"%s\",{\n", name);
-        put_categories(out);
+        wp_view_categories_put(out);
         wp_buffer_puts(out, "\"frames\":[");
         for (uint32_t i = 0; i < ids.count; i++) {
             uint32_t frame = ids.order[i], count;
             const struct wp_frame_info *frames = wp_report_frames(facts->report, &count);
             wp_buffer_puts(out, i ? ",\n" : "");
-            put_frame(out, frames[frame].style, wp_facts_frame_name(facts, frame),
+            wp_view_frame_put(out, frames[frame].style, wp_facts_frame_name(facts, frame),
                 wp_report_text(facts->report, frames[frame].object));
         }
         wp_buffer_puts(out, "],\n");
@@ -184,9 +154,9 @@ static int put_flame(struct wp_buffer *out, const char *name, const struct wp_fa
             wp_number_column_put(out, "was", compare->flames[operand].count, node_was, &compare->flames[operand]);
             wp_number_column_put(out, "mark", compare->flames[operand].count, node_mark, &compare->flames[operand]);
             wp_buffer_puts(out, "\"own\":");
-            put_name(out, compare->operand[operand].label);
+            wp_view_name_put(out, compare->operand[operand].label);
             wp_buffer_puts(out, ",\n\"before\":");
-            put_name(out, compare->operand[!operand].label);
+            wp_view_name_put(out, compare->operand[!operand].label);
             wp_buffer_printf(out, ",\n\"older\":%d,\n", operand == WP_BEFORE);
         }
         wp_buffer_puts(out, "\"end\":0});\n");
@@ -208,101 +178,7 @@ int wp_view_data_compare(
     return rc ? rc : put_flame(out, "older", compare->facts[WP_BEFORE], compare, WP_BEFORE, err);
 }
 
-#define COLUMN(function, field)                                                                                        \
-    static uint64_t function(const void *context, uint32_t row)                                                        \
-    {                                                                                                                  \
-        return ((const struct wp_trace *)context)->field;                                                              \
-    }
-
-COLUMN(trace_parent, nodes[row].parent)
-COLUMN(trace_frame, nodes[row].frame)
-COLUMN(piece_path, pieces[row].path)
-COLUMN(piece_node, pieces[row].node)
-COLUMN(piece_start, pieces[row].start_ns)
-COLUMN(piece_length, pieces[row].length_ns)
-COLUMN(piece_category, pieces[row].category)
-COLUMN(thread_pid, threads[row].pid)
-COLUMN(thread_tid, threads[row].tid)
-COLUMN(thread_base, threads[row].is_base)
-COLUMN(run_thread, runs[row].thread)
-COLUMN(run_start, runs[row].start_ns)
-COLUMN(run_length, runs[row].length_ns)
-COLUMN(sleep_thread, sleeps[row].thread)
-COLUMN(sleep_category, sleeps[row].category)
-COLUMN(sleep_start, sleeps[row].start_ns)
-COLUMN(sleep_length, sleeps[row].length_ns)
-COLUMN(link_kind, links[row].kind)
-COLUMN(link_from, links[row].from_thread)
-COLUMN(link_to, links[row].to_thread)
-COLUMN(link_start, links[row].from_ns)
-COLUMN(link_end, links[row].to_ns)
-COLUMN(path_thread, paths[row].thread)
-COLUMN(path_base, paths[row].is_base)
-COLUMN(thread_host, threads[row].host)
-COLUMN(thread_comm, threads[row].comm)
-COLUMN(run_comm, runs[row].comm)
-COLUMN(sleep_label, sleeps[row].label)
-
-struct trace_column {
-    const char *name;
-    uint64_t (*value)(const void *context, uint32_t row);
-};
-
-static void put_columns(
-    struct wp_buffer *out, const struct wp_trace *trace, const struct trace_column *columns, uint32_t count)
-{
-    for (; columns->name; columns++)
-        wp_number_column_put(out, columns->name, count, columns->value, trace);
-}
-
-static void put_names(struct wp_buffer *out, const struct wp_trace *trace)
-{
-    wp_buffer_puts(out, "\"names\":[");
-    uint32_t names = wp_intern_count(trace->strings);
-    for (uint32_t i = 0; i < names; i++) {
-        wp_buffer_puts(out, i ? ",\n" : "");
-        put_name(out, wp_intern_text(trace->strings, i));
-    }
-    wp_buffer_puts(out, "],\n\"frames\":[");
-    for (uint32_t i = 0; i < trace->frame_count; i++) {
-        wp_buffer_puts(out, i ? ",\n" : "");
-        put_frame(out, trace->frames[i].style, wp_intern_text(trace->strings, trace->frames[i].name),
-            wp_intern_text(trace->strings, trace->frames[i].object));
-    }
-    wp_buffer_puts(out, "],\n");
-}
-
-int wp_view_data_window(struct wp_buffer *out, const struct wp_trace *trace, const char *name, struct wp_error *err)
-{
-    static const struct trace_column nodes[] = {
-        {"node_parent", trace_parent}, {"node_frame", trace_frame}, {NULL, NULL}};
-    static const struct trace_column pieces[] = {{"piece_path", piece_path}, {"piece_node", piece_node},
-        {"piece_start", piece_start}, {"piece_length", piece_length}, {"piece_category", piece_category}, {NULL, NULL}};
-    static const struct trace_column threads[] = {{"thread_host", thread_host}, {"thread_comm", thread_comm},
-        {"thread_pid", thread_pid}, {"thread_tid", thread_tid}, {"thread_base", thread_base}, {NULL, NULL}};
-    static const struct trace_column runs[] = {{"run_thread", run_thread}, {"run_comm", run_comm},
-        {"run_start", run_start}, {"run_length", run_length}, {NULL, NULL}};
-    static const struct trace_column sleeps[] = {{"sleep_thread", sleep_thread}, {"sleep_label", sleep_label},
-        {"sleep_category", sleep_category}, {"sleep_start", sleep_start}, {"sleep_length", sleep_length}, {NULL, NULL}};
-    static const struct trace_column links[] = {{"link_kind", link_kind}, {"link_from", link_from},
-        {"link_to", link_to}, {"link_start", link_start}, {"link_end", link_end}, {NULL, NULL}};
-    static const struct trace_column paths[] = {{"path_thread", path_thread}, {"path_base", path_base}, {NULL, NULL}};
-    wp_buffer_printf(out, "wakepath.data(\"%s\",{\n\"length\":%" PRIu64 ",\n\"omitted\":%" PRIu64 ",\n", name,
-        trace->length_ns, trace->omitted);
-    put_categories(out);
-    put_names(out, trace);
-    put_columns(out, trace, nodes, trace->node_count);
-    put_columns(out, trace, pieces, trace->piece_count);
-    put_columns(out, trace, threads, trace->thread_count);
-    put_columns(out, trace, runs, trace->run_count);
-    put_columns(out, trace, sleeps, trace->sleep_count);
-    put_columns(out, trace, links, trace->link_count);
-    put_columns(out, trace, paths, trace->path_count);
-    wp_buffer_puts(out, "\"end\":0});\n");
-    return out->failed ? wp_error_set(err, -ENOMEM, "out of memory for the trace's data") : 0;
-}
-
 int wp_view_data_trace(struct wp_buffer *out, const struct wp_facts *facts, struct wp_error *err)
 {
-    return wp_view_data_window(out, facts->trace, "trace", err);
+    return wp_window_data(out, facts->trace, "trace", err);
 }

@@ -5,16 +5,14 @@
  * What the drawn views read: scripts that hand one compact object to wakepath.data (a page opened from a disk may load
  * scripts, but not fetch files). Columns of integers, one a row of what they speak of; frames as [style, name, object]
  * and names once each; times in ns; `categories` is [[key, title]...]. The flame: nodes without the root in preorder
- * (depth, frame, link = permalink), cells in the order of their nodes (cell_node as the step from the one before). The
- * trace: the columns are the fields of storage/report/trace.h under their rows' names (piece_start, run_thread ...).
+ * (depth, frame, link = permalink), cells in the order of their nodes (cell_node as the step from the one before).
+ * Windows are in window/window_data.h.
  */
 #include "reporter/compare/compare.h"
 
 /* Appends the script of the facts' flame, under the name "flame". -ENOMEM. */
 int wp_view_data_flame(struct wp_buffer *out, const struct wp_facts *facts, struct wp_error *err);
-/* `name`: what the data are called there, "trace" where there is one window. */
-int wp_view_data_window(struct wp_buffer *out, const struct wp_trace *trace, const char *name, struct wp_error *err);
-/* facts->trace must be there. */
+/* The window that the facts have (facts->trace must be there), under the name "trace". -ENOMEM. */
 int wp_view_data_trace(struct wp_buffer *out, const struct wp_facts *facts, struct wp_error *err);
 
 /* The flames of both sides, the newer as "compare", the older as "older", with two more columns, the root in them: was

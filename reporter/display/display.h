@@ -133,7 +133,7 @@ enum wp_item_kind {
 
 struct wp_listing;       /* listing.h */
 struct wp_over_time;     /* facts/over_time.h */
-struct wp_critical_path; /* facts/critical_path.h */
+struct wp_critical_path; /* requests/critical_path.h */
 
 /* A piece of a page; the kind says which fields are set. */
 struct wp_item {

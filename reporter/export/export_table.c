@@ -101,9 +101,7 @@ static void read_transaction(const struct wp_export_source *source, size_t row, 
     fields[0].text = wp_report_text(report, fact->service);
     fields[1].text = wp_report_text(report, fact->who);
     fields[2].text = wp_report_text(report, fact->what);
-    fields[3].text = fact->part == WP_PART_WHOLE ? "whole"
-        : fact->part == WP_PART_UNREAD           ? "unread"
-                                                 : wp_category_key(fact->part);
+    fields[3].text = wp_transaction_part_key(fact->part);
     fields[4].number = wp_latency_floor(fact->bucket);
     fields[5].number = fact->ns;
     fields[6].number = fact->count;

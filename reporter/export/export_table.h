@@ -6,7 +6,7 @@
  * A table is its name, its columns and a function that reads one row; format_rows writes any of them.
  */
 #include "reporter/facts/facts.h"
-#include "reporter/facts/wait_edges.h"
+#include "reporter/waits/wait_edges.h"
 
 enum wp_export_column_kind {
     WP_EXPORT_TEXT,

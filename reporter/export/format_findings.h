@@ -5,8 +5,14 @@
 #include "common/json.h"
 #include "reporter/facts/facts.h"
 
+/* Which aggregate a finding is of. */
+struct wp_finding_origin {
+    const char *release, *aggregate;
+    uint64_t total_ns;
+};
+
 /* The keys of one, into an object that is open. */
-void wp_format_finding(struct wp_json *json, const struct wp_facts *facts, const struct wp_finding *finding);
+void wp_format_finding(struct wp_json *json, const struct wp_finding_origin *origin, const struct wp_finding *finding);
 /* An array of the `limit` largest. */
 void wp_format_findings(struct wp_json *json, const char *key, const struct wp_facts *facts, size_t limit);
 

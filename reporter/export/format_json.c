@@ -4,10 +4,11 @@
 #include "common/json.h"
 #include "reporter/export/format_findings.h"
 #include "reporter/facts/beside.h"
-#include "reporter/facts/recording_cost.h"
-#include "reporter/facts/slow_requests.h"
-#include "reporter/facts/unsampled.h"
+#include "reporter/recording/recording_cost.h"
+#include "reporter/recording/unsampled.h"
+#include "reporter/requests/slow_requests.h"
 #include "storage/kind/report_store.h"
+#include "storage/report/report_transactions.h"
 
 #include <string.h>
 
@@ -112,8 +113,7 @@ static void put_slow(struct wp_json *json, const struct wp_service_fact *service
         wp_json_object(json, NULL);
         wp_json_text(json, "who", part->who);
         wp_json_text(json, "function", part->what);
-        wp_json_text(
-            json, "part", part->part == WP_PART_UNREAD ? "unread" : wp_category_key((enum wp_category)part->part));
+        wp_json_text(json, "part", wp_transaction_part_key(part->part));
         wp_json_number(json, "usual_ns", part->usual_ns);
         wp_json_number(json, "slow_ns", part->slow_ns);
         wp_json_end(json);

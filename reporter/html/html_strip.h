@@ -3,7 +3,7 @@
 #define WP_REPORTER_HTML_HTML_STRIP_H
 /* The critical path as one strip: above who was on top, below what it did. */
 #include "reporter/display/display.h"
-#include "reporter/facts/critical_path.h"
+#include "reporter/requests/critical_path.h"
 
 /* Each part leads to `link` with its interval in the address. */
 void wp_html_strip(

@@ -2,7 +2,6 @@
 #include "reporter/page/page.h"
 
 #include "reporter/facts/page_context.h"
-#include "reporter/facts/recorded_title.h"
 #include "reporter/page/page_about.h"
 #include "reporter/page/page_behind.h"
 #include "reporter/page/page_exemplars.h"
@@ -15,6 +14,7 @@
 #include "reporter/page/page_transactions.h"
 #include "reporter/page/page_views.h"
 #include "reporter/page/page_waits.h"
+#include "reporter/recording/recorded_title.h"
 
 #include <errno.h>
 

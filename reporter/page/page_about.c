@@ -4,7 +4,7 @@
 #include "common/clock.h"
 #include "reporter/display/glossary.h"
 #include "reporter/display/humanize.h"
-#include "reporter/facts/release_overlap.h"
+#include "reporter/recording/release_overlap.h"
 
 #include <string.h>
 

@@ -3,9 +3,9 @@
  * of all. */
 #include "reporter/page/page_behind.h"
 
+#include "reporter/code/modules.h"
 #include "reporter/display/escape.h"
 #include "reporter/display/humanize.h"
-#include "reporter/facts/modules.h"
 #include "reporter/facts/page_context.h"
 #include "reporter/page/page_time.h"
 

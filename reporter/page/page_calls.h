@@ -3,8 +3,8 @@
 #define WP_REPORTER_PAGE_PAGE_CALLS_H
 /* Callers and callees of functions. */
 #include "common/error.h"
+#include "reporter/code/calls.h"
 #include "reporter/display/display.h"
-#include "reporter/facts/calls.h"
 #include "reporter/facts/facts.h"
 
 /* Callers and callees of some functions, and how many such pages there are: the functions that hold little have none.

@@ -2,8 +2,8 @@
 #include "reporter/page/page_compare.h"
 
 #include "reporter/compare/compare_findings.h"
-#include "reporter/facts/findings.h"
 #include "reporter/display/humanize.h"
+#include "reporter/findings/findings.h"
 
 #include <errno.h>
 #include <inttypes.h>

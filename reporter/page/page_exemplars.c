@@ -5,9 +5,9 @@
 #include "common/intern.h"
 #include "reporter/display/humanize.h"
 #include "reporter/facts/page_context.h"
-#include "reporter/facts/recorded_title.h"
 #include "reporter/facts/stack_text.h"
 #include "reporter/page/page_window.h"
+#include "reporter/recording/recorded_title.h"
 #include "storage/report/trace.h"
 
 #include <errno.h>

@@ -2,10 +2,10 @@
 #include "reporter/page/page_hosts.h"
 
 #include "reporter/display/humanize.h"
-#include "reporter/facts/hosts.h"
 #include "reporter/facts/page_context.h"
 #include "reporter/page/page_behind.h"
 #include "reporter/page/page_links.h"
+#include "reporter/recording/hosts.h"
 #include "storage/report/report_read.h"
 
 #include <stdlib.h>

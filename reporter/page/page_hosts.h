@@ -4,7 +4,7 @@
 /* The hosts of an aggregate, or of a release. */
 #include "reporter/display/display.h"
 #include "reporter/facts/facts.h"
-#include "reporter/facts/hosts.h"
+#include "reporter/recording/hosts.h"
 
 /* A table of each host's kernel, machine, collector, labels and losses, at most 2000 rows. Out of memory:
  * display->pool.failed. */

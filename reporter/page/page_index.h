@@ -4,8 +4,8 @@
 /* The first page of the site, and the page of a release. */
 #include "common/error.h"
 #include "reporter/display/display.h"
-#include "reporter/facts/release_facts.h"
 #include "reporter/page/site_summary.h"
+#include "reporter/recording/release_facts.h"
 
 /* facts NULL: of a release that cannot be read. */
 int wp_page_release(struct wp_display *display, const struct wp_release_summary *release,

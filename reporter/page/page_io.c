@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "reporter/page/page_io.h"
 
-#include "reporter/facts/io_facts.h"
 #include "reporter/page/page_behind.h"
+#include "reporter/waits/io_facts.h"
 
 #include <inttypes.h>
 

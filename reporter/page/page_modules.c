@@ -2,9 +2,9 @@
 /* Object files, and the services that were asked. */
 #include "reporter/page/page_modules.h"
 
-#include "reporter/facts/modules.h"
-#include "reporter/facts/slow_requests.h"
+#include "reporter/code/modules.h"
 #include "reporter/page/page_behind.h"
+#include "reporter/requests/slow_requests.h"
 
 #define TABLE_ROWS 1000u
 #define NAME_BYTES 200u

@@ -3,17 +3,17 @@
 
 #include "reporter/display/humanize.h"
 #include "reporter/facts/beside.h"
-#include "reporter/facts/critical_path.h"
-#include "reporter/facts/findings.h"
 #include "reporter/facts/page_context.h"
-#include "reporter/facts/recorded_title.h"
-#include "reporter/facts/recording_cost.h"
-#include "reporter/facts/slow_requests.h"
-#include "reporter/facts/unsampled.h"
+#include "reporter/findings/findings.h"
 #include "reporter/page/page_source.h"
 #include "reporter/page/page_tables.h"
 #include "reporter/page/page_time.h"
 #include "reporter/page/page_transactions.h"
+#include "reporter/recording/recorded_title.h"
+#include "reporter/recording/recording_cost.h"
+#include "reporter/recording/unsampled.h"
+#include "reporter/requests/critical_path.h"
+#include "reporter/requests/slow_requests.h"
 
 #include <errno.h>
 #include <string.h>

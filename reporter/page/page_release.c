@@ -3,9 +3,9 @@
 
 #include "common/clock.h"
 #include "reporter/display/humanize.h"
-#include "reporter/facts/hosts.h"
-#include "reporter/facts/release_overlap.h"
 #include "reporter/page/page_hosts.h"
+#include "reporter/recording/hosts.h"
+#include "reporter/recording/release_overlap.h"
 
 #include <errno.h>
 #include <math.h>

@@ -3,8 +3,8 @@
 #define WP_REPORTER_PAGE_PAGE_RELEASE_H
 /* What a release holds: sessions, their gaps and costs. */
 #include "reporter/display/display.h"
-#include "reporter/facts/release_facts.h"
 #include "reporter/page/site_summary.h"
+#include "reporter/recording/release_facts.h"
 
 /* Appends to the page of a release: aggregates, checks, hosts, metadata, shards. Out of memory:
  * display->pool.failed. */

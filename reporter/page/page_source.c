@@ -2,9 +2,9 @@
 /* The source files with time, and one of them line by line. */
 #include "reporter/page/page_source.h"
 
+#include "reporter/code/functions.h"
 #include "reporter/display/humanize.h"
 #include "reporter/display/listing.h"
-#include "reporter/facts/functions.h"
 #include "reporter/facts/page_context.h"
 #include "reporter/page/page_links.h"
 #include "reporter/source/source_listing.h"

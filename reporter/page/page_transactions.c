@@ -2,10 +2,10 @@
 #include "reporter/page/page_transactions.h"
 
 #include "reporter/display/humanize.h"
-#include "reporter/facts/exemplar_facts.h"
-#include "reporter/facts/slow_requests.h"
 #include "reporter/page/page_exemplars.h"
 #include "reporter/page/page_links.h"
+#include "reporter/requests/exemplar_facts.h"
+#include "reporter/requests/slow_requests.h"
 
 #define SERVICES 50u
 #define TABLE_ROWS 200u

@@ -4,7 +4,7 @@
 /* How long requests take, and why the slow ones do. */
 #include "reporter/display/display.h"
 #include "reporter/facts/facts.h"
-#include "reporter/facts/slow_requests.h"
+#include "reporter/requests/slow_requests.h"
 
 /* The page of requests, by service, or a notice that there are none. Out of memory: display->pool.failed. */
 void wp_page_transactions(struct wp_display *display, const struct wp_facts *facts);

@@ -2,9 +2,9 @@
 #include "reporter/page/page_waits.h"
 
 #include "reporter/display/humanize.h"
-#include "reporter/facts/wait_graph.h"
 #include "reporter/page/page_behind.h"
 #include "reporter/page/page_links.h"
+#include "reporter/waits/wait_graph.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "reporter/page/site_summary.h"
 
-#include "reporter/facts/findings.h"
-#include "reporter/facts/release_overlap.h"
-#include "reporter/facts/unsampled.h"
+#include "reporter/findings/findings.h"
+#include "reporter/recording/release_overlap.h"
+#include "reporter/recording/unsampled.h"
 
 #include <string.h>
 

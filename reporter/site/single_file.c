@@ -6,12 +6,13 @@
 #include "reporter/data/time_data.h"
 #include "reporter/data/view_data.h"
 #include "reporter/display/escape.h"
-#include "reporter/facts/recorded_title.h"
 #include "reporter/html/format_html.h"
 #include "reporter/page/page.h"
 #include "reporter/page/page_compare.h"
 #include "reporter/page/page_exemplars.h"
+#include "reporter/recording/recorded_title.h"
 #include "reporter/site/assets.h"
+#include "reporter/window/window_data.h"
 #include "storage/report/report_encode.h"
 
 #include <errno.h>
@@ -174,7 +175,7 @@ static int take_windows(struct writer *writer, struct wp_error *err)
         size_t before = writer->windows.size;
         char name[32];
         snprintf(name, sizeof(name), "exemplar-%u", i);
-        rc = wp_view_data_window(&writer->windows, writer->facts->exemplars.rows[i - 1].trace, name, err);
+        rc = wp_window_data(&writer->windows, writer->facts->exemplars.rows[i - 1].trace, name, err);
         if (writer->windows.size > WINDOW_BYTES) {
             writer->windows.size = before;
             break;

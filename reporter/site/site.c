@@ -2,24 +2,23 @@
 #include "reporter/site/site.h"
 
 #include "common/strings.h"
+#include "reporter/code/calls.h"
 #include "reporter/compare/compare_findings.h"
 #include "reporter/compare/compare_method.h"
 #include "reporter/data/exemplar_data.h"
 #include "reporter/data/origin_data.h"
-#include "reporter/data/other_windows.h"
 #include "reporter/data/time_data.h"
 #include "reporter/data/view_data.h"
 #include "reporter/export/format_json.h"
 #include "reporter/facts/beside.h"
-#include "reporter/facts/calls.h"
-#include "reporter/facts/facts_read.h"
-#include "reporter/facts/origins.h"
-#include "reporter/facts/release_facts.h"
-#include "reporter/facts/release_overlap.h"
+#include "reporter/load/facts_read.h"
 #include "reporter/page/page.h"
 #include "reporter/page/page_calls.h"
 #include "reporter/page/page_exemplars.h"
 #include "reporter/page/page_index.h"
+#include "reporter/recording/origins.h"
+#include "reporter/recording/release_facts.h"
+#include "reporter/recording/release_overlap.h"
 #include "reporter/site/assets.h"
 #include "reporter/site/site_compare.h"
 #include "reporter/site/site_files.h"
@@ -28,6 +27,7 @@
 #include "reporter/site/site_parts.h"
 #include "reporter/site/site_reuse.h"
 #include "reporter/site/site_sources.h"
+#include "reporter/window/window_data.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -154,7 +154,7 @@ static int write_exemplars(struct site *site, const struct wp_facts *facts, stru
         char name[64];
         struct wp_buffer content = {0};
         snprintf(name, sizeof(name), "exemplar-%u-data.js", i);
-        rc = wp_view_data_window(&content, facts->exemplars.rows[i - 1].trace, "trace", err);
+        rc = wp_window_data(&content, facts->exemplars.rows[i - 1].trace, "trace", err);
         if (!rc)
             rc = write_content(site, facts, name, &content, err);
         if (!rc)
@@ -275,13 +275,10 @@ static int read_aggregate(struct site *site, const struct wp_snapshot *snapshot,
     site->context = (struct wp_page_context){.facts = &facts};
     size_t row = wp_release_order_find(&site->order, release->id);
     size_t baseline = row == SIZE_MAX ? SIZE_MAX : site->order.rows[row].baseline;
-    int rc = wp_facts_read(&facts, snapshot, aggregate, &site->options->selection, err);
+    int rc = wp_facts_read_windows(&facts, snapshot, aggregate, &site->options->selection,
+        &(struct wp_facts_windows){.of_others = true, .fits_pages = true}, err);
     if (!rc && !site->options->aggregate) /* then there are pages of it */
         wp_beside_find_other(&site->context, snapshot);
-    if (!rc)
-        rc = wp_other_windows_read(&facts, snapshot, &site->options->selection, err);
-    if (!rc)
-        rc = wp_other_windows_fit(&facts, err);
     if (!rc)
         rc = wp_origins_read(&site->context, snapshot, &site->options->selection, err);
     if (!rc)

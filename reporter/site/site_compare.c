@@ -4,7 +4,7 @@
 #include "reporter/compare/compare_findings.h"
 #include "reporter/compare/operand.h"
 #include "reporter/data/view_data.h"
-#include "reporter/facts/facts_read.h"
+#include "reporter/load/facts_read.h"
 #include "reporter/page/page_compare.h"
 
 #include <errno.h>

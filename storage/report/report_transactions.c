@@ -92,3 +92,12 @@ const struct wp_slowest *wp_report_slowest(const struct wp_report *report, uint3
     *count = report->slowest_count;
     return report->slowest;
 }
+
+const char *wp_transaction_part_key(uint32_t part)
+{
+    if (part >= WP_PARTS)
+        return "";
+    return part == WP_PART_WHOLE ? "whole"
+        : part == WP_PART_UNREAD ? "unread"
+                                 : wp_category_key((enum wp_category)part);
+}

@@ -16,6 +16,9 @@ const struct wp_transaction *wp_report_transactions(const struct wp_report *repo
 /* Likewise, one row a service. */
 const struct wp_slowest *wp_report_slowest(const struct wp_report *report, uint32_t *count);
 
+/* "whole", "unread" or the category's key; "" out of range. */
+const char *wp_transaction_part_key(uint32_t part);
+
 /* By ids of this report's strings. Adds to the row of the same service, who, what, part and bucket. */
 void wp_report_transaction_add(struct wp_report *report, const struct wp_transaction *row);
 /* Keeps the longer of it and the service's row, the earlier of equal ones; 0 ns is left out. */

@@ -203,14 +203,10 @@ static void put_transactions(struct wp_json *json, const struct wp_report *repor
     const struct wp_transaction *transactions = wp_report_transactions(report, &count);
     for (uint32_t i = 0; i < count; i++) {
         wp_json_object(json, NULL);
-        uint32_t part = transactions[i].part;
         wp_json_text(json, "service", wp_report_text(report, transactions[i].service));
         wp_json_text(json, "who", wp_report_text(report, transactions[i].who));
         wp_json_text(json, "what", wp_report_text(report, transactions[i].what));
-        wp_json_text(json, "part",
-            part == WP_PART_WHOLE        ? "whole"
-                : part == WP_PART_UNREAD ? "unread"
-                                         : wp_category_key(part));
+        wp_json_text(json, "part", wp_transaction_part_key(transactions[i].part));
         wp_json_number(json, "at_least_ns", wp_latency_floor(transactions[i].bucket));
         wp_json_number(json, "ns", transactions[i].ns);
         wp_json_number(json, "count", transactions[i].count);

@@ -88,8 +88,7 @@ static void describe_transactions(const struct wp_report *report, struct wp_buff
             wp_buffer_printf(&line, "%llu ", (unsigned long long)number);
         else
             wp_buffer_printf(&line, "in %s,%s,%s ", wp_report_text(report, rows[i].who),
-                wp_report_text(report, rows[i].what),
-                rows[i].part == WP_PART_UNREAD ? "unread" : wp_category_key((enum wp_category)rows[i].part));
+                wp_report_text(report, rows[i].what), wp_transaction_part_key(rows[i].part));
         put_us(&line, ns, is_exact);
         lines[used++] = (char *)line.data;
     }

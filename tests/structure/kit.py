@@ -54,7 +54,7 @@ def constants(texts):
 PUNCTUATION = {
     "collector/daemon/collector.c", "collector/daemon/replay.c", "collector/host/podman_pods.c", "common/config_file.c",
     "reporter/data/exemplar_data.c", "reporter/data/origin_data.c", "reporter/data/time_data.c", "reporter/data/view_data.c",
-    "reporter/display/number_column.c", "storage/tool/tool_dump.c",
+    "reporter/display/number_column.c", "reporter/display/view_names.c", "reporter/window/window_data.c", "storage/tool/tool_dump.c",
 }
 
 

@@ -7,18 +7,17 @@
 #include "made_batch.h"
 #include "proto/batch_encode.h"
 #include "proto/frame.h"
-#include "proto/transport_server.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 #include <cmocka.h>
+
+#include "server_thread.h"
 
 #define BATCHES 200u
 #define STEP_MS 100u
@@ -26,11 +25,8 @@
     8000u /* much more than a step takes on a slow machine, and less than half of what all of them take */
 
 struct peer {
-    char endpoint[64];
-    struct wp_server *server;
-    pthread_t thread;
+    struct server_thread at;
     bool takes; /* one batch after the other; and acknowledges in the end */
-    atomic_bool stop;
     uint64_t taken;
 };
 
@@ -42,11 +38,11 @@ static void *serve(void *context)
     uint32_t peer = 0;
     uint64_t next_ms = 0;
     bool is_known = false;
-    while (!p->stop) {
-        if (wp_server_poll(p->server, 20, &message, NULL) > 0 && message.kind == WP_SERVER_HELLO) {
+    while (!p->at.stop) {
+        if (wp_server_poll(p->at.server, 20, &message, NULL) > 0 && message.kind == WP_SERVER_HELLO) {
             peer = message.peer;
             is_known = true;
-            wp_server_welcome(p->server, peer,
+            wp_server_welcome(p->at.server, peer,
                 &(struct wp_welcome){
                     .wire_major = WP_WIRE_MAJOR, .wire_minor = WP_WIRE_MINOR, .resume_seq = 1, .credit = 2 * BATCHES});
         }
@@ -54,27 +50,9 @@ static void *serve(void *context)
             continue;
         next_ms = wp_clock_ms() + STEP_MS;
         p->taken += p->taken < BATCHES;
-        wp_server_acknowledge(p->server, peer, p->taken == BATCHES ? BATCHES : 0, p->taken);
+        wp_server_acknowledge(p->at.server, peer, p->taken == BATCHES ? BATCHES : 0, p->taken);
     }
     return NULL;
-}
-
-static void begin(struct peer *p)
-{
-    struct wp_error err = {0};
-    snprintf(p->endpoint, sizeof(p->endpoint), "ipc:///tmp/wp-sender-%d", (int)getpid());
-    unlink(p->endpoint + 6);
-    if (wp_server_open_with(&p->server, &(struct wp_server_options){.endpoint = p->endpoint}, &err))
-        fail_msg("%s", err.text);
-    assert_int_equal(pthread_create(&p->thread, NULL, serve, p), 0);
-}
-
-static void end(struct peer *p)
-{
-    p->stop = true;
-    pthread_join(p->thread, NULL);
-    wp_server_close(p->server);
-    unlink(p->endpoint + 6);
 }
 
 static void push_all(struct wp_sender *sender, struct made *made)
@@ -100,7 +78,7 @@ static int finish_with(struct peer *p, uint64_t timeout_ms, uint64_t *took_ms, s
     struct made *made = malloc(sizeof(*made));
     struct wp_send_queue *queue;
     struct wp_sender *sender;
-    struct wp_endpoints endpoints = {.names = {p->endpoint}, .count = 1};
+    struct wp_endpoints endpoints = {.names = {p->at.endpoint}, .count = 1};
     struct wp_hello hello = {
         .wire_major = WP_WIRE_MAJOR, .wire_minor = WP_WIRE_MINOR, .hostname = (char *)(uintptr_t) "h"};
     made_begin(made, 9);
@@ -126,9 +104,9 @@ static void one_that_takes_in_is_waited_for(void **state)
     struct wp_error err = {0};
     uint64_t took_ms;
     (void)state;
-    begin(&p);
+    server_thread_begin(&p.at, "sender", serve, &p);
     int rc = finish_with(&p, TIMEOUT_MS, &took_ms, &err);
-    end(&p);
+    server_thread_end(&p.at);
     if (rc)
         fail_msg("after %llu ms: %s", (unsigned long long)took_ms, err.text);
     assert_int_equal(p.taken, BATCHES);
@@ -141,9 +119,9 @@ static void one_that_does_nothing_is_not(void **state)
     struct wp_error err = {0};
     uint64_t took_ms;
     (void)state;
-    begin(&p);
+    server_thread_begin(&p.at, "sender", serve, &p);
     assert_int_equal(finish_with(&p, 300, &took_ms, &err), -ETIMEDOUT);
-    end(&p);
+    server_thread_end(&p.at);
     assert_non_null(strstr(err.text, "are lost"));
 }
 

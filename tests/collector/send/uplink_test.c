@@ -4,18 +4,17 @@
 #include "collector/send/uplink.h"
 #include "common/clock.h"
 #include "proto/batch_decode.h"
-#include "proto/transport_server.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 #include <cmocka.h>
+
+#include "server_thread.h"
 
 #define BATCHES 20u
 #define EVENTS 10u /* of a batch */
@@ -27,13 +26,11 @@
 static const uint8_t first[16] = {1}, second[16] = {2};
 
 struct peer {
-    char endpoint[64];
-    struct wp_server *server;
-    pthread_t thread;
-    unsigned most_told;       /* batches of what is told anew, before it is refused */
-    atomic_bool stop, is_end; /* is_end: the first session is refused for good */
-    atomic_uint hellos;       /* of the first session */
-    atomic_uint resumed;      /* batches of it after the second Hello */
+    struct server_thread at;
+    unsigned most_told;  /* batches of what is told anew, before it is refused */
+    atomic_bool is_end;  /* is_end: the first session is refused for good */
+    atomic_uint hellos;  /* of the first session */
+    atomic_uint resumed; /* batches of it after the second Hello */
     uint32_t first_peer;
     bool was_refused;
     uint64_t told; /* events that were told anew and taken */
@@ -51,7 +48,7 @@ static void greet(struct peer *p, const struct wp_server_message *message)
         p->first_peer = message->peer;
         p->hellos++;
     }
-    wp_server_welcome(p->server, message->peer,
+    wp_server_welcome(p->at.server, message->peer,
         &(struct wp_welcome){.wire_major = WP_WIRE_MAJOR,
             .wire_minor = WP_WIRE_MINOR,
             .resume_seq = is_first && p->hellos > 1 ? TAKEN + 1 : 1,
@@ -65,15 +62,15 @@ static void take(struct peer *p, const struct wp_server_message *message)
         return;
     if (message->peer == p->first_peer && p->hellos == 1) {
         if (batch.seq == BATCHES)
-            wp_server_refuse(p->server, message->peer, TOO_LARGE);
+            wp_server_refuse(p->at.server, message->peer, TOO_LARGE);
     } else if (message->peer == p->first_peer) {
         p->resumed++;
     } else if (is_told_anew(message->peer, p) && batch.seq > p->most_told) {
-        wp_server_refuse(p->server, message->peer, "no more");
+        wp_server_refuse(p->at.server, message->peer, "no more");
     } else {
         for (uint32_t i = 0; i < batch.event_count; i++)
             p->told += !wp_event_is_retold(&batch.events[i]);
-        wp_server_acknowledge(p->server, message->peer, batch.seq, batch.seq);
+        wp_server_acknowledge(p->at.server, message->peer, batch.seq, batch.seq);
     }
     wp_batch_fini(&batch);
 }
@@ -82,8 +79,8 @@ static void *serve(void *context)
 {
     struct peer *p = context;
     struct wp_server_message message;
-    while (!p->stop) {
-        if (wp_server_poll(p->server, 20, &message, NULL) > 0) {
+    while (!p->at.stop) {
+        if (wp_server_poll(p->at.server, 20, &message, NULL) > 0) {
             if (message.kind == WP_SERVER_HELLO)
                 greet(p, &message);
             else if (message.kind == WP_SERVER_BATCH)
@@ -91,28 +88,10 @@ static void *serve(void *context)
         }
         if (p->is_end && !p->was_refused) {
             p->was_refused = true;
-            wp_server_refuse(p->server, p->first_peer, TOO_LARGE);
+            wp_server_refuse(p->at.server, p->first_peer, TOO_LARGE);
         }
     }
     return NULL;
-}
-
-static void begin(struct peer *p)
-{
-    struct wp_error err = {0};
-    snprintf(p->endpoint, sizeof(p->endpoint), "ipc:///tmp/wp-uplink-%d", (int)getpid());
-    unlink(p->endpoint + 6);
-    if (wp_server_open_with(&p->server, &(struct wp_server_options){.endpoint = p->endpoint}, &err))
-        fail_msg("%s", err.text);
-    assert_int_equal(pthread_create(&p->thread, NULL, serve, p), 0);
-}
-
-static void end(struct peer *p)
-{
-    p->stop = true;
-    pthread_join(p->thread, NULL);
-    wp_server_close(p->server);
-    unlink(p->endpoint + 6);
 }
 
 /* Until that has been reached. */
@@ -140,12 +119,12 @@ static void put(struct wp_uplink *uplink, uint64_t seq)
 static int record(struct peer *p, struct wp_uplink_counts *counts)
 {
     const struct wp_uplink_options options = {
-        .endpoints = {.names = {p->endpoint}, .count = 1}, .session_bytes = (size_t)1 << 20};
+        .endpoints = {.names = {p->at.endpoint}, .count = 1}, .session_bytes = (size_t)1 << 20};
     struct wp_hello hello = {
         .wire_major = WP_WIRE_MAJOR, .wire_minor = WP_WIRE_MINOR, .hostname = (char *)(uintptr_t) "h"};
     struct wp_uplink *uplink;
     struct wp_error err = {0};
-    begin(p);
+    server_thread_begin(&p->at, "uplink", serve, p);
     memcpy(hello.session, first, sizeof(first));
     if (wp_uplink_open(&uplink, &options, &hello, NULL, &err))
         fail_msg("%s", err.text);
@@ -160,7 +139,7 @@ static int record(struct peer *p, struct wp_uplink_counts *counts)
     int rc = wp_uplink_finish(uplink, 0, 0, &err);
     wp_uplink_count(uplink, counts);
     wp_uplink_close(uplink);
-    end(p);
+    server_thread_end(&p->at);
     return rc;
 }
 

@@ -10,7 +10,7 @@
 #include "reporter/compare/operand.h"
 #include "reporter/compare/operand_parts.h"
 #include "reporter/compare/stored_checks.h"
-#include "reporter/facts/facts_read.h"
+#include "reporter/load/facts_read.h"
 #include "storage/env/txn.h"
 #include "storage/kind/metadata_store.h"
 #include "storage/kind/state_store.h"

@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include "reporter/compare/compare.h"
-#include "reporter/facts/facts_read.h"
+#include "reporter/load/facts_read.h"
 #include "storage/report/report_series.h"
 #include "storage/report/report_transactions.h"
 #include "tests/reporter/sample.h"

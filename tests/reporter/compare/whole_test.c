@@ -10,7 +10,7 @@
 #include "reporter/compare/compare_findings.h"
 #include "reporter/export/format_check.h"
 #include "reporter/export/format_text.h"
-#include "reporter/facts/facts_read.h"
+#include "reporter/load/facts_read.h"
 #include "reporter/page/page_compare.h"
 #include "storage/report/report_series.h"
 #include "storage/report/report_transactions.h"
@@ -269,21 +269,30 @@ static struct wp_report *worked_on_by(const char *const *workers, uint64_t at_s)
         for (unsigned worker = 0; workers[worker]; worker++) {
             char stack[200];
             uint64_t start = (at_s + i) * 1000000000u + worker * 1000000u;
-            snprintf(stack, sizeof(stack), "[api];main@api;sleep:fsync;%s;k:work", workers[worker]);
+            snprintf(
+                stack, sizeof(stack), "[api];main@api;sleep:fsync;path:%s;%s;k:work", workers[worker], workers[worker]);
             wp_report_add_at(report, sample_node(report, stack), WP_UNDERSTOOD_FUNCTIONS, start, start + 1000000);
         }
     return report;
 }
 
+static bool has_finding(const struct wp_facts *facts, const char *key)
+{
+    for (size_t i = 0; i < facts->finding_count; i++)
+        if (!strcmp(facts->findings[i].key, key))
+            return true;
+    return false;
+}
+
 /* Workers of the kernel are known by their role, threads of a pool too where the other side has none of that number. */
 static void workers_are_known_by_their_role(void **state)
 {
-    static const char *const before[] = {"[kworker/u8:2]", "[kworker/1:0H]", "[kworker/0:1]", "[pool-1-thread-3]",
-        "[node-16]", "[cc1]", "[gone-x2]", NULL};
-    static const char *const after[] = {"[kworker/u8:6]", "[kworker/0:1H]", "[kworker/1:2]", "[pool-1-thread-9]",
-        "[node-16]", "[cc1]", "[come-x3]", NULL};
-    static const char *const wanted[] = {
-        "[kworker/u*:*]", "[kworker/*:*H]", "[kworker/*:*]", "[pool-*-thread-*]", "[node-16]", "[cc1]"};
+    static const char *const before[] = {"[kworker/u8:2]", "[kworker/1:0H-kblockd]", "[kworker/0:1]",
+        "[pool-1-thread-3]", "[pool-1-thread-4]", "[node-16]", "[cc1]", "[kworker/R-md-1]", "[gone-x2]", NULL};
+    static const char *const after[] = {"[kworker/u8:6-events]", "[kworker/0:1H]", "[kworker/1:2+flush-8:0]",
+        "[pool-1-thread-3]", "[pool-1-thread-9]", "[node-16]", "[cc1]", "[kworker/R-md-1]", "[come-x3]", NULL};
+    static const char *const wanted[] = {"[kworker/u*:*]", "[kworker/*:*H]", "[kworker/*:*]", "[pool-*-thread-*]",
+        "[node-16]", "[cc1]", "[kworker/R-md-*]"};
     struct wp_facts facts[2];
     struct wp_compare made;
     (void)state;
@@ -295,6 +304,15 @@ static void workers_are_known_by_their_role(void **state)
         assert_true(row->ns[WP_BEFORE] && row->ns[WP_BEFORE] == row->ns[WP_AFTER]);
     }
     assert_int_equal(made.changes[WP_CHANGE_PROCESSES].count, sizeof(wanted) / sizeof(*wanted) + 2);
+    for (uint32_t i = 1; i < facts[1].flame.count; i++) { /* "path:[comm]" goes by the role as well */
+        const char *name = wp_facts_frame_name(&facts[1], facts[1].flame.nodes[i].frame);
+        bool is_new = !strcmp(name, "path:[come-x3]");
+        if (!strncmp(name, "path:", 5))
+            assert_true((made.flames[WP_AFTER].other_ns[i] > 0) != is_new);
+    }
+    for (size_t i = 0; i < facts[1].finding_count; i++) /* and by it a finding is known in another release */
+        assert_null(strstr(facts[1].findings[i].key, "kworker/u8"));
+    assert_true(has_finding(&facts[0], "waiting [kworker/u*:*]") && has_finding(&facts[1], "waiting [kworker/u*:*]"));
     wp_compare_fini(&made);
     wp_facts_fini(&facts[0]);
     wp_facts_fini(&facts[1]);

@@ -9,7 +9,7 @@
 
 #include "reporter/export/format_json.h"
 #include "reporter/facts/beside.h"
-#include "reporter/facts/facts_read.h"
+#include "reporter/load/facts_read.h"
 #include "storage/report/report.h"
 
 #define MS 1000000u

@@ -11,12 +11,12 @@
 #include <cmocka.h>
 
 #include "reporter/display/glossary.h"
-#include "reporter/facts/critical_path.h"
-#include "reporter/facts/facts_read.h"
-#include "reporter/facts/recorded_title.h"
 #include "reporter/html/format_html.h"
 #include "reporter/html/html_parts.h"
+#include "reporter/load/facts_read.h"
 #include "reporter/page/page.h"
+#include "reporter/recording/recorded_title.h"
+#include "reporter/requests/critical_path.h"
 #include "storage/report/report.h"
 #include "storage/report/trace.h"
 #include "storage/value/category.h"

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "reporter/cmd/option_values.h"
+
+#include "common/path.h"
+#include "reporter/compare/operand_spec.h"
+#include "storage/value/bucket.h"
+#include "storage/value/category.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+uint64_t wp_option_time(const struct argp_state *state, const char *text)
+{
+    uint64_t seconds = 0;
+    if (wp_time_parse(text, &seconds))
+        argp_error(state, "'%s' is not a time: give seconds since the epoch or 2026-11-20T22:14 (UTC)", text);
+    return seconds;
+}
+
+const char *wp_option_aggregate(const struct argp_state *state, const char *text)
+{
+    if (!wp_aggregate_valid(text))
+        argp_error(state, "'%s' is not a valid aggregate: letters, digits and ._+- (1 to 128 of them)", text);
+    return text;
+}
+
+unsigned wp_option_count(const struct argp_state *state, const char *what, const char *text, unsigned limit)
+{
+    char *end = NULL;
+    errno = 0;
+    unsigned long number = strtoul(text, &end, 10);
+    if (*text < '0' || *text > '9' || *end || errno || number > limit)
+        argp_error(state, "'%s' is not a %s: 0 to %u", text, what, limit);
+    return (unsigned)number;
+}
+
+const char *wp_option_hosts(const struct argp_state *state, const char *text)
+{
+    const char *hosts = NULL;
+    if (wp_hosts_parse(text, &hosts))
+        argp_error(state, "'%.100s' names no hosts: shell patterns parted by commas, as web-1 or web-*", text);
+    return hosts;
+}
+
+const char *wp_option_canary(const struct argp_state *state, const char *text)
+{
+    const char *hosts = wp_option_hosts(state, text);
+    if (*hosts == '!')
+        argp_error(state, "'%.100s' is all hosts but some: name those that are compared with all others", text);
+    return hosts;
+}
+
+unsigned wp_option_category(const struct argp_state *state, const char *text)
+{
+    int found = wp_category_find(text);
+    if (found < 0)
+        argp_error(state, "'%s' is not a category, as blocking_io or remote_not_traced", text);
+    return found < 0 ? 0 : 1u << found;
+}

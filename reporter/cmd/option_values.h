@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WP_REPORTER_CMD_OPTION_VALUES_H
+#define WP_REPORTER_CMD_OPTION_VALUES_H
+/* Values that several commands' options take. What is not one ends the parsing with argp_error. Texts are borrowed. */
+#include <argp.h>
+#include <stdint.h>
+
+/* Seconds since the epoch, as --since takes them. */
+uint64_t wp_option_time(const struct argp_state *state, const char *text);
+/* The name of an aggregate. */
+const char *wp_option_aggregate(const struct argp_state *state, const char *text);
+/* 0 to `limit`; `what`: "number of rows". */
+unsigned wp_option_count(const struct argp_state *state, const char *what, const char *text, unsigned limit);
+/* Hosts as --hosts takes them. */
+const char *wp_option_hosts(const struct argp_state *state, const char *text);
+/* Hosts as --canary takes them: some, not all but some. */
+const char *wp_option_canary(const struct argp_state *state, const char *text);
+/* The bit of a category (1 << enum wp_category), by its key. */
+unsigned wp_option_category(const struct argp_state *state, const char *text);
+
+#endif

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WP_REPORTER_FINDINGS_CAUSE_CASE_H
+#define WP_REPORTER_FINDINGS_CAUSE_CASE_H
+/* A cause with what was measured beside its time: what a sentence and the rules of patterns look at. */
+#include "reporter/findings/cause_counts.h"
+
+struct wp_cause_case {
+    struct wp_facts *facts;
+    const struct wp_causes *causes;
+    const struct wp_cause_fact *cause;
+    uint32_t row;
+    const char *call; /* system call of its sleep, "" none: of call_size bytes */
+    size_t call_size;
+    uint64_t count; /* sleeps like its; 0 not known */
+    uint64_t mean_ns;
+    struct wp_cause_threads threads;
+    uint32_t held;    /* node: what who ends the wait did meanwhile, 0 not known ... */
+    uint64_t held_ns; /* ... and how long */
+};
+
+/* Out of memory shows in facts->pool.failed. */
+struct wp_cause_case wp_cause_case(const struct wp_causes *causes, struct wp_facts *facts, uint32_t row);
+
+#endif

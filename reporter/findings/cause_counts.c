@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "reporter/findings/cause_counts.h"
+
+#include "storage/report/report_read.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static uint32_t location_frame(const struct wp_causes *causes, const struct wp_facts *facts, uint32_t node)
+{
+    return causes->locations[node] ? facts->flame.nodes[causes->locations[node]].frame : 0;
+}
+
+static uint32_t outermost_sleep(const struct wp_facts *facts, uint32_t node)
+{
+    uint32_t found = 0;
+    for (; node; node = facts->flame.nodes[node].parent)
+        if (wp_facts_frame_style(facts, facts->flame.nodes[node].frame) == WP_STYLE_SLEEP)
+            found = node;
+    return found;
+}
+
+uint64_t wp_cause_wakings(const struct wp_causes *causes, struct wp_facts *facts, uint32_t row, bool is_outer)
+{
+    const struct wp_flame *flame = &facts->flame;
+    bool *is_its = calloc(flame->count + 1u, sizeof(*is_its));
+    uint64_t count = 0;
+    for (uint32_t i = 0; is_its && i < flame->cell_count; i++)
+        if (causes->cell_cause[i] == row + 1)
+            is_its[is_outer ? outermost_sleep(facts, flame->cells[i].node) : causes->cell_sleep[i]] = true;
+    if (is_its)
+        is_its[0] = false;
+    for (uint32_t i = 0; is_its && i < flame->cell_count; i++)
+        if (flame->cells[i].category == WP_SCHEDULER && is_its[flame->nodes[flame->cells[i].node].parent])
+            count += flame->cells[i].count;
+    facts->pool.failed |= !is_its;
+    free(is_its);
+    return count;
+}
+
+/* Of "sleep:read tcp 10.0.0.7:5432". */
+static const char *peer_of(const char *name)
+{
+    const char *blank = strncmp(name, "sleep:", 6) ? NULL : strchr(name, ' '), *what = blank ? blank + 1 : "";
+    return !strncmp(what, "tcp ", 4) || !strncmp(what, "udp ", 4) || !strncmp(what, "unix", 4) ? what : NULL;
+}
+
+const char *wp_cause_peer(const struct wp_facts *facts, uint32_t sleep)
+{
+    return wp_facts_frame_style(facts, facts->flame.nodes[sleep].frame) == WP_STYLE_SLEEP
+        ? peer_of(wp_facts_frame_name(facts, facts->flame.nodes[sleep].frame))
+        : NULL;
+}
+
+/* --- threads, of a trace --- */
+
+/* Of a node of the trace: what the outermost layer up to it holds. */
+struct on_path {
+    uint32_t process, role; /* frames of the trace; role: the outermost function of the program */
+    bool has_location;      /* the location is among its functions */
+    bool is_match;          /* the sleep stands on it or below */
+    bool is_over;           /* a second layer has begun */
+};
+
+static void look_at_node(
+    const struct wp_trace *trace, struct on_path *on, uint32_t node, const char *frame, const char *location)
+{
+    const struct wp_frame_info *info = &trace->frames[trace->nodes[node].frame];
+    const char *name = wp_intern_text(trace->strings, info->name);
+    struct on_path *at = &on[node];
+    *at = on[trace->nodes[node].parent];
+    if (info->style == WP_STYLE_PROCESS) {
+        at->is_over = at->process != 0;
+        at->process = trace->nodes[node].frame;
+    }
+    if (at->is_over)
+        return;
+    unsigned rank = wp_code_location_rank(info->style, name, wp_intern_text(trace->strings, info->object));
+    if (!at->role && rank == 3)
+        at->role = trace->nodes[node].frame;
+    at->has_location |= location && info->style == WP_STYLE_USER && !strcmp(name, location);
+    at->is_match |= info->style == WP_STYLE_SLEEP && !strcmp(name, frame) && (at->has_location || !location);
+}
+
+static void count_paths(
+    struct wp_cause_threads *threads, struct wp_facts *facts, const struct on_path *on, uint8_t *is_counted)
+{
+    const struct wp_trace *trace = facts->by_threads;
+    uint32_t role = 0;
+    bool is_mixed = false;
+    for (uint32_t i = 0; i < trace->piece_count; i++) {
+        const struct wp_trace_piece *piece = &trace->pieces[i];
+        if (piece->node >= trace->node_count || piece->path >= trace->path_count || is_counted[piece->path] ||
+            !on[piece->node].is_match || !trace->paths[piece->path].is_base)
+            continue;
+        is_counted[piece->path] = 1;
+        is_mixed |= threads->count++ && role != on[piece->node].role;
+        role = on[piece->node].role;
+    }
+    threads->is_least = trace->omitted > 0;
+    if (role && !is_mixed && role < trace->frame_count)
+        threads->role = wp_pool_text(&facts->pool, wp_intern_text(trace->strings, trace->frames[role].name));
+}
+
+/* The window is of one recording: another one may have the same services at other ports. */
+uint32_t wp_cause_peers(const struct wp_causes *causes, struct wp_facts *facts, uint32_t sleep)
+{
+    const struct wp_trace *trace = facts->trace;
+    uint32_t location = location_frame(causes, facts, sleep), count = 0;
+    struct on_path *on = trace && location ? calloc(trace->node_count + 1u, sizeof(*on)) : NULL;
+    bool *is_seen = trace && location ? calloc(trace->frame_count + 1u, sizeof(*is_seen)) : NULL;
+    for (uint32_t i = 1; on && is_seen && i < trace->node_count; i++) {
+        uint32_t frame = trace->nodes[i].frame;
+        look_at_node(trace, on, i, "", wp_facts_frame_name(facts, location));
+        if (!on[i].has_location || on[i].is_over || is_seen[frame] || trace->frames[frame].style != WP_STYLE_SLEEP ||
+            !peer_of(wp_intern_text(trace->strings, trace->frames[frame].name)))
+            continue;
+        is_seen[frame] = true;
+        count++;
+    }
+    facts->pool.failed |= trace && location && (!on || !is_seen);
+    free(on);
+    free(is_seen);
+    return count;
+}
+
+struct wp_cause_threads wp_cause_threads(const struct wp_causes *causes, struct wp_facts *facts, uint32_t sleep)
+{
+    const struct wp_trace *trace = facts->by_threads;
+    struct wp_cause_threads threads = {0};
+    uint32_t location = location_frame(causes, facts, sleep);
+    struct on_path *on = trace ? calloc(trace->node_count + 1u, sizeof(*on)) : NULL;
+    uint8_t *is_counted = trace ? calloc(trace->path_count + 1u, 1) : NULL;
+    if (on && is_counted) {
+        for (uint32_t i = 1; i < trace->node_count; i++)
+            look_at_node(trace, on, i, wp_facts_frame_name(facts, facts->flame.nodes[sleep].frame),
+                location ? wp_facts_frame_name(facts, location) : NULL);
+        count_paths(&threads, facts, on, is_counted);
+    }
+    facts->pool.failed |= trace && (!on || !is_counted);
+    free(on);
+    free(is_counted);
+    return threads;
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WP_REPORTER_FINDINGS_CAUSE_COUNTS_H
+#define WP_REPORTER_FINDINGS_CAUSE_COUNTS_H
+/* How often a sleep at a place of the application was, in how many threads, for how many peers. */
+#include "reporter/findings/causes.h"
+
+struct wp_cause_threads {
+    uint32_t count;   /* 0 not known */
+    bool is_least;    /* more may have been: not everything was kept event by event */
+    const char *role; /* the outermost function of the program in all of them; NULL: they differ, or it is not known */
+};
+
+/* Wakings from the sleeps that the cause is about; with is_outer from the outermost sleeps that it stands on. */
+uint64_t wp_cause_wakings(const struct wp_causes *causes, struct wp_facts *facts, uint32_t row, bool is_outer);
+/* Threads of interest that slept so, of those kept event by event in the view by threads (facts->by_threads). */
+struct wp_cause_threads wp_cause_threads(const struct wp_causes *causes, struct wp_facts *facts, uint32_t sleep);
+/* Different connections that this place of the program sleeps on, in one recording. */
+uint32_t wp_cause_peers(const struct wp_causes *causes, struct wp_facts *facts, uint32_t sleep);
+/* Whether it waits on a socket: "tcp 10.0.0.7:5432" of its frame; NULL it does not. */
+const char *wp_cause_peer(const struct wp_facts *facts, uint32_t sleep);
+
+#endif

@@ -1,0 +1,396 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "reporter/findings/cause_text.h"
+
+#include "reporter/display/humanize.h"
+#include "reporter/facts/stack_text.h"
+#include "storage/report/report_read.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define NAME_BYTES 80u
+
+struct text {
+    const struct wp_cause_case *of;
+    const struct wp_causes *causes;
+    struct wp_facts *facts;
+    struct wp_pool *pool;
+};
+
+static const char *name_at(const struct text *t, uint32_t node)
+{
+    return wp_facts_frame_name(t->facts, t->facts->flame.nodes[node].frame);
+}
+
+static uint32_t style_at(const struct text *t, uint32_t node)
+{
+    return node ? wp_facts_frame_style(t->facts, t->facts->flame.nodes[node].frame) : 0;
+}
+
+static uint32_t parent_of(const struct text *t, uint32_t node)
+{
+    return t->facts->flame.nodes[node].parent;
+}
+
+/* The process of that layer; of a thread that names itself its process and it. */
+static const char *process_text(const struct text *t, uint32_t node)
+{
+    uint32_t count, frame = t->facts->flame.nodes[node].frame;
+    const struct wp_frame_info *frames = wp_report_frames(t->facts->report, &count);
+    const char *plain = wp_stack_plain_process(t->pool, wp_facts_frame_name(t->facts, frame));
+    const char *of = frame < count ? wp_report_text(t->facts->report, frames[frame].object) : "";
+    return *of ? wp_pool_printf(t->pool, "%s's thread %s", wp_pool_clip(t->pool, of, 60), plain) : plain;
+}
+
+/* " in `update_cache` (orders.c:34)" or "" */
+static const char *location_text(const struct text *t, uint32_t node)
+{
+    struct wp_code_location location = wp_code_location_at(t->facts, t->causes->locations, node);
+    const char *text = wp_code_location_text(t->pool, &location);
+    return *text ? wp_pool_printf(t->pool, " in %s", text) : "";
+}
+
+/* "make", or "make waits for cc1, which"; where it waits if that is for a service. */
+static const char *who_text(const struct text *t, const struct wp_cause_fact *cause)
+{
+    const struct wp_flame_node *nodes = t->facts->flame.nodes;
+    const char *base = process_text(t, cause->base);
+    bool is_own = !cause->process || nodes[cause->process].frame == nodes[cause->base].frame;
+    bool is_asked = cause->asked && cause->process >= cause->asked;
+    if (is_own && !is_asked)
+        return base;
+    uint32_t asking = is_asked ? parent_of(t, cause->asked) : 0; /* "[web];query;sleep:recvfrom;tcp:...;[db]" */
+    while (asking && style_at(t, asking) == WP_STYLE_NET)
+        asking = parent_of(t, asking);
+    return wp_pool_printf(t->pool, "%s waits%s for %s%s, which", base,
+        asking && asking == cause->first ? location_text(t, asking) : "", is_own ? "another " : "",
+        process_text(t, cause->process));
+}
+
+/* "28.9 s (62 %)" */
+static const char *amount_text(const struct text *t, uint64_t ns)
+{
+    return wp_pool_printf(
+        t->pool, "%s (%s)", wp_human_duration(t->pool, ns), wp_human_share(t->pool, ns, t->facts->total_ns));
+}
+
+/* ", in 4 threads of `worker`, 813 times" */
+static const char *often_text(const struct text *t)
+{
+    const struct wp_cause_threads *threads = &t->of->threads;
+    const char *role =
+        threads->role ? wp_pool_printf(t->pool, " of `%s`", wp_pool_clip(t->pool, threads->role, NAME_BYTES)) : "";
+    const char *who = threads->count > 1
+        ? wp_pool_printf(t->pool, ", in %s%u threads%s", threads->is_least ? "at least " : "", threads->count, role)
+        : "";
+    bool is_each = t->of->cause->kind == WP_CAUSE_KIND_SLEEP || t->of->cause->kind == WP_CAUSE_KIND_TIMEOUT;
+    if (t->of->count < 2)
+        return who;
+    return wp_pool_printf(t->pool, "%s, %s times%s", who, wp_human_count(t->pool, t->of->count),
+        is_each ? wp_pool_printf(t->pool, ", %s each", wp_human_duration(t->pool, t->of->mean_ns)) : "");
+}
+
+/* The system call of a sleep, and what it waits for ("" not known). */
+static const char *call_text(const struct text *t, uint32_t sleep, const char **what)
+{
+    const char *name = name_at(t, sleep), *call = strncmp(name, "sleep:", 6) ? name : name + 6;
+    const char *blank = strchr(call, ' ');
+    *what = blank ? wp_pool_clip(t->pool, blank + 1, NAME_BYTES) : "";
+    if (!strcmp(call, "fault"))
+        return "a page fault";
+    return wp_pool_printf(t->pool, "`%.*s`", (int)(blank ? blank - call : (long)strlen(call)), call);
+}
+
+/* "`cache_lock`" of "cache_lock (orders)"; "the lock of the file PATH"; "" of one without a name. */
+static const char *lock_text(const struct text *t, uint32_t sleep)
+{
+    const char *name = "", *call = name_at(t, sleep);
+    if (!wp_cause_is_lock(t->facts, sleep, &name) || !*name)
+        return "";
+    if (strncmp(call, "sleep:futex", 11))
+        return wp_pool_printf(t->pool, "the lock of %s", wp_pool_clip(t->pool, name, NAME_BYTES));
+    size_t size = strlen(name);
+    const char *object = name[size - 1] == ')' ? strrchr(name, '(') : NULL;
+    size = object && object > name + 1 ? (size_t)(object - name - 1) : size;
+    return wp_pool_printf(
+        t->pool, "`%s`", wp_pool_clip(t->pool, wp_pool_printf(t->pool, "%.*s", (int)size, name), NAME_BYTES));
+}
+
+/* The sleep of the layer that `node` is the top of; 0: it runs. */
+static uint32_t sleep_of(const struct text *t, uint32_t node)
+{
+    for (; node && style_at(t, node) != WP_STYLE_PROCESS; node = parent_of(t, node))
+        if (style_at(t, node) == WP_STYLE_SLEEP)
+            return node;
+    return 0;
+}
+
+/* "`fsync` in `audit_log` (orders.c:28)": what who ends the wait did meanwhile; "" not known. */
+static const char *meanwhile_text(const struct text *t, const char *runs, const char *waits, const char *during)
+{
+    const char *what, *lock;
+    uint32_t node = t->of->held, sleep = sleep_of(t, node);
+    struct wp_code_location location =
+        node ? wp_code_location_at(t->facts, t->causes->locations, node) : (struct wp_code_location){0};
+    const char *where = wp_code_location_text(t->pool, &location);
+    if (!*where)
+        return sleep && !wp_cause_is_lock(t->facts, sleep, &lock)
+            ? wp_pool_printf(t->pool, "; %s %s", during, call_text(t, sleep, &what))
+            : "";
+    if (!sleep)
+        return location.call ? wp_pool_printf(t->pool, "; %s %s runs, in `%s`", runs, where,
+                                   wp_pool_clip(t->pool, location.call, NAME_BYTES))
+                             : wp_pool_printf(t->pool, "; %s %s runs", runs, where);
+    if (wp_cause_is_lock(t->facts, sleep, &lock) && *lock_text(t, sleep))
+        return wp_pool_printf(t->pool, "; %s %s waits for %s", waits, where, lock_text(t, sleep));
+    const char *call = location.call ? wp_pool_printf(t->pool, "`%s`", wp_pool_clip(t->pool, location.call, NAME_BYTES))
+                                     : call_text(t, sleep, &what);
+    return wp_pool_printf(t->pool, "; %s %s in %s", during, call, where);
+}
+
+static const char *lock_sentence(const struct text *t)
+{
+    const struct wp_cause_fact *cause = t->of->cause;
+    const char *lock = lock_text(t, cause->sleep);
+    return wp_pool_printf(t->pool, "%s waits %s for %s%s%s%s.", who_text(t, cause), amount_text(t, cause->ns),
+        *lock ? lock : "a lock", location_text(t, cause->sleep), often_text(t),
+        meanwhile_text(t, "it is held while", "it is held while", "it is held during"));
+}
+
+static const char *pool_sentence(const struct text *t)
+{
+    const struct wp_cause_fact *cause = t->of->cause;
+    return wp_pool_printf(t->pool, "%s waits %s%s%s, until a thread of the same role goes on%s.", who_text(t, cause),
+        amount_text(t, cause->ns), location_text(t, cause->sleep), often_text(t),
+        meanwhile_text(t, "meanwhile", "meanwhile", "that one is during"));
+}
+
+/* The process whose layer the waiting one's stands below. */
+static uint32_t asked_process(const struct text *t, const struct wp_cause_fact *cause)
+{
+    uint32_t asked = 0;
+    for (uint32_t at = cause->node; at && at != cause->sleep; at = parent_of(t, at))
+        asked = style_at(t, at) == WP_STYLE_PROCESS ? at : asked;
+    return asked;
+}
+
+static const char *service_sentence(const struct text *t)
+{
+    const struct wp_cause_fact *cause = t->of->cause;
+    const char *what, *call = call_text(t, cause->sleep, &what);
+    uint32_t asked = asked_process(t, cause);
+    const char *name = asked ? process_text(t, asked) : "a service";
+    return wp_pool_printf(t->pool, "%s waits %s for %s: %s%s%s%s%s%s.", who_text(t, cause), amount_text(t, cause->ns),
+        name, call, *what ? " on " : "", what, location_text(t, cause->sleep), often_text(t),
+        meanwhile_text(t, "there", "there", "there it is in"));
+}
+
+static const char *garbage_sentence(const struct text *t)
+{
+    const struct wp_cause_fact *cause = t->of->cause;
+    return wp_pool_printf(t->pool, "%s collects garbage for %s%s.", who_text(t, cause), amount_text(t, cause->ns),
+        location_text(t, cause->sleep));
+}
+
+/* "SIGINT from bash", by the label that ends the pseudo-stack; NULL: no signal did. */
+static const char *signal_text(const struct text *t, uint32_t node)
+{
+    const char *name = name_at(t, node), *from = strstr(name, " from [");
+    if (style_at(t, node) != WP_STYLE_WAIT || strncmp(name, "signal:", 7))
+        return NULL;
+    if (!from)
+        return wp_pool_clip(t->pool, name + 7, NAME_BYTES);
+    return wp_pool_printf(
+        t->pool, "%.*s from %s", (int)(from - name - 7), name + 7, wp_stack_plain_process(t->pool, from + 6));
+}
+
+/* "`report` (hang.c:6)" of a member's sleep, or its process. */
+static struct wp_code_location member_location(const struct text *t, uint32_t sleep)
+{
+    struct wp_code_location location = wp_code_location_at(t->facts, t->causes->locations, sleep);
+    if (!location.function) {
+        uint32_t at = sleep;
+        while (at && style_at(t, at) != WP_STYLE_PROCESS)
+            at = parent_of(t, at);
+        location.function = process_text(t, at);
+    }
+    return location;
+}
+
+static const char *member_lock(const struct text *t, uint32_t sleep, unsigned number)
+{
+    const char *lock = lock_text(t, sleep);
+    return *lock ? lock : wp_pool_printf(t->pool, "lock %u", number);
+}
+
+#define RING 16u /* WP_RING_MEMBERS of the engine */
+
+/* The sleeps of the ring, the outermost first. */
+static unsigned ring_of(const struct text *t, uint32_t deadlock, uint32_t sleeps[RING])
+{
+    unsigned count = (unsigned)strtoul(name_at(t, deadlock) + 9, NULL, 10), found = 0;
+    if (count < 1 || count > RING)
+        return 0;
+    for (uint32_t at = parent_of(t, deadlock); at && found < count; at = parent_of(t, at))
+        if (style_at(t, at) == WP_STYLE_SLEEP)
+            sleeps[count - ++found] = at;
+    return found == count ? count : 0;
+}
+
+static const char *deadlock_sentence(const struct text *t, const struct wp_cause_fact *cause)
+{
+    uint32_t sleeps[RING];
+    unsigned count = ring_of(t, cause->sleep, sleeps);
+    const char *text = "Deadlock:", *ended = signal_text(t, cause->node);
+    for (unsigned i = 0; i < count; i++) {
+        struct wp_code_location location = member_location(t, sleeps[i]);
+        unsigned before = (i + count - 1) % count;
+        const char *file = location.file
+            ? wp_pool_printf(
+                  t->pool, " (%s:%u)", wp_pool_clip(t->pool, wp_source_base(location.file), NAME_BYTES), location.line)
+            : "";
+        text = wp_pool_printf(t->pool, "%s%s `%s` holds %s and waits for %s%s", text, i ? ";" : "",
+            wp_pool_clip(t->pool, location.function, NAME_BYTES), member_lock(t, sleeps[before], before + 1),
+            member_lock(t, sleeps[i], i + 1), file);
+    }
+    return wp_pool_printf(t->pool, "%s%s, %s, until %s.", text, count ? "" : " threads wait for each other's locks",
+        amount_text(t, cause->ns), ended ? ended : "the recording ended");
+}
+
+static const char *interrupted_sentence(const struct text *t, const struct wp_cause_fact *cause)
+{
+    const char *what, *call = call_text(t, cause->sleep, &what), *ended = signal_text(t, cause->node);
+    const char *location = location_text(t, cause->sleep), *lock;
+    bool is_socket = !strncmp(what, "tcp ", 4) || !strncmp(what, "udp ", 4);
+    if (wp_cause_is_lock(t->facts, cause->sleep, &lock))
+        return wp_pool_printf(t->pool, "%s waits %s for %s%s, which nobody released until %s ended it.",
+            who_text(t, cause), amount_text(t, cause->ns), *lock ? lock_text(t, cause->sleep) : "a lock", location,
+            ended);
+    return wp_pool_printf(t->pool, "%s is asleep for %s in %s%s%s%s: %s until %s ended it.", who_text(t, cause),
+        amount_text(t, cause->ns), call, *what ? " on " : "", what,
+        *location ? wp_pool_printf(t->pool, ",%s", location) : "",
+        is_socket ? "nobody answered" : "what it waited for did not come", ended);
+}
+
+static const char *sleep_sentence(const struct text *t, const struct wp_cause_fact *cause)
+{
+    const char *what, *call = call_text(t, cause->sleep, &what), *ended = signal_text(t, cause->node);
+    const char *location = location_text(t, cause->sleep);
+    return wp_pool_printf(t->pool, "%s sleeps on purpose for %s%s%s%s%s%s.", who_text(t, cause),
+        amount_text(t, cause->ns), *location ? location : wp_pool_printf(t->pool, " in %s", call), often_text(t),
+        ended ? "; " : "", ended ? ended : "", ended ? " ended it" : "");
+}
+
+static const char *unended_sentence(const struct text *t, const struct wp_cause_fact *cause)
+{
+    const char *what, *call = call_text(t, cause->sleep, &what), *location = location_text(t, cause->sleep);
+    bool is_all = cause->ns >= t->facts->wall_ns && cause->ns == t->facts->total_ns;
+    return wp_pool_printf(t->pool, "%s is asleep for %s in %s%s%s%s, and was when the recording ended.",
+        who_text(t, cause),
+        is_all ? wp_pool_printf(t->pool, "the whole %s", wp_human_duration(t->pool, cause->ns))
+               : amount_text(t, cause->ns),
+        call, *what ? " on " : "", what, *location ? wp_pool_printf(t->pool, ",%s", location) : "");
+}
+
+/* The connection or peer on the pseudo-stack's top. */
+static const char *peer_text(const struct text *t, const struct wp_cause_fact *cause)
+{
+    for (uint32_t at = cause->node; at && style_at(t, at) != WP_STYLE_PROCESS; at = parent_of(t, at))
+        if (style_at(t, at) == WP_STYLE_NET)
+            return wp_pool_clip(t->pool, name_at(t, at), NAME_BYTES);
+    return NULL;
+}
+
+static const char *other_sentence(const struct text *t, const struct wp_cause_fact *cause, const char *words)
+{
+    const char *what, *call = call_text(t, cause->sleep, &what), *peer = peer_text(t, cause);
+    struct wp_code_location location = wp_code_location_at(t->facts, t->causes->locations, cause->sleep);
+    const char *where = wp_code_location_text(t->pool, &location);
+    if (cause->kind == WP_CAUSE_KIND_DISK && location.call && !strncmp(call, "`f", 2))
+        call = wp_pool_printf(t->pool, "`%s`", wp_pool_clip(t->pool, location.call, NAME_BYTES));
+    if (peer)
+        what = peer;
+    return wp_pool_printf(t->pool, "%s waits %s %s: %s%s%s%s%s%s.", who_text(t, cause), amount_text(t, cause->ns),
+        words, call,
+        !*what                                  ? ""
+            : cause->kind == WP_CAUSE_KIND_DISK ? " of "
+                                                : " on ",
+        what, *where ? " in " : "", where, often_text(t));
+}
+
+const char *wp_cause_sentence(const struct wp_cause_case *of)
+{
+    const struct wp_cause_fact *cause = of->cause;
+    const struct text t = {of, of->causes, of->facts, &of->facts->pool};
+    switch (cause->kind) {
+    case WP_CAUSE_KIND_DEADLOCK:
+        return deadlock_sentence(&t, cause);
+    case WP_CAUSE_KIND_LOCK:
+        return lock_sentence(&t);
+    case WP_CAUSE_KIND_POOL:
+        return pool_sentence(&t);
+    case WP_CAUSE_KIND_INTERRUPTED:
+        return interrupted_sentence(&t, cause);
+    case WP_CAUSE_KIND_UNENDED:
+        return unended_sentence(&t, cause);
+    case WP_CAUSE_KIND_SLEEP:
+        return sleep_sentence(&t, cause);
+    case WP_CAUSE_KIND_TIMEOUT:
+        return other_sentence(&t, cause, "until a timeout");
+    case WP_CAUSE_KIND_DISK:
+        return other_sentence(&t, cause, "for the disk");
+    case WP_CAUSE_KIND_PEER:
+        return other_sentence(&t, cause, "for a peer that nobody records");
+    case WP_CAUSE_KIND_FLIGHT:
+        return other_sentence(&t, cause, "for messages on their way");
+    case WP_CAUSE_KIND_SERVICE:
+        return service_sentence(&t);
+    case WP_CAUSE_KIND_GARBAGE:
+        return garbage_sentence(&t);
+    case WP_CAUSE_KIND_NONE:
+        break;
+    }
+    return "";
+}
+
+const char *wp_cause_what(const struct wp_cause_case *of)
+{
+    const struct text t = {of, of->causes, of->facts, &of->facts->pool};
+    const char *lock = lock_text(&t, of->cause->sleep);
+    if (*lock)
+        return lock;
+    return of->call_size ? wp_pool_printf(t.pool, "%.*s", (int)of->call_size, of->call) : "";
+}
+
+const char *wp_cause_key(enum wp_cause_kind kind)
+{
+    switch (kind) {
+    case WP_CAUSE_KIND_DEADLOCK:
+        return "deadlock";
+    case WP_CAUSE_KIND_LOCK:
+        return "lock";
+    case WP_CAUSE_KIND_POOL:
+        return "pool";
+    case WP_CAUSE_KIND_SERVICE:
+        return "waiting";
+    case WP_CAUSE_KIND_GARBAGE:
+        return "garbage";
+    case WP_CAUSE_KIND_INTERRUPTED:
+        return "interrupted";
+    case WP_CAUSE_KIND_UNENDED:
+        return "unended";
+    case WP_CAUSE_KIND_SLEEP:
+        return wp_category_key(WP_DELIBERATE_SLEEP);
+    case WP_CAUSE_KIND_TIMEOUT:
+        return wp_category_key(WP_TIMEOUT);
+    case WP_CAUSE_KIND_DISK:
+        return wp_category_key(WP_BLOCKING_IO);
+    case WP_CAUSE_KIND_PEER:
+        return wp_category_key(WP_REMOTE_NOT_TRACED);
+    case WP_CAUSE_KIND_FLIGHT:
+        return wp_category_key(WP_MESSAGE_IN_FLIGHT);
+    case WP_CAUSE_KIND_NONE:
+        break;
+    }
+    return "";
+}

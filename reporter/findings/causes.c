@@ -1,0 +1,452 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "reporter/findings/causes.h"
+
+#include "common/intmap.h"
+#include "reporter/facts/frame_table.h"
+#include "storage/report/report_read.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const char *name_at(const struct wp_facts *facts, uint32_t node)
+{
+    return wp_facts_frame_name(facts, facts->flame.nodes[node].frame);
+}
+
+static uint32_t style_at(const struct wp_facts *facts, uint32_t node)
+{
+    return node ? wp_facts_frame_style(facts, facts->flame.nodes[node].frame) : 0;
+}
+
+/* --- locks --- */
+
+enum call_kind { CALL_UNKNOWN, CALL_LOCK, CALL_INTERPRETER, CALL_CONDITION, CALL_SEMAPHORE, CALL_OTHER };
+
+/* What a call of a threads library makes a futex wait for. */
+static enum call_kind call_kind(const char *name)
+{
+    static const struct {
+        const char *part;
+        enum call_kind kind;
+    } rows[] = {{"mutex_cond_lock", CALL_LOCK}, {"mutex_lock", CALL_LOCK}, {"mutex_timedlock", CALL_LOCK},
+        {"mutex_clocklock", CALL_LOCK}, {"lll_lock", CALL_LOCK}, {"rwlock", CALL_LOCK}, {"lock_contended", CALL_LOCK},
+        {"lockSlow", CALL_LOCK}, {"acquire_lock", CALL_LOCK}, {"take_gil", CALL_LOCK}, {"__lll_", CALL_LOCK},
+        {"spin_lock", CALL_LOCK}, {"cond_wait", CALL_CONDITION}, {"cond_timedwait", CALL_CONDITION},
+        {"cond_clockwait", CALL_CONDITION}, {"cond_", CALL_OTHER}, {"sem_wait", CALL_SEMAPHORE},
+        {"sem_timedwait", CALL_SEMAPHORE}, {"sem_clockwait", CALL_SEMAPHORE}, {"join", CALL_OTHER},
+        {"barrier", CALL_OTHER}, {"futex_park", CALL_OTHER}, {"Parker", CALL_OTHER}, {"notesleep", CALL_OTHER}};
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
+        if (strstr(name, rows[i].part))
+            return rows[i].kind;
+    return CALL_UNKNOWN;
+}
+
+size_t wp_cause_call(const struct wp_facts *facts, uint32_t sleep, const char **call)
+{
+    const char *text = name_at(facts, sleep);
+    *call = "";
+    if (style_at(facts, sleep) != WP_STYLE_SLEEP || strncmp(text, "sleep:", 6))
+        return 0;
+    *call = text + 6;
+    return strcspn(*call, " ");
+}
+
+/* What the threads library's call around a futex says of it, the innermost that says something. A semaphore in a call
+ * that takes a lock is an interpreter's lock: those of its programs, and what a thread's end is waited for with. */
+static enum call_kind futex_kind(const struct wp_facts *facts, uint32_t sleep)
+{
+    enum call_kind found = CALL_UNKNOWN;
+    const char *call;
+    if (wp_cause_call(facts, sleep, &call) != 5 || strncmp(call, "futex", 5))
+        return CALL_UNKNOWN;
+    for (uint32_t at = facts->flame.nodes[sleep].parent; at && style_at(facts, at) != WP_STYLE_PROCESS;
+         at = facts->flame.nodes[at].parent) {
+        enum call_kind kind = style_at(facts, at) == WP_STYLE_USER ? call_kind(name_at(facts, at)) : CALL_UNKNOWN;
+        if (kind == CALL_LOCK)
+            return found == CALL_SEMAPHORE ? CALL_INTERPRETER : CALL_LOCK;
+        if (kind && kind != CALL_SEMAPHORE && !found)
+            return kind;
+        found = found ? found : kind;
+    }
+    return found;
+}
+
+bool wp_cause_is_lock(const struct wp_facts *facts, uint32_t sleep, const char **name)
+{
+    const char *call;
+    size_t size = wp_cause_call(facts, sleep, &call);
+    *name = size && call[size] ? call + size + 1 : "";
+    if (size == 5 && (!strncmp(call, "flock", 5) || !strncmp(call, "fcntl", 5)))
+        return true;
+    if (size != 5 || strncmp(call, "futex", 5))
+        return false;
+    if (!strncmp(*name, "_PyRuntime", 10)) /* which runs its code: a condition, by which it makes threads take turns */
+        return true;
+    enum call_kind kind = futex_kind(facts, sleep);
+    return kind == CALL_LOCK || kind == CALL_INTERPRETER ||
+        ((kind == CALL_UNKNOWN || kind == CALL_SEMAPHORE) && **name);
+}
+
+bool wp_cause_is_semaphore(const struct wp_facts *facts, uint32_t sleep)
+{
+    return futex_kind(facts, sleep) == CALL_SEMAPHORE;
+}
+
+/* --- garbage --- */
+
+static bool is_collector(const char *name)
+{
+    static const char *const begins[] = {"gc_collect", "PyGC_Collect", "_PyGC_Collect", "runtime.gcBgMarkWorker",
+        "runtime.gcAssistAlloc", "runtime.gcDrain", "v8::internal::Heap::CollectGarbage", "rb_gc_start", "gc_start",
+        "gc_sweep", "gc_marks", "G1CollectedHeap::", "GCTaskThread::", "VM_G1", "VM_GenCollect",
+        "GenCollectedHeap::", "DefNewGeneration::collect", "luaC_step", "luaC_fullgc", "lua_gc"};
+    for (size_t i = 0; i < sizeof(begins) / sizeof(*begins); i++)
+        if (!strncmp(name, begins[i], strlen(begins[i])))
+            return true;
+    return false;
+}
+
+/* --- what causes a cell's time --- */
+
+/* Of a node: where its pseudo-stack begins, its layer, and the sleeps that decide; 0 none. */
+struct on_stack {
+    uint32_t base, process; /* process nodes */
+    uint32_t sleep;         /* of its layer, the innermost */
+    uint32_t first;         /* of all layers, the outermost */
+    uint32_t lock;          /* the outermost sleep of all layers that waits for a lock, */
+    uint32_t pool;          /* ... or for a thread of the same role */
+    uint32_t service;       /* the outermost sleep that a process asked over a socket ends */
+    uint32_t asked;         /* the outermost layer that a message, a socket or a pipe was waited for of */
+    uint32_t deadlock;
+    uint32_t garbage; /* of its layer, what collects garbage */
+    uint32_t role;    /* frame of the layer's outermost function of the program; 0 none yet */
+    uint32_t below;   /* the sleep that the layer stands on, and that one's role */
+    uint32_t below_role;
+    bool is_worker;  /* its layer is a kernel thread's, which works for the sleep below */
+    bool is_unended; /* the recording's end cut off sleeps that stand on it */
+};
+
+static bool is_own_function(const struct wp_facts *facts, uint32_t node)
+{
+    uint32_t count, frame = facts->flame.nodes[node].frame;
+    const struct wp_frame_info *frames = wp_report_frames(facts->report, &count);
+    return frame < count &&
+        wp_code_location_rank(frames[frame].style, wp_report_text(facts->report, frames[frame].name),
+            wp_report_text(facts->report, frames[frame].object)) == 3;
+}
+
+static bool nodes_differ(const struct wp_facts *facts, uint32_t one, uint32_t other)
+{
+    return facts->flame.nodes[one].frame != facts->flame.nodes[other].frame;
+}
+
+/* Whether the sleep is for what another process sends, whatever that one is called. */
+static bool is_asking(const struct wp_facts *facts, uint32_t sleep)
+{
+    static const char *const kinds[] = {"tcp ", "udp ", "unix", "pipe"};
+    const char *call;
+    size_t size = wp_cause_call(facts, sleep, &call);
+    for (size_t i = 0; size && call[size] && i < sizeof(kinds) / sizeof(*kinds); i++)
+        if (!strncmp(call + size + 1, kinds[i], 4))
+            return true;
+    return false;
+}
+
+/* A layer begins. On a message it is a process that was asked. */
+static void look_process(struct on_stack *at, const struct wp_facts *facts, uint32_t node)
+{
+    uint32_t parent = facts->flame.nodes[node].parent;
+    bool is_message = style_at(facts, parent) == WP_STYLE_NET, is_asked = is_message || is_asking(facts, at->sleep);
+    bool is_other = at->process && (is_asked || nodes_differ(facts, at->process, node));
+    if (is_message && !at->service)
+        at->service = at->sleep;
+    if (is_asked && !at->asked)
+        at->asked = node;
+    at->process = node;
+    at->base = at->base ? at->base : node;
+    at->below = is_other ? 0 : at->sleep;
+    at->below_role = at->role;
+    at->role = at->sleep = at->garbage = 0;
+}
+
+static void look_function(struct on_stack *at, const struct wp_facts *facts, uint32_t node)
+{
+    if (!at->garbage && is_collector(name_at(facts, node)))
+        at->garbage = node;
+    if (at->role || !is_own_function(facts, node))
+        return;
+    at->role = facts->flame.nodes[node].frame;
+    enum call_kind kind = at->below && at->below_role == at->role ? futex_kind(facts, at->below) : CALL_UNKNOWN;
+    if (!at->pool && (kind == CALL_CONDITION || kind == CALL_SEMAPHORE))
+        at->pool = at->below;
+}
+
+static bool is_worker(const char *process)
+{
+    static const char *const names[] = {"[kworker/", "[jbd2/", "[xfsaild/", "[btrfs-", "[ksoftirqd/", "[rcu_"};
+    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+        if (!strncmp(process, names[i], strlen(names[i])))
+            return true;
+    return false;
+}
+
+static void look_at_node(struct on_stack *on, const struct wp_facts *facts, uint32_t node)
+{
+    const char *lock, *name = name_at(facts, node);
+    struct on_stack *at = &on[node];
+    bool is_unended = at->is_unended;
+    *at = on[facts->flame.nodes[node].parent];
+    at->is_unended = is_unended;
+    switch (style_at(facts, node)) {
+    case WP_STYLE_PROCESS:
+        at->is_worker = is_worker(name);
+        if (!at->is_worker)
+            look_process(at, facts, node);
+        break;
+    case WP_STYLE_USER:
+        look_function(at, facts, node);
+        break;
+    case WP_STYLE_SLEEP:
+        if (at->is_worker)
+            break;
+        at->sleep = node;
+        at->first = at->first ? at->first : node;
+        if (!at->lock && wp_cause_is_lock(facts, node, &lock) &&
+            (*lock || at->below ||
+                futex_kind(facts, node) != CALL_INTERPRETER)) /* else it may wait for a thread's end */
+            at->lock = node;
+        break;
+    case WP_STYLE_WAIT:
+        if (!at->deadlock && !strncmp(name, "deadlock:", 9))
+            at->deadlock = node;
+        break;
+    default:
+        break;
+    }
+}
+
+static enum wp_cause_kind kind_of_category(unsigned category)
+{
+    switch (category) {
+    case WP_DELIBERATE_SLEEP:
+        return WP_CAUSE_KIND_SLEEP;
+    case WP_TIMEOUT:
+        return WP_CAUSE_KIND_TIMEOUT;
+    case WP_BLOCKING_IO:
+    case WP_IO_QUEUE:
+        return WP_CAUSE_KIND_DISK;
+    case WP_REMOTE_NOT_TRACED:
+        return WP_CAUSE_KIND_PEER;
+    case WP_MESSAGE_IN_FLIGHT:
+        return WP_CAUSE_KIND_FLIGHT;
+    default:
+        return WP_CAUSE_KIND_NONE;
+    }
+}
+
+/* Who was woken with the lock and has no CPU yet, does not wait for the lock any more. */
+static enum wp_cause_kind kind_of(const struct wp_facts *facts, const struct on_stack *at, const struct wp_cell *cell)
+{
+    uint32_t node = cell->node, parent = facts->flame.nodes[node].parent;
+    bool is_signal = style_at(facts, node) == WP_STYLE_WAIT && !strncmp(name_at(facts, node), "signal:", 7);
+    if (at->deadlock)
+        return WP_CAUSE_KIND_DEADLOCK;
+    if (is_signal && cell->category != WP_DELIBERATE_SLEEP && at->sleep == parent && (!at->lock || at->lock == parent))
+        return WP_CAUSE_KIND_INTERRUPTED;
+    if (at->lock && !(parent == at->lock && style_at(facts, node) == WP_STYLE_SCHED))
+        return node == at->lock && cell->category == WP_TIMEOUT ? WP_CAUSE_KIND_TIMEOUT : WP_CAUSE_KIND_LOCK;
+    if (at->pool && node != at->pool && !(parent == at->pool && style_at(facts, node) == WP_STYLE_SCHED))
+        return WP_CAUSE_KIND_POOL;
+    if (at->is_unended && cell->category == WP_UNACCOUNTED && node == at->sleep)
+        return WP_CAUSE_KIND_UNENDED;
+    if (at->garbage && cell->category == WP_UNDERSTOOD_FUNCTIONS)
+        return WP_CAUSE_KIND_GARBAGE;
+    if (at->service && (cell->category == WP_UNDERSTOOD_FUNCTIONS || cell->category == WP_RUNNING_NOT_SAMPLED))
+        return WP_CAUSE_KIND_SERVICE;
+    return at->sleep ? kind_of_category(cell->category) : WP_CAUSE_KIND_NONE;
+}
+
+/* By the reason that the engine files with it (aggregator/explain). */
+static void mark_unended(struct on_stack *on, const struct wp_facts *facts)
+{
+    uint32_t count;
+    const struct wp_unexplained *rows = wp_report_unexplained_rows(facts->report, &count);
+    for (uint32_t i = 0; i < count; i++)
+        if (rows[i].node < facts->flame.source_count &&
+            !strcmp(wp_report_text(facts->report, rows[i].reason), "the recording ended before it did"))
+            on[facts->flame.by_source[rows[i].node]].is_unended = true;
+    on[0].is_unended = false;
+}
+
+/* What two cells must share to be told as one: kind, process and place, and what is waited for. */
+static struct wp_intkey key_of(const struct wp_causes *causes, const struct wp_facts *facts, const struct on_stack *at,
+    const struct wp_cause_fact *cause)
+{
+    const struct wp_flame_node *nodes = facts->flame.nodes;
+    uint32_t what = nodes[cause->sleep].frame, location = causes->locations[cause->sleep];
+    uint32_t where = location ? nodes[location].frame : 0;
+    const char *lock;
+    if (cause->kind == WP_CAUSE_KIND_DEADLOCK)
+        return (struct wp_intkey){nodes[at->deadlock].frame, cause->kind};
+    if (cause->kind == WP_CAUSE_KIND_LOCK && wp_cause_is_lock(facts, cause->sleep, &lock) && *lock)
+        where = 0; /* one lock is one cause, wherever it is waited for */
+    else if (cause->kind == WP_CAUSE_KIND_DISK || cause->kind == WP_CAUSE_KIND_GARBAGE ||
+        ((cause->kind == WP_CAUSE_KIND_LOCK || cause->kind == WP_CAUSE_KIND_POOL ||
+             cause->kind == WP_CAUSE_KIND_SERVICE) &&
+            where))
+        what = 0;
+    return (struct wp_intkey){
+        (uint64_t)what << 32 | where, (uint64_t)nodes[cause->process].frame << 8 | (unsigned)cause->kind};
+}
+
+/* What the cause is about. */
+static uint32_t sleep_of(const struct on_stack *at, enum wp_cause_kind kind)
+{
+    switch (kind) {
+    case WP_CAUSE_KIND_DEADLOCK:
+        return at->deadlock;
+    case WP_CAUSE_KIND_LOCK:
+        return at->lock;
+    case WP_CAUSE_KIND_POOL:
+        return at->pool;
+    case WP_CAUSE_KIND_SERVICE:
+        return at->service;
+    case WP_CAUSE_KIND_GARBAGE:
+        return at->garbage;
+    default:
+        return at->sleep;
+    }
+}
+
+static void add(struct wp_causes *causes, struct wp_facts *facts, struct wp_intmap *index, const struct on_stack *on,
+    const struct wp_cell *cell)
+{
+    const struct on_stack *at = &on[cell->node];
+    struct wp_cause_fact made = {
+        .kind = kind_of(facts, at, cell), .node = cell->node, .base = at->base, .first = at->first, .asked = at->asked};
+    uint32_t row;
+    if (made.kind == WP_CAUSE_KIND_NONE)
+        return;
+    made.sleep = sleep_of(at, made.kind);
+    made.process = on[made.sleep].process;
+    struct wp_intkey key = key_of(causes, facts, at, &made);
+    if (!wp_intmap_get(index, key, &row)) {
+        row = causes->count++;
+        facts->pool.failed |= wp_intmap_put(index, key, row) != 0;
+    }
+    struct wp_cause_fact *cause = &causes->rows[row];
+    made.ns = cause->ns + cell->ns;
+    made.count = cause->count + cell->count;
+    made.largest_ns = cell->ns;
+    causes->cell_cause[cell - facts->flame.cells] = row + 1;
+    causes->cell_sleep[cell - facts->flame.cells] = made.sleep;
+    if (cell->ns >= cause->largest_ns)
+        *cause = made;
+    cause->ns = made.ns;
+    cause->count = made.count;
+}
+
+void wp_causes_build(struct wp_causes *causes, struct wp_facts *facts)
+{
+    const struct wp_flame *flame = &facts->flame;
+    struct wp_intmap index = {0};
+    struct on_stack *on = calloc(flame->count + 1u, sizeof(*on));
+    *causes = (struct wp_causes){.locations = wp_code_locations_build(&facts->pool, facts)};
+    causes->rows = wp_pool_alloc(&facts->pool, (flame->cell_count + 1u) * sizeof(*causes->rows));
+    causes->cell_cause = wp_pool_alloc(&facts->pool, (flame->cell_count + 1u) * sizeof(*causes->cell_cause));
+    causes->cell_sleep = wp_pool_alloc(&facts->pool, (flame->cell_count + 1u) * sizeof(*causes->cell_sleep));
+    facts->pool.failed |= !on;
+    if (!facts->pool.failed) {
+        mark_unended(on, facts);
+        for (uint32_t i = 1; i < flame->count; i++)
+            look_at_node(on, facts, i);
+        for (uint32_t i = 0; i < flame->cell_count; i++)
+            add(causes, facts, &index, on, &flame->cells[i]);
+    }
+    wp_intmap_fini(&index);
+    free(on);
+}
+
+/* --- who held it --- */
+
+/* The process node of the first layer above the topmost wait for that lock; 0: none is known. */
+static uint32_t holder_layer(
+    const struct wp_causes *causes, const struct wp_facts *facts, const struct wp_stack_walk *walk, uint32_t row)
+{
+    const struct wp_cause_fact *cause = &causes->rows[row];
+    uint32_t frame = facts->flame.nodes[cause->sleep].frame, layer = 0;
+    bool is_past = false;
+    for (uint32_t i = 0; i < walk->depth; i++) {
+        if (facts->flame.nodes[walk->stack[i]].frame == frame) {
+            is_past = true;
+            layer = 0;
+        } else if (is_past && !layer && style_at(facts, walk->stack[i]) == WP_STYLE_PROCESS) {
+            layer = walk->stack[i];
+        }
+    }
+    return layer;
+}
+
+/* The innermost node of that layer on the stack. */
+static uint32_t top_of_layer(const struct wp_facts *facts, const struct wp_stack_walk *walk, uint32_t layer)
+{
+    uint32_t top = layer;
+    bool is_in = false;
+    for (uint32_t i = 0; i < walk->depth; i++) {
+        if (walk->stack[i] == layer)
+            is_in = true;
+        else if (is_in && style_at(facts, walk->stack[i]) == WP_STYLE_PROCESS)
+            break;
+        if (is_in)
+            top = walk->stack[i];
+    }
+    return top;
+}
+
+/* The sleep of the layer that `node` is the top of; 0: it runs. */
+static uint32_t sleep_below(const struct wp_facts *facts, uint32_t node)
+{
+    for (; node && style_at(facts, node) != WP_STYLE_PROCESS; node = facts->flame.nodes[node].parent)
+        if (style_at(facts, node) == WP_STYLE_SLEEP)
+            return node;
+    return 0;
+}
+
+uint32_t wp_cause_held_in(const struct wp_causes *causes, const struct wp_facts *facts, uint32_t row, uint64_t *ns)
+{
+    struct wp_intmap sums = {0};
+    struct {
+        uint64_t ns, largest_ns;
+        uint32_t node;
+    } *rows = calloc(facts->flame.cell_count + 1u, sizeof(*rows));
+    struct wp_stack_walk walk;
+    uint32_t count = 0, best = 0;
+    wp_stack_walk_init(&walk, &facts->flame);
+    while (rows && wp_stack_walk_next(&walk)) {
+        if (causes->cell_cause[walk.cell - facts->flame.cells] != row + 1)
+            continue;
+        uint32_t layer = holder_layer(causes, facts, &walk, row);
+        uint32_t top = layer ? top_of_layer(facts, &walk, layer) : 0;
+        uint32_t sleep = sleep_below(facts, top), at = 0;
+        uint32_t location = top ? causes->locations[top] : 0, callee = location ? top : sleep;
+        if (!callee || futex_kind(facts, sleep) == CALL_CONDITION) /* who waits on a condition has given up the lock */
+            continue;
+        while (location && callee != location && facts->flame.nodes[callee].parent != location)
+            callee = facts->flame.nodes[callee].parent;
+        struct wp_intkey key = {location ? facts->flame.nodes[location].frame : 0, facts->flame.nodes[callee].frame};
+        if (!wp_intmap_get(&sums, key, &at) && wp_intmap_put(&sums, key, at = count++))
+            break;
+        rows[at].ns += walk.cell->ns;
+        if (walk.cell->ns >= rows[at].largest_ns) {
+            rows[at].largest_ns = walk.cell->ns;
+            rows[at].node = top;
+        }
+        best = rows[at].ns > rows[best].ns ? at : best;
+    }
+    uint32_t node = count ? rows[best].node : 0;
+    *ns = count ? rows[best].ns : 0;
+    wp_stack_walk_fini(&walk);
+    wp_intmap_fini(&sums);
+    free(rows);
+    return node;
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WP_REPORTER_FINDINGS_CAUSES_H
+#define WP_REPORTER_FINDINGS_CAUSES_H
+/*
+ * The flame's time by what caused it. Each cell has one cause at most: what stands lowest on its pseudo-stack, for all
+ * above is how that came about. Equal causes at one place of the application are one.
+ */
+#include "reporter/facts/code_location.h"
+
+#include <stdbool.h>
+
+enum wp_cause_kind {
+    WP_CAUSE_KIND_NONE,
+    WP_CAUSE_KIND_DEADLOCK,    /* threads that wait for each other's locks */
+    WP_CAUSE_KIND_LOCK,        /* a lock that another thread held */
+    WP_CAUSE_KIND_POOL,        /* a condition or semaphore, until a thread of the same role ended the wait */
+    WP_CAUSE_KIND_INTERRUPTED, /* a signal ended the sleep, and what it waited for had not come */
+    WP_CAUSE_KIND_UNENDED,     /* the recording ended while it slept */
+    WP_CAUSE_KIND_SLEEP,       /* a call made to sleep */
+    WP_CAUSE_KIND_TIMEOUT,
+    WP_CAUSE_KIND_DISK,
+    WP_CAUSE_KIND_PEER,    /* that nobody records */
+    WP_CAUSE_KIND_FLIGHT,  /* a message was on its way */
+    WP_CAUSE_KIND_SERVICE, /* a process that is asked over a socket, and runs */
+    WP_CAUSE_KIND_GARBAGE, /* the runtime collects garbage */
+};
+
+struct wp_cause_fact {
+    enum wp_cause_kind kind;
+    uint32_t sleep; /* node of the flame: the sleep that it is about, of the cell with most time */
+    uint32_t node;  /* that cell's node */
+    uint32_t base;  /* node of the outermost layer's process, and of the layer that sleeps */
+    uint32_t process;
+    uint32_t first; /* of that cell's pseudo-stack the outermost sleep; 0 none */
+    uint32_t asked; /* and the layer that was asked over a socket or pipe; 0 none */
+    uint64_t ns, largest_ns;
+    uint64_t count; /* pieces */
+};
+
+struct wp_causes {
+    struct wp_cause_fact *rows; /* in the facts' pool, as what follows; most time first once sorted */
+    uint32_t *locations;        /* wp_code_locations_build */
+    uint32_t *cell_cause;       /* by cell of the flame: row + 1, 0 none ... */
+    uint32_t *cell_sleep;       /* ... and the node that is to wp_cause_fact.sleep what the cell is to the cause */
+    uint32_t count;
+};
+
+/* Out of memory shows in facts->pool.failed. */
+void wp_causes_build(struct wp_causes *causes, struct wp_facts *facts);
+/* Whether this node sleeps for a lock; *name of it, "" when it has none. */
+bool wp_cause_is_lock(const struct wp_facts *facts, uint32_t sleep, const char **name);
+/* The system call of a sleep's frame, "recvfrom" of "sleep:recvfrom tcp 10.0.0.7:5432": its length; 0 it is no sleep.
+ */
+size_t wp_cause_call(const struct wp_facts *facts, uint32_t sleep, const char **call);
+/* Whether it waits for a semaphore of the program's. */
+bool wp_cause_is_semaphore(const struct wp_facts *facts, uint32_t sleep);
+/* What the holders of the lock did meanwhile: the node with most time of it and how much; 0: not known. */
+uint32_t wp_cause_held_in(const struct wp_causes *causes, const struct wp_facts *facts, uint32_t row, uint64_t *ns);
+
+#endif

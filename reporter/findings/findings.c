@@ -1,0 +1,386 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "reporter/findings/findings.h"
+
+#include "reporter/display/escape.h"
+#include "reporter/display/humanize.h"
+#include "reporter/facts/doing.h"
+#include "reporter/facts/role_name.h"
+#include "reporter/facts/stack_text.h"
+#include "reporter/findings/cause_text.h"
+#include "reporter/findings/pattern.h"
+#include "reporter/requests/slow_requests.h"
+#include "storage/report/report_read.h"
+
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LEAST_REQUESTS 100u /* fewer have no slow twentieth to speak of */
+#define LEAST_SHARE 1000u   /* a finding below a thousandth of the total says nothing */
+
+#define CAUSES 7u    /* so many causes at places are told, */
+#define PROCESSES 4u /* ... processes, and what their other time is */
+#define SAYS 4u      /* categories that have no place */
+_Static_assert(CAUSES + PROCESSES + SAYS + 2 <= WP_FINDINGS, "with what is unexplained and the slow requests");
+
+/* What a category says of a time that has no place: "<time> (<share>) <this>". */
+static const char *const category_says[WP_CATEGORIES] = {
+    [WP_SCHEDULER] = "is spent runnable, waiting for a CPU",
+    [WP_HARDWARE_WAIT] = "goes to waiting for hardware",
+    [WP_INVOLUNTARY] = "is lost to preemption",
+    [WP_KERNEL_BLOCK] = "passes blocked inside the kernel",
+};
+
+struct group {
+    uint32_t process; /* frame id */
+    bool is_base;
+    uint64_t ns, categories[WP_CATEGORIES];
+};
+
+struct walk {
+    struct wp_facts *facts;
+    struct wp_causes causes;
+    uint32_t *process;     /* by flame node: frame id of the layer it stands in */
+    uint8_t *layer;        /* by flame node: 0 no process yet, 1 base, 2 above */
+    struct group *groups;  /* by frame id * 2 + is_base */
+    uint64_t *function_ns; /* by frame id */
+    uint32_t frame_count;
+    uint32_t largest[WP_CATEGORIES]; /* cell of the most time, +1 ... */
+    uint64_t ns[WP_CATEGORIES];      /* ... and all of it, of what no cause has */
+    uint64_t count[WP_CATEGORIES];   /* pieces of that */
+};
+
+static void add(struct wp_facts *facts, const struct wp_finding *finding)
+{
+    if (facts->finding_count < WP_FINDINGS)
+        facts->findings[facts->finding_count++] = *finding;
+}
+
+static const char *fragment(struct wp_facts *facts, const char *key, const char *value)
+{
+    struct wp_buffer buffer = {0};
+    wp_escape_url(&buffer, value);
+    const char *text = wp_pool_printf(&facts->pool, "%s=%s", key, buffer.data ? (char *)buffer.data : "");
+    wp_buffer_fini(&buffer);
+    return text;
+}
+
+static void sum_groups(struct walk *walk)
+{
+    const struct wp_flame *flame = &walk->facts->flame;
+    for (uint32_t i = 1; i < flame->count; i++) {
+        uint32_t parent = flame->nodes[i].parent, frame = flame->nodes[i].frame;
+        bool process = wp_facts_frame_style(walk->facts, frame) == WP_STYLE_PROCESS;
+        walk->process[i] = process ? frame : walk->process[parent];
+        walk->layer[i] = (uint8_t)(process && walk->layer[parent] < 2 ? walk->layer[parent] + 1 : walk->layer[parent]);
+    }
+    for (uint32_t i = 0; i < flame->cell_count; i++) {
+        const struct wp_cell *cell = &flame->cells[i];
+        bool base = walk->layer[cell->node] < 2;
+        if (walk->causes.cell_cause[i])
+            continue;
+        walk->ns[cell->category] += cell->ns;
+        walk->count[cell->category] += cell->count;
+        uint32_t *largest = &walk->largest[cell->category];
+        if (!*largest || flame->cells[*largest - 1].ns < cell->ns)
+            *largest = i + 1;
+        if (category_says[cell->category] || cell->category == WP_UNACCOUNTED)
+            continue; /* told by itself */
+        struct group *group = &walk->groups[walk->process[cell->node] * 2 + base];
+        group->process = walk->process[cell->node];
+        group->is_base = base;
+        group->ns += cell->ns;
+        group->categories[cell->category] += cell->ns;
+    }
+}
+
+/* The function in which this process ran longest; NULL when none was sampled. */
+static const char *busiest_function(struct walk *walk, const struct group *group)
+{
+    const struct wp_flame *flame = &walk->facts->flame;
+    uint32_t best = 0;
+    memset(walk->function_ns, 0, walk->frame_count * sizeof(*walk->function_ns));
+    for (uint32_t i = 0; i < flame->cell_count; i++) {
+        const struct wp_cell *cell = &flame->cells[i];
+        uint32_t frame = flame->nodes[cell->node].frame;
+        if (cell->category != WP_UNDERSTOOD_FUNCTIONS || walk->process[cell->node] != group->process ||
+            (walk->layer[cell->node] < 2) != group->is_base || frame == group->process)
+            continue;
+        walk->function_ns[frame] += cell->ns;
+        if (!best || walk->function_ns[frame] > walk->function_ns[best])
+            best = frame;
+    }
+    return best ? wp_facts_frame_name(walk->facts, best) : NULL;
+}
+
+static const char *base_name(struct walk *walk)
+{
+    const struct wp_facts *facts = walk->facts;
+    for (uint32_t i = 1; i < facts->flame.count; i++)
+        if (walk->process[i] && walk->layer[i] == 1)
+            return wp_stack_plain_process(&walk->facts->pool, wp_facts_frame_name(facts, walk->process[i]));
+    return facts->aggregate;
+}
+
+static const char *mostly(struct walk *walk, const struct group *group)
+{
+    struct wp_pool *pool = &walk->facts->pool;
+    unsigned most = 0;
+    for (unsigned i = 1; i < WP_CATEGORIES; i++)
+        if (group->categories[i] > group->categories[most])
+            most = i;
+    const char *how = group->categories[most] * 10 >= group->ns * 9 ? "which" : "which mostly";
+    const char *function = most == WP_UNDERSTOOD_FUNCTIONS ? busiest_function(walk, group) : NULL;
+    if (function)
+        return wp_pool_printf(
+            pool, "%s %s, first of all in %s", how, wp_category_doing(most), wp_pool_clip(pool, function, 60));
+    return wp_pool_printf(pool, "%s %s", how, wp_category_doing(most));
+}
+
+/* "postgres"; of a thread that names itself "its thread worker", "java's thread worker". */
+static const char *name_of(struct walk *walk, uint32_t frame, const char *base)
+{
+    struct wp_pool *pool = &walk->facts->pool;
+    uint32_t count;
+    const struct wp_frame_info *frames = wp_report_frames(walk->facts->report, &count);
+    const char *plain = wp_stack_plain_process(pool, wp_facts_frame_name(walk->facts, frame));
+    const char *process = frame < count ? wp_report_text(walk->facts->report, frames[frame].object) : "";
+    if (!*process)
+        return plain;
+    return base && !strcmp(base, process)
+        ? wp_pool_printf(pool, "its thread %s", plain)
+        : wp_pool_printf(pool, "%s's thread %s", wp_pool_clip(pool, process, 60), plain);
+}
+
+static void find_processes(struct walk *walk)
+{
+    struct wp_facts *facts = walk->facts;
+    const char *base = base_name(walk);
+    for (size_t taken = 0; taken < PROCESSES; taken++) {
+        struct group *best = NULL;
+        for (uint32_t i = 2; i < walk->frame_count * 2; i++)
+            if (!best || walk->groups[i].ns > best->ns)
+                best = &walk->groups[i];
+        if (!best || !best->ns || best->ns < facts->total_ns / LEAST_SHARE)
+            return;
+        const char *name = wp_facts_frame_name(facts, best->process);
+        const char *time = wp_human_duration(&facts->pool, best->ns);
+        const char *share = wp_human_share(&facts->pool, best->ns, facts->total_ns);
+        const char *text = best->is_base
+            ? wp_pool_printf(&facts->pool, "%s of the time (%s) is %s itself, %s.", share, time,
+                  name_of(walk, best->process, NULL), mostly(walk, best))
+            : wp_pool_printf(&facts->pool, "%s spends %s of its time (%s) waiting for %s, %s.", base, share, time,
+                  name_of(walk, best->process, base), mostly(walk, best));
+        char role[WP_ROLE_BYTES];
+        add(facts,
+            &(struct wp_finding){.kind = best->is_base ? "running" : "waiting",
+                .sentence = text,
+                .key = wp_pool_printf(
+                    &facts->pool, "%s %s", best->is_base ? "running" : "waiting", wp_role_name(role, name)),
+                .ns = best->ns,
+                .rank_ns = best->ns - best->categories[WP_OTHER_PATH],
+                .page = WP_PAGE_FLAME,
+                .fragment = fragment(facts, "process", name)});
+        best->ns = 0;
+    }
+}
+
+static const char *kind_of(unsigned category)
+{
+    return wp_category_key((enum wp_category)category);
+}
+
+/* " in FUNCTION", " for PEER" or "": where in its process a piece stood, in a reader's words. */
+static const char *place_of(struct walk *walk, const struct wp_flame_node *node)
+{
+    struct wp_pool *pool = &walk->facts->pool;
+    const char *top = wp_stack_top(walk->facts, node->source), *own = wp_facts_frame_name(walk->facts, node->frame);
+    uint32_t style = wp_facts_frame_style(walk->facts, node->frame);
+    if (style == WP_STYLE_NET)
+        return wp_pool_printf(pool, " for %s", wp_pool_clip(pool, own, 60));
+    if (top != own || style == WP_STYLE_USER || style == WP_STYLE_KERNEL)
+        return wp_pool_printf(pool, " in %s", wp_pool_clip(pool, top, 60));
+    if (style == WP_STYLE_SLEEP && !strncmp(own, "sleep:", 6))
+        return wp_pool_printf(pool, " in %s", wp_pool_clip(pool, own + 6, 60));
+    return "";
+}
+
+static void find_categories(struct walk *walk)
+{
+    struct wp_facts *facts = walk->facts;
+    struct wp_pool *pool = &facts->pool;
+    for (unsigned i = 0; i < WP_CATEGORIES; i++) {
+        uint64_t ns = walk->ns[i];
+        if (!category_says[i] || !walk->largest[i] || ns < facts->total_ns / LEAST_SHARE || !ns)
+            continue;
+        const struct wp_cell *cell = &facts->flame.cells[walk->largest[i] - 1];
+        const struct wp_flame_node *node = &facts->flame.nodes[cell->node];
+        const char *where = place_of(walk, node);
+        struct wp_pattern pattern = {0};
+        if (i == WP_INVOLUNTARY)
+            pattern = wp_pattern_of_preemption(facts, ns, walk->count[i]);
+        const char *who = wp_stack_plain_process(pool, wp_facts_frame_name(facts, walk->process[cell->node]));
+        add(facts,
+            &(struct wp_finding){.kind = kind_of(i),
+                .sentence = wp_pool_printf(pool, "%s of the time (%s) %s; the largest part is %s%s (%s).%s",
+                    wp_human_share(pool, ns, facts->total_ns), wp_human_duration(pool, ns), category_says[i], who,
+                    where, wp_human_duration(pool, cell->ns), wp_pattern_text(pool, &pattern)),
+                .key = kind_of(i),
+                .pattern = pattern,
+                .count = walk->count[i],
+                .ns = ns,
+                .rank_ns = ns,
+                .page = WP_PAGE_FLAME,
+                .fragment = fragment(facts, "category", kind_of(i))});
+    }
+}
+
+static void find_unexplained(struct walk *walk)
+{
+    struct wp_facts *facts = walk->facts;
+    uint64_t ns = walk->ns[WP_UNACCOUNTED];
+    struct wp_pool *pool = &facts->pool;
+    if (!ns)
+        return;
+    const char *share = wp_human_share(pool, ns, facts->total_ns), *time = wp_human_duration(pool, ns);
+    if (facts->unexplained_count && facts->unexplained[0].ns <= ns)
+        add(facts,
+            &(struct wp_finding){.kind = "unaccounted",
+                .key = "unaccounted",
+                .sentence = wp_pool_printf(pool, "%s of the time (%s) is unexplained; the largest wait is in %s (%s).",
+                    share, time, wp_pool_clip(pool, facts->unexplained[0].top, 60),
+                    wp_human_duration(pool, facts->unexplained[0].ns)),
+                .ns = ns,
+                .rank_ns = ns,
+                .page = WP_PAGE_UNEXPLAINED});
+    else
+        add(facts,
+            &(struct wp_finding){.kind = "unaccounted",
+                .key = "unaccounted",
+                .sentence = wp_pool_printf(pool, "%s of the time (%s) is unexplained.", share, time),
+                .ns = ns,
+                .rank_ns = ns,
+                .page = WP_PAGE_UNEXPLAINED});
+}
+
+/* What makes slow requests slow; it ranks by the time that all of them take longer. */
+static void find_slow(struct wp_facts *facts)
+{
+    struct wp_pool *pool = &facts->pool;
+    size_t count;
+    const struct wp_service_fact *service = wp_slow_requests_build(pool, facts, &count);
+    const struct wp_slow_row *row = count && service->row_count ? service->rows : NULL;
+    if (!row || service->count < LEAST_REQUESTS || service->slow_mean_ns <= service->usual_mean_ns ||
+        row->slow_ns <= row->usual_ns)
+        return;
+    uint64_t longer = service->slow_mean_ns - service->usual_mean_ns;
+    add(facts,
+        &(struct wp_finding){.kind = "slow",
+            .sentence = wp_pool_printf(pool,
+                "The slowest %s of the requests on %s take %s instead of %s: for %s of the difference %s %s%s%s.",
+                wp_human_share(pool, service->slow_count, service->count), wp_pool_clip(pool, service->name, 60),
+                wp_human_duration(pool, service->slow_mean_ns), wp_human_duration(pool, service->usual_mean_ns),
+                wp_human_share(pool, row->slow_ns - row->usual_ns, longer),
+                *row->who ? wp_pool_clip(pool, row->who, 80) : "the request", wp_slow_requests_part(row->part),
+                *row->what ? " in " : "", wp_pool_clip(pool, row->what, 60)),
+            .key = wp_pool_printf(pool, "slow %s", service->name),
+            .ns = longer * service->slow_count,
+            .rank_ns = longer * service->slow_count,
+            .page = WP_PAGE_TRANSACTIONS});
+}
+
+static void add_cause(struct walk *walk, uint32_t row)
+{
+    struct wp_facts *facts = walk->facts;
+    struct wp_pool *pool = &facts->pool;
+    struct wp_cause_case of = wp_cause_case(&walk->causes, facts, row);
+    struct wp_code_location location = wp_code_location_at(facts, walk->causes.locations, of.cause->sleep);
+    struct wp_pattern pattern = wp_pattern_of_cause(&of);
+    const char *key = wp_cause_key(of.cause->kind), *sentence = wp_cause_sentence(&of);
+    char role[WP_ROLE_BYTES];
+    bool is_told = of.cause->kind == WP_CAUSE_KIND_DEADLOCK || of.cause->kind == WP_CAUSE_KIND_GARBAGE;
+    add(facts,
+        &(struct wp_finding){.kind = key,
+            .sentence = wp_pool_printf(pool, "%s%s", sentence, is_told ? "" : wp_pattern_text(pool, &pattern)),
+            .key = wp_pool_printf(pool, "%s %s %s %s", key,
+                wp_role_name(role, wp_facts_frame_name(facts, facts->flame.nodes[of.cause->process].frame)),
+                location.function ? location.function : "", wp_cause_what(&of)),
+            .pattern = pattern,
+            .function = location.function,
+            .file = location.file,
+            .line = location.line,
+            .threads = of.threads.count,
+            .count = of.count,
+            .ns = of.cause->ns,
+            .rank_ns = of.cause->ns,
+            .page = WP_PAGE_FLAME,
+            .fragment = wp_pool_printf(pool, "node=%08" PRIx32, facts->flame.nodes[of.cause->sleep].permalink)});
+}
+
+/* Causes at places: a lock and who held it, a sleep, a file, a peer; the largest first. */
+static void find_causes(struct walk *walk)
+{
+    struct wp_facts *facts = walk->facts;
+    struct wp_causes *causes = &walk->causes;
+    bool *is_told = wp_pool_alloc(&facts->pool, causes->count + 1u);
+    for (unsigned told = 0; is_told && told < CAUSES; told++) {
+        uint32_t best = causes->count;
+        for (uint32_t i = 0; i < causes->count; i++)
+            if (!is_told[i] && (best == causes->count || causes->rows[i].ns > causes->rows[best].ns))
+                best = i;
+        const struct wp_cause_fact *cause = &causes->rows[best];
+        if (best == causes->count || cause->ns < facts->total_ns / LEAST_SHARE || !cause->ns)
+            return;
+        is_told[best] = true;
+        add_cause(walk, best);
+    }
+}
+
+static int compare(const void *left, const void *right)
+{
+    const struct wp_finding *a = left, *b = right;
+    if (a->rank_ns != b->rank_ns)
+        return a->rank_ns > b->rank_ns ? -1 : 1;
+    if (a->ns != b->ns)
+        return a->ns > b->ns ? -1 : 1;
+    return strcmp(a->sentence, b->sentence);
+}
+
+void wp_findings_build(struct wp_facts *facts)
+{
+    struct walk walk = {.facts = facts};
+    wp_report_frames(facts->report, &walk.frame_count);
+    walk.process = calloc(facts->flame.count + 1u, sizeof(*walk.process));
+    walk.layer = calloc(facts->flame.count + 1u, sizeof(*walk.layer));
+    walk.groups = calloc((size_t)walk.frame_count * 2 + 2, sizeof(*walk.groups));
+    walk.function_ns = calloc(walk.frame_count + 1u, sizeof(*walk.function_ns));
+    if (walk.process && walk.layer && walk.groups && walk.function_ns) {
+        wp_causes_build(&walk.causes, facts);
+        if (!facts->pool.failed)
+            sum_groups(&walk);
+        find_unexplained(&walk); /* first: it must find room */
+        find_causes(&walk);
+        find_processes(&walk);
+        find_categories(&walk);
+        find_slow(facts);
+        qsort(facts->findings, facts->finding_count, sizeof(*facts->findings), compare);
+    } else {
+        facts->pool.failed = true;
+    }
+    free(walk.process);
+    free(walk.layer);
+    free(walk.groups);
+    free(walk.function_ns);
+}
+
+size_t wp_findings_first(const struct wp_facts *facts, size_t first[3])
+{
+    size_t count = facts->finding_count < 3 ? facts->finding_count : 3;
+    for (size_t i = 0; i < count; i++)
+        first[i] = i;
+    for (size_t i = 3; i < facts->finding_count; i++)
+        if (!strcmp(facts->findings[i].kind, "unaccounted") && facts->findings[i].ns >= facts->total_ns / 50)
+            first[2] = i;
+    return count;
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "reporter/findings/pattern_disks.h"
+
+#include "reporter/display/humanize.h"
+
+#include <string.h>
+
+#define LEAST_SYNCS 20u
+
+static bool is_call(const struct wp_cause_case *of, const char *name)
+{
+    return of->call_size == strlen(name) && !strncmp(of->call, name, of->call_size);
+}
+
+static bool is_sync_each(const struct wp_cause_case *of, struct wp_pattern *pattern)
+{
+    struct wp_pool *pool = &of->facts->pool;
+    if (of->cause->kind != WP_CAUSE_KIND_DISK || of->count < LEAST_SYNCS ||
+        (!is_call(of, "fsync") && !is_call(of, "fdatasync") && !is_call(of, "msync") &&
+            !is_call(of, "sync_file_range")))
+        return false;
+    pattern->sure = WP_SURETY_LIKELY;
+    pattern->evidence = wp_pool_printf(pool, "%s sleeps in `%.*s`, %s each", wp_human_count(pool, of->count),
+        (int)of->call_size, of->call, wp_human_duration(pool, of->mean_ns));
+    return true;
+}
+
+/* Pages of the program and its libraries, which a second run finds in memory. */
+static bool is_cold_start(const struct wp_cause_case *of, struct wp_pattern *pattern)
+{
+    const char *what = of->call + of->call_size;
+    bool is_library = strstr(what, ".so") || strstr(what, ".pyc") || strstr(what, ".jar") || strstr(what, ".class");
+    if (of->cause->kind != WP_CAUSE_KIND_DISK || (!is_call(of, "fault") && !is_call(of, "execve") && !is_library))
+        return false;
+    pattern->sure = WP_SURETY_LIKELY;
+    pattern->evidence = is_library ? "it reads libraries that were not in memory"
+        : is_call(of, "execve")    ? "the program that it starts was not in memory"
+                                   : "pages that it touches were not in memory";
+    return true;
+}
+
+const struct wp_pattern_rule wp_pattern_disks[] = {
+    {"fsync_per_item", "fsync for each item", is_sync_each},
+    {"cold_start", "Cold start", is_cold_start},
+    {NULL, NULL, NULL},
+};

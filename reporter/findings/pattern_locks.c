@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "reporter/findings/pattern_locks.h"
+
+#include "reporter/display/humanize.h"
+
+#include <string.h>
+
+#define LEAST_WAITS 20u    /* fewer are no convoy */
+#define LEAST_THREADS 3u   /* nor are two that meet at times */
+#define HELD_PERCENT 30u   /* of the wait that its holder spends in a call: it is held across the call, */
+#define MOSTLY_PERCENT 60u /* ... and surely from here on */
+
+/* A function on the layer of that node, by a part of its name. */
+static bool has_function(const struct wp_facts *facts, uint32_t node, const char *const *parts, size_t count)
+{
+    for (uint32_t at = node; at; at = facts->flame.nodes[at].parent) {
+        uint32_t frame = facts->flame.nodes[at].frame, style = wp_facts_frame_style(facts, frame);
+        if (style == WP_STYLE_PROCESS)
+            break;
+        for (size_t i = 0; style == WP_STYLE_USER && i < count; i++)
+            if (strstr(wp_facts_frame_name(facts, frame), parts[i]))
+                return true;
+    }
+    return false;
+}
+
+static bool is_deadlock(const struct wp_cause_case *of, struct wp_pattern *pattern)
+{
+    pattern->sure = WP_SURETY_CERTAIN;
+    pattern->evidence = "each of the threads holds a lock that another one of them waits for";
+    return of->cause->kind == WP_CAUSE_KIND_DEADLOCK;
+}
+
+static bool is_interpreter_lock(const struct wp_cause_case *of, struct wp_pattern *pattern)
+{
+    static const char *const calls[] = {
+        "take_gil", "gvl_acquire", "thread_sched_wait", "PyEval_RestoreThread", "PyEval_AcquireThread", "drop_gil"};
+    const char *lock = "";
+    pattern->sure = WP_SURETY_CERTAIN;
+    pattern->evidence = "the lock is the interpreter's: one thread at a time runs its code";
+    return (of->cause->kind == WP_CAUSE_KIND_LOCK || of->cause->kind == WP_CAUSE_KIND_POOL) &&
+        (has_function(of->facts, of->cause->sleep, calls, sizeof(calls) / sizeof(*calls)) ||
+            (wp_cause_is_lock(of->facts, of->cause->sleep, &lock) && !strncmp(lock, "_PyRuntime", 10)));
+}
+
+static bool is_small_pool(const struct wp_cause_case *of, struct wp_pattern *pattern)
+{
+    bool is_semaphore = wp_cause_is_semaphore(of->facts, of->cause->sleep);
+    pattern->sure = is_semaphore ? WP_SURETY_LIKELY : WP_SURETY_POSSIBLE;
+    pattern->evidence = is_semaphore ? "threads wait for a semaphore until another thread gives back what it took"
+                                     : "threads wait on a condition that a thread of the same role ends";
+    return of->cause->kind == WP_CAUSE_KIND_POOL || (of->cause->kind == WP_CAUSE_KIND_LOCK && is_semaphore);
+}
+
+/* The sleep of the layer that `node` is the top of; 0: it runs. */
+static uint32_t sleep_of(const struct wp_facts *facts, uint32_t node)
+{
+    for (; node; node = facts->flame.nodes[node].parent) {
+        uint32_t style = wp_facts_frame_style(facts, facts->flame.nodes[node].frame);
+        if (style == WP_STYLE_SLEEP)
+            return node;
+        if (style == WP_STYLE_PROCESS)
+            break;
+    }
+    return 0;
+}
+
+static bool is_held_across(const struct wp_cause_case *of, struct wp_pattern *pattern)
+{
+    const char *call, *lock;
+    uint32_t sleep = sleep_of(of->facts, of->held);
+    size_t size = sleep ? wp_cause_call(of->facts, sleep, &call) : 0;
+    if (of->cause->kind != WP_CAUSE_KIND_LOCK || !size || wp_cause_is_lock(of->facts, sleep, &lock) ||
+        of->held_ns < of->cause->ns / 100 * HELD_PERCENT)
+        return false;
+    pattern->sure = of->held_ns >= of->cause->ns / 100 * MOSTLY_PERCENT ? WP_SURETY_CERTAIN : WP_SURETY_LIKELY;
+    pattern->evidence = wp_pool_printf(&of->facts->pool, "for %s of the wait its holder sleeps in `%.*s`",
+        wp_human_share(&of->facts->pool, of->held_ns, of->cause->ns), (int)size, call);
+    return true;
+}
+
+static bool is_convoy(const struct wp_cause_case *of, struct wp_pattern *pattern)
+{
+    struct wp_pool *pool = &of->facts->pool;
+    if (of->cause->kind != WP_CAUSE_KIND_LOCK || of->count < LEAST_WAITS ||
+        (of->threads.count && of->threads.count < LEAST_THREADS))
+        return false;
+    pattern->sure = of->threads.count ? WP_SURETY_LIKELY : WP_SURETY_POSSIBLE;
+    pattern->evidence = of->threads.count
+        ? wp_pool_printf(pool, "%u threads waited %s times, %s each", of->threads.count,
+              wp_human_count(pool, of->count), wp_human_duration(pool, of->mean_ns))
+        : wp_pool_printf(pool, "threads waited %s times, %s each", wp_human_count(pool, of->count),
+              wp_human_duration(pool, of->mean_ns));
+    return true;
+}
+
+const struct wp_pattern_rule wp_pattern_locks[] = {
+    {"deadlock", "Deadlock", is_deadlock},
+    {"interpreter_lock", "Interpreter lock (GIL)", is_interpreter_lock},
+    {"pool_too_small", "Pool too small", is_small_pool},
+    {"lock_held_across_io", "Lock held across I/O", is_held_across},
+    {"lock_convoy", "Lock convoy", is_convoy},
+    {NULL, NULL, NULL},
+};

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "reporter/findings/pattern_peers.h"
+
+#include "common/clock.h"
+#include "reporter/display/humanize.h"
+
+#define LEAST_REQUESTS 20u
+#define SURE_REQUESTS 100u
+#define LEAST_PEERS 3u
+#define LEAST_DELAYS 3u
+#define DELAY_LEAST_NS (36u * (uint64_t)WP_NS_PER_MS) /* TCP_DELACK_MIN is 40 ms (include/net/tcp.h), */
+#define DELAY_MOST_NS (48u * (uint64_t)WP_NS_PER_MS)  /* ... and its timer has ticks */
+
+static bool is_delayed_ack(const struct wp_cause_case *of, struct wp_pattern *pattern)
+{
+    struct wp_pool *pool = &of->facts->pool;
+    uint64_t count = of->cause->count, mean = count ? of->cause->ns / count : 0;
+    if (of->cause->kind != WP_CAUSE_KIND_FLIGHT || count < LEAST_DELAYS || mean < DELAY_LEAST_NS ||
+        mean > DELAY_MOST_NS)
+        return false;
+    pattern->sure = WP_SURETY_LIKELY;
+    pattern->evidence = wp_pool_printf(pool,
+        "%s messages are on their way for %s each, as long as an acknowledgement is delayed; TCP_NODELAY, or one write "
+        "for each message, avoids it",
+        wp_human_count(pool, count), wp_human_duration(pool, mean));
+    return true;
+}
+
+/* The outermost sleep is for a socket, and others do the work meanwhile. */
+static uint32_t asking(const struct wp_cause_case *of)
+{
+    enum wp_cause_kind kind = of->cause->kind;
+    const struct wp_flame_node *nodes = of->facts->flame.nodes;
+    bool is_own = !of->cause->asked && nodes[of->cause->process].frame == nodes[of->cause->base].frame;
+    if (!of->cause->first || !wp_cause_peer(of->facts, of->cause->first))
+        return 0;
+    return kind == WP_CAUSE_KIND_SERVICE || kind == WP_CAUSE_KIND_PEER || kind == WP_CAUSE_KIND_FLIGHT ||
+            (!is_own && kind != WP_CAUSE_KIND_DEADLOCK)
+        ? of->cause->first
+        : 0;
+}
+
+static bool is_fan_out(const struct wp_cause_case *of, struct wp_pattern *pattern)
+{
+    uint32_t first = asking(of), peers = first ? wp_cause_peers(of->causes, of->facts, first) : 0;
+    if (peers < LEAST_PEERS)
+        return false;
+    struct wp_code_location location = wp_code_location_at(of->facts, of->causes->locations, first);
+    pattern->sure = WP_SURETY_LIKELY;
+    pattern->evidence = wp_pool_printf(&of->facts->pool, "%s waits for %u services, one after the other",
+        wp_code_location_text(&of->facts->pool, &location), peers);
+    return true;
+}
+
+static bool is_many_requests(const struct wp_cause_case *of, struct wp_pattern *pattern)
+{
+    struct wp_pool *pool = &of->facts->pool;
+    uint32_t first = asking(of);
+    uint64_t count = first ? wp_cause_wakings(of->causes, of->facts, of->row, true) : 0;
+    if (count < LEAST_REQUESTS)
+        return false;
+    struct wp_code_location location = wp_code_location_at(of->facts, of->causes->locations, first);
+    const char *where = wp_code_location_text(pool, &location);
+    pattern->sure = count >= SURE_REQUESTS ? WP_SURETY_LIKELY : WP_SURETY_POSSIBLE;
+    pattern->evidence = wp_pool_printf(pool, "%s waits for %s %s times, one after the other", *where ? where : "it",
+        wp_pool_clip(pool, wp_cause_peer(of->facts, first), 80), wp_human_count(pool, count));
+    return true;
+}
+
+const struct wp_pattern_rule wp_pattern_peers[] = {
+    {"delayed_ack", "Nagle's algorithm with delayed acknowledgements", is_delayed_ack},
+    {"serial_fan_out", "Serial fan-out", is_fan_out},
+    {"n_plus_one", "N+1 requests", is_many_requests},
+    {NULL, NULL, NULL},
+};

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "reporter/findings/pattern_timers.h"
+
+#include "common/clock.h"
+#include "reporter/display/humanize.h"
+
+#define LEAST_POLLS 10u
+#define LEAST_RETRIES 2u
+#define LONGEST_POLL_NS ((uint64_t)WP_NS_PER_S)
+
+static const char *each(const struct wp_cause_case *of, const char *what)
+{
+    struct wp_pool *pool = &of->facts->pool;
+    return wp_pool_printf(
+        pool, "%s %s of %s", wp_human_count(pool, of->count), what, wp_human_duration(pool, of->mean_ns));
+}
+
+static bool is_retry(const struct wp_cause_case *of, struct wp_pattern *pattern)
+{
+    const char *peer = wp_cause_peer(of->facts, of->cause->sleep);
+    if (of->cause->kind != WP_CAUSE_KIND_TIMEOUT || !peer || of->count < LEAST_RETRIES)
+        return false;
+    pattern->sure = WP_SURETY_LIKELY;
+    pattern->evidence =
+        wp_pool_printf(&of->facts->pool, "%s on %s", each(of, "timeouts"), wp_pool_clip(&of->facts->pool, peer, 80));
+    return true;
+}
+
+/* A pause of who was asked is none of who asks: only what the process of interest does itself is polling. */
+static bool is_polling(const struct wp_cause_case *of, struct wp_pattern *pattern)
+{
+    const struct wp_flame_node *nodes = of->facts->flame.nodes;
+    bool is_own = !of->cause->asked && nodes[of->cause->process].frame == nodes[of->cause->base].frame;
+    if ((of->cause->kind != WP_CAUSE_KIND_SLEEP && of->cause->kind != WP_CAUSE_KIND_TIMEOUT) || !is_own ||
+        of->count < LEAST_POLLS || of->mean_ns > LONGEST_POLL_NS)
+        return false;
+    pattern->sure = of->cause->kind == WP_CAUSE_KIND_TIMEOUT ? WP_SURETY_LIKELY : WP_SURETY_POSSIBLE;
+    pattern->evidence = each(of, of->cause->kind == WP_CAUSE_KIND_TIMEOUT ? "timeouts" : "sleeps");
+    return true;
+}
+
+const struct wp_pattern_rule wp_pattern_timers[] = {
+    {"retry_after_timeout", "Retry after a timeout", is_retry},
+    {"polling", "Polling, or a pause for each item", is_polling},
+    {NULL, NULL, NULL},
+};

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "reporter/recording/recorded_title.h"
+
+#include "reporter/display/humanize.h"
+#include "reporter/facts/host_names.h"
+#include "storage/report/trace.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define TITLE_BYTES 100u
+
+/* The name of the main thread: of the kept window, else of the process with most time; NULL when nobody was there. */
+static const char *main_thread(const struct wp_facts *facts)
+{
+    const struct wp_trace *trace = facts->trace;
+    for (uint32_t i = 0; trace && i < trace->path_count; i++)
+        if (trace->paths[i].is_base && trace->paths[i].thread < trace->thread_count) {
+            const char *comm = wp_intern_text(trace->strings, trace->threads[trace->paths[i].thread].comm);
+            if (*comm)
+                return comm;
+        }
+    return facts->process_count ? facts->processes[0].comm : NULL;
+}
+
+/* A command line without the folders of its program. */
+static const char *without_folders(const char *command)
+{
+    size_t program = strcspn(command, " ");
+    for (size_t i = program; i > 0; i--)
+        if (command[i - 1] == '/' && i < program)
+            return command + i;
+    return command;
+}
+
+const char *wp_recorded_title(struct wp_pool *pool, const struct wp_facts *facts)
+{
+    const char *command = facts->is_command ? wp_metadata_text(&facts->release_metadata, WP_RECORDED_COMMAND) : NULL;
+    const char *view = strchr(facts->aggregate, '.');
+    command = command || !facts->is_command ? command : main_thread(facts);
+    if (!command || !*command)
+        return wp_pool_text(pool, facts->aggregate);
+    command = wp_pool_clip(pool, without_folders(command), TITLE_BYTES);
+    return view ? wp_pool_printf(pool, "%s, by %s", command, wp_pool_clip(pool, view + 1, TITLE_BYTES)) : command;
+}
+
+/* "(2 CPUs, load 3.1)" of the only host; "" when it is not known or there are several. */
+static const char *machine(struct wp_pool *pool, const struct wp_facts *facts)
+{
+    if (facts->host_count != 1)
+        return "";
+    const char *cpus =
+        wp_metadata_text(&facts->release_metadata, wp_pool_printf(pool, "host.%s.cpus", facts->hosts[0]));
+    const char *load = facts->is_command ? wp_metadata_text(&facts->release_metadata, WP_RECORDED_LOAD) : NULL;
+    uint64_t count = cpus ? strtoull(cpus, NULL, 10) : 0;
+    if (!count)
+        return "";
+    const char *many = wp_human_many(pool, count, "CPU");
+    return load ? wp_pool_printf(pool, " (%s, load %s)", many, wp_pool_clip(pool, load, 12))
+                : wp_pool_printf(pool, " (%s)", many);
+}
+
+const char *wp_recorded_subtitle(struct wp_pool *pool, const struct wp_facts *facts)
+{
+    const char *when = facts->first_ns ? wp_human_time(pool, facts->first_ns) : "";
+    const char *where = facts->host_count
+        ? wp_pool_printf(pool, "%son %s%s", *when ? " " : "", wp_host_names(pool, facts->report), machine(pool, facts))
+        : "";
+    const char *release = /* what nobody has named is called so */
+        strcmp(facts->release, "unversioned") ? wp_pool_printf(pool, "release %s", facts->release) : "";
+    return wp_pool_printf(pool, "%s%s%s%s%s%s", when, where, *release && (*when || *where) ? ", " : "", release,
+        facts->group ? ", only hosts " : "", facts->group ? facts->group : "");
+}

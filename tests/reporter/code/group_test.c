@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "reporter/code/group.h"
+#include "reporter/load/facts_read.h"
+#include "storage/report/report_lines.h"
+#include "tests/reporter/sample.h"
+#include "tests/reporter/sample_source.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* web on web-1 waits for postgres on db-7; what it does itself is on the host that was asked about. */
+static void build(struct wp_facts *facts)
+{
+    struct wp_error err = {0};
+    struct wp_report *report = wp_report_create();
+    wp_report_add(report, sample_node(report, "[web];main@web"), WP_UNDERSTOOD_FUNCTIONS, 10, 1);
+    uint32_t node = sample_node(report, "[web];main@web;sleep:read;tcp:10.0.0.7:5432");
+    wp_report_add(report, node, WP_MESSAGE_IN_FLIGHT, 5, 1);
+    node = wp_report_child(report, node, wp_report_frame(report, WP_STYLE_PROCESS, "[postgres]@db-7", ""));
+    node = wp_report_child(report, node, wp_report_frame(report, WP_STYLE_USER, "main", "postgres"));
+    wp_report_add(report, node, WP_UNDERSTOOD_FUNCTIONS, 300, 3);
+    node = wp_report_child(report, 0, wp_report_frame(report, WP_STYLE_PROCESS, "[odd]@]@db-7", ""));
+    wp_report_add(report, node, WP_SCHEDULER, 7, 1);
+    wp_report_add(report, 0, WP_UNACCOUNTED, 1, 1); /* on no process at all */
+    wp_report_host(report, "web-1");
+    wp_report_host(report, "db-7");
+    if (wp_facts_build(facts, "v1", "main", report, NULL, &err))
+        fail_msg("%s", err.text);
+}
+
+static const struct wp_group_row *find(const struct wp_group *group, const char *name, const char *object)
+{
+    for (size_t i = 0; i < group->count; i++)
+        if (!strcmp(group->rows[i].name, name) && !strcmp(group->rows[i].object, object))
+            return &group->rows[i];
+    fail_msg("no row %s %s", name, object);
+    return NULL;
+}
+
+static void hosts_are_those_of_the_frames(void **state)
+{
+    (void)state;
+    struct wp_facts facts;
+    struct wp_group group;
+    build(&facts);
+    assert_int_equal(wp_group_build(&group, &facts, &(struct wp_group_filter){0}, WP_BY_HOST, NULL), 0);
+    assert_int_equal(group.matched_ns, facts.total_ns);
+    assert_int_equal(group.count, 3);
+    assert_int_equal(find(&group, "db-7", "")->ns, 307);
+    assert_int_equal(find(&group, "web-1", "")->ns, 15);
+    assert_int_equal(find(&group, "web-1", "")->inclusive_ns, 315);
+    assert_int_equal(find(&group, "", "")->ns, 1);
+    wp_group_fini(&group);
+    assert_int_equal(wp_group_build(&group, &facts, &(struct wp_group_filter){0}, WP_BY_PROCESS, NULL), 0);
+    assert_int_equal(find(&group, "postgres", "")->count, 3);
+    assert_int_equal(find(&group, "odd]@", "")->ns, 7); /* the last "]@" parts */
+    wp_group_fini(&group);
+    wp_facts_fini(&facts);
+}
+
+static void filters_hold_of_one_layer(void **state)
+{
+    (void)state;
+    static const struct {
+        struct wp_group_filter filter;
+        uint64_t ns;
+    } cases[] = {{{.process = "web"}, 315}, {{.process = "postgres"}, 300}, {{.host = "db-*"}, 307},
+        {{.host = "web-1"}, 315}, {{.process = "web", .host = "db-7"}, 0},
+        {{.process = "postgres", .host = "db-7", .function = "main"}, 300}, {{.function = "main"}, 315},
+        {{.host = "db-7", .function = "main"}, 300}, {{.host = "*"}, 322}, {{0}, 323},
+        {{.categories = 1u << WP_UNDERSTOOD_FUNCTIONS}, 310}, {{.process = "[web]"}, 0},
+        {{.process = "web", .categories = 1u << WP_SCHEDULER | 1u << WP_MESSAGE_IN_FLIGHT}, 5}};
+    struct wp_facts facts;
+    build(&facts);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
+        for (int by = 0; by < WP_BY_FILE; by++) { /* lines know of functions only */
+            struct wp_group group;
+            uint64_t sum = 0;
+            assert_int_equal(wp_group_build(&group, &facts, &cases[i].filter, (enum wp_group_by)by, NULL), 0);
+            for (size_t row = 0; row < group.count; row++)
+                sum += group.rows[row].ns;
+            if (group.matched_ns != cases[i].ns || sum != cases[i].ns)
+                fail_msg("case %zu by %s: %llu", i, wp_group_by_name((enum wp_group_by)by), (unsigned long long)sum);
+            wp_group_fini(&group);
+        }
+    wp_facts_fini(&facts);
+}
+
+static void functions_of_the_same_name_are_told_apart(void **state)
+{
+    (void)state;
+    struct wp_facts facts;
+    struct wp_group group;
+    build(&facts);
+    assert_int_equal(wp_group_build(&group, &facts, &(struct wp_group_filter){0}, WP_BY_FUNCTION, NULL), 0);
+    assert_int_equal(find(&group, "main", "web")->ns, 15);
+    assert_int_equal(find(&group, "main", "web")->inclusive_ns, 315);
+    assert_int_equal(find(&group, "main", "postgres")->ns, 300);
+    assert_int_equal(find(&group, "", "")->ns, 8);
+    wp_group_fini(&group);
+    wp_facts_fini(&facts);
+}
+
+/* The scheduler, the C library and a kernel's worker are how a program waits, not where. */
+static void time_is_the_programs_own_functions(void **state)
+{
+    static const char *const fsync = "[app];main@app;audit@app;fsync@libc.so.6;k:do_fsync;k:__schedule;sleep:fsync";
+    char worker[128];
+    struct wp_facts facts;
+    struct wp_group group;
+    struct wp_report *report = wp_report_create();
+    (void)state;
+    snprintf(worker, sizeof(worker), "%s;[kworker/0:1];k:blk_done", fsync);
+    wp_report_add(report, sample_node(report, fsync), WP_BLOCKING_IO, 50, 1);
+    wp_report_add(report, sample_node(report, worker), WP_UNDERSTOOD_FUNCTIONS, 7, 1);
+    wp_report_add(report, sample_node(report, "[app];k:do_exit;k:__schedule"), WP_KERNEL_BLOCK, 3, 1);
+    wp_report_add(report, sample_node(report, "[app]"), WP_SCHEDULER, 1, 1);
+    assert_int_equal(wp_facts_build(&facts, "v1", "main", report, NULL, NULL), 0);
+    assert_int_equal(wp_group_build(&group, &facts, &(struct wp_group_filter){0}, WP_BY_FUNCTION, NULL), 0);
+    assert_string_equal(group.rows[0].name, "audit");
+    assert_int_equal(group.rows[0].ns, 57);
+    assert_int_equal(find(&group, "do_exit", "")->ns, 3);
+    assert_int_equal(find(&group, "__schedule", "")->ns, 0);
+    assert_int_equal(find(&group, "__schedule", "")->inclusive_ns, 60);
+    assert_int_equal(find(&group, "", "")->ns, 1);
+    assert_int_equal(group.matched_ns, 61);
+    wp_group_fini(&group);
+    wp_facts_fini(&facts);
+}
+
+static void lines_and_files_add_up(void **state)
+{
+    (void)state;
+    struct wp_facts facts;
+    struct wp_group group;
+    assert_int_equal(wp_facts_build(&facts, "v1", "main", sample_source_report(), NULL, NULL), 0);
+    assert_int_equal(wp_group_build(&group, &facts, &(struct wp_group_filter){0}, WP_BY_LINE, NULL), 0);
+    assert_int_equal(group.matched_ns, 1100000000); /* all of it has lines */
+    assert_string_equal(group.rows[0].name, "/build/shop/src/money.h:7");
+    assert_int_equal(group.rows[0].ns, 400000000);
+    assert_int_equal(find(&group, "/build/shop/src/till.c:47", "main")->ns, 0);
+    assert_int_equal(find(&group, "/build/shop/src/till.c:47", "main")->inclusive_ns, 560000000);
+    wp_group_fini(&group);
+    assert_int_equal(
+        wp_group_build(&group, &facts, &(struct wp_group_filter){.function = "settle"}, WP_BY_FILE, NULL), 0);
+    assert_int_equal(group.count, 1);
+    assert_int_equal(group.rows[0].ns, 160000000);
+    assert_int_equal(group.rows[0].inclusive_ns, 410000000);
+    wp_group_fini(&group);
+    assert_int_equal(wp_group_build(&group, &facts, &(struct wp_group_filter){.host = "*"}, WP_BY_FILE, NULL), -EINVAL);
+    wp_facts_fini(&facts);
+}
+
+/* A line that waits, and the line of another process that it waits for: the time is the latter's. */
+static void a_wait_is_of_the_line_on_top(void **state)
+{
+    struct wp_facts facts;
+    struct wp_group group;
+    struct wp_report *report = wp_report_create();
+    uint32_t ask = wp_report_site(report, "client.c", 7, "ask"),
+             answer = wp_report_site(report, "server.c", 9, "answer");
+    (void)state;
+    wp_report_add(report, sample_node(report, "[client];ask@client;sleep:read;[server];answer@server"),
+        WP_UNDERSTOOD_FUNCTIONS, 1000000000, 1);
+    wp_report_add(report, sample_node(report, "[client];ask@client"), WP_UNDERSTOOD_FUNCTIONS, 200000000, 1);
+    wp_report_line_add(
+        report, &(struct wp_report_line){ask, WP_UNDERSTOOD_FUNCTIONS, 1200000000, 200000000, 200000000});
+    wp_report_line_add(
+        report, &(struct wp_report_line){answer, WP_UNDERSTOOD_FUNCTIONS, 1000000000, 1000000000, 1000000000});
+    assert_int_equal(wp_facts_build(&facts, "v1", "main", report, NULL, NULL), 0);
+    assert_int_equal(wp_group_build(&group, &facts, &(struct wp_group_filter){0}, WP_BY_LINE, NULL), 0);
+    assert_int_equal(group.matched_ns, group.total_ns);
+    assert_int_equal(find(&group, "server.c:9", "answer")->ns, 1000000000);
+    assert_int_equal(find(&group, "client.c:7", "ask")->ns, 200000000);
+    assert_int_equal(find(&group, "client.c:7", "ask")->inclusive_ns, 1200000000);
+    wp_group_fini(&group);
+    wp_facts_fini(&facts);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(hosts_are_those_of_the_frames),
+        cmocka_unit_test(filters_hold_of_one_layer),
+        cmocka_unit_test(time_is_the_programs_own_functions),
+        cmocka_unit_test(lines_and_files_add_up),
+        cmocka_unit_test(a_wait_is_of_the_line_on_top),
+        cmocka_unit_test(functions_of_the_same_name_are_told_apart),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

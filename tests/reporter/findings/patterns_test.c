@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Known faults, each by what a recording of one looks like, and what looks alike and is none. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "reporter/findings/findings.h"
+#include "reporter/findings/pattern.h"
+#include "reporter/load/facts_read.h"
+#include "storage/report/report.h"
+#include "tests/reporter/sample.h"
+
+#define MS 1000000u
+#define ROWS 4u
+#define MAIN "[app];main;pthread_join@libc.so.6;sleep:futex;[app];worker;"
+#define LOCK "update;pthread_mutex_lock@libc.so.6;sleep:futex table (app);"
+
+struct cell {
+    const char *stack;
+    enum wp_category category;
+    uint64_t ms, count;
+};
+
+static const struct {
+    struct cell cells[ROWS];
+    const char *key; /* of the pattern of the first finding; "" none */
+    enum wp_surety sure;
+    const char *words; /* of its sentence */
+} rows[] = {
+    {{{MAIN LOCK "[app];worker;update;write_log;fsync@libc.so.6;sleep:fsync;io:vda", WP_BLOCKING_IO, 90, 40},
+         {MAIN LOCK "sched:runnable", WP_SCHEDULER, 2, 40}},
+        "lock_held_across_io", WP_SURETY_CERTAIN, "for `table` in `update`, 40 times; it is held during `fsync` in"},
+    {{{MAIN LOCK "[app];worker;update;sum", WP_UNDERSTOOD_FUNCTIONS, 90, 400},
+         {MAIN LOCK "sched:runnable", WP_SCHEDULER, 2, 200}},
+        "lock_convoy", WP_SURETY_POSSIBLE, "it is held while `sum` runs. Lock convoy, possible: threads waited 200"},
+    /* Who waits on a condition holds nothing. */
+    {{{MAIN LOCK "[app];worker;update;pthread_cond_wait@libc.so.6;sleep:futex", WP_OTHER_PATH, 90, 3}}, "", 0,
+        "app waits 90.0 ms (100 %) for `table` in `update`."},
+    /* A lock that was met three times is none. */
+    {{{MAIN LOCK "[app];worker;update;sum", WP_UNDERSTOOD_FUNCTIONS, 90, 400},
+         {MAIN LOCK "sched:runnable", WP_SCHEDULER, 2, 3}},
+        "", 0, "for `table` in `update`, 3 times; it is held while `sum` runs."},
+    {{{"[python3];sleep:futex;[python3];take_gil@python3.11;sleep:futex;[python3];f@ext.so", WP_UNDERSTOOD_FUNCTIONS, 9,
+         4}},
+        "interpreter_lock", WP_SURETY_CERTAIN, "Interpreter lock (GIL), certain"},
+    {{{MAIN "acquire;pthread_cond_wait@libc.so.6;sleep:futex;[app];worker;query;usleep@libc.so.6;sleep:clock_nanosleep",
+         WP_DELIBERATE_SLEEP, 90, 30}},
+        "pool_too_small", WP_SURETY_POSSIBLE,
+        "in `acquire`, until a thread of the same role goes on; that one is during"},
+    {{{MAIN "acquire;__new_sem_wait_slow64@libc.so.6;sleep:futex slots (app);[app];worker;query;sleep:clock_nanosleep",
+         WP_DELIBERATE_SLEEP, 90, 30}},
+        "pool_too_small", WP_SURETY_LIKELY, "for `slots` in `acquire`"},
+    /* Who waits for another one's result waits for what that one does. */
+    {{{MAIN "get;pthread_cond_wait@libc.so.6;sleep:futex;[app];produce;make;usleep@libc.so.6;sleep:clock_nanosleep",
+         WP_DELIBERATE_SLEEP, 90, 3}},
+        "", 0, "sleeps on purpose for 90.0 ms (100 %) in `make`"},
+    {{{"[app];save;fsync@libc.so.6;sleep:fsync;io:vda", WP_BLOCKING_IO, 90, 900},
+         {"[app];save;fsync@libc.so.6;sleep:fsync;sched:runnable", WP_SCHEDULER, 2, 300}},
+        "fsync_per_item", WP_SURETY_LIKELY, "`fsync` in `save`, 300 times. fsync for each item, likely: 300 sleeps"},
+    {{{"[app];save;fsync@libc.so.6;sleep:fsync;io:vda", WP_BLOCKING_IO, 90, 9}}, "", 0, "`fsync` in `save`."},
+    /* The kernel's workers do it for who asked. */
+    {{{"[app];save;fsync@libc.so.6;sleep:fsync;[kworker/u8:1];sleep:kernel;io:vda", WP_BLOCKING_IO, 50, 90},
+         {"[app];save;fsync@libc.so.6;sleep:fsync;[kworker/1:2];sleep:kernel;io:vda", WP_BLOCKING_IO, 40, 90},
+         {"[app];save;fsync@libc.so.6;sleep:fsync;sched:runnable", WP_SCHEDULER, 2, 300}},
+        "fsync_per_item", WP_SURETY_LIKELY, "app waits 90.0 ms (97.8 %) for the disk: `fsync` in `save`, 300 times."},
+    {{{"[app];load;sleep:fault;io:vda", WP_BLOCKING_IO, 90, 9}}, "cold_start", WP_SURETY_LIKELY,
+        "a page fault in `load`"},
+    {{{"[app];wait_ready;usleep@libc.so.6;sleep:clock_nanosleep", WP_DELIBERATE_SLEEP, 90, 45}}, "polling",
+        WP_SURETY_POSSIBLE, "in `wait_ready`, 45 times, 2.00 ms each. Polling"},
+    {{{"[app];fetch;poll@libc.so.6;sleep:poll tcp 10.0.0.7:80", WP_TIMEOUT, 900, 3}}, "retry_after_timeout",
+        WP_SURETY_LIKELY,
+        "in `fetch`, 3 times, 300 ms each. Retry after a timeout, likely: 3 timeouts of 300 ms on tcp"},
+    {{{"[app];nap;sleep@libc.so.6;sleep:clock_nanosleep", WP_DELIBERATE_SLEEP, 90, 1}}, "", 0, "in `nap`."},
+    {{{"[web];list;recv@libc.so.6;sleep:recvfrom tcp 10.0.0.7:5432;tcp:10.0.0.7:5432;[db];main;find",
+          WP_UNDERSTOOD_FUNCTIONS, 90, 500},
+         {"[web];list;recv@libc.so.6;sleep:recvfrom tcp 10.0.0.7:5432;sched:runnable", WP_SCHEDULER, 5, 250}},
+        "n_plus_one", WP_SURETY_LIKELY,
+        "for db: `recvfrom` on tcp 10.0.0.7:5432 in `list`, 250 times; there `find` runs"},
+    /* The same when who is asked sleeps: the place is the one who asks. */
+    {{{"[web];list;recv@libc.so.6;sleep:recvfrom tcp 10.0.0.7:5432;tcp:10.0.0.7:5432;[db];find;sleep:clock_nanosleep",
+          WP_DELIBERATE_SLEEP, 90, 30},
+         {"[web];list;recv@libc.so.6;sleep:recvfrom tcp 10.0.0.7:5432;sched:runnable", WP_SCHEDULER, 5, 30}},
+        "n_plus_one", WP_SURETY_POSSIBLE, "web waits in `list` for db, which sleeps on purpose for 90.0 ms"},
+    {{{"[web];list;recv@libc.so.6;sleep:recvfrom tcp 10.0.0.7:80;tcp:10.0.0.7:80", WP_MESSAGE_IN_FLIGHT, 410, 10}},
+        "delayed_ack", WP_SURETY_LIKELY, "10 messages are on their way for 41.0 ms each"},
+    {{{"[web];list;recv@libc.so.6;sleep:recvfrom tcp 10.0.0.7:80;tcp:10.0.0.7:80", WP_MESSAGE_IN_FLIGHT, 200, 10}}, "",
+        0, "in `list`"},
+    /* Who is asked may have the same name, and no function that is known. */
+    {{{"[python3];recv@libc.so.6;sleep:recvfrom tcp 10.0.0.7:80;tcp:10.0.0.7:80;[python3];sleep:clock_nanosleep",
+          WP_DELIBERATE_SLEEP, 90, 30},
+         {"[python3];recv@libc.so.6;sleep:recvfrom tcp 10.0.0.7:80;sched:runnable", WP_SCHEDULER, 5, 30}},
+        "n_plus_one", WP_SURETY_POSSIBLE, "python3 waits for another python3, which sleeps on purpose for 90.0 ms"},
+    /* An interpreter's lock is what the end of a thread is waited for with, and what threads wait for each other with.
+     */
+    {{{"[python3];PyThread_acquire_lock_timed@python3.11;sem_clockwait@libc.so.6;sleep:futex;[python3];sleep:"
+       "clock_nanosleep",
+         WP_DELIBERATE_SLEEP, 90, 1}},
+        "", 0, "python3 sleeps on purpose for 90.0 ms (100 %) in `clock_nanosleep`."},
+    {{{"[python3];sleep:futex;[python3];PyThread_acquire_lock_timed@python3.11;sem_clockwait@libc.so.6;sleep:futex;"
+       "[python3];sleep:clock_nanosleep",
+         WP_DELIBERATE_SLEEP, 90, 30}},
+        "lock_held_across_io", WP_SURETY_CERTAIN, "python3 waits 90.0 ms (100 %) for a lock; it is held during "},
+    {{{"[python3];sleep:futex;[python3];pthread_cond_timedwait@libc.so.6;sleep:futex _PyRuntime+0x1b8 (python3.11);"
+       "[python3]",
+         WP_RUNNING_NOT_SAMPLED, 90, 30}},
+        "interpreter_lock", WP_SURETY_CERTAIN, "for `_PyRuntime+0x1b8`"},
+    {{{"[app];build;gc_collect_main@python3.11", WP_UNDERSTOOD_FUNCTIONS, 90, 30}}, "garbage_collection",
+        WP_SURETY_CERTAIN, "app collects garbage for 90.0 ms (100 %) in `build`."},
+    {{{"[app];work;sched:preempted", WP_INVOLUNTARY, 800, 10}}, "quota_throttling", WP_SURETY_POSSIBLE,
+        "the CPU is lost 10 times, for 80.0 ms each"},
+    {{{"[app];work;sched:preempted", WP_INVOLUNTARY, 80, 10}}, "", 0, "is lost to preemption"},
+};
+
+static void each_by_its_rule(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        struct wp_report *report = wp_report_create();
+        struct wp_facts facts;
+        for (const struct cell *cell = rows[i].cells; cell < rows[i].cells + ROWS && cell->stack; cell++)
+            wp_report_add(report, sample_node(report, cell->stack), cell->category, cell->ms * MS, cell->count);
+        assert_int_equal(wp_facts_build(&facts, "v1", "main", report, NULL, NULL), 0);
+        const struct wp_finding *first = &facts.findings[0];
+        const char *key = first->pattern.key ? first->pattern.key : "";
+        if (strcmp(key, rows[i].key) || (*key && first->pattern.sure != rows[i].sure))
+            fail_msg("row %zu is '%s' (%u): %s", i, key, first->pattern.sure, first->sentence);
+        if (!strstr(first->sentence, rows[i].words))
+            fail_msg("row %zu says: %s", i, first->sentence);
+        wp_facts_fini(&facts);
+    }
+}
+
+/* Two threads of one role sleep on the lock, a third on another one. */
+static void threads_are_counted_in_the_window(void **state)
+{
+    static const char *const sleeps[] = {
+        "sleep:futex table (app)", "sleep:futex table (app)", "sleep:futex other (app)"};
+    struct wp_report *report = wp_report_create();
+    struct wp_trace *trace = wp_trace_create();
+    struct wp_facts facts;
+    (void)state;
+    wp_report_add(report,
+        sample_node(report, "[app];worker;update;pthread_mutex_lock@libc.so.6;sleep:futex table (app)"), WP_OTHER_PATH,
+        90 * MS, 9);
+    for (uint32_t i = 0; i < 3; i++) {
+        uint32_t node = 0;
+        const struct {
+            enum wp_frame_style style;
+            const char *name, *object;
+        } frames[] = {{WP_STYLE_PROCESS, "[app]", ""}, {WP_STYLE_USER, "worker", "/srv/app"},
+            {WP_STYLE_USER, "update", "/srv/app"}, {WP_STYLE_SLEEP, sleeps[i], ""}};
+        for (size_t at = 0; at < 4; at++)
+            node = wp_trace_child(
+                trace, node, wp_trace_frame(trace, frames[at].style, frames[at].name, frames[at].object));
+        assert_int_equal(wp_trace_add_path(trace, &(struct wp_trace_path){.thread = 0, .is_base = 1}), 0);
+        for (unsigned piece = 0; piece < 2; piece++)
+            assert_int_equal(wp_trace_add_piece(trace, &(struct wp_trace_piece){i, node, piece, 1, WP_OTHER_PATH}), 0);
+    }
+    assert_int_equal(wp_facts_build(&facts, "v1", "main", report, trace, NULL), 0);
+    assert_int_equal(facts.findings[0].threads, 2);
+    assert_non_null(strstr(facts.findings[0].sentence, "in `update`, in 2 threads of `worker`"));
+    wp_facts_fini(&facts);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_by_its_rule), cmocka_unit_test(threads_are_counted_in_the_window)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
