@@ -35,6 +35,12 @@ uint32_t wp_explain_waker(const struct wp_explainer *x, const struct wp_slice *s
     return slice->cause == WP_CAUSE_TASK ? slice->waker : 0;
 }
 
+bool wp_explain_is_reading_stream(const struct wp_explainer *x, const struct wp_slice *slice)
+{
+    const char *wait = wp_dictionary_string(x->timeline->dictionary, wp_timeline_wait(x->timeline, slice));
+    return wp_wait_is_reading(slice) && wait && strncmp(wait, "unix", 4) == 0;
+}
+
 bool wp_explain_is_in_vain(const struct wp_explainer *x, uint32_t index, uint64_t woken_ns)
 {
     const struct wp_thread *thread = &x->timeline->threads[index];
@@ -42,8 +48,7 @@ bool wp_explain_is_in_vain(const struct wp_explainer *x, uint32_t index, uint64_
     if (ordinal == thread->slice_end)
         return false;
     const struct wp_slice *slice = wp_thread_slice(thread, ordinal), *next;
-    const char *wait = wp_dictionary_string(x->timeline->dictionary, wp_timeline_wait(x->timeline, slice));
-    if (slice->wake_ns != woken_ns || !wp_wait_is_reading(slice) || !wait || strncmp(wait, "unix", 4) != 0)
+    if (slice->wake_ns != woken_ns || !wp_explain_is_reading_stream(x, slice))
         return false;
     do {
         slice = wp_thread_slice(thread, ordinal);

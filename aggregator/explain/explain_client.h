@@ -27,6 +27,9 @@ bool wp_explain_is_kernel(const struct wp_explainer *x, uint32_t thread);
 /* Causes that are so old do not count. What is recorded holds while that stays so. */
 bool wp_explain_is_too_old(const struct wp_explainer *x, uint64_t time_ns);
 
+/* Did it sleep in a call that reads from a unix socket? */
+bool wp_explain_is_reading_stream(const struct wp_explainer *x, const struct wp_slice *slice);
+
 /* Did the thread go back to sleep in the same call at once? Who reads a unix socket is woken by the other end's read of
  * what it had sent as well, for that makes room, and finds nothing. */
 bool wp_explain_is_in_vain(const struct wp_explainer *x, uint32_t thread, uint64_t woken_ns);

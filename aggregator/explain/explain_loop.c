@@ -6,6 +6,7 @@
 #include "aggregator/explain/explain_place.h"
 #include "aggregator/explain/explain_shared.h"
 #include "aggregator/explain/explain_turn.h"
+#include "aggregator/explain/explain_unheard.h"
 
 #define JOIN_LIMIT 65536u
 #define SLICE_LIMIT 65536u /* slices behind a sleep that are looked at for the end of its loop ... */
@@ -180,7 +181,9 @@ static enum wp_loop find_end(struct wp_explainer *x, uint32_t index, uint64_t or
     uint64_t horizon = wp_explain_horizon(x);
     uint32_t ends = 0, passed = 0;
     struct wp_answer answer = {0};
+    struct wp_unheard unheard = {0};
     bool is_answered = find_answer(x, index, first, &answer, &passed);
+    bool is_unheard = wp_explain_unheard(x, index, first, &unheard);
     for (uint64_t i = ordinal + 1; ends < END_LIMIT && i - ordinal < SLICE_LIMIT; i++) {
         const struct wp_slice *slice = i < thread->slice_end ? wp_thread_slice(thread, i) : NULL;
         if (is_answered && (!slice || slice->out_ns >= answer.read_ns)) {
@@ -192,6 +195,16 @@ static enum wp_loop find_end(struct wp_explainer *x, uint32_t index, uint64_t or
                 .answer = answer,
                 .is_lasting = true,
                 .is_exact = !ends && !passed};
+            return WP_LOOP_ENDED;
+        }
+        if (is_unheard && (!slice || slice->out_ns >= unheard.until_ns)) {
+            *found = (struct wp_loop_cache){.host = x->host,
+                .thread = index,
+                .first = ordinal,
+                .end = i,
+                .since_ns = unheard.asked_ns,
+                .unheard = unheard,
+                .is_exact = !ends};
             return WP_LOOP_ENDED;
         }
         if (!slice || slice->out_ns > horizon)
@@ -230,8 +243,10 @@ static bool is_known(const struct wp_explainer *x, const struct wp_loop_cache *c
         ordinal >= cache->end || (!cache->is_lasting && is_too_old(x, cache->since_ns)) ||
         cache->leaves != x->fleet->leaves)
         return false;
-    if (cache->answer.read_ns)
-        return cache->answer.arrived_ns > slice->out_ns && is_alike(wp_thread_slice(thread, cache->first), slice);
+    if (cache->answer.read_ns || cache->unheard.asked_ns)
+        return is_alike(wp_thread_slice(thread, cache->first), slice) &&
+            (cache->unheard.asked_ns ? cache->unheard.until_ns >= slice->wake_ns
+                                     : cache->answer.arrived_ns > slice->out_ns);
     return is_alike(wp_thread_slice(thread, cache->end), slice);
 }
 
@@ -239,6 +254,15 @@ static struct wp_loop_end end_of(
     const struct wp_thread *thread, const struct wp_slice *first, const struct wp_loop_cache *found)
 {
     const struct wp_answer *answer = &found->answer;
+    if (found->unheard.asked_ns) {
+        struct wp_loop_end end = {.ordinal = found->end, .slice = *first, .is_awake = true};
+        end.slice.wake_ns = end.slice.in_ns = found->unheard.until_ns;
+        end.slice.cause = WP_CAUSE_TASK;
+        end.slice.cause_a = end.slice.cause_d = 0;
+        end.slice.waker = found->unheard.server;
+        end.slice.is_inferred = true;
+        return end;
+    }
     if (!answer->read_ns)
         return (struct wp_loop_end){.ordinal = found->end, .slice = *wp_thread_slice(thread, found->end)};
     struct wp_loop_end end = {.ordinal = found->end, .slice = *first, .is_awake = true};

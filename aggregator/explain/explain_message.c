@@ -176,10 +176,20 @@ static void on_reader(struct wp_explainer *x, const struct wp_wait *wait, const 
     on_far_thread(x, wait, far, &(struct wp_wait_part){far->node, read->thread, from, to, read->others_ns != 0});
 }
 
+/* When the reader came back from what it last sent on that connection before that read; 0: it sent nothing. */
+static uint64_t own_end(const struct wp_explainer *x, const struct far *far, const struct wp_receive *read)
+{
+    struct wp_send sent;
+    if (!wp_messages_last_send(&far->timeline->messages, far->socket, read->time_ns, &sent) ||
+        sent.thread != read->thread)
+        return 0;
+    return here(far, wp_explain_answer_end(&far->timeline->threads[read->thread], sent.time_ns, x->options.fit_ns));
+}
+
 /*
  * The request was sent and not yet read: first it was on its way. Then, up to what its reader last did on another
- * connection, the reader was busy with others, however many sleeps part that from this; since then it was on its way to
- * the request.
+ * connection, the reader was busy with others, however many sleeps part that from this, unless it was still in the call
+ * that answered the sleeper's request before; since then it was on its way to the request.
  */
 static void in_queue(struct wp_explainer *x, const struct wp_wait *wait, const struct far *far,
     const struct wp_receive *read, uint64_t from, uint64_t to)
@@ -195,7 +205,10 @@ static void in_queue(struct wp_explainer *x, const struct wp_wait *wait, const s
         if (others < to)
             on_reader(x, wait, far, read, others, to);
         arrived = arrived < from + slack(x, far) ? from : arrived < others ? arrived : others;
-        on_far_path(x, far, read->thread, arrived, others);
+        uint64_t own = own_end(x, far, read);
+        own = own < arrived ? arrived : own < others ? own : others;
+        on_far_path(x, far, read->thread, own, others);
+        on_far_thread(x, wait, far, &(struct wp_wait_part){far->node, read->thread, arrived, own, true});
         to = arrived;
     } else if (read->thread &&
         from < to) { /* done with others since before: however it lost its CPU, it was on its way here */

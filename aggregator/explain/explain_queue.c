@@ -38,6 +38,44 @@ uint64_t wp_explain_answer_end(const struct wp_thread *server, uint64_t at_ns, u
     return at_ns;
 }
 
+/* When the server came back from its last answer to the sleeper before that sleep; `written_ns`: one that woke nobody,
+ * 0: none is known. 0: not known. */
+static uint64_t own_end(
+    const struct wp_explainer *x, const struct wp_wait *wait, uint32_t server, uint64_t from_ns, uint64_t written_ns)
+{
+    const struct wp_thread *thread = &x->timeline->threads[wait->thread];
+    uint64_t ordinal = wait->is_far ? thread->slice_end : wp_thread_find(thread, from_ns);
+    if (ordinal == thread->slice_end)
+        return 0;
+    for (uint32_t i = 0; ordinal-- > thread->first_slice && i < WAKING_LIMIT; i++) {
+        const struct wp_slice *slice = wp_thread_slice(thread, ordinal);
+        bool is_sleep = slice->wake_ns && !(slice->flags & (WP_SLICE_PREEMPTED | WP_SLICE_BORN));
+        if (!is_sleep || wp_explain_waker(x, slice) != server)
+            continue;
+        written_ns = written_ns > slice->wake_ns ? written_ns : slice->wake_ns;
+        break;
+    }
+    return written_ns && written_ns <= from_ns && !wp_explain_is_too_old(x, written_ns)
+        ? wp_explain_answer_end(&x->timeline->threads[server], written_ns, x->options.fit_ns)
+        : 0;
+}
+
+void wp_wait_on_server(
+    struct wp_explainer *x, const struct wp_wait *wait, const struct wp_wait_part *part, const struct wp_served *before)
+{
+    const struct wp_thread *thread = &x->timeline->threads[part->waker];
+    uint64_t from = part->from_ns, to = part->to_ns;
+    uint64_t until = before->until_ns < from ? from : before->until_ns < to ? before->until_ns : to;
+    uint64_t own = from < until ? own_end(x, wait, part->waker, from, before->written_ns) : from;
+    own = own < from ? from : own < until ? own : until;
+    wp_wait_on_thread(x, wait, &(struct wp_wait_part){part->node, part->waker, until, to, true});
+    if (own < until)
+        wp_explain_on_path_of(x, part->node, &(struct wp_interval){x->host, part->waker, own, until},
+            wp_explain_identity(thread, wp_thread_find(thread, until - 1)),
+            &(struct wp_handover){WP_ORIGIN_OTHER, before->client, until});
+    wp_wait_on_thread(x, wait, &(struct wp_wait_part){part->node, part->waker, from, own, true});
+}
+
 /* Is the place where it slept known down to the program's own functions? In the kernel all who read a pipe sleep at one
  * place. */
 static bool has_own_functions(const struct wp_explainer *x, uint32_t stack)
@@ -148,6 +186,12 @@ static bool find_queue(const struct wp_explainer *x, const struct wp_wait *wait,
     return turned_ns(x, server, queue->until_ns, wait->slice->wake_ns) <= queue->until_ns;
 }
 
+bool wp_wait_has_served(const struct wp_explainer *x, const struct wp_wait *wait, uint32_t server, uint64_t since_ns)
+{
+    struct queue queue;
+    return find_queue(x, wait, server, &queue) && queue.thread != wait->thread && queue.until_ns > since_ns;
+}
+
 /* Did the server do more in that interval than to wait for a CPU? */
 static bool has_worked(const struct wp_explainer *x, const struct wp_thread *server, uint64_t from_ns, uint64_t to_ns)
 {
@@ -187,12 +231,7 @@ bool wp_wait_in_queue(
     if (wp_explain_is_mate(x, wp_explain_identity(thread, wp_thread_find(thread, to - 1))) ||
         !find_queue(x, wait, server, &queue))
         return false;
-    uint64_t until = done_ns(x, wait, server, &queue);
-    uint64_t turned = until < from ? from : until < to ? until : to;
-    wp_wait_on_thread(x, wait, &(struct wp_wait_part){node, server, turned, to, true});
-    if (from < turned)
-        wp_explain_on_path_of(x, node, &(struct wp_interval){x->host, server, from, turned},
-            wp_explain_identity(thread, wp_thread_find(thread, turned - 1)),
-            &(struct wp_handover){WP_ORIGIN_OTHER, queue.thread, turned});
+    wp_wait_on_server(x, wait, &(struct wp_wait_part){node, server, from, to, true},
+        &(struct wp_served){.until_ns = done_ns(x, wait, server, &queue), .client = queue.thread});
     return true;
 }

@@ -14,8 +14,24 @@
 bool wp_wait_in_queue(struct wp_explainer *x, const struct wp_wait *wait, uint32_t node, uint32_t server,
     uint64_t from_ns, uint64_t to_ns);
 
+/* Is there one whom it served so after `since_ns`? */
+bool wp_wait_has_served(const struct wp_explainer *x, const struct wp_wait *wait, uint32_t server, uint64_t since_ns);
+
 /* The server answered at `at_ns`. When it was done with the call that did: where it lost its CPU in it, to whom it woke
  * mostly, after it came back. Such a call ends within `fit_ns` on a CPU. */
 uint64_t wp_explain_answer_end(const struct wp_thread *server, uint64_t at_ns, uint64_t fit_ns);
+
+struct wp_wait_part;
+
+/* What a server did before it turned to the sleeper. */
+struct wp_served {
+    uint64_t until_ns;   /* it was busy with the other one until then */
+    uint64_t written_ns; /* before that it answered the sleeper, which woke nobody; 0: not that is known */
+    uint32_t client;     /* the other one; 0: not known */
+};
+/* The part of a sleep that is explained by the server's time: what it did for the other one is queue, unless it was
+ * still without a CPU in the call that answered the sleeper last. The rest is the sleeper's. */
+void wp_wait_on_server(struct wp_explainer *x, const struct wp_wait *wait, const struct wp_wait_part *part,
+    const struct wp_served *before);
 
 #endif

@@ -21,14 +21,22 @@ struct wp_explain_names {
     uint32_t frame_room, process_room, generation;
 };
 
+/* A request whose answer found the thread awake (explain_unheard.h). */
+struct wp_unheard {
+    uint64_t asked_ns; /* the server was woken by it; 0: there is none */
+    uint64_t until_ns; /* the server waited for the next one then */
+    uint32_t server;
+};
+
 /* A loop of sleeps whose end was found (explain_loop.h). */
 struct wp_loop_cache {
     uint32_t host, thread, leaves;
-    uint64_t first, end;     /* slices; end 0: none */
-    struct wp_answer answer; /* read_ns 0: the sleep of slice `end` ends it; else this does, before that slice */
-    uint64_t since_ns;       /* outstanding since then */
-    bool is_lasting;         /* however long ago that was */
-    bool is_exact;           /* holds of all sleeps in between: no other end was passed over */
+    uint64_t first, end;       /* slices; end 0: none */
+    struct wp_answer answer;   /* read_ns 0: the sleep of slice `end` ends it; else this does, before that slice */
+    struct wp_unheard unheard; /* asked_ns not 0: this does */
+    uint64_t since_ns;         /* outstanding since then */
+    bool is_lasting;           /* however long ago that was */
+    bool is_exact;             /* holds of all sleeps in between: no other end was passed over */
 };
 #define WP_LOOP_CACHE 16u
 

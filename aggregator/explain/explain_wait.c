@@ -342,9 +342,9 @@ void wp_explain_sleep(
     }
     struct wp_loop_end loop;
     enum wp_loop looping = wp_explain_loop(x, index, ordinal, &loop);
-    if (looping == WP_LOOP_OPEN && slice->is_asking && slice->cause == WP_CAUSE_TIMER) {
+    bool is_too_long = looping == WP_LOOP_OPEN && slice->is_asking && slice->cause == WP_CAUSE_TIMER;
+    if (is_too_long)
         wp_explain_limit(x, WP_LIMIT_LOOP, 1, to - from);
-    }
     if (looping == WP_LOOP_ENDED) {
         wait.slice = slice;
         low = loop.slice.wake_ns > from ? loop.slice.wake_ns : from;
@@ -358,7 +358,7 @@ void wp_explain_sleep(
     if (from < to && last == ordinal && wp_explain_is_parted(x, thread, ordinal)) {
         wp_explain_limit(x, WP_LIMIT_JOIN, 1, to - from);
     }
-    bool is_doubtful = slice->is_inferred || wait.slice->is_inferred;
+    bool is_doubtful = slice->is_inferred || wait.slice->is_inferred || is_too_long;
     x->doubts += is_doubtful;
     by_cause(x, &wait, from, to);
     x->doubts -= is_doubtful;

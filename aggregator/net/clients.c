@@ -74,6 +74,17 @@ static uint64_t latest_before(const struct wp_client_server *entry, uint64_t bef
     return latest_ns;
 }
 
+uint32_t wp_clients_places(const struct wp_clients *clients, uint32_t client, uint64_t before_ns,
+    struct wp_asked_place places[WP_CLIENT_SERVERS])
+{
+    const struct wp_client_server *rows = servers_of(clients, client);
+    uint32_t count = 0;
+    for (uint32_t i = 0; rows && i < WP_CLIENT_SERVERS; i++)
+        if (latest_before(&rows[i], before_ns))
+            places[count++] = rows[i].place;
+    return count;
+}
+
 uint64_t wp_clients_asked(const struct wp_clients *clients, uint32_t client, uint32_t server, uint64_t before_ns,
     struct wp_asked_place *place)
 {

@@ -42,6 +42,10 @@ size_t wp_clients_bytes(const struct wp_clients *clients);
 /* The client asked the thread of that place, which is copied; of one second only the first time is kept. Out of memory:
  * it is not remembered. */
 void wp_clients_ask(struct wp_clients *clients, uint32_t client, const struct wp_asked_place *place, uint64_t time_ns);
+/* Of the servers that the client has asked before `before_ns`, as far as is remembered, the places where they slept.
+ * How many. */
+uint32_t wp_clients_places(const struct wp_clients *clients, uint32_t client, uint64_t before_ns,
+    struct wp_asked_place places[WP_CLIENT_SERVERS]);
 /* The latest time that is remembered at which the client asked that server before `before_ns`, and where that slept
  * then; 0: none. Of several places the one asked last. */
 uint64_t wp_clients_asked(const struct wp_clients *clients, uint32_t client, uint32_t server, uint64_t before_ns,

@@ -102,6 +102,30 @@ bool wp_turns_read(const struct wp_turns *turns, uint32_t thread, uint32_t conne
     return read->time_ns;
 }
 
+bool wp_turns_last(const struct wp_turns *turns, uint32_t thread, uint64_t before_ns, struct wp_turn *read)
+{
+    const struct wp_turn_list *list = list_of(turns, thread);
+    uint64_t i = list ? turns_before(list, before_ns) : 0;
+    for (uint32_t looks = 0; list && i-- > list->ring.first && looks < LOOKS; looks++)
+        if (turn_at(list, i)->is_read) {
+            *read = *turn_at(list, i);
+            return true;
+        }
+    return false;
+}
+
+bool wp_turns_next(const struct wp_turns *turns, uint32_t thread, uint64_t since_ns, struct wp_turn *read)
+{
+    const struct wp_turn_list *list = list_of(turns, thread);
+    uint64_t i = list ? turns_before(list, since_ns) : 0;
+    for (uint32_t looks = 0; list && i < list->ring.end && looks < LOOKS; i++, looks++)
+        if (turn_at(list, i)->is_read) {
+            *read = *turn_at(list, i);
+            return true;
+        }
+    return false;
+}
+
 uint64_t wp_turns_written(const struct wp_turns *turns, uint32_t thread, uint32_t connection, uint64_t before_ns)
 {
     const struct wp_turn_list *list = list_of(turns, thread);

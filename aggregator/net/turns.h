@@ -45,6 +45,11 @@ void wp_turns_add(struct wp_turns *turns, uint32_t thread, const struct wp_turn 
  * another one before that, its time 0 when there is none. False: none is known. */
 bool wp_turns_read(const struct wp_turns *turns, uint32_t thread, uint32_t connection, uint64_t before_ns,
     struct wp_turn *read, struct wp_turn *other);
+/* The last read of the thread before `before_ns`, on whichever connection, of its last 1,024 turns. False: none is
+ * known, and *read is left alone. */
+bool wp_turns_last(const struct wp_turns *turns, uint32_t thread, uint64_t before_ns, struct wp_turn *read);
+/* Its first read at `since_ns` or later, of the 1,024 turns that follow; else as above. */
+bool wp_turns_next(const struct wp_turns *turns, uint32_t thread, uint64_t since_ns, struct wp_turn *read);
 /* When the thread last wrote on that connection before `before_ns`, waking nobody; 0: not in its last 1,024 turns. */
 uint64_t wp_turns_written(const struct wp_turns *turns, uint32_t thread, uint32_t connection, uint64_t before_ns);
 
