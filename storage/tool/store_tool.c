@@ -13,6 +13,7 @@
 #include "storage/tool/tool_metadata.h"
 #include "storage/tool/tool_prune.h"
 #include "storage/tool/tool_repair.h"
+#include "storage/tool/tool_rm.h"
 #include "storage/tool/tool_shared.h"
 #include "storage/tool/tool_source.h"
 #include "storage/tool/tool_stat.h"
@@ -53,6 +54,8 @@ static const struct command commands[] = {
             WP_TOOL_VALUE(WP_TOOL_TRACES) | WP_TOOL_VALUE(WP_TOOL_MONTHS) | WP_TOOL_VALUE(WP_TOOL_STATE) |
             WP_TOOL_VALUE(WP_TOOL_QUOTA),
         wp_tool_prune},
+    {"rm", "ROOT RELEASE[:AGGREGATE][@TIMEBOX][/SESSION]", "Delete what has that name", 1, 2,
+        WP_TOOL_JSON | WP_TOOL_DRY_RUN | WP_TOOL_FORCE | WP_TOOL_VALUE(WP_TOOL_NOW), wp_tool_rm},
     {"merge", "ROOT[/RELEASE]... --into ROOT", "Merge stores into one", 1, WP_TOOL_ARGUMENTS,
         WP_TOOL_JSON | WP_TOOL_RENAME_SHARD | WP_TOOL_VALUE(WP_TOOL_INTO), wp_tool_merge},
     {"backup", "ROOT[/RELEASE] --into DIR", "Copy a store, also while it is in use", 1, 2,
@@ -87,7 +90,10 @@ static const struct argp_option all_options[] = {
     {"no-roll-up", 'N', NULL, 0, "Delete old hours and days instead of rolling them up", 0},
     {"rename-shard", 'm', NULL, 0, "Rename a shard whose name another origin already uses", 0},
     {"drop-damaged", 'D', NULL, 0, "Delete what cannot be read", 0},
-    {"force", 'f', NULL, 0, "Import although it was recorded as another release, or was already imported another way",
+    {"force", 'f', NULL, 0,
+        "Import although it was recorded as another release, or was already imported another way; remove although it "
+        "is "
+        "recorded now or kept",
         0},
     {"quiet", 'q', NULL, 0, "Print nothing when there is no error", 0},
     {"traces", KEY_OF(WP_TOOL_TRACES), "AGE", 0, "Keep traces this long (7d)", 0},

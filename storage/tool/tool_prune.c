@@ -6,6 +6,7 @@
 #include "storage/env/shrink.h"
 #include "storage/kind/report_store.h"
 #include "storage/text/json_parts.h"
+#include "storage/tool/gone_list.h"
 #include "storage/tool/tool_shared.h"
 #include "storage/upkeep/reference.h"
 #include "storage/upkeep/release_retention.h"
@@ -22,11 +23,6 @@
 #define SHRINK_FROM ((uint64_t)64 << 10) /* a copy for less is not worth its writing */
 #define PAGE 4096u
 
-struct gone {
-    char *key, *why;
-    uint64_t bytes;
-};
-
 struct candidate {    /* may go for the quota */
     uint32_t release; /* index */
     char *key;
@@ -35,8 +31,8 @@ struct candidate {    /* may go for the quota */
 
 struct pruned { /* a release */
     const char *name;
-    struct gone *gone;
-    uint32_t gone_count, gone_room, gone_by_age;
+    struct wp_gone_list gone;
+    uint32_t gone_by_age;
     struct wp_space before, after;
     bool is_shrunk;
     const char *dropped; /* why all of it goes; NULL it stays */
@@ -55,29 +51,13 @@ struct prune {
         *rows; /* of all releases, by their index; of those that are passed over without a name */
     uint64_t most_releases, release_age_s;
     bool is_whole; /* all releases of the store are looked at: whole ones may go */
-    bool is_dry, has_failed;
+    bool is_dry;
 };
 
-static void take_gone(void *context, const char *key, uint64_t bytes, const char *why)
+static void note_gone(void *context, const char *key, uint64_t bytes, const char *why)
 {
     struct prune *prune = context;
-    struct pruned *release = prune->now;
-    if (wp_rows_grow(&release->gone, &release->gone_room, release->gone_count, sizeof(*release->gone))) {
-        prune->has_failed = true;
-        return;
-    }
-    struct gone *gone = &release->gone[release->gone_count++];
-    *gone = (struct gone){strdup(key), strdup(why), bytes};
-    prune->has_failed |= !gone->key || !gone->why;
-}
-
-static void forget_gone(struct pruned *release)
-{
-    for (uint32_t i = 0; i < release->gone_count; i++) {
-        free(release->gone[i].key);
-        free(release->gone[i].why);
-    }
-    release->gone_count = 0;
+    wp_gone_add(&prune->now->gone, key, bytes, why);
 }
 
 static void forget_candidates(struct prune *prune)
@@ -130,7 +110,7 @@ static int gather_key(void *context, const char *key, size_t size)
 static int prune_by_age(struct wp_txn *txn, void *context)
 {
     struct prune *prune = context;
-    forget_gone(prune->now);
+    wp_gone_cut(&prune->now->gone, 0);
     forget_candidates(prune);
     int rc = wp_txn_space(txn, &prune->now->before, prune->err);
     if (!rc)
@@ -141,7 +121,7 @@ static int prune_by_age(struct wp_txn *txn, void *context)
         rc = wp_txn_visit(txn, "", gather_key, &(struct gathering){prune, txn}, prune->err);
     if (!rc)
         rc = wp_txn_space(txn, &prune->now->after, prune->err);
-    if (rc == -ENOMEM || prune->has_failed)
+    if (rc == -ENOMEM || prune->now->gone.has_failed)
         return wp_error_set(prune->err, -ENOMEM, "out of memory for pruning");
     return rc ? rc : prune->is_dry;
 }
@@ -160,10 +140,7 @@ static int drop_chosen(struct wp_txn *txn, void *context)
 {
     struct prune *prune = context;
     struct pruned *release = prune->now;
-    while (release->gone_count > release->gone_by_age) { /* of a try before this one */
-        free(release->gone[--release->gone_count].key);
-        free(release->gone[release->gone_count].why);
-    }
+    wp_gone_cut(&release->gone, release->gone_by_age); /* of a try before this one */
     int rc = 0;
     for (uint32_t i = 0; !rc && i < prune->candidate_count; i++)
         if (&prune->releases[prune->candidates[i].release] == release) {
@@ -181,7 +158,7 @@ static void drop_dry(struct prune *prune)
     for (uint32_t i = 0; i < prune->candidate_count; i++) {
         const struct candidate *candidate = &prune->candidates[i];
         prune->now = &prune->releases[candidate->release];
-        take_gone(prune, candidate->key, candidate->bytes, "over the quota");
+        note_gone(prune, candidate->key, candidate->bytes, "over the quota");
         prune->now->after.used_bytes -= candidate->bytes < prune->now->after.used_bytes ? candidate->bytes : 0;
     }
 }
@@ -216,7 +193,7 @@ static int prune_by_size(struct prune *prune)
     }
     for (uint32_t i = 0; !rc && prune->candidate_count && i < prune->release_count; i++) {
         prune->now = &prune->releases[i];
-        prune->now->gone_by_age = prune->now->gone_count;
+        prune->now->gone_by_age = prune->now->gone.count;
         if (prune->now->name && !prune->now->dropped)
             rc = wp_store_update(prune->tool->store, prune->now->name, drop_chosen, prune, prune->err);
     }
@@ -334,12 +311,7 @@ static void print_release(const struct prune *prune, const struct pruned *releas
             wp_tool_size(release->before.used_bytes, bytes, sizeof(bytes)), release->name, release->dropped);
         return;
     }
-    for (uint32_t i = 0; i < release->gone_count; i++) {
-        const struct gone *gone = &release->gone[i];
-        wp_buffer_printf(out, "%s%s %10s  %s/%s  (%s)\n", prune->is_dry ? "would be " : "",
-            gone->bytes ? "gone" : "changed", gone->bytes ? wp_tool_size(gone->bytes, bytes, sizeof(bytes)) : "",
-            release->name, gone->key, gone->why);
-    }
+    wp_gone_print(&release->gone, release->name, prune->is_dry, out);
     wp_buffer_printf(out, "%s: %s in use, %s before; file of %s%s\n", release->name,
         wp_tool_size(release->after.used_bytes, after, sizeof(after)),
         wp_tool_size(release->before.used_bytes, before, sizeof(before)),
@@ -353,13 +325,7 @@ static struct json_object *release_json(const struct pruned *release)
     wp_json_put_text(object, "release", release->name);
     if (release->dropped)
         wp_json_put_text(object, "dropped", release->dropped);
-    struct json_object *rows = wp_json_put_rows(object, "gone");
-    for (uint32_t i = 0; i < release->gone_count; i++) {
-        struct json_object *row = wp_json_add_row(rows);
-        wp_json_put_text(row, "key", release->gone[i].key);
-        wp_json_put_number(row, "bytes", release->gone[i].bytes);
-        wp_json_put_text(row, "why", release->gone[i].why);
-    }
+    wp_gone_json(&release->gone, object);
     wp_json_put_number(object, "used_bytes_before", release->before.used_bytes);
     wp_json_put_number(object, "used_bytes", release->after.used_bytes);
     wp_json_put_number(object, "file_bytes_before", release->before.file_bytes);
@@ -413,7 +379,7 @@ static int parse(struct prune *prune)
         .traces_s = 7 * DAY,
         .months_s = WP_FOREVER,
         .state_s = 30 * DAY,
-        .gone = take_gone,
+        .gone = note_gone,
         .context = prune};
     prune->is_dry = tool->flags & WP_TOOL_DRY_RUN;
     int rc = wp_tool_age(tool, WP_TOOL_TRACES, &rule->traces_s, prune->err);
@@ -507,10 +473,8 @@ int wp_tool_prune(struct wp_tool *tool, struct wp_error *err)
         rc = shrink(&prune);
     if (!rc)
         rc = print_result(&prune);
-    for (uint32_t i = 0; i < prune.release_count; i++) {
-        forget_gone(&prune.releases[i]);
-        free(prune.releases[i].gone);
-    }
+    for (uint32_t i = 0; i < prune.release_count; i++)
+        wp_gone_fini(&prune.releases[i].gone);
     prune.own_from = 0;
     forget_candidates(&prune);
     free(prune.candidates);

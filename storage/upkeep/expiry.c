@@ -22,7 +22,7 @@
 /* --- sessions --- */
 
 static int drop_processed(struct wp_txn *txn, const struct wp_retention *rule, const char *shard,
-    const uint8_t session[16], struct wp_error *err)
+    const uint8_t session[16], const char *why, struct wp_error *err)
 {
     struct wp_key key = {.kind = WP_VALUE_PROCESSED};
     char text[WP_KEY_ROOM];
@@ -30,11 +30,26 @@ static int drop_processed(struct wp_txn *txn, const struct wp_retention *rule, c
     snprintf(key.shard, sizeof(key.shard), "%s", shard);
     int rc = wp_key_format(&key, text, err);
     if (!rc)
-        rc = wp_retention_delete(txn, rule, text, "old session", err);
+        rc = wp_retention_delete(txn, rule, text, why, err);
     return rc == -ENOENT ? 0 : rc;
 }
 
-static int expire_sessions(struct wp_txn *txn, const struct wp_retention *rule, const char *shard, struct wp_error *err)
+struct choice {
+    const uint8_t *session; /* that one; NULL: those that are old */
+    uint64_t until_s;       /* old: heard of last before this */
+    const char *why;
+};
+
+static bool is_chosen(const struct choice *choice, const Wakepath__Store__LastSample__Entry *entry, uint64_t state_s)
+{
+    if (entry->session.len != 16)
+        return false;
+    return choice->session ? !memcmp(entry->session.data, choice->session, 16)
+                           : wp_sum(entry->real_s, state_s) <= choice->until_s;
+}
+
+static int drop_sessions(struct wp_txn *txn, const struct wp_retention *rule, const char *shard,
+    const struct choice *choice, struct wp_error *err)
 {
     struct wp_buffer bytes = {0};
     struct wp_key key = {.kind = WP_VALUE_LAST_SAMPLE};
@@ -49,11 +64,11 @@ static int expire_sessions(struct wp_txn *txn, const struct wp_retention *rule, 
     size_t kept = 0, count = m ? m->n_entries : 0;
     for (size_t i = 0; !rc && i < count; i++) {
         Wakepath__Store__LastSample__Entry *entry = m->entries[i];
-        if (wp_sum(entry->real_s, rule->state_s) > rule->roll_up.now_s || entry->session.len != 16) {
+        if (!is_chosen(choice, entry, rule->state_s)) {
             m->entries[i] = m->entries[kept]; /* those that go gather at the end, to be freed with the rest */
             m->entries[kept++] = entry;
         } else {
-            rc = drop_processed(txn, rule, shard, entry->session.data, err);
+            rc = drop_processed(txn, rule, shard, entry->session.data, choice->why, err);
         }
     }
     if (!rc && kept < count) {
@@ -66,6 +81,27 @@ static int expire_sessions(struct wp_txn *txn, const struct wp_retention *rule, 
     if (m)
         wakepath__store__last_sample__free_unpacked(m, NULL);
     wp_buffer_fini(&bytes);
+    return rc;
+}
+
+static int expire_sessions(struct wp_txn *txn, const struct wp_retention *rule, const char *shard, struct wp_error *err)
+{
+    return drop_sessions(txn, rule, shard, &(struct choice){NULL, rule->roll_up.now_s, "old session"}, err);
+}
+
+int wp_txn_drop_session(
+    struct wp_txn *txn, const struct wp_retention *rule, const uint8_t session[16], struct wp_error *err)
+{
+    const struct choice choice = {.session = session, .why = "asked for"};
+    char **shards = NULL;
+    size_t count = 0;
+    int rc = wp_txn_shards(txn, &shards, &count, err);
+    for (size_t i = 0; !rc && i < count; i++) {
+        rc = drop_sessions(txn, rule, shards[i], &choice, err);
+        if (!rc) /* also one that last_sample does not name */
+            rc = drop_processed(txn, rule, shards[i], session, choice.why, err);
+    }
+    wp_strings_free(shards, count);
     return rc;
 }
 

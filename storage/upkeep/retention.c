@@ -142,22 +142,28 @@ static int drop_timeboxes(
     return rc;
 }
 
+int wp_txn_drop_empty_of(
+    struct wp_txn *txn, const struct wp_retention *rule, const char *aggregate, struct wp_error *err)
+{
+    char **keys = NULL;
+    size_t count = 0;
+    int rc = wp_txn_list(txn, aggregate, "", &keys, &count, err);
+    bool found = !rc && has_data(keys, count);
+    if (found)
+        rc = drop_timeboxes(txn, rule, keys, count, err);
+    for (size_t i = 0; !rc && !found && i < count; i++)
+        rc = wp_retention_delete(txn, rule, keys[i], "metadata of an aggregate without data", err);
+    wp_strings_free(keys, count);
+    return rc;
+}
+
 int wp_txn_drop_empty(struct wp_txn *txn, const struct wp_retention *rule, struct wp_error *err)
 {
-    char **aggregates = NULL, **keys;
-    size_t count = 0, key_count;
+    char **aggregates = NULL;
+    size_t count = 0;
     int rc = wp_txn_aggregates(txn, &aggregates, &count, err);
-    for (size_t i = 0; !rc && i < count; i++) {
-        rc = wp_txn_list(txn, aggregates[i], "", &keys, &key_count, err);
-        if (rc)
-            break;
-        bool found = has_data(keys, key_count);
-        if (found)
-            rc = drop_timeboxes(txn, rule, keys, key_count, err);
-        for (size_t j = 0; !rc && !found && j < key_count; j++)
-            rc = wp_retention_delete(txn, rule, keys[j], "metadata of an aggregate without data", err);
-        wp_strings_free(keys, key_count);
-    }
+    for (size_t i = 0; !rc && i < count; i++)
+        rc = wp_txn_drop_empty_of(txn, rule, aggregates[i], err);
     wp_strings_free(aggregates, count);
     return rc;
 }

@@ -13,5 +13,8 @@ int wp_txn_retain(struct wp_txn *txn, struct wp_retention *rule, struct wp_error
 /* The part of it that stands alone: metadata of aggregates that hold no report and no trace any more. The others:
  * expiry.h. */
 int wp_txn_drop_empty(struct wp_txn *txn, const struct wp_retention *rule, struct wp_error *err);
+/* The same of one aggregate (a bucket's whole name). */
+int wp_txn_drop_empty_of(
+    struct wp_txn *txn, const struct wp_retention *rule, const char *aggregate, struct wp_error *err);
 
 #endif
