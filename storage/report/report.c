@@ -51,6 +51,7 @@ void wp_report_destroy(struct wp_report *report)
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
         free(rows[i]);
     wp_intern_destroy(report->strings);
+    wp_report_destroy(report->detached);
     free(report);
 }
 
@@ -73,6 +74,8 @@ void wp_report_clear(struct wp_report *report)
         wp_intern_destroy(report->strings);
         report->strings = strings;
     }
+    if (report->detached)
+        wp_report_clear(report->detached);
     if (start(report))
         report->has_failed = true;
 }
@@ -209,9 +212,16 @@ void wp_report_detached(struct wp_report *report, uint64_t ns)
     report->detached_ns = wp_sum(report->detached_ns, ns);
 }
 
+struct wp_report *wp_report_detached_add(struct wp_report *report)
+{
+    if (!report->detached && !(report->detached = wp_report_create()))
+        report->has_failed = true;
+    return report->detached;
+}
+
 int wp_report_failed(const struct wp_report *report)
 {
-    return report->has_failed;
+    return report->has_failed || (report->detached && report->detached->has_failed);
 }
 
 size_t wp_report_bytes(const struct wp_report *r)
@@ -229,5 +239,5 @@ size_t wp_report_bytes(const struct wp_report *r)
         r->call_room * sizeof(*r->calls);
     for (size_t i = 0; i < sizeof(maps) / sizeof(*maps); i++)
         bytes += wp_intmap_bytes(maps[i]);
-    return bytes;
+    return bytes + (r->detached ? wp_report_bytes(r->detached) : 0);
 }

@@ -57,6 +57,9 @@ void wp_report_window(struct wp_report *report, uint64_t recorded_ns, uint64_t w
 void wp_report_uncertain(struct wp_report *report, uint64_t ns); /* of the total, touched by drops or repaired gaps */
 /* Work started by the paths and not waited for, counted apart from the total. */
 void wp_report_detached(struct wp_report *report, uint64_t ns);
+/* The report of that work, made at the first call and owned by this one; it counts none itself. NULL: out of memory,
+ * as wp_report_failed of this one says. */
+struct wp_report *wp_report_detached_add(struct wp_report *report);
 /* 1 once anything was lost, until wp_report_clear: no memory, or an id that is not of this report. Else 0. */
 int wp_report_failed(const struct wp_report *report);
 

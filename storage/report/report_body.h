@@ -46,6 +46,7 @@ struct wp_report {
     struct wp_intmap by_process, by_unexplained, by_host, by_event, by_limit, by_edge, by_transaction, by_slowest,
         by_site, by_line, by_call;
     uint64_t recorded_ns, window_ns, uncertain_ns, detached_ns;
+    struct wp_report *detached; /* owned; NULL: nothing was put into it yet */
     bool largest_is_fresh, has_failed;
 };
 

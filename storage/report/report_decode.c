@@ -245,7 +245,20 @@ static int take_lines(struct wp_report *report, const message_type *m, struct wp
     return 0;
 }
 
-int wp_report_decode(struct wp_report **out, const uint8_t *bytes, size_t size, struct wp_error *err)
+static int decode(struct wp_report **out, const uint8_t *bytes, size_t size, bool is_work, struct wp_error *err);
+
+/* The report of detached work; one in another is refused, so that this ends. */
+static int decode_work(struct wp_report *report, const message_type *m, bool is_work, struct wp_error *err)
+{
+    if (!m->detached_work.len)
+        return 0;
+    if (is_work)
+        return wp_error_set(err, -EBADMSG, "a report of detached work has another one in it");
+    int rc = decode(&report->detached, m->detached_work.data, m->detached_work.len, true, err);
+    return rc ? wp_error_wrap(err, rc, "detached work") : 0;
+}
+
+static int decode(struct wp_report **out, const uint8_t *bytes, size_t size, bool is_work, struct wp_error *err)
 {
     *out = NULL;
     ProtobufCMessage *message = wp_message_unpack(&wakepath__store__report__descriptor, bytes, size, "report", err);
@@ -273,6 +286,8 @@ int wp_report_decode(struct wp_report **out, const uint8_t *bytes, size_t size, 
         rc = take_lines(report, m, err);
     if (!rc)
         take_rows(report, m);
+    if (!rc)
+        rc = decode_work(report, m, is_work, err);
     if ((!rc || rc == -EBADMSG) && report && wp_report_failed(report)) /* what is missing for that is no damage */
         rc = wp_error_set(err, -ENOMEM, "out of memory for a report of %u stacks", report->node_count);
     protobuf_c_message_free_unpacked(message, NULL);
@@ -281,4 +296,9 @@ int wp_report_decode(struct wp_report **out, const uint8_t *bytes, size_t size, 
     else
         *out = report;
     return rc;
+}
+
+int wp_report_decode(struct wp_report **out, const uint8_t *bytes, size_t size, struct wp_error *err)
+{
+    return decode(out, bytes, size, false, err);
 }

@@ -3,6 +3,7 @@
 
 #include "proto/store.pb-c.h"
 #include "storage/report/report_order.h"
+#include "storage/report/report_read.h"
 #include "storage/report/report_series.h"
 #include "storage/value/columns.h"
 
@@ -312,7 +313,9 @@ static void put_calls(struct encoder *encoder)
     }
 }
 
-int wp_report_pack(const struct wp_report *report, struct wp_buffer *out, uint32_t *nodes, struct wp_error *err)
+/* `work`: the report of detached work, packed; empty when there is none. */
+static int pack_one(const struct wp_report *report, const struct wp_buffer *work, struct wp_buffer *out,
+    uint32_t *nodes, struct wp_error *err)
 {
     struct encoder encoder = {.report = report};
     wakepath__store__report__init(&encoder.message);
@@ -336,11 +339,24 @@ int wp_report_pack(const struct wp_report *report, struct wp_buffer *out, uint32
     encoder.message.window_ns = report->window_ns;
     encoder.message.uncertain_ns = report->uncertain_ns;
     encoder.message.detached_ns = report->detached_ns;
+    encoder.message.detached_work = (ProtobufCBinaryData){work->size, work->data};
     int rc = encoder.columns.has_failed
         ? wp_error_set(err, -ENOMEM, "out of memory for a report of %u stacks", report->node_count)
         : wp_message_pack(&encoder.message.base, out, err);
     wp_columns_fini(&encoder.columns);
     wp_report_order_fini(&encoder.order);
+    return rc;
+}
+
+int wp_report_pack(const struct wp_report *report, struct wp_buffer *out, uint32_t *nodes, struct wp_error *err)
+{
+    struct wp_buffer work = {0};
+    const struct wp_buffer none = {0};
+    uint32_t work_nodes;
+    int rc = wp_report_detached_work(report) ? pack_one(report->detached, &none, &work, &work_nodes, err) : 0;
+    if (!rc)
+        rc = pack_one(report, &work, out, nodes, err);
+    wp_buffer_fini(&work);
     return rc;
 }
 

@@ -140,7 +140,7 @@ static void merge_lines(struct merge *merge, uint32_t sites, uint32_t lines, uin
     }
 }
 
-int wp_report_merge(struct wp_report *into, const struct wp_report *from, struct wp_error *err)
+static int merge_one(struct wp_report *into, const struct wp_report *from, struct wp_error *err)
 {
     struct merge merge = {.into = into, .from = from};
     uint32_t cells = from->cell_count, samples = from->sample_count;
@@ -168,4 +168,14 @@ int wp_report_merge(struct wp_report *into, const struct wp_report *from, struct
     free(merge.cells);
     free(merge.sites);
     return rc ? wp_error_set(err, rc, "out of memory for merging a report of %u stacks", from->node_count) : 0;
+}
+
+int wp_report_merge(struct wp_report *into, const struct wp_report *from, struct wp_error *err)
+{
+    int rc = merge_one(into, from, err);
+    if (rc || !from->detached)
+        return rc;
+    if (!wp_report_detached_add(into))
+        return wp_error_set(err, -ENOMEM, "out of memory for merging a report of detached work");
+    return merge_one(into->detached, from->detached, err);
 }

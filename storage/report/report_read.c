@@ -41,6 +41,11 @@ uint64_t wp_report_detached_ns(const struct wp_report *report)
     return report->detached_ns;
 }
 
+const struct wp_report *wp_report_detached_work(const struct wp_report *report)
+{
+    return report->detached && report->detached->cell_count ? report->detached : NULL;
+}
+
 double wp_report_coverage(const struct wp_report *report)
 {
     if (!report->window_ns || report->recorded_ns >= report->window_ns)

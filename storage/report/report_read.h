@@ -14,6 +14,8 @@ uint64_t wp_report_category(const struct wp_report *report, enum wp_category cat
 uint64_t wp_report_uncertain_ns(const struct wp_report *report);
 /* What wp_report_detached added, no part of the total. */
 uint64_t wp_report_detached_ns(const struct wp_report *report);
+/* The work itself; NULL: there is none, or it was only counted. */
+const struct wp_report *wp_report_detached_work(const struct wp_report *report);
 double wp_report_coverage(const struct wp_report *report); /* 0..1; 1 for an empty report */
 /* Ends with NUL; "" for an id out of range. Valid until the report gets another string. */
 const char *wp_report_text(const struct wp_report *report, uint32_t string);

@@ -126,7 +126,7 @@ static void put_host(struct wp_json *json, const char *host)
     wp_json_end(json);
 }
 
-static void put_facts(struct wp_json *json, const struct wp_report *report)
+static void put_processes(struct wp_json *json, const struct wp_report *report)
 {
     uint32_t count;
     wp_json_array(json, "processes");
@@ -142,6 +142,11 @@ static void put_facts(struct wp_json *json, const struct wp_report *report)
         wp_json_end(json);
     }
     wp_json_end(json);
+}
+
+static void put_spans(struct wp_json *json, const struct wp_report *report)
+{
+    uint32_t count;
     wp_json_array(json, "spans");
     const struct wp_span *spans = wp_report_spans(report, &count);
     for (uint32_t i = 0; i < count; i++) {
@@ -151,6 +156,11 @@ static void put_facts(struct wp_json *json, const struct wp_report *report)
         wp_json_end(json);
     }
     wp_json_end(json);
+}
+
+static void put_hosts(struct wp_json *json, const struct wp_report *report)
+{
+    uint32_t count;
     wp_json_array(json, "hosts");
     const uint32_t *hosts = wp_report_hosts(report, &count);
     for (uint32_t i = 0; i < count; i++)
@@ -183,6 +193,11 @@ static void put_lines(struct wp_json *json, const struct wp_report *report)
         wp_json_end(json);
     }
     wp_json_end(json);
+}
+
+static void put_calls(struct wp_json *json, const struct wp_report *report)
+{
+    uint32_t count;
     wp_json_array(json, "calls");
     const struct wp_report_call *calls = wp_report_calls(report, &count);
     for (uint32_t i = 0; i < count; i++) {
@@ -213,6 +228,11 @@ static void put_transactions(struct wp_json *json, const struct wp_report *repor
         wp_json_end(json);
     }
     wp_json_end(json);
+}
+
+static void put_slowest(struct wp_json *json, const struct wp_report *report)
+{
+    uint32_t count;
     wp_json_array(json, "slowest_transactions");
     const struct wp_slowest *slowest = wp_report_slowest(report, &count);
     for (uint32_t i = 0; i < count; i++) {
@@ -225,7 +245,7 @@ static void put_transactions(struct wp_json *json, const struct wp_report *repor
     wp_json_end(json);
 }
 
-static void put_counts(struct wp_json *json, const struct wp_report *report)
+static void put_events(struct wp_json *json, const struct wp_report *report)
 {
     uint32_t count;
     wp_json_array(json, "events");
@@ -238,6 +258,11 @@ static void put_counts(struct wp_json *json, const struct wp_report *report)
         wp_json_end(json);
     }
     wp_json_end(json);
+}
+
+static void put_limits(struct wp_json *json, const struct wp_report *report)
+{
+    uint32_t count;
     wp_json_array(json, "limits");
     const struct wp_limit_count *limits = wp_report_limits(report, &count);
     for (uint32_t i = 0; i < count; i++) {
@@ -248,6 +273,11 @@ static void put_counts(struct wp_json *json, const struct wp_report *report)
         wp_json_end(json);
     }
     wp_json_end(json);
+}
+
+static void put_edges(struct wp_json *json, const struct wp_report *report)
+{
+    uint32_t count;
     wp_json_array(json, "edges");
     const struct wp_report_edge *edges = wp_report_edges(report, &count);
     for (uint32_t i = 0; i < count; i++) {
@@ -262,11 +292,29 @@ static void put_counts(struct wp_json *json, const struct wp_report *report)
         wp_json_end(json);
     }
     wp_json_end(json);
+}
+
+static void put_counts(struct wp_json *json, const struct wp_report *report)
+{
+    put_events(json, report);
+    put_limits(json, report);
+    put_edges(json, report);
     put_transactions(json, report);
+    put_slowest(json, report);
     put_lines(json, report);
+    put_calls(json, report);
     wp_json_exact(json, "coverage", wp_report_coverage(report));
     wp_json_number(json, "uncertain_ns", wp_report_uncertain_ns(report));
     wp_json_number(json, "detached_ns", wp_report_detached_ns(report));
+}
+
+/* Work that was started and not waited for: who started it stands outermost on its stacks. */
+static int put_detached(struct wp_json *json, const struct wp_report *work)
+{
+    wp_json_object(json, "detached_work");
+    int rc = put_times(json, work);
+    wp_json_end(json);
+    return rc;
 }
 
 int wp_report_json(struct wp_json *json, const struct wp_buffer *raw, struct wp_error *err)
@@ -279,9 +327,14 @@ int wp_report_json(struct wp_json *json, const struct wp_buffer *raw, struct wp_
     wp_head_of_report(&head, report);
     wp_head_json(json, "head", &head, false);
     put_counts(json, report);
-    put_facts(json, report);
-    rc = put_times(json, report) ? wp_error_set(err, -ENOMEM, "out of memory for JSON") : 0;
+    put_processes(json, report);
+    put_spans(json, report);
+    put_hosts(json, report);
+    rc = put_times(json, report);
     put_unexplained(json, report);
+    if (!rc && wp_report_detached_work(report))
+        rc = put_detached(json, wp_report_detached_work(report));
+    rc = rc ? wp_error_set(err, rc, "out of memory for JSON") : 0;
     wp_report_destroy(report);
     return rc;
 }

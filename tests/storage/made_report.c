@@ -145,9 +145,13 @@ void made_add(struct wp_report *report, const struct made_fact *fact)
         break;
     }
     case MADE_DETACHED:
-    case MADE_KINDS:
+    case MADE_KINDS: {
+        struct wp_report *work = wp_report_detached_add(report);
+        uint32_t frame = wp_report_frame(work, WP_STYLE_PROCESS, made_name((unsigned)(fact->c % 5)), "");
         wp_report_detached(report, fact->a);
+        wp_report_add(work, wp_report_child(work, 0, frame), fact->d % WP_CATEGORIES, fact->a, 1);
         break;
+    }
     }
 }
 

@@ -355,7 +355,13 @@ class Reader:
                            zip(body["limit_name"], body["limit_count"], body["limit_ns"], strict=True)],
                 "edges": edges, "transactions": transactions, "slowest_transactions": slowest,
                 "coverage": 1.0 if covered else body["recorded_ns"] / body["window_ns"],
-                "uncertain_ns": body["uncertain_ns"], "detached_ns": body["detached_ns"]}
+                "uncertain_ns": body["uncertain_ns"], "detached_ns": body["detached_ns"], **self.work(body)}
+
+    def work(self, body):
+        """Work that nobody waited for is a report in the report."""
+        inner = message(self.messages, "Report", body["detached_work"])
+        assert not inner["detached_work"]
+        return {"detached_work": {"times": self.report(inner)["times"]}} if inner["cell_ns"] else {}
 
     def exemplars(self, body):
         """The windows by their rule: the three slowest of each service and of the waits, one by lot of each octave of a service,

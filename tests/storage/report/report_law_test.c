@@ -282,6 +282,7 @@ static void decoded_holds_what_was_added(void **state)
         assert_int_equal(wp_report_decode(&decoded, bytes.data, bytes.size, NULL), 0);
         assert_same(report, decoded);
         assert_int_equal(wp_report_total(decoded), model.total);
+        assert_int_equal(wp_report_total(wp_report_detached_work(decoded)), wp_report_detached_ns(decoded));
         for (int i = 0; i < WP_CATEGORIES; i++)
             assert_int_equal(wp_report_category(decoded, (enum wp_category)i), model.categories[i]);
         uint32_t cells, seen = 0;

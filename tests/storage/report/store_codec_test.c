@@ -331,6 +331,17 @@ static void bad_call_inlined(report_message *m)
 {
     m->call_inlined.data[0] = 2;
 }
+static void bad_work(report_message *m)
+{
+    m->detached_work.data[0] = 0xff;
+}
+/* Work in a report of work, by field numbers: 33 (a figure) in 110 in 110. */
+static void bad_work_in_work(report_message *m)
+{
+    static const uint8_t bytes[] = {0xf2, 0x06, 0x03, 0x88, 0x02, 0x01};
+    assert_true(m->detached_work.len >= sizeof(bytes));
+    memcpy(m->detached_work.data, bytes, m->detached_work.len = sizeof(bytes));
+}
 static void bad_slowest(report_message *m)
 {
     m->slowest_service[0] = UINT32_MAX;
@@ -425,8 +436,9 @@ static void each_rule_refuses(void **state)
         {bad_cell, "time on node"}, {bad_cell_twice, "twice"}, {bad_length, "columns"},
         {bad_process, "host of a process"}, {bad_reason, "reason"}, {bad_wait, "unexplained wait"}, {bad_host, "host"},
         {bad_kind, "event kind"}, {bad_limit, "limit"}, {bad_edge, "edge"}, {bad_part, "part of a"},
-        {bad_service, "service"}, {bad_slowest, "service"}, {bad_place, "file of a place"}, {bad_place_twice, "place"},
-        {bad_line, "line 0"}, {bad_line_far, "line 0"}, {bad_line_much, "line 0"}, {bad_line_self, "line 0"},
+        {bad_work, "detached work"}, {bad_work_in_work, "another one in it"}, {bad_service, "service"},
+        {bad_slowest, "service"}, {bad_place, "file of a place"}, {bad_place_twice, "place"}, {bad_line, "line 0"},
+        {bad_line_far, "line 0"}, {bad_line_much, "line 0"}, {bad_line_self, "line 0"},
         {bad_line_category, "category of a line"}, {bad_line_twice, "twice"}, {bad_call, "called"},
         {bad_call_far, "call 0"}, {bad_call_much, "call 0"}, {bad_call_style, "style of what"},
         {bad_call_inlined, "inlined"}, {bad_span, "span"}, {bad_span_touch, "span"}, {bad_span_end, "span"},
