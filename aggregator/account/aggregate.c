@@ -248,7 +248,7 @@ static void count_detached(struct wp_aggregate *aggregate, uint64_t until_ns, bo
     uint64_t to_ns = is_final ? until_ns : wp_detached_until(until_ns, aggregate->history_ns);
     if (to_ns <= aggregate->detached_ns)
         return;
-    uint64_t ns = wp_detached_between(aggregate, aggregate->detached_ns, to_ns, oldest_ns);
+    uint64_t ns = wp_detached_count(aggregate, aggregate->detached_ns, to_ns, oldest_ns);
     struct wp_mates mates = mates_of(aggregate);
     aggregate->delta.has_news |= wp_mates_tell(&mates, aggregate->detached_ns, to_ns, is_final);
     aggregate->detached_ns = to_ns;

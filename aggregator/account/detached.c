@@ -2,9 +2,11 @@
 #include "aggregator/account/detached.h"
 
 #include "aggregator/account/aggregate_body.h"
+#include "aggregator/net/messages.h"
 #include "aggregator/timeline/slices.h"
 #include "aggregator/timeline/taken.h"
 #include "aggregator/timeline/timeline.h"
+#include "storage/report/report_series.h"
 
 static bool is_of_interest(const struct wp_aggregate *aggregate, uint32_t identity)
 {
@@ -57,36 +59,130 @@ static const struct wp_slice *beginning(const struct wp_thread *thread, uint64_t
     return found;
 }
 
-/* Was this work set going by a base thread, as it was then, of which all that it waited for until `until_ns` has been
- * asked? */
-static bool is_started(const struct wp_aggregate *aggregate, const struct wp_slice *first, uint64_t until_ns)
+/* Who set work going, when, and how. */
+struct start {
+    uint32_t thread; /* 0: nobody of this host, or not known */
+    uint64_t at_ns;
+    const char *how;
+};
+
+/* A slice of a thread. */
+struct place {
+    uint32_t thread;
+    uint64_t ordinal;
+    const struct wp_slice *slice;
+};
+
+static struct start start_of(const struct wp_aggregate *aggregate, const struct wp_slice *first)
 {
-    uint32_t waker = first->cause == WP_CAUSE_TASK || first->flags & WP_SLICE_BORN ? first->waker : 0, row = 0;
-    const struct wp_thread *thread = &aggregate->timeline->threads[waker];
-    if (!waker || !first->wake_ns)
-        return false;
-    while (row < aggregate->base_count && aggregate->base[row].thread != waker)
+    struct wp_send send;
+    if (!first->wake_ns)
+        return (struct start){0};
+    if (first->flags & WP_SLICE_BORN)
+        return (struct start){first->waker, first->wake_ns, "starts:new thread"};
+    if (first->cause == WP_CAUSE_TASK) /* cause_d: it wrote to a unix stream */
+        return (struct start){first->waker, first->wake_ns, first->cause_d ? "starts:message" : "starts:waking"};
+    if (first->cause != WP_CAUSE_MESSAGE ||
+        wp_messages_match(&aggregate->timeline->messages, first->cause_d, first->cause_a, first->wake_ns, &send) !=
+            WP_MATCH_FOUND)
+        return (struct start){0};
+    return (struct start){send.thread, send.time_ns, "starts:message"};
+}
+
+/* The identity that a base thread had as it set that going, if all that it waited for until `until_ns` has been asked;
+ * 0: it was none, or has not. */
+static uint32_t starter(const struct wp_aggregate *aggregate, const struct start *start, uint64_t until_ns)
+{
+    uint32_t row = 0;
+    if (!start->thread)
+        return 0;
+    const struct wp_thread *thread = &aggregate->timeline->threads[start->thread];
+    while (row < aggregate->base_count && aggregate->base[row].thread != start->thread)
         row++;
     if (row == aggregate->base_count ||
         (!wp_thread_is_dead(thread, aggregate->resolving_ns) && aggregate->base[row].until_ns < until_ns))
-        return false;
-    uint64_t ordinal = wp_thread_find(thread, first->wake_ns);
-    uint32_t identity = ordinal == thread->slice_end ? thread->identity : wp_thread_slice(thread, ordinal)->identity;
-    return is_of_interest(aggregate, identity);
-}
-
-static uint64_t of_slice(
-    const struct wp_aggregate *aggregate, const struct wp_slice *slice, const struct wp_slice *first)
-{
-    if (!first || !can_be_detached(aggregate, slice) || !is_started(aggregate, first, slice->end_ns))
         return 0;
-    uint64_t start_ns = slice == first ? slice->wake_ns : slice->out_ns;
-    return slice->end_ns > start_ns ? slice->end_ns - start_ns : 0;
+    uint64_t ordinal = wp_thread_find(thread, start->at_ns);
+    uint32_t identity = ordinal == thread->slice_end ? thread->identity : wp_thread_slice(thread, ordinal)->identity;
+    return is_of_interest(aggregate, identity) ? identity : 0;
 }
 
-static uint64_t of_thread(const struct wp_aggregate *aggregate, const struct wp_thread *thread, uint64_t from_ns,
-    uint64_t to_ns, uint64_t oldest_ns)
+/* Where pieces of work go. */
+struct work {
+    struct wp_aggregate *aggregate;
+    struct wp_report *report;
+    uint32_t below; /* node of the report: who started it, and how */
+};
+
+/* A node of the aggregate's tree in the report of work, upon `below`. */
+static uint32_t work_node(const struct work *work, uint32_t node)
 {
+    if (!node || node == UINT32_MAX)
+        return work->below;
+    const struct wp_pathtree *tree = &work->aggregate->tree;
+    const struct wp_node *from = &tree->nodes[node];
+    const struct wp_path_frame *info = &tree->frames[from->frame];
+    return wp_report_child(work->report, work_node(work, from->parent),
+        wp_report_frame(work->report, info->style, wp_intern_text(tree->strings, info->name),
+            wp_intern_text(tree->strings, info->object)));
+}
+
+static void count_process(struct work *work, const struct wp_piece *piece)
+{
+    const struct wp_aggregate *aggregate = work->aggregate;
+    const struct wp_thread *thread = &aggregate->timeline->threads[piece->thread];
+    const struct wp_timeline *timeline = aggregate->timeline;
+    const struct wp_process *process = &timeline->processes[timeline->identities[thread->identity].process];
+    uint64_t ns = piece->end_ns - piece->start_ns;
+    const char *comm =
+        process->is_grouped ? WP_REPORT_OTHERS : wp_dictionary_string(timeline->dictionary, process->comm);
+    uint32_t row = wp_report_process(work->report, aggregate->hostname, comm, process->is_grouped ? 0 : process->pid,
+        process->is_grouped || !process->start_ns ? 0 : process->start_ns + (uint64_t)aggregate->real_offset_ns);
+    wp_report_process_add(work->report, row, ns, piece->is_run ? ns : 0);
+}
+
+static void add_piece(void *context, const struct wp_piece *piece)
+{
+    struct work *work = context;
+    uint64_t offset_ns = (uint64_t)work->aggregate->real_offset_ns;
+    wp_report_add_at(work->report, work_node(work, piece->node), piece->category, piece->start_ns + offset_ns,
+        piece->end_ns + offset_ns);
+    count_process(work, piece);
+}
+
+/* The pieces of [start_ns, the slice's end). */
+static void add_work(
+    struct wp_aggregate *aggregate, const struct place *at, uint64_t start_ns, uint32_t identity, const char *how)
+{
+    struct work work = {.aggregate = aggregate, .report = wp_report_detached_add(aggregate->delta.report)};
+    const struct wp_sink sink = {.piece = add_piece, .context = &work};
+    if (!work.report)
+        return;
+    uint32_t link = wp_pathtree_frame(&aggregate->tree, WP_STYLE_WAIT, how, "");
+    work.below = work_node(
+        &work, wp_pathtree_child(&aggregate->tree, wp_explain_home_node(aggregate->explainer, identity), link));
+    wp_explain_slice(aggregate->explainer,
+        &(struct wp_interval){aggregate->home, at->thread, start_ns, at->slice->end_ns}, at->ordinal, &sink);
+}
+
+static uint64_t of_slice(struct wp_aggregate *aggregate, const struct place *at, const struct wp_slice *first)
+{
+    if (!first || !can_be_detached(aggregate, at->slice))
+        return 0;
+    struct start start = start_of(aggregate, first);
+    uint32_t identity = starter(aggregate, &start, at->slice->end_ns);
+    uint64_t start_ns = at->slice == first ? at->slice->wake_ns : at->slice->out_ns;
+    if (!identity || at->slice->end_ns <= start_ns)
+        return 0;
+    uint64_t ns = at->slice->end_ns - start_ns;
+    add_work(aggregate, at, start_ns, identity, start.how);
+    return ns;
+}
+
+static uint64_t of_thread(
+    struct wp_aggregate *aggregate, uint32_t index, uint64_t from_ns, uint64_t to_ns, uint64_t oldest_ns)
+{
+    const struct wp_thread *thread = &aggregate->timeline->threads[index];
     uint64_t sum = 0, ordinal = wp_thread_find(thread, from_ns);
     if (ordinal == thread->slice_end)
         ordinal = thread->first_slice;
@@ -96,21 +192,22 @@ static uint64_t of_thread(const struct wp_aggregate *aggregate, const struct wp_
         if (!slice->end_ns || slice->end_ns > to_ns)
             break;
         if (slice->end_ns > from_ns)
-            sum += of_slice(aggregate, slice, first);
+            sum += of_slice(aggregate, &(struct place){index, ordinal, slice}, first);
         if (++ordinal < thread->slice_end)
             first = beginning_after(thread, ordinal, first, oldest_ns);
     }
     return sum;
 }
 
-uint64_t wp_detached_between(const struct wp_aggregate *aggregate, uint64_t from_ns, uint64_t to_ns, uint64_t oldest_ns)
+uint64_t wp_detached_count(struct wp_aggregate *aggregate, uint64_t from_ns, uint64_t to_ns, uint64_t oldest_ns)
 {
     const struct wp_timeline *timeline = aggregate->timeline;
-    uint64_t sum = 0;
+    uint64_t sum = 0, visits = aggregate->fleet->visits;
     for (uint32_t i = 0; i < timeline->live_count && aggregate->base_count; i++) {
         const struct wp_thread *thread = &timeline->threads[timeline->live[i]];
         if (thread->slices && thread->slice_end > thread->first_slice)
-            sum += of_thread(aggregate, thread, from_ns, to_ns, oldest_ns);
+            sum += of_thread(aggregate, timeline->live[i], from_ns, to_ns, oldest_ns);
     }
+    aggregate->fleet->visits = visits; /* it is not done in parts, and takes nothing from what is */
     return sum;
 }

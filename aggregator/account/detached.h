@@ -3,9 +3,9 @@
 #define WP_AGGREGATOR_ACCOUNT_DETACHED_H
 /*
  * Work that the process of interest set going and that nobody waited for: runs of other threads of its host that a base
- * thread woke or created, on to where that thread next waits for somebody, as far as no control path holds them. Beside
- * the total ("A Recursive Systemic Profiler" leaves it out; a caller that never joins its worker pays for it all the
- * same).
+ * thread woke, created or sent a message to, on to where that thread next waits for somebody, as far as no control path
+ * holds them. Beside the total ("A Recursive Systemic Profiler" leaves it out; a caller that never joins its worker
+ * pays for it all the same).
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -22,10 +22,11 @@ static inline uint64_t wp_detached_until(uint64_t until_ns, uint64_t history_ns)
 }
 
 /*
- * Nanoseconds of such work in slices that ended in (from_ns, to_ns]. What was set going by a thread that has slept ever
- * since is left out, it may still turn out to wait for it; so is what was set going before `oldest_ns`.
+ * Counts such work in slices that ended in (from_ns, to_ns], and puts its pieces into the report's report of it, on who
+ * started it and how ("starts:waking", "starts:new thread", "starts:message"). What was set going by a thread that has
+ * slept ever since is left out, it may still turn out to wait for it; so is what was set going before `oldest_ns`, and
+ * by a message from another host. Nanoseconds. Called between explanations.
  */
-uint64_t wp_detached_between(
-    const struct wp_aggregate *aggregate, uint64_t from_ns, uint64_t to_ns, uint64_t oldest_ns);
+uint64_t wp_detached_count(struct wp_aggregate *aggregate, uint64_t from_ns, uint64_t to_ns, uint64_t oldest_ns);
 
 #endif

@@ -120,6 +120,33 @@ static void describe_limits(const struct wp_report *report, struct wp_buffer *ou
                 (unsigned long long)limits[i].count, (double)limits[i].ns / 1000);
 }
 
+/* "detached N", and its pieces: "detached STACK CATEGORY US". */
+static void describe_detached(const struct wp_report *report, struct wp_buffer *out)
+{
+    uint32_t count = 0, used = 0;
+    const struct wp_report *work = wp_report_detached_work(report);
+    const struct wp_cell *cells = work ? wp_report_cells(work, &count) : NULL;
+    char **lines = calloc(count + 1, sizeof(*lines));
+    if (wp_report_detached_ns(report))
+        wp_buffer_printf(out, "detached %g\n", (double)wp_report_detached_ns(report) / 1000);
+    for (uint32_t i = 0; i < count; i++) {
+        struct wp_buffer line = {0};
+        wp_buffer_puts(&line, "detached ");
+        put_stack(work, cells[i].node, &line);
+        wp_buffer_printf(&line, " %s ", wp_category_key((enum wp_category)cells[i].category));
+        put_us(&line, cells[i].ns, true);
+        lines[used++] = (char *)line.data;
+    }
+    qsort(lines, used, sizeof(*lines), compare_lines);
+    for (uint32_t i = 0; i < used; i++) {
+        wp_buffer_printf(out, "%s\n", lines[i]);
+        free(lines[i]);
+    }
+    free(lines);
+    if (work && wp_report_total(work) != wp_report_detached_ns(report))
+        wp_buffer_printf(out, "DETACHED WORK SUMS TO %g\n", (double)wp_report_total(work) / 1000);
+}
+
 /* "total N", "wall N", "uncertain N" and "detached N" when there is some, then "STACK CATEGORY US" sorted, then the
  * edges and the transactions; times in microseconds. */
 static char *describe(const struct wp_report *report, bool is_exact)
@@ -146,8 +173,7 @@ static char *describe(const struct wp_report *report, bool is_exact)
         wp_buffer_printf(&out, "CATEGORIES SUM TO %g\n", (double)sum / 1000);
     if (wp_report_uncertain_ns(report))
         wp_buffer_printf(&out, "uncertain %g\n", (double)wp_report_uncertain_ns(report) / 1000);
-    if (wp_report_detached_ns(report))
-        wp_buffer_printf(&out, "detached %g\n", (double)wp_report_detached_ns(report) / 1000);
+    describe_detached(report, &out);
     describe_limits(report, &out);
     for (uint32_t i = 0; i < used; i++) {
         wp_buffer_printf(&out, "%s\n", lines[i]);

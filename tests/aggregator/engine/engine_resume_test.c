@@ -304,6 +304,8 @@ static void same_detached(const struct wp_buffer *whole, const struct wp_buffer 
     assert_int_equal(wp_report_decode(&a, whole->data, whole->size, NULL), 0);
     assert_int_equal(wp_report_decode(&b, killed->data, killed->size, NULL), 0);
     assert_int_equal(wp_report_detached_ns(a), wp_report_detached_ns(b));
+    if (wp_report_detached_ns(a)) /* its pieces as well */
+        assert_int_equal(wp_report_total(wp_report_detached_work(a)), wp_report_total(wp_report_detached_work(b)));
     wp_report_destroy(a);
     wp_report_destroy(b);
 }
