@@ -25,6 +25,10 @@
 #define EXEMPLARS                                                                                                      \
     8u /* sessions that keep one for an aggregate; only one is stored in the end, and each takes megabytes */
 
+/* Slices of an epoch: a window that many wait with is one explanation for all of them, unless its pieces are kept.
+ * Beyond this those that are still kept in the end are explained again. */
+#define WINDOW_VISITS 100000u
+
 static void take_crossed(void *context, const struct wp_crossed *crossed)
 {
     struct wp_aggregate *aggregate = context;
@@ -70,19 +74,20 @@ static void tell_activity(struct wp_aggregate *aggregate)
     aggregate->active_from_ns = aggregate->active_to_ns = 0;
 }
 
-/* [from, to) of the thread, which lies in that slice. */
-static void account(struct wp_aggregate *aggregate, uint32_t thread, uint64_t slice, uint64_t from, uint64_t to)
+/* The interval lies in that slice; of its pieces each is kept, for a window. */
+static void account(struct wp_aggregate *aggregate, const struct wp_interval *interval, uint64_t slice, bool is_window)
 {
+    uint64_t from = interval->start_ns, to = interval->end_ns, visits = aggregate->fleet->visits;
     if (from >= to)
         return;
-    aggregate->path_host = aggregate->home;
-    aggregate->path_thread = thread;
+    aggregate->path_host = interval->host;
+    aggregate->path_thread = interval->thread;
     if (keeps_exemplar(aggregate))
         wp_exemplar_begin(&aggregate->exemplar, from, aggregate->real_offset_ns);
-    wp_request_pieces_open(&aggregate->requests, from, to);
-    wp_explain_slice(
-        aggregate->explainer, &(struct wp_interval){aggregate->home, thread, from, to}, slice, &aggregate->counted);
+    wp_request_pieces_open(&aggregate->requests, from, to, is_window);
+    wp_explain_slice(aggregate->explainer, interval, slice, &aggregate->counted);
     wp_request_pieces_close(&aggregate->requests);
+    aggregate->walk.window_visits += is_window ? aggregate->fleet->visits - visits : 0;
     if (from != aggregate->active_to_ns) {
         tell_activity(aggregate);
         aggregate->active_from_ns = from;
@@ -196,9 +201,9 @@ static void account_part(struct wp_aggregate *aggregate, uint32_t thread, uint64
         struct wp_mates mates = mates_of(aggregate);
         aggregate->delta.has_news |= wp_mates_tell_idle(&mates, part->slice->identity, part->idle_ns);
     }
-    if (part->is_known && part->from_ns == part->slice->out_ns)
-        wp_exemplar_sample_wait(aggregate, thread, part->slice);
-    account(aggregate, thread, ordinal, part->from_ns, part->to_ns);
+    bool is_window = part->is_known && part->from_ns == part->slice->out_ns &&
+        wp_exemplar_sample_wait(aggregate, thread, part->slice) && aggregate->walk.window_visits < WINDOW_VISITS;
+    account(aggregate, &(struct wp_interval){aggregate->home, thread, part->from_ns, part->to_ns}, ordinal, is_window);
 }
 
 /* Goes through what is left of the thread's time as far as it goes, or as the part allows that is explained now

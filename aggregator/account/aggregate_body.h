@@ -94,11 +94,12 @@ struct wp_aggregate {
             WP_WALK_WINDOWS,
             WP_WALK_STEPS
         } step;
-        uint32_t at, end; /* of the base threads */
-        bool goes_on;     /* the thread at `at` has been accounted for up to until_ns, before the slice ... */
-        uint64_t ordinal; /* ... with this number */
-        uint32_t replies; /* so many of those that are remembered have been looked at */
-        bool has_asked;   /* what others asked for is among what waits */
+        uint32_t at, end;       /* of the base threads */
+        bool goes_on;           /* the thread at `at` has been accounted for up to until_ns, before the slice ... */
+        uint64_t ordinal;       /* ... with this number */
+        uint32_t replies;       /* so many of those that are remembered have been looked at */
+        uint64_t window_visits; /* slices that were looked at for windows */
+        bool has_asked;         /* what others asked for is among what waits */
     } walk;
     struct {                      /* other paths that are being followed */
         struct wp_intervals rows; /* of this round; owned */

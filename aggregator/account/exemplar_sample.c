@@ -2,6 +2,7 @@
 #include "aggregator/account/exemplar_sample.h"
 
 #include "aggregator/account/aggregate_body.h"
+#include "aggregator/account/explained.h"
 #include "aggregator/account/piece_list.h"
 #include "common/array.h"
 #include "common/clock.h"
@@ -41,7 +42,7 @@ static struct wp_exemplars *set_at(struct wp_exemplar_sample *sampled, uint64_t 
     return &sampled->boxes[sampled->box_count++].set;
 }
 
-static void offer(
+static bool offer(
     struct wp_aggregate *aggregate, const char *service, uint32_t thread, uint64_t start_ns, uint64_t end_ns)
 {
     struct wp_exemplar_sample *sampled = &aggregate->sampled;
@@ -53,21 +54,21 @@ static void offer(
         .thread = thread,
         .is_new = true};
     struct wp_exemplars *set = set_at(sampled, window.start_ns);
-    if (set && wp_exemplars_want(set, &window) && !wp_exemplars_add(set, &window))
-        sampled->has_news = true;
+    bool is_kept = set && wp_exemplars_want(set, &window) && !wp_exemplars_add(set, &window);
+    sampled->has_news |= is_kept;
+    return is_kept;
 }
 
-void wp_exemplar_sample_request(struct wp_aggregate *aggregate, const char *service, const struct wp_reply *reply)
+bool wp_exemplar_sample_request(struct wp_aggregate *aggregate, const char *service, const struct wp_reply *reply)
 {
-    offer(aggregate, service, reply->thread, reply->arrived_ns, reply->time_ns);
+    return offer(aggregate, service, reply->thread, reply->arrived_ns, reply->time_ns);
 }
 
-void wp_exemplar_sample_wait(struct wp_aggregate *aggregate, uint32_t thread, const struct wp_slice *slice)
+bool wp_exemplar_sample_wait(struct wp_aggregate *aggregate, uint32_t thread, const struct wp_slice *slice)
 {
     uint64_t ns = slice->in_ns - slice->out_ns;
-    if (slice->in_ns > slice->out_ns && ns >= WAIT_LEAST_NS && ns <= aggregate->reach_ns &&
-        !(slice->flags & WP_SLICE_PREEMPTED))
-        offer(aggregate, "", thread, slice->out_ns, slice->in_ns);
+    return slice->in_ns > slice->out_ns && ns >= WAIT_LEAST_NS && ns <= aggregate->reach_ns &&
+        !(slice->flags & WP_SLICE_PREEMPTED) && offer(aggregate, "", thread, slice->out_ns, slice->in_ns);
 }
 
 /* --- what a window consisted of --- */
@@ -158,8 +159,8 @@ static void look_at_window(struct wp_aggregate *aggregate, struct wp_exemplar_wi
     struct wp_sink sink = wp_piece_list_sink(&list);
     uint64_t start_ns = start_of(aggregate, window);
     window->is_new = false;
-    wp_explain(aggregate->explainer,
-        &(struct wp_interval){aggregate->home, window->thread, start_ns, start_ns + window->length_ns}, &sink);
+    struct wp_interval interval = {aggregate->home, window->thread, start_ns, start_ns + window->length_ns};
+    wp_explained_tell(aggregate, &(struct wp_explained){.interval = &interval, .window_ns = UINT64_MAX}, &sink);
     show_within(aggregate, &(struct view){.window = window, .list = &list, .row_limit = WINDOW_ROWS}, &window->trace);
     wp_piece_list_fini(&list);
 }

@@ -15,11 +15,12 @@ struct wp_slice;
 
 /* Frees all windows, written or not, as wp_exemplar_sample_clear() does; zeroed is allowed. */
 void wp_exemplar_sample_fini(struct wp_exemplar_sample *sampled);
-/* A request that came to `service`; its reply leaves now. */
-void wp_exemplar_sample_request(struct wp_aggregate *aggregate, const char *service, const struct wp_reply *reply);
+/* A request that came to `service`; its reply leaves now. True, here and below: it is kept, and will be looked at. */
+bool wp_exemplar_sample_request(struct wp_aggregate *aggregate, const char *service, const struct wp_reply *reply);
 /* A thread of interest slept until that slice began. */
-void wp_exemplar_sample_wait(struct wp_aggregate *aggregate, uint32_t thread, const struct wp_slice *slice);
-/* The epoch is resolved: what was offered and is to be kept is looked up now. False: a part of it, as much as
+bool wp_exemplar_sample_wait(struct wp_aggregate *aggregate, uint32_t thread, const struct wp_slice *slice);
+/* The epoch is resolved: what was offered and is to be kept is read from the pieces that were kept of it
+ * (request_pieces.h), or explained where it is not whole there. False: a part of it, as much as
  * wp_fleet_pauses() allows. */
 bool wp_exemplar_sample_look(struct wp_aggregate *aggregate);
 /* All of it is in the store: only names and times are remembered, and those of late timeboxes alone. */

@@ -5,11 +5,11 @@
 
 #include <stdlib.h>
 
-#define PIECES_LIMIT ((size_t)1 << 20) /* 24 MB */
+#define PIECES_LIMIT ((size_t)1 << 20) /* 32 MB */
 
 void wp_request_pieces_clear(struct wp_request_pieces *p)
 {
-    p->request_count = p->part_count = 0;
+    p->request_count = p->part_count = p->apart_first = 0;
     p->piece_count = 0;
     p->ahead = 0;
     p->is_open = p->is_full = false;
@@ -50,14 +50,32 @@ static bool is_wanted(struct wp_request_pieces *p, uint64_t from_ns, uint64_t to
 
 /* --- what is explained --- */
 
-void wp_request_pieces_open(struct wp_request_pieces *p, uint64_t from_ns, uint64_t to_ns)
+static void open_part(struct wp_request_pieces *p, const struct wp_request_part *part)
 {
-    if (p->is_full || !is_wanted(p, from_ns, to_ns))
-        return;
     p->is_full = WP_ARRAY_FIT(p->parts, p->part_room, p->part_count + 1);
     p->is_open = !p->is_full;
-    if (p->is_open)
-        p->parts[p->part_count++] = (struct wp_request_part){from_ns, to_ns, p->piece_count, p->piece_count};
+    if (!p->is_open)
+        return;
+    p->parts[p->part_count] = *part;
+    p->parts[p->part_count].first = p->parts[p->part_count].end = p->piece_count;
+    p->part_count++;
+}
+
+void wp_request_pieces_open(struct wp_request_pieces *p, uint64_t from_ns, uint64_t to_ns, bool is_window)
+{
+    if (p->is_full || !(is_wanted(p, from_ns, to_ns) || is_window))
+        return;
+    open_part(p, &(struct wp_request_part){.from_ns = from_ns, .to_ns = to_ns});
+}
+
+bool wp_request_pieces_open_apart(struct wp_request_pieces *p, uint32_t thread, uint64_t from_ns, uint64_t to_ns)
+{
+    if (p->is_full)
+        return false;
+    if (!p->apart_first)
+        p->apart_first = p->part_count;
+    open_part(p, &(struct wp_request_part){.from_ns = from_ns, .to_ns = to_ns, .thread = thread});
+    return p->is_open;
 }
 
 void wp_request_pieces_keep(struct wp_request_pieces *p, const struct wp_piece *piece)
@@ -68,8 +86,7 @@ void wp_request_pieces_keep(struct wp_request_pieces *p, const struct wp_piece *
         p->part_count--;
         return;
     }
-    p->pieces[p->piece_count++] =
-        (struct wp_request_piece){piece->node, piece->category, piece->start_ns, piece->end_ns};
+    p->pieces[p->piece_count++] = wp_piece_row_of(piece);
 }
 
 void wp_request_pieces_close(struct wp_request_pieces *p)
@@ -80,6 +97,14 @@ void wp_request_pieces_close(struct wp_request_pieces *p)
 }
 
 /* --- read --- */
+
+struct wp_request_parts wp_request_pieces_apart(const struct wp_request_pieces *p, uint32_t thread, uint64_t to_ns)
+{
+    for (uint32_t i = p->apart_first; i < p->part_count; i++)
+        if (p->parts[i].thread == thread && p->parts[i].to_ns == to_ns)
+            return (struct wp_request_parts){i, i + 1};
+    return (struct wp_request_parts){0};
+}
 
 /* The first of a thread's parts that begins at `to_ns` or later. */
 static uint32_t end_before(const struct wp_request_pieces *p, const struct wp_request_parts *parts, uint64_t to_ns)
@@ -107,9 +132,11 @@ static void tell_part(const struct wp_request_pieces *p, const struct wp_request
     const struct wp_request *request, const struct wp_sink *sink)
 {
     for (size_t i = part->first; i < part->end; i++) {
-        const struct wp_request_piece *kept = &p->pieces[i];
+        const struct wp_piece_row *kept = &p->pieces[i];
         struct wp_piece piece = {.node = kept->node,
-            .category = (enum wp_category)kept->category,
+            .host = kept->host,
+            .thread = kept->thread,
+            .category = kept->category,
             .start_ns = kept->start_ns > request->from_ns ? kept->start_ns : request->from_ns,
             .end_ns = kept->end_ns < request->to_ns ? kept->end_ns : request->to_ns};
         if (piece.start_ns < piece.end_ns)

@@ -2,10 +2,12 @@
 #ifndef WP_AGGREGATOR_ACCOUNT_REQUEST_PIECES_H
 #define WP_AGGREGATOR_ACCOUNT_REQUEST_PIECES_H
 /*
- * The pieces of base threads' time in which requests were served, kept from the account of an epoch until its
- * transactions are filed: what a request consisted of is read here instead of being explained again. A request that
- * began before the epoch, or of which a part was left out of the account, is not whole here.
+ * The pieces of base threads' time in which requests were served, or which is in a window that is kept, from the
+ * account of an epoch until its transactions are filed and its windows looked at: what a request or a window consisted
+ * of is read here instead of being explained again. One that began before the epoch, or of which a part was left out of
+ * the account, is not whole here: it is explained apart, once, and that is here then.
  */
+#include "aggregator/account/piece_list.h"
 #include "aggregator/explain/explain_sink.h"
 
 #include <stddef.h>
@@ -19,12 +21,7 @@ struct wp_request { /* read and answered in this epoch */
 struct wp_request_part { /* of a thread's time, explained at once */
     uint64_t from_ns, to_ns;
     size_t first, end; /* its pieces */
-};
-
-/* What is kept of one piece; times are the host's. */
-struct wp_request_piece {
-    uint32_t node, category;
-    uint64_t start_ns, end_ns;
+    uint32_t thread;   /* explained apart, of that thread; 0: in the account */
 };
 
 /* Zeroed: none. */
@@ -33,7 +30,8 @@ struct wp_request_pieces {
     uint32_t request_count, request_room;
     struct wp_request_part *parts; /* a thread's behind each other, in the order of time; owned */
     uint32_t part_count, part_room;
-    struct wp_request_piece *pieces; /* a part's latest first; owned */
+    uint32_t apart_first;        /* behind the account's */
+    struct wp_piece_row *pieces; /* a part's latest first; owned */
     size_t piece_count, piece_room;
     uint32_t ahead; /* of the thread that is explained: the first request that is not over + 1 */
     bool is_open;   /* what is explained now goes to the last part */
@@ -49,9 +47,13 @@ void wp_request_pieces_fini(struct wp_request_pieces *pieces);
 void wp_request_pieces_expect(struct wp_request_pieces *pieces, uint32_t *first, uint64_t from_ns, uint64_t to_ns);
 /* The thread with these requests is explained now, from its earliest time on. */
 void wp_request_pieces_begin(struct wp_request_pieces *pieces, uint32_t first);
-/* [from, to) of it is explained now, to be followed by wp_request_pieces_close(). */
-void wp_request_pieces_open(struct wp_request_pieces *pieces, uint64_t from_ns, uint64_t to_ns);
-/* The part ends here; does nothing when none was opened, as where no request was expected in it. */
+/* [from, to) of it is explained now, to be followed by wp_request_pieces_close(). Kept where a request was expected in
+ * it, or `is_window`. */
+void wp_request_pieces_open(struct wp_request_pieces *pieces, uint64_t from_ns, uint64_t to_ns, bool is_window);
+/* The same of a part that is not of the account, when all of that is here; its whole interval is kept. False: there is
+ * no room. */
+bool wp_request_pieces_open_apart(struct wp_request_pieces *pieces, uint32_t thread, uint64_t from_ns, uint64_t to_ns);
+/* The part ends here; does nothing when none was opened, as where neither wants it. */
 void wp_request_pieces_close(struct wp_request_pieces *pieces);
 /* Copies a piece into the open part, whether or not it is settled; for wp_request_pieces_add(). No room or no memory:
  * the part is dropped, and no more are kept in this epoch. */
@@ -67,6 +69,9 @@ static inline void wp_request_pieces_add(struct wp_request_pieces *pieces, const
 struct wp_request_parts {
     uint32_t first, end;
 };
+/* The part of the thread that was explained apart and ends there; none: an empty range. */
+struct wp_request_parts wp_request_pieces_apart(
+    const struct wp_request_pieces *pieces, uint32_t thread, uint64_t to_ns);
 /* Tells the sink of the pieces of [from, to) of the thread with these parts, cut to it, latest first, as wp_explain()
  * would. Returns how many parts it lies in; 0: it is not whole here, and nothing was told. */
 uint32_t wp_request_pieces_tell(const struct wp_request_pieces *pieces, const struct wp_request_parts *parts,

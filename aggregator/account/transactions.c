@@ -3,6 +3,7 @@
 
 #include "aggregator/account/aggregate_body.h"
 #include "aggregator/account/exemplar_sample.h"
+#include "aggregator/account/explained.h"
 #include "aggregator/timeline/slices.h"
 #include "common/array.h"
 #include "storage/report/report_transactions.h"
@@ -134,17 +135,15 @@ static void take_piece(void *context, const struct wp_piece *piece)
     sum->count++;
 }
 
-/* What the account of its thread led to; of a request that is not whole in it, explained by itself. */
-static void tell_pieces(struct wp_aggregate *aggregate, const struct wp_reply *reply, const struct wp_request_parts *in)
+/* What the account of its thread led to; what is explained for it alone serves its window, if that is kept, too. */
+static void tell_pieces(
+    struct wp_aggregate *aggregate, const struct wp_reply *reply, const struct wp_request_parts *in, bool is_window)
 {
     const struct wp_sink sink = {.piece = take_piece, .context = aggregate};
-    if (reply->read_ns >= reply->time_ns) /* the time itself is accounted for elsewhere */
-        return;
-    uint32_t told = wp_request_pieces_tell(&aggregate->requests, in, reply->read_ns, reply->time_ns, &sink);
-    aggregate->fleet->visits += told; /* so that the step may pause (wp_fleet_pauses) */
-    if (!told)
-        wp_explain(aggregate->explainer,
-            &(struct wp_interval){aggregate->home, reply->thread, reply->read_ns, reply->time_ns}, &sink);
+    const struct wp_interval interval = {aggregate->home, reply->thread, reply->read_ns, reply->time_ns};
+    if (reply->read_ns < reply->time_ns) /* else the time itself is accounted for elsewhere */
+        wp_explained_tell(
+            aggregate, &(struct wp_explained){&interval, in, is_window ? reply->arrived_ns : UINT64_MAX}, &sink);
 }
 
 static void file(struct wp_aggregate *aggregate, const struct wp_reply *reply, const struct wp_request_parts *parts)
@@ -162,8 +161,8 @@ static void file(struct wp_aggregate *aggregate, const struct wp_reply *reply, c
         wp_report_transaction_part(aggregate->delta.report,
             &(struct wp_transaction_part){transactions->service, "", "", WP_PART_UNREAD, transactions->bucket,
                 reply->read_ns - reply->arrived_ns});
-    tell_pieces(aggregate, reply, parts);
-    wp_exemplar_sample_request(aggregate, transactions->service, reply);
+    bool is_window = wp_exemplar_sample_request(aggregate, transactions->service, reply);
+    tell_pieces(aggregate, reply, parts, is_window);
 }
 
 static bool find_slots(struct wp_aggregate *aggregate)
@@ -199,8 +198,8 @@ void wp_transactions_expect(struct wp_aggregate *aggregate, uint64_t until_ns)
         if (wp_intmap_get(&aggregate->transactions.slots, (struct wp_intkey){reply->thread, 0}, &slot) &&
             reply->read_ns >= aggregate->base[slot].until_ns && reply->read_ns < reply->time_ns &&
             reply->time_ns <= until_ns)
-            wp_request_pieces_expect(
-                &aggregate->requests, &aggregate->base[slot].requests, reply->read_ns, reply->time_ns);
+            wp_request_pieces_expect(&aggregate->requests, &aggregate->base[slot].requests,
+                reply->arrived_ns < reply->read_ns ? reply->arrived_ns : reply->read_ns, reply->time_ns);
     }
 }
 

@@ -25,7 +25,7 @@ static void take_piece(void *context, const struct wp_piece *piece)
 static void explain(struct wp_request_pieces *pieces, uint32_t node, uint64_t from_ns, uint64_t to_ns)
 {
     uint64_t middle_ns = (from_ns + to_ns) / 2;
-    wp_request_pieces_open(pieces, from_ns, to_ns);
+    wp_request_pieces_open(pieces, from_ns, to_ns, false);
     wp_request_pieces_add(pieces, &(struct wp_piece){.node = 99, .start_ns = 0, .end_ns = to_ns, .is_settled = true});
     wp_request_pieces_add(pieces, &(struct wp_piece){.node = node + 1, .start_ns = middle_ns, .end_ns = to_ns});
     wp_request_pieces_add(pieces, &(struct wp_piece){.node = node, .start_ns = from_ns, .end_ns = middle_ns});
@@ -68,6 +68,37 @@ static void a_request_is_whole_and_cut(void **state)
     wp_request_pieces_fini(&pieces);
 }
 
+/* A window of a thread without requests; and one that began too early for the account, explained by itself. */
+static void windows_are_kept(void **state)
+{
+    (void)state;
+    struct wp_request_pieces pieces = {0};
+    struct told told;
+    wp_request_pieces_begin(&pieces, 0);
+    explain(&pieces, 10, 100, 200);
+    assert_int_equal(pieces.part_count, 0);
+    wp_request_pieces_open(&pieces, 200, 300, true);
+    wp_request_pieces_add(&pieces, &(struct wp_piece){.node = 20, .thread = 8, .start_ns = 200, .end_ns = 300});
+    wp_request_pieces_close(&pieces);
+    assert_true(tell(&pieces, 200, 250, &told));
+    assert_true(told.count == 1 && told.pieces[0].thread == 8 && told.pieces[0].end_ns == 250);
+    struct wp_request_parts apart = wp_request_pieces_apart(&pieces, 9, 300);
+    assert_int_equal(apart.end, 0);
+    assert_true(wp_request_pieces_open_apart(&pieces, 9, 50, 300));
+    wp_request_pieces_add(&pieces, &(struct wp_piece){.node = 30, .start_ns = 50, .end_ns = 300});
+    wp_request_pieces_close(&pieces);
+    apart = wp_request_pieces_apart(&pieces, 9, 300);
+    assert_true(apart.first == 1 && apart.end == 2);
+    told.count = 0;
+    assert_true(
+        wp_request_pieces_tell(&pieces, &apart, 60, 300, &(struct wp_sink){.piece = take_piece, .context = &told}));
+    assert_true(told.count == 1 && told.pieces[0].node == 30 && told.pieces[0].start_ns == 60);
+    wp_request_pieces_clear(&pieces);
+    apart = wp_request_pieces_apart(&pieces, 9, 300);
+    assert_int_equal(apart.end, 0);
+    wp_request_pieces_fini(&pieces);
+}
+
 static void what_has_a_gap_is_not_told(void **state)
 {
     (void)state;
@@ -93,7 +124,7 @@ static void what_has_a_gap_is_not_told(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_request_is_whole_and_cut), cmocka_unit_test(what_has_a_gap_is_not_told)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(a_request_is_whole_and_cut), cmocka_unit_test(windows_are_kept),
+        cmocka_unit_test(what_has_a_gap_is_not_told)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
