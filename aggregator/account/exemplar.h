@@ -64,13 +64,14 @@ void wp_exemplar_begin(struct wp_exemplar *exemplar, uint64_t origin_ns, int64_t
 /* A piece of the control path that stands on thread `base` of host `base_host`. */
 void wp_exemplar_keep_piece(
     struct wp_exemplar *exemplar, uint32_t base_host, uint32_t base, const struct wp_piece_row *piece);
-/* The same if the piece is to be kept and there is room; else it is counted as omitted, as is one that ends before the
- * window. Where `pieces` is set, wp_top_k_choose() comes first. */
+/* The same if the piece is to be kept and there is room; else it is counted as omitted. One that ends before the window
+ * is none of it. Where `pieces` is set, wp_top_k_choose() comes first. */
 static inline void wp_exemplar_piece(
     struct wp_exemplar *exemplar, uint32_t base_host, uint32_t base, const struct wp_piece_row *piece)
 {
-    bool is_kept = piece->end_ns > exemplar->origin_ns &&
-        (!exemplar->pieces || wp_top_k_has(exemplar->pieces, wp_piece_row_length(piece, exemplar->origin_ns)));
+    if (piece->end_ns <= exemplar->origin_ns)
+        return;
+    bool is_kept = !exemplar->pieces || wp_top_k_has(exemplar->pieces, wp_piece_row_length(piece, exemplar->origin_ns));
     if (is_kept && exemplar->trace->piece_count < exemplar->row_limit)
         wp_exemplar_keep_piece(exemplar, base_host, base, piece);
     else

@@ -4,8 +4,8 @@
 
 preemption_law.py SCENARIO_RUN [SEED [TRACES]]
 
-Random programs (requests over a unix socket and over TCP, children, a chain of two servers, an event loop with a timer; the client works
-for a while before it sleeps) are explained as they are and with all that runs taken off its CPU at random instants for random times.
+Random programs (requests over a pipe, a unix stream and TCP, children that may execute another program, a thread of its own under a futex, a
+chain of two servers, event loops with a timer over TCP and a pipe; the client works for a while before it sleeps) are explained as they are and with all that runs taken off its CPU at random instants for random times.
 Each row of the report without a `sched:` frame must be the same, and the others must have grown by the time injected.
 """
 import os
@@ -20,16 +20,17 @@ class Trace:
 
     def __init__(self, seed):
         self.random = random.Random(seed)
-        self.threads = ["thread client 100 base", "thread server 200", "thread helper 300"]
-        self.threads += [f"thread spin{cpu} {900 + cpu}" for cpu in range(3)]
+        self.threads = ["option view progress", "thread client 100 base", "thread server 200", "thread helper 300", "thread worker 101 pid=100 base comm=worker"]
+        self.threads += [f"thread spin{cpu} {900 + cpu}" for cpu in range(4)]
         self.sockets = ["socket c 127.0.0.1:40000 127.0.0.1:80", "socket s 127.0.0.1:80 127.0.0.1:40000"]
         self.events, self.now, self.sent, self.answered, self.children = [], 0, 100, 5000, 0
-        for cpu, thread in ((1, "server"), (2, "helper")):
+        for cpu, thread in ((1, "server"), (2, "helper"), (3, "worker")):
             self.add(0, f"switch {cpu} idle R {thread}")
             self.add(5, f"switch {cpu} {thread} S idle read")
+        self.add(3, "read server 2")
         self.add(10, "switch 0 idle R client")
-        self.now = 20
-        rounds = [self.unix, self.tcp, self.fork, self.chain, self.loop]
+        self.now, self.has_turned = 20, False
+        rounds = [self.pipe, self.stream, self.tcp, self.fork, self.execute, self.chain, self.loop, self.loop_pipe, self.hand_over]
         for _ in range(12):
             self.random.choice(rounds)()
             self.now += self.random.randrange(50, 500)
@@ -48,13 +49,27 @@ class Trace:
         self.add(end + 6, "switch 0 idle R client")
         self.now = end + 10
 
-    def unix(self):
+    def request(self, how="", server="server", cpu=1, call="read"):
         begin, own = self.now, self.own()
         end = begin + own + self.random.randrange(200, 4000)
-        self.add(begin, "waking 0 client server")
-        self.add(begin + 5, "switch 1 idle R server")
-        self.wait("read", begin + 1 + own, end, "waking 1 server client")
-        self.add(end + 8, "switch 1 server S idle read")
+        self.add(begin, f"waking 0 client {server}{how}")
+        self.add(begin + 5, f"switch {cpu} idle R {server}")
+        self.wait(call, begin + 1 + own, end, f"waking {cpu} {server} client{how}")
+        self.add(end + 8, f"switch {cpu} {server} S idle {call}")
+
+    def pipe(self):
+        self.request()
+
+    def stream(self):
+        """The server had read on another one, and turns to this one once."""
+        if not self.has_turned:
+            self.add(self.now + 7, "read server 1")
+        self.has_turned = True
+        self.request(" stream=1")
+
+    def hand_over(self):
+        """To a thread of its own."""
+        self.request("", "worker", 3, "futex")
 
     def ask(self, begin):
         self.sent += 100
@@ -77,7 +92,7 @@ class Trace:
         waking = self.answer(end)
         self.wait("recvfrom", begin + 1 + own, end, waking)
 
-    def fork(self):
+    def fork(self, does_execute=False):
         begin, own = self.now, self.own()
         end = begin + own + self.random.randrange(200, 4000)
         self.children += 1
@@ -85,8 +100,16 @@ class Trace:
         self.threads.append(f"thread {child} {400 + self.children}")
         self.add(begin, f"fork client {child}")
         self.add(begin + 5, f"switch 1 idle R {child}")
+        if does_execute:
+            program = f"program{self.children}"
+            self.threads.append(f"thread {program} {400 + self.children}")
+            self.add(begin + 60, f"exec {child} {program}")
+            child = program
         self.wait("wait4", begin + 1 + own, end, f"waking 1 {child} client")
         self.add(end + 8, f"switch 1 {child} X idle")
+
+    def execute(self):
+        self.fork(True)
 
     def chain(self):
         begin, own = self.now, self.own()
@@ -104,9 +127,13 @@ class Trace:
         self.wait("read", begin + 1 + own, end, "waking 1 server client")
         self.add(end + 8, "switch 1 server S idle read")
 
-    def loop(self):
+    def loop(self, is_tcp=True):
         at = self.now
-        self.ask(at)
+        if is_tcp:
+            self.ask(at)
+        else:
+            self.add(at, "waking 0 client server")
+            self.add(at + 5, "switch 1 idle R server")
         at += 10 + self.own()
         for _ in range(self.random.randrange(1, 6)):
             self.add(at, "switch 0 client S idle epoll_wait")
@@ -115,8 +142,13 @@ class Trace:
             self.add(at + 6, "switch 0 idle R client")
             at += 10 + self.own()
         end = at + self.random.randrange(20, 900)
-        waking = self.answer(end)
+        waking = self.answer(end) if is_tcp else "waking 1 server client"
         self.wait("epoll_wait", at, end, waking)
+        if not is_tcp:
+            self.add(end + 8, "switch 1 server S idle read")
+
+    def loop_pipe(self):
+        self.loop(False)
 
     def running(self, at):
         """By CPU, whoever is on it right after `at`."""

@@ -211,6 +211,20 @@ static void what_fits_is_kept_whole(void **state)
     free(recording.events);
 }
 
+static void what_ended_before_the_window_is_not_missing(void **state)
+{
+    (void)state;
+    struct wp_exemplar exemplar;
+    assert_int_equal(wp_exemplar_init(&exemplar, NULL, 0, NULL, 1), 0);
+    wp_exemplar_begin(&exemplar, START, 0);
+    wp_exemplar_piece(&exemplar, 0, 1, &(struct wp_piece_row){.start_ns = START - MS, .end_ns = START});
+    assert_int_equal(exemplar.trace->omitted, 0);
+    exemplar.row_limit = 0;
+    wp_exemplar_piece(&exemplar, 0, 1, &(struct wp_piece_row){.start_ns = START - MS, .end_ns = START + 1});
+    assert_int_equal(exemplar.trace->omitted, 1);
+    wp_exemplar_fini(&exemplar);
+}
+
 /* Against sorting, with many of one length. */
 static void largest_are_the_longest(void **state)
 {
@@ -265,6 +279,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(idle_kernel_threads_and_waits_for_a_cpu_are_told_apart),
         cmocka_unit_test(the_longest_rows_are_kept), cmocka_unit_test(what_fits_is_kept_whole),
-        cmocka_unit_test(largest_are_the_longest), cmocka_unit_test(so_many_hosts_have_their_own)};
+        cmocka_unit_test(what_ended_before_the_window_is_not_missing), cmocka_unit_test(largest_are_the_longest),
+        cmocka_unit_test(so_many_hosts_have_their_own)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
