@@ -6,6 +6,7 @@
 #include "reporter/display/escape.h"
 #include "reporter/export/format_findings.h"
 #include "reporter/export/format_text.h"
+#include "reporter/findings/finding_since.h"
 #include "reporter/findings/pattern.h"
 #include "reporter/load/facts_read.h"
 #include "reporter/read/release_order.h"
@@ -15,8 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define OLDER 32u        /* releases back that are looked at for the first with a finding */
-#define CLEAR_SHARE 100u /* part of the total; a smaller finding may be in a release and not be told there */
+#define OLDER 32u /* releases back that are looked at for the first with a finding */
 
 /* Of one release, once it is read. */
 struct part {
@@ -26,8 +26,6 @@ struct part {
     struct wp_finding findings[WP_FINDINGS];
     size_t finding_count;
     bool is_read, is_there;
-    const char *since[WP_FINDINGS]; /* the oldest release, back without a gap, that has it; NULL: nothing is older */
-    bool is_known[WP_FINDINGS];     /* the one before that does not have it */
 };
 
 struct answer {
@@ -106,33 +104,26 @@ static int read_part(struct answer *answer, size_t row, struct wp_error *err)
     return rc ? wp_error_wrap(err, rc, "release %s", release) : 0;
 }
 
-static bool has_key(const struct part *part, const char *key)
+static struct wp_release_findings findings_of(const struct part *part)
 {
-    for (size_t i = 0; i < part->finding_count; i++)
-        if (part->findings[i].key && !strcmp(part->findings[i].key, key))
-            return true;
-    return false;
+    return (struct wp_release_findings){
+        part->origin.release, part->origin.total_ns, part->findings, part->finding_count};
 }
 
 static int find_since(struct answer *answer, size_t row, size_t finding, struct wp_error *err)
 {
     struct part *part = &answer->parts[row];
-    const char *key = part->findings[finding].key;
-    bool is_clear = part->findings[finding].ns >= part->origin.total_ns / CLEAR_SHARE;
+    struct wp_release_findings own = findings_of(part);
+    bool is_found = false;
     int rc = 0;
     size_t older = answer->order.rows[row].baseline;
-    for (unsigned back = 0; key && back < OLDER && older != SIZE_MAX && !rc; back++) {
+    for (unsigned back = 0; !is_found && back < OLDER && older != SIZE_MAX && !rc; back++) {
         rc = read_part(answer, older, err);
-        if (!rc && answer->parts[older].is_there && !has_key(&answer->parts[older], key)) {
-            part->is_known[finding] = is_clear;
-            break;
-        }
-        if (!rc && answer->parts[older].is_there)
-            part->since[finding] = answer->order.rows[older].id;
+        struct wp_release_findings before = findings_of(&answer->parts[older]);
+        is_found =
+            !rc && answer->parts[older].is_there && wp_finding_look_back(&part->findings[finding], &own, &before);
         older = answer->order.rows[older].baseline;
     }
-    if (part->is_known[finding] && !part->since[finding])
-        part->since[finding] = answer->order.rows[row].id;
     return rc;
 }
 
@@ -167,15 +158,6 @@ static int read_all(struct answer *answer, struct wp_error *err)
     return rc;
 }
 
-static const char *since_text(struct wp_pool *pool, const struct part *part, size_t finding)
-{
-    const char *since = part->since[finding];
-    if (since && !strcmp(since, part->origin.release))
-        return " New in this release.";
-    return since ? wp_pool_printf(pool, " Since release %s%s.", since, part->is_known[finding] ? "" : " or before")
-                 : "";
-}
-
 static int format_text(struct wp_buffer *out, const struct answer *answer, struct wp_error *err)
 {
     struct wp_display display;
@@ -188,8 +170,8 @@ static int format_text(struct wp_buffer *out, const struct answer *answer, struc
         wp_display_heading(
             &display, wp_pool_printf(&display.pool, "%s in release %s", part->origin.aggregate, part->origin.release));
         for (size_t i = 0; i < shown(answer, row); i++) {
-            struct wp_item *item = wp_display_add(&display, WP_ITEM_FINDING,
-                wp_pool_printf(&display.pool, "%s%s", part->findings[i].sentence, since_text(&display.pool, part, i)));
+            struct wp_item *item = wp_display_add(
+                &display, WP_ITEM_FINDING, wp_finding_text(&display.pool, part->origin.release, &part->findings[i]));
             if (item)
                 item->number = i + 1;
         }
@@ -221,8 +203,6 @@ static int format_json(struct wp_buffer *out, const struct answer *answer, struc
         for (size_t i = 0; i < shown(answer, row); i++) {
             wp_json_object(&json, NULL);
             wp_format_finding(&json, &part->origin, &part->findings[i]);
-            if (part->since[i])
-                wp_json_text(&json, "since", part->since[i]);
             wp_json_end(&json);
         }
         wp_json_end(&json);
@@ -242,7 +222,7 @@ static int format_csv(struct wp_buffer *out, const struct answer *answer, struct
             const struct wp_finding *finding = &part->findings[i];
             const char *texts[] = {part->origin.release, part->origin.aggregate, finding->kind, finding->pattern.key,
                 finding->pattern.key ? wp_surety_key(finding->pattern.sure) : NULL, finding->function, finding->file,
-                part->since[i], finding->sentence};
+                finding->since, finding->sentence};
             for (size_t text = 0; text < sizeof(texts) / sizeof(*texts); text++) {
                 wp_escape_csv(out, texts[text] ? texts[text] : "");
                 wp_buffer_putc(out, ',');

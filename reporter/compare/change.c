@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 #define LISTED_SHARE 0.001   /* of the whole of one side: less is not a row */
-#define LEAST_SPREAD 0.02    /* between recordings, of a row that one side has nothing of: less is chance */
+#define LEAST_SPREAD 0.1     /* between recordings, of a row that one side has nothing of: less is chance */
 #define LARGE_SHARE 0.01     /* of the whole of each side */
 #define LEAST_ALIKE 5.0      /* what large rows of a category say of each other, in degrees of freedom */
 #define LEAST_RELATIVE 0.005 /* the same of a row that both have */
@@ -21,6 +21,16 @@ bool wp_change_is_listed(const struct wp_compare *compare, uint64_t before, uint
         (double)after >= LISTED_SHARE * (double)compare->operand[WP_AFTER].total_ns + 1;
 }
 
+/* What happens once in some recordings is in all three of one side and in none of the other in every 64th comparison of
+ * equals, by chance. From start to end a command does the same each time; a service's recording begins anywhere. */
+static bool is_regular(const struct wp_compare_build *build, const struct wp_change *change, int operand)
+{
+    const struct wp_operand *of = &build->compare->operand[operand];
+    bool is_command = build->compare->options.per == WP_PER_RECORDING;
+    return change->count[operand] >= (uint64_t)LEAST_PIECES * build->intervals[operand].count ||
+        (is_command && (double)change->ns[operand] >= LARGE_SHARE * (double)of->total_ns);
+}
+
 /* In every recording of one side and in none of the other, where there are recordings to say so. */
 static bool is_lone(
     const struct wp_compare_build *build, const struct wp_change *change, const struct wp_row_sums *sums, uint32_t row)
@@ -28,7 +38,7 @@ static bool is_lone(
     int operand = change->ns[WP_AFTER] ? WP_AFTER : WP_BEFORE;
     uint32_t buckets = build->compare->operand[operand].buckets;
     return change->ns[operand] && !change->ns[!operand] && build->intervals[operand].count > 1 &&
-        build->intervals[!operand].count > 1 &&
+        build->intervals[!operand].count > 1 && is_regular(build, change, operand) &&
         wp_intervals_have_all(&build->intervals[operand], &sums->parts[operand][(size_t)row * buckets], buckets);
 }
 
@@ -85,12 +95,19 @@ static bool is_large(const struct wp_compare *compare, const struct wp_change *c
     return is;
 }
 
+/* By how many recordings of equal length a side's are worth. */
+static double worth(const struct wp_compare *compare, const struct wp_change *change, int operand)
+{
+    bool is_known = change->between[operand].freedom > 0;
+    return is_known ? change->between[operand].freedom + 1 : (double)compare->operand[operand].intervals;
+}
+
 /* The relative variance between recordings, one for both sides; freedom 0: a side has nothing of the row. */
 static struct wp_variance_ratio relative_variance(const struct wp_compare *compare, const struct wp_change *change)
 {
     double squares = 0, freedom = 0;
     for (int i = 0; i < 2; i++) {
-        double n = compare->operand[i].intervals;
+        double n = worth(compare, change, i);
         if (change->rate[i].value <= 0)
             return (struct wp_variance_ratio){0};
         double spread = change->between[i].error / change->rate[i].value;
@@ -167,8 +184,7 @@ static double widen(const struct wp_compare *compare, struct wp_change *change)
 static struct wp_welch lone_test(const struct wp_compare *compare, const struct wp_change *change)
 {
     int operand = change->rate[WP_AFTER].value > 0 ? WP_AFTER : WP_BEFORE;
-    double here = compare->operand[operand].intervals, there = compare->operand[!operand].intervals,
-           freedom = here + there - 2;
+    double here = worth(compare, change, operand), there = worth(compare, change, !operand), freedom = here + there - 2;
     double value = change->rate[operand].value;
     double spread = fmax(change->between[operand].error * sqrt(here), LEAST_SPREAD * value);
     double variance = spread * spread * (here - 1) / freedom;
@@ -191,8 +207,9 @@ static struct wp_welch recordings_test(const struct wp_compare *compare, struct 
     relative.ratio = fmax(relative.ratio, LEAST_RELATIVE * LEAST_RELATIVE);
     double squares = 0;
     for (int i = 0; i < 2; i++) {
-        squares += relative.ratio / compare->operand[i].intervals;
-        change->rate[i].error = change->rate[i].value * sqrt(relative.ratio / compare->operand[i].intervals);
+        double variance = relative.ratio / worth(compare, change, i);
+        squares += variance;
+        change->rate[i].error = change->rate[i].value * sqrt(variance);
         change->rate[i].freedom = relative.freedom;
     }
     double t = 2 * change->delta / sum / sqrt(squares);

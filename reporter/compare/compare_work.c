@@ -7,7 +7,7 @@
 #include <string.h>
 
 #define LEAST_HOPS 3u
-#define LEAST_ALIKE 0.9   /* of their number is what the recordings are worth: else long ones are most of the sums */
+#define LEAST_ALIKE 0.55  /* of their number is what the recordings are worth: else one of them is most of the sums */
 #define LEAST_SHARE 0.002 /* of the total of each side: smaller hops are noise */
 
 /* Hops by recording, of both sides one after the other. */

@@ -6,6 +6,7 @@
 #include "reporter/compare/compare_method.h"
 #include "reporter/display/escape.h"
 #include "reporter/export/format_findings.h"
+#include "reporter/findings/finding_since.h"
 
 #include <errno.h>
 
@@ -139,7 +140,7 @@ int wp_format_check_json(struct wp_buffer *out, const struct wp_compare *compare
     wp_json_fixed(&json, "threshold_percent", compare->options.threshold_percent);
     wp_json_number(&json, "tests", compare->judged);
     put_findings(&json, compare);
-    wp_format_findings(&json, "explanations", compare->facts[WP_AFTER], SENTENCES);
+    wp_format_findings(&json, "explanations", compare->facts[WP_AFTER], compare->facts[WP_BEFORE], SENTENCES);
     for (int family = 0; family < WP_CHANGE_FAMILIES; family++) {
         const struct wp_changes *changes = &compare->changes[family];
         wp_json_array(&json, wp_change_family_key((enum wp_change_family)family));
@@ -201,8 +202,10 @@ static void put_properties(struct wp_buffer *out, struct wp_pool *pool, const st
         if (compare->operand[i].overlaps)
             put_property(out, i == WP_BEFORE ? "mixed.old" : "mixed.new",
                 wp_pool_printf(pool, "%s: %s", compare->operand[i].label, compare->operand[i].overlaps));
-    for (size_t i = 0; i < after->finding_count && i < SENTENCES; i++)
-        put_property(out, wp_pool_printf(pool, "finding.%zu", i + 1), after->findings[i].sentence);
+    for (size_t i = 0; i < after->finding_count && i < SENTENCES; i++) {
+        struct wp_finding finding = wp_finding_since(after, i, compare->facts[WP_BEFORE]);
+        put_property(out, wp_pool_printf(pool, "finding.%zu", i + 1), wp_finding_text(pool, after->release, &finding));
+    }
     wp_buffer_puts(out, "    </properties>\n");
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "reporter/export/format_findings.h"
 
+#include "reporter/findings/finding_since.h"
 #include "reporter/findings/pattern.h"
 
 /* "v1/main/flame.html#node=0123abcd", from the root of a site. */
@@ -38,6 +39,8 @@ void wp_format_finding(struct wp_json *json, const struct wp_finding_origin *ori
         wp_json_text(json, "file", finding->file);
         wp_json_number(json, "line", finding->line);
     }
+    if (finding->since)
+        wp_json_text(json, "since", finding->since);
     if (finding->pattern.key)
         put_pattern(json, &finding->pattern);
     put_page(&page, origin, finding);
@@ -47,13 +50,15 @@ void wp_format_finding(struct wp_json *json, const struct wp_finding_origin *ori
     wp_buffer_fini(&page);
 }
 
-void wp_format_findings(struct wp_json *json, const char *key, const struct wp_facts *facts, size_t limit)
+void wp_format_findings(
+    struct wp_json *json, const char *key, const struct wp_facts *facts, const struct wp_facts *older, size_t limit)
 {
     const struct wp_finding_origin origin = {facts->release, facts->aggregate, facts->total_ns};
     wp_json_array(json, key);
     for (size_t i = 0; i < facts->finding_count && i < limit; i++) {
+        struct wp_finding finding = wp_finding_since(facts, i, older);
         wp_json_object(json, NULL);
-        wp_format_finding(json, &origin, &facts->findings[i]);
+        wp_format_finding(json, &origin, &finding);
         wp_json_end(json);
     }
     wp_json_end(json);

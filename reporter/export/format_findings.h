@@ -13,7 +13,8 @@ struct wp_finding_origin {
 
 /* The keys of one, into an object that is open. */
 void wp_format_finding(struct wp_json *json, const struct wp_finding_origin *origin, const struct wp_finding *finding);
-/* An array of the `limit` largest. */
-void wp_format_findings(struct wp_json *json, const char *key, const struct wp_facts *facts, size_t limit);
+/* An array of the `limit` largest; of an older release, if there is one, it is told whether that has them. */
+void wp_format_findings(
+    struct wp_json *json, const char *key, const struct wp_facts *facts, const struct wp_facts *older, size_t limit);
 
 #endif

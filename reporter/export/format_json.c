@@ -262,7 +262,7 @@ static void put_all(struct wp_json *json, const struct wp_facts *facts)
     wp_json_number(json, "whole_stack_ns", facts->stack_ends.whole_ns);
     wp_json_number(json, "first_ns", facts->first_ns);
     wp_json_number(json, "last_ns", facts->last_ns);
-    wp_format_findings(json, "explanations", facts, EXPLANATIONS);
+    wp_format_findings(json, "explanations", facts, NULL, EXPLANATIONS);
     put_unexplained(json, facts);
     put_functions(json, facts);
     put_lines(json, facts);

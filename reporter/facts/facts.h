@@ -89,6 +89,8 @@ struct wp_finding {
     const char *sentence; /* with its pattern, when it has one */
     const char *key;      /* the same of the same cause in another release */
     struct wp_pattern pattern;
+    const char *since; /* the oldest release, back without a gap, that has it; NULL: not looked for (finding_since.h) */
+    bool begins;       /* there: the one before lacks it */
     const char *function, *file; /* where in the program; NULL not known */
     uint32_t line;
     uint32_t threads; /* that waited; 0 not known */

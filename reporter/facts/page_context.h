@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 struct wp_facts;
+struct wp_finding;
 struct wp_release_overlap;
 struct wp_report;
 
@@ -42,8 +43,9 @@ struct wp_page_context {
     const char *other_view; /* the aggregate that shows the same by threads, or by progress; NULL: there is none */
     const char *change;     /* what changed since an older release, one sentence; NULL: not compared */
     uint64_t changed_worse, changed_better; /* rows that this comparison found */
-    const char *canary; /* what some hosts differ in from all others, one sentence; NULL: not compared */
-    bool has_canary;    /* and there is a page of it */
+    struct wp_finding *findings; /* in the pool: the facts', after a look at that release; NULL: not compared */
+    const char *canary;          /* what some hosts differ in from all others, one sentence; NULL: not compared */
+    bool has_canary;             /* and there is a page of it */
     struct wp_release_overlap *overlaps; /* other releases at the same time (release_overlap.h) */
     size_t overlap_count;
     struct wp_origins origins;

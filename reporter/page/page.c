@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "reporter/page/page.h"
 
-#include "reporter/facts/page_context.h"
 #include "reporter/page/page_about.h"
 #include "reporter/page/page_behind.h"
 #include "reporter/page/page_exemplars.h"
@@ -11,10 +10,10 @@
 #include "reporter/page/page_overview.h"
 #include "reporter/page/page_source.h"
 #include "reporter/page/page_tables.h"
+#include "reporter/page/page_tabs.h"
 #include "reporter/page/page_transactions.h"
 #include "reporter/page/page_views.h"
 #include "reporter/page/page_waits.h"
-#include "reporter/recording/recorded_title.h"
 
 #include <errno.h>
 
@@ -85,11 +84,8 @@ int wp_page_build(struct wp_display *display, const struct wp_facts *facts, stru
     enum wp_page_kind page = display->page_id.page;
     if (page >= WP_PAGES || !builders[page])
         return wp_error_set(err, -EINVAL, "page %d is not a page of an aggregate", (int)page);
-    display->subject = wp_recorded_title(&display->pool, facts);
+    wp_page_tabs(display, facts);
     display->title = page == WP_PAGE_OVERVIEW ? display->subject : wp_page_title(page);
-    display->tab_release = facts->release;
-    display->tab_aggregate = facts->aggregate;
-    display->tab_compare = wp_page_context(display)->change != NULL;
     wp_page_damage(display, facts);
     builders[page](display, facts);
     return display->pool.failed ? wp_error_set(err, -ENOMEM, "out of memory for a page of %s", facts->aggregate) : 0;

@@ -2,10 +2,10 @@
 #include "reporter/page/page_calls.h"
 
 #include "reporter/display/humanize.h"
-#include "reporter/facts/page_context.h"
 #include "reporter/facts/stack_text.h"
 #include "reporter/page/page_behind.h"
 #include "reporter/page/page_links.h"
+#include "reporter/page/page_tabs.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -285,9 +285,7 @@ int wp_page_function(struct wp_display *display, const struct wp_facts *facts, c
     display->title = wp_page_title(WP_PAGE_FUNCTION);
     display->subtitle = wp_pool_printf(
         &display->pool, "Functions %zu to %zu of %zu, by total time", first + 1, end, facts->function_count);
-    display->tab_release = facts->release;
-    display->tab_aggregate = facts->aggregate;
-    display->tab_compare = wp_page_context(display)->change != NULL;
+    wp_page_tabs(display, facts);
     if (part == 1)
         wp_display_add(display, WP_ITEM_PARAGRAPH,
             "The callers' times add up to a function's total time; so do its running time "

@@ -3,7 +3,9 @@
 
 #include "reporter/compare/compare_findings.h"
 #include "reporter/display/humanize.h"
+#include "reporter/findings/finding_since.h"
 #include "reporter/findings/findings.h"
+#include "reporter/page/page_tabs.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -292,12 +294,13 @@ static void add_causes(struct wp_display *display, const struct wp_compare *comp
     wp_display_heading(
         display, wp_pool_printf(&display->pool, "Where the time of %s went", compare->operand[WP_AFTER].label));
     for (size_t i = 0; i < count; i++) {
-        const struct wp_finding *finding = &after->findings[first[i]];
-        struct wp_item *item = wp_display_add(display, WP_ITEM_FINDING, finding->sentence);
+        struct wp_finding finding = wp_finding_since(after, first[i], compare->facts[WP_BEFORE]);
+        struct wp_item *item =
+            wp_display_add(display, WP_ITEM_FINDING, wp_finding_text(&display->pool, after->release, &finding));
         if (!item)
             return;
         item->number = i + 1;
-        item->link = wp_link_to(finding->page, after->release, after->aggregate, finding->fragment);
+        item->link = wp_link_to(finding.page, after->release, after->aggregate, finding.fragment);
     }
 }
 
@@ -307,8 +310,7 @@ int wp_page_compare(
     const struct wp_operand *before = &compare->operand[WP_BEFORE], *after = &compare->operand[WP_AFTER];
     struct wp_pool *pool = &display->pool;
     title_page(display, compare);
-    display->tab_release = after->release;
-    display->tab_aggregate = after->aggregate;
+    wp_page_tabs(display, compare->facts[WP_AFTER]);
     display->tab_compare = has_compare_tab;
     add_findings(display, compare);
     add_notices(display, compare);

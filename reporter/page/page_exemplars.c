@@ -4,10 +4,9 @@
 
 #include "common/intern.h"
 #include "reporter/display/humanize.h"
-#include "reporter/facts/page_context.h"
 #include "reporter/facts/stack_text.h"
+#include "reporter/page/page_tabs.h"
 #include "reporter/page/page_window.h"
-#include "reporter/recording/recorded_title.h"
 #include "storage/report/trace.h"
 
 #include <errno.h>
@@ -163,14 +162,11 @@ int wp_page_exemplar(struct wp_display *display, const struct wp_facts *facts, u
     struct wp_pool *pool = &display->pool;
     bool is_stacks = display->page_id.page == WP_PAGE_EXEMPLAR;
     display->part = number;
-    display->subject = wp_recorded_title(pool, facts);
+    wp_page_tabs(display, facts);
     display->title = fact->title;
     display->subtitle = wp_pool_printf(pool, "%s from %s, by thread %u of %s on %s",
         wp_human_duration(pool, fact->length_ns), wp_human_time(pool, fact->start_ns), fact->tid,
         wp_pool_clip(pool, fact->comm, NAME_BYTES), wp_pool_clip(pool, fact->host, NAME_BYTES));
-    display->tab_release = facts->release;
-    display->tab_aggregate = facts->aggregate;
-    display->tab_compare = wp_page_context(display)->change != NULL;
     display->data = wp_pool_printf(pool, "exemplar-%u-data.js", number);
     wp_display_add(display, WP_ITEM_PARAGRAPH, fact->why);
     wp_page_window(display, facts, fact->trace, is_stacks);

@@ -4,6 +4,7 @@
 #include "reporter/display/humanize.h"
 #include "reporter/facts/beside.h"
 #include "reporter/facts/page_context.h"
+#include "reporter/findings/finding_since.h"
 #include "reporter/findings/findings.h"
 #include "reporter/page/page_source.h"
 #include "reporter/page/page_tables.h"
@@ -23,15 +24,16 @@
 static void add_findings(struct wp_display *display, const struct wp_facts *facts)
 {
     size_t first[3], count = wp_findings_first(facts, first);
+    const struct wp_page_context *context = wp_page_context(display);
     for (size_t i = 0; i < count; i++) {
-        const struct wp_finding *finding = &facts->findings[first[i]];
-        struct wp_item *item = wp_display_add(display, WP_ITEM_FINDING, finding->sentence);
+        const struct wp_finding *finding = &(context->findings ? context->findings : facts->findings)[first[i]];
+        struct wp_item *item =
+            wp_display_add(display, WP_ITEM_FINDING, wp_finding_text(&display->pool, facts->release, finding));
         if (!item)
             return;
         item->number = i + 1;
         item->link = wp_link_to(finding->page, facts->release, facts->aggregate, finding->fragment);
     }
-    const struct wp_page_context *context = wp_page_context(display);
     struct wp_item *change = context->change ? wp_display_add(display, WP_ITEM_FINDING, context->change) : NULL;
     if (change) {
         change->number = count + 1;

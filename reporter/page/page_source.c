@@ -7,6 +7,7 @@
 #include "reporter/display/listing.h"
 #include "reporter/facts/page_context.h"
 #include "reporter/page/page_links.h"
+#include "reporter/page/page_tabs.h"
 #include "reporter/source/source_listing.h"
 
 #include <errno.h>
@@ -217,9 +218,7 @@ int wp_page_source(struct wp_display *display, const struct wp_facts *facts, con
     display->part = part;
     display->title = wp_pool_clip(pool, wp_source_base(file->path), NAME_BYTES);
     display->subtitle = wp_pool_clip(pool, file->path, 1000);
-    display->tab_release = facts->release;
-    display->tab_aggregate = facts->aggregate;
-    display->tab_compare = wp_page_context(display)->change != NULL;
+    wp_page_tabs(display, facts);
     say_text(display, text);
     if (!text->text.size)
         say_carriers(display, facts, &map, place, all);

@@ -11,6 +11,7 @@
 #include "reporter/data/view_data.h"
 #include "reporter/export/format_json.h"
 #include "reporter/facts/beside.h"
+#include "reporter/findings/finding_since.h"
 #include "reporter/load/facts_read.h"
 #include "reporter/page/page.h"
 #include "reporter/page/page_calls.h"
@@ -237,6 +238,17 @@ static int write_aggregate(struct site *site, struct wp_release_summary *release
     return rc;
 }
 
+static void look_back(struct wp_page_context *context, const struct wp_facts *older)
+{
+    const struct wp_facts *facts = context->facts;
+    context->findings = wp_pool_alloc(&context->pool, WP_FINDINGS * sizeof(*context->findings));
+    for (size_t i = 0; i < facts->finding_count && context->findings; i++) {
+        struct wp_finding *finding = &context->findings[i];
+        *finding = wp_finding_since(facts, i, older);
+        finding->since = finding->since ? wp_pool_text(&context->pool, finding->since) : NULL;
+    }
+}
+
 /* The same aggregate of the release that this one is compared with; the context says what came of it. */
 static int compare_aggregate(struct site *site, const struct wp_facts *facts, size_t baseline, struct wp_error *err)
 {
@@ -255,6 +267,7 @@ static int compare_aggregate(struct site *site, const struct wp_facts *facts, si
         struct wp_page_context *context = &site->context;
         compare.operand[WP_AFTER].overlaps =
             wp_release_overlap_sentence(&compare.pool, context->overlaps, context->overlap_count);
+        look_back(context, &before);
         context->change = wp_compare_summary(&context->pool, &compare);
         context->changed_worse = compare.worse;
         context->changed_better = compare.better;

@@ -13,6 +13,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 
 from interval import of_share
 
@@ -31,6 +32,18 @@ def program(given, folder, requests, work_us):
     return [*priority, f"{given.bin}/truth_rpc", f"{folder}/truth.json", folder, str(HOPS), "1", str(requests), "1", str(SLOW), str(work_us)]
 
 
+def wait_for_start(running):
+    """Until its client asks: a service's start is no part of what it is compared by."""
+    tasks, until = f"/proc/{running.pid}/task", time.monotonic() + 60
+    while running.poll() is None and time.monotonic() < until:
+        for task in os.listdir(tasks):
+            with open(f"{tasks}/{task}/comm", encoding="utf-8") as name:
+                if name.read().strip() == "client" and task != str(running.pid):
+                    return
+        time.sleep(0.05)
+    raise RuntimeError("the service did not start")
+
+
 def record(given, store, work_us):
     before = None if given.fair else go_before_others
     with tempfile.TemporaryDirectory(prefix="wakepath-bench-", dir="/var/tmp") as folder:
@@ -42,6 +55,7 @@ def record(given, store, work_us):
         with subprocess.Popen(program(given, folder, 100 * given.requests, work_us), stdin=subprocess.DEVNULL, preexec_fn=before,
                               start_new_session=True) as running:
             try:
+                wait_for_start(running)
                 subprocess.run([*line, "--aggregate", "service=comm=client", "--duration", str(given.seconds)], check=True, timeout=300,
                                stdin=subprocess.DEVNULL)
             finally:

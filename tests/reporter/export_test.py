@@ -324,6 +324,24 @@ class Queries(Stores):
         rows = exports.read_csv(done.stdout)
         self.assertEqual(sum(int(row["ns"]) for row in rows if row["release"] == "v1"), self.total("plain"))
 
+    def findings_of_a_comparison(self, store, sentence):
+        """`check` and the overview know of one release before."""
+        def check(old, new, form):
+            return run(f"{BIN}/wakepath-reporter", "check", "--store", store, "--format", form, old, new).stdout.decode()
+        def joined(text):
+            return " ".join(text.split())
+        self.assertIn(f"{sentence} New in this release.", joined(check("v1", "v3", "text")))
+        self.assertIn(f"{sentence} Since release v2 or before.", joined(check("v2", "v3", "text")))
+        self.assertIn("Since release v2 or before.", check("v2", "v3", "junit"))
+        self.assertIn("v2", {row.get("since") for row in json.loads(check("v2", "v3", "json"))["explanations"]})
+        self.assertNotIn("Since release", check("v3", "v3", "text"))
+        site = f"{store}-site"
+        self.assertEqual(run(f"{BIN}/wakepath-reporter", "--quiet", "--store", store, "--out", site).returncode, 0)
+        with open(f"{site}/v3/main/index.html", encoding="utf-8") as page:
+            self.assertIn("Since release v2 or before.", page.read())
+        with open(f"{site}/v2/main/index.html", encoding="utf-8") as page:
+            self.assertIn("New in this release.", page.read())
+
     def test_findings_say_since_when(self):
         store = self.folder + "/since"
         for release, kind in (("v1", "plain"), ("v2", "service"), ("v3", "service-slower")):
@@ -345,6 +363,7 @@ class Queries(Stores):
         self.assertNotIn("2. ", text)
         rows = exports.read_csv(findings("--format", "csv", "--top", "2"))
         self.assertEqual([(row["release"], row["since"]) for row in rows[:2]], [("v3", "v2")] * 2)
+        self.findings_of_a_comparison(store, next(row["sentence"] for row in said["v3"] if row.get("since")))
         for args in (("--release", "v9"), ("--aggregate", "odd"), ("--release", "v3", "--release", "v9"),
                      ("--release", "v3", "--release", "v4")):
             if "v4" in args:  # named, and it cannot be read

@@ -79,7 +79,7 @@ ROOMS = {
         "page": "base display facts code recording requests findings waits source compare",
         "html": "base display facts requests",
         "export": "base display facts recording requests findings waits compare",
-        "site": "base display read facts code recording window load source compare data page html export",
+        "site": "base display read facts code recording findings window load source compare data page html export",
         "cmd": "base display read facts code recording findings load source compare data page export site",
     },
 }

@@ -184,6 +184,42 @@ static void a_wait_is_of_the_line_on_top(void **state)
     wp_facts_fini(&facts);
 }
 
+/* With the C library's debug information its lines stand on top: the application's line is what called them. */
+static void lines_are_the_applications(void **state)
+{
+    struct wp_facts facts;
+    struct wp_group group;
+    struct wp_report *report = wp_report_create();
+    uint32_t audit = wp_report_site(report, "app.c", 7, "audit"), other = wp_report_site(report, "app.c", 8, "audit"),
+             fsync = wp_report_site(report, "sysdeps/fsync.c", 27, "fsync"),
+             memcpy_line = wp_report_site(report, "copy.S", 3, "memcpy");
+    (void)state;
+    wp_report_add(
+        report, sample_node(report, "[app];main@app;audit@app;fsync@libc.so.6;sleep:fsync"), WP_BLOCKING_IO, 900, 1);
+    wp_report_add(
+        report, sample_node(report, "[app];main@app;audit@app;memcpy@libc.so.6"), WP_UNDERSTOOD_FUNCTIONS, 100, 1);
+    wp_report_add(report, sample_node(report, "[worker];memcpy@libc.so.6"), WP_UNDERSTOOD_FUNCTIONS, 50, 1);
+    wp_report_line_add(report, &(struct wp_report_line){audit, WP_BLOCKING_IO, 900, 0, 0});
+    wp_report_line_add(report, &(struct wp_report_line){fsync, WP_BLOCKING_IO, 900, 0, 0});
+    wp_report_line_add(report, &(struct wp_report_line){other, WP_UNDERSTOOD_FUNCTIONS, 100, 100, 0});
+    wp_report_line_add(report, &(struct wp_report_line){memcpy_line, WP_UNDERSTOOD_FUNCTIONS, 150, 150, 150});
+    wp_report_call_add(
+        report, &(struct wp_report_call){audit, wp_report_string(report, "fsync"), WP_STYLE_USER, 0, 900, 0});
+    wp_report_call_add(
+        report, &(struct wp_report_call){other, wp_report_string(report, "memcpy"), WP_STYLE_USER, 0, 100, 100});
+    assert_int_equal(wp_facts_build(&facts, "v1", "main", report, NULL, NULL), 0);
+    assert_int_equal(wp_group_build(&group, &facts, &(struct wp_group_filter){0}, WP_BY_LINE, NULL), 0);
+    assert_int_equal(group.matched_ns, group.total_ns);
+    assert_string_equal(group.rows[0].name, "app.c:7");
+    assert_int_equal(find(&group, "app.c:7", "audit")->ns, 900);
+    assert_int_equal(find(&group, "app.c:8", "audit")->ns, 100);
+    assert_int_equal(find(&group, "sysdeps/fsync.c:27", "fsync")->ns, 0);
+    assert_int_equal(find(&group, "sysdeps/fsync.c:27", "fsync")->inclusive_ns, 900);
+    assert_int_equal(find(&group, "copy.S:3", "memcpy")->ns, 50); /* nobody of an application called it there */
+    wp_group_fini(&group);
+    wp_facts_fini(&facts);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -192,6 +228,7 @@ int main(void)
         cmocka_unit_test(time_is_the_programs_own_functions),
         cmocka_unit_test(lines_and_files_add_up),
         cmocka_unit_test(a_wait_is_of_the_line_on_top),
+        cmocka_unit_test(lines_are_the_applications),
         cmocka_unit_test(functions_of_the_same_name_are_told_apart),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

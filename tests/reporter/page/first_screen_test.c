@@ -10,11 +10,13 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "reporter/code/calls.h"
 #include "reporter/display/glossary.h"
 #include "reporter/html/format_html.h"
 #include "reporter/html/html_parts.h"
 #include "reporter/load/facts_read.h"
 #include "reporter/page/page.h"
+#include "reporter/page/page_calls.h"
 #include "reporter/recording/recorded_title.h"
 #include "reporter/requests/critical_path.h"
 #include "storage/report/report.h"
@@ -122,6 +124,20 @@ static void a_programs_own_functions_lead(void **state)
     wp_facts_fini(&facts);
 }
 
+/* A page that is built by itself has the same above it as all others. */
+static void assert_callers_have_the_title(const struct wp_facts *facts, const char *title)
+{
+    struct wp_calls calls;
+    struct wp_display display;
+    assert_int_equal(wp_calls_build(&calls, facts, NULL), 0);
+    wp_display_init(&display, &(struct wp_page_id){WP_PAGE_FUNCTION, facts->release, facts->aggregate});
+    assert_int_equal(wp_page_function(&display, facts, &calls, 1, NULL), 0);
+    assert_non_null(display.subject);
+    assert_string_equal(display.subject, title);
+    wp_display_fini(&display);
+    wp_calls_fini(&calls);
+}
+
 static void a_title_says_what_was_recorded(void **state)
 {
     static const struct wp_metadata_fact rows[] = {{"host.builder.cpus", "2", "local", 1},
@@ -141,6 +157,7 @@ static void a_title_says_what_was_recorded(void **state)
     assert_non_null(strstr(page, "<title>make -j2 &#39;all of it&#39; · Wakepath</title>"));
     assert_non_null(strstr(page, "class=\"strip\""));
     assert_non_null(strstr(page, "<time datetime=\"2026-"));
+    assert_callers_have_the_title(&facts, "make -j2 'all of it'");
     facts.aggregate = "main.threads";
     assert_string_equal(wp_recorded_title(&facts.pool, &facts), "make -j2 'all of it', by threads");
     wp_buffer_fini(&html);
