@@ -134,7 +134,7 @@ static void empty(struct wp_aggregate *aggregate, struct wp_sample_sums_slot *sl
         slot->from_ns + (uint64_t)aggregate->real_offset_ns, slot->ns, slot->count);
     count_processes(aggregate, &(struct share){slot->layers, slot->layer_count, slot->is_run, slot->ns, slot->count});
     wp_line_sums_add(&aggregate->lines, &aggregate->tree, slot->node, slot->category, slot->ns, slot->is_run);
-    slot->from_ns = slot->until_ns = slot->count = 0;
+    slot->from_ns = slot->until_ns = slot->ns = slot->count = 0;
 }
 
 static bool is_alike(const struct wp_sample_sums_slot *slot, const struct wp_piece *piece)
@@ -152,7 +152,7 @@ static void begin(struct wp_aggregate *aggregate, struct wp_sample_sums_slot *sl
 {
     uint64_t offset_ns = (uint64_t)aggregate->real_offset_ns,
              bucket = (piece->start_ns + offset_ns) >> WP_REPORT_BUCKET_SHIFT;
-    if (slot->count)
+    if (slot->ns)
         empty(aggregate, slot);
     *slot = (struct wp_sample_sums_slot){.from_ns = (bucket << WP_REPORT_BUCKET_SHIFT) - offset_ns,
         .until_ns = ((bucket + 1) << WP_REPORT_BUCKET_SHIFT) - offset_ns,
@@ -181,7 +181,7 @@ static bool join(struct wp_aggregate *aggregate, const struct wp_piece *piece)
     }
     sums->used |= (uint64_t)1 << piece->node % SLOTS;
     slot->ns += piece->end_ns - piece->start_ns;
-    slot->count++;
+    slot->count += !piece->is_part;
     return true;
 }
 
@@ -199,10 +199,11 @@ static void take_alone(struct wp_aggregate *aggregate, const struct wp_piece *pi
     uint64_t each_ns = piece->end_ns - piece->start_ns, ns = wp_times(each_ns, times);
     uint64_t start_ns = piece->start_ns + (uint64_t)aggregate->real_offset_ns, end_ns = start_ns + each_ns;
     if (start_ns >> WP_REPORT_BUCKET_SHIFT == (end_ns - 1) >> WP_REPORT_BUCKET_SHIFT)
-        wp_report_add_within(aggregate->delta.report, node, piece->category, start_ns, ns, times);
+        wp_report_add_within(aggregate->delta.report, node, piece->category, start_ns, ns, piece->is_part ? 0 : times);
     else
         for (uint64_t i = 0; i < times; i++) /* few: one for each end of a bucket */
-            wp_report_add_at(aggregate->delta.report, node, piece->category, start_ns, end_ns);
+            (piece->is_part ? wp_report_add_part_at : wp_report_add_at)(
+                aggregate->delta.report, node, piece->category, start_ns, end_ns);
     count_processes(aggregate, &(struct share){piece->layers, piece->layer_count, piece->is_run, ns, times});
     wp_line_sums_add(&aggregate->lines, &aggregate->tree, piece->node, piece->category, ns, piece->is_run);
     if (piece->reason)
@@ -262,7 +263,7 @@ void wp_sample_sums_flush(struct wp_aggregate *aggregate)
     wp_explain_forget(aggregate->explainer);
     for (; sums->used; sums->used &= sums->used - 1) {
         struct wp_sample_sums_slot *slot = &sums->slots[__builtin_ctzll(sums->used)];
-        if (slot->count)
+        if (slot->ns)
             empty(aggregate, slot);
     }
 }

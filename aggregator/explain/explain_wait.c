@@ -9,6 +9,7 @@
 #include "aggregator/explain/explain_piece.h"
 #include "aggregator/explain/explain_place.h"
 #include "aggregator/explain/explain_queue.h"
+#include "aggregator/explain/explain_runnable.h"
 #include "aggregator/explain/explain_thread.h"
 #include "aggregator/explain/explain_turn.h"
 #include "aggregator/timeline/holders.h"
@@ -303,9 +304,10 @@ void wp_explain_sleep(
     struct wp_wait wait = {
         .thread = index, .slice = slice, .node = node, .is_kernel = is_kernel_thread(x, slice->identity)};
     if (slice->flags & WP_SLICE_PREEMPTED) {
-        if (from < to)
-            wp_wait_emit(
-                x, &wait, wp_explain_literal(x, node, WP_STYLE_SCHED, "sched:preempted"), WP_INVOLUNTARY, from, to);
+        if (from < to) {
+            uint32_t off = wp_explain_literal(x, node, WP_STYLE_SCHED, "sched:preempted");
+            wp_explain_runnable(x, &(struct wp_runnable){&wait, ordinal, off, WP_INVOLUNTARY}, from, to);
+        }
         return;
     }
     if (!(slice->flags & WP_SLICE_BORN))
@@ -326,10 +328,11 @@ void wp_explain_sleep(
         return;
     }
     uint64_t low = wake > from ? wake : from;
-    if (low < to)
-        wp_wait_emit(
-            x, &wait, wp_explain_literal(x, wait.node, WP_STYLE_SCHED, "sched:runnable"), WP_SCHEDULER, low, to);
-    to = low < to ? low : to;
+    if (low < to) {
+        uint32_t runnable = wp_explain_literal(x, wait.node, WP_STYLE_SCHED, "sched:runnable");
+        wp_explain_runnable(x, &(struct wp_runnable){&wait, ordinal, runnable, WP_SCHEDULER}, low, to);
+        to = low;
+    }
     if (from >= to)
         return;
     wait.start_ns = wp_explain_defacto_start(x, thread, ordinal);

@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define VERSION 3u
+#define VERSION 4u
 
 typedef Wakepath__Resume__Checkpoint message_type;
 

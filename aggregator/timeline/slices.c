@@ -23,13 +23,18 @@ static uint32_t larger(uint32_t room)
 static bool grow_ring(struct wp_timeline *timeline, struct wp_thread *thread)
 {
     uint32_t room = larger(thread->slice_room);
-    struct wp_slice *slices = room > thread->slice_room ? realloc(thread->slices, room * sizeof(*slices))
+    struct wp_slice *slices = room > thread->slice_room ? realloc(thread->slices, room * WP_SLICE_BYTES)
                                                         : NULL; /* large ones are not even copied */
     if (!slices)
         return false;
     uint64_t older = thread->first_slice < thread->slice_base ? thread->slice_base - thread->first_slice : 0;
-    memmove(slices + room - older, slices + thread->slice_room - older, older * sizeof(*slices));
-    timeline->ring_bytes += (room - thread->slice_room) * sizeof(*slices);
+    uint64_t newer = thread->slice_room - older;
+    struct wp_slice_cpu *cpus = (struct wp_slice_cpu *)(slices + room);
+    const struct wp_slice_cpu *old = (struct wp_slice_cpu *)(slices + thread->slice_room);
+    memmove(cpus + room - older, old + newer, older * sizeof(*cpus)); /* from the end: the two may overlap */
+    memmove(cpus, old, newer * sizeof(*cpus));
+    memmove(slices + room - older, slices + newer, older * sizeof(*slices));
+    timeline->ring_bytes += (room - thread->slice_room) * WP_SLICE_BYTES;
     thread->slices = slices;
     thread->slice_room = room;
     return true;
@@ -42,16 +47,25 @@ static void shrink_ring(struct wp_timeline *timeline, struct wp_thread *thread)
     if (thread->slice_room < LARGE_RING / 4 || count > thread->slice_room / 3)
         return;
     uint32_t room = (uint32_t)(count + count / 4 + 4);
-    struct wp_slice *slices = malloc(room * sizeof(*slices));
+    struct wp_slice *slices = malloc(room * WP_SLICE_BYTES);
+    struct wp_slice_cpu *cpus = (struct wp_slice_cpu *)(slices + room);
     if (!slices)
         return;
-    for (uint64_t i = 0; i < count; i++)
+    for (uint64_t i = 0; i < count; i++) {
         slices[i] = *wp_thread_slice(thread, thread->first_slice + i);
+        cpus[i] = *wp_thread_slice_cpu(thread, thread->first_slice + i);
+    }
     free(thread->slices);
-    timeline->ring_bytes -= (thread->slice_room - room) * sizeof(*slices);
+    timeline->ring_bytes -= (thread->slice_room - room) * WP_SLICE_BYTES;
     thread->slices = slices;
     thread->slice_room = room;
     thread->slice_base = thread->first_slice;
+}
+
+static void drop_first(struct wp_thread *thread)
+{
+    thread->ran_before = *wp_thread_slice_cpu(thread, thread->first_slice);
+    thread->first_slice++;
 }
 
 struct wp_slice *wp_timeline_push_slice(struct wp_timeline *timeline, struct wp_thread *thread, uint64_t out_ns)
@@ -62,11 +76,13 @@ struct wp_slice *wp_timeline_push_slice(struct wp_timeline *timeline, struct wp_
         timeline->failed = true;
         if (!thread->slices)
             return NULL;
-        thread->first_slice++; /* keep going with what there is */
+        drop_first(thread); /* keep going with what there is */
     }
     if (thread->slice_end == thread->first_slice || thread->slice_end - thread->slice_base == thread->slice_room)
         thread->slice_base = thread->slice_end; /* the next one stands at the beginning again */
-    struct wp_slice *slice = wp_thread_slice(thread, thread->slice_end++);
+    struct wp_slice_cpu before = wp_thread_ran_before(thread, thread->slice_end);
+    struct wp_slice *slice = wp_thread_slice(thread, thread->slice_end);
+    *wp_thread_slice_cpu(thread, thread->slice_end++) = before;
     *slice = (struct wp_slice){.out_ns = out_ns, .identity = thread->identity};
     return slice;
 }
@@ -165,14 +181,15 @@ void wp_timeline_forget(struct wp_timeline *timeline, uint64_t horizon_ns)
     wp_drop_spans_forget(&timeline->pauses, horizon_ns);
     timeline->past_pauses_ns += pauses_ns - wp_drop_spans_overlap(&timeline->pauses, 0, UINT64_MAX);
     wp_messages_forget(&timeline->messages, horizon_ns > WP_MESSAGE_LATER_NS ? horizon_ns - WP_MESSAGE_LATER_NS : 0);
-    timeline->held_bytes = 0;
+    wp_cpu_runs_forget(&timeline->cpu_runs, horizon_ns);
+    timeline->held_bytes = timeline->cpu_runs.block_bytes;
     for (uint32_t i = 0; i < timeline->live_count; i++) {
         struct wp_thread *thread = &timeline->threads[timeline->live[i]];
         while (thread->slice_end - thread->first_slice > 1) {
             const struct wp_slice *slice = wp_thread_slice(thread, thread->first_slice);
             if (!slice->end_ns || slice->end_ns >= horizon_ns)
                 break;
-            thread->first_slice++;
+            drop_first(thread);
         }
         shrink_ring(timeline, thread);
         while (thread->first_sample < thread->sample_end &&
@@ -181,7 +198,7 @@ void wp_timeline_forget(struct wp_timeline *timeline, uint64_t horizon_ns)
         if (thread->is_dead && thread->slice_end - thread->first_slice == 1 &&
             wp_thread_slice(thread, thread->first_slice)->end_ns < horizon_ns) {
             thread->gone_ns = wp_thread_slice(thread, thread->first_slice)->end_ns;
-            timeline->ring_bytes -= thread->slice_room * sizeof(*thread->slices) +
+            timeline->ring_bytes -= thread->slice_room * WP_SLICE_BYTES +
                 (thread->samples ? (thread->sample_mask + (uint64_t)1) * sizeof(*thread->samples) : 0);
             free(thread->slices);
             free(thread->samples);
@@ -191,7 +208,7 @@ void wp_timeline_forget(struct wp_timeline *timeline, uint64_t horizon_ns)
             thread->first_slice = thread->slice_end;
             thread->first_sample = thread->sample_end;
         }
-        timeline->held_bytes += (thread->slice_end - thread->first_slice) * sizeof(struct wp_slice) +
+        timeline->held_bytes += (thread->slice_end - thread->first_slice) * WP_SLICE_BYTES +
             (thread->sample_end - thread->first_sample) * sizeof(struct wp_sample);
     }
 }

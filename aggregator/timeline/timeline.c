@@ -5,6 +5,7 @@
 #include "aggregator/timeline/gap_repair.h"
 #include "aggregator/timeline/process_rows.h"
 #include "aggregator/timeline/slices.h"
+#include "aggregator/timeline/timeline_cpus.h"
 #include "aggregator/timeline/timeline_wait.h"
 #include "aggregator/timeline/timeline_window.h"
 #include "proto/resume.pb-c.h"
@@ -81,6 +82,7 @@ void wp_timeline_fini(struct wp_timeline *timeline)
     free(timeline->live);
     free(timeline->cpu_thread);
     free(timeline->cpu_time);
+    wp_cpu_runs_fini(&timeline->cpu_runs);
     wp_intmap_fini(&timeline->process_of_pid);
     wp_process_rows_fini(timeline);
     wp_timeline_wait_fini(timeline);
@@ -247,6 +249,7 @@ static void on_switch_out(struct wp_timeline *timeline, uint32_t index, const st
         wp_gap_repair_in(timeline, index, came_ns);
         if (!is_running(thread))
             return;
+        wp_timeline_cpu_enter(timeline, index, event->cpu);
     }
     sleep_begins(timeline, thread, event);
 }
@@ -257,7 +260,7 @@ static void on_switch_in(struct wp_timeline *timeline, uint32_t index, const str
     if (is_running(thread)) {
         bool is_met = thread->cpu < timeline->cpu_room; /* a checkpoint may name one of which nothing was told since */
         if (is_met && timeline->cpu_thread[thread->cpu] == index + 1)
-            timeline->cpu_thread[thread->cpu] = 0;
+            wp_timeline_cpu_lose(timeline, thread->cpu);
         uint64_t left = is_met ? timeline->cpu_time[thread->cpu] : 0;
         wp_gap_repair_out(timeline, index, left > wp_thread_last(thread)->in_ns ? left : event->time_ns);
     }
@@ -273,54 +276,30 @@ static void on_switch_in(struct wp_timeline *timeline, uint32_t index, const str
     slice->identity = thread->identity;
     if (!slice->wake_ns)
         wp_unseen_waking(timeline, index);
-    thread->cpu = event->cpu;
+    wp_timeline_cpu_enter(timeline, index, event->cpu);
     thread->is_dead = false;
-}
-
-static bool room_for_cpu(struct wp_timeline *timeline, uint32_t cpu)
-{
-    uint32_t room = timeline->cpu_room;
-    return cpu < room ||
-        (grow((void **)&timeline->cpu_time, &room, cpu, sizeof(*timeline->cpu_time)) &&
-            TRY_GROW(timeline, cpu_thread, cpu_room, cpu));
-}
-
-/*
- * When a thread that goes from this CPU had come, should that not have been seen: the collector may know; else as early
- * as it can be. `is_break`: the CPU had gone to another one. Of a sleeper without a waking nothing says since when
- * then: all that time is its sleep's.
- */
-static uint64_t came_at(const struct wp_timeline *timeline, uint32_t prev, const struct wp_event *event, bool is_break)
-{
-    if (event->flags & WP_SWITCH_RAN && event->b && event->b < event->time_ns)
-        return event->time_ns - event->b;
-    const struct wp_slice *slice = wp_thread_last(&timeline->threads[prev]);
-    if (is_break && slice && !slice->in_ns && !slice->wake_ns &&
-        !(slice->flags & (WP_SLICE_PREEMPTED | WP_SLICE_FIRST)))
-        return event->time_ns;
-    uint64_t since = timeline->cpu_time[event->cpu];
-    return since ? since : wp_timeline_window_start(timeline);
 }
 
 static void on_switch(struct wp_timeline *timeline, const struct wp_event *event)
 {
     uint32_t cpu = event->cpu;
-    if (!room_for_cpu(timeline, cpu))
+    if (!wp_timeline_cpu_fit(timeline, cpu))
         return;
     uint32_t prev = thread_of(timeline, event->thread), next = thread_of(timeline, event->other);
     uint32_t was = timeline->cpu_thread[cpu];
-    uint64_t came_ns = came_at(timeline, prev, event, was && was != prev + 1);
-    if (was && was != prev + 1) {
+    bool is_break = was && was != prev + 1;
+    uint64_t came_ns = wp_timeline_cpu_came(timeline, prev, event, is_break);
+    if (is_break) {
         timeline->counts.chain_breaks++;
         if (was != 1 && is_running(&timeline->threads[was - 1]) && timeline->threads[was - 1].cpu == cpu)
             wp_gap_repair_out(timeline, was - 1, came_ns > timeline->cpu_time[cpu] ? came_ns : event->time_ns);
     }
     if (prev)
         on_switch_out(timeline, prev, event, came_ns);
+    wp_timeline_cpu_leave(timeline, event, prev, is_break);
     if (next)
         on_switch_in(timeline, next, event);
-    timeline->cpu_thread[cpu] = next + 1;
-    timeline->cpu_time[cpu] = event->time_ns;
+    wp_timeline_cpu_begin(timeline, cpu, event->time_ns, next);
 }
 
 static void on_waking(struct wp_timeline *timeline, const struct wp_event *event)
@@ -365,6 +344,7 @@ static void on_fork(struct wp_timeline *timeline, const struct wp_event *event)
     slice->waker = parent;
     slice->cause = WP_CAUSE_TASK;
     slice->flags |= WP_SLICE_BORN;
+    wp_timeline_cpu_wake(timeline, child);
 }
 
 /* The thread goes on as another identity: its run ends and the next begins with no sleep between. */
@@ -391,6 +371,9 @@ static void split_run(struct wp_timeline *timeline, uint32_t index, uint64_t at_
     slice->waker = 0;
     slice->cause = WP_CAUSE_TASK;
     slice->flags = flag;
+    wp_timeline_cpu_enter(timeline, index, thread->cpu);
+    if (thread->cpu < timeline->cpu_room && timeline->cpu_thread[thread->cpu] == index + 1)
+        wp_timeline_cpu_begin(timeline, thread->cpu, at_ns, index);
 }
 
 static void on_exec(struct wp_timeline *timeline, const struct wp_event *event)
@@ -448,9 +431,10 @@ static void on_state(struct wp_timeline *timeline, const struct wp_event *event)
     if (event->flags & WP_STATE_ON_CPU) {
         slice->in_ns = start_ns;
         slice->wake_ns = start_ns;
-        thread->cpu = event->cpu;
-        if (room_for_cpu(timeline, event->cpu) && !timeline->cpu_thread[event->cpu])
-            timeline->cpu_thread[event->cpu] = index + 1; /* should its first switch be lost, the next one tells */
+        wp_timeline_cpu_enter(timeline, index, event->cpu);
+        if (wp_timeline_cpu_fit(timeline, event->cpu) && !timeline->cpu_thread[event->cpu])
+            wp_timeline_cpu_begin(
+                timeline, event->cpu, start_ns, index); /* should its first switch be lost, the next one tells */
     } else if (event->c == WP_STATE_RUNNING) {
         slice->wake_ns = start_ns;
         slice->flags |= WP_SLICE_PREEMPTED;
@@ -568,7 +552,10 @@ uint32_t wp_timeline_set_thread(struct wp_timeline *timeline, const Wakepath__Re
     if (!index)
         return 0;
     struct wp_thread *thread = &timeline->threads[index];
-    *thread = (struct wp_thread){.tid = entry->tid, .cpu = row->cpu, .birth_ns = row->birth_ns};
+    *thread = (struct wp_thread){.tid = entry->tid,
+        .cpu = row->cpu,
+        .ran_before = {(uint16_t)row->left_cpu, (uint16_t)row->occupant},
+        .birth_ns = row->birth_ns};
     thread->identity = make_identity(timeline, row->entry, row->comm, row->process, index, row->process_comm);
     timeline->thread_of_entry[row->entry] = index + 1;
     timeline->identity_of_entry[row->entry] = thread->identity;
@@ -587,6 +574,8 @@ uint32_t wp_timeline_set_thread(struct wp_timeline *timeline, const Wakepath__Re
         slice->flags = (uint8_t)row->slice->flags;
         slice->is_inferred = row->slice->is_inferred;
         slice->is_asking = row->slice->is_asking;
+        *wp_thread_slice_cpu(thread, thread->slice_end - 1) =
+            (struct wp_slice_cpu){(uint16_t)row->cpu, (uint16_t)row->occupant};
     }
     return index;
 }

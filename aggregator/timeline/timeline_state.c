@@ -3,6 +3,8 @@
 
 #include "aggregator/net/connections.h"
 #include "aggregator/net/message_datagrams.h"
+#include "aggregator/timeline/cpu_runs_state.h"
+#include "aggregator/timeline/gone_ids.h"
 #include "aggregator/timeline/process_rows.h"
 #include "aggregator/timeline/slices.h"
 #include "common/array.h"
@@ -34,6 +36,9 @@ struct save {
         *names; /* thread index -> its identity at the horizon (a later one may stand in a sleep's slice already) */
     struct wp_event *facts;
     size_t fact_count, fact_room;
+    uint32_t *runners; /* CPU -> row of who runs there at the horizon + 1 */
+    uint32_t runner_room;
+    uint64_t runnable_ns; /* since when a thread has been runnable at the horizon */
     bool has_failed;
 };
 
@@ -88,6 +93,48 @@ static void save_slice(struct save *save, const struct wp_slice *slice, Wakepath
     row->slice = s;
 }
 
+/* Its last run was over at the horizon: what is left of it is nothing, unless the recording only paused. */
+static bool is_over(const struct save *save, const struct wp_slice *slice)
+{
+    return slice->end_ns && slice->end_ns < save->horizon_ns;
+}
+
+/* Where it runs at the horizon, or ran last; and since when it has been runnable, if it is. */
+static void save_cpu(struct save *save, uint32_t index, const struct wp_slice *slice, Wakepath__Resume__Thread *row)
+{
+    const struct wp_thread *thread = &save->timeline->threads[index];
+    uint64_t ordinal = slice ? wp_thread_find(thread, save->horizon_ns - 1) : thread->first_slice;
+    bool is_there = slice && slice->in_ns && slice->in_ns < save->horizon_ns;
+    bool is_woken = slice && slice->wake_ns && slice->wake_ns < save->horizon_ns;
+    struct wp_slice_cpu left = wp_thread_ran_before(thread, ordinal), on = left;
+    if (is_there)
+        on = *wp_thread_slice_cpu(thread, ordinal);
+    else if (is_woken) /* who asked for it is known since then */
+        on.occupant = wp_thread_slice_cpu(thread, ordinal)->occupant;
+    row->cpu = on.cpu;
+    row->occupant = on.occupant;
+    row->left_cpu = slice && !is_over(save, slice) ? left.cpu : on.cpu;
+    if (!slice || is_over(save, slice))
+        return;
+    if (is_there && !WP_ARRAY_FIT_ZERO(save->runners, save->runner_room, on.cpu + 1u))
+        save->runners[on.cpu] = save->rows[index];
+    uint64_t since_ns = slice->flags & WP_SLICE_PREEMPTED ? slice->out_ns : slice->wake_ns;
+    if (!is_there && since_ns && since_ns < save->runnable_ns)
+        save->runnable_ns = since_ns;
+}
+
+static void save_cpu_runs(struct save *save)
+{
+    struct wp_cpu_runs_save runs = {.runs = &save->timeline->cpu_runs,
+        .horizon_ns = save->horizon_ns,
+        .since_ns = save->runnable_ns,
+        .process_rows = save->process_rows,
+        .runners = save->runners,
+        .runner_count = save->runner_room};
+    if (!save->has_failed && wp_cpu_runs_save(&runs, save->out))
+        save->has_failed = true;
+}
+
 static void save_sample(const struct save *save, const struct wp_thread *thread, Wakepath__Resume__Thread *row)
 {
     uint64_t ordinal = wp_thread_find_sample(thread, save->horizon_ns);
@@ -96,12 +143,6 @@ static void save_sample(const struct save *save, const struct wp_thread *thread,
     const struct wp_sample *sample = &thread->samples[(ordinal - 1) & thread->sample_mask];
     row->sample_ns = sample->time_ns;
     row->sample_stack = sample->stack;
-}
-
-/* Its last run was over at the horizon: what is left of it is nothing, unless the recording only paused. */
-static bool is_over(const struct save *save, const struct wp_slice *slice)
-{
-    return slice->end_ns && slice->end_ns < save->horizon_ns;
 }
 
 static bool is_gone(const struct save *save, const struct wp_slice *slice)
@@ -139,7 +180,7 @@ static void save_threads(struct save *save)
         row->process = save->process_rows[identity->process];
         row->creator = thread->creator ? save->rows[thread->creator] : 0;
         row->birth_ns = thread->birth_ns;
-        row->cpu = thread->cpu;
+        save_cpu(save, i, slice, row);
         if (slice && !is_over(save, slice))
             save_slice(save, slice, row);
         save_sample(save, thread, row);
@@ -352,65 +393,6 @@ static void save_window(struct save *save)
     }
 }
 
-/* --- what the dictionary has forgotten --- */
-
-static bool has_thread(const struct wp_dictionary *dictionary, uint32_t id)
-{
-    return wp_dictionary_thread(dictionary, id);
-}
-
-static bool has_socket(const struct wp_dictionary *dictionary, uint32_t id)
-{
-    return wp_dictionary_socket(dictionary, id);
-}
-
-struct kind {
-    uint32_t (*count)(const struct wp_dictionary *dictionary);
-    bool (*has)(const struct wp_dictionary *dictionary, uint32_t id);
-    void (*forget)(struct wp_dictionary *dictionary, uint32_t id);
-};
-
-static const struct kind thread_kind = {wp_dictionary_thread_count, has_thread, wp_dictionary_forget_thread};
-static const struct kind socket_kind = {wp_dictionary_socket_count, has_socket, wp_dictionary_forget_socket};
-
-static void put_run(struct save *save, uint32_t **runs, size_t *count, uint32_t length)
-{
-    if (WP_ARRAY_NEXT(*runs, *count))
-        save->has_failed = true;
-    else
-        (*runs)[(*count)++] = length;
-}
-
-/* Lengths of runs of ids by turns, the first of those that are there, the last of those that are not. */
-static void save_gone(struct save *save, const struct kind *kind, uint32_t **runs, size_t *run_count)
-{
-    const struct wp_dictionary *dictionary = save->timeline->dictionary;
-    uint32_t count = kind->count(dictionary), first = 1;
-    bool is_there = true;
-    for (uint32_t id = 1; id <= count && !save->has_failed; id++) {
-        if (kind->has(dictionary, id) == is_there)
-            continue;
-        put_run(save, runs, run_count, id - first);
-        first = id;
-        is_there = !is_there;
-    }
-    if (!is_there && !save->has_failed)
-        put_run(save, runs, run_count, count + 1 - first);
-}
-
-/* Those behind what the batches of the checkpoint defined come again, if only to be spoken of no more. */
-static void restore_gone(
-    struct wp_dictionary *dictionary, const struct kind *kind, const uint32_t *runs, size_t run_count)
-{
-    uint64_t id = 1, count = kind->count(dictionary);
-    for (size_t i = 0; i < run_count; i++) {
-        uint64_t end = id + runs[i];
-        for (uint64_t gone = id; i % 2 && gone < end && gone <= count; gone++)
-            kind->forget(dictionary, (uint32_t)gone);
-        id = end;
-    }
-}
-
 static int compare_times(const void *left, const void *right)
 {
     const struct wp_event *a = left, *b = right;
@@ -452,20 +434,21 @@ static void save_facts(struct save *save)
 int wp_timeline_save(
     const struct wp_timeline *timeline, uint64_t horizon_ns, Wakepath__Resume__Checkpoint *out, uint32_t **rows)
 {
-    struct save save = {.timeline = timeline, .horizon_ns = horizon_ns, .out = out};
+    struct save save = {.timeline = timeline, .horizon_ns = horizon_ns, .out = out, .runnable_ns = horizon_ns};
     out->start_ns = timeline->start_ns;
     uint64_t *later_ns = made_later_runs(&save);
     save_recorder(&save, later_ns);
     save_processes(&save, later_ns);
     save.has_failed |= save.process_rows && wp_process_rows_save(timeline, horizon_ns, save.process_rows, out);
     save_threads(&save);
+    save_cpu_runs(&save);
     save_facts(&save);
     save_window(&save);
-    save_gone(&save, &thread_kind, &out->gone_threads, &out->n_gone_threads);
-    save_gone(&save, &socket_kind, &out->gone_sockets, &out->n_gone_sockets);
+    save.has_failed |= wp_gone_ids_save(timeline->dictionary, out) != 0;
     free(later_ns);
     free(save.facts);
     free(save.names);
+    free(save.runners);
     free(save.process_rows);
     if (save.has_failed) {
         free(save.rows);
@@ -553,8 +536,9 @@ int wp_timeline_restore(struct wp_timeline *timeline, const Wakepath__Resume__Ch
         if (creator && creator <= from->n_threads && made_threads[i])
             timeline->threads[made_threads[i]].creator = made_threads[creator - 1];
     }
-    restore_gone(timeline->dictionary, &thread_kind, from->gone_threads, from->n_gone_threads);
-    restore_gone(timeline->dictionary, &socket_kind, from->gone_sockets, from->n_gone_sockets);
+    if (!rc)
+        rc = wp_cpu_runs_restore(timeline, from, made_threads);
+    wp_gone_ids_restore(timeline->dictionary, from);
     wp_messages_keep_datagram_sockets(&timeline->messages);
     timeline->start_ns = from->start_ns;
     if (!rc)

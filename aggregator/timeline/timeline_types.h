@@ -6,6 +6,7 @@
 #include "aggregator/net/messages.h"
 #include "aggregator/net/woken.h"
 #include "aggregator/timeline/blockops.h"
+#include "aggregator/timeline/cpu_runs.h"
 #include "aggregator/timeline/drop_spans.h"
 #include "proto/dictionary.h"
 
@@ -58,6 +59,14 @@ struct wp_slice {
 
 _Static_assert(sizeof(struct wp_slice) == 64, "a slice is a line of the cache");
 _Static_assert(WP_STATES <= 8 && WP_CAUSES <= 8, "three bits");
+
+/* Of a slice: the CPU of its run, before that the one that the thread left; and as what the thread runs there
+ * (cpu_runs.h), known from its waking on, before that as what it ran. They stand behind the ring of slices. */
+struct wp_slice_cpu {
+    uint16_t cpu, occupant;
+};
+
+#define WP_SLICE_BYTES (sizeof(struct wp_slice) + sizeof(struct wp_slice_cpu))
 
 /* What a waking event says, until it ends a sleep. */
 struct wp_waking {
@@ -130,11 +139,12 @@ struct wp_thread {
     uint64_t found, found_sample; /* places that were just looked up: the next ones are near them */
     uint32_t identity;            /* index, now */
     uint32_t tid;
-    uint32_t cpu;           /* of its last run */
-    uint32_t creator;       /* thread index, 0 unknown */
-    uint64_t birth_ns;      /* 0 unknown */
-    struct wp_waking early; /* seen while it still ran; time_ns 0: none */
-    uint64_t gone_ns;       /* it is dead, its last run ended then, and its slices have been forgotten; 0: no */
+    uint32_t cpu;                   /* of its last run */
+    struct wp_slice_cpu ran_before; /* of the slice before first_slice */
+    uint32_t creator;               /* thread index, 0 unknown */
+    uint64_t birth_ns;              /* 0 unknown */
+    struct wp_waking early;         /* seen while it still ran; time_ns 0: none */
+    uint64_t gone_ns;               /* it is dead, its last run ended then, and its slices have been forgotten; 0: no */
     bool is_dead;
 };
 
@@ -176,7 +186,8 @@ struct wp_timeline {
     uint32_t *cpu_thread; /* thread index + 1 that runs there; 0 unknown */
     uint64_t *cpu_time;   /* last switch there */
     uint32_t cpu_room;
-    uint32_t *waits; /* string ids of what calls wait for; [0] is none. Past 65535 there are no more */
+    struct wp_cpu_runs cpu_runs; /* who ran when on each; the last run of each began at its cpu_time */
+    uint32_t *waits;             /* string ids of what calls wait for; [0] is none. Past 65535 there are no more */
     uint32_t wait_count, wait_room;
     struct wp_intmap wait_of_string;
     uint32_t last_wait;        /* string that was looked up last ... */
@@ -227,12 +238,32 @@ static inline struct wp_slice *wp_thread_slice(const struct wp_thread *thread, u
     return &thread->slices[place < thread->slice_room ? place : place + thread->slice_room];
 }
 
+/* Where that slice ran, and as what. Valid as long as the slice. */
+static inline struct wp_slice_cpu *wp_thread_slice_cpu(const struct wp_thread *thread, uint64_t ordinal)
+{
+    uint64_t place = ordinal - thread->slice_base;
+    struct wp_slice_cpu *cpus = (struct wp_slice_cpu *)(thread->slices + thread->slice_room);
+    return &cpus[place < thread->slice_room ? place : place + thread->slice_room];
+}
+
+/* The same of the slice before it, which may be forgotten: what the thread left as the sleep of that slice began. */
+static inline struct wp_slice_cpu wp_thread_ran_before(const struct wp_thread *thread, uint64_t ordinal)
+{
+    return ordinal > thread->first_slice ? *wp_thread_slice_cpu(thread, ordinal - 1) : thread->ran_before;
+}
+
 /* What the thread does now; NULL: not known, it was never seen or not since the recording paused. */
 static inline struct wp_slice *wp_thread_last(const struct wp_thread *thread)
 {
     struct wp_slice *slice =
         thread->slice_end > thread->first_slice ? wp_thread_slice(thread, thread->slice_end - 1) : NULL;
     return slice && slice->is_cut ? NULL : slice;
+}
+
+/* When the window that is open now, or was last, began. */
+static inline uint64_t wp_timeline_window_start(const struct wp_timeline *timeline)
+{
+    return timeline->window_ns ? timeline->window_ns : timeline->start_ns;
 }
 
 /* So much more time of it on a CPU. */

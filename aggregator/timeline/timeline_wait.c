@@ -2,6 +2,7 @@
 #include "aggregator/timeline/timeline_wait.h"
 
 #include "aggregator/net/message_datagrams.h"
+#include "aggregator/timeline/timeline_cpus.h"
 #include "common/array.h"
 
 #include <stdlib.h>
@@ -90,6 +91,7 @@ void wp_timeline_wake(struct wp_timeline *timeline, const struct wp_thread *thre
     slice->cause_d = waking->d;
     slice->wait = waking->wait ? waking->wait : slice->wait;
     slice->flags |= waking->in_irq ? WP_SLICE_IN_IRQ : 0;
+    wp_timeline_cpu_wake(timeline, (uint32_t)(thread - timeline->threads));
 }
 
 void wp_timeline_wait_fini(struct wp_timeline *timeline)

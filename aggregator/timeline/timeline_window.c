@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "aggregator/timeline/timeline_window.h"
 
+#include "aggregator/timeline/timeline_cpus.h"
+
 #include <string.h>
 
 /* Each thread that is there is reported at the beginning of a window: one that was not, and did nothing either, is
@@ -44,10 +46,7 @@ static void resume_at(struct wp_timeline *timeline, uint64_t at_ns)
     wp_drop_spans_add(&timeline->pauses, timeline->paused_ns, at_ns - 1);
     timeline->paused_ns = 0;
     timeline->window_ns = at_ns;
-    for (uint32_t cpu = 0; cpu < timeline->cpu_room; cpu++) {
-        timeline->cpu_thread[cpu] = 0;
-        timeline->cpu_time[cpu] = at_ns;
-    }
+    wp_timeline_cpu_unsee(timeline, at_ns);
 }
 
 void wp_timeline_window(struct wp_timeline *timeline, const struct wp_event *event)

@@ -9,11 +9,6 @@
 
 /* A WINDOW event. Once more what it is already changes nothing. */
 void wp_timeline_window(struct wp_timeline *timeline, const struct wp_event *event);
-/* When the window that is open now, or was last, began. */
-static inline uint64_t wp_timeline_window_start(const struct wp_timeline *timeline)
-{
-    return timeline->window_ns ? timeline->window_ns : timeline->start_ns;
-}
 /* How much of [from, to) the recording paused: of all since its start, or from a time that is not forgotten. */
 uint64_t wp_timeline_paused(const struct wp_timeline *timeline, uint64_t from_ns, uint64_t to_ns);
 

@@ -16,3 +16,23 @@ uint32_t wp_facts_frame_style(const struct wp_facts *facts, uint32_t frame)
     const struct wp_frame_info *frames = wp_report_frames(facts->report, &count);
     return frame < count ? frames[frame].style : 0;
 }
+
+static bool is_scheduler(const struct wp_facts *facts, uint32_t node)
+{
+    return wp_facts_frame_style(facts, facts->flame.nodes[node].frame) == WP_STYLE_SCHED;
+}
+
+uint32_t wp_facts_below_scheduler(const struct wp_facts *facts, uint32_t node)
+{
+    while (node && is_scheduler(facts, node))
+        node = facts->flame.nodes[node].parent;
+    return node;
+}
+
+uint32_t wp_facts_rival(const struct wp_facts *facts, uint32_t node)
+{
+    const struct wp_flame_node *nodes = facts->flame.nodes;
+    bool is_for = is_scheduler(facts, node) && is_scheduler(facts, nodes[node].parent) &&
+        is_scheduler(facts, nodes[nodes[node].parent].parent);
+    return is_for ? nodes[node].parent : node;
+}

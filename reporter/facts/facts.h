@@ -173,5 +173,10 @@ struct wp_facts {
 const char *wp_facts_frame_name(const struct wp_facts *facts, uint32_t frame);
 /* Style of a frame (WP_STYLE_*, storage/report/tree.h); 0 when out of range. */
 uint32_t wp_facts_frame_style(const struct wp_facts *facts, uint32_t frame);
+/* Of a node of the flame that ends in the scheduler's frames: the node that they stand on, "sleep:read" of
+ * "sleep:read;sched:runnable;sched:behind [gzip];sched:for [cron]"; another node is its own. */
+uint32_t wp_facts_below_scheduler(const struct wp_facts *facts, uint32_t node);
+/* Of the same the node of who had the CPU, "sched:behind [gzip]"; a node that names nobody is its own. */
+uint32_t wp_facts_rival(const struct wp_facts *facts, uint32_t node);
 
 #endif

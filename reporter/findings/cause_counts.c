@@ -31,7 +31,7 @@ uint64_t wp_cause_wakings(const struct wp_causes *causes, struct wp_facts *facts
     if (is_its)
         is_its[0] = false;
     for (uint32_t i = 0; is_its && i < flame->cell_count; i++)
-        if (flame->cells[i].category == WP_SCHEDULER && is_its[flame->nodes[flame->cells[i].node].parent])
+        if (flame->cells[i].category == WP_SCHEDULER && is_its[wp_facts_below_scheduler(facts, flame->cells[i].node)])
             count += flame->cells[i].count;
     facts->pool.failed |= !is_its;
     free(is_its);

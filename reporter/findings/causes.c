@@ -248,14 +248,15 @@ static enum wp_cause_kind kind_of_category(unsigned category)
 static enum wp_cause_kind kind_of(const struct wp_facts *facts, const struct on_stack *at, const struct wp_cell *cell)
 {
     uint32_t node = cell->node, parent = facts->flame.nodes[node].parent;
+    uint32_t runnable = style_at(facts, node) == WP_STYLE_SCHED ? wp_facts_below_scheduler(facts, node) : 0;
     bool is_signal = style_at(facts, node) == WP_STYLE_WAIT && !strncmp(name_at(facts, node), "signal:", 7);
     if (at->deadlock)
         return WP_CAUSE_KIND_DEADLOCK;
     if (is_signal && cell->category != WP_DELIBERATE_SLEEP && at->sleep == parent && (!at->lock || at->lock == parent))
         return WP_CAUSE_KIND_INTERRUPTED;
-    if (at->lock && !(parent == at->lock && style_at(facts, node) == WP_STYLE_SCHED))
+    if (at->lock && runnable != at->lock)
         return node == at->lock && cell->category == WP_TIMEOUT ? WP_CAUSE_KIND_TIMEOUT : WP_CAUSE_KIND_LOCK;
-    if (at->pool && node != at->pool && !(parent == at->pool && style_at(facts, node) == WP_STYLE_SCHED))
+    if (at->pool && node != at->pool && runnable != at->pool)
         return WP_CAUSE_KIND_POOL;
     if (at->is_unended && cell->category == WP_UNACCOUNTED && node == at->sleep)
         return WP_CAUSE_KIND_UNENDED;

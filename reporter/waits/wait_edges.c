@@ -48,7 +48,7 @@ static int add_cell(struct edge **edges, const struct wp_facts *facts, uint32_t 
 {
     const struct wp_flame_node *nodes = facts->flame.nodes;
     const struct wp_cell *cell = &facts->flame.cells[number];
-    uint32_t top = cell->node, style = wp_facts_frame_style(facts, nodes[top].frame);
+    uint32_t top = wp_facts_rival(facts, cell->node), style = wp_facts_frame_style(facts, nodes[top].frame);
     bool is_running = style == WP_STYLE_USER || style == WP_STYLE_KERNEL || style == WP_STYLE_PROCESS;
     uint32_t target = is_running ? 0 : nodes[top].frame;
     int rc = 0;

@@ -146,13 +146,10 @@ void wp_report_sample_add(struct wp_report *report, uint32_t cell, uint64_t buck
     report->samples[row].ns = wp_sum(report->samples[row].ns, ns);
 }
 
-void wp_report_add_at(
-    struct wp_report *report, uint32_t node, enum wp_category category, uint64_t start_ns, uint64_t end_ns)
+/* The time of a cell's piece, bucket by bucket. */
+static void add_samples(struct wp_report *report, uint32_t cell, uint64_t start_ns, uint64_t end_ns)
 {
     uint64_t length = end_ns > start_ns ? end_ns - start_ns : 0;
-    uint32_t cell = wp_report_cell_add(report, node, category, length, 1);
-    if (cell == WP_NO_CELL)
-        return;
     /* A piece longer than all buckets together would need this width anyway; without it the loop has no bound. */
     unsigned shift = report->bucket_shift;
     while (length && ((end_ns - 1) >> shift) - (start_ns >> shift) >= WP_REPORT_BUCKETS)
@@ -163,6 +160,22 @@ void wp_report_add_at(
         wp_report_sample_add(report, cell, bucket, shift, until - start_ns);
         start_ns = until;
     }
+}
+
+void wp_report_add_at(
+    struct wp_report *report, uint32_t node, enum wp_category category, uint64_t start_ns, uint64_t end_ns)
+{
+    uint32_t cell = wp_report_cell_add(report, node, category, end_ns > start_ns ? end_ns - start_ns : 0, 1);
+    if (cell != WP_NO_CELL)
+        add_samples(report, cell, start_ns, end_ns);
+}
+
+void wp_report_add_part_at(
+    struct wp_report *report, uint32_t node, enum wp_category category, uint64_t start_ns, uint64_t end_ns)
+{
+    uint32_t cell = wp_report_cell_add(report, node, category, end_ns > start_ns ? end_ns - start_ns : 0, 0);
+    if (cell != WP_NO_CELL)
+        add_samples(report, cell, start_ns, end_ns);
 }
 
 void wp_report_add_within(

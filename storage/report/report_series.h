@@ -7,6 +7,9 @@
 /* One piece of which it is known when it was (realtime): wp_report_add, and its share in each bucket. */
 void wp_report_add_at(
     struct wp_report *report, uint32_t node, enum wp_category category, uint64_t start_ns, uint64_t end_ns);
+/* The same of a further part of a piece that was counted: its time only. */
+void wp_report_add_part_at(
+    struct wp_report *report, uint32_t node, enum wp_category category, uint64_t start_ns, uint64_t end_ns);
 /* `count` pieces, `ns` long together, that lie in the same bucket of the least width: that of `at_ns` (realtime). */
 void wp_report_add_within(
     struct wp_report *report, uint32_t node, enum wp_category category, uint64_t at_ns, uint64_t ns, uint64_t count);

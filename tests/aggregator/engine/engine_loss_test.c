@@ -65,7 +65,8 @@ static void collect(struct outcome *outcome, const struct wp_report *report)
         if (cells[i].category == WP_UNACCOUNTED || cells[i].category == WP_OTHER_PATH)
             continue;
         name_place(report, &cells[i], outcome->places[outcome->count].name);
-        if (strncmp(outcome->places[outcome->count].name, "[b", 2)) /* not the command's own path */
+        if (strncmp(outcome->places[outcome->count].name, "[b", 2) || /* not the command's own path */
+            strstr(outcome->places[outcome->count].name, ";sched:not known"))
             continue;
         outcome->places[outcome->count++].ns = cells[i].ns;
     }

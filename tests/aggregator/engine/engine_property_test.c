@@ -217,6 +217,44 @@ static uint64_t links_go_forward(const struct wp_host_session *session, bool is_
     return links;
 }
 
+/* Who ran when on each CPU is when its threads ran: no run is missing, longer or another's. */
+static void cpus_have_their_runs(const struct wp_host_session *session)
+{
+    const struct wp_timeline *timeline = wp_host_session_timeline(session);
+    for (uint32_t i = 1; i < timeline->thread_count; i++) {
+        const struct wp_thread *thread = &timeline->threads[i];
+        for (uint64_t n = thread->first_slice; n < thread->slice_end; n++) {
+            const struct wp_slice *slice = wp_thread_slice(thread, n);
+            struct wp_cpu_cursor cursor;
+            if (!slice->in_ns || slice->end_ns == slice->in_ns)
+                continue;
+            uint32_t cpu = wp_thread_slice_cpu(thread, n)->cpu;
+            assert_true(wp_cpu_runs_find(&timeline->cpu_runs, cpu, slice->in_ns, &cursor));
+            struct wp_cpu_run run = wp_cpu_cursor_run(&cursor);
+            assert_int_equal(run.process, timeline->identities[slice->identity].process);
+            assert_true(run.occupant >= WP_OCCUPANT_FIRST && run.start_ns <= slice->in_ns);
+            assert_true(slice->end_ns ? run.end_ns >= slice->end_ns : run.end_ns == UINT64_MAX);
+        }
+    }
+}
+
+/* All of it says who had the CPU, or why that is not known; nothing is lost where nothing was. */
+static void runnable_time_is_explained(const struct wp_report *report, bool is_whole)
+{
+    uint32_t count;
+    const struct wp_frame_info *frames = wp_report_frames(report, &count);
+    const struct wp_node *nodes = wp_report_nodes(report, &count);
+    const struct wp_cell *cells = wp_report_cells(report, &count);
+    for (uint32_t i = 0; i < count; i++) {
+        if (cells[i].category != WP_SCHEDULER && cells[i].category != WP_INVOLUNTARY)
+            continue;
+        const struct wp_node *node = &nodes[cells[i].node];
+        assert_int_equal(frames[node->frame].style, WP_STYLE_SCHED);
+        assert_int_equal(frames[nodes[node->parent].frame].style, WP_STYLE_SCHED);
+        assert_true(!is_whole || !strstr(wp_report_text(report, frames[node->frame].name), "were lost"));
+    }
+}
+
 static void same_bytes(const struct wp_report *left, const struct wp_report *right)
 {
     struct wp_buffer a = {0}, b = {0};
@@ -283,6 +321,8 @@ static void hold(const struct made_options *options)
     for (unsigned i = 0; i < RULES; i++) {
         categories_sum_up(whole.reports[i]);
         categories_sum_up(all.reports[i]);
+        runnable_time_is_explained(whole.reports[i], !options->drop_per_mille);
+        runnable_time_is_explained(all.reports[i], !options->drop_per_mille);
         windows_make_sense(&whole.exemplars[i]);
         windows_make_sense(&all.exemplars[i]);
     }
@@ -301,6 +341,7 @@ static void hold(const struct made_options *options)
         assert_int_equal(base_ns, trace.base_ns);
         assert_int_equal(base_total(whole.reports[0], false), trace.base_ns);
         assert_int_equal(wp_host_session_timeline(session)->counts.chain_breaks, 0);
+        cpus_have_their_runs(session);
     }
     wp_host_session_destroy(session);
     static const uint32_t sizes[] = {1, 40, 3000};

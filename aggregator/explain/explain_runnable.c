@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "aggregator/explain/explain_runnable.h"
+
+#include "aggregator/explain/explain_node.h"
+#include "aggregator/explain/explain_piece.h"
+#include "aggregator/explain/explain_place.h"
+#include "common/array.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define PARTS 64u         /* of one wait in their order; what lies before them is summed up by who it was */
+#define RIVALS 16u        /* in such a sum; others are told together */
+#define LOOKS 4096u       /* runs that are looked at */
+#define FOR_NS 100000u    /* of a shorter part is not told for whom the other ran */
+#define LOOKS_A_VISIT 32u /* what they cost of the budget */
+#define NO_CPU UINT32_MAX
+
+/* Who had the CPU, or why that is not known. */
+enum who {
+    WHO_LOST,
+    WHO_UNSEEN, /* before the first run that is remembered */
+    WHO_LATER,  /* the thread has not run since */
+    WHO_MANY,
+    WHO_IDLE,
+    WHO_OTHER,
+    WHO_OWN,
+    WHO_RECORDER,
+    WHO_QUOTA,
+    WHO_NAMED /* and more: an occupant's number */
+};
+
+static const char *const labels[] = {
+    [WHO_LOST] = "sched:not known (events were lost)",
+    [WHO_UNSEEN] = "sched:not known (before what is remembered of the CPU)",
+    [WHO_LATER] = "sched:not known (it has not run since)",
+    [WHO_MANY] = "sched:not known (too many switches)",
+    [WHO_IDLE] = "sched:wake-up latency",
+    [WHO_OTHER] = "sched:behind others",
+    [WHO_OWN] = "sched:behind own threads",
+    [WHO_RECORDER] = "sched:behind recording",
+    [WHO_QUOTA] = "sched:quota",
+};
+
+/* A wait for a CPU being cut: [to_ns, part_ns) is of `who` and not emitted yet. */
+struct cut {
+    const struct wp_runnable *runnable;
+    uint32_t process;      /* whose thread waits */
+    uint32_t looks, parts; /* parts: told so far */
+    uint32_t who;
+    uint64_t to_ns, part_ns;
+};
+
+/* So much of a wait was behind one. */
+struct rival {
+    uint32_t who;
+    uint64_t ns;
+};
+
+struct sums {
+    struct rival rivals[RIVALS];
+    uint32_t count;
+    uint64_t others_ns;
+};
+
+/* --- labels --- */
+
+/* "sched:behind [gzip]". A kernel thread that each CPU has is one: "kworker/0:1-events" is "kworker". */
+static uint32_t rival_node(struct wp_explainer *x, uint32_t parent, const char *relation, uint32_t comm, bool is_kernel)
+{
+    const char *text = wp_dictionary_string(x->timeline->dictionary, comm);
+    bool is_home = x->host == x->home && !x->names_home;
+    char name[WP_EXPLAIN_NAME + 16];
+    snprintf(name, sizeof(name), "sched:%s [%.*s]%s%s", relation, (int)strcspn(text, is_kernel ? "/" : ""), text,
+        is_home ? "" : "@", is_home ? "" : x->fleet->hosts[x->host].hostname);
+    return wp_explain_label(x, parent, WP_STYLE_SCHED, name);
+}
+
+static uint32_t named_node(struct wp_explainer *x, uint32_t parent, uint32_t number, bool with_for)
+{
+    const struct wp_occupant *occupant = &x->timeline->cpu_runs.occupants[number];
+    bool has_for = with_for && occupant->for_comm && occupant->for_comm != occupant->comm;
+    struct wp_intkey key = {
+        parent, wp_explain_here(x, (uint64_t)1 << 46 | (uint64_t)1 << 45 | (uint64_t)has_for << 32 | number)};
+    uint32_t node;
+    if (wp_intmap_get(&x->sites, key, &node))
+        return node;
+    node = rival_node(x, parent, "behind", occupant->comm, occupant->is_kernel);
+    if (has_for)
+        node = rival_node(x, node, "for", occupant->for_comm, false);
+    wp_explain_remember(x, key, node);
+    return node;
+}
+
+static void emit(struct wp_explainer *x, struct cut *cut, uint32_t who, uint64_t from, uint64_t to)
+{
+    const struct wp_runnable *runnable = cut->runnable;
+    const struct wp_slice *slice = runnable->wait->slice;
+    if (from >= to)
+        return;
+    wp_explain_emit(x,
+        &(struct wp_piece){.node = who < WHO_NAMED
+                ? wp_explain_literal(x, runnable->node, WP_STYLE_SCHED, labels[who])
+                : named_node(x, runnable->node, who - WHO_NAMED, to - from >= FOR_NS),
+            .thread = runnable->wait->thread,
+            .category = runnable->category,
+            .start_ns = from,
+            .end_ns = to,
+            .is_uncertain = slice->flags & WP_SLICE_UNCERTAIN || slice->is_inferred || who == WHO_LOST,
+            .is_part = cut->parts++});
+}
+
+static uint32_t who_ran(const struct wp_explainer *x, const struct cut *cut, const struct wp_cpu_run *run)
+{
+    switch (run->occupant) {
+    case WP_OCCUPANT_LOST:
+        return WHO_LOST;
+    case WP_OCCUPANT_UNSEEN:
+        return WHO_UNSEEN;
+    case WP_OCCUPANT_IDLE:
+        return WHO_IDLE;
+    default:
+        break;
+    }
+    if (run->process && run->process == cut->process)
+        return WHO_OWN;
+    if (x->timeline->processes[run->process].is_recorder)
+        return WHO_RECORDER;
+    return run->occupant == WP_OCCUPANT_OTHER ? WHO_OTHER : WHO_NAMED + run->occupant;
+}
+
+/* --- the parts of a wait --- */
+
+/* From there down to `from` it was behind that one. */
+static void add_part(struct wp_explainer *x, struct cut *cut, uint32_t who, uint64_t from)
+{
+    if (who != cut->who && cut->to_ns < cut->part_ns) {
+        emit(x, cut, cut->who, cut->to_ns, cut->part_ns);
+        cut->part_ns = cut->to_ns;
+    }
+    cut->who = who;
+    cut->to_ns = from;
+}
+
+static void end_parts(struct wp_explainer *x, struct cut *cut)
+{
+    emit(x, cut, cut->who, cut->to_ns, cut->part_ns);
+    cut->part_ns = cut->to_ns;
+}
+
+static void add_sum(struct sums *sums, uint32_t who, uint64_t ns)
+{
+    uint32_t i = 0;
+    while (i < sums->count && sums->rivals[i].who != who)
+        i++;
+    if (i == RIVALS) {
+        sums->others_ns += ns;
+    } else {
+        sums->rivals[i].who = who;
+        sums->rivals[i].ns += ns;
+        sums->count = i < sums->count ? sums->count : i + 1;
+    }
+}
+
+/* What lies before the parts, down to `from`: not in its order, but as long as each had the CPU. */
+static void add_sums(struct wp_explainer *x, struct cut *cut, struct wp_cpu_cursor *cursor, uint64_t from)
+{
+    struct sums sums = {0};
+    uint64_t to = cut->to_ns, at = to;
+    bool is_known = true;
+    while (at > from && is_known && cut->looks++ < LOOKS) {
+        struct wp_cpu_run run = wp_cpu_cursor_run(cursor);
+        uint64_t low = run.start_ns > from ? run.start_ns : from;
+        if (low < at)
+            add_sum(&sums, who_ran(x, cut, &run), at - low);
+        at = low < at ? low : at;
+        is_known = wp_cpu_cursor_back(cursor);
+    }
+    for (uint32_t i = 0; i < sums.count; i++) {
+        emit(x, cut, sums.rivals[i].who, to - sums.rivals[i].ns, to);
+        to -= sums.rivals[i].ns;
+    }
+    emit(x, cut, WHO_OTHER, to - sums.others_ns, to);
+    emit(x, cut, is_known ? WHO_MANY : WHO_UNSEEN, from, at);
+    cut->to_ns = cut->part_ns = from;
+}
+
+/* Down to `from` it stood in that CPU's queue. */
+static void cut_queue(struct wp_explainer *x, struct cut *cut, uint32_t cpu, uint64_t from)
+{
+    struct wp_cpu_cursor cursor;
+    bool is_known =
+        cpu != NO_CPU && cut->to_ns > from && wp_cpu_runs_find(&x->timeline->cpu_runs, cpu, cut->to_ns - 1, &cursor);
+    while (is_known && cut->to_ns > from && cut->parts < PARTS) {
+        struct wp_cpu_run run = wp_cpu_cursor_run(&cursor);
+        if (run.start_ns < cut->to_ns)
+            add_part(x, cut, who_ran(x, cut, &run), run.start_ns > from ? run.start_ns : from);
+        cut->looks++;
+        is_known = wp_cpu_cursor_back(&cursor);
+    }
+    if (cut->to_ns > from && is_known) {
+        end_parts(x, cut);
+        add_sums(x, cut, &cursor, from);
+    } else if (cut->to_ns > from) {
+        add_part(x, cut, cpu == NO_CPU ? WHO_LATER : WHO_UNSEEN, from);
+    }
+}
+
+/* --- whose queue --- */
+
+/* When that CPU was first idle in [from, to): who stood in its queue had gone to another one by then. If it never was,
+ * the thread was pulled from there as it came to run. */
+static uint64_t idle_at(const struct wp_explainer *x, uint32_t cpu, uint64_t from, uint64_t to)
+{
+    struct wp_cpu_cursor cursor;
+    if (!wp_cpu_runs_find(&x->timeline->cpu_runs, cpu, from, &cursor))
+        return to;
+    for (uint32_t looks = 0; looks < LOOKS; looks++) {
+        struct wp_cpu_run run = wp_cpu_cursor_run(&cursor);
+        if (run.start_ns >= to)
+            break;
+        if (run.occupant == WP_OCCUPANT_IDLE && run.end_ns > from)
+            return run.start_ns > from ? run.start_ns : from;
+        if (!wp_cpu_cursor_on(&cursor))
+            break;
+    }
+    return to;
+}
+
+/* The queue in which it stood last, and before it was moved there the one of the CPU that it had left. */
+static void cut_wait(struct wp_explainer *x, struct cut *cut, uint64_t from)
+{
+    const struct wp_slice *slice = cut->runnable->wait->slice;
+    const struct wp_thread *thread = &x->timeline->threads[cut->runnable->wait->thread];
+    uint64_t ordinal = cut->runnable->ordinal, to = cut->to_ns;
+    bool has_run = slice->in_ns && slice->in_ns <= wp_explain_horizon(x) && !slice->is_cut;
+    uint32_t cpu = has_run ? wp_thread_slice_cpu(thread, ordinal)->cpu : NO_CPU;
+    uint32_t left = wp_thread_ran_before(thread, ordinal).cpu;
+    uint64_t end = has_run ? slice->in_ns : to;
+    uint64_t oldest = end > x->options.origin_ns ? end - x->options.origin_ns : 0;
+    uint64_t low = oldest < from ? from : oldest < to ? oldest : to;
+    if (slice->flags & WP_SLICE_PREEMPTED && !(slice->flags & WP_SLICE_FIRST) && left != cpu) {
+        uint64_t moved = idle_at(x, left, slice->out_ns > oldest ? slice->out_ns : oldest, end);
+        cut_queue(x, cut, cpu, moved < low ? low : moved < to ? moved : to);
+        cpu = left;
+    }
+    cut_queue(x, cut, cpu, low);
+    if (from < low)
+        add_part(x, cut, WHO_UNSEEN, from);
+    end_parts(x, cut);
+}
+
+void wp_explain_runnable(struct wp_explainer *x, const struct wp_runnable *runnable, uint64_t from, uint64_t to)
+{
+    struct cut cut = {.runnable = runnable,
+        .process = x->timeline->identities[runnable->wait->slice->identity].process,
+        .to_ns = to,
+        .part_ns = to};
+    cut_wait(x, &cut, from);
+    x->fleet->visits += cut.looks / LOOKS_A_VISIT;
+}

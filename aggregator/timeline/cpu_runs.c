@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "aggregator/timeline/cpu_runs.h"
+
+#include "common/array.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void free_ring(struct wp_cpu_runs *runs, struct wp_cpu_ring *ring)
+{
+    for (uint32_t i = 0; i < ring->count; i++)
+        free(ring->blocks[i]);
+    runs->block_bytes -= ring->count * sizeof(**ring->blocks);
+    free(ring->blocks);
+    *ring = (struct wp_cpu_ring){0};
+}
+
+void wp_cpu_runs_fini(struct wp_cpu_runs *runs)
+{
+    for (uint32_t cpu = 0; cpu < runs->cpu_room; cpu++)
+        free_ring(runs, &runs->cpus[cpu]);
+    free(runs->cpus);
+    free(runs->occupants);
+    wp_intmap_fini(&runs->occupant_numbers);
+    *runs = (struct wp_cpu_runs){0};
+}
+
+uint16_t wp_cpu_runs_occupant(struct wp_cpu_runs *runs, const struct wp_occupant *occupant)
+{
+    struct wp_intkey key = {occupant->comm, occupant->for_comm};
+    uint32_t number;
+    if (wp_intmap_get(&runs->occupant_numbers, key, &number))
+        return (uint16_t)number;
+    number = runs->occupant_count < WP_OCCUPANT_FIRST ? WP_OCCUPANT_FIRST : runs->occupant_count;
+    if (number >= WP_OCCUPANTS || WP_ARRAY_FIT_ZERO(runs->occupants, runs->occupant_room, number + 1) ||
+        wp_intmap_put(&runs->occupant_numbers, key, number))
+        return WP_OCCUPANT_OTHER;
+    runs->occupants[number] = *occupant;
+    runs->occupant_count = number + 1;
+    return (uint16_t)number;
+}
+
+/* --- runs come and go --- */
+
+static struct wp_cpu_block *last_block(const struct wp_cpu_ring *ring)
+{
+    return ring->count ? ring->blocks[ring->count - 1] : NULL;
+}
+
+static uint64_t start_of(const struct wp_cpu_block *block, uint32_t at)
+{
+    return block->base_ns + block->offset_ns[at];
+}
+
+/* The block that takes a run of that time; NULL: out of memory. */
+static struct wp_cpu_block *block_for(struct wp_cpu_runs *runs, struct wp_cpu_ring *ring, uint64_t at_ns)
+{
+    struct wp_cpu_block *block = last_block(ring);
+    if (block && block->count < WP_CPU_BLOCK_RUNS && at_ns - block->base_ns <= UINT32_MAX)
+        return block;
+    block = WP_ARRAY_FIT(ring->blocks, ring->room, ring->count + 1) ? NULL : malloc(sizeof(*block));
+    if (!block)
+        return NULL;
+    block->base_ns = at_ns;
+    block->count = 0;
+    ring->blocks[ring->count++] = block;
+    runs->block_bytes += sizeof(*block);
+    return block;
+}
+
+bool wp_cpu_runs_begin(struct wp_cpu_runs *runs, uint32_t cpu, const struct wp_cpu_run *run)
+{
+    if (cpu >= runs->cpu_room && WP_ARRAY_FIT_ZERO(runs->cpus, runs->cpu_room, cpu + (size_t)1))
+        return false;
+    struct wp_cpu_ring *ring = &runs->cpus[cpu];
+    const struct wp_cpu_block *before = last_block(ring);
+    uint64_t least_ns = before ? start_of(before, before->count - 1) : 0;
+    uint64_t at_ns = run->start_ns > least_ns ? run->start_ns : least_ns;
+    struct wp_cpu_block *block = block_for(runs, ring, at_ns);
+    if (!block) {
+        free_ring(runs, ring);
+        return false;
+    }
+    block->offset_ns[block->count] = (uint32_t)(at_ns - block->base_ns);
+    block->process[block->count] = run->process;
+    block->occupant[block->count++] = run->occupant;
+    return true;
+}
+
+void wp_cpu_runs_correct(struct wp_cpu_runs *runs, uint32_t cpu, uint32_t process, uint16_t occupant)
+{
+    struct wp_cpu_block *block = cpu < runs->cpu_room ? last_block(&runs->cpus[cpu]) : NULL;
+    if (!block)
+        return;
+    block->process[block->count - 1] = process;
+    block->occupant[block->count - 1] = occupant;
+}
+
+bool wp_cpu_runs_last(const struct wp_cpu_runs *runs, uint32_t cpu, struct wp_cpu_run *run)
+{
+    const struct wp_cpu_block *block = cpu < runs->cpu_room ? last_block(&runs->cpus[cpu]) : NULL;
+    if (block)
+        *run =
+            wp_cpu_cursor_run(&(struct wp_cpu_cursor){&runs->cpus[cpu], runs->cpus[cpu].count - 1, block->count - 1});
+    return block;
+}
+
+void wp_cpu_runs_forget(struct wp_cpu_runs *runs, uint64_t horizon_ns)
+{
+    for (uint32_t cpu = 0; cpu < runs->cpu_room; cpu++) {
+        struct wp_cpu_ring *ring = &runs->cpus[cpu];
+        uint32_t gone = 0;
+        while (gone + 1 < ring->count && ring->blocks[gone + 1]->base_ns < horizon_ns)
+            free(ring->blocks[gone++]);
+        if (!gone)
+            continue;
+        ring->count -= gone;
+        ring->found = 0;
+        memmove(ring->blocks, ring->blocks + gone, ring->count * sizeof(*ring->blocks));
+        runs->block_bytes -= gone * sizeof(**ring->blocks);
+    }
+}
+
+size_t wp_cpu_runs_bytes(const struct wp_cpu_runs *runs)
+{
+    size_t bytes = runs->cpu_room * sizeof(*runs->cpus) + runs->occupant_room * sizeof(*runs->occupants) +
+        wp_intmap_bytes(&runs->occupant_numbers) + runs->block_bytes;
+    for (uint32_t cpu = 0; cpu < runs->cpu_room; cpu++)
+        bytes += runs->cpus[cpu].room * sizeof(*runs->cpus[cpu].blocks);
+    return bytes;
+}
+
+/* --- looking them up --- */
+
+bool wp_cpu_runs_find(const struct wp_cpu_runs *runs, uint32_t cpu, uint64_t at_ns, struct wp_cpu_cursor *cursor)
+{
+    struct wp_cpu_ring *ring = cpu < runs->cpu_room ? &runs->cpus[cpu] : NULL;
+    if (!ring || !ring->count || ring->blocks[0]->base_ns > at_ns)
+        return false;
+    uint32_t at = ring->found; /* sleeps are explained in the order of time: mostly the same one, or the next */
+    if (at >= ring->count || ring->blocks[at]->base_ns > at_ns)
+        at = 0;
+    if (at + 1 < ring->count && ring->blocks[at + 1]->base_ns <= at_ns)
+        at = WP_LOWER_BOUND(middle, at + 1, ring->count, ring->blocks[middle]->base_ns <= at_ns) - 1;
+    ring->found = at;
+    const struct wp_cpu_block *block = ring->blocks[at];
+    uint32_t run = WP_LOWER_BOUND(middle, 0, block->count, start_of(block, middle) <= at_ns);
+    *cursor = (struct wp_cpu_cursor){ring, at, run - 1};
+    return true;
+}
+
+struct wp_cpu_run wp_cpu_cursor_run(const struct wp_cpu_cursor *cursor)
+{
+    const struct wp_cpu_block *block = cursor->ring->blocks[cursor->block];
+    uint64_t end_ns = cursor->at + 1 < block->count ? start_of(block, cursor->at + 1)
+        : cursor->block + 1 < cursor->ring->count   ? cursor->ring->blocks[cursor->block + 1]->base_ns
+                                                    : UINT64_MAX;
+    return (struct wp_cpu_run){
+        start_of(block, cursor->at), end_ns, block->process[cursor->at], block->occupant[cursor->at]};
+}
+
+bool wp_cpu_cursor_back(struct wp_cpu_cursor *cursor)
+{
+    if (!cursor->at && !cursor->block)
+        return false;
+    if (!cursor->at)
+        cursor->at = cursor->ring->blocks[--cursor->block]->count;
+    cursor->at--;
+    return true;
+}
+
+bool wp_cpu_cursor_on(struct wp_cpu_cursor *cursor)
+{
+    if (cursor->at + 1 < cursor->ring->blocks[cursor->block]->count) {
+        cursor->at++;
+        return true;
+    }
+    if (cursor->block + 1 == cursor->ring->count)
+        return false;
+    cursor->block++;
+    cursor->at = 0;
+    return true;
+}

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WP_AGGREGATOR_TIMELINE_CPU_RUNS_H
+#define WP_AGGREGATOR_TIMELINE_CPU_RUNS_H
+/*
+ * Who ran when on each CPU of a host: per CPU the runs one behind the other, without gap, in blocks that go as they
+ * grow old. What a thread that is runnable waits for is read from them. A run takes 10 bytes.
+ */
+#include "common/intmap.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Numbers of occupants that are no threads; those of threads come behind them. */
+enum wp_occupant_number {
+    WP_OCCUPANT_LOST,   /* not known: events were lost */
+    WP_OCCUPANT_UNSEEN, /* not known: no event of that CPU came yet, or the recording paused */
+    WP_OCCUPANT_IDLE,
+    WP_OCCUPANT_OTHER, /* a thread; there are too many names for its own */
+    WP_OCCUPANT_FIRST
+};
+
+/* Names of who runs; many processes share them. */
+struct wp_occupant {
+    uint32_t comm;     /* string id: what its process is called */
+    uint32_t for_comm; /* string id: of the process that woke or created it, 0 not known, or its own */
+    bool is_kernel;    /* of the first that had these names */
+};
+
+#define WP_CPU_BLOCK_RUNS 64u
+#define WP_OCCUPANTS 65536u /* a run has two bytes for it */
+
+/* Runs of one CPU, one behind the other. Private to cpu_runs.c, but for the cursor's inline functions. */
+struct wp_cpu_block {
+    uint64_t base_ns;
+    uint32_t count;
+    uint32_t offset_ns[WP_CPU_BLOCK_RUNS]; /* of their starts */
+    uint32_t process[WP_CPU_BLOCK_RUNS];
+    uint16_t occupant[WP_CPU_BLOCK_RUNS];
+};
+
+/* A CPU's blocks, in the order of time. */
+struct wp_cpu_ring {
+    struct wp_cpu_block **blocks; /* owned */
+    uint32_t count, room;
+    uint32_t found; /* the block that was looked up last */
+};
+
+/* Embedded; zeroed: nothing is known. */
+struct wp_cpu_runs {
+    struct wp_cpu_ring *cpus;
+    uint32_t cpu_room;
+    struct wp_occupant *occupants; /* by number; those below WP_OCCUPANT_FIRST are zeros */
+    uint32_t occupant_count, occupant_room;
+    struct wp_intmap occupant_numbers;
+    uint64_t block_bytes;
+};
+
+/* One run. `end_ns` is UINT64_MAX for the last one of its CPU. */
+struct wp_cpu_run {
+    uint64_t start_ns, end_ns;
+    uint32_t process; /* index; 0: idle, not known, or gone before a restart */
+    uint16_t occupant;
+};
+
+/* The place of a run; runs that begin, and runs that are forgotten, make it invalid. */
+struct wp_cpu_cursor {
+    const struct wp_cpu_ring *ring;
+    uint32_t block, at;
+};
+
+/* Frees all and zeroes it; zeroed is allowed. */
+void wp_cpu_runs_fini(struct wp_cpu_runs *runs);
+/* The number of an occupant with these names, which is copied; WP_OCCUPANT_OTHER when there are too many, or no memory.
+ */
+uint16_t wp_cpu_runs_occupant(struct wp_cpu_runs *runs, const struct wp_occupant *occupant);
+/* A run begins, and the one before it on that CPU ends; a time before that one's start is its start. False: out of
+ * memory, and all that was known of the CPU is gone. */
+bool wp_cpu_runs_begin(struct wp_cpu_runs *runs, uint32_t cpu, const struct wp_cpu_run *run);
+/* What is now known of the last run of that CPU, if there is one. */
+void wp_cpu_runs_correct(struct wp_cpu_runs *runs, uint32_t cpu, uint32_t process, uint16_t occupant);
+/* The last run of that CPU. False: none is known. */
+bool wp_cpu_runs_last(const struct wp_cpu_runs *runs, uint32_t cpu, struct wp_cpu_run *run);
+/* Forgets blocks of runs that ended before the horizon. */
+void wp_cpu_runs_forget(struct wp_cpu_runs *runs, uint64_t horizon_ns);
+/* What it takes of memory. */
+size_t wp_cpu_runs_bytes(const struct wp_cpu_runs *runs);
+
+/* The run that holds the instant; false: nothing is known of that CPU at that time. */
+bool wp_cpu_runs_find(const struct wp_cpu_runs *runs, uint32_t cpu, uint64_t at_ns, struct wp_cpu_cursor *cursor);
+/* The run at the cursor. */
+struct wp_cpu_run wp_cpu_cursor_run(const struct wp_cpu_cursor *cursor);
+/* To the run before it; false, and the cursor stays: there is none. */
+bool wp_cpu_cursor_back(struct wp_cpu_cursor *cursor);
+/* The same, to the run after it. */
+bool wp_cpu_cursor_on(struct wp_cpu_cursor *cursor);
+
+#endif

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "aggregator/timeline/timeline_cpus.h"
+
+#include "common/array.h"
+
+#include <stdlib.h>
+
+bool wp_timeline_cpu_fit(struct wp_timeline *timeline, uint32_t cpu)
+{
+    uint32_t room = timeline->cpu_room;
+    if (cpu < room)
+        return true;
+    if (!WP_ARRAY_FIT_ZERO(timeline->cpu_time, room, cpu + (size_t)1) &&
+        !WP_ARRAY_FIT_ZERO(timeline->cpu_thread, timeline->cpu_room, cpu + (size_t)1))
+        return true;
+    timeline->failed = true;
+    return false;
+}
+
+/* When `prev` came to the event's CPU, if the collector says so; else 0. */
+static uint64_t told_came(const struct wp_event *event)
+{
+    return event->flags & WP_SWITCH_RAN && event->b && event->b < event->time_ns ? event->time_ns - event->b : 0;
+}
+
+uint64_t wp_timeline_cpu_came(
+    const struct wp_timeline *timeline, uint32_t prev, const struct wp_event *event, bool is_break)
+{
+    uint64_t told = told_came(event);
+    if (told)
+        return told;
+    const struct wp_slice *slice = wp_thread_last(&timeline->threads[prev]);
+    if (is_break && slice && !slice->in_ns && !slice->wake_ns &&
+        !(slice->flags & (WP_SLICE_PREEMPTED | WP_SLICE_FIRST)))
+        return event->time_ns;
+    uint64_t since = timeline->cpu_time[event->cpu];
+    return since ? since : wp_timeline_window_start(timeline);
+}
+
+/* --- as what a thread runs --- */
+
+static uint32_t process_name(const struct wp_identity *identity)
+{
+    return identity->process_comm ? identity->process_comm : identity->comm;
+}
+
+static bool is_kernel(const struct wp_timeline *timeline, const struct wp_identity *identity)
+{
+    const struct wp_thread_entry *entry = wp_dictionary_thread(timeline->dictionary, identity->entry);
+    return entry && entry->flags & WP_THREAD_KERNEL;
+}
+
+/* The name of the process of which a task woke or created the thread before that slice's run; 0: not known, or none
+ * that it works for. */
+static uint32_t asked_by(const struct wp_timeline *timeline, const struct wp_slice *slice)
+{
+    if (slice->cause != WP_CAUSE_TASK || slice->flags & WP_SLICE_IN_IRQ || slice->is_inferred || !slice->waker)
+        return 0;
+    const struct wp_identity *waker = &timeline->identities[timeline->threads[slice->waker].identity];
+    const struct wp_process *process = &timeline->processes[waker->process];
+    if (waker->process == timeline->identities[slice->identity].process || process->is_recorder)
+        return 0;
+    return is_kernel(timeline, waker) ? 0 : process_name(waker);
+}
+
+/* As what the thread of that slice runs, `for_comm` being who asked for it. */
+static void set_occupant(
+    struct wp_timeline *timeline, const struct wp_slice *slice, struct wp_slice_cpu *on, uint32_t for_comm)
+{
+    struct wp_cpu_runs *runs = &timeline->cpu_runs;
+    const struct wp_identity *identity = &timeline->identities[slice->identity];
+    struct wp_occupant is = {.comm = process_name(identity), .for_comm = for_comm};
+    if (on->occupant >= WP_OCCUPANT_FIRST && runs->occupants[on->occupant].comm == is.comm &&
+        runs->occupants[on->occupant].for_comm == for_comm)
+        return;
+    is.is_kernel = is_kernel(timeline, identity);
+    on->occupant = wp_cpu_runs_occupant(runs, &is);
+}
+
+void wp_timeline_cpu_wake(struct wp_timeline *timeline, uint32_t index)
+{
+    const struct wp_thread *thread = &timeline->threads[index];
+    if (thread->slice_end == thread->first_slice)
+        return;
+    const struct wp_slice *slice = wp_thread_slice(thread, thread->slice_end - 1);
+    set_occupant(timeline, slice, wp_thread_slice_cpu(thread, thread->slice_end - 1), asked_by(timeline, slice));
+}
+
+void wp_timeline_cpu_enter(struct wp_timeline *timeline, uint32_t index, uint32_t cpu)
+{
+    struct wp_thread *thread = &timeline->threads[index];
+    if (thread->slice_end == thread->first_slice)
+        return;
+    const struct wp_slice *slice = wp_thread_slice(thread, thread->slice_end - 1);
+    struct wp_slice_cpu *on = wp_thread_slice_cpu(thread, thread->slice_end - 1);
+    bool is_asked = slice->flags & (WP_SLICE_PREEMPTED | WP_SLICE_EXEC | WP_SLICE_RENAME) ||
+        (slice->wake_ns && !slice->is_inferred);
+    on->cpu = (uint16_t)cpu;
+    thread->cpu = cpu;
+    set_occupant(timeline, slice, on,
+        is_asked && on->occupant >= WP_OCCUPANT_FIRST ? timeline->cpu_runs.occupants[on->occupant].for_comm : 0);
+}
+
+/* --- runs --- */
+
+static struct wp_cpu_run run_of(const struct wp_timeline *timeline, uint32_t index, uint64_t at_ns)
+{
+    const struct wp_thread *thread = &timeline->threads[index];
+    struct wp_cpu_run run = {.start_ns = at_ns, .occupant = index ? WP_OCCUPANT_OTHER : WP_OCCUPANT_IDLE};
+    if (!index)
+        return run;
+    run.process = timeline->identities[thread->identity].process;
+    if (thread->slice_end > thread->first_slice)
+        run.occupant = wp_thread_slice_cpu(thread, thread->slice_end - 1)->occupant;
+    return run;
+}
+
+static void begin_run(struct wp_timeline *timeline, uint32_t cpu, const struct wp_cpu_run *run)
+{
+    if (!wp_cpu_runs_begin(&timeline->cpu_runs, cpu, run))
+        timeline->failed = true;
+}
+
+void wp_timeline_cpu_leave(struct wp_timeline *timeline, const struct wp_event *event, uint32_t prev, bool is_break)
+{
+    struct wp_cpu_run last = {.occupant = WP_OCCUPANT_UNSEEN};
+    bool is_known = wp_cpu_runs_last(&timeline->cpu_runs, event->cpu, &last);
+    if (is_known && !is_break && last.occupant > WP_OCCUPANT_UNSEEN)
+        return;
+    struct wp_cpu_run run = run_of(timeline, prev, wp_timeline_window_start(timeline));
+    if (is_break || last.occupant == WP_OCCUPANT_LOST) {
+        wp_cpu_runs_correct(&timeline->cpu_runs, event->cpu, 0, WP_OCCUPANT_LOST);
+        run.start_ns = told_came(event);
+        if (run.start_ns > timeline->cpu_time[event->cpu])
+            begin_run(timeline, event->cpu, &run);
+    } else if (is_known) {
+        wp_cpu_runs_correct(&timeline->cpu_runs, event->cpu, run.process, run.occupant);
+    } else if (run.start_ns < event->time_ns) {
+        begin_run(timeline, event->cpu, &run);
+    }
+}
+
+void wp_timeline_cpu_begin(struct wp_timeline *timeline, uint32_t cpu, uint64_t at_ns, uint32_t thread)
+{
+    struct wp_cpu_run run = run_of(timeline, thread, at_ns);
+    timeline->cpu_thread[cpu] = thread + 1;
+    timeline->cpu_time[cpu] = at_ns;
+    begin_run(timeline, cpu, &run);
+}
+
+void wp_timeline_cpu_lose(struct wp_timeline *timeline, uint32_t cpu)
+{
+    timeline->cpu_thread[cpu] = 0;
+    wp_cpu_runs_correct(&timeline->cpu_runs, cpu, 0, WP_OCCUPANT_LOST);
+}
+
+void wp_timeline_cpu_unsee(struct wp_timeline *timeline, uint64_t at_ns)
+{
+    for (uint32_t cpu = 0; cpu < timeline->cpu_room; cpu++) {
+        timeline->cpu_thread[cpu] = 0;
+        timeline->cpu_time[cpu] = at_ns;
+        begin_run(timeline, cpu, &(struct wp_cpu_run){.start_ns = at_ns, .occupant = WP_OCCUPANT_UNSEEN});
+    }
+}

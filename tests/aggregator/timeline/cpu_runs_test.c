@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Runs of CPUs, begun, corrected and forgotten at random: what is found is what a plain list of them has. */
+#include "aggregator/timeline/cpu_runs.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+/* cmocka wants the headers above */
+#include <cmocka.h>
+
+#define CPUS 3u
+#define RUNS 5000u
+
+static uint64_t draw(uint64_t *seed)
+{
+    *seed = *seed * 6364136223846793005u + 1442695040888963407u;
+    return *seed >> 33;
+}
+
+/* Walked forwards and back from a run in the middle: each run ends where the next begins. */
+static void same_runs(const struct wp_cpu_runs *runs, uint32_t cpu, const struct wp_cpu_run *list, uint32_t count)
+{
+    struct wp_cpu_cursor cursor;
+    struct wp_cpu_run run;
+    assert_true(wp_cpu_runs_last(runs, cpu, &run));
+    assert_int_equal(run.start_ns, list[count - 1].start_ns);
+    assert_true(wp_cpu_runs_find(runs, cpu, UINT64_MAX, &cursor));
+    uint32_t at = count;
+    do {
+        run = wp_cpu_cursor_run(&cursor);
+        assert_true(at-- > 0);
+        assert_int_equal(run.start_ns, list[at].start_ns);
+        assert_int_equal(run.end_ns, list[at].end_ns);
+        assert_int_equal(run.process, list[at].process);
+        assert_int_equal(run.occupant, list[at].occupant);
+    } while (wp_cpu_cursor_back(&cursor));
+    for (uint32_t i = at; i < count; i += 7) {
+        if (list[i].end_ns == list[i].start_ns)
+            continue;
+        assert_true(wp_cpu_runs_find(runs, cpu, list[i].end_ns - 1, &cursor));
+        assert_int_equal(wp_cpu_cursor_run(&cursor).start_ns, list[i].start_ns);
+        assert_int_equal(wp_cpu_cursor_on(&cursor), i + 1 < count);
+    }
+}
+
+static void as_a_list(void **state)
+{
+    (void)state;
+    static struct wp_cpu_run lists[CPUS][RUNS];
+    uint32_t counts[CPUS] = {0};
+    uint64_t seed = 1, now_ns = 1000;
+    struct wp_cpu_runs runs = {0};
+    for (uint32_t i = 0; i < RUNS; i++) {
+        uint32_t cpu = (uint32_t)(draw(&seed) % CPUS);
+        struct wp_cpu_run run = {.start_ns = now_ns += draw(&seed) % (i % 500 ? 1000 : 9000000000u),
+            .end_ns = UINT64_MAX,
+            .process = (uint32_t)(draw(&seed) % 9),
+            .occupant = (uint16_t)(draw(&seed) % 9)};
+        assert_true(wp_cpu_runs_begin(&runs, cpu, &run));
+        if (counts[cpu])
+            lists[cpu][counts[cpu] - 1].end_ns = run.start_ns;
+        lists[cpu][counts[cpu]++] = run;
+        if (i % 50 == 0) {
+            wp_cpu_runs_correct(&runs, cpu, 77, WP_OCCUPANT_LOST);
+            lists[cpu][counts[cpu] - 1].process = 77;
+            lists[cpu][counts[cpu] - 1].occupant = WP_OCCUPANT_LOST;
+        }
+        if (i % 1000 == 999)
+            wp_cpu_runs_forget(&runs, now_ns / 2);
+    }
+    for (uint32_t cpu = 0; cpu < CPUS; cpu++)
+        same_runs(&runs, cpu, lists[cpu], counts[cpu]);
+    size_t before = wp_cpu_runs_bytes(&runs);
+    wp_cpu_runs_forget(&runs, now_ns);
+    assert_true(wp_cpu_runs_bytes(&runs) < before);
+    wp_cpu_runs_fini(&runs);
+}
+
+static void time_goes_on(void **state)
+{
+    (void)state;
+    struct wp_cpu_runs runs = {0};
+    struct wp_cpu_cursor cursor;
+    struct wp_cpu_run run;
+    assert_false(wp_cpu_runs_last(&runs, 0, &run));
+    assert_false(wp_cpu_runs_find(&runs, 70000, 1, &cursor));
+    assert_true(wp_cpu_runs_begin(&runs, 1, &(struct wp_cpu_run){.start_ns = 100}));
+    assert_true(wp_cpu_runs_begin(&runs, 1, &(struct wp_cpu_run){.start_ns = 50}));
+    assert_true(wp_cpu_runs_last(&runs, 1, &run));
+    assert_int_equal(run.start_ns, 100);
+    assert_false(wp_cpu_runs_find(&runs, 1, 99, &cursor));
+    wp_cpu_runs_fini(&runs);
+}
+
+/* Two bytes number them: when these are used up, others run under one name. */
+static void names_have_an_end(void **state)
+{
+    (void)state;
+    struct wp_cpu_runs runs = {0};
+    struct wp_occupant occupant = {.comm = 1};
+    assert_int_equal(wp_cpu_runs_occupant(&runs, &occupant), WP_OCCUPANT_FIRST);
+    for (; occupant.comm < WP_OCCUPANTS + 10; occupant.comm++)
+        wp_cpu_runs_occupant(&runs, &occupant);
+    assert_int_equal(wp_cpu_runs_occupant(&runs, &occupant), WP_OCCUPANT_OTHER);
+    assert_int_equal(wp_cpu_runs_occupant(&runs, &(struct wp_occupant){.comm = 2}), WP_OCCUPANT_FIRST + 1);
+    wp_cpu_runs_fini(&runs);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(as_a_list), cmocka_unit_test(time_goes_on), cmocka_unit_test(names_have_an_end)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
