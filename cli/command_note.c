@@ -3,6 +3,7 @@
 
 #include "common/buffer.h"
 #include "common/strings.h"
+#include "reporter/read/commits.h"
 #include "storage/env/store.h"
 #include "storage/env/txn.h"
 #include "storage/kind/metadata_store.h"
@@ -17,7 +18,7 @@
 #define COMMAND_BYTES 1000u /* of its words: who reads it knows the rest */
 
 struct note {
-    struct wp_metadata_entry entries[2];
+    struct wp_metadata_entry entries[2 + WP_COMMIT_TEXTS];
     size_t count;
     struct wp_error *err;
 };
@@ -51,19 +52,46 @@ static void put_words(struct wp_buffer *line, char *const *words)
     wp_buffer_putc(line, 0);
 }
 
+static void put_entry(struct note *note, const char *key, const char *value)
+{
+    if (value && *value)
+        note->entries[note->count++] = (struct wp_metadata_entry){key, value};
+}
+
+/* Of the repository that this folder is in; without one, or when that does not know the release, nothing. */
+static void put_commit(struct note *note, struct wp_commit *commit, const char *release)
+{
+    size_t room;
+    if (wp_commits_read(commit, ".", &release, 1, NULL) || !*commit->id)
+        return;
+    for (unsigned i = 0; i < WP_COMMIT_TEXTS; i++)
+        put_entry(note, wp_commit_keys[i], wp_commit_text_at(commit, i, &room));
+}
+
+static void put_load(char text[32])
+{
+    double load = 0;
+    if (getloadavg(&load, 1) == 1)
+        snprintf(text, 32, "%.1f", load);
+}
+
 int wp_command_note(const char *root, const char *release, char *const *command, struct wp_error *err)
 {
     struct wp_buffer line = {0};
     struct wp_store *store = NULL;
-    double load = 0;
+    struct wp_commit commit;
+    struct note note = {.err = err};
     char text[32] = "";
-    put_words(&line, command);
-    if (getloadavg(&load, 1) == 1)
-        snprintf(text, sizeof(text), "%.1f", load);
-    struct note note = {.entries = {{"recorded.command", (const char *)line.data}, {"recorded.load", text}},
-        .count = *text ? 2 : 1,
-        .err = err};
+    put_commit(&note, &commit, release);
+    if (command) {
+        put_words(&line, command);
+        put_entry(&note, "recorded.command", (const char *)line.data);
+        put_load(text);
+        put_entry(&note, "recorded.load", text);
+    }
     int rc = line.failed ? wp_error_set(err, -ENOMEM, "out of memory for the command") : 0;
+    if (!rc && !note.count)
+        return 0;
     if (!rc)
         rc = wp_store_open(&store, root, true, err);
     if (!rc)

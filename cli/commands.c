@@ -52,6 +52,7 @@ static const struct command commands[] = {
         "sum up the time of releases by process, function, host, category or path"},
     {"check", run_mode, "wakepath-reporter", "compare two releases: does the newer one take longer?"},
     {"diff", run_mode, "wakepath-reporter", "the same"},
+    {"log", run_mode, "wakepath-reporter", "list releases with their commits, and what was found in them"},
     {"measure", run_measure, NULL, "record commands in many commits, and compare neighbours"},
     {"bisect", run_bisect, NULL, "find the first commit that makes something take longer"},
     {"store", run_program, "wakepath-store", "read, check and maintain a store"},

@@ -239,8 +239,7 @@ static int check_end(struct recording *recording, struct wp_child *child, const 
 static void note_command(const struct recording *recording)
 {
     struct wp_error ignored;
-    if (recording->options->command)
-        wp_command_note(recording->output.store, recording->release, recording->options->command, &ignored);
+    wp_command_note(recording->output.store, recording->release, recording->options->command, &ignored);
 }
 
 /* The collector sends what it has and says goodbye; the aggregator then resolves and ends by itself. */

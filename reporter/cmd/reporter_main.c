@@ -6,6 +6,7 @@
 #include "reporter/base/output.h"
 #include "reporter/cmd/check.h"
 #include "reporter/cmd/query.h"
+#include "reporter/cmd/release_log.h"
 #include "reporter/cmd/reporter_options.h"
 #include "reporter/cmd/site_run.h"
 
@@ -64,6 +65,16 @@ static int check(int argc, char **argv, int *code, struct wp_error *err)
     return rc;
 }
 
+static int print_log(int argc, char **argv, struct wp_error *err)
+{
+    struct wp_buffer out = {0};
+    int rc = wp_release_log_run(argc, argv, &out, err);
+    if (!rc)
+        rc = wp_output_write(NULL, &out, false, err);
+    wp_buffer_fini(&out);
+    return rc;
+}
+
 int main(int argc, char **argv)
 {
     struct wp_logger logger = {"wakepath-reporter", WP_LOG_INFO, 2};
@@ -73,6 +84,7 @@ int main(int argc, char **argv)
     argp_program_version_hook = print_version;
     const char *mode = argc > 1 ? argv[1] : "";
     int rc = !strcmp(mode, "check") ? check(argc - 1, argv + 1, &code, &err)
+        : !strcmp(mode, "log")      ? print_log(argc - 1, argv + 1, &err)
         : !strcmp(mode, "query")    ? wp_query_run(&logger, argc - 1, argv + 1, &err)
                                     : report(&logger, argc, argv, &err);
     if (!rc)

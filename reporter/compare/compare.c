@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "reporter/compare/compare.h"
+#include "reporter/facts/commit_line.h"
 
 #include "reporter/compare/change.h"
 #include "reporter/compare/compare_build.h"
@@ -69,12 +70,15 @@ static void describe_operand(struct wp_compare_build *build, int which, const st
     const struct wp_facts *facts = build->facts[which];
     const struct wp_compare_operand *from = &build->tree.operand[which];
     struct wp_operand *operand = &build->compare->operand[which];
+    struct wp_commit commit;
     uint32_t buckets;
     unsigned shift;
     wp_report_buckets(facts->report, &buckets, &shift);
+    wp_commit_from_metadata(&commit, &facts->release_metadata);
     *operand = (struct wp_operand){.release = facts->release,
         .aggregate = facts->aggregate,
         .group = facts->group,
+        .commit = wp_commit_line(&build->compare->pool, &commit),
         .wall_ns = facts->wall_ns,
         .total_ns = facts->total_ns,
         .first_ns = facts->first_ns,

@@ -73,6 +73,14 @@ static void add_notices(struct wp_display *display, const struct wp_compare *com
     }
 }
 
+static void add_commits(struct wp_display *display, const struct wp_compare *compare)
+{
+    for (int i = 0; i < 2 && !wp_compare_is_of_hosts(compare); i++)
+        if (*compare->operand[i].commit)
+            wp_display_add(display, WP_ITEM_PARAGRAPH,
+                wp_pool_printf(&display->pool, "%s: %s", compare->operand[i].label, compare->operand[i].commit));
+}
+
 static void add_facts(struct wp_display *display, const struct wp_compare *compare)
 {
     struct wp_pool *pool = &display->pool;
@@ -314,6 +322,7 @@ int wp_page_compare(
     display->tab_compare = has_compare_tab;
     add_findings(display, compare);
     add_notices(display, compare);
+    add_commits(display, compare);
     add_facts(display, compare);
     add_whole(display, compare);
     wp_display_heading(display, is_of_one_release(compare) ? "What differs" : "What changed");
@@ -346,6 +355,7 @@ int wp_page_compare_digest(struct wp_display *display, const struct wp_compare *
     title_page(display, compare);
     add_findings(display, compare);
     add_notices(display, compare);
+    add_commits(display, compare);
     add_facts(display, compare);
     add_whole(display, compare);
     wp_display_heading(display,

@@ -158,6 +158,8 @@ int wp_page_release(struct wp_display *display, const struct wp_release_summary 
     display->subtitle = release->aggregate_count == 1
         ? "One aggregate"
         : wp_pool_printf(pool, "%zu aggregates", release->aggregate_count);
+    if (*release->commit)
+        wp_display_add(display, WP_ITEM_PARAGRAPH, release->commit);
     for (const struct wp_aggregate_summary *row = release->first; row; row = row->next)
         add_card(display, release->id, row, row->name, wp_link_to(WP_PAGE_OVERVIEW, release->id, row->name, NULL));
     if (release->is_damaged)
@@ -181,6 +183,8 @@ static void add_single(struct wp_display *display, const struct wp_release_summa
     display->tab_aggregate = row->name;
     display->tab_compare = row->change != NULL;
     display->subtitle = wp_pool_printf(pool, "Release %s", release->id);
+    if (*release->commit)
+        wp_display_add(display, WP_ITEM_PARAGRAPH, release->commit);
     if (row->unsampled && *row->unsampled)
         wp_display_add(display, WP_ITEM_NOTICE, row->unsampled);
     for (size_t i = 0; i < row->finding_count; i++) {
@@ -225,6 +229,8 @@ static void add_release(struct wp_display *display, const struct wp_release_summ
                                             : wp_pool_printf(pool, "%s (%zu aggregates, here %s)",
                                                   release_label(pool, release), release->aggregate_count, row->name),
               release_link(release, row));
+    if (card && *release->commit)
+        card->label = wp_pool_printf(pool, "%s. %s", release->commit, card->label);
     if (card)
         mark_others(pool, card, release, row);
 }
@@ -235,6 +241,7 @@ static void put_older(struct wp_pool *pool, struct wp_field *row, const struct w
     const struct wp_aggregate_summary *speaks = wp_summary_main(release);
     row[0].text = release_label(pool, release);
     row[1].text = speaks ? speaks->name : "";
+    row[7].text = release->commit;
     if (!speaks) {
         row[6].text =
             release->is_damaged ? "Cannot be read: its data.mdb is damaged." : "This release has no reports yet.";
@@ -267,9 +274,10 @@ static void add_older(struct wp_display *display, const struct wp_release_summar
         {"Worse", "Rows that take longer than in the release before", WP_CELL_COUNT},
         {"Better", "Rows that take less", WP_CELL_COUNT},
         {"What changed, or was found", NULL, WP_CELL_TEXT},
+        {"Commit", NULL, WP_CELL_TEXT},
     };
     wp_display_heading(display, "Older releases");
-    struct wp_table *table = wp_display_table(display, "releases", columns, 7, count);
+    struct wp_table *table = wp_display_table(display, "releases", columns, 8, count);
     table->searchable = true;
     for (; release; release = release->next) {
         struct wp_field *row = wp_display_row(table);

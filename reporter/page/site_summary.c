@@ -13,6 +13,7 @@ struct wp_release_summary *wp_summary_release(struct wp_site_summary *site, cons
     if (!release)
         return NULL;
     release->id = wp_pool_text(&site->pool, id);
+    release->commit = "";
     if (site->last)
         site->last->next = release;
     else

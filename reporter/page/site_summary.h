@@ -39,6 +39,7 @@ struct wp_release_summary {
     bool is_dirty;        /* of a tree that was not committed */
     const char *overlaps; /* releases of the same time and what they rest on, "" none */
     const char *baseline; /* what it is compared with, NULL nothing */
+    const char *commit;   /* a line, "" none known */
     bool is_damaged;      /* could not be opened at all */
     bool has_failed;      /* some of its pages could not be made */
     size_t aggregate_count;

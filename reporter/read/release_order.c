@@ -106,6 +106,17 @@ static bool is_known(void *context, const char *release)
     return options->known_time && options->known_time(options->known_context, release, &first_ns, &last_ns);
 }
 
+static int add_commits(struct wp_release_order *order, const char *git, struct wp_error *err)
+{
+    order->commits = calloc(order->count + 1, sizeof(*order->commits));
+    if (!order->commits)
+        return wp_error_set(err, -ENOMEM, "out of memory for the commits");
+    int rc = wp_commits_read(order->commits, git, (const char *const *)order->names, order->count, err);
+    for (size_t i = 0; i < order->count && !rc; i++)
+        order->rows[i].commit = *order->commits[i].id ? &order->commits[i] : NULL;
+    return rc;
+}
+
 static int fill(struct wp_release_order *order, const struct wp_stores *stores, const struct wp_order_options *options,
     struct wp_error *err)
 {
@@ -129,6 +140,8 @@ static int fill(struct wp_release_order *order, const struct wp_stores *stores, 
             &history, options->git, order->names, order->count, fixed == SIZE_MAX ? options->against : NULL, err);
     for (size_t i = 0; i < order->count && history && !rc; i++)
         order->rows[i].place = wp_history_position(history, i);
+    if (!rc && options->git)
+        rc = add_commits(order, options->git, err);
     if (!rc)
         choose_baselines(order, history, options, fixed);
     wp_history_destroy(history);
@@ -154,5 +167,6 @@ void wp_release_order_fini(struct wp_release_order *order)
 {
     wp_strings_free(order->names, order->count);
     free(order->rows);
+    free(order->commits);
     memset(order, 0, sizeof(*order));
 }

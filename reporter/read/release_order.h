@@ -6,6 +6,7 @@
  * nearest measured ancestor; without one, and for releases that it does not know: by the time of their newest activity,
  * and the one before. Releases of changed trees ("-dirty") are baselines only when asked for by name.
  */
+#include "reporter/read/commits.h"
 #include "reporter/read/stores.h"
 
 /* A release and what it is compared with. */
@@ -15,12 +16,14 @@ struct wp_release_row {
     uint32_t place;             /* in the history, UINT32_MAX: not in it */
     size_t baseline;            /* row here; SIZE_MAX none */
     bool is_dirty;
+    const struct wp_commit *commit; /* in the order's array, NULL: not asked for, or not known */
 };
 
 /* All releases of the stores; owns names and rows. */
 struct wp_release_order {
     char **names; /* owned */
     struct wp_release_row *rows;
+    struct wp_commit *commits; /* owned; NULL: no repository was given */
     size_t count;
 };
 

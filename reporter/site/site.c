@@ -11,6 +11,7 @@
 #include "reporter/data/view_data.h"
 #include "reporter/export/format_json.h"
 #include "reporter/facts/beside.h"
+#include "reporter/facts/commit_line.h"
 #include "reporter/findings/finding_since.h"
 #include "reporter/load/facts_read.h"
 #include "reporter/page/page.h"
@@ -249,6 +250,16 @@ static void look_back(struct wp_page_context *context, const struct wp_facts *ol
     }
 }
 
+/* As the repository says it, which knows more than the recordings. */
+static void name_commits(const struct site *site, struct wp_compare *compare)
+{
+    for (int i = 0; i < 2; i++) {
+        size_t row = wp_release_order_find(&site->order, compare->operand[i].release);
+        if (row != SIZE_MAX && site->order.rows[row].commit)
+            compare->operand[i].commit = wp_commit_line(&compare->pool, site->order.rows[row].commit);
+    }
+}
+
 /* The same aggregate of the release that this one is compared with; the context says what came of it. */
 static int compare_aggregate(struct site *site, const struct wp_facts *facts, size_t baseline, struct wp_error *err)
 {
@@ -265,6 +276,7 @@ static int compare_aggregate(struct site *site, const struct wp_facts *facts, si
         rc = wp_compare_build(&compare, &before, facts, &site->options->compare, err);
     if (!rc) {
         struct wp_page_context *context = &site->context;
+        name_commits(site, &compare);
         compare.operand[WP_AFTER].overlaps =
             wp_release_overlap_sentence(&compare.pool, context->overlaps, context->overlap_count);
         look_back(context, &before);
@@ -330,6 +342,8 @@ static int restore_release(struct site *site, struct wp_release_summary *release
         return -ENOENT;
     }
     site->damaged += rc ? 0 : row->damaged;
+    if (!rc && !*release->commit)
+        release->commit = wp_pool_text(&site->summary.pool, row->commit);
     return rc;
 }
 
@@ -394,6 +408,7 @@ static int read_release(struct site *site, const struct wp_release_row *row, str
     release->is_dirty = row->is_dirty;
     release->overlaps = wp_pool_text(&site->summary.pool, overlaps);
     release->baseline = baseline ? wp_pool_text(&site->summary.pool, baseline) : NULL;
+    release->commit = row->commit ? wp_commit_line(&site->summary.pool, row->commit) : "";
     int rc = keep_release(site, release, before, err);
     if (rc == -ENOENT)
         rc = take_part(site, release, inputs, err);
@@ -404,6 +419,13 @@ static int read_release(struct site *site, const struct wp_release_row *row, str
     if (!rc)
         wp_site_reuse_put(&site->reuse, release, inputs, row);
     return rc;
+}
+
+static const char *recorded_commit(struct site *site, const struct wp_metadata *metadata)
+{
+    struct wp_commit commit;
+    wp_commit_from_metadata(&commit, metadata);
+    return wp_commit_line(&site->summary.pool, &commit);
 }
 
 static int build_release(
@@ -435,6 +457,8 @@ static int build_release(
     struct wp_release_facts facts = {0};
     if (!rc)
         rc = wp_release_facts_read(&facts, &snapshot, err);
+    if (!rc && !*release->commit)
+        release->commit = recorded_commit(site, &facts.metadata);
     if (!rc)
         rc = write_release(site, release, &facts, err);
     wp_release_facts_fini(&facts);

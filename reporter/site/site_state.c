@@ -101,6 +101,7 @@ void wp_site_state_put(struct wp_buffer *out, const struct wp_release_summary *r
     put_number(out, last_ns);
     put_text(out, release->baseline);
     put_text(out, release->overlaps);
+    put_text(out, release->commit);
     put_number(out, release->aggregate_count);
     put_number(out, damaged);
     wp_buffer_putc(out, '\n');
@@ -168,6 +169,7 @@ static int read_release(struct wp_state_row *row, char *text)
     row->last_ns = next_number(&line);
     row->baseline = next_text(&line);
     row->overlaps = next_text(&line);
+    row->commit = next_text(&line);
     row->aggregate_count = next_number(&line);
     row->damaged = next_number(&line);
     return line.is_bad ? -EBADMSG : 0;

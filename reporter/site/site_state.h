@@ -16,6 +16,7 @@
 struct wp_state_row {
     const char *release, *inputs, *baseline; /* baseline "": none */
     const char *overlaps;                    /* releases of the same time with their inputs, "" none */
+    const char *commit;                      /* a line, "" none */
     uint64_t first_ns, last_ns;
     size_t aggregate_count, damaged;
     const char *aggregates; /* lines */

@@ -9,6 +9,7 @@
 #include "storage/tool/tool_dump.h"
 #include "storage/tool/tool_import.h"
 #include "storage/tool/tool_list.h"
+#include "storage/tool/tool_log.h"
 #include "storage/tool/tool_merge.h"
 #include "storage/tool/tool_metadata.h"
 #include "storage/tool/tool_prune.h"
@@ -46,6 +47,7 @@ static const struct command commands[] = {
     {"stat", "ROOT[/RELEASE]", "Print counts and sizes", 1, 2, WP_TOOL_JSON, wp_tool_stat},
     {"verify", "ROOT[/RELEASE]", "Read everything, report each fault", 1, 2, WP_TOOL_JSON, wp_tool_verify},
     {"releases", "ROOT", "List releases, times, sizes", 1, 1, WP_TOOL_JSON, wp_tool_releases_list},
+    {"log", "ROOT[/RELEASE]", "List releases with their commits", 1, 2, WP_TOOL_JSON, wp_tool_log},
     {"compact", "ROOT[/RELEASE]", "Merge the deltas of reports", 1, 2, WP_TOOL_JSON | WP_TOOL_ROLL_UP | AGES,
         wp_tool_compact},
     {"prune", "ROOT[/RELEASE]", "Delete or merge old data", 1, 2,
