@@ -87,28 +87,46 @@ static int record_more(struct bisection *b, uint32_t number, struct wp_error *er
     return 0;
 }
 
+/* One recording of each end. */
+static int record_ends(struct bisection *b, struct wp_error *err)
+{
+    int rc = record_more(b, b->good, err);
+    if (!rc)
+        rc = record_more(b, b->bad, err);
+    return rc > 0 ? -EINVAL : rc;
+}
+
+/* The probability that the ends are equal. */
+static double compare_ends(const struct bisection *b)
+{
+    struct wp_odds_sample good = sample_of(&b->commits[b->good]), bad = sample_of(&b->commits[b->bad]);
+    return wp_odds_same(&good, &bad);
+}
+
+/* As often as was asked for, and four times that where they leave a doubt. */
 static int measure_ends(struct bisection *b, struct wp_error *err)
 {
-    for (uint32_t i = 0; i < 2; i++) {
-        int rc = build(b, i ? b->bad : b->good, err);
-        if (rc)
-            return rc < 0 ? rc : -EINVAL;
+    const struct commit *good = &b->commits[b->good], *bad = &b->commits[b->bad];
+    uint32_t wanted = b->options.repeats, most = wanted < WP_BISECT_RECORDINGS / 4 ? 4 * wanted : WP_BISECT_RECORDINGS;
+    int rc = build(b, b->good, err);
+    if (!rc)
+        rc = build(b, b->bad, err);
+    if (rc)
+        return rc < 0 ? rc : -EINVAL;
+    double same = 1;
+    while (!rc && (good->count < wanted || (same > ENDS_DIFFER && good->count < most))) {
+        rc = record_ends(b, err);
+        same = rc ? 1 : compare_ends(b);
     }
-    for (uint32_t i = 0; i < 2 * b->options.repeats; i++) {
-        int rc = record_more(b, i % 2 ? b->bad : b->good, err);
-        if (rc)
-            return rc < 0 ? rc : -EINVAL;
-    }
-    struct wp_odds_sample good = sample_of(&b->commits[b->good]), bad = sample_of(&b->commits[b->bad]);
-    double same = wp_odds_same(&good, &bad);
     b->commits[b->good].wrong = same;
-    if (same <= ENDS_DIFFER)
-        return 0;
+    if (rc || same <= ENDS_DIFFER)
+        return rc;
+    struct wp_odds_sample less = sample_of(good), more = sample_of(bad);
     return wp_error_set(err, -EINVAL,
         "%s does not surely take longer than %s: %.3f s and %.3f s, medians of %u recordings; more of them (--repeat) "
         "show less",
-        b->revisions.items[b->bad].release, b->revisions.items[b->good].release, seconds(wp_odds_median(&bad)),
-        seconds(wp_odds_median(&good)), b->options.repeats);
+        b->revisions.items[b->bad].release, b->revisions.items[b->good].release, seconds(wp_odds_median(&more)),
+        seconds(wp_odds_median(&less)), good->count);
 }
 
 /* Records a commit until it is sure on which side it stands, or there are enough. 1: it cannot be measured. */

@@ -286,6 +286,7 @@ static int add_to_store(struct wp_workbench *bench, struct wp_error *err)
     int status = 0;
     wp_args_add(&args, "wakepath-store");
     wp_args_add(&args, "merge");
+    wp_args_add(&args, "--rename-shard"); /* each recording has a store, and so a shard "local", of its own */
     wp_args_add(&args, inside(bench, from, "run/store", ""));
     wp_args_add(&args, "--into");
     wp_args_add(&args, inside(bench, into, "store", ""));

@@ -43,6 +43,16 @@ struct wp_finding wp_finding_since(const struct wp_facts *facts, size_t finding,
     return row;
 }
 
+struct wp_finding *wp_findings_since(struct wp_pool *pool, const struct wp_facts *facts, const struct wp_facts *older)
+{
+    struct wp_finding *rows = wp_pool_alloc(pool, WP_FINDINGS * sizeof(*rows));
+    for (size_t i = 0; i < facts->finding_count && rows; i++) {
+        rows[i] = wp_finding_since(facts, i, older);
+        rows[i].since = rows[i].since ? wp_pool_text(pool, rows[i].since) : NULL;
+    }
+    return rows;
+}
+
 const char *wp_finding_text(struct wp_pool *pool, const char *release, const struct wp_finding *finding)
 {
     if (!finding->since)

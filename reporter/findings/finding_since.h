@@ -18,6 +18,8 @@ bool wp_finding_look_back(
     struct wp_finding *finding, const struct wp_release_findings *own, const struct wp_release_findings *older);
 /* A finding of `facts`, after a look at one older release (NULL: none). Texts are of both. */
 struct wp_finding wp_finding_since(const struct wp_facts *facts, size_t finding, const struct wp_facts *older);
+/* All of them, in the pool, as is what they say; NULL: out of memory. */
+struct wp_finding *wp_findings_since(struct wp_pool *pool, const struct wp_facts *facts, const struct wp_facts *older);
 /* The sentence, and " New in this release." or " Since release v1.1 or before." where that is known. */
 const char *wp_finding_text(struct wp_pool *pool, const char *release, const struct wp_finding *finding);
 

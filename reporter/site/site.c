@@ -239,17 +239,6 @@ static int write_aggregate(struct site *site, struct wp_release_summary *release
     return rc;
 }
 
-static void look_back(struct wp_page_context *context, const struct wp_facts *older)
-{
-    const struct wp_facts *facts = context->facts;
-    context->findings = wp_pool_alloc(&context->pool, WP_FINDINGS * sizeof(*context->findings));
-    for (size_t i = 0; i < facts->finding_count && context->findings; i++) {
-        struct wp_finding *finding = &context->findings[i];
-        *finding = wp_finding_since(facts, i, older);
-        finding->since = finding->since ? wp_pool_text(&context->pool, finding->since) : NULL;
-    }
-}
-
 /* As the repository says it, which knows more than the recordings. */
 static void name_commits(const struct site *site, struct wp_compare *compare)
 {
@@ -279,7 +268,7 @@ static int compare_aggregate(struct site *site, const struct wp_facts *facts, si
         name_commits(site, &compare);
         compare.operand[WP_AFTER].overlaps =
             wp_release_overlap_sentence(&compare.pool, context->overlaps, context->overlap_count);
-        look_back(context, &before);
+        context->findings = wp_findings_since(&context->pool, facts, &before);
         context->change = wp_compare_summary(&context->pool, &compare);
         context->changed_worse = compare.worse;
         context->changed_better = compare.better;

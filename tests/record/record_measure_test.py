@@ -21,7 +21,7 @@ class Measure(recording.RecordTest):
         os.mkdir(self.path("repo"))
         self.git("init", "-q", "-b", "main")
         for number in range(COMMITS):
-            self.write("repo/bench.sh", f"# {number}\nsleep {0.16 if number >= SLOW else 0.08}\n")
+            self.write("repo/bench.sh", f"# {number}\nsleep {0.4 if number >= SLOW else 0.1}\n")
             self.write("repo/build.sh", "echo cannot find -lz; exit 1\n" if number == BROKEN else "cp bench.sh built.sh\n")
             self.git("add", ".")
             self.git("commit", "-q", "-m", f"step {number}")
@@ -34,6 +34,12 @@ class Measure(recording.RecordTest):
         self.assertEqual(done.returncode, want, done.stderr)
         return json.loads(done.stdout), done.stderr
 
+    def has_recorded(self, log):
+        if not os.path.exists(log):
+            return False
+        with open(log, encoding="ascii") as lines:
+            return "sound" in lines.read()
+
     def interrupt(self, *flags):
         """As call, ended by a signal when the first recording is done; the rest must go on from there."""
         with open(self.path("first"), "w", encoding="utf-8") as said:
@@ -42,7 +48,7 @@ class Measure(recording.RecordTest):
                                        env=self.env, stdout=subprocess.DEVNULL, stderr=said)
         log = self.path("bisect/log")
         deadline = time.monotonic() + recording.LIMIT_S
-        while time.monotonic() < deadline and not (os.path.exists(log) and "sound" in open(log, encoding="ascii").read()):
+        while time.monotonic() < deadline and not self.has_recorded(log):
             time.sleep(0.05)
         process.send_signal(signal.SIGINT)
         self.assertEqual(process.wait(recording.LIMIT_S), 1)
@@ -52,8 +58,8 @@ class Measure(recording.RecordTest):
     def test_bisect_names_the_commit_and_goes_on_after_an_interruption(self):
         self.make_repository()
         before = self.git("status", "--porcelain"), self.git("for-each-ref"), sorted(os.listdir(self.path("repo/.git")))
-        self.interrupt("--good", "r1", "--repeat", "2")
-        found, said = self.call("bisect", "--good", "r1", "--repeat", "2")
+        self.interrupt("--good", "r1", "--repeat", "3")
+        found, said = self.call("bisect", "--good", "r1", "--repeat", "3")
         self.assertEqual(found["first"]["subject"], f"step {SLOW}")
         self.assertEqual(found["before"]["subject"], f"step {SLOW - 1}")
         self.assertGreater(found["sure"], 0.9)
@@ -66,12 +72,12 @@ class Measure(recording.RecordTest):
 
     def test_measure_leaves_out_what_cannot_be_built_and_says_what_got_worse(self):
         self.make_repository()
-        result, said = self.call("measure", "r3", "r4", "r5", "--repeat", "2", want=2)
+        result, said = self.call("measure", "r3", "r4", "r5", "--repeat", "3", want=2)
         self.assertIn("r3 is left out: the build ends with 1: cannot find -lz", said)
         self.assertEqual([commit["is_built"] for commit in result["commits"]], [False, True, True])
         last = result["commits"][2]["commands"][0]
-        self.assertEqual((last["against"], last["verdict"], len(last["ns"])), ("r4", "worse", 2))
-        self.assertGreater(last["median_ns"], result["commits"][1]["commands"][0]["median_ns"] + 60e6)
+        self.assertEqual((last["against"], last["verdict"], len(last["ns"])), ("r4", "worse", 3))
+        self.assertGreater(last["median_ns"], result["commits"][1]["commands"][0]["median_ns"] + 200e6)
 
 
 if __name__ == "__main__":
