@@ -33,8 +33,8 @@ static int put_note(struct wp_txn *txn, void *context)
     if (!rc && !count)
         rc = wp_error_set(note->err, -ENOENT, "the release has no shard");
     if (!rc) /* at the same second the greater one holds */
-        rc = wp_txn_put_metadata_at(
-            txn, &scope, shards[count - 1], note->entries, note->count, (uint64_t)time(NULL), note->err);
+        rc = wp_txn_put_metadata_at(txn, &scope, &(struct wp_metadata_writer){shards[count - 1], (uint64_t)time(NULL)},
+            note->entries, note->count, note->err);
     wp_strings_free(shards, count);
     return rc;
 }

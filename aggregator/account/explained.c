@@ -14,7 +14,7 @@ static struct wp_request_parts parts_of(const struct wp_aggregate *aggregate, co
 }
 
 /* So that the step may pause (wp_fleet_pauses), reading counts a little. */
-static bool tell(struct wp_aggregate *aggregate, const struct wp_request_parts *parts,
+static bool tell_kept(struct wp_aggregate *aggregate, const struct wp_request_parts *parts,
     const struct wp_interval *interval, const struct wp_sink *sink)
 {
     uint32_t told = wp_request_pieces_tell(&aggregate->requests, parts, interval->start_ns, interval->end_ns, sink);
@@ -43,10 +43,10 @@ void wp_explained_tell(struct wp_aggregate *aggregate, const struct wp_explained
 {
     const struct wp_interval *interval = explained->interval;
     struct wp_request_parts parts = parts_of(aggregate, explained);
-    if (tell(aggregate, &parts, interval, sink))
+    if (tell_kept(aggregate, &parts, interval, sink))
         return;
     parts = wp_request_pieces_apart(&aggregate->requests, interval->thread, interval->end_ns);
-    if (tell(aggregate, &parts, interval, sink))
+    if (tell_kept(aggregate, &parts, interval, sink))
         return;
     struct wp_interval apart = *interval;
     if (explained->window_ns < apart.start_ns)
@@ -56,5 +56,5 @@ void wp_explained_tell(struct wp_aggregate *aggregate, const struct wp_explained
         return;
     }
     parts = wp_request_pieces_apart(&aggregate->requests, interval->thread, interval->end_ns);
-    tell(aggregate, &parts, interval, sink);
+    tell_kept(aggregate, &parts, interval, sink);
 }

@@ -116,8 +116,11 @@ static int put_exemplar(const struct work *work, const struct wp_host_session *s
         return 0;
     uint64_t length_s = work->options->timebox_s;
     uint64_t real_s = (exemplar->origin_ns + (uint64_t)wp_host_session_source(session)->real_offset_ns) / WP_NS_PER_S;
-    return wp_txn_put_trace(work->txn, wp_aggregate_id(aggregate)->bucket, real_s / length_s * length_s,
-        work->options->shard, exemplar->trace, err);
+    return wp_txn_put_trace(work->txn,
+        &(struct wp_report_place){.aggregate = wp_aggregate_id(aggregate)->bucket,
+            .timebox_s = real_s / length_s * length_s,
+            .shard = work->options->shard},
+        exemplar->trace, err);
 }
 
 static int put_sampled(const struct work *work, const struct wp_aggregate *aggregate, struct wp_error *err)
@@ -130,8 +133,11 @@ static int put_sampled(const struct work *work, const struct wp_aggregate *aggre
         for (uint32_t j = 0; j < box->set.count; j++)
             has_news |= box->set.rows[j].trace.size != 0;
         if (has_news)
-            rc = wp_txn_join_exemplars(
-                work->txn, wp_aggregate_id(aggregate)->bucket, box->timebox_s, work->options->shard, &box->set, err);
+            rc = wp_txn_join_exemplars(work->txn,
+                &(struct wp_report_place){.aggregate = wp_aggregate_id(aggregate)->bucket,
+                    .timebox_s = box->timebox_s,
+                    .shard = work->options->shard},
+                &box->set, err);
     }
     return rc;
 }
@@ -194,8 +200,9 @@ static int put_reports(struct work *work, struct wp_error *err)
         if (!rc && delta->facts)
             rc = wp_bucket_put(work->txn, work->options->shard, delta->facts, work->options->real_now_s, err);
         if (!rc &&
-            (rc = wp_txn_add_host_report(
-                 work->txn, delta->bucket, delta->timebox_s, work->options->shard, delta->host, delta->report, err)))
+            (rc = wp_txn_add_host_report(work->txn,
+                 &(struct wp_report_place){delta->bucket, delta->timebox_s, work->options->shard, delta->host},
+                 delta->report, err)))
             wp_error_wrap(err, rc, "aggregate '%s'", delta->bucket);
         if (!rc && is_late(work->options, delta->timebox_s) &&
             (rc = wp_timebox_notes_late(&work->notes, delta->bucket, delta->timebox_s, delta->host, delta->report)))

@@ -45,7 +45,8 @@ static int write_facts_of(
         entries[i].value = at += strlen(at) + 1;
         at += strlen(at) + 1;
     }
-    int rc = wp_txn_put_all_metadata(txn, aggregate, facts->options->shard, entries, facts->count, real_s, err);
+    int rc = wp_txn_put_metadata_at(txn, &(struct wp_metadata_scope){.aggregate = aggregate},
+        &(struct wp_metadata_writer){facts->options->shard, real_s}, entries, facts->count, err);
     free(entries);
     wp_buffer_clear(&facts->texts);
     facts->count = 0;

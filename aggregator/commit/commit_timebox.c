@@ -174,7 +174,8 @@ static int write_note(const struct wp_timebox_note *note, struct wp_txn *txn, co
     if (!rc && w.failed)
         rc = wp_error_set(err, -ENOMEM, "out of memory for metadata of a timebox");
     if (!rc)
-        rc = wp_txn_put_metadata_at(txn, &place, options->shard, w.entries, w.count, options->real_now_s, err);
+        rc = wp_txn_put_metadata_at(
+            txn, &place, &(struct wp_metadata_writer){options->shard, options->real_now_s}, w.entries, w.count, err);
     for (size_t i = 0; i < w.count; i++) {
         free((char *)(uintptr_t)w.entries[i].key);
         free((char *)(uintptr_t)w.entries[i].value);

@@ -52,11 +52,14 @@ static int read_part(struct part *part, const struct wp_query_options *query, co
     int rc = wp_aggregate_choose(snapshot, query->aggregate, &query->selection, part->aggregate, err);
     if (!rc)
         rc = wp_facts_read(&facts, snapshot, part->aggregate, &query->selection, err);
-    if (!rc)
-        rc = wp_group_build(&part->group, &facts, &query->filter, query->by, err);
+    const struct wp_facts *of = query->of_detached ? facts.detached : &facts;
+    if (!rc && of)
+        rc = wp_group_build(&part->group, of, &query->filter, query->by, err);
     gaps->values += facts.damage_count;
-    part->word = wp_beside_word(&facts);
-    part->base = facts.is_progress || facts.idle_ns ? wp_beside_base(&facts) : NULL;
+    part->word = query->of_detached ? "detached" : wp_beside_word(&facts);
+    part->base = query->of_detached          ? "work that was started and not waited for"
+        : facts.is_progress || facts.idle_ns ? wp_beside_base(&facts)
+                                             : NULL;
     wp_facts_fini(&facts);
     return rc;
 }

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { KEY_SINCE = 0x100, KEY_UNTIL, KEY_HOSTS, KEY_FINDINGS };
+enum { KEY_SINCE = 0x100, KEY_UNTIL, KEY_HOSTS, KEY_FINDINGS, KEY_DETACHED };
 
 #define TOP_DEFAULT 20u
 #define TOP_LIMIT 1000000u
@@ -30,6 +30,7 @@ static const struct argp_option option_table[] = {
         "leading '!': all but those)",
         1},
     {"category", 'c', "CATEGORY", 0, "Time of this category, as blocking_io; may be repeated", 1},
+    {"detached", KEY_DETACHED, NULL, 0, "Work that was started and not waited for, in place of the total", 1},
     {"since", KEY_SINCE, "TIME", 0, "Timeboxes from this time on: seconds since the epoch, or 2026-11-20T22:14 (UTC)",
         1},
     {"until", KEY_UNTIL, "TIME", 0, "Timeboxes up to this time", 1},
@@ -115,6 +116,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         if ((found = wp_group_by_find(arg)) < 0)
             argp_error(state, "'%s' is not a grouping: process, function, host, category, path, file or line", arg);
         query->by = (enum wp_group_by)found;
+        break;
+    case KEY_DETACHED:
+        query->of_detached = true;
         break;
     case KEY_FINDINGS:
         query->wants_findings = true;

@@ -21,6 +21,7 @@ struct wp_query_options {
     enum wp_query_format format;
     size_t top;          /* rows of each release; 0: all */
     bool wants_findings; /* what stands first on the pages instead of sums */
+    bool of_detached;    /* sums of work that nobody waited for instead of the total's */
     struct wp_selection selection;
     struct wp_reference
         named[WP_QUERY_RELEASES]; /* what releases and aggregate point into when references were given */

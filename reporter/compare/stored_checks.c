@@ -102,9 +102,9 @@ static int keep_in(struct wp_txn *txn, void *context)
     struct wp_metadata_scope place = {.aggregate = keeping->bucket};
     char shard[WP_ID_ROOM];
     int rc = choose_shard(txn, keeping, shard);
-    return rc
-        ? rc
-        : wp_txn_set_metadata(txn, &place, shard, keeping->key, keeping->value, (uint64_t)time(NULL), keeping->err);
+    return rc ? rc
+              : wp_txn_set_metadata(txn, &place, &(struct wp_metadata_writer){shard, (uint64_t)time(NULL)},
+                    keeping->key, keeping->value, keeping->err);
 }
 
 /* One line; the row that speaks for it is the first finding. */

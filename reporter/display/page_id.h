@@ -31,6 +31,7 @@ enum wp_page_kind {
     WP_PAGE_CANARY, /* some hosts against all others; there only when asked for, no tab of its own */
     WP_PAGE_UNEXPLAINED,
     WP_PAGE_ABOUT,
+    WP_PAGE_DETACHED, /* work that nobody waited for; there only when there is some, no tab of its own */
     WP_PAGES
 };
 

@@ -167,6 +167,7 @@ struct wp_facts {
     uint64_t estimated_ns;      /* the total if what was not recorded was like what was */
     struct wp_stack_ends stack_ends;
     double coverage, accounted_percent;
+    struct wp_facts *detached; /* owned; work that was started and not waited for, without findings; NULL: none */
 };
 
 /* Name of a frame; "" when out of range. */

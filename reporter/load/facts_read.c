@@ -14,6 +14,7 @@
 #include "reporter/requests/exemplar_facts.h"
 #include "storage/kind/late.h"
 #include "storage/kind/report_store.h"
+#include "storage/report/report_merge.h"
 #include "storage/report/report_read.h"
 
 #include <errno.h>
@@ -224,10 +225,28 @@ static int build(struct wp_facts *facts, const struct origin *from, struct wp_er
     return facts->pool.failed ? wp_error_set(err, -ENOMEM, "out of memory for the facts of %s", from->aggregate) : 0;
 }
 
+/* Facts of work that nobody waited for. */
+static int build_detached(struct wp_facts *facts, struct wp_error *err)
+{
+    const struct wp_report *work = wp_report_detached_work(facts->report);
+    if (!work)
+        return 0;
+    struct wp_report *copy = wp_report_create();
+    facts->detached = calloc(1, sizeof(*facts->detached));
+    if (!copy || !facts->detached || wp_report_merge(copy, work, NULL)) {
+        wp_report_destroy(copy);
+        return wp_error_set(err, -ENOMEM, "out of memory for detached work of %s", facts->aggregate);
+    }
+    int rc = build(facts->detached, &(struct origin){facts->release, facts->aggregate, copy, NULL, NULL}, err);
+    facts->detached->finding_count = 0; /* they speak of waits */
+    return rc;
+}
+
 int wp_facts_build(struct wp_facts *facts, const char *release, const char *aggregate, struct wp_report *report,
     struct wp_trace *trace, struct wp_error *err)
 {
-    return build(facts, &(struct origin){release, aggregate, report, trace, NULL}, err);
+    int rc = build(facts, &(struct origin){release, aggregate, report, trace, NULL}, err);
+    return rc ? rc : build_detached(facts, err);
 }
 
 /* The window of the view by threads of the same processes; NULL: there is none, or it cannot be read, which is told
@@ -315,6 +334,8 @@ int wp_facts_read(struct wp_facts *facts, const struct wp_snapshot *snapshot, co
     rc = build(
         facts, &(struct origin){snapshot->release, aggregate, sum.report, trace_rc ? NULL : trace, by_threads}, err);
     wp_trace_destroy(by_threads);
+    if (!rc)
+        rc = build_detached(facts, err);
     facts->damage = sum.damage;
     facts->damage_count = sum.damage_count;
     facts->group = selection && selection->hosts ? wp_pool_text(&facts->pool, selection->hosts) : NULL;
@@ -372,5 +393,8 @@ void wp_facts_fini(struct wp_facts *facts)
     wp_trace_destroy(facts->trace);
     wp_exemplar_facts_fini(&facts->exemplars);
     wp_pool_fini(&facts->pool);
+    if (facts->detached)
+        wp_facts_fini(facts->detached);
+    free(facts->detached);
     memset(facts, 0, sizeof(*facts));
 }

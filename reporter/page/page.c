@@ -3,6 +3,7 @@
 
 #include "reporter/page/page_about.h"
 #include "reporter/page/page_behind.h"
+#include "reporter/page/page_detached.h"
 #include "reporter/page/page_exemplars.h"
 #include "reporter/page/page_hosts.h"
 #include "reporter/page/page_io.h"
@@ -77,6 +78,7 @@ static void (*const builders[WP_PAGES])(struct wp_display *, const struct wp_fac
     [WP_PAGE_HOSTS] = wp_page_hosts,
     [WP_PAGE_UNEXPLAINED] = unexplained,
     [WP_PAGE_ABOUT] = wp_page_about,
+    [WP_PAGE_DETACHED] = wp_page_detached,
 };
 
 int wp_page_build(struct wp_display *display, const struct wp_facts *facts, struct wp_error *err)

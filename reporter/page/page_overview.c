@@ -90,10 +90,13 @@ static void add_quality(struct wp_display *display, const struct wp_facts *facts
             wp_pool_printf(pool, "%s %s lost while recording; %s of the time is marked uncertain.",
                 wp_human_many(pool, facts->events_dropped, "event"), facts->events_dropped == 1 ? "was" : "were",
                 wp_human_share(pool, facts->uncertain_ns, facts->total_ns)));
-    if (facts->detached_ns)
-        wp_display_add(display, WP_ITEM_PARAGRAPH,
-            wp_pool_printf(pool, "Beside the total, %s of work was started%s and not waited for.",
-                wp_human_duration(pool, facts->detached_ns), facts->is_progress ? " in other processes" : ""));
+    if (!facts->detached_ns)
+        return;
+    struct wp_item *detached = wp_display_add(display, WP_ITEM_PARAGRAPH,
+        wp_pool_printf(pool, "Beside the total, %s of work was started%s and not waited for.",
+            wp_human_duration(pool, facts->detached_ns), facts->is_progress ? " in other processes" : ""));
+    if (detached && facts->detached)
+        detached->link = wp_link_to(WP_PAGE_DETACHED, facts->release, facts->aggregate, NULL);
 }
 
 /* The threads that the total leaves out. */

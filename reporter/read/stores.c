@@ -311,10 +311,10 @@ int wp_snapshot_report(const struct wp_snapshot *snapshot, const char *aggregate
     *sum = (struct wp_snapshot_sum){0};
     int rc = wp_snapshot_bucket(snapshot, aggregate, bucket, err), missing = 0;
     for (size_t i = 0; i < snapshot->stores->count && !rc; i++) {
-        struct wp_snapshot_sum one = {0};
+        struct wp_report_reading one = {0};
         if (!snapshot->txns[i])
             continue;
-        rc = wp_txn_read_report(snapshot->txns[i], bucket, selection, &one.report, &one.damage, &one.damage_count, err);
+        rc = wp_txn_read_report(snapshot->txns[i], bucket, selection, &one, err);
         if (rc == -ENOENT) {
             missing = rc;
             rc = 0;

@@ -200,7 +200,7 @@ static int write_pages(struct site *site, const struct wp_facts *facts, struct w
     for (int page = WP_PAGE_OVERVIEW; page < WP_PAGES && !rc; page++)
         if (page != WP_PAGE_COMPARE && page != WP_PAGE_CANARY &&
             !wp_page_in_parts((enum wp_page_kind)page) && /* two releases; below */
-            (page != WP_PAGE_SOURCES || facts->source.file_count))
+            (page != WP_PAGE_SOURCES || facts->source.file_count) && (page != WP_PAGE_DETACHED || facts->detached))
             rc = write_page(site, facts, (enum wp_page_kind)page, err);
     if (!rc)
         rc = write_functions(site, facts, err);

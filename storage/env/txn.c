@@ -109,17 +109,16 @@ static int check_head(struct wp_txn *txn, const MDB_val *key, struct wp_error *e
         (const char *)k.mv_data, txn->store->root, txn->env->release);
 }
 
-int wp_txn_put_headed(struct wp_txn *txn, const char *key, enum wp_value_kind kind, const struct wp_buffer *head,
-    const uint8_t *bytes, size_t size, struct wp_error *err)
+int wp_txn_put_headed(struct wp_txn *txn, const char *key, const struct wp_raw_value *raw, struct wp_error *err)
 {
     struct wp_key parsed;
     int rc = wp_key_parse(&parsed, key, err);
-    if (!rc && parsed.kind != kind)
+    if (!rc && parsed.kind != raw->kind)
         rc = wp_error_set(err, -EINVAL, "'%s' is a key for a %s, not a %s", key, wp_value_kind_name(parsed.kind),
-            wp_value_kind_name(kind));
+            wp_value_kind_name(raw->kind));
     wp_buffer_clear(&txn->scratch);
     if (!rc)
-        rc = wp_value_wrap(&txn->zstd, kind, head, bytes, size, &txn->scratch, err);
+        rc = wp_value_wrap(&txn->zstd, raw, &txn->scratch, err);
     if (rc)
         return wp_error_wrap(err, rc, "cannot put '%s'", key);
     MDB_val k = key_of(key), v = {txn->scratch.size, txn->scratch.data};
@@ -133,7 +132,7 @@ int wp_txn_put_headed(struct wp_txn *txn, const char *key, enum wp_value_kind ki
 int wp_txn_put(struct wp_txn *txn, const char *key, enum wp_value_kind kind, const uint8_t *bytes, size_t size,
     struct wp_error *err)
 {
-    return wp_txn_put_headed(txn, key, kind, NULL, bytes, size, err);
+    return wp_txn_put_headed(txn, key, &(struct wp_raw_value){kind, NULL, bytes, size}, err);
 }
 
 int wp_txn_stored(struct wp_txn *txn, const char *key, const uint8_t **bytes, size_t *size, struct wp_error *err)
@@ -299,8 +298,7 @@ static int last_delta(struct wp_txn *txn, const char *key, uint64_t *delta, stru
     return 0;
 }
 
-int wp_txn_append(struct wp_txn *txn, struct wp_key *key, const struct wp_buffer *head, const uint8_t *bytes,
-    size_t size, struct wp_error *err)
+int wp_txn_append(struct wp_txn *txn, struct wp_key *key, const struct wp_raw_value *raw, struct wp_error *err)
 {
     char text[WP_KEY_ROOM];
     uint64_t last = 0;
@@ -313,5 +311,5 @@ int wp_txn_append(struct wp_txn *txn, struct wp_key *key, const struct wp_buffer
     key->has_delta = true;
     key->delta = rc ? 1 : last + 1;
     rc = wp_key_format(key, text, err);
-    return rc ? rc : wp_txn_put_headed(txn, text, key->kind, head, bytes, size, err);
+    return rc ? rc : wp_txn_put_headed(txn, text, raw, err);
 }

@@ -35,17 +35,15 @@ int wp_txn_visit(struct wp_txn *txn, const char *prefix,
 
 /* An error of LMDB in this transaction; a full map is noted for the next one. */
 int wp_txn_error(struct wp_txn *txn, struct wp_error *err, int mdb_rc, const char *what);
-/* As wp_txn_put, with a head (NULL none). */
-int wp_txn_put_headed(struct wp_txn *txn, const char *key, enum wp_value_kind kind, const struct wp_buffer *head,
-    const uint8_t *bytes, size_t size, struct wp_error *err);
+/* As wp_txn_put, with a head. */
+int wp_txn_put_headed(struct wp_txn *txn, const char *key, const struct wp_raw_value *raw, struct wp_error *err);
 /* The stored bytes of a key as they are, valid until the transaction ends or writes. -ENOENT. */
 int wp_txn_stored(struct wp_txn *txn, const char *key, const uint8_t **bytes, size_t *size, struct wp_error *err);
 /* As wp_txn_stored, with the header parsed and the kind checked; errors name the key. */
 int wp_txn_value(
     struct wp_txn *txn, const char *key, enum wp_value_kind kind, struct wp_value *value, struct wp_error *err);
-/* Puts `bytes` under the next free delta of `key` (whose delta is set). */
-int wp_txn_append(struct wp_txn *txn, struct wp_key *key, const struct wp_buffer *head, const uint8_t *bytes,
-    size_t size, struct wp_error *err);
+/* Puts the value under the next free delta of `key` (whose delta is set). */
+int wp_txn_append(struct wp_txn *txn, struct wp_key *key, const struct wp_raw_value *raw, struct wp_error *err);
 /* Sorted keys with this prefix. */
 int wp_txn_keys(struct wp_txn *txn, const char *prefix, char ***keys, size_t *count, struct wp_error *err);
 /* Formats and puts, gets or finds out whether it is there. */

@@ -18,7 +18,8 @@ int wp_bucket_put(struct wp_txn *txn, const char *shard, const struct wp_bucket_
     wp_bucket_name(name, facts);
     for (size_t i = 0; i < WP_BUCKET_FACTS; i++)
         entries[i] = (struct wp_metadata_entry){facts[i].key, facts[i].value};
-    return wp_txn_put_all_metadata(txn, name, shard, entries, WP_BUCKET_FACTS, real_s, err);
+    return wp_txn_put_metadata_at(txn, &(struct wp_metadata_scope){.aggregate = name},
+        &(struct wp_metadata_writer){shard, real_s}, entries, WP_BUCKET_FACTS, err);
 }
 
 struct reading {

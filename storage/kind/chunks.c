@@ -24,7 +24,7 @@ int wp_chunks_append(
     if (!rc)
         rc = chunks->pack(chunks->rows, &bytes, err);
     if (!rc)
-        rc = wp_txn_append(txn, &key, NULL, bytes.data, bytes.size, err);
+        rc = wp_txn_append(txn, &key, &(struct wp_raw_value){key.kind, NULL, bytes.data, bytes.size}, err);
     *delta = rc ? 0 : key.delta;
     wp_buffer_fini(&bytes);
     return rc;

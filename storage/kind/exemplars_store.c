@@ -37,15 +37,15 @@ static int read_into(struct wp_txn *txn, const char *key, const struct wp_select
     return rc;
 }
 
-int wp_txn_join_exemplars(struct wp_txn *txn, const char *aggregate, uint64_t timebox_s, const char *shard,
-    const struct wp_exemplars *set, struct wp_error *err)
+int wp_txn_join_exemplars(
+    struct wp_txn *txn, const struct wp_report_place *place, const struct wp_exemplars *set, struct wp_error *err)
 {
     struct wp_exemplars sum = {0};
     struct wp_buffer body = {0};
     char text[WP_KEY_ROOM];
-    struct wp_key key = {.kind = WP_VALUE_EXEMPLARS, .timebox_s = timebox_s};
-    snprintf(key.aggregate, sizeof(key.aggregate), "%s", aggregate);
-    snprintf(key.shard, sizeof(key.shard), "%s", shard);
+    struct wp_key key = {.kind = WP_VALUE_EXEMPLARS, .timebox_s = place->timebox_s};
+    snprintf(key.aggregate, sizeof(key.aggregate), "%s", place->aggregate);
+    snprintf(key.shard, sizeof(key.shard), "%s", place->shard);
     int rc = wp_key_format(&key, text, err);
     if (!rc)
         rc = read_into(txn, text, NULL, &sum, err);

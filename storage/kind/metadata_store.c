@@ -121,15 +121,15 @@ static int put_entry(struct wp_txn *txn, const struct wp_key *key, const Wakepat
     return rc;
 }
 
-int wp_txn_set_metadata(struct wp_txn *txn, const struct wp_metadata_scope *scope, const char *shard, const char *name,
-    const char *value, uint64_t real_s, struct wp_error *err)
+int wp_txn_set_metadata(struct wp_txn *txn, const struct wp_metadata_scope *scope,
+    const struct wp_metadata_writer *writer, const char *name, const char *value, struct wp_error *err)
 {
     struct wp_key key;
     ProtobufCMessage *message = NULL;
     size_t name_size = strnlen(name, KEY_LIMIT + 1);
     if (!name_size || name_size > KEY_LIMIT)
         return wp_error_set(err, -EINVAL, "a metadata key has 1 to %u bytes: '%.100s'", KEY_LIMIT, name);
-    int rc = make_key(&key, scope, shard, err);
+    int rc = make_key(&key, scope, writer->shard, err);
     if (!rc)
         rc = load(txn, &key, &message, err);
     if (!rc) {
@@ -137,7 +137,7 @@ int wp_txn_set_metadata(struct wp_txn *txn, const struct wp_metadata_scope *scop
         added.key = (ProtobufCBinaryData){name_size, (uint8_t *)(uintptr_t)name};
         if (value)
             added.value = (ProtobufCBinaryData){strnlen(value, WP_TEXT_LIMIT), (uint8_t *)(uintptr_t)value};
-        added.real_s = real_s;
+        added.real_s = writer->real_s;
         rc = put_entry(txn, &key, (const Wakepath__Store__Metadata *)message, &added, !value, err);
     }
     protobuf_c_message_free_unpacked(message, NULL);
@@ -185,19 +185,13 @@ static int save_merged(struct wp_txn *txn, const struct wp_key *key, const struc
     return rc;
 }
 
-int wp_txn_put_all_metadata(struct wp_txn *txn, const char *aggregate, const char *shard,
-    const struct wp_metadata_entry *entries, size_t count, uint64_t real_s, struct wp_error *err)
-{
-    return wp_txn_put_metadata_at(
-        txn, &(struct wp_metadata_scope){.aggregate = aggregate}, shard, entries, count, real_s, err);
-}
-
-int wp_txn_put_metadata_at(struct wp_txn *txn, const struct wp_metadata_scope *scope, const char *shard,
-    const struct wp_metadata_entry *entries, size_t count, uint64_t real_s, struct wp_error *err)
+int wp_txn_put_metadata_at(struct wp_txn *txn, const struct wp_metadata_scope *scope,
+    const struct wp_metadata_writer *writer, const struct wp_metadata_entry *entries, size_t count,
+    struct wp_error *err)
 {
     struct wp_key key;
     ProtobufCMessage *message = NULL;
-    int rc = count ? make_key(&key, scope, shard, err) : 0;
+    int rc = count ? make_key(&key, scope, writer->shard, err) : 0;
     if (!rc && count)
         rc = load(txn, &key, &message, err);
     if (rc || !count)
@@ -210,12 +204,12 @@ int wp_txn_put_metadata_at(struct wp_txn *txn, const struct wp_metadata_scope *s
     for (size_t i = 0; !rc && i < old->n_entries; i++)
         rows[i] = (struct merged){old->entries[i], i};
     for (size_t i = 0; !rc && i < count; i++) {
-        rc = fill_entry(&added[i], &entries[i], real_s, err);
+        rc = fill_entry(&added[i], &entries[i], writer->real_s, err);
         rows[old->n_entries + i] = (struct merged){&added[i], old->n_entries + i};
     }
     if (!rc) {
         qsort(rows, old->n_entries + count, sizeof(*rows), compare_merged);
-        rc = save_merged(txn, &key, rows, old->n_entries + count, real_s, err);
+        rc = save_merged(txn, &key, rows, old->n_entries + count, writer->real_s, err);
     }
     free(rows);
     free(added);

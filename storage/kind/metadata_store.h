@@ -8,21 +8,25 @@
 struct wp_metadata_entry {
     const char *key, *value;
 };
-/* The same for many keys, of which the later of two alike counts: the value is read and written once. */
-int wp_txn_put_all_metadata(struct wp_txn *txn, const char *aggregate, const char *shard,
-    const struct wp_metadata_entry *entries, size_t count, uint64_t real_s, struct wp_error *err);
 /* Which of the three levels is meant. */
 struct wp_metadata_scope {
     const char *aggregate; /* NULL: of the release */
     bool has_timebox;      /* "<aggregate>/metadata.~<timebox>.<shard>" */
     uint64_t timebox_s;
 };
-/* At any of the three levels; merged into what is there, the last writer by time wins. */
-int wp_txn_put_metadata_at(struct wp_txn *txn, const struct wp_metadata_scope *scope, const char *shard,
-    const struct wp_metadata_entry *entries, size_t count, uint64_t real_s, struct wp_error *err);
+/* Whose entries they are, and when they are written. */
+struct wp_metadata_writer {
+    const char *shard;
+    uint64_t real_s;
+};
+/* At any of the three levels; merged into what is there, the last writer by time wins; of two alike among `entries` the
+ * later counts. The value is read and written once. */
+int wp_txn_put_metadata_at(struct wp_txn *txn, const struct wp_metadata_scope *scope,
+    const struct wp_metadata_writer *writer, const struct wp_metadata_entry *entries, size_t count,
+    struct wp_error *err);
 /* At any of the three levels; value NULL removes the key from this shard. -ENOENT: it was not there. */
-int wp_txn_set_metadata(struct wp_txn *txn, const struct wp_metadata_scope *scope, const char *shard, const char *key,
-    const char *value, uint64_t real_s, struct wp_error *err);
+int wp_txn_set_metadata(struct wp_txn *txn, const struct wp_metadata_scope *scope,
+    const struct wp_metadata_writer *writer, const char *key, const char *value, struct wp_error *err);
 /* An entry as one shard has it; borrowed, until the visit returns. */
 struct wp_metadata_row {
     const char *shard, *key, *value;

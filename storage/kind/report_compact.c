@@ -27,55 +27,55 @@ static int compare_parts(const void *left, const void *right)
 }
 
 /* Takes the keys. */
-static int read_parts(struct wp_txn *txn, char **keys, size_t count, const char *shard, struct wp_report_part **parts,
-    size_t *part_count, struct wp_error *err)
+static int read_parts(struct wp_txn *txn, char **keys, size_t count, const char *shard, struct wp_report_parts *parts,
+    struct wp_error *err)
 {
-    *parts = calloc(count + 1, sizeof(**parts));
-    int rc = *parts ? 0 : wp_error_set(err, -ENOMEM, "out of memory for %zu reports", count);
+    parts->rows = calloc(count + 1, sizeof(*parts->rows));
+    int rc = parts->rows ? 0 : wp_error_set(err, -ENOMEM, "out of memory for %zu reports", count);
     for (size_t i = 0; !rc && i < count; i++) {
-        struct wp_report_part *part = &(*parts)[*part_count];
+        struct wp_report_part *part = &parts->rows[parts->count];
         if (wp_key_parse(&part->key, keys[i], NULL) || (shard && strcmp(part->key.shard, shard)))
             continue;
         part->text = keys[i];
         part->length_s = wp_txn_timebox_length(txn, keys[i]);
         keys[i] = NULL;
-        (*part_count)++;
+        parts->count++;
     }
     for (size_t i = 0; i < count; i++)
         free(keys[i]);
     free(keys);
     if (!rc)
-        qsort(*parts, *part_count, sizeof(**parts), compare_parts);
+        qsort(parts->rows, parts->count, sizeof(*parts->rows), compare_parts);
     return rc;
 }
 
-int wp_txn_report_parts(struct wp_txn *txn, const char *aggregate, const char *shard, struct wp_report_part **parts,
-    size_t *part_count, struct wp_error *err)
+int wp_txn_report_parts(
+    struct wp_txn *txn, const char *aggregate, const char *shard, struct wp_report_parts *parts, struct wp_error *err)
 {
     char **keys = NULL;
     size_t count = 0;
-    *parts = NULL;
-    *part_count = 0;
+    *parts = (struct wp_report_parts){0};
     int rc = wp_txn_list(txn, aggregate, "report", &keys, &count, err);
-    return rc ? rc : read_parts(txn, keys, count, shard, parts, part_count, err);
+    return rc ? rc : read_parts(txn, keys, count, shard, parts, err);
 }
 
-void wp_report_parts_free(struct wp_report_part *parts, size_t count)
+void wp_report_parts_fini(struct wp_report_parts *parts)
 {
-    for (size_t i = 0; i < count; i++)
-        free(parts[i].text);
-    free(parts);
+    for (size_t i = 0; i < parts->count; i++)
+        free(parts->rows[i].text);
+    free(parts->rows);
+    *parts = (struct wp_report_parts){0};
 }
 
-int wp_txn_sum_parts(struct wp_txn *txn, const struct wp_report_part *parts, size_t count, uint64_t timebox_s,
-    uint64_t length_s, bool *is_done, struct wp_error *err)
+int wp_txn_sum_parts(struct wp_txn *txn, const struct wp_report_parts *parts, uint64_t timebox_s, uint64_t length_s,
+    bool *is_done, struct wp_error *err)
 {
     struct wp_report *sum = NULL;
-    struct wp_key key = parts[0].key;
+    struct wp_key key = parts->rows[0].key;
     int rc = 0;
     *is_done = false;
-    for (size_t i = 0; !rc && i < count; i++)
-        rc = wp_txn_merge_report(txn, parts[i].text, &sum, err);
+    for (size_t i = 0; !rc && i < parts->count; i++)
+        rc = wp_txn_merge_report(txn, parts->rows[i].text, &sum, err);
     if (wp_is_damage(rc)) {
         wp_report_destroy(sum);
         return 0;
@@ -86,9 +86,9 @@ int wp_txn_sum_parts(struct wp_txn *txn, const struct wp_report_part *parts, siz
         rc = wp_report_make_canonical(&sum, err);
     if (!rc)
         rc = wp_txn_put_report(txn, &key, sum, length_s, err);
-    for (size_t i = 0; !rc && i < count; i++)
-        if (parts[i].key.has_delta || parts[i].key.timebox_s != timebox_s)
-            rc = wp_txn_delete(txn, parts[i].text, err);
+    for (size_t i = 0; !rc && i < parts->count; i++)
+        if (parts->rows[i].key.has_delta || parts->rows[i].key.timebox_s != timebox_s)
+            rc = wp_txn_delete(txn, parts->rows[i].text, err);
     wp_report_destroy(sum);
     *is_done = !rc;
     return rc;
@@ -101,29 +101,29 @@ static bool same_report(const struct wp_key *a, const struct wp_key *b)
 
 static int compact_aggregate(struct wp_txn *txn, const char *aggregate, const char *shard, struct wp_error *err)
 {
-    struct wp_report_part *parts = NULL;
-    size_t count = 0;
-    int rc = wp_txn_report_parts(txn, aggregate, shard, &parts, &count, err);
-    for (size_t from = 0, to; !rc && from < count; from = to) {
+    struct wp_report_parts parts;
+    int rc = wp_txn_report_parts(txn, aggregate, shard, &parts, err);
+    for (size_t from = 0, to; !rc && from < parts.count; from = to) {
         bool has_delta = false, is_done;
         uint64_t length_s = 0; /* late data of a rolled-up timebox: it stays as long as it is */
-        for (to = from; to < count && same_report(&parts[from].key, &parts[to].key); to++) {
-            has_delta |= parts[to].key.has_delta;
-            length_s = parts[to].length_s > length_s ? parts[to].length_s : length_s;
+        for (to = from; to < parts.count && same_report(&parts.rows[from].key, &parts.rows[to].key); to++) {
+            has_delta |= parts.rows[to].key.has_delta;
+            length_s = parts.rows[to].length_s > length_s ? parts.rows[to].length_s : length_s;
         }
         if (has_delta)
-            rc = wp_txn_sum_parts(txn, parts + from, to - from, parts[from].key.timebox_s, length_s, &is_done, err);
+            rc = wp_txn_sum_parts(txn, &(struct wp_report_parts){parts.rows + from, to - from},
+                parts.rows[from].key.timebox_s, length_s, &is_done, err);
     }
-    wp_report_parts_free(parts, count);
+    wp_report_parts_fini(&parts);
     return rc;
 }
 
 int wp_txn_compact_report(struct wp_txn *txn, const struct wp_key *key, struct wp_error *err)
 {
-    struct wp_report_part *parts = NULL;
+    struct wp_report_parts parts = {0};
     struct wp_key base = *key;
     char text[WP_KEY_ROOM], **keys = NULL;
-    size_t key_count = 0, count = 0, from = 0, to;
+    size_t key_count = 0, from = 0, to;
     uint64_t length_s = 0;
     bool is_done;
     base.has_delta = false;
@@ -131,17 +131,18 @@ int wp_txn_compact_report(struct wp_txn *txn, const struct wp_key *key, struct w
     if (!rc) /* hundreds of hosts may have one each */
         rc = wp_txn_keys(txn, text, &keys, &key_count, err);
     if (!rc)
-        rc = read_parts(txn, keys, key_count, key->shard, &parts, &count, err);
-    while (!rc && from < count &&
-        !(same_report(&parts[from].key, key) && !strcmp(parts[from].key.aggregate, key->aggregate)))
+        rc = read_parts(txn, keys, key_count, key->shard, &parts, err);
+    while (!rc && from < parts.count &&
+        !(same_report(&parts.rows[from].key, key) && !strcmp(parts.rows[from].key.aggregate, key->aggregate)))
         from++;
-    for (to = from;
-         !rc && to < count && same_report(&parts[to].key, key) && !strcmp(parts[to].key.aggregate, key->aggregate);
+    for (to = from; !rc && to < parts.count && same_report(&parts.rows[to].key, key) &&
+         !strcmp(parts.rows[to].key.aggregate, key->aggregate);
          to++)
-        length_s = parts[to].length_s > length_s ? parts[to].length_s : length_s;
+        length_s = parts.rows[to].length_s > length_s ? parts.rows[to].length_s : length_s;
     if (!rc && to > from)
-        rc = wp_txn_sum_parts(txn, parts + from, to - from, key->timebox_s, length_s, &is_done, err);
-    wp_report_parts_free(parts, count);
+        rc = wp_txn_sum_parts(
+            txn, &(struct wp_report_parts){parts.rows + from, to - from}, key->timebox_s, length_s, &is_done, err);
+    wp_report_parts_fini(&parts);
     return rc;
 }
 

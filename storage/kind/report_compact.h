@@ -18,15 +18,20 @@ struct wp_report_part {
     uint64_t length_s; /* as wp_txn_timebox_length */
 };
 
+struct wp_report_parts {
+    struct wp_report_part *rows; /* owned, or a part of those of others */
+    size_t count;
+};
+
 /* Those of the shard (NULL: all) by shard, host, timebox, text. In the store itself another shard's keys may stand
- * between a report and its deltas. Free with wp_report_parts_free. */
-int wp_txn_report_parts(struct wp_txn *txn, const char *aggregate, const char *shard, struct wp_report_part **parts,
-    size_t *count, struct wp_error *err);
-/* Frees the array and the texts in it; NULL with a count of 0 is allowed. */
-void wp_report_parts_free(struct wp_report_part *parts, size_t count);
-/* Puts the sum of the parts as the report of `timebox_s` and deletes the others. *is_done false: one of them is
- * damaged, all stay as they are, that is for a person. */
-int wp_txn_sum_parts(struct wp_txn *txn, const struct wp_report_part *parts, size_t count, uint64_t timebox_s,
-    uint64_t length_s, bool *is_done, struct wp_error *err);
+ * between a report and its deltas. Free with wp_report_parts_fini. */
+int wp_txn_report_parts(
+    struct wp_txn *txn, const char *aggregate, const char *shard, struct wp_report_parts *parts, struct wp_error *err);
+/* Frees the rows and the texts in them, and zeroes it; zeroed is allowed. */
+void wp_report_parts_fini(struct wp_report_parts *parts);
+/* Puts the sum of the parts as the report of `timebox_s`, of that length (0: its writer's), and deletes the others.
+ * *is_done false: one of them is damaged, all stay as they are, that is for a person. */
+int wp_txn_sum_parts(struct wp_txn *txn, const struct wp_report_parts *parts, uint64_t timebox_s, uint64_t length_s,
+    bool *is_done, struct wp_error *err);
 
 #endif

@@ -28,9 +28,10 @@ static int sum_share(
 int wp_txn_read_shares(struct wp_txn *txn, const char *aggregate, const struct wp_selection *selection,
     int (*take)(void *context, const struct wp_share *share, struct wp_error *err), void *context, struct wp_error *err)
 {
-    struct wp_report_part *parts = NULL;
-    size_t count = 0;
-    int rc = wp_txn_report_parts(txn, aggregate, selection ? selection->shard : NULL, &parts, &count, err);
+    struct wp_report_parts all;
+    int rc = wp_txn_report_parts(txn, aggregate, selection ? selection->shard : NULL, &all, err);
+    const struct wp_report_part *parts = all.rows;
+    size_t count = all.count;
     for (size_t from = 0, to; from < count && !rc; from = to) {
         const struct wp_key *key = &parts[from].key;
         struct wp_share share = {.timebox_s = key->timebox_s, .shard = key->shard, .host = key->host};
@@ -47,6 +48,6 @@ int wp_txn_read_shares(struct wp_txn *txn, const char *aggregate, const struct w
         else
             wp_report_destroy(share.report);
     }
-    wp_report_parts_free(parts, count);
+    wp_report_parts_fini(&all);
     return rc;
 }

@@ -21,15 +21,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-int wp_txn_report_key(struct wp_key *key, enum wp_value_kind kind, const char *aggregate, uint64_t timebox_s,
-    const char *shard, const char *host, struct wp_error *err)
+int wp_txn_report_key(
+    struct wp_key *key, enum wp_value_kind kind, const struct wp_report_place *place, struct wp_error *err)
 {
     char text[WP_KEY_ROOM];
-    *key = (struct wp_key){.kind = kind, .timebox_s = timebox_s};
-    if (host)
-        wp_host_part(key->host, host);
-    if ((size_t)snprintf(key->aggregate, sizeof(key->aggregate), "%s", aggregate) >= sizeof(key->aggregate) ||
-        (size_t)snprintf(key->shard, sizeof(key->shard), "%s", shard) >= sizeof(key->shard))
+    *key = (struct wp_key){.kind = kind, .timebox_s = place->timebox_s};
+    if (place->host)
+        wp_host_part(key->host, place->host);
+    if ((size_t)snprintf(key->aggregate, sizeof(key->aggregate), "%s", place->aggregate) >= sizeof(key->aggregate) ||
+        (size_t)snprintf(key->shard, sizeof(key->shard), "%s", place->shard) >= sizeof(key->shard))
         return wp_error_set(err, -EINVAL, "the aggregate's or shard's id is over 128 bytes long");
     return wp_key_format(key, text, err);
 }
@@ -44,15 +44,15 @@ int wp_report_pack_headed(const struct wp_report *report, uint64_t timebox_lengt
     return rc ? rc : wp_head_encode(&head, head_bytes, err);
 }
 
-int wp_txn_put_trace(struct wp_txn *txn, const char *aggregate, uint64_t timebox_s, const char *shard,
-    const struct wp_trace *trace, struct wp_error *err)
+int wp_txn_put_trace(
+    struct wp_txn *txn, const struct wp_report_place *place, const struct wp_trace *trace, struct wp_error *err)
 {
     struct wp_buffer body = {0}, head_bytes = {0};
     char text[WP_KEY_ROOM];
     struct wp_head head;
     struct wp_key key;
     wp_head_of_trace(&head, trace);
-    int rc = wp_txn_report_key(&key, WP_VALUE_TRACE, aggregate, timebox_s, shard, NULL, err);
+    int rc = wp_txn_report_key(&key, WP_VALUE_TRACE, place, err);
     if (!rc)
         rc = wp_key_format(&key, text, err);
     if (!rc)
@@ -60,7 +60,8 @@ int wp_txn_put_trace(struct wp_txn *txn, const char *aggregate, uint64_t timebox
     if (!rc)
         rc = wp_head_encode(&head, &head_bytes, err);
     if (!rc)
-        rc = wp_txn_put_headed(txn, text, WP_VALUE_TRACE, &head_bytes, body.data, body.size, err);
+        rc = wp_txn_put_headed(
+            txn, text, &(struct wp_raw_value){WP_VALUE_TRACE, &head_bytes, body.data, body.size}, err);
     wp_buffer_fini(&body);
     wp_buffer_fini(&head_bytes);
     return rc;
@@ -194,15 +195,13 @@ static int merge_meant(struct wp_txn *txn, const struct wp_selection *selection,
 }
 
 int wp_txn_read_report(struct wp_txn *txn, const char *aggregate, const struct wp_selection *selection,
-    struct wp_report **report, struct wp_damage **damage, size_t *damage_count, struct wp_error *err)
+    struct wp_report_reading *reading, struct wp_error *err)
 {
     char **keys = NULL;
     size_t count = 0;
     struct wp_report *sum = NULL;
     struct wp_key key;
-    *report = NULL;
-    *damage = NULL;
-    *damage_count = 0;
+    *reading = (struct wp_report_reading){0};
     int rc = wp_txn_list(txn, aggregate, "report", &keys, &count, err);
     for (size_t i = 0; !rc && i < count; i++) {
         struct wp_error reason = {0};
@@ -210,12 +209,12 @@ int wp_txn_read_report(struct wp_txn *txn, const char *aggregate, const struct w
             continue;
         rc = merge_meant(txn, selection, &key, keys[i], &sum, &reason);
         if (wp_is_damage(rc))
-            rc = add_damage(damage, damage_count, keys[i], reason.text);
+            rc = add_damage(&reading->damage, &reading->damage_count, keys[i], reason.text);
         if (rc)
             wp_error_set(err, rc, "cannot read '%s': %s", keys[i], *reason.text ? reason.text : strerror(-rc));
     }
     wp_strings_free(keys, count);
-    if (!rc && !sum && !*damage_count)
+    if (!rc && !sum && !reading->damage_count)
         rc = wp_error_set(
             err, -ENOENT, "aggregate '%s' of release '%s' has no report in that time", aggregate, txn->env->release);
     if (!rc && !sum && !(sum = wp_report_create()))
@@ -224,12 +223,11 @@ int wp_txn_read_report(struct wp_txn *txn, const char *aggregate, const struct w
         rc = wp_report_make_canonical(&sum, err);
     if (rc) {
         wp_report_destroy(sum);
-        wp_damage_free(*damage, *damage_count);
-        *damage = NULL;
-        *damage_count = 0;
+        wp_damage_free(reading->damage, reading->damage_count);
+        *reading = (struct wp_report_reading){0};
         return rc;
     }
-    *report = sum;
+    reading->report = sum;
     return 0;
 }
 
@@ -327,7 +325,8 @@ int wp_txn_put_report(struct wp_txn *txn, const struct wp_key *key, const struct
     if (!rc)
         rc = wp_key_format(key, text, err);
     if (!rc)
-        rc = wp_txn_put_headed(txn, text, WP_VALUE_REPORT, &head_bytes, body.data, body.size, err);
+        rc = wp_txn_put_headed(
+            txn, text, &(struct wp_raw_value){WP_VALUE_REPORT, &head_bytes, body.data, body.size}, err);
     wp_buffer_fini(&body);
     wp_buffer_fini(&head_bytes);
     return rc;

@@ -3,14 +3,15 @@
 #define WP_STORAGE_KIND_REPORT_STORE_H
 /* Stored reports one by one, for what rewrites them: compaction, roll-up, merging of stores. */
 #include "storage/env/txn.h"
+#include "storage/kind/report_place.h"
 #include "storage/kind/selection.h"
 #include "storage/report/report.h"
 #include "storage/report/trace.h"
 
-/* The key of a report (or trace, exemplars) of the shard, of one of its hosts unless NULL. -EINVAL: an id is too long,
+/* The key of a report (or trace, exemplars) that stands there. -EINVAL: an id is too long,
  * or not valid. */
-int wp_txn_report_key(struct wp_key *key, enum wp_value_kind kind, const char *aggregate, uint64_t timebox_s,
-    const char *shard, const char *host, struct wp_error *err);
+int wp_txn_report_key(
+    struct wp_key *key, enum wp_value_kind kind, const struct wp_report_place *place, struct wp_error *err);
 /* A report's body and head as they are stored. */
 int wp_report_pack_headed(const struct wp_report *report, uint64_t timebox_length_s, struct wp_buffer *body,
     struct wp_buffer *head_bytes, struct wp_error *err);
@@ -32,16 +33,22 @@ int wp_txn_put_report(struct wp_txn *txn, const struct wp_key *key, const struct
 uint64_t wp_txn_timebox_length(struct wp_txn *txn, const char *key);
 
 /* "<aggregate>/trace.<timebox>.<shard>", replaced. */
-int wp_txn_put_trace(struct wp_txn *txn, const char *aggregate, uint64_t timebox_s, const char *shard,
-    const struct wp_trace *trace, struct wp_error *err);
+int wp_txn_put_trace(
+    struct wp_txn *txn, const struct wp_report_place *place, const struct wp_trace *trace, struct wp_error *err);
 
 struct wp_damage { /* a value that could not be read; left out, and said so */
     char *key, *reason;
 };
-/* All matching reports merged; damaged ones go to *damage (free with wp_damage_free) and are left out. -ENOENT: none
- * matches. -EINVAL: hosts that are meant and others share one report. On failure *report and *damage are NULL. */
+/* What there was to be read; both are the caller's. */
+struct wp_report_reading {
+    struct wp_report *report;
+    struct wp_damage *damage; /* free with wp_damage_free */
+    size_t damage_count;
+};
+/* All matching reports merged; damaged ones are left out. -ENOENT: none matches. -EINVAL: hosts that are meant and
+ * others share one report. On failure *reading is zeroed. */
 int wp_txn_read_report(struct wp_txn *txn, const char *aggregate, const struct wp_selection *selection,
-    struct wp_report **report, struct wp_damage **damage, size_t *damage_count, struct wp_error *err);
+    struct wp_report_reading *reading, struct wp_error *err);
 /* The newest trace of the aggregate in the selection; -ENOENT. */
 int wp_txn_read_trace(struct wp_txn *txn, const char *aggregate, const struct wp_selection *selection,
     struct wp_trace **trace, struct wp_error *err);

@@ -51,7 +51,7 @@ int wp_txn_put_shard(struct wp_txn *txn, const char *shard, const uint8_t origin
     if (!rc)
         rc = wp_message_pack(&head.base, &bytes, err);
     if (!rc)
-        rc = wp_txn_put_headed(txn, text, WP_VALUE_SHARD, &bytes, NULL, 0, err);
+        rc = wp_txn_put_headed(txn, text, &(struct wp_raw_value){WP_VALUE_SHARD, &bytes, NULL, 0}, err);
     wp_buffer_fini(&bytes);
     return rc;
 }

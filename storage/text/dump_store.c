@@ -200,7 +200,7 @@ static int parse_value(
         }
     }
     if (!rc && !is_stored)
-        rc = kind ? wp_value_wrap(NULL, kind, &head, raw.data, raw.size, stored, err)
+        rc = kind ? wp_value_wrap(NULL, &(struct wp_raw_value){kind, &head, raw.data, raw.size}, stored, err)
                   : bad(lines, err, "a value of an unknown kind");
     wp_buffer_fini(&head);
     wp_buffer_fini(&raw);

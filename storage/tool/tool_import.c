@@ -143,7 +143,7 @@ static int check_session(struct importing *i)
 static int put(struct importing *i, struct wp_txn *txn, const char *shard, const char *key, const char *value)
 {
     struct wp_metadata_scope scope = {NULL, false, 0};
-    return wp_txn_set_metadata(txn, &scope, shard, key, value, i->now_s, i->err);
+    return wp_txn_set_metadata(txn, &scope, &(struct wp_metadata_writer){shard, i->now_s}, key, value, i->err);
 }
 
 /* Where it came from, and the labels that were given. */

@@ -143,7 +143,9 @@ static int set_in(struct wp_txn *txn, void *context)
     bool is_dated = job->tool->values[WP_TOOL_NOW]; /* what is older than what was said changes nothing, as anywhere */
     uint64_t at_s = job->said_s > job->now_s && !is_dated ? job->said_s
                                                           : job->now_s; /* a clock was ahead: the later writer holds */
-    return rc ? rc : wp_txn_set_metadata(txn, &job->scope, job->holder, job->key, job->value, at_s, job->err);
+    return rc ? rc
+              : wp_txn_set_metadata(
+                    txn, &job->scope, &(struct wp_metadata_writer){job->holder, at_s}, job->key, job->value, job->err);
 }
 
 /* From every shard, or what one of them has said before would hold again. */
@@ -159,7 +161,8 @@ static int remove_in(struct wp_txn *txn, void *context)
     for (size_t i = 0; !rc && i < count; i++) {
         if (job->shard && strcmp(job->shard, shards[i]))
             continue;
-        rc = wp_txn_set_metadata(txn, &job->scope, shards[i], job->key, NULL, 0, job->err);
+        rc =
+            wp_txn_set_metadata(txn, &job->scope, &(struct wp_metadata_writer){shards[i], 0}, job->key, NULL, job->err);
         job->found += !rc;
         rc = rc == -ENOENT ? 0 : rc;
     }

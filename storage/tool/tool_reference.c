@@ -47,21 +47,19 @@ int wp_tool_cat_reference(struct wp_tool *tool, struct wp_txn *txn, struct wp_js
 {
     struct wp_tool_location *location = &tool->location;
     struct wp_selection selection = {0};
-    struct wp_report *report = NULL;
-    struct wp_damage *damage = NULL;
+    struct wp_report_reading reading = {0};
     struct wp_buffer raw = {0};
     char aggregate[WP_ID_ROOM];
-    size_t count = 0;
     if (location->has_timebox)
         selection = (struct wp_selection){.since_s = location->timebox_s, .until_s = location->timebox_s + 1};
     int rc = wp_txn_bucket(txn, location->aggregate, aggregate, err);
     if (!rc)
-        rc = wp_txn_read_report(txn, aggregate, &selection, &report, &damage, &count, err);
+        rc = wp_txn_read_report(txn, aggregate, &selection, &reading, err);
     if (!rc)
-        rc = wp_report_encode(report, &raw, err);
-    for (size_t i = 0; i < count; i++)
-        wp_buffer_printf(
-            &tool->complaints, "%s/%s is left out: %s\n", location->release, damage[i].key, damage[i].reason);
+        rc = wp_report_encode(reading.report, &raw, err);
+    for (size_t i = 0; i < reading.damage_count; i++)
+        wp_buffer_printf(&tool->complaints, "%s/%s is left out: %s\n", location->release, reading.damage[i].key,
+            reading.damage[i].reason);
     if (!rc) {
         wp_json_object(json, NULL);
         wp_json_text(json, "release", location->release);
@@ -71,8 +69,8 @@ int wp_tool_cat_reference(struct wp_tool *tool, struct wp_txn *txn, struct wp_js
         rc = wp_report_json(json, &raw, err);
         wp_json_end(json);
     }
-    wp_damage_free(damage, count);
-    wp_report_destroy(report);
+    wp_damage_free(reading.damage, reading.damage_count);
+    wp_report_destroy(reading.report);
     wp_buffer_fini(&raw);
     return rc;
 }

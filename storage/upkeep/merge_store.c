@@ -29,11 +29,17 @@ static int other_name(const char *shard, const uint8_t origin[16], char as[WP_ID
     return snprintf(as, WP_ID_ROOM, "%.*s.%02x%02x%02x%02x", cut, shard, origin[0], origin[1], origin[2], origin[3]);
 }
 
+struct place { /* where a shard goes */
+    uint8_t origin[16];
+    char as[WP_ID_ROOM]; /* its name there */
+};
+
 /* `to` NULL: to a release that is not there yet. */
 static int place_shard(struct wp_txn *to, struct wp_txn *from, const struct wp_merge *merge, const char *shard,
-    uint8_t origin[16], char as[WP_ID_ROOM], struct wp_error *err)
+    struct place *place, struct wp_error *err)
 {
-    uint8_t there[16];
+    uint8_t there[16], *origin = place->origin;
+    char *as = place->as;
     int rc = wp_txn_shard_origin(from, shard, origin, err);
     if (rc)
         return rc;
@@ -58,12 +64,12 @@ static int place_shard(struct wp_txn *to, struct wp_txn *from, const struct wp_m
 
 int wp_merge_check(struct wp_txn *to, struct wp_txn *from, const struct wp_merge *merge, struct wp_error *err)
 {
-    char **shards = NULL, as[WP_ID_ROOM];
+    char **shards = NULL;
     size_t count = 0;
-    uint8_t origin[16];
+    struct place place;
     int rc = wp_txn_shards(from, &shards, &count, err);
     for (size_t i = 0; !rc && i < count; i++)
-        rc = place_shard(to, from, merge, shards[i], origin, as, err);
+        rc = place_shard(to, from, merge, shards[i], &place, err);
     wp_strings_free(shards, count);
     if (!rc && to && !merge->counts_twice)
         rc = wp_merge_sessions_check(to, from, err);
@@ -84,46 +90,58 @@ static void tell_damage(const struct pair *pair, const char *key, const struct w
         pair->merge->damaged(pair->merge->context, key, reason->text);
 }
 
-/* The values of a base and its deltas; -ENOENT none. */
-static int load(
-    struct wp_txn *txn, struct wp_key key, struct wp_buffer *out, char ***deltas, size_t *count, struct wp_error *err)
+struct loaded {
+    struct wp_buffer value; /* owned, of a base and its deltas */
+    char **deltas;          /* their keys, owned */
+    size_t count;
+    bool is_there;
+};
+
+static void drop_loaded(struct loaded *loaded)
+{
+    wp_buffer_fini(&loaded->value);
+    wp_strings_free(loaded->deltas, loaded->count);
+}
+
+/* -ENOENT: there is none. */
+static int load(struct wp_txn *txn, struct wp_key key, struct loaded *loaded, struct wp_error *err)
 {
     char base[WP_KEY_ROOM], prefix[WP_KEY_ROOM + 4];
     struct wp_buffer *values = NULL;
     size_t taken = 0;
-    *deltas = NULL;
-    *count = 0;
     int rc = wp_key_format(&key, base, err);
     if (rc)
         return rc;
     if (key.kind != WP_VALUE_GENEALOGY && key.kind != WP_VALUE_SOURCEMAP && key.kind != WP_VALUE_SOURCE)
-        return wp_txn_get(txn, base, key.kind, out, err);
+        return wp_txn_get(txn, base, key.kind, &loaded->value, err);
     snprintf(prefix, sizeof(prefix), "%s.~", base);
-    rc = wp_txn_keys(txn, prefix, deltas, count, err);
-    if (!rc && !(values = calloc(*count + 1, sizeof(*values))))
+    rc = wp_txn_keys(txn, prefix, &loaded->deltas, &loaded->count, err);
+    if (!rc && !(values = calloc(loaded->count + 1, sizeof(*values))))
         rc = wp_error_set(err, -ENOMEM, "out of memory for merging");
     if (!rc) {
         rc = wp_txn_get(txn, base, key.kind, &values[taken], err);
         taken += !rc;
-        rc = rc == -ENOENT && *count ? 0 : rc;
+        rc = rc == -ENOENT && loaded->count ? 0 : rc;
     }
-    for (size_t i = 0; !rc && i < *count; i++)
-        rc = wp_txn_get(txn, (*deltas)[i], key.kind, &values[taken++], err);
+    for (size_t i = 0; !rc && i < loaded->count; i++)
+        rc = wp_txn_get(txn, loaded->deltas[i], key.kind, &values[taken++], err);
     if (!rc)
-        rc = key.kind == WP_VALUE_GENEALOGY ? wp_genealogy_join(values, taken, out, err)
-            : key.kind == WP_VALUE_SOURCE   ? wp_source_join(values, taken, out, err)
-                                            : wp_sourcemap_join(values, taken, out, err);
+        rc = key.kind == WP_VALUE_GENEALOGY ? wp_genealogy_join(values, taken, &loaded->value, err)
+            : key.kind == WP_VALUE_SOURCE   ? wp_source_join(values, taken, &loaded->value, err)
+                                            : wp_sourcemap_join(values, taken, &loaded->value, err);
     for (size_t i = 0; values && i < taken; i++)
         wp_buffer_fini(&values[i]);
     free(values);
     return rc;
 }
 
-/* Writes what is new; the deltas that it stands for go. */
-static int save(const struct pair *pair, const struct wp_key *key, const struct wp_buffer *old,
-    const struct wp_buffer *new, char **deltas, size_t count, struct wp_error *err)
+/* Writes what is new in place of `own`, which may be nothing; the deltas that it stands for go. */
+static int save(const struct pair *pair, const struct wp_key *key, const struct loaded *own,
+    const struct wp_buffer *new, struct wp_error *err)
 {
-    if (old && !count && old->size == new->size && (!new->size || !memcmp(old->data, new->data, new->size))) {
+    const struct wp_buffer *old = &own->value;
+    if (own->is_there && !own->count && old->size == new->size &&
+        (!new->size || !memcmp(old->data, new->data, new->size))) {
         pair->merge->same++;
         return 0;
     }
@@ -143,9 +161,10 @@ static int save(const struct pair *pair, const struct wp_key *key, const struct 
     if (!rc)
         rc = wp_key_format(key, text, err);
     if (!rc)
-        rc = wp_txn_put_headed(pair->to, text, key->kind, &head_bytes, new->data, new->size, err);
-    for (size_t i = 0; !rc && i < count; i++)
-        rc = wp_txn_delete(pair->to, deltas[i], err);
+        rc = wp_txn_put_headed(
+            pair->to, text, &(struct wp_raw_value){key->kind, &head_bytes, new->data, new->size}, err);
+    for (size_t i = 0; !rc && i < own->count; i++)
+        rc = wp_txn_delete(pair->to, own->deltas[i], err);
     wp_buffer_fini(&head_bytes);
     pair->merge->written++;
     return rc;
@@ -153,29 +172,27 @@ static int save(const struct pair *pair, const struct wp_key *key, const struct 
 
 static int merge_value(const struct pair *pair, const struct wp_key *from_key, const char *text, struct wp_error *err)
 {
-    struct wp_buffer here = {0}, there = {0}, sum = {0};
+    struct loaded own = {0}, theirs = {0};
+    struct wp_buffer sum = {0};
     struct wp_key key = *from_key;
-    char **deltas = NULL, **own = NULL;
-    size_t count = 0, own_count = 0;
     struct wp_error reason = {0};
     snprintf(key.shard, sizeof(key.shard), "%s", pair->as);
-    int rc = load(pair->from, *from_key, &there, &deltas, &count, &reason), old_rc = 0;
+    int rc = load(pair->from, *from_key, &theirs, &reason), old_rc = 0;
     if (!rc)
-        old_rc = load(pair->to, key, &here, &own, &own_count, &reason);
+        old_rc = load(pair->to, key, &own, &reason);
     if (!rc)
         rc = old_rc == -ENOENT ? 0 : old_rc;
+    own.is_there = !old_rc;
     if (!rc) /* what is new here is joined with itself: canonical */
-        rc = wp_value_join(key.kind, old_rc ? &there : &here, &there, &sum, &reason);
+        rc = wp_value_join(key.kind, old_rc ? &theirs.value : &own.value, &theirs.value, &sum, &reason);
     if (!rc)
-        rc = save(pair, &key, old_rc ? NULL : &here, &sum, own, own_count, &reason);
+        rc = save(pair, &key, &own, &sum, &reason);
     if (wp_is_damage(rc)) {
         tell_damage(pair, text, &reason);
         rc = 0;
     }
-    wp_strings_free(deltas, count);
-    wp_strings_free(own, own_count);
-    wp_buffer_fini(&here);
-    wp_buffer_fini(&there);
+    drop_loaded(&own);
+    drop_loaded(&theirs);
     wp_buffer_fini(&sum);
     return rc ? wp_error_set(err, rc, "cannot merge '%s': %s", text, reason.text) : 0;
 }
@@ -334,10 +351,11 @@ static struct side side_of_host(const struct side *all, size_t from, const char 
 
 static int merge_reports(const struct pair *pair, const char *aggregate, struct wp_error *err)
 {
-    struct side all[2] = {0};
-    int rc = wp_txn_report_parts(pair->from, aggregate, pair->shard, &all[1].parts, &all[1].count, err);
+    struct wp_report_parts here = {0}, there = {0};
+    int rc = wp_txn_report_parts(pair->from, aggregate, pair->shard, &there, err);
     if (!rc)
-        rc = wp_txn_report_parts(pair->to, aggregate, pair->as, &all[0].parts, &all[0].count, err);
+        rc = wp_txn_report_parts(pair->to, aggregate, pair->as, &here, err);
+    const struct side all[2] = {{.parts = here.rows, .count = here.count}, {.parts = there.rows, .count = there.count}};
     rc = rc == -ENOENT ? 0 : rc; /* an aggregate that is new here */
     for (size_t i = 0; !rc && i < all[1].count;) {
         const char *host = all[1].parts[i].key.host;
@@ -345,8 +363,8 @@ static int merge_reports(const struct pair *pair, const char *aggregate, struct 
         i += sides[1].count;
         rc = merge_host(pair, sides, err);
     }
-    wp_report_parts_free(all[0].parts, all[0].count);
-    wp_report_parts_free(all[1].parts, all[1].count);
+    wp_report_parts_fini(&here);
+    wp_report_parts_fini(&there);
     return rc;
 }
 
@@ -399,16 +417,16 @@ static int merge_blobs(struct wp_txn *to, struct wp_txn *from, struct wp_merge *
 
 int wp_txn_merge(struct wp_txn *to, struct wp_txn *from, struct wp_merge *merge, struct wp_error *err)
 {
-    char **shards = NULL, as[WP_ID_ROOM];
+    char **shards = NULL;
     size_t count = 0;
-    uint8_t origin[16];
+    struct place place;
     int rc = wp_txn_shards(from, &shards, &count, err);
     for (size_t i = 0; !rc && i < count; i++) {
-        rc = place_shard(to, from, merge, shards[i], origin, as, err);
+        rc = place_shard(to, from, merge, shards[i], &place, err);
         if (!rc && merge->shard)
-            merge->shard(merge->context, shards[i], as, origin);
+            merge->shard(merge->context, shards[i], place.as, place.origin);
         if (!rc)
-            rc = merge_shard(&(struct pair){to, from, merge, shards[i], as}, origin, err);
+            rc = merge_shard(&(struct pair){to, from, merge, shards[i], place.as}, place.origin, err);
     }
     wp_strings_free(shards, count);
     return rc ? rc : merge_blobs(to, from, merge, err);

@@ -88,32 +88,34 @@ struct roll {
 };
 
 /* Parts of one shard and host that begin in the same day or month. One that is the sum already is left alone. */
-static int roll_group(struct roll *roll, const struct wp_report_part *parts, size_t count, uint64_t start_s,
-    uint64_t end_s, struct wp_error *err)
+static int roll_group(
+    struct roll *roll, const struct wp_report_parts *parts, uint64_t start_s, uint64_t end_s, struct wp_error *err)
 {
     bool is_done;
-    struct wp_key key = parts[0].key;
+    const struct wp_report_part *first = &parts->rows[0];
+    struct wp_key key = first->key;
     char text[WP_KEY_ROOM];
-    if (count == 1 && !key.has_delta && key.timebox_s == start_s && parts[0].length_s >= end_s - start_s)
+    if (parts->count == 1 && !key.has_delta && key.timebox_s == start_s && first->length_s >= end_s - start_s)
         return 0;
-    int rc = wp_txn_sum_parts(roll->txn, parts, count, start_s, end_s - start_s, &is_done, err);
+    int rc = wp_txn_sum_parts(roll->txn, parts, start_s, end_s - start_s, &is_done, err);
     if (rc || !is_done)
         return rc;
     roll->rule->made++;
-    roll->rule->merged += count;
+    roll->rule->merged += parts->count;
     key.timebox_s = start_s;
     key.has_delta = false;
     rc = wp_key_format(&key, text, err);
     if (!rc && roll->done)
-        roll->done(roll->context, text, count);
+        roll->done(roll->context, text, parts->count);
     return rc;
 }
 
 static int roll_aggregate(struct roll *roll, const char *aggregate, const struct level *level, struct wp_error *err)
 {
-    struct wp_report_part *parts = NULL;
-    size_t count = 0;
-    int rc = wp_txn_report_parts(roll->txn, aggregate, NULL, &parts, &count, err);
+    struct wp_report_parts all;
+    int rc = wp_txn_report_parts(roll->txn, aggregate, NULL, &all, err);
+    struct wp_report_part *parts = all.rows;
+    size_t count = all.count;
     for (size_t from = 0, to; !rc && from < count; from = to) {
         uint64_t start_s, end_s;
         bool is_longer = false;
@@ -124,9 +126,9 @@ static int roll_aggregate(struct roll *roll, const char *aggregate, const struct
             is_longer |= parts[to].length_s > end_s - start_s;
         if (!is_longer &&
             is_ripe(roll->rule, level->age_s, start_s, end_s)) /* in a month there are no days to be made */
-            rc = roll_group(roll, parts + from, to - from, start_s, end_s, err);
+            rc = roll_group(roll, &(struct wp_report_parts){parts + from, to - from}, start_s, end_s, err);
     }
-    wp_report_parts_free(parts, count);
+    wp_report_parts_fini(&all);
     return rc;
 }
 

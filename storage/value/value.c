@@ -76,46 +76,49 @@ static int compress(
 }
 
 /* The body behind what is in `out`: how it is coded, in `codec`. */
-static int put_body(struct wp_value_zstd *zstd, const uint8_t *raw, size_t raw_size, struct wp_buffer *out,
-    unsigned *codec, struct wp_error *err)
+static int put_body(struct wp_value_zstd *zstd, const struct wp_raw_value *raw, struct wp_buffer *out, unsigned *codec,
+    struct wp_error *err)
 {
     struct wp_value_zstd own = {0};
     size_t body = out->size;
     int rc = 0;
-    *codec = raw_size >= COMPRESS_FROM ? WP_CODEC_ZSTD : WP_CODEC_NONE;
+    *codec = raw->size >= COMPRESS_FROM ? WP_CODEC_ZSTD : WP_CODEC_NONE;
     if (*codec)
-        rc = compress(zstd ? zstd : &own, raw, raw_size, out, err);
+        rc = compress(zstd ? zstd : &own, raw->body, raw->size, out, err);
     wp_value_zstd_fini(&own);
-    if (rc || (*codec && out->size - body < raw_size))
+    if (rc || (*codec && out->size - body < raw->size))
         return rc;
     *codec = WP_CODEC_NONE;
     out->size = body;
-    return raw_size && wp_buffer_append(out, raw, raw_size) ? wp_error_set(err, -ENOMEM, "out of memory for a body")
-                                                            : 0;
+    return raw->size && wp_buffer_append(out, raw->body, raw->size)
+        ? wp_error_set(err, -ENOMEM, "out of memory for a body")
+        : 0;
 }
 
-int wp_value_wrap(struct wp_value_zstd *zstd, enum wp_value_kind kind, const struct wp_buffer *head, const uint8_t *raw,
-    size_t raw_size, struct wp_buffer *out, struct wp_error *err)
+int wp_value_wrap(
+    struct wp_value_zstd *zstd, const struct wp_raw_value *raw, struct wp_buffer *out, struct wp_error *err)
 {
+    const struct wp_buffer *head = raw->head;
+    const char *name = wp_value_kind_name(raw->kind);
     uint8_t header[WP_VALUE_HEADER] = WP_VALUE_MAGIC;
     size_t head_size = head ? head->size : 0, start = out->size;
-    if (raw_size > WP_VALUE_RAW_LIMIT || head_size > WP_VALUE_HEAD_LIMIT)
-        return wp_error_set(err, -EFBIG, "a %s of %zu bytes is over the limit of %u", wp_value_kind_name(kind),
-            raw_size, WP_VALUE_RAW_LIMIT);
+    if (raw->size > WP_VALUE_RAW_LIMIT || head_size > WP_VALUE_HEAD_LIMIT)
+        return wp_error_set(
+            err, -EFBIG, "a %s of %zu bytes is over the limit of %u", name, raw->size, WP_VALUE_RAW_LIMIT);
     if (wp_buffer_append(out, header, sizeof(header)) || (head_size && wp_buffer_append(out, head->data, head_size)))
-        return wp_error_set(err, -ENOMEM, "out of memory for a %s", wp_value_kind_name(kind));
+        return wp_error_set(err, -ENOMEM, "out of memory for a %s", name);
     unsigned codec;
-    int rc = put_body(zstd, raw, raw_size, out, &codec, err);
+    int rc = put_body(zstd, raw, out, &codec, err);
     if (rc) {
         out->size = start;
         return rc;
     }
-    header[4] = (uint8_t)kind;
+    header[4] = (uint8_t)raw->kind;
     header[5] = (uint8_t)codec;
     header[6] = WP_VALUE_VERSION;
     put_u32(header + 8, (uint32_t)head_size);
-    put_u64(header + 16, raw_size);
-    XXH128_canonicalFromHash((XXH128_canonical_t *)(void *)(header + 24), XXH3_128bits(raw, raw_size));
+    put_u64(header + 16, raw->size);
+    XXH128_canonicalFromHash((XXH128_canonical_t *)(void *)(header + 24), XXH3_128bits(raw->body, raw->size));
     put_u64(header + 40, header_check(header, head ? head->data : NULL, head_size));
     memcpy(out->data + start, header, sizeof(header));
     return 0;

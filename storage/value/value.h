@@ -55,9 +55,16 @@ void wp_value_zstd_fini(struct wp_value_zstd *zstd);
 
 /* "report", "trace" ... "?" for an unknown one. */
 const char *wp_value_kind_name(enum wp_value_kind kind);
-/* Appends the whole value. `zstd` NULL: for this one alone. `head` may be empty. -EFBIG, -ENOMEM. */
-int wp_value_wrap(struct wp_value_zstd *zstd, enum wp_value_kind kind, const struct wp_buffer *head, const uint8_t *raw,
-    size_t raw_size, struct wp_buffer *out, struct wp_error *err);
+/* What a value is made of; all of it borrowed. */
+struct wp_raw_value {
+    enum wp_value_kind kind;
+    const struct wp_buffer *head; /* NULL: none; it may be empty */
+    const uint8_t *body;          /* not compressed */
+    size_t size;
+};
+/* Appends the whole value. `zstd` NULL: for this one alone. -EFBIG, -ENOMEM. */
+int wp_value_wrap(
+    struct wp_value_zstd *zstd, const struct wp_raw_value *raw, struct wp_buffer *out, struct wp_error *err);
 /* Reads the header and checks it and the head, not the body. -EBADMSG; -EPROTONOSUPPORT: written by a newer version. */
 int wp_value_parse(struct wp_value *value, const uint8_t *bytes, size_t size, struct wp_error *err);
 /* Appends the raw body, its digest checked. `zstd` NULL: for this one alone. -EBADMSG, -ENOMEM. */

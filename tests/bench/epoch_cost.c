@@ -78,7 +78,8 @@ static int write_host(struct wp_txn *txn, const struct epoch *epoch, unsigned ho
     struct wp_resume resume = {.session = {1, (uint8_t)host}, .seq = epoch->seq, .until_mono_ns = epoch->seq};
     char aggregate[32];
     snprintf(aggregate, sizeof(aggregate), host ? "main%u" : "main", host);
-    int rc = wp_txn_add_host_report(txn, aggregate, epoch->timebox_s, "s", NULL, epoch->report, NULL);
+    int rc = wp_txn_add_host_report(
+        txn, &(struct wp_report_place){aggregate, epoch->timebox_s, "s", NULL}, epoch->report, NULL);
     return rc ? rc : wp_txn_put_resume(txn, "s", &resume, NULL);
 }
 
@@ -99,7 +100,8 @@ static int fill(struct wp_txn *txn, void *context)
     int rc = 0;
     for (unsigned part = 0; !rc && part < 50; part++) {
         struct wp_report *report = some_stacks(part * STACKS, STACKS);
-        rc = wp_txn_add_host_report(txn, "main", (uint64_t)hour * AGE_S, "s", NULL, report, NULL);
+        rc = wp_txn_add_host_report(
+            txn, &(struct wp_report_place){"main", (uint64_t)hour * AGE_S, "s", NULL}, report, NULL);
         wp_report_destroy(report);
     }
     return rc ? rc : wp_txn_compact(txn, "s", NULL);

@@ -46,7 +46,9 @@ static int put_release(
             for (unsigned t = 0; t < timeboxes && !rc; t++) {
                 uint64_t timebox_s = FIRST_S + release * (uint64_t)86400 + t * (uint64_t)3600;
                 struct wp_report *report = make(nodes, release * 1000 + t * 10 + s, timebox_s);
-                rc = report ? wp_txn_add_host_report(txn, "main", timebox_s, shard, NULL, report, err) : -ENOMEM;
+                rc = report ? wp_txn_add_host_report(
+                                  txn, &(struct wp_report_place){"main", timebox_s, shard, NULL}, report, err)
+                            : -ENOMEM;
                 wp_report_destroy(report);
             }
         }

@@ -117,7 +117,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
         try_stored(&zstd, bytes + 1, size - 1);
     else if (!(bytes[0] & 2))
         try_body(&zstd, kind, bytes + 2, size - 2);
-    else if (!wp_value_wrap(&zstd, kind, &head, bytes + 2, size - 2, &stored, NULL))
+    else if (!wp_value_wrap(&zstd, &(struct wp_raw_value){kind, &head, bytes + 2, size - 2}, &stored, NULL))
         try_stored(&zstd, stored.data, stored.size);
     wp_buffer_fini(&stored);
     return 0;

@@ -37,8 +37,8 @@ static void read_frame(const char *text, enum wp_frame_style *style, char name[1
         *style = WP_STYLE_NET;
     else if (!strncmp(text, "sched:", 6))
         *style = WP_STYLE_SCHED;
-    else if (!strncmp(text, "timer:", 6) || !strncmp(text, "path:", 5) || !strncmp(text, "irq:", 4) ||
-        !strncmp(text, "deadlock:", 9) || !strncmp(text, "signal:", 7))
+    else if (!strncmp(text, "timer:", 6) || !strncmp(text, "path:", 5) || !strncmp(text, "starts:", 7) ||
+        !strncmp(text, "irq:", 4) || !strncmp(text, "deadlock:", 9) || !strncmp(text, "signal:", 7))
         *style = WP_STYLE_WAIT;
     else if (!strncmp(text, "k:", 2)) {
         *style = WP_STYLE_KERNEL;
@@ -135,6 +135,19 @@ static void add_processes(struct wp_report *report)
     }
 }
 
+/* A logger that a message set going and that nobody waited for, on the disk in part. */
+static void add_detached(struct wp_report *report)
+{
+    struct wp_report *work = wp_report_detached_add(report);
+    uint32_t run = sample_node(work, "[make];starts:message;[logger];main@logger;format_line@logger");
+    uint32_t disk = sample_node(work, "[make];starts:message;[logger];main@logger;k:vfs_write;sleep:write;io:vda");
+    wp_report_add(work, run, WP_UNDERSTOOD_FUNCTIONS, 9 * MS, 6);
+    wp_report_add(work, disk, WP_BLOCKING_IO, 4 * MS, 1);
+    wp_report_add(work, sample_node(work, "[sh];starts:new thread;[sleep]"), WP_RUNNING_NOT_SAMPLED, 2 * MS, 1);
+    wp_report_process_add(work, wp_report_process(work, "builder", "logger", 977, START), 13 * MS, 9 * MS);
+    wp_report_detached(report, 15 * MS);
+}
+
 struct wp_report *sample_report(void)
 {
     struct wp_report *report = wp_report_create();
@@ -161,7 +174,7 @@ struct wp_report *sample_report(void)
     wp_report_limit(report, "depth", 2, 3 * MS);
     wp_report_window(report, 2950 * MS, 2950 * MS);
     wp_report_uncertain(report, 31 * MS);
-    wp_report_detached(report, 15 * MS);
+    add_detached(report);
     return report;
 }
 
@@ -291,7 +304,10 @@ static int put_exemplars(
 {
     struct wp_exemplars set = {0};
     sample_exemplars(&set, trace);
-    int rc = set.count ? wp_txn_join_exemplars(txn, aggregate, timebox_s, "s1", &set, err) : 0;
+    int rc = set.count
+        ? wp_txn_join_exemplars(
+              txn, &(struct wp_report_place){.aggregate = aggregate, .timebox_s = timebox_s, .shard = "s1"}, &set, err)
+        : 0;
     wp_exemplars_fini(&set);
     return rc;
 }
@@ -316,9 +332,12 @@ int sample_put_shard(const char *root, const char *release, const struct sample_
             break;
         rc = wp_txn_register_shard(txn, place->shard, err);
         if (!rc)
-            rc = wp_txn_add_host_report(txn, aggregate, timebox_s, place->shard, NULL, report, err);
+            rc = wp_txn_add_host_report(
+                txn, &(struct wp_report_place){aggregate, timebox_s, place->shard, NULL}, report, err);
         if (!rc && trace)
-            rc = wp_txn_put_trace(txn, aggregate, timebox_s, place->shard, trace, err);
+            rc = wp_txn_put_trace(txn,
+                &(struct wp_report_place){.aggregate = aggregate, .timebox_s = timebox_s, .shard = place->shard}, trace,
+                err);
         if (!rc && trace)
             rc = put_exemplars(txn, aggregate, timebox_s, trace, err);
         if (rc)

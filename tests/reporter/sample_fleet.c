@@ -133,8 +133,8 @@ static const char *const fleet[] = {"web-2.example", "db-3.example", "web-1.exam
 
 static int put(struct wp_txn *txn, const char *aggregate, struct wp_error *err, const char *value, const char *key)
 {
-    return wp_txn_set_metadata(
-        txn, &(struct wp_metadata_scope){.aggregate = aggregate}, "s1", key, value, 1790000480, err);
+    return wp_txn_set_metadata(txn, &(struct wp_metadata_scope){.aggregate = aggregate},
+        &(struct wp_metadata_writer){"s1", 1790000480}, key, value, err);
 }
 
 static int describe_host(

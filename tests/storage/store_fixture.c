@@ -63,7 +63,8 @@ void fixture_add(
     struct wp_txn *txn = fixture_begin(fixture, release, true);
     struct wp_report *report = fixture_report(name, ns);
     assert_int_equal(wp_txn_register_shard(txn, shard, NULL), 0);
-    assert_int_equal(wp_txn_add_host_report(txn, "main", timebox_s, shard, NULL, report, NULL), 0);
+    assert_int_equal(
+        wp_txn_add_host_report(txn, &(struct wp_report_place){"main", timebox_s, shard, NULL}, report, NULL), 0);
     fixture_commit(txn);
     wp_report_destroy(report);
 }
@@ -71,20 +72,18 @@ void fixture_add(
 struct wp_buffer fixture_read(
     struct wp_txn *txn, const char *aggregate, const struct wp_selection *selection, size_t *damaged)
 {
-    struct wp_report *report;
-    struct wp_damage *damage;
+    struct wp_report_reading reading;
     struct wp_error err = {0};
     struct wp_buffer bytes = {0};
-    size_t count;
-    if (wp_txn_read_report(txn, aggregate, selection, &report, &damage, &count, &err))
+    if (wp_txn_read_report(txn, aggregate, selection, &reading, &err))
         fail_msg("%s", err.text);
     if (damaged)
-        *damaged = count;
+        *damaged = reading.damage_count;
     else
-        assert_int_equal(count, 0);
-    assert_int_equal(wp_report_encode(report, &bytes, NULL), 0);
-    wp_report_destroy(report);
-    wp_damage_free(damage, count);
+        assert_int_equal(reading.damage_count, 0);
+    assert_int_equal(wp_report_encode(reading.report, &bytes, NULL), 0);
+    wp_report_destroy(reading.report);
+    wp_damage_free(reading.damage, reading.damage_count);
     return bytes;
 }
 

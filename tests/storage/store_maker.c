@@ -67,7 +67,8 @@ static struct wp_report *simple(const char *function, uint64_t ns)
 static int add_report(
     struct maker *maker, struct wp_txn *txn, const char *aggregate, uint64_t timebox_s, struct wp_report *report)
 {
-    int rc = wp_txn_add_host_report(txn, aggregate, timebox_s, maker->shard, NULL, report, &maker->err);
+    int rc = wp_txn_add_host_report(
+        txn, &(struct wp_report_place){aggregate, timebox_s, maker->shard, NULL}, report, &maker->err);
     wp_report_destroy(report);
     return rc;
 }
@@ -131,7 +132,7 @@ static int put_state(struct maker *maker, struct wp_txn *txn, char **words)
         return put_clock(maker, txn, number(words[1]));
     if (!strcmp(what, "metadata"))
         return wp_txn_set_metadata(txn, &(struct wp_metadata_scope){.aggregate = *words[1] ? words[1] : NULL},
-            maker->shard, words[2], words[3], number(words[4]), &maker->err);
+            &(struct wp_metadata_writer){maker->shard, number(words[4])}, words[2], words[3], &maker->err);
     if (!strcmp(what, "map")) {
         struct wp_sourcemap_row row = {(const uint8_t *)"\x01\x02", 2, "libp.so", "f\x01\xff", number(words[1]),
             number(words[1]) % 2 ? "p\xff.c" : NULL, (uint32_t)(number(words[1]) % 7),
@@ -160,7 +161,9 @@ static int put_exemplar(struct maker *maker, struct wp_txn *txn, char *const *wo
     if (!rc)
         rc = wp_exemplars_add(&set, &window);
     if (!rc)
-        rc = wp_txn_join_exemplars(txn, words[1], number(words[2]), maker->shard, &set, &maker->err);
+        rc = wp_txn_join_exemplars(txn,
+            &(struct wp_report_place){.aggregate = words[1], .timebox_s = number(words[2]), .shard = maker->shard},
+            &set, &maker->err);
     wp_trace_destroy(trace);
     wp_buffer_fini(&window.trace);
     wp_exemplars_fini(&set);
@@ -191,7 +194,9 @@ static int put_fact(struct maker *maker, struct wp_txn *txn, const char *text)
     }
     if (!strcmp(words[0], "trace")) {
         struct wp_trace *trace = made_trace(number(words[3]), 30);
-        int rc = wp_txn_put_trace(txn, words[1], number(words[2]), maker->shard, trace, &maker->err);
+        int rc = wp_txn_put_trace(txn,
+            &(struct wp_report_place){.aggregate = words[1], .timebox_s = number(words[2]), .shard = maker->shard},
+            trace, &maker->err);
         wp_trace_destroy(trace);
         return rc;
     }

@@ -36,7 +36,7 @@ static int write_one(const char *root, const char *release, bool hold, struct wp
     if (!rc)
         rc = wp_txn_register_shard(txn, "s", err);
     if (!rc)
-        rc = wp_txn_add_host_report(txn, "main", 100, "s", NULL, report, err);
+        rc = wp_txn_add_host_report(txn, &(struct wp_report_place){"main", 100, "s", NULL}, report, err);
     if (!rc && hold) {
         puts("held");
         fflush(stdout);

@@ -145,16 +145,14 @@ static void stored(struct place *place, struct wp_buffer *bytes)
 {
     struct wp_store *store;
     struct wp_txn *txn;
-    struct wp_report *report;
-    struct wp_damage *damage;
-    size_t damaged;
+    struct wp_report_reading reading;
     assert_int_equal(wp_store_open(&store, place->root, false, NULL), 0);
     assert_int_equal(wp_txn_begin(&txn, store, "v1", false, NULL), 0);
     char bucket[WP_ID_ROOM];
     assert_int_equal(wp_txn_bucket(txn, "main", bucket, NULL), 0);
-    assert_int_equal(wp_txn_read_report(txn, bucket, NULL, &report, &damage, &damaged, NULL), 0);
-    assert_int_equal(wp_report_encode(report, bytes, NULL), 0);
-    wp_report_destroy(report);
+    assert_int_equal(wp_txn_read_report(txn, bucket, NULL, &reading, NULL), 0);
+    assert_int_equal(wp_report_encode(reading.report, bytes, NULL), 0);
+    wp_report_destroy(reading.report);
     place->recorder_ns = 0;
     assert_int_equal(
         wp_txn_all_metadata(txn, &(struct wp_metadata_scope){0}, take_recorder, &place->recorder_ns, NULL), 0);

@@ -138,18 +138,16 @@ static struct wp_report *stored(const struct place *place)
 {
     struct wp_store *store;
     struct wp_txn *txn;
-    struct wp_report *report;
-    struct wp_damage *damage;
-    size_t damaged;
+    struct wp_report_reading reading;
     assert_int_equal(wp_store_open(&store, place->root, false, NULL), 0);
     assert_int_equal(wp_txn_begin(&txn, store, "v1", false, NULL), 0);
     char bucket[WP_ID_ROOM];
     assert_int_equal(wp_txn_bucket(txn, "main", bucket, NULL), 0);
-    assert_int_equal(wp_txn_read_report(txn, bucket, NULL, &report, &damage, &damaged, NULL), 0);
-    assert_int_equal(damaged, 0);
+    assert_int_equal(wp_txn_read_report(txn, bucket, NULL, &reading, NULL), 0);
+    assert_int_equal(reading.damage_count, 0);
     wp_txn_abort(txn);
     wp_store_close(store);
-    return report;
+    return reading.report;
 }
 
 static void whatever_the_batches(void **state)

@@ -233,8 +233,8 @@ static void recorded_commands_are_known_by_their_selector(void **state)
         struct wp_compare made;
         int rc = wp_txn_begin(&txn, store, "v1", true, &err);
         if (!rc)
-            rc = wp_txn_set_metadata(txn, &(struct wp_metadata_scope){.aggregate = "main"}, "s", "bucket.selector",
-                cases[i].selector, 1000 + i, &err);
+            rc = wp_txn_set_metadata(txn, &(struct wp_metadata_scope){.aggregate = "main"},
+                &(struct wp_metadata_writer){"s", 1000 + i}, "bucket.selector", cases[i].selector, &err);
         if (!rc)
             rc = wp_txn_commit(txn, &err);
         if (!rc)

@@ -27,8 +27,8 @@ static int put_parts(struct wp_txn *txn, struct wp_report *web, struct wp_report
 {
     int rc = wp_txn_register_shard(txn, "s", err);
     if (!rc)
-        rc = wp_txn_add_host_report(txn, "main", 1790000000, "s", "web-2", web, err);
-    return rc ? rc : wp_txn_add_host_report(txn, "main", 1790000000, "s", "db-3", db, err);
+        rc = wp_txn_add_host_report(txn, &(struct wp_report_place){"main", 1790000000, "s", "web-2"}, web, err);
+    return rc ? rc : wp_txn_add_host_report(txn, &(struct wp_report_place){"main", 1790000000, "s", "db-3"}, db, err);
 }
 
 /* A fleet of two hosts that have reports of their own, of which only web-2 has processes of interest. */

@@ -83,8 +83,9 @@ static void record(const struct place *place, uint8_t number, bool is_own, const
     assert_int_equal(wp_txn_register_shard(txn, "s", NULL), 0);
     if (number)
         assert_int_equal(wp_txn_put_resume(txn, "s", &resume, NULL), 0);
-    assert_int_equal(
-        wp_txn_set_metadata(txn, &(struct wp_metadata_scope){.aggregate = NULL}, "s", key, "6.1", 1, NULL), 0);
+    assert_int_equal(wp_txn_set_metadata(txn, &(struct wp_metadata_scope){.aggregate = NULL},
+                         &(struct wp_metadata_writer){"s", 1}, key, "6.1", NULL),
+        0);
     assert_int_equal(wp_txn_commit(txn, NULL), 0);
     wp_store_close(store);
 }

@@ -164,7 +164,7 @@ static void child_dies(const char *root, size_t size)
     fixture_add(&own, "v1", "s", 100, "f", 4);
     struct wp_txn *txn = fixture_begin(&own, "v1", true);
     struct wp_report *report = fixture_report("f", 8);
-    wp_txn_add_host_report(txn, "main", 100, "s", NULL, report, NULL);
+    wp_txn_add_host_report(txn, &(struct wp_report_place){"main", 100, "s", NULL}, report, NULL);
     put_noise(txn, 1, size);
     raise(SIGKILL);
 }
@@ -206,8 +206,8 @@ static void death_at_any_moment(void **state)
             for (;;) {
                 struct wp_txn *txn = fixture_begin(&own, "v1", true);
                 struct wp_report *report = fixture_report("f", 10);
-                wp_txn_add_host_report(txn, "main", 100, "s", NULL, report, NULL);
-                wp_txn_add_host_report(txn, "other", 100, "s", NULL, report, NULL);
+                wp_txn_add_host_report(txn, &(struct wp_report_place){"main", 100, "s", NULL}, report, NULL);
+                wp_txn_add_host_report(txn, &(struct wp_report_place){"other", 100, "s", NULL}, report, NULL);
                 wp_report_destroy(report);
                 fixture_commit(txn);
             }

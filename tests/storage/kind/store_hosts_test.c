@@ -52,8 +52,10 @@ static void fill(struct fixture *f, unsigned rounds)
         assert_int_equal(wp_txn_register_shard(txn, "s", NULL), 0);
         for (size_t i = 0; i < 4; i++) {
             struct wp_report *report = make(round / 2 * 4 + i, hosts[i]);
-            assert_int_equal(wp_txn_add_host_report(
-                                 txn, "main", 100 + round / 2 % 2 * 100, "s", is_whole ? NULL : hosts[i], report, NULL),
+            assert_int_equal(
+                wp_txn_add_host_report(txn,
+                    &(struct wp_report_place){"main", 100 + round / 2 % 2 * 100, "s", is_whole ? NULL : hosts[i]},
+                    report, NULL),
                 0);
             wp_report_destroy(report);
         }
@@ -122,11 +124,9 @@ static void a_host_is_read_alone(void **state)
     for (size_t i = 0; i < 3; i++)
         same(fixture_read(txn, "main", &(struct wp_selection){.hosts = patterns[i]}, NULL), sum_of_rounds(4, i));
     same(fixture_read(txn, "main", &(struct wp_selection){.hosts = "!web-*,caf*"}, NULL), sum_of_rounds(4, 3));
-    struct wp_report *report;
-    struct wp_damage *damage;
-    size_t count;
+    struct wp_report_reading reading;
     struct wp_selection nobody = {.hosts = "db"};
-    assert_int_equal(wp_txn_read_report(txn, "main", &nobody, &report, &damage, &count, NULL), -ENOENT);
+    assert_int_equal(wp_txn_read_report(txn, "main", &nobody, &reading, NULL), -ENOENT);
     wp_txn_abort(txn);
 }
 
@@ -134,18 +134,17 @@ static void one_sum_is_not_told_apart(void **state)
 {
     struct fixture *f = *state;
     struct wp_error err = {0};
-    struct wp_report *both = make(1, "web-1"), *report;
-    struct wp_damage *damage;
-    size_t count;
+    struct wp_report *both = make(1, "web-1");
+    struct wp_report_reading reading;
     wp_report_host(both, "web-2");
     struct wp_txn *txn = fixture_begin(f, "v1", true);
     assert_int_equal(wp_txn_register_shard(txn, "s", NULL), 0);
-    assert_int_equal(wp_txn_add_host_report(txn, "main", 100, "s", NULL, both, NULL), 0);
+    assert_int_equal(wp_txn_add_host_report(txn, &(struct wp_report_place){"main", 100, "s", NULL}, both, NULL), 0);
     struct wp_selection one = {.hosts = "web-1"}, all = {.hosts = "web-*"}, none = {.hosts = "db"};
-    assert_int_equal(wp_txn_read_report(txn, "main", &one, &report, &damage, &count, &err), -EINVAL);
+    assert_int_equal(wp_txn_read_report(txn, "main", &one, &reading, &err), -EINVAL);
     assert_non_null(strstr(err.text, "1 host of 'web-1' and 1 more in one sum"));
     assert_int_equal(fixture_total(txn, "main", &all), wp_report_total(both));
-    assert_int_equal(wp_txn_read_report(txn, "main", &none, &report, &damage, &count, &err), -ENOENT);
+    assert_int_equal(wp_txn_read_report(txn, "main", &none, &reading, &err), -ENOENT);
     wp_txn_abort(txn);
     wp_report_destroy(both);
 }
@@ -237,7 +236,8 @@ static void a_key_of_another_host_is_a_fault(void **state)
     assert_int_equal(verify.faults, 0);
     struct wp_report *report = make(9, "web-1");
     struct wp_txn *txn = fixture_begin(f, "v1", true);
-    assert_int_equal(wp_txn_add_host_report(txn, "main", 100, "s", "web-3", report, NULL), 0);
+    assert_int_equal(
+        wp_txn_add_host_report(txn, &(struct wp_report_place){"main", 100, "s", "web-3"}, report, NULL), 0);
     fixture_commit(txn);
     wp_report_destroy(report);
     assert_int_equal(wp_verify_release(&verify, f->store, "v1", NULL), 0);

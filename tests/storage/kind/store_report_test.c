@@ -28,7 +28,7 @@ static void transactions_are_whole(void **state)
     assert_non_null(strstr(err.text, "v1"));
     txn = fixture_begin(f, "v1", true);
     struct wp_report *report = fixture_report("f", 5);
-    assert_int_equal(wp_txn_add_host_report(txn, "main", 100, "s", NULL, report, NULL), 0);
+    assert_int_equal(wp_txn_add_host_report(txn, &(struct wp_report_place){"main", 100, "s", NULL}, report, NULL), 0);
     wp_report_destroy(report);
     wp_txn_abort(txn);
     assert_int_equal(wp_store_releases(f->store, &releases, &count, NULL), 0);
@@ -59,9 +59,12 @@ static void names_are_checked(void **state)
         assert_int_equal(wp_txn_begin(&txn, f->store, bad[i], true, NULL), -EINVAL);
     txn = fixture_begin(f, "v1", true);
     for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
-        assert_int_equal(wp_txn_add_host_report(txn, bad[i], 100, "s", NULL, report, NULL), -EINVAL);
+        assert_int_equal(
+            wp_txn_add_host_report(txn, &(struct wp_report_place){bad[i], 100, "s", NULL}, report, NULL), -EINVAL);
         if (i + 1 < sizeof(bad) / sizeof(*bad)) {
-            assert_int_equal(wp_txn_add_host_report(txn, "main", 100, bad[i], NULL, report, NULL), -EINVAL);
+            assert_int_equal(
+                wp_txn_add_host_report(txn, &(struct wp_report_place){"main", 100, bad[i], NULL}, report, NULL),
+                -EINVAL);
             assert_int_equal(wp_txn_register_shard(txn, bad[i], NULL), -EINVAL);
         }
     }
@@ -88,20 +91,19 @@ static void deltas_shards_and_times(void **state)
         {{.since_s = 100, .until_s = 200, .shard = "a"}, 3}};
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
         assert_int_equal(fixture_total(txn, "main", &cases[i].selection), cases[i].total);
-    struct wp_report *report;
-    struct wp_damage *damage;
-    size_t count;
+    struct wp_report_reading reading;
     struct wp_error err = {0};
-    assert_int_equal(wp_txn_read_report(txn, "nobody", NULL, &report, &damage, &count, &err), -ENOENT);
+    assert_int_equal(wp_txn_read_report(txn, "nobody", NULL, &reading, &err), -ENOENT);
     assert_non_null(strstr(err.text, "nobody"));
     struct wp_selection nobody = {.shard = "nobody"}, never = {.since_s = 300};
-    assert_int_equal(wp_txn_read_report(txn, "main", &nobody, &report, &damage, &count, &err), -ENOENT);
-    assert_int_equal(wp_txn_read_report(txn, "main", &never, &report, &damage, &count, &err), -ENOENT);
+    assert_int_equal(wp_txn_read_report(txn, "main", &nobody, &reading, &err), -ENOENT);
+    assert_int_equal(wp_txn_read_report(txn, "main", &never, &reading, &err), -ENOENT);
     assert_non_null(strstr(err.text, "main"));
-    assert_null(report);
-    assert_null(damage);
+    assert_null(reading.report);
+    assert_null(reading.damage);
     assert_int_equal(fixture_count(txn, "main/report.100.a.~"), 2);
     char **names;
+    size_t count;
     assert_int_equal(wp_txn_shards(txn, &names, &count, NULL), 0);
     assert_int_equal(count, 4);
     assert_string_equal(names[0], "a");
@@ -118,7 +120,8 @@ static void aggregates_are_listed(void **state)
     wp_txn_register_shard(txn, "s", NULL);
     for (size_t i = 0; i < 5; i++)
         for (uint64_t box = 1; box < 4; box++)
-            assert_int_equal(wp_txn_add_host_report(txn, names[i], box, "s", NULL, report, NULL), 0);
+            assert_int_equal(
+                wp_txn_add_host_report(txn, &(struct wp_report_place){names[i], box, "s", NULL}, report, NULL), 0);
     char **found;
     size_t count;
     assert_int_equal(wp_txn_aggregates(txn, &found, &count, NULL), 0);
@@ -144,7 +147,9 @@ static void compaction_changes_nothing(void **state)
         const char *shard = i % 3 ? "a" : "a.7";
         assert_int_equal(wp_txn_register_shard(txn, shard, NULL), 0);
         assert_int_equal(
-            wp_txn_add_host_report(txn, i % 4 ? "main" : "other", 100 + i % 2 * 100, shard, NULL, report, NULL), 0);
+            wp_txn_add_host_report(
+                txn, &(struct wp_report_place){i % 4 ? "main" : "other", 100 + i % 2 * 100, shard, NULL}, report, NULL),
+            0);
         fixture_commit(txn);
         wp_report_destroy(report);
     }
@@ -185,16 +190,14 @@ static void damage_is_left_out_and_named(void **state)
         fixture_add(f, "v1", "s", 100, "f", 1u << i);
     fixture_damage(f, "v1", key);
     struct wp_txn *txn = fixture_begin(f, "v1", true);
-    struct wp_report *report;
-    struct wp_damage *damage;
-    size_t count;
-    assert_int_equal(wp_txn_read_report(txn, "main", NULL, &report, &damage, &count, NULL), 0);
-    assert_int_equal(wp_report_total(report), 1 + 4);
-    assert_int_equal(count, 1);
-    assert_string_equal(damage[0].key, key);
-    assert_non_null(strstr(damage[0].reason, "damaged"));
-    wp_report_destroy(report);
-    wp_damage_free(damage, count);
+    struct wp_report_reading reading;
+    assert_int_equal(wp_txn_read_report(txn, "main", NULL, &reading, NULL), 0);
+    assert_int_equal(wp_report_total(reading.report), 1 + 4);
+    assert_int_equal(reading.damage_count, 1);
+    assert_string_equal(reading.damage[0].key, key);
+    assert_non_null(strstr(reading.damage[0].reason, "damaged"));
+    wp_report_destroy(reading.report);
+    wp_damage_free(reading.damage, reading.damage_count);
     struct wp_buffer raw = {0};
     struct wp_error err = {0};
     assert_int_equal(wp_txn_get(txn, key, WP_VALUE_REPORT, &raw, &err), -EBADMSG);
@@ -214,7 +217,10 @@ static void newest_trace_is_read(void **state)
     for (uint64_t box = 90; box < 120; box += 10) { /* 90 and 100 differ in length, too */
         trace = made_trace(box, 10);
         trace->start_ns = box;
-        assert_int_equal(wp_txn_put_trace(txn, "main", box, "s", trace, NULL), 0);
+        assert_int_equal(
+            wp_txn_put_trace(
+                txn, &(struct wp_report_place){.aggregate = "main", .timebox_s = box, .shard = "s"}, trace, NULL),
+            0);
         wp_trace_destroy(trace);
     }
     struct wp_selection until = {.until_s = 110};
@@ -342,7 +348,8 @@ static void verify_compares_heads_and_order(void **state)
     struct wp_buffer head_bytes = {0};
     assert_int_equal(wp_head_encode(&head, &head_bytes, NULL), 0);
     txn = fixture_begin(f, "v1", true);
-    assert_int_equal(wp_txn_put_headed(txn, key, WP_VALUE_REPORT, &head_bytes, raw.data, raw.size, NULL), 0);
+    assert_int_equal(
+        wp_txn_put_headed(txn, key, &(struct wp_raw_value){WP_VALUE_REPORT, &head_bytes, raw.data, raw.size}, NULL), 0);
     fixture_commit(txn);
     expect_fault(f, key, "head");
     wp_buffer_fini(&head_bytes);

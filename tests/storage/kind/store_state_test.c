@@ -29,8 +29,9 @@ static void layout_is_whole(void **state)
     static const char *const kinds[] = {
         "shard", "metadata", "last_sample", "genealogy", "sourcemap", "source", "clock"};
     assert_int_equal(wp_txn_register_shard(txn, "web-1", NULL), 0);
-    assert_int_equal(
-        wp_txn_set_metadata(txn, &(struct wp_metadata_scope){.aggregate = NULL}, "web-1", "owner", "me", 1, NULL), 0);
+    assert_int_equal(wp_txn_set_metadata(txn, &(struct wp_metadata_scope){.aggregate = NULL},
+                         &(struct wp_metadata_writer){"web-1", 1}, "owner", "me", NULL),
+        0);
     assert_int_equal(wp_txn_register_shard(txn, "web-1", NULL), 0);
     assert_int_equal(fixture_count(txn, ""), 7);
     for (size_t i = 0; i < 7; i++) {
@@ -347,11 +348,13 @@ static void metadata_has_one_rule(void **state)
     } puts[] = {{"b", "owner", "old", 5}, {"a", "owner", "new", 9}, {"a", "owner", "older", 8}, {"a", "tie", "a", 4},
         {"b", "tie", "b", 4}, {"b", "empty", "", 1}, {"a", "same", "first", 3}, {"a", "same", "second", 3}};
     for (size_t i = 0; i < sizeof(puts) / sizeof(*puts); i++)
-        assert_int_equal(wp_txn_set_metadata(txn, &(struct wp_metadata_scope){.aggregate = NULL}, puts[i].shard,
-                             puts[i].key, puts[i].value, puts[i].real_s, NULL),
+        assert_int_equal(
+            wp_txn_set_metadata(txn, &(struct wp_metadata_scope){.aggregate = NULL},
+                &(struct wp_metadata_writer){puts[i].shard, puts[i].real_s}, puts[i].key, puts[i].value, NULL),
             0);
-    assert_int_equal(
-        wp_txn_set_metadata(txn, &(struct wp_metadata_scope){.aggregate = "main"}, "a", "events", "12", 1, NULL), 0);
+    assert_int_equal(wp_txn_set_metadata(txn, &(struct wp_metadata_scope){.aggregate = "main"},
+                         &(struct wp_metadata_writer){"a", 1}, "events", "12", NULL),
+        0);
     struct wp_buffer text = {0};
     assert_int_equal(wp_txn_all_metadata(txn, &(struct wp_metadata_scope){.aggregate = NULL}, note, &text, NULL), 0);
     assert_string_equal((char *)text.data, "b:empty=;a:owner=new;a:same=second;b:tie=b;");
@@ -364,12 +367,15 @@ static void metadata_has_one_rule(void **state)
     assert_int_equal(text.size, 0);
     char *longest = calloc(1, 70001);
     memset(longest, 'x', 70000);
-    assert_int_equal(
-        wp_txn_set_metadata(txn, &(struct wp_metadata_scope){.aggregate = NULL}, "a", "", "v", 1, NULL), -EINVAL);
-    assert_int_equal(
-        wp_txn_set_metadata(txn, &(struct wp_metadata_scope){.aggregate = NULL}, "a", longest, "v", 1, NULL), -EINVAL);
-    assert_int_equal(
-        wp_txn_set_metadata(txn, &(struct wp_metadata_scope){.aggregate = "main"}, "a", "long", longest, 1, NULL), 0);
+    assert_int_equal(wp_txn_set_metadata(txn, &(struct wp_metadata_scope){.aggregate = NULL},
+                         &(struct wp_metadata_writer){"a", 1}, "", "v", NULL),
+        -EINVAL);
+    assert_int_equal(wp_txn_set_metadata(txn, &(struct wp_metadata_scope){.aggregate = NULL},
+                         &(struct wp_metadata_writer){"a", 1}, longest, "v", NULL),
+        -EINVAL);
+    assert_int_equal(wp_txn_set_metadata(txn, &(struct wp_metadata_scope){.aggregate = "main"},
+                         &(struct wp_metadata_writer){"a", 1}, "long", longest, NULL),
+        0);
     assert_int_equal(wp_txn_all_metadata(txn, &(struct wp_metadata_scope){.aggregate = "main"}, note, &text, NULL), 0);
     assert_int_equal(strlen((char *)text.data), strlen("a:events=12;a:long=;") + 65535);
     free(longest);
@@ -411,10 +417,15 @@ static void metadata_is_trimmed_for_hosts(void **state)
         snprintf(keys[i], sizeof(keys[i]), "%s.%06u.x", i < 100 ? "network" : "host", i);
         entries[i] = (struct wp_metadata_entry){keys[i], "v"};
     }
-    assert_int_equal(
-        wp_txn_set_metadata(txn, &(struct wp_metadata_scope){.aggregate = NULL}, "a", "owner", "me", 1, NULL), 0);
-    assert_int_equal(wp_txn_put_all_metadata(txn, NULL, "a", entries, OLD, 5, NULL), 0);
-    assert_int_equal(wp_txn_put_all_metadata(txn, NULL, "a", entries + OLD, NEW, 6, NULL), 0);
+    assert_int_equal(wp_txn_set_metadata(txn, &(struct wp_metadata_scope){.aggregate = NULL},
+                         &(struct wp_metadata_writer){"a", 1}, "owner", "me", NULL),
+        0);
+    assert_int_equal(wp_txn_put_metadata_at(txn, &(struct wp_metadata_scope){.aggregate = NULL},
+                         &(struct wp_metadata_writer){"a", 5}, entries, OLD, NULL),
+        0);
+    assert_int_equal(wp_txn_put_metadata_at(txn, &(struct wp_metadata_scope){.aggregate = NULL},
+                         &(struct wp_metadata_writer){"a", 6}, entries + OLD, NEW, NULL),
+        0);
     assert_int_equal(wp_txn_all_metadata(txn, &(struct wp_metadata_scope){.aggregate = NULL}, tally, &seen, NULL), 0);
     assert_int_equal(seen.hosts + seen.networks, 65536 - 2); /* with the owner, and the count of what is gone */
     assert_int_equal(seen.networks, 0);                      /* of the same second: these first */
@@ -422,8 +433,9 @@ static void metadata_is_trimmed_for_hosts(void **state)
     assert_string_equal(seen.gone, "466");
     assert_string_equal(seen.owner, "me");
     seen = (struct tally){0};
-    assert_int_equal(
-        wp_txn_set_metadata(txn, &(struct wp_metadata_scope){.aggregate = NULL}, "a", "one", "more", 7, NULL), 0);
+    assert_int_equal(wp_txn_set_metadata(txn, &(struct wp_metadata_scope){.aggregate = NULL},
+                         &(struct wp_metadata_writer){"a", 7}, "one", "more", NULL),
+        0);
     assert_int_equal(wp_txn_all_metadata(txn, &(struct wp_metadata_scope){.aggregate = NULL}, tally, &seen, NULL), 0);
     assert_int_equal(seen.hosts, 65536 - 3);
     assert_string_equal(seen.gone, "467");

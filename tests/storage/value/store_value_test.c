@@ -22,7 +22,7 @@ static struct wp_buffer wrap(const void *raw, size_t size, const char *head)
 {
     struct wp_buffer out = {0}, head_bytes = {0};
     wp_buffer_puts(&head_bytes, head);
-    assert_int_equal(wp_value_wrap(NULL, WP_VALUE_BLOB, &head_bytes, raw, size, &out, NULL), 0);
+    assert_int_equal(wp_value_wrap(NULL, &(struct wp_raw_value){WP_VALUE_BLOB, &head_bytes, raw, size}, &out, NULL), 0);
     wp_buffer_fini(&head_bytes);
     return out;
 }
@@ -118,9 +118,12 @@ static void sizes_are_bounded(void **state)
     struct wp_buffer out = {0}, head = {0};
     assert_int_equal(wp_buffer_reserve(&head, WP_VALUE_HEAD_LIMIT + 1), 0);
     head.size = WP_VALUE_HEAD_LIMIT + 1;
-    assert_int_equal(wp_value_wrap(NULL, WP_VALUE_BLOB, &head, (const uint8_t *)"x", 1, &out, NULL), -EFBIG);
     assert_int_equal(
-        wp_value_wrap(NULL, WP_VALUE_BLOB, NULL, (const uint8_t *)"x", WP_VALUE_RAW_LIMIT + (size_t)1, &out, NULL),
+        wp_value_wrap(NULL, &(struct wp_raw_value){WP_VALUE_BLOB, &head, (const uint8_t *)"x", 1}, &out, NULL), -EFBIG);
+    assert_int_equal(
+        wp_value_wrap(NULL,
+            &(struct wp_raw_value){WP_VALUE_BLOB, NULL, (const uint8_t *)"x", WP_VALUE_RAW_LIMIT + (size_t)1}, &out,
+            NULL),
         -EFBIG);
     assert_int_equal(out.size, 0);
     wp_buffer_fini(&head);
