@@ -57,7 +57,8 @@ static uint32_t sleep_node(struct wp_explainer *x, uint32_t node, const struct w
     return found;
 }
 
-/* "signal:SIGINT from [bash]": a kernel thread's signal is a key of the terminal, the recorder passes on another's. */
+/* "signal:SIGINT from [bash]": a kernel thread's signal is a key of the terminal, nobody's a timer's; the recorder
+ * passes on another's. */
 static uint32_t signal_node(struct wp_explainer *x, uint32_t parent, const struct wp_slice *slice)
 {
     const char *known = wp_slice_signal(slice) ? sigabbrev_np((int)wp_slice_signal(slice)) : NULL;
@@ -65,9 +66,11 @@ static uint32_t signal_node(struct wp_explainer *x, uint32_t parent, const struc
     char name[WP_EXPLAIN_NAME + 64], from[WP_EXPLAIN_NAME] = "";
     if (!slice->wake_ns)
         return parent;
-    if (is_kernel_thread(x, sender))
+    if (!slice->waker)
+        snprintf(from, sizeof(from), " from a timer");
+    else if (is_kernel_thread(x, sender))
         snprintf(from, sizeof(from), " from the terminal");
-    else if (slice->waker && !wp_is_recorder(x->timeline, sender)) {
+    else if (!wp_is_recorder(x->timeline, sender)) {
         memcpy(from, " from ", 7);
         wp_explain_name_process(x, sender, from + 6, sizeof(from) - 6);
     }
@@ -123,26 +126,6 @@ static void by_signal(struct wp_explainer *x, const struct wp_wait *wait, uint64
             "a signal ended it before what it waited for came");
 }
 
-static void by_task(struct wp_explainer *x, const struct wp_wait *wait, uint64_t from, uint64_t to)
-{
-    uint32_t waker = wait->slice->waker;
-    if (wp_slice_is_interrupted(x->timeline, wait->slice)) {
-        by_signal(x, wait, from, to);
-        return;
-    }
-    if (!waker || waker == wait->thread) {
-        wp_wait_labelled(x, wait,
-            &(struct wp_wait_label){WP_STYLE_WAIT, waker ? "kernel:self" : "kernel:idle", WP_KERNEL_BLOCK}, from, to);
-        return;
-    }
-    uint32_t identity = x->timeline->threads[waker].identity;
-    if (is_kernel_thread(x, identity) && !strncmp(wp_timeline_comm(x->timeline, identity), "migration/", 10))
-        wp_wait_labelled(
-            x, wait, &(struct wp_wait_label){WP_STYLE_WAIT, "kernel:migration", WP_KERNEL_BLOCK}, from, to);
-    else
-        on_waker(x, wait, waker, from, to);
-}
-
 #define SYSCALL_FUTEX 202
 
 /* The call's timeout is what it wanted: nothing that it had asked for could have come earlier. A lock that has a name
@@ -159,6 +142,30 @@ static void by_timer(struct wp_explainer *x, const struct wp_wait *wait, uint64_
         wp_wait_labelled(x, wait, &(struct wp_wait_label){WP_STYLE_WAIT, "kernel:timer", WP_KERNEL_BLOCK}, from, to);
     else
         wp_wait_emit(x, wait, wait->node, is_deliberate(wait->slice) ? WP_DELIBERATE_SLEEP : WP_TIMEOUT, from, to);
+}
+
+static void by_task(struct wp_explainer *x, const struct wp_wait *wait, uint64_t from, uint64_t to)
+{
+    uint32_t waker = wait->slice->waker;
+    if (wp_slice_is_interrupted(x->timeline, wait->slice)) {
+        by_signal(x, wait, from, to);
+        return;
+    }
+    if (!waker && wp_slice_signal(wait->slice)) { /* a timer's, for which it waited */
+        by_timer(x, wait, from, to);
+        return;
+    }
+    if (!waker || waker == wait->thread) {
+        wp_wait_labelled(x, wait,
+            &(struct wp_wait_label){WP_STYLE_WAIT, waker ? "kernel:self" : "kernel:idle", WP_KERNEL_BLOCK}, from, to);
+        return;
+    }
+    uint32_t identity = x->timeline->threads[waker].identity;
+    if (is_kernel_thread(x, identity) && !strncmp(wp_timeline_comm(x->timeline, identity), "migration/", 10))
+        wp_wait_labelled(
+            x, wait, &(struct wp_wait_label){WP_STYLE_WAIT, "kernel:migration", WP_KERNEL_BLOCK}, from, to);
+    else
+        on_waker(x, wait, waker, from, to);
 }
 
 /* "io:DEVICE KIND FILE" on the sleep's node. */

@@ -202,8 +202,7 @@ int WORK_PROG(wp_waking, struct task_struct *woken)
     r.other_tid = woken->pid;
     r.other_pid = woken->tgid;
     fill_cause(ctx, &r, context);
-    if (r.c == CAUSE_TASK)
-        r.a = signal_of(woken, &r);
+    fill_signal(&r, woken);
     r.stack_key = is_chosen(woken->tgid) ? ready_of(woken, &r, context) : 0;
     send_quick(&r);
     return 0;

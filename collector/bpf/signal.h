@@ -24,11 +24,10 @@ static __always_inline __u32 lowest_signal(__u64 set)
     return (__u32)(below * 0x0101010101010101ull >> 56) + 1;
 }
 
-/* 0: none. Wakings out of interrupts have causes of their own. */
-static __always_inline __u32 signal_of(struct task_struct *woken, const struct wp_record *waking)
+/* 0: none. */
+static __always_inline __u32 signal_of(struct task_struct *woken)
 {
-    if (waking->c != CAUSE_TASK || !(woken->__state & (TASK_INTERRUPTIBLE | TASK_WAKEKILL)) ||
-        woken->flags & PF_KTHREAD)
+    if (!(woken->__state & (TASK_INTERRUPTIBLE | TASK_WAKEKILL)) || woken->flags & PF_KTHREAD)
         return 0;
     struct signal_struct *group = woken->signal;
     if (!group)
@@ -40,6 +39,21 @@ static __always_inline __u32 signal_of(struct task_struct *woken, const struct w
         return lowest_signal(set);
     __u32 number = group->group_exit_code & 0x7f;
     return number ? number : SIGKILL;
+}
+
+/* A task's signal; a timer's (alarm(2), setitimer(2), timer_create(2)) is nobody's, whomever the interrupt met. Other
+ * interrupts have causes of their own. */
+static __always_inline void fill_signal(struct wp_record *waking, struct task_struct *woken)
+{
+    if (waking->c != CAUSE_TASK && waking->c != CAUSE_TIMER)
+        return;
+    __u32 number = signal_of(woken);
+    if (number && waking->c == CAUSE_TIMER) {
+        waking->c = CAUSE_TASK;
+        waking->tid = waking->pid = 0;
+    }
+    if (waking->c == CAUSE_TASK)
+        waking->a = number;
 }
 
 #endif

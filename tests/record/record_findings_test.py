@@ -27,10 +27,11 @@ static void *revalue(void *arg)
     pthread_mutex_lock(&stock);
     return arg;
 }
-int main(void)
+int main(int argc, char **argv)
 {
     pthread_t threads[2];
     usleep(700000); /* for whoever reads how this program is unwound */
+    alarm(argc > 1); /* or none */
     pthread_barrier_init(&both, 0, 2);
     pthread_create(&threads[0], 0, reserve, 0);
     pthread_create(&threads[1], 0, revalue, 0);
@@ -116,6 +117,13 @@ class Findings(RecordTest):
         for words in ("`reserve` holds `stock` and waits for `prices` (hang.c:9)", "until SIGINT from python3.",
                       "`revalue` holds `prices` and waits for `stock` (hang.c:16)"):
             self.assertIn(words, sentences[0])
+
+    def test_a_deadlock_that_a_timer_ends(self):
+        """Whom the timer's interrupt met has nothing to do with it."""
+        self.record([self.build("hang", DEADLOCK), "alarm"], want=128 + signal.SIGALRM)
+        sentences = [sentence for kind, sentence in self.said() if kind == "deadlock"]
+        self.assertEqual(len(sentences), 1, self.said())
+        self.assertIn("until SIGALRM from a timer.", sentences[0])
 
     def test_a_lock_that_is_held_while_its_holder_sleeps(self):
         self.record([self.build("held", HELD)])
