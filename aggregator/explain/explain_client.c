@@ -10,6 +10,7 @@
 #include <string.h>
 
 #define SLEEP_LIMIT 1024u /* sleeps of the server after an answer that are looked at */
+#define OWED_LIMIT 64u    /* slices of one that are looked at for a waking by the other */
 
 bool wp_explain_is_kernel(const struct wp_explainer *x, uint32_t thread)
 {
@@ -84,6 +85,29 @@ static const struct wp_slice *ended_at(const struct wp_explainer *x, uint32_t in
     return is_sleep ? slice : NULL;
 }
 
+/* When the one thread last ended a sleep of the other before that; 0: not among its last ones. */
+static uint64_t last_woken(const struct wp_explainer *x, uint32_t index, uint32_t by, uint64_t before_ns)
+{
+    const struct wp_thread *thread = &x->timeline->threads[index];
+    uint64_t ordinal = wp_thread_find(thread, before_ns);
+    for (uint32_t i = 0; ordinal != thread->slice_end && i < OWED_LIMIT; i++, ordinal--) {
+        const struct wp_slice *slice = wp_thread_slice(thread, ordinal);
+        bool is_sleep = slice->wake_ns && !(slice->flags & (WP_SLICE_PREEMPTED | WP_SLICE_BORN));
+        if (is_sleep && slice->wake_ns < before_ns && wp_explain_waker(x, slice) == by)
+            return slice->wake_ns;
+        if (ordinal == thread->first_slice)
+            break;
+    }
+    return 0;
+}
+
+/* Had the thread asked the server then, and had no answer yet, whether it slept for that already or was kept from it?
+ */
+static bool is_owed(const struct wp_explainer *x, uint32_t index, uint32_t server, uint64_t at_ns)
+{
+    return last_woken(x, server, index, at_ns) > last_woken(x, index, server, at_ns);
+}
+
 /* Did the thread wait for that server then? */
 static bool is_waiting(const struct wp_explainer *x, uint32_t index, uint32_t server, uint64_t at_ns)
 {
@@ -113,6 +137,39 @@ static bool has_slept_at(
     return true;
 }
 
+/* The server slept then, until `by` woke it, and owed another one an answer. */
+static bool owes_others(const struct wp_explainer *x, uint32_t server, uint32_t by, uint64_t at_ns)
+{
+    const struct wp_thread *thread = &x->timeline->threads[server];
+    uint64_t ordinal = wp_thread_find(thread, at_ns);
+    for (uint32_t i = 0; ordinal != thread->slice_end && i < OWED_LIMIT; i++, ordinal--) {
+        const struct wp_slice *slice = wp_thread_slice(thread, ordinal);
+        uint32_t asks = slice->flags & (WP_SLICE_PREEMPTED | WP_SLICE_BORN) ? 0 : wp_explain_waker(x, slice);
+        if (asks && asks != by && asks != server && slice->wake_ns < at_ns && !wp_explain_is_kernel(x, asks))
+            return last_woken(x, asks, server, at_ns) < slice->wake_ns;
+        if (ordinal == thread->first_slice)
+            break;
+    }
+    return false;
+}
+
+/* That thread brings the server what it waits for amid its work. Where it waits for work the sleeper has found it, too;
+ * if that is not known, it owes nobody an answer there. */
+static bool is_helper(const struct wp_explainer *x, const struct wp_wait *wait, const struct wp_asked_place *place,
+    uint32_t by, uint64_t asked_ns)
+{
+    struct wp_asked_place places[WP_CLIENT_SERVERS];
+    uint32_t count = wp_clients_places(&x->timeline->clients, wait->thread, wait->slice->wake_ns, places), known = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        if (places[i].server != place->server)
+            continue;
+        if (places[i].stack == place->stack && places[i].syscall == place->syscall)
+            return false;
+        known++;
+    }
+    return known || owes_others(x, place->server, by, asked_ns);
+}
+
 bool wp_explain_answered_client(
     const struct wp_explainer *x, const struct wp_wait *wait, uint32_t server, const struct wp_woken_one *woken)
 {
@@ -125,5 +182,6 @@ bool wp_explain_answered_client(
     uint64_t asked_ns = wp_clients_asked(&x->timeline->clients, woken->thread, server, woken->time_ns, &place);
     return asked_ns && may_be_asked(&(struct wp_slice){.syscall = place.syscall & WP_SLICE_SYSCALL}) &&
         !wp_explain_is_too_old(x, asked_ns) && !is_waiting(x, wait->thread, server, asked_ns) &&
+        !is_owed(x, wait->thread, server, asked_ns) && !is_helper(x, wait, &place, woken->thread, asked_ns) &&
         !has_slept_at(x, &place, since_ns, wait->slice->wake_ns);
 }

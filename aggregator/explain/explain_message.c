@@ -292,6 +292,8 @@ static void explain_message(
         .waited_ns = to - from,
         .bound_ns = far->clock.bound_ns};
     uint64_t sent = is_connecting ? from : here(far, went_out(far, &send, there(far, arrival)));
+    if (far->host == x->host && send.thread && wait->slice->waker == send.thread)
+        sent = arrival; /* in the sender's own call: no time passed on the way */
     if (sent < from + slack(x, far))
         sent = from;
     if (sent > arrival)

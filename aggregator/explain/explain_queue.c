@@ -163,6 +163,7 @@ static bool find_served(const struct wp_explainer *x, const struct wp_wait *wait
         if (is_layer(x, woken->thread))
             return woken->thread == wait->thread &&
                 (wp_explain_is_in_vain(x, woken->thread, woken->time_ns) ||
+                    (has_place && is_alike(x, wait, server, woken)) ||
                     wp_explain_answered_client(x, wait, server, woken));
         if (!steps)
             apart = wp_explain_is_in_vain(x, wait->thread, together) ? 0 : x->options.fit_ns;

@@ -327,7 +327,7 @@ struct truth_window truth_slept(const struct truth_party *party, struct truth_ma
 {
     struct took took = took_since(party, mark);
     add_delay(party, took.sleep_end_ns, took.delay_end_ns);
-    return (struct truth_window){mark.wall_ns + took.cpu_ns, took.sleep_end_ns, 0};
+    return (struct truth_window){.start_ns = mark.wall_ns + took.cpu_ns, .end_ns = took.sleep_end_ns};
 }
 
 /* Of the pieces [from, end) the first that ended behind that time. */
@@ -337,6 +337,14 @@ static uint64_t first_since(const struct diary *diary, uint64_t end, uint64_t si
     while (from > oldest && diary->pieces[(from - 1) % PIECES].end_ns > since_ns)
         from--;
     return from;
+}
+
+/* How much of that piece it was not asleep. */
+static uint64_t vain_in(const struct truth_window *window, uint64_t start_ns, uint64_t end_ns)
+{
+    uint64_t since_ns = start_ns > window->vain_start_ns ? start_ns : window->vain_start_ns;
+    uint64_t left_ns = since_ns < end_ns ? end_ns - since_ns : 0;
+    return window->vain_ns < left_ns ? window->vain_ns : left_ns;
 }
 
 void truth_read_diary(const struct truth_party *party, uint32_t number, struct truth_window window)
@@ -351,15 +359,13 @@ void truth_read_diary(const struct truth_party *party, uint32_t number, struct t
         if (start_ns >= end_ns)
             continue;
         has_run |= piece.owner == party->owner && piece.kind != TRUTH_RUNNABLE;
-        if (has_run) {
-            uint64_t vain_ns = window.vain_ns < end_ns - start_ns ? window.vain_ns : end_ns - start_ns;
-            window.vain_ns -= vain_ns;
-            start_ns += vain_ns;
-        }
-        if (piece.owner == party->owner)
-            add(party, piece.chain, piece.kind, start_ns, end_ns);
-        else
-            add(party, party->chain, TRUTH_QUEUE, start_ns, end_ns);
+        uint64_t vain_ns = has_run ? vain_in(&window, start_ns, end_ns) : 0;
+        uint64_t since_ns = vain_ns && start_ns < window.vain_start_ns ? window.vain_start_ns : start_ns;
+        uint32_t chain = piece.owner == party->owner ? piece.chain : party->chain;
+        enum truth_kind kind = piece.owner == party->owner ? (enum truth_kind)piece.kind : TRUTH_QUEUE;
+        window.vain_ns -= vain_ns;
+        add(party, chain, kind, start_ns, since_ns);
+        add(party, chain, kind, since_ns + vain_ns, end_ns);
     }
 }
 
@@ -377,11 +383,17 @@ static uint64_t answered_ns(const struct truth_party *party, uint32_t number, ui
 
 void truth_waited(const struct truth_party *party, uint32_t diary, struct truth_mark mark)
 {
+    truth_waited_on(party, diary, mark, 0);
+}
+
+void truth_waited_on(const struct truth_party *party, uint32_t diary, struct truth_mark mark, unsigned vain_us)
+{
     struct took took = took_since(party, mark);
     uint64_t since_ns = took.delay_end_ns - answered_ns(party, diary, mark.wall_ns, took.delay_end_ns);
     uint64_t delay_ns = took.delay_end_ns - took.sleep_end_ns, last_ns = delay_ns < since_ns ? delay_ns : since_ns;
     truth_read_diary(party, diary,
-        (struct truth_window){mark.wall_ns + took.cpu_ns, took.delay_end_ns - last_ns, delay_ns - last_ns});
+        (struct truth_window){mark.wall_ns + took.cpu_ns, took.delay_end_ns - last_ns, delay_ns - last_ns,
+            mark.wall_ns + vain_us * (uint64_t)1000});
     add_delay(party, took.delay_end_ns - delay_ns, took.delay_end_ns);
 }
 

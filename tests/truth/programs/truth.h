@@ -92,10 +92,13 @@ void truth_sent(const struct truth_party *party, struct truth_mark mark);
  * who reads from a unix socket is when its request is read, and had to wait for a processor to find nothing.
  */
 void truth_waited(const struct truth_party *party, uint32_t diary, struct truth_mark mark);
+/* As truth_waited, and what woke it in vain did so no earlier than that much after the mark. */
+void truth_waited_on(const struct truth_party *party, uint32_t diary, struct truth_mark mark, unsigned vain_us);
 /* It slept since the mark, once at most; and what that party did in that sleep, once it has written it down. */
 struct truth_window {
     uint64_t start_ns, end_ns;
-    uint64_t vain_ns; /* not asleep, from when the other one first ran */
+    uint64_t vain_ns;       /* not asleep, from when the other one first ran ... */
+    uint64_t vain_start_ns; /* ... and since then at the earliest */
 };
 struct truth_window truth_slept(const struct truth_party *party, struct truth_mark mark);
 void truth_read_diary(const struct truth_party *party, uint32_t diary, struct truth_window window);

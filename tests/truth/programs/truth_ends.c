@@ -23,6 +23,7 @@
 #define CHAIN TRUTH_BASE ";server"
 #define SMALL_BUFFER 32768
 #define LOAD 1000000u
+#define LATE_ACKNOWLEDGEMENT_US 40000u /* include/net/tcp.h, TCP_DELACK_MIN: of an end, with nothing to send */
 
 static char bytes[65536];
 
@@ -40,7 +41,6 @@ static void work(const struct truth_party *party, unsigned busy_us, unsigned sle
     truth_sleep(party, sleep_us);
 }
 
-/* The kernel delays the acknowledgement of an end by 40 ms when it has nothing to send with it. */
 static void answer_half(const struct truth_party *party, int fd)
 {
     while (take(party, fd, sizeof(bytes)) > 0)
@@ -124,7 +124,7 @@ static void ask(const struct truth_party *party, const struct sockaddr_storage *
     mark = truth_now(party);
     if (read(fd, bytes, 8) < 0 && strcmp(how, "reset"))
         truth_die("read");
-    truth_waited(party, 1, mark);
+    truth_waited_on(party, 1, mark, *how == 'h' && door->ss_family == AF_INET ? LATE_ACKNOWLEDGEMENT_US : 0);
     close(fd);
 }
 
