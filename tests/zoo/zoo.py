@@ -53,6 +53,20 @@ ZOO = {
     "semaphore.py": (["Pool too small|a lock"], {"pool_too_small", "lock_held_across_io"}),
     "collector.py": (["collects garbage|gc_collect|itself"], {"garbage_collection"}),
     "unix_service.py": (["another python3"], {"n_plus_one"}),
+    "fsync_each.go": (["orders.journal|appendRecord"], {"fsync_per_item"}),
+    "slow_child.go": (["for sleep,"], set()),
+    "lock_file.go": (["state.lock|lockState"], {"lock_held_across_io"}),
+    "fsync_each.js": (["orders.journal|appendRecord"], {"fsync_per_item"}),
+    "slow_child.js": (["for sleep,"], set()),
+    "LockSleep.java": (["insertRow|thread worker-"], {"lock_held_across_io", "lock_convoy"}),
+    "FsyncEach.java": (["orders.journal|appendRecord"], {"fsync_per_item"}),
+    "SlowChild.java": (["for sleep,|runHook"], set()),
+    "file_lock.pl": (["state.lock"], {"lock_held_across_io"}),
+    "fsync_each.pl": (["orders.journal"], {"fsync_per_item"}),
+    "n_plus_one.pl": (["tcp 127.0.0.1"], {"n_plus_one"}),
+    "serial_children.rb": (["for sleep,"], set()),
+    "poll_file.rb": (["wait_until_ready|clock_nanosleep|`ppoll`|`select`|`poll`"], {"polling"}),
+    "fsync_each.rb": (["orders.journal"], {"fsync_per_item"}),
     "serial_sleeps.sh": (["for sleep,"], set()),
     "poll_file.sh": (["for sleep,"], set()),
     "pipeline.sh": (["for sleep,"], set()),
@@ -60,6 +74,7 @@ ZOO = {
     "fifo.sh": (["for sleep,|answers"], set()),
     "slow_wait.sh": (["for sleep,"], set()),
 }
+INTERPRETERS = {".py": "/usr/bin/python3", ".sh": "/bin/bash", ".js": "node", ".pl": "perl", ".rb": "ruby"}
 QUICK = ("lock_sleep.c", "n_plus_one.c", "poll_file.sh")
 
 
@@ -74,7 +89,13 @@ def command_of(name, folder):
         binary = os.path.join(folder, stem)
         subprocess.run(["cc", "-g", "-O1", "-pthread", "-o", binary, source], check=True)
         return [binary]
-    return ["/usr/bin/python3" if kind == ".py" else "/bin/bash", source]
+    if kind == ".go":
+        subprocess.run(["go", "build", "-o", os.path.join(folder, stem), source], check=True, env=dict(os.environ, GO111MODULE="off"))
+        return [os.path.join(folder, stem)]
+    if kind == ".java":
+        subprocess.run(["javac", "-g", "-d", folder, source], check=True)
+        return ["java", "-XX:+PreserveFramePointer", "-cp", folder, stem]
+    return [INTERPRETERS[kind], source]
 
 
 def findings_of(name):
