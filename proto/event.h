@@ -96,13 +96,14 @@ enum wp_task_state {
 
 #define WP_SWITCH_PREEMPTED 1u /* SWITCH: taken off the CPU by preemption */
 #define WP_SWITCH_DELIBERATE                                                                                           \
-    2u                        /* SWITCH: a call whose only purpose is to sleep (nanosleep, poll without files ...)     \
-                               */
-#define WP_SWITCH_TIMED 4u    /* SWITCH: it sleeps in a call that times out, and `a` is known */
-#define WP_SWITCH_RAN 8u      /* SWITCH: the CPU was last seen going to another thread than prev; `b` is known */
-#define WP_SWITCH_HELD 16u    /* SWITCH: it sleeps for a lock, and `a` may be who holds it; not with WP_SWITCH_TIMED */
-#define WP_CONTEXT_HARDIRQ 1u /* WAKING: in a hard interrupt */
-#define WP_CONTEXT_SOFTIRQ 2u /* WAKING: in a soft interrupt (also of ksoftirqd or inline after a send) */
+    2u                     /* SWITCH: a call whose only purpose is to sleep (nanosleep, poll without files ...)        \
+                            */
+#define WP_SWITCH_TIMED 4u /* SWITCH: it sleeps in a call that times out, and `a` is known */
+#define WP_SWITCH_RAN 8u   /* SWITCH: the CPU was last seen going to another thread than prev; `b` is known */
+#define WP_SWITCH_HELD 16u /* SWITCH: it sleeps for a lock, and `a` may be who holds it; not with WP_SWITCH_TIMED */
+#define WP_SWITCH_THROTTLED 32u /* SWITCH: prev is runnable, and its cgroup has used up its quota of the CPU */
+#define WP_CONTEXT_HARDIRQ 1u   /* WAKING: in a hard interrupt */
+#define WP_CONTEXT_SOFTIRQ 2u   /* WAKING: in a soft interrupt (also of ksoftirqd or inline after a send) */
 #define WP_CONTEXT_NMI 4u
 #define WP_FORK_THREAD 1u  /* FORK: CLONE_THREAD */
 #define WP_FORK_VFORK 2u   /* FORK: the parent waits for exec or exit */

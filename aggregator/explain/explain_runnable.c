@@ -239,6 +239,11 @@ static void cut_wait(struct wp_explainer *x, struct cut *cut, uint64_t from)
     uint64_t end = has_run ? slice->in_ns : to;
     uint64_t oldest = end > x->options.origin_ns ? end - x->options.origin_ns : 0;
     uint64_t low = oldest < from ? from : oldest < to ? oldest : to;
+    if (slice->flags & WP_SLICE_PREEMPTED && slice->cause_a == WP_SLICE_THROTTLED) {
+        add_part(x, cut, WHO_QUOTA, from); /* until it runs again: when its cgroup may is not told */
+        end_parts(x, cut);
+        return;
+    }
     if (slice->flags & WP_SLICE_PREEMPTED && !(slice->flags & WP_SLICE_FIRST) && left != cpu) {
         uint64_t moved = idle_at(x, left, slice->out_ns > oldest ? slice->out_ns : oldest, end);
         cut_queue(x, cut, cpu, moved < low ? low : moved < to ? moved : to);

@@ -239,6 +239,8 @@ static void sleep_begins(struct wp_timeline *timeline, struct wp_thread *thread,
         slice->cause_a = event->a & ~WP_SLICE_HELD;
     else if (event->flags & WP_SWITCH_HELD && !slice->wake_ns && event->a <= UINT32_MAX)
         slice->cause_a = WP_HELD_BY(event->a);
+    if (event->flags & WP_SWITCH_THROTTLED && slice->flags & WP_SLICE_PREEMPTED)
+        slice->cause_a = WP_SLICE_THROTTLED;
     thread->early.time_ns = 0;
 }
 

@@ -60,10 +60,10 @@ static const struct wp_slice *slice_at(const struct save *save, const struct wp_
     return ordinal == thread->slice_end ? NULL : wp_thread_slice(thread, ordinal);
 }
 
-/* What cause_a says of the call: when it times out, who holds the lock, the signal that ended it. */
+/* What cause_a says of the call: when it times out, who holds the lock, the signal that ended it; or of the CPU. */
 static uint64_t call_fact(const struct wp_slice *slice, bool is_woken)
 {
-    if (!slice->wake_ns || (slice->is_inferred && slice->cause == WP_CAUSE_TIMER))
+    if (!slice->wake_ns || slice->flags & WP_SLICE_PREEMPTED || (slice->is_inferred && slice->cause == WP_CAUSE_TIMER))
         return slice->cause_a;
     if (slice->cause != WP_CAUSE_TASK)
         return 0;

@@ -53,6 +53,7 @@ struct wp_slice {
     uint16_t wait;            /* what the call waited for or was ready: in the timeline's `waits`, 0 not known */
 };
 
+#define WP_SLICE_THROTTLED ((uint64_t)1)                       /* in cause_a of one that was preempted */
 #define WP_SLICE_HELD ((uint64_t)1 << 63)                      /* in cause_a: ... */
 #define WP_HELD_BY(tid) (WP_SLICE_HELD | (uint64_t)(tid) << 8) /* ... who may hold the lock that is waited for */
 #define WP_SIGNALS 65u                                         /* their numbers are 1 to 64 */

@@ -82,16 +82,18 @@ static void note_client(struct wp_timeline *timeline, const struct wp_thread *th
 void wp_timeline_wake(struct wp_timeline *timeline, const struct wp_thread *thread, struct wp_slice *slice,
     const struct wp_waking *waking)
 {
+    bool is_runnable = slice->flags & WP_SLICE_PREEMPTED; /* what it ran for, and why it does not, stays */
     uint64_t held = waking->cause == WP_CAUSE_TASK && slice->cause_a & WP_SLICE_HELD ? slice->cause_a & ~0xffull : 0;
     note_client(timeline, thread, slice, waking);
     slice->wake_ns = waking->time_ns;
     slice->waker = waking->waker;
     slice->cause = waking->cause & 7u;
-    slice->cause_a = held | waking->a;
+    slice->cause_a = is_runnable ? slice->cause_a : held | waking->a;
     slice->cause_d = waking->d;
     slice->wait = waking->wait ? waking->wait : slice->wait;
     slice->flags |= waking->in_irq ? WP_SLICE_IN_IRQ : 0;
-    wp_timeline_cpu_wake(timeline, (uint32_t)(thread - timeline->threads));
+    if (!is_runnable)
+        wp_timeline_cpu_wake(timeline, (uint32_t)(thread - timeline->threads));
 }
 
 void wp_timeline_wait_fini(struct wp_timeline *timeline)

@@ -118,6 +118,22 @@ struct task_struct {
     struct task_struct *group_leader;
 };
 
+struct task_struct___throttled { /* since Linux 6.18 */
+    bool throttled;
+};
+
+struct cfs_rq___throttled {
+    int throttle_count;
+};
+
+struct sched_entity___group {
+    struct cfs_rq___throttled *cfs_rq;
+};
+
+struct task_struct___group {
+    struct sched_entity___group se;
+};
+
 struct task_struct___cpu {
     unsigned int recent_used_cpu;
     struct thread_info___cpu {

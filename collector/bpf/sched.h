@@ -67,6 +67,18 @@ static __always_inline __u32 state_of(__u32 state)
     return state & 1 ? STATE_INTERRUPTIBLE : STATE_RUNNING;
 }
 
+/* It is runnable, and its cgroup has used up its quota of the CPU (kernel/sched/fair.c): since Linux 6.18 it leaves the
+ * queue itself, before that its group's whole queue does. */
+static __always_inline bool is_throttled(struct task_struct *task)
+{
+    if (bpf_core_field_exists(((struct task_struct___throttled *)0)->throttled))
+        return BPF_CORE_READ((struct task_struct___throttled *)task, throttled);
+    if (!bpf_core_field_exists(((struct sched_entity___group *)0)->cfs_rq) ||
+        !bpf_core_field_exists(((struct cfs_rq___throttled *)0)->throttle_count))
+        return false;
+    return BPF_CORE_READ((struct task_struct___group *)task, se.cfs_rq, throttle_count) > 0;
+}
+
 /* The current task has read on another stream than before, or written on one and woken nobody. */
 static __always_inline void send_local(__u64 time_ns, __u32 connection, __u64 written_ns)
 {
@@ -149,6 +161,8 @@ int WORK_PROG(wp_switch, bool preempt, struct task_struct *prev, struct task_str
         call = call_of(prev, regs);
     r->head.d = call.number;
     r->head.c = preempt ? STATE_RUNNING : state_of(prev_state);
+    if (r->head.c == STATE_RUNNING && prev->pid && is_throttled(prev))
+        r->head.flags |= 32; /* WP_SWITCH_THROTTLED */
     if (r->head.c == STATE_RUNNING && prev->pid && !call.is_yield)
         r->head.flags |= 1; /* WP_SWITCH_PREEMPTED */
     else if (call.is_deliberate)

@@ -180,7 +180,8 @@ static uint32_t wait_id(struct parser *p, const char *text)
     return string_id(p, name, strlen(name));
 }
 
-/* switch CPU PREV STATE NEXT [SYSCALL] [stack=...] [on=...] [deliberate] [timeout=US] [held=TID] [ran=US] */
+/* switch CPU PREV STATE NEXT [SYSCALL] [stack=...] [on=...] [deliberate] [throttled] [timeout=US] [held=TID]
+ * [ran=US] */
 static int parse_switch(struct parser *p, char **w, int n, struct wp_event *e)
 {
     static const char states[] = "RSDTtXIP";
@@ -201,6 +202,8 @@ static int parse_switch(struct parser *p, char **w, int n, struct wp_event *e)
             e->wait = wait_id(p, w[i] + 3);
         else if (!strcmp(w[i], "deliberate"))
             e->flags |= WP_SWITCH_DELIBERATE;
+        else if (!strcmp(w[i], "throttled"))
+            e->flags |= WP_SWITCH_THROTTLED;
         else if (!strncmp(w[i], "timeout=", 8)) {
             e->flags |= WP_SWITCH_TIMED;
             e->a = (uint64_t)(strtod(w[i] + 8, NULL) * 1000);

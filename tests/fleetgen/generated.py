@@ -91,7 +91,7 @@ def place(frames):
     if last.startswith("path:["):
         return re.match(r"path:\[([^]]*)\]", last).group(1), "other_path"
     service = next(re.match(r"\[([^]]*)\]", frame).group(1) for frame in reversed(frames) if re.match(r"\[[^]]*\](@|$)", frame))
-    if last == "sched:preempted":
+    if "sched:preempted" in frames and last.startswith("sched:"):
         return service, "involuntary"
     for start, category in (("sched:", "scheduler"), ("io:queue", "io_queue"), ("io:", "blocking_io"),
                             ("sleep:clock_nanosleep", "deliberate_sleep"), ("sleep:nanosleep", "deliberate_sleep")):

@@ -71,7 +71,7 @@ class Report:
         if last.startswith("path:"):
             return "queue"
         # of a kernel thread that works for it: it is asleep all the same
-        if last in ("sched:runnable", "sched:preempted") and not any(frame[0] == "[" and KERNEL.match(frame[1:]) for frame in below):
+        if last.startswith("sched:") and not any(frame[0] == "[" and KERNEL.match(frame[1:]) for frame in below):
             return "runnable"
         if any(frame.startswith("io:") or frame.partition(" ")[0] in DISK_CALLS for frame in below):
             return "disk"

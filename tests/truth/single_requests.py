@@ -63,7 +63,7 @@ class Trace:
         if len(layers) < 2:  # the client's own
             return "transit"
         above = frames[layers[-1] + 1:]
-        if above and above[-1] == "sched:preempted":
+        if "sched:preempted" in above:
             return "preempted"
         if any(frame in SLEEPS for frame in above):
             return "sleep"

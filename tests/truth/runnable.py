@@ -1,0 +1,196 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""Who had the CPU while a thread was runnable, held against what is known.
+
+runnable.py [--bound PERCENT] [--quota-bound PERCENT] [--seconds N]        (WAKEPATH_BIN: the folder of the programs)
+
+rivals  A thread computes on one CPU, at ordinary priority. Two real-time programs take that CPU from it at known times: `hog_long` for 20 ms
+        of each 60, `hog_short` for 5 ms. While they run it waits for them, so it was behind each as long as that one's own clock of CPU time says. What
+        it waited altogether is the scheduler's own account of it (/proc/self/schedstat).
+quota   The same thread alone in a cgroup with 20 ms of CPU in each 100: it waits as long as the cgroup was throttled (cpu.stat).
+"""
+import argparse
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+
+PERIOD_S = 0.06
+HOGS = {"hog_long": (0.0, 0.020), "hog_short": (0.03, 0.005)}  # when in the period, for how long
+GROUPS = ("/sys/fs/cgroup/cpu", "/sys/fs/cgroup")
+
+
+def call_myself(name):
+    with open("/proc/self/comm", "w", encoding="ascii") as comm:
+        comm.write(name)
+
+
+def compute_until(end_s):
+    while time.monotonic() < end_s:
+        pass
+
+
+def account():
+    """(ns on a CPU, ns runnable without one) of this thread."""
+    with open("/proc/thread-self/schedstat", encoding="ascii") as file:
+        ran, waited, _ = map(int, file.read().split())
+    return ran, waited
+
+
+def hog(name, cpu, start_s, end_s):
+    os.sched_setaffinity(0, {cpu})
+    os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(5))
+    call_myself(name)
+    offset_s, length_s = HOGS[name]
+    at_s, bursts = start_s + 0.1 + offset_s, []
+    while at_s + length_s < end_s - 0.1:
+        before, begin_ns = time.thread_time_ns(), time.monotonic_ns()
+        time.sleep(max(0, at_s - time.monotonic()))
+        compute_until(at_s + length_s)
+        bursts.append((begin_ns, time.monotonic_ns(), time.thread_time_ns() - before))
+        at_s += PERIOD_S
+    return {name: bursts}
+
+
+def client(cpu, end_s):
+    os.sched_setaffinity(0, {cpu})
+    call_myself("client")
+    begin_ns, (_, before) = time.monotonic_ns(), account()
+    compute_until(end_s)
+    told = {"waited": account()[1] - before, "begin": begin_ns, "length": time.monotonic_ns() - begin_ns}
+    call_myself("done")
+    return told
+
+
+def play_rivals(path, seconds):
+    """Children write into pipes what they know."""
+    cpu, start_s = max(os.sched_getaffinity(0)), time.monotonic() + 0.2
+    told = {}
+    children = []
+    for role in (*HOGS, "client"):
+        reader, writer = os.pipe()
+        pid = os.fork()
+        if not pid:
+            known = client(cpu, start_s + seconds) if role == "client" else hog(role, cpu, start_s, start_s + seconds)
+            os.write(writer, json.dumps(known).encode())
+            os._exit(0)
+        os.close(writer)
+        children.append((pid, reader))
+    for pid, reader in children:
+        with open(reader, encoding="ascii") as pipe:
+            told.update(json.load(pipe))
+        os.waitpid(pid, 0)
+    with open(path, "w", encoding="ascii") as file:
+        json.dump(told, file)
+
+
+def put(folder, name, value):
+    with open(f"{folder}/{name}", "w", encoding="ascii") as file:
+        file.write(str(value))
+
+
+def throttled_ns(folder):
+    with open(f"{folder}/cpu.stat", encoding="ascii") as file:
+        stat = dict(line.split() for line in file)
+    return int(stat["throttled_time"]) if "throttled_time" in stat else 1000 * int(stat["throttled_usec"])
+
+
+def make_group():
+    """A cgroup with a quota; None: there is no controller for it here."""
+    for root in GROUPS:
+        folder = f"{root}/wakepath-truth-{os.getpid()}"
+        try:
+            os.mkdir(folder)
+        except OSError:
+            continue
+        try:
+            if os.path.exists(f"{folder}/cpu.cfs_quota_us"):
+                put(folder, "cpu.cfs_period_us", 100000)
+                put(folder, "cpu.cfs_quota_us", 20000)
+                return folder
+            put(folder, "cpu.max", "20000 100000")
+            return folder
+        except OSError:
+            os.rmdir(folder)
+    return None
+
+
+def play_quota(path, seconds):
+    folder = make_group()
+    told = {"quota": None}
+    if folder:
+        os.setpriority(os.PRIO_PROCESS, 0, -20)
+        reader, writer = os.pipe()
+        pid = os.fork()
+        if not pid:
+            put(folder, "cgroup.procs", os.getpid())
+            os.write(writer, json.dumps(client(max(os.sched_getaffinity(0)), time.monotonic() + seconds)).encode())
+            os._exit(0)
+        os.close(writer)
+        with open(reader, encoding="ascii") as pipe:
+            told.update(json.load(pipe))
+        os.waitpid(pid, 0)
+        told["quota"] = throttled_ns(folder)
+        os.rmdir(folder)
+    with open(path, "w", encoding="ascii") as file:
+        json.dump(told, file)
+
+
+def record(case, seconds):
+    """What the program knows, and the report's rows: (frames, ns)."""
+    binaries = os.environ["WAKEPATH_BIN"]
+    with tempfile.TemporaryDirectory(prefix="wakepath-truth-", dir="/var/tmp") as folder:
+        subprocess.run([f"{binaries}/wakepath", "record", "--quiet", "--out", f"{folder}/out", "--store", f"{folder}/store", "--release", "r",
+                        "--aggregate", "truth=comm=client", "--", sys.executable, os.path.abspath(__file__), "--play", case, "--file",
+                        f"{folder}/truth.json", "--seconds", str(seconds)], check=True, timeout=200, stdin=subprocess.DEVNULL)
+        folded = subprocess.run([f"{binaries}/wakepath-reporter", "--store", f"{folder}/store", "--aggregate", "truth", "--format", "folded"],
+                                check=True, capture_output=True, text=True, timeout=60).stdout
+        with open(f"{folder}/truth.json", encoding="ascii") as file:
+            truth = json.load(file)
+    rows = [(stack.split(";"), int(us)) for stack, _, us in (line.rpartition(" ") for line in folded.splitlines())]
+    return truth, [(frames, us) for frames, us in rows if frames[0] in ("[client]", "(truth)") or "[client]" in frames]
+
+
+def spent(rows, pattern):
+    return sum(ns for frames, ns in rows if any(re.fullmatch(pattern, frame) for frame in frames))
+
+
+def hold(name, truth_ns, told_ns, whole_ns, bound):
+    off = 100 * abs(told_ns - truth_ns) / max(truth_ns, 1)
+    print(f"{name}: {truth_ns / 1e6:.3f} ms, in the report {told_ns / 1e6:.3f} ms: {off:.2f} % off, {100 * abs(told_ns - truth_ns) / whole_ns:.2f} % of all",
+          flush=True)
+    return off <= bound
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--bound", type=float, default=1, help="percent that a figure may be off")
+    parser.add_argument("--quota-bound", type=float, default=1, help="the same of the quota, which others that have the CPU as it ends lengthen")
+    parser.add_argument("--seconds", type=float, default=4)
+    parser.add_argument("--play", choices=("rivals", "quota"))
+    parser.add_argument("--file")
+    options = parser.parse_args()
+    if options.play:
+        (play_rivals if options.play == "rivals" else play_quota)(options.file, options.seconds)
+        return 0
+    truth, rows = record("rivals", options.seconds)
+    good = True
+    for name in HOGS:
+        inside = sum(ns for begin, end, ns in truth[name] if begin >= truth["begin"] and end <= truth["begin"] + truth["length"])
+        good &= hold(f"behind {name}", inside, spent(rows, rf"sched:behind \[{name}\]"), truth["length"], options.bound)
+    good &= hold("runnable", truth["waited"], spent(rows, "sched:(runnable|preempted)"), truth["length"], options.bound)
+    print(f"not known: {spent(rows, 'sched:not known.*') / 1e6:.3f} ms")
+    truth, rows = record("quota", options.seconds)
+    if truth["quota"] is None:
+        print("quota: no controller of the CPU can be used here")
+    else:
+        good &= hold("runnable", truth["waited"], spent(rows, "sched:(runnable|preempted)"), truth["length"], options.bound)
+        good &= hold("quota", truth["quota"], spent(rows, "sched:quota"), truth["length"], options.quota_bound)
+    return 0 if good else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
