@@ -489,6 +489,10 @@ static int on_fact(void *context, const struct wp_fact *fact, struct wp_error *e
     struct wp_batcher *b = context;
     if (!fact->event.kind && fact->wait.key)
         return define_wait(b, fact, err);
+    if (fact->interp || fact->code) {
+        wp_stack_table_define(b->stacks, fact);
+        return 0;
+    }
     uint32_t socket = wp_socket_table_id(b->sockets, fact);
     if (!fact->event.kind)
         return 0;
@@ -554,6 +558,11 @@ struct wp_symbolizer_stats wp_batcher_names(const struct wp_batcher *b)
 const struct wp_stack_counts *wp_batcher_stacks(const struct wp_batcher *b)
 {
     return wp_stack_table_counts(b->stacks);
+}
+
+struct wp_interp_codes_counts wp_batcher_codes(const struct wp_batcher *b)
+{
+    return wp_stack_table_codes(b->stacks);
 }
 
 uint64_t wp_batcher_reading_ns(const struct wp_batcher *b)

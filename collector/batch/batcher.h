@@ -64,6 +64,8 @@ const struct wp_batcher_stats *wp_batcher_stats(const struct wp_batcher *batcher
 const struct wp_stack_counts *wp_batcher_stacks(const struct wp_batcher *batcher);
 /* Counts of the symbolizer, copied; all 0 without has_addresses. */
 struct wp_symbolizer_stats wp_batcher_names(const struct wp_batcher *batcher);
+/* Of code objects of interpreters, copied; all 0 without has_addresses. */
+struct wp_interp_codes_counts wp_batcher_codes(const struct wp_batcher *batcher);
 /* CPU time of reading names, so far. */
 uint64_t wp_batcher_reading_ns(const struct wp_batcher *batcher);
 /* True when the source must tell stacks anew; and: it does. */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/batch/stack_table.h"
 
+#include "collector/batch/interp_frames.h"
+#include "collector/bpf/interp_row.h"
 #include "collector/symbols/symbolizer.h"
 #include "common/intmap.h"
 
@@ -28,6 +30,7 @@ struct wp_stack_table {
     struct wp_address_spaces *spaces;
     struct wp_symbolizer *symbolizer;
     struct wp_wait_table *waits;
+    struct wp_interp_frames *interps; /* owned; NULL: the source names its frames */
     struct wp_intmap recent, before; /* what the source calls a stack -> id; `before`: until it told all anew, which may
                                         still be on the way */
     struct wp_intmap frames;         /* (address, process and generation) -> frame id */
@@ -45,8 +48,9 @@ struct wp_stack_table *wp_stack_table_create(struct wp_dict_writer *dict, struct
     t->dict = dict;
     t->spaces = spaces;
     t->waits = waits;
-    if (spaces && !(t->symbolizer = wp_symbolizer_create(from, logger))) {
-        free(t);
+    if (spaces &&
+        (!(t->symbolizer = wp_symbolizer_create(from, logger)) || !(t->interps = wp_interp_frames_create(dict)))) {
+        wp_stack_table_destroy(t);
         return NULL;
     }
     return t;
@@ -57,6 +61,7 @@ void wp_stack_table_destroy(struct wp_stack_table *t)
     if (!t)
         return;
     wp_symbolizer_destroy(t->symbolizer);
+    wp_interp_frames_destroy(t->interps);
     wp_intmap_fini(&t->recent);
     wp_intmap_fini(&t->before);
     wp_intmap_fini(&t->frames);
@@ -212,6 +217,14 @@ void wp_stack_table_forget(struct wp_stack_table *t, uint32_t pid)
 {
     if (t->symbolizer)
         wp_symbolizer_forget(t->symbolizer, pid);
+    if (t->interps)
+        wp_interp_frames_forget(t->interps, pid);
+}
+
+void wp_stack_table_define(struct wp_stack_table *t, const struct wp_fact *fact)
+{
+    if (t->interps)
+        wp_interp_frames_define(t->interps, fact);
 }
 
 /* How many outer frames are those of the process' last new stack. The innermost one is no return address, so never the
@@ -226,6 +239,18 @@ static uint32_t outer_frames(const struct late *late, uint64_t space, const uint
     return same;
 }
 
+/* With the frames of a language among them. */
+static uint32_t mixed_part(struct wp_stack_table *t, const struct wp_fact *fact, uint64_t space)
+{
+    uint32_t native[DEEPEST], frames[DEEPEST + WP_INTERP_DEPTH], count = 0, stack = 0;
+    while (count < fact->user_ip_count && count < DEEPEST &&
+        (native[count] = frame_of(t, space, fact->user_ips[count], count > 0)))
+        count++;
+    for (uint32_t i = wp_interp_frames_splice(t->interps, fact, native, count, frames); i; i--)
+        stack = wp_dict_writer_stack(t->dict, stack, frames[i - 1]);
+    return stack;
+}
+
 static uint32_t user_part(struct wp_stack_table *t, const struct wp_fact *fact)
 {
     uint32_t count = fact->user_ip_count < DEEPEST ? fact->user_ip_count : DEEPEST, inner = 0, frames[DEEPEST];
@@ -234,6 +259,8 @@ static uint32_t user_part(struct wp_stack_table *t, const struct wp_fact *fact)
     if (wp_address_spaces_generation(t->spaces, fact->pid) == 0)
         wp_address_spaces_read(t->spaces, fact->pid); /* it was there before the source */
     uint64_t space = space_of(t, fact->pid);
+    if (fact->interp_word_count)
+        return mixed_part(t, fact, space);
     struct late *late = &t->late[fact->pid % LATE];
     uint32_t known = outer_frames(late, space, fact->user_ips, count);
     /* Without a frame pointer the chain ends in data: what lies in no code is no frame, nor is anything behind it. */
@@ -320,6 +347,8 @@ void wp_stack_table_renew(struct wp_stack_table *t, struct wp_dict_writer *dict,
     wp_intmap_clear(&t->places);
     memset(t->late, 0, sizeof(t->late));
     t->dict = dict;
+    if (t->interps)
+        wp_interp_frames_renew(t->interps, dict);
 }
 
 uint32_t wp_stack_table_id(struct wp_stack_table *t, const struct wp_fact *fact)
@@ -352,6 +381,11 @@ const struct wp_stack_counts *wp_stack_table_counts(const struct wp_stack_table 
 struct wp_symbolizer_stats wp_stack_table_naming(const struct wp_stack_table *t)
 {
     return t->symbolizer ? wp_symbolizer_stats(t->symbolizer) : (struct wp_symbolizer_stats){0};
+}
+
+struct wp_interp_codes_counts wp_stack_table_codes(const struct wp_stack_table *t)
+{
+    return t->interps ? wp_interp_frames_counts(t->interps) : (struct wp_interp_codes_counts){0};
 }
 
 uint64_t wp_stack_table_reading_ns(const struct wp_stack_table *t)

@@ -9,6 +9,7 @@
 #include "collector/batch/heir.h"
 #include "collector/batch/wait_table.h"
 #include "collector/host/source.h"
+#include "collector/interp/interp_codes.h"
 #include "collector/symbols/address_space.h"
 #include "common/log.h"
 
@@ -37,6 +38,8 @@ void wp_stack_table_prepare(struct wp_stack_table *table);
 bool wp_stack_table_names(struct wp_stack_table *table, unsigned timeout_ms);
 /* The process runs another program now, or is gone. */
 void wp_stack_table_forget(struct wp_stack_table *table, uint32_t pid);
+/* A fact of kind 0 with `interp` or `code`. */
+void wp_stack_table_define(struct wp_stack_table *table, const struct wp_fact *fact);
 /* Asks what a lock is called; `number` of the table of waits gets its name as frames get theirs. */
 void wp_stack_table_lock(struct wp_stack_table *table, const struct wp_lock_place *lock, uint32_t number);
 /* So many stacks are remembered that the source must tell all anew; and: it does so from now on. */
@@ -53,6 +56,8 @@ uint32_t wp_stack_table_id(struct wp_stack_table *table, const struct wp_fact *f
 const struct wp_stack_counts *wp_stack_table_counts(const struct wp_stack_table *table);
 /* All 0 where the source names its frames. */
 struct wp_symbolizer_stats wp_stack_table_naming(const struct wp_stack_table *table);
+/* Of code objects of interpreters; all 0 as above. */
+struct wp_interp_codes_counts wp_stack_table_codes(const struct wp_stack_table *table);
 /* CPU time of the thread that reads names, so far. */
 uint64_t wp_stack_table_reading_ns(const struct wp_stack_table *table);
 

@@ -95,6 +95,12 @@ struct signal_struct {
     unsigned int flags;
 };
 
+#if defined(__TARGET_ARCH_x86)
+struct thread_struct {
+    unsigned long fsbase;
+};
+#endif
+
 struct task_struct {
     struct thread_info thread_info;
     void *stack;
@@ -116,6 +122,9 @@ struct task_struct {
     kernel_sigset blocked;
     struct sigpending pending;
     struct task_struct *group_leader;
+#if defined(__TARGET_ARCH_x86)
+    struct thread_struct thread;
+#endif
 };
 
 struct task_struct___throttled { /* since Linux 6.18 */

@@ -31,7 +31,12 @@ typedef uint64_t wp_u64;
     35u /* what a socket or a lock is that threads wait for: a = its key, pid. Tail: struct wp_record_wait.            \
          * d of SWITCH is that number in its low two bytes and above them the key of what is waited for; the           \
          * stack_key of WAKING is the key of what was ready (a file, or such a one) */
-#define WP_RECORD_KINDS 36u
+#define WP_RECORD_INTERP                                                                                               \
+    36u /* the process pid runs an interpreter, c = its version. Tail: struct wp_record_interp (interp_row.h) */
+#define WP_RECORD_CODE                                                                                                 \
+    37u /* what an interpreter's code object is, from now on: a = its address, pid, c = the version. Tail: struct      \
+         * wp_record_code, then its table of lines. Comes before the first stack with it */
+#define WP_RECORD_KINDS 38u
 
 #define WP_RECORD_COMM 16
 #define WP_RECORD_EXE 256
@@ -51,7 +56,8 @@ struct wp_record {
     /* A record may end here: what follows is 0. Most do, for the ring's memory is what they cost. */
     wp_u64 a, b;
     wp_u16 kernel_ips, user_ips; /* in the tail, innermost first; both 0 with a key: seen before */
-    wp_u32 tail;                 /* bytes behind the head */
+    wp_u32 tail; /* bytes behind the head; what is not addresses is frames of a language, innermost first
+                  * (interp_row.h) */
 };
 
 #define WP_RECORD_SHORT 48u

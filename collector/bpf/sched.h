@@ -187,7 +187,7 @@ int WORK_PROG(wp_switch, bool preempt, struct task_struct *prev, struct task_str
     if (!(r->head.flags & 4) && (r->head.a = holder_of(regs, call.number)))
         r->head.flags |= 16; /* WP_SWITCH_HELD */
     struct stack_cache *cache = thread && wp_unwinds ? &thread->stack_cache : 0;
-    if (cache && regs && is_as_remembered(ctx, cache, prev, regs)) {
+    if (cache && regs && is_as_remembered(ctx, cache, prev, regs) && is_interp_same(cache, prev, r)) {
         r->head.stack_key = cache->key;
         send_quick(&r->head);
         return 0;

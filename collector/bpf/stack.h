@@ -6,13 +6,16 @@
  * while the name is new to `seen`, so that a site that repeats costs a short record.
  */
 #include "cpu_buffer.h"
+#include "interp_code.h"
 #include "unwind.h"
 
 #define MAX_IPS (WP_RECORD_KERNEL_DEPTH + WP_RECORD_USER_DEPTH)
 
 struct stack_record {
     struct wp_record head;
-    __u64 ips[MAX_IPS + 1]; /* one spare: lets the verifier see that the user part fits behind the kernel part */
+    /* Addresses, then frames of a language. One spare: lets the verifier see that a part fits behind the one before. */
+    __u64 ips[MAX_IPS + WP_INTERP_DEPTH + 1];
+    __u32 interp_frames;
 };
 
 /* Switches run with interrupts off, samples in an interrupt that may stop everything but a switch: one buffer each. */
@@ -35,6 +38,19 @@ __u64 wp_stack_epoch = 1; /* the reader changes it when it forgets what it knew 
 static __always_inline struct stack_record *stack_scratch(__u32 which)
 {
     return bpf_map_lookup_elem(&scratch, &which);
+}
+
+/* The frames of a language go behind the addresses. */
+static __always_inline __u64 take_interp(struct stack_record *r, struct task_struct *task, __u64 h, __u32 which)
+{
+    __u64 at = (__u64)r->head.kernel_ips + r->head.user_ips;
+    r->interp_frames = 0;
+    barrier_var(at);
+    if (!wp_interps || at > MAX_IPS || !at)
+        return h;
+    __u32 count = walk_interp(task, &r->ips[at], which);
+    r->interp_frames = count > WP_INTERP_DEPTH ? WP_INTERP_DEPTH : count;
+    return count ? mix(h, interp_hash(which)) : h;
 }
 
 /* Takes the stacks of `task`, which is the one that runs here; `regs`: its registers in user mode, NULL without any. */
@@ -62,11 +78,27 @@ static __always_inline void take_stacks(
             break;
         h = mix(h, r->ips[i]);
     }
+    if (regs)
+        h = take_interp(r, task, h, which);
+    else
+        r->interp_frames = 0;
     r->head.stack_key = h ? h : 1;
 }
 
+/* Behind a stack's addresses; 0: none. */
+static __always_inline __u32 add_interp(struct stack_record *r, __u32 count, __u32 which)
+{
+    __u32 frames = r->interp_frames;
+    __u64 at = count;
+    barrier_var(at);
+    if (!wp_interps || !frames || frames > WP_INTERP_DEPTH || at > MAX_IPS)
+        return 0;
+    send_codes(current_task(), &r->ips[at], frames, which, wp_stack_epoch);
+    return frames;
+}
+
 /* Sends the record, with the addresses when they are new. True: the reader knows the stack from now on. `is_quick`: see
- * send_quick. */
+ * send_quick, and what runs in a switch. */
 static __always_inline bool send_with_stack(struct stack_record *r, bool is_quick)
 {
     __u32 count = (__u32)r->head.kernel_ips + r->head.user_ips;
@@ -78,11 +110,12 @@ static __always_inline bool send_with_stack(struct stack_record *r, bool is_quic
         r->head.kernel_ips = r->head.user_ips = 0;
         return is_quick ? send_quick(&r->head) : send_head(&r->head);
     }
+    count += add_interp(r, count, !is_quick);
     __u64 bytes = count * 8ull;
     r->head.tail = (__u32)bytes;
     barrier_var(bytes); /* else the compiler proves the next line needless, which the verifier cannot */
-    if (bytes > MAX_IPS * 8)
-        bytes = MAX_IPS * 8;
+    if (bytes > (MAX_IPS + WP_INTERP_DEPTH) * 8)
+        bytes = (MAX_IPS + WP_INTERP_DEPTH) * 8;
     if (bpf_ringbuf_output(&ring, r, sizeof(r->head) + bytes, wake_flag())) {
         count_drop(r->head.kind);
         return false;

@@ -14,6 +14,7 @@
 
 struct stack_cache {
     __u64 ip, sp, bp, exec_vm, epoch, key;
+    __u64 interp;    /* hash of an interpreter's frames, 0: there is none */
     __u64 place;     /* of number_of */
     __u64 kernel_at; /* of the search: where the window begins */
     __u32 generation, exec_id;
@@ -99,6 +100,15 @@ static __always_inline bool is_as_remembered(
     return m->near_size ? is_near_same(m) : is_far_same(m);
 }
 
+/* An interpreter's frames change without a word of the stack: they are walked again. */
+static __always_inline bool is_interp_same(struct stack_cache *m, struct task_struct *task, struct stack_record *r)
+{
+    if (!wp_interps || !m->interp)
+        return true;
+    walk_interp(task, r->ips, 0);
+    return interp_hash(0) == m->interp;
+}
+
 struct search {
     struct stack_cache *cache;
     struct stack_record *record;
@@ -180,6 +190,7 @@ static __always_inline void remember(void *ctx, struct stack_cache *m, struct st
     __u64 span = w->highest + 8 - m->sp;
     m->near_size = !((w->mixed | m->sp) & 7) && w->highest >= m->sp && span <= sizeof(struct window) ? (__u32)span : 0;
     bpf_probe_read_kernel(m->user, sizeof(m->user), w->words);
+    m->interp = wp_interps ? interp_hash(which) : 0;
     m->key = r->head.stack_key;
 }
 

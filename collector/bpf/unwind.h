@@ -8,6 +8,7 @@
  * (made at run time, or not yet known) is walked by frame pointer.
  */
 #include "emit.h"
+#include "interp_bind.h"
 #include "unwind_row.h"
 
 #define VM_EXEC 4u
@@ -231,6 +232,8 @@ static __always_inline bool area_of(struct space *space, __u64 address, __u32 wh
     } else if (BPF_CORE_READ(vma, vm_file)) {
         found.file_offset = BPF_CORE_READ(vma, vm_pgoff) << 12;
         found.object = file_number(BPF_CORE_READ(vma, vm_file), space->tgid, found.start);
+        if (wp_interps && found.object != WP_UNWIND_UNKNOWN)
+            bind_interp(BPF_CORE_READ(vma, vm_file, f_inode), found.start - found.file_offset);
     }
     *area = found;
     *out = found;

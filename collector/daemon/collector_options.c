@@ -47,6 +47,7 @@ enum {
     KEY_OVERHEAD,
     KEY_CACHE,
     KEY_WINDOW,
+    KEY_INTERPRETERS,
     KEY_LEARN,
     KEY_DEBUGINFOD,
     KEY_SESSION_LIMIT
@@ -87,6 +88,10 @@ static const struct argp_option option_table[] = {
     {"unwind-cache", KEY_CACHE, "DIR", 0,
         "keep unwind rows of objects in this folder, by build id, so that a restart does not read them again; or none "
         "(default none; the service's file names one)",
+        0},
+    {"interpreters", KEY_INTERPRETERS, "WHICH", 0,
+        "auto: stacks have the functions and lines of interpreted languages (CPython 3.9 to 3.13); none: only those of "
+        "the interpreter (default auto)",
         0},
     {"debuginfod", KEY_DEBUGINFOD, "URLS", 0,
         "ask these debuginfod(8) servers, separated by blanks, for debug files; build ids then leave the host; or none "
@@ -379,6 +384,11 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
         break;
     case KEY_METRICS:
         o->metrics = wp_health_option(state, argument);
+        break;
+    case KEY_INTERPRETERS:
+        if (strcmp(argument, "auto") && strcmp(argument, "none"))
+            wp_config_refuse(state, "--interpreters takes auto or none, not '%s'", argument);
+        o->bpf.is_native_only = !strcmp(argument, "none");
         break;
     case KEY_LEARN:
         take_listed(state, o->learned, &o->learned_count, argument);

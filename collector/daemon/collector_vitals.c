@@ -110,6 +110,27 @@ static void put_naming(struct wp_buffer *out, const struct wp_symbolizer_stats *
         out, "wakepath_collector_debug_bytes", WP_GAUGE, "Debug information in memory.", (double)stats->debug_bytes);
 }
 
+static void put_codes(struct wp_buffer *out, struct wp_interp_codes_counts counts)
+{
+    static const char name[] = "wakepath_collector_interpreter_codes_total";
+    wp_metric_begin(out, name, WP_COUNTER, "Code objects of interpreters that are not whole, by what is missing.");
+    wp_metric_labelled(out, name, "missing", "room", (double)counts.refused);
+    wp_metric_labelled(out, name, "missing", "text", (double)counts.unread);
+    wp_metric_labelled(out, name, "missing", "object", (double)counts.unknown);
+}
+
+static void put_interps(struct wp_buffer *out, const struct wp_source_counts *counts)
+{
+    static const char name[] = "wakepath_collector_interpreter_walks_total";
+    static const char *const ends[WP_INTERP_ENDS] = {"complete", "no_thread", "unreadable", "not_code", "too_deep"};
+    wp_metric_begin(out, name, WP_COUNTER, "Walks of interpreted languages' frames in the kernel, by how they ended.");
+    for (unsigned i = 0; i < WP_INTERP_ENDS; i++)
+        wp_metric_labelled(out, name, "end", ends[i], (double)counts->interps.ends[i]);
+    wp_metric_put(out, "wakepath_collector_interpreters_refused_total", WP_COUNTER,
+        "Files of interpreters of a version or build that is not known: their functions are not seen.",
+        (double)counts->interps_refused);
+}
+
 static void put_source(struct wp_buffer *out, const struct wp_source *source)
 {
     static const char name[] = "wakepath_collector_stack_walks_total";
@@ -131,6 +152,7 @@ static void put_source(struct wp_buffer *out, const struct wp_source *source)
     wp_metric_labelled(out, name, "end", "not_code", (double)counts.walks_not_code);
     wp_metric_labelled(out, name, "end", "unreadable", (double)counts.walks_unreadable);
     wp_metric_labelled(out, name, "end", "too_deep", (double)counts.walks_too_deep);
+    put_interps(out, &counts);
     wp_metric_put(out, "wakepath_collector_lost_mappings_total", WP_COUNTER,
         "Mmap events that were lost: functions there have no names.", (double)counts.lost_mappings);
     wp_metric_put(
@@ -266,6 +288,7 @@ void wp_collector_vitals_tick(struct wp_collector_vitals *v, const struct wp_col
     put_stacks(&v->text, wp_batcher_stacks(view->batcher));
     struct wp_symbolizer_stats naming = wp_batcher_names(view->batcher);
     put_naming(&v->text, &naming);
+    put_codes(&v->text, wp_batcher_codes(view->batcher));
     put_names(&v->text, view->fleet);
     put_source(&v->text, view->source);
     put_choices(&v->text, view->source);

@@ -6,6 +6,7 @@
  * gives threads, stacks and sockets their dictionary ids, sorts by time, and cuts. A fact is an event with the raw
  * names of the host instead of ids. Times are CLOCK_MONOTONIC nanoseconds.
  */
+#include "collector/bpf/interp_row.h"
 #include "collector/host/mapped_file.h"
 #include "collector/host/process_file.h"
 #include "common/error.h"
@@ -34,6 +35,29 @@ struct wp_fact_wait {
     struct wp_lock_place lock;
 };
 
+/* A process runs an interpreter: where its loop is. A fact of kind 0. */
+struct wp_fact_interp {
+    uint32_t pid, version;
+    uint64_t loop, loop_end, cold, cold_end; /* from, and to before; cold: of the part that lies apart, 0: none */
+};
+
+/* Characters as an interpreter has them: Latin-1, UCS-2 or UCS-4. */
+struct wp_fact_text {
+    const uint8_t *bytes;
+    uint32_t size, unit; /* of one character; 0: unknown */
+    bool is_cut;
+};
+
+/* What an interpreter's code object is, from now on. A fact of kind 0. */
+struct wp_fact_code {
+    uint32_t pid, version;
+    uint64_t address;
+    uint32_t first_line;
+    struct wp_fact_text name, file;
+    const uint8_t *lines; /* its table, or the beginning of it */
+    uint32_t lines_size;
+};
+
 struct wp_fact {
     struct wp_event event;   /* thread, other, stack and, for sockets, d are filled in by the batcher */
     uint32_t tid, other_tid; /* raw; 0 is the idle task. EXEC: tid after it, other_tid the thread that called it */
@@ -47,13 +71,18 @@ struct wp_fact {
     /* The stack, in one of two forms: addresses, innermost first ... */
     const uint64_t *kernel_ips, *user_ips;
     uint32_t kernel_ip_count, user_ip_count;
+    /* ... with the frames of a language that are among the user's, innermost first (collector/bpf/interp_row.h) ... */
+    const uint64_t *interp_words;
+    uint32_t interp_word_count;
     /* ... or names, outermost first. */
     const struct wp_named_frame *frames;
     uint32_t frame_count;
     /* A source that dedupes stacks says the same non-zero number for the same addresses of the same address space. */
     uint64_t stack_key;
     struct wp_fact_socket socket;
-    struct wp_fact_wait wait; /* SWITCH: of the call; WAKING: what was ready of an epoll's files */
+    struct wp_fact_wait wait;            /* SWITCH: of the call; WAKING: what was ready of an epoll's files */
+    const struct wp_fact_interp *interp; /* kind 0; NULL: none */
+    const struct wp_fact_code *code;     /* the same */
 };
 
 /* Where facts go. Each returns 0 or -errno; a source stops at the first error. */
@@ -74,6 +103,8 @@ struct wp_probe;
 struct wp_source_counts {
     /* How walks of user stacks ended: at the thread's first function, or before that. */
     uint64_t walks_complete, walks_not_yet, walks_no_rows, walks_not_code, walks_unreadable, walks_too_deep;
+    struct wp_interp_counts interps; /* how walks of interpreters' frames ended */
+    uint64_t interps_refused;        /* files of interpreters of a version or build that is not known */
     uint64_t lost_mappings;
     uint64_t program_runs, program_ns; /* of the BPF programs: counted; by the time of one run in sixty-one */
     uint64_t reading_ns;               /* CPU time of what is read once for each object */

@@ -136,6 +136,7 @@ static void set_options(struct wp_programs *p, const struct wp_source_bpf_option
     p->object->rodata->wp_netns_inum = options->netns_inum;
     p->object->rodata->wp_self_pid = (uint32_t)getpid();
     p->object->rodata->wp_is_chosen_only = options->filter_pid != 0;
+    p->object->rodata->wp_interps = p->object->rodata->wp_unwinds && !options->is_native_only;
     p->object->data->wp_wants_cmdline = options->wants_cmdline;
     if (options->ring_bytes) {
         bpf_map__set_max_entries(p->object->maps.ring, options->ring_bytes);
@@ -346,6 +347,24 @@ void wp_programs_unwind_counts(const struct wp_programs *p, struct wp_unwind_cou
         !bpf_map__lookup_elem(p->object->maps.unwind_counts, &zero, sizeof(zero), all, p->cpus * sizeof(*all), 0))
         for (unsigned cpu = 0; cpu < p->cpus; cpu++)
             for (unsigned i = 0; i < WP_UNWIND_ENDS; i++)
+                counts->ends[i] += all[cpu].ends[i];
+    free(all);
+}
+
+int wp_programs_interp_files(const struct wp_programs *p)
+{
+    return p->object->rodata->wp_interps ? bpf_map__fd(p->object->maps.interp_files) : -1;
+}
+
+void wp_programs_interp_counts(const struct wp_programs *p, struct wp_interp_counts *counts)
+{
+    uint32_t zero = 0;
+    struct wp_interp_counts *all = calloc(p->cpus, sizeof(*all));
+    *counts = (struct wp_interp_counts){0};
+    if (all &&
+        !bpf_map__lookup_elem(p->object->maps.interp_counts, &zero, sizeof(zero), all, p->cpus * sizeof(*all), 0))
+        for (unsigned cpu = 0; cpu < p->cpus; cpu++)
+            for (unsigned i = 0; i < WP_INTERP_ENDS; i++)
                 counts->ends[i] += all[cpu].ends[i];
     free(all);
 }

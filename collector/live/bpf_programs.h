@@ -2,6 +2,7 @@
 #ifndef WP_COLLECTOR_LIVE_BPF_PROGRAMS_H
 #define WP_COLLECTOR_LIVE_BPF_PROGRAMS_H
 /* The BPF object: which programs this kernel can have, loading, attaching, the snapshot of tasks, drops. */
+#include "collector/bpf/interp_row.h"
 #include "collector/bpf/ring_record.h"
 #include "collector/bpf/unwind_row.h"
 #include "collector/live/source_bpf_options.h"
@@ -46,6 +47,10 @@ struct wp_unwinder_options;
 bool wp_programs_unwinding(const struct wp_programs *programs, struct wp_unwinder_options *options);
 /* How walks of user stacks ended so far, of all CPUs. */
 void wp_programs_unwind_counts(const struct wp_programs *programs, struct wp_unwind_counts *counts);
+/* The map of files that are interpreters, -1: their frames are not read. The programs own it. */
+int wp_programs_interp_files(const struct wp_programs *programs);
+/* How walks of interpreters' frames ended so far, of all CPUs. */
+void wp_programs_interp_counts(const struct wp_programs *programs, struct wp_interp_counts *counts);
 /* How often all programs ran and, by those runs whose time was taken, how long. */
 void wp_programs_run_time(const struct wp_programs *programs, uint64_t *runs, uint64_t *ns);
 /* CPUs that came online after wp_programs_attach: there are no samples of them. To be looked at now and then

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/live/ring_facts.h"
 
+#include "collector/bpf/interp_row.h"
 #include "collector/live/file_paths.h"
 #include "collector/live/wait_names.h"
 
@@ -71,6 +72,37 @@ static int tell_wait(
     return sink->fact(sink->context, &fact, err);
 }
 
+static int tell_interp(const struct wp_record *r, const struct wp_record_interp *interp,
+    const struct wp_fact_sink *sink, struct wp_error *err)
+{
+    const struct wp_fact_interp process = {.pid = r->pid,
+        .version = r->c,
+        .loop = interp->loop,
+        .loop_end = interp->loop_end,
+        .cold = interp->cold,
+        .cold_end = interp->cold_end};
+    const struct wp_fact fact = {.interp = &process};
+    return sink->fact(sink->context, &fact, err);
+}
+
+static int tell_code(
+    const struct wp_record *r, const struct wp_record_code *code, const struct wp_fact_sink *sink, struct wp_error *err)
+{
+    if (code->name_size > sizeof(code->name) || code->file_size > sizeof(code->file) ||
+        code->lines_kept > r->tail - sizeof(*code))
+        return 0;
+    const struct wp_fact_code told = {.pid = r->pid,
+        .version = r->c,
+        .address = r->a,
+        .first_line = code->first_line,
+        .name = {code->name, code->name_size, code->name_unit, code->name_is_cut},
+        .file = {code->file, code->file_size, code->file_unit, code->file_is_cut},
+        .lines = (const uint8_t *)(code + 1),
+        .lines_size = code->lines_kept};
+    const struct wp_fact fact = {.code = &told};
+    return sink->fact(sink->context, &fact, err);
+}
+
 static size_t tail_wanted(unsigned kind)
 {
     switch (kind) {
@@ -86,6 +118,10 @@ static size_t tail_wanted(unsigned kind)
         return sizeof(struct wp_record_path);
     case WP_RECORD_WAIT:
         return sizeof(struct wp_record_wait);
+    case WP_RECORD_INTERP:
+        return sizeof(struct wp_record_interp);
+    case WP_RECORD_CODE:
+        return sizeof(struct wp_record_code);
     default:
         return 0;
     }
@@ -94,7 +130,8 @@ static size_t tail_wanted(unsigned kind)
 /* Whether the tail is as long as the kind says: both sides share ring_record.h, so it always is. */
 static bool is_whole(const struct wp_record *r, size_t tail_size)
 {
-    return tail_size >= tail_wanted(r->kind) && ((size_t)r->kernel_ips + r->user_ips) * 8 <= tail_size;
+    return tail_size >= tail_wanted(r->kind) && r->tail <= tail_size &&
+        ((size_t)r->kernel_ips + r->user_ips) * 8 <= tail_size;
 }
 
 static void fill(struct wp_fact *fact, const struct wp_record *r, const uint8_t *tail)
@@ -116,6 +153,9 @@ static void fill(struct wp_fact *fact, const struct wp_record *r, const uint8_t 
     fact->user_ip_count = r->user_ips;
     fact->kernel_ips = (const uint64_t *)(const void *)tail;
     fact->user_ips = fact->kernel_ips + r->kernel_ips;
+    uint32_t ips = (uint32_t)r->kernel_ips + r->user_ips, words = r->tail / 8;
+    fact->interp_words = fact->kernel_ips + ips;
+    fact->interp_word_count = ips && words > ips ? words - ips : 0;
 }
 
 static int tell_switch(struct wp_ring_facts *f, const struct wp_record *r, const uint8_t *tail, struct wp_error *err)
@@ -165,6 +205,10 @@ static int tell_other(struct wp_ring_facts *f, const struct wp_record *r, const 
         return tell_path(f->paths, r, (const void *)tail, sink, err);
     case WP_RECORD_WAIT:
         return tell_wait(r, (const void *)tail, sink, err);
+    case WP_RECORD_INTERP:
+        return tell_interp(r, (const void *)tail, sink, err);
+    case WP_RECORD_CODE:
+        return r->tail < sizeof(struct wp_record_code) ? 0 : tell_code(r, (const void *)tail, sink, err);
     case WP_EVENT_BLOCK_INSERT:
     case WP_EVENT_BLOCK_ISSUE:
         fact.file = r->stack_key ? wp_file_paths_get(f->paths, r->stack_key) : NULL;

@@ -3,6 +3,7 @@
 
 #include "collector/live/bpf_programs.h"
 #include "collector/live/file_paths.h"
+#include "collector/live/interp_files.h"
 #include "collector/live/mmap_events.h"
 #include "collector/live/records.h"
 #include "collector/live/ring_facts.h"
@@ -28,6 +29,7 @@ struct source_bpf {
     struct wp_programs *programs;
     struct wp_records *records;
     struct wp_unwinder *unwinder; /* NULL when this kernel cannot */
+    struct wp_interp_files interps;
     struct wp_file_paths *paths;
     struct wp_mmap_events *mmap_events; /* NULL when the kernel refuses it */
     struct wp_record_drops *drops, *drops_before;
@@ -189,12 +191,27 @@ static void say_unwound(const struct source_bpf *s)
         (unsigned long long)counts.ends[WP_UNWIND_UNREADABLE], (unsigned long long)counts.ends[WP_UNWIND_TOO_DEEP]);
 }
 
+static void log_interps(const struct source_bpf *s)
+{
+    struct wp_interp_counts counts;
+    if (s->interps.map_fd < 0)
+        return;
+    wp_programs_interp_counts(s->programs, &counts);
+    wp_log(s->logger, WP_LOG_DEBUG,
+        "interpreter stacks complete=%llu no_thread=%llu unreadable=%llu not_code=%llu too_deep=%llu",
+        (unsigned long long)counts.ends[WP_INTERP_COMPLETE], (unsigned long long)counts.ends[WP_INTERP_NO_THREAD],
+        (unsigned long long)counts.ends[WP_INTERP_UNREADABLE], (unsigned long long)counts.ends[WP_INTERP_NOT_CODE],
+        (unsigned long long)counts.ends[WP_INTERP_TOO_DEEP]);
+}
+
 static void destroy_source(struct wp_source *source)
 {
     struct source_bpf *s = (struct source_bpf *)source;
     if (!s)
         return;
     say_unwound(s);
+    if (s->unwinder)
+        log_interps(s);
     wp_unwinder_destroy(s->unwinder); /* it works on the programs' maps */
     wp_records_destroy(s->records);
     wp_file_paths_destroy(s->paths);
@@ -218,6 +235,8 @@ static void count(const struct wp_source *source, struct wp_source_counts *count
         .walks_unreadable = unwound.ends[WP_UNWIND_UNREADABLE],
         .walks_too_deep = unwound.ends[WP_UNWIND_TOO_DEEP],
         .lost_mappings = s->mmap_events_lost};
+    wp_programs_interp_counts(s->programs, &counts->interps);
+    counts->interps_refused = __atomic_load_n(&s->interps.refused, __ATOMIC_RELAXED);
     wp_programs_run_time(s->programs, &counts->program_runs, &counts->program_ns);
     counts->unwalked = wp_programs_unwalked(s->programs);
     counts->list_ns = s->list_ns;
@@ -263,6 +282,9 @@ static int start(struct source_bpf *s, const struct wp_source_bpf_options *optio
         return rc;
     if (wp_programs_unwinding(s->programs, &unwinding)) {
         unwinding.cache = options->unwind_cache;
+        s->interps = (struct wp_interp_files){.map_fd = wp_programs_interp_files(s->programs), .logger = s->logger};
+        unwinding.opened = s->interps.map_fd >= 0 ? wp_interp_files_opened : NULL;
+        unwinding.context = &s->interps;
         s->unwinder = wp_unwinder_create(&unwinding);
         for (unsigned i = 0; s->unwinder && i < options->learn_count; i++)
             wp_unwinder_learn(s->unwinder, options->learn[i]);

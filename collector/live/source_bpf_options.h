@@ -11,6 +11,7 @@ struct wp_source_bpf_options {
     uint32_t filter_pid;   /* stacks and samples only of this process and those it starts; 0: of all */
     uint32_t netns_inum;   /* only threads and sockets of this network namespace; 0: all */
     bool wants_cmdline;
+    bool is_native_only;      /* frames of interpreted languages are not read */
     const char *const *learn; /* programs whose unwind rows are to be known from the start. Borrowed */
     unsigned learn_count;
     const char *unwind_cache; /* folder of unwind rows that are kept; NULL: none are. Borrowed */

@@ -194,6 +194,8 @@ static void do_job(struct wp_unwinder *u, struct job *job)
     struct wp_unwind_id id;
     uint32_t number;
     bool has_id = wp_unwind_cache_id(job->fd, &id);
+    if (u->options.opened)
+        u->options.opened(u->options.context, &job->file, job->fd, job->path);
     if (!has_id || !wp_unwind_objects_find(u->objects, id, &number)) {
         read_object(u, job, has_id ? &id : NULL);
         return;

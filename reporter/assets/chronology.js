@@ -172,7 +172,7 @@
       wide = 1;
     }
     this.drawn++;
-    ctx.fillStyle = this.colours[palette.colourName(frame[0], this.flags[node])];
+    ctx.fillStyle = this.colours[palette.colourName(frame, this.flags[node])];
     ctx.fillRect(x0, y, wide > 3 ? wide - 0.75 : wide, ROW - 1);
     if (wide > 26) this.texts.push([Surface.fit(ctx, frame[1], wide - 8), Math.max(x0, 0) + 4, y + ROW / 2]);
   };

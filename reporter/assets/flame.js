@@ -28,7 +28,7 @@
     this.surface = new Surface(place, (this.differs ? 'Difference flame' : 'Consolidated flame') + '. Arrow keys move, Enter zooms, Escape goes back, slash searches, a question mark shows all keys.',
       this.acts());
     this.say = view.say(place);
-    view.legend(place, (this.differs ? palette.CHANGES : palette.LEGEND).concat(this.all.inlined.size ? [['f-inlined', 'inlined']] : []));
+    view.legend(place, (this.differs ? palette.CHANGES : palette.legend(this.all.frames)).concat(this.all.inlined.size ? [['f-inlined', 'inlined']] : []));
     this.tip = new wakepath.Tip();
     this.fromHash();
     var self = this;
@@ -182,7 +182,7 @@
     if (this.differs) return this.colours[palette.changeName(this.data.mark[node], this.model.total[node], this.data.was[node])];
     if (!node) return this.colours['f-process'];
     var frame = this.model.frames[this.model.frame[node]];
-    return this.colours[palette.colourName(frame[0], this.model.flags[node])];
+    return this.colours[palette.colourName(frame, this.model.flags[node])];
   };
 
   Flame.prototype.drawFrame = function (ctx, node, x, width, top, height, faded) {

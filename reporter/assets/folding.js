@@ -10,13 +10,16 @@
     '(?:__)?libc_start_(?:call_)?main.*', 'generic_start_main.*', 'ret_from_fork(?:_asm)?', '_rt0_\\w+', 'rt0_go(?:\\.abi0)?',
     'runtime\\.(?:main|goexit|mstart[01]?|mcall|morestack|clone|systemstack|rt0_go|asmcgocall)(?:\\.abi0)?',
     'Py_BytesMain', 'Py_RunMain', 'pymain_\\w+', '_?PyRun_\\w+', 'pyrun_\\w+', 'run_mod', 'run_eval_code_obj', 'PyEval_EvalCode',
-    '_bootstrap(?:_inner)?', 'std::rt::lang_start.*', 'std::sys(?:_common)?::backtrace::__rust_begin_short_backtrace.*',
+    'pythread_wrapper', 'thread_run', 't_bootstrap', '(?:Thread\\.)?_bootstrap(?:_inner)?', '_run_module_as_main', 'std::rt::lang_start.*', 'std::sys(?:_common)?::backtrace::__rust_begin_short_backtrace.*',
     'core::ops::function::FnOnce::call_once.*', 'node::(?:Start|LoadEnvironment|SpinEventLoop|NodeMainInstance).*',
     'JavaMain', 'ThreadJavaMain', 'thread_native_entry', 'call_start_thread'].join('|') + ')$');
 
   function objectOf(frame) {
     return frame[0] === STYLE.KERNEL ? KERNEL : frame[0] === STYLE.USER ? frame[2] : '';
   }
+
+  // An interpreter's own code is left out where it stands on what it interprets, whose object is a source file.
+  var INTERPRETER = /(?:^|\/)(?:lib)?python[\d.]*(?:\.so[\d.]*)?$/, isScript = window.wakepath.palette.isScript;
 
   function isNameless(frame) {
     return frame[0] === STYLE.USER && frame[1][0] === '[';
@@ -33,19 +36,21 @@
     return function (frame, below) {
       if (gone.has(objectOf(frame))) return true;
       if (!start || frame[0] !== STYLE.USER) return false;
+      if (below && isScript(below) && INTERPRETER.test(frame[2])) return true;
       if (isNameless(frame)) return Boolean(below) && isSame(frame, below);
       return (!below || below[0] === STYLE.PROCESS) && START_UP.test(frame[1]);
     };
   }
 
-  var GONE = 1, STARTS = 2, NAMELESS = 3, PROCESS = 4;
+  var GONE = 1, STARTS = 2, NAMELESS = 3, RUNTIME = 4, PROCESS = 5, SCRIPT = 6;
 
   // By number of a frame what rule() asks of it; null: none of them is ever left out.
   function kinds(frames, hidden) {
     var gone = new Set(hidden), start = gone.has(START), any = false;
     var found = Uint8Array.from(frames, function (frame) {
       var kind = gone.has(objectOf(frame)) ? GONE : frame[0] === STYLE.PROCESS ? PROCESS : !start || frame[0] !== STYLE.USER ? 0
-        : isNameless(frame) ? NAMELESS : START_UP.test(frame[1]) ? STARTS : 0;
+        : isNameless(frame) ? NAMELESS : isScript(frame) ? START_UP.test(frame[1]) ? STARTS : SCRIPT
+          : START_UP.test(frame[1]) ? STARTS : INTERPRETER.test(frame[2]) ? RUNTIME : 0;
       any = any || kind > 0 && kind < PROCESS;
       return kind;
     });
@@ -59,7 +64,8 @@
     for (var i = 1; kind && i < count; i++) {
       var below = base[tree.parent[i]], frame = tree.frame[i], own = kind[frame];
       var gone = own === GONE || own === STARTS && (!below || kind[tree.frame[below]] === PROCESS) ||
-        own === NAMELESS && below > 0 && tree.frame[below] === frame;
+        own === NAMELESS && below > 0 && tree.frame[below] === frame ||
+        own >= STARTS && own <= RUNTIME && below > 0 && kind[tree.frame[below]] === SCRIPT && INTERPRETER.test(tree.frames[frame][2]);
       if (gone && spared && tree.depth[i] <= spared) gone = false;
       base[i] = gone ? below : i;
       found += gone;
@@ -72,7 +78,7 @@
     var self = this, view = window.wakepath.view;
     this.hidden = DEFAULTS.slice();
     this.buttons = [['Kernel', 'Show the functions of the kernel; otherwise their time counts for who called them', KERNEL],
-      ['Start-up', 'Show what runs before the program’s own code, and each frame without a name', START]].map(function (one) {
+      ['Start-up', 'Show what runs before the program’s own code, an interpreter’s own functions, and each frame without a name', START]].map(function (one) {
       return view.toggle(bar, one[0], one[1], false, function (on) {
         self.hidden = self.hidden.filter(function (object) {
           return object !== one[2];

@@ -7,7 +7,7 @@
   var STYLE = {PROCESS: 1, USER: 2, KERNEL: 3, SLEEP: 4, IO: 5, NET: 6, SCHED: 7, WAIT: 8};
   var RUNS = 1, SLEEPS = 2;
   var WORDS = ['', 'process', 'function', 'kernel function', 'sleep', 'block I/O', 'network', 'scheduler', 'wait'];
-  var NAMES = ['run', 'sleep', 'both', 'process', 'io', 'net', 'sched', 'wait', 'unaccounted', 'worse', 'worse-weak',
+  var NAMES = ['run', 'sleep', 'both', 'run-script', 'sleep-script', 'both-script', 'process', 'io', 'net', 'sched', 'wait', 'unaccounted', 'worse', 'worse-weak',
     'better', 'better-weak', 'same'];
 
   function read() {
@@ -24,9 +24,16 @@
     return palette;
   }
 
+  // A function of an interpreted language: its object is a source file, or text that was compiled ('<string>').
+  var SOURCE = /\.py$|^<.+>$/;
+  function isScript(frame) {
+    if (frame.isScript === undefined) frame.isScript = frame[0] === STYLE.USER && SOURCE.test(frame[2]);
+    return frame.isScript;
+  }
+
   // The name of a frame's colour: functions take theirs from what stands on them in their own layer.
-  function colourName(style, flags) {
-    switch (style) {
+  function colourName(frame, flags) {
+    switch (frame[0]) {
     case STYLE.PROCESS: return 'f-process';
     case STYLE.SLEEP: return 'f-sleep';
     case STYLE.IO: return 'f-io';
@@ -34,8 +41,7 @@
     case STYLE.SCHED: return 'f-sched';
     case STYLE.WAIT: return 'f-wait';
     default:
-      if (flags === (RUNS | SLEEPS)) return 'f-both';
-      return flags === SLEEPS ? 'f-sleep' : 'f-run';
+      return (flags === (RUNS | SLEEPS) ? 'f-both' : flags === SLEEPS ? 'f-sleep' : 'f-run') + (isScript(frame) ? '-script' : '');
     }
   }
 
@@ -44,6 +50,13 @@
     ['f-io', 'block I/O', 'A block device had a request'], ['f-net', 'network', 'A message was under way, or its peer is not traced'],
     ['f-sched', 'scheduler', 'It could have run: preempted, or waiting for a processor'],
     ['f-wait', 'other wait', 'Another control path, a device’s interrupt, a signal, or nothing that is known']];
+
+  var SCRIPT = [['f-run-script', 'interpreted', 'Functions of an interpreted language: deeper colours of what runs, sleeps, or does both']];
+
+  // What a flame of these frames has.
+  function legend(frames) {
+    return LEGEND.concat(frames.some(isScript) ? SCRIPT : []);
+  }
 
   // enum wp_verdict in reporter/compare/compare.h; a small change is pale.
   var VERDICTS = ['no sure change', 'too small to tell', 'takes longer', 'takes less'];
@@ -66,6 +79,6 @@
     return frame[0] === STYLE.PROCESS && frame[2] ? '[' + frame[2] + ' › ' + frame[1].slice(1) : frame[1];
   }
 
-  window.wakepath.palette = {describe: describe, frameName: frameName, CHANGES: CHANGES, VERDICTS: VERDICTS, changeName: changeName, STYLE: STYLE, RUNS: RUNS, SLEEPS: SLEEPS, WORDS: WORDS, LEGEND: LEGEND, read: read,
+  window.wakepath.palette = {describe: describe, frameName: frameName, CHANGES: CHANGES, VERDICTS: VERDICTS, changeName: changeName, STYLE: STYLE, RUNS: RUNS, SLEEPS: SLEEPS, WORDS: WORDS, LEGEND: LEGEND, isScript: isScript, legend: legend, read: read,
     colourName: colourName};
 })();

@@ -57,11 +57,27 @@ static bool is_script(const char *name)
     return BEGINS(name, names);
 }
 
+/* Of code that an interpreter runs the object is its source file. 0: it is none; 1: the language's own, 2: a package
+ * that was installed, 3: any other. */
+static unsigned source_rank(const char *object)
+{
+    size_t size = strlen(object);
+    if (!strncmp(object, "<frozen ", 8))
+        return 1;
+    if (*object != '<' && (size < 3 || strcmp(object + size - 3, ".py")))
+        return 0;
+    if (strstr(object, "/site-packages/") || strstr(object, "/dist-packages/"))
+        return 2;
+    return strstr(object, "/lib/python3") ? 1 : 3;
+}
+
 unsigned wp_code_location_rank(uint32_t style, const char *name, const char *object)
 {
     const char *slash = strrchr(object, '/'), *base = slash ? slash + 1 : object;
     if (style != WP_STYLE_USER || !*name || *name == '[')
         return 0;
+    if (source_rank(object))
+        return source_rank(object);
     if (is_runtime_function(name) || (!is_script(name) && is_runtime_file(base)))
         return 1;
     return strstr(base, ".so") ? 2 : 3;

@@ -3,6 +3,9 @@
  * facts_dump [RING-BYTES [LEFT-OUT]]: what the live source says until standard input ends, one JSON object a line;
  * "ready" on stderr when it is attached.
  */
+#include "collector/bpf/interp_row.h"
+#include "collector/interp/interp_codes.h"
+#include "collector/interp/interp_splice.h"
 #include "collector/live/source_bpf.h"
 
 #include <inttypes.h>
@@ -10,6 +13,31 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
+
+#define FRAMES (WP_RECORD_USER_DEPTH + WP_INTERP_DEPTH)
+
+/* Of the user's part of a stack, innermost first: [function, file, line], or the address of a native one. */
+static void print_frames(struct wp_interp_codes *codes, const struct wp_fact *f)
+{
+    bool is_loop[WP_RECORD_USER_DEPTH];
+    struct wp_spliced_frame frames[FRAMES];
+    const struct wp_interp_stack stack = {is_loop, f->user_ip_count, f->interp_words, f->interp_word_count};
+    for (uint32_t i = 0; i < f->user_ip_count; i++)
+        is_loop[i] = wp_interp_codes_is_loop(codes, f->pid, f->user_ips[i] - !!i);
+    uint32_t count = wp_interp_splice(&stack, frames);
+    for (uint32_t i = 0; i < count; i++) {
+        struct wp_interp_place place = {"?", "?", 0};
+        fputs(i ? "," : ",\"frames\":[", stdout);
+        if (!frames[i].is_word) {
+            printf("%" PRIu64, is_loop[frames[i].index] ? 0 : f->user_ips[frames[i].index]);
+            continue;
+        }
+        wp_interp_codes_find(codes, f->pid, f->interp_words[frames[i].index], &place);
+        printf("[\"%s\",\"%s\",%u]", place.function, place.file, place.line);
+    }
+    if (count)
+        putchar(']');
+}
 
 static void print_text(const char *name, const char *text)
 {
@@ -27,7 +55,12 @@ static void print_text(const char *name, const char *text)
 static int on_fact(void *context, const struct wp_fact *f, struct wp_error *err)
 {
     const struct wp_event *e = &f->event;
-    (void)context, (void)err;
+    struct wp_interp_codes *codes = context;
+    bool is_replaced;
+    (void)err;
+    if (f->interp || f->code)
+        return f->interp ? wp_interp_codes_process(codes, f->interp)
+                         : wp_interp_codes_add(codes, f->code, &is_replaced);
     if (!e->kind && f->wait.key) {
         printf("{\"kind\":\"wait\",\"wait\":%" PRIu64 ",\"pid\":%u,\"address\":%" PRIu64, f->wait.key, f->wait.lock.pid,
             f->wait.lock.address);
@@ -54,6 +87,8 @@ static int on_fact(void *context, const struct wp_fact *f, struct wp_error *err)
         printf("%s%" PRIu64, i ? "," : ",\"ips\":[", f->user_ips[i]);
     if (f->user_ip_count)
         putchar(']');
+    if (f->interp_word_count)
+        print_frames(codes, f);
     print_text("comm", f->comm);
     print_text("other_comm", f->other_comm);
     print_text("exe", f->exe);
@@ -89,6 +124,16 @@ static int on_mapped(void *context, const struct wp_mapped_file *file, struct wp
     return 0;
 }
 
+static void print_counts(const struct wp_source *source)
+{
+    struct wp_source_counts counts = {0};
+    source->ops->count(source, &counts);
+    printf("{\"kind\":\"interps\",\"refused\":%" PRIu64 ",\"ends\":[", counts.interps_refused);
+    for (unsigned i = 0; i < WP_INTERP_ENDS; i++)
+        printf("%s%" PRIu64, i ? "," : "", counts.interps.ends[i]);
+    puts("]}");
+}
+
 /* Whoever recorded has seen the end of what it wanted recorded. */
 static bool is_over(void)
 {
@@ -106,7 +151,7 @@ int main(int argc, char **argv)
         .wants_cmdline = true,
         .ring_bytes = argc > 1 ? (uint32_t)strtoul(argv[1], NULL, 10) : 0,
         .left_out = argc > 2 ? argv[2] : NULL};
-    struct wp_fact_sink sink = {on_fact, on_drops, on_watermark, on_mapped, NULL};
+    struct wp_fact_sink sink = {on_fact, on_drops, on_watermark, on_mapped, wp_interp_codes_create()};
     if (wp_source_bpf_create(&source, &options, &logger, &err)) {
         fprintf(stderr, "%s\n", err.text);
         return 1;
@@ -121,7 +166,9 @@ int main(int argc, char **argv)
         }
         more = source->ops->poll(source, 20, &sink, &err);
     }
+    print_counts(source);
     source->ops->destroy(source);
+    wp_interp_codes_destroy(sink.context);
     if (more < 0)
         fprintf(stderr, "%s\n", err.text);
     return more < 0;

@@ -70,6 +70,20 @@ class Manners(unittest.TestCase):
           return [Array.from(folded.frame).slice(1).map(function (f) {{ return frames[f][1]; }}), Array.from(folded.total)]; }})()"""),
                          [["[sh]", "[dash]", "read"], [12, 12, 12, 5]])
 
+    def test_interpreters_are_folded_under_what_they_run(self):
+        browser = self.browser
+        self.open("plain", "v1/main/flame.html")
+        stack = ("[[1, '[web]', ''], [2, '_start', '/usr/bin/python3.11'], [2, '<module>', '/srv/web.py'], [2, '[python3.11]', '/usr/bin/python3.11'], "
+                 "[2, 'qsort', '/lib/libc.so.6'], [2, '_ctypes_call', '/usr/lib/_ctypes.so'], [2, 'compare', '<string>'], "
+                 "[2, 'time_sleep', '/lib/libpython3.13.so.1.0'], [4, 'sleep:clock_nanosleep', '']]")
+        self.assertEqual(browser.evaluate(f"""(function () {{ var frames = {stack}, model = wakepath.flameModel.decode({{frames: frames,
+          depth: [1, 2, 3, 4, 5, 6, 7, 8, 9], frame: [0, 1, 2, 3, 4, 5, 6, 7, 8], link: [1, 2, 3, 4, 5, 6, 7, 8, 9], cell_node: [9], cell_category: [0],
+          cell_ns: [3], cell_pieces: [1]}});
+          var folded = wakepath.flameModel.fold(model, wakepath.folding.DEFAULTS), gone = wakepath.folding.rule(wakepath.folding.DEFAULTS);
+          return [Array.from(folded.frame).slice(1).map(function (f) {{ return frames[f][1]; }}), gone(frames[7], frames[6]), gone(frames[7], frames[4]),
+            wakepath.palette.colourName(frames[6], 2), wakepath.palette.colourName(frames[4], 2)]; }})()"""),
+                         [["[web]", "<module>", "qsort", "_ctypes_call", "compare", "sleep:clock_nanosleep"], True, False, "f-sleep-script", "f-sleep"])
+
     def test_back_undoes_a_zoom(self):
         browser = self.browser
         self.open("plain", "v1/main/flame.html")

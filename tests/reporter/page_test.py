@@ -81,7 +81,7 @@ class Pages(unittest.TestCase):
 
 class Colours(unittest.TestCase):
     """Nobody tells red from green by name: frames beside each other are ten apart to every reader, where 2.3 can just be seen."""
-    FRAMES = ("f-run", "f-sleep", "f-both", "f-process", "f-io", "f-net", "f-sched", "f-wait")
+    FRAMES = ("f-run", "f-sleep", "f-both", "f-run-script", "f-sleep-script", "f-both-script", "f-process", "f-io", "f-net", "f-sched", "f-wait")
     CHANGES = ("f-worse", "f-better", "f-same")
 
     def test_frames_are_told_apart_by_every_eye(self):

@@ -178,6 +178,10 @@ static void places(void **state)
     } rows[] = {{"update_cache", "/srv/app", 3}, {"pthread_mutex_lock", "/lib/x86_64-linux-gnu/libc.so.6", 1},
         {"PQexec", "/usr/lib/libpq.so.5", 2}, {"_PyEval_EvalFrameDefault", "/usr/bin/python3.11", 1},
         {"py::handle:/srv/app.py", "", 3}, {"py::wait:/usr/lib/python3.12/threading.py", "", 1},
+        {"Report.render", "/srv/reports.py", 3}, {"<module>", "<string>", 3},
+        {"Condition.wait", "/usr/lib/python3.11/threading.py", 1},
+        {"_find_and_load", "<frozen importlib._bootstrap>", 1},
+        {"Session.get", "/srv/env/lib/python3.11/site-packages/requests/sessions.py", 2},
         {"runtime.gopark", "/srv/app", 1}, {"sync.(*Mutex).Lock", "/srv/app", 1}, {"main.handle", "/srv/app", 3},
         {"std::sync::mutex::Mutex<T>::lock", "/srv/app", 1}, {"[app]", "/srv/app", 0},
         {"nodeVisit", "/srv/nodetool", 3}};

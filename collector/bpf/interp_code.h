@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+#ifndef WP_COLLECTOR_BPF_INTERP_CODE_H
+#define WP_COLLECTOR_BPF_INTERP_CODE_H
+/*
+ * What the code objects of a new stack are: name, file, table of lines, as they are in memory now. Sent once for each
+ * process and again when there is another code object at the same address, so nobody has to look into the process
+ * later.
+ */
+#include "interp.h"
+
+struct interp_code_key {
+    __u64 code;
+    __u32 tgid, reserved;
+};
+
+struct interp_code_sent {
+    __u64 print, epoch, program;
+};
+
+struct {
+    __uint(type, BPF_MAP_TYPE_LRU_HASH);
+    __uint(max_entries, 65536);
+    __type(key, struct interp_code_key);
+    __type(value, struct interp_code_sent);
+} interp_codes SEC(".maps");
+
+struct interp_code_record {
+    struct wp_record head;
+    struct wp_record_code code;
+    __u8 lines[WP_INTERP_LINES];
+};
+
+struct interp_sending {
+    struct interp_code_record record;
+    __u64 words[8]; /* of a string, or of a table's head */
+};
+
+struct {
+    __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+    __uint(max_entries, 2);
+    __type(key, __u32);
+    __type(value, struct interp_sending);
+} interp_sendings SEC(".maps");
+
+struct interp_sending_context {
+    struct interp_walk *walk;
+    struct wp_interp_process *process;
+    struct interp_sending *sending;
+    const __u64 *words;
+    __u64 epoch, program; /* program: which one the process runs */
+    __u32 count;
+};
+
+/* PyUnicodeObject: 16 length, 32 state (interned:2, kind:3, compact:1, ascii:1). What is read of it; 0 bytes in a
+ * character: nothing. */
+struct interp_text {
+    __u32 size;
+    __u8 unit, is_cut;
+};
+
+static __always_inline struct interp_text read_text(
+    struct interp_sending *s, const struct wp_interp_offsets *at, __u64 text, __u8 *to, __u32 room)
+{
+    struct interp_text got = {};
+    if (!read_user(s->words, 40, text))
+        return got;
+    __u32 state = (__u32)s->words[4], unit = state >> 2 & 7;
+    __u64 size = s->words[2] * unit;
+    if (!(state & 32) || (unit != 1 && unit != 2 && unit != 4) || s->words[2] > (1u << 24))
+        return got;
+    got.is_cut = size > room;
+    if (size > room)
+        size = room;
+    barrier_var(size);
+    if (size > room || !read_user(to, size, text + at->text_data + (state & 64 ? 0 : at->text_apart)))
+        return got;
+    got.size = (__u32)size;
+    got.unit = (__u8)unit;
+    return got;
+}
+
+/* PyBytesObject: 16 length, 32 its bytes. */
+static __always_inline void read_lines(struct interp_sending *s, __u64 table)
+{
+    struct wp_record_code *code = &s->record.code;
+    code->lines_size = code->lines_kept = 0;
+    if (!read_user(s->words, 32, table) || s->words[2] > (1u << 30))
+        return;
+    __u64 size = s->words[2];
+    code->lines_size = (__u32)size;
+    if (size > WP_INTERP_LINES)
+        size = WP_INTERP_LINES;
+    barrier_var(size);
+    if (size <= WP_INTERP_LINES && read_user(s->record.lines, size, table + 32))
+        code->lines_kept = (__u32)size;
+}
+
+static __always_inline bool send_code(struct interp_sending *s)
+{
+    __u64 size = sizeof(s->record.head) + sizeof(s->record.code) + s->record.code.lines_kept;
+    s->record.head.tail = (__u32)(size - sizeof(s->record.head));
+    barrier_var(size);
+    if (size > sizeof(s->record))
+        size = sizeof(s->record);
+    if (!bpf_ringbuf_output(&ring, &s->record, size, wake_flag()))
+        return true;
+    count_drop(WP_RECORD_CODE);
+    return false;
+}
+
+static long send_one(__u32 index, void *argument)
+{
+    struct interp_sending_context *context = argument;
+    struct interp_walk *w = context->walk;
+    struct interp_sending *s = context->sending;
+    struct wp_interp_process *process = context->process;
+    if (!w || !s || !process || !context->words || index >= context->count || index >= WP_INTERP_DEPTH)
+        return 1;
+    __u32 place = index;
+    barrier_var(place);
+    place &= WP_INTERP_DEPTH - 1;
+    struct interp_code_key key = {.code = WP_INTERP_CODE_OF(context->words[place]), .tgid = process->tgid};
+    if (!key.code)
+        return 0;
+    struct interp_code_sent now = {.print = w->prints[place], .epoch = context->epoch, .program = context->program};
+    struct interp_code_sent *sent = bpf_map_lookup_elem(&interp_codes, &key);
+    if (sent && sent->print == now.print && sent->epoch == now.epoch && sent->program == now.program)
+        return 0;
+    const struct wp_interp_offsets *at = &process->file.at;
+    if (!read_user(w->code, WP_INTERP_CODE_BYTES, key.code))
+        return 0;
+    struct wp_record_code *code = &s->record.code;
+    __builtin_memset(&s->record.head, 0, sizeof(s->record.head));
+    s->record.head.time_ns = bpf_ktime_get_ns();
+    s->record.head.kind = WP_RECORD_CODE;
+    s->record.head.pid = process->tgid;
+    s->record.head.c = process->file.version;
+    s->record.head.a = key.code;
+    code->first_line = half_in(CODE_WORD(w, at->code_first_line), at->code_first_line);
+    struct interp_text name = read_text(s, at, CODE_WORD(w, at->code_name), code->name, WP_INTERP_NAME);
+    struct interp_text file = read_text(s, at, CODE_WORD(w, at->code_file), code->file, WP_INTERP_FILE);
+    code->name_size = (__u16)name.size;
+    code->name_unit = name.unit;
+    code->name_is_cut = name.is_cut;
+    code->file_size = (__u16)file.size;
+    code->file_unit = file.unit;
+    code->file_is_cut = file.is_cut;
+    code->reserved = 0;
+    read_lines(s, CODE_WORD(w, at->code_lines));
+    if (send_code(s) && code->name_unit && code->file_unit && code->lines_kept)
+        bpf_map_update_elem(&interp_codes, &key, &now, BPF_ANY);
+    return 0;
+}
+
+/* Of the frames that were walked last. epoch: what was sent before another one is forgotten. */
+static __always_inline void send_codes(
+    struct task_struct *task, const __u64 *words, __u32 count, __u32 which, __u64 epoch)
+{
+    struct interp_sending_context context = {.walk = bpf_map_lookup_elem(&interp_walks, &which),
+        .process = interp_here(task),
+        .sending = bpf_map_lookup_elem(&interp_sendings, &which),
+        .words = words,
+        .epoch = epoch,
+        .program = mix(BPF_CORE_READ(task, group_leader, start_time), task->self_exec_id),
+        .count = count};
+    if (!context.process)
+        return;
+    report_process(context.process, epoch);
+    bpf_loop(WP_INTERP_DEPTH, send_one, &context, 0);
+}
+
+#endif

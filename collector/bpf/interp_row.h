@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+#ifndef WP_COLLECTOR_BPF_INTERP_ROW_H
+#define WP_COLLECTOR_BPF_INTERP_ROW_H
+/*
+ * Where an interpreter keeps the frames of the language that it runs, by file: made by collector/interp/python_file.c,
+ * read by collector/bpf/interp.h. Shared by both sides.
+ */
+#include "ring_record.h"
+
+#define WP_INTERP_DEPTH 128u       /* frames of the language in one stack */
+#define WP_INTERP_FRAME_BYTES 128u /* of a frame; what is read of it ends before that */
+#define WP_INTERP_STATE_BYTES 192u /* of a thread's state */
+#define WP_INTERP_CODE_BYTES 144u  /* of a code object */
+
+/* Offsets in the structs of one version of CPython, in bytes. A multiple of what is read there. */
+struct wp_interp_offsets {
+    wp_u16 interpreters; /* in the runtime: the first interpreter */
+    wp_u16 next_interpreter, threads;
+    wp_u16 next_thread, thread_id; /* thread_id: pthread_self() */
+    wp_u16 frame;                  /* in a thread's state: the innermost frame */
+    wp_u16 frame_code, frame_back, frame_at, frame_mark;
+    wp_u16 frame_bytes; /* so many are read of a frame */
+    wp_u16 code_lines, code_name, code_file, code_first_line;
+    wp_u16 code_bytes; /* in a code object: its instructions; 0: a frame counts them itself */
+    wp_u16 text_data;  /* in a string of ASCII; others have their data `text_apart` further */
+    wp_u16 text_apart;
+    wp_u16 held_at;    /* `frame` of a thread's state leads to a struct that has it at this offset, plus 1; 0: no */
+    wp_u8 mark_end;    /* value of the byte `frame_mark` in the last frame of one call of the interpreter ... */
+    wp_u8 mark_is_own; /* ... which is no frame of the language, but comes behind the last one */
+    wp_u8 unit_bits;   /* `frame_at` counts 1 << unit_bits bytes, where it counts */
+    wp_u8 has_marks;   /* else each frame is a call of the interpreter */
+};
+
+/* Value of the map interp_files. Addresses are as if the file began at 0: base is where its offset 0 would be. */
+struct wp_interp_file {
+    wp_u64 runtime, code_type; /* the variables _PyRuntime and PyCode_Type */
+    wp_u64 loop, loop_end;     /* the function that runs bytecode */
+    wp_u64 cold, cold_end;     /* the part of it that lies apart; 0: none */
+    struct wp_interp_offsets at;
+    wp_u32 version; /* 0x030b: 3.11 */
+};
+
+/* A process that runs one: value of the map interp_processes. The file's addresses are the process' own. */
+struct wp_interp_process {
+    struct wp_interp_file file;
+    wp_u64 start_code;
+    wp_u64 epoch; /* of the reader's, when it got the process; 0: it did not */
+    wp_u32 tgid, exec_id;
+};
+
+/* A frame of the language in a stack: code object, place in it, and whether the interpreter's loop was called for it.
+ * Code objects are aligned to 8 bytes. */
+#define WP_INTERP_UNIT_BITS 19
+#define WP_INTERP_UNIT_MOST ((1u << WP_INTERP_UNIT_BITS) - 1) /* or beyond */
+#define WP_INTERP_WORD(code, unit) ((wp_u64)(code) >> 3 << (WP_INTERP_UNIT_BITS + 1) | (wp_u64)(unit) << 1)
+#define WP_INTERP_ENTRY 1ull
+/* A word of this bit alone: a call of the loop without frames. */
+#define WP_INTERP_CODE_OF(word) ((word) >> (WP_INTERP_UNIT_BITS + 1) << 3)
+/* 0: it has not begun; else 1 + the instruction in units of two bytes. */
+#define WP_INTERP_UNIT_OF(word) ((wp_u32)((word) >> 1) & WP_INTERP_UNIT_MOST)
+
+/* How walks of a thread's frames ended. */
+enum wp_interp_end {
+    WP_INTERP_COMPLETE,
+    WP_INTERP_NO_THREAD,  /* the thread is none of the interpreter's */
+    WP_INTERP_UNREADABLE, /* a frame or a code object that is paged out or nonsense */
+    WP_INTERP_NOT_CODE,   /* a frame whose code is none: the offsets are wrong, or memory changed */
+    WP_INTERP_TOO_DEEP,
+    WP_INTERP_ENDS
+};
+
+struct wp_interp_counts {
+    wp_u64 ends[WP_INTERP_ENDS];
+};
+
+#define WP_INTERP_NAME 384u
+#define WP_INTERP_FILE 1024u
+#define WP_INTERP_LINES 16384u /* of a table of lines */
+
+/* Tail of WP_RECORD_INTERP. */
+struct wp_record_interp {
+    wp_u64 loop, loop_end, cold, cold_end; /* addresses */
+};
+
+/* Tail of WP_RECORD_CODE; behind it so much of its table of lines as lines_kept says. */
+struct wp_record_code {
+    wp_u32 first_line;
+    wp_u32 lines_size, lines_kept; /* of the table; 0 kept: it could not be read */
+    wp_u16 name_size, file_size;   /* bytes that are here */
+    wp_u8 name_unit, file_unit;    /* bytes of a character: 1 (Latin-1), 2, 4; 0: it could not be read */
+    wp_u8 name_is_cut, file_is_cut;
+    wp_u32 reserved;
+    wp_u8 name[WP_INTERP_NAME];
+    wp_u8 file[WP_INTERP_FILE];
+};
+
+_Static_assert(sizeof(struct wp_record_code) == 24 + WP_INTERP_NAME + WP_INTERP_FILE, "a code object");
+
+#endif

@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collector/interp/interp_codes.h"
+
+#include "collector/bpf/interp_row.h"
+#include "collector/interp/interp_text.h"
+#include "collector/interp/python_lines.h"
+#include "common/array.h"
+#include "common/buffer.h"
+#include "common/intmap.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <xxhash.h>
+
+#define PROCESSES 65536u
+#define CODES (1u << 20)                 /* in processes */
+#define HELD_BYTES ((uint64_t)128 << 20) /* of code objects */
+
+/* A code object, whoever has it. */
+struct content {
+    struct wp_intkey key;
+    uint8_t *bytes; /* owned: function, file, table of lines. NULL: this place is free */
+    uint32_t size, file_at, lines_at;
+    uint32_t version, first_line, users;
+};
+
+struct process {
+    struct wp_fact_interp about; /* pid 0: this place is free */
+    struct wp_intmap codes;      /* address -> place in contents */
+};
+
+struct wp_interp_codes {
+    struct process *processes; /* owned */
+    uint32_t process_count, process_room;
+    struct content *contents; /* owned */
+    uint32_t content_count, content_room;
+    uint32_t *free_contents, free_count, free_room; /* owned; as much room */
+    struct wp_intmap by_pid, by_content;
+    struct wp_buffer text;
+    uint64_t held_bytes;
+    uint32_t in_processes;
+    struct wp_interp_codes_counts counts;
+};
+
+struct wp_interp_codes *wp_interp_codes_create(void)
+{
+    return calloc(1, sizeof(struct wp_interp_codes));
+}
+
+void wp_interp_codes_destroy(struct wp_interp_codes *c)
+{
+    if (!c)
+        return;
+    for (uint32_t i = 0; i < c->process_count; i++)
+        wp_intmap_fini(&c->processes[i].codes);
+    for (uint32_t i = 0; i < c->content_count; i++)
+        free(c->contents[i].bytes);
+    free(c->processes);
+    free(c->contents);
+    free(c->free_contents);
+    wp_intmap_fini(&c->by_pid);
+    wp_intmap_fini(&c->by_content);
+    wp_buffer_fini(&c->text);
+    free(c);
+}
+
+static struct process *process_of(const struct wp_interp_codes *c, uint32_t pid)
+{
+    uint32_t at;
+    return wp_intmap_get(&c->by_pid, (struct wp_intkey){pid, 0}, &at) ? &c->processes[at] : NULL;
+}
+
+/* A place that is free, UINT32_MAX: none. */
+static uint32_t free_process(struct wp_interp_codes *c)
+{
+    for (uint32_t i = 0; c->by_pid.count < c->process_count && i < c->process_count; i++)
+        if (!c->processes[i].about.pid)
+            return i;
+    if (c->process_count >= PROCESSES || WP_ARRAY_FIT_ZERO(c->processes, c->process_room, c->process_count + 1))
+        return UINT32_MAX;
+    return c->process_count++;
+}
+
+int wp_interp_codes_process(struct wp_interp_codes *c, const struct wp_fact_interp *about)
+{
+    struct process *known = process_of(c, about->pid);
+    if (known) {
+        known->about = *about;
+        return 0;
+    }
+    if (!about->pid)
+        return 0;
+    uint32_t at = free_process(c);
+    if (at == UINT32_MAX || wp_intmap_put(&c->by_pid, (struct wp_intkey){about->pid, 0}, at))
+        return -ENOMEM;
+    c->processes[at] = (struct process){.about = *about};
+    return 0;
+}
+
+static void release_content(struct wp_interp_codes *c, uint32_t at)
+{
+    struct content *content = &c->contents[at];
+    if (--content->users)
+        return;
+    wp_intmap_remove(&c->by_content, content->key);
+    c->held_bytes -= content->size;
+    free(content->bytes);
+    *content = (struct content){0};
+    c->free_contents[c->free_count++] = at;
+}
+
+bool wp_interp_codes_forget(struct wp_interp_codes *c, uint32_t pid)
+{
+    struct process *p = process_of(c, pid);
+    if (!p)
+        return false;
+    for (uint32_t i = 0; p->codes.slots && i <= p->codes.mask; i++)
+        if (p->codes.slots[i].used)
+            release_content(c, p->codes.slots[i].value);
+    c->in_processes -= p->codes.count;
+    wp_intmap_fini(&p->codes);
+    *p = (struct process){0};
+    wp_intmap_remove(&c->by_pid, (struct wp_intkey){pid, 0});
+    return true;
+}
+
+bool wp_interp_codes_has(const struct wp_interp_codes *c, uint32_t pid)
+{
+    return process_of(c, pid) != NULL;
+}
+
+bool wp_interp_codes_is_loop(const struct wp_interp_codes *c, uint32_t pid, uint64_t address)
+{
+    const struct process *p = process_of(c, pid);
+    return p &&
+        ((address >= p->about.loop && address < p->about.loop_end) ||
+            (address >= p->about.cold && address < p->about.cold_end));
+}
+
+/* Its texts and table one behind the other, in c->text. */
+static void fill_content(struct wp_interp_codes *c, const struct wp_fact_code *code, struct content *content)
+{
+    wp_buffer_clear(&c->text);
+    wp_interp_text_put(&c->text, &code->name);
+    content->file_at = (uint32_t)c->text.size;
+    wp_interp_text_put(&c->text, &code->file);
+    content->lines_at = (uint32_t)c->text.size;
+    wp_buffer_append(&c->text, code->lines, code->lines_size);
+    content->size = (uint32_t)c->text.size;
+    content->version = code->version;
+    content->first_line = code->first_line;
+    XXH128_hash_t hash =
+        XXH3_128bits_withSeed(c->text.data, c->text.size, (uint64_t)code->version << 32 | code->first_line);
+    content->key = (struct wp_intkey){hash.low64, hash.high64 ^ content->lines_at};
+}
+
+/* A place for a new one, -ENOSPC, -ENOMEM. */
+static int add_content(struct wp_interp_codes *c, struct content *content, uint32_t *at)
+{
+    if (c->held_bytes + content->size > HELD_BYTES)
+        return -ENOSPC;
+    bool is_new = !c->free_count;
+    if (is_new &&
+        (WP_ARRAY_FIT_ZERO(c->contents, c->content_room, c->content_count + 1) ||
+            WP_ARRAY_FIT(c->free_contents, c->free_room, c->content_count + 1)))
+        return -ENOMEM;
+    content->bytes = malloc(content->size);
+    *at = is_new ? c->content_count : c->free_contents[c->free_count - 1];
+    if (!content->bytes || wp_intmap_put(&c->by_content, content->key, *at)) {
+        free(content->bytes);
+        return -ENOMEM;
+    }
+    memcpy(content->bytes, c->text.data, content->size);
+    c->contents[*at] = *content;
+    c->held_bytes += content->size;
+    c->content_count += is_new;
+    c->free_count -= !is_new;
+    return 0;
+}
+
+static int put_code(struct wp_interp_codes *c, struct process *p, const struct wp_fact_code *code, bool *is_replaced)
+{
+    struct content content = {0};
+    const struct wp_intkey key = {code->address, 0};
+    uint32_t at, before;
+    fill_content(c, code, &content);
+    if (c->text.failed)
+        return -ENOMEM;
+    int rc = wp_intmap_get(&c->by_content, content.key, &at) ? 0 : add_content(c, &content, &at);
+    if (rc)
+        return rc;
+    c->contents[at].users++;
+    bool was_there = wp_intmap_get(&p->codes, key, &before);
+    rc = c->in_processes >= CODES && !was_there ? -ENOSPC : wp_intmap_put(&p->codes, key, at);
+    if (rc) {
+        release_content(c, at);
+        return rc;
+    }
+    c->in_processes += !was_there;
+    *is_replaced = was_there && before != at;
+    if (was_there)
+        release_content(c, before);
+    return 0;
+}
+
+int wp_interp_codes_add(struct wp_interp_codes *c, const struct wp_fact_code *code, bool *is_replaced)
+{
+    *is_replaced = false;
+    if (!wp_interp_codes_has(c, code->pid)) /* what said so was lost: its stacks have frames, but behind all others */
+        wp_interp_codes_process(c, &(struct wp_fact_interp){.pid = code->pid, .version = code->version});
+    struct process *p = process_of(c, code->pid);
+    int rc = p ? put_code(c, p, code, is_replaced) : -ENOMEM;
+    c->counts.refused += rc != 0;
+    c->counts.unread += !code->name.unit || !code->file.unit || !code->lines_size;
+    c->text.failed = false;
+    return rc;
+}
+
+bool wp_interp_codes_find(struct wp_interp_codes *c, uint32_t pid, uint64_t word, struct wp_interp_place *place)
+{
+    const struct process *p = process_of(c, pid);
+    uint32_t at, unit = WP_INTERP_UNIT_OF(word);
+    if (!p || !wp_intmap_get(&p->codes, (struct wp_intkey){WP_INTERP_CODE_OF(word), 0}, &at)) {
+        c->counts.unknown++;
+        return false;
+    }
+    const struct content *content = &c->contents[at];
+    const struct wp_python_lines lines = {.bytes = content->bytes + content->lines_at,
+        .size = content->size - content->lines_at,
+        .version = content->version,
+        .first_line = content->first_line};
+    *place = (struct wp_interp_place){.function = (const char *)content->bytes,
+        .file = (const char *)content->bytes + content->file_at,
+        .line = content->first_line};
+    if (unit == WP_INTERP_UNIT_MOST || (unit && !wp_python_line(&lines, unit - 1, &place->line)))
+        place->line = 0;
+    return true;
+}
+
+struct wp_interp_codes_counts wp_interp_codes_counts(const struct wp_interp_codes *c)
+{
+    return c->counts;
+}
+
+uint32_t wp_interp_codes_held(const struct wp_interp_codes *c)
+{
+    return c->by_content.count;
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WP_COLLECTOR_INTERP_INTERP_CODES_H
+#define WP_COLLECTOR_INTERP_INTERP_CODES_H
+/*
+ * What is known of the processes that run an interpreter: where its loop is, and which code object is at which address.
+ * Equal code objects are kept once, whoever has them. Bounded; one thread.
+ */
+#include "collector/host/source.h"
+
+#include <stddef.h>
+
+struct wp_interp_codes;
+
+/* A frame of a language. Texts are borrowed until the next call that changes something. */
+struct wp_interp_place {
+    const char *function, *file; /* "" unknown */
+    uint32_t line;               /* 0: none */
+};
+
+/* Code objects that there was no room for, or whose texts were not readable; frames of code objects that never came. */
+struct wp_interp_codes_counts {
+    uint64_t refused, unread, unknown;
+};
+
+/* NULL: out of memory. */
+struct wp_interp_codes *wp_interp_codes_create(void);
+/* NULL is allowed. */
+void wp_interp_codes_destroy(struct wp_interp_codes *codes);
+/* -ENOMEM. */
+int wp_interp_codes_process(struct wp_interp_codes *codes, const struct wp_fact_interp *process);
+/* *is_replaced: another one was at that address. -ENOSPC: there are too many; -ENOMEM. */
+int wp_interp_codes_add(struct wp_interp_codes *codes, const struct wp_fact_code *code, bool *is_replaced);
+/* The process is gone, or runs another program. True: it was known. */
+bool wp_interp_codes_forget(struct wp_interp_codes *codes, uint32_t pid);
+/* Whether the process runs an interpreter. */
+bool wp_interp_codes_has(const struct wp_interp_codes *codes, uint32_t pid);
+/* Whether an address of the process is in its interpreter's loop. */
+bool wp_interp_codes_is_loop(const struct wp_interp_codes *codes, uint32_t pid, uint64_t address);
+/* What a word of a stack stands for (collector/bpf/interp_row.h). False: its code object is not known, which is
+ * counted.
+ */
+bool wp_interp_codes_find(struct wp_interp_codes *codes, uint32_t pid, uint64_t word, struct wp_interp_place *place);
+/* A copy of the counts. */
+struct wp_interp_codes_counts wp_interp_codes_counts(const struct wp_interp_codes *codes);
+/* Code objects that are held. */
+uint32_t wp_interp_codes_held(const struct wp_interp_codes *codes);
+
+#endif

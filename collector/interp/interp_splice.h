@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WP_COLLECTOR_INTERP_INTERP_SPLICE_H
+#define WP_COLLECTOR_INTERP_INTERP_SPLICE_H
+/*
+ * A user stack through an interpreter: in place of each frame of the interpreter's loop stand the frames of the
+ * language that this call of the loop runs. A part that one of both walks did not reach stays as it is.
+ */
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Innermost first. Borrowed. */
+struct wp_interp_stack {
+    const bool *is_loop; /* of each native frame */
+    uint32_t native_count;
+    const uint64_t *words; /* collector/bpf/interp_row.h */
+    uint32_t word_count;
+};
+
+struct wp_spliced_frame {
+    uint32_t index; /* of the native frame, or of the word */
+    bool is_word;
+};
+
+/* Fills frames, which has room for native_count + word_count, innermost first; how many. */
+uint32_t wp_interp_splice(const struct wp_interp_stack *stack, struct wp_spliced_frame *frames);
+
+#endif

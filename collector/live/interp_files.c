@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collector/live/interp_files.h"
+
+#include "collector/interp/python_file.h"
+
+#include <bpf/bpf.h>
+#include <errno.h>
+#include <fcntl.h>
+
+static void log_refused(struct wp_interp_files *f, uint32_t version, const char *path, const char *why)
+{
+    uint32_t told = version + 1; /* 0: none was */
+    __atomic_add_fetch(&f->refused, 1, __ATOMIC_RELAXED);
+    if (__atomic_exchange_n(&f->refused_told, told, __ATOMIC_RELAXED) != told)
+        wp_log(f->logger, WP_LOG_WARN, "an interpreter's frames cannot be read file=%s reason=\"%s\"", path, why);
+}
+
+void wp_interp_files_opened(void *context, const struct wp_unwind_file *file, int fd, const char *path)
+{
+    struct wp_interp_files *f = context;
+    struct wp_elf_file elf = {.fd = -1};
+    struct wp_interp_file found;
+    struct wp_error err = {0};
+    uint32_t version = 0;
+    int copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+    if (copy < 0 || wp_elf_file_open(&elf, copy, NULL))
+        return;
+    int rc = wp_python_file_read(&elf, &found, &version, &err);
+    wp_elf_file_close(&elf);
+    if (rc == -ENOTSUP)
+        log_refused(f, version, path, err.text);
+    if (rc || bpf_map_update_elem(f->map_fd, file, &found, BPF_ANY))
+        return;
+    __atomic_add_fetch(&f->known, 1, __ATOMIC_RELAXED);
+    wp_log(
+        f->logger, WP_LOG_DEBUG, "an interpreter is known file=%s version=%u.%u", path, version >> 8, version & 0xff);
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WP_COLLECTOR_LIVE_INTERP_FILES_H
+#define WP_COLLECTOR_LIVE_INTERP_FILES_H
+/* Tells the kernel side which files are interpreters, and where each keeps its frames. */
+#include "collector/bpf/unwind_row.h"
+#include "common/log.h"
+
+#include <stdint.h>
+
+/* What it works on. Embedded; nothing is to be freed. */
+struct wp_interp_files {
+    int map_fd; /* interp_files; borrowed */
+    const struct wp_logger *logger;
+    uint64_t known, refused; /* interpreters; those of a version or build that is not known */
+    uint32_t refused_told;   /* the version that was logged last */
+};
+
+/* For struct wp_unwinder_options; context: a struct wp_interp_files. Several threads may call it. */
+void wp_interp_files_opened(void *context, const struct wp_unwind_file *file, int fd, const char *path);
+
+#endif

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Code objects by process, and stacks in which their frames take the place of the interpreter's loop. */
+#include "collector/interp/interp_codes.h"
+
+#include "collector/bpf/interp_row.h"
+#include "collector/interp/interp_splice.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define PLACE ((uint64_t)0x7fa000001238)
+
+static struct wp_fact_text latin(const char *text)
+{
+    return (struct wp_fact_text){(const uint8_t *)text, (uint32_t)strlen(text), 1, false};
+}
+
+static struct wp_fact_code code_of(uint32_t pid, const char *name)
+{
+    static const uint8_t lines[] = {0xd8, 0x00, 0xd8, 0x08}; /* two one-line entries: +1, then +1 */
+    return (struct wp_fact_code){.pid = pid,
+        .version = 0x030b,
+        .address = PLACE,
+        .first_line = 10,
+        .name = latin(name),
+        .file = latin("/srv/shop.py"),
+        .lines = lines,
+        .lines_size = sizeof(lines)};
+}
+
+static void expect(struct wp_interp_codes *codes, uint64_t word, const char *function, uint32_t line)
+{
+    struct wp_interp_place place;
+    assert_true(wp_interp_codes_find(codes, 7, word, &place));
+    assert_string_equal(place.function, function);
+    assert_string_equal(place.file, "/srv/shop.py");
+    assert_int_equal(place.line, line);
+}
+
+static void test_codes(void **state)
+{
+    struct wp_interp_codes *codes = wp_interp_codes_create();
+    struct wp_fact_code a = code_of(7, "Till.settle"), b = code_of(8, "Till.settle"), other = code_of(7, "sweep");
+    struct wp_interp_place place;
+    bool is_replaced;
+    (void)state;
+    assert_int_equal(wp_interp_codes_process(codes, &(struct wp_fact_interp){7, 0x030b, 100, 200, 300, 310}), 0);
+    assert_true(wp_interp_codes_is_loop(codes, 7, 100) && !wp_interp_codes_is_loop(codes, 7, 200));
+    assert_true(wp_interp_codes_is_loop(codes, 7, 309) && !wp_interp_codes_is_loop(codes, 8, 150));
+    assert_int_equal(wp_interp_codes_add(codes, &a, &is_replaced), 0);
+    assert_int_equal(wp_interp_codes_add(codes, &b, &is_replaced), 0);
+    assert_int_equal(wp_interp_codes_held(codes), 1); /* equal in both */
+    expect(codes, WP_INTERP_WORD(PLACE, 0), "Till.settle", 10);
+    expect(codes, WP_INTERP_WORD(PLACE, 1), "Till.settle", 11);
+    expect(codes, WP_INTERP_WORD(PLACE, 2) | WP_INTERP_ENTRY, "Till.settle", 12);
+    expect(codes, WP_INTERP_WORD(PLACE, 3), "Till.settle", 0);
+    expect(codes, WP_INTERP_WORD(PLACE, WP_INTERP_UNIT_MOST), "Till.settle", 0);
+    assert_false(wp_interp_codes_find(codes, 7, WP_INTERP_WORD(PLACE + 8, 1), &place));
+    assert_int_equal(wp_interp_codes_add(codes, &other, &is_replaced), 0);
+    assert_true(is_replaced);
+    expect(codes, WP_INTERP_WORD(PLACE, 0), "sweep", 10);
+    assert_true(wp_interp_codes_forget(codes, 7) && !wp_interp_codes_forget(codes, 7));
+    assert_int_equal(wp_interp_codes_held(codes), 1);
+    assert_true(wp_interp_codes_forget(codes, 8));
+    assert_int_equal(wp_interp_codes_held(codes), 0);
+    wp_interp_codes_destroy(codes);
+}
+
+static void test_texts(void **state)
+{
+    static const uint8_t wide[] = {'p', 0, 0xe9, 0, 0, 0xd8, 0x42, 0x04, 'x'}; /* p, é, half a pair, т, half a unit */
+    static const uint8_t widest[] = {0x00, 0xf6, 0x01, 0x00, 0xff, 0xff, 0xff, 0x7f};
+    struct wp_interp_codes *codes = wp_interp_codes_create();
+    struct wp_fact_code code = code_of(7, "");
+    bool is_replaced;
+    (void)state;
+    code.name = (struct wp_fact_text){wide, sizeof(wide), 2, true};
+    assert_int_equal(wp_interp_codes_add(codes, &code, &is_replaced), 0);
+    expect(codes, WP_INTERP_WORD(PLACE, 0), "p\xc3\xa9\xef\xbf\xbd\xd1\x82...", 10);
+    code.name = (struct wp_fact_text){widest, sizeof(widest), 4, false};
+    assert_int_equal(wp_interp_codes_add(codes, &code, &is_replaced), 0);
+    expect(codes, WP_INTERP_WORD(PLACE, 0), "\xf0\x9f\x98\x80\xef\xbf\xbd", 10);
+    code.name = (struct wp_fact_text){widest, sizeof(widest), 3, false};
+    assert_int_equal(wp_interp_codes_add(codes, &code, &is_replaced), 0);
+    expect(codes, WP_INTERP_WORD(PLACE, 0), "", 10);
+    wp_interp_codes_destroy(codes);
+}
+
+/* Native frames as letters, L the loop; words as digits. Innermost first. */
+static void check_splice(const char *native, const uint64_t *words, uint32_t word_count, const char *expected)
+{
+    bool is_loop[32];
+    char text[64] = "";
+    struct wp_spliced_frame frames[64];
+    uint32_t count = (uint32_t)strlen(native);
+    for (uint32_t i = 0; i < count; i++)
+        is_loop[i] = native[i] == 'L';
+    const struct wp_interp_stack stack = {is_loop, count, words, word_count};
+    uint32_t made = wp_interp_splice(&stack, frames);
+    for (uint32_t i = 0; i < made; i++)
+        text[i] = frames[i].is_word ? (char)('1' + frames[i].index) : native[frames[i].index];
+    assert_string_equal(text, expected);
+}
+
+static void test_splice(void **state)
+{
+    const uint64_t in = WP_INTERP_WORD(PLACE, 5), last = in | WP_INTERP_ENTRY, empty = WP_INTERP_ENTRY;
+    (void)state;
+    check_splice("aLbLc", (const uint64_t[]){in, last, last}, 3, "a12b3c");
+    check_splice("aLb", (const uint64_t[]){in, last, last}, 3, "a12b3"); /* the native walk ended early */
+    check_splice("aLbLc", (const uint64_t[]){in, in}, 2, "a12bLc");      /* the other one did */
+    check_splice("LbLc", (const uint64_t[]){in, last}, 2, "Lb12c");      /* before its first frame */
+    check_splice("aLbLc", (const uint64_t[]){empty, last}, 2, "ab2c");
+    check_splice("ab", (const uint64_t[]){in, last}, 2, "ab12");
+    check_splice("aLb", NULL, 0, "aLb");
+    check_splice("", (const uint64_t[]){last}, 1, "1");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_codes), cmocka_unit_test(test_texts), cmocka_unit_test(test_splice)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

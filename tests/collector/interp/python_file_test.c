@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which files are interpreters, and what those that say so themselves may say. */
+#include "collector/interp/python_file.h"
+#include "collector/interp/python_offsets.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static void test_files(void **state)
+{
+    struct wp_elf_file file;
+    struct wp_interp_file found;
+    struct wp_error err;
+    uint32_t version = 0;
+    (void)state;
+    assert_int_equal(wp_elf_file_open_path(&file, "/proc/self/exe", &err), 0);
+    assert_int_equal(wp_python_file_read(&file, &found, &version, &err), -ENOENT);
+    wp_elf_file_close(&file);
+    if (access("/usr/bin/python3.11", R_OK))
+        skip();
+    assert_int_equal(wp_elf_file_open_path(&file, "/usr/bin/python3.11", &err), 0);
+    assert_int_equal(wp_python_file_read(&file, &found, &version, &err), 0);
+    assert_int_equal(version, 0x030b);
+    assert_true(found.loop_end - found.loop > 10000 && found.runtime && found.code_type);
+#if defined(__x86_64__) /* Debian's is stripped, and has a part that is seldom run */
+    assert_true(found.cold_end > found.cold);
+#endif
+    wp_elf_file_close(&file);
+}
+
+static void put_word(uint8_t *bytes, unsigned at, uint64_t word)
+{
+    memcpy(bytes + at, &word, sizeof(word));
+}
+
+/* As 3.13.0 has them. */
+static void fill_own(uint8_t bytes[WP_PYTHON_OWN_OFFSETS])
+{
+    static const struct {
+        unsigned at;
+        uint64_t word;
+    } words[] = {{8, 0x030d00f0}, {40, 632}, {64, 7264}, {72, 7344}, {168, 8}, {184, 72}, {192, 152}, {232, 8},
+        {240, 0}, {248, 56}, {264, 70}, {280, 112}, {296, 128}, {304, 136}, {312, 68}, {344, 200}, {360, 8}, {520, 16},
+        {528, 32}, {544, 32}, {552, 16}, {560, 40}};
+    memset(bytes, 0, WP_PYTHON_OWN_OFFSETS);
+    memcpy(bytes, "xdebugpy", 8);
+    for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
+        put_word(bytes, words[i].at, words[i].word);
+}
+
+static void test_own_offsets(void **state)
+{
+    static const unsigned bounded[] = {40, 64, 72, 168, 184, 192, 232, 240, 248, 264, 280, 296, 304, 312, 344, 560};
+    uint8_t bytes[WP_PYTHON_OWN_OFFSETS];
+    struct wp_interp_offsets at;
+    uint32_t version = 0;
+    (void)state;
+    fill_own(bytes);
+    assert_true(wp_python_offsets_read(bytes, sizeof(bytes), &at, &version));
+    assert_true(version == 0x030d && at.threads == 7344 && at.code_bytes == 200 && at.frame_mark == 70);
+    assert_false(wp_python_offsets_read(bytes, sizeof(bytes) - 1, &at, &version));
+    for (size_t i = 0; i < sizeof(bounded) / sizeof(*bounded); i++) {
+        fill_own(bytes);
+        put_word(bytes, bounded[i], UINT64_MAX - 7);
+        assert_false(wp_python_offsets_read(bytes, sizeof(bytes), &at, &version));
+    }
+    fill_own(bytes);
+    put_word(bytes, 16, 1); /* without a global lock */
+    assert_false(wp_python_offsets_read(bytes, sizeof(bytes), &at, &version));
+    put_word(bytes, 16, 0);
+    put_word(bytes, 8, 0x030e00f0);
+    assert_false(wp_python_offsets_read(bytes, sizeof(bytes), &at, &version));
+    assert_int_equal(version, 0x030e);
+}
+
+/* What the kernel side reads by them lies in what it has read. */
+static void test_bounds(void **state)
+{
+    (void)state;
+    for (uint32_t version = 0x0309; version <= 0x030c; version++) {
+        const struct wp_interp_offsets *at = wp_python_offsets(version);
+        assert_true(at->thread_id + 8u <= WP_INTERP_STATE_BYTES && at->frame + 8u <= WP_INTERP_STATE_BYTES);
+        assert_true(at->frame_bytes <= WP_INTERP_FRAME_BYTES && at->frame_mark < at->frame_bytes);
+        assert_true(at->frame_code + 8u <= at->frame_bytes && at->frame_back + 8u <= at->frame_bytes);
+        assert_true(at->frame_at + 4u <= at->frame_bytes);
+        assert_true(at->code_lines + 8u <= WP_INTERP_CODE_BYTES && at->code_name + 8u <= WP_INTERP_CODE_BYTES);
+        assert_true(at->code_file + 8u <= WP_INTERP_CODE_BYTES && at->code_first_line + 4u <= WP_INTERP_CODE_BYTES);
+    }
+    assert_null(wp_python_offsets(0x0308));
+    assert_null(wp_python_offsets(0x030d));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_files), cmocka_unit_test(test_own_offsets), cmocka_unit_test(test_bounds)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

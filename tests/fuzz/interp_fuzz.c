@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A code object as a hostile process has it: texts, table of lines, and words of stacks that name it. */
+#include "fuzz.h"
+
+#include "collector/bpf/interp_row.h"
+#include "collector/interp/interp_codes.h"
+#include "collector/interp/interp_splice.h"
+#include "collector/interp/python_offsets.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define HEAD 8u
+
+static void splice(const uint8_t *bytes, size_t size)
+{
+    struct wp_spliced_frame frames[64];
+    uint64_t words[32] = {0};
+    bool is_loop[32];
+    uint32_t word_count = (uint32_t)(size / 8 < 32 ? size / 8 : 32), native_count = size ? bytes[0] % 33 : 0;
+    memcpy(words, bytes, (size_t)word_count * 8);
+    for (uint32_t i = 0; i < native_count; i++)
+        is_loop[i] = bytes[i % size] & 1;
+    const struct wp_interp_stack stack = {is_loop, native_count, words, word_count};
+    if (wp_interp_splice(&stack, frames) > native_count + word_count)
+        abort();
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+{
+    struct wp_interp_codes *codes = size > HEAD ? wp_interp_codes_create() : NULL;
+    struct wp_interp_offsets at;
+    struct wp_interp_place place;
+    uint32_t version;
+    bool is_replaced;
+    if (!codes)
+        return 0;
+    uint32_t rest = (uint32_t)(size - HEAD), name = bytes[0] % (rest + 1), file = bytes[1] % (rest - name + 1);
+    const struct wp_fact_code code = {.pid = 1,
+        .version = 0x0309u + bytes[2] % 5,
+        .address = 8,
+        .first_line = bytes[3],
+        .name = {bytes + HEAD, name, bytes[4], bytes[5] & 1},
+        .file = {bytes + HEAD + name, file, bytes[6], bytes[5] & 2},
+        .lines = bytes + HEAD + name + file,
+        .lines_size = rest - name - file};
+    wp_interp_codes_add(codes, &code, &is_replaced);
+    for (uint32_t unit = 0; unit < 64; unit++)
+        if (wp_interp_codes_find(codes, 1, WP_INTERP_WORD(8, unit * bytes[7]), &place) && place.line > INT32_MAX)
+            abort();
+    wp_interp_codes_destroy(codes);
+    wp_python_offsets_read(bytes, size, &at, &version);
+    splice(bytes, size);
+    return 0;
+}
