@@ -136,7 +136,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         argp_error(state, "unexpected argument '%s'", arg);
         break;
     case ARGP_KEY_END:
-        if (query->wants_findings && is_filtered(&query->filter))
+        if (query->wants_findings && (is_filtered(&query->filter) || query->of_detached))
             argp_error(
                 state, "--findings are of all that was recorded: no filter but --hosts, --since and --until fits");
         if (!query->store_count && (query->stores[0] = wp_default_store()))

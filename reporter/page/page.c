@@ -81,6 +81,12 @@ static void (*const builders[WP_PAGES])(struct wp_display *, const struct wp_fac
     [WP_PAGE_DETACHED] = wp_page_detached,
 };
 
+bool wp_page_is_of_facts(enum wp_page_kind page, const struct wp_facts *facts)
+{
+    return page != WP_PAGE_COMPARE && page != WP_PAGE_CANARY && !wp_page_in_parts(page) &&
+        (page != WP_PAGE_SOURCES || facts->source.file_count) && (page != WP_PAGE_DETACHED || facts->detached);
+}
+
 int wp_page_build(struct wp_display *display, const struct wp_facts *facts, struct wp_error *err)
 {
     enum wp_page_kind page = display->page_id.page;

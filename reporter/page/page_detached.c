@@ -110,8 +110,8 @@ void wp_page_detached(struct wp_display *display, const struct wp_facts *facts)
     struct wp_detached_work detached = wp_detached_work_build(&display->pool, facts);
     wp_display_add(display, WP_ITEM_PARAGRAPH,
         wp_pool_printf(&display->pool,
-            "The processes of interest started %s of work that no control path waited for. It is no part of the "
-            "total, and at least as much as is told here.",
+            "The processes of interest started %s of work that no control path waited for. It is not in the "
+            "total, and there may be more of it.",
             wp_human_duration(&display->pool, work->total_ns)));
     wp_display_heading(display, "Who started what");
     add_rows(display, work, &detached);

@@ -57,9 +57,7 @@ static void section_name(char *name, size_t room, enum wp_page_kind page, unsign
 /* The many parts about functions are of the site alone, and so are windows beyond what a mail can carry. */
 static bool is_here(const struct writer *writer, int page)
 {
-    return page != WP_PAGE_CANARY && (page != WP_PAGE_COMPARE || writer->compare) &&
-        !wp_page_in_parts((enum wp_page_kind)page) && (page != WP_PAGE_SOURCES || writer->facts->source.file_count) &&
-        (page != WP_PAGE_DETACHED || writer->facts->detached);
+    return (page == WP_PAGE_COMPARE && writer->compare) || wp_page_is_of_facts((enum wp_page_kind)page, writer->facts);
 }
 
 static bool is_section(const struct writer *writer, const char *name, size_t size)

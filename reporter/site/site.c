@@ -198,9 +198,7 @@ static int write_pages(struct site *site, const struct wp_facts *facts, struct w
 {
     int rc = 0;
     for (int page = WP_PAGE_OVERVIEW; page < WP_PAGES && !rc; page++)
-        if (page != WP_PAGE_COMPARE && page != WP_PAGE_CANARY &&
-            !wp_page_in_parts((enum wp_page_kind)page) && /* two releases; below */
-            (page != WP_PAGE_SOURCES || facts->source.file_count) && (page != WP_PAGE_DETACHED || facts->detached))
+        if (wp_page_is_of_facts((enum wp_page_kind)page, facts)) /* two releases, and parts: below */
             rc = write_page(site, facts, (enum wp_page_kind)page, err);
     if (!rc)
         rc = write_functions(site, facts, err);

@@ -342,6 +342,13 @@ class Queries(Stores):
         with open(f"{site}/v2/main/index.html", encoding="utf-8") as page:
             self.assertIn("New in this release.", page.read())
 
+    def test_work_that_nobody_waited_for(self):
+        rows = {row["process"]: (row["ns"], row["inclusive_ns"]) for row in self.query("plain", "--detached")["rows"]}
+        self.assertEqual(rows["logger"], (13_000_000, 13_000_000))
+        self.assertEqual(rows["make"], (0, 13_000_000))  # who started it
+        self.assertEqual(self.query("plain", "--detached", "--process", "sh")["matched_ns"], 2_000_000)
+        self.assertEqual(self.query("service", "--detached")["total_ns"], 0)
+
     def test_findings_say_since_when(self):
         store = self.folder + "/since"
         for release, kind in (("v1", "plain"), ("v2", "service"), ("v3", "service-slower")):

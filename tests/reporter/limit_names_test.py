@@ -20,7 +20,7 @@ def sources(folder):
 def given():
     found = set()
     for _, text in sources("aggregator"):
-        for names in re.findall(r"names\[WP_LIMITS\] = \{([^}]*)\}", text):
+        for names in re.findall(r"\bnames\[WP_LIMITS\] = \{([^}]*)\}", text):
             found |= set(re.findall(r'"([^"]+)"', names))
         found |= set(re.findall(r'(?:wp_report_limit|tell_left_out)\([^;"]*"([^"]+)"', text))
     return found

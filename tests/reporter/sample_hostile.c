@@ -64,6 +64,12 @@ struct wp_report *sample_hostile_report(void)
             wp_report_add(report, node, (enum wp_category)((i + s) % WP_CATEGORIES), 1000 + i * 8 + s, 1);
         }
         wp_report_process_add(report, wp_report_process(report, name, name, i, START), 5000 + i, 10);
+        struct wp_report *work = wp_report_detached_add(report);
+        uint32_t link = wp_report_frame(work, WP_STYLE_WAIT, "starts:message", name);
+        uint32_t who = wp_report_child(work, 0, wp_report_frame(work, WP_STYLE_PROCESS, name, name));
+        wp_report_add(work, i % 2 ? wp_report_child(work, who, link) : who, WP_BLOCKING_IO, 1 + i, 1);
+        wp_report_process_add(work, wp_report_process(work, name, name, i, START), 1 + i, 1);
+        wp_report_detached(report, 1 + i);
         wp_report_unexplained_each(report, node, name, 700 + i, 1, UINT32_MAX);
         wp_report_host(report, name);
         static char next[10240];

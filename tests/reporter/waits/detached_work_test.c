@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Work that nobody waited for: who started what, from the report of it. */
+#include "reporter/waits/detached_work.h"
+
+#include "reporter/load/facts_read.h"
+#include "tests/reporter/sample.h"
+#include "tests/reporter/sample_fleet.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+#define MS 1000000u
+
+static void work_that_nobody_waited_for_is_a_report(void **state)
+{
+    (void)state;
+    struct wp_facts facts;
+    struct wp_pool pool = {0};
+    assert_int_equal(wp_facts_build(&facts, "v1", "main", sample_report(), NULL, NULL), 0);
+    struct wp_detached_work work = wp_detached_work_build(&pool, &facts);
+    assert_int_equal(facts.detached->total_ns, facts.detached_ns);
+    assert_int_equal(work.row_count, 2);
+    assert_string_equal(work.rows[0].starter, "make");
+    assert_string_equal(work.rows[0].how, "message");
+    assert_string_equal(work.rows[0].worker, "logger");
+    assert_string_equal(work.rows[0].mostly, "format_line");
+    assert_int_equal(work.rows[0].ns, 13 * MS);
+    assert_int_equal(work.rows[0].running_ns, 9 * MS);
+    assert_int_equal(work.rows[0].count, 7);
+    assert_string_equal(work.rows[1].how, "new thread");
+    assert_string_equal(
+        work.stacks[1].text, "[make] › starts:message › [logger] › main › vfs_write › sleep:write › io:vda");
+    assert_int_equal(work.stacks[1].category, WP_BLOCKING_IO);
+    assert_int_equal(facts.detached->finding_count, 0);
+    wp_pool_fini(&pool);
+    wp_facts_fini(&facts);
+    assert_int_equal(wp_facts_build(&facts, "v1", "main", sample_shard_report(0), NULL, NULL), 0);
+    assert_null(facts.detached); /* and none is made up */
+    wp_facts_fini(&facts);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(work_that_nobody_waited_for_is_a_report)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
