@@ -8,6 +8,7 @@
 #include "reporter/load/facts_read.h"
 #include "reporter/page/page_compare.h"
 #include "reporter/read/history.h"
+#include "reporter/read/named.h"
 #include "reporter/recording/release_overlap.h"
 #include "reporter/site/single_file.h"
 
@@ -137,7 +138,9 @@ int wp_check_run(struct wp_buffer *out, const struct wp_check_options *options, 
     for (int i = 0; i < 2 && !rc && options->common.order.git; i++)
         rc = *operand[i].release ? find_commit(&operand[i], &stores, options->common.order.git, i == WP_AFTER, err) : 0;
     for (int i = 0; i < 2 && !rc; i++)
-        rc = wp_operand_find(&operand[i], &stores, err);
+        rc = *operand[i].release
+            ? wp_named_find(&stores, options->common.order.git, operand[i].release, &operand[i].back, err)
+            : 0;
     if (!rc && !*operand[WP_BEFORE].release && (!*options->canary || !*operand[WP_AFTER].release))
         rc = find_operands(&stores, options, operand, err);
     if (!rc && *options->canary)

@@ -288,7 +288,7 @@ int wp_query_run(const struct wp_logger *logger, int argc, char **argv, struct w
     wp_query_parse(&query, argc, argv);
     int rc = 0;
     for (size_t i = 0; i < query.release_count && !rc; i++)
-        rc = wp_named_resolve(&(struct wp_named){&query.releases[i], &query.aggregate, &query.selection},
+        rc = wp_named_resolve(&(struct wp_named){&query.releases[i], &query.aggregate, &query.selection, query.git},
             &query.named[i], query.stores, query.store_count, err);
     if (!rc)
         rc =

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { KEY_SINCE = 0x100, KEY_UNTIL, KEY_HOSTS, KEY_FINDINGS, KEY_DETACHED };
+enum { KEY_SINCE = 0x100, KEY_UNTIL, KEY_HOSTS, KEY_FINDINGS, KEY_DETACHED, KEY_GIT };
 
 #define TOP_DEFAULT 20u
 #define TOP_LIMIT 1000000u
@@ -21,6 +21,9 @@ enum { KEY_SINCE = 0x100, KEY_UNTIL, KEY_HOSTS, KEY_FINDINGS, KEY_DETACHED };
 static const struct argp_option option_table[] = {
     {"store", 's', "ROOT", 0, "The store to read; may be repeated, several are read as one (wakepath-report/store)", 0},
     {"release", 'r', "ID", 0, "This release, an id or a reference as REV~2; may be repeated (all)", 0},
+    {"git", KEY_GIT, "DIR", 0,
+        "Releases are named as this repository names their commits: a branch, HEAD, REV~N by ancestry (this folder's)",
+        0},
     {"aggregate", 'a', "NAME", 0, "This aggregate (main, else the largest)", 0},
     {"process", 'p', "PATTERN", 0, "Stacks with a process of this name, * and ? as in a shell", 1},
     {"function", 'F', "PATTERN", 0, "Stacks with this function, in that process if one is given too", 1},
@@ -119,6 +122,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         break;
     case KEY_DETACHED:
         query->of_detached = true;
+        break;
+    case KEY_GIT:
+        query->git = arg;
         break;
     case KEY_FINDINGS:
         query->wants_findings = true;

@@ -15,6 +15,7 @@ struct wp_query_options {
     const char *releases[WP_QUERY_RELEASES]; /* none: all that the stores have */
     size_t store_count, release_count;
     const char *aggregate; /* NULL: of each release main, else the largest */
+    const char *git;       /* a repository that names releases; NULL: that of this folder, if there is one */
     const char *out;       /* file, NULL: standard output */
     struct wp_group_filter filter;
     enum wp_group_by by;

@@ -22,7 +22,8 @@ static void print_version(FILE *stream, struct argp_state *state)
 
 static int print_report(struct wp_reporter_options *options, struct wp_error *err)
 {
-    int rc = wp_named_resolve(&(struct wp_named){&options->release, &options->aggregate, &options->selection},
+    int rc = wp_named_resolve(
+        &(struct wp_named){&options->release, &options->aggregate, &options->selection, options->common.order.git},
         &options->named, options->common.stores, options->common.store_count, err);
     struct wp_print_options print = {.stores = options->common.stores,
         .store_count = options->common.store_count,

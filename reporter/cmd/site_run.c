@@ -75,7 +75,8 @@ int wp_site_run(struct wp_reporter_options *options, const struct wp_logger *log
 {
     struct wp_run_figures figures = {.site = options->out};
     uint64_t began_ns = wp_clock_ns();
-    int rc = wp_named_resolve(&(struct wp_named){&options->release, &options->aggregate, &options->selection},
+    int rc = wp_named_resolve(
+        &(struct wp_named){&options->release, &options->aggregate, &options->selection, options->common.order.git},
         &options->named, options->common.stores, options->common.store_count, err);
     if (!rc)
         rc = make_site(options, &figures.result, err);

@@ -8,7 +8,6 @@
 #include "reporter/load/facts_read.h"
 #include "storage/kind/report_store.h"
 #include "storage/report/report_read.h"
-#include "storage/upkeep/reference.h"
 #include "storage/value/bucket.h"
 
 #include <ctype.h>
@@ -17,17 +16,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-
-int wp_operand_find(struct wp_operand_spec *spec, const struct wp_stores *stores, struct wp_error *err)
-{
-    struct wp_reference reference = {.back = spec->back};
-    snprintf(reference.release, sizeof(reference.release), "%s", spec->release);
-    int rc = wp_reference_resolve(&reference, stores->stores, stores->count, err);
-    if (!rc)
-        snprintf(spec->release, sizeof(spec->release), "%s", reference.release);
-    spec->back = 0;
-    return rc;
-}
 
 /* As it is shown: with its digest, or without one. */
 static const char *name_of_bucket(char *const *aggregates, size_t count, const char *bucket)

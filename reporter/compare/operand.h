@@ -11,8 +11,6 @@
 #include "reporter/compare/operand_spec.h"
 #include "reporter/facts/facts.h"
 
-/* The release that is meant. -ENOENT. */
-int wp_operand_find(struct wp_operand_spec *spec, const struct wp_stores *stores, struct wp_error *err);
 /* Facts of an operand; `aggregate` is taken when the spec names none, and NULL is main, else the largest. -ENOENT;
  * -EINVAL: the host cannot be told from others. */
 int wp_operand_read(struct wp_facts *facts, const struct wp_stores *stores, const struct wp_operand_spec *spec,

@@ -14,7 +14,7 @@ struct wp_operand_spec {
     uint64_t since_s, until_s;
     bool same_time;  /* only timeboxes that the other operand has, too */
     bool fits_pages; /* its windows are as large as pages have them */
-    uint64_t back;   /* releases before the named one; wp_operand_find makes it 0 */
+    uint64_t back;   /* releases before the named one; wp_named_find makes it 0 */
 };
 
 /* -EINVAL, with what is wrong. */

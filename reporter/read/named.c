@@ -2,9 +2,13 @@
 #include "reporter/read/named.h"
 
 #include "common/path.h"
+#include "common/strings.h"
+#include "reporter/read/history.h"
+#include "reporter/read/release_order.h"
 #include "storage/kind/selection.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 bool wp_named_valid(const char *text)
@@ -13,14 +17,74 @@ bool wp_named_valid(const char *text)
     return wp_id_valid(text) || !wp_reference_parse(&reference, text, NULL);
 }
 
-/* Releases are counted back in all stores together. */
-static int count_back(struct wp_reference *reference, const char *const *roots, size_t count, struct wp_error *err)
+/* What git knows by that name is a release's commit. The release, or SIZE_MAX. */
+static size_t ask_git(const char *git, char *const *releases, size_t count, const char *release, uint64_t back)
+{
+    char name[WP_ID_ROOM + 32];
+    struct wp_history *history = NULL;
+    snprintf(name, sizeof(name), back ? "%s~%llu" : "%s", release, (unsigned long long)back);
+    size_t row =
+        wp_history_read(&history, git, releases, count, name, NULL) ? SIZE_MAX : wp_history_named(history, true);
+    wp_history_destroy(history);
+    return row;
+}
+
+/* So many measured ancestors back. */
+static int count_ancestors(
+    const struct wp_stores *stores, const char *git, char release[WP_ID_ROOM], uint64_t *back, struct wp_error *err)
+{
+    struct wp_release_order order;
+    int rc = wp_release_order_read(&order, stores, &(struct wp_order_options){.git = git}, err);
+    size_t row = rc ? SIZE_MAX : wp_release_order_find(&order, release);
+    uint64_t left = *back;
+    bool is_known = row != SIZE_MAX && order.rows[row].place != UINT32_MAX;
+    for (; is_known && left && row != SIZE_MAX; left--)
+        row = order.rows[row].baseline;
+    if (is_known && row == SIZE_MAX)
+        rc = wp_error_set(err, -ENOENT, "fewer than %llu measured ancestors are before release %s",
+            (unsigned long long)*back, release);
+    if (is_known && !rc) {
+        snprintf(release, WP_ID_ROOM, "%s", order.rows[row].id);
+        *back = 0;
+    }
+    wp_release_order_fini(&order);
+    return rc;
+}
+
+int wp_named_find(
+    const struct wp_stores *stores, const char *git, char release[WP_ID_ROOM], uint64_t *back, struct wp_error *err)
+{
+    char **releases = NULL;
+    size_t count = 0, row = SIZE_MAX;
+    bool is_there = wp_release_is_there(stores->stores, stores->count, release);
+    int rc = is_there ? 0 : wp_stores_releases(stores, NULL, NULL, &releases, &count, err);
+    if (!rc && !is_there)
+        row = ask_git(git ? git : ".", releases, count, release, *back);
+    if (row != SIZE_MAX) {
+        snprintf(release, WP_ID_ROOM, "%s", releases[row]);
+        *back = 0;
+    } else if (!rc && is_there && git && *back) {
+        rc = count_ancestors(stores, git, release, back, err);
+    }
+    wp_strings_free(releases, count);
+    struct wp_reference reference = {.back = *back};
+    snprintf(reference.release, sizeof(reference.release), "%s", release);
+    if (!rc)
+        rc = wp_reference_resolve(&reference, stores->stores, stores->count, err);
+    if (!rc)
+        snprintf(release, WP_ID_ROOM, "%s", reference.release);
+    *back = rc ? *back : 0;
+    return rc;
+}
+
+static int find_release(struct wp_reference *reference, const struct wp_named *named, const char *const *roots,
+    size_t count, struct wp_error *err)
 {
     struct wp_stores stores;
     int rc = wp_stores_open(&stores, roots, count, err);
     if (rc)
         return rc;
-    rc = wp_reference_resolve(reference, stores.stores, stores.count, err);
+    rc = wp_named_find(&stores, named->git, reference->release, &reference->back, err);
     wp_stores_close(&stores);
     return rc;
 }
@@ -28,11 +92,11 @@ static int count_back(struct wp_reference *reference, const char *const *roots, 
 int wp_named_resolve(const struct wp_named *named, struct wp_reference *reference, const char *const *roots,
     size_t count, struct wp_error *err)
 {
-    if (!*named->release || !wp_is_reference(*named->release))
+    if (!*named->release)
         return 0;
     int rc = wp_reference_parse(reference, *named->release, err);
-    if (!rc && reference->back)
-        rc = count_back(reference, roots, count, err);
+    if (!rc)
+        rc = find_release(reference, named, roots, count, err);
     if (rc)
         return rc;
     if (*reference->aggregate && *named->aggregate && strcmp(reference->aggregate, *named->aggregate))

@@ -74,3 +74,16 @@ int wp_lock_file(const char *root, const char *name, const char *what, int *out,
     *out = fd;
     return 0;
 }
+
+bool wp_lock_is_held(const char *root, const char *name)
+{
+    char path[PATH_MAX];
+    if ((size_t)snprintf(path, sizeof(path), "%s/~%s.lock", root, name) >= sizeof(path))
+        return true;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    if (fd < 0)
+        return errno != ENOENT;
+    bool is_held = flock(fd, LOCK_SH | LOCK_NB) != 0;
+    close(fd);
+    return is_held;
+}

@@ -15,5 +15,7 @@ int wp_lock_root(const char *root, bool exclusive, int *fd, struct wp_error *err
 /* ROOT/~NAME.lock, made when it is not there; waited for a second. -EBUSY names the holder's process as `what` says it.
  */
 int wp_lock_file(const char *root, const char *name, const char *what, int *fd, struct wp_error *err);
+/* Whether somebody holds ROOT/~NAME.lock now; one that cannot be looked at counts as held. */
+bool wp_lock_is_held(const char *root, const char *name);
 
 #endif

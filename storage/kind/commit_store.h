@@ -17,7 +17,7 @@ struct wp_commit {
     char subject[161]; /* the first line of its message */
     char author[81];
     char date[11];    /* of the author, UTC: YYYY-MM-DD */
-    char branch[129]; /* a local branch that has it, the one it is nearest to */
+    char branch[128]; /* a local branch that has it, the one it is nearest to */
 };
 
 /* "commit.id", "commit.subject", "commit.author", "commit.date", "commit.branch". */

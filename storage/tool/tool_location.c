@@ -79,6 +79,13 @@ static int take_more(char *to, size_t room, const char *text, struct wp_error *e
         : wp_error_set(err, -ENAMETOOLONG, "'%.100s...' is too long", text);
 }
 
+/* A reference, or the digits of a commit. */
+static bool may_be_named(const char *name)
+{
+    size_t digits = strspn(name, "0123456789abcdef");
+    return wp_is_reference(name) || (digits >= 4 && !name[digits]);
+}
+
 static int split_path(struct wp_tool_location *location, const char *text, struct wp_error *err)
 {
     char path[PATH_MAX];
@@ -95,7 +102,7 @@ static int split_path(struct wp_tool_location *location, const char *text, struc
     }
     int code = -errno;
     char *last = strrchr(path, '/');
-    if (last && last > path && wp_is_reference(last + 1)) { /* ROOT/REV~2, where ROOT is a folder */
+    if (last && last > path && may_be_named(last + 1)) { /* ROOT/REV~2, where ROOT is a folder */
         *last = 0;
         if (!stat(path, &st) && S_ISDIR(st.st_mode)) {
             memcpy(location->root, path, sizeof(path));

@@ -6,6 +6,7 @@
 #include "common/strings.h"
 #include "storage/env/shrink.h"
 #include "storage/env/store.h"
+#include "storage/env/store_lock.h"
 #include "storage/env/txn.h"
 #include "storage/kind/bucket_store.h"
 #include "storage/kind/release_store.h"
@@ -92,7 +93,7 @@ static int open_named(struct removing *r)
         rc = wp_tool_expect_store(tool->location.root, r->err);
     if (!rc)
         rc = wp_store_open(&tool->store, tool->location.root, false, r->err);
-    if (!rc && r->name.back)
+    if (!rc)
         rc = wp_reference_resolve(&r->name, &tool->store, 1, r->err);
     if (!rc) {
         rc = wp_tool_release_is_there(tool, r->name.release, r->err);
@@ -140,6 +141,26 @@ static int check_session(struct removing *r, struct wp_txn *txn, const uint8_t s
               r->session, resume.hostname);
 }
 
+struct look {
+    struct removing *removing;
+    struct wp_txn *txn;
+};
+
+/* A session that goes on, in a shard whose aggregator is there: whatever the hosts' clocks say. */
+static int find_open(void *context, const char *text, size_t size)
+{
+    const struct look *look = context;
+    struct wp_resume resume;
+    struct wp_key key;
+    char lock[WP_ID_ROOM + 8];
+    (void)size;
+    if (wp_key_parse(&key, text, NULL))
+        return 0;
+    snprintf(lock, sizeof(lock), "shard.%s", key.shard);
+    return (wp_txn_get_resume(look->txn, key.shard, key.session, &resume, NULL) || !resume.ended) &&
+        wp_lock_is_held(wp_store_root(look->removing->tool->store), lock);
+}
+
 static int check_release(struct removing *r, struct wp_txn *txn)
 {
     struct wp_retained_release *row = calloc(1, sizeof(*row));
@@ -147,10 +168,14 @@ static int check_release(struct removing *r, struct wp_txn *txn)
         return wp_error_set(r->err, -ENOMEM, "out of memory");
     bool is_forced = r->tool->flags & WP_TOOL_FORCE;
     int rc = is_forced ? 0 : wp_release_row_read(row, txn, r->rule.roll_up.now_s, r->err);
+    if (!rc && !is_forced && !row->is_live) {
+        rc = wp_txn_visit(txn, "__state__/processed.", find_open, &(struct look){r, txn}, r->err);
+        row->is_live = rc > 0;
+        rc = rc > 0 ? 0 : rc;
+    }
     if (!rc && row->is_live)
         rc = wp_error_set(r->err, -EBUSY,
-            "release '%s' is recorded now: a session that was heard of in the last day has not ended; end its "
-            "collector, or give --force",
+            "release '%s' is recorded now: a session of it has not ended; end its collector, or give --force",
             r->name.release);
     else if (!rc && row->is_named)
         rc = wp_error_set(r->err, -EBUSY,

@@ -33,7 +33,10 @@ int wp_tool_open_at(struct wp_tool *tool, const char *const arguments[WP_TOOL_AR
         rc = wp_store_open(&tool->store, tool->location.root, false, err);
     if (!rc && (!*tool->location.release || wp_is_reference(tool->location.release)))
         rc = wp_tool_expect_store(tool->location.root, err);
-    return !rc && wp_is_reference(tool->location.release) ? wp_tool_resolve(tool, err) : rc;
+    const char *release = tool->location.release;
+    bool is_named = !rc && *release &&
+        (wp_is_reference(release) || (wp_id_valid(release) && !wp_release_is_there(&tool->store, 1, release)));
+    return is_named ? wp_tool_resolve(tool, err) : rc;
 }
 
 int wp_tool_releases(struct wp_tool *tool, char ***releases, size_t *count, struct wp_error *err)

@@ -7,6 +7,8 @@
 #include "common/strings.h"
 #include "storage/env/store.h"
 #include "storage/env/txn.h"
+#include "storage/kind/commit_store.h"
+#include "storage/kind/release_store.h"
 #include "storage/report/head.h"
 #include "storage/value/bucket.h"
 
@@ -14,6 +16,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define COMMIT_LEAST 4u /* digits that stand for a commit */
 
 bool wp_is_reference(const char *text)
 {
@@ -144,14 +148,97 @@ static int list_begins(struct begins *begins, struct wp_store *const *stores, si
     return rc;
 }
 
+/* --- by commit --- */
+
+bool wp_release_is_there(struct wp_store *const *stores, size_t count, const char *release)
+{
+    int rc = -ENOENT;
+    for (size_t i = 0; rc == -ENOENT && i < count; i++) {
+        struct wp_txn *txn = NULL;
+        rc = wp_txn_begin(&txn, stores[i], release, false, NULL);
+        wp_txn_abort(txn);
+    }
+    return rc != -ENOENT;
+}
+
+/* What a name fits best so far. */
+struct match {
+    char release[WP_ID_ROOM], commit[sizeof(((struct wp_commit *)0)->id)];
+    uint64_t last_ns;
+    bool is_of_commit, is_several;
+};
+
+static bool is_dirty(const char *release)
+{
+    size_t size = strlen(release);
+    return size > 6 && !strcmp(release + size - 6, "-dirty");
+}
+
+/* A commit goes before a branch; of one commit's releases the one whose tree was committed, then the newest. */
+static void offer(
+    struct match *match, const char *name, const char *release, const struct wp_commit *commit, uint64_t last_ns)
+{
+    size_t size = strlen(name);
+    bool is_of_commit =
+        size >= COMMIT_LEAST && strspn(name, "0123456789abcdef") == size && !strncmp(commit->id, name, size);
+    if (!is_of_commit && (match->is_of_commit || strcmp(commit->branch, name)))
+        return;
+    bool is_other = match->is_of_commit && strcmp(match->commit, commit->id);
+    match->is_several |= is_of_commit && is_other;
+    bool is_better = !*match->release || is_of_commit > match->is_of_commit ||
+        (is_dirty(match->release) != is_dirty(release) ? !is_dirty(release) : last_ns > match->last_ns);
+    if (!is_better)
+        return;
+    snprintf(match->release, sizeof(match->release), "%s", release);
+    snprintf(match->commit, sizeof(match->commit), "%s", commit->id);
+    match->last_ns = last_ns;
+    match->is_of_commit = is_of_commit;
+}
+
+static int match_store(struct match *match, struct wp_store *store, const char *name, struct wp_error *err)
+{
+    char **releases = NULL;
+    size_t count = 0;
+    int rc = wp_store_releases(store, &releases, &count, err);
+    for (size_t i = 0; !rc && i < count; i++) {
+        struct wp_commit commit;
+        struct wp_txn *txn = NULL;
+        uint64_t first_ns, last_ns = 0;
+        if (!wp_txn_begin(&txn, store, releases[i], false, NULL) && !wp_txn_commit_of(txn, &commit, NULL) &&
+            *commit.id && !wp_txn_activity(txn, &first_ns, &last_ns, NULL))
+            offer(match, name, releases[i], &commit, last_ns);
+        wp_txn_abort(txn);
+    }
+    wp_strings_free(releases, count);
+    return rc;
+}
+
+static int find_commit(
+    struct wp_reference *reference, struct wp_store *const *stores, size_t count, struct wp_error *err)
+{
+    struct match match = {.last_ns = 0};
+    int rc = 0;
+    if (wp_release_is_there(stores, count, reference->release))
+        return 0;
+    for (size_t i = 0; !rc && i < count; i++)
+        rc = match_store(&match, stores[i], reference->release, err);
+    if (!rc && match.is_several)
+        return wp_error_set(
+            err, -EINVAL, "releases of several commits begin with '%s': give more digits", reference->release);
+    if (!rc && *match.release)
+        snprintf(reference->release, sizeof(reference->release), "%s", match.release);
+    return rc;
+}
+
 int wp_reference_resolve(
     struct wp_reference *reference, struct wp_store *const *stores, size_t count, struct wp_error *err)
 {
     struct begins begins = {0};
     size_t at = 0;
-    if (!reference->back)
-        return 0; /* who opens it will say whether it is there */
-    int rc = list_begins(&begins, stores, count, err);
+    int rc = find_commit(reference, stores, count, err);
+    if (rc || !reference->back)
+        return rc; /* who opens it will say whether it is there */
+    rc = list_begins(&begins, stores, count, err);
     while (!rc && at < begins.count && strcmp(begins.rows[at].release, reference->release))
         at++;
     if (!rc && at == begins.count)

@@ -3,7 +3,9 @@
 #define WP_STORAGE_UPKEEP_REFERENCE_H
 /*
  * Names of what is in a store: REV, REV~N (the release N before it, by when each began to be active), REV:AGGREGATE,
- * REV:AGGREGATE@TIMEBOX (its first second). None of the marks is in an id.
+ * REV:AGGREGATE@TIMEBOX (its first second). None of the marks is in an id. Where no release is called REV, it is the
+ * release of the commit whose id begins so (four digits or more), or the newest one of the branch of that name, as the
+ * releases' metadata says it.
  */
 #include "storage/value/keys.h"
 
@@ -22,8 +24,11 @@ struct wp_reference {
 bool wp_is_reference(const char *text);
 /* -EINVAL, with what is wrong. */
 int wp_reference_parse(struct wp_reference *reference, const char *text, struct wp_error *err);
+/* Whether one of the stores has a release of that very name, damaged or not. */
+bool wp_release_is_there(struct wp_store *const *stores, size_t count, const char *release);
 /* Writes the release that is meant into `release`, and leaves `back` at 0. The releases of all these stores are
- * counted. -ENOENT. */
+ * counted. One that is not there stays as it is, for who opens it, where `back` is 0. -ENOENT; -EINVAL: several
+ * releases are meant. */
 int wp_reference_resolve(
     struct wp_reference *reference, struct wp_store *const *stores, size_t count, struct wp_error *err);
 
