@@ -107,7 +107,10 @@ static error_t scan_inner(int key, char *argument, struct argp_state *state)
         return 0;
     for (const struct argp_option *o = config->keys; o->name; o++)
         if (o->key == key)
-            return wp_settings_add(&config->settings, o, WP_SET_BY_FLAG, argument, "command line", NULL) ? ENOMEM : 0;
+            return wp_settings_add(
+                       &config->settings, o, &(struct wp_setting_value){WP_SET_BY_FLAG, argument, "command line"}, NULL)
+                ? ENOMEM
+                : 0;
     return key & 0x1000000 ? ARGP_ERR_UNKNOWN : 0; /* argp's own events are beyond any option's key */
 }
 
@@ -269,9 +272,10 @@ static struct wp_config *create(const struct wp_config_spec *spec, const struct 
     return config;
 }
 
-void wp_config_parse(struct wp_config **config_out, const struct wp_config_spec *spec, const struct argp *argp,
-    int argc, char **argv, void *input)
+void wp_config_parse(
+    struct wp_config **config_out, const struct wp_config_spec *spec, int argc, char **argv, void *input)
 {
+    const struct argp *argp = spec->argp;
     struct wp_config *config = *config_out = create(spec, argp);
     struct parse parse = {.config = config, .inner = argp, .input = input};
     struct wp_error err = {0};
@@ -370,8 +374,8 @@ static int copy_flags(struct wp_settings *to, const struct wp_settings *from, st
     int rc = 0;
     for (size_t i = 0; !rc && i < from->count; i++)
         if (from->items[i].level == WP_SET_BY_FLAG)
-            rc = wp_settings_add(
-                to, from->items[i].option, WP_SET_BY_FLAG, from->items[i].value, from->items[i].origin, err);
+            rc = wp_settings_add(to, from->items[i].option,
+                &(struct wp_setting_value){WP_SET_BY_FLAG, from->items[i].value, from->items[i].origin}, err);
     return rc;
 }
 

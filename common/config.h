@@ -15,6 +15,7 @@
 #include <stddef.h>
 
 struct wp_config_spec {
+    const struct argp *argp;
     const char *name;              /* "collector": variables are WAKEPATH_COLLECTOR_... */
     const char *file;              /* read when it is there and no other is named; NULL: only when named */
     const char *const *flags_only; /* options that are no keys, ends with NULL; NULL: none */
@@ -23,11 +24,10 @@ struct wp_config_spec {
 
 struct wp_config;
 
-/* As argp_parse of argp, argv and input, with file and environment. Exits as argp does: on wrong use, a wrong file
- * (64), and after --check-config and --print-config (0). Strings that `argp` took live until
+/* As argp_parse of the spec's argp, argv and input, with file and environment. Exits as argp does: on wrong use, a
+ * wrong file (64), and after --check-config and --print-config (0). Strings that `argp` took live until
  * wp_config_destroy(*config). */
-void wp_config_parse(struct wp_config **config, const struct wp_config_spec *spec, const struct argp *argp, int argc,
-    char **argv, void *input);
+void wp_config_parse(struct wp_config **config, const struct wp_config_spec *spec, int argc, char **argv, void *input);
 /* NULL-safe. */
 void wp_config_destroy(struct wp_config *config);
 

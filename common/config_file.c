@@ -135,11 +135,11 @@ static void blank_comments(char *text)
     }
 }
 
-int wp_config_file_parse(const char *path, const char *text, const struct argp_option *keys, wp_config_take take,
-    void *context, struct wp_error *err)
+int wp_config_file_parse(const char *path, const char *text, const struct argp_option *keys,
+    const struct wp_config_taker *taker, struct wp_error *err)
 {
     struct wp_error mine = {0};
-    struct reading reading = {.path = path, .keys = keys, .take = take, .context = context, .err = &mine};
+    struct reading reading = {.path = path, .keys = keys, .take = taker->take, .context = taker->context, .err = &mine};
     void *pointer = &reading;
     size_t count = 0;
     while (keys[count].name)

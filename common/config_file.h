@@ -18,9 +18,14 @@
 typedef int (*wp_config_take)(
     void *context, const struct argp_option *option, const char *value, unsigned line, struct wp_error *err);
 
+struct wp_config_taker {
+    wp_config_take take;
+    void *context;
+};
+
 /* `keys` ends with {0} and has only rows that may be set by a file. An error begins with "PATH:LINE: ". */
-int wp_config_file_parse(const char *path, const char *text, const struct argp_option *keys, wp_config_take take,
-    void *context, struct wp_error *err);
+int wp_config_file_parse(const char *path, const char *text, const struct argp_option *keys,
+    const struct wp_config_taker *taker, struct wp_error *err);
 /* True for an option of which there may be several: its help says "may be repeated". */
 bool wp_config_repeats(const struct argp_option *option);
 /* "true", "yes", "on", "1" and their opposites, for options without an argument. -EINVAL. */

@@ -56,13 +56,13 @@ static int setting_init(struct wp_setting *setting, const char *value, const cha
     return 0;
 }
 
-int wp_settings_add(struct wp_settings *settings, const struct argp_option *option, enum wp_setting_level level,
-    const char *value, const char *origin, struct wp_error *err)
+int wp_settings_add(struct wp_settings *settings, const struct argp_option *option, const struct wp_setting_value *said,
+    struct wp_error *err)
 {
-    struct wp_setting setting = {.option = option, .level = level};
-    if (is_set_above(settings, option, level))
+    struct wp_setting setting = {.option = option, .level = said->level};
+    if (is_set_above(settings, option, said->level))
         return 0;
-    int rc = setting_init(&setting, value, origin, err);
+    int rc = setting_init(&setting, said->value, said->origin, err);
     if (rc)
         return rc;
     if (WP_ARRAY_NEXT(settings->items, settings->count)) {
@@ -96,7 +96,9 @@ static int add_lines(struct wp_settings *settings, const struct argp_option *opt
     char *copy = strdup(value), *rest = copy;
     int rc = copy ? 0 : wp_error_set(err, -ENOMEM, "out of memory for settings");
     for (char *line; !rc && (line = strsep(&rest, "\n"));)
-        rc = *line ? wp_settings_add(settings, option, WP_SET_BY_ENVIRONMENT, line, origin, err) : 0;
+        rc = *line
+            ? wp_settings_add(settings, option, &(struct wp_setting_value){WP_SET_BY_ENVIRONMENT, line, origin}, err)
+            : 0;
     free(copy);
     return rc;
 }
@@ -115,7 +117,7 @@ static int take_variable(struct wp_settings *settings, const char *variable, siz
         return is_of_kubernetes(rest) ? 0 : wp_error_set(err, -EINVAL, "%s: no option has this name", origin);
     if (wp_config_repeats(key))
         return add_lines(settings, key, equals + 1, origin, err);
-    return wp_settings_add(settings, key, WP_SET_BY_ENVIRONMENT, equals + 1, origin, err);
+    return wp_settings_add(settings, key, &(struct wp_setting_value){WP_SET_BY_ENVIRONMENT, equals + 1, origin}, err);
 }
 
 int wp_settings_environment(
@@ -144,7 +146,7 @@ static int take_from_file(
     char *origin = NULL;
     if (asprintf(&origin, "%s:%u", reading->path, line) < 0)
         return wp_error_set(err, -ENOMEM, "out of memory for settings");
-    int rc = wp_settings_add(reading->settings, option, WP_SET_BY_FILE, value, origin, err);
+    int rc = wp_settings_add(reading->settings, option, &(struct wp_setting_value){WP_SET_BY_FILE, value, origin}, err);
     free(origin);
     return rc;
 }
@@ -157,7 +159,8 @@ int wp_settings_file(struct wp_settings *settings, const char *path, struct wp_e
     if (!rc && (wp_buffer_puts(&text, "\n") || memchr(text.data, 0, text.size)))
         rc = wp_error_set(err, -EINVAL, "%s: is not text", path);
     if (!rc)
-        rc = wp_config_file_parse(path, (const char *)text.data, settings->keys, take_from_file, &reading, err);
+        rc = wp_config_file_parse(
+            path, (const char *)text.data, settings->keys, &(struct wp_config_taker){take_from_file, &reading}, err);
     wp_buffer_fini(&text);
     return rc;
 }

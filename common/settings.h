@@ -30,9 +30,14 @@ struct wp_settings {
 
 /* Frees all values, and with them the strings that wp_settings_values gave. `keys` stay; zeroed is allowed. */
 void wp_settings_fini(struct wp_settings *settings);
+/* What is said of a key, and where. */
+struct wp_setting_value {
+    enum wp_setting_level level;
+    const char *value, *origin; /* as in struct wp_setting; copied */
+};
 /* Adds a value unless the same key is set on a stronger level. -EINVAL for a switch that is neither on nor off. */
-int wp_settings_add(struct wp_settings *settings, const struct argp_option *option, enum wp_setting_level level,
-    const char *value, const char *origin, struct wp_error *err);
+int wp_settings_add(struct wp_settings *settings, const struct argp_option *option, const struct wp_setting_value *said,
+    struct wp_error *err);
 /* All variables that begin with `prefix`. One that no key has is refused, unless Kubernetes may have made it. A key
  * that may be repeated has one value a line. An empty variable is none. */
 int wp_settings_environment(

@@ -29,8 +29,10 @@ bool wp_source_is_named_so(const char *path)
 }
 
 static int read_open(
-    int fd, const char *path, size_t limit, struct wp_buffer *out, uint64_t *changed_ns, struct wp_error *err)
+    int fd, const struct wp_source_place *place, struct wp_buffer *out, uint64_t *changed_ns, struct wp_error *err)
 {
+    const char *path = place->path;
+    size_t limit = place->limit;
     struct stat st;
     char bytes[65536];
     ssize_t got;
@@ -55,8 +57,9 @@ static int read_open(
 }
 
 int wp_source_read_beneath(
-    const char *dir, const char *path, size_t limit, struct wp_buffer *out, uint64_t *changed_ns, struct wp_error *err)
+    const struct wp_source_place *place, struct wp_buffer *out, uint64_t *changed_ns, struct wp_error *err)
 {
+    const char *dir = place->dir, *path = place->path;
     struct open_how how = {
         .flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, .resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS};
     int root = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -64,7 +67,7 @@ int wp_source_read_beneath(
         return wp_error_errno(err, -errno, "cannot open %s", dir);
     int fd = (int)syscall(SYS_openat2, root, path, &how, sizeof(how));
     int rc = fd < 0 ? wp_error_errno(err, -errno, "cannot open %s in %s", path, dir)
-                    : read_open(fd, path, limit, out, changed_ns, err);
+                    : read_open(fd, place, out, changed_ns, err);
     if (fd >= 0)
         close(fd);
     close(root);
@@ -106,8 +109,9 @@ static const char *beneath(const char *real, const char *dir)
 /* The path is resolved first: the file behind all links must itself be one that may be shown. It is then opened from
  * the folder and along no link: what was looked at, whatever happens to the way. */
 int wp_source_read_public(
-    const char *dir, const char *path, size_t limit, struct wp_buffer *out, uint64_t *changed_ns, struct wp_error *err)
+    const struct wp_source_place *place, struct wp_buffer *out, uint64_t *changed_ns, struct wp_error *err)
 {
+    const char *dir = place->dir, *path = place->path;
     char real[PATH_MAX];
     struct stat st;
     if (*path != '/')
@@ -128,7 +132,7 @@ int wp_source_read_public(
     if (!rc && (fstat(fd, &st) || (!is_own(&st) && !((st.st_mode & S_IROTH) && is_in_public(real)))))
         rc = wp_error_set(err, -EPERM, "not everybody may read it; --source-map gives the folder on purpose");
     if (!rc)
-        rc = read_open(fd, path, limit, out, changed_ns, err);
+        rc = read_open(fd, place, out, changed_ns, err);
     if (fd >= 0)
         close(fd);
     if (root >= 0)

@@ -340,14 +340,15 @@ void wp_aggregator_options_parse(struct wp_aggregator_options *options, int argc
     static const char *const flags_only[] = {"ready-fd", NULL};
     static const char *const live_keys[] = {
         "aggregate", "auto-aggregates", "log-level", "release-rule", "window", NULL};
-    static const struct wp_config_spec spec = {"aggregator", "/etc/wakepath/aggregator.conf", flags_only, live_keys};
     static const struct argp argp = {option_table, parse_option, NULL,
         "Receives the events of collectors, computes who waited for whom, and writes reports to a store.", NULL, NULL,
         NULL};
+    static const struct wp_config_spec spec = {
+        &argp, "aggregator", "/etc/wakepath/aggregator.conf", flags_only, live_keys};
     set_defaults(options);
     argp_err_exit_status = WP_EXIT_USAGE;
     argp_program_version = "wakepath-aggregator " WP_VERSION;
-    wp_config_parse(&options->config, &spec, &argp, argc, argv, options);
+    wp_config_parse(&options->config, &spec, argc, argv, options);
 }
 
 static void free_values(struct wp_aggregator_options *options)

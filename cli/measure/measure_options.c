@@ -150,7 +150,8 @@ static int read_matrix(struct wp_measure_options *options, const char *path, str
     if (!rc && wp_buffer_putc(&text, 0))
         rc = wp_error_set(err, -ENOMEM, "out of memory for '%s'", path);
     if (!rc)
-        rc = wp_config_file_parse(path, (const char *)text.data, matrix_keys, take_value, options, err);
+        rc = wp_config_file_parse(
+            path, (const char *)text.data, matrix_keys, &(struct wp_config_taker){take_value, options}, err);
     wp_buffer_fini(&text);
     return rc;
 }

@@ -428,15 +428,16 @@ void wp_collector_options_parse(struct wp_collector_options *options, const stru
 {
     static const char *const flags_only[] = {"ready-fd", "command-pid", "recorder-pid", "probe", NULL};
     static const char *const live_keys[] = {"log-level", "match-cmdline", "overhead-limit", "window", NULL};
-    static const struct wp_config_spec spec = {"collector", "/etc/wakepath/collector.conf", flags_only, live_keys};
     static const struct argp argp = {option_table, parse_option, NULL,
         "Records what a host's threads wait for and what runs, and sends it to an aggregator or into a file.", NULL,
         NULL, NULL};
+    static const struct wp_config_spec spec = {
+        &argp, "collector", "/etc/wakepath/collector.conf", flags_only, live_keys};
     struct parse parse = {options, live};
     set_defaults(options, live);
     argp_err_exit_status = WP_EXIT_USAGE;
     argp_program_version = "wakepath-collector " WP_VERSION;
-    wp_config_parse(config, &spec, &argp, argc, argv, &parse);
+    wp_config_parse(config, &spec, argc, argv, &parse);
 }
 
 bool wp_collector_options_reload(struct wp_collector_options *options, const struct wp_collector_live *live,

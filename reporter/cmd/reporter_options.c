@@ -224,7 +224,6 @@ void wp_reporter_options_parse(struct wp_reporter_options *options, int argc, ch
 {
     static const struct argp_child children[] = {{&wp_common_argp, 0, NULL, 0}, {0}};
     /* No file by itself: a person who prints a report does not mean the timer's site. The timer names its file. */
-    static const struct wp_config_spec spec = {"reporter", NULL, NULL, NULL};
     static const struct argp argp = {option_table, parse, NULL,
         "Makes pages from a store: where the time went, and who was being waited for.\v"
         "Commands, each with its own --help:\n"
@@ -233,9 +232,10 @@ void wp_reporter_options_parse(struct wp_reporter_options *options, int argc, ch
         "Exit status: 0 all is well (damaged values are marked on the pages), 1 failure, or a release of which nothing "
         "could be read, 64 usage.",
         children, NULL, NULL};
+    static const struct wp_config_spec spec = {&argp, "reporter", NULL, NULL, NULL};
     memset(options, 0, sizeof(*options));
     options->common.compare = WP_COMPARE_DEFAULTS;
     options->wait_s = -1;
     options->jobs = 1;
-    wp_config_parse(&options->config, &spec, &argp, argc, argv, options);
+    wp_config_parse(&options->config, &spec, argc, argv, options);
 }

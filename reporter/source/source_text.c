@@ -159,7 +159,8 @@ static bool from_maps(const struct wp_source_fetcher *f, const char *path, uint3
         if (!dir || strncmp(path, map, size) || (size && map[size - 1] != '/' && path[size] != '/' && path[size]))
             continue;
         const char *rest = path + size + strspn(path + size, "/");
-        int rc = wp_source_read_beneath(dir + 1, rest, WP_SOURCE_BYTES, &text->text, &changed_ns, &said);
+        int rc = wp_source_read_beneath(
+            &(struct wp_source_place){dir + 1, rest, WP_SOURCE_BYTES}, &text->text, &changed_ns, &said);
         if (!take_text(reasons, text, "--source-map", rc, &said, last_line))
             continue;
         text->from = wp_pool_printf(pool, "folder: %s in %s", rest, dir + 1);
@@ -218,7 +219,8 @@ static int read_disk(const struct wp_source_fetcher *f, const char *path, struct
     int rc = -EPERM;
     *said = f->disk_says;
     for (size_t i = 0; f->asks_disk && i < f->options->disk_count && rc; i++)
-        rc = wp_source_read_public(f->options->disks[i], path, WP_SOURCE_BYTES, &text->text, changed_ns, said);
+        rc = wp_source_read_public(
+            &(struct wp_source_place){f->options->disks[i], path, WP_SOURCE_BYTES}, &text->text, changed_ns, said);
     return rc;
 }
 

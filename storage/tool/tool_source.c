@@ -107,12 +107,15 @@ static int read_text(const struct job *job, const char *path, bool is_named, str
             continue;
         wp_buffer_clear(text);
         if (!wp_source_read_beneath(
-                dir + 1, path + size + strspn(path + size, "/"), WP_SOURCE_TEXT_LIMIT, text, &changed_ns, NULL))
+                &(struct wp_source_place){dir + 1, path + size + strspn(path + size, "/"), WP_SOURCE_TEXT_LIMIT}, text,
+                &changed_ns, NULL))
             return 0;
     }
     wp_buffer_clear(text);
-    return is_named ? wp_source_read_beneath("/", path + 1, WP_SOURCE_TEXT_LIMIT, text, &changed_ns, NULL)
-                    : wp_source_read_public("/", path, WP_SOURCE_TEXT_LIMIT, text, &changed_ns, NULL);
+    return is_named
+        ? wp_source_read_beneath(
+              &(struct wp_source_place){"/", path + 1, WP_SOURCE_TEXT_LIMIT}, text, &changed_ns, NULL)
+        : wp_source_read_public(&(struct wp_source_place){"/", path, WP_SOURCE_TEXT_LIMIT}, text, &changed_ns, NULL);
 }
 
 static int note_there(void *context, const char *path, const uint8_t digest[16])

@@ -29,7 +29,7 @@ static void expect(const char *text, const char *want)
 {
     struct wp_buffer got = {0};
     struct wp_error err = {0};
-    int rc = wp_config_file_parse("F", text, keys, note, &got, &err);
+    int rc = wp_config_file_parse("F", text, keys, &(struct wp_config_taker){note, &got}, &err);
     if (rc) {
         wp_buffer_clear(&got);
         wp_buffer_puts(&got, err.text);
@@ -74,13 +74,15 @@ static void test_bounds(void **state)
     for (unsigned i = 0; i <= WP_CONFIG_VALUES; i++)
         wp_buffer_puts(&text, "x,\n");
     wp_buffer_puts(&text, "}\n");
-    assert_int_equal(wp_config_file_parse("F", (char *)text.data, keys, note, &got, &err), -EINVAL);
+    assert_int_equal(
+        wp_config_file_parse("F", (char *)text.data, keys, &(struct wp_config_taker){note, &got}, &err), -EINVAL);
     assert_non_null(strstr(err.text, "F:1025: more than 1024 values"));
     wp_buffer_clear(&text);
     wp_buffer_puts(&text, "connect = ");
     for (unsigned i = 0; i <= WP_CONFIG_VALUE_LIMIT; i++)
         wp_buffer_putc(&text, 'a');
-    assert_int_equal(wp_config_file_parse("F", (char *)text.data, keys, note, &got, &err), -EINVAL);
+    assert_int_equal(
+        wp_config_file_parse("F", (char *)text.data, keys, &(struct wp_config_taker){note, &got}, &err), -EINVAL);
     wp_buffer_fini(&text);
     wp_buffer_fini(&got);
 }

@@ -31,7 +31,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
         return 0;
     memcpy(text, bytes, size);
     text[size] = 0;
-    if (wp_config_file_parse("F", text, keys, take, NULL, &err) && !*err.text)
+    if (wp_config_file_parse("F", text, keys, &(struct wp_config_taker){take, NULL}, &err) && !*err.text)
         abort();
     free(text);
     return 0;
