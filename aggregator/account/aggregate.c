@@ -318,8 +318,9 @@ bool wp_aggregate_resolve(struct wp_aggregate *aggregate, uint64_t until_ns, boo
     if (is_final && until_ns > aggregate->timeline->now_ns)
         until_ns = aggregate->timeline->now_ns;
     if (!walk->is_on) {
-        *walk = (struct wp_walk){
-            .is_on = true, .end = aggregate->base_count}; /* who comes up from now on is the next epoch's */
+        *walk = (struct wp_walk){.is_on = true,
+            .end = aggregate->base_count,
+            .leaves = aggregate->fleet->leaves}; /* who comes up from now on is the next epoch's */
         wp_transactions_expect(aggregate, until_ns);
     }
     aggregate->resolving_ns = until_ns;

@@ -98,6 +98,7 @@ struct wp_aggregate {
         bool goes_on;           /* the thread at `at` has been accounted for up to until_ns, before the slice ... */
         uint64_t ordinal;       /* ... with this number */
         uint32_t replies;       /* so many of those that are remembered have been looked at */
+        uint32_t leaves;        /* of the fleet when it began: behind another one, numbers of hosts mean others */
         uint64_t window_visits; /* slices that were looked at for windows */
         bool has_asked;         /* what others asked for is among what waits */
     } walk;

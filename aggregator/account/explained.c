@@ -43,6 +43,10 @@ void wp_explained_tell(struct wp_aggregate *aggregate, const struct wp_explained
 {
     const struct wp_interval *interval = explained->interval;
     struct wp_request_parts parts = parts_of(aggregate, explained);
+    if (aggregate->walk.leaves != aggregate->fleet->leaves) {
+        wp_explain(aggregate->explainer, interval, sink);
+        return;
+    }
     if (tell_kept(aggregate, &parts, interval, sink))
         return;
     parts = wp_request_pieces_apart(&aggregate->requests, interval->thread, interval->end_ns);

@@ -4,7 +4,7 @@
 /*
  * What an interval of a base thread's time consisted of, for those that look at it after its epoch was accounted for:
  * transactions and windows. The account's own explanation is read (request_pieces.h). What is not whole in it is
- * explained apart.
+ * explained apart; all of it, when a host has left since.
  */
 #include <stdint.h>
 
