@@ -351,7 +351,7 @@ void truth_read_diary(const struct truth_party *party, uint32_t number, struct t
 {
     const struct diary *diary = &party->truth->diaries[number - 1];
     uint64_t end = atomic_load_explicit(&diary->count, memory_order_acquire);
-    bool has_run = false;
+    bool has_run = window.vain_start_ns != 0;
     for (uint64_t n = first_since(diary, end, window.start_ns); n < end; n++) {
         struct piece piece = diary->pieces[n % PIECES];
         uint64_t start_ns = piece.start_ns > window.start_ns ? piece.start_ns : window.start_ns;
@@ -393,7 +393,7 @@ void truth_waited_on(const struct truth_party *party, uint32_t diary, struct tru
     uint64_t delay_ns = took.delay_end_ns - took.sleep_end_ns, last_ns = delay_ns < since_ns ? delay_ns : since_ns;
     truth_read_diary(party, diary,
         (struct truth_window){mark.wall_ns + took.cpu_ns, took.delay_end_ns - last_ns, delay_ns - last_ns,
-            mark.wall_ns + vain_us * (uint64_t)1000});
+            vain_us ? mark.wall_ns + vain_us * (uint64_t)1000 : 0});
     add_delay(party, took.delay_end_ns - delay_ns, took.delay_end_ns);
 }
 

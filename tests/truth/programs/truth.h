@@ -98,7 +98,7 @@ void truth_waited_on(const struct truth_party *party, uint32_t diary, struct tru
 struct truth_window {
     uint64_t start_ns, end_ns;
     uint64_t vain_ns;       /* not asleep, from when the other one first ran ... */
-    uint64_t vain_start_ns; /* ... and since then at the earliest */
+    uint64_t vain_start_ns; /* ... or since then, if that is known */
 };
 struct truth_window truth_slept(const struct truth_party *party, struct truth_mark mark);
 void truth_read_diary(const struct truth_party *party, uint32_t diary, struct truth_window window);
