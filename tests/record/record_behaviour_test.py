@@ -206,6 +206,9 @@ class Releases(RecordTest):
         self.git("tag", "v9.10")
         self.record(["true"])
         self.assertEqual(self.summary()["release"], "v9.10")
+        kept = [subprocess.run([program("wakepath-store"), "metadata", "get", self.store, "v9.10", "commit." + key], capture_output=True,
+                               text=True, check=True).stdout for key in ("subject", "author")]
+        self.assertEqual(kept, ["y\n", "t\n"])
 
     def test_work_tree_of_another_user_runs_nothing_as_root(self):
         """git may run a program that the work tree names (core.fsmonitor): then not as root."""
