@@ -51,6 +51,12 @@ struct cut {
     uint64_t to_ns, part_ns;
 };
 
+/* Of a wait. */
+struct part {
+    uint64_t from_ns, to_ns;
+    bool is_further; /* a later one was told before */
+};
+
 /* So much of a wait was behind one. */
 struct rival {
     uint32_t who;
@@ -76,42 +82,53 @@ static uint32_t rival_node(struct wp_explainer *x, uint32_t parent, const char *
     return wp_explain_label(x, parent, WP_STYLE_SCHED, name);
 }
 
-static uint32_t named_node(struct wp_explainer *x, uint32_t parent, uint32_t number, bool with_for)
+static uint32_t make_node(struct wp_explainer *x, const struct wp_runnable *runnable, uint32_t who, bool with_for)
 {
-    const struct wp_occupant *occupant = &x->timeline->cpu_runs.occupants[number];
+    const char *state = runnable->is_preempted ? "sched:preempted" : "sched:runnable";
+    uint32_t node = wp_explain_literal(x, runnable->node, WP_STYLE_SCHED, state);
+    if (who < WHO_NAMED)
+        return wp_explain_literal(x, node, WP_STYLE_SCHED, labels[who]);
+    const struct wp_occupant *occupant = &x->timeline->cpu_runs.occupants[who - WHO_NAMED];
+    node = rival_node(x, node, "behind", occupant->comm, occupant->is_kernel);
     bool has_for = with_for && occupant->for_comm && occupant->for_comm != occupant->comm;
-    struct wp_intkey key = {
-        parent, wp_explain_here(x, (uint64_t)1 << 46 | (uint64_t)1 << 45 | (uint64_t)has_for << 32 | number)};
+    return has_for ? rival_node(x, node, "for", occupant->for_comm, false) : node;
+}
+
+static uint32_t who_node(struct wp_explainer *x, const struct wp_runnable *runnable, uint32_t who, bool with_for)
+{
+    uint64_t what = (uint64_t)3 << 45 | (uint64_t)runnable->is_preempted << 33 | (uint64_t)with_for << 32 | who;
+    struct wp_intkey key = {runnable->node, wp_explain_here(x, what)};
     uint32_t node;
-    if (wp_intmap_get(&x->sites, key, &node))
-        return node;
-    node = rival_node(x, parent, "behind", occupant->comm, occupant->is_kernel);
-    if (has_for)
-        node = rival_node(x, node, "for", occupant->for_comm, false);
-    wp_explain_remember(x, key, node);
+    if (!wp_intmap_get(&x->sites, key, &node)) {
+        node = make_node(x, runnable, who, with_for);
+        wp_explain_remember(x, key, node);
+    }
     return node;
+}
+
+static void emit_part(struct wp_explainer *x, const struct wp_runnable *runnable, uint32_t who, const struct part *part)
+{
+    const struct wp_slice *slice = runnable->wait->slice;
+    bool with_for = who >= WHO_NAMED && part->to_ns - part->from_ns >= FOR_NS;
+    wp_explain_emit(x,
+        &(struct wp_piece){.node = who_node(x, runnable, who, with_for),
+            .thread = runnable->wait->thread,
+            .category = runnable->is_preempted ? WP_INVOLUNTARY : WP_SCHEDULER,
+            .start_ns = part->from_ns,
+            .end_ns = part->to_ns,
+            .is_uncertain = slice->flags & WP_SLICE_UNCERTAIN || slice->is_inferred || who == WHO_LOST,
+            .is_part = part->is_further});
 }
 
 static void emit(struct wp_explainer *x, struct cut *cut, uint32_t who, uint64_t from, uint64_t to)
 {
-    const struct wp_runnable *runnable = cut->runnable;
-    const struct wp_slice *slice = runnable->wait->slice;
-    if (from >= to)
-        return;
-    wp_explain_emit(x,
-        &(struct wp_piece){.node = who < WHO_NAMED
-                ? wp_explain_literal(x, runnable->node, WP_STYLE_SCHED, labels[who])
-                : named_node(x, runnable->node, who - WHO_NAMED, to - from >= FOR_NS),
-            .thread = runnable->wait->thread,
-            .category = runnable->category,
-            .start_ns = from,
-            .end_ns = to,
-            .is_uncertain = slice->flags & WP_SLICE_UNCERTAIN || slice->is_inferred || who == WHO_LOST,
-            .is_part = cut->parts++});
+    if (from < to)
+        emit_part(x, cut->runnable, who, &(struct part){from, to, cut->parts++});
 }
 
-static uint32_t who_ran(const struct wp_explainer *x, const struct cut *cut, const struct wp_cpu_run *run)
+static uint32_t who_ran(const struct wp_explainer *x, const struct wp_runnable *runnable, const struct wp_cpu_run *run)
 {
+    uint32_t process = x->timeline->identities[runnable->wait->slice->identity].process;
     switch (run->occupant) {
     case WP_OCCUPANT_LOST:
         return WHO_LOST;
@@ -122,7 +139,7 @@ static uint32_t who_ran(const struct wp_explainer *x, const struct cut *cut, con
     default:
         break;
     }
-    if (run->process && run->process == cut->process)
+    if (run->process && run->process == process)
         return WHO_OWN;
     if (x->timeline->processes[run->process].is_recorder)
         return WHO_RECORDER;
@@ -172,7 +189,7 @@ static void add_sums(struct wp_explainer *x, struct cut *cut, struct wp_cpu_curs
         struct wp_cpu_run run = wp_cpu_cursor_run(cursor);
         uint64_t low = run.start_ns > from ? run.start_ns : from;
         if (low < at)
-            add_sum(&sums, who_ran(x, cut, &run), at - low);
+            add_sum(&sums, who_ran(x, cut->runnable, &run), at - low);
         at = low < at ? low : at;
         is_known = wp_cpu_cursor_back(cursor);
     }
@@ -194,7 +211,7 @@ static void cut_queue(struct wp_explainer *x, struct cut *cut, uint32_t cpu, uin
     while (is_known && cut->to_ns > from && cut->parts < PARTS) {
         struct wp_cpu_run run = wp_cpu_cursor_run(&cursor);
         if (run.start_ns < cut->to_ns)
-            add_part(x, cut, who_ran(x, cut, &run), run.start_ns > from ? run.start_ns : from);
+            add_part(x, cut, who_ran(x, cut->runnable, &run), run.start_ns > from ? run.start_ns : from);
         cut->looks++;
         is_known = wp_cpu_cursor_back(&cursor);
     }
@@ -255,12 +272,33 @@ static void cut_wait(struct wp_explainer *x, struct cut *cut, uint64_t from)
     end_parts(x, cut);
 }
 
+/* The CPU in whose queue it stood all the time since `from_ns`, if that is simple. */
+static uint32_t only_queue(const struct wp_explainer *x, const struct wp_runnable *runnable, uint64_t from_ns)
+{
+    const struct wp_slice *slice = runnable->wait->slice;
+    const struct wp_thread *thread = &x->timeline->threads[runnable->wait->thread];
+    if (!slice->in_ns || slice->in_ns > wp_explain_horizon(x) || slice->is_cut ||
+        slice->in_ns - from_ns > x->options.origin_ns)
+        return NO_CPU;
+    uint32_t cpu = wp_thread_slice_cpu(thread, runnable->ordinal)->cpu;
+    bool may_move = slice->flags & WP_SLICE_PREEMPTED;
+    if (may_move && (slice->cause_a || cpu != wp_thread_ran_before(thread, runnable->ordinal).cpu))
+        return NO_CPU;
+    return cpu;
+}
+
 void wp_explain_runnable(struct wp_explainer *x, const struct wp_runnable *runnable, uint64_t from, uint64_t to)
 {
-    struct cut cut = {.runnable = runnable,
-        .process = x->timeline->identities[runnable->wait->slice->identity].process,
-        .to_ns = to,
-        .part_ns = to};
+    uint32_t cpu = only_queue(x, runnable, from);
+    struct wp_cpu_cursor cursor;
+    if (cpu != NO_CPU && wp_cpu_runs_find(&x->timeline->cpu_runs, cpu, to - 1, &cursor)) {
+        struct wp_cpu_run run = wp_cpu_cursor_run(&cursor);
+        if (run.start_ns <= from) { /* most waits are short, and behind one */
+            emit_part(x, runnable, who_ran(x, runnable, &run), &(struct part){from, to, false});
+            return;
+        }
+    }
+    struct cut cut = {.runnable = runnable, .to_ns = to, .part_ns = to};
     cut_wait(x, &cut, from);
     x->fleet->visits += cut.looks / LOOKS_A_VISIT;
 }

@@ -11,8 +11,8 @@
 struct wp_runnable {
     const struct wp_wait *wait;
     uint64_t ordinal; /* of wait->slice */
-    uint32_t node;    /* "sched:..." */
-    enum wp_category category;
+    uint32_t node;    /* what "sched:runnable", or else "sched:preempted", stands on */
+    bool is_preempted;
 };
 
 /* Emits [from, to) of it, latest first, in parts without gap or overlap. */

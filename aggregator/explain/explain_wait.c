@@ -311,10 +311,8 @@ void wp_explain_sleep(
     struct wp_wait wait = {
         .thread = index, .slice = slice, .node = node, .is_kernel = is_kernel_thread(x, slice->identity)};
     if (slice->flags & WP_SLICE_PREEMPTED) {
-        if (from < to) {
-            uint32_t off = wp_explain_literal(x, node, WP_STYLE_SCHED, "sched:preempted");
-            wp_explain_runnable(x, &(struct wp_runnable){&wait, ordinal, off, WP_INVOLUNTARY}, from, to);
-        }
+        if (from < to)
+            wp_explain_runnable(x, &(struct wp_runnable){&wait, ordinal, node, true}, from, to);
         return;
     }
     if (!(slice->flags & WP_SLICE_BORN))
@@ -336,8 +334,7 @@ void wp_explain_sleep(
     }
     uint64_t low = wake > from ? wake : from;
     if (low < to) {
-        uint32_t runnable = wp_explain_literal(x, wait.node, WP_STYLE_SCHED, "sched:runnable");
-        wp_explain_runnable(x, &(struct wp_runnable){&wait, ordinal, runnable, WP_SCHEDULER}, low, to);
+        wp_explain_runnable(x, &(struct wp_runnable){&wait, ordinal, wait.node, false}, low, to);
         to = low;
     }
     if (from >= to)

@@ -68,7 +68,16 @@ static struct wp_cpu_block *block_for(struct wp_cpu_runs *runs, struct wp_cpu_ri
     return block;
 }
 
-bool wp_cpu_runs_begin(struct wp_cpu_runs *runs, uint32_t cpu, const struct wp_cpu_run *run)
+static inline void put_run(struct wp_cpu_block *block, uint64_t offset_ns, const struct wp_cpu_run *run)
+{
+    uint32_t at = block->count++;
+    block->offset_ns[at] = (uint32_t)offset_ns;
+    block->process[at] = run->process;
+    block->occupant[at] = run->occupant;
+}
+
+/* The first run of its block, of its CPU, or one whose time is before the last one's. */
+static __attribute__((noinline)) bool begin_slowly(struct wp_cpu_runs *runs, uint32_t cpu, const struct wp_cpu_run *run)
 {
     if (cpu >= runs->cpu_room && WP_ARRAY_FIT_ZERO(runs->cpus, runs->cpu_room, cpu + (size_t)1))
         return false;
@@ -81,9 +90,18 @@ bool wp_cpu_runs_begin(struct wp_cpu_runs *runs, uint32_t cpu, const struct wp_c
         free_ring(runs, ring);
         return false;
     }
-    block->offset_ns[block->count] = (uint32_t)(at_ns - block->base_ns);
-    block->process[block->count] = run->process;
-    block->occupant[block->count++] = run->occupant;
+    put_run(block, at_ns - block->base_ns, run);
+    return true;
+}
+
+bool wp_cpu_runs_begin(struct wp_cpu_runs *runs, uint32_t cpu, const struct wp_cpu_run *run)
+{
+    struct wp_cpu_block *block = cpu < runs->cpu_room ? last_block(&runs->cpus[cpu]) : NULL;
+    uint64_t offset_ns = block ? run->start_ns - block->base_ns : UINT64_MAX;
+    if (!block || block->count == WP_CPU_BLOCK_RUNS || offset_ns > UINT32_MAX ||
+        offset_ns < block->offset_ns[block->count - 1])
+        return begin_slowly(runs, cpu, run);
+    put_run(block, offset_ns, run);
     return true;
 }
 
@@ -132,6 +150,19 @@ size_t wp_cpu_runs_bytes(const struct wp_cpu_runs *runs)
 
 /* --- looking them up --- */
 
+#define NEAR 4u /* sleeps are explained in the order of time: the next one's run is near */
+
+/* The last run of the block that began by then; the first one did. */
+static uint32_t run_in(const struct wp_cpu_block *block, uint64_t at_ns, uint32_t hint)
+{
+    uint64_t offset_ns = at_ns - block->base_ns;
+    uint32_t low = hint < block->count && block->offset_ns[hint] <= offset_ns ? hint : 0;
+    for (uint32_t i = 0; i < NEAR; i++, low++)
+        if (low + 1 == block->count || block->offset_ns[low + 1] > offset_ns)
+            return low;
+    return WP_LOWER_BOUND(middle, low + 1, block->count, block->offset_ns[middle] <= offset_ns) - 1;
+}
+
 bool wp_cpu_runs_find(const struct wp_cpu_runs *runs, uint32_t cpu, uint64_t at_ns, struct wp_cpu_cursor *cursor)
 {
     struct wp_cpu_ring *ring = cpu < runs->cpu_room ? &runs->cpus[cpu] : NULL;
@@ -143,9 +174,7 @@ bool wp_cpu_runs_find(const struct wp_cpu_runs *runs, uint32_t cpu, uint64_t at_
     if (at + 1 < ring->count && ring->blocks[at + 1]->base_ns <= at_ns)
         at = WP_LOWER_BOUND(middle, at + 1, ring->count, ring->blocks[middle]->base_ns <= at_ns) - 1;
     ring->found = at;
-    const struct wp_cpu_block *block = ring->blocks[at];
-    uint32_t run = WP_LOWER_BOUND(middle, 0, block->count, start_of(block, middle) <= at_ns);
-    *cursor = (struct wp_cpu_cursor){ring, at, run - 1};
+    *cursor = (struct wp_cpu_cursor){ring, at, ring->found_at = run_in(ring->blocks[at], at_ns, ring->found_at)};
     return true;
 }
 

@@ -43,7 +43,7 @@ struct wp_cpu_block {
 struct wp_cpu_ring {
     struct wp_cpu_block **blocks; /* owned */
     uint32_t count, room;
-    uint32_t found; /* the block that was looked up last */
+    uint32_t found, found_at; /* the block and run that were looked up last */
 };
 
 /* Embedded; zeroed: nothing is known. */

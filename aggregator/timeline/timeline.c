@@ -298,7 +298,8 @@ static void on_switch(struct wp_timeline *timeline, const struct wp_event *event
     }
     if (prev)
         on_switch_out(timeline, prev, event, came_ns);
-    wp_timeline_cpu_leave(timeline, event, prev, is_break);
+    if (!was || is_break)
+        wp_timeline_cpu_leave(timeline, event, prev, is_break);
     if (next)
         on_switch_in(timeline, next, event);
     wp_timeline_cpu_begin(timeline, cpu, event->time_ns, next);
@@ -346,7 +347,7 @@ static void on_fork(struct wp_timeline *timeline, const struct wp_event *event)
     slice->waker = parent;
     slice->cause = WP_CAUSE_TASK;
     slice->flags |= WP_SLICE_BORN;
-    wp_timeline_cpu_wake(timeline, child);
+    wp_timeline_cpu_wake(timeline, thread, slice);
 }
 
 /* The thread goes on as another identity: its run ends and the next begins with no sleep between. */

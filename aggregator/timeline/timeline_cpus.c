@@ -77,12 +77,8 @@ static void set_occupant(
     on->occupant = wp_cpu_runs_occupant(runs, &is);
 }
 
-void wp_timeline_cpu_wake(struct wp_timeline *timeline, uint32_t index)
+void wp_timeline_cpu_wake(struct wp_timeline *timeline, const struct wp_thread *thread, const struct wp_slice *slice)
 {
-    const struct wp_thread *thread = &timeline->threads[index];
-    if (thread->slice_end == thread->first_slice)
-        return;
-    const struct wp_slice *slice = wp_thread_slice(thread, thread->slice_end - 1);
     set_occupant(timeline, slice, wp_thread_slice_cpu(thread, thread->slice_end - 1), asked_by(timeline, slice));
 }
 
@@ -93,12 +89,13 @@ void wp_timeline_cpu_enter(struct wp_timeline *timeline, uint32_t index, uint32_
         return;
     const struct wp_slice *slice = wp_thread_slice(thread, thread->slice_end - 1);
     struct wp_slice_cpu *on = wp_thread_slice_cpu(thread, thread->slice_end - 1);
-    bool is_asked = slice->flags & (WP_SLICE_PREEMPTED | WP_SLICE_EXEC | WP_SLICE_RENAME) ||
-        (slice->wake_ns && !slice->is_inferred);
     on->cpu = (uint16_t)cpu;
     thread->cpu = cpu;
-    set_occupant(timeline, slice, on,
-        is_asked && on->occupant >= WP_OCCUPANT_FIRST ? timeline->cpu_runs.occupants[on->occupant].for_comm : 0);
+    bool is_known = on->occupant >= WP_OCCUPANT_FIRST, is_woken = slice->wake_ns && !slice->is_inferred;
+    if (slice->flags & (WP_SLICE_EXEC | WP_SLICE_RENAME))
+        set_occupant(timeline, slice, on, is_known ? timeline->cpu_runs.occupants[on->occupant].for_comm : 0);
+    else if (!is_known || !(is_woken || slice->flags & WP_SLICE_PREEMPTED))
+        set_occupant(timeline, slice, on, 0);
 }
 
 /* --- runs --- */

@@ -11,8 +11,8 @@ bool wp_timeline_cpu_fit(struct wp_timeline *timeline, uint32_t cpu);
  * when then: all that time is its sleep's. */
 uint64_t wp_timeline_cpu_came(
     const struct wp_timeline *timeline, uint32_t prev, const struct wp_event *event, bool is_break);
-/* The sleep of that thread's last slice has ended: it is known who asked for what comes. */
-void wp_timeline_cpu_wake(struct wp_timeline *timeline, uint32_t thread);
+/* The sleep of that slice, the thread's last one, has ended: it is known who asked for what comes. */
+void wp_timeline_cpu_wake(struct wp_timeline *timeline, const struct wp_thread *thread, const struct wp_slice *slice);
 /* The run of that thread's last slice is on that CPU. */
 void wp_timeline_cpu_enter(struct wp_timeline *timeline, uint32_t thread, uint32_t cpu);
 /* `prev` has left the event's CPU. What ran there is known since it came; at a break not before, and only if the

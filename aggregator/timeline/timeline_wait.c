@@ -93,7 +93,7 @@ void wp_timeline_wake(struct wp_timeline *timeline, const struct wp_thread *thre
     slice->wait = waking->wait ? waking->wait : slice->wait;
     slice->flags |= waking->in_irq ? WP_SLICE_IN_IRQ : 0;
     if (!is_runnable)
-        wp_timeline_cpu_wake(timeline, (uint32_t)(thread - timeline->threads));
+        wp_timeline_cpu_wake(timeline, thread, slice);
 }
 
 void wp_timeline_wait_fini(struct wp_timeline *timeline)
