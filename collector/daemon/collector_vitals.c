@@ -117,6 +117,8 @@ static void put_codes(struct wp_buffer *out, struct wp_interp_codes_counts count
     wp_metric_labelled(out, name, "missing", "room", (double)counts.refused);
     wp_metric_labelled(out, name, "missing", "text", (double)counts.unread);
     wp_metric_labelled(out, name, "missing", "object", (double)counts.unknown);
+    wp_metric_put(out, "wakepath_collector_interpreter_codes", WP_GAUGE, "Code objects of interpreters in memory.",
+        (double)counts.held);
 }
 
 static void put_interps(struct wp_buffer *out, const struct wp_source_counts *counts)

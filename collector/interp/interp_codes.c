@@ -125,11 +125,6 @@ bool wp_interp_codes_forget(struct wp_interp_codes *c, uint32_t pid)
     return true;
 }
 
-bool wp_interp_codes_has(const struct wp_interp_codes *c, uint32_t pid)
-{
-    return process_of(c, pid) != NULL;
-}
-
 bool wp_interp_codes_is_loop(const struct wp_interp_codes *c, uint32_t pid, uint64_t address)
 {
     const struct process *p = process_of(c, pid);
@@ -207,7 +202,7 @@ static int put_code(struct wp_interp_codes *c, struct process *p, const struct w
 int wp_interp_codes_add(struct wp_interp_codes *c, const struct wp_fact_code *code, bool *is_replaced)
 {
     *is_replaced = false;
-    if (!wp_interp_codes_has(c, code->pid)) /* what said so was lost: its stacks have frames, but behind all others */
+    if (!process_of(c, code->pid)) /* what said so was lost: its stacks have frames, but behind all others */
         wp_interp_codes_process(c, &(struct wp_fact_interp){.pid = code->pid, .version = code->version});
     struct process *p = process_of(c, code->pid);
     int rc = p ? put_code(c, p, code, is_replaced) : -ENOMEM;
@@ -240,10 +235,7 @@ bool wp_interp_codes_find(struct wp_interp_codes *c, uint32_t pid, uint64_t word
 
 struct wp_interp_codes_counts wp_interp_codes_counts(const struct wp_interp_codes *c)
 {
-    return c->counts;
-}
-
-uint32_t wp_interp_codes_held(const struct wp_interp_codes *c)
-{
-    return c->by_content.count;
+    struct wp_interp_codes_counts counts = c->counts;
+    counts.held = c->by_content.count;
+    return counts;
 }

@@ -20,6 +20,7 @@ struct wp_interp_place {
 /* Code objects that there was no room for, or whose texts were not readable; frames of code objects that never came. */
 struct wp_interp_codes_counts {
     uint64_t refused, unread, unknown;
+    uint64_t held; /* code objects in memory now */
 };
 
 /* NULL: out of memory. */
@@ -32,8 +33,6 @@ int wp_interp_codes_process(struct wp_interp_codes *codes, const struct wp_fact_
 int wp_interp_codes_add(struct wp_interp_codes *codes, const struct wp_fact_code *code, bool *is_replaced);
 /* The process is gone, or runs another program. True: it was known. */
 bool wp_interp_codes_forget(struct wp_interp_codes *codes, uint32_t pid);
-/* Whether the process runs an interpreter. */
-bool wp_interp_codes_has(const struct wp_interp_codes *codes, uint32_t pid);
 /* Whether an address of the process is in its interpreter's loop. */
 bool wp_interp_codes_is_loop(const struct wp_interp_codes *codes, uint32_t pid, uint64_t address);
 /* What a word of a stack stands for (collector/bpf/interp_row.h). False: its code object is not known, which is
@@ -42,7 +41,5 @@ bool wp_interp_codes_is_loop(const struct wp_interp_codes *codes, uint32_t pid, 
 bool wp_interp_codes_find(struct wp_interp_codes *codes, uint32_t pid, uint64_t word, struct wp_interp_place *place);
 /* A copy of the counts. */
 struct wp_interp_codes_counts wp_interp_codes_counts(const struct wp_interp_codes *codes);
-/* Code objects that are held. */
-uint32_t wp_interp_codes_held(const struct wp_interp_codes *codes);
 
 #endif

@@ -93,6 +93,25 @@ static unsigned rank_of(const struct wp_facts *facts, uint32_t node)
         wp_report_text(facts->report, frames[frame].object));
 }
 
+uint32_t wp_code_location_running(const struct wp_facts *facts, uint32_t node)
+{
+    uint32_t count, own = facts->flame.nodes[node].frame;
+    const struct wp_frame_info *frames = wp_report_frames(facts->report, &count);
+    const char *object = own < count ? wp_report_text(facts->report, frames[own].object) : "";
+    const char *slash = strrchr(object, '/');
+    if (own >= count || frames[own].style != WP_STYLE_USER || source_rank(object) ||
+        !is_runtime_file(slash ? slash + 1 : object))
+        return own;
+    while ((node = facts->flame.nodes[node].parent)) {
+        uint32_t frame = facts->flame.nodes[node].frame;
+        if (frame >= count || frames[frame].style != WP_STYLE_USER)
+            break;
+        if (source_rank(wp_report_text(facts->report, frames[frame].object)))
+            return frame;
+    }
+    return own;
+}
+
 uint32_t *wp_code_locations_build(struct wp_pool *pool, const struct wp_facts *facts)
 {
     const struct wp_flame *flame = &facts->flame;

@@ -17,6 +17,9 @@ struct wp_code_location {
 /* How near to the program a function is: 0 kernel and no function, 1 libc, runtime or interpreter, 2 another library, 3
  * its own. */
 unsigned wp_code_location_rank(uint32_t style, const char *name, const char *object);
+/* The frame that runs at a node: its own, or what an interpreter's own function stands on, the function that it runs.
+ */
+uint32_t wp_code_location_running(const struct wp_facts *facts, uint32_t node);
 /* By node of the flame: the node of its layer's place, 0 none; in the pool, NULL when out of memory. */
 uint32_t *wp_code_locations_build(struct wp_pool *pool, const struct wp_facts *facts);
 /* The place of what stands on `node`; `locations` as built. */

@@ -3,6 +3,7 @@
 
 #include "reporter/display/escape.h"
 #include "reporter/display/humanize.h"
+#include "reporter/facts/code_location.h"
 #include "reporter/facts/doing.h"
 #include "reporter/facts/role_name.h"
 #include "reporter/facts/stack_text.h"
@@ -107,6 +108,7 @@ static const char *busiest_function(struct walk *walk, const struct group *group
         if (cell->category != WP_UNDERSTOOD_FUNCTIONS || walk->process[cell->node] != group->process ||
             (walk->layer[cell->node] < 2) != group->is_base || frame == group->process)
             continue;
+        frame = wp_code_location_running(walk->facts, cell->node);
         walk->function_ns[frame] += cell->ns;
         if (!best || walk->function_ns[frame] > walk->function_ns[best])
             best = frame;

@@ -14,8 +14,8 @@ KNOWN = re.compile(r"^3\.(9|1[0-3])\.")
 def pythons():
     """{version: program}"""
     found = {}
-    for path in ["/usr/bin/python3", *glob.glob(os.path.expanduser("~/.pyenv/versions/*/bin/python3"))]:
-        said = subprocess.run([path, "--version"], capture_output=True, text=True, check=False).stdout.split()
+    for path in [sys.executable, "/usr/bin/python3", *glob.glob(os.path.expanduser("~/.pyenv/versions/*/bin/python3"))]:
+        said = os.path.exists(path) and subprocess.run([path, "--version"], capture_output=True, text=True, check=True).stdout.split()
         if said and KNOWN.match(said[-1]):
             found[said[-1] + (" of the system" if path.startswith("/usr") else "")] = path
     return found

@@ -54,7 +54,7 @@ static void test_codes(void **state)
     assert_true(wp_interp_codes_is_loop(codes, 7, 309) && !wp_interp_codes_is_loop(codes, 8, 150));
     assert_int_equal(wp_interp_codes_add(codes, &a, &is_replaced), 0);
     assert_int_equal(wp_interp_codes_add(codes, &b, &is_replaced), 0);
-    assert_int_equal(wp_interp_codes_held(codes), 1); /* equal in both */
+    assert_int_equal(wp_interp_codes_counts(codes).held, 1); /* equal in both */
     expect(codes, WP_INTERP_WORD(PLACE, 0), "Till.settle", 10);
     expect(codes, WP_INTERP_WORD(PLACE, 1), "Till.settle", 11);
     expect(codes, WP_INTERP_WORD(PLACE, 2) | WP_INTERP_ENTRY, "Till.settle", 12);
@@ -65,9 +65,9 @@ static void test_codes(void **state)
     assert_true(is_replaced);
     expect(codes, WP_INTERP_WORD(PLACE, 0), "sweep", 10);
     assert_true(wp_interp_codes_forget(codes, 7) && !wp_interp_codes_forget(codes, 7));
-    assert_int_equal(wp_interp_codes_held(codes), 1);
+    assert_int_equal(wp_interp_codes_counts(codes).held, 1);
     assert_true(wp_interp_codes_forget(codes, 8));
-    assert_int_equal(wp_interp_codes_held(codes), 0);
+    assert_int_equal(wp_interp_codes_counts(codes).held, 0);
     wp_interp_codes_destroy(codes);
 }
 

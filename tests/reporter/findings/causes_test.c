@@ -192,10 +192,30 @@ static void places(void **state)
     assert_int_equal(wp_code_location_rank(WP_STYLE_KERNEL, "do_wait", ""), 0);
 }
 
+/* Of an interpreter's own functions, but not of other libraries', what they run. */
+static void what_an_interpreter_runs(void **state)
+{
+    (void)state;
+    static const char *const stacks[] = {
+        "[web];main@/usr/bin/python3.11;handle@/srv/web.py;dict_get@/usr/bin/python3.11",
+        "[web];main@/usr/bin/python3.11;handle@/srv/web.py;sum@/usr/lib/_fast.so",
+        "[web];main@/usr/bin/python3.11;collect@/usr/bin/python3.11"};
+    static const char *const named[] = {"first of all in handle", "first of all in sum", "first of all in collect"};
+    for (size_t i = 0; i < sizeof(stacks) / sizeof(*stacks); i++) {
+        struct wp_facts facts;
+        struct wp_error err = {0};
+        struct wp_report *report = wp_report_create();
+        wp_report_add(report, sample_node(report, stacks[i]), WP_UNDERSTOOD_FUNCTIONS, 300, 3);
+        assert_int_equal(wp_facts_build(&facts, "v1", "main", report, NULL, &err), 0);
+        assert_non_null(strstr(facts.findings[0].sentence, named[i]));
+        wp_facts_fini(&facts);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(a_lock), cmocka_unit_test(a_ring), cmocka_unit_test(signals),
         cmocka_unit_test(processes_of_one_name_are_no_circle), cmocka_unit_test(locks_stand_between_threads),
-        cmocka_unit_test(places)};
+        cmocka_unit_test(places), cmocka_unit_test(what_an_interpreter_runs)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
