@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/child.h"
 
+#include "common/clock.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
@@ -147,6 +149,7 @@ int wp_child_release(struct wp_child *child, struct wp_error *err)
     ssize_t done = send(child->gate_fd, "g", 1, MSG_NOSIGNAL); /* a killed child shows in what follows */
     (void)done;
     close_fd(&child->gate_fd);
+    child->started_ns = wp_clock_ns();
     return await_exec(child, err);
 }
 
@@ -158,8 +161,10 @@ void wp_child_signal(const struct wp_child *child, int signal)
 
 bool wp_child_reap(struct wp_child *child)
 {
-    if (child->running && waitpid(child->pid, &child->status, WNOHANG) == child->pid)
+    if (child->running && wait4(child->pid, &child->status, WNOHANG, &child->usage) == child->pid) {
         child->running = false;
+        child->ended_ns = wp_clock_ns();
+    }
     return child->pid && !child->running;
 }
 

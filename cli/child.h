@@ -9,6 +9,8 @@
 
 #include <signal.h>
 #include <stdbool.h>
+#include <stdint.h>
+#include <sys/resource.h>
 #include <sys/types.h>
 
 struct wp_child {
@@ -18,7 +20,9 @@ struct wp_child {
     int gate_fd;      /* a byte lets a held child go on to its exec; -1 not held */
     int exec_fd;      /* errno of a failed exec comes here; ends with nothing when it succeeded */
     bool running;
-    int status; /* as from waitpid, once it has ended */
+    int status;                    /* as from wait4, once it has ended ... */
+    struct rusage usage;           /* ... and this, of it and of what it waited for */
+    uint64_t started_ns, ended_ns; /* its exec, and when it was collected; wp_clock_ns */
 };
 
 #define WP_CHILD_NONE                                                                                                  \

@@ -10,6 +10,7 @@
 #include "cli/record.h"
 #include "cli/status.h"
 #include "cli/top.h"
+#include "cli/view/view.h"
 #include "common/nearest.h"
 #include "common/version.h"
 
@@ -30,6 +31,7 @@ struct command {
 
 static int run_record(const struct command *command, int argc, char **argv);
 static int run_top(const struct command *command, int argc, char **argv);
+static int run_view(const struct command *command, int argc, char **argv);
 static int run_program(const struct command *command, int argc, char **argv);
 static int run_mode(const struct command *command, int argc, char **argv);
 static int run_measure(const struct command *command, int argc, char **argv);
@@ -43,6 +45,7 @@ static int run_help(const struct command *command, int argc, char **argv);
 static const struct command commands[] = {
     {"record", run_record, NULL, "run a command, or watch the host for a while, and show where the time went"},
     {"top", run_top, NULL, "show what a running service waits for, live"},
+    {"view", run_view, NULL, "show a recording in a browser, with the pages of any of its processes"},
     {"collector", run_program, "wakepath-collector", "record this host's events and send them to an aggregator"},
     {"aggregator", run_program, "wakepath-aggregator",
         "receive events, compute who waited for whom, and store reports"},
@@ -123,6 +126,14 @@ static int run_bisect(const struct command *command, int argc, char **argv)
     if (err.code)
         complain(&err);
     return code;
+}
+
+static int run_view(const struct command *command, int argc, char **argv)
+{
+    struct wp_error err = {0};
+    (void)command;
+    argv[0] = "wakepath view";
+    return wp_view_run(argc, argv, stdout, &err) ? complain(&err) : WP_EXIT_OK;
 }
 
 static int run_keygen(const struct command *command, int argc, char **argv)

@@ -20,12 +20,14 @@
 
 /* Not inherited: what is recorded may outlive the recording. */
 static const char *const scratch_names[] = {
-    "events", "wakepath-aggregator.log", "wakepath-collector.log", "wakepath-reporter.log", NULL};
+    "events", "wakepath-aggregator.log", "wakepath-collector.log", "wakepath-reporter.log", "own.log", NULL};
 static void remove_store(const char *path)
 {
-    char store[WP_SCRATCH_ROOM + sizeof(STORE_IN_OUT) + 1];
+    char store[WP_SCRATCH_ROOM + 16];
     snprintf(store, sizeof(store), "%s/" STORE_IN_OUT, path);
     wp_own_store_remove(store, NULL);
+    snprintf(store, sizeof(store), "%s/own.store", path);
+    wp_path_remove(store, NULL);
 }
 
 const struct wp_scratch_kind wp_record_scratch = {"wakepath-record-", scratch_names, remove_store, false};
@@ -190,6 +192,11 @@ int wp_output_dir_keep_store(struct wp_output_dir *output, struct wp_error *err)
     }
     memcpy(output->store, kept, sizeof(kept));
     return 0;
+}
+
+bool wp_output_dir_has_capture(const struct wp_output_dir *output)
+{
+    return output->is_own_store && *output->out;
 }
 
 void wp_output_dir_fini(struct wp_output_dir *output, bool undo)

@@ -37,6 +37,8 @@ int wp_output_dir_prepare(
     struct wp_output_dir *output, const struct wp_output_dir_options *options, struct wp_error *err);
 /* The recording is whole: its own store takes the place of the last one. When that was changed meanwhile both stay. */
 int wp_output_dir_keep_store(struct wp_output_dir *output, struct wp_error *err);
+/* Whether the recording's events can be kept beside its store: it is its own, and stays. */
+bool wp_output_dir_has_capture(const struct wp_output_dir *output);
 /* Removes the private folder, and with `undo` also what the recording made of out and store, but nothing that others
  * put there. */
 void wp_output_dir_fini(struct wp_output_dir *output, bool undo);

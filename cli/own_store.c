@@ -93,10 +93,17 @@ static bool is_mark(const char *name)
     return !strncmp(name, MARK, strlen(MARK)) && (!name[strlen(MARK)] || !strncmp(name + strlen(MARK), ".tmp.", 5));
 }
 
+/* What a recording keeps beside the release: its events, and pages made of them. */
+static bool is_kept(const char *name)
+{
+    return !strcmp(name, WP_OWN_CAPTURE) || !strcmp(name, WP_OWN_CAPTURE ".partial") ||
+        !strncmp(name, WP_OWN_PREFIX, strlen(WP_OWN_PREFIX));
+}
+
 static bool is_of_store(const char *name, int folder, const void *context)
 {
     const struct mark *mark = context;
-    if (is_lock(name) || is_mark(name))
+    if (is_lock(name) || is_mark(name) || is_kept(name))
         return is_file(folder, name);
     int release = strcmp(name, mark->release) ? -1 : open_folder(folder, name);
     bool is = release >= 0 && all_names(release, is_of_release, NULL);
@@ -211,7 +218,7 @@ static void remove_release(int folder, const char *release)
 static bool unlink_file(const char *name, int folder, const void *context)
 {
     (void)context;
-    if (is_lock(name) || is_mark(name))
+    if (is_lock(name) || is_mark(name) || is_kept(name))
         unlinkat(folder, name, 0);
     return true;
 }

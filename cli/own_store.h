@@ -4,12 +4,17 @@
 /*
  * A store that a recording makes for itself, and that a later recording into the same folder replaces. Its file
  * `~recording` says whose it is: first the release that is being written, and when that is whole a digest of the
- * release's data. Only what these two account for is ever removed, file by file; one file more, or data that changed
- * since, and all of it stays.
+ * release's data. Only what these two account for, and the files below, is ever removed, file by file; one file more,
+ * or data that changed since, and all of it stays.
  */
 #include "common/error.h"
 
 #include <stdbool.h>
+
+/* Beside the release, as they are named by '~' no releases themselves. */
+#define WP_OWN_CAPTURE "~capture" /* what was recorded, for wakepath view */
+#define WP_OWN_PREFIX "~own"      /* of files with pages of single processes (cli/view/own_pages.h), and of ... */
+#define WP_OWN_LIST "~own.js"     /* ... their list */
 
 /* 0: nothing is at `path`, or an empty folder, or a recording's store as that left it, finished or not. -EEXIST:
  * something else. */

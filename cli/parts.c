@@ -2,6 +2,7 @@
 #include "cli/parts.h"
 
 #include "cli/args.h"
+#include "cli/own_store.h"
 #include "cli/program.h"
 #include "common/path.h"
 
@@ -13,6 +14,7 @@
 #include <unistd.h>
 
 #define LOG_LIMIT (1u << 20)
+#define CAPTURE_MIB "512" /* beside the store */
 
 static void log_path(const struct wp_parts *parts, const char *name, char *path, size_t room)
 {
@@ -84,6 +86,24 @@ static void add_common(const struct wp_parts *parts, struct wp_args *args, const
     wp_args_add(args, parts->options->is_verbose ? "info" : "warn");
 }
 
+/* Not among its words: there they would fit the cmdline~ of a collector that runs on this host. */
+static int start_told(
+    const struct wp_parts *parts, struct wp_child *child, struct wp_args *args, int *ready_fd, struct wp_error *err)
+{
+    const char *const told[][2] = {
+        {"WAKEPATH_AGGREGATOR_COMMAND_LINE", parts->line}, {"WAKEPATH_AGGREGATOR_WORKLOAD", parts->options->workload}};
+    int rc = 0;
+    for (size_t i = 0; i < 2 && !rc; i++)
+        rc = told[i][1] && setenv(told[i][0], told[i][1], 1)
+            ? wp_error_set(err, -ENOMEM, "out of memory for a command line")
+            : 0;
+    rc = rc ? rc : start_with_ready(parts, child, args, ready_fd, err);
+    for (size_t i = 0; i < 2; i++)
+        if (told[i][1])
+            unsetenv(told[i][0]);
+    return rc;
+}
+
 int wp_parts_start_aggregator(const struct wp_parts *parts, struct wp_child *child, int *ready_fd, struct wp_error *err)
 {
     struct wp_args args = {0};
@@ -112,7 +132,7 @@ int wp_parts_start_aggregator(const struct wp_parts *parts, struct wp_child *chi
     }
     wp_args_add(&args, "--exit-after-sessions");
     wp_args_add(&args, "1");
-    int rc = start_with_ready(parts, child, &args, ready_fd, err);
+    int rc = start_told(parts, child, &args, ready_fd, err);
     wp_args_fini(&args);
     return rc;
 }
@@ -132,6 +152,20 @@ static void add_cache(struct wp_args *args)
         wp_args_add(args, "/var/cache/wakepath/unwind");
     else
         wp_args_addf(args, "%s%s/wakepath/unwind", has_own ? own : home, has_own ? "" : "/.cache");
+}
+
+/* Where somebody wants it, or else beside the recording's own store, as long as it is small. */
+static void add_capture(const struct wp_parts *parts, struct wp_args *args)
+{
+    if (parts->options->capture) {
+        wp_args_add(args, "--output");
+        wp_args_add(args, parts->options->capture);
+    } else if (wp_output_dir_has_capture(parts->output) && !parts->options->has_no_capture) {
+        wp_args_add(args, "--output");
+        wp_args_addf(args, "%s/" WP_OWN_CAPTURE, parts->output->store);
+        wp_args_add(args, "--output-limit");
+        wp_args_add(args, CAPTURE_MIB);
+    }
 }
 
 int wp_parts_start_collector(const struct wp_parts *parts, struct wp_child *child, int *ready_fd, struct wp_error *err)
@@ -160,10 +194,7 @@ int wp_parts_start_collector(const struct wp_parts *parts, struct wp_child *chil
         wp_args_add(&args, "--match-cmdline");
         wp_args_add(&args, parts->options->patterns[i]);
     }
-    if (parts->options->capture) {
-        wp_args_add(&args, "--output");
-        wp_args_add(&args, parts->options->capture);
-    }
+    add_capture(parts, &args);
     int rc = start_with_ready(parts, child, &args, ready_fd, err);
     wp_args_fini(&args);
     return rc;
@@ -183,6 +214,8 @@ int wp_parts_start_reporter(const struct wp_parts *parts, struct wp_child *child
     wp_args_add(&args, parts->output->out);
     wp_args_add(&args, "--source-disk"); /* who records here shows what is here */
     wp_args_add(&args, "/");
+    if (parts->has_capture)
+        wp_args_add(&args, "--own-pages");
     if (!parts->options->is_verbose)
         wp_args_add(&args, "--quiet");
     int rc = start(parts, child, &args, -1, err);

@@ -13,9 +13,11 @@ struct wp_parts {
     const struct wp_record_options *options; /* borrowed, as the next two */
     const struct wp_output_dir *output;
     const char *release;
+    const char *line;         /* the command's, for the store; NULL: none */
     const sigset_t *mask;     /* what the parts start with */
     const char *command_path; /* of the command; NULL: none */
     pid_t command_pid;        /* 0: none */
+    bool has_capture;         /* one is kept beside the store, of which pages can be made */
 };
 
 /* Both start at once and say on *ready_fd (the caller's to close) when they are ready: a line, or the end of file when

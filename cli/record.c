@@ -5,15 +5,18 @@
 #include "cli/live_view.h"
 #include "cli/open_page.h"
 #include "cli/output_dir.h"
+#include "cli/own_store.h"
 #include "cli/parts.h"
 #include "cli/privilege.h"
 #include "cli/program.h"
 #include "cli/record_summary.h"
 #include "cli/release.h"
 #include "cli/supervisor.h"
+#include "cli/view/busiest.h"
 #include "common/clock.h"
 #include "common/path.h"
 #include "common/version.h"
+#include "reporter/display/page_id.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -28,6 +31,9 @@
 #define RESOLVE_LIMIT (600 * SECOND)
 #define REPORT_LIMIT (1800 * SECOND)
 #define GIT_LIMIT_MS 5000
+/* Pages of the busiest processes: what is not made by then is made by wakepath view. */
+#define OWN_LIMIT (10 * SECOND)
+#define OWN_CAPTURE_LIMIT ((off_t)64 << 20)
 /* Two ^C this close together mean "give up"; closer than the first figure they are one, sent to us twice. */
 #define GIVE_UP_MIN (SECOND / 5)
 #define GIVE_UP_MAX (2 * SECOND)
@@ -41,7 +47,11 @@ struct recording {
     struct wp_output_dir output;
     struct wp_parts parts;
     struct wp_child command, aggregator, collector, reporter;
+    struct wp_own_pages own;
+    off_t capture_size; /* of the one beside the store; 0: none */
     char release[WP_ID_ROOM], command_path[PATH_MAX];
+    char aggregate[WP_ID_ROOM]; /* the command's own, as pages name it; "": not known */
+    struct wp_buffer line;      /* the command's, for the store; empty: none, or it is left out */
     enum stage stage;
     mode_t file_mask;        /* the caller's, for CMD */
     uint64_t interrupted_ns; /* the last interruption; 0 none */
@@ -235,11 +245,18 @@ static int check_end(struct recording *recording, struct wp_child *child, const 
     return wp_child_exit_code(child) ? wp_parts_explain(&recording->parts, child, what, err) : 0;
 }
 
-/* For the pages' titles: a recording is whole without it. */
-static void note_command(const struct recording *recording)
+/* For the pages: a recording is whole without it. */
+static void note_command(struct recording *recording)
 {
+    char directory[PATH_MAX];
+    struct wp_command_note note = {.root = recording->output.store,
+        .release = recording->release,
+        .line = (const char *)recording->line.data,
+        .workload = recording->options->workload,
+        .directory = getcwd(directory, sizeof(directory)),
+        .child = recording->options->command ? &recording->command : NULL};
     struct wp_error ignored;
-    wp_command_note(recording->output.store, recording->release, recording->options->command, &ignored);
+    wp_command_note(&note, recording->aggregate, &ignored);
 }
 
 /* The collector sends what it has and says goodbye; the aggregator then resolves and ends by itself. */
@@ -265,8 +282,20 @@ static int finish(struct recording *recording, struct wp_error *err)
     return rc;
 }
 
+static void find_capture(struct recording *recording)
+{
+    char path[PATH_MAX];
+    struct stat st;
+    if (wp_output_dir_has_capture(&recording->output) && !recording->options->capture &&
+        (size_t)snprintf(path, sizeof(path), "%s/" WP_OWN_CAPTURE, recording->output.store) < sizeof(path) &&
+        !stat(path, &st))
+        recording->capture_size = st.st_size;
+    recording->parts.has_capture = recording->capture_size > 0;
+}
+
 static int report(struct recording *recording, struct wp_error *err)
 {
+    find_capture(recording);
     print_progress(recording, "reporting");
     int rc = wp_parts_start_reporter(&recording->parts, &recording->reporter, err);
     if (!rc)
@@ -284,18 +313,37 @@ static const char *whole_page(const char *page, char whole[PATH_MAX])
     return realpath(page, whole) ? whole : page;
 }
 
+/* Of the recording, in a site that may have other commands of the release. */
+static void find_page(const struct recording *recording, const char *name, char path[PATH_MAX])
+{
+    struct wp_buffer folder = {0};
+    if (strchr(recording->aggregate, '~')) {
+        wp_page_id_folder(&folder, recording->release);
+        wp_buffer_putc(&folder, '/');
+        wp_page_id_folder(&folder, recording->aggregate);
+        wp_buffer_putc(&folder, '/');
+    }
+    wp_buffer_putc(&folder, 0);
+    snprintf(path, PATH_MAX, "%.*s/%s%s", PATH_MAX - 512, recording->output.out,
+        folder.failed ? "" : (const char *)folder.data, name);
+    wp_buffer_fini(&folder);
+}
+
 static int print_summary(const struct recording *recording, FILE *print, struct wp_error *err)
 {
     char summary[PATH_MAX], page[PATH_MAX], whole[PATH_MAX];
     struct wp_buffer text = {0};
-    snprintf(summary, sizeof(summary), "%.*s/summary.json", PATH_MAX - 32, recording->output.out);
-    snprintf(page, sizeof(page), "%.*s/index.html", PATH_MAX - 32, recording->output.out);
+    find_page(recording, "summary.json", summary);
+    find_page(recording, "index.html", page);
     int rc = recording->options->is_json ? wp_file_read(summary, 64u << 20, &text, err)
                                          : wp_record_summary_make(&text, summary, whole_page(page, whole), err);
     FILE *out = recording->options->is_json ? print : recording->say;
     if (!rc && (recording->options->is_json || !recording->options->is_quiet))
         if (fwrite(text.data, 1, text.size, out) != text.size || fflush(out))
             rc = wp_error_errno(err, -errno, "cannot write the summary");
+    if (!rc && !recording->options->is_json && !recording->options->is_quiet && recording->capture_size)
+        fprintf(out, "  pages of any process: wakepath view %s (of its events, %.1f MB)\n", recording->output.out,
+            (double)recording->capture_size / 1e6);
     const struct wp_earlier_report *earlier = &recording->output.earlier;
     if (!rc && !recording->options->is_json && !recording->options->is_quiet && earlier->is_kept)
         fprintf(out, "  the report before it: %s\n", earlier->path);
@@ -312,6 +360,44 @@ static int print_summary(const struct recording *recording, FILE *print, struct 
     return rc;
 }
 
+static int await_own(struct recording *recording, uint64_t deadline_ns, struct wp_error *err)
+{
+    int rc = 0;
+    while (!rc) {
+        uint64_t now = wp_supervisor_now();
+        if (now >= deadline_ns)
+            return wp_error_set(
+                err, -ETIMEDOUT, "they take longer than %llu s", (unsigned long long)(OWN_LIMIT / SECOND));
+        rc = await(recording, &recording->own.child, -1, deadline_ns - now, err);
+        if (!rc)
+            rc = wp_own_pages_step(&recording->own, err);
+    }
+    return rc;
+}
+
+/* Beside the recording, which is whole: what of this fails is not there, and the pages say how it is made. */
+static void make_own_pages(struct recording *recording)
+{
+    char summary[PATH_MAX], capture[PATH_MAX];
+    struct wp_own_page pages[WP_BUSIEST];
+    struct wp_error ignored = {0};
+    const struct wp_own_pages_options options = {.capture = capture,
+        .folder = recording->output.scratch.path,
+        .out = recording->output.store,
+        .mask = &recording->supervisor.previous};
+    unsigned count = 0, listed = 0;
+    find_page(recording, "summary.json", summary);
+    snprintf(capture, sizeof(capture), "%.*s/" WP_OWN_CAPTURE, PATH_MAX - 16, recording->output.store);
+    if (!recording->capture_size || recording->capture_size > OWN_CAPTURE_LIMIT ||
+        wp_busiest_choose(summary, (uint32_t)recording->command.pid, pages, &count, &ignored) || !count)
+        return;
+    print_progress(recording, "making pages of the busiest processes");
+    if (!wp_own_pages_begin(&recording->own, &options, pages, count, &ignored))
+        await_own(recording, wp_supervisor_now() + OWN_LIMIT, &ignored);
+    wp_own_pages_end(&recording->own);
+    wp_busiest_list(recording->output.store, pages, count, &listed, &ignored);
+}
+
 /* Everything that can be known to fail is asked before CMD runs. Returns the exit status to end with, 0: go on. */
 static int prepare(struct recording *recording, struct wp_error *err)
 {
@@ -320,6 +406,12 @@ static int prepare(struct recording *recording, struct wp_error *err)
         int rc = wp_program_resolve(options->command[0], recording->command_path, sizeof(recording->command_path), err);
         if (rc)
             return rc == -EACCES ? 126 : 127;
+        if (!options->has_no_line)
+            wp_command_line(&recording->line, options->command);
+    }
+    if (recording->line.failed) {
+        wp_error_set(err, -ENOMEM, "out of memory for a command line");
+        return WP_EXIT_FAILURE;
     }
     if (options->pid && (recording->process_fd = (int)syscall(SYS_pidfd_open, (pid_t)options->pid, 0)) < 0) {
         wp_error_errno(err, -errno, "cannot attach to process %u", (unsigned)options->pid);
@@ -382,6 +474,8 @@ static int run(struct recording *recording, FILE *print, struct wp_error *err)
         rc = report(recording, err);
     if (!rc && has_report)
         rc = print_summary(recording, print, err);
+    if (!rc && has_report)
+        make_own_pages(recording);
     int code = exit_code(recording, rc);
     end_children(recording);
     return code;
@@ -395,6 +489,7 @@ int wp_record_run(const struct wp_record_options *options, FILE *say_to, FILE *p
         .aggregator = WP_CHILD_NONE,
         .collector = WP_CHILD_NONE,
         .reporter = WP_CHILD_NONE,
+        .own = {.child = WP_CHILD_NONE},
         .process_fd = -1};
     recording.file_mask =
         umask(0077); /* what a host did is for who recorded it: the store and the pages as the capture */
@@ -402,10 +497,13 @@ int wp_record_run(const struct wp_record_options *options, FILE *say_to, FILE *p
     if (!code && wp_supervisor_init(&recording.supervisor, err)) {
         code = WP_EXIT_FAILURE;
     } else if (!code) {
-        recording.parts =
-            (struct wp_parts){options, &recording.output, recording.release, &recording.supervisor.previous, NULL, 0};
+        recording.parts = (struct wp_parts){.options = options,
+            .output = &recording.output,
+            .release = recording.release,
+            .line = (const char *)recording.line.data,
+            .mask = &recording.supervisor.previous};
         struct wp_child *children[] = {
-            &recording.command, &recording.aggregator, &recording.collector, &recording.reporter};
+            &recording.command, &recording.aggregator, &recording.collector, &recording.reporter, &recording.own.child};
         for (size_t i = 0; i < sizeof(children) / sizeof(children[0]); i++)
             wp_supervisor_add(&recording.supervisor, children[i]);
         code = run(&recording, print, err);
@@ -414,6 +512,7 @@ int wp_record_run(const struct wp_record_options *options, FILE *say_to, FILE *p
     wp_output_dir_fini(&recording.output, !recording.keep_store);
     if (recording.process_fd >= 0)
         close(recording.process_fd);
+    wp_buffer_fini(&recording.line);
     umask(recording.file_mask);
     return code;
 }

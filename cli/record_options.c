@@ -5,6 +5,7 @@
 #include "common/nearest.h"
 #include "common/path.h"
 #include "common/selector.h"
+#include "common/utf8.h"
 #include "common/version.h"
 
 #include <argp.h>
@@ -14,9 +15,10 @@
 #include <string.h>
 
 #define DEFAULT_HOST_SECONDS 10u
+#define WORKLOAD_BYTES 200u
 #define DEFAULT_FREQUENCY_HZ 997u /* a prime: it does not beat with what programs do every millisecond */
 
-enum { KEY_CAPTURE = 256, KEY_JSON, KEY_THREADS, KEY_OPEN };
+enum { KEY_CAPTURE = 256, KEY_JSON, KEY_THREADS, KEY_OPEN, KEY_WORKLOAD, KEY_NO_COMMAND, KEY_NO_CAPTURE };
 
 static const struct argp_option option_table[] = {
     {"out", 'o', "DIR", 0, "Folder of the report (default: wakepath-report)", 0},
@@ -26,10 +28,16 @@ static const struct argp_option option_table[] = {
     {"pid", 'p', "PID", 0, "Attach: record this process, which runs already, until ^C, its end or --duration", 0},
     {"threads", KEY_THREADS, NULL, 0,
         "Report on all threads of CMD, each a path of its own, instead of the progress of its main thread", 0},
+    {"workload", KEY_WORKLOAD, "NAME", 0,
+        "What CMD works on; recordings of other workloads, as of other commands, are reports of their own", 0},
+    {"no-command-line", KEY_NO_COMMAND, NULL, 0,
+        "Keep the words of CMD out of the store; recordings of different commands are then summed", 0},
     {"duration", 'd', "TIME", 0,
         "Stop recording after this time: seconds, or 500ms, 30s, 5m, 1h (without CMD or --pid: 10)", 0},
     {"frequency", 'F', "HZ", 0, "Samples a second on each CPU, 0 for none (default: 997)", 0},
     {"keep-capture", KEY_CAPTURE, "FILE", 0, "Keep the recorded events in FILE, for replays", 0},
+    {"no-capture", KEY_NO_CAPTURE, NULL, 0,
+        "Do not keep the events in the store's folder, where `wakepath view` makes any process' own pages of them", 0},
     {"open", KEY_OPEN, NULL, 0, "Open the page in a browser: $BROWSER, else the desktop's", 0},
     {"quiet", 'q', NULL, 0, "Print nothing when there is no error", 0},
     {"verbose", 'v', NULL, 0, "Print the logs of collector, aggregator and reporter", 0},
@@ -54,6 +62,20 @@ static uint64_t whole_number(struct argp_state *state, const char *what, const c
         argp_error(state, "%s takes a whole number from %llu to %llu, not '%.100s'", what, (unsigned long long)low,
             (unsigned long long)high, text);
     return value;
+}
+
+/* It stands on pages, in tables and on terminals. */
+static const char *workload(struct argp_state *state, const char *text)
+{
+    bool is_clean = *text && strlen(text) <= WORKLOAD_BYTES;
+    for (size_t at = 0, step; is_clean && text[at]; at += step) {
+        uint32_t c;
+        step = wp_utf8_decode(text + at, WP_UTF8_MOST, &c);
+        is_clean = step && !wp_utf8_is_control(c);
+    }
+    if (!is_clean)
+        argp_error(state, "--workload takes a name of 1 to %u bytes without control characters", WORKLOAD_BYTES);
+    return text;
 }
 
 static void keep_patterns(struct wp_record_options *options, struct argp_state *state, struct wp_selector *selector)
@@ -161,6 +183,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case 'F':
         options->frequency_hz = (unsigned)number(state, "--frequency", arg, 0, 20000);
         break;
+    case KEY_NO_CAPTURE:
+        options->has_no_capture = true;
+        break;
     case KEY_CAPTURE:
         options->capture = arg;
         break;
@@ -169,6 +194,12 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         break;
     case 'v':
         options->is_verbose = true;
+        break;
+    case KEY_WORKLOAD:
+        options->workload = workload(state, arg);
+        break;
+    case KEY_NO_COMMAND:
+        options->has_no_line = true;
         break;
     case KEY_THREADS:
         options->by_threads = true;

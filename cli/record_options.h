@@ -13,6 +13,7 @@ struct argp_state;
 
 struct wp_record_options {
     const char *out, *store, *release, *capture;  /* borrowed from argv; store, release, capture may be NULL */
+    const char *workload;                         /* NULL: none */
     const char *aggregates[WP_RECORD_AGGREGATES]; /* "NAME=SELECTOR", checked */
     unsigned aggregate_count;
     char *patterns[WP_RECORD_PATTERNS]; /* owned; the cmdline~ terms of the selectors */
@@ -21,6 +22,8 @@ struct wp_record_options {
     uint32_t pid;         /* of a process that runs already; 0: none */
     unsigned frequency_hz;
     bool is_quiet, by_threads, is_json, is_verbose;
+    bool has_no_line; /* the command's words stay out of the store */
+    bool has_no_capture;
     bool is_opened; /* the page, in a browser */
     struct {        /* of `wakepath top` */
         bool is_on, is_once;

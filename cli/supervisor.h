@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define WP_SUPERVISOR_CHILDREN 4u
+#define WP_SUPERVISOR_CHILDREN 5u
 
 struct wp_supervisor {
     int signal_fd;

@@ -424,7 +424,9 @@ static int name_bucket(
         .fit_ns = explain->fit_ns,
         .history_ns = options->history_ns,
         .join_ns = explain->join_ns,
-        .late_sample_ns = options->late_sample_ns};
+        .late_sample_ns = options->late_sample_ns,
+        .command = options->command,
+        .workload = options->workload};
     id->bucket_facts = calloc(WP_BUCKET_FACTS, sizeof(*id->bucket_facts));
     if (!id->bucket_facts)
         return -ENOMEM;

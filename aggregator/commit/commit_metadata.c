@@ -217,7 +217,8 @@ static int write_bucket(struct facts *facts, struct wp_txn *txn, const struct wp
     struct wp_host_session *const *sessions, size_t count, struct wp_error *err)
 {
     for (size_t i = 0; i < WP_BUCKET_FACTS; i++)
-        put(facts, bucket->bucket_facts[i].key, bucket->bucket_facts[i].value);
+        if (*bucket->bucket_facts[i].key)
+            put(facts, bucket->bucket_facts[i].key, bucket->bucket_facts[i].value);
     for (size_t i = 0; i < count; i++) {
         const struct wp_aggregate_id *aggregate = find_aggregate(sessions[i], bucket->name, bucket->release);
         facts->session = sessions[i];

@@ -58,10 +58,13 @@ enum {
     KEY_PEER,
     KEY_WINDOW,
     KEY_LABEL,
-    KEY_LATE_AFTER
+    KEY_LATE_AFTER,
+    KEY_COMMAND,
+    KEY_WORKLOAD
 };
 
 #define LABELS 64u
+#define RECORDED_BYTES 2048u /* of a command line or a workload */
 
 static const struct argp_option option_table[] = {
     {"bind", KEY_BIND, "ENDPOINT", 0, "listen at ipc:///path or tcp://address:port", 0},
@@ -81,6 +84,10 @@ static const struct argp_option option_table[] = {
         0},
     {"shard", KEY_SHARD, "ID", 0, "name of this aggregator's share of the data (default: local)", 0},
     {"label", KEY_LABEL, "KEY=VALUE", 0, "add label.KEY to the metadata of each release; may be repeated", 0},
+    {"command-line", KEY_COMMAND, "TEXT", 0,
+        "all that is recorded is of this command: reports of other commands are not summed with it", 0},
+    {"workload", KEY_WORKLOAD, "NAME", 0,
+        "all that is recorded is of this workload: reports of other workloads are not summed with it", 0},
     {"aggregate", KEY_AGGREGATE, "NAME=SELECTOR", 0, "report on the processes that the selector picks; may be repeated",
         0},
     {"auto-aggregates", KEY_AUTO, "N", 0, "also report on the N busiest services, one aggregate each", 0},
@@ -196,6 +203,13 @@ static void add_label(struct wp_aggregator_options *options, struct argp_state *
     options->engine.label_count = count + 1;
 }
 
+static const char *recorded_text(const struct argp_state *state, const char *option, const char *text)
+{
+    if (!*text || strlen(text) > RECORDED_BYTES || text[strcspn(text, "\n\r\t\x1b\x7f")])
+        wp_config_refuse(state, "%s takes a text of 1 to %u bytes without control characters", option, RECORDED_BYTES);
+    return text;
+}
+
 static size_t strlen_without_slashes(const char *path)
 {
     size_t size = strlen(path);
@@ -287,6 +301,12 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
         break;
     case KEY_LABEL:
         add_label(options, state, argument);
+        break;
+    case KEY_COMMAND:
+        engine->session.command = recorded_text(state, "--command-line", argument);
+        break;
+    case KEY_WORKLOAD:
+        engine->session.workload = recorded_text(state, "--workload", argument);
         break;
     case KEY_AGGREGATE:
         add_rule(options, state, argument);

@@ -45,6 +45,8 @@ struct wp_host_session_options {
     uint64_t late_sample_ns;  /* 0: WP_LATE_SAMPLE_NS */
     uint32_t depth, width;
     uint64_t budget;
+    const char *command,
+        *workload;         /* of all that is recorded, told by who records (storage/value/bucket.h); borrowed */
     uint32_t process_rows; /* of reports, for what comes up in an hour of the host; 0: WP_PROCESS_ROWS */
 };
 

@@ -71,6 +71,8 @@ static struct wp_aggregate *create(const struct wp_host_session *session, uint32
             .selector = (const char *)selector.data,
             .sample_period_ns = source->hello.sample_period_ns,
             .late_sample_ns = session->timeline.late_sample_ns,
+            .command = options->command,
+            .workload = options->workload,
             .uncertain = wp_host_session_dropped,
             .uncertain_context = session,
             .paused = &session->paused_spans,

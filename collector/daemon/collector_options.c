@@ -50,7 +50,8 @@ enum {
     KEY_INTERPRETERS,
     KEY_LEARN,
     KEY_DEBUGINFOD,
-    KEY_SESSION_LIMIT
+    KEY_SESSION_LIMIT,
+    KEY_OUTPUT_LIMIT
 };
 
 #define DEFAULT_SPOOL "/var/spool/wakepath"
@@ -102,6 +103,10 @@ static const struct argp_option option_table[] = {
         "may be repeated",
         0},
     {"output", KEY_OUTPUT, "FILE", 0, "write a capture into this file; with or without --connect", 0},
+    {"output-limit", KEY_OUTPUT_LIMIT, "MIB", 0,
+        "with --connect: remove a capture that grows larger or cannot be written, and go on without it (default 0: no "
+        "limit)",
+        0},
     {"frequency", KEY_FREQUENCY, "HZ", 0, "samples a second and CPU, 0 for none (default 99)", 0},
     {"window", KEY_WINDOW, "WINDOW", 0,
         "record in windows of wall time, such as \"1s every 60s\", or always (default); an aggregator's --window "
@@ -291,6 +296,8 @@ static void check(const struct wp_collector_options *o, struct argp_state *state
                 (o->uplink.endpoints.key_path != NULL) + (keys > 0), o->uplink.endpoints.is_insecure, &err))
             wp_config_refuse(state, "%s", err.text);
     }
+    if (!o->uplink.endpoints.count && o->uplink.output_limit)
+        wp_config_refuse(state, "--output-limit is for --connect");
     if (!o->uplink.endpoints.count && o->uplink.spool)
         wp_config_refuse(state, "--spool is for --connect");
     if (o->source != WP_FROM_BPF && o->window->every_ns)
@@ -314,6 +321,7 @@ static const struct wp_config_field fields[] = {
     FIELD(KEY_INSECURE, WP_CONFIG_FLAG, uplink.endpoints.is_insecure),
     FIELD(KEY_STATS, WP_CONFIG_FLAG, says_stats),
     FIELD(KEY_NO_SECCOMP, WP_CONFIG_FLAG, is_unfiltered),
+    NUMBER(KEY_OUTPUT_LIMIT, "--output-limit", uplink.output_limit, 0, 1 << 20, 1 << 20),
     NUMBER(KEY_FREQUENCY, "--frequency", bpf.frequency_hz, 0, 50000, 1),
     NUMBER(KEY_FILTER, "--filter-pid", bpf.filter_pid, 1, 1u << 22, 1),
     NUMBER(KEY_RECORDER, "--recorder-pid", recorder_pid, 1, 1u << 22, 1),

@@ -45,6 +45,7 @@ struct wp_uplink {
     uint64_t (*clock_ns)(const void *context); /* of time probes, NULL: none */
     const void *clock_context;
     struct wp_capture_writer *capture;
+    uint64_t captured; /* bytes */
     struct wp_frame_writer *frames;
     struct wp_buffer raw, frame;
     uint64_t bytes, renewals;
@@ -330,12 +331,37 @@ static void put_before(struct wp_uplink *o, const struct wp_bye *bye)
         wp_spool_hold(o->spool, o->before.session);
 }
 
+/* What is wanted only as long as it is small does not end the recording. */
+static int pass_capture(struct wp_uplink *o, int rc, struct wp_error *err)
+{
+    if (!rc || !o->options->output_limit)
+        return rc;
+    wp_log(o->logger, WP_LOG_WARN, "no capture is kept: %s", err->text);
+    if (o->capture)
+        wp_capture_writer_abort(o->capture);
+    o->capture = NULL;
+    *err = (struct wp_error){0};
+    return 0;
+}
+
+static int capture_frame(struct wp_uplink *o, const uint8_t *frame, size_t size, struct wp_error *err)
+{
+    uint64_t limit = o->options->output_limit;
+    if (!o->capture)
+        return 0;
+    o->captured += size;
+    int rc = limit && o->captured > limit
+        ? wp_error_set(err, -EFBIG, "it is larger than %llu MiB", (unsigned long long)(limit >> 20))
+        : wp_capture_writer_batch(o->capture, frame, size, err);
+    return pass_capture(o, rc, err);
+}
+
 int wp_uplink_renew(
     struct wp_uplink *o, const struct wp_hello *hello, uint64_t events, uint64_t dropped, struct wp_error *err)
 {
     struct wp_bye bye = {.last_seq = o->now.last_seq, .events = events, .dropped = dropped};
     memcpy(bye.successor, hello->session, sizeof(bye.successor));
-    int rc = o->capture ? wp_capture_writer_next(o->capture, &bye, hello, err) : 0;
+    int rc = pass_capture(o, o->capture ? wp_capture_writer_next(o->capture, &bye, hello, err) : 0, err);
     if (rc)
         return rc;
     o->renewals++;
@@ -379,7 +405,7 @@ int wp_uplink_frame(
     struct wp_error why = {0};
     o->bytes += size;
     o->now.last_seq = batch->seq;
-    int rc = o->capture ? wp_capture_writer_batch(o->capture, frame, size, err) : 0;
+    int rc = capture_frame(o, frame, size, err);
     if (rc || !o->now.queue)
         return rc;
     rc = o->now.sender ? wp_sender_push(o->now.sender, batch, frame, size, &why)
@@ -499,6 +525,7 @@ int wp_uplink_finish(struct wp_uplink *o, uint64_t events, uint64_t dropped, str
     if (o->capture) {
         rc = wp_capture_writer_finish(o->capture, &bye, err);
         o->capture = NULL;
+        rc = pass_capture(o, rc, err);
     }
     if (rc || !o->now.queue)
         return rc;

@@ -15,6 +15,8 @@ struct wp_uplink;
 struct wp_uplink_options {
     struct wp_endpoints endpoints; /* count 0: no aggregator */
     const char *output;            /* NULL: no capture */
+    uint64_t output_limit;         /* bytes: a larger capture, or one that cannot be written, is removed, and delivery
+                                      goes on; 0: no limit, and without the capture nothing goes on */
     const char *spool;             /* folder for what is not yet acknowledged; NULL: memory */
     uint64_t spool_limit;          /* bytes */
     bool needs_spool;              /* else it is done without when it cannot be had */

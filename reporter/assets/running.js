@@ -53,7 +53,11 @@
 
   Running.prototype.click = function (x, y) {
     var row = this.rowAt(y);
-    if (row && x < this.axis.gutter && row.comm)
+    if (!row || x >= this.axis.gutter || !row.comm) return;
+    if (wakepath.own)
+      wakepath.own({pid: this.data.thread_pid[row.thread], tid: row.number, name: row.comm,
+        flame: view.address('flame.html', {process: '[' + row.comm + ']'})});
+    else
       wakepath.go('flame.html', 'process=' + encodeURIComponent('[' + row.comm + ']'));
   };
 
@@ -317,7 +321,7 @@
     if (!row || row.thread < 0) return;
     if (name) {
       this.tip.show(event.clientX, event.clientY, {title: row.comm, lines: ['thread ' + row.number + ' of process ' +
-        data.thread_pid[row.thread] + ' on ' + data.names[data.thread_host[row.thread]], 'Click to open its flame']});
+        data.thread_pid[row.thread] + ' on ' + data.names[data.thread_host[row.thread]], wakepath.own ? 'Click for pages of its own' : 'Click to open its flame']});
       return;
     }
     list = this.states[row.thread];

@@ -31,7 +31,8 @@ enum {
     KEY_EXEMPLAR,
     KEY_CANARY,
     KEY_HOSTS,
-    KEY_METRICS_FILE
+    KEY_METRICS_FILE,
+    KEY_OWN_PAGES
 };
 
 static const struct argp_option option_table[] = {
@@ -66,6 +67,8 @@ static const struct argp_option option_table[] = {
         "Use the pages that runs of one release each (--release ID --out DIR/ID) have made; make the rest", 0},
     {"gzip", KEY_GZIP, NULL, 0, "Write FILE.gz beside each file of the site, for servers that send precompressed files",
         0},
+    {"own-pages", KEY_OWN_PAGES, NULL, 0,
+        "Processes and threads link to pages of their own, as of a recording whose capture is kept (wakepath view)", 0},
     {"source-map", KEY_SOURCE_MAP, "PREFIX=DIR", 0,
         "Source files whose path begins with PREFIX are in DIR; may be repeated", 0},
     {"source-disk", KEY_SOURCE_DISK, "DIR", 0,
@@ -113,6 +116,7 @@ static const struct wp_config_field fields[] = {
     FIELD('o', WP_CONFIG_TEXT, out),
     FIELD(KEY_PARTS, WP_CONFIG_TEXT, parts),
     FIELD(KEY_SINGLE, WP_CONFIG_FLAG, is_single),
+    FIELD(KEY_OWN_PAGES, WP_CONFIG_FLAG, has_own_pages),
     FIELD(KEY_GZIP, WP_CONFIG_FLAG, is_gzipped),
     FIELD(KEY_NO_DISK, WP_CONFIG_FLAG, source.no_disk),
     FIELD('q', WP_CONFIG_FLAG, quiet),

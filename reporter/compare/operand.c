@@ -86,6 +86,29 @@ static int read_parts(struct wp_operand_parts *parts, const struct wp_snapshot *
     return rc ? rc : wp_operand_parts_read(parts, snapshot, chosen, spec, err);
 }
 
+/* Of two releases that recorded several commands the same one is compared: the older operand is asked for what the
+ * newer one chose. *counterpart stays empty where that is not known; reading says what is wrong then. */
+static int find_counterpart(const struct wp_stores *stores, const struct wp_operand_spec spec[2], const char *aggregate,
+    char counterpart[WP_ID_ROOM])
+{
+    struct wp_selection selection = {.since_s = spec[1].since_s, .until_s = spec[1].until_s};
+    struct wp_snapshot older = {0}, newer = {0};
+    char chosen[WP_ID_ROOM];
+    *counterpart = 0;
+    if (*spec[0].aggregate)
+        return 0;
+    int rc = wp_snapshot_begin(&newer, stores, spec[1].release, NULL);
+    if (!rc)
+        rc = wp_snapshot_begin(&older, stores, spec[0].release, NULL);
+    if (!rc)
+        rc = wp_aggregate_choose(&newer, *spec[1].aggregate ? spec[1].aggregate : aggregate, &selection, chosen, NULL);
+    if (!rc && wp_snapshot_counterpart(&older, &newer, chosen, counterpart, NULL))
+        *counterpart = 0;
+    wp_snapshot_end(&older);
+    wp_snapshot_end(&newer);
+    return rc == -ENOMEM ? rc : 0;
+}
+
 int wp_operands_read(struct wp_facts facts[2], const struct wp_stores *stores, const struct wp_operand_spec spec[2],
     const char *aggregate, struct wp_error *err)
 {
@@ -95,7 +118,9 @@ int wp_operands_read(struct wp_facts facts[2], const struct wp_stores *stores, c
     for (int i = 0; i < 2; i++)
         memset(&facts[i], 0, sizeof(facts[i]));
     if (!spec[0].same_time) {
-        rc = wp_operand_read(&facts[0], stores, &spec[0], aggregate, err);
+        rc = find_counterpart(stores, spec, aggregate, chosen[0]);
+        rc = rc ? wp_error_set(err, rc, "out of memory for the two operands")
+                : wp_operand_read(&facts[0], stores, &spec[0], *chosen[0] ? chosen[0] : aggregate, err);
         return rc ? rc : wp_operand_read(&facts[1], stores, &spec[1], aggregate, err);
     }
     struct wp_snapshot snapshot[2];

@@ -110,9 +110,11 @@ int wp_operand_parts_facts(struct wp_facts *facts, struct wp_operand_parts *part
         return rc;
     }
     rc = wp_facts_build(facts, spec->release, aggregate, sum, NULL, err);
+    struct wp_recorded_command command = {0};
     if (!rc)
-        rc = wp_recorded_command(snapshot, aggregate, &facts->is_command, err);
-    facts->recordings = recordings.at_least;
+        rc = wp_recorded_command(snapshot, aggregate, &command, err);
+    facts->is_command = command.is_command;
+    facts->recordings = wp_recorded_times(&command, recordings.at_least);
     facts->group = *spec->host ? wp_pool_text(&facts->pool, spec->host) : NULL;
     return rc;
 }

@@ -4,12 +4,15 @@
 #include "common/json.h"
 #include "reporter/export/format_findings.h"
 #include "reporter/facts/beside.h"
+#include "reporter/recording/recorded_title.h"
 #include "reporter/recording/recording_cost.h"
 #include "reporter/recording/unsampled.h"
 #include "reporter/requests/slow_requests.h"
 #include "storage/kind/report_store.h"
 #include "storage/report/report_transactions.h"
+#include "storage/value/recorded_keys.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #define JSON_PROCESSES 10000u
@@ -227,11 +230,37 @@ static void put_recording(struct wp_json *json, const struct wp_recording_cost *
     wp_json_end(json);
 }
 
+/* What was run, of the newest recording; numbers that nobody told are left out. */
+static void put_command(struct wp_json *json, const struct wp_facts *facts)
+{
+    static const struct {
+        const char *key, *name;
+    } numbers[] = {{WP_RECORDED_EXIT, "exit_status"}, {WP_RECORDED_WALL, "wall_ns"}, {WP_RECORDED_USER, "user_ns"},
+        {WP_RECORDED_SYSTEM, "system_ns"}, {WP_RECORDED_RSS, "max_rss_bytes"},
+        {WP_RECORDED_MINOR_FAULTS, "minor_faults"}, {WP_RECORDED_MAJOR_FAULTS, "major_faults"},
+        {WP_RECORDED_VOLUNTARY, "voluntary_switches"}, {WP_RECORDED_INVOLUNTARY, "involuntary_switches"}};
+    const char *line = wp_recorded_line(facts), *workload = wp_recorded_workload(facts);
+    const char *directory = facts->is_command ? wp_recorded_text(facts, WP_RECORDED_DIRECTORY) : NULL;
+    if (!line && !workload && !directory)
+        return;
+    wp_json_object(json, "command");
+    wp_json_text_or_null(json, "line", line);
+    wp_json_text_or_null(json, "workload", workload);
+    wp_json_text_or_null(json, "directory", directory);
+    for (size_t i = 0; facts->is_command && i < sizeof(numbers) / sizeof(*numbers); i++) {
+        const char *text = wp_recorded_text(facts, numbers[i].key);
+        if (text)
+            wp_json_number(json, numbers[i].name, strtoull(text, NULL, 10));
+    }
+    wp_json_end(json);
+}
+
 static void put_all(struct wp_json *json, const struct wp_facts *facts)
 {
     wp_json_number(json, "schema", 1);
     wp_json_text(json, "release", facts->release);
     wp_json_text(json, "aggregate", facts->aggregate);
+    put_command(json, facts);
     wp_json_number(json, "hosts", facts->host_count);
     wp_json_number(json, "wall_ns", facts->wall_ns);
     wp_json_number(json, "total_ns", facts->total_ns);

@@ -4,6 +4,8 @@
 #include "common/clock.h"
 #include "common/json.h"
 #include "reporter/display/escape.h"
+#include "reporter/facts/call_lines.h"
+#include "reporter/recording/recorded_title.h"
 #include "storage/report/report_read.h"
 #include "storage/report/report_series.h"
 
@@ -11,6 +13,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define UNTIMED UINT64_MAX
 
@@ -24,8 +27,9 @@ struct resource {
 struct writer {
     struct wp_json json;
     const struct wp_facts *facts;
-    struct resource *resources; /* owned; by bucket, then cell */
-    uint32_t *uses;             /* owned; by node of the flame: resources with its trace */
+    struct resource *resources;  /* owned; by bucket, then cell */
+    uint32_t *uses;              /* owned; by node of the flame: resources with its trace */
+    struct wp_call_lines *lines; /* owned */
     size_t resource_count;
     unsigned shift;
     bool is_whole;     /* no chunks: every resource has its trace */
@@ -91,10 +95,11 @@ static int take_resources(struct writer *writer)
     return 0;
 }
 
-static void put_frame(struct writer *writer, const char *key, uint32_t frame)
+/* A node's frame, with the line from which it called what stands on `callee` (0: which it ran itself). */
+static void put_frame(struct writer *writer, const char *key, uint32_t node, uint32_t callee)
 {
     const struct wp_facts *facts = writer->facts;
-    uint32_t count;
+    uint32_t count, frame = facts->flame.nodes[node].frame;
     const struct wp_frame_info *frames = wp_report_frames(facts->report, &count);
     const char *object = frame < count ? wp_report_text(facts->report, frames[frame].object) : "";
     const char *name = wp_facts_frame_name(facts, frame);
@@ -103,30 +108,34 @@ static void put_frame(struct writer *writer, const char *key, uint32_t frame)
     wp_json_object(&writer->json, key);
     wp_json_text(&writer->json, "source", object);
     wp_json_text(&writer->json, "function", *name ? name : "?");
-    wp_json_number(&writer->json, "line", 0);
+    wp_json_number(&writer->json, "line",
+        wp_call_line(
+            writer->lines, name, callee ? wp_facts_frame_name(facts, facts->flame.nodes[callee].frame) : NULL));
     wp_json_end(&writer->json);
 }
 
-/* Who the time is of: the innermost function of the top layer, else its innermost frame. */
-static uint32_t uid_frame(const struct wp_facts *facts, uint32_t node)
+/* Who the time is of: the innermost function of the top layer, else its innermost frame. *callee: what stands on it. */
+static uint32_t uid_node(const struct wp_facts *facts, uint32_t node, uint32_t *callee)
 {
     const struct wp_flame_node *nodes = facts->flame.nodes;
-    for (uint32_t at = node; at; at = nodes[at].parent) {
+    *callee = 0;
+    for (uint32_t at = node; at; *callee = at, at = nodes[at].parent) {
         uint32_t style = wp_facts_frame_style(facts, nodes[at].frame);
         if (style == WP_STYLE_USER || style == WP_STYLE_KERNEL)
-            return nodes[at].frame;
+            return at;
         if (style == WP_STYLE_PROCESS)
             break;
     }
-    return nodes[node].frame;
+    *callee = 0;
+    return node;
 }
 
 static void put_trace(struct writer *writer, const char *key, uint32_t node)
 {
     const struct wp_flame_node *nodes = writer->facts->flame.nodes;
     wp_json_array(&writer->json, key);
-    for (uint32_t at = node; at; at = nodes[at].parent)
-        put_frame(writer, NULL, nodes[at].frame);
+    for (uint32_t at = node, callee = 0; at; callee = at, at = nodes[at].parent)
+        put_frame(writer, NULL, at, callee);
     wp_json_end(&writer->json);
 }
 
@@ -138,7 +147,8 @@ static void put_resource(struct writer *writer, const struct resource *resource)
     wp_json_text(&writer->json, "type", "time");
     wp_json_text(&writer->json, "subtype", wp_category_key((enum wp_category)cell->category));
     wp_json_number(&writer->json, "amount", resource->ns);
-    put_frame(writer, "uid", uid_frame(writer->facts, cell->node));
+    uint32_t callee, node = uid_node(writer->facts, cell->node, &callee);
+    put_frame(writer, "uid", node, callee);
     if (writer->uses[cell->node] > 1 && !writer->is_whole)
         wp_json_raw(&writer->json, "trace", "\"trace-%" PRIu32 "\"", cell->node);
     else
@@ -233,17 +243,34 @@ static void put_machine(struct writer *writer)
     wp_json_end(&writer->json);
 }
 
-static void put_header(struct wp_json *json, const struct wp_facts *facts)
+/* The first word of a command line, which stands in quotes where it has unusual characters. */
+static size_t first_word(const char *line)
 {
+    size_t size = 0;
+    for (bool is_quoted = false; line[size] && (is_quoted || line[size] != ' '); size++)
+        is_quoted ^= line[size] == '\'';
+    return size;
+}
+
+static void put_header(struct writer *writer)
+{
+    struct wp_json *json = &writer->json;
+    const struct wp_facts *facts = writer->facts;
+    const char *line = wp_recorded_line(facts), *workload = wp_recorded_workload(facts);
+    const char *command = line ? line : facts->aggregate;
+    size_t size = line ? first_word(line) : strlen(command);
     wp_json_line(json);
     wp_json_object(json, "header");
     wp_json_text(json, "type", "time");
     wp_json_object(json, "units");
     wp_json_text(json, "time", "ns");
     wp_json_end(json);
-    wp_json_text(json, "cmd", facts->aggregate);
-    wp_json_text(json, "args", "");
-    wp_json_text(json, "workload", "");
+    struct wp_pool pool = {0};
+    wp_json_text(json, "cmd", wp_pool_printf(&pool, "%.*s", (int)size, command));
+    wp_json_text(json, "args", command[size] ? command + size + 1 : "");
+    wp_json_text(json, "workload", workload ? workload : "");
+    json->out->failed |= pool.failed;
+    wp_pool_fini(&pool);
     wp_json_end(json);
 }
 
@@ -271,7 +298,7 @@ static void put_collector(struct writer *writer)
 static void put_head(struct writer *writer)
 {
     wp_json_text(&writer->json, "origin", writer->facts->release);
-    put_header(&writer->json, writer->facts);
+    put_header(writer);
     put_collector(writer);
     put_machine(writer);
     wp_json_line(&writer->json);
@@ -283,6 +310,8 @@ static int put_profile(struct wp_buffer *out, const struct wp_facts *facts, bool
 {
     struct writer writer = {.json = {.out = out, .put_text = wp_escape_json}, .facts = facts, .is_whole = is_whole};
     int rc = take_resources(&writer);
+    if (!rc)
+        rc = wp_call_lines_create(&writer.lines, &facts->source);
     if (!rc) {
         wp_json_object(&writer.json, NULL);
         put_head(&writer);
@@ -291,6 +320,7 @@ static int put_profile(struct wp_buffer *out, const struct wp_facts *facts, bool
         wp_json_end(&writer.json);
         rc = wp_json_finish(&writer.json, "the Perun profile", err);
     }
+    wp_call_lines_destroy(writer.lines);
     free(writer.resources);
     free(writer.uses);
     return rc ? wp_error_set(err, -ENOMEM, "out of memory for the Perun profile") : 0;

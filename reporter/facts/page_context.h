@@ -46,6 +46,7 @@ struct wp_page_context {
     struct wp_finding *findings; /* in the pool: the facts', after a look at that release; NULL: not compared */
     const char *canary;          /* what some hosts differ in from all others, one sentence; NULL: not compared */
     bool has_canary;             /* and there is a page of it */
+    bool has_own_pages;          /* a capture is kept, of which processes get pages of their own */
     struct wp_release_overlap *overlaps; /* other releases at the same time (release_overlap.h) */
     size_t overlap_count;
     struct wp_origins origins;

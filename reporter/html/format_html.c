@@ -2,6 +2,7 @@
 #include "reporter/html/format_html.h"
 
 #include "reporter/display/escape.h"
+#include "reporter/facts/page_context.h"
 #include "reporter/html/html_curve.h"
 #include "reporter/html/html_graph.h"
 #include "reporter/html/html_latency.h"
@@ -101,9 +102,9 @@ static void put_top(struct writer *writer)
     /* Those pages are read, not only looked at. */
     bool is_wide = display->view && strcmp(display->view, "difference") && strcmp(display->view, "behind");
     wp_buffer_printf(out,
-        "<body%s%s%s%s>\n<a class=\"skip\" href=\"#main\">Skip to the content</a>\n<header class=\"top\">\n",
+        "<body%s%s%s%s%s>\n<a class=\"skip\" href=\"#main\">Skip to the content</a>\n<header class=\"top\">\n",
         is_wide ? " class=\"wide\"" : "", display->view ? " data-view=\"" : "", display->view ? display->view : "",
-        display->view ? "\"" : "");
+        display->view ? "\"" : "", wp_page_context(display)->has_own_pages ? " data-own=\"1\"" : "");
     wp_buffer_puts(out, "<a class=\"brand\" href=\"");
     struct wp_link home = wp_link_to(WP_PAGE_INDEX, NULL, NULL, NULL);
     wp_html_href(out, writer->page, &home);
@@ -144,9 +145,11 @@ static void put_scripts(struct writer *writer)
         : is_behind                ? behind
         : !strcmp(view, "running") ? running
                                    : chrono;
-    const char *const *const groups[] = {common, view ? views : NULL, own};
+    static const char *const own_pages[] = {"own.js", NULL};
+    const char *const *const groups[] = {
+        common, view ? views : NULL, own, wp_page_context(writer->display)->has_own_pages ? own_pages : NULL};
     const char *root = wp_page_id_root(writer->page);
-    for (size_t group = 0; group < 3; group++)
+    for (size_t group = 0; group < 4; group++)
         for (size_t i = 0; groups[group] && groups[group][i]; i++)
             wp_buffer_printf(writer->out, "<script defer src=\"%sassets/%s\"></script>\n", root, groups[group][i]);
     /* The page stands before its data arrive: they come last. */

@@ -347,9 +347,11 @@ int wp_facts_read(struct wp_facts *facts, const struct wp_snapshot *snapshot, co
         rc = read_late(facts, snapshot, selection, err);
     if (!rc)
         rc = wp_snapshot_recordings(snapshot, selection ? selection->hosts : NULL, &recordings, err);
-    facts->recordings = recordings.at_least;
+    struct wp_recorded_command command = {0};
     if (!rc)
-        rc = wp_recorded_command(snapshot, aggregate, &facts->is_command, err);
+        rc = wp_recorded_command(snapshot, aggregate, &command, err);
+    facts->is_command = command.is_command;
+    facts->recordings = wp_recorded_times(&command, recordings.at_least);
     if (!rc)
         rc = read_exemplars(facts, snapshot, selection, err);
     for (size_t i = 0; i < snapshot->damage_count && !rc; i++)

@@ -6,6 +6,7 @@
 #include "reporter/page/page_tables.h"
 
 #include <errno.h>
+#include <string.h>
 
 static size_t worse(const struct wp_aggregate_summary *row)
 {
@@ -27,6 +28,13 @@ static void mark(struct wp_item *item, const struct wp_aggregate_summary *row)
 static const char *note_of(const struct wp_aggregate_summary *row)
 {
     return row->change ? row->change : row->finding_count ? row->findings[0].sentence : "Nothing was recorded.";
+}
+
+/* Commands of one release have one name and different digests: the command says which. */
+static const char *label_of(struct wp_pool *pool, const struct wp_aggregate_summary *row)
+{
+    return *row->recorded && strchr(row->name, '~') ? wp_pool_printf(pool, "%s (%s)", row->recorded, row->name)
+                                                    : row->name;
 }
 
 static struct wp_item *add_card(struct wp_display *display, const char *release, const struct wp_aggregate_summary *row,
@@ -161,7 +169,8 @@ int wp_page_release(struct wp_display *display, const struct wp_release_summary 
     if (*release->commit)
         wp_display_add(display, WP_ITEM_PARAGRAPH, release->commit);
     for (const struct wp_aggregate_summary *row = release->first; row; row = row->next)
-        add_card(display, release->id, row, row->name, wp_link_to(WP_PAGE_OVERVIEW, release->id, row->name, NULL));
+        add_card(
+            display, release->id, row, label_of(pool, row), wp_link_to(WP_PAGE_OVERVIEW, release->id, row->name, NULL));
     if (release->is_damaged)
         add_damaged(display, release);
     else if (!release->first)
@@ -225,9 +234,10 @@ static void add_release(struct wp_display *display, const struct wp_release_summ
     struct wp_item *card = !row
         ? NULL
         : add_card(display, release->id, row,
-              release->aggregate_count == 1 ? release_label(pool, release)
-                                            : wp_pool_printf(pool, "%s (%zu aggregates, here %s)",
-                                                  release_label(pool, release), release->aggregate_count, row->name),
+              release->aggregate_count == 1
+                  ? release_label(pool, release)
+                  : wp_pool_printf(pool, "%s (%zu aggregates, here %s)", release_label(pool, release),
+                        release->aggregate_count, label_of(pool, row)),
               release_link(release, row));
     if (card && *release->commit)
         card->label = wp_pool_printf(pool, "%s. %s", release->commit, card->label);

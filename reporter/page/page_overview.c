@@ -6,6 +6,7 @@
 #include "reporter/facts/page_context.h"
 #include "reporter/findings/finding_since.h"
 #include "reporter/findings/findings.h"
+#include "reporter/page/page_recorded.h"
 #include "reporter/page/page_source.h"
 #include "reporter/page/page_tables.h"
 #include "reporter/page/page_time.h"
@@ -234,6 +235,7 @@ void wp_page_overview(struct wp_display *display, const struct wp_facts *facts)
     wp_display_heading(display, "Functions");
     wp_page_busiest_table(display, facts, TOP_ROWS);
     add_more_link(display, facts, WP_PAGE_FUNCTIONS, facts->function_count);
+    wp_page_recorded(display, facts);
 }
 
 int wp_page_digest(struct wp_display *display, const struct wp_facts *facts, struct wp_error *err)
@@ -258,6 +260,7 @@ int wp_page_digest(struct wp_display *display, const struct wp_facts *facts, str
     }
     wp_display_heading(display, "Unexplained waits");
     wp_page_unexplained_table(display, facts, 5);
+    wp_page_recorded(display, facts);
     return display->pool.failed ? wp_error_set(err, -ENOMEM, "out of memory for the digest of %s", facts->aggregate)
                                 : 0;
 }

@@ -27,10 +27,14 @@ static void add_aggregates(struct wp_display *display, const struct wp_release_s
         {"Events", NULL, WP_CELL_COUNT},
         {"Lost", "Events that were not kept", WP_CELL_COUNT},
         {"Damaged", "Values that cannot be read", WP_CELL_COUNT},
+        {"Recorded", "Command and workload", WP_CELL_NAME},
     };
     size_t count = release->aggregate_count;
-    struct wp_table *table =
-        wp_display_table(display, "aggregates", columns, 10, count < TABLE_ROWS ? count : TABLE_ROWS);
+    bool has_recorded = false;
+    for (const struct wp_aggregate_summary *row = release->first; row; row = row->next)
+        has_recorded |= *row->recorded != 0;
+    struct wp_table *table = wp_display_table(
+        display, "aggregates", columns, has_recorded ? 11 : 10, count < TABLE_ROWS ? count : TABLE_ROWS);
     for (const struct wp_aggregate_summary *row = release->first; row; row = row->next) {
         struct wp_field *field = wp_display_row(table);
         if (!field)
@@ -48,6 +52,8 @@ static void add_aggregates(struct wp_display *display, const struct wp_release_s
         field[7].number = row->events_total;
         field[8].number = row->events_dropped;
         field[9].number = row->damage_count;
+        if (has_recorded)
+            field[10].text = row->recorded;
     }
 }
 

@@ -2,6 +2,7 @@
 #include "reporter/page/page_tables.h"
 
 #include "reporter/display/humanize.h"
+#include "reporter/facts/page_context.h"
 #include "reporter/page/page_behind.h"
 #include "reporter/page/page_links.h"
 #include "storage/kind/report_store.h"
@@ -68,6 +69,9 @@ void wp_page_process_table(struct wp_display *display, const struct wp_facts *fa
         if (!fact->pid && !strcmp(fact->comm, WP_REPORT_OTHERS))
             continue; /* no frame has that name */
         const char *frame = wp_pool_printf(&display->pool, "[%s]", fact->comm);
+        if (wp_page_context(display)->has_own_pages)
+            row[1].link = wp_link_to(WP_PAGE_PROCESSES, facts->release, facts->aggregate,
+                wp_pool_printf(&display->pool, "own=pid-%u", (unsigned)fact->pid));
         row[0].link = wp_page_flame_link(display, facts, "process", frame);
         row[3].link = wp_page_behind_link(display, facts, "process", frame);
     }

@@ -2,6 +2,7 @@
 #include "reporter/page/site_summary.h"
 
 #include "reporter/findings/findings.h"
+#include "reporter/recording/recorded_title.h"
 #include "reporter/recording/release_overlap.h"
 #include "reporter/recording/unsampled.h"
 
@@ -66,6 +67,7 @@ struct wp_aggregate_summary *wp_summary_row(struct wp_site_summary *site, struct
     struct wp_aggregate_summary *row = wp_pool_alloc(&site->pool, sizeof(*row));
     if (!row)
         return NULL;
+    row->recorded = "";
     if (release->last)
         release->last->next = row;
     else
@@ -84,6 +86,7 @@ struct wp_aggregate_summary *wp_summary_add(
     if (!row)
         return NULL;
     row->name = wp_pool_text(&site->pool, facts->aggregate);
+    row->recorded = wp_recorded_what(&site->pool, facts);
     row->wall_ns = facts->wall_ns;
     row->total_ns = facts->total_ns;
     memcpy(row->categories, facts->categories, sizeof(row->categories));

@@ -16,6 +16,7 @@ struct wp_summary_finding {
 /* An aggregate; texts are in the site's pool. */
 struct wp_aggregate_summary {
     const char *name;
+    const char *recorded; /* the command and workload, "" not told */
     uint64_t wall_ns, total_ns, categories[WP_CATEGORIES], first_ns, last_ns;
     uint64_t events_total, events_dropped;
     double accounted_percent, coverage;

@@ -291,6 +291,37 @@ int wp_snapshot_bucket(
     return rc;
 }
 
+static int is_alone(const struct wp_snapshot *snapshot, const char *bucket, bool *alone, struct wp_error *err)
+{
+    char **names = NULL;
+    size_t count = 0;
+    int rc = wp_snapshot_buckets(snapshot, &names, &count, err);
+    *alone = !rc && wp_bucket_is_alone(names, count, bucket);
+    wp_strings_free(names, count);
+    return rc;
+}
+
+int wp_snapshot_counterpart(const struct wp_snapshot *older, const struct wp_snapshot *newer, const char *asked,
+    char name[WP_ID_ROOM], struct wp_error *err)
+{
+    char bucket[WP_ID_ROOM];
+    bool alone = false;
+    int rc = wp_snapshot_bucket(newer, asked, bucket, err);
+    if (!rc && wp_snapshot_bucket(older, bucket, name, NULL)) {
+        rc = is_alone(newer, bucket, &alone, err);
+        if (!rc && !alone)
+            rc = wp_error_set(err, -ENOENT, "release %s has no '%s', and release %s has several of that name",
+                older->release, bucket, newer->release);
+        bucket[wp_bucket_base(bucket)] = 0;
+        rc = rc ? rc : wp_snapshot_bucket(older, bucket, name, err);
+    }
+    if (!rc)
+        rc = is_alone(older, name, &alone, err);
+    if (!rc && alone)
+        name[wp_bucket_base(name)] = 0;
+    return rc;
+}
+
 int wp_snapshot_shards(const struct wp_snapshot *snapshot, char ***shards, size_t *count, struct wp_error *err)
 {
     return gather(snapshot, wp_txn_shards, shards, count, err);

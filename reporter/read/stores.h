@@ -66,6 +66,11 @@ int wp_snapshot_shards(const struct wp_snapshot *snapshot, char ***shards, size_
 /* The bucket that a name means, with or without its digest. -ENOENT: none, or one of several. */
 int wp_snapshot_bucket(
     const struct wp_snapshot *snapshot, const char *asked, char bucket[WP_ID_ROOM], struct wp_error *err);
+/* The bucket of `older` that is compared with `asked` of `newer`: of the same parameters, so of the same command and
+ * workload; else, when each has only one of that name, that one. `name`: as wp_snapshot_aggregates has it. -ENOENT:
+ * there is none. */
+int wp_snapshot_counterpart(const struct wp_snapshot *older, const struct wp_snapshot *newer, const char *asked,
+    char name[WP_ID_ROOM], struct wp_error *err);
 /* As wp_txn_read_report and wp_txn_read_trace. */
 int wp_snapshot_report(const struct wp_snapshot *snapshot, const char *aggregate, const struct wp_selection *selection,
     struct wp_snapshot_sum *sum, struct wp_error *err);

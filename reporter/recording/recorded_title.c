@@ -4,6 +4,8 @@
 #include "reporter/display/humanize.h"
 #include "reporter/facts/host_names.h"
 #include "storage/report/trace.h"
+#include "storage/value/bucket.h"
+#include "storage/value/recorded_keys.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -33,9 +35,36 @@ static const char *without_folders(const char *command)
     return command;
 }
 
+const char *wp_recorded_text(const struct wp_facts *facts, const char *key)
+{
+    /* An aggregate that says nothing itself is of an earlier version, which noted it with the release. */
+    bool is_own = wp_metadata_text(&facts->metadata, WP_RECORDED_EXIT) != NULL;
+    return wp_metadata_text(is_own ? &facts->metadata : &facts->release_metadata, key);
+}
+
+const char *wp_recorded_line(const struct wp_facts *facts)
+{
+    const char *line = facts->is_command ? wp_recorded_text(facts, WP_RECORDED_COMMAND) : NULL;
+    const char *cut = wp_metadata_text(&facts->metadata, WP_BUCKET_PREFIX "command");
+    return cut && (!line || !wp_metadata_text(&facts->metadata, WP_RECORDED_COMMAND)) ? cut : line;
+}
+
+const char *wp_recorded_workload(const struct wp_facts *facts)
+{
+    return wp_metadata_text(&facts->metadata, WP_BUCKET_PREFIX "workload");
+}
+
+const char *wp_recorded_what(struct wp_pool *pool, const struct wp_facts *facts)
+{
+    const char *line = wp_recorded_line(facts), *workload = wp_recorded_workload(facts);
+    const char *command = line && facts->is_command ? wp_pool_clip(pool, without_folders(line), TITLE_BYTES) : "";
+    return wp_pool_printf(pool, "%s%s%s%s", command, *command && workload ? ", " : "", workload ? "workload " : "",
+        workload ? workload : "");
+}
+
 const char *wp_recorded_title(struct wp_pool *pool, const struct wp_facts *facts)
 {
-    const char *command = facts->is_command ? wp_metadata_text(&facts->release_metadata, WP_RECORDED_COMMAND) : NULL;
+    const char *command = facts->is_command ? wp_recorded_line(facts) : NULL;
     const char *view = strchr(facts->aggregate, '.');
     command = command || !facts->is_command ? command : main_thread(facts);
     if (!command || !*command)
@@ -51,7 +80,7 @@ static const char *machine(struct wp_pool *pool, const struct wp_facts *facts)
         return "";
     const char *cpus =
         wp_metadata_text(&facts->release_metadata, wp_pool_printf(pool, "host.%s.cpus", facts->hosts[0]));
-    const char *load = facts->is_command ? wp_metadata_text(&facts->release_metadata, WP_RECORDED_LOAD) : NULL;
+    const char *load = facts->is_command ? wp_recorded_text(facts, WP_RECORDED_LOAD) : NULL;
     uint64_t count = cpus ? strtoull(cpus, NULL, 10) : 0;
     if (!count)
         return "";
@@ -68,6 +97,8 @@ const char *wp_recorded_subtitle(struct wp_pool *pool, const struct wp_facts *fa
         : "";
     const char *release = /* what nobody has named is called so */
         strcmp(facts->release, "unversioned") ? wp_pool_printf(pool, "release %s", facts->release) : "";
-    return wp_pool_printf(pool, "%s%s%s%s%s%s", when, where, *release && (*when || *where) ? ", " : "", release,
-        facts->group ? ", only hosts " : "", facts->group ? facts->group : "");
+    const char *workload = wp_recorded_workload(facts);
+    return wp_pool_printf(pool, "%s%s%s%s%s%s%s%s", when, where, *release && (*when || *where) ? ", " : "", release,
+        workload ? ", workload " : "", workload ? workload : "", facts->group ? ", only hosts " : "",
+        facts->group ? facts->group : "");
 }

@@ -4,10 +4,14 @@
 /* What was recorded, as a person would call it: the command and when, not the names that it is filed under. */
 #include "reporter/facts/facts.h"
 
-/* Metadata of a release that `wakepath record` sets: the last command, and the machine's load when it ended. */
-#define WP_RECORDED_COMMAND "recorded.command"
-#define WP_RECORDED_LOAD "recorded.load"
-
+/* The newest recording's value of a key of storage/value/recorded_keys.h; NULL: it was not told. */
+const char *wp_recorded_text(const struct wp_facts *facts, const char *key);
+/* The command line; NULL: the aggregate is of none, or it was left out. */
+const char *wp_recorded_line(const struct wp_facts *facts);
+/* What the command worked on, as --workload named it; NULL: that was not told. */
+const char *wp_recorded_workload(const struct wp_facts *facts);
+/* "sleep 0.1, workload big": what tells an aggregate from others of its name; "" where nothing was told. */
+const char *wp_recorded_what(struct wp_pool *pool, const struct wp_facts *facts);
 /* "make -j2"; of a service the aggregate's name. */
 const char *wp_recorded_title(struct wp_pool *pool, const struct wp_facts *facts);
 /* "2026-11-22 20:54:25 UTC on web-1 (2 CPUs, load 3.1), release v1.2". */

@@ -248,9 +248,11 @@ static void name_commits(const struct site *site, struct wp_compare *compare)
 }
 
 /* The same aggregate of the release that this one is compared with; the context says what came of it. */
-static int compare_aggregate(struct site *site, const struct wp_facts *facts, size_t baseline, struct wp_error *err)
+static int compare_aggregate(struct site *site, const struct wp_facts *facts, const struct wp_snapshot *newer,
+    size_t baseline, struct wp_error *err)
 {
     struct wp_snapshot snapshot;
+    char name[WP_ID_ROOM];
     struct wp_facts before = {0};
     struct wp_compare compare;
     int rc = wp_snapshot_begin(&snapshot, &site->stores, site->order.rows[baseline].id, err);
@@ -258,7 +260,9 @@ static int compare_aggregate(struct site *site, const struct wp_facts *facts, si
         return 0;
     if (rc)
         return rc;
-    rc = wp_facts_read(&before, &snapshot, facts->aggregate, &site->options->selection, err);
+    rc = wp_snapshot_counterpart(&snapshot, newer, facts->aggregate, name, err);
+    if (!rc)
+        rc = wp_facts_read(&before, &snapshot, name, &site->options->selection, err);
     if (!rc)
         rc = wp_compare_build(&compare, &before, facts, &site->options->compare, err);
     if (!rc) {
@@ -284,7 +288,7 @@ static int read_aggregate(struct site *site, const struct wp_snapshot *snapshot,
     const char *aggregate, struct wp_error *err)
 {
     struct wp_facts facts;
-    site->context = (struct wp_page_context){.facts = &facts};
+    site->context = (struct wp_page_context){.facts = &facts, .has_own_pages = site->options->has_own_pages};
     size_t row = wp_release_order_find(&site->order, release->id);
     size_t baseline = row == SIZE_MAX ? SIZE_MAX : site->order.rows[row].baseline;
     int rc = wp_facts_read_windows(&facts, snapshot, aggregate, &site->options->selection,
@@ -296,7 +300,7 @@ static int read_aggregate(struct site *site, const struct wp_snapshot *snapshot,
     if (!rc)
         rc = wp_release_overlap_read(&site->context, &site->stores, &site->order, err);
     if (!rc && baseline != SIZE_MAX)
-        rc = compare_aggregate(site, &facts, baseline, err);
+        rc = compare_aggregate(site, &facts, snapshot, baseline, err);
     if (!rc && site->options->canary)
         rc = wp_site_canary(&site->files, &site->context, &site->stores, site->options, err);
     if (!rc)

@@ -22,9 +22,10 @@ struct wp_site_options {
         *known_order;                /* as `order` gives it, when somebody has read it; borrowed, NULL: it is read */
     struct wp_source_options source; /* where the text of source files comes from */
     const char *parts;               /* folder of sites of one release each (site_parts.h); NULL: none */
-    int wait_s;      /* for another writer of the same site, then -EBUSY; 0 not at all, -1 as long as it takes */
-    bool is_gzipped; /* a .gz beside each file */
-    unsigned jobs;   /* processes that make releases; 0 and 1: this one */
+    int wait_s;         /* for another writer of the same site, then -EBUSY; 0 not at all, -1 as long as it takes */
+    bool is_gzipped;    /* a .gz beside each file */
+    bool has_own_pages; /* see struct wp_page_context */
+    unsigned jobs;      /* processes that make releases; 0 and 1: this one */
     void (*progress)(void *context, size_t done, size_t total); /* releases; NULL: nobody looks */
     void *progress_context;
 };

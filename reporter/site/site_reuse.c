@@ -50,6 +50,7 @@ uint64_t wp_site_reuse_key(const struct wp_site_options *options)
     hash = mix(hash, &options->selection.until_s, sizeof(options->selection.until_s));
     hash = mix(hash, compare, sizeof(*compare)); /* plain numbers; padding may only cost a run */
     hash = mix(hash, &options->is_gzipped, sizeof(options->is_gzipped));
+    hash = mix(hash, &options->has_own_pages, sizeof(options->has_own_pages));
     return mix(hash, &options->store_count, sizeof(options->store_count));
 }
 

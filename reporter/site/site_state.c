@@ -85,6 +85,7 @@ static void put_aggregate(struct wp_buffer *out, const struct wp_aggregate_summa
         put_text(out, row->findings[i].sentence);
     }
     put_text(out, row->unsampled);
+    put_text(out, row->recorded);
     wp_buffer_putc(out, '\n');
 }
 
@@ -323,6 +324,7 @@ static int read_aggregate(struct wp_aggregate_summary *row, char *text)
         row->findings[i].sentence = next_text(&line);
     }
     row->unsampled = next_text(&line);
+    row->recorded = next_text(&line);
     return line.is_bad ? -EBADMSG : 0;
 }
 

@@ -15,11 +15,13 @@ int wp_bucket_put(struct wp_txn *txn, const char *shard, const struct wp_bucket_
 {
     struct wp_metadata_entry entries[WP_BUCKET_FACTS];
     char name[WP_ID_ROOM];
+    size_t count = 0;
     wp_bucket_name(name, facts);
     for (size_t i = 0; i < WP_BUCKET_FACTS; i++)
-        entries[i] = (struct wp_metadata_entry){facts[i].key, facts[i].value};
+        if (*facts[i].key)
+            entries[count++] = (struct wp_metadata_entry){facts[i].key, facts[i].value};
     return wp_txn_put_metadata_at(txn, &(struct wp_metadata_scope){.aggregate = name},
-        &(struct wp_metadata_writer){shard, real_s}, entries, WP_BUCKET_FACTS, err);
+        &(struct wp_metadata_writer){shard, real_s}, entries, count, err);
 }
 
 struct reading {

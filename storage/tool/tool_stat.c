@@ -8,6 +8,7 @@
 #include "storage/env/txn.h"
 #include "storage/env/txn_body.h"
 #include "storage/kind/bucket_store.h"
+#include "storage/kind/metadata_store.h"
 #include "storage/kind/release_store.h"
 #include "storage/report/head.h"
 #include "storage/text/json_parts.h"
@@ -29,7 +30,8 @@ struct kind_sum {
 struct aggregate_sum {
     char name[WP_ID_ROOM];
     uint64_t reports, traces, total_ns, first_ns, last_ns;
-    char *differs; /* from others of its name in what it was recorded with; owned, NULL: alone */
+    char *recorded; /* command and workload; owned, NULL: not told */
+    char *differs;  /* from others of its name in what it was recorded with; owned, NULL: alone */
 };
 
 struct sums {
@@ -112,6 +114,37 @@ static void add_environment(struct sums *sums, const char *release)
     }
 }
 
+struct recorded {
+    const char *keys[2];
+    struct wp_buffer text;
+};
+
+/* What a store says may be hostile to a terminal. */
+static int add_recorded(void *context, const struct wp_metadata_row *row)
+{
+    struct recorded *recorded = context;
+    for (int i = 0; row->is_winner && i < 2; i++) {
+        if (strcmp(row->key, recorded->keys[i]))
+            continue;
+        wp_buffer_printf(&recorded->text, "%s%s", recorded->text.size ? ", " : "", i ? "workload " : "");
+        for (const char *at = row->value; *at; at++)
+            wp_buffer_putc(&recorded->text, (unsigned char)*at < 0x20 || *at == 0x7f ? '?' : *at);
+    }
+    return 0;
+}
+
+/* What a recording said it was of; damaged metadata is said by verify. */
+static int read_recorded(struct sums *sums, struct aggregate_sum *sum)
+{
+    const struct wp_metadata_scope scope = {.aggregate = sum->name};
+    struct recorded recorded = {.keys = {WP_BUCKET_PREFIX "command", WP_BUCKET_PREFIX "workload"}};
+    int rc = wp_txn_all_metadata(sums->txn, &scope, add_recorded, &recorded, NULL);
+    if (recorded.text.size)
+        wp_buffer_putc(&recorded.text, 0);
+    sum->recorded = (char *)recorded.text.data;
+    return rc == -ENOMEM || recorded.text.failed ? -ENOMEM : 0;
+}
+
 /* Those that stand side by side because they were not recorded alike say in what. */
 static int add_differences(struct sums *sums, struct wp_error *err)
 {
@@ -120,6 +153,10 @@ static int add_differences(struct sums *sums, struct wp_error *err)
     int rc = wp_txn_aggregates(sums->txn, &names, &count, err);
     for (size_t i = 0; !rc && i < sums->aggregate_count; i++) {
         struct wp_buffer text = {0};
+        if (read_recorded(sums, &sums->aggregates[i])) {
+            rc = wp_error_set(err, -ENOMEM, "out of memory");
+            break;
+        }
         if (wp_bucket_is_alone(names, count, sums->aggregates[i].name))
             continue;
         rc = wp_bucket_difference(sums->txn, names, count, sums->aggregates[i].name, &text, err);
@@ -132,8 +169,10 @@ static int add_differences(struct sums *sums, struct wp_error *err)
 
 static void free_sums(struct sums *sums)
 {
-    for (size_t i = 0; i < sums->aggregate_count; i++)
+    for (size_t i = 0; i < sums->aggregate_count; i++) {
         free(sums->aggregates[i].differs);
+        free(sums->aggregates[i].recorded);
+    }
     free(sums->aggregates);
 }
 
@@ -195,6 +234,8 @@ static void print_sums(struct wp_buffer *out, const char *release, const struct 
             (unsigned long long)sum->reports, sum->reports == 1 ? "" : "s", (unsigned long long)sum->traces,
             sum->traces == 1 ? "" : "s", date(sum->first_ns, first), date(sum->last_ns, last),
             wp_tool_time(sum->total_ns, total, sizeof(total)));
+        if (sum->recorded)
+            wp_buffer_printf(out, "    recorded: %s\n", sum->recorded);
         if (sum->differs)
             wp_buffer_printf(out, "    apart from others of its name: %s\n", sum->differs);
     }
@@ -228,6 +269,8 @@ static struct json_object *sums_json(const char *release, const struct sums *sum
         wp_json_put_number(row, "first_ns", sums->aggregates[i].first_ns);
         wp_json_put_number(row, "last_ns", sums->aggregates[i].last_ns);
         wp_json_put_number(row, "total_ns", sums->aggregates[i].total_ns);
+        if (sums->aggregates[i].recorded)
+            wp_json_put_text(row, "recorded", sums->aggregates[i].recorded);
         if (sums->aggregates[i].differs)
             wp_json_put_text(row, "differs", sums->aggregates[i].differs);
     }

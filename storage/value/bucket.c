@@ -37,13 +37,18 @@ bool wp_aggregate_valid(const char *name)
 
 /* --- what a bucket is made of --- */
 
-/* A selector takes as much as it likes; what is cut off still tells it from others. */
-static void put_selector(char value[512], const char *selector)
+/* A text takes as much as it likes; what is cut off still tells it from others. */
+static void put_text(struct wp_bucket_fact *fact, const char *key, const char *text)
 {
-    if (strlen(selector) < 480)
-        snprintf(value, 512, "%s", selector);
+    *fact = (struct wp_bucket_fact){.key = ""};
+    if (!text)
+        return;
+    snprintf(fact->key, sizeof(fact->key), WP_BUCKET_PREFIX "%s", key);
+    if (strlen(text) < 480)
+        snprintf(fact->value, sizeof(fact->value), "%s", text);
     else
-        snprintf(value, 512, "%.480s~%016" PRIx64, selector, (uint64_t)XXH3_64bits(selector, strlen(selector)));
+        snprintf(
+            fact->value, sizeof(fact->value), "%.480s~%016" PRIx64, text, (uint64_t)XXH3_64bits(text, strlen(text)));
 }
 
 static void put_number(struct wp_bucket_fact *fact, const char *key, uint64_t number)
@@ -57,15 +62,16 @@ void wp_bucket_facts(
 {
     snprintf(facts[0].key, sizeof(facts[0].key), WP_BUCKET_PREFIX "aggregate");
     snprintf(facts[0].value, sizeof(facts[0].value), "%s", aggregate);
-    put_number(&facts[1], "depth", bucket->depth);
-    put_number(&facts[2], "fit_ns", bucket->fit_ns);
-    put_number(&facts[3], "history_ns", bucket->history_ns);
-    put_number(&facts[4], "join_ns", bucket->join_ns);
-    put_number(&facts[5], "late_sample_ns", bucket->late_sample_ns);
-    put_number(&facts[6], "sample_period_ns", bucket->sample_period_ns);
-    snprintf(facts[7].key, sizeof(facts[7].key), WP_BUCKET_PREFIX "selector");
-    put_selector(facts[7].value, bucket->selector);
-    put_number(&facts[8], "width", bucket->width);
+    put_text(&facts[1], "command", bucket->command);
+    put_number(&facts[2], "depth", bucket->depth);
+    put_number(&facts[3], "fit_ns", bucket->fit_ns);
+    put_number(&facts[4], "history_ns", bucket->history_ns);
+    put_number(&facts[5], "join_ns", bucket->join_ns);
+    put_number(&facts[6], "late_sample_ns", bucket->late_sample_ns);
+    put_number(&facts[7], "sample_period_ns", bucket->sample_period_ns);
+    put_text(&facts[8], "selector", bucket->selector);
+    put_number(&facts[9], "width", bucket->width);
+    put_text(&facts[10], "workload", bucket->workload);
 }
 
 void wp_bucket_line(struct wp_buffer *lines, const char *key, const char *value)
@@ -83,7 +89,8 @@ void wp_bucket_name(char name[WP_ID_ROOM], const struct wp_bucket_fact facts[WP_
 {
     struct wp_buffer lines = {0};
     for (size_t i = 0; i < WP_BUCKET_FACTS; i++)
-        wp_bucket_line(&lines, facts[i].key, facts[i].value);
+        if (*facts[i].key)
+            wp_bucket_line(&lines, facts[i].key, facts[i].value);
     wp_bucket_digest(name, facts[0].value, &lines);
     wp_buffer_fini(&lines);
 }

@@ -2,11 +2,12 @@
 #ifndef WP_STORAGE_VALUE_BUCKET_H
 #define WP_STORAGE_VALUE_BUCKET_H
 /*
- * Buckets: what was sampled at another rate, explained with other tolerances or picked by another selector is another
- * thing and is never summed with the rest. An aggregate that is recorded with some parameters stands in the store as
- * NAME~DIGEST, eight hex digits made of the parameters, and its metadata says them ("bucket.*"), so that the same
- * parameters meet in one bucket on whatever host, and others stand beside it. A plain NAME is a bucket too: nothing
- * says with what it was recorded. Who asks for NAME means the only bucket of that name.
+ * Buckets: what was sampled at another rate, explained with other tolerances, picked by another selector or recorded of
+ * another command or workload is another thing and is never summed with the rest. An aggregate that is recorded with
+ * some parameters stands in the store as NAME~DIGEST, eight hex digits made of the parameters, and its metadata says
+ * them ("bucket.*"), so that the same parameters meet in one bucket on whatever host, and others stand beside it. A
+ * plain NAME is a bucket too: nothing says with what it was recorded. Who asks for NAME means the only bucket of that
+ * name.
  */
 #include "common/buffer.h"
 #include "common/error.h"
@@ -16,7 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define WP_BUCKET_FACTS 9u
+#define WP_BUCKET_FACTS 11u
 #define WP_BUCKET_PREFIX "bucket." /* of the keys of metadata that say them */
 
 struct wp_bucket {
@@ -24,17 +25,18 @@ struct wp_bucket {
     uint32_t sample_period_ns; /* 0: no samples */
     uint32_t depth, width;
     uint64_t fit_ns, history_ns, join_ns, late_sample_ns;
+    const char *command, *workload; /* of a recording; borrowed, NULL: not told */
 };
 
 #define WP_SERVICE_SELECTOR "service"
 
 struct wp_bucket_fact {
-    char key[32];
+    char key[32]; /* "": there is no such fact */
     char value[512];
 };
 
-/* The parameters as metadata, ascending by key; WP_BUCKET_FACTS of them. A selector that is too long is cut and has its
- * digest behind it. */
+/* The parameters as metadata, ascending by key; WP_BUCKET_FACTS of them. A selector, command or workload that is too
+ * long is cut and has its digest behind it. */
 void wp_bucket_facts(
     struct wp_bucket_fact facts[WP_BUCKET_FACTS], const char *aggregate, const struct wp_bucket *bucket);
 /* NAME~DIGEST; a name of over 119 bytes is cut, the digest holds all of it. */

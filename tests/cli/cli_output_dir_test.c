@@ -69,8 +69,11 @@ static void write_release(const char *store, const char *text)
     make_file(path, text);
     snprintf(path, sizeof(path), "%s/v1/lock.mdb", store);
     touch(path);
-    snprintf(path, sizeof(path), "%s/~shard.local.lock", store);
-    touch(path);
+    static const char *const beside[] = {"~shard.local.lock", "~capture", "~own.js", "~own-pid-7.html"};
+    for (size_t i = 0; i < sizeof(beside) / sizeof(*beside); i++) {
+        snprintf(path, sizeof(path), "%s/%s", store, beside[i]);
+        touch(path);
+    }
 }
 
 static bool holds(const char *path, const char *text)

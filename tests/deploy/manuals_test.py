@@ -10,7 +10,7 @@ import sys
 import unittest
 
 BIN, MADE, SOURCE = sys.argv.pop(1), sys.argv.pop(1), sys.argv.pop(1)
-PAGES = {"wakepath": "wakepath.1", "wakepath record": "wakepath-record.1", "wakepath top": "wakepath-top.1",
+PAGES = {"wakepath": "wakepath.1", "wakepath record": "wakepath-record.1", "wakepath top": "wakepath-top.1", "wakepath view": "wakepath-view.1",
          "wakepath measure": "wakepath-measure.1", "wakepath bisect": "wakepath-bisect.1",
          "wakepath status": "wakepath-status.1",
          "wakepath doctor": "wakepath-doctor.1", "wakepath-collector": "wakepath-collector.8",

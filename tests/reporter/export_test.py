@@ -36,7 +36,7 @@ class Stores(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.folder = tempfile.mkdtemp(prefix="wp-exports-")
-        for kind in ("plain", "hostile", "service"):
+        for kind in ("plain", "hostile", "service", "source"):
             subprocess.run([SAMPLE, kind, f"{cls.folder}/{kind}"], check=True)
 
     @classmethod
@@ -171,6 +171,16 @@ class Exports(Stores):
         self.assertEqual(root["origin"], "v1")
         self.assertGreater(float(rows[-1][0]), 800)
         self.assertEqual(exports.read_perun(self.export("plain", "perun"))[0]["chunks"], {})
+
+    def test_perun_has_lines(self):
+        """Of a function that calls the line of the call, of the innermost one the line of most time of its own."""
+        root, _ = exports.read_perun(self.export("source", "perun-whole"))
+        traces = [[(frame["function"], frame["line"]) for frame in resource["trace"]] for snapshot in root["snapshots"]
+                  for resource in snapshot["resources"]]
+        self.assertEqual({line for trace in traces for function, line in trace if function == "main"}, {47, 48, 49})
+        self.assertEqual({trace[0] for trace in traces if trace[0][0] == "settle"}, {("settle", 13)})
+        self.assertIn([("io:vda write", 0), ("sleep:fsync", 0), ("fsync", 27), ("book", 23), ("main", 49), ("__libc_start_main", 360),
+                       ("[till]", 0)], traces)
 
     def test_perun_whole_is_the_same_without_chunks(self):
         """Perun's own programs do not look into chunks."""

@@ -69,7 +69,7 @@ def punctuation(raws):
 
 # Of a function, at most, by folder; past four, think of a struct of options. The bounds get lower only.
 PARAMETERS = {"aggregator": 6, "cli": 6, "collector": 6, "common": 5, "proto": 6, "reporter": 6, "storage": 6}
-GIVEN = {"common/health.c": "handle"} # its type is libmicrohttpd's
+GIVEN = {"common/health.c": "handle", "cli/view/view_server.c": "handle"} # their type is libmicrohttpd's
 
 
 def parameters(texts):

@@ -165,9 +165,39 @@ static void what_has_arrived_is_not_lost(void **state)
     assert_true(counts.refused_events < (BATCHES - TAKEN) * EVENTS);
 }
 
+/* A capture that is wanted while it is small goes without a trace, and what goes on is whole; one without a limit
+ * stays. */
+static void a_capture_has_a_limit(void **state)
+{
+    char path[64], partial[80];
+    struct wp_hello hello = {
+        .wire_major = WP_WIRE_MAJOR, .wire_minor = WP_WIRE_MINOR, .hostname = (char *)(uintptr_t) "h"};
+    (void)state;
+    snprintf(path, sizeof(path), "/tmp/wp-uplink-%d.capture", (int)getpid());
+    snprintf(partial, sizeof(partial), "%s.partial", path);
+    memcpy(hello.session, first, sizeof(first));
+    for (uint64_t limit = 0, size = 0; !size || limit; limit = limit ? 0 : size) {
+        const struct wp_uplink_options options = {
+            .output = path, .output_limit = limit, .session_bytes = (size_t)1 << 20};
+        struct wp_uplink *uplink;
+        struct wp_error err = {0};
+        if (wp_uplink_open(&uplink, &options, &hello, NULL, &err))
+            fail_msg("%s", err.text);
+        put(uplink, 1);
+        size = wp_uplink_bytes(uplink);
+        assert_int_equal(access(partial, F_OK), 0);
+        put(uplink, 2);
+        assert_int_equal(access(partial, F_OK), limit ? -1 : 0);
+        assert_int_equal(wp_uplink_finish(uplink, 0, 0, &err), 0);
+        wp_uplink_close(uplink);
+        assert_int_equal(access(path, F_OK), limit ? -1 : 0);
+        unlink(path);
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_left_is_told_anew), cmocka_unit_test(what_has_arrived_is_not_lost)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(what_is_left_is_told_anew),
+        cmocka_unit_test(what_has_arrived_is_not_lost), cmocka_unit_test(a_capture_has_a_limit)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

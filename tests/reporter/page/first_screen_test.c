@@ -19,6 +19,7 @@
 #include "reporter/page/page_calls.h"
 #include "reporter/recording/recorded_title.h"
 #include "reporter/requests/critical_path.h"
+#include "storage/value/recorded_keys.h"
 #include "storage/report/report.h"
 #include "storage/report/trace.h"
 #include "storage/value/category.h"

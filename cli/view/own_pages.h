@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WP_CLI_VIEW_OWN_PAGES_H
+#define WP_CLI_VIEW_OWN_PAGES_H
+/*
+ * The pages of single processes and threads of a capture, one HTML file each: an import of the capture with an
+ * aggregate for each of them, as `wakepath-store import --aggregate` does it, then the reporter for each file. The
+ * programs run one after the other as children; who waits for them calls the step.
+ */
+#include "cli/child.h"
+#include "common/error.h"
+
+#include <limits.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define WP_OWN_PAGES 16u
+
+/* A process or a thread. */
+struct wp_own_page {
+    bool is_thread;
+    uint32_t id;   /* 1 to 4194304 */
+    char name[32]; /* of it, for people; "" not known */
+};
+
+/* Borrowed until the end, but `pages`. */
+struct wp_own_pages_options {
+    const char *capture;
+    const char *folder;  /* private: the store, the aggregator's socket and the log go there; it exists */
+    const char *out;     /* folder of the files that wp_own_page_file names */
+    const char *release; /* of a capture that says none; NULL: it says one */
+    const sigset_t *mask;
+};
+
+struct wp_own_pages {
+    struct wp_own_pages_options options;
+    struct wp_own_page pages[WP_OWN_PAGES];
+    unsigned count, step;  /* step 0: the import; n: the n-th page */
+    struct wp_child child; /* the one that runs; the caller may wait for it and signal it */
+};
+
+/* "~own-pid-4711.html"; room for 40 bytes. */
+void wp_own_page_file(const struct wp_own_page *page, char name[40]);
+/* "pid-4711" or "tid-4711"; false: it is none. */
+bool wp_own_page_parse(struct wp_own_page *page, const char *text);
+/* Starts the import; 1 to WP_OWN_PAGES pages. On error nothing runs. */
+int wp_own_pages_begin(struct wp_own_pages *own, const struct wp_own_pages_options *options,
+    const struct wp_own_page *pages, unsigned count, struct wp_error *err);
+/* When the child has ended: starts the next one; 1: all files are there. An error has the program's last words. */
+int wp_own_pages_step(struct wp_own_pages *own, struct wp_error *err);
+/* Ends what runs and removes the store. */
+void wp_own_pages_end(struct wp_own_pages *own);
+
+#endif

@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/view/view.h"
+
+#include "cli/args.h"
+#include "cli/open_page.h"
+#include "cli/own_store.h"
+#include "cli/program.h"
+#include "cli/supervisor.h"
+#include "cli/view/view_jobs.h"
+#include "common/clock.h"
+#include "common/nearest.h"
+#include "common/path.h"
+#include "common/scratch.h"
+#include "common/version.h"
+#include "reporter/site/site_publish.h"
+
+#include <argp.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { KEY_OPEN = 256 };
+
+#define IDLE_MS 5000u /* connections that say nothing are looked at */
+
+struct view {
+    const char *what, *release; /* borrowed from argv; release NULL: as the capture says */
+    unsigned port;
+    bool is_opened;
+    char folder[PATH_MAX];  /* of the pages */
+    char capture[PATH_MAX]; /* "": none */
+    char store[PATH_MAX];   /* that the pages are made of; "": they are there */
+    char ready[PATH_MAX];   /* the recording's own pages; "": none */
+    char made[PATH_MAX];
+    struct wp_scratch scratch;
+    struct wp_supervisor supervisor;
+    struct wp_child child; /* that makes the pages */
+    struct wp_view_jobs jobs;
+    struct wp_view_server *server;
+};
+
+/* --- the command line --- */
+
+static const struct argp_option option_table[] = {
+    {"port", 'P', "PORT", 0, "Listen at this port of 127.0.0.1 (default: a free one)", 0},
+    {"open", KEY_OPEN, NULL, 0, "Open the page in a browser: $BROWSER, else the desktop's", 0},
+    {"release", 'r', "ID", 0, "Release of a capture that names none", 0},
+    {0},
+};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+    struct view *view = state->input;
+    char *end;
+    switch (key) {
+    case 'P':
+        view->port = (unsigned)strtoul(arg, &end, 10);
+        if (*arg < '0' || *arg > '9' || *end || strlen(arg) > 5 || view->port > 65535)
+            argp_error(state, "--port takes a number up to 65535, not '%.100s'", arg);
+        return 0;
+    case KEY_OPEN:
+        view->is_opened = true;
+        return 0;
+    case 'r':
+        if (!wp_id_valid(arg))
+            argp_error(state, "'%.200s' is not a release id: letters, digits and ._+-, 1 to 128 of them", arg);
+        view->release = arg;
+        return 0;
+    case ARGP_KEY_ARG:
+        if (state->arg_num)
+            argp_error(state, "one folder or capture at a time: '%.200s' is a second one", arg);
+        view->what = arg;
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+/* --- what is shown --- */
+
+static bool join(char path[PATH_MAX], const char *folder, const char *name)
+{
+    return (size_t)snprintf(path, PATH_MAX, "%s/%s", folder, name) < PATH_MAX;
+}
+
+static bool is_there(const char *path)
+{
+    return !access(path, R_OK);
+}
+
+/* The capture and the pages that a recording keeps in its store. */
+static void find_kept(struct view *view, const char *store)
+{
+    snprintf(view->ready, sizeof(view->ready), "%s", store);
+    if (!join(view->capture, store, WP_OWN_CAPTURE) || !is_there(view->capture))
+        *view->capture = 0;
+}
+
+static int find_what(struct view *view, struct wp_error *err)
+{
+    char path[PATH_MAX], whole[PATH_MAX];
+    struct stat st;
+    if (!realpath(view->what, whole) || stat(whole, &st))
+        return wp_error_errno(err, -errno, "cannot read '%s'", view->what);
+    if (S_ISREG(st.st_mode)) {
+        memcpy(view->capture, whole, sizeof(whole));
+        return join(view->store, view->scratch.path, "store") ? 0 : -ENAMETOOLONG;
+    }
+    if (!S_ISDIR(st.st_mode))
+        return wp_error_set(err, -EINVAL, "'%s' is neither a folder nor a capture", view->what);
+    if (join(path, whole, WP_SITE_MANIFEST) && is_there(path)) {
+        memcpy(view->folder, whole, sizeof(whole));
+        if (join(path, whole, "store"))
+            find_kept(view, path);
+        return 0;
+    }
+    memcpy(view->store, whole, sizeof(whole));
+    find_kept(view, whole);
+    *view->ready = 0; /* its pages link to where they lie beside a report */
+    return 0;
+}
+
+/* Until it has ended; its words are on standard error. */
+static int run(struct view *view, struct wp_args *args, struct wp_error *err)
+{
+    char path[PATH_MAX];
+    struct wp_wake wake = {.kind = WP_WAKE_DEADLINE};
+    int rc = args->failed ? wp_error_set(err, -ENOMEM, "out of memory for a command line")
+                          : wp_program_sibling(args->items[0], path, sizeof(path), err);
+    if (!rc)
+        rc = wp_child_start(&view->child,
+            &(struct wp_child_options){.name = args->items[0],
+                .path = path,
+                .argv = args->items,
+                .kind = WP_CHILD_PART,
+                .mask = &view->supervisor.previous,
+                .log_fd = STDERR_FILENO,
+                .keep_fd = -1},
+            err);
+    while (!rc && view->child.running) {
+        rc = wp_supervisor_wait(&view->supervisor, -1, 0, &wake, err);
+        if (!rc && wake.kind == WP_WAKE_SIGNAL)
+            rc = wp_error_set(err, -ECANCELED, "interrupted");
+    }
+    if (!rc && wp_child_exit_code(&view->child))
+        rc = wp_error_set(err, -EIO, "%s failed", args->items[0]);
+    wp_child_end(&view->child, 2000);
+    wp_child_fini(&view->child);
+    wp_args_fini(args);
+    return rc;
+}
+
+static int import_capture(struct view *view, struct wp_error *err)
+{
+    struct wp_args args = {0};
+    wp_args_add(&args, "wakepath-store");
+    wp_args_add(&args, "import");
+    wp_args_add(&args, view->capture);
+    wp_args_add(&args, "--into");
+    wp_args_add(&args, view->store);
+    if (view->release) {
+        wp_args_add(&args, "--release");
+        wp_args_add(&args, view->release);
+    }
+    return run(view, &args, err);
+}
+
+static int make_site(struct view *view, struct wp_error *err)
+{
+    struct wp_args args = {0};
+    wp_args_add(&args, "wakepath-reporter");
+    wp_args_add(&args, "--no-config");
+    wp_args_add(&args, "--quiet");
+    wp_args_add(&args, "--store");
+    wp_args_add(&args, view->store);
+    wp_args_add(&args, "--out");
+    wp_args_add(&args, view->folder);
+    if (*view->capture)
+        wp_args_add(&args, "--own-pages");
+    return run(view, &args, err);
+}
+
+static int prepare(struct view *view, struct wp_error *err)
+{
+    int rc = find_what(view, err);
+    if (!rc && (!join(view->made, view->scratch.path, "made") || mkdir(view->made, 0700)))
+        rc = wp_error_errno(err, -errno, "cannot write '%s'", view->scratch.path);
+    if (rc || !*view->store)
+        return rc;
+    if (!join(view->folder, view->scratch.path, "site"))
+        return wp_error_set(err, -ENAMETOOLONG, "the name of the private folder is too long");
+    if (strncmp(view->store, view->scratch.path, strlen(view->scratch.path)) == 0)
+        rc = import_capture(view, err);
+    return rc ? rc : make_site(view, err);
+}
+
+/* --- serving --- */
+
+static int serve(struct view *view, struct wp_error *err)
+{
+    for (;;) {
+        struct wp_wake wake;
+        uint64_t now = wp_supervisor_now(), next = wp_view_jobs_round(&view->jobs, now);
+        uint64_t due = now + (uint64_t)wp_view_server_due_ms(view->server, IDLE_MS) * WP_NS_PER_MS;
+        int rc = wp_supervisor_wait(
+            &view->supervisor, wp_view_server_fd(view->server), next && next < due ? next : due, &wake, err);
+        if (rc || wake.kind == WP_WAKE_SIGNAL)
+            return rc;
+        if (wake.kind == WP_WAKE_CHILD)
+            wp_view_jobs_step(&view->jobs);
+        else
+            wp_view_server_round(view->server);
+    }
+}
+
+static int open_server(struct view *view, FILE *out, struct wp_error *err)
+{
+    struct wp_view_server_options options = {.folder = view->folder,
+        .made = view->made,
+        .port = view->port,
+        .own = wp_view_jobs_answer,
+        .context = &view->jobs};
+    view->jobs.options = (struct wp_own_pages_options){.capture = *view->capture ? view->capture : NULL,
+        .folder = view->scratch.path,
+        .out = view->made,
+        .release = view->release,
+        .mask = &view->supervisor.previous};
+    view->jobs.ready = *view->ready ? view->ready : NULL;
+    int rc = wp_view_server_open(&view->server, &options, err);
+    if (rc)
+        return rc;
+    fprintf(out, "%s\n", wp_view_server_address(view->server));
+    fflush(out);
+    struct wp_error reason = {0};
+    if (view->is_opened && wp_open_page(wp_view_server_address(view->server), &reason))
+        fprintf(stderr, "wakepath: %s\n", reason.text);
+    rc = serve(view, err);
+    wp_view_server_close(view->server);
+    return rc;
+}
+
+static void clear(const char *path)
+{
+    static const char *const names[] = {"made", "site", "store", "own.store"};
+    char inside[PATH_MAX];
+    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+        if (join(inside, path, names[i]))
+            wp_path_remove(inside, NULL);
+}
+
+static int run_view(struct view *view, FILE *out, struct wp_error *err)
+{
+    static const char *const names[] = {"own.log", NULL};
+    static const struct wp_scratch_kind kind = {"wakepath-view-", names, clear, false};
+    int rc = wp_scratch_make(&view->scratch, &kind, err);
+    if (!rc)
+        rc = wp_supervisor_init(&view->supervisor, err);
+    if (rc)
+        return rc;
+    wp_supervisor_add(&view->supervisor, &view->child);
+    wp_supervisor_add(&view->supervisor, &view->jobs.own.child);
+    rc = prepare(view, err);
+    if (!rc)
+        rc = open_server(view, out, err);
+    wp_view_jobs_end(&view->jobs);
+    wp_supervisor_fini(&view->supervisor);
+    return rc;
+}
+
+int wp_view_run(int argc, char **argv, FILE *out, struct wp_error *err)
+{
+    static const struct argp argp = {option_table, parse, "[DIR|CAPTURE|STORE]",
+        "Shows a recording's pages in a browser of this host, and makes the pages of any of its processes and threads "
+        "when they are asked for.\v"
+        "  wakepath view                           the recording in wakepath-report\n"
+        "  wakepath view run.capture --open        one that was kept with --keep-capture\n\n"
+        "It prints an address of 127.0.0.1 with a key in it, and serves until it is interrupted. A process' pages are "
+        "made of the capture, by the same programs as wakepath-store import --aggregate NAME=pid=N.\n"
+        "Exit status: 0 all is well, 1 failure, 64 usage.",
+        NULL, NULL, NULL};
+    struct view *view = calloc(1, sizeof(*view));
+    if (!view)
+        return wp_error_set(err, -ENOMEM, "out of memory");
+    view->what = "wakepath-report";
+    view->child = (struct wp_child)WP_CHILD_NONE;
+    view->jobs.own.child = (struct wp_child)WP_CHILD_NONE;
+    wp_options_check(&argp, argc, argv, false);
+    argp_parse(&argp, argc, argv, 0, NULL, view);
+    int rc = run_view(view, out, err);
+    wp_scratch_remove(&view->scratch);
+    free(view);
+    return rc == -ECANCELED ? 0 : rc;
+}

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/view/view_jobs.h"
+
+#include "common/clock.h"
+#include "reporter/display/escape.h"
+
+#include <errno.h>
+#include <microhttpd.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define PATIENCE_NS (30 * WP_NS_PER_S)
+#define LIMIT_NS (1800 * WP_NS_PER_S) /* of one job */
+#define LOOK_NS (WP_NS_PER_S / 2)
+
+/* --- which job --- */
+
+static struct wp_view_job *find(struct wp_view_jobs *jobs, const struct wp_own_page *page)
+{
+    for (unsigned i = 0; i < WP_VIEW_JOBS; i++)
+        if (jobs->jobs[i].state && jobs->jobs[i].page.id == page->id && jobs->jobs[i].page.is_thread == page->is_thread)
+            return &jobs->jobs[i];
+    return NULL;
+}
+
+static void drop(struct wp_view_jobs *jobs, struct wp_view_job *job)
+{
+    char file[40], path[PATH_MAX];
+    wp_own_page_file(&job->page, file);
+    snprintf(path, sizeof(path), "%s/%s", jobs->options.out, file);
+    if (job == jobs->running) {
+        wp_own_pages_end(&jobs->own);
+        jobs->running = NULL;
+    }
+    unlink(path);
+    *job = (struct wp_view_job){.state = WP_VIEW_NONE};
+}
+
+/* A free place, or that of the finished one that was asked for longest ago; NULL: all wait. */
+static struct wp_view_job *place(struct wp_view_jobs *jobs)
+{
+    struct wp_view_job *oldest = NULL;
+    for (unsigned i = 0; i < WP_VIEW_JOBS; i++) {
+        struct wp_view_job *job = &jobs->jobs[i];
+        if (!job->state)
+            return job;
+        if (job->state >= WP_VIEW_DONE && (!oldest || job->asked_ns < oldest->asked_ns))
+            oldest = job;
+    }
+    if (oldest)
+        drop(jobs, oldest);
+    return oldest;
+}
+
+/* --- what runs --- */
+
+static void fail(struct wp_view_jobs *jobs, const struct wp_error *err)
+{
+    wp_own_pages_end(&jobs->own);
+    jobs->running->state = WP_VIEW_FAILED;
+    snprintf(jobs->running->reason, sizeof(jobs->running->reason), "%.290s", err->text);
+    jobs->running = NULL;
+}
+
+void wp_view_jobs_step(struct wp_view_jobs *jobs)
+{
+    struct wp_error err = {0};
+    if (!jobs->running || jobs->own.child.running)
+        return;
+    int rc = wp_own_pages_step(&jobs->own, &err);
+    if (rc < 0) {
+        fail(jobs, &err);
+    } else if (rc) {
+        wp_own_pages_end(&jobs->own);
+        jobs->running->state = WP_VIEW_DONE;
+        jobs->running = NULL;
+    }
+}
+
+static void start_next(struct wp_view_jobs *jobs, uint64_t now_ns)
+{
+    struct wp_view_job *next = NULL;
+    struct wp_error err = {0};
+    for (unsigned i = 0; i < WP_VIEW_JOBS; i++)
+        if (jobs->jobs[i].state == WP_VIEW_WAITS && (!next || jobs->jobs[i].began_ns < next->began_ns))
+            next = &jobs->jobs[i];
+    if (!next)
+        return;
+    next->state = WP_VIEW_RUNS;
+    next->began_ns = now_ns;
+    jobs->running = next;
+    if (wp_own_pages_begin(&jobs->own, &jobs->options, &next->page, 1, &err))
+        fail(jobs, &err);
+}
+
+uint64_t wp_view_jobs_round(struct wp_view_jobs *jobs, uint64_t now_ns)
+{
+    bool is_busy = false;
+    for (unsigned i = 0; i < WP_VIEW_JOBS; i++) {
+        struct wp_view_job *job = &jobs->jobs[i];
+        bool is_open = job->state == WP_VIEW_WAITS || job->state == WP_VIEW_RUNS;
+        if (is_open && (now_ns - job->asked_ns > PATIENCE_NS || now_ns - job->began_ns > LIMIT_NS))
+            drop(jobs, job);
+    }
+    if (!jobs->running)
+        start_next(jobs, now_ns);
+    for (unsigned i = 0; i < WP_VIEW_JOBS; i++)
+        is_busy |= jobs->jobs[i].state == WP_VIEW_WAITS || jobs->jobs[i].state == WP_VIEW_RUNS;
+    return is_busy ? now_ns + LOOK_NS : 0;
+}
+
+void wp_view_jobs_end(struct wp_view_jobs *jobs)
+{
+    for (unsigned i = 0; i < WP_VIEW_JOBS; i++)
+        if (jobs->jobs[i].state)
+            drop(jobs, &jobs->jobs[i]);
+}
+
+/* --- what is answered --- */
+
+static void put_text(struct wp_buffer *html, const char *before, const char *text, const char *after)
+{
+    wp_buffer_puts(html, before);
+    wp_escape_html(html, text);
+    wp_buffer_puts(html, after);
+}
+
+static void begin_page(struct wp_buffer *html, const struct wp_own_page *page, bool goes_on)
+{
+    char what[80];
+    snprintf(what, sizeof(what), "%s %u %s", page->is_thread ? "Thread" : "Process", (unsigned)page->id, page->name);
+    wp_buffer_puts(html, "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n");
+    wp_buffer_puts(html,
+        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'self'\">\n"
+        "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n");
+    if (goes_on)
+        wp_buffer_puts(html, "<meta http-equiv=\"refresh\" content=\"1\">\n");
+    put_text(html, "<title>", what, " · Wakepath</title>\n<link rel=\"stylesheet\" href=\"../assets/wakepath.css\">\n");
+    put_text(html, "</head>\n<body>\n<main id=\"main\">\n<h1>", what, "</h1>\n");
+}
+
+static void put_progress(struct wp_buffer *html, const struct wp_view_jobs *jobs, const struct wp_view_job *job)
+{
+    begin_page(html, &job->page, true);
+    if (job->state == WP_VIEW_WAITS)
+        wp_buffer_puts(html, "<p role=\"status\">It waits for its turn.</p>\n");
+    else
+        wp_buffer_printf(html, "<p role=\"status\">Step %u of 2: %s; %llu s so far.</p>\n", jobs->own.step ? 2u : 1u,
+            jobs->own.step ? "making the pages" : "explaining what it waited for",
+            (unsigned long long)((wp_clock_ns() - job->began_ns) / WP_NS_PER_S));
+    wp_buffer_printf(html, "<p><a href=\"%s-%u/cancel\">Cancel</a></p>\n</main>\n</body>\n</html>\n",
+        job->page.is_thread ? "tid" : "pid", (unsigned)job->page.id);
+}
+
+static void put_end(struct wp_view_answer *answer, const struct wp_own_page *page, unsigned status, const char *text)
+{
+    answer->status = status;
+    begin_page(&answer->html, page, false);
+    put_text(&answer->html, "<p role=\"status\">", text, "</p>\n</main>\n</body>\n</html>\n");
+}
+
+/* A place of the page's own tabs; what is none is left out. */
+static void locate(struct wp_view_answer *answer, const char *folder, const struct wp_own_page *page, const char *tab)
+{
+    char file[40];
+    bool is_tab = *tab && strlen(tab) < 20 && !tab[strspn(tab, "abcdefghijklmnopqrstuvwxyz")];
+    wp_own_page_file(page, file);
+    snprintf(answer->location, sizeof(answer->location), "%s/%s%s%s", folder, file, is_tab ? "#page=" : "",
+        is_tab ? tab : "");
+}
+
+static bool is_ready(const struct wp_view_jobs *jobs, const struct wp_own_page *page)
+{
+    char file[40], path[PATH_MAX];
+    wp_own_page_file(page, file);
+    snprintf(path, sizeof(path), "%s/%s", jobs->ready ? jobs->ready : "", file);
+    return jobs->ready && !access(path, R_OK);
+}
+
+static struct wp_view_job *add_job(struct wp_view_jobs *jobs, const struct wp_own_page *page, const char *name)
+{
+    struct wp_view_job *job = place(jobs);
+    if (!job)
+        return NULL;
+    *job = (struct wp_view_job){.page = *page, .state = WP_VIEW_WAITS, .began_ns = wp_clock_ns()};
+    snprintf(job->page.name, sizeof(job->page.name), "%.31s", name);
+    return job;
+}
+
+static void answer_page(struct wp_view_jobs *jobs, const struct wp_own_page *page, const char *name, const char *tab,
+    struct wp_view_answer *answer)
+{
+    struct wp_view_job *job = find(jobs, page);
+    if (!job && is_ready(jobs, page)) {
+        locate(answer, "store", page, tab);
+        return;
+    }
+    if (!jobs->options.capture) {
+        put_end(answer, page, MHD_HTTP_NOT_FOUND, "No capture of this recording was kept: its pages cannot be made.");
+        return;
+    }
+    job = job ? job : add_job(jobs, page, name);
+    if (!job) {
+        put_end(answer, page, MHD_HTTP_SERVICE_UNAVAILABLE, "Too many pages wait to be made: ask again later.");
+        return;
+    }
+    job->asked_ns = wp_clock_ns();
+    if (job->state == WP_VIEW_DONE)
+        locate(answer, "~made", page, tab);
+    else if (job->state == WP_VIEW_FAILED)
+        put_end(answer, page, MHD_HTTP_NOT_FOUND, job->reason);
+    else
+        put_progress(&answer->html, jobs, job);
+    if (job->state == WP_VIEW_FAILED)
+        drop(jobs, job); /* the next request tries again */
+}
+
+void wp_view_jobs_answer(
+    void *context, const char *path, const char *name, const char *tab, struct wp_view_answer *answer)
+{
+    struct wp_view_jobs *jobs = context;
+    struct wp_own_page page;
+    char word[24];
+    size_t size = strcspn(path, "/");
+    snprintf(word, sizeof(word), "%.*s", size < sizeof(word) ? (int)size : 0, path);
+    if (!wp_own_page_parse(&page, word) || (path[size] && strcmp(path + size, "/cancel"))) {
+        answer->status = MHD_HTTP_NOT_FOUND;
+        wp_buffer_puts(&answer->html, "There is no such page: ask for pid-N or tid-N.\n");
+        return;
+    }
+    if (!path[size]) {
+        answer_page(jobs, &page, name, tab, answer);
+        return;
+    }
+    struct wp_view_job *job = find(jobs, &page);
+    if (job && job->state != WP_VIEW_DONE)
+        drop(jobs, job);
+    put_end(answer, &page, MHD_HTTP_OK, "Cancelled.");
+}

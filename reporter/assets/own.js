@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+// Pages of a process or thread of its own, with it as the process of interest: those that the recording made are files, others are made
+// by `wakepath view`, and a page that is read from a disk says how. "#own=pid-4711" in the address, or wakepath.own, opens the choice.
+(function () {
+  'use strict';
+  var wakepath = window.wakepath, TABS = [['', 'Overview'], ['flame', 'Flame'], ['chronology', 'Chronology'], ['running', 'Timeline']];
+  var isServed = /^https?:$/.test(window.location.protocol);
+
+  // From here to the folder of the report.
+  function rootOf() {
+    var script = document.querySelector('script[src$="assets/own.js"]');
+    return script ? script.getAttribute('src').slice(0, -'assets/own.js'.length) : '../';
+  }
+
+  function load(file, done) {
+    var script = document.createElement('script');
+    script.src = file;
+    script.onload = script.onerror = done;
+    document.head.appendChild(script);
+  }
+
+  function add(place, tag, text) {
+    var made = place.appendChild(document.createElement(tag));
+    made.textContent = text;
+    return made;
+  }
+
+  function quoted(text) {
+    return /^[\w@%+=:,./-]+$/.test(text) ? text : "'" + text.replace(/'/g, "'\\''") + "'";
+  }
+
+  // The report's folder as the shell knows it.
+  function command() {
+    var place = document.createElement('a');
+    place.href = rootOf();
+    return 'wakepath view ' + (isServed ? 'DIR' : quoted(decodeURIComponent(place.pathname).replace(/\/$/, '')));
+  }
+
+  function putLinks(place, one, name) {
+    var ready = (wakepath.payloads.own || []).indexOf(one) >= 0, list;
+    if (!ready && !wakepath.payloads.served) {
+      add(place, 'p', 'Its pages were not made with the recording. This command makes them when they are asked for:');
+      add(place, 'pre', command()).className = 'own-command';
+      var button = add(place, 'button', 'Copy'), said = add(place, 'span', '');
+      button.type = 'button';
+      said.setAttribute('role', 'status');
+      button.addEventListener('click', function () {
+        wakepath.copy(command(), 'The command', function (text) {
+          said.textContent = ' ' + text;
+        });
+      });
+      return;
+    }
+    list = add(place, 'p', '');
+    TABS.forEach(function (tab, i) {
+      if (i) list.appendChild(document.createTextNode(' · '));
+      add(list, 'a', tab[1]).href = rootOf() + (ready ? 'store/~own-' + one + '.html' + (tab[0] ? '#page=' + tab[0] : '')
+        : '~own/' + one + '?name=' + encodeURIComponent(name || '') + (tab[0] ? '&page=' + tab[0] : ''));
+    });
+  }
+
+  function show(what) {
+    var old = document.querySelector('dialog.own'), box = document.createElement('dialog'), name = what.name ? ' ' + what.name : '';
+    if (old) old.close();
+    box.className = 'keys own';
+    box.setAttribute('aria-label', 'Pages of its own');
+    [['pid', 'Process '], ['tid', 'Thread ']].forEach(function (kind) {
+      if (!what[kind[0]]) return;
+      add(box, 'h2', kind[1] + what[kind[0]] + name);
+      putLinks(box, kind[0] + '-' + what[kind[0]], what.name);
+    });
+    if (what.flame) add(add(box, 'p', ''), 'a', 'Where' + name + ' stands in this flame').href = what.flame;
+    box.addEventListener('close', function () {
+      box.remove();
+    });
+    box.addEventListener('click', function (event) {
+      if (event.target === box) box.close();
+    });
+    document.body.appendChild(box);
+    box.showModal();
+    wakepath.ready('own:' + (what.pid || what.tid));
+  }
+
+  // {pid, tid, name, flame}: what there is of them; flame is an address.
+  wakepath.own = function (what) {
+    load(rootOf() + 'store/~own.js', function () {
+      if (!isServed) show(what);
+      else load(rootOf() + '~view.js', function () {
+        show(what);
+      });
+    });
+  };
+
+  function fromHash() {
+    var found = /[#&]own=(pid|tid)-(\d{1,7})(&|$)/.exec(window.location.hash), what = {};
+    if (!found) return;
+    what[found[1]] = Number(found[2]);
+    wakepath.own(what);
+  }
+
+  window.addEventListener('hashchange', fromHash);
+  fromHash();
+})();

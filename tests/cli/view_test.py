@@ -1,0 +1,173 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""wakepath view: who may ask, what is served, and that a process opened by a click is what an import with its aggregate says.
+view_test.py BIN"""
+import glob
+import http.client
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+BIN = sys.argv[1]
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../reporter"))
+from browser import Browser  # noqa: E402
+
+PATIENCE_S = 60
+
+
+def run(program, *words, **how):
+    return subprocess.run([f"{BIN}/{program}", *words], check=True, timeout=PATIENCE_S, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **how)
+
+
+class View(unittest.TestCase):
+    """A report of the web servers of a made-up host, with its capture beside the store, as a recording leaves it."""
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.mkdtemp(prefix="wp-view-test-")
+        cls.dir, cls.tmp = f"{cls.folder}/report", f"{cls.folder}/tmp"
+        os.mkdir(cls.tmp)
+        run("fleetgen", "--out", cls.folder, "--seconds", "1", "--seed", "1", "--world", "1", "--release", "v1", "--frequency", "97")
+        cls.capture = sorted(glob.glob(cls.folder + "/*.capture"))[0]
+        run("wakepath-store", "import", cls.capture, "--into", cls.dir + "/store", "--aggregate", "web=comm=web")
+        shutil.copy(cls.capture, cls.dir + "/store/~capture")
+        run("wakepath-reporter", "--no-config", "--quiet", "--store", cls.dir + "/store", "--out", cls.dir, "--own-pages")
+        with open(cls.dir + "/store/~own.js", "w", encoding="utf-8") as file:
+            file.write('window.wakepath.payloads.own = ["pid-77"];\n')
+        with open(cls.dir + "/store/~own-pid-77.html", "w", encoding="utf-8") as file:
+            file.write("made with the recording")
+        with open(cls.dir + "/summary.json", encoding="utf-8") as file:
+            cls.pid = json.load(file)["processes"][1]["pid"]
+        cls.served = cls.start(cls.dir)
+
+    @classmethod
+    def start(cls, what):
+        served = subprocess.Popen([BIN + "/wakepath", "view", what], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                  env={**os.environ, "TMPDIR": cls.tmp})
+        served.address = served.stdout.readline().strip()
+        found = re.fullmatch(r"http://(127\.0\.0\.1:\d+)(/[0-9a-f]{32}/)", served.address)
+        assert found, (served.address, served.poll() is not None and served.stderr.read())
+        served.host, served.root = found.groups()
+        return served
+
+    @classmethod
+    def end(cls, served):
+        served.send_signal(signal.SIGTERM)
+        words = served.communicate(timeout=PATIENCE_S)
+        return served.returncode, words
+
+    @classmethod
+    def tearDownClass(cls):
+        if cls.served.poll() is None:
+            cls.end(cls.served)
+        shutil.rmtree(cls.folder)
+
+    def ask(self, path, method="GET", root=None, **headers):
+        """(status, where to, text)"""
+        connection = http.client.HTTPConnection(self.served.host, timeout=PATIENCE_S)
+        connection.putrequest(method, (self.served.root if root is None else root) + path, skip_host="Host" in headers)
+        for key, value in headers.items():
+            connection.putheader(key, value)
+        connection.endheaders()
+        answer = connection.getresponse()
+        text = answer.read().decode("utf-8", "replace")
+        connection.close()
+        return answer.status, answer.getheader("Location"), text
+
+    def made(self, path):
+        """The address of a page that is made on demand, once it is there; else the last answer."""
+        deadline = time.monotonic() + PATIENCE_S
+        while True:
+            status, place, text = self.ask(path)
+            if status != 200 or time.monotonic() > deadline:
+                return place or (status, text)
+            self.assertIn("Cancel", text)
+            time.sleep(0.1)
+
+    def imported(self, selector):
+        """The total of an import with that aggregate."""
+        store = tempfile.mkdtemp(dir=self.folder) + "/store"
+        run("wakepath-store", "import", self.capture, "--into", store, "--aggregate", "one=" + selector)
+        return json.loads(run("wakepath-reporter", "--store", store, "--aggregate", "one", "--format", "json").stdout)["total_ns"]
+
+    def test_who_may_ask(self):
+        self.assertEqual(self.ask("")[0], 200)
+        self.assertIn('data-own="1"', self.ask("v1/web/index.html")[2])
+        self.assertEqual(self.ask("", Host="localhost:" + self.served.host.split(":")[1])[0], 200)
+        for host in ("evil.example", "evil.example:" + self.served.host.split(":")[1], "127.0.0.1", ""):
+            self.assertEqual(self.ask("", Host=host)[0], 403, host)
+        for method in ("POST", "PUT", "DELETE", "OPTIONS"):
+            self.assertEqual(self.ask("", method=method)[0], 405)
+        for root in ("/", "/" + "0" * 32 + "/", self.served.root[:-1], self.served.root[:-2] + "/", "//", "/%00/"):
+            self.assertEqual(self.ask("", root=root)[0], 404, root)
+
+    def test_only_pages_are_served(self):
+        os.symlink("/etc/passwd", self.dir + "/passwd.html")
+        for path in ("store/~capture", "store/v1/data.mdb", "store/~recording", "../../etc/passwd", "%2e%2e/%2e%2e/etc/passwd", "/etc/passwd",
+                     "passwd.html", "v1", "v1/web/", "none.html", "~made/../own.log", "~own/", "~own/pid-0", "~own/pid-1x", "~own/pid-99999999",
+                     "~own/pid--1", "~own/pid-1/other", "~own/" + "pid-" * 2000):
+            status, _, text = self.ask(path)
+            self.assertEqual(status, 404, path)
+            self.assertNotIn("root:", text)
+
+    def test_what_was_made_with_the_recording_is_not_made_again(self):
+        self.assertEqual(self.made("~own/pid-77?page=flame"), self.served.root + "store/~own-pid-77.html#page=flame")
+        self.assertEqual(self.made('~own/pid-77?page=x"/../y'), self.served.root + "store/~own-pid-77.html")
+
+    def test_who_was_not_seen(self):
+        place = self.made("~own/pid-4194304")
+        self.assertIn("Nothing of the process of interest was recorded", self.ask(place[len(self.served.root):])[2])
+
+    def test_cancelled(self):
+        self.assertEqual(self.ask("~own/pid-5?name=<b>")[0], 200)
+        self.assertNotIn("<b>", self.ask("~own/pid-5")[2])
+        self.assertIn("Cancelled", self.ask("~own/pid-5/cancel")[2])
+
+    def test_a_click_opens_what_an_import_says(self):
+        """A process and one thread of it, in the timeline of the report; to the nanosecond."""
+        with Browser() as browser:
+            browser.open(self.served.address + "v1/web/running.html")
+            row = f"wakepath.running.rows.find(function (row) {{ return row.thread >= 0 && wakepath.running.data.thread_pid[row.thread] === {self.pid}; }})"
+            browser.evaluate(f"wakepath.running.click(4, {row}.top + 4)")
+            links = browser.wait("document.querySelector('dialog.own') && Array.from(document.querySelectorAll('dialog.own a')).map(a => a.href)")
+            for kind in ("pid", "tid"):
+                link, = (link for link in links if f"~own/{kind}-" in link and "page=flame" in link)
+                selector = re.search(r"~own/([pt]id)-(\d+)", link)
+                browser.open(link)
+                total = browser.wait("window.wakepath && wakepath.payloads && wakepath.payloads.flame && wakepath.flameModel.decode(wakepath.payloads.flame).total[0]")
+                self.assertEqual(total, self.imported("=".join(selector.groups())))
+
+    def test_a_capture_and_a_store(self):
+        for what, own in ((self.capture, True), (self.dir + "/store", True)):
+            served = self.start(what)
+            connection = http.client.HTTPConnection(served.host, timeout=PATIENCE_S)
+            connection.request("GET", served.root)
+            self.assertEqual(connection.getresponse().status, 200)
+            connection.close()
+            self.assertEqual(self.end(served)[0], 0)
+
+    def test_nothing_is_left(self):
+        """And no port is there any more."""
+        served = self.start(self.dir)
+        self.assertEqual(len(glob.glob(self.tmp + "/wakepath-view-*")), 2)
+        self.assertEqual(self.end(served), (0, ("", "")))
+        self.assertEqual(len(glob.glob(self.tmp + "/wakepath-view-*")), 1)
+
+    def test_what_is_none(self):
+        for what, words in (("/nonexistent", "cannot read"), ("/dev/null", "neither a folder nor a capture"), (self.capture + "x", "not a capture")):
+            if what.endswith("x"):
+                with open(what, "wb") as file:
+                    file.write(b"no capture")
+            ran = subprocess.run([BIN + "/wakepath", "view", what], capture_output=True, text=True, check=False, timeout=PATIENCE_S)
+            self.assertEqual(ran.returncode, 1, what)
+            self.assertIn(words, ran.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=[sys.argv[0], "-v", *sys.argv[2:]])
