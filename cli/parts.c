@@ -86,22 +86,17 @@ static void add_common(const struct wp_parts *parts, struct wp_args *args, const
     wp_args_add(args, parts->options->is_verbose ? "info" : "warn");
 }
 
-/* Not among its words: there they would fit the cmdline~ of a collector that runs on this host. */
-static int start_told(
-    const struct wp_parts *parts, struct wp_child *child, struct wp_args *args, int *ready_fd, struct wp_error *err)
+/* What is recorded; a collector's cmdline~ knows an aggregator's words (collector/batch/thread_table.c). */
+static void add_told(const struct wp_parts *parts, struct wp_args *args)
 {
-    const char *const told[][2] = {
-        {"WAKEPATH_AGGREGATOR_COMMAND_LINE", parts->line}, {"WAKEPATH_AGGREGATOR_WORKLOAD", parts->options->workload}};
-    int rc = 0;
-    for (size_t i = 0; i < 2 && !rc; i++)
-        rc = told[i][1] && setenv(told[i][0], told[i][1], 1)
-            ? wp_error_set(err, -ENOMEM, "out of memory for a command line")
-            : 0;
-    rc = rc ? rc : start_with_ready(parts, child, args, ready_fd, err);
-    for (size_t i = 0; i < 2; i++)
-        if (told[i][1])
-            unsetenv(told[i][0]);
-    return rc;
+    if (parts->line) {
+        wp_args_add(args, "--command-line");
+        wp_args_add(args, parts->line);
+    }
+    if (parts->options->workload) {
+        wp_args_add(args, "--workload");
+        wp_args_add(args, parts->options->workload);
+    }
 }
 
 int wp_parts_start_aggregator(const struct wp_parts *parts, struct wp_child *child, int *ready_fd, struct wp_error *err)
@@ -130,9 +125,10 @@ int wp_parts_start_aggregator(const struct wp_parts *parts, struct wp_child *chi
         wp_args_add(&args, "--lateness");
         wp_args_add(&args, "500");
     }
+    add_told(parts, &args);
     wp_args_add(&args, "--exit-after-sessions");
     wp_args_add(&args, "1");
-    int rc = start_told(parts, child, &args, ready_fd, err);
+    int rc = start_with_ready(parts, child, &args, ready_fd, err);
     wp_args_fini(&args);
     return rc;
 }

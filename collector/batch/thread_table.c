@@ -212,7 +212,8 @@ void wp_thread_table_sweep(struct wp_thread_table *t, bool (*is_there)(void *con
 /* Who asks has the expression on its own command line and is not meant: wakepath, sudo before it, the collector. */
 static bool asks(const char *cmdline)
 {
-    return strstr(cmdline, "cmdline~") || strstr(cmdline, "--match-cmdline");
+    bool is_told = strstr(cmdline, "wakepath-aggregator") && strstr(cmdline, "--command-line"); /* another's words */
+    return strstr(cmdline, "cmdline~") || strstr(cmdline, "--match-cmdline") || is_told;
 }
 
 static void judge_cmdline(struct wp_thread_table *t, struct wp_thread_entry *entry, const char *cmdline)

@@ -38,7 +38,7 @@ struct sums {
     struct wp_txn *txn;
     struct kind_sum kinds[WP_VALUE_KINDS]; /* [0]: damaged */
     struct kind_sum newer;                 /* of formats of newer versions: not damaged, and not to be read */
-    struct aggregate_sum *aggregates;      /* in order of name, as the keys are */
+    struct aggregate_sum *aggregates;      /* in order of their first keys */
     size_t aggregate_count;
     uint64_t file_bytes, map_bytes, first_ns, last_ns;
     unsigned readers;
@@ -56,8 +56,10 @@ static void widen(uint64_t *first_ns, uint64_t *last_ns, const struct wp_head *h
 static int add_to_aggregate(struct sums *sums, const struct wp_key *key, const struct wp_value *value)
 {
     struct wp_head head = {0};
-    struct aggregate_sum *last = sums->aggregate_count ? &sums->aggregates[sums->aggregate_count - 1] : NULL;
-    if (!last || strcmp(last->name, key->aggregate)) {
+    struct aggregate_sum *last = NULL; /* buckets of one name share a folder: their keys take turns */
+    for (size_t i = sums->aggregate_count; i > 0 && !last; i--)
+        last = strcmp(sums->aggregates[i - 1].name, key->aggregate) ? NULL : &sums->aggregates[i - 1];
+    if (!last) {
         if (WP_ARRAY_NEXT(sums->aggregates, sums->aggregate_count))
             return -ENOMEM;
         last = &sums->aggregates[sums->aggregate_count++];

@@ -81,6 +81,16 @@ class Passing(RecordTest):
             self.record(["sleep", "0.3"], "--store", self.path("root"))
         self.assertGreater(self.summary()["total_ns"], 600e6)
 
+    def test_commands_of_one_release_stand_apart(self):
+        """And what is said after each is of that one, with what was run."""
+        for command, total in ((["sleep", "0.3"], 300e6), (["sh", "-c", "exit 3"], 0)):
+            self.record([*command], "--store", self.path("root"), "--release", "x", "--workload", "w", want=3 if not total else 0)
+        rows = subprocess.run([program("wakepath-store"), "stat", self.path("root"), "--json"], capture_output=True, check=True, timeout=LIMIT_S)
+        told = {row.get("recorded") for row in json.loads(rows.stdout)[0]["aggregates"]}
+        self.assertEqual(told, {"sleep 0.3, workload w", "sh -c 'exit 3', workload w"})
+        found = [json.load(open(path, encoding="utf-8"))["command"] for path in glob.glob(os.path.join(self.out, "x", "main~*", "summary.json"))]
+        self.assertEqual(sorted(one["exit_status"] for one in found), [0, 3])
+
     def test_background_child_is_not_waited_for(self):
         self.record(["sh", "-c", f"sleep 40 & echo $! >{self.path('pid')}; exit 3"], want=3)
         with open(self.path("pid"), encoding="ascii") as file:

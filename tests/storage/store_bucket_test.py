@@ -66,6 +66,7 @@ class BucketTest(StoreCase):
         for capture, options in zip(captures, told, strict=True):
             self.record(capture, options=options)
         rows = {row["name"]: row for row in self.json("stat", self.root, "v1")[0]["aggregates"]}
+        self.assertEqual(len(self.json("stat", self.root, "v1")[0]["aggregates"]), 4, "a row each")
         self.assertEqual(sorted(row.get("recorded", "") for row in rows.values()), ["", "ls -l /", "sort big", "sort big, workload text"])
         self.assertEqual(self.contents(), sorted(json.dumps(one, sort_keys=True) for one in (
             self.content(self.record(*captures[:2], root=self.root + ".two"), "web"), *(self.alone(one) for one in captures[2:]))))
