@@ -52,6 +52,8 @@ static uint64_t own_end(
         bool is_sleep = slice->wake_ns && !(slice->flags & (WP_SLICE_PREEMPTED | WP_SLICE_BORN));
         if (!is_sleep || wp_explain_waker(x, slice) != server)
             continue;
+        if (!wp_wait_is_reading(slice) && !wp_wait_is_choosing(slice)) /* a lock, perhaps: no answer */
+            break;
         written_ns = written_ns > slice->wake_ns ? written_ns : slice->wake_ns;
         break;
     }
@@ -163,7 +165,7 @@ static bool find_served(const struct wp_explainer *x, const struct wp_wait *wait
         if (is_layer(x, woken->thread))
             return woken->thread == wait->thread &&
                 (wp_explain_is_in_vain(x, woken->thread, woken->time_ns) ||
-                    (has_place && is_alike(x, wait, server, woken)) ||
+                    (has_place && wp_wait_is_reading(wait->slice) && is_alike(x, wait, server, woken)) ||
                     wp_explain_answered_client(x, wait, server, woken));
         if (!steps)
             apart = wp_explain_is_in_vain(x, wait->thread, together) ? 0 : x->options.fit_ns;
