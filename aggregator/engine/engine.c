@@ -400,6 +400,7 @@ static int finish_bye(
     int rc = wp_host_session_has_all(session, last_seq, err);
     if (!rc)
         end_session(engine, session);
+    engine->is_due |= !rc; /* its collector waits for the commit */
     return rc;
 }
 

@@ -208,6 +208,23 @@ static void an_ended_session_is_known(void **state)
     }
 }
 
+/* The collector waits for it, and `wakepath record` for the collector. */
+static void a_bye_is_committed_when_it_is_explained(void **state)
+{
+    struct place *place = *state;
+    struct wp_error err = {0};
+    wp_engine_destroy(place->engine);
+    place->options.part = 1;
+    open_engine(place);
+    say_hello(place, 1, 1);
+    assert_int_equal(send_cut(place, 1, 1, 0, place->trace.whole.event_count, 1), 0);
+    assert_int_equal(wp_engine_bye(place->engine, 1, 1, NULL), 0);
+    while (wp_engine_explain(place->engine))
+        assert_int_equal(wp_engine_ended(place->engine), 0);
+    assert_int_equal(wp_engine_commit(place->engine, 0, 100, false, &err), 0); /* no interval has passed */
+    assert_int_equal(wp_engine_ended(place->engine), 1);
+}
+
 static void acks_are_said_once(void **state)
 {
     struct place *place = *state;
@@ -548,9 +565,9 @@ static void a_live_session_is_kept_small(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {TEST(a_clone_is_refused), TEST(whatever_the_batches),
-        TEST(an_ended_session_is_known), TEST(acks_are_said_once), TEST(strangers_are_refused),
-        TEST(ended_sessions_take_no_memory), TEST(the_far_future_is_refused), TEST(one_host_has_its_share),
-        TEST(one_id_is_one_session), TEST(time_is_filed_where_it_was), TEST(a_live_session_is_kept_small),
-        TEST(bye_does_not_skip_what_is_missing)};
+        TEST(an_ended_session_is_known), TEST(acks_are_said_once), TEST(a_bye_is_committed_when_it_is_explained),
+        TEST(strangers_are_refused), TEST(ended_sessions_take_no_memory), TEST(the_far_future_is_refused),
+        TEST(one_host_has_its_share), TEST(one_id_is_one_session), TEST(time_is_filed_where_it_was),
+        TEST(a_live_session_is_kept_small), TEST(bye_does_not_skip_what_is_missing)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
