@@ -48,6 +48,8 @@ static int check_threads(const struct wp_host_session *session, const message_ty
             return bad(err, "its dictionary has not the thread of row", i);
         if (row->process >= m->n_processes || row->creator > m->n_threads || row->cpu > UINT16_MAX)
             return bad(err, "an unknown process, creator or processor, in thread", i);
+        if (row->left_cpu > UINT16_MAX || row->occupant >= WP_OCCUPANT_FIRST + m->n_occupants)
+            return bad(err, "an unknown processor that it left, or name that it runs as, in thread", i);
         if (row->birth_ns > session->latest_ns || row->sample_ns >= m->horizon_ns)
             return bad(err, "a birth or sample out of time, in thread", i);
         if (row->slice && !is_slice(row->slice, m->horizon_ns))

@@ -206,6 +206,9 @@ static void garbage_is_refused(void **state)
     REFUSED(place, m->threads[1]->process = (uint32_t)m->n_processes, "in thread 1");
     REFUSED(place, m->threads[1]->creator = (uint32_t)m->n_threads + 1, "in thread 1");
     REFUSED(place, m->threads[1]->cpu = 0xa5a5a5a5, "in thread 1");
+    REFUSED(place, m->threads[1]->left_cpu = UINT16_MAX + 1, "processor that it left");
+    REFUSED(place, m->threads[1]->occupant = (uint32_t)m->n_occupants + 4, "name that it runs as");
+    REFUSED(place, m->threads[1]->occupant = UINT16_MAX, "name that it runs as");
     REFUSED(place, m->threads[1]->sample_ns = m->horizon_ns, "sample out of time");
     REFUSED(place, sleeper(m)->slice->out_ns = m->horizon_ns, "an invalid sleep");
     REFUSED(place, sleeper(m)->slice->wake_ns = 1, "an invalid sleep");
