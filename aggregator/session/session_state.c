@@ -18,6 +18,7 @@
 #include <string.h>
 
 #define VERSION 4u
+#define VERSION_WITHOUT_RUNS 3u /* who had the CPU is not in it; it is read as well */
 
 typedef Wakepath__Resume__Checkpoint message_type;
 
@@ -133,7 +134,8 @@ void wp_session_state_saved(struct wp_host_session *session, uint64_t seq)
 
 bool wp_session_state_is_of(const message_type *m, const uint8_t session[16])
 {
-    return m->version == VERSION && m->session.len == 16 && !memcmp(m->session.data, session, 16);
+    return (m->version == VERSION || m->version == VERSION_WITHOUT_RUNS) && m->session.len == 16 &&
+        !memcmp(m->session.data, session, 16);
 }
 
 int wp_session_state_define(struct wp_host_session *session, const struct wp_batch *batch, struct wp_error *err)
@@ -175,6 +177,20 @@ static void restore_spans(struct wp_drop_spans *spans, Wakepath__Resume__Span *c
         wp_drop_spans_add(spans, rows[i]->from_ns, rows[i]->to_ns);
 }
 
+/* As of this version: where a thread ran before is where it ran last, and what a preempted one had as timeout is not
+ * why. */
+static void fill_in_runs(message_type *m)
+{
+    for (size_t i = 0; i < m->n_threads; i++) {
+        Wakepath__Resume__Thread *row = m->threads[i];
+        row->left_cpu = row->cpu;
+        row->occupant = WP_OCCUPANT_LOST;
+        if (row->slice && row->slice->flags & WP_SLICE_PREEMPTED)
+            row->slice->timeout_ns = 0;
+    }
+    m->version = VERSION;
+}
+
 /* What wp_session_state_check found to be one. */
 static int restore_message(struct wp_host_session *session, message_type *m)
 {
@@ -210,6 +226,8 @@ static int restore_message(struct wp_host_session *session, message_type *m)
 int wp_session_state_restore(struct wp_host_session *session, message_type *m, struct wp_error *err)
 {
     const char *hostname = session->source.hostname;
+    if (m->version == VERSION_WITHOUT_RUNS)
+        fill_in_runs(m);
     int rc = wp_session_state_check(session, m, err);
     if (rc)
         return wp_error_wrap(err, rc, "the checkpoint of host %s", hostname);

@@ -192,6 +192,19 @@ static Wakepath__Resume__Span *loss(message_type *m)
         wakepath__resume__checkpoint__free_unpacked(m, NULL);                                                          \
     } while (0)
 
+/* As an aggregator wrote it that did not keep who had the CPU. */
+static void forget_runs(message_type *m)
+{
+    for (size_t i = 0; i < m->n_cpu_runs; i++)
+        wakepath__resume__cpu_run__free_unpacked(m->cpu_runs[i], NULL);
+    for (size_t i = 0; i < m->n_occupants; i++)
+        wakepath__resume__occupant__free_unpacked(m->occupants[i], NULL);
+    m->n_cpu_runs = m->n_occupants = 0;
+    for (size_t i = 0; i < m->n_threads; i++)
+        m->threads[i]->occupant = m->threads[i]->left_cpu = 0;
+    m->version = 3;
+}
+
 static void garbage_is_refused(void **state)
 {
     struct place *place = *state;
@@ -225,6 +238,8 @@ static void garbage_is_refused(void **state)
     REFUSED(place, memset(m->facts.data, 0xa5, 4), "does not fit");
     REFUSED(place, m->dictionary_bytes++, "shorter than");
     REFUSED(place, m->version++, "of this version");
+    REFUSED(place, m->version = 2, "of this version");
+    REFUSED(place, forget_runs(m), NULL);
 }
 
 /* --- whatever it is, the session goes on --- */
