@@ -10,6 +10,7 @@
 void wp_request_pieces_clear(struct wp_request_pieces *p)
 {
     p->request_count = p->part_count = p->apart_first = 0;
+    p->has_apart = false;
     p->piece_count = 0;
     p->ahead = 0;
     p->is_open = p->is_full = false;
@@ -72,8 +73,9 @@ bool wp_request_pieces_open_apart(struct wp_request_pieces *p, uint32_t thread, 
 {
     if (p->is_full)
         return false;
-    if (!p->apart_first)
+    if (!p->has_apart)
         p->apart_first = p->part_count;
+    p->has_apart = true;
     open_part(p, &(struct wp_request_part){.from_ns = from_ns, .to_ns = to_ns, .thread = thread});
     return p->is_open;
 }
@@ -100,7 +102,7 @@ void wp_request_pieces_close(struct wp_request_pieces *p)
 
 struct wp_request_parts wp_request_pieces_apart(const struct wp_request_pieces *p, uint32_t thread, uint64_t to_ns)
 {
-    for (uint32_t i = p->apart_first; i < p->part_count; i++)
+    for (uint32_t i = p->apart_first; p->has_apart && i < p->part_count; i++)
         if (p->parts[i].thread == thread && p->parts[i].to_ns == to_ns)
             return (struct wp_request_parts){i, i + 1};
     return (struct wp_request_parts){0};

@@ -30,12 +30,13 @@ struct wp_request_pieces {
     uint32_t request_count, request_room;
     struct wp_request_part *parts; /* a thread's behind each other, in the order of time; owned */
     uint32_t part_count, part_room;
-    uint32_t apart_first;        /* behind the account's */
+    uint32_t apart_first;        /* behind the account's, if has_apart */
     struct wp_piece_row *pieces; /* a part's latest first; owned */
     size_t piece_count, piece_room;
     uint32_t ahead; /* of the thread that is explained: the first request that is not over + 1 */
-    bool is_open;   /* what is explained now goes to the last part */
-    bool is_full;   /* no room: the parts that follow are not here */
+    bool has_apart;
+    bool is_open; /* what is explained now goes to the last part */
+    bool is_full; /* no room: the parts that follow are not here */
 };
 
 /* An epoch begins: nothing is here. */

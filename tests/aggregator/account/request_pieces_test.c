@@ -96,6 +96,14 @@ static void windows_are_kept(void **state)
     wp_request_pieces_clear(&pieces);
     apart = wp_request_pieces_apart(&pieces, 9, 300);
     assert_int_equal(apart.end, 0);
+    for (uint32_t thread = 9; thread < 11; thread++) { /* the account has no part before them */
+        assert_true(wp_request_pieces_open_apart(&pieces, thread, 50, 300));
+        wp_request_pieces_close(&pieces);
+    }
+    apart = wp_request_pieces_apart(&pieces, 9, 300);
+    assert_true(apart.first == 0 && apart.end == 1);
+    apart = wp_request_pieces_apart(&pieces, 10, 300);
+    assert_true(apart.first == 1 && apart.end == 2);
     wp_request_pieces_fini(&pieces);
 }
 
