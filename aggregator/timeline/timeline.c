@@ -235,12 +235,12 @@ static void sleep_begins(struct wp_timeline *timeline, struct wp_thread *thread,
         slice->flags |= WP_SLICE_DELIBERATE;
     slice->is_asking =
         wp_asked_is_waiting(&timeline->messages.asked, (uint32_t)(thread - timeline->threads), event->time_ns);
-    if (event->flags & WP_SWITCH_TIMED && !slice->wake_ns)
+    if (slice->flags & WP_SLICE_PREEMPTED)
+        slice->cause_a = event->flags & WP_SWITCH_THROTTLED ? WP_SLICE_THROTTLED : 0;
+    else if (event->flags & WP_SWITCH_TIMED && !slice->wake_ns)
         slice->cause_a = event->a & ~WP_SLICE_HELD;
     else if (event->flags & WP_SWITCH_HELD && !slice->wake_ns && event->a <= UINT32_MAX)
         slice->cause_a = WP_HELD_BY(event->a);
-    if (event->flags & WP_SWITCH_THROTTLED && slice->flags & WP_SLICE_PREEMPTED)
-        slice->cause_a = WP_SLICE_THROTTLED;
     thread->early.time_ns = 0;
 }
 
