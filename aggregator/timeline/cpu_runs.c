@@ -33,8 +33,10 @@ uint16_t wp_cpu_runs_occupant(struct wp_cpu_runs *runs, const struct wp_occupant
         return (uint16_t)number;
     number = runs->occupant_count < WP_OCCUPANT_FIRST ? WP_OCCUPANT_FIRST : runs->occupant_count;
     if (number >= WP_OCCUPANTS || WP_ARRAY_FIT_ZERO(runs->occupants, runs->occupant_room, number + 1) ||
-        wp_intmap_put(&runs->occupant_numbers, key, number))
+        wp_intmap_put(&runs->occupant_numbers, key, number)) {
+        runs->unnamed++;
         return WP_OCCUPANT_OTHER;
+    }
     runs->occupants[number] = *occupant;
     runs->occupant_count = number + 1;
     return (uint16_t)number;

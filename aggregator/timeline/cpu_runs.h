@@ -54,6 +54,7 @@ struct wp_cpu_runs {
     uint32_t occupant_count, occupant_room;
     struct wp_intmap occupant_numbers;
     uint64_t block_bytes;
+    uint64_t unnamed; /* so often there were too many names */
 };
 
 /* One run. `end_ns` is UINT64_MAX for the last one of its CPU. */

@@ -19,7 +19,8 @@ static const struct {
     {"unseen_waking", offsetof(struct wp_timeline, counts.unseen_wakings)},
     {"inferred_waking", offsetof(struct wp_timeline, counts.inferred_wakings)},
     {"out_of_order", offsetof(struct wp_timeline, counts.out_of_order)},
-    {"late_turn", offsetof(struct wp_timeline, messages.turns.refused)}, {"filled_block_step", 0}, /* two counts */
+    {"late_turn", offsetof(struct wp_timeline, messages.turns.refused)},
+    {"unnamed_runner", offsetof(struct wp_timeline, cpu_runs.unnamed)}, {"filled_block_step", 0}, /* two counts */
 };
 
 const char *wp_irregular_name(unsigned kind)

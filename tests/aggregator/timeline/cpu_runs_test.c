@@ -102,6 +102,7 @@ static void names_have_an_end(void **state)
     for (; occupant.comm < WP_OCCUPANTS + 10; occupant.comm++)
         wp_cpu_runs_occupant(&runs, &occupant);
     assert_int_equal(wp_cpu_runs_occupant(&runs, &occupant), WP_OCCUPANT_OTHER);
+    assert_int_equal(runs.unnamed, occupant.comm - (WP_OCCUPANTS - WP_OCCUPANT_FIRST));
     assert_int_equal(wp_cpu_runs_occupant(&runs, &(struct wp_occupant){.comm = 2}), WP_OCCUPANT_FIRST + 1);
     wp_cpu_runs_fini(&runs);
 }
