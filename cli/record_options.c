@@ -67,13 +67,7 @@ static uint64_t whole_number(struct argp_state *state, const char *what, const c
 /* It stands on pages, in tables and on terminals. */
 static const char *workload(struct argp_state *state, const char *text)
 {
-    bool is_clean = *text && strlen(text) <= WORKLOAD_BYTES;
-    for (size_t at = 0, step; is_clean && text[at]; at += step) {
-        uint32_t c;
-        step = wp_utf8_decode(text + at, WP_UTF8_MOST, &c);
-        is_clean = step && !wp_utf8_is_control(c);
-    }
-    if (!is_clean)
+    if (!wp_utf8_is_plain(text, WORKLOAD_BYTES))
         argp_error(state, "--workload takes a name of 1 to %u bytes without control characters", WORKLOAD_BYTES);
     return text;
 }

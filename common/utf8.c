@@ -44,3 +44,15 @@ void wp_utf8_clean(struct wp_buffer *out, const char *bytes, size_t size)
             wp_utf8_put(out, c);
     }
 }
+
+bool wp_utf8_is_plain(const char *text, size_t most)
+{
+    size_t at = 0;
+    for (size_t step; text[at] && at <= most; at += step) {
+        uint32_t c;
+        step = wp_utf8_decode(text + at, WP_UTF8_MOST, &c);
+        if (!step || wp_utf8_is_control(c))
+            return false;
+    }
+    return at && at <= most;
+}

@@ -21,6 +21,9 @@ void wp_utf8_put(struct wp_buffer *out, uint32_t c);
 /* Appends the bytes, what is no UTF-8 replaced. */
 void wp_utf8_clean(struct wp_buffer *out, const char *bytes, size_t size);
 
+/* Is that text UTF-8 of 1 to `most` bytes, without control characters? */
+bool wp_utf8_is_plain(const char *text, size_t most);
+
 /* C0, DEL and C1: what makes a terminal do something, or two lines of one. */
 static inline bool wp_utf8_is_control(uint32_t c)
 {

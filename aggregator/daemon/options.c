@@ -8,6 +8,7 @@
 #include "common/config_value.h"
 #include "common/health.h"
 #include "common/path.h"
+#include "common/utf8.h"
 #include "common/version.h"
 #include "proto/endpoint.h"
 #include "storage/kind/metadata_store.h"
@@ -205,7 +206,7 @@ static void add_label(struct wp_aggregator_options *options, struct argp_state *
 
 static const char *recorded_text(const struct argp_state *state, const char *option, const char *text)
 {
-    if (!*text || strlen(text) > RECORDED_BYTES || text[strcspn(text, "\n\r\t\x1b\x7f")])
+    if (!wp_utf8_is_plain(text, RECORDED_BYTES))
         wp_config_refuse(state, "%s takes a text of 1 to %u bytes without control characters", option, RECORDED_BYTES);
     return text;
 }

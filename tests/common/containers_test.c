@@ -108,6 +108,11 @@ static void utf8_is_what_rfc_3629_says(void **state)
             assert_int_equal(wp_utf8_decode(rows[i].bytes, rows[i].size - 1, &c), 0);
         wp_buffer_fini(&out);
     }
+    static const char *const not_plain[] = {
+        "", "a\x01", "a\x0bz", "\x7f", "a\xc2\x80", "a\xc2\x9f", "a\xe2\x82", "12345"};
+    for (size_t i = 0; i < sizeof(not_plain) / sizeof(not_plain[0]); i++)
+        assert_false(wp_utf8_is_plain(not_plain[i], 4));
+    assert_true(wp_utf8_is_plain(" \xc2\xa0~", 4));
     struct wp_buffer out = {0};
     wp_utf8_clean(&out, "a\xe2\x82z\xc3\xa4", 6);
     assert_string_equal((char *)out.data, "a\xef\xbf\xbd\xef\xbf\xbdz\xc3\xa4");
