@@ -509,6 +509,7 @@ void wp_aggregate_destroy(struct wp_aggregate *aggregate)
     free(aggregate->hostname);
     free(aggregate->id.bucket_facts);
     wp_sample_sums_fini(&aggregate->sample_sums);
+    wp_detached_fini(&aggregate->detached);
     free(aggregate->base);
     wp_other_paths_fini(aggregate);
     free(aggregate);

@@ -30,6 +30,13 @@ struct wp_sample_sums {
     uint64_t used;                     /* bit i: slot i may hold something */
 };
 
+/* Of detached work that is in the delta; zeroed: none. */
+struct wp_detached {
+    struct wp_intmap nodes;     /* node of the tree and who started it -> node of the delta's report of work */
+    struct wp_intmap processes; /* wp_layer_process_key -> its row there */
+    uint64_t until_visits;      /* of the fleet: later work is not looked into in this epoch */
+};
+
 /* Names of a pseudo-stack, by node of the aggregate's tree. */
 struct wp_transactions {
     struct wp_intern *names; /* owned; "web âº postgres on db-1" */
@@ -71,6 +78,7 @@ struct wp_aggregate {
     char *hostname;
     int64_t real_offset_ns; /* realtime - host time, one a session */
     struct wp_sample_sums sample_sums;
+    struct wp_detached detached;
     struct {
         uint32_t thread;
         uint64_t from_ns, until_ns;

@@ -22,7 +22,8 @@ static uint64_t by_account(const struct wp_aggregate *aggregate)
         lines->row_node_room * sizeof(*lines->row_node) + lines->frame_room * sizeof(*lines->frame_site) +
         wp_intern_bytes(transactions->names) + transactions->node_room * sizeof(*transactions->by_node) +
         wp_intmap_bytes(&transactions->slots) + sums->report_node_room * sizeof(*sums->report_nodes) +
-        sums->process_hosts * sizeof(*sums->processes);
+        sums->process_hosts * sizeof(*sums->processes) + wp_intmap_bytes(&aggregate->detached.nodes) +
+        wp_intmap_bytes(&aggregate->detached.processes);
     for (uint32_t i = 0; i < sums->process_hosts; i++)
         bytes += wp_idtable_bytes(&sums->processes[i].rows);
     return bytes;

@@ -2,6 +2,7 @@
 #include "aggregator/account/aggregate_delta.h"
 
 #include "aggregator/account/aggregate_body.h"
+#include "aggregator/account/detached.h"
 #include "aggregator/account/exemplar_sample.h"
 #include "aggregator/account/sample_sums.h"
 #include "common/array.h"
@@ -75,6 +76,7 @@ void wp_aggregate_next_delta(struct wp_aggregate *aggregate)
     wp_line_sums_clear(&aggregate->lines);
     aggregate->delta.has_news = false;
     wp_sample_sums_next_delta(aggregate);
+    wp_detached_next_delta(&aggregate->detached);
 }
 
 int wp_aggregate_close_timebox(

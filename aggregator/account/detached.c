@@ -2,11 +2,14 @@
 #include "aggregator/account/detached.h"
 
 #include "aggregator/account/aggregate_body.h"
+#include "aggregator/account/sample_sums.h"
 #include "aggregator/net/messages.h"
 #include "aggregator/timeline/slices.h"
 #include "aggregator/timeline/taken.h"
 #include "aggregator/timeline/timeline.h"
 #include "storage/report/report_series.h"
+
+#define BUDGET_SHARE 16u /* of an epoch's: so much may be looked at for such work */
 
 static bool is_of_interest(const struct wp_aggregate *aggregate, uint32_t identity)
 {
@@ -117,37 +120,72 @@ struct work {
 /* A node of the aggregate's tree in the report of work, upon `below`. */
 static uint32_t work_node(const struct work *work, uint32_t node)
 {
+    struct wp_intmap *nodes = &work->aggregate->detached.nodes;
+    const struct wp_intkey key = {node, work->below};
+    uint32_t found;
     if (!node || node == UINT32_MAX)
         return work->below;
+    if (wp_intmap_get(nodes, key, &found))
+        return found;
     const struct wp_pathtree *tree = &work->aggregate->tree;
     const struct wp_node *from = &tree->nodes[node];
     const struct wp_path_frame *info = &tree->frames[from->frame];
-    return wp_report_child(work->report, work_node(work, from->parent),
+    found = wp_report_child(work->report, work_node(work, from->parent),
         wp_report_frame(work->report, info->style, wp_intern_text(tree->strings, info->name),
             wp_intern_text(tree->strings, info->object)));
+    wp_intmap_put(nodes, key, found); /* without memory it is looked for again */
+    return found;
 }
 
-static void count_process(struct work *work, const struct wp_piece *piece)
+static void count_process(struct work *work, const struct wp_layer *layer, uint64_t ns, bool is_run)
 {
-    const struct wp_aggregate *aggregate = work->aggregate;
-    const struct wp_thread *thread = &aggregate->timeline->threads[piece->thread];
-    const struct wp_timeline *timeline = aggregate->timeline;
-    const struct wp_process *process = &timeline->processes[timeline->identities[thread->identity].process];
-    uint64_t ns = piece->end_ns - piece->start_ns;
-    const char *comm =
-        process->is_grouped ? WP_REPORT_OTHERS : wp_dictionary_string(timeline->dictionary, process->comm);
-    uint32_t row = wp_report_process(work->report, aggregate->hostname, comm, process->is_grouped ? 0 : process->pid,
-        process->is_grouped || !process->start_ns ? 0 : process->start_ns + (uint64_t)aggregate->real_offset_ns);
-    wp_report_process_add(work->report, row, ns, piece->is_run ? ns : 0);
+    struct wp_aggregate *aggregate = work->aggregate;
+    const struct wp_intkey key = wp_layer_process_key(aggregate, layer);
+    uint32_t row;
+    if (!wp_intmap_get(&aggregate->detached.processes, key, &row)) {
+        row = wp_layer_process(aggregate, work->report, layer);
+        wp_intmap_put(&aggregate->detached.processes, key, row);
+    }
+    wp_report_process_add(work->report, row, ns, is_run ? ns : 0);
 }
 
+/* The process on top is the last one of the pseudo-stack, on whichever host. */
 static void add_piece(void *context, const struct wp_piece *piece)
 {
     struct work *work = context;
-    uint64_t offset_ns = (uint64_t)work->aggregate->real_offset_ns;
-    wp_report_add_at(work->report, work_node(work, piece->node), piece->category, piece->start_ns + offset_ns,
-        piece->end_ns + offset_ns);
-    count_process(work, piece);
+    uint64_t offset_ns = (uint64_t)work->aggregate->real_offset_ns, ns = piece->end_ns - piece->start_ns;
+    uint32_t node = work_node(work, piece->node);
+    (piece->is_part ? wp_report_add_part_at : wp_report_add_at)(
+        work->report, node, piece->category, piece->start_ns + offset_ns, piece->end_ns + offset_ns);
+    if (piece->layer_count)
+        count_process(work, &piece->layers[piece->layer_count - 1], ns, piece->is_run);
+    if (piece->reason)
+        wp_report_unexplained_each(work->report, node, piece->reason, ns, 1, wp_piece_tid(work->aggregate, piece));
+    wp_report_uncertain(work->report, wp_piece_uncertain_ns(work->aggregate, piece));
+}
+
+static void add_limit(void *context, enum wp_limit limit, uint64_t count, uint64_t ns)
+{
+    const struct work *work = context;
+    wp_sink_limit(&work->aggregate->counted, limit, count, ns);
+}
+
+/* Without what it was spent on. */
+static void add_bare(struct work *work, const struct place *at, uint64_t start_ns)
+{
+    const struct wp_aggregate *aggregate = work->aggregate;
+    uint32_t process = aggregate->timeline->identities[at->slice->identity].process;
+    const struct wp_layer layer = {aggregate->home, process, at->thread};
+    add_piece(work,
+        &(struct wp_piece){.host = aggregate->home,
+            .thread = at->thread,
+            .category = WP_UNACCOUNTED,
+            .start_ns = start_ns,
+            .end_ns = at->slice->end_ns,
+            .reason = "the host's epoch had too much detached work",
+            .layers = &layer,
+            .layer_count = 1});
+    add_limit(work, WP_LIMIT_BUDGET, 1, at->slice->end_ns - start_ns);
 }
 
 /* The pieces of [start_ns, the slice's end). */
@@ -155,14 +193,17 @@ static void add_work(
     struct wp_aggregate *aggregate, const struct place *at, uint64_t start_ns, uint32_t identity, const char *how)
 {
     struct work work = {.aggregate = aggregate, .report = wp_report_detached_add(aggregate->delta.report)};
-    const struct wp_sink sink = {.piece = add_piece, .context = &work};
+    const struct wp_sink sink = {.piece = add_piece, .limit = add_limit, .context = &work};
     if (!work.report)
         return;
     uint32_t link = wp_pathtree_frame(&aggregate->tree, WP_STYLE_WAIT, how, "");
     work.below = work_node(
         &work, wp_pathtree_child(&aggregate->tree, wp_explain_home_node(aggregate->explainer, identity), link));
-    wp_explain_slice(aggregate->explainer,
-        &(struct wp_interval){aggregate->home, at->thread, start_ns, at->slice->end_ns}, at->ordinal, &sink);
+    if (aggregate->fleet->visits >= aggregate->detached.until_visits)
+        add_bare(&work, at, start_ns);
+    else
+        wp_explain_slice(aggregate->explainer,
+            &(struct wp_interval){aggregate->home, at->thread, start_ns, at->slice->end_ns}, at->ordinal, &sink);
 }
 
 static uint64_t of_slice(struct wp_aggregate *aggregate, const struct place *at, const struct wp_slice *first)
@@ -202,12 +243,26 @@ static uint64_t of_thread(
 uint64_t wp_detached_count(struct wp_aggregate *aggregate, uint64_t from_ns, uint64_t to_ns, uint64_t oldest_ns)
 {
     const struct wp_timeline *timeline = aggregate->timeline;
-    uint64_t sum = 0, visits = aggregate->fleet->visits;
+    struct wp_fleet *fleet = aggregate->fleet;
+    uint64_t sum = 0, visits = fleet->visits;
+    aggregate->detached.until_visits = visits + wp_explainer_options(aggregate->explainer)->budget / BUDGET_SHARE;
     for (uint32_t i = 0; i < timeline->live_count && aggregate->base_count; i++) {
         const struct wp_thread *thread = &timeline->threads[timeline->live[i]];
         if (thread->slices && thread->slice_end > thread->first_slice)
             sum += of_thread(aggregate, timeline->live[i], from_ns, to_ns, oldest_ns);
     }
-    aggregate->fleet->visits = visits; /* it is not done in parts, and takes nothing from what is */
+    fleet->visits_before += fleet->visits - visits; /* it takes nothing from the budget of what is waited for */
     return sum;
+}
+
+void wp_detached_next_delta(struct wp_detached *detached)
+{
+    wp_intmap_clear(&detached->nodes);
+    wp_intmap_clear(&detached->processes);
+}
+
+void wp_detached_fini(struct wp_detached *detached)
+{
+    wp_intmap_fini(&detached->nodes);
+    wp_intmap_fini(&detached->processes);
 }

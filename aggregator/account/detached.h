@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 struct wp_aggregate;
+struct wp_detached;
 struct wp_slice;
 struct wp_thread;
 
@@ -25,8 +26,13 @@ static inline uint64_t wp_detached_until(uint64_t until_ns, uint64_t history_ns)
  * Counts such work in slices that ended in (from_ns, to_ns], and puts its pieces into the report's report of it, on who
  * started it and how ("starts:waking", "starts:new thread", "starts:message"). What was set going by a thread that has
  * slept ever since is left out, it may still turn out to wait for it; so is what was set going before `oldest_ns`, and
- * by a message from another host. Nanoseconds. Called between explanations.
+ * by a message from another host. Of what is more than a part of the epoch's budget only the time is told. Nanoseconds.
+ * Called between explanations.
  */
 uint64_t wp_detached_count(struct wp_aggregate *aggregate, uint64_t from_ns, uint64_t to_ns, uint64_t oldest_ns);
+/* The report is empty now. */
+void wp_detached_next_delta(struct wp_detached *detached);
+/* Zeroed is allowed. */
+void wp_detached_fini(struct wp_detached *detached);
 
 #endif

@@ -47,28 +47,46 @@ static struct wp_process_row *row_of_process(struct wp_aggregate *aggregate, con
     return (struct wp_process_row *)host->rows.items + layer->process;
 }
 
-/* A process that takes another name gets another row: which delta it falls into must not matter. */
-static uint32_t process_row(struct wp_aggregate *aggregate, const struct wp_layer *layer)
+uint32_t wp_layer_process(const struct wp_aggregate *aggregate, struct wp_report *report, const struct wp_layer *layer)
 {
     struct wp_shard_process foreign;
     if (layer->host == WP_LAYER_FOREIGN)
         return wp_shards_process(aggregate->fleet->shards, layer->process, &foreign)
-            ? wp_report_process(
-                  aggregate->delta.report, foreign.hostname, foreign.comm, foreign.pid, foreign.start_real_ns)
+            ? wp_report_process(report, foreign.hostname, foreign.comm, foreign.pid, foreign.start_real_ns)
             : UINT32_MAX;
     const struct wp_fleet_host *there = &aggregate->fleet->hosts[layer->host];
-    struct wp_process_row *row = row_of_process(aggregate, layer);
     const struct wp_process *p = &there->timeline->processes[layer->process];
+    if (p->is_grouped)
+        return wp_report_process(report, there->hostname, WP_REPORT_OTHERS, 0, 0);
+    return wp_report_process(report, there->hostname, wp_dictionary_string(there->timeline->dictionary, p->comm),
+        p->pid, p->start_ns ? p->start_ns + (uint64_t)there->real_offset_ns : 0);
+}
+
+struct wp_intkey wp_layer_process_key(const struct wp_aggregate *aggregate, const struct wp_layer *layer)
+{
+    struct wp_intkey key = {(uint64_t)layer->host << 32 | layer->process, 0};
+    if (layer->host == WP_LAYER_FOREIGN)
+        return key;
+    const struct wp_fleet_host *there = &aggregate->fleet->hosts[layer->host];
+    const struct wp_process *p = &there->timeline->processes[layer->process];
+    key.b = (uint64_t)p->is_grouped << 63 ^ (uint64_t)there->generation << 32 ^ p->comm;
+    return key;
+}
+
+/* A process that takes another name gets another row: which delta it falls into must not matter. */
+static uint32_t process_row(struct wp_aggregate *aggregate, const struct wp_layer *layer)
+{
+    if (layer->host == WP_LAYER_FOREIGN)
+        return wp_layer_process(aggregate, aggregate->delta.report, layer);
+    struct wp_process_row *row = row_of_process(aggregate, layer);
+    const struct wp_process *p = &aggregate->fleet->hosts[layer->host].timeline->processes[layer->process];
     if (!row)
         return UINT32_MAX;
     if (p->is_grouped)
-        return wp_report_process(aggregate->delta.report, there->hostname, WP_REPORT_OTHERS, 0, 0);
+        return wp_layer_process(aggregate, aggregate->delta.report, layer);
     if (!row->row || row->comm != p->comm) {
         row->comm = p->comm;
-        row->row = 1 +
-            wp_report_process(aggregate->delta.report, there->hostname,
-                wp_dictionary_string(there->timeline->dictionary, p->comm), p->pid,
-                p->start_ns ? p->start_ns + (uint64_t)there->real_offset_ns : 0);
+        row->row = 1 + wp_layer_process(aggregate, aggregate->delta.report, layer);
     }
     return row->row - 1;
 }
@@ -185,8 +203,7 @@ static bool join(struct wp_aggregate *aggregate, const struct wp_piece *piece)
     return true;
 }
 
-/* 0: its host is not at hand. */
-static uint32_t tid_of(const struct wp_aggregate *aggregate, const struct wp_piece *piece)
+uint32_t wp_piece_tid(const struct wp_aggregate *aggregate, const struct wp_piece *piece)
 {
     const struct wp_timeline *timeline = aggregate->fleet->hosts[piece->host].timeline;
     return timeline && piece->thread < timeline->thread_count ? timeline->threads[piece->thread].tid : 0;
@@ -208,10 +225,10 @@ static void take_alone(struct wp_aggregate *aggregate, const struct wp_piece *pi
     wp_line_sums_add(&aggregate->lines, &aggregate->tree, piece->node, piece->category, ns, piece->is_run);
     if (piece->reason)
         wp_report_unexplained_each(
-            aggregate->delta.report, node, piece->reason, each_ns, times, tid_of(aggregate, piece));
+            aggregate->delta.report, node, piece->reason, each_ns, times, wp_piece_tid(aggregate, piece));
 }
 
-static uint64_t uncertain_ns(const struct wp_aggregate *aggregate, const struct wp_piece *piece)
+uint64_t wp_piece_uncertain_ns(const struct wp_aggregate *aggregate, const struct wp_piece *piece)
 {
     if (piece->is_uncertain)
         return piece->end_ns - piece->start_ns;
@@ -223,7 +240,7 @@ static uint64_t uncertain_ns(const struct wp_aggregate *aggregate, const struct 
 static void take_repeated(struct wp_aggregate *aggregate, const struct wp_piece *piece)
 {
     take_alone(aggregate, piece, piece->times);
-    wp_report_uncertain(aggregate->delta.report, wp_times(uncertain_ns(aggregate, piece), piece->times));
+    wp_report_uncertain(aggregate->delta.report, wp_times(wp_piece_uncertain_ns(aggregate, piece), piece->times));
     if (aggregate->has_exemplar)
         aggregate->exemplar.trace->omitted += piece->times;
 }
@@ -239,7 +256,7 @@ void wp_sample_sums_add(void *context, const struct wp_piece *piece)
     }
     if (!join(aggregate, piece))
         take_alone(aggregate, piece, 1);
-    uint64_t uncertain = uncertain_ns(aggregate, piece);
+    uint64_t uncertain = wp_piece_uncertain_ns(aggregate, piece);
     if (uncertain)
         wp_report_uncertain(aggregate->delta.report, uncertain);
     if (aggregate->has_exemplar) {
