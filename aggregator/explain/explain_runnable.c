@@ -10,7 +10,7 @@
 #include <string.h>
 
 #define PARTS 64u         /* of one wait in their order; what lies before them is summed up by who it was */
-#define RIVALS 16u        /* in such a sum; others are told together */
+#define RIVALS 16u        /* with a name in such a sum; others of them are told together */
 #define LOOKS 4096u       /* runs that are looked at */
 #define FOR_NS 100000u    /* of a shorter part is not told for whom the other ran */
 #define LOOKS_A_VISIT 32u /* what they cost of the budget */
@@ -64,9 +64,9 @@ struct rival {
 };
 
 struct sums {
+    uint64_t unnamed_ns[WHO_NAMED];
     struct rival rivals[RIVALS];
     uint32_t count;
-    uint64_t others_ns;
 };
 
 /* --- labels --- */
@@ -168,10 +168,12 @@ static void end_parts(struct wp_explainer *x, struct cut *cut)
 static void add_sum(struct sums *sums, uint32_t who, uint64_t ns)
 {
     uint32_t i = 0;
-    while (i < sums->count && sums->rivals[i].who != who)
+    while (who >= WHO_NAMED && i < sums->count && sums->rivals[i].who != who)
         i++;
-    if (i == RIVALS) {
-        sums->others_ns += ns;
+    if (who < WHO_NAMED) {
+        sums->unnamed_ns[who] += ns;
+    } else if (i == RIVALS) {
+        sums->unnamed_ns[WHO_OTHER] += ns;
     } else {
         sums->rivals[i].who = who;
         sums->rivals[i].ns += ns;
@@ -197,7 +199,10 @@ static void add_sums(struct wp_explainer *x, struct cut *cut, struct wp_cpu_curs
         emit(x, cut, sums.rivals[i].who, to - sums.rivals[i].ns, to);
         to -= sums.rivals[i].ns;
     }
-    emit(x, cut, WHO_OTHER, to - sums.others_ns, to);
+    for (uint32_t who = 0; who < WHO_NAMED; who++) {
+        emit(x, cut, who, to - sums.unnamed_ns[who], to);
+        to -= sums.unnamed_ns[who];
+    }
     emit(x, cut, is_known ? WHO_MANY : WHO_UNSEEN, from, at);
     cut->to_ns = cut->part_ns = from;
 }
