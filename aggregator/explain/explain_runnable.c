@@ -232,12 +232,12 @@ static void cut_queue(struct wp_explainer *x, struct cut *cut, uint32_t cpu, uin
 
 /* When that CPU was first idle in [from, to): who stood in its queue had gone to another one by then. If it never was,
  * the thread was pulled from there as it came to run. */
-static uint64_t idle_at(const struct wp_explainer *x, uint32_t cpu, uint64_t from, uint64_t to)
+static uint64_t idle_at(const struct wp_explainer *x, struct cut *cut, uint32_t cpu, uint64_t from, uint64_t to)
 {
     struct wp_cpu_cursor cursor;
     if (!wp_cpu_runs_find(&x->timeline->cpu_runs, cpu, from, &cursor))
         return to;
-    for (uint32_t looks = 0; looks < LOOKS; looks++) {
+    for (; cut->looks < LOOKS; cut->looks++) {
         struct wp_cpu_run run = wp_cpu_cursor_run(&cursor);
         if (run.start_ns >= to)
             break;
@@ -267,7 +267,7 @@ static void cut_wait(struct wp_explainer *x, struct cut *cut, uint64_t from)
         return;
     }
     if (slice->flags & WP_SLICE_PREEMPTED && !(slice->flags & WP_SLICE_FIRST) && left != cpu) {
-        uint64_t moved = idle_at(x, left, slice->out_ns > oldest ? slice->out_ns : oldest, end);
+        uint64_t moved = idle_at(x, cut, left, slice->out_ns > oldest ? slice->out_ns : oldest, end);
         cut_queue(x, cut, cpu, moved < low ? low : moved < to ? moved : to);
         cpu = left;
     }
