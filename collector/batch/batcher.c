@@ -411,7 +411,7 @@ static void on_exec(struct wp_batcher *b, const struct wp_fact *fact, struct wp_
     const char *path = NULL;
     if (wp_intmap_get(&b->exe_of, key, &exe) && exe != UINT32_MAX)
         path = wp_intern_text(b->exes, exe);
-    wp_intmap_remove(&b->exe_of, key);
+    forget_process(b, fact->pid);
     uint32_t comm_before = wp_thread_table_comm_before(b->threads, fact->other_tid ? fact->other_tid : fact->tid);
     event->other = wp_thread_table_exec(b->threads, fact, path, &event->thread);
     if (comm_before)
@@ -456,7 +456,7 @@ static bool is_end_of_thread(const struct wp_batcher *b, const struct wp_event *
         (event->kind == WP_EVENT_EXIT && is_between);
 }
 
-/* What a thread or a socket leaves behind when it is gone. */
+/* What a thread or a socket leaves behind when it is gone. A process whose other threads run is left to the sweep. */
 static void after(struct wp_batcher *b, const struct wp_fact *fact)
 {
     const struct wp_event *event = &fact->event;
@@ -464,7 +464,7 @@ static void after(struct wp_batcher *b, const struct wp_fact *fact)
         *(event->c ? &b->resumed_ns : &b->paused_ns) = event->time_ns;
     if (fact->tid && is_end_of_thread(b, event)) {
         wp_thread_table_dead(b->threads, fact->tid);
-        if (b->spaces && fact->tid == fact->pid) {
+        if (b->spaces && fact->tid == fact->pid && !(sees_processes(b) && wp_host_has_threads(fact->pid))) {
             wp_address_spaces_exit(b->spaces, fact->pid);
             forget_process(b, fact->pid);
         }

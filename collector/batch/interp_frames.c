@@ -13,7 +13,7 @@
 struct wp_interp_frames {
     struct wp_dict_writer *dict; /* borrowed */
     struct wp_interp_codes *codes;
-    struct wp_intmap by_word; /* (word, pid) -> frame id */
+    struct wp_intmap by_word; /* (word, generation of the process) -> frame id */
 };
 
 struct wp_interp_frames *wp_interp_frames_create(struct wp_dict_writer *dict)
@@ -38,19 +38,15 @@ void wp_interp_frames_destroy(struct wp_interp_frames *f)
 
 void wp_interp_frames_define(struct wp_interp_frames *f, const struct wp_fact *fact)
 {
-    bool is_replaced = false;
     if (fact->interp)
         wp_interp_codes_process(f->codes, fact->interp);
     if (fact->code)
-        wp_interp_codes_add(f->codes, fact->code, &is_replaced);
-    if (is_replaced)
-        wp_intmap_clear(&f->by_word);
+        wp_interp_codes_add(f->codes, fact->code);
 }
 
 void wp_interp_frames_forget(struct wp_interp_frames *f, uint32_t pid)
 {
-    if (wp_interp_codes_forget(f->codes, pid))
-        wp_intmap_clear(&f->by_word);
+    wp_interp_codes_forget(f->codes, pid);
 }
 
 void wp_interp_frames_renew(struct wp_interp_frames *f, struct wp_dict_writer *dict)
@@ -72,7 +68,7 @@ static uint32_t make_frame(struct wp_interp_frames *f, const struct wp_interp_pl
 
 static uint32_t frame_of(struct wp_interp_frames *f, uint32_t pid, uint64_t word)
 {
-    const struct wp_intkey key = {word & ~WP_INTERP_ENTRY, pid};
+    const struct wp_intkey key = {word & ~WP_INTERP_ENTRY, wp_interp_codes_generation(f->codes, pid)};
     struct wp_interp_place place = {.function = "[script]", .file = ""};
     uint32_t id;
     if (wp_intmap_get(&f->by_word, key, &id))

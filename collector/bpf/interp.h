@@ -7,9 +7,11 @@
  */
 #include "interp_bind.h"
 
-#define INTERP_THREADS 2048u /* of a process, that are looked through */
-/* Until a thread that is none of the interpreter's is looked for again: a new one may be on its way to be one. */
+#define INTERP_THREADS 1024u /* of a process, that are looked through */
+/* Until a thread is looked for again, which may be on its way to be one of the interpreter's, or to have another state:
+ * at least so long, and so long for each step of the search. */
 #define INTERP_PAUSE_NS 50000ull
+#define INTERP_STEP_PAUSE_NS 2000ull
 #define INTERP_PAUSE_MOST_NS 50000000ull
 
 struct interp_thread {
@@ -216,14 +218,16 @@ static __always_inline bool find_state(struct interp_context *context, __u32 tid
     if (known && known->state && read_state(w, at, known->state))
         return true;
     __u64 now_ns = bpf_ktime_get_ns();
-    if (known && !known->state && now_ns < known->until_ns)
+    if (known && now_ns < known->until_ns)
         return false;
     w->thread = w->first = w->interpreter = 0;
     read_user(&w->interpreter, 8, context->process->file.runtime + at->interpreters);
-    bpf_loop(INTERP_THREADS, step_search, context, 0);
+    long steps = bpf_loop(INTERP_THREADS, step_search, context, 0);
     struct interp_thread found = {.state = w->first, .pause_ns = INTERP_PAUSE_NS};
-    if (known && !known->state)
+    if (known && !known->state && !w->first)
         found.pause_ns = known->pause_ns < INTERP_PAUSE_MOST_NS ? 2 * known->pause_ns : INTERP_PAUSE_MOST_NS;
+    if (steps > 0 && found.pause_ns < (__u64)steps * INTERP_STEP_PAUSE_NS)
+        found.pause_ns = (__u64)steps * INTERP_STEP_PAUSE_NS;
     found.until_ns = now_ns + found.pause_ns;
     bpf_map_update_elem(&interp_threads, &tid, &found, BPF_ANY);
     return w->first && read_state(w, at, w->first);

@@ -27,23 +27,25 @@ struct {
 } interp_processes SEC(".maps");
 
 struct {
-    __uint(type, BPF_MAP_TYPE_ARRAY);
-    __uint(max_entries, 1);
+    __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+    __uint(max_entries, 2);
     __type(key, __u32);
     __type(value, struct wp_interp_process);
-} interp_no_process SEC(".maps");
+} interp_bindings SEC(".maps");
 
 struct interp_record {
     struct wp_record head;
     struct wp_record_interp interp;
 };
 
-/* Before the first stack with such frames, and again when the reader has forgotten. */
-static __always_inline void report_process(struct wp_interp_process *process, __u64 epoch)
+/* Before the first stack with such frames, and again when the reader has forgotten. False: there was no room. */
+static __always_inline bool report_process(struct wp_interp_process *process, __u64 epoch)
 {
-    struct interp_record *r = process->epoch == epoch ? 0 : RESERVE(struct interp_record, WP_RECORD_INTERP);
+    if (process->epoch == epoch)
+        return true;
+    struct interp_record *r = RESERVE(struct interp_record, WP_RECORD_INTERP);
     if (!r)
-        return;
+        return false;
     __builtin_memset(&r->head, 0, sizeof(r->head));
     r->head.time_ns = bpf_ktime_get_ns();
     r->head.kind = WP_RECORD_INTERP;
@@ -56,6 +58,7 @@ static __always_inline void report_process(struct wp_interp_process *process, __
     r->interp.cold_end = process->file.cold_end;
     submit(r);
     process->epoch = epoch;
+    return true;
 }
 
 static __always_inline bool is_bound(
@@ -65,23 +68,19 @@ static __always_inline bool is_bound(
         process->start_code == start_code && process->file.runtime == runtime;
 }
 
-/* Code of a file was met in the running thread; base: where offset 0 of the file would be. */
-static __always_inline void bind_interp(struct inode *inode, __u64 base)
+/* Code of a file was met in the running thread; base: where offset 0 of the file would be. Other threads of the process
+ * see all of it or nothing. */
+static __always_inline void bind_interp(struct inode *inode, __u64 base, __u32 which)
 {
     struct task_struct *task = current_task();
     struct wp_unwind_file key = {.inode = BPF_CORE_READ(inode, i_ino), .device = BPF_CORE_READ(inode, i_sb, s_dev)};
     struct wp_interp_file *file = bpf_map_lookup_elem(&interp_files, &key);
     if (!file)
         return;
-    __u32 zero = 0;
     __u64 mm = address_of(&task->mm), start_code = BPF_CORE_READ(task, mm, start_code);
-    struct wp_interp_process *process = bpf_map_lookup_elem(&interp_processes, &mm);
-    if (is_bound(process, task, start_code, base + file->runtime))
+    if (is_bound(bpf_map_lookup_elem(&interp_processes, &mm), task, start_code, base + file->runtime))
         return;
-    struct wp_interp_process *none = bpf_map_lookup_elem(&interp_no_process, &zero);
-    if (!none || bpf_map_update_elem(&interp_processes, &mm, none, BPF_ANY))
-        return;
-    process = bpf_map_lookup_elem(&interp_processes, &mm);
+    struct wp_interp_process *process = bpf_map_lookup_elem(&interp_bindings, &which);
     if (!process)
         return;
     process->file = *file;
@@ -92,8 +91,10 @@ static __always_inline void bind_interp(struct inode *inode, __u64 base)
     process->file.cold += file->cold ? base : 0;
     process->file.cold_end += file->cold ? base : 0;
     process->start_code = start_code;
+    process->epoch = process->since_ns = process->sent = 0;
     process->tgid = task->tgid;
     process->exec_id = task->self_exec_id;
+    bpf_map_update_elem(&interp_processes, &mm, process, BPF_ANY);
 }
 
 /* The interpreter that the running thread's process runs, NULL: none that is known. */

@@ -8,6 +8,13 @@
  */
 #include "interp.h"
 
+/* A process may have another code object at each address whenever it likes. What is beyond these, in bytes, goes with a
+ * later stack. */
+#define INTERP_STACK_BYTES (128u << 10)
+#define INTERP_PERIOD_BYTES (4u << 20)
+#define INTERP_PERIOD_NS 1000000000ull
+#define INTERP_RETRY_NS 1000000000ull /* what could not be read */
+
 struct interp_code_key {
     __u64 code;
     __u32 tgid, reserved;
@@ -15,6 +22,7 @@ struct interp_code_key {
 
 struct interp_code_sent {
     __u64 print, epoch, program;
+    __u64 until_ns; /* 0: all of it was read; else it is not read again before that */
 };
 
 struct {
@@ -32,6 +40,8 @@ struct interp_code_record {
 
 struct interp_sending {
     struct interp_code_record record;
+    __u32 sent; /* bytes, for this stack */
+    bool is_all;
     __u64 words[8]; /* of a string, or of a table's head */
 };
 
@@ -95,17 +105,38 @@ static __always_inline void read_lines(struct interp_sending *s, __u64 table)
         code->lines_kept = (__u32)size;
 }
 
-static __always_inline bool send_code(struct interp_sending *s)
+/* Whether another one may be sent. */
+static __always_inline bool has_budget(const struct interp_sending *s, struct wp_interp_process *process)
+{
+    __u64 now_ns = bpf_ktime_get_ns();
+    if (now_ns - process->since_ns >= INTERP_PERIOD_NS) {
+        process->since_ns = now_ns;
+        process->sent = 0;
+    }
+    return s->sent < INTERP_STACK_BYTES && process->sent < INTERP_PERIOD_BYTES;
+}
+
+static __always_inline bool send_code(struct interp_sending *s, struct wp_interp_process *process)
 {
     __u64 size = sizeof(s->record.head) + sizeof(s->record.code) + s->record.code.lines_kept;
     s->record.head.tail = (__u32)(size - sizeof(s->record.head));
     barrier_var(size);
     if (size > sizeof(s->record))
         size = sizeof(s->record);
+    s->sent += (__u32)size;
+    process->sent += size;
     if (!bpf_ringbuf_output(&ring, &s->record, size, wake_flag()))
         return true;
     count_drop(WP_RECORD_CODE);
     return false;
+}
+
+static __always_inline void count_held_back(void)
+{
+    __u32 zero = 0;
+    struct wp_interp_counts *counts = bpf_map_lookup_elem(&interp_counts, &zero);
+    if (counts)
+        counts->held_back++;
 }
 
 static long send_one(__u32 index, void *argument)
@@ -124,8 +155,13 @@ static long send_one(__u32 index, void *argument)
         return 0;
     struct interp_code_sent now = {.print = w->prints[place], .epoch = context->epoch, .program = context->program};
     struct interp_code_sent *sent = bpf_map_lookup_elem(&interp_codes, &key);
-    if (sent && sent->print == now.print && sent->epoch == now.epoch && sent->program == now.program)
+    if (sent && sent->print == now.print && sent->epoch == now.epoch && sent->program == now.program &&
+        (!sent->until_ns || bpf_ktime_get_ns() < sent->until_ns))
         return 0;
+    if (!has_budget(s, process)) {
+        s->is_all = false;
+        return 1;
+    }
     const struct wp_interp_offsets *at = &process->file.at;
     if (!read_user(w->code, WP_INTERP_CODE_BYTES, key.code))
         return 0;
@@ -147,13 +183,19 @@ static long send_one(__u32 index, void *argument)
     code->file_is_cut = file.is_cut;
     code->reserved = 0;
     read_lines(s, CODE_WORD(w, at->code_lines));
-    if (send_code(s) && code->name_unit && code->file_unit && code->lines_kept)
-        bpf_map_update_elem(&interp_codes, &key, &now, BPF_ANY);
+    if (!send_code(s, process)) {
+        s->is_all = false;
+        return 1;
+    }
+    if (!code->name_unit || !code->file_unit || !code->lines_kept)
+        now.until_ns = s->record.head.time_ns + INTERP_RETRY_NS;
+    bpf_map_update_elem(&interp_codes, &key, &now, BPF_ANY);
     return 0;
 }
 
-/* Of the frames that were walked last. epoch: what was sent before another one is forgotten. */
-static __always_inline void send_codes(
+/* Of the frames that were walked last. epoch: what was sent before another one is forgotten. False: not all are sent.
+ */
+static __always_inline bool send_codes(
     struct task_struct *task, const __u64 *words, __u32 count, __u32 which, __u64 epoch)
 {
     struct interp_sending_context context = {.walk = bpf_map_lookup_elem(&interp_walks, &which),
@@ -163,10 +205,14 @@ static __always_inline void send_codes(
         .epoch = epoch,
         .program = mix(BPF_CORE_READ(task, group_leader, start_time), task->self_exec_id),
         .count = count};
-    if (!context.process)
-        return;
-    report_process(context.process, epoch);
+    if (!context.process || !context.sending)
+        return true;
+    context.sending->sent = 0;
+    context.sending->is_all = report_process(context.process, epoch);
     bpf_loop(WP_INTERP_DEPTH, send_one, &context, 0);
+    if (!context.sending->is_all)
+        count_held_back();
+    return context.sending->is_all;
 }
 
 #endif

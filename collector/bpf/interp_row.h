@@ -44,7 +44,9 @@ struct wp_interp_file {
 struct wp_interp_process {
     struct wp_interp_file file;
     wp_u64 start_code;
-    wp_u64 epoch; /* of the reader's, when it got the process; 0: it did not */
+    wp_u64 epoch;    /* of the reader's, when it got the process; 0: it did not */
+    wp_u64 since_ns; /* when `sent` began */
+    wp_u64 sent;     /* bytes of code objects since then */
     wp_u32 tgid, exec_id;
 };
 
@@ -71,6 +73,7 @@ enum wp_interp_end {
 
 struct wp_interp_counts {
     wp_u64 ends[WP_INTERP_ENDS];
+    wp_u64 held_back; /* stacks of which not all code objects were sent */
 };
 
 #define WP_INTERP_NAME 384u

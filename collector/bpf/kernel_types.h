@@ -91,6 +91,7 @@ struct sigpending {
 
 struct signal_struct {
     int group_exit_code;
+    struct task_struct *curr_target;
     struct sigpending shared_pending;
     unsigned int flags;
 };
@@ -108,6 +109,7 @@ struct task_struct {
     int exit_state;
     unsigned int flags;
     int on_cpu;
+    int prio;
     int pid, tgid;
     char comm[16];
     unsigned long nvcsw; /* its sleeps, with the one that it is being switched for */

@@ -51,6 +51,8 @@ struct exec_record {
     struct wp_record_exec exec;
 };
 
+#define MAX_RT_PRIO 100 /* include/linux/sched/prio.h */
+
 /* include/linux/sched.h: TASK_*; __state before it became a pair of fields is not supported. */
 static __always_inline __u32 state_of(__u32 state)
 {
@@ -68,12 +70,12 @@ static __always_inline __u32 state_of(__u32 state)
 }
 
 /* It is runnable, and its cgroup has used up its quota of the CPU (kernel/sched/fair.c): since Linux 6.18 it leaves the
- * queue itself, before that its group's whole queue does. */
+ * queue itself, before that its group's whole queue does, which a task of another class still points to. */
 static __always_inline bool is_throttled(struct task_struct *task)
 {
     if (bpf_core_field_exists(((struct task_struct___throttled *)0)->throttled))
         return BPF_CORE_READ((struct task_struct___throttled *)task, throttled);
-    if (!bpf_core_field_exists(((struct sched_entity___group *)0)->cfs_rq) ||
+    if (task->prio < MAX_RT_PRIO || !bpf_core_field_exists(((struct sched_entity___group *)0)->cfs_rq) ||
         !bpf_core_field_exists(((struct cfs_rq___throttled *)0)->throttle_count))
         return false;
     return BPF_CORE_READ((struct task_struct___group *)task, se.cfs_rq, throttle_count) > 0;

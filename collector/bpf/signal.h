@@ -41,13 +41,22 @@ static __always_inline __u32 signal_of(struct task_struct *woken)
     return number ? number : SIGKILL;
 }
 
+/* Of a process' signals each thread finds those that are meant for another one, too: kernel/signal.c,
+ * complete_signal, wakes the first thread when it wants the signal, and else notes whom. */
+static __always_inline bool is_target(struct task_struct *woken)
+{
+    struct signal_struct *group = woken->signal;
+    return (woken->pending.signal.sig[0] & ~woken->blocked.sig[0]) || woken->pid == woken->tgid ||
+        (group && address_of(&group->curr_target) == (__u64)woken);
+}
+
 /* A task's signal; a timer's (alarm(2), setitimer(2), timer_create(2)) is nobody's, whomever the interrupt met. Other
  * interrupts have causes of their own. */
 static __always_inline void fill_signal(struct wp_record *waking, struct task_struct *woken)
 {
     if (waking->c != CAUSE_TASK && waking->c != CAUSE_TIMER)
         return;
-    __u32 number = signal_of(woken);
+    __u32 number = waking->c == CAUSE_TASK || is_target(woken) ? signal_of(woken) : 0;
     if (number && waking->c == CAUSE_TIMER) {
         waking->c = CAUSE_TASK;
         waking->tid = waking->pid = 0;

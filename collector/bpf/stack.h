@@ -85,7 +85,8 @@ static __always_inline void take_stacks(
     r->head.stack_key = h ? h : 1;
 }
 
-/* Behind a stack's addresses; 0: none. */
+/* Behind a stack's addresses; 0: none. Without all code objects the stack has no name: it is sent again, with the
+ * rest. */
 static __always_inline __u32 add_interp(struct stack_record *r, __u32 count, __u32 which)
 {
     __u32 frames = r->interp_frames;
@@ -93,7 +94,8 @@ static __always_inline __u32 add_interp(struct stack_record *r, __u32 count, __u
     barrier_var(at);
     if (!wp_interps || !frames || frames > WP_INTERP_DEPTH || at > MAX_IPS)
         return 0;
-    send_codes(current_task(), &r->ips[at], frames, which, wp_stack_epoch);
+    if (!send_codes(current_task(), &r->ips[at], frames, which, wp_stack_epoch))
+        r->head.stack_key = 0;
     return frames;
 }
 
@@ -121,8 +123,9 @@ static __always_inline bool send_with_stack(struct stack_record *r, bool is_quic
         return false;
     }
     __u8 one = 1;
-    bpf_map_update_elem(&seen, &key, &one, BPF_ANY);
-    return true;
+    if (r->head.stack_key)
+        bpf_map_update_elem(&seen, &key, &one, BPF_ANY);
+    return r->head.stack_key;
 }
 
 #endif

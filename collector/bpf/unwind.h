@@ -233,7 +233,7 @@ static __always_inline bool area_of(struct space *space, __u64 address, __u32 wh
         found.file_offset = BPF_CORE_READ(vma, vm_pgoff) << 12;
         found.object = file_number(BPF_CORE_READ(vma, vm_file), space->tgid, found.start);
         if (wp_interps && found.object != WP_UNWIND_UNKNOWN)
-            bind_interp(BPF_CORE_READ(vma, vm_file, f_inode), found.start - found.file_offset);
+            bind_interp(BPF_CORE_READ(vma, vm_file, f_inode), found.start - found.file_offset, which);
     }
     *area = found;
     *out = found;

@@ -56,6 +56,7 @@ struct wp_fact_code {
     struct wp_fact_text name, file;
     const uint8_t *lines; /* its table, or the beginning of it */
     uint32_t lines_size;
+    bool lines_are_cut;
 };
 
 struct wp_fact {

@@ -9,6 +9,7 @@
 
 #define CODE_BYTES ((uint64_t)1 << 20)
 #define JUMPS 4096u
+#define SECTION_BYTES ((size_t)64 << 20) /* a section may claim any size */
 #define HEADER_BYTES ((size_t)16 << 20)
 
 struct section {
@@ -104,9 +105,9 @@ bool wp_cold_part_find(const struct wp_elf_file *file, uint64_t function, uint64
     struct section text, index, frames;
     GElf_Ehdr header;
     if (!gelf_getehdr(file->elf, &header) || header.e_machine != EM_X86_64 || size > CODE_BYTES ||
-        !find_section(file, ".text", (size_t)512 << 20, &text) ||
+        !find_section(file, ".text", SECTION_BYTES, &text) ||
         !find_section(file, ".eh_frame_hdr", HEADER_BYTES, &index) ||
-        !find_section(file, ".eh_frame", (size_t)256 << 20, &frames) || function < text.address ||
+        !find_section(file, ".eh_frame", SECTION_BYTES, &frames) || function < text.address ||
         function - text.address > text.size || text.size - (function - text.address) < size)
         return false;
     struct jumps *jumps = calloc(1, sizeof(*jumps));

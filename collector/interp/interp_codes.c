@@ -16,6 +16,8 @@
 #define PROCESSES 65536u
 #define CODES (1u << 20)                 /* in processes */
 #define HELD_BYTES ((uint64_t)128 << 20) /* of code objects */
+#define SHARE 8u                         /* of both a process has at most this part */
+#define TWINS 4u                         /* of a hash: code objects that are not equal */
 
 /* A code object, whoever has it. */
 struct content {
@@ -23,11 +25,13 @@ struct content {
     uint8_t *bytes; /* owned: function, file, table of lines. NULL: this place is free */
     uint32_t size, file_at, lines_at;
     uint32_t version, first_line, users;
+    bool is_cut; /* its table of lines */
 };
 
 struct process {
     struct wp_fact_interp about; /* pid 0: this place is free */
     struct wp_intmap codes;      /* address -> place in contents */
+    uint64_t bytes, generation;  /* bytes: of those, also where others have them too */
 };
 
 struct wp_interp_codes {
@@ -38,7 +42,7 @@ struct wp_interp_codes {
     uint32_t *free_contents, free_count, free_room; /* owned; as much room */
     struct wp_intmap by_pid, by_content;
     struct wp_buffer text;
-    uint64_t held_bytes;
+    uint64_t held_bytes, generations;
     uint32_t in_processes;
     struct wp_interp_codes_counts counts;
 };
@@ -94,7 +98,7 @@ int wp_interp_codes_process(struct wp_interp_codes *c, const struct wp_fact_inte
     uint32_t at = free_process(c);
     if (at == UINT32_MAX || wp_intmap_put(&c->by_pid, (struct wp_intkey){about->pid, 0}, at))
         return -ENOMEM;
-    c->processes[at] = (struct process){.about = *about};
+    c->processes[at] = (struct process){.about = *about, .generation = ++c->generations};
     return 0;
 }
 
@@ -110,11 +114,11 @@ static void release_content(struct wp_interp_codes *c, uint32_t at)
     c->free_contents[c->free_count++] = at;
 }
 
-bool wp_interp_codes_forget(struct wp_interp_codes *c, uint32_t pid)
+void wp_interp_codes_forget(struct wp_interp_codes *c, uint32_t pid)
 {
     struct process *p = process_of(c, pid);
     if (!p)
-        return false;
+        return;
     for (uint32_t i = 0; p->codes.slots && i <= p->codes.mask; i++)
         if (p->codes.slots[i].used)
             release_content(c, p->codes.slots[i].value);
@@ -122,7 +126,6 @@ bool wp_interp_codes_forget(struct wp_interp_codes *c, uint32_t pid)
     wp_intmap_fini(&p->codes);
     *p = (struct process){0};
     wp_intmap_remove(&c->by_pid, (struct wp_intkey){pid, 0});
-    return true;
 }
 
 bool wp_interp_codes_is_loop(const struct wp_interp_codes *c, uint32_t pid, uint64_t address)
@@ -145,15 +148,53 @@ static void fill_content(struct wp_interp_codes *c, const struct wp_fact_code *c
     content->size = (uint32_t)c->text.size;
     content->version = code->version;
     content->first_line = code->first_line;
+    content->is_cut = code->lines_are_cut;
     XXH128_hash_t hash =
         XXH3_128bits_withSeed(c->text.data, c->text.size, (uint64_t)code->version << 32 | code->first_line);
     content->key = (struct wp_intkey){hash.low64, hash.high64 ^ content->lines_at};
 }
 
+static bool is_same(const struct wp_interp_codes *c, const struct content *known, const struct content *content)
+{
+    return known->version == content->version && known->first_line == content->first_line &&
+        known->is_cut == content->is_cut && known->size == content->size && known->file_at == content->file_at &&
+        known->lines_at == content->lines_at && !memcmp(known->bytes, c->text.data, content->size);
+}
+
+/* Its place, or UINT32_MAX and the key that a new one has. */
+static uint32_t find_content(const struct wp_interp_codes *c, struct content *content)
+{
+    uint32_t at;
+    for (unsigned i = 0; i < TWINS && wp_intmap_get(&c->by_content, content->key, &at); i++) {
+        if (is_same(c, &c->contents[at], content))
+            return at;
+        content->key.b++;
+    }
+    return UINT32_MAX;
+}
+
+static bool is_unread(const struct wp_fact_code *code)
+{
+    return !code->name.unit || !code->file.unit || !code->lines_size;
+}
+
+/* Nothing that was read says that it is another one. */
+static bool is_part(const struct wp_interp_codes *c, const struct content *content, const struct content *known)
+{
+    const char *text = (const char *)c->text.data, *bytes = (const char *)known->bytes;
+    return known->version == content->version && known->first_line == content->first_line &&
+        (!*text || !strcmp(text, bytes)) &&
+        (!text[content->file_at] || !strcmp(text + content->file_at, bytes + known->file_at)) &&
+        (content->size == content->lines_at ||
+            (content->size - content->lines_at == known->size - known->lines_at &&
+                !memcmp(text + content->lines_at, bytes + known->lines_at, content->size - content->lines_at)));
+}
+
 /* A place for a new one, -ENOSPC, -ENOMEM. */
 static int add_content(struct wp_interp_codes *c, struct content *content, uint32_t *at)
 {
-    if (c->held_bytes + content->size > HELD_BYTES)
+    uint32_t other;
+    if (c->held_bytes + content->size > HELD_BYTES || wp_intmap_get(&c->by_content, content->key, &other))
         return -ENOSPC;
     bool is_new = !c->free_count;
     if (is_new &&
@@ -174,42 +215,65 @@ static int add_content(struct wp_interp_codes *c, struct content *content, uint3
     return 0;
 }
 
-static int put_code(struct wp_interp_codes *c, struct process *p, const struct wp_fact_code *code, bool *is_replaced)
+/* It has it from now on, in the place of `before`, UINT32_MAX: none. */
+static int give(struct wp_interp_codes *c, struct process *p, uint64_t address, uint32_t at, uint32_t before)
+{
+    bool is_new = before == UINT32_MAX;
+    uint64_t freed = is_new ? 0 : c->contents[before].size;
+    if (p->bytes - freed + c->contents[at].size > HELD_BYTES / SHARE ||
+        (is_new && (c->in_processes >= CODES || p->codes.count >= CODES / SHARE)))
+        return -ENOSPC;
+    int rc = wp_intmap_put(&p->codes, (struct wp_intkey){address, 0}, at);
+    if (rc)
+        return rc;
+    p->bytes += c->contents[at].size - freed;
+    c->in_processes += is_new;
+    return 0;
+}
+
+static int put_code(struct wp_interp_codes *c, struct process *p, const struct wp_fact_code *code)
 {
     struct content content = {0};
-    const struct wp_intkey key = {code->address, 0};
-    uint32_t at, before;
+    uint32_t before = UINT32_MAX;
     fill_content(c, code, &content);
     if (c->text.failed)
         return -ENOMEM;
-    int rc = wp_intmap_get(&c->by_content, content.key, &at) ? 0 : add_content(c, &content, &at);
+    bool was_there = wp_intmap_get(&p->codes, (struct wp_intkey){code->address, 0}, &before);
+    if (was_there && is_unread(code) && is_part(c, &content, &c->contents[before]))
+        return 0;
+    uint32_t at = find_content(c, &content);
+    int rc = at == UINT32_MAX ? add_content(c, &content, &at) : 0;
     if (rc)
         return rc;
     c->contents[at].users++;
-    bool was_there = wp_intmap_get(&p->codes, key, &before);
-    rc = c->in_processes >= CODES && !was_there ? -ENOSPC : wp_intmap_put(&p->codes, key, at);
+    rc = give(c, p, code->address, at, was_there ? before : UINT32_MAX);
     if (rc) {
         release_content(c, at);
         return rc;
     }
-    c->in_processes += !was_there;
-    *is_replaced = was_there && before != at;
+    if (was_there && before != at)
+        p->generation = ++c->generations;
     if (was_there)
         release_content(c, before);
     return 0;
 }
 
-int wp_interp_codes_add(struct wp_interp_codes *c, const struct wp_fact_code *code, bool *is_replaced)
+int wp_interp_codes_add(struct wp_interp_codes *c, const struct wp_fact_code *code)
 {
-    *is_replaced = false;
     if (!process_of(c, code->pid)) /* what said so was lost: its stacks have frames, but behind all others */
         wp_interp_codes_process(c, &(struct wp_fact_interp){.pid = code->pid, .version = code->version});
     struct process *p = process_of(c, code->pid);
-    int rc = p ? put_code(c, p, code, is_replaced) : -ENOMEM;
+    int rc = p ? put_code(c, p, code) : -ENOMEM;
     c->counts.refused += rc != 0;
-    c->counts.unread += !code->name.unit || !code->file.unit || !code->lines_size;
+    c->counts.unread += is_unread(code);
     c->text.failed = false;
     return rc;
+}
+
+uint64_t wp_interp_codes_generation(const struct wp_interp_codes *c, uint32_t pid)
+{
+    const struct process *p = process_of(c, pid);
+    return p ? p->generation : 0;
 }
 
 bool wp_interp_codes_find(struct wp_interp_codes *c, uint32_t pid, uint64_t word, struct wp_interp_place *place)
@@ -224,11 +288,13 @@ bool wp_interp_codes_find(struct wp_interp_codes *c, uint32_t pid, uint64_t word
     const struct wp_python_lines lines = {.bytes = content->bytes + content->lines_at,
         .size = content->size - content->lines_at,
         .version = content->version,
-        .first_line = content->first_line};
+        .first_line = content->first_line,
+        .is_cut = content->is_cut};
     *place = (struct wp_interp_place){.function = (const char *)content->bytes,
         .file = (const char *)content->bytes + content->file_at,
         .line = content->first_line};
-    if (unit == WP_INTERP_UNIT_MOST || (unit && !wp_python_line(&lines, unit - 1, &place->line)))
+    if (unit == WP_INTERP_UNIT_MOST || (unit && !wp_python_line(&lines, unit - 1, &place->line)) ||
+        place->line > INT32_MAX)
         place->line = 0;
     return true;
 }

@@ -29,10 +29,16 @@ struct wp_interp_codes *wp_interp_codes_create(void);
 void wp_interp_codes_destroy(struct wp_interp_codes *codes);
 /* -ENOMEM. */
 int wp_interp_codes_process(struct wp_interp_codes *codes, const struct wp_fact_interp *process);
-/* *is_replaced: another one was at that address. -ENOSPC: there are too many; -ENOMEM. */
-int wp_interp_codes_add(struct wp_interp_codes *codes, const struct wp_fact_code *code, bool *is_replaced);
-/* The process is gone, or runs another program. True: it was known. */
-bool wp_interp_codes_forget(struct wp_interp_codes *codes, uint32_t pid);
+/* In the place of the one at that address, but for one that is the same and was read in part. -ENOSPC: there are too
+ * many, or too many of this process; -ENOMEM.
+ */
+int wp_interp_codes_add(struct wp_interp_codes *codes, const struct wp_fact_code *code);
+/* Of a process' code objects: another number after another one came to an address, or after the process; no two
+ * processes have the same. 0: it is not known.
+ */
+uint64_t wp_interp_codes_generation(const struct wp_interp_codes *codes, uint32_t pid);
+/* The process is gone, or runs another program. */
+void wp_interp_codes_forget(struct wp_interp_codes *codes, uint32_t pid);
 /* Whether an address of the process is in its interpreter's loop. */
 bool wp_interp_codes_is_loop(const struct wp_interp_codes *codes, uint32_t pid, uint64_t address);
 /* What a word of a stack stands for (collector/bpf/interp_row.h). False: its code object is not known, which is

@@ -8,8 +8,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#define STRINGS ((size_t)256 << 20)      /* of names in an interpreter ... */
+#define SECTION_BYTES ((size_t)64 << 20) /* of a table of symbols, and of names in an interpreter ... */
 #define OTHER_STRINGS ((size_t)16 << 20) /* ... and in a file of which it is not known whether it is one */
+#define SYMBOLS (1 << 22)
 #define LOOP "_PyEval_EvalFrameDefault"
 
 enum { RUNTIME, CODE_TYPE, LOOP_FUNCTION, VERSION, SINCE_3_9, SINCE_3_10, COLD, WANTED };
@@ -40,35 +41,57 @@ static void take_symbol(struct symbols *symbols, const char *name, const GElf_Sy
     }
 }
 
+/* Nobody compresses these, and a section may claim any size. */
+static bool is_readable(const GElf_Shdr *header, size_t limit)
+{
+    return !(header->sh_flags & SHF_COMPRESSED) && header->sh_type != SHT_NOBITS && header->sh_size <= limit;
+}
+
+/* A table's names, when an interpreter's are among them; NULL: they are not. The last one has an end. */
+static const Elf_Data *names_of(Elf *elf, const GElf_Shdr *table, size_t limit)
+{
+    static const char needle[] = "_PyRuntime";
+    GElf_Shdr header;
+    Elf_Scn *strings = elf_getscn(elf, table->sh_link);
+    if (!strings || !gelf_getshdr(strings, &header) || !is_readable(&header, limit))
+        return NULL;
+    const Elf_Data *texts = elf_getdata(strings, NULL);
+    if (!texts || !texts->d_buf || !texts->d_size || ((const char *)texts->d_buf)[texts->d_size - 1])
+        return NULL;
+    return memmem(texts->d_buf, texts->d_size, needle, sizeof(needle)) ? texts : NULL;
+}
+
 /* The table's names are looked at first: most files are no interpreters. */
 static void read_table(struct symbols *symbols, Elf *elf, Elf_Scn *section, const GElf_Shdr *header)
 {
-    static const char needle[] = "_PyRuntime";
-    GElf_Shdr strings_header;
     GElf_Sym symbol;
-    Elf_Scn *strings = elf_getscn(elf, header->sh_link);
-    size_t most = symbols->found[RUNTIME].address || header->sh_type == SHT_DYNSYM ? STRINGS : OTHER_STRINGS;
-    if (!strings || !gelf_getshdr(strings, &strings_header) || strings_header.sh_size > most)
+    bool is_likely = symbols->found[RUNTIME].address || header->sh_type == SHT_DYNSYM;
+    if (!is_readable(header, SECTION_BYTES))
         return;
-    Elf_Data *texts = elf_getdata(strings, NULL), *table = texts ? elf_getdata(section, NULL) : NULL;
-    if (!table || !texts->d_buf || !memmem(texts->d_buf, texts->d_size, needle, sizeof(needle)))
-        return;
-    for (int i = 0; gelf_getsym(table, i, &symbol); i++) {
-        const char *name = elf_strptr(elf, header->sh_link, symbol.st_name);
-        if (name && symbol.st_shndx != SHN_UNDEF && (*name == 'P' || *name == '_'))
+    const Elf_Data *texts = names_of(elf, header, is_likely ? SECTION_BYTES : OTHER_STRINGS);
+    Elf_Data *table = texts ? elf_getdata(section, NULL) : NULL;
+    for (int i = 0; table && i < SYMBOLS && gelf_getsym(table, i, &symbol); i++) {
+        const char *name = symbol.st_name < texts->d_size ? (const char *)texts->d_buf + symbol.st_name : "";
+        if (symbol.st_shndx != SHN_UNDEF && (*name == 'P' || *name == '_'))
             take_symbol(symbols, name, &symbol);
     }
 }
 
+/* The first table of a type: no file has another one (gABI, "Sections"). */
+static void read_first(struct symbols *symbols, Elf *elf, GElf_Word type)
+{
+    GElf_Shdr header;
+    for (Elf_Scn *section = NULL; (section = elf_nextscn(elf, section));)
+        if (gelf_getshdr(section, &header) && header.sh_type == type) {
+            read_table(symbols, elf, section, &header);
+            return;
+        }
+}
+
 static void read_symbols(struct symbols *symbols, Elf *elf)
 {
-    static const GElf_Word types[] = {SHT_DYNSYM, SHT_SYMTAB};
-    for (size_t i = 0; i < sizeof(types) / sizeof(*types); i++)
-        for (Elf_Scn *section = NULL; (section = elf_nextscn(elf, section));) {
-            GElf_Shdr header;
-            if (gelf_getshdr(section, &header) && header.sh_type == types[i])
-                read_table(symbols, elf, section, &header);
-        }
+    read_first(symbols, elf, SHT_DYNSYM);
+    read_first(symbols, elf, SHT_SYMTAB);
 }
 
 /* The segment with an address; false: none is in the file. */

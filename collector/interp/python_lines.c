@@ -12,7 +12,7 @@ static bool is_line(uint32_t line)
     return line && line <= INT32_MAX;
 }
 
-/* Pairs: bytes of code, lines. */
+/* Pairs: bytes of code, lines. The last line goes on, unless there are more pairs. */
 static bool find_pairs(const struct wp_python_lines *l, uint32_t unit, uint32_t *line)
 {
     uint64_t address = 0, wanted = 2 * (uint64_t)unit;
@@ -20,10 +20,10 @@ static bool find_pairs(const struct wp_python_lines *l, uint32_t unit, uint32_t 
     for (size_t i = 0; i + 1 < l->size; i += 2) {
         address += l->bytes[i];
         if (address > wanted)
-            break;
+            return is_line(*line);
         *line = line_after(*line, (int8_t)l->bytes[i + 1]);
     }
-    return is_line(*line);
+    return !l->is_cut && is_line(*line);
 }
 
 /* Pairs: bytes of code, and the line before them; -128: they have none. */

@@ -16,6 +16,7 @@ struct wp_python_lines {
     size_t size;
     uint32_t version; /* 0x030b: 3.11 */
     uint32_t first_line;
+    bool is_cut; /* the table goes on */
 };
 
 /* The line of the instruction `unit`, counted in units of two bytes. False: it has none, or the table ends before. */

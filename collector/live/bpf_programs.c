@@ -363,9 +363,11 @@ void wp_programs_interp_counts(const struct wp_programs *p, struct wp_interp_cou
     *counts = (struct wp_interp_counts){0};
     if (all &&
         !bpf_map__lookup_elem(p->object->maps.interp_counts, &zero, sizeof(zero), all, p->cpus * sizeof(*all), 0))
-        for (unsigned cpu = 0; cpu < p->cpus; cpu++)
+        for (unsigned cpu = 0; cpu < p->cpus; cpu++) {
             for (unsigned i = 0; i < WP_INTERP_ENDS; i++)
                 counts->ends[i] += all[cpu].ends[i];
+            counts->held_back += all[cpu].held_back;
+        }
     free(all);
 }
 

@@ -9,9 +9,9 @@
 
 static void log_refused(struct wp_interp_files *f, uint32_t version, const char *path, const char *why)
 {
-    uint32_t told = version + 1; /* 0: none was */
+    uint32_t told = 1u << (version & 31);
     __atomic_add_fetch(&f->refused, 1, __ATOMIC_RELAXED);
-    if (__atomic_exchange_n(&f->refused_told, told, __ATOMIC_RELAXED) != told)
+    if (!(__atomic_fetch_or(&f->refused_told, told, __ATOMIC_RELAXED) & told))
         wp_log(f->logger, WP_LOG_WARN, "an interpreter's frames cannot be read file=%s reason=\"%s\"", path, why);
 }
 
@@ -29,9 +29,21 @@ void wp_interp_files_opened(void *context, const struct wp_unwind_file *file, in
     wp_elf_file_close(&elf);
     if (rc == -ENOTSUP)
         log_refused(f, version, path, err.text);
-    if (rc || bpf_map_update_elem(f->map_fd, file, &found, BPF_ANY))
+    if (rc) { /* the number may have been another file's */
+        bpf_map_delete_elem(f->map_fd, file);
         return;
+    }
+    if (bpf_map_update_elem(f->map_fd, file, &found, BPF_ANY)) {
+        log_refused(f, version, path, "there is no room for more interpreters");
+        return;
+    }
     __atomic_add_fetch(&f->known, 1, __ATOMIC_RELAXED);
     wp_log(
         f->logger, WP_LOG_DEBUG, "an interpreter is known file=%s version=%u.%u", path, version >> 8, version & 0xff);
+}
+
+void wp_interp_files_forgotten(void *context, const struct wp_unwind_file *file)
+{
+    const struct wp_interp_files *f = context;
+    bpf_map_delete_elem(f->map_fd, file);
 }

@@ -11,11 +11,13 @@
 struct wp_interp_files {
     int map_fd; /* interp_files; borrowed */
     const struct wp_logger *logger;
-    uint64_t known, refused; /* interpreters; those of a version or build that is not known */
-    uint32_t refused_told;   /* the version that was logged last */
+    uint64_t known, refused; /* interpreters; those of a version or build that is not known, or without room */
+    uint32_t refused_told;   /* which were logged: a bit for each minor version, modulo 32 */
 };
 
 /* For struct wp_unwinder_options; context: a struct wp_interp_files. Several threads may call it. */
 void wp_interp_files_opened(void *context, const struct wp_unwind_file *file, int fd, const char *path);
+/* As before; the file is known no more. */
+void wp_interp_files_forgotten(void *context, const struct wp_unwind_file *file);
 
 #endif

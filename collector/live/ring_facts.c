@@ -98,7 +98,8 @@ static int tell_code(
         .name = {code->name, code->name_size, code->name_unit, code->name_is_cut},
         .file = {code->file, code->file_size, code->file_unit, code->file_is_cut},
         .lines = (const uint8_t *)(code + 1),
-        .lines_size = code->lines_kept};
+        .lines_size = code->lines_kept,
+        .lines_are_cut = code->lines_kept < code->lines_size};
     const struct wp_fact fact = {.code = &told};
     return sink->fact(sink->context, &fact, err);
 }

@@ -198,10 +198,10 @@ static void log_interps(const struct source_bpf *s)
         return;
     wp_programs_interp_counts(s->programs, &counts);
     wp_log(s->logger, WP_LOG_DEBUG,
-        "interpreter stacks complete=%llu no_thread=%llu unreadable=%llu not_code=%llu too_deep=%llu",
+        "interpreter stacks complete=%llu no_thread=%llu unreadable=%llu not_code=%llu too_deep=%llu held_back=%llu",
         (unsigned long long)counts.ends[WP_INTERP_COMPLETE], (unsigned long long)counts.ends[WP_INTERP_NO_THREAD],
         (unsigned long long)counts.ends[WP_INTERP_UNREADABLE], (unsigned long long)counts.ends[WP_INTERP_NOT_CODE],
-        (unsigned long long)counts.ends[WP_INTERP_TOO_DEEP]);
+        (unsigned long long)counts.ends[WP_INTERP_TOO_DEEP], (unsigned long long)counts.held_back);
 }
 
 static void destroy_source(struct wp_source *source)
@@ -284,6 +284,7 @@ static int start(struct source_bpf *s, const struct wp_source_bpf_options *optio
         unwinding.cache = options->unwind_cache;
         s->interps = (struct wp_interp_files){.map_fd = wp_programs_interp_files(s->programs), .logger = s->logger};
         unwinding.opened = s->interps.map_fd >= 0 ? wp_interp_files_opened : NULL;
+        unwinding.forgotten = s->interps.map_fd >= 0 ? wp_interp_files_forgotten : NULL;
         unwinding.context = &s->interps;
         s->unwinder = wp_unwinder_create(&unwinding);
         for (unsigned i = 0; s->unwinder && i < options->learn_count; i++)

@@ -109,6 +109,8 @@ static bool is_asked(struct wp_unwinder *u, uint64_t inode, uint32_t device, enu
 static void forget(void *context, const struct wp_unwind_file *file)
 {
     struct wp_unwinder *u = context;
+    if (u->options.forgotten)
+        u->options.forgotten(u->options.context, file);
     pthread_mutex_lock(&u->lock);
     wp_intmap_remove(&u->asked, (struct wp_intkey){file->inode, file->device});
     pthread_mutex_unlock(&u->lock);

@@ -20,6 +20,8 @@ struct wp_unwinder_options {
     const struct wp_logger *logger;
     /* Gets each open file before the kernel side knows it, by several threads; NULL: nobody. */
     void (*opened)(void *context, const struct wp_unwind_file *file, int fd, const char *path);
+    /* The kernel side knows it no more, until it is opened again; NULL: nobody is told. */
+    void (*forgotten)(void *context, const struct wp_unwind_file *file);
     void *context;
 };
 

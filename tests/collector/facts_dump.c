@@ -56,11 +56,9 @@ static int on_fact(void *context, const struct wp_fact *f, struct wp_error *err)
 {
     const struct wp_event *e = &f->event;
     struct wp_interp_codes *codes = context;
-    bool is_replaced;
     (void)err;
     if (f->interp || f->code)
-        return f->interp ? wp_interp_codes_process(codes, f->interp)
-                         : wp_interp_codes_add(codes, f->code, &is_replaced);
+        return f->interp ? wp_interp_codes_process(codes, f->interp) : wp_interp_codes_add(codes, f->code);
     if (!e->kind && f->wait.key) {
         printf("{\"kind\":\"wait\",\"wait\":%" PRIu64 ",\"pid\":%u,\"address\":%" PRIu64, f->wait.key, f->wait.lock.pid,
             f->wait.lock.address);

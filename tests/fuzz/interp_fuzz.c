@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define HEAD 8u
+#define HEAD 12u
 
 static void splice(const uint8_t *bytes, size_t size)
 {
@@ -32,19 +32,21 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     struct wp_interp_offsets at;
     struct wp_interp_place place;
     uint32_t version;
-    bool is_replaced;
+    uint32_t first_line;
     if (!codes)
         return 0;
     uint32_t rest = (uint32_t)(size - HEAD), name = bytes[0] % (rest + 1), file = bytes[1] % (rest - name + 1);
+    memcpy(&first_line, bytes + 8, sizeof(first_line));
     const struct wp_fact_code code = {.pid = 1,
         .version = 0x0309u + bytes[2] % 5,
         .address = 8,
-        .first_line = bytes[3],
+        .first_line = first_line,
         .name = {bytes + HEAD, name, bytes[4], bytes[5] & 1},
         .file = {bytes + HEAD + name, file, bytes[6], bytes[5] & 2},
         .lines = bytes + HEAD + name + file,
-        .lines_size = rest - name - file};
-    wp_interp_codes_add(codes, &code, &is_replaced);
+        .lines_size = rest - name - file,
+        .lines_are_cut = bytes[3] & 1};
+    wp_interp_codes_add(codes, &code);
     for (uint32_t unit = 0; unit < 64; unit++)
         if (wp_interp_codes_find(codes, 1, WP_INTERP_WORD(8, unit * bytes[7]), &place) && place.line > INT32_MAX)
             abort();

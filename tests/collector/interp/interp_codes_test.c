@@ -47,13 +47,12 @@ static void test_codes(void **state)
     struct wp_interp_codes *codes = wp_interp_codes_create();
     struct wp_fact_code a = code_of(7, "Till.settle"), b = code_of(8, "Till.settle"), other = code_of(7, "sweep");
     struct wp_interp_place place;
-    bool is_replaced;
     (void)state;
     assert_int_equal(wp_interp_codes_process(codes, &(struct wp_fact_interp){7, 0x030b, 100, 200, 300, 310}), 0);
     assert_true(wp_interp_codes_is_loop(codes, 7, 100) && !wp_interp_codes_is_loop(codes, 7, 200));
     assert_true(wp_interp_codes_is_loop(codes, 7, 309) && !wp_interp_codes_is_loop(codes, 8, 150));
-    assert_int_equal(wp_interp_codes_add(codes, &a, &is_replaced), 0);
-    assert_int_equal(wp_interp_codes_add(codes, &b, &is_replaced), 0);
+    assert_int_equal(wp_interp_codes_add(codes, &a), 0);
+    assert_int_equal(wp_interp_codes_add(codes, &b), 0);
     assert_int_equal(wp_interp_codes_counts(codes).held, 1); /* equal in both */
     expect(codes, WP_INTERP_WORD(PLACE, 0), "Till.settle", 10);
     expect(codes, WP_INTERP_WORD(PLACE, 1), "Till.settle", 11);
@@ -61,12 +60,17 @@ static void test_codes(void **state)
     expect(codes, WP_INTERP_WORD(PLACE, 3), "Till.settle", 0);
     expect(codes, WP_INTERP_WORD(PLACE, WP_INTERP_UNIT_MOST), "Till.settle", 0);
     assert_false(wp_interp_codes_find(codes, 7, WP_INTERP_WORD(PLACE + 8, 1), &place));
-    assert_int_equal(wp_interp_codes_add(codes, &other, &is_replaced), 0);
-    assert_true(is_replaced);
+    uint64_t generation = wp_interp_codes_generation(codes, 7), of_other = wp_interp_codes_generation(codes, 8);
+    assert_int_not_equal(generation, of_other);
+    assert_int_equal(wp_interp_codes_add(codes, &other), 0);
+    assert_int_not_equal(wp_interp_codes_generation(codes, 7), generation);
+    assert_int_equal(wp_interp_codes_generation(codes, 8), of_other);
     expect(codes, WP_INTERP_WORD(PLACE, 0), "sweep", 10);
-    assert_true(wp_interp_codes_forget(codes, 7) && !wp_interp_codes_forget(codes, 7));
+    wp_interp_codes_forget(codes, 7);
+    wp_interp_codes_forget(codes, 7);
+    assert_int_equal(wp_interp_codes_generation(codes, 7), 0);
     assert_int_equal(wp_interp_codes_counts(codes).held, 1);
-    assert_true(wp_interp_codes_forget(codes, 8));
+    wp_interp_codes_forget(codes, 8);
     assert_int_equal(wp_interp_codes_counts(codes).held, 0);
     wp_interp_codes_destroy(codes);
 }
@@ -77,17 +81,57 @@ static void test_texts(void **state)
     static const uint8_t widest[] = {0x00, 0xf6, 0x01, 0x00, 0xff, 0xff, 0xff, 0x7f};
     struct wp_interp_codes *codes = wp_interp_codes_create();
     struct wp_fact_code code = code_of(7, "");
-    bool is_replaced;
     (void)state;
     code.name = (struct wp_fact_text){wide, sizeof(wide), 2, true};
-    assert_int_equal(wp_interp_codes_add(codes, &code, &is_replaced), 0);
+    assert_int_equal(wp_interp_codes_add(codes, &code), 0);
     expect(codes, WP_INTERP_WORD(PLACE, 0), "p\xc3\xa9\xef\xbf\xbd\xd1\x82...", 10);
     code.name = (struct wp_fact_text){widest, sizeof(widest), 4, false};
-    assert_int_equal(wp_interp_codes_add(codes, &code, &is_replaced), 0);
+    assert_int_equal(wp_interp_codes_add(codes, &code), 0);
     expect(codes, WP_INTERP_WORD(PLACE, 0), "\xf0\x9f\x98\x80\xef\xbf\xbd", 10);
     code.name = (struct wp_fact_text){widest, sizeof(widest), 3, false};
-    assert_int_equal(wp_interp_codes_add(codes, &code, &is_replaced), 0);
+    assert_int_equal(wp_interp_codes_add(codes, &code), 0);
     expect(codes, WP_INTERP_WORD(PLACE, 0), "", 10);
+    wp_interp_codes_destroy(codes);
+}
+
+/* What could not be read this time takes nothing away, unless the rest says that it is another code object. */
+static void test_unread(void **state)
+{
+    struct wp_interp_codes *codes = wp_interp_codes_create();
+    struct wp_fact_code whole = code_of(7, "Till.settle"), part = whole, other = code_of(7, "sweep");
+    (void)state;
+    part.name.unit = part.lines_size = other.lines_size = 0;
+    assert_int_equal(wp_interp_codes_add(codes, &whole), 0);
+    assert_int_equal(wp_interp_codes_add(codes, &part), 0);
+    expect(codes, WP_INTERP_WORD(PLACE, 1), "Till.settle", 11);
+    assert_int_equal(wp_interp_codes_add(codes, &other), 0);
+    expect(codes, WP_INTERP_WORD(PLACE, 1), "sweep", 0);
+    assert_int_equal(wp_interp_codes_counts(codes).unread, 2);
+    other.first_line = 0x80000000u;
+    assert_int_equal(wp_interp_codes_add(codes, &other), 0);
+    expect(codes, WP_INTERP_WORD(PLACE, 0), "sweep", 0);
+    wp_interp_codes_destroy(codes);
+}
+
+/* A process that has code objects without end leaves room for the others. */
+static void test_share(void **state)
+{
+    static uint8_t lines[16384];
+    struct wp_interp_codes *codes = wp_interp_codes_create();
+    struct wp_fact_code greedy = code_of(8, "greedy"), code = code_of(7, "Till.settle");
+    int rc = 0;
+    (void)state;
+    greedy.lines = lines;
+    greedy.lines_size = sizeof(lines);
+    for (uint32_t i = 0; i < 10000 && !rc; i++) {
+        memcpy(lines, &i, sizeof(i));
+        greedy.address = PLACE + (uint64_t)8 * i;
+        rc = wp_interp_codes_add(codes, &greedy);
+    }
+    assert_int_equal(rc, -ENOSPC);
+    assert_int_equal(wp_interp_codes_add(codes, &code), 0);
+    expect(codes, WP_INTERP_WORD(PLACE, 1), "Till.settle", 11);
+    assert_true(wp_interp_codes_counts(codes).held < 2000);
     wp_interp_codes_destroy(codes);
 }
 
@@ -123,7 +167,7 @@ static void test_splice(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_codes), cmocka_unit_test(test_texts), cmocka_unit_test(test_splice)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_codes), cmocka_unit_test(test_texts),
+        cmocka_unit_test(test_unread), cmocka_unit_test(test_share), cmocka_unit_test(test_splice)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

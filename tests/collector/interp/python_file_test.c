@@ -8,6 +8,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -32,6 +33,61 @@ static void test_files(void **state)
     assert_true(found.cold_end > found.cold);
 #endif
     wp_elf_file_close(&file);
+}
+
+/* A file that has an interpreter's symbols in a table of any size, of which most is a hole. */
+static int read_sized(uint64_t table_size, uint64_t flags)
+{
+    static const char names[] = "\0_PyRuntime\0PyCode_Type\0_PyEval_EvalFrameDefault";
+    const Elf64_Sym symbols[4] = {{0}, {1, 0, 0, 1, 8, 8}, {12, 0, 0, 1, 16, 8}, {24, 0, 0, 1, 32, 8}};
+    struct {
+        Elf64_Ehdr head;
+        Elf64_Phdr segment;
+        Elf64_Shdr sections[3];
+        char names[64];
+        Elf64_Sym symbols[4];
+    } image = {.head = {.e_type = ET_DYN,
+                   .e_machine = EM_AARCH64,
+                   .e_version = EV_CURRENT,
+                   .e_phoff = sizeof(image.head),
+                   .e_shoff = sizeof(image.head) + sizeof(image.segment),
+                   .e_ehsize = sizeof(image.head),
+                   .e_phentsize = sizeof(image.segment),
+                   .e_phnum = 1,
+                   .e_shentsize = sizeof(*image.sections),
+                   .e_shnum = 3,
+                   .e_shstrndx = 2},
+        .segment = {.p_type = PT_LOAD, .p_filesz = 4096, .p_memsz = 4096},
+        .sections = {{0},
+            {.sh_type = SHT_DYNSYM,
+                .sh_flags = flags,
+                .sh_offset = offsetof(__typeof__(image), symbols),
+                .sh_size = table_size,
+                .sh_link = 2,
+                .sh_entsize = sizeof(*symbols)},
+            {.sh_type = SHT_STRTAB, .sh_offset = offsetof(__typeof__(image), names), .sh_size = sizeof(image.names)}}};
+    struct wp_elf_file file;
+    struct wp_interp_file found;
+    struct wp_error err;
+    uint32_t version = 0;
+    memcpy(image.head.e_ident, ELFMAG "\2\1\1", 7);
+    memcpy(image.names, names, sizeof(names));
+    memcpy(image.symbols, symbols, sizeof(symbols));
+    int fd = memfd_create("elf", MFD_CLOEXEC);
+    assert_int_equal(write(fd, &image, sizeof(image)), sizeof(image));
+    assert_int_equal(ftruncate(fd, (off_t)(sizeof(image) + table_size)), 0);
+    assert_int_equal(wp_elf_file_open(&file, fd, &err), 0);
+    int rc = wp_python_file_read(&file, &found, &version, &err);
+    wp_elf_file_close(&file);
+    return rc;
+}
+
+static void test_sizes(void **state)
+{
+    (void)state;
+    assert_int_equal(read_sized(4 * sizeof(Elf64_Sym), 0), -ENOTSUP); /* an interpreter of no known version */
+    assert_int_equal(read_sized((uint64_t)65 << 20, 0), -ENOENT);
+    assert_int_equal(read_sized(4 * sizeof(Elf64_Sym), SHF_COMPRESSED), -ENOENT);
 }
 
 static void put_word(uint8_t *bytes, unsigned at, uint64_t word)
@@ -98,7 +154,7 @@ static void test_bounds(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_files), cmocka_unit_test(test_own_offsets), cmocka_unit_test(test_bounds)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_files), cmocka_unit_test(test_sizes),
+        cmocka_unit_test(test_own_offsets), cmocka_unit_test(test_bounds)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -87,7 +87,7 @@ static void test_lines(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof(samples) / sizeof(*samples); i++) {
         struct wp_python_lines lines = {
-            bytes, unhex(samples[i].table, bytes), samples[i].version, samples[i].first_line};
+            bytes, unhex(samples[i].table, bytes), samples[i].version, samples[i].first_line, false};
         uint32_t unit = 0;
         for (const struct run *run = samples[i].runs; run->units; run++)
             for (uint32_t end = unit + run->units; unit < end; unit++) {
@@ -98,15 +98,22 @@ static void test_lines(void **state)
     }
 }
 
-/* What lies behind the end of a table has no line, but for the oldest form, whose last line goes on. */
+/* What lies behind the end of a table has no line, but for the oldest form, whose last line goes on unless it is cut.
+ */
 static void test_cut(void **state)
 {
     uint8_t bytes[1024];
     uint32_t line;
     (void)state;
+    struct wp_python_lines oldest = {
+        bytes, unhex(samples[0].table, bytes), samples[0].version, samples[0].first_line, false};
+    assert_true(wp_python_line(&oldest, 100000, &line));
+    oldest.is_cut = true; /* another line may follow */
+    assert_false(wp_python_line(&oldest, 100000, &line));
+    assert_true(wp_python_line(&oldest, 0, &line));
     for (size_t i = 1; i < sizeof(samples) / sizeof(*samples); i++) {
         struct wp_python_lines lines = {
-            bytes, unhex(samples[i].table, bytes), samples[i].version, samples[i].first_line};
+            bytes, unhex(samples[i].table, bytes), samples[i].version, samples[i].first_line, false};
         assert_false(wp_python_line(&lines, 100000, &line));
         lines.size = 4;
         assert_false(wp_python_line(&lines, 40, &line));
@@ -122,9 +129,9 @@ static void test_nonsense(void **state)
                          endless[] = {0xf0, 0x7f, 0x7f, 0x7f, 0x7f, 0x7f, 0x7f, 0x7f, 0x7f, 0x7f, 0x7f, 0x7f, 0x7f};
     uint32_t line;
     (void)state;
-    assert_false(wp_python_line(&(struct wp_python_lines){below, sizeof(below), 0x030b, 3}, 0, &line));
-    assert_false(wp_python_line(&(struct wp_python_lines){headless, sizeof(headless), 0x030b, 3}, 0, &line));
-    wp_python_line(&(struct wp_python_lines){endless, sizeof(endless), 0x030b, 3}, 0, &line);
+    assert_false(wp_python_line(&(struct wp_python_lines){below, sizeof(below), 0x030b, 3, false}, 0, &line));
+    assert_false(wp_python_line(&(struct wp_python_lines){headless, sizeof(headless), 0x030b, 3, false}, 0, &line));
+    wp_python_line(&(struct wp_python_lines){endless, sizeof(endless), 0x030b, 3, false}, 0, &line);
 }
 
 int main(void)
