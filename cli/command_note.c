@@ -21,6 +21,7 @@
 #include <xxhash.h>
 
 #define LINE_BYTES 1000u
+#define COMMIT_MS 5000u /* who recorded waits for git no longer */
 #define ENTRIES (16u + WP_COMMIT_TEXTS)
 #define PLAIN "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_@%+=:,./-"
 
@@ -124,7 +125,7 @@ static void add_child(struct note *note, const struct wp_child *child)
 static void add_commit(struct note *note, struct wp_commit *commit)
 {
     size_t room;
-    if (wp_commits_read(commit, ".", &note->of->release, 1, NULL) || !*commit->id)
+    if (wp_commits_read(commit, ".", &note->of->release, 1, COMMIT_MS, NULL) || !*commit->id)
         return;
     for (unsigned i = 0; i < WP_COMMIT_TEXTS; i++)
         add_text(note, wp_commit_keys[i], wp_commit_text_at(commit, i, &room));

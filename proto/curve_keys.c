@@ -188,10 +188,47 @@ static int write_both(const struct wp_key_files *files, const struct wp_key_pair
     return rc;
 }
 
+static bool is_there(const char *path)
+{
+    struct stat status;
+    return !lstat(path, &status);
+}
+
 static bool is_folder(const char *path)
 {
     struct stat status;
     return !lstat(path, &status) && S_ISDIR(status.st_mode);
+}
+
+/* What a killed process of the same number has left. */
+static int clear_place(const char *path, struct wp_error *err)
+{
+    return unlink(path) && errno != ENOENT ? wp_error_errno(err, -errno, "cannot remove '%s', which is left over", path)
+                                           : 0;
+}
+
+/* The public half first, and the old one again when the secret half cannot follow. */
+static int exchange_both(
+    const char *secret, const char *public, const char *new_secret, const char *new_public, struct wp_error *err)
+{
+    char kept[PATH_MAX + 16];
+    snprintf(kept, sizeof(kept), "%s.old.%d", public, (int)getpid());
+    int rc = clear_place(kept, err);
+    if (rc)
+        return rc;
+    bool had_public = is_there(public); /* a link needs more rights than a new name */
+    if (had_public && link(public, kept) && rename(public, kept))
+        return wp_error_errno(err, -errno, "cannot replace '%s'", public);
+    if (rename(new_public, public))
+        rc = wp_error_errno(err, -errno, "cannot replace '%s'", public);
+    else if (rename(new_secret, secret))
+        rc = wp_error_errno(err, -errno, "cannot replace '%s'", secret);
+    if (rc && !had_public)
+        unlink(public);
+    else if (rc && rename(kept, public))
+        return wp_error_errno(err, rc, "cannot replace '%s'; its old public half is '%s'", secret, kept);
+    unlink(kept); /* rename leaves both names of one file */
+    return rc;
 }
 
 /* Writes both beside the old ones first, for no half fits another pair's. */
@@ -203,21 +240,19 @@ static int replace_both(const struct wp_key_files *files, const struct wp_key_pa
         return wp_error_set(err, -EISDIR, "cannot write '%s': a folder", is_folder(secret) ? secret : public);
     snprintf(new_secret, sizeof(new_secret), "%s.tmp.%d", secret, (int)getpid());
     snprintf(new_public, sizeof(new_public), "%s.tmp.%d", public, (int)getpid());
-    int rc = write_both(files, pair, new_secret, new_public, err);
+    int rc = clear_place(new_secret, err);
+    if (!rc)
+        rc = clear_place(new_public, err);
+    if (!rc)
+        rc = write_both(files, pair, new_secret, new_public, err);
     if (rc)
         return rc;
-    if (rename(new_public, public) || rename(new_secret, secret)) {
-        rc = wp_error_errno(err, -errno, "cannot replace '%s'", secret);
+    rc = exchange_both(secret, public, new_secret, new_public, err);
+    if (rc) {
         unlink(new_public);
         unlink(new_secret);
     }
     return rc;
-}
-
-static bool is_there(const char *path)
-{
-    struct stat status;
-    return !lstat(path, &status);
 }
 
 int wp_key_files_write(const struct wp_key_files *files, const struct wp_key_pair *pair, struct wp_error *err)

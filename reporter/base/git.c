@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #define WORDS 24u
+#define OWN_WORDS 5u
 #define LIMIT_MS 120000
 #define CANNOT_RUN 127
 
@@ -33,13 +34,25 @@ static int become_owner(const char *dir)
         setresuid(st.st_uid, st.st_uid, st.st_uid);
 }
 
+/* What `git rev-parse --local-env-vars` lists: a hook's say which repository it is of, not `dir`. */
+static void forget_repository(void)
+{
+    static const char *const names[] = {"GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_CONFIG", "GIT_CONFIG_PARAMETERS",
+        "GIT_CONFIG_COUNT", "GIT_OBJECT_DIRECTORY", "GIT_DIR", "GIT_WORK_TREE", "GIT_IMPLICIT_WORK_TREE",
+        "GIT_GRAFT_FILE", "GIT_INDEX_FILE", "GIT_NO_REPLACE_OBJECTS", "GIT_REPLACE_REF_BASE", "GIT_PREFIX",
+        "GIT_INTERNAL_SUPER_PREFIX", "GIT_SHALLOW_FILE", "GIT_COMMON_DIR"};
+    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+        unsetenv(names[i]);
+}
+
 static void git_main(const char *dir, const char *const *words, int in, int out, int complaint)
 {
-    const char *argv[WORDS + 4] = {"git", "-C", dir};
+    const char *argv[OWN_WORDS + WORDS + 1] = {"git", "-c", "log.showSignature=false", "-C", dir};
     for (size_t i = 0; i < WORDS && words[i]; i++)
-        argv[i + 3] = words[i];
+        argv[i + OWN_WORDS] = words[i];
     if (dup2(in, 0) < 0 || dup2(out, 1) < 0 || dup2(complaint, 2) < 0 || become_owner(dir))
         _exit(CANNOT_RUN);
+    forget_repository();
     setenv("GIT_OPTIONAL_LOCKS", "0", 1);
     setenv("GIT_TERMINAL_PROMPT", "0", 1);
     setenv("GIT_NO_LAZY_FETCH", "1", 1);
@@ -49,16 +62,16 @@ static void git_main(const char *dir, const char *const *words, int in, int out,
     _exit(CANNOT_RUN);
 }
 
-static int read_all(int fd, size_t limit, struct wp_buffer *out, struct wp_error *err)
+static int read_all(int fd, const struct wp_git_call *call, struct wp_buffer *out, struct wp_error *err)
 {
-    long long deadline = (long long)wp_clock_ms() + LIMIT_MS;
+    long long deadline = (long long)wp_clock_ms() + call->limit_ms;
     size_t before = out->size;
     char bytes[65536];
     for (;;) {
         struct pollfd polled = {.fd = fd, .events = POLLIN};
         long long left = deadline - (long long)wp_clock_ms();
         if (left <= 0)
-            return wp_error_set(err, -ETIMEDOUT, "git took more than %d s", LIMIT_MS / 1000);
+            return wp_error_set(err, -ETIMEDOUT, "git took more than %u ms", call->limit_ms);
         if (poll(&polled, 1, (int)left) <= 0)
             continue;
         ssize_t got = read(fd, bytes, sizeof(bytes));
@@ -68,8 +81,8 @@ static int read_all(int fd, size_t limit, struct wp_buffer *out, struct wp_error
             return wp_error_errno(err, -errno, "cannot read the output of git");
         if (!got)
             return 0;
-        if (out->size - before + (size_t)got > limit)
-            return wp_error_set(err, -EFBIG, "git prints more than %zu bytes", limit);
+        if (out->size - before + (size_t)got > call->limit)
+            return wp_error_set(err, -EFBIG, "git prints more than %zu bytes", call->limit);
         if (wp_buffer_append(out, bytes, (size_t)got))
             return wp_error_set(err, -ENOMEM, "out of memory for the output of git");
     }
@@ -108,24 +121,29 @@ static int complain(int status, int complaint, const char *dir, struct wp_error 
 int wp_git_run(const char *dir, const char *const *words, const struct wp_buffer *input, size_t limit,
     struct wp_buffer *out, struct wp_error *err)
 {
-    int in = input_file(input), complaint = memfd_create("git-complaint", MFD_CLOEXEC), pipes[2] = {-1, -1}, status = 0,
-        rc;
+    return wp_git_call(&(struct wp_git_call){dir, words, input, limit, LIMIT_MS}, out, err);
+}
+
+int wp_git_call(const struct wp_git_call *call, struct wp_buffer *out, struct wp_error *err)
+{
+    int in = input_file(call->input), complaint = memfd_create("git-complaint", MFD_CLOEXEC), pipes[2] = {-1, -1},
+        status = 0, rc;
     pid_t pid = -1;
     if (in < 0 || complaint < 0 || pipe2(pipes, O_CLOEXEC) || (pid = fork()) < 0) {
         rc = wp_error_errno(err, -errno, "cannot run git");
     } else if (!pid) {
-        git_main(dir, words, in, pipes[1], complaint);
+        git_main(call->dir, call->words, in, pipes[1], complaint);
         _exit(CANNOT_RUN);
     } else {
         close(pipes[1]);
         pipes[1] = -1;
-        rc = read_all(pipes[0], limit, out, err);
+        rc = read_all(pipes[0], call, out, err);
         if (rc)
             kill(pid, SIGKILL);
         while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
             ;
         if (!rc)
-            rc = complain(status, complaint, dir, err);
+            rc = complain(status, complaint, call->dir, err);
     }
     int fds[] = {in, complaint, pipes[0], pipes[1]};
     for (size_t i = 0; i < sizeof(fds) / sizeof(*fds); i++)

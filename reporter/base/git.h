@@ -8,9 +8,20 @@
 /*
  * Runs git in `dir` with the words after "git" (NULL at the end) and `input` on its standard input; appends what it
  * prints. -ENOENT: no git; -EFBIG: more than `limit` bytes; -ETIMEDOUT; -EINVAL: git failed, err has what it said.
- * Nothing is fetched, no pager, no prompt. Root becomes the owner of `dir` first, as git wants it.
+ * Nothing is fetched, no pager, no prompt, and no
+ * other repository that the environment names (as a hook's does). Root becomes the owner of `dir` first, as git wants
+ * it.
  */
 int wp_git_run(const char *dir, const char *const *words, const struct wp_buffer *input, size_t limit,
     struct wp_buffer *out, struct wp_error *err);
+
+struct wp_git_call {
+    const char *dir, *const *words;
+    const struct wp_buffer *input; /* NULL: none */
+    size_t limit;
+    uint32_t limit_ms;
+};
+/* The same, within a time of the caller's. */
+int wp_git_call(const struct wp_git_call *call, struct wp_buffer *out, struct wp_error *err);
 
 #endif

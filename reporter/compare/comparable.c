@@ -85,5 +85,10 @@ const char *wp_comparable_frame(
     const char *process = process_of(name, style), *role = process ? wp_role_name(room, process) : NULL;
     if (!role || role == process || wp_intern_find(roles, role, strlen(role)) == UINT32_MAX)
         return name;
-    return process == name ? role : wp_role_name(room, name);
+    if (process == name)
+        return role;
+    char own[WP_ROLE_BYTES]; /* the path may have brackets itself, and numbers in them */
+    snprintf(own, sizeof(own), "%s", role);
+    int size = snprintf(room, WP_ROLE_BYTES, "%.*s%s", (int)(process - name), name, own);
+    return size >= 0 && (size_t)size < WP_ROLE_BYTES ? room : name;
 }

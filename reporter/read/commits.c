@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "reporter/read/commits.h"
 
+#include "common/clock.h"
 #include "reporter/base/git.h"
 #include "reporter/read/history.h"
 
@@ -72,13 +73,14 @@ static int copy_answer(struct wp_commit *commits, size_t count, const char *text
 }
 
 /* "BRANCH~5^2" a line, or the hash again. A git that does not know the option leaves them unknown. */
-static int read_branches(struct wp_commit *commits, const char *dir, size_t count)
+static int read_branches(struct wp_commit *commits, const char *dir, size_t count, uint32_t limit_ms)
 {
     static const char *const words[] = {"name-rev", "--annotate-stdin", "--name-only", "--refs=refs/heads/*", NULL};
     struct wp_buffer input = {0}, answer = {0};
     for (size_t i = 0; i < count; i++)
         wp_buffer_printf(&input, "%s\n", commits[i].id);
-    int rc = input.failed ? -ENOMEM : wp_git_run(dir, words, &input, count * NAME_BYTES, &answer, NULL);
+    struct wp_git_call call = {dir, words, &input, count * NAME_BYTES, limit_ms};
+    int rc = input.failed ? -ENOMEM : wp_git_call(&call, &answer, NULL);
     const char *line = !rc && answer.data ? (const char *)answer.data : "";
     for (size_t i = 0; i < count; i++) {
         size_t size = strcspn(line, "\n"), name = strcspn(line, "~^\n");
@@ -91,23 +93,26 @@ static int read_branches(struct wp_commit *commits, const char *dir, size_t coun
     return rc == -ENOMEM ? rc : 0;
 }
 
-int wp_commits_read(
-    struct wp_commit *commits, const char *dir, const char *const *releases, size_t count, struct wp_error *err)
+int wp_commits_read(struct wp_commit *commits, const char *dir, const char *const *releases, size_t count,
+    uint32_t limit_ms, struct wp_error *err)
 {
     static const char *const words[] = {"cat-file", "--batch", NULL};
     struct wp_buffer input = {0}, answer = {0};
+    uint64_t started_ms = wp_clock_ms();
     memset(commits, 0, count * sizeof(*commits));
     for (size_t i = 0; i < count; i++) {
         size_t size = strlen(releases[i]) - (wp_release_is_dirty(releases[i]) ? DIRTY : 0);
         wp_buffer_printf(&input, "%.*s^{commit}\n", (int)size, releases[i]);
     }
-    int rc = input.failed ? wp_error_set(err, -ENOMEM, "out of memory for asking git")
-                          : wp_git_run(dir, words, &input, ANSWER_BYTES, &answer, err);
+    struct wp_git_call call = {dir, words, &input, ANSWER_BYTES, limit_ms};
+    int rc =
+        input.failed ? wp_error_set(err, -ENOMEM, "out of memory for asking git") : wp_git_call(&call, &answer, err);
     if (!rc)
         rc = wp_buffer_putc(&answer, 0); /* for the numbers in it */
     if (!rc)
         rc = copy_answer(commits, count, (const char *)answer.data, answer.size - 1, err);
-    if (!rc && read_branches(commits, dir, count))
+    uint64_t used_ms = wp_clock_ms() - started_ms;
+    if (!rc && used_ms < limit_ms && read_branches(commits, dir, count, limit_ms - (uint32_t)used_ms))
         rc = wp_error_set(err, -ENOMEM, "out of memory for asking git");
     wp_buffer_fini(&input);
     wp_buffer_fini(&answer);

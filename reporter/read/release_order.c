@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define GIT_MS 240000u /* of all releases together */
+
 size_t wp_release_order_find(const struct wp_release_order *order, const char *id)
 {
     for (size_t i = 0; i < order->count; i++)
@@ -111,7 +113,7 @@ static int add_commits(struct wp_release_order *order, const char *git, struct w
     order->commits = calloc(order->count + 1, sizeof(*order->commits));
     if (!order->commits)
         return wp_error_set(err, -ENOMEM, "out of memory for the commits");
-    int rc = wp_commits_read(order->commits, git, (const char *const *)order->names, order->count, err);
+    int rc = wp_commits_read(order->commits, git, (const char *const *)order->names, order->count, GIT_MS, err);
     for (size_t i = 0; i < order->count && !rc; i++)
         order->rows[i].commit = *order->commits[i].id ? &order->commits[i] : NULL;
     return rc;

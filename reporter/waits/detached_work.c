@@ -66,7 +66,7 @@ static void add_cell(struct summing *summing, const struct wp_cell *cell)
     sum->ns += cell->ns;
     sum->running_ns += is_run(cell->category) ? cell->ns : 0;
     sum->count += cell->count;
-    if (cell->ns < sum->largest_ns && sum->worker)
+    if (cell->ns < sum->largest_ns)
         return;
     sum->largest_ns = cell->ns;
     sum->largest = cell->node;

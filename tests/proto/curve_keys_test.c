@@ -142,6 +142,40 @@ static void both_or_neither(void **state)
     assert_int_equal(entries(*state), 0);
 }
 
+static void read_text(const char *path, char text[256])
+{
+    FILE *file = fopen(path, "r");
+    assert_non_null(file);
+    text[fread(text, 1, 255, file)] = 0;
+    fclose(file);
+}
+
+/* The secret half is root's in a folder where only its owner may replace it: the public half stays what it was. */
+static void old_pair_stays(void **state)
+{
+    struct wp_key_pair pair, other;
+    struct wp_error err = {0};
+    char before[256], after[256], name[64];
+    if (geteuid())
+        skip();
+    make(*state, "a", WP_KEY_OF_NONE, &pair);
+    read_text(in(*state, "a.pub"), before);
+    snprintf(name, sizeof(name), "a.key.tmp.%d", (int)getpid());
+    write_text(in(*state, name), "left over");
+    assert_int_equal(chown(in(*state, name), 65534, (gid_t)-1), 0);
+    assert_int_equal(chown(in(*state, "a.pub"), 65534, (gid_t)-1), 0);
+    assert_int_equal(chmod(*state, 01777), 0);
+    assert_int_equal(wp_key_pair_make(&other, &err), 0);
+    assert_int_equal(seteuid(65534), 0);
+    int rc = wp_key_files_write(&(struct wp_key_files){*state, "a", WP_KEY_OF_NONE, NULL, true}, &other, &err);
+    assert_int_equal(seteuid(0), 0);
+    assert_int_equal(rc, -EPERM);
+    assert_non_null(strstr(err.text, "/a.key'"));
+    read_text(in(*state, "a.pub"), after);
+    assert_string_equal(after, before);
+    assert_int_equal(entries(*state), 2);
+}
+
 static void secrecy(void **state)
 {
     struct wp_key_pair pair;
@@ -341,6 +375,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test_setup_teardown(files, set_up, tear_down),
         cmocka_unit_test_setup_teardown(both_or_neither, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(old_pair_stays, set_up, tear_down),
         cmocka_unit_test_setup_teardown(secrecy, set_up, tear_down), cmocka_unit_test(lines),
         cmocka_unit_test_setup_teardown(reloads, set_up, tear_down), cmocka_unit_test(rates), cmocka_unit_test(reasons),
         cmocka_unit_test(sessions)};

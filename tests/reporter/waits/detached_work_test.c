@@ -41,8 +41,32 @@ static void work_that_nobody_waited_for_is_a_report(void **state)
     wp_facts_fini(&facts);
 }
 
+/* Where no worker is known, too, whatever order the cells have. */
+static void the_largest_cell_says_what_it_mostly_was(void **state)
+{
+    static const char *const stacks[] = {"[make];starts:message;a_first@make", "[make];starts:message;z_last@make"};
+    (void)state;
+    for (unsigned large = 0; large < 2; large++) {
+        struct wp_facts facts;
+        struct wp_pool pool = {0};
+        struct wp_report *report = sample_report(), *work = wp_report_detached_add(report);
+        for (unsigned i = 0; i < 2; i++)
+            wp_report_add(
+                work, sample_node(work, stacks[i]), WP_UNDERSTOOD_FUNCTIONS, i == large ? 100 * MS : 30 * MS, 1);
+        wp_report_detached(report, 130 * MS);
+        assert_int_equal(wp_facts_build(&facts, "v1", "main", report, NULL, NULL), 0);
+        struct wp_detached_work sums = wp_detached_work_build(&pool, &facts);
+        assert_string_equal(sums.rows[0].worker, "?");
+        assert_int_equal(sums.rows[0].ns, 130 * MS);
+        assert_string_equal(sums.rows[0].mostly, large ? "z_last" : "a_first");
+        wp_pool_fini(&pool);
+        wp_facts_fini(&facts);
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(work_that_nobody_waited_for_is_a_report)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(work_that_nobody_waited_for_is_a_report),
+        cmocka_unit_test(the_largest_cell_says_what_it_mostly_was)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
