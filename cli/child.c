@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <grp.h>
 #include <poll.h>
+#include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/pidfd.h>
@@ -14,7 +15,11 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
+
+#define GROUP_PAUSE_MS 5
+#define GROUP_GONE_MS 2000 /* what was killed is collected by then */
 
 struct pipes {
     int gate[2], exec[2];
@@ -44,18 +49,50 @@ static ssize_t read_whole(int fd, void *bytes, size_t size)
     return got;
 }
 
-/* The owner's own settings stay unread: they are in a home that is not ours. */
-static int become_owner(const char *path)
+/* What a login would say of who it is; a build looks for its caches there. */
+static void set_home(uid_t user)
+{
+    static const char *const foreign[] = {
+        "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR", "USER", "LOGNAME"};
+    for (size_t i = 0; i < sizeof(foreign) / sizeof(*foreign); i++)
+        unsetenv(foreign[i]);
+    struct passwd entry, *found = NULL;
+    char text[4096];
+    if (getpwuid_r(user, &entry, text, sizeof(text), &found) || !found) {
+        setenv("HOME", "/nonexistent", 1);
+        return;
+    }
+    setenv("HOME", entry.pw_dir, 1);
+    setenv("USER", entry.pw_name, 1);
+    setenv("LOGNAME", entry.pw_name, 1);
+}
+
+/* 0 or errno, also where the owner is not known: nothing runs as root then. */
+static int become_owner(int dir)
 {
     struct stat st;
-    if (geteuid() || stat(path, &st) || !st.st_uid)
+    if (fstat(dir, &st))
+        return errno;
+    if (geteuid() || !st.st_uid)
         return 0;
-    setenv("HOME", "/nonexistent", 1);
-    unsetenv("XDG_CONFIG_HOME");
+    set_home(st.st_uid);
     return setgroups(0, NULL) || setresgid(st.st_gid, st.st_gid, st.st_gid) ||
             setresuid(st.st_uid, st.st_uid, st.st_uid)
         ? errno
         : 0;
+}
+
+/* Opens the folder once: who owns it and where the child is are of one folder, whatever is renamed meanwhile. */
+static int enter(const struct wp_child_options *options)
+{
+    if (!options->dir)
+        return options->is_build ? EINVAL : 0;
+    int dir = open(options->dir, O_PATH | O_DIRECTORY | O_CLOEXEC | (options->is_build ? O_NOFOLLOW : 0));
+    if (dir < 0)
+        return errno;
+    int failure = fchdir(dir) ? errno : options->is_build ? become_owner(dir) : 0;
+    close(dir);
+    return failure;
 }
 
 /* In the child: a part of ours neither hears the terminal nor outlives us. */
@@ -65,9 +102,7 @@ static int become_part(const struct wp_child_options *options, pid_t parent)
     signal(SIGPIPE, SIG_DFL); /* we may ignore it, and an exec keeps that */
     if (null < 0 || dup2(null, 0) < 0 || dup2(options->log_fd, 1) < 0 || dup2(options->log_fd, 2) < 0)
         return errno;
-    int failure = options->owner_of ? become_owner(options->owner_of) : 0; /* it clears what prctl sets: before that */
-    if (!failure && options->dir && chdir(options->dir))
-        failure = errno;
+    int failure = enter(options); /* another user clears what prctl sets: before that */
     if (failure)
         return failure;
     /* Not SIGTERM, at which a collector delivers what it has: nobody is left who would take it. */
@@ -131,6 +166,7 @@ int wp_child_start(struct wp_child *child, const struct wp_child_options *option
         child->running = true;
         child->pidfd = pidfd_open(pid, 0);
         rc = child->pidfd < 0 ? -errno : 0;
+        child->leads_group = !rc && options->is_build;
     }
     if (rc) {
         pipes_close(&pipes);
@@ -168,14 +204,36 @@ bool wp_child_reap(struct wp_child *child)
     return child->pid && !child->running;
 }
 
-void wp_child_end(struct wp_child *child, int grace_ms)
+static bool await_empty_group(pid_t group, int within_ms)
+{
+    const struct timespec pause = {.tv_nsec = GROUP_PAUSE_MS * 1000000};
+    for (int waited = 0; !kill(-group, 0); waited += GROUP_PAUSE_MS) {
+        if (waited >= within_ms)
+            return false;
+        nanosleep(&pause, NULL);
+    }
+    return true;
+}
+
+/* No process takes the leader's number as long as it is a group's. */
+static void end_group(struct wp_child *child, int grace_ms)
+{
+    if (!child->leads_group)
+        return;
+    child->leads_group = false;
+    if (!kill(-child->pid, SIGTERM) && !await_empty_group(child->pid, grace_ms) && !kill(-child->pid, SIGKILL))
+        await_empty_group(child->pid, GROUP_GONE_MS);
+}
+
+static void end_leader(struct wp_child *child, int grace_ms)
 {
     if (!child->running || wp_child_reap(child))
         return;
+    pid_t whom = child->leads_group ? -child->pid : child->pid;
     close_fd(&child->gate_fd); /* a held child goes by itself */
     if (grace_ms) {
         struct pollfd ended = {.fd = child->pidfd, .events = POLLIN};
-        kill(child->pid, SIGTERM);
+        kill(whom, SIGTERM);
         poll(&ended, 1, grace_ms);
     }
     if (!wp_child_reap(child)) {
@@ -184,6 +242,12 @@ void wp_child_end(struct wp_child *child, int grace_ms)
             ;
         child->running = false;
     }
+}
+
+void wp_child_end(struct wp_child *child, int grace_ms)
+{
+    end_leader(child, grace_ms);
+    end_group(child, grace_ms);
 }
 
 int wp_child_exit_code(const struct wp_child *child)

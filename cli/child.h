@@ -20,6 +20,7 @@ struct wp_child {
     int gate_fd;      /* a byte lets a held child go on to its exec; -1 not held */
     int exec_fd;      /* errno of a failed exec comes here; ends with nothing when it succeeded */
     bool running;
+    bool leads_group;              /* its process group ends with it */
     int status;                    /* as from wait4, once it has ended ... */
     struct rusage usage;           /* ... and this, of it and of what it waited for */
     uint64_t started_ns, ended_ns; /* its exec, and when it was collected; wp_clock_ns */
@@ -45,7 +46,7 @@ struct wp_child_options {
     mode_t file_mask;     /* COMMAND: its umask */
     int log_fd;           /* PART: its standard output and error */
     const char *dir;      /* PART: its working directory; NULL: ours */
-    const char *owner_of; /* PART: root becomes who owns this file or folder; NULL: stays */
+    bool is_build;        /* PART: root becomes who owns `dir`, and what it leaves running in its group ends with it */
     int keep_fd;          /* stays open across the exec; -1 none */
     bool is_held;         /* waits before its exec until wp_child_release */
 };
@@ -59,7 +60,8 @@ int wp_child_release(struct wp_child *child, struct wp_error *err);
 void wp_child_signal(const struct wp_child *child, int signal);
 /* Collects it if it has ended; true then. */
 bool wp_child_reap(struct wp_child *child);
-/* Asks with SIGTERM, waits up to grace_ms, kills; returns when it is gone. */
+/* Asks with SIGTERM, waits up to grace_ms, kills; returns when it is gone. The same then with what is left of a build's
+ * group, also where the build has ended by itself. */
 void wp_child_end(struct wp_child *child, int grace_ms);
 /* The exit status as a shell says it: 0..255, 128 + the signal that ended it. */
 int wp_child_exit_code(const struct wp_child *child);

@@ -13,7 +13,7 @@
 #include <string.h>
 
 #define SURE 6.907        /* log(999): 99.9 % */
-#define ENDS_DIFFER 0.001 /* probability that the ends are equal, at most */
+#define ENDS_DIFFER 0.001 /* p of Student's t, at most */
 #define CHECK_LINES 12u   /* of what `wakepath check` says, shown */
 
 enum state { UNKNOWN_YET, GOOD, BAD, BROKEN };
@@ -22,7 +22,7 @@ struct commit {
     double ns[WP_BISECT_RECORDINGS];
     uint32_t count;
     enum state state;
-    double wrong; /* the probability that its state is */
+    double wrong; /* the probability that its state is; of the good end p */
 };
 
 struct bisection {
@@ -76,7 +76,7 @@ static int record_more(struct bisection *b, uint32_t number, struct wp_error *er
         return rc;
     if (rc) {
         commit->state = BROKEN;
-        print_progress(b, number, *err->text ? err->text : "its command failed before");
+        print_progress(b, number, err->text);
         return 1;
     }
     b->measured += !commit->count;
@@ -87,16 +87,24 @@ static int record_more(struct bisection *b, uint32_t number, struct wp_error *er
     return 0;
 }
 
-/* One recording of each end. */
-static int record_ends(struct bisection *b, struct wp_error *err)
+static int record_end(struct bisection *b, uint32_t number, struct wp_error *err)
 {
-    int rc = record_more(b, b->good, err);
-    if (!rc)
-        rc = record_more(b, b->bad, err);
-    return rc > 0 ? -EINVAL : rc;
+    if (b->commits[number].count == WP_BISECT_RECORDINGS)
+        return 0;
+    enum state state = b->commits[number].state;
+    int rc = record_more(b, number, err);
+    b->commits[number].state = state;
+    return rc > 0 ? wp_error_wrap(err, -EINVAL, "%s", b->revisions.items[number].release) : rc;
 }
 
-/* The probability that the ends are equal. */
+/* One more recording of each end, while there are not enough. */
+static int record_ends(struct bisection *b, struct wp_error *err)
+{
+    int rc = record_end(b, 0, err);
+    return rc ? rc : record_end(b, b->revisions.count - 1, err);
+}
+
+/* p of the ends by Student's t, one side. */
 static double compare_ends(const struct bisection *b)
 {
     struct wp_odds_sample good = sample_of(&b->commits[b->good]), bad = sample_of(&b->commits[b->bad]);
@@ -112,7 +120,9 @@ static int measure_ends(struct bisection *b, struct wp_error *err)
     if (!rc)
         rc = build(b, b->bad, err);
     if (rc)
-        return rc < 0 ? rc : -EINVAL;
+        return rc < 0 ? rc
+                      : wp_error_wrap(err, -EINVAL, "%s",
+                            b->revisions.items[b->commits[b->good].state == BROKEN ? b->good : b->bad].release);
     double same = 1;
     while (!rc && (good->count < wanted || (same > ENDS_DIFFER && good->count < most))) {
         rc = record_ends(b, err);
@@ -129,13 +139,16 @@ static int measure_ends(struct bisection *b, struct wp_error *err)
         seconds(wp_odds_median(&less)), good->count);
 }
 
-/* Records a commit until it is sure on which side it stands, or there are enough. 1: it cannot be measured. */
+/* Records a commit until it is sure on which side it stands, or there are enough; the ends once more with it, so that
+ * what changes on the machine in the course of a search is in their spread. 1: it cannot be measured. */
 static int judge(struct bisection *b, uint32_t number, struct wp_error *err)
 {
     struct commit *commit = &b->commits[number];
-    struct wp_odds_sample good = sample_of(&b->commits[0]), bad = sample_of(&b->commits[b->revisions.count - 1]);
     double odds = 0;
     int rc = build(b, number, err);
+    if (!rc)
+        rc = record_ends(b, err);
+    struct wp_odds_sample good = sample_of(&b->commits[0]), bad = sample_of(&b->commits[b->revisions.count - 1]);
     while (!rc && commit->count < WP_BISECT_RECORDINGS && (commit->count < 2 || fabs(odds) < SURE)) {
         rc = record_more(b, number, err);
         struct wp_odds_sample own = sample_of(commit);
@@ -233,7 +246,10 @@ static void print_json_commit(const struct bisection *b, struct wp_json *json, c
     wp_json_text(json, "author", revision->author);
     wp_json_text(json, "date", revision->date);
     wp_json_text(json, "subject", revision->subject);
-    wp_json_number(json, "median_ns", (uint64_t)median_at(b, number));
+    if (commit->count)
+        wp_json_number(json, "median_ns", (uint64_t)median_at(b, number));
+    else
+        wp_json_text_or_null(json, "median_ns", NULL);
     wp_json_array(json, "ns");
     for (uint32_t i = 0; i < commit->count; i++)
         wp_json_number(json, NULL, (uint64_t)commit->ns[i]);
@@ -282,7 +298,7 @@ static int print_result(struct bisection *b, FILE *out, struct wp_error *err)
 static int run(struct bisection *b, FILE *print, struct wp_error *err)
 {
     b->bench_options = wp_measure_options_bench(&b->options);
-    int rc = wp_workbench_begin(&b->bench, &b->bench_options, err);
+    int rc = wp_workbench_begin(&b->bench, &b->bench_options, &b->revisions, err);
     if (!rc)
         rc = measure_ends(b, err);
     if (!rc)

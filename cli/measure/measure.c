@@ -31,7 +31,8 @@ struct measurement {
     struct outcome *outcomes; /* a row of cells a commit */
     bool *is_broken;          /* a commit */
     uint32_t done, wanted;    /* recordings */
-    uint64_t start_ns, spent_ns;
+    uint32_t made;            /* those of this run, */
+    uint64_t spent_ns;        /* and how long they took */
     FILE *say;
 };
 
@@ -110,7 +111,7 @@ static void print_done(
     const struct measurement *m, const struct wp_revision *revision, const struct wp_measure_row *row)
 {
     uint32_t left = m->wanted - m->done;
-    uint64_t left_s = m->done ? m->spent_ns / m->done * left / WP_NS_PER_S : 0;
+    uint64_t left_s = m->made ? m->spent_ns / m->made * left / WP_NS_PER_S : 0;
     if (m->options.is_quiet)
         return;
     fprintf(m->say, "wakepath: [%u/%u] %s %s %.3f s", m->done, m->wanted, revision->release, row->cell,
@@ -125,15 +126,19 @@ static int record_one(struct measurement *m, uint32_t commit, uint32_t cell, uin
     const struct wp_revision *revision = &m->revisions.items[commit];
     struct outcome *outcome = outcome_of(m, commit, cell);
     struct wp_measure_row row;
+    uint64_t start_ns = wp_clock_ns();
+    uint32_t before = m->bench.log.count;
     int rc = wp_workbench_record(&m->bench, revision, &m->options.cells[cell], repeat, &row, err);
     if (rc < 0)
         return rc;
     m->done++;
-    m->spent_ns = wp_clock_ns() - m->start_ns;
+    if (m->bench.log.count > before) {
+        m->made++;
+        m->spent_ns += wp_clock_ns() - start_ns;
+    }
     if (rc) {
         outcome->failed++;
-        fprintf(m->say, "wakepath: %s %s is left out once: %s\n", revision->release, row.cell,
-            *err->text ? err->text : "it failed before");
+        fprintf(m->say, "wakepath: %s %s is left out once: %s\n", revision->release, row.cell, err->text);
         *err = (struct wp_error){0};
         return 0;
     }
@@ -145,7 +150,6 @@ static int record_one(struct measurement *m, uint32_t commit, uint32_t cell, uin
 /* Commits take turns inside a command, commands inside a repeat: what the machine does meanwhile meets all of them. */
 static int record_all(struct measurement *m, struct wp_error *err)
 {
-    m->start_ns = wp_clock_ns();
     for (uint32_t repeat = 0; repeat < m->options.repeats; repeat++)
         for (uint32_t cell = 0; cell < m->options.cell_count; cell++)
             for (uint32_t commit = 0; commit < m->revisions.count; commit++) {
@@ -168,7 +172,7 @@ static int compare_pair(struct measurement *m, uint32_t older, uint32_t newer, u
     int rc = wp_workbench_check(&m->bench, from, to, &status, &text, err);
     if (!rc) {
         outcome->against = (int32_t)older;
-        outcome->verdict = status == GOT_WORSE ? VERDICT_WORSE : status ? VERDICT_NONE : VERDICT_SAME;
+        outcome->verdict = status == GOT_WORSE ? VERDICT_WORSE : VERDICT_SAME;
     }
     wp_buffer_fini(&text);
     return rc;
@@ -245,7 +249,10 @@ static void print_json_cell(struct measurement *m, struct wp_json *json, uint32_
     struct outcome *outcome = outcome_of(m, commit, cell);
     wp_json_object(json, NULL);
     wp_json_text(json, "name", m->options.cells[cell].name);
-    wp_json_number(json, "median_ns", (uint64_t)median_of(outcome));
+    if (outcome->count)
+        wp_json_number(json, "median_ns", (uint64_t)median_of(outcome));
+    else
+        wp_json_text_or_null(json, "median_ns", NULL);
     wp_json_array(json, "ns");
     for (uint32_t i = 0; i < outcome->count; i++)
         wp_json_number(json, NULL, (uint64_t)outcome->ns[i]);
@@ -302,7 +309,7 @@ static bool has_worse(struct measurement *m)
 static int run(struct measurement *m, FILE *print, struct wp_error *err)
 {
     m->bench_options = wp_measure_options_bench(&m->options);
-    int rc = wp_workbench_begin(&m->bench, &m->bench_options, err);
+    int rc = wp_workbench_begin(&m->bench, &m->bench_options, &m->revisions, err);
     if (!rc)
         rc = build_all(m, err);
     if (!rc)

@@ -76,7 +76,7 @@ static int keep_named(struct wp_args *rows, const char *what, const char *value,
     char name[WP_ID_ROOM];
     size_t size = strcspn(value, "=");
     snprintf(name, sizeof(name), "%.*s", (int)(size < sizeof(name) ? size : 0), value);
-    if (!value[size] || !value[size + 1] || !wp_id_valid(name) || !strncmp(name, "__", 2))
+    if (!value[size] || !value[size + 1] || !wp_id_valid(name) || !strncmp(name, "__", 2) || !strcmp(name, "-"))
         return wp_error_set(err, -EINVAL, "a %s is NAME=TEXT, with letters, digits and ._+- in NAME, not '%.*s'", what,
             BAD_VALUE, value);
     return keep_row(rows, value, err);

@@ -125,17 +125,25 @@ int wp_revisions_add(struct wp_revisions *revisions, const char *dir, const char
     return rc;
 }
 
+/* "TYPE[TYPE] REF": what a tag is, and what it points to: a commit or another tag, or else a file or folder. */
+static bool is_of_commit(const char *line)
+{
+    return !strncmp(line, "commit ", 7) || !strncmp(line, "tagcommit ", 10) || !strncmp(line, "tagtag ", 7);
+}
+
 int wp_revisions_add_tags(struct wp_revisions *revisions, const char *dir, const char *pattern, struct wp_error *err)
 {
-    const char *words[] = {
-        "tag", "--list", "--sort=creatordate", "--format=%(refname)", "--end-of-options", pattern, NULL};
+    const char *words[] = {"tag", "--list", "--sort=creatordate", "--format=%(objecttype)%(*objecttype) %(refname)",
+        "--end-of-options", pattern, NULL};
     struct wp_buffer text = {0};
     int rc = ask(dir, words, &text, err);
     char *at = rc ? NULL : (char *)text.data;
     if (!rc && !*at)
         rc = wp_error_set(err, -EINVAL, "no tag fits '%.200s'", pattern);
     for (char *line; !rc && (line = strsep(&at, "\n"));)
-        rc = *line ? wp_revisions_add(revisions, dir, line, err) : 0;
+        rc = is_of_commit(line) ? wp_revisions_add(revisions, dir, strchr(line, ' ') + 1, err) : 0;
+    if (!rc && !revisions->count)
+        rc = wp_error_set(err, -EINVAL, "no tag of a commit fits '%.200s'", pattern);
     wp_buffer_fini(&text);
     return rc;
 }

@@ -43,7 +43,7 @@ int wp_step_run(struct wp_stepper *stepper, const struct wp_step_options *option
             .mask = &stepper->supervisor.previous,
             .log_fd = log,
             .dir = options->dir,
-            .owner_of = options->owner_of,
+            .is_build = options->is_build,
             .keep_fd = -1},
         err);
     close(log);

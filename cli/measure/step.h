@@ -6,12 +6,12 @@
 
 /* What is run, and where. Borrowed during wp_step_run. */
 struct wp_step_options {
-    const char *name;     /* for messages */
-    const char *path;     /* of the program, with a '/' */
-    char *const *argv;    /* ends with NULL */
-    const char *dir;      /* its working directory; NULL: ours */
-    const char *owner_of; /* root becomes who owns this; NULL: stays */
-    const char *log;      /* takes its standard output and error; what it held is lost */
+    const char *name;  /* for messages */
+    const char *path;  /* of the program, with a '/' */
+    char *const *argv; /* ends with NULL */
+    const char *dir;   /* its working directory; NULL: ours */
+    bool is_build;     /* root becomes who owns `dir`, and what it leaves running ends with it */
+    const char *log;   /* takes its standard output and error; what it held is lost */
 };
 
 /* Keeps what a run of steps shares. wp_step_begin, then any number of steps, then wp_step_end. One thread. */

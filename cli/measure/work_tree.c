@@ -70,6 +70,24 @@ static int borrow_objects(const char *path, const char *dir, struct wp_error *er
     return wp_file_write_cached(file, objects, strlen(objects), err);
 }
 
+/* A tag for what names the commit by git describe: the builds, and the facts of a recording. A commit that is named by
+ * its hash needs none; a release that cannot be a tag has none. */
+static int name_commit(const char *path, const struct wp_revision *revision, struct wp_error *err)
+{
+    char tag[WP_ID_ROOM + 16];
+    const char *words[] = {"update-ref", tag, revision->commit, NULL};
+    struct wp_error refused = {0};
+    if (!strncmp(revision->commit, revision->release, strlen(revision->release)))
+        return 0;
+    snprintf(tag, sizeof(tag), "refs/tags/%s", revision->release);
+    int rc = do_git(path, words, &refused);
+    if (rc && rc != -EINVAL) {
+        *err = refused;
+        return rc;
+    }
+    return 0;
+}
+
 int wp_work_tree_make(const char *path, const char *dir, const struct wp_revision *revision, struct wp_error *err)
 {
     if (has_commit(path, revision->commit))
@@ -90,5 +108,7 @@ int wp_work_tree_make(const char *path, const char *dir, const struct wp_revisio
         rc = borrow_objects(path, dir, err);
     if (!rc)
         rc = do_git(path, checkout, err);
+    if (!rc)
+        rc = name_commit(path, revision, err);
     return rc ? wp_error_wrap(err, rc, "cannot check out %s", revision->release) : 0;
 }

@@ -18,6 +18,7 @@
 
 #define OUTPUT_LIMIT (64u << 20)
 #define SHELL "/bin/sh"
+#define GOT_WORSE 2 /* exit status of `wakepath check` */
 
 /* A path in the folder; the folder's own is short enough (wp_workbench_begin). */
 static const char *inside(const struct wp_workbench *bench, char path[PATH_MAX], const char *name, const char *end)
@@ -32,82 +33,6 @@ static const char *tree_path(
     char name[WP_COMMIT_ROOM + 8];
     snprintf(name, sizeof(name), "trees/%.16s", revision->commit);
     return inside(bench, path, name, end);
-}
-
-/* --- beginning --- */
-
-static void digest_text(XXH64_state_t *state, const char *text)
-{
-    XXH64_update(state, text ? text : "", text ? strlen(text) + 1 : 1);
-}
-
-static uint64_t digest_of(const struct wp_workbench_options *options)
-{
-    XXH64_state_t *state = XXH64_createState();
-    uint64_t digest = 0;
-    if (!state)
-        return 0;
-    XXH64_reset(state, 0);
-    digest_text(state, options->build);
-    for (size_t i = 0; options->filter && options->filter[i]; i++)
-        digest_text(state, options->filter[i]);
-    for (uint32_t i = 0; i < options->cell_count; i++) {
-        digest_text(state, options->cells[i].name);
-        for (size_t k = 0; options->cells[i].argv[k]; k++)
-            digest_text(state, options->cells[i].argv[k]);
-    }
-    digest = XXH64_digest(state);
-    XXH64_freeState(state);
-    return digest;
-}
-
-/* An empty folder, a new one, or one with a log. */
-static int claim(struct wp_workbench *bench, const char *out, struct wp_error *err)
-{
-    int rc = wp_path_make(out, err), others = 0;
-    bool has_log = false;
-    if (!rc && (!realpath(out, bench->out) || strlen(bench->out) > PATH_MAX - 300))
-        rc = wp_error_errno(err, errno ? -errno : -ENAMETOOLONG, "cannot use '%s'", out);
-    DIR *folder = rc ? NULL : opendir(bench->out);
-    if (!rc && !folder)
-        rc = wp_error_errno(err, -errno, "cannot read '%s'", out);
-    for (struct dirent *entry; folder && (entry = readdir(folder));) {
-        has_log |= !strcmp(entry->d_name, "log");
-        others += strcmp(entry->d_name, ".") && strcmp(entry->d_name, "..");
-    }
-    if (folder)
-        closedir(folder);
-    return !rc && others && !has_log ? wp_error_set(err, -EEXIST, "'%s' holds something else: give another --out", out)
-                                     : rc;
-}
-
-int wp_workbench_begin(struct wp_workbench *bench, const struct wp_workbench_options *options, struct wp_error *err)
-{
-    char path[PATH_MAX];
-    *bench = (struct wp_workbench){.options = options};
-    int rc = wp_privilege_check(err);
-    if (!rc)
-        rc = claim(bench, options->out, err);
-    if (!rc)
-        rc = wp_measure_log_open(&bench->log, inside(bench, path, "log", ""), digest_of(options), err);
-    if (!rc)
-        rc = wp_path_make(inside(bench, path, "trees", ""), err);
-    if (!rc)
-        rc = wp_path_remove(inside(bench, path, "run", ""), err);
-    if (!rc)
-        rc = wp_step_begin(&bench->stepper, err);
-    bench->is_open = !rc;
-    if (rc)
-        wp_measure_log_close(&bench->log);
-    return rc;
-}
-
-void wp_workbench_end(struct wp_workbench *bench)
-{
-    if (bench->is_open)
-        wp_step_end(&bench->stepper);
-    wp_measure_log_close(&bench->log);
-    bench->is_open = false;
 }
 
 /* --- building --- */
@@ -156,7 +81,7 @@ static int run_build(struct wp_workbench *bench, const struct wp_revision *revis
         ? wp_error_set(err, -ENOMEM, "out of memory for a command line")
         : wp_step_run(&bench->stepper,
               &(struct wp_step_options){
-                  .name = "build", .path = SHELL, .argv = args.items, .dir = tree, .owner_of = tree, .log = log},
+                  .name = "build", .path = SHELL, .argv = args.items, .dir = tree, .is_build = true, .log = log},
               &status, err);
     wp_args_fini(&args);
     if (rc || !status)
@@ -182,19 +107,18 @@ static bool is_built(const struct wp_workbench *bench, const struct wp_revision 
 int wp_workbench_build(struct wp_workbench *bench, const struct wp_revision *revision, struct wp_error *err)
 {
     char path[PATH_MAX];
-    if (wp_measure_log_find(&bench->log, revision->commit, "", 0)) {
-        wp_error_set(err, -EINVAL, "it could not be built (%s)", tree_path(bench, path, revision, ".log"));
-        return 1;
-    }
     if (is_built(bench, revision))
         return 0;
     int rc = wp_work_tree_make(tree_path(bench, path, revision, ""), bench->options->repository, revision, err);
+    if (rc == -EINVAL || rc == -ETIMEDOUT)
+        rc = 1;
     if (!rc && bench->options->build)
         rc = run_build(bench, revision, err);
     if (!rc)
         return mark_built(bench, revision, err);
     struct wp_measure_row row = {.what = WP_MEASURED_BROKEN};
     memcpy(row.commit, revision->commit, sizeof(row.commit));
+    memcpy(row.release, revision->release, sizeof(row.release));
     return rc > 0 && note(bench, &row, err) ? err->code : rc;
 }
 
@@ -226,6 +150,7 @@ static int record_command(struct wp_workbench *bench, const struct wp_revision *
     wp_args_add(&args, "wakepath");
     wp_args_add(&args, "record");
     wp_args_add(&args, "--quiet");
+    wp_args_add(&args, "--no-capture"); /* it goes with OUT/run */
     wp_args_add(&args, "--out");
     wp_args_add(&args, inside(bench, run, "run", ""));
     wp_args_add(&args, "--release");
@@ -259,11 +184,13 @@ static int read_figure(const char *path, bool is_query, const char *key, uint64_
 static int query_figure(
     struct wp_workbench *bench, const struct wp_measure_cell *cell, uint64_t *ns, struct wp_error *err)
 {
-    char path[PATH_MAX];
+    char path[PATH_MAX], answer[PATH_MAX];
     struct wp_args args = {0};
     int status = 0;
     wp_args_add(&args, "wakepath-reporter");
     wp_args_add(&args, "query");
+    wp_args_add(&args, "--out");
+    wp_args_add(&args, inside(bench, answer, "run/query.json", ""));
     wp_args_add(&args, "--store");
     wp_args_add(&args, inside(bench, path, "run/store", ""));
     wp_args_add(&args, "--aggregate");
@@ -276,9 +203,10 @@ static int query_figure(
     wp_args_fini(&args);
     if (!rc && status)
         rc = wp_error_set(err, -EINVAL, "wakepath query failed: see %s", inside(bench, path, "run.log", ""));
-    return rc ? rc : read_figure(inside(bench, path, "run.log", ""), true, "matched_ns", ns, err);
+    return rc ? rc : read_figure(answer, true, "matched_ns", ns, err);
 }
 
+/* Once, however often it is done: a merge knows a shard again by its origin. */
 static int add_to_store(struct wp_workbench *bench, struct wp_error *err)
 {
     char from[PATH_MAX], into[PATH_MAX], line[300];
@@ -296,7 +224,37 @@ static int add_to_store(struct wp_workbench *bench, struct wp_error *err)
         last_line(inside(bench, from, "run.log", ""), line, sizeof(line));
         rc = wp_error_set(err, -EIO, "the recording cannot be added to '%s': %s", into, line);
     }
-    return rc ? rc : wp_path_remove(inside(bench, from, "run", ""), err);
+    return rc;
+}
+
+/* The row that says so comes after, and then the recording goes: whatever ends us between is made good. */
+static int finish_pending(struct wp_workbench *bench, struct wp_error *err)
+{
+    char path[PATH_MAX];
+    const struct wp_measure_row *pending = wp_measure_log_pending(&bench->log);
+    if (!pending || access(inside(bench, path, "run/store", ""), F_OK)) /* removed by hand: it is made again */
+        return 0;
+    struct wp_measure_row row = *pending;
+    row.what = WP_MEASURED_SOUND;
+    int rc = add_to_store(bench, err);
+    return rc ? rc : note(bench, &row, err);
+}
+
+/* A whole recording: its figure, and a place in the store. */
+static int keep_recording(
+    struct wp_workbench *bench, const struct wp_measure_cell *cell, struct wp_measure_row *row, struct wp_error *err)
+{
+    char path[PATH_MAX];
+    int rc = bench->options->filter
+        ? query_figure(bench, cell, &row->ns, err)
+        : read_figure(inside(bench, path, "run/summary.json", ""), false, "wall_ns", &row->ns, err);
+    row->what = WP_MEASURED_ADDING;
+    if (!rc)
+        rc = note(bench, row, err);
+    if (!rc)
+        rc = finish_pending(bench, err);
+    row->what = WP_MEASURED_SOUND;
+    return rc;
 }
 
 /* What the command ended with, or why there is no recording. */
@@ -309,7 +267,7 @@ static int judge(struct wp_workbench *bench, int status, struct wp_error *err)
     last_line(inside(bench, log, "run.log", ""), line, sizeof(line));
     if (!is_recorded && status != 126 && status != 127)
         return wp_error_set(err, -EIO, "the recording failed: %s", line);
-    wp_error_set(err, -EINVAL, "the command ends with %d: %s", status, *line ? line : "no word");
+    wp_error_set(err, -EINVAL, "the command ends with %d: %s (all of it: %s)", status, *line ? line : "no word", log);
     return 1;
 }
 
@@ -320,33 +278,31 @@ int wp_workbench_record(struct wp_workbench *bench, const struct wp_revision *re
     const struct wp_measure_row *done = wp_measure_log_find(&bench->log, revision->commit, cell->name, repeat);
     if (done) {
         *row = *done;
-        return row->what == WP_MEASURED_SOUND ? 0 : 1;
+        return row->what == WP_MEASURED_SOUND ? 0 : wp_error_set(err, 1, "it failed before");
     }
     *row = (struct wp_measure_row){.repeat = repeat};
     memcpy(row->commit, revision->commit, sizeof(row->commit));
     memcpy(row->cell, cell->name, sizeof(row->cell));
+    memcpy(row->release, revision->release, sizeof(row->release));
     int status = 0, rc = record_command(bench, revision, cell, &status, err);
     if (!rc)
         rc = judge(bench, status, err);
-    bool is_failed = rc > 0;
+    row->what = WP_MEASURED_FAILED;
     if (!rc)
-        rc = bench->options->filter
-            ? query_figure(bench, cell, &row->ns, err)
-            : read_figure(inside(bench, path, "run/summary.json", ""), false, "wall_ns", &row->ns, err);
-    if (!rc)
-        rc = add_to_store(bench, err);
-    row->what = rc ? WP_MEASURED_FAILED : WP_MEASURED_SOUND;
-    if (rc >= 0 && note(bench, row, err))
+        rc = keep_recording(bench, cell, row, err);
+    else if (rc > 0 && note(bench, row, err))
         return err->code;
-    if (is_failed && wp_path_remove(inside(bench, path, "run", ""), err))
-        return err->code;
-    return rc;
+    struct wp_error reason = {0};
+    int left = rc < 0 ? 0 : wp_path_remove(inside(bench, path, "run", ""), &reason);
+    if (left)
+        *err = reason;
+    return left ? left : rc;
 }
 
 int wp_workbench_check(struct wp_workbench *bench, const char *older, const char *newer, int *status,
     struct wp_buffer *text, struct wp_error *err)
 {
-    char path[PATH_MAX];
+    char path[PATH_MAX], line[300];
     struct wp_args args = {0};
     wp_args_add(&args, "wakepath-reporter");
     wp_args_add(&args, "check");
@@ -356,5 +312,103 @@ int wp_workbench_check(struct wp_workbench *bench, const char *older, const char
     wp_args_add(&args, newer);
     int rc = run_own(bench, NULL, &args, status, err);
     wp_args_fini(&args);
-    return rc ? rc : wp_file_read(inside(bench, path, "run.log", ""), OUTPUT_LIMIT, text, err);
+    inside(bench, path, "run.log", "");
+    if (!rc && *status && *status != GOT_WORSE) {
+        last_line(path, line, sizeof(line));
+        rc = wp_error_set(err, -EIO, "%s and %s cannot be compared: wakepath check ends with %d: %s", older, newer,
+            *status, *line ? line : "no word");
+    }
+    return rc ? rc : wp_file_read(path, OUTPUT_LIMIT, text, err);
+}
+
+/* --- beginning --- */
+
+static void digest_text(XXH64_state_t *state, const char *text)
+{
+    XXH64_update(state, text ? text : "", text ? strlen(text) + 1 : 1);
+}
+
+static uint64_t digest_of(const struct wp_workbench_options *options)
+{
+    XXH64_state_t *state = XXH64_createState();
+    uint64_t digest = 0;
+    if (!state)
+        return 0;
+    XXH64_reset(state, 0);
+    digest_text(state, options->build);
+    for (size_t i = 0; options->filter && options->filter[i]; i++)
+        digest_text(state, options->filter[i]);
+    for (uint32_t i = 0; i < options->cell_count; i++) {
+        digest_text(state, options->cells[i].name);
+        for (size_t k = 0; options->cells[i].argv[k]; k++)
+            digest_text(state, options->cells[i].argv[k]);
+    }
+    digest = XXH64_digest(state);
+    XXH64_freeState(state);
+    return digest;
+}
+
+/* An empty folder, a new one, or one with a log. Puts whether nothing else is in it in *is_alone. */
+static int claim(struct wp_workbench *bench, const char *out, bool *is_alone, struct wp_error *err)
+{
+    int rc = wp_path_make(out, err), others = 0;
+    bool has_log = false;
+    if (!rc && (!realpath(out, bench->out) || strlen(bench->out) > PATH_MAX - 300))
+        rc = wp_error_errno(err, errno ? -errno : -ENAMETOOLONG, "cannot use '%s'", out);
+    DIR *folder = rc ? NULL : opendir(bench->out);
+    if (!rc && !folder)
+        rc = wp_error_errno(err, -errno, "cannot read '%s'", out);
+    for (struct dirent *entry; folder && (entry = readdir(folder));) {
+        bool is_log = !strcmp(entry->d_name, "log");
+        has_log |= is_log;
+        others += !is_log && strcmp(entry->d_name, ".") && strcmp(entry->d_name, "..");
+    }
+    *is_alone = !others;
+    if (folder)
+        closedir(folder);
+    return !rc && others && !has_log ? wp_error_set(err, -EEXIST, "'%s' holds something else: give another --out", out)
+                                     : rc;
+}
+
+static int open_log(struct wp_workbench *bench, struct wp_error *err)
+{
+    char path[PATH_MAX];
+    bool is_alone;
+    int rc = claim(bench, bench->options->out, &is_alone, err);
+    return rc
+        ? rc
+        : wp_measure_log_open(&bench->log, inside(bench, path, "log", ""), digest_of(bench->options), is_alone, err);
+}
+
+int wp_workbench_begin(struct wp_workbench *bench, const struct wp_workbench_options *options,
+    struct wp_revisions *revisions, struct wp_error *err)
+{
+    char path[PATH_MAX];
+    *bench = (struct wp_workbench){.options = options};
+    int rc = wp_privilege_check(err);
+    if (!rc)
+        rc = open_log(bench, err);
+    if (!rc)
+        rc = wp_path_make(inside(bench, path, "trees", ""), err);
+    if (!rc) {
+        rc = wp_step_begin(&bench->stepper, err);
+        bench->is_open = true;
+    }
+    if (!rc)
+        rc = finish_pending(bench, err);
+    if (!rc)
+        rc = wp_measure_log_name(&bench->log, revisions, err);
+    if (!rc)
+        rc = wp_path_remove(inside(bench, path, "run", ""), err);
+    if (rc)
+        wp_workbench_end(bench);
+    return rc;
+}
+
+void wp_workbench_end(struct wp_workbench *bench)
+{
+    if (bench->is_open)
+        wp_step_end(&bench->stepper);
+    wp_measure_log_close(&bench->log);
+    bench->is_open = false;
 }

@@ -40,9 +40,11 @@ struct wp_workbench {
     bool is_open;
 };
 
-/* Makes the folder, or takes up what is in it. -EEXIST: it is something else, or of other options; -EBUSY: another
- * process uses it; -EPERM: this user cannot record. */
-int wp_workbench_begin(struct wp_workbench *bench, const struct wp_workbench_options *options, struct wp_error *err);
+/* Makes the folder, or takes up what is in it: the revisions get the releases that it has for them. -EEXIST or
+ * -EBADMSG: it is something else, or of other options or commits, and is left as it is; -EBUSY: another process uses
+ * it; -EPERM: this user cannot record. */
+int wp_workbench_begin(struct wp_workbench *bench, const struct wp_workbench_options *options,
+    struct wp_revisions *revisions, struct wp_error *err);
 /* Checks out and builds; what is built stays. 1: it cannot be built (err says why, and the log has it); -ECANCELED: a
  * signal; -errno. */
 int wp_workbench_build(struct wp_workbench *bench, const struct wp_revision *revision, struct wp_error *err);
@@ -51,7 +53,7 @@ int wp_workbench_build(struct wp_workbench *bench, const struct wp_revision *rev
 int wp_workbench_record(struct wp_workbench *bench, const struct wp_revision *revision,
     const struct wp_measure_cell *cell, uint32_t repeat, struct wp_measure_row *row, struct wp_error *err);
 /* Compares two releases of the store by `wakepath check` and appends what it prints. Puts its exit status in *status:
- * 0, or 2 when `newer` takes longer. */
+ * 0, or 2 when `newer` takes longer. -EIO: they were not compared. */
 int wp_workbench_check(struct wp_workbench *bench, const char *older, const char *newer, int *status,
     struct wp_buffer *text, struct wp_error *err);
 /* Zeroed ones are allowed. */

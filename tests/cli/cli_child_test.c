@@ -171,6 +171,74 @@ static void part_has_its_own_group(void **state)
     wp_child_fini(&command);
 }
 
+static int start_build(struct wp_child *child, const char *script, const char *dir, struct wp_error *err)
+{
+    sigset_t mask = plain_mask();
+    int log = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    char *argv[] = {"sh", "-c", (char *)script, NULL};
+    int rc = wp_child_start(child,
+        &(struct wp_child_options){.name = "build",
+            .path = "/bin/sh",
+            .argv = argv,
+            .kind = WP_CHILD_PART,
+            .mask = &mask,
+            .log_fd = log,
+            .dir = dir,
+            .is_build = true,
+            .keep_fd = -1},
+        err);
+    close(log);
+    return rc;
+}
+
+static void a_build_takes_what_it_left_running_with_it(void **state)
+{
+    struct wp_child child;
+    (void)state;
+    assert_int_equal(start_build(&child, "sleep 100 & sleep 100 & exit 3", "/tmp", NULL), 0);
+    pid_t group = child.pid;
+    await(&child);
+    assert_int_equal(kill(-group, 0), 0);
+    wp_child_end(&child, 5000);
+    assert_int_equal(wp_child_exit_code(&child), 3);
+    assert_int_equal(kill(-group, 0), -1);
+    wp_child_fini(&child);
+    assert_int_equal(start_build(&child, "(trap '' TERM; sleep 100; sleep 100) & wait", "/tmp", NULL), 0);
+    group = child.pid;
+    wp_child_end(&child, 50);
+    assert_int_equal(kill(-group, 0), -1);
+    wp_child_fini(&child);
+}
+
+static void a_build_is_of_who_owns_its_folder_or_not_run(void **state)
+{
+    struct wp_child child;
+    struct wp_error err;
+    char dir[] = "/tmp/wakepath-test-XXXXXX", link[64];
+    (void)state;
+    assert_non_null(mkdtemp(dir));
+    snprintf(link, sizeof(link), "%s.link", dir);
+    assert_int_equal(symlink(dir, link), 0);
+    assert_int_equal(start_build(&child, "exit 0", link, &err), -ENOTDIR);
+    wp_child_fini(&child);
+    assert_int_equal(unlink(link), 0);
+    assert_int_equal(start_build(&child, "exit 0", link, &err), -ENOENT);
+    wp_child_fini(&child);
+    if (!geteuid()) {
+        assert_int_equal(chown(dir, 65534, 65534), 0);
+        assert_int_equal(start_build(&child,
+                             "test \"$(id -u)\" = 65534 && test \"$USER\" = \"$(id -un)\" && "
+                             "test \"$HOME\" = \"$(getent passwd 65534 | cut -d: -f6)\"",
+                             dir, &err),
+            0);
+        await(&child);
+        assert_int_equal(wp_child_exit_code(&child), 0);
+        wp_child_end(&child, 0);
+        wp_child_fini(&child);
+    }
+    assert_int_equal(rmdir(dir), 0);
+}
+
 static void supervisor_tells_what_came(void **state)
 {
     struct wp_supervisor supervisor;
@@ -206,6 +274,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(exit_codes), cmocka_unit_test(held_until_released),
         cmocka_unit_test(held_and_dropped), cmocka_unit_test(failed_exec), cmocka_unit_test(a_deaf_child_is_killed),
-        cmocka_unit_test(part_has_its_own_group), cmocka_unit_test(supervisor_tells_what_came)};
+        cmocka_unit_test(part_has_its_own_group), cmocka_unit_test(a_build_takes_what_it_left_running_with_it),
+        cmocka_unit_test(a_build_is_of_who_owns_its_folder_or_not_run), cmocka_unit_test(supervisor_tells_what_came)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

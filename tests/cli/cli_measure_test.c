@@ -26,7 +26,7 @@ static const char script[] =
     "cd %s && mkdir repo && cd repo && git init -q -b main . && git config user.name 'A\033[1m' && git config "
     "user.email a@b && "
     "i=1; while [ $i -le 6 ]; do echo $i > n; git add n; git commit -q -m \"step $i\"; "
-    "[ $i -eq 2 ] && git tag v1.0; i=$((i + 1)); done; "
+    "[ $i -eq 2 ] && git tag v1.0; i=$((i + 1)); done; git tag blob HEAD:n; git tag v-blob HEAD:n; "
     "git checkout -q -b side HEAD~3 && echo s > s && git add s && git commit -q -m side && git checkout -q main";
 
 static int run(const char *format, const char *argument)
@@ -84,6 +84,7 @@ static void refuses_what_git_does_not_know(void **state)
     assert_int_equal(wp_revisions_add(&list, in_folder("repo"), "--output=/etc/x", &err), -EINVAL);
     assert_int_equal(wp_revisions_add(&list, in_folder("repo"), "HEAD..HEAD", &err), -EINVAL);
     assert_int_equal(wp_revisions_add_tags(&list, in_folder("repo"), "w*", &err), -EINVAL);
+    assert_int_equal(wp_revisions_add_tags(&list, in_folder("repo"), "blob*", &err), -EINVAL);
     assert_int_equal(wp_revisions_between(&list, in_folder("repo"), "side", "main", &err), -EINVAL);
     wp_revisions_fini(&list);
 }
@@ -115,6 +116,7 @@ static void checks_out_without_a_trace_in_the_repository(void **state)
     assert_int_equal(run("cd %s/tree && test \"$(cat n)\" = 2 && test ! -e dirty && echo built > product", folder), 0);
     assert_int_equal(wp_work_tree_make(tree, repository, &list.items[0], &err), 0);
     assert_int_equal(run("test -e %s/tree/product", folder), 0); /* it was there already */
+    assert_int_equal(run("test \"$(git -C %s/tree describe --tags)\" = v1.0", folder), 0);
     assert_int_equal(run("cd %s/repo && find . -printf '%%p %%s %%T@\\n' | sort | cmp - ../before", folder), 0);
     wp_revisions_fini(&list);
 }
@@ -143,33 +145,89 @@ static void the_log_goes_on_where_it_ended(void **state)
 {
     struct wp_measure_log log, second;
     struct wp_error err = {0};
-    struct wp_measure_row row = {.cell = "sort", .repeat = 3, .ns = 12345678901}, broken = {.what = WP_MEASURED_BROKEN};
+    struct wp_measure_row row = {.cell = "sort", .release = "r1", .repeat = 3, .ns = 12345678901},
+                          broken = {.release = "r1", .what = WP_MEASURED_BROKEN};
     (void)state;
     memcpy(row.commit, commit, sizeof(commit));
     memcpy(broken.commit, commit, sizeof(commit));
-    assert_int_equal(wp_measure_log_open(&log, in_folder("log"), 7, &err), 0);
-    assert_int_equal(wp_measure_log_open(&second, in_folder("log"), 7, &err), -EBUSY);
+    assert_int_equal(wp_measure_log_open(&log, in_folder("log"), 7, true, &err), 0);
+    assert_int_equal(wp_measure_log_open(&second, in_folder("log"), 7, true, &err), -EBUSY);
     assert_int_equal(wp_measure_log_add(&log, &row, &err), 0);
     assert_int_equal(wp_measure_log_add(&log, &broken, &err), 0);
     wp_measure_log_close(&log);
     assert_int_equal(run("printf 'sound 0123' >> %s/log", folder), 0); /* the machine went down within a line */
-    assert_int_equal(wp_measure_log_open(&log, in_folder("log"), 8, &err), -EEXIST);
-    assert_int_equal(wp_measure_log_open(&log, in_folder("log"), 7, &err), 0);
+    assert_int_equal(wp_measure_log_open(&log, in_folder("log"), 8, true, &err), -EEXIST);
+    assert_int_equal(wp_measure_log_open(&log, in_folder("log"), 7, true, &err), 0);
     assert_int_equal(log.count, 2);
     assert_int_equal(wp_measure_log_find(&log, commit, "sort", 3)->ns, 12345678901);
     assert_null(wp_measure_log_find(&log, commit, "sort", 2));
+    assert_null(wp_measure_log_find(&log, commit, "", 0)); /* a build is tried again, and known as broken after */
+    assert_int_equal(wp_measure_log_add(&log, &broken, &err), 0);
     assert_int_equal(wp_measure_log_find(&log, commit, "", 0)->what, WP_MEASURED_BROKEN);
     row.repeat = 4;
     assert_int_equal(wp_measure_log_add(&log, &row, &err), 0);
     wp_measure_log_close(&log);
-    assert_int_equal(wp_measure_log_open(&log, in_folder("log"), 7, &err), 0);
-    assert_int_equal(log.count, 3);
+    assert_int_equal(wp_measure_log_open(&log, in_folder("log"), 7, true, &err), 0);
+    assert_int_equal(log.count, 4);
     wp_measure_log_close(&log);
     assert_int_equal(run("echo nonsense >> %s/log", folder), 0);
-    assert_int_equal(wp_measure_log_open(&log, in_folder("log"), 7, &err), -EBADMSG);
-    assert_int_equal(run("echo 'a file of mine' > %s/other", folder), 0);
-    assert_int_equal(wp_measure_log_open(&log, in_folder("other"), 7, &err), -EBADMSG);
-    assert_int_equal(run("grep -q mine %s/other", folder), 0);
+    assert_int_equal(wp_measure_log_open(&log, in_folder("log"), 7, true, &err), -EBADMSG);
+    assert_int_equal(run("printf 'a file of mine, not ended' > %s/other", folder), 0);
+    assert_int_equal(wp_measure_log_open(&log, in_folder("other"), 7, true, &err), -EBADMSG);
+    assert_int_equal(run("grep -q 'not ended' %s/other", folder), 0);
+    /* an empty one, or a beginning of ours, is begun only where nothing else is */
+    assert_int_equal(run(": > %s/other", folder), 0);
+    assert_int_equal(wp_measure_log_open(&log, in_folder("other"), 7, false, &err), -EBADMSG);
+    assert_int_equal(run("cd %s && test ! -s other && printf 'wakepath-measure 1 0000' > other", folder), 0);
+    assert_int_equal(wp_measure_log_open(&log, in_folder("other"), 7, false, &err), -EBADMSG);
+    assert_int_equal(wp_measure_log_open(&log, in_folder("other"), 7, true, &err), 0);
+    wp_measure_log_close(&log);
+    assert_int_equal(wp_measure_log_open(&log, in_folder("other"), 7, false, &err), 0);
+    wp_measure_log_close(&log);
+}
+
+static void the_log_knows_what_was_being_added(void **state)
+{
+    struct wp_measure_log log;
+    struct wp_error err = {0};
+    struct wp_measure_row row = {.cell = "main", .release = "r1", .what = WP_MEASURED_ADDING};
+    (void)state;
+    memcpy(row.commit, commit, sizeof(commit));
+    assert_int_equal(wp_measure_log_open(&log, in_folder("adding"), 7, true, &err), 0);
+    assert_null(wp_measure_log_pending(&log));
+    assert_int_equal(wp_measure_log_add(&log, &row, &err), 0);
+    wp_measure_log_close(&log);
+    assert_int_equal(wp_measure_log_open(&log, in_folder("adding"), 7, true, &err), 0);
+    assert_null(wp_measure_log_find(&log, commit, "main", 0));
+    assert_string_equal(wp_measure_log_pending(&log)->release, "r1");
+    row.what = WP_MEASURED_SOUND;
+    assert_int_equal(wp_measure_log_add(&log, &row, &err), 0);
+    assert_null(wp_measure_log_pending(&log));
+    assert_non_null(wp_measure_log_find(&log, commit, "main", 0));
+    wp_measure_log_close(&log);
+}
+
+/* A tag that came since gives a commit another name; the store has it under the first. */
+static void a_commit_keeps_its_release(void **state)
+{
+    struct wp_measure_log log = {0};
+    struct wp_error err = {0};
+    struct wp_measure_row row = {.cell = "main", .release = "r1"};
+    struct wp_revision two[] = {{.release = "later"}, {.release = "r1"}};
+    (void)state;
+    memcpy(row.commit, commit, sizeof(commit));
+    memcpy(two[0].commit, commit, sizeof(commit));
+    memcpy(two[1].commit, commit, sizeof(commit));
+    two[1].commit[0] = 'f';
+    assert_int_equal(wp_measure_log_open(&log, in_folder("names"), 7, true, &err), 0);
+    assert_int_equal(wp_measure_log_add(&log, &row, &err), 0);
+    assert_int_equal(wp_measure_log_name(&log, &(struct wp_revisions){two, 1}, &err), 0);
+    assert_string_equal(two[0].release, "r1");
+    assert_int_equal(wp_measure_log_name(&log, &(struct wp_revisions){two + 1, 1}, &err), -EEXIST);
+    wp_measure_log_close(&log);
+    /* "-" stands for no cell, which only a commit that cannot be built has */
+    assert_int_equal(run("cd %s && echo 'sound 0123 - 0 5 r1' >> names", folder), 0);
+    assert_int_equal(wp_measure_log_open(&log, in_folder("names"), 7, true, &err), -EBADMSG);
 }
 
 #define SAMPLE(...)                                                                                                    \
@@ -204,6 +262,8 @@ int main(void)
         cmocka_unit_test(checks_out_without_a_trace_in_the_repository),
         cmocka_unit_test(a_tree_belongs_to_who_owns_the_repository),
         cmocka_unit_test(the_log_goes_on_where_it_ended),
+        cmocka_unit_test(the_log_knows_what_was_being_added),
+        cmocka_unit_test(a_commit_keeps_its_release),
         cmocka_unit_test(odds_name_the_nearer_sample),
     };
     return wp_exit_status(cmocka_run_group_tests(tests, make_repository, remove_repository));

@@ -3,6 +3,7 @@
 """`wakepath measure` and `wakepath bisect` on a small repository whose fifth commit sleeps longer, and whose third cannot be built."""
 import json
 import os
+import shutil
 import signal
 import subprocess
 import time
@@ -33,6 +34,13 @@ class Measure(recording.RecordTest):
                               env=self.env, capture_output=True, text=True, check=False, timeout=recording.LIMIT_S, **options)
         self.assertEqual(done.returncode, want, done.stderr)
         return json.loads(done.stdout), done.stderr
+
+    def refuse(self, command, *flags):
+        done = subprocess.run([recording.program("wakepath"), command, "--git", self.path("repo"), "--build", "sh build.sh", "--out",
+                               self.path(command), *flags, "--", "sh", "built.sh"],
+                              env=self.env, capture_output=True, text=True, check=False, timeout=recording.LIMIT_S)
+        self.assertEqual(done.returncode, 1, done.stderr)
+        return done.stderr
 
     def has_recorded(self, log):
         if not os.path.exists(log):
@@ -78,6 +86,24 @@ class Measure(recording.RecordTest):
         last = result["commits"][2]["commands"][0]
         self.assertEqual((last["against"], last["verdict"], len(last["ns"])), ("r4", "worse", 3))
         self.assertGreater(last["median_ns"], result["commits"][1]["commands"][0]["median_ns"] + 200e6)
+        self.assertIsNone(result["commits"][0]["commands"][0]["median_ns"])
+        # the same command line makes no recording again, and tries again what could not be built
+        again, said = self.call("measure", "r3", "r4", "r5", "--repeat", "3", want=2)
+        self.assertIn("r3 is left out: the build ends with 1: cannot find -lz", said)
+        self.assertEqual(again, result)
+        # what cannot be compared is not "not worse"
+        shutil.rmtree(self.path("measure/store"))
+        self.assertIn("r4:main and r5:main cannot be compared", self.refuse("measure", "r3", "r4", "r5", "--repeat", "3"))
+
+    def test_a_folder_of_others_is_left_as_it_is(self):
+        self.make_repository()
+        os.makedirs(self.path("measure/run"))
+        for content in ("", "a log of mine\nnot ended"):
+            self.write("measure/log", content)
+            self.assertIn("is not the log of a measurement", self.refuse("measure", "r4"))
+            with open(self.path("measure/log"), encoding="ascii") as log:
+                self.assertEqual(log.read(), content)
+        self.assertEqual(sorted(os.listdir(self.path("measure"))), ["log", "run"])
 
 
 if __name__ == "__main__":
