@@ -19,6 +19,7 @@
 #include "reporter/display/page_id.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -38,7 +39,7 @@
 #define GIVE_UP_MIN (SECOND / 5)
 #define GIVE_UP_MAX (2 * SECOND)
 
-enum stage { STAGE_STARTING, STAGE_RECORDING, STAGE_FINISHING };
+enum stage { STAGE_STARTING, STAGE_RECORDING, STAGE_FINISHING, STAGE_WHOLE };
 
 struct recording {
     const struct wp_record_options *options;
@@ -375,8 +376,19 @@ static int await_own(struct recording *recording, uint64_t deadline_ns, struct w
     return rc;
 }
 
-/* Beside the recording, which is whole: what of this fails is not there, and the pages say how it is made. */
-static void make_own_pages(struct recording *recording)
+/* Its reader waits for the end. The descriptor stays taken: the next one that is opened must not be a standard one. */
+static void end_json(FILE *print)
+{
+    int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    if (null >= 0) {
+        dup2(null, fileno(print));
+        close(null);
+    }
+}
+
+/* Beside the recording, which is whole: what of this fails or is given up is not there, and the pages say how it is
+ * made. Who reads the JSON does not wait for them. */
+static void make_own_pages(struct recording *recording, FILE *print)
 {
     char summary[PATH_MAX], capture[PATH_MAX];
     struct wp_own_page pages[WP_BUSIEST];
@@ -391,6 +403,9 @@ static void make_own_pages(struct recording *recording)
     if (!recording->capture_size || recording->capture_size > OWN_CAPTURE_LIMIT ||
         wp_busiest_choose(summary, (uint32_t)recording->command.pid, pages, &count, &ignored) || !count)
         return;
+    recording->stage = STAGE_WHOLE;
+    if (recording->options->is_json)
+        end_json(print);
     print_progress(recording, "making pages of the busiest processes");
     if (!wp_own_pages_begin(&recording->own, &options, pages, count, &ignored))
         await_own(recording, wp_supervisor_now() + OWN_LIMIT, &ignored);
@@ -444,7 +459,7 @@ static int exit_code(const struct recording *recording, int rc)
     int code = recording->options->command && recording->stage != STAGE_STARTING && !recording->command.running
         ? wp_child_exit_code(&recording->command)
         : WP_EXIT_OK;
-    if (recording->gave_up)
+    if (recording->gave_up && recording->stage != STAGE_WHOLE)
         return 128 + recording->gave_up;
     return code || !rc ? code : WP_EXIT_FAILURE;
 }
@@ -475,7 +490,7 @@ static int run(struct recording *recording, FILE *print, struct wp_error *err)
     if (!rc && has_report)
         rc = print_summary(recording, print, err);
     if (!rc && has_report)
-        make_own_pages(recording);
+        make_own_pages(recording, print);
     int code = exit_code(recording, rc);
     end_children(recording);
     return code;

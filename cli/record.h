@@ -10,8 +10,9 @@
 
 #include <stdio.h>
 
-/* Records, and tells the user about it on `say` (the summary as JSON on `print`). Returns the exit status to end with;
- * when that is a failure of the recording `err` holds the reason, else its text is empty. */
+/* Records, and tells the user about it on `say` (the summary as JSON on `print`, whose file is ended behind it).
+ * Returns the exit status to end with; when that is a failure of the recording `err` holds the reason, else its text is
+ * empty. */
 int wp_record_run(const struct wp_record_options *options, FILE *say, FILE *print, struct wp_error *err);
 
 #endif

@@ -28,6 +28,24 @@ static const char *text_of(struct json_object *object, const char *key)
     return text ? text : "";
 }
 
+/* A PID has a row for each program that it ran, and one page: the larger row stands for it. False: it is there. */
+static bool is_larger(struct wp_own_page pages[WP_BUSIEST], uint64_t ns[WP_BUSIEST], unsigned *count,
+    const struct wp_own_page *page, uint64_t own_ns)
+{
+    unsigned at = 0;
+    while (at < *count && pages[at].id != page->id)
+        at++;
+    if (at == *count)
+        return true;
+    if (ns[at] >= own_ns)
+        return false;
+    for ((*count)--; at < *count; at++) {
+        pages[at] = pages[at + 1];
+        ns[at] = ns[at + 1];
+    }
+    return true;
+}
+
 /* Keeps them sorted, the largest first. */
 static void insert(struct wp_own_page pages[WP_BUSIEST], uint64_t ns[WP_BUSIEST], unsigned *count,
     const struct wp_own_page *page, uint64_t own_ns)
@@ -59,7 +77,8 @@ static void choose(struct json_object *root, uint32_t base, struct wp_own_page p
         if (!page.id || page.id == base || own_ns < LEAST_NS || own_ns < total / 100)
             continue;
         snprintf(page.name, sizeof(page.name), "%.31s", text_of(row, "comm"));
-        insert(pages, ns, count, &page, own_ns);
+        if (is_larger(pages, ns, count, &page, own_ns))
+            insert(pages, ns, count, &page, own_ns);
     }
 }
 

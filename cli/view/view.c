@@ -16,6 +16,7 @@
 
 #include <argp.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -23,6 +24,7 @@
 
 enum { KEY_OPEN = 256 };
 
+#define LEADING_PAGE "open.html"
 #define IDLE_MS 5000u /* connections that say nothing are looked at */
 
 struct view {
@@ -98,6 +100,11 @@ static void find_kept(struct view *view, const char *store)
         *view->capture = 0;
 }
 
+static int complain_of_scratch(struct wp_error *err)
+{
+    return wp_error_set(err, -ENAMETOOLONG, "the name of the private folder is too long");
+}
+
 static int find_what(struct view *view, struct wp_error *err)
 {
     char path[PATH_MAX], whole[PATH_MAX];
@@ -106,7 +113,7 @@ static int find_what(struct view *view, struct wp_error *err)
         return wp_error_errno(err, -errno, "cannot read '%s'", view->what);
     if (S_ISREG(st.st_mode)) {
         memcpy(view->capture, whole, sizeof(whole));
-        return join(view->store, view->scratch.path, "store") ? 0 : -ENAMETOOLONG;
+        return join(view->store, view->scratch.path, "store") ? 0 : complain_of_scratch(err);
     }
     if (!S_ISDIR(st.st_mode))
         return wp_error_set(err, -EINVAL, "'%s' is neither a folder nor a capture", view->what);
@@ -190,7 +197,7 @@ static int prepare(struct view *view, struct wp_error *err)
     if (rc || !*view->store)
         return rc;
     if (!join(view->folder, view->scratch.path, "site"))
-        return wp_error_set(err, -ENAMETOOLONG, "the name of the private folder is too long");
+        return complain_of_scratch(err);
     if (strncmp(view->store, view->scratch.path, strlen(view->scratch.path)) == 0)
         rc = import_capture(view, err);
     return rc ? rc : make_site(view, err);
@@ -215,6 +222,26 @@ static int serve(struct view *view, struct wp_error *err)
     }
 }
 
+/* By a page that leads there and that we alone may read: everybody sees the arguments of the browser's process. */
+static int open_address(const struct view *view, const char *address, struct wp_error *err)
+{
+    char path[PATH_MAX];
+    if (!join(path, view->scratch.path, LEADING_PAGE))
+        return complain_of_scratch(err);
+    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    int size = fd < 0
+        ? -1
+        : dprintf(fd,
+              "<!doctype html>\n<meta charset=\"utf-8\">\n<meta name=\"referrer\" content=\"no-referrer\">\n"
+              "<meta http-equiv=\"refresh\" content=\"0; url=%s\">\n<title>Wakepath</title>\n"
+              "<p><a href=\"%s\">The recording</a></p>\n",
+              address, address);
+    int rc = size < 0 ? wp_error_errno(err, -errno, "cannot write '%s'", path) : 0;
+    if (fd >= 0)
+        close(fd);
+    return rc ? rc : wp_open_page(path, err);
+}
+
 static int open_server(struct view *view, FILE *out, struct wp_error *err)
 {
     struct wp_view_server_options options = {.folder = view->folder,
@@ -234,7 +261,7 @@ static int open_server(struct view *view, FILE *out, struct wp_error *err)
     fprintf(out, "%s\n", wp_view_server_address(view->server));
     fflush(out);
     struct wp_error reason = {0};
-    if (view->is_opened && wp_open_page(wp_view_server_address(view->server), &reason))
+    if (view->is_opened && open_address(view, wp_view_server_address(view->server), &reason))
         fprintf(stderr, "wakepath: %s\n", reason.text);
     rc = serve(view, err);
     wp_view_server_close(view->server);
@@ -252,7 +279,7 @@ static void clear(const char *path)
 
 static int run_view(struct view *view, FILE *out, struct wp_error *err)
 {
-    static const char *const names[] = {"own.log", NULL};
+    static const char *const names[] = {"own.log", LEADING_PAGE, NULL};
     static const struct wp_scratch_kind kind = {"wakepath-view-", names, clear, false};
     int rc = wp_scratch_make(&view->scratch, &kind, err);
     if (!rc)

@@ -10,8 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#define PATIENCE_NS (30 * WP_NS_PER_S)
-#define LIMIT_NS (1800 * WP_NS_PER_S) /* of one job */
+#define PATIENCE_NS (30 * WP_NS_PER_S) /* of what waits */
+#define LIMIT_NS (1800 * WP_NS_PER_S)  /* of one job */
 #define LOOK_NS (WP_NS_PER_S / 2)
 
 /* --- which job --- */
@@ -97,11 +97,16 @@ static void start_next(struct wp_view_jobs *jobs, uint64_t now_ns)
 uint64_t wp_view_jobs_round(struct wp_view_jobs *jobs, uint64_t now_ns)
 {
     bool is_busy = false;
+    struct wp_error err = {0};
     for (unsigned i = 0; i < WP_VIEW_JOBS; i++) {
         struct wp_view_job *job = &jobs->jobs[i];
-        bool is_open = job->state == WP_VIEW_WAITS || job->state == WP_VIEW_RUNS;
-        if (is_open && (now_ns - job->asked_ns > PATIENCE_NS || now_ns - job->began_ns > LIMIT_NS))
+        if (job->state == WP_VIEW_WAITS && now_ns > job->asked_ns && now_ns - job->asked_ns > PATIENCE_NS)
             drop(jobs, job);
+    }
+    if (jobs->running && now_ns - jobs->running->began_ns > LIMIT_NS) {
+        wp_error_set(
+            &err, -ETIMEDOUT, "it took longer than %llu minutes", (unsigned long long)(LIMIT_NS / (60 * WP_NS_PER_S)));
+        fail(jobs, &err);
     }
     if (!jobs->running)
         start_next(jobs, now_ns);

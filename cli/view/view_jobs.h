@@ -3,8 +3,9 @@
 #define WP_CLI_VIEW_VIEW_JOBS_H
 /*
  * Pages of processes and threads that a reader asked for, made one after the other; the reader's page asks again until
- * it is there. What nobody has asked for in half a minute is given up. Bounded: at most WP_VIEW_JOBS are known, the
- * oldest finished one goes for a new one.
+ * it is there. What waits and nobody has asked for in half a minute is given up; what runs goes on, for browsers let a
+ * hidden tab ask seldom, but half an hour at most. At most WP_VIEW_JOBS are known, the oldest finished one goes for a
+ * new one.
  */
 #include "cli/view/own_pages.h"
 #include "cli/view/view_server.h"
@@ -33,7 +34,7 @@ void wp_view_jobs_answer(
     void *context, const char *path, const char *name, const char *page, struct wp_view_answer *answer);
 /* The child has ended: the next step, or the next job. */
 void wp_view_jobs_step(struct wp_view_jobs *jobs);
-/* Starts what waits and gives up what nobody asks for; when to look again, 0: no need. */
+/* Starts what waits and gives up what nobody asks for or takes too long; when to look again, 0: no need. */
 uint64_t wp_view_jobs_round(struct wp_view_jobs *jobs, uint64_t now_ns);
 /* Ends what runs. */
 void wp_view_jobs_end(struct wp_view_jobs *jobs);

@@ -6,6 +6,7 @@
 #include "reporter/findings/finding_since.h"
 #include "reporter/findings/findings.h"
 #include "reporter/page/page_tabs.h"
+#include "reporter/recording/recorded_title.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -52,6 +53,14 @@ static void add_findings(struct wp_display *display, const struct wp_compare *co
 static void add_notices(struct wp_display *display, const struct wp_compare *compare)
 {
     struct wp_pool *pool = &display->pool;
+    const struct wp_facts *const *facts = compare->facts;
+    if (wp_recorded_differs(facts[WP_BEFORE], facts[WP_AFTER]))
+        wp_display_add(display, WP_ITEM_NOTICE,
+            wp_pool_printf(pool,
+                "The commands differ: %s is of %s and %s of %s. RELEASE:AGGREGATE chooses others, which wakepath-store "
+                "stat lists.",
+                compare->operand[WP_BEFORE].label, wp_recorded_what(pool, facts[WP_BEFORE]),
+                compare->operand[WP_AFTER].label, wp_recorded_what(pool, facts[WP_AFTER])));
     for (int i = 0; i < 2; i++) {
         const struct wp_operand *operand = &compare->operand[i];
         if (operand->overlaps)

@@ -62,6 +62,17 @@ const char *wp_recorded_what(struct wp_pool *pool, const struct wp_facts *facts)
         workload ? workload : "");
 }
 
+bool wp_recorded_differs(const struct wp_facts *one, const struct wp_facts *other)
+{
+    const char *line[] = {wp_recorded_line(one), wp_recorded_line(other)};
+    const char *workload[] = {wp_recorded_workload(one), wp_recorded_workload(other)};
+    if (!one->is_command || !other->is_command)
+        return false;
+    if (line[0] && line[1] && strcmp(without_folders(line[0]), without_folders(line[1])))
+        return true;
+    return (workload[0] || workload[1]) && strcmp(workload[0] ? workload[0] : "", workload[1] ? workload[1] : "");
+}
+
 const char *wp_recorded_title(struct wp_pool *pool, const struct wp_facts *facts)
 {
     const char *command = facts->is_command ? wp_recorded_line(facts) : NULL;

@@ -47,9 +47,9 @@ class View(unittest.TestCase):
         cls.served = cls.start(cls.dir)
 
     @classmethod
-    def start(cls, what):
-        served = subprocess.Popen([BIN + "/wakepath", "view", what], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                                  env={**os.environ, "TMPDIR": cls.tmp})
+    def start(cls, what, *flags, **environment):
+        served = subprocess.Popen([BIN + "/wakepath", "view", what, *flags], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                  env={**os.environ, "TMPDIR": cls.tmp, **environment})
         served.address = served.stdout.readline().strip()
         found = re.fullmatch(r"http://(127\.0\.0\.1:\d+)(/[0-9a-f]{32}/)", served.address)
         assert found, (served.address, served.poll() is not None and served.stderr.read())
@@ -158,6 +158,25 @@ class View(unittest.TestCase):
         self.assertEqual(len(glob.glob(self.tmp + "/wakepath-view-*")), 2)
         self.assertEqual(self.end(served), (0, ("", "")))
         self.assertEqual(len(glob.glob(self.tmp + "/wakepath-view-*")), 1)
+
+    def test_the_browsers_arguments_have_no_key(self):
+        """They are everybody's to read; the page that they name is not."""
+        seen = self.folder + "/seen"
+        with open(self.folder + "/browser", "w", encoding="utf-8") as file:
+            file.write(f'#!/bin/sh\n{{ echo "$1"; stat -c "%a %n" "$1"; cat "$1"; }} > {seen}.new && mv {seen}.new {seen}\n')
+        os.chmod(self.folder + "/browser", 0o755)
+        served = self.start(self.dir, "--open", BROWSER=self.folder + "/browser")
+        deadline = time.monotonic() + PATIENCE_S
+        while not os.path.exists(seen) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        with open(seen, encoding="utf-8") as file:
+            argument, mode, page = file.read().split("\n", 2)
+        self.assertNotIn(served.root.strip("/"), argument)
+        self.assertEqual(mode, "600 " + argument)
+        self.assertIn(f"url={served.address}\"", page)
+        self.assertEqual(os.stat(os.path.dirname(argument)).st_mode & 0o777, 0o700)
+        self.assertEqual(self.end(served)[0], 0)
+        self.assertFalse(os.path.exists(os.path.dirname(argument)))
 
     def test_what_is_none(self):
         for what, words in (("/nonexistent", "cannot read"), ("/dev/null", "neither a folder nor a capture"), (self.capture + "x", "not a capture")):

@@ -6,6 +6,7 @@ import glob
 import json
 import os
 import pty
+import shutil
 import signal
 import struct
 import subprocess
@@ -402,6 +403,21 @@ class Signals(RecordTest):
         self.assertEqual(code, 130, said)
         self.assertIn("given up", said)
         self.assertFalse(os.path.exists(self.out), "something half-written was left")
+
+    def test_an_interrupt_after_the_summary_ends_the_extra_pages_alone(self):
+        """The recording is whole by then, and its JSON at its end."""
+        loop = "i=0; while [ $i -lt 60000 ]; do i=$((i+1)); done"
+        reader, writer = os.pipe()
+        process = self.start(["sh", "-c", f"sh -c '{loop}' & sh -c '{loop}' & wait; exit 3"], "--json", stdout=writer)
+        os.close(writer)
+        with open(reader, "rb") as told:
+            self.assertGreater(json.load(told)["total_ns"], 0)
+        process.send_signal(signal.SIGINT)
+        self.assertEqual(process.wait(LIMIT_S), 3, self.stderr())
+        self.assertEqual(self.stderr(), "")
+        wait_for("the import's children to end", lambda: not self.parts())
+        for left in glob.glob(self.tmp + "/wakepath-import-*"):  # of a killed import; the next one removes it
+            shutil.rmtree(left)
 
     def test_whole_host_ends_early(self):
         process = self.start(None, "--duration", "60", "--verbose")

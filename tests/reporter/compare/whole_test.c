@@ -14,6 +14,7 @@
 #include "reporter/page/page_compare.h"
 #include "storage/report/report_series.h"
 #include "storage/report/report_transactions.h"
+#include "storage/value/recorded_keys.h"
 #include "tests/reporter/sample.h"
 
 #include <stdio.h>
@@ -345,11 +346,47 @@ static void equals_raise_no_alarm(void **state)
     assert_true(alarms * 100 <= TRIALS);
 }
 
+static void build_of(struct wp_facts *facts, const char *release, const char *line, struct wp_metadata_fact rows[2])
+{
+    struct command command = {.recordings = 2, .requests = 5, .client_ms = 10, .server_ms = 10, .seed = 1};
+    build(facts, release, &command);
+    rows[0] = (struct wp_metadata_fact){.key = WP_RECORDED_COMMAND, .value = line};
+    rows[1] = (struct wp_metadata_fact){.key = WP_RECORDED_EXIT, .value = "0"};
+    facts->metadata = (struct wp_metadata){rows, 2};
+}
+
+/* Of releases that have no command in common what is there is compared, and both are named. */
+static void commands_that_differ_are_named(void **state)
+{
+    static const char *const lines[][2] = {
+        {"/old/bin/sleep 1", "/new/bin/sleep 1"}, {"/old/bin/sleep 1", "/new/bin/sleep 2"}};
+    (void)state;
+    for (int differs = 0; differs < 2; differs++) {
+        struct outcome outcome = {0};
+        struct wp_metadata_fact rows[2][2];
+        struct wp_display display;
+        struct wp_error err = {0};
+        build_of(&outcome.facts[0], "v1", lines[differs][0], rows[0]);
+        build_of(&outcome.facts[1], "v2", lines[differs][1], rows[1]);
+        assert_int_equal(
+            wp_compare_build(&outcome.compare, &outcome.facts[0], &outcome.facts[1], &WP_COMPARE_DEFAULTS, &err), 0);
+        wp_display_init(&display, &(struct wp_page_id){WP_PAGE_INDEX, NULL, NULL});
+        assert_int_equal(wp_page_compare_digest(&display, &outcome.compare, NULL), 0);
+        assert_int_equal(wp_format_text(&outcome.text, &display, NULL), 0);
+        wp_buffer_putc(&outcome.text, 0);
+        const char *said =
+            strstr((const char *)outcome.text.data, "The commands differ: v1 is of sleep 1 and v2 of sleep 2.");
+        assert_int_equal(said != NULL, differs);
+        wp_display_fini(&display);
+        end(&outcome);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(a_sleep_in_each_request_is_worse),
         cmocka_unit_test(a_process_alone_makes_the_headline),
         cmocka_unit_test(what_only_new_recordings_have_is_a_change), cmocka_unit_test(workers_are_known_by_their_role),
-        cmocka_unit_test(equals_raise_no_alarm)};
+        cmocka_unit_test(commands_that_differ_are_named), cmocka_unit_test(equals_raise_no_alarm)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
