@@ -216,7 +216,7 @@ static int add_content(struct wp_interp_codes *c, struct content *content, uint3
 }
 
 /* It has it from now on, in the place of `before`, UINT32_MAX: none. */
-static int give(struct wp_interp_codes *c, struct process *p, uint64_t address, uint32_t at, uint32_t before)
+static int give_code(struct wp_interp_codes *c, struct process *p, uint64_t address, uint32_t at, uint32_t before)
 {
     bool is_new = before == UINT32_MAX;
     uint64_t freed = is_new ? 0 : c->contents[before].size;
@@ -246,7 +246,7 @@ static int put_code(struct wp_interp_codes *c, struct process *p, const struct w
     if (rc)
         return rc;
     c->contents[at].users++;
-    rc = give(c, p, code->address, at, was_there ? before : UINT32_MAX);
+    rc = give_code(c, p, code->address, at, was_there ? before : UINT32_MAX);
     if (rc) {
         release_content(c, at);
         return rc;
