@@ -129,7 +129,7 @@ static void put_interps(struct wp_buffer *out, const struct wp_source_counts *co
     for (unsigned i = 0; i < WP_INTERP_ENDS; i++)
         wp_metric_labelled(out, name, "end", ends[i], (double)counts->interps.ends[i]);
     wp_metric_put(out, "wakepath_collector_interpreters_refused_total", WP_COUNTER,
-        "Files of interpreters of a version or build that is not known: their functions are not seen.",
+        "Files of interpreters of an unknown version or build, or beyond 1024: their functions are not seen.",
         (double)counts->interps_refused);
 }
 
