@@ -298,6 +298,12 @@ static int take_away(const struct wp_store *store, const char *path, struct wp_e
 
 int wp_store_drop(struct wp_store *store, const char *release, struct wp_error *err)
 {
+    return wp_store_drop_checked(store, release, NULL, NULL, err);
+}
+
+int wp_store_drop_checked(struct wp_store *store, const char *release, int (*check)(struct wp_txn *txn, void *context),
+    void *context, struct wp_error *err)
+{
     struct wp_txn *txn = NULL;
     char path[PATH_MAX];
     assert(store->upkeep_fd >= 0);
@@ -308,7 +314,9 @@ int wp_store_drop(struct wp_store *store, const char *release, struct wp_error *
         rc = wp_txn_begin(&txn, store, release, true, err);
     if (rc)
         return rc;
-    rc = take_away(store, path, err);
+    rc = check ? check(txn, context) : 0;
+    if (!rc)
+        rc = take_away(store, path, err);
     wp_txn_abort(txn);
     return rc;
 }

@@ -36,5 +36,8 @@ int wp_shrink_clean(const char *root, struct wp_error *err);
 /* Removes a whole release; a handle that does upkeep. Who writes it meanwhile makes it anew. -ENOTEMPTY: there are
  * files of others in its folder. */
 int wp_store_drop(struct wp_store *store, const char *release, struct wp_error *err);
+/* The same when `check` gives 0, inside a transaction that no writer gets past; else what it gives. */
+int wp_store_drop_checked(struct wp_store *store, const char *release, int (*check)(struct wp_txn *txn, void *context),
+    void *context, struct wp_error *err);
 
 #endif

@@ -78,6 +78,7 @@ struct wp_tool {
     struct wp_tool_given given[WP_TOOL_GIVEN]; /* all of them, as they came */
     unsigned given_count;
     struct wp_tool_location location; /* what they say */
+    bool is_changing;                 /* what is there: no other release than the one of that name is meant */
     struct wp_buffer complaints;      /* lines for standard error: releases that were passed over */
     struct wp_store *store;           /* opened by wp_tool_open, closed by the caller of the command */
     struct wp_buffer out;             /* printed when the command ends, whatever it returns */

@@ -61,6 +61,7 @@ int wp_tool_compact(struct wp_tool *tool, struct wp_error *err)
         rc = wp_tool_age(tool, WP_TOOL_LATE, &rule.late_s, err);
     if (!rc)
         rc = wp_tool_number(tool, WP_TOOL_NOW, &rule.now_s, err);
+    tool->is_changing = true;
     if (!rc)
         rc = wp_tool_open(tool, err);
     if (!rc)

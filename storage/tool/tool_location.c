@@ -131,9 +131,11 @@ int wp_tool_location_of(
         } else if (*location->release) {
             rc = take_more(location->rest, sizeof(location->rest), word, err);
         } else {
+            size_t size = slash ? (size_t)(slash - word) : strlen(word);
             rc = take_more(location->rest, sizeof(location->rest), slash ? slash + 1 : "", err);
-            snprintf(location->release, sizeof(location->release), "%.*s",
-                slash ? (int)(slash - word) : (int)sizeof(location->release) - 1, word);
+            if (!rc && size >= sizeof(location->release))
+                return wp_error_set(err, -ENAMETOOLONG, "'%.100s...' is too long", word);
+            snprintf(location->release, sizeof(location->release), "%.*s", (int)size, word);
         }
     }
     return rc;

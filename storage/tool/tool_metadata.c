@@ -242,6 +242,7 @@ int wp_tool_metadata(struct wp_tool *tool, struct wp_error *err)
             "ls ROOT/RELEASE");
     job.key = words > 0 ? tool->arguments[first] : NULL;
     job.value = words > 1 ? tool->arguments[first + 1] : NULL;
+    tool->is_changing = !strcmp(verb, "set") || !strcmp(verb, "rm");
     int rc = take_options(&job);
     if (!rc)
         rc = wp_tool_open_at(tool, location, err);
@@ -251,5 +252,5 @@ int wp_tool_metadata(struct wp_tool *tool, struct wp_error *err)
         rc = wp_error_set(err, -WP_TOOL_MISUSE, "'%s': give ROOT/RELEASE", tool->arguments[1]);
     if (rc)
         return rc;
-    return !strcmp(verb, "set") || !strcmp(verb, "rm") ? change(&job) : show(&job);
+    return tool->is_changing ? change(&job) : show(&job);
 }

@@ -213,7 +213,7 @@ static int keep_named(struct prune *prune)
             continue;
         rc = wp_reference_parse(&reference, tool->given[i].value, prune->err);
         if (!rc)
-            rc = wp_reference_resolve(&reference, &tool->store, 1, prune->err);
+            rc = wp_reference_resolve_exact(&reference, tool->store, prune->err);
         for (uint32_t j = 0; !rc && j < prune->release_count; j++)
             if (prune->rows[j].name && !strcmp(prune->rows[j].name, reference.release))
                 is_there = prune->rows[j].is_named = true;
@@ -459,6 +459,7 @@ int wp_tool_prune(struct wp_tool *tool, struct wp_error *err)
     char **releases = NULL;
     size_t count = 0;
     int rc = parse(&prune);
+    tool->is_changing = true;
     if (!rc)
         rc = wp_tool_open(tool, err);
     if (!rc)

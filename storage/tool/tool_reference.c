@@ -20,7 +20,8 @@ int wp_tool_resolve(struct wp_tool *tool, struct wp_error *err)
     struct wp_tool_location *location = &tool->location;
     int rc = wp_reference_parse(&reference, location->release, err);
     if (!rc)
-        rc = wp_reference_resolve(&reference, &tool->store, 1, err);
+        rc = tool->is_changing ? wp_reference_resolve_exact(&reference, tool->store, err)
+                               : wp_reference_resolve(&reference, &tool->store, 1, err);
     if (rc || !*reference.aggregate) {
         snprintf(location->release, sizeof(location->release), "%s", reference.release);
         return rc;

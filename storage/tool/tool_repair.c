@@ -71,6 +71,7 @@ int wp_tool_repair(struct wp_tool *tool, struct wp_error *err)
     char **releases = NULL;
     size_t count = 0;
     job.repair = (struct wp_repair){.done = note, .context = &job, .now_s = (uint64_t)time(NULL), .is_dry = job.is_dry};
+    tool->is_changing = true;
     int rc = tool->flags & (WP_TOOL_DROP_DAMAGED | WP_TOOL_DRY_RUN)
         ? wp_tool_open(tool, err)
         : wp_error_set(err, -WP_TOOL_MISUSE,

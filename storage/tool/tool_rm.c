@@ -50,7 +50,8 @@ static void note_gone(void *context, const char *key, uint64_t bytes, const char
 static int parse_name(struct removing *r, const char *text)
 {
     char copy[3 * WP_ID_ROOM], aggregate[] = ":all@", *mark;
-    snprintf(copy, sizeof(copy), "%s", text);
+    if ((size_t)snprintf(copy, sizeof(copy), "%s", text) >= sizeof(copy))
+        return wp_error_set(r->err, -ENAMETOOLONG, "'%.100s...' is too long", text);
     mark = strchr(copy, '@');
     if (!mark || strchr(copy, ':'))
         return wp_reference_parse(&r->name, text, r->err);
@@ -62,17 +63,28 @@ static int parse_name(struct removing *r, const char *text)
     return rc;
 }
 
-static int refuse_release(struct removing *r)
+/* A script's variable that is empty must not make a whole release of a part of it. */
+static int refuse_empty_part(const struct wp_tool *tool, struct wp_error *err)
 {
-    char **releases = NULL;
-    size_t count = 0;
-    const char *meant = wp_store_releases(r->tool->store, &releases, &count, NULL)
-        ? NULL
-        : wp_nearest(r->name.release, (const char *const *)releases, count);
-    wp_error_set(r->err, -ENOENT, "store '%s' has no release '%s'%s%s%s", wp_store_root(r->tool->store),
-        r->name.release, meant ? ": did you mean '" : "", meant ? meant : "", meant ? "'?" : "");
-    wp_strings_free(releases, count);
-    return -ENOENT;
+    const char *word = tool->arguments[1] ? tool->arguments[1] : tool->arguments[0];
+    const char *name = tool->location.release;
+    size_t size = strlen(word), own = strlen(name);
+    bool is_empty =
+        !size || word[size - 1] == '/' || (own && strchr(":@", name[own - 1])) || strstr(name, ":@") != NULL;
+    return is_empty ? wp_error_set(err, -WP_TOOL_MISUSE,
+                          "'%s': nothing stands behind ':', '@' or '/': give the part, or the release alone", word)
+                    : 0;
+}
+
+/* What is in it cannot be looked at, nor be removed in part. */
+static int check_readable(struct removing *r)
+{
+    const char *release = r->name.release;
+    int rc = wp_tool_release_is_there(r->tool, release, r->err);
+    return rc == -EBADMSG
+        ? wp_error_wrap(r->err, rc, "rm cannot open '%s'; delete its folder '%s/%s' while nobody writes it", release,
+              wp_store_root(r->tool->store), release)
+        : rc;
 }
 
 static int open_named(struct removing *r)
@@ -82,6 +94,8 @@ static int open_named(struct removing *r)
     if (!rc && !*tool->location.release)
         return wp_error_set(r->err, -WP_TOOL_MISUSE,
             "rm needs what to remove: %s RELEASE[:AGGREGATE][@TIMEBOX][/SESSION]", tool->arguments[0]);
+    if (!rc)
+        rc = refuse_empty_part(tool, r->err);
     if (!rc)
         rc = parse_name(r, tool->location.release);
     r->session = tool->location.rest;
@@ -94,11 +108,9 @@ static int open_named(struct removing *r)
     if (!rc)
         rc = wp_store_open(&tool->store, tool->location.root, false, r->err);
     if (!rc)
-        rc = wp_reference_resolve(&r->name, &tool->store, 1, r->err);
-    if (!rc) {
-        rc = wp_tool_release_is_there(tool, r->name.release, r->err);
-        rc = rc == -ENOENT ? refuse_release(r) : rc;
-    }
+        rc = wp_reference_resolve_exact(&r->name, tool->store, r->err);
+    if (!rc)
+        rc = check_readable(r);
     r->is_whole = !*r->session && !*r->name.aggregate && !r->name.has_timebox;
     return rc;
 }
@@ -129,11 +141,19 @@ static int check_session(struct removing *r, struct wp_txn *txn, const uint8_t s
     size_t count = 0;
     struct wp_resume resume = {.ended = true};
     int rc = wp_txn_shards(txn, &shards, &count, r->err);
-    for (size_t i = 0; !rc && resume.ended && i < count; i++)
-        if (wp_txn_get_resume(txn, shards[i], session, &resume, NULL))
+    bool is_forced = r->tool->flags & WP_TOOL_FORCE;
+    int there = 0;
+    for (size_t i = 0; !rc && !is_forced && !there && resume.ended && i < count; i++) {
+        there = wp_txn_get_resume(txn, shards[i], session, &resume, r->err);
+        if (there == -ENOENT) { /* another shard's */
             resume.ended = true;
+            there = 0;
+        }
+    }
     wp_strings_free(shards, count);
-    return rc || resume.ended || r->tool->flags & WP_TOOL_FORCE
+    if (there)
+        return wp_error_wrap(r->err, -EBUSY, "session '%s' may go on: --force removes it", r->session);
+    return rc || is_forced || resume.ended
         ? rc
         : wp_error_set(r->err, -EBUSY,
               "session '%s' of host '%s' has not ended: what it sends again would count twice; end its collector, or "
@@ -161,14 +181,28 @@ static int find_open(void *context, const char *text, size_t size)
         wp_lock_is_held(wp_store_root(look->removing->tool->store), lock);
 }
 
-static int check_release(struct removing *r, struct wp_txn *txn)
+static int refuse_kept(const struct removing *r)
 {
+    return wp_error_set(r->err, -EBUSY,
+        "release '%s' is kept by its metadata 'keep', or that cannot be read: --force removes it", r->name.release);
+}
+
+static int check_kept(const struct removing *r, struct wp_txn *txn)
+{
+    int rc = r->tool->flags & WP_TOOL_FORCE ? 0 : wp_txn_is_kept(txn, r->err);
+    return rc > 0 ? refuse_kept(r) : rc;
+}
+
+static int check_release(struct wp_txn *txn, void *context)
+{
+    struct removing *r = context;
+    if (r->tool->flags & WP_TOOL_FORCE)
+        return 0;
     struct wp_retained_release *row = calloc(1, sizeof(*row));
     if (!row)
         return wp_error_set(r->err, -ENOMEM, "out of memory");
-    bool is_forced = r->tool->flags & WP_TOOL_FORCE;
-    int rc = is_forced ? 0 : wp_release_row_read(row, txn, r->rule.roll_up.now_s, r->err);
-    if (!rc && !is_forced && !row->is_live) {
+    int rc = wp_release_row_read(row, txn, r->rule.roll_up.now_s, r->err);
+    if (!rc && !row->is_live) {
         rc = wp_txn_visit(txn, "__state__/processed.", find_open, &(struct look){r, txn}, r->err);
         row->is_live = rc > 0;
         rc = rc > 0 ? 0 : rc;
@@ -178,8 +212,7 @@ static int check_release(struct removing *r, struct wp_txn *txn)
             "release '%s' is recorded now: a session of it has not ended; end its collector, or give --force",
             r->name.release);
     else if (!rc && row->is_named)
-        rc = wp_error_set(r->err, -EBUSY,
-            "release '%s' is kept by its metadata 'keep', or that cannot be read: --force removes it", r->name.release);
+        rc = refuse_kept(r);
     wp_release_rows_free(row, 1);
     return rc;
 }
@@ -212,7 +245,9 @@ static int remove_in(struct wp_txn *txn, void *context)
     wp_gone_cut(&r->gone, 0);
     int rc = wp_txn_space(txn, &r->before, r->err);
     if (!rc)
-        rc = r->is_whole ? check_release(r, txn) : remove_parts(r, txn);
+        rc = r->is_whole ? check_release(txn, r) : check_kept(r, txn);
+    if (!rc && !r->is_whole)
+        rc = remove_parts(r, txn);
     if (!rc)
         rc = wp_txn_space(txn, &r->after, r->err);
     if (!rc && r->gone.has_failed)
@@ -238,7 +273,7 @@ static int remove_named(struct removing *r)
         return rc < 0 ? rc : 0;
     if (r->is_whole) {
         r->after = (struct wp_space){0};
-        return wp_store_drop(r->tool->store, r->name.release, r->err);
+        return wp_store_drop_checked(r->tool->store, r->name.release, check_release, r, r->err);
     }
     shrink(r);
     return 0;

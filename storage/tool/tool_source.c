@@ -248,6 +248,7 @@ int wp_tool_source(struct wp_tool *tool, struct wp_error *err)
     if ((!is_list && strcmp(verb, "add")) || (is_list && job.words[0]))
         return wp_error_set(
             err, -WP_TOOL_MISUSE, "source takes: add ROOT/RELEASE [PREFIX=DIR|FILE]..., ls ROOT/RELEASE");
+    tool->is_changing = !is_list;
     int rc = wp_tool_open_at(tool, location, err);
     if (!rc && (!*tool->location.release || *tool->location.rest))
         rc = wp_error_set(err, -WP_TOOL_MISUSE, "'%s': give ROOT/RELEASE", tool->arguments[1]);

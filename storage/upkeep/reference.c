@@ -3,6 +3,7 @@
 
 #include "common/array.h"
 #include "common/clock.h"
+#include "common/nearest.h"
 #include "common/path.h"
 #include "common/strings.h"
 #include "storage/env/store.h"
@@ -166,6 +167,7 @@ struct match {
     char release[WP_ID_ROOM], commit[sizeof(((struct wp_commit *)0)->id)];
     uint64_t last_ns;
     bool is_of_commit, is_several;
+    const char *only; /* commit; NULL: any */
 };
 
 static bool is_dirty(const char *release)
@@ -174,19 +176,23 @@ static bool is_dirty(const char *release)
     return size > 6 && !strcmp(release + size - 6, "-dirty");
 }
 
-/* A commit goes before a branch; of one commit's releases the one whose tree was committed, then the newest. */
+/* A commit goes before a branch. Of a commit's releases the one whose tree was committed is the better one, then the
+ * newest; of a branch's, the newest says which commit is meant. */
 static void offer(
     struct match *match, const char *name, const char *release, const struct wp_commit *commit, uint64_t last_ns)
 {
     size_t size = strlen(name);
+    if (match->only && strcmp(match->only, commit->id))
+        return;
     bool is_of_commit =
         size >= COMMIT_LEAST && strspn(name, "0123456789abcdef") == size && !strncmp(commit->id, name, size);
     if (!is_of_commit && (match->is_of_commit || strcmp(commit->branch, name)))
         return;
     bool is_other = match->is_of_commit && strcmp(match->commit, commit->id);
     match->is_several |= is_of_commit && is_other;
+    bool is_by_tree = (is_of_commit || match->only) && is_dirty(match->release) != is_dirty(release);
     bool is_better = !*match->release || is_of_commit > match->is_of_commit ||
-        (is_dirty(match->release) != is_dirty(release) ? !is_dirty(release) : last_ns > match->last_ns);
+        (is_by_tree ? !is_dirty(release) : last_ns > match->last_ns);
     if (!is_better)
         return;
     snprintf(match->release, sizeof(match->release), "%s", release);
@@ -213,15 +219,25 @@ static int match_store(struct match *match, struct wp_store *store, const char *
     return rc;
 }
 
+static int match_stores(
+    struct match *match, struct wp_store *const *stores, size_t count, const char *name, struct wp_error *err)
+{
+    int rc = 0;
+    for (size_t i = 0; !rc && i < count; i++)
+        rc = match_store(match, stores[i], name, err);
+    return rc;
+}
+
 static int find_commit(
     struct wp_reference *reference, struct wp_store *const *stores, size_t count, struct wp_error *err)
 {
-    struct match match = {.last_ns = 0};
-    int rc = 0;
-    if (wp_release_is_there(stores, count, reference->release))
-        return 0;
-    for (size_t i = 0; !rc && i < count; i++)
-        rc = match_store(&match, stores[i], reference->release, err);
+    struct match match = {.last_ns = 0}, newest;
+    int rc = match_stores(&match, stores, count, reference->release, err);
+    if (!rc && *match.release && !match.is_of_commit) {
+        newest = match;
+        match = (struct match){.only = newest.commit};
+        rc = match_stores(&match, stores, count, reference->release, err);
+    }
     if (!rc && match.is_several)
         return wp_error_set(
             err, -EINVAL, "releases of several commits begin with '%s': give more digits", reference->release);
@@ -230,15 +246,13 @@ static int find_commit(
     return rc;
 }
 
-int wp_reference_resolve(
-    struct wp_reference *reference, struct wp_store *const *stores, size_t count, struct wp_error *err)
+static int step_back(struct wp_reference *reference, struct wp_store *const *stores, size_t count, struct wp_error *err)
 {
     struct begins begins = {0};
     size_t at = 0;
-    int rc = find_commit(reference, stores, count, err);
-    if (rc || !reference->back)
-        return rc; /* who opens it will say whether it is there */
-    rc = list_begins(&begins, stores, count, err);
+    if (!reference->back)
+        return 0; /* who opens it will say whether it is there */
+    int rc = list_begins(&begins, stores, count, err);
     while (!rc && at < begins.count && strcmp(begins.rows[at].release, reference->release))
         at++;
     if (!rc && at == begins.count)
@@ -252,4 +266,34 @@ int wp_reference_resolve(
         free(begins.rows[i].release);
     free(begins.rows);
     return rc;
+}
+
+int wp_reference_resolve(
+    struct wp_reference *reference, struct wp_store *const *stores, size_t count, struct wp_error *err)
+{
+    int rc = wp_release_is_there(stores, count, reference->release) ? 0 : find_commit(reference, stores, count, err);
+    return rc ? rc : step_back(reference, stores, count, err);
+}
+
+/* With the release that a command that only reads would have found, or the nearest name. */
+static int refuse_missing(const struct wp_reference *reference, struct wp_store *store, struct wp_error *err)
+{
+    struct wp_reference found = *reference;
+    char **releases = NULL;
+    size_t count = 0;
+    const char *name = reference->release, *meant = NULL;
+    if (!find_commit(&found, &store, 1, NULL) && strcmp(found.release, name))
+        meant = found.release;
+    else if (!wp_store_releases(store, &releases, &count, NULL))
+        meant = wp_nearest(name, (const char *const *)releases, count);
+    wp_error_set(err, -ENOENT, "store '%s' has no release '%s'%s%s%s", wp_store_root(store), name,
+        meant ? ": did you mean '" : "", meant ? meant : "", meant ? "'?" : "");
+    wp_strings_free(releases, count);
+    return -ENOENT;
+}
+
+int wp_reference_resolve_exact(struct wp_reference *reference, struct wp_store *store, struct wp_error *err)
+{
+    return wp_release_is_there(&store, 1, reference->release) ? step_back(reference, &store, 1, err)
+                                                              : refuse_missing(reference, store, err);
 }

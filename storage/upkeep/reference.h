@@ -31,5 +31,8 @@ bool wp_release_is_there(struct wp_store *const *stores, size_t count, const cha
  * releases are meant. */
 int wp_reference_resolve(
     struct wp_reference *reference, struct wp_store *const *stores, size_t count, struct wp_error *err);
+/* For who changes the release: its own id, and what is N before it, but no commit or branch. -ENOENT: the error names
+ * the release that may be meant. */
+int wp_reference_resolve_exact(struct wp_reference *reference, struct wp_store *store, struct wp_error *err);
 
 #endif

@@ -36,9 +36,15 @@ static int find_keep(void *context, const struct wp_metadata_row *row)
     return !strcmp(row->key, "keep") && row->is_winner && strcmp(row->value, "no");
 }
 
-int wp_release_row_read(struct wp_retained_release *row, struct wp_txn *txn, uint64_t now_s, struct wp_error *err)
+int wp_txn_is_kept(struct wp_txn *txn, struct wp_error *err)
 {
     struct wp_metadata_scope scope = {NULL, false, 0};
+    int rc = wp_txn_all_metadata(txn, &scope, find_keep, NULL, err);
+    return rc > 0 || rc == -EBADMSG || rc == -EPROTONOSUPPORT ? 1 : rc; /* what cannot be read may say it */
+}
+
+int wp_release_row_read(struct wp_retained_release *row, struct wp_txn *txn, uint64_t now_s, struct wp_error *err)
+{
     struct wp_newest newest = {0};
     uint64_t first_ns, last_ns;
     int rc = wp_txn_activity(txn, &first_ns, &last_ns, err);
@@ -52,8 +58,8 @@ int wp_release_row_read(struct wp_retained_release *row, struct wp_txn *txn, uin
     for (size_t i = 0; !rc && i < row->aggregate_count; i++)
         row->aggregates[i][wp_bucket_base(row->aggregates[i])] = 0;
     if (!rc)
-        rc = wp_txn_all_metadata(txn, &scope, find_keep, NULL, err);
-    row->is_named = rc > 0 || rc == -EBADMSG || rc == -EPROTONOSUPPORT; /* what cannot be read may say it */
+        rc = wp_txn_is_kept(txn, err);
+    row->is_named = rc > 0 || rc == -EBADMSG || rc == -EPROTONOSUPPORT;
     rc = row->is_named ? 0 : rc;
     if (rc || row->last_s + DAY_S <= now_s)
         return rc;

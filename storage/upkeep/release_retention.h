@@ -19,6 +19,8 @@ struct wp_retained_release {
     const char *why;        /* it goes; NULL it stays; a literal */
 };
 
+/* 1: its metadata has `keep` (not "no"), or cannot be read; else 0, or what hinders. */
+int wp_txn_is_kept(struct wp_txn *txn, struct wp_error *err);
 /* All but the name. */
 int wp_release_row_read(struct wp_retained_release *row, struct wp_txn *txn, uint64_t now_s, struct wp_error *err);
 /* Frees the array and what wp_release_row_read put into the rows; not their names. NULL is allowed. */

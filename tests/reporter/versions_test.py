@@ -97,7 +97,7 @@ class Versions(unittest.TestCase):
         self.assertIn("main", self.runs(None, "wakepath", "check", "--store", self.root, "HEAD~1", "HEAD", cwd=self.repository))
         for words in (("stat", self.root, "01234567"), ("stat", self.root + "/01234567"), ("ls", self.root, "topic")):
             self.assertIn("elsewhere" if words[0] == "stat" else "main/", self.runs(0, "wakepath-store", *words), words)
-        self.assertIn("elsewhere", self.runs(0, "wakepath-store", "rm", self.root, "0123456:main", "--dry-run"))
+        self.assertIn("did you mean 'elsewhere'", self.runs(1, "wakepath-store", "rm", self.root, "0123456:main", "--dry-run"))
         self.assertIn("has no release '0bad'", self.runs(1, "wakepath-store", "stat", self.root, "0bad"))
 
     def test_pages(self):

@@ -3,6 +3,7 @@
  * store_maker ROOT RELEASE SHARD FACT...: one transaction through the storage API. A fact is words parted by ':'
  * - report:AGGREGATE:TIMEBOX:SEED[:FACTS]: random facts of a seed, 200 or as many as 1000
  * - time:AGGREGATE:TIMEBOX:NS: one stack
+ * - active:AGGREGATE:TIMEBOX:NS: the same, active from the timebox's begin for so long
  * - trace:AGGREGATE:TIMEBOX:SEED: 30 random rows
  * - blob:NUMBER:BYTES: noise, nobody's
  * - source:HOST:PID:START_S:NUMBER:BYTES: noise that a process had
@@ -186,6 +187,12 @@ static int put_fact(struct maker *maker, struct wp_txn *txn, const char *text)
     }
     if (!strcmp(words[0], "time") || !strcmp(words[0], "forever"))
         return add_report(maker, txn, words[1], number(words[2]), simple("f", words[3] ? number(words[3]) : 1));
+    if (!strcmp(words[0], "active")) {
+        struct wp_report *report = simple("f", number(words[3]));
+        uint64_t from_ns = number(words[2]) * 1000000000;
+        wp_report_activity(report, from_ns, from_ns + number(words[3]));
+        return add_report(maker, txn, words[1], number(words[2]), report);
+    }
     if (!strcmp(words[0], "user")) {
         struct wp_report *report = simple("g", 1);
         wp_report_process_add(report,

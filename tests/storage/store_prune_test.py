@@ -77,7 +77,7 @@ class Prune(StoreCase):
         for words in (("--keep-releases", "1"), ("--keep-release-age", "1d"), ("--keep", "v00")):
             self.assertIn("give the store's root alone", self.says(64, "prune", self.root + "/v00", *words).stderr)
         self.says(64, "prune", self.root, "--keep-releases", "0")
-        self.assertIn("there is no release 'v99'", self.says(1, "prune", self.root, "--keep", "v99", "--keep-releases", "1").stderr)
+        self.assertIn("has no release 'v99'", self.says(1, "prune", self.root, "--keep", "v99", "--keep-releases", "1").stderr)
         self.says(1, "prune", self.root + "/v00", "--quota", "1")
         self.assertEqual(self.releases(), ["v00", "v01"])
 

@@ -53,6 +53,28 @@ class ReferenceTest(StoreCase):
         self.assertIn("no release 'v7'", self.says(1, "stat", self.root, "v7~1").stderr)
         self.assertIn("a number of releases", self.says(1, "stat", self.root, "v1~x").stderr)
 
+    def of_commit(self, release, days, commit, branch):
+        self.make(release, f"active:main:{ago(days)}:1")
+        for key, value in (("commit.id", commit), ("commit.branch", branch)):
+            self.says(0, "metadata", "set", self.root + "/" + release, key, value)
+
+    def test_commits_and_branches(self):
+        """A branch is its newest commit, and a commit what was built of its tree; who changes a release names it."""
+        self.of_commit("a", 9, "a1" * 20, "main")
+        self.of_commit("b-dirty", 6, "b2" * 20, "main")
+        self.of_commit("c", 7, "c3" * 20, "topic")
+        self.of_commit("c-dirty", 5, "c3" * 20, "topic")
+        self.of_commit("d", 6, "d4" * 20, "topic")
+        for name, release in (("main", "b-dirty"), ("topic", "c"), ("c3c3", "c"), ("a1a1", "a")):
+            self.assertIn(f"{release}/main", self.says(0, "ls", "-R", self.root, name).stdout)
+            before = self.values()
+            for words in (["rm"], ["prune"], ["compact"], ["repair", "--drop-damaged"], ["metadata", "set"], ["metadata", "rm"]):
+                last = {"metadata set": ["who", "x"], "metadata rm": ["commit.id"]}.get(" ".join(words), [])
+                verb, options = (words, []) if words[0] == "metadata" else (words[:1], words[1:])
+                self.assertIn(f"has no release '{name}': did you mean '{release}'?", self.says(1, *verb, self.root, name, *last, *options).stderr)
+            self.assertIn("did you mean", self.says(1, "prune", self.root, "--keep", name, "--keep-releases", "1").stderr)
+            self.assertEqual(self.values(), before)
+
     def test_reporter(self):
         plain = self.report("--store", self.root, "--release", "zebra", "--aggregate", "web", "--format", "json")
         self.assertEqual(self.report("--store", self.root, "--release", "v1~2:web", "--format", "json"), plain)

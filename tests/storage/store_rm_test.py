@@ -93,7 +93,17 @@ class Remove(StoreCase):
         self.refused("v1/0", "or 4 or more digits")
         self.refused("v1:main/0707", "a sum cannot be parted by its sessions", status=64)
         self.assertIn("rm needs what to remove", self.says(64, "rm", self.root).stderr)
+        for name in ("v1/", "v1:", "v1@", "v1:@5", "v1:main@", "v1:/0707", "v1:main/"):
+            self.refused(name, "give the part, or the release alone", status=64)
+        for words in ((self.root + "/v1/",), (self.root + "/v1", "")):
+            self.assertIn("or the release alone", self.says(64, "rm", *words).stderr)
+        self.refused("v" * 500, "is too long")
         self.assertIn("is not a store", self.says(1, "rm", "/etc", "v1").stderr)
+
+    def test_what_cannot_be_opened(self):
+        with open(self.root + "/v1/data.mdb", "r+b") as file:
+            file.write(b"\xff" * 8192)
+        self.assertIn(f"delete its folder '{self.root}/v1'", self.says(1, "rm", self.root, "v1", "--force").stderr)
 
     def test_what_is_kept_or_recorded(self):
         self.make("v2", f"session:9:3:{NOW - 60}:live")
@@ -103,7 +113,8 @@ class Remove(StoreCase):
             fcntl.flock(lock, fcntl.LOCK_EX)
             self.refused("v2", "release 'v2' is recorded now", "--now", str(NOW + 9 * 86400))
         self.says(0, "metadata", "set", self.root + "/v1", "keep", "the one of the contract")
-        self.refused("v1", "kept by its metadata 'keep'")
+        for name in ("v1", "v1:web", f"v1@{ago(1)}", "v1/0707"):
+            self.refused(name, "kept by its metadata 'keep'")
         self.leaves("v1", lambda key: key.startswith("v1/"), "--force")
         self.leaves("v2", lambda key: True, "--now", str(NOW), "--force")
 
