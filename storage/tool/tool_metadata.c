@@ -230,7 +230,7 @@ int wp_tool_metadata(struct wp_tool *tool, struct wp_error *err)
     int words = -1, count = 0;
     while (count < WP_TOOL_ARGUMENTS && tool->arguments[count])
         count++;
-    for (size_t i = 0; i < 4; i++)
+    for (size_t i = 0; verb && i < 4; i++)
         if (!strcmp(verb, verbs[i].name))
             words = verbs[i].words;
     int first = count - words; /* of the words: the place is one argument, or two, ROOT and what is in it */

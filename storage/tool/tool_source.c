@@ -66,10 +66,10 @@ static int list_mapped(struct wp_txn *txn, struct job *job)
         if (!rc &&
             !(m = wp_message_unpack(&wakepath__store__source_map__descriptor, raw.data, raw.size, keys[i], job->err)))
             rc = -errno;
-        if (!rc)
+        if (m) {
             rc = take_files(job, (const Wakepath__Store__SourceMap *)m);
-        if (m)
             protobuf_c_message_free_unpacked(m, NULL);
+        }
         wp_buffer_fini(&raw);
     }
     wp_strings_free(keys, count);
