@@ -6,7 +6,7 @@ import asyncio, contextlib, ctypes, functools, gc, json, os, re, sys, threading,
 
 COUNT, LOG = int(sys.argv[1]), sys.argv[2]
 NAP = 0.0005
-rows, lock = [], threading.Lock()
+rows, lock = [], threading.RLock()  # a collection inside it may run a __del__ that sleeps, too
 
 
 def trace(frame):
