@@ -47,6 +47,17 @@ static void print_selector(struct wp_buffer *text, const struct wp_host_session_
     wp_buffer_puts(text, WP_SERVICE_SELECTOR);
 }
 
+/* The recorded command parts the reports of what is selected as the command. Processes that are picked by what they
+ * are stay one report, whatever a recording was made with. */
+static const char *command_of(const struct wp_host_session_options *options, const char *name)
+{
+    for (uint32_t i = 0; i < options->rule_count; i++)
+        for (unsigned k = 0; !strcmp(options->rules[i].name, name) && k < options->rules[i].selector.count; k++)
+            if (options->rules[i].selector.terms[k].field == WP_SELECT_COMMAND)
+                return options->command;
+    return NULL;
+}
+
 static struct wp_aggregate *create(const struct wp_host_session *session, uint32_t number, const char *name)
 {
     const struct wp_host_session_options *options = session->options;
@@ -71,7 +82,7 @@ static struct wp_aggregate *create(const struct wp_host_session *session, uint32
             .selector = (const char *)selector.data,
             .sample_period_ns = source->hello.sample_period_ns,
             .late_sample_ns = session->timeline.late_sample_ns,
-            .command = options->command,
+            .command = command_of(options, name),
             .workload = options->workload,
             .uncertain = wp_host_session_dropped,
             .uncertain_context = session,
