@@ -19,6 +19,8 @@
 /* cmocka wants the headers above */
 #include <cmocka.h>
 
+#include "tests/skipped.h"
+
 static const uint8_t a_host[16] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 255};
 
 static int set_up(void **state)
@@ -157,7 +159,7 @@ static void old_pair_stays(void **state)
     struct wp_error err = {0};
     char before[256], after[256], name[64];
     if (geteuid())
-        skip();
+        WP_SKIP("only root can give files away");
     make(*state, "a", WP_KEY_OF_NONE, &pair);
     read_text(in(*state, "a.pub"), before);
     snprintf(name, sizeof(name), "a.key.tmp.%d", (int)getpid());
@@ -379,5 +381,5 @@ int main(void)
         cmocka_unit_test_setup_teardown(secrecy, set_up, tear_down), cmocka_unit_test(lines),
         cmocka_unit_test_setup_teardown(reloads, set_up, tear_down), cmocka_unit_test(rates), cmocka_unit_test(reasons),
         cmocka_unit_test(sessions)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return wp_exit_status(cmocka_run_group_tests(tests, NULL, NULL));
 }

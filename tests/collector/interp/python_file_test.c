@@ -13,6 +13,8 @@
 
 #include <cmocka.h>
 
+#include "tests/skipped.h"
+
 static void test_files(void **state)
 {
     struct wp_elf_file file;
@@ -24,7 +26,7 @@ static void test_files(void **state)
     assert_int_equal(wp_python_file_read(&file, &found, &version, &err), -ENOENT);
     wp_elf_file_close(&file);
     if (access("/usr/bin/python3.11", R_OK))
-        skip();
+        WP_SKIP("no /usr/bin/python3.11");
     assert_int_equal(wp_elf_file_open_path(&file, "/usr/bin/python3.11", &err), 0);
     assert_int_equal(wp_python_file_read(&file, &found, &version, &err), 0);
     assert_int_equal(version, 0x030b);
@@ -156,5 +158,5 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_files), cmocka_unit_test(test_sizes),
         cmocka_unit_test(test_own_offsets), cmocka_unit_test(test_bounds)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return wp_exit_status(cmocka_run_group_tests(tests, NULL, NULL));
 }
