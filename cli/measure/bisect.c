@@ -3,8 +3,8 @@
 
 #include "cli/measure/measure_options.h"
 #include "cli/measure/odds.h"
+#include "cli/measure/result_json.h"
 #include "common/clock.h"
-#include "common/json.h"
 #include "common/version.h"
 
 #include <errno.h>
@@ -238,22 +238,10 @@ static void print_text(const struct bisection *b, const struct wp_buffer *why, F
 
 static void print_json_commit(const struct bisection *b, struct wp_json *json, const char *key, uint32_t number)
 {
-    const struct wp_revision *revision = &b->revisions.items[number];
-    const struct commit *commit = &b->commits[number];
+    struct wp_odds_sample sample = sample_of(&b->commits[number]);
     wp_json_object(json, key);
-    wp_json_text(json, "release", revision->release);
-    wp_json_text(json, "commit", revision->commit);
-    wp_json_text(json, "author", revision->author);
-    wp_json_text(json, "date", revision->date);
-    wp_json_text(json, "subject", revision->subject);
-    if (commit->count)
-        wp_json_number(json, "median_ns", (uint64_t)median_at(b, number));
-    else
-        wp_json_text_or_null(json, "median_ns", NULL);
-    wp_json_array(json, "ns");
-    for (uint32_t i = 0; i < commit->count; i++)
-        wp_json_number(json, NULL, (uint64_t)commit->ns[i]);
-    wp_json_end(json);
+    wp_result_json_revision(json, &b->revisions.items[number]);
+    wp_result_json_times(json, &sample);
     wp_json_end(json);
 }
 
@@ -274,9 +262,7 @@ static int print_json(const struct bisection *b, FILE *out, struct wp_error *err
     wp_json_number(&json, "commits_measured", b->measured);
     wp_json_number(&json, "recordings", b->recordings);
     wp_json_end(&json);
-    int rc = wp_json_finish(&json, "the result", err);
-    if (!rc && (fwrite(text.data, 1, text.size, out) != text.size || fflush(out)))
-        rc = wp_error_errno(err, -errno, "cannot write the result");
+    int rc = wp_result_json_print(&json, out, err);
     wp_buffer_fini(&text);
     return rc;
 }

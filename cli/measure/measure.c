@@ -3,8 +3,8 @@
 
 #include "cli/measure/measure_options.h"
 #include "cli/measure/odds.h"
+#include "cli/measure/result_json.h"
 #include "common/clock.h"
-#include "common/json.h"
 #include "common/version.h"
 
 #include <errno.h>
@@ -247,16 +247,10 @@ static void print_table(struct measurement *m, FILE *out)
 static void print_json_cell(struct measurement *m, struct wp_json *json, uint32_t commit, uint32_t cell)
 {
     struct outcome *outcome = outcome_of(m, commit, cell);
+    struct wp_odds_sample sample = {outcome->ns, outcome->count};
     wp_json_object(json, NULL);
     wp_json_text(json, "name", m->options.cells[cell].name);
-    if (outcome->count)
-        wp_json_number(json, "median_ns", (uint64_t)median_of(outcome));
-    else
-        wp_json_text_or_null(json, "median_ns", NULL);
-    wp_json_array(json, "ns");
-    for (uint32_t i = 0; i < outcome->count; i++)
-        wp_json_number(json, NULL, (uint64_t)outcome->ns[i]);
-    wp_json_end(json);
+    wp_result_json_times(json, &sample);
     wp_json_number(json, "failed", outcome->failed);
     wp_json_text_or_null(json, "against", outcome->against < 0 ? NULL : m->revisions.items[outcome->against].release);
     wp_json_text(json, "verdict", verdict_word(outcome));
@@ -274,13 +268,8 @@ static int print_json(struct measurement *m, FILE *out, struct wp_error *err)
     wp_json_text(&json, "store", store);
     wp_json_array(&json, "commits");
     for (uint32_t i = 0; i < m->revisions.count; i++) {
-        const struct wp_revision *revision = &m->revisions.items[i];
         wp_json_object(&json, NULL);
-        wp_json_text(&json, "release", revision->release);
-        wp_json_text(&json, "commit", revision->commit);
-        wp_json_text(&json, "author", revision->author);
-        wp_json_text(&json, "date", revision->date);
-        wp_json_text(&json, "subject", revision->subject);
+        wp_result_json_revision(&json, &m->revisions.items[i]);
         wp_json_bool(&json, "is_built", !m->is_broken[i]);
         wp_json_array(&json, "commands");
         for (uint32_t cell = 0; cell < m->options.cell_count; cell++)
@@ -290,9 +279,7 @@ static int print_json(struct measurement *m, FILE *out, struct wp_error *err)
     }
     wp_json_end(&json);
     wp_json_end(&json);
-    int rc = wp_json_finish(&json, "the result", err);
-    if (!rc && (fwrite(text.data, 1, text.size, out) != text.size || fflush(out)))
-        rc = wp_error_errno(err, -errno, "cannot write the result");
+    int rc = wp_result_json_print(&json, out, err);
     wp_buffer_fini(&text);
     return rc;
 }
