@@ -2,7 +2,6 @@
 /* Options that reporting and checking share. */
 #include "reporter/cmd/common_options.h"
 
-#include "reporter/cmd/default_store.h"
 #include "reporter/cmd/option_values.h"
 #include "reporter/compare/compare.h"
 
@@ -52,9 +51,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     int found;
     switch (key) {
     case 's':
-        if (options->store_count == WP_STORES_LIMIT)
-            argp_error(state, "at most %u stores", WP_STORES_LIMIT);
-        options->stores[options->store_count++] = arg;
+        wp_option_store(state, options->stores, &options->store_count, arg);
         break;
     case KEY_GIT:
         options->order.git = arg;
@@ -86,10 +83,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         options->compare.ignored |= wp_option_category(state, arg);
         break;
     case ARGP_KEY_END:
-        options->is_default_store = !options->store_count && (options->stores[0] = wp_default_store());
-        options->store_count += options->is_default_store;
-        if (!options->store_count)
-            argp_error(state, "give the store to read with --store ROOT: there is no wakepath-report/store here");
+        options->is_default_store = wp_option_stores_end(state, options->stores, &options->store_count);
         if (!options->threshold_given)
             options->compare.threshold_percent = wp_method_threshold(options->compare.method);
         break;

@@ -2,7 +2,9 @@
 #include "reporter/cmd/option_values.h"
 
 #include "common/path.h"
+#include "reporter/cmd/default_store.h"
 #include "reporter/compare/operand_spec.h"
+#include "reporter/read/stores.h"
 #include "storage/value/bucket.h"
 #include "storage/value/category.h"
 
@@ -48,6 +50,24 @@ const char *wp_option_canary(const struct argp_state *state, const char *text)
     if (*hosts == '!')
         argp_error(state, "'%.100s' is all hosts but some: name those that are compared with all others", text);
     return hosts;
+}
+
+void wp_option_store(const struct argp_state *state, const char **stores, size_t *count, const char *root)
+{
+    if (*count == WP_STORES_LIMIT)
+        argp_error(state, "at most %u stores", WP_STORES_LIMIT);
+    stores[(*count)++] = root;
+}
+
+bool wp_option_stores_end(const struct argp_state *state, const char **stores, size_t *count)
+{
+    if (*count)
+        return false;
+    stores[0] = wp_default_store();
+    if (!stores[0])
+        argp_error(state, "give the store to read with --store ROOT: there is no wakepath-report/store here");
+    *count = stores[0] != NULL;
+    return *count;
 }
 
 unsigned wp_option_category(const struct argp_state *state, const char *text)

@@ -3,6 +3,8 @@
 #define WP_REPORTER_CMD_OPTION_VALUES_H
 /* Values that several commands' options take. What is not one ends the parsing with argp_error. Texts are borrowed. */
 #include <argp.h>
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /* Seconds since the epoch, as --since takes them. */
@@ -15,6 +17,11 @@ unsigned wp_option_count(const struct argp_state *state, const char *what, const
 const char *wp_option_hosts(const struct argp_state *state, const char *text);
 /* Hosts as --canary takes them: some, not all but some. */
 const char *wp_option_canary(const struct argp_state *state, const char *text);
+/* Appends one root of --store to `stores`, which has room for WP_STORES_LIMIT. */
+void wp_option_store(const struct argp_state *state, const char **stores, size_t *count, const char *root);
+/* At the end of the options: where no root was given, that of the recording in the current folder. Whether it is that.
+ */
+bool wp_option_stores_end(const struct argp_state *state, const char **stores, size_t *count);
 /* The bit of a category (1 << enum wp_category), by its key. */
 unsigned wp_option_category(const struct argp_state *state, const char *text);
 

@@ -2,7 +2,6 @@
 #include "reporter/cmd/query_options.h"
 
 #include "common/nearest.h"
-#include "reporter/cmd/default_store.h"
 #include "reporter/cmd/option_values.h"
 #include "reporter/code/group.h"
 #include "reporter/compare/operand_spec.h"
@@ -145,10 +144,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         if (query->wants_findings && (is_filtered(&query->filter) || query->of_detached))
             argp_error(
                 state, "--findings are of all that was recorded: no filter but --hosts, --since and --until fits");
-        if (!query->store_count && (query->stores[0] = wp_default_store()))
-            query->store_count = 1;
-        if (!query->store_count)
-            argp_error(state, "give the store to read with --store ROOT: there is no wakepath-report/store here");
+        wp_option_stores_end(state, query->stores, &query->store_count);
         break;
     default:
         return parse_filter(key, arg, state, query);

@@ -5,7 +5,7 @@
 #include "common/nearest.h"
 #include "common/strings.h"
 #include "common/utf8.h"
-#include "reporter/cmd/default_store.h"
+#include "reporter/cmd/option_values.h"
 #include "reporter/compare/stored_checks.h"
 #include "reporter/display/humanize.h"
 #include "reporter/facts/commit_line.h"
@@ -58,9 +58,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     char *end;
     switch (key) {
     case 's':
-        if (options->store_count == WP_STORES_LIMIT)
-            argp_error(state, "at most %u stores", WP_STORES_LIMIT);
-        options->stores[options->store_count++] = arg;
+        wp_option_store(state, options->stores, &options->store_count, arg);
         break;
     case KEY_GIT:
         options->order.git = arg;
@@ -79,10 +77,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         argp_error(state, "unexpected argument '%s'", arg);
         break;
     case ARGP_KEY_END:
-        if (!options->store_count && (options->stores[0] = wp_default_store()))
-            options->store_count = 1;
-        if (!options->store_count)
-            argp_error(state, "give the store to read with --store ROOT: there is no wakepath-report/store here");
+        wp_option_stores_end(state, options->stores, &options->store_count);
         break;
     default:
         return ARGP_ERR_UNKNOWN;
