@@ -115,7 +115,7 @@ static bool is_ours(const struct folder *folder)
     struct wp_buffer bytes = listed(folder);
     DIR *names = opendir(folder->path);
     bool is = names && join(path, folder, folder->store) && !wp_own_store_check(path, NULL) &&
-        !wp_site_strangers(folder->path, &bytes, NULL);
+        !wp_site_strangers(folder->path, &bytes, &(struct wp_site_lines){0}, NULL);
     for (struct dirent *entry; is && (entry = readdir(names));)
         is = is_dots(entry->d_name) || !strcmp(entry->d_name, folder->store) ||
             !strcmp(entry->d_name, WP_SITE_MANIFEST) || !strcmp(entry->d_name, MARK) ||

@@ -21,7 +21,6 @@
 #include "reporter/recording/origins.h"
 #include "reporter/recording/release_facts.h"
 #include "reporter/recording/release_overlap.h"
-#include "reporter/site/assets.h"
 #include "reporter/site/site_compare.h"
 #include "reporter/site/site_files.h"
 #include "reporter/site/site_jobs.h"
@@ -322,14 +321,19 @@ static int write_release(
     return write_display(site, &display, rc, &reason, err);
 }
 
-/* What the index says of a release whose pages are in the tree. -ENOENT: it must be built. */
+static void forget_release(struct site *site, struct wp_release_summary *release)
+{
+    site->summary.aggregate_count -= release->aggregate_count;
+    release->first = release->last = NULL;
+    release->aggregate_count = 0;
+}
+
+/* What the index says of a release whose pages are at hand. -ENOENT: it must be built. */
 static int restore_release(struct site *site, struct wp_release_summary *release, const struct wp_state_row *row)
 {
     int rc = wp_site_state_restore(row, &site->summary, release);
     if (rc == -EBADMSG) { /* somebody else wrote that file: as if it were not there */
-        site->summary.aggregate_count -= release->aggregate_count;
-        release->first = release->last = NULL;
-        release->aggregate_count = 0;
+        forget_release(site, release);
         return -ENOENT;
     }
     site->damaged += rc ? 0 : row->damaged;
@@ -345,11 +349,18 @@ static int keep_release(
     struct wp_buffer folder = {0};
     if (!row || site->order.count == 1) /* the index of one release says more than is kept */
         return -ENOENT;
+    int rc = restore_release(site, release, row);
+    if (rc)
+        return rc;
     wp_page_id_folder(&folder, release->id);
-    int rc = folder.failed ? wp_error_set(err, -ENOMEM, "out of memory")
-                           : wp_tree_keep(&site->tree, (const char *)folder.data, err);
+    rc = folder.failed ? wp_error_set(err, -ENOMEM, "out of memory")
+                       : wp_tree_hold(&site->tree, (const char *)folder.data, err);
     wp_buffer_fini(&folder);
-    return rc ? rc : restore_release(site, release, row);
+    if (rc == -ENOENT) {
+        site->damaged -= row->damaged;
+        forget_release(site, release);
+    }
+    return rc;
 }
 
 /* The pages of a release that another run made as its part of this site. -ENOENT: it must be built. */
@@ -532,17 +543,6 @@ static int write_index(struct site *site, struct wp_error *err)
     return rc;
 }
 
-static int write_assets(struct site *site, struct wp_error *err)
-{
-    int rc = 0;
-    for (size_t i = 0; i < wp_asset_count && !rc; i++) {
-        char path[256];
-        snprintf(path, sizeof(path), "assets/%s", wp_assets[i].name);
-        rc = wp_site_files_put(&site->files, path, wp_assets[i].bytes, wp_assets[i].size, err);
-    }
-    return rc;
-}
-
 static size_t count_unread(const struct site *site)
 {
     size_t unread = 0;
@@ -553,7 +553,7 @@ static size_t count_unread(const struct site *site)
 
 static int write_all(struct site *site, struct wp_site_result *result, struct wp_error *err)
 {
-    int rc = write_assets(site, err);
+    int rc = wp_site_files_put_assets(&site->files, err);
     if (!rc)
         rc = read_stores(site, err);
     if (!rc)

@@ -3,6 +3,7 @@
 
 #include "reporter/base/gzip.h"
 #include "reporter/html/format_html.h"
+#include "reporter/site/assets.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -62,5 +63,16 @@ int wp_site_files_put_page(struct wp_site_files *files, const struct wp_display 
     files->failed++;
     rc = put_display(files, &instead, err);
     wp_display_fini(&instead);
+    return rc;
+}
+
+int wp_site_files_put_assets(struct wp_site_files *files, struct wp_error *err)
+{
+    int rc = 0;
+    for (size_t i = 0; i < wp_asset_count && !rc; i++) {
+        char path[256];
+        snprintf(path, sizeof(path), "assets/%s", wp_assets[i].name);
+        rc = wp_site_files_put(files, path, wp_assets[i].bytes, wp_assets[i].size, err);
+    }
     return rc;
 }

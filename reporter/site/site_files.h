@@ -19,5 +19,7 @@ int wp_site_files_put(
  * place. */
 int wp_site_files_put_page(struct wp_site_files *files, const struct wp_display *display, int rc,
     const struct wp_error *reason, struct wp_error *err);
+/* Writes what every page loads. */
+int wp_site_files_put_assets(struct wp_site_files *files, struct wp_error *err);
 
 #endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "reporter/site/site_own.h"
 
-#include "common/array.h"
 #include "common/path.h"
 
 #include <dirent.h>
@@ -20,60 +19,23 @@
 
 /* A walk through a folder beside a list of files. */
 struct walk {
-    char *text;         /* the list, its lines ended by 0 */
-    const char **lines; /* sorted */
-    size_t count, root; /* root: how much of `path` is the folder */
-    bool is_all;        /* every entry of the folder must be on the list, not only what is below its names */
+    struct wp_site_lines lines;
+    const struct wp_site_lines *spared; /* names at the top that stay, whatever is in them */
+    size_t root;                        /* how much of `path` is the folder */
+    bool is_all; /* every entry of the folder must be on the list, not only what is below its names */
     char path[PATH_MAX];
 };
 
-static int compare_lines(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
-static void walk_fini(struct walk *walk)
-{
-    free(walk->text);
-    free(walk->lines);
-}
-
-static int walk_init(struct walk *walk, const char *folder, const struct wp_buffer *list)
-{
-    size_t lines = 1;
-    *walk = (struct walk){.text = strndup(list->data ? (const char *)list->data : "", list->size)};
-    for (const char *at = walk->text; at && (at = strchr(at, '\n')); at++)
-        lines++;
-    walk->lines = walk->text ? calloc(lines, sizeof(*walk->lines)) : NULL;
-    if (!walk->lines) {
-        walk_fini(walk);
-        return -ENOMEM;
-    }
-    for (char *rest = walk->text, *line; (line = strsep(&rest, "\n"));)
-        if (*line)
-            walk->lines[walk->count++] = line;
-    qsort(walk->lines, walk->count, sizeof(*walk->lines), compare_lines);
-    walk->root = (size_t)snprintf(walk->path, sizeof(walk->path), "%s", folder);
-    return walk->root < sizeof(walk->path) ? 0 : -ENAMETOOLONG;
-}
-
-/* The first line that is not before `text`. */
-static const char *line_from(const struct walk *walk, const char *text)
-{
-    size_t low = WP_LOWER_BOUND(middle, 0, walk->count, strcmp(walk->lines[middle], text) < 0);
-    return low < walk->count ? walk->lines[low] : "";
-}
-
 static bool is_listed_file(const struct walk *walk, const char *name)
 {
-    return !strcmp(line_from(walk, name), name);
+    return wp_site_lines_have(&walk->lines, name);
 }
 
 static bool is_listed_folder(const struct walk *walk, const char *name)
 {
     char prefix[PATH_MAX];
     size_t size = (size_t)snprintf(prefix, sizeof(prefix), "%s/", name);
-    return size < sizeof(prefix) && !strncmp(line_from(walk, prefix), prefix, size);
+    return size < sizeof(prefix) && !strncmp(wp_site_lines_from(&walk->lines, prefix), prefix, size);
 }
 
 static int walk_folder(struct walk *walk, size_t size);
@@ -87,6 +49,8 @@ static int walk_entry(struct walk *walk, int folder, const char *entry, size_t s
     const char *name = walk->path + walk->root + 1;
     bool is_top = size == walk->root, is_file = is_listed_file(walk, name), is_folder = is_listed_folder(walk, name);
     if (is_top && (!strcmp(name, WP_SITE_MANIFEST) || (!walk->is_all && !is_file && !is_folder)))
+        return 0;
+    if (is_top && walk->spared && wp_site_lines_have(walk->spared, name))
         return 0;
     if (fstatat(folder, entry, &st, AT_SYMLINK_NOFOLLOW))
         return errno == ENOENT ? 0 : -errno;
@@ -114,14 +78,16 @@ static int walk_folder(struct walk *walk, size_t size)
     return rc;
 }
 
-/* -EEXIST with the stranger's name. */
-static int refuse_strangers(const char *folder, const struct wp_buffer *list, bool is_all, struct wp_error *err)
+/* -EEXIST with the stranger's name. `spared` NULL: every entry of the folder is on the list. */
+static int refuse_strangers(
+    const char *folder, const struct wp_buffer *list, const struct wp_site_lines *spared, struct wp_error *err)
 {
-    struct walk walk;
-    int rc = walk_init(&walk, folder, list);
-    if (rc == -ENOMEM)
+    struct walk walk = {.spared = spared, .is_all = !spared};
+    int rc = wp_site_lines_paths(&walk.lines, list, spared);
+    if (rc)
         return wp_error_set(err, rc, "out of memory for the list of files");
-    walk.is_all = is_all;
+    walk.root = (size_t)snprintf(walk.path, sizeof(walk.path), "%s", folder);
+    rc = walk.root < sizeof(walk.path) ? 0 : -ENAMETOOLONG;
     if (!rc)
         rc = walk_folder(&walk, walk.root);
     if (rc > 0)
@@ -131,13 +97,14 @@ static int refuse_strangers(const char *folder, const struct wp_buffer *list, bo
             walk.path);
     else if (rc)
         rc = wp_error_errno(err, rc, "cannot look through '%s'", folder);
-    walk_fini(&walk);
+    wp_site_lines_fini(&walk.lines);
     return rc;
 }
 
-int wp_site_strangers(const char *out, const struct wp_buffer *manifest, struct wp_error *err)
+int wp_site_strangers(
+    const char *out, const struct wp_buffer *manifest, const struct wp_site_lines *spared, struct wp_error *err)
 {
-    return manifest->size ? refuse_strangers(out, manifest, false, err) : 0;
+    return manifest->size ? refuse_strangers(out, manifest, spared, err) : 0;
 }
 
 static int mark_path(const char *folder, const char *name, char path[PATH_MAX], struct wp_error *err)
@@ -193,7 +160,7 @@ int wp_site_scratch_remove(const char *folder, struct wp_error *err)
         rc = mark_path(folder, WP_SITE_MANIFEST, path, err);
     if (!rc)
         rc = wp_file_read(path, LIST_LIMIT, &list, NULL) ? refuse(folder, err)
-                                                         : refuse_strangers(folder, &list, true, err);
+                                                         : refuse_strangers(folder, &list, NULL, err);
     wp_buffer_fini(&list);
     return rc ? rc : wp_path_remove(folder, err);
 }

@@ -7,6 +7,7 @@
  */
 #include "common/buffer.h"
 #include "common/error.h"
+#include "reporter/site/site_lines.h"
 
 #include <stdbool.h>
 
@@ -20,9 +21,10 @@ int wp_site_scratch_mark(const char *path, bool is_marked, struct wp_error *err)
 /* Removes such a folder, or a published tree that holds its own files only; a missing one is no error. -EEXIST:
  * another's. */
 int wp_site_scratch_remove(const char *path, struct wp_error *err);
-/* -EEXIST: a folder of the published site holds what its list does not name. Other entries of `out` itself may be
- * anybody's. */
-int wp_site_strangers(const char *out, const struct wp_buffer *manifest, struct wp_error *err);
+/* -EEXIST: a folder of the published site, but for those that are spared, holds what its list does not name. Other
+ * entries of `out` itself may be anybody's. */
+int wp_site_strangers(
+    const char *out, const struct wp_buffer *manifest, const struct wp_site_lines *spared, struct wp_error *err);
 /* Opens the file that is locked, and makes it if it is not there: *fd. */
 int wp_site_lock_open(const char *path, int *fd, struct wp_error *err);
 /* Of the file when it is locked: *is_ours, whether it is to be removed with the lock. One that was there and is empty

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "reporter/site/site_publish.h"
 
-#include "common/array.h"
 #include "common/path.h"
 
 #include <dirent.h>
@@ -16,79 +15,49 @@
 
 #define FEW_FILES 200u
 
-/* The distinct first components of a manifest's paths. */
+/* Names at the top of the published site and of the new one. */
 struct entries {
-    char **names;
-    size_t count;
+    struct wp_site_lines ours, next, held; /* held: of both, and as they are */
 };
 
-static void entries_free(struct entries *entries)
+static int entries_read(struct entries *entries, const struct wp_site_tree *tree)
 {
-    for (size_t i = 0; i < entries->count; i++)
-        free(entries->names[i]);
-    free(entries->names);
-    *entries = (struct entries){0};
+    int rc = wp_site_lines_tops(&entries->ours, &tree->before);
+    if (!rc)
+        rc = wp_site_lines_tops(&entries->next, &tree->manifest);
+    return rc ? rc : wp_site_lines_tops(&entries->held, &tree->held);
 }
 
-static bool entries_have(const struct entries *entries, const char *name)
+static void entries_fini(struct entries *entries)
 {
-    for (size_t i = 0; i < entries->count; i++)
-        if (!strcmp(entries->names[i], name))
-            return true;
-    return false;
-}
-
-static int entries_add(struct entries *entries, const char *name, size_t size)
-{
-    char *copy = strndup(name, size);
-    if (!copy || WP_ARRAY_NEXT(entries->names, entries->count)) {
-        free(copy);
-        return -ENOMEM;
-    }
-    /* A manifest is a file like any other: a line in it must not lead us out of the folder. */
-    if (!size || !strcmp(copy, ".") || !strcmp(copy, "..") || entries_have(entries, copy))
-        free(copy);
-    else
-        entries->names[entries->count++] = copy;
-    return 0;
-}
-
-static int entries_parse(struct entries *entries, const struct wp_buffer *manifest)
-{
-    const char *at = manifest->data ? (const char *)manifest->data : "";
-    while (*at) {
-        int rc = entries_add(entries, at, strcspn(at, "/\n"));
-        if (rc)
-            return rc;
-        at += strcspn(at, "\n");
-        at += *at == '\n';
-    }
-    return 0;
+    wp_site_lines_fini(&entries->ours);
+    wp_site_lines_fini(&entries->next);
+    wp_site_lines_fini(&entries->held);
 }
 
 /* True when `out` holds anything that the old manifest does not name. */
-static bool has_foreign(const char *out, const struct entries *ours)
+static bool has_foreign(const char *out, const struct wp_site_lines *ours)
 {
     DIR *dir = opendir(out);
     bool foreign = false;
     for (struct dirent *entry = dir ? readdir(dir) : NULL; entry && !foreign; entry = readdir(dir))
         foreign = strcmp(entry->d_name, ".") && strcmp(entry->d_name, "..") &&
-            strcmp(entry->d_name, WP_SITE_MANIFEST) && !entries_have(ours, entry->d_name);
+            strcmp(entry->d_name, WP_SITE_MANIFEST) && !wp_site_lines_have(ours, entry->d_name);
     if (dir)
         closedir(dir);
     return foreign;
 }
 
-static int check_conflicts(
-    const char *out, const struct entries *ours, const struct entries *next, struct wp_error *err)
+static int check_conflicts(const char *out, const struct entries *entries, struct wp_error *err)
 {
     char path[PATH_MAX];
     struct stat st;
-    for (size_t i = 0; i < next->count; i++) {
-        if (entries_have(ours, next->names[i]))
+    for (size_t i = 0; i < entries->next.count; i++) {
+        const char *name = entries->next.items[i];
+        if (wp_site_lines_have(&entries->ours, name))
             continue;
-        if ((size_t)snprintf(path, sizeof(path), "%s/%s", out, next->names[i]) >= sizeof(path))
-            return wp_error_set(err, -ENAMETOOLONG, "'%s/%s' is too long a name", out, next->names[i]);
+        if ((size_t)snprintf(path, sizeof(path), "%s/%s", out, name) >= sizeof(path))
+            return wp_error_set(err, -ENAMETOOLONG, "'%s/%s' is too long a name", out, name);
         if (!lstat(path, &st))
             return wp_error_set(err, -EEXIST,
                 "'%s' exists and was not made by wakepath-reporter: choose another --out or move it away", path);
@@ -129,33 +98,40 @@ static int move_entry(const char *fresh, const char *out, const char *name, stru
     return wp_error_errno(err, -errno, "cannot put '%s' in place", to);
 }
 
-static int remove_gone(const char *out, const struct entries *ours, const struct entries *next, struct wp_error *err)
+static int remove_gone(const char *out, const struct entries *entries, struct wp_error *err)
 {
     char path[PATH_MAX];
     int rc = 0;
-    for (size_t i = 0; i < ours->count && !rc; i++) {
-        if (entries_have(next, ours->names[i]))
-            continue;
-        if ((size_t)snprintf(path, sizeof(path), "%s/%s", out, ours->names[i]) < sizeof(path))
+    for (size_t i = 0; i < entries->ours.count && !rc; i++)
+        if (!wp_site_lines_have(&entries->next, entries->ours.items[i]) &&
+            (size_t)snprintf(path, sizeof(path), "%s/%s", out, entries->ours.items[i]) < sizeof(path))
             rc = wp_path_remove(path, err);
-    }
+    return rc;
+}
+
+static int move_entries(const struct wp_site_tree *tree, const struct entries *entries, struct wp_error *err)
+{
+    int rc = 0;
+    for (int last = 0; last < 2; last++)
+        for (size_t i = 0; i < entries->next.count && !rc; i++) {
+            const char *name = entries->next.items[i];
+            if ((strcmp(name, "index.html") == 0) == (last == 1) && !wp_site_lines_have(&entries->held, name))
+                rc = move_entry(tree->fresh, tree->out, name, err);
+        }
     return rc;
 }
 
 /* Entry by entry, pages before what leads to them: folders first, then index.html. The list names old and new entries
  * while both may be there, so that a crash in between leaves nothing that a later run would take for a stranger's. */
-static int publish_entries(
-    struct wp_site_tree *tree, const struct entries *ours, const struct entries *next, struct wp_error *err)
+static int publish_entries(const struct wp_site_tree *tree, const struct entries *entries, struct wp_error *err)
 {
-    int rc = check_conflicts(tree->out, ours, next, err);
+    int rc = check_conflicts(tree->out, entries, err);
     if (!rc)
         rc = write_manifest(tree->out, &tree->before, &tree->manifest, err);
-    for (int last = 0; last < 2; last++)
-        for (size_t i = 0; i < next->count && !rc; i++)
-            if ((strcmp(next->names[i], "index.html") == 0) == (last == 1))
-                rc = move_entry(tree->fresh, tree->out, next->names[i], err);
     if (!rc)
-        rc = remove_gone(tree->out, ours, next, err);
+        rc = move_entries(tree, entries, err);
+    if (!rc)
+        rc = remove_gone(tree->out, entries, err);
     return rc ? rc : write_manifest(tree->out, &tree->manifest, NULL, err);
 }
 
@@ -204,21 +180,18 @@ static void sync_fresh(const struct wp_site_tree *tree)
 
 int wp_site_publish(struct wp_site_tree *tree, struct wp_error *err)
 {
-    struct entries ours = {0}, next = {0};
-    int rc = entries_parse(&ours, &tree->before);
-    if (!rc)
-        rc = entries_parse(&next, &tree->manifest);
+    struct entries entries = {0};
+    int rc = entries_read(&entries, tree);
     if (rc)
         wp_error_set(err, rc, "out of memory for the list of files");
     else
-        rc = wp_site_strangers(tree->out, &tree->before, err); /* once more: they may have come meanwhile */
+        rc = wp_site_strangers(tree->out, &tree->before, &entries.held, err);
     if (!rc) {
         sync_fresh(tree);
-        rc = has_foreign(tree->out, &ours) ? 1 : publish_whole(tree, err);
-        if (rc) /* strangers' files, or a file system that cannot exchange folders */
-            rc = publish_entries(tree, &ours, &next, err);
+        rc = entries.held.count || has_foreign(tree->out, &entries.ours) ? 1 : publish_whole(tree, err);
+        if (rc) /* folders that stay, strangers' files, or a file system that cannot exchange folders */
+            rc = publish_entries(tree, &entries, err);
     }
-    entries_free(&ours);
-    entries_free(&next);
+    entries_fini(&entries);
     return rc;
 }

@@ -146,8 +146,6 @@ int wp_tree_begin(struct wp_site_tree *tree, const char *out, int wait_s, struct
     if (!rc)
         rc = load_manifest(tree, err);
     if (!rc)
-        rc = wp_site_strangers(tree->out, &tree->before, err);
-    if (!rc)
         rc = wp_site_scratch_remove(tree->fresh, err); /* what a crash left */
     if (!rc)
         rc = wp_site_scratch_make(tree->fresh, err);
@@ -187,35 +185,48 @@ static const char *find_folder(struct wp_site_tree *tree, const char *folder)
     return "";
 }
 
-int wp_tree_keep(struct wp_site_tree *tree, const char *folder, struct wp_error *err)
+/* How many lines of the list from `at` on name regular files below `folder`, which is open as `fd`; 0 when one does
+ * not. *end: behind the last. */
+static size_t count_there(int fd, const char *at, size_t folder, const char **end)
 {
-    char old[PATH_MAX], fresh[PATH_MAX], made[PATH_MAX] = "";
-    size_t size = strlen(folder), kept = 0, mark = tree->manifest.size;
-    for (const char *at = find_folder(tree, folder), *end;
-         (end = strchr(at, '\n')) && !strncmp(at, folder, size) && at[size] == '/'; at = end + 1) {
-        int length = (int)(end - at);
-        if ((size_t)snprintf(old, sizeof(old), "%s/%.*s", tree->out, length, at) >= sizeof(old) ||
-            (size_t)snprintf(fresh, sizeof(fresh), "%s/%.*s", tree->fresh, length, at) >= sizeof(fresh))
-            return wp_error_set(err, -ENAMETOOLONG, "'%s' is too long a name", tree->out);
-        char *slash = strrchr(fresh, '/');
-        *slash = 0;
-        int rc = strcmp(made, fresh) ? wp_path_make(fresh, err) : 0;
-        snprintf(made, sizeof(made), "%s", fresh);
-        *slash = '/';
-        if (rc)
-            return rc;
-        if (strstr(fresh + strlen(tree->fresh), "/../") || link(old, fresh)) {
-            tree->manifest.size = mark; /* it is written anew */
-            if (mark)
-                tree->manifest.data[mark] = 0;
-            return -ENOENT;
-        }
-        wp_buffer_append(&tree->manifest, at, (size_t)length + 1);
-        tree->kept_until = (size_t)(end + 1 - (const char *)tree->before.data);
-        kept++;
+    char name[PATH_MAX];
+    struct stat st;
+    size_t count = 0;
+    for (const char *line = at, *stop; (stop = strchr(line, '\n')) && !strncmp(line, at, folder + 1); line = stop + 1) {
+        size_t size = (size_t)(stop - line) - folder - 1;
+        if (size >= sizeof(name))
+            return 0;
+        memcpy(name, line + folder + 1, size);
+        name[size] = 0;
+        if (strstr(line + folder, "/../") == line + folder || fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW) ||
+            !S_ISREG(st.st_mode))
+            return 0;
+        *end = stop + 1;
+        count++;
     }
-    tree->kept += kept;
-    return kept ? 0 : -ENOENT;
+    return count;
+}
+
+int wp_tree_hold(struct wp_site_tree *tree, const char *folder, struct wp_error *err)
+{
+    char path[PATH_MAX];
+    const char *at = find_folder(tree, folder), *end = at;
+    if (!*at || strchr(folder, '/'))
+        return -ENOENT;
+    if ((size_t)snprintf(path, sizeof(path), "%s/%s", tree->out, folder) >= sizeof(path))
+        return wp_error_set(err, -ENAMETOOLONG, "'%s' is too long a name", tree->out);
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0)
+        return -ENOENT;
+    size_t count = count_there(fd, at, strlen(folder), &end);
+    close(fd);
+    if (!count)
+        return -ENOENT;
+    wp_buffer_append(&tree->manifest, at, (size_t)(end - at));
+    wp_buffer_printf(&tree->held, "%s\n", folder);
+    tree->kept_until = (size_t)(end - (const char *)tree->before.data);
+    tree->kept += count;
+    return 0;
 }
 
 /* One file of another site: -ENOENT when it is gone. */
@@ -308,7 +319,9 @@ int wp_tree_write(struct wp_site_tree *tree, const char *path, const void *bytes
 
 int wp_tree_commit(struct wp_site_tree *tree, struct wp_error *err)
 {
-    int rc = tree->manifest.failed ? wp_error_set(err, -ENOMEM, "out of memory for the list of files") : 0;
+    int rc = tree->manifest.failed || tree->held.failed
+        ? wp_error_set(err, -ENOMEM, "out of memory for the list of files")
+        : 0;
     bool same = !tree->written && tree->manifest.size == tree->before.size && tree->manifest.size &&
         !memcmp(tree->manifest.data, tree->before.data, tree->manifest.size);
     if (!rc && !same)
@@ -335,4 +348,5 @@ void wp_tree_abort(struct wp_site_tree *tree)
     wp_buffer_fini(&tree->manifest);
     wp_buffer_fini(&tree->before);
     wp_buffer_fini(&tree->changed);
+    wp_buffer_fini(&tree->held);
 }

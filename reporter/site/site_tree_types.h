@@ -14,7 +14,8 @@ struct wp_site_tree {
     struct wp_buffer manifest; /* the files written, a line each */
     struct wp_buffer before;   /* the manifest of the old site */
     struct wp_buffer changed;  /* the files that are not kept, a line each */
-    size_t kept_until;         /* where wp_tree_keep is in it */
+    struct wp_buffer held;     /* the folders that stay where they are, a line each */
+    size_t kept_until;         /* where wp_tree_keep is in `before` */
     size_t written, kept;
     bool is_passing; /* of another process' work, and gone with it: it need not be on the disk */
 };

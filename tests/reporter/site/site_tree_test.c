@@ -107,6 +107,70 @@ static void unchanged_files_keep_their_inode(void **state)
     assert_int_equal(root.st_ino, root_same.st_ino);
 }
 
+static void put(const struct place *place, const char *name, const char *text)
+{
+    char path[256];
+    snprintf(path, sizeof(path), "%s/%s", place->folder, name);
+    assert_int_equal(wp_file_write_atomic(path, text, strlen(text), NULL), 0);
+}
+
+static int publish_held(const char *out, const char *index, struct wp_error *err)
+{
+    struct wp_site_tree tree;
+    int rc = wp_tree_begin(&tree, out, -1, err);
+    if (rc)
+        return rc;
+    rc = wp_tree_hold(&tree, "v1", err);
+    if (!rc)
+        rc = wp_tree_write(&tree, "v2/main/page.html", "second", 6, err);
+    if (!rc)
+        rc = wp_tree_write(&tree, "index.html", index, strlen(index), err);
+    if (!rc)
+        return wp_tree_commit(&tree, err);
+    wp_tree_abort(&tree);
+    return rc;
+}
+
+/* Neither linked nor moved: the folder itself is the same, and what somebody put there is no reason to refuse. */
+static void a_held_folder_stays_where_it_is(void **state)
+{
+    const struct place *place = *state;
+    struct wp_error err = {0};
+    struct stat folder, same;
+    char path[256];
+    snprintf(path, sizeof(path), "%s/v1/main", place->out);
+    assert_int_equal(publish(place->out, "one", "page", &err), 0);
+    assert_int_equal(stat(path, &folder), 0);
+    put(place, "site/v1/main/thesis", "precious");
+    assert_int_equal(publish_held(place->out, "two", &err), 0);
+    assert_int_equal(stat(path, &same), 0);
+    assert_int_equal(folder.st_ino, same.st_ino);
+    expect_file(place, "v1/main/page.html", "page");
+    expect_file(place, "v1/main/thesis", "precious");
+    expect_file(place, "v2/main/page.html", "second");
+    expect_file(place, "index.html", "two");
+    assert_int_equal(entries_in(place->folder), 1);
+    assert_int_equal(entries_in(place->out), 4);                            /* v1, v2, index.html and the list */
+    assert_int_equal(publish(place->out, "three", "other", &err), -EEXIST); /* now it would be replaced */
+    expect_file(place, "v1/main/thesis", "precious");
+}
+
+static void a_folder_that_lacks_a_file_is_not_held(void **state)
+{
+    const struct place *place = *state;
+    char path[256];
+    snprintf(path, sizeof(path), "%s/v1/main/page.html", place->out);
+    assert_int_equal(publish_held(place->out, "one", NULL), -ENOENT); /* there is no site */
+    assert_int_equal(publish(place->out, "one", "page", NULL), 0);
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(publish_held(place->out, "two", NULL), -ENOENT);
+    assert_int_equal(symlink("/etc/passwd", path), 0);
+    assert_int_equal(publish_held(place->out, "two", NULL), -ENOENT);
+    expect_file(place, "index.html", "one");
+    assert_int_equal(publish(place->out, "two", "page", NULL), 0);
+    expect_file(place, "v1/main/page.html", "page");
+}
+
 static void a_strangers_files_stay(void **state)
 {
     const struct place *place = *state;
@@ -153,13 +217,6 @@ static void entries_that_are_gone_are_removed(void **state)
     snprintf(path, sizeof(path), "%s/v1", place->out);
     assert_int_equal(access(path, F_OK), -1);
     expect_file(place, "notes", "x");
-}
-
-static void put(const struct place *place, const char *name, const char *text)
-{
-    char path[256];
-    snprintf(path, sizeof(path), "%s/%s", place->folder, name);
-    assert_int_equal(wp_file_write_atomic(path, text, strlen(text), NULL), 0);
 }
 
 static void expect_beside(const struct place *place, const char *name, const char *wanted)
@@ -335,6 +392,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_site_is_made_and_replaced, setup, teardown),
         cmocka_unit_test_setup_teardown(unchanged_files_keep_their_inode, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_held_folder_stays_where_it_is, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_folder_that_lacks_a_file_is_not_held, setup, teardown),
         cmocka_unit_test_setup_teardown(a_strangers_files_stay, setup, teardown),
         cmocka_unit_test_setup_teardown(a_strangers_index_is_not_overwritten, setup, teardown),
         cmocka_unit_test_setup_teardown(entries_that_are_gone_are_removed, setup, teardown),
