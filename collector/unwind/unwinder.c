@@ -14,6 +14,7 @@
 #include <bpf/bpf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -51,6 +52,7 @@ struct worker {
     pthread_t thread;
     struct job *job; /* that it works on; NULL: none. Under the unwinder's lock */
     bool is_for_small, is_started;
+    bool has_freed; /* rows, since memory was last given back */
 };
 
 struct wp_unwinder {
@@ -243,6 +245,20 @@ static void end_wanted(struct wp_unwinder *u)
         pthread_cond_broadcast(&u->idle);
 }
 
+/* Rows are megabytes in this thread's own arena, which the allocator keeps. Locked. */
+static void wait_for_job(struct worker *w)
+{
+    struct wp_unwinder *u = w->unwinder;
+    if (w->has_freed) {
+        w->has_freed = false;
+        pthread_mutex_unlock(&u->lock);
+        malloc_trim(0);
+        pthread_mutex_lock(&u->lock);
+    } else {
+        pthread_cond_wait(&u->more, &u->lock);
+    }
+}
+
 static void *run(void *context)
 {
     struct worker *w = context;
@@ -255,7 +271,7 @@ static void *run(void *context)
     end_wanted(u);
     while (!u->is_over) {
         if (!next_job(w, &job)) {
-            pthread_cond_wait(&u->more, &u->lock);
+            wait_for_job(w);
             continue;
         }
         w->job = &job;
@@ -264,6 +280,7 @@ static void *run(void *context)
         close(job.fd);
         pthread_mutex_lock(&u->lock);
         w->job = NULL;
+        w->has_freed = true;
         if (job.is_wanted)
             end_wanted(u);
     }
