@@ -225,8 +225,9 @@ def order(table):
 
 
 def guides(names):
-    """A README.md in each folder of the map, and in each that has sub-folders with sources."""
-    wanted = set()
+    """A README.md in each folder of the map, in each of its rooms, and in each that has sub-folders with sources."""
+    wanted = {f"{folder}/{room}" for folder, of in ROOMS.items() for room in of
+              if any(name.startswith(f"{folder}/{room}/") for name in names)}
     for parts in (name.split("/") for name in names if name.endswith(SOURCE)):
         wanted |= {"/".join(parts[:depth]) for depth in range(1, len(parts) - 1)} | ({parts[0]} & set(MAP))
     for folder in sorted(wanted):
@@ -357,13 +358,14 @@ PLANTS = (
       "aggregator/explain/a.h": header("aggregator/explain/a.h", '#include "aggregator/explain/explain_types.h"'),
       "aggregator/account/b.c": HEAD + '#include "aggregator/explain/a.h"\n'},
      "aggregator/account/b.c: includes aggregator/explain/explain_types.h, which is private to aggregator/explain"),
-    ({"aggregator/README.md": "", "aggregator/engine/fine.c": HEAD + '#include "storage/env/store.h"\n#include "aggregator/engine/fine.h"\n#include <zmq.h>\n',
+    ({"storage/README.md": "", "storage/env/x.c": HEAD}, "storage/env/: no README.md"),
+    ({"aggregator/README.md": "", "aggregator/engine/README.md": "", "aggregator/engine/fine.c": HEAD + '#include "storage/env/store.h"\n#include "aggregator/engine/fine.h"\n#include <zmq.h>\n',
       "aggregator/engine/fine.h": header("aggregator/engine/fine.h", "int wp_fine(void); /* int wp_other(void); */")}, None),
     ({"reporter/README.md": "", "reporter/page/a.c": HEAD + "static int a(int b, struct wp_facts *facts)\n{\n}\n"},
      "reporter/page/a.c: takes a struct wp_facts that is not const"),
-    ({"reporter/README.md": "", "reporter/page/a.c": HEAD + "static int a(const struct wp_facts *facts)\n{\n}\n"}, None),
+    ({"reporter/README.md": "", "reporter/page/README.md": "", "reporter/page/a.c": HEAD + "static int a(const struct wp_facts *facts)\n{\n}\n"}, None),
     ({"docs/architecture.md": "`wp_gone`"}, "wp_gone is nowhere"),
-    ({"storage/README.md": "", "storage/env/fine.c": HEAD + '#include "storage/value/keys.h"\n'}, None),
+    ({"storage/README.md": "", "storage/env/README.md": "", "storage/env/fine.c": HEAD + '#include "storage/value/keys.h"\n'}, None),
 )
 
 
