@@ -45,6 +45,7 @@ void wp_trace_destroy(struct wp_trace *trace)
     free(trace->sleeps);
     free(trace->links);
     free(trace->paths);
+    free(trace->ops);
     free(trace);
 }
 
@@ -53,7 +54,7 @@ size_t wp_trace_bytes(const struct wp_trace *t)
     return wp_intern_bytes(t->strings) + t->frame_room * sizeof(*t->frames) + t->node_room * sizeof(*t->nodes) +
         t->piece_room * sizeof(*t->pieces) + t->thread_room * sizeof(*t->threads) + t->run_room * sizeof(*t->runs) +
         t->sleep_room * sizeof(*t->sleeps) + t->link_room * sizeof(*t->links) + t->path_room * sizeof(*t->paths) +
-        wp_intmap_bytes(&t->index->frames) + wp_intmap_bytes(&t->index->children);
+        t->op_room * sizeof(*t->ops) + wp_intmap_bytes(&t->index->frames) + wp_intmap_bytes(&t->index->children);
 }
 
 void wp_trace_clear(struct wp_trace *trace)
@@ -67,8 +68,8 @@ void wp_trace_clear(struct wp_trace *trace)
     wp_intmap_clear(&trace->index->children);
     trace->frame_count = trace->node_count = 1;
     trace->piece_count = trace->thread_count = trace->run_count = 0;
-    trace->sleep_count = trace->link_count = trace->path_count = 0;
-    trace->start_ns = trace->length_ns = trace->omitted = 0;
+    trace->sleep_count = trace->link_count = trace->path_count = trace->op_count = 0;
+    trace->start_ns = trace->length_ns = trace->omitted = trace->grain_ns = 0;
 }
 
 uint32_t wp_trace_string(struct wp_trace *trace, const char *text)
@@ -125,4 +126,9 @@ int wp_trace_add_link(struct wp_trace *trace, const struct wp_trace_link *link)
 int wp_trace_add_path(struct wp_trace *trace, const struct wp_trace_path *path)
 {
     APPEND(trace, path, path);
+}
+
+int wp_trace_add_op(struct wp_trace *trace, const struct wp_trace_op *op)
+{
+    APPEND(trace, op, op);
 }

@@ -24,7 +24,9 @@ struct wp_trace_piece { /* one rectangle of the chronological flame: a node of t
 struct wp_trace_thread {
     uint32_t host, comm; /* string ids */
     uint32_t pid, tid;
-    uint32_t is_base; /* of the process of interest */
+    uint32_t is_base;    /* of the process of interest */
+    uint32_t group;      /* string id: container or control group, 0 not known */
+    uint32_t is_on_path; /* a control path held it at some time; where that is noted (a window of the whole system) */
 };
 
 /* An interval in which a thread was on a CPU. */
@@ -32,6 +34,7 @@ struct wp_trace_run {
     uint32_t thread; /* index */
     uint32_t comm;   /* string id: its name in that run */
     uint64_t start_ns, length_ns;
+    uint32_t cpu; /* its number + 1; 0: not noted */
 };
 
 /* An interval in which a thread slept, and what for. */
@@ -42,13 +45,32 @@ struct wp_trace_sleep {
     uint64_t start_ns, length_ns;
 };
 
-enum wp_link_kind { WP_LINK_WAKING = 1, WP_LINK_FORK, WP_LINK_EXEC, WP_LINK_MESSAGE, WP_LINK_IO, WP_LINK_HORIZONTAL };
+enum wp_link_kind {
+    WP_LINK_WAKING = 1,
+    WP_LINK_FORK,
+    WP_LINK_EXEC,
+    WP_LINK_MESSAGE,
+    WP_LINK_IO,
+    WP_LINK_HORIZONTAL, /* preemption: from a thread to itself */
+    WP_LINK_KINDS
+};
 
 /* What one thread caused in another, from a time on the one to a time on the other. */
 struct wp_trace_link {
     uint32_t kind;
     uint32_t from_thread, to_thread;
     uint64_t from_ns, to_ns;
+};
+
+enum wp_op_kind { WP_OP_BLOCK = 1, WP_OP_NETWORK, WP_OP_INTERRUPT, WP_OP_KINDS };
+
+/* What happened beside the threads: a block request, a message, an interrupt that woke somebody. */
+struct wp_trace_op {
+    uint32_t kind;   /* enum wp_op_kind */
+    uint32_t place;  /* string id: the device, the connection, the interrupt */
+    uint32_t label;  /* string id: what it did: "read /var/lib/db/wal" */
+    uint32_t thread; /* who asked for it, sent it, was woken by it: index + 1, 0 not in the window */
+    uint64_t start_ns, length_ns;
 };
 
 /* A control path of the window. */
@@ -61,7 +83,8 @@ struct wp_trace_path {
 struct wp_trace {
     uint64_t start_ns; /* realtime of time 0 */
     uint64_t length_ns;
-    uint64_t omitted; /* rows that did not fit */
+    uint64_t omitted;  /* rows that did not fit */
+    uint64_t grain_ns; /* shorter runs and sleeps are not in it, and counted as omitted; 0: all that fit are */
     struct wp_intern *strings;
     struct wp_frame_info *frames; /* [0] unused */
     struct wp_node *nodes;        /* [0] the root */
@@ -71,8 +94,10 @@ struct wp_trace {
     struct wp_trace_sleep *sleeps;
     struct wp_trace_link *links;
     struct wp_trace_path *paths;
-    uint32_t frame_count, node_count, piece_count, thread_count, run_count, sleep_count, link_count, path_count;
-    uint32_t frame_room, node_room, piece_room, thread_room, run_room, sleep_room, link_room, path_room;
+    struct wp_trace_op *ops;
+    uint32_t frame_count, node_count, piece_count, thread_count, run_count, sleep_count, link_count, path_count,
+        op_count;
+    uint32_t frame_room, node_room, piece_room, thread_room, run_room, sleep_room, link_room, path_room, op_room;
     struct wp_tree_index *index; /* owned: frames and nodes by content (storage/report/tree.h) */
 };
 
@@ -101,5 +126,7 @@ int wp_trace_add_sleep(struct wp_trace *trace, const struct wp_trace_sleep *slee
 int wp_trace_add_link(struct wp_trace *trace, const struct wp_trace_link *link);
 /* As above; pieces name it by its index. */
 int wp_trace_add_path(struct wp_trace *trace, const struct wp_trace_path *path);
+/* As wp_trace_add_run. */
+int wp_trace_add_op(struct wp_trace *trace, const struct wp_trace_op *op);
 
 #endif

@@ -27,6 +27,15 @@ static int check_columns(const message_type *m, struct wp_error *err)
             m->n_link_duration_ns);
     if (!rc)
         rc = WP_LENGTHS("paths", err, m->n_path_thread, m->path_is_base.len);
+    if (!rc)
+        rc = WP_LENGTHS("operations", err, m->op_kind.len, m->n_op_place, m->n_op_label, m->n_op_thread,
+            m->n_op_start_step, m->n_op_length_ns);
+    if (!rc && m->n_thread_group)
+        rc = WP_LENGTHS("groups of threads", err, m->n_thread_group, m->n_thread_pid);
+    if (!rc && m->thread_is_on_path.len)
+        rc = WP_LENGTHS("threads on paths", err, m->thread_is_on_path.len, m->n_thread_pid);
+    if (!rc && m->n_run_cpu)
+        rc = WP_LENGTHS("processors of runs", err, m->n_run_cpu, m->n_run_thread);
     return rc;
 }
 
@@ -46,6 +55,11 @@ static int check_ids(const message_type *m, struct wp_error *err)
         {m->thread_comm, m->n_thread_comm, m->n_strings, "name of a thread"},
         {m->run_comm, m->n_run_comm, m->n_strings, "name of a run"},
         {m->sleep_label, m->n_sleep_label, m->n_strings, "label of a sleep"},
+        {m->thread_group, m->n_thread_group, m->n_strings, "group of a thread"},
+        {m->op_place, m->n_op_place, m->n_strings, "place of an operation"},
+        {m->op_label, m->n_op_label, m->n_strings, "label of an operation"},
+        {m->op_thread, m->n_op_thread, m->n_thread_pid, "thread of an operation"},
+        {m->run_cpu, m->n_run_cpu, UINT16_MAX, "processor of a run"},
     };
     const struct {
         const uint32_t *rows;
@@ -68,7 +82,9 @@ static int check_ids(const message_type *m, struct wp_error *err)
     if (!rc)
         rc = wp_bytes_check(m->sleep_category, 0, WP_CATEGORIES - 1, "category of a sleep", err);
     if (!rc)
-        rc = wp_bytes_check(m->link_kind, WP_LINK_WAKING, WP_LINK_HORIZONTAL, "kind of a link", err);
+        rc = wp_bytes_check(m->link_kind, WP_LINK_WAKING, WP_LINK_KINDS - 1, "kind of a link", err);
+    if (!rc)
+        rc = wp_bytes_check(m->op_kind, WP_OP_BLOCK, WP_OP_KINDS - 1, "kind of an operation", err);
     return rc;
 }
 
@@ -97,11 +113,14 @@ static int take_rows(struct wp_trace *trace, const message_type *m)
     for (size_t i = 0; !rc && i < m->n_thread_pid; i++)
         rc = wp_trace_add_thread(trace,
             &(struct wp_trace_thread){m->thread_host[i], m->thread_comm[i], m->thread_pid[i], m->thread_tid[i],
-                m->thread_is_base.data[i] != 0});
+                m->thread_is_base.data[i] != 0, m->n_thread_group ? m->thread_group[i] : 0,
+                m->thread_is_on_path.len && m->thread_is_on_path.data[i]});
     at = 0;
     for (size_t i = 0; !rc && i < m->n_run_thread; i++) {
         at += (uint64_t)m->run_start_step[i];
-        rc = wp_trace_add_run(trace, &(struct wp_trace_run){m->run_thread[i], m->run_comm[i], at, m->run_length_ns[i]});
+        rc = wp_trace_add_run(trace,
+            &(struct wp_trace_run){
+                m->run_thread[i], m->run_comm[i], at, m->run_length_ns[i], m->n_run_cpu ? m->run_cpu[i] : 0});
     }
     at = 0;
     for (size_t i = 0; !rc && i < m->n_sleep_thread; i++) {
@@ -119,6 +138,19 @@ static int take_rows(struct wp_trace *trace, const message_type *m)
     }
     for (size_t i = 0; !rc && i < m->n_path_thread; i++)
         rc = wp_trace_add_path(trace, &(struct wp_trace_path){m->path_thread[i], m->path_is_base.data[i] != 0});
+    return rc;
+}
+
+static int take_ops(struct wp_trace *trace, const message_type *m)
+{
+    uint64_t at = 0;
+    int rc = 0;
+    for (size_t i = 0; !rc && i < m->n_op_place; i++) {
+        at += (uint64_t)m->op_start_step[i];
+        rc = wp_trace_add_op(trace,
+            &(struct wp_trace_op){
+                m->op_kind.data[i], m->op_place[i], m->op_label[i], m->op_thread[i], at, m->op_length_ns[i]});
+    }
     return rc;
 }
 
@@ -140,12 +172,13 @@ int wp_trace_decode(struct wp_trace **out, const uint8_t *bytes, size_t size, st
         rc = wp_error_set(err, -ENOMEM, "out of memory for a trace");
     if (!rc)
         rc = take_tree(trace, &columns, err);
-    if (!rc && take_rows(trace, m))
+    if (!rc && (take_rows(trace, m) || take_ops(trace, m)))
         rc = wp_error_set(err, -ENOMEM, "out of memory for a trace of %zu pieces", m->n_piece_node);
     if (!rc) {
         trace->start_ns = m->start_ns;
         trace->length_ns = m->length_ns;
         trace->omitted = m->omitted;
+        trace->grain_ns = m->grain_ns;
     }
     protobuf_c_message_free_unpacked(message, NULL);
     if (rc)

@@ -166,6 +166,54 @@ static void put_links(struct encoder *encoder)
     }
 }
 
+static void put_ops(struct encoder *encoder)
+{
+    const struct wp_trace *trace = encoder->trace;
+    Wakepath__Store__Trace *message = &encoder->message;
+    uint64_t last = 0;
+    BYTES(encoder, op_kind, trace->op_count);
+    COLUMN(encoder, u32, op_place, trace->op_count);
+    COLUMN(encoder, u32, op_label, trace->op_count);
+    COLUMN(encoder, u32, op_thread, trace->op_count);
+    COLUMN(encoder, s64, op_start_step, trace->op_count);
+    COLUMN(encoder, u64, op_length_ns, trace->op_count);
+    for (uint32_t i = 0; !encoder->columns.has_failed && i < trace->op_count; i++) {
+        const struct wp_trace_op *row = &trace->ops[i];
+        message->op_kind.data[i] = (uint8_t)row->kind;
+        message->op_place[i] = row->place;
+        message->op_label[i] = row->label;
+        message->op_thread[i] = row->thread;
+        message->op_start_step[i] = (int64_t)(row->start_ns - last);
+        message->op_length_ns[i] = row->length_ns;
+        last = row->start_ns;
+    }
+}
+
+/* What only a window of the whole system has; in others these columns stay empty. */
+static void put_system(struct encoder *encoder)
+{
+    const struct wp_trace *trace = encoder->trace;
+    Wakepath__Store__Trace *message = &encoder->message;
+    uint32_t groups = 0, on_path = 0, cpus = 0;
+    for (uint32_t i = 0; i < trace->thread_count; i++) {
+        groups |= trace->threads[i].group;
+        on_path |= trace->threads[i].is_on_path;
+    }
+    for (uint32_t i = 0; i < trace->run_count; i++)
+        cpus |= trace->runs[i].cpu;
+    COLUMN(encoder, u32, thread_group, groups ? trace->thread_count : 0);
+    BYTES(encoder, thread_is_on_path, on_path ? trace->thread_count : 0);
+    COLUMN(encoder, u32, run_cpu, cpus ? trace->run_count : 0);
+    if (encoder->columns.has_failed)
+        return;
+    for (size_t i = 0; i < message->n_thread_group; i++)
+        message->thread_group[i] = trace->threads[i].group;
+    for (size_t i = 0; i < message->thread_is_on_path.len; i++)
+        message->thread_is_on_path.data[i] = trace->threads[i].is_on_path != 0;
+    for (size_t i = 0; i < message->n_run_cpu; i++)
+        message->run_cpu[i] = trace->runs[i].cpu;
+}
+
 int wp_trace_encode(const struct wp_trace *trace, struct wp_buffer *out, struct wp_error *err)
 {
     struct encoder encoder = {.trace = trace};
@@ -173,6 +221,7 @@ int wp_trace_encode(const struct wp_trace *trace, struct wp_buffer *out, struct 
     encoder.message.start_ns = trace->start_ns;
     encoder.message.length_ns = trace->length_ns;
     encoder.message.omitted = trace->omitted;
+    encoder.message.grain_ns = trace->grain_ns;
     put_texts(&encoder);
     put_tree(&encoder);
     put_pieces(&encoder);
@@ -180,6 +229,8 @@ int wp_trace_encode(const struct wp_trace *trace, struct wp_buffer *out, struct 
     put_runs(&encoder);
     put_sleeps(&encoder);
     put_links(&encoder);
+    put_ops(&encoder);
+    put_system(&encoder);
     int rc = encoder.columns.has_failed
         ? wp_error_set(err, -ENOMEM, "out of memory for a trace of %u pieces", trace->piece_count)
         : wp_message_pack(&encoder.message.base, out, err);

@@ -187,7 +187,8 @@ struct teller {
 
 static uint32_t add_thread(struct wp_trace *trace, const char *comm, uint32_t pid, uint32_t base)
 {
-    struct wp_trace_thread row = {wp_trace_string(trace, "builder"), wp_trace_string(trace, comm), pid, pid, base};
+    struct wp_trace_thread row = {
+        wp_trace_string(trace, "builder"), wp_trace_string(trace, comm), pid, pid, base, 0, 0};
     wp_trace_add_thread(trace, &row);
     return trace->thread_count - 1;
 }
@@ -199,7 +200,7 @@ static void step(struct teller *teller, uint32_t thread, const char *stack, enum
     struct wp_trace_piece piece = {0, node_of(NULL, trace, stack), teller->at, ns, category};
     wp_trace_add_piece(trace, &piece);
     if (category == WP_UNDERSTOOD_FUNCTIONS || category == WP_RUNNING_NOT_SAMPLED) {
-        struct wp_trace_run run = {thread, trace->threads[thread].comm, teller->at, ns};
+        struct wp_trace_run run = {thread, trace->threads[thread].comm, teller->at, ns, 0};
         wp_trace_add_run(trace, &run);
     }
     teller->at += ns;
@@ -253,7 +254,7 @@ static void tell_other(struct teller *teller, uint64_t from, uint64_t until)
     uint32_t node = node_of(NULL, trace, "[kworker/0:1];k:worker_thread;k:process_one_work;k:wb_workfn");
     for (uint64_t at = from; at + 2 * MS < until; at += 5 * MS) {
         struct wp_trace_piece piece = {1, node, at, 700000, WP_UNDERSTOOD_FUNCTIONS};
-        struct wp_trace_run run = {teller->other, trace->threads[teller->other].comm, at, 700000};
+        struct wp_trace_run run = {teller->other, trace->threads[teller->other].comm, at, 700000, 0};
         struct wp_trace_link link = {WP_LINK_WAKING, teller->cc1, teller->other, at - 30000, at};
         wp_trace_add_piece(trace, &piece);
         wp_trace_add_run(trace, &run);

@@ -100,10 +100,10 @@ struct wp_trace *sample_hostile_trace(void)
         uint32_t text = wp_trace_string(trace, name);
         uint32_t node = wp_trace_child(trace, 0, wp_trace_frame(trace, WP_STYLE_PROCESS, name, name));
         node = wp_trace_child(trace, node, wp_trace_frame(trace, WP_STYLE_USER, name, name));
-        struct wp_trace_thread thread = {text, text, i, i, i == 0};
+        struct wp_trace_thread thread = {text, text, i, i, i == 0, 0, 0};
         struct wp_trace_path path = {i, i == 0};
         struct wp_trace_piece piece = {i, node, i * 1000, 900, WP_UNDERSTOOD_FUNCTIONS};
-        struct wp_trace_run run = {i, text, i * 1000, 900};
+        struct wp_trace_run run = {i, text, i * 1000, 900, 0};
         struct wp_trace_sleep sleep = {i, text, WP_TIMEOUT, 30000, 5000};
         struct wp_trace_link link = {
             WP_LINK_WAKING, i, (i + 1) % sample_hostile_count, i * 1000 + 900, i * 1000 + 1000};
@@ -165,7 +165,7 @@ struct wp_trace *sample_large_trace(unsigned pieces)
     for (uint32_t i = 0; trace && i < 24; i++) {
         snprintf(name, sizeof(name), "worker%u", i);
         struct wp_trace_thread thread = {wp_trace_string(trace, i % 2 ? "host-a" : "host-b"),
-            wp_trace_string(trace, name), 100 + i / 4, 100 + i, i < 2};
+            wp_trace_string(trace, name), 100 + i / 4, 100 + i, i < 2, 0, 0};
         struct wp_trace_path path = {i, i < 2};
         wp_trace_add_thread(trace, &thread);
         wp_trace_add_path(trace, &path);
@@ -178,7 +178,7 @@ struct wp_trace *sample_large_trace(unsigned pieces)
         }
         uint64_t length = 500 + next_random(&seed) % 20000;
         struct wp_trace_piece piece = {thread, node, at, length, WP_UNDERSTOOD_FUNCTIONS};
-        struct wp_trace_run run = {thread, trace->threads[thread].comm, at, length};
+        struct wp_trace_run run = {thread, trace->threads[thread].comm, at, length, 0};
         struct wp_trace_link link = {WP_LINK_WAKING, thread, (thread + 5) % 24, at + length, at + length + 2000};
         wp_trace_add_piece(trace, &piece);
         wp_trace_add_run(trace, &run);

@@ -171,7 +171,7 @@ struct wp_trace *made_trace(uint64_t seed, unsigned rows)
     trace->omitted = 3;
     for (uint32_t i = 0; i < 4; i++) {
         uint32_t text = wp_trace_string(trace, made_name(i));
-        struct wp_trace_thread thread = {wp_trace_string(trace, hosts[i]), text, i + 1, i + 2, i == 0};
+        struct wp_trace_thread thread = {wp_trace_string(trace, hosts[i]), text, i + 1, i + 2, i == 0, 0, 0};
         struct wp_trace_path path = {i, i < 2};
         wp_trace_add_thread(trace, &thread);
         wp_trace_add_path(trace, &path);
@@ -184,7 +184,7 @@ struct wp_trace *made_trace(uint64_t seed, unsigned rows)
                 trace, node, wp_trace_frame(trace, 1 + d % (WP_STYLES - 1), made_name(i + d), objects[d % 4]));
         uint32_t category = i % WP_CATEGORIES;
         wp_trace_add_piece(trace, &(struct wp_trace_piece){thread, node, at, length, category});
-        wp_trace_add_run(trace, &(struct wp_trace_run){thread, wp_trace_string(trace, made_name(i)), at, length});
+        wp_trace_add_run(trace, &(struct wp_trace_run){thread, wp_trace_string(trace, made_name(i)), at, length, 0});
         wp_trace_add_sleep(
             trace, &(struct wp_trace_sleep){thread, wp_trace_string(trace, made_name(i)), category, at, length});
         wp_trace_add_link(

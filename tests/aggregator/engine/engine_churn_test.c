@@ -375,7 +375,7 @@ static void what_a_window_takes_is_held(void **state)
     struct wp_trace *trace = aggregate->exemplar.trace;
     assert_non_null(trace);
     for (uint32_t i = 0; i < 10000; i++)
-        wp_trace_add_run(trace, &(struct wp_trace_run){0, 0, i, 1});
+        wp_trace_add_run(trace, &(struct wp_trace_run){0, 0, i, 1, 0});
     assert_true(wp_session_bytes(place->session) >= before + 10000 * sizeof(struct wp_trace_run));
     no_longer(place);
 }

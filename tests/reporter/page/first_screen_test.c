@@ -31,7 +31,7 @@
 static struct wp_trace *made_trace(void)
 {
     struct wp_trace *trace = wp_trace_create();
-    struct wp_trace_thread thread = {wp_trace_string(trace, "vm"), wp_trace_string(trace, "make"), 1, 1, 1};
+    struct wp_trace_thread thread = {wp_trace_string(trace, "vm"), wp_trace_string(trace, "make"), 1, 1, 1, 0, 0};
     uint32_t make = wp_trace_child(trace, 0, wp_trace_frame(trace, WP_STYLE_PROCESS, "[make]", ""));
     uint32_t sleep = wp_trace_child(trace, make, wp_trace_frame(trace, WP_STYLE_SLEEP, "sleep:wait4", ""));
     uint32_t cc1 = wp_trace_child(trace, sleep, wp_trace_frame(trace, WP_STYLE_PROCESS, "[cc1]", ""));

@@ -120,7 +120,7 @@ static struct wp_trace *window_of(const char *comm)
 {
     struct wp_trace *trace = wp_trace_create();
     wp_trace_add_thread(
-        trace, &(struct wp_trace_thread){wp_trace_string(trace, "h1"), wp_trace_string(trace, comm), 7, 7, 1});
+        trace, &(struct wp_trace_thread){wp_trace_string(trace, "h1"), wp_trace_string(trace, comm), 7, 7, 1, 0, 0});
     wp_trace_add_path(trace, &(struct wp_trace_path){0, 1});
     return trace;
 }

@@ -68,6 +68,13 @@ static void assert_same_rows(const struct wp_trace *a, const struct wp_trace *b)
         SAME(pieces[i].length_ns);
         SAME(pieces[i].category);
     }
+    for (uint32_t i = 0; i < a->run_count; i++) {
+        SAME(runs[i].thread);
+        SAME(runs[i].comm);
+        SAME(runs[i].start_ns);
+        SAME(runs[i].length_ns);
+        SAME(runs[i].cpu);
+    }
     for (uint32_t i = 0; i < a->sleep_count; i++) {
         SAME(sleeps[i].thread);
         SAME(sleeps[i].label);
@@ -83,7 +90,6 @@ static void assert_same_rows(const struct wp_trace *a, const struct wp_trace *b)
         SAME(links[i].to_ns);
     }
     assert_memory_equal(a->threads, b->threads, a->thread_count * sizeof(*a->threads)); /* no padding in these */
-    assert_memory_equal(a->runs, b->runs, a->run_count * sizeof(*a->runs));
     assert_memory_equal(a->paths, b->paths, a->path_count * sizeof(*a->paths));
 }
 
