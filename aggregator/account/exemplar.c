@@ -4,6 +4,7 @@
 #include "aggregator/timeline/names.h"
 #include "aggregator/timeline/slices.h"
 #include "common/array.h"
+#include "storage/report/trace_coarsen.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -42,6 +43,7 @@ void wp_exemplar_fini(struct wp_exemplar *exemplar)
     wp_top_k_fini(&exemplar->runs);
     wp_top_k_fini(&exemplar->sleeps);
     free(exemplar->nodes);
+    free(exemplar->programs);
     forget_hosts(exemplar);
     *exemplar = (struct wp_exemplar){0};
 }
@@ -50,6 +52,7 @@ size_t wp_exemplar_bytes(const struct wp_exemplar *exemplar)
 {
     size_t bytes = (exemplar->trace ? wp_trace_bytes(exemplar->trace) : 0) +
         exemplar->node_room * sizeof(*exemplar->nodes) + exemplar->host_room * sizeof(*exemplar->hosts) +
+        exemplar->program_room * sizeof(*exemplar->programs) +
         ((size_t)exemplar->runs.room + exemplar->sleeps.room) * sizeof(*exemplar->runs.lengths);
     for (uint32_t i = 0; i < exemplar->host_room; i++)
         bytes += wp_idtable_bytes(&exemplar->hosts[i].rows) + wp_intmap_bytes(&exemplar->hosts[i].labels);
@@ -136,6 +139,22 @@ static uint32_t identity_of(const struct wp_exemplar *exemplar, uint32_t host, u
     return ordinal == thread->slice_end ? thread->identity : wp_thread_slice(thread, ordinal)->identity;
 }
 
+/* A new row of the trace for a thread as who it then was. */
+static int add_thread(struct wp_exemplar *exemplar, uint32_t host, uint32_t thread, uint32_t whose)
+{
+    struct wp_trace *trace = exemplar->trace;
+    const struct wp_timeline *timeline = timeline_of(exemplar, host);
+    const struct wp_identity *identity = &timeline->identities[whose];
+    if (trace->thread_count >= exemplar->row_limit)
+        return -ENOBUFS;
+    return wp_trace_add_thread(trace,
+        &(struct wp_trace_thread){.host = wp_trace_string(trace, exemplar->fleet->hosts[host].hostname),
+            .comm = comm_string(exemplar, host, whose),
+            .pid = timeline->processes[identity->process].pid,
+            .tid = timeline->threads[thread].tid,
+            .is_base = (identity->aggregates & exemplar->bit) != 0});
+}
+
 /* The thread's row in the trace, made on first use; UINT32_MAX when it does not fit. */
 static uint32_t trace_thread(struct wp_exemplar *exemplar, uint32_t host, uint32_t thread)
 {
@@ -143,23 +162,41 @@ static uint32_t trace_thread(struct wp_exemplar *exemplar, uint32_t host, uint32
     if (!row)
         return UINT32_MAX;
     if (!row->trace_thread) {
-        struct wp_trace *trace = exemplar->trace;
-        const struct wp_timeline *timeline = timeline_of(exemplar, host);
-        uint32_t whose = identity_of(exemplar, host, thread);
-        const struct wp_identity *identity = &timeline->identities[whose];
-        if (trace->thread_count >= exemplar->row_limit ||
-            wp_trace_add_thread(trace,
-                &(struct wp_trace_thread){.host = wp_trace_string(trace, exemplar->fleet->hosts[host].hostname),
-                    .comm = comm_string(exemplar, host, whose),
-                    .pid = timeline->processes[identity->process].pid,
-                    .tid = timeline->threads[thread].tid,
-                    .is_base = (identity->aggregates & exemplar->bit) != 0}))
+        if (add_thread(exemplar, host, thread, identity_of(exemplar, host, thread)))
             return UINT32_MAX;
         wp_idtable_use(&exemplar->hosts[host].rows, thread);
-        row->trace_thread = trace->thread_count;
+        row->trace_thread = exemplar->trace->thread_count;
         row->until_ns = exemplar->origin_ns - (uint64_t)exemplar->hosts[host].shift_ns;
     }
     return row->trace_thread - 1;
+}
+
+uint32_t wp_exemplar_program(
+    struct wp_exemplar *exemplar, uint32_t host, uint32_t thread, uint32_t identity, uint64_t since_ns)
+{
+    struct wp_exemplar_row *row = row_of(exemplar, host, thread);
+    uint32_t next = exemplar->trace->thread_count;
+    if (!row || WP_ARRAY_FIT_ZERO(exemplar->programs, exemplar->program_room, next + 1) ||
+        add_thread(exemplar, host, thread, identity))
+        return UINT32_MAX;
+    if (!row->trace_thread) {
+        wp_idtable_use(&exemplar->hosts[host].rows, thread);
+        row->until_ns = exemplar->origin_ns - (uint64_t)exemplar->hosts[host].shift_ns;
+    }
+    exemplar->programs[next] = (struct wp_exemplar_program){row->trace_thread, since_ns};
+    row->trace_thread = next + 1;
+    return next;
+}
+
+uint32_t wp_exemplar_thread_at(const struct wp_exemplar *exemplar, uint32_t host, uint32_t thread, uint64_t at_ns)
+{
+    const struct wp_exemplar_host *on = host < exemplar->host_room ? &exemplar->hosts[host] : NULL;
+    if (!on || !wp_idtable_has(&on->rows, thread))
+        return UINT32_MAX;
+    uint32_t at = ((const struct wp_exemplar_row *)on->rows.items + thread)->trace_thread - 1;
+    while (at < exemplar->program_room && exemplar->programs[at].before && at_ns < exemplar->programs[at].since_ns)
+        at = exemplar->programs[at].before - 1;
+    return at;
 }
 
 static uint32_t path_of(struct wp_exemplar *exemplar, uint32_t host, uint32_t base)
@@ -287,19 +324,21 @@ struct link_start {
 static void add_link(struct wp_exemplar *exemplar, enum wp_link_kind kind, const struct link_start *start,
     uint32_t to_thread, uint64_t to_ns)
 {
-    const struct wp_exemplar_host *on = start->host < exemplar->host_room ? &exemplar->hosts[start->host] : NULL;
-    const struct wp_exemplar_row *row = on && wp_idtable_has(&on->rows, start->thread)
-        ? (const struct wp_exemplar_row *)on->rows.items + start->thread
-        : NULL;
+    uint32_t from = wp_exemplar_thread_at(exemplar, start->host, start->thread, start->time_ns);
     struct wp_trace *trace = exemplar->trace;
-    if (!row || start->time_ns < exemplar->origin_ns)
+    if (from == UINT32_MAX || start->time_ns < exemplar->origin_ns)
         return;
-    if (trace->link_count >= exemplar->row_limit) {
+    if (exemplar->is_system && trace->link_count >= exemplar->row_limit) {
+        wp_trace_thin_links(trace);
+        exemplar->link_step = exemplar->link_step ? 2 * exemplar->link_step : 2;
+    }
+    bool is_left_out = exemplar->link_step && exemplar->link_turn++ % exemplar->link_step;
+    if (is_left_out || trace->link_count >= exemplar->row_limit) {
         trace->omitted++;
         return;
     }
     wp_trace_add_link(trace,
-        &(struct wp_trace_link){kind, row->trace_thread - 1, to_thread, start->time_ns - exemplar->origin_ns,
+        &(struct wp_trace_link){kind, from, to_thread, start->time_ns - exemplar->origin_ns,
             (to_ns > start->time_ns ? to_ns : start->time_ns) - exemplar->origin_ns});
 }
 
@@ -309,6 +348,7 @@ struct kept_slice {
     const struct wp_slice *slice;
     uint64_t end_ns;   /* of the run, as far as it is kept; its host's time */
     uint64_t shift_ns; /* its time + shift = home's, modulo 2^64 */
+    uint32_t cpu;      /* of the run: number + 1; 0: not to be noted */
 };
 
 static void message_link(struct wp_exemplar *exemplar, const struct kept_slice *kept)
@@ -345,10 +385,13 @@ static void links_to(struct wp_exemplar *exemplar, const struct kept_slice *kept
     const struct wp_slice *slice = kept->slice;
     uint64_t out = slice->out_ns + kept->shift_ns, wake = slice->wake_ns + kept->shift_ns,
              in = slice->in_ns + kept->shift_ns;
-    if (slice->flags & WP_SLICE_EXEC) {
-        add_link(exemplar, WP_LINK_EXEC, &(struct link_start){kept->host, kept->index, out}, kept->thread, in);
+    if (slice->flags & WP_SLICE_EXEC) { /* from what ran before, which may have a row of its own */
+        uint64_t before = exemplar->is_system && out ? out - 1 : out;
+        add_link(exemplar, WP_LINK_EXEC, &(struct link_start){kept->host, kept->index, before}, kept->thread, in);
     } else if (slice->flags & WP_SLICE_PREEMPTED) {
-        add_link(exemplar, WP_LINK_HORIZONTAL, &(struct link_start){kept->host, kept->index, out}, kept->thread, in);
+        if (!exemplar->is_system) /* its sleep says it */
+            add_link(
+                exemplar, WP_LINK_HORIZONTAL, &(struct link_start){kept->host, kept->index, out}, kept->thread, in);
     } else if (slice->cause == WP_CAUSE_TASK && slice->waker && slice->wake_ns) {
         add_link(exemplar, slice->flags & WP_SLICE_BORN ? WP_LINK_FORK : WP_LINK_WAKING,
             &(struct link_start){kept->host, slice->waker, wake}, kept->thread, in);
@@ -369,7 +412,10 @@ static bool has_place(struct wp_exemplar *exemplar, struct wp_top_k *top, uint32
         wp_top_k_add(top, ns);
         return false;
     }
-    bool is_kept = count < exemplar->row_limit && (!exemplar->pieces || wp_top_k_has(top, ns));
+    bool is_full = count >= exemplar->row_limit;
+    if (is_full && exemplar->is_system && ns >= exemplar->trace->grain_ns)
+        is_full = wp_trace_coarsen(exemplar->trace, exemplar->row_limit / 2);
+    bool is_kept = !is_full && ns >= exemplar->trace->grain_ns && (!exemplar->pieces || wp_top_k_has(top, ns));
     exemplar->trace->omitted += !is_kept;
     return is_kept;
 }
@@ -407,14 +453,15 @@ static void add_slice(struct wp_exemplar *exemplar, const struct kept_slice *kep
     const struct wp_slice *slice = kept->slice;
     uint64_t origin = exemplar->origin_ns, in = slice->in_ns + kept->shift_ns, out = slice->out_ns + kept->shift_ns;
     uint64_t end = kept->end_ns + kept->shift_ns, from = out > origin ? out : origin;
-    bool is_shown = !exemplar->pieces; /* a link leads from a sleep's end to a run: to one of them that is there */
+    /* A link leads from a sleep's end to a run: to one of them that is there. */
+    bool is_shown = !exemplar->pieces && !exemplar->trace->grain_ns;
     if (in > out && in > origin)
         is_shown |= add_sleeps(exemplar, kept, from, in);
     from = in > origin ? in : origin;
     if (end > from && has_place(exemplar, &exemplar->runs, trace->run_count, end - from)) {
         wp_trace_add_run(trace,
-            &(struct wp_trace_run){
-                kept->thread, comm_string(exemplar, kept->host, slice->identity), from - origin, end - from});
+            &(struct wp_trace_run){kept->thread, comm_string(exemplar, kept->host, slice->identity), from - origin,
+                end - from, kept->cpu});
         is_shown = true;
     }
     if (in >= origin && is_shown)
@@ -436,11 +483,12 @@ static void extend_thread(struct wp_exemplar *exemplar, uint32_t host, uint32_t 
             (!exemplar->end_ns || !slice->in_ns ||
                 slice->in_ns > until_ns)) /* what begins at the end ended the window's sleep */
             break;
-        uint64_t end_ns = is_open ? until_ns : slice->end_ns;
+        uint64_t end_ns = is_open ? until_ns : slice->end_ns, shift_ns = (uint64_t)on->shift_ns;
         if (end_ns <= row->until_ns)
             continue;
-        add_slice(
-            exemplar, &(struct kept_slice){host, index, row->trace_thread - 1, slice, end_ns, (uint64_t)on->shift_ns});
+        add_slice(exemplar,
+            &(struct kept_slice){host, index, wp_exemplar_thread_at(exemplar, host, index, slice->in_ns + shift_ns),
+                slice, end_ns, shift_ns, exemplar->is_system ? wp_thread_slice_cpu(thread, ordinal)->cpu + 1u : 0});
         row->until_ns = end_ns;
     }
     if (exemplar->is_measuring)

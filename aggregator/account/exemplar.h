@@ -27,6 +27,13 @@ struct wp_exemplar {
     struct wp_top_k *pieces;        /* borrowed: which ones are kept of more than fit; NULL: the first */
     struct wp_top_k runs, sleeps;   /* the same, where `pieces` is there */
     bool is_measuring;              /* runs and sleeps are only gone through */
+    bool is_system;                 /* of all threads of a host (system_window.h) */
+    struct wp_exemplar_program { /* by thread of the trace, where a thread gets a row for each program that it runs */
+        uint32_t before;         /* the row of the program before it + 1, 0: none */
+        uint64_t since_ns;       /* home's time */
+    } * programs;                /* owned */
+    uint32_t program_room;
+    uint32_t link_step, link_turn; /* of a system's links one in so many is kept; 0: each */
     uint64_t end_ns; /* of a window that is over (host time): what goes on then is kept up to there; 0: open */
     uint32_t *nodes; /* tree node -> trace node, 0 not yet */
     uint32_t node_room;
@@ -77,6 +84,12 @@ static inline void wp_exemplar_piece(
     else
         exemplar->trace->omitted++;
 }
+/* A row for what that thread is from there (home's time) on, its first or behind the one that it has; its index, or
+ * UINT32_MAX: there is no room. */
+uint32_t wp_exemplar_program(
+    struct wp_exemplar *exemplar, uint32_t host, uint32_t thread, uint32_t identity, uint64_t since_ns);
+/* The row of a thread at that time of home's; UINT32_MAX: it has none. */
+uint32_t wp_exemplar_thread_at(const struct wp_exemplar *exemplar, uint32_t host, uint32_t thread, uint64_t at_ns);
 /* Takes in the runs, sleeps and links of its threads up to `until_ns` of home's time. */
 void wp_exemplar_extend(struct wp_exemplar *exemplar, uint64_t until_ns);
 

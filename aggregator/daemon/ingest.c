@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "aggregator/daemon/ingest.h"
 
+#include "aggregator/account/system_window.h"
 #include "aggregator/daemon/aggregator_vitals.h"
 #include "aggregator/daemon/shard_net.h"
 #include "aggregator/daemon/symbol_broker.h"
 #include "aggregator/daemon/symbol_cache.h"
 #include "aggregator/session/membership.h"
 #include "common/clock.h"
+#include "common/path.h"
 #include "common/service.h"
 
 #include <errno.h>
@@ -228,12 +230,31 @@ static int run(struct ingest *ingest, const struct wp_ingest_options *options, s
     }
 }
 
+/* A recording is whole without it. */
+static void save_system(struct wp_system_window *window, const char *path, const struct wp_logger *logger)
+{
+    struct wp_buffer bytes = {0};
+    struct wp_error err = {0};
+    if (!wp_system_window_has_rows(window))
+        return;
+    int rc = wp_system_window_encode(window, &bytes, &err);
+    if (!rc)
+        rc = wp_file_write_cached(path, bytes.data, bytes.size, &err);
+    if (rc)
+        wp_log(logger, WP_LOG_WARN, "cannot keep the window of the system: %s", err.text);
+    wp_buffer_fini(&bytes);
+}
+
 int wp_ingest_run(const struct wp_engine_options *engine, const struct wp_ingest_options *options,
     const struct wp_logger *logger, struct wp_error *err)
 {
     struct ingest ingest = {.logger = logger};
     struct wp_engine_options in_parts = *engine;
     in_parts.part = PART;
+    struct wp_system_window *system = options->system_window ? wp_system_window_create() : NULL;
+    if (options->system_window && !system)
+        return wp_error_set(err, -ENOMEM, "out of memory");
+    in_parts.session.system = system;
     struct wp_server_options server = {.endpoint = options->endpoint,
         .key_path = options->key_path,
         .allow_path = options->allow_path,
@@ -275,11 +296,14 @@ int wp_ingest_run(const struct wp_engine_options *engine, const struct wp_ingest
         wp_log(logger, WP_LOG_INFO, "listening endpoint=%s store=%s", options->endpoint, engine->store);
         rc = run(&ingest, options, err);
     }
+    if (!rc && system)
+        save_system(system, options->system_window, logger);
     wp_aggregator_vitals_close(ingest.vitals);
     wp_shard_net_close(ingest.shards);
     wp_symbol_broker_destroy(ingest.names);
     wp_symbol_cache_close(ingest.kept);
     wp_server_close(ingest.server);
     wp_engine_destroy(ingest.engine);
+    wp_system_window_destroy(system);
     return rc;
 }

@@ -28,6 +28,7 @@ struct wp_ingest_options {
         *window;                /* when collectors shall record; borrowed, read at the beginning and at each reload */
     struct wp_service *service; /* borrowed; NULL: no supervisor */
     const char *metrics;        /* where to tell them; NULL: nowhere */
+    const char *system_window;  /* file that all that happens on the first host goes to; NULL: none */
 };
 
 #endif

@@ -61,7 +61,8 @@ enum {
     KEY_LABEL,
     KEY_LATE_AFTER,
     KEY_COMMAND,
-    KEY_WORKLOAD
+    KEY_WORKLOAD,
+    KEY_SYSTEM
 };
 
 #define LABELS 64u
@@ -89,6 +90,8 @@ static const struct argp_option option_table[] = {
         "all that is recorded is of this command: reports of other commands are not summed with it", 0},
     {"workload", KEY_WORKLOAD, "NAME", 0,
         "all that is recorded is of this workload: reports of other workloads are not summed with it", 0},
+    {"system-window", KEY_SYSTEM, "FILE", 0,
+        "at the end write what all threads of the first host did, for wakepath-reporter --system-window", 0},
     {"aggregate", KEY_AGGREGATE, "NAME=SELECTOR", 0, "report on the processes that the selector picks; may be repeated",
         0},
     {"auto-aggregates", KEY_AUTO, "N", 0, "also report on the N busiest services, one aggregate each", 0},
@@ -228,6 +231,7 @@ static const struct wp_config_field fields[] = {
     FIELD(KEY_KEY, WP_CONFIG_TEXT, ingest.key_path),
     FIELD(KEY_ALLOW, WP_CONFIG_TEXT, ingest.allow_path),
     FIELD(KEY_STORE, WP_CONFIG_TEXT, engine.store),
+    FIELD(KEY_SYSTEM, WP_CONFIG_TEXT, ingest.system_window),
     FIELD(KEY_INSECURE, WP_CONFIG_FLAG, ingest.is_insecure),
     CLEARED(KEY_NO_RESUME, is_resumed),
     NUMBER(KEY_AUTO, "--auto-aggregates", engine.session.auto_aggregates, 0, 60, 1),
@@ -358,7 +362,7 @@ static void set_defaults(struct wp_aggregator_options *options)
 
 void wp_aggregator_options_parse(struct wp_aggregator_options *options, int argc, char **argv)
 {
-    static const char *const flags_only[] = {"ready-fd", NULL};
+    static const char *const flags_only[] = {"ready-fd", "system-window", NULL};
     static const char *const live_keys[] = {
         "aggregate", "auto-aggregates", "log-level", "release-rule", "window", NULL};
     static const struct argp argp = {option_table, parse_option, NULL,

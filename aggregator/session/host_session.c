@@ -3,6 +3,7 @@
 
 #include "aggregator/account/aggregate_delta.h"
 #include "aggregator/account/other_paths.h"
+#include "aggregator/account/system_window.h"
 #include "aggregator/fleet/fleet_pace.h"
 #include "aggregator/peer/shard_peers.h"
 #include "aggregator/session/host_session_body.h"
@@ -257,6 +258,9 @@ static bool resolve_until(struct wp_host_session *session, uint64_t until_ns, bo
     session->progress.resolved_ns = session->source.fleet->hosts[session->source.home].resolved_ns = until_ns;
     if (session->is_catching_up)
         skip_time(session, until_ns);
+    if (session->options->system)
+        wp_system_window_extend(
+            session->options->system, session->source.fleet, session->source.home, until_ns, is_final);
     uint64_t horizon_ns =
         horizon(session, wp_fleet_needed_since(session->source.fleet, session->source.home, until_ns));
     wp_timeline_forget(&session->timeline, horizon_ns);

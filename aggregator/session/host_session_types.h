@@ -11,6 +11,7 @@
 
 struct wp_fleet;
 struct wp_host_session;
+struct wp_system_window;
 
 struct wp_aggregate_rule {
     char name[WP_ID_ROOM];
@@ -46,8 +47,9 @@ struct wp_host_session_options {
     uint32_t depth, width;
     uint64_t budget;
     const char *command,
-        *workload;         /* of all that is recorded, told by who records (storage/value/bucket.h); borrowed */
-    uint32_t process_rows; /* of reports, for what comes up in an hour of the host; 0: WP_PROCESS_ROWS */
+        *workload; /* of all that is recorded, told by who records (storage/value/bucket.h); borrowed */
+    struct wp_system_window *system; /* of the first session; borrowed, NULL: none is kept */
+    uint32_t process_rows;           /* of reports, for what comes up in an hour of the host; 0: WP_PROCESS_ROWS */
 };
 
 /* Copies what says which processes are of interest; the pointers are shared then. */

@@ -46,7 +46,7 @@ ROOMS = {
         "commit": "clock net timeline fleet account session",
         "shard": "clock net timeline fleet peer explain session",
         "engine": "clock timeline fleet account session commit shard",
-        "daemon": "clock net fleet peer explain session commit shard engine",
+        "daemon": "clock net fleet peer explain account session commit shard engine",
     },
     "collector": {
         "bpf": "",

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WP_AGGREGATOR_ACCOUNT_SYSTEM_OPS_H
+#define WP_AGGREGATOR_ACCOUNT_SYSTEM_OPS_H
+/* What happened beside the threads in a window of the whole system: block requests from the queue to their end,
+ * messages of stream sockets, interrupts that woke somebody. */
+#include "aggregator/account/exemplar.h"
+
+struct wp_slice;
+
+/* Zeroed: nothing yet. */
+struct wp_system_ops {
+    uint64_t block_number; /* operations up to it are in the window */
+};
+
+/* What happened behind `from_ns` and up to `until_ns`, of the host's time. */
+void wp_system_ops_extend(struct wp_system_ops *ops, struct wp_exemplar *rows, uint64_t from_ns, uint64_t until_ns);
+/* The interrupt that ended the sleep of that slice, if one did; `thread`: its row. */
+void wp_system_ops_interrupt(struct wp_exemplar *rows, uint32_t thread, const struct wp_slice *slice);
+
+#endif
