@@ -89,6 +89,7 @@
     view.button(line, 'Zoom to it', 'z', function () {
       self.owner.axis.show(range[0], range[1]);
     });
+    if (this.owner.flameOf && this.owner.flameOf(range[0], range[1])) line.appendChild(view.element('a', '', 'Its flame')).href = this.owner.flameOf(range[0], range[1]);
     view.button(line, 'Unmark', 'Escape', function () {
       self.clear();
     });
@@ -114,13 +115,16 @@
   };
 
   Brush.prototype.state = function () {
-    return this.range ? this.range.join('-') : '';
+    var shift = this.owner.shift;
+    return this.range ? this.range.map(function (ns) {
+      return ns - shift;
+    }).join('-') : '';
   };
 
   Brush.prototype.restore = function (text) {
-    var found = /^(\d{1,18})-(\d{1,18})$/.exec(text || '');
+    var found = /^(-?\d{1,18})-(-?\d{1,18})$/.exec(text || '');
     this.range = null;
-    if (found) this.mark(Number(found[1]), Number(found[2]), false);
+    if (found) this.mark(Number(found[1]) + this.owner.shift, Number(found[2]) + this.owner.shift, false);
     this.show();
   };
 

@@ -83,6 +83,8 @@
     return link >>> 0;
   }
 
+  wakepath.frameHash = hash;
+
   // A window's tree in preorder, as a flame's, with the place of each node in the window.
   function modelOf(window) {
     var count = window.node_parent.length, first = new Int32Array(count).fill(-1), next = new Int32Array(count).fill(-1), i;

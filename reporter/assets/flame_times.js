@@ -12,6 +12,7 @@
     this.range = null;
     this.data = null;
     this.toggle = view.toggle(bar, 'Times', 'Choose an interval of time', false, function (on) {
+      self.stretch = null;
       if (on) self.open(null);
       else self.close();
     });
@@ -85,6 +86,7 @@
   // The time of each cell in the chosen stretch, of the chosen hosts; null: all of it.
   Times.prototype.cells = function () {
     var range = this.range, source, cells, i, sample;
+    if (this.stretch) return this.stretch.cells;
     if (!range) return this.chosen ? this.chosen.cells : null;
     source = this.source();
     cells = new Float64Array(source.first.length - 1);
@@ -197,15 +199,17 @@
 
   // For the address: ms since 1970, [from, to).
   Times.prototype.state = function () {
+    if (this.stretch) return {stretch: this.stretch.text};
     if (!this.range) return {};
     return {from: Math.round(this.data.start[this.range[0]]), to: Math.round(this.data.start[this.range[1]] + this.data.width)};
   };
 
   // The columns that an address names, once they are there; then().
   Times.prototype.restore = function (state, then) {
-    var self = this, from = Number(state.from), to = Number(state.to);
+    var self = this, from = Number(state.from), to = Number(state.to), before = this.stretch;
+    if (wakepath.stretch.restore(this, state, then)) return;
     if (!(from >= 0) || !(to > from)) {
-      if (this.range) this.choose(null);
+      if (this.range || before) this.choose(null);
       then();
       return;
     }

@@ -16,7 +16,8 @@
     NAMES.map(function (name) {
       return 'f-' + name;
     }).concat(['ink', 'muted', 'line', 'surface', 'bg', 'bar', 'accent', 'hit', 'frame-ink', 'link-line', 'cat-understood_functions', 'cat-scheduler',
-      'cat-blocking_io', 'cat-kernel_block', 'cat-message_in_flight', 'cat-deliberate_sleep', 'cat-other_path']).forEach(function (name) {
+      'cat-blocking_io', 'cat-kernel_block', 'cat-message_in_flight', 'cat-deliberate_sleep', 'cat-other_path', 'cat-hardware_wait', 'l-waking', 'l-fork', 'l-exec', 'l-message', 'l-completion',
+      'l-preemption', 'l-timer', 'l-interrupt']).forEach(function (name) {
       palette[name] = style.getPropertyValue('--' + name).trim();
     });
     palette.font = style.getPropertyValue('--mono').trim() || 'monospace';

@@ -1,59 +1,134 @@
 // SPDX-License-Identifier: Apache-2.0
-// The timeline: time to the right, a row a thread, by host and process; colours say what it did, lines are wakings between threads.
+// The timeline: time to the right; rows of processors, of threads by host, group and process, of what happened beside them. Colours say
+// what a thread did, links what set it going.
 (function () {
   'use strict';
-  var wakepath = window.wakepath, view = wakepath.view, units = wakepath.units, models = wakepath.traceModel;
-  var palette = wakepath.palette, Surface = wakepath.Surface, TimeAxis = wakepath.TimeAxis;
-  var states = wakepath.states, STATES = states.STATES, PLACE = states.PLACE, ROW = 22, HEAD = 26, BUSY = 40, FEW = 24;
+  var wakepath = window.wakepath, view = wakepath.view, units = wakepath.units, models = wakepath.traceModel, spans = wakepath.spans;
+  var Surface = wakepath.Surface, ROW = wakepath.timelineRows.ROW, BUSY = wakepath.timelineRows.BUSY, KINDS = wakepath.ops.KINDS;
+  var states = wakepath.states, STATES = states.STATES, PLACE = states.PLACE, FEW = 24, CROWD = 8;
 
-  // How many threads ran at once: {time, count} at each change, and the most.
-  function busyOf(runs) {
-    var steps = [], found = {time: [], count: [], most: 0}, now = 0;
-    runs.forEach(function (list) {
-      list.start.forEach(function (start, i) {
-        if (list.end[i] > start) steps.push([start, 1], [list.end[i], -1]);
-      });
-    });
-    steps.sort(function (a, b) {
-      return a[0] - b[0] || a[1] - b[1];
-    });
-    steps.forEach(function (step, i) {
-      now += step[1];
-      if (i + 1 < steps.length && steps[i + 1][0] === step[0]) return;
-      found.time.push(step[0]);
-      found.count.push(now);
-      if (now > found.most) found.most = now;
-    });
-    return found;
+  // What all threads did, where a recording has that, else the window of the aggregate.
+  function dataFor(data) {
+    var system = wakepath.payloads.system;
+    return system && data === wakepath.payloads.trace ? system : data;
   }
 
-  function Running(place, data) {
-    var self = this;
-    wakepath.TimeView.call(this, data, window.innerWidth < 620 ? 110 : 190, ['run', 'sleep']);
+  // Of what shares a pixel a run is seen; the function stays as long as the list, which keeps what it says of blocks.
+  function rankOf(list) {
+    if (!list.rank) list.rank = function (i) {
+      return list.state[i] === PLACE.cpu ? 1 : 0;
+    };
+    return list.rank;
+  }
+
+  function noRank() {
+    return 0;
+  }
+
+  function Running(place, own) {
+    var self = this, data = dataFor(own);
+    this.isSystem = Boolean(data.run_cpu);
+    wakepath.TimeView.call(this, data, window.innerWidth < 620 ? 110 : 210, this.isSystem ? [] : ['run', 'sleep']);
+    if (data !== own) this.shift = Number(BigInt(own.start) - BigInt(data.start));
     this.runs = models.byThread(data.thread_tid.length, data.run_thread, data.run_start, data.run_length);
     this.sleeps = models.byThread(data.thread_tid.length, data.sleep_thread, data.sleep_start, data.sleep_length);
     this.states = states.byThread(data, this.runs, this.sleeps);
-    this.busy = busyOf(this.runs);
+    this.busy = spans.depth(this.runs);
+    this.processors = wakepath.ops.processors(data);
+    this.places = wakepath.ops.places(data);
+    this.links = new wakepath.Links(data);
+    this.states.forEach(function (list) {
+      spans.prepare(list, rankOf(list));
+    });
+    this.processors.forEach(function (one) {
+      spans.prepare(one.list, noRank);
+    });
+    this.onPaths = new Set(data.path_thread);
+    this.folded = new Set(this.processors.length > CROWD ? ['cpus'] : []);
+    this.showAll = this.isSystem;
     this.layout();
     this.start(place, 'Timeline', STATES.map(function (state) {
       return ['s-' + state[0], state[1], state[3]];
-    }).concat([['f-link', 'waking', 'One thread set another going']]), function (bar) {
-      self.fold = view.toggle(bar, 'All threads', 'Also those that are not of the processes of interest and ran for less than a hundredth of the window', false, function (on) {
-        self.showAll = on;
-        self.layout();
-        self.surface.setHeight(self.total);
-        self.changed();
-      });
-      self.fold.hidden = !self.leftOut;
+    }), function (bar) {
+      self.addTools(bar);
     });
+    this.tell();
     this.fromHash();
   }
 
   Running.prototype = Object.create(wakepath.TimeView.prototype);
 
+  Running.prototype.addTools = function (bar) {
+    var self = this;
+    this.fold = view.toggle(bar, 'All threads', this.isSystem ? 'Also those that no control path held'
+      : 'Also those that are not of the processes of interest and ran for less than a hundredth of the window', this.showAll, function (on) {
+      self.showAll = on;
+      self.layAgain();
+    });
+    this.fold.hidden = !this.leftOut && !this.isSystem;
+    this.box = view.search(bar, 'Find thread, PID', function (text) {
+      self.search(text);
+    });
+    this.links.addTools(bar.parentNode, function () {
+      self.changed();
+    });
+  };
+
+  Running.prototype.tell = function () {
+    var data = this.data, text = '';
+    if (!this.isSystem) return;
+    if (data.omitted) text = units.count(data.omitted) + ' rows did not fit and are not drawn' + (data.grain ? ': the runs and sleeps shorter than ' +
+      units.duration(data.grain) + ', and links' : '') + '.';
+    this.say(text);
+  };
+
+  Running.prototype.layAgain = function () {
+    this.layout();
+    this.surface.setHeight(this.total);
+    this.changed();
+  };
+
+  Running.prototype.search = function (text) {
+    this.text = text.trim();
+    this.wanted = view.matcher(text);
+    this.layAgain();
+    this.say(this.wanted ? units.count(this.shown) + (this.shown === 1 ? ' thread' : ' threads') : '');
+  };
+
+  Running.prototype.isWantedText = function (text) {
+    return !this.wanted || this.wanted(text);
+  };
+
+  Running.prototype.isWanted = function (thread, process) {
+    var data = this.data;
+    return !this.wanted || this.wanted(data.names[data.thread_comm[thread]] || '') || this.wanted(process.group) ||
+      this.text === String(data.thread_tid[thread]) || this.text === String(process.pid);
+  };
+
+  Running.prototype.isOnPath = function (thread) {
+    return Boolean(this.onPaths.has(thread) || this.data.thread_path && this.data.thread_path[thread]);
+  };
+
+  Running.prototype.name = function (thread) {
+    return (this.data.names[this.data.thread_comm[thread]] || '?') + ' ' + this.data.thread_tid[thread];
+  };
+
   Running.prototype.click = function (x, y) {
-    var row = this.rowAt(y);
-    if (!row || x >= this.axis.gutter || !row.comm) return;
+    var row = this.rowAt(y), top = this.surface.stage.scrollTop, link = x >= this.axis.gutter && this.showLinks ? this.links.at(x, y - top) : null, run;
+    if (link) {
+      this.goTo(this.links.otherEnd(link, x, y - top));
+    } else if (row && row.fold) {
+      if (!this.folded.delete(row.fold)) this.folded.add(row.fold);
+      this.layAgain();
+    } else if (row && row.cpu !== undefined && x >= this.axis.gutter) {
+      run = this.inLanes(row, x, y);
+      if (run >= 0) this.goTo({thread: this.data.run_thread[run], time: this.data.run_start[run]});
+    } else if (row && x < this.axis.gutter && row.comm) {
+      this.openPages(row);
+    }
+  };
+
+  Running.prototype.openPages = function (row) {
     if (wakepath.own)
       wakepath.own({pid: this.data.thread_pid[row.thread], tid: row.number, name: row.comm,
         flame: view.address('flame.html', {process: '[' + row.comm + ']'})});
@@ -61,39 +136,42 @@
       wakepath.go('flame.html', 'process=' + encodeURIComponent('[' + row.comm + ']'));
   };
 
+  // Brings a thread at a time into sight and marks it: {thread, time}.
+  Running.prototype.goTo = function (end) {
+    var axis = this.axis, span = axis.to - axis.from, row;
+    if (!this.rowOf[end.thread]) {
+      this.folded.clear();
+      this.wanted = null;
+      this.box.value = '';
+      if (!this.showAll) this.fold.click();
+      this.layAgain();
+    }
+    row = this.rowOf[end.thread];
+    this.marked = end;
+    if (end.time < axis.from || end.time > axis.to) axis.show(end.time - span / 2, end.time + span / 2);
+    if (row) {
+      var stage = this.surface.stage, above = row.top - stage.scrollTop;
+      if (above < wakepath.TimeAxis.HEIGHT || above + row.height > this.surface.height) stage.scrollTop = row.top - this.surface.height / 2;
+    }
+    this.say(this.name(end.thread) + ' at ' + units.duration(end.time));
+    this.surface.paint();
+  };
+
   Running.prototype.keep = function (state) {
-    if (this.showAll) state.all = '1';
+    if (this.showAll !== this.isSystem) state.all = this.showAll ? '1' : '0';
+    if (this.text) state.find = this.text;
+    state.unlinked = this.links.state();
   };
 
   Running.prototype.restore = function (state) {
-    if (Boolean(state.all) !== Boolean(this.showAll)) this.fold.click();
+    if ((state.all ? state.all === '1' : this.isSystem) !== this.showAll) this.fold.click();
+    this.links.restore(state.unlinked);
+    if ((state.find || '') === (this.text || '')) return;
+    this.box.value = state.find || '';
+    this.search(state.find || '');
   };
 
-  // Hosts, in them processes, in them threads: those of interest first, then by who was seen first.
-  Running.prototype.groups = function () {
-    var data = this.data, self = this, groups = new Map();
-    data.thread_tid.forEach(function (tid, thread) {
-      var key = data.thread_host[thread] + '/' + data.thread_pid[thread], group = groups.get(key);
-      var first = Math.min(self.runs[thread].start[0] === undefined ? Infinity : self.runs[thread].start[0],
-        self.sleeps[thread].start[0] === undefined ? Infinity : self.sleeps[thread].start[0]);
-      if (!group) {
-        group = {host: data.names[data.thread_host[thread]], pid: data.thread_pid[thread], threads: [], first: Infinity, base: 0};
-        groups.set(key, group);
-      }
-      group.threads.push(thread);
-      group.first = Math.min(group.first, first);
-      group.base = Math.max(group.base, data.thread_base[thread]);
-    });
-    var home = {}; // hosts with processes of interest come first
-    groups.forEach(function (group) {
-      home[group.host] = Math.max(home[group.host] || 0, group.base);
-    });
-    return Array.from(groups.values()).sort(function (a, b) {
-      return home[b.host] - home[a.host] || (a.host < b.host ? -1 : a.host > b.host ? 1 : 0) || b.base - a.base || a.first - b.first || a.pid - b.pid;
-    });
-  };
-
-  // Time that a thread ran, by thread.
+  // Time that a thread ran.
   Running.prototype.ranFor = function (thread) {
     var list = this.runs[thread];
     return list.start.reduce(function (sum, start, i) {
@@ -101,59 +179,30 @@
     }, 0);
   };
 
-  // Threads that are seen at first: those of interest, those on a path, and all that ran for a hundredth of the window.
+  // Threads that are seen at first: those of interest, those on a path, and all that ran for a hundredth of the window; of a whole
+  // system all.
   Running.prototype.seen = function () {
-    var data = this.data, self = this, onPath = new Set(data.path_thread), every = data.thread_tid.length <= FEW;
+    var data = this.data, self = this, every = this.showAll || data.thread_tid.length <= FEW && !this.isSystem;
     return Array.from(data.thread_tid, function (tid, thread) {
-      return every || self.showAll || data.thread_base[thread] > 0 || onPath.has(thread) || self.ranFor(thread) > 0.01 * data.length;
+      return every || data.thread_base[thread] > 0 || self.isOnPath(thread) || !self.isSystem && self.ranFor(thread) > 0.01 * data.length;
     });
   };
 
   Running.prototype.layout = function () {
-    var data = this.data, rows = [], y = TimeAxis.HEIGHT + 4, host = null, several, seen = this.seen();
-    var groups = this.groups();
-    several = groups.some(function (group) {
-      return group.host !== groups[0].host;
-    });
-    this.leftOut = 0;
-    if (this.busy.most > 0) {
-      rows.push({top: y, height: BUSY, title: this.busy.most + (this.busy.most === 1 ? ' thread' : ' threads') + ' at once', thread: -1, isBusy: true});
-      y += BUSY;
-    }
-    this.rowOf = new Array(data.thread_tid.length);
-    groups.forEach(function (group) {
-      var threads = group.threads.filter(function (thread) {
-        return seen[thread];
-      });
-      this.leftOut += group.threads.length - threads.length;
-      if (!threads.length) return;
-      if (several && group.host !== host) {
-        rows.push({top: y, height: HEAD, title: group.host, thread: -1});
-        y += HEAD;
-      }
-      host = group.host;
-      threads.forEach(function (thread, place) {
-        var comm = data.names[data.thread_comm[thread]];
-        rows.push({top: y, height: ROW, thread: thread, comm: comm, base: data.thread_base[thread], more: place > 0,
-          label: (place ? '  ' : '') + (comm || '?'), number: data.thread_tid[thread]});
-        this.rowOf[thread] = rows[rows.length - 1];
-        y += ROW;
-      }, this);
-      y += 3;
-    }, this);
-    this.rows = rows;
-    this.total = y + 6;
+    wakepath.timelineRows.lay(this);
+    this.links.place(this.rowOf);
   };
 
   // By state and by thread, of an interval.
   Running.prototype.sumUp = function (from, to) {
-    var data = this.data, all = new Float64Array(STATES.length), rows = [], lists = this.states;
+    var all = new Float64Array(STATES.length), rows = [], lists = this.states, self = this;
     lists.forEach(function (list, thread) {
+      if (self.wanted && !self.rowOf[thread]) return;
       var own = states.sums(list, from, to, new Float64Array(STATES.length));
       own.forEach(function (ns, state) {
         all[state] += ns;
       });
-      if (own.some(Boolean)) rows.push([data.names[data.thread_comm[thread]] + ' ' + data.thread_tid[thread]].concat(Array.from(own)));
+      if (own.some(Boolean)) rows.push([self.name(thread)].concat(Array.from(own)));
     });
     return {whole: all.reduce(function (sum, ns) {
       return sum + ns;
@@ -177,8 +226,10 @@
     return row ? row.top : y;
   };
 
+  // --- drawing ---
+
   Running.prototype.draw = function (ctx, width, height, top) {
-    var self = this;
+    var self = this, began = performance.now();
     ctx.save();
     ctx.beginPath();
     ctx.rect(this.axis.gutter, 0, width, height);
@@ -187,20 +238,26 @@
       return row.top + row.height > top && row.top < top + height;
     });
     this.visible.forEach(function (row) {
-      if (row.thread < 0) return;
+      if (row.thread < 0 && !row.lanes) return;
       ctx.fillStyle = self.colours.line;
-      ctx.fillRect(self.axis.gutter, row.top - top + ROW - 1, width, 1);
+      ctx.fillRect(self.axis.gutter, row.top - top + row.height - 1, width, 1);
     });
     this.stateColours = STATES.map(function (state) {
       return self.colours[state[2]];
     });
-    if (this.showLinks) this.drawLinks(ctx, top, height);
+    this.undrawn = this.showLinks ? this.links.draw(ctx, this, top, height) : 0;
+    this.drawn += this.showLinks ? this.links.drawn.length : 0;
     this.visible.forEach(function (row) {
-      if (row.thread >= 0) self.drawStates(ctx, row, row.top - top);
-      else if (row.isBusy) self.drawBusy(ctx, row, row.top - top);
+      var y = row.top - top;
+      if (row.thread >= 0) self.drawStates(ctx, row, y);
+      else if (row.isBusy) self.drawBusy(ctx, row, y);
+      else if (row.lanes) self.drawLanes(ctx, row, y);
     });
+    this.drawMarked(ctx, top);
     ctx.restore();
     this.drawLabels(ctx, top);
+    this.frameMs = performance.now() - began;
+    this.note = this.undrawn ? ', ' + units.count(this.undrawn) + ' links more when zoomed in' : '';
     wakepath.ready('running:' + this.drawn);
   };
 
@@ -209,128 +266,153 @@
     ctx.textBaseline = 'middle';
     this.visible.forEach(function (row) {
       var y = row.top - top + row.height / 2;
-      if (row.thread < 0) {
+      if (row.thread < 0 && !row.lanes) {
         ctx.font = '600 12px ' + self.colours.sans;
-        ctx.fillStyle = self.colours.muted;
-        ctx.fillText(Surface.fit(ctx, row.title, row.isBusy ? gutter - 12 : gutter * 2), 6, y + 2);
+        ctx.fillStyle = row === self.hoveredRow ? self.colours.accent : self.colours.muted;
+        ctx.fillText((row.fold ? row.isFolded ? '▸ ' : '▾ ' : '') + Surface.fit(ctx, row.title, row.isBusy ? gutter - 12 : gutter * 2), 6, y + 2);
         return;
       }
-      ctx.font = (row.base ? '600 ' : '') + '12px ' + self.colours.font;
-      ctx.fillStyle = row === self.hoveredRow ? self.colours.accent : self.colours.ink;
-      ctx.fillText(Surface.fit(ctx, row.label, gutter - 64), 6, y);
-      ctx.font = '11px ' + self.colours.font;
-      ctx.fillStyle = self.colours.muted;
-      ctx.textAlign = 'right';
-      ctx.fillText(String(row.number), gutter - 8, y);
-      ctx.textAlign = 'left';
+      self.drawName(ctx, row, y);
     });
   };
 
-  // Calls paint(x0, x1, place) for what is in sight; of things under a pixel that share one the first of the highest rank(place).
-  Running.prototype.eachSpan = function (list, paint, rank) {
-    var axis = this.axis, i = Math.max(0, models.after(list.start, axis.from) - 1), last = -2, best = -1;
-    function flush() {
-      if (best >= 0) paint(last, last + 1, best);
-      best = -1;
+  // Of a thread, with a bar before it where a control path held it; of a processor, a device, a connection.
+  Running.prototype.drawName = function (ctx, row, y) {
+    var gutter = this.axis.gutter, isFaint = this.isSystem && row.thread >= 0 && !row.base && !row.onPath;
+    if (this.isSystem && (row.base || row.onPath)) {
+      ctx.fillStyle = row.base ? this.colours.accent : this.colours['cat-understood_functions'];
+      ctx.fillRect(0, y - row.height / 2 + 3, 3, row.height - 6);
     }
-    for (; i < list.start.length && list.start[i] < axis.to; i++) {
-      if (list.end[i] < axis.from) continue;
-      var x0 = axis.x(list.start[i]), x1 = axis.x(list.end[i]), pixel = Math.floor(x0);
-      if (x1 - x0 >= 1) {
-        flush();
-        paint(x0, x1, i);
-      } else if (pixel !== last || best < 0) {
-        flush();
-        last = pixel;
-        best = i;
-      } else if (rank(i) > rank(best)) {
-        best = i;
-      }
-    }
-    flush();
+    ctx.font = (row.base ? '600 ' : '') + '12px ' + this.colours.font;
+    ctx.fillStyle = row === this.hoveredRow ? this.colours.accent : isFaint ? this.colours.muted : this.colours.ink;
+    ctx.fillText(Surface.fit(ctx, row.label, gutter - 64), 6, y);
+    ctx.font = '11px ' + this.colours.font;
+    ctx.fillStyle = this.colours.muted;
+    ctx.textAlign = 'right';
+    ctx.fillText(row.lanes ? row.note || '' : String(row.number), gutter - 8, y);
+    ctx.textAlign = 'left';
+  };
+
+  Running.prototype.drawText = function (ctx, text, x0, x1, y) {
+    var left = Math.max(x0, this.axis.gutter);
+    if (x1 - left < 44 || !text) return;
+    ctx.font = '10.5px ' + this.colours.font;
+    ctx.textBaseline = 'middle';
+    ctx.fillStyle = this.colours['frame-ink'];
+    ctx.fillText(Surface.fit(ctx, text, x1 - left - 8), left + 4, y);
   };
 
   // What a thread did, by colour: full rows for what ran, waited for a processor, a device, a lock, a message or the time; a thin line
-  // for waits for other threads.
+  // for waits for other threads. Paler where no control path ever held it.
   Running.prototype.drawStates = function (ctx, row, y) {
     var self = this, list = this.states[row.thread], colours = this.stateColours, data = this.data;
-    ctx.font = '10.5px ' + this.colours.font;
-    ctx.textBaseline = 'middle';
-    this.eachSpan(list, function (x0, x1, i) {
-      var state = list.state[i], thin = state === PLACE.other, left;
+    ctx.globalAlpha = this.isSystem && !row.base && !row.onPath ? 0.5 : 1;
+    spans.each(list, this.axis, rankOf(list), function (x0, x1, i) {
+      var state = list.state[i], thin = state === PLACE.other;
       ctx.fillStyle = colours[state];
       ctx.fillRect(x0, y + (thin ? ROW / 2 - 2 : 3), Math.max(1, x1 - x0 - (x1 - x0 > 3 ? 0.75 : 0)), thin ? 3 : ROW - 7);
       self.drawn++;
-      left = Math.max(x0, self.axis.gutter);
-      if (thin || list.what[i] < 0 || x1 - left < 44) return;
-      ctx.fillStyle = self.colours['frame-ink'];
-      ctx.fillText(Surface.fit(ctx, data.names[data.sleep_label[list.what[i]]] || '', x1 - left - 8), left + 4, y + ROW / 2);
-    }, function (i) {
-      return list.state[i] === PLACE.cpu ? 1 : 0; // of what shares a pixel a run is seen
+      if (!thin && list.what[i] >= 0 && x1 - x0 >= 44) self.drawText(ctx, data.names[data.sleep_label[list.what[i]]], x0, x1, y + ROW / 2);
+    });
+    ctx.globalAlpha = 1;
+    if (this.showLinks) this.links.drawOwn(ctx, this, row, list, y);
+  };
+
+  Running.prototype.laneColour = function (row, what) {
+    var thread;
+    if (row.cpu === undefined) return this.colours[KINDS[row.op][2]];
+    thread = this.data.run_thread[what];
+    return this.colours[this.data.thread_base[thread] || this.isOnPath(thread) ? 'cat-understood_functions' : 'cat-other_path'];
+  };
+
+  Running.prototype.laneText = function (row, what) {
+    var data = this.data;
+    return row.cpu === undefined ? data.names[data.op_label[what]] : data.names[data.thread_comm[data.run_thread[what]]];
+  };
+
+  // Of a processor whoever ran there; of a place its operations, in lanes where several were under way.
+  Running.prototype.drawLanes = function (ctx, row, y) {
+    var self = this, height = (row.height - 7) / row.lanes.length;
+    row.lanes.forEach(function (list, lane) {
+      spans.each(list, self.axis, noRank, function (x0, x1, i) {
+        ctx.fillStyle = self.laneColour(row, list.what[i]);
+        ctx.fillRect(x0, y + 3 + lane * height, Math.max(1, x1 - x0 - (x1 - x0 > 3 ? 0.75 : 0)), Math.max(2, height - (row.lanes.length > 1 ? 1 : 0)));
+        self.drawn++;
+        if (height > 10) self.drawText(ctx, self.laneText(row, list.what[i]), x0, x1, y + 3 + height / 2);
+      });
     });
   };
 
   // How many threads ran at once, of those that are in the window.
   Running.prototype.drawBusy = function (ctx, row, y) {
-    var axis = this.axis, busy = this.busy, i = Math.max(0, models.after(busy.time, axis.from) - 1), floor = y + BUSY - 4, height = BUSY - 10;
+    var busy = this.busy, gutter = this.axis.gutter, floor = y + BUSY - 4, height = BUSY - 10;
     ctx.fillStyle = this.stateColours[PLACE.cpu];
-    for (; i < busy.time.length && busy.time[i] < axis.to; i++) {
-      var x0 = Math.max(axis.gutter, axis.x(busy.time[i])), x1 = i + 1 < busy.time.length ? axis.x(busy.time[i + 1]) : x0;
-      if (busy.count[i]) ctx.fillRect(x0, floor - height * busy.count[i] / busy.most, Math.max(x1 - x0, 0.5), height * busy.count[i] / busy.most);
-    }
+    spans.eachDepth(busy, this.axis, function (x0, x1, count) {
+      x0 = Math.max(gutter, x0);
+      ctx.fillRect(x0, floor - height * count / busy.most, Math.max(x1 - x0, 0.5), height * count / busy.most);
+    });
   };
 
-  Running.prototype.drawLinks = function (ctx, top, height) {
-    var data = this.data, axis = this.axis, seen = new Set(), count = data.link_kind.length;
-    ctx.strokeStyle = this.colours['link-line'];
-    ctx.lineWidth = 1;
-    ctx.beginPath();
-    for (var i = 0; i < count; i++) {
-      var from = this.rowOf[data.link_from[i]], to = this.rowOf[data.link_to[i]];
-      if (!from || !to || data.link_end[i] < axis.from || data.link_start[i] > axis.to) continue;
-      var y0 = from.top + ROW / 2 - top, y1 = to.top + ROW / 2 - top;
-      if (from === to || Math.max(y0, y1) < 0 || Math.min(y0, y1) > height) continue;
-      var x0 = axis.x(data.link_start[i]), x1 = axis.x(data.link_end[i]);
-      var key = Math.round(x0) + ' ' + Math.round(x1) + ' ' + y0 + ' ' + y1;
-      if (seen.has(key)) continue;
-      seen.add(key);
-      ctx.moveTo(x0, y0);
-      ctx.lineTo(x1, y1);
-    }
-    ctx.globalAlpha = seen.size > 1500 ? 0.12 : seen.size > 300 ? 0.5 : 0.85;
-    ctx.stroke();
-    ctx.globalAlpha = 1;
-    this.drawn += seen.size;
+  Running.prototype.drawMarked = function (ctx, top) {
+    var row = this.marked && this.rowOf[this.marked.thread], x = row ? this.axis.x(this.marked.time) : 0;
+    if (!row) return;
+    ctx.strokeStyle = this.colours.accent;
+    ctx.lineWidth = 2;
+    ctx.strokeRect(this.axis.gutter, row.top - top + 1, this.axis.width - this.axis.gutter - 1, row.height - 2);
+    ctx.fillStyle = this.colours.accent;
+    ctx.fillRect(x - 1, row.top - top, 2, row.height);
   };
 
-  Running.prototype.spanAt = function (list, x) {
-    var slack = 1.5 / this.axis.scale(), time = this.axis.time(x), at = models.after(list.start, time + slack) - 1;
-    return at >= 0 && list.end[at] + slack >= time ? at : -1;
+  // --- the pointer ---
+
+  // What of a row of lanes is there; -1: nothing.
+  Running.prototype.inLanes = function (row, x, y) {
+    var lane = Math.min(row.lanes.length - 1, Math.max(0, Math.floor((y - row.top - 3) / ((row.height - 7) / row.lanes.length))));
+    var list = row.lanes[lane], at = spans.at(list, this.axis.time(x), 1.5 / this.axis.scale());
+    return at < 0 ? -1 : list.what[at];
   };
 
   Running.prototype.hover = function (x, y, event) {
-    var row = this.rowAt(y), data = this.data, list, at;
-    var name = row && row.thread >= 0 && x < this.axis.gutter;
-    this.surface.canvas.style.cursor = name ? 'pointer' : 'grab';
+    var row = this.rowAt(y), top = this.surface.stage.scrollTop, self = this, link = null, tip = null;
+    var name = row && (row.thread >= 0 || row.fold) && (x < this.axis.gutter || row.fold);
+    if (x >= this.axis.gutter && this.showLinks) link = this.links.at(x, y - top);
+    this.surface.canvas.style.cursor = name || link || row && row.cpu !== undefined && x >= this.axis.gutter ? 'pointer' : 'grab';
     if (this.hoveredRow !== (name ? row : null)) {
       this.hoveredRow = name ? row : null;
       this.surface.paint();
     }
     this.tip.hide();
-    if (row && row.isBusy) this.tip.show(event.clientX, event.clientY, {title: 'Threads that ran at once', lines: ['of those in this window']});
-    if (!row || row.thread < 0) return;
-    if (name) {
-      this.tip.show(event.clientX, event.clientY, {title: row.comm, lines: ['thread ' + row.number + ' of process ' +
-        data.thread_pid[row.thread] + ' on ' + data.names[data.thread_host[row.thread]], wakepath.own ? 'Click for pages of its own' : 'Click to open its flame']});
-      return;
-    }
+    if (link) tip = this.links.describe(link, function (thread) {
+      return self.name(thread);
+    });
+    else if (row) tip = this.describe(row, x, y);
+    if (tip) this.tip.show(event.clientX, event.clientY, tip);
+  };
+
+  Running.prototype.describe = function (row, x, y) {
+    var data = this.data, list, at;
+    if (row.isBusy) return {title: 'Threads that ran at once', lines: [this.isSystem ? '' : 'of those in this window']};
+    if (row.lanes) return x >= this.axis.gutter ? this.describeLane(row, this.inLanes(row, x, y)) : null;
+    if (row.thread < 0) return row.hint ? {title: row.hint, lines: ['Click folds and unfolds']} : null;
+    if (x < this.axis.gutter) return {title: row.comm, lines: ['thread ' + row.number + ' of process ' + data.thread_pid[row.thread] + ' on ' +
+      data.names[data.thread_host[row.thread]], row.base ? 'of interest' : row.onPath ? 'on a control path' : '',
+      wakepath.own ? 'Click for pages of its own' : 'Click to open its flame']};
     list = this.states[row.thread];
-    at = this.spanAt(list, x);
-    if (at < 0) return;
+    at = spans.at(list, this.axis.time(x), 1.5 / this.axis.scale());
+    if (at < 0) return null;
     var state = STATES[list.state[at]], what = list.what[at], category = what < 0 ? null : data.categories[data.sleep_category[what]];
-    this.tip.show(event.clientX, event.clientY, {title: (what < 0 ? '' : data.names[data.sleep_label[what]]) || row.comm,
-      lines: [state[1] + ': ' + wakepath.units.within(state[3]), category ? category[1] : ''],
-      rows: [['From', units.duration(list.start[at])], ['Length', units.duration(list.end[at] - list.start[at])]]});
+    return {title: (what < 0 ? '' : data.names[data.sleep_label[what]]) || row.comm,
+      lines: [state[1] + ': ' + units.within(state[3]), category ? category[1] : ''],
+      rows: [['From', units.duration(list.start[at])], ['Length', units.duration(list.end[at] - list.start[at])]]};
+  };
+
+  Running.prototype.describeLane = function (row, what) {
+    var data = this.data, thread = row.cpu === undefined ? data.op_thread[what] - 1 : data.run_thread[what];
+    if (what < 0) return null;
+    if (row.cpu !== undefined) return {title: this.name(thread), lines: ['on ' + row.label, 'Click goes to its row'],
+      rows: [['From', units.duration(data.run_start[what])], ['Length', units.duration(data.run_length[what])]]};
+    return {title: data.names[data.op_label[what]] || row.label, lines: [row.label, thread >= 0 ? this.name(thread) : ''],
+      rows: [['From', units.duration(data.op_start[what])], ['Length', units.duration(data.op_length[what])]]};
   };
 
   wakepath.views.running = function (place, data) {

@@ -15,7 +15,7 @@
   var BY_CATEGORY = {understood_functions: 'cpu', running_not_sampled: 'cpu', scheduler: 'runnable', involuntary: 'runnable', blocking_io: 'disk',
     io_queue: 'disk', message_in_flight: 'network', remote_not_traced: 'network', deliberate_sleep: 'timer', timeout: 'timer'};
   var LOCK = /futex|mutex|lll_lock|rwlock|pthread_cond|pthread_barrier|sem_(?:timed|clock)?wait|_sem_wait/;
-  var PLACE = {};
+  var PLACE = {}, GAP = 100000; // ns; RUNNABLE_NS in aggregator/account/exemplar.c
   STATES.forEach(function (state, i) {
     PLACE[state[0]] = i;
   });
@@ -29,7 +29,7 @@
   }
 
   // Every thread's intervals in the order of time: {start, end, state, what: rows of the sleeps, -1 of others}. What lies between a
-  // sleep's end and the run after it is the wait for a processor.
+  // sleep's end and the run after it is the wait for a processor, where it is short: longer ones are rows, and of some there is none left.
   function byThread(data, runs, sleeps) {
     var memo = new Map();
     function stateOf(row) {
@@ -51,7 +51,7 @@
           add(sleep.start[s], sleep.end[s], stateOf(sleep.what[s]), sleep.what[s]);
           woken = sleep.end[s++];
         } else {
-          if (woken >= 0) add(woken, run.start[r], PLACE.runnable, -1);
+          if (woken >= 0 && run.start[r] - woken < GAP) add(woken, run.start[r], PLACE.runnable, -1);
           add(run.start[r], run.end[r], PLACE.cpu, -1);
           woken = -1;
           r++;
@@ -63,7 +63,7 @@
 
   // Time by state of an interval of such a list.
   function sums(list, from, to, into) {
-    for (var i = 0; i < list.start.length && list.start[i] < to; i++)
+    for (var i = Math.max(0, window.wakepath.traceModel.after(list.start, from) - 1); i < list.start.length && list.start[i] < to; i++)
       if (list.end[i] > from) into[list.state[i]] += Math.min(list.end[i], to) - Math.max(list.start[i], from);
     return into;
   }

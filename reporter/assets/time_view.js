@@ -12,6 +12,7 @@
     var self = this;
     this.data = data;
     this.showLinks = true;
+    this.shift = 0; // what addresses call 0, in ns of this data
     this.blanks = blanks(data, kinds);
     this.axis = new TimeAxis(data.length, gutter, function () {
       self.changed();
@@ -98,7 +99,7 @@
         self.draw(ctx, width, height, top);
         self.axis.draw(ctx, self.colours, width, 4);
         self.brush.draw(ctx, self.colours, height);
-        self.range.textContent = units.duration(self.axis.to - self.axis.from) + ' in sight';
+        self.range.textContent = units.duration(self.axis.to - self.axis.from) + ' in sight' + (self.note || '');
       },
       hover: function (x, y, event) {
         self.hover(x, y, event);
@@ -171,8 +172,8 @@
     var state = {}, whole = this.axis.from === 0 && this.axis.to === this.axis.length, now = Date.now(), isStep = !(now - this.lastChange < BURST);
     if (!this.isRestoring) this.lastChange = now;
     if (!whole) {
-      state.from = Math.round(this.axis.from);
-      state.to = Math.round(this.axis.to);
+      state.from = Math.round(this.axis.from - this.shift);
+      state.to = Math.round(this.axis.to - this.shift);
     }
     if (this.brush) state.mark = this.brush.state();
     if (this.keep) this.keep(state);
@@ -184,9 +185,16 @@
     var state = view.readHash(), isPart = state.from && state.to;
     this.isRestoring = true;
     if (this.restore) this.restore(state);
-    this.axis.show(isPart && Number(state.from) || 0, isPart && Number(state.to) || this.data.length);
+    if (isPart) this.axis.show((Number(state.from) || 0) + this.shift, (Number(state.to) || this.data.length) + this.shift);
+    else this.axis.show(0, this.data.length);
     this.brush.restore(state.mark);
     this.isRestoring = false;
+  };
+
+  // Where the flame of an interval is; "": there is none, as of a window that is not the aggregate's own.
+  TimeView.prototype.flameOf = function (from, to) {
+    var isOwn = wakepath.isSingle ? this.data === wakepath.payloads.trace : document.querySelector('script[src="trace-data.js"]');
+    return isOwn && wakepath.stretch ? wakepath.stretch.address(from - this.shift, to - this.shift) : '';
   };
 
   wakepath.TimeView = TimeView;

@@ -154,10 +154,14 @@
     var rows = [], i;
     for (i = 0; i < count; i++) rows.push([]);
     for (i = 0; i < threads.length; i++) if (rows[threads[i]]) rows[threads[i]].push(i);
+    function before(a, b) {
+      return starts[a] - starts[b] || a - b;
+    }
     return rows.map(function (row) {
-      row.sort(function (a, b) {
-        return starts[a] - starts[b] || a - b;
+      var isSorted = row.every(function (one, i) {
+        return !i || before(row[i - 1], one) < 0;
       });
+      if (!isSorted) row.sort(before);
       return {what: row, start: row.map(pick(starts)), end: row.map(function (i) {
         return starts[i] + lengths[i];
       })};

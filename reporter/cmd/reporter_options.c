@@ -32,7 +32,8 @@ enum {
     KEY_CANARY,
     KEY_HOSTS,
     KEY_METRICS_FILE,
-    KEY_OWN_PAGES
+    KEY_OWN_PAGES,
+    KEY_SYSTEM
 };
 
 static const struct argp_option option_table[] = {
@@ -69,6 +70,10 @@ static const struct argp_option option_table[] = {
         0},
     {"own-pages", KEY_OWN_PAGES, NULL, 0,
         "Processes and threads link to pages of their own, as of a recording whose capture is kept (wakepath view)", 0},
+    {"system-window", KEY_SYSTEM, "FILE", 0,
+        "The Timeline shows all threads of the host, as wakepath-aggregator --system-window has written them; for a "
+        "store with one release",
+        0},
     {"source-map", KEY_SOURCE_MAP, "PREFIX=DIR", 0,
         "Source files whose path begins with PREFIX are in DIR; may be repeated", 0},
     {"source-disk", KEY_SOURCE_DISK, "DIR", 0,
@@ -117,6 +122,7 @@ static const struct wp_config_field fields[] = {
     FIELD(KEY_PARTS, WP_CONFIG_TEXT, parts),
     FIELD(KEY_SINGLE, WP_CONFIG_FLAG, is_single),
     FIELD(KEY_OWN_PAGES, WP_CONFIG_FLAG, has_own_pages),
+    FIELD(KEY_SYSTEM, WP_CONFIG_TEXT, system_window),
     FIELD(KEY_GZIP, WP_CONFIG_FLAG, is_gzipped),
     FIELD(KEY_NO_DISK, WP_CONFIG_FLAG, source.no_disk),
     FIELD('q', WP_CONFIG_FLAG, quiet),

@@ -18,6 +18,7 @@ struct wp_reporter_options {
     const char *canary;                            /* borrowed from argv; NULL none */
     const char *metrics_file;                      /* borrowed from argv; NULL none */
     const char *out, *release, *aggregate, *parts; /* borrowed from argv; NULL not given */
+    const char *system_window;                     /* likewise */
     enum wp_format format;
     const struct wp_export_table *table; /* NULL: all tables */
     bool format_given, is_single, is_gzipped, has_own_pages, quiet;

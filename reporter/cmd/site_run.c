@@ -28,6 +28,7 @@ static int make_site(const struct wp_reporter_options *options, struct wp_site_r
         .wait_s = options->wait_s,
         .is_gzipped = options->is_gzipped,
         .has_own_pages = options->has_own_pages,
+        .system_window = options->system_window,
         .jobs = options->jobs,
         .progress = wp_progress_tell};
     struct wp_progress progress;

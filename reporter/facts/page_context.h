@@ -47,6 +47,7 @@ struct wp_page_context {
     const char *canary;          /* what some hosts differ in from all others, one sentence; NULL: not compared */
     bool has_canary;             /* and there is a page of it */
     bool has_own_pages;          /* a capture is kept, of which processes get pages of their own */
+    bool has_system;             /* system-data.js has what all threads did, beside the release's page */
     struct wp_release_overlap *overlaps; /* other releases at the same time (release_overlap.h) */
     size_t overlap_count;
     struct wp_origins origins;

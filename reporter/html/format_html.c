@@ -130,13 +130,13 @@ static void put_scripts(struct writer *writer)
     static const char *const views[] = {
         "column.js", "view.js", "palette.js", "folding.js", "tip.js", "surface.js", NULL};
     static const char *const flame[] = {"flame_model.js", "flame_times.js", "flame_hosts.js", "flame_exemplar.js",
-        "flame_folds.js", "flame_save.js", "flame_drop.js", "flame.js", NULL};
+        "stretch.js", "flame_folds.js", "flame_save.js", "flame_drop.js", "flame.js", NULL};
     static const char *const behind[] = {"flame_model.js", "flame_times.js", "flame_hosts.js", "flame_exemplar.js",
-        "flame_folds.js", "flame_sums.js", "figure.js", "rows.js", "behind.js", NULL};
+        "stretch.js", "flame_folds.js", "flame_sums.js", "figure.js", "rows.js", "behind.js", NULL};
     static const char *const chrono[] = {
-        "time_axis.js", "brush.js", "time_view.js", "trace_model.js", "chronology.js", NULL};
-    static const char *const running[] = {
-        "time_axis.js", "brush.js", "time_view.js", "trace_model.js", "states.js", "running.js", NULL};
+        "time_axis.js", "brush.js", "time_view.js", "trace_model.js", "stretch.js", "chronology.js", NULL};
+    static const char *const running[] = {"time_axis.js", "brush.js", "time_view.js", "trace_model.js", "states.js",
+        "spans.js", "links.js", "ops.js", "timeline_rows.js", "stretch.js", "running.js", NULL};
     const char *view = writer->display->view;
     bool is_flame = view && (!strcmp(view, "flame") || !strcmp(view, "difference"));
     bool is_behind = view && !strcmp(view, "behind");
@@ -153,6 +153,8 @@ static void put_scripts(struct writer *writer)
         for (size_t i = 0; groups[group] && groups[group][i]; i++)
             wp_buffer_printf(writer->out, "<script defer src=\"%sassets/%s\"></script>\n", root, groups[group][i]);
     /* The page stands before its data arrive: they come last. */
+    if (view && !strcmp(view, "running") && !writer->display->data && wp_page_context(writer->display)->has_system)
+        wp_buffer_puts(writer->out, "<script defer src=\"../system-data.js\"></script>\n");
     if (view && writer->display->data)
         wp_buffer_printf(writer->out, "<script defer src=\"%s\"></script>\n", writer->display->data);
     else if (view)

@@ -2,6 +2,7 @@
 #include "reporter/page/page_views.h"
 
 #include "reporter/display/humanize.h"
+#include "reporter/facts/page_context.h"
 #include "reporter/facts/stack_text.h"
 #include "reporter/page/page_behind.h"
 #include "reporter/page/page_exemplars.h"
@@ -129,8 +130,12 @@ void wp_page_chrono(struct wp_display *display, const struct wp_facts *facts)
 void wp_page_running(struct wp_display *display, const struct wp_facts *facts)
 {
     wp_display_add(display, WP_ITEM_PARAGRAPH,
-        "What each thread did at the beginning of the newest recording; lines are wakings. Drag on the axis to sum up "
-        "an interval, click a name to open its flame.");
+        wp_page_context(display)->has_system
+            ? "What all threads of the host did; a bar stands before those that a control path held. Below them are "
+              "block requests, messages and interrupts. Drag on the axis to sum up an interval; a click on a line goes "
+              "to its other end."
+            : "What each thread did at the beginning of the newest recording; lines are wakings. Drag on the axis to "
+              "sum up an interval, click a name to open its flame.");
     if (has_window(display, facts))
         wp_page_window(display, facts, facts->trace, false);
     wp_page_other_windows(display, facts);

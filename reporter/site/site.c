@@ -28,6 +28,7 @@
 #include "reporter/site/site_parts.h"
 #include "reporter/site/site_reuse.h"
 #include "reporter/site/site_sources.h"
+#include "reporter/site/site_system.h"
 #include "reporter/window/window_data.h"
 
 #include <errno.h>
@@ -46,7 +47,7 @@ struct site {
     struct wp_site_reuse reuse;
     struct wp_buffer main_json; /* summary.json of the aggregate that speaks for the release, the last release seen */
     uint64_t main_total;
-    bool main_found;
+    bool main_found, has_system;
     struct wp_page_context context; /* of the aggregate in hand */
     size_t damaged;
     char parts[PATH_MAX]; /* made by other processes; "": none */
@@ -287,7 +288,8 @@ static int read_aggregate(struct site *site, const struct wp_snapshot *snapshot,
     const char *aggregate, struct wp_error *err)
 {
     struct wp_facts facts;
-    site->context = (struct wp_page_context){.facts = &facts, .has_own_pages = site->options->has_own_pages};
+    site->context = (struct wp_page_context){
+        .facts = &facts, .has_own_pages = site->options->has_own_pages, .has_system = site->has_system};
     size_t row = wp_release_order_find(&site->order, release->id);
     size_t baseline = row == SIZE_MAX ? SIZE_MAX : site->order.rows[row].baseline;
     int rc = wp_facts_read_windows(&facts, snapshot, aggregate, &site->options->selection,
@@ -448,6 +450,7 @@ static int build_release(
     if (rc)
         return rc;
     rc = wp_snapshot_aggregates(&snapshot, &aggregates, &count, err);
+    site->has_system = site->order.count == 1 && wp_site_system_put(&site->files, site->options, row->id);
     for (size_t i = 0; i < count && !rc; i++) {
         if (site->options->aggregate && strcmp(site->options->aggregate, aggregates[i]))
             continue;

@@ -25,7 +25,8 @@ struct wp_site_options {
     int wait_s;         /* for another writer of the same site, then -EBUSY; 0 not at all, -1 as long as it takes */
     bool is_gzipped;    /* a .gz beside each file */
     bool has_own_pages; /* see struct wp_page_context */
-    unsigned jobs;      /* processes that make releases; 0 and 1: this one */
+    const char *system_window; /* file of what all threads did (site_system.h), for the one release; NULL: none */
+    unsigned jobs;             /* processes that make releases; 0 and 1: this one */
     void (*progress)(void *context, size_t done, size_t total); /* releases; NULL: nobody looks */
     void *progress_context;
 };

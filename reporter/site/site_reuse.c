@@ -51,6 +51,11 @@ uint64_t wp_site_reuse_key(const struct wp_site_options *options)
     hash = mix(hash, compare, sizeof(*compare)); /* plain numbers; padding may only cost a run */
     hash = mix(hash, &options->is_gzipped, sizeof(options->is_gzipped));
     hash = mix(hash, &options->has_own_pages, sizeof(options->has_own_pages));
+    hash = mix_text(hash, options->system_window);
+    if (options->system_window && !stat(options->system_window, &st)) {
+        hash = mix(hash, &st.st_mtim, sizeof(st.st_mtim));
+        hash = mix(hash, &st.st_size, sizeof(st.st_size));
+    }
     return mix(hash, &options->store_count, sizeof(options->store_count));
 }
 

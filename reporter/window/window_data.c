@@ -41,6 +41,15 @@ COLUMN(thread_host, threads[row].host)
 COLUMN(thread_comm, threads[row].comm)
 COLUMN(run_comm, runs[row].comm)
 COLUMN(sleep_label, sleeps[row].label)
+COLUMN(thread_group, threads[row].group)
+COLUMN(thread_path, threads[row].is_on_path)
+COLUMN(run_cpu, runs[row].cpu)
+COLUMN(op_kind, ops[row].kind)
+COLUMN(op_place, ops[row].place)
+COLUMN(op_label, ops[row].label)
+COLUMN(op_thread, ops[row].thread)
+COLUMN(op_start, ops[row].start_ns)
+COLUMN(op_length, ops[row].length_ns)
 
 struct trace_column {
     const char *name;
@@ -71,6 +80,25 @@ static void put_names(struct wp_buffer *out, const struct wp_trace *trace)
     wp_buffer_puts(out, "],\n");
 }
 
+/* What only a window of the whole system has. */
+static void put_system(struct wp_buffer *out, const struct wp_trace *trace)
+{
+    static const struct trace_column threads[] = {
+        {"thread_group", thread_group}, {"thread_path", thread_path}, {NULL, NULL}};
+    static const struct trace_column runs[] = {{"run_cpu", run_cpu}, {NULL, NULL}};
+    static const struct trace_column ops[] = {{"op_kind", op_kind}, {"op_place", op_place}, {"op_label", op_label},
+        {"op_thread", op_thread}, {"op_start", op_start}, {"op_length", op_length}, {NULL, NULL}};
+    uint32_t cpus = 0;
+    for (uint32_t i = 0; i < trace->run_count; i++)
+        cpus |= trace->runs[i].cpu;
+    if (!cpus)
+        return;
+    wp_buffer_printf(out, "\"grain\":%" PRIu64 ",\n", trace->grain_ns);
+    put_columns(out, trace, threads, trace->thread_count);
+    put_columns(out, trace, runs, trace->run_count);
+    put_columns(out, trace, ops, trace->op_count);
+}
+
 int wp_window_data(struct wp_buffer *out, const struct wp_trace *trace, const char *name, struct wp_error *err)
 {
     static const struct trace_column nodes[] = {
@@ -86,8 +114,9 @@ int wp_window_data(struct wp_buffer *out, const struct wp_trace *trace, const ch
     static const struct trace_column links[] = {{"link_kind", link_kind}, {"link_from", link_from},
         {"link_to", link_to}, {"link_start", link_start}, {"link_end", link_end}, {NULL, NULL}};
     static const struct trace_column paths[] = {{"path_thread", path_thread}, {"path_base", path_base}, {NULL, NULL}};
-    wp_buffer_printf(out, "wakepath.data(\"%s\",{\n\"length\":%" PRIu64 ",\n\"omitted\":%" PRIu64 ",\n", name,
-        trace->length_ns, trace->omitted);
+    wp_buffer_printf(out,
+        "wakepath.data(\"%s\",{\n\"start\":\"%" PRIu64 "\",\n\"length\":%" PRIu64 ",\n\"omitted\":%" PRIu64 ",\n", name,
+        trace->start_ns, trace->length_ns, trace->omitted);
     wp_view_categories_put(out);
     put_names(out, trace);
     put_columns(out, trace, nodes, trace->node_count);
@@ -97,6 +126,7 @@ int wp_window_data(struct wp_buffer *out, const struct wp_trace *trace, const ch
     put_columns(out, trace, sleeps, trace->sleep_count);
     put_columns(out, trace, links, trace->link_count);
     put_columns(out, trace, paths, trace->path_count);
+    put_system(out, trace);
     wp_buffer_puts(out, "\"end\":0});\n");
     return out->failed ? wp_error_set(err, -ENOMEM, "out of memory for the trace's data") : 0;
 }

@@ -19,7 +19,7 @@ struct choice {
 struct copying {
     const struct wp_trace *from;
     struct wp_trace *to;
-    struct choice pieces, runs, sleeps, links;
+    struct choice pieces, runs, sleeps, links, ops;
     uint32_t *threads, *paths, *nodes; /* owned; new id by old one, UINT32_MAX: none yet */
     bool *has_thread, *has_path;       /* owned; whether a row that stays is of it */
 };
@@ -78,6 +78,11 @@ static uint64_t link_length(const struct wp_trace *trace, uint32_t row)
     return link->to_ns > link->from_ns ? link->to_ns - link->from_ns : 0;
 }
 
+static uint64_t op_length(const struct wp_trace *trace, uint32_t row)
+{
+    return trace->ops[row].length_ns;
+}
+
 static uint32_t string_of(struct copying *copying, uint32_t string)
 {
     return wp_trace_string(copying->to, wp_intern_text(copying->from->strings, string));
@@ -92,6 +97,7 @@ static uint32_t thread_of(struct copying *copying, uint32_t thread)
         struct wp_trace_thread row = copying->from->threads[thread];
         row.host = string_of(copying, row.host);
         row.comm = string_of(copying, row.comm);
+        row.group = string_of(copying, row.group);
         if (!wp_trace_add_thread(copying->to, &row))
             copying->threads[thread] = copying->to->thread_count - 1;
     }
@@ -145,7 +151,8 @@ static void need_path(struct copying *copying, uint32_t path)
 static void find_needed(struct copying *copying)
 {
     const struct wp_trace *from = copying->from;
-    struct choice pieces = copying->pieces, runs = copying->runs, sleeps = copying->sleeps, links = copying->links;
+    struct choice pieces = copying->pieces, runs = copying->runs, sleeps = copying->sleeps, links = copying->links,
+                  ops = copying->ops;
     for (uint32_t i = 0; i < from->piece_count; i++)
         if (stays(&pieces, from->pieces[i].length_ns))
             need_path(copying, from->pieces[i].path);
@@ -160,6 +167,9 @@ static void find_needed(struct copying *copying)
             need_thread(copying, from->links[i].from_thread);
             need_thread(copying, from->links[i].to_thread);
         }
+    for (uint32_t i = 0; i < from->op_count; i++)
+        if (stays(&ops, op_length(from, i)) && from->ops[i].thread)
+            need_thread(copying, from->ops[i].thread - 1);
 }
 
 /* In the order of the old ones, since views draw them so. */
@@ -219,6 +229,21 @@ static int copy_rows(struct copying *copying)
     return rc;
 }
 
+static int copy_ops(struct copying *copying)
+{
+    int rc = 0;
+    for (uint32_t i = 0; i < copying->from->op_count && !rc; i++) {
+        struct wp_trace_op row = copying->from->ops[i];
+        if (!stays(&copying->ops, row.length_ns))
+            continue;
+        row.place = string_of(copying, row.place);
+        row.label = string_of(copying, row.label);
+        row.thread = row.thread ? thread_of(copying, row.thread - 1) + 1 : 0;
+        rc = row.place == UINT32_MAX || row.label == UINT32_MAX ? -ENOMEM : wp_trace_add_op(copying->to, &row);
+    }
+    return rc;
+}
+
 static uint32_t part(uint32_t count, double share)
 {
     uint32_t kept = (uint32_t)((double)count * share);
@@ -241,7 +266,14 @@ static int choose_all(struct copying *copying, double share)
         rc = choose(&copying->runs, from, from->run_count, part(from->run_count, share), run_length);
     if (!rc)
         rc = choose(&copying->sleeps, from, from->sleep_count, part(from->sleep_count, share), sleep_length);
+    if (!rc)
+        rc = choose(&copying->ops, from, from->op_count, part(from->op_count, share), op_length);
     return rc ? rc : choose(&copying->links, from, from->link_count, part(from->link_count, share), link_length);
+}
+
+static uint64_t longest(uint64_t a_ns, uint64_t b_ns)
+{
+    return a_ns > b_ns ? a_ns : b_ns;
 }
 
 /* The largest `share` of the rows of each kind. */
@@ -265,12 +297,16 @@ static struct wp_trace *shrink(const struct wp_trace *from, double share)
         rc = copy_pieces(&copying);
     if (!rc)
         rc = copy_rows(&copying);
+    if (!rc)
+        rc = copy_ops(&copying);
     if (!rc) {
         struct wp_trace *to = copying.to;
         to->start_ns = from->start_ns;
         to->length_ns = from->length_ns;
         to->omitted = from->omitted + (from->piece_count - to->piece_count) + (from->run_count - to->run_count) +
-            (from->sleep_count - to->sleep_count) + (from->link_count - to->link_count);
+            (from->sleep_count - to->sleep_count) + (from->link_count - to->link_count) +
+            (from->op_count - to->op_count);
+        to->grain_ns = longest(from->grain_ns, longest(copying.runs.shortest_ns, copying.sleeps.shortest_ns));
     }
     free(copying.threads);
     free(copying.paths);
@@ -301,7 +337,7 @@ static size_t name_size(const struct wp_trace *trace, uint32_t string)
 static bool is_surely_small(const struct wp_trace *trace, size_t limit)
 {
     size_t rows = (size_t)trace->piece_count + trace->run_count + trace->sleep_count + trace->link_count +
-        trace->node_count + trace->thread_count;
+        trace->op_count + trace->node_count + trace->thread_count;
     size_t size = rows * 56, strings = wp_intern_count(trace->strings);
     for (uint32_t i = 0; i < strings && size < limit; i++)
         size += name_size(trace, i);

@@ -240,6 +240,10 @@ class Manners(unittest.TestCase):
           return wakepath.states.byThread(data, runs, sleeps).map(function (list) { return list.state.map(function (state, i) {
             return [wakepath.states.STATES[state][0], list.start[i], list.end[i]]; }); })[0]; })()""")
         self.assertEqual(states, [["cpu", 0, 10], ["lock", 10, 30], ["runnable", 30, 40], ["cpu", 40, 50]])
+        far = browser.evaluate("""(function () { var data = {sleep_category: [0], sleep_label: [0], categories: [['other_path', '']], names: ['read']};
+          return wakepath.states.byThread(data, [{start: [900000], end: [950000]}], [{start: [0], end: [30], what: [0]}])[0].state.map(function (state) {
+            return wakepath.states.STATES[state][0]; }); })()""")
+        self.assertEqual(far, ["other", "cpu"], "what lay between them is not in the window")
         kinds = browser.evaluate("['blocking_io', 'involuntary', 'message_in_flight', 'timeout', 'kernel_block'].map(function (category) {"
                                  "return wakepath.states.STATES[wakepath.states.ofSleep(category, 'read')][0]; })")
         self.assertEqual(kinds, ["disk", "runnable", "network", "timer", "other"])

@@ -13,7 +13,8 @@ SIZE_LIMIT = 300000
 # Name, page of the aggregate, width, height, dark, what to do before the picture.
 VIEWS = (("overview", "index.html", 1180, 760, False, None),
          ("flame", "flame.html", 1180, 700, False, None),
-         ("running", "running.html", 1180, 560, True, None),
+         ("running", "running.html", 1180, 700, True, None),
+         ("running-light", "running.html", 1180, 700, False, None),
          ("waits", "waits.html", 1180, 640, False, None),
          ("behind", "behind.html#process=%5Bdemo-filter%5D", 1180, 900, False, None),
          ("exemplar", "exemplar-1.html", 1180, 700, False, "wakepath.chronology.surface.stage.scrollTop = 0"),

@@ -12,6 +12,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define ROWS 60000u /* of each kind: what the aggregator keeps at most */
 #define THREADS 400u
@@ -28,7 +29,7 @@ static struct wp_trace *busy(uint32_t rows)
         snprintf(name, sizeof(name), "worker-%u", i);
         wp_trace_add_thread(trace,
             &(struct wp_trace_thread){
-                wp_trace_string(trace, "builder"), wp_trace_string(trace, name), 1000 + i, 1000 + i, !i});
+                wp_trace_string(trace, "builder"), wp_trace_string(trace, name), 1000 + i, 1000 + i, !i, 0, 0});
         wp_trace_add_path(trace, &(struct wp_trace_path){i, !i});
     }
     for (uint32_t i = 0; i < rows; i++) {
@@ -40,7 +41,7 @@ static struct wp_trace *busy(uint32_t rows)
             wp_trace_child(trace, wp_trace_child(trace, 0, wp_trace_frame(trace, WP_STYLE_PROCESS, "[worker]", "")),
                 wp_trace_frame(trace, WP_STYLE_USER, name, "/usr/bin/worker"));
         wp_trace_add_piece(trace, &(struct wp_trace_piece){thread, node, at_ns, length_ns, WP_UNDERSTOOD_FUNCTIONS});
-        wp_trace_add_run(trace, &(struct wp_trace_run){thread, string, at_ns, length_ns});
+        wp_trace_add_run(trace, &(struct wp_trace_run){thread, string, at_ns, length_ns, 0});
         wp_trace_add_sleep(
             trace, &(struct wp_trace_sleep){thread, string, WP_BLOCKING_IO, at_ns + length_ns, length_ns / 2});
         wp_trace_add_link(
@@ -133,10 +134,39 @@ static void a_small_window_is_left_alone(void **state)
     wp_trace_destroy(trace);
 }
 
+/* The columns of a window of the whole system, of which the longest operations stay, too. */
+static void a_system_has_its_own_columns(void **state)
+{
+    (void)state;
+    struct wp_trace *trace = busy(8000);
+    struct wp_buffer data = {0};
+    for (uint32_t i = 0; i < trace->run_count; i++)
+        trace->runs[i].cpu = 1 + i % 4;
+    for (uint32_t i = 0; i < 5000; i++)
+        wp_trace_add_op(trace,
+            &(struct wp_trace_op){WP_OP_BLOCK, wp_trace_string(trace, "vda"), wp_trace_string(trace, "read"),
+                1 + i % THREADS, 1000 * i, i});
+    assert_int_equal(wp_window_fit(&trace, 200000, NULL), 0);
+    assert_true(size_of(trace) <= 200000);
+    assert_true(trace->op_count && trace->op_count < 5000 && trace->ops[trace->op_count - 1].length_ns == 4999);
+    assert_true(trace->grain_ns > 0);
+    assert_int_equal(trace->omitted, 7 + 4ull * 8000 + 5000 - rows_of(trace) - trace->op_count);
+    for (uint32_t i = 0; i < trace->op_count; i++)
+        assert_true(trace->ops[i].thread <= trace->thread_count);
+    assert_int_equal(wp_window_data(&data, trace, "system", NULL), 0);
+    wp_buffer_putc(&data, 0);
+    static const char *const wanted[] = {"wakepath.data(\"system\"", "\"start\":\"1790000000000000000\"",
+        "\"grain\":", "\"run_cpu\":", "\"thread_path\":", "\"op_place\":"};
+    for (size_t i = 0; i < sizeof(wanted) / sizeof(*wanted); i++)
+        assert_non_null(strstr((const char *)data.data, wanted[i]));
+    wp_buffer_fini(&data);
+    wp_trace_destroy(trace);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(a_busy_window_fits_and_says_what_is_missing),
         cmocka_unit_test(what_is_left_is_a_window), cmocka_unit_test(the_longest_stay),
-        cmocka_unit_test(a_small_window_is_left_alone)};
+        cmocka_unit_test(a_small_window_is_left_alone), cmocka_unit_test(a_system_has_its_own_columns)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

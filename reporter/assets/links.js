@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+// The links of a Timeline: what set a thread going, and where. Between two rows a line; within one (a timer, an interrupt, a preemption)
+// an arc over the time that the thread was away. Each kind has its colour and can be switched off.
+(function () {
+  'use strict';
+  var wakepath = window.wakepath, view = wakepath.view, MOST = 2000, ARCS = 1500, WIDE = 14, NEAR = 4, BLOCK = 256;
+
+  // [key, title, what it is], by enum wp_link_kind; what leads from a thread to itself is read from its sleeps.
+  var KINDS = [null, ['waking', 'waking', 'One thread set another going'], ['fork', 'fork', 'A thread made another one'],
+    ['exec', 'exec', 'A process became another program'], ['message', 'message', 'What was sent here was read there'],
+    ['completion', 'completion', 'A block request was asked for here, and its end set that thread going'],
+    ['preemption', 'preemption', 'It was taken off its processor, and went on'], ['timer', 'timer', 'A timer ended its sleep'],
+    ['interrupt', 'interrupt', 'A device’s interrupt ended its sleep']];
+  var COMPLETION = 5, PREEMPTION = 6;
+  var OWN = {involuntary: PREEMPTION, deliberate_sleep: 7, timeout: 7, hardware_wait: 8, blocking_io: COMPLETION, io_queue: COMPLETION};
+
+  // The link that a sleep is, by its category: a kind, 0 none.
+  function kindOfSleep(data, row) {
+    return OWN[(data.categories[data.sleep_category[row]] || [''])[0]] || 0;
+  }
+
+  function Links(data) {
+    var self = this, places = Array.from(data.link_kind, function (kind, i) {
+      return i;
+    }).filter(function (i) {
+      return data.link_kind[i] !== PREEMPTION && data.link_from[i] !== data.link_to[i]; // the sleep between says it
+    });
+    places.sort(function (a, b) {
+      return data.link_start[a] - data.link_start[b] || a - b;
+    });
+    this.data = data;
+    this.off = new Set();
+    this.counts = new Array(KINDS.length).fill(0);
+    [['kind', Uint8Array], ['from', Int32Array], ['to', Int32Array], ['start', Float64Array], ['end', Float64Array]].forEach(function (column) {
+      self[column[0]] = column[1].from(places, function (i) {
+        return data['link_' + column[0]][i];
+      });
+    });
+    this.until = []; // by block of links: when the last of them ends
+    this.kind.forEach(function (kind, i) {
+      self.counts[kind]++;
+      self.until[Math.floor(i / BLOCK)] = Math.max(self.until[Math.floor(i / BLOCK)] || 0, self.end[i]);
+    });
+    for (var i = 0; i < data.sleep_category.length; i++) self.counts[kindOfSleep(data, i)]++;
+    this.drawn = [];
+  }
+
+  // A switch for each kind that there is.
+  Links.prototype.addTools = function (place, changed) {
+    var self = this, bar = view.element('div', 'tools link-kinds');
+    bar.setAttribute('role', 'group');
+    bar.setAttribute('aria-label', 'Kinds of links');
+    this.buttons = [];
+    KINDS.forEach(function (kind, number) {
+      if (!kind || !self.counts[number]) return;
+      var button = view.toggle(bar, kind[1], kind[2], true, function (on) {
+        if (on) self.off.delete(number);
+        else self.off.add(number);
+        changed();
+      });
+      button.insertBefore(view.element('span', 'sw l-' + kind[0]), button.firstChild);
+      self.buttons[number] = button;
+    });
+    if (bar.firstChild) {
+      place.appendChild(bar);
+    }
+  };
+
+  Links.prototype.state = function () {
+    return Array.from(this.off, function (number) {
+      return KINDS[number][0];
+    }).sort().join(',');
+  };
+
+  Links.prototype.restore = function (text) {
+    var self = this, off = new Set((text || '').split(','));
+    (this.buttons || []).forEach(function (button, number) {
+      if (off.has(KINDS[number][0]) !== self.off.has(number)) button.click();
+    });
+  };
+
+  // Where the rows of threads begin, -1 those that are not shown; of a layout.
+  Links.prototype.place = function (rowOf) {
+    this.tops = Int32Array.from(rowOf, function (row) {
+      return row ? row.top : -1;
+    });
+  };
+
+  // Those in sight with a row in sight at one of their ends, as places.
+  Links.prototype.inSight = function (axis, top, height) {
+    var found = [], tops = this.tops, i, from, to;
+    for (i = 0; i < this.kind.length && this.start[i] <= axis.to; i++) {
+      if (i % BLOCK === 0 && this.until[i / BLOCK] < axis.from) {
+        i += BLOCK - 1;
+        continue;
+      }
+      from = tops[this.from[i]];
+      to = tops[this.to[i]];
+      if (from < 0 || to < 0 || this.end[i] < axis.from || this.off.has(this.kind[i])) continue;
+      if (from >= top && from < top + height || to >= top && to < top + height) found.push(i);
+    }
+    return found;
+  };
+
+  // Draws them, of too many every so many; returns how many of those in sight are not drawn.
+  Links.prototype.draw = function (ctx, owner, top, height) {
+    var axis = owner.axis, places = this.inSight(axis, top, height), step = Math.ceil(places.length / MOST), seen = new Set(), self = this;
+    var byKind = KINDS.map(function () {
+      return [];
+    });
+    this.drawn = [];
+    for (var n = 0; n < places.length; n += Math.max(1, step)) {
+      var i = places[n], from = owner.rowOf[this.from[i]], to = owner.rowOf[this.to[i]];
+      var line = {place: i, kind: this.kind[i], x0: axis.x(this.start[i]), x1: axis.x(this.end[i]), y0: from.top + from.height / 2 - top,
+        y1: to.top + to.height / 2 - top};
+      var key = ((Math.round(line.x0) + 8192) * 16384 + Math.round(line.x1) + 8192) * 4194304 + (this.from[i] % 2048) * 2048 + this.to[i] % 2048;
+      if (seen.has(key)) continue;
+      seen.add(key);
+      byKind[line.kind].push(line);
+      this.drawn.push(line);
+    }
+    byKind.forEach(function (lines, kind) {
+      if (lines.length) self.stroke(ctx, owner.colours['l-' + KINDS[kind][0]], lines, seen.size);
+    });
+    return step > 1 ? places.length - Math.ceil(places.length / step) : 0;
+  };
+
+  Links.prototype.stroke = function (ctx, colour, lines, all) {
+    ctx.strokeStyle = colour;
+    ctx.lineWidth = 1;
+    ctx.globalAlpha = all > 1500 ? 0.25 : all > 300 ? 0.6 : 0.9;
+    ctx.beginPath();
+    lines.forEach(function (line) {
+      ctx.moveTo(line.x0, line.y0);
+      ctx.lineTo(line.x1, line.y1);
+    });
+    ctx.stroke();
+    ctx.globalAlpha = 1;
+  };
+
+  // Arcs over the sleeps of a row that a timer or an interrupt ended, and over preemptions, where there is room for one.
+  Links.prototype.drawOwn = function (ctx, owner, row, list, y) {
+    var axis = owner.axis, self = this, i = Math.max(0, wakepath.traceModel.after(list.start, axis.from) - 1), looked = 0, kind, x0, x1;
+    if (axis.scale() * (axis.to - axis.from) / Math.max(1, list.start.length) < 0.02) return; // all of them are dust
+    for (; i < list.start.length && list.start[i] < axis.to && looked++ < ARCS; i++) {
+      kind = list.what[i] < 0 ? 0 : kindOfSleep(this.data, list.what[i]);
+      x0 = axis.x(list.start[i]);
+      x1 = axis.x(list.end[i]);
+      if (!kind || this.off.has(kind) || x1 - x0 < WIDE) continue;
+      ctx.strokeStyle = owner.colours['l-' + KINDS[kind][0]];
+      ctx.lineWidth = 1;
+      ctx.beginPath();
+      ctx.moveTo(x0, y + row.height - 5);
+      ctx.quadraticCurveTo((x0 + x1) / 2, y - 3, x1, y + row.height - 5);
+      ctx.stroke();
+      self.drawn.push({own: true, kind: kind, thread: row.thread, start: list.start[i], end: list.end[i], x0: x0, x1: x1, y0: y + 4, y1: y + 4});
+    }
+  };
+
+  function distance(line, x, y) {
+    var dx = line.x1 - line.x0, dy = line.y1 - line.y0, length = dx * dx + dy * dy;
+    var share = length ? Math.max(0, Math.min(1, ((x - line.x0) * dx + (y - line.y0) * dy) / length)) : 0;
+    return Math.hypot(x - line.x0 - share * dx, y - line.y0 - share * dy);
+  }
+
+  // The drawn link nearest to a place of the canvas, or null.
+  Links.prototype.at = function (x, y) {
+    var best = null, least = NEAR;
+    this.drawn.forEach(function (line) {
+      var far = distance(line, x, y);
+      if (far < least) {
+        least = far;
+        best = line;
+      }
+    });
+    return best;
+  };
+
+  // The end of a drawn link that is farther from a place: {thread, time}.
+  Links.prototype.otherEnd = function (line, x, y) {
+    var isFirst = line.own ? Math.abs(x - line.x0) < Math.abs(x - line.x1)
+      : Math.hypot(x - line.x0, y - line.y0) < Math.hypot(x - line.x1, y - line.y1);
+    if (line.own) return {thread: line.thread, time: isFirst ? line.end : line.start};
+    return isFirst ? {thread: this.to[line.place], time: this.end[line.place]} : {thread: this.from[line.place], time: this.start[line.place]};
+  };
+
+  Links.prototype.describe = function (line, name) {
+    var kind = KINDS[line.kind], start = line.own ? line.start : this.start[line.place], end = line.own ? line.end : this.end[line.place];
+    return {title: kind[1].charAt(0).toUpperCase() + kind[1].slice(1), lines: [kind[2], line.own ? name(line.thread)
+      : name(this.from[line.place]) + ' → ' + name(this.to[line.place]), 'Click goes to its other end'],
+      rows: [['From', wakepath.units.duration(start)], [line.own ? 'Away for' : 'Took', wakepath.units.duration(end - start)]]};
+  };
+
+  Links.KINDS = KINDS;
+  wakepath.Links = Links;
+})();

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WP_REPORTER_SITE_SITE_SYSTEM_H
+#define WP_REPORTER_SITE_SITE_SYSTEM_H
+/* What all threads of a recording did, as the Timeline reads it: a Trace (proto/store.proto) that an aggregator wrote
+ * with --system-window, as columns beside the release's page. */
+#include "reporter/site/site_files.h"
+#include "reporter/site/site_options.h"
+
+#include <stdbool.h>
+
+/* The data file's size at most; of more the longest runs, sleeps and links stay (window/window_fit.h). */
+#define WP_SYSTEM_BYTES (24u << 20)
+
+/* Writes RELEASE/system-data.js. False: there is none, or (counted in files->failed) it cannot be read or written; its
+ * pages show the window of their aggregate then. */
+bool wp_site_system_put(struct wp_site_files *files, const struct wp_site_options *options, const char *release);
+
+#endif
