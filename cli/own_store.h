@@ -12,9 +12,10 @@
 #include <stdbool.h>
 
 /* Beside the release, as they are named by '~' no releases themselves. */
-#define WP_OWN_CAPTURE "~capture" /* what was recorded, for wakepath view */
-#define WP_OWN_PREFIX "~own"      /* of files with pages of single processes (cli/view/own_pages.h), and of ... */
-#define WP_OWN_LIST "~own.js"     /* ... their list */
+#define WP_OWN_CAPTURE "~capture"   /* what was recorded, for wakepath view */
+#define WP_OWN_PREFIX "~own"        /* of files with pages of single processes (cli/view/own_pages.h), and of ... */
+#define WP_OWN_LIST "~own.js"       /* ... their list */
+#define WP_OWN_SYSTEM "~own.system" /* what all threads did, for the timeline */
 
 /* 0: nothing is at `path`, or an empty folder, or a recording's store as that left it, finished or not. -EEXIST:
  * something else. */

@@ -126,6 +126,10 @@ int wp_parts_start_aggregator(const struct wp_parts *parts, struct wp_child *chi
         wp_args_add(&args, "500");
     }
     add_told(parts, &args);
+    if (wp_output_dir_has_capture(parts->output)) { /* beside a store of the recording's own */
+        wp_args_add(&args, "--system-window");
+        wp_args_addf(&args, "%s/" WP_OWN_SYSTEM, parts->output->store);
+    }
     wp_args_add(&args, "--exit-after-sessions");
     wp_args_add(&args, "1");
     int rc = start_with_ready(parts, child, &args, ready_fd, err);
@@ -212,6 +216,10 @@ int wp_parts_start_reporter(const struct wp_parts *parts, struct wp_child *child
     wp_args_add(&args, "/");
     if (parts->has_capture)
         wp_args_add(&args, "--own-pages");
+    if (wp_output_dir_has_capture(parts->output)) {
+        wp_args_add(&args, "--system-window");
+        wp_args_addf(&args, "%s/" WP_OWN_SYSTEM, parts->output->store);
+    }
     if (!parts->options->is_verbose)
         wp_args_add(&args, "--quiet");
     int rc = start(parts, child, &args, -1, err);

@@ -25,6 +25,7 @@
 enum { KEY_OPEN = 256 };
 
 #define LEADING_PAGE "open.html"
+#define SYSTEM "system"
 #define IDLE_MS 5000u /* connections that say nothing are looked at */
 
 struct view {
@@ -34,6 +35,7 @@ struct view {
     char folder[PATH_MAX];  /* of the pages */
     char capture[PATH_MAX]; /* "": none */
     char store[PATH_MAX];   /* that the pages are made of; "": they are there */
+    char system[PATH_MAX];  /* what all threads did, for these pages; need not be there */
     char ready[PATH_MAX];   /* the recording's own pages; "": none */
     char made[PATH_MAX];
     struct wp_scratch scratch;
@@ -113,7 +115,9 @@ static int find_what(struct view *view, struct wp_error *err)
         return wp_error_errno(err, -errno, "cannot read '%s'", view->what);
     if (S_ISREG(st.st_mode)) {
         memcpy(view->capture, whole, sizeof(whole));
-        return join(view->store, view->scratch.path, "store") ? 0 : complain_of_scratch(err);
+        return join(view->store, view->scratch.path, "store") && join(view->system, view->scratch.path, SYSTEM)
+            ? 0
+            : complain_of_scratch(err);
     }
     if (!S_ISDIR(st.st_mode))
         return wp_error_set(err, -EINVAL, "'%s' is neither a folder nor a capture", view->what);
@@ -125,6 +129,8 @@ static int find_what(struct view *view, struct wp_error *err)
     }
     memcpy(view->store, whole, sizeof(whole));
     find_kept(view, whole);
+    if (!join(view->system, whole, WP_OWN_SYSTEM))
+        *view->system = 0;
     *view->ready = 0; /* its pages link to where they lie beside a report */
     return 0;
 }
@@ -167,6 +173,8 @@ static int import_capture(struct view *view, struct wp_error *err)
     wp_args_add(&args, view->capture);
     wp_args_add(&args, "--into");
     wp_args_add(&args, view->store);
+    wp_args_add(&args, "--system-window");
+    wp_args_add(&args, view->system);
     if (view->release) {
         wp_args_add(&args, "--release");
         wp_args_add(&args, view->release);
@@ -186,6 +194,10 @@ static int make_site(struct view *view, struct wp_error *err)
     wp_args_add(&args, view->folder);
     if (*view->capture)
         wp_args_add(&args, "--own-pages");
+    if (*view->system) {
+        wp_args_add(&args, "--system-window");
+        wp_args_add(&args, view->system);
+    }
     return run(view, &args, err);
 }
 
@@ -279,7 +291,7 @@ static void clear(const char *path)
 
 static int run_view(struct view *view, FILE *out, struct wp_error *err)
 {
-    static const char *const names[] = {"own.log", LEADING_PAGE, NULL};
+    static const char *const names[] = {"own.log", LEADING_PAGE, SYSTEM, NULL};
     static const struct wp_scratch_kind kind = {"wakepath-view-", names, clear, false};
     int rc = wp_scratch_make(&view->scratch, &kind, err);
     if (!rc)

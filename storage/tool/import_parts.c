@@ -185,6 +185,10 @@ static int start_aggregator(
         add(&line, "--aggregate");
         add(&line, o->tool->given[i].value);
     }
+    if (o->tool->values[WP_TOOL_SYSTEM]) {
+        add(&line, "--system-window");
+        add(&line, o->tool->values[WP_TOOL_SYSTEM]);
+    }
     int rc = start(child, folder, "wakepath-aggregator", &line, err);
     close(ready[1]);
     bool is_ready = !rc && read(ready[0], &byte, 1) == 1;

@@ -75,7 +75,7 @@ static const struct command commands[] = {
         WP_TOOL_ARGUMENTS,
         WP_TOOL_JSON | WP_TOOL_FORCE | WP_TOOL_RENAME_SHARD | WP_TOOL_VALUE(WP_TOOL_INTO) |
             WP_TOOL_VALUE(WP_TOOL_RELEASE) | WP_TOOL_VALUE(WP_TOOL_LABEL) | WP_TOOL_VALUE(WP_TOOL_SHARD) |
-            WP_TOOL_VALUE(WP_TOOL_AGGREGATE),
+            WP_TOOL_VALUE(WP_TOOL_AGGREGATE) | WP_TOOL_VALUE(WP_TOOL_SYSTEM),
         wp_tool_import},
     {"load", "ROOT [DUMP]", "Create releases from a dump", 1, 2, WP_TOOL_JSON, wp_tool_load},
 };
@@ -121,6 +121,8 @@ static const struct argp_option all_options[] = {
     {"release", KEY_OF(WP_TOOL_RELEASE), "ID", 0, "The release to store it under", 0},
     {"label", KEY_OF(WP_TOOL_LABEL), "KEY=VALUE", 0, "Add this to the metadata of the release; may be repeated", 0},
     {"into", KEY_OF(WP_TOOL_INTO), "ROOT", 0, "The folder to write to, created if it does not exist", 0},
+    {"system-window", KEY_OF(WP_TOOL_SYSTEM), "FILE", 0,
+        "Write what all threads of a capture did, for wakepath-reporter --system-window", 0},
 };
 static const unsigned option_flags[] = {WP_TOOL_JSON, WP_TOOL_RECURSIVE, WP_TOOL_LONG, WP_TOOL_DRY_RUN, WP_TOOL_ROLL_UP,
     WP_TOOL_NO_ROLL_UP, WP_TOOL_RENAME_SHARD, WP_TOOL_DROP_DAMAGED, WP_TOOL_FORCE, WP_TOOL_QUIET};

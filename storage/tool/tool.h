@@ -47,6 +47,7 @@ enum wp_tool_value {
     WP_TOOL_KEEP_RELEASES,
     WP_TOOL_KEEP_AGE,
     WP_TOOL_KEEP,
+    WP_TOOL_SYSTEM,
     WP_TOOL_VALUES
 };
 #define WP_TOOL_VALUE(n) ((uint64_t)1 << (16 + (n)))

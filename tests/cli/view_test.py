@@ -151,6 +151,9 @@ class View(unittest.TestCase):
             connection.request("GET", served.root)
             self.assertEqual(connection.getresponse().status, 200)
             connection.close()
+            connection.request("GET", served.root + "v1/system-data.js")  # what all threads did, of a capture that was read here
+            self.assertEqual(connection.getresponse().status, 200 if own else 404)
+            connection.close()
             self.assertEqual(self.end(served)[0], 0)
 
     def test_nothing_is_left(self):

@@ -6,6 +6,7 @@ import glob
 import json
 import os
 import pty
+import re
 import shutil
 import signal
 import struct
@@ -37,6 +38,15 @@ class Passing(RecordTest):
         text = self.stderr()
         for part in ("wall", "total", "accounted", os.path.join(self.out, "index.html")):
             self.assertIn(part, text)
+        found = []  # the Timeline has all threads of the host, and where they ran
+        for name in ("system-data.js", "main/trace-data.js"):
+            path, = glob.glob(os.path.join(self.out, "*", name))
+            with open(path, encoding="utf-8") as file:
+                found.append(file.read())
+        threads = [int(re.search(r'"thread_tid":wakepath.column\((\d+),', one).group(1)) for one in found]
+        self.assertGreater(threads[0], threads[1])
+        self.assertIn('"run_cpu":', found[0])
+        self.assertIn('"sleep"', found[0])
 
     def test_without_samples(self):
         """What makes a profile poor is said first: to whom records, in the summary and on the page."""
@@ -81,6 +91,7 @@ class Passing(RecordTest):
         for _ in range(2):
             self.record(["sleep", "0.3"], "--store", self.path("root"))
         self.assertGreater(self.summary()["total_ns"], 600e6)
+        self.assertFalse(glob.glob(os.path.join(self.out, "*", "system-data.js")), "it would be of one of the two")
 
     def test_commands_of_one_release_stand_apart(self):
         """And what is said after each is of that one, with what was run."""
