@@ -85,8 +85,7 @@ static const struct wp_slice *ended_at(const struct wp_explainer *x, uint32_t in
     return is_sleep ? slice : NULL;
 }
 
-/* When the one thread last ended a sleep of the other before that; 0: not among its last ones. */
-static uint64_t last_woken(const struct wp_explainer *x, uint32_t index, uint32_t by, uint64_t before_ns)
+uint64_t wp_explain_last_woken(const struct wp_explainer *x, uint32_t index, uint32_t by, uint64_t before_ns)
 {
     const struct wp_thread *thread = &x->timeline->threads[index];
     uint64_t ordinal = wp_thread_find(thread, before_ns);
@@ -105,7 +104,7 @@ static uint64_t last_woken(const struct wp_explainer *x, uint32_t index, uint32_
  */
 static bool is_owed(const struct wp_explainer *x, uint32_t index, uint32_t server, uint64_t at_ns)
 {
-    return last_woken(x, server, index, at_ns) > last_woken(x, index, server, at_ns);
+    return wp_explain_last_woken(x, server, index, at_ns) > wp_explain_last_woken(x, index, server, at_ns);
 }
 
 /* Did the thread wait for that server then? */
@@ -146,7 +145,7 @@ static bool owes_others(const struct wp_explainer *x, uint32_t server, uint32_t 
         const struct wp_slice *slice = wp_thread_slice(thread, ordinal);
         uint32_t asks = slice->flags & (WP_SLICE_PREEMPTED | WP_SLICE_BORN) ? 0 : wp_explain_waker(x, slice);
         if (asks && asks != by && asks != server && slice->wake_ns < at_ns && !wp_explain_is_kernel(x, asks))
-            return last_woken(x, asks, server, at_ns) < slice->wake_ns;
+            return wp_explain_last_woken(x, asks, server, at_ns) < slice->wake_ns;
         if (ordinal == thread->first_slice)
             break;
     }

@@ -18,6 +18,9 @@
 bool wp_explain_answered_client(
     const struct wp_explainer *x, const struct wp_wait *wait, uint32_t server, const struct wp_woken_one *woken);
 
+/* When the one thread last ended a sleep of the other before that; 0: not among its last ones. */
+uint64_t wp_explain_last_woken(const struct wp_explainer *x, uint32_t thread, uint32_t by, uint64_t before_ns);
+
 /* The task that ended that sleep, itself or by a datagram; 0: none. */
 uint32_t wp_explain_waker(const struct wp_explainer *x, const struct wp_slice *slice);
 

@@ -124,12 +124,15 @@ bool wp_explain_is_parted(const struct wp_explainer *x, const struct wp_thread *
 
 /* --- what was outstanding --- */
 
-/* Since when the thread has had outstanding what ended that sleep; 0: it had not asked for it. */
-static uint64_t outstanding_since(struct wp_explainer *x, uint32_t index, const struct wp_slice *end)
+/* Since when the thread has had outstanding what ended that sleep; 0: it had not asked for it. *is_guess: at that time
+ * at the earliest. */
+static uint64_t outstanding_since(struct wp_explainer *x, uint32_t index, const struct wp_slice *end, bool *is_guess)
 {
     const struct wp_timeline *timeline = x->timeline;
     const struct wp_blockop *op;
     struct wp_handover handover;
+    uint64_t since_ns;
+    *is_guess = false;
     switch (end->cause) {
     case WP_CAUSE_MESSAGE:
         return end->cause_a & WP_POSITION_ACKNOWLEDGES || wp_wait_is_sending(end)
@@ -140,7 +143,9 @@ static uint64_t outstanding_since(struct wp_explainer *x, uint32_t index, const 
             return 0;
         handover =
             wp_explain_origin(x, &(struct wp_layer){.host = x->host, .thread = index}, 1, end->waker, end->wake_ns);
-        return handover.origin == WP_ORIGIN_PATH ? handover.at_ns : wp_explain_turn_asked(x, index, end);
+        since_ns = handover.origin == WP_ORIGIN_PATH ? handover.at_ns : wp_explain_turn_asked(x, index, end);
+        *is_guess = !since_ns;
+        return since_ns ? since_ns : wp_explain_busy_since(x, index, end);
     case WP_CAUSE_BLOCK:
         op = wp_blockops_at(&timeline->blockops, end->cause_a);
         return op && op->thread == index ? op->insert_ns : 0;
@@ -217,7 +222,8 @@ static enum wp_loop find_end(struct wp_explainer *x, uint32_t index, uint64_t or
             return WP_LOOP_OPEN;
         if (!slice->wake_ns || slice->cause == WP_CAUSE_TIMER)
             continue;
-        uint64_t since_ns = outstanding_since(x, index, slice);
+        bool is_guess;
+        uint64_t since_ns = outstanding_since(x, index, slice, &is_guess);
         ends++;
         if (!since_ns || since_ns > first->out_ns + x->options.fit_ns ||
             (slice->cause != WP_CAUSE_MESSAGE && is_too_old(x, since_ns)))
@@ -228,6 +234,7 @@ static enum wp_loop find_end(struct wp_explainer *x, uint32_t index, uint64_t or
             .end = i,
             .since_ns = since_ns,
             .is_lasting = slice->cause == WP_CAUSE_MESSAGE,
+            .is_guess = is_guess,
             .is_exact = ends == 1};
         return WP_LOOP_ENDED;
     }
@@ -260,11 +267,15 @@ static struct wp_loop_end end_of(
         end.slice.cause = WP_CAUSE_TASK;
         end.slice.cause_a = end.slice.cause_d = 0;
         end.slice.waker = found->unheard.server;
-        end.slice.is_inferred = true;
+        end.slice.is_inferred = found->unheard.is_guess;
         return end;
     }
-    if (!answer->read_ns)
-        return (struct wp_loop_end){.ordinal = found->end, .slice = *wp_thread_slice(thread, found->end)};
+    if (!answer->read_ns) {
+        struct wp_loop_end end = {
+            .ordinal = found->end, .slice = *wp_thread_slice(thread, found->end), .is_guess = found->is_guess};
+        end.slice.is_inferred |= found->is_guess;
+        return end;
+    }
     struct wp_loop_end end = {.ordinal = found->end, .slice = *first, .is_awake = true};
     end.slice.wake_ns = answer->arrived_ns;
     end.slice.in_ns = answer->read_ns;

@@ -24,6 +24,7 @@ struct wp_loop_end {
     struct wp_slice
         slice; /* that sleep; is_awake: one that the answer would have ended, had it not come while the thread ran */
     bool is_awake;
+    bool is_guess; /* it is not known when the thread asked for it, but that whom it asks had no time for it before */
 };
 
 /* For what the sleep of this slice went on: what came first of an end, by something that the thread had set going or

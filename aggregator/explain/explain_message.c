@@ -33,6 +33,7 @@ struct far {
     struct wp_offset clock;
     const struct wp_timeline *timeline;
     const char *missing;                  /* why there is none */
+    bool is_unanswered;                   /* it has not sent what the sleeper waits for */
     const struct wp_explain_asked *asked; /* another shard asks, and says what its host had sent; NULL: look there */
 };
 
@@ -176,13 +177,15 @@ static void on_reader(struct wp_explainer *x, const struct wp_wait *wait, const 
     on_far_thread(x, wait, far, &(struct wp_wait_part){far->node, read->thread, from, to, read->others_ns != 0});
 }
 
-/* When the reader came back from what it last sent on that connection before that read; 0: it sent nothing. */
-static uint64_t own_end(const struct wp_explainer *x, const struct far *far, const struct wp_receive *read)
+/* When the reader came back from what it last sent to the sleeper: on that connection before that read, or on one
+ * before, as is seen on one host. 0: it sent nothing. */
+static uint64_t own_end(const struct wp_explainer *x, const struct wp_wait *wait, const struct far *far,
+    const struct wp_receive *read, uint64_t from)
 {
     struct wp_send sent;
     if (!wp_messages_last_send(&far->timeline->messages, far->socket, read->time_ns, &sent) ||
         sent.thread != read->thread)
-        return 0;
+        return far->host == x->host && !far->asked ? wp_explain_own_end(x, wait, read->thread, from, 0) : 0;
     return here(far, wp_explain_answer_end(&far->timeline->threads[read->thread], sent.time_ns, x->options.fit_ns));
 }
 
@@ -205,7 +208,7 @@ static void in_queue(struct wp_explainer *x, const struct wp_wait *wait, const s
         if (others < to)
             on_reader(x, wait, far, read, others, to);
         arrived = arrived < from + slack(x, far) ? from : arrived < others ? arrived : others;
-        uint64_t own = own_end(x, far, read);
+        uint64_t own = own_end(x, wait, far, read, from);
         own = own < arrived ? arrived : own < others ? own : others;
         on_far_path(x, far, read->thread, own, others);
         on_far_thread(x, wait, far, &(struct wp_wait_part){far->node, read->thread, arrived, own, true});
@@ -231,22 +234,48 @@ static bool find_request(
         &x->timeline->messages, wait->slice->cause_d, wait->start_ns + x->options.fit_ns, request);
 }
 
+/* An acknowledgement says nothing to who reads, or waits for several while all that it sent has been read: it waits for
+ * an answer that has not come yet, not for room. */
+static bool is_unanswered(const struct wp_explainer *x, const struct wp_wait *wait, const struct far *far)
+{
+    const struct wp_slice *slice = wait->slice;
+    struct wp_send request, read;
+    if (slice->cause != WP_CAUSE_MESSAGE || !(slice->cause_a & WP_POSITION_ACKNOWLEDGES))
+        return false;
+    if (!wp_wait_is_choosing(slice) || !find_request(x, wait, far, &request))
+        return wp_wait_is_reading(slice);
+    return far->socket &&
+        wp_messages_drained(&far->timeline->messages, far->socket, there(far, slice->wake_ns), &read) &&
+        (int32_t)((uint32_t)read.end - (uint32_t)request.end) >= 0;
+}
+
+/* Where the sleeper's request was read: before what was sent, which of a loop may be behind `to`, or at any time that is
+ * known where nothing was sent. */
+static bool find_read(const struct wp_explainer *x, const struct wp_wait *wait, const struct far *far, uint64_t to,
+    struct wp_receive *read)
+{
+    uint64_t sent = wait->is_outstanding ? wait->slice->wake_ns : to;
+    struct wp_send request;
+    return far->socket && find_request(x, wait, far, &request) &&
+        wp_messages_taken(
+            &far->timeline->messages, far->socket, (uint32_t)request.end, there(far, request.time_ns), read) &&
+        (far->is_unanswered ? read->time_ns <= x->fleet->hosts[far->host].horizon_ns : here(far, read->time_ns) < sent);
+}
+
 /* The sender's time back to the request that it answers (read there at some time), or back to `from`. */
 static void on_sender(struct wp_explainer *x, const struct wp_wait *wait, const struct far *far, uint32_t sender,
     uint64_t from, uint64_t to)
 {
-    struct wp_send request;
     struct wp_receive read;
     if (from >= to)
         return;
+    bool is_answer = find_read(x, wait, far, to, &read);
+    if (is_answer && far->is_unanswered)
+        sender = read.thread;
     if (!sender) {
         wp_wait_unaccounted(x, wait, far->node, from, to, "the sender is not known");
         return;
     }
-    bool is_answer = far->socket && find_request(x, wait, far, &request) &&
-        wp_messages_taken(
-            &far->timeline->messages, far->socket, (uint32_t)request.end, there(far, request.time_ns), &read) &&
-        here(far, read.time_ns) < to;
     if (!is_answer) {
         bool is_datagram_here = !far->socket && far->host == x->host;
         if (!is_datagram_here || !wp_wait_in_queue(x, wait, far->node, sender, from, to))
@@ -256,6 +285,7 @@ static void on_sender(struct wp_explainer *x, const struct wp_wait *wait, const 
     uint64_t taken = here(far, read.time_ns);
     if (taken < from + slack(x, far))
         taken = from;
+    taken = taken < to ? taken : to;
     on_far_thread(x, wait, far, &(struct wp_wait_part){far->node, sender, taken, to, true});
     in_queue(x, wait, far, &read, from, taken);
 }
@@ -282,7 +312,7 @@ static void explain_message(
     struct wp_send send = {0};
     bool is_connecting =
         wait->slice->syscall == SYSCALL_CONNECT + 1; /* the other kernel answers, nobody there need run */
-    if (!is_connecting && !find_send(x, wait, far, &send)) {
+    if (!is_connecting && !find_send(x, wait, far, &send) && !far->is_unanswered) {
         wp_wait_unaccounted(x, wait, far->node, from, to, "nothing sent matches what arrived");
         return;
     }
@@ -294,6 +324,8 @@ static void explain_message(
     uint64_t sent = is_connecting ? from : here(far, went_out(far, &send, there(far, arrival)));
     if (far->host == x->host && send.thread && wait->slice->waker == send.thread)
         sent = arrival; /* in the sender's own call: no time passed on the way */
+    if (far->is_unanswered)
+        sent = arrival;
     if (sent < from + slack(x, far))
         sent = from;
     if (sent > arrival)
@@ -375,6 +407,7 @@ void wp_wait_on_message(struct wp_explainer *x, const struct wp_wait *wait, uint
         far.host != x->host && wp_fleet_has_drops(x->fleet, far.host, there(&far, from), there(&far, to));
     x->doubts += is_doubtful;
     far.node = is_known ? node : socket_node(x, wait, socket, name);
+    far.is_unanswered = is_unanswered(x, wait, &far);
     explain_message(x, wait, &far, from, to);
     x->doubts -= is_doubtful;
 }

@@ -38,9 +38,13 @@ uint64_t wp_explain_answer_end(const struct wp_thread *server, uint64_t at_ns, u
     return at_ns;
 }
 
-/* When the server came back from its last answer to the sleeper before that sleep; `written_ns`: one that woke nobody,
- * 0: none is known. 0: not known. */
-static uint64_t own_end(
+/* It ended that sleep: what it sends over TCP on this host wakes the receiver within its call. */
+static bool has_ended(const struct wp_explainer *x, uint32_t server, const struct wp_slice *slice)
+{
+    return wp_explain_waker(x, slice) == server || (slice->cause == WP_CAUSE_MESSAGE && slice->waker == server);
+}
+
+uint64_t wp_explain_own_end(
     const struct wp_explainer *x, const struct wp_wait *wait, uint32_t server, uint64_t from_ns, uint64_t written_ns)
 {
     const struct wp_thread *thread = &x->timeline->threads[wait->thread];
@@ -50,7 +54,7 @@ static uint64_t own_end(
     for (uint32_t i = 0; ordinal-- > thread->first_slice && i < WAKING_LIMIT; i++) {
         const struct wp_slice *slice = wp_thread_slice(thread, ordinal);
         bool is_sleep = slice->wake_ns && !(slice->flags & (WP_SLICE_PREEMPTED | WP_SLICE_BORN));
-        if (!is_sleep || wp_explain_waker(x, slice) != server)
+        if (!is_sleep || !has_ended(x, server, slice))
             continue;
         if (!wp_wait_is_reading(slice) && !wp_wait_is_choosing(slice)) /* a lock, perhaps: no answer */
             break;
@@ -68,7 +72,7 @@ void wp_wait_on_server(
     const struct wp_thread *thread = &x->timeline->threads[part->waker];
     uint64_t from = part->from_ns, to = part->to_ns;
     uint64_t until = before->until_ns < from ? from : before->until_ns < to ? before->until_ns : to;
-    uint64_t own = from < until ? own_end(x, wait, part->waker, from, before->written_ns) : from;
+    uint64_t own = from < until ? wp_explain_own_end(x, wait, part->waker, from, before->written_ns) : from;
     own = own < from ? from : own < until ? own : until;
     wp_wait_on_thread(x, wait, &(struct wp_wait_part){part->node, part->waker, until, to, true});
     if (own < until)

@@ -21,6 +21,10 @@ bool wp_wait_has_served(const struct wp_explainer *x, const struct wp_wait *wait
  * mostly, after it came back. Such a call ends within `fit_ns` on a CPU. */
 uint64_t wp_explain_answer_end(const struct wp_thread *server, uint64_t at_ns, uint64_t fit_ns);
 
+/* When the server came back from its last answer to the sleeper before `from_ns`, as the sleeper's wakings have it, or
+ * from `written_ns`: one that woke nobody, 0: none is known. 0: not known. */
+uint64_t wp_explain_own_end(
+    const struct wp_explainer *x, const struct wp_wait *wait, uint32_t server, uint64_t from_ns, uint64_t written_ns);
 struct wp_wait_part;
 
 /* What a server did before it turned to the sleeper. */

@@ -24,8 +24,9 @@ struct wp_explain_names {
 /* A request whose answer found the thread awake (explain_unheard.h). */
 struct wp_unheard {
     uint64_t asked_ns; /* the server was woken by it; 0: there is none */
-    uint64_t until_ns; /* the server waited for the next one then */
+    uint64_t until_ns; /* it wrote the answer, or waited for the next request then */
     uint32_t server;
+    bool is_guess; /* the latter */
 };
 
 /* A loop of sleeps whose end was found (explain_loop.h). */
@@ -36,6 +37,7 @@ struct wp_loop_cache {
     struct wp_unheard unheard; /* asked_ns not 0: this does */
     uint64_t since_ns;         /* outstanding since then */
     bool is_lasting;           /* however long ago that was */
+    bool is_guess;             /* asked for since then, at an unknown moment */
     bool is_exact;             /* holds of all sleeps in between: no other end was passed over */
 };
 #define WP_LOOP_CACHE 16u

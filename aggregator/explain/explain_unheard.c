@@ -7,6 +7,10 @@
 #include "aggregator/timeline/slices.h"
 
 #define LOOKS_A_VISIT 32u /* what they cost of the budget */
+#define MATE_LIMIT 4u     /* threads of the process whom it asked last, ... */
+#define WOKEN_LIMIT 8u    /* ... of so many that it woke last, ... */
+#define ASLEEP_LIMIT 64u  /* ... in so many slices of each */
+#define SYSCALL_FUTEX 202
 #define SERVER_LIMIT 256u /* slices of the server that are looked at, on either side of the sleep */
 #define ANSWER_LIMIT 256u /* of the thread, for an answer before */
 
@@ -62,7 +66,8 @@ static uint64_t back_at(struct search *search, const struct wp_asked_place *plac
     return 0;
 }
 
-/* Has that server ended a wait of the thread before? Who only hands work on does not wait for it. */
+/* Has that server ended a wait of the thread before? Who only hands work on does not wait for it. A futex may be a
+ * lock, but not where the thread waits now. */
 static bool has_answered(struct search *search, uint32_t server)
 {
     const struct wp_explainer *x = search->x;
@@ -75,7 +80,9 @@ static bool has_answered(struct search *search, uint32_t server)
         search->looks++;
         if (wp_explain_waker(x, slice) != server || !slice->wake_ns || slice->flags & WP_SLICE_PREEMPTED)
             continue;
-        return (wp_wait_is_reading(slice) || wp_wait_is_choosing(slice)) && !wp_explain_is_too_old(x, slice->wake_ns);
+        bool is_here = slice->stack && slice->stack == search->first->stack && slice->syscall == search->first->syscall;
+        return (wp_wait_is_reading(slice) || wp_wait_is_choosing(slice) || is_here) &&
+            !wp_explain_is_too_old(x, slice->wake_ns);
     }
     return false;
 }
@@ -91,6 +98,17 @@ static bool is_awake(
     return !is_asleep || slice->syscall != first->syscall || (slice->out_ns > run_ns && slice->out_ns != first->out_ns);
 }
 
+/* When the server wrote the answer on the stream of that request, before it slept again where it was asked, if that
+ * woke nobody; 0: not known. */
+static uint64_t written_at(
+    const struct wp_explainer *x, uint32_t server, const struct wp_slice *asked, uint64_t back_ns)
+{
+    uint64_t written_ns = back_ns && asked->cause == WP_CAUSE_TASK && asked->cause_d
+        ? wp_turns_first_written(&x->timeline->messages.turns, server, asked->cause_d, asked->wake_ns)
+        : 0;
+    return written_ns <= back_ns ? written_ns : 0;
+}
+
 static bool is_outstanding(struct search *search, const struct wp_asked_place *place, struct wp_unheard *found)
 {
     const struct wp_explainer *x = search->x;
@@ -99,30 +117,134 @@ static bool is_outstanding(struct search *search, const struct wp_asked_place *p
     uint64_t run_ns, ordinal = asked_at(search, place);
     if (ordinal == server->slice_end)
         return false;
-    uint64_t asked_ns = wp_thread_slice(server, ordinal)->wake_ns, until_ns = back_at(search, place, ordinal, &run_ns);
-    if (until_ns < first->wake_ns || asked_ns <= found->asked_ns || wp_explain_is_too_old(x, asked_ns) ||
-        !is_awake(x, search->thread, first, until_ns, run_ns) || !has_answered(search, place->server))
+    const struct wp_slice *asked = wp_thread_slice(server, ordinal);
+    uint64_t asked_ns = asked->wake_ns, back_ns = back_at(search, place, ordinal, &run_ns);
+    uint64_t written_ns = written_at(x, place->server, asked, back_ns), until_ns = written_ns ? written_ns : back_ns;
+    if (until_ns < first->wake_ns || asked_ns <= found->asked_ns || wp_explain_is_too_old(x, asked_ns))
         return false;
-    *found = (struct wp_unheard){asked_ns, until_ns, place->server};
+    if (!written_ns && (!is_awake(x, search->thread, first, until_ns, run_ns) || !has_answered(search, place->server)))
+        return false;
+    *found = (struct wp_unheard){asked_ns, until_ns, place->server, !written_ns};
     return true;
 }
+
+static bool may_be_asked(const struct wp_asked_place *place)
+{
+    const struct wp_slice there = {.syscall = place->syscall & WP_SLICE_SYSCALL};
+    return place->syscall && (wp_wait_is_reading(&there) || wp_wait_is_choosing(&there));
+}
+
+/* --- threads of the same process --- */
+
+static uint32_t process_of(const struct wp_explainer *x, uint32_t thread)
+{
+    return x->timeline->identities[x->timeline->threads[thread].identity].process;
+}
+
+/* When the thread last ended a sleep of that mate of its before then, and where: it waited for several, or for work. 0:
+ * not among its last ones. */
+static uint64_t mate_asked(struct search *search, uint32_t mate, uint64_t before_ns, struct wp_asked_place *place)
+{
+    const struct wp_thread *thread = &search->x->timeline->threads[mate];
+    bool is_mate = mate && process_of(search->x, mate) == process_of(search->x, search->thread);
+    uint64_t ordinal = is_mate ? wp_thread_find(thread, before_ns) : thread->slice_end;
+    for (uint32_t i = 0; ordinal != thread->slice_end && i < ASLEEP_LIMIT; i++, ordinal--) {
+        const struct wp_slice *slice = wp_thread_slice(thread, ordinal);
+        search->looks++;
+        if (slice->wake_ns && slice->wake_ns <= before_ns && !(slice->flags & (WP_SLICE_PREEMPTED | WP_SLICE_BORN)) &&
+            wp_explain_waker(search->x, slice) == search->thread) {
+            *place = (struct wp_asked_place){mate, slice->stack, slice->syscall};
+            bool is_place = may_be_asked(place) || (slice->stack && slice->syscall == SYSCALL_FUTEX + 1);
+            return is_place ? slice->wake_ns : 0;
+        }
+        if (ordinal == thread->first_slice)
+            break;
+    }
+    return 0;
+}
+
+static bool is_among(const struct wp_asked_place *places, uint32_t count, uint32_t server)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (places[i].server == server)
+            return true;
+    return false;
+}
+
+/* Of the threads of its own process that it woke last before then, the places where they slept. Who is woken again and
+ * again has one row, with the time of the last waking: that may come later, and must not matter. */
+static uint32_t mates_asked(struct search *search, uint64_t before_ns, struct wp_asked_place places[MATE_LIMIT])
+{
+    const struct wp_woken_list *list = wp_woken_by(&search->x->timeline->woken, search->thread);
+    if (!list)
+        return 0;
+    uint64_t i = wp_woken_since(list, before_ns);
+    uint64_t last_ns = i > list->ring.first ? wp_woken_at(list, i - 1)->time_ns : 0;
+    uint32_t again = i < list->ring.end ? wp_woken_at(list, i)->thread : list->last.thread;
+    uint32_t count = mate_asked(search, again, before_ns, &places[0]) > last_ns;
+    for (uint32_t looks = 0; i-- > list->ring.first && looks < WOKEN_LIMIT && count < MATE_LIMIT; looks++) {
+        uint32_t mate = wp_woken_at(list, i)->thread;
+        if (!is_among(places, count, mate) && mate_asked(search, mate, before_ns, &places[count]))
+            count++;
+    }
+    return count;
+}
+
+/* --- the last request --- */
 
 bool wp_explain_unheard(
     const struct wp_explainer *x, uint32_t thread, const struct wp_slice *first, struct wp_unheard *found)
 {
-    struct wp_asked_place places[WP_CLIENT_SERVERS];
+    struct wp_asked_place places[WP_CLIENT_SERVERS], mates[MATE_LIMIT];
     struct wp_unheard last = {0};
     struct search search = {.x = x, .thread = thread, .first = first};
-    uint32_t count = wp_clients_places(&x->timeline->clients, thread, first->out_ns + x->options.fit_ns, places);
+    uint64_t by_ns = first->out_ns + x->options.fit_ns;
+    uint32_t count = wp_clients_places(&x->timeline->clients, thread, by_ns, places);
+    uint32_t mate_count = mates_asked(&search, by_ns, mates);
     bool is_found = false;
-    for (uint32_t i = 0; i < count; i++) {
-        bool may_be_asked = places[i].syscall &&
-            (wp_wait_is_reading(&(struct wp_slice){.syscall = places[i].syscall & WP_SLICE_SYSCALL}) ||
-                wp_wait_is_choosing(&(struct wp_slice){.syscall = places[i].syscall & WP_SLICE_SYSCALL}));
-        is_found |= may_be_asked && is_outstanding(&search, &places[i], &last);
-    }
+    for (uint32_t i = 0; i < count; i++)
+        is_found |= may_be_asked(&places[i]) && is_outstanding(&search, &places[i], &last);
+    for (uint32_t i = 0; i < mate_count; i++)
+        is_found |= is_outstanding(&search, &mates[i], &last);
     x->fleet->visits += search.looks / LOOKS_A_VISIT;
     if (is_found)
         *found = last;
     return is_found;
+}
+
+/* Since when the server has not slept at that place up to then, where another one had asked it; 0: it did not, or that
+ * is not known. */
+static uint64_t away_since(struct search *search, const struct wp_asked_place *place, uint64_t at_ns)
+{
+    const struct wp_thread *server = &search->x->timeline->threads[place->server];
+    uint64_t ordinal = wp_thread_find(server, at_ns);
+    for (uint32_t i = 0; ordinal != server->slice_end && i < SERVER_LIMIT; i++, ordinal--) {
+        const struct wp_slice *slice = wp_thread_slice(server, ordinal);
+        search->looks++;
+        if (is_at(slice, place)) {
+            uint32_t by = wp_explain_waker(search->x, slice);
+            return by && by != search->thread && slice->wake_ns <= at_ns ? slice->wake_ns : 0;
+        }
+        if (ordinal == server->first_slice)
+            break;
+    }
+    return 0;
+}
+
+uint64_t wp_explain_busy_since(const struct wp_explainer *x, uint32_t thread, const struct wp_slice *end)
+{
+    struct wp_asked_place places[WP_CLIENT_SERVERS];
+    struct search search = {.x = x, .thread = thread, .first = end};
+    uint32_t count = end->cause_d ? 0 : wp_clients_places(&x->timeline->clients, thread, end->wake_ns, places);
+    uint64_t since_ns = 0, answered_ns = count ? wp_explain_last_woken(x, thread, end->waker, end->wake_ns) : 0;
+    for (uint32_t i = 0; i < count; i++) {
+        uint64_t away_ns = places[i].server == end->waker && may_be_asked(&places[i])
+            ? away_since(&search, &places[i], end->wake_ns)
+            : 0;
+        since_ns = since_ns > away_ns ? since_ns : away_ns;
+    }
+    x->fleet->visits += search.looks / LOOKS_A_VISIT;
+    if (!since_ns || wp_explain_is_too_old(x, since_ns))
+        return 0;
+    return since_ns > answered_ns ? since_ns : answered_ns;
 }

@@ -2,16 +2,23 @@
 #ifndef WP_AGGREGATOR_EXPLAIN_EXPLAIN_UNHEARD_H
 #define WP_AGGREGATOR_EXPLAIN_EXPLAIN_UNHEARD_H
 /*
- * An answer that finds the thread awake wakes nobody: over pipes, unix sockets and futexes nothing is recorded of it.
+ * An answer that finds the thread awake wakes nobody: over pipes, unix sockets and futexes nothing is recorded of it,
+ * unless the server writes it on a stream and then sleeps with a timeout. Nor is a request that finds the server awake.
  * Who was asked has a place where it waits for requests, though, and is back there once it has answered. Private to the
  * explanation.
  */
 #include "aggregator/explain/explain_types.h"
 
-/* The last request of the thread by `first->out_ns` that its server has not done with as that sleep ends. The server
- * had waited for it, has answered the thread before, and goes back to where it had waited while the thread is awake, or
- * fell asleep no earlier than the server's last run began. False: there is none, and *found is left alone. */
+/* The last request of the thread by `first->out_ns` that its server, a thread of another process or one of its own, has
+ * not done with as that sleep ends. The server had waited for it, and writes the answer on the stream of the request;
+ * or it has answered the thread before, and goes back to where it had waited while the thread is awake, or fell asleep
+ * no earlier than the server's last run began. False: there is none, and *found is left alone. */
 bool wp_explain_unheard(
     const struct wp_explainer *x, uint32_t thread, const struct wp_slice *first, struct wp_unheard *found);
+
+/* Since when the waker of that sleep, a server that the thread has asked before, has worked for others: it has not
+ * waited for requests, nor answered the thread. So what the sleep waited for was asked since then, and woke nobody. 0:
+ * not known. */
+uint64_t wp_explain_busy_since(const struct wp_explainer *x, uint32_t thread, const struct wp_slice *end);
 
 #endif

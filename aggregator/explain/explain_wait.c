@@ -360,7 +360,7 @@ void wp_explain_sleep(
         to = low < to ? low : to;
         last = loop.ordinal;
         wait.slice = &loop.slice;
-        wait.is_outstanding = true;
+        wait.is_outstanding = !loop.is_guess;
     }
     if (from < to && last == ordinal && wp_explain_is_parted(x, thread, ordinal)) {
         wp_explain_limit(x, WP_LIMIT_JOIN, 1, to - from);

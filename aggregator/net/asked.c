@@ -16,6 +16,7 @@ void wp_asked_init(struct wp_asked *asked)
     wp_idtable_init(&asked->threads, WP_ASKED * sizeof(struct wp_asked_request));
     wp_idtable_init(&asked->answers, sizeof(struct wp_answers));
     asked->answer_bytes = 0;
+    asked->span_ns = WP_ASKED_SPAN_NS;
 }
 
 static struct wp_answers *answers_of(const struct wp_asked *asked, uint32_t thread)
@@ -89,7 +90,7 @@ bool wp_asked_is_waiting(const struct wp_asked *asked, uint32_t thread, uint64_t
 {
     const struct wp_asked_request *rows = of_thread(asked, thread);
     for (uint32_t i = 0; rows && i < WP_ASKED; i++)
-        if (rows[i].sent_ns && rows[i].sent_ns + WP_ASKED_SPAN_NS >= now_ns)
+        if (rows[i].sent_ns && rows[i].sent_ns + asked->span_ns >= now_ns)
             return true;
     return false;
 }

@@ -12,7 +12,8 @@
 
 #define WP_ASKED 8u /* of a thread; a further one takes the place of the oldest */
 #define WP_ASKED_SPAN_NS                                                                                               \
-    (10 * WP_NS_PER_S) /* one that was last sent before that does not count: a restart does not know it */
+    (10 * WP_NS_PER_S) /* one that was last sent before that does not count: a restart does not know it; the default   \
+                          of span_ns */
 
 /* A request of a thread that waits for its answer. */
 struct wp_asked_request {
@@ -40,6 +41,7 @@ struct wp_asked {
     struct wp_idtable threads; /* WP_ASKED requests each, by thread index */
     struct wp_idtable answers; /* struct wp_answers, by thread index */
     size_t answer_bytes;
+    uint64_t span_ns; /* how long a request counts; more, where no restart goes on */
 };
 
 /* Allocates nothing. */

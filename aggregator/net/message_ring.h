@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef WP_AGGREGATOR_NET_MESSAGE_RING_H
 #define WP_AGGREGATOR_NET_MESSAGE_RING_H
-/* What of a socket or thread is remembered for the last seconds, in the order of time. Embedded; the entries are the
- * owner's. */
+/* What of a socket or thread is remembered for the last seconds, in the order of time, with the last one before them:
+ * what a long wait began with stands as long as it may be asked for. Embedded; the entries are the owner's. */
 #include "common/clock.h"
 
 #include <stdbool.h>

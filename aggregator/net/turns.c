@@ -135,3 +135,13 @@ uint64_t wp_turns_written(const struct wp_turns *turns, uint32_t thread, uint32_
             return turn_at(list, i)->time_ns;
     return 0;
 }
+
+uint64_t wp_turns_first_written(const struct wp_turns *turns, uint32_t thread, uint32_t connection, uint64_t since_ns)
+{
+    const struct wp_turn_list *list = list_of(turns, thread);
+    uint64_t i = list ? turns_before(list, since_ns) : 0;
+    for (uint32_t looks = 0; list && i < list->ring.end && looks < LOOKS; i++, looks++)
+        if (!turn_at(list, i)->is_read && turn_at(list, i)->connection == connection)
+            return turn_at(list, i)->time_ns;
+    return 0;
+}

@@ -52,5 +52,7 @@ bool wp_turns_last(const struct wp_turns *turns, uint32_t thread, uint64_t befor
 bool wp_turns_next(const struct wp_turns *turns, uint32_t thread, uint64_t since_ns, struct wp_turn *read);
 /* When the thread last wrote on that connection before `before_ns`, waking nobody; 0: not in its last 1,024 turns. */
 uint64_t wp_turns_written(const struct wp_turns *turns, uint32_t thread, uint32_t connection, uint64_t before_ns);
+/* When it first did at `since_ns` or later; 0: not in the 1,024 turns that follow. */
+uint64_t wp_turns_first_written(const struct wp_turns *turns, uint32_t thread, uint32_t connection, uint64_t since_ns);
 
 #endif

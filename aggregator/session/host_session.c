@@ -102,6 +102,8 @@ int wp_host_session_create(struct wp_host_session **out, const struct wp_hello *
     session->timeline.continues = wp_session_is_named(hello->continues);
     session->timeline.process_rows = options->process_rows;
     count_on(session);
+    if (options->lookback_ns > WP_ASKED_SPAN_NS)
+        session->timeline.messages.asked.span_ns = options->lookback_ns;
     session->timeline.blockops.keep_ns = options->history_ns + WP_BLOCKOPS_LATER_NS;
     rc = wp_fleet_join(session->source.fleet, &session->timeline, session->source.hostname,
         session->source.real_offset_ns, &session->source.home);

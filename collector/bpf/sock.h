@@ -116,11 +116,19 @@ static __always_inline bool is_as_told(const struct socket *s, const struct sock
     return !differs;
 }
 
+/* A closed one has lost its addresses, and its bytes may still be read: it is what it was told to be. */
+static __always_inline bool is_closed(const struct socket *s, const struct sock *sk)
+{
+    return s->told.family && is_tcp(sk) && sk->__sk_common.skc_state == TCP_CLOSE;
+}
+
 /* Other addresses: another socket to the reader. False: there was no room to report it (counted). */
 static __noinline bool tell_socket(struct socket *s, struct sock *sk)
 {
     if (!s || !sk)
         return false;
+    if (is_closed(s, sk))
+        return true;
     __u64 key = next_socket_key();
     struct socket_record *r = RESERVE(struct socket_record, WP_RECORD_SOCKET);
     if (!r)
@@ -413,7 +421,7 @@ int WORK_PROG(wp_sock_state, struct sock *sk, int before, int after)
         return 0;                                   /* a connecting socket has no port yet: wp_packet_out reports it */
     if (is_between_windows() && after != TCP_CLOSE) /* the reader has to forget it */
         return 0;
-    /* A closed one has lost its addresses: it is what it was told to be, or nothing ever happened on it. */
+    /* As is_closed() has it; or nothing ever happened on it. */
     struct socket *s = after == TCP_CLOSE ? bpf_sk_storage_get(&sockets, sk, 0, 0) : known_socket(sk);
     if (!s || !s->told.family)
         return 0;

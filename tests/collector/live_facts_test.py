@@ -306,6 +306,32 @@ class Facts(unittest.TestCase):
         self.assertEqual(begun[client] & 0xffffffff, begun[server] >> 32)
         self.assertEqual((begun[client] + 1 + 5) & 0xffffffff, sends[0]["a"])
 
+    def test_what_is_read_after_the_end(self):
+        """Who shut down its side first reads the answer of a socket that the kernel has closed, and that has no port any more."""
+        def work():
+            with socket.create_server(("127.0.0.1", 0)) as listener:
+                client = socket.create_connection(listener.getsockname())
+                facts = {"port": listener.getsockname()[1], "client_port": client.getsockname()[1]}
+                server = listener.accept()[0]
+            client.sendall(b"hello")
+            client.shutdown(socket.SHUT_WR)
+            while server.recv(100):
+                pass
+            server.sendall(b"done")
+            server.close()
+            end = time.monotonic() + 60
+            while client.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 1)[0] != 7 and time.monotonic() < end:  # TCP_CLOSE
+                time.sleep(0.002)
+            facts["read"] = client.recv(100)
+            return facts
+        truth, facts = record(work)
+        self.assertEqual(truth["read"], b"done")
+        told = [f for f in of(facts, "socket", protocol=6) if truth["client_port"] in (f["local"], f["remote"]) or truth["port"] == f["remote"]]
+        self.assertEqual(len(told), 2, "each end is told once")
+        client = next(f["key"] for f in told if f["local"] == truth["client_port"])
+        server = next(f["key"] for f in told if f["local"] == truth["port"])
+        self.assertEqual([f["a"] for f in of(facts, "sock_recv", key=client)], [f["a"] for f in of(facts, "sock_send", key=server)])
+
     def test_sendfile(self):
         def work():
             path = os.path.join(FOLDER, "live_facts.txt")

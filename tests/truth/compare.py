@@ -37,7 +37,7 @@ class Report:
     """The folded text as {chain: {kind: ns}}; what was no one's deed is 'transit'."""
 
     def __init__(self, text, base, names):
-        self.chains, self.total, self.lines = {}, 0, []
+        self.chains, self.total, self.lines, self.latency = {}, 0, [], {}
         for line in text.splitlines():
             stack, _, ns = line.rpartition(" ")
             frames = stack.split(";")
@@ -48,6 +48,8 @@ class Report:
             self.lines.append((int(ns), chain, kind, stack))
             kinds = self.chains.setdefault(chain, {})
             kinds[kind] = kinds.get(kind, 0) + int(ns)
+            if frames[-1] == "sched:wake-up latency":
+                self.latency[chain] = self.latency.get(chain, 0) + int(ns)
 
     @staticmethod
     def place(frames, names):
@@ -91,6 +93,12 @@ def other_path_in_excess(truth, report):
     return max(0, seen - known)
 
 
+def latency_beyond_account(kinds, found, latency):
+    """Of a waking that crosses to an idle processor the scheduler's account of the delay begins only there: until then the thread's own
+    clocks call it asleep, and the report calls it the latency of the wake-up."""
+    return min(latency, max(0, found.get("runnable", 0) - kinds.get("runnable", 0)))
+
+
 def judge(truth, report, unaccounted):
     """(ns in a wrong place, hops missing, the worst places). What is unaccounted is missing in its place, too, and counts there as well."""
     wrong, places, missing = 0, [(unaccounted, f"unaccounted: {unaccounted / 1e6:.2f} ms")], []
@@ -99,8 +107,13 @@ def judge(truth, report, unaccounted):
         found = report.chains.get(chain, {})
         if not found:
             missing.append(chain)
+        latency = latency_beyond_account(kinds, found, report.latency.get(chain, 0))
         for kind in KINDS:
             known, seen = kinds.get(kind, 0), found.get(kind, 0)
+            if kind in ("sleep", "disk"):
+                crossed = min(latency, max(0, known - seen))
+                latency -= crossed
+                seen += crossed
             if kind == "queue":
                 seen += found.get("transit", 0)
             if kind == "held":

@@ -64,6 +64,13 @@ class Comparison(unittest.TestCase):
         truth = {"total_ns": 9, "chains": {"client": {"runnable": 9}}}
         self.assertEqual(wrong("[client];f;sleep:fdatasync /var/tmp/#N;sched:runnable 9\n", truth)[0], 0)
 
+    def test_a_waking_that_crosses_to_an_idle_processor(self):
+        truth = {"total_ns": 10, "chains": {"client": {"disk": 9, "runnable": 1}}}
+        text = "[client];f;sleep:fdatasync x;io:vda write 6\n[client];f;sleep:fdatasync x;sched:runnable;sched:wake-up latency 4\n"
+        self.assertEqual(wrong(text, truth)[0], 0)
+        self.assertEqual(wrong(text.replace("wake-up latency", "behind [gzip]"), truth)[0], 3)
+        self.assertEqual(wrong(text.replace("write 6", "write 4"), truth)[0], 2)  # no more than there is of it beyond the account
+
     def test_another_path_that_is_none(self):
         truth = {"total_ns": 40, "chains": {"client": {"cpu": 10}}}  # of the rest it is said by nobody whose it is
         text = "[client];main 10\n[client];read;sleep:read;tcp:x 10\n[client];read;sleep:read;path:[hop1] 20\n"

@@ -20,7 +20,8 @@ class Threads(unittest.TestCase):
 
     def record(self, *command, flags=()):
         out = os.path.join(self.folder, "out")
-        subprocess.run([os.path.join(BIN, "wakepath"), "record", "--quiet", "--out", out, *flags, "--", *command], check=True, timeout=200)
+        self.told = subprocess.run([os.path.join(BIN, "wakepath"), "record", "--quiet", "--out", out, *flags, "--", *command], check=True,
+                                   timeout=200, stdout=subprocess.PIPE, text=True).stdout
         with open(os.path.join(out, "summary.json"), encoding="utf-8") as file:
             return json.load(file)
 
@@ -45,12 +46,14 @@ class Threads(unittest.TestCase):
         """A pool's job, a monitor that another thread holds, garbage collections."""
         summary = self.record("java", "-XX:+UseG1GC", "-cp", CLASSES, "ThreeWaits", flags=("--release", "r"))
         self.holds(summary)
-        waits = {}
-        for chain, _, ms in self.stacks():
+        waits, without_cpu = {}, 0
+        for chain, last, ms in self.stacks():
+            without_cpu += ms if len(chain) == 1 and "sched:" in last else 0
             for name in set(chain[1:]):
                 waits[name] = waits.get(name, 0) + ms
-        self.assertGreater(waits.get("[pool-1-thread-1]", 0), 650, waits)
-        self.assertGreater(waits.get("[keeper]", 0), 450, waits)
+        pooled, held = (int(ms) for ms in self.told.partition("waited ")[2].split())  # on a busy machine it also waits for a CPU
+        self.assertGreater(waits.get("[pool-1-thread-1]", 0) + without_cpu, 0.9 * pooled, waits)
+        self.assertGreater(waits.get("[keeper]", 0) + without_cpu, 0.9 * held, waits)
         self.assertGreater(waits.get("[VM Thread]", 0), 5, waits)
         self.assertTrue(any("pool-1-thread-1" in row["sentence"] for row in summary["explanations"]), summary["explanations"])
         self.assertIn("java > GC Thread#*", [row["threads"] for row in summary["beside"]])

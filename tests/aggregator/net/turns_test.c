@@ -39,6 +39,9 @@ static void reads_by_turns(void **state)
     assert_int_equal(wp_turns_written(&turns, SERVER, HIS, 40), 25);
     assert_int_equal(wp_turns_written(&turns, SERVER, HIS, 25), 0);
     assert_int_equal(wp_turns_written(&turns, SERVER, HERS, 40), 0);
+    assert_int_equal(wp_turns_first_written(&turns, SERVER, HIS, 25), 25);
+    assert_int_equal(wp_turns_first_written(&turns, SERVER, HIS, 26), 0);
+    assert_int_equal(wp_turns_first_written(&turns, SERVER, HERS, 10), 0);
     wp_turns_fini(&turns);
 }
 
@@ -60,6 +63,23 @@ static void kept_for_a_while(void **state)
     wp_turns_forget(&turns, SERVER);
     assert_true(wp_turns_bytes(&turns) < all / 2);
     assert_false(wp_turns_read(&turns, SERVER, HIS, 100000 * WP_NS_PER_MS, &read, &other));
+    wp_turns_fini(&turns);
+}
+
+/* The last one before the history stays: what a long wait began with. */
+static void the_one_before_stays(void **state)
+{
+    (void)state;
+    struct wp_turns turns;
+    struct wp_turn read;
+    wp_turns_init(&turns);
+    add(&turns, SERVER, WP_NS_PER_S, HIS, true);
+    add(&turns, SERVER, 2 * WP_NS_PER_S, HERS, true);
+    for (uint64_t i = 0; i < 100; i++)
+        add(&turns, SERVER, 60 * WP_NS_PER_S + i, HIS, true);
+    assert_true(wp_turns_last(&turns, SERVER, 50 * WP_NS_PER_S, &read));
+    assert_int_equal(read.time_ns, 2 * WP_NS_PER_S);
+    assert_false(wp_turns_last(&turns, SERVER, 2 * WP_NS_PER_S, &read));
     wp_turns_fini(&turns);
 }
 
@@ -86,7 +106,7 @@ static void refuses_older_ones(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(reads_by_turns), cmocka_unit_test(kept_for_a_while), cmocka_unit_test(refuses_older_ones)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(reads_by_turns), cmocka_unit_test(kept_for_a_while),
+        cmocka_unit_test(the_one_before_stays), cmocka_unit_test(refuses_older_ones)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

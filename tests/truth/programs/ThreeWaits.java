@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The main thread of a Java program waits three times: for a job of its pool, for a monitor that another thread holds, for garbage collections.
+// It prints how long the first two took, in ms.
 import java.util.concurrent.*;
 
 public class ThreeWaits {
@@ -19,7 +20,9 @@ public class ThreeWaits {
 
     public static void main(String[] args) throws Exception {
         ExecutorService pool = Executors.newFixedThreadPool(4);
+        long begin = System.nanoTime();
         sink += pool.submit(() -> crunch(700)).get();
+        long pooled = System.nanoTime() - begin;
         CountDownLatch held = new CountDownLatch(1);
         Thread keeper = new Thread(() -> {
             synchronized (gate) {
@@ -32,9 +35,11 @@ public class ThreeWaits {
         }, "keeper");
         keeper.start();
         held.await();
+        begin = System.nanoTime();
         synchronized (gate) {
             sink++;
         }
+        System.out.println("waited " + pooled / 1_000_000 + " " + (System.nanoTime() - begin) / 1_000_000);
         Object kept = tree(18);
         for (int i = 0; i < 4; i++)
             System.gc();
