@@ -12,6 +12,9 @@
 #define U32_BYTES 5u /* the most that a number takes */
 #define U64_BYTES 10u
 #define EVENTS_FIELD 7u /* of message Batch */
+#define TAG_BYTES 2u
+#define HEAD_BYTES                                                                                                     \
+    ((WP_EVENTS_COLUMNS + 1) * (TAG_BYTES + U64_BYTES)) /* the most that stands before and between the columns */
 
 enum { VARINT = 0, BYTES = 2 }; /* wire types */
 
@@ -21,7 +24,6 @@ struct column {
 
 struct columns {
     struct column at[WP_EVENTS_COLUMNS];
-    uint8_t *room;
     uint32_t on_cpu[CPUS]; /* id + 1 of the thread each CPU went to, 0 unknown */
     uint64_t last_a[WP_EVENT_KINDS], last_b[WP_EVENT_KINDS];
 };
@@ -50,7 +52,9 @@ static uint64_t zigzag(uint64_t difference)
     return difference << 1 ^ (uint64_t)((int64_t)difference >> 63);
 }
 
-static struct columns *open_columns(uint32_t count)
+/* The columns are made in the room behind what `out` holds, which is there again for the next batch: fresh memory costs
+ * a fault for each of its pages. They begin so far behind that append never writes over what it has yet to move. */
+static struct columns *open_columns(uint32_t count, struct wp_buffer *out)
 {
     static const uint8_t most[WP_EVENTS_COLUMNS] = {[WP_EVENTS_KIND] = 1,
         [WP_EVENTS_FLAGS] = 1,
@@ -68,28 +72,20 @@ static struct columns *open_columns(uint32_t count)
         [WP_EVENTS_SWITCH_RAN] = U64_BYTES,
         [WP_EVENTS_WAIT] = U32_BYTES,
         [WP_EVENTS_SWITCH_HOLDER] = U64_BYTES};
-    size_t size = 0;
+    size_t size = HEAD_BYTES;
     for (unsigned i = 0; i < WP_EVENTS_COLUMNS; i++)
         size += (size_t)most[i] * count;
     struct columns *columns = calloc(1, sizeof(*columns));
-    if (columns)
-        columns->room = malloc(size + 1);
-    if (!columns || !columns->room) {
+    if (!columns || wp_buffer_reserve(out, size)) {
         free(columns);
         return NULL;
     }
-    uint8_t *at = columns->room;
+    uint8_t *at = out->data + out->size + HEAD_BYTES;
     for (unsigned i = 0; i < WP_EVENTS_COLUMNS; i++) {
         columns->at[i] = (struct column){at, at};
         at += (size_t)most[i] * count;
     }
     return columns;
-}
-
-static void close_columns(struct columns *columns)
-{
-    free(columns->room);
-    free(columns);
 }
 
 /* The thread of a switch is nearly always the one that the CPU went to last. */
@@ -188,7 +184,7 @@ static int put_events(struct columns *c, const struct wp_event *events, uint32_t
 }
 
 /* Tags are one byte each up to field 15, then two. */
-static int append(const struct columns *c, uint64_t base_ns, struct wp_buffer *out, struct wp_error *err)
+static void append(const struct columns *c, uint64_t base_ns, struct wp_buffer *out)
 {
     uint8_t base[1 + U64_BYTES] = {WP_EVENTS_BASE << 3 | VARINT};
     size_t base_size = base_ns ? (size_t)(write_number(base + 1, base_ns) - base) : 0, size = base_size;
@@ -197,8 +193,6 @@ static int append(const struct columns *c, uint64_t base_ns, struct wp_buffer *o
         size_t bytes = (size_t)(c->at[i].end - c->at[i].begin);
         size += bytes ? (i < 16 ? 1 : 2) + (size_t)(write_number(head, bytes) - head) + bytes : 0;
     }
-    if (wp_buffer_reserve(out, size + 1 + U64_BYTES))
-        return wp_error_set(err, -ENOMEM, "out of memory to encode a batch");
     uint8_t *at = out->data + out->size;
     *at++ = EVENTS_FIELD << 3 | BYTES;
     at = write_number(at, size);
@@ -210,21 +204,20 @@ static int append(const struct columns *c, uint64_t base_ns, struct wp_buffer *o
             continue;
         at = write_number(at, i << 3 | BYTES);
         at = write_number(at, bytes);
-        memcpy(at, c->at[i].begin, bytes);
+        memmove(at, c->at[i].begin, bytes);
         at += bytes;
     }
     out->size = (size_t)(at - out->data);
-    return 0;
 }
 
 int wp_event_encode(const struct wp_event *events, uint32_t count, struct wp_buffer *out, struct wp_error *err)
 {
-    struct columns *columns = open_columns(count);
+    struct columns *columns = open_columns(count, out);
     if (!columns)
         return wp_error_set(err, -ENOMEM, "out of memory to encode a batch");
     int rc = put_events(columns, events, count, err);
     if (!rc)
-        rc = append(columns, count ? events[0].time_ns : 0, out, err);
-    close_columns(columns);
+        append(columns, count ? events[0].time_ns : 0, out);
+    free(columns);
     return rc;
 }

@@ -9,8 +9,9 @@
 #include "common/error.h"
 #include "proto/event.h"
 
-/* Appends the field `events` of message Batch (wakepath.proto). At most WP_BATCH_EVENTS, in order of time. -EINVAL,
- * -ENOMEM. */
+/* Appends the field `events` of message Batch (wakepath.proto). At most WP_BATCH_EVENTS, in order of time. Works in the
+ * free room of `out`, of which it needs some 95 bytes an event: a buffer that is cleared and used again takes no new
+ * memory. -EINVAL, -ENOMEM. */
 int wp_event_encode(const struct wp_event *events, uint32_t count, struct wp_buffer *out, struct wp_error *err);
 
 #endif

@@ -14,9 +14,12 @@
 #define THREAD_SIZE 16384u /* arch/x86/include/asm/page_64_types.h, arch/arm64/include/asm/memory.h */
 
 #define SOFTIRQ_OFFSET 0x100 /* include/linux/preempt.h */
+#define SOFTIRQ_MASK 0xff00
 
 const volatile bool wp_counts_contexts =
     false; /* set before loading: there is a __preempt_count, and it says so of soft interrupts */
+const volatile __s64 wp_count_offset =
+    0; /* set before loading: where it is from the CPU's run queue on; 0: it has an address */
 #ifndef WP_UNCOUNTED
 extern const int __preempt_count __ksym
     __weak; /* x86, but for Linux 6.2 to 6.14; only a program that is not loaded without may name it */
@@ -87,7 +90,7 @@ static __always_inline bool is_in_softirq(const struct cpu_context *context)
 
 static __always_inline __u32 level_now(const struct cpu_context *context)
 {
-    return context->in_irq ? LEVEL_HARD : is_in_softirq(context) ? LEVEL_SOFT : LEVEL_TASK;
+    return unlikely(context->in_irq) ? LEVEL_HARD : is_in_softirq(context) ? LEVEL_SOFT : LEVEL_TASK;
 }
 
 /*
@@ -114,7 +117,7 @@ static __always_inline void set_mark(struct cpu_context *context, __u32 level, _
     m->a = a;
     m->d = d;
     m->cause = cause;
-    if (level == LEVEL_TASK) {
+    if (unlikely(level == LEVEL_TASK)) {
         struct task_struct *task = current_task();
         m->time_ns = bpf_ktime_get_ns();
         m->tid = task->pid;
@@ -163,14 +166,14 @@ int WORK_PROG(wp_irq_entry, int irq)
     return 0;
 }
 
+/* What is left of the mark is not looked at any more, and the next one's beginning clears it. Not counted, as it
+ * returns at once. */
 SEC("tp_btf/irq_handler_exit")
-int WORK_PROG(wp_irq_exit)
+int wp_irq_exit(void *ctx)
 {
     struct cpu_context *context = cpu_context();
-    if (!context)
-        return 0;
-    context->in_irq = 0;
-    clear_mark(context, LEVEL_HARD);
+    if (context)
+        context->in_irq = 0;
     return 0;
 }
 
@@ -196,6 +199,18 @@ int WORK_PROG(wp_softirq_entry, unsigned int vector)
     return 0;
 }
 
+/* Where the count is of a CPU that begins a soft interrupt, which it says; 0: it is not there. Every task leads to the
+ * run queue of the CPU that it runs on. */
+static __always_inline __u64 count_by_queue(void)
+{
+    struct task_struct___queue *task = (struct task_struct___queue *)current_task();
+    if (!wp_count_offset || !bpf_core_field_exists(((struct sched_entity___queue *)0)->cfs_rq) ||
+        !bpf_core_field_exists(((struct cfs_rq___queue *)0)->rq))
+        return 0;
+    __u64 at = (__u64)(unsigned long)BPF_CORE_READ(task, se.cfs_rq, rq) + wp_count_offset;
+    return (word_at(at) & SOFTIRQ_MASK) == SOFTIRQ_OFFSET ? at : 0;
+}
+
 SEC("raw_tp/softirq_entry")
 int WORK_PROG(wp_softirq_entry_flag, unsigned int vector)
 {
@@ -203,18 +218,19 @@ int WORK_PROG(wp_softirq_entry_flag, unsigned int vector)
     if (!context)
         return 0;
     context->in_softirq = 1;
+    if (unlikely(!context->count_at))
+        context->count_at = count_by_queue();
     enter_softirq(context, vector);
     return 0;
 }
 
+/* As wp_irq_exit. */
 SEC("tp_btf/softirq_exit")
-int WORK_PROG(wp_softirq_exit)
+int wp_softirq_exit(void *ctx)
 {
     struct cpu_context *context = cpu_context();
-    if (!context)
-        return 0;
-    context->in_softirq = 0;
-    clear_mark(context, LEVEL_SOFT);
+    if (context)
+        context->in_softirq = 0;
     return 0;
 }
 

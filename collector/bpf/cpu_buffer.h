@@ -53,7 +53,7 @@ static __always_inline void wake_reader(void)
 
 static __always_inline struct wp_cpu_slot *free_slot(struct wp_cpu_cursor *cursor, __u32 cpu, __u64 head)
 {
-    if (head - cursor->tail_seen >= wp_buffer_slots &&
+    if (unlikely(head - cursor->tail_seen >= wp_buffer_slots) &&
         head - (cursor->tail_seen = *(volatile __u64 *)&cursor->tail) >= wp_buffer_slots)
         return 0;
     __u32 index = cpu * wp_buffer_slots + ((__u32)head & (wp_buffer_slots - 1));
@@ -71,13 +71,13 @@ struct quick {
 static __always_inline bool open_slot(struct quick *q, __u32 cpu)
 {
     q->cursor = cpu < wp_buffer_cpus ? bpf_map_lookup_elem(&cpu_cursors, &cpu) : 0;
-    if (!q->cursor || q->cursor->is_busy)
+    if (unlikely(!q->cursor || q->cursor->is_busy))
         return false;
     *(volatile __u32 *)&q->cursor->is_busy = 1;
     barrier();
     q->head = q->cursor->head;
     q->slot = free_slot(q->cursor, cpu, q->head);
-    if (!q->slot)
+    if (unlikely(!q->slot))
         *(volatile __u32 *)&q->cursor->is_busy = 0;
     return q->slot;
 }
@@ -88,7 +88,7 @@ static __always_inline void close_slot(const struct quick *q)
     count_slot(q->cursor, q->head);
     barrier();
     *(volatile __u32 *)&q->cursor->is_busy = 0;
-    if (!((q->head + 1) & (wp_buffer_slots / 4 - 1)))
+    if (unlikely(!((q->head + 1) & (wp_buffer_slots / 4 - 1))))
         wake_reader();
 }
 
@@ -96,7 +96,7 @@ static __always_inline void close_slot(const struct quick *q)
 static __always_inline bool send_quick(struct wp_record *r)
 {
     struct quick q;
-    if (r->b || !open_slot(&q, r->cpu))
+    if (unlikely(r->b || !open_slot(&q, r->cpu)))
         return send_head(r);
     __builtin_memcpy(q.slot->head, r, WP_RECORD_QUICK);
     close_slot(&q);

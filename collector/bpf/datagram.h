@@ -15,6 +15,15 @@ struct headers {
     __u16 source, destination; /* ports, host order */
 };
 
+/* Does its header say that it is one of UDP? */
+static __always_inline bool is_datagram(const struct sk_buff *skb)
+{
+    unsigned char *header = skb->head + skb->network_header;
+    if (skb->protocol == bpf_htons(0x0800))
+        return GET(struct iphdr, header, protocol) == IPPROTO_UDP;
+    return skb->protocol == bpf_htons(0x86dd) && GET(struct ipv6hdr, header, nexthdr) == IPPROTO_UDP;
+}
+
 /* A UDP datagram's name, the same where it leaves and where it arrives: addresses, ports, length and the
  * identification of IPv4.
  */
@@ -40,26 +49,22 @@ static __always_inline bool name_datagram(struct sk_buff *skb, struct headers *o
     } udp;
     __u64 h = 0;
     __u32 offset = network;
+    if (!is_datagram(skb))
+        return false;
     if (skb->protocol == bpf_htons(0x0800)) {
-        if (GET(struct iphdr, head + network, protocol) != IPPROTO_UDP)
-            return false;
         if (bpf_probe_read_kernel(&v4, sizeof(v4), head + network) || v4.protocol != IPPROTO_UDP)
             return false;
         __u64 addresses;
         __builtin_memcpy(&addresses, v4.address, 8);
         h = mix(mix(AF_INET, addresses), v4.id);
         offset += (v4.version_ihl & 15u) * 4;
-    } else if (skb->protocol == bpf_htons(0x86dd)) {
-        if (GET(struct ipv6hdr, head + network, nexthdr) != IPPROTO_UDP)
-            return false;
+    } else {
         if (bpf_probe_read_kernel(&v6, sizeof(v6), head + network) || v6.next != IPPROTO_UDP)
             return false;
         __u64 words[4];
         __builtin_memcpy(words, v6.address, 32);
         h = mix(mix(mix(mix(AF_INET6, words[0]), words[1]), words[2]), words[3]);
         offset += 40;
-    } else {
-        return false;
     }
     if (bpf_probe_read_kernel(&udp, sizeof(udp), head + offset))
         return false;

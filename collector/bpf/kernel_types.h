@@ -145,6 +145,20 @@ struct task_struct___group {
     struct sched_entity___group se;
 };
 
+struct rq;
+
+struct cfs_rq___queue {
+    struct rq *rq;
+};
+
+struct sched_entity___queue { /* with CONFIG_FAIR_GROUP_SCHED */
+    struct cfs_rq___queue *cfs_rq;
+};
+
+struct task_struct___queue {
+    struct sched_entity___queue se;
+};
+
 struct task_struct___cpu {
     unsigned int recent_used_cpu;
     struct thread_info___cpu {

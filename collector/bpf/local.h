@@ -57,14 +57,10 @@ static __noinline int ready_timed(struct sock *sk)
     return 0;
 }
 
-static __always_inline int ready_local(struct sock *sk)
+static __always_inline void ready_local(struct sock *sk)
 {
-    return is_local(sk) ? ready_timed(sk) : 0;
-}
-
-static __always_inline int pass_local(struct sock *sk)
-{
-    return 0;
+    if (is_local(sk))
+        ready_timed(sk);
 }
 
 /* After a read. What a thread reads where it read last says nothing new. */

@@ -120,7 +120,7 @@ struct wp_work {
     wp_u64 runs, taken, taken_ns; /* taken: runs whose time was taken; their times */
     wp_u64 unwalked;              /* stacks of sleeps that were left out */
     wp_u32 until_next, unwalked_run;
-    wp_u64 reserved[3]; /* a cache line each */
+    wp_u64 reserved[11]; /* cache lines of its own, two, as processors fetch them in pairs */
 };
 
 /* A CPU's buffer of records without tails (collector/bpf/cpu_buffer.h): head and tail count slots and only grow. */
@@ -139,7 +139,7 @@ struct wp_cpu_slot {
 
 _Static_assert(sizeof(struct wp_cpu_cursor) == 128, "two cache lines");
 _Static_assert(sizeof(struct wp_cpu_slot) == 64, "a cache line");
-_Static_assert(sizeof(struct wp_work) == 64, "a cache line");
+_Static_assert(sizeof(struct wp_work) == 128, "two cache lines");
 _Static_assert(sizeof(struct wp_record) == 72, "the head of a record");
 _Static_assert(__builtin_offsetof(struct wp_record, a) == WP_RECORD_SHORT, "the head of a short record");
 _Static_assert(__builtin_offsetof(struct wp_record, b) == WP_RECORD_QUICK, "the head of a quick record");

@@ -16,22 +16,32 @@
 #define TCP_SYN_SENT 2
 #define TCP_SYN_RECV 3
 #define TCP_FIN_WAIT2 5
+#define TCP_TIME_WAIT 6
 #define TCP_CLOSE 7
 #define TCP_CLOSE_WAIT 8
 #define TCP_LISTEN 10
 #define TCP_NEW_SYN_RECV 12
 
+/*
+ * A message arrives on another processor than its socket is read and written on. What is looked at then is hardly ever
+ * written, and has a cache line apart from what is written with each message: the kernel keeps the value in one from
+ * its eighth byte on (struct bpf_local_storage_data).
+ */
 struct socket {
     __u64 key;
+    __u8 local[16], remote[16]; /* as the reader knows them */
+    __u32 ports;                /* both, as the kernel keeps them */
+    __u32 window;               /* in which the positions below were so */
+    __u8 family;                /* 0: the reader does not know it */
+    __u8 has_read_end, has_connecting, reserved;
+    __u32 to_the_line;
     __u64 left_ns;  /* when bytes that left were last reported */
     __u32 sent_end; /* write_seq behind the last send */
     __u32 left_end; /* position behind the last byte that went to the device */
     __u32 read_end; /* copied_seq behind the last read */
-    __u32 window;   /* in which these were so */
-    __u8 has_sent_end, has_connecting, has_left, has_read_end;
-    __u32 ports;                  /* both, as the kernel keeps them */
-    struct wp_record_socket told; /* as the reader knows it; family 0: it does not */
+    __u8 has_sent_end, has_left, unused[2];
 };
+_Static_assert(__builtin_offsetof(struct socket, left_ns) == 56, "a cache line without its first eight bytes");
 
 struct {
     __uint(type, BPF_MAP_TYPE_SK_STORAGE);
@@ -103,10 +113,10 @@ static __always_inline void describe(struct wp_record_socket *out, const struct 
 static __always_inline bool is_as_told(const struct socket *s, const struct sock *sk)
 {
     const struct sock_common *common = &sk->__sk_common;
-    const __u32 *local = (const __u32 *)s->told.local, *remote = (const __u32 *)s->told.remote;
-    if (s->told.family != common->skc_family || s->ports != common->skc_portpair)
+    const __u32 *local = (const __u32 *)s->local, *remote = (const __u32 *)s->remote;
+    if (unlikely(s->family != common->skc_family || s->ports != common->skc_portpair))
         return false;
-    if (common->skc_family == AF_INET)
+    if (likely(common->skc_family == AF_INET))
         return !((common->skc_rcv_saddr ^ local[0]) | (common->skc_daddr ^ remote[0]));
     __u32 differs = 0;
 #pragma unroll
@@ -138,7 +148,9 @@ static __noinline bool tell_socket(struct socket *s, struct sock *sk)
     r->head.tail = sizeof(r->socket);
     describe(&r->socket, sk);
     s->ports = sk->__sk_common.skc_portpair;
-    s->told = r->socket;
+    s->family = r->socket.family;
+    __builtin_memcpy(s->local, r->socket.local, sizeof(s->local));
+    __builtin_memcpy(s->remote, r->socket.remote, sizeof(s->remote));
     s->key = key;
     submit(r);
     return true;
@@ -148,14 +160,14 @@ static __noinline bool tell_socket(struct socket *s, struct sock *sk)
 static __always_inline struct socket *known_socket(struct sock *sk)
 {
     struct socket *s = bpf_sk_storage_get(&sockets, sk, 0, BPF_SK_STORAGE_GET_F_CREATE);
-    return s && (is_as_told(s, sk) || tell_socket(s, sk)) ? s : 0;
+    return s && (likely(is_as_told(s, sk)) || tell_socket(s, sk)) ? s : 0;
 }
 
 /* Positions of before a pause say nothing: what was sent meanwhile was seen by nobody. */
 static __always_inline void forget_positions(struct socket *s, struct sock *sk)
 {
     __u32 window = wp_window_number;
-    if (s->window == window)
+    if (likely(s->window == window))
         return;
     s->window = window;
     s->has_sent_end = s->has_read_end = 0;
@@ -181,7 +193,7 @@ static __always_inline void send_sock(__u8 kind, __u8 flags, __u64 key, __u64 a,
 {
     __u32 cpu = bpf_get_smp_processor_id();
     struct quick q;
-    if (!open_slot(&q, cpu)) {
+    if (unlikely(!open_slot(&q, cpu))) {
         send_sock_whole(kind | (__u32)flags << 8, key, a, 0, c);
         return;
     }
@@ -222,7 +234,7 @@ static __always_inline int tcp_sent(struct sock *sk, int result)
 /* From where on reads are counted: what was read before that nobody saw. */
 static __always_inline void begin_reads(struct socket *s, struct sock *sk)
 {
-    if (s->has_read_end)
+    if (likely(s->has_read_end))
         return;
     s->read_end = GET(struct tcp_sock, sk, copied_seq);
     s->has_read_end = 1;
@@ -286,7 +298,7 @@ int WORK_PROG(wp_tcp_send, struct sock *sk, struct msghdr *message, struct sk_bu
 
 /* Which of the programs for one fact is loaded: collector/live/probe.c. */
 SEC("tp_btf/sock_send_length")
-int WORK_PROG_INET(wp_sock_send, pass_local, struct sock *sk, int result)
+int WORK_PROG_IF(wp_sock_send, is_internet, struct sock *sk, int result)
 {
     return tcp_sent(sk, result);
 }
@@ -318,11 +330,11 @@ int WORK_PROG(wp_tcp_read, struct sock *sk)
     if (!s)
         return 0;
     forget_positions(s, sk);
+    begin_reads(s, sk);
     __u32 end = GET(struct tcp_sock, sk, copied_seq), bytes = end - s->read_end;
-    if (s->has_read_end && bytes)
-        send_sock(KIND_SOCK_RECV, 0, s->key, end, bytes);
     s->read_end = end;
-    s->has_read_end = 1;
+    if (bytes)
+        send_sock(KIND_SOCK_RECV, 0, s->key, end, bytes);
     return 0;
 }
 
@@ -373,20 +385,26 @@ static __always_inline bool is_marked(struct cpu_context *context, __u32 level, 
         context->ready[level] == number_of(&context->places[0], sk);
 }
 
+/* Is there something to report of a socket whose waiters are woken next? Of most it was, as the segment came. */
+static __always_inline bool is_ready_untold(struct sock *sk)
+{
+    if (!is_internet(sk)) {
+        ready_local(sk);
+        return false;
+    }
+    struct cpu_context *context = cpu_context();
+    return context && !(is_tcp(sk) && is_marked(context, level_now(context), sk));
+}
+
 /* The start of sock_def_readable: its waiters are woken next, for the segment that came or for all bytes up to rcv_nxt.
  */
 static __always_inline int data_ready(struct sock *sk)
 {
     struct cpu_context *context = cpu_context();
-    if (!context)
-        return 0;
-    __u32 level = level_now(context);
-    if (is_tcp(sk) && is_marked(context, level, sk))
-        return 0;
-    if (is_between_windows() || !is_inet(sk) ||
+    if (!context || is_between_windows() || !is_inet(sk) ||
         sk->__sk_common.skc_state == TCP_LISTEN) /* of a listener: the accepted socket is marked */
         return 0;
-    struct packet *packet = &context->packets[level];
+    struct packet *packet = &context->packets[level_now(context)];
     if (sk->sk_protocol == IPPROTO_UDP && (!packet->key || packet->local_port != sk->__sk_common.skc_num))
         return 0;
     struct socket *s = known_socket(sk);
@@ -402,13 +420,13 @@ static __always_inline int data_ready(struct sock *sk)
 }
 
 SEC("tp_btf/sk_data_ready")
-int WORK_PROG_INET(wp_data_ready, ready_local, struct sock *sk)
+int WORK_PROG_IF(wp_data_ready, is_ready_untold, struct sock *sk)
 {
     return data_ready(sk);
 }
 
 SEC("fentry/sock_def_readable")
-int WORK_PROG_INET(wp_data_ready_entry, ready_local, struct sock *sk)
+int WORK_PROG_IF(wp_data_ready_entry, is_ready_untold, struct sock *sk)
 {
     return data_ready(sk);
 }
@@ -423,7 +441,7 @@ int WORK_PROG(wp_sock_state, struct sock *sk, int before, int after)
         return 0;
     /* As is_closed() has it; or nothing ever happened on it. */
     struct socket *s = after == TCP_CLOSE ? bpf_sk_storage_get(&sockets, sk, 0, 0) : known_socket(sk);
-    if (!s || !s->told.family)
+    if (!s || !s->family)
         return 0;
     struct tcp_sock *tcp = (struct tcp_sock *)sk;
     __u32 received = BPF_CORE_READ(tcp, rcv_nxt);
@@ -516,43 +534,57 @@ static __noinline int connecting_out(struct sock *sk)
     return 0;
 }
 
+/* May there be something to report of a packet that leaves? Other programs report data that stays on this host. */
+static __always_inline bool is_leaving(const struct sk_buff *skb)
+{
+    const struct sock *sk = skb->sk;
+    __u8 state = sk ? sk->__sk_common.skc_state : TCP_NEW_SYN_RECV;
+    if (state == TCP_NEW_SYN_RECV || state == TCP_TIME_WAIT) /* no whole socket */
+        return false;
+    if (!is_tcp(sk) || state == TCP_SYN_SENT)
+        return true;
+    const struct net_device *dev = skb->dev;
+    return dev && !(dev->flags & IFF_LOOPBACK);
+}
+
 /* A packet leaves, usually in the sender's context: datagrams, and the first segment of a connection being made. */
 SEC("tp_btf/net_dev_queue")
-int WORK_PROG(wp_packet_out, struct sk_buff *skb)
+int WORK_PROG_IF(wp_packet_out, is_leaving, struct sk_buff *skb)
 {
     struct sock *sk = skb->sk;
-    if (!sk || is_between_windows())
-        return 0;
-    __u8 state = sk->__sk_common.skc_state;
-    if (state == TCP_NEW_SYN_RECV || state == 6 || !is_inet(sk)) /* a request or a TIME_WAIT rest, no whole socket */
+    if (!sk || is_between_windows() || !is_inet(sk))
         return 0;
     if (sk->sk_protocol == IPPROTO_UDP)
         return datagram_out(sk, skb);
     if (!is_tcp(sk))
         return 0;
-    if (state == TCP_SYN_SENT)
-        return connecting_out(sk);
-    struct net_device *dev = skb->dev;
-    return !dev || dev->flags & IFF_LOOPBACK ? 0 : segment_out(sk, skb);
+    return sk->__sk_common.skc_state == TCP_SYN_SENT ? connecting_out(sk) : segment_out(sk, skb);
 }
 
-SEC("tp_btf/netif_receive_skb")
-int WORK_PROG(wp_packet_in, struct sk_buff *skb)
+/* What the packet before was marked with is over. May this one be a datagram? */
+static __always_inline bool is_new_datagram(const struct sk_buff *skb)
 {
     struct cpu_context *context = cpu_context();
     if (!context || is_between_windows())
-        return 0;
+        return false;
     __u32 level = level_now(context);
-    struct packet *packet = &context->packets[level];
-    struct headers headers = {};
-    packet->key = 0;
+    context->packets[level].key = 0;
     if (context->marks[level].cause == CAUSE_MESSAGE)
         set_mark(context, level, level == LEVEL_SOFT ? CAUSE_SOFTIRQ : CAUSE_UNKNOWN, 0, 3); /* NET_RX_SOFTIRQ */
-    if (name_datagram(skb, &headers)) {
-        packet->key = headers.key;
-        packet->local_port = headers.destination;
-        packet->remote_port = headers.source;
-    }
+    return is_datagram(skb);
+}
+
+SEC("tp_btf/netif_receive_skb")
+int WORK_PROG_IF(wp_packet_in, is_new_datagram, struct sk_buff *skb)
+{
+    struct cpu_context *context = cpu_context();
+    struct headers headers = {};
+    if (!context || !name_datagram(skb, &headers))
+        return 0;
+    struct packet *packet = &context->packets[level_now(context)];
+    packet->key = headers.key;
+    packet->local_port = headers.destination;
+    packet->remote_port = headers.source;
     return 0;
 }
 

@@ -4,8 +4,8 @@
 /*
  * What a system call waits for: the file or socket of its descriptor, the lock of futex; for epoll what was ready at
  * the waking, and for poll and select of several what the waker wrote to or the network brought. Each is named once and
- * by a key from then on; a thread remembers its last one, so that waiting there again takes a few reads. x86-64 alone:
- * the calls are known by number.
+ * by a key from then on; a thread remembers its last one, and a processor those that were ready lately, so that waiting
+ * there again takes a few reads. x86-64 alone: the calls are known by number.
  */
 #include "cause.h"
 #include "stack_cache.h"
@@ -31,7 +31,7 @@ struct known_file {
 };
 
 struct waits {
-    struct known_file own, ready;
+    struct known_file own;
     __u64 eventpoll; /* that the thread sleeps in; 0: in none */
     __u64 lock, space, lock_key;
     __u64 nameless, nameless_end; /* memory of no file, in that space */
@@ -58,6 +58,17 @@ struct wait_record {
     struct wp_record head;
     struct wp_record_wait wait;
 };
+
+#define READY_FILES 128u /* a power of two */
+
+/* Of wakings, which do not interrupt each other: who waits for many files is woken by another one each time. By a hash
+ * of the address. */
+struct {
+    __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+    __uint(max_entries, READY_FILES);
+    __type(key, __u32);
+    __type(value, struct known_file);
+} ready_files SEC(".maps");
 
 #if defined(__TARGET_ARCH_x86)
 
@@ -121,13 +132,26 @@ static __always_inline struct file *file_at(struct task_struct *task, __u32 fd)
     return (struct file *)word_at((__u64)(unsigned long)(table->fd + fd));
 }
 
+static __always_inline struct known_file *ready_file(__u64 address)
+{
+    __u32 index = mix(0, address) >> 32;
+    index &= READY_FILES - 1;
+    return bpf_map_lookup_elem(&ready_files, &index);
+}
+
+/* The part of an internet socket's description that changes with its memory's next use. */
+static __always_inline __u64 ends_of(__u64 sk)
+{
+    return (__u64)GET(struct sock, sk, __sk_common.skc_portpair) << 32 | GET(struct sock, sk, __sk_common.skc_daddr);
+}
+
 static __always_inline __u64 check_of(const struct known_file *k, struct file *file, struct inode *inode)
 {
     switch (k->how) {
     case CHECK_KIND:
         return (__u64)(unsigned long)GET(struct file, file, f_op);
     case CHECK_PORTS:
-        return GET(struct sock, k->sk, __sk_common.skc_portpair);
+        return ends_of(k->sk);
     case CHECK_PEER:
         return (__u64)(unsigned long)GET(struct unix_sock, k->sk, peer);
     default:
@@ -142,23 +166,28 @@ static __always_inline __u64 check_of(const struct known_file *k, struct file *f
  */
 static __always_inline bool is_serving(struct sock *sk, __u8 protocol, __u16 local, __u16 remote)
 {
-    struct inet_connection_sock *connection = (struct inet_connection_sock *)sk;
-    struct inet_bind_bucket *bucket = protocol == 6 ? BPF_CORE_READ(connection, icsk_bind_hash) : 0;
+    struct inet_bind_bucket *bucket = protocol == 6 ? GET(struct inet_connection_sock, sk, icsk_bind_hash) : 0;
     if (!remote || !bucket)
         return local && (!remote || local < remote);
-    return BPF_CORE_READ(bucket, fastreuse) >= 0;
+    return GET(struct inet_bind_bucket, bucket, fastreuse) >= 0;
+}
+
+static __always_inline void set_ipv4(wp_u8 *out, __be32 address)
+{
+    __builtin_memcpy(out, &address, sizeof(address));
 }
 
 static __always_inline void describe_inet(struct wp_record_wait *wait, struct sock *sk)
 {
-    __u16 local = BPF_CORE_READ(sk, __sk_common.skc_num), remote = bpf_ntohs(BPF_CORE_READ(sk, __sk_common.skc_dport));
+    __u16 local = GET(struct sock, sk, __sk_common.skc_num);
+    __u16 remote = bpf_ntohs(GET(struct sock, sk, __sk_common.skc_dport));
     if (is_serving(sk, wait->socket.protocol, local, remote)) { /* its clients are many */
         wait->socket.local_port = local;
         return;
     }
     wait->socket.remote_port = remote;
     if (wait->socket.family == FAMILY_INET)
-        BPF_CORE_READ_INTO(&wait->socket.remote, sk, __sk_common.skc_daddr);
+        set_ipv4(wait->socket.remote, GET(struct sock, sk, __sk_common.skc_daddr));
     else
         BPF_CORE_READ_INTO(&wait->socket.remote, sk, __sk_common.skc_v6_daddr.in6_u.u6_addr32);
 }
@@ -177,14 +206,20 @@ static __always_inline void describe_unix(struct wp_record_wait *wait, struct un
         bpf_probe_read_kernel(wait->path, size & 127, address->name[0].sun_path);
 }
 
-static __always_inline __u64 wait_key(const struct wp_record_wait *wait)
+/* `bytes`: of the description, behind which it is 0. */
+static __always_inline __u64 key_of_bytes(const struct wp_record_wait *wait, __u32 bytes)
 {
     const __u64 *words = (const __u64 *)wait;
     __u64 key = 0x77616974;
 #pragma unroll
-    for (__u32 i = 0; i < sizeof(*wait) / 8; i++)
+    for (__u32 i = 0; i < bytes / 8; i++)
         key = mix(key, words[i]);
     return name_key(key);
+}
+
+static __always_inline __u64 wait_key(const struct wp_record_wait *wait)
+{
+    return key_of_bytes(wait, sizeof(*wait));
 }
 
 /* Where a description is made: half of the bytes that a program may have on its stack are too many. */
@@ -220,24 +255,28 @@ static __always_inline __u64 sock_key(struct known_file *k, struct sock *sk, str
     if (!sk || !r)
         return 0;
     k->sk = (__u64)(unsigned long)sk;
-    r->wait.socket.family = (__u8)BPF_CORE_READ(sk, __sk_common.skc_family);
-    r->wait.socket.protocol = (__u8)BPF_CORE_READ(sk, sk_protocol);
-    r->wait.type = BPF_CORE_READ(sk, sk_type);
+    r->wait.socket.family = (__u8)GET(struct sock, sk, __sk_common.skc_family);
+    r->wait.socket.protocol = (__u8)GET(struct sock, sk, sk_protocol);
+    r->wait.type = GET(struct sock, sk, sk_type);
     k->how = CHECK_PORTS;
+    __u64 key;
     if (r->wait.socket.family == FAMILY_INET || r->wait.socket.family == FAMILY_INET6) {
         describe_inet(&r->wait, sk);
-    } else if (r->wait.socket.family == FAMILY_UNIX && bpf_core_type_exists(struct unix_sock)) {
-        k->how = CHECK_PEER;
-        describe_unix(&r->wait, (struct unix_sock *)sk);
+        key = key_of_bytes(&r->wait, __builtin_offsetof(struct wp_record_wait, path));
+    } else {
+        if (r->wait.socket.family == FAMILY_UNIX && bpf_core_type_exists(struct unix_sock)) {
+            k->how = CHECK_PEER;
+            describe_unix(&r->wait, (struct unix_sock *)sk);
+        }
+        key = wait_key(&r->wait);
     }
-    __u64 key = wait_key(&r->wait);
     tell_wait(r, task, key);
     return key;
 }
 
 static __always_inline __u64 socket_key(struct known_file *k, struct file *file, struct task_struct *task, __u32 which)
 {
-    struct socket___kernel *socket = (struct socket___kernel *)BPF_CORE_READ(file, private_data);
+    struct socket___kernel *socket = (struct socket___kernel *)GET(struct file, file, private_data);
     return sock_key(k, BPF_CORE_READ(socket, sk), task, which);
 }
 
@@ -267,8 +306,8 @@ static __noinline __u64 file_key(struct known_file *k, struct file *file, struct
         return k->key;
     k->file = (__u64)(unsigned long)file;
     k->inode = (__u64)(unsigned long)inode;
-    k->key = (BPF_CORE_READ(inode, i_mode) & S_IFMT) == S_IFSOCK ? socket_key(k, file, task, which)
-                                                                 : path_key(k, file, inode);
+    k->key = (GET(struct inode, inode, i_mode) & S_IFMT) == S_IFSOCK ? socket_key(k, file, task, which)
+                                                                     : path_key(k, file, inode);
     k->check = check_of(k, file, inode);
     return k->key;
 }
@@ -279,11 +318,11 @@ static __noinline __u64 message_key(struct known_file *k, __u64 socket, struct t
     struct sock *sk = (struct sock *)socket;
     if (!k || !socket)
         return 0;
-    if (!k->file && k->sk == socket && k->key && k->check == GET(struct sock, socket, __sk_common.skc_portpair))
+    if (!k->file && k->sk == socket && k->key && k->check == ends_of(socket))
         return k->key;
     k->file = 0;
     k->key = sock_key(k, sk, task, 1);
-    k->check = BPF_CORE_READ(sk, __sk_common.skc_portpair);
+    k->check = ends_of(socket);
     return k->key;
 }
 
@@ -380,7 +419,9 @@ static __always_inline __u64 wait_of(struct waits *w, struct task_struct *task, 
     if (!file)
         return 0;
     if (is_epoll(number)) {
-        w->eventpoll = (__u64)(unsigned long)GET(struct file, file, private_data);
+        __u64 poll = (__u64)(unsigned long)GET(struct file, file, private_data);
+        if (w->eventpoll != poll) /* else whoever wakes it, on another processor, has to fetch what has not changed */
+            w->eventpoll = poll;
         return 0; /* what was ready is known at the end */
     }
     return file_key(&w->own, file, task, 0);
@@ -388,18 +429,19 @@ static __always_inline __u64 wait_of(struct waits *w, struct task_struct *task, 
 
 /* Of those that poll or select wait for: the socket whose message it is, or the file that the waker has a call on, for
  * such calls wake those who wait for that file, or for its other end. */
-static __always_inline __u64 ready_of_many(struct waits *w, const struct wp_record *waking, struct cpu_context *context)
+static __always_inline __u64 ready_of_many(const struct wp_record *waking, struct cpu_context *context)
 {
     struct task_struct *waker = current_task();
+    __u64 socket = context->ready[level_now(context)];
     if (waking->c == CAUSE_MESSAGE)
-        return message_key(&w->ready, context->ready[level_now(context)], waker);
+        return message_key(ready_file(socket), socket, waker);
     if (waking->c != CAUSE_TASK || waker->flags & PF_KTHREAD)
         return 0;
     struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(waker);
     if (!regs || !is_fd_call((__u32)regs->orig_ax))
         return 0;
     struct file *file = file_at(waker, (__u32)regs->di);
-    return file ? file_key(&w->ready, file, waker, 1) : 0;
+    return file ? file_key(ready_file(number_of(&context->places[0], file)), file, waker, 1) : 0;
 }
 
 /* What was ready when `woken` is woken in epoll_wait, in poll or select of several; 0: nothing that is known. Of an
@@ -418,7 +460,7 @@ static __always_inline __u64 ready_of(
     if (!w)
         return 0;
     if (is_of_many)
-        return ready_of_many(w, waking, context);
+        return ready_of_many(waking, context);
     if (!w->eventpoll)
         return 0;
     struct eventpoll *poll = (struct eventpoll *)w->eventpoll;
@@ -429,7 +471,7 @@ static __always_inline __u64 ready_of(
     struct epitem *item = (struct epitem *)((__u64)(unsigned long)last -
         __builtin_preserve_field_info(none->rdllink, BPF_FIELD_BYTE_OFFSET));
     struct file *file = GET(struct epitem, item, ffd.file);
-    return file ? file_key(&w->ready, file, current_task(), 1) : 0;
+    return file ? file_key(ready_file(number_of(&context->places[0], file)), file, current_task(), 1) : 0;
 }
 
 #else

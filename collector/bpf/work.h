@@ -11,6 +11,14 @@
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
 
+/* What is rare stands apart from the rest: the programs run among others' code, so caches hold little of theirs. */
+#ifndef likely
+#define likely(condition) __builtin_expect(!!(condition), 1)
+#endif
+#ifndef unlikely
+#define unlikely(condition) __builtin_expect(!!(condition), 0)
+#endif
+
 struct wp_work wp_work[WP_WORK_CPUS];
 __u32 wp_walk_one_in =
     1; /* of the switches whose stack is not known already one in so many is walked; 0: none has a stack */
@@ -27,7 +35,7 @@ static __always_inline __u64 begin_work(void)
 {
     struct wp_work *work = work_here();
     work->runs++;
-    if (work->until_next--)
+    if (likely(work->until_next--))
         return 0;
     work->until_next = WP_WORK_ONE_IN - 1;
     return bpf_ktime_get_ns();
@@ -35,7 +43,7 @@ static __always_inline __u64 begin_work(void)
 
 static __always_inline void end_work(__u64 began_ns)
 {
-    if (!began_ns)
+    if (likely(!began_ns))
         return;
     struct wp_work *work = work_here();
     __u64 ended_ns = bpf_ktime_get_ns();
@@ -64,17 +72,16 @@ static __always_inline void end_work(__u64 began_ns)
         WORK_TIMED(name, args) static __always_inline int ____##name(unsigned long long *ctx, ##args)
 
 /*
- * The same at a socket. Those that are none of the internet's pay for nothing that the rest needs, not even for its
- * registers: what `other` does for them is not counted.
+ * The same, of calls whose first argument `is_wanted`: a tracepoint that every socket or packet passes has something to
+ * report at few. All others pay for nothing that those need, not even for registers, and are not counted.
  */
-#define WORK_PROG_INET(name, other, args...)                                                                           \
+#define WORK_PROG_IF(name, is_wanted, args...)                                                                         \
     name(unsigned long long *ctx);                                                                                     \
     static __always_inline int ____##name(unsigned long long *ctx, ##args);                                            \
-    static __noinline int name##_inet(unsigned long long *ctx) WORK_TIMED(name, args) int name(                        \
+    static __noinline int name##_counted(unsigned long long *ctx) WORK_TIMED(name, args) int name(                     \
         unsigned long long *ctx)                                                                                       \
     {                                                                                                                  \
-        struct sock *sk_ = (struct sock *)(unsigned long)ctx[0];                                                       \
-        return is_internet(sk_) ? name##_inet(ctx) : other(sk_);                                                       \
+        return is_wanted((void *)(unsigned long)ctx[0]) ? name##_counted(ctx) : 0;                                     \
     }                                                                                                                  \
     static __always_inline int ____##name(unsigned long long *ctx, ##args)
 

@@ -95,7 +95,10 @@ static int choose(struct wp_programs *p, const char *left_out, struct wp_error *
     for (unsigned i = 0; !rc && i < wp_probe_count(probe); i++)
         log_choice(p, wp_probe_fact(probe, i));
     p->object->rodata->wp_unwinds = wp_probe_wants(probe, "unwind/maple_tree");
-    p->object->rodata->wp_counts_contexts = wp_probe_wants(probe, "variable/__preempt_count");
+    if (wp_probe_wants(probe, "offset/__preempt_count"))
+        p->object->rodata->wp_count_offset = wp_probe_count_offset(probe);
+    p->object->rodata->wp_counts_contexts =
+        wp_probe_wants(probe, "variable/__preempt_count") || p->object->rodata->wp_count_offset;
     p->object->rodata->wp_reads_local =
         wp_probe_wants(probe, "fexit/unix_stream_recvmsg") || wp_probe_wants(probe, "raw_tp/sock_recv_length");
     p->object->rodata->wp_casts = wp_probe_wants(probe, "kfunc/bpf_rdonly_cast");

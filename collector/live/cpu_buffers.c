@@ -7,6 +7,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#define AHEAD 8u /* slots that are fetched before they are looked at: another processor has them in its cache */
+
 struct front {
     uint64_t position, time_ns;
     unsigned cpu;
@@ -131,6 +133,7 @@ const struct wp_cpu_slot *wp_cpu_buffers_next(struct wp_cpu_buffers *b, uint64_t
     unsigned cpu = b->heap[0].cpu;
     struct buffer *buffer = &b->buffers[cpu];
     const struct wp_cpu_slot *slot = slot_at(b, cpu, buffer->tail);
+    __builtin_prefetch(slot_at(b, cpu, buffer->tail + AHEAD));
     if (buffer->tail - buffer->told >= b->slots / 4) /* of all but the one that is given out */
         publish_tail(b, cpu, buffer->tail);
     struct front front = b->heap[b->count - 1];

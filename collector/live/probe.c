@@ -29,7 +29,9 @@ static const struct fact facts[] = {
     {"renamed threads", {"tp_btf/task_rename"}, "a thread keeps the name that it had"},
     {"hard interrupts", {"tp_btf/irq_handler_entry tp_btf/irq_handler_exit"},
         "what they wake is the running thread's doing"},
-    {"soft interrupts", {"tp_btf/softirq_entry variable/__preempt_count", "raw_tp/softirq_entry tp_btf/softirq_exit"},
+    {"soft interrupts",
+        {"tp_btf/softirq_entry variable/__preempt_count", "raw_tp/softirq_entry offset/__preempt_count",
+            "raw_tp/softirq_entry tp_btf/softirq_exit"},
         "what they wake is the running thread's doing"},
     {"timers", {"tp_btf/timer_expire_entry tp_btf/timer_expire_exit"},
         "the cause of such a waking is a soft interrupt"},
@@ -190,16 +192,39 @@ static int try_variable(int id)
     return fd < 0 ? fd : 0;
 }
 
+/* In bytes, of a member of the type or, `depth` unnamed ones deep, of one of those; -1: there is none. */
+static int64_t offset_in(const struct wp_probe *p, uint32_t id, const char *name, unsigned depth)
+{
+    const struct btf_type *type = btf__type_by_id(p->btf, id);
+    for (uint32_t i = 0; type && btf_is_composite(type) && i < btf_vlen(type); i++) {
+        const char *member = btf__name_by_offset(p->btf, btf_members(type)[i].name_off);
+        bool is_unnamed = !member || !*member;
+        int64_t inner = !is_unnamed ? (strcmp(member, name) ? -1 : 0)
+            : depth                 ? offset_in(p, btf_members(type)[i].type, name, depth - 1)
+                                    : -1;
+        if (inner >= 0)
+            return inner + btf_member_bit_offset(type, i) / 8;
+    }
+    return -1;
+}
+
+static int64_t member_offset(const struct wp_probe *p, const char *structure, const char *name)
+{
+    int id = btf__find_by_name_kind(p->btf, structure, BTF_KIND_STRUCT);
+    return id > 0 ? offset_in(p, (uint32_t)id, name, 2) : -1;
+}
+
 /* The count of contexts that a processor is in. A kernel that is preempted in soft interrupts has theirs elsewhere. */
+static bool is_count_of_all(const struct wp_probe *p, const char *name, struct wp_probe_choice *choice)
+{
+    return member_offset(p, "task_struct", "softirq_disable_cnt") < 0 ||
+        lacks(choice, "%s is not of soft interrupts with PREEMPT_RT", name);
+}
+
 static bool has_variable(const struct wp_probe *p, const char *name, struct wp_probe_choice *choice)
 {
-    int task = btf__find_by_name_kind(p->btf, "task_struct", BTF_KIND_STRUCT);
-    const struct btf_type *type = task > 0 ? btf__type_by_id(p->btf, (uint32_t)task) : NULL;
-    for (unsigned i = 0; type && i < btf_vlen(type); i++) {
-        const char *member = btf__name_by_offset(p->btf, btf_members(type)[i].name_off);
-        if (member && !strcmp(member, "softirq_disable_cnt"))
-            return lacks(choice, "%s is not of soft interrupts with PREEMPT_RT", name);
-    }
+    if (!is_count_of_all(p, name, choice))
+        return false;
     int id = btf__find_by_name_kind(p->btf, name, BTF_KIND_VAR);
     if (id <= 0)
         return lacks(choice, "no variable %s of each processor", name);
@@ -208,6 +233,30 @@ static bool has_variable(const struct wp_probe *p, const char *name, struct wp_p
         lacks(choice,
             rc == -ENOENT ? "the kernel does not know where %s is: no CONFIG_KALLSYMS_ALL" : "no program with %s loads",
             name);
+}
+
+/* The offset of a variable among those of each processor; -1: there is none. */
+static int64_t percpu_offset(const struct wp_probe *p, const char *name)
+{
+    int id = btf__find_by_name_kind(p->btf, ".data..percpu", BTF_KIND_DATASEC);
+    const struct btf_type *section = id > 0 ? btf__type_by_id(p->btf, (uint32_t)id) : NULL;
+    for (unsigned i = 0; section && i < btf_vlen(section); i++) {
+        const struct btf_var_secinfo *info = &btf_var_secinfos(section)[i];
+        const char *found = btf__name_by_offset(p->btf, btf__type_by_id(p->btf, info->type)->name_off);
+        if (found && !strcmp(found, name))
+            return info->offset;
+    }
+    return -1;
+}
+
+/* Programs that cannot ask for the variable's address reach it from the processor's run queue, which tasks lead to. */
+static bool has_offset(const struct wp_probe *p, const char *name, struct wp_probe_choice *choice)
+{
+    if (!is_count_of_all(p, name, choice))
+        return false;
+    if (member_offset(p, "sched_entity", "cfs_rq") < 0 || member_offset(p, "cfs_rq", "rq") < 0)
+        return lacks(choice, "no run queue to find %s by: no CONFIG_FAIR_GROUP_SCHED", name);
+    return wp_probe_count_offset(p) || lacks(choice, "no variable %s of each processor", name);
 }
 
 static bool has_iterator(const struct wp_probe *p, const char *name, struct wp_probe_choice *choice)
@@ -266,6 +315,8 @@ static bool has_program(struct wp_probe *p, const char *section, struct wp_probe
         return has_kfunc(p, name, choice);
     if (!strncmp(section, "variable/", 9))
         return has_variable(p, name, choice);
+    if (!strncmp(section, "offset/", 7))
+        return has_offset(p, name, choice);
     return strcmp(section, "perf_event") ? has_tree(p, choice) : has_samples(choice);
 }
 
@@ -364,6 +415,15 @@ bool wp_probe_wants(const struct wp_probe *p, const char *section)
 bool wp_probe_has_count(const struct wp_probe *p)
 {
     return btf__find_by_name_kind(p->btf, "__preempt_count", BTF_KIND_VAR) > 0;
+}
+
+int64_t wp_probe_count_offset(const struct wp_probe *p)
+{
+    int64_t queue = percpu_offset(p, "runqueues"), count = percpu_offset(p, "__preempt_count");
+    int64_t hot = percpu_offset(p, "pcpu_hot"), member = member_offset(p, "pcpu_hot", "preempt_count");
+    if (count < 0 && hot >= 0 && member >= 0) /* x86: Linux 6.2 to 6.14 */
+        count = hot + member;
+    return count < 0 || queue < 0 ? 0 : count - queue;
 }
 
 int wp_probe_suffices(const struct wp_probe *p, struct wp_error *err)

@@ -10,6 +10,7 @@
 #include "common/error.h"
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #define WP_PROBE_CHOICES 4u
 
@@ -57,6 +58,8 @@ const struct wp_probe_choice *wp_probe_used(const struct wp_probe_fact *fact);
 bool wp_probe_wants(const struct wp_probe *probe, const char *section);
 /* Does the kernel know a variable __preempt_count, whether it is to be used or not? */
 bool wp_probe_has_count(const struct wp_probe *probe);
+/* Where __preempt_count is from a processor's run queue on, in bytes; 0: the kernel does not say. */
+int64_t wp_probe_count_offset(const struct wp_probe *probe);
 /* 0, or -EOPNOTSUPP with what is missing that nothing stands in for. */
 int wp_probe_suffices(const struct wp_probe *probe, struct wp_error *err);
 

@@ -179,6 +179,15 @@ static int tell_waking(struct wp_ring_facts *f, const struct wp_record *r, const
     return f->sink.fact(f->sink.context, fact, err);
 }
 
+static int tell_message(struct wp_ring_facts *f, const struct wp_record *r, const uint8_t *tail, struct wp_error *err)
+{
+    struct wp_fact *fact = &f->usual;
+    fill(fact, r, tail);
+    fact->socket.key = r->d;
+    fact->wait.key = 0;
+    return f->sink.fact(f->sink.context, fact, err);
+}
+
 static int tell_other(struct wp_ring_facts *f, const struct wp_record *r, const uint8_t *tail, struct wp_error *err)
 {
     const struct wp_record_task *task = (const void *)tail;
@@ -215,14 +224,6 @@ static int tell_other(struct wp_ring_facts *f, const struct wp_record *r, const 
         fact.file = r->stack_key ? wp_file_paths_get(f->paths, r->stack_key) : NULL;
         fact.stack_key = 0;
         break;
-    case WP_EVENT_SOCK_SEND:
-    case WP_EVENT_SOCK_ARRIVE:
-    case WP_EVENT_SOCK_RECV:
-    case WP_EVENT_SOCK_STATE:
-    case WP_EVENT_SOCK_RETRANSMIT:
-    case WP_EVENT_SOCK_LEAVE:
-        fact.socket.key = r->d;
-        break;
     default:
         break;
     }
@@ -251,6 +252,13 @@ int wp_ring_fact(struct wp_ring_facts *f, const void *bytes, size_t size, struct
         return tell_switch(f, r, tail, err);
     case WP_EVENT_WAKING:
         return tell_waking(f, r, tail, err);
+    case WP_EVENT_SOCK_SEND:
+    case WP_EVENT_SOCK_ARRIVE:
+    case WP_EVENT_SOCK_RECV:
+    case WP_EVENT_SOCK_STATE:
+    case WP_EVENT_SOCK_RETRANSMIT:
+    case WP_EVENT_SOCK_LEAVE:
+        return tell_message(f, r, tail, err);
     default:
         return size < sizeof(*r) && tail_wanted(r->kind) ? 0 : tell_other(f, r, tail, err);
     }

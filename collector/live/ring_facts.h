@@ -11,7 +11,7 @@ struct wp_file_paths;
 struct wp_ring_facts {
     struct wp_file_paths *paths; /* borrowed: what paths are is kept there, for block requests */
     struct wp_fact_sink sink;
-    struct wp_fact usual; /* of switches and wakings, which leave most of it 0 for good */
+    struct wp_fact usual; /* of switches, wakings and messages, which leave most of it 0 for good */
 };
 
 /* Copies the sink. `paths` and the sink's context stay borrowed while `facts` is used; there is nothing to free. */
