@@ -129,7 +129,7 @@ static __always_inline bool is_as_told(const struct socket *s, const struct sock
 /* A closed one has lost its addresses, and its bytes may still be read: it is what it was told to be. */
 static __always_inline bool is_closed(const struct socket *s, const struct sock *sk)
 {
-    return s->told.family && is_tcp(sk) && sk->__sk_common.skc_state == TCP_CLOSE;
+    return s->family && is_tcp(sk) && sk->__sk_common.skc_state == TCP_CLOSE;
 }
 
 /* Other addresses: another socket to the reader. False: there was no room to report it (counted). */
