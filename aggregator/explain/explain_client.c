@@ -14,10 +14,7 @@
 
 bool wp_explain_is_kernel(const struct wp_explainer *x, uint32_t thread)
 {
-    const struct wp_timeline *timeline = x->timeline;
-    const struct wp_thread_entry *entry =
-        wp_dictionary_thread(timeline->dictionary, timeline->identities[timeline->threads[thread].identity].entry);
-    return entry && entry->flags & WP_THREAD_KERNEL;
+    return wp_is_kernel_thread(x->timeline, x->timeline->threads[thread].identity);
 }
 
 bool wp_explain_is_too_old(const struct wp_explainer *x, uint64_t time_ns)

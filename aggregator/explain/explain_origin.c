@@ -116,11 +116,8 @@ static enum step step_back(struct search *search)
 static void note_other(const struct search *search, struct wp_handover *found)
 {
     const struct wp_timeline *timeline = search->x->timeline;
-    const struct wp_thread_entry *entry = wp_dictionary_thread(
-        timeline->dictionary, timeline->identities[timeline->threads[search->thread].identity].entry);
-    if (found->thread || (entry && entry->flags & WP_THREAD_KERNEL))
-        return;
-    found->thread = search->thread;
+    if (!found->thread && !wp_is_kernel_thread(timeline, timeline->threads[search->thread].identity))
+        found->thread = search->thread;
 }
 
 /* For whom the same is found: where the thread is one that waits below the recorded slice, only for that one; and while

@@ -86,7 +86,7 @@ void wp_asked_answer(struct wp_asked *asked, uint32_t thread, uint32_t socket)
             rows[i].sent_ns = 0;
 }
 
-bool wp_asked_is_waiting(const struct wp_asked *asked, uint32_t thread, uint64_t now_ns)
+bool wp_asked_has_open(const struct wp_asked *asked, uint32_t thread, uint64_t now_ns)
 {
     const struct wp_asked_request *rows = of_thread(asked, thread);
     for (uint32_t i = 0; rows && i < WP_ASKED; i++)

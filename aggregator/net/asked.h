@@ -55,8 +55,13 @@ void wp_asked_forget(struct wp_asked *asked, uint32_t thread);
 void wp_asked_send(struct wp_asked *asked, uint32_t thread, uint32_t socket, uint64_t time_ns);
 /* What it had asked for there has come, or never will. */
 void wp_asked_answer(struct wp_asked *asked, uint32_t thread, uint32_t socket);
+/* Of a thread that has ever asked, by wp_asked_is_waiting(). */
+bool wp_asked_has_open(const struct wp_asked *asked, uint32_t thread, uint64_t now_ns);
 /* Has it asked, as things stand? */
-bool wp_asked_is_waiting(const struct wp_asked *asked, uint32_t thread, uint64_t now_ns);
+static inline bool wp_asked_is_waiting(const struct wp_asked *asked, uint32_t thread, uint64_t now_ns)
+{
+    return wp_idtable_has(&asked->threads, thread) && wp_asked_has_open(asked, thread, now_ns);
+}
 
 /* It read that. */
 void wp_asked_read(struct wp_asked *asked, uint32_t thread, const struct wp_answer *answer);

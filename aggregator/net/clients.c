@@ -3,19 +3,26 @@
 
 #include "common/clock.h"
 
+#include <string.h>
+
 void wp_clients_init(struct wp_clients *clients)
 {
+    *clients = (struct wp_clients){0};
     wp_idtable_init(&clients->threads, WP_CLIENT_SERVERS * sizeof(struct wp_client_server));
 }
 
 void wp_clients_fini(struct wp_clients *clients)
 {
     wp_idtable_fini(&clients->threads);
+    memset(clients->last, 0, sizeof(clients->last));
 }
 
 void wp_clients_forget(struct wp_clients *clients, uint32_t client)
 {
+    struct wp_client_last *last = &clients->last[client % WP_CLIENT_LASTS];
     wp_idtable_drop(&clients->threads, client);
+    if (last->client == client)
+        last->client = 0;
 }
 
 size_t wp_clients_bytes(const struct wp_clients *clients)
@@ -36,17 +43,12 @@ static uint64_t newest_ns(const struct wp_client_server *entry)
     return entry->count ? entry->asked_ns[(entry->count - 1) % WP_CLIENT_TIMES] : 0;
 }
 
-static bool is_same(const struct wp_asked_place *one, const struct wp_asked_place *other)
-{
-    return one->server == other->server && one->stack == other->stack && one->syscall == other->syscall;
-}
-
 /* The entry of that place, or the one that it takes. */
 static struct wp_client_server *entry_of(struct wp_client_server *rows, const struct wp_asked_place *place)
 {
     struct wp_client_server *oldest = rows;
     for (uint32_t i = 0; i < WP_CLIENT_SERVERS; i++) {
-        if (is_same(&rows[i].place, place))
+        if (wp_asked_place_is(&rows[i].place, place))
             return &rows[i];
         if (newest_ns(&rows[i]) < newest_ns(oldest))
             oldest = &rows[i];
@@ -55,12 +57,14 @@ static struct wp_client_server *entry_of(struct wp_client_server *rows, const st
     return oldest;
 }
 
-void wp_clients_ask(struct wp_clients *clients, uint32_t client, const struct wp_asked_place *place, uint64_t time_ns)
+void wp_clients_note(struct wp_clients *clients, uint32_t client, const struct wp_asked_place *place, uint64_t time_ns)
 {
     if (wp_idtable_reserve(&clients->threads, client))
         return;
     wp_idtable_use(&clients->threads, client);
     struct wp_client_server *entry = entry_of(servers_of(clients, client), place);
+    clients->last[client % WP_CLIENT_LASTS] = (struct wp_client_last){
+        .until_ns = (time_ns / WP_NS_PER_S + 1) * WP_NS_PER_S, .place = *place, .client = client};
     if (!entry->count || newest_ns(entry) / WP_NS_PER_S != time_ns / WP_NS_PER_S)
         entry->asked_ns[entry->count++ % WP_CLIENT_TIMES] = time_ns;
 }

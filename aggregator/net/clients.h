@@ -26,9 +26,18 @@ struct wp_client_server {
     uint32_t count;                     /* of times, those forgotten included */
 };
 
+/* What a client asked last: it is known until the end of that second. */
+struct wp_client_last {
+    uint64_t until_ns;
+    struct wp_asked_place place;
+    uint32_t client; /* 0: none */
+};
+#define WP_CLIENT_LASTS 16u /* a power of two */
+
 /* Embedded; wp_clients_init() comes first. */
 struct wp_clients {
     struct wp_idtable threads; /* WP_CLIENT_SERVERS of struct wp_client_server, by thread index of the client */
+    struct wp_client_last last[WP_CLIENT_LASTS]; /* by thread index modulo their number */
 };
 
 /* Allocates nothing. */
@@ -39,9 +48,21 @@ void wp_clients_fini(struct wp_clients *clients);
 void wp_clients_forget(struct wp_clients *clients, uint32_t client);
 /* What is held on the heap. */
 size_t wp_clients_bytes(const struct wp_clients *clients);
-/* The client asked the thread of that place, which is copied; of one second only the first time is kept. Out of memory:
- * it is not remembered. */
-void wp_clients_ask(struct wp_clients *clients, uint32_t client, const struct wp_asked_place *place, uint64_t time_ns);
+/* Of one that did not ask there last, or in another second; by wp_clients_ask(). */
+void wp_clients_note(struct wp_clients *clients, uint32_t client, const struct wp_asked_place *place, uint64_t time_ns);
+static inline bool wp_asked_place_is(const struct wp_asked_place *one, const struct wp_asked_place *other)
+{
+    return one->server == other->server && one->stack == other->stack && one->syscall == other->syscall;
+}
+/* The client asked the thread of that place, which is copied; of one second only the first time is kept, and mostly
+ * that is known. Out of memory: it is not remembered. */
+static inline void wp_clients_ask(
+    struct wp_clients *clients, uint32_t client, const struct wp_asked_place *place, uint64_t time_ns)
+{
+    const struct wp_client_last *last = &clients->last[client % WP_CLIENT_LASTS];
+    if (last->client != client || time_ns >= last->until_ns || !wp_asked_place_is(&last->place, place))
+        wp_clients_note(clients, client, place, time_ns);
+}
 /* Of the servers that the client has asked before `before_ns`, as far as is remembered, the places where they slept.
  * How many. */
 uint32_t wp_clients_places(const struct wp_clients *clients, uint32_t client, uint64_t before_ns,

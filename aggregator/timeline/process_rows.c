@@ -110,10 +110,9 @@ void wp_process_rows_name(
     process->comm = comm;
 }
 
-void wp_process_rows_run(struct wp_timeline *timeline, uint32_t identity)
+void wp_process_rows_look(struct wp_timeline *timeline, struct wp_process *process)
 {
-    struct wp_process *process = &timeline->processes[timeline->identities[identity].process];
-    if (!process->is_grouped || process->looked_ns / HOUR_NS == timeline->now_ns / HOUR_NS)
+    if (process->looked_ns / HOUR_NS == timeline->now_ns / HOUR_NS)
         return;
     turn_hour(timeline);
     set_grouped(timeline, process, !has_row(timeline, process, process->comm, false));

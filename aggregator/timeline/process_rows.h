@@ -21,8 +21,15 @@ void wp_process_rows_add(struct wp_timeline *timeline, struct wp_process *proces
  * row where it had none of that name in this hour. */
 void wp_process_rows_name(
     struct wp_timeline *timeline, struct wp_process *process, const struct wp_thread_entry *entry, uint32_t comm);
+/* Of a process without a row, by wp_process_rows_run(). */
+void wp_process_rows_look(struct wp_timeline *timeline, struct wp_process *process);
 /* The process of that identity has run: without a row since an earlier hour, it gets one of this hour. */
-void wp_process_rows_run(struct wp_timeline *timeline, uint32_t identity);
+static inline void wp_process_rows_run(struct wp_timeline *timeline, uint32_t identity)
+{
+    struct wp_process *process = &timeline->processes[timeline->identities[identity].process];
+    if (process->is_grouped)
+        wp_process_rows_look(timeline, process);
+}
 /* The session goes on from another one of the host: so does the count. */
 void wp_process_rows_continue(struct wp_timeline *timeline, const struct wp_timeline *before);
 /* How many were counted in the hour of `horizon_ns` before it, and of which names; `rows` has the process' rows there,

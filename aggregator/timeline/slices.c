@@ -113,12 +113,21 @@ static void narrow(const struct wp_thread *thread, uint64_t at_ns, uint64_t *low
     }
 }
 
+/* The slice ends at the next one's beginning; the last one does not. */
+static bool is_until(const struct wp_thread *thread, uint64_t ordinal, uint64_t at_ns)
+{
+    return ordinal + 1 == thread->slice_end || wp_thread_slice(thread, ordinal + 1)->out_ns > at_ns;
+}
+
 uint64_t wp_thread_find(const struct wp_thread *thread, uint64_t at_ns)
 {
     uint64_t low = thread->first_slice, high = thread->slice_end, hint = thread->found;
-    if (hint >= low && hint < high && wp_thread_slice(thread, hint)->out_ns <= at_ns &&
-        (hint + 1 == high || wp_thread_slice(thread, hint + 1)->out_ns > at_ns))
-        return hint;
+    if (hint >= low && hint < high && wp_thread_slice(thread, hint)->out_ns <= at_ns) {
+        if (is_until(thread, hint, at_ns))
+            return hint;
+        if (is_until(thread, hint + 1, at_ns))                                /* mostly it is the next one */
+            return ((struct wp_thread *)(uintptr_t)thread)->found = hint + 1; /* no part of what the thread is */
+    }
     narrow(thread, at_ns, &low, &high);
     low = WP_LOWER_BOUND(middle, low, high, wp_thread_slice(thread, middle)->out_ns <= at_ns); /* the first after it */
     if (low == thread->first_slice)

@@ -138,8 +138,15 @@ static uint32_t make_identity(struct wp_timeline *timeline, uint32_t entry_id, u
     if (!TRY_MAKE(timeline, identities, identity_room, identity))
         return 0;
     timeline->identity_count++;
-    timeline->identities[identity] = (struct wp_identity){
-        entry_id, comm, process, thread, 0, 0, timeline->now_ns, timeline->threads[thread].identity, process_comm};
+    const struct wp_thread_entry *entry = wp_dictionary_thread(timeline->dictionary, entry_id);
+    timeline->identities[identity] = (struct wp_identity){.entry = entry_id,
+        .comm = comm,
+        .process = process,
+        .thread = thread,
+        .made_ns = timeline->now_ns,
+        .before = timeline->threads[thread].identity,
+        .process_comm = process_comm,
+        .is_kernel = entry && entry->flags & WP_THREAD_KERNEL};
     timeline->processes[process].identities++;
     if (timeline->identity_made)
         timeline->identity_made(timeline->context, timeline, identity);
@@ -285,7 +292,7 @@ static void on_switch_in(struct wp_timeline *timeline, uint32_t index, const str
 static void on_switch(struct wp_timeline *timeline, const struct wp_event *event)
 {
     uint32_t cpu = event->cpu;
-    if (!wp_timeline_cpu_fit(timeline, cpu))
+    if (cpu >= timeline->cpu_room && !wp_timeline_cpu_fit(timeline, cpu))
         return;
     uint32_t prev = thread_of(timeline, event->thread), next = thread_of(timeline, event->other);
     uint32_t was = timeline->cpu_thread[cpu];

@@ -44,12 +44,6 @@ static uint32_t process_name(const struct wp_identity *identity)
     return identity->process_comm ? identity->process_comm : identity->comm;
 }
 
-static bool is_kernel(const struct wp_timeline *timeline, const struct wp_identity *identity)
-{
-    const struct wp_thread_entry *entry = wp_dictionary_thread(timeline->dictionary, identity->entry);
-    return entry && entry->flags & WP_THREAD_KERNEL;
-}
-
 /* The name of the process of which a task woke or created the thread before that slice's run; 0: not known, or none
  * that it works for. */
 static uint32_t asked_by(const struct wp_timeline *timeline, const struct wp_slice *slice)
@@ -60,7 +54,7 @@ static uint32_t asked_by(const struct wp_timeline *timeline, const struct wp_sli
     const struct wp_process *process = &timeline->processes[waker->process];
     if (waker->process == timeline->identities[slice->identity].process || process->is_recorder)
         return 0;
-    return is_kernel(timeline, waker) ? 0 : process_name(waker);
+    return waker->is_kernel ? 0 : process_name(waker);
 }
 
 /* As what the thread of that slice runs, `for_comm` being who asked for it. */
@@ -73,7 +67,7 @@ static void set_occupant(
     if (on->occupant >= WP_OCCUPANT_FIRST && runs->occupants[on->occupant].comm == is.comm &&
         runs->occupants[on->occupant].for_comm == for_comm)
         return;
-    is.is_kernel = is_kernel(timeline, identity);
+    is.is_kernel = identity->is_kernel;
     on->occupant = wp_cpu_runs_occupant(runs, &is);
 }
 

@@ -97,6 +97,7 @@ struct wp_identity {
     uint32_t before;  /* the identity that its thread had before, 0 none */
     uint32_t process_comm; /* dictionary string id: what its process was called as it came up, where it has a name of
                               its own; else 0 */
+    bool is_kernel;        /* a thread of the kernel, as the dictionary says: it is asked of each waking */
 };
 
 /* A thread group between two execs. */
@@ -128,25 +129,25 @@ struct wp_process_name {
     bool is_counted;  /* then, and not as the process came up or in an hour before */
 };
 
-/* One thread, from its first event until it is buried. */
+/* One thread, from its first event until it is buried. What each event needs stands first, in a line of the cache. */
 struct wp_thread {
     struct wp_slice *slices;         /* ring, owned */
-    struct wp_sample *samples;       /* ring, owned */
     uint64_t first_slice, slice_end; /* ordinals [first, end) */
-    uint64_t first_sample, sample_end;
-    uint64_t slice_base;  /* ordinal in the ring's first place; those before it stand behind the last that is in use */
-    uint32_t slice_room;  /* of the ring: as much as is needed and a little more, no power of two */
-    uint32_t sample_mask; /* size - 1; a ring with a NULL pointer has none */
-    uint64_t found, found_sample; /* places that were just looked up: the next ones are near them */
-    uint32_t identity;            /* index, now */
-    uint32_t tid;
-    uint32_t cpu;                   /* of its last run */
-    struct wp_slice_cpu ran_before; /* of the slice before first_slice */
-    uint32_t creator;               /* thread index, 0 unknown */
-    uint64_t birth_ns;              /* 0 unknown */
-    struct wp_waking early;         /* seen while it still ran; time_ns 0: none */
-    uint64_t gone_ns;               /* it is dead, its last run ended then, and its slices have been forgotten; 0: no */
+    uint64_t slice_base; /* ordinal in the ring's first place; those before it stand behind the last that is in use */
+    uint32_t slice_room; /* of the ring: as much as is needed and a little more, no power of two */
+    uint32_t identity;   /* index, now */
+    uint64_t found;      /* place that was just looked up: the next one is near it */
+    uint32_t cpu;        /* of its last run */
     bool is_dead;
+    struct wp_waking early;    /* seen while it still ran; time_ns 0: none */
+    struct wp_sample *samples; /* ring, owned */
+    uint64_t first_sample, sample_end, found_sample;
+    uint32_t sample_mask;           /* size - 1; a ring with a NULL pointer has none */
+    struct wp_slice_cpu ran_before; /* of the slice before first_slice */
+    uint32_t tid;
+    uint32_t creator;  /* thread index, 0 unknown */
+    uint64_t birth_ns; /* 0 unknown */
+    uint64_t gone_ns;  /* it is dead, its last run ended then, and its slices have been forgotten; 0: no */
 };
 
 /* Since the session began, or what a checkpoint restored. */
@@ -273,6 +274,12 @@ static inline void wp_timeline_add_running(struct wp_timeline *timeline, uint32_
     struct wp_process *process = &timeline->processes[timeline->identities[identity].process];
     process->running_ns += ns;
     timeline->counts.recorder_ns += process->is_recorder ? ns : 0;
+}
+
+/* Whether that identity is a thread of the kernel. */
+static inline bool wp_is_kernel_thread(const struct wp_timeline *timeline, uint32_t identity)
+{
+    return timeline->identities[identity].is_kernel;
 }
 
 /* Whether it is one of Wakepath's own processes: what that does is the cost of recording, and nobody's explanation. */
