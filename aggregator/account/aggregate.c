@@ -102,7 +102,7 @@ static bool sleep_is_ready(
     const struct wp_slice *slice = wp_thread_slice(&aggregate->timeline->threads[thread], ordinal);
     if (!slice->in_ns || slice->in_ns > until_ns)
         return false;
-    return is_final || until_ns - slice->in_ns > aggregate->reach_ns / 2 ||
+    return is_final || until_ns - slice->in_ns > aggregate->reach_ns / 2 || !wp_explain_may_go_on(slice) ||
         !wp_explain_pending(aggregate->explainer, thread, ordinal);
 }
 
@@ -161,6 +161,22 @@ struct part {
     bool is_over;     /* the next slice follows */
 };
 
+static uint32_t pid_of(const struct wp_timeline *timeline, uint32_t identity)
+{
+    return timeline->processes[timeline->identities[identity].process].pid;
+}
+
+/* It waited for work, which only a thread of its own process gives it: one is of a process as long as it lives. */
+static bool is_idle(struct wp_aggregate *aggregate, uint32_t thread, const struct wp_slice *slice)
+{
+    const struct wp_timeline *timeline = aggregate->timeline;
+    if (slice->cause != WP_CAUSE_TASK || !slice->waker ||
+        pid_of(timeline, timeline->threads[slice->waker].identity) != pid_of(timeline, slice->identity))
+        return false;
+    const struct wp_mates mates = mates_of(aggregate);
+    return wp_mates_is_idle(&mates, aggregate->explainer, thread, slice);
+}
+
 /* What of that slice, from `from` on, is to be explained. */
 static struct part part_of(
     struct wp_aggregate *aggregate, const struct wp_interval *rest, uint64_t ordinal, bool is_final)
@@ -179,9 +195,8 @@ static struct part part_of(
     }
     part.is_over = slice->end_ns && slice->end_ns <= until_ns;
     part.to_ns = part.is_over ? slice->end_ns : until_ns;
-    const struct wp_mates mates = mates_of(aggregate);
     if (part.is_base && aggregate->view == WP_VIEW_BUSY && part.from_ns < slice->wake_ns &&
-        wp_mates_is_idle(&mates, aggregate->explainer, index, slice)) {
+        is_idle(aggregate, index, slice)) {
         part.idle_ns = slice->wake_ns - part.from_ns;
         part.from_ns = slice->wake_ns;
     }

@@ -70,6 +70,7 @@ static inline void begin(struct wp_explainer *x, uint64_t end_ns, const struct w
     x->sink = sink;
     if (x->leaves != x->fleet->leaves) { /* numbers of hosts may have another meaning now */
         wp_intmap_clear(&x->sites);
+        memset(x->own_places, 0, sizeof(x->own_places));
         wp_shared_clear(x);
     }
     if (x->shared)

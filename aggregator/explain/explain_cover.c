@@ -35,16 +35,26 @@ static void emit_run(struct wp_explainer *x, const struct run *run, uint64_t fro
             .is_uncertain = run->slice->flags & WP_SLICE_UNCERTAIN});
 }
 
-/* A cell with samples: its time is divided equally among them. */
+/* length * part / count, whatever the product. */
+static uint64_t share_of(uint64_t length, uint64_t part, uint64_t count)
+{
+    uint64_t product;
+    if (__builtin_mul_overflow(length, part, &product))
+        return (uint64_t)((unsigned __int128)length * part / count);
+    return product / count;
+}
+
+/* A cell with samples: its time is divided equally among them. Of many samples only those are gone through whose part
+ * is asked for. */
 static void cover_cell(
     struct wp_explainer *x, const struct run *run, const struct cell *cell, uint64_t from, uint64_t to)
 {
     const struct wp_thread *thread = &x->timeline->threads[run->thread];
     uint64_t start = cell->start_ns, length = cell->end_ns - start;
     uint64_t first = wp_thread_find_sample(thread, start), count = cell->last - first;
-    for (uint64_t i = count; i-- > 0;) {
-        uint64_t a = start + (uint64_t)((unsigned __int128)length * i / count);
-        uint64_t b = start + (uint64_t)((unsigned __int128)length * (i + 1) / count);
+    uint64_t behind = share_of(to - start, count, length) + 1, i = behind < count ? behind : count;
+    for (uint64_t a, b = start + share_of(length, i, count); i-- > 0; b = a) {
+        a = start + share_of(length, i, count);
         if (a >= to)
             continue;
         if (b <= from)

@@ -18,6 +18,13 @@ enum wp_loop {
     WP_LOOP_OPEN,  /* what ends it may still come */
 };
 
+/* False, as of most: whatever ended the sleep, it is none of a loop, and nothing here looks at it further. */
+static inline bool wp_explain_may_go_on(const struct wp_slice *slice)
+{
+    return slice->cause == WP_CAUSE_TIMER ||
+        (slice->cause == WP_CAUSE_MESSAGE && slice->cause_a & WP_POSITION_ACKNOWLEDGES);
+}
+
 /* How a loop of sleeps ended. */
 struct wp_loop_end {
     uint64_t ordinal; /* the sleep that was ended so; is_awake: the first one behind it */

@@ -84,13 +84,23 @@ void wp_wait_on_server(
 
 /* Is the place where it slept known down to the program's own functions? In the kernel all who read a pipe sleep at one
  * place. */
-static bool has_own_functions(const struct wp_explainer *x, uint32_t stack)
+static bool find_own_functions(const struct wp_explainer *x, uint32_t stack)
 {
     const struct wp_stack_entry *entry = wp_dictionary_stack(x->timeline->dictionary, stack);
     for (uint32_t i = 0; entry && entry->parent && i < STACK_LIMIT; i++)
         entry = wp_dictionary_stack(x->timeline->dictionary, entry->parent);
     const struct wp_frame_entry *frame = entry ? wp_dictionary_frame(x->timeline->dictionary, entry->frame) : NULL;
     return frame && !frame->is_kernel;
+}
+
+/* The same; a thread sleeps at one place again and again. */
+static bool has_own_functions(const struct wp_explainer *x, uint32_t stack)
+{
+    struct wp_own_place *known =
+        &((struct wp_explainer *)(uintptr_t)x)->own_places[stack % WP_OWN_PLACES]; /* no part of what it explains */
+    if (known->stack != stack || known->host != x->host)
+        *known = (struct wp_own_place){.stack = stack, .host = x->host, .is_own = find_own_functions(x, stack)};
+    return known->is_own;
 }
 
 /* The sleep of that thread which the waker ended then was for the same as this one, as far as the place tells. */
@@ -159,13 +169,16 @@ static uint64_t turned_ns(const struct wp_explainer *x, uint32_t waker, uint64_t
 static bool find_served(const struct wp_explainer *x, const struct wp_wait *wait, uint32_t server,
     const struct wp_woken_list *list, struct queue *queue)
 {
-    bool has_place = has_own_functions(x, wait->slice->stack);
+    enum { NOT_LOOKED, NO, YES } place = NOT_LOOKED; /* it takes a walk through the stack */
     uint64_t together = wait->slice->wake_ns, i = wp_woken_since(list, together), apart = 0;
     for (uint32_t steps = 0; i-- > list->ring.first && steps < WAKING_LIMIT; steps++) {
         const struct wp_woken_one *woken = wp_woken_at(list, i);
         *queue = (struct queue){woken->time_ns, woken->thread};
         if (wp_explain_is_too_old(x, woken->time_ns))
             return false;
+        if (place == NOT_LOOKED)
+            place = has_own_functions(x, wait->slice->stack) ? YES : NO;
+        bool has_place = place == YES;
         if (is_layer(x, woken->thread))
             return woken->thread == wait->thread &&
                 (wp_explain_is_in_vain(x, woken->thread, woken->time_ns) ||
@@ -184,11 +197,17 @@ static bool find_served(const struct wp_explainer *x, const struct wp_wait *wait
     return false;
 }
 
-static bool find_queue(const struct wp_explainer *x, const struct wp_wait *wait, uint32_t server, struct queue *queue)
+/* Whom it woke before; NULL: nobody but one, as mostly. */
+static const struct wp_woken_list *woken_by(const struct wp_explainer *x, uint32_t server)
 {
     const struct wp_woken_list *list = wp_woken_by(&x->timeline->woken, server);
-    if (!list || list->ring.end == list->ring.first || wp_explain_is_kernel(x, server) ||
-        !find_served(x, wait, server, list, queue))
+    return list && list->ring.end != list->ring.first ? list : NULL;
+}
+
+static bool find_queue(const struct wp_explainer *x, const struct wp_wait *wait, uint32_t server, struct queue *queue)
+{
+    const struct wp_woken_list *list = woken_by(x, server);
+    if (!list || wp_explain_is_kernel(x, server) || !find_served(x, wait, server, list, queue))
         return false;
     return turned_ns(x, server, queue->until_ns, wait->slice->wake_ns) <= queue->until_ns;
 }
@@ -235,7 +254,7 @@ bool wp_wait_in_queue(
 {
     struct queue queue;
     const struct wp_thread *thread = &x->timeline->threads[server];
-    if (wp_explain_is_mate(x, wp_explain_identity(thread, wp_thread_find(thread, to - 1))) ||
+    if (!woken_by(x, server) || wp_explain_is_mate(x, wp_explain_identity(thread, wp_thread_find(thread, to - 1))) ||
         !find_queue(x, wait, server, &queue))
         return false;
     wp_wait_on_server(x, wait, &(struct wp_wait_part){node, server, from, to, true},

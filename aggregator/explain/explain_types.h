@@ -42,6 +42,13 @@ struct wp_loop_cache {
 };
 #define WP_LOOP_CACHE 16u
 
+/* Whether a place of a host is known down to the program's own functions (explain_queue.h); stack 0 never is. */
+struct wp_own_place {
+    uint32_t stack, host;
+    bool is_own;
+};
+#define WP_OWN_PLACES 16u
+
 /* Of a layer: where it sleeps while that is explained by who ended it (0: it does not). */
 struct wp_layer_sleep {
     uint64_t site;
@@ -81,7 +88,8 @@ struct wp_explainer {
     struct wp_layer layers[WP_DEPTH_LIMIT + 2];
     struct wp_layer_sleep asleep[WP_DEPTH_LIMIT + 2]; /* by layer */
     struct wp_relay relay;
-    struct wp_loop_cache loops[WP_LOOP_CACHE]; /* by thread */
+    struct wp_loop_cache loops[WP_LOOP_CACHE];     /* by thread */
+    struct wp_own_place own_places[WP_OWN_PLACES]; /* by stack */
     uint32_t depth, visited;
     uint64_t oldest_ns;   /* in home's clock: causes before that do not count */
     uint64_t cell_ns;     /* of the grid, looked up last */

@@ -19,13 +19,6 @@
 #include <stdio.h>
 #include <string.h>
 
-static bool is_kernel_thread(const struct wp_explainer *x, uint32_t identity)
-{
-    const struct wp_thread_entry *entry =
-        wp_dictionary_thread(x->timeline->dictionary, x->timeline->identities[identity].entry);
-    return entry && entry->flags & WP_THREAD_KERNEL;
-}
-
 /* The waker's time up to `to`; what it did for others before it turned to the sleeper is another path. */
 static void on_waker(struct wp_explainer *x, const struct wp_wait *wait, uint32_t waker, uint64_t from, uint64_t to)
 {
@@ -41,14 +34,13 @@ static void on_waker(struct wp_explainer *x, const struct wp_wait *wait, uint32_
 
 static uint32_t sleep_node(struct wp_explainer *x, uint32_t node, const struct wp_slice *slice, bool is_kernel)
 {
-    uint32_t on = wp_explain_stack_node(x, node, slice->stack), found;
     uint64_t stop = slice->state == WP_STATE_STOPPED || slice->state == WP_STATE_TRACED ? slice->state : 0;
-    struct wp_intkey key = {
-        on, (uint64_t)1 << 40 | (uint64_t)is_kernel << 38 | (uint64_t)slice->wait << 20 | stop << 16 | slice->syscall};
-    if (slice->wait) /* its number is the timeline's own */
-        key.b = wp_explain_here(x, key.b);
+    uint64_t what = (uint64_t)1 << 40 | (uint64_t)is_kernel << 38 | (uint64_t)slice->wait << 20 | stop << 16;
+    struct wp_intkey key = {(uint64_t)slice->stack << 32 | node, wp_explain_here(x, what | slice->syscall)};
+    uint32_t found;
     if (wp_intmap_get(&x->sites, key, &found))
         return found;
+    uint32_t on = wp_explain_stack_node(x, node, slice->stack);
     char name[WP_EXPLAIN_NAME + 64];
     const char *wait = wp_dictionary_string(x->timeline->dictionary, wp_timeline_wait(x->timeline, slice));
     wp_name_sleep(slice, is_kernel, wait, name, sizeof(name));
@@ -68,7 +60,7 @@ static uint32_t signal_node(struct wp_explainer *x, uint32_t parent, const struc
         return parent;
     if (!slice->waker)
         snprintf(from, sizeof(from), " from a timer");
-    else if (is_kernel_thread(x, sender))
+    else if (wp_is_kernel_thread(x->timeline, sender))
         snprintf(from, sizeof(from), " from the terminal");
     else if (!wp_is_recorder(x->timeline, sender)) {
         memcpy(from, " from ", 7);
@@ -161,7 +153,8 @@ static void by_task(struct wp_explainer *x, const struct wp_wait *wait, uint64_t
         return;
     }
     uint32_t identity = x->timeline->threads[waker].identity;
-    if (is_kernel_thread(x, identity) && !strncmp(wp_timeline_comm(x->timeline, identity), "migration/", 10))
+    if (wp_is_kernel_thread(x->timeline, identity) &&
+        !strncmp(wp_timeline_comm(x->timeline, identity), "migration/", 10))
         wp_wait_labelled(
             x, wait, &(struct wp_wait_label){WP_STYLE_WAIT, "kernel:migration", WP_KERNEL_BLOCK}, from, to);
     else
@@ -303,13 +296,58 @@ static const char *why_unwoken(const struct wp_slice *slice)
     return slice->in_ns ? "its waking was not seen" : "the recording ended before it did";
 }
 
+/* A sleep up to its waking. */
+struct asleep {
+    uint64_t ordinal, from_ns, to_ns;
+    struct wp_loop_end *loop; /* filled where it is one of a loop that has ended */
+};
+
+/* Where the sleep began, with those before it that are joined with it; mostly the one before it cannot be. */
+static uint64_t start_of(const struct wp_explainer *x, const struct wp_thread *thread, uint64_t ordinal)
+{
+    const struct wp_slice *before = ordinal > thread->first_slice ? wp_thread_slice(thread, ordinal - 1) : NULL;
+    bool may_join = before && (before->flags & WP_SLICE_PREEMPTED || wp_explain_may_go_on(before));
+    return may_join ? wp_explain_defacto_start(x, thread, ordinal) : wp_thread_slice(thread, ordinal)->out_ns;
+}
+
+/* What a sleep that may be one of a loop waited for, into wait->slice; what came before its end is explained here.
+ * True: it is not known yet. */
+static bool join_loop(struct wp_explainer *x, struct wp_wait *wait, struct asleep *part)
+{
+    const struct wp_thread *thread = &x->timeline->threads[wait->thread];
+    const struct wp_slice *slice = wait->slice;
+    uint64_t last = wp_explain_join_end(x, thread, part->ordinal), from = part->from_ns;
+    const struct wp_slice *end = wp_thread_slice(thread, last);
+    bool is_other =
+        end->cause != WP_CAUSE_TIMER || slice->cause != WP_CAUSE_TIMER; /* timeouts of a loop stand each for itself */
+    if (last != part->ordinal && end->in_ns && end->in_ns <= wp_explain_horizon(x) && end->wake_ns && is_other)
+        wait->slice = end;
+    enum wp_loop looping = wp_explain_loop(x, wait->thread, part->ordinal, part->loop);
+    bool is_too_long = looping == WP_LOOP_OPEN && slice->is_asking && slice->cause == WP_CAUSE_TIMER;
+    if (is_too_long)
+        wp_explain_limit(x, WP_LIMIT_LOOP, 1, part->to_ns - from);
+    if (looping == WP_LOOP_ENDED) {
+        wait->slice = slice;
+        uint64_t low = part->loop->slice.wake_ns > from ? part->loop->slice.wake_ns : from;
+        if (low < part->to_ns) /* the answer was there, and the thread slept on */
+            by_cause(x, wait, low, part->to_ns);
+        part->to_ns = low < part->to_ns ? low : part->to_ns;
+        last = part->loop->ordinal;
+        wait->slice = &part->loop->slice;
+        wait->is_outstanding = !part->loop->is_guess;
+    }
+    if (from < part->to_ns && last == part->ordinal && wp_explain_is_parted(x, thread, part->ordinal))
+        wp_explain_limit(x, WP_LIMIT_JOIN, 1, part->to_ns - from);
+    return is_too_long;
+}
+
 void wp_explain_sleep(
     struct wp_explainer *x, uint32_t node, uint32_t index, uint64_t ordinal, uint64_t from, uint64_t to)
 {
     const struct wp_thread *thread = &x->timeline->threads[index];
     const struct wp_slice *slice = wp_thread_slice(thread, ordinal);
     struct wp_wait wait = {
-        .thread = index, .slice = slice, .node = node, .is_kernel = is_kernel_thread(x, slice->identity)};
+        .thread = index, .slice = slice, .node = node, .is_kernel = wp_is_kernel_thread(x->timeline, slice->identity)};
     if (slice->flags & WP_SLICE_PREEMPTED) {
         if (from < to)
             wp_explain_runnable(x, &(struct wp_runnable){&wait, ordinal, node, true}, from, to);
@@ -339,34 +377,12 @@ void wp_explain_sleep(
     }
     if (from >= to)
         return;
-    wait.start_ns = wp_explain_defacto_start(x, thread, ordinal);
-    uint64_t last = wp_explain_join_end(x, thread, ordinal);
-    const struct wp_slice *end = wp_thread_slice(thread, last);
-    bool is_other =
-        end->cause != WP_CAUSE_TIMER || slice->cause != WP_CAUSE_TIMER; /* timeouts of a loop stand each for itself */
-    if (last != ordinal && end->in_ns && end->in_ns <= wp_explain_horizon(x) && end->wake_ns && is_other) {
-        wait.slice = end;
-    }
+    wait.start_ns = start_of(x, thread, ordinal);
     struct wp_loop_end loop;
-    enum wp_loop looping = wp_explain_loop(x, index, ordinal, &loop);
-    bool is_too_long = looping == WP_LOOP_OPEN && slice->is_asking && slice->cause == WP_CAUSE_TIMER;
-    if (is_too_long)
-        wp_explain_limit(x, WP_LIMIT_LOOP, 1, to - from);
-    if (looping == WP_LOOP_ENDED) {
-        wait.slice = slice;
-        low = loop.slice.wake_ns > from ? loop.slice.wake_ns : from;
-        if (low < to) /* the answer was there, and the thread slept on */
-            by_cause(x, &wait, low, to);
-        to = low < to ? low : to;
-        last = loop.ordinal;
-        wait.slice = &loop.slice;
-        wait.is_outstanding = !loop.is_guess;
-    }
-    if (from < to && last == ordinal && wp_explain_is_parted(x, thread, ordinal)) {
-        wp_explain_limit(x, WP_LIMIT_JOIN, 1, to - from);
-    }
+    struct asleep part = {ordinal, from, to, &loop};
+    bool is_too_long = wp_explain_may_go_on(slice) && join_loop(x, &wait, &part);
     bool is_doubtful = slice->is_inferred || wait.slice->is_inferred || is_too_long;
     x->doubts += is_doubtful;
-    by_cause(x, &wait, from, to);
+    by_cause(x, &wait, from, part.to_ns);
     x->doubts -= is_doubtful;
 }
