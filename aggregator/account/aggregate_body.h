@@ -21,13 +21,16 @@ struct wp_process_rows {    /* of one host */
     uint32_t generation;
 };
 
+#define WP_SAMPLE_SUMS_SLOTS 1024u /* at most */
 struct wp_sample_sums {
     uint32_t *report_nodes; /* tree node -> report node, 0: not in this delta; owned */
     uint32_t report_node_room;
     struct wp_process_rows *processes; /* by host, owned */
     uint32_t process_hosts;
     struct wp_sample_sums_slot *slots; /* what is not in the report yet; owned */
-    uint64_t used;                     /* bit i: slot i may hold something */
+    uint32_t slot_mask;                /* their number - 1 */
+    uint32_t evicted; /* since the table grew: sums that went to the report since another kind took their slot */
+    uint64_t used[WP_SAMPLE_SUMS_SLOTS / 64]; /* bit i: slot i may hold something */
 };
 
 /* Of detached work that is in the delta; zeroed: none. */

@@ -2,6 +2,7 @@
 #include "aggregator/account/aggregate_bytes.h"
 
 #include "aggregator/account/aggregate_body.h"
+#include "aggregator/account/sample_sums.h"
 
 static uint64_t by_tree(const struct wp_pathtree *tree)
 {
@@ -15,18 +16,13 @@ static uint64_t by_account(const struct wp_aggregate *aggregate)
     const struct wp_request_pieces *requests = &aggregate->requests;
     const struct wp_line_sums *lines = &aggregate->lines;
     const struct wp_transactions *transactions = &aggregate->transactions;
-    const struct wp_sample_sums *sums = &aggregate->sample_sums;
-    uint64_t bytes = requests->request_room * sizeof(*requests->requests) +
-        requests->part_room * sizeof(*requests->parts) + requests->piece_room * sizeof(*requests->pieces) +
-        lines->node_room * sizeof(*lines->nodes) + lines->row_room * sizeof(*lines->rows) +
-        lines->row_node_room * sizeof(*lines->row_node) + lines->frame_room * sizeof(*lines->frame_site) +
-        wp_intern_bytes(transactions->names) + transactions->node_room * sizeof(*transactions->by_node) +
-        wp_intmap_bytes(&transactions->slots) + sums->report_node_room * sizeof(*sums->report_nodes) +
-        sums->process_hosts * sizeof(*sums->processes) + wp_intmap_bytes(&aggregate->detached.nodes) +
+    return requests->request_room * sizeof(*requests->requests) + requests->part_room * sizeof(*requests->parts) +
+        requests->piece_room * sizeof(*requests->pieces) + lines->node_room * sizeof(*lines->nodes) +
+        lines->row_room * sizeof(*lines->rows) + lines->row_node_room * sizeof(*lines->row_node) +
+        lines->frame_room * sizeof(*lines->frame_site) + wp_intern_bytes(transactions->names) +
+        transactions->node_room * sizeof(*transactions->by_node) + wp_intmap_bytes(&transactions->slots) +
+        wp_sample_sums_bytes(&aggregate->sample_sums) + wp_intmap_bytes(&aggregate->detached.nodes) +
         wp_intmap_bytes(&aggregate->detached.processes);
-    for (uint32_t i = 0; i < sums->process_hosts; i++)
-        bytes += wp_idtable_bytes(&sums->processes[i].rows);
-    return bytes;
 }
 
 static uint64_t by_sample(const struct wp_exemplar_sample *sampled)

@@ -134,7 +134,8 @@ static void count_processes(struct wp_aggregate *aggregate, const struct share *
 
 /* --- pieces that add up --- */
 
-#define SLOTS 64u /* bits of `used` */
+#define FIRST_SLOTS 64u
+#define EVICTED_A_SLOT 4u /* so many sums evicted for each slot that there is: it takes more of them */
 #define SLOT_LAYERS 8u
 
 /* Pieces of one kind: the same node, category and processes, in the same bucket of the report's time. */
@@ -172,32 +173,89 @@ static void begin(struct wp_aggregate *aggregate, struct wp_sample_sums_slot *sl
              bucket = (piece->start_ns + offset_ns) >> WP_REPORT_BUCKET_SHIFT;
     if (slot->ns)
         empty(aggregate, slot);
-    *slot = (struct wp_sample_sums_slot){.from_ns = (bucket << WP_REPORT_BUCKET_SHIFT) - offset_ns,
-        .until_ns = ((bucket + 1) << WP_REPORT_BUCKET_SHIFT) - offset_ns,
-        .node = piece->node,
-        .category = piece->category,
-        .layer_count = piece->layer_count,
-        .is_run = piece->is_run};
-    memcpy(slot->layers, piece->layers, piece->layer_count * sizeof(*piece->layers));
+    slot->from_ns = (bucket << WP_REPORT_BUCKET_SHIFT) - offset_ns;
+    slot->until_ns = ((bucket + 1) << WP_REPORT_BUCKET_SHIFT) - offset_ns;
+    slot->ns = slot->count = 0;
+    slot->node = piece->node;
+    slot->category = piece->category;
+    slot->layer_count = piece->layer_count;
+    slot->is_run = piece->is_run;
+    for (uint32_t i = 0; i < piece->layer_count; i++)
+        slot->layers[i] = piece->layers[i];
+}
+
+static void empty_all(struct wp_aggregate *aggregate)
+{
+    struct wp_sample_sums *sums = &aggregate->sample_sums;
+    for (uint32_t i = 0; i < WP_SAMPLE_SUMS_SLOTS / 64; i++)
+        for (; sums->used[i]; sums->used[i] &= sums->used[i] - 1) {
+            struct wp_sample_sums_slot *slot = &sums->slots[i * 64 + (uint32_t)__builtin_ctzll(sums->used[i])];
+            if (slot->ns)
+                empty(aggregate, slot);
+        }
+}
+
+/* Where the piece has its sum: processes of one name share the node of a wait. */
+static uint32_t place_of(const struct wp_sample_sums *sums, const struct wp_piece *piece)
+{
+    uint32_t process = piece->layer_count ? piece->layers[piece->layer_count - 1].process : 0;
+    return (piece->node + 31 * process + 7 * (uint32_t)piece->category) & sums->slot_mask;
+}
+
+/* More slots, at first or where kinds that come in turns take each other's place. False: there are none. */
+static bool make_slots(struct wp_aggregate *aggregate)
+{
+    struct wp_sample_sums *sums = &aggregate->sample_sums;
+    uint32_t room = sums->slots ? (sums->slot_mask + 1) * 2 : FIRST_SLOTS;
+    struct wp_sample_sums_slot *slots = room <= WP_SAMPLE_SUMS_SLOTS ? calloc(room, sizeof(*slots)) : NULL;
+    sums->evicted = 0;
+    if (!slots)
+        return sums->slots;
+    empty_all(aggregate);
+    free(sums->slots);
+    sums->slots = slots;
+    sums->slot_mask = room - 1;
+    return true;
+}
+
+/* The slot that the piece gets, in which another kind may stand; where that is of the same time, slots are scarce. */
+static struct wp_sample_sums_slot *slot_for(
+    struct wp_aggregate *aggregate, struct wp_sample_sums_slot *slot, const struct wp_piece *piece)
+{
+    struct wp_sample_sums *sums = &aggregate->sample_sums;
+    bool is_other = slot->ns && piece->start_ns >= slot->from_ns && piece->end_ns <= slot->until_ns;
+    if (!is_other || ++sums->evicted < EVICTED_A_SLOT * (sums->slot_mask + 1))
+        return slot;
+    make_slots(aggregate);
+    return &sums->slots[place_of(sums, piece)];
+}
+
+/* A slot for the piece and those of its kind that follow; NULL: it lies in several buckets. Apart, so that what most
+ * pieces go through is short. */
+static __attribute__((noinline)) struct wp_sample_sums_slot *begin_sum(
+    struct wp_aggregate *aggregate, struct wp_sample_sums_slot *slot, const struct wp_piece *piece)
+{
+    struct wp_sample_sums *sums = &aggregate->sample_sums;
+    slot = slot_for(aggregate, slot, piece);
+    begin(aggregate, slot, piece);
+    if (piece->start_ns < slot->from_ns || piece->end_ns > slot->until_ns) {
+        slot->from_ns = slot->until_ns = 0;
+        return NULL;
+    }
+    uint32_t place = (uint32_t)(slot - sums->slots);
+    sums->used[place / 64] |= (uint64_t)1 << place % 64;
+    return slot;
 }
 
 /* True when the piece was added to others of its kind, which the report gets together. */
 static bool join(struct wp_aggregate *aggregate, const struct wp_piece *piece)
 {
     struct wp_sample_sums *sums = &aggregate->sample_sums;
-    if (piece->reason || piece->layer_count > SLOT_LAYERS)
+    if (piece->reason || piece->layer_count > SLOT_LAYERS || (!sums->slots && !make_slots(aggregate)))
         return false;
-    if (!sums->slots && !(sums->slots = calloc(SLOTS, sizeof(*sums->slots))))
+    struct wp_sample_sums_slot *slot = &sums->slots[place_of(sums, piece)];
+    if (!is_alike(slot, piece) && !(slot = begin_sum(aggregate, slot, piece)))
         return false;
-    struct wp_sample_sums_slot *slot = &sums->slots[piece->node % SLOTS];
-    if (!is_alike(slot, piece)) {
-        begin(aggregate, slot, piece);
-        if (piece->start_ns < slot->from_ns || piece->end_ns > slot->until_ns) { /* lies in several buckets */
-            slot->from_ns = slot->until_ns = 0;
-            return false;
-        }
-    }
-    sums->used |= (uint64_t)1 << piece->node % SLOTS;
     slot->ns += piece->end_ns - piece->start_ns;
     slot->count += !piece->is_part;
     return true;
@@ -210,7 +268,8 @@ uint32_t wp_piece_tid(const struct wp_aggregate *aggregate, const struct wp_piec
 }
 
 /* Adds that piece to the report by itself, so many times. */
-static void take_alone(struct wp_aggregate *aggregate, const struct wp_piece *piece, uint64_t times)
+static __attribute__((noinline)) void take_alone(
+    struct wp_aggregate *aggregate, const struct wp_piece *piece, uint64_t times)
 {
     uint32_t node = report_node(aggregate, piece->node);
     uint64_t each_ns = piece->end_ns - piece->start_ns, ns = wp_times(each_ns, times);
@@ -245,6 +304,12 @@ static void take_repeated(struct wp_aggregate *aggregate, const struct wp_piece 
         aggregate->exemplar.trace->omitted += piece->times;
 }
 
+static __attribute__((noinline)) void show_piece(struct wp_aggregate *aggregate, const struct wp_piece *piece)
+{
+    struct wp_piece_row row = wp_piece_row_of(piece);
+    wp_exemplar_piece(&aggregate->exemplar, aggregate->path_host, aggregate->path_thread, &row);
+}
+
 void wp_sample_sums_add(void *context, const struct wp_piece *piece)
 {
     struct wp_aggregate *aggregate = context;
@@ -259,10 +324,13 @@ void wp_sample_sums_add(void *context, const struct wp_piece *piece)
     uint64_t uncertain = wp_piece_uncertain_ns(aggregate, piece);
     if (uncertain)
         wp_report_uncertain(aggregate->delta.report, uncertain);
-    if (aggregate->has_exemplar) {
-        struct wp_piece_row row = wp_piece_row_of(piece);
-        wp_exemplar_piece(&aggregate->exemplar, aggregate->path_host, aggregate->path_thread, &row);
-    }
+    if (!aggregate->has_exemplar)
+        return;
+    struct wp_exemplar *exemplar = &aggregate->exemplar;
+    if (exemplar->trace->piece_count < exemplar->row_limit)
+        show_piece(aggregate, piece);
+    else
+        exemplar->trace->omitted += piece->end_ns > exemplar->origin_ns;
 }
 
 bool wp_sample_sums_wants_each(void *context)
@@ -275,14 +343,19 @@ bool wp_sample_sums_wants_each(void *context)
 
 void wp_sample_sums_flush(struct wp_aggregate *aggregate)
 {
-    struct wp_sample_sums *sums = &aggregate->sample_sums;
     wp_explain_settle(aggregate->explainer, &aggregate->counted);
     wp_explain_forget(aggregate->explainer);
-    for (; sums->used; sums->used &= sums->used - 1) {
-        struct wp_sample_sums_slot *slot = &sums->slots[__builtin_ctzll(sums->used)];
-        if (slot->ns)
-            empty(aggregate, slot);
-    }
+    empty_all(aggregate);
+}
+
+size_t wp_sample_sums_bytes(const struct wp_sample_sums *sums)
+{
+    size_t bytes = sums->report_node_room * sizeof(*sums->report_nodes) +
+        sums->process_hosts * sizeof(*sums->processes) +
+        (sums->slots ? (sums->slot_mask + (size_t)1) * sizeof(*sums->slots) : 0);
+    for (uint32_t i = 0; i < sums->process_hosts; i++)
+        bytes += wp_idtable_bytes(&sums->processes[i].rows);
+    return bytes;
 }
 
 void wp_sample_sums_next_delta(struct wp_aggregate *aggregate)

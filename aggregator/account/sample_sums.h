@@ -9,6 +9,7 @@
 #include "common/intmap.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct wp_aggregate;
@@ -19,6 +20,8 @@ struct wp_sample_sums;
 
 /* Frees the sums and zeroes them; what was not flushed is in no report. Zeroed is allowed. */
 void wp_sample_sums_fini(struct wp_sample_sums *sums);
+/* What they take of memory. */
+size_t wp_sample_sums_bytes(const struct wp_sample_sums *sums);
 /* The explainer's `piece`, of an aggregate as context. */
 void wp_sample_sums_add(void *aggregate, const struct wp_piece *piece);
 /* A sink's `wants_each`: the exemplar keeps them. */
