@@ -63,6 +63,7 @@ void wp_exemplar_clear(struct wp_exemplar *exemplar)
 {
     wp_trace_clear(exemplar->trace);
     exemplar->origin_ns = 0;
+    exemplar->last_base = (struct wp_exemplar_base){0};
     if (exemplar->nodes)
         memset(exemplar->nodes, 0, exemplar->node_room * sizeof(*exemplar->nodes));
     forget_hosts(exemplar);
@@ -214,6 +215,17 @@ static uint32_t path_of(struct wp_exemplar *exemplar, uint32_t host, uint32_t ba
     return row->path - 1;
 }
 
+static uint32_t path_of_piece(struct wp_exemplar *exemplar, uint32_t host, uint32_t base)
+{
+    struct wp_exemplar_base *last = &exemplar->last_base;
+    uint32_t generation = exemplar->fleet->hosts[host].generation;
+    if (last->path && last->host == host && last->thread == base && last->generation == generation)
+        return last->path - 1;
+    uint32_t path = path_of(exemplar, host, base);
+    *last = (struct wp_exemplar_base){host, base, generation, path + 1}; /* 0 of none */
+    return path;
+}
+
 void wp_exemplar_path(struct wp_exemplar *exemplar, uint32_t host, uint32_t thread)
 {
     path_of(exemplar, host, thread);
@@ -232,7 +244,7 @@ void wp_exemplar_keep_piece(
 {
     struct wp_trace *trace = exemplar->trace;
     exemplar->now_ns = piece->end_ns;
-    uint32_t path = path_of(exemplar, base_host, base);
+    uint32_t path = path_of_piece(exemplar, base_host, base);
     if (path == UINT32_MAX) {
         trace->omitted++;
         return;
@@ -251,10 +263,7 @@ void wp_exemplar_keep_piece(
 
 static bool is_kernel_thread(const struct wp_exemplar *exemplar, uint32_t host, const struct wp_slice *slice)
 {
-    const struct wp_timeline *timeline = timeline_of(exemplar, host);
-    const struct wp_thread_entry *entry =
-        wp_dictionary_thread(timeline->dictionary, timeline->identities[slice->identity].entry);
-    return entry && entry->flags & WP_THREAD_KERNEL;
+    return wp_is_kernel_thread(timeline_of(exemplar, host), slice->identity);
 }
 
 /* The innermost user function of a stack (the blocking call as the programmer sees it), else the system call. */
@@ -406,7 +415,7 @@ static void links_to(struct wp_exemplar *exemplar, const struct kept_slice *kept
 }
 
 /* Whether a row of that length, of which there are `count`, has its place; counted if not. */
-static bool has_place(struct wp_exemplar *exemplar, struct wp_top_k *top, uint32_t count, uint64_t ns)
+static inline bool has_place(struct wp_exemplar *exemplar, struct wp_top_k *top, uint32_t count, uint64_t ns)
 {
     if (exemplar->is_measuring) {
         wp_top_k_add(top, ns);
@@ -420,12 +429,9 @@ static bool has_place(struct wp_exemplar *exemplar, struct wp_top_k *top, uint32
     return is_kept;
 }
 
-static bool add_sleep(struct wp_exemplar *exemplar, struct wp_trace_sleep row)
+static bool has_sleep_place(struct wp_exemplar *exemplar, uint64_t ns)
 {
-    if (!has_place(exemplar, &exemplar->sleeps, exemplar->trace->sleep_count, row.length_ns))
-        return false;
-    wp_trace_add_sleep(exemplar->trace, &row);
-    return true;
+    return has_place(exemplar, &exemplar->sleeps, exemplar->trace->sleep_count, ns);
 }
 
 /* [from, to) of a slice off the CPU: asleep, and when it had to wait for a CPU for long, runnable from its waking on.
@@ -436,14 +442,18 @@ static bool add_sleeps(struct wp_exemplar *exemplar, const struct kept_slice *ke
     uint64_t origin = exemplar->origin_ns, wake = slice->wake_ns ? slice->wake_ns + kept->shift_ns : to;
     bool is_parted = wake >= from && wake < to && to - wake >= RUNNABLE_NS, is_shown = false;
     uint64_t end = is_parted ? wake : to;
-    if (end > from)
-        is_shown |= add_sleep(exemplar,
-            (struct wp_trace_sleep){kept->thread, sleep_label(exemplar, kept->host, slice), sleep_category(slice),
+    if (end > from && has_sleep_place(exemplar, end - from)) { /* what has no place needs no name */
+        wp_trace_add_sleep(exemplar->trace,
+            &(struct wp_trace_sleep){kept->thread, sleep_label(exemplar, kept->host, slice), sleep_category(slice),
                 from - origin, end - from});
-    if (is_parted)
-        is_shown |= add_sleep(exemplar,
-            (struct wp_trace_sleep){
+        is_shown = true;
+    }
+    if (is_parted && has_sleep_place(exemplar, to - wake)) {
+        wp_trace_add_sleep(exemplar->trace,
+            &(struct wp_trace_sleep){
                 kept->thread, wp_trace_string(exemplar->trace, "runnable"), WP_SCHEDULER, wake - origin, to - wake});
+        is_shown = true;
+    }
     return is_shown;
 }
 

@@ -45,6 +45,10 @@ struct wp_exemplar {
         bool has_shift;
     } * hosts; /* by host, owned */
     uint32_t host_room;
+    struct wp_exemplar_base { /* of the piece before: mostly the next one's, too */
+        uint32_t host, thread, generation;
+        uint32_t path; /* its control path + 1, 0: there is none */
+    } last_base;
 };
 
 /* What is in the trace of one thread of a host. */

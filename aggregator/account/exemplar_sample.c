@@ -136,9 +136,12 @@ static void show_within(struct wp_aggregate *aggregate, struct view *view, struc
 {
     struct wp_top_k pieces = {0};
     bool has_fit = false;
-    if (!show(aggregate, view, out) && view->is_whole && out->size <= WP_EXEMPLARS_BYTES)
-        return;
     measure(view->list, start_of(aggregate, view->window), &pieces);
+    if (pieces.count <= view->row_limit && !show(aggregate, view, out) && view->is_whole &&
+        out->size <= WP_EXEMPLARS_BYTES) {
+        wp_top_k_fini(&pieces);
+        return;
+    }
     view->pieces = &pieces;
     for (;; view->row_limit /= 2) {
         wp_buffer_clear(out);

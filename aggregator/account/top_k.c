@@ -4,7 +4,9 @@
 #include "common/array.h"
 
 #include <stdlib.h>
-#include <string.h>
+
+#define DIGIT_BITS 8u
+#define DIGITS (1u << DIGIT_BITS)
 
 void wp_top_k_add(struct wp_top_k *top, uint64_t length)
 {
@@ -12,28 +14,42 @@ void wp_top_k_add(struct wp_top_k *top, uint64_t length)
         top->has_failed = true;
     else
         top->lengths[top->count++] = length;
-    top->is_sorted = false;
 }
 
-static int longest_first(const void *left, const void *right)
+/* Of the lengths that are `prefix` above that digit: how many have which. */
+static void count_digits(const struct wp_top_k *top, uint64_t prefix, unsigned shift, uint32_t counts[DIGITS])
 {
-    uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
-    return a < b ? 1 : a > b ? -1 : 0;
+    uint64_t above = shift + DIGIT_BITS < 64 ? UINT64_MAX << (shift + DIGIT_BITS) : 0;
+    for (uint32_t i = 0; i < DIGITS; i++)
+        counts[i] = 0;
+    for (uint32_t i = 0; i < top->count; i++)
+        counts[top->lengths[i] >> shift & (DIGITS - 1)] += (top->lengths[i] & above) == prefix;
 }
 
+/* Digit by digit from the largest one: in a time that depends on the number of lengths alone, whatever they are. */
 void wp_top_k_choose(struct wp_top_k *top, uint32_t limit)
 {
+    uint32_t counts[DIGITS], left = limit;
+    uint64_t all = 0;
     top->least = 0;
     top->ties = UINT32_MAX;
     if (top->has_failed || top->count <= limit)
         return;
-    if (!top->is_sorted)
-        qsort(top->lengths, top->count, sizeof(*top->lengths), longest_first);
-    top->is_sorted = true;
-    top->least = limit ? top->lengths[limit - 1] : UINT64_MAX;
+    top->least = limit ? 0 : UINT64_MAX;
     top->ties = 0;
-    for (uint32_t i = limit; i > 0 && top->lengths[i - 1] == top->least; i--)
-        top->ties++;
+    for (uint32_t i = 0; i < top->count; i++)
+        all |= top->lengths[i];
+    for (unsigned shift = 64; limit && shift > 0;) {
+        shift -= DIGIT_BITS;
+        if (!(all >> shift)) /* none is so long */
+            continue;
+        uint32_t digit = DIGITS - 1;
+        count_digits(top, top->least, shift, counts);
+        for (; counts[digit] < left; digit--)
+            left -= counts[digit];
+        top->least |= (uint64_t)digit << shift;
+    }
+    top->ties = limit ? left : 0;
 }
 
 bool wp_top_k_has(struct wp_top_k *top, uint64_t length)

@@ -12,7 +12,6 @@
 struct wp_top_k {
     uint64_t *lengths; /* owned */
     uint32_t count, room;
-    bool is_sorted;  /* longest first */
     bool has_failed; /* no memory: all are kept, as far as there is room for them */
     uint64_t least;  /* longer ones are kept */
     uint32_t ties;   /* and so many more of just that length */

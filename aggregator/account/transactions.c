@@ -151,8 +151,10 @@ static void file(struct wp_aggregate *aggregate, const struct wp_reply *reply, c
     struct wp_transactions *transactions = &aggregate->transactions;
     const struct wp_socket_entry *entry = wp_dictionary_socket(aggregate->timeline->dictionary, reply->socket);
     uint64_t ns = reply->time_ns - reply->arrived_ns;
-    transactions->port = entry ? entry->local_port : 0u;
-    name_service(transactions->port, transactions->service);
+    uint32_t port = entry ? entry->local_port : 0u;
+    if (!*transactions->service || port != transactions->port) /* mostly the next request is of the same one */
+        name_service(port, transactions->service);
+    transactions->port = port;
     transactions->bucket = wp_latency_bucket(ns);
     aggregate->delta.has_news = true;
     wp_report_transaction(

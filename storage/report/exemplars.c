@@ -95,6 +95,11 @@ struct range {
 static struct range range_of(const struct wp_exemplars *set, const char *service)
 {
     struct range range = {0, 0};
+    if (!*service) { /* waits, of which there are most, come first */
+        while (range.to < set->count && is_wait(&set->rows[range.to]))
+            range.to++;
+        return range;
+    }
     while (range.from < set->count && strcmp(set->rows[range.from].service, service) < 0)
         range.from++;
     range.to = range.from;

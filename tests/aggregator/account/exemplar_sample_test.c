@@ -236,7 +236,7 @@ static void what_ended_before_the_window_is_not_missing(void **state)
     wp_exemplar_fini(&exemplar);
 }
 
-/* Against sorting, with many of one length. */
+/* Against sorting, with many of one length, or lengths of all sizes. */
 static void largest_are_the_longest(void **state)
 {
     (void)state;
@@ -246,7 +246,8 @@ static void largest_are_the_longest(void **state)
                  kept = 0;
         struct wp_top_k top = {0};
         for (uint32_t i = 0; i < count; i++)
-            wp_top_k_add(&top, lengths[i] = made_random(&random) % 20);
+            wp_top_k_add(&top,
+                lengths[i] = seed % 2 ? made_random(&random) % 20 : made_random(&random) >> made_random(&random) % 64);
         for (int again = 0; again < 2; again++) {
             kept = 0;
             sum = 0;
