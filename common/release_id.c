@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "common/release_id.h"
 
+#include "common/hex.h"
 #include "common/path.h"
 
 #include <stdbool.h>
@@ -31,6 +32,5 @@ void wp_release_id(const char *name, char id[WP_ID_ROOM])
     wp_id_from(name, kept, sizeof(kept));
     uuid_generate_sha1(digest, releases, name, strlen(name));
     int at = snprintf(id, WP_ID_ROOM, "%s+", kept);
-    for (size_t i = 0; i < sizeof(digest); i++)
-        at += snprintf(id + at, WP_ID_ROOM - (size_t)at, "%02x", digest[i]);
+    wp_hex(id + at, digest, sizeof(digest));
 }

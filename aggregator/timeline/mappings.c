@@ -2,6 +2,7 @@
 #include "aggregator/timeline/mappings.h"
 
 #include "common/array.h"
+#include "common/hex.h"
 #include "storage/kind/source_store.h"
 
 #include <errno.h>
@@ -165,12 +166,10 @@ static void describe_object(struct wp_buffer *text, const struct wp_dictionary *
 {
     const struct wp_object_entry *object = wp_dictionary_object(dictionary, id);
     wp_buffer_printf(text, "object %s\n", wp_dictionary_string(dictionary, object->path));
+    char digits[2 * sizeof(object->build_id) + 1];
+    wp_hex(digits, object->build_id, object->build_id_size);
     if (object->build_id_size)
-        wp_buffer_puts(text, "build-id ");
-    for (uint32_t i = 0; i < object->build_id_size; i++)
-        wp_buffer_printf(text, "%02x", object->build_id[i]);
-    if (object->build_id_size)
-        wp_buffer_putc(text, '\n');
+        wp_buffer_printf(text, "build-id %s\n", digits);
 }
 
 /* A line of a JIT map, as far as it is known: where a call went on, and in which function. */

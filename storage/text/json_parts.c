@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "storage/text/json_parts.h"
 
+#include "common/hex.h"
 #include "common/utf8.h"
 #include "storage/kind/shard_store.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 
 #define HEX_ROOM (2 * 64 + 1)
@@ -64,9 +64,7 @@ void wp_json_put_text(struct json_object *object, const char *name, const char *
 
 static const char *hex_of(char hex[HEX_ROOM], ProtobufCBinaryData bytes)
 {
-    *hex = 0;
-    for (size_t i = 0; i < bytes.len && i < HEX_ROOM / 2; i++)
-        snprintf(hex + 2 * i, 3, "%02x", bytes.data[i]);
+    wp_hex(hex, bytes.data, bytes.len < HEX_ROOM / 2 ? bytes.len : HEX_ROOM / 2);
     return hex;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "storage/value/keys.h"
 
+#include "common/hex.h"
 #include "common/path.h"
 #include "storage/value/bucket.h"
 #include "storage/value/value.h"
@@ -23,8 +24,7 @@ static bool has_delta_form(enum wp_value_kind kind)
 static void format_blob(const uint8_t digest[16], char text[WP_KEY_ROOM])
 {
     char hex[33];
-    for (int i = 0; i < 16; i++)
-        snprintf(hex + 2 * i, 3, "%02x", digest[i]);
+    wp_hex(hex, digest, 16);
     snprintf(text, WP_KEY_ROOM, SOURCE "%.2s/%.2s/%s", hex, hex + 2, hex);
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a builder that checks once at its end must learn then. */
+/* What a builder that checks once at its end must learn then; digits of bytes. */
 #include "common/buffer.h"
+#include "common/hex.h"
 
 #include <errno.h>
 #include <setjmp.h>
@@ -22,8 +23,19 @@ static void what_cannot_be_printed_is_a_failure(void **state)
     wp_buffer_fini(&buffer);
 }
 
+static void digits_stand_for_bytes(void **state)
+{
+    (void)state;
+    char text[] = "kept kept";
+    wp_hex(text, (const uint8_t[]){0x00, 0x7f, 0xa9, 0xff}, 4);
+    assert_string_equal(text, "007fa9ff");
+    wp_hex(text, NULL, 0);
+    assert_string_equal(text, "");
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(what_cannot_be_printed_is_a_failure)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_cannot_be_printed_is_a_failure), cmocka_unit_test(digits_stand_for_bytes)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
