@@ -109,6 +109,8 @@ struct wp_batch {
     struct wp_stack_entry *stacks;
     struct wp_device_entry *devices;
     struct wp_drop *drops;
+    const uint8_t *besides; /* all but the events as it was read, until the next decode; NULL: it was not read */
+    size_t besides_size;
     void *storage; /* what wp_batch_decode allocated; NULL in a batch that the caller built */
 };
 

@@ -12,6 +12,7 @@
 
 #define ARENA_LIMIT ((size_t)256 << 20) /* what unpacking one frame may take, however it is made */
 #define BLOCK ((size_t)1 << 20)
+#define KEPT ((size_t)4 << 20) /* whatever the last one needed */
 #define EVENTS_FIELD 7u /* of message Batch */
 
 /* Everything a decoded batch needs, kept from one decode to the next: blocks are rewound, not freed. */
@@ -71,11 +72,11 @@ static void free_blocks(struct block *block)
     }
 }
 
-/* What the last one did not need, beyond the first block, goes: one large batch must not be paid for as long as a
- * session lasts. */
+/* What the last one did not need, beyond the first block, goes where it is much: one large batch must not be paid for as
+ * long as a session lasts, nor a small one between two that are not by pages that the system clears again. */
 static void rewind_arena(struct storage *s)
 {
-    if (s->blocks && s->current == s->blocks && s->blocks->next) {
+    if (s->total > KEPT && s->current == s->blocks && s->blocks->next) {
         free_blocks(s->blocks->next);
         s->blocks->next = NULL;
         s->total = s->blocks->size;
@@ -291,6 +292,8 @@ int wp_batch_decode(struct wp_batch *b, const uint8_t *bytes, size_t size, struc
         return bad(err, "not a message, or too much of one");
     if (m->session.len != 16 || !m->seq)
         return bad(err, "no session or no number");
+    b->besides = rest.at;
+    b->besides_size = (size_t)(rest.end - rest.at);
     memcpy(b->session, m->session.data, 16);
     b->seq = m->seq;
     b->watermark_ns = m->watermark_ns;

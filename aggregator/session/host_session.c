@@ -434,7 +434,8 @@ int wp_host_session_take(struct wp_host_session *session, const struct wp_batch 
         return rc;
     take_drops(session, batch);
     look_for_step(session, batch);
-    uint64_t next_ns = due_ns(session);
+    uint64_t next_ns = due_ns(session), events_before[WP_EVENT_KINDS];
+    memcpy(events_before, session->timeline.counts.events, sizeof(events_before));
     for (uint32_t i = 0; i < batch->event_count; i++) {
         const struct wp_event *event = &batch->events[i];
         if (event->time_ns >= next_ns && !session->progress.is_blocked) {
@@ -445,7 +446,7 @@ int wp_host_session_take(struct wp_host_session *session, const struct wp_batch 
         if (event->stack)
             wp_mappings_event(&session->mappings, &session->timeline, event);
     }
-    wp_host_session_mark(session, batch);
+    wp_host_session_mark(session, batch, events_before);
     session->progress.next_seq = batch->seq + 1;
     session->progress.last_seq = batch->seq;
     if (session->progress.skip_seq)

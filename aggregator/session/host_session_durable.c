@@ -10,7 +10,8 @@
 #include <errno.h>
 #include <string.h>
 
-void wp_host_session_mark(struct wp_host_session *session, const struct wp_batch *batch)
+void wp_host_session_mark(
+    struct wp_host_session *session, const struct wp_batch *batch, const uint64_t events_before[WP_EVENT_KINDS])
 {
     if (WP_ARRAY_FIT(session->marks, session->mark_room, session->mark_count + 1))
         return; /* acknowledged with a later one */
@@ -18,9 +19,8 @@ void wp_host_session_mark(struct wp_host_session *session, const struct wp_batch
     *mark = (struct wp_batch_mark){.seq = batch->seq, .first_ns = batch->event_count ? batch->events[0].time_ns : 0};
     uint64_t last_ns = batch->event_count ? batch->events[batch->event_count - 1].time_ns : 0;
     session->bound_ns = mark->bound_ns = last_ns > session->bound_ns ? last_ns : session->bound_ns;
-    for (uint32_t i = 0; i < batch->event_count; i++)
-        mark->events[batch->events[i].kind < WP_EVENT_KINDS ? batch->events[i].kind : 0] +=
-            !wp_event_is_retold(&batch->events[i]);
+    for (unsigned kind = 0; kind < WP_EVENT_KINDS; kind++)
+        mark->events[kind] = (uint32_t)(session->timeline.counts.events[kind] - events_before[kind]);
     for (uint32_t i = 0; i < batch->drop_count; i++)
         if (batch->drops[i].reason != WP_DROP_STACKS)
             mark->drops[batch->drops[i].kind < WP_EVENT_KINDS ? batch->drops[i].kind : 0] +=
@@ -39,6 +39,18 @@ const struct wp_batch_mark *wp_host_session_boundary(const struct wp_host_sessio
     return NULL;
 }
 
+/* What the batch has besides its events can be kept as it came: it is no more than its entries take at most, so that
+ * what nobody knows is not kept. */
+static bool is_plain(const struct wp_batch *batch)
+{
+    size_t most = 256 + (size_t)batch->string_count * 8 + (size_t)batch->thread_count * 128 +
+        ((size_t)batch->socket_count + batch->object_count + batch->drop_count) * 64 +
+        (size_t)batch->device_count * 24 + (size_t)batch->frame_count * 40 + (size_t)batch->stack_count * 12;
+    for (uint32_t i = 0; i < batch->string_count; i++)
+        most += batch->strings[i].size;
+    return batch->besides && batch->besides_size <= most;
+}
+
 int wp_host_session_keep_entries(struct wp_host_session *session, const struct wp_batch *batch, struct wp_error *err)
 {
     struct wp_batch entries = *batch;
@@ -50,10 +62,11 @@ int wp_host_session_keep_entries(struct wp_host_session *session, const struct w
     if (WP_ARRAY_FIT(session->pending, session->pending_room, session->pending_count + 1))
         return wp_error_set(err, -ENOMEM, "out of memory for a dictionary");
     wp_buffer_clear(&session->scratch);
-    int rc = wp_batch_encode(&entries, &session->scratch, err);
+    bool is_as_it_came = is_plain(batch);
+    int rc = is_as_it_came ? 0 : wp_batch_encode(&entries, &session->scratch, err);
     if (!rc)
-        rc = wp_frame_write(session->writer, WP_FRAME_BATCH, session->scratch.data, session->scratch.size,
-            &session->pending_bytes, err);
+        rc = wp_frame_write(session->writer, WP_FRAME_BATCH, is_as_it_came ? batch->besides : session->scratch.data,
+            is_as_it_came ? batch->besides_size : session->scratch.size, &session->pending_bytes, err);
     if (!rc)
         session->pending[session->pending_count++] =
             (struct wp_pending_entries){batch->seq, session->pending_bytes.size};

@@ -18,8 +18,10 @@ struct wp_pending_dictionary {
     uint64_t at; /* in the file; what is behind it there is not valid */
 };
 
-/* The batch has been taken in; without memory for its mark it is acknowledged with a later one. */
-void wp_host_session_mark(struct wp_host_session *session, const struct wp_batch *batch);
+/* The batch has been taken in, and before that the timeline had counted so many events, by kind. Without memory for its
+ * mark it is acknowledged with a later one. */
+void wp_host_session_mark(
+    struct wp_host_session *session, const struct wp_batch *batch, const uint64_t events_before[WP_EVENT_KINDS]);
 /* The last batch whose events are all before that instant, and none of a later batch is before their end: where a
  * checkpoint can begin. NULL: there is none. Borrowed until the next batch. */
 const struct wp_batch_mark *wp_host_session_boundary(const struct wp_host_session *session, uint64_t before_ns);
