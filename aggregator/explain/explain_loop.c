@@ -265,7 +265,8 @@ static struct wp_loop_end end_of(
         struct wp_loop_end end = {.ordinal = found->end, .slice = *first, .is_awake = true};
         end.slice.wake_ns = end.slice.in_ns = found->unheard.until_ns;
         end.slice.cause = WP_CAUSE_TASK;
-        end.slice.cause_a = end.slice.cause_d = 0;
+        end.slice.cause_a = 0;
+        end.slice.cause_d = found->unheard.connection;
         end.slice.waker = found->unheard.server;
         end.slice.is_inferred = found->unheard.is_guess;
         return end;

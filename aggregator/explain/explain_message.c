@@ -249,8 +249,8 @@ static bool is_unanswered(const struct wp_explainer *x, const struct wp_wait *wa
         (int32_t)((uint32_t)read.end - (uint32_t)request.end) >= 0;
 }
 
-/* Where the sleeper's request was read: before what was sent, which of a loop may be behind `to`, or at any time that is
- * known where nothing was sent. */
+/* Where the sleeper's request was read: before what was sent, which of a loop may be behind `to`, or at any time that
+ * is known where nothing was sent. */
 static bool find_read(const struct wp_explainer *x, const struct wp_wait *wait, const struct far *far, uint64_t to,
     struct wp_receive *read)
 {

@@ -23,10 +23,10 @@ struct wp_explain_names {
 
 /* A request whose answer found the thread awake (explain_unheard.h). */
 struct wp_unheard {
-    uint64_t asked_ns; /* the server was woken by it; 0: there is none */
-    uint64_t until_ns; /* it wrote the answer, or waited for the next request then */
-    uint32_t server;
-    bool is_guess; /* the latter */
+    uint64_t asked_ns;           /* the server was woken by it; 0: there is none */
+    uint64_t until_ns;           /* the server wrote the answer, or waited for the next request then */
+    uint32_t server, connection; /* connection: of the unix stream, 0: another way */
+    bool is_guess;               /* it waited for the next one */
 };
 
 /* A loop of sleeps whose end was found (explain_loop.h). */

@@ -21,6 +21,12 @@ struct search {
     const struct wp_slice *first;
 };
 
+/* Whom the thread has found asleep, and where. */
+struct servers {
+    struct wp_asked_place places[WP_CLIENT_SERVERS];
+    uint32_t count;
+};
+
 static bool is_at(const struct wp_slice *slice, const struct wp_asked_place *place)
 {
     return slice->stack == place->stack && slice->syscall == place->syscall &&
@@ -98,15 +104,26 @@ static bool is_awake(
     return !is_asleep || slice->syscall != first->syscall || (slice->out_ns > run_ns && slice->out_ns != first->out_ns);
 }
 
-/* When the server wrote the answer on the stream of that request, before it slept again where it was asked, if that
- * woke nobody; 0: not known. */
-static uint64_t written_at(
-    const struct wp_explainer *x, uint32_t server, const struct wp_slice *asked, uint64_t back_ns)
+/* The unix stream that the waking was written to; 0: another way. */
+static uint32_t stream_of(const struct wp_slice *asked)
 {
-    uint64_t written_ns = back_ns && asked->cause == WP_CAUSE_TASK && asked->cause_d
-        ? wp_turns_first_written(&x->timeline->messages.turns, server, asked->cause_d, asked->wake_ns)
-        : 0;
-    return written_ns <= back_ns ? written_ns : 0;
+    return asked->cause == WP_CAUSE_TASK ? asked->cause_d : 0;
+}
+
+/* When the server wrote the answer to a request of `asked_ns` on that stream, if that woke nobody; 0: not known. Of
+ * that is told as it reads on another stream, or sleeps with a timeout: where it waits for requests it is back at
+ * `back_ns`.
+ */
+static uint64_t written_at(
+    const struct wp_explainer *x, uint32_t server, uint32_t stream, uint64_t asked_ns, uint64_t back_ns)
+{
+    const struct wp_turns *turns = &x->timeline->messages.turns;
+    uint64_t written_ns = stream ? wp_turns_first_written(turns, server, stream, asked_ns) : 0;
+    struct wp_turn read;
+    bool is_told = written_ns &&
+        ((back_ns && written_ns <= back_ns) ||
+            (wp_turns_next(turns, server, written_ns, &read) && read.time_ns <= wp_explain_horizon(x)));
+    return is_told && (!back_ns || written_ns <= back_ns) ? written_ns : 0;
 }
 
 static bool is_outstanding(struct search *search, const struct wp_asked_place *place, struct wp_unheard *found)
@@ -119,12 +136,13 @@ static bool is_outstanding(struct search *search, const struct wp_asked_place *p
         return false;
     const struct wp_slice *asked = wp_thread_slice(server, ordinal);
     uint64_t asked_ns = asked->wake_ns, back_ns = back_at(search, place, ordinal, &run_ns);
-    uint64_t written_ns = written_at(x, place->server, asked, back_ns), until_ns = written_ns ? written_ns : back_ns;
+    uint64_t written_ns = written_at(x, place->server, stream_of(asked), asked_ns, back_ns);
+    uint64_t until_ns = written_ns ? written_ns : back_ns;
     if (until_ns < first->wake_ns || asked_ns <= found->asked_ns || wp_explain_is_too_old(x, asked_ns))
         return false;
     if (!written_ns && (!is_awake(x, search->thread, first, until_ns, run_ns) || !has_answered(search, place->server)))
         return false;
-    *found = (struct wp_unheard){asked_ns, until_ns, place->server, !written_ns};
+    *found = (struct wp_unheard){asked_ns, until_ns, place->server, stream_of(asked), !written_ns};
     return true;
 }
 
@@ -132,6 +150,78 @@ static bool may_be_asked(const struct wp_asked_place *place)
 {
     const struct wp_slice there = {.syscall = place->syscall & WP_SLICE_SYSCALL};
     return place->syscall && (wp_wait_is_reading(&there) || wp_wait_is_choosing(&there));
+}
+
+/* --- a request that woke nobody --- */
+
+/* When the server next waits for requests after `since_ns`, where the thread has found it, and in *run_ns when the run
+ * before that began; 0: not yet, or it has not found it. */
+static uint64_t waits_at(
+    struct search *search, const struct servers *servers, uint32_t server, uint64_t since_ns, uint64_t *run_ns)
+{
+    const struct wp_thread *thread = &search->x->timeline->threads[server];
+    uint64_t ordinal = wp_thread_find(thread, since_ns), back_ns = 0;
+    *run_ns = 0;
+    for (uint32_t i = 0; ordinal != thread->slice_end && i < servers->count; i++) {
+        uint64_t began_ns,
+            at_ns = servers->places[i].server == server && may_be_asked(&servers->places[i])
+            ? back_at(search, &servers->places[i], ordinal, &began_ns)
+            : 0;
+        if (!at_ns || (back_ns && back_ns <= at_ns))
+            continue;
+        back_ns = at_ns;
+        *run_ns = began_ns;
+    }
+    return back_ns;
+}
+
+/* Who last answered the thread on that stream, as it slept; 0: nobody that is known. */
+static uint32_t answers_on(struct search *search, uint32_t stream)
+{
+    const struct wp_thread *thread = &search->x->timeline->threads[search->thread];
+    uint64_t ordinal = wp_thread_find(thread, search->first->out_ns);
+    for (uint32_t i = 0; ordinal != thread->slice_end && ordinal-- > thread->first_slice && i < ANSWER_LIMIT; i++) {
+        const struct wp_slice *slice = wp_thread_slice(thread, ordinal);
+        search->looks++;
+        if (stream_of(slice) == stream && slice->wake_ns && !(slice->flags & WP_SLICE_PREEMPTED))
+            return slice->waker;
+    }
+    return 0;
+}
+
+/* That server was awake as the thread wrote a request, and has read it since. */
+static bool is_read_by(struct search *search, const struct servers *servers, uint32_t server,
+    const struct wp_turn *request, struct wp_unheard *found)
+{
+    const struct wp_explainer *x = search->x;
+    struct wp_turn read;
+    uint64_t run_ns;
+    if (!server ||
+        !wp_turns_first_read(&x->timeline->messages.turns, server, request->connection, request->time_ns, &read) ||
+        read.time_ns > wp_explain_horizon(x))
+        return false;
+    uint64_t back_ns = waits_at(search, servers, server, read.time_ns, &run_ns);
+    uint64_t written_ns = written_at(x, server, request->connection, read.time_ns, back_ns);
+    uint64_t until_ns = written_ns ? written_ns : back_ns;
+    if (until_ns < search->first->wake_ns ||
+        (!written_ns && !is_awake(x, search->thread, search->first, until_ns, run_ns)))
+        return false;
+    *found = (struct wp_unheard){request->time_ns, until_ns, server, request->connection, !written_ns};
+    return true;
+}
+
+/* What the thread last wrote on a stream by that sleep woke nobody: is it answered behind that? */
+static bool is_unread(struct search *search, const struct servers *servers, uint64_t by_ns, struct wp_unheard *found)
+{
+    const struct wp_explainer *x = search->x;
+    struct wp_turn request;
+    if (!wp_turns_last_written(&x->timeline->messages.turns, search->thread, by_ns, &request) ||
+        request.time_ns <= found->asked_ns || wp_explain_is_too_old(x, request.time_ns))
+        return false;
+    bool is_found = is_read_by(search, servers, answers_on(search, request.connection), &request, found);
+    for (uint32_t i = 0; i < servers->count && !is_found; i++)
+        is_found = is_read_by(search, servers, servers->places[i].server, &request, found);
+    return is_found;
 }
 
 /* --- threads of the same process --- */
@@ -195,17 +285,19 @@ static uint32_t mates_asked(struct search *search, uint64_t before_ns, struct wp
 bool wp_explain_unheard(
     const struct wp_explainer *x, uint32_t thread, const struct wp_slice *first, struct wp_unheard *found)
 {
-    struct wp_asked_place places[WP_CLIENT_SERVERS], mates[MATE_LIMIT];
+    struct wp_asked_place mates[MATE_LIMIT];
+    struct servers servers;
     struct wp_unheard last = {0};
     struct search search = {.x = x, .thread = thread, .first = first};
     uint64_t by_ns = first->out_ns + x->options.fit_ns;
-    uint32_t count = wp_clients_places(&x->timeline->clients, thread, by_ns, places);
+    servers.count = wp_clients_places(&x->timeline->clients, thread, by_ns, servers.places);
     uint32_t mate_count = mates_asked(&search, by_ns, mates);
     bool is_found = false;
-    for (uint32_t i = 0; i < count; i++)
-        is_found |= may_be_asked(&places[i]) && is_outstanding(&search, &places[i], &last);
+    for (uint32_t i = 0; i < servers.count; i++)
+        is_found |= may_be_asked(&servers.places[i]) && is_outstanding(&search, &servers.places[i], &last);
     for (uint32_t i = 0; i < mate_count; i++)
         is_found |= is_outstanding(&search, &mates[i], &last);
+    is_found |= is_unread(&search, &servers, by_ns, &last);
     x->fleet->visits += search.looks / LOOKS_A_VISIT;
     if (is_found)
         *found = last;

@@ -3,16 +3,17 @@
 #define WP_AGGREGATOR_EXPLAIN_EXPLAIN_UNHEARD_H
 /*
  * An answer that finds the thread awake wakes nobody: over pipes, unix sockets and futexes nothing is recorded of it,
- * unless the server writes it on a stream and then sleeps with a timeout. Nor is a request that finds the server awake.
- * Who was asked has a place where it waits for requests, though, and is back there once it has answered. Private to the
- * explanation.
+ * unless the server writes it on a stream, and then reads on another one or sleeps with a timeout. Nor is a request
+ * that finds the server awake, unless it is written so. Who was asked has a place where it waits for requests, though,
+ * and is back there once it has answered. Private to the explanation.
  */
 #include "aggregator/explain/explain_types.h"
 
 /* The last request of the thread by `first->out_ns` that its server, a thread of another process or one of its own, has
- * not done with as that sleep ends. The server had waited for it, and writes the answer on the stream of the request;
- * or it has answered the thread before, and goes back to where it had waited while the thread is awake, or fell asleep
- * no earlier than the server's last run began. False: there is none, and *found is left alone. */
+ * not done with as that sleep ends. The server had waited for it, or was at work and reads it on a unix stream; and
+ * writes the answer there, or goes back to where it waits for requests while the thread is awake, or fell asleep no
+ * earlier than the server's last run began. One that had waited for it, and of whom no write is known, has answered the
+ * thread before. False: there is none, and *found is left alone. */
 bool wp_explain_unheard(
     const struct wp_explainer *x, uint32_t thread, const struct wp_slice *first, struct wp_unheard *found);
 

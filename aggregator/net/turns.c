@@ -102,16 +102,28 @@ bool wp_turns_read(const struct wp_turns *turns, uint32_t thread, uint32_t conne
     return read->time_ns;
 }
 
-bool wp_turns_last(const struct wp_turns *turns, uint32_t thread, uint64_t before_ns, struct wp_turn *read)
+/* The last one of that kind. */
+static bool find_last(
+    const struct wp_turns *turns, uint32_t thread, uint64_t before_ns, bool is_read, struct wp_turn *found)
 {
     const struct wp_turn_list *list = list_of(turns, thread);
     uint64_t i = list ? turns_before(list, before_ns) : 0;
     for (uint32_t looks = 0; list && i-- > list->ring.first && looks < LOOKS; looks++)
-        if (turn_at(list, i)->is_read) {
-            *read = *turn_at(list, i);
+        if (turn_at(list, i)->is_read == is_read) {
+            *found = *turn_at(list, i);
             return true;
         }
     return false;
+}
+
+bool wp_turns_last(const struct wp_turns *turns, uint32_t thread, uint64_t before_ns, struct wp_turn *read)
+{
+    return find_last(turns, thread, before_ns, true, read);
+}
+
+bool wp_turns_last_written(const struct wp_turns *turns, uint32_t thread, uint64_t before_ns, struct wp_turn *written)
+{
+    return find_last(turns, thread, before_ns, false, written);
 }
 
 bool wp_turns_next(const struct wp_turns *turns, uint32_t thread, uint64_t since_ns, struct wp_turn *read)
@@ -136,12 +148,28 @@ uint64_t wp_turns_written(const struct wp_turns *turns, uint32_t thread, uint32_
     return 0;
 }
 
-uint64_t wp_turns_first_written(const struct wp_turns *turns, uint32_t thread, uint32_t connection, uint64_t since_ns)
+/* The first one of that kind on that connection. */
+static const struct wp_turn *find_first(
+    const struct wp_turn_list *list, uint32_t connection, uint64_t since_ns, bool is_read)
 {
-    const struct wp_turn_list *list = list_of(turns, thread);
     uint64_t i = list ? turns_before(list, since_ns) : 0;
     for (uint32_t looks = 0; list && i < list->ring.end && looks < LOOKS; i++, looks++)
-        if (!turn_at(list, i)->is_read && turn_at(list, i)->connection == connection)
-            return turn_at(list, i)->time_ns;
-    return 0;
+        if (turn_at(list, i)->is_read == is_read && turn_at(list, i)->connection == connection)
+            return turn_at(list, i);
+    return NULL;
+}
+
+bool wp_turns_first_read(
+    const struct wp_turns *turns, uint32_t thread, uint32_t connection, uint64_t since_ns, struct wp_turn *read)
+{
+    const struct wp_turn *found = find_first(list_of(turns, thread), connection, since_ns, true);
+    if (found)
+        *read = *found;
+    return found;
+}
+
+uint64_t wp_turns_first_written(const struct wp_turns *turns, uint32_t thread, uint32_t connection, uint64_t since_ns)
+{
+    const struct wp_turn *found = find_first(list_of(turns, thread), connection, since_ns, false);
+    return found ? found->time_ns : 0;
 }

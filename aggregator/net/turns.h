@@ -50,9 +50,14 @@ bool wp_turns_read(const struct wp_turns *turns, uint32_t thread, uint32_t conne
 bool wp_turns_last(const struct wp_turns *turns, uint32_t thread, uint64_t before_ns, struct wp_turn *read);
 /* Its first read at `since_ns` or later, of the 1,024 turns that follow; else as above. */
 bool wp_turns_next(const struct wp_turns *turns, uint32_t thread, uint64_t since_ns, struct wp_turn *read);
+/* Its first read on that connection at `since_ns` or later; else as above. */
+bool wp_turns_first_read(
+    const struct wp_turns *turns, uint32_t thread, uint32_t connection, uint64_t since_ns, struct wp_turn *read);
 /* When the thread last wrote on that connection before `before_ns`, waking nobody; 0: not in its last 1,024 turns. */
 uint64_t wp_turns_written(const struct wp_turns *turns, uint32_t thread, uint32_t connection, uint64_t before_ns);
-/* When it first did at `since_ns` or later; 0: not in the 1,024 turns that follow. */
+/* Its last write that woke nobody before `before_ns`, on whichever connection; else as above. */
+bool wp_turns_last_written(const struct wp_turns *turns, uint32_t thread, uint64_t before_ns, struct wp_turn *written);
+/* When it first did on that connection at `since_ns` or later; 0: not in the 1,024 turns that follow. */
 uint64_t wp_turns_first_written(const struct wp_turns *turns, uint32_t thread, uint32_t connection, uint64_t since_ns);
 
 #endif

@@ -20,7 +20,8 @@ from collections import deque
 
 # transport, others, threads that compute, percent that may stand elsewhere, what the client works at each tick where it waits in a loop, us
 WAYS = [("unix", 1, 0, 0.2, 0), ("unix", 1, 4, 0.1, 0), ("unix", 3, 2, 0.1, 0), ("pipe", 1, 0, 0.5, 0), ("pipe", 1, 4, 0.5, 0), ("tcp", 1, 0, 0.01, 0),
-        ("tcp", 1, 4, 0.01, 0), ("unix", 0, 3, 0.1, 0), ("pipe", 0, 4, 0.01, 0), ("tcp", 0, 3, 0.01, 0), ("tcp", 3, 0, 0.01, 500), ("tcp", 1, 4, 0.01, 20)]
+        ("tcp", 1, 4, 0.01, 0), ("unix", 0, 3, 0.1, 0), ("pipe", 0, 4, 0.01, 0), ("tcp", 0, 3, 0.01, 0), ("tcp", 3, 0, 0.01, 500), ("tcp", 1, 4, 0.01, 20),
+        ("unix", 3, 0, 0.1, 20)]
 NEVER = 10 ** 9
 
 

@@ -42,6 +42,12 @@ static void reads_by_turns(void **state)
     assert_int_equal(wp_turns_first_written(&turns, SERVER, HIS, 25), 25);
     assert_int_equal(wp_turns_first_written(&turns, SERVER, HIS, 26), 0);
     assert_int_equal(wp_turns_first_written(&turns, SERVER, HERS, 10), 0);
+    assert_true(wp_turns_first_read(&turns, SERVER, HIS, 11, &read));
+    assert_int_equal(read.time_ns, 30);
+    assert_false(wp_turns_first_read(&turns, SERVER, HERS, 21, &read));
+    assert_true(wp_turns_last_written(&turns, SERVER, 40, &read));
+    assert_int_equal(read.time_ns, 25);
+    assert_false(wp_turns_last_written(&turns, SERVER, 25, &read));
     wp_turns_fini(&turns);
 }
 
