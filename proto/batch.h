@@ -91,7 +91,8 @@ struct wp_batch {
     uint64_t watermark_ns;   /* no later batch holds an event before this */
     uint64_t anchor_mono_ns; /* CLOCK_REALTIME was anchor_real_ns at this CLOCK_MONOTONIC instant */
     uint64_t anchor_real_ns;
-    bool is_last;            /* the session ends with it */
+    uint64_t programs_ns; /* CPU time of the collector's programs in the kernel, of the session so far; 0 not known */
+    bool is_last;         /* the session ends with it */
     struct wp_event *events; /* sorted by time_ns inside the batch */
     uint32_t event_count;
     uint32_t first_string, string_count;

@@ -297,6 +297,7 @@ int wp_batch_decode(struct wp_batch *b, const uint8_t *bytes, size_t size, struc
     memcpy(b->session, m->session.data, 16);
     b->seq = m->seq;
     b->watermark_ns = m->watermark_ns;
+    b->programs_ns = m->programs_ns;
     b->anchor_mono_ns = m->anchor_mono_ns;
     b->anchor_real_ns = m->anchor_real_ns;
     b->is_last = m->is_last;

@@ -180,6 +180,7 @@ int wp_batch_encode(const struct wp_batch *b, struct wp_buffer *out, struct wp_e
     m.session = (ProtobufCBinaryData){16, (uint8_t *)b->session};
     m.seq = b->seq;
     m.watermark_ns = b->watermark_ns;
+    m.programs_ns = b->programs_ns;
     m.anchor_mono_ns = b->anchor_mono_ns;
     m.anchor_real_ns = b->anchor_real_ns;
     m.is_last = b->is_last;

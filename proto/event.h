@@ -30,7 +30,9 @@ enum wp_event_kind {
     WP_EVENT_FORK = 3,
     /* thread = identity before, other = identity after (same tid unless another thread of the group called exec). */
     WP_EVENT_EXEC = 4,
-    WP_EVENT_EXIT = 5,   /* thread */
+    /* thread; flags: how it ended: 0 not known, 1 to 64 by that signal, WP_EXIT_STATUS and its exit status, at most
+     * WP_EXIT_MOST. */
+    WP_EVENT_EXIT = 5,
     WP_EVENT_RENAME = 6, /* thread; c = string id of the new comm */
     /* What existed at the start. thread; cpu where it runs (state RUNNING and flags WP_STATE_ON_CPU); c = enum
      * wp_task_state; a = in that state since (ns, 0: unknown); d = syscall number + 1; stack. */
@@ -105,8 +107,10 @@ enum wp_task_state {
 #define WP_CONTEXT_HARDIRQ 1u   /* WAKING: in a hard interrupt */
 #define WP_CONTEXT_SOFTIRQ 2u   /* WAKING: in a soft interrupt (also of ksoftirqd or inline after a send) */
 #define WP_CONTEXT_NMI 4u
-#define WP_FORK_THREAD 1u  /* FORK: CLONE_THREAD */
-#define WP_FORK_VFORK 2u   /* FORK: the parent waits for exec or exit */
+#define WP_FORK_THREAD 1u /* FORK: CLONE_THREAD */
+#define WP_FORK_VFORK 2u  /* FORK: the parent waits for exec or exit */
+#define WP_EXIT_STATUS 65u
+#define WP_EXIT_MOST 255u
 #define WP_STATE_ON_CPU 1u /* STATE: is running on `cpu` */
 #define WP_BLOCK_WRITE 1u
 #define WP_BLOCK_FLUSH 2u

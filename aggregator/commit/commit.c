@@ -9,6 +9,7 @@
 #include "aggregator/session/session_aggregates.h"
 #include "aggregator/session/session_deltas.h"
 #include "aggregator/timeline/mappings.h"
+#include "aggregator/timeline/timeline_types.h"
 #include "common/array.h"
 #include "common/clock.h"
 #include "storage/env/txn.h"
@@ -216,29 +217,45 @@ static int put_reports(struct work *work, struct wp_error *err)
     return rc;
 }
 
-/* Threads that the dictionary has learnt since the last commit, processes only: parent -> child. */
-static int put_genealogy(struct work *work, const struct wp_host_session *session, struct wp_error *err)
+/* False: no process of a program. */
+static bool genealogy_row(const struct wp_host_session *session, uint32_t id, struct wp_genealogy_row *row)
 {
     const struct wp_dictionary *dictionary = wp_host_session_dictionary(session);
     const struct wp_session_source *source = wp_host_session_source(session);
-    uint32_t count = wp_dictionary_thread_count(dictionary), rows_count = 0;
+    const struct wp_thread_entry *child = wp_dictionary_thread(dictionary, id);
+    if (!child || child->tid != child->pid || child->flags & WP_THREAD_KERNEL)
+        return false;
+    const struct wp_thread_entry *parent = wp_dictionary_thread(dictionary, child->parent);
+    uint64_t offset = (uint64_t)source->real_offset_ns;
+    *row = (struct wp_genealogy_row){.host = source->hostname,
+        .comm = wp_dictionary_string(dictionary, child->comm),
+        .exe = wp_dictionary_string(dictionary, child->exe),
+        .pid = child->pid,
+        .parent_pid = parent ? parent->pid : 0,
+        .start_ns = child->start_ns ? child->start_ns + offset : 0,
+        .parent_start_ns = parent && parent->start_ns ? parent->start_ns + offset : 0};
+    return true;
+}
+
+/* Threads that the dictionary has learnt since the last commit, processes only: parent -> child; then what became of
+ * processes. */
+static int put_genealogy(struct work *work, const struct wp_host_session *session, struct wp_error *err)
+{
+    const struct wp_timeline *timeline = wp_host_session_timeline(session);
+    uint64_t offset = (uint64_t)wp_host_session_source(session)->real_offset_ns;
+    uint32_t count = wp_dictionary_thread_count(wp_host_session_dictionary(session)), rows_count = 0;
+    uint32_t first = (uint32_t)wp_host_session_progress(session)->genealogy_done + 1, new = count + 1 - first;
     struct wp_genealogy_row *rows = calloc(CHUNK, sizeof(*rows));
     int rc = rows ? 0 : wp_error_set(err, -ENOMEM, "out of memory for the genealogy");
-    uint32_t id = (uint32_t)wp_host_session_progress(session)->genealogy_done + 1;
-    for (; !rc && id <= count; id++) {
-        const struct wp_thread_entry *child = wp_dictionary_thread(dictionary, id);
-        if (!child || child->tid != child->pid || child->flags & WP_THREAD_KERNEL)
+    for (uint32_t i = 0; !rc && i < new + timeline->end_count; i++) {
+        const struct wp_process_end *end = i < new ? NULL : &timeline->ends[i - new];
+        struct wp_genealogy_row *row = &rows[rows_count];
+        if (!genealogy_row(session, end ? end->entry : first + i, row))
             continue;
-        const struct wp_thread_entry *parent = wp_dictionary_thread(dictionary, child->parent);
-        uint64_t offset = (uint64_t)source->real_offset_ns;
-        rows[rows_count++] = (struct wp_genealogy_row){.host = source->hostname,
-            .comm = wp_dictionary_string(dictionary, child->comm),
-            .exe = wp_dictionary_string(dictionary, child->exe),
-            .pid = child->pid,
-            .parent_pid = parent ? parent->pid : 0,
-            .start_ns = child->start_ns ? child->start_ns + offset : 0,
-            .parent_start_ns = parent && parent->start_ns ? parent->start_ns + offset : 0};
-        if (rows_count == CHUNK) {
+        row->exec_ns = end && end->exec_ns ? end->exec_ns + offset : 0;
+        row->end_ns = end && end->end_ns ? end->end_ns + offset : 0;
+        row->ending = end ? end->ending : 0;
+        if (++rows_count == CHUNK) {
             rc = wp_txn_add_genealogy(work->txn, work->options->shard, rows, rows_count, err);
             rows_count = 0;
         }

@@ -180,6 +180,7 @@ static void put_session(struct facts *facts)
     if (counts->recorder_ns) {
         put_host(facts, "recorder.cpu_ns", "%" PRIu64, counts->recorder_ns);
         put_host(facts, "recorder.of_ns", "%" PRIu64, timeline->now_ns - timeline->start_ns);
+        put_host(facts, "recorder.programs_ns", "%" PRIu64, wp_host_session_progress(facts->session)->programs_ns);
     }
     if (source->fleet->hosts[source->home].given_up_count)
         put_host(facts, "given_up", "%u", source->fleet->hosts[source->home].given_up_count);

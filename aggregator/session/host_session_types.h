@@ -85,6 +85,7 @@ struct wp_session_progress {
     uint64_t watermark_ns, resolved_ns, committed_ns;
     uint64_t delta_ns; /* the deltas hold what was resolved since; 0: since its begin, or the last commit */
     uint64_t genealogy_done, sourcemap_done; /* dictionary ids already written */
+    uint64_t programs_ns;                    /* CPU time of the collector's programs in the kernel, as it says */
     uint64_t metadata_s;                     /* when what is said of the host was last written, 0 never */
     bool has_deltas;                         /* closed ones, that the commit that goes on writes */
     bool is_blocked; /* waits for what other hosts did: asked again by wp_host_session_resolve */

@@ -4,6 +4,7 @@
 #include "aggregator/account/aggregate_delta.h"
 #include "aggregator/session/host_session_body.h"
 #include "aggregator/session/host_session_durable.h"
+#include "aggregator/timeline/process_ends.h"
 #include "common/clock.h"
 
 #include <string.h>
@@ -71,6 +72,7 @@ void wp_session_deltas_mark_stored(struct wp_host_session *session, const char *
 void wp_session_deltas_mark_names(struct wp_host_session *session)
 {
     wp_mappings_done(&session->mappings);
+    wp_process_ends_forget(&session->timeline);
     session->progress.genealogy_done = wp_dictionary_thread_count(session->dictionary);
     session->progress.sourcemap_done = wp_dictionary_frame_count(session->dictionary);
 }

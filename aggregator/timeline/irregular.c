@@ -19,6 +19,7 @@ static const struct {
     {"unseen_waking", offsetof(struct wp_timeline, counts.unseen_wakings)},
     {"inferred_waking", offsetof(struct wp_timeline, counts.inferred_wakings)},
     {"out_of_order", offsetof(struct wp_timeline, counts.out_of_order)},
+    {"lost_end", offsetof(struct wp_timeline, counts.lost_ends)},
     {"late_turn", offsetof(struct wp_timeline, messages.turns.refused)},
     {"unnamed_runner", offsetof(struct wp_timeline, cpu_runs.unnamed)}, {"filled_block_step", 0}, /* two counts */
 };

@@ -9,7 +9,7 @@
 
 struct wp_timeline;
 
-#define WP_IRREGULARS 13u
+#define WP_IRREGULARS 14u
 
 /* "late_sample" and so on, kind < WP_IRREGULARS. */
 const char *wp_irregular_name(unsigned kind);

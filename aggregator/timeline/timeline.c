@@ -3,6 +3,7 @@
 
 #include "aggregator/net/connections.h"
 #include "aggregator/timeline/gap_repair.h"
+#include "aggregator/timeline/process_ends.h"
 #include "aggregator/timeline/process_rows.h"
 #include "aggregator/timeline/slices.h"
 #include "aggregator/timeline/timeline_cpus.h"
@@ -85,6 +86,7 @@ void wp_timeline_fini(struct wp_timeline *timeline)
     wp_cpu_runs_fini(&timeline->cpu_runs);
     wp_intmap_fini(&timeline->process_of_pid);
     wp_process_rows_fini(timeline);
+    wp_process_ends_fini(timeline);
     wp_timeline_wait_fini(timeline);
     wp_blockops_fini(&timeline->blockops);
     wp_messages_fini(&timeline->messages);
@@ -513,6 +515,7 @@ void wp_timeline_event(struct wp_timeline *timeline, const struct wp_event *orig
         break;
     case WP_EVENT_EXEC:
         on_exec(timeline, event);
+        wp_process_ends_event(timeline, event);
         break;
     case WP_EVENT_RENAME:
         on_rename(timeline, event);
@@ -546,6 +549,7 @@ void wp_timeline_event(struct wp_timeline *timeline, const struct wp_event *orig
             wp_connections_event(timeline->messages.connections, timeline->messages.host, event);
         break;
     case WP_EVENT_EXIT: /* else the last switch ends it */
+        wp_process_ends_event(timeline, event);
         timeline->threads[thread_of(timeline, event->thread)].is_dead |= timeline->paused_ns != 0;
         break;
     default:

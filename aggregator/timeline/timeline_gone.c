@@ -76,5 +76,5 @@ size_t wp_timeline_bytes(const struct wp_timeline *timeline)
         wp_intmap_bytes(&timeline->process_of_pid) + wp_intmap_bytes(&timeline->wait_of_string) +
         wp_messages_bytes(&timeline->messages) + wp_blockops_bytes(&timeline->blockops) +
         wp_cpu_runs_bytes(&timeline->cpu_runs) + wp_process_rows_bytes(timeline) + wp_woken_bytes(&timeline->woken) +
-        wp_clients_bytes(&timeline->clients);
+        wp_clients_bytes(&timeline->clients) + timeline->end_room * sizeof(*timeline->ends);
 }

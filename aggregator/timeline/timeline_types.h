@@ -115,6 +115,13 @@ struct wp_process {
     uint64_t with_threads; /* bit i: aggregate i shows its progress, and threads beside its main one have come up */
 };
 
+/* When a process became another program, or ended (process_ends.h). */
+struct wp_process_end {
+    uint32_t entry;           /* dictionary thread id of what it became, or ended as */
+    uint64_t exec_ns, end_ns; /* of the host; 0: that did not happen then */
+    uint8_t ending;           /* as of an EXIT event's flags */
+};
+
 /* How many processes got rows in reports in an hour (process_rows.h). */
 struct wp_process_rows_count {
     uint64_t hour; /* of the host */
@@ -160,6 +167,7 @@ struct wp_timeline_counts {
     uint64_t unseen_wakings, inferred_wakings; /* of sleeps that ended: of these the cause is inferred */
     uint64_t recorder_ns;                      /* time on CPUs of Wakepath's own processes, of runs that are over */
     uint64_t out_of_order;                     /* events behind the session's time, taken at its time */
+    uint64_t lost_ends;                        /* of processes: there were too many between two commits */
 };
 
 /* Embedded; wp_timeline_init() comes first. Tables may move with each event. */
@@ -211,6 +219,8 @@ struct wp_timeline {
     /* Called for each new identity, so that its base memberships can be set. May be NULL. */
     void (*identity_made)(void *context, struct wp_timeline *timeline, uint32_t identity);
     void *context;
+    struct wp_process_end *ends; /* that the store does not have yet; owned */
+    uint32_t end_count, end_room;
     bool failed; /* out of memory: events were lost */
 };
 

@@ -28,6 +28,7 @@ static void measure(struct wp_load_shedding *t, struct wp_source_counts *counts)
     t->reading_ns = counts->reading_ns + wp_batcher_reading_ns(t->batcher);
     own_ns = own_ns > t->reading_ns ? own_ns - t->reading_ns : 0;
     t->cost_ns = own_ns + counts->program_ns;
+    t->programs_ns = counts->program_ns;
 }
 
 static void add_drop(

@@ -21,6 +21,7 @@ struct wp_load_shedding {
     const struct wp_logger *logger;
     uint64_t looked_ns, told_ns;
     uint64_t cost_ns, reading_ns; /* so far: what counts, what does not */
+    uint64_t programs_ns;         /* of cost_ns: of the source's programs in the kernel */
     uint64_t unwalked;            /* reported so far */
     uint64_t left_out_ns[2];      /* with fewer stacks, without events */
     bool is_paused;     /* nothing is to be recorded now: the loop pauses the source, as between two windows */

@@ -106,7 +106,7 @@ struct task_struct {
     struct thread_info thread_info;
     void *stack;
     unsigned int __state;
-    int exit_state;
+    int exit_state, exit_code;
     unsigned int flags;
     int on_cpu;
     int prio;

@@ -288,6 +288,15 @@ int WORK_PROG(wp_exec, struct task_struct *task, int old_tid, struct linux_binpr
     return 0;
 }
 
+/* As wait(2) has it, in a byte: a signal, or an exit status from 65 (WP_EXIT_STATUS) on. */
+static __always_inline __u8 ending_of(struct task_struct *task)
+{
+    __u32 code = (__u32)task->exit_code, signal = code & 0x7f, status = code >> 8 & 0xff;
+    if (signal)
+        return signal <= 64 ? (__u8)signal : 0;
+    return status > 255 - 65 ? 255 : (__u8)(65 + status);
+}
+
 SEC("tp_btf/sched_process_exit")
 int WORK_PROG(wp_exit, struct task_struct *task)
 {
@@ -300,6 +309,7 @@ int WORK_PROG(wp_exit, struct task_struct *task)
     if (!r)
         return 0;
     fill_head(r, KIND_EXIT, task);
+    r->flags = ending_of(task);
     submit(r);
     return 0;
 }

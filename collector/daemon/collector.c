@@ -41,18 +41,18 @@ struct collector {
     struct wp_window window;            /* as it was last */
     bool is_paused;                     /* between two windows, or intervals that the overhead limit leaves */
     unsigned reloads;                   /* of the options, that were taken up */
-    uint64_t told_events, told_dropped; /* of the sessions before this one */
-    uint64_t watched_ns;                /* when the source was last told what ends its waiting */
+    uint64_t told_events, told_dropped, told_programs_ns; /* of the sessions before this one */
+    uint64_t watched_ns;                                  /* when the source was last told what ends its waiting */
 };
 
 static int on_batch(void *context, const struct wp_batch *batch, struct wp_error *err)
 {
     struct collector *c = context;
-    if (!c->options->test_clock.start_ns)
-        return wp_uplink_batch(c->uplink, batch, err);
-    struct wp_batch shifted = *batch;
-    wp_test_clock_batch(&c->options->test_clock, &shifted);
-    return wp_uplink_batch(c->uplink, &shifted, err);
+    struct wp_batch told = *batch;
+    told.programs_ns = c->shedding.programs_ns - c->told_programs_ns;
+    if (c->options->test_clock.start_ns)
+        wp_test_clock_batch(&c->options->test_clock, &told);
+    return wp_uplink_batch(c->uplink, &told, err);
 }
 
 static int open_source(struct collector *c, struct wp_error *err)
@@ -86,6 +86,7 @@ static int renew(void *context, uint8_t session[16], struct wp_error *err)
         return rc;
     c->told_events = stats->events;
     c->told_dropped = stats->dropped;
+    c->told_programs_ns = c->shedding.programs_ns;
     memcpy(session, c->hello.session, sizeof(c->hello.session));
     if (!c->source->ops->retell)
         return 0;

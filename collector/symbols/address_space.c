@@ -16,14 +16,17 @@
 
 #define MAPPINGS_LIMIT 65536u
 #define MAPS_BYTES ((size_t)64 << 20)
+#define STATUS_BYTES 65536u
 #define PATH_BYTES 4096u
 #define KEPT_MAPPINGS 256u /* room that stays for the next process */
+#define ANCESTORS 8u       /* that are read with a process, itself among them */
 #define OBJECTS 8192u      /* before those that nobody has mapped are looked for; later twice as many as were left */
 
 struct space {
     struct wp_mapping *mappings; /* owned; sorted, apart from each other */
     uint32_t count, room, generation;
-    bool is_missing; /* by the last sweep */
+    uint32_t program; /* another number with each exec */
+    bool is_missing;  /* by the last sweep */
 };
 
 struct object {
@@ -44,7 +47,7 @@ struct wp_address_spaces {
     uint32_t object_count, object_room, objects_most;
     struct wp_intmap by_object; /* hash of path and build id or inode -> object */
     struct wp_intmap by_inode;  /* (inode, device) of a file seen in /proc, by its path -> object */
-    uint32_t generations;
+    uint32_t generations, programs;
 };
 
 struct wp_address_spaces *wp_address_spaces_create(void)
@@ -96,6 +99,7 @@ static struct space *space_of(struct wp_address_spaces *s, uint32_t pid)
     s->spaces[index].count = 0;
     s->spaces[index].is_missing = false;
     s->spaces[index].generation = ++s->generations;
+    s->spaces[index].program = ++s->programs;
     return wp_intmap_put(&s->by_pid, (struct wp_intkey){pid, 0}, index) ? NULL : &s->spaces[index];
 }
 
@@ -180,6 +184,12 @@ static int map_object(
         return -EINVAL;
     uint32_t at = first_behind(space, start);
     bool overlaps = at < space->count && space->mappings[at].start < start + size;
+    struct wp_mapping mapping = {start, start + size, file_offset, object, pid, space->program};
+    if (overlaps && space->mappings[at].object == object &&
+        space->mappings[at].start <= start) { /* its protection changes */
+        mapping.maker = space->mappings[at].maker;
+        mapping.maker_program = space->mappings[at].maker_program;
+    }
     if (overlaps && clear_range(space, start, start + size))
         return -ENOMEM;
     if (space->count >= MAPPINGS_LIMIT)
@@ -188,7 +198,7 @@ static int map_object(
         return -ENOMEM;
     at = first_behind(space, start);
     memmove(space->mappings + at + 1, space->mappings + at, (space->count - at) * sizeof(*space->mappings));
-    space->mappings[at] = (struct wp_mapping){start, start + size, file_offset, object};
+    space->mappings[at] = mapping;
     space->count++;
     if (overlaps)
         space->generation = ++s->generations;
@@ -201,7 +211,7 @@ int wp_address_spaces_map(struct wp_address_spaces *s, const struct wp_mapped_fi
     return map_object(s, file->pid, file->start, file->size, file->file_offset, object);
 }
 
-int wp_address_spaces_exec(struct wp_address_spaces *s, uint32_t pid)
+static int clear_space(struct wp_address_spaces *s, uint32_t pid)
 {
     struct space *space = space_of(s, pid);
     if (!space)
@@ -209,6 +219,14 @@ int wp_address_spaces_exec(struct wp_address_spaces *s, uint32_t pid)
     space->count = 0;
     space->generation = ++s->generations;
     return 0;
+}
+
+int wp_address_spaces_exec(struct wp_address_spaces *s, uint32_t pid)
+{
+    int rc = clear_space(s, pid);
+    if (!rc)
+        find_space(s, pid)->program = ++s->programs;
+    return rc;
 }
 
 int wp_address_spaces_fork(struct wp_address_spaces *s, uint32_t parent, uint32_t child)
@@ -371,14 +389,14 @@ static int take_line(struct wp_address_spaces *s, uint32_t pid, const char *line
     return rc == -ENOMEM ? rc : 0;
 }
 
-int wp_address_spaces_read(struct wp_address_spaces *s, uint32_t pid)
+static int read_space(struct wp_address_spaces *s, uint32_t pid)
 {
     struct wp_buffer text = {0};
     char path[64], *rest;
     snprintf(path, sizeof(path), "/proc/%u/maps", pid);
     int rc = wp_file_read(path, MAPS_BYTES, &text, NULL);
     if (!rc)
-        rc = wp_address_spaces_exec(s, pid);
+        rc = clear_space(s, pid);
     if (!rc)
         rc = wp_buffer_append(&text, "", 1);
     char *line = rc ? NULL : strtok_r((char *)text.data, "\n", &rest);
@@ -386,6 +404,73 @@ int wp_address_spaces_read(struct wp_address_spaces *s, uint32_t pid)
         rc = take_line(s, pid, line);
     wp_buffer_fini(&text);
     return rc;
+}
+
+/* Memory that is no file's: what a process may have made code in. */
+static bool is_memory(const struct wp_address_spaces *s, const struct wp_mapping *mapping)
+{
+    return !strcmp(wp_intern_text(s->paths, s->objects[mapping->object].path), "[jit]");
+}
+
+/* 0: gone, or not to be read. */
+static uint32_t parent_of(uint32_t pid)
+{
+    struct wp_buffer text = {0};
+    char path[64];
+    snprintf(path, sizeof(path), "/proc/%u/status", pid);
+    bool is_read = !wp_file_read(path, STATUS_BYTES, &text, NULL) && !wp_buffer_append(&text, "", 1);
+    const char *line = is_read ? strstr((const char *)text.data, "\nPPid:") : NULL;
+    uint32_t parent = line ? (uint32_t)strtoul(line + strlen("\nPPid:"), NULL, 10) : 0;
+    wp_buffer_fini(&text);
+    return parent;
+}
+
+static bool has_memory(const struct wp_address_spaces *s, uint32_t pid)
+{
+    const struct space *space = find_space(s, pid);
+    for (uint32_t i = 0; space && i < space->count; i++)
+        if (is_memory(s, &space->mappings[i]))
+            return true;
+    return false;
+}
+
+/* Of a process that forked before it was watched: its memory is its parent's where that has memory at the same place.
+ * Programs that were executed since have another layout. */
+static void inherit(struct wp_address_spaces *s, uint32_t pid, uint32_t parent)
+{
+    const struct space *space = find_space(s, pid), *from = find_space(s, parent);
+    for (uint32_t i = 0; space && from && i < space->count; i++) {
+        struct wp_mapping *mapping = &space->mappings[i];
+        const struct wp_mapping *made = wp_address_spaces_find(s, parent, mapping->start);
+        if (!made || made->start != mapping->start || !is_memory(s, mapping) || made->object != mapping->object)
+            continue;
+        mapping->maker = made->maker;
+        mapping->maker_program = made->maker_program;
+    }
+}
+
+int wp_address_spaces_read(struct wp_address_spaces *s, uint32_t pid)
+{
+    uint32_t line[ANCESTORS] = {pid}, count = 1;
+    int rc = read_space(s, pid);
+    while (
+        !rc && count < ANCESTORS && has_memory(s, line[count - 1]) && (line[count] = parent_of(line[count - 1])) > 1) {
+        bool is_known = find_space(s, line[count]);
+        if (!is_known && read_space(s, line[count]))
+            break;
+        count++;
+        if (is_known)
+            break;
+    }
+    for (; !rc && count > 1; count--)
+        inherit(s, line[count - 2], line[count - 1]);
+    return rc;
+}
+
+uint32_t wp_address_spaces_maker(const struct wp_address_spaces *s, uint32_t pid, const struct wp_mapping *mapping)
+{
+    const struct space *maker = mapping->maker != pid ? find_space(s, mapping->maker) : NULL;
+    return maker && maker->program == mapping->maker_program ? mapping->maker : 0;
 }
 
 uint32_t wp_address_spaces_generation(const struct wp_address_spaces *s, uint32_t pid)

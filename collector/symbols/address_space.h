@@ -16,6 +16,7 @@ struct wp_address_spaces;
 struct wp_mapping {
     uint64_t start, end, file_offset; /* of `start` in the object */
     uint32_t object;
+    uint32_t maker, maker_program; /* the process that mapped it, itself or before a fork, and its program (a number) */
 };
 
 /* What can be mapped: a file with its build id, or memory. The address spaces own its texts. */
@@ -39,7 +40,8 @@ int wp_address_spaces_exec(struct wp_address_spaces *spaces, uint32_t pid);
 int wp_address_spaces_fork(struct wp_address_spaces *spaces, uint32_t parent, uint32_t child);
 /* The process is gone: forgets its mappings, but no object. An unknown process is ignored. */
 void wp_address_spaces_exit(struct wp_address_spaces *spaces, uint32_t pid);
-/* Takes what /proc/PID/maps says instead of what is known. -ENOENT when there is no such process. */
+/* Takes what /proc/PID/maps says instead of what is known. Memory that is no file's and that the parent has at the same
+ * place is the parent's, who is read too if it is not known. -ENOENT when there is no such process. */
 int wp_address_spaces_read(struct wp_address_spaces *spaces, uint32_t pid);
 
 /* Forgets processes that are gone without an exit that was told: those of which `is_there` says so now and has said so
@@ -56,6 +58,10 @@ uint32_t wp_address_spaces_objects(const struct wp_address_spaces *spaces);
 uint32_t wp_address_spaces_generation(const struct wp_address_spaces *spaces, uint32_t pid);
 /* The mapping around an address, NULL when it is in none. Valid until the next change. */
 const struct wp_mapping *wp_address_spaces_find(const struct wp_address_spaces *spaces, uint32_t pid, uint64_t address);
+/* Whom process `pid` has a mapping from: an ancestor that mapped it before a fork and still runs the same program; 0:
+ * it mapped it itself, or that ancestor is gone. Of memory that is no file's, which the ancestor's map may name. */
+uint32_t wp_address_spaces_maker(
+    const struct wp_address_spaces *spaces, uint32_t pid, const struct wp_mapping *mapping);
 /* How many there are. */
 uint32_t wp_address_spaces_mappings(const struct wp_address_spaces *spaces, uint32_t pid);
 /* The mapping of a file called "jit-NUMBER.dump", which is how a process says that it writes one (jit_dump.h); NULL. */

@@ -26,9 +26,17 @@
 #define PIECE_BYTES 65536u /* of the file at a time, more than a line */
 #define NAMES_BYTES ((size_t)128 << 20)
 
+#define LINES (2u << 20) /* of source, in dumps */
+
 struct entry {
     uint64_t start;
-    uint32_t size, name, order; /* a later one replaces what it covers */
+    uint32_t size, name, order;      /* a later one replaces what it covers */
+    uint32_t first_line, line_count; /* in lines */
+};
+
+struct line {
+    uint32_t offset; /* from the function's start */
+    uint32_t line, file;
 };
 
 struct wp_jit_map {
@@ -42,7 +50,10 @@ struct wp_jit_map {
     uint64_t inode, born_ns;       /* of that file; numbers are used again at once */
     struct entry *entries;         /* owned; sorted by start */
     uint32_t count, room;
-    struct wp_buffer names;
+    struct line *lines; /* owned; of each function together, sorted by offset; behind first_new those of the next one */
+    uint32_t line_count, line_room, first_new, last_file;
+    uint64_t code_new;      /* its start */
+    struct wp_buffer names; /* and files */
     uint64_t refused;
 };
 
@@ -96,6 +107,7 @@ void wp_jit_map_destroy(struct wp_jit_map *m)
     if (m->dump_fd >= 0)
         close(m->dump_fd);
     free(m->entries);
+    free(m->lines);
     wp_buffer_fini(&m->names);
     free(m);
 }
@@ -110,7 +122,8 @@ static void add(struct wp_jit_map *m, uint64_t start, uint64_t size, const char 
         m->refused++;
         return;
     }
-    m->entries[m->count] = (struct entry){start, (uint32_t)size, (uint32_t)m->names.size, m->count};
+    m->entries[m->count] =
+        (struct entry){.start = start, .size = (uint32_t)size, .name = (uint32_t)m->names.size, .order = m->count};
     wp_buffer_append(&m->names, name, length < NAME_BYTES ? length : NAME_BYTES);
     wp_buffer_append(&m->names, "", 1);
     if (!m->names.failed)
@@ -216,7 +229,7 @@ static bool read_on(struct wp_jit_map *m)
     uint64_t born_ns = (uint64_t)status.stx_btime.tv_sec * WP_NS_PER_S + status.stx_btime.tv_nsec;
     if (is_more &&
         (status.stx_ino != m->inode || born_ns != m->born_ns || status.stx_size < m->seen)) { /* begun anew */
-        m->count = 0;
+        m->count = m->line_count = m->first_new = 0;
         m->read = m->seen = m->dump_at = 0;
         m->is_skipping = false;
         m->inode = status.stx_ino;
@@ -230,17 +243,60 @@ static bool read_on(struct wp_jit_map *m)
     return is_more;
 }
 
+static int by_offset(const void *x, const void *y)
+{
+    const struct line *a = x, *b = y;
+    return a->offset != b->offset ? (a->offset < b->offset ? -1 : 1) : a->line < b->line ? -1 : a->line > b->line;
+}
+
+/* Of a function that a record of code will tell. Lines that no such record followed are dropped. */
+static void take_source(void *context, const struct wp_jit_line *line)
+{
+    struct wp_jit_map *m = context;
+    if (m->code_new != line->code)
+        m->line_count = m->first_new;
+    m->code_new = line->code;
+    if (line->address - line->code > UINT32_MAX || m->line_count >= LINES || m->names.size > NAMES_BYTES ||
+        WP_ARRAY_FIT(m->lines, m->line_room, m->line_count + 1)) {
+        m->refused++;
+        return;
+    }
+    bool is_same = m->line_count && !strcmp((const char *)m->names.data + m->last_file, line->file);
+    if (!is_same) {
+        m->last_file = (uint32_t)m->names.size;
+        wp_buffer_append(&m->names, line->file, strlen(line->file) + 1);
+    }
+    if (!m->names.failed)
+        m->lines[m->line_count++] = (struct line){(uint32_t)(line->address - line->code), line->line, m->last_file};
+}
+
+/* The lines that were told are those of the entry that was added last, if they are of its code. */
+static void give_lines(struct wp_jit_map *m, uint64_t start)
+{
+    uint32_t count = m->line_count - m->first_new;
+    if (!count || m->code_new != start)
+        return;
+    spend(m, count * sizeof(*m->lines));
+    qsort(m->lines + m->first_new, count, sizeof(*m->lines), by_offset);
+    m->entries[m->count - 1].first_line = m->first_new;
+    m->entries[m->count - 1].line_count = count;
+    m->first_new = m->line_count;
+}
+
 static void take_code(void *context, const struct wp_jit_code *code)
 {
     struct wp_jit_map *m = context;
     const char *name = code->name;
+    struct entry from = {0};
+    uint32_t before = m->count;
     char copy[NAME_BYTES + 1];
     uint32_t reach =
                  (uint32_t)(left(m) / sizeof(*m->entries) < MOVED_REACH ? left(m) / sizeof(*m->entries) : MOVED_REACH),
              i = 0;
     for (; !name && i < m->count && i < reach; i++)
         if (m->entries[m->count - 1 - i].start == code->from) {
-            snprintf(copy, sizeof(copy), "%s", (const char *)m->names.data + m->entries[m->count - 1 - i].name);
+            from = m->entries[m->count - 1 - i];
+            snprintf(copy, sizeof(copy), "%s", (const char *)m->names.data + from.name);
             name = copy;
         }
     spend(m, i * sizeof(*m->entries));
@@ -248,6 +304,12 @@ static void take_code(void *context, const struct wp_jit_code *code)
         add(m, code->start, code->size, name, strlen(name));
     else
         m->refused++;
+    if (m->count == before)
+        return;
+    m->entries[before].first_line = from.first_line; /* of code that was moved */
+    m->entries[before].line_count = from.line_count;
+    if (code->name)
+        give_lines(m, code->start);
 }
 
 static bool read_dump_on(struct wp_jit_map *m)
@@ -256,7 +318,8 @@ static bool read_dump_on(struct wp_jit_map *m)
     uint64_t from = m->dump_at;
     if (m->dump_fd < 0 || !left(m))
         return false;
-    if (wp_jit_dump_read(m->dump_fd, &m->dump_at, take_code, m)) {
+    const struct wp_jit_sink sink = {take_code, take_source, m};
+    if (wp_jit_dump_read(m->dump_fd, &m->dump_at, &sink)) {
         m->refused++;
         close(m->dump_fd);
         m->dump_fd = -1;
@@ -280,7 +343,8 @@ void wp_jit_map_dump(struct wp_jit_map *m, int fd)
     m->dump_at = 0;
 }
 
-static const char *find(const struct wp_jit_map *m, uint64_t address)
+/* The latest code at an address. */
+static const struct entry *find(const struct wp_jit_map *m, uint64_t address)
 {
     uint32_t low = WP_LOWER_BOUND(middle, 0, m->count, m->entries[middle].start <= address);
     const struct entry *best = NULL;
@@ -289,17 +353,33 @@ static const char *find(const struct wp_jit_map *m, uint64_t address)
         if (address - e->start < e->size && (!best || e->order > best->order))
             best = e;
     }
-    return best ? (const char *)m->names.data + best->name : NULL;
+    return best;
 }
 
-const char *wp_jit_map_find(struct wp_jit_map *m, uint64_t address, uint64_t now_ns)
+static void put_level(
+    const struct wp_jit_map *m, const struct entry *entry, uint64_t address, struct wp_debug_level *level)
 {
-    const char *name = find(m, address);
+    const struct line *lines = m->lines + entry->first_line;
+    uint32_t behind = WP_LOWER_BOUND(middle, 0, entry->line_count, lines[middle].offset <= address - entry->start);
+    *level = (struct wp_debug_level){.function = (const char *)m->names.data + entry->name, .file = ""};
+    if (!behind)
+        return;
+    level->file = (const char *)m->names.data + lines[behind - 1].file;
+    level->line = lines[behind - 1].line;
+}
+
+bool wp_jit_map_find(struct wp_jit_map *m, uint64_t address, uint64_t now_ns, struct wp_debug_level *level)
+{
+    const struct entry *entry = find(m, address);
     refill(&m->own, now_ns, OWN_BYTES);
     refill(m->all, now_ns, ALL_BYTES);
-    if (!name && read_on(m))
-        name = find(m, address);
-    return name || !read_dump_on(m) ? name : find(m, address);
+    if (!entry && read_on(m))
+        entry = find(m, address);
+    if ((!entry || !entry->line_count) && read_dump_on(m))
+        entry = find(m, address);
+    if (entry)
+        put_level(m, entry, address, level);
+    return entry != NULL;
 }
 
 uint64_t wp_jit_map_taken(const struct wp_jit_map *m)

@@ -4,11 +4,10 @@
 /*
  * Names of code that a process made while it ran, as it says itself in /tmp/perf-PID.map (tools/perf/Documentation/
  * jit-interface.txt of Linux): Node with --perf-basic-prof, Python 3.12 with -X perf, Java agents; or in a
- * jit-PID.dump. The file is looked for inside the process' root under the number that the process has there, and it
- * must belong to the process' user or to root: anybody may write into /tmp.
+ * jit-PID.dump, which may have their lines too. The file is looked for inside the process' root under the number that
+ * the process has there, and it must belong to the process' user or to root: anybody may write into /tmp.
  */
-#include <stdbool.h>
-#include <stdint.h>
+#include "collector/elf/debug_lines.h"
 
 struct wp_jit_map;
 
@@ -27,12 +26,14 @@ void wp_jit_map_destroy(struct wp_jit_map *map);
 /* Takes an open jit-PID.dump of the process too (jit_dump.h), and the file. One that is not the process' user's or
  * root's is left. */
 void wp_jit_map_dump(struct wp_jit_map *map, int fd);
-/* The name at an address, NULL: none. Reads on when the address is not known and the file has grown. Valid until the
+/* The function at an address, with file and line where a dump says them ("" and 0 else); false: none, and *level is
+ * left as it is. Reads on when the address, or its line, is not known and a file has grown. Texts are valid until the
  * next call. now_ns: CLOCK_MONOTONIC. */
-const char *wp_jit_map_find(struct wp_jit_map *map, uint64_t address, uint64_t now_ns);
+bool wp_jit_map_find(struct wp_jit_map *map, uint64_t address, uint64_t now_ns, struct wp_debug_level *level);
 /* Bytes of the file that were read. What was read is not read again, but for a line in the making. */
 uint64_t wp_jit_map_taken(const struct wp_jit_map *map);
-/* Lines that were refused: not "START SIZE name", longer than 4 KiB, or more than there may be. */
+/* Lines that were refused: not "START SIZE name", longer than 4 KiB, or more than there may be. So are records of a
+ * dump that cannot be, and lines of source beyond what may be held. */
 uint64_t wp_jit_map_refused(const struct wp_jit_map *map);
 
 #endif

@@ -45,6 +45,7 @@ struct job {
         struct opening *opening; /* owned */
         struct wp_jit_map *map;  /* owned by DROP, else borrowed */
     };
+    struct wp_jit_map *before; /* of JIT: borrowed; NULL none */
 };
 
 struct jobs {
@@ -184,9 +185,8 @@ static void do_job(struct wp_naming_thread *t, struct job *job)
             wp_object_names_data(t->objects[job->object].names, job->offset, t->objects[job->object].base, &place);
         break;
     case JOB_JIT:
-        place.levels[0] =
-            (struct wp_debug_level){.function = wp_jit_map_find(job->map, job->offset, wp_clock_ns()), .file = ""};
-        place.count = place.levels[0].function != NULL;
+        place.count = wp_jit_map_find(job->map, job->offset, wp_clock_ns(), &place.levels[0]) ||
+            (job->before && wp_jit_map_find(job->before, job->offset, wp_clock_ns(), &place.levels[0]));
         break;
     }
     answer(t, job->ticket, &place);
@@ -355,9 +355,11 @@ bool wp_naming_thread_data(struct wp_naming_thread *t, uint32_t object, uint64_t
     return add_job(t, &(struct job){.kind = JOB_DATA, .object = object, .offset = offset, .ticket = ticket});
 }
 
-bool wp_naming_thread_jit(struct wp_naming_thread *t, struct wp_jit_map *map, uint64_t address, uint32_t ticket)
+bool wp_naming_thread_jit(
+    struct wp_naming_thread *t, struct wp_jit_map *map, struct wp_jit_map *before, uint64_t address, uint32_t ticket)
 {
-    return add_job(t, &(struct job){.kind = JOB_JIT, .map = map, .offset = address, .ticket = ticket});
+    return add_job(
+        t, &(struct job){.kind = JOB_JIT, .map = map, .before = before, .offset = address, .ticket = ticket});
 }
 
 void wp_naming_thread_dump(struct wp_naming_thread *t, struct wp_jit_map *map, int fd)

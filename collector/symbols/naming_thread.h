@@ -34,9 +34,11 @@ void wp_naming_thread_close(struct wp_naming_thread *thread, uint32_t object);
 uint64_t wp_naming_thread_bytes(struct wp_naming_thread *thread, uint32_t object);
 /* A place in an object, or an address in what a process made itself. False: too many are waiting. */
 bool wp_naming_thread_place(struct wp_naming_thread *thread, uint32_t object, uint64_t offset, uint32_t ticket);
-/* As wp_naming_thread_place. The thread uses the map until wp_naming_thread_drop frees it or wp_naming_thread_destroy
- * returns, which leaves it to the caller. */
-bool wp_naming_thread_jit(struct wp_naming_thread *thread, struct wp_jit_map *map, uint64_t address, uint32_t ticket);
+/* As wp_naming_thread_place. `before`: the map of the process that had the memory before a fork, asked for what `map`
+ * has no name for; NULL: none. The thread uses both until wp_naming_thread_drop frees them or wp_naming_thread_destroy
+ * returns, which leaves them to the caller. */
+bool wp_naming_thread_jit(struct wp_naming_thread *thread, struct wp_jit_map *map, struct wp_jit_map *before,
+    uint64_t address, uint32_t ticket);
 /* What data is at a place (or just behind the last one that is in the file), for wp_symbolizer_ask_lock. */
 bool wp_naming_thread_data(struct wp_naming_thread *thread, uint32_t object, uint64_t offset, uint32_t ticket);
 /* The map takes the open file (jit_map.h). */

@@ -386,8 +386,9 @@ bool wp_symbolizer_ask(struct wp_symbolizer *z, const struct wp_address_spaces *
 {
     struct wp_object object = wp_address_spaces_object(spaces, mapping->object);
     if (!strcmp(object.path, "[jit]")) {
-        struct wp_jit_map *map = jit_map_of(z, spaces, pid);
-        return map && wp_naming_thread_jit(z->thread, map, offset, ticket);
+        uint32_t maker = wp_address_spaces_maker(spaces, pid, mapping);
+        struct wp_jit_map *own = jit_map_of(z, spaces, pid), *made = maker ? jit_map_of(z, spaces, maker) : NULL;
+        return (own || made) && wp_naming_thread_jit(z->thread, own ? own : made, own ? made : NULL, offset, ticket);
     }
     struct object *o = object_of(z, mapping->object);
     struct wp_build build = build_of(&object);

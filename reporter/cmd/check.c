@@ -145,6 +145,7 @@ int wp_check_run(struct wp_buffer *out, const struct wp_check_options *options, 
         rc = find_operands(&stores, options, operand, err);
     if (!rc && *options->canary)
         rc = canary_operands(operand, options->canary, err);
+    operand[WP_BEFORE].contour = operand[WP_AFTER].contour = &options->common.contour;
     operand[WP_AFTER].fits_pages = options->format == WP_CHECK_HTML;
     operand[WP_BEFORE].same_time = operand[WP_AFTER].same_time = options->same_time || *options->canary;
     if (!rc)

@@ -75,6 +75,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
             options->old_text = NULL;
         if (*options->before.release && *options->canary)
             argp_error(state, "--canary compares hosts of one release: OLD is not asked for");
+        if (options->keeps && options->common.contour.count)
+            argp_error(state, "--keep stores what holds for the pages: --leave-out does not");
         if (*options->before.release && options->common.order.against)
             argp_error(state, "OLD and --against both say what to compare with: give one of them");
         break;

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { KEY_GIT = 0x200, KEY_AGAINST, KEY_PER, KEY_ALPHA, KEY_THRESHOLD, KEY_IGNORE, KEY_METHOD };
+enum { KEY_GIT = 0x200, KEY_AGAINST, KEY_PER, KEY_ALPHA, KEY_THRESHOLD, KEY_IGNORE, KEY_METHOD, KEY_LEAVE_OUT };
 
 static const struct argp_option option_table[] = {
     {"store", 's', "ROOT", 0, "The store to read; given again, several are read as one (wakepath-report/store)", 0},
@@ -29,6 +29,10 @@ static const struct argp_option option_table[] = {
         "exclusive-time-outliers",
         1},
     {"threshold", KEY_THRESHOLD, "PERCENT", 0, "Smallest change that gets a verdict (3; other methods: see the manual)",
+        1},
+    {"leave-out", KEY_LEAVE_OUT, "WHAT=PATTERN", 0,
+        "Leave process=NAME, object=PATH or module=FILE out of all stacks: what stood on it counts for who called it; "
+        "may be repeated",
         1},
     {"ignore", KEY_IGNORE, "CATEGORY", 0,
         "Show this category without judging it, such as remote_not_traced where load varies", 1},
@@ -78,6 +82,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
                 "exclusive-time-outliers",
                 arg);
         options->compare.method = (enum wp_method)found;
+        break;
+    case KEY_LEAVE_OUT:
+        wp_option_contour(state, &options->contour, arg);
         break;
     case KEY_IGNORE:
         options->compare.ignored |= wp_option_category(state, arg);

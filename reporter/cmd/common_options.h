@@ -3,6 +3,7 @@
 #define WP_REPORTER_CMD_COMMON_OPTIONS_H
 /* Options that reporting and checking have in common. */
 #include "reporter/compare/compare_types.h"
+#include "reporter/facts/contour.h"
 #include "reporter/read/release_order.h"
 
 #include <argp.h>
@@ -14,6 +15,7 @@ struct wp_common_options {
     size_t store_count;
     struct wp_order_options order;
     struct wp_compare_options compare;
+    struct wp_contour contour; /* left out of all stacks that are printed or compared */
     bool threshold_given;
     bool is_default_store; /* none was given, and there is a recording here */
 };

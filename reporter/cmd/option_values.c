@@ -4,6 +4,7 @@
 #include "common/path.h"
 #include "reporter/cmd/default_store.h"
 #include "reporter/compare/operand_spec.h"
+#include "reporter/facts/contour.h"
 #include "reporter/read/stores.h"
 #include "storage/value/bucket.h"
 #include "storage/value/category.h"
@@ -68,6 +69,15 @@ bool wp_option_stores_end(const struct argp_state *state, const char **stores, s
         argp_error(state, "give the store to read with --store ROOT: there is no wakepath-report/store here");
     *count = stores[0] != NULL;
     return *count;
+}
+
+void wp_option_contour(const struct argp_state *state, struct wp_contour *contour, const char *text)
+{
+    int rc = wp_contour_add(contour, text);
+    if (rc == -E2BIG)
+        argp_error(state, "'%s' is one too many: at most %u of --leave-out", text, WP_CONTOUR_PARTS);
+    else if (rc)
+        argp_error(state, "'%s' cannot be left out: process=NAME, object=PATH or module=FILE, with * and ?", text);
 }
 
 unsigned wp_option_category(const struct argp_state *state, const char *text)

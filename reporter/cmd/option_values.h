@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct wp_contour;
+
 /* Seconds since the epoch, as --since takes them. */
 uint64_t wp_option_time(const struct argp_state *state, const char *text);
 /* The name of an aggregate. */
@@ -22,6 +24,8 @@ void wp_option_store(const struct argp_state *state, const char **stores, size_t
 /* At the end of the options: where no root was given, that of the recording in the current folder. Whether it is that.
  */
 bool wp_option_stores_end(const struct argp_state *state, const char **stores, size_t *count);
+/* Adds to what is left out of stacks: "process=cron". */
+void wp_option_contour(const struct argp_state *state, struct wp_contour *contour, const char *text);
 /* The bit of a category (1 << enum wp_category), by its key. */
 unsigned wp_option_category(const struct argp_state *state, const char *text);
 

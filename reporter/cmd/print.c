@@ -15,6 +15,7 @@
 #include "reporter/load/facts_read.h"
 #include "reporter/page/page_overview.h"
 #include "reporter/recording/origins.h"
+#include "reporter/recording/process_tree.h"
 #include "reporter/site/single_file.h"
 
 #include <errno.h>
@@ -68,8 +69,8 @@ static int format(struct wp_buffer *out, const struct wp_page_context *context, 
         return formats[options->format].write(out, facts, err);
     if (options->format == WP_FORMAT_HTML)
         return wp_single_file(out, context, NULL, err);
-    return options->format == WP_FORMAT_CSV ? wp_format_csv(out, facts, options->table, err)
-                                            : wp_format_ndjson(out, facts, options->table, err);
+    return options->format == WP_FORMAT_CSV ? wp_format_csv(out, facts, &options->tables, err)
+                                            : wp_format_ndjson(out, facts, &options->tables, err);
 }
 
 static int choose_release(const struct wp_stores *stores, const struct wp_print_options *options, char *chosen,
@@ -103,17 +104,24 @@ static int print_release(struct wp_buffer *out, const struct wp_snapshot *snapsh
     const struct wp_print_options *options, struct wp_error *err)
 {
     bool is_pages = options->format == WP_FORMAT_HTML;
-    const struct wp_facts_windows windows = {is_pages || options->exemplar, is_pages, options->exemplar};
+    const struct wp_facts_windows windows = {.of_others = is_pages || options->exemplar,
+        .fits_pages = is_pages,
+        .contour = options->contour,
+        .exemplar = options->exemplar};
     struct wp_facts facts = {0};
     struct wp_page_context context = {.facts = &facts};
+    struct wp_genealogy *genealogy = NULL;
     char aggregate[WP_ID_ROOM];
     int rc = wp_aggregate_choose(snapshot, options->aggregate, &options->selection, aggregate, err);
     if (!rc)
         rc = wp_facts_read_windows(&facts, snapshot, aggregate, &options->selection, &windows, err);
+    if (!rc && (is_pages || options->format == WP_FORMAT_JSON))
+        rc = wp_process_tree_read(&facts, &genealogy, snapshot, err);
     if (!rc && is_pages)
         rc = wp_origins_read(&context, snapshot, &options->selection, err);
     if (!rc)
         rc = format(out, &context, options, err);
+    wp_genealogy_fini(&genealogy);
     wp_page_context_fini(&context);
     wp_facts_fini(&facts);
     return rc ? wp_error_wrap(err, rc, "release %s", snapshot->release) : 0;

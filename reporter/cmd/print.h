@@ -3,6 +3,7 @@
 #define WP_REPORTER_CMD_PRINT_H
 /* One aggregate in a format that is one file (docs/exports.md). Never prints itself. */
 #include "common/buffer.h"
+#include "reporter/export/export_table.h"
 #include "storage/env/store.h"
 #include "storage/kind/selection.h"
 
@@ -23,7 +24,7 @@ enum wp_format {
 
 /* For people: "html, json, text ...". */
 #define WP_FORMAT_NAMES "html, json, text, folded, pprof, speedscope, perfetto, perun, perun-whole, csv or ndjson"
-struct wp_export_table;
+struct wp_contour;
 
 /* What to print and in which format; all texts are borrowed. */
 struct wp_print_options {
@@ -32,8 +33,9 @@ struct wp_print_options {
     const char *release;   /* NULL: the only one */
     const char *aggregate; /* NULL: main, else the largest */
     enum wp_format format;
-    const struct wp_export_table *table; /* of csv and ndjson; NULL: all tables */
+    struct wp_export_choice tables; /* of csv and ndjson */
     struct wp_selection selection;
+    const struct wp_contour *contour; /* left out of the stacks; NULL: nothing */
     unsigned exemplar; /* of perfetto: this window, as the pages number them; 0: the first window that was kept */
 };
 

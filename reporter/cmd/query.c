@@ -30,6 +30,7 @@ struct part {
     char aggregate[WP_ID_ROOM];
     char *release; /* owned by the list of releases */
     struct wp_group group;
+    size_t reaching;         /* rows of it that the limit leaves */
     const char *base, *word; /* what its total is of; base NULL: of all control paths, which are whole threads */
 };
 
@@ -42,7 +43,7 @@ struct answer {
 static size_t shown(const struct answer *answer, const struct part *part)
 {
     size_t top = answer->query->top;
-    return top && top < part->group.count ? top : part->group.count;
+    return top && top < part->reaching ? top : part->reaching;
 }
 
 static int read_part(struct part *part, const struct wp_query_options *query, const struct wp_snapshot *snapshot,
@@ -51,10 +52,12 @@ static int read_part(struct part *part, const struct wp_query_options *query, co
     struct wp_facts facts = {0};
     int rc = wp_aggregate_choose(snapshot, query->aggregate, &query->selection, part->aggregate, err);
     if (!rc)
-        rc = wp_facts_read(&facts, snapshot, part->aggregate, &query->selection, err);
+        rc = wp_facts_read_windows(&facts, snapshot, part->aggregate, &query->selection,
+            &(struct wp_facts_windows){.contour = &query->contour}, err);
     const struct wp_facts *of = query->of_detached ? facts.detached : &facts;
     if (!rc && of)
         rc = wp_group_build(&part->group, of, &query->filter, query->by, err);
+    part->reaching = rc ? 0 : wp_group_sort_by(&part->group, &query->order);
     gaps->values += facts.damage_count;
     part->word = query->of_detached ? "detached" : wp_beside_word(&facts);
     part->base = query->of_detached          ? "work that was started and not waited for"
@@ -136,15 +139,20 @@ static void add_table(struct wp_display *display, const struct answer *answer, c
         COLUMNS(WP_CELL_NAME), COLUMNS(WP_CELL_NAME), COLUMNS(WP_CELL_NAME), COLUMNS(WP_CELL_NAME),
         COLUMNS(WP_CELL_STACK), COLUMNS(WP_CELL_NAME), COLUMNS(WP_CELL_NAME)};
     enum wp_group_by by = answer->query->by;
+    enum wp_group_measure measure = answer->query->order.measure;
+    bool has_measure = measure > WP_ORDER_TOTAL && measure != WP_ORDER_PIECES; /* those have a column */
     size_t width = by == WP_BY_LINE ? 5 : has_object(by) ? 6 : by < WP_BY_CATEGORY || by == WP_BY_FILE ? 5 : 4;
-    struct wp_column *own = wp_pool_alloc(&display->pool, sizeof(columns[0]));
+    static const char *const measures[WP_ORDERS] = {[WP_ORDER_RUN] = "Running", "Waiting", NULL, "A piece"};
+    struct wp_column *own = wp_pool_alloc(&display->pool, sizeof(columns[0]) + sizeof(*own));
     if (!own)
         return;
     memcpy(own, columns[by], sizeof(columns[0]));
     if (by == WP_BY_LINE) /* of lines there are no pieces */
         memmove(own + 3, own + 4, 2 * sizeof(*own));
     own[0].title = titles[by];
-    struct wp_table *table = wp_display_table(display, "groups", own, width, shown(answer, part));
+    if (has_measure)
+        own[width] = (struct wp_column){measures[measure], NULL, WP_CELL_DURATION};
+    struct wp_table *table = wp_display_table(display, "groups", own, width + has_measure, shown(answer, part));
     table->whole_ns = part->group.total_ns;
     table->empty = "Nothing matches.";
     for (size_t i = 0; i < part->group.count; i++) {
@@ -165,6 +173,8 @@ static void add_table(struct wp_display *display, const struct answer *answer, c
             fields[4].number = row->inclusive_ns;
         if (width > 5)
             fields[5].text = row->object;
+        if (has_measure)
+            fields[width].number = wp_group_measured(row, measure);
     }
 }
 
@@ -173,6 +183,9 @@ static int format_table(struct wp_buffer *out, const struct answer *answer, stru
     struct wp_display display;
     wp_display_init(&display, &(struct wp_page_id){WP_PAGE_INDEX, NULL, NULL});
     struct wp_pool *pool = &display.pool;
+    struct wp_buffer contour = {0};
+    wp_contour_text(&contour, &answer->query->contour);
+    wp_buffer_putc(&contour, '\0');
     display.title = wp_pool_printf(pool, "Time by %s", wp_group_by_name(answer->query->by));
     for (size_t i = 0; i < answer->count; i++) {
         const struct part *part = &answer->parts[i];
@@ -181,6 +194,9 @@ static int format_table(struct wp_buffer *out, const struct answer *answer, stru
             wp_pool_printf(pool, "%s of %s matched (%s).", wp_human_duration(pool, part->group.matched_ns),
                 wp_human_duration(pool, part->group.total_ns),
                 wp_human_share(pool, part->group.matched_ns, part->group.total_ns)));
+        if (contour.size > 1)
+            wp_display_add(&display, WP_ITEM_PARAGRAPH,
+                wp_pool_printf(pool, "Left out of the stacks: %s.", (const char *)contour.data));
         if (part->base)
             wp_display_add(
                 &display, WP_ITEM_PARAGRAPH, wp_pool_printf(pool, "Shares are of the total: %s.", part->base));
@@ -188,6 +204,7 @@ static int format_table(struct wp_buffer *out, const struct answer *answer, stru
     }
     int rc = pool->failed ? wp_error_set(err, -ENOMEM, "out of memory for the answer")
                           : wp_format_text_within(out, &display, columns_of(answer->query), err);
+    wp_buffer_fini(&contour);
     wp_display_fini(&display);
     return rc;
 }
@@ -204,6 +221,8 @@ static void put_rows(struct wp_json *json, const struct answer *answer, const st
         wp_json_number(json, "ns", row->ns);
         wp_json_number(json, "inclusive_ns", row->inclusive_ns);
         wp_json_number(json, "count", row->count);
+        if (answer->query->by < WP_BY_FILE)
+            wp_json_number(json, "running_ns", row->running_ns);
         wp_json_end(json);
     }
     wp_json_end(json);

@@ -12,7 +12,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { KEY_SINCE = 0x100, KEY_UNTIL, KEY_HOSTS, KEY_FINDINGS, KEY_DETACHED, KEY_GIT };
+enum {
+    KEY_SINCE = 0x100,
+    KEY_UNTIL,
+    KEY_HOSTS,
+    KEY_FINDINGS,
+    KEY_DETACHED,
+    KEY_GIT,
+    KEY_LEAVE_OUT,
+    KEY_ORDER,
+    KEY_LEAST
+};
 
 #define TOP_DEFAULT 20u
 #define TOP_LIMIT 1000000u
@@ -36,9 +46,17 @@ static const struct argp_option option_table[] = {
     {"since", KEY_SINCE, "TIME", 0, "Timeboxes from this time on: seconds since the epoch, or 2026-11-20T22:14 (UTC)",
         1},
     {"until", KEY_UNTIL, "TIME", 0, "Timeboxes up to this time", 1},
+    {"leave-out", KEY_LEAVE_OUT, "WHAT=PATTERN", 0,
+        "Leave process=NAME, object=PATH or module=FILE out of all stacks: what stood on it counts for who called it; "
+        "may be repeated",
+        1},
     {"by", 'b', "WHAT", 0, "Sum by process, function, host, category, path, file or line of source (process)", 2},
     {"findings", KEY_FINDINGS, NULL, 0,
         "What was waited for, where and since which release, in the sentences of the pages; no filter applies", 2},
+    {"order", KEY_ORDER, "MEASURE", 0,
+        "Most first of own, total, run, wait (own time running or not), pieces or each (own time a piece) (own)", 2},
+    {"at-least", KEY_LEAST, "LIMIT", 0,
+        "Only rows with so much of what they are ordered by: 1% of the total, 10ms, of pieces a number", 2},
     {"top", 'n', "N", 0, "Most rows of each release, 0 for all (20)", 2},
     {"format", 'f', "FORMAT", 0, "table, json or csv (table)", 2},
     {"out", 'o', "FILE", 0, "Write into this file", 2},
@@ -53,6 +71,26 @@ static enum wp_query_format parse_format(struct argp_state *state, const char *t
             return (enum wp_query_format)i;
     argp_error(state, "'%s' is not a format: table, json or csv", text);
     return WP_QUERY_TABLE;
+}
+
+/* "1%", "10ms", "5": which units fit is seen when the order is known. */
+static void parse_limit(struct argp_state *state, struct wp_group_order *order, const char *text)
+{
+    static const struct {
+        const char *name;
+        double ns;
+    } units[] = {{"", 1}, {"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}};
+    char *end = NULL;
+    double value = *text >= '0' && *text <= '9' ? strtod(text, &end) : -1;
+    bool is_percent = value >= 0 && !strcmp(end, "%") && value <= 100;
+    order->least_percent = is_percent ? value : 0;
+    for (size_t i = 0; i < sizeof(units) / sizeof(*units) && value >= 0 && !is_percent; i++)
+        if (!strcmp(end, units[i].name) && value * units[i].ns < 1e18) {
+            order->least = (uint64_t)(value * units[i].ns);
+            return;
+        }
+    if (!is_percent)
+        argp_error(state, "'%s' is not a limit: a share as 1%%, a time as 10ms, or a number of pieces", text);
 }
 
 static void add(struct argp_state *state, const char **list, size_t *count, size_t limit, const char *text)
@@ -77,6 +115,9 @@ static error_t parse_filter(int key, char *arg, struct argp_state *state, struct
     case 'c':
         query->filter.categories |= wp_option_category(state, arg);
         break;
+    case KEY_LEAVE_OUT:
+        wp_option_contour(state, &query->contour, arg);
+        break;
     case KEY_HOSTS:
         query->selection.hosts = wp_option_hosts(state, arg);
         break;
@@ -95,6 +136,11 @@ static error_t parse_filter(int key, char *arg, struct argp_state *state, struct
 static bool is_filtered(const struct wp_group_filter *filter)
 {
     return filter->process || filter->function || filter->host || filter->categories;
+}
+
+static bool has_order(const struct wp_query_options *query)
+{
+    return query->order.measure || query->order.least || query->order.least_percent > 0 || query->contour.count;
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -119,6 +165,14 @@ static error_t parse(int key, char *arg, struct argp_state *state)
             argp_error(state, "'%s' is not a grouping: process, function, host, category, path, file or line", arg);
         query->by = (enum wp_group_by)found;
         break;
+    case KEY_ORDER:
+        if ((found = wp_group_measure_find(arg)) < 0)
+            argp_error(state, "'%s' is not a measure: own, total, run, wait, pieces or each", arg);
+        query->order.measure = (enum wp_group_measure)found;
+        break;
+    case KEY_LEAST:
+        parse_limit(state, &query->order, arg);
+        break;
     case KEY_DETACHED:
         query->of_detached = true;
         break;
@@ -141,9 +195,14 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         argp_error(state, "unexpected argument '%s'", arg);
         break;
     case ARGP_KEY_END:
-        if (query->wants_findings && (is_filtered(&query->filter) || query->of_detached))
+        if (query->wants_findings && (is_filtered(&query->filter) || query->of_detached || has_order(query)))
             argp_error(
                 state, "--findings are of all that was recorded: no filter but --hosts, --since and --until fits");
+        if (query->order.least_percent > 0 && query->order.measure == WP_ORDER_PIECES)
+            argp_error(state, "--at-least of pieces is a number: they have no share of the time");
+        if (query->by >= WP_BY_FILE && (query->order.measure > WP_ORDER_TOTAL || query->contour.count))
+            argp_error(state,
+                "source files and lines are no stacks: they have own and total time, and nothing is left out of them");
         wp_option_stores_end(state, query->stores, &query->store_count);
         break;
     default:

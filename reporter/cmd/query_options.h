@@ -3,6 +3,7 @@
 #define WP_REPORTER_CMD_QUERY_OPTIONS_H
 /* The command line of `wakepath-reporter query`. */
 #include "reporter/code/group_types.h"
+#include "reporter/facts/contour.h"
 #include "reporter/read/named.h"
 #include "storage/kind/selection.h"
 
@@ -18,6 +19,8 @@ struct wp_query_options {
     const char *git;       /* a repository that names releases; NULL: that of this folder, if there is one */
     const char *out;       /* file, NULL: standard output */
     struct wp_group_filter filter;
+    struct wp_group_order order;
+    struct wp_contour contour; /* left out of all stacks */
     enum wp_group_by by;
     enum wp_query_format format;
     size_t top;          /* rows of each release; 0: all */

@@ -30,7 +30,8 @@ static int print_report(struct wp_reporter_options *options, struct wp_error *er
         .release = options->release,
         .aggregate = options->aggregate,
         .format = options->format,
-        .table = options->table,
+        .tables = options->tables,
+        .contour = &options->common.contour,
         .exemplar = options->exemplar,
         .selection = options->selection};
     struct wp_buffer out = {0};

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #define JOBS_LIMIT 256u
+#define ROWS_LIMIT 1000000u
 #define METRICS_END ".prom"
 
 enum {
@@ -33,7 +34,9 @@ enum {
     KEY_HOSTS,
     KEY_METRICS_FILE,
     KEY_OWN_PAGES,
-    KEY_SYSTEM
+    KEY_SYSTEM,
+    KEY_ORDER,
+    KEY_TOP
 };
 
 static const struct argp_option option_table[] = {
@@ -48,6 +51,8 @@ static const struct argp_option option_table[] = {
         "With csv or ndjson, only report, categories, processes, functions, waits, edges, requests, unexplained, "
         "stacks, lines or calls",
         0},
+    {"order", KEY_ORDER, "COLUMN", 0, "With --table: rows by this column of numbers, the greatest first", 0},
+    {"top", KEY_TOP, "N", 0, "With csv or ndjson: at most so many rows of each table, 0 for all (0)", 0},
     {"exemplar", KEY_EXEMPLAR, "N", 0,
         "With perfetto: export the window of exemplar-N.html instead of the first window", 0},
     {"single-file", KEY_SINGLE, NULL, 0, "Write all pages of one aggregate as one HTML file", 0},
@@ -102,8 +107,14 @@ static void check(struct argp_state *state, struct wp_reporter_options *options)
     bool is_table = options->format == WP_FORMAT_CSV || options->format == WP_FORMAT_NDJSON;
     if (options->is_single && options->format_given && options->format != WP_FORMAT_HTML)
         argp_error(state, "--single-file is html, and another --format was given");
-    if (options->table && !is_table)
+    if (options->tables.table && !is_table)
         argp_error(state, "--table chooses one of the tables of --format csv or ndjson");
+    if (options->tables.top && !is_table)
+        argp_error(state, "--top bounds the tables of --format csv or ndjson");
+    if (options->tables.order &&
+        (!options->tables.table || !wp_export_table_has_number(options->tables.table, options->tables.order)))
+        argp_error(
+            state, "--order %s: --table chooses a table, and it has no such column of numbers", options->tables.order);
     if (options->exemplar && options->format != WP_FORMAT_PERFETTO)
         argp_error(state, "--exemplar chooses a window of --format perfetto");
     options->prints = options->is_single || (options->format_given && options->format != WP_FORMAT_HTML);
@@ -111,6 +122,9 @@ static void check(struct argp_state *state, struct wp_reporter_options *options)
         options->format = WP_FORMAT_TEXT; /* somebody asks what is here */
         options->prints = true;
     }
+    bool has_sums = options->prints && !options->is_single && options->format != WP_FORMAT_PERFETTO;
+    if (options->common.contour.count && !has_sums)
+        argp_error(state, "--leave-out is of a --format with sums: the pages have it behind each figure");
     if (!options->out && !options->prints)
         argp_error(state, "give --out DIR for the site, --single-file, or a --format to print");
 }
@@ -175,12 +189,18 @@ static error_t parse(int key, char *arg, struct argp_state *state)
             argp_error(state, "'%s' is not a format: %s", arg, WP_FORMAT_NAMES);
         break;
     case 't':
-        options->table = wp_export_table_find(arg);
-        if (!options->table)
+        options->tables.table = wp_export_table_find(arg);
+        if (!options->tables.table)
             argp_error(state,
                 "'%s' is not a table: report, categories, processes, functions, waits, edges, requests, unexplained, "
                 "stacks, lines or calls",
                 arg);
+        break;
+    case KEY_ORDER:
+        options->tables.order = arg;
+        break;
+    case KEY_TOP:
+        options->tables.top = wp_option_count(state, "number of rows", arg, ROWS_LIMIT);
         break;
     case KEY_EXEMPLAR:
         options->exemplar = wp_option_count(state, "number of an exemplar", arg, 1000000);

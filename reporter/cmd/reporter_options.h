@@ -20,7 +20,7 @@ struct wp_reporter_options {
     const char *out, *release, *aggregate, *parts; /* borrowed from argv; NULL not given */
     const char *system_window;                     /* likewise */
     enum wp_format format;
-    const struct wp_export_table *table; /* NULL: all tables */
+    struct wp_export_choice tables; /* of csv and ndjson */
     bool format_given, is_single, is_gzipped, has_own_pages, quiet;
     int wait_s; /* -1: as long as it takes */
     unsigned jobs;

@@ -18,7 +18,7 @@
 #define PARTED 0x1f
 
 struct sums {
-    uint64_t ns, inclusive_ns, count;
+    uint64_t ns, inclusive_ns, count, running_ns;
     uint32_t cell; /* the last cell that counted inclusively, + 1 */
 };
 
@@ -262,6 +262,7 @@ static void add(struct maker *maker, const struct wp_stack_walk *walk)
         return;
     maker->sums[top].ns += walk->cell->ns;
     maker->sums[top].count += walk->cell->count;
+    maker->sums[top].running_ns += walk->cell->category == WP_UNDERSTOOD_FUNCTIONS ? walk->cell->ns : 0;
     add_inclusive(maker, top, walk);
     for (uint32_t i = 0; i < walk->depth && maker->by <= WP_BY_HOST && !maker->failed; i++) {
         const struct frame_row *row = &maker->frames[frame_at(walk, i)];
@@ -284,8 +285,8 @@ static void take_rows(struct wp_group *group, struct maker *maker)
         char *parted = maker->by == WP_BY_FUNCTION ? strrchr(key, PARTED) : NULL;
         if (parted)
             *parted++ = 0;
-        group->rows[group->count++] =
-            (struct wp_group_row){key, parted ? parted : "", sums->ns, sums->inclusive_ns, sums->count};
+        group->rows[group->count++] = (struct wp_group_row){
+            key, parted ? parted : "", sums->ns, sums->inclusive_ns, sums->count, sums->running_ns};
         group->matched_ns += sums->ns;
     }
     wp_group_sort(group);
@@ -329,6 +330,60 @@ int wp_group_build(struct wp_group *group, const struct wp_facts *facts, const s
     if (failed)
         wp_group_fini(group);
     return failed ? wp_error_set(err, -ENOMEM, "out of memory for the sums of %s", facts->aggregate) : 0;
+}
+
+/* --- in another order --- */
+
+int wp_group_measure_find(const char *name)
+{
+    static const char *const names[WP_ORDERS] = {"own", "total", "run", "wait", "pieces", "each"};
+    for (int i = 0; i < WP_ORDERS; i++)
+        if (!strcmp(names[i], name))
+            return i;
+    return -1;
+}
+
+uint64_t wp_group_measured(const struct wp_group_row *row, enum wp_group_measure measure)
+{
+    switch (measure) {
+    case WP_ORDER_TOTAL:
+        return row->inclusive_ns;
+    case WP_ORDER_RUN:
+        return row->running_ns;
+    case WP_ORDER_WAIT:
+        return row->ns - row->running_ns;
+    case WP_ORDER_PIECES:
+        return row->count;
+    case WP_ORDER_EACH:
+        return row->count ? row->ns / row->count : 0;
+    default:
+        return row->ns;
+    }
+}
+
+static int compare_measured(const void *left, const void *right, void *context)
+{
+    const struct wp_group_row *a = left, *b = right;
+    enum wp_group_measure measure = ((const struct wp_group_order *)context)->measure;
+    uint64_t a_has = wp_group_measured(a, measure), b_has = wp_group_measured(b, measure);
+    if (a_has != b_has)
+        return a_has > b_has ? -1 : 1;
+    if (a->ns != b->ns)
+        return a->ns > b->ns ? -1 : 1;
+    int rc = strcmp(a->name, b->name);
+    return rc ? rc : strcmp(a->object, b->object);
+}
+
+size_t wp_group_sort_by(struct wp_group *group, const struct wp_group_order *order)
+{
+    uint64_t least =
+        order->least_percent > 0 ? (uint64_t)(order->least_percent / 100 * (double)group->total_ns) : order->least;
+    size_t count = 0;
+    if (group->count && order->measure != WP_ORDER_OWN)
+        qsort_r(group->rows, group->count, sizeof(*group->rows), compare_measured, (void *)(uintptr_t)order);
+    while (count < group->count && wp_group_measured(&group->rows[count], order->measure) >= least)
+        count++;
+    return count;
 }
 
 void wp_group_fini(struct wp_group *group)

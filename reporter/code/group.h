@@ -14,6 +14,13 @@
 int wp_group_by_find(const char *name);
 /* The name that wp_group_by_find takes; `by` must be below WP_BYS. */
 const char *wp_group_by_name(enum wp_group_by by);
+/* "own", "total", "run", "wait", "pieces", "each"; -1 for an unknown one. */
+int wp_group_measure_find(const char *name);
+/* The most of it first, in place of the most time on top. How many rows, from the first on, have as much as the limit
+ * asks for. */
+size_t wp_group_sort_by(struct wp_group *group, const struct wp_group_order *order);
+/* What the measure is of a row: ns, or pieces. */
+uint64_t wp_group_measured(const struct wp_group_row *row, enum wp_group_measure measure);
 /* -ENOMEM. */
 int wp_group_build(struct wp_group *group, const struct wp_facts *facts, const struct wp_group_filter *filter,
     enum wp_group_by by, struct wp_error *err);

@@ -18,6 +18,23 @@ enum wp_group_by {
     WP_BYS
 };
 
+/* What rows are ordered by, and what a limit is of; as behind a figure of the pages. */
+enum wp_group_measure {
+    WP_ORDER_OWN,   /* on top */
+    WP_ORDER_TOTAL, /* with all that stands on it */
+    WP_ORDER_RUN,   /* on top, on a CPU in a known function */
+    WP_ORDER_WAIT,  /* on top, all else */
+    WP_ORDER_PIECES,
+    WP_ORDER_EACH, /* a piece on top, on average */
+    WP_ORDERS
+};
+
+struct wp_group_order {
+    enum wp_group_measure measure;
+    double least_percent; /* of the total; 0: */
+    uint64_t least;       /* ns, or pieces; rows with less are left out; 0: none are */
+};
+
 struct wp_group_filter {
     const char *process, *function, *host; /* patterns of fnmatch(3); NULL: any */
     uint32_t categories;                   /* a bit each; 0: all */
@@ -28,6 +45,7 @@ struct wp_group_row {
     uint64_t ns;               /* on top; adds up to what counted */
     uint64_t inclusive_ns;     /* with all that stands on it, once a stack */
     uint64_t count;            /* pieces on top */
+    uint64_t running_ns;       /* of ns: of functions on a CPU; 0 of lines and files */
 };
 
 struct wp_group {

@@ -160,8 +160,8 @@ int wp_operand_read(struct wp_facts *facts, const struct wp_stores *stores, cons
     } else {
         rc = wp_aggregate_choose(&snapshot, *spec->aggregate ? spec->aggregate : aggregate, &selection, chosen, err);
         if (!rc)
-            rc = wp_facts_read_windows(
-                facts, &snapshot, chosen, &selection, &(struct wp_facts_windows){.fits_pages = spec->fits_pages}, err);
+            rc = wp_facts_read_windows(facts, &snapshot, chosen, &selection,
+                &(struct wp_facts_windows){.fits_pages = spec->fits_pages, .contour = spec->contour}, err);
     }
     wp_snapshot_end(&snapshot);
     return rc;

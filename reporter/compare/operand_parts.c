@@ -2,6 +2,7 @@
 #include "reporter/compare/operand_parts.h"
 
 #include "common/array.h"
+#include "reporter/facts/contour.h"
 #include "reporter/load/facts_read.h"
 #include "reporter/recording/recorded_command.h"
 #include "storage/report/report_merge.h"
@@ -105,6 +106,8 @@ int wp_operand_parts_facts(struct wp_facts *facts, struct wp_operand_parts *part
     if (!rc)
         rc = wp_snapshot_recordings(snapshot, *spec->host ? spec->host : NULL, &recordings, err);
     wp_operand_parts_fini(parts);
+    if (!rc)
+        rc = wp_contour_apply(&sum, spec->contour, err);
     if (rc) {
         wp_report_destroy(sum);
         return rc;
@@ -115,6 +118,7 @@ int wp_operand_parts_facts(struct wp_facts *facts, struct wp_operand_parts *part
         rc = wp_recorded_command(snapshot, aggregate, &command, err);
     facts->is_command = command.is_command;
     facts->recordings = wp_recorded_times(&command, recordings.at_least);
+    wp_facts_set_contour(facts, spec->contour);
     facts->group = *spec->host ? wp_pool_text(&facts->pool, spec->host) : NULL;
     return rc;
 }

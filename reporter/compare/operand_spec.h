@@ -8,13 +8,16 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct wp_contour;
+
 struct wp_operand_spec {
     char release[WP_ID_ROOM], aggregate[WP_ID_ROOM]; /* aggregate "": the default */
     char host[256]; /* "": all; shell patterns parted by commas, '!' before them: all but those */
     uint64_t since_s, until_s;
-    bool same_time;  /* only timeboxes that the other operand has, too */
-    bool fits_pages; /* its windows are as large as pages have them */
-    uint64_t back;   /* releases before the named one; wp_named_find makes it 0 */
+    bool same_time;                   /* only timeboxes that the other operand has, too */
+    bool fits_pages;                  /* its windows are as large as pages have them */
+    const struct wp_contour *contour; /* left out of its stacks, borrowed; NULL: nothing */
+    uint64_t back;                    /* releases before the named one; wp_named_find makes it 0 */
 };
 
 /* -EINVAL, with what is wrong. */

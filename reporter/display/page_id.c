@@ -31,6 +31,9 @@ static const struct {
     [WP_PAGE_UNEXPLAINED] = {"Unexplained", "unexplained.html"},
     [WP_PAGE_ABOUT] = {"About this data", "about.html"},
     [WP_PAGE_DETACHED] = {"Work nobody waited for", "detached.html"},
+    [WP_PAGE_CYCLE] = {"Cycle of functions", "cycle"},
+    [WP_PAGE_WAIT_CYCLE] = {"Cycle of processes", "wait-cycle"},
+    [WP_PAGE_TREE] = {"Process tree", "tree.html"},
 };
 
 const char *wp_page_title(enum wp_page_kind page)
@@ -55,9 +58,12 @@ enum wp_page_kind wp_page_tab(enum wp_page_kind page)
         return WP_PAGE_FLAME;
     if (page == WP_PAGE_CANARY)
         return WP_PAGE_HOSTS;
-    if (page == WP_PAGE_DETACHED)
+    if (page == WP_PAGE_WAIT_CYCLE)
+        return WP_PAGE_WAITS;
+    if (page == WP_PAGE_DETACHED || page == WP_PAGE_TREE)
         return WP_PAGE_PROCESSES;
-    return page == WP_PAGE_FUNCTION || page == WP_PAGE_MODULES || page == WP_PAGE_SOURCES || page == WP_PAGE_SOURCE
+    return page == WP_PAGE_FUNCTION || page == WP_PAGE_CYCLE || page == WP_PAGE_MODULES || page == WP_PAGE_SOURCES ||
+            page == WP_PAGE_SOURCE
         ? WP_PAGE_FUNCTIONS
         : page;
 }
@@ -65,7 +71,7 @@ enum wp_page_kind wp_page_tab(enum wp_page_kind page)
 bool wp_page_in_parts(enum wp_page_kind page)
 {
     return wp_page_tab(page) != page && page != WP_PAGE_SOURCES && page != WP_PAGE_MODULES && page != WP_PAGE_BEHIND &&
-        page != WP_PAGE_CANARY && page != WP_PAGE_DETACHED;
+        page != WP_PAGE_CANARY && page != WP_PAGE_DETACHED && page != WP_PAGE_TREE;
 }
 
 void wp_page_id_path_part(struct wp_buffer *out, const struct wp_page_id *page_id, unsigned part)

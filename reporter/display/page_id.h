@@ -31,7 +31,10 @@ enum wp_page_kind {
     WP_PAGE_CANARY, /* some hosts against all others; there only when asked for, no tab of its own */
     WP_PAGE_UNEXPLAINED,
     WP_PAGE_ABOUT,
-    WP_PAGE_DETACHED, /* work that nobody waited for; there only when there is some, no tab of its own */
+    WP_PAGE_DETACHED,   /* work that nobody waited for; there only when there is some, no tab of its own */
+    WP_PAGE_CYCLE,      /* functions that call each other; several parts, no tab of its own */
+    WP_PAGE_WAIT_CYCLE, /* processes that wait for each other; several parts, no tab of its own */
+    WP_PAGE_TREE,       /* who forked and executed whom; there only when that is known, no tab of its own */
     WP_PAGES
 };
 

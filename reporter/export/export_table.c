@@ -248,6 +248,14 @@ const struct wp_export_table wp_export_tables[WP_EXPORT_TABLES] = {
         call_count, read_call},
 };
 
+bool wp_export_table_has_number(const struct wp_export_table *table, const char *column)
+{
+    for (size_t i = 0; table->columns[i].name; i++)
+        if (table->columns[i].kind == WP_EXPORT_NUMBER && !strcmp(table->columns[i].name, column))
+            return true;
+    return false;
+}
+
 const struct wp_export_table *wp_export_table_find(const char *name)
 {
     for (size_t i = 0; i < WP_EXPORT_TABLES; i++)

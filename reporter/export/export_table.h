@@ -45,6 +45,15 @@ struct wp_export_table {
 #define WP_EXPORT_TABLES 11u
 extern const struct wp_export_table wp_export_tables[WP_EXPORT_TABLES];
 
+/* What is wanted of the tables; zeroed: all of all. */
+struct wp_export_choice {
+    const struct wp_export_table *table; /* NULL: all */
+    const char *order; /* a column of numbers of that table, the greatest first; NULL: as they stand */
+    size_t top;        /* rows of each table at most; 0: all */
+};
+
+/* Whether the table has a column of numbers of that name. */
+bool wp_export_table_has_number(const struct wp_export_table *table, const char *column);
 /* NULL: there is no such table. */
 const struct wp_export_table *wp_export_table_find(const char *name);
 /* -ENOMEM. */

@@ -139,6 +139,8 @@ int wp_format_check_json(struct wp_buffer *out, const struct wp_compare *compare
     wp_json_real(&json, "alpha", compare->options.alpha);
     wp_json_fixed(&json, "threshold_percent", compare->options.threshold_percent);
     wp_json_number(&json, "tests", compare->judged);
+    if (compare->facts[WP_AFTER]->contour)
+        wp_json_text(&json, "contour", compare->facts[WP_AFTER]->contour);
     put_findings(&json, compare);
     wp_format_findings(&json, "explanations", compare->facts[WP_AFTER], compare->facts[WP_BEFORE], SENTENCES);
     for (int family = 0; family < WP_CHANGE_FAMILIES; family++) {

@@ -4,6 +4,7 @@
 #include "common/json.h"
 #include "reporter/export/format_findings.h"
 #include "reporter/facts/beside.h"
+#include "reporter/recording/process_tree.h"
 #include "reporter/recording/recorded_title.h"
 #include "reporter/recording/recording_cost.h"
 #include "reporter/recording/unsampled.h"
@@ -29,6 +30,43 @@ static void put_categories(struct wp_json *json, const struct wp_facts *facts)
     wp_json_end(json);
 }
 
+/* Nothing where it is not known. */
+static void put_parent(struct wp_json *json, const struct wp_facts *facts, size_t process)
+{
+    const struct wp_tree_process *parent = wp_process_tree_parent(facts, process);
+    if (!parent)
+        return;
+    wp_json_number(json, "parent_pid", parent->pid);
+    wp_json_text(json, "parent", parent->comm);
+}
+
+static void put_tree(struct wp_json *json, const struct wp_facts *facts)
+{
+    struct wp_pool pool = {0};
+    if (!facts->tree)
+        return;
+    wp_json_array(json, "process_tree");
+    for (size_t i = 0; i < facts->tree->count; i++) {
+        const struct wp_tree_process *row = &facts->tree->rows[i];
+        wp_json_object(json, NULL);
+        wp_json_text(json, "host", row->host);
+        wp_json_number(json, "pid", row->pid);
+        wp_json_text(json, "comm", row->comm);
+        wp_json_text(json, "programs", row->programs);
+        wp_json_text(json, "exe", row->exe);
+        wp_json_number(json, "parent_pid", row->parent ? facts->tree->rows[row->parent - 1].pid : 0);
+        wp_json_number(json, "depth", row->depth);
+        wp_json_number(json, "start_ns", row->start_ns);
+        wp_json_number(json, "end_ns", row->end_ns);
+        wp_json_text(json, "ending", wp_process_tree_ending(&pool, row->ending));
+        wp_json_number(json, "total_ns", row->total_ns);
+        wp_json_number(json, "running_ns", row->running_ns);
+        wp_json_end(json);
+    }
+    wp_json_end(json);
+    wp_pool_fini(&pool);
+}
+
 static void put_processes(struct wp_json *json, const struct wp_facts *facts)
 {
     wp_json_array(json, "processes");
@@ -40,6 +78,7 @@ static void put_processes(struct wp_json *json, const struct wp_facts *facts)
         wp_json_number(json, "pid", fact->pid);
         wp_json_number(json, "total_ns", fact->total_ns);
         wp_json_number(json, "running_ns", fact->running_ns);
+        put_parent(json, facts, i);
         wp_json_end(json);
     }
     wp_json_end(json);
@@ -226,6 +265,8 @@ static void put_recording(struct wp_json *json, const struct wp_recording_cost *
 {
     wp_json_object(json, "recording");
     wp_json_number(json, "cpu_ns", cost->cpu_ns);
+    if (cost->programs_ns)
+        wp_json_number(json, "programs_ns", cost->programs_ns);
     wp_json_fixed(json, "machine_percent", wp_recording_cost_percent(cost));
     wp_json_end(json);
 }
@@ -274,7 +315,10 @@ static void put_all(struct wp_json *json, const struct wp_facts *facts)
     if (facts->unsampled_count)
         put_unsampled(json, facts);
     put_categories(json, facts);
+    if (facts->contour)
+        wp_json_text(json, "contour", facts->contour);
     put_processes(json, facts);
+    put_tree(json, facts);
     put_events(json, facts);
     wp_json_fixed(json, "coverage", facts->coverage);
     wp_json_number(json, "estimated_total_ns", facts->estimated_ns);

@@ -15,6 +15,7 @@
 struct writer {
     struct wp_buffer *out;
     struct wp_export_source source;
+    struct wp_export_choice choice;
     uint32_t *stack;                  /* owned; room for the deepest of the report */
     const char *columns[ALL_COLUMNS]; /* of all tables, each name once */
     size_t column_count;
@@ -59,21 +60,60 @@ static void put_csv_field(struct writer *writer, enum wp_export_column_kind kind
         put_csv_stack(writer, field->number);
 }
 
+/* A row's place and what the rows are ordered by. */
+struct place {
+    size_t row;
+    uint64_t number;
+};
+
+static int compare_places(const void *left, const void *right)
+{
+    const struct place *a = left, *b = right;
+    if (a->number != b->number)
+        return a->number > b->number ? -1 : 1;
+    return a->row < b->row ? -1 : a->row > b->row;
+}
+
+/* The rows that are wanted of a table, in their order; *count of them. The caller's to free; NULL: out of memory. */
+static struct place *choose_rows(struct writer *writer, const struct wp_export_table *table, size_t *count)
+{
+    size_t all = table->count(&writer->source), column = 0;
+    struct place *places = calloc(all + 1, sizeof(*places));
+    writer->out->failed |= !places;
+    *count = 0;
+    while (writer->choice.order && table->columns[column].name &&
+        strcmp(table->columns[column].name, writer->choice.order) != 0)
+        column++;
+    for (size_t row = 0; places && row < all; row++) {
+        struct wp_export_field fields[WP_EXPORT_COLUMNS] = {0};
+        if (writer->choice.order)
+            table->read(&writer->source, row, fields);
+        places[row] = (struct place){row, column < WP_EXPORT_COLUMNS ? fields[column].number : 0};
+    }
+    if (places && all && writer->choice.order)
+        qsort(places, all, sizeof(*places), compare_places);
+    if (places)
+        *count = writer->choice.top && writer->choice.top < all ? writer->choice.top : all;
+    return places;
+}
+
 static void put_csv_table(struct writer *writer, const struct wp_export_table *table)
 {
-    size_t count = table->count(&writer->source);
+    size_t count;
+    struct place *places = choose_rows(writer, table, &count);
     for (size_t i = 0; table->columns[i].name; i++)
         wp_buffer_printf(writer->out, i ? ",%s" : "%s", table->columns[i].name);
     wp_buffer_puts(writer->out, "\r\n");
     for (size_t row = 0; row < count && !writer->out->failed; row++) {
         struct wp_export_field fields[WP_EXPORT_COLUMNS] = {0};
-        table->read(&writer->source, row, fields);
+        table->read(&writer->source, places[row].row, fields);
         for (size_t i = 0; table->columns[i].name; i++) {
             wp_buffer_puts(writer->out, i ? "," : "");
             put_csv_field(writer, table->columns[i].kind, &fields[i]);
         }
         wp_buffer_puts(writer->out, "\r\n");
     }
+    free(places);
 }
 
 static void gather_columns(struct writer *writer)
@@ -110,12 +150,14 @@ static void put_csv_all(struct writer *writer)
         wp_buffer_printf(writer->out, ",%s", writer->columns[i]);
     wp_buffer_puts(writer->out, "\r\n");
     for (size_t i = 0; i < WP_EXPORT_TABLES; i++) {
-        size_t count = wp_export_tables[i].count(&writer->source);
+        size_t count;
+        struct place *places = choose_rows(writer, &wp_export_tables[i], &count);
         for (size_t row = 0; row < count && !writer->out->failed; row++) {
             struct wp_export_field fields[WP_EXPORT_COLUMNS] = {0};
-            wp_export_tables[i].read(&writer->source, row, fields);
+            wp_export_tables[i].read(&writer->source, places[row].row, fields);
             put_wide_row(writer, &wp_export_tables[i], fields);
         }
+        free(places);
     }
 }
 
@@ -136,10 +178,11 @@ static void put_json_field(struct writer *writer, struct wp_json *json, const st
 
 static void put_json_table(struct writer *writer, const struct wp_export_table *table)
 {
-    size_t count = table->count(&writer->source);
+    size_t count;
+    struct place *places = choose_rows(writer, table, &count);
     for (size_t row = 0; row < count && !writer->out->failed; row++) {
         struct wp_export_field fields[WP_EXPORT_COLUMNS] = {0};
-        table->read(&writer->source, row, fields);
+        table->read(&writer->source, places[row].row, fields);
         struct wp_json json = {.out = writer->out, .put_text = wp_escape_json};
         wp_json_object(&json, NULL);
         wp_json_text(&json, "table", table->name);
@@ -148,12 +191,16 @@ static void put_json_table(struct writer *writer, const struct wp_export_table *
         wp_json_end(&json);
         wp_buffer_putc(writer->out, '\n');
     }
+    free(places);
 }
 
-static int begin(struct writer *writer, struct wp_buffer *out, const struct wp_facts *facts, struct wp_error *err)
+static int begin(struct writer *writer, struct wp_buffer *out, const struct wp_facts *facts,
+    const struct wp_export_choice *choice, struct wp_error *err)
 {
     uint32_t count;
     *writer = (struct writer){.out = out};
+    if (choice)
+        writer->choice = *choice;
     wp_report_nodes(facts->report, &count); /* no stack is deeper than all nodes in a row */
     writer->stack = calloc(count + 1u, sizeof(*writer->stack));
     if (!writer->stack)
@@ -169,24 +216,24 @@ static int end(struct writer *writer, int rc, struct wp_error *err)
 }
 
 int wp_format_csv(
-    struct wp_buffer *out, const struct wp_facts *facts, const struct wp_export_table *table, struct wp_error *err)
+    struct wp_buffer *out, const struct wp_facts *facts, const struct wp_export_choice *choice, struct wp_error *err)
 {
     struct writer writer;
-    int rc = begin(&writer, out, facts, err);
-    if (!rc && table)
-        put_csv_table(&writer, table);
+    int rc = begin(&writer, out, facts, choice, err);
+    if (!rc && writer.choice.table)
+        put_csv_table(&writer, writer.choice.table);
     else if (!rc)
         put_csv_all(&writer);
     return end(&writer, rc, err);
 }
 
 int wp_format_ndjson(
-    struct wp_buffer *out, const struct wp_facts *facts, const struct wp_export_table *table, struct wp_error *err)
+    struct wp_buffer *out, const struct wp_facts *facts, const struct wp_export_choice *choice, struct wp_error *err)
 {
     struct writer writer;
-    int rc = begin(&writer, out, facts, err);
+    int rc = begin(&writer, out, facts, choice, err);
     for (size_t i = 0; i < WP_EXPORT_TABLES && !rc; i++)
-        if (!table || table == &wp_export_tables[i])
+        if (!writer.choice.table || writer.choice.table == &wp_export_tables[i])
             put_json_table(&writer, &wp_export_tables[i]);
     return end(&writer, rc, err);
 }

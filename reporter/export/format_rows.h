@@ -8,11 +8,11 @@
  */
 #include "reporter/export/export_table.h"
 
-/* table NULL: all. -ENOMEM. */
+/* choice NULL: all. -ENOMEM. */
 int wp_format_csv(
-    struct wp_buffer *out, const struct wp_facts *facts, const struct wp_export_table *table, struct wp_error *err);
-/* table NULL: all. -ENOMEM. */
+    struct wp_buffer *out, const struct wp_facts *facts, const struct wp_export_choice *choice, struct wp_error *err);
+/* choice NULL: all. -ENOMEM. */
 int wp_format_ndjson(
-    struct wp_buffer *out, const struct wp_facts *facts, const struct wp_export_table *table, struct wp_error *err);
+    struct wp_buffer *out, const struct wp_facts *facts, const struct wp_export_choice *choice, struct wp_error *err);
 
 #endif

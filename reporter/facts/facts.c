@@ -1,7 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "reporter/facts/facts.h"
 
+#include "common/buffer.h"
+#include "reporter/facts/contour.h"
 #include "storage/report/report_read.h"
+
+void wp_facts_set_contour(struct wp_facts *facts, const struct wp_contour *contour)
+{
+    struct wp_buffer text = {0};
+    if (!contour || !contour->count)
+        return;
+    wp_contour_text(&text, contour);
+    wp_buffer_putc(&text, '\0');
+    facts->pool.failed |= text.failed;
+    facts->contour = text.failed ? "" : wp_pool_text(&facts->pool, (const char *)text.data);
+    wp_buffer_fini(&text);
+}
 
 const char *wp_facts_frame_name(const struct wp_facts *facts, uint32_t frame)
 {

@@ -15,6 +15,8 @@
 #include "reporter/read/stores.h"
 #include "storage/kind/late.h"
 
+struct wp_contour;
+
 /* A process on control paths. */
 struct wp_process_fact {
     const char *host, *comm;
@@ -159,6 +161,7 @@ struct wp_facts {
     size_t unsampled_count;
     bool is_command;     /* each recording is of a command, from its start to its end */
     const char *group;   /* the hosts that were asked for, NULL all */
+    const char *contour; /* what is left out of the stacks (contour.h), NULL nothing */
     uint64_t recordings; /* one after the other behind the release, at least; 0 not known */
     uint64_t wall_ns, total_ns, uncertain_ns, detached_ns, categories[WP_CATEGORIES];
     struct wp_late late; /* of that, what came when its hour had long been over */
@@ -167,9 +170,12 @@ struct wp_facts {
     uint64_t estimated_ns;      /* the total if what was not recorded was like what was */
     struct wp_stack_ends stack_ends;
     double coverage, accounted_percent;
-    struct wp_facts *detached; /* owned; work that was started and not waited for, without findings; NULL: none */
+    struct wp_process_tree *tree; /* in the pool; NULL: not known, or not asked for (process_tree.h) */
+    struct wp_facts *detached;    /* owned; work that was started and not waited for, without findings; NULL: none */
 };
 
+/* Says what was left out of the report before the facts were built; NULL, or nothing: leaves them as they are. */
+void wp_facts_set_contour(struct wp_facts *facts, const struct wp_contour *contour);
 /* Name of a frame; "" when out of range. */
 const char *wp_facts_frame_name(const struct wp_facts *facts, uint32_t frame);
 /* Style of a frame (WP_STYLE_*, storage/report/tree.h); 0 when out of range. */

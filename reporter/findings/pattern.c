@@ -9,6 +9,9 @@
 #include "reporter/findings/pattern_peers.h"
 #include "reporter/findings/pattern_timers.h"
 
+#include <string.h>
+
+#define QUOTA_PERCENT 10u /* of the preempted time, at least */
 #define LEAST_THROTTLED 3u
 /* The scheduler's own preemption lasts for the slices of the others, some ms each; a quota's until its period of 100 ms
  * ends (kernel/sched/fair.c). */
@@ -31,9 +34,43 @@ struct wp_pattern wp_pattern_of_cause(const struct wp_cause_case *of)
     return (struct wp_pattern){0};
 }
 
+/* Preempted time, by what the engine says of who had the CPU meanwhile. */
+struct preempted {
+    uint64_t quota_ns, quota_count; /* the cgroup's quota was used up */
+    bool is_known;                  /* it says so at all; older versions did not */
+};
+
+static struct preempted preempted_by(const struct wp_facts *facts)
+{
+    struct preempted by = {0};
+    for (uint32_t i = 0; i < facts->flame.cell_count; i++) {
+        const struct wp_cell *cell = &facts->flame.cells[i];
+        uint32_t frame = facts->flame.nodes[cell->node].frame;
+        const char *name = wp_facts_frame_name(facts, frame);
+        if (cell->category != WP_INVOLUNTARY || wp_facts_frame_style(facts, frame) != WP_STYLE_SCHED ||
+            !strcmp(name, "sched:preempted"))
+            continue;
+        by.is_known = true;
+        if (strcmp(name, "sched:quota") != 0)
+            continue;
+        by.quota_ns += cell->ns;
+        by.quota_count += cell->count;
+    }
+    return by;
+}
+
 struct wp_pattern wp_pattern_of_preemption(struct wp_facts *facts, uint64_t ns, uint64_t count)
 {
     uint64_t mean = count ? ns / count : 0;
+    struct preempted by = preempted_by(facts);
+    if (by.quota_ns > ns / 100 * QUOTA_PERCENT)
+        return (struct wp_pattern){.key = "quota_throttling",
+            .title = "Throttled by a CPU quota",
+            .sure = WP_SURETY_CERTAIN,
+            .evidence = wp_pool_printf(&facts->pool, "for %s of it its cgroup had used up its quota, %s times",
+                wp_human_duration(&facts->pool, by.quota_ns), wp_human_count(&facts->pool, by.quota_count))};
+    if (by.is_known)
+        return (struct wp_pattern){0};
     if (count < LEAST_THROTTLED || mean < THROTTLED_NS || mean > LONGEST_PERIOD_NS)
         return (struct wp_pattern){0};
     return (struct wp_pattern){.key = "quota_throttling",

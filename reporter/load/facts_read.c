@@ -5,6 +5,7 @@
 #include "common/path.h"
 #include "reporter/code/functions.h"
 #include "reporter/facts/beside.h"
+#include "reporter/facts/contour.h"
 #include "reporter/facts/stack_text.h"
 #include "reporter/findings/findings.h"
 #include "reporter/load/other_windows.h"
@@ -318,8 +319,8 @@ static int read_exemplars(struct wp_facts *facts, const struct wp_snapshot *snap
         : 0;
 }
 
-int wp_facts_read(struct wp_facts *facts, const struct wp_snapshot *snapshot, const char *aggregate,
-    const struct wp_selection *selection, struct wp_error *err)
+static int read_facts(struct wp_facts *facts, const struct wp_snapshot *snapshot, const char *aggregate,
+    const struct wp_selection *selection, const struct wp_contour *contour, struct wp_error *err)
 {
     struct wp_snapshot_sum sum;
     struct wp_trace *trace = NULL;
@@ -329,6 +330,11 @@ int wp_facts_read(struct wp_facts *facts, const struct wp_snapshot *snapshot, co
     int rc = wp_snapshot_report(snapshot, aggregate, selection, &sum, err);
     if (rc)
         return rc;
+    rc = wp_contour_apply(&sum.report, contour, err);
+    if (rc) {
+        wp_snapshot_sum_fini(&sum);
+        return rc;
+    }
     int trace_rc = wp_snapshot_trace(snapshot, aggregate, selection, &trace, &trace_error);
     struct wp_trace *by_threads = read_by_threads(snapshot, aggregate, selection);
     rc = build(
@@ -336,6 +342,7 @@ int wp_facts_read(struct wp_facts *facts, const struct wp_snapshot *snapshot, co
     wp_trace_destroy(by_threads);
     if (!rc)
         rc = build_detached(facts, err);
+    wp_facts_set_contour(facts, contour);
     facts->damage = sum.damage;
     facts->damage_count = sum.damage_count;
     facts->group = selection && selection->hosts ? wp_pool_text(&facts->pool, selection->hosts) : NULL;
@@ -361,6 +368,12 @@ int wp_facts_read(struct wp_facts *facts, const struct wp_snapshot *snapshot, co
     return rc == -ENOMEM ? wp_error_set(err, -ENOMEM, "out of memory for the damage list") : rc;
 }
 
+int wp_facts_read(struct wp_facts *facts, const struct wp_snapshot *snapshot, const char *aggregate,
+    const struct wp_selection *selection, struct wp_error *err)
+{
+    return read_facts(facts, snapshot, aggregate, selection, NULL, err);
+}
+
 /* The window of an exemplar stands in for the one that is shown by itself. */
 static int choose_window(struct wp_facts *facts, unsigned number, struct wp_error *err)
 {
@@ -377,7 +390,7 @@ static int choose_window(struct wp_facts *facts, unsigned number, struct wp_erro
 int wp_facts_read_windows(struct wp_facts *facts, const struct wp_snapshot *snapshot, const char *aggregate,
     const struct wp_selection *selection, const struct wp_facts_windows *windows, struct wp_error *err)
 {
-    int rc = wp_facts_read(facts, snapshot, aggregate, selection, err);
+    int rc = read_facts(facts, snapshot, aggregate, selection, windows->contour, err);
     if (!rc && windows->of_others)
         rc = wp_other_windows_read(facts, snapshot, selection, err);
     if (!rc && windows->fits_pages)

@@ -13,9 +13,10 @@ int wp_facts_read(struct wp_facts *facts, const struct wp_snapshot *snapshot, co
 
 /* Which windows the facts have. All zero: the first one and the exemplars, whole. */
 struct wp_facts_windows {
-    bool of_others;    /* those of other recordings stand behind the exemplars (other_windows.h) */
-    bool fits_pages;   /* each is made as large as pages have it (window/window_fit.h) */
-    unsigned exemplar; /* the window of this one, counted from 1, stands in for the first; 0: none */
+    bool of_others;                   /* those of other recordings stand behind the exemplars (other_windows.h) */
+    bool fits_pages;                  /* each is made as large as pages have it (window/window_fit.h) */
+    const struct wp_contour *contour; /* left out of the report's stacks, not of windows; NULL: nothing */
+    unsigned exemplar;                /* the window of this one, counted from 1, stands in for the first; 0: none */
 };
 
 /* The same with these windows. -ENOENT: there is no such exemplar, too. */

@@ -13,6 +13,7 @@
 #include "reporter/page/page_tables.h"
 #include "reporter/page/page_tabs.h"
 #include "reporter/page/page_transactions.h"
+#include "reporter/page/page_tree.h"
 #include "reporter/page/page_views.h"
 #include "reporter/page/page_waits.h"
 
@@ -27,6 +28,10 @@ static void processes(struct wp_display *display, const struct wp_facts *facts)
         "Every process that stood in a control path. Time on paths is how long it was running or waited for there; "
         "running is the part in which it was itself on a CPU. What stands behind a time is of all processes of that "
         "name, by host.");
+    struct wp_item *tree =
+        facts->tree ? wp_display_add(display, WP_ITEM_PARAGRAPH, "Who forked and executed whom") : NULL;
+    if (tree)
+        tree->link = wp_link_to(WP_PAGE_TREE, facts->release, facts->aggregate, NULL);
     wp_page_process_table(display, facts, ALL_ROWS);
 }
 
@@ -79,12 +84,14 @@ static void (*const builders[WP_PAGES])(struct wp_display *, const struct wp_fac
     [WP_PAGE_UNEXPLAINED] = unexplained,
     [WP_PAGE_ABOUT] = wp_page_about,
     [WP_PAGE_DETACHED] = wp_page_detached,
+    [WP_PAGE_TREE] = wp_page_tree,
 };
 
 bool wp_page_is_of_facts(enum wp_page_kind page, const struct wp_facts *facts)
 {
     return page != WP_PAGE_COMPARE && page != WP_PAGE_CANARY && !wp_page_in_parts(page) &&
-        (page != WP_PAGE_SOURCES || facts->source.file_count) && (page != WP_PAGE_DETACHED || facts->detached);
+        (page != WP_PAGE_SOURCES || facts->source.file_count) && (page != WP_PAGE_DETACHED || facts->detached) &&
+        (page != WP_PAGE_TREE || facts->tree);
 }
 
 int wp_page_build(struct wp_display *display, const struct wp_facts *facts, struct wp_error *err)

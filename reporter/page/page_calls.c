@@ -4,6 +4,7 @@
 #include "reporter/display/humanize.h"
 #include "reporter/facts/stack_text.h"
 #include "reporter/page/page_behind.h"
+#include "reporter/page/page_cycle.h"
 #include "reporter/page/page_links.h"
 #include "reporter/page/page_tabs.h"
 
@@ -196,7 +197,7 @@ static void add_recursion(struct wp_display *display, const struct wp_facts *fac
     if (!clique)
         wp_display_fact(display, "Recursion", "none", "");
     else if (clique->members > 1)
-        wp_display_fact(display, "Recursion", "mutual", wp_pool_printf(&display->pool, "clique of %s", clique->name));
+        wp_display_fact(display, "Recursion", "mutual", wp_pool_printf(&display->pool, "cycle of %s", clique->name));
     else if (sites > 1)
         wp_display_fact(display, "Recursion", "divide and conquer",
             wp_pool_printf(&display->pool, "it calls itself at %" PRIu32 " lines", sites));
@@ -259,6 +260,8 @@ static void add_cliques(struct wp_display *display, const struct wp_facts *facts
         if (!row)
             continue;
         row[0].text = wp_pool_text(&display->pool, clique->name);
+        if (i < wp_page_cycles(calls))
+            row[0].link = wp_link_to_part(WP_PAGE_CYCLE, facts->release, facts->aggregate, i + 1, NULL);
         row[1].number = clique->members;
         row[2].text =
             clique->entry ? wp_pool_clip(&display->pool, wp_facts_frame_name(facts, clique->entry), NAME_BYTES) : "";

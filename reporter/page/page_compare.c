@@ -61,6 +61,9 @@ static void add_notices(struct wp_display *display, const struct wp_compare *com
                 "stat lists.",
                 compare->operand[WP_BEFORE].label, wp_recorded_what(pool, facts[WP_BEFORE]),
                 compare->operand[WP_AFTER].label, wp_recorded_what(pool, facts[WP_AFTER])));
+    if (facts[WP_AFTER]->contour)
+        wp_display_add(display, WP_ITEM_NOTICE,
+            wp_pool_printf(pool, "Left out of the stacks of both: %s.", facts[WP_AFTER]->contour));
     for (int i = 0; i < 2; i++) {
         const struct wp_operand *operand = &compare->operand[i];
         if (operand->overlaps)

@@ -83,9 +83,13 @@ static void add_quality(struct wp_display *display, const struct wp_facts *facts
     struct wp_recording_cost cost = wp_recording_cost(&facts->release_metadata);
     if (cost.cpu_ns)
         wp_display_add(display, WP_ITEM_PARAGRAPH,
-            wp_pool_printf(pool, "Cost of recording, beside the total: %s of CPU time, %s of the machine%s.",
+            wp_pool_printf(pool, "Cost of recording, beside the total: %s of CPU time, %s of the machine%s%s.",
                 wp_human_duration(pool, cost.cpu_ns), wp_human_percent(pool, wp_recording_cost_percent(&cost)),
-                facts->host_count == 1 ? "" : "s"));
+                facts->host_count == 1 ? "" : "s",
+                cost.programs_ns
+                    ? wp_pool_printf(pool, "; in the time of what was recorded, %s of its programs in the kernel",
+                          wp_human_duration(pool, cost.programs_ns))
+                    : ""));
     if (facts->events_dropped)
         wp_display_add(display, WP_ITEM_NOTICE,
             wp_pool_printf(pool, "%s %s lost while recording; %s of the time is marked uncertain.",
@@ -244,6 +248,9 @@ int wp_page_digest(struct wp_display *display, const struct wp_facts *facts, str
         facts->group ? ", only hosts " : "", facts->group ? facts->group : "");
     display->subtitle = wp_recorded_subtitle(&display->pool, facts);
     wp_page_damage(display, facts);
+    if (facts->contour)
+        wp_display_add(
+            display, WP_ITEM_NOTICE, wp_pool_printf(&display->pool, "Left out of the stacks: %s.", facts->contour));
     add_samples(display, facts);
     add_findings(display, facts);
     add_facts(display, facts);

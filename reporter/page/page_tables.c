@@ -5,6 +5,8 @@
 #include "reporter/facts/page_context.h"
 #include "reporter/page/page_behind.h"
 #include "reporter/page/page_links.h"
+#include "reporter/page/page_tree.h"
+#include "reporter/recording/process_tree.h"
 #include "storage/kind/report_store.h"
 
 #include <inttypes.h>
@@ -41,6 +43,16 @@ void wp_page_categories(
     }
 }
 
+static void put_parent(struct wp_display *display, const struct wp_facts *facts, struct wp_field *field, size_t process)
+{
+    const struct wp_tree_process *parent = wp_process_tree_parent(facts, process);
+    field->text = parent ? parent->comm : "";
+    if (!parent)
+        return;
+    field->note = wp_pool_printf(&display->pool, "%u", (unsigned)parent->pid);
+    field->link = wp_page_tree_link(display, facts, (size_t)(parent - facts->tree->rows));
+}
+
 void wp_page_process_table(struct wp_display *display, const struct wp_facts *facts, size_t rows)
 {
     static const struct wp_column columns[] = {
@@ -50,9 +62,10 @@ void wp_page_process_table(struct wp_display *display, const struct wp_facts *fa
         {"Time on paths", "Time in which it stood in a pseudo-stack", WP_CELL_DURATION},
         {"Share", "Of the total; layers overlap, so shares do not add up to 100 %", WP_CELL_SHARE},
         {"Running", "Of that, itself on a CPU", WP_CELL_DURATION},
+        {"Parent", "Who forked it", WP_CELL_NAME},
     };
     size_t room = facts->process_count < rows ? facts->process_count : rows;
-    struct wp_table *table = wp_display_table(display, "processes", columns, 6, room);
+    struct wp_table *table = wp_display_table(display, "processes", columns, facts->tree ? 7 : 6, room);
     table->whole_ns = facts->total_ns;
     table->searchable = room > 10;
     table->empty = "No process was seen.";
@@ -66,6 +79,8 @@ void wp_page_process_table(struct wp_display *display, const struct wp_facts *fa
         row[2].text = wp_pool_clip(&display->pool, fact->host, NAME_BYTES);
         row[3].number = row[4].number = fact->total_ns;
         row[5].number = fact->running_ns;
+        if (facts->tree)
+            put_parent(display, facts, &row[6], i);
         if (!fact->pid && !strcmp(fact->comm, WP_REPORT_OTHERS))
             continue; /* no frame has that name */
         const char *frame = wp_pool_printf(&display->pool, "[%s]", fact->comm);

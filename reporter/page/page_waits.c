@@ -205,7 +205,8 @@ static void add_waits(
     }
 }
 
-static void add_knots(struct wp_display *display, const struct wp_facts *facts, const struct wp_wait_graph *waits)
+static void add_knots(
+    struct wp_display *display, const struct wp_facts *facts, const struct wp_wait_graph *waits, bool is_hosts)
 {
     struct wp_pool *pool = &display->pool;
     for (uint32_t i = 0; i < waits->knot_count && i < 20; i++) {
@@ -218,6 +219,10 @@ static void add_knots(struct wp_display *display, const struct wp_facts *facts, 
                     : waits->knot_count > 1 ? "The largest cycle"
                                             : "A cycle",
                 knot->name, wp_human_duration(pool, knot->ns), wp_human_share(pool, knot->ns, facts->total_ns)));
+        struct wp_item *links =
+            is_hosts ? NULL : wp_display_add(display, WP_ITEM_PARAGRAPH, "Its links, of all stacks and by context");
+        if (links)
+            links->link = wp_link_to_part(WP_PAGE_WAIT_CYCLE, facts->release, facts->aggregate, i + 1, NULL);
     }
 }
 
@@ -245,13 +250,13 @@ void wp_page_waits(struct wp_display *display, const struct wp_facts *facts)
             others->link = wp_page_behind_link(display, facts, "category", wp_category_key(WP_OTHER_PATH));
     }
     add_graph(display, facts, &waits, "Processes and what they wait for");
-    add_knots(display, facts, &waits);
+    add_knots(display, facts, &waits, false);
     wp_display_heading(display, "All waits");
     add_waits(display, facts, &waits, false);
     if (!hosts.wait_count)
         return;
     wp_display_heading(display, "Between hosts");
     add_graph(display, facts, &hosts, "Hosts and what they wait for");
-    add_knots(display, facts, &hosts);
+    add_knots(display, facts, &hosts, true);
     add_waits(display, facts, &hosts, true);
 }

@@ -30,6 +30,7 @@ struct wp_recording_cost wp_recording_cost(const struct wp_metadata *release)
             continue;
         size -= strlen(CPU);
         cost.cpu_ns += strtoull(release->rows[i].value, NULL, 10);
+        cost.programs_ns += beside(release, key, size, ".recorder.programs_ns");
         cost.machine_ns += beside(release, key, size, ".recorder.of_ns") * beside(release, key, size, ".cpus");
     }
     return cost;

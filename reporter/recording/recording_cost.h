@@ -8,8 +8,9 @@
 
 /* CPU time of the recorder, and of the machines meanwhile. */
 struct wp_recording_cost {
-    uint64_t cpu_ns;     /* 0: not known */
-    uint64_t machine_ns; /* of so much time on all CPUs */
+    uint64_t cpu_ns;      /* 0: not known */
+    uint64_t machine_ns;  /* of so much time on all CPUs */
+    uint64_t programs_ns; /* beside it, in the time of the threads that were recorded: its programs in the kernel */
 };
 
 /* Of the last session of each host in a release's metadata. */

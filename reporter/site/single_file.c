@@ -94,7 +94,9 @@ static void put_address(struct writer *writer, const char *address, const char *
         wp_buffer_append(writer->out, file, name);
     else if (!strncmp(file, "exemplar", 8))
         wp_buffer_puts(writer->out, "exemplars");
-    else if (!strncmp(file, "function", 8)) /* one of them stands in the table of all */
+    else if (!strncmp(file, "wait-cycle", 10))
+        wp_buffer_puts(writer->out, "waits");
+    else if (!strncmp(file, "function", 8) || !strncmp(file, "cycle", 5)) /* one of them stands in the table of all */
         wp_buffer_puts(writer->out, "functions");
     else if (!strncmp(file, "source-", 7))
         wp_buffer_puts(writer->out, "sources");

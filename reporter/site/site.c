@@ -2,7 +2,6 @@
 #include "reporter/site/site.h"
 
 #include "common/strings.h"
-#include "reporter/code/calls.h"
 #include "reporter/compare/compare_findings.h"
 #include "reporter/compare/compare_method.h"
 #include "reporter/data/exemplar_data.h"
@@ -15,10 +14,11 @@
 #include "reporter/findings/finding_since.h"
 #include "reporter/load/facts_read.h"
 #include "reporter/page/page.h"
-#include "reporter/page/page_calls.h"
 #include "reporter/page/page_exemplars.h"
 #include "reporter/page/page_index.h"
+#include "reporter/page/page_parts.h"
 #include "reporter/recording/origins.h"
+#include "reporter/recording/process_tree.h"
 #include "reporter/recording/release_facts.h"
 #include "reporter/recording/release_overlap.h"
 #include "reporter/site/site_compare.h"
@@ -49,6 +49,7 @@ struct site {
     uint64_t main_total;
     bool main_found, has_system;
     struct wp_page_context context; /* of the aggregate in hand */
+    struct wp_genealogy *genealogy; /* owned; of the release in hand, NULL: not read yet */
     size_t damaged;
     char parts[PATH_MAX]; /* made by other processes; "": none */
 };
@@ -118,22 +119,22 @@ static int keep_main(struct site *site, const struct wp_facts *facts, struct wp_
     return wp_format_json(&site->main_json, facts, err);
 }
 
-/* Callers and callees, a page for every few functions. */
-static int write_functions(struct site *site, const struct wp_facts *facts, struct wp_error *err)
+/* Callers and callees, a page for every few functions, and a page for each cycle. */
+static int write_parts(struct site *site, const struct wp_facts *facts, struct wp_error *err)
 {
-    struct wp_calls calls;
-    int rc = wp_calls_build(&calls, facts, err);
+    struct wp_page_parts parts;
+    int rc = wp_page_parts_build(&parts, facts, err);
     if (rc)
         return rc;
-    for (unsigned part = 1; part <= wp_page_function_parts(facts) && !rc; part++) {
+    for (unsigned number = 1; number <= wp_page_parts_count(&parts) && !rc; number++) {
         struct wp_display display;
         struct wp_error reason = {0};
         wp_display_init(&display, &(struct wp_page_id){WP_PAGE_FUNCTION, facts->release, facts->aggregate});
         display.context = &site->context;
-        rc = wp_page_function(&display, facts, &calls, part, &reason);
+        rc = wp_page_parts_page(&display, &parts, number, &reason);
         rc = write_display(site, &display, rc, &reason, err);
     }
-    wp_calls_fini(&calls);
+    wp_page_parts_fini(&parts);
     return rc;
 }
 
@@ -201,7 +202,7 @@ static int write_pages(struct site *site, const struct wp_facts *facts, struct w
         if (wp_page_is_of_facts((enum wp_page_kind)page, facts)) /* two releases, and parts: below */
             rc = write_page(site, facts, (enum wp_page_kind)page, err);
     if (!rc)
-        rc = write_functions(site, facts, err);
+        rc = write_parts(site, facts, err);
     return rc ? rc : write_exemplars(site, facts, err);
 }
 
@@ -294,12 +295,11 @@ static int read_aggregate(struct site *site, const struct wp_snapshot *snapshot,
     size_t baseline = row == SIZE_MAX ? SIZE_MAX : site->order.rows[row].baseline;
     int rc = wp_facts_read_windows(&facts, snapshot, aggregate, &site->options->selection,
         &(struct wp_facts_windows){.of_others = true, .fits_pages = true}, err);
+    rc = rc ? rc : wp_process_tree_read(&facts, &site->genealogy, snapshot, err);
     if (!rc && !site->options->aggregate) /* then there are pages of it */
         wp_beside_find_other(&site->context, snapshot);
-    if (!rc)
-        rc = wp_origins_read(&site->context, snapshot, &site->options->selection, err);
-    if (!rc)
-        rc = wp_release_overlap_read(&site->context, &site->stores, &site->order, err);
+    rc = rc ? rc : wp_origins_read(&site->context, snapshot, &site->options->selection, err);
+    rc = rc ? rc : wp_release_overlap_read(&site->context, &site->stores, &site->order, err);
     if (!rc && baseline != SIZE_MAX)
         rc = compare_aggregate(site, &facts, snapshot, baseline, err);
     if (!rc && site->options->canary)
@@ -385,8 +385,7 @@ static int take_part(struct site *site, struct wp_release_summary *release, cons
 static int build_release(
     struct site *site, const struct wp_release_row *row, struct wp_release_summary *release, struct wp_error *err);
 
-/* Releases of the same time and the state of their files: what is said of windows in which releases are mixed rests on
- * them. */
+/* Releases of the same time and the state of their files: windows in which releases are mixed rest on them. */
 static const char *overlap_inputs(struct site *site, const struct wp_release_row *row)
 {
     size_t others[WP_OVERLAP_CANDIDATES];
@@ -468,6 +467,7 @@ static int build_release(
         rc = write_release(site, release, &facts, err);
     wp_release_facts_fini(&facts);
     wp_strings_free(aggregates, count);
+    wp_genealogy_fini(&site->genealogy);
     wp_snapshot_end(&snapshot);
     return rc;
 }

@@ -53,18 +53,48 @@ static int replace(struct wp_txn *txn, const struct wp_key *key, const struct wp
     return rc;
 }
 
+/* The value's key, and those of its deltas. */
+static int list_keys(struct wp_txn *txn, const struct wp_key *key, char base[WP_KEY_ROOM], char ***deltas,
+    size_t *count, struct wp_error *err)
+{
+    char prefix[WP_KEY_ROOM + 4];
+    int rc = wp_key_format(key, base, err);
+    if (rc)
+        return rc;
+    snprintf(prefix, sizeof(prefix), "%s.~", base);
+    return wp_txn_keys(txn, prefix, deltas, count, err);
+}
+
+int wp_chunks_read(
+    struct wp_txn *txn, const char *shard, const struct wp_chunks *chunks, size_t *damaged, struct wp_error *err)
+{
+    char base[WP_KEY_ROOM], **deltas = NULL;
+    size_t count = 0;
+    struct wp_key key;
+    *damaged = 0;
+    int rc = make_key(&key, chunks->kind, shard, err);
+    if (!rc)
+        rc = list_keys(txn, &key, base, &deltas, &count, err);
+    for (size_t i = 0; !rc && i <= count; i++) {
+        rc = take_key(txn, i ? deltas[i - 1] : base, chunks, err);
+        *damaged += rc == -EBADMSG || rc == -EPROTONOSUPPORT;
+        if (rc == -EBADMSG || rc == -EPROTONOSUPPORT || rc == -ENOENT)
+            rc = 0;
+    }
+    wp_strings_free(deltas, count);
+    return rc;
+}
+
 int wp_chunks_compact(struct wp_txn *txn, const char *shard, const struct wp_chunks *chunks, struct wp_error *err)
 {
-    char base[WP_KEY_ROOM], prefix[WP_KEY_ROOM + 4], **deltas = NULL;
+    char base[WP_KEY_ROOM], **deltas = NULL;
     size_t count = 0;
     struct wp_key key;
     int rc = make_key(&key, chunks->kind, shard, err);
     if (!rc)
-        rc = wp_key_format(&key, base, err);
+        rc = list_keys(txn, &key, base, &deltas, &count, err);
     if (rc)
         return rc;
-    snprintf(prefix, sizeof(prefix), "%s.~", base);
-    rc = wp_txn_keys(txn, prefix, &deltas, &count, err);
     if (!rc && count) {
         rc = take_key(txn, base, chunks, err);
         if (rc == -ENOENT)

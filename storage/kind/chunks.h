@@ -17,6 +17,9 @@ struct wp_chunks {
 /* Appends the rows as the next delta of this shard; *delta is its number. */
 int wp_chunks_append(
     struct wp_txn *txn, const char *shard, const struct wp_chunks *chunks, uint64_t *delta, struct wp_error *err);
+/* Takes the value and its deltas; *damaged becomes how many of them cannot be read and are left out. */
+int wp_chunks_read(
+    struct wp_txn *txn, const char *shard, const struct wp_chunks *chunks, size_t *damaged, struct wp_error *err);
 /* Joins the value and its deltas; leaves all as it is when one of them is damaged. */
 int wp_chunks_compact(struct wp_txn *txn, const char *shard, const struct wp_chunks *chunks, struct wp_error *err);
 

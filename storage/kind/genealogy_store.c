@@ -18,6 +18,8 @@
 struct row {
     uint32_t host, comm, exe, pid, parent_pid;
     uint64_t start_ns, parent_start_ns;
+    uint64_t exec_ns, end_ns; /* from here on: no part of who it is */
+    uint32_t ending;
 };
 
 struct genealogy {
@@ -78,6 +80,18 @@ static uint32_t text_here(struct genealogy *all, const Wakepath__Store__Genealog
     return id ? wp_intern_id(all->strings, (const char *)m->strings[id - 1].data, m->strings[id - 1].len) : 0;
 }
 
+static bool is_column(size_t length, size_t rows)
+{
+    return !length || length == rows;
+}
+
+static int check_endings(const Wakepath__Store__Genealogy *m, struct wp_error *err)
+{
+    if (!is_column(m->n_exec_ns, m->n_pid) || !is_column(m->n_end_ns, m->n_pid) || !is_column(m->n_ending, m->n_pid))
+        return wp_error_set(err, -EBADMSG, "columns of a genealogy are not equally long");
+    return wp_ids_check(m->ending, m->n_ending, WP_ENDING_MOST, "ending of a process", err);
+}
+
 static int take_row(void *context, const uint8_t *bytes, size_t size, struct wp_error *err)
 {
     struct genealogy *all = context;
@@ -96,10 +110,13 @@ static int take_row(void *context, const uint8_t *bytes, size_t size, struct wp_
         rc = wp_ids_check(m->comm, m->n_comm, m->n_strings, "name of a process", err);
     if (!rc)
         rc = wp_ids_check(m->exe, m->n_exe, m->n_strings, "file of a process", err);
+    if (!rc)
+        rc = check_endings(m, err);
     for (size_t i = 0; !rc && i < m->n_pid; i++)
         if (add_row(all,
                 (struct row){text_here(all, m, m->host[i]), text_here(all, m, m->comm[i]), text_here(all, m, m->exe[i]),
-                    m->pid[i], m->parent_pid[i], m->start_ns[i], m->parent_start_ns[i]}))
+                    m->pid[i], m->parent_pid[i], m->start_ns[i], m->parent_start_ns[i],
+                    m->n_exec_ns ? m->exec_ns[i] : 0, m->n_end_ns ? m->end_ns[i] : 0, m->n_ending ? m->ending[i] : 0}))
             rc = wp_error_set(err, -ENOMEM, "out of memory for a genealogy");
     protobuf_c_message_free_unpacked(message, NULL);
     return rc;
@@ -144,6 +161,20 @@ static void keep_parent(struct expiry *expiry, const struct row *child)
             keep_row(expiry, low);
 }
 
+static struct wp_genealogy_row row_shown(const struct genealogy *all, const struct row *row)
+{
+    return (struct wp_genealogy_row){.host = wp_intern_text(all->strings, row->host),
+        .comm = wp_intern_text(all->strings, row->comm),
+        .exe = wp_intern_text(all->strings, row->exe),
+        .pid = row->pid,
+        .parent_pid = row->parent_pid,
+        .start_ns = row->start_ns,
+        .parent_start_ns = row->parent_start_ns,
+        .exec_ns = row->exec_ns,
+        .end_ns = row->end_ns,
+        .ending = row->ending};
+}
+
 /* Sorts and marks; whom a kept process descends from is kept. */
 static int mark(struct genealogy *all, bool *is_kept,
     bool (*is_needed)(void *context, const struct wp_genealogy_row *row), void *context)
@@ -154,9 +185,7 @@ static int mark(struct genealogy *all, bool *is_kept,
     qsort_r(all->rows, all->count, sizeof(*all->rows), compare_rows, all->strings);
     for (uint32_t i = 0; i < all->count; i++) {
         const struct row *row = &all->rows[i];
-        struct wp_genealogy_row shown = {wp_intern_text(all->strings, row->host),
-            wp_intern_text(all->strings, row->comm), wp_intern_text(all->strings, row->exe), row->pid, row->parent_pid,
-            row->start_ns, row->parent_start_ns};
+        struct wp_genealogy_row shown = row_shown(all, row);
         if (is_needed(context, &shown))
             keep_row(&expiry, i);
     }
@@ -222,6 +251,31 @@ static int trim(struct genealogy *all)
     return rc;
 }
 
+static uint64_t later(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* Sorts; of rows of one process that differ in how it went on, one is left. */
+static void fold(struct genealogy *all)
+{
+    uint32_t left = 0;
+    if (all->count)
+        qsort_r(all->rows, all->count, sizeof(*all->rows), compare_rows, all->strings);
+    for (uint32_t i = 0; i < all->count; i++) {
+        struct row *last = left ? &all->rows[left - 1] : NULL;
+        const struct row *row = &all->rows[i];
+        if (!last || compare_rows(row, last, all->strings)) {
+            all->rows[left++] = *row;
+            continue;
+        }
+        last->exec_ns = later(last->exec_ns, row->exec_ns);
+        last->end_ns = later(last->end_ns, row->end_ns);
+        last->ending = (uint32_t)later(last->ending, row->ending);
+    }
+    all->count = left;
+}
+
 /* Strings are numbered as the sorted rows first name them. */
 struct packer {
     const struct genealogy *all;
@@ -252,11 +306,27 @@ static void put_row(struct packer *packer, const struct row *row)
     m->parent_start_ns[m->n_parent_start_ns++] = row->parent_start_ns;
 }
 
+/* A column without a value is left out. */
+static void put_endings(const struct genealogy *all, struct wp_columns *columns, Wakepath__Store__Genealogy *m)
+{
+    m->exec_ns = wp_columns_u64(columns, all->count);
+    m->end_ns = wp_columns_u64(columns, all->count);
+    m->ending = wp_columns_u32(columns, all->count);
+    for (uint32_t i = 0; !columns->has_failed && i < all->count; i++) {
+        const struct row *row = &all->rows[i];
+        m->exec_ns[i] = row->exec_ns;
+        m->end_ns[i] = row->end_ns;
+        m->ending[i] = row->ending;
+        m->n_exec_ns = row->exec_ns ? all->count : m->n_exec_ns;
+        m->n_end_ns = row->end_ns ? all->count : m->n_end_ns;
+        m->n_ending = row->ending ? all->count : m->n_ending;
+    }
+}
+
 static int pack(void *context, struct wp_buffer *out, struct wp_error *err)
 {
     struct genealogy *all = context;
-    if (all->count)
-        qsort_r(all->rows, all->count, sizeof(*all->rows), compare_rows, all->strings);
+    fold(all);
     if (trim(all))
         return wp_error_set(err, -ENOMEM, "out of memory for a genealogy");
     struct wp_columns columns = {0};
@@ -272,11 +342,11 @@ static int pack(void *context, struct wp_buffer *out, struct wp_error *err)
     m->parent_pid = wp_columns_u32(&columns, all->count);
     m->start_ns = wp_columns_u64(&columns, all->count);
     m->parent_start_ns = wp_columns_u64(&columns, all->count);
+    put_endings(all, &columns, m);
     int rc = columns.has_failed ? wp_error_set(err, -ENOMEM, "out of memory for a genealogy") : 0;
     if (!rc) {
         for (uint32_t i = 0; i < all->count; i++)
-            if (!i || compare_rows(&all->rows[i], &all->rows[i - 1], all->strings))
-                put_row(&packer, &all->rows[i]);
+            put_row(&packer, &all->rows[i]);
         rc = wp_message_pack(&m->base, out, err);
     }
     wp_columns_fini(&columns);
@@ -298,12 +368,30 @@ int wp_txn_add_genealogy(
         if (add_row(&all,
                 (struct row){wp_rows_string(all.strings, rows[i].host), wp_rows_string(all.strings, rows[i].comm),
                     wp_rows_string(all.strings, rows[i].exe), rows[i].pid, rows[i].parent_pid, rows[i].start_ns,
-                    rows[i].parent_start_ns}))
+                    rows[i].parent_start_ns, rows[i].exec_ns, rows[i].end_ns,
+                    rows[i].ending < WP_ENDING_MOST ? rows[i].ending : WP_ENDING_MOST}))
             rc = wp_error_set(err, -ENOMEM, "out of memory for a genealogy");
     if (!rc)
         rc = wp_chunks_append(txn, shard, &chunks, &delta, err);
     finish(&all);
     return !rc && delta && delta % WP_DELTAS == 0 ? wp_genealogy_compact(txn, shard, err) : rc;
+}
+
+int wp_txn_read_genealogy(struct wp_txn *txn, const char *shard, struct wp_genealogy_visit *visit, struct wp_error *err)
+{
+    struct genealogy all;
+    struct wp_chunks chunks = {WP_VALUE_GENEALOGY, &all, take_row, pack};
+    int rc = start(&all, err);
+    if (!rc)
+        rc = wp_chunks_read(txn, shard, &chunks, &visit->damaged, err);
+    if (!rc)
+        fold(&all);
+    for (uint32_t i = 0; !rc && i < all.count; i++) {
+        struct wp_genealogy_row row = row_shown(&all, &all.rows[i]);
+        rc = visit->each(visit->context, &row);
+    }
+    finish(&all);
+    return rc;
 }
 
 int wp_genealogy_compact(struct wp_txn *txn, const char *shard, struct wp_error *err)

@@ -10,8 +10,25 @@ struct wp_genealogy_row { /* "__state__/genealogy.<shard>": appended */
     const char *host, *comm, *exe;
     uint32_t pid, parent_pid;
     uint64_t start_ns, parent_start_ns; /* realtime; 0 unknown */
+    uint64_t exec_ns, end_ns;           /* realtime; when it became that program, and when it ended as it; 0 not seen */
+    uint32_t ending;                    /* WP_ENDING_*; 0 not known */
 };
-/* Appends one delta, and compacts after every WP_DELTAS of them. Nothing is written for 0 rows; NULL texts are "". */
+/* How a process ended: a signal's number, or WP_ENDING_STATUS and its exit status, WP_ENDING_MOST where that is
+ * greater. */
+#define WP_ENDING_STATUS 65u
+#define WP_ENDING_MOST 255u
+
+/* Whom the rows of a shard are shown to. */
+struct wp_genealogy_visit {
+    int (*each)(void *context, const struct wp_genealogy_row *row); /* texts are valid during the call */
+    void *context;
+    size_t damaged; /* becomes the number of values that cannot be read and are left out */
+};
+/* All rows, by host, pid and start; stops with what `each` returns when that is not 0. */
+int wp_txn_read_genealogy(
+    struct wp_txn *txn, const char *shard, struct wp_genealogy_visit *visit, struct wp_error *err);
+/* Appends one delta, and compacts after every WP_DELTAS of them. Nothing is written for 0 rows; NULL texts are "". Rows
+ * that differ in exec_ns, end_ns and ending alone become one with the greatest of each. */
 int wp_txn_add_genealogy(
     struct wp_txn *txn, const char *shard, const struct wp_genealogy_row *rows, size_t count, struct wp_error *err);
 

@@ -17,8 +17,9 @@
 struct merge {
     struct wp_report *into;
     const struct wp_report *from;
-    uint32_t *strings; /* id there -> id here + 1; 0: not translated yet */
-    uint32_t *nodes;   /* id there -> id here */
+    const bool *is_left_out; /* by node of `from`; NULL: none is */
+    uint32_t *strings;       /* id there -> id here + 1; 0: not translated yet */
+    uint32_t *nodes;         /* id there -> id here */
     uint32_t *frames, *cells, *sites;
 };
 
@@ -48,7 +49,9 @@ static void merge_tree(struct merge *merge, uint32_t frame_count, uint32_t node_
     }
     for (uint32_t i = 1; i < node_count; i++) {
         struct wp_node node = from->nodes[i];
-        merge->nodes[i] = wp_report_child(merge->into, merge->nodes[node.parent], merge->frames[node.frame]);
+        uint32_t below = merge->nodes[node.parent];
+        bool is_left_out = below && merge->is_left_out && merge->is_left_out[i];
+        merge->nodes[i] = is_left_out ? below : wp_report_child(merge->into, below, merge->frames[node.frame]);
     }
 }
 
@@ -140,9 +143,10 @@ static void merge_lines(struct merge *merge, uint32_t sites, uint32_t lines, uin
     }
 }
 
-static int merge_one(struct wp_report *into, const struct wp_report *from, struct wp_error *err)
+int wp_report_merge_without(
+    struct wp_report *into, const struct wp_report *from, const bool *is_left_out, struct wp_error *err)
 {
-    struct merge merge = {.into = into, .from = from};
+    struct merge merge = {.into = into, .from = from, .is_left_out = is_left_out};
     uint32_t cells = from->cell_count, samples = from->sample_count;
     uint32_t sites = from->site_count, lines = from->line_count, calls = from->call_count;
     merge.strings = calloc(wp_intern_count(from->strings), sizeof(*merge.strings));
@@ -172,10 +176,10 @@ static int merge_one(struct wp_report *into, const struct wp_report *from, struc
 
 int wp_report_merge(struct wp_report *into, const struct wp_report *from, struct wp_error *err)
 {
-    int rc = merge_one(into, from, err);
+    int rc = wp_report_merge_without(into, from, NULL, err);
     if (rc || !from->detached)
         return rc;
     if (!wp_report_detached_add(into))
         return wp_error_set(err, -ENOMEM, "out of memory for merging a report of detached work");
-    return merge_one(into->detached, from->detached, err);
+    return wp_report_merge_without(into->detached, from->detached, NULL, err);
 }

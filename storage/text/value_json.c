@@ -111,6 +111,9 @@ static int put_genealogy(struct wp_json *json, const struct wp_buffer *raw, stru
         wp_json_number(json, "start_ns", m->start_ns[i]);
         wp_json_number(json, "parent_pid", m->parent_pid[i]);
         wp_json_number(json, "parent_start_ns", m->parent_start_ns[i]);
+        wp_json_number(json, "exec_ns", i < m->n_exec_ns ? m->exec_ns[i] : 0);
+        wp_json_number(json, "end_ns", i < m->n_end_ns ? m->end_ns[i] : 0);
+        wp_json_number(json, "ending", i < m->n_ending ? m->ending[i] : 0);
         wp_json_end(json);
     }
     wp_json_end(json);

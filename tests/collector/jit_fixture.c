@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* jit_fixture N [FOLDER]: makes code as a JIT does, says so in /tmp/perf-PID.map (after the first calls: late, as JITs
- * do) and sleeps through it. With a folder it goes to live in it first, as a container would. */
+ * do) and sleeps through it, then in a child as often. With a folder it goes to live in it first, as a container would.
+ */
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -40,6 +42,14 @@ int main(int argc, char **argv)
             dprintf(fd, "%lx %zx JS:*made /app/shop.js:7\n", (unsigned long)(memory + 64), sizeof(code));
         call(pause_ms);
     }
+    pid_t child = fork();
+    for (int i = 0; !child && i < n; i++)
+        call(pause_ms);
+    if (!child)
+        _exit(0);
+    int status = 0;
+    if (child < 0 || waitpid(child, &status, 0) != child)
+        return 5;
     unlink(path);
-    return 0;
+    return status != 0;
 }

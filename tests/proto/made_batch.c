@@ -44,6 +44,7 @@ void made_begin(struct made *made, uint64_t seed)
     for (size_t i = 0; i < 16; i++)
         made->batch.session[i] = (uint8_t)made_random(made);
     made->batch.watermark_ns = 1000;
+    made->batch.programs_ns = 77;
 }
 
 void made_end(struct made *made)
@@ -238,6 +239,7 @@ void made_assert_equal(const struct wp_batch *sent, const struct wp_batch *came)
     assert_memory_equal(sent->session, came->session, 16);
     EQUAL(seq);
     EQUAL(watermark_ns);
+    EQUAL(programs_ns);
     EQUAL(anchor_mono_ns);
     EQUAL(anchor_real_ns);
     EQUAL(is_last);

@@ -78,6 +78,16 @@ class Workloads(RecordTest):
         self.assert_processes(summary, "make", "cc1")
         self.assertGreater(under(rows, "[make]", "[cc1]"), 0.2 * summary["total_ns"])
         self.assertGreater(summary["categories"]["blocking_io"], 0, "a cold cache reads the disk")
+        self.assertGreater(summary["recording"]["programs_ns"], 0)
+        tree = {row["pid"]: row for row in summary["process_tree"]}
+        compilers = [row for row in tree.values() if row["comm"] == "cc1"]
+        self.assertEqual({row["ending"] for row in compilers}, {"exit status 0"})
+        for row in compilers:
+            line = [row]
+            while line[-1]["parent_pid"] in tree and len(line) < 9:
+                line.append(tree[line[-1]["parent_pid"]])
+            self.assertIn("make", [one["comm"] for one in line])
+            self.assertTrue(line[-2]["start_ns"] <= row["start_ns"] < row["end_ns"], line)
 
     def start_nginx(self):
         with socket.socket() as probe:

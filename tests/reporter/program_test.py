@@ -527,6 +527,43 @@ class Program(unittest.TestCase):
         self.assertTrue(os.path.exists(out + "/v2/main/index.html"))
         self.assertEqual(reporter("--store", self.store, "--release", "v1", "--out", out).returncode, 1)
 
+    def test_parts_of_stacks_are_left_out(self):
+        def rows(*args):
+            run = reporter("query", "--store", self.store, "--format", "json", *args)
+            self.assertEqual(run.returncode, 0, run.stderr)
+            part = json.loads(run.stdout)["releases"][0]
+            return part, {row[args[1]]: row for row in part["rows"]}
+        whole, processes = rows("--by", "process", "--top", "0")
+        less, without = rows("--by", "process", "--top", "0", "--leave-out", "process=cc1", "--leave-out", "process=as")
+        self.assertEqual(less["total_ns"], whole["total_ns"])
+        self.assertNotIn("cc1", without)
+        self.assertEqual(without["sh"]["ns"], sum(processes[name]["ns"] for name in ("sh", "cc1", "as")))
+        part, _ = rows("--by", "process", "--order", "pieces", "--at-least", "100")
+        counts = [row["count"] for row in part["rows"]]
+        self.assertEqual(counts, sorted(counts, reverse=True))
+        self.assertGreaterEqual(counts[-1], 100)
+        self.assertEqual(part["left_out"], len(processes) - len(counts))
+        part, _ = rows("--by", "function", "--order", "run", "--at-least", "10%")
+        self.assertEqual(part["rows"][0]["function"], "ira")
+        self.assertTrue(all(row["running_ns"] * 10 >= whole["total_ns"] for row in part["rows"]))
+        text = reporter("query", "--store", self.store, "--order", "each", "--leave-out", "module=cc1").stdout
+        self.assertRegex(text, "(?s)Left out of the stacks: module=cc1.*A piece")
+        self.assertNotIn("ira", reporter("--store", self.store, "--format", "folded", "--leave-out", "object=cc1").stdout)
+        summary = json.loads(reporter("--store", self.store, "--format", "json", "--leave-out", "module=cc1").stdout)
+        self.assertEqual((summary["contour"], summary["total_ns"]), ("module=cc1", whole["total_ns"]))
+        run = reporter("--store", self.store, "--format", "csv", "--table", "functions", "--order", "waiting_ns", "--top", "3")
+        waiting = [int(line.split(",")[5]) for line in run.stdout.splitlines()[1:]]
+        self.assertEqual((waiting, len(waiting)), (sorted(waiting, reverse=True), 3))
+        self.put("plain", "v2")
+        run = reporter("check", "v1", "v2", "--store", self.store, "--format", "json", "--leave-out", "process=cc1")
+        self.assertEqual(json.loads(run.stdout)["contour"], "process=cc1", run.stderr)
+        self.assertNotIn("cc1", [row["name"] for row in json.loads(run.stdout)["processes"]])
+        for args in (("query", "--leave-out", "function=f"), ("query", "--order", "size"), ("query", "--at-least", "much"),
+                     ("query", "--order", "pieces", "--at-least", "1%"), ("query", "--by", "line", "--order", "run"),
+                     ("--out", self.folder + "/site", "--leave-out", "process=a"), ("--format", "csv", "--order", "ns"),
+                     ("--format", "csv", "--table", "waits", "--order", "waiter"), ("--format", "json", "--top", "3"), ("check", "--keep", "--leave-out", "process=a")):
+            self.assertEqual(reporter(*args, "--store", self.store).returncode, 64, args)
+
     def test_an_answer_without_a_damaged_release_is_no_success(self):
         self.put("plain", "v2")
         asks = ("query", "--store", self.store, "--by", "process", "--format", "json")

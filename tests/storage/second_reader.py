@@ -233,9 +233,11 @@ class Reader:
     @staticmethod
     def genealogy(body):
         strings = [b""] + body["strings"]
-        columns = ("host", "pid", "comm", "exe", "start_ns", "parent_pid", "parent_start_ns")
+        columns = ("host", "pid", "comm", "exe", "start_ns", "parent_pid", "parent_start_ns", "exec_ns", "end_ns", "ending")
+        none = [0] * len(body["pid"])  # an absent column: of an old value, or nothing but zeros
         return {"processes": [{name: text(strings[value]) if name in ("host", "comm", "exe") else value
-                               for name, value in zip(columns, row)} for row in zip(*(body[name] for name in columns), strict=True)]}
+                               for name, value in zip(columns, row)}
+                              for row in zip(*(body[name] or none for name in columns), strict=True)]}
 
     @staticmethod
     def sourcemap(body):

@@ -142,7 +142,7 @@ static int put_state(struct maker *maker, struct wp_txn *txn, char **words)
     }
     if (!strcmp(what, "process")) {
         struct wp_genealogy_row row = {words[1], "p", "/bin/p", (uint32_t)number(words[2]), (uint32_t)number(words[4]),
-            number(words[3]) * 1000000000, number(words[5]) * 1000000000};
+            number(words[3]) * 1000000000, number(words[5]) * 1000000000, 0, 0, 0};
         return wp_txn_add_genealogy(txn, maker->shard, &row, 1, &maker->err);
     }
     return wp_error_set(&maker->err, -EINVAL, "no fact '%s'", what);

@@ -104,6 +104,37 @@ static void lives(void **state)
     assert_true(wp_address_spaces_generation(s, 2) != before);
 }
 
+static uint32_t maker(const struct wp_address_spaces *s, uint32_t pid, uint64_t address)
+{
+    const struct wp_mapping *m = wp_address_spaces_find(s, pid, address);
+    assert_non_null(m);
+    return wp_address_spaces_maker(s, pid, m);
+}
+
+/* Memory that is no file's comes from who mapped it before a fork, until that one runs another program. */
+static void memory_is_inherited(void **state)
+{
+    struct wp_address_spaces *s = *state;
+    map(s, 1, 0x1000, 0x4000, 0, "//anon");
+    assert_int_equal(wp_address_spaces_fork(s, 1, 2), 0);
+    assert_int_equal(wp_address_spaces_fork(s, 2, 3), 0);
+    map(s, 3, 0x2000, 0x1000, 0, "//anon"); /* made executable once more */
+    map(s, 3, 0x8000, 0x1000, 0, "//anon"); /* its own */
+    assert_int_equal(maker(s, 1, 0x1000), 0);
+    assert_int_equal(maker(s, 2, 0x1000), 1);
+    assert_int_equal(maker(s, 3, 0x1000), 1);
+    assert_int_equal(maker(s, 3, 0x2000), 1);
+    assert_int_equal(maker(s, 3, 0x8000), 0);
+    wp_address_spaces_exit(s, 2);
+    assert_int_equal(maker(s, 3, 0x1000), 1);
+    wp_address_spaces_exec(s, 1);
+    map(s, 1, 0x1000, 0x4000, 0, "//anon");
+    assert_int_equal(maker(s, 3, 0x1000), 0);
+    wp_address_spaces_exit(s, 1);
+    map(s, 1, 0x1000, 0x4000, 0, "//anon"); /* the number is used again */
+    assert_int_equal(maker(s, 3, 0x1000), 0);
+}
+
 static void objects(void **state)
 {
     struct wp_address_spaces *s = *state;
@@ -176,6 +207,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(later_mappings_cover, create, destroy),
         cmocka_unit_test_setup_teardown(as_a_plain_array, create, destroy),
         cmocka_unit_test_setup_teardown(lives, create, destroy),
+        cmocka_unit_test_setup_teardown(memory_is_inherited, create, destroy),
         cmocka_unit_test_setup_teardown(objects, create, destroy),
         cmocka_unit_test_setup_teardown(bounds, create, destroy),
         cmocka_unit_test_setup_teardown(this_process, create, destroy),

@@ -6,8 +6,10 @@
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 #include <cmocka.h>
 
@@ -40,6 +42,15 @@ static bool ask(struct bench *b, uint32_t pid, const void *address, uint32_t tic
     const struct wp_mapping *m = wp_address_spaces_find(b->spaces, pid, at);
     assert_non_null(m);
     return wp_symbolizer_ask(b->symbolizer, b->spaces, pid, m, at - m->start + m->file_offset, ticket);
+}
+
+/* Of memory that is no file's the address is asked for. */
+static bool ask_made(struct bench *b, uint32_t pid, const uint8_t *code, uint32_t ticket)
+{
+    uint64_t at = (uint64_t)(uintptr_t)code;
+    const struct wp_mapping *m = wp_address_spaces_find(b->spaces, pid, at);
+    assert_non_null(m);
+    return wp_symbolizer_ask(b->symbolizer, b->spaces, pid, m, at, ticket);
 }
 
 static void own_functions(void **state)
@@ -77,6 +88,14 @@ static int child_of_ours(void)
     }
     close(pipes[0]);
     return pid; /* ends with us: the other end stays open */
+}
+
+static void put_map(const char *path, const uint8_t *code, const char *name)
+{
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    fprintf(file, "%lx 40 %s\n", (unsigned long)(uintptr_t)code, name);
+    assert_int_equal(fclose(file), 0);
 }
 
 /* The same file in another process, under a build id that the kernel told: not read again. */
@@ -143,6 +162,39 @@ static void once_a_file(void **state)
     dlclose(library);
 }
 
+/* Code that the parent made before the fork, in a child whose fork was told and in one that /proc tells of: the
+ * parent's map names it. What the child names itself goes first. */
+static void made_before_a_fork(void **state)
+{
+    struct bench *b = *state;
+    uint32_t pid = (uint32_t)getpid(), ticket, seen = 0;
+    struct wp_place_name place;
+    char path[64], own[64];
+    const uint8_t *code = mmap(NULL, 8192, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_true(code != MAP_FAILED);
+    snprintf(path, sizeof(path), "/tmp/perf-%u.map", pid);
+    put_map(path, code, "JS:*made");
+    assert_int_equal(wp_address_spaces_read(b->spaces, pid), 0);
+    uint32_t told = (uint32_t)child_of_ours(), found = (uint32_t)child_of_ours();
+    assert_int_equal(wp_address_spaces_fork(b->spaces, pid, told), 0);
+    assert_int_equal(wp_address_spaces_read(b->spaces, found), 0);
+    snprintf(own, sizeof(own), "/tmp/perf-%u.map", found);
+    put_map(own, code + 4096, "JS:*of the child");
+    assert_true(ask_made(b, told, code + 8, 1));
+    assert_true(ask_made(b, found, code + 8, 2));
+    assert_true(ask_made(b, found, code + 4096, 3));
+    assert_true(wp_symbolizer_settle(b->symbolizer, 20000));
+    while (wp_symbolizer_next(b->symbolizer, &ticket, &place)) {
+        assert_int_equal(place.count, 1);
+        assert_string_equal(place.levels[0].function, ticket == 3 ? "JS:*of the child" : "JS:*made");
+        seen++;
+    }
+    assert_int_equal(seen, 3);
+    unlink(path);
+    unlink(own);
+    munmap((void *)(uintptr_t)code, 8192);
+}
+
 static void nobody_can_tell(void **state)
 {
     struct bench *b = *state;
@@ -178,7 +230,7 @@ static void ends_in_the_midst(void **state)
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, create, destroy)
-    const struct CMUnitTest tests[] = {
-        TEST(own_functions), TEST(once_a_build), TEST(once_a_file), TEST(nobody_can_tell), TEST(ends_in_the_midst)};
+    const struct CMUnitTest tests[] = {TEST(own_functions), TEST(once_a_build), TEST(once_a_file),
+        TEST(made_before_a_fork), TEST(nobody_can_tell), TEST(ends_in_the_midst)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,8 +7,10 @@
 #include <cmocka.h>
 
 #include "reporter/code/group.h"
+#include "reporter/facts/contour.h"
 #include "reporter/load/facts_read.h"
 #include "storage/report/report_lines.h"
+#include "storage/report/report_merge.h"
 #include "tests/reporter/sample.h"
 #include "tests/reporter/sample_source.h"
 
@@ -90,6 +92,78 @@ static void filters_hold_of_one_layer(void **state)
                 fail_msg("case %zu by %s: %llu", i, wp_group_by_name((enum wp_group_by)by), (unsigned long long)sum);
             wp_group_fini(&group);
         }
+    wp_facts_fini(&facts);
+}
+
+/* Frames that are left out: their time is that of who stands below them; the total stays. */
+static void what_is_left_out_counts_for_its_caller(void **state)
+{
+    static const struct {
+        const char *contour;
+        enum wp_group_by by;
+        const char *name, *object;
+        uint64_t ns, inclusive_ns;
+    } cases[] = {
+        {"process=postgres", WP_BY_PROCESS, "web", "", 315, 315},
+        {"process=postgres", WP_BY_FUNCTION, "main", "web", 315, 315}, /* the one below the wait */
+        {"object=postgres", WP_BY_PROCESS, "postgres", "", 300, 300},
+        {"module=post*", WP_BY_FUNCTION, "main", "web", 315, 315}, /* no function of postgres is left */
+        {"module=web", WP_BY_FUNCTION, "main", "postgres", 300, 300},
+        {"process=web", WP_BY_PROCESS, "web", "", 15, 315}, /* nothing stands below it */
+        {"process=nobody", WP_BY_PROCESS, "postgres", "", 300, 300},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        struct wp_facts whole, facts;
+        struct wp_contour contour = {0};
+        struct wp_group group;
+        struct wp_report *report = wp_report_create();
+        build(&whole);
+        assert_int_equal(wp_contour_add(&contour, cases[i].contour), 0);
+        assert_int_equal(wp_report_merge(report, whole.report, NULL), 0);
+        assert_int_equal(wp_contour_apply(&report, &contour, NULL), 0);
+        assert_int_equal(wp_facts_build(&facts, "v1", "main", report, NULL, NULL), 0);
+        assert_int_equal(facts.total_ns, whole.total_ns);
+        assert_int_equal(wp_group_build(&group, &facts, &(struct wp_group_filter){0}, cases[i].by, NULL), 0);
+        const struct wp_group_row *row = find(&group, cases[i].name, cases[i].object);
+        if (row->ns != cases[i].ns || row->inclusive_ns != cases[i].inclusive_ns)
+            fail_msg("case %zu: %llu, %llu", i, (unsigned long long)row->ns, (unsigned long long)row->inclusive_ns);
+        wp_group_fini(&group);
+        wp_facts_fini(&facts);
+        wp_facts_fini(&whole);
+    }
+    struct wp_contour contour = {0};
+    assert_int_equal(wp_contour_add(&contour, "function=main"), -EINVAL);
+    assert_int_equal(wp_contour_add(&contour, "process="), -EINVAL);
+    for (unsigned i = 0; i < WP_CONTOUR_PARTS; i++)
+        assert_int_equal(wp_contour_add(&contour, "process=a"), 0);
+    assert_int_equal(wp_contour_add(&contour, "process=a"), -E2BIG);
+}
+
+static void rows_come_by_any_measure(void **state)
+{
+    static const struct {
+        struct wp_group_order order;
+        const char *first;
+        size_t count;
+    } cases[] = {{{WP_ORDER_OWN, 0, 0}, "postgres", 4}, {{WP_ORDER_TOTAL, 0, 0}, "web", 4},
+        {{WP_ORDER_RUN, 0, 11}, "postgres", 1}, {{WP_ORDER_WAIT, 0, 5}, "odd]@", 2},
+        {{WP_ORDER_PIECES, 0, 2}, "postgres", 2}, {{WP_ORDER_EACH, 0, 0}, "postgres", 4},
+        {{WP_ORDER_OWN, 4.5, 0}, "postgres", 2}, {{WP_ORDER_TOTAL, 95, 0}, "web", 1},
+        {{WP_ORDER_OWN, 0, 1000}, NULL, 0}};
+    struct wp_facts facts;
+    (void)state;
+    build(&facts);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        struct wp_group group;
+        assert_int_equal(wp_group_build(&group, &facts, &(struct wp_group_filter){0}, WP_BY_PROCESS, NULL), 0);
+        size_t count = wp_group_sort_by(&group, &cases[i].order);
+        if (count != cases[i].count || (cases[i].first && strcmp(group.rows[0].name, cases[i].first)))
+            fail_msg("case %zu: %zu rows, first %s", i, count, group.rows[0].name);
+        wp_group_fini(&group);
+    }
+    assert_int_equal(wp_group_measure_find("each"), WP_ORDER_EACH);
+    assert_int_equal(wp_group_measure_find("size"), -1);
     wp_facts_fini(&facts);
 }
 
@@ -225,6 +299,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(hosts_are_those_of_the_frames),
         cmocka_unit_test(filters_hold_of_one_layer),
+        cmocka_unit_test(what_is_left_out_counts_for_its_caller),
+        cmocka_unit_test(rows_come_by_any_measure),
         cmocka_unit_test(time_is_the_programs_own_functions),
         cmocka_unit_test(lines_and_files_add_up),
         cmocka_unit_test(a_wait_is_of_the_line_on_top),

@@ -131,8 +131,8 @@ static void add_people(struct wp_txn *txn, uint32_t from, uint32_t to)
     for (uint32_t pid = from; pid < to; pid++) {
         char comm[16];
         snprintf(comm, sizeof(comm), "p%u", pid % 5);
-        struct wp_genealogy_row rows[] = {
-            {"h", comm, "/bin/p", pid, pid / 2, pid * 10ull, pid * 5ull}, {"h", "", "", pid, 1, 0, 0}};
+        struct wp_genealogy_row rows[] = {{"h", comm, "/bin/p", pid, pid / 2, pid * 10ull, pid * 5ull, 0, 0, 0},
+            {"h", "", "", pid, 1, 0, 0, 0, 0, 0}};
         assert_int_equal(wp_txn_add_genealogy(txn, "s", rows, 2, NULL), 0);
     }
 }
@@ -168,6 +168,45 @@ static void genealogy_is_a_set(void **state)
     wp_buffer_fini(&raw[1]);
 }
 
+static int count_row(void *context, const struct wp_genealogy_row *row)
+{
+    unsigned *seen = context;
+    assert_string_equal(row->host, "h");
+    assert_string_equal(row->comm, seen[0] ? "b" : "a");
+    assert_int_equal(row->exec_ns, seen[0] ? 25 : 0);
+    assert_int_equal(row->end_ns, seen[0] ? 30 : 0);
+    assert_int_equal(row->ending, seen[0] ? WP_ENDING_STATUS + 3 : 0);
+    return ++seen[0] > 2 ? -ECANCELED : 0;
+}
+
+/* What became of a process is told later than that it began, again and again, and in any order: one row has it all. */
+static void genealogy_has_endings(void **state)
+{
+    const struct wp_genealogy_row rows[] = {{"h", "a", "", 7, 1, 20, 10, 0, 0, 0},
+        {"h", "b", "/b", 7, 7, 20, 20, 0, 0, 0}, {"h", "b", "/b", 7, 7, 20, 20, 25, 0, 0},
+        {"h", "b", "/b", 7, 7, 20, 20, 25, 30, WP_ENDING_STATUS + 3}};
+    struct wp_buffer raw[2];
+    for (int reverse = 0; reverse < 2; reverse++) {
+        struct wp_txn *txn = fixture_begin(*state, reverse ? "v2" : "v1", true);
+        struct wp_genealogy_visit visit = {count_row, &(unsigned){0}, 7};
+        assert_int_equal(wp_txn_register_shard(txn, "s", NULL), 0);
+        for (unsigned i = 0; i < 4; i++)
+            assert_int_equal(wp_txn_add_genealogy(txn, "s", &rows[reverse ? 3 - i : i], 1, NULL), 0);
+        assert_int_equal(wp_txn_add_genealogy(txn, "s", &rows[reverse ? 0 : 3], 1, NULL), 0);
+        assert_int_equal(wp_txn_read_genealogy(txn, "s", &visit, NULL), 0); /* of deltas as of their sum */
+        assert_int_equal(*(unsigned *)visit.context, 2);
+        assert_int_equal(visit.damaged, 0);
+        assert_int_equal(wp_txn_compact(txn, "s", NULL), 0);
+        raw[reverse] = get(txn, "__state__/genealogy.s", WP_VALUE_GENEALOGY);
+        assert_int_equal(wp_genealogy_check(raw[reverse].data, raw[reverse].size, NULL), 0);
+        wp_txn_abort(txn);
+    }
+    assert_int_equal(raw[0].size, raw[1].size);
+    assert_memory_equal(raw[0].data, raw[1].data, raw[0].size);
+    wp_buffer_fini(&raw[0]);
+    wp_buffer_fini(&raw[1]);
+}
+
 /* A host that starts processes for ever: the latest are there, whom they descend from, what else runs there, and not
  * many more. */
 static void genealogy_is_bounded(void **state)
@@ -176,12 +215,12 @@ static void genealogy_is_bounded(void **state)
     const uint32_t chunk = 65536, all = 10 * chunk;
     struct wp_genealogy_row *rows = calloc(chunk, sizeof(*rows));
     bool has_first = false, has_last = false, has_daemon = false;
-    struct wp_genealogy_row daemon = {"h", "d", "/bin/d", all + 1, 1, 20000000000u, 10000000000u};
+    struct wp_genealogy_row daemon = {"h", "d", "/bin/d", all + 1, 1, 20000000000u, 10000000000u, 0, 0, 0};
     assert_int_equal(wp_txn_register_shard(txn, "s", NULL), 0);
     for (uint32_t first = 1; first <= all; first += chunk) {
         for (uint32_t i = 0; i < chunk; i++) /* of one parent, which is the oldest of all */
             rows[i] = (struct wp_genealogy_row){
-                "h", "p", "/bin/p", first + i, 1, (uint64_t)(first + i) * 10000000000u, 10000000000u};
+                "h", "p", "/bin/p", first + i, 1, (uint64_t)(first + i) * 10000000000u, 10000000000u, 0, 0, 0};
         assert_int_equal(wp_txn_add_genealogy(txn, "s", rows, chunk, NULL), 0);
         assert_int_equal(wp_txn_add_genealogy(txn, "s", &daemon, first == 1, NULL), 0);
         assert_int_equal(wp_txn_compact(txn, "s", NULL), 0);
@@ -213,8 +252,8 @@ static void genealogy_of_many_names_is_bounded(void **state)
     for (uint32_t first = 1; first <= all; first += chunk) {
         for (uint32_t i = 0; i < chunk; i++) {
             snprintf(names[i], sizeof(names[i]), "%u", first + i);
-            rows[i] =
-                (struct wp_genealogy_row){"h", names[i], "", first + i, 0, (uint64_t)(first + i) * 10000000000u, 0};
+            rows[i] = (struct wp_genealogy_row){
+                "h", names[i], "", first + i, 0, (uint64_t)(first + i) * 10000000000u, 0, 0, 0, 0};
         }
         assert_int_equal(wp_txn_add_genealogy(txn, "s", rows, chunk, NULL), 0);
     }
@@ -463,8 +502,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {TEST(layout_is_whole), TEST(resume_points_come_back),
         TEST(last_samples_are_merged), TEST(clocks_are_kept_by_span), TEST(genealogy_is_a_set),
-        TEST(genealogy_is_bounded), TEST(genealogy_of_many_names_is_bounded), TEST(sources_are_bounded),
-        TEST(sourcemap_is_a_set), TEST(sourcemap_has_lines), TEST(metadata_has_one_rule),
+        TEST(genealogy_has_endings), TEST(genealogy_is_bounded), TEST(genealogy_of_many_names_is_bounded),
+        TEST(sources_are_bounded), TEST(sourcemap_is_a_set), TEST(sourcemap_has_lines), TEST(metadata_has_one_rule),
         TEST(metadata_is_trimmed_for_hosts), TEST(damaged_state_is_an_error)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WP_AGGREGATOR_TIMELINE_PROCESS_ENDS_H
+#define WP_AGGREGATOR_TIMELINE_PROCESS_ENDS_H
+/*
+ * When processes began to run another program, when they ended and how: told once, kept until the store has it. A
+ * process is its first thread.
+ */
+#include "aggregator/timeline/timeline_types.h"
+
+#define WP_PROCESS_ENDS 262144u /* between two commits: the store keeps no more processes; others have no end there */
+
+/* Frees those that are kept. */
+void wp_process_ends_fini(struct wp_timeline *timeline);
+/* Takes an EXEC or EXIT event of a process' first thread; others are left. */
+void wp_process_ends_event(struct wp_timeline *timeline, const struct wp_event *event);
+/* The store has them. */
+void wp_process_ends_forget(struct wp_timeline *timeline);
+
+#endif
