@@ -6,6 +6,7 @@
 #include "cli/keygen.h"
 #include "cli/measure/bisect.h"
 #include "cli/measure/measure.h"
+#include "cli/perf_events.h"
 #include "cli/program.h"
 #include "cli/record.h"
 #include "cli/status.h"
@@ -36,6 +37,7 @@ static int run_program(const struct command *command, int argc, char **argv);
 static int run_mode(const struct command *command, int argc, char **argv);
 static int run_measure(const struct command *command, int argc, char **argv);
 static int run_bisect(const struct command *command, int argc, char **argv);
+static int run_perf_events(const struct command *command, int argc, char **argv);
 static int run_keygen(const struct command *command, int argc, char **argv);
 static int run_enroll(const struct command *command, int argc, char **argv);
 static int run_status(const struct command *command, int argc, char **argv);
@@ -61,6 +63,7 @@ static const struct command commands[] = {
     {"store", run_program, "wakepath-store", "read, check and maintain a store"},
     {"status", run_status, NULL, "show the state of the daemons"},
     {"doctor", run_doctor, NULL, "check whether this host can record, and how to fix what is missing"},
+    {"perf-events", run_perf_events, NULL, "print how to record with perf what a collector reads"},
     {"keygen", run_keygen, NULL, "make a key pair for a collector or an aggregator"},
     {"enroll", run_enroll, NULL, "get a host's key listed with a token, or run the server that lists keys"},
     {"help", run_help, NULL, "this list, or the help of a sub-command"},
@@ -134,6 +137,14 @@ static int run_view(const struct command *command, int argc, char **argv)
     (void)command;
     argv[0] = "wakepath view";
     return wp_view_run(argc, argv, stdout, &err) ? complain(&err) : WP_EXIT_OK;
+}
+
+static int run_perf_events(const struct command *command, int argc, char **argv)
+{
+    struct wp_error err = {0};
+    (void)command;
+    argv[0] = "wakepath perf-events";
+    return wp_perf_events_run(argc, argv, stdout, &err) ? complain(&err) : WP_EXIT_OK;
 }
 
 static int run_keygen(const struct command *command, int argc, char **argv)

@@ -47,7 +47,7 @@ static void look_at_kernel(struct wp_findings *f)
     if (parts != 2 || version < 5018)
         wp_findings_add(f, WP_FINDING_WRONG, "kernel",
             "Linux 5.18 or later; a recording of perf can be read on any: "
-            "--source perf-script:FILE",
+            "wakepath perf-events",
             "Linux %s does not report the state in which a thread leaves its CPU", name.release);
     else if (version < 6001 || strcmp(name.machine, "x86_64"))
         wp_findings_add(f, WP_FINDING_NOTE, "kernel",

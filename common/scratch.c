@@ -14,6 +14,9 @@
 #define BASE_BYTES 60u
 #define TRIES 100
 
+static const char *const import_names[] = {WP_SCRATCH_IMPORT_SOCKET, NULL};
+const struct wp_scratch_kind wp_scratch_import = {"wakepath-import-", import_names, .is_inherited = true};
+
 static const char *base_of(void)
 {
     const char *base = getenv("TMPDIR");
@@ -69,6 +72,8 @@ int wp_scratch_make(struct wp_scratch *scratch, const struct wp_scratch_kind *ki
     const char *base = base_of();
     *scratch = (struct wp_scratch){.kind = kind, .fd = -1};
     wp_scratch_sweep(kind);
+    if (kind != &wp_scratch_import)
+        wp_scratch_sweep(&wp_scratch_import);
     for (int tries = 0; scratch->fd < 0 && tries < TRIES;
          tries++) { /* another run may take it for a dead one before its lock is there */
         if ((size_t)snprintf(scratch->path, sizeof(scratch->path), "%s/%sXXXXXX", base, kind->prefix) >=

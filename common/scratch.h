@@ -24,9 +24,13 @@ struct wp_scratch {
     int fd; /* holds the lock */
 };
 
+/* That of an import: other programs start imports, and end without them. */
+#define WP_SCRATCH_IMPORT_SOCKET "s"
+extern const struct wp_scratch_kind wp_scratch_import;
+
 /* Removes what runs that died left of that kind. A folder with anything else in it stays. */
 void wp_scratch_sweep(const struct wp_scratch_kind *kind);
-/* The same, then makes a new one, 0700. `kind` must live as long. */
+/* The same, also of imports, then makes a new one, 0700. `kind` must live as long. */
 int wp_scratch_make(struct wp_scratch *scratch, const struct wp_scratch_kind *kind, struct wp_error *err);
 /* Does nothing where none was made. */
 void wp_scratch_remove(struct wp_scratch *scratch);

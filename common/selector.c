@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define MOST_ID 4194304u /* PID_MAX_LIMIT */
+
 static const struct {
     const char *prefix;
     enum wp_selector_field field;
@@ -97,19 +99,38 @@ static char *copy_term(const char *text, const char **end)
     return copy;
 }
 
+/* "7" or "7+8+9" */
+static int parse_ids(struct wp_selector_term *term, struct wp_error *err)
+{
+    const char *kind = term->field == WP_SELECT_PID ? "process" : "thread", *at = term->text;
+    for (unsigned i = 0; i < WP_SELECTOR_IDS; i++) {
+        char *end = NULL;
+        unsigned long id = *at >= '0' && *at <= '9' && strspn(at, "0123456789") <= 10 ? strtoul(at, &end, 10) : 0;
+        if (!id || id > MOST_ID || (*end && *end != '+'))
+            return wp_error_set(err, -EINVAL, "'%s' is not a %s id", term->text, kind);
+        term->ids[i] = (uint32_t)id;
+        if (!*end)
+            return 0;
+        at = end + 1;
+    }
+    return wp_error_set(err, -E2BIG, "'%s' has more than %d %s ids", term->text, WP_SELECTOR_IDS, kind);
+}
+
+static bool is_one_of(const struct wp_selector_term *term, uint32_t id)
+{
+    for (unsigned i = 0; i < WP_SELECTOR_IDS && term->ids[i]; i++)
+        if (term->ids[i] == id)
+            return true;
+    return false;
+}
+
 static int parse_value(struct wp_selector_term *term, struct wp_error *err)
 {
     if (!*term->text)
         return wp_error_set(err, -EINVAL, "a selector term has no value");
-    if (term->field == WP_SELECT_PID || term->field == WP_SELECT_TID) {
-        char *end;
-        errno = 0;
-        unsigned long pid = strtoul(term->text, &end, 10);
-        if (*term->text < '0' || *term->text > '9' || errno || *end || !pid || pid > 4194304)
-            return wp_error_set(
-                err, -EINVAL, "'%s' is not a %s id", term->text, term->field == WP_SELECT_PID ? "process" : "thread");
-        term->pid = (uint32_t)pid;
-    } else if (term->field == WP_SELECT_CMDLINE) {
+    if (term->field == WP_SELECT_PID || term->field == WP_SELECT_TID)
+        return parse_ids(term, err);
+    if (term->field == WP_SELECT_CMDLINE) {
         regex_t regex;
         int rc = regcomp(&regex, term->text, REG_EXTENDED | REG_NOSUB);
         if (rc)
@@ -229,7 +250,7 @@ static bool term_matches(const struct wp_selector_term *term, const struct wp_se
     case WP_SELECT_THREAD:
         return !strcmp(subject->comm, term->text);
     case WP_SELECT_TID:
-        return subject->tid == term->pid;
+        return is_one_of(term, subject->tid);
     case WP_SELECT_VIEW:
         return true;
     case WP_SELECT_EXE:
@@ -244,7 +265,7 @@ static bool term_matches(const struct wp_selector_term *term, const struct wp_se
     case WP_SELECT_NAMESPACE:
         return subject->workload && workload_is(subject->workload, term);
     case WP_SELECT_PID:
-        return subject->pid == term->pid;
+        return is_one_of(term, subject->pid);
     case WP_SELECT_CMDLINE:
         return subject->cmdline_matches && subject->cmdline_matches(subject->context, term->text);
     case WP_SELECT_COMMAND:

@@ -5,7 +5,8 @@
  * Selectors name a process of interest: "comm=nginx", "exe=/usr/sbin/nginx", "cgroup=/system.slice/nginx.service",
  * "pid=1234", "cmdline~worker [0-9]+", "unit=nginx.service", "container=3f4e8d1c2b5a", "pod=UID", "namespace=shop",
  * joined by ',' for "and"; a ',' or '\' inside a value is written "\,"/"\\". The word "command" alone selects the
- * recorded command from its exec on, in all its threads. "thread=poolworker" and "tid=1235" name single threads. A
+ * recorded command from its exec on, in all its threads. "thread=poolworker" and "tid=1235" name single threads.
+ * "pid=7+8+9" is any of those, up to WP_SELECTOR_IDS; so with "tid=". A
  * selector matches the names that the process has at that time. The words "progress", "busy" and "threads" are no
  * conditions: they say which threads' time is the base (enum wp_selector_view), and stand beside one.
  */
@@ -39,12 +40,13 @@ enum wp_selector_view {
 };
 
 #define WP_SELECTOR_TERMS 8
+#define WP_SELECTOR_IDS 8
 
 /* One condition, or a word of enum wp_selector_view. */
 struct wp_selector_term {
     enum wp_selector_field field;
-    char *text; /* owned; the value as written, unescaped */
-    uint32_t pid;
+    char *text;                    /* owned; the value as written, unescaped */
+    uint32_t ids[WP_SELECTOR_IDS]; /* of PID and TID: one of them; 0 behind the last */
 };
 
 /* The terms, all of which must hold; wp_selector_fini frees what they own. */

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# tests/more.sh [PART...]: what tests/run.sh has no time for; of no PART, all but the last three. Each ends with one line, and the whole with
-# "more: N passed, M failed". All but the last three are unit tests only: what traces the kernel is tests/run.sh's.
+# tests/more.sh [PART...]: what tests/run.sh has no time for; of no PART, all but the last four. Each ends with one line, and the whole with
+# "more: N passed, M failed". All but the last four are unit tests only: what traces the kernel is tests/run.sh's.
 #   tidy       clang-tidy over every source file (.clang-tidy says what is an error)
 #   clang      everything compiles with clang without a warning
 #   sanitize   the unit tests with address and undefined behaviour sanitizers
@@ -10,6 +10,7 @@
 #   fuzz       each fuzzer for WAKEPATH_FUZZ_SECONDS (20), from its corpus
 #   zoo        every program with a planted fault is recorded, as root; what is said of it first
 #   bisect     sixty searches, as root, of a commit that holds a lock longer, syncs once more or has a slower server
+#   cases      the paper's cases, as root: mail, xterm, a database, make, video; prints their tables and build/cases.html, their curves
 #   truth      every truth program in four ways, as root, on the running kernel; prints the table of docs/truth.md
 set -uo pipefail
 top=$(cd "$(dirname "$0")/.." && pwd)
@@ -59,13 +60,24 @@ fuzz() { python3 tests/fuzz/bounded_run.py build/fuzz --seconds "${WAKEPATH_FUZZ
 
 zoo() { build release && WAKEPATH_BIN=build/release/bin tests/zoo/zoo.py --gate; }
 bisect() { build release && tests/bench/bisect.py build/release/bin --runs 20; }
+cases() {
+  build release || return 1
+  local store status=0 name
+  store=$(mktemp -d /var/tmp/wakepath-cases-XXXXXX)
+  for name in mail xterm store make video web; do
+    WAKEPATH_CASES=$store/store WAKEPATH_BIN=build/release/bin sh "tests/truth/cases/$name.sh" || status=1
+  done
+  build/release/bin/wakepath query --store "$store/store" --aggregate case --format page --out build/cases.html || status=1
+  rm -r "$store"
+  return "$status"
+}
 truth() { build release && WAKEPATH_BIN=build/release/bin tests/truth/compare.py --way all --table; }
 
 passed=0 failed=0
 [ $# -gt 0 ] || set -- tidy clang sanitize threads coverage fuzz
 for part; do
   case $part in
-    tidy | clang | sanitize | threads | coverage | fuzz | zoo | bisect | truth) ;;
+    tidy | clang | sanitize | threads | coverage | fuzz | zoo | bisect | cases | truth) ;;
     *) sed -n 's/^#   /  /p' "$0" >&2 && exit 64 ;;
   esac
   began=$SECONDS

@@ -111,7 +111,10 @@ void wp_name_socket(const struct wp_socket_entry *entry, enum wp_opener opener, 
 {
     const char *protocol = entry && entry->protocol == IPPROTO_UDP ? "udp" : "tcp";
     if (!entry || !entry->remote_port) {
-        snprintf(name, room, "%s:*:%u", protocol, entry ? entry->local_port : 0u);
+        if (entry && entry->local_port)
+            snprintf(name, room, "%s:*:%u", protocol, entry->local_port);
+        else
+            snprintf(name, room, "%s:unknown", protocol);
         return;
     }
     static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};

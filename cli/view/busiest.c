@@ -101,16 +101,17 @@ int wp_busiest_choose(
 int wp_busiest_list(
     const char *folder, const struct wp_own_page *pages, unsigned count, unsigned *listed, struct wp_error *err)
 {
-    char file[40], path[PATH_MAX];
+    char file[WP_OWN_NAME], key[WP_OWN_NAME], path[PATH_MAX];
     struct wp_buffer list = {0};
     *listed = 0;
     wp_buffer_puts(&list, "window.wakepath.payloads.own = [");
     for (unsigned i = 0; i < count; i++) {
         wp_own_page_file(&pages[i], file);
-        snprintf(path, sizeof(path), "%.*s/%s", PATH_MAX - 64, folder, file);
-        if (!access(path, R_OK))
-            wp_buffer_printf(&list, "%s\"%s-%u\"", (*listed)++ ? ", " : "", pages[i].is_thread ? "tid" : "pid",
-                (unsigned)pages[i].id);
+        snprintf(path, sizeof(path), "%.*s/%s", PATH_MAX - 128, folder, file);
+        if (access(path, R_OK))
+            continue;
+        wp_own_page_key(&pages[i], key);
+        wp_buffer_printf(&list, "%s\"%s\"", (*listed)++ ? ", " : "", key);
     }
     wp_buffer_puts(&list, "];\n");
     snprintf(path, sizeof(path), "%.*s/" WP_OWN_LIST, PATH_MAX - 64, folder);

@@ -17,34 +17,78 @@
 #define LOG_BYTES (1u << 20)
 #define LOG "own.log"
 #define STORE "own.store"
+#define IDS_ROOM 72u        /* eight numbers */
+#define AGGREGATE_ROOM 112u /* a name of 31 bytes with them */
 
 static const char *kind_of(const struct wp_own_page *page)
 {
     return page->is_thread ? "tid" : "pid";
 }
 
-void wp_own_page_file(const struct wp_own_page *page, char name[40])
+/* "4711", "4711+4712" */
+static void put_ids(const struct wp_own_page *page, char ids[IDS_ROOM])
 {
-    snprintf(name, 40, "~own-%s-%u.html", kind_of(page), (unsigned)page->id);
+    int size = snprintf(ids, IDS_ROOM, "%u", (unsigned)page->id);
+    for (unsigned i = 0; i < WP_OWN_OTHERS && page->others[i]; i++)
+        size += snprintf(ids + size, IDS_ROOM - (size_t)size, "+%u", (unsigned)page->others[i]);
+}
+
+void wp_own_page_key(const struct wp_own_page *page, char key[WP_OWN_NAME])
+{
+    char ids[IDS_ROOM];
+    put_ids(page, ids);
+    snprintf(key, WP_OWN_NAME, "%s-%s", kind_of(page), ids);
+}
+
+void wp_own_page_file(const struct wp_own_page *page, char name[WP_OWN_NAME])
+{
+    char ids[IDS_ROOM];
+    put_ids(page, ids);
+    snprintf(name, WP_OWN_NAME, "~own-%s-%s.html", kind_of(page), ids);
+}
+
+/* In its place among those that are there; what is there already stays alone. */
+static void insert(uint32_t ids[WP_OWN_OTHERS + 1], unsigned *count, uint32_t id)
+{
+    unsigned at = *count;
+    while (at && ids[at - 1] > id)
+        at--;
+    if (at && ids[at - 1] == id)
+        return;
+    memmove(&ids[at + 1], &ids[at], (*count - at) * sizeof(*ids));
+    ids[at] = id;
+    ++*count;
 }
 
 bool wp_own_page_parse(struct wp_own_page *page, const char *text)
 {
-    char *end;
+    uint32_t ids[WP_OWN_OTHERS + 1] = {0};
+    unsigned count = 0;
     *page = (struct wp_own_page){.is_thread = !strncmp(text, "tid-", 4)};
     if (!page->is_thread && strncmp(text, "pid-", 4))
         return false;
-    unsigned long id = text[4] >= '1' && text[4] <= '9' ? strtoul(text + 4, &end, 10) : 0;
-    page->id = (uint32_t)id;
-    return id && id <= MOST_ID && !*end;
+    for (text += 4;; text++) {
+        char *end = NULL;
+        unsigned long id = *text >= '1' && *text <= '9' ? strtoul(text, &end, 10) : 0;
+        if (!id || id > MOST_ID || (*end && *end != '+') || count > WP_OWN_OTHERS)
+            return false;
+        insert(ids, &count, (uint32_t)id);
+        text = end;
+        if (!*text)
+            break;
+    }
+    page->id = ids[0];
+    memcpy(page->others, ids + 1, sizeof(page->others));
+    return true;
 }
 
 /* "cc1-4711", of the bytes that an id may have. */
-static void name_aggregate(const struct wp_own_page *page, char name[64])
+static void name_aggregate(const struct wp_own_page *page, char name[AGGREGATE_ROOM])
 {
-    char known[32];
+    char known[32], ids[IDS_ROOM];
     wp_id_from(*page->name ? page->name : kind_of(page), known, sizeof(known));
-    snprintf(name, 64, "%s-%u", known, (unsigned)page->id);
+    put_ids(page, ids);
+    snprintf(name, AGGREGATE_ROOM, "%s-%s", known, ids);
 }
 
 static void log_path(const struct wp_own_pages *own, char path[PATH_MAX])
@@ -92,10 +136,11 @@ static int start_import(struct wp_own_pages *own, struct wp_error *err)
         wp_args_add(&args, own->options.release);
     }
     for (unsigned i = 0; i < own->count; i++) {
-        char name[64];
+        char name[AGGREGATE_ROOM], ids[IDS_ROOM];
         name_aggregate(&own->pages[i], name);
+        put_ids(&own->pages[i], ids);
         wp_args_add(&args, "--aggregate");
-        wp_args_addf(&args, "%s=%s=%u", name, kind_of(&own->pages[i]), (unsigned)own->pages[i].id);
+        wp_args_addf(&args, "%s=%s=%s", name, kind_of(&own->pages[i]), ids);
     }
     return start(own, &args, err);
 }
@@ -103,7 +148,7 @@ static int start_import(struct wp_own_pages *own, struct wp_error *err)
 static int start_page(struct wp_own_pages *own, const struct wp_own_page *page, struct wp_error *err)
 {
     struct wp_args args = {0};
-    char name[64], file[40];
+    char name[AGGREGATE_ROOM], file[WP_OWN_NAME];
     name_aggregate(page, name);
     wp_own_page_file(page, file);
     wp_args_add(&args, "wakepath-reporter");

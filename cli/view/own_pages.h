@@ -14,12 +14,15 @@
 #include <stdint.h>
 
 #define WP_OWN_PAGES 16u
+#define WP_OWN_OTHERS 7u
+#define WP_OWN_NAME 96u /* room for "~own-pid-", eight numbers, ".html" */
 
-/* A process or a thread. */
+/* A process or a thread, or several as one. */
 struct wp_own_page {
     bool is_thread;
-    uint32_t id;   /* 1 to 4194304 */
-    char name[32]; /* of it, for people; "" not known */
+    uint32_t id;                    /* the least, 1 to 4194304 */
+    uint32_t others[WP_OWN_OTHERS]; /* ascending; 0: no more */
+    char name[32];                  /* of it, for people; "" not known */
 };
 
 /* Borrowed until the end, but `pages`. */
@@ -38,9 +41,11 @@ struct wp_own_pages {
     struct wp_child child; /* the one that runs; the caller may wait for it and signal it */
 };
 
-/* "~own-pid-4711.html"; room for 40 bytes. */
-void wp_own_page_file(const struct wp_own_page *page, char name[40]);
-/* "pid-4711" or "tid-4711"; false: it is none. */
+/* "pid-4711", "tid-4711+4712" */
+void wp_own_page_key(const struct wp_own_page *page, char key[WP_OWN_NAME]);
+/* "~own-pid-4711.html" */
+void wp_own_page_file(const struct wp_own_page *page, char name[WP_OWN_NAME]);
+/* Such a key, its numbers in any order; false: it is none. */
 bool wp_own_page_parse(struct wp_own_page *page, const char *text);
 /* Starts the import; 1 to WP_OWN_PAGES pages. On error nothing runs. */
 int wp_own_pages_begin(struct wp_own_pages *own, const struct wp_own_pages_options *options,

@@ -11,6 +11,7 @@
 #include "common/nearest.h"
 #include "common/path.h"
 #include "common/scratch.h"
+#include "common/selector.h"
 #include "common/version.h"
 #include "reporter/site/site_publish.h"
 
@@ -26,12 +27,15 @@ enum { KEY_OPEN = 256 };
 
 #define LEADING_PAGE "open.html"
 #define SYSTEM "system"
+#define AGGREGATES 16u
 #define IDLE_MS 5000u /* connections that say nothing are looked at */
 
 struct view {
     const char *what, *release; /* borrowed from argv; release NULL: as the capture says */
     unsigned port;
     bool is_opened;
+    const char *aggregates[AGGREGATES]; /* borrowed from argv */
+    unsigned aggregate_count;
     char folder[PATH_MAX];  /* of the pages */
     char capture[PATH_MAX]; /* "": none */
     char store[PATH_MAX];   /* that the pages are made of; "": they are there */
@@ -51,8 +55,27 @@ static const struct argp_option option_table[] = {
     {"port", 'P', "PORT", 0, "Listen at this port of 127.0.0.1 (default: a free one)", 0},
     {"open", KEY_OPEN, NULL, 0, "Open the page in a browser: $BROWSER, else the desktop's", 0},
     {"release", 'r', "ID", 0, "Release of a capture that names none", 0},
+    {"aggregate", 'a', "NAME=SELECTOR", 0,
+        "Make the pages anew of the capture, with this as a process of interest, such as db=comm=postgres or "
+        "two=pid=7+9; may be repeated",
+        0},
     {0},
 };
+
+static void add_aggregate(struct view *view, struct argp_state *state, const char *text)
+{
+    struct wp_selector selector = {0};
+    struct wp_error err = {0};
+    const char *equals = strchr(text, '=');
+    if (!equals)
+        argp_error(state, "--aggregate takes NAME=SELECTOR, not '%.200s'", text);
+    if (view->aggregate_count == AGGREGATES)
+        argp_error(state, "more than %u aggregates", AGGREGATES);
+    if (equals && wp_selector_parse(&selector, equals + 1, &err))
+        argp_error(state, "%s", err.text);
+    wp_selector_fini(&selector);
+    view->aggregates[view->aggregate_count++] = text;
+}
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
@@ -71,6 +94,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         if (!wp_id_valid(arg))
             argp_error(state, "'%.200s' is not a release id: letters, digits and ._+-, 1 to 128 of them", arg);
         view->release = arg;
+        return 0;
+    case 'a':
+        add_aggregate(view, state, arg);
         return 0;
     case ARGP_KEY_ARG:
         if (state->arg_num)
@@ -135,6 +161,17 @@ static int find_what(struct view *view, struct wp_error *err)
     return 0;
 }
 
+/* Pages of other processes of interest are made of the capture, whatever lies beside it, in the private folder. */
+static int choose_anew(struct view *view, struct wp_error *err)
+{
+    if (!*view->capture)
+        return wp_error_set(err, -ENOENT, "no capture of '%s' was kept, which --aggregate needs", view->what);
+    *view->ready = 0; /* its links lead to the pages beside it */
+    return join(view->store, view->scratch.path, "store") && join(view->system, view->scratch.path, SYSTEM)
+        ? 0
+        : complain_of_scratch(err);
+}
+
 /* Until it has ended; its words are on standard error. */
 static int run(struct view *view, struct wp_args *args, struct wp_error *err)
 {
@@ -179,6 +216,10 @@ static int import_capture(struct view *view, struct wp_error *err)
         wp_args_add(&args, "--release");
         wp_args_add(&args, view->release);
     }
+    for (unsigned i = 0; i < view->aggregate_count; i++) {
+        wp_args_add(&args, "--aggregate");
+        wp_args_add(&args, view->aggregates[i]);
+    }
     return run(view, &args, err);
 }
 
@@ -204,6 +245,8 @@ static int make_site(struct view *view, struct wp_error *err)
 static int prepare(struct view *view, struct wp_error *err)
 {
     int rc = find_what(view, err);
+    if (!rc && view->aggregate_count)
+        rc = choose_anew(view, err);
     if (!rc && (!join(view->made, view->scratch.path, "made") || mkdir(view->made, 0700)))
         rc = wp_error_errno(err, -errno, "cannot write '%s'", view->scratch.path);
     if (rc || !*view->store)
@@ -314,7 +357,8 @@ int wp_view_run(int argc, char **argv, FILE *out, struct wp_error *err)
         "Shows a recording's pages in a browser of this host, and makes the pages of any of its processes and threads "
         "when they are asked for.\v"
         "  wakepath view                           the recording in wakepath-report\n"
-        "  wakepath view run.capture --open        one that was kept with --keep-capture\n\n"
+        "  wakepath view run.capture --open        one that was kept with --keep-capture\n"
+        "  wakepath view --aggregate two=pid=7+9   of these processes as one\n\n"
         "It prints an address of 127.0.0.1 with a key in it, and serves until it is interrupted. A process' pages are "
         "made of the capture, by the same programs as wakepath-store import --aggregate NAME=pid=N.\n"
         "Exit status: 0 all is well, 1 failure, 64 usage.",

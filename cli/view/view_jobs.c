@@ -19,14 +19,16 @@
 static struct wp_view_job *find(struct wp_view_jobs *jobs, const struct wp_own_page *page)
 {
     for (unsigned i = 0; i < WP_VIEW_JOBS; i++)
-        if (jobs->jobs[i].state && jobs->jobs[i].page.id == page->id && jobs->jobs[i].page.is_thread == page->is_thread)
+        if (jobs->jobs[i].state && jobs->jobs[i].page.id == page->id &&
+            jobs->jobs[i].page.is_thread == page->is_thread &&
+            !memcmp(jobs->jobs[i].page.others, page->others, sizeof(page->others)))
             return &jobs->jobs[i];
     return NULL;
 }
 
 static void drop(struct wp_view_jobs *jobs, struct wp_view_job *job)
 {
-    char file[40], path[PATH_MAX];
+    char file[WP_OWN_NAME], path[PATH_MAX];
     wp_own_page_file(&job->page, file);
     snprintf(path, sizeof(path), "%s/%s", jobs->options.out, file);
     if (job == jobs->running) {
@@ -133,8 +135,11 @@ static void put_text(struct wp_buffer *html, const char *before, const char *tex
 
 static void begin_page(struct wp_buffer *html, const struct wp_own_page *page, bool goes_on)
 {
-    char what[80];
-    snprintf(what, sizeof(what), "%s %u %s", page->is_thread ? "Thread" : "Process", (unsigned)page->id, page->name);
+    char key[WP_OWN_NAME], what[160];
+    const char *kind = page->is_thread ? "Thread" : "Process",
+               *several = page->others[0] ? page->is_thread ? "s" : "es" : "";
+    wp_own_page_key(page, key);
+    snprintf(what, sizeof(what), "%s%s %s %s", kind, several, key + strlen("pid-"), page->name);
     wp_buffer_puts(html, "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n");
     wp_buffer_puts(html,
         "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'self'\">\n"
@@ -154,8 +159,9 @@ static void put_progress(struct wp_buffer *html, const struct wp_view_jobs *jobs
         wp_buffer_printf(html, "<p role=\"status\">Step %u of 2: %s; %llu s so far.</p>\n", jobs->own.step ? 2u : 1u,
             jobs->own.step ? "making the pages" : "explaining what it waited for",
             (unsigned long long)((wp_clock_ns() - job->began_ns) / WP_NS_PER_S));
-    wp_buffer_printf(html, "<p><a href=\"%s-%u/cancel\">Cancel</a></p>\n</main>\n</body>\n</html>\n",
-        job->page.is_thread ? "tid" : "pid", (unsigned)job->page.id);
+    char key[WP_OWN_NAME];
+    wp_own_page_key(&job->page, key);
+    wp_buffer_printf(html, "<p><a href=\"%s/cancel\">Cancel</a></p>\n</main>\n</body>\n</html>\n", key);
 }
 
 static void put_end(struct wp_view_answer *answer, const struct wp_own_page *page, unsigned status, const char *text)
@@ -168,7 +174,7 @@ static void put_end(struct wp_view_answer *answer, const struct wp_own_page *pag
 /* A place of the page's own tabs; what is none is left out. */
 static void locate(struct wp_view_answer *answer, const char *folder, const struct wp_own_page *page, const char *tab)
 {
-    char file[40];
+    char file[WP_OWN_NAME];
     bool is_tab = *tab && strlen(tab) < 20 && !tab[strspn(tab, "abcdefghijklmnopqrstuvwxyz")];
     wp_own_page_file(page, file);
     snprintf(answer->location, sizeof(answer->location), "%s/%s%s%s", folder, file, is_tab ? "#page=" : "",
@@ -177,7 +183,7 @@ static void locate(struct wp_view_answer *answer, const char *folder, const stru
 
 static bool is_ready(const struct wp_view_jobs *jobs, const struct wp_own_page *page)
 {
-    char file[40], path[PATH_MAX];
+    char file[WP_OWN_NAME], path[PATH_MAX];
     wp_own_page_file(page, file);
     snprintf(path, sizeof(path), "%s/%s", jobs->ready ? jobs->ready : "", file);
     return jobs->ready && !access(path, R_OK);
@@ -226,12 +232,13 @@ void wp_view_jobs_answer(
 {
     struct wp_view_jobs *jobs = context;
     struct wp_own_page page;
-    char word[24];
+    char word[WP_OWN_NAME];
     size_t size = strcspn(path, "/");
     snprintf(word, sizeof(word), "%.*s", size < sizeof(word) ? (int)size : 0, path);
     if (!wp_own_page_parse(&page, word) || (path[size] && strcmp(path + size, "/cancel"))) {
         answer->status = MHD_HTTP_NOT_FOUND;
-        wp_buffer_puts(&answer->html, "There is no such page: ask for pid-N or tid-N.\n");
+        wp_buffer_puts(
+            &answer->html, "There is no such page: ask for pid-N, tid-N, or up to eight of one kind: pid-N+M.\n");
         return;
     }
     if (!path[size]) {

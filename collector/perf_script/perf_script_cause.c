@@ -3,6 +3,7 @@
 
 #include "collector/perf_script/perf_script_syscall.h"
 
+#include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -306,6 +307,34 @@ struct wp_perf_cause wp_perf_cause_of(
     if (out.cause == WP_CAUSE_TASK && !tid)
         out = (struct wp_perf_cause){.cause = UNKNOWN, .context = HARD};
     return out;
+}
+
+static uint8_t protocol_of(const char *function)
+{
+    if (!strncmp(function, "tcp_", 4))
+        return IPPROTO_TCP;
+    return !strncmp(function, "udp", 3) || !strncmp(function, "__udp", 5) ? IPPROTO_UDP : 0;
+}
+
+bool wp_perf_cause_received(const struct wp_named_frame *frames, uint32_t count, const struct wp_perf_marks *marks,
+    struct wp_perf_received *received)
+{
+    struct wp_perf_cause out = {.cause = WP_CAUSE_TASK};
+    uint32_t outside = 0;
+    *received = (struct wp_perf_received){0};
+    if (!by_stack(frames, count, &out, &outside))
+        return marks->in_softirq && !marks->in_irq && marks->vector == NET_RX;
+    if (out.cause != SOFTIRQ || out.number != NET_RX)
+        return false;
+    received->is_own = out.context == SOFT && is_own_transmission(frames, outside);
+    for (uint32_t i = count; i-- > outside;) {
+        const char *function = frames[i].function;
+        if (!received->protocol)
+            received->protocol = protocol_of(function);
+        received->is_backlog |= !strcmp(function, "process_backlog");
+        received->is_room |= !strcmp(function, "sk_stream_write_space") || !strcmp(function, "sock_def_write_space");
+    }
+    return true;
 }
 
 uint32_t wp_perf_stack_syscall(const struct wp_named_frame *frames, uint32_t count)

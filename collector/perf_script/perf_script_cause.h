@@ -7,7 +7,7 @@
  * - timer functions: TIMER
  * - block requests that end: BLOCK
  * - the receiving end of the network: the task, when it runs at the end of the task's own transmission (loopback); else
- *   SOFTIRQ of vector 3: the text says nothing about sockets
+ *   SOFTIRQ of vector 3. Lines about sockets may make a message of either (perf_script_packets.h).
  * - other soft interrupts: SOFTIRQ
  * - handlers of devices: IRQ
  * - calls between processors: UNKNOWN, the waker is on another processor
@@ -33,6 +33,18 @@ struct wp_perf_cause {
 /* Frames outermost first. tid is the thread that was interrupted or acts: the idle task (0) never does. */
 struct wp_perf_cause wp_perf_cause_of(
     const struct wp_named_frame *frames, uint32_t count, const struct wp_perf_marks *marks, uint32_t tid);
+
+/* A packet's way to a socket, as the stack of a waking or of a packet's arrival has it. */
+struct wp_perf_received {
+    uint8_t protocol; /* IPPROTO_TCP or IPPROTO_UDP; 0: the stack does not say */
+    bool is_own;      /* at the end of the thread's own transmission: over loopback */
+    bool is_backlog;  /* through the queue that packets over loopback take as well */
+    bool is_room;     /* the woken waits for room to send */
+};
+
+/* False: no packet is received there, and *received is undefined. */
+bool wp_perf_cause_received(const struct wp_named_frame *frames, uint32_t count, const struct wp_perf_marks *marks,
+    struct wp_perf_received *received);
 
 /* The system call that the thread is in, x86-64's number + 1; 0: in none, or not known. */
 uint32_t wp_perf_stack_syscall(const struct wp_named_frame *frames, uint32_t count);

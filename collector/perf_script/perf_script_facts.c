@@ -22,6 +22,7 @@ void wp_perf_state_fini(struct wp_perf_state *state)
 {
     free(state->cpus);
     wp_intmap_fini(&state->pids);
+    wp_perf_sockets_fini(&state->sockets);
     *state = (struct wp_perf_state){0};
 }
 
@@ -50,6 +51,7 @@ bool wp_perf_event_wants_stack(const struct wp_perf_event *event)
     case WP_PERF_WAKEUP:
     case WP_PERF_FORK:
     case WP_PERF_SAMPLE:
+    case WP_PERF_UDP_ARRIVE:
         return true;
     default:
         return false;
@@ -149,6 +151,19 @@ static void fill_waking(struct wp_perf_event *event, struct wp_perf_state *state
         fact->event.a = cpu->request;
         fact->event.d = cpu->device;
     }
+    struct wp_perf_received received;
+    if (wp_perf_cause_received(event->stack.frames, event->stack.count, &cpu->marks, &received))
+        wp_perf_packets_waking(&cpu->packets, &state->sockets, &received, fact);
+}
+
+static int fill_packet(struct wp_perf_event *event, struct wp_perf_state *state, struct wp_fact *fact)
+{
+    struct wp_perf_cpu *cpu = &state->cpus[event->cpu];
+    struct wp_perf_received received = {0};
+    bool has_way = event->kind == WP_PERF_UDP_ARRIVE && event->stack.count &&
+        wp_perf_cause_received(event->stack.frames, event->stack.count, &cpu->marks, &received);
+    const struct wp_perf_packet packet = {event->kind, &event->trace.net, has_way ? &received : NULL};
+    return wp_perf_packets_event(&cpu->packets, &state->sockets, &packet, fact);
 }
 
 static int fill_fork(struct wp_perf_event *event, struct wp_perf_state *state, struct wp_fact *fact)
@@ -274,6 +289,19 @@ static int fill(struct wp_perf_event *event, struct wp_perf_state *state, struct
         fact->frames = event->stack.frames;
         fact->frame_count = event->stack.count;
         return fact->tid != 0; /* the idle task has no time to explain */
+    case WP_PERF_TCP_CONNECT:
+    case WP_PERF_TCP_CONNECTED:
+    case WP_PERF_TCP_SEND:
+    case WP_PERF_TCP_ARRIVE:
+    case WP_PERF_TCP_READ:
+    case WP_PERF_UDP_SEND:
+    case WP_PERF_UDP_ARRIVE:
+    case WP_PERF_UDP_READ:
+    case WP_PERF_SOCK_STATE:
+    case WP_PERF_SOCK_SENT:
+    case WP_PERF_SOCK_RECEIVED:
+    case WP_PERF_SOCK_READABLE:
+        return fill_packet(event, state, fact);
     default:
         mark(event, &state->cpus[event->cpu].marks);
         return 0;

@@ -3,9 +3,11 @@
 #define WP_COLLECTOR_PERF_SCRIPT_PERF_SCRIPT_FACTS_H
 /*
  * One event of perf's text, its head and its stack, to a fact. What a single event does not say is remembered here: who
- * is on each CPU, which request ended there last, which interrupt is being handled, which process a thread belongs to.
+ * is on each CPU, which request ended and which packet arrived there last, which sockets there are, which interrupt is
+ * being handled, which process a thread belongs to.
  */
 #include "collector/perf_script/perf_script_cause.h"
+#include "collector/perf_script/perf_script_packets.h"
 #include "collector/perf_script/perf_script_stack.h"
 #include "collector/perf_script/perf_script_trace.h"
 #include "common/intmap.h"
@@ -34,6 +36,7 @@ struct wp_perf_cpu {
     struct wp_perf_marks marks;
     uint64_t request, done_ns; /* the request that ended there last */
     uint32_t device;
+    struct wp_perf_packets packets;
 };
 
 /* What is remembered from event to event. Embedded: init with {0}. */
@@ -41,7 +44,8 @@ struct wp_perf_state {
     struct wp_perf_cpu *cpus; /* owned, cpu_count of them */
     uint32_t cpu_count;
     struct wp_intmap pids; /* tid -> pid of threads that are no leaders */
-    bool has_waking;       /* a sched_waking was seen: wakeups say nothing new */
+    struct wp_perf_sockets sockets;
+    bool has_waking; /* a sched_waking was seen: wakeups say nothing new */
 };
 
 /* There is a row for this processor (< WP_PERF_CPUS) from now on. Starts zeroed. -ENOMEM. */

@@ -33,6 +33,40 @@ static const struct {
     {"PERF_RECORD_LOST_SAMPLES", WP_PERF_LOST},
 };
 
+/* Of sockets the group matters: functions are called as tracepoints are. */
+static const struct {
+    const char *name;
+    enum wp_perf_kind kind;
+} net_events[] = {
+    {"tcp:tcp_probe", WP_PERF_TCP_ARRIVE},
+    {"tcp:tcp_rcv_space_adjust", WP_PERF_TCP_READ},
+    {"sock:inet_sock_set_state", WP_PERF_SOCK_STATE},
+    {"sock:sock_send_length", WP_PERF_SOCK_SENT},
+    {"sock:sock_recv_length", WP_PERF_SOCK_RECEIVED},
+    {"probe:tcp_v4_connect", WP_PERF_TCP_CONNECT},
+    {"probe:tcp_v6_connect", WP_PERF_TCP_CONNECT},
+    {"probe:tcp_finish_connect", WP_PERF_TCP_CONNECTED},
+    {"probe:tcp_sendmsg", WP_PERF_TCP_SEND},
+    {"probe:tcp_sendmsg_locked", WP_PERF_TCP_SEND},
+    {"probe:tcp_sendpage", WP_PERF_TCP_SEND},
+    {"probe:tcp_rcv_established", WP_PERF_TCP_ARRIVE},
+    {"probe:tcp_data_queue", WP_PERF_TCP_ARRIVE},
+    {"probe:tcp_recvmsg", WP_PERF_TCP_READ},
+    {"probe:tcp_recvmsg_locked", WP_PERF_TCP_READ},
+    {"probe:tcp_cleanup_rbuf", WP_PERF_TCP_READ},
+    {"probe:udp_sendmsg", WP_PERF_UDP_SEND},
+    {"probe:udpv6_sendmsg", WP_PERF_UDP_SEND},
+    {"probe:udp_queue_rcv_skb", WP_PERF_UDP_ARRIVE},
+    {"probe:udp_queue_rcv_one_skb", WP_PERF_UDP_ARRIVE},
+    {"probe:udpv6_queue_rcv_skb", WP_PERF_UDP_ARRIVE},
+    {"probe:udpv6_queue_rcv_one_skb", WP_PERF_UDP_ARRIVE},
+    {"probe:__udp_enqueue_schedule_skb", WP_PERF_UDP_ARRIVE},
+    {"probe:udp_recvmsg", WP_PERF_UDP_READ},
+    {"probe:udpv6_recvmsg", WP_PERF_UDP_READ},
+    {"probe:skb_consume_udp", WP_PERF_UDP_READ},
+    {"probe:sock_def_readable", WP_PERF_SOCK_READABLE},
+};
+
 static const char *const samples[] = {"cycles", "cpu-cycles", "cpu-clock", "task-clock"};
 
 /* "cycles:ppp", "cpu-clock/freq=99/", "cpu_core/cycles/u": the name is the first word or the one behind the slash. */
@@ -48,10 +82,34 @@ static bool is_sample(struct wp_text event)
     return false;
 }
 
+/* A second probe on a function has a number behind its name. */
+static struct wp_text without_number(struct wp_text event)
+{
+    size_t size = event.size;
+    while (size && event.at[size - 1] >= '0' && event.at[size - 1] <= '9')
+        size--;
+    return size < event.size && size && event.at[size - 1] == '_' ? wp_text_head(event, size - 1) : event;
+}
+
+static enum wp_perf_kind net_kind_of(struct wp_text event)
+{
+    bool is_known = wp_text_starts(event, "tcp:") || wp_text_starts(event, "udp:") || wp_text_starts(event, "sock:");
+    if (!is_known && !wp_text_starts(event, "probe:"))
+        return WP_PERF_OTHER;
+    struct wp_text bare = without_number(event);
+    for (size_t i = 0; i < sizeof(net_events) / sizeof(net_events[0]); i++)
+        if (wp_text_is(bare, net_events[i].name))
+            return net_events[i].kind;
+    return is_known ? WP_PERF_IGNORED : WP_PERF_OTHER;
+}
+
 enum wp_perf_kind wp_perf_kind_of(struct wp_text event)
 {
     if (is_sample(event))
         return WP_PERF_SAMPLE;
+    enum wp_perf_kind net = net_kind_of(event);
+    if (net)
+        return net;
     if (!wp_text_take(&event, "sched:") && !wp_text_take(&event, "block:") && !wp_text_take(&event, "irq:"))
         wp_text_take(&event, "task:");
     for (size_t i = 0; i < sizeof(events) / sizeof(events[0]); i++)
@@ -443,6 +501,20 @@ bool wp_perf_trace_parse(enum wp_perf_kind kind, struct wp_text text, struct wp_
     case WP_PERF_SOFTIRQ_ENTRY:
     case WP_PERF_SOFTIRQ_EXIT:
         return parse_number(text, "vec=", trace);
+    case WP_PERF_TCP_CONNECT:
+    case WP_PERF_TCP_CONNECTED:
+    case WP_PERF_TCP_SEND:
+    case WP_PERF_TCP_ARRIVE:
+    case WP_PERF_TCP_READ:
+    case WP_PERF_UDP_SEND:
+    case WP_PERF_UDP_ARRIVE:
+    case WP_PERF_UDP_READ:
+    case WP_PERF_SOCK_SENT:
+    case WP_PERF_SOCK_RECEIVED:
+    case WP_PERF_SOCK_READABLE:
+        return wp_perf_net_parse(text, &trace->net);
+    case WP_PERF_SOCK_STATE: /* a socket that is not connected has no port yet */
+        return wp_perf_net_parse(text, &trace->net) || trace->net.new_state;
     default:
         return true;
     }

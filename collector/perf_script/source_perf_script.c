@@ -17,7 +17,8 @@
 #define RECORD_HINT                                                                                                    \
     "record with: perf record -a -g -k CLOCK_MONOTONIC -e sched:sched_switch,sched:sched_waking,"                      \
     "sched:sched_process_fork,sched:sched_process_exec,sched:sched_process_exit,block:block_rq_issue,"                 \
-    "block:block_rq_complete,irq:irq_handler_entry,task:task_rename,cpu-clock/freq=99/ -- CMD; perf script > FILE"
+    "block:block_rq_complete,irq:irq_handler_entry,task:task_rename,cpu-clock/freq=99/ -- CMD; perf script > FILE "    \
+    "(`wakepath perf-events` prints all of it for a machine)"
 
 /* What the lines below a head are. */
 enum stack_of { STACK_OF_NOTHING, STACK_WANTED, STACK_UNWANTED };

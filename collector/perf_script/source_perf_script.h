@@ -12,8 +12,13 @@
  * All events but sched_switch are optional. sched_wakeup and sched_wakeup_new stand in for sched_waking until the first
  * sched_waking comes.
  *
- * What the text does not say stays unknown: which socket (a waking by the network is the task's own over loopback, else
- * a soft interrupt), since when threads exist. A thread whose group is not (yet) said counts as a process of its own.
+ * Lines about sockets become network operations: tracepoints of tcp and sock, and probes on functions of the network
+ * code (perf_script_trace.c has their names, perf_script_net.h their fields, perf_script_packets.h the rules).
+ * `wakepath perf-events` prints what to record on a machine.
+ *
+ * What the text does not say stays unknown: without such lines, which socket (a waking by the network is the task's own
+ * over loopback, else a soft interrupt); since when threads exist. A thread whose group is not (yet) said counts as a
+ * process of its own.
  * Causes, system calls and kinds of forks are judged from stacks (perf_script_cause.h).
  *
  * Time: perf writes in order of time. Each fact gets a time of its own: one printed with the same microsecond as the

@@ -31,7 +31,7 @@ wp_install(cli wakepath)
 wp_install_manuals(collector wakepath-collector.8 wakepath-capture.5 wakepath-spool.5)
 wp_install_manuals(aggregator wakepath-aggregator.8 wakepath-store.1 wakepath-dump.5 wakepath-store.5)
 wp_install_manuals(reporter wakepath-reporter.1 wakepath-export.5)
-wp_install_manuals(cli wakepath.1 wakepath-record.1 wakepath-top.1 wakepath-view.1 wakepath-measure.1 wakepath-bisect.1 wakepath-status.1 wakepath-doctor.1 wakepath-keygen.1 wakepath-enroll.1
+wp_install_manuals(cli wakepath.1 wakepath-record.1 wakepath-top.1 wakepath-view.1 wakepath-measure.1 wakepath-bisect.1 wakepath-status.1 wakepath-doctor.1 wakepath-perf-events.1 wakepath-keygen.1 wakepath-enroll.1
   wakepath-keys.5)
 wp_install_manuals(doc wakepath.conf.5 wakepath-metrics.5)
 

@@ -3,7 +3,7 @@
 find_program(SCDOC scdoc REQUIRED)
 
 set(WP_PROGRAMS wakepath wakepath-collector wakepath-aggregator wakepath-reporter wakepath-store)
-set(WP_MANUALS wakepath.1 wakepath-record.1 wakepath-top.1 wakepath-view.1 wakepath-measure.1 wakepath-bisect.1 wakepath-status.1 wakepath-doctor.1 wakepath-keygen.1 wakepath-enroll.1 wakepath-reporter.1 wakepath-store.1 wakepath-capture.5
+set(WP_MANUALS wakepath.1 wakepath-record.1 wakepath-top.1 wakepath-view.1 wakepath-measure.1 wakepath-bisect.1 wakepath-status.1 wakepath-doctor.1 wakepath-perf-events.1 wakepath-keygen.1 wakepath-enroll.1 wakepath-reporter.1 wakepath-store.1 wakepath-capture.5
   wakepath-dump.5 wakepath-export.5 wakepath-spool.5 wakepath-store.5 wakepath-keys.5 wakepath-metrics.5 wakepath.conf.5
   wakepath-aggregator.8 wakepath-collector.8)
 set(made ${CMAKE_BINARY_DIR}/generated)

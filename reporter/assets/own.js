@@ -59,6 +59,20 @@
     });
   }
 
+  // Several as one are made by a server alone.
+  function putTogether(place, kind, id) {
+    if (!wakepath.payloads.served) return;
+    var form = add(place, 'form', ''), label = add(form, 'label', 'Together with '), field = label.appendChild(document.createElement('input'));
+    field.placeholder = kind === 'pid' ? 'PIDs' : 'thread ids';
+    field.size = 16;
+    add(form, 'button', 'Open');
+    form.addEventListener('submit', function (event) {
+      var others = field.value.match(/\d{1,7}/g);
+      event.preventDefault();
+      if (others) window.location.href = rootOf() + '~own/' + kind + '-' + [id].concat(others).slice(0, 8).join('+');
+    });
+  }
+
   function show(what) {
     var old = document.querySelector('dialog.own'), box = document.createElement('dialog'), name = what.name ? ' ' + what.name : '';
     if (old) old.close();
@@ -68,6 +82,7 @@
       if (!what[kind[0]]) return;
       add(box, 'h2', kind[1] + what[kind[0]] + name);
       putLinks(box, kind[0] + '-' + what[kind[0]], what.name);
+      putTogether(box, kind[0], what[kind[0]]);
     });
     if (what.flame) add(add(box, 'p', ''), 'a', 'Where' + name + ' stands in this flame').href = what.flame;
     box.addEventListener('close', function () {
@@ -93,8 +108,17 @@
 
   function fromHash() {
     var found = /[#&]own=(pid|tid)-(\d{1,7})(&|$)/.exec(window.location.hash), what = {};
+    var name = /[#&]name=([^&]{1,200})/.exec(window.location.hash);
     if (!found) return;
     what[found[1]] = Number(found[2]);
+    if (name) {
+      try {
+        what.name = decodeURIComponent(name[1]);
+        what.flame = 'flame.html#process=' + encodeURIComponent('[' + what.name + ']');
+      } catch (error) {
+        // A damaged address says nothing.
+      }
+    }
     wakepath.own(what);
   }
 

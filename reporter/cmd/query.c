@@ -11,9 +11,11 @@
 #include "reporter/compare/operand.h"
 #include "reporter/display/escape.h"
 #include "reporter/display/humanize.h"
+#include "reporter/export/format_categories.h"
 #include "reporter/export/format_text.h"
 #include "reporter/facts/beside.h"
 #include "reporter/load/facts_read.h"
+#include "reporter/site/tasks_page.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -31,6 +33,7 @@ struct part {
     char *release; /* owned by the list of releases */
     struct wp_group group;
     size_t reaching;         /* rows of it that the limit leaves */
+    struct wp_task task;     /* its name is the release's */
     const char *base, *word; /* what its total is of; base NULL: of all control paths, which are whole threads */
 };
 
@@ -59,6 +62,8 @@ static int read_part(struct part *part, const struct wp_query_options *query, co
         rc = wp_group_build(&part->group, of, &query->filter, query->by, err);
     part->reaching = rc ? 0 : wp_group_sort_by(&part->group, &query->order);
     gaps->values += facts.damage_count;
+    part->task = (struct wp_task){.name = part->release, .wall_ns = facts.wall_ns, .total_ns = facts.total_ns};
+    memcpy(part->task.parts, facts.categories, sizeof(part->task.parts));
     part->word = query->of_detached ? "detached" : wp_beside_word(&facts);
     part->base = query->of_detached          ? "work that was started and not waited for"
         : facts.is_progress || facts.idle_ns ? wp_beside_base(&facts)
@@ -271,13 +276,26 @@ static int format_csv(struct wp_buffer *out, const struct answer *answer, struct
     return out->failed ? wp_error_set(err, -ENOMEM, "out of memory for the answer") : 0;
 }
 
+static int format_tasks(struct wp_buffer *out, const struct answer *answer, struct wp_error *err)
+{
+    struct wp_task *tasks = calloc(answer->count + 1, sizeof(*tasks));
+    if (!tasks)
+        return wp_error_set(err, -ENOMEM, "out of memory for %zu releases", answer->count);
+    for (size_t i = 0; i < answer->count; i++)
+        tasks[i] = answer->parts[i].task;
+    int rc =
+        (answer->query->format == WP_QUERY_PAGE ? wp_tasks_page : wp_format_categories)(out, tasks, answer->count, err);
+    free(tasks);
+    return rc;
+}
+
 /* Appends the answer. -ENOENT: a release that was named is not there, or none has the aggregate; -EBADMSG: one that was
  * named, or all that there are, cannot be read. */
 static int query_answer(
     struct wp_buffer *out, const struct wp_query_options *query, struct wp_query_gaps *gaps, struct wp_error *err)
 {
     static int (*const formats[])(struct wp_buffer *, const struct answer *, struct wp_error *) = {
-        format_table, format_json, format_csv};
+        format_table, format_json, format_csv, format_tasks, format_tasks};
     struct answer answer = {.query = query};
     struct wp_stores stores;
     char **releases = NULL;

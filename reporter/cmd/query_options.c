@@ -58,18 +58,21 @@ static const struct argp_option option_table[] = {
     {"at-least", KEY_LEAST, "LIMIT", 0,
         "Only rows with so much of what they are ordered by: 1% of the total, 10ms, of pieces a number", 2},
     {"top", 'n', "N", 0, "Most rows of each release, 0 for all (20)", 2},
-    {"format", 'f', "FORMAT", 0, "table, json or csv (table)", 2},
+    {"format", 'f', "FORMAT", 0,
+        "table, json or csv (table); or, of the categories of all these releases side by side, without a filter: "
+        "categories (CSV) or page (HTML with their curves)",
+        2},
     {"out", 'o', "FILE", 0, "Write into this file", 2},
     {0},
 };
 
 static enum wp_query_format parse_format(struct argp_state *state, const char *text)
 {
-    static const char *const names[] = {"table", "json", "csv"};
-    for (int i = 0; i < 3; i++)
+    static const char *const names[] = {"table", "json", "csv", "categories", "page"};
+    for (int i = 0; i < 5; i++)
         if (!strcmp(text, names[i]))
             return (enum wp_query_format)i;
-    argp_error(state, "'%s' is not a format: table, json or csv", text);
+    argp_error(state, "'%s' is not a format: table, json, csv, categories or page", text);
     return WP_QUERY_TABLE;
 }
 
@@ -203,6 +206,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         if (query->by >= WP_BY_FILE && (query->order.measure > WP_ORDER_TOTAL || query->contour.count))
             argp_error(state,
                 "source files and lines are no stacks: they have own and total time, and nothing is left out of them");
+        if (query->format >= WP_QUERY_CATEGORIES && (is_filtered(&query->filter) || query->of_detached || query->by))
+            argp_error(state, "categories of whole releases have no filter and no --by");
         wp_option_stores_end(state, query->stores, &query->store_count);
         break;
     default:

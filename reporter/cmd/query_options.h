@@ -9,7 +9,7 @@
 
 #define WP_QUERY_RELEASES 256u
 
-enum wp_query_format { WP_QUERY_TABLE, WP_QUERY_JSON, WP_QUERY_CSV };
+enum wp_query_format { WP_QUERY_TABLE, WP_QUERY_JSON, WP_QUERY_CSV, WP_QUERY_CATEGORIES, WP_QUERY_PAGE };
 
 struct wp_query_options {
     const char *stores[WP_STORES_LIMIT];     /* borrowed from argv */

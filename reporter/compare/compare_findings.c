@@ -78,9 +78,11 @@ static const char *certainty(struct wp_pool *pool, const struct wp_compare *comp
         return isnan(found->confidence) || !found->confidence_kind
             ? wp_pool_printf(pool, "%s by %s", wp_severity_words(found), wp_method_key(compare->options.method))
             : wp_pool_printf(pool, "%s by %s, %s%s%s%s%s = %s", wp_severity_words(found),
-                  wp_method_key(compare->options.method), found->before ? found->before : "",
-                  found->before ? " to " : "", found->after ? found->after : "", found->before ? ", " : "",
-                  found->confidence_kind, wp_change_confidence(pool, compare, change));
+                  wp_method_key(compare->options.method),
+                  found->has_models ? wp_model_key(found->models[WP_BEFORE].model.kind) : "",
+                  found->has_models ? " to " : "",
+                  found->has_models ? wp_model_key(found->models[WP_AFTER].model.kind) : "",
+                  found->has_models ? ", " : "", found->confidence_kind, wp_change_confidence(pool, compare, change));
     const char *p = change_p(pool, change);
     /* With spaces that no line breaks at. */
     return *p == '<' ? "p\u00a0<\u00a00.001" : wp_pool_printf(pool, "p\u00a0=\u00a0%s", p);

@@ -7,6 +7,8 @@
  * (github.com/Perfexionists/perun, documentation "Detecting Performance Changes"). docs/compare.md has each with its
  * source.
  */
+#include "reporter/compare/model_fit.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -39,7 +41,8 @@ struct wp_assessment {
     double rate;                 /* what it is, the method says: a ratio less one, a difference of orders, a share */
     double confidence;           /* NAN: the method knows none */
     const char *confidence_kind; /* "1 - p", "r_square", "sections", "IQR_multiple", "StdDev_multiple"; NULL none */
-    const char *before, *after;  /* models, NULL none */
+    bool has_models;             /* of both sides, by MODEL and INTEGRAL */
+    struct wp_fitted models[2];  /* rate over seconds since the recording began */
 };
 
 /* A row on one operand: its rate, interval by interval. */

@@ -9,7 +9,6 @@
 
 #include "reporter/base/quantile.h"
 #include "reporter/compare/method.h"
-#include "reporter/compare/model_fit.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -91,25 +90,24 @@ static double area(const struct wp_model *model, double from, double to)
 static void judge_models(
     struct wp_assessment *assessment, const struct points operand[2], enum wp_method method, double threshold)
 {
-    struct wp_model model[2];
-    if (!wp_model_best(&model[0], operand[0].x, operand[0].y, operand[0].count) ||
-        !wp_model_best(&model[1], operand[1].x, operand[1].y, operand[1].count))
+    struct wp_fitted *fitted = assessment->models;
+    assessment->has_models = wp_model_fit(&fitted[0], operand[0].x, operand[0].y, operand[0].count) &&
+        wp_model_fit(&fitted[1], operand[1].x, operand[1].y, operand[1].count);
+    if (!assessment->has_models)
         return;
-    assessment->confidence = fmin(model[0].r_square, model[1].r_square);
+    const struct wp_model *before = &fitted[0].model, *after = &fitted[1].model;
+    assessment->confidence = fmin(before->r_square, after->r_square);
     assessment->confidence_kind = "r_square";
-    assessment->before = wp_model_key(model[0].kind);
-    assessment->after = wp_model_key(model[1].kind);
     if (method == WP_METHOD_INTEGRAL) {
-        double from = fmax(operand[0].x[0], operand[1].x[0]);
-        double to = fmin(operand[0].x[operand[0].count - 1], operand[1].x[operand[1].count - 1]);
-        classify(assessment, to > from ? relative(area(&model[0], from, to), area(&model[1], from, to)) : 0, threshold);
+        double from = fmax(fitted[0].from, fitted[1].from), to = fmin(fitted[0].to, fitted[1].to);
+        classify(assessment, to > from ? relative(area(before, from, to), area(after, from, to)) : 0, threshold);
         return;
     }
     bool is_sure = assessment->confidence >= MODEL_CONFIDENCE;
-    assessment->rate = is_sure ? (double)model[1].kind - (double)model[0].kind : 0;
-    assessment->severity = is_sure && model[0].kind != model[1].kind ? WP_SEVERITY_CHANGE : WP_SEVERITY_NONE;
+    assessment->rate = is_sure ? (double)after->kind - (double)before->kind : 0;
+    assessment->severity = is_sure && before->kind != after->kind ? WP_SEVERITY_CHANGE : WP_SEVERITY_NONE;
     /* A curve of a higher order that falls is no degradation. */
-    bool falls = wp_model_at(&model[1], operand[1].x[operand[1].count - 1]) < wp_model_at(&model[1], operand[1].x[0]);
+    bool falls = wp_model_at(after, fitted[1].to) < wp_model_at(after, fitted[1].from);
     assessment->direction = assessment->rate > 0 ? (falls ? -1 : 1) : assessment->rate < 0 ? -1 : 0;
 }
 

@@ -118,3 +118,17 @@ bool wp_model_best(struct wp_model *best, const double *x, const double *y, size
         *best = grown;
     return true;
 }
+
+bool wp_model_fit(struct wp_fitted *fitted, const double *x, const double *y, size_t count)
+{
+    if (!wp_model_best(&fitted->model, x, y, count))
+        return false;
+    fitted->from = x[0];
+    fitted->to = x[count - 1];
+    return true;
+}
+
+unsigned wp_model_terms(enum wp_model_kind kind)
+{
+    return kind == WP_MODEL_CONSTANT ? 1 : kind == WP_MODEL_QUADRATIC ? 3 : 2;
+}

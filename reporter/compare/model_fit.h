@@ -26,6 +26,12 @@ struct wp_model {
     double r_square; /* of a constant: what no growth explains */
 };
 
+/* The best of them for some points, and between which x those lie. */
+struct wp_fitted {
+    struct wp_model model;
+    double from, to;
+};
+
 /* "constant", "logarithmic" ... */
 const char *wp_model_key(enum wp_model_kind kind);
 /* The value of the curve at x; a logarithm or a power needs x > 0. */
@@ -33,5 +39,9 @@ double wp_model_at(const struct wp_model *model, double x);
 /* The one with the greatest r_square of those that fit; of equals the one that grows least. x > 0; false: fewer than
  * four points. */
 bool wp_model_best(struct wp_model *best, const double *x, const double *y, size_t count);
+/* The same, with the interval; x ascends. */
+bool wp_model_fit(struct wp_fitted *fitted, const double *x, const double *y, size_t count);
+/* How many of b[] the curve has. */
+unsigned wp_model_terms(enum wp_model_kind kind);
 
 #endif

@@ -4,8 +4,10 @@
 #include "common/json.h"
 #include "reporter/compare/compare_findings.h"
 #include "reporter/compare/compare_method.h"
+#include "reporter/compare/compare_notices.h"
 #include "reporter/display/escape.h"
 #include "reporter/export/format_findings.h"
+#include "reporter/export/format_model.h"
 #include "reporter/findings/finding_since.h"
 
 #include <errno.h>
@@ -46,10 +48,26 @@ static void put_assessment(struct wp_json *json, const struct wp_assessment *fou
     wp_json_fixed(json, "confidence", found->confidence);
     if (found->confidence_kind)
         wp_json_text(json, "confidence_kind", found->confidence_kind);
-    if (found->before)
-        wp_json_text(json, "old_model", found->before);
-    if (found->after)
-        wp_json_text(json, "new_model", found->after);
+    if (found->has_models) {
+        wp_json_text(json, "old_model", wp_model_key(found->models[WP_BEFORE].model.kind));
+        wp_json_text(json, "new_model", wp_model_key(found->models[WP_AFTER].model.kind));
+    }
+}
+
+/* The curves themselves, once for each row. */
+static void put_models(struct wp_json *json, const struct wp_assessment *found)
+{
+    static const char *const operands[] = {"old", "new"};
+    if (!found->has_models)
+        return;
+    wp_json_array(json, "models");
+    for (int i = 0; i < 2; i++) {
+        wp_json_object(json, NULL);
+        wp_json_text(json, "of", operands[i]);
+        wp_format_model(json, &found->models[i]);
+        wp_json_end(json);
+    }
+    wp_json_end(json);
 }
 
 static void put_test(struct wp_json *json, const struct wp_change *change)
@@ -60,6 +78,7 @@ static void put_test(struct wp_json *json, const struct wp_change *change)
     wp_json_real(json, "p", change->p);
     wp_json_real(json, "p_adjusted", change->adjusted);
     put_assessment(json, &change->assessment);
+    put_models(json, &change->assessment);
 }
 
 /* Of the whole: values with their unit. */
@@ -126,6 +145,19 @@ static void put_findings(struct wp_json *json, const struct wp_compare *compare)
     wp_pool_fini(&pool);
 }
 
+static void put_notices(struct wp_json *json, const struct wp_compare *compare)
+{
+    struct wp_pool pool = {0};
+    const char *notices[WP_COMPARE_NOTICES];
+    size_t count = wp_compare_notices(&pool, compare, notices);
+    wp_json_array(json, "notices");
+    for (size_t i = 0; i < count; i++)
+        wp_json_text(json, NULL, notices[i]);
+    wp_json_end(json);
+    json->out->failed |= pool.failed;
+    wp_pool_fini(&pool);
+}
+
 int wp_format_check_json(struct wp_buffer *out, const struct wp_compare *compare, struct wp_error *err)
 {
     struct wp_json json = {.out = out, .style = WP_JSON_SPACED};
@@ -141,6 +173,7 @@ int wp_format_check_json(struct wp_buffer *out, const struct wp_compare *compare
     wp_json_number(&json, "tests", compare->judged);
     if (compare->facts[WP_AFTER]->contour)
         wp_json_text(&json, "contour", compare->facts[WP_AFTER]->contour);
+    put_notices(&json, compare);
     put_findings(&json, compare);
     wp_format_findings(&json, "explanations", compare->facts[WP_AFTER], compare->facts[WP_BEFORE], SENTENCES);
     for (int family = 0; family < WP_CHANGE_FAMILIES; family++) {
@@ -194,12 +227,16 @@ static void put_property(struct wp_buffer *out, const char *name, const char *va
     wp_buffer_puts(out, "/>\n");
 }
 
-/* What CI shows beside the cases: releases that ran at the same time as a side, and where the newer side's time went.
- */
+/* What CI shows beside the cases: what to know of both sides, releases that ran at the same time as one, and where the
+ * newer side's time went. */
 static void put_properties(struct wp_buffer *out, struct wp_pool *pool, const struct wp_compare *compare)
 {
     const struct wp_facts *after = compare->facts[WP_AFTER];
+    const char *notices[WP_COMPARE_NOTICES];
+    size_t notice_count = wp_compare_notices(pool, compare, notices);
     wp_buffer_puts(out, "    <properties>\n");
+    for (size_t i = 0; i < notice_count; i++)
+        put_property(out, wp_pool_printf(pool, "notice.%zu", i + 1), notices[i]);
     for (int i = 0; i < 2; i++)
         if (compare->operand[i].overlaps)
             put_property(out, i == WP_BEFORE ? "mixed.old" : "mixed.new",

@@ -4,6 +4,8 @@
 #include "common/clock.h"
 #include "common/json.h"
 #include "reporter/display/escape.h"
+#include "reporter/export/format_model.h"
+#include "reporter/export/perun_models.h"
 #include "reporter/facts/call_lines.h"
 #include "reporter/recording/recorded_title.h"
 #include "storage/report/report_read.h"
@@ -24,6 +26,11 @@ struct resource {
     uint64_t ns;
 };
 
+/* What a resource's time is of. */
+struct uid {
+    uint32_t node, callee; /* of the flame; callee 0: none */
+};
+
 struct writer {
     struct wp_json json;
     const struct wp_facts *facts;
@@ -32,8 +39,11 @@ struct writer {
     struct wp_call_lines *lines; /* owned */
     size_t resource_count;
     unsigned shift;
-    bool is_whole;     /* no chunks: every resource has its trace */
-    uint64_t start_ns; /* what snapshots count their time from */
+    bool is_whole;                 /* no chunks: every resource has its trace */
+    uint64_t start_ns;             /* what snapshots count their time from */
+    struct wp_perun_model *models; /* owned, WP_PERUN_MODELS of them; function: a frame's number */
+    size_t model_count;
+    struct uid *uids; /* owned; of a frame: where it is the resource's uid first */
 };
 
 static int compare_resources(const void *left, const void *right)
@@ -130,6 +140,70 @@ static uint32_t uid_node(const struct wp_facts *facts, uint32_t node, uint32_t *
     return node;
 }
 
+/* Sums of each frame in each snapshot with a time. `x` gets the middles of those, in seconds. */
+static void sum_amounts(struct writer *writer, uint64_t *ns, double *x, size_t snapshots)
+{
+    const struct wp_flame *flame = &writer->facts->flame;
+    uint32_t frames;
+    size_t at = 0;
+    wp_report_frames(writer->facts->report, &frames);
+    for (size_t i = 0; i < writer->resource_count && writer->resources[i].bucket != UNTIMED; i++) {
+        const struct resource *resource = &writer->resources[i];
+        at += i && resource->bucket != resource[-1].bucket;
+        struct uid uid = {.callee = 0};
+        uid.node = uid_node(writer->facts, flame->cells[resource->cell].node, &uid.callee);
+        uint32_t frame = flame->nodes[uid.node].frame;
+        uint64_t middle_ns = (resource->bucket << writer->shift) + ((uint64_t)1 << writer->shift) / 2;
+        x[at] = (double)(middle_ns - writer->start_ns) / WP_NS_PER_S;
+        if (frame >= frames)
+            continue;
+        ns[frame * snapshots + at] += resource->ns;
+        if (!writer->uids[frame].node)
+            writer->uids[frame] = uid;
+    }
+}
+
+static size_t timed_snapshots(const struct writer *writer)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < writer->resource_count && writer->resources[i].bucket != UNTIMED; i++)
+        count += !i || writer->resources[i].bucket != writer->resources[i - 1].bucket;
+    return count;
+}
+
+static int fit_models(struct writer *writer)
+{
+    uint32_t frames;
+    size_t snapshots = timed_snapshots(writer);
+    wp_report_frames(writer->facts->report, &frames);
+    uint64_t *ns = calloc(frames * snapshots + 1, sizeof(*ns));
+    double *x = calloc(2 * snapshots + 1, sizeof(*x));
+    writer->uids = calloc(frames + (size_t)1, sizeof(*writer->uids));
+    writer->models = calloc(WP_PERUN_MODELS, sizeof(*writer->models));
+    bool has_memory = ns && x && writer->uids && writer->models;
+    if (has_memory) {
+        sum_amounts(writer, ns, x, snapshots);
+        const struct wp_perun_amounts amounts = {ns, x, frames, snapshots};
+        writer->model_count = wp_perun_models_fit(writer->models, &amounts, x + snapshots);
+    }
+    free(ns);
+    free(x);
+    return has_memory ? 0 : -ENOMEM;
+}
+
+static void put_models(struct writer *writer)
+{
+    for (size_t i = 0; i < writer->model_count; i++) {
+        const struct wp_perun_model *model = &writer->models[i];
+        const struct uid *uid = &writer->uids[model->function];
+        wp_json_line(&writer->json);
+        wp_json_object(&writer->json, NULL);
+        put_frame(writer, "uid", uid->node, uid->callee);
+        wp_format_model(&writer->json, &model->fitted);
+        wp_json_end(&writer->json);
+    }
+}
+
 static void put_trace(struct writer *writer, const char *key, uint32_t node)
 {
     const struct wp_flame_node *nodes = writer->facts->flame.nodes;
@@ -156,10 +230,13 @@ static void put_resource(struct writer *writer, const struct resource *resource)
     wp_json_end(&writer->json);
 }
 
-static void end_snapshot(struct writer *writer)
+/* The last one has the models, which are of all. */
+static void end_snapshot(struct writer *writer, bool is_last)
 {
     wp_json_end(&writer->json);
     wp_json_array(&writer->json, "models");
+    if (is_last)
+        put_models(writer);
     wp_json_end(&writer->json);
     wp_json_end(&writer->json);
 }
@@ -172,7 +249,7 @@ static void begin_snapshot(struct writer *writer, uint64_t bucket, bool is_first
         at_ns = writer->start_ns;
     at_ns -= writer->start_ns;
     if (!is_first)
-        end_snapshot(writer);
+        end_snapshot(writer, false);
     wp_json_line(&writer->json);
     wp_json_object(&writer->json, NULL);
     wp_json_raw(&writer->json, "time", "\"%" PRIu64 ".%06u\"", at_ns / WP_NS_PER_S,
@@ -191,7 +268,7 @@ static void put_snapshots(struct writer *writer)
         put_resource(writer, &writer->resources[i]);
     }
     if (writer->resource_count)
-        end_snapshot(writer);
+        end_snapshot(writer, true);
     wp_json_end(&writer->json);
 }
 
@@ -295,6 +372,23 @@ static void put_collector(struct writer *writer)
     wp_json_end(json);
 }
 
+/* How the models were made, by the names of Perun's own regression analysis. */
+static void put_regression(struct wp_json *json)
+{
+    wp_json_object(json, NULL);
+    wp_json_text(json, "name", "regression_analysis");
+    wp_json_object(json, "params");
+    wp_json_text(json, "method", "full");
+    wp_json_text(json, "of_key", "amount");
+    wp_json_text(json, "depending_on", "time");
+    wp_json_array(json, "models");
+    for (int kind = 0; kind < WP_MODELS; kind++)
+        wp_json_text(json, NULL, wp_model_key((enum wp_model_kind)kind));
+    wp_json_end(json);
+    wp_json_end(json);
+    wp_json_end(json);
+}
+
 static void put_head(struct writer *writer)
 {
     wp_json_text(&writer->json, "origin", writer->facts->release);
@@ -303,6 +397,8 @@ static void put_head(struct writer *writer)
     put_machine(writer);
     wp_json_line(&writer->json);
     wp_json_array(&writer->json, "postprocessors");
+    if (writer->model_count)
+        put_regression(&writer->json);
     wp_json_end(&writer->json);
 }
 
@@ -310,6 +406,8 @@ static int put_profile(struct wp_buffer *out, const struct wp_facts *facts, bool
 {
     struct writer writer = {.json = {.out = out, .put_text = wp_escape_json}, .facts = facts, .is_whole = is_whole};
     int rc = take_resources(&writer);
+    if (!rc)
+        rc = fit_models(&writer);
     if (!rc)
         rc = wp_call_lines_create(&writer.lines, &facts->source);
     if (!rc) {
@@ -323,6 +421,8 @@ static int put_profile(struct wp_buffer *out, const struct wp_facts *facts, bool
     wp_call_lines_destroy(writer.lines);
     free(writer.resources);
     free(writer.uses);
+    free(writer.models);
+    free(writer.uids);
     return rc ? wp_error_set(err, -ENOMEM, "out of memory for the Perun profile") : 0;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "reporter/html/html_curve.h"
 
+#include "reporter/display/escape.h"
 #include "reporter/display/humanize.h"
 #include "storage/value/category.h"
 
@@ -76,4 +77,58 @@ void wp_html_curve(struct wp_buffer *out, const uint64_t *parts)
     out->failed |= pool.failed || line.failed;
     wp_buffer_fini(&line);
     wp_pool_fini(&pool);
+}
+
+/* --- several --- */
+
+#define KEY_COLUMN 170.0
+#define KEY_LINE 18.0
+
+static bool is_step(unsigned category)
+{
+    return category != WP_OTHER_PATH && category != WP_UNACCOUNTED;
+}
+
+static void put_axis(struct wp_buffer *out)
+{
+    for (unsigned i = 0, place = 0; i < WP_CATEGORIES; i++)
+        if (is_step(i))
+            wp_buffer_printf(out,
+                "<text class=\"axis\" transform=\"translate(%.1f %.1f) rotate(-38)\" text-anchor=\"end\">%s</text>\n",
+                LEFT + WIDTH / STEPS * (place++ + 0.5) + 4, TOP + HEIGHT + 20, wp_category_title((enum wp_category)i));
+}
+
+static void put_curve(struct wp_buffer *out, const struct wp_curve *curve, size_t at)
+{
+    double y = TOP + HEIGHT + 140 + KEY_LINE * (double)(at / 4), x = LEFT + KEY_COLUMN * (double)(at % 4), last = 0;
+    wp_buffer_printf(out, "<path class=\"line task t-%zu\" d=\"", at % 8);
+    for (unsigned i = 0, place = 0; i < WP_CATEGORIES; i++) {
+        if (!is_step(i))
+            continue;
+        last = curve->percent[i];
+        wp_buffer_printf(out, "%s%.2f %.2f", place ? " L" : "M", LEFT + WIDTH / STEPS * (place + 0.5), y_of(last));
+        place++;
+    }
+    wp_buffer_puts(out, "\"><title>");
+    wp_escape_html(out, curve->name);
+    wp_buffer_printf(out, ": %.1f %%</title></path>\n<path class=\"line task t-%zu\" d=\"M%.1f %.1f h24\"/>", last,
+        at % 8, x, y - 4);
+    wp_buffer_printf(out, "<text class=\"tick\" x=\"%.1f\" y=\"%.1f\">", x + 30, y);
+    wp_escape_html(out, curve->name);
+    wp_buffer_printf(out, " %.1f %%</text>\n", last);
+}
+
+void wp_html_curves(struct wp_buffer *out, const struct wp_curve *curves, size_t count)
+{
+    if (!count)
+        return;
+    wp_buffer_printf(out,
+        "<div class=\"scroll\"><svg class=\"curve\" viewBox=\"0 0 %.0f %.0f\" role=\"img\" "
+        "aria-label=\"Cumulative percent explained of %zu tasks\">\n",
+        LEFT + WIDTH + 54, TOP + HEIGHT + 140 + KEY_LINE * (double)((count + 3) / 4), count);
+    put_grid(out);
+    put_axis(out);
+    for (size_t i = 0; i < count; i++)
+        put_curve(out, &curves[i], i);
+    wp_buffer_puts(out, "</svg></div>\n");
 }

@@ -2,11 +2,11 @@
 #include "reporter/page/page_compare.h"
 
 #include "reporter/compare/compare_findings.h"
+#include "reporter/compare/compare_notices.h"
 #include "reporter/display/humanize.h"
 #include "reporter/findings/finding_since.h"
 #include "reporter/findings/findings.h"
 #include "reporter/page/page_tabs.h"
-#include "reporter/recording/recorded_title.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -52,37 +52,10 @@ static void add_findings(struct wp_display *display, const struct wp_compare *co
 
 static void add_notices(struct wp_display *display, const struct wp_compare *compare)
 {
-    struct wp_pool *pool = &display->pool;
-    const struct wp_facts *const *facts = compare->facts;
-    if (wp_recorded_differs(facts[WP_BEFORE], facts[WP_AFTER]))
-        wp_display_add(display, WP_ITEM_NOTICE,
-            wp_pool_printf(pool,
-                "The commands differ: %s is of %s and %s of %s. RELEASE:AGGREGATE chooses others, which wakepath-store "
-                "stat lists.",
-                compare->operand[WP_BEFORE].label, wp_recorded_what(pool, facts[WP_BEFORE]),
-                compare->operand[WP_AFTER].label, wp_recorded_what(pool, facts[WP_AFTER])));
-    if (facts[WP_AFTER]->contour)
-        wp_display_add(display, WP_ITEM_NOTICE,
-            wp_pool_printf(pool, "Left out of the stacks of both: %s.", facts[WP_AFTER]->contour));
-    for (int i = 0; i < 2; i++) {
-        const struct wp_operand *operand = &compare->operand[i];
-        if (operand->overlaps)
-            wp_display_add(display, WP_ITEM_NOTICE, wp_pool_printf(pool, "%s: %s", operand->label, operand->overlaps));
-        if (!operand->buckets)
-            wp_display_add(display, WP_ITEM_NOTICE,
-                wp_pool_printf(pool,
-                    "%s holds no samples of when its time was (an older version recorded it): changes are "
-                    "shown and not tested.",
-                    operand->label));
-        else if (operand->sampled_ns < operand->total_ns - operand->total_ns / 50)
-            wp_display_add(display, WP_ITEM_NOTICE,
-                wp_pool_printf(pool, "Only %s of the time of %s says when it was; the rest is not compared.",
-                    wp_human_share(pool, operand->sampled_ns, operand->total_ns), operand->label));
-        else if (operand->buckets < 4)
-            wp_display_add(display, WP_ITEM_NOTICE,
-                wp_pool_printf(pool, "%s is too short to tell what varies by itself: changes are shown and not tested.",
-                    operand->label));
-    }
+    const char *notices[WP_COMPARE_NOTICES];
+    size_t count = wp_compare_notices(&display->pool, compare, notices);
+    for (size_t i = 0; i < count; i++)
+        wp_display_add(display, WP_ITEM_NOTICE, notices[i]);
 }
 
 static void add_commits(struct wp_display *display, const struct wp_compare *compare)

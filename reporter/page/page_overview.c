@@ -16,6 +16,7 @@
 #include "reporter/recording/unsampled.h"
 #include "reporter/requests/critical_path.h"
 #include "reporter/requests/slow_requests.h"
+#include "reporter/waits/detached_work.h"
 
 #include <errno.h>
 #include <string.h>
@@ -77,6 +78,22 @@ static void add_chart(struct wp_display *display, enum wp_item_kind kind, const 
     }
 }
 
+/* ", 398 ms of it by gcc, which cc1 woke": whose work nobody waited for, and why it is this report's. */
+static const char *most_detached(struct wp_pool *pool, const struct wp_facts *facts)
+{
+    static const char *const words[][2] = {
+        {"waking", "woke"}, {"new thread", "started"}, {"message", "sent a message"}};
+    struct wp_detached_work work = wp_detached_work_build(pool, facts);
+    if (!work.row_count)
+        return "";
+    const struct wp_detached_row *most = &work.rows[0];
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+        if (!strcmp(most->how, words[i][0]))
+            return wp_pool_printf(pool, ", %s of it by %s, %s %s %s", wp_human_duration(pool, most->ns), most->worker,
+                i == 2 ? "to which" : "which", most->starter, words[i][1]);
+    return wp_pool_printf(pool, ", %s of it by %s", wp_human_duration(pool, most->ns), most->worker);
+}
+
 static void add_quality(struct wp_display *display, const struct wp_facts *facts)
 {
     struct wp_pool *pool = &display->pool;
@@ -98,8 +115,9 @@ static void add_quality(struct wp_display *display, const struct wp_facts *facts
     if (!facts->detached_ns)
         return;
     struct wp_item *detached = wp_display_add(display, WP_ITEM_PARAGRAPH,
-        wp_pool_printf(pool, "Beside the total, %s of work was started%s and not waited for.",
-            wp_human_duration(pool, facts->detached_ns), facts->is_progress ? " in other processes" : ""));
+        wp_pool_printf(pool, "Beside the total, %s of work was started%s and not waited for%s.",
+            wp_human_duration(pool, facts->detached_ns), facts->is_progress ? " in other processes" : "",
+            most_detached(pool, facts)));
     if (detached && facts->detached)
         detached->link = wp_link_to(WP_PAGE_DETACHED, facts->release, facts->aggregate, NULL);
 }

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "reporter/page/page_waits.h"
 
+#include "reporter/display/escape.h"
 #include "reporter/display/humanize.h"
+#include "reporter/facts/page_context.h"
 #include "reporter/page/page_behind.h"
 #include "reporter/page/page_links.h"
 #include "reporter/waits/wait_graph.h"
@@ -26,10 +28,42 @@ static const char *party_name(struct wp_display *display, const struct wp_party 
                                         : "?";
 }
 
+/* The only process of that name; NULL: there are none or several. */
+static const struct wp_process_fact *only_process(const struct wp_facts *facts, const char *frame)
+{
+    const struct wp_process_fact *found = NULL;
+    for (size_t i = 0; i < facts->process_count; i++) {
+        const struct wp_process_fact *fact = &facts->processes[i];
+        size_t size = strlen(fact->comm);
+        if (*frame != '[' || strncmp(frame + 1, fact->comm, size) || strcmp(frame + 1 + size, "]"))
+            continue;
+        if (found && found->pid != fact->pid)
+            return NULL;
+        found = fact;
+    }
+    return found && found->pid ? found : NULL;
+}
+
+/* To the pages of its own, where there are such; else to where it stands in the flame. */
+static struct wp_link process_link(
+    struct wp_display *display, const struct wp_facts *facts, const struct wp_party *party)
+{
+    const struct wp_process_fact *only =
+        party->frame && wp_page_context(display)->has_own_pages ? only_process(facts, party->frame) : NULL;
+    if (!only)
+        return wp_page_flame_link(display, facts, "process", party->frame);
+    struct wp_buffer fragment = {0};
+    wp_buffer_printf(&fragment, "own=pid-%u&name=", (unsigned)only->pid);
+    wp_escape_url(&fragment, only->comm);
+    const char *text = wp_pool_text(&display->pool, fragment.data ? (const char *)fragment.data : "");
+    wp_buffer_fini(&fragment);
+    return wp_link_to(WP_PAGE_WAITS, facts->release, facts->aggregate, text);
+}
+
 static struct wp_link party_link(struct wp_display *display, const struct wp_facts *facts, const struct wp_party *party)
 {
     if (party->kind == WP_PARTY_PROCESS)
-        return wp_page_flame_link(display, facts, "process", party->frame);
+        return process_link(display, facts, party);
     if (party->kind == WP_PARTY_HOST)
         return wp_link_to(WP_PAGE_HOSTS, facts->release, facts->aggregate, NULL);
     if (party->search)

@@ -19,12 +19,9 @@
 
 #define HELLO_BYTES (1u << 20)
 #define WORDS (24u + 2 * WP_TOOL_GIVEN)
-#define SOCKET "s"
+#define SOCKET WP_SCRATCH_IMPORT_SOCKET
 #define END_MS 60000u   /* for a program that was asked to end */
 #define LAST_MS 600000u /* for the aggregator's last epochs and their commit, once the collector has delivered all */
-
-static const char *const scratch_names[] = {SOCKET, NULL};
-static const struct wp_scratch_kind import_scratch = {"wakepath-import-", scratch_names, .is_inherited = true};
 
 /* --- what it says of itself --- */
 
@@ -227,7 +224,7 @@ int wp_import_run(const struct wp_import_options *o, struct wp_error *err)
     struct wp_scratch scratch;
     int rc = own_folder(folder, err);
     if (!rc)
-        rc = wp_scratch_make(&scratch, &import_scratch, err);
+        rc = wp_scratch_make(&scratch, &wp_scratch_import, err);
     if (rc)
         return rc;
     rc = run_in(o, folder, scratch.path, err);
@@ -237,5 +234,5 @@ int wp_import_run(const struct wp_import_options *o, struct wp_error *err)
 
 void wp_import_sweep(void)
 {
-    wp_scratch_sweep(&import_scratch);
+    wp_scratch_sweep(&wp_scratch_import);
 }

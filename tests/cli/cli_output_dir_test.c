@@ -351,12 +351,15 @@ static void strangers_meanwhile(void **state)
  * it. A process that it had started does not hold the lock. */
 static void private_folders_that_were_left(void **state)
 {
-    struct wp_scratch lives, dead, next;
+    struct wp_scratch lives, dead, next, import, other;
     char path[256], copy[WP_SCRATCH_ROOM];
     (void)state;
     setenv("TMPDIR", *state, 1);
     assert_int_equal(wp_scratch_make(&lives, &wp_record_scratch, NULL), 0);
     assert_int_equal(wp_scratch_make(&dead, &wp_record_scratch, NULL), 0);
+    assert_int_equal(wp_scratch_make(&import, &wp_scratch_import, NULL), 0);
+    assert_int_equal(wp_scratch_make(&other, &wp_scratch_import, NULL), 0);
+    close(import.fd); /* an import is killed; another one lives */
     snprintf(path, sizeof(path), "%s/wakepath-collector.log", dead.path);
     touch(path);
     snprintf(copy, sizeof(copy), "%s", dead.path);
@@ -372,6 +375,9 @@ static void private_folders_that_were_left(void **state)
     assert_false(is_there(copy));
     assert_true(
         holds("wakepath-record-AAAAAA/thesis", "precious") && holds("wakepath-record-BBBBBB/thesis", "precious"));
+    assert_false(is_there(import.path));
+    assert_true(is_there(other.path));
+    wp_scratch_remove(&other);
     wp_scratch_remove(&lives);
     wp_scratch_remove(&next);
     assert_false(is_there(lives.path) || is_there(next.path));

@@ -35,7 +35,7 @@ class View(unittest.TestCase):
         os.mkdir(cls.tmp)
         run("fleetgen", "--out", cls.folder, "--seconds", "1", "--seed", "1", "--world", "1", "--release", "v1", "--frequency", "97")
         cls.capture = sorted(glob.glob(cls.folder + "/*.capture"))[0]
-        run("wakepath-store", "import", cls.capture, "--into", cls.dir + "/store", "--aggregate", "web=comm=web")
+        run("wakepath-store", "import", cls.capture, "--into", cls.dir + "/store", "--aggregate", "web=comm=web", "--aggregate", "one=pid=1000")
         shutil.copy(cls.capture, cls.dir + "/store/~capture")
         run("wakepath-reporter", "--no-config", "--quiet", "--store", cls.dir + "/store", "--out", cls.dir, "--own-pages")
         with open(cls.dir + "/store/~own.js", "w", encoding="utf-8") as file:
@@ -43,7 +43,8 @@ class View(unittest.TestCase):
         with open(cls.dir + "/store/~own-pid-77.html", "w", encoding="utf-8") as file:
             file.write("made with the recording")
         with open(cls.dir + "/summary.json", encoding="utf-8") as file:
-            cls.pid = json.load(file)["processes"][1]["pid"]
+            cls.pids = [row["pid"] for row in json.load(file)["processes"] if row["pid"]]
+        cls.pid = cls.pids[1]
         cls.served = cls.start(cls.dir)
 
     @classmethod
@@ -111,7 +112,7 @@ class View(unittest.TestCase):
         os.symlink("/etc/passwd", self.dir + "/passwd.html")
         for path in ("store/~capture", "store/v1/data.mdb", "store/~recording", "../../etc/passwd", "%2e%2e/%2e%2e/etc/passwd", "/etc/passwd",
                      "passwd.html", "v1", "v1/web/", "none.html", "~made/../own.log", "~own/", "~own/pid-0", "~own/pid-1x", "~own/pid-99999999",
-                     "~own/pid--1", "~own/pid-1/other", "~own/" + "pid-" * 2000):
+                     "~own/pid--1", "~own/pid-1/other", "~own/pid-1+", "~own/pid-1+tid-2", "~own/pid-1+2+3+4+5+6+7+8+9", "~own/" + "pid-" * 2000):
             status, _, text = self.ask(path)
             self.assertEqual(status, 404, path)
             self.assertNotIn("root:", text)
@@ -143,6 +144,35 @@ class View(unittest.TestCase):
                 browser.open(link)
                 total = browser.wait("window.wakepath && wakepath.payloads && wakepath.payloads.flame && wakepath.flameModel.decode(wakepath.payloads.flame).total[0]")
                 self.assertEqual(total, self.imported("=".join(selector.groups())))
+            browser.open(self.served.address + "v1/one/waits.html") # the processes of web have one name
+            links = browser.evaluate("Array.from(document.querySelectorAll('a[href*=\"#own=pid-\"]')).map(a => a.getAttribute('href'))")
+            self.assertTrue(links, "no process of the waits has pages of its own")
+            browser.evaluate(f"location.href = '{links[0]}'")
+            browser.wait("!!document.querySelector('dialog.own form input')")
+            self.assertIn("flame.html#process=", browser.evaluate("Array.from(document.querySelectorAll('dialog.own a')).pop().href"))
+            other = next(pid for pid in self.pids if f"-pid-{pid}" not in links[0] and f"=pid-{pid}&" not in links[0])
+            browser.evaluate(f"document.querySelector('dialog.own form input').value = '{other}', document.querySelector('dialog.own form button').click()")
+            ids = "+".join(map(str, sorted((other, int(re.search(r"own=pid-(\d+)", links[0])[1])))))
+            total = browser.wait("window.wakepath && wakepath.payloads && wakepath.payloads.flame && wakepath.flameModel.decode(wakepath.payloads.flame).total[0]")
+            self.assertEqual(total, self.imported("pid=" + ids))
+
+    def test_several_as_one(self):
+        """In whatever order and however often they are named."""
+        first, second = sorted(set(self.pids))[:2]
+        place = self.made(f"~own/pid-{second}+{first}+{second}?page=flame")
+        self.assertEqual(place, f"{self.served.root}~made/~own-pid-{first}+{second}.html#page=flame")
+        self.assertGreater(self.imported(f"pid={first}+{second}"), max(self.imported(f"pid={first}"), self.imported(f"pid={second}")))
+
+    def test_other_processes_of_interest(self):
+        served = self.start(self.dir, "--aggregate", "other=comm=web", "--aggregate", f"two=pid={self.pid}")
+        self.addCleanup(self.end, served)
+        connection = http.client.HTTPConnection(served.host, timeout=PATIENCE_S)
+        for aggregate, status in (("other", 200), ("two", 200), ("web", 404)):
+            connection.request("GET", f"{served.root}v1/{aggregate}/index.html")
+            answer = connection.getresponse()
+            answer.read()
+            self.assertEqual(answer.status, status)
+        connection.close()
 
     def test_a_capture_and_a_store(self):
         for what, own in ((self.capture, True), (self.dir + "/store", True)):

@@ -39,6 +39,10 @@ static void terms(void **state)
     assert_false(matches("exe=nginx", &nginx));
     assert_true(matches("pid=77", &nginx));
     assert_false(matches("pid=7", &nginx));
+    assert_true(matches("pid=7+77", &nginx));
+    assert_true(matches("pid=77+7,comm=nginx", &nginx));
+    assert_false(matches("pid=7+770+8", &nginx));
+    assert_true(matches("pid=1+2+3+4+5+6+7+77", &nginx));
     assert_true(matches("cgroup=/system.slice/nginx.service", &nginx));
     assert_true(matches("cgroup=/system.slice", &nginx));
     assert_false(matches("cgroup=/system", &nginx));
@@ -113,8 +117,9 @@ static void refusals(void **state)
 {
     (void)state;
     static const char *const bad[] = {"", "comm", "comm=", "name=x", "pid=x", "pid=-1", "pid=99999999999", "tid=x",
-        "thread=", "pid= 7", "pid=+7", "tid= 7", "threads", "busy,progress", "comm=a,", ",comm=a", "comm=a,,pid=1",
-        "cmdline~[", "comm=a,comm=b,comm=c,comm=d,comm=e,comm=f,comm=g,comm=h,comm=i"};
+        "thread=", "pid=7+", "pid=7++8", "pid=7+x", "pid=0+7", "pid=1+2+3+4+5+6+7+8+9", "pid=4194305", "pid= 7",
+        "pid=+7", "tid= 7", "threads", "busy,progress", "comm=a,", ",comm=a", "comm=a,,pid=1", "cmdline~[",
+        "comm=a,comm=b,comm=c,comm=d,comm=e,comm=f,comm=g,comm=h,comm=i"};
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         struct wp_selector s;
         struct wp_error err = {0};

@@ -55,7 +55,7 @@ HELD = {
     "sbatch --comment=wakepath job.sh": SLURM,
     "/usr/lib/wakepath/slurm/report.sh --store /srv/wakepath/store --out /srv/wakepath/site --elements 50 --wait": SLURM,
     "WAKEPATH_BIN=build/release/bin tests/truth/compare.py --way all --table": "truth_quick runs a part of it, all takes an hour",
-    "for case in mail web xterm store make video; do sh tests/truth/cases/$case.sh; done": LONG,
+    "tests/more.sh cases": LONG,
     "WAKEPATH_BIN=build/dev/bin tests/truth/both_ways_test.py": "truth_both_ways does",
 }
 

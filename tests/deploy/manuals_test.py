@@ -13,7 +13,7 @@ BIN, MADE, SOURCE = sys.argv.pop(1), sys.argv.pop(1), sys.argv.pop(1)
 PAGES = {"wakepath": "wakepath.1", "wakepath record": "wakepath-record.1", "wakepath top": "wakepath-top.1", "wakepath view": "wakepath-view.1",
          "wakepath measure": "wakepath-measure.1", "wakepath bisect": "wakepath-bisect.1",
          "wakepath status": "wakepath-status.1",
-         "wakepath doctor": "wakepath-doctor.1", "wakepath-collector": "wakepath-collector.8",
+         "wakepath doctor": "wakepath-doctor.1", "wakepath perf-events": "wakepath-perf-events.1", "wakepath-collector": "wakepath-collector.8",
          "wakepath keygen": "wakepath-keygen.1", "wakepath enroll": "wakepath-enroll.1", "wakepath query": "wakepath-reporter.1", "wakepath log": "wakepath-reporter.1",
          "wakepath-aggregator": "wakepath-aggregator.8", "wakepath-reporter": "wakepath-reporter.1",
          "wakepath-store": "wakepath-store.1"}

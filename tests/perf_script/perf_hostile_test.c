@@ -2,10 +2,12 @@
 /* Text that nobody at perf wrote: it may be refused or skipped, never crash, grow without bound or break a promise. */
 #include "perf_sink.h"
 
+#include "collector/perf_script/perf_script_sockets.h"
 #include "collector/perf_script/perf_script_stack.h"
 #include "common/path.h"
 
 #include <errno.h>
+#include <netinet/in.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -94,6 +96,7 @@ static void mutations(void **state)
     (void)state;
     mutated(FIXTURES "/recorded.txt", 80, 0x9e3779b97f4a7c15u);
     mutated(FIXTURES "/recorded_default.txt", 300, 0xd1b54a32d192ed03u);
+    mutated(FIXTURES "/recorded_network.txt", 60, 0x8bb84b93962eacc9u);
 }
 
 static void noise(void **state)
@@ -139,6 +142,9 @@ static void long_lines(void **state)
         long_line("sh 1 [000] 1.000001: sched:sched_switch: prev_comm=", fills[i], below, 1);
         long_line("\t1 ", fills[i], below, 1);
     }
+    static const char *const fields[] = {"sk ", "src=", "sk=", "skc_num=1 ", "sk address = ", "protocol=,"};
+    for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++)
+        long_line("sh 1 [000] 1.000001: tcp:tcp_probe: ", fields[i], below, 1);
 }
 
 static void zero_bytes(void **state)
@@ -192,6 +198,28 @@ static void memory_is_bounded(void **state)
     free(name);
 }
 
+/* Of more sockets than are kept the first are forgotten, by each of their names. */
+static void sockets_are_bounded(void **state)
+{
+    (void)state;
+    struct wp_perf_sockets sockets = {0};
+    struct wp_perf_net net = {.entry = {.family = 2, .local_port = 1}};
+    int rc;
+    for (uint32_t i = 1; i <= WP_PERF_SOCKETS + 1000; i++) {
+        net.sk = net.cookie = i;
+        net.entry.remote_port = (uint16_t)(i >> 8 | 1);
+        memcpy(net.entry.remote, &i, sizeof(i));
+        assert_int_not_equal(wp_perf_sockets_of(&sockets, &net, IPPROTO_TCP, &rc), 0);
+    }
+    assert_int_equal(sockets.count, WP_PERF_SOCKETS);
+    assert_int_equal(sockets.by_sk.count, WP_PERF_SOCKETS);
+    assert_int_equal(sockets.by_cookie.count, WP_PERF_SOCKETS);
+    assert_int_equal(sockets.by_ends.count, WP_PERF_SOCKETS);
+    assert_int_equal(wp_perf_sockets_find(&sockets, &(struct wp_perf_net){.sk = 1000}), 0);
+    assert_int_not_equal(wp_perf_sockets_find(&sockets, &(struct wp_perf_net){.sk = 1001}), 0);
+    wp_perf_sockets_fini(&sockets);
+}
+
 static void huge_numbers(void **state)
 {
     (void)state;
@@ -229,6 +257,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(mutations), cmocka_unit_test(noise),
         cmocka_unit_test(long_lines), cmocka_unit_test(zero_bytes), cmocka_unit_test(deep_stacks),
-        cmocka_unit_test(memory_is_bounded), cmocka_unit_test(huge_numbers)};
+        cmocka_unit_test(memory_is_bounded), cmocka_unit_test(sockets_are_bounded), cmocka_unit_test(huge_numbers)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,7 +3,9 @@
 
 #include "collector/perf_script/source_perf_script.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
+#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +21,18 @@ static void check_frames(struct perf_sink *sink, const struct wp_fact *fact)
     sink->broken += fact->frame_count > 1024;
 }
 
+/* " KEY PROTOCOL LOCAL:PORT>REMOTE:PORT" */
+static void print_socket(struct perf_sink *sink, const struct wp_fact_socket *socket)
+{
+    const struct wp_socket_entry *entry = &socket->entry;
+    char local[INET6_ADDRSTRLEN] = "", remote[INET6_ADDRSTRLEN] = "";
+    sink->broken += !inet_ntop(entry->family, entry->local, local, sizeof(local)) ||
+        !inet_ntop(entry->family, entry->remote, remote, sizeof(remote)) ||
+        (entry->protocol != IPPROTO_TCP && entry->protocol != IPPROTO_UDP);
+    wp_buffer_printf(&sink->text, " %llu %s %s:%u>%s:%u", (unsigned long long)socket->key,
+        entry->protocol == IPPROTO_UDP ? "udp" : "tcp", local, entry->local_port, remote, entry->remote_port);
+}
+
 /* "TIME KIND CPU TID/PID[COMM] > TID/PID[COMM] c=.. d=.. a=.. b=.. flags=.. frames=N OUTERMOST..INNERMOST" */
 static void print(struct perf_sink *sink, const struct wp_fact *f)
 {
@@ -30,6 +44,8 @@ static void print(struct perf_sink *sink, const struct wp_fact *f)
         wp_buffer_printf(&sink->text, " %s..%s", f->frames[0].function, f->frames[f->frame_count - 1].function);
     if (f->exe)
         wp_buffer_printf(&sink->text, " exe=%s", f->exe);
+    if (f->socket.key)
+        print_socket(sink, &f->socket);
     wp_buffer_putc(&sink->text, '\n');
 }
 
@@ -50,6 +66,7 @@ static int on_fact(void *context, const struct wp_fact *fact, struct wp_error *e
         sink->causes[event->c % WP_CAUSES]++;
     }
     sink->broken += event->kind == WP_EVENT_SWITCH && event->c >= WP_STATES;
+    sink->broken += wp_event_has_socket(event) && !fact->socket.key;
     check_frames(sink, fact);
     print(sink, fact);
     return 0;

@@ -228,6 +228,10 @@ static void interrupts_and_names(void **state)
         {"cpu-clock:pppH", WP_PERF_SAMPLE}, {"cpu-clock/freq=99/", WP_PERF_SAMPLE},
         {"cpu_core/cycles/P", WP_PERF_SAMPLE}, {"cpu/cpu-cycles,freq=9/", WP_PERF_OTHER},
         {"task-clock:u", WP_PERF_SAMPLE}, {"cycles_of_doom", WP_PERF_OTHER}, {"page-faults", WP_PERF_OTHER},
+        {"tcp:tcp_probe", WP_PERF_TCP_ARRIVE}, {"tcp:tcp_sendmsg_locked", WP_PERF_IGNORED},
+        {"probe:tcp_sendmsg_locked", WP_PERF_TCP_SEND}, {"probe:tcp_sendmsg_2", WP_PERF_TCP_SEND},
+        {"probe:tcp_sendmsg_", WP_PERF_OTHER}, {"probe:do_exit", WP_PERF_OTHER}, {"udp:x", WP_PERF_IGNORED},
+        {"sock:inet_sock_set_state", WP_PERF_SOCK_STATE}, {"probe:", WP_PERF_OTHER}, {"probe:_1", WP_PERF_OTHER},
         {"sched:sched_switch2", WP_PERF_OTHER}, {"PERF_RECORD_LOST", WP_PERF_LOST}, {"", WP_PERF_OTHER}};
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         print_message("%s\n", cases[i].name);

@@ -172,6 +172,41 @@ class Exports(Stores):
         self.assertGreater(float(rows[-1][0]), 800)
         self.assertEqual(exports.read_perun(self.export("plain", "perun"))[0]["chunks"], {})
 
+    def test_categories_side_by_side(self):
+        """The figures of the summary, and what is explained of it at the last step."""
+        for kind in ("plain", "service"):
+            store = ("--store", f"{self.folder}/{kind}")
+            summary = json.loads(self.export(kind, "json"))
+            rows = exports.read_csv(run(f"{BIN}/wakepath", "query", *store, "--aggregate", summary["aggregate"], "--format", "categories").stdout)
+            own = [row for row in rows if row["task"] == summary["release"]]
+            self.assertEqual({row["category"]: int(row["ns"]) for row in own}, summary["categories"])
+            steps = [float(row["explained_percent"]) for row in own if row["explained_percent"]]
+            known = summary["total_ns"] - summary["categories"]["other_path"]
+            self.assertAlmostEqual(steps[-1], 100 * (known - summary["categories"]["unaccounted"]) / known, places=3)
+            self.assertEqual(steps, sorted(steps))
+            page = run(f"{BIN}/wakepath", "query", *store, "--aggregate", summary["aggregate"], "--format", "page").stdout.decode()
+            self.assertEqual(page.count('<path class="line task t-'), 2 * len({row["task"] for row in rows}))
+            self.assertNotIn("<script", page)
+            for words in (["--by", "function"], ["--process", "x"], ["--detached"]):
+                self.assertEqual(run(f"{BIN}/wakepath", "query", *store, "--format", "page", *words).returncode, 64, words)
+
+    def test_perun_has_models(self):
+        """Each curve against the amounts that it is of: a constant is their mean, and no curve is worse than that."""
+        snapshots = exports.read_perun(self.export("service", "perun"))[0]["snapshots"]
+        times = [float(snapshot["time"]) for snapshot in snapshots]
+        length = min(after - before for before, after in zip(times, times[1:]))
+        models = snapshots[-1]["models"]
+        self.assertGreater(len(models), 3)
+        for model in models:
+            key = (model["uid"]["source"], model["uid"]["function"])
+            inside = [snapshot for snapshot, time in zip(snapshots, times)
+                      if model["x_interval_start"] - length < time < model["x_interval_end"]]
+            sums = [sum(resource["amount"] for resource in snapshot["resources"]
+                        if (resource["uid"]["source"], resource["uid"]["function"]) == key) for snapshot in inside]
+            self.assertTrue(-0.01 <= model["r_square"] <= 1)
+            if model["model"] == "constant":
+                self.assertAlmostEqual(model["coeffs"][0]["value"] / (sum(sums) / len(sums)), 1, places=3)
+
     def test_perun_has_lines(self):
         """Of a function that calls the line of the call, of the innermost one the line of most time of its own."""
         root, _ = exports.read_perun(self.export("source", "perun-whole"))

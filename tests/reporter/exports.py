@@ -169,10 +169,16 @@ def read_perun(data):
     root = json.loads(data.decode("utf-8"))
     assert list(root) == ["origin", "header", "collector_info", "machine", "postprocessors", "snapshots", "chunks"]
     assert root["header"]["type"] == "time" and root["header"]["units"] == {"time": "ns"}
-    assert root["postprocessors"] == [] and root["collector_info"]["name"] == "wakepath"
+    assert root["collector_info"]["name"] == "wakepath"
+    models = root["snapshots"][-1]["models"] if root["snapshots"] else []
+    assert [unit["name"] for unit in root["postprocessors"]] == ["regression_analysis"] * bool(models)
+    for model in models:
+        assert list(model) == ["uid", "model", "method", "r_square", "coeffs", "x_interval_start", "x_interval_end"]
+        assert model["model"] in root["postprocessors"][0]["params"]["models"] and model["x_interval_start"] < model["x_interval_end"]
+        assert [coefficient["name"] for coefficient in model["coeffs"]] == ["b0", "b1", "b2"][:len(model["coeffs"])]
     rows, used = [], []
-    for snapshot in root["snapshots"]:
-        assert snapshot["models"] == [] and float(snapshot["time"]) >= 0
+    for at, snapshot in enumerate(root["snapshots"]):
+        assert (not snapshot["models"] or at == len(root["snapshots"]) - 1) and float(snapshot["time"]) >= 0
         for resource in snapshot["resources"]:
             trace = resource["trace"]
             if isinstance(trace, str):

@@ -327,6 +327,9 @@ static void methods_make_verdicts(void **state)
         assert_int_equal(wp_format_check_json(&json, &made, NULL), 0);
         assert_int_equal(wp_format_check_junit(&junit, &made, NULL), 0);
         assert_non_null(strstr((const char *)json.data, wp_method_key(options.method)));
+        bool has_models = method == WP_METHOD_MODEL || method == WP_METHOD_INTEGRAL;
+        assert_int_equal(strstr((const char *)json.data, "\"x_interval_end\"") != NULL, has_models);
+        assert_int_equal(row->assessment.has_models, has_models);
         assert_int_equal(strstr((const char *)junit.data, "<failure") != NULL, method != WP_METHOD_MODEL);
         if (method == WP_METHOD_OUTLIERS)
             assert_int_equal(find(&made, WP_CHANGE_FUNCTIONS, "postgres", -1)->assessment.severity, WP_SEVERITY_TOTAL);
@@ -478,6 +481,8 @@ static void what_cannot_be_tested_is_not_judged(void **state)
             assert_non_null(strstr((const char *)text.data, "holds no samples"));
         assert_int_equal(wp_format_check_json(&json, &made, NULL), 0);
         assert_null(strstr((const char *)json.data, ": nan"));
+        if (round == 0) /* what the text says before all rows */
+            assert_non_null(strstr(strstr((const char *)json.data, "\"notices\""), "holds no samples"));
         wp_buffer_fini(&text);
         wp_buffer_fini(&json);
         end(&made, facts);

@@ -122,8 +122,11 @@ static void a_curve_of_a_higher_order_is_a_degradation(void **state)
     assert_int_equal(found.severity, WP_SEVERITY_CHANGE);
     assert_int_equal(found.direction, 1);
     assert_true(found.rate == WP_MODEL_LINEAR && found.confidence > 0.9);
-    assert_string_equal(found.before, "constant");
-    assert_string_equal(found.after, "linear");
+    assert_true(found.has_models);
+    assert_string_equal(wp_model_key(found.models[0].model.kind), "constant");
+    assert_string_equal(wp_model_key(found.models[1].model.kind), "linear");
+    assert_true(found.models[1].from > 0 && found.models[1].to > found.models[1].from);
+    assert_int_equal(wp_model_terms(WP_MODEL_CONSTANT) + wp_model_terms(WP_MODEL_QUADRATIC), 4);
     assert_int_equal(judge(WP_METHOD_MODEL, square, line).direction, -1);
     assert_int_equal(judge(WP_METHOD_MODEL, flat, falling).direction, -1); /* of a higher order, and it falls */
     assert_int_equal(judge(WP_METHOD_MODEL, flat, flat_30).severity, WP_SEVERITY_NONE);

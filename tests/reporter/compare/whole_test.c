@@ -377,6 +377,13 @@ static void commands_that_differ_are_named(void **state)
         const char *said =
             strstr((const char *)outcome.text.data, "The commands differ: v1 is of sleep 1 and v2 of sleep 2.");
         assert_int_equal(said != NULL, differs);
+        assert_int_equal(wp_format_check_json(&outcome.json, &outcome.compare, NULL), 0);
+        assert_int_equal(wp_format_check_junit(&outcome.junit, &outcome.compare, NULL), 0);
+        static const char notice[] = "The commands differ: v1 is of sleep 1 and v2 of sleep 2.";
+        assert_int_equal(strstr((const char *)outcome.json.data, notice) != NULL, differs);
+        assert_int_equal(
+            strstr((const char *)outcome.junit.data, "<property name=\"notice.1\" value=\"The commands") != NULL,
+            differs);
         wp_display_fini(&display);
         end(&outcome);
     }

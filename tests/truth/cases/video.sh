@@ -1,13 +1,17 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# A player shows a clip of two seconds on a display without a screen (the paper's MPlayer); all its threads are the base.
+# A player shows a clip of two seconds with sound, on a display without a screen and through a mixer without a sound card (the paper's
+# MPlayer); all its threads are the base.
 . "$(dirname "$0")/common.sh"
-need mpv ffmpeg xvfb
-ffmpeg -v error -f lavfi -i testsrc=duration=2:size=640x360:rate=25 -pix_fmt yuv420p "$work/clip.mp4" </dev/null
+need mpv ffmpeg xvfb pulseaudio
+ffmpeg -v error -f lavfi -i testsrc=duration=2:size=640x360:rate=25 -f lavfi -i sine=frequency=440:duration=2 -pix_fmt yuv420p -shortest \
+    "$work/clip.mp4" </dev/null
 Xvfb :78 -screen 0 1024x768x24 >"$work/xvfb" 2>&1 &
 undo="kill $!"
-for _ in 1 2 3 4 5 6 7 8 9 10; do
-    [ -e /tmp/.X11-unix/X78 ] && break
-    sleep 0.2
-done
-DISPLAY=:78 record_case video command mpv --no-config --vo=x11 --ao=null --really-quiet "$work/clip.mp4"
+wait_for /tmp/.X11-unix/X78
+HOME=$work XDG_RUNTIME_DIR=$work pulseaudio -n --daemonize=no --exit-idle-time=-1 --use-pid-file=no -L "module-null-sink" \
+    -L "module-native-protocol-unix socket=$work/pulse auth-anonymous=1" >"$work/pulse.log" 2>&1 &
+undo="kill $!; $undo"
+wait_for "$work/pulse"
+DISPLAY=:78 PULSE_SERVER=unix:$work/pulse record_case video command mpv --no-config --vo=x11 --ao=pulse --really-quiet "$work/clip.mp4"
+finds '[[]pulseaudio[]]|pulse' "the mixer"
