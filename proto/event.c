@@ -21,6 +21,7 @@ const char *wp_event_kind_name(unsigned kind)
         [WP_EVENT_SAMPLE] = "sample",
         [WP_EVENT_SOCK_LEAVE] = "sock_leave",
         [WP_EVENT_WINDOW] = "window",
-        [WP_EVENT_LOCAL] = "local"};
+        [WP_EVENT_LOCAL] = "local",
+        [WP_EVENT_REASON] = "reason"};
     return kind < WP_EVENT_KINDS && names[kind] ? names[kind] : "unknown";
 }

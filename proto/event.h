@@ -15,8 +15,9 @@ enum wp_event_kind {
      * c = enum wp_task_state of prev; d = syscall number of prev + 1, 0: in none; wait = string id of what
      * that call waits for ("pipe", "tcp 10.0.0.7:5432", "queue_lock (server)"), 0 not known; flags: WP_SWITCH_*; with
      * WP_SWITCH_TIMED: a = ns after which its call would time out; with WP_SWITCH_HELD: a = number (tid) of the thread
-     * that holds the lock, if prev's process has such a thread; with WP_SWITCH_RAN: b = ns that prev was on the CPU
-     * without a break, as the scheduler says (these four travel in columns of their own). */
+     * that holds the lock, if prev's process has such a thread, or with WP_SWITCH_HELD_ANYWHERE any; with
+     * WP_SWITCH_RAN: b = ns that prev was on the CPU without a break, as the scheduler says (these four travel in
+     * columns of their own). */
     WP_EVENT_SWITCH = 1,
     /* sched_waking, fired in the waker's context. cpu; thread = the thread current on that CPU (in an interrupt: the
      * interrupted one); other = the woken; c = enum wp_cause; flags: WP_CONTEXT_*; by cause:
@@ -68,6 +69,10 @@ enum wp_event_kind {
      * a TASK; c = 1: the thread read there, and had read on another one before; c = 0: a ns ago it wrote there, which
      * woke nobody, and now it sleeps with a timeout or reads on another one. */
     WP_EVENT_LOCAL = 19,
+    /* Why a thread was off its CPU, told as that is over, before the switch to it. thread; c = enum wp_reason; a = ns
+     * since it left its CPU for which that was so. Of a quota wait = string id of the cgroup, 0 not known; b = ns of
+     * its period, 0 not known. */
+    WP_EVENT_REASON = 20,
     WP_EVENT_KINDS
 };
 
@@ -81,6 +86,11 @@ enum wp_cause {
     WP_CAUSE_IRQ,     /* a device interrupt with nothing traced behind it */
     WP_CAUSE_SOFTIRQ, /* a soft interrupt with nothing traced behind it */
     WP_CAUSES
+};
+
+/* What REASON tells; others are ignored. */
+enum wp_reason {
+    WP_REASON_QUOTA = 1, /* its cgroup had used up its quota of the CPU */
 };
 
 /* The state a thread left the CPU in. */
@@ -103,9 +113,10 @@ enum wp_task_state {
 #define WP_SWITCH_TIMED 4u /* SWITCH: it sleeps in a call that times out, and `a` is known */
 #define WP_SWITCH_RAN 8u   /* SWITCH: the CPU was last seen going to another thread than prev; `b` is known */
 #define WP_SWITCH_HELD 16u /* SWITCH: it sleeps for a lock, and `a` may be who holds it; not with WP_SWITCH_TIMED */
-#define WP_SWITCH_THROTTLED 32u /* SWITCH: prev is runnable, and its cgroup has used up its quota of the CPU */
-#define WP_CONTEXT_HARDIRQ 1u   /* WAKING: in a hard interrupt */
-#define WP_CONTEXT_SOFTIRQ 2u   /* WAKING: in a soft interrupt (also of ksoftirqd or inline after a send) */
+#define WP_SWITCH_THROTTLED 32u     /* SWITCH: prev is runnable, and its cgroup has used up its quota of the CPU */
+#define WP_SWITCH_HELD_ANYWHERE 64u /* SWITCH, with WP_SWITCH_HELD: a lock of the kernel, maybe of another process */
+#define WP_CONTEXT_HARDIRQ 1u       /* WAKING: in a hard interrupt */
+#define WP_CONTEXT_SOFTIRQ 2u       /* WAKING: in a soft interrupt (also of ksoftirqd or inline after a send) */
 #define WP_CONTEXT_NMI 4u
 #define WP_FORK_THREAD 1u /* FORK: CLONE_THREAD */
 #define WP_FORK_VFORK 2u  /* FORK: the parent waits for exec or exit */
@@ -167,7 +178,7 @@ static inline bool wp_event_is_block(const struct wp_event *event)
 /* True when it may say what is waited for. */
 static inline bool wp_event_has_wait(const struct wp_event *event)
 {
-    return event->kind == WP_EVENT_SWITCH || event->kind == WP_EVENT_WAKING;
+    return event->kind == WP_EVENT_SWITCH || event->kind == WP_EVENT_WAKING || event->kind == WP_EVENT_REASON;
 }
 
 /* "switch", "waking" ...; "unknown" out of range. */

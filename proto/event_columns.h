@@ -40,6 +40,7 @@ static inline unsigned wp_event_columns(unsigned kind)
         [WP_EVENT_SOCK_LEAVE] = WP_COLUMN_A | WP_COLUMN_D,
         [WP_EVENT_WINDOW] = WP_COLUMN_C,
         [WP_EVENT_LOCAL] = WP_COLUMN_THREAD | WP_COLUMN_A | WP_COLUMN_C | WP_COLUMN_D,
+        [WP_EVENT_REASON] = WP_COLUMN_THREAD | WP_COLUMN_A | WP_COLUMN_B | WP_COLUMN_C,
         [WP_EVENT_SAMPLE] = WP_COLUMN_CPU | WP_COLUMN_THREAD | WP_COLUMN_STACK,
     };
     return kind < WP_EVENT_KINDS ? columns[kind] : 0;

@@ -139,7 +139,7 @@ static inline void put_other(struct columns *c, cursors at, const struct wp_even
         at[WP_EVENTS_C] = put(at[WP_EVENTS_C], e->c);
     if (columns & WP_COLUMN_D)
         at[WP_EVENTS_D] = put(at[WP_EVENTS_D], e->d);
-    if (e->kind == WP_EVENT_WAKING)
+    if (wp_event_has_wait(e))
         at[WP_EVENTS_WAIT] = put(at[WP_EVENTS_WAIT], e->wait);
     else if (wp_event_is_block(e))
         at[WP_EVENTS_BLOCK_FILE] = put(at[WP_EVENTS_BLOCK_FILE], e->other);

@@ -10,6 +10,8 @@
 #include "aggregator/timeline/slices.h"
 #include "aggregator/timeline/taken.h"
 
+#include <string.h>
+
 /* The run of a slice, on the node of its process. */
 struct run {
     uint32_t parent, thread;
@@ -22,11 +24,35 @@ struct cell {
     uint64_t last; /* the first sample behind it */
 };
 
+/* Whether the kernel spins there for a lock that another CPU has: the functions of kernel/locking that do nothing else,
+ * Linux 5.18 to 6.18. */
+static bool is_spinning(const struct wp_dictionary *dictionary, uint32_t stack)
+{
+    static const char *const names[] = {"native_queued_spin_lock_slowpath", "__pv_queued_spin_lock_slowpath",
+        "queued_spin_lock_slowpath", "queued_read_lock_slowpath", "queued_write_lock_slowpath", "osq_lock",
+        "mutex_spin_on_owner", "rwsem_spin_on_owner", "rtmutex_spin_on_owner"};
+    const struct wp_stack_entry *entry = wp_dictionary_stack(dictionary, stack);
+    const struct wp_frame_entry *frame = entry ? wp_dictionary_frame(dictionary, entry->frame) : NULL;
+    const char *name = frame && frame->is_kernel ? wp_dictionary_string(dictionary, frame->function) : "";
+    size_t size = strcspn(name, "."); /* "osq_lock.part.0" */
+    for (size_t i = 0; size && i < sizeof(names) / sizeof(names[0]); i++)
+        if (!strncmp(names[i], name, size) && !names[i][size])
+            return true;
+    return false;
+}
+
+static uint32_t run_node(struct wp_explainer *x, uint32_t parent, uint32_t stack)
+{
+    uint32_t node = wp_explain_stack_node(x, parent, stack);
+    bool spins = stack && is_spinning(x->timeline->dictionary, stack);
+    return spins ? wp_explain_literal(x, node, WP_STYLE_WAIT, "kernel:spinning") : node;
+}
+
 /* `stack`: of its sample; 0: it has none. */
 static void emit_run(struct wp_explainer *x, const struct run *run, uint64_t from, uint64_t to, uint32_t stack)
 {
     wp_explain_emit(x,
-        &(struct wp_piece){.node = wp_explain_stack_node(x, run->parent, stack),
+        &(struct wp_piece){.node = run_node(x, run->parent, stack),
             .thread = run->thread,
             .category = stack ? WP_UNDERSTOOD_FUNCTIONS : WP_RUNNING_NOT_SAMPLED,
             .start_ns = from,

@@ -4,7 +4,9 @@
 #include "aggregator/explain/explain_node.h"
 #include "aggregator/explain/explain_piece.h"
 #include "aggregator/explain/explain_place.h"
+#include "aggregator/explain/explain_quota.h"
 #include "common/array.h"
+#include "common/cgroup_path.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -27,7 +29,8 @@ enum who {
     WHO_OWN,
     WHO_RECORDER,
     WHO_QUOTA,
-    WHO_NAMED /* and more: an occupant's number */
+    WHO_NAMED,          /* and more: an occupant's number */
+    WHO_SPENT = 1 << 20 /* and more: the same, who spent the quota; 0: own threads */
 };
 
 static const char *const labels[] = {
@@ -82,10 +85,15 @@ static uint32_t rival_node(struct wp_explainer *x, uint32_t parent, const char *
     return wp_explain_label(x, parent, WP_STYLE_SCHED, name);
 }
 
+static uint32_t state_node(struct wp_explainer *x, const struct wp_runnable *runnable)
+{
+    return wp_explain_literal(
+        x, runnable->node, WP_STYLE_SCHED, runnable->is_preempted ? "sched:preempted" : "sched:runnable");
+}
+
 static uint32_t make_node(struct wp_explainer *x, const struct wp_runnable *runnable, uint32_t who, bool with_for)
 {
-    const char *state = runnable->is_preempted ? "sched:preempted" : "sched:runnable";
-    uint32_t node = wp_explain_literal(x, runnable->node, WP_STYLE_SCHED, state);
+    uint32_t node = state_node(x, runnable);
     if (who < WHO_NAMED)
         return wp_explain_literal(x, node, WP_STYLE_SCHED, labels[who]);
     const struct wp_occupant *occupant = &x->timeline->cpu_runs.occupants[who - WHO_NAMED];
@@ -94,11 +102,73 @@ static uint32_t make_node(struct wp_explainer *x, const struct wp_runnable *runn
     return has_for ? rival_node(x, node, "for", occupant->for_comm, false) : node;
 }
 
+/* "sched:quota of nginx.service": by the systemd unit or the container where the cgroup is one's, else by its path. */
+static void name_quota(const struct wp_explainer *x, const struct wp_slice *slice, char *name, size_t room)
+{
+    const char *group = wp_dictionary_string(x->timeline->dictionary, wp_timeline_wait(x->timeline, slice));
+    bool is_home = x->host == x->home && !x->names_home;
+    struct wp_cgroup_path path;
+    wp_cgroup_path_parse(&path, group);
+    snprintf(name, room, "sched:quota of %s%.*s%s%s", *path.container ? "container " : "", *path.container ? 12 : 256,
+        *path.container  ? path.container
+            : *path.unit ? path.unit
+                         : group,
+        is_home ? "" : "@", is_home ? "" : x->fleet->hosts[x->host].hostname);
+}
+
+static uint32_t quota_node(struct wp_explainer *x, const struct wp_runnable *runnable)
+{
+    const struct wp_slice *slice = runnable->wait->slice;
+    uint64_t what = (uint64_t)1 << 47 | (uint64_t)runnable->is_preempted << 33 | slice->wait;
+    struct wp_intkey key = {runnable->node, wp_explain_here(x, what)};
+    char name[WP_EXPLAIN_NAME];
+    uint32_t node;
+    if (wp_intmap_get(&x->sites, key, &node))
+        return node;
+    node = state_node(x, runnable);
+    if (slice->wait) {
+        name_quota(x, slice, name, sizeof(name));
+        node = wp_explain_label(x, node, WP_STYLE_SCHED, name);
+    } else {
+        node = wp_explain_literal(x, node, WP_STYLE_SCHED, labels[WHO_QUOTA]);
+    }
+    wp_explain_remember(x, key, node);
+    return node;
+}
+
+static uint32_t spender_node(struct wp_explainer *x, const struct wp_runnable *runnable, uint32_t occupant)
+{
+    uint32_t quota = quota_node(x, runnable), node;
+    if (!occupant)
+        return wp_explain_literal(x, quota, WP_STYLE_SCHED, "sched:spent by own threads");
+    static const struct wp_occupant nobody;
+    bool is_other = occupant < WP_OCCUPANT_FIRST;
+    const struct wp_occupant *is = is_other ? &nobody : &x->timeline->cpu_runs.occupants[occupant];
+    struct wp_intkey key = {(uint64_t)is->comm << 32 | quota,
+        wp_explain_here(x, (uint64_t)3 << 46 | (uint64_t)is_other << 33 | is->is_kernel)};
+    if (wp_intmap_get(&x->sites, key, &node))
+        return node;
+    node = is_other ? wp_explain_literal(x, quota, WP_STYLE_SCHED, "sched:spent by others")
+                    : rival_node(x, quota, "spent by", is->comm, is->is_kernel);
+    wp_explain_remember(x, key, node);
+    return node;
+}
+
 static uint32_t who_node(struct wp_explainer *x, const struct wp_runnable *runnable, uint32_t who, bool with_for)
 {
-    uint64_t what = (uint64_t)3 << 45 | (uint64_t)runnable->is_preempted << 33 | (uint64_t)with_for << 32 | who;
-    struct wp_intkey key = {runnable->node, wp_explain_here(x, what)};
+    if (who >= WHO_SPENT)
+        return spender_node(x, runnable, who - WHO_SPENT);
+    if (who == WHO_QUOTA)
+        return quota_node(x, runnable);
+    uint64_t comm = 0, what = who;
     uint32_t node;
+    if (who >= WHO_NAMED) { /* its number may become another's */
+        const struct wp_occupant *is = &x->timeline->cpu_runs.occupants[who - WHO_NAMED];
+        comm = is->comm;
+        what = (uint64_t)1 << 35 | (uint64_t)is->is_kernel << 34 | (with_for ? is->for_comm : 0);
+    }
+    what |= (uint64_t)3 << 45 | (uint64_t)runnable->is_preempted << 33 | (uint64_t)with_for << 32;
+    struct wp_intkey key = {comm << 32 | runnable->node, wp_explain_here(x, what)};
     if (!wp_intmap_get(&x->sites, key, &node)) {
         node = make_node(x, runnable, who, with_for);
         wp_explain_remember(x, key, node);
@@ -109,7 +179,7 @@ static uint32_t who_node(struct wp_explainer *x, const struct wp_runnable *runna
 static void emit_part(struct wp_explainer *x, const struct wp_runnable *runnable, uint32_t who, const struct part *part)
 {
     const struct wp_slice *slice = runnable->wait->slice;
-    bool with_for = who >= WHO_NAMED && part->to_ns - part->from_ns >= FOR_NS;
+    bool with_for = who >= WHO_NAMED && who < WHO_SPENT && part->to_ns - part->from_ns >= FOR_NS;
     wp_explain_emit(x,
         &(struct wp_piece){.node = who_node(x, runnable, who, with_for),
             .thread = runnable->wait->thread,
@@ -228,6 +298,26 @@ static void cut_queue(struct wp_explainer *x, struct cut *cut, uint32_t cpu, uin
     }
 }
 
+/* The quota kept it from its CPU down to `from`: in the shares in which it was spent, not in the order of time. */
+static void add_quota(struct wp_explainer *x, struct cut *cut, uint64_t from)
+{
+    struct wp_quota_spenders spenders;
+    uint64_t to = cut->to_ns, whole = to > from ? to - from : 0;
+    end_parts(x, cut);
+    if (!whole)
+        return;
+    wp_quota_spenders(x, cut->runnable->wait->slice, &spenders);
+    cut->looks += spenders.looks;
+    for (uint32_t i = 0; i < spenders.count; i++) {
+        uint64_t ns = (uint64_t)((double)whole * (double)spenders.rows[i].ns / (double)spenders.ns);
+        uint64_t low = i + 1 == spenders.count || ns > to - from ? from : to - ns;
+        emit(x, cut, WHO_SPENT + spenders.rows[i].occupant, low, to);
+        to = low;
+    }
+    emit(x, cut, WHO_QUOTA, from, to);
+    cut->to_ns = cut->part_ns = from;
+}
+
 /* --- whose queue --- */
 
 /* When that CPU was first idle in [from, to): who stood in its queue had gone to another one by then. If it never was,
@@ -261,9 +351,11 @@ static void cut_wait(struct wp_explainer *x, struct cut *cut, uint64_t from)
     uint64_t end = has_run ? slice->in_ns : to;
     uint64_t oldest = end > x->options.origin_ns ? end - x->options.origin_ns : 0;
     uint64_t low = oldest < from ? from : oldest < to ? oldest : to;
-    if (slice->flags & WP_SLICE_PREEMPTED && slice->cause_a == WP_SLICE_THROTTLED) {
-        add_part(x, cut, WHO_QUOTA, from); /* until it runs again: when its cgroup may is not told */
-        end_parts(x, cut);
+    uint64_t quota = wp_slice_quota_end(slice);
+    if (quota) { /* on which CPU it stands from then on is not told: the one on which it runs next */
+        if (quota < to)
+            cut_queue(x, cut, cpu, quota > from ? quota : from);
+        add_quota(x, cut, from);
         return;
     }
     if (slice->flags & WP_SLICE_PREEMPTED && !(slice->flags & WP_SLICE_FIRST) && left != cpu) {

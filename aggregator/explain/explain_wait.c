@@ -41,9 +41,11 @@ static uint32_t sleep_node(struct wp_explainer *x, uint32_t node, const struct w
     if (wp_intmap_get(&x->sites, key, &found))
         return found;
     uint32_t on = wp_explain_stack_node(x, node, slice->stack);
-    char name[WP_EXPLAIN_NAME + 64];
+    char name[WP_EXPLAIN_NAME + 64], on_what[WP_EXPLAIN_NAME];
     const char *wait = wp_dictionary_string(x->timeline->dictionary, wp_timeline_wait(x->timeline, slice));
-    wp_name_sleep(slice, is_kernel, wait, name, sizeof(name));
+    const char *memory = is_kernel ? "" : wp_name_memory(x->timeline->dictionary, slice);
+    snprintf(on_what, sizeof(on_what), "%s%s%s", wait, *wait && *memory ? ", " : "", memory);
+    wp_name_sleep(slice, is_kernel, on_what, name, sizeof(name));
     found = wp_explain_label(x, on, WP_STYLE_SLEEP, name);
     wp_explain_remember(x, key, found);
     return found;

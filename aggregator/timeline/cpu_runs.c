@@ -3,6 +3,7 @@
 
 #include "common/array.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,21 +26,92 @@ void wp_cpu_runs_fini(struct wp_cpu_runs *runs)
     *runs = (struct wp_cpu_runs){0};
 }
 
+/* --- names --- */
+
+#define CROWDED (WP_OCCUPANTS / 4 * 3)
+#define NEW_NAMES (WP_OCCUPANTS / 8) /* to look at all runs and slices is long work */
+
+static struct wp_intkey key_of(const struct wp_occupant *occupant)
+{
+    return (struct wp_intkey){occupant->comm, occupant->for_comm};
+}
+
+/* A number behind the last one; 0: there are too many, or no memory. */
+static uint32_t next_number(struct wp_cpu_runs *runs)
+{
+    uint32_t number = runs->occupant_count < WP_OCCUPANT_FIRST ? WP_OCCUPANT_FIRST : runs->occupant_count;
+    bool is_full = number >= WP_OCCUPANTS || WP_ARRAY_FIT_ZERO(runs->occupants, runs->occupant_room, number + 1);
+    return is_full ? 0 : number;
+}
+
 uint16_t wp_cpu_runs_occupant(struct wp_cpu_runs *runs, const struct wp_occupant *occupant)
 {
-    struct wp_intkey key = {occupant->comm, occupant->for_comm};
     uint32_t number;
-    if (wp_intmap_get(&runs->occupant_numbers, key, &number))
+    if (wp_intmap_get(&runs->occupant_numbers, key_of(occupant), &number))
         return (uint16_t)number;
-    number = runs->occupant_count < WP_OCCUPANT_FIRST ? WP_OCCUPANT_FIRST : runs->occupant_count;
-    if (number >= WP_OCCUPANTS || WP_ARRAY_FIT_ZERO(runs->occupants, runs->occupant_room, number + 1) ||
-        wp_intmap_put(&runs->occupant_numbers, key, number)) {
+    number = runs->free_count ? runs->first_free : next_number(runs);
+    if (!number || wp_intmap_put(&runs->occupant_numbers, key_of(occupant), number)) {
         runs->unnamed++;
         return WP_OCCUPANT_OTHER;
     }
+    if (runs->free_count) {
+        runs->first_free = runs->occupants[number].comm;
+        runs->free_count--;
+    } else {
+        runs->occupant_count = number + 1;
+    }
     runs->occupants[number] = *occupant;
-    runs->occupant_count = number + 1;
+    runs->new_names++;
     return (uint16_t)number;
+}
+
+static void free_number(struct wp_cpu_runs *runs, uint32_t number)
+{
+    runs->occupants[number] = (struct wp_occupant){.comm = runs->first_free, .for_comm = WP_OCCUPANT_FREE};
+    runs->first_free = number;
+    runs->free_count++;
+}
+
+bool wp_cpu_runs_is_crowded(const struct wp_cpu_runs *runs)
+{
+    return runs->occupant_count - runs->free_count >= CROWDED && runs->new_names >= NEW_NAMES;
+}
+
+static void mark_block(const struct wp_cpu_block *block, uint64_t bits[WP_OCCUPANT_BITS])
+{
+    for (uint32_t i = 0; i < block->count; i++)
+        bits[block->occupant[i] / 64] |= (uint64_t)1 << block->occupant[i] % 64;
+}
+
+void wp_cpu_runs_reuse(struct wp_cpu_runs *runs, uint64_t bits[WP_OCCUPANT_BITS])
+{
+    for (uint32_t cpu = 0; cpu < runs->cpu_room; cpu++)
+        for (uint32_t i = 0; i < runs->cpus[cpu].count; i++)
+            mark_block(runs->cpus[cpu].blocks[i], bits);
+    for (uint32_t number = WP_OCCUPANT_FIRST; number < runs->occupant_count; number++)
+        if (!(bits[number / 64] >> number % 64 & 1) && runs->occupants[number].for_comm != WP_OCCUPANT_FREE) {
+            wp_intmap_remove(&runs->occupant_numbers, key_of(&runs->occupants[number]));
+            free_number(runs, number);
+        }
+    runs->new_names = 0;
+}
+
+int wp_cpu_runs_put_occupant(struct wp_cpu_runs *runs, const struct wp_occupant *occupant)
+{
+    uint32_t number = next_number(runs);
+    bool is_free = occupant->for_comm == WP_OCCUPANT_FREE;
+    if (!number)
+        return -EBADMSG;
+    if (!is_free && wp_intmap_get(&runs->occupant_numbers, key_of(occupant), NULL))
+        return -EBADMSG;
+    if (!is_free && wp_intmap_put(&runs->occupant_numbers, key_of(occupant), number))
+        return -ENOMEM;
+    runs->occupant_count = number + 1;
+    if (is_free)
+        free_number(runs, number);
+    else
+        runs->occupants[number] = *occupant;
+    return 0;
 }
 
 /* --- runs come and go --- */

@@ -29,6 +29,9 @@ struct wp_occupant {
 
 #define WP_CPU_BLOCK_RUNS 64u
 #define WP_OCCUPANTS 65536u /* a run has two bytes for it */
+#define WP_OCCUPANT_BITS (WP_OCCUPANTS / 64)
+#define WP_OCCUPANT_FREE                                                                                               \
+    UINT32_MAX /* for_comm of a number that nobody has; its comm is the next one of these, 0 none */
 
 /* Runs of one CPU, one behind the other. Private to cpu_runs.c, but for the cursor's inline functions. */
 struct wp_cpu_block {
@@ -52,6 +55,8 @@ struct wp_cpu_runs {
     uint32_t cpu_room;
     struct wp_occupant *occupants; /* by number; those below WP_OCCUPANT_FIRST are zeros */
     uint32_t occupant_count, occupant_room;
+    uint32_t first_free, free_count; /* numbers that are given again */
+    uint32_t new_names;              /* since numbers were last looked for that nobody has */
     struct wp_intmap occupant_numbers;
     uint64_t block_bytes;
     uint64_t unnamed; /* so often there were too many names */
@@ -75,6 +80,13 @@ void wp_cpu_runs_fini(struct wp_cpu_runs *runs);
 /* The number of an occupant with these names, which is copied; WP_OCCUPANT_OTHER when there are too many, or no memory.
  */
 uint16_t wp_cpu_runs_occupant(struct wp_cpu_runs *runs, const struct wp_occupant *occupant);
+/* Whether it is time to look for numbers that nobody has: few are left, and many were given since the last time. */
+bool wp_cpu_runs_is_crowded(const struct wp_cpu_runs *runs);
+/* Numbers that no run has, and of which there is no bit, are given again: their names are forgotten. Changes `bits`. */
+void wp_cpu_runs_reuse(struct wp_cpu_runs *runs, uint64_t bits[WP_OCCUPANT_BITS]);
+/* As they were saved, one behind the other, into runs that have none; a free one says so in for_comm. -EBADMSG: there
+ * are too many, or one is there twice; -ENOMEM. */
+int wp_cpu_runs_put_occupant(struct wp_cpu_runs *runs, const struct wp_occupant *occupant);
 /* A run begins, and the one before it on that CPU ends; a time before that one's start is its start. False: out of
  * memory, and all that was known of the CPU is gone. */
 bool wp_cpu_runs_begin(struct wp_cpu_runs *runs, uint32_t cpu, const struct wp_cpu_run *run);

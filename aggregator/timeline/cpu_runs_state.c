@@ -20,7 +20,8 @@ static int save_occupants(const struct wp_cpu_runs *runs, Wakepath__Resume__Chec
         if (!row)
             return -ENOMEM;
         wakepath__resume__occupant__init(row);
-        row->comm = runs->occupants[i].comm;
+        bool is_free = runs->occupants[i].for_comm == WP_OCCUPANT_FREE;
+        row->comm = is_free ? 0 : runs->occupants[i].comm;
         row->for_comm = runs->occupants[i].for_comm;
         row->is_kernel = runs->occupants[i].is_kernel;
         out->occupants[out->n_occupants++] = row;
@@ -78,13 +79,12 @@ int wp_cpu_runs_save(const struct wp_cpu_runs_save *save, Wakepath__Resume__Chec
 
 static int restore_occupants(struct wp_cpu_runs *runs, const Wakepath__Resume__Checkpoint *from)
 {
-    for (size_t i = 0; i < from->n_occupants; i++) {
+    int rc = 0;
+    for (size_t i = 0; !rc && i < from->n_occupants; i++) {
         const Wakepath__Resume__Occupant *row = from->occupants[i];
-        struct wp_occupant occupant = {row->comm, row->for_comm, row->is_kernel};
-        if (wp_cpu_runs_occupant(runs, &occupant) != WP_OCCUPANT_FIRST + i)
-            return -EBADMSG; /* one stands there twice, or there are too many */
+        rc = wp_cpu_runs_put_occupant(runs, &(struct wp_occupant){row->comm, row->for_comm, row->is_kernel});
     }
-    return 0;
+    return rc;
 }
 
 static int restore_run(struct wp_timeline *timeline, const Wakepath__Resume__Checkpoint *from,

@@ -29,11 +29,14 @@ bool wp_slice_is_interrupted(const struct wp_timeline *timeline, const struct wp
         process_of(timeline, slice->waker) != timeline->identities[slice->identity].process;
 }
 
-/* The thread of that number in the process; one that died with it counts. */
-static uint32_t thread_of_number(const struct wp_timeline *timeline, uint32_t process, uint32_t tid)
+/* The thread of that number, in the slice's process unless it holds a lock of the kernel; one that died with it counts.
+ */
+static uint32_t thread_of_number(const struct wp_timeline *timeline, const struct wp_slice *slice, uint32_t tid)
 {
+    uint32_t process = timeline->identities[slice->identity].process;
+    bool is_anywhere = slice->cause_a & WP_SLICE_HELD_ANYWHERE;
     for (uint32_t i = timeline->thread_count; i-- > 1;)
-        if (timeline->threads[i].tid == tid && process_of(timeline, i) == process)
+        if (timeline->threads[i].tid == tid && (is_anywhere || process_of(timeline, i) == process))
             return i;
     return 0;
 }
@@ -41,7 +44,7 @@ static uint32_t thread_of_number(const struct wp_timeline *timeline, uint32_t pr
 uint32_t wp_holder_of(const struct wp_timeline *timeline, uint32_t thread, const struct wp_slice *slice)
 {
     uint32_t tid = wp_slice_holder(slice);
-    uint32_t holder = tid ? thread_of_number(timeline, timeline->identities[slice->identity].process, tid) : 0;
+    uint32_t holder = tid ? thread_of_number(timeline, slice, tid) : 0;
     return holder == thread ? 0 : holder;
 }
 

@@ -76,7 +76,7 @@ void wp_name_sleep(const struct wp_slice *slice, bool is_kernel, const char *wai
         return;
     }
     if (!slice->syscall) {
-        snprintf(name, room, is_kernel ? "sleep:kernel" : "sleep:fault");
+        snprintf(name, room, is_kernel ? "sleep:kernel" : *wait ? "sleep:fault %s" : "sleep:fault", wait);
         return;
     }
     const char *syscall = wp_syscall_name(slice->syscall - 1u);
@@ -84,6 +84,45 @@ void wp_name_sleep(const struct wp_slice *slice, bool is_kernel, const char *wai
         snprintf(name, room, *wait ? "sleep:%s %s" : "sleep:%s", syscall, wait);
     else
         snprintf(name, room, *wait ? "sleep:syscall %u %s" : "sleep:syscall %u", slice->syscall - 1u, wait);
+}
+
+#define MEMORY_FRAMES 32u /* of a stack, the innermost ones */
+
+/* By functions of Linux 5.18 to 6.18, which may be followed by a compiler's marks. */
+static const char *memory_kind(const char *function, bool is_fault)
+{
+    static const struct {
+        const char *function, *kind;
+        bool is_fault; /* says something of a sleep in no call only */
+    } rows[] = {{"mem_cgroup_handle_over_high", "memory.high", false},
+        {"__mem_cgroup_handle_over_high", "memory.high", false},
+        {"try_to_free_mem_cgroup_pages", "reclaim of its cgroup", false},
+        {"try_to_free_pages", "direct reclaim", false}, {"__alloc_pages_direct_compact", "compaction", false},
+        {"handle_userfault", "userfaultfd", true}, {"do_swap_page", "swap", true}, {"do_numa_page", "NUMA", true},
+        {"do_wp_page", "copy on write", true}, {"do_cow_fault", "copy on write", true},
+        {"do_anonymous_page", "new page", true}, {"shmem_fault", "shared memory", true},
+        {"filemap_fault", "file", true}};
+    size_t size = strcspn(function, ".");
+    for (size_t i = 0; size && i < sizeof(rows) / sizeof(rows[0]); i++)
+        if ((is_fault || !rows[i].is_fault) && !strncmp(rows[i].function, function, size) && !rows[i].function[size])
+            return rows[i].kind;
+    return NULL;
+}
+
+const char *wp_name_memory(const struct wp_dictionary *dictionary, const struct wp_slice *slice)
+{
+    uint32_t at = slice->stack;
+    for (unsigned i = 0; at && i < MEMORY_FRAMES; i++) {
+        const struct wp_stack_entry *entry = wp_dictionary_stack(dictionary, at);
+        const struct wp_frame_entry *frame = entry ? wp_dictionary_frame(dictionary, entry->frame) : NULL;
+        if (!frame || !frame->is_kernel)
+            break;
+        const char *kind = memory_kind(wp_dictionary_string(dictionary, frame->function), !slice->syscall);
+        if (kind)
+            return kind;
+        at = entry->parent;
+    }
+    return "";
 }
 
 void wp_name_io(const struct wp_dictionary *dictionary, const struct wp_blockop *op, char *name, size_t room)

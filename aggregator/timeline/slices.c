@@ -2,6 +2,7 @@
 /* The rings of slices and samples: taking one in, looking things up, and forgetting what is old. */
 #include "aggregator/timeline/slices.h"
 
+#include "aggregator/timeline/timeline_cpus.h"
 #include "common/array.h"
 
 #include <stdlib.h>
@@ -220,4 +221,5 @@ void wp_timeline_forget(struct wp_timeline *timeline, uint64_t horizon_ns)
         timeline->held_bytes += (thread->slice_end - thread->first_slice) * WP_SLICE_BYTES +
             (thread->sample_end - thread->first_sample) * sizeof(struct wp_sample);
     }
+    wp_timeline_cpu_reuse(timeline);
 }

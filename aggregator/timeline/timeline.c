@@ -7,6 +7,7 @@
 #include "aggregator/timeline/process_rows.h"
 #include "aggregator/timeline/slices.h"
 #include "aggregator/timeline/timeline_cpus.h"
+#include "aggregator/timeline/timeline_reason.h"
 #include "aggregator/timeline/timeline_wait.h"
 #include "aggregator/timeline/timeline_window.h"
 #include "proto/resume.pb-c.h"
@@ -249,7 +250,7 @@ static void sleep_begins(struct wp_timeline *timeline, struct wp_thread *thread,
     else if (event->flags & WP_SWITCH_TIMED && !slice->wake_ns)
         slice->cause_a = event->a & ~WP_SLICE_HELD;
     else if (event->flags & WP_SWITCH_HELD && !slice->wake_ns && event->a <= UINT32_MAX)
-        slice->cause_a = WP_HELD_BY(event->a);
+        slice->cause_a = WP_HELD_BY(event->a) | (event->flags & WP_SWITCH_HELD_ANYWHERE ? WP_SLICE_HELD_ANYWHERE : 0);
     thread->early.time_ns = 0;
 }
 
@@ -528,6 +529,9 @@ void wp_timeline_event(struct wp_timeline *timeline, const struct wp_event *orig
         break;
     case WP_EVENT_SAMPLE:
         on_sample(timeline, event);
+        break;
+    case WP_EVENT_REASON:
+        wp_timeline_reason(timeline, event, thread_of(timeline, event->thread));
         break;
     case WP_EVENT_BLOCK_INSERT:
     case WP_EVENT_BLOCK_ISSUE:

@@ -92,6 +92,23 @@ void wp_timeline_cpu_enter(struct wp_timeline *timeline, uint32_t index, uint32_
         set_occupant(timeline, slice, on, 0);
 }
 
+void wp_timeline_cpu_reuse(struct wp_timeline *timeline)
+{
+    uint64_t bits[WP_OCCUPANT_BITS] = {0};
+    if (!wp_cpu_runs_is_crowded(&timeline->cpu_runs))
+        return;
+    for (uint32_t i = 0; i < timeline->live_count; i++) {
+        const struct wp_thread *thread = &timeline->threads[timeline->live[i]];
+        uint16_t before = thread->ran_before.occupant;
+        bits[before / 64] |= (uint64_t)1 << before % 64;
+        for (uint64_t ordinal = thread->first_slice; ordinal < thread->slice_end; ordinal++) {
+            uint16_t occupant = wp_thread_slice_cpu(thread, ordinal)->occupant;
+            bits[occupant / 64] |= (uint64_t)1 << occupant % 64;
+        }
+    }
+    wp_cpu_runs_reuse(&timeline->cpu_runs, bits);
+}
+
 /* --- runs --- */
 
 static struct wp_cpu_run run_of(const struct wp_timeline *timeline, uint32_t index, uint64_t at_ns)

@@ -24,5 +24,7 @@ void wp_timeline_cpu_begin(struct wp_timeline *timeline, uint32_t cpu, uint64_t 
 void wp_timeline_cpu_lose(struct wp_timeline *timeline, uint32_t cpu);
 /* The recording pauses or goes on: who has which CPU is not known. */
 void wp_timeline_cpu_unsee(struct wp_timeline *timeline, uint64_t at_ns);
+/* Where there are many names of who runs, those that no slice and no run has any more make room for others. */
+void wp_timeline_cpu_reuse(struct wp_timeline *timeline);
 
 #endif

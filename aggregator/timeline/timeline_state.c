@@ -234,6 +234,10 @@ static void save_processes(struct save *save, const uint64_t *later_ns)
         row->is_recorder = process->is_recorder;
         row->is_grouped = process->looked_ns >= save->horizon_ns ? process->was_grouped : process->is_grouped;
         row->running_ns = process->running_ns - later_ns[i];
+        if (process->quota.told_ns < save->horizon_ns) {
+            row->quota_cgroup = process->quota.cgroup;
+            row->quota_period_ns = process->quota.period_ns;
+        }
         save->process_rows[i] = (uint32_t)save->out->n_processes;
         save->out->processes[save->out->n_processes++] = row;
     }
@@ -510,7 +514,8 @@ int wp_timeline_set_processes(struct wp_timeline *timeline, Wakepath__Resume__Pr
             .start_ns = rows[i]->start_ns,
             .running_ns = rows[i]->running_ns,
             .is_recorder = rows[i]->is_recorder,
-            .is_grouped = rows[i]->is_grouped};
+            .is_grouped = rows[i]->is_grouped,
+            .quota = {.cgroup = rows[i]->quota_cgroup, .period_ns = rows[i]->quota_period_ns}};
         if (i &&
             wp_intmap_put(
                 &timeline->process_of_pid, (struct wp_intkey){rows[i]->pid, 0}, i)) /* the later one has the number */

@@ -50,12 +50,15 @@ struct wp_slice {
     bool is_inferred : 1;     /* its waking was not seen: the cause is what else is known leaves (gap_repair.h) */
     uint8_t flags;            /* enum wp_slice_flag */
     uint16_t taken;           /* by control paths of which aggregates (detached.h) */
-    uint16_t wait;            /* what the call waited for or was ready: in the timeline's `waits`, 0 not known */
+    uint16_t wait;            /* what the call waited for or was ready, or the cgroup whose quota it waits for: in the
+                               * timeline's `waits`, 0 not known */
 };
 
-#define WP_SLICE_THROTTLED ((uint64_t)1)                       /* in cause_a of one that was preempted */
-#define WP_SLICE_HELD ((uint64_t)1 << 63)                      /* in cause_a: ... */
+#define WP_SLICE_THROTTLED ((uint64_t)1) /* in cause_a of one that was preempted: by a quota, ... */
+#define WP_THROTTLED_FOR(ns) (WP_SLICE_THROTTLED | (uint64_t)(ns) << 1) /* ... and for how long, if not 0 */
+#define WP_SLICE_HELD ((uint64_t)1 << 63)                               /* in cause_a: ... */
 #define WP_HELD_BY(tid) (WP_SLICE_HELD | (uint64_t)(tid) << 8) /* ... who may hold the lock that is waited for */
+#define WP_SLICE_HELD_ANYWHERE ((uint64_t)1 << 62)             /* with WP_SLICE_HELD: a thread of any process */
 #define WP_SIGNALS 65u                                         /* their numbers are 1 to 64 */
 
 _Static_assert(sizeof(struct wp_slice) == 64, "a slice is a line of the cache");
@@ -100,6 +103,13 @@ struct wp_identity {
     bool is_kernel;        /* a thread of the kernel, as the dictionary says: it is asked of each waking */
 };
 
+/* The cgroup whose quota of the CPU a process has waited for. */
+struct wp_quota {
+    uint32_t cgroup;    /* dictionary string id, 0 none */
+    uint64_t told_ns;   /* since when that is known */
+    uint64_t period_ns; /* of the quota, 0 not known */
+};
+
 /* A thread group between two execs. */
 struct wp_process {
     uint32_t pid;
@@ -113,6 +123,7 @@ struct wp_process {
     bool was_grouped;      /* ... and had none before ... */
     uint64_t looked_ns;    /* ... that was last said of it */
     uint64_t with_threads; /* bit i: aggregate i shows its progress, and threads beside its main one have come up */
+    struct wp_quota quota;
 };
 
 /* When a process became another program, or ended (process_ends.h). */
@@ -235,6 +246,15 @@ static inline uint32_t wp_slice_holder(const struct wp_slice *slice)
 {
     bool is_told = !slice->wake_ns || slice->cause == WP_CAUSE_TASK;
     return is_told && slice->cause_a & WP_SLICE_HELD ? (uint32_t)(slice->cause_a >> 8) : 0;
+}
+
+/* When the quota was there again that took its CPU from the thread; 0: none did; UINT64_MAX: as it runs again, for it
+ * is not told. */
+static inline uint64_t wp_slice_quota_end(const struct wp_slice *slice)
+{
+    if (!(slice->flags & WP_SLICE_PREEMPTED && slice->cause_a & WP_SLICE_THROTTLED))
+        return 0;
+    return slice->cause_a == WP_SLICE_THROTTLED ? UINT64_MAX : slice->out_ns + (slice->cause_a >> 1);
 }
 
 /* The signal that ended the sleep; 0: none did. */

@@ -34,7 +34,16 @@ struct nsproxy {
 };
 
 struct kernfs_node {
+    const char *name;
     __u64 id;
+};
+
+struct kernfs_node___linked { /* since Linux 6.15 */
+    struct kernfs_node___linked *__parent;
+};
+
+struct kernfs_node___counted { /* before that */
+    struct kernfs_node___counted *parent;
 };
 
 struct cgroup {
@@ -57,8 +66,21 @@ struct maple_tree {
     void *ma_root;
 };
 
+struct lock_owner {
+    long counter;
+};
+
+struct mutex {
+    struct lock_owner owner;
+};
+
+struct rw_semaphore {
+    struct lock_owner owner;
+};
+
 struct mm_struct {
     struct maple_tree mm_mt;
+    struct rw_semaphore mmap_lock;
     unsigned long arg_start, arg_end, start_code;
     unsigned long exec_vm;
     mm_context_t context;
@@ -133,12 +155,31 @@ struct task_struct___throttled { /* since Linux 6.18 */
     bool throttled;
 };
 
-struct cfs_rq___throttled {
+struct cgroup_subsys_state {
+    struct cgroup *cgroup;
+};
+
+struct cfs_bandwidth {
+    __s64 period;
+};
+
+struct task_group___quota {
+    struct cgroup_subsys_state css;
+    struct cfs_bandwidth cfs_bandwidth;
+    struct cfs_rq___quota **cfs_rq; /* by CPU */
+    struct task_group___quota *parent;
+};
+
+struct cfs_rq___quota {
+    struct task_group___quota *tg;
+    int throttled; /* since Linux 6.18 a bit */
     int throttle_count;
+    __u64 throttled_clock_pelt_time;                       /* Linux 5.19 */
+    __u64 throttled_clock_self, throttled_clock_self_time; /* Linux 6.6 */
 };
 
 struct sched_entity___group {
-    struct cfs_rq___throttled *cfs_rq;
+    struct cfs_rq___quota *cfs_rq;
 };
 
 struct task_struct___group {
@@ -179,8 +220,12 @@ struct hlist_head {
     struct hlist_node *first;
 };
 
+struct address_space;
+
 struct inode {
     unsigned short i_mode;
+    struct address_space *i_mapping;
+    struct rw_semaphore i_rwsem;
     unsigned int i_rdev;
     struct super_block *i_sb;
     unsigned long i_ino;

@@ -97,10 +97,21 @@ struct wp_record_path {
     char names[WP_RECORD_NAMES][WP_RECORD_NAME]; /* cut to fit, each with its NUL */
 };
 
+enum wp_kernel_lock {
+    WP_LOCK_MUTEX = 1,
+    WP_LOCK_RWSEM,
+    WP_LOCK_MMAP,  /* the rwsem of a process' memory */
+    WP_LOCK_INODE, /* the rwsem of a file or folder */
+    WP_LOCK_PERCPU,
+    WP_LOCK_RT,
+    WP_LOCK_SEMAPHORE
+};
+
 struct wp_record_wait {
     struct wp_record_socket socket; /* family 0: a lock */
-    wp_u16 type, reserved;          /* SOCK_STREAM ... */
-    char path[112];                 /* of a unix socket; a NUL first: of the abstract names */
+    wp_u16 type;                    /* SOCK_STREAM ...; of a lock of the kernel enum wp_kernel_lock, of another 0 */
+    wp_u16 is_shared;               /* a lock of the kernel that is wanted to read */
+    char path[112];                 /* of a unix socket; a NUL first: of the abstract names. What an inode is called */
     /* A lock at `address`, in memory that is a file's from `start` to `end`, or lies just behind it. */
     wp_u64 address, start, end, offset, inode;
 };

@@ -5,6 +5,8 @@
 #include "call.h"
 #include "cause.h"
 #include "holder.h"
+#include "kernel_lock.h"
+#include "quota.h"
 #include "signal.h"
 #include "stack_cache.h"
 #include "wait.h"
@@ -51,8 +53,6 @@ struct exec_record {
     struct wp_record_exec exec;
 };
 
-#define MAX_RT_PRIO 100 /* include/linux/sched/prio.h */
-
 /* include/linux/sched.h: TASK_*; __state before it became a pair of fields is not supported. */
 static __always_inline __u32 state_of(__u32 state)
 {
@@ -67,18 +67,6 @@ static __always_inline __u32 state_of(__u32 state)
     if (state & 2)
         return state & 0x400 ? STATE_IDLE : STATE_UNINTERRUPTIBLE; /* TASK_NOLOAD */
     return state & 1 ? STATE_INTERRUPTIBLE : STATE_RUNNING;
-}
-
-/* It is runnable, and its cgroup has used up its quota of the CPU (kernel/sched/fair.c): since Linux 6.18 it leaves the
- * queue itself, before that its group's whole queue does, which a task of another class still points to. */
-static __always_inline bool is_throttled(struct task_struct *task)
-{
-    if (bpf_core_field_exists(((struct task_struct___throttled *)0)->throttled))
-        return BPF_CORE_READ((struct task_struct___throttled *)task, throttled);
-    if (task->prio < MAX_RT_PRIO || !bpf_core_field_exists(((struct sched_entity___group *)0)->cfs_rq) ||
-        !bpf_core_field_exists(((struct cfs_rq___throttled *)0)->throttle_count))
-        return false;
-    return BPF_CORE_READ((struct task_struct___group *)task, se.cfs_rq, throttle_count) > 0;
 }
 
 /* The current task has read on another stream than before, or written on one and woken nobody. */
@@ -145,6 +133,8 @@ int WORK_PROG(wp_switch, bool preempt, struct task_struct *prev, struct task_str
     clear_mark(context, LEVEL_TASK);
     if (is_between_windows())
         return 0;
+    if (wp_throttled)
+        tell_quota(next);
     struct stack_record *r = stack_scratch(0);
     if (!r)
         return 0;
@@ -163,8 +153,10 @@ int WORK_PROG(wp_switch, bool preempt, struct task_struct *prev, struct task_str
         call = call_of(prev, regs);
     r->head.d = call.number;
     r->head.c = preempt ? STATE_RUNNING : state_of(prev_state);
-    if (r->head.c == STATE_RUNNING && prev->pid && is_throttled(prev))
+    if (r->head.c == STATE_RUNNING && prev->pid && is_throttled(prev)) {
         r->head.flags |= 32; /* WP_SWITCH_THROTTLED */
+        keep_quota(r->head.time_ns, context->clock_offset_ns);
+    }
     if (r->head.c == STATE_RUNNING && prev->pid && !call.is_yield)
         r->head.flags |= 1; /* WP_SWITCH_PREEMPTED */
     else if (call.is_deliberate)
@@ -184,10 +176,14 @@ int WORK_PROG(wp_switch, bool preempt, struct task_struct *prev, struct task_str
     struct thread *thread = regs ? bpf_task_storage_get(&threads, prev, 0, BPF_LOCAL_STORAGE_GET_F_CREATE) : 0;
     if (thread && thread->unheard)
         tell_unheard(r->head.time_ns, r->head.flags & 4, true); /* WP_SWITCH_TIMED */
-    if (thread && call.number)
-        r->head.d |= wait_of(&thread->waits, prev, regs, call.number - 1) << 16;
-    if (!(r->head.flags & 4) && (r->head.a = holder_of(regs, call.number)))
-        r->head.flags |= 16; /* WP_SWITCH_HELD */
+    if (thread && thread->kernel_lock.address) {
+        fill_kernel_lock(&r->head, &thread->kernel_lock);
+    } else {
+        if (thread && call.number)
+            r->head.d |= wait_of(&thread->waits, prev, regs, call.number - 1) << 16;
+        if (!(r->head.flags & 4) && (r->head.a = holder_of(regs, call.number)))
+            r->head.flags |= 16; /* WP_SWITCH_HELD */
+    }
     struct stack_cache *cache = thread && wp_unwinds ? &thread->stack_cache : 0;
     if (cache && regs && is_as_remembered(ctx, cache, prev, regs) && is_interp_same(cache, prev, r)) {
         r->head.stack_key = cache->key;

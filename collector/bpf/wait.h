@@ -37,9 +37,17 @@ struct waits {
     __u64 nameless, nameless_end; /* memory of no file, in that space */
 };
 
+/* One that the thread waits for (kernel_lock.h). */
+struct kernel_lock {
+    __u64 address; /* 0: none */
+    __u64 key;
+    __u32 flags, reserved;
+};
+
 /* What is kept of a thread: of one place, for to find it is a good part of what a switch costs. */
 struct thread {
     struct waits waits;
+    struct kernel_lock kernel_lock;
     __u32 connection; /* of local.h: the stream that it read last */
     __u32 unheard;    /* and one that it wrote to at written_ns, and has not slept since */
     __u64 written_ns;

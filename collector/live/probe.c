@@ -37,6 +37,7 @@ static const struct fact facts[] = {
         "the cause of such a waking is a soft interrupt"},
     {"precise timers", {"tp_btf/hrtimer_expire_entry tp_btf/hrtimer_expire_exit"},
         "the cause of such a waking is unknown"},
+    {"locks of the kernel", {"tp_btf/contention_end tp_btf/contention_begin"}, "a sleep for one does not name it"},
     {"block requests",
         {"tp_btf/block_rq_insert tp_btf/block_rq_issue tp_btf/block_rq_complete",
             "tp_btf/block_rq_issue tp_btf/block_rq_complete"},
@@ -73,6 +74,8 @@ static const struct {
 } shapes[] = {
     {"sched_switch", 4}, /* prev_state since Linux 5.18 */
     {"sched_waking", 1},
+    {"contention_begin", 2},
+    {"contention_end", 2},
     {"sk_data_ready", 1},
     {"sock_send_length", 3},
     {"sock_recv_length", 3},

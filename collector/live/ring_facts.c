@@ -5,6 +5,7 @@
 #include "collector/live/file_paths.h"
 #include "collector/live/wait_names.h"
 
+#include <linux/magic.h>
 #include <string.h>
 
 static void fill_task(struct wp_fact *fact, const struct wp_record_task *task)
@@ -44,6 +45,16 @@ static int deliver_exec(const struct wp_record *r, const uint8_t *tail, struct w
     return sink->fact(sink->context, fact, err);
 }
 
+/* A cgroup has its whole name: others of its kind are others. */
+static int tell_cgroup(
+    const struct wp_record *r, const struct wp_record_path *path, const struct wp_fact_sink *sink, struct wp_error *err)
+{
+    char name[WP_RECORD_NAMES * WP_RECORD_NAME + 16];
+    struct wp_fact fact = {.wait = {.key = r->a, .name = name}};
+    wp_file_path_join(path, name, sizeof(name));
+    return sink->fact(sink->context, &fact, err);
+}
+
 static int tell_path(struct wp_file_paths *paths, const struct wp_record *r, const struct wp_record_path *path,
     const struct wp_fact_sink *sink, struct wp_error *err)
 {
@@ -60,7 +71,7 @@ static int tell_wait(
 {
     char name[256];
     struct wp_fact fact = {.wait = {.key = r->a,
-                               .name = wait->socket.family ? name : NULL,
+                               .name = wait->socket.family || wait->type ? name : NULL,
                                .lock = {.pid = r->pid,
                                    .address = wait->address,
                                    .start = wait->start,
@@ -69,6 +80,8 @@ static int tell_wait(
                                    .inode = wait->inode}}};
     if (wait->socket.family)
         wp_wait_name_socket(wait, name, sizeof(name));
+    else if (wait->type)
+        wp_wait_name_kernel_lock(wait, name, sizeof(name));
     return sink->fact(sink->context, &fact, err);
 }
 
@@ -212,7 +225,8 @@ static int tell_other(struct wp_ring_facts *f, const struct wp_record *r, const 
         fact.socket.key = r->d;
         break;
     case WP_RECORD_PATH:
-        return tell_path(f->paths, r, (const void *)tail, sink, err);
+        return r->b == CGROUP2_SUPER_MAGIC ? tell_cgroup(r, (const void *)tail, sink, err)
+                                           : tell_path(f->paths, r, (const void *)tail, sink, err);
     case WP_RECORD_WAIT:
         return tell_wait(r, (const void *)tail, sink, err);
     case WP_RECORD_INTERP:
@@ -222,6 +236,10 @@ static int tell_other(struct wp_ring_facts *f, const struct wp_record *r, const 
     case WP_EVENT_BLOCK_INSERT:
     case WP_EVENT_BLOCK_ISSUE:
         fact.file = r->stack_key ? wp_file_paths_get(f->paths, r->stack_key) : NULL;
+        fact.stack_key = 0;
+        break;
+    case WP_EVENT_REASON:
+        fact.wait.key = r->stack_key;
         fact.stack_key = 0;
         break;
     default:

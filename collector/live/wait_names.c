@@ -8,6 +8,7 @@
 #include <ctype.h>
 #include <linux/magic.h>
 #include <netinet/in.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -113,4 +114,28 @@ void wp_wait_name_socket(const struct wp_record_wait *r, char *name, size_t room
     default:
         snprintf(name, room, "socket of family %u", r->socket.family);
     }
+}
+
+void wp_wait_name_kernel_lock(const struct wp_record_wait *r, char *name, size_t room)
+{
+    static const char *const kinds[] = {[WP_LOCK_MUTEX] = "mutex",
+        [WP_LOCK_RWSEM] = "rwsem",
+        [WP_LOCK_MMAP] = "mmap_lock",
+        [WP_LOCK_INODE] = "inode",
+        [WP_LOCK_PERCPU] = "percpu rwsem",
+        [WP_LOCK_RT] = "rtmutex",
+        [WP_LOCK_SEMAPHORE] = "semaphore"};
+    bool is_known = r->type < sizeof(kinds) / sizeof(kinds[0]) && kinds[r->type];
+    bool has_mode = r->type >= WP_LOCK_RWSEM && r->type <= WP_LOCK_PERCPU;
+    char path[sizeof(r->path) + 1];
+    memcpy(path, r->path, sizeof(r->path));
+    path[sizeof(r->path)] = 0;
+    for (char *at = path; *at; at++)
+        if (iscntrl((unsigned char)*at))
+            *at = '?';
+    wp_file_path_generalize(path);
+    snprintf(name, room, "kernel lock (%s%s%s%s)", is_known ? kinds[r->type] : "?", *path ? " " : "", path,
+        !has_mode          ? ""
+            : r->is_shared ? ", read"
+                           : ", write");
 }

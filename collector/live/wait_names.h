@@ -15,5 +15,8 @@ void wp_wait_name_file(
     const struct wp_record_path *record, uint32_t mode, uint64_t magic, const char *path, char *name, size_t room);
 /* Names a socket, terminated and cut to `room` bytes. Control characters of a unix socket's path become '?'. */
 void wp_wait_name_socket(const struct wp_record_wait *record, char *name, size_t room);
+/* Names a lock of the kernel, of its kind and, of a file's, with that one's name: "kernel lock (inode data.db, write)".
+ */
+void wp_wait_name_kernel_lock(const struct wp_record_wait *record, char *name, size_t room);
 
 #endif

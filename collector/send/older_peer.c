@@ -45,7 +45,8 @@ void wp_older_peer_destroy(struct wp_older_peer *p)
 
 static bool is_unknown(uint8_t kind, uint32_t minor)
 {
-    return (kind == WP_EVENT_WINDOW && minor < WP_WIRE_WINDOWS) || (kind == WP_EVENT_LOCAL && minor < WP_WIRE_LOCAL);
+    return (kind == WP_EVENT_WINDOW && minor < WP_WIRE_WINDOWS) || (kind == WP_EVENT_LOCAL && minor < WP_WIRE_LOCAL) ||
+        (kind == WP_EVENT_REASON && minor < WP_WIRE_REASON);
 }
 
 static uint32_t count_unknown(const struct wp_batch *batch, uint32_t minor)
@@ -109,7 +110,7 @@ int wp_older_peer_batch(
     struct wp_older_peer *p, uint32_t minor, const uint8_t **frame, size_t *size, struct wp_error *err)
 {
     struct wp_frame said;
-    if (minor >= WP_WIRE_LOCAL)
+    if (minor >= WP_WIRE_REASON)
         return 0;
     int rc = wp_frame_read(p->reader, *frame, *size, &said, err);
     if (!rc)

@@ -34,6 +34,7 @@ static const struct {
     [WP_PAGE_CYCLE] = {"Cycle of functions", "cycle"},
     [WP_PAGE_WAIT_CYCLE] = {"Cycle of processes", "wait-cycle"},
     [WP_PAGE_TREE] = {"Process tree", "tree.html"},
+    [WP_PAGE_PROCESSOR] = {"Processor", "processor.html"},
 };
 
 const char *wp_page_title(enum wp_page_kind page)
@@ -62,6 +63,8 @@ enum wp_page_kind wp_page_tab(enum wp_page_kind page)
         return WP_PAGE_WAITS;
     if (page == WP_PAGE_DETACHED || page == WP_PAGE_TREE)
         return WP_PAGE_PROCESSES;
+    if (page == WP_PAGE_PROCESSOR)
+        return WP_PAGE_WAITS;
     return page == WP_PAGE_FUNCTION || page == WP_PAGE_CYCLE || page == WP_PAGE_MODULES || page == WP_PAGE_SOURCES ||
             page == WP_PAGE_SOURCE
         ? WP_PAGE_FUNCTIONS
@@ -71,7 +74,7 @@ enum wp_page_kind wp_page_tab(enum wp_page_kind page)
 bool wp_page_in_parts(enum wp_page_kind page)
 {
     return wp_page_tab(page) != page && page != WP_PAGE_SOURCES && page != WP_PAGE_MODULES && page != WP_PAGE_BEHIND &&
-        page != WP_PAGE_CANARY && page != WP_PAGE_DETACHED && page != WP_PAGE_TREE;
+        page != WP_PAGE_CANARY && page != WP_PAGE_DETACHED && page != WP_PAGE_TREE && page != WP_PAGE_PROCESSOR;
 }
 
 void wp_page_id_path_part(struct wp_buffer *out, const struct wp_page_id *page_id, unsigned part)

@@ -96,7 +96,7 @@ static const char *call_text(const struct text *t, uint32_t sleep, const char **
     const char *name = name_at(t, sleep), *call = strncmp(name, "sleep:", 6) ? name : name + 6;
     const char *blank = strchr(call, ' ');
     *what = blank ? wp_pool_clip(t->pool, blank + 1, NAME_BYTES) : "";
-    if (!strcmp(call, "fault"))
+    if (!strncmp(call, "fault", 5) && (!call[5] || call[5] == ' '))
         return "a page fault";
     return wp_pool_printf(t->pool, "`%.*s`", (int)(blank ? blank - call : (long)strlen(call)), call);
 }
@@ -107,6 +107,8 @@ static const char *lock_text(const struct text *t, uint32_t sleep)
     const char *name = "", *call = name_at(t, sleep);
     if (!wp_cause_is_lock(t->facts, sleep, &name) || !*name)
         return "";
+    if (!strncmp(name, "kernel lock (", 13))
+        return wp_pool_printf(t->pool, "`%s`", wp_pool_clip(t->pool, name, NAME_BYTES));
     if (strncmp(call, "sleep:futex", 11))
         return wp_pool_printf(t->pool, "the lock of %s", wp_pool_clip(t->pool, name, NAME_BYTES));
     size_t size = strlen(name);

@@ -5,6 +5,7 @@
 #include "reporter/display/humanize.h"
 #include "reporter/facts/code_location.h"
 #include "reporter/facts/doing.h"
+#include "reporter/facts/rivals.h"
 #include "reporter/facts/role_name.h"
 #include "reporter/facts/stack_text.h"
 #include "reporter/findings/cause_text.h"
@@ -23,7 +24,9 @@
 #define CAUSES 7u    /* so many causes at places are told, */
 #define PROCESSES 4u /* ... processes, and what their other time is */
 #define SAYS 4u      /* categories that have no place */
-_Static_assert(CAUSES + PROCESSES + SAYS + 2 <= WP_FINDINGS, "with what is unexplained and the slow requests");
+#define RIVALS 3u    /* who had the processor, each above a part in RIVAL_SHARE of the total */
+#define RIVAL_SHARE 100u
+_Static_assert(CAUSES + PROCESSES + SAYS + RIVALS + 2 <= WP_FINDINGS, "with what is unexplained and the slow requests");
 
 /* What a category says of a time that has no place: "<time> (<share>) <this>". */
 static const char *const category_says[WP_CATEGORIES] = {
@@ -238,6 +241,36 @@ static void find_categories(struct walk *walk)
     }
 }
 
+/* Who had the processor, or which quota there was none by; the longest first. */
+static void find_rivals(struct wp_facts *facts)
+{
+    struct wp_pool *pool = &facts->pool;
+    struct wp_rivals rivals = wp_rivals_build(pool, facts);
+    unsigned told = 0;
+    for (size_t i = 0; i < rivals.count && told < RIVALS; i++) {
+        const struct wp_rival *rival = &rivals.rows[i];
+        if (rival->kind == WP_RIVAL_OTHER || rival->ns < facts->total_ns / RIVAL_SHARE)
+            continue;
+        bool is_quota = rival->kind == WP_RIVAL_QUOTA;
+        struct wp_pattern pattern = is_quota ? wp_pattern_of_quota() : (struct wp_pattern){0};
+        const char *party = *rival->party
+            ? wp_pool_printf(pool, is_quota ? ", most of it spent by %s" : ", which runs for %s", rival->party)
+            : "";
+        add(facts,
+            &(struct wp_finding){.kind = "processor",
+                .sentence = wp_pool_printf(pool, "%s waits %s (%s) for %s: processor%s.%s", rival->waiter,
+                    wp_human_duration(pool, rival->ns), wp_human_share(pool, rival->ns, facts->total_ns), rival->name,
+                    party, wp_pattern_text(pool, &pattern)),
+                .key = wp_pool_printf(pool, "processor %s %s", rival->waiter, rival->name),
+                .pattern = pattern,
+                .count = rival->count,
+                .ns = rival->ns,
+                .rank_ns = rival->ns,
+                .page = WP_PAGE_PROCESSOR});
+        told++;
+    }
+}
+
 static void find_unexplained(struct walk *walk)
 {
     struct wp_facts *facts = walk->facts;
@@ -365,6 +398,7 @@ void wp_findings_build(struct wp_facts *facts)
         find_causes(&walk);
         find_processes(&walk);
         find_categories(&walk);
+        find_rivals(facts);
         find_slow(facts);
         qsort(facts->findings, facts->finding_count, sizeof(*facts->findings), compare);
     } else {

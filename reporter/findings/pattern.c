@@ -82,6 +82,14 @@ struct wp_pattern wp_pattern_of_preemption(struct wp_facts *facts, uint64_t ns, 
             wp_human_count(&facts->pool, count), wp_human_duration(&facts->pool, mean))};
 }
 
+struct wp_pattern wp_pattern_of_quota(void)
+{
+    return (struct wp_pattern){.key = "quota_throttling",
+        .title = "Throttled by a CPU quota",
+        .sure = WP_SURETY_CERTAIN,
+        .evidence = "the kernel throttled the cgroup as the thread left its CPU"};
+}
+
 const char *wp_surety_key(enum wp_surety sure)
 {
     static const char *const keys[] = {

@@ -9,6 +9,7 @@
 #include "reporter/page/page_io.h"
 #include "reporter/page/page_modules.h"
 #include "reporter/page/page_overview.h"
+#include "reporter/page/page_processor.h"
 #include "reporter/page/page_source.h"
 #include "reporter/page/page_tables.h"
 #include "reporter/page/page_tabs.h"
@@ -85,6 +86,7 @@ static void (*const builders[WP_PAGES])(struct wp_display *, const struct wp_fac
     [WP_PAGE_ABOUT] = wp_page_about,
     [WP_PAGE_DETACHED] = wp_page_detached,
     [WP_PAGE_TREE] = wp_page_tree,
+    [WP_PAGE_PROCESSOR] = wp_page_processor,
 };
 
 bool wp_page_is_of_facts(enum wp_page_kind page, const struct wp_facts *facts)

@@ -124,7 +124,8 @@ static void put_box(
         [WP_PARTY_UNKNOWN] = WP_BOX_UNKNOWN,
         [WP_PARTY_HOST] = WP_BOX_HOST,
         [WP_PARTY_LOCK] = WP_BOX_UNKNOWN,
-        [WP_PARTY_THREAD] = WP_BOX_PROCESS};
+        [WP_PARTY_THREAD] = WP_BOX_PROCESS,
+        [WP_PARTY_PROCESSOR] = WP_BOX_PROCESS};
     const char *note = party->waited_for_ns
         ? wp_pool_printf(&display->pool, "waited for %s", wp_human_duration(&display->pool, party->waited_for_ns))
         : party->is_base && party->kind == WP_PARTY_PROCESS ? "process of interest"
@@ -285,6 +286,10 @@ void wp_page_waits(struct wp_display *display, const struct wp_facts *facts)
     }
     add_graph(display, facts, &waits, "Processes and what they wait for");
     add_knots(display, facts, &waits, false);
+    struct wp_item *processor =
+        wp_display_add(display, WP_ITEM_PARAGRAPH, "Who had the processor while others could have run");
+    if (processor)
+        processor->link = wp_link_to(WP_PAGE_PROCESSOR, facts->release, facts->aggregate, NULL);
     wp_display_heading(display, "All waits");
     add_waits(display, facts, &waits, false);
     if (!hosts.wait_count)

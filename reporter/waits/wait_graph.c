@@ -6,6 +6,7 @@
 #include "common/intmap.h"
 #include "reporter/base/components.h"
 #include "reporter/base/io_name.h"
+#include "reporter/facts/rivals.h"
 #include "reporter/facts/stack_text.h"
 #include "reporter/waits/wait_locks.h"
 
@@ -179,6 +180,31 @@ static void take_locks(struct building *building)
     }
 }
 
+/* The processor, by who had it: what a thread that could have run waited for. */
+static void take_rivals(struct building *building)
+{
+    struct wp_rivals rivals = wp_rivals_build(building->pool, building->facts);
+    for (size_t i = 0; i < rivals.count && !building->failed; i++) {
+        const struct wp_rival *rival = &rivals.rows[i];
+        if (rival->kind == WP_RIVAL_OTHER)
+            continue;
+        uint32_t from = party_of(building, WP_PARTY_PROCESS, rival->waiter);
+        uint32_t to =
+            party_of(building, WP_PARTY_PROCESSOR, wp_pool_printf(building->pool, "%s: processor", rival->name));
+        uint32_t wait = wait_of(building, from, to);
+        if (wait == NONE)
+            return;
+        building->graph->parties[to].search = rival->search;
+        struct wp_graph_wait *made = &building->graph->waits[wait];
+        made->ns += rival->ns;
+        made->count += rival->count;
+        if (rival->largest_ns > made->largest_ns) {
+            made->largest_ns = rival->largest_ns;
+            made->permalink = rival->permalink;
+        }
+    }
+}
+
 /* The open count of what `node` begins: its wait, or the knot that the wait is in. */
 static uint32_t *open_of(struct building *building, uint32_t node, bool is_knot)
 {
@@ -263,7 +289,7 @@ static bool is_several(const struct building *building, const struct wp_party *p
 {
     const struct wp_facts *facts = building->facts;
     uint32_t pid = 0;
-    if (party->kind == WP_PARTY_LOCK || party->kind == WP_PARTY_THREAD)
+    if (party->kind == WP_PARTY_LOCK || party->kind == WP_PARTY_THREAD || party->kind == WP_PARTY_PROCESSOR)
         return true; /* a function that waits for a lock and holds it at another time is no circle */
     for (size_t i = 0; i < facts->process_count && party->kind == WP_PARTY_PROCESS; i++) {
         const struct wp_process_fact *process = &facts->processes[i];
@@ -445,6 +471,7 @@ void wp_wait_graph_processes(struct wp_wait_graph *graph, struct wp_pool *pool, 
         sum(&building, false);
         take_cells(&building);
         take_locks(&building);
+        take_rivals(&building);
     }
     if (!building.failed)
         find_knots(&building);

@@ -5,8 +5,8 @@
  * Who waits for whom: the layers of the pseudo-stacks folded into a graph. What stands on a process's sleep is what it
  * waited for, so a layer on a layer is a wait of the lower one's process for the upper one's. Ends that are no process
  * (a disk, a peer that nobody records, a wait without an explanation) are parties too, and so are locks and the threads
- * that wait for them and hold them, by function. A wait counts once a stack,
- * however often it comes back.
+ * that wait for them and hold them, by function, and the processor that another process had. A wait counts once a
+ * stack, however often it comes back.
  */
 #include "reporter/facts/facts.h"
 
@@ -19,14 +19,15 @@ enum wp_party_kind {
     WP_PARTY_UNKNOWN,
     WP_PARTY_HOST,
     WP_PARTY_LOCK,
-    WP_PARTY_THREAD
+    WP_PARTY_THREAD,
+    WP_PARTY_PROCESSOR /* that another one had, "batch: processor"; or a quota of it */
 };
 
 struct wp_party {
     enum wp_party_kind kind;
     const char *name;       /* "web", "web on db-3", "vda", "tcp:10.0.0.7:5432" */
     const char *frame;      /* of a process: its name in the flame, "[web]@db-3"; NULL of others */
-    const char *search;     /* of a lock or thread: what finds it in the flame; NULL of others */
+    const char *search;     /* of a lock, thread or processor: what finds it in the flame; NULL of others */
     bool is_base;           /* the process of interest; a host that waits more than it is waited for */
     uint64_t waited_ns;     /* for others */
     uint64_t waited_for_ns; /* by others */

@@ -204,6 +204,8 @@ static int parse_switch(struct parser *p, char **w, int n, struct wp_event *e)
             e->flags |= WP_SWITCH_DELIBERATE;
         else if (!strcmp(w[i], "throttled"))
             e->flags |= WP_SWITCH_THROTTLED;
+        else if (!strcmp(w[i], "anywhere"))
+            e->flags |= WP_SWITCH_HELD_ANYWHERE;
         else if (!strncmp(w[i], "timeout=", 8)) {
             e->flags |= WP_SWITCH_TIMED;
             e->a = (uint64_t)(strtod(w[i] + 8, NULL) * 1000);
@@ -356,6 +358,14 @@ static int parse_event(struct parser *p, char **w, int n, struct wp_event *e)
         e->c = *what == 'r';
         e->d = (uint32_t)strtoul(w[2], NULL, 0);
         e->a = n > 3 ? strtoull(w[3], NULL, 0) * 1000 : 0;
+        return thread_word(p, w[1], &e->thread);
+    }
+    if (!strcmp(what, "quota") && n > 4) { /* quota THREAD US CGROUP PERIOD_US */
+        e->kind = WP_EVENT_REASON;
+        e->c = WP_REASON_QUOTA;
+        e->a = strtoull(w[2], NULL, 0) * 1000;
+        e->b = strtoull(w[4], NULL, 0) * 1000;
+        e->wait = string_id(p, w[3], strlen(w[3]));
         return thread_word(p, w[1], &e->thread);
     }
     if (!strcmp(what, "leave"))

@@ -65,7 +65,7 @@ class Pages(unittest.TestCase):
         for kind in self.sites:
             for page in ("index.html", "v1/index.html", "v1/main/index.html", "v1/main/processes.html",
                          "v1/main/functions.html", "v1/main/functions-1.html", "v1/main/modules.html", "v1/main/hosts.html", "v1/main/io.html", "v1/main/waits.html", "v1/main/exemplars.html",
-                         "v1/main/requests.html", "v1/main/unexplained.html", "v1/main/about.html", *(["v1/main/detached.html"] if kind in ("plain", "hostile") else [])):
+                         "v1/main/requests.html", "v1/main/unexplained.html", "v1/main/about.html", "v1/main/processor.html", *(["v1/main/detached.html"] if kind in ("plain", "hostile") else [])):
                 self.assertEqual(self.open(kind, page), "page")
             for page, view in (("flame", "flame"), ("chronology", "chronology"), ("running", "running"), ("exemplar-1", "chronology"),
                                ("exemplar-rows-1", "running")):

@@ -7,7 +7,8 @@ runnable.py [--bound PERCENT] [--quota-bound PERCENT] [--seconds N]        (WAKE
 rivals  A thread computes on one CPU, at ordinary priority. Two real-time programs take that CPU from it at known times: `hog_long` for 20 ms
         of each 60, `hog_short` for 5 ms. While they run it waits for them, so it was behind each as long as that one's own clock of CPU time says. What
         it waited altogether is the scheduler's own account of it (/proc/self/schedstat).
-quota   The same thread alone in a cgroup with 20 ms of CPU in each 100: it waits as long as the cgroup was throttled (cpu.stat).
+quota   The same thread in a cgroup with 20 ms of CPU in each 100, with another process, `spender`, on its CPU: it waits as long as the cgroup
+        was throttled (cpu.stat), in the shares that both had of the CPU.
 """
 import argparse
 import json
@@ -55,12 +56,13 @@ def hog(name, cpu, start_s, end_s):
     return {name: bursts}
 
 
-def client(cpu, end_s):
+def client(cpu, end_s, name="client"):
     os.sched_setaffinity(0, {cpu})
-    call_myself("client")
+    call_myself(name)
     begin_ns, (_, before) = time.monotonic_ns(), account()
     compute_until(end_s)
-    told = {"waited": account()[1] - before, "begin": begin_ns, "length": time.monotonic_ns() - begin_ns}
+    ran, waited = account()
+    told = {"waited": waited - before, "begin": begin_ns, "length": time.monotonic_ns() - begin_ns, "ran": ran}
     call_myself("done")
     return told
 
@@ -123,17 +125,22 @@ def play_quota(path, seconds):
     told = {"quota": None}
     if folder:
         os.setpriority(os.PRIO_PROCESS, 0, -20)
-        reader, writer = os.pipe()
-        pid = os.fork()
-        if not pid:
-            put(folder, "cgroup.procs", os.getpid())
-            os.write(writer, json.dumps(client(max(os.sched_getaffinity(0)), time.monotonic() + seconds)).encode())
-            os._exit(0)
-        os.close(writer)
-        with open(reader, encoding="ascii") as pipe:
-            told.update(json.load(pipe))
-        os.waitpid(pid, 0)
-        told["quota"] = throttled_ns(folder)
+        end_s, both = time.monotonic() + seconds, {}
+        for name in ("client", "spender"):
+            reader, writer = os.pipe()
+            pid = os.fork()
+            if not pid:
+                put(folder, "cgroup.procs", os.getpid())
+                os.write(writer, json.dumps(client(max(os.sched_getaffinity(0)), end_s, name)).encode())
+                os._exit(0)
+            os.close(writer)
+            both[name] = pid, reader
+        for name, (pid, reader) in both.items():
+            with open(reader, encoding="ascii") as pipe:
+                both[name] = json.load(pipe)
+            os.waitpid(pid, 0)
+        told = {**both["client"], "quota": throttled_ns(folder), "group": os.path.basename(folder),
+                "share": both["spender"]["ran"] / (both["client"]["ran"] + both["spender"]["ran"])}
         os.rmdir(folder)
     with open(path, "w", encoding="ascii") as file:
         json.dump(told, file)
@@ -169,6 +176,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--bound", type=float, default=1, help="percent that a figure may be off")
     parser.add_argument("--quota-bound", type=float, default=1, help="the same of the quota, which others that have the CPU as it ends lengthen")
+    parser.add_argument("--share-bound", type=float, default=10, help="the same of who spent it")
     parser.add_argument("--seconds", type=float, default=4)
     parser.add_argument("--play", choices=("rivals", "quota"))
     parser.add_argument("--file")
@@ -188,7 +196,9 @@ def main():
         print("quota: no controller of the CPU can be used here")
     else:
         good &= hold("runnable", truth["waited"], spent(rows, "sched:(runnable|preempted)"), truth["length"], options.bound)
-        good &= hold("quota", truth["quota"], spent(rows, "sched:quota"), truth["length"], options.quota_bound)
+        good &= hold("quota", truth["quota"], spent(rows, f"sched:quota of .*{truth['group']}"), truth["length"], options.quota_bound)
+        good &= hold("spent by spender", truth["share"] * truth["quota"], spent(rows, r"sched:spent by \[spender\]"), truth["length"],
+                     options.share_bound)
     return 0 if good else 1
 
 

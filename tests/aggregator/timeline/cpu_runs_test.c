@@ -2,6 +2,7 @@
 /* Runs of CPUs, begun, corrected and forgotten at random: what is found is what a plain list of them has. */
 #include "aggregator/timeline/cpu_runs.h"
 
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -107,9 +108,51 @@ static void names_have_an_end(void **state)
     wp_cpu_runs_fini(&runs);
 }
 
+/* A name that a run or a slice still has keeps its number; the others make room. */
+static void names_make_room(void **state)
+{
+    (void)state;
+    struct wp_cpu_runs runs = {0};
+    struct wp_occupant occupant = {.comm = 1};
+    uint64_t slices[WP_OCCUPANT_BITS] = {(uint64_t)1 << (WP_OCCUPANT_FIRST + 1)};
+    for (; occupant.comm < WP_OCCUPANTS; occupant.comm++)
+        wp_cpu_runs_occupant(&runs, &occupant);
+    assert_true(wp_cpu_runs_begin(&runs, 0, &(struct wp_cpu_run){.start_ns = 1, .occupant = WP_OCCUPANT_FIRST}));
+    assert_true(wp_cpu_runs_is_crowded(&runs));
+    wp_cpu_runs_reuse(&runs, slices);
+    assert_false(wp_cpu_runs_is_crowded(&runs));
+    runs.unnamed = 0;
+    for (uint32_t kept = 0; kept < 2; kept++)
+        assert_int_equal(
+            wp_cpu_runs_occupant(&runs, &(struct wp_occupant){.comm = kept + 1}), WP_OCCUPANT_FIRST + kept);
+    for (occupant.comm = 100000; occupant.comm < 100000 + WP_OCCUPANTS - WP_OCCUPANT_FIRST - 2; occupant.comm++) {
+        uint16_t number = wp_cpu_runs_occupant(&runs, &occupant);
+        assert_true(number > WP_OCCUPANT_FIRST + 1);
+        assert_int_equal(runs.occupants[number].comm, occupant.comm);
+    }
+    assert_int_equal(runs.unnamed, 0);
+    assert_int_equal(wp_cpu_runs_occupant(&runs, &occupant), WP_OCCUPANT_OTHER);
+    wp_cpu_runs_fini(&runs);
+}
+
+/* Numbers are as they were saved, also of names that were forgotten before. */
+static void names_come_back(void **state)
+{
+    (void)state;
+    struct wp_cpu_runs runs = {0};
+    const struct wp_occupant saved[] = {{.comm = 7}, {.for_comm = WP_OCCUPANT_FREE}, {.comm = 8, .for_comm = 7}};
+    for (uint32_t i = 0; i < 3; i++)
+        assert_int_equal(wp_cpu_runs_put_occupant(&runs, &saved[i]), 0);
+    assert_int_equal(wp_cpu_runs_put_occupant(&runs, &saved[0]), -EBADMSG);
+    assert_int_equal(wp_cpu_runs_occupant(&runs, &saved[2]), WP_OCCUPANT_FIRST + 2);
+    assert_int_equal(wp_cpu_runs_occupant(&runs, &(struct wp_occupant){.comm = 9}), WP_OCCUPANT_FIRST + 1);
+    assert_int_equal(wp_cpu_runs_occupant(&runs, &(struct wp_occupant){.comm = 10}), WP_OCCUPANT_FIRST + 3);
+    wp_cpu_runs_fini(&runs);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(as_a_list), cmocka_unit_test(time_goes_on), cmocka_unit_test(names_have_an_end)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(as_a_list), cmocka_unit_test(time_goes_on),
+        cmocka_unit_test(names_have_an_end), cmocka_unit_test(names_make_room), cmocka_unit_test(names_come_back)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

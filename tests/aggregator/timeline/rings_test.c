@@ -222,10 +222,36 @@ static void a_processor_not_met_since(void **state)
     end(&m);
 }
 
+/* A process that calls itself something else all the time: names that no slice and no run has any more make room. */
+static void names_of_runners_make_room(void **state)
+{
+    struct machine m;
+    struct wp_cpu_run run;
+    uint32_t name = 3;
+    (void)state;
+    begin(&m);
+    happen(&m, (struct wp_event){.kind = WP_EVENT_SWITCH, .other = 2, .cpu = 2});
+    happen(&m, (struct wp_event){.kind = WP_EVENT_SWITCH, .thread = 2, .cpu = 2, .c = WP_STATE_INTERRUPTIBLE});
+    happen(&m, (struct wp_event){.kind = WP_EVENT_SWITCH, .other = 1, .cpu = 1});
+    for (; name < 150000; name++) {
+        happen(&m, (struct wp_event){.kind = WP_EVENT_RENAME, .thread = 1, .c = name});
+        if (name % 1000 == 0)
+            wp_timeline_forget(&m.timeline, m.now_ns - 5000);
+    }
+    const struct wp_cpu_runs *runs = &m.timeline.cpu_runs;
+    assert_int_equal(runs->unnamed, 0);
+    assert_true(wp_cpu_runs_last(runs, 1, &run));
+    assert_int_equal(runs->occupants[run.occupant].comm, name - 1);
+    const struct wp_thread *asleep = &m.timeline.threads[m.timeline.thread_of_entry[2] - 1];
+    uint16_t left = wp_thread_ran_before(asleep, asleep->slice_end - 1).occupant;
+    assert_int_equal(runs->occupants[left].comm, 2);
+    end(&m);
+}
+
 int main(void)
 {
     mallopt(M_PERTURB, 0xa5);
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(trickle_then_burst), cmocka_unit_test(a_processor_not_met_since)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(trickle_then_burst),
+        cmocka_unit_test(a_processor_not_met_since), cmocka_unit_test(names_of_runners_make_room)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

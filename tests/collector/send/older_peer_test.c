@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What an aggregator before 1.2 gets in place of batches that tell of pauses: all the rest of them, and when nothing
- * was recorded. One before 1.5 gets them without turns of unix streams. */
+ * was recorded. One before 1.5 gets them without turns of unix streams, one before 1.6 without reasons. */
 #include "collector/send/older_peer.h"
 #include "made_batch.h"
 #include "proto/batch_decode.h"
@@ -66,7 +66,9 @@ static bool send(struct sent *s, const struct wp_batch *batch, uint32_t minor)
 
 static bool is_known(uint8_t kind, uint32_t minor)
 {
-    return kind == WP_EVENT_WINDOW ? minor >= 2 : kind != WP_EVENT_LOCAL || minor >= 5;
+    return kind == WP_EVENT_WINDOW ? minor >= 2
+        : kind == WP_EVENT_LOCAL   ? minor >= 5
+                                   : kind != WP_EVENT_REASON || minor >= 6;
 }
 
 static bool is_all_known(const struct wp_batch *batch, uint32_t minor)

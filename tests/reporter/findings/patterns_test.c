@@ -39,6 +39,9 @@ static const struct {
     /* Who waits on a condition holds nothing. */
     {{{MAIN LOCK "[app];worker;update;pthread_cond_wait@libc.so.6;sleep:futex", WP_OTHER_PATH, 90, 3}}, "", 0,
         "app waits 90.0 ms (100 %) for `table` in `update`."},
+    {{{"[app];save;pwrite64@libc.so.6;sleep:pwrite64 kernel lock (inode data, write);[batch];dump",
+         WP_UNDERSTOOD_FUNCTIONS, 90, 9}},
+        "", 0, "for `kernel lock (inode data, write)` in `save`"},
     /* A lock that was met three times is none. */
     {{{MAIN LOCK "[app];worker;update;sum", WP_UNDERSTOOD_FUNCTIONS, 90, 400},
          {MAIN LOCK "sched:runnable", WP_SCHEDULER, 2, 3}},
@@ -68,6 +71,7 @@ static const struct {
         "fsync_per_item", WP_SURETY_LIKELY, "app waits 90.0 ms (97.8 %) for the disk: `fsync` in `save`, 300 times."},
     {{{"[app];load;sleep:fault;io:vda", WP_BLOCKING_IO, 90, 9}}, "cold_start", WP_SURETY_LIKELY,
         "a page fault in `load`"},
+    {{{"[app];load;sleep:fault file;io:vda", WP_BLOCKING_IO, 90, 9}}, "cold_start", WP_SURETY_LIKELY, "a page fault"},
     {{{"[app];wait_ready;usleep@libc.so.6;sleep:clock_nanosleep", WP_DELIBERATE_SLEEP, 90, 45}}, "polling",
         WP_SURETY_POSSIBLE, "in `wait_ready`, 45 times, 2.00 ms each. Polling"},
     {{{"[app];fetch;poll@libc.so.6;sleep:poll tcp 10.0.0.7:80", WP_TIMEOUT, 900, 3}}, "retry_after_timeout",

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "aggregator/explain/explain_quota.h"
+
+#include "aggregator/explain/explain_place.h"
+
+#include <stdlib.h>
+
+#define LOOKS 16384u /* runs that are looked at, of all CPUs */
+
+static void add_run(struct wp_quota_spenders *spenders, uint16_t occupant, uint64_t ns)
+{
+    uint32_t at = 0;
+    while (at < spenders->count && at + 1 < WP_QUOTA_SPENDERS && spenders->rows[at].occupant != occupant)
+        at++;
+    if (at == spenders->count) {
+        spenders->rows[at].occupant = occupant;
+        spenders->count++;
+    }
+    spenders->rows[at].ns += ns;
+    spenders->ns += ns;
+}
+
+/* Whether it was told, by where explanations go to, that the process is of that cgroup. */
+static bool is_member(const struct wp_explainer *x, const struct wp_process *process, uint32_t cgroup)
+{
+    return cgroup && process->quota.cgroup == cgroup && process->quota.told_ns <= wp_explain_horizon(x);
+}
+
+/* On that CPU in [from, to). False: the bound bit. */
+static bool add_cpu(const struct wp_explainer *x, const struct wp_slice *slice, uint32_t cpu, const uint64_t span[2],
+    struct wp_quota_spenders *spenders)
+{
+    const struct wp_timeline *timeline = x->timeline;
+    uint32_t cgroup = wp_timeline_wait(timeline, slice), own = timeline->identities[slice->identity].process;
+    uint64_t to = span[1];
+    struct wp_cpu_cursor cursor;
+    bool is_known = wp_cpu_runs_find(&timeline->cpu_runs, cpu, to - 1, &cursor);
+    while (is_known && to > span[0]) {
+        struct wp_cpu_run run = wp_cpu_cursor_run(&cursor);
+        uint64_t low = run.start_ns > span[0] ? run.start_ns : span[0];
+        bool is_thread = run.occupant >= WP_OCCUPANT_OTHER && run.process;
+        if (is_thread && low < to && is_member(x, &timeline->processes[run.process], cgroup))
+            add_run(spenders, (uint16_t)(run.process == own ? 0 : run.occupant), to - low);
+        to = low < to ? low : to;
+        is_known = wp_cpu_cursor_back(&cursor);
+        if (++spenders->looks == LOOKS)
+            return false;
+    }
+    return true;
+}
+
+static int compare(const void *left, const void *right)
+{
+    const struct wp_quota_spender *a = left, *b = right;
+    if (a->ns != b->ns)
+        return a->ns > b->ns ? -1 : 1;
+    return a->occupant < b->occupant ? -1 : a->occupant > b->occupant;
+}
+
+void wp_quota_spenders(const struct wp_explainer *x, const struct wp_slice *slice, struct wp_quota_spenders *spenders)
+{
+    const struct wp_process *process = &x->timeline->processes[x->timeline->identities[slice->identity].process];
+    uint64_t period_ns = process->quota.period_ns;
+    uint64_t span[2] = {slice->out_ns > period_ns ? slice->out_ns - period_ns : 0, slice->out_ns};
+    *spenders = (struct wp_quota_spenders){0};
+    for (uint32_t cpu = 0; period_ns && cpu < x->timeline->cpu_runs.cpu_room; cpu++)
+        if (!add_cpu(x, slice, cpu, span, spenders)) {
+            spenders->count = 0;
+            return;
+        }
+    qsort(spenders->rows, spenders->count, sizeof(*spenders->rows), compare);
+}

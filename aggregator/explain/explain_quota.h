@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WP_AGGREGATOR_EXPLAIN_EXPLAIN_QUOTA_H
+#define WP_AGGREGATOR_EXPLAIN_EXPLAIN_QUOTA_H
+/*
+ * Who spent the quota of a cgroup that keeps a thread from its CPU: the processes that were told to be throttled by the
+ * same one, as long as each ran in the period before. Private to the explanation.
+ */
+#include "aggregator/explain/explain_types.h"
+
+#define WP_QUOTA_SPENDERS 16u /* further ones are told with the last one */
+
+/* A process' name, and how long its like ran. */
+struct wp_quota_spender {
+    uint16_t occupant; /* number of cpu_runs.h; 0: the process of the thread that waits */
+    uint64_t ns;
+};
+
+/* The longest first. */
+struct wp_quota_spenders {
+    struct wp_quota_spender rows[WP_QUOTA_SPENDERS];
+    uint32_t count; /* 0: not known */
+    uint64_t ns;    /* of all */
+    uint32_t looks; /* runs that were looked at */
+};
+
+/* Of a slice whose thread is throttled (wp_slice_quota_end). */
+void wp_quota_spenders(const struct wp_explainer *x, const struct wp_slice *slice, struct wp_quota_spenders *spenders);
+
+#endif

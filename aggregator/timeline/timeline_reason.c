@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "aggregator/timeline/timeline_reason.h"
+
+#include "aggregator/timeline/timeline_wait.h"
+
+/* The process is one of that cgroup from now on. */
+static void keep_quota(struct wp_timeline *timeline, uint32_t thread, const struct wp_event *event)
+{
+    const struct wp_identity *identity = &timeline->identities[timeline->threads[thread].identity];
+    struct wp_quota *quota = &timeline->processes[identity->process].quota;
+    if (quota->cgroup != event->wait)
+        *quota = (struct wp_quota){event->wait, event->time_ns, event->b};
+}
+
+void wp_timeline_reason(struct wp_timeline *timeline, const struct wp_event *event, uint32_t thread)
+{
+    struct wp_slice *slice = thread ? wp_thread_last(&timeline->threads[thread]) : NULL;
+    if (event->c != WP_REASON_QUOTA || !slice || slice->end_ns || wp_slice_quota_end(slice) != UINT64_MAX)
+        return;
+    uint64_t off_ns = (slice->in_ns ? slice->in_ns : event->time_ns) - slice->out_ns;
+    uint64_t ns = event->a < off_ns ? event->a : off_ns;
+    slice->cause_a = WP_THROTTLED_FOR(ns ? ns : 1);
+    slice->wait = wp_timeline_set_wait(timeline, event->wait);
+    keep_quota(timeline, thread, event);
+}

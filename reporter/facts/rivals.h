@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WP_REPORTER_FACTS_RIVALS_H
+#define WP_REPORTER_FACTS_RIVALS_H
+/*
+ * Who had the processor while a process was runnable, from the flame: the scheduler's frames on a stack say who it was,
+ * or which cgroup's quota was used up, and what stands on them for whom that one ran, or who spent the quota.
+ */
+#include "reporter/facts/facts.h"
+
+enum wp_rival_kind {
+    WP_RIVAL_PROCESS, /* "sched:behind [gzip]" */
+    WP_RIVAL_QUOTA,   /* "sched:quota of nginx.service" */
+    WP_RIVAL_OTHER    /* own threads, the recording, an idle CPU; or it is not known */
+};
+
+/* What one had, or kept, of another one. */
+struct wp_rival {
+    enum wp_rival_kind kind;
+    const char *waiter; /* "web", "api on web-2"; "?" */
+    const char *name;   /* "gzip"; "quota of nginx.service"; "behind own threads" */
+    const char *search; /* the frame that finds it in the flame */
+    const char *party;  /* for whom it ran, or who spent it, the largest part of it; "" none */
+    uint64_t ns, count, party_ns;
+    uint64_t largest_ns; /* of one pseudo-stack, whose node is: */
+    uint32_t permalink;
+};
+
+/* The longest first. */
+struct wp_rivals {
+    struct wp_rival *rows; /* in the pool, with its texts */
+    size_t count;
+    uint64_t ns; /* of all */
+};
+
+/* Out of memory sets pool->failed. */
+struct wp_rivals wp_rivals_build(struct wp_pool *pool, const struct wp_facts *facts);
+
+#endif

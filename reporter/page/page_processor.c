@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "reporter/page/page_processor.h"
+
+#include "reporter/display/humanize.h"
+#include "reporter/facts/rivals.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#define TABLE_ROWS 1000u
+#define SIDES 200u /* the last one stands for all others */
+#define NAME_BYTES 120u
+
+/* What one party had, or lost, with all others together. */
+struct side {
+    const char *name;
+    uint64_t ns, count;
+};
+
+static struct wp_link node_link(struct wp_display *display, const struct wp_facts *facts, const struct wp_rival *row)
+{
+    return row->permalink ? wp_link_to(WP_PAGE_FLAME, facts->release, facts->aggregate,
+                                wp_pool_printf(&display->pool, "node=%08" PRIx32, row->permalink))
+                          : (struct wp_link){0};
+}
+
+static void add_pairs(struct wp_display *display, const struct wp_facts *facts, const struct wp_rivals *rivals)
+{
+    static const struct wp_column columns[] = {
+        {"Could have run", NULL, WP_CELL_NAME},
+        {"Had the processor", "Or why there was none", WP_CELL_NAME},
+        {"Mostly for", "Whose request that was; of a quota, who spent it", WP_CELL_NAME},
+        {"Time", NULL, WP_CELL_DURATION},
+        {"Share", "Of the total", WP_CELL_SHARE},
+        {"Pieces", NULL, WP_CELL_COUNT},
+    };
+    size_t room = rivals->count < TABLE_ROWS ? rivals->count : TABLE_ROWS;
+    struct wp_table *table = wp_display_table(display, "processor", columns, 6, room);
+    table->whole_ns = facts->total_ns;
+    table->searchable = rivals->count > 10;
+    table->empty = "Nothing on these paths waited for a processor.";
+    for (size_t i = 0; i < rivals->count; i++) {
+        const struct wp_rival *rival = &rivals->rows[i];
+        struct wp_field *row = wp_display_row(table);
+        if (!row)
+            continue;
+        row[0].text = wp_pool_clip(&display->pool, rival->waiter, NAME_BYTES);
+        row[1].text = wp_pool_clip(&display->pool, rival->name, NAME_BYTES);
+        row[1].link = node_link(display, facts, rival);
+        row[2].text = wp_pool_clip(&display->pool, rival->party, NAME_BYTES);
+        row[3].number = row[4].number = rival->ns;
+        row[5].number = rival->count;
+    }
+}
+
+/* Sums by waiter, or by who had it. In the order of the rows, the longest first. */
+static size_t sum_sides(struct side *sides, const struct wp_rivals *rivals, bool is_waiter)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < rivals->count; i++) {
+        const struct wp_rival *rival = &rivals->rows[i];
+        const char *name = is_waiter ? rival->waiter : rival->name;
+        size_t at = 0;
+        while (at < count && strcmp(sides[at].name, name) != 0)
+            at++;
+        at = at < SIDES ? at : SIDES - 1;
+        count = at == count ? count + 1 : count;
+        sides[at].name = at == SIDES - 1 ? "others" : name;
+        sides[at].ns += rival->ns;
+        sides[at].count += rival->count;
+    }
+    return count;
+}
+
+static void add_sides(
+    struct wp_display *display, const struct wp_facts *facts, const struct wp_rivals *rivals, bool is_waiter)
+{
+    static const struct wp_column waiters[] = {{"Could have run", NULL, WP_CELL_NAME}, {"Time", NULL, WP_CELL_DURATION},
+        {"Share", "Of the total", WP_CELL_SHARE}, {"Pieces", NULL, WP_CELL_COUNT}};
+    static const struct wp_column owners[] = {{"Had the processor", NULL, WP_CELL_NAME},
+        {"Time", "That others waited meanwhile", WP_CELL_DURATION}, {"Share", "Of the total", WP_CELL_SHARE},
+        {"Pieces", NULL, WP_CELL_COUNT}};
+    struct side *sides = wp_pool_alloc(&display->pool, SIDES * sizeof(*sides));
+    size_t count = sides ? sum_sides(sides, rivals, is_waiter) : 0;
+    struct wp_table *table = wp_display_table(
+        display, is_waiter ? "processor-waiters" : "processor-owners", is_waiter ? waiters : owners, 4, count);
+    table->whole_ns = facts->total_ns;
+    table->searchable = count > 10;
+    for (size_t i = 0; i < count; i++) {
+        struct wp_field *row = wp_display_row(table);
+        if (!row)
+            continue;
+        row[0].text = wp_pool_clip(&display->pool, sides[i].name, NAME_BYTES);
+        row[1].number = row[2].number = sides[i].ns;
+        row[3].number = sides[i].count;
+    }
+}
+
+void wp_page_processor(struct wp_display *display, const struct wp_facts *facts)
+{
+    struct wp_rivals rivals = wp_rivals_build(&display->pool, facts);
+    wp_display_add(display, WP_ITEM_PARAGRAPH,
+        wp_pool_printf(&display->pool,
+            "Threads on these paths could have run for %s (%s of the total) and had no processor.",
+            wp_human_duration(&display->pool, rivals.ns), wp_human_share(&display->pool, rivals.ns, facts->total_ns)));
+    add_pairs(display, facts, &rivals);
+    if (!rivals.count)
+        return;
+    wp_display_heading(display, "Who had it");
+    add_sides(display, facts, &rivals, false);
+    wp_display_heading(display, "Who waited for it");
+    add_sides(display, facts, &rivals, true);
+}

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Who had the processor: by pair, in the graph of waits and as findings. */
+#include "reporter/facts/rivals.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "reporter/load/facts_read.h"
+#include "reporter/waits/wait_graph.h"
+#include "storage/report/report.h"
+#include "tests/reporter/sample.h"
+
+#define MS 1000000u
+
+static const struct {
+    const char *stack;
+    enum wp_category category;
+    uint64_t ms, count;
+} cells[] = {{"[web];work", WP_UNDERSTOOD_FUNCTIONS, 9, 9},
+    {"[web];work;sleep:read;sched:runnable;sched:behind [batch];sched:for [cron]", WP_SCHEDULER, 30, 10},
+    {"[web];work;sleep:read;sched:runnable;sched:wake-up latency", WP_SCHEDULER, 1, 10},
+    {"[web];work;sched:preempted;sched:behind [batch]", WP_INVOLUNTARY, 20, 5},
+    {"[web];work;sched:preempted;sched:quota of web.service;sched:spent by [batch]", WP_INVOLUNTARY, 30, 3},
+    {"[web];work;sched:preempted;sched:quota of web.service;sched:spent by own threads", WP_INVOLUNTARY, 10, 3},
+    {"[web];work;sleep:read;[db];sched:preempted;sched:behind own threads", WP_INVOLUNTARY, 50, 2},
+    {"[web];work;sched:preempted", WP_INVOLUNTARY, 50, 2}}; /* of an older store */
+
+static struct wp_facts made_facts(void)
+{
+    struct wp_report *report = wp_report_create();
+    struct wp_facts facts;
+    for (size_t i = 0; i < sizeof(cells) / sizeof(*cells); i++)
+        wp_report_add(report, sample_node(report, cells[i].stack), cells[i].category, cells[i].ms * MS, cells[i].count);
+    assert_int_equal(wp_facts_build(&facts, "v1", "main", report, NULL, NULL), 0);
+    return facts;
+}
+
+static void by_pair(void **state)
+{
+    struct wp_facts facts = made_facts();
+    struct wp_rivals rivals = wp_rivals_build(&facts.pool, &facts);
+    const struct wp_rival *row = rivals.rows;
+    (void)state;
+    assert_int_equal(rivals.count, 4);
+    assert_int_equal(rivals.ns, 141 * MS);
+    assert_string_equal(row[0].waiter, "db");
+    assert_int_equal(row[0].kind, WP_RIVAL_OTHER);
+    assert_string_equal(row[0].name, "behind own threads");
+    assert_string_equal(row[1].waiter, "web");
+    assert_int_equal(row[1].kind, WP_RIVAL_PROCESS);
+    assert_string_equal(row[1].name, "batch");
+    assert_string_equal(row[1].party, "cron");
+    assert_int_equal(row[1].ns, 50 * MS);
+    assert_int_equal(row[1].count, 15);
+    assert_int_equal(row[2].kind, WP_RIVAL_QUOTA);
+    assert_string_equal(row[2].name, "quota of web.service");
+    assert_string_equal(row[2].party, "batch");
+    assert_int_equal(row[2].ns, 40 * MS);
+    assert_string_equal(row[3].name, "wake-up latency");
+    wp_facts_fini(&facts);
+}
+
+static void in_the_graph_of_waits(void **state)
+{
+    struct wp_facts facts = made_facts();
+    struct wp_wait_graph graph;
+    unsigned found = 0;
+    (void)state;
+    wp_wait_graph_processes(&graph, &facts.pool, &facts);
+    for (uint32_t i = 0; i < graph.wait_count; i++) {
+        const struct wp_graph_wait *wait = &graph.waits[i];
+        if (graph.parties[wait->to].kind != WP_PARTY_PROCESSOR)
+            continue;
+        assert_string_equal(graph.parties[wait->from].name, "web");
+        bool is_batch = !strcmp(graph.parties[wait->to].name, "batch: processor");
+        assert_true(is_batch || !strcmp(graph.parties[wait->to].name, "quota of web.service: processor"));
+        assert_int_equal(wait->ns, (is_batch ? 50 : 40) * MS);
+        found++;
+    }
+    assert_int_equal(found, 2);
+    wp_facts_fini(&facts);
+}
+
+static const struct wp_finding *finding(const struct wp_facts *facts, const char *key)
+{
+    for (size_t i = 0; i < facts->finding_count; i++)
+        if (!strcmp(facts->findings[i].key, key))
+            return &facts->findings[i];
+    fail_msg("no finding %s", key);
+    return NULL;
+}
+
+static void as_findings(void **state)
+{
+    struct wp_facts facts = made_facts();
+    (void)state;
+    const char *batch = finding(&facts, "processor web batch")->sentence;
+    if (strcmp(batch, "web waits 50.0 ms (25 %) for batch: processor, which runs for cron.") != 0)
+        fail_msg("%s", batch);
+    const struct wp_finding *quota = finding(&facts, "processor web quota of web.service");
+    assert_non_null(strstr(quota->sentence, "for quota of web.service: processor, most of it spent by batch."));
+    assert_string_equal(quota->pattern.key, "quota_throttling");
+    wp_facts_fini(&facts);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(by_pair), cmocka_unit_test(in_the_graph_of_waits), cmocka_unit_test(as_findings)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

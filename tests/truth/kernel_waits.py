@@ -1,0 +1,216 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""What the kernel makes threads wait for, held against what the program's own clocks say.
+
+locks.py [--bound PERCENT] [--rounds N] [CASE ...]        (WAKEPATH_BIN: the folder of the programs)
+
+flock   Three processes lock one file in turn. The third waits for the first as long as that has the lock, then for the second.
+inode   One process writes to a file past the page cache, which keeps the file locked while the disk works. Another asks where its data is.
+mmap    A thread changes the protection of much memory again and again; another one of its process maps a page meanwhile.
+fault   A process touches pages of a file that is not in memory: it sleeps for the time that it neither runs nor could.
+"""
+import argparse
+import ctypes
+import fcntl
+import json
+import mmap
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+ROUND_S, HOLD_S = 0.08, 0.02
+FOLDER = "/var/tmp"
+
+
+def call_thread(name):
+    with open("/proc/thread-self/comm", "w", encoding="ascii") as comm:
+        comm.write(name)
+
+
+def compute_until(end_s):
+    while time.monotonic() < end_s:
+        pass
+
+
+def awake_ns():
+    """On a processor, or runnable without one, so far."""
+    with open("/proc/thread-self/schedstat", encoding="ascii") as file:
+        return sum(map(int, file.read().split()[:2]))
+
+
+def in_children(roles):
+    """What each of the functions returns, each in a process of its name."""
+    readers, told = {}, {}
+    for name, function in roles.items():
+        reader, writer = os.pipe()
+        pid = os.fork()
+        if not pid:
+            call_thread(name)
+            os.write(writer, json.dumps(function()).encode())
+            os._exit(0)
+        os.close(writer)
+        readers[name] = pid, reader
+    for name, (pid, reader) in readers.items():
+        with open(reader, encoding="ascii") as pipe:
+            told[name] = json.load(pipe)
+        os.waitpid(pid, 0)
+    return told
+
+
+def play_flock(rounds, folder):
+    start_s = time.monotonic() + 0.3
+
+    def turn(place):
+        turns = []
+        with open(f"{folder}/locked", "w", encoding="ascii") as file:
+            for i in range(rounds):
+                at_s = start_s + i * ROUND_S + 0.005 * place
+                time.sleep(max(0, at_s - time.monotonic()))
+                asked = time.monotonic_ns()
+                fcntl.flock(file, fcntl.LOCK_EX)
+                got = time.monotonic_ns()
+                compute_until(time.monotonic() + HOLD_S)
+                turns.append((asked, got, time.monotonic_ns()))
+                fcntl.flock(file, fcntl.LOCK_UN)
+        return turns
+    told = in_children({f"locker{place}": lambda place=place: turn(place) for place in range(3)})
+    return {name: sum(max(0, min(got, end) - max(asked, begin)) for asked, got, _ in told["locker2"] for _, begin, end in told[name])
+            for name in ("locker0", "locker1")}
+
+
+def play_inode(rounds, folder):
+    path = f"{folder}/data"
+    end_s = time.monotonic() + 0.3 + rounds * 0.02
+
+    def write():
+        buffer = mmap.mmap(-1, 1 << 20)
+        file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_DIRECT | os.O_APPEND, 0o600)
+        while time.monotonic() < end_s:
+            os.write(file, buffer)
+            if os.fstat(file).st_size > 64 << 20:
+                os.ftruncate(file, 0)
+
+    def seek():
+        file, waited = os.open(path, os.O_RDWR | os.O_CREAT, 0o600), 0
+        while time.monotonic() < end_s:
+            time.sleep(0.002)
+            before = time.monotonic_ns()
+            try:
+                os.lseek(file, 0, os.SEEK_DATA)
+            except OSError: # it is empty now
+                pass
+            spent = time.monotonic_ns() - before
+            waited += spent if spent > 50000 else 0
+        return waited
+    return {"waited": in_children({"writer": write, "seeker": seek})["seeker"]}
+
+
+def play_mmap(rounds, _folder):
+    system, blocking = ctypes.CDLL(None), ctypes.PyDLL(None)
+    size, told = 256 << 20, {"waited": 0}
+    region = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    for page in range(0, size, 4096):
+        region[page] = 1
+    address = ctypes.addressof(ctypes.c_char.from_buffer(region))
+    stop = threading.Event()
+    cpu = {max(os.sched_getaffinity(0))}
+
+    def protect():
+        call_thread("protector")
+        os.sched_setaffinity(0, cpu)
+        while not stop.is_set():
+            for kind in (mmap.PROT_READ, mmap.PROT_READ | mmap.PROT_WRITE):
+                system.mprotect(ctypes.c_void_p(address), ctypes.c_size_t(size), kind)
+    thread = threading.Thread(target=protect)
+    call_thread("mapper")
+    os.sched_setaffinity(0, cpu)
+    blocking.mmap.restype = ctypes.c_void_p
+    blocking.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_long]
+    blocking.munmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
+    thread.start() # at ordinary priority
+    os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(5))
+    for _ in range(rounds):
+        time.sleep(0.007)
+        before = time.monotonic_ns()
+        blocking.munmap(blocking.mmap(None, 4096, 3, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, -1, 0), 4096)
+        spent = time.monotonic_ns() - before
+        told["waited"] += spent if spent > 50000 else 0
+    stop.set()
+    thread.join()
+    return told
+
+
+def play_fault(rounds, folder):
+    size = rounds << 20
+    file = os.open(f"{folder}/cold", os.O_RDWR | os.O_CREAT, 0o600)
+    for _ in range(rounds):
+        os.write(file, os.urandom(1 << 20))
+    os.fsync(file)
+
+    def touch():
+        os.posix_fadvise(file, 0, 0, os.POSIX_FADV_DONTNEED)
+        region = mmap.mmap(file, size, prot=mmap.PROT_READ)
+        region.madvise(mmap.MADV_RANDOM)
+        began, awake = time.monotonic_ns(), awake_ns()
+        for page in range(0, size, 16 << 10):
+            _ = region[page]
+        return time.monotonic_ns() - began - (awake_ns() - awake)
+    return {"waited": in_children({"toucher": touch})["toucher"]}
+
+
+CASES = {"flock": (play_flock, "comm=locker2"), "inode": (play_inode, "comm=seeker"), "mmap": (play_mmap, "thread=mapper"), "fault": (play_fault, "comm=toucher")}
+
+
+def record(case, rounds):
+    """What the program knows, and the report's rows: (frames, ns)."""
+    binaries = os.environ["WAKEPATH_BIN"]
+    with tempfile.TemporaryDirectory(prefix="wakepath-truth-", dir=FOLDER) as folder:
+        subprocess.run([f"{binaries}/wakepath", "record", "--quiet", "--out", f"{folder}/out", "--store", f"{folder}/store", "--release", "r",
+                        "--aggregate", f"truth={CASES[case][1]}", "--", sys.executable, os.path.abspath(__file__), "--play", folder,
+                        "--rounds", str(rounds), case], check=True, timeout=200, stdin=subprocess.DEVNULL)
+        folded = subprocess.run([f"{binaries}/wakepath-reporter", "--store", f"{folder}/store", "--aggregate", "truth", "--format", "folded"],
+                                check=True, capture_output=True, text=True, timeout=60).stdout
+        with open(f"{folder}/truth.json", encoding="ascii") as file:
+            truth = json.load(file)
+    return truth, [(stack.split(";"), int(us)) for stack, _, us in (line.rpartition(" ") for line in folded.splitlines())]
+
+
+def hold(name, truth_ns, told_ns, bound):
+    off = 100 * abs(told_ns - truth_ns) / max(truth_ns, 1)
+    print(f"{name}: {truth_ns / 1e6:.3f} ms, in the report {told_ns / 1e6:.3f} ms: {off:.2f} % off", flush=True)
+    return off <= bound
+
+
+def held(case, rounds, bound):
+    truth, rows = record(case, rounds)
+    if case == "flock": # the last process on the stack is who is waited for
+        last = [([frame for frame in frames if re.fullmatch(r"\[locker\d\]", frame)][-1:], ns) for frames, ns in rows
+                if any(re.fullmatch("sleep:flock .*/locked", frame) for frame in frames)]
+        return all([hold(f"flock behind {name}", ns, sum(us for frame, us in last if frame == [f"[{name}]"]), bound) for name, ns in truth.items()])
+    pattern = {"inode": r"sleep:lseek kernel lock \(inode data, read\)", "mmap": r"sleep:(mmap|munmap) kernel lock \(mmap_lock, write\)", "fault": "sleep:fault file"}[case]
+    told = [us for frames, us in rows if any(re.fullmatch(pattern, frame) for frame in frames)
+            and not (case == "fault" and any(frame.startswith("sched:") for frame in frames))]
+    return hold(case, truth["waited"], sum(told), bound)
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--bound", type=float, default=1, help="percent that a figure may be off")
+    parser.add_argument("--rounds", type=int, default=40)
+    parser.add_argument("--play")
+    parser.add_argument("case", nargs="*", default=list(CASES))
+    options = parser.parse_args()
+    if options.play:
+        truth = CASES[options.case[0]][0](options.rounds, options.play)
+        with open(f"{options.play}/truth.json", "w", encoding="ascii") as file:
+            json.dump(truth, file)
+        return 0
+    return 0 if all([held(case, options.rounds, options.bound) for case in options.case]) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
