@@ -118,7 +118,7 @@ static int find_tracefs(struct perf_events *p, struct wp_error *err)
             "mount -t tracefs tracefs /sys/kernel/tracing");
     if (!has_event(p, "sched:sched_switch"))
         return wp_error_set(
-            err, -ENOENT, "'%s' has no events/sched/sched_switch: it is no tracefs that can be read", p->tracefs);
+            err, -ENOENT, "'%s' has no events/sched/sched_switch: it is not a tracefs that can be read", p->tracefs);
     snprintf(path, sizeof(path), "%.*s/available_filter_functions", PATH_MAX - 64, p->tracefs);
     if (!wp_file_read(path, FUNCTIONS_LIMIT, &p->functions, NULL))
         wp_buffer_putc(&p->functions, 0);

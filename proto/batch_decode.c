@@ -13,7 +13,7 @@
 #define ARENA_LIMIT ((size_t)256 << 20) /* what unpacking one frame may take, however it is made */
 #define BLOCK ((size_t)1 << 20)
 #define KEPT ((size_t)4 << 20) /* whatever the last one needed */
-#define EVENTS_FIELD 7u /* of message Batch */
+#define EVENTS_FIELD 7u        /* of message Batch */
 
 /* Everything a decoded batch needs, kept from one decode to the next: blocks are rewound, not freed. */
 struct block {
@@ -72,8 +72,8 @@ static void free_blocks(struct block *block)
     }
 }
 
-/* What the last one did not need, beyond the first block, goes where it is much: one large batch must not be paid for as
- * long as a session lasts, nor a small one between two that are not by pages that the system clears again. */
+/* What the last one did not need, beyond the first block, goes where it is much: one large batch must not be paid for
+ * as long as a session lasts, nor a small one between two that are not by pages that the system clears again. */
 static void rewind_arena(struct storage *s)
 {
     if (s->total > KEPT && s->current == s->blocks && s->blocks->next) {

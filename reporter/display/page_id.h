@@ -35,7 +35,7 @@ enum wp_page_kind {
     WP_PAGE_CYCLE,      /* functions that call each other; several parts, no tab of its own */
     WP_PAGE_WAIT_CYCLE, /* processes that wait for each other; several parts, no tab of its own */
     WP_PAGE_TREE,       /* who forked and executed whom; there only when that is known, no tab of its own */
-    WP_PAGE_PROCESSOR, /* who had it while others could have run; no tab of its own */
+    WP_PAGE_PROCESSOR,  /* who had it while others could have run; no tab of its own */
     WP_PAGES
 };
 
