@@ -45,13 +45,13 @@ static struct preempted preempted_by(const struct wp_facts *facts)
     struct preempted by = {0};
     for (uint32_t i = 0; i < facts->flame.cell_count; i++) {
         const struct wp_cell *cell = &facts->flame.cells[i];
-        uint32_t frame = facts->flame.nodes[cell->node].frame;
+        uint32_t frame = facts->flame.nodes[wp_facts_rival(facts, cell->node)].frame;
         const char *name = wp_facts_frame_name(facts, frame);
         if (cell->category != WP_INVOLUNTARY || wp_facts_frame_style(facts, frame) != WP_STYLE_SCHED ||
             !strcmp(name, "sched:preempted"))
             continue;
         by.is_known = true;
-        if (strcmp(name, "sched:quota") != 0)
+        if (strncmp(name, "sched:quota", 11) != 0) /* "sched:quota of nginx.service" */
             continue;
         by.quota_ns += cell->ns;
         by.quota_count += cell->count;

@@ -117,6 +117,8 @@ static const struct {
         "the CPU is lost 10 times, for 80.0 ms each"},
     {{{"[app];work;sched:preempted", WP_INVOLUNTARY, 80, 10}}, "", 0, "is lost to preemption"},
     /* Where it is known who had the CPU, that decides, and not how long it took. */
+    {{{"[app];work;sched:preempted;sched:quota of app.service;sched:spent by [batch]", WP_INVOLUNTARY, 80, 10}},
+        "quota_throttling", WP_SURETY_CERTAIN, "for 80.0 ms of it its cgroup had used up its quota, 10 times"},
     {{{"[app];work;sched:preempted;sched:quota", WP_INVOLUNTARY, 80, 10},
          {"[app];work;sched:preempted;sched:behind [gzip]", WP_INVOLUNTARY, 20, 10}},
         "quota_throttling", WP_SURETY_CERTAIN, "for 80.0 ms of it its cgroup had used up its quota, 10 times"},
