@@ -59,7 +59,7 @@ coverage() {
 fuzz() { python3 tests/fuzz/bounded_run.py build/fuzz --seconds "${WAKEPATH_FUZZ_SECONDS:-20}" --found build/fuzz/corpus; }
 
 zoo() { build release && WAKEPATH_BIN=build/release/bin tests/zoo/zoo.py --gate; }
-bisect() { build release && tests/bench/bisect.py build/release/bin --runs 20; }
+bisect() { build release && tests/bench/bisect_planted.py build/release/bin --runs 20; }
 cases() {
   build release || return 1
   local store status=0 name

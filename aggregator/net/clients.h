@@ -50,7 +50,7 @@ void wp_clients_forget(struct wp_clients *clients, uint32_t client);
 size_t wp_clients_bytes(const struct wp_clients *clients);
 /* Of one that did not ask there last, or in another second; by wp_clients_ask(). */
 void wp_clients_note(struct wp_clients *clients, uint32_t client, const struct wp_asked_place *place, uint64_t time_ns);
-/* Whether both are the same place. */
+/* The same server, asleep at the same place. */
 static inline bool wp_asked_place_is(const struct wp_asked_place *one, const struct wp_asked_place *other)
 {
     return one->server == other->server && one->stack == other->stack && one->syscall == other->syscall;

@@ -142,14 +142,8 @@ static uint32_t make_identity(struct wp_timeline *timeline, uint32_t entry_id, u
         return 0;
     timeline->identity_count++;
     const struct wp_thread_entry *entry = wp_dictionary_thread(timeline->dictionary, entry_id);
-    timeline->identities[identity] = (struct wp_identity){.entry = entry_id,
-        .comm = comm,
-        .process = process,
-        .thread = thread,
-        .made_ns = timeline->now_ns,
-        .before = timeline->threads[thread].identity,
-        .process_comm = process_comm,
-        .is_kernel = entry && entry->flags & WP_THREAD_KERNEL};
+    timeline->identities[identity] = (struct wp_identity){entry_id, comm, process, thread, 0, 0, timeline->now_ns,
+        timeline->threads[thread].identity, process_comm, entry && entry->flags & WP_THREAD_KERNEL};
     timeline->processes[process].identities++;
     if (timeline->identity_made)
         timeline->identity_made(timeline->context, timeline, identity);

@@ -65,7 +65,7 @@ class PerfEvents(unittest.TestCase):
         self.assertIn(" -- sh -c 'echo '\\''a  b'\\'' $x' ''\n", script)
 
     def test_refusals(self):
-        for words, code, text in ((["--tracefs", "/nonexistent"], 1, "is no tracefs that can be read"),
+        for words, code, text in ((["--tracefs", "/nonexistent"], 1, "is not a tracefs that can be read"),
                                   (["--frequency", "1x"], 64, "--frequency takes a number up to 100000, not '1x'")):
             done = subprocess.run([WAKEPATH, "perf-events", *words], capture_output=True, text=True, check=False)
             self.assertEqual((done.returncode, done.stdout), (code, ""))

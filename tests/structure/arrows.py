@@ -172,6 +172,18 @@ def unique(names):
             seen[base] = name
 
 
+# Python has this one before it looks into a script's folder.
+EARLY = {"site"}
+
+
+def shadows(names):
+    """A script beside others must not be imported in the place of Python's own module: bisect.py is, by random."""
+    for name in names:
+        module, ending = os.path.splitext(os.path.basename(name))
+        if ending == ".py" and module in sys.stdlib_module_names - EARLY:
+            yield f"{name}: hides Python's module {module} from the scripts beside it"
+
+
 def tops(names):
     for name in names:
         if "/" not in name and name not in ROOT:
@@ -295,6 +307,7 @@ CHECKS = (includes, links, rooms, fills, size, licence, unfinished, guard)
 def check(tree, names):
     texts = {name: read(tree, name) for name in names if is_source(name) and os.path.isfile(os.path.join(tree, name))}
     found = list(unique(names)) + list(tops(names)) + list(order(ROOMS)) + list(circles(texts)) + list(headers(texts))
+    found += shadows(names)
     found += privates(texts)
     found += guides(names)
     found += named(tree, names)
@@ -340,6 +353,7 @@ PLANTS = (
     ({"cli/guard.h": HEAD + "#ifndef GUARD_H\n#define GUARD_H\n#endif\n"}, "include guard"),
     ({"misc/f.txt": ""}, "not a folder of the map"),
     ({"cli/x.c": HEAD, "proto/x.c": HEAD}, "there is also"),
+    ({"tests/x/bisect.py": "# SPDX-License-Identifier: x\n"}, "hides Python's module bisect"),
     ({"rl": "a log\n"}, "not a file of the root's list"),
     ({"cli/x.c": HEAD}, "cli/: no README.md"),
     ({"tests/x/README.md": "", "tests/x/y/z.py": "# SPDX-License-Identifier: x\n"}, "tests/: no README.md"),

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """How often `wakepath bisect` names the commit that was planted: histories of 16 commits, one of which makes a small program slower.
 
-bisect.py BIN [--runs N] [--kind lock|fsync|remote]... [--repeat N]
+bisect_planted.py BIN [--runs N] [--kind lock|fsync|remote]... [--repeat N]
 
 Kinds: a lock that one thread holds longer while another waits for it, one more fsync for each item, a server that answers later.
 Traces the live kernel, so it needs root. Prints JSON: of each kind the runs, those that named the commit, and the recordings taken."""
