@@ -62,8 +62,15 @@
       self.buttons[number] = button;
     });
     if (bar.firstChild) {
+      this.note = bar.appendChild(view.element('output', 'found'));
       place.appendChild(bar);
     }
+  };
+
+  // How many of those in sight are not drawn.
+  Links.prototype.count = function (undrawn) {
+    var text = undrawn ? wakepath.units.count(undrawn) + ' more when zoomed in' : '';
+    if (this.note && this.note.textContent !== text) this.note.textContent = text;
   };
 
   Links.prototype.state = function () {

@@ -22,6 +22,7 @@
       var cpu = data.run_cpu[run] - 1;
       if (cpu < 0) return;
       var list = lists[cpu] || (lists[cpu] = {start: [], end: [], what: []});
+      if (list.end.length && list.end[list.end.length - 1] > data.run_start[run]) list.end[list.end.length - 1] = data.run_start[run]; // one at a time
       list.start.push(data.run_start[run]);
       list.end.push(data.run_start[run] + data.run_length[run]);
       list.what.push(run);

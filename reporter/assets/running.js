@@ -257,7 +257,7 @@
     ctx.restore();
     this.drawLabels(ctx, top);
     this.frameMs = performance.now() - began;
-    this.note = this.undrawn ? ', ' + units.count(this.undrawn) + ' links more when zoomed in' : '';
+    this.links.count(this.undrawn);
     wakepath.ready('running:' + this.drawn);
   };
 

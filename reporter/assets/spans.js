@@ -102,13 +102,29 @@
 
   // Calls paint(x0, x1, count) for what is in sight of such a depth, the most of what shares a pixel.
   function eachDepth(found, axis, paint) {
-    var times = found.time, i = Math.max(0, after(times, axis.from) - 1), scale = axis.scale(), size, most;
+    var times = found.time, i = Math.max(0, after(times, axis.from) - 1), scale = axis.scale(), size, most, x0, x1, last = -2, best = 0;
+    function flush() {
+      if (best) paint(last, last + 1, best);
+      best = 0;
+    }
     while (i < times.length && times[i] < axis.to) {
       size = i % 64 === 0 && i + 64 < times.length && (times[i + 64] - times[i]) * scale < 1 ? 64 : 1;
       most = size > 1 ? found.blocks[i >> 6] : found.count[i];
-      if (most && i + size < times.length) paint(axis.x(times[i]), axis.x(times[i + size]), most);
+      x0 = axis.x(times[i]);
+      x1 = i + size < times.length ? axis.x(times[i + size]) : x0;
       i += size;
+      if (x1 - x0 >= 1) {
+        flush();
+        if (most) paint(x0, x1, most);
+      } else if (Math.floor(x0) !== last) {
+        flush();
+        last = Math.floor(x0);
+        best = most;
+      } else {
+        best = Math.max(best, most);
+      }
     }
+    flush();
   }
 
   window.wakepath.spans = {each: each, prepare: blocks, at: at, depth: depth, eachDepth: eachDepth};

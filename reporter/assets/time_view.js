@@ -99,7 +99,7 @@
         self.draw(ctx, width, height, top);
         self.axis.draw(ctx, self.colours, width, 4);
         self.brush.draw(ctx, self.colours, height);
-        self.range.textContent = units.duration(self.axis.to - self.axis.from) + ' in sight' + (self.note || '');
+        self.range.textContent = units.duration(self.axis.to - self.axis.from) + ' in sight';
       },
       hover: function (x, y, event) {
         self.hover(x, y, event);

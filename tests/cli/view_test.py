@@ -175,14 +175,14 @@ class View(unittest.TestCase):
         connection.close()
 
     def test_a_capture_and_a_store(self):
-        for what, own in ((self.capture, True), (self.dir + "/store", True)):
+        for what, has_system in ((self.capture, True), (self.dir + "/store", False)):
             served = self.start(what)
             connection = http.client.HTTPConnection(served.host, timeout=PATIENCE_S)
             connection.request("GET", served.root)
             self.assertEqual(connection.getresponse().status, 200)
             connection.close()
             connection.request("GET", served.root + "v1/system-data.js")  # what all threads did, of a capture that was read here
-            self.assertEqual(connection.getresponse().status, 200 if own else 404)
+            self.assertEqual(connection.getresponse().status, 200 if has_system else 404)
             connection.close()
             self.assertEqual(self.end(served)[0], 0)
 

@@ -46,7 +46,8 @@ static void add_turns(struct wp_trace *trace, uint32_t thread, uint32_t threads,
     uint64_t turn_ns = LENGTH_NS / turns, at_ns = chance(seed, turn_ns / 4 + 1);
     for (uint32_t i = 0; i < turns; i++, at_ns = i * turn_ns + chance(seed, turn_ns / 4 + 1)) {
         uint32_t what = (uint32_t)chance(seed, 6);
-        uint64_t slept_ns = turn_ns / 4 + chance(seed, turn_ns / 4 + 1), ran_ns = chance(seed, turn_ns / 5 + 1);
+        uint64_t slept_ns = turn_ns / 4 + chance(seed, turn_ns / 4 + 1),
+                 ran_ns = chance(seed, turn_ns * CPUS / threads + 1); /* half of what there is */
         wp_trace_add_sleep(trace,
             &(struct wp_trace_sleep){thread, wp_trace_string(trace, labels[what]), categories[what], at_ns, slept_ns});
         wp_trace_add_run(trace,

@@ -47,7 +47,7 @@ class Timeline(unittest.TestCase):
         self.open("many")
         self.assertLessEqual(os.path.getsize(self.sites["many"][7:] + "../system-data.js"), 24 << 20)
         found = browser.evaluate(f"""(function () {{
-          var view = {VIEW}, looked = 0, most = 0, height = view.surface.height, drawn = new Set(), each = wakepath.spans.each, frames = [];
+          var view = {VIEW}, looked = 0, most = 0, depths = 0, height = view.surface.height, drawn = new Set(), each = wakepath.spans.each, frames = [];
           wakepath.spans.each = function () {{ var n = each.apply(this, arguments); looked += n; return n; }};
           for (var top = 0; top < view.total; top += height) {{
             looked = 0;
@@ -58,8 +58,9 @@ class Timeline(unittest.TestCase):
             view.visible.forEach(function (row) {{ if (row.thread >= 0) drawn.add(row.thread); }});
           }}
           wakepath.spans.each = each;
+          wakepath.spans.eachDepth(view.busy, view.axis, function () {{ depths++; }});
           frames.sort(function (a, b) {{ return a - b; }});
-          return {{threads: drawn.size, cpus: view.rows.filter(function (r) {{ return r.cpu !== undefined; }}).length, most: most,
+          return {{threads: drawn.size, depths: depths, cpus: view.rows.filter(function (r) {{ return r.cpu !== undefined; }}).length, most: most,
             places: view.rows.filter(function (r) {{ return r.op; }}).length, slices: view.data.run_start.length + view.data.sleep_start.length,
             median: frames[frames.length >> 1], worst: frames[frames.length - 1]}}; }})()""")
         print(f"{found['slices']} runs and sleeps, {found['threads']} threads: frame {found['median']:.1f} ms, worst {found['worst']:.1f} ms, "
@@ -67,6 +68,7 @@ class Timeline(unittest.TestCase):
         self.assertEqual((found["threads"], found["cpus"], found["places"]), (2000, 8, 8))
         self.assertEqual(found["slices"], 1000000)
         self.assertLess(found["most"], 200000)
+        self.assertLess(found["depths"], 3000, "how many ran at once is painted once a pixel")
         self.assertEqual(browser.faults(), [])
 
     def test_a_click_on_a_link_goes_to_its_other_end(self):
