@@ -386,9 +386,8 @@ static void split_run(struct wp_timeline *timeline, uint32_t index, uint64_t at_
 static void on_exec(struct wp_timeline *timeline, const struct wp_event *event)
 {
     uint32_t index = thread_of(timeline, event->thread);
-    if (!index || !event->other || event->other == event->thread)
-        return;
-    if (bind_entry(timeline, event->other, index, true))
+    wp_process_ends_event(timeline, event);
+    if (index && event->other && event->other != event->thread && bind_entry(timeline, event->other, index, true))
         split_run(timeline, index, event->time_ns, WP_SLICE_EXEC);
 }
 
@@ -496,9 +495,8 @@ void wp_timeline_event(struct wp_timeline *timeline, const struct wp_event *orig
         event = &copy;
     }
     timeline->now_ns = event->time_ns;
-    switch (timeline->paused_ns && !wp_event_is_told_always(event)
-            ? 0
-            : event->kind) { /* others were taken as the pause began */
+    bool is_taken = timeline->paused_ns && !wp_event_is_told_always(event); /* as the pause began */
+    switch (is_taken ? 0 : event->kind) {
     case WP_EVENT_SWITCH:
         on_switch(timeline, event);
         break;
@@ -510,7 +508,6 @@ void wp_timeline_event(struct wp_timeline *timeline, const struct wp_event *orig
         break;
     case WP_EVENT_EXEC:
         on_exec(timeline, event);
-        wp_process_ends_event(timeline, event);
         break;
     case WP_EVENT_RENAME:
         on_rename(timeline, event);
