@@ -298,13 +298,13 @@ static int put_script(const struct perf_events *p, FILE *out, struct wp_error *e
 
 int wp_perf_events_run(int argc, char **argv, FILE *out, struct wp_error *err)
 {
-    static const struct argp argp = {option_table, parse, "[COMMAND [ARG...]]",
+    static const struct argp argp = {option_table, parse, "[--] [COMMAND [ARG...]]",
         "Prints how to record with perf on this machine, for hosts on which Wakepath's own collector does not run, or "
         "recordings that perf makes anyway.\v"
         "It prints a script of the shell: the events that this kernel has, with call stacks, how to make text of them, "
         "and how to read that. Nothing is recorded or changed.\n"
-        "  wakepath perf-events                    the whole host for ten seconds\n"
-        "  wakepath perf-events make -j2 >rec.sh   a command\n\n"
+        "  wakepath perf-events                       the whole host for ten seconds\n"
+        "  wakepath perf-events -- make -j2 >rec.sh   a command\n\n"
         "Exit status: 0 all is well, 1 failure, 64 usage.",
         NULL, NULL, NULL};
     struct perf_events p = {.frequency = 99};
