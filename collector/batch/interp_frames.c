@@ -85,13 +85,13 @@ static uint32_t frame_of(struct wp_interp_frames *f, uint32_t pid, uint64_t word
 uint32_t wp_interp_frames_splice(struct wp_interp_frames *f, const struct wp_fact *fact, const uint32_t *native,
     uint32_t native_count, uint32_t *out)
 {
-    bool is_loop[NATIVE_MOST];
+    uint8_t parts[NATIVE_MOST];
     struct wp_spliced_frame spliced[NATIVE_MOST + WP_INTERP_DEPTH];
     uint32_t words = fact->interp_word_count < WP_INTERP_DEPTH ? fact->interp_word_count : WP_INTERP_DEPTH;
     native_count = native_count < NATIVE_MOST ? native_count : NATIVE_MOST;
     for (uint32_t i = 0; i < native_count; i++) /* a return address belongs to the call before it */
-        is_loop[i] = wp_interp_codes_is_loop(f->codes, fact->pid, fact->user_ips[i] - !!i);
-    const struct wp_interp_stack stack = {is_loop, native_count, fact->interp_words, words};
+        parts[i] = (uint8_t)wp_interp_codes_part(f->codes, fact->pid, fact->user_ips[i] - !!i);
+    const struct wp_interp_stack stack = {parts, native_count, fact->interp_words, words};
     uint32_t count = wp_interp_splice(&stack, spliced), made = 0;
     for (uint32_t i = 0; i < count; i++) {
         uint32_t id = spliced[i].is_word ? frame_of(f, fact->pid, fact->interp_words[spliced[i].index])

@@ -56,6 +56,8 @@ static __always_inline bool report_process(struct wp_interp_process *process, __
     r->interp.loop_end = process->file.loop_end;
     r->interp.cold = process->file.cold;
     r->interp.cold_end = process->file.cold_end;
+    r->interp.inner = process->file.inner;
+    r->interp.inner_end = process->file.inner_end;
     submit(r);
     process->epoch = epoch;
     return true;
@@ -90,6 +92,8 @@ static __always_inline void bind_interp(struct inode *inode, __u64 base, __u32 w
     process->file.loop_end += base;
     process->file.cold += file->cold ? base : 0;
     process->file.cold_end += file->cold ? base : 0;
+    process->file.inner += file->inner ? base : 0;
+    process->file.inner_end += file->inner ? base : 0;
     process->start_code = start_code;
     process->epoch = process->since_ns = process->sent = 0;
     process->tgid = task->tgid;

@@ -32,26 +32,6 @@ struct {
     __type(value, struct interp_code_sent);
 } interp_codes SEC(".maps");
 
-struct interp_code_record {
-    struct wp_record head;
-    struct wp_record_code code;
-    __u8 lines[WP_INTERP_LINES];
-};
-
-struct interp_sending {
-    struct interp_code_record record;
-    __u32 sent; /* bytes, for this stack */
-    bool is_all;
-    __u64 words[8]; /* of a string, or of a table's head */
-};
-
-struct {
-    __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-    __uint(max_entries, 2);
-    __type(key, __u32);
-    __type(value, struct interp_sending);
-} interp_sendings SEC(".maps");
-
 struct interp_sending_context {
     struct interp_walk *walk;
     struct wp_interp_process *process;
@@ -60,50 +40,6 @@ struct interp_sending_context {
     __u64 epoch, program; /* program: which one the process runs */
     __u32 count;
 };
-
-/* PyUnicodeObject: 16 length, 32 state (interned:2, kind:3, compact:1, ascii:1). What is read of it; 0 bytes in a
- * character: nothing. */
-struct interp_text {
-    __u32 size;
-    __u8 unit, is_cut;
-};
-
-static __always_inline struct interp_text read_text(
-    struct interp_sending *s, const struct wp_interp_offsets *at, __u64 text, __u8 *to, __u32 room)
-{
-    struct interp_text got = {};
-    if (!read_user(s->words, 40, text))
-        return got;
-    __u32 state = (__u32)s->words[4], unit = state >> 2 & 7;
-    __u64 size = s->words[2] * unit;
-    if (!(state & 32) || (unit != 1 && unit != 2 && unit != 4) || s->words[2] > (1u << 24))
-        return got;
-    got.is_cut = size > room;
-    if (size > room)
-        size = room;
-    barrier_var(size);
-    if (size > room || !read_user(to, size, text + at->text_data + (state & 64 ? 0 : at->text_apart)))
-        return got;
-    got.size = (__u32)size;
-    got.unit = (__u8)unit;
-    return got;
-}
-
-/* PyBytesObject: 16 length, 32 its bytes. */
-static __always_inline void read_lines(struct interp_sending *s, __u64 table)
-{
-    struct wp_record_code *code = &s->record.code;
-    code->lines_size = code->lines_kept = 0;
-    if (!read_user(s->words, 32, table) || s->words[2] > (1u << 30))
-        return;
-    __u64 size = s->words[2];
-    code->lines_size = (__u32)size;
-    if (size > WP_INTERP_LINES)
-        size = WP_INTERP_LINES;
-    barrier_var(size);
-    if (size <= WP_INTERP_LINES && read_user(s->record.lines, size, table + 32))
-        code->lines_kept = (__u32)size;
-}
 
 /* Whether another one may be sent. */
 static __always_inline bool has_budget(const struct interp_sending *s, struct wp_interp_process *process)
@@ -139,6 +75,24 @@ static __always_inline void count_held_back(void)
         counts->held_back++;
 }
 
+/* False: it cannot be read. */
+static __always_inline bool fill_code(
+    struct interp_sending *s, struct interp_walk *w, const struct wp_interp_file *file, __u64 address)
+{
+    switch (WP_INTERP_LANGUAGE(file->version)) {
+    case WP_INTERP_PYTHON:
+        return fill_python(s, w, file, address);
+    case WP_INTERP_RUBY:
+        return fill_ruby(s, w, file, address);
+    case WP_INTERP_PHP:
+        return fill_php(s, w, file, address);
+    case WP_INTERP_PERL:
+        return fill_perl(s, w, address);
+    default:
+        return false;
+    }
+}
+
 static long send_one(__u32 index, void *argument)
 {
     struct interp_sending_context *context = argument;
@@ -162,32 +116,20 @@ static long send_one(__u32 index, void *argument)
         s->is_all = false;
         return 1;
     }
-    const struct wp_interp_offsets *at = &process->file.at;
-    if (!read_user(w->code, WP_INTERP_CODE_BYTES, key.code))
-        return 0;
-    struct wp_record_code *code = &s->record.code;
     __builtin_memset(&s->record.head, 0, sizeof(s->record.head));
     s->record.head.time_ns = bpf_ktime_get_ns();
     s->record.head.kind = WP_RECORD_CODE;
     s->record.head.pid = process->tgid;
     s->record.head.c = process->file.version;
     s->record.head.a = key.code;
-    code->first_line = half_in(CODE_WORD(w, at->code_first_line), at->code_first_line);
-    struct interp_text name = read_text(s, at, CODE_WORD(w, at->code_name), code->name, WP_INTERP_NAME);
-    struct interp_text file = read_text(s, at, CODE_WORD(w, at->code_file), code->file, WP_INTERP_FILE);
-    code->name_size = (__u16)name.size;
-    code->name_unit = name.unit;
-    code->name_is_cut = name.is_cut;
-    code->file_size = (__u16)file.size;
-    code->file_unit = file.unit;
-    code->file_is_cut = file.is_cut;
-    code->reserved = 0;
-    read_lines(s, CODE_WORD(w, at->code_lines));
+    s->record.code.reserved = 0;
+    if (!fill_code(s, w, &process->file, key.code))
+        return 0;
     if (!send_code(s, process)) {
         s->is_all = false;
         return 1;
     }
-    if (!code->name_unit || !code->file_unit || !code->lines_kept)
+    if (!s->is_whole)
         now.until_ns = s->record.head.time_ns + INTERP_RETRY_NS;
     bpf_map_update_elem(&interp_codes, &key, &now, BPF_ANY);
     return 0;

@@ -2,15 +2,22 @@
 #ifndef WP_COLLECTOR_BPF_INTERP_ROW_H
 #define WP_COLLECTOR_BPF_INTERP_ROW_H
 /*
- * Where an interpreter keeps the frames of the language that it runs, by file: made by collector/interp/python_file.c,
- * read by collector/bpf/interp.h. Shared by both sides.
+ * Where an interpreter keeps the frames of the language that it runs, by file: made by
+ * collector/interp/interp_languages.c, read by collector/bpf/interp.h. Shared by both sides.
  */
 #include "ring_record.h"
 
 #define WP_INTERP_DEPTH 128u       /* frames of the language in one stack */
 #define WP_INTERP_FRAME_BYTES 128u /* of a frame; what is read of it ends before that */
 #define WP_INTERP_STATE_BYTES 192u /* of a thread's state */
-#define WP_INTERP_CODE_BYTES 144u  /* of a code object */
+#define WP_INTERP_CODE_BYTES 144u  /* of a code object of CPython ... */
+#define WP_INTERP_BODY_BYTES 168u  /* ... and of the other languages */
+
+enum wp_interp_language_id { WP_INTERP_PYTHON, WP_INTERP_RUBY, WP_INTERP_PHP, WP_INTERP_PERL, WP_INTERP_LANGUAGES };
+
+/* A version says the language, too: 0x030b is Python 3.11. */
+#define WP_INTERP_VERSION(language, major, minor) ((wp_u32)(language) << 16 | (wp_u32)(major) << 8 | (wp_u32)(minor))
+#define WP_INTERP_LANGUAGE(version) ((wp_u32)(version) >> 16)
 
 /* Offsets in the structs of one version of CPython, in bytes. A multiple of what is read there. */
 struct wp_interp_offsets {
@@ -31,13 +38,40 @@ struct wp_interp_offsets {
     wp_u8 has_marks;   /* else each frame is a call of the interpreter */
 };
 
+/* In the body of an instruction sequence of CRuby, but for the first and the last. */
+struct wp_ruby_offsets {
+    wp_u16 frame_bytes;            /* size of a frame */
+    wp_u16 encoded, encoded_words; /* the instructions; how many words */
+    wp_u16 path, label, first_line;
+    wp_u16 lines, line_count, line_index; /* insns_info */
+    wp_u16 line_bytes;                    /* size of one of `lines` */
+    wp_u16 text_embedded;                 /* in a string that holds its bytes itself */
+};
+
+/* In a function of PHP (zend_op_array). */
+struct wp_php_offsets {
+    wp_u16 file, first_line;
+};
+
+/* In an interpreter of Perl: PL_curcop, PL_curstackinfo. */
+struct wp_perl_offsets {
+    wp_u16 place, stack;
+};
+
 /* Value of the map interp_files. Addresses are as if the file began at 0: base is where its offset 0 would be. */
 struct wp_interp_file {
-    wp_u64 runtime, code_type; /* the variables _PyRuntime and PyCode_Type */
-    wp_u64 loop, loop_end;     /* the function that runs bytecode */
-    wp_u64 cold, cold_end;     /* the part of it that lies apart; 0: none */
-    struct wp_interp_offsets at;
-    wp_u32 version; /* 0x030b: 3.11 */
+    wp_u64 runtime;          /* _PyRuntime; where a thread has ruby_current_ec; PHP's innermost frame; PL_thr_key */
+    wp_u64 code_type;        /* the variable PyCode_Type */
+    wp_u64 loop, loop_end;   /* the function that runs bytecode */
+    wp_u64 cold, cold_end;   /* the part of it that lies apart; 0: none */
+    wp_u64 inner, inner_end; /* the function that it calls for that; 0: none */
+    union {
+        struct wp_interp_offsets at; /* CPython's */
+        struct wp_ruby_offsets ruby;
+        struct wp_php_offsets php;
+        struct wp_perl_offsets perl;
+    };
+    wp_u32 version; /* WP_INTERP_VERSION */
 };
 
 /* A process that runs one: value of the map interp_processes. The file's addresses are the process' own. */
@@ -58,7 +92,8 @@ struct wp_interp_process {
 #define WP_INTERP_ENTRY 1ull
 /* A word of this bit alone: a call of the loop without frames. */
 #define WP_INTERP_CODE_OF(word) ((word) >> (WP_INTERP_UNIT_BITS + 1) << 3)
-/* 0: it has not begun; else 1 + the instruction in units of two bytes. */
+/* 0: it has not begun; else 1 + the instruction in units of two bytes (CPython) or words (CRuby), or the line (PHP,
+ * Perl). */
 #define WP_INTERP_UNIT_OF(word) ((wp_u32)((word) >> 1) & WP_INTERP_UNIT_MOST)
 
 /* How walks of a thread's frames ended. */
@@ -72,17 +107,22 @@ enum wp_interp_end {
 };
 
 struct wp_interp_counts {
-    wp_u64 ends[WP_INTERP_ENDS];
+    wp_u64 ends[WP_INTERP_LANGUAGES][WP_INTERP_ENDS];
     wp_u64 held_back; /* stacks of which not all code objects were sent */
 };
 
 #define WP_INTERP_NAME 384u
 #define WP_INTERP_FILE 1024u
 #define WP_INTERP_LINES 16384u /* of a table of lines */
+#define WP_INTERP_UTF8 8u      /* in the place of a character's size */
+
+/* CRuby's table of lines: eight bytes with the size of the index, the index, and entries. */
+#define WP_RUBY_INDEX_AT 8u
+#define WP_RUBY_INDEX_MOST 4096u
 
 /* Tail of WP_RECORD_INTERP. */
 struct wp_record_interp {
-    wp_u64 loop, loop_end, cold, cold_end; /* addresses */
+    wp_u64 loop, loop_end, cold, cold_end, inner, inner_end; /* addresses */
 };
 
 /* Tail of WP_RECORD_CODE; behind it so much of its table of lines as lines_kept says. */
@@ -90,7 +130,7 @@ struct wp_record_code {
     wp_u32 first_line;
     wp_u32 lines_size, lines_kept; /* of the table; 0 kept: it could not be read */
     wp_u16 name_size, file_size;   /* bytes that are here */
-    wp_u8 name_unit, file_unit;    /* bytes of a character: 1 (Latin-1), 2, 4; 0: it could not be read */
+    wp_u8 name_unit, file_unit;    /* bytes of a character: 1 (Latin-1), 2, 4; WP_INTERP_UTF8; 0: unread */
     wp_u8 name_is_cut, file_is_cut;
     wp_u32 reserved;
     wp_u8 name[WP_INTERP_NAME];

@@ -2,6 +2,7 @@
 #include "collector/daemon/collector_vitals.h"
 
 #include "collector/host/lag.h"
+#include "collector/interp/interp_languages.h"
 #include "collector/live/probe.h"
 #include "collector/symbols/fleet_names.h"
 #include "common/clock.h"
@@ -126,8 +127,12 @@ static void put_interps(struct wp_buffer *out, const struct wp_source_counts *co
     static const char name[] = "wakepath_collector_interpreter_walks_total";
     static const char *const ends[WP_INTERP_ENDS] = {"complete", "no_thread", "unreadable", "not_code", "too_deep"};
     wp_metric_begin(out, name, WP_COUNTER, "Walks of interpreted languages' frames in the kernel, by how they ended.");
-    for (unsigned i = 0; i < WP_INTERP_ENDS; i++)
-        wp_metric_labelled(out, name, "end", ends[i], (double)counts->interps.ends[i]);
+    for (uint32_t i = 0; i < WP_INTERP_LANGUAGES * WP_INTERP_ENDS; i++) {
+        uint32_t language = i / WP_INTERP_ENDS, end = i % WP_INTERP_ENDS;
+        const struct wp_metric_label labels[] = {
+            {"language", wp_interp_language(WP_INTERP_VERSION(language, 0, 0))->name}, {"end", ends[end]}};
+        wp_metric_line(out, name, labels, 2, (double)counts->interps.ends[language][end]);
+    }
     wp_metric_put(out, "wakepath_collector_interpreters_refused_total", WP_COUNTER,
         "Files of interpreters of an unknown version or build, or beyond 1024: their functions are not seen.",
         (double)counts->interps_refused);

@@ -37,11 +37,12 @@ struct wp_fact_wait {
 
 /* A process runs an interpreter: where its loop is. A fact of kind 0. */
 struct wp_fact_interp {
-    uint32_t pid, version;
+    uint32_t pid, version;                   /* WP_INTERP_VERSION */
     uint64_t loop, loop_end, cold, cold_end; /* from, and to before; cold: of the part that lies apart, 0: none */
+    uint64_t inner, inner_end;               /* of the function that the loop calls for its work, 0: none */
 };
 
-/* Characters as an interpreter has them: Latin-1, UCS-2 or UCS-4. */
+/* Characters as an interpreter has them: Latin-1, UCS-2, UCS-4, or UTF-8 (WP_INTERP_UTF8). */
 struct wp_fact_text {
     const uint8_t *bytes;
     uint32_t size, unit; /* of one character; 0: unknown */

@@ -2,8 +2,8 @@
 #include "collector/interp/interp_codes.h"
 
 #include "collector/bpf/interp_row.h"
+#include "collector/interp/interp_languages.h"
 #include "collector/interp/interp_text.h"
-#include "collector/interp/python_lines.h"
 #include "common/array.h"
 #include "common/buffer.h"
 #include "common/intmap.h"
@@ -128,19 +128,28 @@ void wp_interp_codes_forget(struct wp_interp_codes *c, uint32_t pid)
     wp_intmap_remove(&c->by_pid, (struct wp_intkey){pid, 0});
 }
 
-bool wp_interp_codes_is_loop(const struct wp_interp_codes *c, uint32_t pid, uint64_t address)
+enum wp_interp_part wp_interp_codes_part(const struct wp_interp_codes *c, uint32_t pid, uint64_t address)
 {
     const struct process *p = process_of(c, pid);
-    return p &&
-        ((address >= p->about.loop && address < p->about.loop_end) ||
-            (address >= p->about.cold && address < p->about.cold_end));
+    if (!p)
+        return WP_INTERP_NO_PART;
+    if ((address >= p->about.loop && address < p->about.loop_end) ||
+        (address >= p->about.cold && address < p->about.cold_end))
+        return WP_INTERP_LOOP;
+    if (address < p->about.inner || address >= p->about.inner_end)
+        return WP_INTERP_NO_PART;
+    return wp_interp_language(p->about.version)->inner;
 }
 
 /* Its texts and table one behind the other, in c->text. */
 static void fill_content(struct wp_interp_codes *c, const struct wp_fact_code *code, struct content *content)
 {
+    const char *unnamed = wp_interp_language(code->version)->unnamed;
     wp_buffer_clear(&c->text);
-    wp_interp_text_put(&c->text, &code->name);
+    if (unnamed && code->name.unit && !code->name.size)
+        wp_buffer_append(&c->text, unnamed, strlen(unnamed) + 1);
+    else
+        wp_interp_text_put(&c->text, &code->name);
     content->file_at = (uint32_t)c->text.size;
     wp_interp_text_put(&c->text, &code->file);
     content->lines_at = (uint32_t)c->text.size;
@@ -175,7 +184,7 @@ static uint32_t find_content(const struct wp_interp_codes *c, struct content *co
 
 static bool is_unread(const struct wp_fact_code *code)
 {
-    return !code->name.unit || !code->file.unit || !code->lines_size;
+    return !code->name.unit || !code->file.unit || (!code->lines_size && wp_interp_language(code->version)->has_tables);
 }
 
 /* Nothing that was read says that it is another one. */
@@ -285,7 +294,7 @@ bool wp_interp_codes_find(struct wp_interp_codes *c, uint32_t pid, uint64_t word
         return false;
     }
     const struct content *content = &c->contents[at];
-    const struct wp_python_lines lines = {.bytes = content->bytes + content->lines_at,
+    const struct wp_line_table lines = {.bytes = content->bytes + content->lines_at,
         .size = content->size - content->lines_at,
         .version = content->version,
         .first_line = content->first_line,
@@ -293,7 +302,8 @@ bool wp_interp_codes_find(struct wp_interp_codes *c, uint32_t pid, uint64_t word
     *place = (struct wp_interp_place){.function = (const char *)content->bytes,
         .file = (const char *)content->bytes + content->file_at,
         .line = content->first_line};
-    if (unit == WP_INTERP_UNIT_MOST || (unit && !wp_python_line(&lines, unit - 1, &place->line)) ||
+    if (unit == WP_INTERP_UNIT_MOST ||
+        (unit && !wp_interp_language(content->version)->line(&lines, unit - 1, &place->line)) ||
         place->line > INT32_MAX)
         place->line = 0;
     return true;

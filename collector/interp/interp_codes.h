@@ -6,6 +6,7 @@
  * Equal code objects are kept once, whoever has them. Bounded; one thread.
  */
 #include "collector/host/source.h"
+#include "collector/interp/interp_splice.h"
 
 #include <stddef.h>
 
@@ -39,8 +40,8 @@ int wp_interp_codes_add(struct wp_interp_codes *codes, const struct wp_fact_code
 uint64_t wp_interp_codes_generation(const struct wp_interp_codes *codes, uint32_t pid);
 /* The process is gone, or runs another program. */
 void wp_interp_codes_forget(struct wp_interp_codes *codes, uint32_t pid);
-/* Whether an address of the process is in its interpreter's loop. */
-bool wp_interp_codes_is_loop(const struct wp_interp_codes *codes, uint32_t pid, uint64_t address);
+/* What an address of the process is to its interpreter. */
+enum wp_interp_part wp_interp_codes_part(const struct wp_interp_codes *codes, uint32_t pid, uint64_t address);
 /* What a word of a stack stands for (collector/bpf/interp_row.h). False: its code object is not known, which is
  * counted.
  */

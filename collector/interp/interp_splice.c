@@ -18,16 +18,31 @@ static uint32_t put_call(
     return word;
 }
 
-/* A thread that was met inside the loop, in a call that has no frame yet or none any more: the loop is innermost, and
- * has one more call than there are of the language. */
+/* A frame of a call of which the loop's own comes further out. */
+static bool is_inner(const struct wp_interp_stack *s, uint32_t i)
+{
+    uint8_t outer = i + 1 < s->native_count ? s->parts[i + 1] : WP_INTERP_NO_PART;
+    uint8_t outmost = i + 2 < s->native_count ? s->parts[i + 2] : WP_INTERP_NO_PART;
+    if (s->parts[i] == WP_INTERP_LOOP)
+        return outer == WP_INTERP_AGAIN && outmost == WP_INTERP_LOOP;
+    return s->parts[i] && outer == WP_INTERP_LOOP;
+}
+
+static bool is_call(const struct wp_interp_stack *s, uint32_t i)
+{
+    return s->parts[i] == WP_INTERP_LOOP && !is_inner(s, i);
+}
+
+/* A thread that was met inside the loop, in a call that has no frame yet or none any more: the loop, or what it calls
+ * for its work, is innermost, and there is one more call of it than there are of the language. */
 static bool is_before_first(const struct wp_interp_stack *s)
 {
     uint32_t calls = 0, loops = 0;
     for (uint32_t i = 0; i < s->word_count; i++)
         calls += s->words[i] & WP_INTERP_ENTRY;
     for (uint32_t i = 0; i < s->native_count; i++)
-        loops += s->is_loop[i];
-    return s->native_count && s->is_loop[0] && loops == calls + 1;
+        loops += is_call(s, i);
+    return s->native_count && s->parts[0] && loops == calls + 1;
 }
 
 uint32_t wp_interp_splice(const struct wp_interp_stack *s, struct wp_spliced_frame *frames)
@@ -35,11 +50,12 @@ uint32_t wp_interp_splice(const struct wp_interp_stack *s, struct wp_spliced_fra
     uint32_t count = 0, word = 0;
     bool is_skipped = s->word_count && is_before_first(s);
     for (uint32_t i = 0; i < s->native_count; i++) {
-        bool is_replaced = s->is_loop[i] && word < s->word_count && !(is_skipped && !i);
-        if (is_replaced)
+        bool is_here = word < s->word_count && !is_skipped;
+        if (is_call(s, i) && is_here)
             word = put_call(s, word, frames, &count);
-        else
+        else if (!is_inner(s, i) || !is_here)
             frames[count++] = (struct wp_spliced_frame){i, false};
+        is_skipped = is_skipped && !is_call(s, i);
     }
     while (word < s->word_count)
         word = put_call(s, word, frames, &count);

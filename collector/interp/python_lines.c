@@ -13,7 +13,7 @@ static bool is_line(uint32_t line)
 }
 
 /* Pairs: bytes of code, lines. The last line goes on, unless there are more pairs. */
-static bool find_pairs(const struct wp_python_lines *l, uint32_t unit, uint32_t *line)
+static bool find_pairs(const struct wp_line_table *l, uint32_t unit, uint32_t *line)
 {
     uint64_t address = 0, wanted = 2 * (uint64_t)unit;
     *line = l->first_line;
@@ -27,7 +27,7 @@ static bool find_pairs(const struct wp_python_lines *l, uint32_t unit, uint32_t 
 }
 
 /* Pairs: bytes of code, and the line before them; -128: they have none. */
-static bool find_ranges(const struct wp_python_lines *l, uint32_t unit, uint32_t *line)
+static bool find_ranges(const struct wp_line_table *l, uint32_t unit, uint32_t *line)
 {
     uint64_t end = 0, wanted = 2 * (uint64_t)unit;
     *line = l->first_line;
@@ -68,7 +68,7 @@ static int64_t read_signed(struct reader *r)
 enum { CODE_ONE_LINE = 10, CODE_NO_COLUMNS = 13, CODE_LONG = 14, CODE_NONE = 15 };
 
 /* Entries begin with a byte that has bit 7, which no other byte has. */
-static bool find_location(const struct wp_python_lines *l, uint32_t unit, uint32_t *line)
+static bool find_location(const struct wp_line_table *l, uint32_t unit, uint32_t *line)
 {
     struct reader r = {l->bytes, l->bytes + l->size};
     uint64_t end = 0;
@@ -90,7 +90,7 @@ static bool find_location(const struct wp_python_lines *l, uint32_t unit, uint32
     return false;
 }
 
-bool wp_python_line(const struct wp_python_lines *l, uint32_t unit, uint32_t *line)
+bool wp_python_line(const struct wp_line_table *l, uint32_t unit, uint32_t *line)
 {
     if (l->version >= 0x030b)
         return find_location(l, unit, line);

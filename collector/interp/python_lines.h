@@ -6,20 +6,9 @@
  * the table of locations since 3.11 (Objects/locations.md). Tables come from other processes: nothing outside of them
  * is read.
  */
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-/* A table, or its beginning. Borrowed. */
-struct wp_python_lines {
-    const uint8_t *bytes;
-    size_t size;
-    uint32_t version; /* 0x030b: 3.11 */
-    uint32_t first_line;
-    bool is_cut; /* the table goes on */
-};
+#include "collector/interp/line_table_types.h"
 
 /* The line of the instruction `unit`, counted in units of two bytes. False: it has none, or the table ends before. */
-bool wp_python_line(const struct wp_python_lines *lines, uint32_t unit, uint32_t *line);
+bool wp_python_line(const struct wp_line_table *lines, uint32_t unit, uint32_t *line);
 
 #endif

@@ -367,8 +367,9 @@ void wp_programs_interp_counts(const struct wp_programs *p, struct wp_interp_cou
     if (all &&
         !bpf_map__lookup_elem(p->object->maps.interp_counts, &zero, sizeof(zero), all, p->cpus * sizeof(*all), 0))
         for (unsigned cpu = 0; cpu < p->cpus; cpu++) {
-            for (unsigned i = 0; i < WP_INTERP_ENDS; i++)
-                counts->ends[i] += all[cpu].ends[i];
+            for (unsigned i = 0; i < WP_INTERP_LANGUAGES * WP_INTERP_ENDS; i++)
+                counts->ends[i / WP_INTERP_ENDS][i % WP_INTERP_ENDS] +=
+                    all[cpu].ends[i / WP_INTERP_ENDS][i % WP_INTERP_ENDS];
             counts->held_back += all[cpu].held_back;
         }
     free(all);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/live/interp_files.h"
 
-#include "collector/interp/python_file.h"
+#include "collector/interp/interp_languages.h"
 
 #include <bpf/bpf.h>
 #include <errno.h>
@@ -9,7 +9,7 @@
 
 static void log_refused(struct wp_interp_files *f, uint32_t version, const char *path, const char *why)
 {
-    uint32_t told = 1u << (version & 31);
+    uint64_t told = (uint64_t)1 << ((WP_INTERP_LANGUAGE(version) << 4 | (version & 15)) & 63);
     __atomic_add_fetch(&f->refused, 1, __ATOMIC_RELAXED);
     if (!(__atomic_fetch_or(&f->refused_told, told, __ATOMIC_RELAXED) & told))
         wp_log(f->logger, WP_LOG_WARN, "an interpreter's frames cannot be read file=%s reason=\"%s\"", path, why);
@@ -25,7 +25,7 @@ void wp_interp_files_opened(void *context, const struct wp_unwind_file *file, in
     int copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
     if (copy < 0 || wp_elf_file_open(&elf, copy, NULL))
         return;
-    int rc = wp_python_file_read(&elf, &found, &version, &err);
+    int rc = wp_interp_languages_read(&elf, &found, &version, &err);
     wp_elf_file_close(&elf);
     if (rc == -ENOTSUP)
         log_refused(f, version, path, err.text);
@@ -38,8 +38,8 @@ void wp_interp_files_opened(void *context, const struct wp_unwind_file *file, in
         return;
     }
     __atomic_add_fetch(&f->known, 1, __ATOMIC_RELAXED);
-    wp_log(
-        f->logger, WP_LOG_DEBUG, "an interpreter is known file=%s version=%u.%u", path, version >> 8, version & 0xff);
+    wp_log(f->logger, WP_LOG_DEBUG, "an interpreter is known file=%s language=%s version=%u.%u", path,
+        wp_interp_language(version)->name, version >> 8 & 0xff, version & 0xff);
 }
 
 void wp_interp_files_forgotten(void *context, const struct wp_unwind_file *file)

@@ -12,7 +12,7 @@ struct wp_interp_files {
     int map_fd; /* interp_files; borrowed */
     const struct wp_logger *logger;
     uint64_t known, refused; /* interpreters; those of a version or build that is not known, or without room */
-    uint32_t refused_told;   /* which were logged: a bit for each minor version, modulo 32 */
+    uint64_t refused_told;   /* which were logged: a bit for each language and minor version, modulo 16 */
 };
 
 /* For struct wp_unwinder_options; context: a struct wp_interp_files. Several threads may call it. */

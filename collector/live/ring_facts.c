@@ -93,7 +93,9 @@ static int tell_interp(const struct wp_record *r, const struct wp_record_interp 
         .loop = interp->loop,
         .loop_end = interp->loop_end,
         .cold = interp->cold,
-        .cold_end = interp->cold_end};
+        .cold_end = interp->cold_end,
+        .inner = interp->inner,
+        .inner_end = interp->inner_end};
     const struct wp_fact fact = {.interp = &process};
     return sink->fact(sink->context, &fact, err);
 }

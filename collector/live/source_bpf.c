@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/live/source_bpf.h"
 
+#include "collector/interp/interp_languages.h"
 #include "collector/live/bpf_programs.h"
 #include "collector/live/file_paths.h"
 #include "collector/live/interp_files.h"
@@ -197,11 +198,15 @@ static void log_interps(const struct source_bpf *s)
     if (s->interps.map_fd < 0)
         return;
     wp_programs_interp_counts(s->programs, &counts);
-    wp_log(s->logger, WP_LOG_DEBUG,
-        "interpreter stacks complete=%llu no_thread=%llu unreadable=%llu not_code=%llu too_deep=%llu held_back=%llu",
-        (unsigned long long)counts.ends[WP_INTERP_COMPLETE], (unsigned long long)counts.ends[WP_INTERP_NO_THREAD],
-        (unsigned long long)counts.ends[WP_INTERP_UNREADABLE], (unsigned long long)counts.ends[WP_INTERP_NOT_CODE],
-        (unsigned long long)counts.ends[WP_INTERP_TOO_DEEP], (unsigned long long)counts.held_back);
+    for (uint32_t i = 0; i < WP_INTERP_LANGUAGES; i++) {
+        const wp_u64 *ends = counts.ends[i];
+        wp_log(s->logger, WP_LOG_DEBUG,
+            "interpreter stacks language=%s complete=%llu no_thread=%llu unreadable=%llu not_code=%llu too_deep=%llu",
+            wp_interp_language(WP_INTERP_VERSION(i, 0, 0))->name, (unsigned long long)ends[WP_INTERP_COMPLETE],
+            (unsigned long long)ends[WP_INTERP_NO_THREAD], (unsigned long long)ends[WP_INTERP_UNREADABLE],
+            (unsigned long long)ends[WP_INTERP_NOT_CODE], (unsigned long long)ends[WP_INTERP_TOO_DEEP]);
+    }
+    wp_log(s->logger, WP_LOG_DEBUG, "interpreter stacks held_back=%llu", (unsigned long long)counts.held_back);
 }
 
 static void destroy_source(struct wp_source *source)

@@ -19,7 +19,7 @@
   }
 
   // An interpreter's own code is left out where it stands on what it interprets, whose object is a source file.
-  var INTERPRETER = /(?:^|\/)(?:lib)?python[\d.]*(?:\.so[\d.]*)?$/, isScript = window.wakepath.palette.isScript;
+  var INTERPRETER = /(?:^|\/)(?:lib)?(?:python|ruby|perl|php(?:-fpm|-cgi)?)[-\d.]*(?:\.so[\d.]*)?$/, isScript = window.wakepath.palette.isScript;
 
   function isNameless(frame) {
     return frame[0] === STYLE.USER && frame[1][0] === '[';

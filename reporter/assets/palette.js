@@ -26,7 +26,7 @@
   }
 
   // A function of an interpreted language: its object is a source file, or text that was compiled ('<string>').
-  var SOURCE = /\.py$|^<.+>$/;
+  var SOURCE = /\.(?:py|rb|php|p[lm])$|^<.+>$/;
   function isScript(frame) {
     if (frame.isScript === undefined) frame.isScript = frame[0] === STYLE.USER && SOURCE.test(frame[2]);
     return frame.isScript;

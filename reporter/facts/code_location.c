@@ -57,18 +57,38 @@ static bool is_script(const char *name)
     return BEGINS(name, names);
 }
 
+/* Source files of a language by their ending: where its own library lies, and packages that were installed. */
+static const struct source_kind {
+    const char *ending, *own[2], *packages[2];
+} source_kinds[] = {{".py", {"/lib/python3", "/lib/python3"}, {"/site-packages/", "/dist-packages/"}},
+    {".rb", {"/lib/ruby/", "/lib/ruby/"}, {"/gems/", "/vendor_ruby/"}},
+    {".php", {"/usr/share/php/", "/usr/share/php/"}, {"/vendor/", "/pear/"}},
+    {".pm", {"/perl/5.", "/perl-base/"}, {"/perl5/", "/site_perl/"}},
+    {".pl", {"/perl/5.", "/perl-base/"}, {"/perl5/", "/site_perl/"}}};
+
+static const struct source_kind *source_kind(const char *object)
+{
+    size_t size = strlen(object);
+    for (size_t i = 0; i < sizeof(source_kinds) / sizeof(*source_kinds); i++) {
+        size_t ending = strlen(source_kinds[i].ending);
+        if (size >= ending && !strcmp(object + size - ending, source_kinds[i].ending))
+            return &source_kinds[i];
+    }
+    return NULL;
+}
+
 /* Of code that an interpreter runs the object is its source file. 0: it is none; 1: the language's own, 2: a package
  * that was installed, 3: any other. */
 static unsigned source_rank(const char *object)
 {
-    size_t size = strlen(object);
-    if (!strncmp(object, "<frozen ", 8))
-        return 1;
-    if (*object != '<' && (size < 3 || strcmp(object + size - 3, ".py")))
+    if (*object == '<')
+        return strncmp(object, "<frozen ", 8) && strncmp(object, "<internal:", 10) ? 3 : 1;
+    const struct source_kind *kind = source_kind(object);
+    if (!kind)
         return 0;
-    if (strstr(object, "/site-packages/") || strstr(object, "/dist-packages/"))
+    if (strstr(object, kind->packages[0]) || strstr(object, kind->packages[1]))
         return 2;
-    return strstr(object, "/lib/python3") ? 1 : 3;
+    return strstr(object, kind->own[0]) || strstr(object, kind->own[1]) ? 1 : 3;
 }
 
 unsigned wp_code_location_rank(uint32_t style, const char *name, const char *object)

@@ -19,17 +19,17 @@
 /* Of the user's part of a stack, innermost first: [function, file, line], or the address of a native one. */
 static void print_frames(struct wp_interp_codes *codes, const struct wp_fact *f)
 {
-    bool is_loop[WP_RECORD_USER_DEPTH];
+    uint8_t parts[WP_RECORD_USER_DEPTH];
     struct wp_spliced_frame frames[FRAMES];
-    const struct wp_interp_stack stack = {is_loop, f->user_ip_count, f->interp_words, f->interp_word_count};
+    const struct wp_interp_stack stack = {parts, f->user_ip_count, f->interp_words, f->interp_word_count};
     for (uint32_t i = 0; i < f->user_ip_count; i++)
-        is_loop[i] = wp_interp_codes_is_loop(codes, f->pid, f->user_ips[i] - !!i);
+        parts[i] = (uint8_t)wp_interp_codes_part(codes, f->pid, f->user_ips[i] - !!i);
     uint32_t count = wp_interp_splice(&stack, frames);
     for (uint32_t i = 0; i < count; i++) {
         struct wp_interp_place place = {"?", "?", 0};
         fputs(i ? "," : ",\"frames\":[", stdout);
         if (!frames[i].is_word) {
-            printf("%" PRIu64, is_loop[frames[i].index] ? 0 : f->user_ips[frames[i].index]);
+            printf("%" PRIu64, parts[frames[i].index] ? 0 : f->user_ips[frames[i].index]);
             continue;
         }
         wp_interp_codes_find(codes, f->pid, f->interp_words[frames[i].index], &place);
@@ -127,8 +127,9 @@ static void print_counts(const struct wp_source *source)
     struct wp_source_counts counts = {0};
     source->ops->count(source, &counts);
     printf("{\"kind\":\"interps\",\"refused\":%" PRIu64 ",\"ends\":[", counts.interps_refused);
-    for (unsigned i = 0; i < WP_INTERP_ENDS; i++)
-        printf("%s%" PRIu64, i ? "," : "", counts.interps.ends[i]);
+    for (unsigned language = 0; language < WP_INTERP_LANGUAGES; language++)
+        for (unsigned i = 0; i < WP_INTERP_ENDS; i++)
+            printf("%s%" PRIu64, language || i ? "," : "", counts.interps.ends[language][i]);
     puts("]}");
 }
 

@@ -16,12 +16,12 @@ static void splice(const uint8_t *bytes, size_t size)
 {
     struct wp_spliced_frame frames[64];
     uint64_t words[32] = {0};
-    bool is_loop[32];
+    uint8_t parts[32];
     uint32_t word_count = (uint32_t)(size / 8 < 32 ? size / 8 : 32), native_count = size ? bytes[0] % 33 : 0;
     memcpy(words, bytes, (size_t)word_count * 8);
     for (uint32_t i = 0; i < native_count; i++)
-        is_loop[i] = bytes[i % size] & 1;
-    const struct wp_interp_stack stack = {is_loop, native_count, words, word_count};
+        parts[i] = bytes[i % size] % 4;
+    const struct wp_interp_stack stack = {parts, native_count, words, word_count};
     if (wp_interp_splice(&stack, frames) > native_count + word_count)
         abort();
 }
@@ -36,9 +36,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     if (!codes)
         return 0;
     uint32_t rest = (uint32_t)(size - HEAD), name = bytes[0] % (rest + 1), file = bytes[1] % (rest - name + 1);
+    uint32_t kind = bytes[2] % 7;
     memcpy(&first_line, bytes + 8, sizeof(first_line));
     const struct wp_fact_code code = {.pid = 1,
-        .version = 0x0309u + bytes[2] % 5,
+        .version = kind < 5 ? 0x0309u + kind : WP_INTERP_VERSION(kind - 4, 3, 1),
         .address = 8,
         .first_line = first_line,
         .name = {bytes + HEAD, name, bytes[4], bytes[5] & 1},

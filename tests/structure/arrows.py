@@ -60,7 +60,7 @@ ROOMS = {
         "batch": "bpf host interp symbols",
         "spool": "",
         "send": "symbols batch spool",
-        "daemon": "bpf host symbols live perf_script batch send",
+        "daemon": "bpf host interp symbols live perf_script batch send",
     },
     "reporter": {
         "base": "",

@@ -48,9 +48,14 @@ static void test_codes(void **state)
     struct wp_fact_code a = code_of(7, "Till.settle"), b = code_of(8, "Till.settle"), other = code_of(7, "sweep");
     struct wp_interp_place place;
     (void)state;
-    assert_int_equal(wp_interp_codes_process(codes, &(struct wp_fact_interp){7, 0x030b, 100, 200, 300, 310}), 0);
-    assert_true(wp_interp_codes_is_loop(codes, 7, 100) && !wp_interp_codes_is_loop(codes, 7, 200));
-    assert_true(wp_interp_codes_is_loop(codes, 7, 309) && !wp_interp_codes_is_loop(codes, 8, 150));
+    const struct wp_fact_interp process = {7, WP_INTERP_VERSION(WP_INTERP_RUBY, 3, 1), 100, 200, 300, 310, 400, 450};
+    assert_int_equal(wp_interp_codes_process(codes, &process), 0);
+    assert_int_equal(wp_interp_codes_part(codes, 7, 100), WP_INTERP_LOOP);
+    assert_int_equal(wp_interp_codes_part(codes, 7, 200), WP_INTERP_NO_PART);
+    assert_int_equal(wp_interp_codes_part(codes, 7, 309), WP_INTERP_LOOP);
+    assert_int_equal(wp_interp_codes_part(codes, 7, 449), WP_INTERP_INNER);
+    assert_int_equal(wp_interp_codes_part(codes, 7, 450), WP_INTERP_NO_PART);
+    assert_int_equal(wp_interp_codes_part(codes, 8, 150), WP_INTERP_NO_PART);
     assert_int_equal(wp_interp_codes_add(codes, &a), 0);
     assert_int_equal(wp_interp_codes_add(codes, &b), 0);
     assert_int_equal(wp_interp_codes_counts(codes).held, 1); /* equal in both */
@@ -91,6 +96,30 @@ static void test_texts(void **state)
     code.name = (struct wp_fact_text){widest, sizeof(widest), 3, false};
     assert_int_equal(wp_interp_codes_add(codes, &code), 0);
     expect(codes, WP_INTERP_WORD(PLACE, 0), "", 10);
+    code.name = (struct wp_fact_text){(const uint8_t *)"gr\xc3\xbc\xff\xc3", 6, WP_INTERP_UTF8, true};
+    assert_int_equal(wp_interp_codes_add(codes, &code), 0);
+    expect(codes, WP_INTERP_WORD(PLACE, 0), "gr\xc3\xbc\xef\xbf\xbd\xef\xbf\xbd...", 10);
+    code.name = (struct wp_fact_text){(const uint8_t *)"a\0b", 3, WP_INTERP_UTF8, false};
+    assert_int_equal(wp_interp_codes_add(codes, &code), 0);
+    expect(codes, WP_INTERP_WORD(PLACE, 0), "a", 10);
+    wp_interp_codes_destroy(codes);
+}
+
+/* PHP's frames come with their lines, and a file's own code has no name. */
+static void test_without_tables(void **state)
+{
+    struct wp_interp_codes *codes = wp_interp_codes_create();
+    struct wp_fact_code code = code_of(7, "Till::settle");
+    (void)state;
+    code.version = WP_INTERP_VERSION(WP_INTERP_PHP, 8, 2);
+    code.lines_size = 0;
+    assert_int_equal(wp_interp_codes_add(codes, &code), 0);
+    expect(codes, WP_INTERP_WORD(PLACE, 1 + 99), "Till::settle", 99);
+    expect(codes, WP_INTERP_WORD(PLACE, 1), "Till::settle", 0);
+    code.name = (struct wp_fact_text){(const uint8_t *)"", 0, WP_INTERP_UTF8, false};
+    assert_int_equal(wp_interp_codes_add(codes, &code), 0);
+    expect(codes, WP_INTERP_WORD(PLACE, 1 + 7), "{main}", 7);
+    assert_int_equal(wp_interp_codes_counts(codes).unread, 0);
     wp_interp_codes_destroy(codes);
 }
 
@@ -135,16 +164,20 @@ static void test_share(void **state)
     wp_interp_codes_destroy(codes);
 }
 
-/* Native frames as letters, L the loop; words as digits. Innermost first. */
+/* Native frames as letters, L the loop, I what it calls for its work, A what it goes on in; words as digits. Innermost
+ * first. */
 static void check_splice(const char *native, const uint64_t *words, uint32_t word_count, const char *expected)
 {
-    bool is_loop[32];
+    uint8_t parts[32];
     char text[64] = "";
     struct wp_spliced_frame frames[64];
     uint32_t count = (uint32_t)strlen(native);
     for (uint32_t i = 0; i < count; i++)
-        is_loop[i] = native[i] == 'L';
-    const struct wp_interp_stack stack = {is_loop, count, words, word_count};
+        parts[i] = native[i] == 'L' ? WP_INTERP_LOOP
+            : native[i] == 'I'      ? WP_INTERP_INNER
+            : native[i] == 'A'      ? WP_INTERP_AGAIN
+                                    : WP_INTERP_NO_PART;
+    const struct wp_interp_stack stack = {parts, count, words, word_count};
     uint32_t made = wp_interp_splice(&stack, frames);
     for (uint32_t i = 0; i < made; i++)
         text[i] = frames[i].is_word ? (char)('1' + frames[i].index) : native[frames[i].index];
@@ -162,12 +195,24 @@ static void test_splice(void **state)
     check_splice("aLbLc", (const uint64_t[]){empty, last}, 2, "ab2c");
     check_splice("ab", (const uint64_t[]){in, last}, 2, "ab12");
     check_splice("aLb", NULL, 0, "aLb");
+    check_splice("aILbILc", (const uint64_t[]){in, last, last}, 3, "a12b3c");
+    check_splice("aILbLc", (const uint64_t[]){last}, 1, "a1bLc");
+    check_splice("aIbILc", (const uint64_t[]){last}, 1, "aIb1c"); /* not for the loop */
+    check_splice("ILbILc", (const uint64_t[]){in, last}, 2, "ILb12c");
+    check_splice("aIL", NULL, 0, "aIL");
+    check_splice("aLALbLc", (const uint64_t[]){in, last, last}, 3, "a12b3c");
+    check_splice("aLALAL", (const uint64_t[]){last, last}, 2, "a12");
+    check_splice("LALbL", (const uint64_t[]){last}, 1, "LALb1");
+    check_splice("aLAb", (const uint64_t[]){last}, 1, "a1Ab"); /* the native walk ended early */
+    check_splice("aLAL", NULL, 0, "aLAL");
+    check_splice("aI", (const uint64_t[]){last}, 1, "aI1");
     check_splice("", (const uint64_t[]){last}, 1, "1");
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_codes), cmocka_unit_test(test_texts),
-        cmocka_unit_test(test_unread), cmocka_unit_test(test_share), cmocka_unit_test(test_splice)};
+        cmocka_unit_test(test_without_tables), cmocka_unit_test(test_unread), cmocka_unit_test(test_share),
+        cmocka_unit_test(test_splice)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

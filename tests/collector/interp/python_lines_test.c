@@ -86,7 +86,7 @@ static void test_lines(void **state)
     uint8_t bytes[1024];
     (void)state;
     for (size_t i = 0; i < sizeof(samples) / sizeof(*samples); i++) {
-        struct wp_python_lines lines = {
+        struct wp_line_table lines = {
             bytes, unhex(samples[i].table, bytes), samples[i].version, samples[i].first_line, false};
         uint32_t unit = 0;
         for (const struct run *run = samples[i].runs; run->units; run++)
@@ -105,14 +105,14 @@ static void test_cut(void **state)
     uint8_t bytes[1024];
     uint32_t line;
     (void)state;
-    struct wp_python_lines oldest = {
+    struct wp_line_table oldest = {
         bytes, unhex(samples[0].table, bytes), samples[0].version, samples[0].first_line, false};
     assert_true(wp_python_line(&oldest, 100000, &line));
     oldest.is_cut = true; /* another line may follow */
     assert_false(wp_python_line(&oldest, 100000, &line));
     assert_true(wp_python_line(&oldest, 0, &line));
     for (size_t i = 1; i < sizeof(samples) / sizeof(*samples); i++) {
-        struct wp_python_lines lines = {
+        struct wp_line_table lines = {
             bytes, unhex(samples[i].table, bytes), samples[i].version, samples[i].first_line, false};
         assert_false(wp_python_line(&lines, 100000, &line));
         lines.size = 4;
@@ -129,9 +129,9 @@ static void test_nonsense(void **state)
                          endless[] = {0xf0, 0x7f, 0x7f, 0x7f, 0x7f, 0x7f, 0x7f, 0x7f, 0x7f, 0x7f, 0x7f, 0x7f, 0x7f};
     uint32_t line;
     (void)state;
-    assert_false(wp_python_line(&(struct wp_python_lines){below, sizeof(below), 0x030b, 3, false}, 0, &line));
-    assert_false(wp_python_line(&(struct wp_python_lines){headless, sizeof(headless), 0x030b, 3, false}, 0, &line));
-    wp_python_line(&(struct wp_python_lines){endless, sizeof(endless), 0x030b, 3, false}, 0, &line);
+    assert_false(wp_python_line(&(struct wp_line_table){below, sizeof(below), 0x030b, 3, false}, 0, &line));
+    assert_false(wp_python_line(&(struct wp_line_table){headless, sizeof(headless), 0x030b, 3, false}, 0, &line));
+    wp_python_line(&(struct wp_line_table){endless, sizeof(endless), 0x030b, 3, false}, 0, &line);
 }
 
 int main(void)

@@ -184,7 +184,13 @@ static void places(void **state)
         {"Session.get", "/srv/env/lib/python3.11/site-packages/requests/sessions.py", 2},
         {"runtime.gopark", "/srv/app", 1}, {"sync.(*Mutex).Lock", "/srv/app", 1}, {"main.handle", "/srv/app", 3},
         {"std::sync::mutex::Mutex<T>::lock", "/srv/app", 1}, {"[app]", "/srv/app", 0},
-        {"nodeVisit", "/srv/nodetool", 3}};
+        {"nodeVisit", "/srv/nodetool", 3}, {"block in run", "/srv/shop/till.rb", 3},
+        {"wait", "/usr/lib/ruby/3.1.0/monitor.rb", 1}, {"tap", "<internal:kernel>", 1},
+        {"run", "/var/lib/gems/3.1.0/gems/puma-6.0.0/lib/puma/server.rb", 2}, {"Till::settle", "/srv/till.php", 3},
+        {"Till::settle", "/srv/Till.pm", 3},
+        {"List::Util::first", "/usr/lib/x86_64-linux-gnu/perl-base/List/Util.pm", 1},
+        {"LWP::UserAgent::get", "/usr/share/perl5/LWP/UserAgent.pm", 2},
+        {"rb_vm_exec", "/usr/lib/x86_64-linux-gnu/libruby-3.1.so.3.1.7", 1}};
     (void)state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
         if (wp_code_location_rank(WP_STYLE_USER, rows[i].name, rows[i].object) != rows[i].rank)

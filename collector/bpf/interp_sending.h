@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+#ifndef WP_COLLECTOR_BPF_INTERP_SENDING_H
+#define WP_COLLECTOR_BPF_INTERP_SENDING_H
+/* What a code object is, while it is read and sent. */
+#include "interp_walk.h"
+
+#define INTERP_OWNER_MOST 192u /* bytes of a class' or a package's name; a longer one is left out */
+
+struct interp_code_record {
+    struct wp_record head;
+    struct wp_record_code code;
+    __u8 lines[WP_INTERP_LINES];
+};
+
+struct interp_sending {
+    struct interp_code_record record;
+    __u32 sent; /* bytes, for this stack */
+    bool is_all;
+    bool is_whole;  /* all of the code object was read */
+    __u64 words[8]; /* of a string, or of a table's head */
+};
+
+struct {
+    __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+    __uint(max_entries, 2);
+    __type(key, __u32);
+    __type(value, struct interp_sending);
+} interp_sendings SEC(".maps");
+
+/* What was read of a string; 0 bytes in a character: nothing. */
+struct interp_text {
+    __u32 size;
+    __u8 unit, is_cut;
+};
+
+static __always_inline void keep_texts(struct interp_sending *s, struct interp_text name, struct interp_text file)
+{
+    struct wp_record_code *code = &s->record.code;
+    code->name_size = (__u16)name.size;
+    code->name_unit = name.unit;
+    code->name_is_cut = name.is_cut;
+    code->file_size = (__u16)file.size;
+    code->file_unit = file.unit;
+    code->file_is_cut = file.is_cut;
+}
+
+/* Bytes of UTF-8 at an address, `room` of them at most. */
+static __always_inline struct interp_text read_bytes(__u64 from, __u64 size, __u8 *to, __u32 room)
+{
+    struct interp_text got = {.is_cut = size > room};
+    if (size > room)
+        size = room;
+    barrier_var(size);
+    if (size > room || !read_user(to, size, from))
+        return got;
+    got.size = (__u32)size;
+    got.unit = WP_INTERP_UTF8;
+    return got;
+}
+
+/* A text that ends with 0. */
+static __always_inline struct interp_text read_string(__u64 from, __u8 *to, __u32 room)
+{
+    long size = bpf_probe_read_user_str(to, room, (void *)from);
+    if (size < 1)
+        return (struct interp_text){};
+    return (struct interp_text){.size = (__u32)size - 1, .unit = WP_INTERP_UTF8, .is_cut = size == room};
+}
+
+struct interp_bytes {
+    __u64 from, size;
+};
+
+/* owner::name, or the name alone when there is no owner that can be read. */
+static __always_inline struct interp_text read_member(struct interp_bytes owner, struct interp_bytes name, __u8 *to)
+{
+    struct interp_text first = {};
+    if (owner.size && owner.size <= INTERP_OWNER_MOST)
+        first = read_bytes(owner.from, owner.size, to, INTERP_OWNER_MOST);
+    __u32 size = first.size;
+    barrier_var(size);
+    if (!first.unit || size > INTERP_OWNER_MOST)
+        return read_bytes(name.from, name.size, to, WP_INTERP_NAME);
+    to[size] = to[size + 1] = ':';
+    struct interp_text last = read_bytes(name.from, name.size, to + size + 2, WP_INTERP_NAME - INTERP_OWNER_MOST - 2);
+    last.size += last.unit ? size + 2 : 0;
+    return last;
+}
+
+#endif

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+#ifndef WP_COLLECTOR_BPF_INTERP_WALK_H
+#define WP_COLLECTOR_BPF_INTERP_WALK_H
+/*
+ * A walk through the frames of a language, as far as it is the same for all of them: what was read, the words that
+ * stand for frames, and how it ended.
+ */
+#include "interp_bind.h"
+
+struct interp_walk {
+    __u64 frame, hash;
+    __u64 limit;                      /* of a language whose frames are a stack: where that ends */
+    __u64 self;                       /* pthread_self() of the running thread */
+    __u64 interpreter, thread, first; /* of a search */
+    __u64 stack, place;               /* of a language with several stacks of frames: this one; where it stands */
+    __u32 count;
+    __u32 end; /* enum wp_interp_end */
+    __u64 bytes[WP_INTERP_FRAME_BYTES / 8];
+    __u64 code[32];                /* what was read last: of a code object, or of a thread's state */
+    __u64 prints[WP_INTERP_DEPTH]; /* of the code objects: another one at the same address has another */
+};
+
+struct {
+    __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+    __uint(max_entries, 2);
+    __type(key, __u32);
+    __type(value, struct interp_walk);
+} interp_walks SEC(".maps");
+
+struct {
+    __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+    __uint(max_entries, 1);
+    __type(key, __u32);
+    __type(value, struct wp_interp_counts);
+} interp_counts SEC(".maps");
+
+struct interp_context {
+    struct interp_walk *walk;
+    struct wp_interp_process *process;
+    __u64 *words;
+};
+
+static __always_inline __u64 word_in(const __u64 *words, __u32 offset, __u32 mask)
+{
+    offset = offset / 8 & mask;
+    barrier_var(offset);
+    return words[offset & mask];
+}
+
+#define FRAME_WORD(w, offset) word_in((w)->bytes, offset, WP_INTERP_FRAME_BYTES / 8 - 1)
+#define CODE_WORD(w, offset) word_in((w)->code, offset, 31)
+
+static __always_inline __u32 half_in(__u64 word, __u32 offset)
+{
+    return offset & 4 ? (__u32)(word >> 32) : (__u32)word;
+}
+
+static __always_inline bool read_user(void *to, __u64 size, __u64 address)
+{
+    return !bpf_probe_read_user(to, size, (void *)address);
+}
+
+/* The pthread_self() of the running thread. */
+static __always_inline __u64 thread_pointer(struct task_struct *task)
+{
+#if defined(__TARGET_ARCH_x86)
+    return task->thread.fsbase;
+#else
+    return 0;
+#endif
+}
+
+static __always_inline void put_word(struct interp_walk *w, __u64 *words, __u64 word, __u64 print)
+{
+    __u32 at = w->count;
+    if (at >= WP_INTERP_DEPTH)
+        return;
+    barrier_var(at);
+    words[at & (WP_INTERP_DEPTH - 1)] = word;
+    w->prints[at & (WP_INTERP_DEPTH - 1)] = print;
+    w->hash = mix(mix(w->hash, word), print);
+    w->count++;
+}
+
+/* The frames since the last one are of one call; when there are none, the call has none (any more). */
+static __always_inline void end_call(struct interp_walk *w, __u64 *words)
+{
+    __u32 at = w->count - 1;
+    barrier_var(at);
+    at &= WP_INTERP_DEPTH - 1;
+    if (!w->count || words[at] & WP_INTERP_ENTRY) {
+        put_word(w, words, WP_INTERP_ENTRY, 0);
+        return;
+    }
+    words[at] |= WP_INTERP_ENTRY;
+    w->hash = mix(w->hash, 1);
+}
+
+static __always_inline long stop_walk(struct interp_walk *w, enum wp_interp_end end)
+{
+    w->end = end;
+    return 1;
+}
+
+#endif

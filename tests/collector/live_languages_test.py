@@ -1,0 +1,101 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Stacks of programs in interpreted languages against what the programs themselves say: live_languages_test.py FACTS_DUMP
+HOSTILE_RUBY_FIXTURE. Every CPython of 3.9 to 3.13 that the machine has (/usr/bin/python3 and those of pyenv(1)), Ruby 3.1,
+PHP 8.2 and Perl 5.36."""
+import glob, json, os, re, shutil, subprocess, sys, tempfile, unittest
+
+from live_facts_test import record
+
+FOLDER = os.path.dirname(os.path.abspath(__file__))
+SLEEPS = (202, 230, 270, 271)  # futex (Ruby), clock_nanosleep; pselect6 up to CPython 3.10, ppoll (Ruby)
+
+
+def version_of(command):
+    path = shutil.which(command[0])
+    return subprocess.run([path, *command[1:]], capture_output=True, text=True, check=True).stdout.strip() if path else ""
+
+
+def programs():
+    """{name: command}."""
+    found = {}
+    for path in [sys.executable, "/usr/bin/python3", *glob.glob(os.path.expanduser("~/.pyenv/versions/*/bin/python3"))]:
+        said = version_of([path, "--version"])
+        if re.match(r"Python 3\.(9|1[0-3])\.", said):
+            found[said + (" of the system" if path.startswith("/usr") else "")] = [path, "-W", "ignore", f"{FOLDER}/python_fixture.py", "3"]
+    if version_of(["ruby", "--version"]).startswith("ruby 3.1."):
+        found["Ruby 3.1"] = ["ruby", "-W0", f"{FOLDER}/ruby_fixture.rb", "2"]
+    if version_of(["php", "--version"]).startswith("PHP 8.2."):
+        found["PHP 8.2"] = ["php", f"{FOLDER}/php_fixture.php", "3"]
+    if "(v5.36." in version_of(["perl", "--version"]):
+        found["Perl 5.36"] = ["perl", f"{FOLDER}/perl_fixture.pl", "3"]
+    return found
+
+
+def rows_of(path):
+    with open(path, encoding="utf-8") as file:
+        return [json.loads(line) for line in file]
+
+
+def sleeps_of(facts):
+    """{thread: [(time, frames)]} of sleeps on purpose; a stack's frames come with its first record."""
+    stacks, sleeps = {}, {}
+    for fact in facts:
+        if "frames" in fact:
+            stacks[fact["stack_key"]] = fact["frames"]
+        if fact["kind"] == "switch" and fact["d"] - 1 in SLEEPS and fact["c"] == 1:
+            sleeps.setdefault(fact["tid"], []).append((fact["t"], stacks.get(fact["stack_key"], [])))
+    return sleeps
+
+
+def is_right(frames, expected):
+    """The language's frames are the program's own, the C library's stand on them, and no call of the interpreter was left."""
+    return [f for f in frames if isinstance(f, list)] == expected and isinstance(frames[0], int) and 0 not in frames
+
+
+class Languages(unittest.TestCase):
+    def compare(self, name, rows, sleeps):
+        """From the first that is right on: until then the tables of the program's files are being read."""
+        right, wrong = 0, []
+        for tid, before, after, expected in sorted(rows, key=lambda row: row[1]):
+            met = [frames for t, frames in sleeps.get(tid, []) if before <= t <= after]
+            is_met = any(is_right(frames, expected) for frames in met)
+            right += is_met
+            if right and met and not is_met:
+                wrong.append((expected, met))
+        share = right / max(1, right + len(wrong))
+        print(f"{name}: {right} of {right + len(wrong)} sleeps after the first, {100 * share:.2f} %; {len(rows)} in all", file=sys.stderr)
+        self.assertGreater(right, len(rows) / 3)
+        self.assertGreaterEqual(share, 0.99, wrong[:3])
+
+    def compare_hostile(self, rows, sleeps):
+        """Of nonsense there is no frame, and of frames without end there are as many as there may be."""
+        counts = set()
+        for tid, before, after, most in rows:
+            for frames in [frames for t, frames in sleeps.get(tid, []) if before <= t <= after]:
+                counts.add((most, sum(isinstance(f, list) for f in frames)))
+        print("hostile Ruby:", sorted(counts), file=sys.stderr)
+        self.assertIn((128, 128), counts)
+        self.assertLessEqual(counts, {(0, 0), (128, 128), (128, 0)})
+
+    def test_stacks(self):
+        with tempfile.TemporaryDirectory() as folder:
+            def work():
+                for name, command in found.items():
+                    subprocess.run([*command, f"{folder}/{name}"], check=True)
+                return subprocess.run([sys.argv[2]], stdout=subprocess.PIPE, text=True, check="Ruby 3.1" in found).stdout
+            found = programs()
+            hostile, facts = record(work)
+            sleeps = sleeps_of(facts)
+            print("walks:", facts[-1], file=sys.stderr)
+            for name in found:
+                with self.subTest(name):
+                    self.compare(name, rows_of(f"{folder}/{name}"), sleeps)
+                    if os.path.exists(f"{folder}/{name}.child"):
+                        self.compare(name + ", its child", rows_of(f"{folder}/{name}.child"), sleeps)
+            if "Ruby 3.1" in found:
+                self.compare_hostile([json.loads(line) for line in hostile.splitlines()], sleeps)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1], verbosity=2, warnings="ignore")
