@@ -79,4 +79,4 @@ curl -sS http://127.0.0.1:18376/ >"$work/first"
 grep -q "letter 200" "$work/first" || { cat "$work/first" "$work/dovecot.log" >&2; exit 1; }
 record_case mail comm=curl sh -c 'for i in 1 2 3 4 5; do curl -sS http://127.0.0.1:18376/ >/dev/null || exit 1; done'
 finds '[[]auth[]]' "Dovecot's auth"
-finds '[[]auth[]].*sha512' "its SHA-512"
+finds '[[]auth[]].*crypt' "its hashing"
