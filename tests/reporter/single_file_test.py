@@ -14,7 +14,7 @@ from browser import Browser
 
 BIN, SAMPLE = sys.argv.pop(1), sys.argv.pop(1)
 PAGES = ["overview", "flame", "behind", "chronology", "running", "exemplars", "waits", "requests", "processes", "functions", "modules", "io", "hosts",
-         "unexplained", "about", "detached"]
+         "unexplained", "about", "detached", "processor"]
 WINDOWS = [name for i in range(1, 11) for name in (f"exemplar-{i}", f"exemplar-rows-{i}")]
 
 
