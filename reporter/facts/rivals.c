@@ -19,7 +19,7 @@ struct part {
 
 struct sum {
     uint32_t waiter, rival; /* frames */
-    uint64_t ns, count, largest_ns;
+    uint64_t ns, count, preempted_ns, largest_ns;
     uint32_t permalink;
     struct part part; /* the largest */
 };
@@ -73,6 +73,7 @@ static void add_cell(struct summing *s, const struct wp_cell *cell)
     sum->rival = frame;
     sum->ns += cell->ns;
     sum->count += cell->count;
+    sum->preempted_ns += cell->category == WP_INVOLUNTARY ? cell->ns : 0;
     s->parts[part].frame = party;
     s->parts[part].ns += cell->ns;
     if (party && s->parts[part].ns > sum->part.ns)
@@ -91,6 +92,16 @@ static const char *party_name(struct wp_pool *pool, const char *frame)
     return process ? wp_stack_plain_process(pool, process) : wp_pool_text(pool, frame + skip);
 }
 
+/* "own threads" of "sched:behind own threads", "quota of web" of "sched:quota of web". */
+static const char *other_name(struct wp_pool *pool, const char *frame)
+{
+    static const char *const heads[] = {"sched:behind ", SCHED};
+    for (size_t i = 0; i < sizeof(heads) / sizeof(heads[0]); i++)
+        if (!strncmp(frame, heads[i], strlen(heads[i])))
+            return wp_pool_clip(pool, frame + strlen(heads[i]), 80);
+    return wp_pool_clip(pool, frame, 80);
+}
+
 static struct wp_rival rival_of(struct wp_pool *pool, const struct wp_facts *facts, const struct sum *sum)
 {
     const char *frame = wp_facts_frame_name(facts, sum->rival), *waiter = wp_facts_frame_name(facts, sum->waiter);
@@ -99,13 +110,13 @@ static struct wp_rival rival_of(struct wp_pool *pool, const struct wp_facts *fac
             : is_quota                          ? WP_RIVAL_QUOTA
                                                 : WP_RIVAL_OTHER,
         .waiter = *waiter ? wp_stack_plain_process(pool, waiter) : "?",
-        .name = is_process ? wp_stack_plain_process(pool, frame + strlen(BEHIND) - 1)
-                           : wp_pool_clip(pool, frame + (strncmp(frame, SCHED, 6) ? 0 : 6), 80),
+        .name = is_process ? wp_stack_plain_process(pool, frame + strlen(BEHIND) - 1) : other_name(pool, frame),
         .search = wp_pool_text(pool, frame),
         .party = sum->part.frame ? party_name(pool, wp_facts_frame_name(facts, sum->part.frame)) : "",
         .ns = sum->ns,
         .count = sum->count,
         .party_ns = sum->part.ns,
+        .preempted_ns = sum->preempted_ns,
         .largest_ns = sum->largest_ns,
         .permalink = sum->permalink};
 }

@@ -52,6 +52,7 @@ struct walk {
     uint32_t frame_count;
     uint32_t largest[WP_CATEGORIES]; /* cell of the most time, +1 ... */
     uint64_t ns[WP_CATEGORIES];      /* ... and all of it, of what no cause has */
+    uint64_t told_ns[WP_CATEGORIES]; /* of it: findings of who had the processor have it */
     uint64_t count[WP_CATEGORIES];   /* pieces of that */
 };
 
@@ -211,39 +212,10 @@ static const char *place_of(struct walk *walk, const struct wp_flame_node *node)
     return "";
 }
 
-static void find_categories(struct walk *walk)
+/* Who had the processor, or which quota there was none by; the longest first. */
+static void find_rivals(struct walk *walk)
 {
     struct wp_facts *facts = walk->facts;
-    struct wp_pool *pool = &facts->pool;
-    for (unsigned i = 0; i < WP_CATEGORIES; i++) {
-        uint64_t ns = walk->ns[i];
-        if (!category_says[i] || !walk->largest[i] || ns < facts->total_ns / LEAST_SHARE || !ns)
-            continue;
-        const struct wp_cell *cell = &facts->flame.cells[walk->largest[i] - 1];
-        const struct wp_flame_node *node = &facts->flame.nodes[cell->node];
-        const char *where = place_of(walk, node);
-        struct wp_pattern pattern = {0};
-        if (i == WP_INVOLUNTARY)
-            pattern = wp_pattern_of_preemption(facts, ns, walk->count[i]);
-        const char *who = wp_stack_plain_process(pool, wp_facts_frame_name(facts, walk->process[cell->node]));
-        add(facts,
-            &(struct wp_finding){.kind = kind_of(i),
-                .sentence = wp_pool_printf(pool, "%s of the time (%s) %s; the largest part is %s%s (%s).%s",
-                    wp_human_share(pool, ns, facts->total_ns), wp_human_duration(pool, ns), category_says[i], who,
-                    where, wp_human_duration(pool, cell->ns), wp_pattern_text(pool, &pattern)),
-                .key = kind_of(i),
-                .pattern = pattern,
-                .count = walk->count[i],
-                .ns = ns,
-                .rank_ns = ns,
-                .page = WP_PAGE_FLAME,
-                .fragment = fragment(facts, "category", kind_of(i))});
-    }
-}
-
-/* Who had the processor, or which quota there was none by; the longest first. */
-static void find_rivals(struct wp_facts *facts)
-{
     struct wp_pool *pool = &facts->pool;
     struct wp_rivals rivals = wp_rivals_build(pool, facts);
     unsigned told = 0;
@@ -267,7 +239,41 @@ static void find_rivals(struct wp_facts *facts)
                 .ns = rival->ns,
                 .rank_ns = rival->ns,
                 .page = WP_PAGE_PROCESSOR});
+        walk->told_ns[WP_INVOLUNTARY] += rival->preempted_ns;
+        walk->told_ns[WP_SCHEDULER] += rival->ns - rival->preempted_ns;
         told++;
+    }
+}
+
+static void find_categories(struct walk *walk)
+{
+    struct wp_facts *facts = walk->facts;
+    struct wp_pool *pool = &facts->pool;
+    for (unsigned i = 0; i < WP_CATEGORIES; i++) {
+        uint64_t told_ns = walk->told_ns[i], ns = walk->ns[i] > told_ns ? walk->ns[i] - told_ns : 0;
+        if (!category_says[i] || !walk->largest[i] || ns < facts->total_ns / LEAST_SHARE || !ns)
+            continue;
+        const struct wp_cell *cell = &facts->flame.cells[walk->largest[i] - 1];
+        const struct wp_flame_node *node = &facts->flame.nodes[cell->node];
+        const char *where = place_of(walk, node);
+        struct wp_pattern pattern = {0};
+        if (i == WP_INVOLUNTARY)
+            pattern = wp_pattern_of_preemption(facts, ns, walk->count[i]);
+        const char *largest = wp_pool_printf(pool, "; the largest part is %s%s (%s)",
+            wp_stack_plain_process(pool, wp_facts_frame_name(facts, walk->process[cell->node])), where,
+            wp_human_duration(pool, cell->ns));
+        add(facts,
+            &(struct wp_finding){.kind = kind_of(i),
+                .sentence = wp_pool_printf(pool, "%s%s of the time (%s) %s%s.%s", told_ns ? "A further " : "",
+                    wp_human_share(pool, ns, facts->total_ns), wp_human_duration(pool, ns), category_says[i],
+                    told_ns ? "" : largest, wp_pattern_text(pool, &pattern)),
+                .key = kind_of(i),
+                .pattern = pattern,
+                .count = walk->count[i],
+                .ns = ns,
+                .rank_ns = ns,
+                .page = WP_PAGE_FLAME,
+                .fragment = fragment(facts, "category", kind_of(i))});
     }
 }
 
@@ -397,8 +403,8 @@ void wp_findings_build(struct wp_facts *facts)
         find_unexplained(&walk); /* first: it must find room */
         find_causes(&walk);
         find_processes(&walk);
+        find_rivals(&walk);
         find_categories(&walk);
-        find_rivals(facts);
         find_slow(facts);
         qsort(facts->findings, facts->finding_count, sizeof(*facts->findings), compare);
     } else {

@@ -49,7 +49,7 @@ static void by_pair(void **state)
     assert_int_equal(rivals.ns, 141 * MS);
     assert_string_equal(row[0].waiter, "db");
     assert_int_equal(row[0].kind, WP_RIVAL_OTHER);
-    assert_string_equal(row[0].name, "behind own threads");
+    assert_string_equal(row[0].name, "own threads");
     assert_string_equal(row[1].waiter, "web");
     assert_int_equal(row[1].kind, WP_RIVAL_PROCESS);
     assert_string_equal(row[1].name, "batch");

@@ -118,11 +118,16 @@ static const struct {
     {{{"[app];work;sched:preempted", WP_INVOLUNTARY, 80, 10}}, "", 0, "is lost to preemption"},
     /* Where it is known who had the CPU, that decides, and not how long it took. */
     {{{"[app];work;sched:preempted;sched:quota of app.service;sched:spent by [batch]", WP_INVOLUNTARY, 80, 10}},
-        "quota_throttling", WP_SURETY_CERTAIN, "for 80.0 ms of it its cgroup had used up its quota, 10 times"},
+        "quota_throttling", WP_SURETY_CERTAIN, "app waits 80.0 ms (100 %) for quota of app.service: processor"},
     {{{"[app];work;sched:preempted;sched:quota", WP_INVOLUNTARY, 80, 10},
          {"[app];work;sched:preempted;sched:behind [gzip]", WP_INVOLUNTARY, 20, 10}},
         "quota_throttling", WP_SURETY_CERTAIN, "for 80.0 ms of it its cgroup had used up its quota, 10 times"},
-    {{{"[app];work;sched:preempted;sched:behind [gzip]", WP_INVOLUNTARY, 800, 10}}, "", 0, "is lost to preemption"},
+    {{{"[app];work;sched:preempted;sched:behind [gzip]", WP_INVOLUNTARY, 800, 10}}, "", 0,
+        "app waits 800 ms (100 %) for gzip: processor."},
+    /* No two findings have the same time. */
+    {{{"[app];work;sched:preempted;sched:behind [gzip]", WP_INVOLUNTARY, 300, 10},
+         {"[app];work;sched:preempted;sched:behind own threads", WP_INVOLUNTARY, 500, 10}},
+        "", 0, "A further 62 % of the time (500 ms) is lost to preemption."},
 };
 
 static void each_by_its_rule(void **state)
