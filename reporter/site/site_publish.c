@@ -2,6 +2,7 @@
 #include "reporter/site/site_publish.h"
 
 #include "common/path.h"
+#include "reporter/site/site_state.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -109,13 +110,19 @@ static int remove_gone(const char *out, const struct entries *entries, struct wp
     return rc;
 }
 
+/* Pages before what leads to them, and last of all what says that they are as they should be. */
+static int step_of(const char *name)
+{
+    return !strcmp(name, WP_SITE_STATE) ? 2 : !strcmp(name, "index.html") ? 1 : 0;
+}
+
 static int move_entries(const struct wp_site_tree *tree, const struct entries *entries, struct wp_error *err)
 {
     int rc = 0;
-    for (int last = 0; last < 2; last++)
+    for (int step = 0; step < 3; step++)
         for (size_t i = 0; i < entries->next.count && !rc; i++) {
             const char *name = entries->next.items[i];
-            if ((strcmp(name, "index.html") == 0) == (last == 1) && !wp_site_lines_have(&entries->held, name))
+            if (step_of(name) == step && !wp_site_lines_have(&entries->held, name))
                 rc = move_entry(tree->fresh, tree->out, name, err);
         }
     return rc;

@@ -198,7 +198,7 @@ static size_t count_there(int fd, const char *at, size_t folder, const char **en
             return 0;
         memcpy(name, line + folder + 1, size);
         name[size] = 0;
-        if (strstr(line + folder, "/../") == line + folder || fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW) ||
+        if (!strncmp(name, "../", 3) || strstr(name, "/../") || fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW) ||
             !S_ISREG(st.st_mode))
             return 0;
         *end = stop + 1;
