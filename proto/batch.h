@@ -31,6 +31,8 @@ struct wp_thread_entry {
     uint32_t release;            /* string id: what code it says it runs, 0: it does not say */
     uint32_t workload;           /* string id: what its container is called, "NAMESPACE/POD/CONTAINER" or "NAME" */
     uint32_t cmdline_matches[4]; /* string ids of the patterns that its command line matches, 0: none */
+    uint32_t parent_pid;      /* of the creator, which may be forgotten first; 0 unknown. A dictionary fills it in, */
+    uint64_t parent_start_ns; /* and this: they are not on the wire */
 };
 #define WP_THREAD_KERNEL 1u
 #define WP_THREAD_COMMAND 2u /* the recorded command, from its exec on */

@@ -245,6 +245,18 @@ static void append(struct table *table, const void *items, uint32_t count)
     table->count += count;
 }
 
+/* Those of the batch, which are the last ones: what their creators were is known for as long as they are. */
+static void keep_parents(struct table *threads, uint32_t count)
+{
+    struct wp_thread_entry *entries = threads->items.items;
+    for (uint32_t i = threads->count - count; i < threads->count; i++) {
+        uint32_t parent = entries[i].parent;
+        bool is_known = parent && wp_idtable_has(&threads->items, parent - 1);
+        entries[i].parent_pid = is_known ? entries[parent - 1].pid : 0;
+        entries[i].parent_start_ns = is_known ? entries[parent - 1].start_ns : 0;
+    }
+}
+
 static int append_batch(struct wp_dictionary *d, const struct wp_batch *b)
 {
     const uint32_t count[TABLES] = {
@@ -260,6 +272,7 @@ static int append_batch(struct wp_dictionary *d, const struct wp_batch *b)
         return rc;
     append(&d->tables[STRINGS], NULL, b->string_count);
     append(&d->tables[THREADS], b->threads, b->thread_count);
+    keep_parents(&d->tables[THREADS], b->thread_count);
     append(&d->tables[SOCKETS], b->sockets, b->socket_count);
     append(&d->tables[OBJECTS], b->objects, b->object_count);
     append(&d->tables[FRAMES], b->frames, b->frame_count);

@@ -14,6 +14,14 @@ struct gathering {
     uint64_t from_ns, until_ns;
 };
 
+/* One more is left out then, before texts are made for it: they would stay in the trace. */
+static bool is_full(const struct wp_exemplar *rows)
+{
+    bool has_room = rows->trace->op_count < rows->row_limit;
+    rows->trace->omitted += !has_room;
+    return !has_room;
+}
+
 static void add_op(struct wp_exemplar *rows, struct wp_trace_op row, uint64_t end_ns)
 {
     struct wp_trace *trace = rows->trace;
@@ -21,7 +29,7 @@ static void add_op(struct wp_exemplar *rows, struct wp_trace_op row, uint64_t en
         row.start_ns = rows->origin_ns;
     row.length_ns = end_ns > row.start_ns ? end_ns - row.start_ns : 0;
     row.start_ns -= rows->origin_ns;
-    if (row.place == UINT32_MAX || row.label == UINT32_MAX || trace->op_count >= rows->row_limit)
+    if (row.place == UINT32_MAX || row.label == UINT32_MAX)
         trace->omitted++;
     else
         wp_trace_add_op(trace, &row);
@@ -61,7 +69,7 @@ static void add_blocks(const struct gathering *g, uint64_t *number)
     for (uint64_t at = *number < blocks->first ? blocks->first + 1 : *number + 1; at <= blocks->count; at++) {
         const struct wp_blockop *op = wp_blockops_at(blocks, at);
         bool is_done = !op || (op->done_ns && op->done_ns <= g->until_ns);
-        if (op && is_done && op->done_ns > g->from_ns)
+        if (op && is_done && op->done_ns > g->from_ns && !is_full(g->rows))
             add_block(g, op);
         is_behind |= !is_done;
         if (!is_behind)
@@ -130,7 +138,7 @@ static void add_messages(const struct gathering *g, uint32_t id, const struct wp
     const struct wp_message_ring *sends = &socket->send_ring, *reads = &socket->receive_ring;
     for (uint32_t at = sends->first; socket->sends && at != sends->end; at++) {
         const struct wp_send *send = &socket->sends[at & sends->mask];
-        if (!is_now(g, send->time_ns))
+        if (!is_now(g, send->time_ns) || is_full(g->rows))
             continue;
         end.place = end.place == UINT32_MAX ? name_end(g, id) : end.place;
         add_send(g, &end, send);
@@ -139,7 +147,7 @@ static void add_messages(const struct gathering *g, uint32_t id, const struct wp
         return;
     for (uint32_t at = reads->first; socket->receives && at != reads->end; at++) {
         const struct wp_receive *receive = &socket->receives[at & reads->mask];
-        if (!is_now(g, receive->time_ns))
+        if (!is_now(g, receive->time_ns) || is_full(g->rows))
             continue;
         end.place = end.place == UINT32_MAX ? name_end(g, id) : end.place;
         add_receive(g, &end, receive);
@@ -166,7 +174,8 @@ void wp_system_ops_interrupt(struct wp_exemplar *rows, uint32_t thread, const st
         "hi", "timer", "net_tx", "net_rx", "block", "irq_poll", "tasklet", "sched", "hrtimer", "rcu"};
     char place[32];
     bool is_soft = slice->cause == WP_CAUSE_SOFTIRQ;
-    if ((!is_soft && slice->cause != WP_CAUSE_IRQ) || slice->is_inferred || slice->wake_ns < rows->origin_ns)
+    if ((!is_soft && slice->cause != WP_CAUSE_IRQ) || slice->is_inferred || slice->wake_ns < rows->origin_ns ||
+        is_full(rows))
         return;
     if (is_soft && slice->cause_d < sizeof(vectors) / sizeof(*vectors))
         snprintf(place, sizeof(place), "softirq %s", vectors[slice->cause_d]);

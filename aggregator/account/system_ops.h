@@ -2,7 +2,8 @@
 #ifndef WP_AGGREGATOR_ACCOUNT_SYSTEM_OPS_H
 #define WP_AGGREGATOR_ACCOUNT_SYSTEM_OPS_H
 /* What happened beside the threads in a window of the whole system: block requests from the queue to their end,
- * messages of stream sockets, interrupts that woke somebody. */
+ * messages of stream sockets, interrupts that woke somebody. Those beyond the window's limit of rows are left out, and
+ * counted. */
 #include "aggregator/account/exemplar.h"
 
 struct wp_slice;

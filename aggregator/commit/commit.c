@@ -217,7 +217,8 @@ static int put_reports(struct work *work, struct wp_error *err)
     return rc;
 }
 
-/* False: no process of a program. */
+/* False: no process of a program. At its end it has the parent that it had at its birth, forgotten or not: that joins
+ * the two rows. */
 static bool genealogy_row(const struct wp_host_session *session, uint32_t id, struct wp_genealogy_row *row)
 {
     const struct wp_dictionary *dictionary = wp_host_session_dictionary(session);
@@ -225,15 +226,14 @@ static bool genealogy_row(const struct wp_host_session *session, uint32_t id, st
     const struct wp_thread_entry *child = wp_dictionary_thread(dictionary, id);
     if (!child || child->tid != child->pid || child->flags & WP_THREAD_KERNEL)
         return false;
-    const struct wp_thread_entry *parent = wp_dictionary_thread(dictionary, child->parent);
     uint64_t offset = (uint64_t)source->real_offset_ns;
     *row = (struct wp_genealogy_row){.host = source->hostname,
         .comm = wp_dictionary_string(dictionary, child->comm),
         .exe = wp_dictionary_string(dictionary, child->exe),
         .pid = child->pid,
-        .parent_pid = parent ? parent->pid : 0,
+        .parent_pid = child->parent_pid,
         .start_ns = child->start_ns ? child->start_ns + offset : 0,
-        .parent_start_ns = parent && parent->start_ns ? parent->start_ns + offset : 0};
+        .parent_start_ns = child->parent_start_ns ? child->parent_start_ns + offset : 0};
     return true;
 }
 

@@ -175,13 +175,15 @@ static void put_session(struct facts *facts)
     const struct wp_session_source *source = wp_host_session_source(facts->session);
     const struct wp_timeline *timeline = wp_host_session_timeline(facts->session);
     const struct wp_timeline_counts *counts = &timeline->counts;
+    uint64_t programs_ns = wp_host_session_progress(facts->session)->programs_ns;
     put_identity(facts);
     put_host(facts, "repaired", "%" PRIu64, counts->repaired_in + counts->repaired_out);
     if (counts->recorder_ns) {
         put_host(facts, "recorder.cpu_ns", "%" PRIu64, counts->recorder_ns);
         put_host(facts, "recorder.of_ns", "%" PRIu64, timeline->now_ns - timeline->start_ns);
-        put_host(facts, "recorder.programs_ns", "%" PRIu64, wp_host_session_progress(facts->session)->programs_ns);
     }
+    if (counts->recorder_ns && programs_ns)
+        put_host(facts, "recorder.programs_ns", "%" PRIu64, programs_ns);
     if (source->fleet->hosts[source->home].given_up_count)
         put_host(facts, "given_up", "%u", source->fleet->hosts[source->home].given_up_count);
     put_clock(facts);

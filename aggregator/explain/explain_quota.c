@@ -15,6 +15,8 @@ static void add_run(struct wp_quota_spenders *spenders, uint16_t occupant, uint6
     if (at == spenders->count) {
         spenders->rows[at].occupant = occupant;
         spenders->count++;
+    } else if (spenders->rows[at].occupant != occupant) {
+        spenders->rows[at].occupant = WP_OCCUPANT_OTHER; /* several */
     }
     spenders->rows[at].ns += ns;
     spenders->ns += ns;

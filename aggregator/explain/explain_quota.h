@@ -7,11 +7,12 @@
  */
 #include "aggregator/explain/explain_types.h"
 
-#define WP_QUOTA_SPENDERS 16u /* further ones are told with the last one */
+#define WP_QUOTA_SPENDERS 16u /* where there are more the last one may be several */
 
 /* A process' name, and how long its like ran. */
 struct wp_quota_spender {
-    uint16_t occupant; /* number of cpu_runs.h; 0: the process of the thread that waits */
+    uint16_t occupant; /* number of cpu_runs.h; 0: the process of the thread that waits;
+                        * WP_OCCUPANT_OTHER: several, or not known */
     uint64_t ns;
 };
 

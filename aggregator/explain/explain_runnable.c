@@ -29,6 +29,7 @@ enum who {
     WHO_OWN,
     WHO_RECORDER,
     WHO_QUOTA,
+    WHO_THROTTLED,      /* a quota of which nothing is told yet */
     WHO_NAMED,          /* and more: an occupant's number */
     WHO_SPENT = 1 << 20 /* and more: the same, who spent the quota; 0: own threads */
 };
@@ -43,6 +44,7 @@ static const char *const labels[] = {
     [WHO_OWN] = "sched:behind own threads",
     [WHO_RECORDER] = "sched:behind recording",
     [WHO_QUOTA] = "sched:quota",
+    [WHO_THROTTLED] = "sched:quota",
 };
 
 /* A wait for a CPU being cut: [to_ns, part_ns) is of `who` and not emitted yet. */
@@ -318,6 +320,14 @@ static void add_quota(struct wp_explainer *x, struct cut *cut, uint64_t from)
     cut->to_ns = cut->part_ns = from;
 }
 
+/* It is still kept from its CPU: whose quota that is, and who spent it, is told later. */
+static void add_throttled(struct wp_explainer *x, struct cut *cut, uint64_t from)
+{
+    end_parts(x, cut);
+    emit(x, cut, WHO_THROTTLED, from, cut->to_ns);
+    cut->to_ns = cut->part_ns = from;
+}
+
 /* --- whose queue --- */
 
 /* When that CPU was first idle in [from, to): who stood in its queue had gone to another one by then. If it never was,
@@ -352,6 +362,10 @@ static void cut_wait(struct wp_explainer *x, struct cut *cut, uint64_t from)
     uint64_t oldest = end > x->options.origin_ns ? end - x->options.origin_ns : 0;
     uint64_t low = oldest < from ? from : oldest < to ? oldest : to;
     uint64_t quota = wp_slice_quota_end(slice);
+    if (quota && !has_run && !slice->is_cut) { /* the rest is told as it runs, behind where explanations go to */
+        add_throttled(x, cut, from);
+        return;
+    }
     if (quota) { /* on which CPU it stands from then on is not told: the one on which it runs next */
         if (quota < to)
             cut_queue(x, cut, cpu, quota > from ? quota : from);

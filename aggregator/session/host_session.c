@@ -449,7 +449,8 @@ int wp_host_session_take(struct wp_host_session *session, const struct wp_batch 
     wp_host_session_mark(session, batch, events_before);
     session->progress.next_seq = batch->seq + 1;
     session->progress.last_seq = batch->seq;
-    session->progress.programs_ns = batch->programs_ns;
+    if (batch->programs_ns)
+        session->progress.programs_ns = batch->programs_ns;
     if (session->progress.skip_seq)
         skip_counts(session);
     if (!batch->is_last &&

@@ -52,6 +52,7 @@ uint16_t wp_cpu_runs_occupant(struct wp_cpu_runs *runs, const struct wp_occupant
     number = runs->free_count ? runs->first_free : next_number(runs);
     if (!number || wp_intmap_put(&runs->occupant_numbers, key_of(occupant), number)) {
         runs->unnamed++;
+        runs->new_names++; /* else it is never looked again which numbers are free */
         return WP_OCCUPANT_OTHER;
     }
     if (runs->free_count) {

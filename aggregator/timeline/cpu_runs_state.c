@@ -21,7 +21,7 @@ static int save_occupants(const struct wp_cpu_runs *runs, Wakepath__Resume__Chec
             return -ENOMEM;
         wakepath__resume__occupant__init(row);
         bool is_free = runs->occupants[i].for_comm == WP_OCCUPANT_FREE;
-        row->comm = is_free ? 0 : runs->occupants[i].comm;
+        row->comm = is_free ? i : runs->occupants[i].comm; /* of free ones only that no two are the same is of use */
         row->for_comm = runs->occupants[i].for_comm;
         row->is_kernel = runs->occupants[i].is_kernel;
         out->occupants[out->n_occupants++] = row;

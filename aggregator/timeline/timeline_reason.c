@@ -10,6 +10,8 @@ static void keep_quota(struct wp_timeline *timeline, uint32_t thread, const stru
     struct wp_quota *quota = &timeline->processes[identity->process].quota;
     if (quota->cgroup != event->wait)
         *quota = (struct wp_quota){event->wait, event->time_ns, event->b};
+    else if (event->b)
+        quota->period_ns = event->b; /* somebody may have set another one */
 }
 
 void wp_timeline_reason(struct wp_timeline *timeline, const struct wp_event *event, uint32_t thread)

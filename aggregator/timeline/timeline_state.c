@@ -70,6 +70,13 @@ static uint64_t call_fact(const struct wp_slice *slice, bool is_woken)
     return is_woken ? slice->cause_a : slice->cause_a & ~0xffull;
 }
 
+/* When the quota was there again comes as the thread runs again, and comes again if that is behind the horizon: it is
+ * not told yet. */
+static bool is_throttled(const struct save *save, const struct wp_slice *slice)
+{
+    return wp_slice_quota_end(slice) && !(slice->in_ns && slice->in_ns < save->horizon_ns);
+}
+
 static void save_slice(struct save *save, const struct wp_slice *slice, Wakepath__Resume__Thread *row)
 {
     Wakepath__Resume__Slice *s = made(save, 1, sizeof(*s));
@@ -81,11 +88,12 @@ static void save_slice(struct save *save, const struct wp_slice *slice, Wakepath
     bool is_woken = slice->wake_ns && slice->wake_ns < save->horizon_ns &&
         (s->in_ns || !slice->is_inferred); /* inferred at its end */
     s->wake_ns = is_woken ? slice->wake_ns : 0;
-    s->timeout_ns = call_fact(slice, is_woken);
+    bool is_untold = is_throttled(save, slice);
+    s->timeout_ns = is_untold ? WP_SLICE_THROTTLED : call_fact(slice, is_woken);
     s->is_inferred = is_woken && slice->is_inferred;
     s->stack = slice->stack;
     s->syscall = slice->syscall;
-    s->wait = wp_timeline_wait(save->timeline, slice);
+    s->wait = is_untold ? 0 : wp_timeline_wait(save->timeline, slice);
     s->state = slice->state;
     s->cause = s->wake_ns ? slice->cause : 0;
     s->flags = slice->flags;

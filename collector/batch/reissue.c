@@ -26,6 +26,8 @@ struct wp_reissue {
     uint64_t seq, told, dropped;   /* of the part */
     size_t bytes, inherited;       /* likewise: of its dictionary; what it began with */
     uint64_t watermark_ns;         /* of the batches so far */
+    uint64_t programs_ns;          /* that they told last */
+    uint64_t told_programs_ns;     /* of it: of what came before the part */
     const struct wp_batch *source; /* which is told */
     struct wp_error why;           /* of what was sent by the way */
 };
@@ -116,6 +118,13 @@ void wp_reissue_destroy(struct wp_reissue *r)
 
 /* --- a part --- */
 
+/* Of the part so far; 0: not known. */
+static uint64_t programs_ns(const struct wp_reissue *r)
+{
+    uint64_t ns = r->source->programs_ns ? r->source->programs_ns : r->programs_ns;
+    return ns > r->told_programs_ns ? ns - r->told_programs_ns : 0;
+}
+
 /* The events so far, with what they were the first to use. */
 static int send(struct wp_reissue *r, uint64_t watermark_ns, bool is_last, struct wp_error *err)
 {
@@ -125,6 +134,7 @@ static int send(struct wp_reissue *r, uint64_t watermark_ns, bool is_last, struc
         .is_last = is_last,
         .anchor_mono_ns = source->anchor_mono_ns,
         .anchor_real_ns = source->anchor_real_ns,
+        .programs_ns = programs_ns(r),
         .events = r->events,
         .event_count = r->event_count};
     memcpy(batch.session, r->hello.session, sizeof(batch.session));
@@ -185,6 +195,7 @@ static int begin_part(struct wp_reissue *r, struct wp_error *err)
     reissue_id(r->original->session, ++r->part, r->hello.session);
     r->seq = r->told = r->dropped = 0;
     r->bytes = r->inherited = 0;
+    r->told_programs_ns = r->programs_ns;
     wp_intmap_clear(&r->devices);
     if (!(r->dict = wp_dict_writer_create()) || !(r->heir = wp_heir_create(&from, r->dict, send_full, r)))
         return wp_error_set(err, -ENOMEM, "out of memory to reissue a session");
@@ -230,6 +241,8 @@ static void pass(struct wp_reissue *r, const struct wp_batch *batch)
         wp_standing_take(r->standing, &batch->events[i]);
     if (batch->watermark_ns > r->watermark_ns && !batch->is_last)
         r->watermark_ns = batch->watermark_ns;
+    if (batch->programs_ns)
+        r->programs_ns = batch->programs_ns;
 }
 
 int wp_reissue_pass(struct wp_reissue *r, const struct wp_batch *batch, struct wp_error *err)

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
@@ -25,8 +26,8 @@ static void good_sessions(void **state)
             if (wp_dictionary_apply(d, b, &err))
                 fail_msg("seed %llu batch %d: %s", (unsigned long long)seed, i, err.text);
             for (uint32_t j = 0; j < b->thread_count; j++)
-                assert_memory_equal(
-                    wp_dictionary_thread(d, b->first_thread + j), &b->threads[j], sizeof(b->threads[j]));
+                assert_memory_equal(wp_dictionary_thread(d, b->first_thread + j), &b->threads[j],
+                    offsetof(struct wp_thread_entry, parent_pid)); /* it knows the rest by itself */
             for (uint32_t j = 0; j < b->stack_count; j++)
                 assert_memory_equal(wp_dictionary_stack(d, b->first_stack + j), &b->stacks[j], sizeof(b->stacks[j]));
             for (uint32_t j = 0; j < b->string_count; j++)
@@ -184,9 +185,31 @@ static void endless(void **state)
     wp_dictionary_destroy(d);
 }
 
+/* What the creator was is known behind its end, whichever of the two comes first in a batch. */
+static void parents_are_kept(void **state)
+{
+    (void)state;
+    struct wp_error err = {0};
+    struct wp_dictionary *d = wp_dictionary_create();
+    struct wp_thread_entry threads[] = {
+        {.tid = 11, .pid = 11, .parent = 2}, {.tid = 10, .pid = 10, .start_ns = 5}, {.tid = 12, .pid = 12}};
+    struct wp_batch batch = {.seq = 1, .threads = threads, .first_thread = 1, .thread_count = 3};
+    assert_int_equal(wp_dictionary_apply(d, &batch, &err), 0);
+    wp_dictionary_forget_thread(d, 2);
+    threads[0].parent_pid = 7; /* what the batch says of it does not count */
+    batch.first_thread = 4;
+    batch.thread_count = 1;
+    assert_int_equal(wp_dictionary_apply(d, &batch, &err), 0);
+    assert_int_equal(wp_dictionary_thread(d, 1)->parent_pid, 10);
+    assert_int_equal(wp_dictionary_thread(d, 1)->parent_start_ns, 5);
+    assert_int_equal(wp_dictionary_thread(d, 3)->parent_pid, 0);
+    assert_int_equal(wp_dictionary_thread(d, 4)->parent_pid, 0);
+    wp_dictionary_destroy(d);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(good_sessions), cmocka_unit_test(refusals), cmocka_unit_test(endless)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(good_sessions), cmocka_unit_test(refusals),
+        cmocka_unit_test(endless), cmocka_unit_test(parents_are_kept)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,6 +6,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
+#include <string.h>
 /* cmocka wants the headers above */
 #include <cmocka.h>
 
@@ -135,6 +136,27 @@ static void names_make_room(void **state)
     wp_cpu_runs_fini(&runs);
 }
 
+/* All names were in use when it was looked: it is looked again once many others have come. */
+static void names_are_looked_at_again(void **state)
+{
+    (void)state;
+    struct wp_cpu_runs runs = {0};
+    struct wp_occupant occupant = {.comm = 1};
+    static uint64_t slices[WP_OCCUPANT_BITS];
+    memset(slices, 0xff, sizeof(slices));
+    for (; occupant.comm < WP_OCCUPANTS; occupant.comm++)
+        wp_cpu_runs_occupant(&runs, &occupant);
+    wp_cpu_runs_reuse(&runs, slices);
+    assert_false(wp_cpu_runs_is_crowded(&runs));
+    for (; occupant.comm < 2 * WP_OCCUPANTS; occupant.comm++)
+        assert_int_equal(wp_cpu_runs_occupant(&runs, &occupant), WP_OCCUPANT_OTHER);
+    assert_true(wp_cpu_runs_is_crowded(&runs));
+    memset(slices, 0, sizeof(slices));
+    wp_cpu_runs_reuse(&runs, slices);
+    assert_int_not_equal(wp_cpu_runs_occupant(&runs, &occupant), WP_OCCUPANT_OTHER);
+    wp_cpu_runs_fini(&runs);
+}
+
 /* Numbers are as they were saved, also of names that were forgotten before. */
 static void names_come_back(void **state)
 {
@@ -153,6 +175,7 @@ static void names_come_back(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(as_a_list), cmocka_unit_test(time_goes_on),
-        cmocka_unit_test(names_have_an_end), cmocka_unit_test(names_make_room), cmocka_unit_test(names_come_back)};
+        cmocka_unit_test(names_have_an_end), cmocka_unit_test(names_make_room),
+        cmocka_unit_test(names_are_looked_at_again), cmocka_unit_test(names_come_back)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
