@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -200,6 +201,18 @@ int wp_parts_start_collector(const struct wp_parts *parts, struct wp_child *chil
     return rc;
 }
 
+/* What all threads did, if the aggregator came to write it. */
+static void add_system(const struct wp_parts *parts, struct wp_args *args)
+{
+    char path[PATH_MAX];
+    if (!wp_output_dir_has_capture(parts->output) ||
+        (size_t)snprintf(path, sizeof(path), "%s/" WP_OWN_SYSTEM, parts->output->store) >= sizeof(path) ||
+        access(path, F_OK))
+        return;
+    wp_args_add(args, "--system-window");
+    wp_args_add(args, path);
+}
+
 int wp_parts_start_reporter(const struct wp_parts *parts, struct wp_child *child, struct wp_error *err)
 {
     struct wp_args args = {0};
@@ -216,10 +229,7 @@ int wp_parts_start_reporter(const struct wp_parts *parts, struct wp_child *child
     wp_args_add(&args, "/");
     if (parts->has_capture)
         wp_args_add(&args, "--own-pages");
-    if (wp_output_dir_has_capture(parts->output)) {
-        wp_args_add(&args, "--system-window");
-        wp_args_addf(&args, "%s/" WP_OWN_SYSTEM, parts->output->store);
-    }
+    add_system(parts, &args);
     if (!parts->options->is_verbose)
         wp_args_add(&args, "--quiet");
     int rc = start(parts, child, &args, -1, err);

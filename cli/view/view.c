@@ -235,7 +235,7 @@ static int make_site(struct view *view, struct wp_error *err)
     wp_args_add(&args, view->folder);
     if (*view->capture)
         wp_args_add(&args, "--own-pages");
-    if (*view->system) {
+    if (*view->system && !access(view->system, F_OK)) {
         wp_args_add(&args, "--system-window");
         wp_args_add(&args, view->system);
     }

@@ -142,6 +142,7 @@
     if (!this.rowOf[end.thread]) {
       this.folded.clear();
       this.wanted = null;
+      this.text = '';
       this.box.value = '';
       if (!this.showAll) this.fold.click();
       this.layAgain();

@@ -233,12 +233,26 @@ static void put_rows(struct wp_json *json, const struct answer *answer, const st
     wp_json_end(json);
 }
 
+static void put_contour(struct wp_json *json, const struct wp_contour *contour)
+{
+    struct wp_buffer text = {0};
+    if (!contour->count)
+        return;
+    wp_contour_text(&text, contour);
+    wp_buffer_putc(&text, '\0');
+    json->out->failed |= text.failed;
+    if (!text.failed)
+        wp_json_text(json, "contour", (const char *)text.data);
+    wp_buffer_fini(&text);
+}
+
 static int format_json(struct wp_buffer *out, const struct answer *answer, struct wp_error *err)
 {
     struct wp_json json = {.out = out, .style = WP_JSON_SPACED};
     wp_json_object(&json, NULL);
     wp_json_number(&json, "schema", 1);
     wp_json_text(&json, "by", wp_group_by_name(answer->query->by));
+    put_contour(&json, &answer->query->contour);
     wp_json_array(&json, "releases");
     for (size_t i = 0; i < answer->count; i++) {
         const struct part *part = &answer->parts[i];

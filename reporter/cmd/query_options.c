@@ -76,9 +76,10 @@ static enum wp_query_format parse_format(struct argp_state *state, const char *t
     return WP_QUERY_TABLE;
 }
 
-/* "1%", "10ms", "5": which units fit is seen when the order is known. */
-static void parse_limit(struct argp_state *state, struct wp_group_order *order, const char *text)
+/* "1%", "10ms", "5": which units fit is seen at the end, when the order is known. */
+static void parse_limit(struct argp_state *state, struct wp_query_options *query, const char *text)
 {
+    struct wp_group_order *order = &query->order;
     static const struct {
         const char *name;
         double ns;
@@ -87,9 +88,12 @@ static void parse_limit(struct argp_state *state, struct wp_group_order *order, 
     double value = *text >= '0' && *text <= '9' ? strtod(text, &end) : -1;
     bool is_percent = value >= 0 && !strcmp(end, "%") && value <= 100;
     order->least_percent = is_percent ? value : 0;
+    order->least = 0; /* the last one given counts */
+    query->least_has_unit = false;
     for (size_t i = 0; i < sizeof(units) / sizeof(*units) && value >= 0 && !is_percent; i++)
         if (!strcmp(end, units[i].name) && value * units[i].ns < 1e18) {
             order->least = (uint64_t)(value * units[i].ns);
+            query->least_has_unit = i > 0;
             return;
         }
     if (!is_percent)
@@ -143,7 +147,32 @@ static bool is_filtered(const struct wp_group_filter *filter)
 
 static bool has_order(const struct wp_query_options *query)
 {
-    return query->order.measure || query->order.least || query->order.least_percent > 0 || query->contour.count;
+    return query->order.measure || query->order.least || query->order.least_percent > 0;
+}
+
+/* Which options exclude each other. */
+static void check_whole(struct argp_state *state, const struct wp_query_options *query)
+{
+    const struct wp_group_order *order = &query->order;
+    bool is_of_categories = query->format >= WP_QUERY_CATEGORIES, is_of_pieces = order->measure == WP_ORDER_PIECES;
+    if (query->wants_findings &&
+        (is_filtered(&query->filter) || query->of_detached || has_order(query) || query->contour.count))
+        argp_error(state, "--findings are of all that was recorded: no filter but --hosts, --since and --until fits");
+    if (query->wants_findings && is_of_categories)
+        argp_error(state, "--findings have no --format categories or page: table, json or csv");
+    if (is_of_pieces && order->least_percent > 0)
+        argp_error(state, "--at-least of pieces is a number: they have no share of the time");
+    if (is_of_pieces && query->least_has_unit)
+        argp_error(state, "--at-least of pieces is a number: they have no unit of time");
+    if (!is_of_pieces && order->least && !query->least_has_unit)
+        argp_error(state, "--at-least of a time wants a unit, as 10ms: only pieces (--order pieces) are a number");
+    if (query->by >= WP_BY_FILE && (order->measure > WP_ORDER_TOTAL || query->contour.count))
+        argp_error(state,
+            "source files and lines are no stacks: they have own and total time, and nothing is left out of them");
+    if (is_of_categories && (is_filtered(&query->filter) || query->of_detached || query->by))
+        argp_error(state, "categories of whole releases have no filter and no --by");
+    if (is_of_categories && has_order(query))
+        argp_error(state, "categories of whole releases have no rows to order: no --order and no --at-least");
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -174,7 +203,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         query->order.measure = (enum wp_group_measure)found;
         break;
     case KEY_LEAST:
-        parse_limit(state, &query->order, arg);
+        parse_limit(state, query, arg);
         break;
     case KEY_DETACHED:
         query->of_detached = true;
@@ -198,16 +227,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         argp_error(state, "unexpected argument '%s'", arg);
         break;
     case ARGP_KEY_END:
-        if (query->wants_findings && (is_filtered(&query->filter) || query->of_detached || has_order(query)))
-            argp_error(
-                state, "--findings are of all that was recorded: no filter but --hosts, --since and --until fits");
-        if (query->order.least_percent > 0 && query->order.measure == WP_ORDER_PIECES)
-            argp_error(state, "--at-least of pieces is a number: they have no share of the time");
-        if (query->by >= WP_BY_FILE && (query->order.measure > WP_ORDER_TOTAL || query->contour.count))
-            argp_error(state,
-                "source files and lines are no stacks: they have own and total time, and nothing is left out of them");
-        if (query->format >= WP_QUERY_CATEGORIES && (is_filtered(&query->filter) || query->of_detached || query->by))
-            argp_error(state, "categories of whole releases have no filter and no --by");
+        check_whole(state, query);
         wp_option_stores_end(state, query->stores, &query->store_count);
         break;
     default:

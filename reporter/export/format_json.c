@@ -64,6 +64,7 @@ static void put_tree(struct wp_json *json, const struct wp_facts *facts)
         wp_json_end(json);
     }
     wp_json_end(json);
+    json->out->failed |= pool.failed;
     wp_pool_fini(&pool);
 }
 

@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "reporter/facts/facts.h"
 
+#include "common/array.h"
 #include "common/buffer.h"
 #include "reporter/facts/contour.h"
+#include "storage/kind/report_store.h"
 #include "storage/report/report_read.h"
+
+#include <errno.h>
+#include <string.h>
 
 void wp_facts_set_contour(struct wp_facts *facts, const struct wp_contour *contour)
 {
@@ -15,6 +20,15 @@ void wp_facts_set_contour(struct wp_facts *facts, const struct wp_contour *conto
     facts->pool.failed |= text.failed;
     facts->contour = text.failed ? "" : wp_pool_text(&facts->pool, (const char *)text.data);
     wp_buffer_fini(&text);
+}
+
+int wp_facts_add_damage(struct wp_facts *facts, const char *key, const char *reason)
+{
+    if (WP_ARRAY_NEXT(facts->damage, facts->damage_count))
+        return -ENOMEM;
+    struct wp_damage *row = &facts->damage[facts->damage_count++];
+    *row = (struct wp_damage){strdup(key), strdup(reason)};
+    return row->key && row->reason ? 0 : -ENOMEM;
 }
 
 const char *wp_facts_frame_name(const struct wp_facts *facts, uint32_t frame)

@@ -176,6 +176,8 @@ struct wp_facts {
 
 /* Says what was left out of the report before the facts were built; NULL, or nothing: leaves them as they are. */
 void wp_facts_set_contour(struct wp_facts *facts, const struct wp_contour *contour);
+/* Of a value that cannot be read, which is said and not fatal; copies the texts. -ENOMEM. */
+int wp_facts_add_damage(struct wp_facts *facts, const char *key, const char *reason);
 /* Name of a frame; "" when out of range. */
 const char *wp_facts_frame_name(const struct wp_facts *facts, uint32_t frame);
 /* Style of a frame (WP_STYLE_*, storage/report/tree.h); 0 when out of range. */

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #define BEHIND "sched:behind ["
-#define QUOTA "sched:quota of "
+#define QUOTA "sched:quota"
 #define SCHED "sched:"
 
 /* Of a row with what stands on the rival: one for whom it ran. */
@@ -102,10 +102,17 @@ static const char *other_name(struct wp_pool *pool, const char *frame)
     return wp_pool_clip(pool, frame, 80);
 }
 
+/* "sched:quota of web"; "sched:quota" where the cgroup is not known. */
+static bool is_of_quota(const char *frame)
+{
+    size_t size = strlen(QUOTA);
+    return !strncmp(frame, QUOTA, size) && (!frame[size] || !strncmp(frame + size, " of ", 4));
+}
+
 static struct wp_rival rival_of(struct wp_pool *pool, const struct wp_facts *facts, const struct sum *sum)
 {
     const char *frame = wp_facts_frame_name(facts, sum->rival), *waiter = wp_facts_frame_name(facts, sum->waiter);
-    bool is_process = !strncmp(frame, BEHIND, strlen(BEHIND)), is_quota = !strncmp(frame, QUOTA, strlen(QUOTA));
+    bool is_process = !strncmp(frame, BEHIND, strlen(BEHIND)), is_quota = is_of_quota(frame);
     return (struct wp_rival){.kind = is_process ? WP_RIVAL_PROCESS
             : is_quota                          ? WP_RIVAL_QUOTA
                                                 : WP_RIVAL_OTHER,

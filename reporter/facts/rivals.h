@@ -9,7 +9,7 @@
 
 enum wp_rival_kind {
     WP_RIVAL_PROCESS, /* "sched:behind [gzip]" */
-    WP_RIVAL_QUOTA,   /* "sched:quota of nginx.service" */
+    WP_RIVAL_QUOTA,   /* "sched:quota of nginx.service"; "sched:quota": not known of which cgroup */
     WP_RIVAL_OTHER    /* own threads, the recording, an idle CPU; or it is not known */
 };
 
@@ -17,7 +17,7 @@ enum wp_rival_kind {
 struct wp_rival {
     enum wp_rival_kind kind;
     const char *waiter; /* "web", "api on web-2"; "?" */
-    const char *name;   /* "gzip"; "quota of nginx.service"; "own threads" */
+    const char *name;   /* "gzip"; "quota of nginx.service"; "quota"; "own threads" */
     const char *search; /* the frame that finds it in the flame */
     const char *party;  /* for whom it ran, or who spent it, the largest part of it; "" none */
     uint64_t ns, count, party_ns;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "reporter/load/facts_read.h"
 
-#include "common/array.h"
 #include "common/path.h"
 #include "reporter/code/functions.h"
 #include "reporter/facts/beside.h"
@@ -265,16 +264,6 @@ static struct wp_trace *read_by_threads(
     return trace;
 }
 
-/* A trace that cannot be read is a damaged value like any other: said, not fatal. */
-static int add_damage(struct wp_facts *facts, const char *key, const char *reason)
-{
-    if (WP_ARRAY_NEXT(facts->damage, facts->damage_count))
-        return -ENOMEM;
-    struct wp_damage *row = &facts->damage[facts->damage_count++];
-    *row = (struct wp_damage){strdup(key), strdup(reason)};
-    return row->key && row->reason ? 0 : -ENOMEM;
-}
-
 static int read_metadata(struct wp_facts *facts, const struct wp_snapshot *snapshot, struct wp_error *err)
 {
     struct wp_error reason = {0};
@@ -282,7 +271,7 @@ static int read_metadata(struct wp_facts *facts, const struct wp_snapshot *snaps
     if (!rc)
         rc = wp_metadata_read(&facts->release_metadata, &facts->pool, snapshot, NULL, &reason);
     if (rc == -EBADMSG)
-        return add_damage(facts, "metadata", reason.text);
+        return wp_facts_add_damage(facts, "metadata", reason.text);
     return rc ? wp_error_set(err, rc, "%s", reason.text) : 0;
 }
 
@@ -298,7 +287,7 @@ static int read_late(struct wp_facts *facts, const struct wp_snapshot *snapshot,
         if (snapshot->txns[i])
             rc = wp_txn_late(snapshot->txns[i], bucket, selection, &facts->late, &reason);
     if (rc == -EBADMSG)
-        return add_damage(facts, "metadata", reason.text);
+        return wp_facts_add_damage(facts, "metadata", reason.text);
     return rc ? wp_error_set(err, rc, "%s", reason.text) : 0;
 }
 
@@ -309,7 +298,7 @@ static int read_exemplars(struct wp_facts *facts, const struct wp_snapshot *snap
     struct wp_error reason = {0};
     int rc = wp_snapshot_exemplars(snapshot, facts->aggregate, selection, &set, &reason);
     if (rc == -EBADMSG)
-        rc = add_damage(facts, "exemplars", reason.text);
+        rc = wp_facts_add_damage(facts, "exemplars", reason.text);
     if (!rc || rc == -ENOENT)
         wp_exemplar_facts_build(facts, &set);
     wp_exemplars_fini(&set);
@@ -362,9 +351,9 @@ static int read_facts(struct wp_facts *facts, const struct wp_snapshot *snapshot
     if (!rc)
         rc = read_exemplars(facts, snapshot, selection, err);
     for (size_t i = 0; i < snapshot->damage_count && !rc; i++)
-        rc = add_damage(facts, snapshot->damage[i].key, snapshot->damage[i].reason);
+        rc = wp_facts_add_damage(facts, snapshot->damage[i].key, snapshot->damage[i].reason);
     if (!rc && trace_rc && trace_rc != -ENOENT)
-        rc = add_damage(facts, "trace", trace_error.text);
+        rc = wp_facts_add_damage(facts, "trace", trace_error.text);
     return rc == -ENOMEM ? wp_error_set(err, -ENOMEM, "out of memory for the damage list") : rc;
 }
 

@@ -5,6 +5,7 @@
 #include "reporter/facts/rivals.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define TABLE_ROWS 1000u
@@ -53,23 +54,50 @@ static void add_pairs(struct wp_display *display, const struct wp_facts *facts, 
     }
 }
 
-/* Sums by waiter, or by who had it. In the order of the rows, the longest first. */
+static int by_name(const void *left, const void *right)
+{
+    const struct side *a = left, *b = right;
+    return strcmp(a->name, b->name);
+}
+
+static int by_time(const void *left, const void *right)
+{
+    const struct side *a = left, *b = right;
+    if (a->ns != b->ns)
+        return a->ns > b->ns ? -1 : 1;
+    return strcmp(a->name, b->name);
+}
+
+static void add_side(struct side *side, const struct side *from)
+{
+    side->ns += from->ns;
+    side->count += from->count;
+}
+
+/* Sums by waiter, or by who had it: the longest first, and at the end the others, if they are many. `sides` has room
+ * for each row. */
 static size_t sum_sides(struct side *sides, const struct wp_rivals *rivals, bool is_waiter)
 {
     size_t count = 0;
     for (size_t i = 0; i < rivals->count; i++) {
         const struct wp_rival *rival = &rivals->rows[i];
-        const char *name = is_waiter ? rival->waiter : rival->name;
-        size_t at = 0;
-        while (at < count && strcmp(sides[at].name, name) != 0)
-            at++;
-        at = at < SIDES ? at : SIDES - 1;
-        count = at == count ? count + 1 : count;
-        sides[at].name = at == SIDES - 1 ? "others" : name;
-        sides[at].ns += rival->ns;
-        sides[at].count += rival->count;
+        sides[i] = (struct side){is_waiter ? rival->waiter : rival->name, rival->ns, rival->count};
     }
-    return count;
+    if (rivals->count)
+        qsort(sides, rivals->count, sizeof(*sides), by_name);
+    for (size_t i = 0; i < rivals->count; i++)
+        if (count && !strcmp(sides[count - 1].name, sides[i].name))
+            add_side(&sides[count - 1], &sides[i]);
+        else
+            sides[count++] = sides[i];
+    if (count)
+        qsort(sides, count, sizeof(*sides), by_time);
+    if (count <= SIDES)
+        return count;
+    for (size_t i = SIDES; i < count; i++)
+        add_side(&sides[SIDES - 1], &sides[i]);
+    sides[SIDES - 1].name = "others";
+    return SIDES;
 }
 
 static void add_sides(
@@ -80,7 +108,7 @@ static void add_sides(
     static const struct wp_column owners[] = {{"Had the processor", NULL, WP_CELL_NAME},
         {"Time", "That others waited meanwhile", WP_CELL_DURATION}, {"Share", "Of the total", WP_CELL_SHARE},
         {"Pieces", NULL, WP_CELL_COUNT}};
-    struct side *sides = wp_pool_alloc(&display->pool, SIDES * sizeof(*sides));
+    struct side *sides = wp_pool_alloc(&display->pool, (rivals->count + 1) * sizeof(*sides));
     size_t count = sides ? sum_sides(sides, rivals, is_waiter) : 0;
     struct wp_table *table = wp_display_table(
         display, is_waiter ? "processor-waiters" : "processor-owners", is_waiter ? waiters : owners, 4, count);
@@ -96,14 +124,28 @@ static void add_sides(
     }
 }
 
+/* Of a store of an older version, a part or all. */
+static void add_untold(struct wp_display *display, const struct wp_facts *facts, uint64_t ns)
+{
+    wp_display_add(display, WP_ITEM_PARAGRAPH,
+        wp_pool_printf(&display->pool,
+            "For %s (%s of the total) it was not recorded who had the processor: older versions did not tell.",
+            wp_human_duration(&display->pool, ns), wp_human_share(&display->pool, ns, facts->total_ns)));
+}
+
 void wp_page_processor(struct wp_display *display, const struct wp_facts *facts)
 {
     struct wp_rivals rivals = wp_rivals_build(&display->pool, facts);
+    uint64_t runnable_ns = facts->categories[WP_SCHEDULER] + facts->categories[WP_INVOLUNTARY];
+    uint64_t untold_ns = runnable_ns > rivals.ns ? runnable_ns - rivals.ns : 0, all_ns = rivals.ns + untold_ns;
     wp_display_add(display, WP_ITEM_PARAGRAPH,
         wp_pool_printf(&display->pool,
             "Threads on these paths could have run for %s (%s of the total) and had no processor.",
-            wp_human_duration(&display->pool, rivals.ns), wp_human_share(&display->pool, rivals.ns, facts->total_ns)));
-    add_pairs(display, facts, &rivals);
+            wp_human_duration(&display->pool, all_ns), wp_human_share(&display->pool, all_ns, facts->total_ns)));
+    if (untold_ns)
+        add_untold(display, facts, untold_ns);
+    if (rivals.count || !untold_ns)
+        add_pairs(display, facts, &rivals);
     if (!rivals.count)
         return;
     wp_display_heading(display, "Who had it");

@@ -82,6 +82,19 @@ static void put_row(struct wp_display *display, const struct wp_facts *facts, st
     row[9].text = at->host;
 }
 
+static void add_gaps(struct wp_display *display, const struct wp_process_tree *tree)
+{
+    struct wp_pool *pool = &display->pool;
+    if (tree->damaged)
+        wp_display_add(display, WP_ITEM_NOTICE,
+            wp_pool_printf(pool, "Processes may be missing, or stand without their parents: %s left out.",
+                wp_human_many(pool, tree->damaged, "damaged value")));
+    if (tree->unheld)
+        wp_display_add(display, WP_ITEM_NOTICE,
+            wp_pool_printf(pool, "Processes may be missing, or stand without their parents: %s more than are read.",
+                wp_human_many(pool, tree->unheld, "program")));
+}
+
 void wp_page_tree(struct wp_display *display, const struct wp_facts *facts)
 {
     static const struct wp_column columns[] = {
@@ -105,6 +118,7 @@ void wp_page_tree(struct wp_display *display, const struct wp_facts *facts)
     wp_display_add(display, WP_ITEM_PARAGRAPH,
         "Who forked and executed whom: the processes on control paths, their ancestors, and whom they started while it "
         "was recorded. A process that ran several programs is one row.");
+    add_gaps(display, tree);
     struct wp_table *table = wp_display_table(display, "tree", columns, 10, tree->count);
     table->whole_ns = facts->total_ns;
     table->searchable = tree->count > 10;

@@ -130,7 +130,7 @@ void wp_page_chrono(struct wp_display *display, const struct wp_facts *facts)
 void wp_page_running(struct wp_display *display, const struct wp_facts *facts)
 {
     wp_display_add(display, WP_ITEM_PARAGRAPH,
-        wp_page_context(display)->has_system
+        wp_page_context(display)->has_system && facts->trace
             ? "What all threads of the host did; a bar stands before those that a control path held. Below them are "
               "block requests, messages and interrupts. Drag on the axis to sum up an interval; a click on a line goes "
               "to its other end."

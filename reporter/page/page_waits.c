@@ -48,8 +48,10 @@ static const struct wp_process_fact *only_process(const struct wp_facts *facts, 
 static struct wp_link process_link(
     struct wp_display *display, const struct wp_facts *facts, const struct wp_party *party)
 {
+    if (!party->frame) /* "?", of a stack without a process */
+        return (struct wp_link){0};
     const struct wp_process_fact *only =
-        party->frame && wp_page_context(display)->has_own_pages ? only_process(facts, party->frame) : NULL;
+        wp_page_context(display)->has_own_pages ? only_process(facts, party->frame) : NULL;
     if (!only)
         return wp_page_flame_link(display, facts, "process", party->frame);
     struct wp_buffer fragment = {0};

@@ -124,8 +124,8 @@ static bool is_before(const struct wp_genealogy_process *process, uint32_t host,
     return process->host != host ? process->host < host : process->pid < pid;
 }
 
-/* Of the processes of that number the last one that began before the child: whatever hostile rows say, no process is
- * its own ancestor. */
+/* Of the processes of that number the one with the start that the row tells, or else the last one, that began before
+ * the child: whatever hostile rows say, no process is its own ancestor. */
 static uint32_t parent_of(const struct wp_genealogy *genealogy, uint32_t child, const struct row *row)
 {
     const struct wp_genealogy_process *all = genealogy->processes;
@@ -135,9 +135,10 @@ static uint32_t parent_of(const struct wp_genealogy *genealogy, uint32_t child, 
     for (uint32_t i = low; i < genealogy->process_count && all[i].host == row->host && all[i].pid == row->parent_pid;
          i++) {
         bool is_older = all[i].start_ns != all[child].start_ns ? all[i].start_ns < all[child].start_ns : i < child;
-        if (is_older)
-            found = i + 1;
-        if (is_older && row->parent_start_ns && wp_genealogy_same_start(all[i].start_ns, row->parent_start_ns))
+        if (!is_older || !wp_genealogy_same_start(all[i].start_ns, row->parent_start_ns))
+            continue;
+        found = i + 1;
+        if (row->parent_start_ns)
             break;
     }
     return found;

@@ -5,6 +5,7 @@
 #include "storage/kind/genealogy_store.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -209,6 +210,8 @@ static int build(struct wp_facts *facts, const struct wp_genealogy *genealogy, s
         maker.tree->of_fact = wp_pool_alloc(&facts->pool, (facts->process_count + 1) * sizeof(*maker.tree->of_fact));
         if (maker.tree->rows && maker.tree->of_fact)
             build_rows(&maker);
+        maker.tree->damaged = genealogy->damaged;
+        maker.tree->unheld = genealogy->left_out;
         if (maker.tree->count)
             facts->tree = maker.tree;
     }
@@ -219,10 +222,22 @@ static int build(struct wp_facts *facts, const struct wp_genealogy *genealogy, s
     return has_failed ? wp_error_set(err, -ENOMEM, "out of memory for the processes of %s", facts->aggregate) : 0;
 }
 
+static int tell_damage(struct wp_facts *facts, const struct wp_genealogy *genealogy, struct wp_error *err)
+{
+    char reason[80];
+    if (!genealogy->damaged)
+        return 0;
+    snprintf(reason, sizeof(reason), "values of who started whom that cannot be read: %zu", genealogy->damaged);
+    int rc = wp_facts_add_damage(facts, "genealogy", reason);
+    return rc ? wp_error_set(err, rc, "out of memory for the damage list") : 0;
+}
+
 int wp_process_tree_read(
     struct wp_facts *facts, struct wp_genealogy **genealogy, const struct wp_snapshot *snapshot, struct wp_error *err)
 {
     int rc = *genealogy ? 0 : wp_genealogy_read(genealogy, snapshot, err);
+    if (!rc)
+        rc = tell_damage(facts, *genealogy, err);
     return rc ? rc : build(facts, *genealogy, err);
 }
 

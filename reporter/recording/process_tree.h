@@ -27,10 +27,12 @@ struct wp_tree_process {
 struct wp_process_tree {
     struct wp_tree_process *rows;
     size_t count, left_out;
-    uint32_t *of_fact; /* place of facts->processes[i] in rows + 1; 0: nothing is known of it */
+    size_t damaged, unheld; /* values of the genealogy that cannot be read; rows of it beyond what is held */
+    uint32_t *of_fact;      /* place of facts->processes[i] in rows + 1; 0: nothing is known of it */
 };
 
-/* Fills facts->tree, which stays NULL where the stores know none of the processes. *genealogy NULL: reads it first, for
+/* Fills facts->tree, which stays NULL where the stores know none of the processes; a damaged genealogy is a row of
+ * facts->damage. *genealogy NULL: reads it first, for
  * the caller to end. -ENOMEM. */
 int wp_process_tree_read(
     struct wp_facts *facts, struct wp_genealogy **genealogy, const struct wp_snapshot *snapshot, struct wp_error *err);

@@ -449,7 +449,8 @@ static int build_release(
     if (rc)
         return rc;
     rc = wp_snapshot_aggregates(&snapshot, &aggregates, &count, err);
-    site->has_system = site->order.count == 1 && wp_site_system_put(&site->files, site->options, row->id);
+    if (!rc && site->order.count == 1)
+        rc = wp_site_system_put(&site->files, site->options, row->id, &site->has_system, err);
     for (size_t i = 0; i < count && !rc; i++) {
         if (site->options->aggregate && strcmp(site->options->aggregate, aggregates[i]))
             continue;
@@ -559,8 +560,7 @@ static int write_all(struct site *site, struct wp_site_result *result, struct wp
     int rc = wp_site_files_put_assets(&site->files, err);
     if (!rc)
         rc = read_stores(site, err);
-    if (!rc)
-        rc = write_index(site, err);
+    rc = rc ? rc : write_index(site, err);
     if (!rc)
         rc = write_buffer(site, WP_SITE_STATE, wp_site_reuse_state(&site->reuse), err);
     *result = (struct wp_site_result){site->summary.release_count, site->summary.aggregate_count, site->tree.written,

@@ -22,25 +22,37 @@ static int read_window(const char *path, struct wp_trace **trace, struct wp_erro
     return rc;
 }
 
-bool wp_site_system_put(struct wp_site_files *files, const struct wp_site_options *options, const char *release)
+static int put(struct wp_site_files *files, const struct wp_trace *trace, const char *release, struct wp_error *err)
 {
-    const char *path = options->system_window;
-    struct wp_trace *trace = NULL;
     struct wp_buffer content = {0}, name = {0};
-    struct wp_error err = {0};
-    int rc = path ? read_window(path, &trace, &err) : -ENOENT;
-    if (!rc)
-        rc = wp_window_fit(&trace, WP_SYSTEM_BYTES, &err);
-    if (!rc)
-        rc = wp_window_data(&content, trace, "system", &err);
+    int rc = wp_window_data(&content, trace, "system", err);
     wp_page_id_folder(&name, release);
     wp_buffer_puts(&name, "/system-data.js");
     if (!rc)
-        rc =
-            name.failed ? -ENOMEM : wp_site_files_put(files, (const char *)name.data, content.data, content.size, &err);
-    files->failed += rc && rc != -ENOENT;
-    wp_trace_destroy(trace);
+        rc = name.failed ? -ENOMEM : wp_site_files_put(files, (const char *)name.data, content.data, content.size, err);
     wp_buffer_fini(&content);
     wp_buffer_fini(&name);
-    return !rc;
+    return rc;
+}
+
+int wp_site_system_put(struct wp_site_files *files, const struct wp_site_options *options, const char *release,
+    bool *is_put, struct wp_error *err)
+{
+    const char *path = options->system_window;
+    struct wp_trace *trace = NULL;
+    struct wp_error reason = {0};
+    *is_put = false;
+    if (!path)
+        return 0;
+    int rc = read_window(path, &trace, &reason);
+    if (rc == -ENOENT) /* it was asked for: a wrong name, and nothing that another run would mend */
+        return wp_error_set(err, rc, "%s", reason.text);
+    if (!rc)
+        rc = wp_window_fit(&trace, WP_SYSTEM_BYTES, &reason);
+    if (!rc)
+        rc = put(files, trace, release, &reason);
+    files->failed += rc != 0;
+    *is_put = !rc;
+    wp_trace_destroy(trace);
+    return 0;
 }

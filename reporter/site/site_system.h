@@ -11,8 +11,10 @@
 /* The data file's size at most; of more the longest runs, sleeps and links stay (window/window_fit.h). */
 #define WP_SYSTEM_BYTES (24u << 20)
 
-/* Writes RELEASE/system-data.js. False: there is none, or (counted in files->failed) it cannot be read or written; its
- * pages show the window of their aggregate then. */
-bool wp_site_system_put(struct wp_site_files *files, const struct wp_site_options *options, const char *release);
+/* Writes RELEASE/system-data.js; *is_put: that is there. Not so: there is no such option, or (counted in files->failed)
+ * the window cannot be read or written; its pages show the window of their aggregate then. -ENOENT: the file that was
+ * named is missing. */
+int wp_site_system_put(struct wp_site_files *files, const struct wp_site_options *options, const char *release,
+    bool *is_put, struct wp_error *err);
 
 #endif

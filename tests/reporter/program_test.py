@@ -549,6 +549,8 @@ class Program(unittest.TestCase):
         text = reporter("query", "--store", self.store, "--order", "each", "--leave-out", "module=cc1").stdout
         self.assertRegex(text, "(?s)Left out of the stacks: module=cc1.*A piece")
         self.assertNotIn("ira", reporter("--store", self.store, "--format", "folded", "--leave-out", "object=cc1").stdout)
+        asked = json.loads(reporter("query", "--store", self.store, "--format", "json", "--leave-out", "module=cc1").stdout)
+        self.assertEqual(asked["contour"], "module=cc1")
         summary = json.loads(reporter("--store", self.store, "--format", "json", "--leave-out", "module=cc1").stdout)
         self.assertEqual((summary["contour"], summary["total_ns"]), ("module=cc1", whole["total_ns"]))
         run = reporter("--store", self.store, "--format", "csv", "--table", "functions", "--order", "waiting_ns", "--top", "3")
@@ -560,6 +562,8 @@ class Program(unittest.TestCase):
         self.assertNotIn("cc1", [row["name"] for row in json.loads(run.stdout)["processes"]])
         for args in (("query", "--leave-out", "function=f"), ("query", "--order", "size"), ("query", "--at-least", "much"),
                      ("query", "--order", "pieces", "--at-least", "1%"), ("query", "--by", "line", "--order", "run"),
+                     ("query", "--order", "pieces", "--at-least", "10ms"), ("query", "--at-least", "5"), ("query", "--findings", "--format", "page"),
+                     ("query", "--findings", "--format", "categories"), ("query", "--format", "page", "--order", "run"), ("query", "--format", "categories", "--at-least", "1%"),
                      ("--out", self.folder + "/site", "--leave-out", "process=a"), ("--format", "csv", "--order", "ns"),
                      ("--format", "csv", "--table", "waits", "--order", "waiter"), ("--format", "json", "--top", "3"), ("check", "--keep", "--leave-out", "process=a")):
             self.assertEqual(reporter(*args, "--store", self.store).returncode, 64, args)

@@ -140,13 +140,19 @@ class Timeline(unittest.TestCase):
         file, out = self.folder.name + "/damaged.system", self.folder.name + "/damaged"
         with open(self.folder.name + "/few.system", "rb") as whole, open(file, "wb") as damaged:
             damaged.write(whole.read()[:-100])
-        for name, said in ((file, "pages could not be made"), (file + ".none", "")):
-            ran = subprocess.run([f"{BIN}/wakepath-reporter", "--store", self.folder.name + "/store", "--out", out, "--quiet", "--system-window", name],
-                                 check=True, stderr=subprocess.PIPE, text=True)
-            self.assertIn(said, ran.stderr)
-            self.assertFalse(os.path.exists(out + "/v1/system-data.js"))
-            with open(out + "/v1/main/running.html", encoding="utf-8") as page:
-                self.assertNotIn("system-data.js", page.read())
+        def report(name):
+            return subprocess.run([f"{BIN}/wakepath-reporter", "--store", self.folder.name + "/store", "--out", out, "--quiet", "--system-window", name],
+                                  check=False, stderr=subprocess.PIPE, text=True)
+        missing = report(file + ".none")
+        self.assertEqual(missing.returncode, 1, missing.stderr)
+        self.assertIn(f"cannot open '{file}.none'", missing.stderr)
+        self.assertFalse(os.path.exists(out))
+        ran = report(file)
+        self.assertEqual(ran.returncode, 0, ran.stderr)
+        self.assertIn("pages could not be made", ran.stderr)
+        self.assertFalse(os.path.exists(out + "/v1/system-data.js"))
+        with open(out + "/v1/main/running.html", encoding="utf-8") as page:
+            self.assertNotIn("system-data.js", page.read())
 
     def test_an_interval_has_a_flame(self):
         """Of the pieces that are kept event by event; all of the window is all of the flame's part of it."""

@@ -9,10 +9,14 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "reporter/display/display.h"
 #include "reporter/load/facts_read.h"
+#include "reporter/page/page_processor.h"
 #include "reporter/waits/wait_graph.h"
 #include "storage/report/report.h"
 #include "tests/reporter/sample.h"
+
+#include <stdio.h>
 
 #define MS 1000000u
 
@@ -64,6 +68,20 @@ static void by_pair(void **state)
     wp_facts_fini(&facts);
 }
 
+static void a_quota_of_an_unknown_cgroup_is_one(void **state)
+{
+    struct wp_report *report = wp_report_create();
+    struct wp_facts facts;
+    (void)state;
+    wp_report_add(report, sample_node(report, "[web];work;sched:preempted;sched:quota"), WP_INVOLUNTARY, 30 * MS, 3);
+    assert_int_equal(wp_facts_build(&facts, "v1", "main", report, NULL, NULL), 0);
+    struct wp_rivals rivals = wp_rivals_build(&facts.pool, &facts);
+    assert_int_equal(rivals.count, 1);
+    assert_int_equal(rivals.rows[0].kind, WP_RIVAL_QUOTA);
+    assert_string_equal(rivals.rows[0].name, "quota");
+    wp_facts_fini(&facts);
+}
+
 static void in_the_graph_of_waits(void **state)
 {
     struct wp_facts facts = made_facts();
@@ -107,9 +125,56 @@ static void as_findings(void **state)
     wp_facts_fini(&facts);
 }
 
+static const struct wp_table *table_of(const struct wp_display *display, const char *id)
+{
+    for (const struct wp_item *item = display->first; item; item = item->next)
+        if (item->kind == WP_ITEM_TABLE && !strcmp(item->table->id, id))
+            return item->table;
+    return NULL;
+}
+
+static bool is_said(const struct wp_display *display, const char *words)
+{
+    for (const struct wp_item *item = display->first; item; item = item->next)
+        if (item->kind == WP_ITEM_PARAGRAPH && strstr(item->text, words))
+            return true;
+    return false;
+}
+
+/* 300 had it: the one with most time has it in pieces, each after all others. */
+static void the_page_has_the_longest_first(void **state)
+{
+    struct wp_report *report = wp_report_create();
+    struct wp_facts facts;
+    struct wp_display display;
+    char stack[80];
+    (void)state;
+    for (unsigned i = 0; i < 600; i++) {
+        snprintf(stack, sizeof(stack), "[web-%u];sched:preempted;sched:behind [%s%u]", i, i < 300 ? "one" : "most",
+            i < 300 ? i : 0);
+        wp_report_add(report, sample_node(report, stack), WP_INVOLUNTARY, (i < 300 ? 2 : 1) * MS, 1);
+    }
+    wp_report_add(report, sample_node(report, "[web];sched:preempted"), WP_INVOLUNTARY, 50 * MS, 1);
+    assert_int_equal(wp_facts_build(&facts, "v1", "main", report, NULL, NULL), 0);
+    wp_display_init(&display, &(struct wp_page_id){WP_PAGE_PROCESSOR, "v1", "main"});
+    wp_page_processor(&display, &facts);
+    const struct wp_table *table = table_of(&display, "processor-owners");
+    assert_non_null(table);
+    assert_int_equal(table->row_count, 200);
+    assert_string_equal(table->fields[0].text, "most0");
+    assert_true(table->fields[1].number == 300 * MS);
+    assert_string_equal(table->fields[199 * table->column_count].text, "others");
+    assert_true(table->fields[199 * table->column_count + 1].number == (301 - 199) * 2 * MS);
+    assert_true(is_said(&display, "could have run for 950 ms"));
+    assert_true(is_said(&display, "For 50.0 ms (5.3 % of the total) it was not recorded who had the processor"));
+    wp_display_fini(&display);
+    wp_facts_fini(&facts);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(by_pair), cmocka_unit_test(in_the_graph_of_waits), cmocka_unit_test(as_findings)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(by_pair), cmocka_unit_test(a_quota_of_an_unknown_cgroup_is_one),
+        cmocka_unit_test(in_the_graph_of_waits), cmocka_unit_test(as_findings),
+        cmocka_unit_test(the_page_has_the_longest_first)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -121,7 +121,7 @@ static const struct {
         "quota_throttling", WP_SURETY_CERTAIN, "app waits 80.0 ms (100 %) for quota of app.service: processor"},
     {{{"[app];work;sched:preempted;sched:quota", WP_INVOLUNTARY, 80, 10},
          {"[app];work;sched:preempted;sched:behind [gzip]", WP_INVOLUNTARY, 20, 10}},
-        "quota_throttling", WP_SURETY_CERTAIN, "for 80.0 ms of it its cgroup had used up its quota, 10 times"},
+        "quota_throttling", WP_SURETY_CERTAIN, "app waits 80.0 ms (80 %) for quota: processor"},
     {{{"[app];work;sched:preempted;sched:behind [gzip]", WP_INVOLUNTARY, 800, 10}}, "", 0,
         "app waits 800 ms (100 %) for gzip: processor."},
     /* No two findings have the same time. */

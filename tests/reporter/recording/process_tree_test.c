@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "common/intern.h"
 #include "reporter/display/display.h"
 #include "reporter/load/facts_read.h"
 #include "reporter/page/page.h"
@@ -13,6 +14,7 @@
 #include "storage/env/txn.h"
 #include "storage/kind/genealogy_store.h"
 #include "storage/kind/report_add.h"
+#include "storage/kind/report_store.h"
 #include "storage/kind/shard_store.h"
 #include "tests/reporter/sample.h"
 
@@ -175,6 +177,23 @@ static void many_are_bounded(void **state)
     wp_facts_fini(&facts);
 }
 
+/* The number of the parent is another process' by now: that one is nobody's parent. */
+static void a_number_used_again_is_no_parent(void **state)
+{
+    static const struct wp_genealogy_row rows[] = {{"h", "gone", "", 10, 0, START + 1 * S, 0, 0, 0, 0},
+        {"h", "make", "", 20, 10, START + 1 * S + S / 2, START - 50 * S, 0, 0, 0},
+        {"h", "sh", "", 30, 10, START + 5 * S, START + 1 * S, 0, 0, 0}};
+    struct wp_facts facts;
+    (void)state;
+    read_tree(&facts, rows, sizeof(rows) / sizeof(*rows));
+    for (size_t i = 0; i < facts.tree->count; i++) {
+        const struct wp_tree_process *row = &facts.tree->rows[i];
+        uint32_t parent_pid = row->parent ? facts.tree->rows[row->parent - 1].pid : 0;
+        assert_int_equal(parent_pid, row->pid == 30 ? 10 : 0);
+    }
+    wp_facts_fini(&facts);
+}
+
 static size_t tables(const struct wp_display *display, const char *id, const struct wp_table **found)
 {
     size_t count = 0;
@@ -214,9 +233,42 @@ static void the_page_shows_them(void **state)
     wp_facts_fini(&facts);
 }
 
+static void what_is_missing_is_told(void **state)
+{
+    struct wp_facts facts;
+    struct wp_genealogy *genealogy = calloc(1, sizeof(*genealogy));
+    struct wp_error err = {0};
+    struct wp_display display;
+    unsigned told = 0;
+    (void)state;
+    read_tree(&facts, family, sizeof(family) / sizeof(*family));
+    assert_int_equal(facts.damage_count, 0);
+    assert_int_equal(facts.tree->damaged, 0);
+    genealogy->damaged = 3;
+    genealogy->texts = wp_intern_create();
+    genealogy->processes = calloc(1, sizeof(*genealogy->processes));
+    genealogy->programs = calloc(1, sizeof(*genealogy->programs));
+    assert_int_equal(wp_process_tree_read(&facts, &genealogy, NULL, &err), 0);
+    assert_int_equal(facts.damage_count, 1);
+    assert_string_equal(facts.damage[0].key, "genealogy");
+    facts.tree->damaged = 3;
+    facts.tree->unheld = 1;
+    wp_display_init(&display, &(struct wp_page_id){WP_PAGE_TREE, "v1", "main"});
+    assert_int_equal(wp_page_build(&display, &facts, NULL), 0);
+    for (const struct wp_item *item = display.first; item; item = item->next)
+        told += item->kind == WP_ITEM_NOTICE &&
+            (strstr(item->text, "3 damaged values left out") || strstr(item->text, "1 program more than are read"));
+    assert_int_equal(told, 2);
+    wp_display_fini(&display);
+    wp_genealogy_fini(&genealogy);
+    wp_facts_fini(&facts);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(processes_stand_below_their_parents),
-        cmocka_unit_test(circles_end), cmocka_unit_test(many_are_bounded), cmocka_unit_test(the_page_shows_them)};
+        cmocka_unit_test(circles_end), cmocka_unit_test(a_number_used_again_is_no_parent),
+        cmocka_unit_test(many_are_bounded), cmocka_unit_test(the_page_shows_them),
+        cmocka_unit_test(what_is_missing_is_told)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
