@@ -198,10 +198,10 @@ static __always_inline bool fill_perl(struct interp_sending *s, struct interp_wa
     struct wp_record_code *code = &s->record.code;
     __u32 type = 0;
     struct interp_text name = {.unit = WP_INTERP_UTF8};
-    if (!read_user(&type, 4, address + 12)) /* what no file's name has there */
+    if (!read_user(&type, 4, address + 12)) /* a file's name has it at most behind its end */
         return false;
-    bool is_function = (type & 0xff) == PERL_VALUE_FUNCTION;
-    if (read_perl_code(w, address, is_function) != WP_INTERP_COMPLETE)
+    bool is_function = (type & 0xff) == PERL_VALUE_FUNCTION && read_perl_code(w, address, true) == WP_INTERP_COMPLETE;
+    if (!is_function && read_perl_code(w, address, false) != WP_INTERP_COMPLETE)
         return false;
     if (is_function)
         name = read_perl_name(w, code->name);

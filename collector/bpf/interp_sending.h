@@ -44,10 +44,12 @@ static __always_inline void keep_texts(struct interp_sending *s, struct interp_t
     code->file_is_cut = file.is_cut;
 }
 
-/* Bytes of UTF-8 at an address, `room` of them at most. */
+/* Bytes of UTF-8 at an address, `room` of them at most. No bytes: their size could not be read. */
 static __always_inline struct interp_text read_bytes(__u64 from, __u64 size, __u8 *to, __u32 room)
 {
     struct interp_text got = {.is_cut = size > room};
+    if (!size)
+        return got;
     if (size > room)
         size = room;
     barrier_var(size);
@@ -75,11 +77,11 @@ struct interp_bytes {
 static __always_inline struct interp_text read_member(struct interp_bytes owner, struct interp_bytes name, __u8 *to)
 {
     struct interp_text first = {};
-    if (owner.size && owner.size <= INTERP_OWNER_MOST)
-        first = read_bytes(owner.from, owner.size, to, INTERP_OWNER_MOST);
+    if (owner.size) /* what follows a 0 in it (PHP's class@anonymous) is where it was made */
+        first = read_string(owner.from, to, INTERP_OWNER_MOST + 2);
     __u32 size = first.size;
     barrier_var(size);
-    if (!first.unit || size > INTERP_OWNER_MOST)
+    if (!first.size || first.is_cut || size > INTERP_OWNER_MOST)
         return read_bytes(name.from, name.size, to, WP_INTERP_NAME);
     to[size] = to[size + 1] = ':';
     struct interp_text last = read_bytes(name.from, name.size, to + size + 2, WP_INTERP_NAME - INTERP_OWNER_MOST - 2);

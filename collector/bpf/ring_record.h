@@ -25,7 +25,7 @@ typedef uint64_t wp_u64;
          * b = address of the mapping, 0: the program itself */
 #define WP_RECORD_PATH                                                                                                 \
     34u /* what a file is called: a = its key, b = its filesystem's magic number, c = its mode, d = its                \
-         * filesystem's device. Tail: struct wp_record_path.                                                           \
+         * filesystem's device. b = CGROUP2_SUPER_MAGIC, c = 0: a cgroup. Tail: struct wp_record_path.                 \
          * The stack_key of a block request is the key of the file that it is for, 0: not known */
 #define WP_RECORD_WAIT                                                                                                 \
     35u /* what a socket or a lock is that threads wait for: a = its key, pid. Tail: struct wp_record_wait.            \

@@ -47,32 +47,43 @@ static uint32_t version_of(const struct wp_elf_file *file, const struct wp_inter
     return WP_INTERP_VERSION(WP_INTERP_RUBY, major & 255, minor & 255);
 }
 
+/* The section of that number, if it is of that type and can be read; NULL. */
+static Elf_Scn *linked_section(Elf *elf, uint32_t number, uint32_t type, GElf_Shdr *header)
+{
+    Elf_Scn *section = elf_getscn(elf, number);
+    if (!section || !gelf_getshdr(section, header) || header->sh_type != type || header->sh_flags & SHF_COMPRESSED ||
+        header->sh_size > SECTION_BYTES)
+        return NULL;
+    return section;
+}
+
 static bool is_named(Elf *elf, const GElf_Shdr *relocations, uint64_t symbol, const char *wanted)
 {
-    GElf_Shdr header;
+    GElf_Shdr header, strings;
     GElf_Sym found;
-    Elf_Scn *section = elf_getscn(elf, relocations->sh_link);
-    Elf_Data *table = section ? elf_getdata(section, NULL) : NULL;
-    if (!table || symbol > INT32_MAX || !gelf_getshdr(section, &header) || !gelf_getsym(table, (int)symbol, &found))
+    Elf_Scn *section = linked_section(elf, relocations->sh_link, SHT_DYNSYM, &header);
+    if (!section || !linked_section(elf, header.sh_link, SHT_STRTAB, &strings))
+        return false;
+    Elf_Data *table = elf_getdata(section, NULL);
+    if (!table || symbol > INT32_MAX || !gelf_getsym(table, (int)symbol, &found))
         return false;
     const char *name = elf_strptr(elf, header.sh_link, found.st_name);
     return name && !strcmp(name, wanted);
 }
 
 /* Where the loader writes which of a thread's blocks of variables is the file's, and where the variable is in it; 0. */
-static uint64_t find_variable(Elf *elf, Elf_Scn *section, const char *name)
+static uint64_t find_variable(const struct wp_elf_file *file, const char *name)
 {
     GElf_Shdr header;
     GElf_Rela relocation;
-    if (!gelf_getshdr(section, &header) || header.sh_type != SHT_RELA || header.sh_flags & SHF_COMPRESSED ||
-        header.sh_size > SECTION_BYTES)
+    Elf_Data *table = wp_elf_file_section(file, ".rela.dyn", SECTION_BYTES, &header);
+    if (!table || header.sh_type != SHT_RELA)
         return 0;
-    Elf_Data *table = elf_getdata(section, NULL);
-    for (int i = 0; table && (uint64_t)i < header.sh_size / sizeof(Elf64_Rela); i++) {
+    for (int i = 0; (uint64_t)i < header.sh_size / sizeof(Elf64_Rela); i++) {
         if (!gelf_getrela(table, i, &relocation))
             return 0;
         if (GELF_R_TYPE(relocation.r_info) == R_X86_64_DTPMOD64 &&
-            is_named(elf, &header, GELF_R_SYM(relocation.r_info), name))
+            is_named(file->elf, &header, GELF_R_SYM(relocation.r_info), name))
             return relocation.r_offset;
     }
     return 0;
@@ -81,12 +92,9 @@ static uint64_t find_variable(Elf *elf, Elf_Scn *section, const char *name)
 static uint64_t find_state(const struct wp_elf_file *file)
 {
     GElf_Ehdr header;
-    uint64_t found = 0;
     if (!gelf_getehdr(file->elf, &header) || header.e_machine != EM_X86_64)
         return 0;
-    for (Elf_Scn *section = NULL; !found && (section = elf_nextscn(file->elf, section));)
-        found = find_variable(file->elf, section, STATE);
-    return found;
+    return find_variable(file, STATE);
 }
 
 int wp_ruby_file_read(
@@ -101,7 +109,7 @@ int wp_ruby_file_read(
         return wp_error_set(err, -ENOENT, "no Ruby interpreter");
     *version = version_of(file, &found[VERSION]);
     const struct wp_ruby_offsets *known = wp_ruby_offsets(*version);
-    uint64_t state = find_state(file);
+    uint64_t state = known ? find_state(file) : 0;
     if (!known || !state)
         return wp_error_set(
             err, -ENOTSUP, "Ruby %u.%u, or this build of it, is not known", *version >> 8 & 0xff, *version & 0xff);

@@ -45,7 +45,8 @@ static int deliver_exec(const struct wp_record *r, const uint8_t *tail, struct w
     return sink->fact(sink->context, fact, err);
 }
 
-/* A cgroup has its whole name: others of its kind are others. */
+/* A cgroup is told by its path, not by its kind: others of its kind are others. Names in it that are longer than
+ * WP_RECORD_NAME - 1 bytes (docker-<64 digits>.scope) are cut without a mark. */
 static int tell_cgroup(
     const struct wp_record *r, const struct wp_record_path *path, const struct wp_fact_sink *sink, struct wp_error *err)
 {
@@ -227,8 +228,8 @@ static int tell_other(struct wp_ring_facts *f, const struct wp_record *r, const 
         fact.socket.key = r->d;
         break;
     case WP_RECORD_PATH:
-        return r->b == CGROUP2_SUPER_MAGIC ? tell_cgroup(r, (const void *)tail, sink, err)
-                                           : tell_path(f->paths, r, (const void *)tail, sink, err);
+        return r->b == CGROUP2_SUPER_MAGIC && !r->c ? tell_cgroup(r, (const void *)tail, sink, err)
+                                                    : tell_path(f->paths, r, (const void *)tail, sink, err);
     case WP_RECORD_WAIT:
         return tell_wait(r, (const void *)tail, sink, err);
     case WP_RECORD_INTERP:

@@ -10,7 +10,8 @@ function name_of(?array $entry): string
 {
     if (!$entry || in_array($entry['function'], ['include', 'require', 'eval'], true))
         return '{main}';
-    return (isset($entry['class']) ? $entry['class'] . '::' : '') . $entry['function'];
+    // An anonymous class' name has a 0 in it, and behind that where it was made.
+    return (isset($entry['class']) ? strtok($entry['class'], "\0") . '::' : '') . $entry['function'];
 }
 
 // Who was called by a function of C has no place of its own.
@@ -92,6 +93,17 @@ class Text
     }
 }
 
+function anonymous(): void
+{
+    $made = new class {
+        public function rest(): void
+        {
+            nap();
+        }
+    };
+    $made->rest();
+}
+
 function callbacks(): void
 {
     $list = ['b', 'a'];
@@ -140,7 +152,7 @@ function evals(int $number): void
     eval("function $name() {\n nap();\n}\n $name();");
 }
 
-$ways = ['recursion', fn() => iterator_to_array(numbers()), 'callbacks', 'exceptions', 'fibers', fn() => include __DIR__ . '/php_included.php'];
+$ways = ['recursion', fn() => iterator_to_array(numbers()), 'callbacks', 'anonymous', 'exceptions', 'fibers', fn() => include __DIR__ . '/php_included.php'];
 for ($i = 0; $i < $count * count($ways); $i++) {
     $ways[$i % count($ways)]();
     evals($i);

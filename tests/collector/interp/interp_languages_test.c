@@ -6,11 +6,14 @@
 #include "collector/interp/ruby_file.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/sendfile.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -60,6 +63,44 @@ static void test_ruby(void **state)
     check_file("/usr/lib/x86_64-linux-gnu/libruby-3.1.so.3.1", WP_INTERP_VERSION(WP_INTERP_RUBY, 3, 1), &found);
     assert_true(found.inner_end - found.inner > 10000); /* vm_exec_core, which has no symbol */
     assert_int_equal(found.ruby.frame_bytes, 64);
+}
+
+/* Its relocations name symbols of a table that is not the loader's. */
+static void relink(uint8_t *image)
+{
+    const Elf64_Ehdr *head = (const void *)image;
+    Elf64_Shdr *sections = (void *)(image + head->e_shoff), *other = &sections[head->e_shnum - 2];
+    for (unsigned i = 1; i + 2 < head->e_shnum; i++)
+        if (sections[i].sh_type == SHT_DYNSYM)
+            *other = sections[i];
+        else if (sections[i].sh_type == SHT_RELA)
+            sections[i].sh_link = head->e_shnum - 2u;
+    assert_int_equal(other->sh_type, SHT_DYNSYM);
+    other->sh_type = SHT_SYMTAB;
+}
+
+static void test_ruby_of_other_tables(void **state)
+{
+    static const char path[] = "/usr/lib/x86_64-linux-gnu/libruby-3.1.so.3.1";
+    struct wp_elf_file file;
+    struct wp_interp_file found;
+    struct wp_error err;
+    struct stat about;
+    uint32_t version;
+    int from = open(path, O_RDONLY | O_CLOEXEC), fd = memfd_create("elf", MFD_CLOEXEC);
+    (void)state;
+    if (from < 0)
+        WP_SKIP(path);
+    assert_int_equal(fstat(from, &about), 0);
+    assert_int_equal(sendfile(fd, from, NULL, (size_t)about.st_size), about.st_size);
+    uint8_t *image = mmap(NULL, (size_t)about.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    assert_ptr_not_equal(image, MAP_FAILED);
+    relink(image);
+    munmap(image, (size_t)about.st_size);
+    close(from);
+    assert_int_equal(wp_elf_file_open(&file, fd, &err), 0);
+    assert_int_equal(wp_interp_languages_read(&file, &found, &version, &err), -ENOTSUP);
+    wp_elf_file_close(&file);
 }
 
 static void test_php(void **state)
@@ -160,7 +201,7 @@ static void test_bounds(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_none), cmocka_unit_test(test_python),
-        cmocka_unit_test(test_ruby), cmocka_unit_test(test_php), cmocka_unit_test(test_perl),
-        cmocka_unit_test(test_versions), cmocka_unit_test(test_bounds)};
+        cmocka_unit_test(test_ruby), cmocka_unit_test(test_ruby_of_other_tables), cmocka_unit_test(test_php),
+        cmocka_unit_test(test_perl), cmocka_unit_test(test_versions), cmocka_unit_test(test_bounds)};
     return wp_exit_status(cmocka_run_group_tests(tests, NULL, NULL));
 }
