@@ -414,24 +414,26 @@ static void links_to(struct wp_exemplar *exemplar, const struct kept_slice *kept
     }
 }
 
-/* Whether a row of that length, of which there are `count`, has its place; counted if not. */
-static inline bool has_place(struct wp_exemplar *exemplar, struct wp_top_k *top, uint32_t count, uint64_t ns)
+/* Whether a row of that length, of which there are `count`, has its place; counted if not. `grain_ns`: of its kind. */
+static inline bool has_place(
+    struct wp_exemplar *exemplar, struct wp_top_k *top, uint32_t count, const uint64_t *grain_ns, uint64_t ns)
 {
     if (exemplar->is_measuring) {
         wp_top_k_add(top, ns);
         return false;
     }
     bool is_full = count >= exemplar->row_limit;
-    if (is_full && exemplar->is_system && ns >= exemplar->trace->grain_ns)
+    if (is_full && exemplar->is_system && ns >= *grain_ns)
         is_full = wp_trace_coarsen(exemplar->trace, exemplar->row_limit / 2);
-    bool is_kept = !is_full && ns >= exemplar->trace->grain_ns && (!exemplar->pieces || wp_top_k_has(top, ns));
+    bool is_kept = !is_full && ns >= *grain_ns && (!exemplar->pieces || wp_top_k_has(top, ns));
     exemplar->trace->omitted += !is_kept;
     return is_kept;
 }
 
 static bool has_sleep_place(struct wp_exemplar *exemplar, uint64_t ns)
 {
-    return has_place(exemplar, &exemplar->sleeps, exemplar->trace->sleep_count, ns);
+    struct wp_trace *trace = exemplar->trace;
+    return has_place(exemplar, &exemplar->sleeps, trace->sleep_count, &trace->sleep_grain_ns, ns);
 }
 
 /* [from, to) of a slice off the CPU: asleep, and when it had to wait for a CPU for long, runnable from its waking on.
@@ -468,7 +470,7 @@ static void add_slice(struct wp_exemplar *exemplar, const struct kept_slice *kep
     if (in > out && in > origin)
         is_shown |= add_sleeps(exemplar, kept, from, in);
     from = in > origin ? in : origin;
-    if (end > from && has_place(exemplar, &exemplar->runs, trace->run_count, end - from)) {
+    if (end > from && has_place(exemplar, &exemplar->runs, trace->run_count, &trace->run_grain_ns, end - from)) {
         wp_trace_add_run(trace,
             &(struct wp_trace_run){kept->thread, comm_string(exemplar, kept->host, slice->identity), from - origin,
                 end - from, kept->cpu});

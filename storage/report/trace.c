@@ -69,7 +69,8 @@ void wp_trace_clear(struct wp_trace *trace)
     trace->frame_count = trace->node_count = 1;
     trace->piece_count = trace->thread_count = trace->run_count = 0;
     trace->sleep_count = trace->link_count = trace->path_count = trace->op_count = 0;
-    trace->start_ns = trace->length_ns = trace->omitted = trace->grain_ns = 0;
+    trace->start_ns = trace->length_ns = trace->omitted = 0;
+    trace->grain_ns = trace->run_grain_ns = trace->sleep_grain_ns = 0;
 }
 
 uint32_t wp_trace_string(struct wp_trace *trace, const char *text)

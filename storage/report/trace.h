@@ -85,6 +85,7 @@ struct wp_trace {
     uint64_t length_ns;
     uint64_t omitted;  /* rows that did not fit */
     uint64_t grain_ns; /* shorter runs and sleeps are not in it, and counted as omitted; 0: all that fit are */
+    uint64_t run_grain_ns, sleep_grain_ns; /* while it is made, that of each kind; grain_ns is the longer one */
     struct wp_intern *strings;
     struct wp_frame_info *frames; /* [0] unused */
     struct wp_node *nodes;        /* [0] the root */

@@ -19,6 +19,11 @@ static uint64_t bound_of(uint64_t *lengths, uint32_t count, uint32_t kept)
     return lengths[kept] + 1;
 }
 
+static uint64_t longer(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
 int wp_trace_coarsen(struct wp_trace *trace, uint32_t kept)
 {
     uint32_t most = trace->run_count > trace->sleep_count ? trace->run_count : trace->sleep_count, count = 0;
@@ -27,21 +32,20 @@ int wp_trace_coarsen(struct wp_trace *trace, uint32_t kept)
         return -ENOMEM;
     for (uint32_t i = 0; i < trace->run_count; i++)
         lengths[i] = trace->runs[i].length_ns;
-    uint64_t bound = bound_of(lengths, trace->run_count, kept);
+    trace->run_grain_ns = longer(trace->run_grain_ns, bound_of(lengths, trace->run_count, kept));
     for (uint32_t i = 0; i < trace->sleep_count; i++)
         lengths[i] = trace->sleeps[i].length_ns;
-    uint64_t of_sleeps = bound_of(lengths, trace->sleep_count, kept);
+    trace->sleep_grain_ns = longer(trace->sleep_grain_ns, bound_of(lengths, trace->sleep_count, kept));
     free(lengths);
-    bound = of_sleeps > bound ? of_sleeps : bound;
-    trace->grain_ns = bound > trace->grain_ns ? bound : trace->grain_ns;
+    trace->grain_ns = longer(trace->grain_ns, longer(trace->run_grain_ns, trace->sleep_grain_ns));
     for (uint32_t i = 0; i < trace->run_count; i++)
-        if (trace->runs[i].length_ns >= trace->grain_ns)
+        if (trace->runs[i].length_ns >= trace->run_grain_ns)
             trace->runs[count++] = trace->runs[i];
     trace->omitted += trace->run_count - count;
     trace->run_count = count;
     count = 0;
     for (uint32_t i = 0; i < trace->sleep_count; i++)
-        if (trace->sleeps[i].length_ns >= trace->grain_ns)
+        if (trace->sleeps[i].length_ns >= trace->sleep_grain_ns)
             trace->sleeps[count++] = trace->sleeps[i];
     trace->omitted += trace->sleep_count - count;
     trace->sleep_count = count;

@@ -112,11 +112,15 @@ static void the_shortest_rows_make_room(void **state)
     }
     assert_int_equal(wp_trace_coarsen(trace, 300), 0);
     assert_true(trace->run_count <= 300 && trace->sleep_count <= 300);
-    assert_true(trace->run_count >= 290); /* lengths of runs differ, so that nearly all that may stay do */
+    assert_true(trace->run_count >= 290);   /* lengths of runs differ, so that nearly all that may stay do */
+    assert_true(trace->sleep_count >= 290); /* all of them are shorter than the runs that stay */
+    assert_true(trace->sleep_grain_ns < trace->run_grain_ns && trace->grain_ns == trace->run_grain_ns);
     for (uint32_t i = 0; i < trace->run_count; i++)
         assert_true(trace->runs[i].length_ns >= trace->grain_ns &&
             (!i || trace->runs[i - 1].start_ns < trace->runs[i].start_ns));
     assert_int_equal(trace->omitted, 2000 - trace->run_count - trace->sleep_count);
+    for (uint32_t i = 0; i < trace->sleep_count; i++)
+        assert_true(trace->sleeps[i].length_ns >= trace->sleep_grain_ns);
     uint64_t grain_ns = trace->grain_ns;
     assert_int_equal(wp_trace_coarsen(trace, 1000), 0);
     assert_int_equal(trace->grain_ns, grain_ns);
