@@ -22,6 +22,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 struct importing {
     struct wp_tool *tool;
@@ -199,6 +200,16 @@ static int check_whole(struct importing *i)
                    : wp_error_set(i->err, -EIO, "nothing of '%s' came to release '%s'", i->from, i->release);
 }
 
+/* What an earlier import has left there would be taken for this one's: without rows, the aggregator writes nothing. */
+static int forget_window(struct importing *i)
+{
+    const char *path = i->tool->values[WP_TOOL_SYSTEM];
+    struct stat st;
+    if (!path || lstat(path, &st) || !S_ISREG(st.st_mode) || !unlink(path))
+        return 0;
+    return wp_error_errno(i->err, -errno, "cannot remove the old '%s'", path);
+}
+
 static int import_capture(struct importing *i)
 {
     struct wp_store *to = NULL;
@@ -207,10 +218,15 @@ static int import_capture(struct importing *i)
         rc = choose_recorded(i);
     if (!rc)
         rc = check_session(i);
+    if (!rc && i->is_there && i->tool->values[WP_TOOL_SYSTEM])
+        rc = wp_error_set(i->err, -EEXIST, "release '%s' has '%s' already: --system-window needs a store without it",
+            i->release, i->from);
     if (rc || (i->is_there && !i->is_own))
         return rc;
     if (!i->is_there) {
-        rc = wp_import_run(&(struct wp_import_options){i->tool, i->from, i->into, i->release, shard_of(i)}, i->err);
+        rc = forget_window(i);
+        if (!rc)
+            rc = wp_import_run(&(struct wp_import_options){i->tool, i->from, i->into, i->release, shard_of(i)}, i->err);
         rc = rc ? rc : check_whole(i);
     }
     if (!rc)
@@ -380,6 +396,24 @@ static int check_labels(const struct wp_tool *tool, struct wp_error *err)
     return 0;
 }
 
+/* It is of one capture: a second one would be written over it, and for a store no aggregator runs. */
+static int check_window(const struct wp_tool *tool, struct wp_error *err)
+{
+    const char *path = tool->values[WP_TOOL_SYSTEM], *from = tool->arguments[0];
+    struct stat of, st;
+    if (!path || !from)
+        return 0;
+    if (tool->arguments[1])
+        return wp_error_set(err, -WP_TOOL_MISUSE, "--system-window is of one capture: import them one by one");
+    if (stat(from, &of))
+        return 0;
+    if (!S_ISREG(of.st_mode))
+        return wp_error_set(err, -WP_TOOL_MISUSE, "--system-window is of a capture, and '%s' is none", from);
+    if (!stat(path, &st) && st.st_dev == of.st_dev && st.st_ino == of.st_ino)
+        return wp_error_set(err, -WP_TOOL_MISUSE, "--system-window would be written over '%s'", from);
+    return 0;
+}
+
 int wp_tool_import(struct wp_tool *tool, struct wp_error *err)
 {
     struct importing importing = {.tool = tool,
@@ -396,6 +430,8 @@ int wp_tool_import(struct wp_tool *tool, struct wp_error *err)
     if (!rc && !wp_id_valid(shard_of(&importing)))
         rc = wp_error_set(
             err, -WP_TOOL_MISUSE, "'%s' is not a shard id: use [A-Za-z0-9._+-], at most 128", shard_of(&importing));
+    if (!rc)
+        rc = check_window(tool, err);
     if (!rc)
         wp_import_sweep();
     for (int at = 0; !rc && at < WP_TOOL_ARGUMENTS && tool->arguments[at]; at++) {

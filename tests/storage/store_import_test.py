@@ -40,6 +40,28 @@ class ImportTest(StoreCase):
         self.assertEqual(self.values(), before, "what is there is neither counted again nor overwritten")
         self.says(0, "verify", self.root)
 
+    def test_system_window(self):
+        capture, window, kept = self.capture("one", "v1"), self.holder.name + "/window", self.holder.name + "/kept"
+        other = self.capture("two", "v1", seed=2)
+        for path in (window, kept):
+            with open(path, "w", encoding="ascii") as file:
+                file.write("of another import")
+        for words, text in (((capture, other, "--system-window", kept), "is of one capture"),
+                            ((self.holder.name, "--system-window", kept), "is of a capture"),
+                            ((capture, "--system-window", capture), "would be written over")):
+            self.assertIn(text, self.take(64, *words).stderr)
+        self.assertFalse(os.path.exists(self.root))
+        self.take(0, capture, "--system-window", window)
+        with open(window, "rb") as file:
+            self.assertNotIn(b"of another import", file.read())
+        self.assertIn("needs a store without it", self.take(1, capture, "--system-window", kept).stderr)
+        with open(other, "r+b") as file:
+            file.truncate(os.path.getsize(other) * 2 // 3)
+        self.take(1, other, "--system-window", window)
+        self.assertFalse(os.path.exists(window), "what cannot be imported leaves no old one")
+        with open(kept, encoding="ascii") as file:
+            self.assertEqual(file.read(), "of another import")
+
     def test_origin_is_checked(self):
         capture = self.capture("one", "v1")
         self.assertIn("recorded as release 'v1', not 'v2'", self.take(1, capture, "--release", "v2").stderr)
