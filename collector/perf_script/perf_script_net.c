@@ -106,11 +106,14 @@ static bool ends_together(struct wp_text text, struct wp_socket_entry *entry)
         end_of(remote, entry->remote, &entry->remote_port, &family) && family == entry->family;
 }
 
+/* Old kernels do not say it: an address of IPv4 is mapped in saddrv6. */
 static uint8_t family_of(struct wp_text text)
 {
     struct wp_text value;
     uint64_t number;
-    if (!field(text, "family", &value) || wp_text_is(value, "AF_INET"))
+    if (!field(text, "family", &value))
+        return field(text, "saddrv6", &value) && !wp_text_take(&value, "::ffff:") ? AF_INET6 : AF_INET;
+    if (wp_text_is(value, "AF_INET"))
         return AF_INET;
     if (wp_text_is(value, "AF_INET6"))
         return AF_INET6;

@@ -40,6 +40,11 @@ static void ends_are_read(void **state)
         "127.0.0.1", 5432, "127.0.0.2", 40001);
     assert_ends("family=AF_INET6 sport=1 dport=2 saddr=0.0.0.0 daddr=0.0.0.0 saddrv6=::1 daddrv6=fe80::7", "::1", 1,
         "fe80::7", 2);
+    assert_ends("sport=1 dport=2 saddr=0.0.0.0 daddr=0.0.0.0 saddrv6=::1 daddrv6=fe80::7 sock_cookie=1", "::1", 1,
+        "fe80::7", 2);
+    assert_ends("sport=1 dport=2 saddr=10.0.0.1 daddr=10.0.0.2 saddrv6=::ffff:10.0.0.1 daddrv6=::ffff:10.0.0.2",
+        "10.0.0.1", 1, "10.0.0.2", 2);
+    assert_ends("sport=1 dport=2 saddr=10.0.0.1 daddr=10.0.0.2", "10.0.0.1", 1, "10.0.0.2", 2);
     assert_ends("(ffffffff81) sk=0x1 skc_family=2 skc_num=40000 skc_dport=20480 skc_daddr=33685514 "
                 "skc_rcv_saddr=251789322 size=7",
         "10.0.2.15", 40000, "10.0.2.2", 80);
