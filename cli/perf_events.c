@@ -169,6 +169,23 @@ static void put_tracepoints(const struct perf_events *p, struct wp_buffer *event
 
 /* --- probes --- */
 
+static void put_word(struct wp_buffer *script, const char *word)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=.,:/@%";
+    wp_buffer_putc(script, ' ');
+    if (*word && !word[strspn(word, plain)]) {
+        wp_buffer_puts(script, word);
+        return;
+    }
+    wp_buffer_putc(script, '\'');
+    for (; *word; word++)
+        if (*word == '\'')
+            wp_buffer_puts(script, "'\\''");
+        else
+            wp_buffer_putc(script, *word);
+    wp_buffer_putc(script, '\'');
+}
+
 /* Both ends of a socket as its struct sock_common has them (include/net/sock.h): the same since Linux 3.13 where IPv6
  * and network namespaces are built in. */
 #define SOCKET                                                                                                         \
@@ -201,6 +218,7 @@ static void put_probes(const struct perf_events *p, struct wp_buffer *script, st
 {
     const char *why = without_probes(p);
     bool has_sends = has_event(p, "sock:sock_send_length");
+    char path[PATH_MAX];
     if (why) {
         wp_buffer_printf(script, "# 1. Probes: none, %s.\n", why);
         if (has_sends)
@@ -212,10 +230,11 @@ static void put_probes(const struct perf_events *p, struct wp_buffer *script, st
                 "#    `perf probe --add 'udp_sendmsg sk'` add probe:tcp_sendmsg and probe:udp_sendmsg to -e below.\n");
         return;
     }
-    wp_buffer_printf(script,
-        "# 1. Once after each boot, as root: probes that say which socket a thread sends to\n"
-        "cat >>%s/kprobe_events <<'END'\n",
-        p->tracefs);
+    snprintf(path, sizeof(path), "%.*s/kprobe_events", PATH_MAX - 16, p->tracefs);
+    wp_buffer_puts(
+        script, "# 1. Once after each boot, as root: probes that say which socket a thread sends to\ncat >>");
+    put_word(script, path);
+    wp_buffer_puts(script, " <<'END'\n");
     for (size_t i = 0; i < PROBES; i++)
         if (has_function(p, probes[i].function)) {
             wp_buffer_printf(script, "p:probe/%s %s %s\n", probes[i].function, probes[i].function, probes[i].arguments);
@@ -225,23 +244,6 @@ static void put_probes(const struct perf_events *p, struct wp_buffer *script, st
 }
 
 /* --- the script --- */
-
-static void put_word(struct wp_buffer *script, const char *word)
-{
-    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=.,:/@%";
-    wp_buffer_putc(script, ' ');
-    if (*word && !word[strspn(word, plain)]) {
-        wp_buffer_puts(script, word);
-        return;
-    }
-    wp_buffer_putc(script, '\'');
-    for (; *word; word++)
-        if (*word == '\'')
-            wp_buffer_puts(script, "'\\''");
-        else
-            wp_buffer_putc(script, *word);
-    wp_buffer_putc(script, '\'');
-}
 
 static void put_record(const struct perf_events *p, struct wp_buffer *script, const struct wp_buffer *events)
 {

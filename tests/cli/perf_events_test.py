@@ -55,10 +55,16 @@ class PerfEvents(unittest.TestCase):
         script = self.said(kernel)
         self.assertEqual(re.findall(r"^p:probe/(\S+) (\S+) sk=\$arg1:x64 ", script, re.M), [("tcp_sendmsg",) * 2, ("udp_sendmsg",) * 2])
         self.assertEqual(self.events(script)[-3:], ["probe:tcp_sendmsg", "probe:udp_sendmsg", "cpu-clock/freq=99/"])
-        self.assertIn("cat >>%s/kprobe_events <<'END'\n" % kernel, script)
+        self.assertIn("cat >> %s/kprobe_events <<'END'\n" % kernel, script)
         without = self.said(kernel, "--no-probes")
         self.assertNotIn("probe:tcp_sendmsg", without)
         self.assertIn("sock:sock_send_length", self.events(without))
+
+    def test_the_folder_is_quoted(self):
+        kernel = self.kernel(BASE, True, "\t$arg<N>, ", "tcp_sendmsg\n")
+        odd = kernel + "/a b;'c"
+        os.symlink(kernel, odd)
+        self.assertIn("cat >> '%s/a b;'\\''c/kprobe_events' <<'END'\n" % kernel, self.said(odd))
 
     def test_a_command_is_quoted(self):
         script = self.said(self.kernel(BASE), "sh", "-c", "echo 'a  b' $x", "")
