@@ -211,7 +211,12 @@ static const char *without_probes(const struct perf_events *p)
         return "left out by --no-probes";
     if (!has_file(p, "", "kprobe_events"))
         return "this kernel has no kprobes";
-    return has_arguments(p) ? NULL : "this kernel's probes have no $argN (Linux 4.20 has)";
+    if (!has_arguments(p))
+        return "this kernel's probes have no $argN (Linux 4.20 has)";
+    for (size_t i = 0; i < PROBES; i++)
+        if (has_function(p, probes[i].function))
+            return NULL;
+    return "available_filter_functions has none of their functions";
 }
 
 static void put_probes(const struct perf_events *p, struct wp_buffer *script, struct wp_buffer *events)

@@ -60,6 +60,12 @@ class PerfEvents(unittest.TestCase):
         self.assertNotIn("probe:tcp_sendmsg", without)
         self.assertIn("sock:sock_send_length", self.events(without))
 
+    def test_none_of_the_functions(self):
+        script = self.said(self.kernel(BASE + NET + LENGTHS, True, "\t$arg<N>, "))
+        self.assertIn("# 1. Probes: none, available_filter_functions has none of their functions.\n", script)
+        self.assertNotIn("kprobe_events", script)
+        self.assertIn("sock:sock_send_length", self.events(script))
+
     def test_the_folder_is_quoted(self):
         kernel = self.kernel(BASE, True, "\t$arg<N>, ", "tcp_sendmsg\n")
         odd = kernel + "/a b;'c"
