@@ -295,7 +295,7 @@ static int put_script(const struct perf_events *p, FILE *out, struct wp_error *e
     put_rest(&script, &missing, !without_probes(p));
     bool has_failed = script.failed || events.failed || missing.failed;
     int rc = has_failed ? wp_error_set(err, -ENOMEM, "out of memory for a script") : 0;
-    if (!rc && fwrite(script.data, 1, script.size, out) != script.size)
+    if (!rc && (fwrite(script.data, 1, script.size, out) != script.size || fflush(out)))
         rc = wp_error_errno(err, -errno, "cannot write the script");
     wp_buffer_fini(&script);
     wp_buffer_fini(&events);

@@ -72,6 +72,13 @@ class PerfEvents(unittest.TestCase):
         os.symlink(kernel, odd)
         self.assertIn("cat >> '%s/a b;'\\''c/kprobe_events' <<'END'\n" % kernel, self.said(odd))
 
+    def test_what_cannot_be_written(self):
+        with open("/dev/full", "w", encoding="ascii") as full:
+            done = subprocess.run([WAKEPATH, "perf-events", "--tracefs", self.kernel(BASE)], stdout=full, stderr=subprocess.PIPE, text=True,
+                                  check=False)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("cannot write the script", done.stderr)
+
     def test_a_command_is_quoted(self):
         script = self.said(self.kernel(BASE), "sh", "-c", "echo 'a  b' $x", "")
         self.assertIn(" -- sh -c 'echo '\\''a  b'\\'' $x' ''\n", script)
