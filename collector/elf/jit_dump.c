@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/elf/jit_dump.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <limits.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -79,16 +81,38 @@ static int take_move(const uint8_t *bytes, size_t got, const struct wp_jit_sink 
     return 0;
 }
 
-/* "file:///app/a.mjs" is a path, "<unknown>" and what is too long to be a path are none. */
-static const char *path_of(const char *name, size_t length)
+/* Decodes %XX where it stands. False: one of them would end the text. */
+static bool decode(char *text)
+{
+    char *to = text;
+    for (const char *from = text; *from; from++) {
+        char digits[3] = {0};
+        if (*from == '%' && isxdigit((unsigned char)from[1]) && isxdigit((unsigned char)from[2])) {
+            memcpy(digits, from + 1, 2);
+            *to = (char)strtoul(digits, NULL, 16);
+            from += 2;
+        } else {
+            *to = *from;
+        }
+        if (!*to++)
+            return false;
+    }
+    *to = 0;
+    return true;
+}
+
+/* "file:///app/a%20b.mjs" is a path, "<unknown>" and what is too long to be a path are none. */
+static const char *path_of(char *name, size_t length)
 {
     if (*name == '<' || length >= PATH_MAX)
         return "";
-    return !strncmp(name, "file:///", 8) ? name + 7 : name;
+    if (strncmp(name, "file:///", 8) != 0)
+        return name;
+    return decode(name + 7) ? name + 7 : "";
 }
 
 /* The entries of one record, as far as they are whole. */
-static void give_lines(const uint8_t *bytes, size_t size, uint32_t shift, const struct wp_jit_sink *sink)
+static void give_lines(uint8_t *bytes, size_t size, uint32_t shift, const struct wp_jit_sink *sink)
 {
     struct lines head;
     const char *file = "";
@@ -97,7 +121,7 @@ static void give_lines(const uint8_t *bytes, size_t size, uint32_t shift, const 
     for (uint64_t i = 0; i < head.count && size - at > sizeof(struct line); i++) {
         struct line entry;
         memcpy(&entry, bytes + at, sizeof(entry));
-        const char *name = (const char *)bytes + at + sizeof(entry);
+        char *name = (char *)bytes + at + sizeof(entry);
         size_t room = size - at - sizeof(entry), length = strnlen(name, room);
         if (length == room || entry.address < head.code || entry.address - head.code < shift)
             return;

@@ -296,6 +296,11 @@ static void dump_has_lines(void **state)
     put_lines(&b, 0x9000, (const struct told[]){{0, 1, "/app/of-nobody.js"}}, 1); /* no code follows */
     put_lines(&b, 0xa000, (const struct told[]){{0, 5, "file:///app/m.mjs"}, {2, 6, "<unknown>"}, {4, 0, "/x"}}, 3);
     put_load(&b, 0xa000, 64, "JS:*module");
+    put_lines(&b, 0xc000,
+        (const struct told[]){{0, 1, "file:///a%20b/%C3%A4.mjs"}, {4, 2, "/as%20is.js"}, {8, 3, "file:///100%/%4"},
+            {12, 4, "file:///a%00b"}, {16, 5, "/last.js"}},
+        5);
+    put_load(&b, 0xc000, 64, "JS:*decoded");
     put_move(&b, 0x7000, 0xb000, 64);
     wp_jit_map_dump(m, keep(&b, b.size));
     assert_line(m, 0x7003, "", 0); /* before its first line */
@@ -306,6 +311,11 @@ static void dump_has_lines(void **state)
     assert_name(m, 0x9000, NULL);
     assert_line(m, 0xa03f, "/app/m.mjs", 5);
     assert_line(m, 0xb008, "/app/a.js", 11);
+    assert_line(m, 0xc000, "/a b/\xc3\xa4.mjs", 1);
+    assert_line(m, 0xc004, "/as%20is.js", 2);
+    assert_line(m, 0xc008, "/100%/%4", 3);
+    assert_line(m, 0xc00c, "/100%/%4", 3); /* what has a NUL is no path */
+    assert_line(m, 0xc010, "/last.js", 5);
     assert_int_equal(wp_jit_map_refused(m), 0);
     wp_buffer_fini(&b);
 }
