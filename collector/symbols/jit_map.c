@@ -343,7 +343,14 @@ void wp_jit_map_dump(struct wp_jit_map *m, int fd)
     m->dump_at = 0;
 }
 
-/* The latest code at an address. */
+/* The same code, as the map and the dump tell it; only the dump has its lines. */
+static bool is_same(const struct wp_jit_map *m, const struct entry *a, const struct entry *b)
+{
+    const char *names = (const char *)m->names.data;
+    return a->start == b->start && a->size == b->size && !strcmp(names + a->name, names + b->name);
+}
+
+/* The latest code at an address, with lines if it was told with and without. */
 static const struct entry *find(const struct wp_jit_map *m, uint64_t address)
 {
     uint32_t low = WP_LOWER_BOUND(middle, 0, m->count, m->entries[middle].start <= address);
@@ -351,6 +358,11 @@ static const struct entry *find(const struct wp_jit_map *m, uint64_t address)
     for (uint32_t i = 0; i < LOOK_BACK && i < low; i++) {
         const struct entry *e = &m->entries[low - 1 - i];
         if (address - e->start < e->size && (!best || e->order > best->order))
+            best = e;
+    }
+    for (uint32_t i = 0; best && !best->line_count && i < LOOK_BACK && i < low; i++) {
+        const struct entry *e = &m->entries[low - 1 - i];
+        if (e->line_count && is_same(m, e, best))
             best = e;
     }
     return best;

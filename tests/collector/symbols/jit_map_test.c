@@ -320,6 +320,28 @@ static void dump_has_lines(void **state)
     wp_buffer_fini(&b);
 }
 
+/* The dump is read before the map tells the same code: its lines stay, unless other code is there now. */
+static void map_behind_the_dump(void **state)
+{
+    struct wp_jit_map *m = *state;
+    struct wp_buffer b = {0};
+    say("6000 40 JS:*early\n", O_TRUNC);
+    assert_name(m, 0x6000, "JS:*early");
+    put_header(&b);
+    put_lines(&b, 0x7000, (const struct told[]){{0, 10, "/app/a.js"}}, 1);
+    put_load(&b, 0x7000, 64, "JS:*first");
+    put_lines(&b, 0x8000, (const struct told[]){{0, 20, "/app/b.js"}}, 1);
+    put_load(&b, 0x8000, 64, "JS:*second");
+    wp_jit_map_dump(m, keep(&b, b.size));
+    assert_line(m, 0x7000, "/app/a.js", 10);
+    say("7000 40 JS:*first\n8000 40 JS:*other\n9000 40 JS:*third\n", O_APPEND);
+    assert_name(m, 0x9000, "JS:*third");
+    assert_line(m, 0x7000, "/app/a.js", 10);
+    assert_line(m, 0x8000, "", 0);
+    assert_name(m, 0x8000, "JS:*other");
+    wp_buffer_fini(&b);
+}
+
 /* V8 tells addresses behind an ELF header that is not there, and is known by the padding of its own header. */
 static void dump_of_v8(void **state)
 {
@@ -432,6 +454,7 @@ int main(void)
         cmocka_unit_test(no_process),
         cmocka_unit_test_setup_teardown(dump_is_read_on, create, destroy),
         cmocka_unit_test_setup_teardown(dump_has_lines, create, destroy),
+        cmocka_unit_test_setup_teardown(map_behind_the_dump, create, destroy),
         cmocka_unit_test_setup_teardown(dump_of_v8, create, destroy),
         cmocka_unit_test_setup_teardown(lines_that_lie, create, destroy),
         cmocka_unit_test(dump_is_hostile),
