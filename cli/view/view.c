@@ -14,6 +14,7 @@
 #include "common/selector.h"
 #include "common/version.h"
 #include "reporter/site/site_publish.h"
+#include "storage/value/bucket.h"
 
 #include <argp.h>
 #include <errno.h>
@@ -62,6 +63,18 @@ static const struct argp_option option_table[] = {
     {0},
 };
 
+/* As the import takes them, which would refuse it without saying so where it was asked. */
+static void check_name(const struct view *view, struct argp_state *state, const char *text, size_t size)
+{
+    char name[WP_ID_ROOM];
+    snprintf(name, sizeof(name), "%.*s", (int)size, text);
+    if (size >= sizeof(name) || !wp_id_valid(name) || !wp_aggregate_valid(name))
+        argp_error(state, "'%s' cannot name an aggregate: use letters, digits and ._+-", name);
+    for (unsigned i = 0; i < view->aggregate_count; i++)
+        if (!strncmp(view->aggregates[i], text, size + 1))
+            argp_error(state, "two aggregates are named '%s'", name);
+}
+
 static void add_aggregate(struct view *view, struct argp_state *state, const char *text)
 {
     struct wp_selector selector = {0};
@@ -69,6 +82,8 @@ static void add_aggregate(struct view *view, struct argp_state *state, const cha
     const char *equals = strchr(text, '=');
     if (!equals)
         argp_error(state, "--aggregate takes NAME=SELECTOR, not '%.200s'", text);
+    else
+        check_name(view, state, text, (size_t)(equals - text));
     if (view->aggregate_count == AGGREGATES)
         argp_error(state, "more than %u aggregates", AGGREGATES);
     if (equals && wp_selector_parse(&selector, equals + 1, &err))

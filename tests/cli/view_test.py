@@ -174,6 +174,15 @@ class View(unittest.TestCase):
             self.assertEqual(answer.status, status)
         connection.close()
 
+    def test_wrong_names_of_interest(self):
+        for names, text in ((["a b"], "'a b' cannot name an aggregate"), ([""], "'' cannot name an aggregate"),
+                            (["__state__"], "'__state__' cannot name an aggregate"), (["x" * 129], "cannot name an aggregate"),
+                            (["one", "ones", "one"], "two aggregates are named 'one'")):
+            words = [word for name in names for word in ("--aggregate", name + "=comm=web")]
+            done = subprocess.run([BIN + "/wakepath", "view", self.dir, *words], capture_output=True, text=True, check=False, timeout=PATIENCE_S)
+            self.assertEqual((done.returncode, done.stdout), (64, ""), names)
+            self.assertIn(text, done.stderr)
+
     def test_a_capture_and_a_store(self):
         for what, has_system in ((self.capture, True), (self.dir + "/store", False)):
             served = self.start(what)
