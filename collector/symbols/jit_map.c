@@ -371,7 +371,7 @@ static const struct entry *find(const struct wp_jit_map *m, uint64_t address)
 static void put_level(
     const struct wp_jit_map *m, const struct entry *entry, uint64_t address, struct wp_debug_level *level)
 {
-    const struct line *lines = m->lines + entry->first_line;
+    const struct line *lines = entry->line_count ? m->lines + entry->first_line : NULL;
     uint32_t behind = WP_LOWER_BOUND(middle, 0, entry->line_count, lines[middle].offset <= address - entry->start);
     *level = (struct wp_debug_level){.function = (const char *)m->names.data + entry->name, .file = ""};
     if (!behind)
