@@ -146,7 +146,7 @@ __noinline int keep_quota(__u64 now_ns, __u64 offset_ns)
     return 0;
 }
 
-/* A thread comes to a CPU that may have been throttled. Between windows that is forgotten, too: it is over. */
+/* A thread comes to a CPU that may have been throttled. */
 static __noinline int tell_quota(struct task_struct *next)
 {
     struct quota *quota = bpf_task_storage_get(&quotas, next, 0, 0);
@@ -156,8 +156,6 @@ static __noinline int tell_quota(struct task_struct *next)
     __u64 sum_ns = throttled_ns((struct cfs_rq___quota *)quota->queue), added_ns = sum_ns - quota->sum_ns;
     quota->queue = 0;
     __sync_fetch_and_add(&wp_throttled, -1);
-    if (is_between_windows())
-        return 0;
     fill_head(&r, KIND_REASON, next);
     __u64 end_ns = quota->began_ns + added_ns;
     if (!added_ns || added_ns > r.time_ns || !r.tid)

@@ -131,10 +131,10 @@ int WORK_PROG(wp_switch, bool preempt, struct task_struct *prev, struct task_str
     if (unheard)
         keep_unheard(unheard, context->marks[LEVEL_TASK].time_ns, !preempt && state_of(prev_state) != STATE_RUNNING);
     clear_mark(context, LEVEL_TASK);
-    if (wp_throttled)
-        tell_quota(next);
     if (is_between_windows())
         return 0;
+    if (wp_throttled)
+        tell_quota(next);
     struct stack_record *r = stack_scratch(0);
     if (!r)
         return 0;

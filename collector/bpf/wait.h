@@ -267,8 +267,6 @@ static __always_inline __u64 sock_key(struct known_file *k, struct sock *sk, str
     r->wait.socket.protocol = (__u8)GET(struct sock, sk, sk_protocol);
     r->wait.type = GET(struct sock, sk, sk_type);
     k->how = CHECK_PORTS;
-    if (!r->wait.socket.family) /* it is gone; a description without a family is a lock's */
-        return 0;
     __u64 key;
     if (r->wait.socket.family == FAMILY_INET || r->wait.socket.family == FAMILY_INET6) {
         describe_inet(&r->wait, sk);
