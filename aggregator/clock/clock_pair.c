@@ -12,6 +12,7 @@
 #define KEPT 128u                 /* points that stay however old they are */
 #define FINE_NS (4 * WP_NS_PER_S) /* points this new stay as they are; of older ones, one in 268 ms */
 #define COARSE_BITS 28
+#define END_NS (4 * WP_NS_PER_MS) /* the newest point moves on so far at once, not with each message */
 #define BACK_NS WP_NS_PER_S
 #define NEIGHBOURS 12u
 #define EXCHANGE_NS 300000000u
@@ -175,12 +176,61 @@ static bool is_late(struct wp_clock_pair *pair, uint64_t at_ns)
     return newest_ns > at_ns && newest_ns - at_ns > WP_CLOCK_HISTORY_NS;
 }
 
+/* Where the points of the cell of that time begin, or would. */
+static uint32_t cell_at(const struct wp_clock_points *own, uint64_t at_ns)
+{
+    bool is_last = own->count && same_cell(own->points[own->count - 1].at_ns, at_ns);
+    uint32_t i = is_last ? own->count - 1 : find(own, at_ns);
+    while (i && same_cell(own->points[i - 1].at_ns, at_ns))
+        i--;
+    return i;
+}
+
+/* Is it of the newest cell, and so far behind all others that moments between lack a constraint after them? */
+static bool is_at_end(const struct wp_clock_points *own, uint64_t at_ns)
+{
+    uint64_t last_ns = own->points[own->count - 1].at_ns;
+    return same_cell(last_ns, at_ns) && at_ns > last_ns && at_ns - last_ns >= END_NS;
+}
+
+/* What it replaces, from `begin` on: nothing, or fewer than three. */
+struct place {
+    uint32_t begin, count;
+    bool is_new, is_useless; /* the first of its cell; says nothing more than those of its cell */
+};
+
+static struct place place_of(const struct wp_clock_pair *pair, enum wp_clock_side side, struct wp_clock_point point)
+{
+    const struct wp_clock_points *own = &pair->sides[side];
+    const struct wp_clock_point *points = own->points;
+    uint32_t i = cell_at(own, point.at_ns);
+    if (i == own->count || !same_cell(points[i].at_ns, point.at_ns)) {
+        /* traffic goes on: the cell before needs no end */
+        bool is_end_before = i >= 2 && i == own->count && same_cell(points[i - 2].at_ns, points[i - 1].at_ns) &&
+            (point.at_ns >> WP_CLOCK_CELL_BITS) - (points[i - 1].at_ns >> WP_CLOCK_CELL_BITS) == 1;
+        return (struct place){.begin = i - is_end_before, .count = is_end_before, .is_new = true};
+    }
+    bool has_end = i + 1 < own->count && same_cell(points[i + 1].at_ns, point.at_ns);
+    if (is_tighter(pair, side, point, &points[i]))
+        return (struct place){.begin = i, .count = 1 + (has_end && points[i + 1].at_ns <= point.at_ns)};
+    return (struct place){.begin = i + 1, .count = has_end, .is_useless = !is_at_end(own, point.at_ns)};
+}
+
+static void put_point(struct wp_clock_points *own, struct place place, struct wp_clock_point point)
+{
+    uint32_t i = place.begin, rest = own->count - i - place.count;
+    memmove(own->points + i + 1, own->points + i + place.count, rest * sizeof(*own->points));
+    own->count = i + 1 + rest;
+    own->points[i] = point;
+    own->is_mixed |= (i && goes_back(own, i - 1)) || (i + 1 < own->count && goes_back(own, i));
+}
+
 enum wp_clock_news wp_clock_pair_add(struct wp_clock_pair *pair, enum wp_clock_side side, struct wp_clock_point point,
     const struct wp_clock_steps *const steps[2])
 {
     struct wp_clock_points *own = &pair->sides[side];
-    const struct wp_clock_point *last = own->count ? &own->points[own->count - 1] : NULL;
-    if (last && same_cell(last->at_ns, point.at_ns) && !is_tighter(pair, side, point, last)) {
+    struct place place = place_of(pair, side, point);
+    if (place.is_useless && same_cell(own->points[own->count - 1].at_ns, point.at_ns)) {
         pair->late = 0;
         return WP_CLOCK_NOTHING;
     }
@@ -191,23 +241,16 @@ enum wp_clock_news wp_clock_pair_add(struct wp_clock_pair *pair, enum wp_clock_s
         condemn(pair, point.at_ns);
     }
     pair->late = 0;
-    if (!make_room(pair, own, side))
+    if (place.is_useless || !make_room(pair, own, side))
         return WP_CLOCK_NOTHING;
-    uint32_t i = find(own, point.at_ns);
-    i -= i && same_cell(own->points[i - 1].at_ns, point.at_ns);
-    bool is_new = i == own->count || !same_cell(own->points[i].at_ns, point.at_ns);
-    if (is_new)
-        memmove(own->points + i + 1, own->points + i, (own->count++ - i) * sizeof(*own->points));
-    else if (!is_tighter(pair, side, point, &own->points[i]))
-        return WP_CLOCK_NOTHING;
-    own->points[i] = point;
+    place = place_of(pair, side, point); /* fewer may be left */
+    put_point(own, place, point);
     if (!pair->first.at_ns || point.at_ns < pair->first.at_ns)
         pair->first = point;
-    own->is_mixed |= (i && goes_back(own, i - 1)) || (i + 1 < own->count && goes_back(own, i));
     pair->is_two_way |= pair->sides[!side].count > 0;
     pair->version++;
-    enum wp_clock_news news = judge(pair, side, point, is_new, steps);
-    if (is_new && (point.at_ns - pair->slope_at_ns > SLOPE_PERIOD_NS))
+    enum wp_clock_news news = judge(pair, side, point, place.is_new, steps);
+    if (place.is_new && (point.at_ns - pair->slope_at_ns > SLOPE_PERIOD_NS))
         refresh_slope(pair, point.at_ns, steps);
     return news;
 }

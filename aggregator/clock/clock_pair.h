@@ -3,9 +3,10 @@
 #define WP_AGGREGATOR_CLOCK_CLOCK_PAIR_H
 /*
  * Two hosts that talk: what their messages say of the offset between their clocks. Kept as points on the first host's
- * clock, the tightest one of a cell of time and of each kind (upper, lower), for the last minute; the offset at a
- * moment comes from the two hulls around it (clock_view.h). Every constraint is exact in both clocks, so the way back
- * is the same points seen from the second host.
+ * clock, the tightest one of a cell of time and of each kind (upper, lower), for the last minute, and the last one
+ * before a pause: without it moments of the last cell have no constraint after them. The offset at a moment comes from
+ * the two hulls around it (clock_view.h). Every constraint is exact in both clocks, so the way back is the same points
+ * seen from the second host.
  */
 #include "aggregator/clock/clock_types.h"
 #include "common/clock.h"

@@ -38,7 +38,7 @@ struct wp_clock_point {
     int64_t offset_ns; /* second host's clock minus the first's, at most (upper) or at least (lower) */
 };
 
-struct wp_clock_points {           /* sorted by time, at most one a cell */
+struct wp_clock_points {           /* sorted by time, one or two a cell */
     struct wp_clock_point *points; /* owned */
     uint32_t count, room;
     bool is_mixed; /* not sorted in the second host's clock: it went back */

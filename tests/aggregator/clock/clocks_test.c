@@ -184,6 +184,37 @@ static void test_not_enough(void **state)
     made_case_end(&c);
 }
 
+/* Both ways, at that time of both clocks. */
+static void exchange(struct made_case *c, uint32_t a, uint32_t b, uint64_t at_ns, uint64_t delay_ns)
+{
+    wp_clocks_message(c->clocks, a, at_ns, b, at_ns + delay_ns);
+    wp_clocks_message(c->clocks, b, at_ns + delay_ns, a, at_ns + 2 * delay_ns);
+}
+
+/* Traffic ends: what came last, slower than the tightest of its 34 ms, is the only constraint behind what was before,
+ * and better than those of a third host that speaks once a second. */
+static void test_end_of_traffic(void **state)
+{
+    (void)state;
+    const uint64_t cell = 1u << 25, end = 1000 * cell + cell / 4;
+    struct made_case c;
+    struct wp_offset offset;
+    made_case_begin(&c, 7, 3);
+    for (uint64_t t = end - 3 * SECOND; t < end + 2 * SECOND; t += SECOND)
+        for (uint32_t host = 0; host < 2; host++)
+            exchange(&c, host, 2, t + SECOND / 3, 400000);
+    for (uint64_t t = end - SECOND / 2; t <= end; t += SECOND / 1000)
+        exchange(&c, 0, 1, t, 10000);
+    for (uint32_t i = 1; i <= 2; i++)
+        exchange(&c, 0, 1, end + i * cell / 8, 15000);
+    for (uint32_t from = 0; from < 2; from++)
+        for (uint64_t t = end - cell; t <= end + cell / 5; t += cell / 32) {
+            assert_true(wp_clocks_map(c.clocks, from, t, !from, &offset) && offset.is_settled);
+            assert_true(offset.bound_ns < 50000);
+        }
+    made_case_end(&c);
+}
+
 static void test_spans(void **state)
 {
     (void)state;
@@ -266,6 +297,7 @@ int main(void)
         cmocka_unit_test(test_tightest_way),
         cmocka_unit_test(test_thousand_hosts),
         cmocka_unit_test(test_not_enough),
+        cmocka_unit_test(test_end_of_traffic),
         cmocka_unit_test(test_spans),
         cmocka_unit_test(test_hull),
     };
