@@ -4,8 +4,9 @@
  * at each call: "write EIO", "sync EIO" (fsync and fdatasync), "write EROFS", "write ENOSPC"; a last word "once" takes
  * one call only; "sync LOSE": it fails with EIO, and what was appended since the last one that did not reads as zeros
  * from then on, as when a file system gives up pages that it cannot write; "sync STOP once" does not let it fail but
- * stops the program before it (SIGSTOP). "real SECONDS" shifts CLOCK_REALTIME. It touches no call that is not ordered
- * to fail.
+ * stops the program before it (SIGSTOP). "sync EIO at=BYTES": of files that are as long by then, so that an order that
+ * is there from the start strikes in the midst of a session. "real SECONDS" shifts CLOCK_REALTIME. It touches no call
+ * that is not ordered to fail.
  *
  * In the folder WP_SHIM_JOURNAL it notes what a crash of the machine could undo: for each write to a data.mdb or a
  * checkpoint's dictionary that no sync has followed (and that is not O_DSYNC) what was there before, in a file named by
@@ -160,14 +161,21 @@ static int code_of(const char *name)
     return !strcmp(name, "ENOSPC") ? ENOSPC : !strcmp(name, "EROFS") ? EROFS : EIO;
 }
 
+static int is_as_long(int fd, const char *orders)
+{
+    struct stat status;
+    const char *at = strstr(orders, " at=");
+    return !at || (!fstat(fd, &status) && status.st_size >= atoll(at + 4));
+}
+
 /* 0, or the error that this call is to fail with. */
 static int ordered(const char *call, int fd)
 {
-    char text[128], what[16] = "", code[16] = "", times[16] = "";
+    char text[128], what[16] = "", code[16] = "";
     int before = errno;
-    int fails = read_orders(text, sizeof(text)) && sscanf(text, "%15s %15s %15s", what, code, times) >= 2 &&
-        !strcmp(what, call) && is_below(fd);
-    if (fails && !strcmp(times, "once") && unlink(getenv("WP_SHIM_ORDERS")))
+    int fails = read_orders(text, sizeof(text)) && sscanf(text, "%15s %15s", what, code) == 2 && !strcmp(what, call) &&
+        is_below(fd) && is_as_long(fd, text);
+    if (fails && strstr(text, " once") && unlink(getenv("WP_SHIM_ORDERS")))
         fails = 0; /* another call was quicker */
     int stops = fails && !strcmp(code, "STOP");
     if (stops)

@@ -166,7 +166,7 @@ def main():
         return 0
     if not given.binaries:
         parser.error("the folder of the programs")
-    captures = Captures(given.binaries, given.jobs, given.folder)
+    captures = Captures(given.binaries, given.jobs, given.folder, strikes=max(2, min(4, given.trials)))
     try:
         captures.control()
         print(HEAD)

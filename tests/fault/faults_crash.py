@@ -3,8 +3,8 @@
 earlier write left it."""
 import glob, os, signal, struct, subprocess
 
-from faults_disk import Shim
-from twin import Difference, read_text
+from faults_disk import Shim, is_stopped
+from twin import Difference
 
 CRASHES = 6  # at most, in one session
 PAGE = 4096
@@ -44,10 +44,6 @@ def crash(path, journal, chance):
         if pages:
             file.truncate(end)
     return bool(pages)
-
-
-def is_stopped(child):
-    return read_text("/proc/%d/stat" % child.pid).rsplit(")", 1)[-1][1:2] == "T"
 
 
 def stop(rig, shim, chance, is_over):

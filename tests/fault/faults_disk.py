@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Faults of the disks under store and spool: full, failing, read-only."""
-import os, subprocess, time
+import os, signal, subprocess, time
 
-from twin import Difference
+from twin import Difference, read_text
 
-STRIKES = 4  # at most, in one session
-IN_MEMORY = ("wait in memory", "goes on in memory")  # what a collector says of a spool that it cannot write
+IN_MEMORY = ("wait in memory", "continues in memory")  # what a collector says of a spool that it cannot write
+SEGMENT = 8 << 20  # bytes of a file of the spool
 
 
 class Shim:
@@ -44,7 +44,7 @@ def full_store(rig, chance):
     rig.tmpfs(rig.store, "24M")
     rig.aggregator()
     collector, done = rig.collector(), 0
-    for _ in range(STRIKES):
+    for _ in range(rig.captures.strikes):
         rig.moment(chance)
         before = rig.log(rig.daemon).count("disk is full")
         rig.fill(rig.store + "/filler")
@@ -61,7 +61,7 @@ def full_resume(rig, chance):
     rig.tmpfs(rig.store + ".resume", "4M")
     rig.aggregator()
     collector, done = rig.collector(), 0
-    for _ in range(STRIKES):
+    for _ in range(rig.captures.strikes):
         rig.moment_on(chance, collector)
         rig.fill(rig.store + ".resume/filler")
         time.sleep(chance.uniform(0.1, 0.4))
@@ -95,7 +95,7 @@ def failing_store(what, words):
         shim = Shim(rig, rig.store + "/")
         rig.aggregator(environment=shim.environment)
         collector, done = rig.collector(), 0
-        for _ in range(STRIKES):
+        for _ in range(rig.captures.strikes):
             rig.moment_on(chance, collector)
             if collector.poll() is None:
                 shim.order(what + " once")
@@ -118,7 +118,7 @@ def failing_resume(what):
         shim = Shim(rig, rig.store + ".resume/")
         rig.aggregator(environment=shim.environment)
         collector, done = rig.collector(), 0
-        for _ in range(STRIKES):
+        for _ in range(rig.captures.strikes):
             rig.moment_on(chance, collector)
             before = rig.log(rig.daemon).count("cannot write a checkpoint")
             shim.order(what)
@@ -135,20 +135,29 @@ def failing_resume(what):
     return fault
 
 
+def place_in_spool(rig, chance):
+    """An order's last word: once a file of the spool has so many bytes; one of the session's has, and is written to and synced after that."""
+    return " at=%d" % chance.randrange(65536, min(SEGMENT, os.path.getsize(rig.captures.capture)) * 3 // 4)
+
+
+def complains(rig, child):
+    """The spool cannot be written, and the collector goes on."""
+    rig.waits("the complaint", lambda: child.poll() is not None or any(words in rig.log(child) for words in IN_MEMORY))
+    says(rig, child, *IN_MEMORY)
+
+
 def failing_spool(what):
     """The spool cannot be written: it is said, and all arrives from memory."""
     def fault(rig, chance):
         shim = Shim(rig, rig.spool + "/")
+        shim.order(what + place_in_spool(rig, chance))
         child = rig.collector(spool=rig.spool, environment=shim.environment)
-        rig.waits("the spool", lambda: rig.spooled() > 0)
-        rig.moment(chance, 0.02)
-        shim.order(what)
-        rig.waits("the complaint", lambda: any(words in rig.log(child) for words in (*IN_MEMORY, "no aggregator answers")))
+        complains(rig, child)
         rig.aggregator()
         rig.moment(chance, 0.3)
         shim.relieve()
         rig.delivers(child)
-        return int(any(words in rig.log(child) for words in IN_MEMORY))
+        return 1
     return fault
 
 
@@ -206,21 +215,27 @@ def readonly_store(rig, chance):
     return int(was_going_on)
 
 
+def is_stopped(child):
+    return read_text("/proc/%d/stat" % child.pid).rsplit(")", 1)[-1][1:2] == "T"
+
+
 def readonly_spool(rig, chance):
     """The rest waits in memory and arrives; what has arrived and could not be removed, or came back with the disk, is sent again and counts once."""
     disk = Disk(rig)
     rig.spool = disk.mount + "/spool"
-    child = rig.collector(spool=rig.spool)
-    rig.waits("the spool", lambda: rig.spooled() > 0)
-    rig.moment(chance, 0.02)
+    shim = Shim(rig, rig.spool + "/")
+    shim.order("write STOP once" + place_in_spool(rig, chance))
+    child = rig.collector(spool=rig.spool, environment=shim.environment)
+    rig.waits("the spool", lambda: shim.has_struck() and is_stopped(child))
     disk.fail()
-    rig.waits("the complaint", lambda: any(words in rig.log(child) for words in (*IN_MEMORY, "no aggregator answers")))
+    child.send_signal(signal.SIGCONT)
+    complains(rig, child)
     rig.aggregator()
     rig.moment(chance, 0.3)
     rig.delivers(child)
     disk.mend()
     rig.delivers(rig.collector(spool=rig.spool))
-    return int(any(words in rig.log(child) for words in IN_MEMORY))
+    return 1
 
 
 FAULTS = [("store's disk full", full_store), ("checkpoints' disk full", full_resume), ("spool's disk full", full_spool),
