@@ -20,8 +20,9 @@ cmake --build build/dev >&2
 # On a loaded machine the collector would leave things out to stay cheap; the test of that says so itself.
 export WAKEPATH_COLLECTOR_OVERHEAD_LIMIT=none
 
-# Tests that trace the live kernel are serial by their own property; the rest shares the processors, with one more at a time than
-# there are processors, since many of them wait. A sandbox that hides its
+# Tests that trace the live kernel and look at times are serial by their own property (RUN_SERIAL). Others that trace it run one
+# at a time beside the rest (RESOURCE_LOCK kernel), which shares the processors, with one more at a time than there are
+# processors, since many of them wait. What takes long or has to wait for its turn begins first (COST). A sandbox that hides its
 # own threads hides what interrupts do meanwhile: a live test may miss a waking that way, hardly twice in a row. So a live test
 # has a second try, which is listed before the summary; any other test that needs one has failed.
 exec python3 tests/repeated.py build/dev --output-on-failure --timeout 300 -j "$(($(nproc) + 1))" "$@"

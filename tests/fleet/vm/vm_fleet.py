@@ -5,7 +5,7 @@ import os, shlex, socket, subprocess, sys, time
 
 BRIDGE = "wpvm"
 HERE = "10.78.0.254"
-BOOT_S = 120
+BOOT_S = 300
 DISK = 64 << 20
 
 
