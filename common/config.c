@@ -292,7 +292,7 @@ void wp_config_parse(
         printf("%s: the configuration is sound%s%s\n", program_invocation_short_name, config->path ? ": " : "",
             config->path ? config->path : "");
     if (config->prints || config->checks)
-        exit(fflush(stdout) ? WP_EXIT_FAILURE : WP_EXIT_OK);
+        exit(WP_EXIT_OK);
 }
 
 void wp_config_destroy(struct wp_config *config)

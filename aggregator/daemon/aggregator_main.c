@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "aggregator/daemon/options.h"
 #include "common/service.h"
+#include "common/standard_output.h"
 #include "common/version.h"
 
 #include <malloc.h>
@@ -37,6 +38,7 @@ int main(int argc, char **argv)
     struct daemon daemon = {.logger = {"wakepath-aggregator", WP_LOG_INFO, 2}};
     struct wp_aggregator_options *options = &daemon.options;
     struct sigaction action = {.sa_handler = take_signal};
+    wp_standard_output_check_at_exit();
     sigaction(SIGHUP, &action, NULL); /* first: a reload asked early must not end us */
     wp_aggregator_options_parse(options, argc, argv);
     daemon.logger.level = options->log_level;

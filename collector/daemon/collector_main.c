@@ -3,6 +3,7 @@
 #include "collector/daemon/collector_options.h"
 #include "common/config.h"
 #include "common/service.h"
+#include "common/standard_output.h"
 #include "common/version.h"
 
 #include <malloc.h>
@@ -47,6 +48,7 @@ int main(int argc, char **argv)
     struct wp_service service = {.reload = &reload_asked, .on_reload = reload, .context = &daemon};
     struct wp_error err = {0};
     struct sigaction action = {.sa_handler = take_signal};
+    wp_standard_output_check_at_exit();
     sigaction(SIGHUP, &action, NULL); /* first: a reload asked early must not end us */
     struct wp_collector_live live = {&daemon.logger.level, &daemon.window};
     wp_collector_options_parse(&daemon.options, &live, &daemon.config, argc, argv);

@@ -2,6 +2,7 @@
 /* wakepath-reporter: a store in, pages or one printed report out. */
 #include "common/config.h"
 #include "common/log.h"
+#include "common/standard_output.h"
 #include "common/version.h"
 #include "reporter/base/output.h"
 #include "reporter/cmd/check.h"
@@ -82,6 +83,7 @@ int main(int argc, char **argv)
     struct wp_logger logger = {"wakepath-reporter", WP_LOG_INFO, 2};
     struct wp_error err = {0};
     int code = WP_EXIT_OK;
+    wp_standard_output_check_at_exit();
     argp_err_exit_status = WP_EXIT_USAGE;
     argp_program_version_hook = print_version;
     const char *mode = argc > 1 ? argv[1] : "";
