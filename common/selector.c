@@ -25,6 +25,7 @@ static const struct {
     {"cmdline~", WP_SELECT_CMDLINE},
     {"thread=", WP_SELECT_THREAD},
     {"tid=", WP_SELECT_TID},
+    {"between=", WP_SELECT_BETWEEN},
 };
 
 static const char *const views[] = {
@@ -116,6 +117,28 @@ static int parse_ids(struct wp_selector_term *term, struct wp_error *err)
     return wp_error_set(err, -E2BIG, "'%s' has more than %d %s ids", term->text, WP_SELECTOR_IDS, kind);
 }
 
+/* Up to the first byte that is no digit, to which *end is set; false: none, or more than 64 bits have. */
+static bool parse_ns(const char *text, const char **end, uint64_t *ns)
+{
+    *ns = 0;
+    for (*end = text; **end >= '0' && **end <= '9'; ++*end)
+        if (__builtin_mul_overflow(*ns, 10u, ns) || __builtin_add_overflow(*ns, (uint64_t)(**end - '0'), ns))
+            return false;
+    return *end != text;
+}
+
+/* "FROM-TO" */
+static int parse_interval(struct wp_selector_term *term, struct wp_error *err)
+{
+    struct wp_selector_interval *interval = &term->interval;
+    const char *at = term->text;
+    if (parse_ns(at, &at, &interval->from_ns) && *at++ == '-' && parse_ns(at, &at, &interval->to_ns) && !*at &&
+        interval->from_ns < interval->to_ns)
+        return 0;
+    return wp_error_set(
+        err, -EINVAL, "'%s' is not an interval: between=FROM-TO, in ns since 1970, FROM before TO", term->text);
+}
+
 static bool is_one_of(const struct wp_selector_term *term, uint32_t id)
 {
     for (unsigned i = 0; i < WP_SELECTOR_IDS && term->ids[i]; i++)
@@ -130,6 +153,8 @@ static int parse_value(struct wp_selector_term *term, struct wp_error *err)
         return wp_error_set(err, -EINVAL, "a selector term has no value");
     if (term->field == WP_SELECT_PID || term->field == WP_SELECT_TID)
         return parse_ids(term, err);
+    if (term->field == WP_SELECT_BETWEEN)
+        return parse_interval(term, err);
     if (term->field == WP_SELECT_CMDLINE) {
         regex_t regex;
         int rc = regcomp(&regex, term->text, REG_EXTENDED | REG_NOSUB);
@@ -161,7 +186,7 @@ static int parse_term(struct wp_selector *selector, char *text, struct wp_error 
     }
     return wp_error_set(err, -EINVAL,
         "'%s' is not a selector term; known are comm=, exe=, cgroup=, unit=, container=, pod=, namespace=, pid=, "
-        "cmdline~, thread=, tid=, "
+        "cmdline~, thread=, tid=, between=, "
         "command, progress, busy and threads",
         text);
 }
@@ -169,9 +194,23 @@ static int parse_term(struct wp_selector *selector, char *text, struct wp_error 
 static bool has_condition(const struct wp_selector *selector)
 {
     for (unsigned i = 0; i < selector->count; i++)
-        if (selector->terms[i].field != WP_SELECT_VIEW)
+        if (selector->terms[i].field != WP_SELECT_VIEW && selector->terms[i].field != WP_SELECT_BETWEEN)
             return true;
     return false;
+}
+
+/* When all terms are there. */
+static int check_whole(const struct wp_selector *selector, struct wp_error *err)
+{
+    unsigned intervals = 0;
+    for (unsigned i = 0; i < selector->count; i++)
+        intervals += selector->terms[i].field == WP_SELECT_BETWEEN;
+    if (intervals > 1)
+        return wp_error_set(err, -EINVAL, "more than one between=");
+    if (has_condition(selector))
+        return 0;
+    return wp_error_set(err, -EINVAL, "'%s' says whose time counts, and not of which process: add one, as comm=NAME,%s",
+        selector->terms[0].text, intervals ? "between=FROM-TO" : selector->terms[0].text);
 }
 
 int wp_selector_parse(struct wp_selector *selector, const char *text, struct wp_error *err)
@@ -186,14 +225,8 @@ int wp_selector_parse(struct wp_selector *selector, const char *text, struct wp_
             rc = wp_error_set(err, -ENOMEM, "out of memory");
         else
             rc = parse_term(selector, copy, err);
-        if (!rc && !*at) {
-            if (has_condition(selector))
-                return 0;
-            rc = wp_error_set(err, -EINVAL,
-                "'%s' says whose time counts, and not of which process: add one, as "
-                "comm=NAME,%s",
-                selector->terms[0].text, selector->terms[0].text);
-        }
+        if (!rc && !*at && !(rc = check_whole(selector, err)))
+            return 0;
         if (rc) {
             wp_selector_fini(selector);
             return wp_error_wrap(err, rc, "bad selector '%.200s'", text);
@@ -252,6 +285,7 @@ static bool term_matches(const struct wp_selector_term *term, const struct wp_se
     case WP_SELECT_TID:
         return is_one_of(term, subject->tid);
     case WP_SELECT_VIEW:
+    case WP_SELECT_BETWEEN:
         return true;
     case WP_SELECT_EXE:
         return !strcmp(subject->exe, term->text);
@@ -287,6 +321,21 @@ enum wp_selector_view wp_selector_view(const struct wp_selector *selector)
             view = WP_VIEW_PROGRESS;
     }
     return view;
+}
+
+uint64_t wp_selector_cut(const struct wp_selector_interval *interval, uint64_t *from_ns, uint64_t *to_ns)
+{
+    *from_ns = *from_ns > interval->from_ns ? *from_ns : interval->from_ns;
+    *to_ns = *to_ns < interval->to_ns ? *to_ns : interval->to_ns;
+    return *to_ns > *from_ns ? *to_ns - *from_ns : 0;
+}
+
+struct wp_selector_interval wp_selector_interval(const struct wp_selector *selector)
+{
+    for (unsigned i = 0; i < selector->count; i++)
+        if (selector->terms[i].field == WP_SELECT_BETWEEN)
+            return selector->terms[i].interval;
+    return (struct wp_selector_interval){0, UINT64_MAX};
 }
 
 bool wp_selector_matches(const struct wp_selector *selector, const struct wp_selector_subject *subject)

@@ -8,7 +8,8 @@
  * recorded command from its exec on, in all its threads. "thread=poolworker" and "tid=1235" name single threads.
  * "pid=7+8+9" is any of those, up to WP_SELECTOR_IDS; so with "tid=". A
  * selector matches the names that the process has at that time. The words "progress", "busy" and "threads" are no
- * conditions: they say which threads' time is the base (enum wp_selector_view), and stand beside one.
+ * conditions: they say which threads' time is the base (enum wp_selector_view), and stand beside one. So does
+ * "between=FROM-TO" (wall clock, ns since 1970): only time from FROM on and before TO is the base.
  */
 #include "common/buffer.h"
 #include "common/error.h"
@@ -29,7 +30,8 @@ enum wp_selector_field {
     WP_SELECT_COMMAND, /* the recorded command */
     WP_SELECT_THREAD,  /* the thread's own name */
     WP_SELECT_TID,
-    WP_SELECT_VIEW, /* no condition: one of the words of enum wp_selector_view */
+    WP_SELECT_VIEW,    /* no condition: one of the words of enum wp_selector_view */
+    WP_SELECT_BETWEEN, /* no condition: an interval of time */
 };
 
 /* Whose time is the base of a report on what a selector picks (docs/engine.md, "What a total is"). */
@@ -42,11 +44,17 @@ enum wp_selector_view {
 #define WP_SELECTOR_TERMS 8
 #define WP_SELECTOR_IDS 8
 
-/* One condition, or a word of enum wp_selector_view. */
+/* From from_ns on and before to_ns, in ns since 1970. */
+struct wp_selector_interval {
+    uint64_t from_ns, to_ns;
+};
+
+/* One condition, a word of enum wp_selector_view, or an interval. */
 struct wp_selector_term {
     enum wp_selector_field field;
-    char *text;                    /* owned; the value as written, unescaped */
-    uint32_t ids[WP_SELECTOR_IDS]; /* of PID and TID: one of them; 0 behind the last */
+    char *text;                           /* owned; the value as written, unescaped */
+    uint32_t ids[WP_SELECTOR_IDS];        /* of PID and TID: one of them; 0 behind the last */
+    struct wp_selector_interval interval; /* of BETWEEN; not empty */
 };
 
 /* The terms, all of which must hold; wp_selector_fini frees what they own. */
@@ -76,6 +84,10 @@ void wp_selector_fini(struct wp_selector *selector);
 /* What the selector says by a word; else PROGRESS of the recorded command, BUSY of all others. Single threads are not
  * followed into others. */
 enum wp_selector_view wp_selector_view(const struct wp_selector *selector);
+/* Cuts [*from_ns, *to_ns) to the interval; how long that is. */
+uint64_t wp_selector_cut(const struct wp_selector_interval *interval, uint64_t *from_ns, uint64_t *to_ns);
+/* Of which time it is; without an interval all there is: 0 and UINT64_MAX. */
+struct wp_selector_interval wp_selector_interval(const struct wp_selector *selector);
 /* Whether all terms hold of the subject; a zeroed selector matches nobody. */
 bool wp_selector_matches(const struct wp_selector *selector, const struct wp_selector_subject *subject);
 

@@ -71,7 +71,8 @@ enum wp_event_kind {
     WP_EVENT_LOCAL = 19,
     /* Why a thread was off its CPU, told as that is over, before the switch to it. thread; c = enum wp_reason; a = ns
      * since it left its CPU for which that was so. Of a quota wait = string id of the cgroup, 0 not known; b = ns of
-     * its period, 0 not known. */
+     * its period, 0 not known. Of what takes a CPU from whatever runs on it (WP_REASON_INTERRUPT to _STEAL): b = the
+     * CPU; a = ns, which end with the event; wait = string id of the interrupt, 0 not known; thread is 0. */
     WP_EVENT_REASON = 20,
     WP_EVENT_KINDS
 };
@@ -91,6 +92,9 @@ enum wp_cause {
 /* What REASON tells; others are ignored. */
 enum wp_reason {
     WP_REASON_QUOTA = 1, /* its cgroup had used up its quota of the CPU */
+    WP_REASON_INTERRUPT, /* a device's */
+    WP_REASON_SOFT_INTERRUPT,
+    WP_REASON_STEAL /* the hypervisor's */
 };
 
 /* The state a thread left the CPU in. */

@@ -148,6 +148,7 @@ static struct wp_mates mates_of(const struct wp_aggregate *aggregate)
         .bit = aggregate->id.bit,
         .taken = wp_taken_mark(aggregate->id.bit),
         .slept = wp_taken_sleep_mark(aggregate->id.bit),
+        .between = aggregate->between,
         .is_progress = aggregate->view == WP_VIEW_PROGRESS};
 }
 
@@ -214,11 +215,16 @@ static void account_part(struct wp_aggregate *aggregate, uint32_t thread, uint64
 {
     if (part->idle_ns) {
         struct wp_mates mates = mates_of(aggregate);
-        aggregate->delta.has_news |= wp_mates_tell_idle(&mates, part->slice->identity, part->idle_ns);
+        aggregate->delta.has_news |=
+            wp_mates_tell_idle(&mates, part->slice->identity, part->from_ns - part->idle_ns, part->from_ns);
     }
-    bool is_window = part->is_known && part->from_ns == part->slice->out_ns &&
-        wp_exemplar_sample_wait(aggregate, thread, part->slice) && aggregate->walk.window_visits < WINDOW_VISITS;
-    account(aggregate, &(struct wp_interval){aggregate->home, thread, part->from_ns, part->to_ns}, ordinal, is_window);
+    struct wp_interval interval = {aggregate->home, thread, part->from_ns, part->to_ns};
+    if (!wp_selector_cut(&aggregate->between, &interval.start_ns, &interval.end_ns))
+        return;
+    bool is_window = part->is_known && interval.start_ns == part->slice->out_ns &&
+        interval.end_ns >= part->slice->in_ns && wp_exemplar_sample_wait(aggregate, thread, part->slice) &&
+        aggregate->walk.window_visits < WINDOW_VISITS;
+    account(aggregate, &interval, ordinal, is_window);
 }
 
 /* Goes through what is left of the thread's time as far as it goes, or as the part allows that is explained now
@@ -238,7 +244,7 @@ static uint64_t go_through(
         struct wp_interval interval = {rest.host, rest.thread, part.from_ns, part.to_ns};
         if (part.is_base && sink == &aggregate->counted)
             account_part(aggregate, rest.thread, ordinal, &part);
-        else if (part.is_base && part.from_ns < part.to_ns)
+        else if (part.is_base && wp_selector_cut(&aggregate->between, &interval.start_ns, &interval.end_ns))
             wp_explain_slice(aggregate->explainer, &interval, ordinal, sink);
         if (part.is_known)
             rest.start_ns = behind(&part, rest.start_ns);
@@ -297,7 +303,9 @@ static bool resolve_base(struct wp_aggregate *aggregate, uint64_t until_ns, bool
         aggregate->base[i].parts.end = aggregate->requests.part_count;
         tell_activity(aggregate);
     }
-    aggregate->paused_ns += wp_timeline_paused(aggregate->timeline, aggregate->paused_until_ns, until_ns);
+    uint64_t from_ns = aggregate->paused_until_ns, to_ns = until_ns;
+    if (wp_selector_cut(&aggregate->between, &from_ns, &to_ns))
+        aggregate->paused_ns += wp_timeline_paused(aggregate->timeline, from_ns, to_ns);
     aggregate->paused_until_ns = until_ns;
     return true;
 }
@@ -306,8 +314,11 @@ static bool follow_those_asked_for(struct wp_aggregate *aggregate, uint64_t unti
 {
     if (!wp_aggregate_follow_asked(aggregate, is_final ? UINT64_MAX : until_ns))
         return false;
+    bool is_over = until_ns >= aggregate->between.to_ns;
+    if (is_over && aggregate->exemplar.origin_ns)
+        aggregate->exemplar.end_ns = aggregate->between.to_ns;
     if (aggregate->has_exemplar)
-        wp_exemplar_extend(&aggregate->exemplar, until_ns);
+        wp_exemplar_extend(&aggregate->exemplar, is_over ? aggregate->between.to_ns : until_ns);
     return true;
 }
 
@@ -488,6 +499,7 @@ struct wp_aggregate *wp_aggregate_create(const struct wp_aggregate_options *opti
     *aggregate = (struct wp_aggregate){.id.bit = (uint64_t)1 << options->number,
         .fleet = options->fleet,
         .home = options->home,
+        .between.to_ns = UINT64_MAX,
         .timeline = options->fleet->hosts[options->home].timeline,
         .followed = &options->fleet->followed[options->number],
         .real_offset_ns = options->real_offset_ns,
@@ -538,4 +550,15 @@ const struct wp_aggregate_id *wp_aggregate_id(const struct wp_aggregate *aggrega
 void wp_aggregate_set_view(struct wp_aggregate *aggregate, enum wp_selector_view view)
 {
     aggregate->view = view;
+}
+
+/* In home's time; what is not bounded stays so, and before the host began there is nothing. */
+void wp_aggregate_set_interval(struct wp_aggregate *aggregate, struct wp_selector_interval interval)
+{
+    int64_t offset_ns = aggregate->real_offset_ns;
+    if (__builtin_sub_overflow(interval.from_ns, offset_ns, &aggregate->between.from_ns))
+        aggregate->between.from_ns = offset_ns < 0 ? UINT64_MAX : 0;
+    aggregate->between.to_ns = UINT64_MAX;
+    if (interval.to_ns != UINT64_MAX && __builtin_sub_overflow(interval.to_ns, offset_ns, &aggregate->between.to_ns))
+        aggregate->between.to_ns = offset_ns < 0 ? UINT64_MAX : 0;
 }

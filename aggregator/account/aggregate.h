@@ -15,6 +15,8 @@ void wp_aggregate_destroy(struct wp_aggregate *aggregate);
 const struct wp_aggregate_id *wp_aggregate_id(const struct wp_aggregate *aggregate);
 /* Whose time is its base. */
 void wp_aggregate_set_view(struct wp_aggregate *aggregate, enum wp_selector_view view);
+/* Only that time of its base threads is its base (ns since 1970). Before anything is resolved; again with the same. */
+void wp_aggregate_set_interval(struct wp_aggregate *aggregate, struct wp_selector_interval interval);
 /* A thread has an identity of interest from now on. */
 void wp_aggregate_add_base(struct wp_aggregate *aggregate, uint32_t thread);
 /* It has been accounted for up to there. */

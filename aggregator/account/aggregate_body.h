@@ -62,10 +62,11 @@ struct wp_transactions {
 struct wp_aggregate {
     struct wp_aggregate_id id;
     struct wp_aggregate_delta delta;
-    enum wp_selector_view view;   /* whose time is its base */
-    struct wp_fleet *fleet;       /* borrowed */
-    uint32_t home;                /* its host there */
-    struct wp_timeline *timeline; /* of that host, borrowed */
+    enum wp_selector_view view;          /* whose time is its base */
+    struct wp_selector_interval between; /* home's time: what lies outside is not its base */
+    struct wp_fleet *fleet;              /* borrowed */
+    uint32_t home;                       /* its host there */
+    struct wp_timeline *timeline;        /* of that host, borrowed */
     struct wp_pathtree tree;
     struct wp_explainer *explainer;               /* owned */
     struct wp_sink counted, asked_for, rehearsed; /* of its own time; of paths that others asked for; of what only shows

@@ -30,6 +30,8 @@ static void tell_left_out(struct wp_aggregate *aggregate, const struct wp_drop_s
 
 static void close_window(struct wp_aggregate *aggregate, uint64_t from_ns, uint64_t until_ns)
 {
+    if (!wp_selector_cut(&aggregate->between, &from_ns, &until_ns))
+        return;
     uint64_t window = until_ns - from_ns, paused = aggregate->paused_ns;
     tell_left_out(aggregate, aggregate->paused, "overhead: no events", from_ns, until_ns);
     tell_left_out(aggregate, aggregate->shed, "overhead: fewer stacks", from_ns, until_ns);

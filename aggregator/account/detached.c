@@ -171,7 +171,7 @@ static void add_limit(void *context, enum wp_limit limit, uint64_t count, uint64
 }
 
 /* Without what it was spent on. */
-static void add_bare(struct work *work, const struct place *at, uint64_t start_ns)
+static void add_bare(struct work *work, const struct place *at, const struct wp_interval *interval)
 {
     const struct wp_aggregate *aggregate = work->aggregate;
     uint32_t process = aggregate->timeline->identities[at->slice->identity].process;
@@ -180,17 +180,17 @@ static void add_bare(struct work *work, const struct place *at, uint64_t start_n
         &(struct wp_piece){.host = aggregate->home,
             .thread = at->thread,
             .category = WP_UNACCOUNTED,
-            .start_ns = start_ns,
-            .end_ns = at->slice->end_ns,
+            .start_ns = interval->start_ns,
+            .end_ns = interval->end_ns,
             .reason = "the host's epoch had too much detached work",
             .layers = &layer,
             .layer_count = 1});
-    add_limit(work, WP_LIMIT_BUDGET, 1, at->slice->end_ns - start_ns);
+    add_limit(work, WP_LIMIT_BUDGET, 1, interval->end_ns - interval->start_ns);
 }
 
-/* The pieces of [start_ns, the slice's end). */
-static void add_work(
-    struct wp_aggregate *aggregate, const struct place *at, uint64_t start_ns, uint32_t identity, const char *how)
+/* The pieces of that part of the slice. */
+static void add_work(struct wp_aggregate *aggregate, const struct place *at, const struct wp_interval *interval,
+    uint32_t identity, const char *how)
 {
     struct work work = {.aggregate = aggregate, .report = wp_report_detached_add(aggregate->delta.report)};
     const struct wp_sink sink = {.piece = add_piece, .limit = add_limit, .context = &work};
@@ -200,10 +200,9 @@ static void add_work(
     work.below = work_node(
         &work, wp_pathtree_child(&aggregate->tree, wp_explain_home_node(aggregate->explainer, identity), link));
     if (aggregate->fleet->visits >= aggregate->detached.until_visits)
-        add_bare(&work, at, start_ns);
+        add_bare(&work, at, interval);
     else
-        wp_explain_slice(aggregate->explainer,
-            &(struct wp_interval){aggregate->home, at->thread, start_ns, at->slice->end_ns}, at->ordinal, &sink);
+        wp_explain_slice(aggregate->explainer, interval, at->ordinal, &sink);
 }
 
 static uint64_t of_slice(struct wp_aggregate *aggregate, const struct place *at, const struct wp_slice *first)
@@ -212,12 +211,12 @@ static uint64_t of_slice(struct wp_aggregate *aggregate, const struct place *at,
         return 0;
     struct start start = start_of(aggregate, first);
     uint32_t identity = starter(aggregate, &start, at->slice->end_ns);
-    uint64_t start_ns = at->slice == first ? at->slice->wake_ns : at->slice->out_ns;
-    if (!identity || at->slice->end_ns <= start_ns)
+    struct wp_interval interval = {
+        aggregate->home, at->thread, at->slice == first ? at->slice->wake_ns : at->slice->out_ns, at->slice->end_ns};
+    if (!identity || !wp_selector_cut(&aggregate->between, &interval.start_ns, &interval.end_ns))
         return 0;
-    uint64_t ns = at->slice->end_ns - start_ns;
-    add_work(aggregate, at, start_ns, identity, start.how);
-    return ns;
+    add_work(aggregate, at, &interval, identity, start.how);
+    return interval.end_ns - interval.start_ns;
 }
 
 static uint64_t of_thread(

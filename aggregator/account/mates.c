@@ -79,6 +79,12 @@ static void put_thread(char *out, size_t room, const char *name)
     out[size] = 0;
 }
 
+/* How much of [from_ns, to_ns) is in the reported interval. */
+static uint64_t reported(const struct wp_mates *mates, uint64_t from_ns, uint64_t to_ns)
+{
+    return wp_selector_cut(&mates->between, &from_ns, &to_ns);
+}
+
 /* "KIND[process] > [thread]" */
 static bool put_mate(const struct wp_mates *mates, const char *kind, uint32_t identity, uint64_t ns)
 {
@@ -98,9 +104,9 @@ static bool put_mate(const struct wp_mates *mates, const char *kind, uint32_t id
     return true;
 }
 
-bool wp_mates_tell_idle(const struct wp_mates *mates, uint32_t identity, uint64_t ns)
+bool wp_mates_tell_idle(const struct wp_mates *mates, uint32_t identity, uint64_t from_ns, uint64_t to_ns)
 {
-    return put_mate(mates, WP_REPORT_IDLE, identity, ns);
+    return put_mate(mates, WP_REPORT_IDLE, identity, reported(mates, from_ns, to_ns));
 }
 
 static bool tell_slice(const struct wp_mates *mates, const struct wp_slice *slice, uint64_t end_ns)
@@ -111,11 +117,12 @@ static bool tell_slice(const struct wp_mates *mates, const struct wp_slice *slic
     bool goes_on = slice->flags & (WP_SLICE_PREEMPTED | WP_SLICE_EXEC | WP_SLICE_RENAME | WP_SLICE_BORN) ||
         slice->cause == WP_CAUSE_BLOCK;
     if (!goes_on && wake_ns > slice->out_ns && !(slice->taken & mates->slept))
-        has_told |= put_mate(mates, WP_REPORT_IDLE, slice->identity, wake_ns - slice->out_ns);
-    uint64_t own_ns =
-        slice->cause == WP_CAUSE_BLOCK ? wake_ns - slice->out_ns : 0; /* its own I/O; a CPU that is busy is no work */
+        has_told |= put_mate(mates, WP_REPORT_IDLE, slice->identity, reported(mates, slice->out_ns, wake_ns));
+    uint64_t own_ns = slice->cause == WP_CAUSE_BLOCK ? reported(mates, slice->out_ns, wake_ns)
+                                                     : 0; /* its own I/O; a CPU that is busy is no work */
     if (slice->in_ns && end_ns > slice->in_ns && !(slice->taken & mates->taken))
-        has_told |= put_mate(mates, WP_REPORT_UNWAITED, slice->identity, end_ns - slice->in_ns + own_ns);
+        has_told |=
+            put_mate(mates, WP_REPORT_UNWAITED, slice->identity, reported(mates, slice->in_ns, end_ns) + own_ns);
     return has_told;
 }
 

@@ -9,6 +9,7 @@
  * its own process are distinguished in the same way.
  */
 #include "aggregator/explain/explain.h"
+#include "common/selector.h"
 
 #define WP_MATES_THREADS ".threads" /* behind the aggregate's name: the view by threads that stands beside it */
 
@@ -18,7 +19,8 @@ struct wp_mates {
     struct wp_report *report;           /* borrowed */
     uint64_t bit;                       /* the aggregate's */
     uint16_t taken, slept; /* marks of slices of which its control paths hold the run, the sleep (detached.h) */
-    bool is_progress;      /* its base are main threads */
+    struct wp_selector_interval between; /* of which time of the host it reports */
+    bool is_progress;                    /* its base are main threads */
 };
 
 /*
@@ -28,8 +30,8 @@ struct wp_mates {
  */
 bool wp_mates_is_idle(
     const struct wp_mates *mates, struct wp_explainer *explainer, uint32_t thread, const struct wp_slice *slice);
-/* The thread, by that identity, was idle so long. True: it was told. */
-bool wp_mates_tell_idle(const struct wp_mates *mates, uint32_t identity, uint64_t ns);
+/* The thread, by that identity, was idle in [from_ns, to_ns). True: it was told. */
+bool wp_mates_tell_idle(const struct wp_mates *mates, uint32_t identity, uint64_t from_ns, uint64_t to_ns);
 /* Tells what stands beside the total of mates' slices that ended in (from_ns, to_ns]; at the end of all also of those
  * that go on. True: there is some. */
 bool wp_mates_tell(const struct wp_mates *mates, uint64_t from_ns, uint64_t to_ns, bool is_final);

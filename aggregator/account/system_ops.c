@@ -3,12 +3,17 @@
 
 #include "aggregator/net/messages.h"
 #include "aggregator/timeline/names.h"
+#include "common/clock.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+#define UNREAD_NS (12 * WP_NS_PER_S) /* reads are remembered so long */
 
 /* The window's host while its operations are gathered. */
 struct gathering {
+    struct wp_system_ops *ops;
     struct wp_exemplar *rows;
     const struct wp_timeline *timeline;
     uint64_t from_ns, until_ns;
@@ -93,6 +98,41 @@ static uint32_t name_end(const struct gathering *g, uint32_t id)
     return wp_trace_string(g->rows->trace, name);
 }
 
+/* The last op is such a message; of too many the older half stays without an end. */
+static void keep_unread(const struct gathering *g, uint32_t sender, const struct wp_send *send)
+{
+    struct wp_system_ops *ops = g->ops;
+    if (!ops->unread && !(ops->unread = malloc(WP_UNREAD_MESSAGES * sizeof(*ops->unread))))
+        return;
+    if (ops->unread_count == WP_UNREAD_MESSAGES) {
+        ops->unread_count /= 2;
+        memmove(ops->unread, ops->unread + ops->unread_count, ops->unread_count * sizeof(*ops->unread));
+    }
+    ops->unread[ops->unread_count++] = (struct wp_unread_message){
+        .sent_ns = send->time_ns, .op = g->rows->trace->op_count - 1, .sender = sender, .end = (uint32_t)send->end};
+}
+
+/* Those that have been read since have a length; the other end of a connection may be seen by that alone. */
+static void end_messages(const struct gathering *g)
+{
+    const struct wp_messages *messages = &g->timeline->messages;
+    struct wp_system_ops *ops = g->ops;
+    struct wp_trace *trace = g->rows->trace;
+    uint32_t left = 0;
+    for (uint32_t i = 0; i < ops->unread_count; i++) {
+        const struct wp_unread_message *message = &ops->unread[i];
+        uint32_t peer = wp_messages_peer(messages, message->sender);
+        struct wp_receive read;
+        if (peer && wp_messages_taken(messages, peer, message->end, message->sent_ns, &read)) {
+            uint64_t start_ns = trace->ops[message->op].start_ns + g->rows->origin_ns;
+            trace->ops[message->op].length_ns = read.time_ns > start_ns ? read.time_ns - start_ns : 0;
+        } else if (g->until_ns < message->sent_ns + UNREAD_NS) {
+            ops->unread[left++] = *message;
+        }
+    }
+    ops->unread_count = left;
+}
+
 /* From when it was sent until it was read, where that was on this host. */
 static void add_send(const struct gathering *g, const struct end *end, const struct wp_send *send)
 {
@@ -103,6 +143,7 @@ static void add_send(const struct gathering *g, const struct end *end, const str
     char label[48];
     snprintf(label, sizeof(label), "send %u B", send->bytes);
     bool is_read = peer && wp_messages_taken(messages, peer, (uint32_t)send->end, send->time_ns, &read);
+    uint32_t before = trace->op_count;
     add_op(g->rows,
         (struct wp_trace_op){.kind = WP_OP_NETWORK,
             .place = end->place,
@@ -110,6 +151,8 @@ static void add_send(const struct gathering *g, const struct end *end, const str
             .thread = send->thread ? row_of(g, send->thread, send->time_ns) : 0,
             .start_ns = send->time_ns},
         is_read ? read.time_ns : send->time_ns);
+    if (!is_read && trace->op_count > before)
+        keep_unread(g, end->id, send);
 }
 
 /* What came from another host: from when it was there until it was read. */
@@ -156,14 +199,21 @@ static void add_messages(const struct gathering *g, uint32_t id, const struct wp
 
 void wp_system_ops_extend(struct wp_system_ops *ops, struct wp_exemplar *rows, uint64_t from_ns, uint64_t until_ns)
 {
-    struct gathering g = {rows, rows->fleet->hosts[rows->home].timeline, from_ns, until_ns};
+    struct gathering g = {ops, rows, rows->fleet->hosts[rows->home].timeline, from_ns, until_ns};
     uint32_t sockets = wp_dictionary_socket_count(g.timeline->dictionary);
     add_blocks(&g, &ops->block_number);
+    end_messages(&g);
     for (uint32_t id = 1; id <= sockets; id++) {
         const struct wp_socket *socket = wp_messages_socket(&g.timeline->messages, id);
         if (socket)
             add_messages(&g, id, socket);
     }
+}
+
+void wp_system_ops_fini(struct wp_system_ops *ops)
+{
+    free(ops->unread);
+    *ops = (struct wp_system_ops){0};
 }
 
 /* --- interrupts --- */

@@ -28,6 +28,7 @@ void wp_system_window_destroy(struct wp_system_window *window)
     if (!window)
         return;
     wp_exemplar_fini(&window->rows);
+    wp_system_ops_fini(&window->ops);
     free(window);
 }
 

@@ -11,6 +11,7 @@
 
 #define STEP_LIMIT 1024u /* slices of the waker that are looked at for one sleep ... */
 #define WAKING_LIMIT 64u /* ... and wakings by it */
+#define ROW_LIMIT 64u    /* slices of one that it woke again and again */
 #define ORIGIN_LIMIT                                                                                                   \
     8u /* ... of which so many may have been woken by others: whose work those did is followed back                    \
         */
@@ -103,18 +104,25 @@ static bool has_own_functions(const struct wp_explainer *x, uint32_t stack)
     return known->is_own;
 }
 
-/* The sleep of that thread which the waker ended then was for the same as this one, as far as the place tells. */
-static bool is_alike(
-    const struct wp_explainer *x, const struct wp_wait *wait, uint32_t server, const struct wp_woken_one *woken)
+/* When the waker last ended a sleep of that thread for the same as this one, as far as the place tells; 0: not since it
+ * woke another one, at `since_ns`. One that is answered may wait for a lock that the waker holds, and be woken again. */
+static uint64_t alike_ns(const struct wp_explainer *x, const struct wp_wait *wait, uint32_t server,
+    const struct wp_woken_one *woken, uint64_t since_ns)
 {
     const struct wp_thread *thread = &x->timeline->threads[woken->thread];
     uint64_t ordinal = wp_thread_find(thread, woken->time_ns);
-    if (ordinal == thread->slice_end)
-        return false;
-    const struct wp_slice *slice = wp_thread_slice(thread, ordinal);
-    return slice->wake_ns == woken->time_ns && wp_explain_waker(x, slice) == server &&
-        slice->stack == wait->slice->stack && slice->syscall == wait->slice->syscall &&
-        !(slice->flags & (WP_SLICE_PREEMPTED | WP_SLICE_BORN));
+    for (uint32_t i = 0; ordinal != thread->slice_end && i < ROW_LIMIT; i++, ordinal--) {
+        const struct wp_slice *slice = wp_thread_slice(thread, ordinal);
+        bool is_sleep = slice->wake_ns && !(slice->flags & (WP_SLICE_PREEMPTED | WP_SLICE_BORN));
+        if (is_sleep && slice->wake_ns <= since_ns)
+            break;
+        if (is_sleep && slice->wake_ns <= woken->time_ns && slice->stack == wait->slice->stack &&
+            slice->syscall == wait->slice->syscall && wp_explain_waker(x, slice) == server)
+            return slice->wake_ns;
+        if (ordinal == thread->first_slice)
+            break;
+    }
+    return 0;
 }
 
 /* Is it explained, itself or for whom it waits? What is recorded meanwhile is repeated for those of whom the same
@@ -131,10 +139,13 @@ static bool is_layer(const struct wp_explainer *x, uint32_t thread)
     return is_found;
 }
 
-/* The waker slept so amid what it did for one: it waited by itself, or for what it had asked others for. */
+/* The waker slept so amid what it did for one: it waited by itself, for a lock that another one held, or for what it had
+ * asked others for. */
 static bool goes_on(const struct wp_explainer *x, uint32_t waker, const struct wp_slice *slice, uint32_t *origins)
 {
     uint32_t by = wp_explain_waker(x, slice);
+    if (wp_slice_holder(slice))
+        return true;
     if (slice->cause == WP_CAUSE_MESSAGE && !by)
         return wp_messages_asked(&x->timeline->messages, slice->cause_d, slice->wake_ns) != 0;
     if (!by || by == waker || wp_explain_is_kernel(x, by))
@@ -178,21 +189,25 @@ static bool find_served(const struct wp_explainer *x, const struct wp_wait *wait
             return false;
         if (place == NOT_LOOKED)
             place = has_own_functions(x, wait->slice->stack) ? YES : NO;
-        bool has_place = place == YES;
+        uint64_t since_ns = i > list->ring.first ? wp_woken_at(list, i - 1)->time_ns : 0;
+        uint64_t served_ns = place == YES ? alike_ns(x, wait, server, woken, since_ns) : 0;
+        if (served_ns && wp_explain_is_too_old(x, served_ns))
+            return false;
+        queue->until_ns = served_ns ? served_ns : woken->time_ns;
         if (is_layer(x, woken->thread))
             return woken->thread == wait->thread &&
                 (wp_explain_is_in_vain(x, woken->thread, woken->time_ns) ||
-                    (has_place && wp_wait_is_reading(wait->slice) && is_alike(x, wait, server, woken)) ||
+                    (served_ns && wp_wait_is_reading(wait->slice)) ||
                     wp_explain_answered_client(x, wait, server, woken));
         if (!steps)
             apart = wp_explain_is_in_vain(x, wait->thread, together) ? 0 : x->options.fit_ns;
-        bool is_together = apart && woken->time_ns + apart >= together;
-        if (!is_together && has_place && is_alike(x, wait, server, woken))
+        bool is_together = apart && queue->until_ns + apart >= together;
+        if (!is_together && served_ns)
             return true;
         if (wp_explain_answered_client(x, wait, server, woken))
             return true;
         if (is_together)
-            together = woken->time_ns;
+            together = queue->until_ns;
     }
     return false;
 }

@@ -87,6 +87,32 @@ static uint32_t rival_node(struct wp_explainer *x, uint32_t parent, const char *
     return wp_explain_label(x, parent, WP_STYLE_SCHED, name);
 }
 
+/* What had the CPU in its thread's stead: "sched:interrupt virtio0-input.0", "sched:soft interrupt net_rx",
+ * "sched:steal". NULL: the occupant is a thread. */
+static const char *seizure(const struct wp_occupant *occupant)
+{
+    switch (occupant->for_comm) {
+    case WP_OCCUPANT_INTERRUPT:
+        return "interrupt";
+    case WP_OCCUPANT_SOFT_INTERRUPT:
+        return "soft interrupt";
+    case WP_OCCUPANT_STEAL:
+        return "steal";
+    default:
+        return NULL;
+    }
+}
+
+static uint32_t seizure_node(struct wp_explainer *x, uint32_t parent, const struct wp_occupant *occupant)
+{
+    const char *name = wp_dictionary_string(x->timeline->dictionary, occupant->comm);
+    bool is_home = x->host == x->home && !x->names_home;
+    char text[WP_EXPLAIN_NAME];
+    snprintf(text, sizeof(text), "sched:%s%s%.128s%s%s", seizure(occupant), *name ? " " : "", name, is_home ? "" : "@",
+        is_home ? "" : x->fleet->hosts[x->host].hostname);
+    return wp_explain_label(x, parent, WP_STYLE_SCHED, text);
+}
+
 static uint32_t state_node(struct wp_explainer *x, const struct wp_runnable *runnable)
 {
     return wp_explain_literal(
@@ -99,6 +125,8 @@ static uint32_t make_node(struct wp_explainer *x, const struct wp_runnable *runn
     if (who < WHO_NAMED)
         return wp_explain_literal(x, node, WP_STYLE_SCHED, labels[who]);
     const struct wp_occupant *occupant = &x->timeline->cpu_runs.occupants[who - WHO_NAMED];
+    if (seizure(occupant))
+        return seizure_node(x, node, occupant);
     node = rival_node(x, node, "behind", occupant->comm, occupant->is_kernel);
     bool has_for = with_for && occupant->for_comm && occupant->for_comm != occupant->comm;
     return has_for ? rival_node(x, node, "for", occupant->for_comm, false) : node;
@@ -167,7 +195,7 @@ static uint32_t who_node(struct wp_explainer *x, const struct wp_runnable *runna
     if (who >= WHO_NAMED) { /* its number may become another's */
         const struct wp_occupant *is = &x->timeline->cpu_runs.occupants[who - WHO_NAMED];
         comm = is->comm;
-        what = (uint64_t)1 << 35 | (uint64_t)is->is_kernel << 34 | (with_for ? is->for_comm : 0);
+        what = (uint64_t)1 << 35 | (uint64_t)is->is_kernel << 34 | (with_for || seizure(is) ? is->for_comm : 0);
     }
     what |= (uint64_t)3 << 45 | (uint64_t)runnable->is_preempted << 33 | (uint64_t)with_for << 32;
     struct wp_intkey key = {comm << 32 | runnable->node, wp_explain_here(x, what)};

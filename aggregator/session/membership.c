@@ -114,6 +114,8 @@ static struct wp_aggregate *by_threads(
     struct wp_aggregate *aggregate = wp_id_valid(name) ? wp_host_session_aggregate(session, name, release) : NULL;
     if (aggregate)
         wp_aggregate_set_view(aggregate, WP_VIEW_THREADS);
+    if (aggregate)
+        wp_aggregate_set_interval(aggregate, wp_selector_interval(&rule->selector));
     return aggregate;
 }
 
@@ -139,6 +141,7 @@ static uint64_t by_rule(
     enum wp_selector_view view = wp_selector_view(&rule->selector);
     uint64_t bit = wp_aggregate_id(aggregate)->bit;
     wp_aggregate_set_view(aggregate, view);
+    wp_aggregate_set_interval(aggregate, wp_selector_interval(&rule->selector));
     if (view != WP_VIEW_PROGRESS)
         return bit;
     bool is_main = entry->tid == entry->pid, had_threads = process->with_threads & bit;

@@ -20,10 +20,15 @@ enum wp_occupant_number {
     WP_OCCUPANT_FIRST
 };
 
+/* for_comm of what takes a CPU from its thread: comm is the name of an interrupt, 0 not known; of the hypervisor 0. */
+#define WP_OCCUPANT_INTERRUPT (UINT32_MAX - 1)
+#define WP_OCCUPANT_SOFT_INTERRUPT (UINT32_MAX - 2)
+#define WP_OCCUPANT_STEAL (UINT32_MAX - 3)
+
 /* Names of who runs; many processes share them. */
 struct wp_occupant {
     uint32_t comm;     /* string id: what its process is called */
-    uint32_t for_comm; /* string id: of the process that woke or created it, 0 not known, or its own */
+    uint32_t for_comm; /* string id: of the process that woke or created it, 0 not known, or its own; or as above */
     bool is_kernel;    /* of the first that had these names */
 };
 

@@ -162,6 +162,20 @@ void wp_timeline_cpu_lose(struct wp_timeline *timeline, uint32_t cpu)
     wp_cpu_runs_correct(&timeline->cpu_runs, cpu, 0, WP_OCCUPANT_LOST);
 }
 
+void wp_timeline_cpu_seize(
+    struct wp_timeline *timeline, uint32_t cpu, uint64_t at_ns, uint64_t ns, const struct wp_occupant *by)
+{
+    struct wp_cpu_run last;
+    if (cpu >= timeline->cpu_room || !timeline->cpu_thread[cpu] || !wp_cpu_runs_last(&timeline->cpu_runs, cpu, &last) ||
+        last.occupant <= WP_OCCUPANT_UNSEEN || at_ns <= last.start_ns || !ns)
+        return;
+    struct wp_cpu_run run = {.start_ns = at_ns - last.start_ns > ns ? at_ns - ns : last.start_ns,
+        .occupant = wp_cpu_runs_occupant(&timeline->cpu_runs, by)};
+    struct wp_cpu_run rest = run_of(timeline, timeline->cpu_thread[cpu] - 1, at_ns);
+    begin_run(timeline, cpu, &run);
+    begin_run(timeline, cpu, &rest);
+}
+
 void wp_timeline_cpu_unsee(struct wp_timeline *timeline, uint64_t at_ns)
 {
     for (uint32_t cpu = 0; cpu < timeline->cpu_room; cpu++) {

@@ -22,6 +22,9 @@ void wp_timeline_cpu_leave(struct wp_timeline *timeline, const struct wp_event *
 void wp_timeline_cpu_begin(struct wp_timeline *timeline, uint32_t cpu, uint64_t at_ns, uint32_t thread);
 /* The thread that was last seen there has come up elsewhere: who has that CPU is not known. */
 void wp_timeline_cpu_lose(struct wp_timeline *timeline, uint32_t cpu);
+/* Up to `at_ns`, for `ns`, it was not the thread of that CPU that had it. */
+void wp_timeline_cpu_seize(
+    struct wp_timeline *timeline, uint32_t cpu, uint64_t at_ns, uint64_t ns, const struct wp_occupant *by);
 /* The recording pauses or goes on: who has which CPU is not known. */
 void wp_timeline_cpu_unsee(struct wp_timeline *timeline, uint64_t at_ns);
 /* Where there are many names of who runs, those that no slice and no run has any more make room for others. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "aggregator/timeline/timeline_reason.h"
 
+#include "aggregator/timeline/timeline_cpus.h"
 #include "aggregator/timeline/timeline_wait.h"
 
 /* The process is one of that cgroup from now on. */
@@ -14,14 +15,40 @@ static void keep_quota(struct wp_timeline *timeline, uint32_t thread, const stru
         quota->period_ns = event->b; /* somebody may have set another one */
 }
 
-void wp_timeline_reason(struct wp_timeline *timeline, const struct wp_event *event, uint32_t thread)
+static void end_quota(struct wp_timeline *timeline, const struct wp_event *event, uint32_t thread)
 {
     struct wp_slice *slice = thread ? wp_thread_last(&timeline->threads[thread]) : NULL;
-    if (event->c != WP_REASON_QUOTA || !slice || slice->end_ns || wp_slice_quota_end(slice) != UINT64_MAX)
+    if (!slice || slice->end_ns || wp_slice_quota_end(slice) != UINT64_MAX)
         return;
     uint64_t off_ns = (slice->in_ns ? slice->in_ns : event->time_ns) - slice->out_ns;
     uint64_t ns = event->a < off_ns ? event->a : off_ns;
     slice->cause_a = WP_THROTTLED_FOR(ns ? ns : 1);
     slice->wait = wp_timeline_set_wait(timeline, event->wait);
     keep_quota(timeline, thread, event);
+}
+
+static void seize(struct wp_timeline *timeline, const struct wp_event *event)
+{
+    uint32_t kind = event->c == WP_REASON_INTERRUPT ? WP_OCCUPANT_INTERRUPT
+        : event->c == WP_REASON_SOFT_INTERRUPT      ? WP_OCCUPANT_SOFT_INTERRUPT
+                                                    : WP_OCCUPANT_STEAL;
+    struct wp_occupant by = {.comm = event->c == WP_REASON_STEAL ? 0 : event->wait, .for_comm = kind};
+    if (event->b <= UINT16_MAX)
+        wp_timeline_cpu_seize(timeline, (uint32_t)event->b, event->time_ns, event->a, &by);
+}
+
+void wp_timeline_reason(struct wp_timeline *timeline, const struct wp_event *event, uint32_t thread)
+{
+    switch (event->c) {
+    case WP_REASON_QUOTA:
+        end_quota(timeline, event, thread);
+        break;
+    case WP_REASON_INTERRUPT:
+    case WP_REASON_SOFT_INTERRUPT:
+    case WP_REASON_STEAL:
+        seize(timeline, event);
+        break;
+    default:
+        break;
+    }
 }

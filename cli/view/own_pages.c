@@ -5,6 +5,8 @@
 #include "cli/program.h"
 #include "common/buffer.h"
 #include "common/path.h"
+#include "common/selector.h"
+#include "storage/value/bucket.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <xxhash.h>
 
 #define MOST_ID 4194304u
 #define LOG_BYTES (1u << 20)
@@ -37,14 +40,39 @@ void wp_own_page_key(const struct wp_own_page *page, char key[WP_OWN_NAME])
 {
     char ids[IDS_ROOM];
     put_ids(page, ids);
-    snprintf(key, WP_OWN_NAME, "%s-%s", kind_of(page), ids);
+    if (*page->selector)
+        snprintf(
+            key, WP_OWN_NAME, "of-%016llx", (unsigned long long)XXH3_64bits(page->selector, strlen(page->selector)));
+    else
+        snprintf(key, WP_OWN_NAME, "%s-%s", kind_of(page), ids);
 }
 
 void wp_own_page_file(const struct wp_own_page *page, char name[WP_OWN_NAME])
 {
-    char ids[IDS_ROOM];
-    put_ids(page, ids);
-    snprintf(name, WP_OWN_NAME, "~own-%s-%s.html", kind_of(page), ids);
+    char key[WP_OWN_NAME];
+    wp_own_page_key(page, key);
+    snprintf(name, WP_OWN_NAME, "~own-%.80s.html", key);
+}
+
+int wp_own_page_choose(struct wp_own_page *page, const char *selector, struct wp_error *err)
+{
+    struct wp_selector parsed;
+    struct wp_buffer text = {0};
+    *page = (struct wp_own_page){0};
+    int rc = wp_selector_parse(&parsed, selector, err);
+    if (rc)
+        return rc;
+    wp_selector_print(&parsed, &text);
+    wp_selector_fini(&parsed);
+    wp_buffer_putc(&text, 0);
+    if (text.failed)
+        rc = wp_error_set(err, -ENOMEM, "out of memory for a selector");
+    else if (text.size > sizeof(page->selector))
+        rc = wp_error_set(err, -E2BIG, "a selector of more than %u bytes", WP_OWN_SELECTOR - 1);
+    else
+        memcpy(page->selector, text.data, text.size);
+    wp_buffer_fini(&text);
+    return rc;
 }
 
 /* In its place among those that are there; what is there already stays alone. */
@@ -82,13 +110,18 @@ bool wp_own_page_parse(struct wp_own_page *page, const char *text)
     return true;
 }
 
-/* "cc1-4711", of the bytes that an id may have. */
+/* "cc1-4711", "main-interval": of the bytes that an id may have. */
 static void name_aggregate(const struct wp_own_page *page, char name[AGGREGATE_ROOM])
 {
     char known[32], ids[IDS_ROOM];
-    wp_id_from(*page->name ? page->name : kind_of(page), known, sizeof(known));
     put_ids(page, ids);
-    snprintf(name, AGGREGATE_ROOM, "%s-%s", known, ids);
+    wp_id_from(*page->name ? page->name : *page->selector ? "chosen" : kind_of(page), known, sizeof(known));
+    if (*page->selector)
+        snprintf(name, AGGREGATE_ROOM, "%s%s", known, strstr(page->selector, "between=") ? "-interval" : "");
+    else
+        snprintf(name, AGGREGATE_ROOM, "%s-%s", known, ids);
+    if (!wp_aggregate_valid(name))
+        snprintf(name, AGGREGATE_ROOM, "chosen");
 }
 
 static void log_path(const struct wp_own_pages *own, char path[PATH_MAX])
@@ -140,7 +173,10 @@ static int start_import(struct wp_own_pages *own, struct wp_error *err)
         name_aggregate(&own->pages[i], name);
         put_ids(&own->pages[i], ids);
         wp_args_add(&args, "--aggregate");
-        wp_args_addf(&args, "%s=%s=%s", name, kind_of(&own->pages[i]), ids);
+        if (*own->pages[i].selector)
+            wp_args_addf(&args, "%s=%s", name, own->pages[i].selector);
+        else
+            wp_args_addf(&args, "%s=%s=%s", name, kind_of(&own->pages[i]), ids);
     }
     return start(own, &args, err);
 }

@@ -15,14 +15,16 @@
 
 #define WP_OWN_PAGES 16u
 #define WP_OWN_OTHERS 7u
-#define WP_OWN_NAME 96u /* room for "~own-pid-", eight numbers, ".html" */
+#define WP_OWN_NAME 96u       /* room for "~own-pid-", eight numbers, ".html" */
+#define WP_OWN_SELECTOR 1024u /* room for its text */
 
-/* A process or a thread, or several as one. */
+/* A process or a thread, or several as one; or what a selector picks, in which interval it says. */
 struct wp_own_page {
     bool is_thread;
-    uint32_t id;                    /* the least, 1 to 4194304 */
+    uint32_t id;                    /* the least, 1 to 4194304; 0: by the selector */
     uint32_t others[WP_OWN_OTHERS]; /* ascending; 0: no more */
     char name[32];                  /* of it, for people; "" not known */
+    char selector[WP_OWN_SELECTOR]; /* as wp_selector_print has it; "": by the ids */
 };
 
 /* Borrowed until the end, but `pages`. */
@@ -41,12 +43,14 @@ struct wp_own_pages {
     struct wp_child child; /* the one that runs; the caller may wait for it and signal it */
 };
 
-/* "pid-4711", "tid-4711+4712" */
+/* "pid-4711", "tid-4711+4712"; of a selector "of-" and its XXH3-64 */
 void wp_own_page_key(const struct wp_own_page *page, char key[WP_OWN_NAME]);
 /* "~own-pid-4711.html" */
 void wp_own_page_file(const struct wp_own_page *page, char name[WP_OWN_NAME]);
 /* Such a key, its numbers in any order; false: it is none. */
 bool wp_own_page_parse(struct wp_own_page *page, const char *text);
+/* Of what that selector picks; -EINVAL as wp_selector_parse says it, -E2BIG. */
+int wp_own_page_choose(struct wp_own_page *page, const char *selector, struct wp_error *err);
 /* Starts the import; 1 to WP_OWN_PAGES pages. On error nothing runs. */
 int wp_own_pages_begin(struct wp_own_pages *own, const struct wp_own_pages_options *options,
     const struct wp_own_page *pages, unsigned count, struct wp_error *err);

@@ -21,8 +21,21 @@ static struct wp_view_job *find(struct wp_view_jobs *jobs, const struct wp_own_p
     for (unsigned i = 0; i < WP_VIEW_JOBS; i++)
         if (jobs->jobs[i].state && jobs->jobs[i].page.id == page->id &&
             jobs->jobs[i].page.is_thread == page->is_thread &&
-            !memcmp(jobs->jobs[i].page.others, page->others, sizeof(page->others)))
+            !memcmp(jobs->jobs[i].page.others, page->others, sizeof(page->others)) &&
+            !strcmp(jobs->jobs[i].page.selector, page->selector))
             return &jobs->jobs[i];
+    return NULL;
+}
+
+/* Of a selector, by its key. */
+static const struct wp_own_page *find_chosen(const struct wp_view_jobs *jobs, const char *wanted)
+{
+    char key[WP_OWN_NAME];
+    for (unsigned i = 0; i < WP_VIEW_JOBS; i++) {
+        wp_own_page_key(&jobs->jobs[i].page, key);
+        if (jobs->jobs[i].state && *jobs->jobs[i].page.selector && !strcmp(key, wanted))
+            return &jobs->jobs[i].page;
+    }
     return NULL;
 }
 
@@ -135,11 +148,14 @@ static void put_text(struct wp_buffer *html, const char *before, const char *tex
 
 static void begin_page(struct wp_buffer *html, const struct wp_own_page *page, bool goes_on)
 {
-    char key[WP_OWN_NAME], what[160];
+    char key[WP_OWN_NAME], what[WP_OWN_SELECTOR + 160];
     const char *kind = page->is_thread ? "Thread" : "Process",
                *several = page->others[0] ? page->is_thread ? "s" : "es" : "";
     wp_own_page_key(page, key);
-    snprintf(what, sizeof(what), "%s%s %s %s", kind, several, key + strlen("pid-"), page->name);
+    if (*page->selector)
+        snprintf(what, sizeof(what), "%s of %s", *page->name ? page->name : "Processes", page->selector);
+    else
+        snprintf(what, sizeof(what), "%s%s %s %s", kind, several, key + strlen("pid-"), page->name);
     wp_buffer_puts(html, "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n");
     wp_buffer_puts(html,
         "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'self'\">\n"
@@ -227,22 +243,50 @@ static void answer_page(struct wp_view_jobs *jobs, const struct wp_own_page *pag
         drop(jobs, job); /* the next request tries again */
 }
 
-void wp_view_jobs_answer(
-    void *context, const char *path, const char *name, const char *tab, struct wp_view_answer *answer)
+static void refuse(struct wp_view_answer *answer, const char *text)
+{
+    answer->status = MHD_HTTP_NOT_FOUND;
+    put_text(&answer->html, "<!doctype html>\n<meta charset=\"utf-8\">\n<title>Wakepath</title>\n<p>", text, "</p>\n");
+}
+
+/* What is asked for: false: it was refused. */
+static bool choose(const struct wp_view_jobs *jobs, const char *word, const struct wp_view_request *request,
+    struct wp_own_page *page, struct wp_view_answer *answer)
+{
+    struct wp_error err = {0};
+    const struct wp_own_page *known = find_chosen(jobs, word);
+    if (known) {
+        *page = *known;
+        return true;
+    }
+    if (!strcmp(word, "of") && *request->selector) {
+        if (wp_own_page_choose(page, request->selector, &err))
+            refuse(answer, err.text);
+        return *page->selector;
+    }
+    if (wp_own_page_parse(page, word))
+        return true;
+    refuse(answer,
+        "There is no such page: ask for pid-N, tid-N, up to eight of one kind: pid-N+M, or of?selector=SELECTOR.");
+    return false;
+}
+
+void wp_view_jobs_answer(void *context, const struct wp_view_request *request, struct wp_view_answer *answer)
 {
     struct wp_view_jobs *jobs = context;
     struct wp_own_page page;
     char word[WP_OWN_NAME];
-    size_t size = strcspn(path, "/");
-    snprintf(word, sizeof(word), "%.*s", size < sizeof(word) ? (int)size : 0, path);
-    if (!wp_own_page_parse(&page, word) || (path[size] && strcmp(path + size, "/cancel"))) {
-        answer->status = MHD_HTTP_NOT_FOUND;
-        wp_buffer_puts(
-            &answer->html, "There is no such page: ask for pid-N, tid-N, or up to eight of one kind: pid-N+M.\n");
+    size_t size = strcspn(request->path, "/");
+    const char *behind = request->path + size;
+    snprintf(word, sizeof(word), "%.*s", size < sizeof(word) ? (int)size : 0, request->path);
+    if (*behind && strcmp(behind, "/cancel")) {
+        refuse(answer, "There is no such page.");
         return;
     }
-    if (!path[size]) {
-        answer_page(jobs, &page, name, tab, answer);
+    if (!choose(jobs, word, request, &page, answer))
+        return;
+    if (!*behind) {
+        answer_page(jobs, &page, request->name, request->page, answer);
         return;
     }
     struct wp_view_job *job = find(jobs, &page);

@@ -2,10 +2,10 @@
 #ifndef WP_CLI_VIEW_VIEW_JOBS_H
 #define WP_CLI_VIEW_VIEW_JOBS_H
 /*
- * Pages of processes and threads that a reader asked for, made one after the other; the reader's page asks again until
- * it is there. What waits and nobody has asked for in half a minute is given up; what runs goes on, for browsers let a
- * hidden tab ask seldom, but half an hour at most. At most WP_VIEW_JOBS are known, the oldest finished one goes for a
- * new one.
+ * Pages of processes, threads and selectors that a reader asked for, made one after the other; the reader's page asks
+ * again until it is there. What waits and nobody has asked for in half a minute is given up; what runs goes on, for
+ * browsers let a hidden tab ask seldom, but half an hour at most. At most WP_VIEW_JOBS are known, the oldest finished
+ * one goes for a new one.
  */
 #include "cli/view/own_pages.h"
 #include "cli/view/view_server.h"
@@ -30,8 +30,7 @@ struct wp_view_jobs {
 };
 
 /* As wp_view_server_options.own, with the jobs as context. */
-void wp_view_jobs_answer(
-    void *context, const char *path, const char *name, const char *page, struct wp_view_answer *answer);
+void wp_view_jobs_answer(void *context, const struct wp_view_request *request, struct wp_view_answer *answer);
 /* The child has ended: the next step, or the next job. */
 void wp_view_jobs_step(struct wp_view_jobs *jobs);
 /* Starts what waits and gives up what nobody asks for or takes too long; when to look again, 0: no need. */

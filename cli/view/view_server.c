@@ -117,8 +117,9 @@ static enum MHD_Result answer_own(
     const struct wp_view_server *server, struct MHD_Connection *connection, const char *path)
 {
     struct wp_view_answer answer = {.status = MHD_HTTP_OK};
-    server->options->own(
-        server->options->context, path, argument(connection, "name"), argument(connection, "page"), &answer);
+    const struct wp_view_request request = {
+        path, argument(connection, "name"), argument(connection, "page"), argument(connection, "selector")};
+    server->options->own(server->options->context, &request, &answer);
     wp_buffer_putc(&answer.html, 0);
     enum MHD_Result result = *answer.location ? redirect(server, connection, answer.location)
         : answer.html.failed

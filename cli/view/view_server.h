@@ -20,13 +20,19 @@ struct wp_view_answer {
     struct wp_buffer html; /* else this; freed by the server */
 };
 
+/* A request for it; texts are "" where it has none. */
+struct wp_view_request {
+    const char *path;        /* what stands behind "~own/" in the address */
+    const char *name, *page; /* of it, for people; the tab that is opened */
+    const char *selector;    /* whose pages, where the path does not say it */
+};
+
 /* Borrowed for the server's life. */
 struct wp_view_server_options {
     const char *folder; /* of the pages */
     const char *made;   /* folder of what is asked for as "~made/FILE" */
     unsigned port;      /* 0: a free one */
-    /* `path` is what stands behind "~own/" in the address, `name` and `page` are its arguments or "". */
-    void (*own)(void *context, const char *path, const char *name, const char *page, struct wp_view_answer *answer);
+    void (*own)(void *context, const struct wp_view_request *request, struct wp_view_answer *answer);
     void *context;
 };
 

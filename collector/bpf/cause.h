@@ -20,6 +20,7 @@ const volatile bool wp_counts_contexts =
     false; /* set before loading: there is a __preempt_count, and it says so of soft interrupts */
 const volatile __s64 wp_count_offset =
     0; /* set before loading: where it is from the CPU's run queue on; 0: it has an address */
+const volatile bool wp_times_softirqs = false; /* set before loading: their ends are told */
 #ifndef WP_UNCOUNTED
 extern const int __preempt_count __ksym
     __weak; /* x86, but for Linux 6.2 to 6.14; only a program that is not loaded without may name it */
@@ -53,6 +54,19 @@ struct packet {
     __u32 reserved;
 };
 
+#define SEIZED_PLACES 16
+
+/* What took this CPU from its thread, since that came (seize.h). */
+struct seized {
+    __u64 ns[SEIZED_PLACES];
+    __u64 name[4]; /* addresses, of the handlers' of `irq` */
+    __u32 irq[4];
+    __u64 began_ns[2];             /* a soft interrupt, an interrupt; 0: none whose time counts */
+    __u64 hard_ns, hard_before_ns; /* interrupts ever, and up to when the soft one began */
+    __u64 steal_ns;                /* the kernel's count */
+    __u32 is_any, is_device;       /* is_device: what comes next may be an interrupt's soft one */
+};
+
 struct cpu_context {
     struct mark marks[LEVELS];
     struct packet packets[LEVELS];
@@ -62,6 +76,7 @@ struct cpu_context {
     __u32 in_irq, in_softirq;    /* neither kind nests on a CPU */
     __u32 running_tid, reserved; /* the task that this CPU was last seen going to ... */
     __u64 switched_ns, clock_offset_ns; /* ... and when; our clock - the scheduler's */
+    struct seized seized;
 };
 
 struct {
@@ -160,21 +175,37 @@ int WORK_PROG(wp_irq_entry, int irq)
     if (!context)
         return 0;
     context->in_irq = 1;
+    context->seized.is_device = 1;
+    context->seized.began_ns[1] = wp_walk_one_in == 1 ? bpf_ktime_get_ns() : 0;
     clear_mark(context, LEVEL_HARD);
     set_mark(context, LEVEL_HARD, CAUSE_IRQ, 0, irq);
     context->marks[LEVEL_HARD].has_end = 1;
     return 0;
 }
 
-/* What is left of the mark is not looked at any more, and the next one's beginning clears it. Not counted, as it
- * returns at once. */
-SEC("tp_btf/irq_handler_exit")
-int wp_irq_exit(void *ctx)
+/* It is not the running thread that has begun it: an interrupt came before, or hit the idle CPU or user mode, where the
+ * number of the call is none. */
+static __always_inline bool is_foreign_softirq(const struct cpu_context *context)
 {
-    struct cpu_context *context = cpu_context();
-    if (context)
-        context->in_irq = 0;
-    return 0;
+    struct task_struct *task = current_task();
+    if (context->seized.is_device || !task->pid)
+        return true;
+#if defined(__TARGET_ARCH_x86)
+    struct pt_regs *regs = task->flags & PF_KTHREAD ? 0 : (struct pt_regs *)bpf_task_pt_regs(task);
+    return regs && (long)regs->orig_ax < 0;
+#else
+    return false;
+#endif
+}
+
+static __always_inline void time_softirq(struct cpu_context *context)
+{
+    struct seized *s = &context->seized;
+    s->began_ns[0] = 0;
+    if (!wp_times_softirqs || wp_walk_one_in != 1 || !is_foreign_softirq(context))
+        return;
+    s->hard_before_ns = s->hard_ns;
+    s->began_ns[0] = bpf_ktime_get_ns();
 }
 
 static __always_inline void enter_softirq(struct cpu_context *context, unsigned int vector)
@@ -183,6 +214,7 @@ static __always_inline void enter_softirq(struct cpu_context *context, unsigned 
     clear_mark(context, LEVEL_SOFT);
     set_mark(context, LEVEL_SOFT, CAUSE_SOFTIRQ, 0, vector);
     context->marks[LEVEL_SOFT].has_end = 1;
+    time_softirq(context);
 }
 
 /* Which of the two is loaded: collector/live/probe.c. */
@@ -221,16 +253,6 @@ int WORK_PROG(wp_softirq_entry_flag, unsigned int vector)
     if (unlikely(!context->count_at))
         context->count_at = count_by_queue();
     enter_softirq(context, vector);
-    return 0;
-}
-
-/* As wp_irq_exit. */
-SEC("tp_btf/softirq_exit")
-int wp_softirq_exit(void *ctx)
-{
-    struct cpu_context *context = cpu_context();
-    if (context)
-        context->in_softirq = 0;
     return 0;
 }
 

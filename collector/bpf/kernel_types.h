@@ -188,8 +188,16 @@ struct task_struct___group {
 
 struct rq;
 
+struct rq___steal { /* with CONFIG_PARAVIRT_TIME_ACCOUNTING */
+    __u64 prev_steal_time_rq;
+};
+
 struct cfs_rq___queue {
-    struct rq *rq;
+    struct rq___steal *rq;
+};
+
+struct irqaction {
+    const char *name;
 };
 
 struct sched_entity___queue { /* with CONFIG_FAIR_GROUP_SCHED */

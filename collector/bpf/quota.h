@@ -13,6 +13,7 @@
 #define REASON_QUOTA 1
 #define CGROUP2_SUPER_MAGIC 0x63677270 /* include/uapi/linux/magic.h */
 #define MAX_RT_PRIO 100                /* include/linux/sched/prio.h */
+#define GROUP_LEVELS 32                /* of the path of one */
 #define QUOTA_LEVELS 8                 /* of nested cgroups, from the thread's up */
 #define QUOTA_MOST_NS 10000000000ull   /* a queue is not throttled as long: its clock is not understood */
 
@@ -75,29 +76,36 @@ static __always_inline struct kernfs_node *folder_of(struct kernfs_node *node)
     return bpf_core_field_exists(counted->parent) ? (struct kernfs_node *)BPF_CORE_READ(counted, parent) : 0;
 }
 
-/* Its path below the root of its hierarchy, told as a file's. */
+struct group_record {
+    struct wp_record head;
+    struct wp_record_group group;
+};
+
+/* Its path below the root of its hierarchy. */
 static __noinline void tell_group(struct kernfs_node *node, __u64 key)
 {
-    struct path_record *r = RESERVE(struct path_record, WP_RECORD_PATH);
+    struct group_record *r = RESERVE(struct group_record, WP_RECORD_GROUP);
     if (!r)
         return;
-    fill_head(&r->head, WP_RECORD_PATH, current_task());
+    fill_head(&r->head, WP_RECORD_GROUP, current_task());
     r->head.a = key;
-    r->head.b = CGROUP2_SUPER_MAGIC;
-    r->head.tail = sizeof(r->path);
-    __u32 count = 0;
-#pragma unroll
-    for (int i = 0; i < WP_RECORD_NAMES; i++) {
-        r->path.names[i][0] = 0;
+    r->head.tail = sizeof(r->group);
+    __u32 size = 0;
+    for (int i = 0; i < GROUP_LEVELS; i++) {
         struct kernfs_node *folder = node ? folder_of(node) : 0;
-        if (!folder)
-            continue;
-        bpf_probe_read_kernel_str(r->path.names[i], WP_RECORD_NAME, BPF_CORE_READ(node, name));
-        count = i + 1;
+        if (!folder || size >= WP_RECORD_GROUP_BYTES)
+            break;
+        __u32 at = size;
+        barrier_var(at);
+        at &= WP_RECORD_GROUP_BYTES - 1;
+        long got = bpf_probe_read_kernel_str(r->group.names + at, WP_RECORD_GROUP_NAME, BPF_CORE_READ(node, name));
+        if (got <= 0)
+            break;
+        size += got;
         node = folder;
     }
-    r->path.count = count;
-    r->path.special = 0;
+    r->group.size = size;
+    r->group.is_cut = node && folder_of(node);
     submit(r);
 }
 

@@ -25,7 +25,7 @@ typedef uint64_t wp_u64;
          * b = address of the mapping, 0: the program itself */
 #define WP_RECORD_PATH                                                                                                 \
     34u /* what a file is called: a = its key, b = its filesystem's magic number, c = its mode, d = its                \
-         * filesystem's device. b = CGROUP2_SUPER_MAGIC, c = 0: a cgroup. Tail: struct wp_record_path.                 \
+         * filesystem's device. Tail: struct wp_record_path.                                                           \
          * The stack_key of a block request is the key of the file that it is for, 0: not known */
 #define WP_RECORD_WAIT                                                                                                 \
     35u /* what a socket or a lock is that threads wait for: a = its key, pid. Tail: struct wp_record_wait.            \
@@ -36,7 +36,8 @@ typedef uint64_t wp_u64;
 #define WP_RECORD_CODE                                                                                                 \
     37u /* what an interpreter's code object is, from now on: a = its address, pid, c = the version. Tail: struct      \
          * wp_record_code, then its table of lines. Comes before the first stack with it */
-#define WP_RECORD_KINDS 38u
+#define WP_RECORD_GROUP 38u /* what a cgroup is called: a = its key. Tail: struct wp_record_group */
+#define WP_RECORD_KINDS 39u
 
 #define WP_RECORD_COMM 16
 #define WP_RECORD_EXE 256
@@ -97,6 +98,16 @@ struct wp_record_path {
     char names[WP_RECORD_NAMES][WP_RECORD_NAME]; /* cut to fit, each with its NUL */
 };
 
+#define WP_RECORD_GROUP_BYTES 1024u /* a name begins in them */
+#define WP_RECORD_GROUP_NAME 256u   /* NAME_MAX, with its NUL */
+
+/* From the cgroup up, without the root, one behind the other, each with its NUL. */
+struct wp_record_group {
+    wp_u32 size;
+    wp_u32 is_cut; /* there are more above */
+    char names[WP_RECORD_GROUP_BYTES + WP_RECORD_GROUP_NAME];
+};
+
 enum wp_kernel_lock {
     WP_LOCK_MUTEX = 1,
     WP_LOCK_RWSEM,
@@ -104,7 +115,9 @@ enum wp_kernel_lock {
     WP_LOCK_INODE, /* the rwsem of a file or folder */
     WP_LOCK_PERCPU,
     WP_LOCK_RT,
-    WP_LOCK_SEMAPHORE
+    WP_LOCK_SEMAPHORE,
+    WP_WAIT_INTERRUPT = 64, /* no lock: path is what its handler is called, address its number */
+    WP_WAIT_SOFT_INTERRUPT  /* address: its vector */
 };
 
 struct wp_record_wait {

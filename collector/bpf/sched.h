@@ -7,6 +7,7 @@
 #include "holder.h"
 #include "kernel_lock.h"
 #include "quota.h"
+#include "seize.h"
 #include "signal.h"
 #include "stack_cache.h"
 #include "wait.h"
@@ -131,6 +132,7 @@ int WORK_PROG(wp_switch, bool preempt, struct task_struct *prev, struct task_str
     if (unheard)
         keep_unheard(unheard, context->marks[LEVEL_TASK].time_ns, !preempt && state_of(prev_state) != STATE_RUNNING);
     clear_mark(context, LEVEL_TASK);
+    end_seized(context, prev);
     if (is_between_windows())
         return 0;
     if (wp_throttled)

@@ -33,6 +33,7 @@ static const struct fact facts[] = {
         {"tp_btf/softirq_entry variable/__preempt_count", "raw_tp/softirq_entry offset/__preempt_count",
             "raw_tp/softirq_entry tp_btf/softirq_exit"},
         "what they wake is the running thread's doing"},
+    {"time of soft interrupts", {"tp_btf/softirq_exit"}, "it is the thread's that they interrupt"},
     {"timers", {"tp_btf/timer_expire_entry tp_btf/timer_expire_exit"},
         "the cause of such a waking is a soft interrupt"},
     {"precise timers", {"tp_btf/hrtimer_expire_entry tp_btf/hrtimer_expire_exit"},

@@ -5,7 +5,6 @@
 #include "collector/live/file_paths.h"
 #include "collector/live/wait_names.h"
 
-#include <linux/magic.h>
 #include <string.h>
 
 static void fill_task(struct wp_fact *fact, const struct wp_record_task *task)
@@ -45,14 +44,13 @@ static int deliver_exec(const struct wp_record *r, const uint8_t *tail, struct w
     return sink->fact(sink->context, fact, err);
 }
 
-/* A cgroup is told by its path, not by its kind: others of its kind are others. Names in it that are longer than
- * WP_RECORD_NAME - 1 bytes (docker-<64 digits>.scope) are cut without a mark. */
-static int tell_cgroup(
-    const struct wp_record *r, const struct wp_record_path *path, const struct wp_fact_sink *sink, struct wp_error *err)
+/* A cgroup is told by its path, not by its kind: others of its kind are others. */
+static int tell_group(const struct wp_record *r, const struct wp_record_group *group, const struct wp_fact_sink *sink,
+    struct wp_error *err)
 {
-    char name[WP_RECORD_NAMES * WP_RECORD_NAME + 16];
+    char name[2 * WP_RECORD_GROUP_BYTES];
     struct wp_fact fact = {.wait = {.key = r->a, .name = name}};
-    wp_file_path_join(path, name, sizeof(name));
+    wp_wait_name_group(group, name, sizeof(name));
     return sink->fact(sink->context, &fact, err);
 }
 
@@ -81,6 +79,8 @@ static int tell_wait(
                                    .inode = wait->inode}}};
     if (wait->socket.family)
         wp_wait_name_socket(wait, name, sizeof(name));
+    else if (wait->type >= WP_WAIT_INTERRUPT)
+        wp_wait_name_interrupt(wait, name, sizeof(name));
     else if (wait->type)
         wp_wait_name_kernel_lock(wait, name, sizeof(name));
     return sink->fact(sink->context, &fact, err);
@@ -133,6 +133,8 @@ static size_t tail_wanted(unsigned kind)
         return sizeof(struct wp_record_socket);
     case WP_RECORD_PATH:
         return sizeof(struct wp_record_path);
+    case WP_RECORD_GROUP:
+        return sizeof(struct wp_record_group);
     case WP_RECORD_WAIT:
         return sizeof(struct wp_record_wait);
     case WP_RECORD_INTERP:
@@ -228,8 +230,9 @@ static int tell_other(struct wp_ring_facts *f, const struct wp_record *r, const 
         fact.socket.key = r->d;
         break;
     case WP_RECORD_PATH:
-        return r->b == CGROUP2_SUPER_MAGIC && !r->c ? tell_cgroup(r, (const void *)tail, sink, err)
-                                                    : tell_path(f->paths, r, (const void *)tail, sink, err);
+        return tell_path(f->paths, r, (const void *)tail, sink, err);
+    case WP_RECORD_GROUP:
+        return tell_group(r, (const void *)tail, sink, err);
     case WP_RECORD_WAIT:
         return tell_wait(r, (const void *)tail, sink, err);
     case WP_RECORD_INTERP:
@@ -242,6 +245,7 @@ static int tell_other(struct wp_ring_facts *f, const struct wp_record *r, const 
         fact.stack_key = 0;
         break;
     case WP_EVENT_REASON:
+        fact.event.b = r->c == WP_REASON_QUOTA ? r->b : r->cpu;
         fact.wait.key = r->stack_key;
         fact.stack_key = 0;
         break;

@@ -139,3 +139,43 @@ void wp_wait_name_kernel_lock(const struct wp_record_wait *r, char *name, size_t
             : r->is_shared ? ", read"
                            : ", write");
 }
+
+/* "/a/b/c" of the names c, b and a, which are so many bytes with their NULs. */
+static void join_names(const char *names, size_t size, char *text, size_t room)
+{
+    size_t used = 0;
+    for (size_t end = size; end && used < room;) {
+        size_t start = end - 1; /* its NUL */
+        while (start && names[start - 1])
+            start--;
+        used += (size_t)snprintf(text + used, room - used, "/%.*s", (int)(end - start), names + start);
+        end = start;
+    }
+}
+
+void wp_wait_name_group(const struct wp_record_group *r, char *name, size_t room)
+{
+    size_t size = r->size < sizeof(r->names) ? r->size : sizeof(r->names);
+    size_t used = (size_t)snprintf(name, room, "%s", r->is_cut ? "/..." : "");
+    if (used < room)
+        join_names(r->names, size, name + used, room - used);
+    for (char *at = name; *at; at++)
+        if (iscntrl((unsigned char)*at))
+            *at = '?';
+}
+
+void wp_wait_name_interrupt(const struct wp_record_wait *r, char *name, size_t room)
+{
+    static const char *const vectors[] = {/* include/linux/interrupt.h */
+        "hi", "timer", "net_tx", "net_rx", "block", "irq_poll", "tasklet", "sched", "hrtimer", "rcu"};
+    bool is_soft = r->type == WP_WAIT_SOFT_INTERRUPT;
+    if (is_soft && r->address < sizeof(vectors) / sizeof(vectors[0]))
+        snprintf(name, room, "%s", vectors[r->address]);
+    else if (is_soft || !r->path[0])
+        snprintf(name, room, "%llu", (unsigned long long)r->address);
+    else
+        snprintf(name, room, "%.*s", (int)sizeof(r->path), r->path);
+    for (char *at = name; *at; at++)
+        if (iscntrl((unsigned char)*at))
+            *at = '?';
+}

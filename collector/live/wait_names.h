@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct wp_record_group;
 struct wp_record_path;
 struct wp_record_wait;
 
@@ -18,5 +19,10 @@ void wp_wait_name_socket(const struct wp_record_wait *record, char *name, size_t
 /* Names a lock of the kernel, of its kind and, of a file's, with that one's name: "kernel lock (inode data.db, write)".
  */
 void wp_wait_name_kernel_lock(const struct wp_record_wait *record, char *name, size_t room);
+/* "/docker/<id>": names a cgroup by its path below the root; "/..." stands for folders that are cut off. Cut to `room`
+ * bytes. Control characters become '?'. */
+void wp_wait_name_group(const struct wp_record_group *record, char *name, size_t room);
+/* Names an interrupt by its handler, "virtio0-input.0", else by its number; a soft one by its vector, "net_rx". */
+void wp_wait_name_interrupt(const struct wp_record_wait *record, char *name, size_t room);
 
 #endif

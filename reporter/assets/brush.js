@@ -90,6 +90,7 @@
       self.owner.axis.show(range[0], range[1]);
     });
     if (this.owner.flameOf && this.owner.flameOf(range[0], range[1])) line.appendChild(view.element('a', '', 'Its flame')).href = this.owner.flameOf(range[0], range[1]);
+    this.putPages(line, range);
     view.button(line, 'Unmark', 'Escape', function () {
       self.clear();
     });
@@ -101,6 +102,15 @@
       item.appendChild(document.createTextNode(part[1] + ' ' + units.duration(part[2]) + ', ' + units.share(part[2], found.whole)));
     });
     if (found.rows.length) table(box, found);
+  };
+
+  // What the engine says of the interval: pages of its own, where they can be made or asked for.
+  Brush.prototype.putPages = function (line, range) {
+    var interest = wakepath.payloads.interest, owner = this.owner;
+    if (!wakepath.own || !interest) return;
+    view.button(line, 'Pages of it', '', function () {
+      wakepath.own({selector: interest.selector, between: owner.wall(range[0]) + '-' + owner.wall(range[1])});
+    });
   };
 
   // m, z and Escape; true: it was for us.

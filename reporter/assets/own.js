@@ -36,26 +36,69 @@
     return 'wakepath view ' + (isServed ? 'DIR' : quoted(decodeURIComponent(place.pathname).replace(/\/$/, '')));
   }
 
-  function putLinks(place, one, name) {
-    var ready = (wakepath.payloads.own || []).indexOf(one) >= 0, list;
-    if (!ready && !wakepath.payloads.served) {
-      add(place, 'p', 'Its pages were not made with the recording. This command makes them when they are asked for:');
-      add(place, 'pre', command()).className = 'own-command';
-      var button = add(place, 'button', 'Copy'), said = add(place, 'span', '');
-      button.type = 'button';
-      said.setAttribute('role', 'status');
-      button.addEventListener('click', function () {
-        wakepath.copy(command(), 'The command', function (text) {
-          said.textContent = ' ' + text;
-        });
+  function putCommand(place, why, text) {
+    add(place, 'p', why);
+    add(place, 'pre', text).className = 'own-command';
+    var button = add(place, 'button', 'Copy'), said = add(place, 'span', '');
+    button.type = 'button';
+    said.setAttribute('role', 'status');
+    button.addEventListener('click', function () {
+      wakepath.copy(text, 'The command', function (done) {
+        said.textContent = ' ' + done;
       });
-      return;
-    }
-    list = add(place, 'p', '');
+    });
+  }
+
+  function putTabs(place, addressOf) {
+    var list = add(place, 'p', '');
     TABS.forEach(function (tab, i) {
       if (i) list.appendChild(document.createTextNode(' · '));
-      add(list, 'a', tab[1]).href = rootOf() + (ready ? 'store/~own-' + one + '.html' + (tab[0] ? '#page=' + tab[0] : '')
-        : '~own/' + one + '?name=' + encodeURIComponent(name || '') + (tab[0] ? '&page=' + tab[0] : ''));
+      add(list, 'a', tab[1]).href = rootOf() + addressOf(tab[0]);
+    });
+  }
+
+  function putLinks(place, one, name) {
+    var ready = (wakepath.payloads.own || []).indexOf(one) >= 0;
+    if (!ready && !wakepath.payloads.served)
+      putCommand(place, 'Its pages were not made with the recording. This command makes them when they are asked for:', command());
+    else
+      putTabs(place, function (tab) {
+        return ready ? 'store/~own-' + one + '.html' + (tab ? '#page=' + tab : '')
+          : '~own/' + one + '?name=' + encodeURIComponent(name || '') + (tab ? '&page=' + tab : '');
+      });
+  }
+
+  // The selector's terms but for an interval; a comma in a value stands behind a backslash.
+  function termsOf(selector) {
+    return (selector.match(/(?:\\.|[^,\\])+/g) || []).filter(function (term) {
+      return !/^between=/.test(term);
+    });
+  }
+
+  // Of what the selector picks, in an interval of ns since 1970.
+  function putInterval(place, selector, between, name) {
+    var text = termsOf(selector).concat('between=' + between).join(',');
+    add(place, 'h2', 'In the marked interval');
+    if (!wakepath.payloads.served)
+      putCommand(place, 'Pages of an interval are not made with a recording. This command makes them:', command() + ' --aggregate ' + quoted('interval=' + text));
+    else
+      putTabs(place, function (tab) {
+        return '~own/of?selector=' + encodeURIComponent(text) + '&name=' + encodeURIComponent(name || '') + (tab ? '&page=' + tab : '');
+      });
+  }
+
+  // Whatever a selector picks is made by a server alone.
+  function putAny(place, what) {
+    if (!wakepath.payloads.served) return;
+    var form = add(place, 'form', ''), label = add(form, 'label', 'Of a selector '), field = label.appendChild(document.createElement('input'));
+    field.placeholder = 'comm=cc1';
+    field.size = 24;
+    field.name = 'selector';
+    add(form, 'button', 'Open');
+    form.addEventListener('submit', function (event) {
+      var text = termsOf(field.value).concat(what.between ? ['between=' + what.between] : []).join(',');
+      event.preventDefault();
+      if (field.value.trim()) window.location.href = rootOf() + '~own/of?selector=' + encodeURIComponent(text);
     });
   }
 
@@ -83,7 +126,10 @@
       add(box, 'h2', kind[1] + what[kind[0]] + name);
       putLinks(box, kind[0] + '-' + what[kind[0]], what.name);
       putTogether(box, kind[0], what[kind[0]]);
+      if (what.between) putInterval(box, kind[0] + '=' + what[kind[0]], what.between, what.name);
     });
+    if (what.selector) putInterval(box, what.selector, what.between, '');
+    putAny(box, what);
     if (what.flame) add(add(box, 'p', ''), 'a', 'Where' + name + ' stands in this flame').href = what.flame;
     box.addEventListener('close', function () {
       box.remove();
@@ -93,10 +139,10 @@
     });
     document.body.appendChild(box);
     box.showModal();
-    wakepath.ready('own:' + (what.pid || what.tid));
+    wakepath.ready('own:' + (what.pid || what.tid || what.between));
   }
 
-  // {pid, tid, name, flame}: what there is of them; flame is an address.
+  // {pid, tid, name, flame, selector, between}: what there is of them; flame is an address, between "FROM-TO".
   wakepath.own = function (what) {
     load(rootOf() + 'store/~own.js', function () {
       if (!isServed) show(what);

@@ -131,6 +131,7 @@
   Running.prototype.openPages = function (row) {
     if (wakepath.own)
       wakepath.own({pid: this.data.thread_pid[row.thread], tid: row.number, name: row.comm,
+        between: this.brush.range ? this.wall(this.brush.range[0]) + '-' + this.wall(this.brush.range[1]) : '',
         flame: view.address('flame.html', {process: '[' + row.comm + ']'})});
     else
       wakepath.go('flame.html', 'process=' + encodeURIComponent('[' + row.comm + ']'));

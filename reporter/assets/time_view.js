@@ -191,6 +191,11 @@
     this.isRestoring = false;
   };
 
+  // An instant of the window in ns since 1970, which a number does not hold.
+  TimeView.prototype.wall = function (ns) {
+    return String(BigInt(this.data.start) + BigInt(Math.round(ns)));
+  };
+
   // Where the flame of an interval is; "": there is none, as of a window that is not the aggregate's own.
   TimeView.prototype.flameOf = function (from, to) {
     var isOwn = wakepath.isSingle ? this.data === wakepath.payloads.trace : document.querySelector('script[src="trace-data.js"]');

@@ -2,6 +2,7 @@
 #include "reporter/cmd/check.h"
 
 #include "common/strings.h"
+#include "reporter/compare/compare_order.h"
 #include "reporter/compare/stored_checks.h"
 #include "reporter/export/format_check.h"
 #include "reporter/export/format_text.h"
@@ -154,6 +155,7 @@ int wp_check_run(struct wp_buffer *out, const struct wp_check_options *options, 
         rc = wp_compare_build(&compare, &facts[WP_BEFORE], &facts[WP_AFTER], &options->common.compare, err);
     if (!rc) {
         rc = read_overlaps(&compare, facts, &stores, err);
+        wp_compare_arrange(&compare, &options->rows);
         if (!rc)
             rc = format(out, &compare, &facts[WP_AFTER], options->format, err);
         *is_degraded = compare.is_degraded;

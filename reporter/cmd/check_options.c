@@ -3,11 +3,14 @@
 
 #include "common/nearest.h"
 #include "reporter/cmd/option_values.h"
+#include "reporter/compare/compare_order.h"
 #include "storage/value/bucket.h"
 
 #include <string.h>
 
-enum { KEY_KEEP = 0x300, KEY_CANARY, KEY_SAME };
+enum { KEY_KEEP = 0x300, KEY_CANARY, KEY_SAME, KEY_ORDER, KEY_LEAST };
+
+#define ROWS_LIMIT 1000000u
 
 static const struct argp_option option_table[] = {
     {"aggregate", 'a', "NAME", 0, "This aggregate on both sides (main, else the largest)", 0},
@@ -16,6 +19,11 @@ static const struct argp_option option_table[] = {
         "Compare these hosts (shell patterns, separated by commas) with all others of NEW, in timeboxes that both have",
         0},
     {"same-time", KEY_SAME, NULL, 0, "Only timeboxes that both sides have", 0},
+    {"order", KEY_ORDER, "MEASURE", 0,
+        "Most first of sure, difference, percent (both whether more or less), old or new: time for a unit (sure)", 0},
+    {"at-least", KEY_LEAST, "LIMIT", 0,
+        "Only rows that take so much on either side, 1% of the total or 10ms; what got worse is always there", 0},
+    {"top", 'n', "N", 0, "Most rows of each table; what got worse is always there (as many as fit)", 0},
     {"keep", KEY_KEEP, NULL, 0, "Store the result with the newer release, for its pages", 0},
     {0},
 };
@@ -42,6 +50,11 @@ static void set_operand(struct argp_state *state, struct wp_check_options *optio
         argp_error(state, "%s", err.text);
 }
 
+static bool has_order(const struct wp_compare_order *rows)
+{
+    return rows->measure || rows->top || rows->limit.least || rows->limit.percent > 0;
+}
+
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
     struct wp_check_options *options = state->input;
@@ -64,6 +77,19 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case KEY_CANARY:
         options->canary = wp_option_canary(state, arg);
         break;
+    case KEY_ORDER:
+        if ((found = wp_compare_measure_find(arg)) < 0)
+            argp_error(state, "'%s' is not a measure: sure, difference, percent, old or new", arg);
+        options->rows.measure = (enum wp_compare_measure)found;
+        break;
+    case KEY_LEAST:
+        options->rows.limit = wp_option_limit(state, arg);
+        if (options->rows.limit.least && !options->rows.limit.has_unit)
+            argp_error(state, "--at-least of a time wants a unit, as 10ms");
+        break;
+    case 'n':
+        options->rows.top = wp_option_count(state, "number of rows", arg, ROWS_LIMIT);
+        break;
     case KEY_SAME:
         options->same_time = true;
         break;
@@ -77,6 +103,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
             argp_error(state, "--canary compares hosts of one release: OLD is not asked for");
         if (options->keeps && options->common.contour.count)
             argp_error(state, "--keep stores what holds for the pages: --leave-out does not");
+        if (options->keeps && has_order(&options->rows))
+            argp_error(state, "--keep stores what holds for the pages: --order, --at-least and --top do not");
         if (*options->before.release && options->common.order.against)
             argp_error(state, "OLD and --against both say what to compare with: give one of them");
         break;

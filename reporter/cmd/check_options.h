@@ -12,7 +12,8 @@ struct wp_check_options {
     struct wp_operand_spec before, after; /* release "": to be found out */
     const char *aggregate;                /* NULL: main, else the largest */
     enum wp_check_format format;
-    const char *canary; /* hosts, against all others of the same release at the same time; "": not asked */
+    struct wp_compare_order rows; /* which are shown */
+    const char *canary;           /* hosts, against all others of the same release at the same time; "": not asked */
     bool same_time;
     bool keeps;           /* what was found, in the store */
     const char *old_text; /* the older side as it was asked for, NULL: found out */

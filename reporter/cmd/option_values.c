@@ -11,6 +11,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 uint64_t wp_option_time(const struct argp_state *state, const char *text)
 {
@@ -78,6 +79,23 @@ void wp_option_contour(const struct argp_state *state, struct wp_contour *contou
         argp_error(state, "'%s' is one too many: at most %u of --leave-out", text, WP_CONTOUR_PARTS);
     else if (rc)
         argp_error(state, "'%s' cannot be left out: process=NAME, object=PATH or module=FILE, with * and ?", text);
+}
+
+struct wp_row_limit wp_option_limit(const struct argp_state *state, const char *text)
+{
+    static const struct {
+        const char *name;
+        double ns;
+    } units[] = {{"", 1}, {"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}};
+    char *end = NULL;
+    double value = *text >= '0' && *text <= '9' ? strtod(text, &end) : -1;
+    if (value >= 0 && !strcmp(end, "%") && value <= 100)
+        return (struct wp_row_limit){.percent = value};
+    for (size_t i = 0; i < sizeof(units) / sizeof(*units) && value >= 0; i++)
+        if (!strcmp(end, units[i].name) && value * units[i].ns < 1e18)
+            return (struct wp_row_limit){.least = (uint64_t)(value * units[i].ns), .has_unit = i > 0};
+    argp_error(state, "'%s' is not a limit: a share as 1%%, a time as 10ms, or a number", text);
+    return (struct wp_row_limit){0};
 }
 
 unsigned wp_option_category(const struct argp_state *state, const char *text)

@@ -2,6 +2,8 @@
 #ifndef WP_REPORTER_CMD_OPTION_VALUES_H
 #define WP_REPORTER_CMD_OPTION_VALUES_H
 /* Values that several commands' options take. What is not one ends the parsing with argp_error. Texts are borrowed. */
+#include "reporter/base/row_limit_types.h"
+
 #include <argp.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -26,6 +28,8 @@ void wp_option_store(const struct argp_state *state, const char **stores, size_t
 bool wp_option_stores_end(const struct argp_state *state, const char **stores, size_t *count);
 /* Adds to what is left out of stacks: "process=cron". */
 void wp_option_contour(const struct argp_state *state, struct wp_contour *contour, const char *text);
+/* A limit of rows as --at-least takes it: "1%", "10ms", "5". */
+struct wp_row_limit wp_option_limit(const struct argp_state *state, const char *text);
 /* The bit of a category (1 << enum wp_category), by its key. */
 unsigned wp_option_category(const struct argp_state *state, const char *text);
 

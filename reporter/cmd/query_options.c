@@ -76,28 +76,13 @@ static enum wp_query_format parse_format(struct argp_state *state, const char *t
     return WP_QUERY_TABLE;
 }
 
-/* "1%", "10ms", "5": which units fit is seen at the end, when the order is known. */
-static void parse_limit(struct argp_state *state, struct wp_query_options *query, const char *text)
+/* Which units fit is seen at the end, when the order is known. */
+static void set_limit(const struct argp_state *state, struct wp_query_options *query, const char *text)
 {
-    struct wp_group_order *order = &query->order;
-    static const struct {
-        const char *name;
-        double ns;
-    } units[] = {{"", 1}, {"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}};
-    char *end = NULL;
-    double value = *text >= '0' && *text <= '9' ? strtod(text, &end) : -1;
-    bool is_percent = value >= 0 && !strcmp(end, "%") && value <= 100;
-    order->least_percent = is_percent ? value : 0;
-    order->least = 0; /* the last one given counts */
-    query->least_has_unit = false;
-    for (size_t i = 0; i < sizeof(units) / sizeof(*units) && value >= 0 && !is_percent; i++)
-        if (!strcmp(end, units[i].name) && value * units[i].ns < 1e18) {
-            order->least = (uint64_t)(value * units[i].ns);
-            query->least_has_unit = i > 0;
-            return;
-        }
-    if (!is_percent)
-        argp_error(state, "'%s' is not a limit: a share as 1%%, a time as 10ms, or a number of pieces", text);
+    struct wp_row_limit limit = wp_option_limit(state, text);
+    query->order.least = limit.least;
+    query->order.least_percent = limit.percent;
+    query->least_has_unit = limit.has_unit;
 }
 
 static void add(struct argp_state *state, const char **list, size_t *count, size_t limit, const char *text)
@@ -173,6 +158,8 @@ static void check_whole(struct argp_state *state, const struct wp_query_options 
         argp_error(state, "categories of whole releases have no filter and no --by");
     if (is_of_categories && has_order(query))
         argp_error(state, "categories of whole releases have no rows to order: no --order and no --at-least");
+    if (is_of_categories && query->top_given)
+        argp_error(state, "categories of whole releases have all their rows: no --top");
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -203,7 +190,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         query->order.measure = (enum wp_group_measure)found;
         break;
     case KEY_LEAST:
-        parse_limit(state, query, arg);
+        set_limit(state, query, arg);
         break;
     case KEY_DETACHED:
         query->of_detached = true;
@@ -216,6 +203,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         break;
     case 'n':
         query->top = wp_option_count(state, "number of rows", arg, TOP_LIMIT);
+        query->top_given = true;
         break;
     case 'f':
         query->format = parse_format(state, arg);

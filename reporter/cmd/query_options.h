@@ -20,8 +20,8 @@ struct wp_query_options {
     const char *out;       /* file, NULL: standard output */
     struct wp_group_filter filter;
     struct wp_group_order order;
-    bool least_has_unit;       /* order.least was given as a time, else as a plain number */
-    struct wp_contour contour; /* left out of all stacks */
+    bool top_given, least_has_unit; /* order.least was given as a time, else as a plain number */
+    struct wp_contour contour;      /* left out of all stacks */
     enum wp_group_by by;
     enum wp_query_format format;
     size_t top;          /* rows of each release; 0: all */

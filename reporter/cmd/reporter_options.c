@@ -36,6 +36,7 @@ enum {
     KEY_OWN_PAGES,
     KEY_SYSTEM,
     KEY_ORDER,
+    KEY_LEAST,
     KEY_TOP
 };
 
@@ -52,6 +53,8 @@ static const struct argp_option option_table[] = {
         "stacks, lines or calls",
         0},
     {"order", KEY_ORDER, "COLUMN", 0, "With --table: rows by this column of numbers, the greatest first", 0},
+    {"at-least", KEY_LEAST, "LIMIT", 0,
+        "With --order: only rows with so much in that column: 1% of the total, 10ms, else a number", 0},
     {"top", KEY_TOP, "N", 0, "With csv or ndjson: at most so many rows of each table, 0 for all (0)", 0},
     {"exemplar", KEY_EXEMPLAR, "N", 0,
         "With perfetto: export the window of exemplar-N.html instead of the first window", 0},
@@ -102,6 +105,20 @@ static unsigned parse_jobs(struct argp_state *state, const char *text)
     return jobs ? jobs : processors < 1 ? 1 : processors > (long)JOBS_LIMIT ? JOBS_LIMIT : (unsigned)processors;
 }
 
+/* A column of a time has its unit in its name. */
+static void check_limit(struct argp_state *state, const struct wp_export_choice *tables)
+{
+    const struct wp_row_limit *limit = &tables->limit;
+    const char *unit = tables->order ? strrchr(tables->order, '_') : NULL;
+    bool is_time = tables->order && (!strcmp(tables->order, "ns") || (unit && !strcmp(unit, "_ns")));
+    if ((limit->least || limit->percent > 0) && !tables->order)
+        argp_error(state, "--at-least is of the column that --order names");
+    if (tables->order && !is_time && (limit->has_unit || limit->percent > 0))
+        argp_error(state, "--at-least of %s is a number: it is no time", tables->order);
+    if (is_time && limit->least && !limit->has_unit)
+        argp_error(state, "--at-least of a time wants a unit, as 10ms");
+}
+
 static void check(struct argp_state *state, struct wp_reporter_options *options)
 {
     bool is_table = options->format == WP_FORMAT_CSV || options->format == WP_FORMAT_NDJSON;
@@ -115,6 +132,7 @@ static void check(struct argp_state *state, struct wp_reporter_options *options)
         (!options->tables.table || !wp_export_table_has_number(options->tables.table, options->tables.order)))
         argp_error(
             state, "--order %s: --table chooses a table, and it has no such column of numbers", options->tables.order);
+    check_limit(state, &options->tables);
     if (options->exemplar && options->format != WP_FORMAT_PERFETTO)
         argp_error(state, "--exemplar chooses a window of --format perfetto");
     options->prints = options->is_single || (options->format_given && options->format != WP_FORMAT_HTML);
@@ -198,6 +216,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         break;
     case KEY_ORDER:
         options->tables.order = arg;
+        break;
+    case KEY_LEAST:
+        options->tables.limit = wp_option_limit(state, arg);
         break;
     case KEY_TOP:
         options->tables.top = wp_option_count(state, "number of rows", arg, ROWS_LIMIT);

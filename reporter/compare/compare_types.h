@@ -2,6 +2,7 @@
 #ifndef WP_REPORTER_COMPARE_COMPARE_TYPES_H
 #define WP_REPORTER_COMPARE_COMPARE_TYPES_H
 /* A comparison: both sides, the rows of their changes, and what was asked for. */
+#include "reporter/base/row_limit_types.h"
 #include "reporter/compare/method.h"
 #include "reporter/compare/moderation.h"
 #include "reporter/compare/significance.h"
@@ -82,6 +83,21 @@ struct wp_compare_options {
     uint32_t ignored; /* bits of categories that are shown and not judged */
     enum wp_method method;
 };
+/* What rows are ordered by, the greatest first. */
+enum wp_compare_measure {
+    WP_COMPARE_SURE,       /* the surest and largest changes */
+    WP_COMPARE_DIFFERENCE, /* time more or less, for a unit */
+    WP_COMPARE_PERCENT,    /* the same, of the older side's */
+    WP_COMPARE_OLD,
+    WP_COMPARE_NEW,
+    WP_COMPARE_MEASURES
+};
+/* Which rows are shown; zeroed: all. */
+struct wp_compare_order {
+    enum wp_compare_measure measure;
+    struct wp_row_limit limit; /* of the time on either side */
+    size_t top;                /* rows of a family; 0: all */
+};
 #define WP_COMPARE_DEFAULTS ((struct wp_compare_options){WP_PER_AUTO, 0.01, 3, 0, WP_METHOD_T_TEST})
 
 /* By node of one side's flame: what it takes on the other side, at this one's units, and whether that is a change. */
@@ -100,6 +116,7 @@ struct wp_compare {
     const struct wp_facts *facts[2];                 /* borrowed */
     size_t worse, better, few, same;                 /* judged rows */
     size_t judged;                                   /* rows tested together */
+    size_t shown_rows;                               /* of a family, that were asked for; 0: as many as fit */
     struct wp_moderation moderation;                 /* freedom 0: no side has several recordings */
     struct wp_moderation by_category[WP_CATEGORIES]; /* where a recording is the unit: of the large rows of each */
     bool is_worse_whole; /* the wall time is surely worse, or what requests say of the whole */

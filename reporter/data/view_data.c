@@ -2,11 +2,13 @@
 #include "reporter/data/view_data.h"
 
 #include "common/intmap.h"
+#include "common/selector.h"
 #include "reporter/display/escape.h"
 #include "reporter/display/number_column.h"
 #include "reporter/display/view_names.h"
 #include "reporter/window/window_data.h"
 #include "storage/report/report_read.h"
+#include "storage/value/bucket.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -178,7 +180,24 @@ int wp_view_data_compare(
     return rc ? rc : put_flame(out, "older", compare->facts[WP_BEFORE], compare, WP_BEFORE, err);
 }
 
+/* A long one is cut in the store. */
+static bool is_whole(const char *selector)
+{
+    struct wp_selector parsed;
+    bool is_one = strlen(selector) < WP_BUCKET_TEXT && !wp_selector_parse(&parsed, selector, NULL);
+    if (is_one)
+        wp_selector_fini(&parsed);
+    return is_one;
+}
+
 int wp_view_data_trace(struct wp_buffer *out, const struct wp_facts *facts, struct wp_error *err)
 {
-    return wp_window_data(out, facts->trace, "trace", err);
+    int rc = wp_window_data(out, facts->trace, "trace", err);
+    const char *selector = wp_metadata_text(&facts->metadata, WP_BUCKET_PREFIX "selector");
+    if (rc || !selector || !is_whole(selector))
+        return rc;
+    wp_buffer_puts(out, "wakepath.data(\"interest\",{\"selector\":");
+    wp_escape_json(out, selector);
+    wp_buffer_puts(out, "});\n");
+    return out->failed ? wp_error_set(err, -ENOMEM, "out of memory for the selector") : 0;
 }

@@ -5,6 +5,7 @@
  * The tables of an aggregate as scripts read them: whole, with exact numbers and stable column names (docs/exports.md).
  * A table is its name, its columns and a function that reads one row; format_rows writes any of them.
  */
+#include "reporter/base/row_limit_types.h"
 #include "reporter/facts/facts.h"
 #include "reporter/waits/wait_edges.h"
 
@@ -48,8 +49,9 @@ extern const struct wp_export_table wp_export_tables[WP_EXPORT_TABLES];
 /* What is wanted of the tables; zeroed: all of all. */
 struct wp_export_choice {
     const struct wp_export_table *table; /* NULL: all */
-    const char *order; /* a column of numbers of that table, the greatest first; NULL: as they stand */
-    size_t top;        /* rows of each table at most; 0: all */
+    const char *order;         /* a column of numbers of that table, the greatest first; NULL: as they stand */
+    struct wp_row_limit limit; /* of that column; a share is of the report's total */
+    size_t top;                /* rows of each table at most; 0: all */
 };
 
 /* Whether the table has a column of numbers of that name. */

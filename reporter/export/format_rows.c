@@ -79,21 +79,23 @@ static struct place *choose_rows(struct writer *writer, const struct wp_export_t
 {
     size_t all = table->count(&writer->source), column = 0;
     struct place *places = calloc(all + 1, sizeof(*places));
+    double least_of_total = writer->choice.limit.percent * (double)writer->source.facts->total_ns;
     writer->out->failed |= !places;
-    *count = 0;
     while (writer->choice.order && table->columns[column].name &&
         strcmp(table->columns[column].name, writer->choice.order) != 0)
         column++;
+    size_t left = 0;
     for (size_t row = 0; places && row < all; row++) {
         struct wp_export_field fields[WP_EXPORT_COLUMNS] = {0};
         if (writer->choice.order)
             table->read(&writer->source, row, fields);
-        places[row] = (struct place){row, column < WP_EXPORT_COLUMNS ? fields[column].number : 0};
+        uint64_t number = column < WP_EXPORT_COLUMNS ? fields[column].number : 0;
+        if (number >= writer->choice.limit.least && (double)number * 100 >= least_of_total)
+            places[left++] = (struct place){row, number};
     }
-    if (places && all && writer->choice.order)
-        qsort(places, all, sizeof(*places), compare_places);
-    if (places)
-        *count = writer->choice.top && writer->choice.top < all ? writer->choice.top : all;
+    if (left && writer->choice.order)
+        qsort(places, left, sizeof(*places), compare_places);
+    *count = writer->choice.top && writer->choice.top < left ? writer->choice.top : left;
     return places;
 }
 

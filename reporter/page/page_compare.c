@@ -346,9 +346,10 @@ int wp_page_compare_digest(struct wp_display *display, const struct wp_compare *
     wp_display_heading(display,
         wp_pool_printf(pool, "What %s, in %s", is_of_one_release(compare) ? "differs" : "changed",
             wp_per_unit(compare->options.per)));
-    add_hops(display, compare, DIGEST_ROWS);
+    size_t rows = compare->shown_rows ? compare->shown_rows : DIGEST_ROWS;
+    add_hops(display, compare, rows);
     add_causes(display, compare);
-    add_family(display, compare, WP_CHANGE_PROCESSES, "Processes", DIGEST_ROWS);
+    add_family(display, compare, WP_CHANGE_PROCESSES, "Processes", rows);
     add_family(display, compare, WP_CHANGE_CATEGORIES, "Categories", WP_CATEGORIES);
     if (compare->options.method == WP_METHOD_OUTLIERS)
         add_family(display, compare, WP_CHANGE_FUNCTIONS, "Functions", OTHER_ROWS);

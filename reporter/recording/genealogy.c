@@ -43,7 +43,7 @@ static int add_row(void *context, const struct wp_genealogy_row *row)
         .parent_start_ns = row->parent_start_ns,
         .end_ns = row->end_ns,
         .program = {wp_intern_str(texts, row->comm), wp_intern_str(texts, row->exe), row->exec_ns,
-            row->parent_pid != row->pid}};
+            row->parent_pid != row->pid && (row->parent_pid || !row->exec_ns)}};
     reading->rows[reading->count++] = made;
     return made.host == UINT32_MAX || made.program.comm == UINT32_MAX || made.program.exe == UINT32_MAX ? -ENOMEM : 0;
 }
@@ -99,6 +99,46 @@ static uint32_t rows_of_one(const struct reading *reading, uint32_t first, uint6
          end++)
         *start_ns = *start_ns ? *start_ns : rows[end].start_ns;
     return end - first;
+}
+
+#define DOUBLES 64u /* rows of one process that are looked through for one program */
+
+static void join(struct row *to, const struct row *from)
+{
+    to->program.exec_ns = to->program.exec_ns > from->program.exec_ns ? to->program.exec_ns : from->program.exec_ns;
+    to->end_ns = to->end_ns > from->end_ns ? to->end_ns : from->end_ns;
+    to->ending = to->ending > from->ending ? to->ending : from->ending;
+}
+
+/* The same program of that process with the parent that the row does not know; those without one come first. NULL:
+ * there is none. */
+static struct row *double_of(const struct reading *reading, uint32_t at)
+{
+    struct row *rows = reading->rows;
+    const struct row *row = &rows[at];
+    uint32_t end = reading->count - at > DOUBLES ? at + DOUBLES : reading->count;
+    if (row->parent_pid)
+        return NULL;
+    for (uint32_t i = at + 1; i < end && rows[i].host == row->host && rows[i].pid == row->pid; i++)
+        if (rows[i].parent_pid && rows[i].start_ns == row->start_ns && rows[i].program.comm == row->program.comm &&
+            rows[i].program.exe == row->program.exe)
+            return &rows[i];
+    return NULL;
+}
+
+/* Sorted. What became of a process may have been written when its creator was forgotten, as after a restart: that is no
+ * other program. */
+static void drop_doubles(struct reading *reading)
+{
+    uint32_t left = 0;
+    for (uint32_t i = 0; i < reading->count; i++) {
+        struct row *other = double_of(reading, i);
+        if (other)
+            join(other, &reading->rows[i]);
+        else
+            reading->rows[left++] = reading->rows[i];
+    }
+    reading->count = left;
 }
 
 static void add_process(struct wp_genealogy *genealogy, struct row *rows, uint32_t count, uint64_t start_ns)
@@ -165,6 +205,7 @@ static int build(struct reading *reading)
         return -ENOMEM;
     if (reading->count)
         qsort(reading->rows, reading->count, sizeof(*reading->rows), by_process);
+    drop_doubles(reading);
     for (uint32_t i = 0, count; i < reading->count; i += count) {
         uint64_t start_ns;
         count = rows_of_one(reading, i, &start_ns);

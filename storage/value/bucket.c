@@ -44,7 +44,7 @@ static void put_text(struct wp_bucket_fact *fact, const char *key, const char *t
     if (!text)
         return;
     snprintf(fact->key, sizeof(fact->key), WP_BUCKET_PREFIX "%s", key);
-    if (strlen(text) < 480)
+    if (strlen(text) < WP_BUCKET_TEXT)
         snprintf(fact->value, sizeof(fact->value), "%s", text);
     else
         snprintf(

@@ -18,6 +18,7 @@
 #include <stdint.h>
 
 #define WP_BUCKET_FACTS 11u
+#define WP_BUCKET_TEXT 480u        /* bytes of a text; of a longer one they are followed by its digest */
 #define WP_BUCKET_PREFIX "bucket." /* of the keys of metadata that say them */
 
 struct wp_bucket {

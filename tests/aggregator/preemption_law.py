@@ -4,8 +4,8 @@
 
 preemption_law.py SCENARIO_RUN [SEED [TRACES]]
 
-Random programs (requests over a pipe, a unix stream and TCP, children that may execute another program, a thread of its own under a futex, a
-chain of two servers, event loops with a timer over TCP and a pipe; the client works for a while before it sleeps) are explained as they are and with all that runs taken off its CPU at random instants for random times.
+Random programs (requests over a pipe, a unix stream, TCP, an eventfd and a list under a lock, children that may execute another program, a thread
+of its own under a futex, a chain of two servers, event loops with a timer over TCP and a pipe; the client works for a while before it sleeps) are explained as they are and with all that runs taken off its CPU at random instants for random times.
 Each row of the report without a `sched:` frame must be the same, and the others must have grown by the time injected.
 """
 import os
@@ -30,7 +30,8 @@ class Trace:
         self.add(3, "read server 2")
         self.add(10, "switch 0 idle R client")
         self.now, self.has_turned = 20, False
-        rounds = [self.pipe, self.stream, self.tcp, self.fork, self.execute, self.chain, self.loop, self.loop_pipe, self.hand_over]
+        rounds = [self.pipe, self.stream, self.tcp, self.fork, self.execute, self.chain, self.loop, self.loop_pipe, self.hand_over,
+                  self.eventfd, self.list_under_lock]
         for _ in range(12):
             self.random.choice(rounds)()
             self.now += self.random.randrange(50, 500)
@@ -66,6 +67,23 @@ class Trace:
             self.add(self.now + 7, "read server 1")
         self.has_turned = True
         self.request(" stream=1")
+
+    def eventfd(self):
+        """Both ends wait in epoll."""
+        self.request(call="epoll_wait")
+
+    def list_under_lock(self):
+        """Of another process: the client that is answered waits for the lock, which the server frees next."""
+        begin, own = self.now, self.own()
+        end = begin + own + self.random.randrange(200, 4000)
+        self.add(begin, "waking 0 client server")
+        self.add(begin + 5, "switch 1 idle R server")
+        self.wait("futex", begin + 1 + own, end, "waking 1 server client")
+        self.add(end + 8, "switch 0 client S idle futex held=200")
+        self.add(end + 12, "waking 1 server client")
+        self.add(end + 18, "switch 0 idle R client")
+        self.add(end + 20, "switch 1 server S idle futex")
+        self.now = end + 30
 
     def hand_over(self):
         """To a thread of its own."""

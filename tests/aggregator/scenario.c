@@ -368,6 +368,14 @@ static int parse_event(struct parser *p, char **w, int n, struct wp_event *e)
         e->wait = string_id(p, w[3], strlen(w[3]));
         return thread_word(p, w[1], &e->thread);
     }
+    if (!strcmp(what, "seize") && n > 3) { /* seize CPU US 2|3|4 [NAME]: interrupt, soft interrupt, steal */
+        e->kind = WP_EVENT_REASON;
+        e->b = strtoull(w[1], NULL, 0);
+        e->a = strtoull(w[2], NULL, 0) * 1000;
+        e->c = (uint32_t)atoi(w[3]);
+        e->wait = n > 4 ? string_id(p, w[4], strlen(w[4])) : 0;
+        return 0;
+    }
     if (!strcmp(what, "leave"))
         return parse_packet(p, w, n, e, WP_EVENT_SOCK_LEAVE);
     if (!strcmp(what, "arrive"))

@@ -23,7 +23,7 @@ struct scenario {
     unsigned host_count;
     uint64_t fit_ns, join_ns, late_sample_ns, history_ns; /* of the engine; 0: its defaults */
     uint64_t lookback_ns, lookback_bytes;
-    char selector[32]; /* whose time it is; "": the command's */
+    char selector[64]; /* whose time it is; "": the command's */
     char view[16];     /* a word of common/selector.h; "": as it is of a command */
     uint32_t depth, width, budget;
     char *expected; /* what stands below the line "--", owned */

@@ -215,7 +215,7 @@ static int set_up(struct stage *stage, const struct scenario *scenario, struct w
         return wp_error_set(err, rc, "out of memory");
     stage->options.fleet = stage->fleet;
     stage->fleet->expected = scenario->host_count;
-    char selector[64];
+    char selector[96];
     snprintf(selector, sizeof(selector), "%s%s%s", *scenario->selector ? scenario->selector : "command",
         *scenario->view ? "," : "", scenario->view);
     rc = wp_selector_parse(&stage->rule.selector, selector, err);

@@ -76,8 +76,10 @@ static void ask(void)
     char c = 0;
     if (bind(listener, (struct sockaddr *)&at, size) || listen(listener, 1) || getsockname(listener, (struct sockaddr *)&at, &size))
         abort();
-    if (!fork())
+    if (!fork()) {
+        close(fd); /* or the server never reads an end */
         serve(listener);
+    }
     if (connect(fd, (struct sockaddr *)&at, size))
         abort();
     for (int i = 0; i < 20; i++)

@@ -58,8 +58,36 @@ static void a_pid_has_one_page(void **state)
 static void ask(struct wp_view_jobs *jobs, const char *page)
 {
     struct wp_view_answer answer = {0};
-    wp_view_jobs_answer(jobs, page, "", "", &answer);
+    wp_view_jobs_answer(jobs, &(struct wp_view_request){page, "", "", ""}, &answer);
     wp_buffer_fini(&answer.html);
+}
+
+/* However its terms are ordered; the key alone names what is known, and nothing else. */
+static void a_selector_has_one_page(void **state)
+{
+    struct wp_view_jobs jobs = {.options = {.capture = "/nonexistent.capture", .folder = *state, .out = *state},
+        .own = {.child = WP_CHILD_NONE}};
+    const char *const texts[] = {"comm=x,between=1-2", "between=1-2,comm=x", "comm=x", "comm=<", "between=1-2", ""};
+    const unsigned wanted[] = {200, 200, 200, 200, 404, 404};
+    char key[WP_OWN_NAME];
+    for (unsigned i = 0; i < 6; i++) {
+        struct wp_view_answer answer = {.status = 200};
+        wp_view_jobs_answer(&jobs, &(struct wp_view_request){"of", "__state__", "", texts[i]}, &answer);
+        wp_buffer_putc(&answer.html, 0);
+        assert_int_equal(answer.status, wanted[i]);
+        assert_null(strstr((const char *)answer.html.data, "comm=<"));
+        wp_buffer_fini(&answer.html);
+    }
+    assert_string_equal(jobs.jobs[0].page.selector, "between=1-2,comm=x");
+    assert_string_equal(jobs.jobs[1].page.selector, "comm=x");
+    assert_int_equal(jobs.jobs[3].state, WP_VIEW_NONE);
+    wp_own_page_key(&jobs.jobs[1].page, key);
+    ask(&jobs, "of-0123456789abcdef");
+    assert_int_equal(jobs.jobs[3].state, WP_VIEW_NONE);
+    strcat(key, "/cancel");
+    ask(&jobs, key);
+    assert_int_equal(jobs.jobs[1].state, WP_VIEW_NONE);
+    wp_view_jobs_end(&jobs);
 }
 
 /* A browser lets a hidden tab ask once a minute. */
@@ -89,6 +117,7 @@ static void what_runs_is_not_given_up_for_a_hidden_tab(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test_setup_teardown(a_pid_has_one_page, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_selector_has_one_page, setup, teardown),
         cmocka_unit_test_setup_teardown(what_runs_is_not_given_up_for_a_hidden_tab, setup, teardown)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -14,6 +14,7 @@ import sys
 import tempfile
 import time
 import unittest
+import urllib.parse
 
 BIN = sys.argv[1]
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../reporter"))
@@ -155,6 +156,28 @@ class View(unittest.TestCase):
             ids = "+".join(map(str, sorted((other, int(re.search(r"own=pid-(\d+)", links[0])[1])))))
             total = browser.wait("window.wakepath && wakepath.payloads && wakepath.payloads.flame && wakepath.flameModel.decode(wakepath.payloads.flame).total[0]")
             self.assertEqual(total, self.imported("pid=" + ids))
+
+    def test_a_marked_interval_is_computed(self):
+        """By the engine, of what the page is of and of one process; where nobody serves, the command that does it is shown."""
+        with Browser() as browser:
+            browser.open(self.served.address + "v1/web/running.html")
+            browser.wait("!!(window.wakepath && wakepath.running && wakepath.payloads.interest)")
+            browser.evaluate("wakepath.running.brush.mark(wakepath.running.data.length * 0.3, wakepath.running.data.length * 0.55, true)")
+            browser.evaluate("Array.from(document.querySelectorAll('section.brushed button')).find(b => b.textContent.startsWith('Pages of it')).click()")
+            link = browser.wait("document.querySelector('dialog.own a[href*=\"page=flame\"]') && document.querySelector('dialog.own a[href*=\"page=flame\"]').href")
+            text = urllib.parse.parse_qs(urllib.parse.urlsplit(link).query)["selector"][0]
+            self.assertRegex(text, r"^comm=web,between=\d{19}-\d{19}$")
+            browser.open(link)
+            total = browser.wait("window.wakepath && wakepath.payloads && wakepath.payloads.flame && wakepath.flameModel.decode(wakepath.payloads.flame).total[0]")
+            self.assertEqual(total, self.imported(text))
+            start, end = re.search(r"(\d+)-(\d+)$", text).groups()
+            self.assertEqual(total + self.imported(f"comm=web,between=0-{start}") + self.imported(f"comm=web,between={end}-{2 ** 63}"), self.imported("comm=web"))
+            browser.open("file://" + self.dir + "/v1/one/chronology.html")
+            browser.wait("!!(window.wakepath && wakepath.chronology && wakepath.payloads.interest)")
+            browser.evaluate("wakepath.chronology.brush.mark(0, wakepath.chronology.data.length / 2, true)")
+            browser.evaluate("Array.from(document.querySelectorAll('section.brushed button')).find(b => b.textContent.startsWith('Pages of it')).click()")
+            command = browser.wait("document.querySelector('dialog.own pre') && document.querySelector('dialog.own pre').textContent")
+            self.assertRegex(command, rf"^wakepath view {self.dir} --aggregate interval=pid=1000,between=\d{{19}}-\d{{19}}$")
 
     def test_several_as_one(self):
         """In whatever order and however often they are named."""

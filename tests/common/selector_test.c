@@ -89,7 +89,7 @@ static void views(void **state)
         enum wp_selector_view view;
     } cases[] = {{"command", WP_VIEW_PROGRESS}, {"comm=nginx", WP_VIEW_BUSY}, {"command,threads", WP_VIEW_THREADS},
         {"busy,command", WP_VIEW_BUSY}, {"pid=7,progress", WP_VIEW_PROGRESS}, {"command,thread=x", WP_VIEW_THREADS},
-        {"tid=7", WP_VIEW_THREADS}};
+        {"tid=7", WP_VIEW_THREADS}, {"between=1-2,command", WP_VIEW_PROGRESS}};
     struct wp_selector_subject anybody = {.comm = "x", .exe = "", .cgroup = ""};
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct wp_selector selector;
@@ -102,6 +102,28 @@ static void views(void **state)
         wp_selector_fini(&selector);
     }
     assert_true(matches("threads,comm=x", &anybody));
+}
+
+static void intervals(void **state)
+{
+    (void)state;
+    struct wp_selector_subject anybody = {.comm = "x", .exe = "", .cgroup = ""};
+    struct wp_selector selector;
+    assert_true(matches("comm=x,between=5-18446744073709551615", &anybody));
+    assert_int_equal(wp_selector_parse(&selector, "comm=x,between=1700000000000000005-1700000000000000009", NULL), 0);
+    struct wp_selector_interval interval = wp_selector_interval(&selector);
+    uint64_t from = 1700000000000000000, to = 1700000000000000007;
+    assert_int_equal(wp_selector_cut(&interval, &from, &to), 2);
+    assert_int_equal(from, 1700000000000000005);
+    from = to;
+    to = 1800000000000000000;
+    assert_int_equal(wp_selector_cut(&interval, &from, &to), 2);
+    from = 1700000000000000009;
+    assert_int_equal(wp_selector_cut(&interval, &from, &to), 0);
+    wp_selector_fini(&selector);
+    assert_int_equal(wp_selector_parse(&selector, "comm=x", NULL), 0);
+    assert_true(wp_selector_interval(&selector).to_ns == UINT64_MAX);
+    wp_selector_fini(&selector);
 }
 
 static void escapes(void **state)
@@ -119,7 +141,9 @@ static void refusals(void **state)
     static const char *const bad[] = {"", "comm", "comm=", "name=x", "pid=x", "pid=-1", "pid=99999999999", "tid=x",
         "thread=", "pid=7+", "pid=7++8", "pid=7+x", "pid=0+7", "pid=1+2+3+4+5+6+7+8+9", "pid=4194305", "pid= 7",
         "pid=+7", "tid= 7", "threads", "busy,progress", "comm=a,", ",comm=a", "comm=a,,pid=1", "cmdline~[",
-        "comm=a,comm=b,comm=c,comm=d,comm=e,comm=f,comm=g,comm=h,comm=i"};
+        "between=1-2", "threads,between=1-2", "comm=a,between=", "comm=a,between=1", "comm=a,between=2-1",
+        "comm=a,between=2-2", "comm=a,between=-1", "comm=a,between=1-2-3", "comm=a,between=1-18446744073709551616",
+        "comm=a,between=1-2,between=1-2", "comm=a,comm=b,comm=c,comm=d,comm=e,comm=f,comm=g,comm=h,comm=i"};
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         struct wp_selector s;
         struct wp_error err = {0};
@@ -132,6 +156,6 @@ static void refusals(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(terms), cmocka_unit_test(threads), cmocka_unit_test(views),
-        cmocka_unit_test(escapes), cmocka_unit_test(refusals)};
+        cmocka_unit_test(intervals), cmocka_unit_test(escapes), cmocka_unit_test(refusals)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

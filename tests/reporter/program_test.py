@@ -556,7 +556,15 @@ class Program(unittest.TestCase):
         run = reporter("--store", self.store, "--format", "csv", "--table", "functions", "--order", "waiting_ns", "--top", "3")
         waiting = [int(line.split(",")[5]) for line in run.stdout.splitlines()[1:]]
         self.assertEqual((waiting, len(waiting)), (sorted(waiting, reverse=True), 3))
+        run = reporter("--store", self.store, "--format", "csv", "--table", "functions", "--order", "waiting_ns", "--at-least", "5%")
+        more = [int(line.split(",")[5]) for line in run.stdout.splitlines()[1:]]
+        self.assertEqual(more[:3], waiting[:len(more)][:3])
+        self.assertTrue(more and all(ns * 20 >= whole["total_ns"] for ns in more), more)
         self.put("plain", "v2")
+        order = ("check", "v1", "v2", "--store", self.store, "--format", "json", "--order", "new", "--at-least", "2%", "--top", "3")
+        rows_of = json.loads(reporter(*order).stdout)["processes"]
+        self.assertLessEqual(len(rows_of), 3)
+        self.assertEqual([row["new"]["ns_per_unit"] for row in rows_of], sorted((row["new"]["ns_per_unit"] for row in rows_of), reverse=True))
         run = reporter("check", "v1", "v2", "--store", self.store, "--format", "json", "--leave-out", "process=cc1")
         self.assertEqual(json.loads(run.stdout)["contour"], "process=cc1", run.stderr)
         self.assertNotIn("cc1", [row["name"] for row in json.loads(run.stdout)["processes"]])
@@ -565,7 +573,11 @@ class Program(unittest.TestCase):
                      ("query", "--order", "pieces", "--at-least", "10ms"), ("query", "--at-least", "5"), ("query", "--findings", "--format", "page"),
                      ("query", "--findings", "--format", "categories"), ("query", "--format", "page", "--order", "run"), ("query", "--format", "categories", "--at-least", "1%"),
                      ("--out", self.folder + "/site", "--leave-out", "process=a"), ("--format", "csv", "--order", "ns"),
-                     ("--format", "csv", "--table", "waits", "--order", "waiter"), ("--format", "json", "--top", "3"), ("check", "--keep", "--leave-out", "process=a")):
+                     ("--format", "csv", "--table", "waits", "--order", "waiter"), ("--format", "json", "--top", "3"), ("check", "--keep", "--leave-out", "process=a"),
+                     ("query", "--format", "page", "--top", "3"), ("query", "--format", "categories", "--top", "0"), ("check", "--order", "size"),
+                     ("check", "--at-least", "5"), ("check", "--keep", "--top", "3"), ("--format", "csv", "--at-least", "1%"),
+                     ("--format", "csv", "--table", "waits", "--order", "count", "--at-least", "1ms"),
+                     ("--format", "csv", "--table", "waits", "--order", "ns", "--at-least", "1")):
             self.assertEqual(reporter(*args, "--store", self.store).returncode, 64, args)
 
     def test_an_answer_without_a_damaged_release_is_no_success(self):

@@ -26,6 +26,7 @@ import time
 
 from single_requests import Trace, tell_requests
 from truth_cases import CASES, WAYS
+from truth_table import NoOutcome, print_tables
 
 KERNEL = re.compile(r"^(kworker|jbd2|ksoftirqd|migration|rcu_|kswapd|swapper|iou-|kthreadd)")
 DISK_CALLS = {"sleep:fsync", "sleep:fdatasync", "sleep:sync", "sleep:pwrite64", "sleep:write"}
@@ -259,24 +260,28 @@ class Outcome:
         return text if self.is_good(bound) else f"**{text}**"
 
 
-def print_table(rows, ways):
-    """rows: {case: {way: Outcome}}. In Markdown, with what printed it."""
-    commit = subprocess.run(["git", "-C", os.path.dirname(os.path.abspath(__file__)), "describe", "--always", "--dirty"], capture_output=True,
-                            text=True, check=False).stdout.strip()
-    print(f"\n{time.strftime('%Y-%m-%d %H:%M')}, commit {commit or 'not known'}, Linux {os.uname().release}, {os.cpu_count()} processors\n")
-    print("| case | command | " + " | ".join(WAYS[way].title for way in ways) + " |\n| --- | --- |" + " --- |" * len(ways))
-    for name, outcomes in rows.items():
-        command = re.sub(r"[#{}]", "", CASES[name][0])
-        print(f"| {name} | `{command}` | " + " | ".join(outcomes[way].cell(WAYS[way].bound) for way in ways) + " |")
-    loads = [sorted(outcomes[way].load for outcomes in rows.values()) for way in ways]
-    print("| load average before a case: median, most | | " + " | ".join(f"{load[len(load) // 2]:.1f}, {load[-1]:.1f}" for load in loads) + " |", flush=True)
+def outcome_of(name, way, keep):
+    """Of a run that fails as well: a table of many programs goes on without it."""
+    try:
+        return run(name, way, keep)
+    except (subprocess.SubprocessError, OSError, ValueError, KeyError, StopIteration) as error:
+        return NoOutcome(error)
+
+
+def hold_requests(outcome, bound):
+    """Each request by itself, where the program has written them down. Forgets them."""
+    truth = getattr(outcome, "truth", {"trace": None})
+    good = not truth["trace"] or tell_requests(truth, Trace(truth["trace"], truth["base"]), bound, 1)
+    truth["trace"] = None
+    return good
 
 
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--bound", type=float, help="percent misattributed that is still right, for all cases")
     parser.add_argument("--way", action="append", choices=(*WAYS, "all"), help="how they run, rt if nothing is said; may be repeated")
-    parser.add_argument("--table", action="store_true", help="a table of all at the end, in Markdown")
+    parser.add_argument("--table", action="store_true", help="tables at the end, in Markdown: of docs/truth.md, of README.md, and all")
+    parser.add_argument("--leave-out", action="append", default=[], choices=CASES, metavar="CASE", help="may be repeated")
     parser.add_argument("--quick", action="store_true", help="the cases of the quick set")
     parser.add_argument("--keep", help="folder for the truths, reports and stores")
     parser.add_argument("--verbose", action="store_true", help="the worst places of right cases too")
@@ -284,21 +289,22 @@ def main():
     parser.add_argument("cases", nargs="*")
     options = parser.parse_args()
     names = options.cases or [name for name, case in CASES.items() if case[1] or not options.quick]
+    names = [name for name in names if name not in options.leave_out]
     if options.list:
         print("\n".join(names))
         return 0
     ways = list(WAYS) if "all" in (options.way or ()) else options.way or ["rt"]
-    good, rows = True, {name: {} for name in names}
+    good, rows, took_s = True, {name: {} for name in names}, {}
     for way in ways:
         print(f"{WAYS[way].title}:", flush=True)
+        began = time.monotonic()
         for name in names:
-            outcome = rows[name][way] = run(name, WAYS[way], options.keep)
+            outcome = rows[name][way] = outcome_of(name, WAYS[way], options.keep)
             good &= outcome.tell(name, options.bound or WAYS[way].bound, options.verbose)
-            if outcome.truth["trace"]:
-                good &= tell_requests(outcome.truth, Trace(outcome.truth["trace"], outcome.truth["base"]), options.bound or 2.0, 1)
-            outcome.truth["trace"] = None
+            good &= hold_requests(outcome, options.bound or 2.0)
+        took_s[way] = time.monotonic() - began
     if options.table:
-        print_table(rows, ways)
+        print_tables(rows, ways, took_s)
     return 0 if good else 1
 
 

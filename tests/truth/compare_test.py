@@ -3,8 +3,10 @@
 """The comparison itself: it sees what is right as right, and each kind of wrong as wrong."""
 import unittest
 
-from compare import Report, judge
+from compare import Outcome, Report, judge, outcome_of
 from single_requests import Trace, judge_requests
+from truth_cases import WAYS
+from truth_table import NoOutcome, summary, table
 
 TRUTH = {"total_ns": 100, "chains": {"client": {"cpu": 10}, "client;hop1": {"cpu": 30, "sleep": 49, "runnable": 1}}}
 RIGHT = """[client];main;truth_busy 10
@@ -75,6 +77,29 @@ class Comparison(unittest.TestCase):
         truth = {"total_ns": 40, "chains": {"client": {"cpu": 10}}}  # of the rest it is said by nobody whose it is
         text = "[client];main 10\n[client];read;sleep:read;tcp:x 10\n[client];read;sleep:read;path:[hop1] 20\n"
         self.assertEqual(wrong(text, truth)[0], 20)
+
+
+def outcome(wrong_ns):
+    """Of a program of which so many of 1000 ns stand elsewhere."""
+    truth = {"total_ns": 1000, "chains": {"client": {"cpu": 1000}}}
+    report = Report(f"[client];main {1000 - wrong_ns}\n[client];read;sleep:read {wrong_ns}\n", "client", {"client"})
+    return Outcome(truth, report, {"categories": {"unaccounted": 0}, "events": {"dropped": 0}, "uncertain_ns": 0}, 1.0)
+
+
+class Tables(unittest.TestCase):
+    ROWS = {"pipe": {"rt": outcome(7), "ordinary": outcome(7)}, "unix": {"rt": outcome(30), "ordinary": outcome(2)}, "udp": {"ordinary": NoOutcome("why")}}
+
+    def test_summary(self):
+        self.assertEqual(summary(self.ROWS, ["rt", "ordinary"])[2:], ["| real-time | 0.5 % | 2 of 2 | `unix` 3.00 % |",
+                                                                      "| ordinary | 1 % | 1 of 3 | `udp` no outcome |"])
+        self.assertEqual(summary({"unix": {"rt": outcome(2)}}, ["rt"])[2:], ["| real-time | 0.5 % | 0 of 1 | none |"])
+
+    def test_rows(self):
+        self.assertEqual(table(self.ROWS, ["rt", "ordinary"], False)[2:], ["| pipe | **0.70 %** | 0.70 % |", "| unix | **3.00 %** | 0.20 % |",
+                                                                           "| udp |  | **no outcome** |"])
+
+    def test_a_program_that_fails(self):
+        self.assertIsInstance(outcome_of("no such program", WAYS["rt"], None), NoOutcome)
 
 
 SLEEP = ["[client]", "read", "sleep:read", "tcp:x"]

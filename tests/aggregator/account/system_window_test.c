@@ -6,6 +6,7 @@
 #include "aggregator/session/host_session.h"
 #include "storage/report/trace_decode.h"
 
+#include <netinet/in.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -66,6 +67,17 @@ static void make(struct recording *r)
     put(r, MS, (struct wp_event){.kind = WP_EVENT_SWITCH, .cpu = 0, .thread = 1, .c = WP_STATE_DEAD});
 }
 
+/* A thread (1) writes to itself over a connection of this host, and reads it 20 ms later, four epochs on. */
+static void make_late_read(struct recording *r)
+{
+    *r = (struct recording){.now_ns = START};
+    put(r, 0, (struct wp_event){.kind = WP_EVENT_SWITCH, .cpu = 0, .other = 1});
+    put(r, MS, (struct wp_event){.kind = WP_EVENT_SOCK_SEND, .thread = 1, .d = 1, .a = 100, .c = 100});
+    put(r, MS, (struct wp_event){.kind = WP_EVENT_SOCK_SEND, .thread = 1, .d = 1, .a = 150, .c = 50});
+    put(r, 19 * MS, (struct wp_event){.kind = WP_EVENT_SOCK_RECV, .thread = 1, .d = 2, .a = 100, .c = 100});
+    put(r, 9 * MS, (struct wp_event){.kind = WP_EVENT_SWITCH, .cpu = 0, .thread = 1, .c = WP_STATE_DEAD});
+}
+
 static struct wp_bytes names[] = {
     {"sh", 2}, {"cc1", 3}, {"server", 6}, {"/system.slice/server.service", 28}, {"vda", 3}};
 
@@ -84,6 +96,8 @@ static struct wp_trace *window_of(const struct recording *r)
     struct wp_thread_entry threads[] = {{.tid = 10, .pid = 10, .comm = 1, .flags = WP_THREAD_COMMAND},
         {.tid = 11, .pid = 11, .comm = 1, .parent = 1}, {.tid = 11, .pid = 11, .comm = 2, .parent = 1},
         {.tid = 40, .pid = 40, .comm = 3, .cgroup = 4}};
+    struct wp_socket_entry sockets[] = {{AF_INET, IPPROTO_TCP, 40000, 80, {127, 0, 0, 1}, {127, 0, 0, 1}, 1},
+        {AF_INET, IPPROTO_TCP, 80, 40000, {127, 0, 0, 1}, {127, 0, 0, 1}, 1}};
     struct wp_device_entry devices[] = {{.device = DISK, .name = 5}};
     struct wp_batch batch = {.seq = 1,
         .first_string = 1,
@@ -91,6 +105,8 @@ static struct wp_trace *window_of(const struct recording *r)
         .string_count = 5,
         .first_thread = 1,
         .first_socket = 1,
+        .sockets = sockets,
+        .socket_count = 2,
         .first_object = 1,
         .first_frame = 1,
         .first_stack = 1,
@@ -212,10 +228,27 @@ static void what_happens_beside_the_threads_is_there(void **state)
     wp_trace_destroy(trace);
 }
 
+/* The connection's second message is never read: it has no length. */
+static void a_message_lasts_until_it_is_read(void **state)
+{
+    (void)state;
+    struct recording r;
+    make_late_read(&r);
+    struct wp_trace *trace = window_of(&r);
+    assert_int_equal(trace->op_count, 2);
+    assert_int_equal(trace->ops[0].kind, WP_OP_NETWORK);
+    assert_string_equal(text(trace, trace->ops[0].label), "send 100 B");
+    assert_int_equal(trace->ops[0].start_ns, MS);
+    assert_int_equal(trace->ops[0].length_ns, 20 * MS);
+    assert_string_equal(text(trace, trace->ops[1].label), "send 50 B");
+    assert_int_equal(trace->ops[1].length_ns, 0);
+    wp_trace_destroy(trace);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(every_thread_that_ran_has_a_row),
-        cmocka_unit_test(links_lead_from_program_to_program),
+        cmocka_unit_test(links_lead_from_program_to_program), cmocka_unit_test(a_message_lasts_until_it_is_read),
         cmocka_unit_test(what_happens_beside_the_threads_is_there)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

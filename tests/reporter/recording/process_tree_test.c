@@ -136,6 +136,29 @@ static void processes_stand_below_their_parents(void **state)
     wp_facts_fini(&facts);
 }
 
+/* Its creator was forgotten as the end was written: that is the same program, and no other parent. */
+static void an_end_is_of_the_program_that_is_known(void **state)
+{
+    static const struct wp_genealogy_row rows[] = {
+        {"h", "bash", "", 20, 1, START + 1 * S, START - 90 * S, 0, 0, 0},
+        {"h", "make", "/usr/bin/make", 20, 20, START + 1 * S, START + 1 * S, START + 2 * S, 0, 0},
+        {"h", "sh", "/bin/sh", 30, 20, START + 5 * S, START + 1 * S, 0, 0, 0},
+        {"h", "cc1", "/usr/lib/cc1", 30, 30, START + 5 * S, START + 5 * S, START + 6 * S, 0, 0},
+        {"h", "as", "/usr/bin/as", 30, 30, START + 5 * S, START + 5 * S, START + 7 * S, 0, 0},
+        {"h", "cc1", "/usr/lib/cc1", 30, 0, START + 5 * S, 0, 0, START + 9 * S, WP_ENDING_STATUS + 1},
+        {"h", "late", "/usr/bin/late", 30, 0, START + 5 * S, 0, START + 8 * S, 0, 0}, /* not known otherwise */
+    };
+    struct wp_facts facts;
+    (void)state;
+    read_tree(&facts, rows, sizeof(rows) / sizeof(*rows));
+    assert_int_equal(facts.tree->count, 2);
+    assert_string_equal(facts.tree->rows[1].programs, "sh → cc1 → as → late");
+    assert_int_equal(facts.tree->rows[1].parent, 1);
+    assert_true(facts.tree->rows[1].end_ns == START + 9 * S);
+    assert_int_equal(facts.tree->rows[1].ending, WP_ENDING_STATUS + 1);
+    wp_facts_fini(&facts);
+}
+
 /* Parents in a circle, of the same time, before themselves: each process has one place. */
 static void circles_end(void **state)
 {
@@ -267,8 +290,8 @@ static void what_is_missing_is_told(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(processes_stand_below_their_parents),
-        cmocka_unit_test(circles_end), cmocka_unit_test(a_number_used_again_is_no_parent),
-        cmocka_unit_test(many_are_bounded), cmocka_unit_test(the_page_shows_them),
-        cmocka_unit_test(what_is_missing_is_told)};
+        cmocka_unit_test(circles_end), cmocka_unit_test(an_end_is_of_the_program_that_is_known),
+        cmocka_unit_test(a_number_used_again_is_no_parent), cmocka_unit_test(many_are_bounded),
+        cmocka_unit_test(the_page_shows_them), cmocka_unit_test(what_is_missing_is_told)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+#ifndef WP_COLLECTOR_BPF_SEIZE_H
+#define WP_COLLECTOR_BPF_SEIZE_H
+/*
+ * What takes a CPU from the thread that has it: interrupts, soft interrupts and the hypervisor. Their times are summed
+ * up by number, and told as the CPU goes to another thread. A soft interrupt that a thread begins itself, as one does
+ * that sends over the loopback device, is that thread's own doing; so are all while stacks are left out.
+ */
+#include "cause.h"
+#include "quota.h"
+#include "wait.h"
+
+#define REASON_INTERRUPT 2 /* as enum wp_reason of proto/event.h */
+#define REASON_SOFT_INTERRUPT 3
+#define REASON_STEAL 4
+#define SEIZED_LEAST_NS 5000  /* of one number in one run; less is the thread's that had the CPU */
+#define SEIZED_MOST_NS 500000 /* is told at once: the thread may have the CPU for long */
+
+/* Places of struct seized: of the hypervisor, of soft interrupts by their vector, of interrupts by what is left of
+ * their number. */
+#define SEIZED_STEAL 0
+#define SEIZED_SOFT 1
+#define SEIZED_HARD 12
+
+static __always_inline __u64 seized_key(const struct seized *s, __u32 place)
+{
+    __u64 number = place < SEIZED_HARD ? place - SEIZED_SOFT : s->irq[place & 3];
+    return name_key(mix(mix(0x697271, place < SEIZED_HARD), number));
+}
+
+/* From any context: the scratch memory of waits may be in use. */
+static __noinline int tell_seized_name(struct seized *s, __u32 place, __u64 key)
+{
+    struct wait_record *r = RESERVE(struct wait_record, WP_RECORD_WAIT);
+    if (!r)
+        return 0;
+    fill_head(&r->head, WP_RECORD_WAIT, current_task());
+    __builtin_memset(&r->wait, 0, sizeof(r->wait));
+    r->head.a = key;
+    r->head.tail = sizeof(r->wait);
+    r->wait.type = place < SEIZED_HARD ? WP_WAIT_SOFT_INTERRUPT : WP_WAIT_INTERRUPT;
+    r->wait.address = place < SEIZED_HARD ? place - SEIZED_SOFT : s->irq[place & 3];
+    if (place >= SEIZED_HARD && s->name[place & 3])
+        bpf_probe_read_kernel_str(r->wait.path, sizeof(r->wait.path), (const void *)s->name[place & 3]);
+    submit(r);
+    return 0;
+}
+
+static __noinline int tell_seizure(struct seized *s, __u32 place, __u64 ns, __u64 time_ns)
+{
+    struct wp_record r;
+    fill_head(&r, KIND_REASON, current_task());
+    r.tid = r.pid = 0;
+    r.time_ns = time_ns;
+    r.a = ns;
+    r.c = place == SEIZED_STEAL ? REASON_STEAL : place < SEIZED_HARD ? REASON_SOFT_INTERRUPT : REASON_INTERRUPT;
+    if (place != SEIZED_STEAL) {
+        r.stack_key = seized_key(s, place);
+        if (is_new_name(r.stack_key))
+            tell_seized_name(s, place, r.stack_key);
+    }
+    send_quick(&r);
+    return 0;
+}
+
+/* Of the run that has come to `now_ns`, one behind the other: what the hypervisor took is where it is least known when
+ * that was. `is_told` false: it is forgotten. */
+static __noinline int tell_seized(struct seized *s, __u64 now_ns, bool is_told)
+{
+    __u64 left = 0;
+    for (__u32 place = 0; place < SEIZED_PLACES; place++)
+        left += s->ns[place] >= SEIZED_LEAST_NS ? s->ns[place] : 0;
+    for (__u32 place = 0; place < SEIZED_PLACES; place++) {
+        __u64 ns = s->ns[place];
+        s->ns[place] = 0;
+        if (ns < SEIZED_LEAST_NS)
+            continue;
+        left -= ns;
+        if (is_told && left < now_ns)
+            tell_seizure(s, place, ns, now_ns - left);
+    }
+    s->is_any = 0;
+    return 0;
+}
+
+static __always_inline void add_seized(struct seized *s, __u32 place, __u64 ns, __u64 now_ns)
+{
+    barrier_var(place);
+    place &= SEIZED_PLACES - 1;
+    s->ns[place] += ns;
+    s->is_any = 1;
+    if (unlikely(s->ns[place] >= SEIZED_MOST_NS && place != SEIZED_STEAL))
+        tell_seized(s, now_ns, !is_between_windows());
+}
+
+/* What the hypervisor had of this CPU, as the scheduler counts it before each switch (kernel/sched/core.c). */
+static __always_inline void add_steal(struct seized *s, struct task_struct *prev)
+{
+    if (!bpf_core_field_exists(((struct sched_entity___queue *)0)->cfs_rq) ||
+        !bpf_core_field_exists(((struct cfs_rq___queue *)0)->rq) ||
+        !bpf_core_field_exists(((struct rq___steal *)0)->prev_steal_time_rq))
+        return;
+    __u64 steal_ns = ((struct task_struct___queue *)prev)->se.cfs_rq->rq->prev_steal_time_rq;
+    if (likely(steal_ns == s->steal_ns))
+        return;
+    if (s->steal_ns && steal_ns > s->steal_ns) {
+        s->ns[SEIZED_STEAL] += steal_ns - s->steal_ns;
+        s->is_any = 1;
+    }
+    s->steal_ns = steal_ns;
+}
+
+/* `prev` leaves this CPU. */
+static __always_inline void end_seized(struct cpu_context *context, struct task_struct *prev)
+{
+    struct seized *s = &context->seized;
+    add_steal(s, prev);
+    s->began_ns[0] = 0; /* a kernel that is preempted in soft interrupts */
+    s->is_device = 0;
+    if (unlikely(s->is_any))
+        tell_seized(s, bpf_ktime_get_ns(), !is_between_windows());
+}
+
+static __noinline int end_irq(struct seized *s, int irq, struct irqaction *action)
+{
+    __u64 now_ns = bpf_ktime_get_ns(), ns = now_ns - s->began_ns[1];
+    __u32 at = irq & 3;
+    s->began_ns[1] = 0;
+    s->hard_ns += ns;
+    if (s->irq[at] != (__u32)irq && s->ns[SEIZED_HARD + at])
+        tell_seized(s, now_ns, !is_between_windows());
+    s->irq[at] = irq;
+    s->name[at] = (__u64)(unsigned long)BPF_CORE_READ(action, name);
+    add_seized(s, SEIZED_HARD + at, ns, now_ns);
+    return 0;
+}
+
+/* What is left of the mark is not looked at any more, and the next one's beginning clears it. */
+SEC("tp_btf/irq_handler_exit")
+int WORK_PROG(wp_irq_exit, int irq, struct irqaction *action)
+{
+    struct cpu_context *context = cpu_context();
+    if (!context)
+        return 0;
+    context->in_irq = 0;
+    if (context->seized.began_ns[1])
+        end_irq(&context->seized, irq, action);
+    return 0;
+}
+
+static __noinline int end_softirq(struct seized *s, __u32 vector)
+{
+    __u64 began_ns = begin_work(), now_ns = bpf_ktime_get_ns(), ns = now_ns - s->began_ns[0];
+    __u64 hard_ns = s->hard_ns - s->hard_before_ns;
+    s->began_ns[0] = 0;
+    if (vector < SEIZED_HARD - SEIZED_SOFT)
+        add_seized(s, SEIZED_SOFT + vector, ns > hard_ns ? ns - hard_ns : 0, now_ns);
+    end_work(began_ns);
+    return 0;
+}
+
+/* Not counted where it returns at once. */
+SEC("tp_btf/softirq_exit")
+int wp_softirq_exit(unsigned long long *ctx)
+{
+    struct cpu_context *context = cpu_context();
+    if (!context)
+        return 0;
+    context->in_softirq = 0;
+    context->seized.is_device = 0;
+    if (context->seized.began_ns[0])
+        end_softirq(&context->seized, (__u32)ctx[0]);
+    return 0;
+}
+
+#endif
