@@ -4,6 +4,7 @@
 #include "aggregator/explain/explain_call.h"
 #include "aggregator/explain/explain_origin.h"
 #include "aggregator/explain/explain_place.h"
+#include "aggregator/explain/explain_queue.h"
 #include "aggregator/explain/explain_shared.h"
 #include "aggregator/explain/explain_turn.h"
 #include "aggregator/explain/explain_unheard.h"
@@ -154,6 +155,13 @@ static uint64_t outstanding_since(struct wp_explainer *x, uint32_t index, const 
     }
 }
 
+/* The waker has answered another one since the thread set it going, by a way of which no writes are recorded. */
+static bool may_be_answered(const struct wp_explainer *x, uint32_t index, const struct wp_slice *end, uint64_t since_ns)
+{
+    const struct wp_wait wait = {.thread = index, .slice = end};
+    return end->cause == WP_CAUSE_TASK && !end->cause_d && wp_wait_has_served(x, &wait, end->waker, since_ns);
+}
+
 /* It is of the loop that `first` is of: it sleeps in the same call. */
 static bool is_alike(const struct wp_slice *first, const struct wp_slice *slice)
 {
@@ -235,6 +243,7 @@ static enum wp_loop find_end(struct wp_explainer *x, uint32_t index, uint64_t or
             .since_ns = since_ns,
             .is_lasting = slice->cause == WP_CAUSE_MESSAGE,
             .is_guess = is_guess,
+            .is_doubtful = !is_guess && may_be_answered(x, index, slice, since_ns),
             .is_exact = ends == 1};
         return WP_LOOP_ENDED;
     }
@@ -274,7 +283,7 @@ static struct wp_loop_end end_of(
     if (!answer->read_ns) {
         struct wp_loop_end end = {
             .ordinal = found->end, .slice = *wp_thread_slice(thread, found->end), .is_guess = found->is_guess};
-        end.slice.is_inferred |= found->is_guess;
+        end.slice.is_inferred |= found->is_guess || found->is_doubtful;
         return end;
     }
     struct wp_loop_end end = {.ordinal = found->end, .slice = *first, .is_awake = true};

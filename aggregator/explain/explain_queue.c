@@ -105,7 +105,8 @@ static bool has_own_functions(const struct wp_explainer *x, uint32_t stack)
 }
 
 /* When the waker last ended a sleep of that thread for the same as this one, as far as the place tells; 0: not since it
- * woke another one, at `since_ns`. One that is answered may wait for a lock that the waker holds, and be woken again. */
+ * woke another one, at `since_ns`. One that is answered may wait for a lock that the waker holds, and be woken again.
+ */
 static uint64_t alike_ns(const struct wp_explainer *x, const struct wp_wait *wait, uint32_t server,
     const struct wp_woken_one *woken, uint64_t since_ns)
 {
@@ -139,8 +140,8 @@ static bool is_layer(const struct wp_explainer *x, uint32_t thread)
     return is_found;
 }
 
-/* The waker slept so amid what it did for one: it waited by itself, for a lock that another one held, or for what it had
- * asked others for. */
+/* The waker slept so amid what it did for one: it waited by itself, for a lock that another one held, or for what it
+ * had asked others for. */
 static bool goes_on(const struct wp_explainer *x, uint32_t waker, const struct wp_slice *slice, uint32_t *origins)
 {
     uint32_t by = wp_explain_waker(x, slice);

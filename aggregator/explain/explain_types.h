@@ -38,6 +38,7 @@ struct wp_loop_cache {
     uint64_t since_ns;         /* outstanding since then */
     bool is_lasting;           /* however long ago that was */
     bool is_guess;             /* asked for since then, at an unknown moment */
+    bool is_doubtful;          /* the waker has answered another one since: this one as well, perhaps, and unseen */
     bool is_exact;             /* holds of all sleeps in between: no other end was passed over */
 };
 #define WP_LOOP_CACHE 16u

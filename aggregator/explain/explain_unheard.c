@@ -340,3 +340,41 @@ uint64_t wp_explain_busy_since(const struct wp_explainer *x, uint32_t thread, co
         return 0;
     return since_ns > answered_ns ? since_ns : answered_ns;
 }
+
+/* --- what may be outstanding, unseen --- */
+
+/* Who last ended a wait of the thread before that sleep, in the same call and by a way of which no writes are recorded;
+ * 0: nobody. */
+static uint32_t last_answerer(struct search *search)
+{
+    const struct wp_explainer *x = search->x;
+    const struct wp_thread *thread = &x->timeline->threads[search->thread];
+    uint64_t ordinal = wp_thread_find(thread, search->first->out_ns);
+    for (uint32_t i = 0; ordinal != thread->slice_end && ordinal-- > thread->first_slice && i < ANSWER_LIMIT; i++) {
+        const struct wp_slice *slice = wp_thread_slice(thread, ordinal);
+        search->looks++;
+        if (slice->cause != WP_CAUSE_TASK || !slice->waker || !slice->wake_ns || slice->flags & WP_SLICE_PREEMPTED ||
+            slice->syscall != search->first->syscall)
+            continue;
+        bool is_answer = !slice->cause_d && slice->waker != search->thread && !wp_slice_signal(slice) &&
+            !wp_explain_is_kernel(x, slice->waker) && !wp_explain_is_too_old(x, slice->wake_ns);
+        return is_answer ? slice->waker : 0;
+    }
+    return 0;
+}
+
+bool wp_explain_may_be_owed(const struct wp_explainer *x, uint32_t thread, const struct wp_slice *first)
+{
+    struct search search = {.x = x, .thread = thread, .first = first};
+    uint32_t server = wp_wait_is_choosing(first) ? last_answerer(&search) : 0;
+    const struct wp_thread *at = &x->timeline->threads[server];
+    uint64_t ordinal = server ? wp_thread_find(at, first->out_ns) : 0;
+    x->fleet->visits += search.looks / LOOKS_A_VISIT;
+    if (!server || ordinal == at->slice_end || wp_thread_is_dead(at, first->out_ns))
+        return false;
+    const struct wp_slice *slice = wp_thread_slice(at, ordinal);
+    bool is_on_list = slice->syscall == SYSCALL_FUTEX + 1 && !wp_slice_holder(slice);
+    bool is_idle = slice->out_ns <= first->out_ns && (!slice->wake_ns || slice->wake_ns >= first->wake_ns) &&
+        (wp_wait_is_reading(slice) || wp_wait_is_choosing(slice) || is_on_list) && !(slice->flags & WP_SLICE_PREEMPTED);
+    return !is_idle;
+}

@@ -22,4 +22,9 @@ bool wp_explain_unheard(
  * not known. */
 uint64_t wp_explain_busy_since(const struct wp_explainer *x, uint32_t thread, const struct wp_slice *end);
 
+/* May the thread wait for an answer in that sleep, which timed out? Who answered it last in that call, by a way of
+ * which neither reads nor writes are recorded, does not wait for requests all the while: one may have found it at work.
+ */
+bool wp_explain_may_be_owed(const struct wp_explainer *x, uint32_t thread, const struct wp_slice *first);
+
 #endif

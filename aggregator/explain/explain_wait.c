@@ -12,6 +12,7 @@
 #include "aggregator/explain/explain_runnable.h"
 #include "aggregator/explain/explain_thread.h"
 #include "aggregator/explain/explain_turn.h"
+#include "aggregator/explain/explain_unheard.h"
 #include "aggregator/timeline/holders.h"
 #include "aggregator/timeline/names.h"
 #include "aggregator/timeline/slices.h"
@@ -340,7 +341,9 @@ static bool join_loop(struct wp_explainer *x, struct wp_wait *wait, struct aslee
     }
     if (from < part->to_ns && last == part->ordinal && wp_explain_is_parted(x, thread, part->ordinal))
         wp_explain_limit(x, WP_LIMIT_JOIN, 1, part->to_ns - from);
-    return is_too_long;
+    bool is_unknown = looping != WP_LOOP_ENDED && wait->slice == slice && slice->cause == WP_CAUSE_TIMER &&
+        wp_explain_may_be_owed(x, wait->thread, slice);
+    return is_too_long || is_unknown;
 }
 
 void wp_explain_sleep(
@@ -382,8 +385,8 @@ void wp_explain_sleep(
     wait.start_ns = start_of(x, thread, ordinal);
     struct wp_loop_end loop;
     struct asleep part = {ordinal, from, to, &loop};
-    bool is_too_long = wp_explain_may_go_on(slice) && join_loop(x, &wait, &part);
-    bool is_doubtful = slice->is_inferred || wait.slice->is_inferred || is_too_long;
+    bool is_unknown = wp_explain_may_go_on(slice) && join_loop(x, &wait, &part);
+    bool is_doubtful = slice->is_inferred || wait.slice->is_inferred || is_unknown;
     x->doubts += is_doubtful;
     by_cause(x, &wait, from, part.to_ns);
     x->doubts -= is_doubtful;

@@ -528,6 +528,16 @@ static int on_fact(void *context, const struct wp_fact *fact, struct wp_error *e
     return send_batch(b, 0, b->cut_ns, false, err);
 }
 
+void wp_batcher_prepare_begin(struct wp_batcher *b)
+{
+    wp_stack_table_prepare_begin(b->stacks);
+}
+
+uint64_t wp_batcher_kernel_address(struct wp_batcher *b, const char *function)
+{
+    return wp_stack_table_kernel_address(b->stacks, function);
+}
+
 void wp_batcher_prepare(struct wp_batcher *b)
 {
     wp_stack_table_prepare(b->stacks);

@@ -33,14 +33,15 @@ static __always_inline struct inode *inode_of_call(void)
 #endif
 }
 
-extern const void iomap_dio_bio_end_io __ksym
-    __weak; /* fs/iomap/direct-io.c; of file systems that do their direct I/O by it */
+/* Address of iomap_dio_bio_end_io (fs/iomap/direct-io.c; of file systems that do their direct I/O by it), which the
+ * reader fills in: libbpf would read all of /proc/kallsyms for it before it loads anything. 0: not known. */
+__u64 wp_direct_io_end = 0;
 
 /* Of the direct I/O whose part the request is, whoever has asked for it and by which call; else NULL. */
 static __always_inline struct inode *inode_of_direct(struct request *rq)
 {
     struct bio *bio = BPF_CORE_READ(rq, bio);
-    if (!bio || !&iomap_dio_bio_end_io || BPF_CORE_READ(bio, bi_end_io) != &iomap_dio_bio_end_io ||
+    if (!bio || !wp_direct_io_end || (__u64)(unsigned long)BPF_CORE_READ(bio, bi_end_io) != wp_direct_io_end ||
         !bpf_core_field_exists(((struct iomap_dio *)0)->iocb))
         return 0;
     struct iomap_dio *dio = BPF_CORE_READ(bio, bi_private);

@@ -40,15 +40,19 @@ static __always_inline void walk_frames(struct interp_context *context, __u32 la
         bpf_loop(4 * WP_INTERP_DEPTH, step_perl, context, 0);
 }
 
-/* Fills words with the frames, innermost first; their number. Their hash is left in the walk: 0 when the process runs
- * no interpreter that is known. */
-static __always_inline __u32 walk_interp(struct task_struct *task, __u64 *words, __u32 which)
+/* Fills words with the frames of the running thread, innermost first; their number. Their hash is left in the walk: 0
+ * when the process runs no interpreter that is known. Not static: the verifier walks it once, not once for each state
+ * of each caller. */
+__noinline __u32 walk_interp(struct interp_words *words, __u32 which)
 {
     __u32 zero = 0;
+    if (!wp_interps || !words)
+        return 0;
+    struct task_struct *task = current_task();
     struct interp_walk *w = bpf_map_lookup_elem(&interp_walks, &which);
     if (!w)
         return 0;
-    struct interp_context context = {.walk = w, .process = interp_here(task), .words = words};
+    struct interp_context context = {.walk = w, .process = interp_here(task), .words = words->at};
     w->hash = 0;
     w->count = 0;
     if (!context.process)

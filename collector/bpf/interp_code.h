@@ -135,15 +135,17 @@ static long send_one(__u32 index, void *argument)
     return 0;
 }
 
-/* Of the frames that were walked last. epoch: what was sent before another one is forgotten. False: not all are sent.
- */
-static __always_inline bool send_codes(
-    struct task_struct *task, const __u64 *words, __u32 count, __u32 which, __u64 epoch)
+/* Of the running thread's frames, which were walked last. epoch: what was sent before another one is forgotten. False:
+ * not all are sent. Not static: as walk_interp. */
+__noinline bool send_codes(const struct interp_words *words, __u32 count, __u32 which, __u64 epoch)
 {
+    if (!wp_interps || !words)
+        return true;
+    struct task_struct *task = current_task();
     struct interp_sending_context context = {.walk = bpf_map_lookup_elem(&interp_walks, &which),
         .process = interp_here(task),
         .sending = bpf_map_lookup_elem(&interp_sendings, &which),
-        .words = words,
+        .words = words->at,
         .epoch = epoch,
         .program = mix(BPF_CORE_READ(task, group_leader, start_time), task->self_exec_id),
         .count = count};

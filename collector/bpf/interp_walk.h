@@ -34,6 +34,11 @@ struct {
     __type(value, struct wp_interp_counts);
 } interp_counts SEC(".maps");
 
+/* Room for the words that stand for a stack's frames. */
+struct interp_words {
+    __u64 at[WP_INTERP_DEPTH];
+};
+
 struct interp_context {
     struct interp_walk *walk;
     struct wp_interp_process *process;

@@ -41,16 +41,30 @@ static __always_inline struct stack_record *stack_scratch(__u32 which)
 }
 
 /* The frames of a language go behind the addresses. */
-static __always_inline __u64 take_interp(struct stack_record *r, struct task_struct *task, __u64 h, __u32 which)
+static __always_inline __u64 take_interp(struct stack_record *r, __u64 h, __u32 which)
 {
     __u64 at = (__u64)r->head.kernel_ips + r->head.user_ips;
     r->interp_frames = 0;
     barrier_var(at);
     if (!wp_interps || at > MAX_IPS || !at)
         return h;
-    __u32 count = walk_interp(task, &r->ips[at], which);
+    __u32 count = walk_interp((struct interp_words *)&r->ips[at], which);
     r->interp_frames = count > WP_INTERP_DEPTH ? WP_INTERP_DEPTH : count;
     return count ? mix(h, interp_hash(which)) : h;
+}
+
+/* The addresses of a record are named by this. Not static: the verifier walks the loop once, not once for each caller.
+ */
+__noinline __u64 hash_stack(const struct stack_record *r, __u64 h, __u32 count)
+{
+    if (!r)
+        return 0;
+    for (__u32 i = 0; i < MAX_IPS; i++) {
+        if (i >= count)
+            break;
+        h = mix(h, r->ips[i]);
+    }
+    return h;
 }
 
 /* Takes the stacks of `task`, which is the one that runs here; `regs`: its registers in user mode, NULL without any. */
@@ -63,7 +77,7 @@ static __always_inline void take_stacks(
         kernel = WP_RECORD_KERNEL_DEPTH;
     __u32 user = 0;
     if (regs && wp_unwinds) {
-        user = unwind_user(task, regs, &r->ips[kernel], which);
+        user = unwind_user(task, regs, (struct user_ips *)&r->ips[kernel], which);
     } else if (regs) {
         got = bpf_get_stack(ctx, &r->ips[kernel], WP_RECORD_USER_DEPTH * 8, BPF_F_USER_STACK);
         user = got > 0 ? (__u32)got / 8 : 0;
@@ -73,13 +87,9 @@ static __always_inline void take_stacks(
     r->head.kernel_ips = (__u16)kernel;
     r->head.user_ips = (__u16)user;
     __u64 h = mix(mix(wp_stack_epoch, task->tgid), (__u64)task->self_exec_id << 32 | kernel << 16 | user);
-    for (__u32 i = 0; i < MAX_IPS; i++) {
-        if (i >= kernel + user)
-            break;
-        h = mix(h, r->ips[i]);
-    }
+    h = hash_stack(r, h, kernel + user);
     if (regs)
-        h = take_interp(r, task, h, which);
+        h = take_interp(r, h, which);
     else
         r->interp_frames = 0;
     r->head.stack_key = h ? h : 1;
@@ -94,7 +104,7 @@ static __always_inline __u32 add_interp(struct stack_record *r, __u32 count, __u
     barrier_var(at);
     if (!wp_interps || !frames || frames > WP_INTERP_DEPTH || at > MAX_IPS)
         return 0;
-    if (!send_codes(current_task(), &r->ips[at], frames, which, wp_stack_epoch))
+    if (!send_codes((struct interp_words *)&r->ips[at], frames, which, wp_stack_epoch))
         r->head.stack_key = 0;
     return frames;
 }

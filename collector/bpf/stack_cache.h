@@ -105,7 +105,7 @@ static __always_inline bool is_interp_same(struct stack_cache *m, struct task_st
 {
     if (!wp_interps || !m->interp)
         return true;
-    walk_interp(task, r->ips, 0);
+    walk_interp((struct interp_words *)r->ips, 0);
     return interp_hash(0) == m->interp;
 }
 

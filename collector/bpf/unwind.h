@@ -107,45 +107,60 @@ static __always_inline __u32 file_number(struct file *file, __u32 pid, __u64 sta
     return WP_UNWIND_UNKNOWN;
 }
 
-/* All ones where x < y (both below 2^63): a branch less for the verifier, which walks every path. */
-static __always_inline __u32 mask_less(__u64 x, __u64 y)
+/* All ones where x < y (both below 2^63): a branch less for the verifier, which walks every path. It makes two of a
+ * mask and a constant joined by `and` (Linux 6.18), so a mask is joined with masks, or multiplied. */
+static __always_inline __s64 mask_less(__u64 x, __u64 y)
 {
     __s64 difference = (__s64)(x - y);
     barrier_var(difference); /* else the compiler makes a branch of it again, here ... */
     __s64 mask = difference >> 63;
     barrier_var(mask); /* ... or there */
-    return (__u32)mask;
+    return mask;
+}
+
+enum { TREE_LEAF = 1, TREE_GAPS = 3, TREE_LEVELS = 5, TREE_PIVOTS = 15, GAPS_PIVOTS = 9 };
+
+/*
+ * What a node of a maple tree (include/linux/maple_tree.h, Linux 6.1 to 6.18) has for an address: a node below it or,
+ * in a leaf, what is stored; 0: nothing. Not static, so that the verifier walks it once and not once for each state of
+ * each caller.
+ */
+__noinline __u64 tree_step(__u64 entry, __u64 address, __u32 which)
+{
+    struct node *node = bpf_map_lookup_elem(&nodes, &which);
+    __u32 type = (entry >> 3) & 15;
+    if (!node || type < TREE_LEAF || type > TREE_GAPS ||
+        bpf_probe_read_kernel(node, sizeof(*node), (void *)(entry & ~255ull)))
+        return 0;
+    /* A parent, then pivots (the last address of each slot; 0: no more), then slots. */
+    __u64 pivots = TREE_PIVOTS - (type >> 1 & type) * (TREE_PIVOTS - GAPS_PIVOTS), slot = 0;
+    __s64 go_on = -1;
+#pragma unroll
+    for (__u32 i = 0; i < TREE_PIVOTS; i++) {
+        __u64 pivot = node->words[1 + i] >> 1; /* the last one may be all ones */
+        go_on &= mask_less(pivot, address >> 1) & mask_less(0, pivot);
+        if (i >= GAPS_PIVOTS)
+            go_on &= mask_less(i, pivots);
+        slot -= go_on;
+    }
+    return node->words[(1 + pivots + slot) & 31];
 }
 
 /*
- * The memory area at an address from mm_struct.mm_mt, a maple tree (include/linux/maple_tree.h, Linux 6.1 to 6.18).
- * Programs run within RCU, which nodes are freed by. A node that is changed meanwhile may mislead: the answer is
- * checked by the caller.
+ * The memory area at an address from mm_struct.mm_mt. Programs run within RCU, which nodes are freed by. A node that is
+ * changed meanwhile may mislead: the answer is checked by the caller.
  */
 static __always_inline struct vm_area_struct *find_area(struct mm_struct *mm, __u64 address, __u32 which)
 {
-    struct node *node = bpf_map_lookup_elem(&nodes, &which);
     __u64 entry = (__u64)(unsigned long)BPF_CORE_READ(mm, mm_mt.ma_root);
-    if (!node)
-        return 0;
 #pragma unroll
-    for (int level = 0; level < 5; level++) {
+    for (int level = 0; level < TREE_LEVELS; level++) {
         if ((entry & 3) != (level ? 0 : 2) ||
             entry < 4096) /* the root alone has bit 1; else: an empty tree, or one entry */
             return 0;
-        __u32 type = (entry >> 3) & 15; /* 1: leaf of ranges, 2: ranges, 3: ranges with gaps */
-        if (type < 1 || type > 3 || bpf_probe_read_kernel(node, sizeof(*node), (void *)(entry & ~255ull)))
-            return 0;
-        /* A parent, then pivots (the last address of each slot; 0: no more), then slots. */
-        __u32 pivots = type == 3 ? 9 : 15, slot = 0, go_on = ~0u;
-#pragma unroll
-        for (__u32 i = 0; i < 15; i++) {
-            __u64 pivot = node->words[1 + i] >> 1; /* the last one may be all ones */
-            go_on &= mask_less(i, pivots) & mask_less(pivot, address >> 1) & mask_less(0, pivot);
-            slot += go_on & 1;
-        }
-        entry = node->words[(1 + pivots + slot) & 31];
-        if (type == 1)
+        bool is_leaf = ((entry >> 3) & 15) == TREE_LEAF;
+        entry = tree_step(entry, address, which);
+        if (is_leaf)
             return entry & 3 || entry < 4096 ? 0 : (struct vm_area_struct *)entry;
     }
     return 0;
@@ -262,7 +277,7 @@ static __always_inline bool find_row(struct area *area, __u64 address, struct wp
         __u32 index = position + width - 1;
         barrier_var(index);
         __u32 start = page->rows[index & (WP_UNWIND_ROWS - 1)].start;
-        position += width & mask_less(start, at + 1) & mask_less(index, page->count);
+        position -= width * (__u32)(mask_less(start, at + 1) & mask_less(index, page->count));
     }
     if (!position)
         return false;
@@ -446,13 +461,28 @@ static long step(__u32 index, void *argument)
     return step_pointer(w);
 }
 
+struct user_ips {
+    __u64 at[WP_RECORD_USER_DEPTH + 1];
+};
+
+/* Not static: as tree_step. */
+__noinline int walk_user(struct walk *w, struct space *space, struct user_ips *ips, __u32 which)
+{
+    if (!wp_unwinds || !w || !space || !ips)
+        return 0;
+    struct walk_context context = {.walk = w, .space = space, .ips = ips->at, .which = which};
+    bpf_loop(WP_RECORD_USER_DEPTH, step, &context, 0);
+    return 0;
+}
+
 /* Fills ips with up to WP_RECORD_USER_DEPTH addresses, innermost first; their number. */
-static __always_inline __u32 unwind_user(struct task_struct *task, struct pt_regs *regs, __u64 *ips, __u32 which)
+static __always_inline __u32 unwind_user(
+    struct task_struct *task, struct pt_regs *regs, struct user_ips *ips, __u32 which)
 {
     __u32 zero = 0;
     struct walk *w = bpf_map_lookup_elem(&walks, &which);
-    struct walk_context context = {.walk = w, .space = space_of(task), .ips = ips, .which = which};
-    if (!w || !context.space)
+    struct space *space = space_of(task);
+    if (!w || !space)
         return 0;
     w->ip = REGS_IP(regs);
     w->sp = regs->sp;
@@ -469,7 +499,7 @@ static __always_inline __u32 unwind_user(struct task_struct *task, struct pt_reg
 #endif
     w->is_exact = 1;
     w->end = WP_UNWIND_TOO_DEEP;
-    bpf_loop(WP_RECORD_USER_DEPTH, step, &context, 0);
+    walk_user(w, space, ips, which);
     struct wp_unwind_counts *counts = bpf_map_lookup_elem(&unwind_counts, &zero);
     if (counts && w->end < WP_UNWIND_ENDS)
         counts->ends[w->end]++;

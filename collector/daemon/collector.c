@@ -55,6 +55,12 @@ static int on_batch(void *context, const struct wp_batch *batch, struct wp_error
     return wp_uplink_batch(c->uplink, &told, err);
 }
 
+static void programs_loaded(void *context)
+{
+    struct collector *c = context;
+    wp_batcher_prepare_begin(c->batcher);
+}
+
 static int open_source(struct collector *c, struct wp_error *err)
 {
     const struct wp_collector_options *o = c->options;
@@ -64,6 +70,8 @@ static int open_source(struct collector *c, struct wp_error *err)
     bpf.wants_cmdline = o->pattern_count > 0;
     bpf.learn = o->learned;
     bpf.learn_count = o->learned_count;
+    bpf.loaded = programs_loaded;
+    bpf.context = c;
     return wp_source_bpf_create(&c->source, &bpf, c->logger, err);
 }
 
@@ -341,6 +349,13 @@ static void start_fetching(struct collector *c)
             "cannot fetch debug files (--debuginfod), some functions will have no source lines: %s", why.text);
 }
 
+static void prepare(struct collector *c)
+{
+    wp_batcher_prepare(c->batcher);
+    if (c->options->source == WP_FROM_BPF)
+        wp_source_bpf_direct_io(c->source, wp_batcher_kernel_address(c->batcher, WP_DIRECT_IO_END));
+}
+
 static int run_live(struct collector *c, struct wp_error *err)
 {
     start_fetching(c);
@@ -354,7 +369,7 @@ static int run_live(struct collector *c, struct wp_error *err)
     if (!rc)
         rc = open_source(c, err);
     if (!rc)
-        wp_batcher_prepare(c->batcher);
+        prepare(c);
     if (!rc)
         rc = wp_sandbox_enter(&c->sandbox, !c->options->is_unfiltered, err);
     if (!rc && c->options->ready_fd >= 0)

@@ -280,6 +280,11 @@ void wp_programs_want_cmdlines(struct wp_programs *p, bool is_wanted)
     __atomic_store_n(&p->object->data->wp_wants_cmdline, is_wanted, __ATOMIC_SEQ_CST);
 }
 
+void wp_programs_direct_io(struct wp_programs *p, uint64_t address)
+{
+    __atomic_store_n(&p->object->bss->wp_direct_io_end, address, __ATOMIC_SEQ_CST);
+}
+
 void wp_programs_detach(struct wp_programs *p)
 {
     for (unsigned i = p->link_count; i; i--)

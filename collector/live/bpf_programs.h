@@ -24,6 +24,8 @@ int wp_programs_attach(struct wp_programs *programs, uint32_t frequency_hz, stru
 int wp_programs_snapshot(struct wp_programs *programs, struct wp_error *err);
 /* While paused the programs report births, execs, names and deaths of threads alone. */
 void wp_programs_pause(struct wp_programs *programs, bool is_paused);
+/* The address of the kernel's function that ends direct I/O; 0: not known. */
+void wp_programs_direct_io(struct wp_programs *programs, uint64_t address);
 /* Command lines of what is executed from now on are told, or are not. */
 void wp_programs_want_cmdlines(struct wp_programs *programs, bool is_wanted);
 /* Ends recording; what is already in the maps can still be read. May be called again. */

@@ -166,7 +166,9 @@ void wp_file_path_generalize(char *text)
     *to = 0;
 }
 
-void wp_file_path_join(const struct wp_record_path *path, char *text, size_t room)
+/* The path below its filesystem's root as it is told, "/..." before one that is cut; control characters become '?'. Cut
+ * to `room` bytes, which are not 0. */
+static void join_path(const struct wp_record_path *path, char *text, size_t room)
 {
     uint32_t count = path->count < WP_RECORD_NAMES ? path->count : WP_RECORD_NAMES;
     size_t used = (size_t)snprintf(text, room, "%s", count == WP_RECORD_NAMES ? "/..." : "");
@@ -214,7 +216,7 @@ void wp_file_paths_add(struct wp_file_paths *p, uint64_t key, uint32_t device, c
     if (!path->count)
         name_metadata(p, path->special, text, sizeof(text));
     else {
-        wp_file_path_join(path, inside, sizeof(inside));
+        join_path(path, inside, sizeof(inside));
         bool is_cut = path->count >= WP_RECORD_NAMES;
         const struct mount *mount = is_cut ? NULL : find_mount(p, device, inside);
         snprintf(text, sizeof(text), "%s%s", mount ? mount->point : "", inside + (mount ? strlen(mount->root) : 0));

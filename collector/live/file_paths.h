@@ -20,9 +20,6 @@ void wp_file_paths_destroy(struct wp_file_paths *paths);
 void wp_file_paths_add(struct wp_file_paths *paths, uint64_t key, uint32_t device, const struct wp_record_path *path);
 /* NULL when it is not known. Valid until the next add. */
 const char *wp_file_paths_get(struct wp_file_paths *paths, uint64_t key);
-/* The path below its filesystem's root as it is told, "/..." before one that is cut; control characters become '?'. Cut
- * to `room` bytes, which are not 0. */
-void wp_file_path_join(const struct wp_record_path *path, char *text, size_t room);
 /* Numbers and hashes in a name become N and H, in place. */
 void wp_file_path_generalize(char *text);
 

@@ -152,6 +152,8 @@ static void stop_source(struct wp_source *source)
 {
     struct source_bpf *s = (struct source_bpf *)source;
     wp_programs_detach(s->programs);
+    if (s->unwinder)
+        wp_unwinder_wind_down(s->unwinder);
     s->is_stopping = true;
 }
 
@@ -285,6 +287,8 @@ static int start(struct source_bpf *s, const struct wp_source_bpf_options *optio
     int rc = wp_programs_load(&s->programs, options, s->logger, err);
     if (rc)
         return rc;
+    if (options->loaded)
+        options->loaded(options->context);
     if (wp_programs_unwinding(s->programs, &unwinding)) {
         unwinding.cache = options->unwind_cache;
         s->interps = (struct wp_interp_files){.map_fd = wp_programs_interp_files(s->programs), .logger = s->logger};
@@ -318,6 +322,11 @@ static int start(struct source_bpf *s, const struct wp_source_bpf_options *optio
 void wp_source_bpf_want_cmdlines(struct wp_source *source, bool is_wanted)
 {
     wp_programs_want_cmdlines(((struct source_bpf *)source)->programs, is_wanted);
+}
+
+void wp_source_bpf_direct_io(struct wp_source *source, uint64_t address)
+{
+    wp_programs_direct_io(((struct source_bpf *)source)->programs, address);
 }
 
 /*

@@ -14,8 +14,10 @@ struct wp_source_bpf_options {
     bool is_native_only;      /* frames of interpreted languages are not read */
     const char *const *learn; /* programs whose unwind rows are to be known from the start. Borrowed */
     unsigned learn_count;
-    const char *unwind_cache; /* folder of unwind rows that are kept; NULL: none are. Borrowed */
-    const char *left_out;     /* programs that are not to be used (collector/live/probe.h); NULL: none. Borrowed */
+    const char *unwind_cache;      /* folder of unwind rows that are kept; NULL: none are. Borrowed */
+    const char *left_out;          /* programs that are not to be used (collector/live/probe.h); NULL: none. Borrowed */
+    void (*loaded)(void *context); /* called when the programs are loaded and not yet attached; NULL: nobody is */
+    void *context;
 };
 
 #endif

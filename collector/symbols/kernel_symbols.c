@@ -119,3 +119,11 @@ int wp_kernel_symbols_find(const struct wp_kernel_symbols *s, uint64_t address, 
         .offset = symbol->module ? address - symbol->address : address - s->text_start};
     return 0;
 }
+
+uint64_t wp_kernel_symbols_address(const struct wp_kernel_symbols *s, const char *name)
+{
+    for (uint32_t i = 0; i < s->count; i++)
+        if (!strcmp((const char *)s->texts.data + s->symbols[i].name, name))
+            return s->symbols[i].address;
+    return 0;
+}

@@ -22,5 +22,7 @@ void wp_kernel_symbols_destroy(struct wp_kernel_symbols *symbols);
 /* -ENOENT when no function is near below the address. Texts are borrowed. */
 int wp_kernel_symbols_find(
     const struct wp_kernel_symbols *symbols, uint64_t address, struct wp_kernel_function *function);
+/* The lowest address of a function of the kernel or a module with that name; 0: there is none. */
+uint64_t wp_kernel_symbols_address(const struct wp_kernel_symbols *symbols, const char *name);
 
 #endif

@@ -12,6 +12,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -68,7 +69,10 @@ struct wp_symbolizer {
     struct wp_jit_quota jit_quota; /* the naming thread's, which reads them */
     uint32_t looked[JIT_MAPS];     /* how many mappings there were when a dump was looked for; UNKNOWN: it has one */
     struct wp_kernel_symbols *kernel;
-    bool has_looked; /* for the kernel's */
+    bool has_looked;  /* for the kernel's */
+    pthread_t reader; /* of them, of which `kernel` and `unread` are until it has ended */
+    bool has_reader;
+    struct wp_error unread; /* why they are not there */
     uint64_t refused_files;
     char name[4096]; /* of the last answer */
 };
@@ -113,6 +117,8 @@ void wp_symbolizer_destroy(struct wp_symbolizer *z)
     wp_named_files_destroy(z->files);
     wp_intmap_fini(&z->by_mapping);
     wp_intmap_fini(&z->jit_of);
+    if (z->has_reader)
+        pthread_join(z->reader, NULL);
     wp_kernel_symbols_destroy(z->kernel);
     free(z);
 }
@@ -495,13 +501,38 @@ void wp_symbolizer_forget(struct wp_symbolizer *z, uint32_t pid)
     }
 }
 
+static void *read_kernel(void *context)
+{
+    struct wp_symbolizer *z = context;
+    wp_kernel_symbols_read(&z->kernel, "/proc/kallsyms", &z->unread);
+    return NULL;
+}
+
+void wp_symbolizer_prepare_begin(struct wp_symbolizer *z)
+{
+    if (!z->has_looked && !z->has_reader)
+        z->has_reader = !pthread_create(&z->reader, NULL, read_kernel, z);
+}
+
 void wp_symbolizer_prepare(struct wp_symbolizer *z)
 {
-    struct wp_error err;
-    if (!z->has_looked && wp_kernel_symbols_read(&z->kernel, "/proc/kallsyms", &err) && z->logger)
-        wp_log(z->logger, WP_LOG_WARN,
-            "cannot read the kernel's symbols, its functions will have no names reason=\"%s\"", err.text);
+    if (z->has_looked)
+        return;
     z->has_looked = true;
+    if (z->has_reader)
+        pthread_join(z->reader, NULL);
+    else
+        read_kernel(z);
+    z->has_reader = false;
+    if (!z->kernel && z->logger)
+        wp_log(z->logger, WP_LOG_WARN,
+            "cannot read the kernel's symbols, its functions will have no names reason=\"%s\"", z->unread.text);
+}
+
+uint64_t wp_symbolizer_kernel_address(struct wp_symbolizer *z, const char *function)
+{
+    wp_symbolizer_prepare(z);
+    return z->kernel ? wp_kernel_symbols_address(z->kernel, function) : 0;
 }
 
 void wp_symbolizer_kernel(struct wp_symbolizer *z, uint64_t address, bool is_return, struct wp_frame_name *name)

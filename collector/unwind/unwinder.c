@@ -68,12 +68,13 @@ struct wp_unwinder {
     struct wp_intmap asked;  /* (inode, device) -> 1 */
     uint64_t unfit,
         unfit_told_ns; /* objects whose rows did not all fit since that was last logged, and when it was; 0: never */
-    bool is_over;
+    bool is_over, winds_down;
 };
 
 struct sink {
     struct wp_unwinder *unwinder;
     uint32_t object;
+    bool is_kept; /* nobody waits for it */
 };
 
 enum asker { ASKER_CACHE, ASKER_LEARNER, ASKER_STACK };
@@ -122,7 +123,9 @@ static int put_page(void *context, uint32_t number, const struct wp_unwind_page 
 {
     const struct sink *sink = context;
     struct wp_unwind_place place = {sink->object, number};
-    if (__atomic_load_n(&sink->unwinder->is_over, __ATOMIC_RELAXED)) /* the end does not wait for thousands of pages */
+    if (__atomic_load_n(
+            &sink->unwinder->is_over, __ATOMIC_RELAXED) || /* the end does not wait for thousands of pages */
+        (sink->is_kept && __atomic_load_n(&sink->unwinder->winds_down, __ATOMIC_RELAXED)))
         return -ECANCELED;
     return bpf_map_update_elem(sink->unwinder->options.pages_fd, &place, page, BPF_ANY);
 }
@@ -146,10 +149,9 @@ static void tell_unfit(struct wp_unwinder *u, const char *path)
 }
 
 /* The number of pages that were put. */
-static uint32_t put_pages(
-    struct wp_unwinder *u, const struct wp_unwind_rows *rows, const char *path, uint32_t object, const char *from)
+static uint32_t put_pages(struct sink sink, const struct wp_unwind_rows *rows, const char *path, const char *from)
 {
-    struct sink sink = {u, object};
+    struct wp_unwinder *u = sink.unwinder;
     struct wp_unwind_stats stats;
     uint64_t start = wp_clock_ns();
     int rc = wp_unwind_rows_pages(rows, put_page, &sink, &stats);
@@ -182,7 +184,8 @@ static uint32_t read_object(struct wp_unwinder *u, struct job *job, const struct
         wp_log(u->options.logger, WP_LOG_DEBUG, "unwind rows are read file=%s us=%llu", job->path,
             (unsigned long long)((wp_clock_ns() - start) / 1000));
         number = wp_unwind_objects_number(u->objects);
-        uint32_t pages = put_pages(u, rows, job->path, number, is_cached ? "cache" : "file");
+        uint32_t pages =
+            put_pages((struct sink){u, number, job->is_kept}, rows, job->path, is_cached ? "cache" : "file");
         if (id)
             wp_unwind_objects_add(u->objects, *id, number, pages);
     }
@@ -214,7 +217,7 @@ static void tell_vdso(struct wp_unwinder *u)
     unsigned long vdso = getauxval(AT_SYSINFO_EHDR);
     if (!vdso || wp_unwind_rows_parse(&rows, (const void *)vdso, VDSO_BYTES, NULL))
         return;
-    put_pages(u, rows, "[vdso]", WP_UNWIND_VDSO, "memory");
+    put_pages((struct sink){u, WP_UNWIND_VDSO, false}, rows, "[vdso]", "memory");
     wp_unwind_rows_destroy(rows);
 }
 
@@ -497,6 +500,21 @@ void wp_unwinder_settle(struct wp_unwinder *u, unsigned timeout_ms)
     pthread_mutex_lock(&u->lock);
     while (u->wanted && !pthread_cond_timedwait(&u->idle, &u->lock, &end))
         continue;
+    pthread_mutex_unlock(&u->lock);
+}
+
+void wp_unwinder_wind_down(struct wp_unwinder *u)
+{
+    uint32_t left = 0;
+    pthread_mutex_lock(&u->lock);
+    __atomic_store_n(&u->winds_down, true, __ATOMIC_RELAXED);
+    for (uint32_t i = 0; i < u->count; i++) {
+        if (u->queue[i].is_kept && !u->queue[i].is_met && !u->queue[i].is_wanted)
+            close(u->queue[i].fd);
+        else
+            u->queue[left++] = u->queue[i];
+    }
+    u->count = left;
     pthread_mutex_unlock(&u->lock);
 }
 

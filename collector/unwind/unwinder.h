@@ -34,6 +34,8 @@ void wp_unwinder_learn(struct wp_unwinder *unwinder, const char *program);
 /* Waits until the files that were asked for are known, at most so long. What the cache has of others goes on beside it.
  */
 void wp_unwinder_settle(struct wp_unwinder *unwinder, unsigned timeout_ms);
+/* Nobody's stack is walked any more: what the cache has is left alone, what was met is read for the cache. */
+void wp_unwinder_wind_down(struct wp_unwinder *unwinder);
 /* CPU time of its threads so far. */
 uint64_t wp_unwinder_cpu_ns(const struct wp_unwinder *unwinder);
 /* Code of an unknown file was met in process pid, mapped at `address` (0: it is its program). */

@@ -114,7 +114,7 @@ static void check_limit(struct argp_state *state, const struct wp_export_choice 
     if ((limit->least || limit->percent > 0) && !tables->order)
         argp_error(state, "--at-least is of the column that --order names");
     if (tables->order && !is_time && (limit->has_unit || limit->percent > 0))
-        argp_error(state, "--at-least of %s is a number: it is no time", tables->order);
+        argp_error(state, "--at-least of %s is a number, not a time", tables->order);
     if (is_time && limit->least && !limit->has_unit)
         argp_error(state, "--at-least of a time wants a unit, as 10ms");
 }

@@ -158,6 +158,16 @@ static void put_notices(struct wp_json *json, const struct wp_compare *compare)
     wp_pool_fini(&pool);
 }
 
+static void put_explanations(struct wp_json *json, const struct wp_compare *compare)
+{
+    struct wp_pool pool = {0};
+    const struct wp_facts *facts = compare->facts[WP_AFTER];
+    const struct wp_finding *rows = wp_findings_since(&pool, facts, compare->facts[WP_BEFORE]);
+    wp_format_findings(json, "explanations", facts, rows ? rows : facts->findings, SENTENCES);
+    json->out->failed |= pool.failed;
+    wp_pool_fini(&pool);
+}
+
 int wp_format_check_json(struct wp_buffer *out, const struct wp_compare *compare, struct wp_error *err)
 {
     struct wp_json json = {.out = out, .style = WP_JSON_SPACED};
@@ -175,7 +185,7 @@ int wp_format_check_json(struct wp_buffer *out, const struct wp_compare *compare
         wp_json_text(&json, "contour", compare->facts[WP_AFTER]->contour);
     put_notices(&json, compare);
     put_findings(&json, compare);
-    wp_format_findings(&json, "explanations", compare->facts[WP_AFTER], compare->facts[WP_BEFORE], SENTENCES);
+    put_explanations(&json, compare);
     for (int family = 0; family < WP_CHANGE_FAMILIES; family++) {
         const struct wp_changes *changes = &compare->changes[family];
         wp_json_array(&json, wp_change_family_key((enum wp_change_family)family));

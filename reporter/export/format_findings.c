@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "reporter/export/format_findings.h"
 
-#include "reporter/findings/finding_since.h"
 #include "reporter/findings/pattern.h"
 
 /* "v1/main/flame.html#node=0123abcd", from the root of a site. */
@@ -51,14 +50,13 @@ void wp_format_finding(struct wp_json *json, const struct wp_finding_origin *ori
 }
 
 void wp_format_findings(
-    struct wp_json *json, const char *key, const struct wp_facts *facts, const struct wp_facts *older, size_t limit)
+    struct wp_json *json, const char *key, const struct wp_facts *facts, const struct wp_finding *rows, size_t limit)
 {
     const struct wp_finding_origin origin = {facts->release, facts->aggregate, facts->total_ns};
     wp_json_array(json, key);
     for (size_t i = 0; i < facts->finding_count && i < limit; i++) {
-        struct wp_finding finding = wp_finding_since(facts, i, older);
         wp_json_object(json, NULL);
-        wp_format_finding(json, &origin, &finding);
+        wp_format_finding(json, &origin, &rows[i]);
         wp_json_end(json);
     }
     wp_json_end(json);

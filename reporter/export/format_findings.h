@@ -13,8 +13,9 @@ struct wp_finding_origin {
 
 /* The keys of one, into an object that is open. */
 void wp_format_finding(struct wp_json *json, const struct wp_finding_origin *origin, const struct wp_finding *finding);
-/* An array of the `limit` largest; of an older release, if there is one, it is told whether that has them. */
+/* An array of the `limit` largest. rows: the facts', as many; after a look at an older release if there is one
+ * (wp_findings_since). */
 void wp_format_findings(
-    struct wp_json *json, const char *key, const struct wp_facts *facts, const struct wp_facts *older, size_t limit);
+    struct wp_json *json, const char *key, const struct wp_facts *facts, const struct wp_finding *rows, size_t limit);
 
 #endif

@@ -297,7 +297,7 @@ static void put_command(struct wp_json *json, const struct wp_facts *facts)
     wp_json_end(json);
 }
 
-static void put_all(struct wp_json *json, const struct wp_facts *facts)
+static void put_all(struct wp_json *json, const struct wp_facts *facts, const struct wp_finding *findings)
 {
     wp_json_number(json, "schema", 1);
     wp_json_text(json, "release", facts->release);
@@ -336,7 +336,7 @@ static void put_all(struct wp_json *json, const struct wp_facts *facts)
     wp_json_number(json, "whole_stack_ns", facts->stack_ends.whole_ns);
     wp_json_number(json, "first_ns", facts->first_ns);
     wp_json_number(json, "last_ns", facts->last_ns);
-    wp_format_findings(json, "explanations", facts, NULL, EXPLANATIONS);
+    wp_format_findings(json, "explanations", facts, findings, EXPLANATIONS);
     put_unexplained(json, facts);
     put_functions(json, facts);
     put_lines(json, facts);
@@ -346,11 +346,17 @@ static void put_all(struct wp_json *json, const struct wp_facts *facts)
     put_damage(json, facts);
 }
 
-int wp_format_json(struct wp_buffer *out, const struct wp_facts *facts, struct wp_error *err)
+int wp_format_summary(
+    struct wp_buffer *out, const struct wp_facts *facts, const struct wp_finding *findings, struct wp_error *err)
 {
     struct wp_json json = {.out = out, .style = WP_JSON_SPACED};
     wp_json_object(&json, NULL);
-    put_all(&json, facts);
+    put_all(&json, facts, findings ? findings : facts->findings);
     wp_json_end(&json);
     return wp_json_finish(&json, "the summary", err);
+}
+
+int wp_format_json(struct wp_buffer *out, const struct wp_facts *facts, struct wp_error *err)
+{
+    return wp_format_summary(out, facts, NULL, err);
 }

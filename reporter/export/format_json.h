@@ -6,5 +6,9 @@
 
 /* Appends the document to `out`. -ENOMEM. */
 int wp_format_json(struct wp_buffer *out, const struct wp_facts *facts, struct wp_error *err);
+/* The same with the facts' findings as they are after a look at an older release (wp_findings_since); NULL: the facts'
+ * own. */
+int wp_format_summary(
+    struct wp_buffer *out, const struct wp_facts *facts, const struct wp_finding *findings, struct wp_error *err);
 
 #endif

@@ -8,6 +8,7 @@
 
 #include <string.h>
 
+#define COLUMNS 10      /* the host, last, where there are several */
 #define INDENT_MOST 24u /* deeper ones stand below each other */
 
 static const char *anchor_of(struct wp_display *display, size_t row)
@@ -54,7 +55,8 @@ static void put_end(
     row[1].text = *ending ? ending : at->end_ns ? "ended" : "";
 }
 
-static void put_row(struct wp_display *display, const struct wp_facts *facts, struct wp_field *row, size_t place)
+static void put_row(
+    struct wp_display *display, const struct wp_facts *facts, struct wp_field row[COLUMNS], size_t place)
 {
     const struct wp_tree_process *at = &facts->tree->rows[place];
     const struct wp_tree_process *parent = at->parent ? &facts->tree->rows[at->parent - 1] : NULL;
@@ -79,7 +81,14 @@ static void put_row(struct wp_display *display, const struct wp_facts *facts, st
     put_end(display, facts, &row[4], at);
     row[6].number = row[7].number = at->total_ns;
     row[8].number = at->running_ns;
-    row[9].text = at->host;
+}
+
+static bool is_of_one_host(const struct wp_process_tree *tree)
+{
+    for (size_t i = 1; i < tree->count; i++)
+        if (strcmp(tree->rows[i].host, tree->rows[0].host) != 0)
+            return false;
+    return true;
 }
 
 static void add_gaps(struct wp_display *display, const struct wp_process_tree *tree)
@@ -97,7 +106,7 @@ static void add_gaps(struct wp_display *display, const struct wp_process_tree *t
 
 void wp_page_tree(struct wp_display *display, const struct wp_facts *facts)
 {
-    static const struct wp_column columns[] = {
+    static const struct wp_column columns[COLUMNS] = {
         {"Process", "Below who forked it; beside it the programs that it ran, one after the other, or its file",
             WP_CELL_NAME},
         {"PID", NULL, WP_CELL_ID},
@@ -119,13 +128,16 @@ void wp_page_tree(struct wp_display *display, const struct wp_facts *facts)
         "Who forked and executed whom: the processes on control paths, their ancestors, and whom they started while it "
         "was recorded. A process that ran several programs is one row.");
     add_gaps(display, tree);
-    struct wp_table *table = wp_display_table(display, "tree", columns, 10, tree->count);
+    size_t count = is_of_one_host(tree) ? COLUMNS - 1 : COLUMNS;
+    struct wp_table *table = wp_display_table(display, "tree", columns, count, tree->count);
     table->whole_ns = facts->total_ns;
     table->searchable = tree->count > 10;
     for (size_t i = 0; i < tree->count; i++) {
         struct wp_field *row = wp_display_row(table);
         if (row)
             put_row(display, facts, row, i);
+        if (row && count == COLUMNS)
+            row[COLUMNS - 1].text = tree->rows[i].host;
     }
     table->left_out += tree->left_out;
 }

@@ -68,13 +68,15 @@ static int write_display(
     return rc;
 }
 
-static int write_page(struct site *site, const struct wp_facts *facts, enum wp_page_kind page, struct wp_error *err)
+/* number: of the window that it is of; 0: of none. */
+static int write_page(
+    struct site *site, const struct wp_facts *facts, enum wp_page_kind page, unsigned number, struct wp_error *err)
 {
     struct wp_display display;
     struct wp_error reason = {0};
     wp_display_init(&display, &(struct wp_page_id){page, facts->release, facts->aggregate});
     display.context = &site->context;
-    int rc = wp_page_build(&display, facts, &reason);
+    int rc = number ? wp_page_exemplar(&display, facts, number, &reason) : wp_page_build(&display, facts, &reason);
     return write_display(site, &display, rc, &reason, err);
 }
 
@@ -108,15 +110,22 @@ static int write_beside(struct site *site, const struct wp_facts *facts, const c
 }
 
 /* "main" speaks for a release, else the aggregate of the largest total: its summary is the site's summary.json. */
-static int keep_main(struct site *site, const struct wp_facts *facts, struct wp_error *err)
+static int write_summary(struct site *site, const struct wp_facts *facts, struct wp_error *err)
 {
     bool is_main = !strcmp(facts->aggregate, "main");
-    if (site->main_found || (!is_main && site->main_json.size && facts->total_ns <= site->main_total))
-        return 0;
-    wp_buffer_clear(&site->main_json);
-    site->main_found = is_main;
-    site->main_total = facts->total_ns;
-    return wp_format_json(&site->main_json, facts, err);
+    struct wp_buffer content = {0};
+    int rc = wp_format_summary(&content, facts, site->context.findings, err);
+    if (!rc)
+        rc = write_content(site, facts, "summary.json", &content, err);
+    if (!rc && !site->main_found && (is_main || !site->main_json.size || facts->total_ns > site->main_total)) {
+        wp_buffer_fini(&site->main_json);
+        site->main_json = content;
+        content = (struct wp_buffer){0};
+        site->main_found = is_main;
+        site->main_total = facts->total_ns;
+    }
+    wp_buffer_fini(&content);
+    return rc;
 }
 
 /* Callers and callees, a page for every few functions, and a page for each cycle. */
@@ -138,17 +147,6 @@ static int write_parts(struct site *site, const struct wp_facts *facts, struct w
     return rc;
 }
 
-static int write_exemplar(
-    struct site *site, const struct wp_facts *facts, enum wp_page_kind page, unsigned number, struct wp_error *err)
-{
-    struct wp_display display;
-    struct wp_error reason = {0};
-    wp_display_init(&display, &(struct wp_page_id){page, facts->release, facts->aggregate});
-    display.context = &site->context;
-    int rc = wp_page_exemplar(&display, facts, number, &reason);
-    return write_display(site, &display, rc, &reason, err);
-}
-
 /* Two pages of each window, their data, and what the flame looks through for one that shows a frame. */
 static int write_exemplars(struct site *site, const struct wp_facts *facts, struct wp_error *err)
 {
@@ -161,9 +159,9 @@ static int write_exemplars(struct site *site, const struct wp_facts *facts, stru
         if (!rc)
             rc = write_content(site, facts, name, &content, err);
         if (!rc)
-            rc = write_exemplar(site, facts, WP_PAGE_EXEMPLAR, i, err);
+            rc = write_page(site, facts, WP_PAGE_EXEMPLAR, i, err);
         if (!rc)
-            rc = write_exemplar(site, facts, WP_PAGE_EXEMPLAR_ROWS, i, err);
+            rc = write_page(site, facts, WP_PAGE_EXEMPLAR_ROWS, i, err);
         wp_buffer_fini(&content);
     }
     return rc ? rc : write_beside(site, facts, "exemplars-data.js", wp_exemplar_data, err);
@@ -200,7 +198,7 @@ static int write_pages(struct site *site, const struct wp_facts *facts, struct w
     int rc = 0;
     for (int page = WP_PAGE_OVERVIEW; page < WP_PAGES && !rc; page++)
         if (wp_page_is_of_facts((enum wp_page_kind)page, facts)) /* two releases, and parts: below */
-            rc = write_page(site, facts, (enum wp_page_kind)page, err);
+            rc = write_page(site, facts, (enum wp_page_kind)page, 0, err);
     if (!rc)
         rc = write_parts(site, facts, err);
     return rc ? rc : write_exemplars(site, facts, err);
@@ -229,9 +227,7 @@ static int write_aggregate(struct site *site, struct wp_release_summary *release
     if (!rc && facts->trace)
         rc = write_beside(site, facts, "trace-data.js", wp_view_data_trace, err);
     if (!rc)
-        rc = write_beside(site, facts, "summary.json", wp_format_json, err);
-    if (!rc)
-        rc = keep_main(site, facts, err);
+        rc = write_summary(site, facts, err);
     site->damaged += facts->damage_count;
     if (!rc && !wp_summary_add(&site->summary, release, &site->context))
         rc = wp_error_set(err, -ENOMEM, "out of memory for the index");

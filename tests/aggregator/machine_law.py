@@ -22,6 +22,9 @@ from collections import deque
 WAYS = [("unix", 1, 0, 0.2, 0), ("unix", 1, 4, 0.1, 0), ("unix", 3, 2, 0.1, 0), ("pipe", 1, 0, 0.5, 0), ("pipe", 1, 4, 0.5, 0), ("tcp", 1, 0, 0.01, 0),
         ("tcp", 1, 4, 0.01, 0), ("unix", 0, 3, 0.1, 0), ("pipe", 0, 4, 0.01, 0), ("tcp", 0, 3, 0.01, 0), ("tcp", 3, 0, 0.01, 500), ("tcp", 1, 4, 0.01, 20),
         ("unix", 3, 0, 0.1, 20)]
+# Loops over pipes: a request that finds the server at work leaves no event, and an answer that finds the client at work none, either. What is
+# wrong has to be called uncertain, but for so many percent.
+UNSEEN = [("pipe", 0, 0, 0.01, 20), ("pipe", 0, 4, 1, 500), ("pipe", 1, 0, 4, 500), ("pipe", 1, 4, 3, 1000), ("pipe", 3, 0, 4, 500)]
 NEVER = 10 ** 9
 
 
@@ -273,14 +276,14 @@ class Machine:
 
 
 class Case:
-    def __init__(self, seed, transport, others, spinners, tick):
+    def __init__(self, seed, transport, others, spinners, tick, turns=8):
         self.machine = Machine(seed, transport)
         self.server, self.helper, self.clients = self.thread("server", 200), self.thread("helper", 300), []
         self.server.program, self.helper.program = self.serve(Stream(9, self.server, self.helper)), self.help()
         for i in range(others + 1):
             client = self.thread(f"other{i}" if i else "client", 100 + i)
             stream = Stream(i + 1, client, self.server)
-            client.program = self.ask_in_loop(stream, 8, tick) if tick and not i else self.ask(stream, NEVER if i else 8)
+            client.program = self.ask_in_loop(stream, turns, tick) if tick and not i else self.ask(stream, NEVER if i else turns)
             self.clients.append(client)
         for i in range(spinners):
             self.thread(f"spinner{i}", 900 + i).program = iter_compute()
@@ -379,30 +382,39 @@ def told(program, case, folder):
     with open(path, "w", encoding="utf-8") as out:
         out.write(case.text())
     answer = subprocess.run([program, "--print", path], capture_output=True, text=True, check=False)
-    found = {}
+    found, uncertain = {}, 0
     for line in answer.stdout.splitlines():
+        if line.startswith("uncertain"):
+            uncertain = int(line.split()[1])
         if line.startswith("[client]"):
             us = int(line.rpartition(" ")[2])
             found[place(line)] = found.get(place(line), 0) + us
     if not found:
         sys.exit(f"nothing came of {path}: {answer.stdout}{answer.stderr}")
-    return found
+    return found, uncertain
+
+
+def hold(way, program, cases, may_be_uncertain, folder):
+    transport, others, spinners, bound, tick = way
+    wrong, total, worst = 0, 0, (0, "")
+    for case in cases:
+        known, (found, uncertain) = case.truth(), told(program, case, folder)
+        missing = sum(max(0, us - found.get(where, 0)) for where, us in known.items())
+        missing = max(0, missing - uncertain) if may_be_uncertain else missing
+        wrong, total, worst = wrong + missing, total + sum(known.values()), max(worst, (missing, f"{known}, in the report {found}, uncertain {uncertain}"))
+    text = f"{transport}{f', a loop that works {tick} us' if tick else ''}, {others} others, {spinners} that compute: {wrong} of {total} us elsewhere, {100 * wrong / total:.3f} %"
+    print(text + (" beyond what is uncertain" if may_be_uncertain else ""), flush=True)
+    if wrong * 100 > bound * total:
+        sys.exit(f"at most {bound} %; {worst[1]}")
 
 
 def main():
     program, seed, count = sys.argv[1], int((sys.argv + [0, "1"])[2] or 1), int((sys.argv + [0, 0, "10"])[3] or 10)
     with tempfile.TemporaryDirectory() as folder:
-        for transport, others, spinners, bound, tick in WAYS:
-            wrong, total, worst = 0, 0, (0, "")
-            for n in range(seed, seed + count):
-                case = Case(n, transport, others, spinners, tick)
-                known, found = case.truth(), told(program, case, folder)
-                missing = sum(max(0, us - found.get(where, 0)) for where, us in known.items())
-                wrong, total, worst = wrong + missing, total + sum(known.values()), max(worst, (missing, f"seed {n}: {known}, in the report {found}"))
-            text = f"{transport}{f', a loop that works {tick} us' if tick else ''}, {others} others, {spinners} that compute: {wrong} of {total} us elsewhere, {100 * wrong / total:.3f} %"
-            print(text, flush=True)
-            if wrong * 100 > bound * total:
-                sys.exit(f"at most {bound} %; {worst[1]}")
+        for way in WAYS:
+            hold(way, program, [Case(n, way[0], *way[1:3], way[4]) for n in range(seed, seed + count)], False, folder)
+        for way in UNSEEN:
+            hold(way, program, [Case(n, way[0], *way[1:3], way[4], 25) for n in range(seed, seed + (count + 2) // 3)], True, folder)
 
 
 main()

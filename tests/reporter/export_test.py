@@ -386,6 +386,9 @@ class Queries(Stores):
             self.assertIn("Since release v2 or before.", page.read())
         with open(f"{site}/v2/main/index.html", encoding="utf-8") as page:
             self.assertIn("New in this release.", page.read())
+        for release in ("v2", "v3"):
+            with open(f"{site}/{release}/main/summary.json", encoding="utf-8") as file:
+                self.assertIn("v2", {row.get("since") for row in json.load(file)["explanations"]}, release)
 
     def test_work_that_nobody_waited_for(self):
         rows = {row["process"]: (row["ns"], row["inclusive_ns"]) for row in self.query("plain", "--detached")["rows"]}

@@ -558,7 +558,6 @@ class Program(unittest.TestCase):
         self.assertEqual((waiting, len(waiting)), (sorted(waiting, reverse=True), 3))
         run = reporter("--store", self.store, "--format", "csv", "--table", "functions", "--order", "waiting_ns", "--at-least", "5%")
         more = [int(line.split(",")[5]) for line in run.stdout.splitlines()[1:]]
-        self.assertEqual(more[:3], waiting[:len(more)][:3])
         self.assertTrue(more and all(ns * 20 >= whole["total_ns"] for ns in more), more)
         self.put("plain", "v2")
         order = ("check", "v1", "v2", "--store", self.store, "--format", "json", "--order", "new", "--at-least", "2%", "--top", "3")

@@ -31,6 +31,7 @@ from truth_table import NoOutcome, print_tables
 KERNEL = re.compile(r"^(kworker|jbd2|ksoftirqd|migration|rcu_|kswapd|swapper|iou-|kthreadd)")
 DISK_CALLS = {"sleep:fsync", "sleep:fdatasync", "sleep:sync", "sleep:pwrite64", "sleep:write"}
 SLEEP_CALLS = {"sleep:nanosleep", "sleep:clock_nanosleep"}
+CROSSING_NS = 50000  # until an idle processor, a virtual one as well, has left its halt and taken the thread
 KINDS = ("cpu", "runnable", "sleep", "disk", "timeout", "queue", "held")
 
 
@@ -86,18 +87,22 @@ class Report:
 
 
 def other_path_in_excess(truth, report):
-    """Other paths of the report beyond the truth's. What they took from a place of the truth is missing there, too: it counts once."""
+    """Other paths of the report beyond the truth's. What they took from a place of the truth is missing there, too: it counts once. At its edges a wait
+    may have been as much longer as the base had a processor in it (edge_ns): that is of no truth."""
     if any("held" in kinds for kinds in truth["chains"].values()):
         return 0
     known = sum(kinds.get("queue", 0) for kinds in truth["chains"].values())
     seen = sum(kinds.get("queue", 0) for chain, kinds in report.chains.items() if chain in truth["chains"])
-    return max(0, seen - known)
+    return max(0, seen - known - (truth.get("edge_ns", 0) if known else 0))
 
 
-def latency_beyond_account(kinds, found, latency):
+def crossing(truth, chain, kinds, found, latency):
     """Of a waking that crosses to an idle processor the scheduler's account of the delay begins only there: until then the thread's own
-    clocks call it asleep, and the report calls it the latency of the wake-up."""
-    return min(latency, max(0, found.get("runnable", 0) - kinds.get("runnable", 0)))
+    clocks call it asleep, and the report calls it the latency of the wake-up. Only the base's, and no more than that takes for each of its sleeps
+    that the kernel has counted."""
+    if chain != truth.get("base"):
+        return 0
+    return min(latency, truth.get("sleeps", 0) * CROSSING_NS, max(0, found.get("runnable", 0) - kinds.get("runnable", 0)))
 
 
 def judge(truth, report, unaccounted):
@@ -108,7 +113,7 @@ def judge(truth, report, unaccounted):
         found = report.chains.get(chain, {})
         if not found:
             missing.append(chain)
-        latency = latency_beyond_account(kinds, found, report.latency.get(chain, 0))
+        latency = crossing(truth, chain, kinds, found, report.latency.get(chain, 0))
         for kind in KINDS:
             known, seen = kinds.get(kind, 0), found.get(kind, 0)
             if kind in ("sleep", "disk"):

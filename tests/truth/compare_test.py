@@ -67,11 +67,22 @@ class Comparison(unittest.TestCase):
         self.assertEqual(wrong("[client];f;sleep:fdatasync /var/tmp/#N;sched:runnable 9\n", truth)[0], 0)
 
     def test_a_waking_that_crosses_to_an_idle_processor(self):
-        truth = {"total_ns": 10, "chains": {"client": {"disk": 9, "runnable": 1}}}
+        truth = {"base": "client", "sleeps": 1, "total_ns": 10, "chains": {"client": {"disk": 9, "runnable": 1}}}
         text = "[client];f;sleep:fdatasync x;io:vda write 6\n[client];f;sleep:fdatasync x;sched:runnable;sched:wake-up latency 4\n"
         self.assertEqual(wrong(text, truth)[0], 0)
         self.assertEqual(wrong(text.replace("wake-up latency", "behind [gzip]"), truth)[0], 3)
         self.assertEqual(wrong(text.replace("write 6", "write 4"), truth)[0], 2)  # no more than there is of it beyond the account
+        self.assertEqual(wrong(text, {**truth, "sleeps": 0})[0], 3)  # who did not sleep was not woken
+        wide = {"base": "client", "sleeps": 1, "total_ns": 99999, "chains": {"client": {"disk": 99000, "runnable": 999}}}
+        self.assertEqual(wrong(text.replace(" 6", " 39999").replace(" 4", " 60000"), wide)[0], 9001)  # one crossing takes less
+
+    def test_the_edges_of_a_queue(self):
+        truth = {"total_ns": 40, "edge_ns": 3, "chains": {"client": {"queue": 20}, "client;hop1": {"cpu": 10}}}
+        text = "[client];read;sleep:read;tcp:x;[hop1];serve 10\n[client];read;sleep:read;tcp:x;path:[hop1] 23\n"
+        self.assertEqual(wrong(text, truth)[0], 0)
+        self.assertEqual(wrong(text.replace("23", "25"), truth)[0], 2)
+        self.assertEqual(wrong(text.replace("23", "20").replace("serve 10", "serve 8"), truth)[0], 2)  # what is known is missing all the same
+        self.assertEqual(wrong(text, {**truth, "chains": {"client;hop1": {"cpu": 10}}})[0], 23)  # where no queue is, there is none
 
     def test_another_path_that_is_none(self):
         truth = {"total_ns": 40, "chains": {"client": {"cpu": 10}}}  # of the rest it is said by nobody whose it is

@@ -58,6 +58,8 @@ static void known_lines(void **state)
     assert_found(s, 0xffffffffc000003f, "read", "[ext4]", 0x3f);
     assert_found(s, 0xffffffffc0000041, "write", "[ext4]", 1);
     assert_found(s, 0xffffffffc0100004, "read", "[xfs]", 4);
+    assert_int_equal(wp_kernel_symbols_address(s, "read"), 0xffffffffc0000000); /* of two, the lower one */
+    assert_int_equal(wp_kernel_symbols_address(s, "some_data"), 0);
     assert_int_equal(wp_kernel_symbols_find(s, 0xffffffff80ffffff, &none), -ENOENT);
     assert_int_equal(wp_kernel_symbols_find(s, 0xffffffff81000100 + (2 << 20), &none), -ENOENT);
     assert_int_equal(wp_kernel_symbols_find(s, 0, &none), -ENOENT);

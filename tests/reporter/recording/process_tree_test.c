@@ -240,6 +240,7 @@ static void the_page_shows_them(void **state)
     assert_int_equal(wp_page_build(&display, &facts, NULL), 0);
     assert_int_equal(tables(&display, "tree", &table), 1);
     assert_int_equal(table->row_count, 4);
+    assert_string_equal(table->columns[table->column_count - 1].title, "Running"); /* all of one host */
     const struct wp_field *cc1 = table->fields + 2 * table->column_count;
     assert_string_equal(cc1[0].text, "\u00a0\u00a0\u00a0\u00a0cc1");
     assert_string_equal(cc1[0].note, "make → sh → cc1");

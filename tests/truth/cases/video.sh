@@ -13,5 +13,5 @@ HOME=$work XDG_RUNTIME_DIR=$work pulseaudio -n --daemonize=no --exit-idle-time=-
     -L "module-native-protocol-tcp port=18380 listen=127.0.0.1 auth-anonymous=1" >"$work/pulse.log" 2>&1 &
 undo="kill $!; $undo"
 sleep 2
-DISPLAY=:78 PULSE_SERVER=tcp:127.0.0.1:18380 record_case video command mpv --no-config --vo=x11 --ao=pulse --really-quiet "$work/clip.mp4"
+DISPLAY=:78 PULSE_SERVER=tcp:127.0.0.1:18380 record_case video command,threads mpv --no-config --vo=x11 --ao=pulse --really-quiet "$work/clip.mp4"
 finds '[[]pulseaudio[]]|pulse' "the mixer"

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -46,6 +47,8 @@ struct truth {
     atomic_flag lock; /* of adding a chain */
     _Atomic uint32_t count, diary_count;
     _Atomic uint64_t total_ns; /* of all base threads */
+    _Atomic uint64_t edge_ns;  /* of their waits: asleep, and of no truth, since a clock does not say on which side */
+    _Atomic uint64_t sleeps;   /* of theirs, as the kernel counts them */
     struct chain chains[CHAINS];
     _Atomic unsigned requests;
     struct truth_request log[REQUESTS];
@@ -321,11 +324,18 @@ void truth_sent(const struct truth_party *party, struct truth_mark mark)
     add_delay(&sending, mark.wall_ns + took.cpu_ns, took.end_ns);
 }
 
+static void add_edge(const struct truth_party *party, uint64_t cpu_ns)
+{
+    if (!party->diary)
+        party->truth->edge_ns += cpu_ns;
+}
+
 /* How much of its time on a processor it had before the sleep is not known: of neither end more counts than is certain.
  */
 struct truth_window truth_slept(const struct truth_party *party, struct truth_mark mark)
 {
     struct took took = took_since(party, mark);
+    add_edge(party, took.cpu_ns);
     add_delay(party, took.sleep_end_ns, took.delay_end_ns);
     return (struct truth_window){.start_ns = mark.wall_ns + took.cpu_ns, .end_ns = took.sleep_end_ns};
 }
@@ -389,6 +399,7 @@ void truth_waited(const struct truth_party *party, uint32_t diary, struct truth_
 void truth_waited_on(const struct truth_party *party, uint32_t diary, struct truth_mark mark, unsigned vain_us)
 {
     struct took took = took_since(party, mark);
+    add_edge(party, took.cpu_ns);
     uint64_t since_ns = took.delay_end_ns - answered_ns(party, diary, mark.wall_ns, took.delay_end_ns);
     uint64_t delay_ns = took.delay_end_ns - took.sleep_end_ns, last_ns = delay_ns < since_ns ? delay_ns : since_ns;
     truth_read_diary(party, diary,
@@ -465,8 +476,17 @@ void truth_pin(unsigned cpu)
         truth_pin_always(cpu);
 }
 
+static uint64_t sleeps_of_thread(void)
+{
+    struct rusage usage;
+    if (getrusage(RUSAGE_THREAD, &usage))
+        truth_die("getrusage");
+    return (uint64_t)usage.ru_nvcsw;
+}
+
 struct truth_mark truth_base_begin(const struct truth_party *base)
 {
+    base->truth->sleeps -= sleeps_of_thread();
     truth_name(TRUTH_BASE);
     return truth_now(base);
 }
@@ -476,6 +496,7 @@ void truth_base_end(const struct truth_party *base, struct truth_mark begin)
     struct truth_mark now = truth_now(base);
     base->truth->total_ns += now.wall_ns - begin.wall_ns;
     base->truth->chains[base->chain].ns[TRUTH_RUNNABLE] += now.delay_ns - begin.delay_ns;
+    base->truth->sleeps += sleeps_of_thread();
     truth_name("over");
 }
 
@@ -531,8 +552,9 @@ void truth_write(struct truth *truth, const char *path)
     FILE *file = fopen(path, "w");
     if (!file)
         truth_die(path);
-    fprintf(
-        file, "{\"base\": \"%s\", \"total_ns\": %llu, \"chains\": {", TRUTH_BASE, (unsigned long long)truth->total_ns);
+    fprintf(file, "{\"base\": \"%s\", \"total_ns\": %llu, \"edge_ns\": %llu, \"sleeps\": %llu, \"chains\": {",
+        TRUTH_BASE, (unsigned long long)truth->total_ns, (unsigned long long)truth->edge_ns,
+        (unsigned long long)truth->sleeps);
     for (unsigned i = 0, rows = 0; i < truth->count; i++) {
         uint64_t sum = 0;
         for (unsigned k = 0; k < TRUTH_KINDS; k++)
