@@ -71,6 +71,11 @@ class Versions(unittest.TestCase):
         self.assertEqual((rows["elsewhere"]["commit.branch"], "commit.id" in rows["v1"]), ("topic", False))
         self.assertIn("0123456789ab", self.runs(0, "wakepath-store", "log", self.root))
 
+    def test_without_releases(self):
+        with tempfile.TemporaryDirectory() as empty:
+            self.assertIn("has no release", self.runs(1, "wakepath", "log", "--store", empty))
+            self.assertEqual(json.loads(self.runs(0, "wakepath", "log", "--store", empty, "-f", "json")), [])
+
     def test_checks_that_were_kept(self):
         self.runs(0, "wakepath", "check", "--store", self.root, "v1", "v1", "--keep")
         self.assertEqual([check["against"] for check in self.log()["v1"]["checks"]], ["v1"])
