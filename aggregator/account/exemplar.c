@@ -189,15 +189,20 @@ uint32_t wp_exemplar_program(
     return next;
 }
 
+/* The row of what the thread in that row was then. */
+static inline uint32_t program_at(const struct wp_exemplar *exemplar, uint32_t at, uint64_t at_ns)
+{
+    while (at < exemplar->program_room && exemplar->programs[at].before && at_ns < exemplar->programs[at].since_ns)
+        at = exemplar->programs[at].before - 1;
+    return at;
+}
+
 uint32_t wp_exemplar_thread_at(const struct wp_exemplar *exemplar, uint32_t host, uint32_t thread, uint64_t at_ns)
 {
     const struct wp_exemplar_host *on = host < exemplar->host_room ? &exemplar->hosts[host] : NULL;
     if (!on || !wp_idtable_has(&on->rows, thread))
         return UINT32_MAX;
-    uint32_t at = ((const struct wp_exemplar_row *)on->rows.items + thread)->trace_thread - 1;
-    while (at < exemplar->program_room && exemplar->programs[at].before && at_ns < exemplar->programs[at].since_ns)
-        at = exemplar->programs[at].before - 1;
-    return at;
+    return program_at(exemplar, ((const struct wp_exemplar_row *)on->rows.items + thread)->trace_thread - 1, at_ns);
 }
 
 static uint32_t path_of(struct wp_exemplar *exemplar, uint32_t host, uint32_t base)
@@ -499,7 +504,7 @@ static void extend_thread(struct wp_exemplar *exemplar, uint32_t host, uint32_t 
         if (end_ns <= row->until_ns)
             continue;
         add_slice(exemplar,
-            &(struct kept_slice){host, index, wp_exemplar_thread_at(exemplar, host, index, slice->in_ns + shift_ns),
+            &(struct kept_slice){host, index, program_at(exemplar, row->trace_thread - 1, slice->in_ns + shift_ns),
                 slice, end_ns, shift_ns, exemplar->is_system ? wp_thread_slice_cpu(thread, ordinal)->cpu + 1u : 0});
         row->until_ns = end_ns;
     }

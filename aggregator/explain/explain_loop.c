@@ -155,11 +155,18 @@ static uint64_t outstanding_since(struct wp_explainer *x, uint32_t index, const 
     }
 }
 
-/* The waker has answered another one since the thread set it going, by a way of which no writes are recorded. */
-static bool may_be_answered(const struct wp_explainer *x, uint32_t index, const struct wp_slice *end, uint64_t since_ns)
+/* The waker has answered another one since the thread set it going, by a way of which no writes are recorded. What is
+ * found is kept (wp_loop_cache), so it must not depend on who else is being explained: no layer counts. */
+static bool may_be_answered(struct wp_explainer *x, uint32_t index, const struct wp_slice *end, uint64_t since_ns)
 {
     const struct wp_wait wait = {.thread = index, .slice = end};
-    return end->cause == WP_CAUSE_TASK && !end->cause_d && wp_wait_has_served(x, &wait, end->waker, since_ns);
+    uint32_t depth = x->depth;
+    if (end->cause != WP_CAUSE_TASK || end->cause_d)
+        return false;
+    x->depth = 0;
+    bool is_served = wp_wait_has_served(x, &wait, end->waker, since_ns);
+    x->depth = depth;
+    return is_served;
 }
 
 /* It is of the loop that `first` is of: it sleeps in the same call. */

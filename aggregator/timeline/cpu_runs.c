@@ -143,16 +143,7 @@ static struct wp_cpu_block *block_for(struct wp_cpu_runs *runs, struct wp_cpu_ri
     return block;
 }
 
-static inline void put_run(struct wp_cpu_block *block, uint64_t offset_ns, const struct wp_cpu_run *run)
-{
-    uint32_t at = block->count++;
-    block->offset_ns[at] = (uint32_t)offset_ns;
-    block->process[at] = run->process;
-    block->occupant[at] = run->occupant;
-}
-
-/* The first run of its block, of its CPU, or one whose time is before the last one's. */
-static __attribute__((noinline)) bool begin_slowly(struct wp_cpu_runs *runs, uint32_t cpu, const struct wp_cpu_run *run)
+bool wp_cpu_runs_begin_block(struct wp_cpu_runs *runs, uint32_t cpu, const struct wp_cpu_run *run)
 {
     if (cpu >= runs->cpu_room && WP_ARRAY_FIT_ZERO(runs->cpus, runs->cpu_room, cpu + (size_t)1))
         return false;
@@ -165,18 +156,7 @@ static __attribute__((noinline)) bool begin_slowly(struct wp_cpu_runs *runs, uin
         free_ring(runs, ring);
         return false;
     }
-    put_run(block, at_ns - block->base_ns, run);
-    return true;
-}
-
-bool wp_cpu_runs_begin(struct wp_cpu_runs *runs, uint32_t cpu, const struct wp_cpu_run *run)
-{
-    struct wp_cpu_block *block = cpu < runs->cpu_room ? last_block(&runs->cpus[cpu]) : NULL;
-    uint64_t offset_ns = block ? run->start_ns - block->base_ns : UINT64_MAX;
-    if (!block || block->count == WP_CPU_BLOCK_RUNS || offset_ns > UINT32_MAX ||
-        offset_ns < block->offset_ns[block->count - 1])
-        return begin_slowly(runs, cpu, run);
-    put_run(block, offset_ns, run);
+    wp_cpu_block_put(block, at_ns - block->base_ns, run);
     return true;
 }
 

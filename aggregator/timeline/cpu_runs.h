@@ -38,7 +38,14 @@ struct wp_occupant {
 #define WP_OCCUPANT_FREE                                                                                               \
     UINT32_MAX /* for_comm of a number that nobody has; its comm is the next one of these, 0 none */
 
-/* Runs of one CPU, one behind the other. Private to cpu_runs.c, but for the cursor's inline functions. */
+/* One run. `end_ns` is UINT64_MAX for the last one of its CPU. */
+struct wp_cpu_run {
+    uint64_t start_ns, end_ns;
+    uint32_t process; /* index; 0: idle, not known, or gone before a restart */
+    uint16_t occupant;
+};
+
+/* Runs of one CPU, one behind the other. Private to cpu_runs.c, but for the inline functions. */
 struct wp_cpu_block {
     uint64_t base_ns;
     uint32_t count;
@@ -67,13 +74,6 @@ struct wp_cpu_runs {
     uint64_t unnamed; /* so often there were too many names */
 };
 
-/* One run. `end_ns` is UINT64_MAX for the last one of its CPU. */
-struct wp_cpu_run {
-    uint64_t start_ns, end_ns;
-    uint32_t process; /* index; 0: idle, not known, or gone before a restart */
-    uint16_t occupant;
-};
-
 /* The place of a run; runs that begin, and runs that are forgotten, make it invalid. */
 struct wp_cpu_cursor {
     const struct wp_cpu_ring *ring;
@@ -92,9 +92,33 @@ void wp_cpu_runs_reuse(struct wp_cpu_runs *runs, uint64_t bits[WP_OCCUPANT_BITS]
 /* As they were saved, one behind the other, into runs that have none; a free one says so in for_comm. -EBADMSG: there
  * are too many, or one is there twice; -ENOMEM. */
 int wp_cpu_runs_put_occupant(struct wp_cpu_runs *runs, const struct wp_occupant *occupant);
+/* The slow part of wp_cpu_runs_begin(): the first run of its block, of its CPU, or one whose time is before the last
+ * one's. */
+bool wp_cpu_runs_begin_block(struct wp_cpu_runs *runs, uint32_t cpu, const struct wp_cpu_run *run);
+
+/* A run into a block that has room for it. */
+static inline void wp_cpu_block_put(struct wp_cpu_block *block, uint64_t offset_ns, const struct wp_cpu_run *run)
+{
+    uint32_t at = block->count++;
+    block->offset_ns[at] = (uint32_t)offset_ns;
+    block->process[at] = run->process;
+    block->occupant[at] = run->occupant;
+}
+
 /* A run begins, and the one before it on that CPU ends; a time before that one's start is its start. False: out of
  * memory, and all that was known of the CPU is gone. */
-bool wp_cpu_runs_begin(struct wp_cpu_runs *runs, uint32_t cpu, const struct wp_cpu_run *run);
+static inline bool wp_cpu_runs_begin(struct wp_cpu_runs *runs, uint32_t cpu, const struct wp_cpu_run *run)
+{
+    const struct wp_cpu_ring *ring = cpu < runs->cpu_room ? &runs->cpus[cpu] : NULL;
+    struct wp_cpu_block *block = ring && ring->count ? ring->blocks[ring->count - 1] : NULL;
+    uint64_t offset_ns = block ? run->start_ns - block->base_ns : UINT64_MAX;
+    if (!block || block->count == WP_CPU_BLOCK_RUNS || offset_ns > UINT32_MAX ||
+        offset_ns < block->offset_ns[block->count - 1])
+        return wp_cpu_runs_begin_block(runs, cpu, run);
+    wp_cpu_block_put(block, offset_ns, run);
+    return true;
+}
+
 /* What is now known of the last run of that CPU, if there is one. */
 void wp_cpu_runs_correct(struct wp_cpu_runs *runs, uint32_t cpu, uint32_t process, uint16_t occupant);
 /* The last run of that CPU. False: none is known. */

@@ -3,6 +3,7 @@
 #define WP_COLLECTOR_BPF_INTERP_H
 /* The frames of the language that the running thread's interpreter has, read from the interpreter's own list of them.
  */
+#include "interp_java.h"
 #include "interp_perl.h"
 #include "interp_php.h"
 #include "interp_python.h"
@@ -28,6 +29,16 @@ static __always_inline enum wp_interp_end begin_walk(
     }
 }
 
+static __always_inline void count_walk(const struct interp_walk *w, __u32 language)
+{
+    __u32 zero = 0;
+    struct wp_interp_counts *counts = bpf_map_lookup_elem(&interp_counts, &zero);
+    __u64 at = (__u64)language * WP_INTERP_ENDS + w->end;
+    barrier_var(at); /* else its parts are compared, of which the verifier learns nothing */
+    if (counts && at < WP_INTERP_LANGUAGES * WP_INTERP_ENDS)
+        counts->ends[0][at]++;
+}
+
 static __always_inline void walk_frames(struct interp_context *context, __u32 language)
 {
     if (language == WP_INTERP_PYTHON)
@@ -45,7 +56,6 @@ static __always_inline void walk_frames(struct interp_context *context, __u32 la
  * of each caller. */
 __noinline __u32 walk_interp(struct interp_words *words, __u32 which)
 {
-    __u32 zero = 0;
     if (!wp_interps || !words)
         return 0;
     struct task_struct *task = current_task();
@@ -54,23 +64,56 @@ __noinline __u32 walk_interp(struct interp_words *words, __u32 which)
         return 0;
     struct interp_context context = {.walk = w, .process = interp_here(task), .words = words->at};
     w->hash = 0;
-    w->count = 0;
+    w->count = w->is_native = 0;
     if (!context.process)
         return 0;
     __u32 language = WP_INTERP_LANGUAGE(context.process->file.version);
     w->hash = 1;
     w->self = thread_pointer(task);
+    if (language == WP_INTERP_JAVA) {
+        w->is_native = 1; /* walk_methods */
+        return 0;
+    }
     w->end = begin_walk(&context, task, language);
     if (w->end == WP_INTERP_COMPLETE) {
         w->end = WP_INTERP_TOO_DEEP;
         walk_frames(&context, language);
     }
-    struct wp_interp_counts *counts = bpf_map_lookup_elem(&interp_counts, &zero);
-    __u64 at = (__u64)language * WP_INTERP_ENDS + w->end;
-    barrier_var(at); /* else its parts are compared, of which the verifier learns nothing */
-    if (counts && at < WP_INTERP_LANGUAGES * WP_INTERP_ENDS)
-        counts->ends[0][at]++;
+    count_walk(w, language);
     return w->count;
+}
+
+/* Methods of the Java frames that the walk of the native ones has met: fills words as walk_interp. */
+static __always_inline __u32 walk_java(__u64 *words, __u32 which)
+{
+    struct interp_walk *w = bpf_map_lookup_elem(&interp_walks, &which);
+    struct interp_context context = {.walk = w,
+        .process = interp_here(current_task()),
+        .words = words,
+        .native = bpf_map_lookup_elem(&walks, &which)};
+    if (!w || !context.process || !context.native)
+        return 0;
+    w->end = begin_java(&context);
+    if (w->end == WP_INTERP_COMPLETE) {
+        w->end = WP_INTERP_TOO_DEEP;
+        bpf_loop(JAVA_STEPS, step_methods, &context, 0);
+    }
+    count_walk(w, WP_INTERP_JAVA);
+    return w->count;
+}
+
+/* Of frames that may change without a word of the stack: 0 when there are none such. */
+static __always_inline __u64 apart_hash(__u32 which)
+{
+    struct interp_walk *w = bpf_map_lookup_elem(&interp_walks, &which);
+    return w && !w->is_native ? w->hash : 0;
+}
+
+/* Whether walk_interp has left the frames to walk_java. */
+static __always_inline bool is_left(__u32 which)
+{
+    struct interp_walk *w = bpf_map_lookup_elem(&interp_walks, &which);
+    return w && w->is_native;
 }
 
 static __always_inline __u64 interp_hash(__u32 which)

@@ -88,6 +88,8 @@ static __always_inline bool fill_code(
         return fill_php(s, w, file, address);
     case WP_INTERP_PERL:
         return fill_perl(s, w, address);
+    case WP_INTERP_JAVA:
+        return fill_java(s, w, address);
     default:
         return false;
     }

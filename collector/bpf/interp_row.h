@@ -13,7 +13,14 @@
 #define WP_INTERP_CODE_BYTES 144u  /* of a code object of CPython ... */
 #define WP_INTERP_BODY_BYTES 168u  /* ... and of the other languages */
 
-enum wp_interp_language_id { WP_INTERP_PYTHON, WP_INTERP_RUBY, WP_INTERP_PHP, WP_INTERP_PERL, WP_INTERP_LANGUAGES };
+enum wp_interp_language_id {
+    WP_INTERP_PYTHON,
+    WP_INTERP_RUBY,
+    WP_INTERP_PHP,
+    WP_INTERP_PERL,
+    WP_INTERP_JAVA,
+    WP_INTERP_LANGUAGES
+};
 
 /* A version says the language, too: 0x030b is Python 3.11. */
 #define WP_INTERP_VERSION(language, major, minor) ((wp_u32)(language) << 16 | (wp_u32)(major) << 8 | (wp_u32)(minor))
@@ -60,7 +67,8 @@ struct wp_perl_offsets {
 
 /* Value of the map interp_files. Addresses are as if the file began at 0: base is where its offset 0 would be. */
 struct wp_interp_file {
-    wp_u64 runtime;          /* _PyRuntime; where a thread has ruby_current_ec; PHP's innermost frame; PL_thr_key */
+    /* _PyRuntime; where a thread has ruby_current_ec; PHP's innermost frame; PL_thr_key; CodeCache::_heaps */
+    wp_u64 runtime;
     wp_u64 code_type;        /* the variable PyCode_Type */
     wp_u64 loop, loop_end;   /* the function that runs bytecode */
     wp_u64 cold, cold_end;   /* the part of it that lies apart; 0: none */
@@ -74,6 +82,13 @@ struct wp_interp_file {
     wp_u32 version; /* WP_INTERP_VERSION */
 };
 
+/* A part of HotSpot's code cache, as far as it may grow. */
+struct wp_java_heap {
+    wp_u64 begin, end;
+    wp_u64 segments; /* the map of its blocks */
+};
+#define WP_JAVA_HEAPS 3u
+
 /* A process that runs one: value of the map interp_processes. The file's addresses are the process' own. */
 struct wp_interp_process {
     struct wp_interp_file file;
@@ -82,6 +97,8 @@ struct wp_interp_process {
     wp_u64 since_ns; /* when `sent` began */
     wp_u64 sent;     /* bytes of code objects since then */
     wp_u32 tgid, exec_id;
+    struct wp_java_heap heaps[WP_JAVA_HEAPS]; /* of HotSpot; its `loop` is all of them */
+    wp_u32 heap_count, segment_bits;
 };
 
 /* A frame of the language in a stack: code object, place in it, and whether the interpreter's loop was called for it.
@@ -93,7 +110,7 @@ struct wp_interp_process {
 /* A word of this bit alone: a call of the loop without frames. */
 #define WP_INTERP_CODE_OF(word) ((word) >> (WP_INTERP_UNIT_BITS + 1) << 3)
 /* 0: it has not begun; else 1 + the instruction in units of two bytes (CPython) or words (CRuby), or the line (PHP,
- * Perl). */
+ * Perl), or the bytecode in bytes (HotSpot). */
 #define WP_INTERP_UNIT_OF(word) ((wp_u32)((word) >> 1) & WP_INTERP_UNIT_MOST)
 
 /* How walks of a thread's frames ended. */

@@ -6,6 +6,7 @@
  * stand for frames, and how it ended.
  */
 #include "interp_bind.h"
+#include "unwind_walk.h"
 
 struct interp_walk {
     __u64 frame, hash;
@@ -14,7 +15,14 @@ struct interp_walk {
     __u64 interpreter, thread, first; /* of a search */
     __u64 stack, place;               /* of a language with several stacks of frames: this one; where it stands */
     __u32 count;
-    __u32 end; /* enum wp_interp_end */
+    __u32 end;       /* enum wp_interp_end */
+    __u32 is_native; /* frames of the language are native ones, of the walk that found those */
+    struct java_search {
+        __u64 code, method;   /* compiled code, of that method */
+        __u64 places, scopes; /* its tables */
+        __u32 low, high;      /* of places */
+        __u32 place, scope;   /* what is looked for, and what stands for it */
+    } java;
     __u64 bytes[WP_INTERP_FRAME_BYTES / 8];
     __u64 code[32];                /* what was read last: of a code object, or of a thread's state */
     __u64 prints[WP_INTERP_DEPTH]; /* of the code objects: another one at the same address has another */
@@ -43,6 +51,7 @@ struct interp_context {
     struct interp_walk *walk;
     struct wp_interp_process *process;
     __u64 *words;
+    struct walk *native;
 };
 
 static __always_inline __u64 word_in(const __u64 *words, __u32 offset, __u32 mask)

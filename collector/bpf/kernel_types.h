@@ -448,7 +448,7 @@ struct bpf_iter__task {
 
 #if defined(__TARGET_ARCH_x86)
 struct pt_regs {
-    unsigned long di, si, dx, ax, r8, r9, r10, r11, orig_ax, ip, sp, bp;
+    unsigned long r13, di, si, dx, ax, r8, r9, r10, r11, orig_ax, ip, sp, bp;
 };
 #elif defined(__TARGET_ARCH_arm64)
 struct pt_regs {

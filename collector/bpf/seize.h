@@ -63,22 +63,49 @@ static __noinline int tell_seizure(struct seized *s, __u32 place, __u64 ns, __u6
     return 0;
 }
 
+struct seized_run {
+    struct seized *seized;
+    __u64 left_ns, now_ns;
+    bool is_told;
+};
+
+static long sum_seized(__u32 place, void *argument)
+{
+    struct seized_run *run = argument;
+    if (!run->seized)
+        return 1;
+    barrier_var(place);
+    __u64 ns = run->seized->ns[place & (SEIZED_PLACES - 1)];
+    run->left_ns += ns >= SEIZED_LEAST_NS ? ns : 0;
+    return 0;
+}
+
+static long tell_seized_place(__u32 place, void *argument)
+{
+    struct seized_run *run = argument;
+    struct seized *s = run->seized;
+    if (!s)
+        return 1;
+    barrier_var(place);
+    place &= SEIZED_PLACES - 1;
+    __u64 ns = s->ns[place];
+    s->ns[place] = 0;
+    if (ns < SEIZED_LEAST_NS)
+        return 0;
+    run->left_ns -= ns;
+    if (run->is_told && run->left_ns < run->now_ns)
+        tell_seizure(s, place, ns, run->now_ns - run->left_ns);
+    return 0;
+}
+
 /* Of the run that has come to `now_ns`, one behind the other: what the hypervisor took is where it is least known when
- * that was. `is_told` false: it is forgotten. */
+ * that was. `is_told` false: it is forgotten. By bpf_loop: Linux 6.1 takes a loop whose head the code before it runs
+ * into for one without an end ("back-edge"). */
 static __noinline int tell_seized(struct seized *s, __u64 now_ns, bool is_told)
 {
-    __u64 left = 0;
-    for (__u32 place = 0; place < SEIZED_PLACES; place++)
-        left += s->ns[place] >= SEIZED_LEAST_NS ? s->ns[place] : 0;
-    for (__u32 place = 0; place < SEIZED_PLACES; place++) {
-        __u64 ns = s->ns[place];
-        s->ns[place] = 0;
-        if (ns < SEIZED_LEAST_NS)
-            continue;
-        left -= ns;
-        if (is_told && left < now_ns)
-            tell_seizure(s, place, ns, now_ns - left);
-    }
+    struct seized_run run = {.seized = s, .now_ns = now_ns, .is_told = is_told};
+    bpf_loop(SEIZED_PLACES, sum_seized, &run, 0);
+    bpf_loop(SEIZED_PLACES, tell_seized_place, &run, 0);
     s->is_any = 0;
     return 0;
 }

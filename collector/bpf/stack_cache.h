@@ -190,7 +190,7 @@ static __always_inline void remember(void *ctx, struct stack_cache *m, struct st
     __u64 span = w->highest + 8 - m->sp;
     m->near_size = !((w->mixed | m->sp) & 7) && w->highest >= m->sp && span <= sizeof(struct window) ? (__u32)span : 0;
     bpf_probe_read_kernel(m->user, sizeof(m->user), w->words);
-    m->interp = wp_interps ? interp_hash(which) : 0;
+    m->interp = wp_interps ? apart_hash(which) : 0;
     m->key = r->head.stack_key;
 }
 

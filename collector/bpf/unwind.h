@@ -9,7 +9,7 @@
  */
 #include "emit.h"
 #include "interp_bind.h"
-#include "unwind_row.h"
+#include "unwind_java.h"
 
 #define VM_EXEC 4u
 #define AREAS 128u
@@ -107,17 +107,6 @@ static __always_inline __u32 file_number(struct file *file, __u32 pid, __u64 sta
     return WP_UNWIND_UNKNOWN;
 }
 
-/* All ones where x < y (both below 2^63): a branch less for the verifier, which walks every path. It makes two of a
- * mask and a constant joined by `and` (Linux 6.18), so a mask is joined with masks, or multiplied. */
-static __always_inline __s64 mask_less(__u64 x, __u64 y)
-{
-    __s64 difference = (__s64)(x - y);
-    barrier_var(difference); /* else the compiler makes a branch of it again, here ... */
-    __s64 mask = difference >> 63;
-    barrier_var(mask); /* ... or there */
-    return mask;
-}
-
 enum { TREE_LEAF = 1, TREE_GAPS = 3, TREE_LEVELS = 5, TREE_PIVOTS = 15, GAPS_PIVOTS = 9 };
 
 /*
@@ -191,32 +180,6 @@ static __always_inline struct space *space_of(struct task_struct *task)
     return space;
 }
 
-#define WALK_WORDS 64u
-
-struct word {
-    __u64 at, value;
-};
-
-/* Kept in a map: what the verifier does not follow it need not walk again for every frame. */
-struct walk {
-    __u64 ip, sp, bp;
-    __u32 count;
-    __u32 end;            /* enum wp_unwind_end */
-    __u32 is_exact;       /* ip is an instruction, not the one behind a call */
-    __u32 word_count;     /* past WALK_WORDS: not all of them are there */
-    __u64 highest, mixed; /* the last of their addresses; all of them or-ed, and odd when one lies below the stack */
-    __u64 floor, di;      /* sp and di at the start */
-    __u64 held[WP_CFA_HELDS];      /* other registers then */
-    struct word words[WALK_WORDS]; /* all that was read: the same words lead to the same walk */
-};
-
-struct {
-    __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-    __uint(max_entries, 2);
-    __type(key, __u32);
-    __type(value, struct walk);
-} walks SEC(".maps");
-
 struct walk_context {
     struct walk *walk;
     struct space *space;
@@ -287,24 +250,6 @@ static __always_inline bool find_row(struct area *area, __u64 address, struct wp
     return true;
 }
 
-static __always_inline bool read_word(struct walk *w, __u64 address, __u64 *word)
-{
-    if (bpf_probe_read_user(word, sizeof(*word), (void *)address)) {
-        w->word_count = WALK_WORDS + 1;
-        return false;
-    }
-    __u32 index = w->word_count++;
-    if (index < WALK_WORDS) {
-        struct word *kept = &w->words[index & (WALK_WORDS - 1)];
-        kept->at = address;
-        kept->value = *word;
-    }
-    w->mixed |= address | (address < w->floor);
-    if (address > w->highest)
-        w->highest = address;
-    return true;
-}
-
 /* The frame around a signal handler: the kernel put all registers on the stack (struct rt_sigframe). */
 #if defined(__TARGET_ARCH_x86)
 enum { SIGNAL_IP = 40 + 128, SIGNAL_BP = 40 + 80, SIGNAL_SP = 40 + 120 };
@@ -325,22 +270,6 @@ static __always_inline long step_signal(struct walk *w)
         return 1;
     }
     w->is_exact = 1;
-    return 0;
-}
-
-static __always_inline long step_pointer(struct walk *w)
-{
-    __u64 before = w->bp;
-    if (!before && !w->is_exact) { /* the psABI's mark of the outermost frame */
-        w->end = WP_UNWIND_COMPLETE;
-        return 1;
-    }
-    if (before < w->sp || before & 7 || !read_word(w, before + 8, &w->ip) || !read_word(w, before, &w->bp)) {
-        w->end = WP_UNWIND_NO_ROWS;
-        return 1;
-    }
-    w->sp = before + 16;
-    w->is_exact = 0;
     return 0;
 }
 
@@ -458,6 +387,8 @@ static long step(__u32 index, void *argument)
     }
     if (area.object && find_row(&area, address, &row))
         return step_row(w, row);
+    if (!area.object && wp_interps && is_java(w, address))
+        return step_java(w);
     return step_pointer(w);
 }
 
@@ -487,7 +418,7 @@ static __always_inline __u32 unwind_user(
     w->ip = REGS_IP(regs);
     w->sp = regs->sp;
     w->bp = REGS_BP(regs);
-    w->count = w->word_count = 0;
+    w->count = w->word_count = w->java_count = 0;
     w->highest = w->mixed = 0;
     w->floor = w->sp;
     w->di = REGS_LINK(regs);
@@ -496,6 +427,7 @@ static __always_inline __u32 unwind_user(
     w->held[WP_CFA_HELD_SI] = regs->si;
     w->held[WP_CFA_HELD_R9] = regs->r9;
     w->held[WP_CFA_HELD_R11] = regs->r11;
+    w->bytecode = regs->r13;
 #endif
     w->is_exact = 1;
     w->end = WP_UNWIND_TOO_DEEP;

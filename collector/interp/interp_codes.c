@@ -141,17 +141,26 @@ enum wp_interp_part wp_interp_codes_part(const struct wp_interp_codes *c, uint32
     return wp_interp_language(p->about.version)->inner;
 }
 
+/* Function and file; where the latter begins. */
+static size_t put_texts(struct wp_interp_codes *c, const struct wp_fact_code *code)
+{
+    const struct wp_interp_language *language = wp_interp_language(code->version);
+    if (language->put_texts)
+        return language->put_texts(&c->text, code);
+    if (language->unnamed && code->name.unit && !code->name.size)
+        wp_buffer_append(&c->text, language->unnamed, strlen(language->unnamed) + 1);
+    else
+        wp_interp_text_put(&c->text, &code->name);
+    size_t file_at = c->text.size;
+    wp_interp_text_put(&c->text, &code->file);
+    return file_at;
+}
+
 /* Its texts and table one behind the other, in c->text. */
 static void fill_content(struct wp_interp_codes *c, const struct wp_fact_code *code, struct content *content)
 {
-    const char *unnamed = wp_interp_language(code->version)->unnamed;
     wp_buffer_clear(&c->text);
-    if (unnamed && code->name.unit && !code->name.size)
-        wp_buffer_append(&c->text, unnamed, strlen(unnamed) + 1);
-    else
-        wp_interp_text_put(&c->text, &code->name);
-    content->file_at = (uint32_t)c->text.size;
-    wp_interp_text_put(&c->text, &code->file);
+    content->file_at = (uint32_t)put_texts(c, code);
     content->lines_at = (uint32_t)c->text.size;
     wp_buffer_append(&c->text, code->lines, code->lines_size);
     content->size = (uint32_t)c->text.size;

@@ -4,8 +4,10 @@
 /* The languages whose frames are read: how an interpreter of each is known, and what its code objects say. */
 #include "collector/bpf/interp_row.h"
 #include "collector/elf/elf_file.h"
+#include "collector/host/source.h"
 #include "collector/interp/interp_splice.h"
 #include "collector/interp/line_table_types.h"
+#include "common/buffer.h"
 
 struct wp_interp_language {
     const char *name; /* "python" */
@@ -17,6 +19,9 @@ struct wp_interp_language {
     bool has_tables;           /* code objects have tables of lines */
     enum wp_interp_part inner; /* what `inner` of struct wp_interp_file is */
     const char *unnamed;       /* function of a code object whose name is empty; NULL: it stays so */
+    /* Appends function and file, each with its end (0), where they are not what the code object says; where the file
+     * begins. NULL: they are that. */
+    size_t (*put_texts)(struct wp_buffer *out, const struct wp_fact_code *code);
 };
 
 /* By WP_INTERP_VERSION. Of a language that is not known: the first. */

@@ -43,11 +43,11 @@ static bool is_runtime_function(const char *name)
         "runtime.", "runtime/", "internal/", "sync.", "sync/", "syscall.", "syscall/", "os.", "io.", "net.", "net/",
         "bufio.", "time.", "reflect.", "context.", "database/sql", "crypto/", "encoding/", "golang.org/x/",
         "Builtin:", "Stub:", "Interpreter", "py::<frozen",
-        "LazyCompile:node:", "Function:node:", "JS:node:", "pthread_", "__pthread_"};
+        "LazyCompile:node:", "Function:node:", "JS:node:", "pthread_", "__pthread_", "java.", "jdk.", "sun."};
     const char *script = strncmp(name, "py::", 4) ? NULL : strchr(name + 4, ':');
     if (script)
         return strstr(script, "/lib/python3") || strstr(script, "<frozen");
-    return BEGINS(name, names) || strstr(name, " node:") || strstr(name, "~node:");
+    return BEGINS(name, names) || strstr(name, " node:") || strstr(name, "~node:") || strstr(name, "$$Lambda$");
 }
 
 /* Of code that is made while the program runs names alone say what it is. */

@@ -240,6 +240,21 @@ static bool from_disk(const struct wp_source_fetcher *f, const char *path, uint3
     return true;
 }
 
+/* Why there is no file of that name: interpreters name so what was made while the program ran. NULL: there may be one.
+ */
+static const char *never_a_file(const char *path)
+{
+    size_t size = strlen(path);
+    if (!strncmp(path, "<frozen ", 8))
+        return "text not recorded: it is built into the interpreter";
+    if (!strcmp(path, "-e") || !strcmp(path, "-") || !strcmp(path, "<stdin>") || !strcmp(path, "Command line code"))
+        return "text not recorded: it was given on the command line or the standard input";
+    if ((size > 2 && path[0] == '<' && path[size - 1] == '>') || !strncmp(path, "(eval", 5) ||
+        strstr(path, ") : eval()'d code"))
+        return "text not recorded: a string was evaluated, of which the interpreter keeps a name and the lines";
+    return NULL;
+}
+
 int wp_source_fetch(struct wp_source_fetcher *f, const char *path, uint32_t last_line, struct wp_pool *pool,
     struct wp_source_text *text, struct wp_error *err)
 {
@@ -247,8 +262,11 @@ int wp_source_fetch(struct wp_source_fetcher *f, const char *path, uint32_t last
     struct wp_buffer reasons = {0};
     *text = (struct wp_source_text){0};
     make_plain(path, plain);
-    if (!from_maps(f, plain, last_line, pool, &reasons, text) && !from_git(f, plain, last_line, pool, &reasons, text) &&
-        !from_store(f, path, last_line, pool, &reasons, text))
+    const char *made = never_a_file(path);
+    if (made && !from_store(f, path, last_line, pool, &reasons, text))
+        wp_buffer_printf(&reasons, "%s%s", reasons.size ? "; " : "", made);
+    else if (!made && !from_maps(f, plain, last_line, pool, &reasons, text) &&
+        !from_git(f, plain, last_line, pool, &reasons, text) && !from_store(f, path, last_line, pool, &reasons, text))
         from_disk(f, path, last_line, pool, &reasons, text);
     text->why_not = wp_pool_text(pool, reasons.data ? (const char *)reasons.data : "");
     bool has_failed = pool->failed || reasons.failed || text->text.failed;

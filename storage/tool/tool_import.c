@@ -6,12 +6,14 @@
 #include "common/path.h"
 #include "common/release_id.h"
 #include "common/strings.h"
+#include "storage/kind/bucket_store.h"
 #include "storage/kind/metadata_store.h"
 #include "storage/kind/release_store.h"
 #include "storage/kind/report_store.h"
 #include "storage/kind/shard_store.h"
 #include "storage/kind/state_store.h"
 #include "storage/text/json_parts.h"
+#include "storage/report/report_read.h"
 #include "storage/tool/import_parts.h"
 #include "storage/tool/tool_shared.h"
 #include "storage/upkeep/merge_store.h"
@@ -33,6 +35,7 @@ struct importing {
     struct wp_txn *source;          /* of a root's release */
     struct wp_merge merge;
     uint64_t now_s;
+    uint64_t unmatched;       /* bit by bit those of the given options that are aggregates of nobody */
     bool is_there, is_own;    /* nothing had to be done; what is there is in the shard that it would go to */
     struct json_object *rows; /* --json */
     struct wp_error *err;
@@ -175,6 +178,37 @@ static int find_note(void *context, const struct wp_metadata_row *row)
     return !strcmp(row->key, context);
 }
 
+/* What cannot be read is said by who shows it. */
+static bool is_of_nobody(struct wp_txn *txn, const char *aggregate)
+{
+    struct wp_report_reading reading;
+    char bucket[WP_ID_ROOM];
+    int rc = wp_txn_bucket(txn, aggregate, bucket, NULL);
+    if (!rc)
+        rc = wp_txn_read_report(txn, bucket, &(struct wp_selection){0}, &reading, NULL);
+    bool is_empty = rc == -ENOENT || (!rc && !reading.damage_count && !wp_report_total(reading.report));
+    if (!rc)
+        wp_damage_free(reading.damage, reading.damage_count);
+    if (!rc)
+        wp_report_destroy(reading.report);
+    return is_empty;
+}
+
+/* Which of the aggregates that were asked for have nothing there. */
+static void find_unmatched(struct importing *i, struct wp_txn *txn)
+{
+    i->unmatched = 0;
+    for (unsigned at = 0; at < i->tool->given_count; at++) {
+        const struct wp_tool_given *given = &i->tool->given[at];
+        const char *equals = strchr(given->value, '=');
+        char name[WP_ID_ROOM];
+        if (given->option != WP_TOOL_AGGREGATE || !equals || (size_t)(equals - given->value) >= sizeof(name))
+            continue;
+        snprintf(name, sizeof(name), "%.*s", (int)(equals - given->value), given->value);
+        i->unmatched |= is_of_nobody(txn, name) ? (uint64_t)1 << at : 0;
+    }
+}
+
 /* An import that was ended between its last commit and this has left it undone. */
 static int note_capture(struct wp_txn *txn, void *context)
 {
@@ -183,7 +217,10 @@ static int note_capture(struct wp_txn *txn, void *context)
     char key[300];
     snprintf(key, sizeof(key), "import.%s.from", i->origin.session);
     int rc = i->is_there ? wp_txn_all_metadata(txn, &scope, find_note, key, i->err) : 0;
-    return rc == 1 ? 0 : rc ? rc : note_in(i, txn, shard_of(i));
+    rc = rc == 1 ? 0 : rc ? rc : note_in(i, txn, shard_of(i));
+    if (!rc)
+        find_unmatched(i, txn);
+    return rc;
 }
 
 /* What the programs said to be well is believed when it is there. */
@@ -337,6 +374,10 @@ static void print_result(struct importing *i)
     } else {
         wp_buffer_printf(
             &i->tool->out, i->is_there ? "%s: release %s has it already\n" : "%s: release %s\n", i->from, i->release);
+        for (unsigned at = 0; at < WP_TOOL_GIVEN && i->unmatched >> at; at++)
+            if (i->unmatched >> at & 1)
+                wp_buffer_printf(&i->tool->out, "%s: nobody who was recorded fits --aggregate '%s'\n", i->from,
+                    i->tool->given[at].value);
     }
 }
 
@@ -377,6 +418,7 @@ static int import_one(struct importing *i)
 {
     struct stat st;
     i->is_there = false;
+    i->unmatched = 0;
     i->origin = (struct wp_import_origin){{0}, {0}};
     if (stat(i->from, &st) || !S_ISREG(st.st_mode))
         return import_root(i);

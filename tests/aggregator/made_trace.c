@@ -309,12 +309,20 @@ static void do_rename(struct machine *m, uint32_t cpu)
         happen(m, (struct wp_event){.kind = WP_EVENT_RENAME, .thread = actor->entry, .c = any_comm(m, actor->is_base)});
 }
 
+/* A sample; now and then what an interrupt or the hypervisor took of that CPU or of one that there is not. */
 static void do_sample(struct machine *m, uint32_t cpu)
 {
-    if (m->running[cpu])
-        happen(m,
-            (struct wp_event){
-                .kind = WP_EVENT_SAMPLE, .cpu = (uint16_t)cpu, .thread = entry_on(m, cpu), .stack = any_stack(m)});
+    if (!m->running[cpu])
+        return;
+    struct wp_event event = {
+        .kind = WP_EVENT_SAMPLE, .cpu = (uint16_t)cpu, .thread = entry_on(m, cpu), .stack = any_stack(m)};
+    if (m->now_ns % 8 == 0)
+        event = (struct wp_event){.kind = WP_EVENT_REASON,
+            .a = m->now_ns % 100000,
+            .b = m->now_ns % 7 ? cpu : CPUS + m->now_ns % 100000,
+            .c = WP_REASON_INTERRUPT + m->now_ns % 4,
+            .wait = 1 + (uint32_t)(m->now_ns % m->trace->whole.string_count)};
+    happen(m, event);
 }
 
 static void do_socket(struct machine *m, uint32_t cpu)

@@ -6,9 +6,14 @@ P1  added time an operation of `perf bench sched pipe`, pinned, stacks at each s
 P3  bytes an event on the wire (the collector's frames), stacks and dictionaries included; perf.data for comparison
 P4  the collector's processor time at about 100 000 events a second
 P5  events a second from a capture to committed reports; `perf script` of the same workload for comparison
+
+Several folders of programs are paired: in each run all of them by turns, and of the second and later ones how many times the
+first one's figure theirs is, run by run. P5 is then of three captures that the first one makes: switches only, generated
+requests (host_hour.py), and the live kernel with connections, forks and blocks written (churn).
 """
 import argparse
 import ctypes
+import importlib
 import json
 import os
 import platform
@@ -51,14 +56,32 @@ def die_with_parent():
 
 
 class Bench:
-    def __init__(self, bin_dir, folder, runs, operations, capture=None):
+    """The programs of one or more builds; `bin` is the one that is at work."""
+    def __init__(self, bin_dir, folder, runs, operations, capture=None, others=()):
         self.bin, self.folder, self.runs, self.operations, self.capture = bin_dir, folder, runs, operations, capture
+        self.bins, self.replays = [bin_dir, *others], 0
 
     def path(self, name):
         return os.path.join(self.folder, name)
 
     def program(self, name):
         return os.path.join(self.bin, name)
+
+    def by_turns(self, number, measure):
+        """What `measure` returns of each build, in their order; every other run begins with the last one."""
+        found = {}
+        for build in self.bins if number % 2 == 0 else self.bins[::-1]:
+            self.bin = build
+            found[build] = measure()
+        self.bin = self.bins[0]
+        return [found[build] for build in self.bins]
+
+    def of_builds(self, rows):
+        """Spreads of what by_turns() gave run by run, and of each run's ratio to the first build."""
+        if len(self.bins) == 1:
+            return spread([row[0] for row in rows])
+        return [{"bin": build, **spread([row[i] for row in rows]),
+                 "of_first": spread([row[i] / row[0] if row[0] else 0 for row in rows])} for i, build in enumerate(self.bins)]
 
     # --- what runs beside the workload ---
     def start_collector(self, *flags):
@@ -105,60 +128,70 @@ class Bench:
         return int(run(self.program("bench_pace"), str(seconds), str(trips)))
 
     # --- the measures ---
+    def traced_pipe(self):
+        collector = self.start_collector("--frequency", "0", "--output", self.path("p1.capture"))
+        us = self.pipe_us()
+        self.end_collector(collector)
+        return us
+
     def p1(self):
         plain, ours, perf = [], [], []
         for i in range(self.runs):
             log(f"P1 run {i + 1} of {self.runs}")
             plain.append(self.pipe_us())
-            collector = self.start_collector("--frequency", "0", "--output", self.path("p1.capture"))
-            ours.append(self.pipe_us())
-            self.end_collector(collector)
+            ours.append(self.by_turns(i, self.traced_pipe))
             process = self.start_perf(self.path("p1.data"))
             perf.append(self.pipe_us())
             self.end_perf(process)
-        base = statistics.median(plain)
-        added, perf_added = statistics.median(ours) - base, statistics.median(perf) - base
-        return {"unit": "us/op", "operations": self.operations, "untraced": spread(plain), "wakepath": spread(ours),
-                "perf_record": spread(perf), "wakepath_added": added, "perf_added": perf_added,
-                "added_ratio": added / perf_added if perf_added else None}
+        base, perf_added = statistics.median(plain), statistics.median(perf) - statistics.median(plain)
+        added = [statistics.median(row[i] for row in ours) - base for i in range(len(self.bins))]
+        ratio = [one / perf_added if perf_added else None for one in added]
+        is_one = len(self.bins) == 1
+        return {"unit": "us/op", "operations": self.operations, "untraced": spread(plain), "wakepath": self.of_builds(ours),
+                "perf_record": spread(perf), "wakepath_added": added[0] if is_one else added, "perf_added": perf_added,
+                "added_ratio": ratio[0] if is_one else ratio}
+
+    def bytes_an_event(self):
+        collector = self.start_collector("--output", self.path("p3.capture"))
+        run(self.program("wakepath-demo"), self.folder)
+        self.pace(2, 10)
+        stats = self.end_collector(collector)
+        return stats["bytes"] / max(stats["events"], 1)
 
     def p3(self):
         rows, perf_rows = [], []
         for i in range(self.runs):
             log(f"P3 run {i + 1} of {self.runs}")
-            collector = self.start_collector("--output", self.path("p3.capture"))
-            run(self.program("wakepath-demo"), self.folder)
-            self.pace(2, 10)
-            stats = self.end_collector(collector)
-            rows.append(stats["bytes"] / max(stats["events"], 1))
+            rows.append(self.by_turns(i, self.bytes_an_event))
         process = self.start_perf(self.path("p3.data"))
         run(self.program("wakepath-demo"), self.folder)
         self.pace(2, 10)
         self.end_perf(process)
         perf_rows.append(os.path.getsize(self.path("p3.data")) / max(self.perf_events("p3.data"), 1))
         return {"unit": "bytes/event", "workload": "demonstration, then 2 s of 10 round trips a ms",
-                "wakepath": spread(rows), "perf_data": spread(perf_rows)}
+                "wakepath": self.of_builds(rows), "perf_data": spread(perf_rows)}
+
+    def steady(self):
+        """One run of P4: what is read once for each object (names, unwind rows) is read before, in three seconds of the same."""
+        collector = self.start_collector("--netns", "/proc/self/ns/net", "--output", self.path("p4.capture"))
+        self.pace(3, 32)
+        start, before, main = time.monotonic(), cpu_seconds(collector.pid), cpu_seconds(collector.pid, collector.pid)
+        self.pace(10, 32)
+        elapsed, after = time.monotonic() - start, cpu_seconds(collector.pid)
+        of_events = 100 * (cpu_seconds(collector.pid, collector.pid)[0] - main[0]) / elapsed
+        stats = self.end_collector(collector)
+        return {"events_per_s": stats["events"] / 13, "user": 100 * (after[0] - before[0]) / elapsed, "user_of_events": of_events,
+                "user_and_system": 100 * (sum(after) - sum(before)) / elapsed, "cpu_s_before": sum(before), "dropped": stats["dropped"]}
 
     def p4(self):
-        """At a steady rate: what is read once for each object (names, unwind rows) is read before, in three seconds of the same."""
-        shares, user, events, rates, starts, dropped = [], [], [], [], [], 0
         own_network()  # threads of others are not recorded
+        runs = []
         for i in range(self.runs):
             log(f"P4 run {i + 1} of {self.runs}")
-            collector = self.start_collector("--netns", "/proc/self/ns/net", "--output", self.path("p4.capture"))
-            self.pace(3, 32)
-            start, before, main = time.monotonic(), cpu_seconds(collector.pid), cpu_seconds(collector.pid, collector.pid)
-            self.pace(10, 32)
-            elapsed, after = time.monotonic() - start, cpu_seconds(collector.pid)
-            events.append(100 * (cpu_seconds(collector.pid, collector.pid)[0] - main[0]) / elapsed)
-            stats = self.end_collector(collector)
-            rates.append(stats["events"] / 13)
-            user.append(100 * (after[0] - before[0]) / elapsed)
-            shares.append(100 * (sum(after) - sum(before)) / elapsed)
-            starts.append(sum(before))
-            dropped += stats["dropped"]
-        return {"unit": "percent of one core", "events_per_s": spread(rates), "user": spread(user), "user_of_events": spread(events),
-                "user_and_system": spread(shares), "cpu_s_before": spread(starts), "dropped": dropped}
+            runs.append(self.by_turns(i, self.steady))
+        names = ("events_per_s", "user", "user_of_events", "user_and_system", "cpu_s_before")
+        return {"unit": "percent of one core", **{name: self.of_builds([[row[name] for row in rows] for rows in runs]) for name in names},
+                "dropped": sum(row["dropped"] for rows in runs for row in rows)}
 
     def perf_events(self, name):
         process = subprocess.Popen(["perf", "script", "-i", self.path(name), "-F", "event"], stdout=subprocess.PIPE,
@@ -167,13 +200,14 @@ class Bench:
         process.wait()
         return count
 
-    def replay(self, capture, number):
-        """One capture into a new store: (events, aggregator's CPU seconds, seconds from start to its end)."""
-        socket = f"ipc://{self.path('socket')}{number}"
+    def replay(self, capture, base):
+        """One capture into a new store, `base` being of interest: (events, aggregator's CPU seconds, seconds to its end)."""
+        self.replays += 1
+        socket = f"ipc://{self.path('socket')}{self.replays}"
         ready, word = os.pipe()
         aggregator = subprocess.Popen([self.program("wakepath-aggregator"), "--bind", socket, "--store",
-                                       self.path(f"store{number}"), "--release", "bench", "--aggregate",
-                                       "main=comm=bench_pace", "--exit-after-sessions", "1", "--log-level", "error",
+                                       self.path(f"store{self.replays}"), "--release", "bench", "--aggregate",
+                                       f"main=comm={base}", "--exit-after-sessions", "1", "--log-level", "error",
                                        "--ready-fd", str(word)], pass_fds=[word])
         os.close(word)
         if not os.read(ready, 16):
@@ -189,22 +223,50 @@ class Bench:
             raise RuntimeError(f"the aggregator ended with {aggregator.returncode}")
         return json.loads(text.strip().splitlines()[-1])["events"], usage.ru_utime + usage.ru_stime, elapsed
 
-    def p5(self):
-        capture, events, cores, walls = self.capture, None, [], []
-        if not capture:
-            log("P5 capture")
-            capture = self.path("p5.capture")
-            collector = self.start_collector("--output", capture)
-            self.pace(10, 25)
-            events = self.end_collector(collector)["events"]
+    def replays_of(self, capture, base, events=None):
+        """P5 of that capture; `events`: of one whose collector does not count them again."""
+        cores, walls = [], []
         for i in range(self.runs):
-            log(f"P5 run {i + 1} of {self.runs}")
-            replayed, cpu_s, elapsed = self.replay(capture, i)
-            events = replayed or events
-            cores.append(events / cpu_s)
-            walls.append(events / elapsed)
+            log(f"P5 run {i + 1} of {self.runs}, {os.path.basename(capture)}")
+            found = self.by_turns(i, lambda: self.replay(capture, base))
+            events = found[0][0] or events
+            cores.append([events / cpu_s for _, cpu_s, _ in found])
+            walls.append([events / elapsed for _, _, elapsed in found])
+        return {"unit": "events/s", "events": events, "wakepath_per_core": self.of_builds(cores), "wakepath_wall": self.of_builds(walls)}
+
+    def record(self, capture, workload):
+        collector = self.start_collector("--output", capture)
+        workload()
+        return self.end_collector(collector)["events"]
+
+    def generated_capture(self):
+        """What host_hour.py replays: a service of six threads that asks another one with a disk."""
+        with open(self.path("plan"), "w", encoding="ascii") as file:
+            file.write(importlib.import_module("host_hour").PLAN)
+        run(self.program("fleetgen"), "--out", self.folder, "--plan", self.path("plan"), "--seconds", "30", "--seed", "1")
+        os.rename(self.path("h1.capture"), self.path("generated"))
+        return self.path("generated")
+
+    def mixed_load(self):
+        """20 s of switches, connections, forks, and blocks written past the cache."""
+        with subprocess.Popen([os.path.join(self.bins[-1], "churn"), "1500", "150", "20"], stdout=subprocess.DEVNULL) as churn, \
+                subprocess.Popen([self.program("bench_pace"), "20", "5"], stdout=subprocess.DEVNULL):
+            while churn.poll() is None:
+                subprocess.run(["dd", "if=/dev/zero", f"of={self.path('blocks')}", "bs=64k", "count=50", "oflag=direct"],
+                               stderr=subprocess.DEVNULL, check=False)
+                time.sleep(0.3)
+
+    def p5(self):
         if self.capture:
-            return {"unit": "events/s", "events": events, "wakepath_per_core": spread(cores), "wakepath_wall": spread(walls)}
+            return self.replays_of(self.capture, "bench_pace")
+        log("P5 capture")
+        capture = self.path("switches")
+        events = self.record(capture, lambda: self.pace(10, 25))
+        result = self.replays_of(capture, "bench_pace", events)
+        if len(self.bins) > 1:
+            result["generated"] = self.replays_of(self.generated_capture(), "web")
+            self.record(self.path("mixed"), self.mixed_load)
+            result["mixed"] = self.replays_of(self.path("mixed"), "bench_pace")
         process = self.start_perf(self.path("p5.data"))
         self.pace(10, 25)
         self.end_perf(process)
@@ -214,8 +276,7 @@ class Bench:
             with open("/dev/null", "w", encoding="ascii") as null:
                 subprocess.run(["perf", "script", "-i", self.path("p5.data")], stdout=null, stderr=null, check=True)
             perf.append(perf_events / (time.monotonic() - start))
-        return {"unit": "events/s", "events": events, "wakepath_per_core": spread(cores), "wakepath_wall": spread(walls),
-                "perf_script": spread(perf), "perf_script_events": perf_events}
+        return {**result, "perf_script": spread(perf), "perf_script_events": perf_events}
 
 
 def own_network():
@@ -248,7 +309,7 @@ def machine():
 
 def main():
     parser = argparse.ArgumentParser(description="Measures Wakepath against perf; prints JSON.")
-    parser.add_argument("bin", help="folder of the built programs")
+    parser.add_argument("bin", nargs="+", help="folder of the built programs; several are paired with the first")
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--operations", type=int, default=200000, help="of perf bench sched pipe (P1)")
     parser.add_argument("--only", default="P1,P3,P4,P5")
@@ -256,8 +317,9 @@ def main():
     given = parser.parse_args()
     folder = tempfile.mkdtemp(prefix="wakepath-bench-", dir="/var/tmp")
     try:
-        bench = Bench(given.bin, folder, given.runs, given.operations, given.capture)
-        result = {"machine": machine(), "versions": {"wakepath": first_line(bench.program("wakepath"), "--version"),
+        bench = Bench(given.bin[0], folder, given.runs, given.operations, given.capture, given.bin[1:])
+        versions = [first_line(os.path.join(build, "wakepath"), "--version") for build in given.bin]
+        result = {"machine": machine(), "versions": {"wakepath": ", ".join(versions),
                                                     "perf": first_line("perf", "--version")}, "measures": {}}
         for name in given.only.split(","):
             result["measures"][name] = getattr(bench, name.lower())()

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Stacks of programs in interpreted languages against what the programs themselves say: live_languages_test.py FACTS_DUMP
 HOSTILE_RUBY_FIXTURE. Every CPython of 3.9 to 3.13 that the machine has (/usr/bin/python3 and those of pyenv(1)), Ruby 3.1,
-PHP 8.2 and Perl 5.36."""
+PHP 8.2, Perl 5.36 and Java 17."""
 import glob, json, os, re, shutil, subprocess, sys, tempfile, unittest
 
 from live_facts_test import record
@@ -16,8 +16,8 @@ def version_of(command):
     return subprocess.run([path, *command[1:]], capture_output=True, text=True, check=True).stdout.strip() if path else ""
 
 
-def programs():
-    """{name: command}."""
+def programs(folder):
+    """{name: command}; what has to be built for it goes into the folder."""
     found = {}
     for path in [sys.executable, "/usr/bin/python3", *glob.glob(os.path.expanduser("~/.pyenv/versions/*/bin/python3"))]:
         said = version_of([path, "--version"])
@@ -29,6 +29,9 @@ def programs():
         found["PHP 8.2"] = ["php", f"{FOLDER}/php_fixture.php", "3"]
     if "(v5.36." in version_of(["perl", "--version"]):
         found["Perl 5.36"] = ["perl", f"{FOLDER}/perl_fixture.pl", "3"]
+    if shutil.which("javac") and re.match(r"openjdk 17\.", version_of(["java", "--version"])):
+        subprocess.run(["javac", "-d", folder, f"{FOLDER}/JavaFixture.java"], check=True)
+        found["Java 17"] = ["java", "-XX:+UnlockDiagnosticVMOptions", "-XX:+ShowHiddenFrames", "-cp", folder, "JavaFixture", "20"]
     return found
 
 
@@ -84,7 +87,7 @@ class Languages(unittest.TestCase):
                 for name, command in found.items():
                     subprocess.run([*command, f"{folder}/{name}"], check=True)
                 return subprocess.run([sys.argv[2]], stdout=subprocess.PIPE, text=True, check="Ruby 3.1" in found).stdout
-            found = programs()
+            found = programs(folder)
             hostile, facts = record(work)
             sleeps = sleeps_of(facts)
             print("walks:", facts[-1], file=sys.stderr)

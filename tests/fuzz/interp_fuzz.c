@@ -36,7 +36,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     if (!codes)
         return 0;
     uint32_t rest = (uint32_t)(size - HEAD), name = bytes[0] % (rest + 1), file = bytes[1] % (rest - name + 1);
-    uint32_t kind = bytes[2] % 7;
+    uint32_t kind = bytes[2] % 9;
     memcpy(&first_line, bytes + 8, sizeof(first_line));
     const struct wp_fact_code code = {.pid = 1,
         .version = kind < 5 ? 0x0309u + kind : WP_INTERP_VERSION(kind - 4, 3, 1),

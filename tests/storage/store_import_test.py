@@ -73,6 +73,26 @@ class ImportTest(StoreCase):
         self.take(0, capture, "--force")
         self.assertEqual(self.total("v1", "web"), self.total("v2", "web"))
 
+    def test_bad_input_is_one_line(self):
+        """A selector that fits nobody adds nothing; what another version wrote is not touched."""
+        capture = self.capture("one", "v1")
+        said = self.take(0, capture, "--aggregate", "none=comm=nobody").stdout.splitlines()
+        self.assertIn(f"{capture}: nobody who was recorded fits --aggregate 'none=comm=nobody'", said)
+        self.assertFalse([line for line in said if "web=comm=web" in line], said)
+        before = self.total("v1", "web")
+        kept = self.values()
+        for place, byte, text in ((3, b"2", "does not start with WPF1"), (4, b"\x09", "wire version 9, this side speaks version 1")):
+            with open(capture, "rb") as file:
+                bytes_ = bytearray(file.read())
+            bytes_[place:place + 1] = byte
+            with open(self.holder.name + "/newer", "wb") as file:
+                file.write(bytes_)
+            complaint = self.take(1, self.holder.name + "/newer").stderr
+            self.assertIn(text, complaint)
+            self.assertEqual(complaint.count("\n"), 1, complaint)
+        self.assertEqual(self.values(), kept)
+        self.assertEqual(self.total("v1", "web"), before)
+
     def test_without_a_release(self):
         capture = self.capture("one")
         self.assertIn("give --release", self.take(1, capture).stderr)

@@ -19,6 +19,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -281,6 +282,20 @@ def hold_requests(outcome, bound):
     return good
 
 
+def run_all(options, names, ways, rows, took_s):
+    """Fills rows[case][way] and the seconds of each way."""
+    good = True
+    for way in ways:
+        print(f"{WAYS[way].title}:", flush=True)
+        began = time.monotonic()
+        for name in names:
+            outcome = rows[name][way] = outcome_of(name, WAYS[way], options.keep)
+            good &= outcome.tell(name, options.bound or WAYS[way].bound, options.verbose)
+            good &= hold_requests(outcome, options.bound or 2.0)
+            took_s[way] = time.monotonic() - began
+    return good
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--bound", type=float, help="percent misattributed that is still right, for all cases")
@@ -299,15 +314,12 @@ def main():
         print("\n".join(names))
         return 0
     ways = list(WAYS) if "all" in (options.way or ()) else options.way or ["rt"]
-    good, rows, took_s = True, {name: {} for name in names}, {}
-    for way in ways:
-        print(f"{WAYS[way].title}:", flush=True)
-        began = time.monotonic()
-        for name in names:
-            outcome = rows[name][way] = outcome_of(name, WAYS[way], options.keep)
-            good &= outcome.tell(name, options.bound or WAYS[way].bound, options.verbose)
-            good &= hold_requests(outcome, options.bound or 2.0)
-        took_s[way] = time.monotonic() - began
+    rows, took_s = {name: {} for name in names}, {}
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        good = run_all(options, names, ways, rows, took_s)
+    except KeyboardInterrupt:  # what is there is told
+        good = False
     if options.table:
         print_tables(rows, ways, took_s)
     return 0 if good else 1

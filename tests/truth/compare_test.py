@@ -94,7 +94,7 @@ def outcome(wrong_ns):
     """Of a program of which so many of 1000 ns stand elsewhere."""
     truth = {"total_ns": 1000, "chains": {"client": {"cpu": 1000}}}
     report = Report(f"[client];main {1000 - wrong_ns}\n[client];read;sleep:read {wrong_ns}\n", "client", {"client"})
-    return Outcome(truth, report, {"categories": {"unaccounted": 0}, "events": {"dropped": 0}, "uncertain_ns": 0}, 1.0)
+    return Outcome(truth, report, {"categories": {"unaccounted": 0}, "events": {"dropped": 0}, "limits": [], "uncertain_ns": 0}, 1.0)
 
 
 class Tables(unittest.TestCase):

@@ -64,7 +64,7 @@ def print_tables(rows, ways, took_s):
     """rows: {case: {way: outcome}}; took_s: {way: seconds}."""
     commit = subprocess.run(["git", "-C", os.path.dirname(os.path.abspath(__file__)), "describe", "--always", "--dirty"], capture_output=True,
                             text=True, check=False).stdout.strip()
-    took = ", ".join(f"{WAYS[way].title} {took_s[way] / 60:.1f}" for way in ways)
+    took = ", ".join(f"{WAYS[way].title} {took_s[way] / 60:.1f}" for way in ways if way in took_s)
     over = {name: outcomes for name, outcomes in rows.items() if any(not outcome.is_good(WAYS[way].bound) for way, outcome in outcomes.items())}
     print(f"\n{time.strftime('%Y-%m-%d %H:%M')}, commit {commit or 'not known'}, Linux {os.uname().release}, {os.cpu_count()} processors.")
     print(f"{loads(rows, ways)}\nMinutes: {took}.")

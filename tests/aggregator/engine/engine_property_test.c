@@ -217,6 +217,22 @@ static uint64_t links_go_forward(const struct wp_host_session *session, bool is_
     return links;
 }
 
+/* From the cursor on to the end of that slice it is its thread's run, or what took the CPU from it. */
+static void holds_run(const struct wp_timeline *timeline, const struct wp_slice *slice, struct wp_cpu_cursor cursor)
+{
+    for (bool is_over = false; !is_over;) {
+        struct wp_cpu_run run = wp_cpu_cursor_run(&cursor);
+        bool is_seized = timeline->cpu_runs.occupants[run.occupant].for_comm >= WP_OCCUPANT_STEAL;
+        assert_int_equal(run.process, is_seized ? 0 : timeline->identities[slice->identity].process);
+        assert_true(run.occupant >= WP_OCCUPANT_FIRST);
+        is_over = slice->end_ns && run.end_ns >= slice->end_ns;
+        if (!is_over && !wp_cpu_cursor_on(&cursor)) {
+            assert_true(!slice->end_ns && run.end_ns == UINT64_MAX && !is_seized);
+            is_over = true;
+        }
+    }
+}
+
 /* Who ran when on each CPU is when its threads ran: no run is missing, longer or another's. */
 static void cpus_have_their_runs(const struct wp_host_session *session)
 {
@@ -230,10 +246,8 @@ static void cpus_have_their_runs(const struct wp_host_session *session)
                 continue;
             uint32_t cpu = wp_thread_slice_cpu(thread, n)->cpu;
             assert_true(wp_cpu_runs_find(&timeline->cpu_runs, cpu, slice->in_ns, &cursor));
-            struct wp_cpu_run run = wp_cpu_cursor_run(&cursor);
-            assert_int_equal(run.process, timeline->identities[slice->identity].process);
-            assert_true(run.occupant >= WP_OCCUPANT_FIRST && run.start_ns <= slice->in_ns);
-            assert_true(slice->end_ns ? run.end_ns >= slice->end_ns : run.end_ns == UINT64_MAX);
+            assert_true(wp_cpu_cursor_run(&cursor).start_ns <= slice->in_ns);
+            holds_run(timeline, slice, cursor);
         }
     }
 }

@@ -119,6 +119,20 @@ static void test_perl(void **state)
     assert_true(found.inner && found.inner_end - found.inner < 4096); /* docatch, which has no symbol */
 }
 
+static void test_java(void **state)
+{
+    static const char path[] = "/usr/lib/jvm/java-17-openjdk-amd64/lib/server/libjvm.so";
+    struct wp_interp_file found;
+    uint32_t version;
+    (void)state;
+    if (access(path, R_OK))
+        WP_SKIP(path);
+    assert_int_equal(read_path(path, &found, &version), 0);
+    assert_int_equal(version, WP_INTERP_VERSION(WP_INTERP_JAVA, 17, 0));
+    assert_int_equal(found.version, version);
+    assert_true(found.runtime && !found.loop); /* that is where a process has it */
+}
+
 /* A file with an interpreter's symbols and whatever it says of its version. */
 static int read_made(const char *names, size_t size, const char *text, uint32_t *version)
 {
@@ -176,6 +190,9 @@ static void test_versions(void **state)
     assert_int_equal(read_made(names, sizeof(names), "999.9", &version), -ENOTSUP);
     assert_int_equal(WP_INTERP_LANGUAGE(version), WP_INTERP_RUBY);
     assert_int_equal(read_made(names, sizeof(names), "\xff\xff", &version), -ENOTSUP);
+    assert_int_equal(
+        read_made("\0gHotSpotVMStructs\0JNI_CreateJavaVM", 36, "", &version), -ENOTSUP); /* nothing says where */
+    assert_int_equal(version, WP_INTERP_VERSION(WP_INTERP_JAVA, 0, 0));
     assert_int_equal(read_made("\0execute_ex\0executor_globals", 29, "8.2", &version), -ENOENT); /* it has no .rodata */
 }
 
@@ -202,6 +219,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_none), cmocka_unit_test(test_python),
         cmocka_unit_test(test_ruby), cmocka_unit_test(test_ruby_of_other_tables), cmocka_unit_test(test_php),
-        cmocka_unit_test(test_perl), cmocka_unit_test(test_versions), cmocka_unit_test(test_bounds)};
+        cmocka_unit_test(test_perl), cmocka_unit_test(test_java), cmocka_unit_test(test_versions),
+        cmocka_unit_test(test_bounds)};
     return wp_exit_status(cmocka_run_group_tests(tests, NULL, NULL));
 }

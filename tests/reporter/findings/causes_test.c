@@ -177,6 +177,8 @@ static void places(void **state)
         unsigned rank;
     } rows[] = {{"update_cache", "/srv/app", 3}, {"pthread_mutex_lock", "/lib/x86_64-linux-gnu/libc.so.6", 1},
         {"PQexec", "/usr/lib/libpq.so.5", 2}, {"_PyEval_EvalFrameDefault", "/usr/bin/python3.11", 1},
+        {"shop.Till.settle", "shop/Till.java", 3}, {"shop.Till$$Lambda$1.run", "", 1},
+        {"java.util.concurrent.FutureTask.run", "java/util/concurrent/FutureTask.java", 1},
         {"py::handle:/srv/app.py", "", 3}, {"py::wait:/usr/lib/python3.12/threading.py", "", 1},
         {"Report.render", "/srv/reports.py", 3}, {"<module>", "<string>", 3},
         {"Condition.wait", "/usr/lib/python3.11/threading.py", 1},

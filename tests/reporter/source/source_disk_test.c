@@ -162,10 +162,31 @@ static void nobody_knows(void **state)
     assert_false(shows(place, "src/a.c"));
 }
 
+/* Who evaluates a string is told why its text is not there, not that a file is missing. */
+static void evaluated_text_is_no_file(void **state)
+{
+    static const char *const names[][2] = {{"<string>", "a string was evaluated"},
+        {"(eval 7)", "a string was evaluated"}, {"/srv/a.php(3) : eval()'d code", "a string was evaluated"},
+        {"<frozen importlib._bootstrap>", "built into"}, {"-e", "command line"}, {"<stdin>", "standard input"}};
+    (void)state;
+    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+        struct wp_source_options options = {.disks = {"/"}, .disk_count = 1};
+        struct wp_source_fetcher *fetcher = wp_source_fetcher_create(&options, NULL, 0);
+        struct wp_source_text text;
+        struct wp_pool pool = {0};
+        assert_int_equal(wp_source_fetch(fetcher, names[i][0], 1, &pool, &text, NULL), 0);
+        assert_int_equal(text.text.size, 0);
+        assert_true(!strncmp(text.why_not, "text not recorded: ", 19) && strstr(text.why_not, names[i][1]));
+        wp_source_text_fini(&text);
+        wp_source_fetcher_destroy(fetcher);
+        wp_pool_fini(&pool);
+    }
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        TEST(only_what_is_named), TEST(only_of_this_host), TEST(what_was_of_another_host_stays_so), TEST(nobody_knows)};
+    const struct CMUnitTest tests[] = {TEST(only_what_is_named), TEST(only_of_this_host),
+        TEST(what_was_of_another_host_stays_so), TEST(nobody_knows), TEST(evaluated_text_is_no_file)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

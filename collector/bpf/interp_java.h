@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+#ifndef WP_COLLECTOR_BPF_INTERP_JAVA_H
+#define WP_COLLECTOR_BPF_INTERP_JAVA_H
+/*
+ * Methods of HotSpot 17 (share/oops/method.hpp, constMethod.hpp; code/nmethod.hpp, pcDesc.hpp, debugInfo.hpp). The walk
+ * of the native frames has found an interpreted one's method. Compiled code has a table of places, sorted, which leads
+ * to what was inlined there: method, bytecode, and who called that, in a chain. Each native frame of the code cache is
+ * a call of its own.
+ */
+#include "interp_sending.h"
+
+#define JAVA_STEPS 4096u /* of all searches of a stack */
+/* Of CodeCache::_heaps (a GrowableArray), of a heap. */
+#define JAVA_HEAP_LIST 8
+#define JAVA_HEAP_BEGIN 8 /* and where it ends */
+#define JAVA_HEAP_SEGMENTS 136
+#define JAVA_HEAP_SEGMENT_BITS 256
+/* Of compiled code. */
+#define JAVA_CODE_BEGIN 32
+#define JAVA_CODE_METHOD 112 /* and where scopes are */
+#define JAVA_CODE_METHODS 260
+#define JAVA_CODE_PLACES 268 /* and where they end */
+#define JAVA_PLACE_BYTES 16u
+#define JAVA_PLACES 65536u
+/* Of a method, and of its constant part; the bytecode is behind that. */
+#define JAVA_METHOD_CONST 8
+#define JAVA_CONST_BYTES 48u
+enum { JAVA_CONST_POOL = 1, JAVA_CONST_SIZE = 3, JAVA_CONST_CODE = 4, JAVA_CONST_WORDS = 6 };
+#define JAVA_HAS_LINES 1u
+/* Of a pool of constants, in words; the constants are behind that. */
+enum { JAVA_POOL_CLASS = 3, JAVA_POOL_FILE = 6, JAVA_POOL_LENGTH = 7, JAVA_POOL_WORDS = 9 };
+#define JAVA_CLASS_NAME 24
+#define JAVA_SYMBOL_BYTES 6
+
+/* In which state the next step finds the walk: at a native frame, in the table of places, in the chain. */
+enum { JAVA_NEXT, JAVA_SEARCH, JAVA_CHAIN };
+
+static __always_inline bool read_heap(struct wp_interp_process *process, __u64 list, __u32 i)
+{
+    struct wp_java_heap *heap = &process->heaps[i];
+    __u64 from;
+    __u32 bits;
+    if (!read_user(&from, 8, list + 8 * i) || !read_user(heap, 16, from + JAVA_HEAP_BEGIN) ||
+        !read_user(&heap->segments, 8, from + JAVA_HEAP_SEGMENTS) ||
+        !read_user(&bits, 4, from + JAVA_HEAP_SEGMENT_BITS) || heap->end <= heap->begin || bits > 16)
+        return false;
+    process->segment_bits = bits;
+    if (!i || heap->begin < process->file.loop)
+        process->file.loop = heap->begin;
+    if (!i || heap->end > process->file.loop_end)
+        process->file.loop_end = heap->end;
+    return true;
+}
+
+/* The code cache is made when the process begins; the next stack is walked through it. */
+static __always_inline void read_heaps(struct wp_interp_process *process)
+{
+    __u64 heaps, list;
+    __u32 count;
+    if (!read_user(&heaps, 8, process->file.runtime) || !read_user(&count, 4, heaps) ||
+        !read_user(&list, 8, heaps + JAVA_HEAP_LIST) || count == process->heap_count || count > WP_JAVA_HEAPS)
+        return;
+#pragma unroll
+    for (__u32 i = 0; i < WP_JAVA_HEAPS; i++)
+        if (i < count && !read_heap(process, list, i))
+            return;
+    process->heap_count = count;
+    process->epoch = 0;
+}
+
+static __always_inline enum wp_interp_end begin_java(struct interp_context *context)
+{
+    struct interp_walk *w = context->walk;
+    read_heaps(context->process);
+    if (!context->native->java_count)
+        return WP_INTERP_NO_THREAD;
+    w->frame = 0;
+    w->place = JAVA_NEXT;
+    w->limit = WP_INTERP_COMPLETE;
+    return WP_INTERP_COMPLETE;
+}
+
+/* unit: see WP_INTERP_UNIT_OF. A frame that cannot be read stays a call without frames. */
+static __always_inline void put_method(struct interp_context *context, __u64 method, __u64 unit)
+{
+    struct interp_walk *w = context->walk;
+    if (!method || method & 7 || !read_user(w->bytes, 8, method + JAVA_METHOD_CONST)) {
+        w->limit = WP_INTERP_UNREADABLE;
+        return;
+    }
+    put_word(w, context->words, WP_INTERP_WORD(method, unit > 65536 ? 0 : unit), w->bytes[0]);
+}
+
+/* The frames of this native one are put. */
+static __always_inline long end_java(struct interp_context *context)
+{
+    end_call(context->walk, context->words);
+    context->walk->place = JAVA_NEXT;
+    return 0;
+}
+
+/* The method that was compiled is put, without a line. */
+static __always_inline long end_compiled(struct interp_context *context)
+{
+    put_method(context, context->walk->java.method, 0);
+    return end_java(context);
+}
+
+static __always_inline long begin_compiled(struct interp_context *context, __u64 code, __u64 place, bool is_native)
+{
+    struct interp_walk *w = context->walk;
+    struct java_search *s = &w->java;
+    __u64 *about = w->code; /* what would be on the stack, which is short */
+    __u32 *range = (__u32 *)&about[2];
+    if (!read_user(about, 16, code + JAVA_CODE_METHOD) || !read_user(range, 8, code + JAVA_CODE_PLACES) ||
+        !read_user(&about[3], 8, code + JAVA_CODE_BEGIN)) {
+        w->limit = WP_INTERP_UNREADABLE;
+        return end_java(context);
+    }
+    s->method = about[0];
+    if (is_native || !place)
+        return end_compiled(context);
+    s->code = code;
+    s->scopes = about[1];
+    s->places = code + range[0];
+    s->low = 0;
+    s->high = range[1] - range[0] < JAVA_PLACES * JAVA_PLACE_BYTES ? (range[1] - range[0]) / JAVA_PLACE_BYTES : 0;
+    s->place = (__u32)(place - about[3]);
+    w->place = JAVA_SEARCH;
+    return 0;
+}
+
+static __always_inline long begin_frame(struct interp_context *context)
+{
+    struct interp_walk *w = context->walk;
+    __u64 at = w->frame++;
+    barrier_var(at);
+    const struct java_frame *frame = &context->native->java[at & (WP_INTERP_DEPTH - 1)];
+    __u64 what = frame->what & ~7ull, base;
+    switch (frame->what & 7) {
+    case JAVA_INTERPRETED:
+        base = read_user(w->bytes, 8, what + JAVA_METHOD_CONST) ? frame->place - w->bytes[0] - JAVA_CONST_BYTES : ~0ull;
+        put_method(context, what, base < 65536 ? base + 1 : 0);
+        return end_java(context);
+    case JAVA_COMPILED:
+    case JAVA_NATIVE:
+        return begin_compiled(context, what, frame->place, (frame->what & 7) == JAVA_NATIVE);
+    default:
+        return end_java(context);
+    }
+}
+
+/* A place stands for what is before it, from the one before on. */
+static __always_inline long search_place(struct interp_context *context)
+{
+    struct java_search *s = &context->walk->java;
+    __u32 middle = (s->low + s->high) / 2;
+    __s32 *place = (__s32 *)context->walk->code;
+    if (s->low < s->high) {
+        if (!read_user(place, 4, s->places + (__u64)middle * JAVA_PLACE_BYTES))
+            return end_compiled(context);
+        if (*place < (__s32)s->place)
+            s->low = middle + 1;
+        else
+            s->high = middle;
+        return 0;
+    }
+    if (!read_user(&s->scope, 4, s->places + (__u64)s->low * JAVA_PLACE_BYTES + 4) || !s->scope)
+        return end_compiled(context);
+    context->walk->place = JAVA_CHAIN;
+    return 0;
+}
+
+/* The next number of a stream of such (compressedStream.hpp, UNSIGNED5): six bits from each of up to five bytes, but
+ * for the first: all of it. Without a branch, which the verifier would walk both ways. */
+static __always_inline __u32 next_number(__u64 *bytes)
+{
+    __u32 number = 0, go_on = ~0u;
+#pragma unroll
+    for (__u32 i = 0; i < 5; i++) {
+        __u32 byte = bytes[0] & 0xff;
+        number += byte << 6 * i & go_on;
+        __u64 shift = go_on & 8, top = bytes[1] << 56;
+        barrier_var(shift);
+        bytes[0] = bytes[0] >> shift | (top & 0 - (shift >> 3));
+        bytes[1] >>= shift;
+        go_on &= mask_less(191, byte);
+    }
+    return number;
+}
+
+/* One method of the chain: who called it, which it is, 1 + the bytecode. */
+static __always_inline long put_scope(struct interp_context *context)
+{
+    struct interp_walk *w = context->walk;
+    struct java_search *s = &w->java;
+    __u64 *bytes = w->code, *method = &w->code[2];
+    __u32 *methods = (__u32 *)&w->code[3];
+    if (!read_user(bytes, 16, s->scopes + s->scope) || !read_user(methods, 4, s->code + JAVA_CODE_METHODS)) {
+        w->limit = WP_INTERP_UNREADABLE;
+        return end_java(context);
+    }
+    __u32 caller = next_number(bytes), index = next_number(bytes), bytecode = next_number(bytes);
+    if (!index || index >= JAVA_PLACES || !read_user(method, 8, s->code + *methods + 8ull * (index - 1)))
+        *method = 0;
+    put_method(context, *method, bytecode);
+    if (!caller || caller >= s->scope)
+        return end_java(context);
+    s->scope = caller;
+    return 0;
+}
+
+static long step_methods(__u32 index, void *argument)
+{
+    struct interp_context *context = argument;
+    struct interp_walk *w = context->walk;
+    if (!w || !context->process || !context->words || !context->native)
+        return 1;
+    if (w->count >= WP_INTERP_DEPTH)
+        return stop_walk(w, WP_INTERP_TOO_DEEP);
+    if (w->place == JAVA_SEARCH)
+        return search_place(context);
+    if (w->place == JAVA_CHAIN)
+        return put_scope(context);
+    if (w->frame >= context->native->java_count)
+        return stop_walk(w, (enum wp_interp_end)w->limit);
+    return begin_frame(context);
+}
+
+/* Text of a symbol; a size of 0: there is none. */
+static __always_inline struct interp_bytes java_bytes(__u64 at)
+{
+    struct interp_bytes bytes = {};
+    __u64 symbol;
+    __u16 size;
+    if (!read_user(&symbol, 8, at) || !symbol || symbol & 7 || !read_user(&size, 2, symbol + JAVA_SYMBOL_BYTES - 2))
+        return bytes;
+    bytes.from = symbol + JAVA_SYMBOL_BYTES;
+    bytes.size = size;
+    return bytes;
+}
+
+/* Package/Class.method; without the class when its name is too long. */
+static __always_inline struct interp_text read_java_name(
+    struct interp_bytes class, struct interp_bytes method, __u8 *to)
+{
+    struct interp_text first = class.size <= INTERP_OWNER_MOST
+        ? read_bytes(class.from, class.size, to, INTERP_OWNER_MOST)
+        : (struct interp_text){};
+    __u32 size = first.size;
+    barrier_var(size);
+    if (!size || size > INTERP_OWNER_MOST)
+        return read_bytes(method.from, method.size, to, WP_INTERP_NAME);
+    to[size] = '.';
+    struct interp_text last =
+        read_bytes(method.from, method.size, to + size + 1, WP_INTERP_NAME - INTERP_OWNER_MOST - 1);
+    last.size += last.unit ? size + 1 : 0;
+    return last;
+}
+
+/* The table of lines is between the bytecode and the end of the constant part, and ends before that. */
+static __always_inline void read_java_lines(struct interp_sending *s, __u64 fixed, const __u64 *about)
+{
+    struct wp_record_code *code = &s->record.code;
+    __u64 all = (about[JAVA_CONST_SIZE] & 0xffffffff) * 8,
+          before = JAVA_CONST_BYTES + (about[JAVA_CONST_CODE] & 0xffff);
+    code->lines_size = code->lines_kept = 0;
+    if (!(about[JAVA_CONST_SIZE] >> 32 & JAVA_HAS_LINES) || all <= before || all > 1u << 24)
+        return;
+    __u64 size = all - before;
+    code->lines_size = (__u32)size;
+    if (size > WP_INTERP_LINES)
+        size = WP_INTERP_LINES;
+    barrier_var(size);
+    if (size > WP_INTERP_LINES || !read_user(s->record.lines, size, fixed + before))
+        return;
+    code->lines_kept = (__u32)size;
+}
+
+static __always_inline bool fill_java(struct interp_sending *s, struct interp_walk *w, __u64 method)
+{
+    __u64 fixed, *about = w->code, *pool = &w->code[JAVA_CONST_WORDS];
+    if (!read_user(&fixed, 8, method + JAVA_METHOD_CONST) || !read_user(about, 8 * JAVA_CONST_WORDS, fixed) ||
+        !read_user(pool, 8 * JAVA_POOL_WORDS, about[JAVA_CONST_POOL]))
+        return false;
+    __u64 constants = about[JAVA_CONST_POOL] + 8 * JAVA_POOL_WORDS, length = pool[JAVA_POOL_LENGTH] >> 32;
+    __u64 name_at = about[JAVA_CONST_CODE] >> 16 & 0xffff, file_at = pool[JAVA_POOL_FILE] >> 48;
+    if (name_at >= length || file_at >= length || length > 65536)
+        return false;
+    s->record.code.first_line = 0;
+    struct interp_bytes class = java_bytes(pool[JAVA_POOL_CLASS] + JAVA_CLASS_NAME);
+    struct interp_text name = read_java_name(class, java_bytes(constants + 8 * name_at), s->record.code.name);
+    struct interp_text file = {.unit = WP_INTERP_UTF8}; /* code that was made at run time has none */
+    if (file_at) {
+        struct interp_bytes source = java_bytes(constants + 8 * file_at);
+        file = read_bytes(source.from, source.size, s->record.code.file, WP_INTERP_FILE);
+    }
+    keep_texts(s, name, file);
+    read_java_lines(s, fixed, about);
+    s->is_whole = name.unit && file.unit;
+    return true;
+}
+
+#endif

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+#ifndef WP_COLLECTOR_BPF_UNWIND_JAVA_H
+#define WP_COLLECTOR_BPF_UNWIND_JAVA_H
+/*
+ * Stacks through code that HotSpot 17 made (share/code/heap.cpp, codeBlob.hpp, nmethod.hpp; cpu/x86/frame_x86.hpp). Its
+ * code cache consists of heaps of blocks; a map has a byte for each segment of a heap: how many segments before it its
+ * block begins, or begins to be looked for. The blob in a block says how large its code's frames are. Compiled code
+ * keeps what it likes in bp.
+ */
+#include "interp_bind.h"
+#include "unwind_walk.h"
+
+#define JAVA_HOPS 12
+#define JAVA_FREE 0xffu
+#define JAVA_BLOCK_HEAD 16u
+/* Of a blob, in words; for those marked so the high half. */
+enum {
+    JAVA_BLOB_COMPLETE = 2,   /* high: of its code so many bytes make the frame */
+    JAVA_BLOB_FRAME_SIZE = 3, /* high: in words; 0: it has a frame pointer */
+    JAVA_BLOB_CODE = 4,
+    JAVA_BLOB_CODE_END,
+    JAVA_BLOB_NAME = 12,
+    JAVA_BLOB_DEOPT = 16 /* of compiled code: where it returns to instead when it may not go on */
+};
+#define JAVA_COMPILED_CALLER                                                                                           \
+    300u /* of compiled code: where in its frame the address is that it would have returned to */
+/* The names begin with these. */
+#define JAVA_NAME_COMPILED 0x00646f6874656d6eull    /* "nmethod" */
+#define JAVA_NAME_NATIVE 0x6e2065766974616eull      /* "native nmethod" */
+#define JAVA_NAME_INTERPRETER 0x6572707265746e49ull /* "Interpreter" */
+#define JAVA_NAME_VTABLE 0x6320656c62617476ull      /* "vtable chunks" */
+#define JAVA_NAME_ADAPTERS 0x204932432f433249ull    /* "I2C/C2I adapters" */
+/* Of an interpreted method's frame, from bp - 64 on. */
+#define JAVA_FRAME_BYTECODE (-64)
+#define JAVA_FRAME_METHOD (-24)
+#define JAVA_FRAME_CALLER_SP (-8)
+#define JAVA_FRAME_MOST 65536u
+
+/* Whether an address is in the code cache of the running thread's process: then the walk knows in which heap. */
+static __always_inline bool is_java(struct walk *w, __u64 address)
+{
+    struct wp_interp_process *process = interp_here(current_task());
+    if (!process || WP_INTERP_LANGUAGE(process->file.version) != WP_INTERP_JAVA)
+        return false;
+#pragma unroll
+    for (__u32 i = 0; i < WP_JAVA_HEAPS; i++) {
+        const struct wp_java_heap *heap = &process->heaps[i];
+        if (address - heap->begin < heap->end - heap->begin) {
+            w->heap = *heap;
+            w->segment_bits = process->segment_bits & 31;
+            w->cache = process->file.loop;
+            w->cache_bytes = process->file.loop_end - process->file.loop;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Of the code at an address; 0: none. */
+static __always_inline __u64 find_blob(struct walk *w, __u64 address)
+{
+    __u64 segment = (address - w->heap.begin) >> w->segment_bits;
+    for (int i = 0; i < JAVA_HOPS; i++) {
+        __u8 back;
+        if (bpf_probe_read_user(&back, 1, (void *)(w->heap.segments + segment)) || back == JAVA_FREE)
+            return 0;
+        if (!back)
+            return w->heap.begin + (segment << w->segment_bits) + JAVA_BLOCK_HEAD;
+        segment -= back;
+    }
+    return 0;
+}
+
+static __always_inline long stop_java(struct walk *w, enum wp_unwind_end end)
+{
+    w->end = end;
+    return 1;
+}
+
+static __always_inline void put_java(struct walk *w, __u64 what, __u64 place)
+{
+    __u32 at = w->java_count;
+    if (at >= WP_INTERP_DEPTH)
+        return;
+    barrier_var(at);
+    w->java[at & (WP_INTERP_DEPTH - 1)] = (struct java_frame){what, place};
+    w->java_count++;
+}
+
+/* The caller is above; its bp is below its address in this frame, if this one has saved it. */
+static __always_inline long return_java(struct walk *w, __u64 cfa, bool has_bp)
+{
+    __u64 caller;
+    if (cfa <= w->sp || !read_word(w, cfa - 8, &caller))
+        return stop_java(w, WP_UNWIND_UNREADABLE);
+    if (has_bp && !read_word(w, cfa - 16, &w->bp))
+        return stop_java(w, WP_UNWIND_UNREADABLE);
+    w->ip = caller;
+    w->sp = cfa;
+    w->is_exact = 0;
+    return 0;
+}
+
+static __always_inline long step_interpreted(struct walk *w)
+{
+    __u64 method, place = w->bytecode, sp, bp = w->bp;
+    if (bp < w->sp || bp - w->sp > JAVA_FRAME_MOST || bp & 7 || !read_word(w, bp + JAVA_FRAME_METHOD, &method) ||
+        !read_word(w, bp + JAVA_FRAME_CALLER_SP, &sp) || !read_word(w, bp + 8, &w->ip) || !read_word(w, bp, &w->bp))
+        return stop_java(w, WP_UNWIND_UNREADABLE);
+    if (!(w->is_exact && w->count == 1) && !read_word(w, bp + JAVA_FRAME_BYTECODE, &place))
+        return stop_java(w, WP_UNWIND_UNREADABLE);
+    put_java(w, method & 7 ? JAVA_STUB : method | JAVA_INTERPRETED, place);
+    if (sp <= w->sp || sp < bp || sp & 7)
+        return stop_java(w, WP_UNWIND_UNREADABLE);
+    w->sp = sp;
+    w->is_exact = 0;
+    return 0;
+}
+
+/* Bytes of its frame that compiled code has at the instruction that it was met at; the caller's bp is among them when
+ * there are 16 or more. */
+static __always_inline __u64 size_at(struct walk *w, __u64 begin, __u64 complete, __u64 size)
+{
+    __u64 code = 0;
+    if (w->ip - begin < complete)
+        return w->ip - begin + 4 >= complete ? 16 : 8;
+    bpf_probe_read_user(&code, 8, (void *)w->ip);
+    if ((code & 0xff) == 0x5d) /* pop rbp */
+        return 16;
+    bool is_poll = (code & 0xffffff) == 0xa73b49 || ((code & 0xffff) == 0x870f && (code >> 48 & 0xff) == 0xc3);
+    return (code & 0xff) == 0xc3 || is_poll ? 8 : size; /* ret; what comes before it: is the thread to stop? */
+}
+
+/* Compiled code is called by code of the cache alone. When something was pushed beside its frame, that is further up.
+ */
+static __always_inline long step_compiled(struct walk *w, __u64 blob, enum java_kind kind)
+{
+    __u64 begin = w->blob[JAVA_BLOB_CODE], place = w->ip;
+    __u64 size = (w->blob[JAVA_BLOB_FRAME_SIZE] >> 32) * 8;
+    if (w->ip == w->blob[JAVA_BLOB_DEOPT]) {
+        __s32 at;
+        if (bpf_probe_read_user(&at, 4, (void *)(blob + JAVA_COMPILED_CALLER)) || !read_word(w, w->sp + at, &place))
+            place = 0;
+    }
+    put_java(w, blob | kind, place);
+    if (w->is_exact)
+        size = size_at(w, begin, w->blob[JAVA_BLOB_COMPLETE] >> 32, size);
+    __u64 cfa = w->sp + size, caller;
+#pragma unroll
+    for (int i = 0; i < 6; i++) {
+        if (bpf_probe_read_user(&caller, 8, (void *)(cfa - 8)))
+            return stop_java(w, WP_UNWIND_UNREADABLE);
+        if (caller - w->cache < w->cache_bytes)
+            return return_java(w, cfa, size >= 16);
+        cfa += 8;
+    }
+    return stop_java(w, WP_UNWIND_NO_ROWS);
+}
+
+static __always_inline long step_stub(struct walk *w, bool is_call_alone)
+{
+    __u64 size = (w->blob[JAVA_BLOB_FRAME_SIZE] >> 32) * 8;
+    put_java(w, JAVA_STUB, 0);
+    if (is_call_alone)
+        return return_java(w, w->sp + 8, false);
+    if (size)
+        return return_java(w, w->sp + size, size >= 16);
+    return step_pointer(w);
+}
+
+static __always_inline long step_blob(struct walk *w)
+{
+    __u64 blob = find_blob(w, w->is_exact ? w->ip : w->ip - 1), name = 0;
+    if (!blob || bpf_probe_read_user(w->blob, sizeof(w->blob), (void *)blob) ||
+        w->ip - w->blob[JAVA_BLOB_CODE] > w->blob[JAVA_BLOB_CODE_END] - w->blob[JAVA_BLOB_CODE] ||
+        bpf_probe_read_user(&name, 8, (void *)w->blob[JAVA_BLOB_NAME]))
+        return stop_java(w, WP_UNWIND_NO_ROWS);
+    switch (name) {
+    case JAVA_NAME_INTERPRETER:
+        return step_interpreted(w);
+    case JAVA_NAME_COMPILED:
+        return step_compiled(w, blob, JAVA_COMPILED);
+    case JAVA_NAME_NATIVE:
+        return step_compiled(w, blob, JAVA_NATIVE);
+    default:
+        return step_stub(w, name == JAVA_NAME_VTABLE || name == JAVA_NAME_ADAPTERS);
+    }
+}
+
+/* Behind is_java. */
+static __always_inline long step_java(struct walk *w)
+{
+    __u32 before = w->java_count;
+    long is_end = step_blob(w);
+    if (w->java_count == before) /* each of these frames has an entry */
+        put_java(w, JAVA_STUB, 0);
+    return is_end;
+}
+
+#endif

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+#ifndef WP_COLLECTOR_BPF_UNWIND_WALK_H
+#define WP_COLLECTOR_BPF_UNWIND_WALK_H
+/* A walk through a user stack: where it stands, and what it has read. */
+#include "emit.h"
+#include "interp_row.h"
+#include "unwind_row.h"
+
+/* All ones where x < y (both below 2^63): a branch less for the verifier, which walks every path. It makes two of a
+ * mask and a constant joined by `and` (Linux 6.18), so a mask is joined with masks, or multiplied. */
+static __always_inline __s64 mask_less(__u64 x, __u64 y)
+{
+    __s64 difference = (__s64)(x - y);
+    barrier_var(difference); /* else the compiler makes a branch of it again, here ... */
+    __s64 mask = difference >> 63;
+    barrier_var(mask); /* ... or there */
+    return mask;
+}
+
+#define WALK_WORDS 64u
+
+/* HotSpot's frames are native ones, too: what is read of one on the way. */
+#define JAVA_BLOB_WORDS 17u
+struct java_frame {
+    __u64 what;  /* JAVA_STUB alone; a Method; a piece of compiled code (nmethod). The low bits: enum java_kind */
+    __u64 place; /* address of a bytecode; address in the compiled code */
+};
+
+enum java_kind { JAVA_STUB, JAVA_INTERPRETED, JAVA_COMPILED, JAVA_NATIVE, JAVA_KINDS };
+
+struct word {
+    __u64 at, value;
+};
+
+/* Kept in a map: what the verifier does not follow it need not walk again for every frame. */
+struct walk {
+    __u64 ip, sp, bp;
+    __u32 count;
+    __u32 end;            /* enum wp_unwind_end */
+    __u32 is_exact;       /* ip is an instruction, not the one behind a call */
+    __u32 word_count;     /* past WALK_WORDS: not all of them are there */
+    __u64 highest, mixed; /* the last of their addresses; all of them or-ed, and odd when one lies below the stack */
+    __u64 floor, di;      /* sp and di at the start */
+    __u64 held[WP_CFA_HELDS]; /* other registers then */
+    __u64 bytecode;           /* where HotSpot's interpreter stood in a method then (r13) */
+    __u32 java_count, segment_bits;
+    struct wp_java_heap heap;                /* of HotSpot's code cache: the last one that was met ... */
+    __u64 cache, cache_bytes;                /* ... and where all of them are */
+    struct java_frame java[WP_INTERP_DEPTH]; /* what was met in HotSpot's code cache, innermost first */
+    __u64 blob[JAVA_BLOB_WORDS];             /* the head of what HotSpot's code at the address belongs to */
+    struct word words[WALK_WORDS];           /* all that was read: the same words lead to the same walk */
+};
+
+struct {
+    __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+    __uint(max_entries, 2);
+    __type(key, __u32);
+    __type(value, struct walk);
+} walks SEC(".maps");
+
+static __always_inline bool read_word(struct walk *w, __u64 address, __u64 *word)
+{
+    if (bpf_probe_read_user(word, sizeof(*word), (void *)address)) {
+        w->word_count = WALK_WORDS + 1;
+        return false;
+    }
+    __u32 index = w->word_count++;
+    if (index < WALK_WORDS) {
+        struct word *kept = &w->words[index & (WALK_WORDS - 1)];
+        kept->at = address;
+        kept->value = *word;
+    }
+    w->mixed |= address | (address < w->floor);
+    if (address > w->highest)
+        w->highest = address;
+    return true;
+}
+
+static __always_inline long step_pointer(struct walk *w)
+{
+    __u64 before = w->bp;
+    if (!before && !w->is_exact) { /* the psABI's mark of the outermost frame */
+        w->end = WP_UNWIND_COMPLETE;
+        return 1;
+    }
+    if (before < w->sp || before & 7 || !read_word(w, before + 8, &w->ip) || !read_word(w, before, &w->bp)) {
+        w->end = WP_UNWIND_NO_ROWS;
+        return 1;
+    }
+    w->sp = before + 16;
+    w->is_exact = 0;
+    return 0;
+}
+
+#endif
