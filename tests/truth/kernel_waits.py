@@ -37,18 +37,25 @@ def compute_until(end_s):
         pass
 
 
-def awake_ns():
-    """On a processor, or runnable without one, so far."""
-    with open("/proc/thread-self/schedstat", encoding="ascii") as file:
-        return int(file.read().split()[1]) + time.thread_time_ns() # the file has the time on a processor of the last tick
+class Sleeper:
+    """What the calling thread sleeps, call by call."""
 
+    def __init__(self):
+        self.account = os.open("/proc/thread-self/schedstat", os.O_RDONLY)
 
-def slept_ns(act):
-    """How long the act sleeps. Of one that does not sleep nothing: what a hypervisor takes from a thread is on no account of the thread's."""
-    sleeps, awake, began = resource.getrusage(resource.RUSAGE_THREAD).ru_nvcsw, awake_ns(), time.monotonic_ns()
-    act()
-    spent, awake = time.monotonic_ns() - began, awake_ns() - awake
-    return max(0, spent - awake) if resource.getrusage(resource.RUSAGE_THREAD).ru_nvcsw > sleeps else 0
+    def runnable_ns(self):
+        return int(os.pread(self.account, 100, 0).split()[1])
+
+    def sleeps_ns(self, act):
+        """How long the act sleeps. Of one that does not sleep nothing: what a hypervisor takes from a thread is on no account of the thread's.
+        Each pair of clocks is read in the same order, so that what the reading takes is in both or in neither; where the thread loses the
+        processor between two of them, that one sleep is not counted."""
+        sleeps, runnable = resource.getrusage(resource.RUSAGE_THREAD).ru_nvcsw, self.runnable_ns()
+        ran, began = time.thread_time_ns(), time.monotonic_ns()
+        act()
+        ran, spent = time.thread_time_ns() - ran, time.monotonic_ns() - began
+        spent -= ran + self.runnable_ns() - runnable
+        return max(0, spent) if resource.getrusage(resource.RUSAGE_THREAD).ru_nvcsw > sleeps else 0
 
 
 def in_children(roles):
@@ -164,7 +171,8 @@ def play_fault(rounds, folder):
         os.posix_fadvise(file, 0, 0, os.POSIX_FADV_DONTNEED)
         region = mmap.mmap(file, size, prot=mmap.PROT_READ)
         region.madvise(mmap.MADV_RANDOM)
-        return sum(slept_ns(lambda page=page: region[page]) for page in range(0, size, 16 << 10))
+        sleeper = Sleeper()
+        return sum(sleeper.sleeps_ns(lambda page=page: region[page]) for page in range(0, size, 16 << 10))
     return {"waited": in_children({"toucher": touch})["toucher"]}
 
 
