@@ -528,19 +528,9 @@ static int on_fact(void *context, const struct wp_fact *fact, struct wp_error *e
     return send_batch(b, 0, b->cut_ns, false, err);
 }
 
-void wp_batcher_prepare_begin(struct wp_batcher *b)
+struct wp_symbolizer *wp_batcher_symbolizer(const struct wp_batcher *b)
 {
-    wp_stack_table_prepare_begin(b->stacks);
-}
-
-uint64_t wp_batcher_kernel_address(struct wp_batcher *b, const char *function)
-{
-    return wp_stack_table_kernel_address(b->stacks, function);
-}
-
-void wp_batcher_prepare(struct wp_batcher *b)
-{
-    wp_stack_table_prepare(b->stacks);
+    return wp_stack_table_symbolizer(b->stacks);
 }
 
 struct wp_fact_sink wp_batcher_sink(struct wp_batcher *b)

@@ -51,12 +51,8 @@ int wp_batcher_match(struct wp_batcher *batcher, const char *const *patterns, si
 /* Frees the batcher and its tables. Events that no batch has carried are discarded: call wp_batcher_finish first. NULL
  * is allowed. */
 void wp_batcher_destroy(struct wp_batcher *batcher);
-/* Begins to read what takes long, in a thread of its own, when the source's programs are loaded. */
-void wp_batcher_prepare_begin(struct wp_batcher *batcher);
-/* It is read when it returns, when the source exists and before its first facts are taken. */
-void wp_batcher_prepare(struct wp_batcher *batcher);
-/* As wp_stack_table_kernel_address. */
-uint64_t wp_batcher_kernel_address(struct wp_batcher *batcher, const char *function);
+/* What names the stacks, borrowed; NULL: the source gives names. */
+struct wp_symbolizer *wp_batcher_symbolizer(const struct wp_batcher *batcher);
 /* The sink through which a source delivers its facts; valid until the batcher is destroyed. Its functions return
  * -ENOMEM, or the error of `batch` or `renew`. */
 struct wp_fact_sink wp_batcher_sink(struct wp_batcher *batcher);

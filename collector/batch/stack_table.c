@@ -305,21 +305,9 @@ static uint32_t named_part(struct wp_stack_table *t, const struct wp_fact *fact)
     return stack;
 }
 
-void wp_stack_table_prepare_begin(struct wp_stack_table *t)
+struct wp_symbolizer *wp_stack_table_symbolizer(const struct wp_stack_table *t)
 {
-    if (t->symbolizer)
-        wp_symbolizer_prepare_begin(t->symbolizer);
-}
-
-uint64_t wp_stack_table_kernel_address(struct wp_stack_table *t, const char *function)
-{
-    return t->symbolizer ? wp_symbolizer_kernel_address(t->symbolizer, function) : 0;
-}
-
-void wp_stack_table_prepare(struct wp_stack_table *t)
-{
-    if (t->symbolizer)
-        wp_symbolizer_prepare(t->symbolizer);
+    return t->symbolizer;
 }
 
 /* One that comes with its frames is sent again. */

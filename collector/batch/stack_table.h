@@ -30,13 +30,8 @@ struct wp_stack_table *wp_stack_table_create(struct wp_dict_writer *dict, struct
 /* Frees the table and its symbolizer, waiting as wp_symbolizer_destroy does; nothing borrowed is freed. NULL is
  * allowed. */
 void wp_stack_table_destroy(struct wp_stack_table *table);
-/* Begins to read what takes long, in a thread of its own; when the programs are loaded, for their names are the
- * kernel's too. */
-void wp_stack_table_prepare_begin(struct wp_stack_table *table);
-/* It is read when it returns, before the first stack comes. */
-void wp_stack_table_prepare(struct wp_stack_table *table);
-/* As wp_symbolizer_kernel_address; 0 also when the source gives names. */
-uint64_t wp_stack_table_kernel_address(struct wp_stack_table *table, const char *function);
+/* What names the stacks, borrowed; NULL: the source gives names. */
+struct wp_symbolizer *wp_stack_table_symbolizer(const struct wp_stack_table *table);
 /* Puts the names into the frames that have got them since, and says whether none is still missing. Frames that are sent
  * before stay without. Waits at most so long. */
 bool wp_stack_table_names(struct wp_stack_table *table, unsigned timeout_ms);

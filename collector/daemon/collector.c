@@ -14,6 +14,7 @@
 #include "collector/send/uplink.h"
 #include "collector/symbols/debug_fetch.h"
 #include "collector/symbols/fleet_names.h"
+#include "collector/symbols/symbolizer.h"
 #include "common/clock.h"
 #include "common/host_pids.h"
 #include "common/service.h"
@@ -58,7 +59,9 @@ static int on_batch(void *context, const struct wp_batch *batch, struct wp_error
 static void programs_loaded(void *context)
 {
     struct collector *c = context;
-    wp_batcher_prepare_begin(c->batcher);
+    struct wp_symbolizer *symbolizer = wp_batcher_symbolizer(c->batcher);
+    if (symbolizer)
+        wp_symbolizer_prepare_begin(symbolizer);
 }
 
 static int open_source(struct collector *c, struct wp_error *err)
@@ -349,11 +352,12 @@ static void start_fetching(struct collector *c)
             "cannot fetch debug files (--debuginfod), some functions will have no source lines: %s", why.text);
 }
 
+/* What is read meanwhile is there before the first facts come, and before the right to read it is given up. */
 static void prepare(struct collector *c)
 {
-    wp_batcher_prepare(c->batcher);
-    if (c->options->source == WP_FROM_BPF)
-        wp_source_bpf_direct_io(c->source, wp_batcher_kernel_address(c->batcher, WP_DIRECT_IO_END));
+    struct wp_symbolizer *symbolizer = wp_batcher_symbolizer(c->batcher);
+    if (c->options->source == WP_FROM_BPF && symbolizer)
+        wp_source_bpf_direct_io(c->source, wp_symbolizer_kernel_address(symbolizer, WP_DIRECT_IO_END));
 }
 
 static int run_live(struct collector *c, struct wp_error *err)

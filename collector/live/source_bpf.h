@@ -12,9 +12,9 @@ int wp_source_bpf_create(struct wp_source **source, const struct wp_source_bpf_o
     const struct wp_logger *logger, struct wp_error *err);
 /* Of a source made here: whether facts of EXEC have their command lines from now on. */
 void wp_source_bpf_want_cmdlines(struct wp_source *source, bool is_wanted);
+#define WP_DIRECT_IO_END "iomap_dio_bio_end_io"
 /* Of a source made here: the function of the kernel that ends direct I/O, WP_DIRECT_IO_END, is at this address; 0: not
  * known, and files of direct I/O that is finished by it are known by its calls alone. */
-#define WP_DIRECT_IO_END "iomap_dio_bio_end_io"
 void wp_source_bpf_direct_io(struct wp_source *source, uint64_t address);
 
 #endif

@@ -514,7 +514,7 @@ void wp_symbolizer_prepare_begin(struct wp_symbolizer *z)
         z->has_reader = !pthread_create(&z->reader, NULL, read_kernel, z);
 }
 
-void wp_symbolizer_prepare(struct wp_symbolizer *z)
+static void prepare(struct wp_symbolizer *z)
 {
     if (z->has_looked)
         return;
@@ -531,14 +531,14 @@ void wp_symbolizer_prepare(struct wp_symbolizer *z)
 
 uint64_t wp_symbolizer_kernel_address(struct wp_symbolizer *z, const char *function)
 {
-    wp_symbolizer_prepare(z);
+    prepare(z);
     return z->kernel ? wp_kernel_symbols_address(z->kernel, function) : 0;
 }
 
 void wp_symbolizer_kernel(struct wp_symbolizer *z, uint64_t address, bool is_return, struct wp_frame_name *name)
 {
     struct wp_kernel_function function;
-    wp_symbolizer_prepare(z);
+    prepare(z);
     *name = (struct wp_frame_name){.function = "", .object = "[kernel]"};
     if (!z->kernel || wp_kernel_symbols_find(z->kernel, address - is_return, &function))
         return;

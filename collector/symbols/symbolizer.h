@@ -40,11 +40,10 @@ struct wp_frame_name {
 struct wp_symbolizer *wp_symbolizer_create(const struct wp_names_from *from, const struct wp_logger *logger);
 /* Frees it with its maps and files; waits as wp_naming_thread_destroy does. NULL is allowed. */
 void wp_symbolizer_destroy(struct wp_symbolizer *symbolizer);
-/* Begins to read the kernel's names, in a thread of its own that ends when it has them. */
+/* Begins to read the kernel's names, in a thread of its own that ends when it has them; when the programs are loaded,
+ * for their names are the kernel's too. */
 void wp_symbolizer_prepare_begin(struct wp_symbolizer *symbolizer);
-/* The kernel's names are read when it returns, rather than when the first is asked for. */
-void wp_symbolizer_prepare(struct wp_symbolizer *symbolizer);
-/* The address of a function of the kernel; 0: it is not known. */
+/* The address of a function of the kernel; 0: it is not known. The kernel's names are read when it returns. */
 uint64_t wp_symbolizer_kernel_address(struct wp_symbolizer *symbolizer, const char *function);
 
 /* Asks what is at `offset` (of the file; of memory that is no file's: the address) in a mapping of process pid;
