@@ -89,9 +89,9 @@ struct wp_row_limit wp_option_limit(const struct argp_state *state, const char *
     } units[] = {{"", 1}, {"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}};
     char *end = NULL;
     double value = *text >= '0' && *text <= '9' ? strtod(text, &end) : -1;
-    if (value >= 0 && !strcmp(end, "%") && value <= 100)
+    if (end && !strcmp(end, "%") && value <= 100)
         return (struct wp_row_limit){.percent = value};
-    for (size_t i = 0; i < sizeof(units) / sizeof(*units) && value >= 0; i++)
+    for (size_t i = 0; end && i < sizeof(units) / sizeof(*units); i++)
         if (!strcmp(end, units[i].name) && value * units[i].ns < 1e18)
             return (struct wp_row_limit){.least = (uint64_t)(value * units[i].ns), .has_unit = i > 0};
     argp_error(state, "'%s' is not a limit: a share as 1%%, a time as 10ms, or a number", text);
