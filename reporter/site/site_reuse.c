@@ -4,6 +4,7 @@
 #include "common/clock.h"
 #include "common/strings.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
@@ -60,14 +61,20 @@ uint64_t wp_site_reuse_key(const struct wp_site_options *options)
 }
 
 int wp_site_reuse_begin(struct wp_site_reuse *reuse, const struct wp_site_options *options,
-    const struct wp_stores *stores, const struct wp_site_tree *tree, struct wp_error *err)
+    const struct wp_stores *stores, struct wp_site_tree *tree, struct wp_error *err)
 {
     memset(reuse, 0, sizeof(*reuse));
     reuse->key = wp_site_reuse_key(options);
     reuse->began_ns = wp_clock_of_ns(CLOCK_REALTIME);
     reuse->stores = stores;
     wp_site_state_begin(&reuse->next, reuse->key);
-    return wp_site_state_read(&reuse->before, tree->out, reuse->key, err);
+    int rc = wp_site_state_read(&reuse->before, tree->out, reuse->key, err);
+    size_t bytes = (reuse->before.count + 1) * sizeof(*reuse->inputs);
+    reuse->inputs = rc ? NULL : wp_pool_alloc(&reuse->pool, bytes);
+    if (reuse->inputs)
+        memset(reuse->inputs, 0, bytes);
+    tree->settled_ns = rc ? 0 : wp_site_state_settled_ns(&reuse->before);
+    return rc || reuse->inputs ? rc : wp_error_set(err, -ENOMEM, "out of memory for the state of the site");
 }
 
 void wp_site_reuse_end(struct wp_site_reuse *reuse)
@@ -80,10 +87,12 @@ void wp_site_reuse_end(struct wp_site_reuse *reuse)
 
 static const struct wp_state_row *same_row(struct wp_site_reuse *reuse, const char *release, const char **inputs)
 {
-    uint64_t changed_ns;
     const struct wp_state_row *row = wp_site_state_find(&reuse->before, release);
-    *inputs = wp_site_inputs(&reuse->pool, reuse->stores, release, &changed_ns);
-    return wp_site_state_is_same(&reuse->before, row, *inputs, changed_ns) ? row : NULL;
+    struct wp_reuse_inputs now = {0}, *known = row ? &reuse->inputs[row - reuse->before.rows] : &now;
+    if (!known->inputs)
+        known->inputs = wp_site_inputs(&reuse->pool, reuse->stores, release, &known->changed_ns);
+    *inputs = known->inputs;
+    return wp_site_state_is_same(&reuse->before, row, *inputs, known->changed_ns) ? row : NULL;
 }
 
 /* Folders, not releases: to know that one of them holds nothing it would have to be opened. Such a one is no reuse. */

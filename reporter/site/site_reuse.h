@@ -6,10 +6,17 @@
 #include "reporter/site/site_state.h"
 #include "reporter/site/site_tree.h"
 
+/* What wp_site_inputs gave of a release of the state before; inputs NULL: not asked yet. */
+struct wp_reuse_inputs {
+    const char *inputs;
+    uint64_t changed_ns;
+};
+
 /* The state of the published site and the one to write; init with {0}. */
 struct wp_site_reuse {
     struct wp_site_state before;
-    struct wp_buffer next; /* the new state's text */
+    struct wp_reuse_inputs *inputs; /* of each row of `before`, in the pool: asked once */
+    struct wp_buffer next;          /* the new state's text */
     struct wp_pool pool;
     const struct wp_stores *stores;
     uint64_t key, began_ns;
@@ -17,9 +24,9 @@ struct wp_site_reuse {
 
 /* What a state must have in its head to be of this version of the program and of these options. */
 uint64_t wp_site_reuse_key(const struct wp_site_options *options);
-/* Reads what the site in the tree was made from. */
+/* Reads what the site in the tree was made from, and since when the tree is as it was. */
 int wp_site_reuse_begin(struct wp_site_reuse *reuse, const struct wp_site_options *options,
-    const struct wp_stores *stores, const struct wp_site_tree *tree, struct wp_error *err);
+    const struct wp_stores *stores, struct wp_site_tree *tree, struct wp_error *err);
 /* Frees both states, so the rows that were found, too; a zeroed one is allowed. */
 void wp_site_reuse_end(struct wp_site_reuse *reuse);
 /* True when every release is as it was and every file is there; *result then says so. */

@@ -276,9 +276,14 @@ const char *wp_site_inputs(
     return text;
 }
 
+uint64_t wp_site_state_settled_ns(const struct wp_site_state *state)
+{
+    return state->began_ns > SETTLED_NS ? state->began_ns - SETTLED_NS : 0;
+}
+
 bool wp_site_state_is_settled(const struct wp_site_state *state, uint64_t changed_ns)
 {
-    return changed_ns + SETTLED_NS < state->began_ns;
+    return changed_ns < wp_site_state_settled_ns(state);
 }
 
 bool wp_site_state_is_same(

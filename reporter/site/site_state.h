@@ -39,6 +39,8 @@ const struct wp_state_row *wp_site_state_find(const struct wp_site_state *state,
 /* A text that is the same as long as the release's files are; *changed_ns: when the last of them was. */
 const char *wp_site_inputs(
     struct wp_pool *pool, const struct wp_stores *stores, const char *release, uint64_t *changed_ns);
+/* Before which what last changed had been read as it is by the run that made the state; 0: there is none. */
+uint64_t wp_site_state_settled_ns(const struct wp_site_state *state);
 /* Whether what last changed then had been read as it is by the run that made the state. */
 bool wp_site_state_is_settled(const struct wp_site_state *state, uint64_t changed_ns);
 /* Whether the row's release is as it was when the state was made. */

@@ -3,6 +3,7 @@
 
 #include "common/clock.h"
 #include "common/path.h"
+#include "reporter/site/site_folders.h"
 #include "reporter/site/site_publish.h"
 
 #include <errno.h>
@@ -207,25 +208,37 @@ static size_t count_there(int fd, const char *at, size_t folder, const char **en
     return count;
 }
 
-int wp_tree_hold(struct wp_site_tree *tree, const char *folder, struct wp_error *err)
+/* Are the block's files all there? */
+static bool is_there(const struct wp_site_tree *tree, const struct wp_site_block *block)
 {
     char path[PATH_MAX];
-    const char *at = find_folder(tree, folder), *end = at;
-    if (!*at || strchr(folder, '/'))
-        return -ENOENT;
-    if ((size_t)snprintf(path, sizeof(path), "%s/%s", tree->out, folder) >= sizeof(path))
-        return wp_error_set(err, -ENAMETOOLONG, "'%s' is too long a name", tree->out);
+    const char *end;
+    if ((size_t)snprintf(path, sizeof(path), "%s/%.*s", tree->out, (int)block->folder, block->at) >= sizeof(path))
+        return false;
+    if (wp_site_block_changed_ns(block, tree->out) < tree->settled_ns)
+        return true;
     int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0)
-        return -ENOENT;
-    size_t count = count_there(fd, at, strlen(folder), &end);
+        return false;
+    size_t count = count_there(fd, block->at, block->folder, &end);
     close(fd);
-    if (!count)
+    return count == block->files;
+}
+
+int wp_tree_hold(struct wp_site_tree *tree, const char *folder, struct wp_error *err)
+{
+    struct wp_site_block block;
+    const char *at = find_folder(tree, folder);
+    if (!*at || strchr(folder, '/'))
         return -ENOENT;
-    wp_buffer_append(&tree->manifest, at, (size_t)(end - at));
+    if (strlen(tree->out) + strlen(folder) + 2 > PATH_MAX)
+        return wp_error_set(err, -ENAMETOOLONG, "'%s' is too long a name", tree->out);
+    if (!wp_site_block_read(&block, at) || !is_there(tree, &block))
+        return -ENOENT;
+    wp_buffer_append(&tree->manifest, at, (size_t)(block.end - at));
     wp_buffer_printf(&tree->held, "%s\n", folder);
-    tree->kept_until = (size_t)(end - (const char *)tree->before.data);
-    tree->kept += count;
+    tree->kept_until = (size_t)(block.end - (const char *)tree->before.data);
+    tree->kept += block.files;
     return 0;
 }
 
@@ -266,17 +279,25 @@ int wp_tree_take(struct wp_site_tree *tree, const char *from, const char *folder
     return rc ? rc : taken ? 0 : -ENOENT;
 }
 
-bool wp_tree_is_whole(const struct wp_site_tree *tree, size_t *count)
+/* A file at the top: its folder changes with every entry of the site. */
+static bool is_file(const struct wp_site_tree *tree, const struct wp_site_block *block)
 {
     char path[PATH_MAX];
     struct stat st;
+    int size = (int)(block->end - block->at) - 1;
+    return (size_t)snprintf(path, sizeof(path), "%s/%.*s", tree->out, size, block->at) < sizeof(path) &&
+        !lstat(path, &st) && S_ISREG(st.st_mode);
+}
+
+bool wp_tree_is_whole(const struct wp_site_tree *tree, size_t *count)
+{
+    struct wp_site_block block;
     *count = 0;
-    for (const char *at = tree->before.data ? (const char *)tree->before.data : "", *end; (end = strchr(at, '\n'));
-         at = end + 1) {
-        if ((size_t)snprintf(path, sizeof(path), "%s/%.*s", tree->out, (int)(end - at), at) >= sizeof(path) ||
-            lstat(path, &st) || !S_ISREG(st.st_mode))
+    for (const char *at = tree->before.data ? (const char *)tree->before.data : ""; wp_site_block_read(&block, at);
+         at = block.end) {
+        if (!(block.folder ? is_there(tree, &block) : is_file(tree, &block)))
             return false;
-        ++*count;
+        *count += block.files;
     }
     return *count > 0;
 }

@@ -20,11 +20,12 @@ int wp_tree_begin(struct wp_site_tree *tree, const char *out, int wait_s, struct
 /* Adds a file; `path` is relative, of components that are plain names. */
 int wp_tree_write(struct wp_site_tree *tree, const char *path, const void *bytes, size_t size, struct wp_error *err);
 /* Leaves a folder at the top of the published site where it is, with the files that its list names; nothing is written
- * below it then. -ENOENT: there is none, or one of its files is gone. */
+ * below it then. The files are looked at one by one if a folder changed at tree->settled_ns or later. -ENOENT: there is
+ * none, or one of its files is gone. */
 int wp_tree_hold(struct wp_site_tree *tree, const char *folder, struct wp_error *err);
 /* Takes the files below `folder` of another published site, `from`, by their bytes. -ENOENT as above. */
 int wp_tree_take(struct wp_site_tree *tree, const char *from, const char *folder, struct wp_error *err);
-/* Whether every file of the published site is there; *count how many. */
+/* Whether every file of the published site is there, looked at as above; *count how many. */
 bool wp_tree_is_whole(const struct wp_site_tree *tree, size_t *count);
 /* Publishes and ends the tree, whatever it returns. -EEXIST: a file of somebody else's has the name of one of ours, or
  * stands in a folder that would be replaced. */

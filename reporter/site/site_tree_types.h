@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct wp_site_tree {
     char *out, *fresh, *lock; /* owned paths */
@@ -15,6 +16,7 @@ struct wp_site_tree {
     struct wp_buffer before;   /* the manifest of the old site */
     struct wp_buffer changed;  /* the files that are not kept, a line each */
     struct wp_buffer held;     /* the folders that stay where they are, a line each */
+    uint64_t settled_ns;       /* folders that last changed before that have all their files; 0: not known of any */
     size_t kept_until;         /* where wp_tree_keep is in `before` */
     size_t written, kept;
     bool is_passing; /* of another process' work, and gone with it: it need not be on the disk */

@@ -11,6 +11,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -169,6 +170,42 @@ static void a_folder_that_lacks_a_file_is_not_held(void **state)
     expect_file(place, "index.html", "one");
     assert_int_equal(publish(place->out, "two", "page", NULL), 0);
     expect_file(place, "v1/main/page.html", "page");
+}
+
+static int hold_settled(const char *out, uint64_t settled_ns, bool *is_whole, size_t *files)
+{
+    struct wp_site_tree tree;
+    assert_int_equal(wp_tree_begin(&tree, out, -1, NULL), 0);
+    tree.settled_ns = settled_ns;
+    *is_whole = wp_tree_is_whole(&tree, files);
+    int rc = wp_tree_hold(&tree, "v1", NULL);
+    wp_tree_abort(&tree);
+    return rc;
+}
+
+/* The folders' times say whether a file may be gone: files are looked at one by one only when they changed lately. */
+static void a_folder_that_did_not_change_is_whole(void **state)
+{
+    const struct place *place = *state;
+    char folder[256], path[300];
+    struct stat st;
+    bool is_whole;
+    size_t files;
+    snprintf(folder, sizeof(folder), "%s/v1/main", place->out);
+    snprintf(path, sizeof(path), "%s/page.html", folder);
+    assert_int_equal(publish(place->out, "one", "page", NULL), 0);
+    assert_int_equal(hold_settled(place->out, 0, &is_whole, &files), 0);
+    assert_true(is_whole && files == 2);
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(stat(folder, &st), 0);
+    uint64_t changed_ns = (uint64_t)st.st_ctim.tv_sec * 1000000000u + (uint64_t)st.st_ctim.tv_nsec;
+    assert_int_equal(hold_settled(place->out, changed_ns, &is_whole, &files), -ENOENT); /* not before that time */
+    assert_false(is_whole);
+    assert_int_equal(hold_settled(place->out, changed_ns + 1, &is_whole, &files), 0); /* its files are not looked at */
+    assert_true(is_whole && files == 2);
+    const struct timespec early[2] = {{.tv_sec = 1}, {.tv_sec = 1}};
+    assert_int_equal(utimensat(AT_FDCWD, folder, early, 0), 0); /* the time of that cannot be set */
+    assert_int_equal(hold_settled(place->out, changed_ns, &is_whole, &files), -ENOENT);
 }
 
 static void a_strangers_files_stay(void **state)
@@ -394,6 +431,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(unchanged_files_keep_their_inode, setup, teardown),
         cmocka_unit_test_setup_teardown(a_held_folder_stays_where_it_is, setup, teardown),
         cmocka_unit_test_setup_teardown(a_folder_that_lacks_a_file_is_not_held, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_folder_that_did_not_change_is_whole, setup, teardown),
         cmocka_unit_test_setup_teardown(a_strangers_files_stay, setup, teardown),
         cmocka_unit_test_setup_teardown(a_strangers_index_is_not_overwritten, setup, teardown),
         cmocka_unit_test_setup_teardown(entries_that_are_gone_are_removed, setup, teardown),
