@@ -107,7 +107,9 @@ static __always_inline long step_interpreted(struct walk *w)
     if (bp < w->sp || bp - w->sp > JAVA_FRAME_MOST || bp & 7 || !read_word(w, bp + JAVA_FRAME_METHOD, &method) ||
         !read_word(w, bp + JAVA_FRAME_CALLER_SP, &sp) || !read_word(w, bp + 8, &w->ip) || !read_word(w, bp, &w->bp))
         return stop_java(w, WP_UNWIND_UNREADABLE);
-    if (!(w->is_exact && w->count == 1) && !read_word(w, bp + JAVA_FRAME_BYTECODE, &place))
+    if (w->is_exact && w->count == 1)
+        w->word_count = WALK_WORDS + 1; /* as in step_register */
+    else if (!read_word(w, bp + JAVA_FRAME_BYTECODE, &place))
         return stop_java(w, WP_UNWIND_UNREADABLE);
     put_java(w, method & 7 ? JAVA_STUB : method | JAVA_INTERPRETED, place);
     if (sp <= w->sp || sp < bp || sp & 7)
