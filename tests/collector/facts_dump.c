@@ -7,6 +7,7 @@
 #include "collector/interp/interp_codes.h"
 #include "collector/interp/interp_splice.h"
 #include "collector/live/source_bpf.h"
+#include "collector/symbols/kernel_symbols.h"
 
 #include <inttypes.h>
 #include <poll.h>
@@ -155,6 +156,10 @@ int main(int argc, char **argv)
         fprintf(stderr, "%s\n", err.text);
         return 1;
     }
+    struct wp_kernel_symbols *kernel = NULL;
+    if (!wp_kernel_symbols_read(&kernel, "/proc/kallsyms", &err))
+        wp_source_bpf_direct_io(source, wp_kernel_symbols_address(kernel, WP_DIRECT_IO_END));
+    wp_kernel_symbols_destroy(kernel);
     fputs("ready\n", stderr);
     bool is_stopped = false;
     int more = 1;
