@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the kernel makes threads wait for, held against what the program's own clocks say.
 
-locks.py [--bound PERCENT] [--rounds N] [CASE ...]        (WAKEPATH_BIN: the folder of the programs)
+kernel_waits.py [--bound PERCENT] [--rounds N] [CASE ...]        (WAKEPATH_BIN: the folder of the programs)
 
 flock   Three processes lock one file in turn. The third waits for the first as long as that has the lock, then for the second.
 inode   One process writes to a file past the page cache, which keeps the file locked while the disk works. Another asks where its data is.
