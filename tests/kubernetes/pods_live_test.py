@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The image's entry script as the pods of deploy/kubernetes run it: pods_live_test.py BIN SOURCE. Users, capabilities, variables, arguments,
 read-only root and what is mounted where are read from the manifests; names of pods are in /etc/hosts of each."""
-import base64, http.server, os, re, shutil, socket, subprocess, sys, tempfile, threading, time, unittest, urllib.error, urllib.request
+import base64, contextlib, http.server, os, re, shutil, socket, subprocess, sys, tempfile, threading, time, unittest, urllib.error, urllib.request
 
 import yaml
 
@@ -124,8 +124,8 @@ class PodsTest(unittest.TestCase):
             if child.poll() is None:
                 child.kill()
             child.wait()
-        for path in self.made: # mount points, empty
-            if os.path.isdir(path):
+        for path in self.made: # mount points, empty unless another one put something there
+            with contextlib.suppress(OSError):
                 os.rmdir(path)
         shutil.rmtree(self.cluster.folder, ignore_errors=True)
 
