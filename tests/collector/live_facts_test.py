@@ -465,9 +465,9 @@ class Facts(unittest.TestCase):
         (has_read, tid, begin, end, path), facts = record(work)
         if not has_read:
             self.skipTest("io_uring may not be used here")
-        issued = [f for f in of(facts, "block_issue", tid=tid) if begin <= f["t"] <= end]
-        self.assertEqual(sum(f["c"] for f in issued), 8 << 16)
-        self.assertEqual({f.get("file") for f in issued}, {path})
+        # The thread may read more meanwhile: a block of the file system's own, a page of a program.
+        told = [(f["c"], f.get("file")) for f in of(facts, "block_issue", tid=tid) if begin <= f["t"] <= end]
+        self.assertEqual(sum(size for size, file in told if file == path), 8 << 16, told)
 
     def test_block_upon_block(self):
         """Who serves a loop device's requests is told, where programs at functions may be."""
