@@ -55,6 +55,7 @@ struct packet {
 };
 
 #define SEIZED_PLACES 16
+#define SOFTIRQ_PASS_NS 2000 /* less is between two soft interrupts of a pass, which goes up the vectors */
 
 /* What took this CPU from its thread, since that came (seize.h). */
 struct seized {
@@ -62,9 +63,11 @@ struct seized {
     __u64 name[4]; /* addresses, of the handlers' of `irq` */
     __u32 irq[4];
     __u64 began_ns[2];             /* a soft interrupt, an interrupt; 0: none whose time counts */
+    __u64 ended_ns;                /* the last soft interrupt whose time counted; 0: none since the last switch */
     __u64 hard_ns, hard_before_ns; /* interrupts ever, and up to when the soft one began */
-    __u64 steal_ns;                /* the kernel's count */
+    __u64 steal_ns;                /* the kernel's count + 1; 0: not read yet */
     __u32 is_any, is_device;       /* is_device: what comes next may be an interrupt's soft one */
+    __u32 ended_vector, reserved;  /* see ended_ns */
 };
 
 struct cpu_context {
@@ -198,14 +201,18 @@ static __always_inline bool is_foreign_softirq(const struct cpu_context *context
 #endif
 }
 
-static __always_inline void time_softirq(struct cpu_context *context)
+static __always_inline void time_softirq(struct cpu_context *context, unsigned int vector)
 {
     struct seized *s = &context->seized;
     s->began_ns[0] = 0;
-    if (!wp_times_softirqs || wp_walk_one_in != 1 || !is_foreign_softirq(context))
+    if (!wp_times_softirqs || wp_walk_one_in != 1)
+        return;
+    __u64 now_ns = bpf_ktime_get_ns();
+    bool is_in_pass = now_ns - s->ended_ns < SOFTIRQ_PASS_NS && vector > s->ended_vector;
+    if (!is_in_pass && !is_foreign_softirq(context))
         return;
     s->hard_before_ns = s->hard_ns;
-    s->began_ns[0] = bpf_ktime_get_ns();
+    s->began_ns[0] = now_ns;
 }
 
 static __always_inline void enter_softirq(struct cpu_context *context, unsigned int vector)
@@ -214,7 +221,7 @@ static __always_inline void enter_softirq(struct cpu_context *context, unsigned 
     clear_mark(context, LEVEL_SOFT);
     set_mark(context, LEVEL_SOFT, CAUSE_SOFTIRQ, 0, vector);
     context->marks[LEVEL_SOFT].has_end = 1;
-    time_softirq(context);
+    time_softirq(context, vector);
 }
 
 /* Which of the two is loaded: collector/live/probe.c. */

@@ -42,7 +42,7 @@ static __always_inline bool read_heap(struct wp_interp_process *process, __u64 l
     __u32 bits;
     if (!read_user(&from, 8, list + 8 * i) || !read_user(heap, 16, from + JAVA_HEAP_BEGIN) ||
         !read_user(&heap->segments, 8, from + JAVA_HEAP_SEGMENTS) ||
-        !read_user(&bits, 4, from + JAVA_HEAP_SEGMENT_BITS) || heap->end <= heap->begin || bits > 16)
+        !read_user(&bits, 4, from + JAVA_HEAP_SEGMENT_BITS) || heap->end <= heap->begin || !heap->segments || bits > 16)
         return false;
     process->segment_bits = bits;
     if (!i || heap->begin < process->file.loop)
@@ -52,26 +52,31 @@ static __always_inline bool read_heap(struct wp_interp_process *process, __u64 l
     return true;
 }
 
-/* The code cache is made when the process begins; the next stack is walked through it. */
-static __always_inline void read_heaps(struct wp_interp_process *process)
+/* The code cache is made when the process begins; the next stack is walked through it. False: this one was walked
+ * without. */
+static __always_inline bool read_heaps(struct wp_interp_process *process)
 {
     __u64 heaps, list;
     __u32 count;
     if (!read_user(&heaps, 8, process->file.runtime) || !read_user(&count, 4, heaps) ||
-        !read_user(&list, 8, heaps + JAVA_HEAP_LIST) || count == process->heap_count || count > WP_JAVA_HEAPS)
-        return;
+        !read_user(&list, 8, heaps + JAVA_HEAP_LIST))
+        return false;
+    if (count == process->heap_count || count > WP_JAVA_HEAPS)
+        return true;
 #pragma unroll
     for (__u32 i = 0; i < WP_JAVA_HEAPS; i++)
         if (i < count && !read_heap(process, list, i))
-            return;
+            return false;
     process->heap_count = count;
     process->epoch = 0;
+    return false;
 }
 
 static __always_inline enum wp_interp_end begin_java(struct interp_context *context)
 {
     struct interp_walk *w = context->walk;
-    read_heaps(context->process);
+    if (!read_heaps(context->process))
+        context->native->word_count = WALK_WORDS + 1; /* nor is it remembered */
     if (!context->native->java_count)
         return WP_INTERP_NO_THREAD;
     w->frame = 0;
@@ -297,7 +302,7 @@ static __always_inline bool fill_java(struct interp_sending *s, struct interp_wa
     }
     keep_texts(s, name, file);
     read_java_lines(s, fixed, about);
-    s->is_whole = name.unit && file.unit;
+    s->is_whole = name.unit && file.unit && class.size && (!s->record.code.lines_size || s->record.code.lines_kept);
     return true;
 }
 

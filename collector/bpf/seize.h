@@ -16,16 +16,16 @@
 #define SEIZED_LEAST_NS 5000  /* of one number in one run; less is the thread's that had the CPU */
 #define SEIZED_MOST_NS 500000 /* is told at once: the thread may have the CPU for long */
 
-/* Places of struct seized: of the hypervisor, of soft interrupts by their vector, of interrupts by what is left of
- * their number. */
+/* Places of struct seized: of the hypervisor, of soft interrupts by their vector, of interrupts: see hard_place. */
 #define SEIZED_STEAL 0
 #define SEIZED_SOFT 1
 #define SEIZED_HARD 12
 
 static __always_inline __u64 seized_key(const struct seized *s, __u32 place)
 {
-    __u64 number = place < SEIZED_HARD ? place - SEIZED_SOFT : s->irq[place & 3];
-    return name_key(mix(mix(0x697271, place < SEIZED_HARD), number));
+    bool is_soft = place < SEIZED_HARD;
+    __u64 number = is_soft ? place - SEIZED_SOFT : s->irq[place & 3], name = is_soft ? 0 : s->name[place & 3];
+    return name_key(mix(mix(mix(0x697271, is_soft), number), name));
 }
 
 /* From any context: the scratch memory of waits may be in use. */
@@ -66,7 +66,7 @@ static __noinline int tell_seizure(struct seized *s, __u32 place, __u64 ns, __u6
 struct seized_run {
     struct seized *seized;
     __u64 left_ns, now_ns;
-    bool is_told;
+    bool is_told, is_over;
 };
 
 static long sum_seized(__u32 place, void *argument)
@@ -89,45 +89,38 @@ static long tell_seized_place(__u32 place, void *argument)
     barrier_var(place);
     place &= SEIZED_PLACES - 1;
     __u64 ns = s->ns[place];
+    if (ns < SEIZED_LEAST_NS && !run->is_over)
+        return 0;
     s->ns[place] = 0;
     if (ns < SEIZED_LEAST_NS)
         return 0;
-    run->left_ns -= ns;
+    run->left_ns -= ns < run->left_ns ? ns : run->left_ns; /* an interrupt may have added to it meanwhile */
     if (run->is_told && run->left_ns < run->now_ns)
         tell_seizure(s, place, ns, run->now_ns - run->left_ns);
     return 0;
 }
 
 /* Of the run that has come to `now_ns`, one behind the other: what the hypervisor took is where it is least known when
- * that was. `is_told` false: it is forgotten. By bpf_loop: Linux 6.1 takes a loop whose head the code before it runs
- * into for one without an end ("back-edge"). */
-static __noinline int tell_seized(struct seized *s, __u64 now_ns, bool is_told)
+ * that was. Between windows it is forgotten. `is_over` false: the run goes on, and what is little yet is kept. By
+ * bpf_loop: Linux 6.1 takes a loop whose head the code before it runs into for one without an end ("back-edge"). */
+static __noinline int tell_seized(struct seized *s, __u64 now_ns, bool is_over)
 {
-    struct seized_run run = {.seized = s, .now_ns = now_ns, .is_told = is_told};
+    struct seized_run run = {.seized = s, .now_ns = now_ns, .is_told = !is_between_windows(), .is_over = is_over};
+    s->is_any = !is_over;
     bpf_loop(SEIZED_PLACES, sum_seized, &run, 0);
     bpf_loop(SEIZED_PLACES, tell_seized_place, &run, 0);
-    s->is_any = 0;
     return 0;
 }
 
-static __always_inline void add_seized(struct seized *s, __u32 place, __u64 ns, __u64 now_ns)
-{
-    barrier_var(place);
-    place &= SEIZED_PLACES - 1;
-    s->ns[place] += ns;
-    s->is_any = 1;
-    if (unlikely(s->ns[place] >= SEIZED_MOST_NS && place != SEIZED_STEAL))
-        tell_seized(s, now_ns, !is_between_windows());
-}
-
-/* What the hypervisor had of this CPU, as the scheduler counts it before each switch (kernel/sched/core.c). */
-static __always_inline void add_steal(struct seized *s, struct task_struct *prev)
+/* What the hypervisor had of this CPU, as the scheduler counts it before each switch and at each tick
+ * (kernel/sched/core.c). */
+static __always_inline void add_steal(struct seized *s, struct task_struct *running)
 {
     if (!bpf_core_field_exists(((struct sched_entity___queue *)0)->cfs_rq) ||
         !bpf_core_field_exists(((struct cfs_rq___queue *)0)->rq) ||
         !bpf_core_field_exists(((struct rq___steal *)0)->prev_steal_time_rq))
         return;
-    __u64 steal_ns = ((struct task_struct___queue *)prev)->se.cfs_rq->rq->prev_steal_time_rq;
+    __u64 steal_ns = ((struct task_struct___queue *)running)->se.cfs_rq->rq->prev_steal_time_rq + 1;
     if (likely(steal_ns == s->steal_ns))
         return;
     if (s->steal_ns && steal_ns > s->steal_ns) {
@@ -137,6 +130,23 @@ static __always_inline void add_steal(struct seized *s, struct task_struct *prev
     s->steal_ns = steal_ns;
 }
 
+/* In a run that goes on. The reader takes what is told later to be later: the hypervisor's is told along. */
+static __always_inline void tell_midway(struct seized *s, __u64 now_ns)
+{
+    add_steal(s, current_task());
+    tell_seized(s, now_ns, false);
+}
+
+static __always_inline void add_seized(struct seized *s, __u32 place, __u64 ns, __u64 now_ns)
+{
+    barrier_var(place);
+    place &= SEIZED_PLACES - 1;
+    s->ns[place] += ns;
+    s->is_any = 1;
+    if (unlikely(s->ns[place] >= SEIZED_MOST_NS))
+        tell_midway(s, now_ns);
+}
+
 /* `prev` leaves this CPU. */
 static __always_inline void end_seized(struct cpu_context *context, struct task_struct *prev)
 {
@@ -144,20 +154,41 @@ static __always_inline void end_seized(struct cpu_context *context, struct task_
     add_steal(s, prev);
     s->began_ns[0] = 0; /* a kernel that is preempted in soft interrupts */
     s->is_device = 0;
+    s->ended_ns = 0;
     if (unlikely(s->is_any))
-        tell_seized(s, bpf_ktime_get_ns(), !is_between_windows());
+        tell_seized(s, bpf_ktime_get_ns(), true);
+}
+
+/* The one that an interrupt's number and handler have, else one that holds nothing, else by what is left of the number:
+ * what little that holds is forgotten. */
+static __always_inline __u32 hard_place(const struct seized *s, __u32 irq, __u64 name)
+{
+    __u32 at = irq & 3;
+#pragma unroll
+    for (__u32 i = 0; i < 4; i++) {
+        if (s->irq[i] == irq && s->name[i] == name)
+            return i;
+        if (!s->ns[SEIZED_HARD + i])
+            at = i;
+    }
+    return at;
 }
 
 static __noinline int end_irq(struct seized *s, int irq, struct irqaction *action)
 {
     __u64 now_ns = bpf_ktime_get_ns(), ns = now_ns - s->began_ns[1];
-    __u32 at = irq & 3;
+    __u64 name = (__u64)(unsigned long)BPF_CORE_READ(action, name);
+    __u32 at = hard_place(s, irq, name);
     s->began_ns[1] = 0;
     s->hard_ns += ns;
-    if (s->irq[at] != (__u32)irq && s->ns[SEIZED_HARD + at])
-        tell_seized(s, now_ns, !is_between_windows());
+    barrier_var(at);
+    at &= 3;
+    if (unlikely((s->irq[at] != (__u32)irq || s->name[at] != name) && s->ns[SEIZED_HARD + at])) {
+        tell_midway(s, now_ns);
+        s->ns[SEIZED_HARD + at] = 0;
+    }
     s->irq[at] = irq;
-    s->name[at] = (__u64)(unsigned long)BPF_CORE_READ(action, name);
+    s->name[at] = name;
     add_seized(s, SEIZED_HARD + at, ns, now_ns);
     return 0;
 }
@@ -180,6 +211,8 @@ static __noinline int end_softirq(struct seized *s, __u32 vector)
     __u64 began_ns = begin_work(), now_ns = bpf_ktime_get_ns(), ns = now_ns - s->began_ns[0];
     __u64 hard_ns = s->hard_ns - s->hard_before_ns;
     s->began_ns[0] = 0;
+    s->ended_ns = now_ns;
+    s->ended_vector = vector;
     if (vector < SEIZED_HARD - SEIZED_SOFT)
         add_seized(s, SEIZED_SOFT + vector, ns > hard_ns ? ns - hard_ns : 0, now_ns);
     end_work(began_ns);

@@ -41,10 +41,10 @@ bool wp_java_line(const struct wp_line_table *lines, uint32_t unit, uint32_t *li
 {
     struct stream s = {lines->bytes, 0, lines->size};
     uint32_t bytecode = 0, now = 0, nearest = 0, found = 0;
+    bool is_past = false; /* what a cut table has behind its end is not nearer */
     while (read_pair(&s, &bytecode, &now)) {
+        is_past |= bytecode > unit;
         if (bytecode > unit || bytecode < nearest)
-            continue;
-        if (bytecode == nearest && found)
             continue;
         nearest = bytecode;
         found = now;
@@ -52,5 +52,5 @@ bool wp_java_line(const struct wp_line_table *lines, uint32_t unit, uint32_t *li
             break;
     }
     *line = found;
-    return found && found <= UINT16_MAX;
+    return found && found <= UINT16_MAX && (nearest == unit || is_past || !lines->is_cut);
 }

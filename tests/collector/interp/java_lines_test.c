@@ -12,11 +12,15 @@
 
 #include <cmocka.h>
 
-static uint32_t line_of(const uint8_t *bytes, size_t size, uint32_t bytecode)
+static uint32_t line_in(struct wp_line_table table, uint32_t bytecode)
 {
-    const struct wp_line_table table = {.bytes = bytes, .size = size};
     uint32_t line = 0;
     return wp_java_line(&table, bytecode, &line) ? line : 0;
+}
+
+static uint32_t line_of(const uint8_t *bytes, size_t size, uint32_t bytecode)
+{
+    return line_in((struct wp_line_table){.bytes = bytes, .size = size}, bytecode);
 }
 
 /* Bytecode 0: line 7; 5: line 8; 36: line 4 (a loop's end); 40: line 1000. */
@@ -33,6 +37,28 @@ static void test_lines(void **state)
     assert_int_equal(line_of(lines, sizeof(lines), 36), 4);
     assert_int_equal(line_of(lines, sizeof(lines), 40), 1000);
     assert_int_equal(line_of(lines, sizeof(lines), 65535), 1000);
+}
+
+/* As Method::line_number_from_bci: the first one of the bytecode itself, the last one of a bytecode before. */
+static void test_several_lines_of_a_bytecode(void **state)
+{
+    static const uint8_t twice[] = {0x07, 0x01, 5 << 3 | 1, 0};
+    (void)state;
+    assert_int_equal(line_of(twice, sizeof(twice), 0), 7);
+    assert_int_equal(line_of(twice, sizeof(twice), 3), 8);
+    assert_int_equal(line_of(twice, sizeof(twice), 5), 9);
+}
+
+static void test_cut_lines(void **state)
+{
+    (void)state;
+    for (size_t size = 0; size < sizeof(lines); size++) {
+        const struct wp_line_table table = {.bytes = lines, .size = size, .is_cut = true};
+        uint32_t last = line_in(table, 40), before = line_in(table, 4);
+        assert_true(last == 0 || last == 1000);
+        assert_int_equal(before, size > 1 ? 7 : 0);
+        assert_int_equal(line_in(table, 41), 0);
+    }
 }
 
 static void test_hostile_lines(void **state)
@@ -73,7 +99,7 @@ static void test_names(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_lines), cmocka_unit_test(test_hostile_lines), cmocka_unit_test(test_names)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_lines), cmocka_unit_test(test_several_lines_of_a_bytecode),
+        cmocka_unit_test(test_cut_lines), cmocka_unit_test(test_hostile_lines), cmocka_unit_test(test_names)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
