@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "aggregator/account/system_ops.h"
 
+#include "aggregator/net/message_ring.h"
 #include "aggregator/net/messages.h"
 #include "aggregator/timeline/names.h"
-#include "common/clock.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define UNREAD_NS (12 * WP_NS_PER_S) /* reads are remembered so long */
 
 /* The window's host while its operations are gathered. */
 struct gathering {
@@ -98,16 +96,31 @@ static uint32_t name_end(const struct gathering *g, uint32_t id)
     return wp_trace_string(g->rows->trace, name);
 }
 
-/* The last op is such a message; of too many the older half stays without an end. */
+/* Those of too many that went to ends that are not seen here, mostly on other hosts, have no end; should that leave
+ * little room, the older half of the others, too, and they are counted. */
+static void forget_unread(const struct gathering *g)
+{
+    struct wp_system_ops *ops = g->ops;
+    uint32_t left = 0;
+    for (uint32_t i = 0; i < ops->unread_count; i++)
+        if (wp_messages_peer(&g->timeline->messages, ops->unread[i].sender))
+            ops->unread[left++] = ops->unread[i];
+    ops->unread_count = left;
+    if (left <= WP_UNREAD_MESSAGES / 4 * 3)
+        return;
+    g->rows->trace->omitted += left / 2;
+    ops->unread_count = left - left / 2;
+    memmove(ops->unread, ops->unread + left / 2, ops->unread_count * sizeof(*ops->unread));
+}
+
+/* The last op is such a message. */
 static void keep_unread(const struct gathering *g, uint32_t sender, const struct wp_send *send)
 {
     struct wp_system_ops *ops = g->ops;
     if (!ops->unread && !(ops->unread = malloc(WP_UNREAD_MESSAGES * sizeof(*ops->unread))))
         return;
-    if (ops->unread_count == WP_UNREAD_MESSAGES) {
-        ops->unread_count /= 2;
-        memmove(ops->unread, ops->unread + ops->unread_count, ops->unread_count * sizeof(*ops->unread));
-    }
+    if (ops->unread_count == WP_UNREAD_MESSAGES)
+        forget_unread(g);
     ops->unread[ops->unread_count++] = (struct wp_unread_message){
         .sent_ns = send->time_ns, .op = g->rows->trace->op_count - 1, .sender = sender, .end = (uint32_t)send->end};
 }
@@ -126,7 +139,7 @@ static void end_messages(const struct gathering *g)
         if (peer && wp_messages_taken(messages, peer, message->end, message->sent_ns, &read)) {
             uint64_t start_ns = trace->ops[message->op].start_ns + g->rows->origin_ns;
             trace->ops[message->op].length_ns = read.time_ns > start_ns ? read.time_ns - start_ns : 0;
-        } else if (g->until_ns < message->sent_ns + UNREAD_NS) {
+        } else if (g->until_ns < message->sent_ns + WP_MESSAGE_HISTORY_NS) {
             ops->unread[left++] = *message;
         }
     }

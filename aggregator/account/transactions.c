@@ -219,7 +219,7 @@ bool wp_transactions_file(struct wp_aggregate *aggregate)
             continue;
         /* What is older than the history may be forgotten, or not yet there after a restart: never counted by chance.
          */
-        if (reply->time_ns <= aggregate->between.from_ns || reply->time_ns > aggregate->between.to_ns ||
+        if (reply->time_ns < aggregate->between.from_ns || reply->time_ns >= aggregate->between.to_ns ||
             reply->time_ns - reply->arrived_ns > aggregate->reach_ns ||
             !is_base_at(aggregate, reply->thread, reply->time_ns))
             continue;

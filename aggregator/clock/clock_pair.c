@@ -239,6 +239,7 @@ enum wp_clock_news wp_clock_pair_add(struct wp_clock_pair *pair, enum wp_clock_s
             return WP_CLOCK_LATE;
         pair->sides[0].count = pair->sides[1].count = 0;
         condemn(pair, point.at_ns);
+        place = place_of(pair, side, point);
     }
     pair->late = 0;
     if (place.is_useless || !make_room(pair, own, side))

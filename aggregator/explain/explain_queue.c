@@ -9,9 +9,10 @@
 #include "aggregator/explain/explain_thread.h"
 #include "aggregator/timeline/slices.h"
 
-#define STEP_LIMIT 1024u /* slices of the waker that are looked at for one sleep ... */
-#define WAKING_LIMIT 64u /* ... and wakings by it */
-#define ROW_LIMIT 64u    /* slices of one that it woke again and again */
+#define STEP_LIMIT 1024u  /* slices of the waker that are looked at for one sleep ... */
+#define WAKING_LIMIT 64u  /* ... and wakings by it */
+#define ROW_LIMIT 64u     /* slices of one that it woke again and again ... */
+#define LOOKS_A_VISIT 32u /* ... and what they cost of the budget */
 #define ORIGIN_LIMIT                                                                                                   \
     8u /* ... of which so many may have been woken by others: whose work those did is followed back                    \
         */
@@ -22,6 +23,8 @@
 struct queue {
     uint64_t until_ns; /* the server was done with the other one then, and turned to the sleeper */
     uint32_t thread;   /* that other one; the sleeper itself, should its request have been read or answered then */
+    bool is_alike;     /* that other one was served for the same as the sleeper, as far as the place tells */
+    uint32_t looks;    /* slices that were looked at for it */
 };
 
 uint64_t wp_explain_answer_end(const struct wp_thread *server, uint64_t at_ns, uint64_t fit_ns)
@@ -108,13 +111,14 @@ static bool has_own_functions(const struct wp_explainer *x, uint32_t stack)
  * woke another one, at `since_ns`. One that is answered may wait for a lock that the waker holds, and be woken again.
  */
 static uint64_t alike_ns(const struct wp_explainer *x, const struct wp_wait *wait, uint32_t server,
-    const struct wp_woken_one *woken, uint64_t since_ns)
+    const struct wp_woken_one *woken, uint64_t since_ns, uint32_t *looks)
 {
     const struct wp_thread *thread = &x->timeline->threads[woken->thread];
     uint64_t ordinal = wp_thread_find(thread, woken->time_ns);
     for (uint32_t i = 0; ordinal != thread->slice_end && i < ROW_LIMIT; i++, ordinal--) {
         const struct wp_slice *slice = wp_thread_slice(thread, ordinal);
         bool is_sleep = slice->wake_ns && !(slice->flags & (WP_SLICE_PREEMPTED | WP_SLICE_BORN));
+        ++*looks;
         if (is_sleep && slice->wake_ns <= since_ns)
             break;
         if (is_sleep && slice->wake_ns <= woken->time_ns && slice->stack == wait->slice->stack &&
@@ -127,15 +131,15 @@ static uint64_t alike_ns(const struct wp_explainer *x, const struct wp_wait *wai
 }
 
 /* Is it explained, itself or for whom it waits? What is recorded meanwhile is repeated for those of whom the same
- * holds. */
+ * holds; with no layers nothing of it depends on who they are (explain_loop.c). */
 static bool is_layer(const struct wp_explainer *x, uint32_t thread)
 {
     bool is_found = false;
     for (uint32_t i = x->depth; i-- > 0 && !is_found;)
         is_found = x->layers[i].host == x->host && x->layers[i].thread == thread;
-    if (x->recording && !is_found)
+    if (x->recording && !is_found && x->depth)
         wp_shared_met(x, thread);
-    else if (x->recording && wp_shared_is_below(x, thread))
+    else if (x->recording && is_found && wp_shared_is_below(x, thread))
         wp_shared_refuse(x, true);
     return is_found;
 }
@@ -173,6 +177,18 @@ static uint64_t turned_ns(const struct wp_explainer *x, uint32_t waker, uint64_t
     return to_ns;
 }
 
+/* The sleeper itself was served then: at that waking, or where `queue` has one before it for the same as this sleep, at
+ * that one. */
+static bool is_own(const struct wp_explainer *x, const struct wp_wait *wait, uint32_t server,
+    const struct wp_woken_one *woken, struct queue *queue)
+{
+    bool is_in_vain = wp_explain_is_in_vain(x, woken->thread, woken->time_ns);
+    if (!is_in_vain && queue->is_alike && wp_wait_is_reading(wait->slice))
+        return true;
+    queue->until_ns = woken->time_ns;
+    return is_in_vain || wp_explain_answered_client(x, wait, server, woken);
+}
+
 /*
  * The last one that was served before the sleeper, and by itself: one like the sleeper, or a client of another program.
  * Of those who are alike, such as are woken one right behind the other waited for one thing. Where the sleeper itself
@@ -185,28 +201,29 @@ static bool find_served(const struct wp_explainer *x, const struct wp_wait *wait
     uint64_t together = wait->slice->wake_ns, i = wp_woken_since(list, together), apart = 0;
     for (uint32_t steps = 0; i-- > list->ring.first && steps < WAKING_LIMIT; steps++) {
         const struct wp_woken_one *woken = wp_woken_at(list, i);
-        *queue = (struct queue){woken->time_ns, woken->thread};
+        queue->until_ns = woken->time_ns;
+        queue->thread = woken->thread;
         if (wp_explain_is_too_old(x, woken->time_ns))
             return false;
         if (place == NOT_LOOKED)
             place = has_own_functions(x, wait->slice->stack) ? YES : NO;
         uint64_t since_ns = i > list->ring.first ? wp_woken_at(list, i - 1)->time_ns : 0;
-        uint64_t served_ns = place == YES ? alike_ns(x, wait, server, woken, since_ns) : 0;
+        uint64_t served_ns = place == YES ? alike_ns(x, wait, server, woken, since_ns, &queue->looks) : 0;
         if (served_ns && wp_explain_is_too_old(x, served_ns))
             return false;
+        queue->is_alike = served_ns != 0;
         queue->until_ns = served_ns ? served_ns : woken->time_ns;
         if (is_layer(x, woken->thread))
-            return woken->thread == wait->thread &&
-                (wp_explain_is_in_vain(x, woken->thread, woken->time_ns) ||
-                    (served_ns && wp_wait_is_reading(wait->slice)) ||
-                    wp_explain_answered_client(x, wait, server, woken));
+            return woken->thread == wait->thread && is_own(x, wait, server, woken, queue);
         if (!steps)
             apart = wp_explain_is_in_vain(x, wait->thread, together) ? 0 : x->options.fit_ns;
         bool is_together = apart && queue->until_ns + apart >= together;
         if (!is_together && served_ns)
             return true;
-        if (wp_explain_answered_client(x, wait, server, woken))
+        if (wp_explain_answered_client(x, wait, server, woken)) {
+            queue->until_ns = woken->time_ns;
             return true;
+        }
         if (is_together)
             together = queue->until_ns;
     }
@@ -223,9 +240,12 @@ static const struct wp_woken_list *woken_by(const struct wp_explainer *x, uint32
 static bool find_queue(const struct wp_explainer *x, const struct wp_wait *wait, uint32_t server, struct queue *queue)
 {
     const struct wp_woken_list *list = woken_by(x, server);
-    if (!list || wp_explain_is_kernel(x, server) || !find_served(x, wait, server, list, queue))
+    *queue = (struct queue){0};
+    if (!list || wp_explain_is_kernel(x, server))
         return false;
-    return turned_ns(x, server, queue->until_ns, wait->slice->wake_ns) <= queue->until_ns;
+    bool is_found = find_served(x, wait, server, list, queue);
+    x->fleet->visits += queue->looks / LOOKS_A_VISIT;
+    return is_found && turned_ns(x, server, queue->until_ns, wait->slice->wake_ns) <= queue->until_ns;
 }
 
 bool wp_wait_has_served(const struct wp_explainer *x, const struct wp_wait *wait, uint32_t server, uint64_t since_ns)

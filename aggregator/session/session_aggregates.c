@@ -89,6 +89,9 @@ static struct wp_aggregate *create(const struct wp_host_session *session, uint32
             .paused = &session->paused_spans,
             .shed = &session->shed_spans});
     wp_buffer_fini(&selector);
+    for (uint32_t i = 0; aggregate && i < options->rule_count; i++)
+        if (!strcmp(options->rules[i].name, name))
+            wp_aggregate_set_interval(aggregate, wp_selector_interval(&options->rules[i].selector));
     return aggregate;
 }
 

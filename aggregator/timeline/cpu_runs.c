@@ -160,6 +160,20 @@ bool wp_cpu_runs_begin_block(struct wp_cpu_runs *runs, uint32_t cpu, const struc
     return true;
 }
 
+void wp_cpu_runs_cut(struct wp_cpu_runs *runs, uint32_t cpu, uint64_t from_ns)
+{
+    struct wp_cpu_ring *ring = cpu < runs->cpu_room ? &runs->cpus[cpu] : NULL;
+    struct wp_cpu_block *block;
+    while (ring && (block = last_block(ring)) && start_of(block, block->count - 1) > from_ns &&
+        (block->count > 1 || ring->count > 1)) {
+        if (--block->count)
+            continue;
+        free(block);
+        ring->count--;
+        runs->block_bytes -= sizeof(*block);
+    }
+}
+
 void wp_cpu_runs_correct(struct wp_cpu_runs *runs, uint32_t cpu, uint32_t process, uint16_t occupant)
 {
     struct wp_cpu_block *block = cpu < runs->cpu_room ? last_block(&runs->cpus[cpu]) : NULL;

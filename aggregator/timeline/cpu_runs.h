@@ -74,7 +74,7 @@ struct wp_cpu_runs {
     uint64_t unnamed; /* so often there were too many names */
 };
 
-/* The place of a run; runs that begin, and runs that are forgotten, make it invalid. */
+/* The place of a run; runs that begin, and runs that are forgotten or cut, make it invalid. */
 struct wp_cpu_cursor {
     const struct wp_cpu_ring *ring;
     uint32_t block, at;
@@ -119,6 +119,8 @@ static inline bool wp_cpu_runs_begin(struct wp_cpu_runs *runs, uint32_t cpu, con
     return true;
 }
 
+/* Forgets the runs of that CPU that begin after from_ns; its first one stays. */
+void wp_cpu_runs_cut(struct wp_cpu_runs *runs, uint32_t cpu, uint64_t from_ns);
 /* What is now known of the last run of that CPU, if there is one. */
 void wp_cpu_runs_correct(struct wp_cpu_runs *runs, uint32_t cpu, uint32_t process, uint16_t occupant);
 /* The last run of that CPU. False: none is known. */

@@ -87,19 +87,28 @@ static int restore_occupants(struct wp_cpu_runs *runs, const Wakepath__Resume__C
     return rc;
 }
 
+/* The run is of what took the CPU from its thread. */
+static bool is_seizure(const struct wp_cpu_runs *runs, uint32_t occupant)
+{
+    uint32_t for_comm = occupant >= WP_OCCUPANT_FIRST ? runs->occupants[occupant].for_comm : 0;
+    return for_comm >= WP_OCCUPANT_STEAL && for_comm != WP_OCCUPANT_FREE;
+}
+
 static int restore_run(struct wp_timeline *timeline, const Wakepath__Resume__Checkpoint *from,
     const Wakepath__Resume__CpuRun *row, const uint32_t *threads)
 {
     if (row->cpu > UINT16_MAX || row->process >= timeline->process_count || row->thread > from->n_threads ||
         row->start_ns >= from->horizon_ns || row->occupant >= WP_OCCUPANT_FIRST + from->n_occupants)
         return -EBADMSG;
-    struct wp_cpu_run run = {.start_ns = row->start_ns, .process = row->process, .occupant = (uint16_t)row->occupant};
+    struct wp_cpu_run before, run = {row->start_ns, .process = row->process, .occupant = (uint16_t)row->occupant};
+    const struct wp_cpu_runs *runs = &timeline->cpu_runs;
+    bool is_first = !wp_cpu_runs_last(runs, row->cpu, &before), is_seized = is_seizure(runs, row->occupant);
     if (!wp_timeline_cpu_fit(timeline, row->cpu) || !wp_cpu_runs_begin(&timeline->cpu_runs, row->cpu, &run))
         return -ENOMEM;
-    timeline->cpu_time[row->cpu] = row->start_ns;
-    timeline->cpu_thread[row->cpu] = row->occupant == WP_OCCUPANT_IDLE ? 1
-        : row->thread                                                  ? threads[row->thread - 1] + 1
-                                                                       : 0;
+    if (is_first || (!is_seized && !is_seizure(runs, before.occupant))) /* else its thread had come before */
+        timeline->cpu_time[row->cpu] = row->start_ns;
+    bool is_idle = row->occupant == WP_OCCUPANT_IDLE || (is_seized && !row->thread);
+    timeline->cpu_thread[row->cpu] = is_idle ? 1 : row->thread ? threads[row->thread - 1] + 1 : 0;
     return 0;
 }
 

@@ -129,6 +129,14 @@ static void begin_run(struct wp_timeline *timeline, uint32_t cpu, const struct w
         timeline->failed = true;
 }
 
+/* Who had that CPU since the last switch is not known: what was taken from the thread meanwhile parts its stay into
+ * several runs. */
+static void lose_stay(struct wp_timeline *timeline, uint32_t cpu)
+{
+    wp_cpu_runs_cut(&timeline->cpu_runs, cpu, timeline->cpu_time[cpu]);
+    wp_cpu_runs_correct(&timeline->cpu_runs, cpu, 0, WP_OCCUPANT_LOST);
+}
+
 void wp_timeline_cpu_leave(struct wp_timeline *timeline, const struct wp_event *event, uint32_t prev, bool is_break)
 {
     struct wp_cpu_run last = {.occupant = WP_OCCUPANT_UNSEEN};
@@ -137,7 +145,7 @@ void wp_timeline_cpu_leave(struct wp_timeline *timeline, const struct wp_event *
         return;
     struct wp_cpu_run run = run_of(timeline, prev, wp_timeline_window_start(timeline));
     if (is_break || last.occupant == WP_OCCUPANT_LOST) {
-        wp_cpu_runs_correct(&timeline->cpu_runs, event->cpu, 0, WP_OCCUPANT_LOST);
+        lose_stay(timeline, event->cpu);
         run.start_ns = told_came(event);
         if (run.start_ns > timeline->cpu_time[event->cpu])
             begin_run(timeline, event->cpu, &run);
@@ -159,7 +167,7 @@ void wp_timeline_cpu_begin(struct wp_timeline *timeline, uint32_t cpu, uint64_t 
 void wp_timeline_cpu_lose(struct wp_timeline *timeline, uint32_t cpu)
 {
     timeline->cpu_thread[cpu] = 0;
-    wp_cpu_runs_correct(&timeline->cpu_runs, cpu, 0, WP_OCCUPANT_LOST);
+    lose_stay(timeline, cpu);
 }
 
 void wp_timeline_cpu_seize(

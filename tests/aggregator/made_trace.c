@@ -320,7 +320,7 @@ static void do_sample(struct machine *m, uint32_t cpu)
         event = (struct wp_event){.kind = WP_EVENT_REASON,
             .a = m->now_ns % 100000,
             .b = m->now_ns % 7 ? cpu : CPUS + m->now_ns % 100000,
-            .c = WP_REASON_INTERRUPT + m->now_ns % 4,
+            .c = WP_REASON_INTERRUPT + m->now_ns / 8 % 4,
             .wait = 1 + (uint32_t)(m->now_ns % m->trace->whole.string_count)};
     happen(m, event);
 }

@@ -3,6 +3,8 @@
  * WP_SEED=N runs the cases of that seed only, WP_CASES=N so many. */
 #include "tests/aggregator/made_case.h"
 
+#include "aggregator/clock/clock_pair.h"
+
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -238,6 +240,25 @@ static void test_liar(void **state)
     made_case_end(&c);
 }
 
+/* The first host's clock goes back by minutes, into a cell that had a tighter point: what showed that is the first
+ * point of the pair that begins anew. */
+static void test_begins_anew(void **state)
+{
+    (void)state;
+    struct wp_clock_pair pair = {0};
+    const struct wp_clock_steps none = {0}, *const steps[2] = {&none, &none};
+    const uint64_t at_ns = 1000 * (uint64_t)SECOND;
+    const struct wp_clock_point late = {at_ns + 1, 200};
+    wp_clock_pair_add(&pair, WP_UPPER, (struct wp_clock_point){at_ns, 100}, steps);
+    wp_clock_pair_add(&pair, WP_UPPER, (struct wp_clock_point){at_ns + 2 * WP_CLOCK_HISTORY_NS, 100}, steps);
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(wp_clock_pair_add(&pair, WP_UPPER, late, steps), WP_CLOCK_LATE);
+    assert_int_equal(wp_clock_pair_add(&pair, WP_UPPER, late, steps), WP_CLOCK_TIGHTER);
+    assert_int_equal(pair.sides[WP_UPPER].count, 1);
+    assert_int_equal(pair.sides[WP_UPPER].points[0].offset_ns, 200);
+    wp_clock_pair_fini(&pair);
+}
+
 /* Whatever comes: no fault, no wrong sign of a length. */
 static void test_hostile(void **state)
 {
@@ -282,6 +303,7 @@ int main(void)
         cmocka_unit_test(test_unsure_between),
         cmocka_unit_test(test_chains_with_steps),
         cmocka_unit_test(test_liar),
+        cmocka_unit_test(test_begins_anew),
         cmocka_unit_test(test_hostile),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

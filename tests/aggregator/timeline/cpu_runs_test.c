@@ -94,6 +94,32 @@ static void time_goes_on(void **state)
     wp_cpu_runs_fini(&runs);
 }
 
+/* The runs behind a time go, whole blocks of them, too; the first one of a CPU stays. */
+static void runs_are_cut(void **state)
+{
+    (void)state;
+    struct wp_cpu_runs runs = {0};
+    struct wp_cpu_cursor cursor;
+    struct wp_cpu_run run;
+    wp_cpu_runs_cut(&runs, 7, 0);
+    for (uint64_t i = 1; i <= 3 * WP_CPU_BLOCK_RUNS; i++)
+        assert_true(wp_cpu_runs_begin(&runs, 0, &(struct wp_cpu_run){.start_ns = 10 * i}));
+    size_t before = wp_cpu_runs_bytes(&runs);
+    assert_true(wp_cpu_runs_find(&runs, 0, UINT64_MAX, &cursor));
+    wp_cpu_runs_cut(&runs, 0, 10 * WP_CPU_BLOCK_RUNS + 10);
+    assert_int_equal(wp_cpu_runs_bytes(&runs), before - sizeof(struct wp_cpu_block));
+    assert_true(wp_cpu_runs_last(&runs, 0, &run));
+    assert_int_equal(run.start_ns, 10 * WP_CPU_BLOCK_RUNS + 10);
+    assert_true(wp_cpu_runs_find(&runs, 0, UINT64_MAX, &cursor));
+    assert_int_equal(wp_cpu_cursor_run(&cursor).end_ns, UINT64_MAX);
+    wp_cpu_runs_cut(&runs, 0, 10);
+    assert_true(wp_cpu_runs_begin(&runs, 0, &(struct wp_cpu_run){.start_ns = 15}));
+    wp_cpu_runs_cut(&runs, 0, 0);
+    assert_true(wp_cpu_runs_last(&runs, 0, &run));
+    assert_int_equal(run.start_ns, 10);
+    wp_cpu_runs_fini(&runs);
+}
+
 /* Two bytes number them: when these are used up, others run under one name. */
 static void names_have_an_end(void **state)
 {
@@ -175,7 +201,7 @@ static void names_come_back(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(as_a_list), cmocka_unit_test(time_goes_on),
-        cmocka_unit_test(names_have_an_end), cmocka_unit_test(names_make_room),
+        cmocka_unit_test(runs_are_cut), cmocka_unit_test(names_have_an_end), cmocka_unit_test(names_make_room),
         cmocka_unit_test(names_are_looked_at_again), cmocka_unit_test(names_come_back)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
