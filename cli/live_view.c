@@ -3,6 +3,7 @@
 
 #include "cli/live_text.h"
 #include "common/clock.h"
+#include "common/standard_output.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -82,8 +83,10 @@ static int show_table(struct wp_live_view *view, struct wp_live_look *look, stru
     }
     if (!rc && text.failed)
         rc = wp_error_set(err, -ENOMEM, "out of memory for what is waited for");
-    if (!rc && (fwrite(text.data, 1, text.size, out) != text.size || fflush(out)))
+    if (!rc && (fwrite(text.data, 1, text.size, out) != text.size || fflush(out))) {
         rc = errno == EPIPE ? -EPIPE : wp_error_errno(err, -errno, "cannot write what is waited for");
+        wp_standard_output_drop(out);
+    }
     wp_buffer_fini(&text);
     return rc;
 }

@@ -4,6 +4,7 @@
 #include "common/buffer.h"
 #include "common/nearest.h"
 #include "common/path.h"
+#include "common/standard_output.h"
 #include "common/version.h"
 
 #include <argp.h>
@@ -295,8 +296,10 @@ static int put_script(const struct perf_events *p, FILE *out, struct wp_error *e
     put_rest(&script, &missing, !without_probes(p));
     bool has_failed = script.failed || events.failed || missing.failed;
     int rc = has_failed ? wp_error_set(err, -ENOMEM, "out of memory for a script") : 0;
-    if (!rc && (fwrite(script.data, 1, script.size, out) != script.size || fflush(out)))
+    if (!rc && (fwrite(script.data, 1, script.size, out) != script.size || fflush(out))) {
         rc = wp_error_errno(err, -errno, "cannot write the script");
+        wp_standard_output_drop(out);
+    }
     wp_buffer_fini(&script);
     wp_buffer_fini(&events);
     wp_buffer_fini(&missing);

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdio_ext.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -23,4 +24,10 @@ static void check_output(void)
 void wp_standard_output_check_at_exit(void)
 {
     atexit(check_output);
+}
+
+void wp_standard_output_drop(FILE *out)
+{
+    __fpurge(out);
+    clearerr(out);
 }

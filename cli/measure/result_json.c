@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/measure/result_json.h"
 
+#include "common/standard_output.h"
+
 #include <errno.h>
 
 void wp_result_json_revision(struct wp_json *json, const struct wp_revision *revision)
@@ -27,7 +29,9 @@ void wp_result_json_times(struct wp_json *json, const struct wp_odds_sample *sam
 int wp_result_json_print(struct wp_json *json, FILE *out, struct wp_error *err)
 {
     int rc = wp_json_finish(json, "the result", err);
-    if (!rc && (fwrite(json->out->data, 1, json->out->size, out) != json->out->size || fflush(out)))
+    if (!rc && (fwrite(json->out->data, 1, json->out->size, out) != json->out->size || fflush(out))) {
         rc = wp_error_errno(err, -errno, "cannot write the result");
+        wp_standard_output_drop(out);
+    }
     return rc;
 }

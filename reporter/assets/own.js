@@ -96,9 +96,10 @@
     field.name = 'selector';
     add(form, 'button', 'Open');
     form.addEventListener('submit', function (event) {
-      var text = termsOf(field.value).concat(what.between ? ['between=' + what.between] : []).join(',');
+      var typed = field.value.trim();
+      var text = what.between && !/(^|,)between=/.test(typed) ? typed + ',between=' + what.between : typed; // a typed one counts
       event.preventDefault();
-      if (field.value.trim()) window.location.href = rootOf() + '~own/of?selector=' + encodeURIComponent(text);
+      if (typed) window.location.href = rootOf() + '~own/of?selector=' + encodeURIComponent(text);
     });
   }
 

@@ -2,6 +2,7 @@
 #include "reporter/base/output.h"
 
 #include "common/path.h"
+#include "common/standard_output.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -10,9 +11,11 @@
 
 static int write_stream(FILE *stream, const char *name, const struct wp_buffer *content, struct wp_error *err)
 {
-    if (fwrite(content->data, 1, content->size, stream) != content->size || fflush(stream))
-        return wp_error_errno(err, -errno, "cannot write to %s", name);
-    return 0;
+    if (fwrite(content->data, 1, content->size, stream) == content->size && !fflush(stream))
+        return 0;
+    int rc = wp_error_errno(err, -errno, "cannot write to %s", name);
+    wp_standard_output_drop(stream);
+    return rc;
 }
 
 /* A pipe or a device stays what it is: nothing is renamed onto it. */

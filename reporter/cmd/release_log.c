@@ -212,7 +212,9 @@ static int put_all(struct log *log, struct wp_error *err)
     if (log->options->is_json)
         wp_json_array(&log->json, NULL);
     else if (!log->order.count) /* a person may have named another folder */
-        return wp_error_set(err, -ENOENT, "store %s has no release", log->options->stores[0]);
+        return wp_error_set(err, -ENOENT,
+            log->options->store_count > 1 ? "store %s and those behind it have no release" : "store %s has no release",
+            log->options->stores[0]);
     for (size_t i = 0; i < log->order.count && i < most && !rc; i++)
         rc = put_release(log, &log->order.rows[i], err);
     if (!log->options->is_json)

@@ -198,6 +198,10 @@ size_t wp_compare_first(const struct wp_compare *compare, const struct wp_change
 {
     static const enum wp_verdict verdicts[] = {WP_VERDICT_WORSE, WP_VERDICT_BETTER};
     size_t count = 0;
+    for (; compare->is_arranged && count < room && count < compare->told_count; count++)
+        first[count] = &compare->told[count];
+    if (compare->is_arranged)
+        return count;
     for (size_t i = 0; i < 2; i++) {
         size_t whole = room > count ? 1 : 0; /* one sentence says it of the whole; the others follow from it */
         count += add_first(compare, verdicts[i], WP_CHANGE_WHOLE, WP_CHANGE_HOPS, first + count, whole);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "reporter/compare/compare_order.h"
 
+#include "reporter/compare/compare_findings.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -69,8 +71,21 @@ static bool is_large(const struct wp_compare *compare, const struct wp_change *c
     return is_one;
 }
 
+/* Sentences and verdicts are the same whatever is shown. */
+static void keep_told(struct wp_compare *compare)
+{
+    const struct wp_change *first[WP_COMPARE_TOLD];
+    if (compare->is_arranged)
+        return;
+    compare->told_count = wp_compare_first(compare, first, WP_COMPARE_TOLD);
+    for (size_t i = 0; i < compare->told_count; i++)
+        compare->told[i] = *first[i];
+    compare->is_arranged = true;
+}
+
 void wp_compare_arrange(struct wp_compare *compare, const struct wp_compare_order *order)
 {
+    keep_told(compare);
     for (int family = WP_CHANGE_HOPS; family < WP_CHANGE_FAMILIES; family++) {
         struct wp_changes *changes = &compare->changes[family];
         size_t left = 0;

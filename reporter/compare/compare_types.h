@@ -32,6 +32,7 @@ enum wp_change_family {
     WP_CHANGE_FAMILIES
 };
 #define WP_CHANGE_JUDGED 4 /* the first four */
+#define WP_COMPARE_TOLD 5  /* changes that are said first, at most */
 
 enum { WP_BEFORE, WP_AFTER };
 
@@ -112,11 +113,14 @@ struct wp_compare {
     struct wp_compare_options options;
     struct wp_operand operand[2];
     struct wp_changes changes[WP_CHANGE_FAMILIES];
-    struct wp_compare_flame flames[2];               /* the older side's, and the newer's */
-    const struct wp_facts *facts[2];                 /* borrowed */
-    size_t worse, better, few, same;                 /* judged rows */
-    size_t judged;                                   /* rows tested together */
-    size_t shown_rows;                               /* of a family, that were asked for; 0: as many as fit */
+    struct wp_compare_flame flames[2];      /* the older side's, and the newer's */
+    const struct wp_facts *facts[2];        /* borrowed */
+    size_t worse, better, few, same;        /* judged rows */
+    size_t judged;                          /* rows tested together */
+    size_t shown_rows;                      /* of a family, that were asked for; 0: as many as fit */
+    struct wp_change told[WP_COMPARE_TOLD]; /* what is said first: of all rows, before some were left out */
+    size_t told_count;
+    bool is_arranged;                                /* told is what is said */
     struct wp_moderation moderation;                 /* freedom 0: no side has several recordings */
     struct wp_moderation by_category[WP_CATEGORIES]; /* where a recording is the unit: of the large rows of each */
     bool is_worse_whole; /* the wall time is surely worse, or what requests say of the whole */

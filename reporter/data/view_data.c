@@ -197,7 +197,7 @@ int wp_view_data_trace(struct wp_buffer *out, const struct wp_facts *facts, stru
     if (rc || !selector || !is_whole(selector))
         return rc;
     wp_buffer_puts(out, "wakepath.data(\"interest\",{\"selector\":");
-    wp_escape_json(out, selector);
+    wp_escape_js(out, selector); /* one file holds this within a script */
     wp_buffer_puts(out, "});\n");
     return out->failed ? wp_error_set(err, -ENOMEM, "out of memory for the selector") : 0;
 }

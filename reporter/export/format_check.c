@@ -189,8 +189,12 @@ int wp_format_check_json(struct wp_buffer *out, const struct wp_compare *compare
     for (int family = 0; family < WP_CHANGE_FAMILIES; family++) {
         const struct wp_changes *changes = &compare->changes[family];
         wp_json_array(&json, wp_change_family_key((enum wp_change_family)family));
-        for (size_t i = 0; i < changes->count && i < JSON_ROWS; i++)
-            (family == WP_CHANGE_WHOLE ? put_measure : put_change)(&json, &changes->rows[i]);
+        for (size_t i = 0; i < changes->count; i++) {
+            const struct wp_change *change = &changes->rows[i];
+            if (i >= JSON_ROWS && (change->verdict != WP_VERDICT_WORSE || change->is_ignored))
+                continue; /* what got worse is always there */
+            (family == WP_CHANGE_WHOLE ? put_measure : put_change)(&json, change);
+        }
         wp_json_end(&json);
     }
     wp_json_end(&json);

@@ -53,6 +53,7 @@ struct walk {
     uint32_t largest[WP_CATEGORIES]; /* cell of the most time, +1 ... */
     uint64_t ns[WP_CATEGORIES];      /* ... and all of it, of what no cause has */
     uint64_t told_ns[WP_CATEGORIES]; /* of it: findings of who had the processor have it */
+    uint64_t most_ns[WP_CATEGORIES]; /* the largest of these findings: it stands before what is smaller */
     uint64_t count[WP_CATEGORIES];   /* pieces of that */
 };
 
@@ -212,6 +213,12 @@ static const char *place_of(struct walk *walk, const struct wp_flame_node *node)
     return "";
 }
 
+static void note_most(uint64_t *most_ns, uint64_t part_ns, uint64_t ns)
+{
+    if (part_ns && ns > *most_ns)
+        *most_ns = ns;
+}
+
 /* Who had the processor, or which quota there was none by; the longest first. */
 static void find_rivals(struct walk *walk)
 {
@@ -239,6 +246,8 @@ static void find_rivals(struct walk *walk)
                 .ns = rival->ns,
                 .rank_ns = rival->ns,
                 .page = WP_PAGE_PROCESSOR});
+        note_most(&walk->most_ns[WP_INVOLUNTARY], rival->preempted_ns, rival->ns);
+        note_most(&walk->most_ns[WP_SCHEDULER], rival->ns - rival->preempted_ns, rival->ns);
         walk->told_ns[WP_INVOLUNTARY] += rival->preempted_ns;
         walk->told_ns[WP_SCHEDULER] += rival->ns - rival->preempted_ns;
         told++;
@@ -264,9 +273,10 @@ static void find_categories(struct walk *walk)
             wp_human_duration(pool, cell->ns));
         add(facts,
             &(struct wp_finding){.kind = kind_of(i),
-                .sentence = wp_pool_printf(pool, "%s%s of the time (%s) %s%s.%s", told_ns ? "A further " : "",
-                    wp_human_share(pool, ns, facts->total_ns), wp_human_duration(pool, ns), category_says[i],
-                    told_ns ? "" : largest, wp_pattern_text(pool, &pattern)),
+                .sentence =
+                    wp_pool_printf(pool, "%s%s of the time (%s) %s%s.%s", walk->most_ns[i] > ns ? "A further " : "",
+                        wp_human_share(pool, ns, facts->total_ns), wp_human_duration(pool, ns), category_says[i],
+                        told_ns ? "" : largest, wp_pattern_text(pool, &pattern)),
                 .key = kind_of(i),
                 .pattern = pattern,
                 .count = walk->count[i],

@@ -167,6 +167,20 @@ static struct wp_table *add_table(struct wp_display *display, const struct wp_co
     return wp_display_table(display, id, columns, count, rows);
 }
 
+/* What got worse is always there. */
+static bool is_shown(const struct wp_changes *changes, size_t i, size_t limit)
+{
+    return i < limit || (changes->rows[i].verdict == WP_VERDICT_WORSE && !changes->rows[i].is_ignored);
+}
+
+static size_t shown_count(const struct wp_changes *changes, size_t limit)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < changes->count; i++)
+        count += is_shown(changes, i, limit);
+    return count;
+}
+
 static void add_hops(struct wp_display *display, const struct wp_compare *compare, size_t limit)
 {
     const struct wp_column names[2] = {
@@ -174,12 +188,12 @@ static void add_hops(struct wp_display *display, const struct wp_compare *compar
             is_digest(display) ? WP_CELL_STACK : WP_CELL_NAME},
         {"Doing", NULL, WP_CELL_TEXT}};
     const struct wp_changes *changes = &compare->changes[WP_CHANGE_HOPS];
-    struct wp_table *table =
-        add_table(display, compare, "changes", names, 2, changes->count < limit ? changes->count : limit);
+    struct wp_table *table = add_table(display, compare, "changes", names, 2, shown_count(changes, limit));
     table->empty = "Neither side holds any time.";
     table->searchable = changes->count > 15;
     for (size_t i = 0; i < changes->count; i++) {
-        struct wp_field *row = wp_display_row(table);
+        struct wp_field *row = is_shown(changes, i, limit) ? wp_display_row(table) : NULL;
+        table->left_out += !is_shown(changes, i, limit);
         if (!row)
             continue;
         row[0].text = changes->rows[i].name;
@@ -203,11 +217,12 @@ static void add_family(struct wp_display *display, const struct wp_compare *comp
             "Function", "Time in which it was the innermost one, running or waiting", WP_CELL_NAME}};
     const struct wp_changes *changes = &compare->changes[family];
     wp_display_heading(display, title);
-    struct wp_table *table = add_table(display, compare, wp_change_family_key(family), &names[family], 1,
-        changes->count < limit ? changes->count : limit);
+    struct wp_table *table =
+        add_table(display, compare, wp_change_family_key(family), &names[family], 1, shown_count(changes, limit));
     table->searchable = changes->count > 15;
     for (size_t i = 0; i < changes->count; i++) {
-        struct wp_field *row = wp_display_row(table);
+        struct wp_field *row = is_shown(changes, i, limit) ? wp_display_row(table) : NULL;
+        table->left_out += !is_shown(changes, i, limit);
         if (!row)
             continue;
         row[0].text = changes->rows[i].name;

@@ -73,7 +73,8 @@ int wp_site_reuse_begin(struct wp_site_reuse *reuse, const struct wp_site_option
     reuse->inputs = rc ? NULL : wp_pool_alloc(&reuse->pool, bytes);
     if (reuse->inputs)
         memset(reuse->inputs, 0, bytes);
-    tree->settled_ns = rc ? 0 : wp_site_state_settled_ns(&reuse->before);
+    bool is_past = reuse->before.began_ns <= reuse->began_ns; /* of a clock that was ahead no folder's time tells */
+    tree->settled_ns = rc || !is_past ? 0 : wp_site_state_settled_ns(&reuse->before);
     return rc || reuse->inputs ? rc : wp_error_set(err, -ENOMEM, "out of memory for the state of the site");
 }
 

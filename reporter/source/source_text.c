@@ -245,7 +245,7 @@ static bool from_disk(const struct wp_source_fetcher *f, const char *path, uint3
 static const char *never_a_file(const char *path)
 {
     size_t size = strlen(path);
-    if (!strncmp(path, "<frozen ", 8))
+    if (!strncmp(path, "<frozen ", 8) || !strncmp(path, "<internal:", 10)) /* Python's, Ruby's */
         return "text not recorded: it is built into the interpreter";
     if (!strcmp(path, "-e") || !strcmp(path, "-") || !strcmp(path, "<stdin>") || !strcmp(path, "Command line code"))
         return "text not recorded: it was given on the command line or the standard input";

@@ -2,6 +2,7 @@
 #include "storage/tool/store_tool.h"
 
 #include "common/log.h"
+#include "common/standard_output.h"
 #include "common/version.h"
 #include "storage/env/store.h"
 #include "storage/tool/tool_cat.h"
@@ -263,6 +264,8 @@ static int run_job(void *context)
         rc = wp_error_errno(&err, -errno, "cannot write to standard output");
     if (fflush(stdout) && !rc)
         rc = wp_error_errno(&err, -errno, "cannot write to standard output");
+    if (rc < 0 && ferror(stdout))
+        wp_standard_output_drop(stdout);
     char *rest = (char *)tool->complaints.data;
     for (char *line; rest && *rest && (line = strsep(&rest, "\n"));)
         wp_log(&logger, WP_LOG_ERROR, "%s", line);

@@ -35,7 +35,7 @@ struct importing {
     struct wp_txn *source;          /* of a root's release */
     struct wp_merge merge;
     uint64_t now_s;
-    uint64_t unmatched;       /* bit by bit those of the given options that are aggregates of nobody */
+    uint64_t unmatched;       /* bit by bit those of the given options that hold nothing */
     bool is_there, is_own;    /* nothing had to be done; what is there is in the shard that it would go to */
     struct json_object *rows; /* --json */
     struct wp_error *err;
@@ -179,18 +179,27 @@ static int find_note(void *context, const struct wp_metadata_row *row)
 }
 
 /* What cannot be read is said by who shows it. */
-static bool is_of_nobody(struct wp_txn *txn, const char *aggregate)
+static bool is_empty_bucket(struct wp_txn *txn, const char *bucket)
 {
     struct wp_report_reading reading;
-    char bucket[WP_ID_ROOM];
-    int rc = wp_txn_bucket(txn, aggregate, bucket, NULL);
-    if (!rc)
-        rc = wp_txn_read_report(txn, bucket, &(struct wp_selection){0}, &reading, NULL);
+    int rc = wp_txn_read_report(txn, bucket, &(struct wp_selection){0}, &reading, NULL);
     bool is_empty = rc == -ENOENT || (!rc && !reading.damage_count && !wp_report_total(reading.report));
     if (!rc)
         wp_damage_free(reading.damage, reading.damage_count);
     if (!rc)
         wp_report_destroy(reading.report);
+    return is_empty;
+}
+
+/* There may be several of the name, of different selectors or workloads. */
+static bool has_nothing(struct wp_txn *txn, const char *name, size_t size)
+{
+    char **buckets = NULL;
+    size_t count = 0;
+    bool is_empty = !wp_txn_aggregates(txn, &buckets, &count, NULL);
+    for (size_t at = 0; at < count && is_empty; at++)
+        is_empty = !wp_bucket_is_of(buckets[at], name, size) || is_empty_bucket(txn, buckets[at]);
+    wp_strings_free(buckets, count);
     return is_empty;
 }
 
@@ -201,11 +210,9 @@ static void find_unmatched(struct importing *i, struct wp_txn *txn)
     for (unsigned at = 0; at < i->tool->given_count; at++) {
         const struct wp_tool_given *given = &i->tool->given[at];
         const char *equals = strchr(given->value, '=');
-        char name[WP_ID_ROOM];
-        if (given->option != WP_TOOL_AGGREGATE || !equals || (size_t)(equals - given->value) >= sizeof(name))
-            continue;
-        snprintf(name, sizeof(name), "%.*s", (int)(equals - given->value), given->value);
-        i->unmatched |= is_of_nobody(txn, name) ? (uint64_t)1 << at : 0;
+        size_t size = equals ? (size_t)(equals - given->value) : 0;
+        if (given->option == WP_TOOL_AGGREGATE && equals && has_nothing(txn, given->value, size))
+            i->unmatched |= (uint64_t)1 << at;
     }
 }
 
@@ -363,6 +370,18 @@ static int import_release(struct importing *i, struct wp_store *to, const char *
     return rc;
 }
 
+/* Names of the aggregates that hold nothing. */
+static struct json_object *unmatched_names(const struct importing *i)
+{
+    struct json_object *names = json_object_new_array();
+    for (unsigned at = 0; names && at < WP_TOOL_GIVEN; at++) {
+        const char *value = i->unmatched >> at & 1 ? i->tool->given[at].value : NULL;
+        if (value)
+            json_object_array_add(names, json_object_new_string_len(value, (int)strcspn(value, "=")));
+    }
+    return names;
+}
+
 static void print_result(struct importing *i)
 {
     if (i->rows) {
@@ -371,12 +390,13 @@ static void print_result(struct importing *i)
         wp_json_put_text(row, "release", i->release);
         wp_json_put_text(row, "session", i->origin.session);
         wp_json_put_number(row, "was_there", i->is_there);
+        wp_json_put(row, "unmatched", unmatched_names(i));
     } else {
         wp_buffer_printf(
             &i->tool->out, i->is_there ? "%s: release %s has it already\n" : "%s: release %s\n", i->from, i->release);
         for (unsigned at = 0; at < WP_TOOL_GIVEN && i->unmatched >> at; at++)
             if (i->unmatched >> at & 1)
-                wp_buffer_printf(&i->tool->out, "%s: nobody who was recorded fits --aggregate '%s'\n", i->from,
+                wp_buffer_printf(&i->tool->out, "%s: nothing that was recorded fits --aggregate '%s'\n", i->from,
                     i->tool->given[at].value);
     }
 }

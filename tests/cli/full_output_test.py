@@ -16,6 +16,7 @@ class FullOutput(unittest.TestCase):
                 done = subprocess.run((BIN + line).split(), stdout=full, stderr=subprocess.PIPE, text=True, timeout=60, check=False)
                 self.assertEqual(done.returncode, 1, done.stderr)
                 self.assertRegex(done.stderr, r"(?m)^wakepath[a-z-]*: cannot write ")
+                self.assertEqual(done.stderr.count("cannot write"), 1, done.stderr)
 
     def test_a_closed_one_matters_only_to_who_prints(self):
         for line, status in (("wakepath help >&-", 1), ("wakepath-store ls --no-such-option 2>/dev/null >&-", 64)):

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """wakepath-store import, and references where a release is asked for: store_import_test.py BIN."""
 import glob
+import json
 import os
 import shutil
 import signal
@@ -77,8 +78,11 @@ class ImportTest(StoreCase):
         """A selector that fits nobody adds nothing; what another version wrote is not touched."""
         capture = self.capture("one", "v1")
         said = self.take(0, capture, "--aggregate", "none=comm=nobody").stdout.splitlines()
-        self.assertIn(f"{capture}: nobody who was recorded fits --aggregate 'none=comm=nobody'", said)
+        self.assertIn(f"{capture}: nothing that was recorded fits --aggregate 'none=comm=nobody'", said)
         self.assertFalse([line for line in said if "web=comm=web" in line], said)
+        rows = json.loads(self.take(0, capture, "--aggregate", "none=comm=nobody", "--json").stdout)
+        self.assertIn("none", rows[0]["unmatched"])
+        self.assertNotIn("web", rows[0]["unmatched"])
         before = self.total("v1", "web")
         kept = self.values()
         for place, byte, text in ((3, b"2", "does not start with WPF1"), (4, b"\x09", "wire version 9, this side speaks version 1")):

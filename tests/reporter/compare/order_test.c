@@ -1,6 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which rows of a comparison are shown; what got worse is always there. */
+#include "reporter/compare/compare_findings.h"
 #include "reporter/compare/compare_order.h"
+
+#include "reporter/compare/compare.h"
+#include "reporter/export/format_check.h"
+#include "reporter/html/format_html.h"
+#include "reporter/load/facts_read.h"
+#include "reporter/page/page.h"
+#include "reporter/page/page_compare.h"
+#include "tests/reporter/sample.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -72,8 +81,67 @@ static void limits(void **state)
     shows(&(struct wp_compare_order){.measure = WP_COMPARE_NEW, .top = 1, .limit.least = 100 * MS}, "sure");
 }
 
+/* What is said first is of all rows, even of those that are not shown. */
+static void says_the_same(void **state)
+{
+    static const struct wp_compare_order orders[] = {
+        {0}, {.limit.percent = 50}, {.top = 1}, {.measure = WP_COMPARE_OLD, .top = 1}};
+    (void)state;
+    for (size_t i = 0; i < sizeof(orders) / sizeof(*orders); i++) {
+        struct wp_change rows[] = {{.name = "faster", .ns = {3 * MS, 2 * MS}, .verdict = WP_VERDICT_BETTER},
+            {.name = "large", .ns = {90 * MS, 90 * MS}, .rate = {{.value = 90}, {.value = 90}}},
+            {.name = "less", .ns = {2 * MS, 1 * MS}, .verdict = WP_VERDICT_BETTER}};
+        struct wp_compare compare = {.operand = {{.total_ns = 100 * MS}, {.total_ns = 100 * MS}}};
+        const struct wp_change *first[3] = {NULL};
+        compare.changes[WP_CHANGE_PROCESSES] = (struct wp_changes){rows, 3, 0};
+        wp_compare_arrange(&compare, &orders[i]);
+        assert_int_equal(wp_compare_first(&compare, first, 3), 2);
+        assert_string_equal(first[0]->name, "faster");
+        assert_string_equal(first[1]->name, "less");
+        assert_int_equal(wp_compare_first(&compare, first, 1), 1);
+    }
+}
+
+/* However many rows stand before it. */
+static void what_got_worse_is_always_there(void **state)
+{
+    (void)state;
+    enum { MANY = 600 };
+    static struct wp_change rows[MANY];
+    struct wp_facts facts[2];
+    struct wp_compare made;
+    assert_int_equal(wp_facts_build(&facts[0], "v1", "main", sample_hostile_report(), NULL, NULL), 0);
+    assert_int_equal(wp_facts_build(&facts[1], "v2", "main", sample_hostile_report(), NULL, NULL), 0);
+    assert_int_equal(wp_compare_build(&made, &facts[0], &facts[1], &WP_COMPARE_DEFAULTS, NULL), 0);
+    for (size_t i = 0; i < MANY; i++)
+        rows[i] = (struct wp_change){.name = "alike", .category = -1};
+    rows[MANY - 1].name = "slower";
+    rows[MANY - 1].verdict = WP_VERDICT_WORSE;
+    made.changes[WP_CHANGE_PROCESSES] = (struct wp_changes){rows, MANY, 0};
+    made.is_arranged = true; /* so that no sentence names it */
+    for (int page = 0; page < 2; page++) {
+        struct wp_display display;
+        struct wp_buffer html = {0};
+        wp_display_init(&display, &(struct wp_page_id){page ? WP_PAGE_COMPARE : WP_PAGE_OVERVIEW, "v2", "main"});
+        assert_int_equal(
+            page ? wp_page_compare(&display, &made, true, NULL) : wp_page_compare_digest(&display, &made, NULL), 0);
+        assert_int_equal(wp_format_html(&html, &display, NULL), 0);
+        assert_non_null(strstr((const char *)html.data, "slower"));
+        wp_buffer_fini(&html);
+        wp_display_fini(&display);
+    }
+    struct wp_buffer json = {0};
+    assert_int_equal(wp_format_check_json(&json, &made, NULL), 0);
+    assert_non_null(strstr((const char *)json.data, "\"slower\""));
+    wp_buffer_fini(&json);
+    wp_compare_fini(&made);
+    wp_facts_fini(&facts[0]);
+    wp_facts_fini(&facts[1]);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(orders), cmocka_unit_test(limits)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(orders), cmocka_unit_test(limits),
+        cmocka_unit_test(says_the_same), cmocka_unit_test(what_got_worse_is_always_there)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

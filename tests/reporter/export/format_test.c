@@ -30,6 +30,7 @@
 #include "reporter/source/source_physical.h"
 #include "reporter/waits/wait_edges.h"
 #include "storage/report/report_read.h"
+#include "storage/value/bucket.h"
 #include "tests/reporter/sample.h"
 
 #include <errno.h>
@@ -248,9 +249,13 @@ static void hostile_names_stay_text_on_every_page(void **state)
         wp_display_fini(&display);
     }
     struct wp_buffer data = {0};
+    const struct wp_metadata_fact selector = {.key = WP_BUCKET_PREFIX "selector", .value = "comm=</script><script>"};
+    facts.metadata = (struct wp_metadata){&selector, 1};
     assert_int_equal(wp_view_data_flame(&data, &facts, NULL), 0);
     assert_int_equal(wp_view_data_trace(&data, &facts, NULL), 0);
-    assert_null(strchr((const char *)data.data, '<'));
+    facts.metadata = (struct wp_metadata){0};
+    assert_non_null(strstr((const char *)data.data, "\"interest\""));
+    assert_null(strchr((const char *)data.data, '<')); /* one file holds all this within a script */
     assert_true(data.size < 400000);
     wp_buffer_fini(&data);
     wp_facts_fini(&facts);

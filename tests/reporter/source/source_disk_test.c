@@ -167,7 +167,8 @@ static void evaluated_text_is_no_file(void **state)
 {
     static const char *const names[][2] = {{"<string>", "a string was evaluated"},
         {"(eval 7)", "a string was evaluated"}, {"/srv/a.php(3) : eval()'d code", "a string was evaluated"},
-        {"<frozen importlib._bootstrap>", "built into"}, {"-e", "command line"}, {"<stdin>", "standard input"}};
+        {"<frozen importlib._bootstrap>", "built into"}, {"<internal:kernel>", "built into"}, {"-e", "command line"},
+        {"<stdin>", "standard input"}};
     (void)state;
     for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
         struct wp_source_options options = {.disks = {"/"}, .disk_count = 1};
