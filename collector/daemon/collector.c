@@ -272,7 +272,8 @@ static void tell_ready(const struct wp_collector_options *options)
         return;
     ssize_t done = write(options->ready_fd, "ready\n", 6);
     (void)done;
-    close(options->ready_fd);
+    if (options->ready_fd > STDERR_FILENO) /* what --stats prints comes yet */
+        close(options->ready_fd);
 }
 
 /* An aggregator's word comes before the host's own. */

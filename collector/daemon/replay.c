@@ -180,7 +180,8 @@ static int run(struct replay *r, const struct wp_logger *logger, struct wp_error
     if (o->ready_fd >= 0) {
         ssize_t done = write(o->ready_fd, "ready\n", 6);
         (void)done;
-        close(o->ready_fd);
+        if (o->ready_fd > STDERR_FILENO)
+            close(o->ready_fd);
     }
     rc = send_all(r, err);
     if (rc)
