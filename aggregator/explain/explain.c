@@ -71,6 +71,7 @@ static inline void begin(struct wp_explainer *x, uint64_t end_ns, const struct w
     if (x->leaves != x->fleet->leaves) { /* numbers of hosts may have another meaning now */
         wp_intmap_clear(&x->sites);
         memset(x->own_places, 0, sizeof(x->own_places));
+        memset(x->resumed, 0, sizeof(x->resumed));
         wp_shared_clear(x);
     }
     if (x->shared)

@@ -9,8 +9,7 @@
 
 bool wp_explain_is_base(const struct wp_explainer *x, uint32_t index, uint64_t at_ns)
 {
-    const struct wp_thread *thread = &x->timeline->threads[index];
-    return index && wp_explain_is_of_interest(x, wp_explain_identity(thread, wp_thread_find(thread, at_ns)));
+    return index && wp_explain_is_of_interest(x, wp_explain_identity_at(x, index, at_ns));
 }
 
 /* "path:[comm]", whose work is waited for; on "for:[comm]", who set that work going. */
@@ -36,10 +35,8 @@ void wp_explain_on_path_of(struct wp_explainer *x, uint32_t node, const struct w
     const struct wp_handover *by)
 {
     uint32_t waker = interval->thread;
-    if (by && by->thread && by->thread != waker) {
-        const struct wp_thread *whose = &x->timeline->threads[by->thread];
-        node = path_node(x, node, "for:", wp_explain_identity(whose, wp_thread_find(whose, interval->end_ns - 1)));
-    }
+    if (by && by->thread && by->thread != waker)
+        node = path_node(x, node, "for:", wp_explain_identity_at(x, by->thread, interval->end_ns - 1));
     wp_explain_emit(x,
         &(struct wp_piece){.node = path_node(x, node, "path:", identity),
             .thread = waker,
@@ -54,10 +51,9 @@ void wp_explain_on_path_of(struct wp_explainer *x, uint32_t node, const struct w
 
 void wp_explain_on_path(struct wp_explainer *x, uint32_t node, uint32_t waker, uint64_t from, uint64_t to)
 {
-    const struct wp_thread *thread = &x->timeline->threads[waker];
     if (from < to)
-        wp_explain_on_path_of(x, node, &(struct wp_interval){x->host, waker, from, to},
-            wp_explain_identity(thread, wp_thread_find(thread, to - 1)), NULL);
+        wp_explain_on_path_of(
+            x, node, &(struct wp_interval){x->host, waker, from, to}, wp_explain_identity_at(x, waker, to - 1), NULL);
 }
 
 bool wp_explain_is_mate(const struct wp_explainer *x, uint32_t waker_identity)

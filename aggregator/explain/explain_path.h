@@ -7,6 +7,7 @@
  */
 #include "aggregator/explain/explain_origin.h"
 #include "aggregator/explain/explain_types.h"
+#include "aggregator/timeline/slices.h"
 
 /* [from, to) waits on what `waker` does on its own path. */
 void wp_explain_on_path(struct wp_explainer *x, uint32_t node, uint32_t waker, uint64_t from_ns, uint64_t to_ns);
@@ -24,6 +25,14 @@ bool wp_explain_is_mate(const struct wp_explainer *x, uint32_t identity);
 static inline uint32_t wp_explain_identity(const struct wp_thread *thread, uint64_t ordinal)
 {
     return ordinal == thread->slice_end ? thread->identity : wp_thread_slice(thread, ordinal)->identity;
+}
+
+/* The same at that time; most threads have one name as long as they live. */
+static inline uint32_t wp_explain_identity_at(const struct wp_explainer *x, uint32_t index, uint64_t at_ns)
+{
+    const struct wp_thread *thread = &x->timeline->threads[index];
+    bool is_only = !x->timeline->identities[thread->identity].before;
+    return is_only ? thread->identity : wp_explain_identity(thread, wp_thread_find(thread, at_ns));
 }
 
 /* Whether that identity of the present host is a base of the aggregate that is explained. */

@@ -8,6 +8,7 @@
 #include "aggregator/explain/explain_shared.h"
 #include "aggregator/explain/explain_thread.h"
 #include "aggregator/timeline/slices.h"
+#include "common/array.h"
 
 #define STEP_LIMIT 1024u  /* slices of the waker that are looked at for one sleep ... */
 #define WAKING_LIMIT 64u  /* ... and wakings by it */
@@ -160,19 +161,61 @@ static bool goes_on(const struct wp_explainer *x, uint32_t waker, const struct w
         WP_ORIGIN_PATH;
 }
 
+/* It ran on after it had lost its CPU or taken another name, and that will not change. */
+static bool is_resumed(const struct wp_slice *slice)
+{
+    return slice->flags & (WP_SLICE_PREEMPTED | WP_SLICE_RENAME) && !(slice->flags & WP_SLICE_FIRST) && slice->in_ns &&
+        slice->in_ns >= slice->out_ns;
+}
+
+static struct wp_resumed *resumed_near(const struct wp_explainer *x, uint32_t thread, uint64_t ordinal)
+{
+    uint64_t at = thread * 29u + ordinal / WP_RESUMED_SLICES;
+    return &((struct wp_explainer *)(uintptr_t)x)->resumed[at % WP_RESUMED]; /* no part of what it explains */
+}
+
+static void add_resumed(const struct wp_explainer *x, uint32_t thread, uint64_t ordinal)
+{
+    struct wp_resumed *known = resumed_near(x, thread, ordinal);
+    uint64_t block = ordinal / WP_RESUMED_SLICES;
+    if (known->thread != thread || known->host != x->host || known->block != block)
+        *known = (struct wp_resumed){.thread = thread, .host = x->host, .block = block};
+    known->bits |= (uint64_t)1 << ordinal % WP_RESUMED_SLICES;
+}
+
+/* From that slice back over those that are known to be such ones, up to one that began by `from_ns`. */
+static uint64_t before_resumed(const struct wp_explainer *x, uint32_t index, uint64_t ordinal, uint64_t from_ns)
+{
+    const struct wp_thread *thread = &x->timeline->threads[index];
+    const struct wp_resumed *known = resumed_near(x, index, ordinal);
+    if (known->thread != index || known->host != x->host || known->block != ordinal / WP_RESUMED_SLICES)
+        return ordinal;
+    uint64_t others = ~(known->bits << (WP_RESUMED_SLICES - 1 - ordinal % WP_RESUMED_SLICES));
+    uint64_t count = others ? (uint64_t)__builtin_clzll(others) : WP_RESUMED_SLICES;
+    uint64_t low = count ? ordinal + 1 - count : ordinal;
+    low = low > thread->first_slice ? low : thread->first_slice;
+    if (wp_thread_slice(thread, low)->out_ns > from_ns)
+        return low;
+    return WP_LOWER_BOUND(middle, low + 1, ordinal + 1, wp_thread_slice(thread, middle)->out_ns <= from_ns) - 1;
+}
+
 /* Since when the waker may have worked for the sleeper: then it was woken by somebody. */
 static uint64_t turned_ns(const struct wp_explainer *x, uint32_t waker, uint64_t from_ns, uint64_t to_ns)
 {
     const struct wp_thread *thread = &x->timeline->threads[waker];
-    uint64_t ordinal = wp_thread_find(thread, to_ns - 1);
-    if (ordinal == thread->slice_end)
-        return to_ns;
-    for (uint32_t i = 0, origins = 0; i < STEP_LIMIT; i++, ordinal--) {
+    uint64_t ordinal = wp_thread_find(thread, to_ns - 1), last = ordinal;
+    uint32_t origins = 0;
+    for (; ordinal != thread->slice_end; ordinal--) {
+        ordinal = before_resumed(x, waker, ordinal, from_ns);
+        if (last - ordinal >= STEP_LIMIT)
+            break;
         const struct wp_slice *slice = wp_thread_slice(thread, ordinal);
         bool is_continued = slice->flags & (WP_SLICE_PREEMPTED | WP_SLICE_RENAME) ||
             (slice->wake_ns && !(slice->flags & (WP_SLICE_BORN | WP_SLICE_EXEC)) && goes_on(x, waker, slice, &origins));
         if (slice->in_ns <= from_ns || !is_continued || slice->flags & WP_SLICE_FIRST || ordinal == thread->first_slice)
             return slice->in_ns;
+        if (is_resumed(slice))
+            add_resumed(x, waker, ordinal);
     }
     return to_ns;
 }
@@ -197,8 +240,9 @@ static bool is_own(const struct wp_explainer *x, const struct wp_wait *wait, uin
 static bool find_served(const struct wp_explainer *x, const struct wp_wait *wait, uint32_t server,
     const struct wp_woken_list *list, struct queue *queue)
 {
-    enum { NOT_LOOKED, NO, YES } place = NOT_LOOKED; /* it takes a walk through the stack */
-    uint64_t together = wait->slice->wake_ns, i = wp_woken_since(list, together), apart = 0;
+    enum { NOT_LOOKED, NO, YES } place = NOT_LOOKED;                      /* it takes a walk through the stack */
+    enum { ALONE_NOT_LOOKED, ALONE, ALONE_NOT } alone = ALONE_NOT_LOOKED; /* it was woken for itself alone */
+    uint64_t together = wait->slice->wake_ns, i = wp_woken_since(list, together);
     for (uint32_t steps = 0; i-- > list->ring.first && steps < WAKING_LIMIT; steps++) {
         const struct wp_woken_one *woken = wp_woken_at(list, i);
         queue->until_ns = woken->time_ns;
@@ -215,9 +259,10 @@ static bool find_served(const struct wp_explainer *x, const struct wp_wait *wait
         queue->until_ns = served_ns ? served_ns : woken->time_ns;
         if (is_layer(x, woken->thread))
             return woken->thread == wait->thread && is_own(x, wait, server, woken, queue);
-        if (!steps)
-            apart = wp_explain_is_in_vain(x, wait->thread, together) ? 0 : x->options.fit_ns;
-        bool is_together = apart && queue->until_ns + apart >= together;
+        bool is_near = x->options.fit_ns && queue->until_ns + x->options.fit_ns >= together;
+        if (is_near && alone == ALONE_NOT_LOOKED)
+            alone = wp_explain_is_in_vain(x, wait->thread, wait->slice->wake_ns) ? ALONE : ALONE_NOT;
+        bool is_together = is_near && alone == ALONE_NOT;
         if (!is_together && served_ns)
             return true;
         if (wp_explain_answered_client(x, wait, server, woken)) {
@@ -289,8 +334,7 @@ bool wp_wait_in_queue(
     struct wp_explainer *x, const struct wp_wait *wait, uint32_t node, uint32_t server, uint64_t from, uint64_t to)
 {
     struct queue queue;
-    const struct wp_thread *thread = &x->timeline->threads[server];
-    if (!woken_by(x, server) || wp_explain_is_mate(x, wp_explain_identity(thread, wp_thread_find(thread, to - 1))) ||
+    if (!woken_by(x, server) || wp_explain_is_mate(x, wp_explain_identity_at(x, server, to - 1)) ||
         !find_queue(x, wait, server, &queue))
         return false;
     wp_wait_on_server(x, wait, &(struct wp_wait_part){node, server, from, to, true},

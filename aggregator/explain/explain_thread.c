@@ -76,13 +76,15 @@ void wp_wait_on_thread(struct wp_explainer *x, const struct wp_wait *wait, const
         wp_wait_unaccounted(x, wait, part->node, from, to, "the explanation grew too deep");
         return;
     }
-    const struct wp_thread *thread = &x->timeline->threads[waker];
-    uint64_t ordinal = wp_thread_find(thread, to - 1);
-    uint32_t identity = wp_explain_identity(thread, ordinal);
+    uint32_t identity = wp_explain_identity_at(x, waker, to - 1);
+    if (waker && wp_explain_is_of_interest(x, identity)) {
+        wp_explain_on_path_of(x, part->node, &(struct wp_interval){x->host, waker, from, to}, identity,
+            &(struct wp_handover){.origin = WP_ORIGIN_OTHER});
+        return;
+    }
+    uint64_t ordinal = wp_thread_find(&x->timeline->threads[waker], to - 1);
     struct wp_handover by = {.origin = WP_ORIGIN_PATH};
-    if (waker && wp_explain_is_of_interest(x, identity))
-        by.origin = WP_ORIGIN_OTHER;
-    else if ((wait->is_far || !wp_explain_is_mate(x, identity)) && !part->on_behalf && !wait->is_outstanding &&
+    if ((wait->is_far || !wp_explain_is_mate(x, identity)) && !part->on_behalf && !wait->is_outstanding &&
         !wp_is_recorder(x->timeline, identity))
         by = origin_of(x, wait, waker, ordinal, to);
     if (by.origin == WP_ORIGIN_PATH && relays(x, waker, ordinal, to))

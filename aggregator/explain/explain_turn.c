@@ -164,13 +164,12 @@ static bool is_with_sleeper(const struct wp_explainer *x, const struct wp_wait *
 
 bool wp_wait_in_turn(struct wp_explainer *x, const struct wp_wait *wait, uint32_t server, uint64_t from, uint64_t to)
 {
-    const struct wp_thread *thread = &x->timeline->threads[server];
     struct answer answer = answer_of(x, wait);
     struct wp_turn read, other;
     if (!answer.connection ||
         !wp_turns_read(&x->timeline->messages.turns, server, answer.connection, answer.time_ns, &read, &other) ||
         !other.time_ns || wp_explain_is_too_old(x, other.time_ns) ||
-        wp_explain_is_mate(x, wp_explain_identity(thread, wp_thread_find(thread, to - 1))))
+        wp_explain_is_mate(x, wp_explain_identity_at(x, server, to - 1)))
         return false;
     if (read.time_ns <= from && !is_with_sleeper(x, wait, server, &read, &answer))
         return false;

@@ -50,6 +50,15 @@ struct wp_own_place {
 };
 #define WP_OWN_PLACES 16u
 
+/* Which slices of a thread began as it had lost its CPU or taken another name (explain_queue.c); thread 0, nobody, has
+ * none. */
+struct wp_resumed {
+    uint32_t thread, host;
+    uint64_t block, bits; /* bit i: slice block * WP_RESUMED_SLICES + i */
+};
+#define WP_RESUMED_SLICES 64u
+#define WP_RESUMED 256u
+
 /* Of a layer: where it sleeps while that is explained by who ended it (0: it does not). */
 struct wp_layer_sleep {
     uint64_t site;
@@ -91,6 +100,7 @@ struct wp_explainer {
     struct wp_relay relay;
     struct wp_loop_cache loops[WP_LOOP_CACHE];     /* by thread */
     struct wp_own_place own_places[WP_OWN_PLACES]; /* by stack */
+    struct wp_resumed resumed[WP_RESUMED];         /* by thread and block of slices */
     uint32_t depth, visited;
     uint64_t oldest_ns;   /* in home's clock: causes before that do not count */
     uint64_t cell_ns;     /* of the grid, looked up last */
