@@ -30,6 +30,15 @@ static bool can_be_detached(const struct wp_aggregate *aggregate, const struct w
         !wp_is_recorder(aggregate->timeline, slice->identity);
 }
 
+/* Whoever the thread was, it was always the same. */
+static bool may_be_detached(const struct wp_aggregate *aggregate, const struct wp_thread *thread)
+{
+    const struct wp_timeline *timeline = aggregate->timeline;
+    bool is_own = is_of_interest(aggregate, thread->identity) || is_mate(aggregate, thread->identity) ||
+        wp_is_recorder(timeline, thread->identity);
+    return thread->slice_end > thread->first_slice && (timeline->identities[thread->identity].before || !is_own);
+}
+
 /* The work goes on: only the CPU, another name or its own I/O parts this run from the one before. */
 static bool goes_on(const struct wp_slice *slice)
 {
@@ -247,7 +256,7 @@ uint64_t wp_detached_count(struct wp_aggregate *aggregate, uint64_t from_ns, uin
     aggregate->detached.until_visits = visits + wp_explainer_options(aggregate->explainer)->budget / BUDGET_SHARE;
     for (uint32_t i = 0; i < timeline->live_count && aggregate->base_count; i++) {
         const struct wp_thread *thread = &timeline->threads[timeline->live[i]];
-        if (thread->slices && thread->slice_end > thread->first_slice)
+        if (thread->slices && may_be_detached(aggregate, thread))
             sum += of_thread(aggregate, timeline->live[i], from_ns, to_ns, oldest_ns);
     }
     fleet->visits_before += fleet->visits - visits; /* it takes nothing from the budget of what is waited for */

@@ -72,6 +72,7 @@ static inline void begin(struct wp_explainer *x, uint64_t end_ns, const struct w
         wp_intmap_clear(&x->sites);
         memset(x->own_places, 0, sizeof(x->own_places));
         memset(x->resumed, 0, sizeof(x->resumed));
+        x->last_process.node = 0;
         wp_shared_clear(x);
     }
     if (x->shared)

@@ -55,6 +55,7 @@ void wp_explain_name_home(struct wp_explainer *x, bool names_home)
         return;
     x->names_home = names_home;
     wp_intmap_clear(&x->sites);
+    x->last_process.node = 0;
     if (x->home < x->name_room && x->names[x->home].processes)
         memset(x->names[x->home].processes, 0, x->names[x->home].process_room * sizeof(*x->names[x->home].processes));
 }
@@ -78,10 +79,15 @@ static uint32_t process_frame(struct wp_explainer *x, uint32_t identity)
 
 uint32_t wp_explain_process_node(struct wp_explainer *x, uint32_t parent, uint32_t identity)
 {
+    struct wp_process_place *last = &x->last_process; /* mostly the next slice of the same thread */
+    if (last->node && last->identity == identity && last->parent == parent && last->host == x->host)
+        return last->node;
     const struct wp_explain_names *known = x->host < x->name_room ? &x->names[x->host] : NULL;
     bool is_known = known && identity < known->process_room && known->generation == x->fleet->hosts[x->host].generation;
     uint32_t frame = is_known ? known->processes[identity] : 0;
-    return wp_pathtree_child(x->tree, parent, frame ? frame : process_frame(x, identity));
+    uint32_t node = wp_pathtree_child(x->tree, parent, frame ? frame : process_frame(x, identity));
+    *last = (struct wp_process_place){x->host, parent, identity, node == UINT32_MAX ? 0 : node};
+    return node;
 }
 
 /* `is_inlined` follows from the id: who inlines names each frame once. */

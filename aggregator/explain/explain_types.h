@@ -43,6 +43,11 @@ struct wp_loop_cache {
 };
 #define WP_LOOP_CACHE 16u
 
+/* The node of a process upon another node; node 0: none. */
+struct wp_process_place {
+    uint32_t host, parent, identity, node;
+};
+
 /* Whether a place of a host is known down to the program's own functions (explain_queue.h); stack 0 never is. */
 struct wp_own_place {
     uint32_t stack, host;
@@ -94,6 +99,7 @@ struct wp_explainer {
     /* caches */
     struct wp_intmap sites;         /* (parent node, host and stack id) -> node */
     struct wp_explain_names *names; /* by host, owned */
+    struct wp_process_place last_process;
     uint32_t name_room, leaves;
     struct wp_layer layers[WP_DEPTH_LIMIT + 2];
     struct wp_layer_sleep asleep[WP_DEPTH_LIMIT + 2]; /* by layer */

@@ -213,9 +213,10 @@ static inline bool is_running(const struct wp_thread *thread)
 
 /* --- events --- */
 
-static void sleep_begins(struct wp_timeline *timeline, struct wp_thread *thread, const struct wp_event *event)
+/* `run`: the thread's last slice. */
+static void sleep_begins(
+    struct wp_timeline *timeline, struct wp_thread *thread, struct wp_slice *run, const struct wp_event *event)
 {
-    struct wp_slice *run = wp_thread_last(thread);
     run->end_ns = event->time_ns;
     wp_timeline_add_running(timeline, run->identity, run->end_ns - run->in_ns);
     wp_process_rows_run(timeline, run->identity);
@@ -257,7 +258,7 @@ static void on_switch_out(struct wp_timeline *timeline, uint32_t index, const st
             return;
         wp_timeline_cpu_enter(timeline, index, event->cpu);
     }
-    sleep_begins(timeline, thread, event);
+    sleep_begins(timeline, thread, wp_thread_last(thread), event);
 }
 
 static void on_switch_in(struct wp_timeline *timeline, uint32_t index, const struct wp_event *event)
@@ -294,7 +295,8 @@ static void on_switch(struct wp_timeline *timeline, const struct wp_event *event
     uint32_t prev = thread_of(timeline, event->thread), next = thread_of(timeline, event->other);
     uint32_t was = timeline->cpu_thread[cpu];
     bool is_break = was && was != prev + 1;
-    uint64_t came_ns = wp_timeline_cpu_came(timeline, prev, event, is_break);
+    bool is_whole = !is_break && (!prev || is_running(&timeline->threads[prev]));
+    uint64_t came_ns = is_whole ? 0 : wp_timeline_cpu_came(timeline, prev, event, is_break);
     if (is_break) {
         timeline->counts.chain_breaks++;
         if (was != 1 && is_running(&timeline->threads[was - 1]) && timeline->threads[was - 1].cpu == cpu)
