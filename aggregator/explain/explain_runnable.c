@@ -426,16 +426,25 @@ static uint32_t only_queue(const struct wp_explainer *x, const struct wp_runnabl
     return cpu;
 }
 
+/* The run of that CPU at that instant, but for its end; false: none is known. */
+static bool run_at(const struct wp_explainer *x, uint32_t cpu, uint64_t at_ns, struct wp_cpu_run *run)
+{
+    struct wp_cpu_cursor cursor;
+    if (wp_cpu_runs_near(&x->timeline->cpu_runs, cpu, at_ns, run))
+        return true;
+    if (!wp_cpu_runs_find(&x->timeline->cpu_runs, cpu, at_ns, &cursor))
+        return false;
+    *run = wp_cpu_cursor_run(&cursor);
+    return true;
+}
+
 void wp_explain_runnable(struct wp_explainer *x, const struct wp_runnable *runnable, uint64_t from, uint64_t to)
 {
     uint32_t cpu = only_queue(x, runnable, from);
-    struct wp_cpu_cursor cursor;
-    if (cpu != NO_CPU && wp_cpu_runs_find(&x->timeline->cpu_runs, cpu, to - 1, &cursor)) {
-        struct wp_cpu_run run = wp_cpu_cursor_run(&cursor);
-        if (run.start_ns <= from) { /* most waits are short, and behind one */
-            emit_part(x, runnable, who_ran(x, runnable, &run), &(struct part){from, to, false});
-            return;
-        }
+    struct wp_cpu_run run;
+    if (cpu != NO_CPU && run_at(x, cpu, to - 1, &run) && run.start_ns <= from) { /* most are short, and behind one */
+        emit_part(x, runnable, who_ran(x, runnable, &run), &(struct part){from, to, false});
+        return;
     }
     struct cut cut = {.runnable = runnable, .to_ns = to, .part_ns = to};
     cut_wait(x, &cut, from);

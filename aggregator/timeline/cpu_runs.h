@@ -33,6 +33,7 @@ struct wp_occupant {
 };
 
 #define WP_CPU_BLOCK_RUNS 64u
+#define WP_CPU_NEAR_RUNS 8u
 #define WP_OCCUPANTS 65536u /* a run has two bytes for it */
 #define WP_OCCUPANT_BITS (WP_OCCUPANTS / 64)
 #define WP_OCCUPANT_FREE                                                                                               \
@@ -132,6 +133,27 @@ size_t wp_cpu_runs_bytes(const struct wp_cpu_runs *runs);
 
 /* The run that holds the instant; false: nothing is known of that CPU at that time. */
 bool wp_cpu_runs_find(const struct wp_cpu_runs *runs, uint32_t cpu, uint64_t at_ns, struct wp_cpu_cursor *cursor);
+/* The same where it is the run that was looked up last on that CPU or one of the next few, as mostly: when it began,
+ * and whose it is. False: it is to be looked up. */
+static inline bool wp_cpu_runs_near(
+    const struct wp_cpu_runs *runs, uint32_t cpu, uint64_t at_ns, struct wp_cpu_run *run)
+{
+    struct wp_cpu_ring *ring = cpu < runs->cpu_room ? &runs->cpus[cpu] : NULL;
+    const struct wp_cpu_block *block = ring && ring->found < ring->count ? ring->blocks[ring->found] : NULL;
+    uint64_t offset_ns = block ? at_ns - block->base_ns : 0;
+    uint32_t at = ring ? ring->found_at : 0;
+    if (!block || at_ns < block->base_ns || offset_ns >= block->offset_ns[block->count - 1] || at + 1 >= block->count ||
+        block->offset_ns[at] > offset_ns)
+        return false;
+    for (uint32_t last = at + WP_CPU_NEAR_RUNS; block->offset_ns[at + 1] <= offset_ns; at++)
+        if (at == last)
+            return false;
+    ring->found_at = at;
+    run->start_ns = block->base_ns + block->offset_ns[at];
+    run->process = block->process[at];
+    run->occupant = block->occupant[at];
+    return true;
+}
 /* The run at the cursor. */
 struct wp_cpu_run wp_cpu_cursor_run(const struct wp_cpu_cursor *cursor);
 /* To the run before it; false, and the cursor stays: there is none. */
