@@ -1,239 +1,189 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "storage/report/trace_encode.h"
 
-#include "proto/store.pb-c.h"
 #include "storage/report/trace.h"
-#include "storage/value/columns.h"
+#include "storage/value/packed.h"
 
-#include <errno.h>
-
-struct encoder {
-    const struct wp_trace *trace;
-    struct wp_columns columns;
-    Wakepath__Store__Trace message;
+/* Field numbers of message Trace (proto/store.proto), in whose order they are written. */
+enum {
+    START_NS = 1,
+    LENGTH_NS,
+    OMITTED,
+    STRINGS,
+    FRAME_STYLE,
+    FRAME_NAME,
+    FRAME_OBJECT,
+    NODE_UP,
+    NODE_FRAME,
+    PIECE_PATH,
+    PIECE_NODE,
+    PIECE_START_STEP,
+    PIECE_LENGTH_NS,
+    PIECE_CATEGORY,
+    THREAD_HOST,
+    THREAD_COMM,
+    THREAD_PID,
+    THREAD_TID,
+    THREAD_IS_BASE,
+    RUN_THREAD,
+    RUN_COMM,
+    RUN_START_STEP,
+    RUN_LENGTH_NS,
+    SLEEP_THREAD,
+    SLEEP_LABEL,
+    SLEEP_CATEGORY,
+    SLEEP_START_STEP,
+    SLEEP_LENGTH_NS,
+    LINK_KIND,
+    LINK_FROM_THREAD,
+    LINK_TO_THREAD,
+    LINK_FROM_STEP,
+    LINK_DURATION_NS,
+    PATH_THREAD,
+    PATH_IS_BASE,
+    GRAIN_NS,
+    THREAD_GROUP,
+    THREAD_IS_ON_PATH,
+    RUN_CPU,
+    OP_KIND,
+    OP_PLACE,
+    OP_LABEL,
+    OP_THREAD,
+    OP_START_STEP,
+    OP_LENGTH_NS
 };
 
-#define COLUMN(encoder, kind, field, count)                                                                            \
+/* The column of that number: `write(at, value)` of each row i of rows [first, end). */
+#define COLUMN(packed, number, first, end, write, value)                                                               \
     do {                                                                                                               \
-        (encoder)->message.n_##field = (count);                                                                        \
-        (encoder)->message.field = wp_columns_##kind(&(encoder)->columns, count);                                      \
+        uint8_t *at_ = wp_packed_begin(packed, (end) - (first));                                                       \
+        for (uint32_t i = (first); at_ && i < (end); i++)                                                              \
+            at_ = write(at_, value);                                                                                   \
+        if (at_)                                                                                                       \
+            wp_packed_end(packed, number, at_);                                                                        \
     } while (0)
 
-#define BYTES(encoder, field, count)                                                                                   \
-    (encoder)->message.field = (ProtobufCBinaryData)                                                                   \
-    {                                                                                                                  \
-        (count), wp_columns_bytes(&(encoder)->columns, (count))                                                        \
-    }
-
-static void put_texts(struct encoder *encoder)
+/* A value of a byte; for the others wp_packed_put. */
+static inline uint8_t *put_byte(uint8_t *at, uint32_t value)
 {
-    uint32_t count = wp_intern_count(encoder->trace->strings) - 1;
-    COLUMN(encoder, texts, strings, count);
-    for (uint32_t i = 0; !encoder->columns.has_failed && i < count; i++) {
-        encoder->message.strings[i].data = (uint8_t *)(uintptr_t)wp_intern_text(encoder->trace->strings, i + 1);
-        encoder->message.strings[i].len = wp_intern_size(encoder->trace->strings, i + 1);
-    }
+    *at = (uint8_t)value;
+    return at + 1;
 }
 
-static void put_tree(struct encoder *encoder)
+static inline uint8_t *put_flag(uint8_t *at, uint32_t value)
 {
-    const struct wp_trace *trace = encoder->trace;
-    Wakepath__Store__Trace *message = &encoder->message;
-    BYTES(encoder, frame_style, trace->frame_count - 1);
-    COLUMN(encoder, u32, frame_name, trace->frame_count - 1);
-    COLUMN(encoder, u32, frame_object, trace->frame_count - 1);
-    COLUMN(encoder, u32, node_up, trace->node_count - 1);
-    COLUMN(encoder, u32, node_frame, trace->node_count - 1);
-    if (encoder->columns.has_failed)
-        return;
-    for (uint32_t i = 1; i < trace->frame_count; i++) {
-        message->frame_style.data[i - 1] = (uint8_t)trace->frames[i].style;
-        message->frame_name[i - 1] = trace->frames[i].name;
-        message->frame_object[i - 1] = trace->frames[i].object;
-    }
-    for (uint32_t i = 1; i < trace->node_count; i++) {
-        message->node_up[i - 1] = i - trace->nodes[i].parent;
-        message->node_frame[i - 1] = trace->nodes[i].frame;
-    }
+    return put_byte(at, value != 0);
 }
 
-static void put_pieces(struct encoder *encoder)
+/* How far a time lies behind that of the row before it, or before it. */
+#define STEP(rows, field) wp_packed_signed((rows)[i].field - (i ? (rows)[i - 1].field : 0))
+
+static void put_tree(struct wp_packed *packed, const struct wp_trace *t)
 {
-    const struct wp_trace *trace = encoder->trace;
-    Wakepath__Store__Trace *message = &encoder->message;
-    uint64_t last = 0;
-    COLUMN(encoder, u32, piece_path, trace->piece_count);
-    COLUMN(encoder, u32, piece_node, trace->piece_count);
-    COLUMN(encoder, s64, piece_start_step, trace->piece_count);
-    COLUMN(encoder, u64, piece_length_ns, trace->piece_count);
-    BYTES(encoder, piece_category, trace->piece_count);
-    for (uint32_t i = 0; !encoder->columns.has_failed && i < trace->piece_count; i++) {
-        const struct wp_trace_piece *row = &trace->pieces[i];
-        message->piece_path[i] = row->path;
-        message->piece_node[i] = row->node;
-        message->piece_start_step[i] = (int64_t)(row->start_ns - last);
-        message->piece_length_ns[i] = row->length_ns;
-        message->piece_category.data[i] = (uint8_t)row->category;
-        last = row->start_ns;
-    }
+    for (uint32_t i = 1, count = wp_intern_count(t->strings); i < count; i++)
+        wp_packed_bytes(packed, STRINGS, wp_intern_text(t->strings, i), wp_intern_size(t->strings, i));
+    COLUMN(packed, FRAME_STYLE, 1, t->frame_count, put_byte, (uint32_t)t->frames[i].style);
+    COLUMN(packed, FRAME_NAME, 1, t->frame_count, wp_packed_put, t->frames[i].name);
+    COLUMN(packed, FRAME_OBJECT, 1, t->frame_count, wp_packed_put, t->frames[i].object);
+    COLUMN(packed, NODE_UP, 1, t->node_count, wp_packed_put, i - t->nodes[i].parent);
+    COLUMN(packed, NODE_FRAME, 1, t->node_count, wp_packed_put, t->nodes[i].frame);
 }
 
-static void put_threads(struct encoder *encoder)
+static void put_pieces(struct wp_packed *packed, const struct wp_trace *t)
 {
-    const struct wp_trace *trace = encoder->trace;
-    Wakepath__Store__Trace *message = &encoder->message;
-    COLUMN(encoder, u32, thread_host, trace->thread_count);
-    COLUMN(encoder, u32, thread_comm, trace->thread_count);
-    COLUMN(encoder, u32, thread_pid, trace->thread_count);
-    COLUMN(encoder, u32, thread_tid, trace->thread_count);
-    BYTES(encoder, thread_is_base, trace->thread_count);
-    COLUMN(encoder, u32, path_thread, trace->path_count);
-    BYTES(encoder, path_is_base, trace->path_count);
-    if (encoder->columns.has_failed)
-        return;
-    for (uint32_t i = 0; i < trace->thread_count; i++) {
-        const struct wp_trace_thread *row = &trace->threads[i];
-        message->thread_host[i] = row->host;
-        message->thread_comm[i] = row->comm;
-        message->thread_pid[i] = row->pid;
-        message->thread_tid[i] = row->tid;
-        message->thread_is_base.data[i] = row->is_base != 0;
-    }
-    for (uint32_t i = 0; i < trace->path_count; i++) {
-        message->path_thread[i] = trace->paths[i].thread;
-        message->path_is_base.data[i] = trace->paths[i].is_base != 0;
-    }
+    COLUMN(packed, PIECE_PATH, 0, t->piece_count, wp_packed_put, t->pieces[i].path);
+    COLUMN(packed, PIECE_NODE, 0, t->piece_count, wp_packed_put, t->pieces[i].node);
+    COLUMN(packed, PIECE_START_STEP, 0, t->piece_count, wp_packed_put, STEP(t->pieces, start_ns));
+    COLUMN(packed, PIECE_LENGTH_NS, 0, t->piece_count, wp_packed_put, t->pieces[i].length_ns);
+    COLUMN(packed, PIECE_CATEGORY, 0, t->piece_count, put_byte, t->pieces[i].category);
 }
 
-static void put_runs(struct encoder *encoder)
+static void put_threads(struct wp_packed *packed, const struct wp_trace *t)
 {
-    const struct wp_trace *trace = encoder->trace;
-    Wakepath__Store__Trace *message = &encoder->message;
-    uint64_t last = 0;
-    COLUMN(encoder, u32, run_thread, trace->run_count);
-    COLUMN(encoder, u32, run_comm, trace->run_count);
-    COLUMN(encoder, s64, run_start_step, trace->run_count);
-    COLUMN(encoder, u64, run_length_ns, trace->run_count);
-    for (uint32_t i = 0; !encoder->columns.has_failed && i < trace->run_count; i++) {
-        const struct wp_trace_run *row = &trace->runs[i];
-        message->run_thread[i] = row->thread;
-        message->run_comm[i] = row->comm;
-        message->run_start_step[i] = (int64_t)(row->start_ns - last);
-        message->run_length_ns[i] = row->length_ns;
-        last = row->start_ns;
-    }
+    COLUMN(packed, THREAD_HOST, 0, t->thread_count, wp_packed_put, t->threads[i].host);
+    COLUMN(packed, THREAD_COMM, 0, t->thread_count, wp_packed_put, t->threads[i].comm);
+    COLUMN(packed, THREAD_PID, 0, t->thread_count, wp_packed_put, t->threads[i].pid);
+    COLUMN(packed, THREAD_TID, 0, t->thread_count, wp_packed_put, t->threads[i].tid);
+    COLUMN(packed, THREAD_IS_BASE, 0, t->thread_count, put_flag, t->threads[i].is_base);
 }
 
-static void put_sleeps(struct encoder *encoder)
+static void put_runs(struct wp_packed *packed, const struct wp_trace *t)
 {
-    const struct wp_trace *trace = encoder->trace;
-    Wakepath__Store__Trace *message = &encoder->message;
-    uint64_t last = 0;
-    COLUMN(encoder, u32, sleep_thread, trace->sleep_count);
-    COLUMN(encoder, u32, sleep_label, trace->sleep_count);
-    BYTES(encoder, sleep_category, trace->sleep_count);
-    COLUMN(encoder, s64, sleep_start_step, trace->sleep_count);
-    COLUMN(encoder, u64, sleep_length_ns, trace->sleep_count);
-    for (uint32_t i = 0; !encoder->columns.has_failed && i < trace->sleep_count; i++) {
-        const struct wp_trace_sleep *row = &trace->sleeps[i];
-        message->sleep_thread[i] = row->thread;
-        message->sleep_label[i] = row->label;
-        message->sleep_category.data[i] = (uint8_t)row->category;
-        message->sleep_start_step[i] = (int64_t)(row->start_ns - last);
-        message->sleep_length_ns[i] = row->length_ns;
-        last = row->start_ns;
-    }
+    COLUMN(packed, RUN_THREAD, 0, t->run_count, wp_packed_put, t->runs[i].thread);
+    COLUMN(packed, RUN_COMM, 0, t->run_count, wp_packed_put, t->runs[i].comm);
+    COLUMN(packed, RUN_START_STEP, 0, t->run_count, wp_packed_put, STEP(t->runs, start_ns));
+    COLUMN(packed, RUN_LENGTH_NS, 0, t->run_count, wp_packed_put, t->runs[i].length_ns);
 }
 
-static void put_links(struct encoder *encoder)
+static void put_sleeps(struct wp_packed *packed, const struct wp_trace *t)
 {
-    const struct wp_trace *trace = encoder->trace;
-    Wakepath__Store__Trace *message = &encoder->message;
-    uint64_t last = 0;
-    BYTES(encoder, link_kind, trace->link_count);
-    COLUMN(encoder, u32, link_from_thread, trace->link_count);
-    COLUMN(encoder, u32, link_to_thread, trace->link_count);
-    COLUMN(encoder, s64, link_from_step, trace->link_count);
-    COLUMN(encoder, s64, link_duration_ns, trace->link_count);
-    for (uint32_t i = 0; !encoder->columns.has_failed && i < trace->link_count; i++) {
-        const struct wp_trace_link *row = &trace->links[i];
-        message->link_kind.data[i] = (uint8_t)row->kind;
-        message->link_from_thread[i] = row->from_thread;
-        message->link_to_thread[i] = row->to_thread;
-        message->link_from_step[i] = (int64_t)(row->from_ns - last);
-        message->link_duration_ns[i] = (int64_t)(row->to_ns - row->from_ns);
-        last = row->from_ns;
-    }
+    COLUMN(packed, SLEEP_THREAD, 0, t->sleep_count, wp_packed_put, t->sleeps[i].thread);
+    COLUMN(packed, SLEEP_LABEL, 0, t->sleep_count, wp_packed_put, t->sleeps[i].label);
+    COLUMN(packed, SLEEP_CATEGORY, 0, t->sleep_count, put_byte, t->sleeps[i].category);
+    COLUMN(packed, SLEEP_START_STEP, 0, t->sleep_count, wp_packed_put, STEP(t->sleeps, start_ns));
+    COLUMN(packed, SLEEP_LENGTH_NS, 0, t->sleep_count, wp_packed_put, t->sleeps[i].length_ns);
 }
 
-static void put_ops(struct encoder *encoder)
+static void put_links(struct wp_packed *packed, const struct wp_trace *t)
 {
-    const struct wp_trace *trace = encoder->trace;
-    Wakepath__Store__Trace *message = &encoder->message;
-    uint64_t last = 0;
-    BYTES(encoder, op_kind, trace->op_count);
-    COLUMN(encoder, u32, op_place, trace->op_count);
-    COLUMN(encoder, u32, op_label, trace->op_count);
-    COLUMN(encoder, u32, op_thread, trace->op_count);
-    COLUMN(encoder, s64, op_start_step, trace->op_count);
-    COLUMN(encoder, u64, op_length_ns, trace->op_count);
-    for (uint32_t i = 0; !encoder->columns.has_failed && i < trace->op_count; i++) {
-        const struct wp_trace_op *row = &trace->ops[i];
-        message->op_kind.data[i] = (uint8_t)row->kind;
-        message->op_place[i] = row->place;
-        message->op_label[i] = row->label;
-        message->op_thread[i] = row->thread;
-        message->op_start_step[i] = (int64_t)(row->start_ns - last);
-        message->op_length_ns[i] = row->length_ns;
-        last = row->start_ns;
-    }
+    COLUMN(packed, LINK_KIND, 0, t->link_count, put_byte, t->links[i].kind);
+    COLUMN(packed, LINK_FROM_THREAD, 0, t->link_count, wp_packed_put, t->links[i].from_thread);
+    COLUMN(packed, LINK_TO_THREAD, 0, t->link_count, wp_packed_put, t->links[i].to_thread);
+    COLUMN(packed, LINK_FROM_STEP, 0, t->link_count, wp_packed_put, STEP(t->links, from_ns));
+    COLUMN(packed, LINK_DURATION_NS, 0, t->link_count, wp_packed_put,
+        wp_packed_signed(t->links[i].to_ns - t->links[i].from_ns));
+}
+
+static void put_paths(struct wp_packed *packed, const struct wp_trace *t)
+{
+    COLUMN(packed, PATH_THREAD, 0, t->path_count, wp_packed_put, t->paths[i].thread);
+    COLUMN(packed, PATH_IS_BASE, 0, t->path_count, put_flag, t->paths[i].is_base);
 }
 
 /* What only a window of the whole system has; in others these columns stay empty. */
-static void put_system(struct encoder *encoder)
+static void put_system(struct wp_packed *packed, const struct wp_trace *t)
 {
-    const struct wp_trace *trace = encoder->trace;
-    Wakepath__Store__Trace *message = &encoder->message;
     uint32_t groups = 0, on_path = 0, cpus = 0;
-    for (uint32_t i = 0; i < trace->thread_count; i++) {
-        groups |= trace->threads[i].group;
-        on_path |= trace->threads[i].is_on_path;
+    for (uint32_t i = 0; i < t->thread_count; i++) {
+        groups |= t->threads[i].group;
+        on_path |= t->threads[i].is_on_path;
     }
-    for (uint32_t i = 0; i < trace->run_count; i++)
-        cpus |= trace->runs[i].cpu;
-    COLUMN(encoder, u32, thread_group, groups ? trace->thread_count : 0);
-    BYTES(encoder, thread_is_on_path, on_path ? trace->thread_count : 0);
-    COLUMN(encoder, u32, run_cpu, cpus ? trace->run_count : 0);
-    if (encoder->columns.has_failed)
-        return;
-    for (size_t i = 0; i < message->n_thread_group; i++)
-        message->thread_group[i] = trace->threads[i].group;
-    for (size_t i = 0; i < message->thread_is_on_path.len; i++)
-        message->thread_is_on_path.data[i] = trace->threads[i].is_on_path != 0;
-    for (size_t i = 0; i < message->n_run_cpu; i++)
-        message->run_cpu[i] = trace->runs[i].cpu;
+    for (uint32_t i = 0; i < t->run_count; i++)
+        cpus |= t->runs[i].cpu;
+    if (groups)
+        COLUMN(packed, THREAD_GROUP, 0, t->thread_count, wp_packed_put, t->threads[i].group);
+    if (on_path)
+        COLUMN(packed, THREAD_IS_ON_PATH, 0, t->thread_count, put_flag, t->threads[i].is_on_path);
+    if (cpus)
+        COLUMN(packed, RUN_CPU, 0, t->run_count, wp_packed_put, t->runs[i].cpu);
+}
+
+static void put_ops(struct wp_packed *packed, const struct wp_trace *t)
+{
+    COLUMN(packed, OP_KIND, 0, t->op_count, put_byte, t->ops[i].kind);
+    COLUMN(packed, OP_PLACE, 0, t->op_count, wp_packed_put, t->ops[i].place);
+    COLUMN(packed, OP_LABEL, 0, t->op_count, wp_packed_put, t->ops[i].label);
+    COLUMN(packed, OP_THREAD, 0, t->op_count, wp_packed_put, t->ops[i].thread);
+    COLUMN(packed, OP_START_STEP, 0, t->op_count, wp_packed_put, STEP(t->ops, start_ns));
+    COLUMN(packed, OP_LENGTH_NS, 0, t->op_count, wp_packed_put, t->ops[i].length_ns);
 }
 
 int wp_trace_encode(const struct wp_trace *trace, struct wp_buffer *out, struct wp_error *err)
 {
-    struct encoder encoder = {.trace = trace};
-    wakepath__store__trace__init(&encoder.message);
-    encoder.message.start_ns = trace->start_ns;
-    encoder.message.length_ns = trace->length_ns;
-    encoder.message.omitted = trace->omitted;
-    encoder.message.grain_ns = trace->grain_ns;
-    put_texts(&encoder);
-    put_tree(&encoder);
-    put_pieces(&encoder);
-    put_threads(&encoder);
-    put_runs(&encoder);
-    put_sleeps(&encoder);
-    put_links(&encoder);
-    put_ops(&encoder);
-    put_system(&encoder);
-    int rc = encoder.columns.has_failed
-        ? wp_error_set(err, -ENOMEM, "out of memory for a trace of %u pieces", trace->piece_count)
-        : wp_message_pack(&encoder.message.base, out, err);
-    wp_columns_fini(&encoder.columns);
-    return rc;
+    struct wp_packed packed = {.out = out};
+    size_t before = out->size;
+    wp_packed_number(&packed, START_NS, trace->start_ns);
+    wp_packed_number(&packed, LENGTH_NS, trace->length_ns);
+    wp_packed_number(&packed, OMITTED, trace->omitted);
+    put_tree(&packed, trace);
+    put_pieces(&packed, trace);
+    put_threads(&packed, trace);
+    put_runs(&packed, trace);
+    put_sleeps(&packed, trace);
+    put_links(&packed, trace);
+    put_paths(&packed, trace);
+    wp_packed_number(&packed, GRAIN_NS, trace->grain_ns);
+    put_system(&packed, trace);
+    put_ops(&packed, trace);
+    return wp_packed_fini(&packed, before, "Trace", err);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Traces of a whole system: to bytes and back, wrong ones, and room for more. */
+#include "proto/store.pb-c.h"
 #include "storage/report/trace_coarsen.h"
 #include "storage/report/trace_decode.h"
 #include "storage/report/trace_encode.h"
@@ -56,6 +57,41 @@ static struct wp_trace *made_system(uint64_t seed)
             0);
     trace->grain_ns = seed;
     return trace;
+}
+
+/* It is what protobuf-c makes of the same message. */
+static void assert_packed_alike(const struct wp_trace *trace)
+{
+    struct wp_buffer bytes = {0};
+    assert_int_equal(wp_buffer_puts(&bytes, "before"), 0);
+    size_t before = bytes.size;
+    assert_int_equal(wp_trace_encode(trace, &bytes, NULL), 0);
+    size_t size = bytes.size - before;
+    Wakepath__Store__Trace *message = wakepath__store__trace__unpack(NULL, size, bytes.data + before);
+    assert_non_null(message);
+    uint8_t *packed = malloc(size + 1);
+    assert_int_equal(wakepath__store__trace__get_packed_size(message), size);
+    assert_int_equal(wakepath__store__trace__pack(message, packed), size);
+    assert_memory_equal(packed, bytes.data + before, size);
+    assert_memory_equal(bytes.data, "before", before);
+    wakepath__store__trace__free_unpacked(message, NULL);
+    free(packed);
+    wp_buffer_fini(&bytes);
+}
+
+static void rows_are_packed_as_the_message_says(void **state)
+{
+    (void)state;
+    struct wp_trace *none = wp_trace_create();
+    assert_packed_alike(none);
+    wp_trace_destroy(none);
+    for (uint64_t seed = 1; seed < 10; seed++) {
+        struct wp_trace *trace = made_system(seed);
+        trace->omitted = seed << 60;
+        trace->runs[0].start_ns = UINT64_MAX; /* steps wrap */
+        assert_packed_alike(trace);
+        wp_trace_destroy(trace);
+    }
 }
 
 static void a_window_of_the_system_comes_back(void **state)
@@ -133,6 +169,7 @@ static void the_shortest_rows_make_room(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(a_window_of_the_system_comes_back),
+        cmocka_unit_test(rows_are_packed_as_the_message_says),
         cmocka_unit_test(a_wrong_window_of_the_system_is_refused), cmocka_unit_test(the_shortest_rows_make_room)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
