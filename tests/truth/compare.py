@@ -32,7 +32,6 @@ from truth_table import NoOutcome, print_tables
 KERNEL = re.compile(r"^(kworker|jbd2|ksoftirqd|migration|rcu_|kswapd|swapper|iou-|kthreadd)")
 DISK_CALLS = {"sleep:fsync", "sleep:fdatasync", "sleep:sync", "sleep:pwrite64", "sleep:write"}
 SLEEP_CALLS = {"sleep:nanosleep", "sleep:clock_nanosleep"}
-CROSSING_NS = 50000  # until an idle processor, a virtual one as well, has left its halt and taken the thread
 KINDS = ("cpu", "runnable", "sleep", "disk", "timeout", "queue", "held")
 
 
@@ -87,48 +86,86 @@ class Report:
         return "timeout" if sleeps and last == sleeps[-1] else "transit"
 
 
+def of_all(truth, kind):
+    return sum(kinds.get(kind, 0) for kinds in truth["chains"].values())
+
+
 def other_path_in_excess(truth, report):
     """Other paths of the report beyond the truth's. What they took from a place of the truth is missing there, too: it counts once. At its edges a wait
     may have been as much longer as the base had a processor in it (edge_ns): that is of no truth."""
     if any("held" in kinds for kinds in truth["chains"].values()):
         return 0
-    known = sum(kinds.get("queue", 0) for kinds in truth["chains"].values())
     seen = sum(kinds.get("queue", 0) for chain, kinds in report.chains.items() if chain in truth["chains"])
-    return max(0, seen - known - (truth.get("edge_ns", 0) if known else 0))
+    known = of_all(truth, "queue") + of_all(truth, "answering_others")
+    return max(0, seen - known - (truth.get("edge_ns", 0) + of_all(truth, "taking") if known else 0))
 
 
-def crossing(truth, chain, kinds, found, latency):
-    """Of a waking that crosses to an idle processor the scheduler's account of the delay begins only there: until then the thread's own
-    clocks call it asleep, and the report calls it the latency of the wake-up. Only the base's, and no more than that takes for each of its sleeps
-    that the kernel has counted."""
-    if chain != truth.get("base"):
-        return 0
-    return min(latency, truth.get("sleeps", 0) * CROSSING_NS, max(0, found.get("runnable", 0) - kinds.get("runnable", 0)))
+def seen_at(report, chain, kind):
+    """What the report has in the place of that kind."""
+    found = report.chains.get(chain, {})
+    if kind == "queue":
+        return found.get("queue", 0) + found.get("transit", 0)
+    if kind == "held":
+        return found.get("queue", 0) + found.get("transit", 0) + sum(
+            sum(parts.values()) for under, parts in report.chains.items() if under.startswith(chain + ";"))
+    return found.get(kind, 0)
+
+
+class Spare:
+    """What the report has beyond the certain truth at each place. A wake-up's latency goes beyond it where the scheduler's account of the delay
+    begins only in the queue of the other processor."""
+
+    def __init__(self, truth, report):
+        self.left = {}
+        for chain, kinds in truth["chains"].items():
+            for kind in KINDS:
+                self.left[chain, kind] = max(0, seen_at(report, chain, kind) - kinds.get(kind, 0))
+            self.left[chain, "latency"] = min(report.latency.get(chain, 0), self.left[chain, "runnable"])
+
+    def without(self, ns, *places):
+        """What of so much is in none of these places; what is, is used up."""
+        for place in places:
+            used = min(ns, self.left.get(place, 0))
+            ns -= used
+            if used:
+                self.left[place] -= used
+        return ns
+
+
+def ambiguous(truth, report):
+    """(ns, chain, kind) of what the program's clocks leave open between two places, and the report has in neither.
+    overslept: after what it slept for it was asleep, or woken already.
+    waking: a thread's clock begins as the scheduler takes it up, before the processor is its own.
+    taking: the same, and the queue ends somewhere in the call that takes the request.
+    answering: who waits is woken in that call. What that one's processor needs to take it is the latency of its wake-up, beside the rest of the call.
+    answering_others: the queue behind that one ends somewhere in the call."""
+    spare = Spare(truth, report)
+    for chain, kinds in truth["chains"].items():
+        before = chain.rpartition(";")[0]
+        yield spare.without(kinds.get("overslept", 0), (chain, "sleep"), (chain, "held"), (chain, "latency")), chain, "overslept"
+        yield spare.without(kinds.get("waking", 0), (chain, "cpu"), (chain, "latency")), chain, "waking"
+        yield spare.without(kinds.get("taking", 0), (chain, "cpu"), (chain, "latency"), (before, "queue")), chain, "taking"
+    for chain, kinds in truth["chains"].items():
+        before = chain.rpartition(";")[0]
+        others = spare.without(kinds.get("answering_others", 0), (before, "queue"))
+        own = spare.without(kinds.get("answering", 0), (before, "latency"))
+        yield spare.without(others + own, (chain, "cpu")), chain, "answering"
 
 
 def judge(truth, report, unaccounted):
     """(ns in a wrong place, hops missing, the worst places). What is unaccounted is missing in its place, too, and counts there as well."""
-    wrong, places, missing = 0, [(unaccounted, f"unaccounted: {unaccounted / 1e6:.2f} ms")], []
+    wrong, places = 0, [(unaccounted, f"unaccounted: {unaccounted / 1e6:.2f} ms")]
+    missing = [chain for chain in truth["chains"] if not report.chains.get(chain)]
     held = tuple(chain + ";" for chain, kinds in truth["chains"].items() if "held" in kinds)
     for chain, kinds in truth["chains"].items():
-        found = report.chains.get(chain, {})
-        if not found:
-            missing.append(chain)
-        latency = crossing(truth, chain, kinds, found, report.latency.get(chain, 0))
         for kind in KINDS:
-            known, seen = kinds.get(kind, 0), found.get(kind, 0)
-            if kind in ("sleep", "disk"):
-                crossed = min(latency, max(0, known - seen))
-                latency -= crossed
-                seen += crossed
-            if kind == "queue":
-                seen += found.get("transit", 0)
-            if kind == "held":
-                seen = sum(found.get(way, 0) for way in ("queue", "transit")) + sum(
-                    sum(parts.values()) for under, parts in report.chains.items() if under.startswith(chain + ";"))
+            known, seen = kinds.get(kind, 0), seen_at(report, chain, kind)
             if known > seen:
                 wrong += known - seen
                 places.append((known - seen, f"{chain} {kind}: {known / 1e6:.2f} ms, the report says {seen / 1e6:.2f}"))
+    for ns, chain, kind in ambiguous(truth, report):
+        wrong += ns
+        places.append((ns, f"{chain} {kind}: {ns / 1e6:.2f} ms that the report has nowhere"))
     for chain, kinds in report.chains.items():
         for kind, ns in kinds.items():
             if chain not in truth["chains"] and not chain.startswith(held):
@@ -300,7 +337,8 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--bound", type=float, help="percent misattributed that is still right, for all cases")
     parser.add_argument("--way", action="append", choices=(*WAYS, "all"), help="how they run, rt if nothing is said; may be repeated")
-    parser.add_argument("--table", action="store_true", help="tables at the end, in Markdown: of docs/truth.md, of README.md, and all")
+    parser.add_argument("--table", action="store_true", help="tables at the end, in Markdown: of docs/truth.md and of README.md")
+    parser.add_argument("--update", action="store_true", help="as --table, and writes them into those files")
     parser.add_argument("--leave-out", action="append", default=[], choices=CASES, metavar="CASE", help="may be repeated")
     parser.add_argument("--quick", action="store_true", help="the cases of the quick set")
     parser.add_argument("--keep", help="folder for the truths, reports and stores")
@@ -320,8 +358,8 @@ def main():
         good = run_all(options, names, ways, rows, took_s)
     except KeyboardInterrupt:  # what is there is told
         good = False
-    if options.table:
-        print_tables(rows, ways, took_s)
+    if options.table or options.update:
+        print_tables(rows, ways, took_s, options.update)
     return 0 if good else 1
 
 

@@ -6,7 +6,7 @@ import unittest
 from compare import Outcome, Report, judge, outcome_of
 from single_requests import Trace, judge_requests
 from truth_cases import WAYS
-from truth_table import NoOutcome, summary, table
+from truth_table import NoOutcome, replaced, summary, table
 
 TRUTH = {"total_ns": 100, "chains": {"client": {"cpu": 10}, "client;hop1": {"cpu": 30, "sleep": 49, "runnable": 1}}}
 RIGHT = """[client];main;truth_busy 10
@@ -66,15 +66,45 @@ class Comparison(unittest.TestCase):
         truth = {"total_ns": 9, "chains": {"client": {"runnable": 9}}}
         self.assertEqual(wrong("[client];f;sleep:fdatasync /var/tmp/#N;sched:runnable 9\n", truth)[0], 0)
 
-    def test_a_waking_that_crosses_to_an_idle_processor(self):
-        truth = {"base": "client", "sleeps": 1, "total_ns": 10, "chains": {"client": {"disk": 9, "runnable": 1}}}
-        text = "[client];f;sleep:fdatasync x;io:vda write 6\n[client];f;sleep:fdatasync x;sched:runnable;sched:wake-up latency 4\n"
+    def test_longer_asleep_than_asked_for(self):
+        truth = {"total_ns": 12, "chains": {"client": {"sleep": 8, "overslept": 3, "runnable": 1}}}
+        text = "[client];f;sleep:nanosleep 9\n[client];f;sleep:nanosleep;sched:runnable;sched:wake-up latency 3\n"
         self.assertEqual(wrong(text, truth)[0], 0)
-        self.assertEqual(wrong(text.replace("wake-up latency", "behind [gzip]"), truth)[0], 3)
-        self.assertEqual(wrong(text.replace("write 6", "write 4"), truth)[0], 2)  # no more than there is of it beyond the account
-        self.assertEqual(wrong(text, {**truth, "sleeps": 0})[0], 3)  # who did not sleep was not woken
-        wide = {"base": "client", "sleeps": 1, "total_ns": 99999, "chains": {"client": {"disk": 99000, "runnable": 999}}}
-        self.assertEqual(wrong(text.replace(" 6", " 39999").replace(" 4", " 60000"), wide)[0], 9001)  # one crossing takes less
+        self.assertEqual(wrong(text.replace("wake-up latency", "behind [gzip]"), truth)[0], 2)
+        self.assertEqual(wrong(text.replace("nanosleep 9", "nanosleep 7"), truth)[0], 2)  # of what it had asked for nothing may be missing
+
+    def test_a_clock_that_begins_before_the_run(self):
+        truth = {"total_ns": 10, "chains": {"client": {"cpu": 5, "waking": 3, "runnable": 2}}}
+        text = "[client];f 6\n[client];f;sleep:read;sched:runnable;sched:wake-up latency 4\n"
+        self.assertEqual(wrong(text, truth)[0], 0)
+        self.assertEqual(wrong(text.replace("wake-up latency", "behind [gzip]"), truth)[0], 2)
+        self.assertEqual(wrong(text.replace("f 6", "f 4"), truth)[0], 2)
+
+    def test_the_call_that_answers(self):
+        """Where it goes on as the other one has been woken it is that one's way to a processor, and nothing else."""
+        truth = {"total_ns": 20, "chains": {"client": {"runnable": 1}, "client;hop1": {"cpu": 10, "answering": 4}}}
+        text = "[client];read;sleep:read;tcp:x;[hop1];serve 12\n[client];read;sleep:read;sched:runnable;sched:wake-up latency 8\n"
+        self.assertEqual(wrong(text, truth)[0], 0)
+        self.assertEqual(wrong(text.replace("latency 8", "latency 2"), truth)[0], 1)
+        for elsewhere, ns in ("tcp:x;path:[hop1]", 8), ("sched:runnable;sched:behind [gzip]", 2), ("tcp:x", 3):
+            self.assertEqual(wrong(text.replace("sched:runnable;sched:wake-up latency", elsewhere), truth)[0], ns)
+        self.assertEqual(wrong(text.replace("serve 12", "serve 7"), truth)[0], 3)  # the work before it may not be called so
+        self.assertEqual(wrong(text.replace("[hop1];serve 12", "[hop1];sched:wake-up latency 12"), truth)[0], 10)  # nor its own way
+
+    def test_the_call_that_answers_another_one(self):
+        truth = {"total_ns": 40, "chains": {"client": {"queue": 20}, "client;hop1": {"cpu": 10, "answering_others": 3}}}
+        text = "[client];read;sleep:read;tcp:x;[hop1];serve 11\n[client];read;sleep:read;tcp:x;path:[hop1] 22\n"
+        self.assertEqual(wrong(text, truth)[0], 0)
+        self.assertEqual(wrong(text.replace("22", "25"), truth)[0], 2)
+        self.assertEqual(wrong(text.replace("22", "20").replace("serve 11", "serve 10"), truth)[0], 3)
+        self.assertEqual(wrong(text, {**truth, "chains": {"client;hop1": {"cpu": 10}}})[0], 22)  # where no queue is, there is none
+
+    def test_the_call_that_takes_a_request(self):
+        truth = {"total_ns": 40, "chains": {"client": {"queue": 20}, "client;hop1": {"cpu": 10, "taking": 3}}}
+        text = "[client];read;sleep:read;tcp:x;[hop1];serve 11\n[client];read;sleep:read;tcp:x;path:[hop1] 22\n"
+        self.assertEqual(wrong(text, truth)[0], 0)
+        self.assertEqual(wrong(text.replace("path:[hop1] 22", "path:[hop1] 25"), truth)[0], 2)
+        self.assertEqual(wrong(text.replace("22", "21"), truth)[0], 1)
 
     def test_the_edges_of_a_queue(self):
         truth = {"total_ns": 40, "edge_ns": 3, "chains": {"client": {"queue": 20}, "client;hop1": {"cpu": 10}}}
@@ -106,8 +136,15 @@ class Tables(unittest.TestCase):
         self.assertEqual(summary({"unix": {"rt": outcome(2)}}, ["rt"])[2:], ["| real-time | 0.5 % | 0 of 1 | none |"])
 
     def test_rows(self):
-        self.assertEqual(table(self.ROWS, ["rt", "ordinary"], False)[2:], ["| pipe | **0.70 %** | 0.70 % |", "| unix | **3.00 %** | 0.20 % |",
+        self.assertEqual(table(self.ROWS, ["rt", "ordinary"])[2:], ["| pipe | **0.70 %** | 0.70 % |", "| unix | **3.00 %** | 0.20 % |",
                                                                            "| udp |  | **no outcome** |"])
+
+    def test_they_take_the_place_of_those_in_a_page(self):
+        page = "Text.\n\n| way | target |\n| --- | --- |\n| old | 1 |\n\n| program | x |\n| --- | --- |\n| old | 2 |\n"
+        lines = table(self.ROWS, ["rt"])
+        self.assertEqual(replaced(page, lines), page[:page.index("| program")] + "\n".join(lines) + "\n")
+        self.assertEqual(replaced(replaced(page, lines), lines), replaced(page, lines))
+        self.assertIn("\n\n| program | x |", replaced(page, summary(self.ROWS, ["rt"])))
 
     def test_a_program_that_fails(self):
         self.assertIsInstance(outcome_of("no such program", WAYS["rt"], None), NoOutcome)

@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What compare.py found, in Markdown: the summary of docs/truth.md, the table of README.md, and all of it."""
+"""What compare.py found, in Markdown: the summary of docs/truth.md and the table of README.md."""
 import os
-import re
 import subprocess
 import time
 
-from truth_cases import CASES, WAYS
+from truth_cases import WAYS
 
 
 class NoOutcome:
@@ -41,14 +40,21 @@ def summary(rows, ways):
     return lines
 
 
-def table(rows, ways, has_command):
+def table(rows, ways):
     """A row for each program; cells over their bound are bold."""
-    head, rule = ("case | command", "--- | ---") if has_command else ("program", "---")
-    lines = [f"| {head} | " + " | ".join(WAYS[way].title for way in ways) + " |", f"| {rule} |" + " --- |" * len(ways)]
+    lines = ["| program | " + " | ".join(WAYS[way].title for way in ways) + " |", "| --- |" + " --- |" * len(ways)]
     for name, outcomes in rows.items():
-        first = f"{name} | `{re.sub(r'[#{}]', '', CASES[name][0])}`" if has_command else name
-        lines.append(f"| {first} | " + " | ".join(outcomes[way].cell(WAYS[way].bound) if way in outcomes else "" for way in ways) + " |")
+        lines.append(f"| {name} | " + " | ".join(outcomes[way].cell(WAYS[way].bound) if way in outcomes else "" for way in ways) + " |")
     return lines
+
+
+def replaced(text, lines):
+    """The text with these lines in the place of its table with the same first column."""
+    first = " ".join(lines[0].split()[:2])
+    old = text.splitlines()
+    at = next(i for i, line in enumerate(old) if line.startswith(first + " |"))
+    end = next((i for i in range(at, len(old)) if not old[i].startswith("|")), len(old))
+    return "\n".join(old[:at] + lines + old[end:]) + "\n"
 
 
 def loads(rows, ways):
@@ -60,13 +66,17 @@ def loads(rows, ways):
     return "Load average before a program, median and most: " + "; ".join(parts) + "."
 
 
-def print_tables(rows, ways, took_s):
+def print_tables(rows, ways, took_s, do_update):
     """rows: {case: {way: outcome}}; took_s: {way: seconds}."""
-    commit = subprocess.run(["git", "-C", os.path.dirname(os.path.abspath(__file__)), "describe", "--always", "--dirty"], capture_output=True,
-                            text=True, check=False).stdout.strip()
+    root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    commit = subprocess.run(["git", "-C", root, "describe", "--always", "--dirty"], capture_output=True, text=True, check=False).stdout.strip()
     took = ", ".join(f"{WAYS[way].title} {took_s[way] / 60:.1f}" for way in ways if way in took_s)
-    over = {name: outcomes for name, outcomes in rows.items() if any(not outcome.is_good(WAYS[way].bound) for way, outcome in outcomes.items())}
     print(f"\n{time.strftime('%Y-%m-%d %H:%M')}, commit {commit or 'not known'}, Linux {os.uname().release}, {os.cpu_count()} processors.")
     print(f"{loads(rows, ways)}\nMinutes: {took}.")
-    for title, lines in (("docs/truth.md", summary(rows, ways)), ("tests/truth/README.md", table(over, ways, False)), ("all", table(rows, ways, True))):
-        print(f"\n{title}:\n\n" + "\n".join(lines), flush=True)
+    for path, lines in (("docs/truth.md", summary(rows, ways)), ("tests/truth/README.md", table(rows, ways))):
+        print(f"\n{path}:\n\n" + "\n".join(lines), flush=True)
+        if do_update:
+            with open(f"{root}/{path}", encoding="utf-8") as file:
+                text = replaced(file.read(), lines)
+            with open(f"{root}/{path}", "w", encoding="utf-8") as file:
+                file.write(text)

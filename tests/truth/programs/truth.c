@@ -6,7 +6,6 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -47,8 +46,8 @@ struct truth {
     atomic_flag lock; /* of adding a chain */
     _Atomic uint32_t count, diary_count;
     _Atomic uint64_t total_ns; /* of all base threads */
-    _Atomic uint64_t edge_ns;  /* of their waits: asleep, and of no truth, since a clock does not say on which side */
-    _Atomic uint64_t sleeps;   /* of theirs, as the kernel counts them */
+    _Atomic uint64_t edge_ns;  /* on a processor in their waits: a clock does not say on which side of the sleep */
+    _Atomic uint64_t false_ns; /* of their delays: in the scheduler's account, and cannot have been */
     struct chain chains[CHAINS];
     _Atomic unsigned requests;
     struct truth_request log[REQUESTS];
@@ -57,12 +56,6 @@ struct truth {
     unsigned spinner_count;
     pid_t spinners[SPINNERS];
 };
-
-void truth_die(const char *what)
-{
-    fprintf(stderr, "%s: %s\n", what, strerror(errno));
-    exit(1);
-}
 
 static uint64_t clock_ns(clockid_t clock)
 {
@@ -269,12 +262,22 @@ static uint64_t delay_of(const struct truth_party *party)
     return strtoull(delay, NULL, 10);
 }
 
-/* All three of one moment: it may lose its processor between two of them. */
+static void count_switches(struct truth_mark *mark)
+{
+    struct rusage usage;
+    if (getrusage(RUSAGE_THREAD, &usage))
+        truth_die("getrusage");
+    mark->sleeps = (uint64_t)usage.ru_nvcsw;
+    mark->preemptions = (uint64_t)usage.ru_nivcsw;
+}
+
+/* All of one moment: it may lose its processor between two of them. */
 struct truth_mark truth_now(const struct truth_party *party)
 {
     struct truth_mark mark = {0};
     for (uint64_t before = UINT64_MAX; before != mark.delay_ns;) {
         before = before == UINT64_MAX ? delay_of(party) : mark.delay_ns;
+        count_switches(&mark);
         mark.wall_ns = clock_ns(CLOCK_MONOTONIC);
         mark.cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
         mark.delay_ns = delay_of(party);
@@ -286,42 +289,66 @@ struct took {
     uint64_t sleep_end_ns, delay_end_ns, end_ns, cpu_ns;
 };
 
-/* In a call: what the scheduler and the processor took lies behind the sleep. */
-static struct took took_between(struct truth_mark mark, struct truth_mark now)
+/* In a call: what the scheduler and the processor took lies behind the sleep, of which so much is certain. */
+static struct took took_between(struct truth_mark mark, struct truth_mark now, uint64_t asleep_ns)
 {
     uint64_t wall = now.wall_ns - mark.wall_ns, cpu = now.cpu_ns - mark.cpu_ns, delay = now.delay_ns - mark.delay_ns;
     cpu = cpu < wall ? cpu : wall;
-    delay = delay < wall - cpu ? delay : wall - cpu;
+    asleep_ns = asleep_ns < wall - cpu ? asleep_ns : wall - cpu;
+    delay = delay < wall - cpu - asleep_ns ? delay : wall - cpu - asleep_ns;
     return (struct took){now.wall_ns - cpu - delay, now.wall_ns - cpu, now.wall_ns, cpu};
 }
 
 static struct took took_since(const struct truth_party *party, struct truth_mark mark)
 {
-    return took_between(mark, truth_now(party));
+    return took_between(mark, truth_now(party), 0);
+}
+
+/* It slept: until then for that reason. */
+static void add_sleep(
+    const struct truth_party *party, enum truth_kind kind, uint64_t start_ns, uint64_t until_ns, struct took took)
+{
+    until_ns = until_ns < took.sleep_end_ns ? until_ns : took.sleep_end_ns;
+    add(party, party->chain, kind, start_ns, until_ns);
+    add(party, party->chain, TRUTH_OVERSLEPT, until_ns > start_ns ? until_ns : start_ns, took.sleep_end_ns);
+    add_delay(party, took.sleep_end_ns, took.delay_end_ns);
+    add(party, party->chain, TRUTH_WAKING, took.delay_end_ns, took.end_ns);
 }
 
 void truth_since(const struct truth_party *party, enum truth_kind kind, struct truth_mark mark)
 {
-    struct took took = took_since(party, mark);
-    add(party, party->chain, kind, mark.wall_ns, took.sleep_end_ns);
-    add_delay(party, took.sleep_end_ns, took.delay_end_ns);
-    add(party, party->chain, TRUTH_CPU, took.delay_end_ns, took.end_ns);
+    add_sleep(party, kind, mark.wall_ns, UINT64_MAX, took_since(party, mark));
+}
+
+void truth_held(const struct truth_party *party, struct truth_mark mark, uint64_t released_ns)
+{
+    add_sleep(party, TRUTH_HELD, mark.wall_ns, released_ns, took_since(party, mark));
 }
 
 void truth_taken(const struct truth_party *party, struct truth_mark mark)
 {
     struct took took = took_since(party, mark);
     add_delay(party, took.sleep_end_ns, took.delay_end_ns);
-    add(party, party->chain, TRUTH_CPU, took.delay_end_ns, took.end_ns);
+    add(party, party->chain, TRUTH_TAKING, took.delay_end_ns, took.end_ns);
 }
 
-void truth_sent(const struct truth_party *party, struct truth_mark mark)
+static void sent(const struct truth_party *party, enum truth_kind kind, struct truth_mark mark)
 {
     struct took took = took_since(party, mark);
     struct truth_party sending = *party;
     sending.is_sending = true;
-    add(&sending, party->chain, TRUTH_CPU, mark.wall_ns, mark.wall_ns + took.cpu_ns);
+    add(&sending, party->chain, kind, mark.wall_ns, mark.wall_ns + took.cpu_ns);
     add_delay(&sending, mark.wall_ns + took.cpu_ns, took.end_ns);
+}
+
+void truth_sent(const struct truth_party *party, struct truth_mark mark)
+{
+    sent(party, TRUTH_CPU, mark);
+}
+
+void truth_answered(const struct truth_party *party, struct truth_mark mark)
+{
+    sent(party, TRUTH_ANSWERING, mark);
 }
 
 static void add_edge(const struct truth_party *party, uint64_t cpu_ns)
@@ -330,8 +357,15 @@ static void add_edge(const struct truth_party *party, uint64_t cpu_ns)
         party->truth->edge_ns += cpu_ns;
 }
 
-/* How much of its time on a processor it had before the sleep is not known: of neither end more counts than is certain.
- */
+/* Linux begins a thread's delay at a sleep, not at its end, if it moves the thread to another CPU between the call to
+ * sleep and the moment at which the thread leaves the queue (6.12 and later, delayed dequeue). */
+static void add_false_delay(const struct truth_party *party, uint64_t ns)
+{
+    if (!party->diary)
+        party->truth->false_ns += ns;
+}
+
+/* How much of its time on a processor was before the sleep is not known: of neither end more counts than is certain. */
 struct truth_window truth_slept(const struct truth_party *party, struct truth_mark mark)
 {
     struct took took = took_since(party, mark);
@@ -371,8 +405,10 @@ void truth_read_diary(const struct truth_party *party, uint32_t number, struct t
         has_run |= piece.owner == party->owner && piece.kind != TRUTH_RUNNABLE;
         uint64_t vain_ns = has_run ? vain_in(&window, start_ns, end_ns) : 0;
         uint64_t since_ns = vain_ns && start_ns < window.vain_start_ns ? window.vain_start_ns : start_ns;
-        uint32_t chain = piece.owner == party->owner ? piece.chain : party->chain;
-        enum truth_kind kind = piece.owner == party->owner ? (enum truth_kind)piece.kind : TRUTH_QUEUE;
+        bool is_own = piece.owner == party->owner, is_answer = piece.is_sending && piece.kind == TRUTH_ANSWERING;
+        uint32_t chain = is_own || is_answer ? piece.chain : party->chain;
+        enum truth_kind others = is_answer ? TRUTH_ANSWERING_OTHERS : TRUTH_QUEUE;
+        enum truth_kind kind = is_own ? (enum truth_kind)piece.kind : others;
         window.vain_ns -= vain_ns;
         add(party, chain, kind, start_ns, since_ns);
         add(party, chain, kind, since_ns + vain_ns, end_ns);
@@ -398,10 +434,15 @@ void truth_waited(const struct truth_party *party, uint32_t diary, struct truth_
 
 void truth_waited_on(const struct truth_party *party, uint32_t diary, struct truth_mark mark, unsigned vain_us)
 {
-    struct took took = took_since(party, mark);
+    struct truth_mark now = truth_now(party);
+    struct took took = took_between(mark, now, 0);
     add_edge(party, took.cpu_ns);
     uint64_t since_ns = took.delay_end_ns - answered_ns(party, diary, mark.wall_ns, took.delay_end_ns);
     uint64_t delay_ns = took.delay_end_ns - took.sleep_end_ns, last_ns = delay_ns < since_ns ? delay_ns : since_ns;
+    if (now.sleeps - mark.sleeps == 1 && now.preemptions == mark.preemptions) { /* its one delay was the last */
+        add_false_delay(party, delay_ns - last_ns);
+        delay_ns = last_ns;
+    }
     truth_read_diary(party, diary,
         (struct truth_window){mark.wall_ns + took.cpu_ns, took.delay_end_ns - last_ns, delay_ns - last_ns,
             vain_us ? mark.wall_ns + vain_us * (uint64_t)1000 : 0});
@@ -435,7 +476,10 @@ void truth_sleep(const struct truth_party *party, unsigned us)
     struct timespec left = {us / 1000000, us % 1000000 * 1000L};
     while (nanosleep(&left, &left) && errno == EINTR)
         ;
-    truth_since(party, TRUTH_SLEEP, mark);
+    struct truth_mark now = truth_now(party);
+    struct took took = took_between(mark, now, us * (uint64_t)1000);
+    add_false_delay(party, now.delay_ns - mark.delay_ns - (took.delay_end_ns - took.sleep_end_ns));
+    add_sleep(party, TRUTH_SLEEP, mark.wall_ns, mark.wall_ns + us * (uint64_t)1000, took);
 }
 
 void truth_disk(const struct truth_party *party, int fd, unsigned kib)
@@ -448,45 +492,8 @@ void truth_disk(const struct truth_party *party, int fd, unsigned kib)
     truth_since(party, TRUTH_DISK, mark);
 }
 
-int truth_file(const char *folder)
-{
-    int fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-    if (fd < 0)
-        truth_die(folder);
-    return fd;
-}
-
-void truth_name(const char *name)
-{
-    prctl(PR_SET_NAME, name);
-}
-
-void truth_pin_always(unsigned cpu)
-{
-    cpu_set_t set;
-    CPU_ZERO(&set);
-    CPU_SET(cpu % (unsigned)sysconf(_SC_NPROCESSORS_ONLN), &set);
-    if (sched_setaffinity(0, sizeof(set), &set))
-        truth_die("sched_setaffinity");
-}
-
-void truth_pin(unsigned cpu)
-{
-    if (!getenv("TRUTH_FREE"))
-        truth_pin_always(cpu);
-}
-
-static uint64_t sleeps_of_thread(void)
-{
-    struct rusage usage;
-    if (getrusage(RUSAGE_THREAD, &usage))
-        truth_die("getrusage");
-    return (uint64_t)usage.ru_nvcsw;
-}
-
 struct truth_mark truth_base_begin(const struct truth_party *base)
 {
-    base->truth->sleeps -= sleeps_of_thread();
     truth_name(TRUTH_BASE);
     return truth_now(base);
 }
@@ -495,35 +502,13 @@ void truth_base_end(const struct truth_party *base, struct truth_mark begin)
 {
     struct truth_mark now = truth_now(base);
     base->truth->total_ns += now.wall_ns - begin.wall_ns;
-    base->truth->chains[base->chain].ns[TRUTH_RUNNABLE] += now.delay_ns - begin.delay_ns;
-    base->truth->sleeps += sleeps_of_thread();
+    base->truth->chains[base->chain].ns[TRUTH_RUNNABLE] += now.delay_ns - begin.delay_ns - base->truth->false_ns;
+    base->truth->false_ns = 0;
     truth_name("over");
 }
 
-void truth_put(int fd, const void *bytes, unsigned size)
-{
-    for (unsigned done = 0; done < size;) {
-        ssize_t n = write(fd, (const char *)bytes + done, size - done);
-        if (n < 0)
-            truth_die("write");
-        done += (unsigned)n;
-    }
-}
-
-int truth_get(int fd, void *bytes, unsigned size)
-{
-    for (unsigned done = 0; done < size;) {
-        ssize_t n = read(fd, (char *)bytes + done, size - done);
-        if (n < 0)
-            truth_die("read");
-        if (!n)
-            return 0;
-        done += (unsigned)n;
-    }
-    return 1;
-}
-
-static const char *const kinds[TRUTH_KINDS] = {"cpu", "runnable", "sleep", "disk", "timeout", "queue", "held"};
+static const char *const kinds[TRUTH_KINDS] = {"cpu", "runnable", "sleep", "disk", "timeout", "queue", "held",
+    "overslept", "waking", "taking", "answering", "answering_others"};
 
 static void write_requests(FILE *file, const struct truth *truth)
 {
@@ -552,9 +537,8 @@ void truth_write(struct truth *truth, const char *path)
     FILE *file = fopen(path, "w");
     if (!file)
         truth_die(path);
-    fprintf(file, "{\"base\": \"%s\", \"total_ns\": %llu, \"edge_ns\": %llu, \"sleeps\": %llu, \"chains\": {",
-        TRUTH_BASE, (unsigned long long)truth->total_ns, (unsigned long long)truth->edge_ns,
-        (unsigned long long)truth->sleeps);
+    fprintf(file, "{\"base\": \"%s\", \"total_ns\": %llu, \"edge_ns\": %llu, \"chains\": {", TRUTH_BASE,
+        (unsigned long long)truth->total_ns, (unsigned long long)truth->edge_ns);
     for (unsigned i = 0, rows = 0; i < truth->count; i++) {
         uint64_t sum = 0;
         for (unsigned k = 0; k < TRUTH_KINDS; k++)

@@ -25,13 +25,19 @@ enum truth_kind {
     TRUTH_TIMEOUT,  /* waited for something that did not come */
     TRUTH_QUEUE,    /* waiting for what was done for others */
     TRUTH_HELD,     /* waiting for what one of several others held, by whichever way it came */
+    /* Of which its clocks do not say what it was: */
+    TRUTH_OVERSLEPT,        /* after what it slept for: asleep, or woken and not yet there */
+    TRUTH_WAKING,           /* on a processor in a call that sleeps: its clock begins before it has been given it */
+    TRUTH_TAKING,           /* the same in the call that takes a request, which ends the queue somewhere in it */
+    TRUTH_ANSWERING,        /* on a processor in the call that answers: whoever it wakes is asleep or already awake */
+    TRUTH_ANSWERING_OTHERS, /* the same for others, who are waited for: before the answer is out, or after */
     TRUTH_KINDS,
 };
 
 struct truth;
 
 struct truth_mark {
-    uint64_t wall_ns, cpu_ns, delay_ns; /* of the calling thread */
+    uint64_t wall_ns, cpu_ns, delay_ns, sleeps, preemptions; /* of the calling thread */
 };
 
 struct truth_party {
@@ -82,10 +88,14 @@ struct truth_mark truth_now(const struct truth_party *party);
 /* Since the mark the party did one thing: after what its processor and the scheduler took, the rest is of the given
  * kind. */
 void truth_since(const struct truth_party *party, enum truth_kind kind, struct truth_mark mark);
+/* Since the mark it waited for what others held, which the last of them gave back at that time. */
+void truth_held(const struct truth_party *party, struct truth_mark mark, uint64_t released_ns);
 /* Since the mark it waited for its next work, and has it: of that its way to a processor counts. */
 void truth_taken(const struct truth_party *party, struct truth_mark mark);
-/* Since the mark it handed on what it had done, or its next request: where that took long it had lost its processor. */
+/* Since the mark it handed on a request of its own: where that took long it had lost its processor. */
 void truth_sent(const struct truth_party *party, struct truth_mark mark);
+/* The same of what it had done. */
+void truth_answered(const struct truth_party *party, struct truth_mark mark);
 /*
  * Since the mark it waited for the answer of the party with that diary (number + 1), which answered when the last that
  * it did for this one ended. What the scheduler took beyond what has passed since was before: it was woken in vain, as

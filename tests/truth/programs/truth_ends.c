@@ -48,7 +48,7 @@ static void answer_half(const struct truth_party *party, int fd)
     work(party, 2000, 60000);
     struct truth_mark mark = truth_now(party);
     truth_put(fd, "done", 4);
-    truth_sent(party, mark);
+    truth_answered(party, mark);
 }
 
 static void answer_reset(const struct truth_party *party, int fd)
@@ -81,7 +81,7 @@ static void serve(struct truth *truth, int door, const char *how)
         (*how == 'h' ? answer_half : !strcmp(how, "reset") ? answer_reset : answer_room)(&party, fd);
         mark = truth_now(&party);
         close(fd);
-        truth_sent(&party, mark);
+        truth_answered(&party, mark);
     }
 }
 

@@ -183,7 +183,7 @@ static void serve(struct pair *pairs, unsigned count)
         truth_sleep(&party, 500);
         mark = truth_now(&party);
         pairs[who].send(&pairs[who], false);
-        truth_sent(&party, mark);
+        truth_answered(&party, mark);
     }
 }
 

@@ -100,8 +100,8 @@ static int take_nap(char **words)
     for (unsigned i = 0; i < 5; i++)
         values[i] = strtoull(words[i], NULL, 10);
     struct truth *truth = truth_attach((int)values[0]);
-    struct truth_party party =
-        truth_executed(truth, NAP, (uint32_t)values[1], (struct truth_mark){values[2], values[3], values[4]});
+    struct truth_party party = truth_executed(truth, NAP, (uint32_t)values[1],
+        (struct truth_mark){.wall_ns = values[2], .cpu_ns = values[3], .delay_ns = values[4]});
     truth_sleep(&party, 60000);
     return 0;
 }
@@ -198,7 +198,7 @@ static void answer_polls(const struct stage *stage, struct way way)
         truth_sleep(&party, 6000);
         mark = truth_now(&party);
         truth_put(way.out, &byte, 1);
-        truth_sent(&party, mark);
+        truth_answered(&party, mark);
     }
 }
 

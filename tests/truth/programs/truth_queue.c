@@ -153,7 +153,7 @@ static void serve(struct office *office)
             done_listed(office->desk, client);
         else
             truth_put(office->answer[client][1], &one, sizeof(one));
-        truth_sent(&party, mark);
+        truth_answered(&party, mark);
     }
 }
 

@@ -153,7 +153,7 @@ static void *run_worker(void *context)
         done_ns = request.known.answered_ns;
         mark = truth_now(&taken.party);
         truth_put(event.data.fd, &request, SIZE);
-        truth_sent(&taken.party, mark);
+        truth_answered(&taken.party, mark);
         free_ns = truth_now(&taken.party).wall_ns;
         if (request.known.slot)
             truth_back(plan->truth, request.known.slot - 1);

@@ -21,7 +21,8 @@ struct shop {
     pthread_mutex_t lock;
     pthread_cond_t wanted, ready;
     unsigned turns;
-    uint32_t by; /* the diary of who made what is ready */
+    _Atomic uint64_t released_ns; /* the lock, by the last who held it */
+    uint32_t by;                  /* the diary of who made what is ready */
     bool is_wanted, is_ready, is_over;
 };
 
@@ -60,7 +61,7 @@ static void *run_worker(void *context)
         shop->is_ready = true;
         pthread_cond_signal(&shop->ready);
         pthread_mutex_unlock(&shop->lock);
-        truth_sent(&party, mark);
+        truth_answered(&party, mark);
     }
     return NULL;
 }
@@ -96,6 +97,7 @@ static void *run_holder(void *context)
     while (!shop->is_over) {
         pthread_mutex_lock(&shop->lock);
         truth_busy(&party, 5000);
+        shop->released_ns = truth_now(&party).wall_ns;
         pthread_mutex_unlock(&shop->lock);
         truth_sleep(&party, 2000);
     }
@@ -110,7 +112,7 @@ static void convoy(struct shop *shop)
     for (unsigned i = 0; i < shop->turns; i++) {
         struct truth_mark mark = truth_now(&base);
         pthread_mutex_lock(&shop->lock);
-        truth_since(&base, TRUTH_HELD, mark);
+        truth_held(&base, mark, shop->released_ns);
         truth_busy(&base, 1000);
         pthread_mutex_unlock(&shop->lock);
         truth_sleep(&base, 1000);
@@ -136,7 +138,7 @@ static void *run_producer(void *context)
         shop->is_ready = true;
         pthread_cond_signal(&shop->ready);
         pthread_mutex_unlock(&shop->lock);
-        truth_sent(&party, mark);
+        truth_answered(&party, mark);
     }
     return NULL;
 }
