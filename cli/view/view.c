@@ -12,8 +12,10 @@
 #include "common/path.h"
 #include "common/scratch.h"
 #include "common/selector.h"
+#include "common/strings.h"
 #include "common/version.h"
 #include "reporter/site/site_publish.h"
+#include "storage/env/store.h"
 #include "storage/value/bucket.h"
 
 #include <argp.h>
@@ -148,6 +150,20 @@ static int complain_of_scratch(struct wp_error *err)
     return wp_error_set(err, -ENAMETOOLONG, "the name of the private folder is too long");
 }
 
+/* A folder with nothing in it is a store for who writes one; there is nothing to look at. */
+static int expect_releases(const char *folder, struct wp_error *err)
+{
+    struct wp_store *store = NULL;
+    char **names = NULL;
+    size_t count = 0;
+    int rc = wp_store_open(&store, folder, false, err);
+    if (!rc)
+        rc = wp_store_folders(store, &names, &count, err);
+    wp_strings_free(names, count);
+    wp_store_close(store);
+    return rc || count ? rc : wp_error_set(err, -ENOENT, "there is no recording in '%s'", folder);
+}
+
 static int find_what(struct view *view, struct wp_error *err)
 {
     char path[PATH_MAX], whole[PATH_MAX];
@@ -173,7 +189,7 @@ static int find_what(struct view *view, struct wp_error *err)
     if (!join(view->system, whole, WP_OWN_SYSTEM))
         *view->system = 0;
     *view->ready = 0; /* its pages link to where they lie beside a report */
-    return 0;
+    return expect_releases(whole, err);
 }
 
 /* Pages of other processes of interest are made of the capture, whatever lies beside it, in the private folder. */

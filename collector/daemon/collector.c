@@ -371,6 +371,9 @@ static int run_live(struct collector *c, struct wp_error *err)
         rc = say_hello(c, err);
     if (!rc)
         rc = open_batcher(c, err);
+    if (!rc &&
+        c->options->ready_fd >= 0) /* somebody waits for the welcome: it is on its way while programs are loaded */
+        rc = wp_uplink_pump(c->uplink, 0, err);
     if (!rc)
         rc = open_source(c, err);
     if (!rc)

@@ -2,6 +2,7 @@
 #include "collector/live/bpf_programs.h"
 
 #include "collector/host/sample_event.h"
+#include "collector/live/parallel_load.h"
 #include "collector/live/probe.h"
 #include "collector/live/records.h"
 #include "collector/unwind/unwinder.h"
@@ -30,6 +31,8 @@
 struct wp_programs {
     struct wakepath_bpf *object;
     const struct wp_logger *logger;
+    struct wp_parallel_load largest; /* the program of switches, which is half of what is to be verified */
+    int largest_link;                /* -1: it is not attached */
     struct bpf_link *links[LINKS];
     unsigned link_count;
     struct bpf_link **sample_links; /* one a CPU */
@@ -149,6 +152,38 @@ static void set_options(struct wp_programs *p, const struct wp_source_bpf_option
     size_buffers(p);
 }
 
+/* The kernel's answer; -EAGAIN: another try without a thread says more, or does without one. */
+static int load_object(struct wp_programs *p, struct wp_error *err)
+{
+    int rc = wp_parallel_load_target(&p->largest, p->object->progs.wp_switch);
+    if (!rc)
+        rc = wakepath_bpf__load(p->object);
+    bool is_parallel = p->largest.is_started;
+    int refused = wp_parallel_load_finish(&p->largest);
+    if ((rc || refused) && is_parallel)
+        return -EAGAIN;
+    return rc ? explain_load(p, rc, err) : 0;
+}
+
+static void close_object(struct wp_programs *p)
+{
+    wp_parallel_load_finish(&p->largest);
+    wp_parallel_load_close(&p->largest);
+    wakepath_bpf__destroy(p->object);
+    wp_probe_destroy(p->probe);
+    p->object = NULL;
+    p->probe = NULL;
+}
+
+static int choose_and_load(struct wp_programs *p, const struct wp_source_bpf_options *options, struct wp_error *err)
+{
+    int rc = choose(p, options->left_out, err);
+    if (rc)
+        return rc;
+    set_options(p, options);
+    return load_object(p, err);
+}
+
 int wp_programs_load(struct wp_programs **programs, const struct wp_source_bpf_options *options,
     const struct wp_logger *logger, struct wp_error *err)
 {
@@ -160,12 +195,12 @@ int wp_programs_load(struct wp_programs **programs, const struct wp_source_bpf_o
     p->cpus = (unsigned)libbpf_num_possible_cpus();
     libbpf_set_print(NULL); /* it would write to stderr */
     libbpf_set_strict_mode(LIBBPF_STRICT_ALL);
-    int rc = choose(p, options->left_out, err);
-    if (!rc) {
-        set_options(p, options);
-        rc = wakepath_bpf__load(p->object);
-        if (rc)
-            rc = explain_load(p, rc, err);
+    p->largest_link = -1;
+    wp_parallel_load_open(&p->largest, "sched_switch", "Dual BSD/GPL");
+    int rc = choose_and_load(p, options, err);
+    if (rc == -EAGAIN) {
+        close_object(p);
+        rc = choose_and_load(p, options, err);
     }
     if (!rc && options->filter_pid) {
         uint8_t one = 1;
@@ -206,8 +241,18 @@ static int attach_samples(struct wp_programs *p, uint32_t frequency_hz, struct w
     return 0;
 }
 
+static int attach_largest(struct wp_programs *p, struct bpf_program *program, struct wp_error *err)
+{
+    p->largest_link = bpf_link_create(wp_parallel_load_fd(&p->largest, program), 0, BPF_TRACE_RAW_TP, NULL);
+    return p->largest_link < 0
+        ? wp_error_errno(err, p->largest_link, "cannot attach to the tracepoint %s", hook_of(program))
+        : 0;
+}
+
 static int attach_one(struct wp_programs *p, struct bpf_program *program, struct wp_error *err)
 {
+    if (program == p->object->progs.wp_switch)
+        return attach_largest(p, program, err);
     if (p->link_count == LINKS)
         return wp_error_set(err, -E2BIG, "too many programs");
     struct bpf_link *link = bpf_program__attach(program);
@@ -287,6 +332,9 @@ void wp_programs_direct_io(struct wp_programs *p, uint64_t address)
 
 void wp_programs_detach(struct wp_programs *p)
 {
+    if (p->largest_link >= 0)
+        close(p->largest_link);
+    p->largest_link = -1;
     for (unsigned i = p->link_count; i; i--)
         bpf_link__destroy(p->links[i - 1]);
     p->link_count = 0;
@@ -304,8 +352,7 @@ void wp_programs_destroy(struct wp_programs *p)
         return;
     wp_programs_detach(p);
     bpf_link__destroy(p->tasks);
-    wakepath_bpf__destroy(p->object);
-    wp_probe_destroy(p->probe);
+    close_object(p);
     free(p->kernel_log);
     free(p);
 }

@@ -257,15 +257,16 @@ static int open_object(const char *folder, const char *name, struct head *head)
 }
 
 void wp_unwind_cache_each(const struct wp_unwind_cache *cache, uint64_t most_bytes,
-    void (*found)(void *context, const struct wp_unwind_file *file, int fd, const char *path), void *context)
+    bool (*found)(void *context, const struct wp_unwind_file *file, int fd, const char *path), void *context)
 {
     struct kept *files;
+    bool goes_on = true;
     uint64_t bytes, taken = 0;
     size_t count = cache->folder ? list(cache->folder, &files, &bytes) : 0;
     if (!count)
         return;
     qsort(files, count, sizeof(*files), by_age);
-    for (size_t i = count, calls = 0; i && calls < EACH_FILES; i--) {
+    for (size_t i = count, calls = 0; i && goes_on && calls < EACH_FILES; i--) {
         const struct kept *file = &files[i - 1];
         struct head head;
         struct stat status;
@@ -277,7 +278,7 @@ void wp_unwind_cache_each(const struct wp_unwind_cache *cache, uint64_t most_byt
         if (!fstat(fd, &status) && status.st_ino != head.met.inode) /* it was installed anew */
             head.met = (struct wp_unwind_file){
                 status.st_ino, (uint32_t)(major(status.st_dev) << 20 | minor(status.st_dev)), 0};
-        found(context, &head.met, fd, head.path);
+        goes_on = found(context, &head.met, fd, head.path);
     }
     free(files);
 }

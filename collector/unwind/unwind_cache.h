@@ -24,8 +24,9 @@ void wp_unwind_cache_keep(
     const struct wp_unwind_cache *cache, int fd, const struct wp_unwind_file *met, const struct wp_unwind_rows *rows);
 
 /* Calls back for objects that are kept and still where they were met, the last ones first, up to so many bytes of rows:
- * what a collector will meet again. The callee owns the descriptor. */
+ * what a collector will meet again. The callee owns the descriptor, and says whether it wants another. Any
+ * thread. */
 void wp_unwind_cache_each(const struct wp_unwind_cache *cache, uint64_t most_bytes,
-    void (*found)(void *context, const struct wp_unwind_file *file, int fd, const char *path), void *context);
+    bool (*found)(void *context, const struct wp_unwind_file *file, int fd, const char *path), void *context);
 
 #endif

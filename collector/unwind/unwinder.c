@@ -74,7 +74,6 @@ struct wp_unwinder {
 struct sink {
     struct wp_unwinder *unwinder;
     uint32_t object;
-    bool is_kept; /* nobody waits for it */
 };
 
 enum asker { ASKER_CACHE, ASKER_LEARNER, ASKER_STACK };
@@ -123,10 +122,9 @@ static int put_page(void *context, uint32_t number, const struct wp_unwind_page 
 {
     const struct sink *sink = context;
     struct wp_unwind_place place = {sink->object, number};
-    if (__atomic_load_n(
-            &sink->unwinder->is_over, __ATOMIC_RELAXED) || /* the end does not wait for thousands of pages */
-        (sink->is_kept && __atomic_load_n(&sink->unwinder->winds_down, __ATOMIC_RELAXED)))
-        return -ECANCELED;
+    if (__atomic_load_n(&sink->unwinder->is_over, __ATOMIC_RELAXED) ||
+        __atomic_load_n(&sink->unwinder->winds_down, __ATOMIC_RELAXED))
+        return -ECANCELED; /* the end does not wait for thousands of pages, which nobody reads */
     return bpf_map_update_elem(sink->unwinder->options.pages_fd, &place, page, BPF_ANY);
 }
 
@@ -184,8 +182,7 @@ static uint32_t read_object(struct wp_unwinder *u, struct job *job, const struct
         wp_log(u->options.logger, WP_LOG_DEBUG, "unwind rows are read file=%s us=%llu", job->path,
             (unsigned long long)((wp_clock_ns() - start) / 1000));
         number = wp_unwind_objects_number(u->objects);
-        uint32_t pages =
-            put_pages((struct sink){u, number, job->is_kept}, rows, job->path, is_cached ? "cache" : "file");
+        uint32_t pages = put_pages((struct sink){u, number}, rows, job->path, is_cached ? "cache" : "file");
         if (id)
             wp_unwind_objects_add(u->objects, *id, number, pages);
     }
@@ -217,7 +214,7 @@ static void tell_vdso(struct wp_unwinder *u)
     unsigned long vdso = getauxval(AT_SYSINFO_EHDR);
     if (!vdso || wp_unwind_rows_parse(&rows, (const void *)vdso, VDSO_BYTES, NULL))
         return;
-    put_pages((struct sink){u, WP_UNWIND_VDSO, false}, rows, "[vdso]", "memory");
+    put_pages((struct sink){u, WP_UNWIND_VDSO}, rows, "[vdso]", "memory");
     wp_unwind_rows_destroy(rows);
 }
 
@@ -260,35 +257,6 @@ static void wait_for_job(struct worker *w)
     } else {
         pthread_cond_wait(&u->more, &u->lock);
     }
-}
-
-static void *run(void *context)
-{
-    struct worker *w = context;
-    struct wp_unwinder *u = w->unwinder;
-    struct job job;
-    wp_sandbox_thread();
-    if (w == &u->workers[0])
-        tell_vdso(u);
-    pthread_mutex_lock(&u->lock);
-    end_wanted(u);
-    while (!u->is_over) {
-        if (!next_job(w, &job)) {
-            wait_for_job(w);
-            continue;
-        }
-        w->job = &job;
-        pthread_mutex_unlock(&u->lock);
-        do_job(u, &job);
-        close(job.fd);
-        pthread_mutex_lock(&u->lock);
-        w->job = NULL;
-        w->has_freed = true;
-        if (job.is_wanted)
-            end_wanted(u);
-    }
-    pthread_mutex_unlock(&u->lock);
-    return NULL;
 }
 
 /* Is the file that is open the one that the kernel met? A stacked file system may show another device. */
@@ -373,6 +341,52 @@ static void add_job(struct wp_unwinder *u, uint64_t inode, uint32_t device, int 
         close(fd);
 }
 
+/* What was met lately will be met again: its rows are there when a process of it runs for a moment only. */
+static bool add_kept(void *context, const struct wp_unwind_file *file, int fd, const char *path)
+{
+    struct wp_unwinder *u = context;
+    bool is_late = __atomic_load_n(&u->is_over, __ATOMIC_RELAXED) || __atomic_load_n(&u->winds_down, __ATOMIC_RELAXED);
+    if (is_late || is_asked(u, file->inode, file->device, ASKER_CACHE))
+        close(fd); /* one of our own */
+    else
+        add_job(u, file->inode, file->device, fd, path, (struct job){.is_kept = true});
+    return !is_late;
+}
+
+static void *run(void *context)
+{
+    struct worker *w = context;
+    struct wp_unwinder *u = w->unwinder;
+    struct job job;
+    wp_sandbox_thread();
+    if (w == &u->workers[0])
+        tell_vdso(u);
+    pthread_mutex_lock(&u->lock);
+    end_wanted(u);
+    if (w == &u->workers[0]) { /* the others read meanwhile what is waited for */
+        pthread_mutex_unlock(&u->lock);
+        wp_unwind_cache_each(&u->cache, KEPT_BYTES, add_kept, u);
+        pthread_mutex_lock(&u->lock);
+    }
+    while (!u->is_over) {
+        if (!next_job(w, &job)) {
+            wait_for_job(w);
+            continue;
+        }
+        w->job = &job;
+        pthread_mutex_unlock(&u->lock);
+        do_job(u, &job);
+        close(job.fd);
+        pthread_mutex_lock(&u->lock);
+        w->job = NULL;
+        w->has_freed = true;
+        if (job.is_wanted)
+            end_wanted(u);
+    }
+    pthread_mutex_unlock(&u->lock);
+    return NULL;
+}
+
 void wp_unwinder_ask(struct wp_unwinder *u, uint64_t inode, uint32_t device, uint32_t pid, uint64_t address)
 {
     char path[4096];
@@ -437,16 +451,6 @@ static void add_own_files(struct wp_unwinder *u)
         fclose(maps);
 }
 
-/* What was met lately will be met again: its rows are there when a process of it runs for a moment only. */
-static void add_kept(void *context, const struct wp_unwind_file *file, int fd, const char *path)
-{
-    struct wp_unwinder *u = context;
-    if (is_asked(u, file->inode, file->device, ASKER_CACHE))
-        close(fd); /* one of our own */
-    else
-        add_job(u, file->inode, file->device, fd, path, (struct job){.is_kept = true});
-}
-
 static void release(struct wp_unwinder *u)
 {
     for (uint32_t i = 0; i < u->count; i++)
@@ -482,7 +486,6 @@ struct wp_unwinder *wp_unwinder_create(const struct wp_unwinder_options *options
     }
     u->wanted = WORKERS; /* until they have begun */
     add_own_files(u);
-    wp_unwind_cache_each(&u->cache, KEPT_BYTES, add_kept, u);
     for (unsigned i = 0; i < WORKERS; i++) {
         u->workers[i] = (struct worker){.unwinder = u, .is_for_small = i + 1 == WORKERS};
         u->workers[i].is_started = !pthread_create(&u->workers[i].thread, NULL, run, &u->workers[i]);

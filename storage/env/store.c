@@ -24,7 +24,7 @@
 
 static bool is_of_release(const char *folder)
 {
-    char path[PATH_MAX + 16];
+    char path[PATH_MAX + NAME_MAX + 32];
     struct stat st;
     snprintf(path, sizeof(path), "%s/data.mdb", folder);
     return !stat(path, &st) && S_ISREG(st.st_mode);
@@ -41,7 +41,7 @@ int wp_store_refuse_nested(const char *place, struct wp_error *err)
             return 0;
         slash[slash == path] = 0;
     }
-    for (char *slash = real; *real; *slash = 0) {
+    for (char *slash; *real; *slash = 0) {
         if (is_of_release(real))
             return wp_error_set(err, -EINVAL,
                 "'%s' is in the release '%s' of a store, where only its own files are kept: choose "
@@ -50,6 +50,41 @@ int wp_store_refuse_nested(const char *place, struct wp_error *err)
         slash = strrchr(real, '/');
     }
     return 0;
+}
+
+bool wp_store_is_at(const char *root)
+{
+    DIR *folder = opendir(root);
+    bool has_others = false, has_own = false;
+    char path[PATH_MAX + NAME_MAX + 2];
+    if (!folder)
+        return errno == EACCES; /* who lists it says so */
+    for (struct dirent *entry; !has_own && (entry = readdir(folder));) {
+        const char *name = entry->d_name, *mark = strchr(name, '~');
+        snprintf(path, sizeof(path), "%.*s/%s", PATH_MAX, root, name);
+        if (!strcmp(name, ".") || !strcmp(name, ".."))
+            continue;
+        has_own = (mark && mark[1]) || is_of_release(path); /* "notes.txt~" is an editor's */
+        has_others |= strcmp(name, "lost+found") != 0;
+    }
+    closedir(folder);
+    return has_own || !has_others;
+}
+
+/* -ENOENT or -EINVAL with the way out: a folder with other things in it than a store's, or a release. */
+static int expect_store(const char *root, struct wp_error *err)
+{
+    char inside[PATH_MAX + 8];
+    struct stat st;
+    if (wp_store_is_at(root))
+        return 0;
+    if (is_of_release(root))
+        return wp_error_set(err, -EINVAL, "'%s' is one release of a store: give the folder above it", root);
+    snprintf(inside, sizeof(inside), "%.*s/store", PATH_MAX, root);
+    if (!stat(inside, &st) && S_ISDIR(st.st_mode) && wp_store_is_at(inside)) /* of a recording */
+        return wp_error_set(err, -ENOENT, "'%s' is not a store: did you mean '%s'?", root, inside);
+    return wp_error_set(err, -ENOENT,
+        "'%s' is not a store: there is no release in it. Give the folder that an aggregator's --store names", root);
 }
 
 static int check_root(const char *root, bool create, struct wp_error *err)
@@ -76,7 +111,7 @@ static int check_root(const char *root, bool create, struct wp_error *err)
     if (access(root, create ? R_OK | W_OK | X_OK : R_OK | X_OK))
         return wp_error_errno(err, -errno, "cannot %s store '%s' (run as its owner, or choose another)",
             create ? "write to" : "read", root);
-    return 0;
+    return create ? 0 : expect_store(root, err);
 }
 
 int wp_store_open(struct wp_store **out, const char *root, bool create, struct wp_error *err)

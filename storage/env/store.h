@@ -15,9 +15,13 @@ struct wp_store;
 struct wp_txn;
 
 /* Opens (create: makes) the root. Without `create` each environment is walked through by a child process when it is
- * opened, so that a ruined one is -EBADMSG and not the end of the caller. -EACCES/-EROFS say whether it is the root or
- * its parent; a network file system is refused with an explanation where it can be told. */
+ * opened, so that a ruined one is -EBADMSG and not the end of the caller; and where other things are than a store's, it
+ * is -ENOENT or -EINVAL with the way out. -EACCES/-EROFS say whether it is the root or its parent; a network file
+ * system is refused with an explanation where it can be told. */
 int wp_store_open(struct wp_store **store, const char *root, bool create, struct wp_error *err);
+/* Whether a store is at that folder or may begin there: a release, what users of stores leave beside them, or nothing.
+ * One that may not be read counts. */
+bool wp_store_is_at(const char *root);
 /* Closes all environments and gives up the shard and the upkeep. NULL is allowed; no transaction may be open. */
 void wp_store_close(struct wp_store *store);
 /* A shard has one writer: claims it for this handle until it is closed or its process ends. -EBUSY: another has it. */

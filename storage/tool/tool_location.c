@@ -2,9 +2,9 @@
 /* ROOT, RELEASE and KEY in one argument or in several: taken apart by where data.mdb is. */
 #include "storage/tool/tool_location.h"
 
+#include "storage/env/store.h"
 #include "storage/upkeep/reference.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <libgen.h>
 #include <limits.h>
@@ -20,33 +20,6 @@ static bool is_release_folder(const char *path)
     return !stat(data, &st);
 }
 
-/* Where a store is or may begin: a release, what a store's users leave beside them, or nothing at all. */
-static bool is_store(const char *root)
-{
-    DIR *folder = opendir(root);
-    bool has_others = false, has_own = false;
-    char path[PATH_MAX + NAME_MAX + 2];
-    if (!folder)
-        return errno == EACCES; /* who lists it says so */
-    for (struct dirent *entry; !has_own && (entry = readdir(folder));) {
-        const char *name = entry->d_name;
-        snprintf(path, sizeof(path), "%s/%s", root, name);
-        has_own = strchr(name, '~') || is_release_folder(path);
-        has_others |= strcmp(name, ".") && strcmp(name, "..");
-    }
-    closedir(folder);
-    return has_own || !has_others;
-}
-
-int wp_tool_expect_store(const char *root, struct wp_error *err)
-{
-    return is_store(root) ? 0
-                          : wp_error_set(err, -ENOENT,
-                                "'%s' is not a store: there is no release in it. Give the folder that an "
-                                "aggregator's --store names",
-                                root);
-}
-
 /* Nothing is there: the store that is on the way to it has not such a release. */
 static int refuse_missing(const char *text, int code, struct wp_error *err)
 {
@@ -54,7 +27,7 @@ static int refuse_missing(const char *text, int code, struct wp_error *err)
     snprintf(path, sizeof(path), "%s", text);
     for (char *slash = strrchr(path, '/'); slash && slash > path; slash = strrchr(path, '/')) {
         *slash = 0;
-        if (slash[1] && is_store(path))
+        if (slash[1] && wp_store_is_at(path))
             return wp_error_set(err, -ENOENT, "store '%s' has no release '%s'", path, slash + 1);
     }
     return wp_error_errno(err, code, "cannot open '%s'", text);

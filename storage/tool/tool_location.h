@@ -7,7 +7,5 @@
 /* "ROOT", "ROOT RELEASE", "ROOT/RELEASE/KEY" ...: any way to part it. */
 int wp_tool_location_of(
     struct wp_tool_location *location, const char *const arguments[WP_TOOL_ARGUMENTS], struct wp_error *err);
-/* -ENOENT: a folder with other things in it than a store's. */
-int wp_tool_expect_store(const char *root, struct wp_error *err);
 
 #endif

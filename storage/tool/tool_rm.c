@@ -104,8 +104,6 @@ static int open_named(struct removing *r)
             "'%s': a sum cannot be parted by its sessions; a session's state is the release's: give %s/%s", r->session,
             r->name.release, r->session);
     if (!rc)
-        rc = wp_tool_expect_store(tool->location.root, r->err);
-    if (!rc)
         rc = wp_store_open(&tool->store, tool->location.root, false, r->err);
     if (!rc)
         rc = wp_reference_resolve_exact(&r->name, tool->store, r->err);

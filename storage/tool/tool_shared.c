@@ -31,8 +31,6 @@ int wp_tool_open_at(struct wp_tool *tool, const char *const arguments[WP_TOOL_AR
     int rc = wp_tool_location_of(&tool->location, arguments, err);
     if (!rc)
         rc = wp_store_open(&tool->store, tool->location.root, false, err);
-    if (!rc && (!*tool->location.release || wp_is_reference(tool->location.release)))
-        rc = wp_tool_expect_store(tool->location.root, err);
     const char *release = tool->location.release;
     bool is_named = !rc && *release &&
         (wp_is_reference(release) || (wp_id_valid(release) && !wp_release_is_there(&tool->store, 1, release)));

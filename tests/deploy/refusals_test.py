@@ -122,6 +122,26 @@ class RefusalsTest(unittest.TestCase):
         self.refuses("wakepath status 127.0.0.1:1", 1, "Connection refused")
         self.assertIn("is one started", self.run_it("wakepath status", ["unshare", "--net", "sh", "-c", 'ip link set lo up && exec "$@"', "sh"])[1])
 
+    def test_what_is_there_is_something_else(self):
+        """Each reader of stores and captures: an empty answer to a wrong name would be taken for the truth."""
+        os.mkdir(self.path("empty"))
+        os.makedirs(self.path("report", "store", "v1"))
+        os.mkdir(self.path("notes"))
+        for name in ("report/store/v1/data.mdb", "notes/draft~", "notes/text"):
+            with open(self.path(name), "w", encoding="utf-8") as file:
+                file.write("words\n")
+        for program in ("wakepath-reporter --out @/site", "wakepath-reporter --format text", "wakepath report --out @/site", "wakepath query",
+                        "wakepath query --findings", "wakepath check", "wakepath check v1 v2", "wakepath diff v1 v2", "wakepath-reporter log"):
+            for given, said in (("notes", "'@/notes' is not a store: there is no release in it"), ("notes/text", "it is a file, a store is a folder"),
+                                ("report", "did you mean '@/report/store'?"), ("none", "No such file"),
+                                ("report/store/v1", "is one release of a store: give the folder above it")):
+                self.refuses(f"{program} --store @/{given}", 1, said)
+        for given, said in (("notes", "is not a store"), ("notes/text", "is not a capture"), ("none", "No such file"),
+                            ("empty", "there is no recording in '@/empty'")):
+            self.refuses(f"wakepath view @/{given}", 1, said)
+        self.refuses("wakepath-collector --no-config --source capture:@/notes --output @/c", 1, "'@/notes' is not a capture")
+        self.refuses("wakepath-collector --no-config --source perf-script:@/notes --output @/c", 1, "Is a directory")
+
     def test_no_room_for_the_pages(self):
         """Nothing is measured twice for that: what was recorded is kept, and the line says where."""
         os.mkdir(self.path("disk"))

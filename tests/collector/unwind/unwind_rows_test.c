@@ -154,7 +154,7 @@ struct met {
     struct wp_unwind_file file;
 };
 
-static void meet(void *context, const struct wp_unwind_file *file, int fd, const char *path)
+static bool meet(void *context, const struct wp_unwind_file *file, int fd, const char *path)
 {
     struct met *met = context;
     assert_int_equal(fstat(fd, &met->status), 0);
@@ -162,6 +162,7 @@ static void meet(void *context, const struct wp_unwind_file *file, int fd, const
     met->file = *file;
     met->count++;
     close(fd);
+    return true;
 }
 
 /* What is kept is told with the file that it is of now; not without room, nor when it is damaged or of somebody else.
