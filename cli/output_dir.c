@@ -19,8 +19,8 @@
 #define STORE_UNFINISHED "store.new"
 
 /* Not inherited: what is recorded may outlive the recording. */
-static const char *const scratch_names[] = {
-    "events", "wakepath-aggregator.log", "wakepath-collector.log", "wakepath-reporter.log", "own.log", NULL};
+static const char *const scratch_names[] = {"events", "wakepath-aggregator.log", "wakepath-collector.log",
+    "wakepath-reporter.log", "own.log", "own.system", NULL};
 static void remove_store(const char *path)
 {
     char store[WP_SCRATCH_ROOM + 16];

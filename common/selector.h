@@ -42,7 +42,7 @@ enum wp_selector_view {
 };
 
 #define WP_SELECTOR_TERMS 8
-#define WP_SELECTOR_IDS 8
+#define WP_SELECTOR_IDS 64
 
 /* From from_ns on and before to_ns, in ns since 1970. */
 struct wp_selector_interval {

@@ -64,11 +64,39 @@ static bool relays(struct wp_explainer *x, uint32_t waker, uint64_t slice, uint6
     return true;
 }
 
+/*
+ * What ended a loop is the work of one that waits below, and so was asleep all that time: two that look after each
+ * other with a timeout. Neither waits for the other then, but each for its timer. False: it is no such thread's.
+ */
+static bool leads_back(struct wp_explainer *x, const struct wp_wait *wait, const struct wp_wait_part *part)
+{
+    bool is_below = false;
+    if (!wait->is_joined)
+        return false;
+    for (uint32_t i = x->depth; i-- > 0 && !is_below;)
+        is_below = x->layers[i].host == x->host && x->layers[i].thread == part->waker;
+    if (x->recording && !is_below) /* nor may it be of those for whom that is repeated */
+        wp_shared_met(x, part->waker);
+    if (x->recording && is_below && wp_shared_is_below(x, part->waker))
+        wp_shared_refuse(x, true);
+    if (!is_below)
+        return false;
+    wp_explain_emit(x,
+        &(struct wp_piece){.node = part->node,
+            .thread = part->waker,
+            .category = wait->alone,
+            .start_ns = part->from_ns,
+            .end_ns = part->to_ns,
+            .reason = wait->alone == WP_UNACCOUNTED ? "those who wait, wait for each other" : NULL,
+            .is_uncertain = wait->slice->flags & WP_SLICE_UNCERTAIN || wait->slice->is_inferred});
+    return true;
+}
+
 void wp_wait_on_thread(struct wp_explainer *x, const struct wp_wait *wait, const struct wp_wait_part *part)
 {
     uint32_t waker = part->waker;
     uint64_t from = part->from_ns, to = part->to_ns;
-    if (from >= to)
+    if (from >= to || leads_back(x, wait, part))
         return;
     if (x->depth >= x->options.depth) {
         wp_explain_limit(x, WP_LIMIT_DEPTH, 1, to - from);

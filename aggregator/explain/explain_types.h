@@ -125,6 +125,8 @@ struct wp_wait {
     uint64_t bound_ns;            /* of that clock */
     bool is_kernel, is_far;
     bool is_outstanding; /* a sleep of a loop, for what the sleeper had asked for: who brings it works on its behalf */
+    bool is_joined;      /* what ended it came behind a later sleep: `alone` is what it would be without */
+    enum wp_category alone;
 };
 
 #endif

@@ -313,6 +313,16 @@ static uint64_t start_of(const struct wp_explainer *x, const struct wp_thread *t
     return may_join ? wp_explain_defacto_start(x, thread, ordinal) : wp_thread_slice(thread, ordinal)->out_ns;
 }
 
+/* Of a sleep of a loop, without what ended the loop. */
+static enum wp_category alone(const struct wp_wait *wait, const struct wp_slice *slice)
+{
+    if (slice->cause != WP_CAUSE_TIMER)
+        return WP_UNACCOUNTED;
+    if (wait->is_kernel)
+        return WP_KERNEL_BLOCK;
+    return is_deliberate(slice) ? WP_DELIBERATE_SLEEP : WP_TIMEOUT;
+}
+
 /* What a sleep that may be one of a loop waited for, into wait->slice; what came before its end is explained here.
  * True: it is not known yet. */
 static bool join_loop(struct wp_explainer *x, struct wp_wait *wait, struct asleep *part)
@@ -339,6 +349,8 @@ static bool join_loop(struct wp_explainer *x, struct wp_wait *wait, struct aslee
         wait->slice = &part->loop->slice;
         wait->is_outstanding = !part->loop->is_guess;
     }
+    wait->is_joined = wait->slice != slice;
+    wait->alone = alone(wait, slice);
     if (from < part->to_ns && last == part->ordinal && wp_explain_is_parted(x, thread, part->ordinal))
         wp_explain_limit(x, WP_LIMIT_JOIN, 1, part->to_ns - from);
     bool is_unknown = looping != WP_LOOP_ENDED && wait->slice == slice && slice->cause == WP_CAUSE_TIMER &&

@@ -15,11 +15,15 @@
 #define SURE 6.907        /* log(999): 99.9 % */
 #define ENDS_DIFFER 0.001 /* p of Student's t, at most */
 #define CHECK_LINES 12u   /* of what `wakepath check` says, shown */
+#define CONFIRMATIONS 32u /* answers that may be taken back */
 
 enum state { UNKNOWN_YET, GOOD, BAD, BROKEN };
 
+/* What is compared: the figure, or what it is less the time runnable, whichever tells the ends better apart. */
+enum figure { WHOLE, STEADY, FIGURES };
+
 struct commit {
-    double ns[WP_BISECT_RECORDINGS];
+    double ns[FIGURES][WP_BISECT_RECORDINGS];
     uint32_t count;
     enum state state;
     double wrong; /* the probability that its state is; of the good end p */
@@ -33,12 +37,13 @@ struct bisection {
     struct commit *commits;
     uint32_t good, bad; /* the search is between them */
     uint32_t recordings, measured;
+    enum figure figure;
     FILE *say;
 };
 
-static struct wp_odds_sample sample_of(const struct commit *commit)
+static struct wp_odds_sample sample_of(const struct commit *commit, enum figure figure)
 {
-    return (struct wp_odds_sample){commit->ns, commit->count};
+    return (struct wp_odds_sample){commit->ns[figure], commit->count};
 }
 
 static double seconds(double ns)
@@ -81,13 +86,15 @@ static int record_more(struct bisection *b, uint32_t number, struct wp_error *er
     }
     b->measured += !commit->count;
     b->recordings++;
-    commit->ns[commit->count++] = (double)row.ns;
+    commit->ns[WHOLE][commit->count] = (double)row.ns;
+    commit->ns[STEADY][commit->count++] = (double)row.steady_ns;
     snprintf(text, sizeof(text), "%.3f s", seconds((double)row.ns));
     print_progress(b, number, text);
     return 0;
 }
 
-static int record_end(struct bisection *b, uint32_t number, struct wp_error *err)
+/* Once more, unless it has enough, of a commit that could be recorded before. */
+static int record_again(struct bisection *b, uint32_t number, struct wp_error *err)
 {
     if (b->commits[number].count == WP_BISECT_RECORDINGS)
         return 0;
@@ -100,22 +107,33 @@ static int record_end(struct bisection *b, uint32_t number, struct wp_error *err
 /* One more recording of each end, while there are not enough. */
 static int record_ends(struct bisection *b, struct wp_error *err)
 {
-    int rc = record_end(b, 0, err);
-    return rc ? rc : record_end(b, b->revisions.count - 1, err);
+    int rc = record_again(b, 0, err);
+    return rc ? rc : record_again(b, b->revisions.count - 1, err);
 }
 
-/* p of the ends by Student's t, one side. */
-static double compare_ends(const struct bisection *b)
+/* p of the ends by Student's t, one side, of the figure that tells them better apart, which is chosen so: of two looks
+ * one may be luck (Bonferroni). */
+static double compare_ends(struct bisection *b)
 {
-    struct wp_odds_sample good = sample_of(&b->commits[b->good]), bad = sample_of(&b->commits[b->bad]);
-    return wp_odds_same(&good, &bad);
+    const struct commit *less = &b->commits[0], *more = &b->commits[b->revisions.count - 1];
+    double least = 1;
+    b->figure = WHOLE;
+    for (enum figure figure = WHOLE; figure < FIGURES; figure++) {
+        struct wp_odds_sample good = sample_of(less, figure), bad = sample_of(more, figure);
+        double same = wp_odds_same(&good, &bad);
+        if (same >= least)
+            continue;
+        least = same;
+        b->figure = figure;
+    }
+    return fmin(FIGURES * least, 1);
 }
 
-/* As often as was asked for, and four times that where they leave a doubt. */
+/* As often as was asked for, and more where they leave a doubt. */
 static int measure_ends(struct bisection *b, struct wp_error *err)
 {
     const struct commit *good = &b->commits[b->good], *bad = &b->commits[b->bad];
-    uint32_t wanted = b->options.repeats, most = wanted < WP_BISECT_RECORDINGS / 4 ? 4 * wanted : WP_BISECT_RECORDINGS;
+    uint32_t wanted = b->options.repeats;
     int rc = build(b, b->good, err);
     if (!rc)
         rc = build(b, b->bad, err);
@@ -124,14 +142,14 @@ static int measure_ends(struct bisection *b, struct wp_error *err)
                       : wp_error_wrap(err, -EINVAL, "%s",
                             b->revisions.items[b->commits[b->good].state == BROKEN ? b->good : b->bad].release);
     double same = 1;
-    while (!rc && (good->count < wanted || (same > ENDS_DIFFER && good->count < most))) {
+    while (!rc && (good->count < wanted || (same > ENDS_DIFFER && good->count < WP_BISECT_RECORDINGS))) {
         rc = record_ends(b, err);
         same = rc ? 1 : compare_ends(b);
     }
     b->commits[b->good].wrong = same;
     if (rc || same <= ENDS_DIFFER)
         return rc;
-    struct wp_odds_sample less = sample_of(good), more = sample_of(bad);
+    struct wp_odds_sample less = sample_of(good, WHOLE), more = sample_of(bad, WHOLE);
     return wp_error_set(err, -EINVAL,
         "%s does not surely take longer than %s: %.3f s and %.3f s, medians of %u recordings; more of them (--repeat) "
         "show less",
@@ -139,27 +157,44 @@ static int measure_ends(struct bisection *b, struct wp_error *err)
         seconds(wp_odds_median(&less)), good->count);
 }
 
-/* Records a commit until it is sure on which side it stands, or there are enough; the ends once more with it, so that
- * what changes on the machine in the course of a search is in their spread. 1: it cannot be measured. */
-static int judge(struct bisection *b, uint32_t number, struct wp_error *err)
+static double odds_of(const struct bisection *b, uint32_t number)
+{
+    struct wp_odds_sample good = sample_of(&b->commits[0], b->figure),
+                          bad = sample_of(&b->commits[b->revisions.count - 1], b->figure),
+                          own = sample_of(&b->commits[number], b->figure);
+    return wp_odds_second(&good, &bad, &own);
+}
+
+/* By all that is recorded of it; true: it stands on the other side than before. The ends stand where they are. */
+static bool judge(struct bisection *b, uint32_t number)
 {
     struct commit *commit = &b->commits[number];
-    double odds = 0;
+    if (!number || number == b->revisions.count - 1)
+        return false;
+    double odds = odds_of(b, number);
+    enum state before = commit->state;
+    commit->state = odds > 0 ? BAD : GOOD;
+    commit->wrong = 1 / (1 + exp(fabs(odds)));
+    if (commit->state != before)
+        print_progress(b, number, commit->state == BAD ? "takes longer" : "does not take longer");
+    return commit->state != before;
+}
+
+/* Records a commit until it is sure on which side it stands, or there are enough; the ends once more with it, so that
+ * what changes on the machine in the course of a search is in their spread. 1: it cannot be measured. */
+static int measure_commit(struct bisection *b, uint32_t number, struct wp_error *err)
+{
+    struct commit *commit = &b->commits[number];
     int rc = build(b, number, err);
     if (!rc)
         rc = record_ends(b, err);
-    struct wp_odds_sample good = sample_of(&b->commits[0]), bad = sample_of(&b->commits[b->revisions.count - 1]);
-    while (!rc && commit->count < WP_BISECT_RECORDINGS && (commit->count < 2 || fabs(odds) < SURE)) {
+    if (!rc)
+        compare_ends(b);
+    while (!rc && commit->count < WP_BISECT_RECORDINGS && (commit->count < 2 || fabs(odds_of(b, number)) < SURE))
         rc = record_more(b, number, err);
-        struct wp_odds_sample own = sample_of(commit);
-        odds = rc ? 0 : wp_odds_second(&good, &bad, &own);
-    }
-    if (rc)
-        return rc;
-    commit->state = odds > 0 ? BAD : GOOD;
-    commit->wrong = 1 / (1 + exp(fabs(odds)));
-    print_progress(b, number, commit->state == BAD ? "takes longer" : "does not take longer");
-    return 0;
+    if (!rc)
+        judge(b, number);
+    return rc;
 }
 
 /* The commit nearest to the middle of those between that is not broken; 0: there is none. */
@@ -175,19 +210,66 @@ static uint32_t next_of(const struct bisection *b)
     return 0;
 }
 
-static int search(struct bisection *b, struct wp_error *err)
+/* The first that takes longer, and the last before it that does not. */
+static void find_bounds(struct bisection *b)
+{
+    b->bad = 0;
+    while (b->commits[b->bad].state != BAD)
+        b->bad++;
+    b->good = b->bad;
+    while (b->commits[b->good].state != GOOD)
+        b->good--;
+}
+
+static int narrow(struct bisection *b, struct wp_error *err)
 {
     for (uint32_t number; (number = next_of(b));) {
-        int rc = judge(b, number, err);
+        int rc = measure_commit(b, number, err);
         if (rc < 0)
             return rc;
-        if (b->commits[number].state == GOOD)
-            b->good = number;
-        else if (b->commits[number].state == BAD)
-            b->bad = number;
+        find_bounds(b);
         *err = (struct wp_error){0};
     }
     return 0;
+}
+
+/*
+ * The commits on both sides of the answer, recorded in turns until they differ as the ends do. Recordings that follow
+ * each other have the same disturbance: a commit that one of them put on the wrong side is always one of these two.
+ * 1: one stands on the other side now.
+ */
+static int confirm(struct bisection *b, struct wp_error *err)
+{
+    double same = 1;
+    const struct commit *less = &b->commits[b->good], *more = &b->commits[b->bad];
+    for (uint32_t round = 1; round <= WP_BISECT_RECORDINGS && (round <= b->options.repeats || same > ENDS_DIFFER);
+         round++) {
+        int rc = record_again(b, b->good, err);
+        if (!rc)
+            rc = record_again(b, b->bad, err);
+        if (rc)
+            return rc;
+        bool is_other = judge(b, b->good);
+        is_other |= judge(b, b->bad);
+        if (is_other)
+            return 1;
+        struct wp_odds_sample good = sample_of(less, b->figure), bad = sample_of(more, b->figure);
+        same = wp_odds_same(&good, &bad);
+    }
+    return 0;
+}
+
+static int search(struct bisection *b, struct wp_error *err)
+{
+    int rc = 1;
+    for (uint32_t i = 0; rc == 1 && i < CONFIRMATIONS; i++) {
+        rc = narrow(b, err);
+        if (!rc)
+            rc = confirm(b, err);
+        if (rc == 1)
+            find_bounds(b);
+    }
+    return rc < 0 ? rc : 0;
 }
 
 /* --- telling --- */
@@ -202,7 +284,7 @@ static double sureness(const struct bisection *b)
 
 static double median_at(const struct bisection *b, uint32_t number)
 {
-    struct wp_odds_sample sample = sample_of(&b->commits[number]);
+    struct wp_odds_sample sample = sample_of(&b->commits[number], b->figure);
     return wp_odds_median(&sample);
 }
 
@@ -226,9 +308,9 @@ static void print_text(const struct bisection *b, const struct wp_buffer *why, F
         broken ? ", or one before it that cannot be measured" : "", first->date, first->author, first->subject);
     for (uint32_t i = b->good + 1; i < b->bad; i++)
         fprintf(out, "  not measured: %s  %s\n", b->revisions.items[i].release, b->revisions.items[i].subject);
-    fprintf(out, "  %.3f s at %s, %.3f s at %s: %+.1f %%, medians of %u and %u recordings\n", seconds(from),
+    fprintf(out, "  %.3f s at %s, %.3f s at %s: %+.1f %%, medians of %u and %u recordings%s\n", seconds(from),
         before->release, seconds(to), first->release, 100 * (to / from - 1), b->commits[b->good].count,
-        b->commits[b->bad].count);
+        b->commits[b->bad].count, b->figure == STEADY ? ", without the time runnable" : "");
     fprintf(out, "  sure to %.2f %%; %u of %u commits measured in %u recordings\n", 100 * sureness(b), b->measured,
         b->revisions.count, b->recordings);
     if (why->size)
@@ -238,7 +320,7 @@ static void print_text(const struct bisection *b, const struct wp_buffer *why, F
 
 static void print_json_commit(const struct bisection *b, struct wp_json *json, const char *key, uint32_t number)
 {
-    struct wp_odds_sample sample = sample_of(&b->commits[number]);
+    struct wp_odds_sample sample = sample_of(&b->commits[number], b->figure);
     wp_json_object(json, key);
     wp_result_json_revision(json, &b->revisions.items[number]);
     wp_result_json_times(json, &sample);
@@ -261,6 +343,7 @@ static int print_json(const struct bisection *b, FILE *out, struct wp_error *err
     wp_json_number(&json, "commits", b->revisions.count);
     wp_json_number(&json, "commits_measured", b->measured);
     wp_json_number(&json, "recordings", b->recordings);
+    wp_json_text(&json, "figure", b->figure == STEADY ? "without_runnable" : "whole");
     wp_json_end(&json);
     int rc = wp_result_json_print(&json, out, err);
     wp_buffer_fini(&text);

@@ -25,7 +25,7 @@ struct wp_measure_row {
     char commit[WP_COMMIT_ROOM], cell[WP_ID_ROOM], release[WP_ID_ROOM];
     uint32_t repeat;
     enum wp_measured what;
-    uint64_t ns;
+    uint64_t ns, steady_ns; /* the figure, and what it is less the time runnable */
 };
 
 /* Init with {0}. One process at a time holds the file. */

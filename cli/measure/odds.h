@@ -3,14 +3,18 @@
 #define WP_CLI_MEASURE_ODDS_H
 /*
  * Which of two samples a third one is like. Figures are nanoseconds, compared by their logarithms with WP_ODDS_LEAST
- * added, so that nothing and next to nothing are alike; each sample is taken
- * as normal with one spread, pooled over both and WP_ODDS_SPREAD at least, and a new figure is judged by the predictive
- * distribution of each (Student's t; Gelman et al., Bayesian Data Analysis, 3rd ed., 2013, section 3.2).
+ * added, so that nothing and next to nothing are alike. Other work on the machine makes some of them much larger: a
+ * sample counts without one in WP_ODDS_TRIM at either end. Two samples are compared by Yuen's test of trimmed means
+ * (Biometrika 61, 1974), a spread being WP_ODDS_SPREAD at least. A new figure is judged by the predictive distribution
+ * of each, with one spread for both (Student's t; Gelman et al., Bayesian Data Analysis, 3rd ed., 2013, section 3.2),
+ * of WP_ODDS_FREEDOM degrees of freedom at most: one figure far from both decides nothing.
  */
 #include <stdint.h>
 
 #define WP_ODDS_LEAST 10e3   /* ns */
 #define WP_ODDS_SPREAD 0.005 /* of a figure: no machine repeats itself better */
+#define WP_ODDS_TRIM 4u
+#define WP_ODDS_FREEDOM 4.0
 
 /* Figures, borrowed. */
 struct wp_odds_sample {

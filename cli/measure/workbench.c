@@ -167,22 +167,48 @@ static int record_command(struct wp_workbench *bench, const struct wp_revision *
     return rc;
 }
 
-/* A number of a JSON file; -EBADMSG. `release` goes into releases[0] first. */
-static int read_figure(const char *path, bool is_query, const char *key, uint64_t *ns, struct wp_error *err)
+/* Time for want of a CPU is what the machine's other work makes of a command's; the answer to a query has it as rows by
+ * category, a summary as members. */
+static uint64_t runnable_of(struct json_object *from, struct json_object *rows)
 {
-    struct json_object *whole = json_object_from_file(path), *from = whole, *releases, *value;
+    static const char *const names[] = {"scheduler", "involuntary"};
+    uint64_t sum = 0;
+    struct json_object *value;
+    for (size_t k = 0; k < sizeof(names) / sizeof(*names); k++)
+        if (!rows && json_object_object_get_ex(from, names[k], &value))
+            sum += json_object_get_uint64(value);
+    for (size_t i = 0; rows && i < json_object_array_length(rows); i++) {
+        struct json_object *row = json_object_array_get_idx(rows, i), *name;
+        if (!json_object_object_get_ex(row, "category", &name) || !json_object_object_get_ex(row, "ns", &value))
+            continue;
+        for (size_t k = 0; k < sizeof(names) / sizeof(*names); k++)
+            sum += strcmp(json_object_get_string(name), names[k]) ? 0 : json_object_get_uint64(value);
+    }
+    return sum;
+}
+
+/* The figure of a JSON file, and what it is less the time runnable; -EBADMSG. */
+static int read_figure(const char *path, bool is_query, struct wp_measure_row *row, struct wp_error *err)
+{
+    const char *key = is_query ? "matched_ns" : "wall_ns";
+    struct json_object *whole = json_object_from_file(path), *from = whole, *releases, *parts = NULL, *value;
     if (is_query && json_object_object_get_ex(whole, "releases", &releases) &&
         json_object_is_type(releases, json_type_array))
         from = json_object_array_get_idx(releases, 0);
-    bool has = from && json_object_object_get_ex(from, key, &value) && json_object_is_type(value, json_type_int);
-    if (has)
-        *ns = (uint64_t)json_object_get_int64(value);
+    bool has = from && json_object_object_get_ex(from, key, &value) && json_object_is_type(value, json_type_int) &&
+        json_object_object_get_ex(from, is_query ? "rows" : "categories", &parts) &&
+        json_object_is_type(parts, is_query ? json_type_array : json_type_object);
+    if (has) {
+        uint64_t ns = json_object_get_uint64(value), runnable = runnable_of(parts, is_query ? parts : NULL);
+        row->ns = ns;
+        row->steady_ns = ns > runnable ? ns - runnable : 0;
+    }
     json_object_put(whole);
     return has ? 0 : wp_error_set(err, -EBADMSG, "'%s' has no %s", path, key);
 }
 
 static int query_figure(
-    struct wp_workbench *bench, const struct wp_measure_cell *cell, uint64_t *ns, struct wp_error *err)
+    struct wp_workbench *bench, const struct wp_measure_cell *cell, struct wp_measure_row *row, struct wp_error *err)
 {
     char path[PATH_MAX], answer[PATH_MAX];
     struct wp_args args = {0};
@@ -196,14 +222,15 @@ static int query_figure(
     wp_args_add(&args, "--aggregate");
     wp_args_add(&args, bench->options->cell_count > 1 ? cell->name : "main");
     wp_args_add(&args, "--format=json");
-    wp_args_add(&args, "--top=1");
+    wp_args_add(&args, "--by=category");
+    wp_args_add(&args, "--top=100");
     for (size_t i = 0; bench->options->filter[i]; i++)
         wp_args_add(&args, bench->options->filter[i]);
     int rc = run_own(bench, NULL, &args, &status, err);
     wp_args_fini(&args);
     if (!rc && status)
         rc = wp_error_set(err, -EINVAL, "wakepath query failed: see %s", inside(bench, path, "run.log", ""));
-    return rc ? rc : read_figure(answer, true, "matched_ns", ns, err);
+    return rc ? rc : read_figure(answer, true, row, err);
 }
 
 /* Once, however often it is done: a merge knows a shard again by its origin. */
@@ -245,9 +272,8 @@ static int keep_recording(
     struct wp_workbench *bench, const struct wp_measure_cell *cell, struct wp_measure_row *row, struct wp_error *err)
 {
     char path[PATH_MAX];
-    int rc = bench->options->filter
-        ? query_figure(bench, cell, &row->ns, err)
-        : read_figure(inside(bench, path, "run/summary.json", ""), false, "wall_ns", &row->ns, err);
+    int rc = bench->options->filter ? query_figure(bench, cell, row, err)
+                                    : read_figure(inside(bench, path, "run/summary.json", ""), false, row, err);
     row->what = WP_MEASURED_ADDING;
     if (!rc)
         rc = note(bench, row, err);

@@ -20,6 +20,7 @@
 #define LOG_BYTES (1u << 20)
 #define LOG "own.log"
 #define STORE "own.store"
+#define SYSTEM "own.system"
 #define IDS_ROOM 72u        /* eight numbers */
 #define AGGREGATE_ROOM 112u /* a name of 31 bytes with them */
 
@@ -163,6 +164,8 @@ static int start_import(struct wp_own_pages *own, struct wp_error *err)
     wp_args_add(&args, own->options.capture);
     wp_args_add(&args, "--into");
     wp_args_addf(&args, "%s/" STORE, own->options.folder);
+    wp_args_add(&args, "--system-window");
+    wp_args_addf(&args, "%s/" SYSTEM, own->options.folder);
     if (own->options.release) {
         wp_args_add(&args, "--force");
         wp_args_add(&args, "--release");
@@ -181,6 +184,19 @@ static int start_import(struct wp_own_pages *own, struct wp_error *err)
     return start(own, &args, err);
 }
 
+static void system_path(const struct wp_own_pages *own, char path[PATH_MAX])
+{
+    snprintf(path, PATH_MAX, "%s/" SYSTEM, own->options.folder);
+}
+
+/* Whether the import has written what all threads did. */
+static bool has_system(const struct wp_own_pages *own)
+{
+    char path[PATH_MAX];
+    system_path(own, path);
+    return !access(path, R_OK);
+}
+
 static int start_page(struct wp_own_pages *own, const struct wp_own_page *page, struct wp_error *err)
 {
     struct wp_args args = {0};
@@ -194,6 +210,10 @@ static int start_page(struct wp_own_pages *own, const struct wp_own_page *page, 
     wp_args_add(&args, "--aggregate");
     wp_args_add(&args, name);
     wp_args_add(&args, "--single-file");
+    if (has_system(own)) {
+        wp_args_add(&args, "--system-window");
+        wp_args_addf(&args, "%s/" SYSTEM, own->options.folder);
+    }
     wp_args_add(&args, "--source-disk");
     wp_args_add(&args, "/");
     wp_args_add(&args, "--out");
@@ -244,6 +264,8 @@ void wp_own_pages_end(struct wp_own_pages *own)
     wp_child_fini(&own->child);
     snprintf(path, sizeof(path), "%s/" STORE, own->options.folder);
     wp_path_remove(path, NULL);
+    system_path(own, path);
+    unlink(path);
     log_path(own, path);
     unlink(path);
 }

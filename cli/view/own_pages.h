@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 #define WP_OWN_PAGES 16u
-#define WP_OWN_OTHERS 7u
+#define WP_OWN_OTHERS 7u      /* of more, a selector names them */
 #define WP_OWN_NAME 96u       /* room for "~own-pid-", eight numbers, ".html" */
 #define WP_OWN_SELECTOR 1024u /* room for its text */
 

@@ -365,7 +365,7 @@ static void clear(const char *path)
 
 static int run_view(struct view *view, FILE *out, struct wp_error *err)
 {
-    static const char *const names[] = {"own.log", LEADING_PAGE, SYSTEM, NULL};
+    static const char *const names[] = {"own.log", "own.system", LEADING_PAGE, SYSTEM, NULL};
     static const struct wp_scratch_kind kind = {"wakepath-view-", names, clear, false};
     int rc = wp_scratch_make(&view->scratch, &kind, err);
     if (!rc)

@@ -13,6 +13,7 @@
 #define PATIENCE_NS (30 * WP_NS_PER_S) /* of what waits */
 #define LIMIT_NS (1800 * WP_NS_PER_S)  /* of one job */
 #define LOOK_NS (WP_NS_PER_S / 2)
+#define REQUEST_ROOM 1024u /* of a page's name in a request */
 
 /* --- which job --- */
 
@@ -249,6 +250,17 @@ static void refuse(struct wp_view_answer *answer, const char *text)
     put_text(&answer->html, "<!doctype html>\n<meta charset=\"utf-8\">\n<title>Wakepath</title>\n<p>", text, "</p>\n");
 }
 
+/* More of one kind than a file's name has room for are a selector's. */
+static bool choose_many(struct wp_own_page *page, const char *word, struct wp_view_answer *answer)
+{
+    char selector[REQUEST_ROOM];
+    struct wp_error err = {0};
+    snprintf(selector, sizeof(selector), "%.3s=%s", word, strlen(word) > 4 ? word + 4 : "");
+    if (wp_own_page_choose(page, selector, &err))
+        refuse(answer, err.text);
+    return *page->selector;
+}
+
 /* What is asked for: false: it was refused. */
 static bool choose(const struct wp_view_jobs *jobs, const char *word, const struct wp_view_request *request,
     struct wp_own_page *page, struct wp_view_answer *answer)
@@ -266,16 +278,19 @@ static bool choose(const struct wp_view_jobs *jobs, const char *word, const stru
     }
     if (wp_own_page_parse(page, word))
         return true;
-    refuse(answer,
-        "There is no such page: ask for pid-N, tid-N, up to eight of one kind: pid-N+M, or of?selector=SELECTOR.");
-    return false;
+    if (!strchr(word, '+')) {
+        refuse(answer,
+            "There is no such page: ask for pid-N, tid-N, several of one kind: pid-N+M, or of?selector=SELECTOR.");
+        return false;
+    }
+    return choose_many(page, word, answer);
 }
 
 void wp_view_jobs_answer(void *context, const struct wp_view_request *request, struct wp_view_answer *answer)
 {
     struct wp_view_jobs *jobs = context;
     struct wp_own_page page;
-    char word[WP_OWN_NAME];
+    char word[REQUEST_ROOM];
     size_t size = strcspn(request->path, "/");
     const char *behind = request->path + size;
     snprintf(word, sizeof(word), "%.*s", size < sizeof(word) ? (int)size : 0, request->path);

@@ -113,7 +113,7 @@
     form.addEventListener('submit', function (event) {
       var others = field.value.match(/\d{1,7}/g);
       event.preventDefault();
-      if (others) window.location.href = rootOf() + '~own/' + kind + '-' + [id].concat(others).slice(0, 8).join('+');
+      if (others) window.location.href = rootOf() + '~own/' + kind + '-' + [id].concat(others).join('+');
     });
   }
 

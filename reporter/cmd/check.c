@@ -121,7 +121,8 @@ static int format_text(struct wp_buffer *out, const struct wp_compare *compare, 
 static int format(struct wp_buffer *out, const struct wp_compare *compare, const struct wp_facts *after,
     enum wp_check_format as, struct wp_error *err)
 {
-    return as == WP_CHECK_HTML ? wp_single_file(out, &(struct wp_page_context){.facts = after}, compare, err)
+    return as == WP_CHECK_HTML ? wp_single_file(out, &(struct wp_page_context){.facts = after},
+                                     &(struct wp_single_file_options){.compare = compare}, err)
         : as == WP_CHECK_JSON  ? wp_format_check_json(out, compare, err)
         : as == WP_CHECK_JUNIT ? wp_format_check_junit(out, compare, err)
                                : format_text(out, compare, err);

@@ -17,6 +17,7 @@
 #include "reporter/recording/origins.h"
 #include "reporter/recording/process_tree.h"
 #include "reporter/site/single_file.h"
+#include "reporter/site/site_system.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -61,6 +62,19 @@ int wp_format_parse(const char *name, enum wp_format *format)
     return -EINVAL;
 }
 
+/* All pages. */
+static int format_pages(struct wp_buffer *out, const struct wp_page_context *context,
+    const struct wp_print_options *options, struct wp_error *err)
+{
+    struct wp_trace *system = NULL;
+    int rc =
+        options->system_window ? wp_site_system_read(options->system_window, WP_SINGLE_SYSTEM_BYTES, &system, err) : 0;
+    if (!rc)
+        rc = wp_single_file(out, context, &(struct wp_single_file_options){.system = system}, err);
+    wp_trace_destroy(system);
+    return rc;
+}
+
 static int format(struct wp_buffer *out, const struct wp_page_context *context, const struct wp_print_options *options,
     struct wp_error *err)
 {
@@ -68,7 +82,7 @@ static int format(struct wp_buffer *out, const struct wp_page_context *context, 
     if (formats[options->format].write)
         return formats[options->format].write(out, facts, err);
     if (options->format == WP_FORMAT_HTML)
-        return wp_single_file(out, context, NULL, err);
+        return format_pages(out, context, options, err);
     return options->format == WP_FORMAT_CSV ? wp_format_csv(out, facts, &options->tables, err)
                                             : wp_format_ndjson(out, facts, &options->tables, err);
 }

@@ -36,6 +36,7 @@ struct wp_print_options {
     struct wp_export_choice tables; /* of csv and ndjson */
     struct wp_selection selection;
     const struct wp_contour *contour; /* left out of the stacks; NULL: nothing */
+    const char *system_window;        /* of html: a file of what all threads did; NULL: none */
     unsigned exemplar; /* of perfetto: this window, as the pages number them; 0: the first window that was kept */
 };
 

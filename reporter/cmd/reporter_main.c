@@ -32,6 +32,7 @@ static int print_report(struct wp_reporter_options *options, struct wp_error *er
         .aggregate = options->aggregate,
         .format = options->format,
         .tables = options->tables,
+        .system_window = options->system_window,
         .contour = &options->common.contour,
         .exemplar = options->exemplar,
         .selection = options->selection};

@@ -80,7 +80,7 @@ static const struct argp_option option_table[] = {
         "Processes and threads link to pages of their own, as of a recording whose capture is kept (wakepath view)", 0},
     {"system-window", KEY_SYSTEM, "FILE", 0,
         "The Timeline shows all threads of the host, as wakepath-aggregator --system-window has written them; for a "
-        "store with one release",
+        "store with one release, or --single-file",
         0},
     {"source-map", KEY_SOURCE_MAP, "PREFIX=DIR", 0,
         "Source files whose path begins with PREFIX are in DIR; may be repeated", 0},

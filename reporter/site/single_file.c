@@ -34,6 +34,7 @@ struct writer {
     const struct wp_facts *facts;
     const struct wp_page_context *context;
     const struct wp_compare *compare; /* NULL: none */
+    const struct wp_trace *system;    /* NULL: none */
     struct wp_pool pool;
     const char *subject; /* what was recorded */
     char nonce[17];
@@ -306,6 +307,11 @@ static int put_scripts(struct writer *writer, struct wp_error *err)
         writer->out->size = before;
     if (!rc && writer->facts->trace)
         rc = put_data(writer, wp_view_data_trace, err);
+    if (!rc && writer->facts->trace && writer->system) {
+        wp_buffer_printf(writer->out, "<script nonce=\"%s\">\n", writer->nonce);
+        rc = wp_window_data(writer->out, writer->system, "system", err);
+        wp_buffer_puts(writer->out, "</script>\n");
+    }
     if (writer->window_count) {
         wp_buffer_printf(writer->out, "<script nonce=\"%s\">\n", writer->nonce);
         wp_buffer_append(writer->out, writer->windows.data, writer->windows.size);
@@ -334,10 +340,14 @@ static int choose_nonce(struct writer *writer, struct wp_error *err)
     return rc;
 }
 
-int wp_single_file(struct wp_buffer *out, const struct wp_page_context *context, const struct wp_compare *compare,
-    struct wp_error *err)
+int wp_single_file(struct wp_buffer *out, const struct wp_page_context *context,
+    const struct wp_single_file_options *options, struct wp_error *err)
 {
-    struct writer writer = {.out = out, .facts = context->facts, .context = context, .compare = compare};
+    struct writer writer = {.out = out,
+        .facts = context->facts,
+        .context = context,
+        .compare = options->compare,
+        .system = options->system};
     int rc = choose_nonce(&writer, err);
     if (!rc)
         rc = take_windows(&writer, err);

@@ -10,8 +10,15 @@
 #include "reporter/facts/facts.h"
 #include "reporter/facts/page_context.h"
 
-/* `compare`: the facts against an older operand, whose page comes first then; NULL for none. */
-int wp_single_file(struct wp_buffer *out, const struct wp_page_context *context, const struct wp_compare *compare,
-    struct wp_error *err);
+#define WP_SINGLE_SYSTEM_BYTES (2u << 20) /* of what all threads did */
+
+/* What is in the file beside the facts; borrowed. */
+struct wp_single_file_options {
+    const struct wp_compare *compare; /* the facts against an older operand, whose page comes first then; NULL: none */
+    const struct wp_trace *system;    /* what all threads did, for the Timeline; NULL: the window of the aggregate */
+};
+
+int wp_single_file(struct wp_buffer *out, const struct wp_page_context *context,
+    const struct wp_single_file_options *options, struct wp_error *err);
 
 #endif

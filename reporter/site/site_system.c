@@ -22,6 +22,19 @@ static int read_window(const char *path, struct wp_trace **trace, struct wp_erro
     return rc;
 }
 
+int wp_site_system_read(const char *path, size_t bytes, struct wp_trace **trace, struct wp_error *err)
+{
+    *trace = NULL;
+    int rc = read_window(path, trace, err);
+    if (!rc)
+        rc = wp_window_fit(trace, bytes, err);
+    if (!rc)
+        return 0;
+    wp_trace_destroy(*trace);
+    *trace = NULL;
+    return rc;
+}
+
 static int put(struct wp_site_files *files, const struct wp_trace *trace, const char *release, struct wp_error *err)
 {
     struct wp_buffer content = {0}, name = {0};
@@ -44,11 +57,9 @@ int wp_site_system_put(struct wp_site_files *files, const struct wp_site_options
     *is_put = false;
     if (!path)
         return 0;
-    int rc = read_window(path, &trace, &reason);
+    int rc = wp_site_system_read(path, WP_SYSTEM_BYTES, &trace, &reason);
     if (rc == -ENOENT) /* it was asked for: a wrong name, and nothing that another run would mend */
         return wp_error_set(err, rc, "%s", reason.text);
-    if (!rc)
-        rc = wp_window_fit(&trace, WP_SYSTEM_BYTES, &reason);
     if (!rc)
         rc = put(files, trace, release, &reason);
     files->failed += rc != 0;

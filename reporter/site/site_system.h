@@ -11,6 +11,9 @@
 /* The data file's size at most; of more the longest runs, sleeps and links stay (window/window_fit.h). */
 #define WP_SYSTEM_BYTES (24u << 20)
 
+/* Reads such a file, cut to what takes `bytes` as data; the caller destroys it. -ENOENT: it is missing; -EBADMSG,
+ * -ENOMEM. */
+int wp_site_system_read(const char *path, size_t bytes, struct wp_trace **trace, struct wp_error *err);
 /* Writes RELEASE/system-data.js; *is_put: that is there. Not so: there is no such option, or (counted in files->failed)
  * the window cannot be read or written; its pages show the window of their aggregate then. -ENOENT: the file that was
  * named is missing. */

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """How often `wakepath bisect` names the commit that was planted: histories of 16 commits, one of which makes a small program slower.
 
-bisect_planted.py BIN [--runs N] [--kind lock|fsync|remote]... [--repeat N]
+bisect_planted.py BIN [--runs N] [--skip N] [--kind lock|fsync|remote]... [--repeat N]
 
 Kinds: a lock that one thread holds longer while another waits for it, one more fsync for each item, a server that answers later.
 Traces the live kernel, so it needs root. Prints JSON: of each kind the runs, those that named the commit, and the recordings taken."""
@@ -131,7 +131,7 @@ def search(options, kind, planted):
         if done.returncode:
             return {"named": None, "why": done.stderr.strip()}
         found = json.loads(done.stdout)
-        return {"named": found["first"]["subject"], "sure": found["sure"], "recordings": found["recordings"]}
+        return {"named": found["first"]["subject"], "sure": found["sure"], "figure": found["figure"], "recordings": found["recordings"]}
     finally:
         shutil.rmtree(folder)
 
@@ -140,6 +140,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("bin", type=os.path.abspath)
     parser.add_argument("--runs", type=int, default=20)
+    parser.add_argument("--skip", type=int, default=0, help="runs of each kind that were made before")
     parser.add_argument("--kind", action="append", choices=PLANTED)
     parser.add_argument("--repeat", type=int, default=5)
     options = parser.parse_args()
@@ -147,8 +148,7 @@ def main():
     for kind in options.kind or PLANTED:
         chosen = random.Random(kind)
         runs = []
-        for _ in range(options.runs):
-            planted = chosen.randrange(1, COMMITS)
+        for planted in [chosen.randrange(1, COMMITS) for _ in range(options.skip + options.runs)][options.skip:]:
             runs.append({"planted": f"step {planted}", **search(options, kind, planted)})
             print(kind, runs[-1], file=sys.stderr, flush=True)
         right = sum(run["named"] == run["planted"] for run in runs)

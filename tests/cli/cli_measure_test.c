@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -145,7 +146,11 @@ static void the_log_goes_on_where_it_ended(void **state)
 {
     struct wp_measure_log log, second;
     struct wp_error err = {0};
-    struct wp_measure_row row = {.cell = "sort", .release = "r1", .repeat = 3, .ns = 12345678901},
+    struct wp_measure_row row = {.cell = "sort",
+                              .release = "r1",
+                              .repeat = 3,
+                              .ns = 12345678901,
+                              .steady_ns = 12345678900},
                           broken = {.release = "r1", .what = WP_MEASURED_BROKEN};
     (void)state;
     memcpy(row.commit, commit, sizeof(commit));
@@ -160,6 +165,7 @@ static void the_log_goes_on_where_it_ended(void **state)
     assert_int_equal(wp_measure_log_open(&log, in_folder("log"), 7, true, &err), 0);
     assert_int_equal(log.count, 2);
     assert_int_equal(wp_measure_log_find(&log, commit, "sort", 3)->ns, 12345678901);
+    assert_int_equal(wp_measure_log_find(&log, commit, "sort", 3)->steady_ns, 12345678900);
     assert_null(wp_measure_log_find(&log, commit, "sort", 2));
     assert_null(wp_measure_log_find(&log, commit, "", 0)); /* a build is tried again, and known as broken after */
     assert_int_equal(wp_measure_log_add(&log, &broken, &err), 0);
@@ -169,6 +175,11 @@ static void the_log_goes_on_where_it_ended(void **state)
     wp_measure_log_close(&log);
     assert_int_equal(wp_measure_log_open(&log, in_folder("log"), 7, true, &err), 0);
     assert_int_equal(log.count, 4);
+    wp_measure_log_close(&log);
+    /* a line without the second figure */
+    assert_int_equal(run("echo 'sound 0123 sort 9 7 r9' >> %s/log", folder), 0);
+    assert_int_equal(wp_measure_log_open(&log, in_folder("log"), 7, true, &err), 0);
+    assert_int_equal(wp_measure_log_find(&log, "0123", "sort", 9)->steady_ns, 7);
     wp_measure_log_close(&log);
     assert_int_equal(run("echo nonsense >> %s/log", folder), 0);
     assert_int_equal(wp_measure_log_open(&log, in_folder("log"), 7, true, &err), -EBADMSG);
@@ -253,6 +264,25 @@ static void odds_name_the_nearer_sample(void **state)
     assert_true(wp_odds_median(&(struct wp_odds_sample){NULL, 0}) == 0);
 }
 
+/* What other work on the machine does to some recordings decides nothing, neither of the ends nor of one between. */
+static void odds_bear_a_loaded_machine(void **state)
+{
+    (void)state;
+    const struct wp_odds_sample *fast = SAMPLE(1.00e9, 1.02e9, 0.99e9, 2.9e9, 1.01e9, 1.0e9, 1.6e9, 1.03e9),
+                                *slow = SAMPLE(1.21e9, 1.19e9, 1.22e9, 1.2e9, 3.1e9, 1.23e9, 1.2e9, 1.21e9);
+    assert_true(wp_odds_same(fast, slow) < 0.001);
+    assert_true(wp_odds_same(fast, fast) > 0.4);
+    double many[2][40];
+    for (uint32_t i = 0; i < 40; i++) {
+        many[0][i] = 1e9 + 5e6 * (i % 9);
+        many[1][i] = 1.2e9 + 5e6 * (i % 9);
+    }
+    struct wp_odds_sample first = {many[0], 40}, second = {many[1], 40};
+    assert_true(fabs(wp_odds_second(&first, &second, SAMPLE(2.5e9))) < 3);
+    assert_true(wp_odds_second(&first, &second, SAMPLE(1.02e9, 2.5e9, 1.03e9)) < 0);
+    assert_true(wp_odds_second(&first, &second, SAMPLE(1.21e9, 1.23e9)) > 6.9);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -265,6 +295,7 @@ int main(void)
         cmocka_unit_test(the_log_knows_what_was_being_added),
         cmocka_unit_test(a_commit_keeps_its_release),
         cmocka_unit_test(odds_name_the_nearer_sample),
+        cmocka_unit_test(odds_bear_a_loaded_machine),
     };
     return wp_exit_status(cmocka_run_group_tests(tests, make_repository, remove_repository));
 }

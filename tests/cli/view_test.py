@@ -113,7 +113,7 @@ class View(unittest.TestCase):
         os.symlink("/etc/passwd", self.dir + "/passwd.html")
         for path in ("store/~capture", "store/v1/data.mdb", "store/~recording", "../../etc/passwd", "%2e%2e/%2e%2e/etc/passwd", "/etc/passwd",
                      "passwd.html", "v1", "v1/web/", "none.html", "~made/../own.log", "~own/", "~own/pid-0", "~own/pid-1x", "~own/pid-99999999",
-                     "~own/pid--1", "~own/pid-1/other", "~own/pid-1+", "~own/pid-1+tid-2", "~own/pid-1+2+3+4+5+6+7+8+9", "~own/" + "pid-" * 2000):
+                     "~own/pid--1", "~own/pid-1/other", "~own/pid-1+", "~own/pid-1+tid-2", "~own/uid-1+2", "~own/pid-" + "+".join(map(str, range(1, 66))), "~own/" + "pid-" * 2000):
             status, _, text = self.ask(path)
             self.assertEqual(status, 404, path)
             self.assertNotIn("root:", text)
@@ -145,6 +145,10 @@ class View(unittest.TestCase):
                 browser.open(link)
                 total = browser.wait("window.wakepath && wakepath.payloads && wakepath.payloads.flame && wakepath.flameModel.decode(wakepath.payloads.flame).total[0]")
                 self.assertEqual(total, self.imported("=".join(selector.groups())))
+                browser.evaluate("location.hash = '#page=running'")  # all threads of the host, with its own ones as those of interest
+                self.assertTrue(browser.wait("window.wakepath.running && window.wakepath.running.isSystem"), kind)
+                pids = browser.evaluate("Array.from(new Set(wakepath.running.rows.filter(r => r.base).map(r => wakepath.running.data.thread_pid[r.thread])))")
+                self.assertEqual(pids, [self.pid])
             browser.open(self.served.address + "v1/one/waits.html") # the processes of web have one name
             links = browser.evaluate("Array.from(document.querySelectorAll('a[href*=\"#own=pid-\"]')).map(a => a.getAttribute('href'))")
             self.assertTrue(links, "no process of the waits has pages of its own")
@@ -185,6 +189,8 @@ class View(unittest.TestCase):
         place = self.made(f"~own/pid-{second}+{first}+{second}?page=flame")
         self.assertEqual(place, f"{self.served.root}~made/~own-pid-{first}+{second}.html#page=flame")
         self.assertGreater(self.imported(f"pid={first}+{second}"), max(self.imported(f"pid={first}"), self.imported(f"pid={second}")))
+        self.assertRegex(self.made("~own/pid-" + "+".join(map(str, [first, second, *range(2000, 2062)]))), "/~own-of-[0-9a-f]{16}.html$")
+        self.assertIn("more than 64 process ids", self.ask("~own/pid-" + "+".join(map(str, range(1, 66))))[2])
 
     def test_other_processes_of_interest(self):
         served = self.start(self.dir, "--aggregate", "other=comm=web", "--aggregate", f"two=pid={self.pid}")

@@ -1,12 +1,20 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Real programs under wakepath record: where their time went is known beforehand, and must be found."""
+import json
 import os
+import re
 import shutil
 import socket
 import subprocess
+import sys
 
-from recording import RecordTest, main, program, wait_for
+from recording import LIMIT_S, RecordTest, main, program, wait_for
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../reporter"))
+from browser import Browser  # noqa: E402
+
+FLAME_TOTAL = "window.wakepath && wakepath.payloads && wakepath.payloads.flame && wakepath.flameModel.decode(wakepath.payloads.flame).total[0]"
 
 
 def drop_caches():
@@ -68,10 +76,49 @@ class Workloads(RecordTest):
         objects = " ".join(name + ".o" for name in names + ["start"])
         self.write("Makefile", f"prog: {objects}\n\t$(CC) -o $@ {objects}\n%.o: %.c\n\t$(CC) -O1 -c $<\n")
 
+    def imported(self, pid):
+        """The total of an import of the kept capture with that process as an aggregate."""
+        store = self.path(f"store-{pid}")
+        subprocess.run([program("wakepath-store"), "import", self.store + "/~capture", "--into", store, "--aggregate", f"one=pid={pid}"], check=True,
+                       capture_output=True, timeout=LIMIT_S)
+        return json.loads(self.report("--aggregate", "one", "--format", "json", store=store))["total_ns"]
+
+    def clicked(self, browser, timeline, pids):
+        """One of these processes, clicked in the timeline, and the total of the flame that this leads to."""
+        browser.open(timeline)
+        browser.wait("!!(window.wakepath && wakepath.running && wakepath.payloads.interest)")
+        row = (f"wakepath.running.rows.find(function (row) {{ return row.thread >= 0 && {sorted(pids)}.indexOf(wakepath.running.data.thread_pid[row.thread]) >= 0; }})")
+        pid = browser.evaluate(f"(function (row) {{ wakepath.running.click(4, row.top + 4); return wakepath.running.data.thread_pid[row.thread]; }})({row})")
+        find = f"Array.from(document.querySelectorAll('dialog.own a')).find(a => a.href.includes('own') && a.href.includes('pid-{pid}') && a.href.includes('page=flame'))"
+        browser.open(browser.wait(f"({find} || {{}}).href"))
+        return pid, browser.wait(FLAME_TOTAL)
+
+    def assert_clicks_are_imports(self, summary, compilers, stranger):
+        """A click on a compiler in the timeline on the disk, and one on a process that nobody waited for in `wakepath view`, open what an import
+        with that process as its aggregate says, to the nanosecond."""
+        with open(self.store + "/~own.js", encoding="utf-8") as file:
+            made = {int(pid) for pid in re.findall(r'"pid-(\d+)"', file.read())} & compilers
+        self.assertTrue(made, "no compiler is among the busiest processes")
+        timeline = f"{summary['release']}/main/running.html"
+        with Browser() as browser:
+            pid, total = self.clicked(browser, f"file://{self.out}/{timeline}", made)
+            self.assertEqual(total, self.imported(pid))
+            with subprocess.Popen([program("wakepath"), "view", self.out], stdout=subprocess.PIPE, text=True, env=self.env) as served:
+                try:
+                    pid, total = self.clicked(browser, served.stdout.readline().strip() + timeline, {stranger})
+                finally:
+                    served.terminate()
+        self.assertEqual(total, self.imported(stranger))
+        self.assertGreater(total, 0)
+
     def test_make_with_a_cold_cache(self):
         self.make_project()
+        stranger = subprocess.Popen(["sh", "-c", "while :; do sleep 0.02; done"])
+        self.addCleanup(stranger.wait)
+        self.addCleanup(stranger.kill)
         drop_caches()
         self.record(["make", "-j2"])
+        stranger.kill()
         summary = self.summary()
         self.keep("make")
         rows = self.assert_sound(summary)
@@ -88,6 +135,7 @@ class Workloads(RecordTest):
                 line.append(tree[line[-1]["parent_pid"]])
             self.assertIn("make", [one["comm"] for one in line])
             self.assertTrue(line[-2]["start_ns"] <= row["start_ns"] < row["end_ns"], line)
+        self.assert_clicks_are_imports(summary, {row["pid"] for row in compilers}, stranger.pid)
 
     def start_nginx(self):
         with socket.socket() as probe:

@@ -174,7 +174,9 @@ static void an_empty_report_is_whole(void **state)
     assert_int_equal(wp_format_perun(&data, &facts, NULL), 0);
     assert_int_equal(wp_format_csv(&data, &facts, NULL, NULL), 0);
     assert_int_equal(wp_format_ndjson(&data, &facts, NULL, NULL), 0);
-    assert_int_equal(wp_single_file(&data, &(struct wp_page_context){.facts = &facts}, NULL, NULL), 0);
+    assert_int_equal(wp_single_file(&data, &(struct wp_page_context){.facts = &facts},
+                         &(struct wp_single_file_options){.compare = NULL}, NULL),
+        0);
     assert_int_equal(wp_format_perfetto(&data, &facts, NULL), -ENOENT);
     wp_buffer_fini(&text);
     wp_buffer_fini(&json);

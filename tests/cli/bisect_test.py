@@ -1,0 +1,87 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""wakepath bisect on a machine with other work: recordings of a stand-in, whose figures are known, beside the real program.
+bisect_test.py BIN"""
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+BIN = sys.argv[1]
+COMMITS, SLOW = 12, 7
+PATIENCE_S = 120
+# `wakepath record`: the commit's file says how long it takes, in ms, and the stand-in's own how often it was recorded.
+STAND_IN = r"""#!/bin/sh
+while [ $# -gt 0 ] && [ "$1" != -- ]; do [ "$1" = --out ] && out=$2; shift; done
+mkdir -p "$out/store"
+read -r step ms early <took
+count=$(cat "$WP_COUNTS/$step" 2>/dev/null || echo 0)
+total=$(cat "$WP_COUNTS/all" 2>/dev/null || echo 0)
+echo $((count + 1)) >"$WP_COUNTS/$step"
+echo $((total + 1)) >"$WP_COUNTS/all"
+[ "$count" -lt 2 ] && ms=$early
+own=$((ms * 1000 + total * 37 % 11 * 400))
+waits=$((total * 7919 % 1009 * WP_LOAD))
+printf '{"wall_ns": %d, "categories": {"scheduler": %d, "involuntary": %d}}' "$((own + waits))000" "$((waits / 3))000" "$((waits - waits / 3))000" >"$out/summary.json"
+"""
+
+
+class Bisect(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.mkdtemp(prefix="wp-bisect-test-", dir="/var/tmp")
+        self.addCleanup(shutil.rmtree, self.folder)
+        os.mkdir(self.folder + "/bin")
+        os.mkdir(self.folder + "/counts")
+        shutil.copy(BIN + "/wakepath", self.folder + "/bin/real")
+        for name, text in (("wakepath", STAND_IN), ("wakepath-store", "#!/bin/sh\n"), ("wakepath-reporter", "#!/bin/sh\n")):
+            with open(f"{self.folder}/bin/{name}", "w", encoding="ascii") as file:
+                file.write(text)
+            os.chmod(f"{self.folder}/bin/{name}", 0o755)
+
+    def git(self, *words):
+        subprocess.run(["git", "-C", self.folder + "/repo", "-c", "user.name=A", "-c", "user.email=a@b", *words], check=True, capture_output=True)
+
+    def make_history(self, early):
+        """`early`: what the first two recordings of these commits say instead."""
+        os.mkdir(self.folder + "/repo")
+        self.git("init", "-q", "-b", "main")
+        for step in range(COMMITS):
+            ms = 130 if step >= SLOW else 100
+            with open(self.folder + "/repo/took", "w", encoding="ascii") as file:
+                file.write(f"{step} {ms} {early.get(step, ms)}\n")
+            self.git("add", ".")
+            self.git("commit", "-q", "-m", f"step {step}")
+
+    def search(self, load):
+        done = subprocess.run([self.folder + "/bin/real", "bisect", "--git", self.folder + "/repo", "--out", self.folder + "/out", "--quiet", "--json",
+                               "--good", f"HEAD~{COMMITS - 1}", "--", "true"], capture_output=True, text=True, check=False, timeout=PATIENCE_S,
+                              env={**os.environ, "WP_COUNTS": self.folder + "/counts", "WP_LOAD": str(load)})
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return json.loads(done.stdout)
+
+    def test_time_for_want_of_a_cpu_hides_nothing(self):
+        """Up to 400 ms of it, where the commit took 30 ms longer."""
+        self.make_history({})
+        found = self.search(400)
+        self.assertEqual((found["first"]["subject"], found["figure"]), (f"step {SLOW}", "without_runnable"))
+
+    def test_an_answer_that_rests_on_a_disturbance_is_taken_back(self):
+        """Both recordings that a commit was judged by were like the other end: of a fast commit, of a slow one, and of both."""
+        for early in ({8: 100}, {5: 130}, {5: 130, 7: 100}):
+            with self.subTest(early=early):
+                self.make_history(early)
+                found = self.search(1)
+                self.assertEqual(found["first"]["subject"], f"step {SLOW}")
+                for name in ("repo", "out", "counts"):
+                    shutil.rmtree(f"{self.folder}/{name}")
+                os.mkdir(self.folder + "/counts")
+
+
+if __name__ == "__main__":
+    if os.geteuid():
+        print("skipped: only root may record")
+        sys.exit(77)
+    unittest.main(argv=[sys.argv[0], "-v", *sys.argv[2:]])
