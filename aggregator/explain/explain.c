@@ -73,6 +73,7 @@ static inline void begin(struct wp_explainer *x, uint64_t end_ns, const struct w
         memset(x->own_places, 0, sizeof(x->own_places));
         memset(x->resumed, 0, sizeof(x->resumed));
         x->last_process.node = 0;
+        memset(x->lock_stacks, 0, sizeof(x->lock_stacks));
         wp_shared_clear(x);
     }
     if (x->shared)

@@ -10,6 +10,12 @@ bool wp_wait_is_sending(const struct wp_slice *slice);
 /* In a call that reads from one file or socket. */
 bool wp_wait_is_reading(const struct wp_slice *slice);
 
+/* The place of a sleep: its stack, what it waits for, its call. */
+static inline uint64_t wp_wait_site(const struct wp_slice *slice)
+{
+    return (uint64_t)slice->stack << 32 | (uint64_t)slice->wait << 16 | slice->syscall;
+}
+
 /* In a call that waits for whatever comes first of several: select, poll, epoll, io_uring. */
 bool wp_wait_is_choosing(const struct wp_slice *slice);
 

@@ -206,6 +206,13 @@ static uint32_t who_node(struct wp_explainer *x, const struct wp_runnable *runna
     return node;
 }
 
+/* The kernel counts it up to a switch or tick: when it was before that is not known. */
+static bool is_steal(const struct wp_explainer *x, uint32_t who)
+{
+    return who >= WHO_NAMED && who < WHO_SPENT &&
+        x->timeline->cpu_runs.occupants[who - WHO_NAMED].for_comm == WP_OCCUPANT_STEAL;
+}
+
 static void emit_part(struct wp_explainer *x, const struct wp_runnable *runnable, uint32_t who, const struct part *part)
 {
     const struct wp_slice *slice = runnable->wait->slice;
@@ -216,7 +223,8 @@ static void emit_part(struct wp_explainer *x, const struct wp_runnable *runnable
             .category = runnable->is_preempted ? WP_INVOLUNTARY : WP_SCHEDULER,
             .start_ns = part->from_ns,
             .end_ns = part->to_ns,
-            .is_uncertain = slice->flags & WP_SLICE_UNCERTAIN || slice->is_inferred || who == WHO_LOST,
+            .is_uncertain =
+                slice->flags & WP_SLICE_UNCERTAIN || slice->is_inferred || who == WHO_LOST || is_steal(x, who),
             .is_part = part->is_further});
 }
 

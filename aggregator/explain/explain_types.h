@@ -64,6 +64,13 @@ struct wp_resumed {
 #define WP_RESUMED_SLICES 64u
 #define WP_RESUMED 256u
 
+/* What a stack of a host says of a lock that is waited for there (explain_lock.h); stack 0, says 0: not looked at. */
+struct wp_lock_stack {
+    uint32_t stack, host;
+    uint8_t says;
+};
+#define WP_LOCK_STACKS 256u
+
 /* Of a layer: where it sleeps while that is explained by who ended it (0: it does not). */
 struct wp_layer_sleep {
     uint64_t site;
@@ -104,9 +111,10 @@ struct wp_explainer {
     struct wp_layer layers[WP_DEPTH_LIMIT + 2];
     struct wp_layer_sleep asleep[WP_DEPTH_LIMIT + 2]; /* by layer */
     struct wp_relay relay;
-    struct wp_loop_cache loops[WP_LOOP_CACHE];     /* by thread */
-    struct wp_own_place own_places[WP_OWN_PLACES]; /* by stack */
-    struct wp_resumed resumed[WP_RESUMED];         /* by thread and block of slices */
+    struct wp_loop_cache loops[WP_LOOP_CACHE];        /* by thread */
+    struct wp_own_place own_places[WP_OWN_PLACES];    /* by stack */
+    struct wp_resumed resumed[WP_RESUMED];            /* by thread and block of slices */
+    struct wp_lock_stack lock_stacks[WP_LOCK_STACKS]; /* the same */
     uint32_t depth, visited;
     uint64_t oldest_ns;   /* in home's clock: causes before that do not count */
     uint64_t cell_ns;     /* of the grid, looked up last */

@@ -2,6 +2,7 @@
 #include "aggregator/explain/explain_wait.h"
 
 #include "aggregator/explain/explain_call.h"
+#include "aggregator/explain/explain_lock.h"
 #include "aggregator/explain/explain_loop.h"
 #include "aggregator/explain/explain_message.h"
 #include "aggregator/explain/explain_node.h"
@@ -23,11 +24,11 @@
 /* The waker's time up to `to`; what it did for others before it turned to the sleeper is another path. */
 static void on_waker(struct wp_explainer *x, const struct wp_wait *wait, uint32_t waker, uint64_t from, uint64_t to)
 {
-    if (wp_wait_in_turn(x, wait, waker, from, to) || wp_wait_in_queue(x, wait, wait->node, waker, from, to))
+    if (wp_wait_on_lock(x, wait, waker, from, to) || wp_wait_in_turn(x, wait, waker, from, to) ||
+        wp_wait_in_queue(x, wait, wait->node, waker, from, to))
         return;
     if (x->depth) /* all that is left of the sleep: it may be taken over by another layer (wp_explain_relays) */
-        x->asleep[x->depth - 1].site =
-            (uint64_t)wait->slice->stack << 32 | (uint64_t)wait->slice->wait << 16 | wait->slice->syscall;
+        x->asleep[x->depth - 1].site = wp_wait_site(wait->slice);
     wp_wait_on_thread(x, wait, &(struct wp_wait_part){wait->node, waker, from, to, false});
 }
 
@@ -131,12 +132,22 @@ static bool is_deliberate(const struct wp_slice *slice)
     return slice->flags & WP_SLICE_DELIBERATE || (may_sleep && !slice->is_asking);
 }
 
+/* The kernel makes it wait, for memory or for room among the pages to be written: nothing that it had asked for. */
+static bool is_throttled(const struct wp_explainer *x, const struct wp_slice *slice)
+{
+    return slice->state == WP_STATE_UNINTERRUPTIBLE && *wp_name_memory(x->timeline->dictionary, slice);
+}
+
 static void by_timer(struct wp_explainer *x, const struct wp_wait *wait, uint64_t from, uint64_t to)
 {
     if (wait->is_kernel)
         wp_wait_labelled(x, wait, &(struct wp_wait_label){WP_STYLE_WAIT, "kernel:timer", WP_KERNEL_BLOCK}, from, to);
     else
-        wp_wait_emit(x, wait, wait->node, is_deliberate(wait->slice) ? WP_DELIBERATE_SLEEP : WP_TIMEOUT, from, to);
+        wp_wait_emit(x, wait, wait->node,
+            is_throttled(x, wait->slice)     ? WP_KERNEL_BLOCK
+                : is_deliberate(wait->slice) ? WP_DELIBERATE_SLEEP
+                                             : WP_TIMEOUT,
+            from, to);
 }
 
 static void by_task(struct wp_explainer *x, const struct wp_wait *wait, uint64_t from, uint64_t to)

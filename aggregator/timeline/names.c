@@ -88,7 +88,7 @@ void wp_name_sleep(const struct wp_slice *slice, bool is_kernel, const char *wai
 
 #define MEMORY_FRAMES 32u /* of a stack, the innermost ones */
 
-/* By functions of Linux 5.18 to 6.18, which may be followed by a compiler's marks. */
+/* By functions of Linux 5.18 to 6.18, which may be followed by a compiler's marks; of memory but for the last one. */
 static const char *memory_kind(const char *function, bool is_fault)
 {
     static const struct {
@@ -97,11 +97,14 @@ static const char *memory_kind(const char *function, bool is_fault)
     } rows[] = {{"mem_cgroup_handle_over_high", "memory.high", false},
         {"__mem_cgroup_handle_over_high", "memory.high", false},
         {"try_to_free_mem_cgroup_pages", "reclaim of its cgroup", false},
+        {"balance_dirty_pages", "writeback throttling", false},
+        {"balance_dirty_pages_ratelimited", "writeback throttling", false},
+        {"balance_dirty_pages_ratelimited_flags", "writeback throttling", false},
         {"try_to_free_pages", "direct reclaim", false}, {"__alloc_pages_direct_compact", "compaction", false},
         {"handle_userfault", "userfaultfd", true}, {"do_swap_page", "swap", true}, {"do_numa_page", "NUMA", true},
         {"do_wp_page", "copy on write", true}, {"do_cow_fault", "copy on write", true},
         {"do_anonymous_page", "new page", true}, {"shmem_fault", "shared memory", true},
-        {"filemap_fault", "file", true}};
+        {"filemap_fault", "file", true}, {"__break_lease", "lease", false}};
     size_t size = strcspn(function, ".");
     for (size_t i = 0; size && i < sizeof(rows) / sizeof(rows[0]); i++)
         if ((is_fault || !rows[i].is_fault) && !strncmp(rows[i].function, function, size) && !rows[i].function[size])

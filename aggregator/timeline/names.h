@@ -14,8 +14,9 @@ enum wp_frame_style wp_name_frame(
 /* "sleep:wait4", and behind it what the call waits for, when `wait` is not empty: "sleep:read pipe"; of a thread in no
  * system call "sleep:fault" (user; "sleep:fault file") or "sleep:kernel" (kernel thread). */
 void wp_name_sleep(const struct wp_slice *slice, bool is_kernel, const char *wait, char *name, size_t room);
-/* What the functions of the kernel on the sleep's stack say of memory: "memory.high", "direct reclaim", and of a sleep
- * in no call the kind of its page fault, "file", "swap", "copy on write"; "" nothing. */
+/* What the functions of the kernel on the sleep's stack say of memory: "memory.high", "writeback throttling", and of a
+ * sleep in no call the kind of its page fault, "file", "swap", "copy on write"; or that it is for a "lease"; ""
+ * nothing. */
 const char *wp_name_memory(const struct wp_dictionary *dictionary, const struct wp_slice *slice);
 /* "io:vda read", and behind it the file, when it is known: "io:vda write /var/lib/db/wal". */
 void wp_name_io(const struct wp_dictionary *dictionary, const struct wp_blockop *op, char *name, size_t room);

@@ -2,6 +2,7 @@
 #include "reporter/findings/causes.h"
 
 #include "common/intmap.h"
+#include "common/lock_call.h"
 #include "reporter/facts/frame_table.h"
 #include "storage/report/report_read.h"
 
@@ -20,27 +21,6 @@ static uint32_t style_at(const struct wp_facts *facts, uint32_t node)
 
 /* --- locks --- */
 
-enum call_kind { CALL_UNKNOWN, CALL_LOCK, CALL_INTERPRETER, CALL_CONDITION, CALL_SEMAPHORE, CALL_OTHER };
-
-/* What a call of a threads library makes a futex wait for. */
-static enum call_kind call_kind(const char *name)
-{
-    static const struct {
-        const char *part;
-        enum call_kind kind;
-    } rows[] = {{"mutex_cond_lock", CALL_LOCK}, {"mutex_lock", CALL_LOCK}, {"mutex_timedlock", CALL_LOCK},
-        {"mutex_clocklock", CALL_LOCK}, {"lll_lock", CALL_LOCK}, {"rwlock", CALL_LOCK}, {"lock_contended", CALL_LOCK},
-        {"lockSlow", CALL_LOCK}, {"acquire_lock", CALL_LOCK}, {"take_gil", CALL_LOCK}, {"__lll_", CALL_LOCK},
-        {"spin_lock", CALL_LOCK}, {"cond_wait", CALL_CONDITION}, {"cond_timedwait", CALL_CONDITION},
-        {"cond_clockwait", CALL_CONDITION}, {"cond_", CALL_OTHER}, {"sem_wait", CALL_SEMAPHORE},
-        {"sem_timedwait", CALL_SEMAPHORE}, {"sem_clockwait", CALL_SEMAPHORE}, {"join", CALL_OTHER},
-        {"barrier", CALL_OTHER}, {"futex_park", CALL_OTHER}, {"Parker", CALL_OTHER}, {"notesleep", CALL_OTHER}};
-    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
-        if (strstr(name, rows[i].part))
-            return rows[i].kind;
-    return CALL_UNKNOWN;
-}
-
 size_t wp_cause_call(const struct wp_facts *facts, uint32_t sleep, const char **call)
 {
     const char *text = name_at(facts, sleep);
@@ -51,23 +31,17 @@ size_t wp_cause_call(const struct wp_facts *facts, uint32_t sleep, const char **
     return strcspn(*call, " ");
 }
 
-/* What the threads library's call around a futex says of it, the innermost that says something. A semaphore in a call
- * that takes a lock is an interpreter's lock: those of its programs, and what a thread's end is waited for with. */
-static enum call_kind futex_kind(const struct wp_facts *facts, uint32_t sleep)
+/* What the threads library's call around a futex says of it. */
+static enum wp_lock_call futex_call(const struct wp_facts *facts, uint32_t sleep)
 {
-    enum call_kind found = CALL_UNKNOWN;
+    enum wp_lock_call found = WP_LOCK_CALL_UNKNOWN;
     const char *call;
     if (wp_cause_call(facts, sleep, &call) != 5 || strncmp(call, "futex", 5))
-        return CALL_UNKNOWN;
+        return found;
     for (uint32_t at = facts->flame.nodes[sleep].parent; at && style_at(facts, at) != WP_STYLE_PROCESS;
-         at = facts->flame.nodes[at].parent) {
-        enum call_kind kind = style_at(facts, at) == WP_STYLE_USER ? call_kind(name_at(facts, at)) : CALL_UNKNOWN;
-        if (kind == CALL_LOCK)
-            return found == CALL_SEMAPHORE ? CALL_INTERPRETER : CALL_LOCK;
-        if (kind && kind != CALL_SEMAPHORE && !found)
-            return kind;
-        found = found ? found : kind;
-    }
+         at = facts->flame.nodes[at].parent)
+        if (style_at(facts, at) == WP_STYLE_USER && wp_lock_call_add(&found, name_at(facts, at)))
+            break;
     return found;
 }
 
@@ -84,14 +58,14 @@ bool wp_cause_is_lock(const struct wp_facts *facts, uint32_t sleep, const char *
         return false;
     if (!strncmp(*name, "_PyRuntime", 10)) /* which runs its code: a condition, by which it makes threads take turns */
         return true;
-    enum call_kind kind = futex_kind(facts, sleep);
-    return kind == CALL_LOCK || kind == CALL_INTERPRETER ||
-        ((kind == CALL_UNKNOWN || kind == CALL_SEMAPHORE) && **name);
+    enum wp_lock_call kind = futex_call(facts, sleep);
+    return kind == WP_LOCK_CALL_LOCK || kind == WP_LOCK_CALL_INTERPRETER ||
+        ((kind == WP_LOCK_CALL_UNKNOWN || kind == WP_LOCK_CALL_SEMAPHORE) && **name);
 }
 
 bool wp_cause_is_semaphore(const struct wp_facts *facts, uint32_t sleep)
 {
-    return futex_kind(facts, sleep) == CALL_SEMAPHORE;
+    return futex_call(facts, sleep) == WP_LOCK_CALL_SEMAPHORE;
 }
 
 /* --- garbage --- */
@@ -178,8 +152,9 @@ static void look_function(struct on_stack *at, const struct wp_facts *facts, uin
     if (at->role || !is_own_function(facts, node))
         return;
     at->role = facts->flame.nodes[node].frame;
-    enum call_kind kind = at->below && at->below_role == at->role ? futex_kind(facts, at->below) : CALL_UNKNOWN;
-    if (!at->pool && (kind == CALL_CONDITION || kind == CALL_SEMAPHORE))
+    enum wp_lock_call kind =
+        at->below && at->below_role == at->role ? futex_call(facts, at->below) : WP_LOCK_CALL_UNKNOWN;
+    if (!at->pool && (kind == WP_LOCK_CALL_CONDITION || kind == WP_LOCK_CALL_SEMAPHORE))
         at->pool = at->below;
 }
 
@@ -215,7 +190,7 @@ static void look_at_node(struct on_stack *on, const struct wp_facts *facts, uint
         at->first = at->first ? at->first : node;
         if (!at->lock && wp_cause_is_lock(facts, node, &lock) &&
             (*lock || at->below ||
-                futex_kind(facts, node) != CALL_INTERPRETER)) /* else it may wait for a thread's end */
+                futex_call(facts, node) != WP_LOCK_CALL_INTERPRETER)) /* else it may wait for a thread's end */
             at->lock = node;
         break;
     case WP_STYLE_WAIT:
@@ -432,7 +407,8 @@ uint32_t wp_cause_held_in(const struct wp_causes *causes, const struct wp_facts 
         uint32_t top = layer ? top_of_layer(facts, &walk, layer) : 0;
         uint32_t sleep = sleep_below(facts, top), at = 0;
         uint32_t location = top ? causes->locations[top] : 0, callee = location ? top : sleep;
-        if (!callee || futex_kind(facts, sleep) == CALL_CONDITION) /* who waits on a condition has given up the lock */
+        if (!callee ||
+            futex_call(facts, sleep) == WP_LOCK_CALL_CONDITION) /* who waits on a condition has given up the lock */
             continue;
         while (location && callee != location && facts->flame.nodes[callee].parent != location)
             callee = facts->flame.nodes[callee].parent;

@@ -6,10 +6,18 @@ handed_on.py [--bound PERCENT] [--rounds N]        (WAKEPATH_BIN: the folder of 
 
 fuse    A process reads a file of a filesystem in user space, whose daemon computes and then sleeps for each read. The reader's time in its
         reads is the daemon's: computing, and its deliberate sleep.
+disk    It asks for what the kernel hands on; each sleep has its place.
+        uring       Reads past the page cache by io_uring: at the disk, or in its queue.
+        punted      An fsync that io_uring hands to a worker of its own: that worker's time.
+        aio         An fsync that AIO hands to a work queue of the kernel: the time of the worker that takes it.
+        throttled   Writes on a device that may have few dirty pages: throttled, or for what the filesystem waits for.
+        journal     An fsync of a little change, on a loop device, while another process writes much and does the same: the journal's thread's time,
+                at the disk, or a path that is named.
 """
 import argparse
 import ctypes
 import json
+import mmap
 import os
 import re
 import struct
@@ -17,6 +25,8 @@ import subprocess
 import sys
 import tempfile
 import time
+
+from kernel_waits import Sleeper
 
 FOLDER = "/var/tmp"
 COMPUTE_S, SLEEP_S = 0.006, 0.004
@@ -73,9 +83,140 @@ def serve(device):
         os.write(device, struct.pack("<IiQ", 16 + len(data or b""), 0 if data is not None or opcode == DESTROY else -38, unique) + (data or b""))
 
 
+class Ring:
+    """An io_uring with one request at a time (include/uapi/linux/io_uring.h)."""
+    SETUP, ENTER, GETEVENTS, FSYNC, READ = 425, 426, 1, 3, 22
+
+    def __init__(self, libc):
+        self.libc, told = libc, bytearray(120)
+        self.fd = libc.syscall(self.SETUP, 4, (ctypes.c_char * 120).from_buffer(told))
+        if self.fd < 0:
+            raise OSError(ctypes.get_errno(), "io_uring_setup")
+        _, self.sq_tail, self.sq_mask, _, _, _, self.sq_array = struct.unpack_from("<7I", told, 40)
+        self.cq_head, self.cq_tail, self.cq_mask, _, _, self.cqes = struct.unpack_from("<6I", told, 80)
+        self.ring = mmap.mmap(self.fd, max(self.cqes + 8 * 16, self.sq_array + 4 * 4), offset=0)
+        self.entries = mmap.mmap(self.fd, 4 * 64, offset=0x10000000)
+
+    def word(self, at):
+        return struct.unpack_from("<I", self.ring, at)[0]
+
+    def do(self, opcode, file, address=0, size=0, offset=0):
+        """The request's result."""
+        tail = self.word(self.sq_tail)
+        at = tail & self.word(self.sq_mask)
+        struct.pack_into("<BBHiQQII32x", self.entries, 64 * at, opcode, 0, 0, file, offset, address, size, 0)
+        struct.pack_into("<I", self.ring, self.sq_array + 4 * at, at)
+        struct.pack_into("<I", self.ring, self.sq_tail, (tail + 1) & 0xffffffff)
+        self.libc.syscall(self.ENTER, self.fd, 1, 1, self.GETEVENTS, None, 0)
+        head = self.word(self.cq_head)
+        result = struct.unpack_from("<i", self.ring, self.cqes + 16 * (head & self.word(self.cq_mask)) + 8)[0]
+        struct.pack_into("<I", self.ring, self.cq_head, (head + 1) & 0xffffffff)
+        if result < 0:
+            raise OSError(-result, f"io_uring, operation {opcode}")
+        return result
+
+
+class Aio:
+    """One request at a time (include/uapi/linux/aio_abi.h)."""
+    SETUP, GETEVENTS, SUBMIT, FSYNC = 206, 208, 209, 2
+
+    def __init__(self, libc):
+        self.libc, self.context = libc, ctypes.c_ulong(0)
+        if libc.syscall(self.SETUP, 4, ctypes.byref(self.context)):
+            raise OSError(ctypes.get_errno(), "io_setup")
+
+    def fsync(self, file):
+        request = ctypes.create_string_buffer(struct.pack("<QIIHHIQQQQII", 0, 0, 0, self.FSYNC, 0, file, 0, 0, 0, 0, 0, 0))
+        requests, event = (ctypes.c_void_p * 1)(ctypes.addressof(request)), ctypes.create_string_buffer(32)
+        if self.libc.syscall(self.SUBMIT, self.context, 1, requests) != 1:
+            raise OSError(ctypes.get_errno(), "io_submit")
+        if self.libc.syscall(self.GETEVENTS, self.context, 1, 1, event, None) != 1:
+            raise OSError(ctypes.get_errno(), "io_getevents")
+
+
+def call_myself(name):
+    with open("/proc/thread-self/comm", "w", encoding="ascii") as comm:
+        comm.write(name)
+
+
+def write_much(path, started, rounds):
+    """As soon as somebody says so."""
+    call_myself("bulk")
+    file = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    data = os.urandom(1 << 20)
+    os.read(started, 1)
+    end_s = time.monotonic() + 0.03 * rounds
+    while time.monotonic() < end_s:
+        os.ftruncate(file, 0)
+        os.pwrite(file, data, 0)
+        os.fsync(file)
+
+
+def limit_writeback(path, limits):
+    """What the device below may have of pages that are to be written. False: this kernel has no such limit (Linux 6.3)."""
+    device = os.stat(path).st_dev
+    folder = f"/sys/class/bdi/{os.major(device)}:{os.minor(device)}"
+    if not os.path.exists(f"{folder}/max_bytes"):
+        return False
+    for name, value in limits.items():
+        with open(f"{folder}/{name}", "w", encoding="ascii") as file:
+            file.write(str(value))
+    return True
+
+
+def ask_disk(folder, journaled, rounds):
+    """How long each kind of request slept."""
+    libc, told = ctypes.CDLL(None, use_errno=True), {"uring": 0, "punted": 0, "aio": 0, "journal": 0}
+    started, start = os.pipe()
+    pid = os.fork()
+    if not pid:
+        write_much(f"{journaled}/bulk", started, rounds)
+        os._exit(0)
+    file, log = (os.open(path, os.O_RDWR | os.O_CREAT, 0o600) for path in (f"{folder}/data", f"{journaled}/log"))
+    for _ in range(rounds):
+        os.write(file, os.urandom(1 << 20))
+    os.fsync(file)
+    direct, buffer, ring, aio = os.open(f"{folder}/data", os.O_RDONLY | os.O_DIRECT), mmap.mmap(-1, 1 << 20), Ring(libc), Aio(libc)
+    address, sleeper = ctypes.addressof(ctypes.c_char.from_buffer(buffer)), Sleeper()
+    call_myself("reader")
+    for i in range(rounds):
+        told["uring"] += sleeper.sleeps_ns(lambda i=i: ring.do(Ring.READ, direct, address, 1 << 20, i << 20))
+        os.pwrite(file, address.to_bytes(8, "little") * 512, i << 12)
+        told["punted"] += sleeper.sleeps_ns(lambda: ring.do(Ring.FSYNC, file))
+        os.pwrite(file, address.to_bytes(8, "little") * 512, i << 13)
+        told["aio"] += sleeper.sleeps_ns(lambda: aio.fsync(file))
+    if limit_writeback(journaled, {"strict_limit": 1, "max_bytes": 4 << 20}):
+        fill, data = os.open(f"{journaled}/fill", os.O_RDWR | os.O_CREAT, 0o600), os.urandom(1 << 20)
+        told["throttled"] = sum(sleeper.sleeps_ns(lambda: os.write(fill, data)) for _ in range(rounds))
+    os.write(start, b"x")
+    for i in range(rounds):
+        time.sleep(0.01)
+        os.pwrite(log, b"x" * 4096, i << 12)
+        told["journal"] += sleeper.sleeps_ns(lambda: os.fsync(log))
+    call_myself("done")
+    os.waitpid(pid, 0)
+    return told
+
+
+def play_disk(folder, rounds):
+    """A file with a filesystem that has a journal is mounted from a loop device."""
+    image, place = f"{folder}/image", f"{folder}/journaled"
+    os.mkdir(place)
+    with open(image, "wb") as file:
+        file.truncate(96 << 20)
+    subprocess.run(["mkfs.ext4", "-q", "-F", image], check=True)
+    subprocess.run(["mount", "-o", "loop", image, place], check=True)
+    try:
+        told = ask_disk(folder, place, rounds)
+    finally:
+        limit_writeback(place, {"strict_limit": 0, "max_ratio": 100}) # the device outlives its file
+        subprocess.run(["umount", "--lazy", place], check=True)
+    with open(f"{folder}/truth.json", "w", encoding="ascii") as file:
+        json.dump(told, file)
+
+
 def read_all(path, rounds):
-    with open("/proc/self/comm", "w", encoding="ascii") as comm:
-        comm.write("reader")
+    call_myself("reader")
     file, spent = os.open(path, os.O_RDONLY), 0
     for i in range(rounds):
         begun = time.monotonic_ns()
@@ -85,7 +226,7 @@ def read_all(path, rounds):
     return spent
 
 
-def play(folder, rounds):
+def play_fuse(folder, rounds):
     libc, place = ctypes.CDLL(None, use_errno=True), f"{folder}/mounted"
     os.mkdir(place)
     device = os.open("/dev/fuse", os.O_RDWR)
@@ -103,8 +244,7 @@ def play(folder, rounds):
             libc.umount2(place.encode(), 2)  # MNT_DETACH
             os._exit(0)
     os.close(said)  # a child that says nothing leaves an end, not a wait
-    with open("/proc/self/comm", "w", encoding="ascii") as comm:
-        comm.write("daemon")
+    call_myself("daemon")
     told = serve(device)
     os.waitpid(pid, 0)
     told["read"] = int(os.read(answers, 64))
@@ -112,13 +252,13 @@ def play(folder, rounds):
         json.dump(told, file)
 
 
-def record(rounds):
+def record(case, rounds):
     """What the program knows, and the report's rows: (frames, ns)."""
     binaries = os.environ["WAKEPATH_BIN"]
     with tempfile.TemporaryDirectory(prefix="wakepath-truth-", dir=FOLDER) as folder:
         subprocess.run([f"{binaries}/wakepath", "record", "--quiet", "--out", f"{folder}/out", "--store", f"{folder}/store", "--release", "r",
-                        "--aggregate", "truth=comm=reader", "--", sys.executable, os.path.abspath(__file__), "--play", folder,
-                        "--rounds", str(rounds)], check=True, timeout=90, stdin=subprocess.DEVNULL)
+                        "--aggregate", "truth=thread=reader", "--", sys.executable, os.path.abspath(__file__), "--play", folder,
+                        "--rounds", str(rounds), case], check=True, timeout=90, stdin=subprocess.DEVNULL)
         folded = subprocess.run([f"{binaries}/wakepath-reporter", "--store", f"{folder}/store", "--aggregate", "truth", "--format", "folded"],
                                 check=True, capture_output=True, text=True, timeout=60).stdout
         with open(f"{folder}/truth.json", encoding="ascii") as file:
@@ -126,30 +266,66 @@ def record(rounds):
     return truth, [(stack.split(";"), int(us)) for stack, _, us in (line.rpartition(" ") for line in folded.splitlines())]
 
 
-def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--bound", type=float, default=1, help="percent of the reads that a figure may be off")
-    parser.add_argument("--rounds", type=int, default=40)
-    parser.add_argument("--play")
-    options = parser.parse_args()
-    if options.play:
-        play(options.play, options.rounds)
-        return 0
-    if not os.path.exists("/dev/fuse"):
-        print("skipped: no /dev/fuse")
-        return 77
-    truth, rows = record(options.rounds)
+def hold(name, truth_ns, told_ns, whole_ns, bound):
+    off = 100 * abs(told_ns - truth_ns) / max(whole_ns, 1)
+    print(f"{name}: {truth_ns / 1e6:.3f} ms, in the report {told_ns / 1e6:.3f} ms: {off:.2f} % off", flush=True)
+    return off <= bound
+
+
+def hold_fuse(rounds, bound):
+    truth, rows = record("fuse", rounds)
     asked = [(frames, ns) for frames, ns in rows if any(re.match("sleep:p?read", frame) for frame in frames)]
     served = [(frames[frames.index("[daemon]"):], ns) for frames, ns in asked if "[daemon]" in frames]
     awake = [(frames, ns) for frames, ns in served if not any(frame.startswith("sched:") for frame in frames)]
     slept = sum(ns for frames, ns in awake if any(frame.startswith("sleep:clock_nanosleep") for frame in frames))
     told = {"read": sum(ns for _, ns in asked), "computed": sum(ns for _, ns in awake) - slept, "slept": slept}
-    good = True
-    for name, ns in told.items():
-        off = 100 * abs(ns - truth[name]) / truth["read"]
-        print(f"{name}: {truth[name] / 1e6:.3f} ms, in the report {ns / 1e6:.3f} ms: {off:.2f} % of the reads off", flush=True)
-        good &= off <= options.bound
-    return 0 if good else 1
+    return all([hold(name, truth[name], ns, truth["read"], bound) for name, ns in told.items()])
+
+
+def above(rows, sleep):
+    """What stands on such a sleep of the reader's, but that it was runnable itself."""
+    found = [(frames[1 + next(i for i, frame in enumerate(frames) if re.match(sleep, frame)):], ns) for frames, ns in rows
+             if frames[0] == "[reader]" and any(re.match(sleep, frame) for frame in frames)]
+    return [(frames, ns) for frames, ns in found if not frames or not frames[0].startswith("sched:")]
+
+
+def part(rows, pattern):
+    return sum(ns for frames, ns in rows if any(re.match(pattern, frame) for frame in frames))
+
+
+def hold_disk(rounds, bound):
+    truth, rows = record("disk", rounds)
+    ring, aio, journal = (above(rows, sleep) for sleep in ("sleep:io_uring_enter", "sleep:io_getevents", "sleep:fsync.*log"))
+    told = {"uring": sum(ns for frames, ns in ring if frames and frames[0].startswith("io:")), "punted": part(ring, r"\[iou-wrk"),
+            "aio": part(aio, r"\[kworker/"), "journal": sum(ns for frames, ns in journal if frames)}
+    if "throttled" in truth:
+        told["throttled"] = sum(ns for _, ns in above(rows, "sleep:write .*fill"))
+        print(f"writeback throttling: {sum(ns for _, ns in above(rows, 'sleep:write .*fill, writeback throttling')) / 1e6:.3f} ms")
+    print(f"of the journal's {part(journal, 'for:.bulk') / 1e6:.3f} ms were for bulk, {part(journal, 'io:') / 1e6:.3f} ms at the disk")
+    return all([hold(name, truth[name], ns, truth[name], bound) for name, ns in told.items()])
+
+
+CASES = {"fuse": (play_fuse, hold_fuse, ["/dev/fuse"]), "disk": (play_disk, hold_disk, ["/dev/loop-control", "/sbin/mkfs.ext4"])}
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--bound", type=float, default=1, help="percent that a figure may be off")
+    parser.add_argument("--rounds", type=int, default=40)
+    parser.add_argument("--play")
+    parser.add_argument("case", nargs="*", default=list(CASES))
+    options = parser.parse_args()
+    if options.play:
+        CASES[options.case[0]][0](options.play, options.rounds)
+        return 0
+    held = []
+    for case in options.case:
+        lacking = [path for path in CASES[case][2] if not os.path.exists(path)]
+        if lacking:
+            print(f"{case}: skipped: no {lacking[0]}")
+        else:
+            held.append(CASES[case][1](options.rounds, options.bound))
+    return 77 if not held else 0 if all(held) else 1
 
 
 if __name__ == "__main__":

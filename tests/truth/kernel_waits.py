@@ -4,7 +4,8 @@
 
 kernel_waits.py [--bound PERCENT] [--rounds N] [CASE ...]        (WAKEPATH_BIN: the folder of the programs)
 
-flock   Three processes lock one file in turn. The third waits for the first as long as that has the lock, then for the second.
+flock   Three processes lock one file in turn, by flock, fcntl and OFD locks. The third waits for the first as long as that has the lock, then for the second.
+        After that the third opens a file that the first has a lease on, which goes on computing before it gives it back.
 inode   One process writes to a file past the page cache, which keeps the file locked while the disk works. Another asks where its data is.
 mmap    A thread changes the protection of much memory again and again; another one of its process maps a page meanwhile.
 fault   A process touches pages of a file that is not in memory: it sleeps for the time that it neither runs nor could.
@@ -17,6 +18,8 @@ import mmap
 import os
 import re
 import resource
+import signal
+import struct
 import subprocess
 import sys
 import tempfile
@@ -77,25 +80,65 @@ def in_children(roles):
     return told
 
 
+OFD_SETLKW, SETLEASE = 38, 1024 # include/uapi/asm-generic/fcntl.h, include/uapi/linux/fcntl.h
+
+
+def lock_file(file, kind, how):
+    """By flock, by fcntl as the process, by fcntl as the open file."""
+    if kind == 0:
+        fcntl.flock(file, how)
+    elif kind == 1:
+        fcntl.lockf(file, how)
+    else:
+        fcntl.fcntl(file, OFD_SETLKW, struct.pack("hhqqi4x", fcntl.F_WRLCK if how == fcntl.LOCK_EX else fcntl.F_UNLCK, 0, 0, 0, 0))
+
+
+def take_turns(place, rounds, start_s, path):
+    """When each round's lock was asked for, had and given back."""
+    turns = []
+    with open(path, "w", encoding="ascii") as file:
+        for i in range(rounds):
+            at_s = start_s + i * ROUND_S + 0.005 * place
+            time.sleep(max(0, at_s - time.monotonic()))
+            asked = time.monotonic_ns()
+            lock_file(file, i % 3, fcntl.LOCK_EX)
+            got = time.monotonic_ns()
+            compute_until(time.monotonic() + HOLD_S)
+            turns.append((asked, got, time.monotonic_ns()))
+            lock_file(file, i % 3, fcntl.LOCK_UN)
+    return turns
+
+
+def lease(is_holder, start_s, path):
+    """The one has a lease on the file, and computes on for a while as it is asked to give it back; the other opens the file, which takes so long."""
+    if not is_holder:
+        time.sleep(max(0, start_s + 0.05 - time.monotonic()))
+        before = time.monotonic_ns()
+        os.close(os.open(path, os.O_RDONLY))
+        return time.monotonic_ns() - before
+    asked = []
+    signal.signal(signal.SIGIO, lambda *_: asked.append(time.monotonic()))
+    file = os.open(path, os.O_WRONLY | os.O_CREAT, 0o600)
+    fcntl.fcntl(file, SETLEASE, fcntl.F_WRLCK)
+    while not asked and time.monotonic() < start_s + 1:
+        pass
+    compute_until(time.monotonic() + 5 * HOLD_S)
+    fcntl.fcntl(file, SETLEASE, fcntl.F_UNLCK)
+    return 0
+
+
 def play_flock(rounds, folder):
     start_s = time.monotonic() + 0.3
 
-    def turn(place):
-        turns = []
-        with open(f"{folder}/locked", "w", encoding="ascii") as file:
-            for i in range(rounds):
-                at_s = start_s + i * ROUND_S + 0.005 * place
-                time.sleep(max(0, at_s - time.monotonic()))
-                asked = time.monotonic_ns()
-                fcntl.flock(file, fcntl.LOCK_EX)
-                got = time.monotonic_ns()
-                compute_until(time.monotonic() + HOLD_S)
-                turns.append((asked, got, time.monotonic_ns()))
-                fcntl.flock(file, fcntl.LOCK_UN)
-        return turns
-    told = in_children({f"locker{place}": lambda place=place: turn(place) for place in range(3)})
-    return {name: sum(max(0, min(got, end) - max(asked, begin)) for asked, got, _ in told["locker2"] for _, begin, end in told[name])
-            for name in ("locker0", "locker1")}
+    def play(place):
+        turns = take_turns(place, rounds, start_s, f"{folder}/locked")
+        return turns, lease(not place, start_s + rounds * ROUND_S, f"{folder}/leased") if place != 1 else 0
+    told = in_children({f"locker{place}": lambda place=place: play(place) for place in range(3)})
+    zero, one, two = (told[f"locker{place}"][0] for place in range(3))
+    # whoever is next in the queue has the lock from its release on, and waits for a processor first
+    one = [(asked, max(asked, end) if asked < end < got else got, until) for (asked, got, until), (_, _, end) in zip(one, zero)]
+    return {**{name: sum(max(0, min(got, end) - max(asked, begin)) for asked, got, _ in two for _, begin, end in turns)
+               for name, turns in (("locker0", zero), ("locker1", one))}, "lease": told["locker2"][1]}
 
 
 def play_inode(rounds, folder):
@@ -209,9 +252,11 @@ def is_runnable(frames, pattern):
 def held(case, rounds, bound):
     truth, rows = record(case, rounds)
     if case == "flock": # the last process on the stack is who is waited for
+        leased = sum(ns for frames, ns in rows if any(re.fullmatch("sleep:openat.*lease", frame) for frame in frames) and "[locker0]" in frames)
         last = [([frame for frame in frames if re.fullmatch(r"\[locker\d\]", frame)][-1:], ns) for frames, ns in rows
-                if any(re.fullmatch("sleep:flock .*/locked", frame) for frame in frames)]
-        return all([hold(f"flock behind {name}", ns, sum(us for frame, us in last if frame == [f"[{name}]"]), bound) for name, ns in truth.items()])
+                if any(re.fullmatch("sleep:(flock|fcntl) .*/locked", frame) for frame in frames)]
+        return all([hold("lease", truth.pop("lease"), leased, bound)] +
+                   [hold(f"lock behind {name}", ns, sum(us for frame, us in last if frame == [f"[{name}]"]), bound) for name, ns in truth.items()])
     pattern = {"inode": r"sleep:lseek kernel lock \(inode data, read\)", "mmap": r"sleep:(mmap|munmap) kernel lock \(mmap_lock, write\)", "fault": "sleep:fault file"}[case]
     told = [us for frames, us in rows if any(re.fullmatch(pattern, frame) for frame in frames)
             and not (case == "fault" and is_runnable(frames, pattern))]

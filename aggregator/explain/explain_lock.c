@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "aggregator/explain/explain_lock.h"
+
+#include "aggregator/explain/explain_call.h"
+#include "aggregator/explain/explain_thread.h"
+#include "aggregator/timeline/slices.h"
+#include "common/lock_call.h"
+
+#include <string.h>
+
+#define KERNEL_FRAMES 16u /* of a sleep's stack, the innermost ones */
+#define USER_FRAMES 12u   /* ... and of its program's */
+#define HOLDERS 64u       /* of one sleep */
+#define SLICE_LIMIT 256u  /* of a holder that are looked at for its own sleep for the lock */
+#define KERNEL_LOCK "kernel lock ("
+
+enum { CALL_FCNTL = 72, CALL_FLOCK = 73, CALL_FUTEX = 202, CALL_FUTEX_WAITV = 449, CALL_FUTEX_WAIT = 455 };
+
+/* What a stack says; see wp_lock_stack. */
+enum { STACK_LOOKED = 1, STACK_KERNEL = 2 /* functions of the kernel are known */, STACK_FILE = 4, STACK_USER = 8 };
+
+/* --- is it a lock --- */
+
+static bool is_among(const char *const *names, size_t count, const char *function)
+{
+    size_t size = strcspn(function, "."); /* what a compiler puts behind the name of a copy */
+    for (size_t i = 0; i < count; i++)
+        if (!strncmp(names[i], function, size) && !names[i][size])
+            return true;
+    return false;
+}
+
+/* The innermost function that is not the scheduler's is one of fs/locks.c, Linux 5.18 to 6.18: else a filesystem of
+ * other hosts, or of user space, is asked for the lock. */
+static bool is_file_lock(const char *function)
+{
+    static const char *const names[] = {"flock_lock_inode_wait", "posix_lock_inode_wait", "locks_lock_inode_wait",
+        "do_lock_file_wait", "fcntl_setlk", "__break_lease", "__do_sys_flock", "__x64_sys_flock", "__arm64_sys_flock"};
+    return is_among(names, sizeof(names) / sizeof(names[0]), function);
+}
+
+static bool is_of_scheduler(const char *function)
+{
+    static const char *const names[] = {"__schedule", "schedule", "schedule_timeout", "schedule_preempt_disabled"};
+    return is_among(names, sizeof(names) / sizeof(names[0]), function);
+}
+
+/* The functions of the kernel on a stack; *user is the innermost one of the program, 0 none. */
+static uint8_t look_at_kernel(const struct wp_dictionary *dictionary, uint32_t stack, uint32_t *user)
+{
+    uint8_t found = STACK_LOOKED;
+    *user = 0;
+    for (uint32_t i = 0; stack && i < KERNEL_FRAMES; i++) {
+        const struct wp_stack_entry *entry = wp_dictionary_stack(dictionary, stack);
+        const struct wp_frame_entry *frame = entry ? wp_dictionary_frame(dictionary, entry->frame) : NULL;
+        if (!frame || !frame->is_kernel) {
+            *user = stack;
+            break;
+        }
+        const char *function = wp_dictionary_string(dictionary, frame->function);
+        if (!(found & STACK_KERNEL) && *function && !is_of_scheduler(function))
+            found |= STACK_KERNEL | (is_file_lock(function) ? STACK_FILE : 0);
+        stack = entry->parent;
+    }
+    return found;
+}
+
+static uint8_t look_at_user(const struct wp_dictionary *dictionary, uint32_t stack)
+{
+    enum wp_lock_call call = WP_LOCK_CALL_UNKNOWN;
+    for (uint32_t i = 0; stack && i < USER_FRAMES; i++) {
+        const struct wp_stack_entry *entry = wp_dictionary_stack(dictionary, stack);
+        const struct wp_frame_entry *frame = entry ? wp_dictionary_frame(dictionary, entry->frame) : NULL;
+        if (frame && wp_lock_call_add(&call, wp_dictionary_string(dictionary, frame->function)))
+            break;
+        stack = entry ? entry->parent : 0;
+    }
+    return call == WP_LOCK_CALL_LOCK || call == WP_LOCK_CALL_INTERPRETER ? STACK_USER : 0;
+}
+
+/* What it says; threads wait for a lock at one place again and again. The functions of the program count for a futex.
+ */
+static uint8_t stack_says(struct wp_explainer *x, uint32_t stack, bool is_futex)
+{
+    struct wp_lock_stack *known = &x->lock_stacks[stack % WP_LOCK_STACKS];
+    const struct wp_dictionary *dictionary = x->timeline->dictionary;
+    uint32_t user;
+    if (!stack)
+        return STACK_LOOKED;
+    if (known->stack == stack && known->host == x->host && known->says)
+        return known->says;
+    *known = (struct wp_lock_stack){.stack = stack, .host = x->host, .says = look_at_kernel(dictionary, stack, &user)};
+    known->says |= is_futex && user ? look_at_user(dictionary, user) : 0;
+    return known->says;
+}
+
+static bool is_futex(const struct wp_slice *slice)
+{
+    unsigned call = slice->syscall - 1u;
+    return call == CALL_FUTEX || call == CALL_FUTEX_WAIT || call == CALL_FUTEX_WAITV;
+}
+
+/* The lock's memory named the thread that has ended the sleep. */
+static bool is_held_by(const struct wp_timeline *timeline, const struct wp_slice *slice, uint32_t thread)
+{
+    uint32_t tid = wp_slice_holder(slice);
+    return tid && tid == timeline->threads[thread].tid &&
+        (slice->cause_a & WP_SLICE_HELD_ANYWHERE ||
+            timeline->identities[timeline->threads[thread].identity].process ==
+                timeline->identities[slice->identity].process);
+}
+
+static bool is_lock(struct wp_explainer *x, const struct wp_slice *slice)
+{
+    unsigned call = slice->syscall - 1u;
+    if (slice->state != WP_STATE_INTERRUPTIBLE && slice->state != WP_STATE_UNINTERRUPTIBLE)
+        return false;
+    if (is_futex(slice))
+        return is_held_by(x->timeline, slice, slice->waker) || stack_says(x, slice->stack, true) & STACK_USER;
+    const char *on = wp_dictionary_string(x->timeline->dictionary, wp_timeline_wait(x->timeline, slice));
+    if (!strncmp(on, KERNEL_LOCK, strlen(KERNEL_LOCK)))
+        return true;
+    if (!slice->syscall || slice->state != WP_STATE_INTERRUPTIBLE)
+        return false;
+    uint8_t says = stack_says(x, slice->stack, false);
+    return says & STACK_KERNEL ? says & STACK_FILE : call == CALL_FLOCK || call == CALL_FCNTL;
+}
+
+/* --- who had it --- */
+
+/* As far as is known: two locks without names are told apart by who had them. */
+static bool is_same_lock(const struct wp_slice *one, const struct wp_slice *other)
+{
+    return one->syscall == other->syscall && one->wait == other->wait && (one->wait || wp_slice_holder(one));
+}
+
+/* The holder's own sleep for that lock, which began after the sleeper's: before its end another one had it. NULL: the
+ * holder has had it all the time, or was in the queue for it. */
+static const struct wp_slice *turn_of(
+    struct wp_explainer *x, const struct wp_wait *wait, uint32_t holder, uint64_t to_ns)
+{
+    const struct wp_slice *sleep = wait->slice;
+    const struct wp_thread *thread = &x->timeline->threads[holder];
+    uint64_t ordinal = wp_thread_find(thread, to_ns - 1);
+    if (is_held_by(x->timeline, sleep, holder))
+        return NULL;
+    for (uint32_t i = 0; ordinal != thread->slice_end && i < SLICE_LIMIT; i++, ordinal--) {
+        const struct wp_slice *slice = wp_thread_slice(thread, ordinal);
+        bool is_ended = slice->wake_ns && slice->wake_ns < to_ns && slice->cause == WP_CAUSE_TASK &&
+            !(slice->flags & (WP_SLICE_PREEMPTED | WP_SLICE_BORN));
+        if (slice->out_ns <= sleep->out_ns)
+            break;
+        bool is_others = is_ended && slice->waker && slice->waker != holder && slice->waker != wait->thread;
+        if (is_others && is_same_lock(sleep, slice) && is_lock(x, slice))
+            return slice;
+        if (ordinal == thread->first_slice)
+            break;
+    }
+    return NULL;
+}
+
+bool wp_wait_on_lock(struct wp_explainer *x, const struct wp_wait *wait, uint32_t waker, uint64_t from, uint64_t to)
+{
+    const struct wp_slice *turn;
+    if (wait->is_kernel || !is_lock(x, wait->slice))
+        return false;
+    for (uint32_t i = 0; i < HOLDERS && from < to && (turn = turn_of(x, wait, waker, to)); i++) {
+        uint64_t low = turn->wake_ns > from ? turn->wake_ns : from;
+        wp_wait_on_thread(x, wait, &(struct wp_wait_part){wait->node, waker, low, to, true});
+        waker = turn->waker;
+        to = low;
+    }
+    if (x->depth) /* all that is left of the sleep: it may be taken over by another layer (wp_explain_relays) */
+        x->asleep[x->depth - 1].site = wp_wait_site(wait->slice);
+    wp_wait_on_thread(x, wait, &(struct wp_wait_part){wait->node, waker, from, to, true});
+    return true;
+}
