@@ -201,15 +201,19 @@ static __always_inline bool is_foreign_softirq(const struct cpu_context *context
 #endif
 }
 
+/* The clock is read only for what may count: of what a thread begins itself, which is every packet that it sends over
+ * the loopback device, only what follows another one in the same pass. */
 static __always_inline void time_softirq(struct cpu_context *context, unsigned int vector)
 {
     struct seized *s = &context->seized;
     s->began_ns[0] = 0;
     if (!wp_times_softirqs || wp_walk_one_in != 1)
         return;
+    bool is_foreign = is_foreign_softirq(context);
+    if (likely(!is_foreign && (!s->ended_ns || vector <= s->ended_vector)))
+        return;
     __u64 now_ns = bpf_ktime_get_ns();
-    bool is_in_pass = now_ns - s->ended_ns < SOFTIRQ_PASS_NS && vector > s->ended_vector;
-    if (!is_in_pass && !is_foreign_softirq(context))
+    if (!is_foreign && now_ns - s->ended_ns >= SOFTIRQ_PASS_NS)
         return;
     s->hard_before_ns = s->hard_ns;
     s->began_ns[0] = now_ns;
