@@ -10,8 +10,8 @@
 static void free_ring(struct wp_cpu_runs *runs, struct wp_cpu_ring *ring)
 {
     for (uint32_t i = 0; i < ring->count; i++)
-        free(ring->blocks[i]);
-    runs->block_bytes -= ring->count * sizeof(**ring->blocks);
+        free(ring->blocks[i].block);
+    runs->block_bytes -= ring->count * sizeof(struct wp_cpu_block);
     free(ring->blocks);
     *ring = (struct wp_cpu_ring){0};
 }
@@ -88,7 +88,7 @@ void wp_cpu_runs_reuse(struct wp_cpu_runs *runs, uint64_t bits[WP_OCCUPANT_BITS]
 {
     for (uint32_t cpu = 0; cpu < runs->cpu_room; cpu++)
         for (uint32_t i = 0; i < runs->cpus[cpu].count; i++)
-            mark_block(runs->cpus[cpu].blocks[i], bits);
+            mark_block(runs->cpus[cpu].blocks[i].block, bits);
     for (uint32_t number = WP_OCCUPANT_FIRST; number < runs->occupant_count; number++)
         if (!(bits[number / 64] >> number % 64 & 1) && runs->occupants[number].for_comm != WP_OCCUPANT_FREE) {
             wp_intmap_remove(&runs->occupant_numbers, key_of(&runs->occupants[number]));
@@ -119,7 +119,7 @@ int wp_cpu_runs_put_occupant(struct wp_cpu_runs *runs, const struct wp_occupant 
 
 static struct wp_cpu_block *last_block(const struct wp_cpu_ring *ring)
 {
-    return ring->count ? ring->blocks[ring->count - 1] : NULL;
+    return ring->count ? ring->blocks[ring->count - 1].block : NULL;
 }
 
 static uint64_t start_of(const struct wp_cpu_block *block, uint32_t at)
@@ -138,7 +138,7 @@ static struct wp_cpu_block *block_for(struct wp_cpu_runs *runs, struct wp_cpu_ri
         return NULL;
     block->base_ns = at_ns;
     block->count = 0;
-    ring->blocks[ring->count++] = block;
+    ring->blocks[ring->count++] = (struct wp_cpu_stretch){at_ns, block};
     runs->block_bytes += sizeof(*block);
     return block;
 }
@@ -197,14 +197,14 @@ void wp_cpu_runs_forget(struct wp_cpu_runs *runs, uint64_t horizon_ns)
     for (uint32_t cpu = 0; cpu < runs->cpu_room; cpu++) {
         struct wp_cpu_ring *ring = &runs->cpus[cpu];
         uint32_t gone = 0;
-        while (gone + 1 < ring->count && ring->blocks[gone + 1]->base_ns < horizon_ns)
-            free(ring->blocks[gone++]);
+        while (gone + 1 < ring->count && ring->blocks[gone + 1].base_ns < horizon_ns)
+            free(ring->blocks[gone++].block);
         if (!gone)
             continue;
         ring->count -= gone;
         ring->found = 0;
         memmove(ring->blocks, ring->blocks + gone, ring->count * sizeof(*ring->blocks));
-        runs->block_bytes -= gone * sizeof(**ring->blocks);
+        runs->block_bytes -= gone * sizeof(struct wp_cpu_block);
     }
 }
 
@@ -235,23 +235,23 @@ static uint32_t run_in(const struct wp_cpu_block *block, uint64_t at_ns, uint32_
 bool wp_cpu_runs_find(const struct wp_cpu_runs *runs, uint32_t cpu, uint64_t at_ns, struct wp_cpu_cursor *cursor)
 {
     struct wp_cpu_ring *ring = cpu < runs->cpu_room ? &runs->cpus[cpu] : NULL;
-    if (!ring || !ring->count || ring->blocks[0]->base_ns > at_ns)
+    if (!ring || !ring->count || ring->blocks[0].base_ns > at_ns)
         return false;
     uint32_t at = ring->found; /* sleeps are explained in the order of time: mostly the same one, or the next */
-    if (at >= ring->count || ring->blocks[at]->base_ns > at_ns)
+    if (at >= ring->count || ring->blocks[at].base_ns > at_ns)
         at = 0;
-    if (at + 1 < ring->count && ring->blocks[at + 1]->base_ns <= at_ns)
-        at = WP_LOWER_BOUND(middle, at + 1, ring->count, ring->blocks[middle]->base_ns <= at_ns) - 1;
+    if (at + 1 < ring->count && ring->blocks[at + 1].base_ns <= at_ns)
+        at = WP_LOWER_BOUND(middle, at + 1, ring->count, ring->blocks[middle].base_ns <= at_ns) - 1;
     ring->found = at;
-    *cursor = (struct wp_cpu_cursor){ring, at, ring->found_at = run_in(ring->blocks[at], at_ns, ring->found_at)};
+    *cursor = (struct wp_cpu_cursor){ring, at, ring->found_at = run_in(ring->blocks[at].block, at_ns, ring->found_at)};
     return true;
 }
 
 struct wp_cpu_run wp_cpu_cursor_run(const struct wp_cpu_cursor *cursor)
 {
-    const struct wp_cpu_block *block = cursor->ring->blocks[cursor->block];
+    const struct wp_cpu_block *block = cursor->ring->blocks[cursor->block].block;
     uint64_t end_ns = cursor->at + 1 < block->count ? start_of(block, cursor->at + 1)
-        : cursor->block + 1 < cursor->ring->count   ? cursor->ring->blocks[cursor->block + 1]->base_ns
+        : cursor->block + 1 < cursor->ring->count   ? cursor->ring->blocks[cursor->block + 1].base_ns
                                                     : UINT64_MAX;
     return (struct wp_cpu_run){
         start_of(block, cursor->at), end_ns, block->process[cursor->at], block->occupant[cursor->at]};
@@ -262,14 +262,14 @@ bool wp_cpu_cursor_back(struct wp_cpu_cursor *cursor)
     if (!cursor->at && !cursor->block)
         return false;
     if (!cursor->at)
-        cursor->at = cursor->ring->blocks[--cursor->block]->count;
+        cursor->at = cursor->ring->blocks[--cursor->block].block->count;
     cursor->at--;
     return true;
 }
 
 bool wp_cpu_cursor_on(struct wp_cpu_cursor *cursor)
 {
-    if (cursor->at + 1 < cursor->ring->blocks[cursor->block]->count) {
+    if (cursor->at + 1 < cursor->ring->blocks[cursor->block].block->count) {
         cursor->at++;
         return true;
     }

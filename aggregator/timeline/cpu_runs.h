@@ -55,9 +55,15 @@ struct wp_cpu_block {
     uint16_t occupant[WP_CPU_BLOCK_RUNS];
 };
 
+/* A block, and its base_ns: it is searched for without touching the others. */
+struct wp_cpu_stretch {
+    uint64_t base_ns;
+    struct wp_cpu_block *block; /* owned */
+};
+
 /* A CPU's blocks, in the order of time. */
 struct wp_cpu_ring {
-    struct wp_cpu_block **blocks; /* owned */
+    struct wp_cpu_stretch *blocks; /* owned */
     uint32_t count, room;
     uint32_t found, found_at; /* the block and run that were looked up last */
 };
@@ -111,7 +117,7 @@ static inline void wp_cpu_block_put(struct wp_cpu_block *block, uint64_t offset_
 static inline bool wp_cpu_runs_begin(struct wp_cpu_runs *runs, uint32_t cpu, const struct wp_cpu_run *run)
 {
     const struct wp_cpu_ring *ring = cpu < runs->cpu_room ? &runs->cpus[cpu] : NULL;
-    struct wp_cpu_block *block = ring && ring->count ? ring->blocks[ring->count - 1] : NULL;
+    struct wp_cpu_block *block = ring && ring->count ? ring->blocks[ring->count - 1].block : NULL;
     uint64_t offset_ns = block ? run->start_ns - block->base_ns : UINT64_MAX;
     if (!block || block->count == WP_CPU_BLOCK_RUNS || offset_ns > UINT32_MAX ||
         offset_ns < block->offset_ns[block->count - 1])
@@ -139,15 +145,18 @@ static inline bool wp_cpu_runs_near(
     const struct wp_cpu_runs *runs, uint32_t cpu, uint64_t at_ns, struct wp_cpu_run *run)
 {
     struct wp_cpu_ring *ring = cpu < runs->cpu_room ? &runs->cpus[cpu] : NULL;
-    const struct wp_cpu_block *block = ring && ring->found < ring->count ? ring->blocks[ring->found] : NULL;
-    uint64_t offset_ns = block ? at_ns - block->base_ns : 0;
-    uint32_t at = ring ? ring->found_at : 0;
-    if (!block || at_ns < block->base_ns || offset_ns >= block->offset_ns[block->count - 1] || at + 1 >= block->count ||
-        block->offset_ns[at] > offset_ns)
+    const struct wp_cpu_stretch *found = ring && ring->found < ring->count ? &ring->blocks[ring->found] : NULL;
+    if (!found || at_ns < found->base_ns || (ring->found + 1 < ring->count && at_ns >= found[1].base_ns))
         return false;
-    for (uint32_t last = at + WP_CPU_NEAR_RUNS; block->offset_ns[at + 1] <= offset_ns; at++)
-        if (at == last)
-            return false;
+    const struct wp_cpu_block *block = found->block;
+    uint64_t offset_ns = at_ns - found->base_ns;
+    uint32_t at = ring->found_at, end = at + WP_CPU_NEAR_RUNS < block->count ? at + WP_CPU_NEAR_RUNS : block->count;
+    if (at >= end || block->offset_ns[at] > offset_ns)
+        return false;
+    while (at + 1 < end && block->offset_ns[at + 1] <= offset_ns)
+        at++;
+    if (at + 1 == end && end < block->count)
+        return false;
     ring->found_at = at;
     run->start_ns = block->base_ns + block->offset_ns[at];
     run->process = block->process[at];
