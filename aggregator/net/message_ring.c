@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "aggregator/net/message_ring.h"
 
+#include "common/array.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -41,4 +43,36 @@ bool wp_message_ring_room(void **entries, struct wp_message_ring *ring, size_t s
     *entries = bigger;
     ring->mask = wanted - 1;
     return true;
+}
+
+/* Narrows [*low, *high), which holds the first later one or ends with it, around the place found last. */
+static void narrow(const void *entries, const struct wp_message_ring *ring, size_t size, uint64_t time_ns,
+    uint64_t *low, uint64_t *high)
+{
+    uint64_t hint = ring->found, step = 1;
+    if (hint < *low || hint >= *high)
+        return;
+    if (time_at(entries, ring, (uint32_t)hint, size) <= time_ns) {
+        *low = hint + 1;
+        for (; *high - *low >= step && time_at(entries, ring, (uint32_t)(*low + step - 1), size) <= time_ns; step *= 4)
+            *low += step;
+        if (*high - *low >= step)
+            *high = *low + step - 1;
+    } else {
+        *high = hint;
+        for (; *high - *low >= step && time_at(entries, ring, (uint32_t)(*high - step), size) > time_ns; step *= 4)
+            *high -= step;
+        if (*high - *low >= step)
+            *low = *high - step + 1;
+    }
+}
+
+uint32_t wp_message_ring_after(const void *entries, const struct wp_message_ring *ring, size_t size, uint64_t time_ns)
+{
+    uint64_t low = ring->first, high = ring->end;
+    narrow(entries, ring, size, time_ns, &low, &high);
+    low = WP_LOWER_BOUND(middle, low, high, time_at(entries, ring, (uint32_t)middle, size) <= time_ns);
+    if (low > ring->first)
+        ((struct wp_message_ring *)(uintptr_t)ring)->found = (uint32_t)low - 1; /* no part of what is remembered */
+    return (uint32_t)low;
 }

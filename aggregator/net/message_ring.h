@@ -17,9 +17,12 @@
 struct wp_message_ring { /* entries [first, end) at i & mask; grown while what it holds is younger than the history */
     uint32_t first, end; /* begin again before they could wrap: valid until room is made */
     uint32_t mask;
+    uint32_t found; /* what was looked up last: the next one is near it */
 };
 
 /* Makes room for one entry more; each begins with its time. False: out of memory, nothing may be added. */
 bool wp_message_ring_room(void **entries, struct wp_message_ring *ring, size_t size, uint64_t now_ns);
+/* The first of them later than that; ring->end when there is none. */
+uint32_t wp_message_ring_after(const void *entries, const struct wp_message_ring *ring, size_t size, uint64_t time_ns);
 
 #endif

@@ -193,14 +193,12 @@ static const struct wp_receive *receive_at(const struct wp_socket *socket, uint6
 /* The first send later than that, the first receive later than that. */
 static uint64_t sends_after(const struct wp_socket *socket, uint64_t time_ns)
 {
-    return WP_LOWER_BOUND(
-        middle, socket->send_ring.first, socket->send_ring.end, send_at(socket, middle)->time_ns <= time_ns);
+    return wp_message_ring_after(socket->sends, &socket->send_ring, sizeof(*socket->sends), time_ns);
 }
 
 static uint64_t receives_after(const struct wp_socket *socket, uint64_t time_ns)
 {
-    return WP_LOWER_BOUND(
-        middle, socket->receive_ring.first, socket->receive_ring.end, receive_at(socket, middle)->time_ns <= time_ns);
+    return wp_message_ring_after(socket->receives, &socket->receive_ring, sizeof(*socket->receives), time_ns);
 }
 
 /* The thread did something on that socket; when it last did so on another one. */
