@@ -323,13 +323,6 @@ enum wp_selector_view wp_selector_view(const struct wp_selector *selector)
     return view;
 }
 
-uint64_t wp_selector_cut(const struct wp_selector_interval *interval, uint64_t *from_ns, uint64_t *to_ns)
-{
-    *from_ns = *from_ns > interval->from_ns ? *from_ns : interval->from_ns;
-    *to_ns = *to_ns < interval->to_ns ? *to_ns : interval->to_ns;
-    return *to_ns > *from_ns ? *to_ns - *from_ns : 0;
-}
-
 struct wp_selector_interval wp_selector_interval(const struct wp_selector *selector)
 {
     for (unsigned i = 0; i < selector->count; i++)

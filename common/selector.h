@@ -85,7 +85,12 @@ void wp_selector_fini(struct wp_selector *selector);
  * followed into others. */
 enum wp_selector_view wp_selector_view(const struct wp_selector *selector);
 /* Cuts [*from_ns, *to_ns) to the interval; how long that is. */
-uint64_t wp_selector_cut(const struct wp_selector_interval *interval, uint64_t *from_ns, uint64_t *to_ns);
+static inline uint64_t wp_selector_cut(const struct wp_selector_interval *interval, uint64_t *from_ns, uint64_t *to_ns)
+{
+    *from_ns = *from_ns > interval->from_ns ? *from_ns : interval->from_ns;
+    *to_ns = *to_ns < interval->to_ns ? *to_ns : interval->to_ns;
+    return *to_ns > *from_ns ? *to_ns - *from_ns : 0;
+}
 /* Of which time it is; without an interval all there is: 0 and UINT64_MAX. */
 struct wp_selector_interval wp_selector_interval(const struct wp_selector *selector);
 /* Whether all terms hold of the subject; a zeroed selector matches nobody. */

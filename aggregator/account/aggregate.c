@@ -82,11 +82,13 @@ static void account(struct wp_aggregate *aggregate, const struct wp_interval *in
         return;
     aggregate->path_host = interval->host;
     aggregate->path_thread = interval->thread;
-    if (keeps_exemplar(aggregate))
+    if (!aggregate->exemplar.origin_ns && keeps_exemplar(aggregate))
         wp_exemplar_begin(&aggregate->exemplar, from, aggregate->real_offset_ns);
-    wp_request_pieces_open(&aggregate->requests, from, to, is_window);
+    if (wp_request_pieces_may_keep(&aggregate->requests, is_window))
+        wp_request_pieces_open(&aggregate->requests, from, to, is_window);
     wp_explain_slice(aggregate->explainer, interval, slice, &aggregate->counted);
-    wp_request_pieces_close(&aggregate->requests);
+    if (aggregate->requests.is_open)
+        wp_request_pieces_close(&aggregate->requests);
     aggregate->walk.window_visits += is_window ? aggregate->fleet->visits - visits : 0;
     if (from != aggregate->active_to_ns) {
         tell_activity(aggregate);

@@ -485,12 +485,55 @@ static void add_slice(struct wp_exemplar *exemplar, const struct kept_slice *kep
         links_to(exemplar, kept);
 }
 
+/* Nothing of a slice has a place any more: what follows is only counted. */
+static bool is_full(const struct wp_exemplar *exemplar)
+{
+    const struct wp_trace *trace = exemplar->trace;
+    uint32_t limit = exemplar->row_limit;
+    return !exemplar->is_system && !exemplar->is_measuring && !exemplar->pieces && trace->run_count >= limit &&
+        trace->sleep_count >= limit && trace->link_count >= limit;
+}
+
+/* How many links to that slice are left out then, but for those that links_to counts. */
+static inline uint64_t omitted_links(struct wp_exemplar *exemplar, const struct kept_slice *kept)
+{
+    const struct wp_slice *slice = kept->slice;
+    if (slice->flags & (WP_SLICE_EXEC | WP_SLICE_PREEMPTED))
+        return slice->out_ns + kept->shift_ns >= exemplar->origin_ns;
+    if (slice->cause == WP_CAUSE_TASK && slice->waker && slice->wake_ns)
+        return slice->wake_ns + kept->shift_ns >= exemplar->origin_ns &&
+            wp_idtable_has(&exemplar->hosts[kept->host].rows, slice->waker);
+    if (slice->cause == WP_CAUSE_MESSAGE || slice->cause == WP_CAUSE_BLOCK) {
+        struct kept_slice copy = *kept;
+        links_to(exemplar, &copy);
+    }
+    return 0;
+}
+
+/* What add_slice comes to then. */
+static inline void omit_slice(struct wp_exemplar *exemplar, const struct kept_slice *kept)
+{
+    const struct wp_slice *slice = kept->slice;
+    uint64_t origin = exemplar->origin_ns, in = slice->in_ns + kept->shift_ns, out = slice->out_ns + kept->shift_ns;
+    uint64_t end = kept->end_ns + kept->shift_ns, from = out > origin ? out : origin, omitted = 0;
+    if (in > out && in > origin) {
+        uint64_t wake = slice->wake_ns ? slice->wake_ns + kept->shift_ns : in;
+        bool is_parted = wake >= from && wake < in && in - wake >= RUNNABLE_NS;
+        omitted += ((is_parted ? wake : in) > from) + is_parted;
+    }
+    omitted += end > (in > origin ? in : origin);
+    if (in >= origin)
+        omitted += omitted_links(exemplar, kept);
+    exemplar->trace->omitted += omitted;
+}
+
 static void extend_thread(struct wp_exemplar *exemplar, uint32_t host, uint32_t index, uint64_t until_ns)
 {
     struct wp_exemplar_host *on = &exemplar->hosts[host];
     struct wp_exemplar_row *row = (struct wp_exemplar_row *)on->rows.items + index;
     const struct wp_thread *thread = &timeline_of(exemplar, host)->threads[index];
     uint64_t ordinal = wp_thread_find(thread, row->until_ns), before_ns = row->until_ns;
+    bool is_counted = false;
     if (ordinal == thread->slice_end)
         ordinal = thread->first_slice;
     for (; ordinal < thread->slice_end; ordinal++) {
@@ -503,9 +546,15 @@ static void extend_thread(struct wp_exemplar *exemplar, uint32_t host, uint32_t 
         uint64_t end_ns = is_open ? until_ns : slice->end_ns, shift_ns = (uint64_t)on->shift_ns;
         if (end_ns <= row->until_ns)
             continue;
-        add_slice(exemplar,
-            &(struct kept_slice){host, index, program_at(exemplar, row->trace_thread - 1, slice->in_ns + shift_ns),
-                slice, end_ns, shift_ns, exemplar->is_system ? wp_thread_slice_cpu(thread, ordinal)->cpu + 1u : 0});
+        struct kept_slice kept = {host, index, 0, slice, end_ns, shift_ns, 0};
+        is_counted = is_counted || is_full(exemplar);
+        if (is_counted) {
+            omit_slice(exemplar, &kept);
+        } else {
+            kept.thread = program_at(exemplar, row->trace_thread - 1, slice->in_ns + shift_ns);
+            kept.cpu = exemplar->is_system ? wp_thread_slice_cpu(thread, ordinal)->cpu + 1u : 0;
+            add_slice(exemplar, &kept);
+        }
         row->until_ns = end_ns;
     }
     if (exemplar->is_measuring)

@@ -64,7 +64,7 @@ static void open_part(struct wp_request_pieces *p, const struct wp_request_part 
 
 void wp_request_pieces_open(struct wp_request_pieces *p, uint64_t from_ns, uint64_t to_ns, bool is_window)
 {
-    if (p->is_full || !(is_wanted(p, from_ns, to_ns) || is_window))
+    if (!wp_request_pieces_may_keep(p, is_window) || !(is_wanted(p, from_ns, to_ns) || is_window))
         return;
     open_part(p, &(struct wp_request_part){.from_ns = from_ns, .to_ns = to_ns});
 }

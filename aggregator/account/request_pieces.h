@@ -51,6 +51,11 @@ void wp_request_pieces_begin(struct wp_request_pieces *pieces, uint32_t first);
 /* [from, to) of it is explained now, to be followed by wp_request_pieces_close(). Kept where a request was expected in
  * it, or `is_window`. */
 void wp_request_pieces_open(struct wp_request_pieces *pieces, uint64_t from_ns, uint64_t to_ns, bool is_window);
+/* May that keep something? Without a request ahead it keeps windows alone. */
+static inline bool wp_request_pieces_may_keep(const struct wp_request_pieces *pieces, bool is_window)
+{
+    return !pieces->is_full && (pieces->ahead || is_window);
+}
 /* The same of a part that is not of the account, when all of that is here; its whole interval is kept. False: there is
  * no room. */
 bool wp_request_pieces_open_apart(struct wp_request_pieces *pieces, uint32_t thread, uint64_t from_ns, uint64_t to_ns);
