@@ -168,7 +168,12 @@ static bool is_helper(const struct wp_explainer *x, const struct wp_wait *wait, 
     return known || owes_others(x, place->server, by, asked_ns);
 }
 
-bool wp_explain_answered_client(
+static uint32_t process_of(const struct wp_explainer *x, uint32_t thread)
+{
+    return x->timeline->identities[x->timeline->threads[thread].identity].process;
+}
+
+enum wp_client_answer wp_explain_answered_client(
     const struct wp_explainer *x, const struct wp_wait *wait, uint32_t server, const struct wp_woken_one *woken)
 {
     const struct wp_slice *slice = ended_at(x, woken->thread, woken->time_ns);
@@ -176,10 +181,15 @@ bool wp_explain_answered_client(
     uint64_t since_ns = wait->slice->out_ns < woken->time_ns ? wait->slice->out_ns : woken->time_ns;
     if (!slice || !may_be_asked(slice) || wp_explain_is_kernel(x, woken->thread) ||
         wp_explain_is_in_vain(x, woken->thread, woken->time_ns))
-        return false;
+        return WP_CLIENT_NO;
     uint64_t asked_ns = wp_clients_asked(&x->timeline->clients, woken->thread, server, woken->time_ns, &place);
-    return asked_ns && may_be_asked(&(struct wp_slice){.syscall = place.syscall & WP_SLICE_SYSCALL}) &&
-        !wp_explain_is_too_old(x, asked_ns) && !is_waiting(x, wait->thread, server, asked_ns) &&
-        !is_owed(x, wait->thread, server, asked_ns) && !is_helper(x, wait, &place, woken->thread, asked_ns) &&
+    if (!asked_ns || wp_explain_is_too_old(x, asked_ns)) {
+        bool is_heard = wp_explain_last_woken(x, server, woken->thread, wait->slice->wake_ns) > woken->time_ns;
+        return is_heard || process_of(x, woken->thread) == process_of(x, server) ? WP_CLIENT_NO : WP_CLIENT_MAYBE;
+    }
+    bool is_client = may_be_asked(&(struct wp_slice){.syscall = place.syscall & WP_SLICE_SYSCALL}) &&
+        !is_waiting(x, wait->thread, server, asked_ns) && !is_owed(x, wait->thread, server, asked_ns) &&
+        !is_helper(x, wait, &place, woken->thread, asked_ns) &&
         !has_slept_at(x, &place, since_ns, wait->slice->wake_ns);
+    return is_client ? WP_CLIENT_YES : WP_CLIENT_NO;
 }

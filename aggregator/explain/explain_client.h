@@ -7,6 +7,12 @@
  */
 #include "aggregator/explain/explain_types.h"
 
+enum wp_client_answer {
+    WP_CLIENT_NO,
+    WP_CLIENT_MAYBE, /* it has never ended a sleep of the server's: it asks while that works, or only takes */
+    WP_CLIENT_YES,
+};
+
 /*
  * That waking by `server`, before the one that ended the sleep of `wait`, was its answer to a client of another
  * process:
@@ -15,7 +21,7 @@
  * - from then to its waking of the sleeper, and while that slept, the server has not slept in that place again: it had
  *   the sleeper's request.
  */
-bool wp_explain_answered_client(
+enum wp_client_answer wp_explain_answered_client(
     const struct wp_explainer *x, const struct wp_wait *wait, uint32_t server, const struct wp_woken_one *woken);
 
 /* When the one thread last ended a sleep of the other before that; 0: not among its last ones. */

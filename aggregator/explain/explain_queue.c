@@ -24,6 +24,7 @@
 struct queue {
     uint64_t until_ns; /* the server was done with the other one then, and turned to the sleeper */
     uint32_t thread;   /* that other one; the sleeper itself, should its request have been read or answered then */
+    uint64_t doubt_ns; /* behind that, what may have been an answer to one who has never found the server asleep */
     bool is_alike;     /* that other one was served for the same as the sleeper, as far as the place tells */
     uint32_t looks;    /* slices that were looked at for it */
 };
@@ -229,7 +230,7 @@ static bool is_own(const struct wp_explainer *x, const struct wp_wait *wait, uin
     if (!is_in_vain && queue->is_alike && wp_wait_is_reading(wait->slice))
         return true;
     queue->until_ns = woken->time_ns;
-    return is_in_vain || wp_explain_answered_client(x, wait, server, woken);
+    return is_in_vain || wp_explain_answered_client(x, wait, server, woken) == WP_CLIENT_YES;
 }
 
 /*
@@ -265,10 +266,13 @@ static bool find_served(const struct wp_explainer *x, const struct wp_wait *wait
         bool is_together = is_near && alone == ALONE_NOT;
         if (!is_together && served_ns)
             return true;
-        if (wp_explain_answered_client(x, wait, server, woken)) {
+        enum wp_client_answer client = wp_explain_answered_client(x, wait, server, woken);
+        if (client == WP_CLIENT_YES) {
             queue->until_ns = woken->time_ns;
             return true;
         }
+        if (client == WP_CLIENT_MAYBE && !queue->doubt_ns)
+            queue->doubt_ns = woken->time_ns;
         if (is_together)
             together = queue->until_ns;
     }
@@ -330,14 +334,39 @@ static uint64_t done_ns(
     return is_read ? woken_ns : until_ns;
 }
 
+/* Until when the server may have worked for somebody else all the same: until it woke one who may be its client, unless
+ * it is known to have been set going for the sleeper since it answered that last. The part's start: it has not. */
+static uint64_t doubtful_until(
+    const struct wp_explainer *x, const struct wp_wait *wait, const struct queue *queue, const struct wp_interval *part)
+{
+    uint64_t until_ns = queue->doubt_ns < part->end_ns ? queue->doubt_ns : part->end_ns;
+    if (until_ns <= part->start_ns || turned_ns(x, part->thread, until_ns, wait->slice->wake_ns) > until_ns)
+        return part->start_ns;
+    struct wp_handover by = wp_explain_origin(x, x->layers, x->depth, part->thread, until_ns);
+    bool is_known = by.origin == WP_ORIGIN_PATH &&
+        by.at_ns > wp_explain_last_woken(x, wait->thread, part->thread, wait->slice->wake_ns);
+    return is_known ? part->start_ns : until_ns;
+}
+
 bool wp_wait_in_queue(
     struct wp_explainer *x, const struct wp_wait *wait, uint32_t node, uint32_t server, uint64_t from, uint64_t to)
 {
     struct queue queue;
-    if (!woken_by(x, server) || wp_explain_is_mate(x, wp_explain_identity_at(x, server, to - 1)) ||
-        !find_queue(x, wait, server, &queue))
+    if (!woken_by(x, server) || wp_explain_is_mate(x, wp_explain_identity_at(x, server, to - 1)))
         return false;
-    wp_wait_on_server(x, wait, &(struct wp_wait_part){node, server, from, to, true},
-        &(struct wp_served){.until_ns = done_ns(x, wait, server, &queue), .client = queue.thread});
+    bool is_queue = find_queue(x, wait, server, &queue);
+    struct wp_served before = {.until_ns = is_queue ? done_ns(x, wait, server, &queue) : 0, .client = queue.thread};
+    uint64_t low = before.until_ns < from ? from : before.until_ns < to ? before.until_ns : to;
+    uint64_t doubt = doubtful_until(x, wait, &queue, &(struct wp_interval){x->host, server, low, to});
+    if (!is_queue && doubt == low)
+        return false;
+    if (x->depth) /* no part of it is taken over by another layer, which would have the whole (wp_explain_relays) */
+        x->asleep[x->depth - 1].site = 0;
+    wp_wait_on_thread(x, wait, &(struct wp_wait_part){node, server, doubt, to, is_queue});
+    x->doubts++;
+    wp_wait_on_thread(x, wait, &(struct wp_wait_part){node, server, low, doubt, is_queue});
+    x->doubts--;
+    if (from < low)
+        wp_wait_on_server(x, wait, &(struct wp_wait_part){node, server, from, low, true}, &before);
     return true;
 }

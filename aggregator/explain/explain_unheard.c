@@ -343,30 +343,44 @@ uint64_t wp_explain_busy_since(const struct wp_explainer *x, uint32_t thread, co
 
 /* --- what may be outstanding, unseen --- */
 
-/* Who last ended a wait of the thread before that sleep, in the same call and by a way of which no writes are recorded;
- * 0: nobody. */
-static uint32_t last_answerer(struct search *search)
+/* Of a sleep that a task ended, in the same call and by a way of which no writes are recorded: that task, if it may
+ * have answered. *is_end: it is such a sleep. */
+static uint32_t answerer(struct search *search, const struct wp_slice *slice, bool *is_end)
+{
+    const struct wp_explainer *x = search->x;
+    search->looks++;
+    *is_end = slice->cause == WP_CAUSE_TASK && slice->waker && slice->wake_ns && !(slice->flags & WP_SLICE_PREEMPTED) &&
+        slice->syscall == search->first->syscall;
+    bool is_answer = *is_end && !slice->cause_d && slice->waker != search->thread && !wp_slice_signal(slice) &&
+        !wp_explain_is_kernel(x, slice->waker) && !wp_explain_is_too_old(x, slice->wake_ns);
+    return is_answer ? slice->waker : 0;
+}
+
+/* Who last ended a wait of the thread so before that sleep, or where nobody has yet, who does next; 0: nobody. */
+static uint32_t nearest_answerer(struct search *search)
 {
     const struct wp_explainer *x = search->x;
     const struct wp_thread *thread = &x->timeline->threads[search->thread];
-    uint64_t ordinal = wp_thread_find(thread, search->first->out_ns);
-    for (uint32_t i = 0; ordinal != thread->slice_end && ordinal-- > thread->first_slice && i < ANSWER_LIMIT; i++) {
-        const struct wp_slice *slice = wp_thread_slice(thread, ordinal);
-        search->looks++;
-        if (slice->cause != WP_CAUSE_TASK || !slice->waker || !slice->wake_ns || slice->flags & WP_SLICE_PREEMPTED ||
-            slice->syscall != search->first->syscall)
-            continue;
-        bool is_answer = !slice->cause_d && slice->waker != search->thread && !wp_slice_signal(slice) &&
-            !wp_explain_is_kernel(x, slice->waker) && !wp_explain_is_too_old(x, slice->wake_ns);
-        return is_answer ? slice->waker : 0;
+    uint64_t ordinal = wp_thread_find(thread, search->first->out_ns), next = ordinal;
+    bool is_end = false;
+    uint32_t server = 0;
+    if (ordinal == thread->slice_end)
+        return 0;
+    for (uint32_t i = 0; !is_end && ordinal-- > thread->first_slice && i < ANSWER_LIMIT; i++)
+        server = answerer(search, wp_thread_slice(thread, ordinal), &is_end);
+    for (uint32_t i = 0; !is_end && ++next < thread->slice_end && i < ANSWER_LIMIT; i++) {
+        const struct wp_slice *slice = wp_thread_slice(thread, next);
+        if (slice->out_ns > wp_explain_horizon(x) || slice->wake_ns > wp_explain_horizon(x))
+            break;
+        server = answerer(search, slice, &is_end);
     }
-    return 0;
+    return server;
 }
 
 bool wp_explain_may_be_owed(const struct wp_explainer *x, uint32_t thread, const struct wp_slice *first)
 {
     struct search search = {.x = x, .thread = thread, .first = first};
-    uint32_t server = wp_wait_is_choosing(first) ? last_answerer(&search) : 0;
+    uint32_t server = wp_wait_is_choosing(first) ? nearest_answerer(&search) : 0;
     const struct wp_thread *at = &x->timeline->threads[server];
     uint64_t ordinal = server ? wp_thread_find(at, first->out_ns) : 0;
     x->fleet->visits += search.looks / LOOKS_A_VISIT;

@@ -24,7 +24,7 @@ WAYS = [("unix", 1, 0, 0.2, 0), ("unix", 1, 4, 0.1, 0), ("unix", 3, 2, 0.1, 0), 
         ("unix", 3, 0, 0.1, 20)]
 # Loops over pipes: a request that finds the server at work leaves no event, and an answer that finds the client at work none, either. What is
 # wrong has to be called uncertain, but for so many percent.
-UNSEEN = [("pipe", 0, 0, 0.01, 20), ("pipe", 0, 4, 1, 500), ("pipe", 1, 0, 4, 500), ("pipe", 1, 4, 3, 1000), ("pipe", 3, 0, 4, 500)]
+UNSEEN = [("pipe", 0, 0, 0.01, 20), ("pipe", 0, 4, 0.5, 500), ("pipe", 1, 0, 0.5, 500), ("pipe", 1, 4, 4, 1000), ("pipe", 3, 0, 0.5, 500), ("pipe", 3, 0, 2, 20)]
 UNSURE = 0.75  # at most that much of it: who calls everything uncertain is never wrong
 NEVER = 10 ** 9
 
