@@ -128,14 +128,14 @@ static void trim_memory(struct ingest *ingest, uint64_t now_ns)
     }
 }
 
-/* A full disk is waited for: nothing is acknowledged meanwhile, so nothing is lost. */
-static int commit(struct ingest *ingest, bool force, bool is_last, struct wp_error *err)
+/* A full disk may be waited for: nothing is acknowledged meanwhile, so nothing is lost. */
+static int commit(struct ingest *ingest, bool force, bool may_wait, struct wp_error *err)
 {
     struct wp_error why = {0};
     uint64_t start_ns = wp_clock_of_ns(CLOCK_MONOTONIC);
     int rc = wp_engine_commit(ingest->engine, start_ns, wp_clock_of_ns(CLOCK_REALTIME) / WP_NS_PER_S, force, &why);
     wp_aggregator_vitals_committed(ingest->vitals, wp_clock_of_ns(CLOCK_MONOTONIC) - start_ns, rc);
-    if (rc == -ENOSPC && !is_last) {
+    if (rc == -ENOSPC && may_wait) {
         if (wp_log_allowed(ingest->logger, &ingest->full, wp_clock_of_ns(CLOCK_MONOTONIC), 10 * WP_NS_PER_S))
             wp_log(ingest->logger, WP_LOG_WARN, "%s", why.text);
         return 0;
@@ -218,7 +218,8 @@ static int run(struct ingest *ingest, const struct wp_ingest_options *options, s
         if (!rc && explain(ingest, got == 1))
             has_more = true;
         if (!rc)
-            rc = commit(ingest, (is_bye && !ingest->is_explaining) || *options->stop, *options->stop, err);
+            rc = commit(ingest, (is_bye && !ingest->is_explaining) || *options->stop,
+                !*options->stop && !options->ends_when_full, err);
         if (rc)
             return rc;
         wp_aggregator_vitals_tick(ingest->vitals, wp_clock_of_ns(CLOCK_MONOTONIC), wp_clock_of_ns(CLOCK_REALTIME));

@@ -20,6 +20,7 @@ struct wp_ingest_options {
     const struct wp_ingest_peer *peers; /* borrowed */
     uint32_t peer_count;
     uint32_t exit_after_sessions;                /* 0: goes on */
+    bool ends_when_full;                         /* else a full disk is waited for */
     int ready_fd;                                /* "ready\n" goes there when bound; -1 none */
     const volatile sig_atomic_t *stop;           /* set by a signal: finish what is there and end */
     volatile sig_atomic_t *reload;               /* set by a signal: read again what can be; NULL: none */

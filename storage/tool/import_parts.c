@@ -143,7 +143,8 @@ static int replay(pid_t *aggregator, pid_t collector, struct wp_error *err)
             *aggregator = -1;
             if (!other) /* it has all, and the collector hears so or has heard it */
                 return end_of(collector, "collector", END_MS, err);
-            end_of(collector, "collector", 0, NULL);
+            kill(collector, SIGKILL); /* it would try to deliver the rest, and the capture has it */
+            end_of(collector, "collector", END_MS, NULL);
             return wp_error_set(err, -EIO, "the aggregator failed");
         }
         nap();
@@ -167,8 +168,9 @@ static int start_aggregator(
 {
     struct line line = {{"wakepath-aggregator", "--no-config", "--no-resume", "--bind", endpoint, "--store", o->root,
                             "--release", o->release, "--shard", o->shard, "--exit-after-sessions", "1", "--late-after",
-                            "never" /* nobody waited for it */, "--log-level", "warn", "--ready-fd"},
-        18};
+                            "never" /* nobody waited for it */, "--end-when-full" /* the capture stays */,
+                            "--log-level", "warn", "--ready-fd"},
+        19};
     int ready[2];
     char fd[16], byte;
     if (pipe(ready))
