@@ -44,3 +44,17 @@ void wp_over_time_build(struct wp_over_time *timeline, struct wp_pool *pool, con
             timeline->most_ns = timeline->buckets[i].total_ns;
     timeline->timeless_ns = facts->total_ns > timed ? facts->total_ns - timed : 0;
 }
+
+void wp_over_time_keep(struct wp_over_time *timeline, uint32_t kept)
+{
+    timeline->most_ns = timeline->timeless_ns = 0;
+    for (uint32_t i = 0; i < timeline->count; i++) {
+        struct wp_time_bucket *bucket = &timeline->buckets[i];
+        bucket->total_ns = 0;
+        for (unsigned j = 0; j < WP_CATEGORIES; j++) {
+            bucket->categories[j] = kept & 1u << j ? bucket->categories[j] : 0;
+            bucket->total_ns += bucket->categories[j];
+        }
+        timeline->most_ns = bucket->total_ns > timeline->most_ns ? bucket->total_ns : timeline->most_ns;
+    }
+}

@@ -22,5 +22,8 @@ struct wp_over_time {
 
 /* In `pool`; out of memory shows in pool->failed. */
 void wp_over_time_build(struct wp_over_time *timeline, struct wp_pool *pool, const struct wp_facts *facts);
+/* Of the time the categories alone that have a bit in `kept` (1 << WP_SCHEDULER); what is timeless is not known then.
+ */
+void wp_over_time_keep(struct wp_over_time *timeline, uint32_t kept);
 
 #endif

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "reporter/facts/rivals.h"
 
+#include "common/array.h"
 #include "common/intmap.h"
 #include "reporter/facts/stack_text.h"
+#include "storage/report/report_read.h"
+#include "storage/report/report_series.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -109,6 +112,12 @@ static bool is_of_quota(const char *frame)
     return !strncmp(frame, QUOTA, size) && (!frame[size] || !strncmp(frame + size, " of ", 4));
 }
 
+static const char *rival_name(struct wp_pool *pool, const char *frame)
+{
+    bool is_process = !strncmp(frame, BEHIND, strlen(BEHIND));
+    return is_process ? wp_stack_plain_process(pool, frame + strlen(BEHIND) - 1) : other_name(pool, frame);
+}
+
 static struct wp_rival rival_of(struct wp_pool *pool, const struct wp_facts *facts, const struct sum *sum)
 {
     const char *frame = wp_facts_frame_name(facts, sum->rival), *waiter = wp_facts_frame_name(facts, sum->waiter);
@@ -117,7 +126,7 @@ static struct wp_rival rival_of(struct wp_pool *pool, const struct wp_facts *fac
             : is_quota                          ? WP_RIVAL_QUOTA
                                                 : WP_RIVAL_OTHER,
         .waiter = *waiter ? wp_stack_plain_process(pool, waiter) : "?",
-        .name = is_process ? wp_stack_plain_process(pool, frame + strlen(BEHIND) - 1) : other_name(pool, frame),
+        .name = rival_name(pool, frame),
         .search = wp_pool_text(pool, frame),
         .party = sum->part.frame ? party_name(pool, wp_facts_frame_name(facts, sum->part.frame)) : "",
         .ns = sum->ns,
@@ -163,5 +172,79 @@ struct wp_rivals wp_rivals_build(struct wp_pool *pool, const struct wp_facts *fa
     free(s.parts);
     wp_intmap_fini(&s.sum_of);
     wp_intmap_fini(&s.part_of);
+    return out;
+}
+
+/* Frame of who had the processor in a cell of the report; 0: it is none of the scheduler's, or that is not told. */
+static uint32_t rival_frame(const struct wp_facts *facts, const struct wp_cell *cell)
+{
+    const struct wp_flame *flame = &facts->flame;
+    uint32_t node = cell->node < flame->source_count ? flame->by_source[cell->node] : 0;
+    uint32_t rival = node ? wp_facts_rival(facts, node) : 0;
+    bool is_told = is_scheduler(facts, rival) && is_scheduler(facts, flame->nodes[rival].parent);
+    return is_told ? flame->nodes[rival].frame : 0;
+}
+
+struct rival_time {
+    uint32_t place, frame;
+    uint64_t ns;
+};
+
+static int by_place(const void *left, const void *right)
+{
+    const struct rival_time *a = left, *b = right;
+    if (a->place != b->place)
+        return a->place < b->place ? -1 : 1;
+    return (a->frame > b->frame) - (a->frame < b->frame);
+}
+
+/* The samples of the scheduler's cells, by bucket and then by who it was. */
+static uint32_t sort_times(struct rival_time *times, const struct wp_facts *facts)
+{
+    uint32_t buckets, samples, cells, count = 0;
+    unsigned shift;
+    const uint64_t *bucket = wp_report_buckets(facts->report, &buckets, &shift);
+    const struct wp_cell_sample *sample = wp_report_samples(facts->report, &samples);
+    const struct wp_cell *cell = wp_report_cells(facts->report, &cells);
+    for (uint32_t i = 0; i < samples; i++) {
+        uint32_t frame = sample[i].cell < cells ? rival_frame(facts, &cell[sample[i].cell]) : 0;
+        uint32_t place = WP_LOWER_BOUND(middle, 0, buckets, bucket[middle] < sample[i].bucket);
+        if (frame && place < buckets && bucket[place] == sample[i].bucket)
+            times[count++] = (struct rival_time){place, frame, sample[i].ns};
+    }
+    if (count)
+        qsort(times, count, sizeof(*times), by_place);
+    return count;
+}
+
+struct wp_rival_buckets wp_rivals_over_time(struct wp_pool *pool, const struct wp_facts *facts)
+{
+    uint32_t buckets, samples, count;
+    unsigned shift;
+    const uint64_t *bucket = wp_report_buckets(facts->report, &buckets, &shift);
+    wp_report_samples(facts->report, &samples);
+    struct wp_rival_buckets out = {.rows = wp_pool_alloc(pool, (buckets + 1u) * sizeof(*out.rows))};
+    struct rival_time *times = calloc(samples + 1u, sizeof(*times));
+    pool->failed |= !times;
+    if (!out.rows || !times) {
+        free(times);
+        return out;
+    }
+    out.count = buckets;
+    for (uint32_t i = 0; i < buckets; i++)
+        out.rows[i] = (struct wp_rival_bucket){.start_ns = bucket[i] << shift, .most = ""};
+    count = sort_times(times, facts);
+    for (uint32_t i = 0, end; i < count; i = end) {
+        struct wp_rival_bucket *row = &out.rows[times[i].place];
+        uint64_t ns = 0;
+        for (end = i; end < count && !by_place(&times[end], &times[i]); end++)
+            ns += times[end].ns;
+        row->ns += ns;
+        if (ns <= row->most_ns)
+            continue;
+        row->most_ns = ns;
+        row->most = rival_name(pool, wp_facts_frame_name(facts, times[i].frame));
+    }
+    free(times);
     return out;
 }

@@ -33,6 +33,20 @@ struct wp_rivals {
     uint64_t ns; /* of all */
 };
 
+/* An interval of realtime: how long others had the processor, and who had it longest. */
+struct wp_rival_bucket {
+    uint64_t start_ns, ns, most_ns;
+    const char *most; /* "gzip", "quota of nginx.service"; "" nobody is named */
+};
+
+/* In the order of time, as wide each as those of wp_over_time_build. */
+struct wp_rival_buckets {
+    struct wp_rival_bucket *rows; /* in the pool, with its texts */
+    uint32_t count;
+};
+
+/* The same over time; out of memory sets pool->failed. */
+struct wp_rival_buckets wp_rivals_over_time(struct wp_pool *pool, const struct wp_facts *facts);
 /* Out of memory sets pool->failed. */
 struct wp_rivals wp_rivals_build(struct wp_pool *pool, const struct wp_facts *facts);
 

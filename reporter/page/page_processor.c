@@ -2,7 +2,9 @@
 #include "reporter/page/page_processor.h"
 
 #include "reporter/display/humanize.h"
+#include "reporter/facts/over_time.h"
 #include "reporter/facts/rivals.h"
+#include "reporter/page/page_matrix.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -124,6 +126,99 @@ static void add_sides(
     }
 }
 
+/* --- as a matrix --- */
+
+/* "web-2" of "api on web-2"; NULL: it is not said. */
+static const char *host_of(const char *name)
+{
+    const char *host = NULL;
+    for (const char *at = strstr(name, " on "); at; at = strstr(at + 4, " on "))
+        host = at + 4;
+    return host;
+}
+
+static void add_matrix(
+    struct wp_display *display, const struct wp_facts *facts, const struct wp_rivals *rivals, bool by_host)
+{
+    struct wp_pair *pairs = wp_pool_alloc(&display->pool, (rivals->count + 1) * sizeof(*pairs));
+    const char *home = facts->host_count == 1 ? facts->hosts[0] : "whose time this is";
+    for (size_t i = 0; pairs && i < rivals->count; i++) {
+        const struct wp_rival *rival = &rivals->rows[i];
+        const char *host = by_host ? host_of(rival->waiter) : NULL;
+        pairs[i] = (struct wp_pair){by_host ? host ? host : home : rival->waiter, rival->name, rival->ns};
+    }
+    if (pairs)
+        wp_page_matrix(display,
+            &(struct wp_matrix){.id = by_host ? "processor-hosts" : "processor-matrix",
+                .losers = by_host ? "On" : "Could have run",
+                .pairs = pairs,
+                .count = rivals->count,
+                .whole_ns = facts->total_ns});
+}
+
+/* By process, and where paths lead over several hosts folded away by host. */
+static void add_matrices(struct wp_display *display, const struct wp_facts *facts, const struct wp_rivals *rivals)
+{
+    bool has_hosts = false;
+    for (size_t i = 0; i < rivals->count; i++)
+        has_hosts |= host_of(rivals->rows[i].waiter) != NULL;
+    wp_display_heading(display, "Who took how much from whom");
+    add_matrix(display, facts, rivals, false);
+    if (!has_hosts)
+        return;
+    wp_display_add(display, WP_ITEM_DETAILS, "The same by host");
+    add_matrix(display, facts, rivals, true);
+    wp_display_add(display, WP_ITEM_END, NULL);
+}
+
+/* --- over time --- */
+
+static void add_times(struct wp_display *display, const struct wp_rival_buckets *buckets, uint64_t whole_ns)
+{
+    static const struct wp_column columns[] = {
+        {"From", NULL, WP_CELL_TEXT},
+        {"Could have run", "Of all control paths in that interval", WP_CELL_DURATION},
+        {"Share", "Of the total", WP_CELL_SHARE},
+        {"Had the processor longest", NULL, WP_CELL_NAME},
+        {"Of it", "Time that this one had it", WP_CELL_DURATION},
+    };
+    struct wp_table *table = wp_display_table(display, "processor-times", columns, 5, buckets->count);
+    table->whole_ns = whole_ns;
+    for (uint32_t i = 0; i < buckets->count; i++) {
+        const struct wp_rival_bucket *bucket = &buckets->rows[i];
+        struct wp_field *row = bucket->ns ? wp_display_row(table) : NULL;
+        if (!row)
+            continue;
+        row[0].text = wp_human_time(&display->pool, bucket->start_ns);
+        row[1].number = row[2].number = bucket->ns;
+        row[3].text = wp_pool_clip(&display->pool, bucket->most, NAME_BYTES);
+        row[4].number = bucket->most_ns;
+    }
+}
+
+static void add_over_time(struct wp_display *display, const struct wp_facts *facts)
+{
+    struct wp_over_time *timeline = wp_pool_alloc(&display->pool, sizeof(*timeline));
+    struct wp_item *item;
+    if (!timeline)
+        return;
+    wp_over_time_build(timeline, &display->pool, facts);
+    wp_over_time_keep(timeline, 1u << WP_SCHEDULER | 1u << WP_INVOLUNTARY);
+    if (timeline->count < 2 || !timeline->most_ns)
+        return;
+    struct wp_rival_buckets buckets = wp_rivals_over_time(&display->pool, facts);
+    wp_display_heading(display, "Over time");
+    if ((item = wp_display_add(display, WP_ITEM_OVER_TIME, NULL))) {
+        item->timeline = timeline;
+        item->link = wp_link_to(WP_PAGE_FLAME, facts->release, facts->aggregate, NULL);
+    }
+    wp_display_add(display, WP_ITEM_DETAILS,
+        wp_pool_printf(
+            &display->pool, "Who had it when, in steps of %s", wp_human_duration(&display->pool, timeline->width_ns)));
+    add_times(display, &buckets, facts->total_ns);
+    wp_display_add(display, WP_ITEM_END, NULL);
+}
+
 /* Of a store of an older version, a part or all. */
 static void add_untold(struct wp_display *display, const struct wp_facts *facts, uint64_t ns)
 {
@@ -144,6 +239,11 @@ void wp_page_processor(struct wp_display *display, const struct wp_facts *facts)
             wp_human_duration(&display->pool, all_ns), wp_human_share(&display->pool, all_ns, facts->total_ns)));
     if (untold_ns)
         add_untold(display, facts, untold_ns);
+    if (rivals.count)
+        add_matrices(display, facts, &rivals);
+    add_over_time(display, facts);
+    if (rivals.count)
+        wp_display_heading(display, "Pair by pair");
     if (rivals.count || !untold_ns)
         add_pairs(display, facts, &rivals);
     if (!rivals.count)

@@ -14,6 +14,7 @@
 #include "reporter/page/page_processor.h"
 #include "reporter/waits/wait_graph.h"
 #include "storage/report/report.h"
+#include "storage/report/report_series.h"
 #include "tests/reporter/sample.h"
 
 #include <stdio.h>
@@ -171,10 +172,82 @@ static void the_page_has_the_longest_first(void **state)
     wp_facts_fini(&facts);
 }
 
+/* More than have a column or a row of their own are others; what each row has is what the pairs have. By host where
+ * a path leads there. */
+static void the_page_has_a_matrix(void **state)
+{
+    struct wp_report *report = wp_report_create();
+    struct wp_facts facts;
+    struct wp_display display;
+    char stack[80];
+    uint64_t all = 0;
+    (void)state;
+    for (unsigned i = 0; i < 400; i++) {
+        snprintf(stack, sizeof(stack), "[web-%u];sched:preempted;sched:behind [batch-%u]", i % 40, i / 40);
+        wp_report_add(report, sample_node(report, stack), WP_INVOLUNTARY, (i % 40 + 1) * MS, 1);
+    }
+    uint32_t node = sample_node(report, "[web-1];sleep:read");
+    node = wp_report_child(report, node, wp_report_frame(report, WP_STYLE_PROCESS, "[db]@store", ""));
+    node = wp_report_child(report, node, wp_report_frame(report, WP_STYLE_SCHED, "sched:preempted", ""));
+    node = wp_report_child(report, node, wp_report_frame(report, WP_STYLE_SCHED, "sched:behind [dump]@store", ""));
+    wp_report_add(report, node, WP_INVOLUNTARY, 2 * MS, 1);
+    assert_int_equal(wp_facts_build(&facts, "v1", "main", report, NULL, NULL), 0);
+    wp_display_init(&display, &(struct wp_page_id){WP_PAGE_PROCESSOR, "v1", "main"});
+    wp_page_processor(&display, &facts);
+    const struct wp_table *table = table_of(&display, "processor-matrix");
+    assert_non_null(table);
+    assert_int_equal(table->row_count, 20);
+    assert_int_equal(table->column_count, 2 + 6);
+    assert_string_equal(table->columns[7].title, "others");
+    assert_string_equal(table->fields[0].text, "web-39");
+    assert_true(table->fields[1].number == 400 * MS);
+    assert_true(table->fields[2].number == 40 * MS && table->fields[7].number == 200 * MS);
+    assert_string_equal(table->fields[19 * 8].text, "others");
+    for (size_t i = 0; i < table->row_count; i++)
+        all += table->fields[i * 8 + 1].number;
+    assert_true(all == (uint64_t)(820 * 10 + 2) * MS);
+    table = table_of(&display, "processor-hosts");
+    assert_non_null(table);
+    assert_int_equal(table->row_count, 2);
+    assert_string_equal(table->fields[table->column_count].text, "store");
+    assert_true(table->fields[table->column_count + 1].number == 2 * MS);
+    wp_display_fini(&display);
+    wp_facts_fini(&facts);
+}
+
+static void over_time(void **state)
+{
+    struct wp_report *report = wp_report_create();
+    struct wp_facts facts;
+    struct wp_display display;
+    uint64_t second = (uint64_t)1000 * MS;
+    (void)state;
+    wp_report_add_at(report, sample_node(report, "[web];sched:preempted;sched:behind [batch]"), WP_INVOLUNTARY,
+        60 * second, 60 * second + 5 * MS);
+    wp_report_add_at(report, sample_node(report, "[web];sched:preempted;sched:behind [cron]"), WP_INVOLUNTARY,
+        70 * second, 70 * second + 3 * MS);
+    wp_report_add_at(report, sample_node(report, "[web];sleep:read;sched:runnable;sched:behind [batch]"), WP_SCHEDULER,
+        70 * second, 70 * second + 1 * MS);
+    wp_report_add_at(report, sample_node(report, "[web];work"), WP_UNDERSTOOD_FUNCTIONS, 65 * second, 66 * second);
+    assert_int_equal(wp_facts_build(&facts, "v1", "main", report, NULL, NULL), 0);
+    wp_display_init(&display, &(struct wp_page_id){WP_PAGE_PROCESSOR, "v1", "main"});
+    wp_page_processor(&display, &facts);
+    const struct wp_table *table = table_of(&display, "processor-times");
+    assert_non_null(table);
+    assert_true(table->row_count >= 2);
+    assert_string_equal(table->fields[3].text, "batch");
+    const struct wp_field *last = &table->fields[(table->row_count - 1) * table->column_count];
+    assert_true(last[1].number == 4 * MS && last[4].number == 3 * MS);
+    assert_string_equal(last[3].text, "cron");
+    wp_display_fini(&display);
+    wp_facts_fini(&facts);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(by_pair), cmocka_unit_test(a_quota_of_an_unknown_cgroup_is_one),
         cmocka_unit_test(in_the_graph_of_waits), cmocka_unit_test(as_findings),
-        cmocka_unit_test(the_page_has_the_longest_first)};
+        cmocka_unit_test(the_page_has_the_longest_first), cmocka_unit_test(the_page_has_a_matrix),
+        cmocka_unit_test(over_time)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
