@@ -18,6 +18,7 @@ struct wp_single_file_options {
     const struct wp_trace *system;    /* what all threads did, for the Timeline; NULL: the window of the aggregate */
 };
 
+/* Appends the whole site of the facts as one HTML file that needs no other. -ENOMEM, and what reading the rows says. */
 int wp_single_file(struct wp_buffer *out, const struct wp_page_context *context,
     const struct wp_single_file_options *options, struct wp_error *err);
 

@@ -29,11 +29,6 @@ uint64_t *wp_columns_u64(struct wp_columns *columns, size_t count)
     return take_column(columns, count, sizeof(uint64_t));
 }
 
-int64_t *wp_columns_s64(struct wp_columns *columns, size_t count)
-{
-    return take_column(columns, count, sizeof(int64_t));
-}
-
 uint8_t *wp_columns_bytes(struct wp_columns *columns, size_t count)
 {
     return take_column(columns, count, 1);

@@ -22,8 +22,6 @@ uint32_t *wp_columns_u32(struct wp_columns *columns, size_t count);
 /* As wp_columns_u32. */
 uint64_t *wp_columns_u64(struct wp_columns *columns, size_t count);
 /* As wp_columns_u32. */
-int64_t *wp_columns_s64(struct wp_columns *columns, size_t count);
-/* As wp_columns_u32. */
 uint8_t *wp_columns_bytes(struct wp_columns *columns, size_t count);
 /* As wp_columns_u32; the texts stay the caller's. */
 ProtobufCBinaryData *wp_columns_texts(struct wp_columns *columns, size_t count);
