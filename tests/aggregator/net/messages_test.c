@@ -375,6 +375,28 @@ static void a_stream_is_never_a_datagram_socket(void **state)
     free(entries);
 }
 
+/* Wherever the one before was found, as a search through all of them finds it. */
+static void a_ring_is_searched_from_anywhere(void **state)
+{
+    (void)state;
+    uint64_t times[64], seed = 1;
+    for (uint32_t first = 0; first < 200; first += 37) {
+        struct wp_message_ring ring = {.first = first, .end = first + 60, .mask = 63};
+        for (uint32_t i = first; i < ring.end; i++)
+            times[i & ring.mask] = 10 + (i - first) * (i - first) / 40;
+        for (uint32_t asked = 0; asked < 500; asked++) {
+            seed = seed * 6364136223846793005u + 1442695040888963407u;
+            uint64_t time_ns = (seed >> 33) % 110;
+            uint32_t expected = first;
+            while (expected < ring.end && times[expected & ring.mask] <= time_ns)
+                expected++;
+            assert_int_equal(wp_message_ring_after(times, &ring, sizeof(*times), time_ns), expected);
+        }
+    }
+    struct wp_message_ring none = {0};
+    assert_int_equal(wp_message_ring_after(NULL, &none, sizeof(*times), 1), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test_setup_teardown(each_of_many, set_up, tear_down),
@@ -384,7 +406,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(closed_sockets_are_forgotten, set_up, tear_down),
         cmocka_unit_test_setup_teardown(datagram_sockets_have_a_bound, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_stream_is_never_a_datagram_socket, set_up, tear_down),
-        cmocka_unit_test(arrivals_take_what_they_need),
+        cmocka_unit_test(arrivals_take_what_they_need), cmocka_unit_test(a_ring_is_searched_from_anywhere),
         cmocka_unit_test_setup_teardown(what_is_over_takes_little, set_up, tear_down),
         cmocka_unit_test_setup_teardown(half_closed_sockets_stay, set_up, tear_down),
         cmocka_unit_test_setup_teardown(an_address_used_again_ends_the_one_before, set_up, tear_down)};

@@ -42,6 +42,11 @@ static void same_runs(const struct wp_cpu_runs *runs, uint32_t cpu, const struct
         assert_true(wp_cpu_runs_find(runs, cpu, list[i].end_ns - 1, &cursor));
         assert_int_equal(wp_cpu_cursor_run(&cursor).start_ns, list[i].start_ns);
         assert_int_equal(wp_cpu_cursor_on(&cursor), i + 1 < count);
+        assert_true(wp_cpu_runs_near(runs, cpu, list[i].start_ns, &run));
+        for (uint32_t j = i > 2 ? i - 2 : 0; j < count && j < i + 12; j++)
+            if (list[j].end_ns > list[j].start_ns && wp_cpu_runs_near(runs, cpu, list[j].end_ns - 1, &run))
+                assert_true(run.start_ns == list[j].start_ns && run.process == list[j].process &&
+                    run.occupant == list[j].occupant);
     }
 }
 
