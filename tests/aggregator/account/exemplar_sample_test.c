@@ -82,18 +82,22 @@ static uint64_t close_step_by_step(struct wp_host_session *session, bool has_lef
     return for_windows;
 }
 
-/* The trace of the longest wait, which takes so long. A host has left since it was accounted for: its pieces are looked
- * up again. */
-static struct wp_trace *longest_wait_with(
-    const struct recording *recording, uint64_t length_ns, uint32_t worker_flags, bool has_left)
+/* A session that has taken a recording; its rule and options are borrowed by it. */
+struct made_session {
+    struct wp_aggregate_rule rule;
+    struct wp_host_session_options options;
+    struct wp_host_session *session;
+};
+
+static void open_session(struct made_session *made, const struct recording *recording, uint32_t worker_flags)
 {
-    struct wp_aggregate_rule rule = {.name = "a"};
-    struct wp_host_session_options options = {.rules = &rule,
-        .rule_count = 1,
-        .epoch_ns = 1000000000,
-        .lateness_ns = 1000000000,
-        .history_ns = 10000000000,
-        .timebox_s = 3600};
+    *made = (struct made_session){.rule = {.name = "a"},
+        .options = {.rules = &made->rule,
+            .rule_count = 1,
+            .epoch_ns = 1000000000,
+            .lateness_ns = 1000000000,
+            .history_ns = 10000000000,
+            .timebox_s = 3600}};
     struct wp_hello hello = {.hostname = (char *)(uintptr_t) "h"};
     struct wp_bytes names[] = {{"base", 4}, {"worker", 6}};
     struct wp_thread_entry threads[] = {{.tid = 1, .pid = 1, .comm = 1, .flags = WP_THREAD_COMMAND},
@@ -112,21 +116,34 @@ static struct wp_trace *longest_wait_with(
         .events = recording->events,
         .event_count = recording->count,
         .watermark_ns = recording->now_ns};
-    struct wp_host_session *session;
+    assert_int_equal(wp_selector_parse(&made->rule.selector, "command", NULL), 0);
+    assert_int_equal(wp_host_session_create(&made->session, &hello, "v1", &made->options, NULL, NULL), 0);
+    assert_int_equal(wp_host_session_take(made->session, &batch, NULL), 0);
+}
+
+static void close_session(struct made_session *made)
+{
+    wp_host_session_destroy(made->session);
+    wp_selector_fini(&made->rule.selector);
+}
+
+/* The trace of the longest wait, which takes so long. A host has left since it was accounted for: its pieces are looked
+ * up again. */
+static struct wp_trace *longest_wait_with(
+    const struct recording *recording, uint64_t length_ns, uint32_t worker_flags, bool has_left)
+{
+    struct made_session made;
     struct wp_trace *trace = NULL;
-    assert_int_equal(wp_selector_parse(&rule.selector, "command", NULL), 0);
-    assert_int_equal(wp_host_session_create(&session, &hello, "v1", &options, NULL, NULL), 0);
-    assert_int_equal(wp_host_session_take(session, &batch, NULL), 0);
-    uint64_t for_windows = close_step_by_step(session, has_left);
+    open_session(&made, recording, worker_flags);
+    uint64_t for_windows = close_step_by_step(made.session, has_left);
     assert_in_range(for_windows, has_left ? 5 : 1, has_left ? UINT32_MAX : 4);
-    const struct wp_exemplar_sample *sampled = wp_aggregate_sampled(aggregate_of(session, 0));
+    const struct wp_exemplar_sample *sampled = wp_aggregate_sampled(aggregate_of(made.session, 0));
     assert_int_equal(sampled->box_count, 1);
     const struct wp_exemplar_window *window = &sampled->boxes[0].set.rows[0];
     assert_int_equal(window->length_ns, length_ns);
     assert_true(window->trace.size <= WP_EXEMPLARS_BYTES);
     assert_int_equal(wp_trace_decode(&trace, window->trace.data, window->trace.size, NULL), 0);
-    wp_host_session_destroy(session);
-    wp_selector_fini(&rule.selector);
+    close_session(&made);
     return trace;
 }
 
@@ -236,6 +253,72 @@ static void what_ended_before_the_window_is_not_missing(void **state)
     wp_exemplar_fini(&exemplar);
 }
 
+/* Base and worker wake each other; some wait for a CPU for long after that, some lose theirs. */
+static void make_turns(struct recording *r, unsigned turns)
+{
+    *r = (struct recording){.events = calloc(8 * turns + 2, sizeof(*r->events)), .now_ns = START};
+    put(r, (struct wp_event){.kind = WP_EVENT_SWITCH, .cpu = 0, .other = 1});
+    for (unsigned i = 0; i < turns; i++) {
+        r->now_ns += 30 * US;
+        put(r, (struct wp_event){.kind = WP_EVENT_WAKING, .cpu = 0, .thread = 1, .other = 2, .c = WP_CAUSE_TASK});
+        put(r, (struct wp_event){.kind = WP_EVENT_SWITCH, .cpu = 0, .thread = 1, .c = WP_STATE_INTERRUPTIBLE});
+        r->now_ns += i % 5 ? 10 * US : 150 * US;
+        put(r, (struct wp_event){.kind = WP_EVENT_SWITCH, .cpu = 1, .other = 2});
+        r->now_ns += 50 * US;
+        if (i % 3 == 0) {
+            put(r,
+                (struct wp_event){.kind = WP_EVENT_SWITCH,
+                    .cpu = 1,
+                    .thread = 2,
+                    .c = WP_STATE_RUNNING,
+                    .flags = WP_SWITCH_PREEMPTED});
+            r->now_ns += 20 * US;
+            put(r, (struct wp_event){.kind = WP_EVENT_SWITCH, .cpu = 1, .other = 2});
+            r->now_ns += 5 * US;
+        }
+        put(r, (struct wp_event){.kind = WP_EVENT_WAKING, .cpu = 1, .thread = 2, .other = 1, .c = WP_CAUSE_TASK});
+        put(r, (struct wp_event){.kind = WP_EVENT_SWITCH, .cpu = 1, .thread = 2, .c = WP_STATE_INTERRUPTIBLE});
+        r->now_ns += 10 * US;
+        put(r, (struct wp_event){.kind = WP_EVENT_SWITCH, .cpu = 0, .other = 1});
+    }
+}
+
+/* How many rows are kept or counted as left out, of each kind so many at most kept. */
+static uint64_t rows_within(const struct made_session *made, uint32_t limit, uint64_t until_ns)
+{
+    const struct wp_session_source *source = wp_host_session_source(made->session);
+    struct wp_exemplar exemplar;
+    assert_int_equal(wp_exemplar_init(&exemplar, source->fleet, source->home, NULL, 1), 0);
+    exemplar.row_limit = limit;
+    wp_exemplar_begin(&exemplar, START + 100 * US, 0);
+    wp_exemplar_path(&exemplar, source->home, 1);
+    wp_exemplar_path(&exemplar, source->home, 2);
+    for (unsigned part = 1; part <= 3; part++)
+        wp_exemplar_extend(&exemplar, START + (until_ns - START) / 3 * part);
+    const struct wp_trace *trace = exemplar.trace;
+    uint64_t kept = (uint64_t)trace->run_count + trace->sleep_count + trace->link_count;
+    assert_true(trace->run_count <= limit && trace->sleep_count <= limit && trace->link_count <= limit);
+    assert_true(limit > 1000 ? !trace->omitted : trace->omitted > 100);
+    uint64_t sum = kept + trace->omitted;
+    wp_exemplar_fini(&exemplar);
+    return sum;
+}
+
+static void what_has_no_place_is_counted(void **state)
+{
+    (void)state;
+    struct recording recording;
+    struct made_session made;
+    make_turns(&recording, 100);
+    open_session(&made, &recording, 0);
+    uint64_t all = rows_within(&made, 100000, recording.now_ns);
+    assert_in_range(all, 500, 1000);
+    for (uint32_t limit = 2; limit < 100; limit *= 3)
+        assert_int_equal(rows_within(&made, limit, recording.now_ns), all);
+    close_session(&made);
+    free(recording.events);
+}
+
 /* Against sorting, with many of one length, or lengths of all sizes. */
 static void largest_are_the_longest(void **state)
 {
@@ -291,7 +374,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(idle_kernel_threads_and_waits_for_a_cpu_are_told_apart),
         cmocka_unit_test(the_longest_rows_are_kept), cmocka_unit_test(what_fits_is_kept_whole),
-        cmocka_unit_test(what_ended_before_the_window_is_not_missing), cmocka_unit_test(largest_are_the_longest),
-        cmocka_unit_test(so_many_hosts_have_their_own)};
+        cmocka_unit_test(what_has_no_place_is_counted), cmocka_unit_test(what_ended_before_the_window_is_not_missing),
+        cmocka_unit_test(largest_are_the_longest), cmocka_unit_test(so_many_hosts_have_their_own)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
