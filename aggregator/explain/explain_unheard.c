@@ -175,15 +175,26 @@ static uint64_t waits_at(
     return back_ns;
 }
 
-/* Who last answered the thread on that stream, as it slept; 0: nobody that is known. */
+static bool is_answer_on(struct search *search, const struct wp_slice *slice, uint32_t stream)
+{
+    search->looks++;
+    return stream_of(slice) == stream && slice->wake_ns && !(slice->flags & WP_SLICE_PREEMPTED);
+}
+
+/* Who last answered the thread on that stream, as it slept, or where nobody has yet, who does next; 0: nobody that is
+ * known. */
 static uint32_t answers_on(struct search *search, uint32_t stream)
 {
     const struct wp_thread *thread = &search->x->timeline->threads[search->thread];
-    uint64_t ordinal = wp_thread_find(thread, search->first->out_ns);
-    for (uint32_t i = 0; ordinal != thread->slice_end && ordinal-- > thread->first_slice && i < ANSWER_LIMIT; i++) {
-        const struct wp_slice *slice = wp_thread_slice(thread, ordinal);
-        search->looks++;
-        if (stream_of(slice) == stream && slice->wake_ns && !(slice->flags & WP_SLICE_PREEMPTED))
+    uint64_t ordinal = wp_thread_find(thread, search->first->out_ns), next = ordinal;
+    for (uint32_t i = 0; ordinal != thread->slice_end && ordinal-- > thread->first_slice && i < ANSWER_LIMIT; i++)
+        if (is_answer_on(search, wp_thread_slice(thread, ordinal), stream))
+            return wp_thread_slice(thread, ordinal)->waker;
+    for (uint32_t i = 0; next != thread->slice_end && ++next < thread->slice_end && i < ANSWER_LIMIT; i++) {
+        const struct wp_slice *slice = wp_thread_slice(thread, next);
+        if (slice->out_ns > wp_explain_horizon(search->x) || slice->wake_ns > wp_explain_horizon(search->x))
+            break;
+        if (is_answer_on(search, slice, stream))
             return slice->waker;
     }
     return 0;
