@@ -39,10 +39,10 @@ static bool is_runtime_file(const char *base)
 static bool is_runtime_function(const char *name)
 {
     static const char *const names[] = {"_start", "__libc_", "_init", "_fini",
-        "std::", "core::", "alloc::", "<std::", "<core::", "<alloc::", "__gnu_cxx::", "__rust_", "rust_begin",
-        "runtime.", "runtime/", "internal/", "sync.", "sync/", "syscall.", "syscall/", "os.", "io.", "net.", "net/",
-        "bufio.", "time.", "reflect.", "context.", "database/sql", "crypto/", "encoding/", "golang.org/x/",
-        "Builtin:", "Stub:", "Interpreter", "py::<frozen",
+        "std::", "core::", "alloc::", "<std::", "<core::", "<alloc::", "__gnu_cxx::", "__gthread_",
+        "void std::", "__rust_", "rust_begin", "runtime.", "runtime/", "internal/", "sync.", "sync/", "syscall.",
+        "syscall/", "os.", "io.", "net.", "net/", "bufio.", "time.", "reflect.", "context.", "database/sql", "crypto/",
+        "encoding/", "golang.org/x/", "Builtin:", "Stub:", "Interpreter", "py::<frozen",
         "LazyCompile:node:", "Function:node:", "JS:node:", "pthread_", "__pthread_", "java.", "jdk.", "sun."};
     const char *script = strncmp(name, "py::", 4) ? NULL : strchr(name + 4, ':');
     if (script)

@@ -38,6 +38,23 @@ uint64_t wp_cause_wakings(const struct wp_causes *causes, struct wp_facts *facts
     return count;
 }
 
+static bool has_queue(const struct wp_facts *facts, uint32_t node, uint32_t outermost)
+{
+    for (; node && node != outermost; node = facts->flame.nodes[node].parent)
+        if (wp_cause_is_after_condition(facts, node))
+            return true;
+    return false;
+}
+
+uint64_t wp_cause_woken_together(const struct wp_causes *causes, const struct wp_facts *facts, uint32_t row)
+{
+    uint64_t ns = 0;
+    for (uint32_t i = 0; i < facts->flame.cell_count; i++)
+        if (causes->cell_cause[i] == row + 1 && has_queue(facts, facts->flame.cells[i].node, causes->cell_sleep[i]))
+            ns += facts->flame.cells[i].ns;
+    return ns;
+}
+
 /* Of "sleep:read tcp 10.0.0.7:5432". */
 static const char *peer_of(const char *name)
 {

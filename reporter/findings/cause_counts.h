@@ -12,6 +12,10 @@ struct wp_cause_threads {
 
 /* Wakings from the sleeps that the cause is about; with is_outer from the outermost sleeps that it stands on. */
 uint64_t wp_cause_wakings(const struct wp_causes *causes, struct wp_facts *facts, uint32_t row, bool is_outer);
+/* Of the cause's time: that in which those who had its lock had been woken on a condition, and queued for its lock as
+ * well.
+ */
+uint64_t wp_cause_woken_together(const struct wp_causes *causes, const struct wp_facts *facts, uint32_t row);
 /* Threads of interest that slept so, of those kept event by event in the view by threads (facts->by_threads). */
 struct wp_cause_threads wp_cause_threads(const struct wp_causes *causes, struct wp_facts *facts, uint32_t sleep);
 /* Different connections that this place of the program sleeps on, in one recording. */

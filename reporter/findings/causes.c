@@ -68,6 +68,25 @@ bool wp_cause_is_semaphore(const struct wp_facts *facts, uint32_t sleep)
     return futex_call(facts, sleep) == WP_LOCK_CALL_SEMAPHORE;
 }
 
+static bool is_condition_call(const char *function)
+{
+    enum wp_lock_call call = WP_LOCK_CALL_UNKNOWN;
+    wp_lock_call_add(&call, function);
+    return call == WP_LOCK_CALL_CONDITION;
+}
+
+bool wp_cause_is_after_condition(const struct wp_facts *facts, uint32_t sleep)
+{
+    const char *lock;
+    if (!wp_cause_is_lock(facts, sleep, &lock))
+        return false;
+    for (uint32_t at = facts->flame.nodes[sleep].parent; at && style_at(facts, at) != WP_STYLE_PROCESS;
+         at = facts->flame.nodes[at].parent)
+        if (style_at(facts, at) == WP_STYLE_USER && is_condition_call(name_at(facts, at)))
+            return true;
+    return false;
+}
+
 /* --- garbage --- */
 
 static bool is_collector(const char *name)

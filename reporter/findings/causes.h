@@ -54,6 +54,8 @@ bool wp_cause_is_lock(const struct wp_facts *facts, uint32_t sleep, const char *
 size_t wp_cause_call(const struct wp_facts *facts, uint32_t sleep, const char **call);
 /* Whether it waits for a semaphore of the program's. */
 bool wp_cause_is_semaphore(const struct wp_facts *facts, uint32_t sleep);
+/* Whether it waits for the lock of a condition that it was woken on. */
+bool wp_cause_is_after_condition(const struct wp_facts *facts, uint32_t sleep);
 /* What the holders of the lock did meanwhile: the node with most time of it and how much; 0: not known. */
 uint32_t wp_cause_held_in(const struct wp_causes *causes, const struct wp_facts *facts, uint32_t row, uint64_t *ns);
 

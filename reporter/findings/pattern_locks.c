@@ -8,6 +8,7 @@
 #define LEAST_WAITS 20u    /* fewer are no convoy */
 #define LEAST_THREADS 3u   /* nor are two that meet at times */
 #define HELD_PERCENT 30u   /* of the wait that its holder spends in a call: it is held across the call, */
+#define HERD_PERCENT 25u   /* of the wait in which others who were woken on the condition queue for its lock */
 #define MOSTLY_PERCENT 60u /* ... and surely from here on */
 
 /* A function on the layer of that node, by a part of its name. */
@@ -79,6 +80,19 @@ static bool is_held_across(const struct wp_cause_case *of, struct wp_pattern *pa
     return true;
 }
 
+/* One that is signalled finds the lock free, or waits for who signalled; many that are woken wait for each other. */
+static bool is_herd(const struct wp_cause_case *of, struct wp_pattern *pattern)
+{
+    if (of->cause->kind != WP_CAUSE_KIND_LOCK || of->count < LEAST_WAITS)
+        return false;
+    uint64_t ns = wp_cause_woken_together(of->causes, of->facts, of->row);
+    pattern->sure = WP_SURETY_LIKELY;
+    pattern->evidence = wp_pool_printf(&of->facts->pool,
+        "for %s of the wait threads that were woken together on a condition queue for its lock",
+        wp_human_share(&of->facts->pool, ns, of->cause->ns));
+    return ns >= of->cause->ns / 100 * HERD_PERCENT && ns;
+}
+
 static bool is_convoy(const struct wp_cause_case *of, struct wp_pattern *pattern)
 {
     struct wp_pool *pool = &of->facts->pool;
@@ -99,6 +113,7 @@ const struct wp_pattern_rule wp_pattern_locks[] = {
     {"interpreter_lock", "Interpreter lock (GIL)", is_interpreter_lock},
     {"pool_too_small", "Pool too small", is_small_pool},
     {"lock_held_across_io", "Lock held across I/O", is_held_across},
+    {"thundering_herd", "Thundering herd", is_herd},
     {"lock_convoy", "Lock convoy", is_convoy},
     {NULL, NULL, NULL},
 };

@@ -16,7 +16,7 @@ HERE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "programs")
 LIMIT_S = 120
 RIGHT_PERCENT, FALSE_PERCENT = 90, 2
 # What the machine's load does to every program: it names no cause of the program's own.
-OF_THE_MACHINE = {"scheduler", "involuntary", "hardware_wait"}
+OF_THE_MACHINE = {"scheduler", "involuntary", "hardware_wait", "processor"}
 
 # Program: what its first finding must say, all of it ("a|b": one of them), and the patterns that are true of it.
 ZOO = {
@@ -41,7 +41,9 @@ ZOO = {
     "straggler.c": (["merge_last"], {"polling"}),
     "future.c": (["fetch_exchange_rate"], set()),
     "slow_producer.c": (["render_line"], set()),
-    "broadcast.c": (["queue_lock|wait_turn"], {"pool_too_small", "lock_convoy"}),
+    "broadcast.c": (["queue_lock|wait_turn"], {"pool_too_small", "lock_convoy", "thundering_herd"}),
+    "wake_all.c": (["`queue_lock`"], {"thundering_herd", "lock_convoy"}),
+    "notify_all.cc": (["`topic_lock`"], {"thundering_herd", "lock_convoy"}),
     "gil.py": (["Interpreter lock"], {"interpreter_lock"}),
     "lock_sleep.py": (["lock"], {"lock_held_across_io"}),
     "n_plus_one.py": (["tcp 127.0.0.1"], {"n_plus_one"}),
@@ -88,6 +90,10 @@ def command_of(name, folder):
     if kind == ".c":
         binary = os.path.join(folder, stem)
         subprocess.run(["cc", "-g", "-O1", "-pthread", "-o", binary, source], check=True)
+        return [binary]
+    if kind == ".cc":
+        binary = os.path.join(folder, stem)
+        subprocess.run(["c++", "-g", "-O1", "-pthread", "-o", binary, source], check=True)
         return [binary]
     if kind == ".go":
         subprocess.run(["go", "build", "-o", os.path.join(folder, stem), source], check=True, env=dict(os.environ, GO111MODULE="off"))

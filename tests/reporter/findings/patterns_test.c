@@ -36,6 +36,21 @@ static const struct {
     {{{MAIN LOCK "[app];worker;update;sum", WP_UNDERSTOOD_FUNCTIONS, 90, 400},
          {MAIN LOCK "sched:runnable", WP_SCHEDULER, 2, 200}},
         "lock_convoy", WP_SURETY_POSSIBLE, "it is held while `sum` runs. Lock convoy, possible: threads waited 200"},
+    /* Who has the lock was woken on a condition with others, and queued; one that is signalled alone does not. */
+    {{{MAIN LOCK
+          "[app];worker;take;pthread_cond_wait@libc.so.6;__pthread_mutex_cond_lock@libc.so.6;sleep:futex table (app);"
+          "[app];worker;take;look",
+          WP_UNDERSTOOD_FUNCTIONS, 60, 400},
+         {MAIN LOCK "[app];worker;take;look", WP_UNDERSTOOD_FUNCTIONS, 40, 400},
+         {MAIN LOCK "sched:runnable", WP_SCHEDULER, 2, 200}},
+        "thundering_herd", WP_SURETY_LIKELY, "for 60 % of the wait threads that were woken together on a condition"},
+    {{{MAIN
+          "take;pthread_cond_wait@libc.so.6;__pthread_mutex_cond_lock@libc.so.6;sleep:futex table (app);[app];main;put",
+          WP_UNDERSTOOD_FUNCTIONS, 90, 400},
+         {MAIN "take;pthread_cond_wait@libc.so.6;__pthread_mutex_cond_lock@libc.so.6;sleep:futex table "
+               "(app);sched:runnable",
+             WP_SCHEDULER, 2, 200}},
+        "lock_convoy", WP_SURETY_POSSIBLE, "for `table` in `take`"},
     /* Who waits on a condition holds nothing. */
     {{{MAIN LOCK "[app];worker;update;pthread_cond_wait@libc.so.6;sleep:futex", WP_OTHER_PATH, 90, 3}}, "", 0,
         "app waits 90.0 ms (100 %) for `table` in `update`."},
