@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Who had the CPU while a thread was runnable, held against what is known.
 
-runnable.py [--bound PERCENT] [--quota-bound PERCENT] [--seconds N]        (WAKEPATH_BIN: the folder of the programs)
+runnable.py [--bound PERCENT] [--quota-bound PERCENT] [--seconds N] [--spinners N]        (WAKEPATH_BIN: the folder of the programs)
 
 rivals  A thread computes on one CPU, at ordinary priority. Two real-time programs take that CPU from it at known times: `hog_long` for 20 ms
         of each 60, `hog_short` for 5 ms. While they run it waits for them, so it was behind each, or behind interrupts that hit that one, as
@@ -67,11 +67,17 @@ def client(cpu, end_s, name="client"):
     return told
 
 
-def play_rivals(path, seconds):
+def play_rivals(path, seconds, spinners):
     """Children write into pipes what they know."""
     cpu, start_s = max(os.sched_getaffinity(0)), time.monotonic() + 0.2
     told = {}
     children = []
+    for _ in range(spinners):
+        if not os.fork():
+            os.sched_setaffinity(0, {cpu})
+            call_myself("spinner")
+            compute_until(start_s + seconds)
+            os._exit(0)
     for role in (*HOGS, "client"):
         reader, writer = os.pipe()
         pid = os.fork()
@@ -146,13 +152,13 @@ def play_quota(path, seconds):
         json.dump(told, file)
 
 
-def record(case, seconds):
+def record(case, seconds, spinners=0):
     """What the program knows, and the report's rows: (frames, ns)."""
     binaries = os.environ["WAKEPATH_BIN"]
     with tempfile.TemporaryDirectory(prefix="wakepath-truth-", dir="/var/tmp") as folder:
         subprocess.run([f"{binaries}/wakepath", "record", "--quiet", "--out", f"{folder}/out", "--store", f"{folder}/store", "--release", "r",
                         "--aggregate", "truth=comm=client", "--", sys.executable, os.path.abspath(__file__), "--play", case, "--file",
-                        f"{folder}/truth.json", "--seconds", str(seconds)], check=True, timeout=200, stdin=subprocess.DEVNULL)
+                        f"{folder}/truth.json", "--seconds", str(seconds), "--spinners", str(spinners)], check=True, timeout=200, stdin=subprocess.DEVNULL)
         folded = subprocess.run([f"{binaries}/wakepath-reporter", "--store", f"{folder}/store", "--aggregate", "truth", "--format", "folded"],
                                 check=True, capture_output=True, text=True, timeout=60).stdout
         with open(f"{folder}/truth.json", encoding="ascii") as file:
@@ -175,16 +181,21 @@ def hold(name, truth_ns, told_ns, whole_ns, bound):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--bound", type=float, default=1, help="percent that a figure may be off")
+    parser.add_argument("--account-bound", type=float, default=1, help="the same of all runnable time, by the scheduler's own account")
     parser.add_argument("--quota-bound", type=float, default=1, help="the same of the quota, which others that have the CPU as it ends lengthen")
     parser.add_argument("--share-bound", type=float, default=10, help="the same of who spent it")
     parser.add_argument("--seconds", type=float, default=4)
+    parser.add_argument("--spinners", type=int, default=0, help="so many others compute on the CPU of the rivals all the time")
     parser.add_argument("--play", choices=("rivals", "quota"))
     parser.add_argument("--file")
     options = parser.parse_args()
     if options.play:
-        (play_rivals if options.play == "rivals" else play_quota)(options.file, options.seconds)
+        if options.play == "rivals":
+            play_rivals(options.file, options.seconds, options.spinners)
+        else:
+            play_quota(options.file, options.seconds)
         return 0
-    truth, rows = record("rivals", options.seconds)
+    truth, rows = record("rivals", options.seconds, options.spinners)
     good = True
     seized = spent(rows, "sched:(interrupt|soft interrupt).*")
     print(f"interrupts {seized / 1e6:.3f} ms, steal {spent(rows, 'sched:steal') / 1e6:.3f} ms")
@@ -195,13 +206,15 @@ def main():
         more = min(seized, max(0, inside - told))
         seized -= more # counts once
         good &= hold(f"behind {name}", inside, told + more, truth["length"], options.bound)
-    good &= hold("runnable", truth["waited"], spent(rows, "sched:(runnable|preempted)"), truth["length"], options.bound)
+    good &= hold("runnable", truth["waited"], spent(rows, "sched:(runnable|preempted)"), truth["length"], options.account_bound)
+    if options.spinners:
+        print(f"behind spinners: {spent(rows, r'sched:behind .spinner.') / 1e6:.3f} ms")
     print(f"not known: {spent(rows, 'sched:not known.*') / 1e6:.3f} ms")
     truth, rows = record("quota", options.seconds)
     if truth["quota"] is None:
         print("quota: no controller of the CPU can be used here")
     else:
-        good &= hold("runnable", truth["waited"], spent(rows, "sched:(runnable|preempted)"), truth["length"], options.bound)
+        good &= hold("runnable", truth["waited"], spent(rows, "sched:(runnable|preempted)"), truth["length"], options.account_bound)
         good &= hold("quota", truth["quota"], spent(rows, f"sched:quota of .*{truth['group']}"), truth["length"], options.quota_bound)
         good &= hold("spent by spender", truth["share"] * truth["quota"], spent(rows, r"sched:spent by \[spender\]"), truth["length"],
                      options.share_bound)
