@@ -5,6 +5,7 @@
 #include "collector/batch/load_shedding.h"
 #include "collector/daemon/collector_vitals.h"
 #include "collector/daemon/replay.h"
+#include "collector/host/cpu_slice.h"
 #include "collector/host/identity.h"
 #include "collector/host/sandbox.h"
 #include "collector/live/probe.h"
@@ -378,6 +379,8 @@ static int run_live(struct collector *c, struct wp_error *err)
         rc = open_source(c, err);
     if (!rc)
         prepare(c);
+    if (c->options->source == WP_FROM_BPF)
+        wp_cpu_slice_shorten();
     if (!rc)
         rc = wp_sandbox_enter(&c->sandbox, !c->options->is_unfiltered, err);
     if (!rc && c->options->ready_fd >= 0)

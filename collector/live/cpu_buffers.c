@@ -2,7 +2,6 @@
 #include "collector/live/cpu_buffers.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -53,9 +52,9 @@ int wp_cpu_buffers_create(struct wp_cpu_buffers **buffers, const struct wp_cpu_b
         (!(b->cursors = map(options->cursors_fd, b->cpus * sizeof(*b->cursors), PROT_READ | PROT_WRITE)) ||
             !(b->all = map(options->slots_fd, slot_bytes(b), PROT_READ))))
         rc = -errno;
-    if (rc) {
+    if (rc || !b->cursors || !b->all) {
         wp_cpu_buffers_destroy(b);
-        return rc;
+        return rc ? rc : -ENOMEM;
     }
     for (unsigned cpu = 0; cpu < b->cpus; cpu++)
         b->buffers[cpu].tail = b->buffers[cpu].told = b->cursors[cpu].tail;
@@ -118,6 +117,15 @@ void wp_cpu_buffers_begin(struct wp_cpu_buffers *b)
     }
     for (unsigned i = b->count / 2; i--;)
         sift_down(b, i, b->heap[i]);
+}
+
+bool wp_cpu_buffers_are_filling(const struct wp_cpu_buffers *b)
+{
+    bool are_filling = false;
+    for (unsigned cpu = 0; cpu < b->cpus; cpu++)
+        are_filling = are_filling ||
+            __atomic_load_n(&b->cursors[cpu].head, __ATOMIC_RELAXED) - b->buffers[cpu].tail > b->slots / 4;
+    return are_filling;
 }
 
 static void publish_tail(struct wp_cpu_buffers *b, unsigned cpu, uint64_t until)

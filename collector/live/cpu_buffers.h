@@ -7,6 +7,8 @@
  */
 #include "collector/bpf/ring_record.h"
 
+#include <stdbool.h>
+
 struct wp_cpu_buffers;
 
 /* The maps of the buffers and their sizes, which must be those that the BPF programs use. */
@@ -22,6 +24,8 @@ int wp_cpu_buffers_create(struct wp_cpu_buffers **buffers, const struct wp_cpu_b
 void wp_cpu_buffers_destroy(struct wp_cpu_buffers *buffers);
 /* A round begins: of what is there now. */
 void wp_cpu_buffers_begin(struct wp_cpu_buffers *buffers);
+/* Does more than a quarter of one of them wait now? */
+bool wp_cpu_buffers_are_filling(const struct wp_cpu_buffers *buffers);
 /* The round's next slot that was written when no more than so many bytes had been given out in the ring; NULL: there is
  * none. Valid until the next call. */
 const struct wp_cpu_slot *wp_cpu_buffers_next(struct wp_cpu_buffers *buffers, uint64_t position);

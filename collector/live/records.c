@@ -59,6 +59,11 @@ void wp_records_begin(struct wp_records *r, size_t most)
     r->is_over = false;
 }
 
+bool wp_records_are_filling(const struct wp_records *r)
+{
+    return wp_cpu_buffers_are_filling(r->buffers) || wp_ring_reader_is_filling(r->ring);
+}
+
 const void *wp_records_next(struct wp_records *r, size_t *size)
 {
     if (!r->next && !r->is_over) {

@@ -91,6 +91,11 @@ void wp_ring_reader_begin(struct wp_ring_reader *r, size_t most)
         r->end = r->at + most;
 }
 
+bool wp_ring_reader_is_filling(const struct wp_ring_reader *r)
+{
+    return __atomic_load_n(r->produced, __ATOMIC_RELAXED) - r->at > r->size / 4;
+}
+
 static void publish_consumed(struct wp_ring_reader *r, uint64_t until)
 {
     __atomic_store_n(r->consumed, until, __ATOMIC_RELEASE);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/live/source_bpf.h"
 
+#include "collector/host/cpu_slice.h"
 #include "collector/interp/interp_languages.h"
 #include "collector/live/bpf_programs.h"
 #include "collector/live/file_paths.h"
@@ -19,6 +20,7 @@
 #include <unistd.h>
 
 #define ROUND_BYTES ((size_t)8 << 20) /* that are worked on before something else is looked at */
+#define YIELD_RECORDS 1024u           /* some 60 us of work: then others on this CPU run first */
 #define LOOK_MS 40                    /* the ring is looked at so often when nothing wakes the reader */
 /* A record is stamped before its place in the ring is taken; an interrupt, or a hypervisor, may stand between. */
 #define MARGIN_NS 50000000u
@@ -37,6 +39,7 @@ struct source_bpf {
     uint64_t drops_read_ns, newest_ns, mmap_events_lost;
     uint64_t list_ns; /* of the last list of all threads */
     const struct wp_logger *logger;
+    unsigned since_yield; /* records */
     bool is_stopping, is_full;
 };
 
@@ -61,6 +64,16 @@ static int deliver_mappings(
     return 0;
 }
 
+/* Between records: whoever waits for this CPU has it, unless the kernel would soon have no room for more. */
+static void yield_between(struct source_bpf *s)
+{
+    if (++s->since_yield < YIELD_RECORDS)
+        return;
+    s->since_yield = 0;
+    if (!wp_records_are_filling(s->records))
+        wp_cpu_slice_yield();
+}
+
 /* All of the round. Mappings that are reported before a record are there: they were read after the round began. */
 static int deliver_all(struct source_bpf *s, const struct wp_fact_sink *sink, struct wp_error *err)
 {
@@ -70,6 +83,7 @@ static int deliver_all(struct source_bpf *s, const struct wp_fact_sink *sink, st
     wp_ring_facts_init(&facts, s->paths, sink);
     for (const struct wp_record *r; (r = wp_records_next(s->records, &size));) {
         int rc = 0;
+        yield_between(s);
         if (r->kind == WP_RECORD_FILE) {
             if (s->unwinder && size >= sizeof(*r))
                 wp_unwinder_ask(s->unwinder, r->a, (uint32_t)r->d, r->pid, r->b);

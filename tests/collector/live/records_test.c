@@ -185,6 +185,27 @@ static void room_in_a_round(void **state)
     wp_records_end(b->records);
 }
 
+/* Of one buffer or of the ring, and what has been read does not count. */
+static void more_than_a_quarter_is_filling(void **state)
+{
+    struct bench *b = *state;
+    for (unsigned i = 0; i < SLOTS / 4; i++)
+        assert_true(quick(b, 3) && quick(b, 4));
+    assert_false(wp_records_are_filling(b->records));
+    assert_true(quick(b, 3));
+    assert_true(wp_records_are_filling(b->records));
+    wp_records_begin(b->records, ALL);
+    expect(b, 1);
+    assert_false(wp_records_are_filling(b->records));
+    for (uint32_t stamp = 2; stamp <= b->stamp; stamp++)
+        expect(b, stamp);
+    wp_records_end(b->records);
+    assert_false(wp_records_are_filling(b->records));
+    for (unsigned i = 0; i < RING / 4 / sizeof(struct wp_record); i++)
+        assert_true(put(b, b->writer->progs.slow, 0));
+    assert_true(wp_records_are_filling(b->records));
+}
+
 /* One that comes while another is being written. */
 static void one_in_between(void **state)
 {
@@ -241,7 +262,8 @@ int main(void)
 {
 #define RECORDS_TEST(name) cmocka_unit_test_setup_teardown(name, open_records, close_records)
     const struct CMUnitTest tests[] = {RECORDS_TEST(one_order), RECORDS_TEST(full_buffers_use_the_ring),
-        RECORDS_TEST(what_has_no_room_is_counted), RECORDS_TEST(room_in_a_round), RECORDS_TEST(one_in_between),
+        RECORDS_TEST(what_has_no_room_is_counted), RECORDS_TEST(room_in_a_round),
+        RECORDS_TEST(more_than_a_quarter_is_filling), RECORDS_TEST(one_in_between),
         RECORDS_TEST(what_a_slot_cannot_hold), RECORDS_TEST(a_quarter_wakes_the_reader), RECORDS_TEST(no_maps)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
