@@ -9,6 +9,9 @@
 
 #define CACHED (1u << 17) /* words whose frames are remembered */
 #define NATIVE_MOST WP_RECORD_USER_DEPTH
+#define INLINED 16u              /* frames of one word */
+#define NEXT ((uint64_t)1 << 56) /* to a generation: of a word's further frames */
+#define MORE 0x80000000u         /* to a frame's id: there are further ones */
 
 struct wp_interp_frames {
     struct wp_dict_writer *dict; /* borrowed */
@@ -66,20 +69,43 @@ static uint32_t make_frame(struct wp_interp_frames *f, const struct wp_interp_pl
     return wp_dict_writer_frame(f->dict, &frame);
 }
 
-static uint32_t frame_of(struct wp_interp_frames *f, uint32_t pid, uint64_t word)
+/* Those of a word that are remembered; 0: it is not. */
+static uint32_t cached_frames(const struct wp_interp_frames *f, struct wp_intkey key, uint32_t *out, uint32_t room)
+{
+    uint32_t count = 0, id = MORE;
+    while (count < room && id & MORE && wp_intmap_get(&f->by_word, key, &id)) {
+        out[count++] = id & ~MORE;
+        key.b += NEXT;
+    }
+    return count && (count == room || !(id & MORE)) ? count : 0;
+}
+
+static void cache_frames(struct wp_interp_frames *f, struct wp_intkey key, const uint32_t *ids, uint32_t count)
+{
+    if (f->by_word.count + count > CACHED)
+        wp_intmap_clear(&f->by_word);
+    for (uint32_t i = 0; i < count; i++, key.b += NEXT)
+        wp_intmap_put(&f->by_word, key, ids[i] | (i + 1 < count ? MORE : 0));
+}
+
+/* Of a word, innermost first; how many. */
+static uint32_t frames_of(struct wp_interp_frames *f, uint32_t pid, uint64_t word, uint32_t *out, uint32_t room)
 {
     const struct wp_intkey key = {word & ~WP_INTERP_ENTRY, wp_interp_codes_generation(f->codes, pid)};
-    struct wp_interp_place place = {.function = "[script]", .file = ""};
-    uint32_t id;
-    if (wp_intmap_get(&f->by_word, key, &id))
-        return id;
-    bool is_known = wp_interp_codes_find(f->codes, pid, word, &place);
-    id = make_frame(f, &place);
-    if (f->by_word.count >= CACHED)
-        wp_intmap_clear(&f->by_word);
-    if (id && is_known)
-        wp_intmap_put(&f->by_word, key, id);
-    return id;
+    struct wp_interp_place places[INLINED];
+    uint32_t made = cached_frames(f, key, out, room);
+    if (made)
+        return made;
+    uint32_t count = wp_interp_codes_places(f->codes, pid, word, places, INLINED);
+    bool is_known = count;
+    if (!is_known)
+        places[count++] = (struct wp_interp_place){.function = "[script]", .file = ""};
+    for (uint32_t i = 0; i < count && made < room; i++)
+        if ((out[made] = make_frame(f, &places[i])))
+            made++;
+    if (is_known && made == count)
+        cache_frames(f, key, out, made);
+    return made;
 }
 
 uint32_t wp_interp_frames_splice(struct wp_interp_frames *f, const struct wp_fact *fact, const uint32_t *native,
@@ -93,11 +119,12 @@ uint32_t wp_interp_frames_splice(struct wp_interp_frames *f, const struct wp_fac
         parts[i] = (uint8_t)wp_interp_codes_part(f->codes, fact->pid, fact->user_ips[i] - !!i);
     const struct wp_interp_stack stack = {parts, native_count, fact->interp_words, words};
     uint32_t count = wp_interp_splice(&stack, spliced), made = 0;
-    for (uint32_t i = 0; i < count; i++) {
-        uint32_t id = spliced[i].is_word ? frame_of(f, fact->pid, fact->interp_words[spliced[i].index])
-                                         : native[spliced[i].index];
-        if (id)
-            out[made++] = id;
+    for (uint32_t i = 0; i < count && made < WP_INTERP_FRAMES_MOST; i++) {
+        if (spliced[i].is_word)
+            made +=
+                frames_of(f, fact->pid, fact->interp_words[spliced[i].index], out + made, WP_INTERP_FRAMES_MOST - made);
+        else if (native[spliced[i].index])
+            out[made++] = native[spliced[i].index];
     }
     return made;
 }

@@ -6,8 +6,11 @@
  * that equal places are one frame in all processes and on all hosts. One thread.
  */
 #include "collector/batch/dict_writer.h"
+#include "collector/bpf/interp_row.h"
 #include "collector/host/source.h"
 #include "collector/interp/interp_codes.h"
+
+#define WP_INTERP_FRAMES_MOST (WP_RECORD_USER_DEPTH + WP_INTERP_DEPTH)
 
 struct wp_interp_frames;
 
@@ -22,7 +25,7 @@ void wp_interp_frames_forget(struct wp_interp_frames *frames, uint32_t pid);
 /* Ids are of this dictionary from now on. */
 void wp_interp_frames_renew(struct wp_interp_frames *frames, struct wp_dict_writer *dict);
 /* The user stack of a fact, of which `native` has the frames of the first native_count addresses, innermost first:
- * fills out, which has room for native_count + fact->interp_word_count, in the same order; how many. */
+ * fills out, which has room for WP_INTERP_FRAMES_MOST, in the same order; how many. */
 uint32_t wp_interp_frames_splice(struct wp_interp_frames *frames, const struct wp_fact *fact, const uint32_t *native,
     uint32_t native_count, uint32_t *out);
 /* As wp_interp_codes_counts. */

@@ -242,7 +242,7 @@ static uint32_t outer_frames(const struct late *late, uint64_t space, const uint
 /* With the frames of a language among them. */
 static uint32_t mixed_part(struct wp_stack_table *t, const struct wp_fact *fact, uint64_t space)
 {
-    uint32_t native[DEEPEST], frames[DEEPEST + WP_INTERP_DEPTH], count = 0, stack = 0;
+    uint32_t native[DEEPEST], frames[WP_INTERP_FRAMES_MOST], count = 0, stack = 0;
     while (count < fact->user_ip_count && count < DEEPEST &&
         (native[count] = frame_of(t, space, fact->user_ips[count], count > 0)))
         count++;

@@ -8,6 +8,7 @@
 #include "interp_php.h"
 #include "interp_python.h"
 #include "interp_ruby.h"
+#include "interp_v8.h"
 
 /* Finds the thread's innermost frame. Another end than complete: there is no walk. */
 static __always_inline enum wp_interp_end begin_walk(
@@ -70,8 +71,8 @@ __noinline __u32 walk_interp(struct interp_words *words, __u32 which)
     __u32 language = WP_INTERP_LANGUAGE(context.process->file.version);
     w->hash = 1;
     w->self = thread_pointer(task);
-    if (language == WP_INTERP_JAVA) {
-        w->is_native = 1; /* walk_methods */
+    if (language == WP_INTERP_JAVA || language == WP_INTERP_V8) {
+        w->is_native = 1; /* walk_jit */
         return 0;
     }
     w->end = begin_walk(&context, task, language);
@@ -83,8 +84,8 @@ __noinline __u32 walk_interp(struct interp_words *words, __u32 which)
     return w->count;
 }
 
-/* Methods of the Java frames that the walk of the native ones has met: fills words as walk_interp. */
-static __always_inline __u32 walk_java(__u64 *words, __u32 which)
+/* Functions of the frames of HotSpot or V8 that the walk of the native ones has met: fills words as walk_interp. */
+static __always_inline __u32 walk_jit(__u64 *words, __u32 which)
 {
     struct interp_walk *w = bpf_map_lookup_elem(&interp_walks, &which);
     struct interp_context context = {.walk = w,
@@ -93,12 +94,16 @@ static __always_inline __u32 walk_java(__u64 *words, __u32 which)
         .native = bpf_map_lookup_elem(&walks, &which)};
     if (!w || !context.process || !context.native)
         return 0;
-    w->end = begin_java(&context);
+    bool is_java = WP_INTERP_LANGUAGE(context.process->file.version) == WP_INTERP_JAVA;
+    w->end = is_java ? begin_java(&context) : begin_v8(&context);
     if (w->end == WP_INTERP_COMPLETE) {
         w->end = WP_INTERP_TOO_DEEP;
-        bpf_loop(JAVA_STEPS, step_methods, &context, 0);
+        if (is_java)
+            bpf_loop(JAVA_STEPS, step_methods, &context, 0);
+        else
+            bpf_loop(WP_INTERP_DEPTH + 1, step_v8, &context, 0);
     }
-    count_walk(w, WP_INTERP_JAVA);
+    count_walk(w, is_java ? WP_INTERP_JAVA : WP_INTERP_V8);
     return w->count;
 }
 
@@ -109,7 +114,7 @@ static __always_inline __u64 apart_hash(__u32 which)
     return w && !w->is_native ? w->hash : 0;
 }
 
-/* Whether walk_interp has left the frames to walk_java. */
+/* Whether walk_interp has left the frames to walk_jit. */
 static __always_inline bool is_left(__u32 which)
 {
     struct interp_walk *w = bpf_map_lookup_elem(&interp_walks, &which);

@@ -7,73 +7,7 @@
  * later.
  */
 #include "interp.h"
-
-/* A process may have another code object at each address whenever it likes. What is beyond these, in bytes, goes with a
- * later stack. */
-#define INTERP_STACK_BYTES (128u << 10)
-#define INTERP_PERIOD_BYTES (4u << 20)
-#define INTERP_PERIOD_NS 1000000000ull
-#define INTERP_RETRY_NS 1000000000ull /* what could not be read */
-
-struct interp_code_key {
-    __u64 code;
-    __u32 tgid, reserved;
-};
-
-struct interp_code_sent {
-    __u64 print, epoch, program;
-    __u64 until_ns; /* 0: all of it was read; else it is not read again before that */
-};
-
-struct {
-    __uint(type, BPF_MAP_TYPE_LRU_HASH);
-    __uint(max_entries, 65536);
-    __type(key, struct interp_code_key);
-    __type(value, struct interp_code_sent);
-} interp_codes SEC(".maps");
-
-struct interp_sending_context {
-    struct interp_walk *walk;
-    struct wp_interp_process *process;
-    struct interp_sending *sending;
-    const __u64 *words;
-    __u64 epoch, program; /* program: which one the process runs */
-    __u32 count;
-};
-
-/* Whether another one may be sent. */
-static __always_inline bool has_budget(const struct interp_sending *s, struct wp_interp_process *process)
-{
-    __u64 now_ns = bpf_ktime_get_ns();
-    if (now_ns - process->since_ns >= INTERP_PERIOD_NS) {
-        process->since_ns = now_ns;
-        process->sent = 0;
-    }
-    return s->sent < INTERP_STACK_BYTES && process->sent < INTERP_PERIOD_BYTES;
-}
-
-static __always_inline bool send_code(struct interp_sending *s, struct wp_interp_process *process)
-{
-    __u64 size = sizeof(s->record.head) + sizeof(s->record.code) + s->record.code.lines_kept;
-    s->record.head.tail = (__u32)(size - sizeof(s->record.head));
-    barrier_var(size);
-    if (size > sizeof(s->record))
-        size = sizeof(s->record);
-    s->sent += (__u32)size;
-    process->sent += size;
-    if (!bpf_ringbuf_output(&ring, &s->record, size, wake_flag()))
-        return true;
-    count_drop(WP_RECORD_CODE);
-    return false;
-}
-
-static __always_inline void count_held_back(void)
-{
-    __u32 zero = 0;
-    struct wp_interp_counts *counts = bpf_map_lookup_elem(&interp_counts, &zero);
-    if (counts)
-        counts->held_back++;
-}
+#include "interp_v8_code.h"
 
 /* False: it cannot be read. */
 static __always_inline bool fill_code(
@@ -124,7 +58,7 @@ static long send_one(__u32 index, void *argument)
     s->record.head.pid = process->tgid;
     s->record.head.c = process->file.version;
     s->record.head.a = key.code;
-    s->record.code.reserved = 0;
+    s->record.code.part = 0;
     if (!fill_code(s, w, &process->file, key.code))
         return 0;
     if (!send_code(s, process)) {
@@ -155,7 +89,10 @@ __noinline bool send_codes(const struct interp_words *words, __u32 count, __u32 
         return true;
     context.sending->sent = 0;
     context.sending->is_all = report_process(context.process, epoch);
-    bpf_loop(WP_INTERP_DEPTH, send_one, &context, 0);
+    if (WP_INTERP_LANGUAGE(context.process->file.version) == WP_INTERP_V8)
+        send_v8_codes(&context);
+    else
+        bpf_loop(WP_INTERP_DEPTH, send_one, &context, 0);
     if (!context.sending->is_all)
         count_held_back();
     return context.sending->is_all;

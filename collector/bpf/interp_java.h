@@ -77,7 +77,7 @@ static __always_inline enum wp_interp_end begin_java(struct interp_context *cont
     struct interp_walk *w = context->walk;
     if (!read_heaps(context->process))
         context->native->word_count = WALK_WORDS + 1; /* nor is it remembered */
-    if (!context->native->java_count)
+    if (!context->native->jit_count)
         return WP_INTERP_NO_THREAD;
     w->frame = 0;
     w->place = JAVA_NEXT;
@@ -140,7 +140,7 @@ static __always_inline long begin_frame(struct interp_context *context)
     struct interp_walk *w = context->walk;
     __u64 at = w->frame++;
     barrier_var(at);
-    const struct java_frame *frame = &context->native->java[at & (WP_INTERP_DEPTH - 1)];
+    const struct jit_frame *frame = &context->native->jit[at & (WP_INTERP_DEPTH - 1)];
     __u64 what = frame->what & ~7ull, base;
     switch (frame->what & 7) {
     case JAVA_INTERPRETED:
@@ -227,7 +227,7 @@ static long step_methods(__u32 index, void *argument)
         return search_place(context);
     if (w->place == JAVA_CHAIN)
         return put_scope(context);
-    if (w->frame >= context->native->java_count)
+    if (w->frame >= context->native->jit_count)
         return stop_walk(w, (enum wp_interp_end)w->limit);
     return begin_frame(context);
 }

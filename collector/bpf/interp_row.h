@@ -19,6 +19,7 @@ enum wp_interp_language_id {
     WP_INTERP_PHP,
     WP_INTERP_PERL,
     WP_INTERP_JAVA,
+    WP_INTERP_V8,
     WP_INTERP_LANGUAGES
 };
 
@@ -65,9 +66,23 @@ struct wp_perl_offsets {
     wp_u16 place, stack;
 };
 
+/* In objects of V8, in bytes; what is not here is the same in all versions (collector/bpf/interp_v8.h). */
+struct wp_v8_offsets {
+    wp_u16 function_first, function_last; /* types: of functions, ... */
+    wp_u16 shared, code, bytecode, script, scope;
+    wp_u8 function_shared, function_code;  /* in a function */
+    wp_u8 code_start, code_size;           /* in a code object: its instructions, and how many bytes */
+    wp_u8 code_positions, code_deopt;      /* tables */
+    wp_u8 bytecode_positions, bytecode_at; /* in an array of bytecode */
+    wp_u8 baseline;                        /* kind of code of Sparkplug; those above it are optimised */
+    wp_u8 is_apart;                        /* instructions lie elsewhere: code_start has their address */
+};
+
 /* Value of the map interp_files. Addresses are as if the file began at 0: base is where its offset 0 would be. */
 struct wp_interp_file {
-    /* _PyRuntime; where a thread has ruby_current_ec; PHP's innermost frame; PL_thr_key; CodeCache::_heaps */
+    /* _PyRuntime; where a thread has ruby_current_ec; PHP's innermost frame; PL_thr_key; CodeCache::_heaps; V8's
+     * version
+     */
     wp_u64 runtime;
     wp_u64 code_type;        /* the variable PyCode_Type */
     wp_u64 loop, loop_end;   /* the function that runs bytecode */
@@ -78,6 +93,7 @@ struct wp_interp_file {
         struct wp_ruby_offsets ruby;
         struct wp_php_offsets php;
         struct wp_perl_offsets perl;
+        struct wp_v8_offsets v8;
     };
     wp_u32 version; /* WP_INTERP_VERSION */
 };
@@ -108,9 +124,12 @@ struct wp_interp_process {
 #define WP_INTERP_WORD(code, unit) ((wp_u64)(code) >> 3 << (WP_INTERP_UNIT_BITS + 1) | (wp_u64)(unit) << 1)
 #define WP_INTERP_ENTRY 1ull
 /* A word of this bit alone: a call of the loop without frames. */
+/* A word without a code object and this bit: the calls that follow, of V8, are native frames from this number on. */
+#define WP_INTERP_FROM(index) WP_INTERP_WORD(0, (index) + 1)
+#define WP_INTERP_IS_FROM(word) (!WP_INTERP_CODE_OF(word) && WP_INTERP_UNIT_OF(word) && !((word)&WP_INTERP_ENTRY))
 #define WP_INTERP_CODE_OF(word) ((word) >> (WP_INTERP_UNIT_BITS + 1) << 3)
 /* 0: it has not begun; else 1 + the instruction in units of two bytes (CPython) or words (CRuby), or the line (PHP,
- * Perl), or the bytecode in bytes (HotSpot). */
+ * Perl), or the bytecode in bytes (HotSpot, V8), or the place in compiled code (V8). */
 #define WP_INTERP_UNIT_OF(word) ((wp_u32)((word) >> 1) & WP_INTERP_UNIT_MOST)
 
 /* How walks of a thread's frames ended. */
@@ -137,6 +156,29 @@ struct wp_interp_counts {
 #define WP_RUBY_INDEX_AT 8u
 #define WP_RUBY_INDEX_MOST 4096u
 
+/* V8's objects have, in the place of a table of lines, this and then what is said here. */
+enum wp_v8_kind {
+    WP_V8_SHARED,    /* a function, however often it is made: positions in the script by bytecode */
+    WP_V8_BASELINE,  /* code of Sparkplug: places by bytecode, the bytecode */
+    WP_V8_OPTIMISED, /* functions that were inlined, where, positions by place */
+    WP_V8_SOURCE     /* piece `part` - 1 of a script's text */
+};
+struct wp_v8_head {
+    wp_u32 kind;
+    wp_u32 first;  /* SHARED: line of the script's first one; OPTIMISED: functions */
+    wp_u32 second; /* BASELINE: bytes of places; OPTIMISED: inlinings; SOURCE: bytes of a character */
+    wp_u32 third;  /* bytes of what is last */
+    wp_u64 owner;  /* SHARED: the script; BASELINE, OPTIMISED: the function, SHARED */
+};
+#define WP_V8_HEAD 32u
+#define WP_V8_PLACES 4096u   /* room for places by bytecode */
+#define WP_V8_INLINED 32u    /* functions */
+#define WP_V8_INLININGS 128u /* of two words each: a position, which function */
+#define WP_V8_PIECE 16352u   /* bytes of a script's text */
+#define WP_V8_PIECES 512u
+#define WP_V8_POSITIONS_AT (WP_V8_HEAD + WP_V8_INLINED * 8 + WP_V8_INLININGS * 16) /* of optimised code */
+#define WP_V8_BYTECODE_AT (WP_V8_HEAD + WP_V8_PLACES)
+
 /* Tail of WP_RECORD_INTERP. */
 struct wp_record_interp {
     wp_u64 loop, loop_end, cold, cold_end, inner, inner_end; /* addresses */
@@ -149,11 +191,13 @@ struct wp_record_code {
     wp_u16 name_size, file_size;   /* bytes that are here */
     wp_u8 name_unit, file_unit;    /* bytes of a character: 1 (Latin-1), 2, 4; WP_INTERP_UTF8; 0: unread */
     wp_u8 name_is_cut, file_is_cut;
-    wp_u32 reserved;
+    wp_u32 part; /* of the object: 0, or a piece of V8's script */
     wp_u8 name[WP_INTERP_NAME];
     wp_u8 file[WP_INTERP_FILE];
 };
 
+_Static_assert(sizeof(struct wp_v8_head) <= WP_V8_HEAD, "a head");
+_Static_assert(WP_V8_PIECE + WP_V8_HEAD <= WP_INTERP_LINES, "a piece of a text");
 _Static_assert(sizeof(struct wp_record_code) == 24 + WP_INTERP_NAME + WP_INTERP_FILE, "a code object");
 
 #endif

@@ -12,12 +12,24 @@ struct interp_code_record {
     __u8 lines[WP_INTERP_LINES];
 };
 
+#define V8_QUEUE (WP_V8_INLINED + 1)
+
+/* Where the sending of V8's objects stands (interp_v8_code.h). */
+struct v8_sending {
+    __u64 script;       /* whose text is being sent; 0: none */
+    __u32 piece, word;  /* of it; of the stack */
+    __u32 next, queued; /* functions */
+    __u64 queue[V8_QUEUE];
+    bool is_done;
+};
+
 struct interp_sending {
     struct interp_code_record record;
     __u32 sent; /* bytes, for this stack */
     bool is_all;
     bool is_whole;  /* all of the code object was read */
     __u64 words[8]; /* of a string, or of a table's head */
+    struct v8_sending v8;
 };
 
 struct {
@@ -26,6 +38,73 @@ struct {
     __type(key, __u32);
     __type(value, struct interp_sending);
 } interp_sendings SEC(".maps");
+
+/* A process may have another code object at each address whenever it likes. What is beyond these, in bytes, goes with a
+ * later stack. */
+#define INTERP_STACK_BYTES (128u << 10)
+#define INTERP_PERIOD_BYTES (4u << 20)
+#define INTERP_PERIOD_NS 1000000000ull
+#define INTERP_RETRY_NS 1000000000ull /* what could not be read */
+
+struct interp_code_key {
+    __u64 code;
+    __u32 tgid, part;
+};
+
+struct interp_code_sent {
+    __u64 print, epoch, program;
+    __u64 until_ns; /* 0: all of it was read; else it is not read again before that */
+};
+
+struct {
+    __uint(type, BPF_MAP_TYPE_LRU_HASH);
+    __uint(max_entries, 65536);
+    __type(key, struct interp_code_key);
+    __type(value, struct interp_code_sent);
+} interp_codes SEC(".maps");
+
+struct interp_sending_context {
+    struct interp_walk *walk;
+    struct wp_interp_process *process;
+    struct interp_sending *sending;
+    const __u64 *words;
+    __u64 epoch, program; /* program: which one the process runs */
+    __u32 count;
+};
+
+/* Whether another one may be sent. */
+static __always_inline bool has_budget(const struct interp_sending *s, struct wp_interp_process *process)
+{
+    __u64 now_ns = bpf_ktime_get_ns();
+    if (now_ns - process->since_ns >= INTERP_PERIOD_NS) {
+        process->since_ns = now_ns;
+        process->sent = 0;
+    }
+    return s->sent < INTERP_STACK_BYTES && process->sent < INTERP_PERIOD_BYTES;
+}
+
+static __always_inline bool send_code(struct interp_sending *s, struct wp_interp_process *process)
+{
+    __u64 size = sizeof(s->record.head) + sizeof(s->record.code) + s->record.code.lines_kept;
+    s->record.head.tail = (__u32)(size - sizeof(s->record.head));
+    barrier_var(size);
+    if (size > sizeof(s->record))
+        size = sizeof(s->record);
+    s->sent += (__u32)size;
+    process->sent += size;
+    if (!bpf_ringbuf_output(&ring, &s->record, size, wake_flag()))
+        return true;
+    count_drop(WP_RECORD_CODE);
+    return false;
+}
+
+static __always_inline void count_held_back(void)
+{
+    __u32 zero = 0;
+    struct wp_interp_counts *counts = bpf_map_lookup_elem(&interp_counts, &zero);
+    if (counts)
+        counts->held_back++;
+}
 
 /* What was read of a string; 0 bytes in a character: nothing. */
 struct interp_text {

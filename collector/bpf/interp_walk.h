@@ -25,6 +25,7 @@ struct interp_walk {
     } java;
     __u64 bytes[WP_INTERP_FRAME_BYTES / 8];
     __u64 code[32];                /* what was read last: of a code object, or of a thread's state */
+    __u64 owners[WP_INTERP_DEPTH]; /* of V8's code: the function */
     __u64 prints[WP_INTERP_DEPTH]; /* of the code objects: another one at the same address has another */
 };
 

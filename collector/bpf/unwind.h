@@ -10,6 +10,7 @@
 #include "emit.h"
 #include "interp_bind.h"
 #include "unwind_java.h"
+#include "unwind_v8.h"
 
 #define VM_EXEC 4u
 #define AREAS 128u
@@ -290,6 +291,7 @@ static __always_inline long step_row(struct walk *w, struct wp_unwind_row row)
 {
     __s64 offset = (__s16)row.cfa >> 3 << 3; /* the low bits are the kind */
     __u64 cfa;
+    __u32 code;
     switch (row.cfa & 7) {
     case WP_CFA_SP:
         cfa = w->sp + offset;
@@ -314,9 +316,7 @@ static __always_inline long step_row(struct walk *w, struct wp_unwind_row row)
     case WP_CFA_DI:
         return step_register(w, offset);
     default:
-        if (!row.cfa)
-            return step_pointer(w); /* code that has no rule may still keep a frame pointer */
-        __u32 code = WP_CFA_WIDE_BP_CODE(row);
+        code = WP_CFA_WIDE_BP_CODE(row);
         if (WP_CFA_IS_SP_AT(row)) {
             code = WP_CFA_SP_AT_BP_CODE(row);
             if (WP_CFA_IS_HELD(row)) {
@@ -385,11 +385,13 @@ static long step(__u32 index, void *argument)
         w->end = WP_UNWIND_NOT_YET;
         return 1;
     }
-    if (area.object && find_row(&area, address, &row))
+    if (area.object && find_row(&area, address, &row) && row.cfa != WP_CFA_NONE)
         return step_row(w, row);
     if (!area.object && wp_interps && is_java(w, address))
         return step_java(w);
-    return step_pointer(w);
+    if (wp_interps && is_v8())
+        put_v8(w);
+    return step_pointer(w); /* code that has no rule may still keep a frame pointer */
 }
 
 struct user_ips {
@@ -418,7 +420,7 @@ static __always_inline __u32 unwind_user(
     w->ip = REGS_IP(regs);
     w->sp = regs->sp;
     w->bp = REGS_BP(regs);
-    w->count = w->word_count = w->java_count = 0;
+    w->count = w->word_count = w->jit_count = 0;
     w->highest = w->mixed = 0;
     w->floor = w->sp;
     w->di = REGS_LINK(regs);

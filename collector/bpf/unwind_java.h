@@ -77,16 +77,6 @@ static __always_inline long stop_java(struct walk *w, enum wp_unwind_end end)
     return 1;
 }
 
-static __always_inline void put_java(struct walk *w, __u64 what, __u64 place)
-{
-    __u32 at = w->java_count;
-    if (at >= WP_INTERP_DEPTH)
-        return;
-    barrier_var(at);
-    w->java[at & (WP_INTERP_DEPTH - 1)] = (struct java_frame){what, place};
-    w->java_count++;
-}
-
 /* The caller is above; its bp is below its address in this frame, if this one has saved it. */
 static __always_inline long return_java(struct walk *w, __u64 cfa, bool has_bp)
 {
@@ -111,7 +101,7 @@ static __always_inline long step_interpreted(struct walk *w)
         w->word_count = WALK_WORDS + 1; /* as in step_register */
     else if (!read_word(w, bp + JAVA_FRAME_BYTECODE, &place))
         return stop_java(w, WP_UNWIND_UNREADABLE);
-    put_java(w, method & 7 ? JAVA_STUB : method | JAVA_INTERPRETED, place);
+    put_jit(w, method & 7 ? JAVA_STUB : method | JAVA_INTERPRETED, place);
     if (sp <= w->sp || sp < bp || sp & 7)
         return stop_java(w, WP_UNWIND_UNREADABLE);
     w->sp = sp;
@@ -144,7 +134,7 @@ static __always_inline long step_compiled(struct walk *w, __u64 blob, enum java_
         if (bpf_probe_read_user(&at, 4, (void *)(blob + JAVA_COMPILED_CALLER)) || !read_word(w, w->sp + at, &place))
             place = 0;
     }
-    put_java(w, blob | kind, place);
+    put_jit(w, blob | kind, place);
     if (w->is_exact)
         size = size_at(w, begin, w->blob[JAVA_BLOB_COMPLETE] >> 32, size);
     __u64 cfa = w->sp + size, caller;
@@ -162,7 +152,7 @@ static __always_inline long step_compiled(struct walk *w, __u64 blob, enum java_
 static __always_inline long step_stub(struct walk *w, bool is_call_alone)
 {
     __u64 size = (w->blob[JAVA_BLOB_FRAME_SIZE] >> 32) * 8;
-    put_java(w, JAVA_STUB, 0);
+    put_jit(w, JAVA_STUB, 0);
     if (is_call_alone)
         return return_java(w, w->sp + 8, false);
     if (size)
@@ -192,10 +182,10 @@ static __always_inline long step_blob(struct walk *w)
 /* Behind is_java. */
 static __always_inline long step_java(struct walk *w)
 {
-    __u32 before = w->java_count;
+    __u32 before = w->jit_count;
     long is_end = step_blob(w);
-    if (w->java_count == before) /* each of these frames has an entry */
-        put_java(w, JAVA_STUB, 0);
+    if (w->jit_count == before) /* each of these frames has an entry */
+        put_jit(w, JAVA_STUB, 0);
     return is_end;
 }
 

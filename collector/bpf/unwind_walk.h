@@ -19,11 +19,15 @@ static __always_inline __s64 mask_less(__u64 x, __u64 y)
 
 #define WALK_WORDS 64u
 
-/* HotSpot's frames are native ones, too: what is read of one on the way. */
 #define JAVA_BLOB_WORDS 17u
-struct java_frame {
-    __u64 what;  /* JAVA_STUB alone; a Method; a piece of compiled code (nmethod). The low bits: enum java_kind */
-    __u64 place; /* address of a bytecode; address in the compiled code */
+
+/* Frames of HotSpot and V8 are native ones, too: what is read of one on the way. */
+struct jit_frame {
+    /* HotSpot: JAVA_STUB alone; a Method; a piece of compiled code (nmethod). The low bits: enum java_kind. V8: its
+     * frame pointer. */
+    __u64 what;
+    __u64 place;           /* address of a bytecode; address in the compiled code, of a call: in the call */
+    __u32 index, reserved; /* of the native frame */
 };
 
 enum java_kind { JAVA_STUB, JAVA_INTERPRETED, JAVA_COMPILED, JAVA_NATIVE, JAVA_KINDS };
@@ -43,12 +47,12 @@ struct walk {
     __u64 floor, di;      /* sp and di at the start */
     __u64 held[WP_CFA_HELDS]; /* other registers then */
     __u64 bytecode;           /* where HotSpot's interpreter stood in a method then (r13) */
-    __u32 java_count, segment_bits;
-    struct wp_java_heap heap;                /* of HotSpot's code cache: the last one that was met ... */
-    __u64 cache, cache_bytes;                /* ... and where all of them are */
-    struct java_frame java[WP_INTERP_DEPTH]; /* what was met in HotSpot's code cache, innermost first */
-    __u64 blob[JAVA_BLOB_WORDS];             /* the head of what HotSpot's code at the address belongs to */
-    struct word words[WALK_WORDS];           /* all that was read: the same words lead to the same walk */
+    __u32 jit_count, segment_bits;
+    struct wp_java_heap heap;              /* of HotSpot's code cache: the last one that was met ... */
+    __u64 cache, cache_bytes;              /* ... and where all of them are */
+    struct jit_frame jit[WP_INTERP_DEPTH]; /* what was met in code that HotSpot or V8 made, innermost first */
+    __u64 blob[JAVA_BLOB_WORDS];           /* the head of what HotSpot's code at the address belongs to */
+    struct word words[WALK_WORDS];         /* all that was read: the same words lead to the same walk */
 };
 
 struct {
@@ -74,6 +78,16 @@ static __always_inline bool read_word(struct walk *w, __u64 address, __u64 *word
     if (address > w->highest)
         w->highest = address;
     return true;
+}
+
+static __always_inline void put_jit(struct walk *w, __u64 what, __u64 place)
+{
+    __u32 at = w->jit_count;
+    if (at >= WP_INTERP_DEPTH)
+        return;
+    barrier_var(at);
+    w->jit[at & (WP_INTERP_DEPTH - 1)] = (struct jit_frame){.what = what, .place = place, .index = w->count - 1};
+    w->jit_count++;
 }
 
 static __always_inline long step_pointer(struct walk *w)

@@ -4,6 +4,7 @@
 #include "collector/bpf/interp_row.h"
 #include "collector/interp/interp_languages.h"
 #include "collector/interp/interp_text.h"
+#include "collector/interp/v8_lines.h"
 #include "common/array.h"
 #include "common/buffer.h"
 #include "common/intmap.h"
@@ -45,6 +46,12 @@ struct wp_interp_codes {
     uint64_t held_bytes, generations;
     uint32_t in_processes;
     struct wp_interp_codes_counts counts;
+};
+
+/* Of a process. */
+struct held {
+    const struct wp_interp_codes *codes;
+    const struct process *process;
 };
 
 struct wp_interp_codes *wp_interp_codes_create(void)
@@ -162,7 +169,11 @@ static void fill_content(struct wp_interp_codes *c, const struct wp_fact_code *c
     wp_buffer_clear(&c->text);
     content->file_at = (uint32_t)put_texts(c, code);
     content->lines_at = (uint32_t)c->text.size;
-    wp_buffer_append(&c->text, code->lines, code->lines_size);
+    const struct wp_interp_language *language = wp_interp_language(code->version);
+    if (language->put_table)
+        language->put_table(&c->text, code);
+    else
+        wp_buffer_append(&c->text, code->lines, code->lines_size);
     content->size = (uint32_t)c->text.size;
     content->version = code->version;
     content->first_line = code->first_line;
@@ -234,14 +245,14 @@ static int add_content(struct wp_interp_codes *c, struct content *content, uint3
 }
 
 /* It has it from now on, in the place of `before`, UINT32_MAX: none. */
-static int give_code(struct wp_interp_codes *c, struct process *p, uint64_t address, uint32_t at, uint32_t before)
+static int give_code(struct wp_interp_codes *c, struct process *p, struct wp_intkey key, uint32_t at, uint32_t before)
 {
     bool is_new = before == UINT32_MAX;
     uint64_t freed = is_new ? 0 : c->contents[before].size;
     if (p->bytes - freed + c->contents[at].size > HELD_BYTES / SHARE ||
         (is_new && (c->in_processes >= CODES || p->codes.count >= CODES / SHARE)))
         return -ENOSPC;
-    int rc = wp_intmap_put(&p->codes, (struct wp_intkey){address, 0}, at);
+    int rc = wp_intmap_put(&p->codes, key, at);
     if (rc)
         return rc;
     p->bytes += c->contents[at].size - freed;
@@ -251,12 +262,13 @@ static int give_code(struct wp_interp_codes *c, struct process *p, uint64_t addr
 
 static int put_code(struct wp_interp_codes *c, struct process *p, const struct wp_fact_code *code)
 {
+    const struct wp_intkey key = {code->address, code->part};
     struct content content = {0};
     uint32_t before = UINT32_MAX;
     fill_content(c, code, &content);
     if (c->text.failed)
         return -ENOMEM;
-    bool was_there = wp_intmap_get(&p->codes, (struct wp_intkey){code->address, 0}, &before);
+    bool was_there = wp_intmap_get(&p->codes, key, &before);
     if (was_there && is_unread(code) && is_part(c, &content, &c->contents[before]))
         return 0;
     uint32_t at = find_content(c, &content);
@@ -264,7 +276,7 @@ static int put_code(struct wp_interp_codes *c, struct process *p, const struct w
     if (rc)
         return rc;
     c->contents[at].users++;
-    rc = give_code(c, p, code->address, at, was_there ? before : UINT32_MAX);
+    rc = give_code(c, p, key, at, was_there ? before : UINT32_MAX);
     if (rc) {
         release_content(c, at);
         return rc;
@@ -294,15 +306,23 @@ uint64_t wp_interp_codes_generation(const struct wp_interp_codes *c, uint32_t pi
     return p ? p->generation : 0;
 }
 
-bool wp_interp_codes_find(struct wp_interp_codes *c, uint32_t pid, uint64_t word, struct wp_interp_place *place)
+static bool find_object(const void *context, uint64_t address, uint32_t part, struct wp_v8_object *object)
 {
-    const struct process *p = process_of(c, pid);
-    uint32_t at, unit = WP_INTERP_UNIT_OF(word);
-    if (!p || !wp_intmap_get(&p->codes, (struct wp_intkey){WP_INTERP_CODE_OF(word), 0}, &at)) {
-        c->counts.unknown++;
+    const struct held *held = context;
+    uint32_t at;
+    if (!wp_intmap_get(&held->process->codes, (struct wp_intkey){address, part}, &at))
         return false;
-    }
-    const struct content *content = &c->contents[at];
+    const struct content *content = &held->codes->contents[at];
+    *object = (struct wp_v8_object){.function = (const char *)content->bytes,
+        .file = (const char *)content->bytes + content->file_at,
+        .table = content->bytes + content->lines_at,
+        .size = content->size - content->lines_at,
+        .version = content->version};
+    return true;
+}
+
+static void fill_place(const struct content *content, uint32_t unit, struct wp_interp_place *place)
+{
     const struct wp_line_table lines = {.bytes = content->bytes + content->lines_at,
         .size = content->size - content->lines_at,
         .version = content->version,
@@ -315,7 +335,25 @@ bool wp_interp_codes_find(struct wp_interp_codes *c, uint32_t pid, uint64_t word
         (unit && !wp_interp_language(content->version)->line(&lines, unit - 1, &place->line)) ||
         place->line > INT32_MAX)
         place->line = 0;
-    return true;
+}
+
+uint32_t wp_interp_codes_places(
+    struct wp_interp_codes *c, uint32_t pid, uint64_t word, struct wp_interp_place *places, uint32_t room)
+{
+    const struct held held = {c, process_of(c, pid)};
+    uint32_t at, count = 0;
+    if (room && held.process &&
+        wp_intmap_get(&held.process->codes, (struct wp_intkey){WP_INTERP_CODE_OF(word), 0}, &at)) {
+        const struct content *content = &c->contents[at];
+        if (WP_INTERP_LANGUAGE(content->version) == WP_INTERP_V8) {
+            count = wp_v8_places(&(struct wp_v8_objects){find_object, &held}, word, places, room);
+        } else {
+            fill_place(content, WP_INTERP_UNIT_OF(word), places);
+            count = 1;
+        }
+    }
+    c->counts.unknown += !count;
+    return count;
 }
 
 struct wp_interp_codes_counts wp_interp_codes_counts(const struct wp_interp_codes *c)

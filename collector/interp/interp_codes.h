@@ -7,16 +7,11 @@
  */
 #include "collector/host/source.h"
 #include "collector/interp/interp_splice.h"
+#include "collector/interp/line_table_types.h"
 
 #include <stddef.h>
 
 struct wp_interp_codes;
-
-/* A frame of a language. Texts are borrowed until the next call that changes something. */
-struct wp_interp_place {
-    const char *function, *file; /* "" unknown */
-    uint32_t line;               /* 0: none */
-};
 
 /* Code objects that there was no room for, or whose texts were not readable; frames of code objects that never came. */
 struct wp_interp_codes_counts {
@@ -42,10 +37,11 @@ uint64_t wp_interp_codes_generation(const struct wp_interp_codes *codes, uint32_
 void wp_interp_codes_forget(struct wp_interp_codes *codes, uint32_t pid);
 /* What an address of the process is to its interpreter. */
 enum wp_interp_part wp_interp_codes_part(const struct wp_interp_codes *codes, uint32_t pid, uint64_t address);
-/* What a word of a stack stands for (collector/bpf/interp_row.h). False: its code object is not known, which is
- * counted.
- */
-bool wp_interp_codes_find(struct wp_interp_codes *codes, uint32_t pid, uint64_t word, struct wp_interp_place *place);
+/* What a word of a stack stands for (collector/bpf/interp_row.h), innermost first: more than one frame where functions
+ * were inlined, at most `room`. Texts are borrowed until the next call that changes something. How many; 0: its code
+ * object is not known, which is counted. */
+uint32_t wp_interp_codes_places(
+    struct wp_interp_codes *codes, uint32_t pid, uint64_t word, struct wp_interp_place *places, uint32_t room);
 /* A copy of the counts. */
 struct wp_interp_codes_counts wp_interp_codes_counts(const struct wp_interp_codes *codes);
 

@@ -11,15 +11,35 @@
 #include "collector/interp/python_lines.h"
 #include "collector/interp/ruby_file.h"
 #include "collector/interp/ruby_lines.h"
+#include "collector/interp/v8_file.h"
+#include "collector/interp/v8_lines.h"
 
 #include <errno.h>
 
 static const struct wp_interp_language languages[WP_INTERP_LANGUAGES] = {
-    [WP_INTERP_PYTHON] = {"python", wp_python_file_read, wp_python_line, true, WP_INTERP_NO_PART, NULL, NULL},
-    [WP_INTERP_RUBY] = {"ruby", wp_ruby_file_read, wp_ruby_line, true, WP_INTERP_INNER, NULL, NULL},
-    [WP_INTERP_PHP] = {"php", wp_php_file_read, wp_own_line, false, WP_INTERP_NO_PART, "{main}", NULL},
-    [WP_INTERP_PERL] = {"perl", wp_perl_file_read, wp_own_line, false, WP_INTERP_AGAIN, "{main}", NULL},
-    [WP_INTERP_JAVA] = {"java", wp_java_file_read, wp_java_line, false, WP_INTERP_NO_PART, NULL, wp_java_names_put},
+    [WP_INTERP_PYTHON] = {.name = "python",
+        .read_file = wp_python_file_read,
+        .line = wp_python_line,
+        .has_tables = true},
+    [WP_INTERP_RUBY] = {.name = "ruby",
+        .read_file = wp_ruby_file_read,
+        .line = wp_ruby_line,
+        .has_tables = true,
+        .inner = WP_INTERP_INNER},
+    [WP_INTERP_PHP] = {.name = "php", .read_file = wp_php_file_read, .line = wp_own_line, .unnamed = "{main}"},
+    [WP_INTERP_PERL] = {.name = "perl",
+        .read_file = wp_perl_file_read,
+        .line = wp_own_line,
+        .inner = WP_INTERP_AGAIN,
+        .unnamed = "{main}"},
+    [WP_INTERP_JAVA] = {.name = "java",
+        .read_file = wp_java_file_read,
+        .line = wp_java_line,
+        .put_texts = wp_java_names_put},
+    [WP_INTERP_V8] = {.name = "v8",
+        .read_file = wp_v8_file_read,
+        .unnamed = "<anonymous>",
+        .put_table = wp_v8_table_put},
 };
 
 const struct wp_interp_language *wp_interp_language(uint32_t version)

@@ -14,7 +14,7 @@ struct wp_interp_language {
     /* As wp_interp_languages_read, of this language. */
     int (*read_file)(
         const struct wp_elf_file *file, struct wp_interp_file *out, uint32_t *version, struct wp_error *err);
-    /* The line of the instruction `unit` (collector/bpf/interp_row.h). False: it is not known. */
+    /* The line of the instruction `unit` (collector/bpf/interp_row.h). False: it is not known. NULL: wp_v8_places. */
     bool (*line)(const struct wp_line_table *table, uint32_t unit, uint32_t *line);
     bool has_tables;           /* code objects have tables of lines */
     enum wp_interp_part inner; /* what `inner` of struct wp_interp_file is */
@@ -22,6 +22,8 @@ struct wp_interp_language {
     /* Appends function and file, each with its end (0), where they are not what the code object says; where the file
      * begins. NULL: they are that. */
     size_t (*put_texts)(struct wp_buffer *out, const struct wp_fact_code *code);
+    /* Appends what is kept of the table. NULL: all. */
+    void (*put_table)(struct wp_buffer *out, const struct wp_fact_code *code);
 };
 
 /* By WP_INTERP_VERSION. Of a language that is not known: the first. */

@@ -45,9 +45,30 @@ static bool is_before_first(const struct wp_interp_stack *s)
     return s->native_count && s->parts[0] && loops == calls + 1;
 }
 
+/* The words say which native frames the calls are. */
+static uint32_t splice_marked(const struct wp_interp_stack *s, struct wp_spliced_frame *frames)
+{
+    uint32_t count = 0, word = 0, native = 0;
+    while (word < s->word_count) {
+        if (!WP_INTERP_IS_FROM(s->words[word])) {
+            word = put_call(s, word, frames, &count);
+            native += native < s->native_count;
+            continue;
+        }
+        uint32_t from = WP_INTERP_UNIT_OF(s->words[word++]) - 1;
+        while (native < from && native < s->native_count)
+            frames[count++] = (struct wp_spliced_frame){native++, false};
+    }
+    while (native < s->native_count)
+        frames[count++] = (struct wp_spliced_frame){native++, false};
+    return count;
+}
+
 uint32_t wp_interp_splice(const struct wp_interp_stack *s, struct wp_spliced_frame *frames)
 {
     uint32_t count = 0, word = 0;
+    if (s->word_count && WP_INTERP_IS_FROM(s->words[0]))
+        return splice_marked(s, frames);
     bool is_skipped = s->word_count && is_before_first(s);
     for (uint32_t i = 0; i < s->native_count; i++) {
         bool is_here = word < s->word_count && !is_skipped;

@@ -4,7 +4,7 @@
 /*
  * A user stack through an interpreter: in place of each frame of the interpreter's loop, and of the function that the
  * loop calls for its work, stand the frames of the language that this call of the loop runs. A part that one of both
- * walks did not reach stays as it is.
+ * walks did not reach stays as it is. Of V8 the words say which native frames its calls are (WP_INTERP_IS_FROM).
  */
 #include <stdbool.h>
 #include <stdint.h>

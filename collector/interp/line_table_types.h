@@ -14,4 +14,10 @@ struct wp_line_table {
     bool is_cut; /* the table goes on */
 };
 
+/* A frame of a language. Texts are borrowed. */
+struct wp_interp_place {
+    const char *function, *file; /* "" unknown */
+    uint32_t line;               /* 0: none */
+};
+
 #endif

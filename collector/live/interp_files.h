@@ -2,6 +2,7 @@
 #ifndef WP_COLLECTOR_LIVE_INTERP_FILES_H
 #define WP_COLLECTOR_LIVE_INTERP_FILES_H
 /* Tells the kernel side which files are interpreters, and where each keeps its frames. */
+#include "collector/bpf/interp_row.h"
 #include "collector/bpf/unwind_row.h"
 #include "common/log.h"
 
@@ -12,7 +13,7 @@ struct wp_interp_files {
     int map_fd; /* interp_files; borrowed */
     const struct wp_logger *logger;
     uint64_t known, refused; /* interpreters; those of a version or build that is not known, or without room */
-    uint64_t refused_told;   /* which were logged: a bit for each language and minor version, modulo 16 */
+    uint64_t refused_told[WP_INTERP_LANGUAGES]; /* which were logged: a bit for each minor version, modulo 64 */
 };
 
 /* For struct wp_unwinder_options; context: a struct wp_interp_files. Several threads may call it. */

@@ -110,6 +110,7 @@ static int tell_code(
     const struct wp_fact_code told = {.pid = r->pid,
         .version = r->c,
         .address = r->a,
+        .part = code->part,
         .first_line = code->first_line,
         .name = {code->name, code->name_size, code->name_unit, code->name_is_cut},
         .file = {code->file, code->file_size, code->file_unit, code->file_is_cut},

@@ -27,14 +27,15 @@ static void print_frames(struct wp_interp_codes *codes, const struct wp_fact *f)
         parts[i] = (uint8_t)wp_interp_codes_part(codes, f->pid, f->user_ips[i] - !!i);
     uint32_t count = wp_interp_splice(&stack, frames);
     for (uint32_t i = 0; i < count; i++) {
-        struct wp_interp_place place = {"?", "?", 0};
+        struct wp_interp_place places[16] = {{"?", "?", 0}};
         fputs(i ? "," : ",\"frames\":[", stdout);
         if (!frames[i].is_word) {
             printf("%" PRIu64, parts[frames[i].index] ? 0 : f->user_ips[frames[i].index]);
             continue;
         }
-        wp_interp_codes_find(codes, f->pid, f->interp_words[frames[i].index], &place);
-        printf("[\"%s\",\"%s\",%u]", place.function, place.file, place.line);
+        uint32_t places_count = wp_interp_codes_places(codes, f->pid, f->interp_words[frames[i].index], places, 16);
+        for (uint32_t j = 0; j < places_count || !j; j++)
+            printf("%s[\"%s\",\"%s\",%u]", j ? "," : "", places[j].function, places[j].file, places[j].line);
     }
     if (count)
         putchar(']');

@@ -2,13 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Stacks of programs in interpreted languages against what the programs themselves say: live_languages_test.py FACTS_DUMP
 HOSTILE_RUBY_FIXTURE. Every CPython of 3.9 to 3.13 that the machine has (/usr/bin/python3 and those of pyenv(1)), Ruby 3.1,
-PHP 8.2, Perl 5.36 and Java 17."""
+PHP 8.2, Perl 5.36, Java 17 and Node.js 18, 20 or 22."""
 import glob, json, os, re, shutil, subprocess, sys, tempfile, unittest
 
 from live_facts_test import record
 
 FOLDER = os.path.dirname(os.path.abspath(__file__))
-SLEEPS = (202, 230, 270, 271)  # futex (Ruby), clock_nanosleep; pselect6 up to CPython 3.10, ppoll (Ruby)
+SLEEPS = (202, 230, 270, 271)  # futex (Ruby, Node.js), clock_nanosleep; pselect6 up to CPython 3.10, ppoll (Ruby)
 
 
 def version_of(command):
@@ -32,6 +32,9 @@ def programs(folder):
     if shutil.which("javac") and re.match(r"openjdk 17\.", version_of(["java", "--version"])):
         subprocess.run(["javac", "-d", folder, f"{FOLDER}/JavaFixture.java"], check=True)
         found["Java 17"] = ["java", "-XX:+UnlockDiagnosticVMOptions", "-XX:+ShowHiddenFrames", "-cp", folder, "JavaFixture", "20"]
+    said = version_of(["node", "--version"])
+    if re.match(r"v(18|20|22)\.", said):
+        found["Node.js " + said] = ["node", f"{FOLDER}/node_fixture.js", "2"]
     return found
 
 

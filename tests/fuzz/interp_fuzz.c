@@ -30,15 +30,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
     struct wp_interp_codes *codes = size > HEAD ? wp_interp_codes_create() : NULL;
     struct wp_interp_offsets at;
-    struct wp_interp_place place;
+    struct wp_interp_place places[4];
     uint32_t version;
     uint32_t first_line;
     if (!codes)
         return 0;
     uint32_t rest = (uint32_t)(size - HEAD), name = bytes[0] % (rest + 1), file = bytes[1] % (rest - name + 1);
-    uint32_t kind = bytes[2] % 9;
+    uint32_t kind = bytes[2] % 10;
     memcpy(&first_line, bytes + 8, sizeof(first_line));
-    const struct wp_fact_code code = {.pid = 1,
+    struct wp_fact_code code = {.pid = 1,
         .version = kind < 5 ? 0x0309u + kind : WP_INTERP_VERSION(kind - 4, 3, 1),
         .address = 8,
         .first_line = first_line,
@@ -48,9 +48,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
         .lines_size = rest - name - file,
         .lines_are_cut = bytes[3] & 1};
     wp_interp_codes_add(codes, &code);
+    code.part = 1; /* V8's objects lead to each other */
+    wp_interp_codes_add(codes, &code);
     for (uint32_t unit = 0; unit < 64; unit++)
-        if (wp_interp_codes_find(codes, 1, WP_INTERP_WORD(8, unit * bytes[7]), &place) && place.line > INT32_MAX)
-            abort();
+        for (uint32_t i = wp_interp_codes_places(codes, 1, WP_INTERP_WORD(8, unit * bytes[7]), places, 4); i; i--)
+            if (i > 4 || places[i - 1].line > INT32_MAX)
+                abort();
     wp_interp_codes_destroy(codes);
     wp_python_offsets_read(bytes, size, &at, &version);
     splice(bytes, size);

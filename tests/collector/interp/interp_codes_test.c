@@ -36,7 +36,7 @@ static struct wp_fact_code code_of(uint32_t pid, const char *name)
 static void expect(struct wp_interp_codes *codes, uint64_t word, const char *function, uint32_t line)
 {
     struct wp_interp_place place;
-    assert_true(wp_interp_codes_find(codes, 7, word, &place));
+    assert_true(wp_interp_codes_places(codes, 7, word, &place, 1));
     assert_string_equal(place.function, function);
     assert_string_equal(place.file, "/srv/shop.py");
     assert_int_equal(place.line, line);
@@ -64,7 +64,7 @@ static void test_codes(void **state)
     expect(codes, WP_INTERP_WORD(PLACE, 2) | WP_INTERP_ENTRY, "Till.settle", 12);
     expect(codes, WP_INTERP_WORD(PLACE, 3), "Till.settle", 0);
     expect(codes, WP_INTERP_WORD(PLACE, WP_INTERP_UNIT_MOST), "Till.settle", 0);
-    assert_false(wp_interp_codes_find(codes, 7, WP_INTERP_WORD(PLACE + 8, 1), &place));
+    assert_false(wp_interp_codes_places(codes, 7, WP_INTERP_WORD(PLACE + 8, 1), &place, 1));
     uint64_t generation = wp_interp_codes_generation(codes, 7), of_other = wp_interp_codes_generation(codes, 8);
     assert_int_not_equal(generation, of_other);
     assert_int_equal(wp_interp_codes_add(codes, &other), 0);

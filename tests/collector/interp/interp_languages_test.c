@@ -4,6 +4,7 @@
 #include "collector/interp/perl_file.h"
 #include "collector/interp/php_file.h"
 #include "collector/interp/ruby_file.h"
+#include "collector/interp/v8_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -133,6 +134,23 @@ static void test_java(void **state)
     assert_true(found.runtime && !found.loop); /* that is where a process has it */
 }
 
+static void test_node(void **state)
+{
+    static const char path[] = "/usr/bin/node";
+    struct wp_interp_file found;
+    uint32_t version;
+    (void)state;
+    if (access(path, R_OK))
+        WP_SKIP(path);
+    int rc = read_path(path, &found, &version);
+    if (rc == -ENOENT) /* Debian's has it in a library */
+        WP_SKIP(path);
+    assert_int_equal(WP_INTERP_LANGUAGE(version), WP_INTERP_V8);
+    assert_int_equal(rc, wp_v8_offsets(version) ? 0 : -ENOTSUP);
+    if (!rc)
+        assert_true(found.runtime && found.v8.bytecode_at);
+}
+
 /* A file with an interpreter's symbols and whatever it says of its version. */
 static int read_made(const char *names, size_t size, const char *text, uint32_t *version)
 {
@@ -193,6 +211,8 @@ static void test_versions(void **state)
     assert_int_equal(
         read_made("\0gHotSpotVMStructs\0JNI_CreateJavaVM", 36, "", &version), -ENOTSUP); /* nothing says where */
     assert_int_equal(version, WP_INTERP_VERSION(WP_INTERP_JAVA, 0, 0));
+    assert_int_equal(read_made("\0v8dbg_off_fp_function\0v", 25, "", &version), -ENOTSUP);
+    assert_int_equal(version, WP_INTERP_VERSION(WP_INTERP_V8, 0, 0));
     assert_int_equal(read_made("\0execute_ex\0executor_globals", 29, "8.2", &version), -ENOENT); /* it has no .rodata */
 }
 
@@ -212,14 +232,16 @@ static void test_bounds(void **state)
     assert_non_null(wp_perl_offsets(WP_INTERP_VERSION(WP_INTERP_PERL, 5, 36)));
     assert_null(wp_perl_offsets(WP_INTERP_VERSION(WP_INTERP_PERL, 5, 38)));
     for (uint32_t version = 0; version < 8u << 16; version += 1u << 16)
-        assert_non_null(wp_interp_language(version)->line);
+        assert_true(wp_interp_language(version)->line || wp_interp_language(version)->put_table);
+    assert_non_null(wp_v8_offsets(WP_INTERP_VERSION(WP_INTERP_V8, 11, 3)));
+    assert_null(wp_v8_offsets(WP_INTERP_VERSION(WP_INTERP_V8, 11, 4)));
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_none), cmocka_unit_test(test_python),
         cmocka_unit_test(test_ruby), cmocka_unit_test(test_ruby_of_other_tables), cmocka_unit_test(test_php),
-        cmocka_unit_test(test_perl), cmocka_unit_test(test_java), cmocka_unit_test(test_versions),
-        cmocka_unit_test(test_bounds)};
+        cmocka_unit_test(test_perl), cmocka_unit_test(test_java), cmocka_unit_test(test_node),
+        cmocka_unit_test(test_versions), cmocka_unit_test(test_bounds)};
     return wp_exit_status(cmocka_run_group_tests(tests, NULL, NULL));
 }

@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+#ifndef WP_COLLECTOR_BPF_INTERP_V8_CODE_H
+#define WP_COLLECTOR_BPF_INTERP_V8_CODE_H
+/*
+ * What V8's functions of a new stack are (interp_code.h): compiled code with what was inlined in it, each function, and
+ * the text of its script, which the reader counts lines in. One step of a loop sends one of them at most.
+ */
+#include "interp_v8.h"
+
+#define V8_STEPS 1024u /* of a stack */
+/* Types of strings: two bytes a character or one, and what they consist of. */
+#define V8_STRINGS 128u
+#define V8_ONE_BYTE 8u
+#define V8_UNCACHED 16u
+#define V8_FORM 7u
+enum { V8_SEQUENCE, V8_JOINED, V8_EXTERNAL, V8_SLICED, V8_THIN = 5 };
+#define V8_STRING_DATA 16
+#define V8_STRING_SECOND 24
+#define V8_STRING_HOPS 4
+/* In a script. */
+#define V8_SCRIPT_SOURCE 8
+#define V8_SCRIPT_NAME 16
+#define V8_SCRIPT_LINE 24
+#define V8_SCRIPT_ID 64
+/* In the description of a function's scope: how many variables, then their names and places, then the name. */
+#define V8_SCOPE_LOCALS 24
+#define V8_SCOPE_FIRST 32
+#define V8_SCOPE_INLINE 75u /* fewer names are in it; else it has a table of them */
+/* In the table for what compiled code was made of. */
+#define V8_DEOPT_INLINED 24
+#define V8_DEOPT_LITERALS 32
+#define V8_DEOPT_INLININGS 72
+
+struct v8_text {
+    __u64 at;
+    __u32 size, unit; /* characters; bytes of one, 0: there is none */
+};
+
+/* Where the characters of a string are that lie in one piece. */
+static __always_inline struct v8_text v8_text(__u64 string)
+{
+    struct v8_text text = {};
+    __u64 skipped = 0;
+    read_user(&text.size, 4, string - V8_TAG + V8_STRING_SIZE);
+    for (int i = 0; i < V8_STRING_HOPS; i++) {
+        __u32 type = v8_type(string), unit = type & V8_ONE_BYTE ? 1 : 2, form = type & V8_FORM;
+        if (type >= V8_STRINGS)
+            break;
+        if (form == V8_SEQUENCE || (form == V8_EXTERNAL && !(type & V8_UNCACHED))) {
+            __u64 at = form ? v8_word(string, V8_STRING_SECOND) : string - V8_TAG + V8_STRING_DATA;
+            text.at = at + skipped * unit;
+            text.unit = unit;
+            break;
+        }
+        if (form == V8_SLICED) {
+            skipped += v8_word(string, V8_STRING_SECOND) >> 32;
+        } else if (form == V8_JOINED) { /* one that was flattened has nothing in its second part */
+            __u32 size = 1;
+            read_user(&size, 4, v8_word(string, V8_STRING_SECOND) - V8_TAG + V8_STRING_SIZE);
+            if (size)
+                break;
+        } else if (form != V8_THIN) {
+            break;
+        }
+        string = v8_word(string, V8_STRING_DATA);
+    }
+    return text;
+}
+
+static __always_inline struct interp_text read_v8_text(__u64 string, __u8 *to, __u32 room)
+{
+    struct v8_text text = v8_text(string);
+    if (!text.unit)
+        return (struct interp_text){};
+    struct interp_text got = read_bytes(text.at, (__u64)text.size * text.unit, to, room & ~1u);
+    got.unit = got.size || !text.size ? (__u8)text.unit : 0;
+    return got;
+}
+
+/* Also of one that was joined of two: a folder and a file in it, an object and its function. half: room for each. */
+static __always_inline struct interp_text read_v8_joined(__u64 string, __u8 *to, __u32 half)
+{
+    struct interp_text got = read_v8_text(string, to, 2 * half);
+    if (got.unit || v8_type(string) >= V8_STRINGS || (v8_type(string) & V8_FORM) != V8_JOINED)
+        return got;
+    got = read_v8_text(v8_word(string, V8_STRING_DATA), to, half);
+    __u64 size = got.size;
+    barrier_var(size);
+    if (!got.unit || size > half)
+        return (struct interp_text){};
+    struct interp_text rest = read_v8_text(v8_word(string, V8_STRING_SECOND), to + size, half);
+    if (rest.unit != got.unit)
+        return (struct interp_text){};
+    rest.size += (__u32)size;
+    return rest;
+}
+
+static __always_inline struct interp_text read_v8_name(struct interp_sending *s, __u64 name, bool is_scope, __u8 *to)
+{
+    if (!name || v8_number(name) != ~0ull)
+        return (struct interp_text){.unit = 1};
+    if (!is_scope)
+        return read_v8_joined(name, to, WP_INTERP_NAME / 2);
+    __u64 locals = v8_number(v8_word(name, V8_SCOPE_LOCALS)), *words = s->words;
+    if (locals > 65536)
+        return (struct interp_text){};
+    __u64 at = name - V8_TAG + V8_SCOPE_FIRST + 8 * (locals < V8_SCOPE_INLINE ? 2 * locals : locals + 1);
+    if (!read_user(words, 40, at))
+        return (struct interp_text){};
+    __u64 first = v8_type(words[0]) < V8_STRINGS ? words[0] : words[1];
+    __u64 inferred = first == words[0] ? words[2] : words[3];
+    struct interp_text own = read_v8_text(first, to, WP_INTERP_NAME);
+    if (own.size || v8_type(inferred) >= V8_STRINGS)
+        return own.unit ? own : (struct interp_text){.unit = 1};
+    return read_v8_joined(inferred, to, WP_INTERP_NAME / 2);
+}
+
+/* A table's bytes, at most so many; how many there are. */
+static __always_inline __u32 read_v8_table(__u64 table, __u8 *to, __u32 room)
+{
+    __u64 size = v8_number(v8_word(table, V8_ARRAY_SIZE));
+    if (size > room)
+        return 0;
+    barrier_var(size);
+    return size <= room && read_user(to, size, table - V8_TAG + V8_ARRAY_DATA) ? (__u32)size : 0;
+}
+
+static __always_inline struct wp_v8_head *v8_head(struct interp_sending *s, __u32 kind, __u64 owner)
+{
+    struct wp_v8_head *head = (struct wp_v8_head *)s->record.lines;
+    *head = (struct wp_v8_head){.kind = kind, .owner = owner ? owner - V8_TAG : 0};
+    return head;
+}
+
+static __always_inline void end_v8(struct interp_sending *s, __u32 size)
+{
+    s->record.code.lines_size = s->record.code.lines_kept = size;
+}
+
+static __always_inline void fill_v8_shared(struct interp_sending *s, const struct wp_v8_offsets *at, __u64 shared)
+{
+    __u64 script = v8_word(shared, V8_SHARED_SCRIPT), name = v8_word(shared, V8_SHARED_NAME);
+    __u64 data = v8_word(shared, V8_SHARED_DATA);
+    bool has_script = v8_type(script) == at->script;
+    struct wp_v8_head *head = v8_head(s, WP_V8_SHARED, has_script ? script : 0);
+    struct interp_text file = {.unit = WP_INTERP_UTF8};
+    if (has_script) {
+        head->first = (__u32)(v8_word(script, V8_SCRIPT_LINE) >> 32);
+        file = read_v8_joined(v8_word(script, V8_SCRIPT_NAME), s->record.code.file, WP_INTERP_FILE / 2);
+    }
+    struct interp_text text = read_v8_name(s, name, v8_type(name) == at->scope, s->record.code.name);
+    keep_texts(s, text, file);
+    if (v8_type(data) == at->code)
+        data = v8_word(data, at->code_deopt);
+    if (v8_type(data) == at->bytecode)
+        head->third = read_v8_table(
+            v8_word(data, at->bytecode_positions), s->record.lines + WP_V8_HEAD, WP_INTERP_LINES - WP_V8_HEAD);
+    end_v8(s, WP_V8_HEAD + head->third);
+    s->is_whole = text.unit && file.unit && (head->third || !has_script);
+}
+
+static __always_inline void fill_v8_baseline(
+    struct interp_sending *s, const struct wp_v8_offsets *at, __u64 code, __u64 owner)
+{
+    struct wp_v8_head *head = v8_head(s, WP_V8_BASELINE, owner);
+    __u64 bytecode = v8_word(code, at->code_deopt), size = v8_number(v8_word(bytecode, V8_ARRAY_SIZE));
+    s->is_whole = false;
+    end_v8(s, WP_V8_HEAD);
+    if (v8_type(bytecode) != at->bytecode)
+        return;
+    head->second = read_v8_table(v8_word(code, at->code_positions), s->record.lines + WP_V8_HEAD, WP_V8_PLACES);
+    barrier_var(size);
+    if (size > WP_INTERP_LINES - WP_V8_BYTECODE_AT ||
+        !read_user(s->record.lines + WP_V8_BYTECODE_AT, size, bytecode - V8_TAG + at->bytecode_at))
+        return;
+    head->third = (__u32)size;
+    end_v8(s, WP_V8_BYTECODE_AT + (__u32)size);
+    s->is_whole = true;
+}
+
+/* The functions that were inlined are sent next. */
+static __always_inline void read_v8_inlined(struct interp_sending *s, __u64 deopt)
+{
+    __u64 count = v8_number(v8_word(deopt, V8_DEOPT_INLINED)), literals = v8_word(deopt, V8_DEOPT_LITERALS);
+    if (count > WP_V8_INLINED)
+        count = 0;
+    barrier_var(count);
+    if (count > WP_V8_INLINED || (literals & V8_TAGS) != V8_TAG ||
+        !read_user(&s->v8.queue[1], 8 * count, literals - V8_TAG + V8_ARRAY_DATA))
+        return;
+    s->v8.queued = (__u32)count + 1;
+}
+
+static __always_inline void fill_v8_optimised(
+    struct interp_sending *s, const struct wp_v8_offsets *at, __u64 code, __u64 owner)
+{
+    struct wp_v8_head *head = v8_head(s, WP_V8_OPTIMISED, owner);
+    __u8 *lines = s->record.lines;
+    __u64 deopt = v8_word(code, at->code_deopt);
+    head->first = s->v8.queued - 1;
+    __builtin_memcpy(lines + WP_V8_HEAD, &s->v8.queue[1], 8 * WP_V8_INLINED);
+    head->second = read_v8_table(v8_word(deopt, V8_DEOPT_INLININGS), lines + WP_V8_HEAD + 8 * WP_V8_INLINED,
+                       16 * WP_V8_INLININGS) /
+        16;
+    head->third = read_v8_table(
+        v8_word(code, at->code_positions), lines + WP_V8_POSITIONS_AT, WP_INTERP_LINES - WP_V8_POSITIONS_AT);
+    end_v8(s, WP_V8_POSITIONS_AT + head->third);
+    s->is_whole = head->third;
+}
+
+/* Another end than 0: this one is not to be sent, 1: nor any other one of this stack. */
+enum { V8_SEND, V8_STOP, V8_SENT };
+
+static __always_inline int begin_v8_record(
+    struct interp_sending_context *context, const struct interp_code_key *key, __u64 print)
+{
+    struct interp_sending *s = context->sending;
+    struct interp_code_sent *sent = bpf_map_lookup_elem(&interp_codes, key);
+    if (sent && sent->print == print && sent->epoch == context->epoch && sent->program == context->program &&
+        (!sent->until_ns || bpf_ktime_get_ns() < sent->until_ns))
+        return V8_SENT;
+    if (!has_budget(s, context->process))
+        return V8_STOP;
+    __builtin_memset(&s->record.head, 0, sizeof(s->record.head));
+    __builtin_memset(&s->record.code, 0, 24);
+    s->record.head.time_ns = bpf_ktime_get_ns();
+    s->record.head.kind = WP_RECORD_CODE;
+    s->record.head.pid = context->process->tgid;
+    s->record.head.c = context->process->file.version;
+    s->record.head.a = key->code;
+    s->record.code.part = key->part;
+    s->record.code.name_unit = s->record.code.file_unit = WP_INTERP_UTF8;
+    s->is_whole = true;
+    return V8_SEND;
+}
+
+static __always_inline long end_v8_record(
+    struct interp_sending_context *context, const struct interp_code_key *key, __u64 print)
+{
+    struct interp_sending *s = context->sending;
+    struct interp_code_sent now = {.print = print, .epoch = context->epoch, .program = context->program};
+    if (s->record.code.lines_kept && !send_code(s, context->process))
+        return 1;
+    if (!s->is_whole)
+        now.until_ns = s->record.head.time_ns + INTERP_RETRY_NS;
+    bpf_map_update_elem(&interp_codes, key, &now, BPF_ANY);
+    return 0;
+}
+
+/* Piece 0 stands for all of them. */
+static __always_inline long send_v8_piece(struct interp_sending_context *context)
+{
+    struct interp_sending *s = context->sending;
+    struct v8_sending *v = &s->v8;
+    struct interp_code_key key = {.code = v->script - V8_TAG, .tgid = context->process->tgid, .part = v->piece};
+    struct v8_text text = v8_text(v8_word(v->script, V8_SCRIPT_SOURCE));
+    __u64 bytes = (__u64)text.size * text.unit, skipped = (__u64)(v->piece - 1) * WP_V8_PIECE;
+    __u64 print = mix(mix(WP_V8_SOURCE, v8_word(v->script, V8_SCRIPT_ID)), bytes);
+    bool is_over = v->piece > WP_V8_PIECES || (v->piece && skipped >= bytes);
+    if (is_over)
+        key.part = 0;
+    int end = text.unit ? begin_v8_record(context, &key, print) : V8_SENT;
+    if (end == V8_STOP)
+        return 1;
+    if (is_over || !text.unit || (!v->piece && end == V8_SENT))
+        v->script = 0;
+    if (is_over && end == V8_SEND)
+        return end_v8_record(context, &key, print);
+    if (!v->piece++ || end == V8_SENT || is_over)
+        return 0;
+    __u64 size = bytes - skipped < WP_V8_PIECE ? bytes - skipped : WP_V8_PIECE;
+    struct wp_v8_head *head = v8_head(s, WP_V8_SOURCE, 0);
+    barrier_var(size);
+    if (size > WP_V8_PIECE || !read_user(s->record.lines + WP_V8_HEAD, size, text.at + skipped)) {
+        v->script = 0;
+        return 0;
+    }
+    head->second = text.unit;
+    head->third = (__u32)size;
+    end_v8(s, WP_V8_HEAD + (__u32)size);
+    return end_v8_record(context, &key, print);
+}
+
+static __always_inline long send_v8_shared(struct interp_sending_context *context, __u64 shared)
+{
+    const struct wp_v8_offsets *at = &context->process->file.v8;
+    struct interp_sending *s = context->sending;
+    struct interp_code_key key = {.code = shared - V8_TAG, .tgid = context->process->tgid};
+    if (v8_type(shared) != at->shared)
+        return 0;
+    __u64 script = v8_word(shared, V8_SHARED_SCRIPT), print = v8_print_shared(shared);
+    s->v8.script = v8_type(script) == at->script ? script : 0;
+    s->v8.piece = 0;
+    int end = begin_v8_record(context, &key, print);
+    if (end != V8_SEND)
+        return end == V8_STOP;
+    fill_v8_shared(s, at, shared);
+    return end_v8_record(context, &key, print);
+}
+
+static __always_inline long send_v8_compiled(struct interp_sending_context *context, __u64 code, __u64 owner)
+{
+    const struct wp_v8_offsets *at = &context->process->file.v8;
+    struct interp_sending *s = context->sending;
+    struct interp_code_key key = {.code = code - V8_TAG, .tgid = context->process->tgid};
+    __u32 flags = 0;
+    __u64 print = v8_print_code(at, code);
+    s->v8.queue[0] = owner;
+    s->v8.queued = 1;
+    s->v8.next = 0;
+    if (!read_user(&flags, 4, code - V8_TAG + V8_CODE_FLAGS))
+        return 0;
+    bool is_baseline = (flags & V8_CODE_KIND) == at->baseline;
+    if (!is_baseline)
+        read_v8_inlined(s, v8_word(code, at->code_deopt));
+    int end = begin_v8_record(context, &key, print);
+    if (end != V8_SEND)
+        return end == V8_STOP;
+    if (is_baseline)
+        fill_v8_baseline(s, at, code, owner);
+    else
+        fill_v8_optimised(s, at, code, owner);
+    return end_v8_record(context, &key, print);
+}
+
+static long send_v8(__u32 index, void *argument)
+{
+    struct interp_sending_context *context = argument;
+    struct interp_walk *w = context->walk;
+    struct interp_sending *s = context->sending;
+    if (!w || !s || !context->process || !context->words)
+        return 1;
+    if (s->v8.script)
+        return send_v8_piece(context);
+    __u32 at = s->v8.next;
+    if (at < s->v8.queued) {
+        s->v8.next++;
+        barrier_var(at);
+        return send_v8_shared(context, at < V8_QUEUE ? s->v8.queue[at] & ~2ull : 0); /* a weak one has that bit */
+    }
+    at = s->v8.word;
+    if (at >= context->count || at >= WP_INTERP_DEPTH) {
+        s->v8.is_done = true;
+        return 1;
+    }
+    s->v8.word++;
+    barrier_var(at);
+    at &= WP_INTERP_DEPTH - 1;
+    __u64 object = WP_INTERP_CODE_OF(context->words[at]) + V8_TAG;
+    if (object == V8_TAG)
+        return 0;
+    if (v8_type(object) == context->process->file.v8.code)
+        return send_v8_compiled(context, object, w->owners[at]);
+    return send_v8_shared(context, object);
+}
+
+static __always_inline void send_v8_codes(struct interp_sending_context *context)
+{
+    struct v8_sending *v = &context->sending->v8;
+    v->script = v->word = v->next = v->queued = 0;
+    v->is_done = false;
+    bpf_loop(V8_STEPS, send_v8, context, 0);
+    if (!v->is_done)
+        context->sending->is_all = false;
+}
+
+#endif

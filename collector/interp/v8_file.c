@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collector/interp/v8_file.h"
+
+#include "collector/interp/interp_image.h"
+#include "collector/interp/v8_bytecodes.h"
+
+#include <errno.h>
+#include <string.h>
+
+enum {
+    FUNCTION_AT,
+    MAJOR,
+    MINOR,
+    SIZES,
+    CODE,
+    TYPE_FUNCTION,
+    TYPE_SHARED,
+    TYPE_CODE,
+    TYPE_BYTECODE,
+    BYTECODE_AT,
+    WANTED
+};
+
+static const char *const names[WANTED] = {
+    [FUNCTION_AT] = "v8dbg_off_fp_function",
+    [MAJOR] = "_ZN2v88internal7Version6major_E",
+    [MINOR] = "_ZN2v88internal7Version6minor_E",
+    [SIZES] = "_ZN2v88internal11interpreter9Bytecodes14kBytecodeSizesE",
+    [CODE] = "_ZN2v88internal8Snapshot19DefaultSnapshotBlobEv",
+    [TYPE_FUNCTION] = "v8dbg_type_JSFunction__JS_FUNCTION_TYPE",
+    [TYPE_SHARED] = "v8dbg_type_SharedFunctionInfo__SHARED_FUNCTION_INFO_TYPE",
+    [TYPE_CODE] = "v8dbg_type_Code__CODE_TYPE",
+    [TYPE_BYTECODE] = "v8dbg_type_BytecodeArray__BYTECODE_ARRAY_TYPE",
+    [BYTECODE_AT] = "v8dbg_class_BytecodeArray__data__uintptr_t",
+};
+
+static const struct known {
+    uint32_t version;
+    struct wp_v8_offsets at;
+} known[] = {
+    {WP_INTERP_VERSION(WP_INTERP_V8, 10, 2),
+        {.function_first = 2065,
+            .function_last = 2080,
+            .shared = 257,
+            .code = 240,
+            .bytecode = 195,
+            .script = 170,
+            .scope = 256,
+            .function_shared = 24,
+            .function_code = 48,
+            .code_start = 128,
+            .code_size = 40,
+            .code_positions = 24,
+            .code_deopt = 16,
+            .bytecode_positions = 32,
+            .bytecode_at = 56,
+            .baseline = 11}},
+    {WP_INTERP_VERSION(WP_INTERP_V8, 11, 3),
+        {.function_first = 2066,
+            .function_last = 2081,
+            .shared = 262,
+            .code = 245,
+            .bytecode = 191,
+            .script = 167,
+            .scope = 261,
+            .function_shared = 24,
+            .function_code = 48,
+            .code_start = 40,
+            .code_size = 56,
+            .code_positions = 24,
+            .code_deopt = 16,
+            .bytecode_positions = 32,
+            .bytecode_at = 54,
+            .baseline = 11,
+            .is_apart = 1}},
+    {WP_INTERP_VERSION(WP_INTERP_V8, 12, 4),
+        {.function_first = 2066,
+            .function_last = 2082,
+            .shared = 274,
+            .code = 206,
+            .bytecode = 205,
+            .script = 167,
+            .scope = 272,
+            .function_shared = 32,
+            .function_code = 24,
+            .code_start = 40,
+            .code_size = 52,
+            .code_positions = 16,
+            .code_deopt = 8,
+            .bytecode_positions = 24,
+            .bytecode_at = 64,
+            .baseline = 10,
+            .is_apart = 1}},
+};
+
+const struct wp_v8_offsets *wp_v8_offsets(uint32_t version)
+{
+    for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
+        if (known[i].version == version)
+            return &known[i].at;
+    return NULL;
+}
+
+/* The value of a variable; INT32_MIN: the file has none. */
+static int32_t value_of(const struct wp_elf_file *file, const struct wp_interp_symbol *symbol)
+{
+    int32_t value;
+    return symbol->address && wp_interp_image_bytes(file, symbol->address, &value, sizeof(value)) ? value : INT32_MIN;
+}
+
+/* A build with other settings (compressed pointers, a sandbox) has other ones. */
+static bool is_as_known(
+    const struct wp_elf_file *file, const struct wp_interp_symbol *found, const struct wp_v8_offsets *at)
+{
+    return value_of(file, &found[FUNCTION_AT]) == -16 && value_of(file, &found[TYPE_FUNCTION]) == at->function_first &&
+        value_of(file, &found[TYPE_SHARED]) == at->shared && value_of(file, &found[TYPE_CODE]) == at->code &&
+        value_of(file, &found[TYPE_BYTECODE]) == at->bytecode && value_of(file, &found[BYTECODE_AT]) == at->bytecode_at;
+}
+
+static bool has_bytecodes(
+    const struct wp_elf_file *file, const struct wp_interp_symbol *symbol, const struct wp_v8_bytecodes *wanted)
+{
+    uint8_t bytes[1024];
+    return wanted && symbol->address && symbol->size == wanted->count && wanted->count <= sizeof(bytes) &&
+        wp_interp_image_bytes(file, symbol->address, bytes, wanted->count) &&
+        !memcmp(bytes, wanted->sizes, wanted->count);
+}
+
+int wp_v8_file_read(const struct wp_elf_file *file, struct wp_interp_file *out, uint32_t *version, struct wp_error *err)
+{
+    struct wp_interp_symbol found[WANTED];
+    GElf_Ehdr header;
+    uint64_t shift;
+    wp_interp_image_symbols(file, &(struct wp_interp_search){names, WANTED, 0}, found);
+    if (!found[FUNCTION_AT].address)
+        return wp_error_set(err, -ENOENT, "no V8");
+    unsigned major = value_of(file, &found[MAJOR]) & 255, minor = value_of(file, &found[MINOR]) & 255;
+    if (found[MAJOR].address && found[MINOR].address)
+        *version = WP_INTERP_VERSION(WP_INTERP_V8, major, minor);
+    const struct wp_v8_offsets *at = wp_v8_offsets(*version);
+    if (!at || !gelf_getehdr(file->elf, &header) || header.e_machine != EM_X86_64 || !is_as_known(file, found, at) ||
+        !has_bytecodes(file, &found[SIZES], wp_v8_bytecodes(*version)) ||
+        !wp_interp_image_shift(file, found[CODE].address, &shift))
+        return wp_error_set(err, -ENOTSUP, "V8 %u.%u, or this build of it, is not known", major, minor);
+    *out = (struct wp_interp_file){.runtime = found[MAJOR].address + shift, .v8 = *at, .version = *version};
+    return 0;
+}
