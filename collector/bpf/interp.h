@@ -84,13 +84,16 @@ __noinline __u32 walk_interp(struct interp_words *words, __u32 which)
     return w->count;
 }
 
-/* Functions of the frames of HotSpot or V8 that the walk of the native ones has met: fills words as walk_interp. */
-static __always_inline __u32 walk_jit(__u64 *words, __u32 which)
+/* Functions of the frames of HotSpot or V8 that the walk of the native ones has met: fills words as walk_interp.
+ * Not static: as that. */
+__noinline __u32 walk_jit(struct interp_words *words, __u32 which)
 {
+    if (!wp_interps || !words)
+        return 0;
     struct interp_walk *w = bpf_map_lookup_elem(&interp_walks, &which);
     struct interp_context context = {.walk = w,
         .process = interp_here(current_task()),
-        .words = words,
+        .words = words->at,
         .native = bpf_map_lookup_elem(&walks, &which)};
     if (!w || !context.process || !context.native)
         return 0;

@@ -12,6 +12,12 @@ struct interp_code_record {
     __u8 lines[WP_INTERP_LINES];
 };
 
+/* What was read of a string; 0 bytes in a character: nothing. */
+struct interp_text {
+    __u32 size;
+    __u8 unit, is_cut;
+};
+
 #define V8_QUEUE (WP_V8_INLINED + 1)
 
 /* Where the sending of V8's objects stands (interp_v8_code.h). */
@@ -20,6 +26,7 @@ struct v8_sending {
     __u32 piece, word;  /* of it; of the stack */
     __u32 next, queued; /* functions */
     __u64 queue[V8_QUEUE];
+    struct interp_text text; /* what read_v8_text came to */
     bool is_done;
 };
 
@@ -105,12 +112,6 @@ static __always_inline void count_held_back(void)
     if (counts)
         counts->held_back++;
 }
-
-/* What was read of a string; 0 bytes in a character: nothing. */
-struct interp_text {
-    __u32 size;
-    __u8 unit, is_cut;
-};
 
 static __always_inline void keep_texts(struct interp_sending *s, struct interp_text name, struct interp_text file)
 {

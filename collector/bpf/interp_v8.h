@@ -33,7 +33,7 @@ static __always_inline __u64 v8_number(__u64 word)
     return (__u32)word ? ~0ull : word >> 32;
 }
 
-static __always_inline __u64 v8_word(__u64 object, __u32 offset)
+static __always_inline __u64 v8_read_word(__u64 object, __u32 offset)
 {
     __u64 word = 0;
     if ((object & V8_TAGS) == V8_TAG)
@@ -41,10 +41,17 @@ static __always_inline __u64 v8_word(__u64 object, __u32 offset)
     return word;
 }
 
-/* What its map says; V8_NO_TYPE: it is no object. */
-static __always_inline __u32 v8_type(__u64 object)
+/* Not static: as walk_interp, for these two are most of what is done to objects. The second does not call the first,
+ * for the kernel counts calls within calls. */
+__noinline __u64 v8_word(__u64 object, __u32 offset)
 {
-    __u64 map = v8_word(object, 0);
+    return v8_read_word(object, offset);
+}
+
+/* What its map says; V8_NO_TYPE: it is no object. */
+__noinline __u32 v8_type(__u64 object)
+{
+    __u64 map = v8_read_word(object, 0);
     __u16 type;
     return (map & V8_TAGS) == V8_TAG && read_user(&type, 2, map - V8_TAG + V8_MAP_TYPE) ? type : V8_NO_TYPE;
 }

@@ -67,40 +67,62 @@ static __always_inline struct v8_text v8_text(__u64 string)
     return text;
 }
 
-static __always_inline struct interp_text read_v8_text(__u64 string, __u8 *to, __u32 room)
+/* Where texts go, from the beginning of the name on: the file is behind it. */
+#define V8_NAME_AT 0u
+#define V8_FILE_AT WP_INTERP_NAME
+#define V8_TEXTS (WP_INTERP_NAME + WP_INTERP_FILE)
+
+/* Leaves what it came to in s->v8.text. Not static: as v8_word. */
+__noinline int copy_v8_text(struct interp_sending *s, __u64 string, __u32 at, __u32 room)
 {
+    if (!s)
+        return 0;
+    __u64 place = at;
+    barrier_var(place);
+    s->v8.text = (struct interp_text){};
     struct v8_text text = v8_text(string);
-    if (!text.unit)
-        return (struct interp_text){};
-    struct interp_text got = read_bytes(text.at, (__u64)text.size * text.unit, to, room & ~1u);
-    got.unit = got.size || !text.size ? (__u8)text.unit : 0;
-    return got;
+    if (place > V8_TEXTS || !text.unit)
+        return 0;
+    __u64 all = (__u64)text.size * text.unit, size = all > room ? room & ~1u : all;
+    __u8 *to = (__u8 *)&s->record + __builtin_offsetof(struct interp_code_record, code.name) + place;
+    s->v8.text.is_cut = all > room;
+    barrier_var(size);
+    if (size > WP_INTERP_FILE || (size && !read_user(to, size, text.at)))
+        return 0;
+    s->v8.text.size = (__u32)size;
+    s->v8.text.unit = (__u8)text.unit;
+    return 0;
+}
+
+static __always_inline struct interp_text read_v8_text(struct interp_sending *s, __u64 string, __u32 at, __u32 room)
+{
+    copy_v8_text(s, string, at, room);
+    return s->v8.text;
 }
 
 /* Also of one that was joined of two: a folder and a file in it, an object and its function. half: room for each. */
-static __always_inline struct interp_text read_v8_joined(__u64 string, __u8 *to, __u32 half)
+static __always_inline struct interp_text read_v8_joined(struct interp_sending *s, __u64 string, __u32 at, __u32 half)
 {
-    struct interp_text got = read_v8_text(string, to, 2 * half);
-    if (got.unit || v8_type(string) >= V8_STRINGS || (v8_type(string) & V8_FORM) != V8_JOINED)
+    struct interp_text got = read_v8_text(s, string, at, 2 * half);
+    __u32 type = v8_type(string);
+    if (got.unit || type >= V8_STRINGS || (type & V8_FORM) != V8_JOINED)
         return got;
-    got = read_v8_text(v8_word(string, V8_STRING_DATA), to, half);
-    __u64 size = got.size;
-    barrier_var(size);
-    if (!got.unit || size > half)
+    got = read_v8_text(s, v8_word(string, V8_STRING_DATA), at, half);
+    if (!got.unit || got.size > half)
         return (struct interp_text){};
-    struct interp_text rest = read_v8_text(v8_word(string, V8_STRING_SECOND), to + size, half);
+    struct interp_text rest = read_v8_text(s, v8_word(string, V8_STRING_SECOND), at + got.size, half);
     if (rest.unit != got.unit)
         return (struct interp_text){};
-    rest.size += (__u32)size;
+    rest.size += got.size;
     return rest;
 }
 
-static __always_inline struct interp_text read_v8_name(struct interp_sending *s, __u64 name, bool is_scope, __u8 *to)
+static __always_inline struct interp_text read_v8_name(struct interp_sending *s, __u64 name, bool is_scope)
 {
     if (!name || v8_number(name) != ~0ull)
         return (struct interp_text){.unit = 1};
     if (!is_scope)
-        return read_v8_joined(name, to, WP_INTERP_NAME / 2);
+        return read_v8_joined(s, name, V8_NAME_AT, WP_INTERP_NAME / 2);
     __u64 locals = v8_number(v8_word(name, V8_SCOPE_LOCALS)), *words = s->words;
     if (locals > 65536)
         return (struct interp_text){};
@@ -109,10 +131,10 @@ static __always_inline struct interp_text read_v8_name(struct interp_sending *s,
         return (struct interp_text){};
     __u64 first = v8_type(words[0]) < V8_STRINGS ? words[0] : words[1];
     __u64 inferred = first == words[0] ? words[2] : words[3];
-    struct interp_text own = read_v8_text(first, to, WP_INTERP_NAME);
+    struct interp_text own = read_v8_text(s, first, V8_NAME_AT, WP_INTERP_NAME);
     if (own.size || v8_type(inferred) >= V8_STRINGS)
         return own.unit ? own : (struct interp_text){.unit = 1};
-    return read_v8_joined(inferred, to, WP_INTERP_NAME / 2);
+    return read_v8_joined(s, inferred, V8_NAME_AT, WP_INTERP_NAME / 2);
 }
 
 /* A table's bytes, at most so many; how many there are. */
@@ -146,9 +168,9 @@ static __always_inline void fill_v8_shared(struct interp_sending *s, const struc
     struct interp_text file = {.unit = WP_INTERP_UTF8};
     if (has_script) {
         head->first = (__u32)(v8_word(script, V8_SCRIPT_LINE) >> 32);
-        file = read_v8_joined(v8_word(script, V8_SCRIPT_NAME), s->record.code.file, WP_INTERP_FILE / 2);
+        file = read_v8_joined(s, v8_word(script, V8_SCRIPT_NAME), V8_FILE_AT, WP_INTERP_FILE / 2);
     }
-    struct interp_text text = read_v8_name(s, name, v8_type(name) == at->scope, s->record.code.name);
+    struct interp_text text = read_v8_name(s, name, v8_type(name) == at->scope);
     keep_texts(s, text, file);
     if (v8_type(data) == at->code)
         data = v8_word(data, at->code_deopt);

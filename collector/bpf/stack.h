@@ -50,7 +50,7 @@ static __always_inline __u64 take_interp(struct stack_record *r, __u64 h, __u32 
         return h;
     __u32 count = walk_interp((struct interp_words *)&r->ips[at], which);
     if (is_left(which))
-        count = walk_jit(&r->ips[at], which);
+        count = walk_jit((struct interp_words *)&r->ips[at], which);
     r->interp_frames = count > WP_INTERP_DEPTH ? WP_INTERP_DEPTH : count;
     return count ? mix(h, interp_hash(which)) : h;
 }
