@@ -83,7 +83,7 @@ static int open_object(struct wp_programs *p, struct wp_error *err)
 }
 
 /* Only what this kernel can have, and of that the best, is loaded. */
-static int choose(struct wp_programs *p, const char *left_out, struct wp_error *err)
+static int choose(struct wp_programs *p, const char *left_out, bool says_choices, struct wp_error *err)
 {
     struct bpf_program *program;
     int rc = wp_probe_create(&p->probe, left_out, err);
@@ -95,7 +95,7 @@ static int choose(struct wp_programs *p, const char *left_out, struct wp_error *
     rc = wp_probe_suffices(probe, err);
     bpf_object__for_each_program(program, p->object->obj)
         bpf_program__set_autoload(program, wp_probe_wants(probe, bpf_program__section_name(program)));
-    for (unsigned i = 0; !rc && i < wp_probe_count(probe); i++)
+    for (unsigned i = 0; !rc && says_choices && i < wp_probe_count(probe); i++)
         log_choice(p, wp_probe_fact(probe, i));
     p->object->rodata->wp_unwinds = wp_probe_wants(probe, "unwind/maple_tree");
     if (wp_probe_wants(probe, "offset/__preempt_count"))
@@ -175,9 +175,10 @@ static void close_object(struct wp_programs *p)
     p->probe = NULL;
 }
 
-static int choose_and_load(struct wp_programs *p, const struct wp_source_bpf_options *options, struct wp_error *err)
+static int choose_and_load(
+    struct wp_programs *p, const struct wp_source_bpf_options *options, bool is_first, struct wp_error *err)
 {
-    int rc = choose(p, options->left_out, err);
+    int rc = choose(p, options->left_out, is_first, err);
     if (rc)
         return rc;
     set_options(p, options);
@@ -197,10 +198,10 @@ int wp_programs_load(struct wp_programs **programs, const struct wp_source_bpf_o
     libbpf_set_strict_mode(LIBBPF_STRICT_ALL);
     p->largest_link = -1;
     wp_parallel_load_open(&p->largest, "sched_switch", "Dual BSD/GPL");
-    int rc = choose_and_load(p, options, err);
-    if (rc == -EAGAIN) {
+    int rc = choose_and_load(p, options, true, err);
+    if (rc == -EAGAIN && p->largest.is_started) { /* load_object's, and nobody else's */
         close_object(p);
-        rc = choose_and_load(p, options, err);
+        rc = choose_and_load(p, options, false, err);
     }
     if (!rc && options->filter_pid) {
         uint8_t one = 1;

@@ -13,7 +13,7 @@ struct wp_interp_files {
     int map_fd; /* interp_files; borrowed */
     const struct wp_logger *logger;
     uint64_t known, refused; /* interpreters; those of a version or build that is not known, or without room */
-    uint64_t refused_told[WP_INTERP_LANGUAGES]; /* which were logged: a bit for each minor version, modulo 64 */
+    uint64_t refused_told[WP_INTERP_LANGUAGES]; /* which were logged: a bit for each version */
 };
 
 /* For struct wp_unwinder_options; context: a struct wp_interp_files. Several threads may call it. */

@@ -27,11 +27,23 @@ static void *load_program(void *context)
     return NULL;
 }
 
+/* libbpf frees its own when it gives up over another program. */
+static const void *copy_lines(char **to, const void *lines, size_t size)
+{
+    if (!size)
+        return NULL;
+    void *copy = memcpy(*to, lines, size);
+    *to += size;
+    return copy;
+}
+
 static struct wp_parallel_work *make_work(
     const struct wp_parallel_load *load, const struct bpf_program *program, const struct bpf_prog_load_opts *options)
 {
     size_t count = bpf_program__insn_cnt(program);
-    struct wp_parallel_work *work = calloc(1, sizeof(*work) + count * sizeof(*work->insns));
+    size_t funcs = (size_t)options->func_info_cnt * options->func_info_rec_size;
+    size_t lines = (size_t)options->line_info_cnt * options->line_info_rec_size;
+    struct wp_parallel_work *work = calloc(1, sizeof(*work) + count * sizeof(*work->insns) + funcs + lines);
     if (!work)
         return NULL;
     work->type = bpf_program__type(program);
@@ -44,6 +56,9 @@ static struct wp_parallel_work *make_work(
     work->options.log_size = 0;
     work->count = count;
     memcpy(work->insns, bpf_program__insns(program), count * sizeof(*work->insns));
+    char *after = (char *)&work->insns[count];
+    work->options.func_info = copy_lines(&after, options->func_info, funcs);
+    work->options.line_info = copy_lines(&after, options->line_info, lines);
     return work;
 }
 

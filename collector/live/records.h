@@ -30,7 +30,7 @@ int wp_records_watch(struct wp_records *records, int fd);
 void wp_records_wait(struct wp_records *records, int timeout_ms);
 /* `most` bounds the bytes of the ring; of the buffers the round takes all that is there now. */
 void wp_records_begin(struct wp_records *records, size_t most);
-/* Does so much wait now, whether in the round or not, that who reads should not pause? */
+/* Is there so little room for more, whatever the round is, that who reads should not pause? */
 bool wp_records_are_filling(const struct wp_records *records);
 /* The round's next record, of WP_RECORD_SHORT or WP_RECORD_QUICK bytes or with its tail; valid until the next call.
  * NULL: the round is over. */

@@ -93,7 +93,7 @@ void wp_ring_reader_begin(struct wp_ring_reader *r, size_t most)
 
 bool wp_ring_reader_is_filling(const struct wp_ring_reader *r)
 {
-    return __atomic_load_n(r->produced, __ATOMIC_RELAXED) - r->at > r->size / 4;
+    return __atomic_load_n(r->produced, __ATOMIC_RELAXED) - r->told > r->size / 4;
 }
 
 static void publish_consumed(struct wp_ring_reader *r, uint64_t until)

@@ -26,7 +26,7 @@ int wp_ring_reader_watch(struct wp_ring_reader *reader, int fd);
 void wp_ring_reader_wait(struct wp_ring_reader *reader, int timeout_ms);
 /* A round begins: up to `most` bytes of what is there now. */
 void wp_ring_reader_begin(struct wp_ring_reader *reader, size_t most);
-/* Does more than a quarter of the ring wait now? */
+/* Is more than a quarter of the ring not the kernel's now? What was read is, once the kernel was told: now and then. */
 bool wp_ring_reader_is_filling(const struct wp_ring_reader *reader);
 /* The round's next record, valid until the call after next; NULL: the round is over. */
 const void *wp_ring_reader_next(struct wp_ring_reader *reader, size_t *size);

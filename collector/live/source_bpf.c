@@ -21,6 +21,7 @@
 
 #define ROUND_BYTES ((size_t)8 << 20) /* that are worked on before something else is looked at */
 #define YIELD_RECORDS 1024u           /* some 60 us of work: then others on this CPU run first */
+#define MOST_YIELDS 16u               /* of a round: what waits for its end does not wait for a busy CPU each time */
 #define LOOK_MS 40                    /* the ring is looked at so often when nothing wakes the reader */
 /* A record is stamped before its place in the ring is taken; an interrupt, or a hypervisor, may stand between. */
 #define MARGIN_NS 50000000u
@@ -40,6 +41,7 @@ struct source_bpf {
     uint64_t list_ns; /* of the last list of all threads */
     const struct wp_logger *logger;
     unsigned since_yield; /* records */
+    unsigned yields;      /* of the round */
     bool is_stopping, is_full;
 };
 
@@ -64,14 +66,17 @@ static int deliver_mappings(
     return 0;
 }
 
-/* Between records: whoever waits for this CPU has it, unless the kernel would soon have no room for more. */
+/* Between records: whoever waits for this CPU has it, unless the kernel would soon have no room for more, or somebody
+ * waits for the end. */
 static void yield_between(struct source_bpf *s)
 {
     if (++s->since_yield < YIELD_RECORDS)
         return;
     s->since_yield = 0;
-    if (!wp_records_are_filling(s->records))
-        wp_cpu_slice_yield();
+    if (s->is_stopping || s->yields == MOST_YIELDS || wp_records_are_filling(s->records))
+        return;
+    s->yields++;
+    wp_cpu_slice_yield();
 }
 
 /* All of the round. Mappings that are reported before a record are there: they were read after the round began. */
@@ -140,6 +145,7 @@ static int poll_source(struct wp_source *source, int timeout_ms, const struct wp
     bool is_stopping = s->is_stopping;
     uint64_t before = wp_clock_ns();
     wp_records_begin(s->records, ROUND_BYTES);
+    s->yields = 0;
     int rc = s->mmap_events ? wp_mmap_events_read(s->mmap_events) : 0;
     if (rc)
         return wp_error_errno(err, rc, "cannot read the mappings");

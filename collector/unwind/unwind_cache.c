@@ -266,7 +266,7 @@ void wp_unwind_cache_each(const struct wp_unwind_cache *cache, uint64_t most_byt
     if (!count)
         return;
     qsort(files, count, sizeof(*files), by_age);
-    for (size_t i = count, calls = 0; i && goes_on && calls < EACH_FILES; i--) {
+    for (size_t i = count, calls = 0; i && goes_on && calls < EACH_FILES && count - i < 4 * EACH_FILES; i--) {
         const struct kept *file = &files[i - 1];
         struct head head;
         struct stat status;

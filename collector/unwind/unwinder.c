@@ -93,10 +93,10 @@ static bool is_of(const struct job *job, uint64_t inode, uint32_t device)
     return job->file.inode == inode && job->file.device == device;
 }
 
-static bool is_asked(struct wp_unwinder *u, uint64_t inode, uint32_t device, enum asker asker)
+/* Locked. */
+static bool hurry_asked(struct wp_unwinder *u, uint64_t inode, uint32_t device, enum asker asker)
 {
     uint32_t one;
-    pthread_mutex_lock(&u->lock);
     bool is = wp_intmap_get(&u->asked, (struct wp_intkey){inode, device}, &one);
     for (uint32_t i = 0; is && i < u->count; i++)
         if (is_of(&u->queue[i], inode, device))
@@ -104,6 +104,13 @@ static bool is_asked(struct wp_unwinder *u, uint64_t inode, uint32_t device, enu
     for (uint32_t i = 0; is && i < WORKERS; i++)
         if (u->workers[i].job && is_of(u->workers[i].job, inode, device))
             hurry(u, u->workers[i].job, asker);
+    return is;
+}
+
+static bool is_asked(struct wp_unwinder *u, uint64_t inode, uint32_t device, enum asker asker)
+{
+    pthread_mutex_lock(&u->lock);
+    bool is = hurry_asked(u, inode, device, asker);
     pthread_mutex_unlock(&u->lock);
     return is;
 }
@@ -314,22 +321,24 @@ static int open_file(uint64_t inode, uint32_t device, uint32_t pid, uint64_t add
     return fd;
 }
 
-/* Takes the descriptor over. */
-static void add_job(struct wp_unwinder *u, uint64_t inode, uint32_t device, int fd, const char *path, struct job like)
+/* Takes the descriptor over. Another thread may have asked for the file meanwhile. */
+static void add_job(
+    struct wp_unwinder *u, uint64_t inode, uint32_t device, int fd, const char *path, enum asker asker)
 {
     struct wp_intkey key = {inode, device};
     struct stat status = {0};
     fstat(fd, &status);
     pthread_mutex_lock(&u->lock);
-    bool has_room = u->count < QUEUE;
-    if (has_room) {
+    bool is_taken = !hurry_asked(u, inode, device, asker) && u->count < QUEUE;
+    if (is_taken) {
         struct job *job = &u->queue[u->count++];
-        *job = like;
-        job->is_wanted = !like.is_kept;
+        *job = (struct job){.file = {.inode = inode, .device = device},
+            .fd = fd,
+            .size = (uint64_t)status.st_size,
+            .is_kept = asker == ASKER_CACHE,
+            .is_wanted = asker != ASKER_CACHE,
+            .is_met = asker == ASKER_STACK};
         u->wanted += job->is_wanted;
-        job->file = (struct wp_unwind_file){.inode = inode, .device = device};
-        job->fd = fd;
-        job->size = (uint64_t)status.st_size;
         snprintf(job->path, sizeof(job->path), "%.255s", path);
         pthread_cond_broadcast(&u->more);
         if (u->asked.count >= 4 * FILES) /* those that the kernel knows are not asked for */
@@ -337,7 +346,7 @@ static void add_job(struct wp_unwinder *u, uint64_t inode, uint32_t device, int 
         wp_intmap_put(&u->asked, key, 1);
     }
     pthread_mutex_unlock(&u->lock);
-    if (!has_room)
+    if (!is_taken)
         close(fd);
 }
 
@@ -349,7 +358,7 @@ static bool add_kept(void *context, const struct wp_unwind_file *file, int fd, c
     if (is_late || is_asked(u, file->inode, file->device, ASKER_CACHE))
         close(fd); /* one of our own */
     else
-        add_job(u, file->inode, file->device, fd, path, (struct job){.is_kept = true});
+        add_job(u, file->inode, file->device, fd, path, ASKER_CACHE);
     return !is_late;
 }
 
@@ -394,7 +403,7 @@ void wp_unwinder_ask(struct wp_unwinder *u, uint64_t inode, uint32_t device, uin
         return;
     int fd = open_file(inode, device, pid, address, path, sizeof(path));
     if (fd >= 0)
-        add_job(u, inode, device, fd, path, (struct job){.is_met = true});
+        add_job(u, inode, device, fd, path, ASKER_STACK);
 }
 
 static void learn_file(void *context, const char *path)
@@ -411,7 +420,7 @@ static void learn_file(void *context, const char *path)
     if (is_asked(u, status.st_ino, device, ASKER_LEARNER))
         close(fd);
     else
-        add_job(u, status.st_ino, device, fd, path, (struct job){0});
+        add_job(u, status.st_ino, device, fd, path, ASKER_LEARNER);
 }
 
 void wp_unwinder_learn(struct wp_unwinder *u, const char *program)
@@ -443,7 +452,7 @@ static void add_own_files(struct wp_unwinder *u)
         int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
         if (fd >= 0 && !fstat(fd, &status))
             add_job(u, status.st_ino, (uint32_t)(major(status.st_dev) << 20 | minor(status.st_dev)), fd, path,
-                (struct job){0});
+                ASKER_LEARNER);
         else if (fd >= 0)
             close(fd);
     }
@@ -486,8 +495,9 @@ struct wp_unwinder *wp_unwinder_create(const struct wp_unwinder_options *options
     }
     u->wanted = WORKERS; /* until they have begun */
     add_own_files(u);
-    for (unsigned i = 0; i < WORKERS; i++) {
+    for (unsigned i = 0; i < WORKERS; i++) /* all, before one looks at what the others do */
         u->workers[i] = (struct worker){.unwinder = u, .is_for_small = i + 1 == WORKERS};
+    for (unsigned i = 0; i < WORKERS; i++) {
         u->workers[i].is_started = !pthread_create(&u->workers[i].thread, NULL, run, &u->workers[i]);
         if (!u->workers[i].is_started) {
             wp_unwinder_destroy(u);

@@ -4,7 +4,7 @@
 /*
  * Gives the kernel side the rows of the files whose code it met. Files are read by threads of its own, so that events
  * do not wait; each is read once, first those that somebody was met in, of them small ones first: a thread of three
- * reads no others, so that none waits for a compiler.
+ * reads no others, so that none waits for a compiler. Another one lists first what the cache has.
  */
 #include "common/log.h"
 

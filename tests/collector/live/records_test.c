@@ -185,7 +185,7 @@ static void room_in_a_round(void **state)
     wp_records_end(b->records);
 }
 
-/* Of one buffer or of the ring, and what has been read does not count. */
+/* Of one buffer or of the ring, and what has been read does not count: of the ring, once the kernel was told. */
 static void more_than_a_quarter_is_filling(void **state)
 {
     struct bench *b = *state;
@@ -204,6 +204,12 @@ static void more_than_a_quarter_is_filling(void **state)
     for (unsigned i = 0; i < RING / 4 / sizeof(struct wp_record); i++)
         assert_true(put(b, b->writer->progs.slow, 0));
     assert_true(wp_records_are_filling(b->records));
+    wp_records_begin(b->records, ALL);
+    for (uint32_t stamp = SLOTS / 2 + 2; stamp <= b->stamp; stamp++)
+        expect(b, stamp);
+    assert_true(wp_records_are_filling(b->records));
+    wp_records_end(b->records);
+    assert_false(wp_records_are_filling(b->records));
 }
 
 /* One that comes while another is being written. */
