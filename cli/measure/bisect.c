@@ -37,6 +37,7 @@ struct bisection {
     struct commit *commits;
     uint32_t good, bad; /* the search is between them */
     uint32_t recordings, measured;
+    double same; /* p of those two, where it leaves a doubt */
     enum figure figure;
     FILE *say;
 };
@@ -236,7 +237,7 @@ static int narrow(struct bisection *b, struct wp_error *err)
 /*
  * The commits on both sides of the answer, recorded in turns until they differ as the ends do. Recordings that follow
  * each other have the same disturbance: a commit that one of them put on the wrong side is always one of these two.
- * 1: one stands on the other side now.
+ * 1: one stands on the other side now. Where they do not differ after all recordings, the answer is only so sure.
  */
 static int confirm(struct bisection *b, struct wp_error *err)
 {
@@ -256,6 +257,7 @@ static int confirm(struct bisection *b, struct wp_error *err)
         struct wp_odds_sample good = sample_of(less, b->figure), bad = sample_of(more, b->figure);
         same = wp_odds_same(&good, &bad);
     }
+    b->same = same > ENDS_DIFFER ? same : 0;
     return 0;
 }
 
@@ -279,7 +281,7 @@ static double sureness(const struct bisection *b)
     double sure = 1;
     for (uint32_t i = 0; i < b->revisions.count; i++)
         sure *= 1 - b->commits[i].wrong;
-    return sure;
+    return fmin(sure, 1 - b->same);
 }
 
 static double median_at(const struct bisection *b, uint32_t number)

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #define HEAD 12u
+#define FUNCTION 16u /* address */
 
 static void splice(const uint8_t *bytes, size_t size)
 {
@@ -26,6 +27,31 @@ static void splice(const uint8_t *bytes, size_t size)
         abort();
 }
 
+/* Of CPython each that is known; V8's one whose bytecodes are. */
+static uint32_t version_of(uint32_t kind)
+{
+    if (kind < 5)
+        return 0x0309u + kind;
+    return kind - 4 == WP_INTERP_V8 ? WP_INTERP_VERSION(WP_INTERP_V8, 11, 3) : WP_INTERP_VERSION(kind - 4, 3, 1);
+}
+
+/* V8's objects lead to each other: the same one as a piece of a text, and as a function. */
+static void add_others(struct wp_interp_codes *codes, struct wp_fact_code code)
+{
+    uint8_t lines[512];
+    const uint32_t kind = WP_V8_SHARED;
+    code.part = 1;
+    wp_interp_codes_add(codes, &code);
+    code.part = 0;
+    code.address = FUNCTION;
+    code.lines_size = code.lines_size < sizeof(lines) ? code.lines_size : (uint32_t)sizeof(lines);
+    memcpy(lines, code.lines, code.lines_size);
+    if (code.lines_size >= WP_V8_HEAD)
+        memcpy(lines, &kind, sizeof(kind));
+    code.lines = lines;
+    wp_interp_codes_add(codes, &code);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
     struct wp_interp_codes *codes = size > HEAD ? wp_interp_codes_create() : NULL;
@@ -39,7 +65,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     uint32_t kind = bytes[2] % 10;
     memcpy(&first_line, bytes + 8, sizeof(first_line));
     struct wp_fact_code code = {.pid = 1,
-        .version = kind < 5 ? 0x0309u + kind : WP_INTERP_VERSION(kind - 4, 3, 1),
+        .version = version_of(kind),
         .address = 8,
         .first_line = first_line,
         .name = {bytes + HEAD, name, bytes[4], bytes[5] & 1},
@@ -48,12 +74,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
         .lines_size = rest - name - file,
         .lines_are_cut = bytes[3] & 1};
     wp_interp_codes_add(codes, &code);
-    code.part = 1; /* V8's objects lead to each other */
-    wp_interp_codes_add(codes, &code);
-    for (uint32_t unit = 0; unit < 64; unit++)
-        for (uint32_t i = wp_interp_codes_places(codes, 1, WP_INTERP_WORD(8, unit * bytes[7]), places, 4); i; i--)
+    if (WP_INTERP_LANGUAGE(code.version) == WP_INTERP_V8)
+        add_others(codes, code);
+    for (uint32_t unit = 0; unit < 128; unit++) {
+        uint64_t address = unit & 1 ? FUNCTION : 8;
+        for (uint32_t i = wp_interp_codes_places(codes, 1, WP_INTERP_WORD(address, unit / 2 * bytes[7]), places, 4); i;
+             i--)
             if (i > 4 || places[i - 1].line > INT32_MAX)
                 abort();
+    }
     wp_interp_codes_destroy(codes);
     wp_python_offsets_read(bytes, size, &at, &version);
     splice(bytes, size);

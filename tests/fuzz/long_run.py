@@ -16,7 +16,7 @@ INTERRUPTED = 72  # libFuzzer's status after SIGINT
 
 # The longest input of each: what the format needs to say all it can, and not more. The kept inputs reach as much code (`-runs=0 -max_len=N`)
 # when they are cut to that.
-LENGTHS = {"allowlist": 512, "batch": 1024, "config": 512, "engine": 400, "frame": 1024, "interp": 512, "perf_script": 640, "session": 512, "shard": 1024,
+LENGTHS = {"allowlist": 512, "batch": 1024, "config": 512, "engine": 400, "frame": 1024, "interp": 4352, "perf_script": 640, "session": 512, "shard": 1024,
            "unwind": 2048, "value": 1024}
 
 

@@ -95,21 +95,23 @@ class Workloads(RecordTest):
 
     def assert_clicks_are_imports(self, summary, compilers, stranger):
         """A click on a compiler in the timeline on the disk, and one on a process that nobody waited for in `wakepath view`, open what an import
-        with that process as its aggregate says, to the nanosecond."""
+        with that process as its aggregate says, to the nanosecond. On the disk the busiest processes have pages, as far as they were made in time:
+        where no compiler has one, it is clicked in `wakepath view`."""
         with open(self.store + "/~own.js", encoding="utf-8") as file:
             made = {int(pid) for pid in re.findall(r'"pid-(\d+)"', file.read())} & compilers
-        self.assertTrue(made, "no compiler is among the busiest processes")
         timeline = f"{summary['release']}/main/running.html"
         with Browser() as browser:
-            pid, total = self.clicked(browser, f"file://{self.out}/{timeline}", made)
-            self.assertEqual(total, self.imported(pid))
+            clicks = [self.clicked(browser, f"file://{self.out}/{timeline}", made)] if made else []
             with subprocess.Popen([program("wakepath"), "view", self.out], stdout=subprocess.PIPE, text=True, env=self.env) as served:
                 try:
-                    pid, total = self.clicked(browser, served.stdout.readline().strip() + timeline, {stranger})
+                    address = served.stdout.readline().strip() + timeline
+                    clicks += [self.clicked(browser, address, pids) for pids in ([{stranger}] if made else [compilers, {stranger}])]
                 finally:
                     served.terminate()
-        self.assertEqual(total, self.imported(stranger))
-        self.assertGreater(total, 0)
+        for pid, total in clicks:
+            self.assertEqual(total, self.imported(pid))
+        self.assertIn(clicks[-1][0], {stranger})
+        self.assertGreater(clicks[-1][1], 0)
 
     def test_make_with_a_cold_cache(self):
         self.make_project()

@@ -352,12 +352,15 @@ def main():
         print("\n".join(names))
         return 0
     ways = list(WAYS) if "all" in (options.way or ()) else options.way or ["rt"]
+    if options.update and (set(names) != set(CASES) or set(ways) != set(WAYS)):
+        parser.error("--update: those tables have all cases in all ways (--way all)")
     rows, took_s = {name: {} for name in names}, {}
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         good = run_all(options, names, ways, rows, took_s)
-    except KeyboardInterrupt:  # what is there is told
-        good = False
+    except KeyboardInterrupt:  # what is there is told, and takes the place of nothing
+        options.table |= options.update
+        good = options.update = False
     if options.table or options.update:
         print_tables(rows, ways, took_s, options.update)
     return 0 if good else 1

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Work that the kernel hands on to another thread, held against what both sides' own clocks say.
 
-handed_on.py [--bound PERCENT] [--rounds N]        (WAKEPATH_BIN: the folder of the programs)
+handed_on.py [--bound PERCENT|CASE=PERCENT ...] [--rounds N] [CASE ...]        (WAKEPATH_BIN: the folder of the programs)
 
 fuse    A process reads a file of a filesystem in user space, whose daemon computes and then sleeps for each read. The reader's time in its
         reads is the daemon's: computing, and its deliberate sleep.
@@ -28,7 +28,7 @@ import time
 
 from kernel_waits import Sleeper
 
-FOLDER = "/var/tmp"
+FOLDER, MKFS = "/var/tmp", "/sbin/mkfs.ext4"
 COMPUTE_S, SLEEP_S = 0.006, 0.004
 INIT, LOOKUP, GETATTR, OPEN, READ, DESTROY = 26, 1, 3, 14, 15, 38
 SILENT = 2, 42  # FORGET, BATCH_FORGET: they want no answer
@@ -144,7 +144,8 @@ def write_much(path, started, rounds):
     call_myself("bulk")
     file = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
     data = os.urandom(1 << 20)
-    os.read(started, 1)
+    if not os.read(started, 1):  # nobody asks any more
+        return
     end_s = time.monotonic() + 0.03 * rounds
     while time.monotonic() < end_s:
         os.ftruncate(file, 0)
@@ -170,8 +171,11 @@ def ask_disk(folder, journaled, rounds):
     started, start = os.pipe()
     pid = os.fork()
     if not pid:
-        write_much(f"{journaled}/bulk", started, rounds)
-        os._exit(0)
+        os.close(start)
+        try:
+            write_much(f"{journaled}/bulk", started, rounds)
+        finally:
+            os._exit(0)
     file, log = (os.open(path, os.O_RDWR | os.O_CREAT, 0o600) for path in (f"{folder}/data", f"{journaled}/log"))
     for _ in range(rounds):
         os.write(file, os.urandom(1 << 20))
@@ -203,14 +207,16 @@ def play_disk(folder, rounds):
     image, place = f"{folder}/image", f"{folder}/journaled"
     os.mkdir(place)
     with open(image, "wb") as file:
-        file.truncate(96 << 20)
-    subprocess.run(["mkfs.ext4", "-q", "-F", image], check=True)
+        file.truncate(max(96, 48 + rounds) << 20)  # a journal, and a piece of each round
+    subprocess.run([MKFS, "-q", "-F", image], check=True)
     subprocess.run(["mount", "-o", "loop", image, place], check=True)
     try:
         told = ask_disk(folder, place, rounds)
     finally:
-        limit_writeback(place, {"strict_limit": 0, "max_ratio": 100}) # the device outlives its file
-        subprocess.run(["umount", "--lazy", place], check=True)
+        try:
+            limit_writeback(place, {"strict_limit": 0, "max_ratio": 100})  # the device outlives its file
+        finally:
+            subprocess.run(["umount", "--lazy", place], check=True)
     with open(f"{folder}/truth.json", "w", encoding="ascii") as file:
         json.dump(told, file)
 
@@ -305,26 +311,57 @@ def hold_disk(rounds, bound):
     return all([hold(name, truth[name], ns, truth[name], bound) for name, ns in told.items()])
 
 
-CASES = {"fuse": (play_fuse, hold_fuse, ["/dev/fuse"]), "disk": (play_disk, hold_disk, ["/dev/loop-control", "/sbin/mkfs.ext4"])}
+def lack_of(*paths):
+    """The first of them that is not there, or None."""
+    return next((f"no {path}" for path in paths if not os.path.exists(path)), None)
+
+
+def lack_of_rings():
+    """Why this process may have no io_uring (/proc/sys/kernel/io_uring_disabled, a filter of system calls), or None."""
+    try:
+        os.close(Ring(ctypes.CDLL(None, use_errno=True)).fd)
+    except OSError as error:
+        return f"{error.strerror}: {os.strerror(error.errno)}"
+    return None
+
+
+# How each is played and held, and what is missing for it.
+CASES = {"fuse": (play_fuse, hold_fuse, lambda: lack_of("/dev/fuse")),
+         "disk": (play_disk, hold_disk, lambda: lack_of("/dev/loop-control", MKFS) or lack_of_rings())}
+
+
+def bounds_of(texts):
+    """{case: percent} of "5" for all of them, or "disk=5"; the last one counts."""
+    bounds = dict.fromkeys(CASES, 1.0)
+    for text in texts:
+        name, _, percent = text.rpartition("=")
+        if name and name not in CASES:
+            raise ValueError(f"no case {name}")
+        bounds.update(dict.fromkeys([name] if name else CASES, float(percent)))
+    return bounds
 
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("--bound", type=float, default=1, help="percent that a figure may be off")
+    parser.add_argument("--bound", action="append", default=[], metavar="[CASE=]PERCENT", help="that a figure may be off, 1 if nothing is said")
     parser.add_argument("--rounds", type=int, default=40)
     parser.add_argument("--play")
     parser.add_argument("case", nargs="*", default=list(CASES))
     options = parser.parse_args()
+    try:
+        bounds = bounds_of(options.bound)
+    except ValueError as error:
+        parser.error(f"--bound: {error}")
     if options.play:
         CASES[options.case[0]][0](options.play, options.rounds)
         return 0
     held = []
     for case in options.case:
-        lacking = [path for path in CASES[case][2] if not os.path.exists(path)]
-        if lacking:
-            print(f"{case}: skipped: no {lacking[0]}")
+        lack = CASES[case][2]()
+        if lack:
+            print(f"{case}: SKIPPED: {lack}", flush=True)
         else:
-            held.append(CASES[case][1](options.rounds, options.bound))
+            held.append(CASES[case][1](options.rounds, bounds[case]))
     return 77 if not held else 0 if all(held) else 1
 
 

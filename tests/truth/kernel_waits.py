@@ -109,10 +109,14 @@ def take_turns(place, rounds, start_s, path):
     return turns
 
 
-def lease(is_holder, start_s, path):
-    """The one has a lease on the file, and computes on for a while as it is asked to give it back; the other opens the file, which takes so long."""
+def lease(is_holder, pipe, path):
+    """The one has a lease on the file, says so, and computes on for a while as it is asked to give it back; the other opens the file, which takes so
+    long."""
+    had, have = pipe
     if not is_holder:
-        time.sleep(max(0, start_s + 0.05 - time.monotonic()))
+        os.close(have)
+        if not os.read(had, 1):
+            raise OSError("nobody has the lease")
         before = time.monotonic_ns()
         os.close(os.open(path, os.O_RDONLY))
         return time.monotonic_ns() - before
@@ -120,7 +124,9 @@ def lease(is_holder, start_s, path):
     signal.signal(signal.SIGIO, lambda *_: asked.append(time.monotonic()))
     file = os.open(path, os.O_WRONLY | os.O_CREAT, 0o600)
     fcntl.fcntl(file, SETLEASE, fcntl.F_WRLCK)
-    while not asked and time.monotonic() < start_s + 1:
+    os.write(have, b"x")
+    limit_s = time.monotonic() + 30  # of one that nobody asks for
+    while not asked and time.monotonic() < limit_s:
         pass
     compute_until(time.monotonic() + 5 * HOLD_S)
     fcntl.fcntl(file, SETLEASE, fcntl.F_UNLCK)
@@ -128,11 +134,11 @@ def lease(is_holder, start_s, path):
 
 
 def play_flock(rounds, folder):
-    start_s = time.monotonic() + 0.3
+    start_s, pipe = time.monotonic() + 0.3, os.pipe()
 
     def play(place):
         turns = take_turns(place, rounds, start_s, f"{folder}/locked")
-        return turns, lease(not place, start_s + rounds * ROUND_S, f"{folder}/leased") if place != 1 else 0
+        return turns, lease(not place, pipe, f"{folder}/leased") if place != 1 else 0
     told = in_children({f"locker{place}": lambda place=place: play(place) for place in range(3)})
     zero, one, two = (told[f"locker{place}"][0] for place in range(3))
     # whoever is next in the queue has the lock from its release on, and waits for a processor first

@@ -478,7 +478,8 @@ void truth_sleep(const struct truth_party *party, unsigned us)
         ;
     struct truth_mark now = truth_now(party);
     struct took took = took_between(mark, now, us * (uint64_t)1000);
-    add_false_delay(party, now.delay_ns - mark.delay_ns - (took.delay_end_ns - took.sleep_end_ns));
+    if (now.preemptions == mark.preemptions) /* else a part of it may be a real one */
+        add_false_delay(party, now.delay_ns - mark.delay_ns - (took.delay_end_ns - took.sleep_end_ns));
     add_sleep(party, TRUTH_SLEEP, mark.wall_ns, mark.wall_ns + us * (uint64_t)1000, took);
 }
 
@@ -501,9 +502,9 @@ struct truth_mark truth_base_begin(const struct truth_party *base)
 void truth_base_end(const struct truth_party *base, struct truth_mark begin)
 {
     struct truth_mark now = truth_now(base);
+    uint64_t false_ns = atomic_exchange(&base->truth->false_ns, 0);
     base->truth->total_ns += now.wall_ns - begin.wall_ns;
-    base->truth->chains[base->chain].ns[TRUTH_RUNNABLE] += now.delay_ns - begin.delay_ns - base->truth->false_ns;
-    base->truth->false_ns = 0;
+    base->truth->chains[base->chain].ns[TRUTH_RUNNABLE] += now.delay_ns - begin.delay_ns - false_ns;
     truth_name("over");
 }
 
