@@ -12,7 +12,9 @@
 #define USER_FRAMES 12u   /* ... and of its program's */
 #define HOLDERS 64u       /* of one sleep */
 #define SLICE_LIMIT 256u  /* of a holder that are looked at for its own sleep for the lock */
+#define LOOKS_A_VISIT 32u /* what they cost of the budget */
 #define KERNEL_LOCK "kernel lock ("
+#define INODE_LOCK "kernel lock (inode "
 
 enum { CALL_FCNTL = 72, CALL_FLOCK = 73, CALL_FUTEX = 202, CALL_FUTEX_WAITV = 449, CALL_FUTEX_WAIT = 455 };
 
@@ -45,10 +47,12 @@ static bool is_of_scheduler(const char *function)
     return is_among(names, sizeof(names) / sizeof(names[0]), function);
 }
 
-/* The functions of the kernel on a stack; *user is the innermost one of the program, 0 none. */
+/* The functions of the kernel on a stack; one without a name may be another filesystem's. *user is the innermost one of
+ * the program, 0 none. */
 static uint8_t look_at_kernel(const struct wp_dictionary *dictionary, uint32_t stack, uint32_t *user)
 {
     uint8_t found = STACK_LOOKED;
+    bool is_named = true;
     *user = 0;
     for (uint32_t i = 0; stack && i < KERNEL_FRAMES; i++) {
         const struct wp_stack_entry *entry = wp_dictionary_stack(dictionary, stack);
@@ -59,7 +63,8 @@ static uint8_t look_at_kernel(const struct wp_dictionary *dictionary, uint32_t s
         }
         const char *function = wp_dictionary_string(dictionary, frame->function);
         if (!(found & STACK_KERNEL) && *function && !is_of_scheduler(function))
-            found |= STACK_KERNEL | (is_file_lock(function) ? STACK_FILE : 0);
+            found |= STACK_KERNEL | (is_named && is_file_lock(function) ? STACK_FILE : 0);
+        is_named = is_named && *function;
         stack = entry->parent;
     }
     return found;
@@ -78,9 +83,8 @@ static uint8_t look_at_user(const struct wp_dictionary *dictionary, uint32_t sta
     return call == WP_LOCK_CALL_LOCK || call == WP_LOCK_CALL_INTERPRETER ? STACK_USER : 0;
 }
 
-/* What it says; threads wait for a lock at one place again and again. The functions of the program count for a futex.
- */
-static uint8_t stack_says(struct wp_explainer *x, uint32_t stack, bool is_futex)
+/* What it says; threads wait for a lock at one place again and again. */
+static uint8_t stack_says(struct wp_explainer *x, uint32_t stack)
 {
     struct wp_lock_stack *known = &x->lock_stacks[stack % WP_LOCK_STACKS];
     const struct wp_dictionary *dictionary = x->timeline->dictionary;
@@ -90,7 +94,7 @@ static uint8_t stack_says(struct wp_explainer *x, uint32_t stack, bool is_futex)
     if (known->stack == stack && known->host == x->host && known->says)
         return known->says;
     *known = (struct wp_lock_stack){.stack = stack, .host = x->host, .says = look_at_kernel(dictionary, stack, &user)};
-    known->says |= is_futex && user ? look_at_user(dictionary, user) : 0;
+    known->says |= user ? look_at_user(dictionary, user) : 0;
     return known->says;
 }
 
@@ -116,28 +120,36 @@ static bool is_lock(struct wp_explainer *x, const struct wp_slice *slice)
     if (slice->state != WP_STATE_INTERRUPTIBLE && slice->state != WP_STATE_UNINTERRUPTIBLE)
         return false;
     if (is_futex(slice))
-        return is_held_by(x->timeline, slice, slice->waker) || stack_says(x, slice->stack, true) & STACK_USER;
+        return is_held_by(x->timeline, slice, slice->waker) || stack_says(x, slice->stack) & STACK_USER;
     const char *on = wp_dictionary_string(x->timeline->dictionary, wp_timeline_wait(x->timeline, slice));
     if (!strncmp(on, KERNEL_LOCK, strlen(KERNEL_LOCK)))
         return true;
     if (!slice->syscall || slice->state != WP_STATE_INTERRUPTIBLE)
         return false;
-    uint8_t says = stack_says(x, slice->stack, false);
+    uint8_t says = stack_says(x, slice->stack);
     return says & STACK_KERNEL ? says & STACK_FILE : call == CALL_FLOCK || call == CALL_FCNTL;
 }
 
 /* --- who had it --- */
 
-/* As far as is known: two locks without names are told apart by who had them. */
-static bool is_same_lock(const struct wp_slice *one, const struct wp_slice *other)
+/* As far as is known: two locks without names are told apart by who had them. Most names of the kernel's locks are only
+ * their kinds. */
+static bool is_same_lock(const struct wp_timeline *timeline, const struct wp_slice *one, const struct wp_slice *other)
 {
-    return one->syscall == other->syscall && one->wait == other->wait && (one->wait || wp_slice_holder(one));
+    uint32_t holder = wp_slice_holder(one);
+    if (one->syscall != other->syscall || one->wait != other->wait)
+        return false;
+    if (holder && holder == wp_slice_holder(other))
+        return true;
+    const char *on = wp_dictionary_string(timeline->dictionary, wp_timeline_wait(timeline, one));
+    bool is_kind = !strncmp(on, KERNEL_LOCK, strlen(KERNEL_LOCK)) && strncmp(on, INODE_LOCK, strlen(INODE_LOCK)) != 0;
+    return *on && !is_kind;
 }
 
 /* The holder's own sleep for that lock, which began after the sleeper's: before its end another one had it. NULL: the
  * holder has had it all the time, or was in the queue for it. */
 static const struct wp_slice *turn_of(
-    struct wp_explainer *x, const struct wp_wait *wait, uint32_t holder, uint64_t to_ns)
+    struct wp_explainer *x, const struct wp_wait *wait, uint32_t holder, uint64_t to_ns, uint32_t *looks)
 {
     const struct wp_slice *sleep = wait->slice;
     const struct wp_thread *thread = &x->timeline->threads[holder];
@@ -147,11 +159,13 @@ static const struct wp_slice *turn_of(
     for (uint32_t i = 0; ordinal != thread->slice_end && i < SLICE_LIMIT; i++, ordinal--) {
         const struct wp_slice *slice = wp_thread_slice(thread, ordinal);
         bool is_ended = slice->wake_ns && slice->wake_ns < to_ns && slice->cause == WP_CAUSE_TASK &&
-            !(slice->flags & (WP_SLICE_PREEMPTED | WP_SLICE_BORN));
+            !wp_slice_signal(slice) &&
+            !slice->is_inferred && !(slice->flags & (WP_SLICE_PREEMPTED | WP_SLICE_BORN | WP_SLICE_UNCERTAIN));
+        ++*looks;
         if (slice->out_ns <= sleep->out_ns)
             break;
         bool is_others = is_ended && slice->waker && slice->waker != holder && slice->waker != wait->thread;
-        if (is_others && is_same_lock(sleep, slice) && is_lock(x, slice))
+        if (is_others && is_same_lock(x->timeline, sleep, slice) && is_lock(x, slice))
             return slice;
         if (ordinal == thread->first_slice)
             break;
@@ -162,14 +176,18 @@ static const struct wp_slice *turn_of(
 bool wp_wait_on_lock(struct wp_explainer *x, const struct wp_wait *wait, uint32_t waker, uint64_t from, uint64_t to)
 {
     const struct wp_slice *turn;
+    uint32_t looks = 0;
     if (wait->is_kernel || !is_lock(x, wait->slice))
         return false;
-    for (uint32_t i = 0; i < HOLDERS && from < to && (turn = turn_of(x, wait, waker, to)); i++) {
+    if (x->depth) /* no part of it is taken over by another layer, which would have the whole (wp_explain_relays) */
+        x->asleep[x->depth - 1].site = 0;
+    for (uint32_t i = 0; i < HOLDERS && from < to && (turn = turn_of(x, wait, waker, to, &looks)); i++) {
         uint64_t low = turn->wake_ns > from ? turn->wake_ns : from;
         wp_wait_on_thread(x, wait, &(struct wp_wait_part){wait->node, waker, low, to, true});
         waker = turn->waker;
         to = low;
     }
+    x->fleet->visits += looks / LOOKS_A_VISIT;
     if (x->depth) /* all that is left of the sleep: it may be taken over by another layer (wp_explain_relays) */
         x->asleep[x->depth - 1].site = wp_wait_site(wait->slice);
     wp_wait_on_thread(x, wait, &(struct wp_wait_part){wait->node, waker, from, to, true});

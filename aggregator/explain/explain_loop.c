@@ -15,9 +15,10 @@
 
 /* --- the paper's rule: hardly anything was run in between --- */
 
+/* What the kernel makes a thread wait for, memory or writeback, is none: that sleep is uninterruptible. */
 static bool timed_out(const struct wp_slice *slice)
 {
-    return slice->cause == WP_CAUSE_TIMER && slice->wake_ns &&
+    return slice->cause == WP_CAUSE_TIMER && slice->wake_ns && slice->state != WP_STATE_UNINTERRUPTIBLE &&
         !(slice->flags & (WP_SLICE_DELIBERATE | WP_SLICE_PREEMPTED));
 }
 
