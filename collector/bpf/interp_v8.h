@@ -107,7 +107,7 @@ static __always_inline __u64 v8_frame_word(struct interp_walk *w, const struct w
     __u64 shared = v8_word(function, at->function_shared), code = v8_word(function, at->function_code);
     if (v8_type(shared) != at->shared)
         return V8_UNKNOWN;
-    w->first = v8_print_code(at, code);
+    w->first = mix(v8_print_code(at, code), shared);
     w->interpreter = shared;
     place = v8_place(at, code, place);
     if (place != ~0ull)

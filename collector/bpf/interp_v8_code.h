@@ -110,6 +110,8 @@ static __always_inline struct interp_text read_v8_joined(struct interp_sending *
     got = read_v8_text(s, v8_word(string, V8_STRING_DATA), at, half);
     if (!got.unit || got.size > half)
         return (struct interp_text){};
+    if (got.is_cut)
+        return got;
     struct interp_text rest = read_v8_text(s, v8_word(string, V8_STRING_SECOND), at + got.size, half);
     if (rest.unit != got.unit)
         return (struct interp_text){};
@@ -150,6 +152,7 @@ static __always_inline __u32 read_v8_table(__u64 table, __u8 *to, __u32 room)
 static __always_inline struct wp_v8_head *v8_head(struct interp_sending *s, __u32 kind, __u64 owner)
 {
     struct wp_v8_head *head = (struct wp_v8_head *)s->record.lines;
+    __builtin_memset(s->record.lines, 0, WP_V8_HEAD);
     *head = (struct wp_v8_head){.kind = kind, .owner = owner ? owner - V8_TAG : 0};
     return head;
 }
@@ -165,12 +168,13 @@ static __always_inline void fill_v8_shared(struct interp_sending *s, const struc
     __u64 data = v8_word(shared, V8_SHARED_DATA);
     bool has_script = v8_type(script) == at->script;
     struct wp_v8_head *head = v8_head(s, WP_V8_SHARED, has_script ? script : 0);
-    struct interp_text file = {.unit = WP_INTERP_UTF8};
-    if (has_script) {
+    if (has_script)
         head->first = (__u32)(v8_word(script, V8_SCRIPT_LINE) >> 32);
-        file = read_v8_joined(s, v8_word(script, V8_SCRIPT_NAME), V8_FILE_AT, WP_INTERP_FILE / 2);
-    }
     struct interp_text text = read_v8_name(s, name, v8_type(name) == at->scope);
+    struct interp_text file = {.unit = WP_INTERP_UTF8}; /* a script that was made while it ran has none */
+    __u64 path = has_script ? v8_word(script, V8_SCRIPT_NAME) : 0;
+    if (has_script && v8_type(path) - V8_STRINGS > 0xffff)
+        file = read_v8_joined(s, path, V8_FILE_AT, WP_INTERP_FILE / 2);
     keep_texts(s, text, file);
     if (v8_type(data) == at->code)
         data = v8_word(data, at->code_deopt);
@@ -200,17 +204,21 @@ static __always_inline void fill_v8_baseline(
     s->is_whole = true;
 }
 
-/* The functions that were inlined are sent next. */
-static __always_inline void read_v8_inlined(struct interp_sending *s, __u64 deopt)
+/* The functions that were inlined are sent next. They, too, may be moved while the code is not. */
+static __always_inline __u64 read_v8_inlined(struct interp_sending *s, __u64 deopt, __u64 print)
 {
     __u64 count = v8_number(v8_word(deopt, V8_DEOPT_INLINED)), literals = v8_word(deopt, V8_DEOPT_LITERALS);
+    __builtin_memset(&s->v8.queue[1], 0, 8 * WP_V8_INLINED);
     if (count > WP_V8_INLINED)
         count = 0;
     barrier_var(count);
     if (count > WP_V8_INLINED || (literals & V8_TAGS) != V8_TAG ||
         !read_user(&s->v8.queue[1], 8 * count, literals - V8_TAG + V8_ARRAY_DATA))
-        return;
+        return print;
     s->v8.queued = (__u32)count + 1;
+    for (int i = 1; i < V8_QUEUE; i++)
+        print = mix(print, s->v8.queue[i]);
+    return print;
 }
 
 static __always_inline void fill_v8_optimised(
@@ -294,8 +302,10 @@ static __always_inline long send_v8_piece(struct interp_sending_context *context
     struct wp_v8_head *head = v8_head(s, WP_V8_SOURCE, 0);
     barrier_var(size);
     if (size > WP_V8_PIECE || !read_user(s->record.lines + WP_V8_HEAD, size, text.at + skipped)) {
-        v->script = 0;
-        return 0;
+        v->script = 0; /* not again for a while */
+        key.part = 0;
+        s->is_whole = false;
+        return end_v8_record(context, &key, print);
     }
     head->second = text.unit;
     head->third = (__u32)size;
@@ -326,7 +336,7 @@ static __always_inline long send_v8_compiled(struct interp_sending_context *cont
     struct interp_sending *s = context->sending;
     struct interp_code_key key = {.code = code - V8_TAG, .tgid = context->process->tgid};
     __u32 flags = 0;
-    __u64 print = v8_print_code(at, code);
+    __u64 print = mix(v8_print_code(at, code), owner);
     s->v8.queue[0] = owner;
     s->v8.queued = 1;
     s->v8.next = 0;
@@ -334,7 +344,7 @@ static __always_inline long send_v8_compiled(struct interp_sending_context *cont
         return 0;
     bool is_baseline = (flags & V8_CODE_KIND) == at->baseline;
     if (!is_baseline)
-        read_v8_inlined(s, v8_word(code, at->code_deopt));
+        print = read_v8_inlined(s, v8_word(code, at->code_deopt), print);
     int end = begin_v8_record(context, &key, print);
     if (end != V8_SEND)
         return end == V8_STOP;

@@ -10,7 +10,8 @@
 
 /* Of a frame, from bp on. */
 #define V8_FRAME_FUNCTION (-16)
-#define V8_FRAME_BYTECODE_AT (-40) /* in an interpreted one */
+#define V8_FRAME_BYTECODES (-32) /* of an interpreted one, and where in them it is */
+#define V8_FRAME_BYTECODE_AT (-40)
 
 static __always_inline bool is_v8(void)
 {
@@ -25,6 +26,7 @@ static __always_inline void put_v8(struct walk *w)
     if (bp < w->sp || bp & 7)
         return;
     read_word(w, bp + V8_FRAME_FUNCTION, &word);
+    read_word(w, bp + V8_FRAME_BYTECODES, &word);
     read_word(w, bp + V8_FRAME_BYTECODE_AT, &word);
     put_jit(w, bp, w->is_exact ? w->ip : w->ip - 1);
 }

@@ -281,7 +281,7 @@ static int put_code(struct wp_interp_codes *c, struct process *p, const struct w
         release_content(c, at);
         return rc;
     }
-    if (was_there && before != at)
+    if (was_there ? before != at : code->part != 0) /* frames may have been made without it */
         p->generation = ++c->generations;
     if (was_there)
         release_content(c, before);

@@ -101,6 +101,20 @@ static void test_pieces(void **state)
     check(f, WP_INTERP_WORD(OUTER, 5), 1, "outer", 3);
 }
 
+/* Frames that were made before a piece came are made again. */
+static void test_piece_renews(void **state)
+{
+    struct fixture *f = *state;
+    uint64_t before = wp_interp_codes_generation(f->codes, 1), after;
+    add_function(f, OUTER);
+    assert_int_equal(wp_interp_codes_generation(f->codes, 1), before);
+    add_text(f, 1, text, sizeof(text) - 1);
+    after = wp_interp_codes_generation(f->codes, 1);
+    assert_int_not_equal(after, before);
+    add_text(f, 1, text, sizeof(text) - 1);
+    assert_int_equal(wp_interp_codes_generation(f->codes, 1), after);
+}
+
 /* Eight bytes of code before the first bytecode; 10 for that, of two bytes; 10 for a wide one, of four; 10 for the
  * last.
  */
@@ -166,6 +180,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_interpreted, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_pieces, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_piece_renews, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_baseline, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_optimised, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_circle, set_up, tear_down),
