@@ -159,8 +159,8 @@ static const struct wp_slice *turn_of(
     for (uint32_t i = 0; ordinal != thread->slice_end && i < SLICE_LIMIT; i++, ordinal--) {
         const struct wp_slice *slice = wp_thread_slice(thread, ordinal);
         bool is_ended = slice->wake_ns && slice->wake_ns < to_ns && slice->cause == WP_CAUSE_TASK &&
-            !wp_slice_signal(slice) &&
-            !slice->is_inferred && !(slice->flags & (WP_SLICE_PREEMPTED | WP_SLICE_BORN | WP_SLICE_UNCERTAIN));
+            !wp_slice_signal(slice) && !slice->is_inferred &&
+            !(slice->flags & (WP_SLICE_PREEMPTED | WP_SLICE_BORN | WP_SLICE_UNCERTAIN));
         ++*looks;
         if (slice->out_ns <= sleep->out_ns)
             break;

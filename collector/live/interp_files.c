@@ -9,7 +9,8 @@
 
 static void log_refused(struct wp_interp_files *f, uint32_t version, const char *path, const char *why)
 {
-    uint64_t bit = (uint64_t)1 << ((version ^ version >> 8 << 3) & 63), *told = &f->refused_told[WP_INTERP_LANGUAGE(version)];
+    uint64_t bit = (uint64_t)1 << ((version ^ version >> 8 << 3) & 63),
+             *told = &f->refused_told[WP_INTERP_LANGUAGE(version)];
     __atomic_add_fetch(&f->refused, 1, __ATOMIC_RELAXED);
     if (!(__atomic_fetch_or(told, bit, __ATOMIC_RELAXED) & bit))
         wp_log(f->logger, WP_LOG_WARN, "an interpreter's frames cannot be read file=%s reason=\"%s\"", path, why);

@@ -322,8 +322,7 @@ static int open_file(uint64_t inode, uint32_t device, uint32_t pid, uint64_t add
 }
 
 /* Takes the descriptor over. Another thread may have asked for the file meanwhile. */
-static void add_job(
-    struct wp_unwinder *u, uint64_t inode, uint32_t device, int fd, const char *path, enum asker asker)
+static void add_job(struct wp_unwinder *u, uint64_t inode, uint32_t device, int fd, const char *path, enum asker asker)
 {
     struct wp_intkey key = {inode, device};
     struct stat status = {0};
