@@ -70,7 +70,7 @@ struct rival {
 
 struct sums {
     uint64_t unnamed_ns[WHO_NAMED];
-    struct rival rivals[RIVALS];
+    struct rival rivals[RIVALS], steal; /* steal is uncertain: it has a place of its own */
     uint32_t count;
 };
 
@@ -273,6 +273,12 @@ static void end_parts(struct wp_explainer *x, struct cut *cut)
     cut->part_ns = cut->to_ns;
 }
 
+static void add_steal(struct sums *sums, uint32_t who, uint64_t ns)
+{
+    sums->steal.who = who;
+    sums->steal.ns += ns;
+}
+
 static void add_sum(struct sums *sums, uint32_t who, uint64_t ns)
 {
     uint32_t i = 0;
@@ -298,8 +304,10 @@ static void add_sums(struct wp_explainer *x, struct cut *cut, struct wp_cpu_curs
     while (at > from && is_known && cut->looks++ < LOOKS) {
         struct wp_cpu_run run = wp_cpu_cursor_run(cursor);
         uint64_t low = run.start_ns > from ? run.start_ns : from;
-        if (low < at)
-            add_sum(&sums, who_ran(x, cut->runnable, &run), at - low);
+        if (low < at) {
+            uint32_t who = who_ran(x, cut->runnable, &run);
+            (is_steal(x, who) ? add_steal : add_sum)(&sums, who, at - low);
+        }
         at = low < at ? low : at;
         is_known = wp_cpu_cursor_back(cursor);
     }
@@ -307,6 +315,8 @@ static void add_sums(struct wp_explainer *x, struct cut *cut, struct wp_cpu_curs
         emit(x, cut, sums.rivals[i].who, to - sums.rivals[i].ns, to);
         to -= sums.rivals[i].ns;
     }
+    emit(x, cut, sums.steal.who, to - sums.steal.ns, to);
+    to -= sums.steal.ns;
     for (uint32_t who = 0; who < WHO_NAMED; who++) {
         emit(x, cut, who, to - sums.unnamed_ns[who], to);
         to -= sums.unnamed_ns[who];

@@ -114,7 +114,7 @@ struct wp_explainer {
     struct wp_loop_cache loops[WP_LOOP_CACHE];        /* by thread */
     struct wp_own_place own_places[WP_OWN_PLACES];    /* by stack */
     struct wp_resumed resumed[WP_RESUMED];            /* by thread and block of slices */
-    struct wp_lock_stack lock_stacks[WP_LOCK_STACKS]; /* the same */
+    struct wp_lock_stack lock_stacks[WP_LOCK_STACKS]; /* by stack */
     uint32_t depth, visited;
     uint64_t oldest_ns;   /* in home's clock: causes before that do not count */
     uint64_t cell_ns;     /* of the grid, looked up last */
