@@ -86,7 +86,8 @@ static int check_first(const struct wp_buffer *text, const char *first, const ch
     if (text->size < size || memcmp(text->data, first, sign) || text->data[size - 1] != '\n')
         return wp_error_set(err, -EBADMSG, "'%s' is not the log of a measurement: give another --out", path);
     return memcmp(text->data, first, size)
-        ? wp_error_set(err, -EEXIST, "'%s' is of other commands, workloads or builds: give another --out", path)
+        ? wp_error_set(err, -EEXIST,
+              "'%s' is of other commands, workloads or builds, or of an older version: give another --out", path)
         : 0;
 }
 

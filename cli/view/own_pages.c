@@ -164,8 +164,10 @@ static int start_import(struct wp_own_pages *own, struct wp_error *err)
     wp_args_add(&args, own->options.capture);
     wp_args_add(&args, "--into");
     wp_args_addf(&args, "%s/" STORE, own->options.folder);
-    wp_args_add(&args, "--system-window");
-    wp_args_addf(&args, "%s/" SYSTEM, own->options.folder);
+    if (own->count == 1) { /* it marks the threads of all aggregates of the import as of interest */
+        wp_args_add(&args, "--system-window");
+        wp_args_addf(&args, "%s/" SYSTEM, own->options.folder);
+    }
     if (own->options.release) {
         wp_args_add(&args, "--force");
         wp_args_add(&args, "--release");
@@ -189,12 +191,12 @@ static void system_path(const struct wp_own_pages *own, char path[PATH_MAX])
     snprintf(path, PATH_MAX, "%s/" SYSTEM, own->options.folder);
 }
 
-/* Whether the import has written what all threads did. */
+/* Whether the import has written what all threads did; that of several pages is not asked to. */
 static bool has_system(const struct wp_own_pages *own)
 {
     char path[PATH_MAX];
     system_path(own, path);
-    return !access(path, R_OK);
+    return own->count == 1 && !access(path, R_OK);
 }
 
 static int start_page(struct wp_own_pages *own, const struct wp_own_page *page, struct wp_error *err)

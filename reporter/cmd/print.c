@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "reporter/cmd/print.h"
 
+#include "common/log.h"
 #include "common/path.h"
 #include "common/strings.h"
 #include "reporter/compare/operand.h"
@@ -67,10 +68,14 @@ static int format_pages(struct wp_buffer *out, const struct wp_page_context *con
     const struct wp_print_options *options, struct wp_error *err)
 {
     struct wp_trace *system = NULL;
-    int rc =
-        options->system_window ? wp_site_system_read(options->system_window, WP_SINGLE_SYSTEM_BYTES, &system, err) : 0;
-    if (!rc)
-        rc = wp_single_file(out, context, &(struct wp_single_file_options){.system = system}, err);
+    struct wp_error reason = {0};
+    const char *path = options->system_window;
+    int rc = path ? wp_site_system_read(path, WP_SINGLE_SYSTEM_BYTES, &system, &reason) : 0;
+    if (rc == -ENOENT) /* it was asked for: a wrong name */
+        return wp_error_set(err, rc, "%s", reason.text);
+    if (rc)
+        wp_log(options->logger, WP_LOG_WARN, "the Timeline shows the threads of the aggregate alone: %s", reason.text);
+    rc = wp_single_file(out, context, &(struct wp_single_file_options){.system = system}, err);
     wp_trace_destroy(system);
     return rc;
 }

@@ -25,6 +25,7 @@ enum wp_format {
 /* For people: "html, json, text ...". */
 #define WP_FORMAT_NAMES "html, json, text, folded, pprof, speedscope, perfetto, perun, perun-whole, csv or ndjson"
 struct wp_contour;
+struct wp_logger;
 
 /* What to print and in which format; all texts are borrowed. */
 struct wp_print_options {
@@ -37,13 +38,14 @@ struct wp_print_options {
     struct wp_selection selection;
     const struct wp_contour *contour; /* left out of the stacks; NULL: nothing */
     const char *system_window;        /* of html: a file of what all threads did; NULL: none */
+    const struct wp_logger *logger;   /* is told of a system_window that cannot be read: the pages are without */
     unsigned exemplar; /* of perfetto: this window, as the pages number them; 0: the first window that was kept */
 };
 
 /* -EINVAL for an unknown name. */
 int wp_format_parse(const char *name, enum wp_format *format);
-/* Appends to `out`. -ENOENT: no such release, aggregate or window; -EINVAL: several releases and none was chosen; else
- * what reading the stores fails with. */
+/* Appends to `out`. -ENOENT: no such release, aggregate, window or system_window; -EINVAL: several releases and none
+ * was chosen; else what reading the stores fails with. */
 int wp_print_aggregate(struct wp_buffer *out, const struct wp_print_options *options, struct wp_error *err);
 
 #endif

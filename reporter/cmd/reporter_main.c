@@ -21,7 +21,7 @@ static void print_version(FILE *stream, struct argp_state *state)
     fprintf(stream, "wakepath-reporter %s\n", wp_version());
 }
 
-static int print_report(struct wp_reporter_options *options, struct wp_error *err)
+static int print_report(struct wp_reporter_options *options, const struct wp_logger *logger, struct wp_error *err)
 {
     int rc = wp_named_resolve(
         &(struct wp_named){&options->release, &options->aggregate, &options->selection, options->common.order.git},
@@ -33,6 +33,7 @@ static int print_report(struct wp_reporter_options *options, struct wp_error *er
         .format = options->format,
         .tables = options->tables,
         .system_window = options->system_window,
+        .logger = logger,
         .contour = &options->common.contour,
         .exemplar = options->exemplar,
         .selection = options->selection};
@@ -49,7 +50,7 @@ static int report(const struct wp_logger *logger, int argc, char **argv, struct 
 {
     struct wp_reporter_options options;
     wp_reporter_options_parse(&options, argc, argv);
-    int rc = options.prints ? print_report(&options, err) : wp_site_run(&options, logger, err);
+    int rc = options.prints ? print_report(&options, logger, err) : wp_site_run(&options, logger, err);
     wp_config_destroy(options.config);
     return rc;
 }

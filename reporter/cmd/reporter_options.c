@@ -143,6 +143,8 @@ static void check(struct argp_state *state, struct wp_reporter_options *options)
     bool has_sums = options->prints && !options->is_single && options->format != WP_FORMAT_PERFETTO;
     if (options->common.contour.count && !has_sums)
         argp_error(state, "--leave-out is of a --format with sums: the pages have it behind each figure");
+    if (options->system_given && options->prints && !options->is_single)
+        argp_error(state, "--system-window is of the pages: of a site, or of --single-file");
     if (!options->out && !options->prints)
         argp_error(state, "give --out DIR for the site, --single-file, or a --format to print");
 }
@@ -154,7 +156,6 @@ static const struct wp_config_field fields[] = {
     FIELD(KEY_PARTS, WP_CONFIG_TEXT, parts),
     FIELD(KEY_SINGLE, WP_CONFIG_FLAG, is_single),
     FIELD(KEY_OWN_PAGES, WP_CONFIG_FLAG, has_own_pages),
-    FIELD(KEY_SYSTEM, WP_CONFIG_TEXT, system_window),
     FIELD(KEY_GZIP, WP_CONFIG_FLAG, is_gzipped),
     FIELD(KEY_NO_DISK, WP_CONFIG_FLAG, source.no_disk),
     FIELD('q', WP_CONFIG_FLAG, quiet),
@@ -255,6 +256,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case KEY_SOURCE_DISK:
         add_source_disk(&options->source, state, arg);
         break;
+    case KEY_SYSTEM: /* a file's is for the runs of it that make pages */
+        options->system_window = arg;
+        options->system_given |= state->next > state->argc - options->own_words;
+        break;
     case KEY_METRICS_FILE:
         check_metrics_file(state, arg);
         options->metrics_file = arg;
@@ -288,5 +293,6 @@ void wp_reporter_options_parse(struct wp_reporter_options *options, int argc, ch
     options->common.compare = WP_COMPARE_DEFAULTS;
     options->wait_s = -1;
     options->jobs = 1;
+    options->own_words = argc - 1;
     wp_config_parse(&options->config, &spec, argc, argv, options);
 }

@@ -26,6 +26,8 @@ struct wp_reporter_options {
     unsigned jobs;
     unsigned exemplar;               /* of perfetto; 0 none */
     bool prints;                     /* one report, not the site */
+    int own_words;                   /* of the command line, behind those of file and environment */
+    bool system_given;               /* system_window is of the command line */
     struct wp_source_options source; /* its git is the common one */
     struct wp_selection selection;
     struct wp_reference named; /* what release and aggregate point into when a reference was given */

@@ -126,6 +126,7 @@ static struct wp_rival rival_of(struct wp_pool *pool, const struct wp_facts *fac
             : is_quota                          ? WP_RIVAL_QUOTA
                                                 : WP_RIVAL_OTHER,
         .waiter = *waiter ? wp_stack_plain_process(pool, waiter) : "?",
+        .host = wp_stack_host(pool, waiter),
         .name = rival_name(pool, frame),
         .search = wp_pool_text(pool, frame),
         .party = sum->part.frame ? party_name(pool, wp_facts_frame_name(facts, sum->part.frame)) : "",

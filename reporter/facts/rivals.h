@@ -17,6 +17,7 @@ enum wp_rival_kind {
 struct wp_rival {
     enum wp_rival_kind kind;
     const char *waiter; /* "web", "api on web-2"; "?" */
+    const char *host;   /* "web-2" of that; NULL: it is not said */
     const char *name;   /* "gzip"; "quota of nginx.service"; "quota"; "own threads" */
     const char *search; /* the frame that finds it in the flame */
     const char *party;  /* for whom it ran, or who spent it, the largest part of it; "" none */

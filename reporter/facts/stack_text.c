@@ -3,11 +3,13 @@
 
 #include "storage/report/report_read.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 #define SHOWN_OUTER 4u
 #define SHOWN_INNER 10u
 #define NAME_BYTES 120u
+#define HOST_BYTES 60u
 
 static uint32_t depth_of(const struct wp_node *nodes, uint32_t count, uint32_t node)
 {
@@ -62,17 +64,31 @@ const char *wp_stack_process(const struct wp_facts *facts, uint32_t node)
     return "";
 }
 
+/* Where the "]@" before a host is; NULL: there is none. */
+static const char *end_of_named(const char *name)
+{
+    const char *end = NULL;
+    for (const char *at = strstr(name, "]@"); at; at = strstr(at + 1, "]@"))
+        end = at; /* the last one: a process may be named anything */
+    bool is_alone = name[0] == '[' && name[strlen(name) - 1] == ']' && name[1] && name[2];
+    return !is_alone && end && name[0] == '[' && end > name + 1 && end[2] ? end : NULL;
+}
+
+const char *wp_stack_host(struct wp_pool *pool, const char *name)
+{
+    const char *end = end_of_named(name);
+    return end ? wp_pool_clip(pool, end + 2, HOST_BYTES) : NULL;
+}
+
 const char *wp_stack_plain_process(struct wp_pool *pool, const char *name)
 {
     size_t size = strlen(name);
-    const char *host = NULL;
-    for (const char *at = strstr(name, "]@"); at; at = strstr(at + 1, "]@"))
-        host = at; /* the last one: a process may be named anything */
+    const char *host = end_of_named(name);
     if (size > 2 && name[0] == '[' && name[size - 1] == ']')
         return wp_pool_clip(pool, wp_pool_printf(pool, "%.*s", (int)(size - 2), name + 1), 40);
-    if (host && name[0] == '[' && host > name + 1 && host[2])
+    if (host)
         return wp_pool_printf(pool, "%s on %s",
             wp_pool_clip(pool, wp_pool_printf(pool, "%.*s", (int)(host - name - 1), name + 1), 40),
-            wp_pool_clip(pool, host + 2, 60));
+            wp_pool_clip(pool, host + 2, HOST_BYTES));
     return wp_pool_clip(pool, name, 40);
 }

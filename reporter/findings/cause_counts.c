@@ -38,10 +38,19 @@ uint64_t wp_cause_wakings(const struct wp_causes *causes, struct wp_facts *facts
     return count;
 }
 
+/* Where one has no name it is not known: they may be. */
+static bool is_same_lock(const struct wp_facts *facts, uint32_t one, uint32_t other)
+{
+    const char *name, *other_name;
+    return wp_cause_is_lock(facts, one, &name) && wp_cause_is_lock(facts, other, &other_name) &&
+        (!*name || !*other_name || !strcmp(name, other_name));
+}
+
+/* Whether who holds the lock of `outermost` queued for that one. */
 static bool has_queue(const struct wp_facts *facts, uint32_t node, uint32_t outermost)
 {
     for (; node && node != outermost; node = facts->flame.nodes[node].parent)
-        if (wp_cause_is_after_condition(facts, node))
+        if (wp_cause_is_after_condition(facts, node) && is_same_lock(facts, node, outermost))
             return true;
     return false;
 }

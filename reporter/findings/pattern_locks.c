@@ -80,10 +80,17 @@ static bool is_held_across(const struct wp_cause_case *of, struct wp_pattern *pa
     return true;
 }
 
+/* A lock, by many. */
+static bool is_met_often(const struct wp_cause_case *of)
+{
+    return of->cause->kind == WP_CAUSE_KIND_LOCK && of->count >= LEAST_WAITS &&
+        (!of->threads.count || of->threads.count >= LEAST_THREADS);
+}
+
 /* One that is signalled finds the lock free, or waits for who signalled; many that are woken wait for each other. */
 static bool is_herd(const struct wp_cause_case *of, struct wp_pattern *pattern)
 {
-    if (of->cause->kind != WP_CAUSE_KIND_LOCK || of->count < LEAST_WAITS)
+    if (!is_met_often(of))
         return false;
     uint64_t ns = wp_cause_woken_together(of->causes, of->facts, of->row);
     pattern->sure = WP_SURETY_LIKELY;
@@ -96,8 +103,7 @@ static bool is_herd(const struct wp_cause_case *of, struct wp_pattern *pattern)
 static bool is_convoy(const struct wp_cause_case *of, struct wp_pattern *pattern)
 {
     struct wp_pool *pool = &of->facts->pool;
-    if (of->cause->kind != WP_CAUSE_KIND_LOCK || of->count < LEAST_WAITS ||
-        (of->threads.count && of->threads.count < LEAST_THREADS))
+    if (!is_met_often(of))
         return false;
     pattern->sure = of->threads.count ? WP_SURETY_LIKELY : WP_SURETY_POSSIBLE;
     pattern->evidence = of->threads.count

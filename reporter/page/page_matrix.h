@@ -18,8 +18,8 @@ struct wp_matrix {
     uint64_t whole_ns;
 };
 
-/* At most 20 losers and 6 winners are told apart, the others are one row and one column; the sums of all rows are those
- * of the pairs. Nothing where there is no pair. */
+/* At most 20 rows and 6 columns; where there are more losers or winners the last one is of all others. The sums of all
+ * rows are those of the pairs. Nothing where there is no pair. */
 void wp_page_matrix(struct wp_display *display, const struct wp_matrix *matrix);
 
 #endif

@@ -128,15 +128,6 @@ static void add_sides(
 
 /* --- as a matrix --- */
 
-/* "web-2" of "api on web-2"; NULL: it is not said. */
-static const char *host_of(const char *name)
-{
-    const char *host = NULL;
-    for (const char *at = strstr(name, " on "); at; at = strstr(at + 4, " on "))
-        host = at + 4;
-    return host;
-}
-
 static void add_matrix(
     struct wp_display *display, const struct wp_facts *facts, const struct wp_rivals *rivals, bool by_host)
 {
@@ -144,8 +135,8 @@ static void add_matrix(
     const char *home = facts->host_count == 1 ? facts->hosts[0] : "whose time this is";
     for (size_t i = 0; pairs && i < rivals->count; i++) {
         const struct wp_rival *rival = &rivals->rows[i];
-        const char *host = by_host ? host_of(rival->waiter) : NULL;
-        pairs[i] = (struct wp_pair){by_host ? host ? host : home : rival->waiter, rival->name, rival->ns};
+        const char *host = rival->host ? rival->host : home;
+        pairs[i] = (struct wp_pair){by_host ? host : rival->waiter, rival->name, rival->ns};
     }
     if (pairs)
         wp_page_matrix(display,
@@ -161,7 +152,7 @@ static void add_matrices(struct wp_display *display, const struct wp_facts *fact
 {
     bool has_hosts = false;
     for (size_t i = 0; i < rivals->count; i++)
-        has_hosts |= host_of(rivals->rows[i].waiter) != NULL;
+        has_hosts |= rivals->rows[i].host != NULL;
     wp_display_heading(display, "Who took how much from whom");
     add_matrix(display, facts, rivals, false);
     if (!has_hosts)

@@ -64,8 +64,9 @@ bool wp_store_is_at(const char *root)
         snprintf(path, sizeof(path), "%.*s/%s", PATH_MAX, root, name);
         if (!strcmp(name, ".") || !strcmp(name, ".."))
             continue;
-        has_own = (mark && mark[1]) || is_of_release(path); /* "notes.txt~" is an editor's */
-        has_others |= strcmp(name, "lost+found") != 0;
+        errno = 0;
+        has_own = (mark && mark[1]) || is_of_release(path);               /* "notes.txt~" is an editor's */
+        has_others |= errno != EACCES && strcmp(name, "lost+found") != 0; /* what may not be read may be a release */
     }
     closedir(folder);
     return has_own || !has_others;

@@ -20,7 +20,7 @@ struct wp_txn;
  * system is refused with an explanation where it can be told. */
 int wp_store_open(struct wp_store **store, const char *root, bool create, struct wp_error *err);
 /* Whether a store is at that folder or may begin there: a release, what users of stores leave beside them, or nothing.
- * One that may not be read counts. */
+ * One that may not be read counts, and one that has nothing but folders that may not. */
 bool wp_store_is_at(const char *root);
 /* Closes all environments and gives up the shard and the upkeep. NULL is allowed; no transaction may be open. */
 void wp_store_close(struct wp_store *store);

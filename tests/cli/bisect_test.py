@@ -13,6 +13,7 @@ import unittest
 BIN = sys.argv[1]
 COMMITS, SLOW = 12, 7
 PATIENCE_S = 70
+OLD_DIGEST = "64f13b63b9b3b8b7"  # of this command, where rows had no time for want of a CPU
 # `wakepath record`: the commit's file says how long it takes, in ms, and the stand-in's own how often it was recorded.
 STAND_IN = r"""#!/bin/sh
 while [ $# -gt 0 ] && [ "$1" != -- ]; do [ "$1" = --out ] && out=$2; shift; done
@@ -55,10 +56,13 @@ class Bisect(unittest.TestCase):
             self.git("add", ".")
             self.git("commit", "-q", "-m", f"step {step}")
 
-    def search(self, load):
-        done = subprocess.run([self.folder + "/bin/real", "bisect", "--git", self.folder + "/repo", "--out", self.folder + "/out", "--quiet", "--json",
+    def run_it(self, load):
+        return subprocess.run([self.folder + "/bin/real", "bisect", "--git", self.folder + "/repo", "--out", self.folder + "/out", "--quiet", "--json",
                                "--good", f"HEAD~{COMMITS - 1}", "--", "true"], capture_output=True, text=True, check=False, timeout=PATIENCE_S,
                               env={**os.environ, "WP_COUNTS": self.folder + "/counts", "WP_LOAD": str(load)})
+
+    def search(self, load):
+        done = self.run_it(load)
         self.assertEqual(done.returncode, 0, done.stderr)
         return json.loads(done.stdout)
 
@@ -80,6 +84,16 @@ class Bisect(unittest.TestCase):
                     for name in ("repo", "out", "counts"):
                         shutil.rmtree(f"{self.folder}/{name}", ignore_errors=True)
                     os.mkdir(self.folder + "/counts")
+
+    def test_a_log_of_an_older_version_is_refused(self):
+        """Its rows have one figure of the two that the ends are compared by."""
+        self.make_history({})
+        self.search(1)
+        with open(self.folder + "/out/log", "r+", encoding="ascii") as log:
+            log.write("wakepath-measure 1 " + OLD_DIGEST)
+        done = self.run_it(1)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("or of an older version: give another --out", done.stderr)
 
 
 if __name__ == "__main__":

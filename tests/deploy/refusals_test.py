@@ -84,6 +84,7 @@ class RefusalsTest(unittest.TestCase):
                 ("wakepath-collector --no-config --output @/c --source tape", "takes bpf, perf-script:FILE or capture:FILE, not 'tape'"),
                 ("wakepath-aggregator --no-config --store @/s --bind ipc://@/e --aggregate x=color=red", "'color=red' is not a selector term"),
                 ("wakepath-reporter --store @/s", "give --out DIR for the site, --single-file, or a --format to print"),
+                ("wakepath-reporter --store @/s --format json --system-window @/w", "--system-window is of the pages: of a site, or of --single-file"),
                 ("wakepath-store frob", "there is no command 'frob'\nTry `wakepath-store --help'"),
                 ("wakepath-store ls", "ls needs ROOT[/RELEASE[/PREFIX]]"),
                 ("wakepath keygen", "which NAME?")):

@@ -153,6 +153,16 @@ class Timeline(unittest.TestCase):
         self.assertFalse(os.path.exists(out + "/v1/system-data.js"))
         with open(out + "/v1/main/running.html", encoding="utf-8") as page:
             self.assertNotIn("system-data.js", page.read())
+        def single(*words):
+            return subprocess.run([f"{BIN}/wakepath-reporter", "--store", self.folder.name + "/store", "--aggregate", "main", *words],
+                                  check=False, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        plain, without, missing = (single("--single-file", *words) for words in ((), ("--system-window", file), ("--system-window", file + ".none")))
+        self.assertEqual((without.returncode, without.stdout), (0, plain.stdout))
+        self.assertIn("the Timeline shows the threads of the aggregate alone", without.stderr)
+        self.assertEqual((missing.returncode, missing.stdout), (1, ""))
+        with open(self.folder.name + "/pages.conf", "w", encoding="ascii") as config:
+            config.write(f"system-window = {file}.none\n")
+        self.assertEqual(single("--config", config.name, "--format", "json").returncode, 0, "a file's is for the runs of it that make pages")
 
     def test_an_interval_has_a_flame(self):
         """Of the pieces that are kept event by event; all of the window is all of the flame's part of it."""

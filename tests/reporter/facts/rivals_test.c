@@ -186,6 +186,8 @@ static void the_page_has_a_matrix(void **state)
         snprintf(stack, sizeof(stack), "[web-%u];sched:preempted;sched:behind [batch-%u]", i % 40, i / 40);
         wp_report_add(report, sample_node(report, stack), WP_INVOLUNTARY, (i % 40 + 1) * MS, 1);
     }
+    wp_report_add(
+        report, sample_node(report, "[a on store];sched:preempted;sched:behind [dump]"), WP_INVOLUNTARY, MS, 1);
     uint32_t node = sample_node(report, "[web-1];sleep:read");
     node = wp_report_child(report, node, wp_report_frame(report, WP_STYLE_PROCESS, "[db]@store", ""));
     node = wp_report_child(report, node, wp_report_frame(report, WP_STYLE_SCHED, "sched:preempted", ""));
@@ -205,12 +207,12 @@ static void the_page_has_a_matrix(void **state)
     assert_string_equal(table->fields[19 * 8].text, "others");
     for (size_t i = 0; i < table->row_count; i++)
         all += table->fields[i * 8 + 1].number;
-    assert_true(all == (uint64_t)(820 * 10 + 2) * MS);
+    assert_true(all == (uint64_t)(820 * 10 + 3) * MS);
     table = table_of(&display, "processor-hosts");
     assert_non_null(table);
     assert_int_equal(table->row_count, 2);
     assert_string_equal(table->fields[table->column_count].text, "store");
-    assert_true(table->fields[table->column_count + 1].number == 2 * MS);
+    assert_true(table->fields[table->column_count + 1].number == 2 * MS); /* and nothing of who is only named so */
     wp_display_fini(&display);
     wp_facts_fini(&facts);
 }

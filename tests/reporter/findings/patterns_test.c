@@ -44,6 +44,13 @@ static const struct {
          {MAIN LOCK "[app];worker;take;look", WP_UNDERSTOOD_FUNCTIONS, 40, 400},
          {MAIN LOCK "sched:runnable", WP_SCHEDULER, 2, 200}},
         "thundering_herd", WP_SURETY_LIKELY, "for 60 % of the wait threads that were woken together on a condition"},
+    /* Queued for another lock: of this one they are no herd. */
+    {{{MAIN LOCK
+          "[app];worker;take;pthread_cond_wait@libc.so.6;__pthread_mutex_cond_lock@libc.so.6;sleep:futex other (app);"
+          "[app];worker;take;look",
+          WP_UNDERSTOOD_FUNCTIONS, 90, 400},
+         {MAIN LOCK "sched:runnable", WP_SCHEDULER, 2, 200}},
+        "lock_convoy", WP_SURETY_POSSIBLE, "for `table` in `update`, 200 times"},
     {{{MAIN
           "take;pthread_cond_wait@libc.so.6;__pthread_mutex_cond_lock@libc.so.6;sleep:futex table (app);[app];main;put",
           WP_UNDERSTOOD_FUNCTIONS, 90, 400},
@@ -166,17 +173,11 @@ static void each_by_its_rule(void **state)
 }
 
 /* Two threads of one role sleep on the lock, a third on another one. */
-static void threads_are_counted_in_the_window(void **state)
+static struct wp_trace *made_threads(void)
 {
     static const char *const sleeps[] = {
         "sleep:futex table (app)", "sleep:futex table (app)", "sleep:futex other (app)"};
-    struct wp_report *report = wp_report_create();
     struct wp_trace *trace = wp_trace_create();
-    struct wp_facts facts;
-    (void)state;
-    wp_report_add(report,
-        sample_node(report, "[app];worker;update;pthread_mutex_lock@libc.so.6;sleep:futex table (app)"), WP_OTHER_PATH,
-        90 * MS, 9);
     for (uint32_t i = 0; i < 3; i++) {
         uint32_t node = 0;
         const struct {
@@ -191,15 +192,45 @@ static void threads_are_counted_in_the_window(void **state)
         for (unsigned piece = 0; piece < 2; piece++)
             assert_int_equal(wp_trace_add_piece(trace, &(struct wp_trace_piece){i, node, piece, 1, WP_OTHER_PATH}), 0);
     }
-    assert_int_equal(wp_facts_build(&facts, "v1", "main", report, trace, NULL), 0);
+    return trace;
+}
+
+static void threads_are_counted_in_the_window(void **state)
+{
+    struct wp_report *report = wp_report_create();
+    struct wp_facts facts;
+    (void)state;
+    wp_report_add(report,
+        sample_node(report, "[app];worker;update;pthread_mutex_lock@libc.so.6;sleep:futex table (app)"), WP_OTHER_PATH,
+        90 * MS, 9);
+    assert_int_equal(wp_facts_build(&facts, "v1", "main", report, made_threads(), NULL), 0);
     assert_int_equal(facts.findings[0].threads, 2);
     assert_non_null(strstr(facts.findings[0].sentence, "in `update`, in 2 threads of `worker`"));
     wp_facts_fini(&facts);
 }
 
+/* Neither a herd nor a convoy, however often they meet. */
+static void two_threads_are_no_crowd(void **state)
+{
+    struct wp_report *report = wp_report_create();
+    struct wp_facts facts;
+    (void)state;
+    wp_report_add(report,
+        sample_node(report,
+            "[app];worker;" LOCK "[app];worker;take;pthread_cond_wait@libc.so.6;__pthread_mutex_cond_lock@libc.so.6;"
+            "sleep:futex table (app);[app];worker;take;look"),
+        WP_UNDERSTOOD_FUNCTIONS, 90 * MS, 400);
+    wp_report_add(report, sample_node(report, "[app];worker;" LOCK "sched:runnable"), WP_SCHEDULER, 2 * MS, 200);
+    assert_int_equal(wp_facts_build(&facts, "v1", "main", report, made_threads(), NULL), 0);
+    assert_int_equal(facts.findings[0].threads, 2);
+    assert_non_null(strstr(facts.findings[0].sentence, "200 times"));
+    assert_null(facts.findings[0].pattern.key);
+    wp_facts_fini(&facts);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_by_its_rule), cmocka_unit_test(threads_are_counted_in_the_window)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(each_by_its_rule),
+        cmocka_unit_test(threads_are_counted_in_the_window), cmocka_unit_test(two_threads_are_no_crowd)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

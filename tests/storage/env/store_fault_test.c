@@ -9,10 +9,12 @@
 #include "storage/kind/report_add.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/mount.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -337,13 +339,39 @@ static void roots_are_explained(void **state)
     assert_non_null(strstr(err.text, "odd"));
 }
 
+/* One with other things in it is somebody's folder, as /tmp is. */
+static void a_store_of_releases_that_may_not_be_read_is_one(void **state)
+{
+    struct fixture *f = *state;
+    char root[128], path[160];
+    snprintf(root, sizeof(root), "%s/closed", f->root);
+    snprintf(path, sizeof(path), "%s/v1", root);
+    assert_int_equal(wp_path_make(path, NULL), 0);
+    assert_int_equal(chmod(path, 0), 0);
+    assert_int_equal(chmod(root, 0777), 0);
+    assert_int_equal(chmod(f->root, 0711), 0);
+    bool is_root = !geteuid();
+    if (is_root)
+        assert_int_equal(seteuid(65534), 0);
+    bool is_store = wp_store_is_at(root);
+    snprintf(path, sizeof(path), "%s/notes", root);
+    int fd = creat(path, 0600);
+    bool is_with_others = wp_store_is_at(root);
+    if (is_root)
+        assert_int_equal(seteuid(0), 0);
+    assert_true(fd >= 0);
+    close(fd);
+    assert_true(is_store);
+    assert_false(is_with_others);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {TEST(readers_see_one_moment), TEST(map_grows), TEST(growing_waits_for_readers),
         TEST(others_follow_a_grown_map), TEST(death_loses_one_transaction), TEST(death_at_any_moment),
-        TEST(full_disk_loses_nothing), TEST(threads_share_a_handle), TEST(many_releases_fit),
-        TEST(roots_are_explained)};
+        TEST(full_disk_loses_nothing), TEST(threads_share_a_handle), TEST(many_releases_fit), TEST(roots_are_explained),
+        TEST(a_store_of_releases_that_may_not_be_read_is_one)};
     return wp_exit_status(cmocka_run_group_tests(tests, NULL, NULL));
 }
