@@ -52,6 +52,16 @@ void wp_interp_frames_forget(struct wp_interp_frames *f, uint32_t pid)
     wp_interp_codes_forget(f->codes, pid);
 }
 
+bool wp_interp_frames_lack(const struct wp_interp_frames *f)
+{
+    return wp_interp_codes_lack(f->codes);
+}
+
+void wp_interp_frames_retold(struct wp_interp_frames *f)
+{
+    wp_interp_codes_retold(f->codes);
+}
+
 void wp_interp_frames_renew(struct wp_interp_frames *f, struct wp_dict_writer *dict)
 {
     f->dict = dict;

@@ -22,6 +22,10 @@ void wp_interp_frames_destroy(struct wp_interp_frames *frames);
 void wp_interp_frames_define(struct wp_interp_frames *frames, const struct wp_fact *fact);
 /* The process is gone, or runs another program. */
 void wp_interp_frames_forget(struct wp_interp_frames *frames, uint32_t pid);
+/* As wp_interp_codes_lack. */
+bool wp_interp_frames_lack(const struct wp_interp_frames *frames);
+/* As wp_interp_codes_retold. */
+void wp_interp_frames_retold(struct wp_interp_frames *frames);
 /* Ids are of this dictionary from now on. */
 void wp_interp_frames_renew(struct wp_interp_frames *frames, struct wp_dict_writer *dict);
 /* The user stack of a fact, of which `native` has the frames of the first native_count addresses, innermost first:

@@ -320,7 +320,7 @@ static bool is_known(const struct wp_stack_table *t, const struct wp_fact *fact,
 
 bool wp_stack_table_is_full(const struct wp_stack_table *t)
 {
-    return t->recent.count >= KEYS;
+    return t->recent.count >= KEYS || (t->interps && wp_interp_frames_lack(t->interps));
 }
 
 void wp_stack_table_turn(struct wp_stack_table *t)
@@ -328,6 +328,8 @@ void wp_stack_table_turn(struct wp_stack_table *t)
     wp_intmap_fini(&t->before);
     t->before = t->recent;
     t->recent = (struct wp_intmap){0};
+    if (t->interps)
+        wp_interp_frames_retold(t->interps);
 }
 
 static void inherit(struct wp_intmap *keys, struct wp_heir *heir)

@@ -18,6 +18,7 @@
 #define CODES (1u << 20)                 /* in processes */
 #define HELD_BYTES ((uint64_t)128 << 20) /* of code objects */
 #define SHARE 8u                         /* of both a process has at most this part */
+#define EMPTY_NS 10000000000u            /* a process' are dropped at most once in */
 #define TWINS 4u                         /* of a hash: code objects that are not equal */
 
 /* A code object, whoever has it. */
@@ -33,6 +34,7 @@ struct process {
     struct wp_fact_interp about; /* pid 0: this place is free */
     struct wp_intmap codes;      /* address -> place in contents */
     uint64_t bytes, generation;  /* bytes: of those, also where others have them too */
+    uint64_t emptied_ns;
 };
 
 struct wp_interp_codes {
@@ -45,6 +47,7 @@ struct wp_interp_codes {
     struct wp_buffer text;
     uint64_t held_bytes, generations;
     uint32_t in_processes;
+    bool lacks;
     struct wp_interp_codes_counts counts;
 };
 
@@ -121,16 +124,23 @@ static void release_content(struct wp_interp_codes *c, uint32_t at)
     c->free_contents[c->free_count++] = at;
 }
 
-void wp_interp_codes_forget(struct wp_interp_codes *c, uint32_t pid)
+static void drop_codes(struct wp_interp_codes *c, struct process *p)
 {
-    struct process *p = process_of(c, pid);
-    if (!p)
-        return;
     for (uint32_t i = 0; p->codes.slots && i <= p->codes.mask; i++)
         if (p->codes.slots[i].used)
             release_content(c, p->codes.slots[i].value);
     c->in_processes -= p->codes.count;
     wp_intmap_fini(&p->codes);
+    p->codes = (struct wp_intmap){0};
+    p->bytes = 0;
+}
+
+void wp_interp_codes_forget(struct wp_interp_codes *c, uint32_t pid)
+{
+    struct process *p = process_of(c, pid);
+    if (!p)
+        return;
+    drop_codes(c, p);
     *p = (struct process){0};
     wp_intmap_remove(&c->by_pid, (struct wp_intkey){pid, 0});
 }
@@ -244,13 +254,32 @@ static int add_content(struct wp_interp_codes *c, struct content *content, uint3
     return 0;
 }
 
+static bool is_beyond_share(const struct wp_interp_codes *c, const struct process *p, uint32_t at, uint32_t before)
+{
+    bool is_new = before == UINT32_MAX;
+    uint64_t freed = is_new ? 0 : c->contents[before].size;
+    return p->bytes - freed + c->contents[at].size > HELD_BYTES / SHARE || (is_new && p->codes.count >= CODES / SHARE);
+}
+
+/* V8 moves its objects: in time a process has had them at addresses without end, most of which are none any more. Those
+ * that still are will be told again. */
+static bool empty_process(struct wp_interp_codes *c, struct process *p, const struct wp_fact_code *code)
+{
+    if (WP_INTERP_LANGUAGE(code->version) != WP_INTERP_V8 || code->time_ns < p->emptied_ns + EMPTY_NS)
+        return false;
+    drop_codes(c, p);
+    p->emptied_ns = code->time_ns;
+    p->generation = ++c->generations;
+    c->lacks = true;
+    return true;
+}
+
 /* It has it from now on, in the place of `before`, UINT32_MAX: none. */
 static int give_code(struct wp_interp_codes *c, struct process *p, struct wp_intkey key, uint32_t at, uint32_t before)
 {
     bool is_new = before == UINT32_MAX;
     uint64_t freed = is_new ? 0 : c->contents[before].size;
-    if (p->bytes - freed + c->contents[at].size > HELD_BYTES / SHARE ||
-        (is_new && (c->in_processes >= CODES || p->codes.count >= CODES / SHARE)))
+    if (is_beyond_share(c, p, at, before) || (is_new && c->in_processes >= CODES))
         return -ENOSPC;
     int rc = wp_intmap_put(&p->codes, key, at);
     if (rc)
@@ -276,6 +305,8 @@ static int put_code(struct wp_interp_codes *c, struct process *p, const struct w
     if (rc)
         return rc;
     c->contents[at].users++;
+    if (is_beyond_share(c, p, at, was_there ? before : UINT32_MAX) && empty_process(c, p, code))
+        was_there = false;
     rc = give_code(c, p, key, at, was_there ? before : UINT32_MAX);
     if (rc) {
         release_content(c, at);
@@ -304,6 +335,16 @@ uint64_t wp_interp_codes_generation(const struct wp_interp_codes *c, uint32_t pi
 {
     const struct process *p = process_of(c, pid);
     return p ? p->generation : 0;
+}
+
+bool wp_interp_codes_lack(const struct wp_interp_codes *c)
+{
+    return c->lacks;
+}
+
+void wp_interp_codes_retold(struct wp_interp_codes *c)
+{
+    c->lacks = false;
 }
 
 static bool find_object(const void *context, uint64_t address, uint32_t part, struct wp_v8_object *object)

@@ -26,13 +26,17 @@ void wp_interp_codes_destroy(struct wp_interp_codes *codes);
 /* -ENOMEM. */
 int wp_interp_codes_process(struct wp_interp_codes *codes, const struct wp_fact_interp *process);
 /* In the place of the one at that address, but for one that is the same and was read in part. -ENOSPC: there are too
- * many, or too many of this process; -ENOMEM.
+ * many, or too many of this process; -ENOMEM. Of one that runs V8 all others are dropped then, now and then.
  */
 int wp_interp_codes_add(struct wp_interp_codes *codes, const struct wp_fact_code *code);
 /* Of a process' code objects: another number after another one came to an address, or after the process; no two
  * processes have the same. 0: it is not known.
  */
 uint64_t wp_interp_codes_generation(const struct wp_interp_codes *codes, uint32_t pid);
+/* A process' code objects were dropped: those that still are must be told again. */
+bool wp_interp_codes_lack(const struct wp_interp_codes *codes);
+/* They will be. */
+void wp_interp_codes_retold(struct wp_interp_codes *codes);
 /* The process is gone, or runs another program. */
 void wp_interp_codes_forget(struct wp_interp_codes *codes, uint32_t pid);
 /* What an address of the process is to its interpreter. */

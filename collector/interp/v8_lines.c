@@ -100,8 +100,8 @@ static bool find_bytecode(const struct wp_v8_object *object, uint64_t wanted, ui
 {
     struct wp_v8_head head = head_of(object);
     const struct wp_v8_bytecodes *known = wp_v8_bytecodes(object->version);
-    struct stream places = part_of(object, WP_V8_HEAD, head.second < WP_V8_PLACES ? head.second : WP_V8_PLACES);
-    struct stream code = part_of(object, WP_V8_BYTECODE_AT, head.third);
+    struct stream places = part_of(object, WP_V8_HEAD, head.second);
+    struct stream code = part_of(object, WP_V8_HEAD + (size_t)head.second, head.third);
     uint64_t end, more;
     *bytecode = 0;
     if (!known || !read_number(&places, &end))
@@ -179,8 +179,8 @@ static bool find_inlining(const struct wp_v8_object *object, const struct wp_v8_
     uint64_t *function, uint64_t *call)
 {
     uint64_t words[2];
-    struct stream all = part_of(object, WP_V8_HEAD + 8 * WP_V8_INLINED, 16 * (size_t)WP_V8_INLININGS);
-    struct stream functions = part_of(object, WP_V8_HEAD, 8 * (size_t)WP_V8_INLINED);
+    struct stream functions = part_of(object, WP_V8_HEAD, 8 * (size_t)head->first);
+    struct stream all = part_of(object, WP_V8_HEAD + 8 * (size_t)head->first, 16 * (size_t)head->second);
     if (inlining >= head->second || ((size_t)inlining + 1) * sizeof(words) > all.size)
         return false;
     memcpy(words, all.bytes + (size_t)inlining * sizeof(words), sizeof(words));
@@ -198,12 +198,14 @@ static uint32_t put_optimised(const struct wp_v8_objects *objects, const struct 
     struct wp_interp_place *places, uint32_t room)
 {
     struct wp_v8_head head = head_of(object);
-    uint64_t position = position_at(part_of(object, WP_V8_POSITIONS_AT, head.third), place), function;
+    size_t positions_at = WP_V8_HEAD + 8 * (size_t)head.first + 16 * (size_t)head.second;
+    uint64_t position = position_at(part_of(object, positions_at, head.third), place), function;
     struct position at = split(position);
     uint32_t count = 0;
     while (at.inlining && count + 1 < room) {
-        if (!find_inlining(object, &head, at.inlining - 1, &function, &position) ||
-            !put_place(objects, function, at.offset, &places[count]))
+        if (!find_inlining(object, &head, at.inlining - 1, &function, &position))
+            return put_place(objects, head.owner, 0, places) ? 1 : 0; /* there are more of them than were sent */
+        if (!put_place(objects, function, at.offset, &places[count]))
             return 0;
         count++;
         struct position call = split(position);
@@ -211,7 +213,7 @@ static uint32_t put_optimised(const struct wp_v8_objects *objects, const struct 
             return 0;
         at = call;
     }
-    return put_place(objects, head.owner, at.offset, &places[count]) ? count + 1 : 0;
+    return put_place(objects, head.owner, at.inlining ? 0 : at.offset, &places[count]) ? count + 1 : 0;
 }
 
 uint32_t wp_v8_places(const struct wp_v8_objects *objects, uint64_t word, struct wp_interp_place *places, uint32_t room)
@@ -250,17 +252,52 @@ static void put_line_ends(struct wp_buffer *out, const uint8_t *text, uint32_t c
     }
 }
 
+/* Bytes of a record, as far as they came. */
+static void put_part(struct wp_buffer *out, const struct wp_fact_code *code, size_t at, size_t size)
+{
+    struct stream part = part_of(&(struct wp_v8_object){.table = code->lines, .size = code->lines_size}, at, size);
+    wp_buffer_append(out, part.bytes, part.size);
+}
+
+static void put_head(struct wp_buffer *out, const struct wp_v8_head *head)
+{
+    uint8_t bytes[WP_V8_HEAD] = {0};
+    memcpy(bytes, head, sizeof(*head));
+    wp_buffer_append(out, bytes, sizeof(bytes));
+}
+
+/* Two parts of full room come first, of which what is used is kept: the rest is of other records. */
+static void put_compiled(struct wp_buffer *out, const struct wp_fact_code *code, struct wp_v8_head head)
+{
+    bool is_baseline = head.kind == WP_V8_BASELINE;
+    uint32_t last = is_baseline ? WP_V8_BYTECODE_AT : WP_V8_POSITIONS_AT,
+             most = is_baseline ? WP_V8_PLACES : WP_V8_INLININGS;
+    head.first = is_baseline ? 0 : head.first < WP_V8_INLINED ? head.first : WP_V8_INLINED;
+    head.second = head.second < most ? head.second : most;
+    if (code->lines_size < last) /* the beginning alone */
+        head.first = head.second = head.third = 0;
+    put_head(out, &head);
+    put_part(out, code, WP_V8_HEAD, is_baseline ? head.second : 8 * (size_t)head.first);
+    if (!is_baseline)
+        put_part(out, code, WP_V8_HEAD + 8 * WP_V8_INLINED, 16 * (size_t)head.second);
+    put_part(out, code, last, head.third);
+}
+
 void wp_v8_table_put(struct wp_buffer *out, const struct wp_fact_code *code)
 {
     struct wp_v8_head head = {0};
     if (code->lines_size >= WP_V8_HEAD)
         memcpy(&head, code->lines, sizeof(head));
+    if (head.kind == WP_V8_BASELINE || head.kind == WP_V8_OPTIMISED) {
+        put_compiled(out, code, head);
+        return;
+    }
     if (code->lines_size < WP_V8_HEAD || head.kind != WP_V8_SOURCE) {
         wp_buffer_append(out, code->lines, code->lines_size);
         return;
     }
     uint32_t bytes = code->lines_size - WP_V8_HEAD;
-    wp_buffer_append(out, code->lines, WP_V8_HEAD);
+    put_head(out, &head);
     if ((head.second == 1 || head.second == 2) && head.third == bytes && bytes <= WP_V8_PIECE)
         put_line_ends(out, code->lines + WP_V8_HEAD, bytes / head.second, head.second);
 }

@@ -109,6 +109,7 @@ static int tell_code(
         return 0;
     const struct wp_fact_code told = {.pid = r->pid,
         .version = r->c,
+        .time_ns = r->time_ns,
         .address = r->a,
         .part = code->part,
         .first_line = code->first_line,

@@ -167,12 +167,75 @@ static void test_optimised(void **state)
     assert_int_equal(places[1].line, 2);
 }
 
+/* More functions were inlined than are sent, or there is no room for their frames: the outermost one, without a line.
+ */
+static void test_too_many(void **state)
+{
+    struct fixture *f = *state;
+    struct wp_interp_place place;
+    add_text(f, 1, text, sizeof(text) - 1);
+    add_optimised(f, (7 + 1) << 1);
+    assert_int_equal(wp_interp_codes_places(f->codes, 1, WP_INTERP_WORD(CODE, 1 + 24), &place, 1), 1);
+    assert_string_equal(place.function, "outer");
+    assert_int_equal(place.line, 0);
+    const struct wp_v8_head head = {WP_V8_OPTIMISED, 0, 1, 8, OUTER};
+    add(f, CODE, 0, &head, WP_V8_POSITIONS_AT + head.third);
+    check(f, WP_INTERP_WORD(CODE, 1 + 24), 1, "outer", 0);
+}
+
+/* What lies in a record's room that is not used is of other ones, and makes no difference. */
+static void test_other_bytes(void **state)
+{
+    struct fixture *f = *state;
+    add_optimised(f, (7 + 1) << 1);
+    uint64_t held = wp_interp_codes_counts(f->codes).held, generation = wp_interp_codes_generation(f->codes, 1);
+    memset(f->table + WP_V8_HEAD + 8, 7, 8 * (WP_V8_INLINED - 1));
+    const struct wp_v8_head head = {WP_V8_OPTIMISED, 1, 1, 8, OUTER};
+    add(f, CODE, 0, &head, WP_V8_POSITIONS_AT + head.third);
+    assert_int_equal(wp_interp_codes_counts(f->codes).held, held);
+    assert_int_equal(wp_interp_codes_generation(f->codes, 1), generation);
+}
+
 /* A call that is inlined in itself is nonsense, of which no frame is made. */
 static void test_circle(void **state)
 {
     struct fixture *f = *state;
     add_optimised(f, (uint64_t)1 << 31 | 2);
     check(f, WP_INTERP_WORD(CODE, 1 + 24), 0, NULL, 0);
+}
+
+/* V8 moves its objects: a process that has had too many begins anew, at most once in ten seconds. */
+static void test_moved(void **state)
+{
+    struct fixture *f = *state;
+    static uint8_t lines[WP_INTERP_LINES];
+    struct wp_fact_code code = {.pid = 1, .version = VERSION, .lines = lines, .lines_size = sizeof(lines)};
+    code.name = code.file = (struct wp_fact_text){(const uint8_t *)"f", 1, 1, false};
+    uint64_t generation = wp_interp_codes_generation(f->codes, 1), s = 1000000000;
+    unsigned before = 0, after = 0;
+    code.time_ns = 100 * s;
+    for (; before < 4096 && !wp_interp_codes_lack(f->codes); before++) {
+        code.address = 0x100000 + 64 * (uint64_t)before;
+        memcpy(lines + WP_V8_HEAD, &before, sizeof(before));
+        assert_int_equal(wp_interp_codes_add(f->codes, &code), 0);
+    }
+    assert_in_range(before, 500, 4000);
+    assert_int_not_equal(wp_interp_codes_generation(f->codes, 1), generation);
+    check(f, WP_INTERP_WORD(OUTER, 0), 0, NULL, 0);
+    assert_int_equal(wp_interp_codes_counts(f->codes).held, 1);
+    wp_interp_codes_retold(f->codes);
+    assert_false(wp_interp_codes_lack(f->codes));
+    for (code.time_ns += 10 * s - 1; after < 4096; after++) {
+        code.address = 0x900000 + 64 * (uint64_t)after;
+        memcpy(lines + WP_V8_HEAD, &after, sizeof(after));
+        if (wp_interp_codes_add(f->codes, &code))
+            break;
+    }
+    assert_in_range(after, 500, 4000);
+    assert_false(wp_interp_codes_lack(f->codes));
+    code.time_ns++;
+    assert_int_equal(wp_interp_codes_add(f->codes, &code), 0);
+    assert_true(wp_interp_codes_lack(f->codes));
 }
 
 int main(void)
@@ -183,6 +246,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_piece_renews, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_baseline, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_optimised, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_too_many, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_other_bytes, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_moved, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_circle, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
