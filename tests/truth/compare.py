@@ -32,6 +32,7 @@ from truth_table import NoOutcome, print_tables
 KERNEL = re.compile(r"^(kworker|jbd2|ksoftirqd|migration|rcu_|kswapd|swapper|iou-|kthreadd)")
 DISK_CALLS = {"sleep:fsync", "sleep:fdatasync", "sleep:sync", "sleep:pwrite64", "sleep:write"}
 SLEEP_CALLS = {"sleep:nanosleep", "sleep:clock_nanosleep"}
+CROSSING_NS = 50000  # until an idle processor, a virtual one as well, has left its halt and taken the thread
 KINDS = ("cpu", "runnable", "sleep", "disk", "timeout", "queue", "held")
 
 
@@ -121,6 +122,7 @@ class Spare:
             for kind in KINDS:
                 self.left[chain, kind] = max(0, seen_at(report, chain, kind) - kinds.get(kind, 0))
             self.left[chain, "latency"] = min(report.latency.get(chain, 0), self.left[chain, "runnable"])
+        self.calls = truth.get("calls", {})
 
     def without(self, ns, *places):
         """What of so much is in none of these places; what is, is used up."""
@@ -131,6 +133,11 @@ class Spare:
                 self.left[place] -= used
         return ns
 
+    def but_for_latency(self, ns, woken, chain, kind):
+        """What of so much of that kind is no latency of who is woken: each of the calls that it is of has one crossing."""
+        most = min(ns, CROSSING_NS * self.calls.get(chain, {}).get(kind, 0))
+        return ns - most + self.without(most, (woken, "latency"))
+
 
 def ambiguous(truth, report):
     """(ns, chain, kind) of what the program's clocks leave open between two places, and the report has in neither.
@@ -138,17 +145,19 @@ def ambiguous(truth, report):
     waking: a thread's clock begins as the scheduler takes it up, before the processor is its own.
     taking: the same, and the queue ends somewhere in the call that takes the request.
     answering: who waits is woken in that call. What that one's processor needs to take it is the latency of its wake-up, beside the rest of the call.
-    answering_others: the queue behind that one ends somewhere in the call."""
+    answering_others: the queue behind that one ends somewhere in the call.
+    Of waking, taking and answering a latency takes CROSSING_NS for each call at most: a halted processor is awake by then."""
     spare = Spare(truth, report)
     for chain, kinds in truth["chains"].items():
         before = chain.rpartition(";")[0]
         yield spare.without(kinds.get("overslept", 0), (chain, "sleep"), (chain, "held"), (chain, "latency")), chain, "overslept"
-        yield spare.without(kinds.get("waking", 0), (chain, "cpu"), (chain, "latency")), chain, "waking"
-        yield spare.without(kinds.get("taking", 0), (chain, "cpu"), (chain, "latency"), (before, "queue")), chain, "taking"
+        waking, taking = (spare.without(kinds.get(kind, 0), (chain, "cpu")) for kind in ("waking", "taking"))
+        yield spare.but_for_latency(waking, chain, chain, "waking"), chain, "waking"
+        yield spare.without(spare.but_for_latency(taking, chain, chain, "taking"), (before, "queue")), chain, "taking"
     for chain, kinds in truth["chains"].items():
         before = chain.rpartition(";")[0]
         others = spare.without(kinds.get("answering_others", 0), (before, "queue"))
-        own = spare.without(kinds.get("answering", 0), (before, "latency"))
+        own = spare.but_for_latency(kinds.get("answering", 0), before, chain, "answering")
         yield spare.without(others + own, (chain, "cpu")), chain, "answering"
 
 

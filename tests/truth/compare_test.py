@@ -74,15 +74,26 @@ class Comparison(unittest.TestCase):
         self.assertEqual(wrong(text.replace("nanosleep 9", "nanosleep 7"), truth)[0], 2)  # of what it had asked for nothing may be missing
 
     def test_a_clock_that_begins_before_the_run(self):
-        truth = {"total_ns": 10, "chains": {"client": {"cpu": 5, "waking": 3, "runnable": 2}}}
+        truth = {"total_ns": 10, "chains": {"client": {"cpu": 5, "waking": 3, "runnable": 2}}, "calls": {"client": {"waking": 1}}}
         text = "[client];f 6\n[client];f;sleep:read;sched:runnable;sched:wake-up latency 4\n"
         self.assertEqual(wrong(text, truth)[0], 0)
         self.assertEqual(wrong(text.replace("wake-up latency", "behind [gzip]"), truth)[0], 2)
         self.assertEqual(wrong(text.replace("f 6", "f 4"), truth)[0], 2)
 
+    def test_a_waking_that_crosses_to_an_idle_processor(self):
+        truth = {"total_ns": 99999, "chains": {"client": {"cpu": 9, "waking": 90000}}, "calls": {"client": {"waking": 1}}}
+        text = "[client];f 10009\n[client];f;sleep:read;sched:runnable;sched:wake-up latency 80000\n"
+        self.assertEqual(wrong(text, truth)[0], 30000)  # one crossing takes less
+        self.assertEqual(wrong(text, {**truth, "calls": {"client": {"waking": 2}}})[0], 0)
+        self.assertEqual(wrong(text, {**truth, "calls": {}})[0], 80000)  # who did not sleep was not woken
+        truth = {"total_ns": 99999, "chains": {"client": {}, "client;hop1": {"cpu": 9, "answering": 90000}}, "calls": {"client;hop1": {"answering": 1}}}
+        text = "[client];read;sleep:read;tcp:x;[hop1];serve 9\n[client];read;sleep:read;sched:runnable;sched:wake-up latency 90000\n"
+        self.assertEqual(wrong(text, truth)[0], 40000)
+        self.assertEqual(wrong(text, {**truth, "calls": {"client;hop1": {"answering": 2}}})[0], 0)
+
     def test_the_call_that_answers(self):
         """Where it goes on as the other one has been woken it is that one's way to a processor, and nothing else."""
-        truth = {"total_ns": 20, "chains": {"client": {"runnable": 1}, "client;hop1": {"cpu": 10, "answering": 4}}}
+        truth = {"total_ns": 20, "chains": {"client": {"runnable": 1}, "client;hop1": {"cpu": 10, "answering": 4}}, "calls": {"client;hop1": {"answering": 1}}}
         text = "[client];read;sleep:read;tcp:x;[hop1];serve 12\n[client];read;sleep:read;sched:runnable;sched:wake-up latency 8\n"
         self.assertEqual(wrong(text, truth)[0], 0)
         self.assertEqual(wrong(text.replace("latency 8", "latency 2"), truth)[0], 1)

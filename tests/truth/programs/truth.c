@@ -26,7 +26,7 @@
 
 struct chain {
     char name[CHAIN_BYTES];
-    _Atomic uint64_t ns[TRUTH_KINDS];
+    _Atomic uint64_t ns[TRUTH_KINDS], pieces[TRUTH_KINDS];
 };
 
 struct piece {
@@ -158,6 +158,7 @@ static void add(
         return;
     if (!party->diary) {
         party->truth->chains[chain].ns[kind] += end_ns - start_ns;
+        party->truth->chains[chain].pieces[kind]++;
         return;
     }
     struct diary *diary = &party->truth->diaries[party->diary - 1];
@@ -511,6 +512,20 @@ void truth_base_end(const struct truth_party *base, struct truth_mark begin)
 static const char *const kinds[TRUTH_KINDS] = {"cpu", "runnable", "sleep", "disk", "timeout", "queue", "held",
     "overslept", "waking", "taking", "answering", "answering_others"};
 
+/* How many calls the time of kinds is of that a clock leaves open. */
+static void write_calls(FILE *file, const struct truth *truth)
+{
+    fprintf(file, ",\n\"calls\": {");
+    for (unsigned i = 0; i < truth->count; i++) {
+        fprintf(file, "%s\n  \"%s\": {", i ? "," : "", truth->chains[i].name);
+        for (unsigned k = TRUTH_OVERSLEPT; k < TRUTH_KINDS; k++)
+            fprintf(file, "%s\"%s\": %llu", k > TRUTH_OVERSLEPT ? ", " : "", kinds[k],
+                (unsigned long long)truth->chains[i].pieces[k]);
+        fprintf(file, "}");
+    }
+    fprintf(file, "\n}");
+}
+
 static void write_requests(FILE *file, const struct truth *truth)
 {
     uint64_t mono = clock_ns(CLOCK_MONOTONIC);
@@ -553,6 +568,7 @@ void truth_write(struct truth *truth, const char *path)
         fprintf(file, "}");
     }
     fprintf(file, "\n}");
+    write_calls(file, truth);
     if (truth->requests)
         write_requests(file, truth);
     fprintf(file, "}\n");
