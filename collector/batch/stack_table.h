@@ -41,7 +41,8 @@ void wp_stack_table_forget(struct wp_stack_table *table, uint32_t pid);
 void wp_stack_table_define(struct wp_stack_table *table, const struct wp_fact *fact);
 /* Asks what a lock is called; `number` of the table of waits gets its name as frames get theirs. */
 void wp_stack_table_lock(struct wp_stack_table *table, const struct wp_lock_place *lock, uint32_t number);
-/* So many stacks are remembered that the source must tell all anew; and: it does so from now on. */
+/* So many stacks are remembered, or code objects were dropped, that the source must tell all anew; and: it does so from
+ * now on. */
 bool wp_stack_table_is_full(const struct wp_stack_table *table);
 /* Forgets the stacks named before the previous turn. Those named since then stay known to facts that carry no
  * frames. */

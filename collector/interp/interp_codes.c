@@ -8,6 +8,7 @@
 #include "common/array.h"
 #include "common/buffer.h"
 #include "common/intmap.h"
+#include "common/clock.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -18,7 +19,7 @@
 #define CODES (1u << 20)                 /* in processes */
 #define HELD_BYTES ((uint64_t)128 << 20) /* of code objects */
 #define SHARE 8u                         /* of both a process has at most this part */
-#define EMPTY_NS 10000000000u            /* a process' are dropped at most once in */
+#define EMPTY_NS (10 * WP_NS_PER_S)      /* a process' are dropped at most once in */
 #define TWINS 4u                         /* of a hash: code objects that are not equal */
 
 /* A code object, whoever has it. */

@@ -239,7 +239,8 @@ static uint32_t character(const uint8_t *text, uint32_t i, uint32_t unit)
     return unit == 2 ? (uint32_t)text[2 * i] | (uint32_t)text[2 * i + 1] << 8 : text[i];
 }
 
-/* As ECMAScript has it ("Line Terminators"): CR LF is one, which ends with the LF. */
+/* As ECMAScript has it ("Line Terminators"): CR LF is one, which ends with the LF. A CR that ends a piece is taken for
+ * half of one: what the next piece begins with is not known here. */
 static void put_line_ends(struct wp_buffer *out, const uint8_t *text, uint32_t count, uint32_t unit)
 {
     for (uint32_t i = 0; i < count; i++) {

@@ -2,6 +2,7 @@
 /* Frames of V8's interpreted, baseline and optimised code, from tables as a process has them. */
 #include "collector/bpf/interp_row.h"
 #include "collector/interp/interp_codes.h"
+#include "common/clock.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -211,7 +212,7 @@ static void test_moved(void **state)
     static uint8_t lines[WP_INTERP_LINES];
     struct wp_fact_code code = {.pid = 1, .version = VERSION, .lines = lines, .lines_size = sizeof(lines)};
     code.name = code.file = (struct wp_fact_text){(const uint8_t *)"f", 1, 1, false};
-    uint64_t generation = wp_interp_codes_generation(f->codes, 1), s = 1000000000;
+    uint64_t generation = wp_interp_codes_generation(f->codes, 1), s = WP_NS_PER_S;
     unsigned before = 0, after = 0;
     code.time_ns = 100 * s;
     for (; before < 4096 && !wp_interp_codes_lack(f->codes); before++) {
