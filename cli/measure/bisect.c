@@ -94,13 +94,18 @@ static int record_more(struct bisection *b, uint32_t number, struct wp_error *er
     return 0;
 }
 
-/* Once more, unless it has enough, of a commit that could be recorded before. */
+/* Once more, unless it has enough, of a commit that could be recorded before. 1: its command failed now, and it is
+ * passed over; an end cannot be. */
 static int record_again(struct bisection *b, uint32_t number, struct wp_error *err)
 {
     if (b->commits[number].count == WP_BISECT_RECORDINGS)
         return 0;
     enum state state = b->commits[number].state;
     int rc = record_more(b, number, err);
+    if (rc > 0 && number && number != b->revisions.count - 1) {
+        b->commits[number].wrong = 0; /* nothing is said of it */
+        return 1;
+    }
     b->commits[number].state = state;
     return rc > 0 ? wp_error_wrap(err, -EINVAL, "%s", b->revisions.items[number].release) : rc;
 }
@@ -181,6 +186,16 @@ static bool judge(struct bisection *b, uint32_t number)
     return commit->state != before;
 }
 
+/* p of the ends as they are now; what was judged by the other figure is judged again. */
+static void judge_again(struct bisection *b)
+{
+    enum figure before = b->figure;
+    b->commits[0].wrong = compare_ends(b);
+    for (uint32_t i = 0; b->figure != before && i < b->revisions.count; i++)
+        if (b->commits[i].state == GOOD || b->commits[i].state == BAD)
+            judge(b, i);
+}
+
 /* Records a commit until it is sure on which side it stands, or there are enough; the ends once more with it, so that
  * what changes on the machine in the course of a search is in their spread. 1: it cannot be measured. */
 static int measure_commit(struct bisection *b, uint32_t number, struct wp_error *err)
@@ -190,7 +205,7 @@ static int measure_commit(struct bisection *b, uint32_t number, struct wp_error 
     if (!rc)
         rc = record_ends(b, err);
     if (!rc)
-        compare_ends(b);
+        judge_again(b);
     while (!rc && commit->count < WP_BISECT_RECORDINGS && (commit->count < 2 || fabs(odds_of(b, number)) < SURE))
         rc = record_more(b, number, err);
     if (!rc)
@@ -237,7 +252,8 @@ static int narrow(struct bisection *b, struct wp_error *err)
 /*
  * The commits on both sides of the answer, recorded in turns until they differ as the ends do. Recordings that follow
  * each other have the same disturbance: a commit that one of them put on the wrong side is always one of these two.
- * 1: one stands on the other side now. Where they do not differ after all recordings, the answer is only so sure.
+ * 1: one stands on the other side now, or its command failed and it is passed over. Where they do not differ after all
+ * recordings, the answer is only so sure.
  */
 static int confirm(struct bisection *b, struct wp_error *err)
 {
@@ -263,15 +279,17 @@ static int confirm(struct bisection *b, struct wp_error *err)
 
 static int search(struct bisection *b, struct wp_error *err)
 {
-    int rc = 1;
-    for (uint32_t i = 0; rc == 1 && i < CONFIRMATIONS; i++) {
-        rc = narrow(b, err);
+    for (uint32_t taken_back = 0; taken_back < CONFIRMATIONS;) {
+        int rc = narrow(b, err);
         if (!rc)
             rc = confirm(b, err);
-        if (rc == 1)
-            find_bounds(b);
+        if (rc != 1)
+            return rc;
+        *err = (struct wp_error){0};
+        taken_back += b->commits[b->good].state != BROKEN && b->commits[b->bad].state != BROKEN;
+        find_bounds(b);
     }
-    return rc < 0 ? rc : 0;
+    return wp_error_set(err, -EINVAL, "the recordings contradict each other: no commit is surely the first");
 }
 
 /* --- telling --- */

@@ -18,7 +18,7 @@ OLD_DIGEST = "64f13b63b9b3b8b7"  # of this command, where rows had no time for w
 STAND_IN = r"""#!/bin/sh
 while [ $# -gt 0 ] && [ "$1" != -- ]; do [ "$1" = --out ] && out=$2; shift; done
 mkdir -p "$out/store"
-read -r step ms early <took
+read -r step ms early fails <took
 count=$(cat "$WP_COUNTS/$step" 2>/dev/null || echo 0)
 total=$(cat "$WP_COUNTS/all" 2>/dev/null || echo 0)
 echo $((count + 1)) >"$WP_COUNTS/$step"
@@ -27,6 +27,7 @@ echo $((total + 1)) >"$WP_COUNTS/all"
 own=$((ms * 1000 + total * 37 % 11 * 400))
 waits=$((total * 7919 % 1009 * WP_LOAD))
 printf '{"wall_ns": %d, "categories": {"scheduler": %d, "involuntary": %d}}' "$((own + waits))000" "$((waits / 3))000" "$((waits - waits / 3))000" >"$out/summary.json"
+[ "$count" != "$fails" ]
 """
 
 
@@ -45,14 +46,14 @@ class Bisect(unittest.TestCase):
     def git(self, *words):
         subprocess.run(["git", "-C", self.folder + "/repo", "-c", "user.name=A", "-c", "user.email=a@b", *words], check=True, capture_output=True)
 
-    def make_history(self, early):
-        """`early`: what the first two recordings of these commits say instead."""
+    def make_history(self, early, fails=()):
+        """`early`: what the first two recordings of these commits say instead; the third one of those in `fails` fails."""
         os.mkdir(self.folder + "/repo")
         self.git("init", "-q", "-b", "main")
         for step in range(COMMITS):
             ms = 130 if step >= SLOW else 100
             with open(self.folder + "/repo/took", "w", encoding="ascii") as file:
-                file.write(f"{step} {ms} {early.get(step, ms)}\n")
+                file.write(f"{step} {ms} {early.get(step, ms)} {2 if step in fails else 'never'}\n")
             self.git("add", ".")
             self.git("commit", "-q", "-m", f"step {step}")
 
@@ -84,6 +85,13 @@ class Bisect(unittest.TestCase):
                     for name in ("repo", "out", "counts"):
                         shutil.rmtree(f"{self.folder}/{name}", ignore_errors=True)
                     os.mkdir(self.folder + "/counts")
+
+    def test_a_command_that_fails_while_its_commit_is_confirmed(self):
+        """The commit is passed over as one that never could be recorded."""
+        self.make_history({}, [SLOW - 1])
+        found = self.search(1)
+        self.assertEqual((found["before"]["subject"], found["first"]["subject"]), (f"step {SLOW - 2}", f"step {SLOW}"))
+        self.assertEqual([commit["subject"] for commit in found["not_measured"]], [f"step {SLOW - 1}"])
 
     def test_a_log_of_an_older_version_is_refused(self):
         """Its rows have one figure of the two that the ends are compared by."""
