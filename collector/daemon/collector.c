@@ -57,12 +57,24 @@ static int on_batch(void *context, const struct wp_batch *batch, struct wp_error
     return wp_uplink_batch(c->uplink, &told, err);
 }
 
-static void programs_loaded(void *context)
+/* Somebody waits for the welcome: the Hello is on its way while programs are loaded. Not over a network: the clocks'
+ * first probes would be answered late. */
+static int pump_early(struct collector *c, struct wp_error *err)
+{
+    const struct wp_endpoints *to = &c->options->uplink.endpoints;
+    bool is_near = true;
+    for (unsigned i = 0; i < to->count; i++)
+        is_near = is_near && !strncmp(to->names[i], "ipc:", 4);
+    return c->options->ready_fd >= 0 && is_near ? wp_uplink_pump(c->uplink, 0, err) : 0;
+}
+
+static int programs_loaded(void *context, struct wp_error *err)
 {
     struct collector *c = context;
     struct wp_symbolizer *symbolizer = wp_batcher_symbolizer(c->batcher);
     if (symbolizer)
         wp_symbolizer_prepare_begin(symbolizer);
+    return pump_early(c, err); /* the aggregator may have come since */
 }
 
 static int open_source(struct collector *c, struct wp_error *err)
@@ -372,9 +384,8 @@ static int run_live(struct collector *c, struct wp_error *err)
         rc = say_hello(c, err);
     if (!rc)
         rc = open_batcher(c, err);
-    if (!rc &&
-        c->options->ready_fd >= 0) /* somebody waits for the welcome: it is on its way while programs are loaded */
-        rc = wp_uplink_pump(c->uplink, 0, err);
+    if (!rc)
+        rc = pump_early(c, err);
     if (!rc)
         rc = open_source(c, err);
     if (!rc)

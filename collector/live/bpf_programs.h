@@ -13,7 +13,8 @@
 
 struct wp_programs;
 
-/* Loads the programs that this kernel can have; none runs yet. `logger` is borrowed until destroy. -ENOENT: no BTF;
+/* Loads the programs that this kernel can have; none runs yet. A thread of ours has the largest one verified, and has
+ * ended on return. `logger` is borrowed until destroy. -ENOENT: no BTF;
  * -EOPNOTSUPP: a fact cannot be had; -EPERM, -EACCES: no right to load; -ENOMEM, -errno of bpf(2). */
 int wp_programs_load(struct wp_programs **programs, const struct wp_source_bpf_options *options,
     const struct wp_logger *logger, struct wp_error *err);

@@ -78,12 +78,20 @@ static int prepare(struct bpf_program *program, struct bpf_prog_load_opts *optio
     return bpf_program__set_insns(program, stub, sizeof(stub) / sizeof(*stub));
 }
 
+/* libbpf 1.1 frees its list with the last handler in it, and goes on using it: there is always another one. */
+static void keep_list(void)
+{
+    libbpf_register_prog_handler("wakepath/none", BPF_PROG_TYPE_UNSPEC, 0, NULL);
+}
+
 void wp_parallel_load_open(struct wp_parallel_load *load, const char *hook, const char *license)
 {
+    static pthread_once_t once = PTHREAD_ONCE_INIT; /* as the list, the process' */
     char section[64];
     LIBBPF_OPTS(libbpf_prog_handler_opts, options, .cookie = (long)load, .prog_prepare_load_fn = prepare);
     *load = (struct wp_parallel_load){.hook = hook, .license = license, .fd = -ENOENT};
     snprintf(section, sizeof(section), "tp_btf/%s", hook);
+    pthread_once(&once, keep_list);
     load->handler = libbpf_register_prog_handler(section, BPF_PROG_TYPE_TRACING, BPF_TRACE_RAW_TP, &options);
 }
 

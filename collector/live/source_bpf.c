@@ -305,10 +305,10 @@ static int start(struct source_bpf *s, const struct wp_source_bpf_options *optio
     struct wp_error why = {0};
     struct wp_unwinder_options unwinding;
     int rc = wp_programs_load(&s->programs, options, s->logger, err);
+    if (!rc && options->loaded)
+        rc = options->loaded(options->context, err);
     if (rc)
         return rc;
-    if (options->loaded)
-        options->loaded(options->context);
     if (wp_programs_unwinding(s->programs, &unwinding)) {
         unwinding.cache = options->unwind_cache;
         s->interps = (struct wp_interp_files){.map_fd = wp_programs_interp_files(s->programs), .logger = s->logger};

@@ -6,7 +6,8 @@
 #include "collector/live/source_bpf_options.h"
 #include "common/log.h"
 
-/* Attaches and takes the snapshot of what exists: from its return on nothing is missed. -EPERM, -ENOENT (no BTF) ...:
+/* Attaches and takes the snapshot of what exists: from its return on nothing is missed. Starts threads of ours: one
+ * while programs are loaded, and the unwinder's. -EPERM, -ENOENT (no BTF) ...:
  * err says what to do. */
 int wp_source_bpf_create(struct wp_source **source, const struct wp_source_bpf_options *options,
     const struct wp_logger *logger, struct wp_error *err);

@@ -5,6 +5,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct wp_error;
+
 struct wp_source_bpf_options {
     uint32_t frequency_hz; /* samples a second and CPU; 0: none */
     uint32_t ring_bytes;   /* a power of two; 0: 16 MiB */
@@ -14,9 +16,10 @@ struct wp_source_bpf_options {
     bool is_native_only;      /* frames of interpreted languages are not read */
     const char *const *learn; /* programs whose unwind rows are to be known from the start. Borrowed */
     unsigned learn_count;
-    const char *unwind_cache;      /* folder of unwind rows that are kept; NULL: none are. Borrowed */
-    const char *left_out;          /* programs that are not to be used (collector/live/probe.h); NULL: none. Borrowed */
-    void (*loaded)(void *context); /* called when the programs are loaded and not yet attached; NULL: nobody is */
+    const char *unwind_cache; /* folder of unwind rows that are kept; NULL: none are. Borrowed */
+    const char *left_out;     /* programs that are not to be used (collector/live/probe.h); NULL: none. Borrowed */
+    /* Called when the programs are loaded and not yet attached; 0, or the error of the source. NULL: nobody is. */
+    int (*loaded)(void *context, struct wp_error *err);
     void *context;
 };
 

@@ -29,15 +29,23 @@ static unsigned long verified_insns(const char *fd)
     return insns;
 }
 
+static const struct wp_logger logger = {.program = "test", .level = WP_LOG_ERROR, .fd = 2};
+
+static struct wp_programs *load(void)
+{
+    struct wp_programs *programs = NULL;
+    struct wp_error err = {0};
+    if (wp_programs_load(&programs, &(struct wp_source_bpf_options){0}, &logger, &err))
+        fail_msg("%s", err.text);
+    return programs;
+}
+
 static void walks_are_short(void **state)
 {
     (void)state;
-    struct wp_programs *programs;
-    struct wp_error err = {0};
     unsigned long most = 0;
     unsigned seen = 0;
-    const struct wp_logger logger = {.program = "test", .level = WP_LOG_ERROR, .fd = 2};
-    assert_int_equal(wp_programs_load(&programs, &(struct wp_source_bpf_options){0}, &logger, &err), 0);
+    struct wp_programs *programs = load();
     DIR *folder = opendir("/proc/self/fdinfo");
     assert_non_null(folder);
     for (struct dirent *entry; (entry = readdir(folder));) {
@@ -52,9 +60,19 @@ static void walks_are_short(void **state)
         fail_msg("the verifier walks %lu instructions of a program", most);
 }
 
+/* libbpf's list of handlers outlives each. */
+static void programs_load_again(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < 3; i++) {
+        struct wp_programs *programs = load();
+        wp_programs_destroy(programs);
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(walks_are_short)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(walks_are_short), cmocka_unit_test(programs_load_again)};
     if (geteuid() != 0) {
         print_message("skipped: loading programs needs root\n");
         return 77;
