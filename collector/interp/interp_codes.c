@@ -263,7 +263,7 @@ static bool is_beyond_share(const struct wp_interp_codes *c, const struct proces
 }
 
 /* V8 moves its objects: in time a process has had them at addresses without end, most of which are none any more. Those
- * that still are will be told again. */
+ * that still are are sent again. */
 static bool empty_process(struct wp_interp_codes *c, struct process *p, const struct wp_fact_code *code)
 {
     if (WP_INTERP_LANGUAGE(code->version) != WP_INTERP_V8 || code->time_ns < p->emptied_ns + EMPTY_NS)

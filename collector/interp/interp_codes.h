@@ -33,7 +33,7 @@ int wp_interp_codes_add(struct wp_interp_codes *codes, const struct wp_fact_code
  * processes have the same. 0: it is not known.
  */
 uint64_t wp_interp_codes_generation(const struct wp_interp_codes *codes, uint32_t pid);
-/* A process' code objects were dropped: those that still are must be told again. */
+/* A process' code objects were dropped: those that still are must be sent again. */
 bool wp_interp_codes_lack(const struct wp_interp_codes *codes);
 /* They will be. */
 void wp_interp_codes_retold(struct wp_interp_codes *codes);

@@ -38,7 +38,7 @@ struct wp_print_options {
     struct wp_selection selection;
     const struct wp_contour *contour; /* left out of the stacks; NULL: nothing */
     const char *system_window;        /* of html: a file of what all threads did; NULL: none */
-    const struct wp_logger *logger;   /* is told of a system_window that cannot be read: the pages are without */
+    const struct wp_logger *logger;   /* has a warning where system_window cannot be read: the pages are without */
     unsigned exemplar; /* of perfetto: this window, as the pages number them; 0: the first window that was kept */
 };
 
