@@ -5,6 +5,8 @@
  */
 #include <stdbool.h>
 
+#define WP_KERNEL_LOCK "kernel lock (" /* what the name of a lock of the kernel begins with */
+
 enum wp_lock_call {
     WP_LOCK_CALL_UNKNOWN,
     WP_LOCK_CALL_LOCK,        /* a mutex or a read-write lock: "pthread_mutex_lock", "ObjectMonitor::enter" */

@@ -4,6 +4,8 @@
 /* What a sleep's system call says of what it waits for. Private to the explanation. */
 #include "aggregator/timeline/timeline_types.h"
 
+#define WP_CALL_FUTEX 202 /* of x86-64, as all numbers of calls are here */
+
 /* In a call that sends: it waits for room, which the other end makes by reading. */
 bool wp_wait_is_sending(const struct wp_slice *slice);
 

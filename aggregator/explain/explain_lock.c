@@ -13,10 +13,9 @@
 #define HOLDERS 64u       /* of one sleep */
 #define SLICE_LIMIT 256u  /* of a holder that are looked at for its own sleep for the lock */
 #define LOOKS_A_VISIT 32u /* what they cost of the budget */
-#define KERNEL_LOCK "kernel lock ("
-#define INODE_LOCK "kernel lock (inode "
+#define INODE_LOCK WP_KERNEL_LOCK "inode "
 
-enum { CALL_FCNTL = 72, CALL_FLOCK = 73, CALL_FUTEX = 202, CALL_FUTEX_WAITV = 449, CALL_FUTEX_WAIT = 455 };
+enum { CALL_FCNTL = 72, CALL_FLOCK = 73, CALL_FUTEX_WAITV = 449, CALL_FUTEX_WAIT = 455 };
 
 /* What a stack says; see wp_lock_stack. */
 enum { STACK_LOOKED = 1, STACK_KERNEL = 2 /* functions of the kernel are known */, STACK_FILE = 4, STACK_USER = 8 };
@@ -101,7 +100,7 @@ static uint8_t stack_says(struct wp_explainer *x, uint32_t stack)
 static bool is_futex(const struct wp_slice *slice)
 {
     unsigned call = slice->syscall - 1u;
-    return call == CALL_FUTEX || call == CALL_FUTEX_WAIT || call == CALL_FUTEX_WAITV;
+    return call == WP_CALL_FUTEX || call == CALL_FUTEX_WAIT || call == CALL_FUTEX_WAITV;
 }
 
 /* The lock's memory named the thread that has ended the sleep. */
@@ -122,7 +121,7 @@ static bool is_lock(struct wp_explainer *x, const struct wp_slice *slice)
     if (is_futex(slice))
         return is_held_by(x->timeline, slice, slice->waker) || stack_says(x, slice->stack) & STACK_USER;
     const char *on = wp_dictionary_string(x->timeline->dictionary, wp_timeline_wait(x->timeline, slice));
-    if (!strncmp(on, KERNEL_LOCK, strlen(KERNEL_LOCK)))
+    if (!strncmp(on, WP_KERNEL_LOCK, strlen(WP_KERNEL_LOCK)))
         return true;
     if (!slice->syscall || slice->state != WP_STATE_INTERRUPTIBLE)
         return false;
@@ -142,7 +141,8 @@ static bool is_same_lock(const struct wp_timeline *timeline, const struct wp_sli
     if (holder && holder == wp_slice_holder(other))
         return true;
     const char *on = wp_dictionary_string(timeline->dictionary, wp_timeline_wait(timeline, one));
-    bool is_kind = !strncmp(on, KERNEL_LOCK, strlen(KERNEL_LOCK)) && strncmp(on, INODE_LOCK, strlen(INODE_LOCK)) != 0;
+    bool is_kind =
+        !strncmp(on, WP_KERNEL_LOCK, strlen(WP_KERNEL_LOCK)) && strncmp(on, INODE_LOCK, strlen(INODE_LOCK)) != 0;
     return *on && !is_kind;
 }
 

@@ -19,8 +19,6 @@
         */
 #define STACK_LIMIT 512u
 
-#define SYSCALL_FUTEX 202
-
 struct queue {
     uint64_t until_ns; /* the server was done with the other one then, and turned to the sleeper */
     uint32_t thread;   /* that other one; the sleeper itself, should its request have been read or answered then */
@@ -36,7 +34,7 @@ uint64_t wp_explain_answer_end(const struct wp_thread *server, uint64_t at_ns, u
         return at_ns;
     while (++ordinal < server->slice_end) {
         const struct wp_slice *slice = wp_thread_slice(server, ordinal);
-        bool is_in_call = wp_wait_is_sending(slice) || slice->syscall == SYSCALL_FUTEX + 1;
+        bool is_in_call = wp_wait_is_sending(slice) || slice->syscall == WP_CALL_FUTEX + 1;
         if (!(slice->flags & WP_SLICE_PREEMPTED) || !is_in_call || slice->out_ns > at_ns + fit_ns || !slice->in_ns)
             break;
         at_ns = slice->in_ns;

@@ -10,7 +10,6 @@
 #define MATE_LIMIT 4u     /* threads of the process whom it asked last, ... */
 #define WOKEN_LIMIT 8u    /* ... of so many that it woke last, ... */
 #define ASLEEP_LIMIT 64u  /* ... in so many slices of each */
-#define SYSCALL_FUTEX 202
 #define SERVER_LIMIT 256u /* slices of the server that are looked at, on either side of the sleep */
 #define ANSWER_LIMIT 256u /* of the thread, for an answer before */
 
@@ -255,7 +254,7 @@ static uint64_t mate_asked(struct search *search, uint32_t mate, uint64_t before
         if (slice->wake_ns && slice->wake_ns <= before_ns && !(slice->flags & (WP_SLICE_PREEMPTED | WP_SLICE_BORN)) &&
             wp_explain_waker(search->x, slice) == search->thread) {
             *place = (struct wp_asked_place){mate, slice->stack, slice->syscall};
-            bool is_place = may_be_asked(place) || (slice->stack && slice->syscall == SYSCALL_FUTEX + 1);
+            bool is_place = may_be_asked(place) || (slice->stack && slice->syscall == WP_CALL_FUTEX + 1);
             return is_place ? slice->wake_ns : 0;
         }
         if (ordinal == thread->first_slice)
@@ -398,7 +397,7 @@ bool wp_explain_may_be_owed(const struct wp_explainer *x, uint32_t thread, const
     if (!server || ordinal == at->slice_end || wp_thread_is_dead(at, first->out_ns))
         return false;
     const struct wp_slice *slice = wp_thread_slice(at, ordinal);
-    bool is_on_list = slice->syscall == SYSCALL_FUTEX + 1 && !wp_slice_holder(slice);
+    bool is_on_list = slice->syscall == WP_CALL_FUTEX + 1 && !wp_slice_holder(slice);
     bool is_idle = slice->out_ns <= first->out_ns && (!slice->wake_ns || slice->wake_ns >= first->wake_ns) &&
         (wp_wait_is_reading(slice) || wp_wait_is_choosing(slice) || is_on_list) && !(slice->flags & WP_SLICE_PREEMPTED);
     return !is_idle;

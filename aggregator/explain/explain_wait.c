@@ -122,13 +122,11 @@ static void by_signal(struct wp_explainer *x, const struct wp_wait *wait, uint64
             "a signal ended it before what it waited for came");
 }
 
-#define SYSCALL_FUTEX 202
-
 /* The call's timeout is what it wanted: nothing that it had asked for could have come earlier. A lock that has a name
  * is asked for, and so is what a read waits for. */
 static bool is_deliberate(const struct wp_slice *slice)
 {
-    bool may_sleep = wp_wait_is_choosing(slice) || (slice->syscall == SYSCALL_FUTEX + 1 && !slice->wait);
+    bool may_sleep = wp_wait_is_choosing(slice) || (slice->syscall == WP_CALL_FUTEX + 1 && !slice->wait);
     return slice->flags & WP_SLICE_DELIBERATE || (may_sleep && !slice->is_asking);
 }
 

@@ -3,6 +3,7 @@
 
 #include "collector/bpf/ring_record.h"
 #include "collector/live/file_paths.h"
+#include "common/lock_call.h"
 
 #include <arpa/inet.h>
 #include <ctype.h>
@@ -134,7 +135,7 @@ void wp_wait_name_kernel_lock(const struct wp_record_wait *r, char *name, size_t
         if (iscntrl((unsigned char)*at))
             *at = '?';
     wp_file_path_generalize(path);
-    snprintf(name, room, "kernel lock (%s%s%s%s)", is_known ? kinds[r->type] : "?", *path ? " " : "", path,
+    snprintf(name, room, WP_KERNEL_LOCK "%s%s%s%s)", is_known ? kinds[r->type] : "?", *path ? " " : "", path,
         !has_mode          ? ""
             : r->is_shared ? ", read"
                            : ", write");

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "reporter/findings/cause_text.h"
 
+#include "common/lock_call.h"
 #include "reporter/display/humanize.h"
 #include "reporter/facts/stack_text.h"
 #include "storage/report/report_read.h"
@@ -107,7 +108,7 @@ static const char *lock_text(const struct text *t, uint32_t sleep)
     const char *name = "", *call = name_at(t, sleep);
     if (!wp_cause_is_lock(t->facts, sleep, &name) || !*name)
         return "";
-    if (!strncmp(name, "kernel lock (", 13))
+    if (!strncmp(name, WP_KERNEL_LOCK, strlen(WP_KERNEL_LOCK)))
         return wp_pool_printf(t->pool, "`%s`", wp_pool_clip(t->pool, name, NAME_BYTES));
     if (strncmp(call, "sleep:futex", 11))
         return wp_pool_printf(t->pool, "the lock of %s", wp_pool_clip(t->pool, name, NAME_BYTES));

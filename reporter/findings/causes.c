@@ -50,7 +50,7 @@ bool wp_cause_is_lock(const struct wp_facts *facts, uint32_t sleep, const char *
     const char *call;
     size_t size = wp_cause_call(facts, sleep, &call);
     *name = size && call[size] ? call + size + 1 : "";
-    if (!strncmp(*name, "kernel lock (", 13))
+    if (!strncmp(*name, WP_KERNEL_LOCK, strlen(WP_KERNEL_LOCK)))
         return true;
     if (size == 5 && (!strncmp(call, "flock", 5) || !strncmp(call, "fcntl", 5)))
         return true;
