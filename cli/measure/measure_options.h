@@ -2,7 +2,7 @@
 #ifndef WP_CLI_MEASURE_MEASURE_OPTIONS_H
 #define WP_CLI_MEASURE_MEASURE_OPTIONS_H
 /* The command lines of `wakepath measure` and `wakepath bisect`, and the file of a matrix. */
-#include "cli/args.h"
+#include "cli/base/args.h"
 #include "cli/measure/workbench.h"
 
 #include <stdbool.h>

@@ -2,7 +2,7 @@
 #ifndef WP_CLI_MEASURE_STEP_H
 #define WP_CLI_MEASURE_STEP_H
 /* One program that is run to its end, its words in a file. */
-#include "cli/supervisor.h"
+#include "cli/base/supervisor.h"
 
 /* What is run, and where. Borrowed during wp_step_run. */
 struct wp_step_options {

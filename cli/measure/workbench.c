@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/measure/workbench.h"
 
-#include "cli/args.h"
+#include "cli/base/args.h"
 #include "cli/measure/work_tree.h"
-#include "cli/privilege.h"
-#include "cli/program.h"
+#include "cli/base/privilege.h"
+#include "cli/base/program.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/view/busiest.h"
 
-#include "cli/own_store.h"
+#include "cli/base/own_store.h"
 #include "common/buffer.h"
 #include "common/clock.h"
 #include "common/path.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/view/own_pages.h"
 
-#include "cli/args.h"
-#include "cli/program.h"
+#include "cli/base/args.h"
+#include "cli/base/program.h"
 #include "common/buffer.h"
 #include "common/path.h"
 #include "common/selector.h"

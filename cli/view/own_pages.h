@@ -6,7 +6,7 @@
  * aggregate for each of them, as `wakepath-store import --aggregate` does it, then the reporter for each file. The
  * programs run one after the other as children; who waits for them calls the step.
  */
-#include "cli/child.h"
+#include "cli/base/child.h"
 #include "common/error.h"
 
 #include <limits.h>

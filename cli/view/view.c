@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/view/view.h"
 
-#include "cli/args.h"
-#include "cli/open_page.h"
-#include "cli/own_store.h"
-#include "cli/program.h"
-#include "cli/supervisor.h"
+#include "cli/base/args.h"
+#include "cli/base/open_page.h"
+#include "cli/base/own_store.h"
+#include "cli/base/program.h"
+#include "cli/base/supervisor.h"
 #include "cli/view/view_jobs.h"
 #include "common/clock.h"
 #include "common/nearest.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Child processes: held, released, refused, ended, waited for together with signals. */
-#include "cli/child.h"
-#include "cli/supervisor.h"
+#include "cli/base/child.h"
+#include "cli/base/supervisor.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "cli/command_note.h"
+#include "cli/record/command_note.h"
 #include "storage/env/store.h"
 #include "storage/env/txn.h"
 #include "storage/kind/bucket_store.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What is shown while a recording goes on: what came since the last reading, in a line, a table and JSON. */
-#include "cli/live_text.h"
-#include "cli/live_waits.h"
-#include "cli/open_page.h"
-#include "cli/status_line.h"
+#include "cli/record/live_text.h"
+#include "cli/record/live_waits.h"
+#include "cli/base/open_page.h"
+#include "cli/record/status_line.h"
 #include "common/path.h"
 #include "storage/report/report.h"
 #include "tests/reporter/sample.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Where a recording goes: what is refused, what is made, and what is taken back. */
-#include "cli/output_dir.h"
+#include "cli/record/output_dir.h"
 #include "common/path.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Finding commands as execvp does, and the release of a folder. */
-#include "cli/program.h"
-#include "cli/release.h"
+#include "cli/base/program.h"
+#include "cli/base/release.h"
 #include "common/path.h"
 
 #include <errno.h>

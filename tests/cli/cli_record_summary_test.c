@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The summary of a recording: what it says, and that hostile names and files do no harm. */
-#include "cli/record_summary.h"
+#include "cli/record/record_summary.h"
 #include "common/path.h"
 
 #include <setjmp.h>

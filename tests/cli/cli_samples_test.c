@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What /metrics says, read back: as our own writer makes it, and as nobody should. */
-#include "cli/samples.h"
+#include "cli/base/samples.h"
 #include "common/metrics.h"
 
 #include <setjmp.h>

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WP_CLI_RECORD_RECORD_SUMMARY_H
+#define WP_CLI_RECORD_RECORD_SUMMARY_H
+/* The few lines that a person gets after a recording, made from the report's summary.json. */
+#include "common/buffer.h"
+#include "common/error.h"
+
+/* Appends the lines: wall, total, percent accounted, drops if any, the five biggest explanations, where `page` is.
+ * Names in it come from outside: control characters are replaced, so that a process cannot write to the terminal. */
+int wp_record_summary_make(struct wp_buffer *out, const char *summary_path, const char *page, struct wp_error *err);
+/* -ENOENT: the summary has no time at all; err says so. */
+int wp_record_summary_check(const char *summary_path, struct wp_error *err);
+
+#endif
