@@ -517,10 +517,10 @@ static void write_calls(FILE *file, const struct truth *truth)
 {
     fprintf(file, ",\n\"calls\": {");
     for (unsigned i = 0; i < truth->count; i++) {
-        fprintf(file, "%s\n  \"%s\": {", i ? "," : "", truth->chains[i].name);
+        fprintf(file, "%s\n  \"%s\": {\"%s\": %llu", i ? "," : "", truth->chains[i].name, kinds[TRUTH_DISK],
+            (unsigned long long)truth->chains[i].pieces[TRUTH_DISK]);
         for (unsigned k = TRUTH_OVERSLEPT; k < TRUTH_KINDS; k++)
-            fprintf(file, "%s\"%s\": %llu", k > TRUTH_OVERSLEPT ? ", " : "", kinds[k],
-                (unsigned long long)truth->chains[i].pieces[k]);
+            fprintf(file, ", \"%s\": %llu", kinds[k], (unsigned long long)truth->chains[i].pieces[k]);
         fprintf(file, "}");
     }
     fprintf(file, "\n}");
