@@ -10,7 +10,9 @@
 #include <string.h>
 
 #define SLEEP_LIMIT 1024u /* sleeps of the server after an answer that are looked at */
-#define OWED_LIMIT 64u    /* slices of one that are looked at for a waking by the other */
+#define STACK_LIMIT 512u
+#define ALIKE_LIMIT 32u /* wakings by the server that are looked at for clients like the sleeper */
+#define OWED_LIMIT 64u  /* slices of one that are looked at for a waking by the other */
 
 bool wp_explain_is_kernel(const struct wp_explainer *x, uint32_t thread)
 {
@@ -62,6 +64,26 @@ bool wp_explain_is_in_vain(const struct wp_explainer *x, uint32_t index, uint64_
 }
 
 /* --- asking, and answering --- */
+
+/* Is the place where it slept known down to the program's own functions? In the kernel all who read a pipe sleep at one
+ * place. */
+static bool find_own_functions(const struct wp_explainer *x, uint32_t stack)
+{
+    const struct wp_stack_entry *entry = wp_dictionary_stack(x->timeline->dictionary, stack);
+    for (uint32_t i = 0; entry && entry->parent && i < STACK_LIMIT; i++)
+        entry = wp_dictionary_stack(x->timeline->dictionary, entry->parent);
+    const struct wp_frame_entry *frame = entry ? wp_dictionary_frame(x->timeline->dictionary, entry->frame) : NULL;
+    return frame && !frame->is_kernel;
+}
+
+bool wp_explain_has_own_functions(const struct wp_explainer *x, uint32_t stack)
+{
+    struct wp_own_place *known =
+        &((struct wp_explainer *)(uintptr_t)x)->own_places[stack % WP_OWN_PLACES]; /* no part of what it explains */
+    if (known->stack != stack || known->host != x->host)
+        *known = (struct wp_own_place){.stack = stack, .host = x->host, .is_own = find_own_functions(x, stack)};
+    return known->is_own;
+}
 
 static bool may_be_asked(const struct wp_slice *slice)
 {
@@ -151,21 +173,49 @@ static bool owes_others(const struct wp_explainer *x, uint32_t server, uint32_t 
     return false;
 }
 
-/* That thread brings the server what it waits for amid its work. Where it waits for work the sleeper has found it, too;
- * if that is not known, it owes nobody an answer there. */
+enum found { FOUND_NOWHERE, FOUND_ELSEWHERE, FOUND_THERE };
+
+/* Has that client found the server asleep, and there or elsewhere? */
+static enum found has_found(
+    const struct wp_explainer *x, uint32_t client, const struct wp_asked_place *place, uint64_t before_ns)
+{
+    struct wp_asked_place places[WP_CLIENT_SERVERS];
+    uint32_t count = wp_clients_places(&x->timeline->clients, client, before_ns, places);
+    enum found found = FOUND_NOWHERE;
+    for (uint32_t i = 0; i < count && found != FOUND_THERE; i++)
+        if (places[i].server == place->server)
+            found = wp_asked_place_is(&places[i], place) ? FOUND_THERE : FOUND_ELSEWHERE;
+    return found;
+}
+
+/* The same of clients that sleep for an answer at the same place as the sleeper: they wait for the same service. */
+static enum found have_alike_found(
+    const struct wp_explainer *x, const struct wp_wait *wait, const struct wp_asked_place *place, uint32_t by)
+{
+    const struct wp_woken_list *list = wp_woken_by(&x->timeline->woken, place->server);
+    uint64_t before_ns = wait->slice->wake_ns, i = list ? wp_woken_since(list, before_ns) : 0;
+    enum found found = FOUND_NOWHERE;
+    if (!wp_explain_has_own_functions(x, wait->slice->stack))
+        return found;
+    for (uint32_t looks = 0; list && i-- > list->ring.first && looks < ALIKE_LIMIT && found != FOUND_THERE; looks++) {
+        const struct wp_woken_one *woken = wp_woken_at(list, i);
+        const struct wp_slice *slice = woken->thread != by ? ended_at(x, woken->thread, woken->time_ns) : NULL;
+        bool is_alike = slice && slice->stack == wait->slice->stack && slice->syscall == wait->slice->syscall;
+        enum found one = is_alike ? has_found(x, woken->thread, place, before_ns) : FOUND_NOWHERE;
+        found = one > found ? one : found;
+    }
+    return found;
+}
+
+/* That thread brings the server what it waits for amid its work. Where it waits for work the sleeper has found it, too,
+ * or one like that; if that is not known, it owes nobody an answer there. */
 static bool is_helper(const struct wp_explainer *x, const struct wp_wait *wait, const struct wp_asked_place *place,
     uint32_t by, uint64_t asked_ns)
 {
-    struct wp_asked_place places[WP_CLIENT_SERVERS];
-    uint32_t count = wp_clients_places(&x->timeline->clients, wait->thread, wait->slice->wake_ns, places), known = 0;
-    for (uint32_t i = 0; i < count; i++) {
-        if (places[i].server != place->server)
-            continue;
-        if (places[i].stack == place->stack && places[i].syscall == place->syscall)
-            return false;
-        known++;
-    }
-    return known || owes_others(x, place->server, by, asked_ns);
+    enum found found = has_found(x, wait->thread, place, wait->slice->wake_ns);
+    if (found == FOUND_NOWHERE)
+        found = have_alike_found(x, wait, place, by);
+    return found == FOUND_ELSEWHERE || (found == FOUND_NOWHERE && owes_others(x, place->server, by, asked_ns));
 }
 
 static uint32_t process_of(const struct wp_explainer *x, uint32_t thread)

@@ -36,6 +36,10 @@ bool wp_explain_is_kernel(const struct wp_explainer *x, uint32_t thread);
 /* Causes that are so old do not count. What is recorded holds while that stays so. */
 bool wp_explain_is_too_old(const struct wp_explainer *x, uint64_t time_ns);
 
+/* Is that place of a sleep known down to the program's own functions? In the kernel all who read a pipe sleep at one
+ * place. */
+bool wp_explain_has_own_functions(const struct wp_explainer *x, uint32_t stack);
+
 /* Did it sleep in a call that reads from a unix socket? */
 bool wp_explain_is_reading_stream(const struct wp_explainer *x, const struct wp_slice *slice);
 

@@ -17,7 +17,6 @@
 #define ORIGIN_LIMIT                                                                                                   \
     8u /* ... of which so many may have been woken by others: whose work those did is followed back                    \
         */
-#define STACK_LIMIT 512u
 
 struct queue {
     uint64_t until_ns; /* the server was done with the other one then, and turned to the sleeper */
@@ -84,27 +83,6 @@ void wp_wait_on_server(
             wp_explain_identity(thread, wp_thread_find(thread, until - 1)),
             &(struct wp_handover){WP_ORIGIN_OTHER, before->client, until});
     wp_wait_on_thread(x, wait, &(struct wp_wait_part){part->node, part->waker, from, own, true});
-}
-
-/* Is the place where it slept known down to the program's own functions? In the kernel all who read a pipe sleep at one
- * place. */
-static bool find_own_functions(const struct wp_explainer *x, uint32_t stack)
-{
-    const struct wp_stack_entry *entry = wp_dictionary_stack(x->timeline->dictionary, stack);
-    for (uint32_t i = 0; entry && entry->parent && i < STACK_LIMIT; i++)
-        entry = wp_dictionary_stack(x->timeline->dictionary, entry->parent);
-    const struct wp_frame_entry *frame = entry ? wp_dictionary_frame(x->timeline->dictionary, entry->frame) : NULL;
-    return frame && !frame->is_kernel;
-}
-
-/* The same; a thread sleeps at one place again and again. */
-static bool has_own_functions(const struct wp_explainer *x, uint32_t stack)
-{
-    struct wp_own_place *known =
-        &((struct wp_explainer *)(uintptr_t)x)->own_places[stack % WP_OWN_PLACES]; /* no part of what it explains */
-    if (known->stack != stack || known->host != x->host)
-        *known = (struct wp_own_place){.stack = stack, .host = x->host, .is_own = find_own_functions(x, stack)};
-    return known->is_own;
 }
 
 /* When the waker last ended a sleep of that thread for the same as this one, as far as the place tells; 0: not since it
@@ -249,7 +227,7 @@ static bool find_served(const struct wp_explainer *x, const struct wp_wait *wait
         if (wp_explain_is_too_old(x, woken->time_ns))
             return false;
         if (place == NOT_LOOKED)
-            place = has_own_functions(x, wait->slice->stack) ? YES : NO;
+            place = wp_explain_has_own_functions(x, wait->slice->stack) ? YES : NO;
         uint64_t since_ns = i > list->ring.first ? wp_woken_at(list, i - 1)->time_ns : 0;
         uint64_t served_ns = place == YES ? alike_ns(x, wait, server, woken, since_ns, &queue->looks) : 0;
         if (served_ns && wp_explain_is_too_old(x, served_ns))
