@@ -428,6 +428,19 @@ static uint64_t answered_ns(const struct truth_party *party, uint32_t number, ui
     return since_ns;
 }
 
+/* Since when it may have been awake, in a sleep that ended once: its request's read ends one, or else the answer. */
+static uint64_t woken_ns(const struct truth_party *party, uint32_t number, uint64_t since_ns, uint64_t until_ns)
+{
+    const struct diary *diary = &party->truth->diaries[number - 1];
+    uint64_t end = atomic_load_explicit(&diary->count, memory_order_acquire), n = first_since(diary, end, since_ns);
+    for (; party->is_unix && n < end && diary->pieces[n % PIECES].end_ns <= until_ns; n++) {
+        const struct piece *piece = &diary->pieces[n % PIECES];
+        if (piece->owner == party->owner && !piece->is_sending && piece->kind != TRUTH_RUNNABLE)
+            return piece->start_ns > since_ns ? piece->start_ns : since_ns;
+    }
+    return answered_ns(party, number, since_ns, until_ns);
+}
+
 void truth_waited(const struct truth_party *party, uint32_t diary, struct truth_mark mark)
 {
     truth_waited_on(party, diary, mark, 0);
@@ -438,9 +451,11 @@ void truth_waited_on(const struct truth_party *party, uint32_t diary, struct tru
     struct truth_mark now = truth_now(party);
     struct took took = took_between(mark, now, 0);
     add_edge(party, took.cpu_ns);
-    uint64_t since_ns = took.delay_end_ns - answered_ns(party, diary, mark.wall_ns, took.delay_end_ns);
+    bool is_one = now.sleeps - mark.sleeps == 1 && now.preemptions == mark.preemptions; /* its one delay was the last */
+    uint64_t since_ns =
+        took.delay_end_ns - (is_one ? woken_ns : answered_ns)(party, diary, mark.wall_ns, took.delay_end_ns);
     uint64_t delay_ns = took.delay_end_ns - took.sleep_end_ns, last_ns = delay_ns < since_ns ? delay_ns : since_ns;
-    if (now.sleeps - mark.sleeps == 1 && now.preemptions == mark.preemptions) { /* its one delay was the last */
+    if (is_one) {
         add_false_delay(party, delay_ns - last_ns);
         delay_ns = last_ns;
     }

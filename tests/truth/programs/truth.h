@@ -47,6 +47,7 @@ struct truth_party {
     uint32_t owner;  /* on whose behalf it works; 0 where there is one only */
     int account;     /* the scheduler's, open */
     bool is_sending; /* of what is written down: it has answered */
+    bool is_unix;    /* it asks over a unix socket, whose read makes room: that wakes it in vain */
 };
 
 /* One request of one client, times of CLOCK_MONOTONIC. Who took it had begun at `done_ns` to write the answer to
@@ -99,7 +100,8 @@ void truth_answered(const struct truth_party *party, struct truth_mark mark);
 /*
  * Since the mark it waited for the answer of the party with that diary (number + 1), which answered when the last that
  * it did for this one ended. What the scheduler took beyond what has passed since was before: it was woken in vain, as
- * who reads from a unix socket is when its request is read, and had to wait for a processor to find nothing.
+ * who reads from a unix socket is when its request is read, and had to wait for a processor to find nothing. If the
+ * answer came before that processor, all of its delay since that read is one.
  */
 void truth_waited(const struct truth_party *party, uint32_t diary, struct truth_mark mark);
 /* As truth_waited, and what woke it in vain did so no earlier than that much after the mark. */

@@ -33,6 +33,7 @@ struct pair {
     int epoll;             /* of the client, or -1 */
     _Atomic int *turn;     /* futex word: 1 the server's, 0 the client's */
     pid_t client, server;
+    bool is_unix;
     void (*send)(struct pair *pair, bool is_client);
     void (*receive)(struct pair *pair, bool is_client);
 };
@@ -131,6 +132,7 @@ static void make(struct pair *pair, const char *how)
         int fd[2];
         if (socketpair(AF_UNIX, SOCK_STREAM, 0, fd))
             truth_die("socketpair");
+        pair->is_unix = true;
         pair->ask[0] = pair->answer[1] = fd[1];
         pair->ask[1] = pair->answer[0] = fd[0];
     } else if (!strcmp(how, "eventfd")) {
@@ -203,6 +205,7 @@ static void ask_for_ever(struct pair *pair)
     truth_name("other");
     truth_pin(0);
     struct truth_party party = truth_join(pair->truth, "other");
+    party.is_unix = pair->is_unix;
     for (party.owner = 1;;)
         ask(pair, &party);
 }
@@ -240,6 +243,7 @@ int main(int argc, char **argv)
     pid_t other = count > 1 ? start(pairs, count, false) : 0;
     truth_await(truth, count);
     struct truth_party base = truth_join(truth, TRUTH_BASE);
+    base.is_unix = pairs->is_unix;
     struct truth_mark begin = truth_base_begin(&base);
     for (unsigned i = 0; i < pairs->turns; i++)
         ask(pairs, &base);

@@ -223,6 +223,7 @@ int main(int argc, char **argv)
     truth_pin(0);
     struct truth_party party = truth_join(office.truth, rival ? TRUTH_BASE : "rival");
     party.owner = !rival;
+    party.is_unix = office.how == 'u';
     if (rival) {
         truth_await(office.truth, 2);
         begin = truth_base_begin(&party);

@@ -133,6 +133,7 @@ static void *run_worker(void *context)
     struct taken taken = {.party = truth_join(plan->truth, server->chain),
         .next = server->hop < plan->hops ? dial(plan, server->hop + 1) : -1,
         .disk = server->hop == plan->hops && plan->threads == 1 ? truth_file(plan->folder) : -1};
+    taken.party.is_unix = plan->is_unix;
     uint64_t done_ns = truth_now(&taken.party).wall_ns, free_ns = done_ns;
     for (;;) {
         struct epoll_event event;
@@ -215,6 +216,7 @@ static void *run_client(void *context)
     truth_pin(0);
     struct truth_party base = truth_join(plan->truth, TRUTH_BASE);
     base.owner = request.owner;
+    base.is_unix = plan->is_unix;
     truth_put(fd, &request, SIZE); /* its connection is taken before it counts */
     if (!truth_get(fd, &request, SIZE))
         truth_die("the server went away");
