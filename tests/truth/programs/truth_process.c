@@ -80,11 +80,13 @@ static void grow_tree(struct stage *stage)
     }
 }
 
-/* What a child of the base is before it executes the program is the base's own, and another path of it. */
+/* What a child of the base is before it calls itself as the program is the base's own, and another path of it. It does
+ * so itself: when the call to execute it does, before or after a wait for a CPU, no clock says. */
 static void execute(struct stage *stage)
 {
     char words[5][24];
     struct truth_party party = truth_born(stage->truth, NAP, TRUTH_BASE);
+    truth_name("exe");
     struct truth_mark mark = truth_now(&party);
     const uint64_t values[5] = {(uint64_t)stage->memory, party.diary, mark.wall_ns, mark.cpu_ns, mark.delay_ns};
     stage->diary[0] = party.diary;
