@@ -21,8 +21,9 @@
 #define REQUESTS 4096
 #define DIARIES 320u
 #define SPINNERS 64u
-#define PIECES 2048u  /* of a diary, the last ones */
-#define GAP_NS 20000u /* off its processor, where it only computes */
+#define PIECES 2048u    /* of a diary, the last ones */
+#define GAP_NS 20000u   /* off its processor, where it only computes */
+#define READ_NS 100000u /* of a read and the waking in it, by two threads' clocks */
 
 struct chain {
     char name[CHAIN_BYTES];
@@ -428,17 +429,18 @@ static uint64_t answered_ns(const struct truth_party *party, uint32_t number, ui
     return since_ns;
 }
 
-/* Since when it may have been awake, in a sleep that ended once: its request's read ends one, or else the answer. */
-static uint64_t woken_ns(const struct truth_party *party, uint32_t number, uint64_t since_ns, uint64_t until_ns)
+/* Where its one delay began as its request was read, that ended the sleep: since then. Otherwise the answer did. */
+static uint64_t woken_ns(const struct truth_party *party, uint32_t number, uint64_t since_ns, struct took took)
 {
     const struct diary *diary = &party->truth->diaries[number - 1];
     uint64_t end = atomic_load_explicit(&diary->count, memory_order_acquire), n = first_since(diary, end, since_ns);
-    for (; party->is_unix && n < end && diary->pieces[n % PIECES].end_ns <= until_ns; n++) {
+    for (; party->is_unix && n < end && diary->pieces[n % PIECES].start_ns <= took.delay_end_ns; n++) {
         const struct piece *piece = &diary->pieces[n % PIECES];
-        if (piece->owner == party->owner && !piece->is_sending && piece->kind != TRUTH_RUNNABLE)
-            return piece->start_ns > since_ns ? piece->start_ns : since_ns;
+        if (piece->owner == party->owner && piece->kind == TRUTH_TAKING &&
+            took.sleep_end_ns + READ_NS >= piece->start_ns && took.sleep_end_ns <= piece->end_ns + READ_NS)
+            return took.sleep_end_ns;
     }
-    return answered_ns(party, number, since_ns, until_ns);
+    return answered_ns(party, number, since_ns, took.delay_end_ns);
 }
 
 void truth_waited(const struct truth_party *party, uint32_t diary, struct truth_mark mark)
@@ -452,8 +454,9 @@ void truth_waited_on(const struct truth_party *party, uint32_t diary, struct tru
     struct took took = took_between(mark, now, 0);
     add_edge(party, took.cpu_ns);
     bool is_one = now.sleeps - mark.sleeps == 1 && now.preemptions == mark.preemptions; /* its one delay was the last */
-    uint64_t since_ns =
-        took.delay_end_ns - (is_one ? woken_ns : answered_ns)(party, diary, mark.wall_ns, took.delay_end_ns);
+    uint64_t woken = is_one ? woken_ns(party, diary, mark.wall_ns, took)
+                            : answered_ns(party, diary, mark.wall_ns, took.delay_end_ns);
+    uint64_t since_ns = took.delay_end_ns - woken;
     uint64_t delay_ns = took.delay_end_ns - took.sleep_end_ns, last_ns = delay_ns < since_ns ? delay_ns : since_ns;
     if (is_one) {
         add_false_delay(party, delay_ns - last_ns);
