@@ -24,16 +24,22 @@ static uint32_t larger(uint32_t room)
 static bool grow_ring(struct wp_timeline *timeline, struct wp_thread *thread)
 {
     uint32_t room = larger(thread->slice_room);
-    struct wp_slice *slices = room > thread->slice_room ? realloc(thread->slices, room * WP_SLICE_BYTES)
-                                                        : NULL; /* large ones are not even copied */
+    if (room <= thread->slice_room)
+        return false;
+    struct wp_slice_cpu *cpus = realloc(thread->slice_cpus, room * sizeof(*cpus));
+    if (!cpus)
+        return false;
+    thread->slice_cpus = cpus;                                                 /* a larger one does no harm */
+    struct wp_slice *slices = realloc(thread->slices, room * sizeof(*slices)); /* large ones are not even copied */
+    if (!slices && !thread->slice_room) {
+        free(cpus);
+        thread->slice_cpus = NULL;
+    }
     if (!slices)
         return false;
     uint64_t older = thread->first_slice < thread->slice_base ? thread->slice_base - thread->first_slice : 0;
     uint64_t newer = thread->slice_room - older;
-    struct wp_slice_cpu *cpus = (struct wp_slice_cpu *)(slices + room);
-    const struct wp_slice_cpu *old = (struct wp_slice_cpu *)(slices + thread->slice_room);
-    memmove(cpus + room - older, old + newer, older * sizeof(*cpus)); /* from the end: the two may overlap */
-    memmove(cpus, old, newer * sizeof(*cpus));
+    memmove(cpus + room - older, cpus + newer, older * sizeof(*cpus)); /* the two may overlap */
     memmove(slices + room - older, slices + newer, older * sizeof(*slices));
     timeline->ring_bytes += (room - thread->slice_room) * WP_SLICE_BYTES;
     thread->slices = slices;
@@ -48,17 +54,21 @@ static void shrink_ring(struct wp_timeline *timeline, struct wp_thread *thread)
     if (thread->slice_room < LARGE_RING / 4 || count > thread->slice_room / 3)
         return;
     uint32_t room = (uint32_t)(count + count / 4 + 4);
-    struct wp_slice *slices = malloc(room * WP_SLICE_BYTES);
-    struct wp_slice_cpu *cpus = (struct wp_slice_cpu *)(slices + room);
-    if (!slices)
+    struct wp_slice *slices = malloc(room * sizeof(*slices));
+    struct wp_slice_cpu *cpus = slices ? malloc(room * sizeof(*cpus)) : NULL;
+    if (!cpus) {
+        free(slices);
         return;
+    }
     for (uint64_t i = 0; i < count; i++) {
         slices[i] = *wp_thread_slice(thread, thread->first_slice + i);
         cpus[i] = *wp_thread_slice_cpu(thread, thread->first_slice + i);
     }
     free(thread->slices);
+    free(thread->slice_cpus);
     timeline->ring_bytes -= (thread->slice_room - room) * WP_SLICE_BYTES;
     thread->slices = slices;
+    thread->slice_cpus = cpus;
     thread->slice_room = room;
     thread->slice_base = thread->first_slice;
 }
@@ -69,21 +79,32 @@ static void drop_first(struct wp_thread *thread)
     thread->first_slice++;
 }
 
-struct wp_slice *wp_timeline_push_slice(struct wp_timeline *timeline, struct wp_thread *thread, uint64_t out_ns)
+/* Room for one more behind the last; false: there is none at all. */
+static __attribute__((noinline)) bool make_room(struct wp_timeline *timeline, struct wp_thread *thread)
 {
     if (!thread->slices)
         thread->slice_room = 0;
     if (thread->slice_end - thread->first_slice == thread->slice_room && !grow_ring(timeline, thread)) {
         timeline->failed = true;
         if (!thread->slices)
-            return NULL;
+            return false;
         drop_first(thread); /* keep going with what there is */
     }
     if (thread->slice_end == thread->first_slice || thread->slice_end - thread->slice_base == thread->slice_room)
         thread->slice_base = thread->slice_end; /* the next one stands at the beginning again */
-    struct wp_slice_cpu before = wp_thread_ran_before(thread, thread->slice_end);
-    struct wp_slice *slice = wp_thread_slice(thread, thread->slice_end);
-    *wp_thread_slice_cpu(thread, thread->slice_end++) = before;
+    return true;
+}
+
+struct wp_slice *wp_timeline_push_slice(struct wp_timeline *timeline, struct wp_thread *thread, uint64_t out_ns)
+{
+    uint64_t place = thread->slice_end - thread->slice_base, count = thread->slice_end - thread->first_slice;
+    if (!thread->slices || !count || place >= thread->slice_room || count >= thread->slice_room) {
+        if (!make_room(timeline, thread))
+            return NULL;
+        place = thread->slice_end - thread->slice_base;
+    }
+    thread->slice_cpus[place] = wp_thread_ran_before(thread, thread->slice_end++);
+    struct wp_slice *slice = &thread->slices[place];
     *slice = (struct wp_slice){.out_ns = out_ns, .identity = thread->identity};
     return slice;
 }
@@ -211,9 +232,11 @@ void wp_timeline_forget(struct wp_timeline *timeline, uint64_t horizon_ns)
             timeline->ring_bytes -= thread->slice_room * WP_SLICE_BYTES +
                 (thread->samples ? (thread->sample_mask + (uint64_t)1) * sizeof(*thread->samples) : 0);
             free(thread->slices);
+            free(thread->slice_cpus);
             free(thread->samples);
             thread->slice_room = 0;
             thread->slices = NULL;
+            thread->slice_cpus = NULL;
             thread->samples = NULL;
             thread->first_slice = thread->slice_end;
             thread->first_sample = thread->sample_end;

@@ -3,19 +3,6 @@
 
 #include "aggregator/timeline/slices.h"
 
-void wp_slice_taken(struct wp_slice *slice, uint64_t bit)
-{
-    slice->taken |= wp_taken_mark(bit);
-}
-
-void wp_slice_slept(struct wp_slice *slice, uint64_t from_ns, uint64_t to_ns, uint64_t bit)
-{
-    uint64_t end_ns = slice->wake_ns && slice->wake_ns < to_ns ? slice->wake_ns : to_ns;
-    uint64_t whole_ns = slice->wake_ns > slice->out_ns ? slice->wake_ns - slice->out_ns : 0;
-    if (end_ns > from_ns && 2 * (end_ns - from_ns) >= whole_ns)
-        slice->taken |= wp_taken_sleep_mark(bit);
-}
-
 void wp_slices_followed(const struct wp_thread *thread, uint64_t from, uint64_t to, uint64_t bit)
 {
     if (from >= to)

@@ -11,7 +11,10 @@ static inline uint16_t wp_taken_mark(uint64_t bit)
 }
 
 /* A control path of the aggregate holds (a part of) this slice. `bit` is the aggregate's. */
-void wp_slice_taken(struct wp_slice *slice, uint64_t bit);
+static inline void wp_slice_taken(struct wp_slice *slice, uint64_t bit)
+{
+    slice->taken |= wp_taken_mark(bit);
+}
 /* One holds its sleep from there to there. The mark is that for runs of the aggregate that is eight further on; with so
  * many some work is not told. */
 static inline uint16_t wp_taken_sleep_mark(uint64_t bit)
@@ -20,7 +23,13 @@ static inline uint16_t wp_taken_sleep_mark(uint64_t bit)
 }
 /* Marks the sleep if [from, to), in the host's time, covers at least half of it up to the waking; else it does nothing.
  * `bit` is the aggregate's. */
-void wp_slice_slept(struct wp_slice *slice, uint64_t from_ns, uint64_t to_ns, uint64_t bit);
+static inline void wp_slice_slept(struct wp_slice *slice, uint64_t from_ns, uint64_t to_ns, uint64_t bit)
+{
+    uint64_t end_ns = slice->wake_ns && slice->wake_ns < to_ns ? slice->wake_ns : to_ns;
+    uint64_t whole_ns = slice->wake_ns > slice->out_ns ? slice->wake_ns - slice->out_ns : 0;
+    if (end_ns > from_ns && 2 * (end_ns - from_ns) >= whole_ns)
+        slice->taken |= wp_taken_sleep_mark(bit);
+}
 /* One holds this interval, without looking at it (it was followed before, or a bound bit). */
 void wp_slices_followed(const struct wp_thread *thread, uint64_t from_ns, uint64_t to_ns, uint64_t bit);
 

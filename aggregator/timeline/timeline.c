@@ -74,6 +74,7 @@ void wp_timeline_fini(struct wp_timeline *timeline)
 {
     for (uint32_t i = 0; i < timeline->thread_count && timeline->threads; i++) {
         free(timeline->threads[i].slices);
+        free(timeline->threads[i].slice_cpus);
         free(timeline->threads[i].samples);
     }
     wp_idtable_fini(&timeline->threads_table);
@@ -228,7 +229,7 @@ static void sleep_begins(
         return;
     slice->stack = event->stack;
     slice->syscall = event->d & WP_SLICE_SYSCALL;
-    slice->wait = wp_timeline_set_wait(timeline, event->wait);
+    slice->wait = event->wait ? wp_timeline_set_wait(timeline, event->wait) : 0;
     slice->state = event->c & 7;
     if (event->flags & WP_SWITCH_PREEMPTED || event->c == WP_STATE_RUNNING)
         slice->flags |= WP_SLICE_PREEMPTED;
@@ -281,7 +282,7 @@ static void on_switch_in(struct wp_timeline *timeline, uint32_t index, const str
     }
     slice->in_ns = event->time_ns;
     slice->identity = thread->identity;
-    if (!slice->wake_ns)
+    if (!slice->wake_ns && !(slice->flags & (WP_SLICE_PREEMPTED | WP_SLICE_FIRST)))
         wp_unseen_waking(timeline, index);
     wp_timeline_cpu_enter(timeline, index, event->cpu);
     thread->is_dead = false;

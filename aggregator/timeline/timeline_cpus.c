@@ -81,8 +81,8 @@ void wp_timeline_cpu_enter(struct wp_timeline *timeline, uint32_t index, uint32_
     struct wp_thread *thread = &timeline->threads[index];
     if (thread->slice_end == thread->first_slice)
         return;
-    const struct wp_slice *slice = wp_thread_slice(thread, thread->slice_end - 1);
     struct wp_slice_cpu *on = wp_thread_slice_cpu(thread, thread->slice_end - 1);
+    const struct wp_slice *slice = &thread->slices[on - thread->slice_cpus]; /* the two have one place */
     on->cpu = (uint16_t)cpu;
     thread->cpu = cpu;
     bool is_known = on->occupant >= WP_OCCUPANT_FIRST, is_woken = slice->wake_ns && !slice->is_inferred;
@@ -114,13 +114,12 @@ void wp_timeline_cpu_reuse(struct wp_timeline *timeline)
 static struct wp_cpu_run run_of(const struct wp_timeline *timeline, uint32_t index, uint64_t at_ns)
 {
     const struct wp_thread *thread = &timeline->threads[index];
-    struct wp_cpu_run run = {.start_ns = at_ns, .occupant = index ? WP_OCCUPANT_OTHER : WP_OCCUPANT_IDLE};
     if (!index)
-        return run;
-    run.process = timeline->identities[thread->identity].process;
-    if (thread->slice_end > thread->first_slice)
-        run.occupant = wp_thread_slice_cpu(thread, thread->slice_end - 1)->occupant;
-    return run;
+        return (struct wp_cpu_run){.start_ns = at_ns, .occupant = WP_OCCUPANT_IDLE};
+    bool is_known = thread->slice_end > thread->first_slice;
+    return (struct wp_cpu_run){.start_ns = at_ns,
+        .process = timeline->identities[thread->identity].process,
+        .occupant = is_known ? wp_thread_slice_cpu(thread, thread->slice_end - 1)->occupant : WP_OCCUPANT_OTHER};
 }
 
 static void begin_run(struct wp_timeline *timeline, uint32_t cpu, const struct wp_cpu_run *run)

@@ -65,7 +65,8 @@ _Static_assert(sizeof(struct wp_slice) == 64, "a slice is a line of the cache");
 _Static_assert(WP_STATES <= 8 && WP_CAUSES <= 8, "three bits");
 
 /* Of a slice: the CPU of its run, before that the one that the thread left; and as what the thread runs there
- * (cpu_runs.h), known from its waking on, before that as what it ran. They stand behind the ring of slices. */
+ * (cpu_runs.h), known from its waking on, before that as what it ran. They have a ring of their own, in which each has
+ * the place of its slice. */
 struct wp_slice_cpu {
     uint16_t cpu, occupant;
 };
@@ -150,6 +151,7 @@ struct wp_process_name {
 /* One thread, from its first event until it is buried. What each event needs stands first, in a line of the cache. */
 struct wp_thread {
     struct wp_slice *slices;         /* ring, owned */
+    struct wp_slice_cpu *slice_cpus; /* the same; NULL if that is */
     uint64_t first_slice, slice_end; /* ordinals [first, end) */
     uint64_t slice_base; /* ordinal in the ring's first place; those before it stand behind the last that is in use */
     uint32_t slice_room; /* of the ring: as much as is needed and a little more, no power of two */
@@ -274,8 +276,7 @@ static inline struct wp_slice *wp_thread_slice(const struct wp_thread *thread, u
 static inline struct wp_slice_cpu *wp_thread_slice_cpu(const struct wp_thread *thread, uint64_t ordinal)
 {
     uint64_t place = ordinal - thread->slice_base;
-    struct wp_slice_cpu *cpus = (struct wp_slice_cpu *)(thread->slices + thread->slice_room);
-    return &cpus[place < thread->slice_room ? place : place + thread->slice_room];
+    return &thread->slice_cpus[place < thread->slice_room ? place : place + thread->slice_room];
 }
 
 /* The same of the slice before it, which may be forgotten: what the thread left as the sleep of that slice began. */

@@ -59,7 +59,7 @@ struct wp_waking wp_timeline_waking(
         .waker = waker,
         .d = event->d,
         .by = by,
-        .wait = wp_timeline_set_wait(timeline, event->wait),
+        .wait = event->wait ? wp_timeline_set_wait(timeline, event->wait) : 0,
         .cause = (uint8_t)event->c,
         .in_irq = in_irq};
 }
