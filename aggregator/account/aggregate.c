@@ -223,9 +223,9 @@ static void account_part(struct wp_aggregate *aggregate, uint32_t thread, uint64
     struct wp_interval interval = {aggregate->home, thread, part->from_ns, part->to_ns};
     if (!wp_selector_cut(&aggregate->between, &interval.start_ns, &interval.end_ns))
         return;
-    bool is_window = part->is_known && interval.start_ns == part->slice->out_ns &&
-        interval.end_ns >= part->slice->in_ns && wp_exemplar_sample_wait(aggregate, thread, part->slice) &&
-        aggregate->walk.window_visits < WINDOW_VISITS;
+    bool is_window = part->is_known && wp_exemplar_sample_is_wait(part->slice) &&
+        interval.start_ns == part->slice->out_ns && interval.end_ns >= part->slice->in_ns &&
+        wp_exemplar_sample_wait(aggregate, thread, part->slice) && aggregate->walk.window_visits < WINDOW_VISITS;
     account(aggregate, &interval, ordinal, is_window);
 }
 

@@ -11,9 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define WAIT_LEAST_NS 100000u /* shorter sleeps are no windows: there are very many, and they show nothing */
-#define WINDOW_ROWS 2000u     /* of each kind, halved until the window fits into its bytes */
-#define LATE_BOXES 2u         /* that are remembered after a commit */
+#define WINDOW_ROWS 2000u /* of each kind, halved until the window fits into its bytes */
+#define LATE_BOXES 2u     /* that are remembered after a commit */
 
 void wp_exemplar_sample_clear(struct wp_exemplar_sample *sampled)
 {
@@ -66,9 +65,8 @@ bool wp_exemplar_sample_request(struct wp_aggregate *aggregate, const char *serv
 
 bool wp_exemplar_sample_wait(struct wp_aggregate *aggregate, uint32_t thread, const struct wp_slice *slice)
 {
-    uint64_t ns = slice->in_ns - slice->out_ns;
-    return slice->in_ns > slice->out_ns && ns >= WAIT_LEAST_NS && ns <= aggregate->reach_ns &&
-        !(slice->flags & WP_SLICE_PREEMPTED) && offer(aggregate, "", thread, slice->out_ns, slice->in_ns);
+    return wp_exemplar_sample_is_wait(slice) && slice->in_ns - slice->out_ns <= aggregate->reach_ns &&
+        offer(aggregate, "", thread, slice->out_ns, slice->in_ns);
 }
 
 /* --- what a window consisted of --- */

@@ -7,16 +7,24 @@
  * consisted of is looked up only if it is kept when its epoch is resolved, while the timelines still know.
  */
 #include "aggregator/account/aggregate_types.h"
+#include "aggregator/timeline/timeline_types.h"
+
+#define WP_EXEMPLAR_WAIT_NS 100000u /* shorter sleeps are no windows: there are very many, and they show nothing */
 
 struct wp_aggregate;
 struct wp_exemplar;
 struct wp_reply;
-struct wp_slice;
 
 /* Frees all windows, written or not, as wp_exemplar_sample_clear() does; zeroed is allowed. */
 void wp_exemplar_sample_fini(struct wp_exemplar_sample *sampled);
 /* A request that came to `service`; its reply leaves now. True, here and below: it is kept, and will be looked at. */
 bool wp_exemplar_sample_request(struct wp_aggregate *aggregate, const char *service, const struct wp_reply *reply);
+/* Whether that slice's sleep may be a window: most are not. */
+static inline bool wp_exemplar_sample_is_wait(const struct wp_slice *slice)
+{
+    return slice->in_ns > slice->out_ns && slice->in_ns - slice->out_ns >= WP_EXEMPLAR_WAIT_NS &&
+        !(slice->flags & WP_SLICE_PREEMPTED);
+}
 /* A thread of interest slept until that slice began. */
 bool wp_exemplar_sample_wait(struct wp_aggregate *aggregate, uint32_t thread, const struct wp_slice *slice);
 /* The epoch is resolved: what was offered and is to be kept is read from the pieces that were kept of it

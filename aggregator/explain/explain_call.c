@@ -17,19 +17,6 @@ bool wp_wait_is_sending(const struct wp_slice *slice)
     }
 }
 
-bool wp_wait_is_reading(const struct wp_slice *slice)
-{
-    switch (slice->syscall - 1) { /* read, readv, recvfrom, recvmsg */
-    case 0:
-    case 19:
-    case 45:
-    case 47:
-        return true;
-    default:
-        return false;
-    }
-}
-
 bool wp_wait_is_choosing(const struct wp_slice *slice)
 {
     switch (

@@ -113,13 +113,10 @@ static bool is_held_by(const struct wp_timeline *timeline, const struct wp_slice
                 timeline->identities[slice->identity].process);
 }
 
-static bool is_lock(struct wp_explainer *x, const struct wp_slice *slice)
+/* Of one that is no futex's. */
+static bool find_lock(struct wp_explainer *x, const struct wp_slice *slice)
 {
     unsigned call = slice->syscall - 1u;
-    if (slice->state != WP_STATE_INTERRUPTIBLE && slice->state != WP_STATE_UNINTERRUPTIBLE)
-        return false;
-    if (is_futex(slice))
-        return is_held_by(x->timeline, slice, slice->waker) || stack_says(x, slice->stack) & STACK_USER;
     const char *on = wp_dictionary_string(x->timeline->dictionary, wp_timeline_wait(x->timeline, slice));
     if (!strncmp(on, WP_KERNEL_LOCK, strlen(WP_KERNEL_LOCK)))
         return true;
@@ -127,6 +124,24 @@ static bool is_lock(struct wp_explainer *x, const struct wp_slice *slice)
         return false;
     uint8_t says = stack_says(x, slice->stack);
     return says & STACK_KERNEL ? says & STACK_FILE : call == CALL_FLOCK || call == CALL_FCNTL;
+}
+
+static bool is_lock(struct wp_explainer *x, const struct wp_slice *slice)
+{
+    if (slice->state != WP_STATE_INTERRUPTIBLE && slice->state != WP_STATE_UNINTERRUPTIBLE)
+        return false;
+    if (is_futex(slice))
+        return is_held_by(x->timeline, slice, slice->waker) || stack_says(x, slice->stack) & STACK_USER;
+    struct wp_lock_stack *known = &x->lock_stacks[slice->stack % WP_LOCK_STACKS];
+    uint64_t how = (uint64_t)1 << 63 | (uint64_t)slice->wait << 24 | (uint64_t)slice->syscall << 8 | slice->state;
+    if (known->how == how && known->stack == slice->stack && known->host == x->host)
+        return known->is_lock;
+    bool is = find_lock(x, slice);
+    if (known->stack != slice->stack || known->host != x->host)
+        *known = (struct wp_lock_stack){.stack = slice->stack, .host = x->host};
+    known->how = how;
+    known->is_lock = is;
+    return is;
 }
 
 /* --- who had it --- */

@@ -199,10 +199,14 @@ static uint32_t who_node(struct wp_explainer *x, const struct wp_runnable *runna
     }
     what |= (uint64_t)3 << 45 | (uint64_t)runnable->is_preempted << 33 | (uint64_t)with_for << 32;
     struct wp_intkey key = {comm << 32 | runnable->node, wp_explain_here(x, what)};
+    struct wp_rival_place *last = &x->rivals[(runnable->node ^ comm) % WP_RIVAL_PLACES]; /* mostly it is this one */
+    if (last->a == key.a && last->b == key.b && last->node)
+        return last->node;
     if (!wp_intmap_get(&x->sites, key, &node)) {
         node = make_node(x, runnable, who, with_for);
         wp_explain_remember(x, key, node);
     }
+    *last = (struct wp_rival_place){key.a, key.b, node == UINT32_MAX ? 0 : node};
     return node;
 }
 

@@ -68,8 +68,17 @@ struct wp_resumed {
 struct wp_lock_stack {
     uint32_t stack, host;
     uint8_t says;
+    bool is_lock; /* a sleep there in that state, call and wait, that is no futex's, is one for a lock ... */
+    uint64_t how; /* ... which are these; 0: not looked at */
 };
 #define WP_LOCK_STACKS 256u
+
+/* The node of whom a wait for a CPU was behind, by its key among the sites; node 0: none. */
+struct wp_rival_place {
+    uint64_t a, b;
+    uint32_t node;
+};
+#define WP_RIVAL_PLACES 16u
 
 /* Of a layer: where it sleeps while that is explained by who ended it (0: it does not). */
 struct wp_layer_sleep {
@@ -115,6 +124,7 @@ struct wp_explainer {
     struct wp_own_place own_places[WP_OWN_PLACES];    /* by stack */
     struct wp_resumed resumed[WP_RESUMED];            /* by thread and block of slices */
     struct wp_lock_stack lock_stacks[WP_LOCK_STACKS]; /* by stack */
+    struct wp_rival_place rivals[WP_RIVAL_PLACES];    /* by node and name */
     uint32_t depth, visited;
     uint64_t oldest_ns;   /* in home's clock: causes before that do not count */
     uint64_t cell_ns;     /* of the grid, looked up last */
