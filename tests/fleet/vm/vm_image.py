@@ -5,11 +5,11 @@ import glob, os, re, shutil, subprocess, sys, sysconfig, tempfile
 
 # Debian 12's kernel, and the newer one that it offers beside it.
 PACKAGES = ["linux-image-amd64", "linux-image-6.12-amd64"]
-# In the order of loading: what a network device, a disk and a file system need on a PC. A kernel may have some built in.
+# In the order of loading: what a network device, a disk, a file system and disks made of others need on a PC. A kernel may have some built in.
 MODULES = ["net/core/failover", "drivers/net/net_failover", "drivers/virtio/virtio_ring", "drivers/virtio/virtio",
            "drivers/virtio/virtio_pci_legacy_dev", "drivers/virtio/virtio_pci_modern_dev", "drivers/virtio/virtio_pci",
            "drivers/net/virtio_net", "drivers/block/virtio_blk", "crypto/crc32c_generic", "lib/crc16", "fs/mbcache",
-           "fs/jbd2/jbd2", "fs/ext4/ext4"]
+           "fs/jbd2/jbd2", "fs/ext4/ext4", "drivers/block/loop", "drivers/md/dm-mod", "drivers/md/md-mod", "drivers/md/raid1"]
 HERE = os.path.dirname(os.path.abspath(__file__))
 
 

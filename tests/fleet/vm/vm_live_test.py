@@ -12,8 +12,8 @@ from vm_image import PACKAGES, Image, Kernel, Missing, need
 BIN, TIER, FOLDER = sys.argv[1:4]
 REQUESTS, SLEEP_S = 60, 0.05
 # Of the live source's tests, the others need a machine that is faster or has more files; and what is to be done without.
-FACTS = [("", "block chains_are_whole lives pipe_wakes_by_its_writer poll_that_times_out_is_not_deliberate reads_are_what_was_taken renames "
-          "sendfile sends_are_what_was_handed_over sleep tcp udp what_is_waited_for"),
+FACTS = [("", "block chains_are_whole lives pipe_wakes_by_its_writer poll_that_times_out_is_not_deliberate "
+          "reads_are_what_was_taken renames sendfile sends_are_what_was_handed_over sleep tcp udp what_is_waited_for"),
          ("tp_btf/tcp_probe tp_btf/block_rq_insert", "tcp block"),
          ("fentry/sock_def_readable", "tcp sleep"), # the last arrival stands in
          ("variable/__preempt_count", "sleep tcp udp"),
@@ -45,6 +45,7 @@ def make_image(kernel, folder):
         image.program(shutil.which(program), "/bin/" + program)
     image.add(os.path.dirname(os.path.dirname(HERE_PATH)) + "/collector/live_facts_test.py", "/live_facts_test.py")
     image.add(os.path.dirname(os.path.dirname(HERE_PATH)) + "/truth/unseen.py", "/unseen.py")
+    image.add(HERE_PATH + "/stacked_devices.py", "/stacked_devices.py")
     image.python()
     image.write(folder + "/initrd")
     return folder + "/initrd"
@@ -194,12 +195,13 @@ class TwoKernels(unittest.TestCase):
         self.assertGreater(counts["sleeps"], 500)
         self.assertEqual((counts["waking not seen"], counts["broken chains"]), (0, 0))
 
-    def aggregate(self):
-        self.store = self.folder + "/store"
+    def aggregate(self, store="store", hosts=2, aggregates=("web",)):
+        self.store = "%s/%s" % (self.folder, store)
         down, up = os.pipe()
         child = subprocess.Popen(
             [BIN + "/wakepath-aggregator", "--bind", "tcp://%s:7777" % HERE, "--insecure", "--store", self.store, "--no-config",
-             "--ready-fd", str(up), "--log-level", "warn", "--aggregate", "web=comm=web", "--expect-hosts", "2"], pass_fds=[up])
+             "--ready-fd", str(up), "--log-level", "warn", "--expect-hosts", str(hosts),
+             *("--aggregate=%s=comm=%s" % (name, name) for name in aggregates)], pass_fds=[up])
         self.addCleanup(child.wait)
         self.addCleanup(child.kill)
         os.close(up)
@@ -225,10 +227,10 @@ class TwoKernels(unittest.TestCase):
         self.assertGreater(took, requests * SLEEP_S)
         return took
 
-    def report(self):
+    def report(self, aggregate="web"):
         def say(form):
             return sh(BIN + "/wakepath-reporter", "--store", self.store, "--format", form, "--release", "unversioned",
-                      "--aggregate", "web")
+                      "--aggregate", aggregate)
         return dict(json.loads(say("json")), folded=say("folded"))
 
     def test_3_a_wait_is_followed_from_one_kernel_to_the_other(self):
@@ -258,6 +260,26 @@ class TwoKernels(unittest.TestCase):
         self.assertGreater(edge["clock_bound_ns"], 0, "a bound is stated")
         self.assertLess(edge["clock_bound_ns"], 1_000_000_000, "of clocks that are hours apart; an emulated processor may stall long")
         self.assertLess(report["categories"]["remote_not_traced"], 0.05 * report["total_ns"])
+
+    def test_10_devices_on_devices(self):
+        """Who writes on a device that is made of others waits for the thread that serves it, and for the disk below."""
+        for name in ("h2", *(name for name in self.vms if name.startswith("newer"))):
+            vm = self.vms[name]
+            aggregator = self.aggregate("stacked-" + name, 1, ("on-loop", "on-dm", "on-md"))
+            collector = self.collect(vm)
+            slept = json.loads(vm.run("%s /stacked_devices.py /disk 20" % os.path.realpath(sys.executable))[-1])
+            self.assertEqual(collector.stop()[1], 0, vm.run("cat /tmp/collector.log"))
+            aggregator.terminate()
+            self.assertEqual(aggregator.wait(timeout=60), 0)
+            for writer, ns in slept.items():
+                with self.subTest(kernel=vm.run("uname -r")[0], writer=writer):
+                    report = self.report(writer)
+                    served = time_in(report, "[%s]" % writer, "sleep:", "io:loop", "[kworker/")
+                    below = time_in(report, "[%s]" % writer, "sleep:", "io:loop", "[kworker/", "io:vda")
+                    print("%s: slept %.3f s, for a loop device's worker %.3f s, for the disk below %.3f s" % (writer, ns / 1e9, served, below),
+                          file=sys.stderr)
+                    self.assertGreater(served, 0.7 * ns / 1e9, report["folded"])
+                    self.assertGreater(below, 0.3 * ns / 1e9, report["folded"])
 
 
 if __name__ == "__main__":
