@@ -11,7 +11,8 @@
 #   zoo        every program with a planted fault is recorded, as root; what is said of it first
 #   bisect     sixty searches, as root, of a commit that holds a lock longer, syncs once more or has a slower server
 #   cases      the paper's cases, as root: mail, xterm, a database, make, video; prints their tables and build/cases.html, their curves
-#   truth      every truth program in four ways, as root, on the running kernel; prints the table of docs/truth.md
+#   truth      every truth program in four ways, and real ones beside 0, 4 and 16 that compute, as root, on the running kernel; prints the table of
+#              docs/truth.md
 set -uo pipefail
 top=$(cd "$(dirname "$0")/.." && pwd)
 cd "$top" || exit 1
@@ -71,7 +72,19 @@ cases() {
   rm -r "$store"
   return "$status"
 }
-truth() { build release && WAKEPATH_BIN=build/release/bin tests/truth/compare.py --way all --table; }
+truth() {
+  build release || return 1
+  local status=0 spinners
+  export WAKEPATH_BIN=build/release/bin
+  tests/truth/compare.py --way all --table || status=1
+  for spinners in 0 4; do
+    tests/truth/real.py --classes build/release/tests/truth --spinners "$spinners" || status=1
+    tests/truth/redis_blocked.py --spinners "$spinners" || status=1
+    tests/truth/redis_blocked.py --spinners "$spinners" --unix || status=1
+  done
+  tests/truth/real.py --classes build/release/tests/truth --spinners 16 postgres make || status=1
+  return "$status"
+}
 
 passed=0 failed=0
 [ $# -gt 0 ] || set -- tidy clang sanitize threads coverage fuzz

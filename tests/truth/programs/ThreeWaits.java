@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The main thread of a Java program waits three times: for a job of its pool, for a monitor that another thread holds, for garbage collections.
-// It prints how long the first two took, in ms.
+// It prints how long they took, in ms.
 import java.util.concurrent.*;
 
 public class ThreeWaits {
@@ -20,8 +20,9 @@ public class ThreeWaits {
 
     public static void main(String[] args) throws Exception {
         ExecutorService pool = Executors.newFixedThreadPool(4);
+        Future<Long> job = pool.submit(() -> crunch(700));
         long begin = System.nanoTime();
-        sink += pool.submit(() -> crunch(700)).get();
+        sink += job.get();
         long pooled = System.nanoTime() - begin;
         CountDownLatch held = new CountDownLatch(1);
         Thread keeper = new Thread(() -> {
@@ -39,10 +40,12 @@ public class ThreeWaits {
         synchronized (gate) {
             sink++;
         }
-        System.out.println("waited " + pooled / 1_000_000 + " " + (System.nanoTime() - begin) / 1_000_000);
+        long monitor = System.nanoTime() - begin;
         Object kept = tree(18);
+        begin = System.nanoTime();
         for (int i = 0; i < 4; i++)
             System.gc();
+        System.out.println("waited " + pooled / 1_000_000 + " " + monitor / 1_000_000 + " " + (System.nanoTime() - begin) / 1_000_000);
         sink += kept.hashCode();
         pool.shutdown();
     }
