@@ -70,6 +70,18 @@ bool wp_log_allowed(const struct wp_logger *logger, struct wp_log_limit *limit, 
     return true;
 }
 
+char *wp_log_last_words(char *text)
+{
+    char *last = NULL, *last_error = NULL, *state = NULL;
+    for (char *line = strtok_r(text, "\n", &state); line; line = strtok_r(NULL, "\n", &state)) {
+        char *message = strstr(line, ": error: ");
+        last = line;
+        if (message)
+            last_error = message + strlen(": error: ");
+    }
+    return last_error ? last_error : last;
+}
+
 int wp_log_level_parse(const char *text, enum wp_log_level *level)
 {
     for (unsigned i = 0; i < sizeof(level_names) / sizeof(level_names[0]); i++)

@@ -34,6 +34,10 @@ struct wp_log_limit {
 /* `limit` starts zeroed, belongs to one kind of warning and one thread; `now_ns` is always of the same clock. */
 bool wp_log_allowed(const struct wp_logger *logger, struct wp_log_limit *limit, uint64_t now_ns, uint64_t interval_ns);
 
+/* Of what a program has logged: the message of its last error, else its last line; NULL: nothing. Lines are ended by 0
+ * in `text`, which the result points into. */
+char *wp_log_last_words(char *text);
+
 /* Parses "error", "warn", "info" or "debug"; -EINVAL otherwise. */
 int wp_log_level_parse(const char *text, enum wp_log_level *level);
 

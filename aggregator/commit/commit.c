@@ -23,6 +23,7 @@
 #include "storage/kind/sourcemap_store.h"
 #include "storage/kind/state_store.h"
 #include "storage/report/report_merge.h"
+#include "storage/report/report_read.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -506,6 +507,23 @@ static int name_releases(struct names *names, struct wp_host_session *const *ses
     return rc;
 }
 
+/* Whether an aggregate has time that the store lacks. */
+static bool has_time(struct wp_host_session *const *sessions, size_t count)
+{
+    bool has_time = false;
+    for (size_t i = 0; i < count; i++) {
+        uint32_t aggregate_count;
+        struct wp_aggregate *const *aggregates = wp_host_session_aggregates(sessions[i], &aggregate_count);
+        for (uint32_t j = 0; j < aggregate_count; j++) {
+            const struct wp_aggregate_delta *delta = wp_aggregate_delta(aggregates[j]);
+            has_time |= wp_report_total(delta->report) != 0;
+            for (uint32_t k = 0; k < delta->closed_count; k++)
+                has_time |= wp_report_total(delta->closed[k].report) != 0;
+        }
+    }
+    return has_time;
+}
+
 int wp_commit_sessions(struct wp_store *store, struct wp_host_session *const *sessions, size_t count,
     const struct wp_commit_options *options, struct wp_error *err)
 {
@@ -516,7 +534,10 @@ int wp_commit_sessions(struct wp_store *store, struct wp_host_session *const *se
         wp_error_set(err, rc, "out of memory for a commit");
     for (size_t i = 0; !rc && i < count; i++)
         wp_session_deltas_close(sessions[i]);
-    for (size_t i = 0; !rc && i < 2 * releases.count; i++) { /* those of others first */
+    bool waits = !rc && options->waits_for_time && *options->waits_for_time && !has_time(sessions, count);
+    if (options->waits_for_time)
+        *options->waits_for_time = waits;
+    for (size_t i = 0; !rc && !waits && i < 2 * releases.count; i++) { /* those of others first */
         bool is_own = i >= releases.count;
         work.release = releases.rows[i % releases.count];
         pick(&work, sessions, count, is_own);

@@ -8,7 +8,7 @@
 #include "storage/env/store.h"
 
 /* Reports as deltas, exemplars and clock, genealogy, source map, metadata, resume point. At the end of a session the
- * deltas are compacted. On success the aggregates start a new delta. */
+ * deltas are compacted. On success the aggregates start a new delta, unless nothing is written for want of time. */
 int wp_commit_sessions(struct wp_store *store, struct wp_host_session *const *sessions, size_t count,
     const struct wp_commit_options *options, struct wp_error *err);
 

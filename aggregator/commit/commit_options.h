@@ -21,6 +21,8 @@ struct wp_commit_options {
     const struct wp_metadata_entry *labels; /* of each release that is written, said at labels_s; borrowed */
     uint32_t label_count;
     uint64_t labels_s;
+    bool *waits_for_time; /* while it is true nothing is written; becomes false when an aggregate has time; NULL: does
+                             not wait */
 };
 
 #endif

@@ -56,6 +56,7 @@ enum {
     KEY_RESUME,
     KEY_NO_RESUME,
     KEY_END_FULL,
+    KEY_SKIP_EMPTY,
     KEY_METRICS,
     KEY_PEER,
     KEY_WINDOW,
@@ -99,6 +100,7 @@ static const struct argp_option option_table[] = {
     {"exit-after-sessions", KEY_EXIT, "N", 0, "end after N sessions have ended", 0},
     {"end-when-full", KEY_END_FULL, 0, 0,
         "end with an error when the store's disk is full (default: wait for room, acknowledging nothing)", 0},
+    {"skip-empty", KEY_SKIP_EMPTY, 0, 0, "write nothing before an aggregate has time, and nothing where none has", 0},
     {"ready-fd", KEY_READY, "FD", 0, "write a line to this descriptor when listening", 0},
     {"window", KEY_WINDOW, "WINDOW", 0,
         "make all hosts record in windows of wall time, such as \"1s every 60s\", or always (default: each host's "
@@ -237,6 +239,7 @@ static const struct wp_config_field fields[] = {
     FIELD(KEY_SYSTEM, WP_CONFIG_TEXT, ingest.system_window),
     FIELD(KEY_INSECURE, WP_CONFIG_FLAG, ingest.is_insecure),
     FIELD(KEY_END_FULL, WP_CONFIG_FLAG, ingest.ends_when_full),
+    FIELD(KEY_SKIP_EMPTY, WP_CONFIG_FLAG, engine.waits_for_time),
     CLEARED(KEY_NO_RESUME, is_resumed),
     NUMBER(KEY_AUTO, "--auto-aggregates", engine.session.auto_aggregates, 0, 60, 1),
     NUMBER(KEY_EXIT, "--exit-after-sessions", ingest.exit_after_sessions, 0, 1000000, 1),

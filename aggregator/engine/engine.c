@@ -539,7 +539,7 @@ int wp_engine_commit(struct wp_engine *engine, uint64_t now_ns, uint64_t real_no
         return 0;
     struct wp_commit_options options = {engine->options.shard, engine->options.timebox_s, real_now_s,
         engine->options.late_after_s, &engine->late, &engine->host_parts, engine->options.labels,
-        engine->options.label_count, engine->options.labels_s};
+        engine->options.label_count, engine->options.labels_s, &engine->options.waits_for_time};
     int rc = commit_all(engine, &options, err);
     if (rc)
         return rc;

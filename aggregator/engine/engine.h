@@ -25,7 +25,8 @@ struct wp_engine_options {
     uint64_t give_up_ns;          /* a host not heard for so long is not waited for */
     const struct wp_metadata_entry *labels; /* of the releases that are written; borrowed */
     uint32_t label_count;
-    uint64_t labels_s; /* realtime when they were said */
+    uint64_t labels_s;   /* realtime when they were said */
+    bool waits_for_time; /* nothing is written before an aggregate has time, and nothing ever where none has */
 };
 
 #define WP_ENGINE_DEFAULTS                                                                                             \

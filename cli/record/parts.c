@@ -4,6 +4,7 @@
 #include "cli/base/args.h"
 #include "cli/base/own_store.h"
 #include "cli/base/program.h"
+#include "common/log.h"
 #include "common/path.h"
 
 #include <errno.h>
@@ -237,20 +238,6 @@ int wp_parts_start_reporter(const struct wp_parts *parts, struct wp_child *child
     return rc;
 }
 
-/* The last line of the log that is an error, else the last line; NULL for an empty log. */
-static char *last_words(struct wp_buffer *log)
-{
-    char *last = NULL, *last_error = NULL, *state = NULL;
-    for (char *line = log->data ? strtok_r((char *)log->data, "\n", &state) : NULL; line;
-         line = strtok_r(NULL, "\n", &state)) {
-        char *message = strstr(line, ": error: ");
-        last = line;
-        if (message)
-            last_error = message + strlen(": error: ");
-    }
-    return last_error ? last_error : last;
-}
-
 int wp_parts_explain(const struct wp_parts *parts, const struct wp_child *child, const char *what, struct wp_error *err)
 {
     char path[256], name[64];
@@ -259,7 +246,8 @@ int wp_parts_explain(const struct wp_parts *parts, const struct wp_child *child,
     log_path(parts, name, path, sizeof(path));
     if (!parts->options->is_verbose)
         wp_file_read(path, LOG_LIMIT, &log, NULL);
-    const char *words = last_words(&log);
+    wp_buffer_putc(&log, 0);
+    const char *words = log.failed ? NULL : wp_log_last_words((char *)log.data);
     if (words)
         wp_error_set(err, -EIO, "the %s %s: %s", child->name, what, words);
     else

@@ -4,6 +4,7 @@
 #include "cli/base/args.h"
 #include "cli/base/program.h"
 #include "common/buffer.h"
+#include "common/log.h"
 #include "common/path.h"
 #include "common/selector.h"
 #include "storage/value/bucket.h"
@@ -231,20 +232,15 @@ int wp_own_pages_begin(struct wp_own_pages *own, const struct wp_own_pages_optio
     return start_import(own, err);
 }
 
-/* What the program said last, without its name and level. */
 static int explain(const struct wp_own_pages *own, struct wp_error *err)
 {
     char path[PATH_MAX];
     struct wp_buffer log = {0};
     log_path(own, path);
     wp_file_read(path, LOG_BYTES, &log, NULL);
-    while (log.size && log.data[log.size - 1] == '\n')
-        log.size--;
     wp_buffer_putc(&log, 0);
-    const char *text = log.failed ? "" : (const char *)log.data, *line = strrchr(text, '\n');
-    const char *words = strstr(line ? line : text, ": error: ");
-    words = words ? words + strlen(": error: ") : line ? line + 1 : text;
-    wp_error_set(err, -EIO, "%s%s%s", own->child.name, *words ? ": " : " failed", words);
+    const char *words = log.failed ? NULL : wp_log_last_words((char *)log.data);
+    wp_error_set(err, -EIO, "%s%s%s", own->child.name, words ? ": " : " failed", words ? words : "");
     wp_buffer_fini(&log);
     return -EIO;
 }

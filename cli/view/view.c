@@ -7,7 +7,9 @@
 #include "cli/base/program.h"
 #include "cli/base/supervisor.h"
 #include "cli/view/view_jobs.h"
+#include "common/buffer.h"
 #include "common/clock.h"
+#include "common/log.h"
 #include "common/nearest.h"
 #include "common/path.h"
 #include "common/scratch.h"
@@ -23,6 +25,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -31,6 +34,7 @@ enum { KEY_OPEN = 256 };
 #define LEADING_PAGE "open.html"
 #define SYSTEM "system"
 #define AGGREGATES 16u
+#define LOG_BYTES (16u << 20)
 #define IDLE_MS 5000u /* connections that say nothing are looked at */
 
 struct view {
@@ -203,13 +207,33 @@ static int choose_anew(struct view *view, struct wp_error *err)
         : complain_of_scratch(err);
 }
 
-/* Until it has ended; its words are on standard error. */
+/* What the program has said, when it has ended: of a failure the reason, else all of it on standard error. */
+static int tell(const struct view *view, int log_fd, struct wp_error *err)
+{
+    struct wp_buffer log = {0};
+    char path[32];
+    int rc = 0;
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", log_fd);
+    wp_file_read(path, LOG_BYTES, &log, NULL);
+    wp_buffer_putc(&log, 0);
+    if (wp_child_exit_code(&view->child)) {
+        const char *words = log.failed ? NULL : wp_log_last_words((char *)log.data);
+        rc = wp_error_set(err, -EIO, "%s%s", words ? "" : view->child.name, words ? words : " failed");
+    } else if (!log.failed) {
+        fputs((const char *)log.data, stderr);
+    }
+    wp_buffer_fini(&log);
+    return rc;
+}
+
+/* Until it has ended. */
 static int run(struct view *view, struct wp_args *args, struct wp_error *err)
 {
     char path[PATH_MAX];
     struct wp_wake wake = {.kind = WP_WAKE_DEADLINE};
-    int rc = args->failed ? wp_error_set(err, -ENOMEM, "out of memory for a command line")
-                          : wp_program_sibling(args->items[0], path, sizeof(path), err);
+    int log_fd = memfd_create("view", MFD_CLOEXEC); /* a full disk has no room for words either */
+    int rc = args->failed || log_fd < 0 ? wp_error_set(err, -ENOMEM, "out of memory for a command line")
+                                        : wp_program_sibling(args->items[0], path, sizeof(path), err);
     if (!rc)
         rc = wp_child_start(&view->child,
             &(struct wp_child_options){.name = args->items[0],
@@ -217,7 +241,7 @@ static int run(struct view *view, struct wp_args *args, struct wp_error *err)
                 .argv = args->items,
                 .kind = WP_CHILD_PART,
                 .mask = &view->supervisor.previous,
-                .log_fd = STDERR_FILENO,
+                .log_fd = log_fd,
                 .keep_fd = -1},
             err);
     while (!rc && view->child.running) {
@@ -225,10 +249,12 @@ static int run(struct view *view, struct wp_args *args, struct wp_error *err)
         if (!rc && wake.kind == WP_WAKE_SIGNAL)
             rc = wp_error_set(err, -ECANCELED, "interrupted");
     }
-    if (!rc && wp_child_exit_code(&view->child))
-        rc = wp_error_set(err, -EIO, "%s failed", args->items[0]);
+    if (!rc)
+        rc = tell(view, log_fd, err);
     wp_child_end(&view->child, 2000);
     wp_child_fini(&view->child);
+    if (log_fd >= 0)
+        close(log_fd);
     wp_args_fini(args);
     return rc;
 }

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "storage/tool/import_parts.h"
 
+#include "common/buffer.h"
 #include "common/clock.h"
+#include "common/log.h"
+#include "common/path.h"
 #include "common/scratch.h"
 #include "proto/frame.h"
 #include "proto/session.h"
@@ -12,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -20,6 +24,7 @@
 #define HELLO_BYTES (1u << 20)
 #define WORDS (24u + 2 * WP_TOOL_GIVEN)
 #define SOCKET WP_SCRATCH_IMPORT_SOCKET
+#define LOG_BYTES (16u << 20)
 #define END_MS 60000u   /* for a program that was asked to end */
 #define LAST_MS 600000u /* for the aggregator's last epochs and their commit, once the collector has delivered all */
 
@@ -75,11 +80,18 @@ static void add(struct line *line, const char *word)
         line->words[line->count++] = word;
 }
 
-static int start(pid_t *child, const char *folder, const char *name, const struct line *line, struct wp_error *err)
+/* Where the two programs stand, and what they say: it is told when they have ended. */
+struct place {
+    char folder[PATH_MAX];
+    int log_fd; /* -1: they say it themselves */
+};
+
+static int start(
+    pid_t *child, const struct place *place, const char *name, const struct line *line, struct wp_error *err)
 {
     char path[PATH_MAX + 64];
     pid_t parent = getpid();
-    snprintf(path, sizeof(path), "%s/%s", folder, name);
+    snprintf(path, sizeof(path), "%s/%s", place->folder, name);
     *child = fork();
     if (*child < 0)
         return wp_error_errno(err, -errno, "cannot start '%s'", path);
@@ -88,6 +100,8 @@ static int start(pid_t *child, const char *folder, const char *name, const struc
     prctl(PR_SET_PDEATHSIG, SIGTERM);
     if (getppid() != parent) /* it died before the prctl */
         _exit(127);
+    if (place->log_fd >= 0)
+        dup2(place->log_fd, STDERR_FILENO);
     execv(path, (char *const *)(uintptr_t)line->words);
     fprintf(stderr, "wakepath-store: cannot run '%s': %s\n", path, strerror(errno));
     _exit(127);
@@ -164,7 +178,7 @@ static int own_folder(char folder[PATH_MAX], struct wp_error *err)
 }
 
 static int start_aggregator(
-    const struct wp_import_options *o, const char *folder, const char *endpoint, pid_t *child, struct wp_error *err)
+    const struct wp_import_options *o, const struct place *at, const char *endpoint, pid_t *child, struct wp_error *err)
 {
     struct line line = {{"wakepath-aggregator", "--no-config", "--no-resume", "--bind", endpoint, "--store", o->root,
                             "--release", o->release, "--shard", o->shard, "--exit-after-sessions", "1", "--late-after",
@@ -173,6 +187,7 @@ static int start_aggregator(
         19};
     int ready[2];
     char fd[16], byte;
+    bool picks = false;
     if (pipe(ready))
         return wp_error_errno(err, -errno, "cannot start the aggregator");
     fcntl(ready[0], F_SETFD, FD_CLOEXEC);
@@ -183,12 +198,15 @@ static int start_aggregator(
             continue;
         add(&line, "--aggregate");
         add(&line, o->tool->given[i].value);
+        picks = true;
     }
+    if (picks) /* what fits nothing adds nothing */
+        add(&line, "--skip-empty");
     if (o->tool->values[WP_TOOL_SYSTEM]) {
         add(&line, "--system-window");
         add(&line, o->tool->values[WP_TOOL_SYSTEM]);
     }
-    int rc = start(child, folder, "wakepath-aggregator", &line, err);
+    int rc = start(child, at, "wakepath-aggregator", &line, err);
     close(ready[1]);
     bool is_ready = !rc && read(ready[0], &byte, 1) == 1;
     close(ready[0]);
@@ -199,7 +217,7 @@ static int start_aggregator(
     return rc ? rc : wp_error_set(err, -EIO, "the aggregator ended before it began");
 }
 
-static int run_in(const struct wp_import_options *o, const char *folder, const char *place, struct wp_error *err)
+static int run_in(const struct wp_import_options *o, const struct place *at, const char *place, struct wp_error *err)
 {
     char endpoint[WP_SCRATCH_ROOM + 16], source[PATH_MAX + 16];
     pid_t aggregator = -1, collector = -1;
@@ -208,9 +226,9 @@ static int run_in(const struct wp_import_options *o, const char *folder, const c
     struct line line = {{"wakepath-collector", "--no-config", "--source", source, "--release", o->release, "--connect",
                             endpoint, "--spool", "none", "--log-level", "warn"},
         12};
-    int rc = start_aggregator(o, folder, endpoint, &aggregator, err);
+    int rc = start_aggregator(o, at, endpoint, &aggregator, err);
     if (!rc)
-        rc = start(&collector, folder, "wakepath-collector", &line, err);
+        rc = start(&collector, at, "wakepath-collector", &line, err);
     if (collector > 0)
         rc = replay(&aggregator, collector, err);
     if (aggregator > 0) {
@@ -220,17 +238,41 @@ static int run_in(const struct wp_import_options *o, const char *folder, const c
     return rc;
 }
 
+/* A failure's reason is the last error that they logged; without one all that they logged is shown. */
+static void tell(int log_fd, int rc, struct wp_error *err)
+{
+    struct wp_buffer log = {0};
+    char path[32];
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", log_fd);
+    wp_file_read(path, LOG_BYTES, &log, NULL);
+    wp_buffer_putc(&log, 0);
+    if (!rc && !log.failed)
+        fputs((const char *)log.data, stderr);
+    const char *words = rc && !log.failed ? wp_log_last_words((char *)log.data) : NULL;
+    if (words) {
+        struct wp_error what = *err;
+        wp_error_set(err, rc, "%s", words);
+        wp_error_wrap(err, rc, "%s", what.text);
+    }
+    wp_buffer_fini(&log);
+}
+
 int wp_import_run(const struct wp_import_options *o, struct wp_error *err)
 {
-    char folder[PATH_MAX];
+    struct place at = {.log_fd = -1};
     struct wp_scratch scratch;
-    int rc = own_folder(folder, err);
+    int rc = own_folder(at.folder, err);
     if (!rc)
         rc = wp_scratch_make(&scratch, &wp_scratch_import, err);
     if (rc)
         return rc;
-    rc = run_in(o, folder, scratch.path, err);
+    at.log_fd = memfd_create("import", MFD_CLOEXEC); /* a full disk has no room for words either */
+    rc = run_in(o, &at, scratch.path, err);
     wp_scratch_remove(&scratch);
+    if (at.log_fd >= 0) {
+        tell(at.log_fd, rc, err);
+        close(at.log_fd);
+    }
     return rc;
 }
 

@@ -18,6 +18,7 @@
 #include "storage/tool/tool_shared.h"
 #include "storage/upkeep/merge_store.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,6 +38,8 @@ struct importing {
     uint64_t now_s;
     uint64_t unmatched;       /* bit by bit those of the given options that hold nothing */
     bool is_there, is_own;    /* nothing had to be done; what is there is in the shard that it would go to */
+    bool is_empty;            /* none of the given aggregates has time in it: nothing is written */
+    bool has_any;             /* something was imported, or is there */
     struct json_object *rows; /* --json */
     struct wp_error *err;
 };
@@ -230,11 +233,24 @@ static int note_capture(struct wp_txn *txn, void *context)
     return rc;
 }
 
-/* What the programs said to be well is believed when it is there. */
+static uint64_t asked_for(const struct importing *i)
+{
+    uint64_t asked = 0;
+    for (unsigned at = 0; at < i->tool->given_count; at++)
+        asked |= (uint64_t)(i->tool->given[at].option == WP_TOOL_AGGREGATE) << at;
+    return asked;
+}
+
+/* What the programs said to be well is believed when it is there. Where aggregates are asked for, what none of them
+ * fits leaves nothing. */
 static int check_whole(struct importing *i)
 {
     struct known known = {.only = i->release};
     int rc = look_for_session(i, &known);
+    i->unmatched = asked_for(i);
+    i->is_empty = !rc && i->unmatched;
+    if (i->is_empty)
+        return 0;
     return rc == 1 ? known.is_whole ? 0
                                     : wp_error_set(i->err, -EIO,
                                           "'%s' is not all in release '%s': import it again, what is there is not "
@@ -273,6 +289,8 @@ static int import_capture(struct importing *i)
             rc = wp_import_run(&(struct wp_import_options){i->tool, i->from, i->into, i->release, shard_of(i)}, i->err);
         rc = rc ? rc : check_whole(i);
     }
+    if (i->is_empty)
+        return rc;
     if (!rc)
         rc = wp_store_open(&to, i->into, true, i->err);
     if (!rc)
@@ -387,13 +405,14 @@ static void print_result(struct importing *i)
     if (i->rows) {
         struct json_object *row = wp_json_add_row(i->rows);
         wp_json_put_text(row, "from", i->from);
-        wp_json_put_text(row, "release", i->release);
+        wp_json_put_text(row, "release", i->is_empty ? "" : i->release);
         wp_json_put_text(row, "session", i->origin.session);
         wp_json_put_number(row, "was_there", i->is_there);
         wp_json_put(row, "unmatched", unmatched_names(i));
     } else {
-        wp_buffer_printf(
-            &i->tool->out, i->is_there ? "%s: release %s has it already\n" : "%s: release %s\n", i->from, i->release);
+        if (!i->is_empty)
+            wp_buffer_printf(&i->tool->out, i->is_there ? "%s: release %s has it already\n" : "%s: release %s\n",
+                i->from, i->release);
         for (unsigned at = 0; at < WP_TOOL_GIVEN && i->unmatched >> at; at++)
             if (i->unmatched >> at & 1)
                 wp_buffer_printf(&i->tool->out, "%s: nothing that was recorded fits --aggregate '%s'\n", i->from,
@@ -437,15 +456,47 @@ static int import_root(struct importing *i)
 static int import_one(struct importing *i)
 {
     struct stat st;
-    i->is_there = false;
+    i->is_there = i->is_empty = false;
     i->unmatched = 0;
     i->origin = (struct wp_import_origin){{0}, {0}};
-    if (stat(i->from, &st) || !S_ISREG(st.st_mode))
+    if (stat(i->from, &st) || !S_ISREG(st.st_mode)) {
+        i->has_any = true;
         return import_root(i);
+    }
     int rc = import_capture(i);
+    i->has_any |= !i->is_empty;
     if (!rc)
         print_result(i);
     return rc;
+}
+
+/* Of all that was to be imported nothing fits: that is no success. */
+static int refuse_empty(struct importing *i)
+{
+    struct wp_buffer *out = &i->tool->out;
+    char selectors[512] = "";
+    for (unsigned at = 0, size = 0; at < i->tool->given_count && size < sizeof(selectors); at++)
+        if (i->tool->given[at].option == WP_TOOL_AGGREGATE)
+            size += (unsigned)snprintf(
+                selectors + size, sizeof(selectors) - size, "%s'%s'", size ? ", " : "", i->tool->given[at].value);
+    wp_buffer_clear(out);
+    return wp_error_set(i->err, -ENOENT, "nothing that was recorded fits --aggregate %s", selectors);
+}
+
+/* A root that an import has made and that has nothing but its lock. */
+static void remove_empty_root(const struct importing *i)
+{
+    char lock[PATH_MAX], name[WP_ID_ROOM + 16];
+    struct dirent **entries = NULL;
+    snprintf(name, sizeof(name), "~shard.%s.lock", shard_of(i));
+    int count = scandir(i->into, &entries, NULL, alphasort); /* ".", ".." and those that stay */
+    bool is_empty = count == 3 && !strcmp(entries[2]->d_name, name) &&
+        (size_t)snprintf(lock, sizeof(lock), "%s/%s", i->into, name) < sizeof(lock);
+    while (count > 0)
+        free(entries[--count]);
+    free(entries);
+    if (is_empty && !unlink(lock))
+        rmdir(i->into);
 }
 
 static int check_labels(const struct wp_tool *tool, struct wp_error *err)
@@ -496,10 +547,16 @@ int wp_tool_import(struct wp_tool *tool, struct wp_error *err)
         rc = check_window(tool, err);
     if (!rc)
         wp_import_sweep();
+    struct stat st;
+    bool is_new = !rc && stat(importing.into, &st) && errno == ENOENT;
     for (int at = 0; !rc && at < WP_TOOL_ARGUMENTS && tool->arguments[at]; at++) {
         importing.from = tool->arguments[at];
         rc = import_one(&importing);
+        if (!rc && !importing.has_any && !tool->arguments[at + 1])
+            rc = refuse_empty(&importing);
     }
+    if (rc && is_new)
+        remove_empty_root(&importing);
     if (rc || !importing.rows) {
         json_object_put(importing.rows);
         return rc;

@@ -123,8 +123,10 @@ class View(unittest.TestCase):
         self.assertEqual(self.made('~own/pid-77?page=x"/../y'), self.served.root + "store/~own-pid-77.html")
 
     def test_who_was_not_seen(self):
-        place = self.made("~own/pid-4194304")
-        self.assertIn("Nothing of the process of interest was recorded", self.ask(place[len(self.served.root):])[2])
+        for path, selector in (("~own/pid-4194304", "pid=4194304"), ("~own/of?selector=comm%3Dnobody", "comm=nobody")):
+            status, text = self.made(path)
+            self.assertEqual(status, 404)
+            self.assertRegex(text, f"nothing that was recorded fits --aggregate .*={selector}")
 
     def test_cancelled(self):
         self.assertEqual(self.ask("~own/pid-5?name=<b>")[0], 200)
@@ -251,13 +253,24 @@ class View(unittest.TestCase):
         self.assertFalse(os.path.exists(os.path.dirname(argument)))
 
     def test_what_is_none(self):
-        for what, words in (("/nonexistent", "cannot read"), ("/dev/null", "neither a folder nor a capture"), (self.capture + "x", "not a capture")):
-            if what.endswith("x"):
-                with open(what, "wb") as file:
-                    file.write(b"no capture")
-            ran = subprocess.run([BIN + "/wakepath", "view", what], capture_output=True, text=True, check=False, timeout=PATIENCE_S)
-            self.assertEqual(ran.returncode, 1, what)
-            self.assertIn(words, ran.stderr)
+        with open(self.capture, "rb") as file:
+            capture = file.read()
+        bad = {"text": (b"no capture", "is not a capture: not a frame"), "newer": (capture[:4] + b"\x09" + capture[5:], "wire version 9, this side speaks"),
+               "cut": (capture[:len(capture) // 2], "the collector failed: the capture is damaged at byte"), "none": (b"", "is not a capture")}
+        for name, (bytes_, _) in bad.items():
+            with open(f"{self.folder}/{name}", "wb") as file:
+                file.write(bytes_)
+        os.mkdir(self.folder + "/empty")
+        nobody = "none=comm=nobody"
+        for words, reason in [(["/nonexistent"], "cannot read"), (["/dev/null"], "neither a folder nor a capture"), ([self.folder + "/empty"], "no release in it"),
+                              ([self.capture, "--aggregate", nobody], f"nothing that was recorded fits --aggregate '{nobody}'")] + [
+                              ([f"{self.folder}/{name}"], text) for name, (_, text) in bad.items()]:
+            ran = subprocess.run([BIN + "/wakepath", "view", *words], capture_output=True, text=True, check=False, timeout=PATIENCE_S,
+                                 env={**os.environ, "TMPDIR": self.folder + "/empty"})
+            self.assertEqual((ran.returncode, ran.stdout), (1, ""), words)
+            self.assertIn(reason, ran.stderr)
+            self.assertEqual(ran.stderr.count("\n"), 1, ran.stderr)
+            self.assertEqual(os.listdir(self.folder + "/empty"), [])
 
 
 if __name__ == "__main__":

@@ -97,6 +97,30 @@ class ImportTest(StoreCase):
         self.assertEqual(self.values(), kept)
         self.assertEqual(self.total("v1", "web"), before)
 
+    def test_what_fits_nothing_adds_nothing(self):
+        """No root, no session that a right selector would find there already; one line. Beside a capture that fits, it is told."""
+        captures = [self.capture("one", "v1"), self.capture("two", "v1", seed=2)]
+        nobody = ("--aggregate", "none=comm=nobody", "--aggregate", "two=pid=1+2")
+        for words in (captures[:1], captures, (captures[0], "--json")):
+            said = self.says(1, "import", *words, "--into", self.root, *nobody)
+            self.assertEqual((said.stdout, said.stderr),
+                             ("", "wakepath-store: error: nothing that was recorded fits --aggregate 'none=comm=nobody', 'two=pid=1+2'\n"))
+            self.assertFalse(os.path.exists(self.root))
+        self.take(0, captures[0])
+        before = self.values()
+        said = self.says(1, "import", captures[1], "--into", self.root, *nobody)
+        self.assertEqual(said.stderr.count("\n"), 1, said.stderr)
+        self.assertEqual(self.values(), before)
+        said = self.says(0, "import", *captures, "--into", self.root, *nobody).stdout.splitlines()
+        self.assertEqual(said, [f"{captures[0]}: release v1 has it already", f"{captures[0]}: nothing that was recorded fits --aggregate 'none=comm=nobody'",
+                                f"{captures[0]}: nothing that was recorded fits --aggregate 'two=pid=1+2'",
+                                f"{captures[1]}: nothing that was recorded fits --aggregate 'none=comm=nobody'",
+                                f"{captures[1]}: nothing that was recorded fits --aggregate 'two=pid=1+2'"])
+        self.assertEqual(self.values(), before)
+        before = self.total("v1", "web")
+        self.take(0, captures[1])
+        self.assertGreater(self.total("v1", "web"), before)
+
     def test_without_a_release(self):
         capture = self.capture("one")
         self.assertIn("give --release", self.take(1, capture).stderr)
@@ -116,9 +140,10 @@ class ImportTest(StoreCase):
         whole = self.holder.name + "/whole.capture"
         shutil.copy(capture, whole)
         os.truncate(capture, os.path.getsize(capture) * 2 // 3)
-        self.assertIn("collector failed", self.take(1, capture).stderr)
-        self.says(0, "verify", self.root)
+        said = self.take(1, capture).stderr
+        self.assertRegex(said, "^wakepath-store: error: the collector failed: the capture is damaged at byte [0-9]+, .*\n$")
         self.take(0, whole)
+        self.says(0, "verify", self.root)
         other = self.holder.name + "/other"
         self.says(0, "import", whole, "--into", other, "--aggregate", "web=comm=web", "--aggregate", "db=comm=db")
         self.assertEqual(self.total("v1", "web"), self.total("v1", "web", other))
