@@ -85,13 +85,22 @@ struct place {
     const struct wp_slice *slice;
 };
 
+static bool is_process(const struct wp_aggregate *aggregate, const struct wp_slice *slice)
+{
+    const struct wp_timeline *timeline = aggregate->timeline;
+    const struct wp_thread_entry *entry =
+        wp_dictionary_thread(timeline->dictionary, timeline->identities[slice->identity].entry);
+    return entry && entry->tid == entry->pid;
+}
+
 static struct start start_of(const struct wp_aggregate *aggregate, const struct wp_slice *first)
 {
     struct wp_send send;
     if (!first->wake_ns)
         return (struct start){0};
     if (first->flags & WP_SLICE_BORN)
-        return (struct start){first->waker, first->wake_ns, "starts:new thread"};
+        return (struct start){
+            first->waker, first->wake_ns, is_process(aggregate, first) ? "starts:fork" : "starts:new thread"};
     if (first->cause == WP_CAUSE_TASK) /* cause_d: it wrote to a unix stream */
         return (struct start){first->waker, first->wake_ns, first->cause_d ? "starts:message" : "starts:waking"};
     if (first->cause != WP_CAUSE_MESSAGE ||

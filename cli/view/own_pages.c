@@ -143,7 +143,7 @@ static int start(struct wp_own_pages *own, struct wp_args *args, struct wp_error
         rc = wp_error_errno(err, -errno, "cannot write '%s'", log);
     if (!rc)
         rc = wp_child_start(&own->child,
-            &(struct wp_child_options){.name = args->items[0],
+            &(struct wp_child_options){.name = own->step ? "wakepath-reporter" : "wakepath-store",
                 .path = path,
                 .argv = args->items,
                 .kind = WP_CHILD_PART,
@@ -240,7 +240,7 @@ static int explain(const struct wp_own_pages *own, struct wp_error *err)
     wp_file_read(path, LOG_BYTES, &log, NULL);
     wp_buffer_putc(&log, 0);
     const char *words = log.failed ? NULL : wp_log_last_words((char *)log.data);
-    wp_error_set(err, -EIO, "%s%s%s", own->child.name, words ? ": " : " failed", words ? words : "");
+    wp_error_set(err, -EIO, "%s", words ? words : own->step ? "the pages could not be made" : "the import failed");
     wp_buffer_fini(&log);
     return -EIO;
 }

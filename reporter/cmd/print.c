@@ -75,7 +75,9 @@ static int format_pages(struct wp_buffer *out, const struct wp_page_context *con
         return wp_error_set(err, rc, "%s", reason.text);
     if (rc)
         wp_log(options->logger, WP_LOG_WARN, "the Timeline shows the threads of the aggregate alone: %s", reason.text);
-    rc = wp_single_file(out, context, &(struct wp_single_file_options){.system = system}, err);
+    struct wp_page_context with = *context;
+    with.has_system = system != NULL;
+    rc = wp_single_file(out, &with, &(struct wp_single_file_options){.system = system}, err);
     wp_trace_destroy(system);
     return rc;
 }

@@ -82,7 +82,7 @@ static void add_chart(struct wp_display *display, enum wp_item_kind kind, const 
 static const char *most_detached(struct wp_pool *pool, const struct wp_facts *facts)
 {
     static const char *const words[][2] = {
-        {"waking", "woke"}, {"new thread", "started"}, {"message", "sent a message"}};
+        {"waking", "woke"}, {"new thread", "started"}, {"message", "sent a message"}, {"fork", "started"}};
     struct wp_detached_work work = wp_detached_work_build(pool, facts);
     if (!work.row_count)
         return "";

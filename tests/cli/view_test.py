@@ -126,7 +126,7 @@ class View(unittest.TestCase):
         for path, selector in (("~own/pid-4194304", "pid=4194304"), ("~own/of?selector=comm%3Dnobody", "comm=nobody")):
             status, text = self.made(path)
             self.assertEqual(status, 404)
-            self.assertRegex(text, f"nothing that was recorded fits --aggregate .*={selector}")
+            self.assertRegex(text, f">nothing that was recorded fits --aggregate .*={selector}")
 
     def test_cancelled(self):
         self.assertEqual(self.ask("~own/pid-5?name=<b>")[0], 200)
