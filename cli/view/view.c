@@ -208,7 +208,7 @@ static int choose_anew(struct view *view, struct wp_error *err)
 }
 
 /* What the program has said, when it has ended: of a failure the reason, else all of it on standard error. */
-static int tell(const struct view *view, int log_fd, struct wp_error *err)
+static int tell_log(const struct view *view, int log_fd, struct wp_error *err)
 {
     struct wp_buffer log = {0};
     char path[32];
@@ -250,7 +250,7 @@ static int run(struct view *view, struct wp_args *args, struct wp_error *err)
             rc = wp_error_set(err, -ECANCELED, "interrupted");
     }
     if (!rc)
-        rc = tell(view, log_fd, err);
+        rc = tell_log(view, log_fd, err);
     wp_child_end(&view->child, 2000);
     wp_child_fini(&view->child);
     if (log_fd >= 0)

@@ -239,7 +239,7 @@ static int run_in(const struct wp_import_options *o, const struct place *at, con
 }
 
 /* A failure's reason is the last error that they logged; without one all that they logged is shown. */
-static void tell(int log_fd, int rc, struct wp_error *err)
+static void tell_log(int log_fd, int rc, struct wp_error *err)
 {
     struct wp_buffer log = {0};
     char path[32];
@@ -270,7 +270,7 @@ int wp_import_run(const struct wp_import_options *o, struct wp_error *err)
     rc = run_in(o, &at, scratch.path, err);
     wp_scratch_remove(&scratch);
     if (at.log_fd >= 0) {
-        tell(at.log_fd, rc, err);
+        tell_log(at.log_fd, rc, err);
         close(at.log_fd);
     }
     return rc;
