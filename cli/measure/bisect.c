@@ -24,7 +24,7 @@ enum figure { WHOLE, STEADY, FIGURES };
 
 struct commit {
     double ns[FIGURES][WP_BISECT_RECORDINGS];
-    uint32_t count;
+    uint32_t count, taken; /* figures in ns; recordings in all */
     enum state state;
     double wrong; /* the probability that its state is; of the good end p */
 };
@@ -77,7 +77,7 @@ static int record_more(struct bisection *b, uint32_t number, struct wp_error *er
     struct wp_measure_row row;
     char text[64];
     int rc =
-        wp_workbench_record(&b->bench, &b->revisions.items[number], &b->options.cells[0], commit->count, &row, err);
+        wp_workbench_record(&b->bench, &b->revisions.items[number], &b->options.cells[0], commit->taken, &row, err);
     if (rc < 0)
         return rc;
     if (rc) {
@@ -85,7 +85,7 @@ static int record_more(struct bisection *b, uint32_t number, struct wp_error *er
         print_progress(b, number, err->text);
         return 1;
     }
-    b->measured += !commit->count;
+    b->measured += !commit->taken++;
     b->recordings++;
     commit->ns[WHOLE][commit->count] = (double)row.ns;
     commit->ns[STEADY][commit->count++] = (double)row.steady_ns;
@@ -250,10 +250,36 @@ static int narrow(struct bisection *b, struct wp_error *err)
 }
 
 /*
+ * The commits of the answer are alike, or the ends by now: the machine is another one than when the ends were recorded.
+ * Ends and answer are recorded in turns, and what they were before is forgotten: the answer rests on these alone. 1:
+ * one stands on the other side now.
+ */
+static int judge_anew(struct bisection *b, struct wp_error *err)
+{
+    const uint32_t last = b->revisions.count - 1, all[] = {0, b->good, b->bad, last};
+    const uint32_t *from = b->good ? all : all + 1, *to = b->bad == last ? all + 3 : all + 4;
+    for (const uint32_t *at = from; at < to; at++)
+        b->commits[*at].count = 0;
+    for (uint32_t round = 0;
+         round < WP_BISECT_RECORDINGS && (round < b->options.repeats || compare_ends(b) > ENDS_DIFFER); round++)
+        for (const uint32_t *at = from; at < to; at++) {
+            int rc = record_again(b, *at, err);
+            if (rc)
+                return rc;
+        }
+    for (uint32_t i = 1; i < last; i++)
+        b->commits[i].wrong = 0;
+    b->commits[0].wrong = compare_ends(b);
+    bool is_other = judge(b, b->good);
+    is_other |= judge(b, b->bad);
+    return is_other;
+}
+
+/*
  * The commits on both sides of the answer, recorded in turns until they differ as the ends do. Recordings that follow
  * each other have the same disturbance: a commit that one of them put on the wrong side is always one of these two.
  * 1: one stands on the other side now, or its command failed and it is passed over. Where they do not differ after all
- * recordings, the answer is only so sure.
+ * recordings they are judged anew; where they do not then, the answer is only so sure.
  */
 static int confirm(struct bisection *b, struct wp_error *err)
 {
@@ -272,6 +298,13 @@ static int confirm(struct bisection *b, struct wp_error *err)
             return 1;
         struct wp_odds_sample good = sample_of(less, b->figure), bad = sample_of(more, b->figure);
         same = wp_odds_same(&good, &bad);
+    }
+    if (same > ENDS_DIFFER || b->commits[0].wrong > ENDS_DIFFER) {
+        int rc = judge_anew(b, err);
+        if (rc)
+            return rc;
+        same = wp_odds_same(&(struct wp_odds_sample){less->ns[b->figure], less->count},
+            &(struct wp_odds_sample){more->ns[b->figure], more->count});
     }
     b->same = same > ENDS_DIFFER ? same : 0;
     return 0;

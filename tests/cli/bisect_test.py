@@ -25,6 +25,7 @@ echo $((count + 1)) >"$WP_COUNTS/$step"
 echo $((total + 1)) >"$WP_COUNTS/all"
 [ "$count" -lt 2 ] && ms=$early
 own=$((ms * 1000 + total * 37 % 11 * 400))
+[ "$total" -ge "${WP_SLOWER_FROM:-9999}" ] && own=$((own + 40000))
 waits=$((total * 7919 % 1009 * WP_LOAD))
 printf '{"wall_ns": %d, "categories": {"scheduler": %d, "involuntary": %d}}' "$((own + waits))000" "$((waits / 3))000" "$((waits - waits / 3))000" >"$out/summary.json"
 [ "$count" != "$fails" ]
@@ -57,13 +58,13 @@ class Bisect(unittest.TestCase):
             self.git("add", ".")
             self.git("commit", "-q", "-m", f"step {step}")
 
-    def run_it(self, load):
+    def run_it(self, load, **env):
         return subprocess.run([self.folder + "/bin/real", "bisect", "--git", self.folder + "/repo", "--out", self.folder + "/out", "--quiet", "--json",
                                "--good", f"HEAD~{COMMITS - 1}", "--", "true"], capture_output=True, text=True, check=False, timeout=PATIENCE_S,
-                              env={**os.environ, "WP_COUNTS": self.folder + "/counts", "WP_LOAD": str(load)})
+                              env={**os.environ, "WP_COUNTS": self.folder + "/counts", "WP_LOAD": str(load), **env})
 
-    def search(self, load):
-        done = self.run_it(load)
+    def search(self, load, **env):
+        done = self.run_it(load, **env)
         self.assertEqual(done.returncode, 0, done.stderr)
         return json.loads(done.stdout)
 
@@ -85,6 +86,13 @@ class Bisect(unittest.TestCase):
                     for name in ("repo", "out", "counts"):
                         shutil.rmtree(f"{self.folder}/{name}", ignore_errors=True)
                     os.mkdir(self.folder + "/counts")
+
+    def test_a_machine_that_becomes_slower_while_it_searches(self):
+        """By more than the commit takes: those that are judged by the ends as they were first all look slow."""
+        self.make_history({})
+        found = self.search(1, WP_SLOWER_FROM="10")
+        self.assertEqual(found["first"]["subject"], f"step {SLOW}")
+        self.assertGreater(found["sure"], 0.9)
 
     def test_a_command_that_fails_while_its_commit_is_confirmed(self):
         """The commit is passed over as one that never could be recorded."""
