@@ -7,6 +7,30 @@ static bool is_counted(enum wp_cause_kind kind)
     return kind == WP_CAUSE_KIND_FLIGHT || kind == WP_CAUSE_KIND_SLEEP || kind == WP_CAUSE_KIND_TIMEOUT;
 }
 
+/* A sleep of the program's own, not for a lock. */
+static bool is_pause(enum wp_cause_kind kind)
+{
+    return kind == WP_CAUSE_KIND_SLEEP || kind == WP_CAUSE_KIND_TIMEOUT || kind == WP_CAUSE_KIND_DISK ||
+        kind == WP_CAUSE_KIND_FLIGHT || kind == WP_CAUSE_KIND_PEER;
+}
+
+/* What the holder sleeps in while others wait, as it is told where nobody waits for it. */
+static uint64_t held_by_itself(const struct wp_cause_case *of)
+{
+    const struct wp_causes *causes = of->causes;
+    const struct wp_flame_node *nodes = of->facts->flame.nodes;
+    uint32_t where = of->held ? causes->locations[of->held] : 0;
+    uint64_t ns = 0;
+    for (uint32_t i = 0; where && i < causes->count; i++) {
+        const struct wp_cause_fact *other = &causes->rows[i];
+        uint32_t at = causes->locations[other->sleep];
+        if (is_pause(other->kind) && at && nodes[at].frame == nodes[where].frame &&
+            nodes[other->process].frame == nodes[of->cause->process].frame)
+            ns += other->ns;
+    }
+    return ns;
+}
+
 struct wp_cause_case wp_cause_case(const struct wp_causes *causes, struct wp_facts *facts, uint32_t row)
 {
     const struct wp_cause_fact *cause = &causes->rows[row];
@@ -21,5 +45,7 @@ struct wp_cause_case wp_cause_case(const struct wp_causes *causes, struct wp_fac
     of.mean_ns = of.count ? cause->ns / of.count : 0;
     if (is_held)
         of.held = wp_cause_held_in(causes, facts, row, &of.held_ns);
+    if (cause->kind == WP_CAUSE_KIND_LOCK || cause->kind == WP_CAUSE_KIND_POOL)
+        of.own_ns = held_by_itself(&of);
     return of;
 }

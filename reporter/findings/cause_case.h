@@ -16,6 +16,7 @@ struct wp_cause_case {
     struct wp_cause_threads threads;
     uint32_t held;    /* node: what who ends the wait did meanwhile, 0 not known ... */
     uint64_t held_ns; /* ... and how long */
+    uint64_t own_ns;  /* of a lock or pool: the same call there by threads of interest, which have it themselves */
 };
 
 /* Out of memory shows in facts->pool.failed. */

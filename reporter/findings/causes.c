@@ -101,6 +101,21 @@ static bool is_collector(const char *name)
     return false;
 }
 
+/* Threads of a runtime's that do nothing else; a process may be named anything. */
+static bool is_collector_thread(const struct wp_facts *facts, uint32_t node)
+{
+    static const char *const begins[] = {
+        "[GC Thread#", "[G1 Conc#", "[G1 Main Marker", "[ParGC Thread#", "[ZWorker", "[XWorker", "[Shenandoah GC"};
+    uint32_t count, frame = facts->flame.nodes[node].frame;
+    const struct wp_frame_info *frames = wp_report_frames(facts->report, &count);
+    if (frame >= count || !*wp_report_text(facts->report, frames[frame].object))
+        return false;
+    for (size_t i = 0; i < sizeof(begins) / sizeof(*begins); i++)
+        if (!strncmp(wp_report_text(facts->report, frames[frame].name), begins[i], strlen(begins[i])))
+            return true;
+    return false;
+}
+
 /* --- what causes a cell's time --- */
 
 /* Of a node: where its pseudo-stack begins, its layer, and the sleeps that decide; 0 none. */
@@ -161,7 +176,8 @@ static void look_process(struct on_stack *at, const struct wp_facts *facts, uint
     at->base = at->base ? at->base : node;
     at->below = is_other ? 0 : at->sleep;
     at->below_role = at->role;
-    at->role = at->sleep = at->garbage = 0;
+    at->role = at->sleep = 0;
+    at->garbage = is_collector_thread(facts, node) ? node : 0;
 }
 
 static void look_function(struct on_stack *at, const struct wp_facts *facts, uint32_t node)

@@ -21,6 +21,8 @@
 #define LEAST_REQUESTS 100u /* fewer have no slow twentieth to speak of */
 #define LEAST_SHARE 1000u   /* a finding below a thousandth of the total says nothing */
 
+#define LEAST_WAIT 4u /* for a lock: this part of what its holders sleep in it themselves */
+
 #define CAUSES 7u    /* so many causes at places are told, */
 #define PROCESSES 4u /* ... processes, and what their other time is */
 #define SAYS 4u      /* categories that have no place */
@@ -55,6 +57,7 @@ struct walk {
     uint64_t told_ns[WP_CATEGORIES]; /* of it: findings of who had the processor have it */
     uint64_t most_ns[WP_CATEGORIES]; /* the largest of these findings: it stands before what is smaller */
     uint64_t count[WP_CATEGORIES];   /* pieces of that */
+    bool is_quota_told;              /* by a finding of its own */
 };
 
 static void add(struct wp_facts *facts, const struct wp_finding *finding)
@@ -246,6 +249,7 @@ static void find_rivals(struct walk *walk)
                 .ns = rival->ns,
                 .rank_ns = rival->ns,
                 .page = WP_PAGE_PROCESSOR});
+        walk->is_quota_told |= is_quota;
         note_most(&walk->most_ns[WP_INVOLUNTARY], rival->preempted_ns, rival->ns);
         note_most(&walk->most_ns[WP_SCHEDULER], rival->ns - rival->preempted_ns, rival->ns);
         walk->told_ns[WP_INVOLUNTARY] += rival->preempted_ns;
@@ -266,7 +270,7 @@ static void find_categories(struct walk *walk)
         const struct wp_flame_node *node = &facts->flame.nodes[cell->node];
         const char *where = place_of(walk, node);
         struct wp_pattern pattern = {0};
-        if (i == WP_INVOLUNTARY)
+        if (i == WP_INVOLUNTARY && !walk->is_quota_told)
             pattern = wp_pattern_of_preemption(facts, ns, walk->count[i]);
         const char *largest = wp_pool_printf(pool, "; the largest part is %s%s (%s)",
             wp_stack_plain_process(pool, wp_facts_frame_name(facts, walk->process[cell->node])), where,
@@ -341,6 +345,12 @@ static void find_slow(struct wp_facts *facts)
             .page = WP_PAGE_TRANSACTIONS});
 }
 
+/* A lock that is waited for much is what to mend, also where its holders' own pause in it takes longer. */
+static uint64_t rank_of(const struct wp_cause_case *of)
+{
+    return of->own_ns / LEAST_WAIT < of->cause->ns ? of->cause->ns + of->own_ns : of->cause->ns;
+}
+
 static void add_cause(struct walk *walk, uint32_t row)
 {
     struct wp_facts *facts = walk->facts;
@@ -364,7 +374,7 @@ static void add_cause(struct walk *walk, uint32_t row)
             .threads = of.threads.count,
             .count = of.count,
             .ns = of.cause->ns,
-            .rank_ns = of.cause->ns,
+            .rank_ns = rank_of(&of),
             .page = WP_PAGE_FLAME,
             .fragment = wp_pool_printf(pool, "node=%08" PRIx32, facts->flame.nodes[of.cause->sleep].permalink)});
 }

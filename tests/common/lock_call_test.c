@@ -26,6 +26,8 @@ static void innermost_decides(void **state)
     assert_int_equal(
         call_of((const char *[]){"___pthread_cond_wait", "acquire_lock_queue", NULL}), WP_LOCK_CALL_CONDITION);
     assert_int_equal(call_of((const char *[]){"__pthread_clockjoin_ex", "mutex_lock", NULL}), WP_LOCK_CALL_OTHER);
+    assert_int_equal(call_of((const char *[]){"runtime.futex", "runtime.notesleep", NULL}), WP_LOCK_CALL_OTHER);
+    assert_int_equal(call_of((const char *[]){"runtime.notetsleep_internal", NULL}), WP_LOCK_CALL_OTHER);
     assert_int_equal(call_of((const char *[]){"syscall", "serve", NULL}), WP_LOCK_CALL_UNKNOWN);
 }
 

@@ -78,6 +78,15 @@ static const struct {
     {{{MAIN "acquire;__new_sem_wait_slow64@libc.so.6;sleep:futex slots (app);[app];worker;query;sleep:clock_nanosleep",
          WP_DELIBERATE_SLEEP, 90, 30}},
         "pool_too_small", WP_SURETY_LIKELY, "for `slots` in `acquire`"},
+    /* The holders' own time in it is larger than what is waited for it; but where next to nobody waits. */
+    {{{MAIN "acquire;__new_sem_wait_slow64@libc.so.6;sleep:futex slots (app);[app];worker;query;sleep:clock_nanosleep",
+          WP_DELIBERATE_SLEEP, 40, 30},
+         {MAIN "query;sleep:clock_nanosleep", WP_DELIBERATE_SLEEP, 90, 30}},
+        "pool_too_small", WP_SURETY_LIKELY, "for `slots` in `acquire`"},
+    {{{MAIN "acquire;__new_sem_wait_slow64@libc.so.6;sleep:futex slots (app);[app];worker;query;sleep:clock_nanosleep",
+          WP_DELIBERATE_SLEEP, 20, 30},
+         {MAIN "query;sleep:clock_nanosleep", WP_DELIBERATE_SLEEP, 90, 30}},
+        "polling", WP_SURETY_POSSIBLE, "sleeps on purpose for 90.0 ms"},
     /* Who waits for another one's result waits for what that one does. */
     {{{MAIN "get;pthread_cond_wait@libc.so.6;sleep:futex;[app];produce;make;usleep@libc.so.6;sleep:clock_nanosleep",
          WP_DELIBERATE_SLEEP, 90, 3}},
@@ -228,9 +237,47 @@ static void two_threads_are_no_crowd(void **state)
     wp_facts_fini(&facts);
 }
 
+/* A quota is told once; what others took from the thread is not its. */
+static void a_quota_is_told_once(void **state)
+{
+    struct wp_report *report = wp_report_create();
+    struct wp_facts facts;
+    (void)state;
+    wp_report_add(report, sample_node(report, "[app];work;sched:preempted;sched:quota of app.service"), WP_INVOLUNTARY,
+        80 * MS, 10);
+    wp_report_add(report, sample_node(report, "[app];work;sched:preempted;sched:behind own threads"), WP_INVOLUNTARY,
+        40 * MS, 10);
+    assert_int_equal(wp_facts_build(&facts, "v1", "main", report, NULL, NULL), 0);
+    assert_non_null(strstr(facts.findings[0].sentence, "for quota of app.service"));
+    for (size_t i = 1; i < facts.finding_count; i++)
+        assert_null(facts.findings[i].pattern.key);
+    wp_facts_fini(&facts);
+}
+
+/* The runtime's own threads do nothing else; a process of that name may. */
+static void a_collectors_thread_collects(void **state)
+{
+    static const char *const objects[] = {"java", ""};
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        struct wp_report *report = wp_report_create();
+        struct wp_facts facts;
+        uint32_t wait = sample_node(report, "[java];Main.fill;sleep:futex");
+        uint32_t thread =
+            wp_report_child(report, wait, wp_report_frame(report, WP_STYLE_PROCESS, "[GC Thread#1]", objects[i]));
+        uint32_t top = wp_report_child(report, thread, wp_report_frame(report, WP_STYLE_USER, "scan", "libjvm.so"));
+        wp_report_add(report, top, WP_UNDERSTOOD_FUNCTIONS, 90 * MS, 30);
+        assert_int_equal(wp_facts_build(&facts, "v1", "main", report, NULL, NULL), 0);
+        const char *key = facts.findings[0].pattern.key;
+        assert_int_equal(key && !strcmp(key, "garbage_collection"), !i);
+        wp_facts_fini(&facts);
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(each_by_its_rule),
-        cmocka_unit_test(threads_are_counted_in_the_window), cmocka_unit_test(two_threads_are_no_crowd)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(each_by_its_rule), cmocka_unit_test(a_quota_is_told_once),
+        cmocka_unit_test(a_collectors_thread_collects), cmocka_unit_test(threads_are_counted_in_the_window),
+        cmocka_unit_test(two_threads_are_no_crowd)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
