@@ -70,11 +70,15 @@ static int pump_early(struct collector *c, struct wp_error *err)
 
 static int programs_loaded(void *context, struct wp_error *err)
 {
-    struct collector *c = context;
+    return pump_early(context, err); /* the aggregator may have come since */
+}
+
+/* Read while what this kernel has is looked at, which takes one CPU. */
+static void begin_reading_kernel(struct collector *c)
+{
     struct wp_symbolizer *symbolizer = wp_batcher_symbolizer(c->batcher);
-    if (symbolizer)
+    if (c->options->source == WP_FROM_BPF && symbolizer)
         wp_symbolizer_prepare_begin(symbolizer);
-    return pump_early(c, err); /* the aggregator may have come since */
 }
 
 static int open_source(struct collector *c, struct wp_error *err)
@@ -384,6 +388,8 @@ static int run_live(struct collector *c, struct wp_error *err)
         rc = say_hello(c, err);
     if (!rc)
         rc = open_batcher(c, err);
+    if (!rc)
+        begin_reading_kernel(c);
     if (!rc)
         rc = pump_early(c, err);
     if (!rc)
