@@ -15,8 +15,9 @@ import tempfile
 HERE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "programs")
 LIMIT_S = 120
 RIGHT_PERCENT, FALSE_PERCENT = 90, 2
-# What the machine's load does to every program: it names no cause of the program's own.
+# What the machine's load does to every program: it names no cause of the program's own, unless that was planted.
 OF_THE_MACHINE = {"scheduler", "involuntary", "hardware_wait", "processor"}
+PLANTED_RIVALS = {"quota.py", "rival.py", "herd_epoll.c"}
 
 # Program: what its first finding must say, all of it ("a|b": one of them), and the patterns that are true of it.
 ZOO = {
@@ -47,7 +48,7 @@ ZOO = {
     "gil.py": (["Interpreter lock"], {"interpreter_lock"}),
     "lock_sleep.py": (["lock"], {"lock_held_across_io"}),
     "n_plus_one.py": (["tcp 127.0.0.1"], {"n_plus_one"}),
-    "poll_file.py": (["clock_nanosleep|`select`"], {"polling"}),
+    "poll_file.py": (["(poll_file.py:19)"], {"polling"}),
     "fsync_each.py": (["orders.journal"], {"fsync_per_item"}),
     "retry.py": (["tcp 127.0.0.1"], {"retry_after_timeout"}),
     "serial_children.py": (["for sleep,"], set()),
@@ -67,7 +68,7 @@ ZOO = {
     "fsync_each.pl": (["orders.journal"], {"fsync_per_item"}),
     "n_plus_one.pl": (["tcp 127.0.0.1"], {"n_plus_one"}),
     "serial_children.rb": (["for sleep,"], set()),
-    "poll_file.rb": (["wait_until_ready|clock_nanosleep|`ppoll`|`select`|`poll`"], {"polling"}),
+    "poll_file.rb": (["for sleep,|wait_until_ready"], {"polling"}),
     "fsync_each.rb": (["orders.journal"], {"fsync_per_item"}),
     "serial_sleeps.sh": (["for sleep,"], set()),
     "poll_file.sh": (["for sleep,"], set()),
@@ -75,6 +76,21 @@ ZOO = {
     "file_lock.sh": (["state.lock"], {"lock_held_across_io"}),
     "fifo.sh": (["for sleep,|answers"], set()),
     "slow_wait.sh": (["for sleep,"], set()),
+    "sqlite_commits.py": (["orders.db", "add_order"], {"fsync_per_item"}),
+    "LockForce.java": (["appendEntry"], {"lock_held_across_io"}),
+    "n_plus_one_redis.js": (["redis", "tcp 127.0.0.1:7391"], {"n_plus_one"}),
+    "n_plus_one_pg.py": (["postgres", "load_item"], {"n_plus_one"}),
+    "herd_epoll.c": (["wait_connection|for herd_epoll: processor"], {"thundering_herd"}),
+    "delayed_ack.py": (["messages on their way"], {"delayed_ack"}),
+    "pool.go": (["checkOut|main.query"], {"pool_too_small"}),
+    "SmallPool.java": (["checkOut"], {"pool_too_small"}),
+    "retry.go": (["tcp 127.0.0.1"], {"retry_after_timeout"}),
+    "poll_file.js": (["for sleep,|poll_file.js:"], {"polling"}),
+    "gvl.rb": (["Interpreter lock"], {"interpreter_lock"}),
+    "collector.rb": (["collects garbage"], {"garbage_collection"}),
+    "Collector.java": (["collects garbage"], {"garbage_collection"}),
+    "quota.py": (["quota of"], {"quota_throttling"}),
+    "rival.py": (["for hog: processor"], set()),
 }
 INTERPRETERS = {".py": "/usr/bin/python3", ".sh": "/bin/bash", ".js": "node", ".pl": "perl", ".rb": "ruby"}
 QUICK = ("lock_sleep.c", "n_plus_one.c", "poll_file.sh")
@@ -123,9 +139,15 @@ def says(sentence, words):
     return all(any(one in sentence for one in word.split("|")) for word in words)
 
 
-def judge(rows, words, patterns):
+def is_of_the_machine(name, row):
+    """A quota is nobody's load: told of a program that has none, it is a false cause."""
+    return row["kind"] in OF_THE_MACHINE and not row.get("pattern", {}).get("key") and name not in PLANTED_RIVALS
+
+
+def judge(name, rows):
     """("right", "vague" or "false", the finding): of the first that is the program's own."""
-    own = [row for row in rows if row["kind"] not in OF_THE_MACHINE]
+    words, patterns = ZOO[name]
+    own = [row for row in rows if not is_of_the_machine(name, row)]
     if not own:
         return "vague", {"sentence": "nothing"}
     first = own[0]
@@ -148,9 +170,9 @@ def main():
     counts = {"right": 0, "vague": 0, "false": 0}
     named = strict = 0
     for name in names:
-        words, patterns = ZOO[name]
+        _, patterns = ZOO[name]
         rows = findings_of(name)
-        verdict, first = judge(rows, words, patterns)
+        verdict, first = judge(name, rows)
         counts[verdict] += 1
         named += first.get("pattern", {}).get("key") in patterns
         strict += verdict == "right" and rows[0] is first
