@@ -11,7 +11,7 @@ static enum wp_lock_call call_of(const char *function)
         enum wp_lock_call call;
     } rows[] = {{"mutex_cond_lock", WP_LOCK_CALL_LOCK}, {"mutex_lock", WP_LOCK_CALL_LOCK},
         {"mutex_timedlock", WP_LOCK_CALL_LOCK}, {"mutex_clocklock", WP_LOCK_CALL_LOCK}, {"lll_lock", WP_LOCK_CALL_LOCK},
-        {"rwlock", WP_LOCK_CALL_LOCK}, {"lock_contended", WP_LOCK_CALL_LOCK}, {"lockSlow", WP_LOCK_CALL_LOCK},
+        {"rwlock", WP_LOCK_CALL_RWLOCK}, {"lock_contended", WP_LOCK_CALL_LOCK}, {"lockSlow", WP_LOCK_CALL_LOCK},
         {"acquire_lock", WP_LOCK_CALL_LOCK}, {"take_gil", WP_LOCK_CALL_LOCK},
         {"ObjectMonitor::enter", WP_LOCK_CALL_LOCK}, {"ObjectMonitor::Enter", WP_LOCK_CALL_LOCK},
         {"__lll_", WP_LOCK_CALL_LOCK}, {"spin_lock", WP_LOCK_CALL_LOCK}, {"cond_wait", WP_LOCK_CALL_CONDITION},

@@ -79,7 +79,7 @@ static uint8_t look_at_user(const struct wp_dictionary *dictionary, uint32_t sta
             break;
         stack = entry ? entry->parent : 0;
     }
-    return call == WP_LOCK_CALL_LOCK || call == WP_LOCK_CALL_INTERPRETER ? STACK_USER : 0;
+    return wp_lock_call_is_held(call) ? STACK_USER : 0;
 }
 
 /* What it says; threads wait for a lock at one place again and again. */

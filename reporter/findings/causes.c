@@ -59,8 +59,12 @@ bool wp_cause_is_lock(const struct wp_facts *facts, uint32_t sleep, const char *
     if (!strncmp(*name, "_PyRuntime", 10)) /* which runs its code: a condition, by which it makes threads take turns */
         return true;
     enum wp_lock_call kind = futex_call(facts, sleep);
-    return kind == WP_LOCK_CALL_LOCK || kind == WP_LOCK_CALL_INTERPRETER ||
-        ((kind == WP_LOCK_CALL_UNKNOWN || kind == WP_LOCK_CALL_SEMAPHORE) && **name);
+    return wp_lock_call_is_held(kind) || ((kind == WP_LOCK_CALL_UNKNOWN || kind == WP_LOCK_CALL_SEMAPHORE) && **name);
+}
+
+bool wp_cause_is_rwlock(const struct wp_facts *facts, uint32_t sleep)
+{
+    return futex_call(facts, sleep) == WP_LOCK_CALL_RWLOCK;
 }
 
 bool wp_cause_is_semaphore(const struct wp_facts *facts, uint32_t sleep)

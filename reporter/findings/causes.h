@@ -52,6 +52,8 @@ bool wp_cause_is_lock(const struct wp_facts *facts, uint32_t sleep, const char *
 /* The system call of a sleep's frame, "recvfrom" of "sleep:recvfrom tcp 10.0.0.7:5432": its length; 0 it is no sleep.
  */
 size_t wp_cause_call(const struct wp_facts *facts, uint32_t sleep, const char **call);
+/* Whether it is a call on a read-write lock of the threads library. */
+bool wp_cause_is_rwlock(const struct wp_facts *facts, uint32_t sleep);
 /* Whether it waits for a semaphore of the program's. */
 bool wp_cause_is_semaphore(const struct wp_facts *facts, uint32_t sleep);
 /* Whether it waits for the lock of a condition that it was woken on. */

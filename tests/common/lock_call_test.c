@@ -21,7 +21,7 @@ static void innermost_decides(void **state)
 {
     (void)state;
     assert_int_equal(call_of((const char *[]){"__lll_lock_wait", "serve", NULL}), WP_LOCK_CALL_LOCK);
-    assert_int_equal(call_of((const char *[]){"___pthread_rwlock_wrlock", NULL}), WP_LOCK_CALL_LOCK);
+    assert_int_equal(call_of((const char *[]){"___pthread_rwlock_wrlock", NULL}), WP_LOCK_CALL_RWLOCK);
     assert_int_equal(call_of((const char *[]){"os::park", "ObjectMonitor::enter", NULL}), WP_LOCK_CALL_LOCK);
     assert_int_equal(
         call_of((const char *[]){"___pthread_cond_wait", "acquire_lock_queue", NULL}), WP_LOCK_CALL_CONDITION);
