@@ -210,6 +210,33 @@ static void add_over_time(struct wp_display *display, const struct wp_facts *fac
     wp_display_add(display, WP_ITEM_END, NULL);
 }
 
+/* Why it is not known who had it, reason by reason. */
+static void add_unknown(struct wp_display *display, const struct wp_facts *facts, const struct wp_rivals *rivals)
+{
+    static const struct wp_column columns[] = {{"Not known, because", NULL, WP_CELL_NAME},
+        {"Time", NULL, WP_CELL_DURATION}, {"Share", "Of the total", WP_CELL_SHARE}, {"Pieces", NULL, WP_CELL_COUNT}};
+    static const char head[] = "not known (";
+    struct side *sides = wp_pool_alloc(&display->pool, (rivals->count + 1) * sizeof(*sides));
+    size_t count = sides ? sum_sides(sides, rivals, false) : 0, reasons = 0;
+    for (size_t i = 0; i < count; i++)
+        if (!strncmp(sides[i].name, head, strlen(head)))
+            sides[reasons++] = sides[i];
+    if (!reasons)
+        return;
+    wp_display_heading(display, "Not known");
+    struct wp_table *table = wp_display_table(display, "processor-unknown", columns, 4, reasons);
+    table->whole_ns = facts->total_ns;
+    for (size_t i = 0; i < reasons; i++) {
+        struct wp_field *row = wp_display_row(table);
+        if (!row)
+            return;
+        size_t size = strlen(sides[i].name) - strlen(head);
+        row[0].text = wp_pool_printf(&display->pool, "%.*s", (int)(size ? size - 1 : 0), sides[i].name + strlen(head));
+        row[1].number = row[2].number = sides[i].ns;
+        row[3].number = sides[i].count;
+    }
+}
+
 /* Of a store of an older version, a part or all. */
 static void add_untold(struct wp_display *display, const struct wp_facts *facts, uint64_t ns)
 {
@@ -243,4 +270,5 @@ void wp_page_processor(struct wp_display *display, const struct wp_facts *facts)
     add_sides(display, facts, &rivals, false);
     wp_display_heading(display, "Who waited for it");
     add_sides(display, facts, &rivals, true);
+    add_unknown(display, facts, &rivals);
 }
