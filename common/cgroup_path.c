@@ -128,3 +128,13 @@ bool wp_cgroup_path_in_pod(const struct wp_cgroup_path *p, const char *uid)
             return true;
     }
 }
+
+void wp_cgroup_path_name(const char *path, char *name, size_t room)
+{
+    struct wp_cgroup_path parsed;
+    wp_cgroup_path_parse(&parsed, path);
+    if (*parsed.container)
+        snprintf(name, room, "container %.12s", parsed.container);
+    else
+        snprintf(name, room, "%.256s", *parsed.unit ? parsed.unit : path);
+}

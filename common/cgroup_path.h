@@ -21,6 +21,8 @@ struct wp_cgroup_path {
 
 /* Fills all of *parsed from a path as in /proc/PID/cgroup. Any text will do; names that do not fit are cut. */
 void wp_cgroup_path_parse(struct wp_cgroup_path *parsed, const char *path);
+/* What people call the cgroup of that path: "container 0123456789ab", "nginx.service", else the path. */
+void wp_cgroup_path_name(const char *path, char *name, size_t room);
 /* `id`: the whole one or at least its first twelve digits, as `docker ps` prints them. */
 bool wp_cgroup_path_in_container(const struct wp_cgroup_path *parsed, const char *id);
 /* `uid`: with dashes, with underscores or without any. */

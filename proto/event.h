@@ -31,8 +31,8 @@ enum wp_event_kind {
     WP_EVENT_FORK = 3,
     /* thread = identity before, other = identity after (same tid unless another thread of the group called exec). */
     WP_EVENT_EXEC = 4,
-    /* thread; flags: how it ended: 0 not known, 1 to 64 by that signal, WP_EXIT_STATUS and its exit status, at most
-     * WP_EXIT_MOST. */
+    /* thread; flags: how it ended: 0 not known, 1 to 64 by that signal, WP_EXIT_OOM, WP_EXIT_STATUS and its exit
+     * status, WP_EXIT_MOST where that is greater. */
     WP_EVENT_EXIT = 5,
     WP_EVENT_RENAME = 6, /* thread; c = string id of the new comm */
     /* What existed at the start. thread; cpu where it runs (state RUNNING and flags WP_STATE_ON_CPU); c = enum
@@ -72,7 +72,9 @@ enum wp_event_kind {
     /* Why a thread was off its CPU, told as that is over, before the switch to it. thread; c = enum wp_reason; a = ns
      * since it left its CPU for which that was so. Of a quota wait = string id of the cgroup, 0 not known; b = ns of
      * its period, 0 not known. Of what takes a CPU from whatever runs on it (WP_REASON_INTERRUPT to _STEAL): b = the
-     * CPU; a = ns, which end with the event; wait = string id of the interrupt, 0 not known; thread is 0. */
+     * CPU; a = ns, which end with the event; wait = string id of the interrupt, 0 not known; thread is 0. Of memory, at
+     * any time: wait = string id of the cgroup that is short of it, WP_MEMORY_GROUP and its path, of which the thread's
+     * process is; a = bytes that the process has. */
     WP_EVENT_REASON = 20,
     WP_EVENT_KINDS
 };
@@ -94,8 +96,11 @@ enum wp_reason {
     WP_REASON_QUOTA = 1, /* its cgroup had used up its quota of the CPU */
     WP_REASON_INTERRUPT, /* a device's */
     WP_REASON_SOFT_INTERRUPT,
-    WP_REASON_STEAL /* the hypervisor's */
+    WP_REASON_STEAL, /* the hypervisor's */
+    WP_REASON_MEMORY
 };
+
+#define WP_MEMORY_GROUP "cgroup " /* a sleep for such a thing is for memory of the cgroup whose path follows */
 
 /* The state a thread left the CPU in. */
 enum wp_task_state {
@@ -125,6 +130,7 @@ enum wp_task_state {
 #define WP_FORK_THREAD 1u /* FORK: CLONE_THREAD */
 #define WP_FORK_VFORK 2u  /* FORK: the parent waits for exec or exit */
 #define WP_EXIT_STATUS 65u
+#define WP_EXIT_OOM 254u /* the kernel, or a cgroup, was out of memory and killed it */
 #define WP_EXIT_MOST 255u
 #define WP_STATE_ON_CPU 1u /* STATE: is running on `cpu` */
 #define WP_BLOCK_WRITE 1u

@@ -137,13 +137,10 @@ static void name_quota(const struct wp_explainer *x, const struct wp_slice *slic
 {
     const char *group = wp_dictionary_string(x->timeline->dictionary, wp_timeline_wait(x->timeline, slice));
     bool is_home = x->host == x->home && !x->names_home;
-    struct wp_cgroup_path path;
-    wp_cgroup_path_parse(&path, group);
-    snprintf(name, room, "sched:quota of %s%.*s%s%s", *path.container ? "container " : "", *path.container ? 12 : 256,
-        *path.container  ? path.container
-            : *path.unit ? path.unit
-                         : group,
-        is_home ? "" : "@", is_home ? "" : x->fleet->hosts[x->host].hostname);
+    char called[WP_EXPLAIN_NAME];
+    wp_cgroup_path_name(group, called, sizeof(called));
+    snprintf(name, room, "sched:quota of %s%s%s", called, is_home ? "" : "@",
+        is_home ? "" : x->fleet->hosts[x->host].hostname);
 }
 
 static uint32_t quota_node(struct wp_explainer *x, const struct wp_runnable *runnable)

@@ -15,8 +15,10 @@
 #include "aggregator/explain/explain_turn.h"
 #include "aggregator/explain/explain_unheard.h"
 #include "aggregator/timeline/holders.h"
+#include "aggregator/timeline/memory_shares.h"
 #include "aggregator/timeline/names.h"
 #include "aggregator/timeline/slices.h"
+#include "common/cgroup_path.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -34,6 +36,36 @@ static void on_waker(struct wp_explainer *x, const struct wp_wait *wait, uint32_
 
 /* --- what nothing that it waited for ended --- */
 
+/* The path of the cgroup whose memory the sleep is for; NULL: it is for something else, as its stack may say of one
+ * that came soon after another. */
+static const char *memory_group(const struct wp_explainer *x, const struct wp_slice *slice)
+{
+    const struct wp_dictionary *dictionary = x->timeline->dictionary;
+    const char *wait = wp_dictionary_string(dictionary, wp_timeline_wait(x->timeline, slice)), *memory;
+    size_t size = strlen(WP_MEMORY_GROUP);
+    if (strncmp(wait, WP_MEMORY_GROUP, size))
+        return NULL;
+    memory = wp_name_memory(dictionary, slice);
+    return !*memory || !strcmp(memory, "memory.high") || strstr(memory, "reclaim") ? wait + size : NULL;
+}
+
+/* What it sleeps for: "/data", "/data, writeback throttling", "memory.high of nginx.service". */
+static void name_what(
+    const struct wp_explainer *x, const struct wp_slice *slice, bool is_kernel, char *text, size_t room)
+{
+    const char *wait = wp_dictionary_string(x->timeline->dictionary, wp_timeline_wait(x->timeline, slice));
+    const char *memory = is_kernel ? "" : wp_name_memory(x->timeline->dictionary, slice);
+    const char *path = memory_group(x, slice);
+    char group[WP_EXPLAIN_NAME];
+    if (path) {
+        wp_cgroup_path_name(path, group, sizeof(group));
+        snprintf(text, room, "%s of %s", strcmp(memory, "memory.high") ? "memory" : memory, group);
+    } else {
+        wait = strncmp(wait, WP_MEMORY_GROUP, strlen(WP_MEMORY_GROUP)) ? wait : "";
+        snprintf(text, room, "%s%s%s", wait, *wait && *memory ? ", " : "", memory);
+    }
+}
+
 static uint32_t sleep_node(struct wp_explainer *x, uint32_t node, const struct wp_slice *slice, bool is_kernel)
 {
     uint64_t stop = slice->state == WP_STATE_STOPPED || slice->state == WP_STATE_TRACED ? slice->state : 0;
@@ -44,13 +76,34 @@ static uint32_t sleep_node(struct wp_explainer *x, uint32_t node, const struct w
         return found;
     uint32_t on = wp_explain_stack_node(x, node, slice->stack);
     char name[WP_EXPLAIN_NAME + 64], on_what[WP_EXPLAIN_NAME];
-    const char *wait = wp_dictionary_string(x->timeline->dictionary, wp_timeline_wait(x->timeline, slice));
-    const char *memory = is_kernel ? "" : wp_name_memory(x->timeline->dictionary, slice);
-    snprintf(on_what, sizeof(on_what), "%s%s%s", wait, *wait && *memory ? ", " : "", memory);
+    name_what(x, slice, is_kernel, on_what, sizeof(on_what));
     wp_name_sleep(slice, is_kernel, on_what, name, sizeof(name));
     found = wp_explain_label(x, on, WP_STYLE_SLEEP, name);
     wp_explain_remember(x, key, found);
     return found;
+}
+
+/* "memory:held by [hog]" on a sleep for a cgroup's memory: who has most of it, as far as that was told by its end. */
+static uint32_t memory_node(struct wp_explainer *x, uint32_t parent, const struct wp_slice *slice)
+{
+    uint64_t end_ns = slice->wake_ns ? slice->wake_ns : slice->out_ns;
+    uint32_t process = wp_memory_shares_most(&x->timeline->memory, wp_timeline_wait(x->timeline, slice), end_ns);
+    uint32_t comm = x->timeline->processes[process].comm, own = x->timeline->identities[slice->identity].process, node;
+    struct wp_intkey key = {(uint64_t)comm << 32 | parent, wp_explain_here(x, (uint64_t)5 << 44 | (process == own))};
+    bool is_home = x->host == x->home && !x->names_home;
+    char name[WP_EXPLAIN_NAME];
+    if (!process || !comm)
+        return parent;
+    if (wp_intmap_get(&x->sites, key, &node))
+        return node;
+    if (process == own)
+        snprintf(name, sizeof(name), "memory:held by own process");
+    else
+        snprintf(name, sizeof(name), "memory:held by [%s]%s%s", wp_dictionary_string(x->timeline->dictionary, comm),
+            is_home ? "" : "@", is_home ? "" : x->fleet->hosts[x->host].hostname);
+    node = wp_explain_label(x, parent, WP_STYLE_WAIT, name);
+    wp_explain_remember(x, key, node);
+    return node;
 }
 
 /* "signal:SIGINT from [bash]": a kernel thread's signal is a key of the terminal, nobody's a timer's; the recorder
@@ -133,7 +186,8 @@ static bool is_deliberate(const struct wp_slice *slice)
 /* The kernel makes it wait, for memory or for room among the pages to be written: nothing that it had asked for. */
 static bool is_throttled(const struct wp_explainer *x, const struct wp_slice *slice)
 {
-    return slice->state == WP_STATE_UNINTERRUPTIBLE && *wp_name_memory(x->timeline->dictionary, slice);
+    return slice->state == WP_STATE_UNINTERRUPTIBLE &&
+        (memory_group(x, slice) || *wp_name_memory(x->timeline->dictionary, slice));
 }
 
 static void by_timer(struct wp_explainer *x, const struct wp_wait *wait, uint64_t from, uint64_t to)
@@ -381,6 +435,8 @@ void wp_explain_sleep(
     }
     if (!(slice->flags & WP_SLICE_BORN))
         wait.node = sleep_node(x, node, slice, wait.is_kernel);
+    if (slice->wait && memory_group(x, slice))
+        wait.node = memory_node(x, wait.node, slice);
     uint64_t wake = slice->wake_ns > slice->out_ns ? slice->wake_ns : slice->out_ns;
     if (!slice->wake_ns) {
         bool is_deliberate = !slice->in_ns && slice->flags & WP_SLICE_DELIBERATE; /* whenever it would have ended */

@@ -2,6 +2,7 @@
 /* The rings of slices and samples: taking one in, looking things up, and forgetting what is old. */
 #include "aggregator/timeline/slices.h"
 
+#include "aggregator/timeline/memory_shares.h"
 #include "aggregator/timeline/timeline_cpus.h"
 #include "common/array.h"
 
@@ -213,6 +214,7 @@ void wp_timeline_forget(struct wp_timeline *timeline, uint64_t horizon_ns)
     timeline->past_pauses_ns += pauses_ns - wp_drop_spans_overlap(&timeline->pauses, 0, UINT64_MAX);
     wp_messages_forget(&timeline->messages, horizon_ns > WP_MESSAGE_LATER_NS ? horizon_ns - WP_MESSAGE_LATER_NS : 0);
     wp_cpu_runs_forget(&timeline->cpu_runs, horizon_ns);
+    wp_memory_shares_forget(&timeline->memory, horizon_ns);
     timeline->held_bytes = timeline->cpu_runs.block_bytes;
     for (uint32_t i = 0; i < timeline->live_count; i++) {
         struct wp_thread *thread = &timeline->threads[timeline->live[i]];

@@ -555,8 +555,6 @@ void wp_timeline_event(struct wp_timeline *timeline, const struct wp_event *orig
     }
 }
 
-/* --- as it once was --- */
-
 uint32_t wp_timeline_set_thread(struct wp_timeline *timeline, const Wakepath__Resume__Thread *row)
 {
     const struct wp_thread_entry *entry = wp_dictionary_thread(timeline->dictionary, row->entry);
@@ -598,4 +596,6 @@ void wp_timeline_fact(struct wp_timeline *timeline, const struct wp_event *event
         wp_blockops_event(&timeline->blockops, event, thread_of(timeline, event->thread));
     else if (event->kind >= WP_EVENT_SOCK_SEND && event->kind <= WP_EVENT_SOCK_STATE)
         wp_messages_event(&timeline->messages, event, thread_of(timeline, event->thread));
+    else if (event->kind == WP_EVENT_REASON)
+        wp_timeline_reason(timeline, event, thread_of(timeline, event->thread));
 }

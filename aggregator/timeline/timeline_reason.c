@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "aggregator/timeline/timeline_reason.h"
 
+#include "aggregator/timeline/memory_shares.h"
 #include "aggregator/timeline/timeline_cpus.h"
 #include "aggregator/timeline/timeline_wait.h"
 
@@ -47,6 +48,11 @@ void wp_timeline_reason(struct wp_timeline *timeline, const struct wp_event *eve
     case WP_REASON_SOFT_INTERRUPT:
     case WP_REASON_STEAL:
         seize(timeline, event);
+        break;
+    case WP_REASON_MEMORY:
+        if (thread)
+            wp_memory_shares_add(
+                &timeline->memory, event, thread, timeline->identities[timeline->threads[thread].identity].process);
         break;
     default:
         break;

@@ -17,9 +17,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SOCKET_SENDS 64u    /* of a socket, that a later read may ask for */
-#define DONE_NS WP_NS_PER_S /* a request that was done so long before may still wake somebody */
-#define RUNS 1024u          /* of ids: room for so many more at once */
+#define SOCKET_SENDS 64u            /* of a socket, that a later read may ask for */
+#define MEMORY_NS (2 * WP_NS_PER_S) /* what was said before of who has memory has been said again since */
+#define DONE_NS WP_NS_PER_S         /* a request that was done so long before may still wake somebody */
+#define RUNS 1024u                  /* of ids: room for so many more at once */
 #define TCP_ESTABLISHED 1
 #define TCP_SYN_SENT 2
 #define TCP_SYN_RECV 3
@@ -309,6 +310,23 @@ static void save_block(struct save *save)
     }
 }
 
+/* Older ones say nothing any more. */
+static void save_memory(struct save *save)
+{
+    const struct wp_memory_shares *shares = &save->timeline->memory;
+    for (uint32_t i = 0; i < shares->count; i++) {
+        const struct wp_memory_share *row = &shares->rows[i];
+        struct wp_event event = {.time_ns = row->time_ns,
+            .kind = WP_EVENT_REASON,
+            .c = WP_REASON_MEMORY,
+            .thread = entry_of(save, row->thread),
+            .a = row->bytes,
+            .wait = row->cgroup};
+        if (event.thread && row->time_ns + MEMORY_NS >= save->horizon_ns)
+            add_fact(save, &event);
+    }
+}
+
 /* What a thread did with a socket: `d` is the socket's id. */
 static void add_socket_fact(struct save *save, uint32_t thread, struct wp_event event)
 {
@@ -417,6 +435,7 @@ static void save_facts(struct save *save)
 {
     struct wp_buffer bytes = {0};
     save_block(save);
+    save_memory(save);
     save_sockets(save);
     if (save->fact_count)
         qsort(save->facts, save->fact_count, sizeof(*save->facts), compare_times);

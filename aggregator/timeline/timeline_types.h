@@ -111,6 +111,19 @@ struct wp_quota {
     uint64_t period_ns; /* of the quota, 0 not known */
 };
 
+/* What a process had of a cgroup's memory. */
+struct wp_memory_share {
+    uint64_t time_ns, bytes;
+    uint32_t thread, process; /* indices: who told it, and of whom */
+    uint32_t cgroup;          /* dictionary string id */
+};
+
+/* Ascending by time (memory_shares.h). */
+struct wp_memory_shares {
+    struct wp_memory_share *rows; /* owned */
+    uint32_t count, room;
+};
+
 /* A thread group between two execs. */
 struct wp_process {
     uint32_t pid;
@@ -213,6 +226,7 @@ struct wp_timeline {
     uint32_t *waits;             /* string ids of what calls wait for; [0] is none. Past 65535 there are no more */
     uint32_t wait_count, wait_room;
     struct wp_intmap wait_of_string;
+    struct wp_memory_shares memory;
     uint32_t last_wait;        /* string that was looked up last ... */
     uint16_t last_wait_number; /* ... and what was found */
     struct wp_blockops blockops;

@@ -2,6 +2,7 @@
 #include "aggregator/timeline/timeline_wait.h"
 
 #include "aggregator/net/message_datagrams.h"
+#include "aggregator/timeline/memory_shares.h"
 #include "aggregator/timeline/timeline_cpus.h"
 #include "common/array.h"
 
@@ -100,4 +101,5 @@ void wp_timeline_wait_fini(struct wp_timeline *timeline)
 {
     free(timeline->waits);
     wp_intmap_fini(&timeline->wait_of_string);
+    wp_memory_shares_fini(&timeline->memory);
 }

@@ -50,8 +50,32 @@ struct cgroup {
     struct kernfs_node *kn;
 };
 
+enum cgroup_subsys_id {
+    memory_cgrp_id = 4,
+};
+
+struct cgroup_subsys_state {
+    struct cgroup *cgroup;
+};
+
 struct css_set {
+    struct cgroup_subsys_state *subsys[14];
     struct cgroup *dfl_cgrp;
+};
+
+typedef struct {
+    long counter;
+} kernel_long;
+
+struct page_counter {
+    kernel_long usage;
+    unsigned long high, max;
+    struct page_counter *parent;
+};
+
+struct mem_cgroup {
+    struct cgroup_subsys_state css;
+    struct page_counter memory;
 };
 
 typedef struct {
@@ -86,6 +110,22 @@ struct mm_struct {
     mm_context_t context;
 };
 
+struct percpu_counter {
+    __s64 count;
+};
+
+struct mm_struct___percpu { /* since Linux 6.2 */
+    struct percpu_counter rss_stat[4];
+};
+
+struct mm_rss_stat {
+    kernel_long count[4];
+};
+
+struct mm_struct___atomic { /* before that */
+    struct mm_rss_stat rss_stat;
+};
+
 struct file;
 
 struct vm_area_struct {
@@ -116,6 +156,7 @@ struct signal_struct {
     struct task_struct *curr_target;
     struct sigpending shared_pending;
     unsigned int flags;
+    struct mm_struct *oom_mm; /* of a victim of the OOM killer */
 };
 
 #if defined(__TARGET_ARCH_x86)
@@ -153,10 +194,6 @@ struct task_struct {
 
 struct task_struct___throttled { /* since Linux 6.18 */
     bool throttled;
-};
-
-struct cgroup_subsys_state {
-    struct cgroup *cgroup;
 };
 
 struct cfs_bandwidth {

@@ -81,14 +81,15 @@ struct group_record {
     struct wp_record_group group;
 };
 
-/* Its path below the root of its hierarchy. */
-static __noinline void tell_group(struct kernfs_node *node, __u64 key)
+/* Its path below the root of its hierarchy; kind: WP_GROUP_*. */
+static __noinline void tell_group(struct kernfs_node *node, __u64 key, __u32 kind)
 {
     struct group_record *r = RESERVE(struct group_record, WP_RECORD_GROUP);
     if (!r)
         return;
     fill_head(&r->head, WP_RECORD_GROUP, current_task());
     r->head.a = key;
+    r->head.c = kind;
     r->head.tail = sizeof(r->group);
     __u32 size = 0;
     for (int i = 0; i < GROUP_LEVELS; i++) {
@@ -130,7 +131,7 @@ static __always_inline void find_group(struct quota *quota, struct cfs_rq___quot
     }
     quota->group = node ? name_key(mix(CGROUP2_SUPER_MAGIC, BPF_CORE_READ(node, id))) : 0;
     if (node && is_new_name(quota->group))
-        tell_group(node, quota->group);
+        tell_group(node, quota->group, WP_GROUP_QUOTA);
 }
 
 /* The current task leaves its CPU throttled. Global: verified once. */

@@ -36,7 +36,11 @@ typedef uint64_t wp_u64;
 #define WP_RECORD_CODE                                                                                                 \
     37u /* what an interpreter's code object is, from now on: a = its address, pid, c = the version. Tail: struct      \
          * wp_record_code, then its table of lines. Comes before the first stack with it */
-#define WP_RECORD_GROUP 38u /* what a cgroup is called: a = its key. Tail: struct wp_record_group */
+#define WP_RECORD_GROUP                                                                                                \
+    38u /* what a cgroup is called: a = its key, c = WP_GROUP_*: what of it is waited for. Tail: struct                \
+         * wp_record_group */
+#define WP_GROUP_QUOTA 0u
+#define WP_GROUP_MEMORY 1u
 #define WP_RECORD_KINDS 39u
 
 #define WP_RECORD_COMM 16

@@ -6,6 +6,7 @@
 #include "cause.h"
 #include "holder.h"
 #include "kernel_lock.h"
+#include "memory.h"
 #include "quota.h"
 #include "seize.h"
 #include "signal.h"
@@ -178,7 +179,10 @@ int WORK_PROG(wp_switch, bool preempt, struct task_struct *prev, struct task_str
     struct thread *thread = regs ? bpf_task_storage_get(&threads, prev, 0, BPF_LOCAL_STORAGE_GET_F_CREATE) : 0;
     if (thread && thread->unheard)
         tell_unheard(r->head.time_ns, r->head.flags & 4, true); /* WP_SWITCH_TIMED */
-    if (thread && thread->kernel_lock.address) {
+    __u64 memory = thread && thread->memory.key ? memory_wait(&thread->memory, prev, r->head.time_ns) : 0;
+    if (memory) {
+        r->head.d |= memory << 16;
+    } else if (thread && thread->kernel_lock.address) {
         fill_kernel_lock(&r->head, &thread->kernel_lock);
     } else {
         if (thread && call.number)
@@ -286,13 +290,15 @@ int WORK_PROG(wp_exec, struct task_struct *task, int old_tid, struct linux_binpr
     return 0;
 }
 
-/* As wait(2) has it, in a byte: a signal, or an exit status from 65 (WP_EXIT_STATUS) on. */
+/* As wait(2) has it, in a byte: a signal, WP_EXIT_OOM, or an exit status from 65 (WP_EXIT_STATUS) on. */
 static __always_inline __u8 ending_of(struct task_struct *task)
 {
     __u32 code = (__u32)task->exit_code, signal = code & 0x7f, status = code >> 8 & 0xff;
+    if (signal == 9 && bpf_core_field_exists(task->signal->oom_mm) && BPF_CORE_READ(task, signal, oom_mm))
+        return 254;
     if (signal)
         return signal <= 64 ? (__u8)signal : 0;
-    return status > 255 - 65 ? 255 : (__u8)(65 + status);
+    return status > 253 - 65 ? 255 : (__u8)(65 + status);
 }
 
 SEC("tp_btf/sched_process_exit")

@@ -44,10 +44,19 @@ struct kernel_lock {
     __u32 flags, reserved;
 };
 
+/* Of a thread that has to free pages of its memory cgroup (memory.h). */
+struct memory_wait {
+    __u64 key; /* the cgroup; 0: none is short of memory */
+    __u64 looked_ns;
+    __u64 over_ns; /* when it was done because of memory.high; 0: it was not */
+    __u32 is_inside, is_high;
+};
+
 /* What is kept of a thread: of one place, for to find it is a good part of what a switch costs. */
 struct thread {
     struct waits waits;
     struct kernel_lock kernel_lock;
+    struct memory_wait memory;
     __u32 connection; /* of local.h: the stream that it read last */
     __u32 unheard;    /* and one that it wrote to at written_ns, and has not slept since */
     __u64 written_ns;

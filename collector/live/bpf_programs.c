@@ -38,6 +38,7 @@ struct wp_programs {
     struct bpf_link **sample_links; /* one a CPU */
     bool *are_sampled;              /* by CPU, as of the last look */
     struct bpf_link *tasks;         /* of the snapshot: kept, for once capabilities are gone it could not be made */
+    struct bpf_link *memory;        /* of wp_programs_list_memory, the same; NULL: the kernel lacks something */
     unsigned cpus;                  /* possible ones */
     char *kernel_log;
     struct wp_probe *probe; /* what was chosen */
@@ -295,23 +296,41 @@ int wp_programs_attach(struct wp_programs *p, uint32_t frequency_hz, struct wp_e
     return frequency_hz && bpf_program__autoload(p->object->progs.wp_sample) ? attach_samples(p, frequency_hz, err) : 0;
 }
 
+/* Runs the program for each thread; 0 or -errno. */
+static int iterate(const struct bpf_link *link)
+{
+    int rc = 0, fd = bpf_iter_create(bpf_link__fd(link));
+    char none[64];
+    ssize_t got;
+    if (fd < 0)
+        return fd;
+    while ((got = read(fd, none, sizeof(none))) > 0 || (got < 0 && errno == EAGAIN))
+        continue;
+    rc = got < 0 ? -errno : 0;
+    close(fd);
+    return rc;
+}
+
 int wp_programs_snapshot(struct wp_programs *p, struct wp_error *err)
 {
     if (!p->tasks && !(p->tasks = bpf_program__attach_iter(p->object->progs.wp_tasks, NULL)))
         return wp_error_errno(err, -errno, "cannot list the threads that exist");
-    int rc = 0, fd = bpf_iter_create(bpf_link__fd(p->tasks));
-    if (fd < 0) {
-        rc = wp_error_errno(err, fd, "cannot list the threads that exist");
-    } else {
-        char none[64];
-        ssize_t got;
-        while ((got = read(fd, none, sizeof(none))) > 0 || (got < 0 && errno == EAGAIN))
-            continue;
-        if (got < 0)
-            rc = wp_error_errno(err, -errno, "cannot list the threads that exist");
-        close(fd);
-    }
-    return rc;
+    if (!p->memory && bpf_program__autoload(p->object->progs.wp_memcg_reclaim_begin))
+        p->memory = bpf_program__attach_iter(p->object->progs.wp_memory, NULL);
+    int rc = iterate(p->tasks);
+    return rc ? wp_error_errno(err, rc, "cannot list the threads that exist") : 0;
+}
+
+bool wp_programs_is_memory_short(struct wp_programs *p)
+{
+    return p->memory && p->object->data->wp_memory_is_short;
+}
+
+int wp_programs_list_memory(struct wp_programs *p, struct wp_error *err)
+{
+    p->object->data->wp_memory_is_short = 0;
+    int rc = p->memory ? iterate(p->memory) : 0;
+    return rc ? wp_error_errno(err, rc, "cannot list who has memory of a cgroup") : 0;
 }
 
 void wp_programs_pause(struct wp_programs *p, bool is_paused)
@@ -353,6 +372,7 @@ void wp_programs_destroy(struct wp_programs *p)
         return;
     wp_programs_detach(p);
     bpf_link__destroy(p->tasks);
+    bpf_link__destroy(p->memory);
     close_object(p);
     free(p->kernel_log);
     free(p);

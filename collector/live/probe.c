@@ -38,6 +38,8 @@ static const struct fact facts[] = {
         "the cause of such a waking is a soft interrupt"},
     {"precise timers", {"tp_btf/hrtimer_expire_entry tp_btf/hrtimer_expire_exit"},
         "the cause of such a waking is unknown"},
+    {"short of memory", {"tp_btf/mm_vmscan_memcg_reclaim_end tp_btf/mm_vmscan_memcg_reclaim_begin"},
+        "a sleep for memory does not name the cgroup, nor who has it"},
     {"locks of the kernel", {"tp_btf/contention_end tp_btf/contention_begin"}, "a sleep for one does not name it"},
     {"block requests",
         {"tp_btf/block_rq_insert tp_btf/block_rq_issue tp_btf/block_rq_complete",

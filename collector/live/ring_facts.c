@@ -50,7 +50,9 @@ static int tell_group(const struct wp_record *r, const struct wp_record_group *g
 {
     char name[2 * WP_RECORD_GROUP_BYTES];
     struct wp_fact fact = {.wait = {.key = r->a, .name = name}};
-    wp_wait_name_group(group, name, sizeof(name));
+    size_t head = r->c == WP_GROUP_MEMORY ? strlen(WP_MEMORY_GROUP) : 0;
+    memcpy(name, WP_MEMORY_GROUP, head);
+    wp_wait_name_group(group, name + head, sizeof(name) - head);
     return sink->fact(sink->context, &fact, err);
 }
 
@@ -247,7 +249,7 @@ static int tell_other(struct wp_ring_facts *f, const struct wp_record *r, const 
         fact.stack_key = 0;
         break;
     case WP_EVENT_REASON:
-        fact.event.b = r->c == WP_REASON_QUOTA ? r->b : r->cpu;
+        fact.event.b = r->c == WP_REASON_QUOTA ? r->b : r->c == WP_REASON_MEMORY ? 0 : r->cpu;
         fact.wait.key = r->stack_key;
         fact.stack_key = 0;
         break;

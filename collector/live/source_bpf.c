@@ -25,8 +25,9 @@
 #define LOOK_MS 40                    /* the ring is looked at so often when nothing wakes the reader */
 /* A record is stamped before its place in the ring is taken; an interrupt, or a hypervisor, may stand between. */
 #define MARGIN_NS 50000000u
-#define SETTLE_MS 2000u /* for the C library to be known to the unwinder */
-#define LEARN_MS 10000u /* for programs that were reported to it */
+#define SETTLE_MS 2000u                  /* for the C library to be known to the unwinder */
+#define LEARN_MS 10000u                  /* for programs that were reported to it */
+#define MEMORY_NS (uint64_t) WP_NS_PER_S /* at least from one list of who has memory to the next */
 
 struct source_bpf {
     struct wp_source base;
@@ -38,7 +39,8 @@ struct source_bpf {
     struct wp_mmap_events *mmap_events; /* NULL when the kernel refuses it */
     struct wp_record_drops *drops, *drops_before;
     uint64_t drops_read_ns, newest_ns, mmap_events_lost;
-    uint64_t list_ns; /* of the last list of all threads */
+    uint64_t list_ns;   /* of the last list of all threads */
+    uint64_t memory_ns; /* when it was listed last who has memory of a cgroup */
     const struct wp_logger *logger;
     unsigned since_yield; /* records */
     unsigned yields;      /* of the round */
@@ -137,6 +139,15 @@ static int deliver_drops(struct source_bpf *s, const struct wp_fact_sink *sink, 
     return 0;
 }
 
+/* A cgroup is short of memory: its processes tell how much they have. */
+static int list_memory(struct source_bpf *s, uint64_t now_ns, struct wp_error *err)
+{
+    if (!wp_programs_is_memory_short(s->programs) || now_ns - s->memory_ns < MEMORY_NS)
+        return 0;
+    s->memory_ns = now_ns;
+    return wp_programs_list_memory(s->programs, err);
+}
+
 static int poll_source(struct wp_source *source, int timeout_ms, const struct wp_fact_sink *sink, struct wp_error *err)
 {
     struct source_bpf *s = (struct source_bpf *)source;
@@ -144,9 +155,12 @@ static int poll_source(struct wp_source *source, int timeout_ms, const struct wp
         wp_records_wait(s->records, timeout_ms < LOOK_MS ? timeout_ms : LOOK_MS);
     bool is_stopping = s->is_stopping;
     uint64_t before = wp_clock_ns();
+    int rc = is_stopping ? 0 : list_memory(s, before, err);
+    if (rc)
+        return rc;
     wp_records_begin(s->records, ROUND_BYTES);
     s->yields = 0;
-    int rc = s->mmap_events ? wp_mmap_events_read(s->mmap_events) : 0;
+    rc = s->mmap_events ? wp_mmap_events_read(s->mmap_events) : 0;
     if (rc)
         return wp_error_errno(err, rc, "cannot read the mappings");
     rc = deliver_all(s, sink, err);

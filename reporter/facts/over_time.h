@@ -12,9 +12,16 @@ struct wp_time_bucket {
     bool is_after_gap; /* nothing was recorded in the buckets just before it */
 };
 
+/* Something that happened. */
+struct wp_time_mark {
+    uint64_t time_ns; /* realtime */
+    const char *text;
+};
+
 struct wp_over_time {
     struct wp_time_bucket *buckets; /* ascending */
-    uint32_t count;
+    uint32_t count, mark_count;
+    struct wp_time_mark *marks; /* of the caller, not of wp_over_time_build */
     uint64_t width_ns;
     uint64_t most_ns;     /* in any bucket */
     uint64_t timeless_ns; /* of the total, of which it is not known when it was */

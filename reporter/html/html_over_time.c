@@ -56,6 +56,22 @@ static void put_link(struct wp_buffer *out, struct wp_pool *pool, enum wp_page_k
     wp_buffer_printf(out, "\" aria-label=\"The flame of %s\">", wp_human_time(pool, start_ns));
 }
 
+/* What happened in the bucket that is drawn from x on. */
+static void put_marks(
+    struct wp_buffer *out, const struct wp_over_time *timeline, uint64_t start_ns, double x, double step)
+{
+    for (uint32_t i = 0; i < timeline->mark_count; i++) {
+        const struct wp_time_mark *mark = &timeline->marks[i];
+        if (mark->time_ns < start_ns || mark->time_ns - start_ns >= timeline->width_ns)
+            continue;
+        double at = x + step * (double)(mark->time_ns - start_ns) / (double)timeline->width_ns;
+        wp_buffer_puts(out, "<g><title>");
+        wp_html_text(out, mark->text);
+        wp_buffer_printf(out, "</title><line class=\"mark\" x1=\"%.2f\" x2=\"%.2f\" y1=\"%.1f\" y2=\"%.1f\"/></g>\n",
+            at, at, TOP - 8, TOP + HEIGHT);
+    }
+}
+
 void wp_html_over_time(
     struct wp_buffer *out, enum wp_page_kind from, const struct wp_over_time *timeline, const struct wp_link *link)
 {
@@ -78,6 +94,7 @@ void wp_html_over_time(
             put_link(out, &pool, from, timeline, link, timeline->buckets[i].start_ns);
         put_bucket(out, &pool, timeline, i, x + step * 0.04, step * 0.92);
         wp_buffer_puts(out, link->set ? "</a>" : "");
+        put_marks(out, timeline, timeline->buckets[i].start_ns, x, step);
         if (!i || i + 1 == timeline->count) {
             const char *moment = wp_human_time(&pool, timeline->buckets[i].start_ns + (i ? timeline->width_ns : 0));
             wp_buffer_printf(out,

@@ -3,6 +3,8 @@
 
 #include "reporter/display/humanize.h"
 #include "reporter/facts/over_time.h"
+#include "reporter/recording/process_tree.h"
+#include "storage/kind/genealogy_store.h"
 
 static unsigned largest(const struct wp_time_bucket *bucket)
 {
@@ -59,15 +61,63 @@ static void add_peak(struct wp_display *display, const struct wp_over_time *time
             wp_category_title((enum wp_category)largest(peak))));
 }
 
+/* Processes that were killed for want of memory, into `killed`; returns how many. */
+static uint32_t find_killed(const struct wp_process_tree *tree, const struct wp_tree_process **killed)
+{
+    uint32_t count = 0;
+    for (size_t i = 0; tree && i < tree->count; i++)
+        if (tree->rows[i].ending == WP_ENDING_OOM && tree->rows[i].end_ns)
+            killed[count++] = &tree->rows[i];
+    return count;
+}
+
+static void add_killed(struct wp_display *display, const struct wp_tree_process *const *killed, uint32_t count)
+{
+    static const struct wp_column columns[] = {{"Killed for want of memory", NULL, WP_CELL_NAME},
+        {"When", NULL, WP_CELL_TEXT}, {"PID", NULL, WP_CELL_COUNT}, {"Host", NULL, WP_CELL_TEXT}};
+    struct wp_table *table = wp_display_table(display, "killed", columns, 4, count);
+    for (uint32_t i = 0; i < count; i++) {
+        struct wp_field *row = wp_display_row(table);
+        if (!row)
+            return;
+        row[0].text = wp_pool_text(&display->pool, killed[i]->comm);
+        row[1].text = wp_human_time(&display->pool, killed[i]->end_ns);
+        row[2].number = killed[i]->pid;
+        row[3].text = wp_pool_text(&display->pool, killed[i]->host);
+    }
+}
+
+/* As lines across the drawing, and as a table behind it. */
+static uint32_t mark_killed(struct wp_display *display, const struct wp_facts *facts, struct wp_over_time *timeline,
+    const struct wp_tree_process ***killed)
+{
+    size_t room = facts->tree ? facts->tree->count + 1 : 1;
+    *killed = wp_pool_alloc(&display->pool, room * sizeof(**killed));
+    timeline->marks = wp_pool_alloc(&display->pool, room * sizeof(*timeline->marks));
+    uint32_t count = *killed && timeline->marks ? find_killed(facts->tree, *killed) : 0;
+    for (uint32_t i = 0; i < count; i++)
+        timeline->marks[i] = (struct wp_time_mark){(*killed)[i]->end_ns,
+            wp_pool_printf(&display->pool, "%s: %s (%u) is killed for want of memory",
+                wp_human_time(&display->pool, (*killed)[i]->end_ns), (*killed)[i]->comm, (*killed)[i]->pid)};
+    timeline->mark_count = count;
+    return count;
+}
+
 void wp_page_over_time(struct wp_display *display, const struct wp_facts *facts)
 {
+    const struct wp_tree_process **killed;
     struct wp_over_time *timeline = wp_pool_alloc(&display->pool, sizeof(*timeline));
     if (!timeline)
         return;
     wp_over_time_build(timeline, &display->pool, facts);
-    if (timeline->count < 2 || !timeline->most_ns) /* all at once: nothing to lay out */
+    uint32_t count = mark_killed(display, facts, timeline, &killed);
+    bool is_laid_out = timeline->count >= 2 && timeline->most_ns; /* else all at once */
+    if (is_laid_out || count)
+        wp_display_heading(display, "Over time");
+    if (count)
+        add_killed(display, killed, count);
+    if (!is_laid_out)
         return;
-    wp_display_heading(display, "Over time");
     add_peak(display, timeline);
     struct wp_item *item = wp_display_add(display, WP_ITEM_OVER_TIME, NULL);
     if (item) {

@@ -252,9 +252,12 @@ const char *wp_process_tree_ending(struct wp_pool *pool, uint32_t ending)
 {
     if (!ending)
         return "";
+    if (ending == WP_ENDING_OOM)
+        return "SIGKILL, out of memory";
+    if (ending == WP_ENDING_MOST)
+        return wp_pool_printf(pool, "exit status %u or more", WP_ENDING_OOM - WP_ENDING_STATUS);
     if (ending >= WP_ENDING_STATUS)
-        return wp_pool_printf(
-            pool, "exit status %u%s", ending - WP_ENDING_STATUS, ending == WP_ENDING_MOST ? " or more" : "");
+        return wp_pool_printf(pool, "exit status %u", ending - WP_ENDING_STATUS);
     const char *known = sigabbrev_np((int)ending);
     return known ? wp_pool_printf(pool, "SIG%s", known) : wp_pool_printf(pool, "signal %u", ending);
 }

@@ -16,6 +16,7 @@ struct wp_genealogy_row { /* "__state__/genealogy.<shard>": appended */
 /* How a process ended: a signal's number, or WP_ENDING_STATUS and its exit status, WP_ENDING_MOST where that is
  * greater. */
 #define WP_ENDING_STATUS 65u
+#define WP_ENDING_OOM 254u /* killed, as there was no memory */
 #define WP_ENDING_MOST 255u
 
 /* Whom the rows of a shard are shown to. */

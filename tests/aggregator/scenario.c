@@ -368,6 +368,15 @@ static int parse_event(struct parser *p, char **w, int n, struct wp_event *e)
         e->wait = string_id(p, w[3], strlen(w[3]));
         return thread_word(p, w[1], &e->thread);
     }
+    if (!strcmp(what, "memory") && n > 3) { /* memory THREAD BYTES CGROUP */
+        char group[128];
+        e->kind = WP_EVENT_REASON;
+        e->c = WP_REASON_MEMORY;
+        e->a = strtoull(w[2], NULL, 0);
+        snprintf(group, sizeof(group), WP_MEMORY_GROUP "%s", w[3]);
+        e->wait = string_id(p, group, strlen(group));
+        return thread_word(p, w[1], &e->thread);
+    }
     if (!strcmp(what, "seize") && n > 3) { /* seize CPU US 2|3|4 [NAME]: interrupt, soft interrupt, steal */
         e->kind = WP_EVENT_REASON;
         e->b = strtoull(w[1], NULL, 0);

@@ -122,6 +122,8 @@ static void processes_stand_below_their_parents(void **state)
         assert_int_equal(row->parent, rows[i].parent);
         assert_int_equal(row->is_on_paths, rows[i].is_on_paths);
     }
+    assert_string_equal(wp_process_tree_ending(&pool, WP_ENDING_OOM), "SIGKILL, out of memory");
+    assert_string_equal(wp_process_tree_ending(&pool, WP_ENDING_MOST), "exit status 189 or more");
     assert_true(facts.tree->rows[2].total_ns == 17 * S); /* under both of its names */
     assert_true(facts.tree->rows[2].end_ns == START + 9 * S);
     for (size_t i = 0; i < facts.process_count; i++) {
@@ -173,7 +175,7 @@ static void circles_end(void **state)
     assert_int_equal(facts.tree->count, 3);
     assert_int_equal(facts.tree->rows[0].parent, 0);
     assert_int_equal(facts.tree->rows[1].parent, 1);
-    assert_string_equal(wp_process_tree_ending(&pool, facts.tree->rows[1].ending), "exit status 190 or more");
+    assert_string_equal(wp_process_tree_ending(&pool, facts.tree->rows[1].ending), "exit status 189 or more");
     assert_string_equal(facts.tree->rows[2].programs, "e");
     wp_pool_fini(&pool);
     wp_facts_fini(&facts);

@@ -1,0 +1,269 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""Sleeps for the memory of a cgroup, held against what the program's own clocks say.
+
+memory_waits.py [--bound PERCENT] [--rounds N] [CASE ...]        (WAKEPATH_BIN: the folder of the programs)
+
+limit   A process `hog` has most of what a cgroup may have. Another one, `memclient`, writes to a file: its pages have to be freed, and it sleeps until
+        the disk has them. The sleeps name the cgroup, and from the second list of its processes on `hog`.
+swap    The same client touches more anonymous pages than the cgroup may have, again and again: they go to a file for swap and come back. It counts
+        its major faults (getrusage) and the time that they sleep.
+high    The same at memory.high (cgroup v2): the kernel makes the client sleep.
+oom     A process touches more than the cgroup may have, without swap: the kernel kills it, and the report says so.
+"""
+import argparse
+import json
+import mmap
+import os
+import re
+import resource
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+from kernel_waits import FOLDER, Sleeper, call_thread
+
+MIB = 1 << 20
+LIMIT, HOG, CLIENT = 64 * MIB, 40 * MIB, "memclient"
+ROOTS = ("/sys/fs/cgroup/memory", "/sys/fs/cgroup")
+
+
+class Missing(Exception):
+    """What a case needs is not here."""
+
+
+def put(folder, name, value):
+    with open(f"{folder}/{name}", "w", encoding="ascii") as file:
+        file.write(str(value))
+
+
+def read(path):
+    try:
+        with open(path, encoding="ascii") as file:
+            return file.read()
+    except OSError:
+        return ""
+
+
+class Group:
+    """A cgroup with so much memory; by_high: above that it is slowed down."""
+
+    def __init__(self, limit, by_high=False):
+        roots = [root for root in ROOTS if os.path.exists(f"{root}/memory.limit_in_bytes") or "memory" in read(f"{root}/cgroup.subtree_control").split()]
+        if not roots:
+            raise Missing("no controller of memory")
+        self.folder = f"{roots[0]}/wakepath-truth-{os.getpid()}"
+        os.mkdir(self.folder)
+        is_v2 = os.path.exists(f"{self.folder}/memory.high")
+        if by_high and not is_v2:
+            os.rmdir(self.folder)
+            raise Missing("no memory.high in cgroup v1")
+        put(self.folder, "memory.high" if by_high else "memory.max" if is_v2 else "memory.limit_in_bytes", limit)
+
+    def enter(self):
+        put(self.folder, "cgroup.procs", os.getpid())
+
+    def end(self):
+        for _ in range(50):
+            try:
+                os.rmdir(self.folder)
+                return
+            except OSError:
+                time.sleep(0.1)
+
+
+def touch(region, size):
+    for page in range(0, size, 4096):
+        region[page] = region[page] + 1 & 255
+
+
+def anonymous(size):
+    return mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+
+
+def beside_hog(group, client):
+    """What client() returns, in a process of the cgroup where another one has most."""
+    (ready, is_ready), (over, is_over), (told, tell) = os.pipe(), os.pipe(), os.pipe()
+    hog = os.fork()
+    if not hog:
+        os.close(is_over)
+        os.close(tell)
+        group.enter()
+        call_thread("hog")
+        region = anonymous(HOG)
+        touch(region, HOG)
+        os.write(is_ready, b"x")
+        os.read(over, 1)
+        os._exit(0)
+    os.read(ready, 1)
+    pid = os.fork()
+    if not pid:
+        os.close(is_over)
+        group.enter()
+        call_thread(CLIENT)
+        known = client()
+        call_thread("done")
+        os.write(tell, json.dumps(known).encode())
+        os._exit(0)
+    os.close(tell)
+    with open(told, encoding="ascii") as pipe:
+        known = json.loads(pipe.read() or "null")
+    os.waitpid(pid, 0)
+    os.close(is_over)
+    os.waitpid(hog, 0)
+    return known
+
+
+def play_limit(rounds, folder, by_high=False):
+    group = Group(LIMIT, by_high)
+
+    def write():
+        sleeper, file, data = Sleeper(), os.open(f"{folder}/data", os.O_RDWR | os.O_CREAT, 0o600), os.urandom(MIB)
+        return {"slept": sum(sleeper.sleeps_ns(lambda: os.write(file, data)) for _ in range(10 * rounds)), "group": os.path.basename(group.folder)}
+
+    def grow():
+        sleeper, regions, slept = Sleeper(), [], 0
+        for _ in range(rounds):
+            regions.append(anonymous(MIB // 4))
+            slept += sleeper.sleeps_ns(lambda: touch(regions[-1], MIB // 4))
+        return {"slept": slept, "group": os.path.basename(group.folder)}
+    try:
+        return beside_hog(group, grow if by_high else write)
+    finally:
+        group.end()
+
+
+def play_swap(rounds, folder):
+    group, swap = Group(LIMIT), f"{folder}/swap"
+    with open(swap, "wb") as file:
+        for _ in range(128):
+            file.write(bytes(MIB))
+        os.fsync(file.fileno())
+    os.chmod(swap, 0o600)
+    subprocess.run(["mkswap", swap], check=True, stdout=subprocess.DEVNULL)
+    if subprocess.run(["swapon", "--priority", "0", swap], check=False).returncode:
+        group.end()
+        raise Missing("no swap")
+
+    def thrash():
+        size, sleeper, slept = LIMIT + 16 * MIB, Sleeper(), 0
+        region = anonymous(size)
+        touch(region, size)
+        faults = resource.getrusage(resource.RUSAGE_THREAD).ru_majflt
+        call_thread(CLIENT)
+        for i in range(rounds):
+            for page in range(0, 4 * MIB, 4096):
+                slept += sleeper.sleeps_ns(lambda at=(page + 4 * MIB * i) % size: region[at])
+        return {"slept": slept, "faults": resource.getrusage(resource.RUSAGE_THREAD).ru_majflt - faults}
+    try:
+        group.enter()
+        call_thread("filler")
+        return thrash()
+    finally:
+        call_thread("done")
+        put(os.path.dirname(group.folder), "cgroup.procs", os.getpid())
+        subprocess.run(["swapoff", swap], check=True)
+        group.end()
+
+
+def play_oom(_rounds, _folder):
+    group = Group(LIMIT)
+    pid = os.fork()
+    if not pid:
+        group.enter()
+        call_thread("greedy")
+        region = anonymous(2 * LIMIT)
+        touch(region, 2 * LIMIT)
+        os._exit(0)
+    _, status = os.waitpid(pid, 0)
+    group.end()
+    return {"signal": os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0, "pid": pid}
+
+
+CASES = {"limit": play_limit, "swap": play_swap, "high": lambda rounds, folder: play_limit(rounds, folder, True), "oom": play_oom}
+
+
+def report(store, *words):
+    return subprocess.run([f"{os.environ['WAKEPATH_BIN']}/wakepath-reporter", "--store", store, *words], check=True, capture_output=True, text=True,
+                          timeout=60).stdout
+
+
+def record(case, rounds):
+    """What the program knows, the report's rows (frames, ns), and how its processes ended."""
+    with tempfile.TemporaryDirectory(prefix="wakepath-truth-", dir=FOLDER) as folder:
+        subprocess.run([f"{os.environ['WAKEPATH_BIN']}/wakepath", "record", "--quiet", "--out", f"{folder}/out", "--store", f"{folder}/store",
+                        "--release", "r", "--aggregate", f"truth=thread={CLIENT}", "--", sys.executable, os.path.abspath(__file__), "--play", folder,
+                        "--rounds", str(rounds), case], check=True, timeout=200, stdin=subprocess.DEVNULL)
+        with open(f"{folder}/truth.json", encoding="ascii") as file:
+            truth = json.load(file)
+        if isinstance(truth, str):
+            raise Missing(truth)
+        folded = "" if case == "oom" else report(f"{folder}/store", "--aggregate", "truth", "--format", "folded")
+        ends = json.loads(report(f"{folder}/store", "--format", "json")).get("process_tree", []) if case == "oom" else []
+    return truth, [(stack.split(";"), int(us)) for stack, _, us in (line.rpartition(" ") for line in folded.splitlines())], ends
+
+
+def hold(name, truth_ns, told_ns, bound):
+    off = 100 * abs(told_ns - truth_ns) / max(truth_ns, 1)
+    print(f"{name}: {truth_ns / 1e6:.3f} ms, in the report {told_ns / 1e6:.3f} ms: {off:.2f} % off", flush=True)
+    return off <= bound
+
+
+def above(rows, pattern):
+    """What stands on such a sleep of the client's own, but that it was runnable itself."""
+    found = []
+    for frames, ns in rows:
+        layer = frames[:next((i for i, frame in enumerate(frames) if i and frame.startswith("[")), len(frames))]
+        at = next((i for i, frame in enumerate(layer) if re.fullmatch(pattern, frame)), None)
+        if at is not None and not any(frame.startswith("sched:") for frame in layer[at + 1:]):
+            found.append((frames[at:], ns))
+    return found
+
+
+def held(case, rounds, bound):
+    truth, rows, ends = record(case, rounds)
+    if case == "oom":
+        told = [row["ending"] for row in ends if row["pid"] == truth["pid"] and row.get("ending")]
+        print(f"oom: signal {truth['signal']}, in the report {told}")
+        return truth["signal"] == signal.SIGKILL and told == ["SIGKILL, out of memory"]
+    call = "sleep:write.*" if case == "limit" else "sleep:fault.*"
+    all_of = above(rows, call)
+    good = hold(case, truth["slept"], sum(ns for _, ns in all_of), bound)
+    if case == "swap":
+        print(f"swap: {truth['faults']} major faults; {sum(ns for frames, ns in all_of if 'swap' in frames[0]) / 1e6:.3f} ms for swap")
+        return good and any("swap" in frames[0] for frames, _ in all_of)
+    named = [(frames, ns) for frames, ns in all_of if truth["group"] in frames[0]]
+    by_hog = sum(ns for frames, ns in named if "memory:held by [hog]" in frames)
+    print(f"{case}: {sum(ns for _, ns in named) / 1e6:.3f} ms name the cgroup, {by_hog / 1e6:.3f} ms hog; nobody else: "
+          f"{sum(ns for frames, ns in named if any(frame.startswith('memory:held') for frame in frames)) == by_hog}")
+    return good and by_hog > 0 and not any(frame.startswith("memory:held") and frame != "memory:held by [hog]" for frames, _ in named for frame in frames)
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--bound", type=float, default=1, help="percent that a figure may be off")
+    parser.add_argument("--rounds", type=int, default=40)
+    parser.add_argument("--play")
+    parser.add_argument("case", nargs="*", default=list(CASES))
+    options = parser.parse_args()
+    if options.play:
+        try:
+            truth = CASES[options.case[0]](options.rounds, options.play)
+        except Missing as error:
+            truth = str(error)
+        with open(f"{options.play}/truth.json", "w", encoding="ascii") as file:
+            json.dump(truth, file)
+        return 0
+    results = []
+    for case in options.case:
+        try:
+            results.append(held(case, options.rounds, options.bound))
+        except Missing as error:
+            print(f"{case}: SKIPPED: {error}", flush=True)
+    return 77 if not results else 0 if all(results) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
