@@ -26,12 +26,65 @@ static enum wp_lock_call call_of(const char *function)
     return WP_LOCK_CALL_UNKNOWN;
 }
 
+/* Locks of languages, whose threads wait for their turn on a condition of their own. */
+const char *wp_lock_call_language(const char *function)
+{
+    static const struct {
+        const char *part, *name;
+    } rows[] = {{"take_gil", WP_LOCK_GIL}, {"gvl_acquire", WP_LOCK_GVL}, {"thread_sched_wait", WP_LOCK_GVL},
+        {"thread_sched_to_running", WP_LOCK_GVL}, {"ObjectMonitor::enter", "monitor"},
+        {"ObjectMonitor::Enter", "monitor"}, {"ObjectMonitor::Reenter", "monitor"},
+        {"java.util.concurrent.locks.ReentrantLock", "ReentrantLock"},
+        {"java.util.concurrent.locks.ReentrantReadWriteLock", "ReentrantReadWriteLock"},
+        {"java.util.concurrent.locks.StampedLock", "StampedLock"}};
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
+        if (strstr(function, rows[i].part))
+            return rows[i].name;
+    return NULL;
+}
+
+/* Whether the function says what the condition is for that a language's thread waits on: a lock, what programs call a
+ * condition, a while. */
+static bool is_told(enum wp_lock_call *found, const char *function)
+{
+    static const struct {
+        const char *part;
+        enum wp_lock_call call;
+        bool is_told;
+    } rows[] = {{"ObjectMonitor::wait", WP_LOCK_CALL_CONDITION, true},
+        {"ConditionObject.await", WP_LOCK_CALL_CONDITION, true}, {"ConditionNode.block", WP_LOCK_CALL_CONDITION, true},
+        {"JavaThread::sleep", WP_LOCK_CALL_OTHER, true}, {"Parker::park", WP_LOCK_CALL_PARKED, false}};
+    if (wp_lock_call_language(function)) {
+        *found = WP_LOCK_CALL_LOCK;
+        return true;
+    }
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
+        if (strstr(function, rows[i].part)) {
+            *found = rows[i].call;
+            return rows[i].is_told;
+        }
+    return false;
+}
+
 bool wp_lock_call_add(enum wp_lock_call *found, const char *function)
 {
+    if (*found == WP_LOCK_CALL_CONDITION || *found == WP_LOCK_CALL_PARKED)
+        return is_told(found, function);
     enum wp_lock_call call = call_of(function);
     if (call == WP_LOCK_CALL_LOCK)
         *found = *found == WP_LOCK_CALL_SEMAPHORE ? WP_LOCK_CALL_INTERPRETER : WP_LOCK_CALL_LOCK;
     else if (call && *found == WP_LOCK_CALL_UNKNOWN)
         *found = call;
-    return call && call != WP_LOCK_CALL_SEMAPHORE;
+    return call && call != WP_LOCK_CALL_SEMAPHORE && call != WP_LOCK_CALL_CONDITION;
+}
+
+bool wp_lock_is_of_interpreter(const char *name)
+{
+    return wp_lock_is_gil(name) || !strcmp(name, WP_LOCK_GVL);
+}
+
+bool wp_lock_is_gil(const char *name)
+{
+    size_t size = strcspn(name, "+ ");
+    return (size == 3 && !strncmp(name, WP_LOCK_GIL, size)) || (size == 10 && !strncmp(name, "_PyRuntime", size));
 }

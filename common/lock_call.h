@@ -6,6 +6,8 @@
 #include <stdbool.h>
 
 #define WP_KERNEL_LOCK "kernel lock (" /* what the name of a lock of the kernel begins with */
+#define WP_LOCK_GIL "GIL"              /* CPython's, which several words of _PyRuntime's memory are, */
+#define WP_LOCK_GVL "GVL"              /* ... and CRuby's, by its functions */
 
 enum wp_lock_call {
     WP_LOCK_CALL_UNKNOWN,
@@ -15,7 +17,8 @@ enum wp_lock_call {
                                * waited for with */
     WP_LOCK_CALL_CONDITION,
     WP_LOCK_CALL_SEMAPHORE,
-    WP_LOCK_CALL_OTHER, /* a thread's end, a barrier, a parked thread */
+    WP_LOCK_CALL_PARKED, /* a thread of Java's, for what its classes say */
+    WP_LOCK_CALL_OTHER,  /* a thread's end, a barrier, a while */
 };
 
 /* Whether it is one that somebody has and others wait for. */
@@ -27,5 +30,11 @@ static inline bool wp_lock_call_is_held(enum wp_lock_call call)
 /* What is known with one more function, the innermost comes first; `found` is WP_LOCK_CALL_UNKNOWN for that. True:
  * functions further out do not change it. For any thread. */
 bool wp_lock_call_add(enum wp_lock_call *found, const char *function);
+/* What a language calls the lock that its function takes: "GVL", "monitor"; NULL: it takes none. For any thread. */
+const char *wp_lock_call_language(const char *function);
+/* Whether it is the one that each thread needs to run code of the language: "GIL", "GVL". For any thread. */
+bool wp_lock_is_of_interpreter(const char *name);
+/* Whether "GIL (python3.11)" or "_PyRuntime+0x1b0 (python3.11)" is what a futex is called. For any thread. */
+bool wp_lock_is_gil(const char *name);
 
 #endif

@@ -3,6 +3,7 @@
 
 #include "aggregator/explain/explain_origin.h"
 #include "aggregator/timeline/slices.h"
+#include "common/lock_call.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -14,8 +15,11 @@
 /* "pthread_mutex_lock", "ObjectMonitor::enter", "queue_lock"; neither "unlock", "block" nor "clock". */
 static bool names_lock(const char *name)
 {
-    if (strstr(name, "take_gil") || strstr(name, "ObjectMonitor::enter") || strstr(name, "ObjectMonitor::Enter"))
+    static const char java[] = "java.util.concurrent.locks."; /* where conditions and queues live, too */
+    if (wp_lock_is_gil(name) || wp_lock_call_language(name))
         return true;
+    if (!strncmp(name, java, sizeof(java) - 1))
+        return false;
     for (const char *at = strcasestr(name, "lock"); at; at = strcasestr(at + 1, "lock"))
         if (at == name || !strchr("bBcCnN", at[-1]))
             return true;

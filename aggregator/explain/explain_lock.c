@@ -9,7 +9,7 @@
 #include <string.h>
 
 #define KERNEL_FRAMES 16u /* of a sleep's stack, the innermost ones */
-#define USER_FRAMES 12u   /* ... and of its program's */
+#define USER_FRAMES 20u   /* ... and of its program's */
 #define HOLDERS 64u       /* of one sleep */
 #define SLICE_LIMIT 256u  /* of a holder that are looked at for its own sleep for the lock */
 #define LOOKS_A_VISIT 32u /* what they cost of the budget */
@@ -18,7 +18,13 @@
 enum { CALL_FCNTL = 72, CALL_FLOCK = 73, CALL_FUTEX_WAITV = 449, CALL_FUTEX_WAIT = 455 };
 
 /* What a stack says; see wp_lock_stack. */
-enum { STACK_LOOKED = 1, STACK_KERNEL = 2 /* functions of the kernel are known */, STACK_FILE = 4, STACK_USER = 8 };
+enum {
+    STACK_LOOKED = 1,
+    STACK_KERNEL = 2, /* functions of the kernel are known */
+    STACK_FILE = 4,
+    STACK_USER = 8,
+    STACK_INTERPRETER = 16 /* of which a process has one */
+};
 
 /* --- is it a lock --- */
 
@@ -72,14 +78,19 @@ static uint8_t look_at_kernel(const struct wp_dictionary *dictionary, uint32_t s
 static uint8_t look_at_user(const struct wp_dictionary *dictionary, uint32_t stack)
 {
     enum wp_lock_call call = WP_LOCK_CALL_UNKNOWN;
+    const char *language = NULL;
     for (uint32_t i = 0; stack && i < USER_FRAMES; i++) {
         const struct wp_stack_entry *entry = wp_dictionary_stack(dictionary, stack);
         const struct wp_frame_entry *frame = entry ? wp_dictionary_frame(dictionary, entry->frame) : NULL;
-        if (frame && wp_lock_call_add(&call, wp_dictionary_string(dictionary, frame->function)))
+        const char *function = frame ? wp_dictionary_string(dictionary, frame->function) : "";
+        language = wp_lock_call_language(function);
+        if (wp_lock_call_add(&call, function))
             break;
         stack = entry ? entry->parent : 0;
     }
-    return wp_lock_call_is_held(call) ? STACK_USER : 0;
+    if (!wp_lock_call_is_held(call))
+        return 0;
+    return STACK_USER | (language && wp_lock_is_of_interpreter(language) ? STACK_INTERPRETER : 0);
 }
 
 /* What it says; threads wait for a lock at one place again and again. */
@@ -131,7 +142,8 @@ static bool is_lock(struct wp_explainer *x, const struct wp_slice *slice)
     if (slice->state != WP_STATE_INTERRUPTIBLE && slice->state != WP_STATE_UNINTERRUPTIBLE)
         return false;
     if (is_futex(slice))
-        return is_held_by(x->timeline, slice, slice->waker) || stack_says(x, slice->stack) & STACK_USER;
+        return is_held_by(x->timeline, slice, slice->waker) || stack_says(x, slice->stack) & STACK_USER ||
+            wp_lock_is_gil(wp_dictionary_string(x->timeline->dictionary, wp_timeline_wait(x->timeline, slice)));
     struct wp_lock_stack *known = &x->lock_stacks[slice->stack % WP_LOCK_STACKS];
     uint64_t how = (uint64_t)1 << 63 | (uint64_t)slice->wait << 24 | (uint64_t)slice->syscall << 8 | slice->state;
     if (known->how == how && known->stack == slice->stack && known->host == x->host)
@@ -148,12 +160,14 @@ static bool is_lock(struct wp_explainer *x, const struct wp_slice *slice)
 
 /* As far as is known: two locks without names are told apart by who had them. Most names of the kernel's locks are only
  * their kinds. */
-static bool is_same_lock(const struct wp_timeline *timeline, const struct wp_slice *one, const struct wp_slice *other)
+static bool is_same_lock(struct wp_explainer *x, const struct wp_slice *one, const struct wp_slice *other)
 {
+    const struct wp_timeline *timeline = x->timeline;
     uint32_t holder = wp_slice_holder(one);
     if (one->syscall != other->syscall || one->wait != other->wait)
         return false;
-    if (holder && holder == wp_slice_holder(other))
+    if ((holder && holder == wp_slice_holder(other)) ||
+        (is_futex(one) && stack_says(x, one->stack) & stack_says(x, other->stack) & STACK_INTERPRETER))
         return true;
     const char *on = wp_dictionary_string(timeline->dictionary, wp_timeline_wait(timeline, one));
     bool is_kind =
@@ -180,7 +194,7 @@ static const struct wp_slice *turn_of(
         if (slice->out_ns <= sleep->out_ns)
             break;
         bool is_others = is_ended && slice->waker && slice->waker != holder && slice->waker != wait->thread;
-        if (is_others && is_same_lock(x->timeline, sleep, slice) && is_lock(x, slice))
+        if (is_others && is_same_lock(x, sleep, slice) && is_lock(x, slice))
             return slice;
         if (ordinal == thread->first_slice)
             break;

@@ -5,7 +5,9 @@
 #include "collector/bpf/interp_row.h"
 #include "collector/symbols/symbolizer.h"
 #include "common/intmap.h"
+#include "common/lock_call.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -191,6 +193,15 @@ static void forget_objects(struct wp_stack_table *t, bool is_settled)
     wp_intmap_clear(&t->places);
 }
 
+static void name_lock(struct wp_stack_table *t, uint32_t number, const char *name)
+{
+    char gil[WP_STRING_BYTES];
+    const char *object = wp_lock_is_gil(name) ? strchr(name, ' ') : NULL;
+    if (object)
+        snprintf(gil, sizeof(gil), WP_LOCK_GIL "%s", object);
+    wp_wait_table_name(t->waits, number, object ? gil : name);
+}
+
 bool wp_stack_table_names(struct wp_stack_table *t, unsigned timeout_ms)
 {
     struct wp_place_name place;
@@ -202,7 +213,7 @@ bool wp_stack_table_names(struct wp_stack_table *t, unsigned timeout_ms)
         if (!(id & LOCK_TICKET))
             fill_frame(t, id, &place);
         else if (place.count)
-            wp_wait_table_name(t->waits, id & ~LOCK_TICKET, place.levels[0].function);
+            name_lock(t, id & ~LOCK_TICKET, place.levels[0].function);
     forget_objects(t, is_all);
     return is_all;
 }

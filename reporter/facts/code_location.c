@@ -43,7 +43,8 @@ static bool is_runtime_function(const char *name)
         "void std::", "__rust_", "rust_begin", "runtime.", "runtime/", "internal/", "sync.", "sync/", "syscall.",
         "syscall/", "os.", "io.", "net.", "net/", "bufio.", "time.", "reflect.", "context.", "database/sql", "crypto/",
         "encoding/", "golang.org/x/", "Builtin:", "Stub:", "Interpreter", "py::<frozen",
-        "LazyCompile:node:", "Function:node:", "JS:node:", "pthread_", "__pthread_", "java.", "jdk.", "sun."};
+        "LazyCompile:node:", "Function:node:", "JS:node:", "pthread_", "__pthread_", "java.", "jdk.", "sun.",
+        "gvl_acquire"};
     const char *script = strncmp(name, "py::", 4) ? NULL : strchr(name + 4, ':');
     if (script)
         return strstr(script, "/lib/python3") || strstr(script, "<frozen");

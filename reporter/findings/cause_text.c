@@ -102,12 +102,23 @@ static const char *call_text(const struct text *t, uint32_t sleep, const char **
     return wp_pool_printf(t->pool, "`%.*s`", (int)(blank ? blank - call : (long)strlen(call)), call);
 }
 
+/* "the GIL", "a monitor", "a `ReentrantLock`"; "" of no language's. */
+static const char *language_lock_text(const struct text *t, uint32_t sleep)
+{
+    const char *name = wp_cause_language_lock(t->facts, sleep);
+    if (!name)
+        return "";
+    if (wp_lock_is_of_interpreter(name))
+        return wp_pool_printf(t->pool, "the %s", name);
+    return wp_pool_printf(t->pool, strcmp(name, "monitor") ? "a `%s`" : "a %s", name);
+}
+
 /* "`cache_lock`" of "cache_lock (orders)"; "the lock of the file PATH"; "" of one without a name. */
 static const char *lock_text(const struct text *t, uint32_t sleep)
 {
     const char *name = "", *call = name_at(t, sleep);
-    if (!wp_cause_is_lock(t->facts, sleep, &name) || !*name)
-        return "";
+    if (!wp_cause_is_lock(t->facts, sleep, &name) || !*name || wp_lock_is_gil(name))
+        return language_lock_text(t, sleep);
     if (!strncmp(name, WP_KERNEL_LOCK, strlen(WP_KERNEL_LOCK)))
         return wp_pool_printf(t->pool, "`%s`", wp_pool_clip(t->pool, name, NAME_BYTES));
     if (strncmp(call, "sleep:futex", 11))

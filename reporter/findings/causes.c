@@ -8,6 +8,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <xxhash.h>
 
 static const char *name_at(const struct wp_facts *facts, uint32_t node)
 {
@@ -31,18 +32,42 @@ size_t wp_cause_call(const struct wp_facts *facts, uint32_t sleep, const char **
     return strcspn(*call, " ");
 }
 
-/* What the threads library's call around a futex says of it. */
-static enum wp_lock_call futex_call(const struct wp_facts *facts, uint32_t sleep)
+static bool is_futex(const struct wp_facts *facts, uint32_t sleep)
+{
+    const char *call;
+    return wp_cause_call(facts, sleep, &call) == 5 && !strncmp(call, "futex", 5);
+}
+
+/* What the threads library's call around a futex says of it; *language: what a language calls the lock, or NULL. */
+static enum wp_lock_call look_at_futex(const struct wp_facts *facts, uint32_t sleep, const char **language)
 {
     enum wp_lock_call found = WP_LOCK_CALL_UNKNOWN;
-    const char *call;
-    if (wp_cause_call(facts, sleep, &call) != 5 || strncmp(call, "futex", 5))
-        return found;
-    for (uint32_t at = facts->flame.nodes[sleep].parent; at && style_at(facts, at) != WP_STYLE_PROCESS;
-         at = facts->flame.nodes[at].parent)
-        if (style_at(facts, at) == WP_STYLE_USER && wp_lock_call_add(&found, name_at(facts, at)))
-            break;
+    *language = NULL;
+    for (uint32_t at = is_futex(facts, sleep) ? facts->flame.nodes[sleep].parent : 0;
+         at && style_at(facts, at) != WP_STYLE_PROCESS; at = facts->flame.nodes[at].parent) {
+        if (style_at(facts, at) != WP_STYLE_USER)
+            continue;
+        *language = wp_lock_call_language(name_at(facts, at));
+        if (wp_lock_call_add(&found, name_at(facts, at)))
+            return found;
+    }
+    *language = NULL;
     return found;
+}
+
+static enum wp_lock_call futex_call(const struct wp_facts *facts, uint32_t sleep)
+{
+    const char *language;
+    return look_at_futex(facts, sleep, &language);
+}
+
+const char *wp_cause_language_lock(const struct wp_facts *facts, uint32_t sleep)
+{
+    const char *lock, *language;
+    if (wp_cause_is_lock(facts, sleep, &lock) && wp_lock_is_gil(lock))
+        return WP_LOCK_GIL;
+    look_at_futex(facts, sleep, &language);
+    return language;
 }
 
 bool wp_cause_is_lock(const struct wp_facts *facts, uint32_t sleep, const char **name)
@@ -56,7 +81,7 @@ bool wp_cause_is_lock(const struct wp_facts *facts, uint32_t sleep, const char *
         return true;
     if (size != 5 || strncmp(call, "futex", 5))
         return false;
-    if (!strncmp(*name, "_PyRuntime", 10)) /* which runs its code: a condition, by which it makes threads take turns */
+    if (wp_lock_is_gil(*name)) /* a condition, by which the interpreter makes threads take turns */
         return true;
     enum wp_lock_call kind = futex_call(facts, sleep);
     return wp_lock_call_is_held(kind) || ((kind == WP_LOCK_CALL_UNKNOWN || kind == WP_LOCK_CALL_SEMAPHORE) && **name);
@@ -193,7 +218,7 @@ static void look_function(struct on_stack *at, const struct wp_facts *facts, uin
     at->role = facts->flame.nodes[node].frame;
     enum wp_lock_call kind =
         at->below && at->below_role == at->role ? futex_call(facts, at->below) : WP_LOCK_CALL_UNKNOWN;
-    if (!at->pool && (kind == WP_LOCK_CALL_CONDITION || kind == WP_LOCK_CALL_SEMAPHORE))
+    if (!at->pool && (kind == WP_LOCK_CALL_CONDITION || kind == WP_LOCK_CALL_SEMAPHORE || kind == WP_LOCK_CALL_PARKED))
         at->pool = at->below;
 }
 
@@ -295,6 +320,13 @@ static void mark_unended(struct on_stack *on, const struct wp_facts *facts)
     on[0].is_unended = false;
 }
 
+/* Of those without a name that are waited for at one place. */
+static uint32_t kind_of_lock(const struct wp_facts *facts, uint32_t sleep)
+{
+    const char *language = wp_cause_language_lock(facts, sleep);
+    return language ? (uint32_t)XXH3_64bits(language, strlen(language)) : 0;
+}
+
 /* What two cells must share to be told as one: kind, process and place, and what is waited for. */
 static struct wp_intkey key_of(const struct wp_causes *causes, const struct wp_facts *facts, const struct on_stack *at,
     const struct wp_cause_fact *cause)
@@ -311,7 +343,7 @@ static struct wp_intkey key_of(const struct wp_causes *causes, const struct wp_f
         ((cause->kind == WP_CAUSE_KIND_LOCK || cause->kind == WP_CAUSE_KIND_POOL ||
              cause->kind == WP_CAUSE_KIND_SERVICE) &&
             where))
-        what = 0;
+        what = cause->kind == WP_CAUSE_KIND_LOCK ? kind_of_lock(facts, cause->sleep) : 0;
     return (struct wp_intkey){
         (uint64_t)what << 32 | where, (uint64_t)nodes[cause->process].frame << 8 | (unsigned)cause->kind};
 }
@@ -386,15 +418,23 @@ void wp_causes_build(struct wp_causes *causes, struct wp_facts *facts)
 
 /* --- who held it --- */
 
+/* Waits without a name of what they are for all look the same. */
+static bool is_same_wait(const struct wp_facts *facts, const struct wp_cause_fact *cause, uint32_t node)
+{
+    const char *lock;
+    return facts->flame.nodes[node].frame == facts->flame.nodes[cause->sleep].frame &&
+        (cause->kind != WP_CAUSE_KIND_LOCK || wp_cause_is_lock(facts, node, &lock));
+}
+
 /* The process node of the first layer above the topmost wait for that lock; 0: none is known. */
 static uint32_t holder_layer(
     const struct wp_causes *causes, const struct wp_facts *facts, const struct wp_stack_walk *walk, uint32_t row)
 {
     const struct wp_cause_fact *cause = &causes->rows[row];
-    uint32_t frame = facts->flame.nodes[cause->sleep].frame, layer = 0;
+    uint32_t layer = 0;
     bool is_past = false;
     for (uint32_t i = 0; i < walk->depth; i++) {
-        if (facts->flame.nodes[walk->stack[i]].frame == frame) {
+        if (is_same_wait(facts, cause, walk->stack[i])) {
             is_past = true;
             layer = 0;
         } else if (is_past && !layer && style_at(facts, walk->stack[i]) == WP_STYLE_PROCESS) {

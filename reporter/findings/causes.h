@@ -49,6 +49,8 @@ struct wp_causes {
 void wp_causes_build(struct wp_causes *causes, struct wp_facts *facts);
 /* Whether this node sleeps for a lock; *name of it, "" when it has none. */
 bool wp_cause_is_lock(const struct wp_facts *facts, uint32_t sleep, const char **name);
+/* What a language calls the lock that this node sleeps for: "GIL", "monitor"; NULL: it is none of a language's. */
+const char *wp_cause_language_lock(const struct wp_facts *facts, uint32_t sleep);
 /* The system call of a sleep's frame, "recvfrom" of "sleep:recvfrom tcp 10.0.0.7:5432": its length; 0 it is no sleep.
  */
 size_t wp_cause_call(const struct wp_facts *facts, uint32_t sleep, const char **call);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "reporter/findings/pattern_locks.h"
 
+#include "common/lock_call.h"
 #include "reporter/display/humanize.h"
 
 #include <string.h>
@@ -32,16 +33,26 @@ static bool is_deadlock(const struct wp_cause_case *of, struct wp_pattern *patte
     return of->cause->kind == WP_CAUSE_KIND_DEADLOCK;
 }
 
-static bool is_interpreter_lock(const struct wp_cause_case *of, struct wp_pattern *pattern)
+static bool is_interpreter_lock(const struct wp_cause_case *of, struct wp_pattern *pattern, const char *wanted)
 {
-    static const char *const calls[] = {
-        "take_gil", "gvl_acquire", "thread_sched_wait", "PyEval_RestoreThread", "PyEval_AcquireThread", "drop_gil"};
-    const char *lock = "";
+    static const char *const calls[] = {"PyEval_RestoreThread", "PyEval_AcquireThread", "drop_gil"};
+    const char *name = wp_cause_language_lock(of->facts, of->cause->sleep);
+    bool is_lock = of->cause->kind == WP_CAUSE_KIND_LOCK || of->cause->kind == WP_CAUSE_KIND_POOL;
+    if (is_lock && !name && has_function(of->facts, of->cause->sleep, calls, sizeof(calls) / sizeof(*calls)))
+        name = WP_LOCK_GIL;
     pattern->sure = WP_SURETY_CERTAIN;
     pattern->evidence = "the lock is the interpreter's: one thread at a time runs its code";
-    return (of->cause->kind == WP_CAUSE_KIND_LOCK || of->cause->kind == WP_CAUSE_KIND_POOL) &&
-        (has_function(of->facts, of->cause->sleep, calls, sizeof(calls) / sizeof(*calls)) ||
-            (wp_cause_is_lock(of->facts, of->cause->sleep, &lock) && !strncmp(lock, "_PyRuntime", 10)));
+    return is_lock && name && !strcmp(name, wanted);
+}
+
+static bool is_gil(const struct wp_cause_case *of, struct wp_pattern *pattern)
+{
+    return is_interpreter_lock(of, pattern, WP_LOCK_GIL);
+}
+
+static bool is_gvl(const struct wp_cause_case *of, struct wp_pattern *pattern)
+{
+    return is_interpreter_lock(of, pattern, WP_LOCK_GVL);
 }
 
 static bool is_small_pool(const struct wp_cause_case *of, struct wp_pattern *pattern)
@@ -116,7 +127,8 @@ static bool is_convoy(const struct wp_cause_case *of, struct wp_pattern *pattern
 
 const struct wp_pattern_rule wp_pattern_locks[] = {
     {"deadlock", "Deadlock", is_deadlock},
-    {"interpreter_lock", "Interpreter lock (GIL)", is_interpreter_lock},
+    {"interpreter_lock", "Interpreter lock (GIL)", is_gil},
+    {"interpreter_lock", "Interpreter lock (GVL)", is_gvl},
     {"pool_too_small", "Pool too small", is_small_pool},
     {"lock_held_across_io", "Lock held across I/O", is_held_across},
     {"thundering_herd", "Thundering herd", is_herd},

@@ -3,6 +3,7 @@
 
 #include "common/array.h"
 #include "common/intmap.h"
+#include "common/lock_call.h"
 #include "reporter/facts/stack_text.h"
 #include "reporter/findings/causes.h"
 
@@ -41,13 +42,17 @@ static void name_row(struct building *building, struct wp_lock_wait *row, uint32
     uint32_t location = building->locations[thread], at = building->locations[sleep];
     const char *function = location ? wp_facts_frame_name(building->facts, frame_at(building, location)) : NULL;
     const char *plain = wp_stack_plain_process(pool, process);
+    const char *language = wp_cause_language_lock(building->facts, sleep);
+    bool is_of_process = language && wp_lock_is_of_interpreter(language);
     wp_cause_is_lock(building->facts, sleep, &lock);
     row->thread = function ? wp_pool_printf(pool, "%s in %s", plain, wp_pool_clip(pool, function, NAME_BYTES)) : plain;
     row->thread_name = function ? function : plain;
     row->lock_frame = *lock ? lock : wp_facts_frame_name(building->facts, frame_at(building, at ? at : sleep));
-    row->lock = *lock ? wp_pool_clip(pool, lock, NAME_BYTES)
-        : at          ? wp_pool_printf(pool, "a lock in %s", wp_pool_clip(pool, row->lock_frame, NAME_BYTES))
-                      : wp_pool_printf(pool, "a lock of %s", plain);
+    row->lock = *lock   ? wp_pool_clip(pool, lock, NAME_BYTES)
+        : is_of_process ? wp_pool_printf(pool, "%s (%s)", language, plain)
+        : at            ? wp_pool_printf(
+                              pool, "a %s in %s", language ? language : "lock", wp_pool_clip(pool, row->lock_frame, NAME_BYTES))
+             : wp_pool_printf(pool, "a %s of %s", language ? language : "lock", plain);
 }
 
 /* The row of `sleep`'s lock and the thread that stands at `thread`; NULL out of memory. */

@@ -40,11 +40,60 @@ static void semaphore_may_be_a_lock(void **state)
     assert_int_equal(call_of((const char *[]){"sem_wait", "pthread_cond_wait", NULL}), WP_LOCK_CALL_SEMAPHORE);
 }
 
+/* Threads wait for the locks of a language on conditions; what its programs call a condition is none of them. */
+static void condition_may_be_a_lock(void **state)
+{
+    (void)state;
+    assert_int_equal(call_of((const char *[]){"__pthread_cond_wait_common", "pthread_cond_timedwait", "take_gil",
+                         "PyEval_RestoreThread", NULL}),
+        WP_LOCK_CALL_LOCK);
+    assert_int_equal(call_of((const char *[]){"pthread_cond_timedwait", "?", "?", "gvl_acquire", "handle", NULL}),
+        WP_LOCK_CALL_LOCK);
+    assert_int_equal(call_of((const char *[]){"pthread_cond_wait", "os::PlatformEvent::park", "ObjectMonitor::EnterI",
+                         "ObjectMonitor::enter", NULL}),
+        WP_LOCK_CALL_LOCK);
+    assert_int_equal(call_of((const char *[]){"pthread_cond_wait", "Parker::park", "Unsafe_Park",
+                         "java.util.concurrent.locks.LockSupport.park",
+                         "java.util.concurrent.locks.AbstractQueuedSynchronizer.acquire",
+                         "java.util.concurrent.locks.ReentrantLock$Sync.lock", NULL}),
+        WP_LOCK_CALL_LOCK);
+    assert_int_equal(call_of((const char *[]){
+                         "pthread_cond_wait", "os::PlatformEvent::park", "ObjectMonitor::wait", "take_gil", NULL}),
+        WP_LOCK_CALL_CONDITION);
+    assert_int_equal(
+        call_of((const char *[]){"pthread_cond_wait", "Parker::park", "java.util.concurrent.locks.LockSupport.park",
+            "java.util.concurrent.locks.AbstractQueuedSynchronizer$ConditionObject.await",
+            "java.util.concurrent.locks.ReentrantLock$Sync.lock", NULL}),
+        WP_LOCK_CALL_CONDITION);
+    assert_int_equal(call_of((const char *[]){"pthread_cond_wait", "Parker::park",
+                         "java.util.concurrent.locks.LockSupport.park", "java.util.concurrent.FutureTask.get", NULL}),
+        WP_LOCK_CALL_PARKED);
+    assert_int_equal(call_of((const char *[]){"pthread_cond_timedwait", "os::PlatformEvent::park", "JavaThread::sleep",
+                         "ObjectMonitor::enter", NULL}),
+        WP_LOCK_CALL_OTHER);
+}
+
+static void languages_have_names_for_their_locks(void **state)
+{
+    (void)state;
+    assert_string_equal(wp_lock_call_language("take_gil"), "GIL");
+    assert_string_equal(wp_lock_call_language("ObjectMonitor::ReenterI"), "monitor");
+    assert_string_equal(wp_lock_call_language("java.util.concurrent.locks.ReentrantReadWriteLock$WriteLock.lock"),
+        "ReentrantReadWriteLock");
+    assert_null(wp_lock_call_language("shop.ReentrantLock.lock"));
+    assert_true(wp_lock_is_of_interpreter(wp_lock_call_language("gvl_acquire")));
+    assert_false(wp_lock_is_of_interpreter("monitor"));
+    assert_true(wp_lock_is_gil("GIL (python3.11)") && wp_lock_is_gil("_PyRuntime+0x1b0 (python3.11)"));
+    assert_false(wp_lock_is_gil("GILDED (app)") || wp_lock_is_gil("_PyRuntimeState (app)") || wp_lock_is_gil(""));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(innermost_decides),
         cmocka_unit_test(semaphore_may_be_a_lock),
+        cmocka_unit_test(condition_may_be_a_lock),
+        cmocka_unit_test(languages_have_names_for_their_locks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

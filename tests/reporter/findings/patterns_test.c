@@ -141,7 +141,30 @@ static const struct {
     {{{"[python3];sleep:futex;[python3];pthread_cond_timedwait@libc.so.6;sleep:futex _PyRuntime+0x1b8 (python3.11);"
        "[python3]",
          WP_RUNNING_NOT_SAMPLED, 90, 30}},
-        "interpreter_lock", WP_SURETY_CERTAIN, "for `_PyRuntime+0x1b8`"},
+        "interpreter_lock", WP_SURETY_CERTAIN, "for the GIL"},
+    {{{"[python3];handle;pthread_cond_timedwait@libc.so.6;sleep:futex GIL (python3.11);[python3];render@report.py",
+         WP_UNDERSTOOD_FUNCTIONS, 90, 30}},
+        "interpreter_lock", WP_SURETY_CERTAIN,
+        "for the GIL in `handle`; it is held while `render` runs. Interpreter lock (GIL), certain"},
+    {{{"[ruby];handle@shop.rb;gvl_acquire;pthread_cond_timedwait@libc.so.6;sleep:futex;[ruby];render@report.rb",
+         WP_UNDERSTOOD_FUNCTIONS, 90, 30}},
+        "interpreter_lock", WP_SURETY_CERTAIN,
+        "for the GVL in `handle`; it is held while `render` runs. Interpreter lock (GVL), certain"},
+    {{{"[java];Shop.order;ObjectMonitor::enter@libjvm.so;pthread_cond_wait@libc.so.6;sleep:futex;[java];Report.render;"
+       "usleep@libc.so.6;sleep:clock_nanosleep",
+         WP_DELIBERATE_SLEEP, 90, 30}},
+        "lock_held_across_io", WP_SURETY_CERTAIN,
+        "for a monitor in `Shop.order`; it is held during `usleep` in `Report.render`"},
+    /* The holder sleeps in the same call, for a while. */
+    {{{"[java];Shop.order;ObjectMonitor::enter@libjvm.so;pthread_cond_wait@libc.so.6;sleep:futex;[java];Report.render;"
+       "JavaThread::sleep@libjvm.so;pthread_cond_timedwait@libc.so.6;sleep:futex",
+         WP_DELIBERATE_SLEEP, 90, 30}},
+        "lock_held_across_io", WP_SURETY_CERTAIN,
+        "for a monitor in `Shop.order`; it is held during `JavaThread::sleep` in `Report.render`"},
+    {{{"[java];Shop.order;java.util.concurrent.locks.ReentrantLock.lock;pthread_cond_wait@libc.so.6;sleep:futex;[java];"
+       "Report.render",
+         WP_UNDERSTOOD_FUNCTIONS, 90, 3}},
+        "", 0, "for a `ReentrantLock` in `Shop.order`; it is held while `Report.render` runs."},
     {{{"[app];build;gc_collect_main@python3.11", WP_UNDERSTOOD_FUNCTIONS, 90, 30}}, "garbage_collection",
         WP_SURETY_CERTAIN, "app collects garbage for 90.0 ms (100 %) in `build`."},
     {{{"[app];work;sched:preempted", WP_INVOLUNTARY, 800, 10}}, "quota_throttling", WP_SURETY_POSSIBLE,
