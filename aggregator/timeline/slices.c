@@ -248,3 +248,10 @@ void wp_timeline_forget(struct wp_timeline *timeline, uint64_t horizon_ns)
     }
     wp_timeline_cpu_reuse(timeline);
 }
+
+void wp_thread_fini(struct wp_thread *thread)
+{
+    free(thread->slices);
+    free(thread->slice_cpus);
+    free(thread->samples);
+}

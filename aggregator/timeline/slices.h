@@ -18,4 +18,7 @@ uint64_t wp_thread_find(const struct wp_thread *thread, uint64_t at_ns);
 /* First sample ordinal with time >= at. */
 uint64_t wp_thread_find_sample(const struct wp_thread *thread, uint64_t at_ns);
 
+/* Frees the rings of a thread. */
+void wp_thread_fini(struct wp_thread *thread);
+
 #endif

@@ -72,11 +72,8 @@ int wp_timeline_init(struct wp_timeline *timeline, struct wp_dictionary *diction
 
 void wp_timeline_fini(struct wp_timeline *timeline)
 {
-    for (uint32_t i = 0; i < timeline->thread_count && timeline->threads; i++) {
-        free(timeline->threads[i].slices);
-        free(timeline->threads[i].slice_cpus);
-        free(timeline->threads[i].samples);
-    }
+    for (uint32_t i = 0; i < timeline->thread_count && timeline->threads; i++)
+        wp_thread_fini(&timeline->threads[i]);
     wp_idtable_fini(&timeline->threads_table);
     wp_idtable_fini(&timeline->identities_table);
     wp_idtable_fini(&timeline->processes_table);
