@@ -137,7 +137,7 @@ static void name_quota(const struct wp_explainer *x, const struct wp_slice *slic
 {
     const char *group = wp_dictionary_string(x->timeline->dictionary, wp_timeline_wait(x->timeline, slice));
     bool is_home = x->host == x->home && !x->names_home;
-    char called[WP_EXPLAIN_NAME];
+    char called[WP_EXPLAIN_NAME - 32];
     wp_cgroup_path_name(group, called, sizeof(called));
     snprintf(name, room, "sched:quota of %s%s%s", called, is_home ? "" : "@",
         is_home ? "" : x->fleet->hosts[x->host].hostname);

@@ -56,10 +56,10 @@ static void name_what(
     const char *wait = wp_dictionary_string(x->timeline->dictionary, wp_timeline_wait(x->timeline, slice));
     const char *memory = is_kernel ? "" : wp_name_memory(x->timeline->dictionary, slice);
     const char *path = memory_group(x, slice);
-    char group[WP_EXPLAIN_NAME];
+    char group[WP_EXPLAIN_NAME - 16];
     if (path) {
         wp_cgroup_path_name(path, group, sizeof(group));
-        snprintf(text, room, "%s of %s", strcmp(memory, "memory.high") ? "memory" : memory, group);
+        snprintf(text, room, "%s of %s", strcmp(memory, "memory.high") ? "memory" : "memory.high", group);
     } else {
         wait = strncmp(wait, WP_MEMORY_GROUP, strlen(WP_MEMORY_GROUP)) ? wait : "";
         snprintf(text, room, "%s%s%s", wait, *wait && *memory ? ", " : "", memory);

@@ -233,9 +233,7 @@ void wp_timeline_forget(struct wp_timeline *timeline, uint64_t horizon_ns)
             thread->gone_ns = wp_thread_slice(thread, thread->first_slice)->end_ns;
             timeline->ring_bytes -= thread->slice_room * WP_SLICE_BYTES +
                 (thread->samples ? (thread->sample_mask + (uint64_t)1) * sizeof(*thread->samples) : 0);
-            free(thread->slices);
-            free(thread->slice_cpus);
-            free(thread->samples);
+            wp_thread_fini(thread);
             thread->slice_room = 0;
             thread->slices = NULL;
             thread->slice_cpus = NULL;

@@ -139,13 +139,15 @@ static int deliver_drops(struct source_bpf *s, const struct wp_fact_sink *sink, 
     return 0;
 }
 
-/* A cgroup is short of memory: its processes tell how much they have. */
-static int list_memory(struct source_bpf *s, uint64_t now_ns, struct wp_error *err)
+/* A cgroup is short of memory: its processes tell how much they have. Without the list nobody is named. */
+static void list_memory(struct source_bpf *s, uint64_t now_ns)
 {
+    struct wp_error why = {0};
     if (!wp_programs_is_memory_short(s->programs) || now_ns - s->memory_ns < MEMORY_NS)
-        return 0;
+        return;
     s->memory_ns = now_ns;
-    return wp_programs_list_memory(s->programs, err);
+    if (wp_programs_list_memory(s->programs, &why))
+        wp_log(s->logger, WP_LOG_WARN, "cannot list who has memory of a cgroup reason=\"%s\"", why.text);
 }
 
 static int poll_source(struct wp_source *source, int timeout_ms, const struct wp_fact_sink *sink, struct wp_error *err)
@@ -155,12 +157,11 @@ static int poll_source(struct wp_source *source, int timeout_ms, const struct wp
         wp_records_wait(s->records, timeout_ms < LOOK_MS ? timeout_ms : LOOK_MS);
     bool is_stopping = s->is_stopping;
     uint64_t before = wp_clock_ns();
-    int rc = is_stopping ? 0 : list_memory(s, before, err);
-    if (rc)
-        return rc;
+    if (!is_stopping)
+        list_memory(s, before);
     wp_records_begin(s->records, ROUND_BYTES);
     s->yields = 0;
-    rc = s->mmap_events ? wp_mmap_events_read(s->mmap_events) : 0;
+    int rc = s->mmap_events ? wp_mmap_events_read(s->mmap_events) : 0;
     if (rc)
         return wp_error_errno(err, rc, "cannot read the mappings");
     rc = deliver_all(s, sink, err);
