@@ -32,17 +32,17 @@ public class Shop {
     static final Object stock = new Object();
     static final ReentrantLock prices = new ReentrantLock();
     static volatile boolean isOver;
-    static void render() throws Exception {
-        Thread.sleep(7);
+    static void render(int ms) throws Exception {
+        Thread.sleep(ms);
     }
     static void hold() throws Exception {
         for (; !isOver; Thread.sleep(1))
-            synchronized (stock) { render(); }
+            synchronized (stock) { render(7); }
     }
     static void keep() throws Exception {
         for (; !isOver; Thread.sleep(1)) {
             prices.lock();
-            try { render(); } finally { prices.unlock(); }
+            try { render(11); } finally { prices.unlock(); }
         }
     }
     static void sell() throws Exception {
