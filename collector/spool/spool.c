@@ -387,7 +387,7 @@ int wp_spool_append(struct wp_spool *s, struct wp_spool_session *session, const 
     int rc = 1;
     size_t size = frame->size;
     uint64_t lost = lost_batches(s);
-    if (size > s->limit / 2)
+    if (s->reserve + size + RECORD > s->limit)
         return wp_error_set(
             err, -E2BIG, "a batch of %zu bytes does not fit into a spool of %llu", size, (unsigned long long)s->limit);
     while (rc > 0 && wp_spool_bytes(s) + size + RECORD > s->limit)

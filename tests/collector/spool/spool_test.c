@@ -35,6 +35,7 @@ struct fixture {
     struct wp_frame_writer *writer;
     struct wp_frame_reader *reader;
     uint64_t next, events; /* next number; put in so far */
+    size_t put_bytes;      /* the last one's frame */
 };
 
 /* What a receiver that takes batches in order makes of them. */
@@ -102,6 +103,7 @@ static int put(struct fixture *f, uint32_t events)
     assert_int_equal(wp_frame_write(f->writer, WP_FRAME_BATCH, raw.data, raw.size, &frame, &err), 0);
     int rc = wp_spool_append(
         f->spool, f->session, &f->made.batch, &(struct wp_spool_frame){frame.data, frame.size, true}, &err);
+    f->put_bytes = frame.size;
     wp_buffer_fini(&raw);
     wp_buffer_fini(&frame);
     f->next++;
@@ -483,6 +485,25 @@ static void full_of_names(void **state)
     }
 }
 
+/* A batch that is larger than half of the spool is taken, too: what is older goes for it. */
+static void large_batches(void **state)
+{
+    struct fixture *f = *state;
+    const uint64_t limit = 1u << 20;
+    int large = 0;
+    open_spool(f, limit);
+    for (int i = 0; i < 12; i++) {
+        assert_int_equal(put(f, 65000), 0);
+        assert_true(wp_spool_bytes(f->spool) <= limit);
+        large += f->put_bytes > limit / 2;
+    }
+    assert_true(large > 0);
+    struct taken taken = take_all(f, A);
+    assert_int_equal(taken.batches, 12);
+    assert_int_equal(taken.nameless, 0);
+    assert_int_equal(taken.events + taken.dropped, f->events);
+}
+
 /* A session that was left: found by the next collector, delivered, removed. */
 static void left_over(void **state)
 {
@@ -567,6 +588,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {TEST(there_and_back), TEST(two_collectors), TEST(torn_at_every_byte),
         TEST(damaged_anywhere), TEST(crash_of_the_machine), TEST(full), TEST(dropped_behind_a_reader), TEST(moved),
-        TEST(acknowledged), TEST(full_of_names), TEST(left_over), TEST(strangers)};
+        TEST(acknowledged), TEST(full_of_names), TEST(large_batches), TEST(left_over), TEST(strangers)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
