@@ -187,11 +187,11 @@ static void add_single(struct wp_display *display, const struct wp_release_summa
     const struct wp_aggregate_summary *row = release->first;
     struct wp_pool *pool = &display->pool;
     struct wp_page_id flame = {WP_PAGE_FLAME, release->id, row->name};
-    display->title = row->name;
+    display->title = row->title;
     display->tab_release = release->id;
     display->tab_aggregate = row->name;
     display->tab_compare = row->change != NULL;
-    display->subtitle = wp_pool_printf(pool, "Release %s", release->id);
+    display->subtitle = row->subtitle;
     if (*release->commit)
         wp_display_add(display, WP_ITEM_PARAGRAPH, release->commit);
     if (row->unsampled && *row->unsampled)
@@ -204,7 +204,7 @@ static void add_single(struct wp_display *display, const struct wp_release_summa
         item->link = wp_link_to(row->findings[i].page, release->id, row->name, row->findings[i].fragment);
     }
     wp_display_fact(display, "Wall time", wp_human_duration(pool, row->wall_ns), "first to last activity");
-    wp_display_fact(display, "Total time", wp_human_duration(pool, row->total_ns), "of all control paths");
+    wp_display_fact(display, "Total time", wp_human_duration(pool, row->total_ns), row->base);
     wp_display_fact(display, "Accounted for", wp_human_percent(pool, row->accounted_percent), "of the total");
     wp_display_fact(display, "Processes", wp_human_count(pool, row->process_count),
         row->host_count == 1 ? "on one host" : wp_pool_printf(pool, "on %zu hosts", row->host_count));

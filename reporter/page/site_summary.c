@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "reporter/page/site_summary.h"
 
+#include "reporter/facts/beside.h"
 #include "reporter/findings/findings.h"
 #include "reporter/recording/recorded_title.h"
 #include "reporter/recording/release_overlap.h"
@@ -67,7 +68,7 @@ struct wp_aggregate_summary *wp_summary_row(struct wp_site_summary *site, struct
     struct wp_aggregate_summary *row = wp_pool_alloc(&site->pool, sizeof(*row));
     if (!row)
         return NULL;
-    row->recorded = "";
+    row->recorded = row->title = row->subtitle = row->base = "";
     if (release->last)
         release->last->next = row;
     else
@@ -87,6 +88,9 @@ struct wp_aggregate_summary *wp_summary_add(
         return NULL;
     row->name = wp_pool_text(&site->pool, facts->aggregate);
     row->recorded = wp_recorded_what(&site->pool, facts);
+    row->title = wp_recorded_title(&site->pool, facts);
+    row->subtitle = wp_recorded_subtitle(&site->pool, facts);
+    row->base = wp_beside_base(facts);
     row->wall_ns = facts->wall_ns;
     row->total_ns = facts->total_ns;
     memcpy(row->categories, facts->categories, sizeof(row->categories));

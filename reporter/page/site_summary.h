@@ -17,6 +17,9 @@ struct wp_summary_finding {
 struct wp_aggregate_summary {
     const char *name;
     const char *recorded; /* the command and workload, "" not told */
+    const char *title;    /* as its overview has it: the command, else its name */
+    const char *subtitle; /* likewise: when, where, of which release */
+    const char *base;     /* likewise: what the total is of */
     uint64_t wall_ns, total_ns, categories[WP_CATEGORIES], first_ns, last_ns;
     uint64_t events_total, events_dropped;
     double accounted_percent, coverage;

@@ -36,7 +36,7 @@ static void make_head(char head[64], uint64_t key, const uint8_t *bytes, size_t 
     uint64_t hash = 14695981039346656037u;
     for (size_t i = 0; i < size; i++) /* FNV-1a: against a file cut short or edited, not against malice */
         hash = (hash ^ bytes[i]) * 1099511628211u;
-    snprintf(head, 64, "wakepath-state 1 %016" PRIx64 " %016" PRIx64 "\n", key, hash);
+    snprintf(head, 64, "wakepath-state 2 %016" PRIx64 " %016" PRIx64 "\n", key, hash);
 }
 
 void wp_site_state_begin(struct wp_buffer *out, uint64_t key)
@@ -86,6 +86,9 @@ static void put_aggregate(struct wp_buffer *out, const struct wp_aggregate_summa
     }
     put_text(out, row->unsampled);
     put_text(out, row->recorded);
+    put_text(out, row->title);
+    put_text(out, row->subtitle);
+    put_text(out, row->base);
     wp_buffer_putc(out, '\n');
 }
 
@@ -330,6 +333,9 @@ static int read_aggregate(struct wp_aggregate_summary *row, char *text)
     }
     row->unsampled = next_text(&line);
     row->recorded = next_text(&line);
+    row->title = next_text(&line);
+    row->subtitle = next_text(&line);
+    row->base = next_text(&line);
     return line.is_bad ? -EBADMSG : 0;
 }
 

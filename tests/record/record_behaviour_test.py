@@ -38,6 +38,10 @@ class Passing(RecordTest):
         text = self.stderr()
         for part in ("wall", "total", "accounted", os.path.join(self.out, "index.html")):
             self.assertIn(part, text)
+        with open(os.path.join(self.out, "index.html"), encoding="utf-8") as page:
+            first = page.read()
+        self.assertIn("<h1><bdi>sh -c &#39;sleep 0.3&#39;</bdi></h1>", first, "the first page says what was run, as its overview does")
+        self.assertIn(" on " + os.uname().nodename, first)
         found = []  # the Timeline has all threads of the host, and where they ran
         for name in ("system-data.js", "main/trace-data.js"):
             path, = glob.glob(os.path.join(self.out, "*", name))
