@@ -380,6 +380,14 @@ static uint32_t socket_node(struct wp_explainer *x, const struct wp_wait *wait, 
     return node;
 }
 
+void wp_wait_on_silence(struct wp_explainer *x, const struct wp_wait *wait, uint32_t socket, uint64_t from, uint64_t to)
+{
+    char name[160] = "";
+    wp_name_socket(wp_dictionary_socket(x->timeline->dictionary, socket),
+        wp_messages_opener(&x->timeline->messages, socket), name, sizeof(name));
+    wp_wait_labelled(x, wait, &(struct wp_wait_label){WP_STYLE_NET, name, WP_TIMEOUT}, from, to);
+}
+
 void wp_wait_on_message(struct wp_explainer *x, const struct wp_wait *wait, uint64_t from, uint64_t to)
 {
     uint32_t socket = wait->slice->cause_d;

@@ -13,6 +13,10 @@ struct wp_wait;
  * that is known it is WP_REMOTE_NOT_TRACED. Times are the present host's, within the wait. */
 void wp_wait_on_message(struct wp_explainer *x, const struct wp_wait *wait, uint64_t from_ns, uint64_t to_ns);
 
+/* [from, to) of a sleep that timed out while an answer was due there. */
+void wp_wait_on_silence(
+    struct wp_explainer *x, const struct wp_wait *wait, uint32_t socket, uint64_t from_ns, uint64_t to_ns);
+
 /* A wait on a host of another shard that a message from one of ours ended; all times are those of ours. */
 struct wp_explain_asked {
     uint32_t asker;        /* the host that waited; in the fleet, foreign */

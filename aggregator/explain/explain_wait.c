@@ -190,10 +190,21 @@ static bool is_throttled(const struct wp_explainer *x, const struct wp_slice *sl
         (memory_group(x, slice) || *wp_name_memory(x->timeline->dictionary, slice));
 }
 
+/* Where the answer was due whose absence a timer ended, socket + 1: where the call does not say itself what for. */
+static uint32_t silent_socket(const struct wp_wait *wait)
+{
+    const struct wp_slice *slice = wait->slice;
+    bool is_due = slice->is_asking && slice->cause == WP_CAUSE_TIMER && !slice->is_inferred && !slice->wait &&
+        !is_deliberate(slice);
+    return is_due ? (uint32_t)slice->cause_a : 0;
+}
+
 static void by_timer(struct wp_explainer *x, const struct wp_wait *wait, uint64_t from, uint64_t to)
 {
     if (wait->is_kernel)
         wp_wait_labelled(x, wait, &(struct wp_wait_label){WP_STYLE_WAIT, "kernel:timer", WP_KERNEL_BLOCK}, from, to);
+    else if (silent_socket(wait) && !is_throttled(x, wait->slice))
+        wp_wait_on_silence(x, wait, silent_socket(wait) - 1, from, to);
     else
         wp_wait_emit(x, wait, wait->node,
             is_throttled(x, wait->slice)     ? WP_KERNEL_BLOCK

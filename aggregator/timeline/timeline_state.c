@@ -66,6 +66,8 @@ static uint64_t call_fact(const struct wp_slice *slice, bool is_woken)
 {
     if (!slice->wake_ns || slice->flags & WP_SLICE_PREEMPTED || (slice->is_inferred && slice->cause == WP_CAUSE_TIMER))
         return slice->cause_a;
+    if (slice->cause == WP_CAUSE_TIMER)
+        return is_woken ? slice->cause_a : 0;
     if (slice->cause != WP_CAUSE_TASK)
         return 0;
     return is_woken ? slice->cause_a : slice->cause_a & ~0xffull;

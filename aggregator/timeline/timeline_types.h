@@ -35,8 +35,9 @@ enum wp_slice_flag {
 struct wp_slice {
     uint64_t out_ns, wake_ns, in_ns, end_ns;
     uint64_t cause_a;         /* of the waking event: stream position; number of the datagram or block operation; of a
-                               * task's: WP_HELD_BY and the signal that came with it. While it sleeps: ns after which its
-                               * call times out, 0 unknown; or WP_HELD_BY */
+                               * task's: WP_HELD_BY and the signal that came with it; of a timer's: the socket + 1 on
+                               * which an answer was due, 0 none. While it sleeps: ns after which its call times out,
+                               * 0 unknown; or WP_HELD_BY */
     uint32_t cause_d;         /* of the waking event: socket, device, irq, vector; of a task the unix stream's number */
     uint32_t stack;           /* where it went to sleep */
     uint32_t waker;           /* thread index current at the waking, 0 idle or none */

@@ -90,6 +90,9 @@ void wp_timeline_wake(struct wp_timeline *timeline, const struct wp_thread *thre
     slice->waker = waking->waker;
     slice->cause = waking->cause & 7u;
     slice->cause_a = is_runnable ? slice->cause_a : held | waking->a;
+    if (!is_runnable && slice->is_asking && slice->cause == WP_CAUSE_TIMER)
+        slice->cause_a =
+            wp_asked_last(&timeline->messages.asked, (uint32_t)(thread - timeline->threads), waking->time_ns);
     slice->cause_d = waking->d;
     slice->wait = waking->wait ? waking->wait : slice->wait;
     slice->flags |= waking->in_irq ? WP_SLICE_IN_IRQ : 0;
