@@ -33,8 +33,8 @@ const char *wp_lock_call_language(const char *function)
         const char *part, *name;
     } rows[] = {{"take_gil", WP_LOCK_GIL}, {"gvl_acquire", WP_LOCK_GVL}, {"thread_sched_wait", WP_LOCK_GVL},
         {"thread_sched_to_running", WP_LOCK_GVL}, {"ObjectMonitor::enter", "monitor"},
-        {"ObjectMonitor::Enter", "monitor"}, {"ObjectMonitor::Reenter", "monitor"},
-        {"java.util.concurrent.locks.ReentrantLock", "ReentrantLock"},
+        {"ObjectMonitor::Enter", "monitor"}, {"ObjectMonitor::Reenter", "monitor"}, {"rb_mutex_lock", "Mutex"},
+        {"rb_mutex_synchronize", "Mutex"}, {"java.util.concurrent.locks.ReentrantLock", "ReentrantLock"},
         {"java.util.concurrent.locks.ReentrantReadWriteLock", "ReentrantReadWriteLock"},
         {"java.util.concurrent.locks.StampedLock", "StampedLock"}};
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
@@ -66,8 +66,28 @@ static bool is_told(enum wp_lock_call *found, const char *function)
     return false;
 }
 
+/* Of a lock of Python's that is no lock of the program's: what waits with it. A semaphore is a condition, too. */
+static bool is_python_wait(enum wp_lock_call *found, const char *function)
+{
+    static const struct {
+        const char *name;
+        enum wp_lock_call call;
+    } rows[] = {{"Condition.wait", WP_LOCK_CALL_CONDITION}, {"Thread._wait_for_tstate_lock", WP_LOCK_CALL_OTHER}};
+    const char *name = !strncmp(function, "py::", 4) ? function + 4 : function;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        size_t size = strlen(rows[i].name);
+        if (!strncmp(name, rows[i].name, size) && (!name[size] || name[size] == ':')) {
+            *found = rows[i].call;
+            return true;
+        }
+    }
+    return false;
+}
+
 bool wp_lock_call_add(enum wp_lock_call *found, const char *function)
 {
+    if (*found == WP_LOCK_CALL_INTERPRETER)
+        return is_python_wait(found, function);
     if (*found == WP_LOCK_CALL_CONDITION || *found == WP_LOCK_CALL_PARKED)
         return is_told(found, function);
     enum wp_lock_call call = call_of(function);
@@ -75,7 +95,8 @@ bool wp_lock_call_add(enum wp_lock_call *found, const char *function)
         *found = *found == WP_LOCK_CALL_SEMAPHORE ? WP_LOCK_CALL_INTERPRETER : WP_LOCK_CALL_LOCK;
     else if (call && *found == WP_LOCK_CALL_UNKNOWN)
         *found = call;
-    return call && call != WP_LOCK_CALL_SEMAPHORE && call != WP_LOCK_CALL_CONDITION;
+    return call && *found != WP_LOCK_CALL_INTERPRETER && call != WP_LOCK_CALL_SEMAPHORE &&
+        call != WP_LOCK_CALL_CONDITION;
 }
 
 bool wp_lock_is_of_interpreter(const char *name)

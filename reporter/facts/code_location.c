@@ -35,14 +35,22 @@ static bool is_runtime_file(const char *base)
     return false;
 }
 
+/* Of a script's interpreter: which of its own functions runs the program's says nothing. */
+static bool is_interpreter_file(const char *base)
+{
+    static const char *const names[] = {"python", "libpython", "ruby", "libruby", "perl", "libperl", "php", "lua"};
+    return BEGINS(base, names);
+}
+
 /* Functions of the languages' own libraries, which lie in the program's file. */
 static bool is_runtime_function(const char *name)
 {
     static const char *const names[] = {"_start", "__libc_", "_init", "_fini",
         "std::", "core::", "alloc::", "<std::", "<core::", "<alloc::", "__gnu_cxx::", "__gthread_",
         "void std::", "__rust_", "rust_begin", "runtime.", "runtime/", "internal/", "sync.", "sync/", "syscall.",
-        "syscall/", "os.", "io.", "net.", "net/", "bufio.", "time.", "reflect.", "context.", "database/sql", "crypto/",
-        "encoding/", "golang.org/x/", "Builtin:", "Stub:", "Interpreter", "py::<frozen",
+        "syscall/", "os.", "os/", "io.", "fmt.", "mime/", "compress/", "html/", "text/", "net.", "net/", "bufio.",
+        "time.", "reflect.", "context.", "database/sql", "crypto/", "encoding/", "golang.org/x/",
+        "Builtin:", "Stub:", "Interpreter", "py::<frozen",
         "LazyCompile:node:", "Function:node:", "JS:node:", "pthread_", "__pthread_", "java.", "jdk.", "sun.",
         "gvl_acquire"};
     const char *script = strncmp(name, "py::", 4) ? NULL : strchr(name + 4, ':');
@@ -116,8 +124,14 @@ static unsigned rank_of(const struct wp_facts *facts, uint32_t node)
 
 uint32_t wp_code_location_running(const struct wp_facts *facts, uint32_t node)
 {
-    uint32_t count, own = facts->flame.nodes[node].frame;
+    uint32_t count, own = facts->flame.nodes[node].frame, at = node;
     const struct wp_frame_info *frames = wp_report_frames(facts->report, &count);
+    while (at && wp_facts_frame_style(facts, facts->flame.nodes[at].frame) == WP_STYLE_KERNEL)
+        at = facts->flame.nodes[at].parent;
+    if (wp_facts_frame_style(facts, facts->flame.nodes[at].frame) == WP_STYLE_USER) {
+        node = at; /* what the kernel does there, it does for that function */
+        own = facts->flame.nodes[at].frame;
+    }
     const char *object = own < count ? wp_report_text(facts->report, frames[own].object) : "";
     const char *slash = strrchr(object, '/');
     if (own >= count || frames[own].style != WP_STYLE_USER || source_rank(object) ||
@@ -127,7 +141,7 @@ uint32_t wp_code_location_running(const struct wp_facts *facts, uint32_t node)
         uint32_t frame = facts->flame.nodes[node].frame;
         if (frame >= count || frames[frame].style != WP_STYLE_USER)
             break;
-        if (source_rank(wp_report_text(facts->report, frames[frame].object)))
+        if (source_rank(wp_report_text(facts->report, frames[frame].object)) || rank_of(facts, node) == 3)
             return frame;
     }
     return own;
@@ -170,6 +184,13 @@ static void find_line(const struct wp_facts *facts, const char *callee, struct w
     }
 }
 
+static const char *object_of(const struct wp_facts *facts, uint32_t frame)
+{
+    uint32_t count;
+    const struct wp_frame_info *frames = wp_report_frames(facts->report, &count);
+    return frame < count ? wp_report_text(facts->report, frames[frame].object) : "";
+}
+
 struct wp_code_location wp_code_location_at(const struct wp_facts *facts, const uint32_t *locations, uint32_t node)
 {
     const struct wp_flame_node *nodes = facts->flame.nodes;
@@ -182,7 +203,8 @@ struct wp_code_location wp_code_location_at(const struct wp_facts *facts, const 
         while (nodes[callee].parent != at)
             callee = nodes[callee].parent;
         const char *name = wp_facts_frame_name(facts, nodes[callee].frame);
-        if (wp_facts_frame_style(facts, nodes[callee].frame) == WP_STYLE_USER && *name != '[')
+        if (wp_facts_frame_style(facts, nodes[callee].frame) == WP_STYLE_USER && *name != '[' &&
+            !is_interpreter_file(wp_source_base(object_of(facts, nodes[callee].frame))))
             location.call = name;
         find_line(facts, name, &location);
     }
@@ -204,6 +226,9 @@ const char *wp_code_location_text(struct wp_pool *pool, const struct wp_code_loc
     const char *function = wp_pool_clip(pool, location->function, NAME_BYTES);
     if (!location->file)
         return wp_pool_printf(pool, "`%s`", function);
+    if (!location->line) /* code that was compiled as the program ran may not know */
+        return wp_pool_printf(
+            pool, "`%s` (%s)", function, wp_pool_clip(pool, wp_source_base(location->file), NAME_BYTES));
     return wp_pool_printf(
         pool, "`%s` (%s:%u)", function, wp_pool_clip(pool, wp_source_base(location->file), NAME_BYTES), location->line);
 }

@@ -25,7 +25,7 @@ static uint64_t held_by_itself(const struct wp_cause_case *of)
         const struct wp_cause_fact *other = &causes->rows[i];
         uint32_t at = causes->locations[other->sleep];
         if (is_pause(other->kind) && at && nodes[at].frame == nodes[where].frame &&
-            nodes[other->process].frame == nodes[of->cause->process].frame)
+            wp_cause_is_own(of->facts, other) == wp_cause_is_own(of->facts, of->cause))
             ns += other->ns;
     }
     return ns;

@@ -78,6 +78,15 @@ const char *wp_cause_peer(const struct wp_facts *facts, uint32_t sleep)
         : NULL;
 }
 
+const char *wp_cause_due(struct wp_facts *facts, const struct wp_cause_fact *cause)
+{
+    uint32_t frame = facts->flame.nodes[cause->node].frame;
+    const char *name = wp_facts_frame_name(facts, frame), *colon = strchr(name, ':');
+    if (cause->kind != WP_CAUSE_KIND_TIMEOUT || wp_facts_frame_style(facts, frame) != WP_STYLE_NET || !colon)
+        return NULL;
+    return wp_pool_printf(&facts->pool, "%.*s %s", (int)(colon - name), name, colon + 1);
+}
+
 /* --- threads, of a trace --- */
 
 /* Of a node of the trace: what the outermost layer up to it holds. */

@@ -43,6 +43,23 @@ static const char *process_text(const struct text *t, uint32_t node)
     return *of ? wp_pool_printf(t->pool, "%s's thread %s", wp_pool_clip(t->pool, of, 60), plain) : plain;
 }
 
+/* Whether the layer's thread names itself. */
+static bool is_thread(const struct text *t, uint32_t node)
+{
+    uint32_t count, frame = t->facts->flame.nodes[node].frame;
+    const struct wp_frame_info *frames = wp_report_frames(t->facts->report, &count);
+    return frame < count && *wp_report_text(t->facts->report, frames[frame].object);
+}
+
+/* The process of that layer, which has threads of several names. */
+static const char *of_threads(const struct text *t, uint32_t node)
+{
+    uint32_t count, frame = t->facts->flame.nodes[node].frame;
+    const struct wp_frame_info *frames = wp_report_frames(t->facts->report, &count);
+    const char *of = frame < count ? wp_report_text(t->facts->report, frames[frame].object) : "";
+    return *of ? wp_pool_clip(t->pool, of, 60) : process_text(t, node);
+}
+
 /* " in `update_cache` (orders.c:34)" or "" */
 static const char *location_text(const struct text *t, uint32_t node)
 {
@@ -51,21 +68,34 @@ static const char *location_text(const struct text *t, uint32_t node)
     return *text ? wp_pool_printf(t->pool, " in %s", text) : "";
 }
 
-/* "make", or "make waits for cc1, which"; where it waits if that is for a service. */
+/* The sleep below that layer, if the process of interest sleeps there itself, else the outermost one. */
+static uint32_t waiting_sleep(const struct text *t, const struct wp_cause_fact *cause)
+{
+    uint32_t at = parent_of(t, cause->process), sleep;
+    while (at && style_at(t, at) != WP_STYLE_SLEEP && style_at(t, at) != WP_STYLE_PROCESS)
+        at = parent_of(t, at);
+    sleep = style_at(t, at) == WP_STYLE_SLEEP ? at : 0;
+    while (at && style_at(t, at) != WP_STYLE_PROCESS)
+        at = parent_of(t, at);
+    struct wp_cause_fact below = {.base = cause->base, .process = at};
+    return sleep && wp_cause_is_own(t->facts, &below) ? sleep : cause->first;
+}
+
+/* "make", or "make waits in `build` (run.c:8) for cc1, which". */
 static const char *who_text(const struct text *t, const struct wp_cause_fact *cause)
 {
-    const struct wp_flame_node *nodes = t->facts->flame.nodes;
-    const char *base = process_text(t, cause->base);
-    bool is_own = !cause->process || nodes[cause->process].frame == nodes[cause->base].frame;
-    bool is_asked = cause->asked && cause->process >= cause->asked;
+    bool is_own = wp_cause_is_own(t->facts, cause), is_asked = cause->asked && cause->process >= cause->asked;
+    const char *base =
+        cause->has_threads && is_own && !is_asked ? of_threads(t, cause->base) : process_text(t, cause->base);
     if (is_own && !is_asked)
         return base;
     uint32_t asking = is_asked ? parent_of(t, cause->asked) : 0; /* "[web];query;sleep:recvfrom;tcp:...;[db]" */
     while (asking && style_at(t, asking) == WP_STYLE_NET)
         asking = parent_of(t, asking);
+    uint32_t waiting = is_asked ? asking : waiting_sleep(t, cause);
     return wp_pool_printf(t->pool, "%s waits%s for %s%s, which", base,
-        asking && asking == cause->first ? location_text(t, asking) : "", is_own ? "another " : "",
-        process_text(t, cause->process));
+        waiting && (!is_asked || waiting == cause->first) ? location_text(t, waiting) : "",
+        is_own && !is_thread(t, cause->process) ? "another " : "", process_text(t, cause->process));
 }
 
 /* "28.9 s (62 %)" */
@@ -73,6 +103,18 @@ static const char *amount_text(const struct text *t, uint64_t ns)
 {
     return wp_pool_printf(
         t->pool, "%s (%s)", wp_human_duration(t->pool, ns), wp_human_share(t->pool, ns, t->facts->total_ns));
+}
+
+/* ", in its thread renderer", of one that names itself. */
+static const char *thread_text(const struct text *t)
+{
+    const struct wp_cause_fact *cause = t->of->cause;
+    const struct wp_flame_node *nodes = t->facts->flame.nodes;
+    if (cause->has_threads || cause->asked || !wp_cause_is_own(t->facts, cause) ||
+        nodes[cause->process].frame == nodes[cause->base].frame)
+        return "";
+    return wp_pool_printf(t->pool, ", in its thread %s",
+        wp_stack_plain_process(t->pool, wp_facts_frame_name(t->facts, nodes[cause->process].frame)));
 }
 
 /* ", in 4 threads of `worker`, 813 times" */
@@ -83,7 +125,7 @@ static const char *often_text(const struct text *t)
         threads->role ? wp_pool_printf(t->pool, " of `%s`", wp_pool_clip(t->pool, threads->role, NAME_BYTES)) : "";
     const char *who = threads->count > 1
         ? wp_pool_printf(t->pool, ", in %s%u threads%s", threads->is_least ? "at least " : "", threads->count, role)
-        : "";
+        : thread_text(t);
     bool is_each = t->of->cause->kind == WP_CAUSE_KIND_SLEEP || t->of->cause->kind == WP_CAUSE_KIND_TIMEOUT;
     if (t->of->count < 2)
         return who;
@@ -326,6 +368,11 @@ static const char *other_sentence(const struct text *t, const struct wp_cause_fa
         call = wp_pool_printf(t->pool, "`%s`", wp_pool_clip(t->pool, location.call, NAME_BYTES));
     if (peer)
         what = peer;
+    const char *due = wp_cause_due(t->facts, cause);
+    if (due) {
+        words = wp_pool_printf(t->pool, "until a timeout, unanswered by %s", wp_pool_clip(t->pool, due, NAME_BYTES));
+        what = "";
+    }
     return wp_pool_printf(t->pool, "%s waits %s %s: %s%s%s%s%s%s.", who_text(t, cause), amount_text(t, cause->ns),
         words, call,
         !*what                                  ? ""

@@ -20,6 +20,15 @@ static uint32_t style_at(const struct wp_facts *facts, uint32_t node)
     return node ? wp_facts_frame_style(facts, facts->flame.nodes[node].frame) : 0;
 }
 
+static bool is_own_function(const struct wp_facts *facts, uint32_t node)
+{
+    uint32_t count, frame = facts->flame.nodes[node].frame;
+    const struct wp_frame_info *frames = wp_report_frames(facts->report, &count);
+    return frame < count &&
+        wp_code_location_rank(frames[frame].style, wp_report_text(facts->report, frames[frame].name),
+            wp_report_text(facts->report, frames[frame].object)) == 3;
+}
+
 /* --- locks --- */
 
 size_t wp_cause_call(const struct wp_facts *facts, uint32_t sleep, const char **call)
@@ -47,6 +56,8 @@ static enum wp_lock_call look_at_futex(const struct wp_facts *facts, uint32_t sl
          at && style_at(facts, at) != WP_STYLE_PROCESS; at = facts->flame.nodes[at].parent) {
         if (style_at(facts, at) != WP_STYLE_USER)
             continue;
+        if (found && is_own_function(facts, at)) /* what it does meanwhile is no part of the call */
+            break;
         *language = wp_lock_call_language(name_at(facts, at));
         if (wp_lock_call_add(&found, name_at(facts, at)))
             return found;
@@ -130,6 +141,14 @@ static bool is_collector(const char *name)
     return false;
 }
 
+/* What a program calls itself to have its garbage collected, in the language's own file for it. */
+static bool is_collector_file(const struct wp_facts *facts, uint32_t node)
+{
+    uint32_t count, frame = facts->flame.nodes[node].frame;
+    const struct wp_frame_info *frames = wp_report_frames(facts->report, &count);
+    return frame < count && !strcmp(wp_report_text(facts->report, frames[frame].object), "<internal:gc>");
+}
+
 /* Threads of a runtime's that do nothing else; a process may be named anything. */
 static bool is_collector_thread(const struct wp_facts *facts, uint32_t node)
 {
@@ -165,18 +184,29 @@ struct on_stack {
     bool is_unended; /* the recording's end cut off sleeps that stand on it */
 };
 
-static bool is_own_function(const struct wp_facts *facts, uint32_t node)
+/* Of which process the layer is, whatever its thread calls itself: of "[worker-3]@db" of java "java@db". */
+static uint64_t process_of(const struct wp_facts *facts, uint32_t node)
 {
     uint32_t count, frame = facts->flame.nodes[node].frame;
     const struct wp_frame_info *frames = wp_report_frames(facts->report, &count);
-    return frame < count &&
-        wp_code_location_rank(frames[frame].style, wp_report_text(facts->report, frames[frame].name),
-            wp_report_text(facts->report, frames[frame].object)) == 3;
+    const char *name = name_at(facts, node), *end = strrchr(name, ']');
+    const char *object = frame < count ? wp_report_text(facts->report, frames[frame].object) : "";
+    size_t size = end ? (size_t)(end - name) : strlen(name);
+    uint64_t host = XXH3_64bits(name + size, strlen(name + size));
+    size_t begin = *name == '[';
+    return *object ? XXH3_64bits_withSeed(object, strlen(object), host)
+                   : XXH3_64bits_withSeed(name + begin, size > begin ? size - begin : 0, host);
 }
 
 static bool nodes_differ(const struct wp_facts *facts, uint32_t one, uint32_t other)
 {
-    return facts->flame.nodes[one].frame != facts->flame.nodes[other].frame;
+    return facts->flame.nodes[one].frame != facts->flame.nodes[other].frame &&
+        process_of(facts, one) != process_of(facts, other);
+}
+
+bool wp_cause_is_own(const struct wp_facts *facts, const struct wp_cause_fact *cause)
+{
+    return !cause->process || !nodes_differ(facts, cause->process, cause->base);
 }
 
 /* Whether the sleep is for what another process sends, whatever that one is called. */
@@ -211,7 +241,7 @@ static void look_process(struct on_stack *at, const struct wp_facts *facts, uint
 
 static void look_function(struct on_stack *at, const struct wp_facts *facts, uint32_t node)
 {
-    if (!at->garbage && is_collector(name_at(facts, node)))
+    if (!at->garbage && (is_collector(name_at(facts, node)) || is_collector_file(facts, node)))
         at->garbage = node;
     if (at->role || !is_own_function(facts, node))
         return;
@@ -345,7 +375,7 @@ static struct wp_intkey key_of(const struct wp_causes *causes, const struct wp_f
             where))
         what = cause->kind == WP_CAUSE_KIND_LOCK ? kind_of_lock(facts, cause->sleep) : 0;
     return (struct wp_intkey){
-        (uint64_t)what << 32 | where, (uint64_t)nodes[cause->process].frame << 8 | (unsigned)cause->kind};
+        (uint64_t)what << 32 | where, process_of(facts, cause->process) << 8 | (unsigned)cause->kind};
 }
 
 /* What the cause is about. */
@@ -385,6 +415,8 @@ static void add(struct wp_causes *causes, struct wp_facts *facts, struct wp_intm
     }
     struct wp_cause_fact *cause = &causes->rows[row];
     made.ns = cause->ns + cell->ns;
+    made.has_threads = cause->has_threads ||
+        (cause->ns && facts->flame.nodes[cause->process].frame != facts->flame.nodes[made.process].frame);
     made.count = cause->count + cell->count;
     made.largest_ns = cell->ns;
     causes->cell_cause[cell - facts->flame.cells] = row + 1;
@@ -393,6 +425,7 @@ static void add(struct wp_causes *causes, struct wp_facts *facts, struct wp_intm
         *cause = made;
     cause->ns = made.ns;
     cause->count = made.count;
+    cause->has_threads = made.has_threads;
 }
 
 void wp_causes_build(struct wp_causes *causes, struct wp_facts *facts)

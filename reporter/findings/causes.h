@@ -34,7 +34,8 @@ struct wp_cause_fact {
     uint32_t first; /* of that cell's pseudo-stack the outermost sleep; 0 none */
     uint32_t asked; /* and the layer that was asked over a socket or pipe; 0 none */
     uint64_t ns, largest_ns;
-    uint64_t count; /* pieces */
+    uint64_t count;   /* pieces */
+    bool has_threads; /* threads of different names slept */
 };
 
 struct wp_causes {
@@ -47,6 +48,8 @@ struct wp_causes {
 
 /* Out of memory shows in facts->pool.failed. */
 void wp_causes_build(struct wp_causes *causes, struct wp_facts *facts);
+/* Whether the process of interest itself sleeps there, whatever its thread is called. */
+bool wp_cause_is_own(const struct wp_facts *facts, const struct wp_cause_fact *cause);
 /* Whether this node sleeps for a lock; *name of it, "" when it has none. */
 bool wp_cause_is_lock(const struct wp_facts *facts, uint32_t sleep, const char **name);
 /* What a language calls the lock that this node sleeps for: "GIL", "monitor"; NULL: it is none of a language's. */

@@ -10,6 +10,8 @@
 #include "reporter/facts/stack_text.h"
 #include "reporter/findings/cause_text.h"
 #include "reporter/findings/pattern.h"
+#include "reporter/findings/pattern_herd.h"
+#include "reporter/findings/stuck.h"
 #include "reporter/requests/slow_requests.h"
 #include "storage/report/report_read.h"
 
@@ -28,7 +30,8 @@
 #define SAYS 4u      /* categories that have no place */
 #define RIVALS 3u    /* who had the processor, each above a part in RIVAL_SHARE of the total */
 #define RIVAL_SHARE 100u
-_Static_assert(CAUSES + PROCESSES + SAYS + RIVALS + 2 <= WP_FINDINGS, "with what is unexplained and the slow requests");
+_Static_assert(CAUSES + PROCESSES + SAYS + RIVALS + 3 <= WP_FINDINGS,
+    "with what is unexplained, threads that are stuck and the slow requests");
 
 /* What a category says of a time that has no place: "<time> (<share>) <this>". */
 static const char *const category_says[WP_CATEGORIES] = {
@@ -222,6 +225,13 @@ static void note_most(uint64_t *most_ns, uint64_t part_ns, uint64_t ns)
         *most_ns = ns;
 }
 
+/* What a herd costs who wakes it: to wake it, and to wait for processors. */
+static uint64_t of_machine(const struct walk *walk)
+{
+    return walk->ns[WP_RUNNING_NOT_SAMPLED] + walk->ns[WP_UNDERSTOOD_FUNCTIONS] + walk->ns[WP_SCHEDULER] +
+        walk->ns[WP_INVOLUNTARY];
+}
+
 /* Who had the processor, or which quota there was none by; the longest first. */
 static void find_rivals(struct walk *walk)
 {
@@ -234,7 +244,7 @@ static void find_rivals(struct walk *walk)
         if (rival->kind == WP_RIVAL_OTHER || rival->ns < facts->total_ns / RIVAL_SHARE)
             continue;
         bool is_quota = rival->kind == WP_RIVAL_QUOTA;
-        struct wp_pattern pattern = is_quota ? wp_pattern_of_quota() : (struct wp_pattern){0};
+        struct wp_pattern pattern = is_quota ? wp_pattern_of_quota() : wp_pattern_of_herd(facts, rival->name);
         const char *party = *rival->party
             ? wp_pool_printf(pool, is_quota ? ", most of it spent by %s" : ", which runs for %s", rival->party)
             : "";
@@ -247,7 +257,7 @@ static void find_rivals(struct walk *walk)
                 .pattern = pattern,
                 .count = rival->count,
                 .ns = rival->ns,
-                .rank_ns = rival->ns,
+                .rank_ns = pattern.key && !is_quota ? of_machine(walk) : rival->ns,
                 .page = WP_PAGE_PROCESSOR});
         walk->is_quota_told |= is_quota;
         note_most(&walk->most_ns[WP_INVOLUNTARY], rival->preempted_ns, rival->ns);
@@ -398,6 +408,35 @@ static void find_causes(struct walk *walk)
     }
 }
 
+/* Where nobody goes on, what the others do meanwhile is no answer. */
+static void find_stuck(struct walk *walk)
+{
+    struct wp_facts *facts = walk->facts;
+    struct wp_pool *pool = &facts->pool;
+    struct wp_stuck stuck = wp_stuck_threads(facts);
+    for (size_t i = 0; i < facts->finding_count; i++)
+        if (!strcmp(facts->findings[i].kind, wp_cause_key(WP_CAUSE_KIND_DEADLOCK)))
+            return;
+    if (!stuck.count)
+        return;
+    struct wp_pattern pattern = {.key = "deadlock",
+        .title = "Deadlock",
+        .sure = WP_SURETY_POSSIBLE,
+        .evidence = "they wait at different places, each for a lock that may be another one's"};
+    add(facts,
+        &(struct wp_finding){.kind = "stuck",
+            .sentence =
+                wp_pool_printf(pool, "%u threads of %s wait for locks that nobody releases until the end: %s.%s",
+                    stuck.count, base_name(walk), stuck.threads, wp_pattern_text(pool, &pattern)),
+            .key = "stuck",
+            .pattern = pattern,
+            .function = stuck.function,
+            .threads = stuck.count,
+            .ns = stuck.ns,
+            .rank_ns = facts->total_ns + 1,
+            .page = WP_PAGE_RUNNING});
+}
+
 static int compare(const void *left, const void *right)
 {
     const struct wp_finding *a = left, *b = right;
@@ -422,6 +461,7 @@ void wp_findings_build(struct wp_facts *facts)
             sum_groups(&walk);
         find_unexplained(&walk); /* first: it must find room */
         find_causes(&walk);
+        find_stuck(&walk);
         find_processes(&walk);
         find_rivals(&walk);
         find_categories(&walk);

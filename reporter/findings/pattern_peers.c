@@ -30,8 +30,9 @@ static bool is_delayed_ack(const struct wp_cause_case *of, struct wp_pattern *pa
 static uint32_t asking(const struct wp_cause_case *of)
 {
     enum wp_cause_kind kind = of->cause->kind;
-    const struct wp_flame_node *nodes = of->facts->flame.nodes;
-    bool is_own = !of->cause->asked && nodes[of->cause->process].frame == nodes[of->cause->base].frame;
+    bool is_own = !of->cause->asked && wp_cause_is_own(of->facts, of->cause);
+    if (kind == WP_CAUSE_KIND_SERVICE && wp_cause_peer(of->facts, of->cause->sleep))
+        return of->cause->sleep; /* a thread may be waited for that asks */
     if (!of->cause->first || !wp_cause_peer(of->facts, of->cause->first))
         return 0;
     return kind == WP_CAUSE_KIND_SERVICE || kind == WP_CAUSE_KIND_PEER || kind == WP_CAUSE_KIND_FLIGHT ||
@@ -56,7 +57,7 @@ static bool is_many_requests(const struct wp_cause_case *of, struct wp_pattern *
 {
     struct wp_pool *pool = &of->facts->pool;
     uint32_t first = asking(of);
-    uint64_t count = first ? wp_cause_wakings(of->causes, of->facts, of->row, true) : 0;
+    uint64_t count = first ? wp_cause_wakings(of->causes, of->facts, of->row, first != of->cause->sleep) : 0;
     if (count < LEAST_REQUESTS)
         return false;
     struct wp_code_location location = wp_code_location_at(of->facts, of->causes->locations, first);

@@ -18,6 +18,8 @@ static const char *each(const struct wp_cause_case *of, const char *what)
 static bool is_retry(const struct wp_cause_case *of, struct wp_pattern *pattern)
 {
     const char *peer = wp_cause_peer(of->facts, of->cause->sleep);
+    if (!peer)
+        peer = wp_cause_due(of->facts, of->cause);
     if (of->cause->kind != WP_CAUSE_KIND_TIMEOUT || !peer || of->count < LEAST_RETRIES)
         return false;
     pattern->sure = WP_SURETY_LIKELY;
@@ -29,8 +31,7 @@ static bool is_retry(const struct wp_cause_case *of, struct wp_pattern *pattern)
 /* A pause of who was asked is none of who asks: only what the process of interest does itself is polling. */
 static bool is_polling(const struct wp_cause_case *of, struct wp_pattern *pattern)
 {
-    const struct wp_flame_node *nodes = of->facts->flame.nodes;
-    bool is_own = !of->cause->asked && nodes[of->cause->process].frame == nodes[of->cause->base].frame;
+    bool is_own = !of->cause->asked && wp_cause_is_own(of->facts, of->cause);
     if ((of->cause->kind != WP_CAUSE_KIND_SLEEP && of->cause->kind != WP_CAUSE_KIND_TIMEOUT) || !is_own ||
         of->count < LEAST_POLLS || of->mean_ns > LONGEST_POLL_NS)
         return false;

@@ -218,10 +218,6 @@ static int build(struct wp_facts *facts, const struct origin *from, struct wp_er
     take_edges(facts);
     wp_functions_build(facts);
     wp_source_lines_build(&facts->source, &facts->pool, facts->report);
-    facts->by_threads = from->by_threads || facts->is_progress ? from->by_threads : from->trace;
-    if (!facts->pool.failed)
-        wp_findings_build(facts);
-    facts->by_threads = NULL;
     return facts->pool.failed ? wp_error_set(err, -ENOMEM, "out of memory for the facts of %s", from->aggregate) : 0;
 }
 
@@ -237,16 +233,27 @@ static int build_detached(struct wp_facts *facts, struct wp_error *err)
         wp_report_destroy(copy);
         return wp_error_set(err, -ENOMEM, "out of memory for detached work of %s", facts->aggregate);
     }
-    int rc = build(facts->detached, &(struct origin){facts->release, facts->aggregate, copy, NULL, NULL}, err);
-    facts->detached->finding_count = 0; /* they speak of waits */
-    return rc;
+    return build(facts->detached, &(struct origin){facts->release, facts->aggregate, copy, NULL, NULL}, err);
+}
+
+/* All of it; findings look at work that nobody waited for, too, and speak of waits. */
+static int build_whole(struct wp_facts *facts, const struct origin *from, struct wp_error *err)
+{
+    int rc = build(facts, from, err);
+    if (!rc)
+        rc = build_detached(facts, err);
+    if (rc)
+        return rc;
+    facts->by_threads = from->by_threads || facts->is_progress ? from->by_threads : from->trace;
+    wp_findings_build(facts);
+    facts->by_threads = NULL;
+    return facts->pool.failed ? wp_error_set(err, -ENOMEM, "out of memory for the findings of %s", from->aggregate) : 0;
 }
 
 int wp_facts_build(struct wp_facts *facts, const char *release, const char *aggregate, struct wp_report *report,
     struct wp_trace *trace, struct wp_error *err)
 {
-    int rc = build(facts, &(struct origin){release, aggregate, report, trace, NULL}, err);
-    return rc ? rc : build_detached(facts, err);
+    return build_whole(facts, &(struct origin){release, aggregate, report, trace, NULL}, err);
 }
 
 /* The window of the view by threads of the same processes; NULL: there is none, or it cannot be read, which is told
@@ -326,11 +333,9 @@ static int read_facts(struct wp_facts *facts, const struct wp_snapshot *snapshot
     }
     int trace_rc = wp_snapshot_trace(snapshot, aggregate, selection, &trace, &trace_error);
     struct wp_trace *by_threads = read_by_threads(snapshot, aggregate, selection);
-    rc = build(
+    rc = build_whole(
         facts, &(struct origin){snapshot->release, aggregate, sum.report, trace_rc ? NULL : trace, by_threads}, err);
     wp_trace_destroy(by_threads);
-    if (!rc)
-        rc = build_detached(facts, err);
     wp_facts_set_contour(facts, contour);
     facts->damage = sum.damage;
     facts->damage_count = sum.damage_count;

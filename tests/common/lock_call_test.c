@@ -40,6 +40,24 @@ static void semaphore_may_be_a_lock(void **state)
     assert_int_equal(call_of((const char *[]){"sem_wait", "pthread_cond_wait", NULL}), WP_LOCK_CALL_SEMAPHORE);
 }
 
+/* Conditions, queues and ends of threads of Python's are made of its locks. */
+static void lock_of_python_may_be_none(void **state)
+{
+    (void)state;
+    assert_int_equal(call_of((const char *[]){"sem_wait", "PyThread_acquire_lock_timed", "?", "Condition.wait",
+                         "Queue.get", "checkout", NULL}),
+        WP_LOCK_CALL_CONDITION);
+    assert_int_equal(call_of((const char *[]){"sem_wait", "PyThread_acquire_lock_timed",
+                         "py::Condition.wait:/usr/lib/python3.12/threading.py", NULL}),
+        WP_LOCK_CALL_CONDITION);
+    assert_int_equal(call_of((const char *[]){"sem_wait", "PyThread_acquire_lock_timed", "Thread._wait_for_tstate_lock",
+                         "Thread.join", NULL}),
+        WP_LOCK_CALL_OTHER);
+    assert_int_equal(
+        call_of((const char *[]){"sem_wait", "PyThread_acquire_lock_timed", "AirCondition.wait", "join", NULL}),
+        WP_LOCK_CALL_INTERPRETER);
+}
+
 /* Threads wait for the locks of a language on conditions; what its programs call a condition is none of them. */
 static void condition_may_be_a_lock(void **state)
 {
@@ -77,6 +95,7 @@ static void languages_have_names_for_their_locks(void **state)
 {
     (void)state;
     assert_string_equal(wp_lock_call_language("take_gil"), "GIL");
+    assert_string_equal(wp_lock_call_language("rb_mutex_synchronize"), "Mutex");
     assert_string_equal(wp_lock_call_language("ObjectMonitor::ReenterI"), "monitor");
     assert_string_equal(wp_lock_call_language("java.util.concurrent.locks.ReentrantReadWriteLock$WriteLock.lock"),
         "ReentrantReadWriteLock");
@@ -92,6 +111,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(innermost_decides),
         cmocka_unit_test(semaphore_may_be_a_lock),
+        cmocka_unit_test(lock_of_python_may_be_none),
         cmocka_unit_test(condition_may_be_a_lock),
         cmocka_unit_test(languages_have_names_for_their_locks),
     };

@@ -167,6 +167,36 @@ static const struct {
         "", 0, "for a `ReentrantLock` in `Shop.order`; it is held while `Report.render` runs."},
     {{{"[app];build;gc_collect_main@python3.11", WP_UNDERSTOOD_FUNCTIONS, 90, 30}}, "garbage_collection",
         WP_SURETY_CERTAIN, "app collects garbage for 90.0 ms (100 %) in `build`."},
+    {{{"[ruby];build@shop.rb;start@<internal:gc>;rb_gc_mark@libruby-3.1.so", WP_UNDERSTOOD_FUNCTIONS, 90, 30}},
+        "garbage_collection", WP_SURETY_CERTAIN, "ruby collects garbage for 90.0 ms (100 %) in `build`."},
+    /* What a block holds a lock for is no wait for it. */
+    {{{"[ruby];append@shop.rb;rb_mutex_synchronize@libruby-3.1.so;pthread_cond_wait@libc.so.6;sleep:futex;[ruby];"
+       "append@shop.rb;rb_mutex_synchronize@libruby-3.1.so;write@shop.rb;fsync@libc.so.6;sleep:fsync;io:vda",
+         WP_BLOCKING_IO, 90, 30}},
+        "lock_held_across_io", WP_SURETY_CERTAIN, "ruby waits 90.0 ms (100 %) for a `Mutex` in `append`; it is held"},
+    {{{"[ruby];append@shop.rb;rb_mutex_synchronize@libruby-3.1.so;nap@shop.rb;pthread_cond_timedwait@libc.so.6;"
+       "sleep:futex",
+         WP_DELIBERATE_SLEEP, 90, 3}},
+        "", 0, "ruby sleeps on purpose for 90.0 ms (100 %) in `nap`, 3 times"},
+    /* The C API that an interpreter calls itself by is no place. */
+    {{{"[python3];sleep:futex;[python3];handle@shop.py;PyThread_acquire_lock_timed@python3.11;sem_wait@libc.so.6;sleep:"
+       "futex;[python3];"
+       "query@shop.py;PyObject_Vectorcall@python3.11;sleep:recvfrom tcp 10.0.0.7:80;tcp:10.0.0.7:80",
+         WP_REMOTE_NOT_TRACED, 90, 30}},
+        "lock_held_across_io", WP_SURETY_CERTAIN, "it is held during `recvfrom` in `query`"},
+    /* An event loop does not say itself whose answer was due. */
+    {{{"[node];sleep:epoll_wait;tcp:10.0.0.7:80", WP_TIMEOUT, 900, 3}}, "retry_after_timeout", WP_SURETY_LIKELY,
+        "until a timeout, unanswered by tcp 10.0.0.7:80: `epoll_wait`, 3 times, 300 ms each. Retry after a timeout"},
+    /* Where the program waits for another one that sleeps. */
+    {{{"[app];run_hook;waitpid@libc.so.6;sleep:wait4;[sleep];sleep:clock_nanosleep", WP_DELIBERATE_SLEEP, 90, 1}}, "",
+        0, "app waits in `run_hook` for sleep, which sleeps on purpose for 90.0 ms"},
+    /* A thread may be waited for that asks. */
+    {{{MAIN "list;sleep:epoll_pwait tcp 10.0.0.7:5432;tcp:10.0.0.7:5432;[db];find", WP_UNDERSTOOD_FUNCTIONS, 90, 500},
+         {MAIN "list;sleep:epoll_pwait tcp 10.0.0.7:5432;sched:runnable", WP_SCHEDULER, 5, 250}},
+        "n_plus_one", WP_SURETY_LIKELY, "for db: `epoll_pwait` on tcp 10.0.0.7:5432 in `list`, 250 times"},
+    /* What the kernel does there it does for the function. */
+    {{{"[app];main;fill;k:exc_page_fault;k:clear_page_erms", WP_UNDERSTOOD_FUNCTIONS, 90, 30}}, "", 0,
+        "first of all in fill"},
     {{{"[app];work;sched:preempted", WP_INVOLUNTARY, 800, 10}}, "quota_throttling", WP_SURETY_POSSIBLE,
         "the CPU is lost 10 times, for 80.0 ms each"},
     {{{"[app];work;sched:preempted", WP_INVOLUNTARY, 80, 10}}, "", 0, "is lost to preemption"},
@@ -297,10 +327,110 @@ static void a_collectors_thread_collects(void **state)
     }
 }
 
+/* Of a runtime whose threads name themselves: they are no other processes. */
+static void threads_with_names_are_one_process(void **state)
+{
+    static const char *const names[] = {"[worker-1]", "[worker-2]"};
+    struct wp_report *report = wp_report_create();
+    struct wp_facts facts;
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        uint32_t at = sample_node(report, "[java];main;pthread_join@libc.so.6;sleep:futex");
+        static const struct {
+            enum wp_frame_style style;
+            const char *name, *object;
+        } frames[] = {{WP_STYLE_USER, "Shop.work", "Shop.java"}, {WP_STYLE_USER, "Shop.checkOut", "Shop.java"},
+            {WP_STYLE_USER, "pthread_cond_wait", "libc.so.6"}, {WP_STYLE_SLEEP, "sleep:futex", ""},
+            {WP_STYLE_PROCESS, NULL, "java"}, {WP_STYLE_USER, "Shop.work", "Shop.java"},
+            {WP_STYLE_USER, "Shop.query", "Shop.java"}};
+        at = wp_report_child(report, at, wp_report_frame(report, WP_STYLE_PROCESS, names[i], "java"));
+        for (size_t k = 0; k < sizeof(frames) / sizeof(*frames); k++)
+            at = wp_report_child(report, at,
+                wp_report_frame(
+                    report, frames[k].style, frames[k].name ? frames[k].name : names[1 - i], frames[k].object));
+        wp_report_add(report, at, WP_UNDERSTOOD_FUNCTIONS, 90 * MS, 30);
+    }
+    assert_int_equal(wp_facts_build(&facts, "v1", "main", report, NULL, NULL), 0);
+    assert_non_null(strstr(facts.findings[0].sentence, "java waits 180 ms (100 %) in `Shop.checkOut`, until a thread"));
+    assert_string_equal(facts.findings[0].pattern.key, "pool_too_small");
+    wp_facts_fini(&facts);
+}
+
+/* A thread each that waits for a lock to the end, at that place. */
+static struct wp_trace *stuck_threads(const char *const *places, uint64_t from_ms)
+{
+    struct wp_trace *trace = wp_trace_create();
+    for (uint32_t i = 0; i < 2; i++) {
+        uint32_t node = 0;
+        const struct {
+            enum wp_frame_style style;
+            const char *name, *object;
+        } frames[] = {{WP_STYLE_PROCESS, "[java]", ""}, {WP_STYLE_USER, places[i], "Ledger.java"},
+            {WP_STYLE_USER, "ObjectMonitor::enter", "libjvm.so"}, {WP_STYLE_USER, "pthread_cond_wait", "libc.so.6"},
+            {WP_STYLE_SLEEP, "sleep:futex", ""}};
+        for (size_t at = 0; at < 5; at++)
+            node = wp_trace_child(
+                trace, node, wp_trace_frame(trace, frames[at].style, frames[at].name, frames[at].object));
+        assert_int_equal(wp_trace_add_path(trace, &(struct wp_trace_path){.thread = 0, .is_base = 1}), 0);
+        struct wp_trace_piece piece = {i, node, from_ms * MS, (4000 - from_ms) * (uint64_t)MS, WP_OTHER_PATH};
+        assert_int_equal(wp_trace_add_piece(trace, &piece), 0);
+    }
+    trace->length_ns = 4000 * (uint64_t)MS;
+    return trace;
+}
+
+/* Locks of languages do not say who holds them. A pool's threads wait at one place, and others not as long. */
+static void threads_may_be_stuck(void **state)
+{
+    static const struct {
+        const char *places[2];
+        uint64_t from_ms;
+    } cases[] = {{{"transfer", "report"}, 100}, {{"take", "take"}, 100}, {{"transfer", "report"}, 3500}};
+    (void)state;
+    for (size_t i = 0; i < 3; i++) {
+        struct wp_report *report = wp_report_create();
+        struct wp_facts facts;
+        wp_report_add(
+            report, sample_node(report, "[java];main;join;sleep:futex"), WP_DELIBERATE_SLEEP, 4000 * (uint64_t)MS, 1);
+        assert_int_equal(
+            wp_facts_build(&facts, "v1", "main", report, stuck_threads(cases[i].places, cases[i].from_ms), NULL), 0);
+        bool is_told = strstr(facts.findings[0].sentence, "2 threads of java wait for locks that nobody releases") &&
+            strstr(facts.findings[0].sentence, "`transfer` (Ledger.java) 3.90 s, `report` (Ledger.java) 3.90 s");
+        assert_int_equal(is_told, !i);
+        wp_facts_fini(&facts);
+    }
+}
+
+/* Each answer sets many going, who are not waited for; a helper that each sets going is no herd. */
+static void a_herd_is_set_going(void **state)
+{
+    static const uint64_t runs[] = {2000, 200};
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        struct wp_report *report = wp_report_create(), *work = wp_report_detached_add(report);
+        struct wp_facts facts;
+        wp_report_add(
+            report, sample_node(report, "[app];ask;sched:preempted;sched:behind [web]"), WP_INVOLUNTARY, 300 * MS, 10);
+        wp_report_add(report, sample_node(report, "[app];ask;sleep:read tcp 10.0.0.7:80;sched:runnable"), WP_SCHEDULER,
+            100 * MS, 100);
+        uint32_t at = sample_node(work, "[app];ask");
+        at = wp_report_child(work, at, wp_report_frame(work, WP_STYLE_WAIT, "starts:waking", ""));
+        at = wp_report_child(work, at, wp_report_frame(work, WP_STYLE_PROCESS, "[web]", ""));
+        at = wp_report_child(work, at, wp_report_frame(work, WP_STYLE_USER, "wait_connection", "web"));
+        wp_report_add(work, at, WP_RUNNING_NOT_SAMPLED, 700 * MS, runs[i]);
+        assert_int_equal(wp_facts_build(&facts, "v1", "main", report, NULL, NULL), 0);
+        const char *key = facts.findings[0].pattern.key;
+        assert_int_equal(key && !strcmp(key, "thundering_herd"), !i);
+        assert_int_equal(strstr(facts.findings[0].sentence, "20 times, in `wait_connection`") != NULL, !i);
+        wp_facts_fini(&facts);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(each_by_its_rule), cmocka_unit_test(a_quota_is_told_once),
         cmocka_unit_test(a_collectors_thread_collects), cmocka_unit_test(threads_are_counted_in_the_window),
-        cmocka_unit_test(two_threads_are_no_crowd)};
+        cmocka_unit_test(threads_with_names_are_one_process), cmocka_unit_test(a_herd_is_set_going),
+        cmocka_unit_test(threads_may_be_stuck), cmocka_unit_test(two_threads_are_no_crowd)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -235,7 +235,8 @@ static void findings_do_not_begin_with_what_is_counted_elsewhere(void **state)
     wp_report_add(report, sample_node(report, "[pool];f;sleep:futex;[db];g"), WP_UNDERSTOOD_FUNCTIONS, 50, 1);
     wp_report_add(report, sample_node(report, "[pool];f"), WP_UNDERSTOOD_FUNCTIONS, 300, 3);
     assert_int_equal(wp_facts_build(&facts, "v1", "main", report, NULL, &err), 0);
-    assert_non_null(strstr(facts.findings[0].sentence, "pool waits for db, which waits 700 ns (7.0 %) for the disk"));
+    assert_non_null(
+        strstr(facts.findings[0].sentence, "pool waits in `f` for db, which waits 700 ns (7.0 %) for the disk"));
     assert_non_null(strstr(facts.findings[1].sentence, "pool itself, which waits for work on another path"));
     assert_int_equal(facts.findings[1].rank_ns, 300);
     assert_non_null(strstr(facts.findings[2].sentence, "waiting for db, which runs its own code, first of all in g"));
