@@ -80,7 +80,7 @@ ZOO = {
     "LockForce.java": (["appendEntry"], {"lock_held_across_io"}),
     "n_plus_one_redis.js": (["redis", "tcp 127.0.0.1:7391"], {"n_plus_one"}),
     "n_plus_one_pg.py": (["postgres", "load_item"], {"n_plus_one"}),
-    "herd_epoll.c": (["wait_connection|for herd_epoll: processor"], {"thundering_herd"}),
+    "herd_epoll.c": (["wait_connection"], {"thundering_herd"}),
     "delayed_ack.py": (["messages on their way"], {"delayed_ack"}),
     "pool.go": (["checkOut|main.query"], {"pool_too_small"}),
     "SmallPool.java": (["checkOut"], {"pool_too_small"}),
@@ -91,6 +91,10 @@ ZOO = {
     "Collector.java": (["collects garbage"], {"garbage_collection"}),
     "quota.py": (["quota of"], {"quota_throttling"}),
     "rival.py": (["for hog: processor"], set()),
+    "Deadlock.java": (["Deadlock.transfer", "Deadlock.report"], {"deadlock"}),
+    "pool_queue.py": (["checkout"], {"pool_too_small"}),
+    "lock_file.rb": (["`Mutex` in `append_entry`"], {"lock_held_across_io", "lock_convoy"}),
+    "n_plus_one.go": (["tcp 127.0.0.1:7393"], {"n_plus_one"}),
 }
 INTERPRETERS = {".py": "/usr/bin/python3", ".sh": "/bin/bash", ".js": "node", ".pl": "perl", ".rb": "ruby"}
 QUICK = ("lock_sleep.c", "n_plus_one.c", "poll_file.sh")
