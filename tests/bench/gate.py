@@ -46,7 +46,10 @@ def wait_for_start(running):
 
 def record(given, store, work_us):
     before = None if given.fair else go_before_others
-    with tempfile.TemporaryDirectory(prefix="wakepath-bench-", dir="/var/tmp") as folder:
+    folder = f"{given.pool}/.run"  # the same for all: recordings of another command line are filed apart
+    shutil.rmtree(folder, ignore_errors=True)
+    os.makedirs(folder)
+    try:
         line = [f"{given.bin}/wakepath", "record", "--quiet", "--out", f"{folder}/out", "--store", store, "--release", "r"]
         if given.form == "command":
             subprocess.run([*line, "--", *program(given, folder, given.requests, work_us)], check=True, timeout=300, stdin=subprocess.DEVNULL,
@@ -60,6 +63,8 @@ def record(given, store, work_us):
                                stdin=subprocess.DEVNULL)
             finally:
                 os.killpg(running.pid, 9)
+    finally:
+        shutil.rmtree(folder)
 
 
 def fill(given, pool):
