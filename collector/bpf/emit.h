@@ -18,9 +18,11 @@ const volatile __u32 wp_self_pid = 0;          /* the collector: no stacks and n
 const volatile bool wp_is_chosen_only = false; /* stacks and samples only of the processes in `chosen` */
 const volatile __u64 wp_wake_bytes = 1 << 20;  /* wake the reader when so much waits; it looks by itself now and then */
 
-/* Grows by one at each end and each beginning of a window of the recording (WP_EVENT_WINDOW): odd between two of them.
+/*
+ * Grows by one at each end and each beginning of a window of the recording (WP_EVENT_WINDOW): odd between two of them.
+ * Programs are attached and detached one by one: a birth without the switches that follow would be a run without end.
  */
-volatile __u32 wp_window_number SEC(".data") = 0;
+volatile __u32 wp_window_number SEC(".data") = WP_WINDOW_UNWATCHED | 1;
 
 const volatile bool wp_casts =
     false; /* the kernel lets any address be read as a type of its own, without a helper (6.2) */
@@ -46,6 +48,12 @@ volatile bool wp_wants_cmdline SEC(".data") = false; /* somebody judges command 
 static __always_inline bool is_between_windows(void)
 {
     return wp_window_number & 1;
+}
+
+/* What is told between windows, too, is not told without the other programs. */
+static __always_inline bool is_unwatched(void)
+{
+    return wp_window_number & WP_WINDOW_UNWATCHED;
 }
 
 struct {

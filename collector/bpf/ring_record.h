@@ -65,6 +65,9 @@ struct wp_record {
                   * (interp_row.h) */
 };
 
+/* In the number of the window: the programs are not all attached, so that none tells anything. */
+#define WP_WINDOW_UNWATCHED 0x80000000u
+
 #define WP_RECORD_SHORT 48u
 #define WP_RECORD_QUICK 56u /* or here */
 

@@ -247,7 +247,7 @@ int WORK_PROG(wp_fork, struct task_struct *parent, struct task_struct *child)
         __u8 one = 1;
         bpf_map_update_elem(&chosen, &child_pid, &one, BPF_ANY);
     }
-    if (!is_here(child))
+    if (is_unwatched() || !is_here(child))
         return 0;
     struct wp_task_with *r = RESERVE(struct wp_task_with, KIND_FORK);
     if (!r)
@@ -269,6 +269,8 @@ int WORK_PROG(wp_exec, struct task_struct *task, int old_tid, struct linux_binpr
         return 0;
     if (wp_unwinds && program->file && is_chosen(task->tgid))
         file_number(program->file, task->tgid, 0); /* its rows may be known before it first sleeps */
+    if (is_unwatched())
+        return 0;
     struct exec_record *r = RESERVE(struct exec_record, KIND_EXEC);
     if (!r)
         return 0;
@@ -307,7 +309,7 @@ int WORK_PROG(wp_exit, struct task_struct *task)
     __u32 pid = task->tgid;
     if (wp_is_chosen_only && task->pid == task->tgid)
         bpf_map_delete_elem(&chosen, &pid);
-    if (!is_here(task))
+    if (is_unwatched() || !is_here(task))
         return 0;
     struct wp_record *r = RESERVE(struct wp_record, KIND_EXIT);
     if (!r)
@@ -321,7 +323,7 @@ int WORK_PROG(wp_exit, struct task_struct *task)
 SEC("tp_btf/task_rename")
 int WORK_PROG(wp_rename, struct task_struct *task, const char *comm)
 {
-    if (!is_here(task))
+    if (is_unwatched() || !is_here(task))
         return 0;
     struct wp_task_with *r = RESERVE(struct wp_task_with, KIND_RENAME);
     if (!r)

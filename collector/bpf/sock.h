@@ -436,8 +436,8 @@ int WORK_PROG(wp_sock_state, struct sock *sk, int before, int after)
 {
     if (!is_inet(sk) || !is_tcp(sk) || after == TCP_LISTEN || after == TCP_SYN_SENT || after == TCP_SYN_RECV ||
         after == TCP_NEW_SYN_RECV)
-        return 0;                                   /* a connecting socket has no port yet: wp_packet_out reports it */
-    if (is_between_windows() && after != TCP_CLOSE) /* the reader has to forget it */
+        return 0; /* a connecting socket has no port yet: wp_packet_out reports it */
+    if (is_unwatched() || (is_between_windows() && after != TCP_CLOSE)) /* the reader has to forget it */
         return 0;
     /* As is_closed() has it; or nothing ever happened on it. */
     struct socket *s = after == TCP_CLOSE ? bpf_sk_storage_get(&sockets, sk, 0, 0) : known_socket(sk);

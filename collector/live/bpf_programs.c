@@ -280,7 +280,7 @@ static int phase_of(const char *hook)
     return strcmp(hook, "sched_switch") ? 1 : 2;
 }
 
-int wp_programs_attach(struct wp_programs *p, uint32_t frequency_hz, struct wp_error *err)
+static int attach_hooks(struct wp_programs *p, struct wp_error *err)
 {
     struct bpf_program *program;
     for (int phase = 0; phase < 3; phase++)
@@ -293,7 +293,22 @@ int wp_programs_attach(struct wp_programs *p, uint32_t frequency_hz, struct wp_e
             if (rc)
                 return rc;
         }
-    return frequency_hz && bpf_program__autoload(p->object->progs.wp_sample) ? attach_samples(p, frequency_hz, err) : 0;
+    return 0;
+}
+
+static void set_window(struct wp_programs *p, uint32_t number)
+{
+    __atomic_store_n(&p->object->data->wp_window_number, number, __ATOMIC_SEQ_CST);
+}
+
+int wp_programs_attach(struct wp_programs *p, uint32_t frequency_hz, struct wp_error *err)
+{
+    int rc = attach_hooks(p, err);
+    if (!rc && frequency_hz && bpf_program__autoload(p->object->progs.wp_sample))
+        rc = attach_samples(p, frequency_hz, err);
+    if (!rc)
+        set_window(p, 0);
+    return rc;
 }
 
 /* Runs the program for each thread; 0 or -errno. */
@@ -337,7 +352,7 @@ void wp_programs_pause(struct wp_programs *p, bool is_paused)
 {
     uint32_t number = p->object->data->wp_window_number;
     if ((number & 1) != is_paused)
-        __atomic_store_n(&p->object->data->wp_window_number, number + 1, __ATOMIC_SEQ_CST);
+        set_window(p, number + 1);
 }
 
 void wp_programs_want_cmdlines(struct wp_programs *p, bool is_wanted)
@@ -352,6 +367,8 @@ void wp_programs_direct_io(struct wp_programs *p, uint64_t address)
 
 void wp_programs_detach(struct wp_programs *p)
 {
+    if (p->object && p->object->data)
+        set_window(p, WP_WINDOW_UNWATCHED | 1);
     if (p->largest_link >= 0)
         close(p->largest_link);
     p->largest_link = -1;

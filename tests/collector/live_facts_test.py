@@ -502,43 +502,6 @@ class Facts(unittest.TestCase):
         self.assertEqual({f["b"] for f in served}, {f["b"] for f in issued})
         self.assertNotIn(threading.get_native_id(), {f["tid"] for f in served})
 
-    def test_lives(self):
-        def work():
-            shell = subprocess.Popen(["/bin/sh", "-c", "true; /bin/sleep 0.02; exit 3"])
-            return shell.pid if shell.wait() == 3 else 0
-        pid, facts = record(work)
-        ordered = in_order(facts)
-        self.assertTrue(of(facts, "fork", other_tid=pid))
-        execs = of(ordered, "exec", tid=pid)
-        self.assertEqual(execs[0]["exe"], "/bin/sh")
-        self.assertEqual(execs[0]["cmdline"], "/bin/sh -c true; /bin/sleep 0.02; exit 3")
-        child = [f for f in of(ordered, "fork", tid=pid)][0]["other_tid"]
-        self.assertEqual(of(ordered, "exec", tid=child)[0]["exe"], "/bin/sleep")
-        self.assertEqual(of(ordered, "exec", tid=child)[0]["comm"], "sleep")
-        exits = of(ordered, "exit", tid=child)
-        last = [f for f in of(ordered, "switch", tid=child)][-1]
-        self.assertEqual((len(exits), last["c"]), (1, DEAD))
-        self.assertLess(exits[0]["t"], last["t"])
-        woken = [f for f in of(ordered, "waking", other_tid=pid) if f["t"] > exits[0]["t"]]
-        self.assertEqual((woken[0]["c"], woken[0]["tid"]), (TASK, child), "who waits for a child is woken by it")
-        maps = of(ordered, "mapped", pid=child)
-        cleared = next(i for i, f in enumerate(maps) if f["clears"])
-        self.assertRegex(maps[cleared + 1]["path"], r"/sleep$", "the first file behind an exec is the program")
-        self.assertIn("[vdso]", [f.get("path") for f in maps])
-        self.assertLess(maps[cleared + 1]["t"], of(ordered, "exec", tid=child)[0]["t"])
-
-    def test_renames(self):
-        def work():
-            def rename():
-                ctypes.CDLL(None).prctl(15, b"new name", 0, 0, 0)
-                work.tid = threading.get_native_id()
-            thread = threading.Thread(target=rename)
-            thread.start()
-            thread.join()
-            return work.tid
-        tid, facts = record(work)
-        self.assertEqual([f["comm"] for f in of(facts, "rename", tid=tid)], ["new name"])
-
     def test_preemption_and_samples(self):
         def work():
             spin = ["taskset", "-c", "0", "/bin/sh", "-c", "i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done"]
