@@ -14,13 +14,17 @@
 
 #define SURE 6.907        /* log(999): 99.9 % */
 #define ENDS_DIFFER 0.001 /* p of Student's t, at most */
+#define LONGER 0.01       /* the same of their time, where the number of waits differs so */
+#define PART 0.5          /* of what the time has grown by, which the waits must have at least to be what it is for */
+#define ONE_WAIT 1e6      /* in figures that are taken for ns: WP_ODDS_LEAST is a hundredth of a wait */
 #define CHECK_LINES 12u   /* of what `wakepath check` says, shown */
 #define CONFIRMATIONS 32u /* answers that may be taken back */
 
 enum state { UNKNOWN_YET, GOOD, BAD, BROKEN };
 
-/* What is compared: the figure, or what it is less the time runnable, whichever tells the ends better apart. */
-enum figure { WHOLE, STEADY, FIGURES };
+/* What is compared: the figure, what it is less the time runnable, or the number of waits, whichever tells the ends
+ * best apart. A slow disk makes waits longer, not more. */
+enum figure { WHOLE, STEADY, WAITS, FIGURES };
 
 struct commit {
     double ns[FIGURES][WP_BISECT_RECORDINGS];
@@ -37,8 +41,9 @@ struct bisection {
     struct commit *commits;
     uint32_t good, bad; /* the search is between them */
     uint32_t recordings, measured;
-    double same; /* p of those two, where it leaves a doubt */
-    enum figure figure;
+    double same;              /* p of those two, where it leaves a doubt */
+    enum figure figure, time; /* what is compared; which of the two times tells the ends better apart */
+    bool has_no_waits;        /* the commit with more waits takes no longer */
     FILE *say;
 };
 
@@ -88,7 +93,8 @@ static int record_more(struct bisection *b, uint32_t number, struct wp_error *er
     b->measured += !commit->taken++;
     b->recordings++;
     commit->ns[WHOLE][commit->count] = (double)row.ns;
-    commit->ns[STEADY][commit->count++] = (double)row.steady_ns;
+    commit->ns[STEADY][commit->count] = (double)row.steady_ns;
+    commit->ns[WAITS][commit->count++] = (double)row.waits * ONE_WAIT;
     snprintf(text, sizeof(text), "%.3f s", seconds((double)row.ns));
     print_progress(b, number, text);
     return 0;
@@ -117,22 +123,43 @@ static int record_ends(struct bisection *b, struct wp_error *err)
     return rc ? rc : record_again(b, b->revisions.count - 1, err);
 }
 
-/* p of the ends by Student's t, one side, of the figure that tells them better apart, which is chosen so: of two looks
- * one may be luck (Bonferroni). */
+static double same_by(const struct commit *less, const struct commit *more, enum figure figure)
+{
+    struct wp_odds_sample good = sample_of(less, figure), bad = sample_of(more, figure);
+    return wp_odds_same(&good, &bad);
+}
+
+/* p by Student's t, one side, that two commits take the same time. More waits are none by themselves: where they are
+ * compared it is p of the time all the same, and 1 while they do not differ. */
+static double compare(const struct bisection *b, const struct commit *less, const struct commit *more)
+{
+    if (b->figure == WAITS && same_by(less, more, WAITS) > ENDS_DIFFER)
+        return 1;
+    return same_by(less, more, b->figure == WAITS ? b->time : b->figure);
+}
+
+static double most_of(const struct bisection *b)
+{
+    return b->figure == WAITS ? LONGER : ENDS_DIFFER;
+}
+
+static double growth(const struct commit *less, const struct commit *more, enum figure figure)
+{
+    struct wp_odds_sample good = sample_of(less, figure), bad = sample_of(more, figure);
+    return log((wp_odds_median(&bad) + WP_ODDS_LEAST) / (wp_odds_median(&good) + WP_ODDS_LEAST));
+}
+
+/* p of the ends, and by which figure they are compared from now on: of several looks one may be luck (Bonferroni). */
 static double compare_ends(struct bisection *b)
 {
     const struct commit *less = &b->commits[0], *more = &b->commits[b->revisions.count - 1];
-    double least = 1;
-    b->figure = WHOLE;
-    for (enum figure figure = WHOLE; figure < FIGURES; figure++) {
-        struct wp_odds_sample good = sample_of(less, figure), bad = sample_of(more, figure);
-        double same = wp_odds_same(&good, &bad);
-        if (same >= least)
-            continue;
-        least = same;
-        b->figure = figure;
-    }
-    return fmin(FIGURES * least, 1);
+    double whole = same_by(less, more, WHOLE), steady = same_by(less, more, STEADY);
+    b->time = b->figure = steady < whole ? STEADY : WHOLE;
+    double waits = b->has_no_waits ? 1 : same_by(less, more, WAITS);
+    if (FIGURES * waits <= ENDS_DIFFER && waits < fmin(whole, steady) &&
+        growth(less, more, WAITS) >= PART * growth(less, more, b->time))
+        b->figure = WAITS;
+    return fmin(2 * compare(b, less, more), 1);
 }
 
 /* As often as was asked for, and more where they leave a doubt. */
@@ -148,12 +175,12 @@ static int measure_ends(struct bisection *b, struct wp_error *err)
                       : wp_error_wrap(err, -EINVAL, "%s",
                             b->revisions.items[b->commits[b->good].state == BROKEN ? b->good : b->bad].release);
     double same = 1;
-    while (!rc && (good->count < wanted || (same > ENDS_DIFFER && good->count < WP_BISECT_RECORDINGS))) {
+    while (!rc && (good->count < wanted || (same > most_of(b) && good->count < WP_BISECT_RECORDINGS))) {
         rc = record_ends(b, err);
         same = rc ? 1 : compare_ends(b);
     }
     b->commits[b->good].wrong = same;
-    if (rc || same <= ENDS_DIFFER)
+    if (rc || same <= most_of(b))
         return rc;
     struct wp_odds_sample less = sample_of(good, WHOLE), more = sample_of(bad, WHOLE);
     return wp_error_set(err, -EINVAL,
@@ -261,7 +288,7 @@ static int judge_anew(struct bisection *b, struct wp_error *err)
     for (const uint32_t *at = from; at < to; at++)
         b->commits[*at].count = 0;
     for (uint32_t round = 0;
-         round < WP_BISECT_RECORDINGS && (round < b->options.repeats || compare_ends(b) > ENDS_DIFFER); round++)
+         round < WP_BISECT_RECORDINGS && (round < b->options.repeats || compare_ends(b) > most_of(b)); round++)
         for (const uint32_t *at = from; at < to; at++) {
             int rc = record_again(b, *at, err);
             if (rc)
@@ -275,17 +302,25 @@ static int judge_anew(struct bisection *b, struct wp_error *err)
     return is_other;
 }
 
+/* The commit with more waits takes no longer: by their number it is not found. */
+static int compare_times(struct bisection *b)
+{
+    b->has_no_waits = true;
+    judge_again(b);
+    return 1;
+}
+
 /*
  * The commits on both sides of the answer, recorded in turns until they differ as the ends do. Recordings that follow
  * each other have the same disturbance: a commit that one of them put on the wrong side is always one of these two.
  * 1: one stands on the other side now, or its command failed and it is passed over. Where they do not differ after all
- * recordings they are judged anew; where they do not then, the answer is only so sure.
+ * recordings they are judged by their times alone, or anew; where they do not then, the answer is only so sure.
  */
 static int confirm(struct bisection *b, struct wp_error *err)
 {
     double same = 1;
     const struct commit *less = &b->commits[b->good], *more = &b->commits[b->bad];
-    for (uint32_t round = 1; round <= WP_BISECT_RECORDINGS && (round <= b->options.repeats || same > ENDS_DIFFER);
+    for (uint32_t round = 1; round <= WP_BISECT_RECORDINGS && (round <= b->options.repeats || same > most_of(b));
          round++) {
         int rc = record_again(b, b->good, err);
         if (!rc)
@@ -296,15 +331,13 @@ static int confirm(struct bisection *b, struct wp_error *err)
         is_other |= judge(b, b->bad);
         if (is_other)
             return 1;
-        struct wp_odds_sample good = sample_of(less, b->figure), bad = sample_of(more, b->figure);
-        same = wp_odds_same(&good, &bad);
+        same = compare(b, less, more);
     }
-    if (same > ENDS_DIFFER || b->commits[0].wrong > ENDS_DIFFER) {
-        int rc = judge_anew(b, err);
+    if (same > most_of(b) || b->commits[0].wrong > most_of(b)) {
+        int rc = b->figure == WAITS ? compare_times(b) : judge_anew(b, err);
         if (rc)
             return rc;
-        same = wp_odds_same(&(struct wp_odds_sample){less->ns[b->figure], less->count},
-            &(struct wp_odds_sample){more->ns[b->figure], more->count});
+        same = compare(b, less, more);
     }
     b->same = same > ENDS_DIFFER ? same : 0;
     return 0;
@@ -335,9 +368,9 @@ static double sureness(const struct bisection *b)
     return fmin(sure, 1 - b->same);
 }
 
-static double median_at(const struct bisection *b, uint32_t number)
+static double median_at(const struct bisection *b, uint32_t number, enum figure figure)
 {
-    struct wp_odds_sample sample = sample_of(&b->commits[number], b->figure);
+    struct wp_odds_sample sample = sample_of(&b->commits[number], figure);
     return wp_odds_median(&sample);
 }
 
@@ -356,14 +389,17 @@ static void print_text(const struct bisection *b, const struct wp_buffer *why, F
 {
     const struct wp_revision *before = &b->revisions.items[b->good], *first = &b->revisions.items[b->bad];
     uint32_t broken = b->bad - b->good - 1;
-    double from = median_at(b, b->good), to = median_at(b, b->bad);
+    double from = median_at(b, b->good, b->time), to = median_at(b, b->bad, b->time);
     fprintf(out, "%s is the first that takes longer%s\n  %s  %s  %s\n", first->release,
         broken ? ", or one before it that cannot be measured" : "", first->date, first->author, first->subject);
     for (uint32_t i = b->good + 1; i < b->bad; i++)
         fprintf(out, "  not measured: %s  %s\n", b->revisions.items[i].release, b->revisions.items[i].subject);
     fprintf(out, "  %.3f s at %s, %.3f s at %s: %+.1f %%, medians of %u and %u recordings%s\n", seconds(from),
         before->release, seconds(to), first->release, 100 * (to / from - 1), b->commits[b->good].count,
-        b->commits[b->bad].count, b->figure == STEADY ? ", without the time runnable" : "");
+        b->commits[b->bad].count, b->time == STEADY ? ", without the time runnable" : "");
+    if (b->figure == WAITS)
+        fprintf(out, "  found by the number of waits: %.0f and %.0f\n", median_at(b, b->good, WAITS) / ONE_WAIT,
+            median_at(b, b->bad, WAITS) / ONE_WAIT);
     fprintf(out, "  sure to %.2f %%; %u of %u commits measured in %u recordings\n", 100 * sureness(b), b->measured,
         b->revisions.count, b->recordings);
     if (why->size)
@@ -373,7 +409,7 @@ static void print_text(const struct bisection *b, const struct wp_buffer *why, F
 
 static void print_json_commit(const struct bisection *b, struct wp_json *json, const char *key, uint32_t number)
 {
-    struct wp_odds_sample sample = sample_of(&b->commits[number], b->figure);
+    struct wp_odds_sample sample = sample_of(&b->commits[number], b->time);
     wp_json_object(json, key);
     wp_result_json_revision(json, &b->revisions.items[number]);
     wp_result_json_times(json, &sample);
@@ -382,6 +418,7 @@ static void print_json_commit(const struct bisection *b, struct wp_json *json, c
 
 static int print_json(const struct bisection *b, FILE *out, struct wp_error *err)
 {
+    static const char *const names[FIGURES] = {"whole", "without_runnable", "waits"};
     struct wp_buffer text = {0};
     struct wp_json json = {.out = &text, .style = WP_JSON_SPACED};
     wp_json_object(&json, NULL);
@@ -396,7 +433,7 @@ static int print_json(const struct bisection *b, FILE *out, struct wp_error *err
     wp_json_number(&json, "commits", b->revisions.count);
     wp_json_number(&json, "commits_measured", b->measured);
     wp_json_number(&json, "recordings", b->recordings);
-    wp_json_text(&json, "figure", b->figure == STEADY ? "without_runnable" : "whole");
+    wp_json_text(&json, "figure", names[b->figure]);
     wp_json_end(&json);
     int rc = wp_result_json_print(&json, out, err);
     wp_buffer_fini(&text);

@@ -26,14 +26,14 @@ static int keep_row(struct wp_measure_log *log, const struct wp_measure_row *row
     return 0;
 }
 
-/* "WORD COMMIT CELL REPEAT NS RELEASE STEADY_NS"; a cell "-" is none. Without the last it is the NS. */
+/* "WORD COMMIT CELL REPEAT NS RELEASE STEADY_NS WAITS"; a cell "-" is none. Without STEADY_NS it is the NS. */
 static bool parse_row(const char *line, struct wp_measure_row *row)
 {
     char word[8], cell[WP_ID_ROOM];
     int end = 0;
     *row = (struct wp_measure_row){0};
-    int found = sscanf(line, "%7s %64s %128s %" SCNu32 " %" SCNu64 " %128s%n %" SCNu64 "%n", word, row->commit, cell,
-        &row->repeat, &row->ns, row->release, &end, &row->steady_ns, &end);
+    int found = sscanf(line, "%7s %64s %128s %" SCNu32 " %" SCNu64 " %128s%n %" SCNu64 "%n %" SCNu64 "%n", word,
+        row->commit, cell, &row->repeat, &row->ns, row->release, &end, &row->steady_ns, &end, &row->waits, &end);
     if (found < 6 || line[end])
         return false;
     if (found == 6)
@@ -141,9 +141,10 @@ int wp_measure_log_open(
 
 int wp_measure_log_add(struct wp_measure_log *log, const struct wp_measure_row *row, struct wp_error *err)
 {
-    char line[WP_COMMIT_ROOM + 2 * WP_ID_ROOM + 80];
-    int size = snprintf(line, sizeof(line), "%s %s %s %" PRIu32 " %" PRIu64 " %s %" PRIu64 "\n", words[row->what],
-        row->commit, *row->cell ? row->cell : "-", row->repeat, row->ns, row->release, row->steady_ns);
+    char line[WP_COMMIT_ROOM + 2 * WP_ID_ROOM + 100];
+    int size =
+        snprintf(line, sizeof(line), "%s %s %s %" PRIu32 " %" PRIu64 " %s %" PRIu64 " %" PRIu64 "\n", words[row->what],
+            row->commit, *row->cell ? row->cell : "-", row->repeat, row->ns, row->release, row->steady_ns, row->waits);
     int rc = write_all(log->fd, line, (size_t)size, "the measurement's log", err);
     return rc ? rc : keep_row(log, row, err);
 }

@@ -26,6 +26,7 @@ struct wp_measure_row {
     uint32_t repeat;
     enum wp_measured what;
     uint64_t ns, steady_ns; /* the figure, and what it is less the time runnable */
+    uint64_t waits;         /* how often there was something to wait for; 0: not known */
 };
 
 /* Init with {0}. One process at a time holds the file. */

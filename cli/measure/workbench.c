@@ -167,27 +167,43 @@ static int record_command(struct wp_workbench *bench, const struct wp_revision *
     return rc;
 }
 
-/* Time for want of a CPU is what the machine's other work makes of a command's; the answer to a query has it as rows by
- * category, a summary as members. */
-static uint64_t runnable_of(struct json_object *from, struct json_object *rows)
+static uint64_t number_of(struct json_object *from, const char *key)
 {
-    static const char *const names[] = {"scheduler", "involuntary"};
-    uint64_t sum = 0;
     struct json_object *value;
-    for (size_t k = 0; k < sizeof(names) / sizeof(*names); k++)
-        if (!rows && json_object_object_get_ex(from, names[k], &value))
-            sum += json_object_get_uint64(value);
-    for (size_t i = 0; rows && i < json_object_array_length(rows); i++) {
-        struct json_object *row = json_object_array_get_idx(rows, i), *name;
-        if (!json_object_object_get_ex(row, "category", &name) || !json_object_object_get_ex(row, "ns", &value))
-            continue;
-        for (size_t k = 0; k < sizeof(names) / sizeof(*names); k++)
-            sum += strcmp(json_object_get_string(name), names[k]) ? 0 : json_object_get_uint64(value);
-    }
-    return sum;
+    return json_object_object_get_ex(from, key, &value) ? json_object_get_uint64(value) : 0;
 }
 
-/* The figure of a JSON file, and what it is less the time runnable; -EBADMSG. */
+/* Time for want of a CPU is what the machine's other work makes of a command's. */
+static bool is_runnable(const char *category)
+{
+    return !strcmp(category, "scheduler") || !strcmp(category, "involuntary");
+}
+
+/* Of a summary: categories are members, and the kernel has counted how often the command went to sleep. */
+static void read_parts(struct json_object *whole, struct json_object *categories, struct wp_measure_row *row)
+{
+    struct json_object *command;
+    row->steady_ns = number_of(categories, "scheduler") + number_of(categories, "involuntary");
+    if (json_object_object_get_ex(whole, "command", &command) && json_object_is_type(command, json_type_object))
+        row->waits = number_of(command, "voluntary_switches");
+}
+
+/* Of the answer to a query: categories are rows, and what is neither work nor the want of a CPU is waits. */
+static void read_rows(struct json_object *rows, struct wp_measure_row *row)
+{
+    for (size_t i = 0; i < json_object_array_length(rows); i++) {
+        struct json_object *part = json_object_array_get_idx(rows, i), *name;
+        if (!json_object_object_get_ex(part, "category", &name))
+            continue;
+        const char *category = json_object_get_string(name);
+        if (is_runnable(category))
+            row->steady_ns += number_of(part, "ns");
+        else if (!number_of(part, "running_ns") && strcmp(category, "running_not_sampled"))
+            row->waits += number_of(part, "count");
+    }
+}
+
+/* The figure of a JSON file, what it is less the time runnable, and the number of waits; -EBADMSG. */
 static int read_figure(const char *path, bool is_query, struct wp_measure_row *row, struct wp_error *err)
 {
     const char *key = is_query ? "matched_ns" : "wall_ns";
@@ -199,9 +215,13 @@ static int read_figure(const char *path, bool is_query, struct wp_measure_row *r
         json_object_object_get_ex(from, is_query ? "rows" : "categories", &parts) &&
         json_object_is_type(parts, is_query ? json_type_array : json_type_object);
     if (has) {
-        uint64_t ns = json_object_get_uint64(value), runnable = runnable_of(parts, is_query ? parts : NULL);
-        row->ns = ns;
-        row->steady_ns = ns > runnable ? ns - runnable : 0;
+        row->ns = json_object_get_uint64(value);
+        row->steady_ns = row->waits = 0;
+        if (is_query)
+            read_rows(parts, row);
+        else
+            read_parts(whole, parts, row);
+        row->steady_ns = row->ns > row->steady_ns ? row->ns - row->steady_ns : 0;
     }
     json_object_put(whole);
     return has ? 0 : wp_error_set(err, -EBADMSG, "'%s' has no %s", path, key);
@@ -361,7 +381,7 @@ static uint64_t digest_of(const struct wp_workbench_options *options)
     if (!state)
         return 0;
     XXH64_reset(state, 0);
-    digest_text(state, "steady"); /* rows have that figure, too: those of older versions would be mixed with them */
+    digest_text(state, "waits"); /* rows have that figure, too: those of older versions would be mixed with them */
     digest_text(state, options->build);
     for (size_t i = 0; options->filter && options->filter[i]; i++)
         digest_text(state, options->filter[i]);

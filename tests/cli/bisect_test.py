@@ -18,7 +18,7 @@ OLD_DIGEST = "64f13b63b9b3b8b7"  # of this command, where rows had no time for w
 STAND_IN = r"""#!/bin/sh
 while [ $# -gt 0 ] && [ "$1" != -- ]; do [ "$1" = --out ] && out=$2; shift; done
 mkdir -p "$out/store"
-read -r step ms early fails <took
+read -r step ms early fails waits <took
 count=$(cat "$WP_COUNTS/$step" 2>/dev/null || echo 0)
 total=$(cat "$WP_COUNTS/all" 2>/dev/null || echo 0)
 echo $((count + 1)) >"$WP_COUNTS/$step"
@@ -26,8 +26,10 @@ echo $((total + 1)) >"$WP_COUNTS/all"
 [ "$count" -lt 2 ] && ms=$early
 own=$((ms * 1000 + total * 37 % 11 * 400))
 [ "$total" -ge "${WP_SLOWER_FROM:-9999}" ] && own=$((own + 40000))
-waits=$((total * 7919 % 1009 * WP_LOAD))
-printf '{"wall_ns": %d, "categories": {"scheduler": %d, "involuntary": %d}}' "$((own + waits))000" "$((waits / 3))000" "$((waits - waits / 3))000" >"$out/summary.json"
+own=$((own + total * 7919 % 1013 * ${WP_DISK:-0}))
+cpu=$((total * 7919 % 1009 * WP_LOAD))
+printf '{"wall_ns": %d, "categories": {"scheduler": %d, "involuntary": %d}, "command": {"voluntary_switches": %d}}' \
+  "$((own + cpu))000" "$((cpu / 3))000" "$((cpu - cpu / 3))000" "$((waits + total % 3))" >"$out/summary.json"
 [ "$count" != "$fails" ]
 """
 
@@ -47,14 +49,15 @@ class Bisect(unittest.TestCase):
     def git(self, *words):
         subprocess.run(["git", "-C", self.folder + "/repo", "-c", "user.name=A", "-c", "user.email=a@b", *words], check=True, capture_output=True)
 
-    def make_history(self, early, fails=()):
-        """`early`: what the first two recordings of these commits say instead; the third one of those in `fails` fails."""
+    def make_history(self, early, fails=(), more_waits=COMMITS):
+        """`early`: what the first two recordings of these commits say instead; the third one of those in `fails` fails. From the commit
+        `more_waits` on there are half as many waits again."""
         os.mkdir(self.folder + "/repo")
         self.git("init", "-q", "-b", "main")
         for step in range(COMMITS):
             ms = 130 if step >= SLOW else 100
             with open(self.folder + "/repo/took", "w", encoding="ascii") as file:
-                file.write(f"{step} {ms} {early.get(step, ms)} {2 if step in fails else 'never'}\n")
+                file.write(f"{step} {ms} {early.get(step, ms)} {2 if step in fails else 'never'} {150 if step >= more_waits else 100}\n")
             self.git("add", ".")
             self.git("commit", "-q", "-m", f"step {step}")
 
@@ -73,6 +76,18 @@ class Bisect(unittest.TestCase):
         self.make_history({})
         found = self.search(400)
         self.assertEqual((found["first"]["subject"], found["figure"]), (f"step {SLOW}", "without_runnable"))
+
+    def test_a_busy_disk_makes_waits_longer_and_not_more(self):
+        """Up to 110 ms, where the commit took 30 ms longer for half as many waits again."""
+        self.make_history({}, more_waits=SLOW)
+        found = self.search(1, WP_DISK="110")
+        self.assertEqual((found["first"]["subject"], found["figure"]), (f"step {SLOW}", "waits"))
+
+    def test_more_waits_that_take_no_longer_are_not_the_answer(self):
+        self.make_history({}, more_waits=3)
+        found = self.search(1)
+        self.assertEqual(found["first"]["subject"], f"step {SLOW}")
+        self.assertNotEqual(found["figure"], "waits")
 
     def test_an_answer_that_rests_on_a_disturbance_is_taken_back(self):
         """Both recordings that a commit was judged by were like the other end: of a fast commit, of a slow one, and of both."""

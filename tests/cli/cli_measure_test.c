@@ -150,7 +150,8 @@ static void the_log_goes_on_where_it_ended(void **state)
                               .release = "r1",
                               .repeat = 3,
                               .ns = 12345678901,
-                              .steady_ns = 12345678900},
+                              .steady_ns = 12345678900,
+                              .waits = 5},
                           broken = {.release = "r1", .what = WP_MEASURED_BROKEN};
     (void)state;
     memcpy(row.commit, commit, sizeof(commit));
@@ -166,6 +167,7 @@ static void the_log_goes_on_where_it_ended(void **state)
     assert_int_equal(log.count, 2);
     assert_int_equal(wp_measure_log_find(&log, commit, "sort", 3)->ns, 12345678901);
     assert_int_equal(wp_measure_log_find(&log, commit, "sort", 3)->steady_ns, 12345678900);
+    assert_int_equal(wp_measure_log_find(&log, commit, "sort", 3)->waits, 5);
     assert_null(wp_measure_log_find(&log, commit, "sort", 2));
     assert_null(wp_measure_log_find(&log, commit, "", 0)); /* a build is tried again, and known as broken after */
     assert_int_equal(wp_measure_log_add(&log, &broken, &err), 0);
