@@ -13,6 +13,7 @@
 #include "reporter/export/format_rows.h"
 #include "reporter/export/format_speedscope.h"
 #include "reporter/export/format_text.h"
+#include "reporter/export/stack_choice.h"
 #include "reporter/load/facts_read.h"
 #include "reporter/page/page_overview.h"
 #include "reporter/recording/origins.h"
@@ -63,6 +64,12 @@ int wp_format_parse(const char *name, enum wp_format *format)
     return -EINVAL;
 }
 
+bool wp_format_is_stacks(enum wp_format format)
+{
+    return format == WP_FORMAT_FOLDED || format == WP_FORMAT_PPROF || format == WP_FORMAT_SPEEDSCOPE ||
+        format == WP_FORMAT_PERUN || format == WP_FORMAT_PERUN_WHOLE;
+}
+
 /* All pages. */
 static int format_pages(struct wp_buffer *out, const struct wp_page_context *context,
     const struct wp_print_options *options, struct wp_error *err)
@@ -86,6 +93,8 @@ static int format(struct wp_buffer *out, const struct wp_page_context *context, 
     struct wp_error *err)
 {
     const struct wp_facts *facts = context->facts;
+    if (options->format == WP_FORMAT_FOLDED)
+        return wp_format_folded_chosen(out, facts, &options->tables, err);
     if (formats[options->format].write)
         return formats[options->format].write(out, facts, err);
     if (options->format == WP_FORMAT_HTML)
@@ -140,6 +149,8 @@ static int print_release(struct wp_buffer *out, const struct wp_snapshot *snapsh
         rc = wp_process_tree_read(&facts, &genealogy, snapshot, err);
     if (!rc && is_pages)
         rc = wp_origins_read(&context, snapshot, &options->selection, err);
+    if (!rc && wp_format_is_stacks(options->format))
+        rc = wp_stack_choice_apply(&facts.flame, &options->tables, facts.total_ns, err);
     if (!rc)
         rc = format(out, &context, options, err);
     wp_genealogy_fini(&genealogy);

@@ -34,7 +34,7 @@ struct wp_print_options {
     const char *release;   /* NULL: the only one */
     const char *aggregate; /* NULL: main, else the largest */
     enum wp_format format;
-    struct wp_export_choice tables; /* of csv and ndjson */
+    struct wp_export_choice tables; /* of csv and ndjson, and of stacks */
     struct wp_selection selection;
     const struct wp_contour *contour; /* left out of the stacks; NULL: nothing */
     const char *system_window;        /* of html: a file of what all threads did; NULL: none */
@@ -44,6 +44,8 @@ struct wp_print_options {
 
 /* -EINVAL for an unknown name. */
 int wp_format_parse(const char *name, enum wp_format *format);
+/* It has pseudo-stacks, and so an order and limits of them. */
+bool wp_format_is_stacks(enum wp_format format);
 /* Appends to `out`. -ENOENT: no such release, aggregate, window or system_window; -EINVAL: several releases and none
  * was chosen; else what reading the stores fails with. */
 int wp_print_aggregate(struct wp_buffer *out, const struct wp_print_options *options, struct wp_error *err);

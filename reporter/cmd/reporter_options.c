@@ -6,6 +6,7 @@
 #include "reporter/cmd/option_values.h"
 #include "reporter/compare/operand_spec.h"
 #include "reporter/export/export_table.h"
+#include "reporter/export/stack_choice.h"
 #include "storage/value/bucket.h"
 
 #include <argp.h>
@@ -52,10 +53,12 @@ static const struct argp_option option_table[] = {
         "With csv or ndjson, only report, categories, processes, functions, waits, edges, requests, unexplained, "
         "stacks, lines or calls",
         0},
-    {"order", KEY_ORDER, "COLUMN", 0, "With --table: rows by this column of numbers, the greatest first", 0},
+    {"order", KEY_ORDER, "COLUMN", 0,
+        "With --table: rows by this column of numbers, the greatest first; of stacks ns or count", 0},
     {"at-least", KEY_LEAST, "LIMIT", 0,
-        "With --order: only rows with so much in that column: 1% of the total, 10ms, else a number", 0},
-    {"top", KEY_TOP, "N", 0, "With csv or ndjson: at most so many rows of each table, 0 for all (0)", 0},
+        "With --order, or of stacks: only rows with so much in that column: 1% of the total, 10ms, else a number", 0},
+    {"top", KEY_TOP, "N", 0,
+        "With csv or ndjson: at most so many rows of each table; of stacks: the greatest; 0 for all (0)", 0},
     {"exemplar", KEY_EXEMPLAR, "N", 0,
         "With perfetto: export the window of exemplar-N.html instead of the first window", 0},
     {"single-file", KEY_SINGLE, NULL, 0, "Write all pages of one aggregate as one HTML file", 0},
@@ -106,12 +109,12 @@ static unsigned parse_jobs(struct argp_state *state, const char *text)
 }
 
 /* A column of a time has its unit in its name. */
-static void check_limit(struct argp_state *state, const struct wp_export_choice *tables)
+static void check_limit(struct argp_state *state, const struct wp_export_choice *tables, bool of_stacks)
 {
     const struct wp_row_limit *limit = &tables->limit;
     const char *unit = tables->order ? strrchr(tables->order, '_') : NULL;
-    bool is_time = tables->order && (!strcmp(tables->order, "ns") || (unit && !strcmp(unit, "_ns")));
-    if ((limit->least || limit->percent > 0) && !tables->order)
+    bool is_time = tables->order ? !strcmp(tables->order, "ns") || (unit && !strcmp(unit, "_ns")) : of_stacks;
+    if ((limit->least || limit->percent > 0) && !tables->order && !of_stacks)
         argp_error(state, "--at-least is of the column that --order names");
     if (tables->order && !is_time && (limit->has_unit || limit->percent > 0))
         argp_error(state, "--at-least of %s is a number, not a time", tables->order);
@@ -122,17 +125,20 @@ static void check_limit(struct argp_state *state, const struct wp_export_choice 
 static void check(struct argp_state *state, struct wp_reporter_options *options)
 {
     bool is_table = options->format == WP_FORMAT_CSV || options->format == WP_FORMAT_NDJSON;
+    bool is_stacks = wp_format_is_stacks(options->format);
     if (options->is_single && options->format_given && options->format != WP_FORMAT_HTML)
         argp_error(state, "--single-file is html, and another --format was given");
     if (options->tables.table && !is_table)
         argp_error(state, "--table chooses one of the tables of --format csv or ndjson");
-    if (options->tables.top && !is_table)
-        argp_error(state, "--top bounds the tables of --format csv or ndjson");
-    if (options->tables.order &&
+    if (options->tables.top && !is_table && !is_stacks)
+        argp_error(state, "--top bounds the tables of --format csv or ndjson, and stacks");
+    if (is_stacks && !wp_stack_choice_has_measure(options->tables.order))
+        argp_error(state, "--order %s: stacks have ns and count", options->tables.order);
+    if (options->tables.order && !is_stacks &&
         (!options->tables.table || !wp_export_table_has_number(options->tables.table, options->tables.order)))
         argp_error(
             state, "--order %s: --table chooses a table, and it has no such column of numbers", options->tables.order);
-    check_limit(state, &options->tables);
+    check_limit(state, &options->tables, is_stacks);
     if (options->exemplar && options->format != WP_FORMAT_PERFETTO)
         argp_error(state, "--exemplar chooses a window of --format perfetto");
     options->prints = options->is_single || (options->format_given && options->format != WP_FORMAT_HTML);

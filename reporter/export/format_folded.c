@@ -2,6 +2,7 @@
 #include "reporter/export/format_folded.h"
 
 #include "reporter/display/escape.h"
+#include "reporter/export/stack_choice.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -38,25 +39,54 @@ static void put_stack(struct wp_buffer *out, const struct wp_facts *facts, const
     }
 }
 
-int wp_format_folded(struct wp_buffer *out, const struct wp_facts *facts, struct wp_error *err)
+/* The stacks of the cells, in preorder, one behind the other; starts[cell] is where a cell's begins. */
+static void put_stacks(struct wp_buffer *out, const struct wp_facts *facts, uint32_t *stack, size_t *starts)
 {
     const struct wp_flame *flame = &facts->flame;
-    uint32_t deepest = 0;
-    for (uint32_t i = 0; i < flame->count; i++)
-        if (flame->nodes[i].depth > deepest)
-            deepest = flame->nodes[i].depth;
-    uint32_t *stack = calloc(deepest + 1u, sizeof(*stack));
-    if (!stack)
-        return wp_error_set(err, -ENOMEM, "out of memory for stacks of %u frames", deepest);
     for (uint32_t i = 0; i < flame->count && !out->failed; i++) {
         const struct wp_flame_node *node = &flame->nodes[i];
         if (node->depth)
             stack[node->depth - 1] = i;
         for (uint32_t cell = node->cell; cell < node->cell + node->cell_count; cell++) {
+            starts[cell] = out->size;
             put_stack(out, facts, stack, node->depth);
             wp_buffer_printf(out, " %" PRIu64 "\n", flame->cells[cell].ns);
         }
     }
+    starts[flame->cell_count] = out->size;
+}
+
+static uint32_t deepest_of(const struct wp_flame *flame)
+{
+    uint32_t deepest = 0;
+    for (uint32_t i = 0; i < flame->count; i++)
+        if (flame->nodes[i].depth > deepest)
+            deepest = flame->nodes[i].depth;
+    return deepest;
+}
+
+int wp_format_folded_chosen(
+    struct wp_buffer *out, const struct wp_facts *facts, const struct wp_export_choice *choice, struct wp_error *err)
+{
+    struct wp_buffer text = {0};
+    uint32_t *stack = calloc(deepest_of(&facts->flame) + 1u, sizeof(*stack));
+    size_t *starts = calloc(facts->flame.cell_count + 1u, sizeof(*starts));
+    uint32_t *order = wp_stack_choice_order(&facts->flame, choice);
+    bool has_memory = stack && starts && order;
+    if (has_memory) {
+        put_stacks(&text, facts, stack, starts);
+        for (uint32_t i = 0; i < facts->flame.cell_count && !text.failed; i++)
+            wp_buffer_append(out, text.data + starts[order[i]], starts[order[i] + 1] - starts[order[i]]);
+        has_memory = !text.failed && !out->failed;
+    }
     free(stack);
-    return out->failed ? wp_error_set(err, -ENOMEM, "out of memory for the folded stacks") : 0;
+    free(starts);
+    free(order);
+    wp_buffer_fini(&text);
+    return has_memory ? 0 : wp_error_set(err, -ENOMEM, "out of memory for the folded stacks");
+}
+
+int wp_format_folded(struct wp_buffer *out, const struct wp_facts *facts, struct wp_error *err)
+{
+    return wp_format_folded_chosen(out, facts, &(struct wp_export_choice){0}, err);
 }

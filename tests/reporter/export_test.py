@@ -64,6 +64,27 @@ class Stores(unittest.TestCase):
 
 
 class Exports(Stores):
+    def test_stacks_have_an_order_and_limits(self):
+        for kind in ("plain", "hostile", "service"):
+            cells = self.stacks(kind)
+            times = sorted((cell[2] for cell in cells), reverse=True)
+            least = times[len(times) // 2]
+            for flags, wanted in ((["--top", "3"], times[:3]), (["--at-least", f"{least}ns"], [ns for ns in times if ns >= least]),
+                                  (["--at-least", "5%", "--top", "4"], [ns for ns in times if 20 * ns >= self.total(kind)][:4])):
+                self.assertEqual([ns for _, ns in exports.read_folded(self.export(kind, "folded", "--order", "ns", *flags))], wanted)
+                for form, read in (("folded", exports.read_folded), ("speedscope", lambda data: exports.read_speedscope(data)[0][1])):
+                    self.assertEqual(sorted((ns for _, ns in read(self.export(kind, form, *flags))), reverse=True), wanted, (kind, form, flags))
+                for form in ("perun", "perun-whole"):
+                    snapshots = json.loads(self.export(kind, form, *flags))["snapshots"]
+                    self.assertEqual(sum(row["amount"] for one in snapshots for row in one["resources"]), sum(wanted), (kind, form, flags))
+                self.assertLess(len(self.export(kind, "pprof", *flags)), len(self.export(kind, "pprof")))
+            counts = sorted((cell[3] for cell in cells), reverse=True)
+            top = exports.read_folded(self.export(kind, "folded", "--order", "count", "--top", "1"))
+            self.assertIn(top[0][1], [cell[2] for cell in cells if cell[3] == counts[0]])
+        for flags in (["--order", "weight"], ["--at-least", "5"], ["--order", "count", "--at-least", "5ms"]):
+            done = run(f"{BIN}/wakepath-reporter", "--store", f"{self.folder}/plain", "--format", "folded", *flags)
+            self.assertEqual((done.returncode, done.stdout), (64, b""), flags)
+
     def test_golden_files(self):
         for form in ("speedscope", "perfetto", "perun", "csv", "ndjson"):
             data, path = self.export("plain", form), f"{HERE}/golden/sample.{form}"
