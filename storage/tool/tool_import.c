@@ -5,6 +5,7 @@
 
 #include "common/path.h"
 #include "common/release_id.h"
+#include "common/selector.h"
 #include "common/strings.h"
 #include "storage/kind/bucket_store.h"
 #include "storage/kind/metadata_store.h"
@@ -509,6 +510,24 @@ static int check_labels(const struct wp_tool *tool, struct wp_error *err)
     return 0;
 }
 
+/* Here, and not by the aggregator, which would say it after the capture has been read. */
+static int check_aggregates(const struct wp_tool *tool, struct wp_error *err)
+{
+    for (unsigned at = 0; at < tool->given_count; at++) {
+        const char *text = tool->given[at].value, *equals = strchr(text, '=');
+        struct wp_selector selector = {0};
+        if (tool->given[at].option != WP_TOOL_AGGREGATE)
+            continue;
+        if (!equals || equals == text)
+            return wp_error_set(err, -WP_TOOL_MISUSE, "--aggregate takes NAME=SELECTOR, not '%s'", text);
+        int rc = wp_selector_parse(&selector, equals + 1, err);
+        wp_selector_fini(&selector);
+        if (rc)
+            return -WP_TOOL_MISUSE;
+    }
+    return 0;
+}
+
 /* It is of one capture: a second one would be written over it, and for a store no aggregator runs. */
 static int check_window(const struct wp_tool *tool, struct wp_error *err)
 {
@@ -537,6 +556,8 @@ int wp_tool_import(struct wp_tool *tool, struct wp_error *err)
         .rows = tool->flags & WP_TOOL_JSON ? json_object_new_array() : NULL};
     int rc = importing.into ? check_labels(tool, err)
                             : wp_error_set(err, -WP_TOOL_MISUSE, "import needs --into ROOT: the store that takes it");
+    if (!rc)
+        rc = check_aggregates(tool, err);
     if (!rc && importing.wanted && !wp_id_valid(importing.wanted))
         rc = wp_error_set(
             err, -WP_TOOL_MISUSE, "'%s' is not a release id: use [A-Za-z0-9._+-], at most 128", importing.wanted);

@@ -97,6 +97,13 @@ class ImportTest(StoreCase):
         self.assertEqual(self.values(), kept)
         self.assertEqual(self.total("v1", "web"), before)
 
+    def test_a_selector_that_is_none_is_told_in_one_line(self):
+        capture = self.capture("one", "v1")
+        for selector, text in (("x=colour=blue", "'colour=blue' is not a selector term"), ("x", "--aggregate takes NAME=SELECTOR, not 'x'")):
+            said = self.says(64, "import", capture, "--into", self.root, "--aggregate", selector)
+            self.assertIn(text, said.stderr.splitlines()[0])
+            self.assertFalse(os.path.exists(self.root))
+
     def test_what_fits_nothing_adds_nothing(self):
         """No root, no session that a right selector would find there already; one line. Beside a capture that fits, it is told."""
         captures = [self.capture("one", "v1"), self.capture("two", "v1", seed=2)]
