@@ -90,9 +90,10 @@ static struct wp_served answered(const struct wp_explainer *x, const struct wp_w
     return (struct wp_served){.until_ns = read->time_ns};
 }
 
-/* When the server slept last before the sleeper's request woke it, else when it read that. */
-static uint64_t idle_since(
-    const struct wp_explainer *x, uint32_t server, const struct wp_turn *read, const struct wp_turn *other)
+/* When the server slept last before the sleeper woke it, with its request or by the connection that it sent that on;
+ * else when the server read the request. */
+static uint64_t idle_since(const struct wp_explainer *x, const struct wp_wait *wait, uint32_t server,
+    const struct wp_turn *read, const struct wp_turn *other)
 {
     const struct wp_thread *thread = &x->timeline->threads[server];
     uint64_t ordinal = wp_thread_find(thread, read->time_ns - 1);
@@ -101,7 +102,8 @@ static uint64_t idle_since(
         bool is_preempted = slice->flags & WP_SLICE_PREEMPTED; /* nobody wakes it */
         if ((is_preempted ? slice->out_ns : slice->wake_ns) <= other->time_ns)
             break;
-        if (slice->cause == WP_CAUSE_TASK && slice->cause_d == read->connection && !is_preempted)
+        bool is_asked = slice->cause_d == read->connection || (!wait->is_far && slice->waker == wait->thread);
+        if (slice->cause == WP_CAUSE_TASK && is_asked && !is_preempted)
             return slice->out_ns > other->time_ns ? slice->out_ns : other->time_ns;
         if (ordinal == thread->first_slice)
             break;
@@ -121,7 +123,7 @@ static struct wp_served served_before(const struct wp_explainer *x, const struct
     if (end_ns && (!service.client || service.until_ns < end_ns))
         service.until_ns = end_ns;
     else if (!service.client)
-        service.until_ns = idle_since(x, server, read, other);
+        service.until_ns = idle_since(x, wait, server, read, other);
     return service;
 }
 
