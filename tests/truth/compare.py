@@ -234,12 +234,13 @@ def disk_cpu(folder):
 
 
 def record(way, folder, command):
-    """What the program wrote down of itself lies in truth.json, what was recorded in the store. Returns the load average before it."""
+    """What the program wrote down of itself lies in truth.json, the events in capture, what was recorded in the store. Returns the load average
+    before it."""
     binaries = os.environ["WAKEPATH_BIN"]
     program, *rest = command.split()
     started = [*(["chrt", "--rr", "1"] if way.is_real_time else []), f"{binaries}/{program}", f"{folder}/truth.json", *rest]
     load = os.getloadavg()[0]
-    subprocess.run([f"{binaries}/wakepath", "record", "--quiet", "--out", f"{folder}/out", "--store", f"{folder}/store",
+    subprocess.run([f"{binaries}/wakepath", "record", "--quiet", "--out", f"{folder}/out", "--store", f"{folder}/store", "--keep-capture", f"{folder}/capture",
                     "--release", "r", "--aggregate", "truth=comm=client", "--", *started], check=True, timeout=300,
                    stdin=subprocess.DEVNULL, env={**os.environ, **way.environment}, preexec_fn=go_before_others if way.is_real_time else None)
     return load
@@ -252,6 +253,7 @@ def keep_all(folder, kept, folded, summary):
     with open(f"{kept}.report.json", "w", encoding="utf-8") as file:
         json.dump(summary, file, indent=1)
     shutil.copy(f"{folder}/truth.json", f"{kept}.json")
+    shutil.copy(f"{folder}/capture", f"{kept}.capture")
     shutil.rmtree(f"{kept}.store", ignore_errors=True)
     shutil.copytree(f"{folder}/store", f"{kept}.store")
 
@@ -357,7 +359,7 @@ def main():
     parser.add_argument("--update", action="store_true", help="as --table, and writes them into those files")
     parser.add_argument("--leave-out", action="append", default=[], choices=CASES, metavar="CASE", help="may be repeated")
     parser.add_argument("--quick", action="store_true", help="the cases of the quick set")
-    parser.add_argument("--keep", help="folder for the truths, reports and stores")
+    parser.add_argument("--keep", help="folder for the truths, reports, events and stores")
     parser.add_argument("--verbose", action="store_true", help="the worst places of right cases too")
     parser.add_argument("--list", action="store_true")
     parser.add_argument("cases", nargs="*")
