@@ -34,7 +34,7 @@ enum wp_event_kind {
     /* thread; flags: how it ended: 0 not known, 1 to 64 by that signal, WP_EXIT_OOM, WP_EXIT_STATUS and its exit
      * status, WP_EXIT_MOST where that is greater. */
     WP_EVENT_EXIT = 5,
-    WP_EVENT_RENAME = 6, /* thread; c = string id of the new comm */
+    WP_EVENT_RENAME = 6, /* thread; c = string id of the new comm; flags: WP_RENAME_* */
     /* What existed at the start. thread; cpu where it runs (state RUNNING and flags WP_STATE_ON_CPU); c = enum
      * wp_task_state; a = in that state since (ns, 0: unknown); d = syscall number + 1; stack. */
     WP_EVENT_STATE = 7,
@@ -129,6 +129,7 @@ enum wp_task_state {
 #define WP_CONTEXT_NMI 4u
 #define WP_FORK_THREAD 1u /* FORK: CLONE_THREAD */
 #define WP_FORK_VFORK 2u  /* FORK: the parent waits for exec or exit */
+#define WP_RENAME_OWN 1u  /* RENAME: the thread took the name itself, so it is running */
 #define WP_EXIT_STATUS 65u
 #define WP_EXIT_OOM 254u /* the kernel, or a cgroup, was out of memory and killed it */
 #define WP_EXIT_MOST 255u

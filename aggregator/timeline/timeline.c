@@ -354,16 +354,15 @@ static void on_fork(struct wp_timeline *timeline, const struct wp_event *event)
     wp_timeline_cpu_wake(timeline, thread, slice);
 }
 
-/* The thread goes on as another identity: its run ends and the next begins with no sleep between. */
-static void split_run(struct wp_timeline *timeline, uint32_t index, uint64_t at_ns, uint8_t flag)
+/* The thread goes on as another identity: its run ends and the next begins with no sleep between. Is it known to run,
+ * the switch to it was lost where there is none, and its sleep is the old one's. */
+static void split_run(struct wp_timeline *timeline, uint32_t index, uint64_t at_ns, uint8_t flag, bool is_running)
 {
     struct wp_thread *thread = &timeline->threads[index];
     struct wp_slice *slice = wp_thread_last(thread);
     if (!slice)
         return;
-    /* Only who runs calls exec, and who was woken most likely took the name itself: its switch-in was lost, and its
-     * sleep is the old one's. */
-    if (!slice->in_ns && (flag == WP_SLICE_EXEC || slice->wake_ns))
+    if (!slice->in_ns && (is_running || slice->wake_ns)) /* who was woken most likely took the name itself */
         wp_gap_repair_in(timeline, index, at_ns);
     if (!slice->in_ns || slice->end_ns) { /* renamed in its sleep: it wakes as the new one */
         slice->identity = thread->identity;
@@ -388,7 +387,7 @@ static void on_exec(struct wp_timeline *timeline, const struct wp_event *event)
     uint32_t index = thread_of(timeline, event->thread);
     wp_process_ends_event(timeline, event);
     if (index && event->other && event->other != event->thread && bind_entry(timeline, event->other, index, true))
-        split_run(timeline, index, event->time_ns, WP_SLICE_EXEC);
+        split_run(timeline, index, event->time_ns, WP_SLICE_EXEC, true);
 }
 
 static void on_rename(struct wp_timeline *timeline, const struct wp_event *event)
@@ -405,7 +404,7 @@ static void on_rename(struct wp_timeline *timeline, const struct wp_event *event
     timeline->identity_of_entry[event->thread] = thread->identity;
     const struct wp_thread_entry *entry = wp_dictionary_thread(timeline->dictionary, event->thread);
     wp_process_rows_name(timeline, &timeline->processes[old.process], entry, event->c);
-    split_run(timeline, index, event->time_ns, WP_SLICE_RENAME);
+    split_run(timeline, index, event->time_ns, WP_SLICE_RENAME, event->flags & WP_RENAME_OWN);
 }
 
 /* A sleep that is there as the recording goes on in this session began in the one before. */

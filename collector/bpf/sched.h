@@ -329,6 +329,7 @@ int WORK_PROG(wp_rename, struct task_struct *task, const char *comm)
     if (!r)
         return 0;
     fill_head(&r->head, KIND_RENAME, task);
+    r->head.flags = task == current_task();
     r->head.tail = sizeof(r->task);
     fill_task(&r->task, task);
     bpf_probe_read_kernel_str(r->task.comm, sizeof(r->task.comm), comm);

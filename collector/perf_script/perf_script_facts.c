@@ -205,6 +205,7 @@ static void fill_rename(struct wp_perf_event *event, struct wp_perf_state *state
 {
     struct wp_perf_cpu *cpu = &state->cpus[event->cpu];
     fact->event.kind = WP_EVENT_RENAME;
+    fact->event.flags = !event->trace.tid || event->trace.tid == fact->tid ? WP_RENAME_OWN : 0;
     if (event->trace.tid)
         fact->tid = event->trace.tid;
     fact->pid = pid_of(state, fact->tid);

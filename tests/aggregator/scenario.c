@@ -401,8 +401,9 @@ static int parse_event(struct parser *p, char **w, int n, struct wp_event *e)
         e->flags |= WP_BLOCK_SERVED;
         return parse_block(p, w, n, e, WP_EVENT_BLOCK_ISSUE);
     }
-    if (!strcmp(what, "rename") && n > 2) {
+    if (!strcmp(what, "rename") && n > 2) { /* rename THREAD NAME [own]: it took it itself */
         e->kind = WP_EVENT_RENAME;
+        e->flags = n > 3 && !strcmp(w[3], "own") ? WP_RENAME_OWN : 0;
         e->c = string_id(p, w[2], strlen(w[2]));
         return thread_word(p, w[1], &e->thread);
     }

@@ -250,7 +250,7 @@ static void what_is_remembered(void **state)
     assert_has(&sink,
         "1000011000 exec 1 5/5[a-name-that-is-] > 6/5[] c=0 d=0 a=0 b=0 flags=0 frames=0 "
         "exe=/usr/bin/a-name-that-is-long");
-    assert_has(&sink, "1000012000 rename 0 9/9[other] > 0/0[] c=0 d=0 a=0 b=0 flags=0 frames=0");
+    assert_has(&sink, "1000012000 rename 0 9/9[other] > 0/0[] c=0 d=0 a=0 b=0 flags=1 frames=0");
     assert_has(&sink, "1000013000 waking 0 9/9[other] > 6/6[cc] c=1 d=0 a=0 b=0 flags=0 frames=0");
     assert_has(&sink, "1000014000 waking 1 5/5[a-name-that-is-] > 6/6[cc] c=1 d=0 a=0 b=0 flags=0 frames=0");
     perf_sink_fini(&sink);
