@@ -12,7 +12,7 @@ nginx     It does nothing, and nothing of the recorder is in its report.
 sleeps    Programs that only sleep (pg_sleep, Thread.sleep, asyncio, setTimeout, select): it is *deliberate sleep*.
 
 Of each: the wall, what the report has in the name of each place and the truth there, *other path*, and what is misattributed, in percent of
-the wall: what is missing at a place (but for what the scheduler's account of the waiting program has beyond), other paths (in none of these
+the wall: what is missing at a place (but for what the waiting program itself was awake by the scheduler's account: no wait), other paths (in none of these
 is there one), and what is unaccounted. And the first three findings.
 """
 import argparse
@@ -51,6 +51,14 @@ class Report:
     def led_to(self, name):
         """ns of the stacks in which a process or a thread of that name is."""
         return self.sum(lambda frames: any(frame[0] == "[" and frame.endswith(f"{name}]") for frame in frames))
+
+    def own(self, is_runnable_only=False):
+        """ns that the program itself stands runnable, or on a processor as well: neither asleep nor waiting for anybody."""
+        def fits(frames):
+            is_own = not any(frame[0] == "[" or frame.startswith("path:") for frame in frames[1:])
+            is_runnable = frames[-1].startswith("sched:")
+            return is_own and (is_runnable or not is_runnable_only and not any(frame.startswith("sleep:") for frame in frames))
+        return self.sum(fits)
 
     def by_name(self):
         """{name: ns} by the last process or thread of a stack that is none of the kernel's own."""
@@ -127,7 +135,7 @@ class Run:
         self.processes = listener.processes()
         self.root = next(process for process in self.processes if process.pid == watcher.pid)
         self.wall = self.root.ended_ns - self.root.exec_ns
-        self.awake, self.runnable = sum(watcher.told), watcher.told[1]
+        self.awake = sum(watcher.told)
         self.report = Report(out)
 
 
@@ -143,11 +151,12 @@ class Verdict:
         self.parts.append(f"{name} {said / 1e6:.1f} of {truth / 1e6:.1f} ms")
         self.wrong += max(0, truth - said)
 
-    def without_own_delay(self):
+    def without_own_delay(self, runnable_ns):
         """The program's clock says how long it waited until it went on: what the report has of it as runnable itself, and the scheduler as
         well, is none of those for whom it waited."""
-        told = self.run.report.sum(lambda frames: not any(frame[0] == "[" for frame in frames[1:]) and frames[-1].startswith("sched:"))
-        self.wrong = max(0, self.wrong - min(told, self.run.runnable))
+        told = self.run.report.own(is_runnable_only=True)
+        self.wrong = max(0, self.wrong - min(told, runnable_ns))
+        self.parts.append(f"itself runnable {told / 1e6:.1f} ms, in its wait {runnable_ns / 1e6:.1f} ms by the scheduler")
         return self
 
     def tell(self, bound):
@@ -225,11 +234,13 @@ def play_make(folder, options):
     write_sources(folder)
     run = Run(folder, options.spinners, "make", "-j2", "-s")
     truth, said = waited_for(run.root, run.processes), run.report.by_name()
-    own_time = min(max(0, said.get("make", 0) - truth.pop("make")), run.awake)
+    own, alone = run.report.own(), truth.pop("make")
     verdict = Verdict("make", run)
+    verdict.parts.append(f"itself awake {own / 1e6:.1f} of {run.awake / 1e6:.1f} ms by the scheduler, without a child {alone / 1e6:.1f} ms")
     for name, ns in sorted(truth.items(), key=lambda item: -item[1]):
         verdict.place(name, ns, said.get(name, 0))
-    verdict.wrong = max(0, verdict.wrong - own_time)
+    # With a child it did not wait as long as it was awake: a wait is the wall less the own time. What it stands as asleep is no such time.
+    verdict.wrong = max(0, verdict.wrong - min(max(0, own - alone), run.awake))
     yield verdict
 
 
@@ -239,14 +250,14 @@ def play_java(folder, options):
     places = ("pool-1-thread-1", "keeper", "VM Thread")
     for place, truth in zip(places, map(int, run.printed.partition("waited ")[2].split())):
         verdict.place(place, 1e6 * truth, run.report.led_to(place))
-    yield verdict.without_own_delay()
+    yield verdict
 
 
 def play_ring(folder, options):
     run = Run(folder, options.spinners, f"{BIN}/truth_ring", "2000", "1" if options.spinners else "10")
     verdict = Verdict("ring", run)
     verdict.place("station", int(re.search(r"passed in (\d+)", run.printed)[1]), run.report.led_to("station"))
-    yield verdict.without_own_delay()
+    yield verdict.without_own_delay(int(re.search(r"runnable (\d+)", run.printed)[1]))
 
 
 SLEEP_S = 0.5
