@@ -52,12 +52,12 @@ class Report:
         """ns of the stacks in which a process or a thread of that name is."""
         return self.sum(lambda frames: any(frame[0] == "[" and frame.endswith(f"{name}]") for frame in frames))
 
-    def own(self, is_runnable_only=False):
+    def own(self):
         """ns that the program itself stands runnable, or on a processor as well: neither asleep nor waiting for anybody."""
         def fits(frames):
             is_own = not any(frame[0] == "[" or frame.startswith("path:") for frame in frames[1:])
             is_runnable = frames[-1].startswith("sched:")
-            return is_own and (is_runnable or not is_runnable_only and not any(frame.startswith("sleep:") for frame in frames))
+            return is_own and (is_runnable or not any(frame.startswith("sleep:") for frame in frames))
         return self.sum(fits)
 
     def by_name(self):
@@ -151,12 +151,12 @@ class Verdict:
         self.parts.append(f"{name} {said / 1e6:.1f} of {truth / 1e6:.1f} ms")
         self.wrong += max(0, truth - said)
 
-    def without_own_delay(self, runnable_ns):
-        """The program's clock says how long it waited until it went on: what the report has of it as runnable itself, and the scheduler as
+    def without_own_time(self, awake_ns):
+        """The program's clock says how long it waited until it went on: what the report has of it itself awake, and the scheduler as
         well, is none of those for whom it waited."""
-        told = self.run.report.own(is_runnable_only=True)
-        self.wrong = max(0, self.wrong - min(told, runnable_ns))
-        self.parts.append(f"itself runnable {told / 1e6:.1f} ms, in its wait {runnable_ns / 1e6:.1f} ms by the scheduler")
+        told = self.run.report.own()
+        self.wrong = max(0, self.wrong - min(told, awake_ns))
+        self.parts.append(f"itself awake {told / 1e6:.1f} ms, in its wait {awake_ns / 1e6:.1f} ms by the scheduler")
         return self
 
     def tell(self, bound):
@@ -257,7 +257,7 @@ def play_ring(folder, options):
     run = Run(folder, options.spinners, f"{BIN}/truth_ring", "2000", "1" if options.spinners else "10")
     verdict = Verdict("ring", run)
     verdict.place("station", int(re.search(r"passed in (\d+)", run.printed)[1]), run.report.led_to("station"))
-    yield verdict.without_own_delay(int(re.search(r"runnable (\d+)", run.printed)[1]))
+    yield verdict.without_own_time(int(re.search(r"awake (\d+)", run.printed)[1]))
 
 
 SLEEP_S = 0.5

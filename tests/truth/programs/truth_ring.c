@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* truth_ring THREADS ROUNDS: so many threads of one process pass a token round, each does a little work with it. The
- * main thread waits for them, and prints for how long, and how long it was runnable meanwhile by the scheduler's
+ * main thread waits for them, and prints for how long, and how long it was awake meanwhile by the scheduler's
  * account, in ns. */
 #include "truth.h"
 
@@ -43,14 +43,14 @@ static uint64_t now_ns(void)
     return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-static unsigned long long runnable_ns(void)
+static unsigned long long awake_ns(void)
 {
     unsigned long long on_cpu, runnable;
     FILE *file = fopen("/proc/thread-self/schedstat", "r");
     if (!file || fscanf(file, "%llu %llu", &on_cpu, &runnable) != 2)
         truth_die("schedstat");
     fclose(file);
-    return runnable;
+    return on_cpu + runnable;
 }
 
 int main(int argc, char **argv)
@@ -70,11 +70,11 @@ int main(int argc, char **argv)
     for (unsigned long i = 0; i < count; i++)
         if (pthread_create(&threads[i], &attr, run_station, &stations[i]))
             truth_die("pthread_create");
-    uint64_t begun_ns = now_ns(), was_runnable_ns = runnable_ns();
+    uint64_t begun_ns = now_ns(), was_awake_ns = awake_ns();
     sem_post(&stations[0].token);
     for (unsigned long i = 0; i < count; i++)
         pthread_join(threads[i], NULL);
-    printf("passed in %lu ns, runnable %llu ns\n", now_ns() - begun_ns, runnable_ns() - was_runnable_ns);
+    printf("passed in %lu ns, awake %llu ns\n", now_ns() - begun_ns, awake_ns() - was_awake_ns);
     free(stations);
     free(threads);
     return 0;
