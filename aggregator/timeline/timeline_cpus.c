@@ -73,7 +73,7 @@ static void set_occupant(
 
 void wp_timeline_cpu_wake(struct wp_timeline *timeline, const struct wp_thread *thread, const struct wp_slice *slice)
 {
-    set_occupant(timeline, slice, wp_thread_slice_cpu(thread, thread->slice_end - 1), asked_by(timeline, slice));
+    set_occupant(timeline, slice, &thread->slice_cpus[wp_thread_last_place(thread)], asked_by(timeline, slice));
 }
 
 void wp_timeline_cpu_enter(struct wp_timeline *timeline, uint32_t index, uint32_t cpu)
@@ -81,7 +81,7 @@ void wp_timeline_cpu_enter(struct wp_timeline *timeline, uint32_t index, uint32_
     struct wp_thread *thread = &timeline->threads[index];
     if (thread->slice_end == thread->first_slice)
         return;
-    struct wp_slice_cpu *on = wp_thread_slice_cpu(thread, thread->slice_end - 1);
+    struct wp_slice_cpu *on = &thread->slice_cpus[wp_thread_last_place(thread)];
     const struct wp_slice *slice = &thread->slices[on - thread->slice_cpus]; /* the two have one place */
     on->cpu = (uint16_t)cpu;
     thread->cpu = cpu;
@@ -119,7 +119,7 @@ static struct wp_cpu_run run_of(const struct wp_timeline *timeline, uint32_t ind
     bool is_known = thread->slice_end > thread->first_slice;
     return (struct wp_cpu_run){.start_ns = at_ns,
         .process = timeline->identities[thread->identity].process,
-        .occupant = is_known ? wp_thread_slice_cpu(thread, thread->slice_end - 1)->occupant : WP_OCCUPANT_OTHER};
+        .occupant = is_known ? thread->slice_cpus[wp_thread_last_place(thread)].occupant : WP_OCCUPANT_OTHER};
 }
 
 static void begin_run(struct wp_timeline *timeline, uint32_t cpu, const struct wp_cpu_run *run)

@@ -300,12 +300,19 @@ static inline struct wp_slice_cpu wp_thread_ran_before(const struct wp_thread *t
     return ordinal > thread->first_slice ? *wp_thread_slice_cpu(thread, ordinal - 1) : thread->ran_before;
 }
 
+/* Where the last slice, which there is, and its CPU stand in their rings: never behind those that are newer. */
+static inline uint64_t wp_thread_last_place(const struct wp_thread *thread)
+{
+    return thread->slice_end - 1 - thread->slice_base;
+}
+
 /* What the thread does now; NULL: not known, it was never seen or not since the recording paused. */
 static inline struct wp_slice *wp_thread_last(const struct wp_thread *thread)
 {
-    struct wp_slice *slice =
-        thread->slice_end > thread->first_slice ? wp_thread_slice(thread, thread->slice_end - 1) : NULL;
-    return slice && slice->is_cut ? NULL : slice;
+    if (thread->slice_end <= thread->first_slice)
+        return NULL;
+    struct wp_slice *slice = &thread->slices[wp_thread_last_place(thread)];
+    return slice->is_cut ? NULL : slice;
 }
 
 /* When the window that is open now, or was last, began. */
