@@ -37,10 +37,7 @@ uint32_t wp_explain_waker(const struct wp_explainer *x, const struct wp_slice *s
 
 bool wp_explain_is_reading_stream(const struct wp_explainer *x, const struct wp_slice *slice)
 {
-    if (!slice->wait || !wp_wait_is_reading(slice))
-        return false;
-    const char *wait = wp_dictionary_string(x->timeline->dictionary, wp_timeline_wait(x->timeline, slice));
-    return wait && wait[0] == 'u' && strncmp(wait, "unix", 4) == 0; /* it is asked of each waking */
+    return wp_timeline_wait_is(x->timeline, slice, WP_WAIT_STREAM) && wp_wait_is_reading(slice);
 }
 
 bool wp_explain_is_in_vain(const struct wp_explainer *x, uint32_t index, uint64_t woken_ns)

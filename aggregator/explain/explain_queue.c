@@ -255,16 +255,18 @@ static bool find_served(const struct wp_explainer *x, const struct wp_wait *wait
     return false;
 }
 
-/* Whom it woke before; NULL: nobody but one, as mostly. */
-static const struct wp_woken_list *woken_by(const struct wp_explainer *x, uint32_t server)
+/* Whom it woke before that; NULL: nobody but one, as mostly. */
+static const struct wp_woken_list *woken_by(const struct wp_explainer *x, uint32_t server, uint64_t before_ns)
 {
     const struct wp_woken_list *list = wp_woken_by(&x->timeline->woken, server);
-    return list && list->ring.end != list->ring.first ? list : NULL;
+    bool is_found =
+        list && list->ring.end != list->ring.first && wp_woken_at(list, list->ring.first)->time_ns < before_ns;
+    return is_found ? list : NULL;
 }
 
 static bool find_queue(const struct wp_explainer *x, const struct wp_wait *wait, uint32_t server, struct queue *queue)
 {
-    const struct wp_woken_list *list = woken_by(x, server);
+    const struct wp_woken_list *list = woken_by(x, server, wait->slice->wake_ns);
     *queue = (struct queue){0};
     if (!list || wp_explain_is_kernel(x, server))
         return false;
@@ -328,7 +330,7 @@ bool wp_wait_in_queue(
     struct wp_explainer *x, const struct wp_wait *wait, uint32_t node, uint32_t server, uint64_t from, uint64_t to)
 {
     struct queue queue;
-    if (!woken_by(x, server) || wp_explain_is_mate(x, wp_explain_identity_at(x, server, to - 1)))
+    if (!woken_by(x, server, wait->slice->wake_ns) || wp_explain_is_mate(x, wp_explain_identity_at(x, server, to - 1)))
         return false;
     bool is_queue = find_queue(x, wait, server, &queue);
     struct wp_served before = {.until_ns = is_queue ? done_ns(x, wait, server, &queue) : 0, .client = queue.thread};

@@ -26,7 +26,8 @@
 /* The waker's time up to `to`; what it did for others before it turned to the sleeper is another path. */
 static void on_waker(struct wp_explainer *x, const struct wp_wait *wait, uint32_t waker, uint64_t from, uint64_t to)
 {
-    if (wp_wait_on_lock(x, wait, waker, from, to) || wp_wait_in_turn(x, wait, waker, from, to) ||
+    bool may_turn = wait->slice->cause_d || wp_timeline_wait_is(x->timeline, wait->slice, WP_WAIT_STREAM);
+    if (wp_wait_on_lock(x, wait, waker, from, to) || (may_turn && wp_wait_in_turn(x, wait, waker, from, to)) ||
         wp_wait_in_queue(x, wait, wait->node, waker, from, to))
         return;
     if (x->depth) /* all that is left of the sleep: it may be taken over by another layer (wp_explain_relays) */
@@ -41,12 +42,12 @@ static void on_waker(struct wp_explainer *x, const struct wp_wait *wait, uint32_
 static const char *memory_group(const struct wp_explainer *x, const struct wp_slice *slice)
 {
     const struct wp_dictionary *dictionary = x->timeline->dictionary;
-    const char *wait = wp_dictionary_string(dictionary, wp_timeline_wait(x->timeline, slice)), *memory;
-    size_t size = strlen(WP_MEMORY_GROUP);
-    if (strncmp(wait, WP_MEMORY_GROUP, size))
+    if (!wp_timeline_wait_is(x->timeline, slice, WP_WAIT_MEMORY))
         return NULL;
-    memory = wp_name_memory(dictionary, slice);
-    return !*memory || !strcmp(memory, "memory.high") || strstr(memory, "reclaim") ? wait + size : NULL;
+    const char *wait = wp_dictionary_string(dictionary, wp_timeline_wait(x->timeline, slice));
+    const char *memory = wp_name_memory(dictionary, slice);
+    bool is_for_it = !*memory || !strcmp(memory, "memory.high") || strstr(memory, "reclaim");
+    return is_for_it ? wait + strlen(WP_MEMORY_GROUP) : NULL;
 }
 
 /* What it sleeps for: "/data", "/data, writeback throttling", "memory.high of nginx.service". */
@@ -446,7 +447,7 @@ void wp_explain_sleep(
     }
     if (!(slice->flags & WP_SLICE_BORN))
         wait.node = sleep_node(x, node, slice, wait.is_kernel);
-    if (slice->wait && memory_group(x, slice))
+    if (wp_timeline_wait_is(x->timeline, slice, WP_WAIT_MEMORY) && memory_group(x, slice))
         wait.node = memory_node(x, wait.node, slice);
     uint64_t wake = slice->wake_ns > slice->out_ns ? slice->wake_ns : slice->out_ns;
     if (!slice->wake_ns) {

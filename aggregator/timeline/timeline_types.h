@@ -197,6 +197,18 @@ struct wp_timeline_counts {
     uint64_t lost_ends;                        /* of processes: there were too many between two commits */
 };
 
+/* What rules ask of the name of what a call waits for. */
+enum wp_wait_kind {
+    WP_WAIT_MEMORY = 1, /* a cgroup's memory (WP_MEMORY_GROUP) */
+    WP_WAIT_STREAM = 2  /* a unix socket */
+};
+
+/* What calls wait for. */
+struct wp_wait_name {
+    uint32_t string; /* id */
+    uint32_t kinds;  /* enum wp_wait_kind */
+};
+
 /* Embedded; wp_timeline_init() comes first. Tables may move with each event. */
 struct wp_timeline {
     struct wp_dictionary *dictionary; /* borrowed */
@@ -224,7 +236,7 @@ struct wp_timeline {
     uint64_t *cpu_time;   /* last switch there */
     uint32_t cpu_room;
     struct wp_cpu_runs cpu_runs; /* who ran when on each; the last run of each began at its cpu_time */
-    uint32_t *waits;             /* string ids of what calls wait for; [0] is none. Past 65535 there are no more */
+    struct wp_wait_name *waits;  /* what calls wait for; [0] is none. Past 65535 there are no more */
     uint32_t wait_count, wait_room;
     struct wp_intmap wait_of_string;
     struct wp_memory_shares memory;
@@ -255,7 +267,13 @@ struct wp_timeline {
 /* What a slice's call waited for, as a string id; 0: not known. */
 static inline uint32_t wp_timeline_wait(const struct wp_timeline *timeline, const struct wp_slice *slice)
 {
-    return slice->wait < timeline->wait_count ? timeline->waits[slice->wait] : 0;
+    return slice->wait < timeline->wait_count ? timeline->waits[slice->wait].string : 0;
+}
+
+/* Is it of one of these kinds (enum wp_wait_kind)? */
+static inline bool wp_timeline_wait_is(const struct wp_timeline *timeline, const struct wp_slice *slice, uint32_t kinds)
+{
+    return slice->wait && slice->wait < timeline->wait_count && timeline->waits[slice->wait].kinds & kinds;
 }
 
 /* Number of the thread that may hold the lock that it waits, or waited until a task woke it, for; 0: not known. */

@@ -7,8 +7,16 @@
 #include "common/array.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #define WAITS 65536u /* a slice has two bytes for it */
+
+/* They are asked of each sleep, and names stay what they are. */
+static uint32_t kinds_of(const char *name)
+{
+    bool is_memory = !strncmp(name, WP_MEMORY_GROUP, strlen(WP_MEMORY_GROUP));
+    return (is_memory ? WP_WAIT_MEMORY : 0) | (!strncmp(name, "unix", 4) ? WP_WAIT_STREAM : 0);
+}
 
 uint16_t wp_timeline_set_wait(struct wp_timeline *timeline, uint32_t string)
 {
@@ -28,7 +36,8 @@ uint16_t wp_timeline_set_wait(struct wp_timeline *timeline, uint32_t string)
     if (WP_ARRAY_FIT_ZERO(timeline->waits, timeline->wait_room, number + 1) ||
         wp_intmap_put(&timeline->wait_of_string, key, number))
         return 0;
-    timeline->waits[number] = string;
+    timeline->waits[number] =
+        (struct wp_wait_name){string, kinds_of(wp_dictionary_string(timeline->dictionary, string))};
     timeline->wait_count = number + 1;
     return (uint16_t)number;
 }
