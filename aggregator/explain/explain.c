@@ -75,6 +75,7 @@ static inline void begin(struct wp_explainer *x, uint64_t end_ns, const struct w
         x->last_process.node = 0;
         memset(x->lock_stacks, 0, sizeof(x->lock_stacks));
         memset(x->rivals, 0, sizeof(x->rivals));
+        memset(x->rival_runs, 0, sizeof(x->rival_runs));
         wp_shared_clear(x);
     }
     if (x->shared)

@@ -457,15 +457,66 @@ static bool run_at(const struct wp_explainer *x, uint32_t cpu, uint64_t at_ns, s
     return true;
 }
 
+/* Into `rival`, which has `how`. */
+static __attribute__((noinline)) void name_rival(struct wp_explainer *x, const struct wp_runnable *runnable,
+    const struct wp_cpu_run *run, struct wp_rival_run *rival)
+{
+    uint32_t who = who_ran(x, runnable, run);
+    rival->on = runnable->node;
+    rival->own = x->timeline->identities[runnable->wait->slice->identity].process;
+    rival->host = x->host;
+    rival->reuses = x->timeline->cpu_runs.reuses;
+    rival->node = who_node(x, runnable, who, who >= WHO_NAMED && rival->how & 1);
+    rival->is_uncertain = who == WHO_LOST || is_steal(x, who);
+}
+
+/* What the whole of a wait behind that run is called: most are like one shortly before. */
+static const struct wp_rival_run *rival_run(
+    struct wp_explainer *x, const struct wp_runnable *runnable, const struct wp_cpu_run *run, uint64_t ns)
+{
+    uint32_t own = x->timeline->identities[runnable->wait->slice->identity].process;
+    uint32_t reuses = x->timeline->cpu_runs.reuses;
+    uint64_t how = (uint64_t)run->process << 32 | (uint64_t)run->occupant << 2 | (uint64_t)runnable->is_preempted << 1 |
+        (ns >= FOR_NS);
+    struct wp_rival_run *known = &x->rival_runs[(runnable->node * 3 + run->occupant) % WP_RIVAL_PLACES];
+    if (known->node && known->node != UINT32_MAX && known->on == runnable->node && known->how == how &&
+        known->own == own && known->host == x->host && known->reuses == reuses)
+        return known;
+    known->how = how;
+    name_rival(x, runnable, run, known);
+    return known;
+}
+
+/* All of [from, to) was behind that run. */
+static void emit_behind(struct wp_explainer *x, const struct wp_runnable *runnable, const struct wp_cpu_run *run,
+    uint64_t from, uint64_t to)
+{
+    const struct wp_slice *slice = runnable->wait->slice;
+    const struct wp_rival_run *rival = rival_run(x, runnable, run, to - from);
+    wp_explain_emit(x,
+        &(struct wp_piece){.node = rival->node,
+            .thread = runnable->wait->thread,
+            .category = runnable->is_preempted ? WP_INVOLUNTARY : WP_SCHEDULER,
+            .start_ns = from,
+            .end_ns = to,
+            .is_uncertain = slice->flags & WP_SLICE_UNCERTAIN || slice->is_inferred || rival->is_uncertain});
+}
+
+static __attribute__((noinline)) void in_parts(
+    struct wp_explainer *x, const struct wp_runnable *runnable, uint64_t from, uint64_t to)
+{
+    struct cut cut = {.runnable = runnable, .to_ns = to, .part_ns = to};
+    cut_wait(x, &cut, from);
+    x->fleet->visits += cut.looks / LOOKS_A_VISIT;
+}
+
 void wp_explain_runnable(struct wp_explainer *x, const struct wp_runnable *runnable, uint64_t from, uint64_t to)
 {
     uint32_t cpu = only_queue(x, runnable, from);
     struct wp_cpu_run run;
     if (cpu != NO_CPU && run_at(x, cpu, to - 1, &run) && run.start_ns <= from) { /* most are short, and behind one */
-        emit_part(x, runnable, who_ran(x, runnable, &run), &(struct part){from, to, false});
+        emit_behind(x, runnable, &run, from, to);
         return;
     }
-    struct cut cut = {.runnable = runnable, .to_ns = to, .part_ns = to};
-    cut_wait(x, &cut, from);
-    x->fleet->visits += cut.looks / LOOKS_A_VISIT;
+    in_parts(x, runnable, from, to);
 }

@@ -80,6 +80,14 @@ struct wp_rival_place {
 };
 #define WP_RIVAL_PLACES 16u
 
+/* The same of a run as it is recorded (explain_runnable.c), for a thread of the process `own`; node 0: none. */
+struct wp_rival_run {
+    uint64_t how; /* process and occupant of the run, and what else of the wait shows */
+    uint32_t on, own, host, reuses;
+    uint32_t node;
+    bool is_uncertain;
+};
+
 /* Of a layer: where it sleeps while that is explained by who ended it (0: it does not). */
 struct wp_layer_sleep {
     uint64_t site;
@@ -125,6 +133,7 @@ struct wp_explainer {
     struct wp_resumed resumed[WP_RESUMED];            /* by thread and block of slices */
     struct wp_lock_stack lock_stacks[WP_LOCK_STACKS]; /* by stack */
     struct wp_rival_place rivals[WP_RIVAL_PLACES];    /* by node and name */
+    struct wp_rival_run rival_runs[WP_RIVAL_PLACES];  /* by node and occupant */
     uint32_t depth, visited;
     uint64_t oldest_ns;   /* in home's clock: causes before that do not count */
     uint64_t cell_ns;     /* of the grid, looked up last */

@@ -95,6 +95,7 @@ void wp_cpu_runs_reuse(struct wp_cpu_runs *runs, uint64_t bits[WP_OCCUPANT_BITS]
             free_number(runs, number);
         }
     runs->new_names = 0;
+    runs->reuses++;
 }
 
 int wp_cpu_runs_put_occupant(struct wp_cpu_runs *runs, const struct wp_occupant *occupant)

@@ -76,6 +76,7 @@ struct wp_cpu_runs {
     uint32_t occupant_count, occupant_room;
     uint32_t first_free, free_count; /* numbers that are given again */
     uint32_t new_names;              /* since numbers were last looked for that nobody has */
+    uint32_t reuses;                 /* so often were they looked for: until the next time a number has one meaning */
     struct wp_intmap occupant_numbers;
     uint64_t block_bytes;
     uint64_t unnamed; /* so often there were too many names */
