@@ -194,7 +194,7 @@ static uint32_t who_node(struct wp_explainer *x, const struct wp_runnable *runna
         comm = is->comm;
         what = (uint64_t)1 << 35 | (uint64_t)is->is_kernel << 34 | (with_for || seizure(is) ? is->for_comm : 0);
     }
-    what |= (uint64_t)3 << 45 | (uint64_t)runnable->is_preempted << 33 | (uint64_t)with_for << 32;
+    what |= (uint64_t)3 << 45 | (uint64_t)runnable->is_preempted << 33 | (with_for ? (uint64_t)1 << 32 : 0);
     struct wp_intkey key = {comm << 32 | runnable->node, wp_explain_here(x, what)};
     struct wp_rival_place *last = &x->rivals[(runnable->node ^ comm) % WP_RIVAL_PLACES]; /* mostly it is this one */
     if (last->a == key.a && last->b == key.b && last->node)

@@ -55,7 +55,7 @@ uint32_t *wp_stack_choice_order(const struct wp_flame *flame, const struct wp_ex
 }
 
 /* Keeps those that are marked; a node's cells stand together, in the order of the nodes. */
-static void keep(struct wp_flame *flame, const bool *is_kept)
+static void keep_stacks(struct wp_flame *flame, const bool *is_kept)
 {
     uint32_t left = 0;
     for (uint32_t i = 0; i < flame->count; i++) {
@@ -86,7 +86,7 @@ int wp_stack_choice_apply(
         is_kept[places[i]] = has >= limit->least && (double)has * 100 >= limit->percent * (double)total_ns;
     }
     if (!rc)
-        keep(flame, is_kept);
+        keep_stacks(flame, is_kept);
     free(places);
     free(is_kept);
     return rc;

@@ -45,7 +45,7 @@ static uint64_t now_ns(void)
 
 static unsigned long long awake_ns(void)
 {
-    unsigned long long on_cpu, runnable;
+    unsigned long long on_cpu = 0, runnable = 0;
     FILE *file = fopen("/proc/thread-self/schedstat", "r");
     if (!file || fscanf(file, "%llu %llu", &on_cpu, &runnable) != 2)
         truth_die("schedstat");
