@@ -46,7 +46,7 @@ enum wp_event_kind {
     WP_EVENT_BLOCK_ISSUE = 9,
     WP_EVENT_BLOCK_COMPLETE = 10,
     /* Bytes handed to a socket. thread = sender; d = socket id; a = stream position behind the last byte (TCP: 32-bit
-     * sequence number), or the datagram key; c = bytes; flags: WP_SOCK_DATAGRAM. */
+     * sequence number), or the datagram key; c = bytes; flags: WP_SOCK_DATAGRAM, WP_SOCK_AHEAD. */
     WP_EVENT_SOCK_SEND = 11,
     /* Bytes arrived for a socket (before any reader is woken). thread = current; d, a, c, flags as for SEND. */
     WP_EVENT_SOCK_ARRIVE = 12,
@@ -147,6 +147,7 @@ enum wp_task_state {
 #define WP_SOCK_DATAGRAM 1u
 #define WP_SOCK_SYN 2u /* SEND/ARRIVE: the connection request or its answer, counted as one byte at the ISN */
 #define WP_SOCK_FIN 4u
+#define WP_SOCK_AHEAD 8u /* SEND of TCP: told before any of its bytes go to the network */
 /* WAKING by a message, in `a` beside the stream position: it brought nothing to read, only word that the peer had taken
  * something. */
 #define WP_POSITION_ACKNOWLEDGES ((uint64_t)1 << 32)

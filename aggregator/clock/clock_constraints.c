@@ -9,7 +9,7 @@
 #define ENDS 16384u  /* connections that are asked; others get their clocks from these */
 #define LEAVINGS 32u /* the collector reports one in 10 ms */
 #define ARRIVALS 128u
-#define SPACING_NS WP_NS_PER_MS /* arrivals closer than that to the last one kept are left out */
+#define SPACING_NS WP_NS_PER_MS /* arrivals closer than that to the last one kept are left out; so are sends */
 
 struct mark {
     uint64_t time_ns;
@@ -21,6 +21,9 @@ struct wp_clock_constraint {
     uint32_t clock, peer;             /* peer: the other end, 0 unknown; of a free row the next free one */
     struct mark *leavings, *arrivals; /* rings, owned, made on first use */
     uint64_t left, met, arrived;      /* ordinals: leavings put in, leavings that need no arrival any more, arrivals */
+    struct mark sent, newest;         /* the last send that has not arrived yet; the last arrival, kept or not */
+    uint64_t sent_told_ns;            /* of the last send that became a constraint */
+    bool is_sent;                     /* `sent` waits */
 };
 
 void wp_clock_constraints_init(struct wp_clock_constraints *constraints, struct wp_clocks *clocks)
@@ -81,10 +84,12 @@ static bool is_at_or_after(uint32_t position, uint32_t other)
 static const struct mark *arrival_of(const struct wp_clock_constraint *to, uint32_t position)
 {
     uint64_t first = to->arrived > ARRIVALS ? to->arrived - ARRIVALS : 0;
-    for (uint64_t i = first; to->arrivals && i < to->arrived; i++)
+    if (!to->arrived || !is_at_or_after(to->newest.position, position))
+        return NULL;
+    for (uint64_t i = first; i < to->arrived; i++)
         if (is_at_or_after(to->arrivals[i % ARRIVALS].position, position))
             return &to->arrivals[i % ARRIVALS];
-    return NULL;
+    return &to->newest;
 }
 
 /* The leavings of `from` that have arrived need not wait any more. */
@@ -100,6 +105,17 @@ static void meet(
             return;
         wp_clocks_message(constraints->clocks, from->clock, leaving->time_ns, to->clock, arrival->time_ns);
     }
+}
+
+/* The send of `from` that waits, if its bytes have arrived. */
+static void meet_sent(
+    struct wp_clock_constraints *constraints, struct wp_clock_constraint *from, const struct mark *arrival, uint32_t to)
+{
+    if (!arrival || from->sent.time_ns - from->sent_told_ns < SPACING_NS)
+        return;
+    wp_clocks_message(constraints->clocks, from->clock, from->sent.time_ns, to, arrival->time_ns);
+    from->sent_told_ns = from->sent.time_ns;
+    from->is_sent = false;
 }
 
 void wp_clock_constraints_join(struct wp_clock_constraints *constraints, uint32_t one, uint32_t other)
@@ -132,6 +148,20 @@ void wp_clock_constraints_left(
         meet(constraints, row, &constraints->rows[row->peer]);
 }
 
+void wp_clock_constraints_sent(
+    struct wp_clock_constraints *constraints, uint32_t end, uint32_t position, uint64_t time_ns)
+{
+    struct wp_clock_constraint *row = &constraints->rows[end];
+    if (time_ns - row->sent_told_ns < SPACING_NS)
+        return;
+    row->sent = (struct mark){time_ns, position};
+    row->is_sent = true;
+    if (!row->peer)
+        return;
+    const struct wp_clock_constraint *to = &constraints->rows[row->peer];
+    meet_sent(constraints, row, arrival_of(to, position), to->clock);
+}
+
 void wp_clock_constraints_arrived(
     struct wp_clock_constraints *constraints, uint32_t end, uint32_t position, uint64_t time_ns)
 {
@@ -143,9 +173,12 @@ void wp_clock_constraints_arrived(
              from->met++)
             wp_clocks_message(
                 constraints->clocks, from->clock, from->leavings[from->met % LEAVINGS].time_ns, row->clock, time_ns);
+        if (from->is_sent && is_at_or_after(position, from->sent.position))
+            meet_sent(constraints, from, &(struct mark){time_ns, position}, row->clock);
     }
     if (!ring(&row->arrivals, ARRIVALS))
         return;
+    row->newest = (struct mark){time_ns, position};
     if (row->arrived && time_ns - row->arrivals[(row->arrived - 1) % ARRIVALS].time_ns < SPACING_NS)
         return;
     row->arrivals[row->arrived++ % ARRIVALS] = (struct mark){time_ns, position};

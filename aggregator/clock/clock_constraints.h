@@ -30,6 +30,10 @@ void wp_clock_constraints_close(struct wp_clock_constraints *constraints, uint32
 void wp_clock_constraints_join(struct wp_clock_constraints *constraints, uint32_t one, uint32_t other);
 /* Undoes a join, of both ends; one that is not joined is allowed. */
 void wp_clock_constraints_part(struct wp_clock_constraints *constraints, uint32_t one);
+/* Bytes up to `position` were handed over at that end and went no earlier: so the last before a pause bound the clocks,
+ * too, where a leaving is told now and then. */
+void wp_clock_constraints_sent(
+    struct wp_clock_constraints *constraints, uint32_t end, uint32_t position, uint64_t time_ns);
 /* For the first time bytes up to `position` left the host of that end / arrived there; by its own clock. */
 void wp_clock_constraints_left(
     struct wp_clock_constraints *constraints, uint32_t end, uint32_t position, uint64_t time_ns);

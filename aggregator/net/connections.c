@@ -389,6 +389,8 @@ void wp_connections_event(struct wp_connections *connections, uint32_t host, con
             place->sent_end = (uint32_t)event->a;
             place->has_sent = true;
         }
+        if (end->constraint && event->flags & WP_SOCK_AHEAD)
+            wp_clock_constraints_sent(&connections->constraints, end->constraint, (uint32_t)event->a, event->time_ns);
         break;
     case WP_EVENT_SOCK_ARRIVE:
         if (place) {

@@ -292,7 +292,7 @@ int WORK_PROG(wp_tcp_send, struct sock *sk, struct msghdr *message, struct sk_bu
         begin = s->sent_end;
     s->sent_end = end;
     if (end != begin)
-        send_sock(KIND_SOCK_SEND, 0, s->key, end, end - begin);
+        send_sock(KIND_SOCK_SEND, 8, s->key, end, end - begin); /* WP_SOCK_AHEAD */
     return 0;
 }
 

@@ -444,6 +444,39 @@ static void leavings_meet_arrivals(void **state)
     wp_clock_constraints_fini(&constraints);
 }
 
+/* Two talk for less time than parts two leavings, and stop: each send bounds the clocks, but for those at once. */
+static void sends_bound_to_the_end(void **state)
+{
+    struct place *p = *state;
+    struct wp_clock_constraints constraints;
+    struct wp_offset offset;
+    uint32_t e[2];
+    const uint64_t ms = 1000000, delay = 20000;
+    open_constraint(p, &constraints, e);
+    wp_clock_constraints_join(&constraints, e[0], e[1]);
+    for (uint32_t i = 0; i < 5; i++) {
+        uint64_t asked = (100 + 2 * i) * ms, answered = asked + ms;
+        if (!i)
+            wp_clock_constraints_left(&constraints, e[0], 100, asked);
+        wp_clock_constraints_sent(&constraints, e[0], 100 * (i + 1), asked);
+        wp_clock_constraints_arrived(&constraints, e[1], 100 * (i + 1), HOUR_NS + asked + delay);
+        wp_clock_constraints_arrived(&constraints, e[0], 100 * (i + 1), answered + delay); /* its batch comes first */
+        if (!i)
+            wp_clock_constraints_left(&constraints, e[1], 100, HOUR_NS + answered);
+        wp_clock_constraints_sent(&constraints, e[1], 100 * (i + 1), HOUR_NS + answered);
+    }
+    assert_int_equal(constraints_of(p, 0), 12);
+    assert_true(wp_clocks_map(p->clocks, p->nodes[0], 105 * ms, p->nodes[1], &offset));
+    assert_true(offset.is_settled && offset.bound_ns < 2 * delay);
+    assert_in_range(offset.offset_ns, HOUR_NS - offset.bound_ns, HOUR_NS + offset.bound_ns);
+    wp_clock_constraints_sent(&constraints, e[0], 600, 109 * ms);
+    wp_clock_constraints_arrived(&constraints, e[1], 600, HOUR_NS + 109 * ms + delay);
+    wp_clock_constraints_sent(&constraints, e[0], 700, 109 * ms + 2 * delay);
+    wp_clock_constraints_arrived(&constraints, e[1], 700, HOUR_NS + 109 * ms + 3 * delay);
+    assert_int_equal(constraints_of(p, 0), 13);
+    wp_clock_constraints_fini(&constraints);
+}
+
 static void few_are_kept(void **state)
 {
     struct place *p = *state;
@@ -570,6 +603,7 @@ int main(void)
         TEST(ports_used_again), TEST(numbers_come_late), TEST(older_than_the_recording), TEST(positions_far_apart),
         TEST(one_direction_alone), TEST(either_could_be_the_one), TEST(not_a_connection_of_two_hosts),
         TEST(who_talks_with_whom), TEST(datagrams_are_talk), TEST(over_before_the_other_end_is_told),
-        TEST(many_of_one_kind), TEST(leavings_meet_arrivals), TEST(few_are_kept), cmocka_unit_test(made_ones)};
+        TEST(many_of_one_kind), TEST(leavings_meet_arrivals), TEST(sends_bound_to_the_end), TEST(few_are_kept),
+        cmocka_unit_test(made_ones)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
