@@ -502,17 +502,6 @@ class Facts(unittest.TestCase):
         self.assertEqual({f["b"] for f in served}, {f["b"] for f in issued})
         self.assertNotIn(threading.get_native_id(), {f["tid"] for f in served})
 
-    def test_renames(self):
-        def work(both=threading.Barrier(2)):
-            thread = threading.Thread(target=lambda: (ctypes.CDLL(None).prctl(15, b"own name", 0, 0, 0), both.wait(), both.wait()))
-            thread.start()
-            both.wait()
-            ctypes.CDLL(None).pthread_setname_np(ctypes.c_ulong(thread.ident), b"given name")
-            both.wait()
-            return thread.native_id
-        tid, facts = record(work)
-        self.assertEqual([(f["comm"], f["flags"]) for f in of(facts, "rename", tid=tid)], [("own name", 1), ("given name", 0)])
-
     def test_preemption_and_samples(self):
         def work():
             spin = ["taskset", "-c", "0", "/bin/sh", "-c", "i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done"]

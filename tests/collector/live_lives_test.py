@@ -55,17 +55,16 @@ class Lives(unittest.TestCase):
         self.assertEqual(unseen, set(), "each but the last waited for ran, and ended")
 
     def test_renames(self):
-        def work():
-            def rename():
-                ctypes.CDLL(None).prctl(15, b"new name", 0, 0, 0)
-                work.tid = threading.get_native_id()
-            thread = threading.Thread(target=rename)
+        def work(both=threading.Barrier(2)):
+            thread = threading.Thread(target=lambda: (ctypes.CDLL(None).prctl(15, b"own name", 0, 0, 0), both.wait(), both.wait()))
             thread.start()
-            thread.join()
-            return work.tid
+            both.wait()
+            ctypes.CDLL(None).pthread_setname_np(ctypes.c_ulong(thread.ident), b"given name")
+            both.wait()
+            return thread.native_id
         tid, facts = record(work)
-        self.assertEqual([f["comm"] for f in of(facts, "rename", tid=tid)], ["new name"])
+        self.assertEqual([(f["comm"], f["flags"]) for f in of(facts, "rename", tid=tid)], [("own name", 1), ("given name", 0)])
 
 
 if __name__ == "__main__":
-    unittest.main(argv=sys.argv[:1], verbosity=2, warnings="ignore")
+    unittest.main(argv=sys.argv[:1] + sys.argv[3:], verbosity=2, warnings="ignore")

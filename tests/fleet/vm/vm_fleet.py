@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Virtual machines on a bridge, each with a kernel and a clock of its own. All of it lives in the network namespace that the
 process was started in: alone_on_the_network() starts it again in a new one, which goes when the process goes."""
-import os, shlex, socket, subprocess, sys, time
+import contextlib, os, shlex, socket, subprocess, sys, threading, time
 
 BRIDGE = "wpvm"
 HERE = "10.78.0.254"
@@ -82,6 +82,14 @@ class Vm:
              "-drive", "file=%s,if=virtio,format=raw,cache=none" % disk,
              "-device", "virtio-net-pci,netdev=net,romfile=,mac=52:54:00:77:00:%02x" % number],
             stdin=subprocess.DEVNULL)
+        threading.Thread(target=self.watch, daemon=True).start()
+
+    def watch(self):
+        """Nobody waits for what a machine says that is no more: an emulated kernel may die of code that it patches at that moment."""
+        self.child.wait()
+        for program in list(self.programs):
+            with contextlib.suppress(OSError):
+                program.connection.shutdown(socket.SHUT_RDWR)
 
     def console(self):
         with open(self.log, errors="replace") as log:
