@@ -52,6 +52,10 @@ class Report:
         """ns of the stacks in which a process or a thread of that name is."""
         return self.sum(lambda frames: any(frame[0] == "[" and frame.endswith(f"{name}]") for frame in frames))
 
+    def behind(self, name):
+        """ns that the program itself could have run while a process of that name did: it asked, and was pushed off before it slept."""
+        return self.sum(lambda frames: f"sched:behind [{name}]" in frames and not any(frame[0] == "[" for frame in frames[1:]))
+
     def own(self):
         """ns that the program itself stands runnable, or on a processor as well: neither asleep nor waiting for anybody."""
         def fits(frames):
@@ -216,7 +220,7 @@ def play_postgres(folder, options):
         executed = sum(1e6 * (plan[0]["Planning Time"] + plan[0]["Execution Time"]) for plan in plans)
         session = last_session_ns(data)
     verdict = Verdict("postgres", run)
-    verdict.place("PostgreSQL by EXPLAIN", executed, run.report.led_to("postgres"))
+    verdict.place("PostgreSQL by EXPLAIN", executed, run.report.led_to("postgres") + run.report.behind("postgres"))
     verdict.parts.append(f"session {session / 1e6:.0f} ms")
     yield verdict
 
