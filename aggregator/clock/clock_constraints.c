@@ -111,7 +111,7 @@ static void meet(
 static void meet_sent(
     struct wp_clock_constraints *constraints, struct wp_clock_constraint *from, const struct mark *arrival, uint32_t to)
 {
-    if (!arrival || from->sent.time_ns - from->sent_told_ns < SPACING_NS)
+    if (!arrival)
         return;
     wp_clocks_message(constraints->clocks, from->clock, from->sent.time_ns, to, arrival->time_ns);
     from->sent_told_ns = from->sent.time_ns;
