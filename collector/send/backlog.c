@@ -18,6 +18,7 @@ struct wp_backlog {
     struct wp_sender *sender;
     struct wp_retelling *retelling; /* it was too large: what it has still to say goes as another one */
     struct wp_bye bye;
+    bool was_asked; /* once more, after it was refused */
     char name[37];
 };
 
@@ -40,6 +41,7 @@ static void close_session(struct wp_backlog *l)
     l->sender = NULL;
     l->queue = NULL;
     l->session = NULL;
+    l->was_asked = false;
 }
 
 void wp_backlog_destroy(struct wp_backlog *l)
@@ -62,7 +64,6 @@ static int open_session(struct wp_backlog *l, struct wp_error *err)
     return rc ? rc : wp_sender_open(&l->sender, l->options.endpoints, hello, l->queue, l->options.logger, err);
 }
 
-/* A session that was refused takes what it was given: the Welcome before said how far that is. */
 static int begin_retelling(struct wp_backlog *l, const struct wp_error *why, struct wp_error *err)
 {
     if (wp_sender_wanted(l->sender))
@@ -76,6 +77,18 @@ static int begin_retelling(struct wp_backlog *l, const struct wp_error *why, str
         &(struct wp_retelling_options){
             wp_spool_session_hello(l->session), l->queue, l->options.endpoints, l->options.logger, l->bye.successor},
         err);
+}
+
+/* A session that was refused keeps what it was given: asked for once more, the Welcome says how far that is. */
+static int take_too_large(struct wp_backlog *l, const struct wp_error *why, struct wp_error *err)
+{
+    if (l->was_asked)
+        return begin_retelling(l, why, err);
+    l->was_asked = true;
+    wp_sender_close(l->sender);
+    l->sender = NULL;
+    return wp_sender_open(
+        &l->sender, l->options.endpoints, wp_spool_session_hello(l->session), l->queue, l->options.logger, err);
 }
 
 /* Whoever set an aggregator wrong may have set it right by the next start; after some of them it is lost, and said so.
@@ -117,7 +130,7 @@ void wp_backlog_pump(struct wp_backlog *l)
         rc = wp_sender_end(l->sender, &l->bye, &err);
     if (rc == -ECONNREFUSED && l->sender && strstr(err.text, WP_REFUSED_TOO_LARGE)) {
         struct wp_error why = err;
-        rc = begin_retelling(l, &why, &err);
+        rc = take_too_large(l, &why, &err);
     }
     if (!rc)
         return;

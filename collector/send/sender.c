@@ -192,14 +192,19 @@ static int send_some(struct wp_sender *s, struct wp_error *err)
     return 0;
 }
 
+static uint64_t resume_seq(const struct wp_sender *s)
+{
+    uint64_t from = wp_client_welcome(s->client)->resume_seq;
+    return from ? from : 1;
+}
+
 /* A Welcome, also a later one of an aggregator that was away, says where to go on. */
 static void resume(struct wp_sender *s)
 {
-    uint64_t from = wp_client_welcome(s->client)->resume_seq;
-    s->next = s->wanted = from ? from : 1;
+    s->next = s->wanted;
     if (s->was_welcome)
         wp_log(s->logger, WP_LOG_INFO, "the aggregator answers again endpoint=%s resume=%llu", endpoint(s),
-            (unsigned long long)from);
+            (unsigned long long)s->wanted);
     s->was_welcome = true;
 }
 
@@ -298,6 +303,8 @@ int wp_sender_pump(struct wp_sender *s, int timeout_ms, struct wp_error *err)
     rc = wp_client_poll(s->client, timeout_ms, &why);
     while (rc > 0) /* everything that is there already */
         rc = wp_client_poll(s->client, 0, &why);
+    if (wp_client_welcomes(s->client) != welcomes) /* a refusal right behind it as well is told how far it was taken */
+        s->wanted = resume_seq(s);
     if (rc < 0) {
         rc = refused(s, rc, &why);
         return rc ? wp_error_set(err, rc, "%s", why.text) : 0;

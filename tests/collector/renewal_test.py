@@ -91,7 +91,7 @@ class Renewal(unittest.TestCase):
         self.assertEqual(daemon.wait(60), 0)
         self.assertIn("an earlier session in the spool " + GOES_ON.removeprefix("the session "), self.log("shed"))
         shed = self.head("shed")
-        self.assertEqual((shed["events"], shed["dropped"]), (whole["events"], 0))
+        self.assertEqual((shed["events"], shed["dropped"]), (whole["events"], 0), self.log("shed"))
         self.assertFalse([name for name in os.listdir(spool) if len(name) == 36])
 
         daemon = self.aggregator("memory", "--host-memory", "4")  # without a spool
@@ -99,7 +99,7 @@ class Renewal(unittest.TestCase):
         self.assertEqual(daemon.wait(60), 0)
         self.assertIn("is sent in a new one", self.log("memory"))
         memory = self.head("memory")
-        self.assertEqual((memory["events"], memory["dropped"]), (whole["events"], 0))
+        self.assertEqual((memory["events"], memory["dropped"]), (whole["events"], 0), self.log("memory"))
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The end of a session that is in memory alone, with an aggregator that acknowledges nothing for long: one that takes
- * batches in is waited for longer than one that does nothing. */
+ * batches in is waited for longer than one that does nothing. And one that refuses it right behind its Welcome. */
 #include "collector/send/send_queue.h"
 #include "collector/send/sender.h"
 #include "common/clock.h"
@@ -22,12 +22,20 @@
 #define BATCHES 200u
 #define STEP_MS 100u
 #define TIMEOUT_MS                                                                                                     \
-    8000u /* much more than a step takes on a slow machine, and less than half of what all of them take */
+    8000u               /* much more than a step takes on a slow machine, and less than half of what all of them take */
+#define TAKEN 6u        /* batches, by one that refuses the rest */
+#define ARRIVAL_MS 200u /* more than two messages to this process take */
 
 struct peer {
     struct server_thread at;
     bool takes; /* one batch after the other; and acknowledges in the end */
     uint64_t taken;
+};
+
+struct refuser {
+    struct server_thread at;
+    atomic_bool is_asked, may_answer, has_answered;
+    uint32_t peer;
 };
 
 /* Welcomes, and from then on does as it is meant to. */
@@ -125,9 +133,60 @@ static void one_that_does_nothing_is_not(void **state)
     assert_non_null(strstr(err.text, "are lost"));
 }
 
+/* Welcomes when it may, and refuses behind it. */
+static void *refuse(void *context)
+{
+    struct refuser *r = context;
+    struct wp_server_message message;
+    while (!r->at.stop) {
+        if (wp_server_poll(r->at.server, 20, &message, NULL) > 0 && message.kind == WP_SERVER_HELLO) {
+            r->peer = message.peer;
+            r->is_asked = true;
+        }
+        if (!r->may_answer || r->has_answered)
+            continue;
+        wp_server_welcome(r->at.server, r->peer,
+            &(struct wp_welcome){
+                .wire_major = WP_WIRE_MAJOR, .wire_minor = WP_WIRE_MINOR, .resume_seq = TAKEN + 1, .credit = 1});
+        wp_server_refuse(r->at.server, r->peer, WP_REFUSED_TOO_LARGE);
+        r->has_answered = true;
+    }
+    return NULL;
+}
+
+/* Both are there before the sender looks: how far the session was taken is known all the same. */
+static void a_refusal_behind_the_welcome(void **state)
+{
+    struct refuser r = {0};
+    struct wp_send_queue *queue;
+    struct wp_sender *sender;
+    struct wp_error err = {0};
+    struct wp_hello hello = {
+        .wire_major = WP_WIRE_MAJOR, .wire_minor = WP_WIRE_MINOR, .hostname = (char *)(uintptr_t) "h", .session = {1}};
+    (void)state;
+    server_thread_begin(&r.at, "refuser", refuse, &r);
+    struct wp_endpoints endpoints = {.names = {r.at.endpoint}, .count = 1};
+    assert_int_equal(wp_send_queue_create(&queue, NULL, NULL, NULL, &err), 0);
+    assert_int_equal(wp_sender_open(&sender, &endpoints, &hello, queue, NULL, &err), 0);
+    while (!r.is_asked)
+        assert_int_equal(wp_sender_pump(sender, 20, &err), 0);
+    r.may_answer = true;
+    while (!r.has_answered)
+        usleep(1000);
+    usleep(ARRIVAL_MS * 1000);
+    int rc = 0;
+    for (uint64_t end_ms = wp_clock_ms() + TIMEOUT_MS; !rc && wp_clock_ms() < end_ms;)
+        rc = wp_sender_pump(sender, 20, &err);
+    assert_int_equal(rc, -ECONNREFUSED);
+    assert_int_equal(wp_sender_wanted(sender), TAKEN + 1);
+    wp_sender_close(sender);
+    wp_send_queue_destroy(queue);
+    server_thread_end(&r.at);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_that_takes_in_is_waited_for), cmocka_unit_test(one_that_does_nothing_is_not)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(one_that_takes_in_is_waited_for),
+        cmocka_unit_test(one_that_does_nothing_is_not), cmocka_unit_test(a_refusal_behind_the_welcome)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,6 +3,7 @@
  * another one, and what nobody takes of that counts as lost, not what has arrived. */
 #include "collector/send/uplink.h"
 #include "common/clock.h"
+#include "common/path.h"
 #include "proto/batch_decode.h"
 
 #include <errno.h>
@@ -32,8 +33,8 @@ struct peer {
     atomic_uint hellos;  /* of the first session */
     atomic_uint resumed; /* batches of it after the second Hello */
     uint32_t first_peer;
-    bool was_refused;
-    uint64_t told; /* events that were told anew and taken */
+    bool was_refused, is_left; /* is_left: the first session is refused right behind its second Welcome */
+    uint64_t told;             /* events that were told anew and taken */
 };
 
 static bool is_told_anew(uint32_t peer, const struct peer *p)
@@ -53,6 +54,10 @@ static void greet(struct peer *p, const struct wp_server_message *message)
             .wire_minor = WP_WIRE_MINOR,
             .resume_seq = is_first && p->hellos > 1 ? TAKEN + 1 : 1,
             .credit = is_first ? 2 * BATCHES : CREDIT});
+    if (!is_first || !p->is_left || p->hellos < 2)
+        return;
+    p->was_refused = true;
+    wp_server_refuse(p->at.server, message->peer, TOO_LARGE);
 }
 
 static void take(struct peer *p, const struct wp_server_message *message)
@@ -165,6 +170,41 @@ static void what_has_arrived_is_not_lost(void **state)
     assert_true(counts.refused_events < (BATCHES - TAKEN) * EVENTS);
 }
 
+/* A session that an earlier collector left in the spool, refused in the middle: what had been taken of it by then is
+ * not told again. */
+static void a_left_session_is_told_once(void **state)
+{
+    struct peer p = {.most_told = UINT32_MAX, .is_left = true};
+    char folder[] = "/tmp/wp-uplink-XXXXXX";
+    struct wp_hello hello = {
+        .wire_major = WP_WIRE_MAJOR, .wire_minor = WP_WIRE_MINOR, .hostname = (char *)(uintptr_t) "h"};
+    struct wp_uplink *uplink;
+    struct wp_error err = {0};
+    (void)state;
+    assert_non_null(mkdtemp(folder));
+    server_thread_begin(&p.at, "uplink", serve, &p);
+    struct wp_uplink_options options = {.endpoints = {.names = {"ipc:///tmp/wp-uplink-nobody"}, .count = 1},
+        .session_bytes = (size_t)1 << 20,
+        .spool = folder,
+        .spool_limit = (uint64_t)16 << 20,
+        .needs_spool = true};
+    for (unsigned time = 0; time < 2; time++) {
+        memcpy(hello.session, time ? second : first, sizeof(first));
+        if (wp_uplink_open(&uplink, &options, &hello, NULL, &err))
+            fail_msg("%s", err.text);
+        for (uint64_t seq = 1; !time && seq <= BATCHES; seq++)
+            put(uplink, seq);
+        if (time)
+            assert_int_equal(wp_uplink_finish(uplink, 0, 0, &err), 0);
+        wp_uplink_close(uplink);
+        options.endpoints.names[0] = p.at.endpoint;
+    }
+    server_thread_end(&p.at);
+    wp_path_remove(folder, NULL);
+    assert_int_equal(p.hellos, 2);
+    assert_int_equal(p.told, (BATCHES - TAKEN) * EVENTS);
+}
+
 /* A capture that is wanted while it is small goes without a trace, and what goes on is whole; one without a limit
  * stays. */
 static void a_capture_has_a_limit(void **state)
@@ -198,6 +238,7 @@ static void a_capture_has_a_limit(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(what_is_left_is_told_anew),
-        cmocka_unit_test(what_has_arrived_is_not_lost), cmocka_unit_test(a_capture_has_a_limit)};
+        cmocka_unit_test(what_has_arrived_is_not_lost), cmocka_unit_test(a_left_session_is_told_once),
+        cmocka_unit_test(a_capture_has_a_limit)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
