@@ -341,6 +341,47 @@ int wp_elf_symbols_read(struct wp_elf_symbols **symbols, const struct wp_elf_fil
     return 0;
 }
 
+static size_t name_bytes(const struct wp_elf_symbols *s, const struct list *list)
+{
+    size_t bytes = 0;
+    for (uint32_t i = 0; i < list->count; i++)
+        bytes += strlen((const char *)s->names.data + list->symbols[i].name) + 1;
+    return bytes;
+}
+
+/* Its names go to `names`, which has room for just them. Returns where they end. */
+static size_t tighten(const struct wp_elf_symbols *s, struct list *list, char *names, size_t at)
+{
+    for (uint32_t i = 0; i < list->count; i++) {
+        const char *name = (const char *)s->names.data + list->symbols[i].name;
+        size_t bytes = strlen(name) + 1;
+        memcpy(names + at, name, bytes);
+        list->symbols[i].name = (uint32_t)at;
+        at += bytes;
+    }
+    struct symbol *fewer = list->count ? realloc(list->symbols, list->count * sizeof(*fewer)) : NULL;
+    if (fewer) {
+        list->symbols = fewer;
+        list->room = list->count;
+    }
+    return at;
+}
+
+/* Most symbols of a file that exports them stand in both its tables. */
+void wp_elf_symbols_trim(struct wp_elf_symbols *s)
+{
+    size_t bytes = name_bytes(s, &s->functions) + name_bytes(s, &s->data);
+    char *names = malloc(bytes + 1);
+    if (!names)
+        return;
+    size_t used = tighten(s, &s->functions, names, 0);
+    used = tighten(s, &s->data, names, used);
+    free(s->names.data);
+    s->names.data = (uint8_t *)names;
+    s->names.size = used;
+    s->names.capacity = bytes + 1;
+}
+
 bool wp_elf_symbols_address(const struct wp_elf_symbols *s, uint64_t offset, uint64_t *address)
 {
     for (unsigned i = 0; i < s->load_count; i++)

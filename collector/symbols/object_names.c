@@ -88,6 +88,7 @@ int wp_object_names_create(struct wp_object_names **names, struct wp_elf_file *f
         wp_object_names_destroy(n);
         return rc;
     }
+    wp_elf_symbols_trim(n->symbols);
     if (debug_limit && open_lines(n, &n->file, debug_limit) && n->separate.elf)
         open_lines(n, &n->separate, debug_limit);
     if (!n->lines) { /* nothing more will be read */

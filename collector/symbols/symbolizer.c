@@ -25,7 +25,7 @@
 #define JIT_MAPS 256u /* of processes at one time, each holds a directory open */
 #define MAPPINGS 65536u
 #define UNKNOWN UINT32_MAX
-#define HELD_BYTES ((uint64_t)96 << 20) /* of functions and debug info, all files together */
+#define HELD_BYTES ((uint64_t)64 << 20) /* of functions and debug info, all files together */
 #define HELD_FILES 4096u
 #define LOCK_TICKET 0x80000000u   /* of wp_symbolizer_ask_lock */
 #define WANTED_TICKET 0x40000000u /* of what others want, with its place in tells; frames' tickets are below */
