@@ -6,6 +6,7 @@
 #include "aggregator/timeline/process_ends.h"
 #include "aggregator/timeline/process_rows.h"
 #include "aggregator/timeline/slices.h"
+#include "aggregator/timeline/timeline_block.h"
 #include "aggregator/timeline/timeline_cpus.h"
 #include "aggregator/timeline/timeline_reason.h"
 #include "aggregator/timeline/timeline_wait.h"
@@ -526,7 +527,7 @@ void wp_timeline_event(struct wp_timeline *timeline, const struct wp_event *orig
     case WP_EVENT_BLOCK_INSERT:
     case WP_EVENT_BLOCK_ISSUE:
     case WP_EVENT_BLOCK_COMPLETE:
-        wp_blockops_event(&timeline->blockops, event, thread_of(timeline, event->thread));
+        wp_timeline_block(timeline, event, thread_of(timeline, event->thread));
         break;
     case WP_EVENT_SOCK_SEND:
     case WP_EVENT_SOCK_ARRIVE:

@@ -4,6 +4,9 @@
 /* Block requests. A request is named by a hash of its address, unique while it is in flight. */
 #include "cause.h"
 #include "file.h"
+#include "served.h"
+
+#define WP_SERVED 64 /* WP_BLOCK_SERVED */
 
 static __always_inline __u64 request_key(struct request *rq)
 {
@@ -34,7 +37,8 @@ static __always_inline __u8 block_flags(__u32 command)
     return flags;
 }
 
-static __always_inline int send_block(__u8 kind, struct request *rq, __u8 extra_flags, __u32 bytes)
+/* `server`: of the thread that the record is about; 0: the current one. */
+static __always_inline int send_block(__u8 kind, struct request *rq, __u8 extra_flags, __u32 bytes, __u32 server)
 {
     if (is_between_windows())
         return 0;
@@ -43,6 +47,8 @@ static __always_inline int send_block(__u8 kind, struct request *rq, __u8 extra_
     if (!r)
         return 0;
     fill_head(r, kind, current_task());
+    if (server)
+        r->tid = r->pid = server; /* a thread of the kernel */
     r->d = device_of(rq);
     r->a = rq->__sector;
     r->b = request_key(rq);
@@ -56,13 +62,15 @@ static __always_inline int send_block(__u8 kind, struct request *rq, __u8 extra_
 SEC("tp_btf/block_rq_insert")
 int WORK_PROG(wp_block_insert, struct request *rq)
 {
-    return send_block(KIND_BLOCK_INSERT, rq, 0, rq->__data_len);
+    return send_block(KIND_BLOCK_INSERT, rq, 0, rq->__data_len, 0);
 }
 
 SEC("tp_btf/block_rq_issue")
 int WORK_PROG(wp_block_issue, struct request *rq)
 {
-    return send_block(KIND_BLOCK_ISSUE, rq, 0, rq->__data_len);
+    if (wp_follows_work)
+        note_issued(rq, request_key(rq), device_of(rq));
+    return send_block(KIND_BLOCK_ISSUE, rq, 0, rq->__data_len, 0);
 }
 
 /*
@@ -78,7 +86,7 @@ int WORK_PROG(wp_block_served, struct request *rq)
     char comm[16] = "";
     bpf_get_current_comm(comm, sizeof(comm));
     bool is_irq = comm[0] == 'i' && comm[1] == 'r' && comm[2] == 'q' && comm[3] == '/';
-    return is_irq ? 0 : send_block(KIND_BLOCK_ISSUE, rq, 64, rq->__data_len); /* WP_BLOCK_SERVED */
+    return is_irq ? 0 : send_block(KIND_BLOCK_ISSUE, rq, WP_SERVED, rq->__data_len, 0);
 }
 
 /* Also fires for a part of a request: that part's waiters are woken, the request goes on. */
@@ -90,7 +98,10 @@ int WORK_PROG(wp_block_complete, struct request *rq, unsigned char status, unsig
         set_mark(context, level_now(context), CAUSE_BLOCK, request_key(rq), device_of(rq));
     if (bytes < rq->__data_len)
         return 0;
-    return send_block(KIND_BLOCK_COMPLETE, rq, status ? 32 : 0, bytes); /* WP_BLOCK_ERROR */
+    __u32 server = server_of(request_key(rq));
+    if (server)
+        send_block(KIND_BLOCK_ISSUE, rq, WP_SERVED, bytes, server);
+    return send_block(KIND_BLOCK_COMPLETE, rq, status ? 32 : 0, bytes, 0); /* WP_BLOCK_ERROR */
 }
 
 #endif

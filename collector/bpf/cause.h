@@ -70,6 +70,12 @@ struct seized {
     __u32 ended_vector, reserved;  /* see ended_ns */
 };
 
+/* The last block request that went to its driver here; see served.h. */
+struct issued {
+    __u64 request, key, time_ns; /* request: 0 when that has been looked at */
+    __u32 device, reserved;
+};
+
 struct cpu_context {
     struct mark marks[LEVELS];
     struct packet packets[LEVELS];
@@ -80,6 +86,7 @@ struct cpu_context {
     __u32 running_tid, reserved; /* the task that this CPU was last seen going to ... */
     __u64 switched_ns, clock_offset_ns; /* ... and when; our clock - the scheduler's */
     struct seized seized;
+    struct issued issued;
 };
 
 struct {

@@ -366,6 +366,7 @@ struct linux_binprm {
 
 struct gendisk {
     int major, first_minor;
+    char disk_name[32];
 };
 
 struct request_queue {
@@ -379,6 +380,16 @@ struct request {
     __u64 __sector;
     struct bio *bio;
 };
+
+struct workqueue_struct {
+    char name[24]; /* 32 since Linux 6.9 */
+};
+
+struct pool_workqueue {
+    struct workqueue_struct *wq;
+};
+
+struct work_struct;
 
 struct in6_addr {
     union {

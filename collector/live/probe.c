@@ -45,7 +45,9 @@ static const struct fact facts[] = {
         {"tp_btf/block_rq_insert tp_btf/block_rq_issue tp_btf/block_rq_complete",
             "tp_btf/block_rq_issue tp_btf/block_rq_complete"},
         "waits for disks have no request"},
-    {"who serves them", {"fentry/blk_mq_complete_request", "tp_btf/block_rq_issue"}, /* else: the device */
+    {"who serves them",
+        {"fentry/blk_mq_complete_request", "tp_btf/workqueue_queue_work tp_btf/workqueue_execute_start",
+            "tp_btf/block_rq_issue"}, /* else: the device */
         "a wait for a loop device is not followed to the device below"},
     {"TCP bytes sent",
         {"tp_btf/tcp_sendmsg_locked", "tp_btf/sock_send_length", "fexit/tcp_sendmsg fexit/tcp_sendpage",
@@ -91,6 +93,8 @@ static const struct {
     {"tcp_rcv_established", 2},
     {"sock_def_readable", 1},
     {"blk_mq_complete_request", 1},
+    {"workqueue_queue_work", 3},
+    {"workqueue_execute_start", 1},
 };
 
 struct wp_probe {

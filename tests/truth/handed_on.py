@@ -272,6 +272,28 @@ def record(case, rounds):
     return truth, [(stack.split(";"), int(us)) for stack, _, us in (line.rpartition(" ") for line in folded.splitlines())]
 
 
+def play_loop(folder, rounds):
+    with open(f"{folder}/image", "wb") as file:
+        file.write(bytes(8 << 20))
+        file.flush()
+        os.fsync(file.fileno())
+    device = subprocess.check_output(["losetup", "-f"], text=True).strip()
+    subprocess.run(["losetup", device, f"{folder}/image"], check=True)
+    try:
+        call_myself("reader")
+        disk, buffer, sleeper = os.open(device, os.O_RDWR | os.O_DIRECT), mmap.mmap(-1, 1 << 16), Sleeper()
+        told = {"write": 0, "flush": 0}
+        for i in range(rounds):
+            told["write"] += sleeper.sleeps_ns(lambda at=(i & 63) << 16: os.pwrite(disk, buffer, at))
+            told["flush"] += sleeper.sleeps_ns(lambda: os.fsync(disk))
+        os.close(disk)
+        call_myself("done")
+    finally:
+        subprocess.run(["losetup", "-d", device], check=True)
+    with open(f"{folder}/truth.json", "w", encoding="ascii") as file:
+        json.dump(told, file)
+
+
 def hold(name, truth_ns, told_ns, whole_ns, bound):
     off = 100 * abs(told_ns - truth_ns) / max(whole_ns, 1)
     print(f"{name}: {truth_ns / 1e6:.3f} ms, in the report {told_ns / 1e6:.3f} ms: {off:.2f} % off", flush=True)
@@ -311,6 +333,17 @@ def hold_disk(rounds, bound):
     return all([hold(name, truth[name], ns, truth[name], bound) for name, ns in told.items()])
 
 
+def hold_loop(rounds, bound):
+    truth, rows = record("loop", rounds)
+    asked = {"write": above(rows, "sleep:pwrite"), "flush": above(rows, "sleep:fsync")}
+    served = {name: [(frames, ns) for frames, ns in found if any(re.match(r"\[kworker/|io:queue", frame) for frame in frames)]
+              for name, found in asked.items()}
+    below = sum(ns for found in served.values() for frames, ns in found if sum(bool(re.match("io:(?!queue)", frame)) for frame in frames) > 1)
+    print(f"of that {below / 1e6:.3f} ms were at the disk below", flush=True)
+    whole = sum(truth.values())
+    return all([hold(name, truth[name], sum(ns for _, ns in found), whole, bound) for name, found in served.items()]) and below > 0
+
+
 def lack_of(*paths):
     """The first of them that is not there, or None."""
     return next((f"no {path}" for path in paths if not os.path.exists(path)), None)
@@ -327,7 +360,8 @@ def lack_of_rings():
 
 # How each is played and held, and what is missing for it.
 CASES = {"fuse": (play_fuse, hold_fuse, lambda: lack_of("/dev/fuse")),
-         "disk": (play_disk, hold_disk, lambda: lack_of("/dev/loop-control", MKFS) or lack_of_rings())}
+         "disk": (play_disk, hold_disk, lambda: lack_of("/dev/loop-control", MKFS) or lack_of_rings()),
+         "loop": (play_loop, hold_loop, lambda: lack_of("/dev/loop-control"))}
 
 
 def bounds_of(texts):
