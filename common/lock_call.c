@@ -84,10 +84,52 @@ static bool is_python_wait(enum wp_lock_call *found, const char *function)
     return false;
 }
 
+/* Debian's libruby names exported functions only, and its lock's are none. The condition of its lock is waited on
+ * without a timeout by who was told to let others run, comes back from a call or begins (thread.c, thread_pthread.c).
+ */
+#define TOLD_TO_YIELD "rb_threadptr_execute_interrupts"
+
+static bool takes_turn(const char *function)
+{
+    static const char *const names[] = {TOLD_TO_YIELD, "rb_thread_check_ints", "rb_thread_schedule", "rb_nogvl",
+        "rb_thread_call_without_gvl", "rb_thread_call_without_gvl2", "rb_thread_call_with_gvl",
+        "rb_thread_io_blocking_region", "rb_thread_fd_select", "rb_thread_wait_fd", "rb_thread_wait_for", "rb_io_wait",
+        "start_thread"};
+    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+        if (!strcmp(function, names[i]))
+            return true;
+    return false;
+}
+
+static bool is_unnamed(const char *function)
+{
+    size_t size = strlen(function);
+    return !size || *function == '[' || !strcmp(function, "?") || (size > 2 && !strcmp(function + size - 2, "+?"));
+}
+
+/* True: it is known. */
+static bool add_to_ruby(enum wp_lock_call *found, const char *function)
+{
+    if (is_unnamed(function))
+        return false;
+    *found = takes_turn(function) ? WP_LOCK_CALL_TURN : WP_LOCK_CALL_CONDITION;
+    return *found == WP_LOCK_CALL_TURN || is_told(found, function);
+}
+
 bool wp_lock_call_add(enum wp_lock_call *found, const char *function)
 {
     if (*found == WP_LOCK_CALL_INTERPRETER)
         return is_python_wait(found, function);
+    if (*found == WP_LOCK_CALL_RUBY)
+        return add_to_ruby(found, function);
+    if (*found == WP_LOCK_CALL_CONDITION && !strcmp(function, "rb_native_cond_wait")) {
+        *found = WP_LOCK_CALL_RUBY;
+        return false;
+    }
+    if (*found == WP_LOCK_CALL_CONDITION && !strcmp(function, TOLD_TO_YIELD)) { /* with the timer of its turn */
+        *found = WP_LOCK_CALL_TURN;
+        return true;
+    }
     if (*found == WP_LOCK_CALL_CONDITION || *found == WP_LOCK_CALL_PARKED)
         return is_told(found, function);
     enum wp_lock_call call = call_of(function);
@@ -97,6 +139,11 @@ bool wp_lock_call_add(enum wp_lock_call *found, const char *function)
         *found = call;
     return call && *found != WP_LOCK_CALL_INTERPRETER && call != WP_LOCK_CALL_SEMAPHORE &&
         call != WP_LOCK_CALL_CONDITION;
+}
+
+const char *wp_lock_call_taken(enum wp_lock_call found, const char *function)
+{
+    return found == WP_LOCK_CALL_TURN ? WP_LOCK_GVL : wp_lock_call_language(function);
 }
 
 bool wp_lock_is_of_interpreter(const char *name)

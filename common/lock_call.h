@@ -18,13 +18,22 @@ enum wp_lock_call {
     WP_LOCK_CALL_CONDITION,
     WP_LOCK_CALL_SEMAPHORE,
     WP_LOCK_CALL_PARKED, /* a thread of Java's, for what its classes say */
+    WP_LOCK_CALL_RUBY,   /* a condition of CRuby's own, whose next named function outwards says what for */
+    WP_LOCK_CALL_TURN,   /* CRuby's lock: that function gives it up and takes it again */
     WP_LOCK_CALL_OTHER,  /* a thread's end, a barrier, a while */
 };
 
 /* Whether it is one that somebody has and others wait for. */
 static inline bool wp_lock_call_is_held(enum wp_lock_call call)
 {
-    return call == WP_LOCK_CALL_LOCK || call == WP_LOCK_CALL_RWLOCK || call == WP_LOCK_CALL_INTERPRETER;
+    return call == WP_LOCK_CALL_LOCK || call == WP_LOCK_CALL_RWLOCK || call == WP_LOCK_CALL_INTERPRETER ||
+        call == WP_LOCK_CALL_TURN;
+}
+
+/* Whether it is one that somebody signals. */
+static inline bool wp_lock_call_is_condition(enum wp_lock_call call)
+{
+    return call == WP_LOCK_CALL_CONDITION || call == WP_LOCK_CALL_RUBY;
 }
 
 /* What is known with one more function, the innermost comes first; `found` is WP_LOCK_CALL_UNKNOWN for that. True:
@@ -32,6 +41,8 @@ static inline bool wp_lock_call_is_held(enum wp_lock_call call)
 bool wp_lock_call_add(enum wp_lock_call *found, const char *function);
 /* What a language calls the lock that its function takes: "GVL", "monitor"; NULL: it takes none. For any thread. */
 const char *wp_lock_call_language(const char *function);
+/* The same, of a lock that wp_lock_call_add knows as `found` since this function. For any thread. */
+const char *wp_lock_call_taken(enum wp_lock_call found, const char *function);
 /* Whether it is the one that each thread needs to run code of the language: "GIL", "GVL". For any thread. */
 bool wp_lock_is_of_interpreter(const char *name);
 /* Whether "GIL (python3.11)" or "_PyRuntime+0x1b0 (python3.11)" is what a futex is called. For any thread. */

@@ -31,11 +31,17 @@ static bool waits_for_lock(const struct wp_timeline *timeline, const struct wp_s
     const struct wp_dictionary *dictionary = timeline->dictionary;
     if (names_lock(wp_dictionary_string(dictionary, wp_timeline_wait(timeline, slice))))
         return true;
+    enum wp_lock_call call = WP_LOCK_CALL_UNKNOWN;
     uint32_t at = slice->stack;
     for (unsigned i = 0; at && i < LOCK_FRAMES; i++) {
         const struct wp_stack_entry *entry = wp_dictionary_stack(dictionary, at);
         const struct wp_frame_entry *frame = entry ? wp_dictionary_frame(dictionary, entry->frame) : NULL;
-        if (frame && !frame->is_kernel && names_lock(wp_dictionary_string(dictionary, frame->function)))
+        const char *function = frame ? wp_dictionary_string(dictionary, frame->function) : "";
+        if (frame && !frame->is_kernel && names_lock(function))
+            return true;
+        if (frame && !frame->is_kernel && call != WP_LOCK_CALL_TURN)
+            wp_lock_call_add(&call, function);
+        if (call == WP_LOCK_CALL_TURN)
             return true;
         at = entry ? entry->parent : 0;
     }

@@ -83,8 +83,9 @@ static uint8_t look_at_user(const struct wp_dictionary *dictionary, uint32_t sta
         const struct wp_stack_entry *entry = wp_dictionary_stack(dictionary, stack);
         const struct wp_frame_entry *frame = entry ? wp_dictionary_frame(dictionary, entry->frame) : NULL;
         const char *function = frame ? wp_dictionary_string(dictionary, frame->function) : "";
-        language = wp_lock_call_language(function);
-        if (wp_lock_call_add(&call, function))
+        bool is_known = wp_lock_call_add(&call, function);
+        language = wp_lock_call_taken(call, function);
+        if (is_known)
             break;
         stack = entry ? entry->parent : 0;
     }

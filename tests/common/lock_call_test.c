@@ -91,6 +91,32 @@ static void condition_may_be_a_lock(void **state)
         WP_LOCK_CALL_OTHER);
 }
 
+/* A stripped libruby: the function around its condition, past those without a name. */
+static void lock_of_ruby_is_known_without_symbols(void **state)
+{
+    (void)state;
+    assert_int_equal(call_of((const char *[]){"__pthread_cond_wait_common", "rb_native_cond_wait", "libruby-3.1.so+?",
+                         "", "[libruby-3.1.so]", "rb_threadptr_execute_interrupts", "block in sum", NULL}),
+        WP_LOCK_CALL_TURN);
+    assert_int_equal(call_of((const char *[]){"pthread_cond_wait", "rb_native_cond_wait", "?", "rb_nogvl", NULL}),
+        WP_LOCK_CALL_TURN);
+    assert_int_equal(call_of((const char *[]){"pthread_cond_timedwait", "?", "rb_threadptr_execute_interrupts", NULL}),
+        WP_LOCK_CALL_TURN);
+    assert_int_equal(
+        call_of((const char *[]){"pthread_cond_timedwait", "?", "rb_thread_wait_for", NULL}), WP_LOCK_CALL_CONDITION);
+    assert_string_equal(wp_lock_call_taken(WP_LOCK_CALL_TURN, "rb_nogvl"), "GVL");
+    assert_int_equal(call_of((const char *[]){"pthread_cond_wait", "rb_native_cond_wait", "?", "rb_mutex_lock", NULL}),
+        WP_LOCK_CALL_LOCK);
+    assert_int_equal(
+        call_of((const char *[]){"pthread_cond_wait", "rb_native_cond_wait", "?", "rb_thread_sleep_forever", NULL}),
+        WP_LOCK_CALL_CONDITION);
+    assert_int_equal(
+        call_of((const char *[]){"pthread_cond_wait", "wait_reply", "rb_nogvl", NULL}), WP_LOCK_CALL_CONDITION);
+    assert_int_equal(
+        call_of((const char *[]){"pthread_cond_wait", "rb_native_cond_wait", "?", "Queue#pop", "rb_nogvl", NULL}),
+        WP_LOCK_CALL_CONDITION);
+}
+
 static void languages_have_names_for_their_locks(void **state)
 {
     (void)state;
@@ -113,6 +139,7 @@ int main(void)
         cmocka_unit_test(semaphore_may_be_a_lock),
         cmocka_unit_test(lock_of_python_may_be_none),
         cmocka_unit_test(condition_may_be_a_lock),
+        cmocka_unit_test(lock_of_ruby_is_known_without_symbols),
         cmocka_unit_test(languages_have_names_for_their_locks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
