@@ -364,8 +364,6 @@ static const char *other_sentence(const struct text *t, const struct wp_cause_fa
     const char *what, *call = call_text(t, cause->sleep, &what), *peer = peer_text(t, cause);
     struct wp_code_location location = wp_code_location_at(t->facts, t->causes->locations, cause->sleep);
     const char *where = wp_code_location_text(t->pool, &location);
-    if (cause->kind == WP_CAUSE_KIND_DISK && location.call && !strncmp(call, "`f", 2))
-        call = wp_pool_printf(t->pool, "`%s`", wp_pool_clip(t->pool, location.call, NAME_BYTES));
     if (peer)
         what = peer;
     const char *due = wp_cause_due(t->facts, cause);

@@ -4,6 +4,7 @@
 #include "common/intmap.h"
 #include "common/lock_call.h"
 #include "reporter/facts/frame_table.h"
+#include "reporter/findings/garbage.h"
 #include "storage/report/report_read.h"
 
 #include <stdlib.h>
@@ -58,8 +59,9 @@ static enum wp_lock_call look_at_futex(const struct wp_facts *facts, uint32_t sl
             continue;
         if (found && is_own_function(facts, at)) /* what it does meanwhile is no part of the call */
             break;
-        *language = wp_lock_call_language(name_at(facts, at));
-        if (wp_lock_call_add(&found, name_at(facts, at)))
+        bool is_known = wp_lock_call_add(&found, name_at(facts, at));
+        *language = wp_lock_call_taken(found, name_at(facts, at));
+        if (is_known)
             return found;
     }
     *language = NULL;
@@ -123,43 +125,6 @@ bool wp_cause_is_after_condition(const struct wp_facts *facts, uint32_t sleep)
     for (uint32_t at = facts->flame.nodes[sleep].parent; at && style_at(facts, at) != WP_STYLE_PROCESS;
          at = facts->flame.nodes[at].parent)
         if (style_at(facts, at) == WP_STYLE_USER && is_condition_call(name_at(facts, at)))
-            return true;
-    return false;
-}
-
-/* --- garbage --- */
-
-static bool is_collector(const char *name)
-{
-    static const char *const begins[] = {"gc_collect", "PyGC_Collect", "_PyGC_Collect", "runtime.gcBgMarkWorker",
-        "runtime.gcAssistAlloc", "runtime.gcDrain", "v8::internal::Heap::CollectGarbage", "rb_gc_start", "gc_start",
-        "gc_sweep", "gc_marks", "G1CollectedHeap::", "GCTaskThread::", "VM_G1", "VM_GenCollect",
-        "GenCollectedHeap::", "DefNewGeneration::collect", "luaC_step", "luaC_fullgc", "lua_gc"};
-    for (size_t i = 0; i < sizeof(begins) / sizeof(*begins); i++)
-        if (!strncmp(name, begins[i], strlen(begins[i])))
-            return true;
-    return false;
-}
-
-/* What a program calls itself to have its garbage collected, in the language's own file for it. */
-static bool is_collector_file(const struct wp_facts *facts, uint32_t node)
-{
-    uint32_t count, frame = facts->flame.nodes[node].frame;
-    const struct wp_frame_info *frames = wp_report_frames(facts->report, &count);
-    return frame < count && !strcmp(wp_report_text(facts->report, frames[frame].object), "<internal:gc>");
-}
-
-/* Threads of a runtime's that do nothing else; a process may be named anything. */
-static bool is_collector_thread(const struct wp_facts *facts, uint32_t node)
-{
-    static const char *const begins[] = {
-        "[GC Thread#", "[G1 Conc#", "[G1 Main Marker", "[ParGC Thread#", "[ZWorker", "[XWorker", "[Shenandoah GC"};
-    uint32_t count, frame = facts->flame.nodes[node].frame;
-    const struct wp_frame_info *frames = wp_report_frames(facts->report, &count);
-    if (frame >= count || !*wp_report_text(facts->report, frames[frame].object))
-        return false;
-    for (size_t i = 0; i < sizeof(begins) / sizeof(*begins); i++)
-        if (!strncmp(wp_report_text(facts->report, frames[frame].name), begins[i], strlen(begins[i])))
             return true;
     return false;
 }
@@ -236,19 +201,19 @@ static void look_process(struct on_stack *at, const struct wp_facts *facts, uint
     at->below = is_other ? 0 : at->sleep;
     at->below_role = at->role;
     at->role = at->sleep = 0;
-    at->garbage = is_collector_thread(facts, node) ? node : 0;
+    at->garbage = wp_garbage_is_thread(facts, node) ? node : 0;
 }
 
 static void look_function(struct on_stack *at, const struct wp_facts *facts, uint32_t node)
 {
-    if (!at->garbage && (is_collector(name_at(facts, node)) || is_collector_file(facts, node)))
+    if (!at->garbage && wp_garbage_is_function(facts, node))
         at->garbage = node;
     if (at->role || !is_own_function(facts, node))
         return;
     at->role = facts->flame.nodes[node].frame;
     enum wp_lock_call kind =
         at->below && at->below_role == at->role ? futex_call(facts, at->below) : WP_LOCK_CALL_UNKNOWN;
-    if (!at->pool && (kind == WP_LOCK_CALL_CONDITION || kind == WP_LOCK_CALL_SEMAPHORE || kind == WP_LOCK_CALL_PARKED))
+    if (!at->pool && (wp_lock_call_is_condition(kind) || kind == WP_LOCK_CALL_SEMAPHORE || kind == WP_LOCK_CALL_PARKED))
         at->pool = at->below;
 }
 
@@ -428,6 +393,70 @@ static void add(struct wp_causes *causes, struct wp_facts *facts, struct wp_intm
     cause->has_threads = made.has_threads;
 }
 
+/* Of what one place waits for a disk with: all sleeps of one call, and of it those for one file. */
+struct call_sums {
+    uint64_t *ns; /* two a cell at most: no more keys are there */
+    struct wp_intmap index;
+    uint32_t count;
+};
+
+static uint64_t *sum_of(struct call_sums *sums, struct wp_facts *facts, uint32_t row, uint32_t sleep, bool of_file)
+{
+    const char *call;
+    size_t size = wp_cause_call(facts, sleep, &call);
+    struct wp_intkey key = {XXH3_64bits(call, of_file ? strlen(call) : size), (uint64_t)row << 1 | of_file};
+    uint32_t at;
+    if (!wp_intmap_get(&sums->index, key, &at))
+        facts->pool.failed |= wp_intmap_put(&sums->index, key, at = sums->count++) != 0;
+    return &sums->ns[at];
+}
+
+/* The cause of a cell, if it waits for a disk; NULL. */
+static struct wp_cause_fact *disk_cause(const struct wp_causes *causes, uint32_t cell)
+{
+    uint32_t row = causes->cell_cause[cell];
+    return row && causes->rows[row - 1].kind == WP_CAUSE_KIND_DISK ? &causes->rows[row - 1] : NULL;
+}
+
+static bool is_more(const uint64_t own[2], const uint64_t best[2])
+{
+    return own[0] != best[0] ? own[0] > best[0] : own[1] > best[1];
+}
+
+/* A call in many small cells is more than another one's largest: it is what the cause is told by. */
+static void choose_calls(struct wp_causes *causes, struct wp_facts *facts, const struct on_stack *on)
+{
+    const struct wp_flame *flame = &facts->flame;
+    struct call_sums sums = {.ns = calloc(2 * (size_t)flame->cell_count + 1, sizeof(*sums.ns))};
+    uint64_t(*best)[2] = calloc(causes->count + 1u, sizeof(*best));
+    facts->pool.failed |= !sums.ns || !best;
+    for (uint32_t i = 0; i < flame->cell_count && !facts->pool.failed; i++)
+        for (unsigned of_file = 0; of_file < 2 && disk_cause(causes, i); of_file++)
+            *sum_of(&sums, facts, causes->cell_cause[i], causes->cell_sleep[i], of_file) += flame->cells[i].ns;
+    for (uint32_t i = 0; i < flame->cell_count && !facts->pool.failed; i++) {
+        struct wp_cause_fact *cause = disk_cause(causes, i);
+        uint32_t row = causes->cell_cause[i], sleep = causes->cell_sleep[i];
+        if (!cause)
+            continue;
+        uint64_t own[2] = {*sum_of(&sums, facts, row, sleep, false), *sum_of(&sums, facts, row, sleep, true)};
+        bool is_same = !memcmp(own, best[row - 1], sizeof(own));
+        if (!is_more(own, best[row - 1]) && !(is_same && flame->cells[i].ns >= cause->largest_ns))
+            continue;
+        memcpy(best[row - 1], own, sizeof(own));
+        const struct on_stack *at = &on[flame->cells[i].node];
+        cause->sleep = sleep;
+        cause->node = flame->cells[i].node;
+        cause->base = at->base;
+        cause->process = on[sleep].process;
+        cause->first = at->first;
+        cause->asked = at->asked;
+        cause->largest_ns = flame->cells[i].ns;
+    }
+    wp_intmap_fini(&sums.index);
+    free(sums.ns);
+    free(best);
+}
+
 void wp_causes_build(struct wp_causes *causes, struct wp_facts *facts)
 {
     const struct wp_flame *flame = &facts->flame;
@@ -444,6 +473,7 @@ void wp_causes_build(struct wp_causes *causes, struct wp_facts *facts)
             look_at_node(on, facts, i);
         for (uint32_t i = 0; i < flame->cell_count; i++)
             add(causes, facts, &index, on, &flame->cells[i]);
+        choose_calls(causes, facts, on);
     }
     wp_intmap_fini(&index);
     free(on);
@@ -520,7 +550,7 @@ uint32_t wp_cause_held_in(const struct wp_causes *causes, const struct wp_facts 
         uint32_t sleep = sleep_below(facts, top), at = 0;
         uint32_t location = top ? causes->locations[top] : 0, callee = location ? top : sleep;
         if (!callee ||
-            futex_call(facts, sleep) == WP_LOCK_CALL_CONDITION) /* who waits on a condition has given up the lock */
+            wp_lock_call_is_condition(futex_call(facts, sleep))) /* who waits on a condition has given up the lock */
             continue;
         while (location && callee != location && facts->flame.nodes[callee].parent != location)
             callee = facts->flame.nodes[callee].parent;

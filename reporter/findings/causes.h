@@ -27,7 +27,8 @@ enum wp_cause_kind {
 
 struct wp_cause_fact {
     enum wp_cause_kind kind;
-    uint32_t sleep; /* node of the flame: the sleep that it is about, of the cell with most time */
+    uint32_t sleep; /* node of the flame: the sleep that it is about, of the cell with most time; of a disk, in the call
+                       with most */
     uint32_t node;  /* that cell's node */
     uint32_t base;  /* node of the outermost layer's process, and of the layer that sleeps */
     uint32_t process;

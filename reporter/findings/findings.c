@@ -8,6 +8,7 @@
 #include "reporter/facts/rivals.h"
 #include "reporter/facts/role_name.h"
 #include "reporter/facts/stack_text.h"
+#include "reporter/findings/cause_rank.h"
 #include "reporter/findings/cause_text.h"
 #include "reporter/findings/pattern.h"
 #include "reporter/findings/pattern_herd.h"
@@ -22,8 +23,6 @@
 
 #define LEAST_REQUESTS 100u /* fewer have no slow twentieth to speak of */
 #define LEAST_SHARE 1000u   /* a finding below a thousandth of the total says nothing */
-
-#define LEAST_WAIT 4u /* for a lock: this part of what its holders sleep in it themselves */
 
 #define CAUSES 7u    /* so many causes at places are told, */
 #define PROCESSES 4u /* ... processes, and what their other time is */
@@ -355,12 +354,6 @@ static void find_slow(struct wp_facts *facts)
             .page = WP_PAGE_TRANSACTIONS});
 }
 
-/* A lock that is waited for much is what to mend, also where its holders' own pause in it takes longer. */
-static uint64_t rank_of(const struct wp_cause_case *of)
-{
-    return of->own_ns / LEAST_WAIT < of->cause->ns ? of->cause->ns + of->own_ns : of->cause->ns;
-}
-
 static void add_cause(struct walk *walk, uint32_t row)
 {
     struct wp_facts *facts = walk->facts;
@@ -384,7 +377,7 @@ static void add_cause(struct walk *walk, uint32_t row)
             .threads = of.threads.count,
             .count = of.count,
             .ns = of.cause->ns,
-            .rank_ns = rank_of(&of),
+            .rank_ns = wp_cause_rank(&of),
             .page = WP_PAGE_FLAME,
             .fragment = wp_pool_printf(pool, "node=%08" PRIx32, facts->flame.nodes[of.cause->sleep].permalink)});
 }

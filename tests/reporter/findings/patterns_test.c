@@ -100,6 +100,16 @@ static const struct {
          {"[app];save;fsync@libc.so.6;sleep:fsync;[kworker/1:2];sleep:kernel;io:vda", WP_BLOCKING_IO, 40, 90},
          {"[app];save;fsync@libc.so.6;sleep:fsync;sched:runnable", WP_SCHEDULER, 2, 300}},
         "fsync_per_item", WP_SURETY_LIKELY, "app waits 90.0 ms (97.8 %) for the disk: `fsync` in `save`, 300 times."},
+    /* A call in several pieces is more than another one's largest. */
+    {{{"[app];save;unlink@libc.so.6;sleep:unlink;io:vda", WP_BLOCKING_IO, 40, 9},
+         {"[app];save;fsync@libc.so.6;sleep:fsync a.db;io:vda", WP_BLOCKING_IO, 34, 9},
+         {"[app];save;fsync@libc.so.6;sleep:fsync a.db;io:queue", WP_IO_QUEUE, 33, 9}},
+        "", 0, "app waits 107 ms (100 %) for the disk: `fsync` of a.db in `save`."},
+    /* Runs between its sleeps are too short for samples: they are its own. */
+    {{{"[app]", WP_RUNNING_NOT_SAMPLED, 60, 310},
+         {"[app];save;fsync@libc.so.6;sleep:fsync;io:vda", WP_BLOCKING_IO, 40, 900},
+         {"[app];save;fsync@libc.so.6;sleep:fsync;sched:runnable", WP_SCHEDULER, 2, 300}},
+        "fsync_per_item", WP_SURETY_LIKELY, "app waits 40.0 ms (39 %) for the disk: `fsync` in `save`"},
     {{{"[app];load;sleep:fault;io:vda", WP_BLOCKING_IO, 90, 9}}, "cold_start", WP_SURETY_LIKELY,
         "a page fault in `load`"},
     {{{"[app];load;sleep:fault file;io:vda", WP_BLOCKING_IO, 90, 9}}, "cold_start", WP_SURETY_LIKELY, "a page fault"},
@@ -169,6 +179,11 @@ static const struct {
         WP_SURETY_CERTAIN, "app collects garbage for 90.0 ms (100 %) in `build`."},
     {{{"[ruby];build@shop.rb;start@<internal:gc>;rb_gc_mark@libruby-3.1.so", WP_UNDERSTOOD_FUNCTIONS, 90, 30}},
         "garbage_collection", WP_SURETY_CERTAIN, "ruby collects garbage for 90.0 ms (100 %) in `build`."},
+    /* A libruby without symbols but those that it exports. */
+    {{{"[ruby];sum@shop.rb;rb_threadptr_execute_interrupts@libruby-3.1.so;rb_native_cond_wait@libruby-3.1.so;"
+       "pthread_cond_wait@libc.so.6;sleep:futex;[ruby];sum@shop.rb",
+         WP_UNDERSTOOD_FUNCTIONS, 90, 30}},
+        "interpreter_lock", WP_SURETY_CERTAIN, "ruby waits 90.0 ms (100 %) for the GVL in `sum`"},
     /* What a block holds a lock for is no wait for it. */
     {{{"[ruby];append@shop.rb;rb_mutex_synchronize@libruby-3.1.so;pthread_cond_wait@libc.so.6;sleep:futex;[ruby];"
        "append@shop.rb;rb_mutex_synchronize@libruby-3.1.so;write@shop.rb;fsync@libc.so.6;sleep:fsync;io:vda",
