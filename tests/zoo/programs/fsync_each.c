@@ -4,7 +4,7 @@
 
 static __attribute__((noinline)) void append_record(int log)
 {
-    static char record[1 << 20];
+    static char record[1 << 12];
     if (write(log, record, sizeof(record)) != (ssize_t)sizeof(record) || fsync(log))
         abort();
 }
@@ -12,7 +12,7 @@ static __attribute__((noinline)) void append_record(int log)
 int main(void)
 {
     int log = open("records.log", O_WRONLY | O_CREAT | O_TRUNC, 0600);
-    for (int i = 0; i < 300; i++)
+    for (int i = 0; i < 3000; i++)
         append_record(log);
     return close(log);
 }

@@ -4,7 +4,7 @@
 import os
 
 with open("orders.journal", "wb") as journal:
-    for _ in range(300):
-        journal.write(bytes(1 << 20))
+    for _ in range(2000):
+        journal.write(bytes(1 << 12))
         journal.flush()
         os.fsync(journal.fileno())
